@@ -1,0 +1,329 @@
+package anthropic
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+const (
+	// containerKind marks the opaque part that holds the container of an answer.
+	containerKind = "container"
+	// resultKind marks the opaque part in a tool result that holds members of its block which
+	// llm.ToolResult has no field for.
+	resultKind = "tool_result"
+)
+
+// blocks writes content blocks.
+type blocks struct {
+	wire.Encoder
+	model  string
+	mark   int  // before the closing brace of the last block that takes a breakpoint; 0 if none
+	manual bool // a block brings a breakpoint of its own
+}
+
+// usable is state that can be sent to the model: made by it, and a JSON object.
+func usable(s llm.State, model string) (wire.Value, bool) {
+	if !s.For(Name, model) {
+		return nil, false
+	}
+	v, err := wire.ParseJSON(s.Data)
+	return v, err == nil && v.Kind() == '{'
+}
+
+// run writes a message of the API.
+func (b *blocks) run(rn run, messages []llm.Message) error {
+	b.Open('{')
+	b.Key("role")
+	b.Str(rn.role)
+	b.Key("content")
+	b.Open('[')
+	var err error
+	if rn.role == "user" {
+		err = b.user(messages[rn.from:rn.to])
+	} else {
+		for i := rn.from; i < rn.to && err == nil; i++ {
+			err = b.other(rn.role, &messages[i])
+		}
+	}
+	b.Close(']')
+	b.Close('}')
+	return err
+}
+
+// user writes the parts of the user's messages, tool results first.
+func (b *blocks) user(messages []llm.Message) error {
+	for i := range messages {
+		for _, p := range messages[i].Parts {
+			if r, ok := p.(llm.ToolResult); ok && fromUser(messages[i].Role) {
+				if err := b.result(&r); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for i := range messages {
+		if !fromUser(messages[i].Role) {
+			continue
+		}
+		for _, p := range messages[i].Parts {
+			if err := b.content(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func fromUser(r llm.Role) bool { return r == llm.RoleUser || r == llm.RoleTool }
+
+// other writes the parts of an assistant message, or of a system message that stands in place.
+func (b *blocks) other(role string, m *llm.Message) error {
+	if role == "system" {
+		if m.Role != llm.RoleAssistant && inPlace(m, b.model) {
+			for _, p := range m.Parts {
+				b.system(p)
+			}
+		}
+		return nil
+	}
+	if m.Role != llm.RoleAssistant {
+		return nil
+	}
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case llm.ToolCall:
+			b.call(&p)
+		case llm.Thinking:
+			b.thinking(&p)
+		case llm.Image:
+			b.text("[image]", nil)
+		case llm.Document:
+			b.text("[document]", nil)
+		default:
+			if err := b.content(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// system writes a part of a system message.
+func (b *blocks) system(p llm.Part) {
+	switch p := p.(type) {
+	case llm.Text:
+		state, _ := usable(p.State, b.model)
+		b.text(p.Text, state)
+	case llm.Opaque:
+		b.opaque(&p)
+	}
+}
+
+// content writes a part that may stand in a user message or a tool result.
+func (b *blocks) content(p llm.Part) error {
+	switch p := p.(type) {
+	case llm.Text:
+		state, _ := usable(p.State, b.model)
+		b.text(p.Text, state)
+	case llm.Image:
+		return b.image(p.Media)
+	case llm.Document:
+		return b.document(p.Media)
+	case llm.Audio:
+		b.text("[audio, which this model cannot hear]", nil)
+	case llm.Opaque:
+		b.opaque(&p)
+	}
+	return nil
+}
+
+func (b *blocks) begin(kind string) {
+	b.Open('{')
+	b.Key("type")
+	b.Str(kind)
+}
+
+// end closes a block that takes a breakpoint.
+func (b *blocks) end(extra wire.Value) {
+	for m := extra.Members(); m.Next(); {
+		if string(m.Key) == "cache_control" {
+			b.manual = true
+		}
+		writeMember(&b.Encoder, m.Key, m.Value)
+	}
+	b.Close('}')
+	b.mark = len(b.Buf) - 1
+}
+
+func (b *blocks) text(s string, extra wire.Value) {
+	if s == "" {
+		return
+	}
+	b.begin("text")
+	b.Key("text")
+	b.Str(s)
+	b.end(extra)
+}
+
+// thinking writes a thinking block, which takes no breakpoint.
+func (b *blocks) thinking(t *llm.Thinking) {
+	extra, ok := usable(t.State, b.model)
+	if !ok {
+		return
+	}
+	mark := b.mark
+	if t.Redacted {
+		b.begin("redacted_thinking")
+	} else {
+		b.begin("thinking")
+		b.Key("thinking")
+		b.Str(t.Text)
+	}
+	b.end(extra)
+	b.mark = mark
+}
+
+func (b *blocks) opaque(o *llm.Opaque) {
+	if v, ok := usable(o.State, b.model); ok && o.Kind != containerKind {
+		b.manual = b.manual || bytes.Contains(v, []byte(`"cache_control"`))
+		b.Raw(v)
+	}
+}
+
+func (b *blocks) call(c *llm.ToolCall) {
+	b.begin("tool_use")
+	b.Key("id")
+	b.Str(plainID(c.ID))
+	b.Key("name")
+	b.Str(c.Name)
+	b.Key("input")
+	b.input(c)
+	extra, _ := usable(c.State, b.model)
+	b.end(extra)
+}
+
+// input writes the arguments of a call, which must be an object whatever the model produced.
+func (b *blocks) input(c *llm.ToolCall) {
+	key := "input"
+	if !c.Custom {
+		if strings.TrimSpace(c.Arguments) == "" {
+			b.Raw([]byte("{}"))
+			return
+		}
+		if v, err := wire.ParseJSON([]byte(c.Arguments)); err == nil && v.Kind() == '{' {
+			b.Raw(v)
+			return
+		}
+		key = "_raw"
+	}
+	b.Open('{')
+	b.Key(key)
+	b.Str(c.Arguments)
+	b.Close('}')
+}
+
+func (b *blocks) result(r *llm.ToolResult) error {
+	b.begin("tool_result")
+	b.Key("tool_use_id")
+	b.Str(plainID(r.ID))
+	if r.IsError {
+		b.Key("is_error")
+		b.Bool(true)
+	}
+	var extra wire.Value
+	start := len(b.Buf)
+	b.Key("content")
+	b.Open('[')
+	empty := len(b.Buf)
+	for _, p := range r.Parts {
+		if o, ok := p.(llm.Opaque); ok && o.Kind == resultKind {
+			extra, _ = usable(o.State, b.model)
+			continue
+		}
+		if err := b.content(p); err != nil {
+			return err
+		}
+	}
+	if len(b.Buf) == empty && r.IsError {
+		b.text("error", nil)
+	}
+	if len(b.Buf) == empty {
+		b.Buf = b.Buf[:start]
+	} else {
+		b.Close(']')
+	}
+	b.end(extra)
+	return nil
+}
+
+func (b *blocks) image(m llm.Media) error {
+	m, err := wire.Inline(m)
+	if err != nil {
+		return err
+	}
+	if m.Data == nil {
+		b.source("image", "url", "", func() { b.Key("url"); b.Str(m.URL) })
+	} else {
+		switch m.MIME {
+		case "image/jpeg", "image/png", "image/gif", "image/webp":
+			b.source("image", "base64", m.MIME, func() { b.Key("data"); b.Base64("", m.Data) })
+		default:
+			b.text(fmt.Sprintf("[image of type %s, which this model cannot see]", m.MIME), nil)
+			return nil
+		}
+	}
+	b.end(nil)
+	return nil
+}
+
+func (b *blocks) document(m llm.Media) error {
+	m, err := wire.Inline(m)
+	if err != nil {
+		return err
+	}
+	switch {
+	case m.Data == nil:
+		b.source("document", "url", "", func() { b.Key("url"); b.Str(m.URL) })
+	case m.MIME == "application/pdf":
+		b.source("document", "base64", m.MIME, func() { b.Key("data"); b.Base64("", m.Data) })
+	case utf8.Valid(m.Data):
+		b.source("document", "text", "text/plain", func() { b.Key("data"); b.Str(string(m.Data)) })
+	default:
+		b.text(fmt.Sprintf("[document %s of type %s, which this model cannot read]", m.Name, m.MIME), nil)
+		return nil
+	}
+	b.StrField("title", m.Name)
+	b.end(nil)
+	return nil
+}
+
+// source begins a block of this kind and writes its source.
+func (b *blocks) source(kind, form, mime string, data func()) {
+	b.begin(kind)
+	b.Key("source")
+	b.begin(form)
+	b.StrField("media_type", mime)
+	data()
+	b.Close('}')
+}
+
+// plainID is a tool call's id in the characters that the API takes.
+func plainID(id string) string {
+	ok := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
+	}
+	if id == "" {
+		return "call"
+	}
+	return strings.Map(func(r rune) rune {
+		if ok(r) {
+			return r
+		}
+		return '_'
+	}, id)
+}

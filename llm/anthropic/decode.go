@@ -1,0 +1,173 @@
+package anthropic
+
+import (
+	"errors"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// Decode reads a whole answer.
+func (d *dialect) Decode(body []byte, a *wire.Assembler) error {
+	v, err := wire.ParseJSON(body)
+	if err != nil {
+		return err
+	}
+	if v.Get("type").Is("error") || v.Get("error").Exists() {
+		return wire.BodyError(0, v)
+	}
+	content := v.Get("content")
+	if content.Kind() != '[' {
+		return errors.New("the answer has no content")
+	}
+	dec := &decoder{a: a}
+	a.Start(v.Get("id").Str(), v.Get("model").Str())
+	dec.addUsage(v.Get("usage"))
+	dec.stopReason = v.Get("stop_reason").Str()
+	index := int64(0)
+	for it := content.Elements(); it.Next(); index++ {
+		dec.begin(index, it.Value)
+		dec.stop(index - 1)
+	}
+	dec.dropCut()
+	dec.container = v.Get("container").Clone()
+	for _, name := range []string{"stop_details", "context_management"} {
+		if extra := v.Get(name); extra.Exists() {
+			a.Raw(name, extra)
+		}
+	}
+	dec.finish()
+	return nil
+}
+
+// finish completes the answer.
+func (d *decoder) finish() {
+	reason := finishReason(d.stopReason)
+	for i := range d.blocks {
+		b := &d.blocks[i]
+		d.close(b)
+		if b.hollow {
+			d.fillHollow(b, reason == llm.FinishLength && i == len(d.blocks)-1)
+		}
+	}
+	if d.container.Kind() == '{' {
+		d.a.Part(llm.Opaque{Kind: containerKind, State: d.a.State(d.container)})
+	}
+	d.a.Usage(usage(d.usage))
+	if reason == llm.FinishToolCalls && d.output && !d.called {
+		reason = llm.FinishStop
+	}
+	d.a.Finish(reason, d.stopReason)
+}
+
+// dropCut leaves out the call that a whole answer ends with if it was cut off for length: its
+// input is an object all the same, but may lack members.
+func (d *decoder) dropCut() {
+	if n := len(d.blocks); n > 0 && d.blocks[n-1].kind == callBlock && finishReason(d.stopReason) == llm.FinishLength {
+		d.a.Drop(d.blocks[n-1].part)
+		d.blocks = d.blocks[:n-1]
+	}
+}
+
+// fillHollow ends a call without arguments: that is a call with none, or one that was cut off
+// before its first.
+func (d *decoder) fillHollow(b *block, cut bool) {
+	if cut {
+		d.a.Drop(b.part)
+		return
+	}
+	d.fill(b)
+}
+
+func finishReason(raw string) llm.FinishReason {
+	switch raw {
+	case "end_turn", "stop_sequence":
+		return llm.FinishStop
+	case "tool_use":
+		return llm.FinishToolCalls
+	case "max_tokens", "model_context_window_exceeded":
+		return llm.FinishLength
+	case "refusal":
+		return llm.FinishContentFilter
+	case "pause_turn":
+		return llm.FinishPause
+	}
+	return llm.FinishOther
+}
+
+// usage normalises a usage object. Its input_tokens leave out what the cache was read or written
+// for, and those two are added.
+func usage(raw wire.Value) llm.Usage {
+	if raw.Kind() != '{' {
+		return llm.Usage{}
+	}
+	var u llm.Usage
+	u.Raw = []byte(raw)
+	u.CacheRead = raw.Get("cache_read_input_tokens").Int()
+	u.CacheWriteLong = raw.Get("cache_creation", "ephemeral_1h_input_tokens").Int()
+	u.CacheWrite = raw.Get("cache_creation_input_tokens").Int()
+	if u.CacheWrite == 0 {
+		u.CacheWrite = u.CacheWriteLong + raw.Get("cache_creation", "ephemeral_5m_input_tokens").Int()
+	}
+	u.Input = raw.Get("input_tokens").Int() + u.CacheRead + u.CacheWrite
+	u.Output = raw.Get("output_tokens").Int()
+	u.Reasoning = raw.Get("output_tokens_details", "thinking_tokens").Int()
+	return u
+}
+
+// addUsage takes the counts of a later event over those known already. The object is copied.
+func (d *decoder) addUsage(v wire.Value) {
+	switch {
+	case v.Kind() != '{':
+	case d.usage == nil:
+		d.usage = v.Clone()
+	default:
+		d.usage = overlay(d.usage, v)
+	}
+}
+
+// overlay is an object with the members of another put over its own. Null changes nothing.
+func overlay(base, over wire.Value) wire.Value {
+	var e wire.Encoder
+	e.Open('{')
+	for m := base.Members(); m.Next(); {
+		if v := over.Get(string(m.Key)); v.Exists() {
+			m.Value = v
+		}
+		writeMember(&e, m.Key, m.Value)
+	}
+	for m := over.Members(); m.Next(); {
+		if base.Get(string(m.Key)) == nil {
+			writeMember(&e, m.Key, m.Value)
+		}
+	}
+	e.Close('}')
+	return wire.Value(e.Buf)
+}
+
+// extras are the members of a block that are not among the known ones and say something, as an
+// object; nil if there are none.
+func extras(v wire.Value, known ...string) []byte {
+	var e wire.Encoder
+	for m := v.Members(); m.Next(); {
+		if m.Value.Exists() && string(m.Value) != "[]" && !contains(known, m.Key) {
+			if e.Buf == nil {
+				e.Open('{')
+			}
+			writeMember(&e, m.Key, m.Value)
+		}
+	}
+	if e.Buf != nil {
+		e.Close('}')
+	}
+	return e.Buf
+}
+
+func contains(names []string, key []byte) bool {
+	for _, n := range names {
+		if n == string(key) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,243 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+var (
+	// breakpoint is what a block gets behind its last member to end a cached prefix.
+	breakpoint = []byte(`,"cache_control":{"type":"ephemeral"}`)
+	closing    = []byte("]}")
+)
+
+// Encode builds the HTTP request for r.
+func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
+	if r.Model == "" {
+		return nil, errors.New("the request names no model")
+	}
+	opts := r.Options[Name]
+	stream := streams(r, opts)
+	call := &wire.Call{Path: "/v1/messages", Stream: stream, Header: header(opts)}
+	h, err := d.head(r, opts, stream)
+	if err != nil {
+		return nil, err
+	}
+	if _, replaced := opts.Body["messages"]; replaced {
+		h.Close('}')
+		call.Body = wire.Body{h.Buf}
+		return call, nil
+	}
+	h.Key("messages")
+	h.Open('[')
+	mark := !r.NoCache && !h.manual
+	call.Body = make(wire.Body, 1, 7)
+	if r.Cache == nil {
+		call.Body, mark, err = new(history).add(call.Body, r, mark)
+	} else {
+		r.Cache.Encoder(Name, func() any { return new(history) }, func(e any) {
+			call.Body, mark, err = e.(*history).add(call.Body, r, mark)
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if mark && h.mark > 0 {
+		h.Buf = slices.Insert(h.Buf, h.mark, breakpoint...)
+	}
+	call.Body[0] = h.Buf
+	return call, nil
+}
+
+func streams(r *llm.Request, opts llm.Options) bool {
+	if v, ok := opts.Body["stream"]; ok {
+		return string(bytes.TrimSpace(v)) == "true"
+	}
+	return !r.Unary
+}
+
+func header(opts llm.Options) http.Header {
+	h := http.Header{"Anthropic-Version": {version}}
+	betas := slices.Clone(opts.Betas)
+	for k, v := range opts.Header {
+		if http.CanonicalHeaderKey(k) == "Anthropic-Beta" {
+			betas = append(betas, v)
+		} else {
+			h.Set(k, v)
+		}
+	}
+	if len(betas) > 0 {
+		h.Set("Anthropic-Beta", strings.Join(betas, ","))
+	}
+	return h
+}
+
+// head is the part of a request's body before its messages.
+type head struct {
+	wire.Head
+	mark   int  // where the breakpoint goes for what never changes; 0 if nowhere
+	manual bool // the caller places cache breakpoints itself
+}
+
+// head writes the body up to the messages.
+func (d *dialect) head(r *llm.Request, opts llm.Options, stream bool) (*head, error) {
+	p := d.plan(r, opts)
+	h := &head{Head: wire.Head{Options: merged(opts.Body, p)}}
+	h.manual = setsCacheControl(opts.Body)
+	h.Buf = make([]byte, 0, 1024)
+	h.Open('{')
+	if h.Set("model") {
+		h.Str(r.Model)
+	}
+	if h.Set("max_tokens") {
+		h.Int(p.maxTokens)
+	}
+	if stream && h.Set("stream") {
+		h.Bool(true)
+	}
+	h.sampling(r, p)
+	if p.thinking != nil && h.Set("thinking") {
+		h.Raw(p.thinking)
+	}
+	if p.output != nil && h.Set("output_config") {
+		h.Raw(p.output)
+	}
+	if c := container(r); c != "" && h.Set("container") {
+		h.Str(c)
+	}
+	if err := h.tools(r, p); err != nil {
+		return nil, err
+	}
+	h.system(r)
+	h.Extra()
+	return h, nil
+}
+
+func (h *head) sampling(r *llm.Request, p plan) {
+	on := p.thinks
+	if t := r.Temperature; t != nil && !(on && *t != 1) && h.Set("temperature") {
+		h.Float(*t)
+	}
+	if t := r.TopP; t != nil && r.Temperature == nil && !(on && *t < 0.95) && h.Set("top_p") {
+		h.Float(*t)
+	}
+	if k := r.TopK; k != nil && !on && h.Set("top_k") {
+		h.Int(int64(*k))
+	}
+	if len(r.Stop) > 0 && h.Set("stop_sequences") {
+		h.Open('[')
+		for _, s := range r.Stop {
+			h.Str(s)
+		}
+		h.Close(']')
+	}
+}
+
+// system writes the instructions of the conversation.
+func (h *head) system(r *llm.Request) {
+	b := blocks{model: r.Model}
+	begun := false
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		if m.Role != llm.RoleSystem && m.Role != llm.RoleDeveloper {
+			begun = true
+			continue
+		}
+		if begun && inPlace(m, r.Model) {
+			continue
+		}
+		for _, p := range m.Parts {
+			b.system(p)
+		}
+	}
+	if len(b.Buf) == 0 || !h.Set("system") {
+		return
+	}
+	h.manual = h.manual || b.manual
+	h.Open('[')
+	if b.mark > 0 {
+		h.mark = len(h.Buf) + b.mark
+	}
+	h.Raw(b.Buf)
+	h.Close(']')
+}
+
+// container is the container that the last answer ran in, if it ran in one.
+func container(r *llm.Request) string {
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role != llm.RoleAssistant {
+			continue
+		}
+		for _, p := range m.Parts {
+			if o, ok := p.(llm.Opaque); ok && o.Kind == containerKind && o.State.For(Name, r.Model) {
+				if v, err := wire.ParseJSON(o.State.Data); err == nil {
+					return v.Get("id").Str()
+				}
+			}
+		}
+		return ""
+	}
+	return ""
+}
+
+// merged is the caller's options with the objects filled up that we write as well.
+func merged(options map[string]json.RawMessage, p plan) map[string]json.RawMessage {
+	thinking, okThinking := fill(options["thinking"], p.thinking)
+	output, okOutput := fill(options["output_config"], p.output)
+	if !okThinking && !okOutput {
+		return options
+	}
+	options = maps.Clone(options)
+	if okThinking {
+		options["thinking"] = thinking
+	}
+	if okOutput {
+		options["output_config"] = output
+	}
+	return options
+}
+
+// fill adds to an object of the caller's what ours has and it does not. One that brings a type of
+// its own stands for itself.
+func fill(theirs json.RawMessage, ours []byte) (json.RawMessage, bool) {
+	v, err := wire.ParseJSON(theirs)
+	if err != nil || len(ours) == 0 || v.Kind() != '{' || v.Get("type") != nil {
+		return nil, false
+	}
+	var e wire.Encoder
+	e.Open('{')
+	for m := wire.Value(ours).Members(); m.Next(); {
+		if v.Get(string(m.Key)) == nil {
+			writeMember(&e, m.Key, m.Value)
+		}
+	}
+	for m := v.Members(); m.Next(); {
+		writeMember(&e, m.Key, m.Value)
+	}
+	e.Close('}')
+	return e.Buf, true
+}
+
+// writeMember writes a member whose name may need escaping.
+func writeMember(e *wire.Encoder, key []byte, value wire.Value) {
+	e.Raw(wire.AppendString(nil, string(key)))
+	e.Buf = append(e.Buf, ':')
+	e.Raw(value)
+}
+
+func setsCacheControl(options map[string]json.RawMessage) bool {
+	for name, v := range options {
+		if name == "cache_control" && string(v) != "null" || bytes.Contains(v, []byte(`"cache_control"`)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,83 @@
+package anthropic
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// Vertex makes the Rewrite of an endpoint for Claude on Google's Vertex AI. The base URL to go
+// with it is "https://LOCATION-aiplatform.googleapis.com/v1". Requests are authorised by a Google
+// access token, which Config.AuthToken or Endpoint.Sign supplies.
+func Vertex(project, location string) func(*llm.Request, *wire.Call) error {
+	return func(r *llm.Request, c *wire.Call) error {
+		method := ":rawPredict"
+		if c.Stream {
+			method = ":streamRawPredict"
+		}
+		c.Path = "/projects/" + url.PathEscape(project) + "/locations/" + url.PathEscape(location) +
+			"/publishers/anthropic/models/" + url.PathEscape(r.Model) + method
+		c.Header.Del("Anthropic-Version")
+		return rehead(c, []string{"model", "anthropic_version"}, func(e *wire.Encoder) {
+			e.Key("anthropic_version")
+			e.Str("vertex-2023-10-16")
+		})
+	}
+}
+
+// Bedrock makes the Rewrite of an endpoint for Claude on Amazon Bedrock's InvokeModel. The base URL
+// to go with it is "https://bedrock-runtime.REGION.amazonaws.com", and Endpoint.Sign signs the
+// requests. Bedrock streams in a framing of its own, which is not supported: every call is made
+// for a whole answer, and the caller sees its events all at once.
+func Bedrock() func(*llm.Request, *wire.Call) error {
+	return func(r *llm.Request, c *wire.Call) error {
+		c.Stream = false
+		c.Path = "/model/" + url.PathEscape(r.Model) + "/invoke"
+		betas := c.Header.Get("Anthropic-Beta")
+		c.Header.Del("Anthropic-Beta")
+		c.Header.Del("Anthropic-Version")
+		return rehead(c, []string{"model", "stream", "anthropic_version", "anthropic_beta"}, func(e *wire.Encoder) {
+			e.Key("anthropic_version")
+			e.Str("bedrock-2023-05-31")
+			if betas != "" {
+				e.Key("anthropic_beta")
+				e.Open('[')
+				for b := range strings.SplitSeq(betas, ",") {
+					e.Str(strings.TrimSpace(b))
+				}
+				e.Close(']')
+			}
+		})
+	}
+}
+
+// rehead writes the first piece of a body again, with new members first and without those named.
+func rehead(c *wire.Call, without []string, add func(*wire.Encoder)) error {
+	first := c.Body[0]
+	open := bytes.HasSuffix(first, []byte(`"messages":[`))
+	whole := first
+	if open {
+		whole = append(first[:len(first):len(first)], closing...)
+	}
+	v, err := wire.ParseJSON(whole)
+	if err != nil {
+		return err
+	}
+	var e wire.Encoder
+	e.Open('{')
+	add(&e)
+	for m := v.Members(); m.Next(); {
+		if !contains(without, m.Key) {
+			writeMember(&e, m.Key, m.Value)
+		}
+	}
+	e.Close('}')
+	if open {
+		e.Buf = e.Buf[:len(e.Buf)-len(closing)]
+	}
+	c.Body[0] = e.Buf
+	return nil
+}

@@ -1,0 +1,87 @@
+package anthropic
+
+import (
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// opaque is a block that is not modelled, or thinking that is redacted.
+type opaque struct {
+	kind    string
+	members []member
+	partial []byte // of input, as deltas brought it
+}
+
+// member is a member of the block: JSON, or the text of a string that deltas continue.
+type member struct {
+	key         string
+	value, text []byte
+}
+
+func newOpaque(v wire.Value) *opaque {
+	o := &opaque{kind: v.Get("type").Str()}
+	for m := v.Members(); m.Next(); {
+		o.members = append(o.members, member{key: string(m.Key), value: m.Value.Clone()})
+	}
+	return o
+}
+
+// add takes up a delta, by the rule that all deltas follow: its members continue those of the
+// block if they are strings and replace them if not; citations are collected, and partial JSON
+// makes the input.
+func (o *opaque) add(delta wire.Value) {
+	for it := delta.Members(); it.Next(); {
+		switch key := string(it.Key); {
+		case key == "type":
+		case key == "partial_json":
+			o.partial = append(o.partial, it.Value.Str()...)
+		case key == "citation":
+			m := o.member("citations")
+			if n := len(m.value); wire.Value(m.value).Kind() != '[' || string(m.value) == "[]" {
+				m.value = append([]byte{'['}, it.Value...)
+			} else {
+				m.value = append(append(m.value[:n-1], ','), it.Value...)
+			}
+			m.value = append(m.value, ']')
+		case it.Value.Kind() == '"':
+			m := o.member(key)
+			if m.value != nil {
+				m.text, m.value = []byte(wire.Value(m.value).Str()), nil
+			}
+			m.text = append(m.text, it.Value.Str()...)
+		default:
+			o.member(key).value = it.Value.Clone()
+		}
+	}
+}
+
+// member is the member with this name, made if there is none.
+func (o *opaque) member(key string) *member {
+	for i := range o.members {
+		if o.members[i].key == key {
+			return &o.members[i]
+		}
+	}
+	o.members = append(o.members, member{key: key})
+	return &o.members[len(o.members)-1]
+}
+
+// part is the finished block.
+func (o *opaque) part(a *wire.Assembler) llm.Part {
+	if in, err := wire.ParseJSON(o.partial); err == nil && in.Kind() == '{' {
+		o.member("input").value = in
+	}
+	var e wire.Encoder
+	e.Open('{')
+	for _, m := range o.members {
+		if m.value == nil {
+			m.value = wire.AppendString(nil, string(m.text))
+		}
+		writeMember(&e, []byte(m.key), m.value)
+	}
+	e.Close('}')
+	if o.kind == "redacted_thinking" {
+		return llm.Thinking{Redacted: true, State: a.State(extras(e.Buf, "type"))}
+	}
+	return llm.Opaque{Kind: o.kind, State: a.State(e.Buf)}
+}

@@ -1,0 +1,295 @@
+package anthropic
+
+import (
+	"errors"
+
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// NewDecoder begins to read a streamed answer.
+func (d *dialect) NewDecoder(a *wire.Assembler) wire.Decoder { return &decoder{a: a} }
+
+// decoder reads the events of a stream.
+type decoder struct {
+	a          *wire.Assembler
+	blocks     []block
+	id         string // of the message that is being read
+	usage      wire.Value
+	stopReason string
+	container  wire.Value
+	called     bool // there was a tool call
+	output     bool // there was a call of the output tool
+	held       int  // bytes that were read and are not in the assembler
+}
+
+var errTooLarge = errors.New("the response is larger than the limit")
+
+// event is what the members of an event hold.
+type event struct {
+	kind, index, delta, block, message, usage wire.Value
+}
+
+func (d *decoder) Event(ev wire.Event) error {
+	if string(ev.Data) == "[DONE]" {
+		return nil
+	}
+	v, err := wire.ParseJSON(ev.Data)
+	if err != nil {
+		return err
+	}
+	var e event
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
+		case "type":
+			e.kind = m.Value
+		case "index":
+			e.index = m.Value
+		case "delta":
+			e.delta = m.Value
+		case "content_block":
+			e.block = m.Value
+		case "message":
+			e.message = m.Value
+		case "usage":
+			e.usage = m.Value
+		}
+	}
+	switch {
+	case e.kind.Is("content_block_delta"):
+		return d.delta(e.index.Int(), e.delta, v)
+	case e.kind.Is("content_block_start"):
+		d.begin(e.index.Int(), e.block)
+		return d.hold(len(e.block))
+	case e.kind.Is("content_block_stop"):
+		d.stop(e.index.Int())
+	case e.kind.Is("message_start"):
+		d.start(e.message)
+	case e.kind.Is("message_delta"):
+		d.messageDelta(e, v)
+	case e.kind.Is("message_stop"):
+		d.finish()
+	case e.kind.Is("ping"):
+	case e.kind.Is("error") || v.Get("error").Exists() || string(ev.Name) == "error":
+		return wire.BodyError(0, v)
+	default:
+		d.unknown(e.kind, ev, v)
+	}
+	return nil
+}
+
+// End leaves the answer incomplete, since only message_stop completes it.
+func (d *decoder) End() {}
+
+func (d *decoder) unknown(kind wire.Value, ev wire.Event, v wire.Value) {
+	name := kind.Str()
+	if name == "" {
+		name = string(ev.Name)
+	}
+	d.a.Raw(name, v)
+}
+
+// start reads a message_start event. It may come twice for one message, and a proxy that lost its
+// server may go on with another message: what was left open then is over.
+func (d *decoder) start(message wire.Value) {
+	id := message.Get("id").Str()
+	again := d.id != "" && d.id == id
+	if d.id != "" && !again {
+		d.abandon()
+	}
+	d.id = id
+	d.a.Start(id, message.Get("model").Str())
+	d.addUsage(message.Get("usage"))
+	if again {
+		return
+	}
+	if s := message.Get("stop_reason").Str(); s != "" {
+		d.stopReason = s
+	}
+	index := int64(0)
+	for it := message.Get("content").Elements(); it.Next(); index++ {
+		d.begin(index, it.Value)
+		if b := d.find(index); b != nil {
+			b.filled = true
+		}
+	}
+}
+
+// abandon closes the blocks of a message that broke off.
+func (d *decoder) abandon() {
+	for i := range d.blocks {
+		if b := &d.blocks[i]; b.kind == callBlock {
+			d.a.Drop(b.part)
+		} else {
+			d.close(b)
+		}
+	}
+	d.blocks = d.blocks[:0]
+}
+
+func (d *decoder) messageDelta(e event, v wire.Value) {
+	d.addUsage(e.usage)
+	if s := e.delta.Get("stop_reason").Str(); s != "" {
+		d.stopReason = s
+	}
+	if c := e.delta.Get("container"); c.Exists() {
+		d.container = c.Clone()
+	}
+	if e.delta.Get("stop_details").Exists() || v.Get("context_management").Exists() {
+		d.a.Raw("message_delta", v)
+	}
+}
+
+// hold counts bytes that are kept outside the assembler, which counts its own.
+func (d *decoder) hold(n int) error {
+	if d.held += n; d.a.Max > 0 && d.held > d.a.Max {
+		return errTooLarge
+	}
+	return nil
+}
+
+// delta reads a content_block_delta event.
+func (d *decoder) delta(index int64, delta, v wire.Value) error {
+	var kind, value wire.Value
+	for m := delta.Members(); m.Next(); {
+		if string(m.Key) == "type" {
+			kind = m.Value
+		} else if value == nil {
+			value = m.Value
+		}
+	}
+	b := d.find(index)
+	if b == nil {
+		b = d.announce(index, kind)
+	}
+	switch {
+	case b == nil:
+	case b.takes(kind):
+		b.touched = true
+		d.a.Delta(b.part, b.unseen(value.Str()))
+		return nil
+	case b.add(kind, value, delta):
+		b.touched = true
+		return d.hold(len(delta))
+	}
+	d.a.Raw("content_block_delta", v)
+	return nil
+}
+
+// announce begins the block of a delta whose start is missing, where the delta tells what it is.
+func (d *decoder) announce(index int64, kind wire.Value) *block {
+	switch {
+	case kind.Is("text_delta"):
+		d.begin(index, wire.Value(`{"type":"text"}`))
+	case kind.Is("thinking_delta"):
+		d.begin(index, wire.Value(`{"type":"thinking"}`))
+	}
+	return d.find(index)
+}
+
+// find is the open block with this index.
+func (d *decoder) find(index int64) *block {
+	for i := len(d.blocks) - 1; i >= 0; i-- {
+		if b := &d.blocks[i]; b.index == index && !b.closed {
+			return b
+		}
+	}
+	return nil
+}
+
+// begin opens a block. A start that comes twice, or that announces a block which message_start
+// held already, changes nothing.
+func (d *decoder) begin(index int64, v wire.Value) {
+	kind, id := v.Get("type"), v.Get("id").Str()
+	if b := d.find(index); b != nil {
+		if kind.Is(b.typ) && b.id == id && (b.filled || !b.touched) {
+			if b.filled {
+				b.repeated = d.a.SoFar(b.part)
+			}
+			return
+		}
+		if b.kind == callBlock {
+			d.a.Drop(b.part)
+			b.closed = true
+		} else {
+			d.close(b)
+		}
+	}
+	b := block{index: index, id: id, typ: kind.Str()}
+	switch {
+	case b.typ == "text":
+		b.kind, b.part = textBlock, d.a.BeginText()
+		for it := v.Get("citations").Elements(); it.Next(); {
+			b.cite(it.Value)
+		}
+		b.extra = extras(v, "type", "text", "citations")
+		d.a.Delta(b.part, v.Get("text").Str())
+	case b.typ == "thinking":
+		b.kind, b.part = thinkingBlock, d.a.BeginThinking()
+		b.signature = []byte(v.Get("signature").Str())
+		b.extra = extras(v, "type", "thinking", "signature")
+		d.a.Delta(b.part, v.Get("thinking").Str())
+	case b.typ == "tool_use" && v.Get("name").Is(outputTool):
+		b.kind, b.part = outputBlock, d.a.BeginText()
+		b.input = input(v)
+		d.output = true
+	case b.typ == "tool_use":
+		b.kind, b.part = callBlock, d.a.BeginCall(id, v.Get("name").Str(), false)
+		b.input = input(v)
+		b.extra = extras(v, "type", "id", "name", "input")
+		d.called = true
+	default:
+		b.kind, b.opaque = opaqueBlock, newOpaque(v)
+	}
+	d.blocks = append(d.blocks, b)
+}
+
+func input(v wire.Value) string {
+	if in := v.Get("input"); in.Exists() {
+		return string(in)
+	}
+	return "{}"
+}
+
+// stop reads a content_block_stop event.
+func (d *decoder) stop(index int64) {
+	if b := d.find(index); b != nil {
+		d.close(b)
+	}
+}
+
+// close ends a block. A tool call that was cut off stays open in the assembler.
+func (d *decoder) close(b *block) {
+	if b.closed {
+		return
+	}
+	b.closed = true
+	switch b.kind {
+	case opaqueBlock:
+		d.a.Part(b.opaque.part(d.a))
+		return
+	case callBlock, outputBlock:
+		if d.a.SoFar(b.part) == "" && b.input == "{}" {
+			b.hollow = true
+			return
+		}
+		d.fill(b)
+		return
+	}
+	d.seal(b)
+}
+
+// fill ends a call, with the input of its start if no deltas brought another.
+func (d *decoder) fill(b *block) {
+	if d.a.SoFar(b.part) == "" {
+		d.a.Delta(b.part, b.input)
+	}
+	d.seal(b)
+}
+
+// seal ends a block's part.
+func (d *decoder) seal(b *block) {
+	if s := b.state(); s != nil {
+		d.a.SetState(b.part, d.a.State(s))
+	}
+	d.a.End(b.part)
+}

@@ -1,0 +1,160 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// outputTool is the reserved name of the tool that takes structured output from models without a
+// native form of it. The decoder turns calls of it into text.
+const outputTool = "reins_json_output"
+
+var anyObject = json.RawMessage(`{"type":"object"}`)
+
+// tools writes the tools and the choice among them.
+func (h *head) tools(r *llm.Request, p plan) error {
+	var e wire.Encoder
+	e.Open('[')
+	n := 0
+	for i := range r.Tools {
+		written, err := h.tool(&e, &r.Tools[i])
+		if err != nil {
+			return err
+		}
+		n += written
+	}
+	if p.outputTool {
+		writeOutputTool(&e, r.Output)
+	}
+	h.choice(r, p, n)
+	if len(e.Buf) > 1 && h.Set("tools") {
+		e.Close(']')
+		h.Raw(e.Buf)
+		if !endsHosted(r, p) {
+			h.mark = len(h.Buf) - len("}]")
+		}
+	}
+	return nil
+}
+
+// tool writes one tool and reports how many there were to write.
+func (h *head) tool(e *wire.Encoder, t *llm.ToolDef) (int, error) {
+	if t.Hosted.Dialect != "" {
+		if t.Hosted.Dialect != Name {
+			return 0, nil
+		}
+		v, err := wire.ParseJSON(t.Hosted.Data)
+		if err != nil || v.Kind() != '{' {
+			return 0, fmt.Errorf("the hosted tool %q is not a JSON object: %w", t.Name, err)
+		}
+		h.manual = h.manual || bytes.Contains(v, []byte(`"cache_control"`))
+		e.Raw(v)
+		return 1, nil
+	}
+	if t.Name == outputTool {
+		return 0, fmt.Errorf("the tool name %q is reserved", outputTool)
+	}
+	e.Open('{')
+	e.Key("name")
+	e.Str(t.Name)
+	if t.Freeform != nil {
+		e.Key("description")
+		e.Str(freeformDescription(t))
+		e.Key("input_schema")
+		e.Raw([]byte(`{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`))
+	} else {
+		e.StrField("description", t.Description)
+		e.Key("input_schema")
+		schema := t.Parameters
+		if len(bytes.TrimSpace(schema)) == 0 {
+			schema = anyObject
+		}
+		if _, err := wire.ParseJSON(schema); err != nil {
+			return 0, fmt.Errorf("the parameters of tool %q are no JSON Schema: %w", t.Name, err)
+		}
+		e.Raw(schema)
+	}
+	if t.Strict != nil {
+		e.Key("strict")
+		e.Bool(*t.Strict)
+	}
+	e.Close('}')
+	return 1, nil
+}
+
+func freeformDescription(t *llm.ToolDef) string {
+	if t.Freeform.Definition == "" {
+		return t.Description
+	}
+	return fmt.Sprintf("%s\n\nThe input is text of this form (%s):\n%s", t.Description, t.Freeform.Syntax, t.Freeform.Definition)
+}
+
+func writeOutputTool(e *wire.Encoder, o *llm.OutputFormat) {
+	description := "Give the answer by calling this tool."
+	if o.Description != "" {
+		description += " " + o.Description
+	}
+	schema := o.Schema
+	if len(schema) == 0 {
+		schema = anyObject
+	}
+	e.Open('{')
+	e.Key("name")
+	e.Str(outputTool)
+	e.Key("description")
+	e.Str(description)
+	e.Key("input_schema")
+	e.Raw(schema)
+	e.Close('}')
+}
+
+// choice writes the tool choice for n tools beside the output tool.
+func (h *head) choice(r *llm.Request, p plan, n int) {
+	kind, name, parallel := "", "", r.ParallelTools
+	switch r.ToolChoice.Mode {
+	case llm.ToolAuto:
+		kind = "auto"
+	case llm.ToolNone:
+		kind = "none"
+	case llm.ToolRequired:
+		kind = "any"
+	case llm.ToolNamed:
+		kind, name = "tool", r.ToolChoice.Name
+	default:
+		if parallel != nil {
+			kind = "auto"
+		}
+	}
+	if p.outputTool {
+		one := false
+		parallel = &one
+		if n == 0 || kind == "none" {
+			kind, name = "tool", outputTool
+		} else if kind != "tool" {
+			kind = "any"
+		}
+	} else if n == 0 {
+		return
+	}
+	if kind == "" || !h.Set("tool_choice") {
+		return
+	}
+	h.Open('{')
+	h.Key("type")
+	h.Str(kind)
+	h.StrField("name", name)
+	if parallel != nil && kind != "none" {
+		h.Key("disable_parallel_tool_use")
+		h.Bool(!*parallel)
+	}
+	h.Close('}')
+}
+
+// endsHosted reports whether the last tool is a hosted one, not all of which take a breakpoint.
+func endsHosted(r *llm.Request, p plan) bool {
+	return !p.outputTool && len(r.Tools) > 0 && r.Tools[len(r.Tools)-1].Hosted.Dialect != ""
+}

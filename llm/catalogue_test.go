@@ -1,0 +1,206 @@
+package llm_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+func TestCatalogue_EveryModelIsSane(t *testing.T) {
+	cutoff := regexp.MustCompile(`^20\d\d-(0[1-9]|1[0-2])$`)
+	for _, m := range llm.DefaultCatalogue().Models() {
+		t.Run(m.Provider+"/"+m.ID, func(t *testing.T) {
+			if m.Name == "" || m.ContextWindow <= 0 || m.MaxOutput <= 0 {
+				t.Errorf("name %q, context window %d or max output %d is missing", m.Name, m.ContextWindow, m.MaxOutput)
+			}
+			if m.MaxOutput > m.ContextWindow {
+				t.Errorf("max output %d is over the context window %d", m.MaxOutput, m.ContextWindow)
+			}
+			if m.Cutoff != "" && !cutoff.MatchString(m.Cutoff) {
+				t.Errorf("cutoff %q is not YYYY-MM", m.Cutoff)
+			}
+			if m.Freeform && (m.Provider != "openai" || !m.Tools) {
+				t.Error("only OpenAI's tool models take freeform tools")
+			}
+			checkThinking(t, m)
+			if m.Price != nil {
+				checkPrice(t, m.Price)
+			}
+		})
+	}
+}
+
+func checkThinking(t *testing.T, m llm.Model) {
+	t.Helper()
+	modes := map[string][]string{
+		"anthropic": {"adaptive", "budget"},
+		"gemini":    {"level", "budget"},
+	}[m.Provider]
+	if modes == nil {
+		modes = []string{"effort"}
+	}
+	switch {
+	case m.Thinking == "" && len(m.Efforts) > 0:
+		t.Error("it has efforts but no way to set them")
+	case m.Thinking != "" && (!m.Reasoning || len(m.Efforts) == 0):
+		t.Error("thinking can be set, but it does not reason or lists no efforts")
+	case m.Thinking != "" && !slices.Contains(modes, m.Thinking):
+		t.Errorf("thinking is %q, want one of %v", m.Thinking, modes)
+	}
+	order := []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+	last := -1
+	for _, e := range m.Efforts {
+		if i := slices.Index(order, e); i <= last {
+			t.Errorf("efforts %v are unknown or not in order", m.Efforts)
+		} else {
+			last = i
+		}
+	}
+	if first := m.Provider == "openai" || m.Provider == "anthropic" || m.Provider == "gemini"; first &&
+		m.Reasoning && !m.Retired && m.Thinking == "" && !strings.HasPrefix(m.ID, "gemma") {
+		t.Error("how its effort is set is missing")
+	}
+}
+
+func checkPrice(t *testing.T, p *llm.Price) {
+	t.Helper()
+	for name, v := range map[string]*float64{"input": p.Input, "output": p.Output, "cache_read": p.CacheRead,
+		"cache_write": p.CacheWrite, "cache_write_long": p.CacheWriteLong} {
+		if v != nil && (*v <= 0 || math.IsNaN(*v)) {
+			t.Errorf("%s costs %v; a price that is not known must be left out", name, *v)
+		}
+	}
+	if p.Input == nil || p.Output == nil {
+		t.Fatal("the price lacks input or output")
+	}
+	if p.CacheRead != nil && *p.CacheRead > *p.Input {
+		t.Errorf("reading the cache costs %v, more than the input, %v", *p.CacheRead, *p.Input)
+	}
+	if p.CacheWriteLong != nil && (p.CacheWrite != nil && *p.CacheWriteLong < *p.CacheWrite) {
+		t.Errorf("writing the cache for long costs %v, less than for short, %v", *p.CacheWriteLong, *p.CacheWrite)
+	}
+	if (p.Long == nil) != (p.LongFrom == 0) {
+		t.Fatal("long and long_from must stand together")
+	}
+	if p.Long != nil {
+		if *p.Long.Input < *p.Input || *p.Long.Output < *p.Output {
+			t.Error("a long call is cheaper than a short one")
+		}
+		if p.Long.Long != nil && p.Long.LongFrom <= p.LongFrom {
+			t.Error("the tiers do not rise")
+		}
+		checkPrice(t, p.Long)
+	}
+}
+
+// One model a line, providers together and ids sorted keep the diffs of an update readable.
+func TestCatalogue_FileIsOneSortedModelPerLine(t *testing.T) {
+	data, err := os.ReadFile("catalogue.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	if lines[0] != `{"models": [` || lines[len(lines)-1] != "]}" {
+		t.Fatal("the first line must open the list and the last one close it")
+	}
+	lines = lines[1 : len(lines)-1]
+	var done []string
+	var last llm.Model
+	for _, line := range lines {
+		var m llm.Model
+		if err := json.Unmarshal([]byte(strings.TrimSuffix(line, ",")), &m); err != nil {
+			t.Fatalf("this line is not one model: %v\n%s", err, line)
+		}
+		if m.Provider != last.Provider {
+			if slices.Contains(done, m.Provider) {
+				t.Errorf("the models of %s do not stand together", m.Provider)
+			}
+			done = append(done, m.Provider)
+		} else if m.ID <= last.ID {
+			t.Errorf("%s/%s stands behind %s", m.Provider, m.ID, last.ID)
+		}
+		last = m
+	}
+	if want := []string{"openai", "anthropic", "gemini"}; !slices.Equal(done[:3], want) {
+		t.Errorf("the catalogue starts with %v, want %v: a name alone means the first that has it", done[:3], want)
+	}
+}
+
+func TestCatalogue_LookupFindsDatedAndAliasedNames(t *testing.T) {
+	tests := []struct{ provider, name, want string }{
+		{"anthropic", "claude-opus-5-5", "claude-opus-5-5"},
+		{"anthropic", "claude-sonnet-4-5-20250929", "claude-sonnet-4-5"},
+		{"anthropic", "claude-sonnet-4-20250514", "claude-sonnet-4-0"},
+		{"anthropic", "claude-3-7-sonnet@20250219", "claude-3-7-sonnet"},
+		{"anthropic", "claude-3-5-haiku-latest", "claude-3-5-haiku"},
+		{"openai", "gpt-5-2025-08-07", "gpt-5"},
+		{"openai", "gpt-4o-2024-05-13", "gpt-4o-2024-05-13"},
+		{"openai", "gpt-5.6", "gpt-5.6-sol"},
+		{"gemini", "gemini-2.0-flash-001", "gemini-2.0-flash"},
+		{"gemini", "gemini-flash-latest", "gemini-flash-latest"},
+		{"", "claude-opus-5-5", "claude-opus-5-5"},
+		{"", "anthropic/claude-sonnet-5.5", "anthropic/claude-sonnet-5.5"},
+	}
+	for _, tt := range tests {
+		m, ok := llm.DefaultCatalogue().Lookup(tt.provider, tt.name)
+		if !ok || m.ID != tt.want {
+			t.Errorf("Lookup(%q, %q) = %q, %v; want %q", tt.provider, tt.name, m.ID, ok, tt.want)
+		}
+	}
+	for _, name := range []string{"", "gpt-99", "claude-opus-5-5-2026", "-20250101"} {
+		if m, ok := llm.DefaultCatalogue().Lookup("", name); ok {
+			t.Errorf("Lookup of %q found %s", name, m.ID)
+		}
+	}
+	if _, ok := llm.DefaultCatalogue().Lookup("openai", "claude-opus-5-5"); ok {
+		t.Error("a model was found with a provider that does not serve it")
+	}
+}
+
+func TestCatalogue_MergeReplacesAndAdds(t *testing.T) {
+	base := catalogue(t, `{"models":[{"id":"a","provider":"p","name":"old"},{"id":"b","provider":"p","name":"kept"}]}`)
+	over := catalogue(t, `{"models":[{"id":"a","provider":"p","name":"new"},{"id":"c","provider":"q","name":"added"}]}`)
+	merged, err := base.Merge(over)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"a": "new", "b": "kept", "c": "added"} {
+		if m, _ := merged.Lookup("", id); m.Name != want {
+			t.Errorf("%s is %q, want %q", id, m.Name, want)
+		}
+	}
+}
+
+func TestCatalogue_BrokenFilesAreRefused(t *testing.T) {
+	for name, in := range map[string]string{
+		"not JSON":        `{"models":`,
+		"unknown field":   `{"models":[{"id":"a","provider":"p","colour":"red"}]}`,
+		"no id":           `{"models":[{"provider":"p"}]}`,
+		"no provider":     `{"models":[{"id":"a"}]}`,
+		"id twice":        `{"models":[{"id":"a","provider":"p"},{"id":"a","provider":"p"}]}`,
+		"alias is taken":  `{"models":[{"id":"a","provider":"p"},{"id":"b","provider":"p","aliases":["a"]}]}`,
+		"wrong type":      `{"models":[{"id":"a","provider":"p","tools":"yes"}]}`,
+		"a list at root":  `[]`,
+		"empty":           ``,
+		"alias is itself": `{"models":[{"id":"a","provider":"p","aliases":["a"]}]}`,
+	} {
+		if _, err := llm.ReadCatalogue(strings.NewReader(in)); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func catalogue(t *testing.T, in string) *llm.Catalogue {
+	t.Helper()
+	c, err := llm.ReadCatalogue(strings.NewReader(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

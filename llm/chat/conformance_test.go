@@ -1,0 +1,88 @@
+package chat_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/chat"
+	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/llm/wire"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConformance(t *testing.T) {
+	for name, c := range map[string]chat.Config{"compatible": {}, "text tools off": {TextTools: chat.Off}, "published": {Quirks: &chat.Quirks{}}} {
+		t.Run(name, func(t *testing.T) {
+			llmtest.Conformance(t, llmtest.Subject{Dialect: chat.Name, Model: "gpt-test", Open: func(e wire.Endpoint) llm.Provider {
+				c.Endpoint = e
+				return chat.New(c)
+			}})
+		})
+	}
+}
+
+// TestAzure_RequestsGoToTheDeployment: the path, the version and the key's header are Azure's.
+func TestAzure_RequestsGoToTheDeployment(t *testing.T) {
+	var got []*http.Request
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r)
+		_, _ = w.Write([]byte(`{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`))
+	}))
+	defer server.Close()
+	for _, version := range []string{"2024-10-21", ""} {
+		config := chat.Azure(server.URL+"/", version, chat.Config{Endpoint: wire.Endpoint{APIKey: "secret-key", HTTPClient: server.Client()}})
+		p := chat.New(config)
+		if _, err := llm.Collect(p.Stream(context.Background(), &llm.Request{Model: "my gpt", Unary: true, Messages: []llm.Message{llm.UserText("hi")}})); err != nil {
+			t.Fatal(err)
+		}
+		if p.Name() != "azure" {
+			t.Errorf("name %q", p.Name())
+		}
+	}
+	if u := got[0].URL; u.EscapedPath() != "/openai/deployments/my%20gpt/chat/completions" || u.RawQuery != "api-version=2024-10-21" {
+		t.Errorf("URL %s", u)
+	}
+	if u := got[1].URL; u.Path != "/openai/v1/chat/completions" || u.RawQuery != "" {
+		t.Errorf("URL %s", u)
+	}
+	for _, r := range got {
+		if r.Header.Get("api-key") != "secret-key" || r.Header.Get("Authorization") != "" {
+			t.Errorf("headers %v", r.Header)
+		}
+	}
+}
+
+func TestNew_TextToolsAreOnButForOpenAI(t *testing.T) {
+	printed := "<tool_call>{\"name\": \"read\", \"arguments\": {}}</tool_call>"
+	server := llmtest.NewServer(&llmtest.Script{Reply: func(int, *llm.Request) llmtest.Turn { return llmtest.Say(printed) }})
+	defer server.Close()
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	openai := chat.QuirksFor(chat.DefaultBaseURL, "m")
+	for name, c := range map[string]struct {
+		config chat.Config
+		calls  int
+	}{
+		"by default":        {chat.Config{}, 1},
+		"off":               {chat.Config{TextTools: chat.Off}, 0},
+		"OpenAI":            {chat.Config{Quirks: &openai}, 0},
+		"OpenAI, asked for": {chat.Config{Quirks: &openai, TextTools: chat.On}, 1},
+	} {
+		c.config.Endpoint = wire.Endpoint{BaseURL: server.BaseURL(chat.Name), APIKey: "key", HTTPClient: client}
+		r := &llm.Request{Model: "m", Messages: []llm.Message{llm.UserText("hi")}, Tools: []llm.ToolDef{{Name: "read", Parameters: json.RawMessage(`{"type":"object"}`)}}}
+		resp, err := llm.Collect(chat.New(c.config).Stream(context.Background(), r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(resp.ToolCalls()); n != c.calls || (n == 0) != strings.Contains(resp.Text(), "<tool_call>") {
+			t.Errorf("%s: %d calls, text %q", name, n, resp.Text())
+		}
+	}
+}

@@ -1,0 +1,358 @@
+package chat
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// interaction is a record of the corpus.
+type interaction struct {
+	ID        string
+	Vendor    string
+	Model     string
+	Streaming bool
+	SDKCheck  string `json:"sdk_check"`
+	Request   struct {
+		Body *string
+	}
+	Response struct {
+		Status  int
+		Headers map[string]string
+		Body    *string
+		BodyB64 []byte `json:"body_b64"`
+	}
+	Expect struct {
+		Outcome   string
+		Text      string
+		Reasoning string
+		ToolCalls []struct {
+			ID        *string
+			Name      string
+			Arguments json.RawMessage
+			Legacy    bool
+		} `json:"tool_calls"`
+		FinishRaw *string         `json:"finish_raw"`
+		UsageRaw  json.RawMessage `json:"usage_raw"`
+		Refusal   string
+		Error     *struct {
+			Message string
+		}
+	}
+}
+
+func (i interaction) body() []byte {
+	if i.Response.Body != nil {
+		return []byte(*i.Response.Body)
+	}
+	return i.Response.BodyB64
+}
+
+// corpus reads the recorded Chat Completions traffic.
+func corpus(t testing.TB) []interaction {
+	dir := os.Getenv("REINS_CORPUS")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "corpus")
+	}
+	f, err := os.Open(filepath.Join(dir, "open", "traffic", "openai-chat.jsonl.gz"))
+	if err != nil {
+		t.Skip("the corpus of recorded traffic is not here: ", err)
+	}
+	defer f.Close()
+	zr, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []interaction
+	lines := bufio.NewReader(zr)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			var i interaction
+			if err := json.Unmarshal(line, &i); err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, i)
+		}
+		if err != nil {
+			return out
+		}
+	}
+}
+
+func decode(i interaction) (*llm.Response, error) {
+	h := http.Header{}
+	for k, v := range i.Response.Headers {
+		h.Set(k, v)
+	}
+	a := wire.NewAssembler(Name, i.Model, nil)
+	err := wire.Read(NewDialect(Quirks{}), wire.Answer{Status: i.Response.Status, Header: h, Body: bytes.NewReader(i.body()), Stream: i.Streaming}, a)
+	return a.Response(), err
+}
+
+// Where the corpus' own reading is not ours, and why ours is kept.
+var deviations = map[string]string{
+	"856731648a88de9b": "usage: the server repeats its last event with all counts zero; the counts before are kept",
+	"5ffe42a40d5ff23e": "reasoning: it stands in reasoning_details only, which is read as thinking",
+}
+
+func TestDecode_EveryRecordedAnswerKeepsAllItHolds(t *testing.T) {
+	counts := map[string]int{}
+	for _, i := range corpus(t) {
+		resp, err := decode(i)
+		counts[i.Expect.Outcome]++
+		if i.Streaming {
+			counts["streamed"]++
+		}
+		if i.Expect.Outcome != "ok" {
+			if err == nil {
+				t.Errorf("%s: an error was expected", i.ID)
+			} else if e := i.Expect.Error; e != nil && e.Message != "" && !strings.Contains(err.Error(), e.Message) {
+				t.Errorf("%s: error %q does not tell %q", i.ID, err, e.Message)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s (%s): %v", i.ID, i.Vendor, err)
+			continue
+		}
+		for _, problem := range append(againstExpectation(i, resp), againstBody(i, resp)...) {
+			what, _, _ := strings.Cut(problem, ":")
+			if why, known := deviations[i.ID]; known && strings.HasPrefix(why, what) {
+				counts["known deviation"]++
+				continue
+			}
+			t.Errorf("%s (%s, %s, stream %v, %s): %.700s", i.ID, i.Vendor, i.Model, i.Streaming, i.SDKCheck, problem)
+		}
+	}
+	t.Logf("openai-chat: %v", counts)
+}
+
+func againstExpectation(i interaction, resp *llm.Response) (problems []string) {
+	report := func(what string, got, want any) {
+		g, _ := json.Marshal(got)
+		w, _ := json.Marshal(want)
+		problems = append(problems, what+": got "+string(g)+", want "+string(w))
+	}
+	if resp.Text() != i.Expect.Text {
+		report("text", resp.Text(), i.Expect.Text)
+	}
+	if got := resp.Thinking(); got != i.Expect.Reasoning {
+		report("reasoning", got, i.Expect.Reasoning)
+	}
+	if raw := i.Expect.FinishRaw; raw != nil && resp.Finish.Raw != *raw {
+		report("finish", resp.Finish.Raw, *raw)
+	}
+	if u := i.Expect.UsageRaw; len(u) > 0 && string(u) != "null" && !sameJSON(resp.Usage.Raw, u) {
+		report("usage", resp.Usage.Raw, u)
+	}
+	calls := resp.ToolCalls()
+	n := 0
+	for _, want := range i.Expect.ToolCalls {
+		if want.Legacy && want.Name == "" {
+			continue // a form that was not filled in
+		}
+		if n >= len(calls) {
+			report("calls", len(calls), len(i.Expect.ToolCalls))
+			break
+		}
+		got := calls[n]
+		n++
+		if got.Name != want.Name || want.ID != nil && *want.ID != "" && got.ID != *want.ID || got.ID == "" {
+			report("call", got, want)
+		}
+		if !sameArguments(got.Arguments, want.Arguments) {
+			report("arguments", got.Arguments, want.Arguments)
+		}
+	}
+	if n != len(calls) {
+		report("calls", len(calls), n)
+	}
+	if want := i.Expect.Refusal; want != "" && !strings.Contains(opaque(resp, "refusal"), want) {
+		report("refusal", opaque(resp, "refusal"), want)
+	}
+	return problems
+}
+
+// sameArguments compares arguments with the corpus', which gives them parsed where they can be.
+func sameArguments(got string, want json.RawMessage) bool {
+	var s string
+	if json.Unmarshal(want, &s) == nil && s == got {
+		return true
+	}
+	return sameJSON([]byte(got), want) || strings.TrimSpace(got) == "" && sameJSON([]byte("{}"), want)
+}
+
+func opaque(resp *llm.Response, kind string) string {
+	for _, p := range resp.Message.Parts {
+		if o, ok := p.(llm.Opaque); ok && o.Kind == kind {
+			return string(o.State.Data)
+		}
+	}
+	return ""
+}
+
+// rawAnswer is an answer as encoding/json reads it.
+type rawAnswer struct {
+	Choices []struct {
+		Index        int
+		Delta        map[string]json.RawMessage
+		Message      map[string]json.RawMessage
+		FinishReason *string `json:"finish_reason"`
+	}
+}
+
+// againstBody compares the response with what encoding/json finds in the raw bytes: text, argument
+// bytes, reasoning details and signatures.
+func againstBody(i interaction, resp *llm.Response) (problems []string) {
+	var text, secrets []string
+	args := map[string]string{}
+	for _, event := range events(i) {
+		var a rawAnswer
+		if json.Unmarshal(event, &a) != nil {
+			continue
+		}
+		for _, c := range a.Choices {
+			m := c.Delta
+			if len(m) == 0 {
+				m = c.Message
+			}
+			if c.Index != 0 {
+				continue
+			}
+			var s string
+			if json.Unmarshal(m["content"], &s) == nil {
+				text = append(text, s)
+			}
+			secrets = append(secrets, secretsIn(m["reasoning_details"])...)
+			secrets = append(secrets, secretsIn(m["extra_content"])...)
+			var calls []struct {
+				Index    *int
+				Function struct{ Arguments string }
+			}
+			_ = json.Unmarshal(m["tool_calls"], &calls)
+			for n, call := range calls {
+				if call.Index != nil && i.Streaming {
+					n = *call.Index
+				}
+				args[string(rune('a'+n))] += call.Function.Arguments
+			}
+		}
+	}
+	if got := strings.Join(text, ""); !strings.Contains(resp.Text(), got) {
+		problems = append(problems, "text: the body says "+got)
+	}
+	var want, got []string
+	for _, a := range args {
+		want = append(want, a)
+	}
+	for _, c := range resp.ToolCalls() {
+		got = append(got, c.Arguments)
+	}
+	sort.Strings(want)
+	sort.Strings(got)
+	if len(want) > 0 && !reflect.DeepEqual(got, want) {
+		problems = append(problems, "argument bytes: got "+strings.Join(got, " ")+", want "+strings.Join(want, " "))
+	}
+	kept, _ := json.Marshal(resp.Message)
+	for _, s := range secrets {
+		quoted, _ := json.Marshal(s)
+		if !bytes.Contains(kept, quoted[1:len(quoted)-1]) {
+			problems = append(problems, "state: lost "+s)
+		}
+	}
+	return problems
+}
+
+// secretsIn finds the values in provider state that must come back unchanged.
+func secretsIn(raw json.RawMessage) (out []string) {
+	v, err := tree(raw)
+	if err != nil {
+		return nil
+	}
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for k, x := range v {
+				if s, ok := x.(string); ok && (k == "data" || k == "signature" || k == "thought_signature") {
+					out = append(out, s)
+				}
+				walk(x)
+			}
+		case []any:
+			for _, x := range v {
+				walk(x)
+			}
+		}
+	}
+	walk(v)
+	return out
+}
+
+// events splits an answer into its JSON objects.
+func events(i interaction) [][]byte {
+	body := i.body()
+	if !i.Streaming || bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
+		return [][]byte{body}
+	}
+	var out [][]byte
+	for _, line := range strings.Split(strings.ReplaceAll(string(body), "\r\n", "\n"), "\n") {
+		if data, ok := strings.CutPrefix(line, "data:"); ok {
+			out = append(out, []byte(strings.TrimSpace(data)))
+		}
+	}
+	return out
+}
+
+func TestParse_EveryRecordedRequestEncodesToItself(t *testing.T) {
+	d := NewDialect(Quirks{})
+	requests, paths := 0, map[string]int{}
+	for _, i := range corpus(t) {
+		if i.Request.Body == nil {
+			continue
+		}
+		requests++
+		r, dropped, err := d.Parse([]byte(*i.Request.Body))
+		if err != nil {
+			t.Errorf("%s: %v", i.ID, err)
+			continue
+		}
+		call, err := d.Encode(r)
+		if err != nil {
+			t.Errorf("%s: %v", i.ID, err)
+			continue
+		}
+		missing, err := lost([]byte(*i.Request.Body), call.Body.Bytes())
+		if err != nil {
+			t.Errorf("%s: %v", i.ID, err)
+		}
+		if !reflect.DeepEqual(missing, dropped) {
+			t.Errorf("%s: lost %v, but told of %v", i.ID, missing, dropped)
+		}
+		added, _ := lost(call.Body.Bytes(), []byte(*i.Request.Body))
+		for _, p := range added {
+			if !strings.HasPrefix(p, "tools[") && !strings.HasSuffix(p, ".type") {
+				t.Errorf("%s (%s): added %s", i.ID, i.Vendor, p)
+			}
+		}
+		for _, p := range missing {
+			paths[digits.Replace(p)]++
+			t.Errorf("%s (%s): lost %s", i.ID, i.Vendor, p)
+		}
+	}
+	t.Logf("openai-chat: %d requests, not modelled: %v", requests, paths)
+}
+
+var digits = strings.NewReplacer("0", "", "1", "", "2", "", "3", "", "4", "", "5", "", "6", "", "7", "", "8", "", "9", "")

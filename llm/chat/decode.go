@@ -1,0 +1,317 @@
+package chat
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// Decode reads a whole answer.
+func (d *dialect) Decode(body []byte, a *wire.Assembler) error {
+	v, err := wire.ParseJSON(body)
+	if err != nil {
+		return err
+	}
+	if isError(v) {
+		return wire.BodyError(0, v)
+	}
+	if v.Kind() != '{' {
+		return errors.New("the answer is not a JSON object")
+	}
+	if !v.Get("choices").Exists() {
+		// Not an answer as we know it, and not an error either: it is kept as it is.
+		a.Part(llm.Opaque{Kind: "response", State: a.State(v)})
+		a.Finish(llm.FinishOther, "")
+		return nil
+	}
+	s := newStream(a)
+	s.whole = true
+	if err := s.chunk(v); err != nil {
+		return err
+	}
+	return s.finish()
+}
+
+// NewDecoder begins to read a streamed answer.
+func (d *dialect) NewDecoder(a *wire.Assembler) wire.Decoder { return newStream(a) }
+
+// isError reports whether a body or an event is an error instead of an answer.
+func isError(v wire.Value) bool {
+	var failed, answer bool
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
+		case "error":
+			k := m.Value.Kind()
+			failed = failed || k == '{' || k == '"' && len(m.Value) > 2
+		case "choices":
+			answer = true
+		case "detail", "message", "msg", "errors":
+			failed = failed || !answer && m.Value.Exists() && v.Get("choices") == nil
+		}
+	}
+	return failed
+}
+
+// stream reads the events of an answer. A whole answer is read as a stream of one event.
+type stream struct {
+	a        *wire.Assembler
+	whole    bool // the answer came in one piece
+	begun    bool
+	text     int // the open text part, or -1
+	thinking int // the open thinking part, or -1
+	member   string
+	details  details
+	mistral  bool // the thinking came as content parts
+	calls    []call
+	legacy   int // the call that came as function_call, or -1
+	refusal  []byte
+	finished bool
+	raw      string // the finish reason
+	usage    llm.Usage
+}
+
+// call is a tool call in the making.
+type call struct {
+	part  int
+	index int64 // as the server counts, or -1
+	id    string
+	name  string
+	made  bool // the id is ours
+}
+
+func newStream(a *wire.Assembler) *stream {
+	return &stream{a: a, text: -1, thinking: -1, legacy: -1}
+}
+
+// Event reads one event of a stream.
+func (s *stream) Event(ev wire.Event) error {
+	data := bytes.TrimSpace(ev.Data)
+	if len(data) == 0 {
+		return nil
+	}
+	if string(data) == "[DONE]" {
+		return s.finish()
+	}
+	v, err := wire.ParseJSON(data)
+	if err != nil {
+		if ev.Cut && s.finished {
+			return s.finish() // only the end of the stream is missing
+		}
+		return err
+	}
+	if string(ev.Name) == "error" {
+		return wire.BodyError(0, v)
+	}
+	return s.chunk(v)
+}
+
+// End finishes a stream that stopped without [DONE], if the answer was complete.
+func (s *stream) End() {
+	if s.finished {
+		_ = s.finish()
+	}
+}
+
+// chunk reads one object of a stream, or a whole answer.
+func (s *stream) chunk(v wire.Value) error {
+	var id, model, choices, usage wire.Value
+	suspect := false
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
+		case "id":
+			id = m.Value
+		case "model":
+			model = m.Value
+		case "choices":
+			choices = m.Value
+		case "usage":
+			usage = m.Value
+		case "x_groq":
+			if u := m.Value.Get("usage"); u.Exists() && !usage.Exists() {
+				usage = u
+			}
+		case "error", "detail", "message", "msg", "errors":
+			suspect = true
+		}
+	}
+	if suspect && isError(v) {
+		return wire.BodyError(0, v)
+	}
+	if !s.begun {
+		s.begun = true
+		s.a.Start(id.Str(), model.Str())
+	}
+	if usage.Kind() == '{' {
+		s.count(usage)
+	}
+	if choices == nil && usage == nil {
+		s.a.Raw("chunk", v)
+		return nil
+	}
+	for it := choices.Elements(); it.Next(); {
+		if s.choice(it.Value, v) {
+			break
+		}
+	}
+	return nil
+}
+
+// choice reads a choice if it is the first, and reports whether it is.
+func (s *stream) choice(v, chunk wire.Value) bool {
+	var delta, message, finish wire.Value
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
+		case "delta":
+			delta = m.Value
+		case "message":
+			message = m.Value
+		case "finish_reason":
+			finish = m.Value
+		case "index":
+			if m.Value.Int() != 0 {
+				return false
+			}
+		}
+	}
+	// Some servers repeat the whole message beside the deltas, or behind them, and some put an
+	// empty delta beside a whole message.
+	if s.whole && hasMembers(message) || !hasMembers(delta) && !s.a.Begun() {
+		delta = message
+	}
+	s.delta(delta, chunk)
+	if finish.Exists() {
+		if raw := finish.Str(); raw != "" {
+			s.raw, s.finished = raw, true
+		} else if finish.Kind() == '0' {
+			s.raw, s.finished = string(finish), true
+		}
+	}
+	return true
+}
+
+func hasMembers(v wire.Value) bool {
+	m := v.Members()
+	return m.Next()
+}
+
+// delta reads a piece of the message, or all of it.
+func (s *stream) delta(v, chunk wire.Value) {
+	var content, details, calls, legacy wire.Value
+	reasoned := false
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
+		case "role":
+		case "content":
+			content = m.Value
+		case "reasoning_content", "reasoning", "thinking":
+			if m.Value.Kind() == '"' && len(m.Value) > 2 && !reasoned {
+				reasoned = true
+				s.reason(string(m.Key), m.Value.Str())
+			}
+		case "reasoning_details":
+			details = m.Value
+		case "tool_calls":
+			calls = m.Value
+		case "function_call":
+			legacy = m.Value
+		case "refusal":
+			if m.Value.Kind() == '"' {
+				s.refusal = append(s.refusal, m.Value.Str()...)
+			}
+		default:
+			s.other(m.Key, m.Value)
+		}
+	}
+	if hasElements(details) {
+		s.detail(details, reasoned)
+	}
+	s.content(content)
+	for it := calls.Elements(); it.Next(); {
+		s.call(it.Value, chunk)
+	}
+	if legacy.Kind() == '{' {
+		s.function(legacy, chunk)
+	}
+}
+
+func hasElements(v wire.Value) bool {
+	it := v.Elements()
+	return it.Next()
+}
+
+// content reads text, or a list of parts.
+func (s *stream) content(v wire.Value) {
+	switch v.Kind() {
+	case '"':
+		if len(v) > 2 {
+			s.write(v.Str())
+		}
+	case '[':
+		for it := v.Elements(); it.Next(); {
+			s.contentPart(it.Value)
+		}
+	}
+}
+
+func (s *stream) contentPart(v wire.Value) {
+	kind := v.Get("type")
+	switch {
+	case v.Kind() == '"':
+		s.write(v.Str())
+	case kind.Is("text"), kind.Is("output_text"):
+		s.write(v.Get("text").Str())
+	case kind.Is("thinking"):
+		s.mistral = true
+		thinking := v.Get("thinking")
+		if thinking.Kind() == '"' {
+			s.reason("thinking", thinking.Str())
+		}
+		for it := thinking.Elements(); it.Next(); {
+			s.reason("thinking", it.Value.Get("text").Str())
+		}
+	default:
+		s.a.Part(llm.Opaque{Kind: kind.Str(), State: s.a.State(v)})
+	}
+}
+
+// write adds to the text.
+func (s *stream) write(text string) {
+	if text == "" {
+		return
+	}
+	if s.text < 0 {
+		s.endThinking()
+		s.text = s.a.BeginText()
+	}
+	s.a.Delta(s.text, text)
+}
+
+// other keeps what the message holds besides, if it is worth keeping.
+func (s *stream) other(key []byte, v wire.Value) {
+	if v.Kind() == '{' && hasMembers(v) && !blank(v) || v.Kind() == '[' && hasElements(v) {
+		data := append([]byte("{"), wire.AppendString(nil, string(key))...)
+		data = append(append(append(data, ':'), v...), '}')
+		s.a.Part(llm.Opaque{Kind: string(key), State: s.a.State(data)})
+	}
+}
+
+// blank reports whether an object is a form that was not filled in.
+func blank(v wire.Value) bool {
+	for m := v.Members(); m.Next(); {
+		switch m.Value.Kind() {
+		case '"':
+			if len(m.Value) > 2 {
+				return false
+			}
+		case '0':
+			if m.Value.Float() != 0 {
+				return false
+			}
+		case '{', '[', 't':
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,349 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// Encode builds the request. The messages stand last in the body, so that a request's bytes are
+// the beginning of those of the next request of the conversation.
+func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
+	q := d.quirks(r.Model)
+	opts := r.Options[Name]
+	call := &wire.Call{Path: "/chat/completions", Header: http.Header{}, Stream: !r.Unary}
+	for k, v := range opts.Header {
+		call.Header.Set(k, v)
+	}
+	head := d.head(r, q)
+	messages, tail, err := d.messages(r, q)
+	if err != nil {
+		return nil, err
+	}
+	call.Body = wire.Body{head, messages, tail}
+	return call, nil
+}
+
+// messages encodes the conversation: what will stay as it is, and what stands behind it only in
+// this request.
+func (d *dialect) messages(r *llm.Request, q Quirks) (fixed, tail []byte, err error) {
+	encode := func(e *conversation) {
+		e.quirks, e.model = q, r.Model
+		e.vision = true
+		if m, ok := d.known(r.Model); ok {
+			e.vision = m.Vision
+		}
+		fixed, tail, err = e.encode(r.Messages)
+	}
+	if r.Cache == nil {
+		encode(&conversation{})
+		return fixed, tail, err
+	}
+	// Two providers may serve one conversation in turn: each has its own buffer.
+	r.Cache.Encoder(d.cacheKey, func() any { return new(conversation) }, func(e any) {
+		encode(e.(*conversation))
+	})
+	return fixed, tail, err
+}
+
+// head writes everything but the messages, up to their opening bracket.
+func (d *dialect) head(r *llm.Request, q Quirks) []byte {
+	h := head{Head: wire.Head{Encoder: wire.Encoder{Buf: make([]byte, 0, 1024)}, Options: r.Options[Name].Body}}
+	h.drop("messages")
+	h.Open('{')
+	if h.Set("model") {
+		h.Str(r.Model)
+	}
+	if !r.Unary {
+		if h.Set("stream") {
+			h.Bool(true)
+		}
+		if !q.NoStreamUsage {
+			h.merge("stream_options", []byte(`{"include_usage":true}`))
+		}
+	}
+	h.sampling(r, q)
+	if m, ok := d.known(r.Model); !ok || m.Reasoning {
+		h.effort(r, q)
+	}
+	h.output(r.Output, q)
+	if r.CacheKey != "" && !q.NoCacheKey && h.Set("prompt_cache_key") {
+		h.Str(r.CacheKey)
+	}
+	h.tools(r, q)
+	h.Extra()
+	h.Key("messages")
+	h.Open('[')
+	return h.Buf
+}
+
+// head is wire.Head with objects that options may extend.
+type head struct {
+	wire.Head
+	cloned bool
+}
+
+// drop removes an option.
+func (h *head) drop(name string) {
+	if _, ok := h.Options[name]; !ok {
+		return
+	}
+	if !h.cloned {
+		h.Options, h.cloned = maps.Clone(h.Options), true
+	}
+	delete(h.Options, name)
+}
+
+// merge writes a member that is an object. An option of that name that is an object too is merged
+// into it, its members winning and those that are null being left out.
+func (h *head) merge(name string, ours []byte) {
+	opt, err := wire.ParseJSON(h.Options[name])
+	if err != nil || opt.Kind() != '{' {
+		if h.Set(name) {
+			h.Raw(ours)
+		}
+		return
+	}
+	h.drop(name)
+	h.Key(name)
+	h.Open('{')
+	for m := wire.Value(ours).Members(); m.Next(); {
+		if opt.Get(string(m.Key)) == nil {
+			h.member(m.Key, m.Value)
+		}
+	}
+	for m := opt.Members(); m.Next(); {
+		if m.Value.Exists() {
+			h.member(m.Key, m.Value)
+		}
+	}
+	h.Close('}')
+}
+
+func (h *head) member(key []byte, value wire.Value) {
+	if b := h.Buf[len(h.Buf)-1]; b != '{' {
+		h.Buf = append(h.Buf, ',')
+	}
+	h.Buf = wire.AppendString(h.Buf, string(key))
+	h.Buf = append(h.Buf, ':')
+	h.Raw(value)
+}
+
+func (h *head) sampling(r *llm.Request, q Quirks) {
+	if r.MaxTokens > 0 {
+		name := q.MaxTokens
+		if name == "" {
+			name = "max_completion_tokens"
+		}
+		if h.Set(name) {
+			h.Int(int64(r.MaxTokens))
+		}
+	}
+	if r.Temperature != nil && h.Set("temperature") {
+		h.Float(*r.Temperature)
+	}
+	if r.TopP != nil && h.Set("top_p") {
+		h.Float(*r.TopP)
+	}
+	if r.TopK != nil && !q.NoTopK && h.Set("top_k") {
+		h.Int(int64(*r.TopK))
+	}
+	if len(r.Stop) > 0 && h.Set("stop") {
+		h.Open('[')
+		for _, s := range r.Stop {
+			h.Str(s)
+		}
+		h.Close(']')
+	}
+}
+
+// effort writes how hard the model is to think, in the server's way.
+func (h *head) effort(r *llm.Request, q Quirks) {
+	if r.Effort == "" && r.ThinkingBudget == nil {
+		return
+	}
+	on := r.Effort != "none"
+	var e wire.Encoder
+	switch q.Effort {
+	case EffortObject:
+		e.Open('{')
+		if r.Effort != "" {
+			e.Key("effort")
+			e.Str(r.Effort)
+		} else {
+			e.Key("max_tokens")
+			e.Int(int64(*r.ThinkingBudget))
+		}
+		e.Close('}')
+		h.merge("reasoning", e.Buf)
+	case EffortType, EffortTypeWord:
+		state := `{"type":"enabled"}`
+		if !on {
+			state = `{"type":"disabled"}`
+		}
+		h.merge("thinking", []byte(state))
+	case EffortEnable:
+		if h.Set("enable_thinking") {
+			h.Bool(on)
+		}
+		if r.ThinkingBudget != nil && h.Set("thinking_budget") {
+			h.Int(int64(*r.ThinkingBudget))
+		}
+	case EffortTemplate:
+		h.merge("chat_template_kwargs", fmt.Appendf(nil, `{"enable_thinking":%t}`, on))
+	}
+	word := q.Effort == EffortWord || q.Effort == EffortTypeWord && on
+	if word && r.Effort != "" && h.Set("reasoning_effort") {
+		h.Str(r.Effort)
+	}
+}
+
+// output asks for JSON.
+func (h *head) output(o *llm.OutputFormat, q Quirks) {
+	if o == nil || !h.Set("response_format") {
+		return
+	}
+	h.Open('{')
+	h.Key("type")
+	if len(o.Schema) == 0 || q.NoSchema {
+		h.Str("json_object")
+		h.Close('}')
+		return
+	}
+	h.Str("json_schema")
+	h.Key("json_schema")
+	h.Open('{')
+	h.Key("name")
+	h.Str(orElse(o.Name, "output"))
+	h.StrField("description", o.Description)
+	if o.Strict != nil {
+		h.Key("strict")
+		h.Bool(*o.Strict)
+	}
+	h.Key("schema")
+	h.Raw(compact(o.Schema))
+	h.Close('}')
+	h.Close('}')
+}
+
+// tools writes the tools and what belongs to them, which servers refuse where there are no tools.
+func (h *head) tools(r *llm.Request, q Quirks) {
+	n := 0
+	for _, t := range r.Tools {
+		if offered(t, r.Model) {
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	if r.ParallelTools != nil && !q.NoParallel && h.Set("parallel_tool_calls") {
+		h.Bool(*r.ParallelTools)
+	}
+	h.choice(r.ToolChoice, q)
+	if !h.Set("tools") {
+		return
+	}
+	h.Open('[')
+	for _, t := range r.Tools {
+		if offered(t, r.Model) {
+			h.tool(t, q)
+		}
+	}
+	h.Close(']')
+}
+
+// offered reports whether the tool can be offered in this dialect.
+func offered(t llm.ToolDef, model string) bool {
+	return t.Hosted.Dialect == "" || t.Hosted.For(Name, model)
+}
+
+func (h *head) choice(c llm.ToolChoice, q Quirks) {
+	mode := string(c.Mode)
+	if mode == "" || c.Mode == llm.ToolNamed && c.Name == "" {
+		return
+	}
+	if q.NoRequired && (c.Mode == llm.ToolRequired || c.Mode == llm.ToolNamed) {
+		mode = string(llm.ToolAuto)
+	}
+	if !h.Set("tool_choice") {
+		return
+	}
+	if mode != string(llm.ToolNamed) {
+		h.Str(mode)
+		return
+	}
+	h.Open('{')
+	h.Key("type")
+	h.Str("function")
+	h.Key("function")
+	h.Open('{')
+	h.Key("name")
+	h.Str(c.Name)
+	h.Close('}')
+	h.Close('}')
+}
+
+func (h *head) tool(t llm.ToolDef, q Quirks) {
+	if t.Hosted.Dialect != "" {
+		h.Raw(t.Hosted.Data)
+		return
+	}
+	h.Open('{')
+	h.Key("type")
+	h.Str("function")
+	h.Key("function")
+	h.Open('{')
+	h.Key("name")
+	h.Str(t.Name)
+	h.StrField("description", t.Description)
+	if t.Strict != nil && !q.NoStrict && t.Freeform == nil {
+		h.Key("strict")
+		h.Bool(*t.Strict)
+	}
+	h.Key("parameters")
+	switch {
+	case t.Freeform != nil:
+		h.freeform(*t.Freeform)
+	case len(t.Parameters) > 0:
+		h.Raw(compact(t.Parameters))
+	default:
+		h.Raw([]byte(`{"type":"object","properties":{}}`))
+	}
+	h.Close('}')
+	h.Close('}')
+}
+
+// freeform writes the schema that stands for free text.
+func (h *head) freeform(f llm.Freeform) {
+	h.Buf = append(h.Buf, `{"type":"object","properties":{"input":{"type":"string"`...)
+	if f.Definition != "" {
+		h.Buf = append(h.Buf, `,"description":`...)
+		h.Buf = wire.AppendString(h.Buf, "Text that follows this "+f.Syntax+" grammar:\n"+f.Definition)
+	}
+	h.Buf = append(h.Buf, `}},"required":["input"],"additionalProperties":false}`...)
+}
+
+// compact removes the space between the tokens of JSON, which costs money.
+func compact(raw []byte) []byte {
+	if bytes.IndexByte(raw, '\n') < 0 && !bytes.Contains(raw, []byte(`": `)) {
+		return raw
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return raw
+	}
+	return b.Bytes()
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

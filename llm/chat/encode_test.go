@@ -1,0 +1,260 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+	"pgregory.net/rapid"
+)
+
+var png = []byte("\x89PNG\r\n\x1a\n not much of a picture")
+
+// longTalk is a conversation with all that a loop puts into one.
+func longTalk(turns int, model string) []llm.Message {
+	own := func(data string) llm.State {
+		return llm.State{Dialect: Name, Model: model, Data: []byte(data)}
+	}
+	messages := []llm.Message{llm.SystemText("You are terse."), {Role: llm.RoleDeveloper, Parts: []llm.Part{llm.Text{Text: "Stay in the folder."}}}}
+	for i := range turns {
+		a, b := fmt.Sprintf("call_%da", i), fmt.Sprintf("call_%db", i)
+		user := []llm.Part{llm.Text{Text: fmt.Sprintf("Question %d", i)}}
+		if i%3 == 0 {
+			user = append(user, llm.Image{Media: llm.Media{Data: png}}, llm.Document{Media: llm.Media{Data: []byte("%PDF-1.7"), Name: "a.pdf"}})
+		}
+		messages = append(messages, llm.Message{Role: llm.RoleUser, Parts: user},
+			llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
+				llm.Thinking{Text: "Hm.", State: own(`"reasoning_content"`)},
+				llm.Text{Text: "I look."},
+				llm.ToolCall{ID: a, Name: "read", Arguments: `{"path":"a"}`},
+				llm.ToolCall{ID: b, Name: "run", Arguments: "not JSON", State: own(`{"extra_content":{"google":{"thought_signature":"abc"}}}`)},
+			}},
+			llm.ToolResults(
+				llm.ToolResult{ID: a, Name: "read", Parts: []llm.Part{llm.Text{Text: "done"}, llm.Image{Media: llm.Media{Data: png}}}},
+				llm.ToolResult{ID: b, Name: "run", Parts: []llm.Part{llm.Text{Text: "no such file"}}, IsError: true}))
+		if i%2 == 0 {
+			messages = append(messages, llm.UserText("Also this."))
+		}
+		messages = append(messages, llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
+			llm.Thinking{Text: "secret", State: own(`{"reasoning":"secret","reasoning_details":[{"type":"reasoning.encrypted","data":"xyz"}]}`)},
+			llm.Text{Text: "Answer."}}})
+	}
+	return messages
+}
+
+func body(t testing.TB, d wire.Dialect, r *llm.Request) []byte {
+	t.Helper()
+	call, err := d.Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := call.Body.Bytes()
+	if !json.Valid(b) {
+		t.Fatalf("the body is not JSON: %s", b)
+	}
+	return b
+}
+
+func dialects() map[string]wire.Dialect {
+	out := map[string]wire.Dialect{"published": NewDialect(Quirks{}), "compatible": NewDialect(compatible)}
+	for _, v := range vendors {
+		if len(v.hosts) > 0 {
+			out[v.hosts[0]] = NewDialect(v.quirks)
+		}
+	}
+	return out
+}
+
+func TestEncode_ARequestIsThePrefixOfTheNext(t *testing.T) {
+	for name, d := range dialects() {
+		for _, cache := range []*llm.Cache{nil, new(llm.Cache)} {
+			messages := longTalk(50, "m")
+			var before []byte
+			for n := 1; n <= len(messages); n++ {
+				r := &llm.Request{Model: "m", Messages: messages[:n:n], Tools: textTools, Cache: cache, CacheKey: "k"}
+				now := body(t, d, r)
+				if before != nil && !bytes.HasPrefix(now, bytes.TrimSuffix(before, []byte("]}"))) {
+					t.Fatalf("%s: request %d is no continuation:\n%s\n%s", name, n, before, now)
+				}
+				before = now
+			}
+		}
+	}
+}
+
+func TestEncode_TheCacheChangesNoByte(t *testing.T) {
+	d := NewDialect(Quirks{})
+	other := NewDialect(compatible)
+	rapid.Check(t, func(t *rapid.T) {
+		cache := new(llm.Cache)
+		talks := [][]llm.Message{longTalk(4, "m"), longTalk(3, "m")}
+		for range rapid.IntRange(1, 12).Draw(t, "requests") {
+			talk := talks[rapid.IntRange(0, 1).Draw(t, "talk")]
+			n := rapid.IntRange(1, len(talk)).Draw(t, "n")
+			model := rapid.SampledFrom([]string{"m", "other"}).Draw(t, "model")
+			use := rapid.SampledFrom([]wire.Dialect{d, other}).Draw(t, "dialect")
+			r := &llm.Request{Model: model, Messages: talk[:n:n]}
+			plain, err := use.Encode(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Cache = cache
+			cached, err := use.Encode(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(plain.Body.Bytes(), cached.Body.Bytes()) {
+				t.Fatalf("with a cache:\n%s\nwithout:\n%s", cached.Body.Bytes(), plain.Body.Bytes())
+			}
+		}
+	})
+}
+
+func TestEncode_BytesThatWereHandedOutStay(t *testing.T) {
+	d := NewDialect(Quirks{})
+	messages := longTalk(20, "m")
+	cache := new(llm.Cache)
+	var calls []*wire.Call
+	var copies [][]byte
+	for n := 1; n <= len(messages); n++ {
+		call, err := d.Encode(&llm.Request{Model: "m", Messages: messages[:n:n], Cache: cache})
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls, copies = append(calls, call), append(copies, call.Body.Bytes())
+	}
+	if _, err := d.Encode(&llm.Request{Model: "m", Messages: longTalk(2, "m"), Cache: cache}); err != nil {
+		t.Fatal(err)
+	}
+	for i, call := range calls {
+		if !bytes.Equal(call.Body.Bytes(), copies[i]) {
+			t.Fatalf("request %d changed after it was handed out", i)
+		}
+	}
+}
+
+// encoding is a table of requests and what must stand in their bodies.
+func TestEncode_MessagesTakeTheirForm(t *testing.T) {
+	state := func(data string) llm.State { return llm.State{Dialect: Name, Model: "m", Data: []byte(data)} }
+	foreign := llm.State{Dialect: "anthropic", Data: []byte("sig")}
+	for name, c := range map[string]struct {
+		parts  []llm.Part
+		quirks Quirks
+		want   string
+	}{
+		"calls without text have null content": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f"}}, Quirks{},
+			`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]}`},
+		"texts of an assistant are joined": {[]llm.Part{llm.Text{Text: "a"}, llm.Text{Text: "b"}}, Quirks{}, `{"role":"assistant","content":"ab"}`},
+		"foreign thinking is dropped":      {[]llm.Part{llm.Thinking{Text: "x", State: foreign}, llm.Text{Text: "a"}}, Quirks{}, `{"role":"assistant","content":"a"}`},
+		"foreign opaque parts are dropped": {[]llm.Part{llm.Opaque{Kind: "x", State: foreign}, llm.Text{Text: "a"}}, Quirks{}, `{"role":"assistant","content":"a"}`},
+		"thinking of another model is dropped": {[]llm.Part{llm.Thinking{Text: "x", State: llm.State{Dialect: Name, Model: "n", Data: []byte(`"reasoning"`)}}, llm.Text{Text: "a"}}, Quirks{},
+			`{"role":"assistant","content":"a"}`},
+		"own thinking goes back in its member": {[]llm.Part{llm.Thinking{Text: "x", State: state(`"reasoning_content"`)}, llm.Text{Text: "a"}}, Quirks{},
+			`{"role":"assistant","content":"a","reasoning_content":"x"}`},
+		"the server's member wins": {[]llm.Part{llm.Thinking{Text: "x", State: state(`"reasoning_content"`)}, llm.Text{Text: "a"}}, Quirks{Reasoning: "reasoning"},
+			`{"role":"assistant","content":"a","reasoning":"x"}`},
+		"missing reasoning is sent empty where it is due": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f", Arguments: "{}"}}, Quirks{ReasoningDue: true},
+			`{"role":"assistant","content":null,"reasoning_content":"","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]}`},
+		"thinking as a content part goes back in place": {[]llm.Part{llm.Thinking{Text: "x", State: state(`{"type":"thinking","thinking":[]}`)}, llm.Text{Text: "a"}}, Quirks{},
+			`{"role":"assistant","content":[{"type":"thinking","thinking":[]},{"type":"text","text":"a"}]}`},
+		"broken arguments are wrapped": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f", Arguments: `{"a`}}, Quirks{},
+			`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"_raw\":\"{\\\"a\"}"}}]}`},
+		"free text of a custom call is wrapped": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f", Arguments: "hi", Custom: true}}, Quirks{},
+			`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"input\":\"hi\"}"}}]}`},
+		"a message of nothing is left out": {[]llm.Part{llm.Thinking{Text: "x", State: foreign}}, Quirks{}, ``},
+		"a refusal goes back":              {[]llm.Part{llm.Opaque{Kind: "refusal", State: state(`{"refusal":"no"}`)}}, Quirks{}, `{"role":"assistant","content":"","refusal":"no"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.RoleAssistant, Parts: c.parts}}}
+			got := string(body(t, NewDialect(c.quirks), r))
+			_, got, _ = strings.Cut(got, `"messages":[`)
+			if got = strings.TrimSuffix(got, "]}"); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestEncode_ToolResultsTakeTheirForm(t *testing.T) {
+	results := llm.ToolResults(
+		llm.ToolResult{ID: "call_123456", Name: "f", Parts: []llm.Part{llm.Text{Text: "a"}, llm.Image{Media: llm.Media{URL: "https://x/y.png"}}}},
+		llm.ToolResult{ID: "abcdefghi", Name: "g", Parts: []llm.Part{llm.Text{Text: "bad"}}, IsError: true})
+	r := &llm.Request{Model: "m", Messages: []llm.Message{results, llm.UserText("go on")}}
+	plain := string(body(t, NewDialect(Quirks{}), r))
+	for _, want := range []string{
+		`{"role":"tool","tool_call_id":"call_123456","content":"a\n(The tool also returned files; they follow in the next user message.)"},{"role":"tool","tool_call_id":"abcdefghi","content":"Error: bad"},{"role":"user","content":[{"type":"text"`,
+		`{"type":"image_url","image_url":{"url":"https://x/y.png"}}]},{"role":"user","content":"go on"}]}`,
+	} {
+		if !strings.Contains(plain, want) {
+			t.Errorf("%s\nis not in\n%s", want, plain)
+		}
+	}
+	mistral := string(body(t, NewDialect(QuirksFor("https://api.mistral.ai/v1", "m")), r))
+	for _, want := range []string{`"tool_call_id":"abcdefghi","name":"g"`, `"content":[{"type":"text","text":"a"},{"type":"image_url"`, `{"role":"assistant","content":"Understood."},{"role":"user","content":"go on"}`} {
+		if !strings.Contains(mistral, want) {
+			t.Errorf("%s\nis not in\n%s", want, mistral)
+		}
+	}
+	if strings.Contains(mistral, "call_123456") {
+		t.Error("Mistral got an id that it refuses")
+	}
+}
+
+func TestEncode_HeadFollowsTheQuirks(t *testing.T) {
+	no, budget, temp := false, 2000, 0.5
+	r := llm.Request{Model: "m", MaxTokens: 10, Temperature: &temp, Stop: []string{"x"}, Effort: "high", CacheKey: "k", ParallelTools: &no,
+		Tools:      []llm.ToolDef{{Name: "f", Strict: &no}, {Name: "patch", Freeform: &llm.Freeform{Syntax: "lark", Definition: "start: x"}}, {Hosted: llm.State{Dialect: "gemini", Data: []byte("{}")}}},
+		ToolChoice: llm.ToolChoice{Mode: llm.ToolRequired},
+		Output:     &llm.OutputFormat{Name: "o", Schema: json.RawMessage(`{"type":"object"}`)}}
+	thinking := llm.Request{Model: "m", ThinkingBudget: &budget, Unary: true}
+	off := llm.Request{Model: "m", Effort: "none", Unary: true}
+	for _, c := range []struct {
+		url  string
+		r    llm.Request
+		want string
+	}{
+		{"https://api.openai.com/v1", r, `{"model":"m","stream":true,"stream_options":{"include_usage":true},"max_completion_tokens":10,"temperature":0.5,"stop":["x"],"reasoning_effort":"high","response_format":{"type":"json_schema","json_schema":{"name":"o","schema":{"type":"object"}}},"prompt_cache_key":"k","parallel_tool_calls":false,"tool_choice":"required","tools":[{"type":"function","function":{"name":"f","strict":false,"parameters":{"type":"object","properties":{}}}},{"type":"function","function":{"name":"patch","parameters":{"type":"object","properties":{"input":{"type":"string","description":"Text that follows this lark grammar:\nstart: x"}},"required":["input"],"additionalProperties":false}}}],"messages":[]}`},
+		{"https://api.z.ai/api/paas/v4", r, `"thinking":{"type":"enabled"},"reasoning_effort":"high","response_format":{"type":"json_object"},"tool_choice":"auto"`},
+		{"https://openrouter.ai/api/v1", r, `"reasoning":{"effort":"high"}`},
+		{"https://openrouter.ai/api/v1", thinking, `{"model":"m","reasoning":{"max_tokens":2000},"messages":[]}`},
+		{"https://dashscope-intl.aliyuncs.com/compatible-mode/v1", off, `{"model":"m","enable_thinking":false,"messages":[]}`},
+		{"https://api.deepseek.com", off, `{"model":"m","thinking":{"type":"disabled"},"messages":[]}`},
+		{"http://localhost:8000/v1", llm.Request{Model: "Qwen/Qwen3-8B", Effort: "none", Unary: true}, `"chat_template_kwargs":{"enable_thinking":false}`},
+		{"http://localhost:8000/v1", r, `"max_tokens":10`},
+		{"https://api.mistral.ai/v1", r, `{"model":"m","stream":true,"max_tokens":10`},
+	} {
+		d := NewDialect(QuirksFor(c.url, c.r.Model))
+		if got := string(body(t, d, &c.r)); !strings.Contains(got, c.want) {
+			t.Errorf("%s: got\n%s\nwithout\n%s", c.url, got, c.want)
+		}
+	}
+}
+
+func TestEncode_OptionsComeLastAndWin(t *testing.T) {
+	r := &llm.Request{Model: "m", Effort: "low", Temperature: new(float64), Options: map[string]llm.Options{
+		Name:     {Body: map[string]json.RawMessage{"temperature": []byte("1"), "seed": []byte("7"), "messages": []byte("[1]"), "stream_options": []byte(`{"x":1}`), "reasoning_effort": []byte("null")}, Header: map[string]string{"X-Title": "t"}},
+		"gemini": {Body: map[string]json.RawMessage{"a": []byte("1")}},
+	}}
+	d := NewDialect(Quirks{})
+	want := `{"model":"m","stream":true,"stream_options":{"include_usage":true,"x":1},"seed":7,"temperature":1,"messages":[]}`
+	if got := string(body(t, d, r)); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	call, _ := d.Encode(r)
+	if call.Header.Get("X-Title") != "t" || call.Path != "/chat/completions" || !call.Stream {
+		t.Errorf("call %+v", call)
+	}
+}
+
+func TestEncode_MediaThatCannotBeReadIsAnError(t *testing.T) {
+	r := &llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{llm.Image{Media: llm.Media{Path: "no/such/file.png"}}}}}, Cache: new(llm.Cache)}
+	for range 2 {
+		if _, err := NewDialect(Quirks{}).Encode(r); llm.KindOf(err) != llm.ErrInvalidRequest {
+			t.Errorf("error %v", err)
+		}
+	}
+}

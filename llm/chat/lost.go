@@ -1,0 +1,84 @@
+package chat
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+)
+
+// lost lists the paths of the leaves of JSON a that are not in JSON b. Leaves that are null count
+// as absent.
+func lost(a, b []byte) ([]string, error) {
+	x, err := tree(a)
+	if err != nil {
+		return nil, err
+	}
+	y, err := tree(b)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	compare("", x, y, &paths)
+	slices.Sort(paths)
+	return paths, nil
+}
+
+func compare(path string, a, b any, paths *[]string) {
+	switch a := a.(type) {
+	case nil:
+	case map[string]any:
+		b, _ := b.(map[string]any)
+		for key, v := range a {
+			at := key
+			if path != "" {
+				at = path + "." + key
+			}
+			compare(at, v, b[key], paths)
+		}
+	case []any:
+		list, _ := b.([]any)
+		for i, v := range a {
+			var other any
+			if i < len(list) {
+				other = list[i]
+			}
+			compare(path+"["+strconv.Itoa(i)+"]", v, other, paths)
+		}
+	default:
+		if !equal(a, b) {
+			*paths = append(*paths, path)
+		}
+	}
+}
+
+// equal compares JSON trees; numbers are equal if they have the same value.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case json.Number:
+		b, ok := b.(json.Number)
+		return ok && (a == b || sameNumber(a, b))
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for key, v := range a {
+			if w, ok := b[key]; !ok || !equal(v, w) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equal)
+	}
+	return a == b
+}
+
+// sameNumber compares numbers that are short enough to be exact.
+func sameNumber(a, b json.Number) bool {
+	const exact = 15
+	x, errX := a.Float64()
+	y, errY := b.Float64()
+	return errX == nil && errY == nil && x == y && len(a) < exact && len(b) < exact
+}

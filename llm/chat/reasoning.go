@@ -1,0 +1,149 @@
+package chat
+
+import (
+	"bytes"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// reason adds to the thinking, which came in this member of the message.
+func (s *stream) reason(member, text string) {
+	if text == "" {
+		return
+	}
+	if s.thinking < 0 {
+		s.endText()
+		s.thinking = s.a.BeginThinking()
+		s.member = member
+	}
+	s.a.Delta(s.thinking, text)
+}
+
+func (s *stream) endText() {
+	if s.text >= 0 {
+		s.a.End(s.text)
+		s.text = -1
+	}
+}
+
+// endThinking closes the thinking when something else begins. With details it stays open, for
+// some of them come last.
+func (s *stream) endThinking() {
+	if s.thinking >= 0 && len(s.details.items) == 0 {
+		s.a.SetState(s.thinking, s.state())
+		s.a.End(s.thinking)
+		s.thinking = -1
+	}
+}
+
+// state is how the open thinking goes back.
+func (s *stream) state() llm.State {
+	text := s.a.SoFar(s.thinking)
+	var b []byte
+	switch {
+	case len(s.details.items) > 0:
+		b = append(b, '{')
+		if s.thinking >= 0 && s.member != "reasoning_details" {
+			b = append(wire.AppendString(b, s.member), ':')
+			b = append(wire.AppendString(b, text), ',')
+		}
+		b = append(b, `"reasoning_details":`...)
+		b = append(s.details.append(b), '}')
+	case s.mistral:
+		b = append(b, `{"type":"thinking","thinking":[{"type":"text","text":`...)
+		b = append(wire.AppendString(b, text), `}],"closed":true}`...)
+	default:
+		b = wire.AppendString(b, s.member)
+	}
+	return s.a.State(b)
+}
+
+// detail reads reasoning_details. Their text is the thinking where no other member has it; their
+// summaries are not, for a server that wants those shown repeats them in the other member.
+func (s *stream) detail(v wire.Value, reasoned bool) {
+	for it := v.Elements(); it.Next(); {
+		if !reasoned {
+			s.reason("reasoning_details", it.Value.Get("text").Str())
+		}
+		s.details.add(it.Value)
+	}
+}
+
+// details collects reasoning details, joining the pieces in which a stream sends them.
+type details struct{ items []detail }
+
+type detail struct {
+	kind, index string
+	members     []member
+}
+
+type member struct {
+	key  string
+	raw  []byte // the value, unless it is text that grows
+	text []byte
+	grow bool
+}
+
+// add takes in one detail, or a piece of one: a piece has the type and the index of the detail
+// before it. Encrypted data comes whole.
+func (d *details) add(v wire.Value) {
+	kind, index := v.Get("type").Str(), string(v.Get("index"))
+	var to *detail
+	if n := len(d.items); n > 0 && d.items[n-1].kind == kind && d.items[n-1].index == index && kind != "reasoning.encrypted" {
+		to = &d.items[n-1]
+	} else {
+		d.items = append(d.items, detail{kind: kind, index: index})
+		to = &d.items[n]
+	}
+	for m := v.Members(); m.Next(); {
+		to.set(string(m.Key), m.Value)
+	}
+}
+
+func (d *detail) set(key string, v wire.Value) {
+	grow := (key == "text" || key == "summary") && v.Kind() == '"'
+	for i := range d.members {
+		m := &d.members[i]
+		switch {
+		case m.key != key:
+			continue
+		case grow && m.grow:
+			m.text = append(m.text, v.Str()...)
+		case v.Exists():
+			m.raw, m.grow = bytes.Clone(v), false
+		}
+		return
+	}
+	m := member{key: key, grow: grow}
+	if grow {
+		m.text = []byte(v.Str())
+	} else {
+		m.raw = bytes.Clone(v)
+	}
+	d.members = append(d.members, m)
+}
+
+// append writes the details as a JSON array.
+func (d *details) append(b []byte) []byte {
+	b = append(b, '[')
+	for i, item := range d.items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '{')
+		for j, m := range item.members {
+			if j > 0 {
+				b = append(b, ',')
+			}
+			b = append(wire.AppendString(b, m.key), ':')
+			if m.grow {
+				b = wire.AppendString(b, string(m.text))
+			} else {
+				b = append(b, m.raw...)
+			}
+		}
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}

@@ -1,0 +1,192 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+)
+
+// The JSON form of messages. A part is an object with a "type"; a part of a type that this version
+// does not know is kept as Opaque without a dialect and written back as it was.
+
+type messageJSON struct {
+	Role  Role              `json:"role"`
+	Parts []json.RawMessage `json:"parts"`
+}
+
+type partJSON struct {
+	Type      string            `json:"type"`
+	Text      string            `json:"text,omitempty"`
+	ID        string            `json:"id,omitempty"`
+	Name      string            `json:"name,omitempty"`
+	Arguments *string           `json:"arguments,omitempty"`
+	Custom    bool              `json:"custom,omitempty"`
+	Redacted  bool              `json:"redacted,omitempty"`
+	IsError   bool              `json:"is_error,omitempty"`
+	Parts     []json.RawMessage `json:"parts,omitempty"`
+	Kind      string            `json:"kind,omitempty"`
+	MIME      string            `json:"mime,omitempty"`
+	Data      []byte            `json:"data,omitempty"`
+	URL       string            `json:"url,omitempty"`
+	Path      string            `json:"path,omitempty"`
+	Detail    string            `json:"detail,omitempty"`
+	State     *State            `json:"state,omitempty"`
+}
+
+// MarshalJSON writes the message.
+func (m Message) MarshalJSON() ([]byte, error) {
+	parts, err := marshalParts(m.Parts)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(messageJSON{m.Role, parts})
+}
+
+// UnmarshalJSON reads the message.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	var j messageJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	parts, err := unmarshalParts(j.Parts)
+	if err != nil {
+		return err
+	}
+	*m = Message{j.Role, parts}
+	return nil
+}
+
+func marshalParts(parts []Part) ([]json.RawMessage, error) {
+	out := make([]json.RawMessage, len(parts))
+	for i, p := range parts {
+		b, err := MarshalPart(p)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = b
+	}
+	return out, nil
+}
+
+func unmarshalParts(raw []json.RawMessage) ([]Part, error) {
+	var parts []Part
+	for _, b := range raw {
+		p, err := UnmarshalPart(b)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// MarshalPart writes one part.
+func MarshalPart(p Part) ([]byte, error) {
+	switch p := p.(type) {
+	case Text:
+		return json.Marshal(partJSON{Type: "text", Text: p.Text, State: p.State.ref()})
+	case Image:
+		return json.Marshal(p.Media.json("image", p.Detail))
+	case Audio:
+		return json.Marshal(p.Media.json("audio", ""))
+	case Document:
+		return json.Marshal(p.Media.json("document", ""))
+	case ToolCall:
+		return json.Marshal(partJSON{Type: "tool_call", ID: p.ID, Name: p.Name, Arguments: &p.Arguments, Custom: p.Custom, State: p.State.ref()})
+	case ToolResult:
+		parts, err := marshalParts(p.Parts)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(partJSON{Type: "tool_result", ID: p.ID, Name: p.Name, Parts: parts, IsError: p.IsError, Custom: p.Custom})
+	case Thinking:
+		return json.Marshal(partJSON{Type: "thinking", Text: p.Text, Redacted: p.Redacted, State: p.State.ref()})
+	case Opaque:
+		if p.State.Dialect == "" && json.Valid(p.State.Data) {
+			return p.State.Data, nil
+		}
+		return json.Marshal(partJSON{Type: "opaque", Kind: p.Kind, State: p.State.ref()})
+	}
+	return nil, fmt.Errorf("llm: a part of type %T has no JSON form", p)
+}
+
+// UnmarshalPart reads one part.
+func UnmarshalPart(data []byte) (Part, error) {
+	var j partJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return nil, fmt.Errorf("llm: a message part is not readable: %w", err)
+	}
+	var state State
+	if j.State != nil {
+		state = *j.State
+	}
+	media := Media{MIME: j.MIME, Data: j.Data, URL: j.URL, Path: j.Path, Name: j.Name}
+	switch j.Type {
+	case "text":
+		return Text{j.Text, state}, nil
+	case "image":
+		return Image{media, j.Detail}, nil
+	case "audio":
+		return Audio{media}, nil
+	case "document":
+		return Document{media}, nil
+	case "tool_call":
+		c := ToolCall{ID: j.ID, Name: j.Name, Custom: j.Custom, State: state}
+		if j.Arguments != nil {
+			c.Arguments = *j.Arguments
+		}
+		return c, nil
+	case "tool_result":
+		parts, err := unmarshalParts(j.Parts)
+		return ToolResult{ID: j.ID, Name: j.Name, Parts: parts, IsError: j.IsError, Custom: j.Custom}, err
+	case "thinking":
+		return Thinking{j.Text, j.Redacted, state}, nil
+	case "opaque":
+		return Opaque{j.Kind, state}, nil
+	}
+	return Opaque{Kind: j.Type, State: State{Data: bytes.Clone(data)}}, nil
+}
+
+func (m Media) json(kind, detail string) partJSON {
+	return partJSON{Type: kind, MIME: m.MIME, Data: m.Data, URL: m.URL, Path: m.Path, Name: m.Name, Detail: detail}
+}
+
+func (s State) ref() *State {
+	if s.Dialect == "" && len(s.Data) == 0 {
+		return nil
+	}
+	return &s
+}
+
+// stateJSON shows text as text, and other bytes in base64.
+type stateJSON struct {
+	Dialect string `json:"dialect"`
+	Model   string `json:"model,omitempty"`
+	Data    string `json:"data,omitempty"`
+	Base64  []byte `json:"base64,omitempty"`
+}
+
+// MarshalJSON writes the state.
+func (s State) MarshalJSON() ([]byte, error) {
+	j := stateJSON{Dialect: s.Dialect, Model: s.Model}
+	if utf8.Valid(s.Data) {
+		j.Data = string(s.Data)
+	} else {
+		j.Base64 = s.Data
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON reads the state.
+func (s *State) UnmarshalJSON(data []byte) error {
+	var j stateJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	*s = State{Dialect: j.Dialect, Model: j.Model, Data: j.Base64}
+	if j.Data != "" {
+		s.Data = []byte(j.Data)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package connect
+
+import (
+	"net/http"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/chat"
+	"github.com/reins-agent/reins/llm/gemini"
+	"github.com/reins-agent/reins/llm/openai"
+)
+
+// The variables that hold credentials.
+const (
+	openaiKey      = "OPENAI_API_KEY"
+	anthropicKey   = "ANTHROPIC_API_KEY"
+	anthropicToken = "ANTHROPIC_AUTH_TOKEN"
+	geminiKey      = "GEMINI_API_KEY"
+	googleKey      = "GOOGLE_API_KEY"
+	chatKey        = "REINS_CHAT_API_KEY"
+)
+
+// chatURL is the variable that makes the chat provider; its server may need no key.
+const chatURL = "REINS_CHAT_BASE_URL"
+
+// FromEnv makes a client of the providers that the environment has credentials for:
+//
+//   - openai from OPENAI_API_KEY, with OPENAI_BASE_URL, OPENAI_ORG_ID and OPENAI_PROJECT_ID
+//   - anthropic from ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, with ANTHROPIC_BASE_URL
+//   - gemini from GEMINI_API_KEY or GOOGLE_API_KEY, with GEMINI_BASE_URL
+//   - chat from REINS_CHAT_BASE_URL, with REINS_CHAT_API_KEY
+//
+// A base URL is written as the vendor's own libraries want it: OPENAI_BASE_URL and
+// REINS_CHAT_BASE_URL up to the version ("https://api.openai.com/v1"), the others without it. With
+// no provider at all it is an error of kind llm.ErrConfiguration.
+func FromEnv(c Config) (*llm.Client, error) {
+	c.BaseURL = ""
+	c = c.prepared()
+	var providers []llm.Provider
+	for _, v := range vendors {
+		if v.present(c) {
+			providers = append(providers, v.open(c))
+		}
+	}
+	if len(providers) == 0 {
+		return nil, llm.Errorf(llm.ErrConfiguration, "", "no provider is configured: set %s, %s, %s or %s, "+
+			"or run `reins demo`, which needs no key", openaiKey, anthropicKey, geminiKey, chatURL)
+	}
+	return c.client(c.Default, providers...)
+}
+
+// vendor is a provider that the environment can name.
+type vendor struct {
+	name  string
+	needs []string // one of these must be set
+	open  func(c Config) llm.Provider
+}
+
+var vendors = []vendor{
+	{"openai", []string{openaiKey}, openOpenAI},
+	{"anthropic", []string{anthropicKey, anthropicToken}, openAnthropic},
+	{"gemini", []string{geminiKey, googleKey}, openGemini},
+	{"chat", []string{chatURL}, openChat},
+}
+
+func (v vendor) present(c Config) bool { return c.firstEnv(v.needs...) != "" }
+
+// firstEnv is the first of the variables that is set.
+func (c Config) firstEnv(names ...string) string {
+	for _, name := range names {
+		if v := c.env(name); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// secrets lists the credentials that the environment holds.
+func (c Config) secrets() (list []string) {
+	for _, name := range []string{openaiKey, anthropicKey, anthropicToken, geminiKey, googleKey, chatKey} {
+		if v := c.env(name); v != "" {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// baseURL is the address that was asked for, or the one that the variable holds.
+func (c Config) baseURL(variable string) string {
+	if c.BaseURL != "" {
+		return c.BaseURL
+	}
+	return c.env(variable)
+}
+
+func openOpenAI(c Config) llm.Provider {
+	e := c.endpoint()
+	e.APIKey, e.BaseURL = c.env(openaiKey), c.baseURL("OPENAI_BASE_URL")
+	e.Header = http.Header{}
+	for header, variable := range map[string]string{"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"} {
+		if v := c.env(variable); v != "" {
+			e.Header.Set(header, v)
+		}
+	}
+	return openai.New(openai.Config{Endpoint: e, Catalogue: c.Catalogue})
+}
+
+func openAnthropic(c Config) llm.Provider {
+	e := c.endpoint()
+	e.APIKey, e.BaseURL = c.env(anthropicKey), c.baseURL("ANTHROPIC_BASE_URL")
+	return anthropic.New(anthropic.Config{Endpoint: e, AuthToken: c.env(anthropicToken), Catalogue: c.Catalogue})
+}
+
+func openGemini(c Config) llm.Provider {
+	e := c.endpoint()
+	e.APIKey, e.BaseURL = c.firstEnv(geminiKey, googleKey), c.baseURL("GEMINI_BASE_URL")
+	return gemini.New(gemini.Config{Endpoint: e, Catalogue: c.Catalogue})
+}
+
+func openChat(c Config) llm.Provider {
+	e := c.endpoint()
+	e.Name, e.APIKey, e.BaseURL = "chat", c.env(chatKey), c.baseURL(chatURL)
+	return chat.New(chat.Config{Endpoint: e, Catalogue: c.Catalogue})
+}

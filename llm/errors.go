@@ -1,0 +1,93 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ErrorKind classifies what went wrong with a call.
+type ErrorKind string
+
+// The kinds of errors.
+const (
+	ErrAuthentication  ErrorKind = "authentication"
+	ErrAccessDenied    ErrorKind = "access_denied"
+	ErrNotFound        ErrorKind = "not_found"
+	ErrInvalidRequest  ErrorKind = "invalid_request"
+	ErrContextLength   ErrorKind = "context_length"
+	ErrRateLimit       ErrorKind = "rate_limit"
+	ErrQuota           ErrorKind = "quota_exhausted"
+	ErrContentFilter   ErrorKind = "content_filter"
+	ErrServer          ErrorKind = "server"
+	ErrTimeout         ErrorKind = "timeout"
+	ErrNetwork         ErrorKind = "network"
+	ErrIncomplete      ErrorKind = "incomplete_stream"
+	ErrMalformed       ErrorKind = "malformed_response"
+	ErrCancelled       ErrorKind = "cancelled"
+	ErrConfiguration   ErrorKind = "configuration"
+	ErrInvalidToolCall ErrorKind = "invalid_tool_call"
+	ErrNoObject        ErrorKind = "no_object"
+	ErrUnknown         ErrorKind = "unknown"
+)
+
+// Error is what every failed call gives. Message and Body hold no secrets.
+type Error struct {
+	Kind       ErrorKind
+	Provider   string
+	Status     int    // HTTP status, 0 if there was none
+	Code       string // the provider's own code or type
+	Message    string
+	RetryAfter time.Duration // how long the provider asks to wait; 0 if it does not say
+	RequestID  string
+	Body       []byte // the raw error body, as far as it was read
+	Temporary  bool   // the provider says that trying again may help, whatever the kind
+	Err        error  // the cause, if there is one
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Provider != "" {
+		b.WriteString(e.Provider + ": ")
+	}
+	b.WriteString(strings.ReplaceAll(string(e.Kind), "_", " "))
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " (HTTP %d)", e.Status)
+	}
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	} else if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	if e.RequestID != "" {
+		b.WriteString(" [request " + e.RequestID + "]")
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Retryable reports whether the same call may succeed later.
+func (e *Error) Retryable() bool {
+	switch e.Kind {
+	case ErrRateLimit, ErrServer, ErrTimeout, ErrNetwork, ErrIncomplete:
+		return true
+	}
+	return e.Temporary
+}
+
+// KindOf is the kind of an error that came from a call, or ErrUnknown.
+func KindOf(err error) ErrorKind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ErrUnknown
+}
+
+// Errorf makes an error without an HTTP answer behind it.
+func Errorf(kind ErrorKind, provider, format string, args ...any) *Error {
+	wrapped := fmt.Errorf(format, args...)
+	return &Error{Kind: kind, Provider: provider, Message: wrapped.Error(), Err: errors.Unwrap(wrapped)}
+}

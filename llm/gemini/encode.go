@@ -1,0 +1,270 @@
+package gemini
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// Encode builds the call. The members that stay the same over a conversation come first and the
+// contents last.
+func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
+	m := d.model(r.Model)
+	h := head(r, m)
+	call := &wire.Call{
+		Path:   m.path("streamGenerateContent"),
+		Query:  "alt=sse",
+		Header: http.Header{},
+		Stream: true,
+	}
+	if r.Unary {
+		call.Path, call.Query, call.Stream = m.path("generateContent"), "", false
+	}
+	for k, v := range r.Options[Name].Header {
+		call.Header.Set(k, v)
+	}
+	if _, replaced := r.Options[Name].Body["contents"]; replaced {
+		call.Body = wire.Body{append(h, '}')}
+		return call, nil
+	}
+	contents, tail, err := encodeContents(r, m)
+	if err != nil {
+		return nil, err
+	}
+	call.Body = wire.Body{h, contents, tail}
+	return call, nil
+}
+
+// encodeContents gives the contents without the bracket that opens them, and what ends the body.
+func encodeContents(r *llm.Request, m model) (contents, tail []byte, err error) {
+	use := func(encoder any) {
+		e := encoder.(*contentEncoder)
+		err = e.encode(m, r.Messages)
+		contents, tail = e.body()
+	}
+	create := func() any { return new(contentEncoder) }
+	if r.Cache == nil {
+		use(create())
+	} else {
+		r.Cache.Encoder(Name, create, use)
+	}
+	return contents, tail, err
+}
+
+// head writes the body up to the bracket that opens the contents.
+func head(r *llm.Request, m model) []byte {
+	h := wire.Head{Options: maps.Clone(r.Options[Name].Body)}
+	h.Open('{')
+	merge(&h, "generationConfig", func(sub *wire.Head) { generationConfig(sub, r, m) })
+	merge(&h, "toolConfig", func(sub *wire.Head) { toolConfig(sub, r) })
+	if len(r.Tools) > 0 {
+		tools(&h, r.Tools)
+	}
+	systemInstruction(&h, r.Messages)
+	h.Extra()
+	if h.Set("contents") {
+		h.Open('[')
+	}
+	return h.Buf
+}
+
+// merge writes an object whose members the option of the same name may replace one by one.
+func merge(h *wire.Head, name string, write func(*wire.Head)) {
+	option, given := h.Options[name]
+	v, _ := wire.ParseJSON(option)
+	if given && v.Kind() != '{' {
+		return
+	}
+	sub := wire.Head{Options: make(map[string]json.RawMessage)}
+	for it := v.Members(); it.Next(); {
+		sub.Options[string(it.Key)] = json.RawMessage(it.Value)
+	}
+	sub.Open('{')
+	write(&sub)
+	sub.Extra()
+	sub.Close('}')
+	delete(h.Options, name)
+	if given || len(sub.Buf) > len("{}") {
+		h.Key(name)
+		h.Raw(sub.Buf)
+	}
+}
+
+func generationConfig(h *wire.Head, r *llm.Request, m model) {
+	if r.MaxTokens > 0 && h.Set("maxOutputTokens") {
+		h.Int(int64(r.MaxTokens))
+	}
+	if r.Temperature != nil && h.Set("temperature") {
+		h.Float(*r.Temperature)
+	}
+	if r.TopP != nil && h.Set("topP") {
+		h.Float(*r.TopP)
+	}
+	if r.TopK != nil && h.Set("topK") {
+		h.Int(int64(*r.TopK))
+	}
+	if len(r.Stop) > 0 && h.Set("stopSequences") {
+		h.Open('[')
+		for _, s := range r.Stop {
+			h.Str(s)
+		}
+		h.Close(']')
+	}
+	if (r.Effort != "" || r.ThinkingBudget != nil) && h.Set("thinkingConfig") {
+		thinkingConfig(h, r, m)
+	}
+	if r.Output != nil {
+		if h.Set("responseMimeType") {
+			h.Str("application/json")
+		}
+		if v, err := wire.ParseJSON(r.Output.Schema); err == nil && h.Set("responseJsonSchema") {
+			h.Raw(v)
+		}
+	}
+}
+
+// thinkingConfig asks for thoughts to be shown whenever it asks for thinking.
+func thinkingConfig(h *wire.Head, r *llm.Request, m model) {
+	thoughts := r.Effort != "none"
+	h.Open('{')
+	switch {
+	case r.ThinkingBudget != nil:
+		thoughts = *r.ThinkingBudget != 0
+		h.Key("thinkingBudget")
+		h.Int(int64(*r.ThinkingBudget))
+	case m.usesLevels():
+		h.Key("thinkingLevel")
+		h.Str(m.level(r.Effort))
+	default:
+		h.Key("thinkingBudget")
+		h.Int(int64(m.budget(r.Effort)))
+	}
+	if thoughts {
+		h.Key("includeThoughts")
+		h.Bool(true)
+	}
+	h.Close('}')
+}
+
+// toolConfig says which functions may be called. Without functions the API takes none.
+func toolConfig(h *wire.Head, r *llm.Request) {
+	mode := map[llm.ToolMode]string{llm.ToolAuto: "AUTO", llm.ToolNone: "NONE", llm.ToolRequired: "ANY", llm.ToolNamed: "ANY"}[r.ToolChoice.Mode]
+	if mode == "" || !hasFunctions(r.Tools) || !h.Set("functionCallingConfig") {
+		return
+	}
+	h.Open('{')
+	h.Key("mode")
+	h.Str(mode)
+	if r.ToolChoice.Mode == llm.ToolNamed {
+		h.Key("allowedFunctionNames")
+		h.Open('[')
+		h.Str(r.ToolChoice.Name)
+		h.Close(']')
+	}
+	h.Close('}')
+}
+
+func hasFunctions(tools []llm.ToolDef) bool {
+	for _, t := range tools {
+		if !hosted(t) {
+			return true
+		}
+	}
+	return false
+}
+
+func hosted(t llm.ToolDef) bool { return t.Hosted.Dialect != "" }
+
+// tools writes functions that stand together as one tool, and each of Google's own as another.
+func tools(h *wire.Head, defs []llm.ToolDef) {
+	if !h.Set("tools") {
+		return
+	}
+	h.Open('[')
+	grouped := false
+	for _, t := range defs {
+		switch {
+		case hosted(t):
+			if t.Hosted.Dialect != Name {
+				continue
+			}
+			if grouped {
+				h.Buf = append(h.Buf, "]}"...)
+				grouped = false
+			}
+			h.Raw(t.Hosted.Data)
+		default:
+			if !grouped {
+				h.Open('{')
+				h.Key("functionDeclarations")
+				h.Open('[')
+				grouped = true
+			}
+			declaration(h, t)
+		}
+	}
+	if grouped {
+		h.Buf = append(h.Buf, "]}"...)
+	}
+	h.Close(']')
+}
+
+const (
+	noParameters   = `{"type":"object","properties":{}}`
+	textParameters = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`
+)
+
+// declaration writes a function with its schema as it is: parametersJsonSchema takes JSON Schema
+// and passes over the keywords it does not know.
+func declaration(h *wire.Head, t llm.ToolDef) {
+	h.Open('{')
+	h.Key("name")
+	h.Str(t.Name)
+	h.Key("description")
+	h.Str(t.Description)
+	h.Key("parametersJsonSchema")
+	schema, err := wire.ParseJSON(t.Parameters)
+	switch {
+	case t.Freeform != nil:
+		h.Raw([]byte(textParameters))
+	case err != nil || schema.Kind() != '{':
+		h.Raw([]byte(noParameters))
+	default:
+		h.Raw(schema)
+	}
+	h.Close('}')
+}
+
+func systemInstruction(h *wire.Head, messages []llm.Message) {
+	begun := false
+	for i := range messages {
+		if role := messages[i].Role; role != llm.RoleSystem && role != llm.RoleDeveloper {
+			continue
+		}
+		for _, p := range messages[i].Parts {
+			t, ok := p.(llm.Text)
+			if !ok || t.Text == "" {
+				continue
+			}
+			if !begun {
+				if !h.Set("systemInstruction") {
+					return
+				}
+				begun = true
+				h.Open('{')
+				h.Key("parts")
+				h.Open('[')
+			}
+			h.Open('{')
+			h.Key("text")
+			h.Str(t.Text)
+			h.Close('}')
+		}
+	}
+	if begun {
+		h.Buf = append(h.Buf, "]}"...)
+	}
+}

@@ -1,0 +1,64 @@
+package gemini
+
+import (
+	"bytes"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// name is an enumeration's value as the API wrote it, which may be its number.
+func name(v wire.Value) string {
+	if v.Kind() == '"' {
+		return v.Str()
+	}
+	return string(v)
+}
+
+// finishNumbers are the finish reasons by number, for servers that write them so.
+var finishNumbers = map[string]string{
+	"1": "STOP", "2": "MAX_TOKENS", "3": "SAFETY", "4": "RECITATION", "5": "OTHER", "6": "LANGUAGE",
+	"7": "BLOCKLIST", "8": "PROHIBITED_CONTENT", "9": "SPII", "10": "MALFORMED_FUNCTION_CALL",
+	"11": "IMAGE_SAFETY", "12": "UNEXPECTED_TOOL_CALL", "13": "TOO_MANY_TOOL_CALLS",
+}
+
+// finishReason reads a finish reason. An answer in one piece may have none.
+func finishReason(raw string) llm.FinishReason {
+	if word, ok := finishNumbers[raw]; ok {
+		raw = word
+	}
+	switch raw {
+	case "STOP", "":
+		return llm.FinishStop
+	case "MAX_TOKENS":
+		return llm.FinishLength
+	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "JAILBREAK":
+		return llm.FinishContentFilter
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS",
+		"MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE":
+		return llm.FinishError
+	}
+	return llm.FinishOther
+}
+
+// readUsage counts thoughts as output and what tools of Google's put into the prompt as input.
+func readUsage(raw wire.Value) llm.Usage {
+	var u llm.Usage
+	for m := raw.Members(); m.Next(); {
+		n := m.Value.Int
+		switch string(m.Key) {
+		case "promptTokenCount", "toolUsePromptTokenCount":
+			u.Input += n()
+		case "candidatesTokenCount":
+			u.Output += n()
+		case "thoughtsTokenCount":
+			u.Reasoning = n()
+			u.Output += n()
+		case "cachedContentTokenCount":
+			u.CacheRead = n()
+		}
+	}
+	u.Raw = bytes.Clone(raw)
+	return u
+}

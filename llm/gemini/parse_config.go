@@ -1,0 +1,186 @@
+package gemini
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// generationConfig reads what has a field in the request. The rest stays an option, and so does
+// what the fields hold only roughly.
+func (p *parser) generationConfig(v wire.Value) {
+	if !v.Exists() {
+		return
+	}
+	f := fields(v)
+	rest := wire.Encoder{Buf: []byte("{")}
+	for m := v.Members(); m.Next(); {
+		key := camel(m.Key)
+		if !p.setting(key, m.Value, f) {
+			value := m.Value
+			if key == "thinkingConfig" {
+				value = renamed(value)
+			}
+			rest.Str(key)
+			rest.Buf = append(rest.Buf, ':')
+			rest.Raw(value)
+		}
+	}
+	rest.Close('}')
+	if len(rest.Buf) > len("{}") || v.Kind() == '{' && len(f) == 0 {
+		p.options["generationConfig"] = json.RawMessage(rest.Buf)
+	}
+}
+
+// setting reads one setting and reports whether the request now says the same.
+func (p *parser) setting(key string, v wire.Value, all map[string]wire.Value) bool {
+	switch key {
+	case "maxOutputTokens":
+		n, ok := whole(v)
+		p.r.MaxTokens = max(n, 0)
+		return ok && n > 0
+	case "temperature":
+		return number(v, &p.r.Temperature)
+	case "topP":
+		return number(v, &p.r.TopP)
+	case "topK":
+		n, ok := whole(v)
+		if ok {
+			p.r.TopK = &n
+		}
+		return ok
+	case "stopSequences":
+		for it := v.Elements(); it.Next(); {
+			p.r.Stop = append(p.r.Stop, it.Value.Str())
+		}
+		return len(p.r.Stop) > 0
+	case "thinkingConfig":
+		return p.thinking(v)
+	case "responseMimeType":
+		return p.output(v, all)
+	case "responseJsonSchema":
+		return p.output(all["responseMimeType"], all)
+	}
+	return false
+}
+
+// output reads the response format, if it is JSON with or without a JSON Schema.
+func (p *parser) output(mime wire.Value, all map[string]wire.Value) bool {
+	_, openAPI := all["responseSchema"]
+	if !mime.Is("application/json") || openAPI {
+		return false
+	}
+	p.r.Output = &llm.OutputFormat{}
+	if schema := all["responseJsonSchema"]; schema != nil {
+		p.r.Output.Schema = json.RawMessage(schema.Clone())
+	}
+	return true
+}
+
+// thinking reads the effort, and reports whether Encode would write the same for it.
+func (p *parser) thinking(v wire.Value) bool {
+	f := fields(v)
+	thoughts := f["includeThoughts"]
+	level, budget := f["thinkingLevel"].Str(), f["thinkingBudget"]
+	if budget != nil {
+		if n, ok := whole(budget); ok {
+			p.r.ThinkingBudget = &n
+			shown := thoughts.Bool()
+			return len(f) == 1 && n == 0 || len(f) == 2 && shown && n != 0
+		}
+		return false
+	}
+	p.r.Effort = strings.ToLower(level)
+	known := p.r.Effort == "minimal" || p.r.Effort == "low" || p.r.Effort == "medium" || p.r.Effort == "high"
+	return p.r.Model == "" && known && p.r.Effort == level && len(f) == 2 && thoughts.Bool()
+}
+
+// renamed is an object with its members in camelCase.
+func renamed(v wire.Value) wire.Value {
+	if v.Kind() != '{' {
+		return v
+	}
+	e := wire.Encoder{Buf: []byte("{")}
+	for m := v.Members(); m.Next(); {
+		e.Str(camel(m.Key))
+		e.Buf = append(e.Buf, ':')
+		e.Raw(m.Value)
+	}
+	e.Close('}')
+	return e.Buf
+}
+
+func whole(v wire.Value) (int, bool) {
+	if v.Kind() != '0' {
+		return 0, false
+	}
+	f := v.Float()
+	n := int(f)
+	return n, float64(n) == f && n < 1<<31 && n > -1<<31
+}
+
+func number(v wire.Value, to **float64) bool {
+	if v.Kind() != '0' {
+		return false
+	}
+	f, err := strconv.ParseFloat(string(v), 64)
+	if err != nil {
+		return false
+	}
+	*to = &f
+	return true
+}
+
+// toolConfig reads the tool choice. What ToolChoice cannot say, such as several allowed names,
+// stays an option too.
+func (p *parser) toolConfig(v wire.Value) {
+	if !v.Exists() {
+		return
+	}
+	rest := wire.Encoder{Buf: []byte("{")}
+	for m := v.Members(); m.Next(); {
+		key := camel(m.Key)
+		if key == "functionCallingConfig" && p.choice(m.Value) && hasFunctions(p.r.Tools) {
+			continue
+		}
+		rest.Str(key)
+		rest.Buf = append(rest.Buf, ':')
+		rest.Raw(renamed(m.Value))
+	}
+	if rest.Close('}'); len(rest.Buf) > len("{}") {
+		p.options["toolConfig"] = json.RawMessage(rest.Buf)
+	}
+}
+
+// choice reports whether ToolChoice holds the whole of the configuration.
+func (p *parser) choice(v wire.Value) bool {
+	f := fields(v)
+	var names []string
+	for it := f["allowedFunctionNames"].Elements(); it.Next(); {
+		names = append(names, it.Value.Str())
+	}
+	mode := f["mode"].Str()
+	choice := &p.r.ToolChoice
+	switch strings.ToUpper(mode) {
+	case "AUTO", "VALIDATED":
+		choice.Mode = llm.ToolAuto
+	case "NONE":
+		choice.Mode = llm.ToolNone
+	case "ANY":
+		choice.Mode = llm.ToolRequired
+		if len(names) == 1 {
+			choice.Mode, choice.Name = llm.ToolNamed, names[0]
+		}
+	}
+	exact := mode == "AUTO" || mode == "NONE" || mode == "ANY"
+	switch len(f) {
+	case 1:
+		return exact
+	case 2:
+		return exact && choice.Mode == llm.ToolNamed
+	}
+	return false
+}

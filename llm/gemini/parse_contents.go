@@ -1,0 +1,245 @@
+package gemini
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+func (p *parser) contents(v wire.Value) {
+	i := -1
+	for it := v.Elements(); it.Next(); {
+		i++
+		p.content(it.Value, fmt.Sprintf("contents[%d]", i))
+	}
+}
+
+// content reads one content into messages: the function responses in it are one of their own.
+func (p *parser) content(v wire.Value, path string) {
+	role := llm.RoleUser
+	for m := v.Members(); m.Next(); {
+		switch key := string(m.Key); {
+		case key == "parts":
+		case key == "role" && m.Value.Is("model"):
+			role = llm.RoleAssistant
+		case key == "role" && (m.Value.Is("user") || m.Value.Is("function") || m.Value.Is("tool")):
+		default:
+			p.drop("%s.%s", path, key)
+		}
+	}
+	var msg llm.Message
+	flush := func() {
+		if len(msg.Parts) > 0 {
+			p.r.Messages = append(p.r.Messages, msg)
+		}
+		msg = llm.Message{}
+	}
+	n := -1
+	for it := v.Get("parts").Elements(); it.Next(); {
+		n++
+		part := p.part(it.Value, fmt.Sprintf("%s.parts[%d]", path, n))
+		want := role
+		if _, ok := part.(llm.ToolResult); ok {
+			want = llm.RoleTool
+		}
+		if msg.Role != want {
+			flush()
+			msg.Role = want
+		}
+		if part != nil {
+			msg.Parts = append(msg.Parts, part)
+		}
+	}
+	flush()
+}
+
+// part reads one part. A part with a member that is not modelled is kept as it is, unless it is a
+// call or a response: those must stay what they are, and what they lose is listed.
+func (p *parser) part(v wire.Value, path string) llm.Part {
+	f := fields(v)
+	if call, ok := f["functionCall"]; ok && call.Kind() == '{' {
+		p.extras(f, path, "functionCall", "thoughtSignature")
+		return p.call(call, f["thoughtSignature"], path+".functionCall")
+	}
+	if response, ok := f["functionResponse"]; ok && response.Kind() == '{' {
+		p.extras(f, path, "functionResponse")
+		return p.response(response, path+".functionResponse")
+	}
+	if part := modelled(f); part != nil {
+		return part
+	}
+	if v.Kind() != '{' {
+		p.drop("%s", path)
+		return nil
+	}
+	return llm.Opaque{Kind: kind(v), State: own(v)}
+}
+
+// extras lists the members of a part that are not among the known ones.
+func (p *parser) extras(f map[string]wire.Value, path string, known ...string) {
+	for _, key := range slices.Sorted(maps.Keys(f)) {
+		if !slices.Contains(known, key) {
+			p.drop("%s.%s", path, key)
+		}
+	}
+}
+
+// modelled reads a part that is text, a thought or a file, and nothing else.
+func modelled(f map[string]wire.Value) llm.Part {
+	sig, text := f["thoughtSignature"], f["text"]
+	thought := f["thought"].Bool()
+	n := len(f)
+	for _, key := range []string{"thoughtSignature", "thought", "text"} {
+		if _, ok := f[key]; ok {
+			n--
+		}
+	}
+	var state llm.State
+	if sig.Kind() == '"' {
+		state = own([]byte(sig.Str()))
+	}
+	switch {
+	case n == 0 && text.Kind() == '"' && thought:
+		if len(state.Data) == 0 {
+			state = own([]byte(unsigned))
+		}
+		return llm.Thinking{Text: text.Str(), State: state}
+	case n == 0 && text.Kind() == '"' && f["thought"] == nil:
+		return llm.Text{Text: text.Str(), State: state}
+	case n == 0 && text == nil && thought && len(state.Data) > 0:
+		return llm.Thinking{Redacted: true, State: state}
+	case n == 1 && len(f) == 1:
+		for _, key := range []string{"inlineData", "fileData"} {
+			if part, ok := mediaPart(f[key]); ok {
+				return part
+			}
+		}
+	}
+	return nil
+}
+
+// mediaPart reads inlineData or fileData, if there is nothing in it that is not modelled.
+func mediaPart(v wire.Value) (llm.Part, bool) {
+	f := fields(v)
+	mime := f["mimeType"].Str()
+	m := llm.Media{MIME: mime, URL: f["fileUri"].Str()}
+	if data := f["data"]; data.Kind() == '"' {
+		b, err := decodeBase64(data.Str())
+		if err != nil || mime == "" {
+			return nil, false
+		}
+		m.Data = b
+	}
+	if (m.URL == "") == (len(m.Data) == 0) || len(f) > 2 || len(f) == 2 && f["mimeType"] == nil {
+		return nil, false
+	}
+	switch {
+	case strings.HasPrefix(mime, "image/"):
+		return llm.Image{Media: m}, true
+	case strings.HasPrefix(mime, "audio/"):
+		return llm.Audio{Media: m}, true
+	}
+	return llm.Document{Media: m}, true
+}
+
+// decodeBase64 takes both alphabets, with or without padding, as the API does.
+func decodeBase64(s string) ([]byte, error) {
+	s = strings.TrimRight(s, "=")
+	if strings.ContainsAny(s, "-_") {
+		return base64.RawURLEncoding.DecodeString(s)
+	}
+	return base64.RawStdEncoding.DecodeString(s)
+}
+
+func (p *parser) call(v, sig wire.Value, path string) llm.Part {
+	var c llm.ToolCall
+	for m := v.Members(); m.Next(); {
+		switch camel(m.Key) {
+		case "id":
+			c.ID = m.Value.Str()
+		case "name":
+			c.Name = m.Value.Str()
+		case "args":
+			c.Arguments = string(m.Value)
+		default:
+			p.drop("%s.%s", path, m.Key)
+		}
+	}
+	if c.ID == "" {
+		c.ID = p.newID()
+	}
+	if sig.Kind() == '"' {
+		c.State = own([]byte(sig.Str()))
+	}
+	p.pending = append(p.pending, c)
+	return c
+}
+
+func (p *parser) newID() string {
+	p.calls++
+	return CallIDPrefix + strconv.Itoa(p.calls)
+}
+
+func (p *parser) response(v wire.Value, path string) llm.Part {
+	var r llm.ToolResult
+	for m := v.Members(); m.Next(); {
+		switch camel(m.Key) {
+		case "id":
+			r.ID = m.Value.Str()
+		case "name":
+			r.Name = m.Value.Str()
+		case "response":
+			r.Parts = append(r.Parts, returned(m.Value))
+			r.IsError = m.Value.Get("error").Exists()
+		case "parts":
+			for it := m.Value.Elements(); it.Next(); {
+				part := modelled(fields(it.Value))
+				switch part.(type) {
+				case llm.Image, llm.Audio, llm.Document:
+				default:
+					part = llm.Opaque{Kind: kind(it.Value), State: own(it.Value)}
+				}
+				r.Parts = append(r.Parts, part)
+			}
+		default:
+			p.drop("%s.%s", path, m.Key)
+		}
+	}
+	r.ID = p.answered(r)
+	return r
+}
+
+// returned is what a function returned: the text of a result that Encode would write the same
+// way, or else the object, which reads as text to other providers.
+func returned(v wire.Value) llm.Text {
+	f := fields(v)
+	for _, key := range []string{"result", "error"} {
+		if text := v.Get(key); text.Kind() == '"' && len(f) == 1 {
+			return llm.Text{Text: text.Str()}
+		}
+	}
+	return llm.Text{Text: string(v), State: own(v)}
+}
+
+// answered finds the call that a response answers, by its id or, if it has none, by its name and
+// place, and gives its id.
+func (p *parser) answered(r llm.ToolResult) string {
+	for _, byName := range []bool{true, false} {
+		for i, c := range p.pending {
+			if r.ID != "" && c.ID == r.ID || r.ID == "" && (c.Name == r.Name || !byName) {
+				p.pending = append(p.pending[:i:i], p.pending[i+1:]...)
+				return c.ID
+			}
+		}
+	}
+	if r.ID == "" {
+		return p.newID()
+	}
+	return r.ID
+}

@@ -1,0 +1,63 @@
+package gemini
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// Vertex is the endpoint of a Google Cloud project on Vertex AI:
+//
+//	gemini.New(gemini.Config{Endpoint: gemini.Vertex("my-project", "global", gemini.Bearer(token))})
+//
+// Location is a region such as "europe-west4", a multi-region ("us", "eu") or "global". Sign
+// authorises each request; it may be nil where APIKey is set on the endpoint instead, as in
+// express mode, which has no project either.
+func Vertex(project, location string, sign func(r *http.Request, body []byte) error) wire.Endpoint {
+	parent := ""
+	if project != "" {
+		parent = "projects/" + url.PathEscape(project) + "/locations/" + url.PathEscape(location) + "/"
+	}
+	return wire.Endpoint{
+		BaseURL: vertexHost(location),
+		Sign:    sign,
+		Rewrite: func(_ *llm.Request, c *wire.Call) error {
+			name := strings.TrimPrefix(c.Path, "/v1beta/")
+			switch {
+			case strings.HasPrefix(name, "projects/"):
+			case strings.HasPrefix(name, "publishers/"):
+				name = parent + name
+			default:
+				name = parent + "publishers/google/" + name
+			}
+			c.Path = "/v1beta1/" + name
+			return nil
+		},
+	}
+}
+
+func vertexHost(location string) string {
+	switch location {
+	case "", "global":
+		return "https://aiplatform.googleapis.com"
+	case "us", "eu":
+		return "https://aiplatform." + location + ".rep.googleapis.com"
+	}
+	return "https://" + location + "-aiplatform.googleapis.com"
+}
+
+// Bearer makes a signer from a source of OAuth access tokens, which is asked before every call.
+func Bearer(token func(ctx context.Context) (string, error)) func(r *http.Request, body []byte) error {
+	return func(r *http.Request, _ []byte) error {
+		t, err := token(r.Context())
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Authorization", "Bearer "+t)
+		return nil
+	}
+}

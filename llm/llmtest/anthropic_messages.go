@@ -1,0 +1,259 @@
+package llmtest
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// messages checks the roles, the blocks and that calls and results match.
+func (c *anthropicCheck) messages() error {
+	last := ""
+	var calls []string
+	seen := map[string]bool{}
+	i := 0
+	for it := c.v.Get("messages").Elements(); it.Next(); i++ {
+		m, path := it.Value, fmt.Sprintf("messages.%d", i)
+		role := m.Get("role").Str()
+		if err := onlyMembers(path+".", m, "role", "content"); err != nil {
+			return err
+		}
+		if !slices.Contains([]string{"user", "assistant", "system"}, role) {
+			return fmt.Errorf("%s.role: Input should be 'user' or 'assistant'", path)
+		}
+		if role == last {
+			return fmt.Errorf("%s: roles must alternate between \"user\" and \"assistant\", but found multiple %q roles in a row", path, role)
+		}
+		if role == "system" && last != "user" {
+			return fmt.Errorf("%s: a system message must follow a user message", path)
+		}
+		last = role
+		if err := c.content(path, role, m.Get("content")); err != nil {
+			return err
+		}
+		if role == "system" {
+			continue
+		}
+		if err := matchResults(path, calls, resultIDs(m)); err != nil {
+			return err
+		}
+		calls = callIDs(m)
+		for _, id := range calls {
+			if seen[id] {
+				return fmt.Errorf("%s: `tool_use` ids must be unique, but %s was used before", path, id)
+			}
+			seen[id] = true
+		}
+	}
+	switch {
+	case i == 0:
+		return errors.New("messages: at least one message is required")
+	case len(calls) > 0:
+		return unanswered(fmt.Sprintf("messages.%d", i-1), calls)
+	}
+	return nil
+}
+
+func (c *anthropicCheck) content(path, role string, content wire.Value) error {
+	if content.Kind() == '"' {
+		if content.Str() == "" {
+			return fmt.Errorf("%s: %s messages must have non-empty content", path, role)
+		}
+		return nil
+	}
+	n, other := 0, false
+	for it := content.Elements(); it.Next(); n++ {
+		if err := c.block(fmt.Sprintf("%s.content.%d", path, n), role, it.Value); err != nil {
+			return err
+		}
+		if it.Value.Get("type").Is("tool_result") {
+			if other {
+				return fmt.Errorf("%s.content.%d: `tool_result` blocks must come before other content", path, n)
+			}
+		} else {
+			other = true
+		}
+	}
+	if n == 0 {
+		return fmt.Errorf("%s: %s messages must have non-empty content", path, role)
+	}
+	return nil
+}
+
+// anthropicBlocks says which members the blocks have and in whose messages they may stand.
+var anthropicBlocks = map[string]struct {
+	roles   string
+	members []string
+}{
+	"text":              {"user assistant system result", []string{"text", "citations", "cache_control"}},
+	"image":             {"user result", []string{"source", "cache_control"}},
+	"document":          {"user result", []string{"source", "title", "context", "citations", "cache_control"}},
+	"search_result":     {"user result", []string{"source", "title", "content", "citations", "cache_control"}},
+	"thinking":          {"assistant", []string{"thinking", "signature"}},
+	"redacted_thinking": {"assistant", []string{"data"}},
+	"tool_use":          {"assistant", []string{"id", "name", "input", "caller", "cache_control"}},
+	"tool_result":       {"user", []string{"tool_use_id", "content", "is_error", "cache_control"}},
+}
+
+func (c *anthropicCheck) block(path, role string, b wire.Value) error {
+	kind := b.Get("type").Str()
+	rule, known := anthropicBlocks[kind]
+	if kind == "" {
+		return fmt.Errorf("%s.type: Field required", path)
+	}
+	if err := c.cacheControl(path+".cache_control", b.Get("cache_control")); err != nil {
+		return err
+	}
+	if !known {
+		return nil // of a server's tool
+	}
+	path += "." + kind
+	if !strings.Contains(rule.roles, role) {
+		return fmt.Errorf("%s: blocks of this type may not stand in %s messages", path, role)
+	}
+	if err := onlyMembers(path+".", b, append([]string{"type"}, rule.members...)...); err != nil {
+		return err
+	}
+	switch kind {
+	case "text":
+		if b.Get("text").Str() == "" {
+			return fmt.Errorf("%s: text content blocks must be non-empty", path)
+		}
+	case "image", "document":
+		return checkSource(path+".source", kind, b.Get("source"))
+	case "thinking":
+		if b.Get("thinking").Kind() != '"' || b.Get("signature").Str() == "" {
+			return fmt.Errorf("%s.signature: Field required", path)
+		}
+	case "redacted_thinking":
+		if b.Get("data").Str() == "" {
+			return fmt.Errorf("%s.data: Field required", path)
+		}
+	case "tool_use":
+		if !anthropicID.MatchString(b.Get("id").Str()) {
+			return fmt.Errorf("%s.id: String should match pattern '%s'", path, anthropicID)
+		}
+		if !anthropicToolName.MatchString(b.Get("name").Str()) {
+			return fmt.Errorf("%s.name: String should match pattern '%s'", path, anthropicToolName)
+		}
+		if b.Get("input").Kind() != '{' {
+			return fmt.Errorf("%s.input: Input should be a valid dictionary", path)
+		}
+	case "tool_result":
+		return c.toolResult(path, b)
+	}
+	return nil
+}
+
+func (c *anthropicCheck) toolResult(path string, b wire.Value) error {
+	content := b.Get("content")
+	n := 0
+	for it := content.Elements(); it.Next(); n++ {
+		if err := c.block(fmt.Sprintf("%s.content.%d", path, n), "result", it.Value); err != nil {
+			return err
+		}
+	}
+	if b.Get("is_error").Bool() && n == 0 && content.Str() == "" {
+		return fmt.Errorf("%s: content cannot be empty if `is_error` is true", path)
+	}
+	return nil
+}
+
+func checkSource(path, kind string, s wire.Value) error {
+	switch form := s.Get("type"); {
+	case form.Is("url"):
+		if u := s.Get("url").Str(); !strings.HasPrefix(u, "https://") && !strings.HasPrefix(u, "http://") {
+			return fmt.Errorf("%s.url: only HTTP URLs are supported", path)
+		}
+	case form.Is("base64"):
+		types := []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
+		if kind == "document" {
+			types = []string{"application/pdf"}
+		}
+		if !slices.Contains(types, s.Get("media_type").Str()) {
+			return fmt.Errorf("%s.base64.media_type: Input should be one of %v", path, types)
+		}
+		if data, err := base64.StdEncoding.DecodeString(s.Get("data").Str()); err != nil || len(data) == 0 {
+			return fmt.Errorf("%s.base64.data: the data is not valid base64, or empty", path)
+		}
+	case form.Is("text") && kind == "document":
+		if !s.Get("media_type").Is("text/plain") || s.Get("data").Str() == "" {
+			return fmt.Errorf("%s.text: text/plain with data is required", path)
+		}
+	case form.Is("file"), form.Is("content"):
+	default:
+		return fmt.Errorf("%s: Input tag does not match any of the expected tags", path)
+	}
+	return nil
+}
+
+func callIDs(m wire.Value) (ids []string) {
+	for it := m.Get("content").Elements(); it.Next(); {
+		if it.Value.Get("type").Is("tool_use") {
+			ids = append(ids, it.Value.Get("id").Str())
+		}
+	}
+	return ids
+}
+
+func resultIDs(m wire.Value) (ids []string) {
+	for it := m.Get("content").Elements(); it.Next(); {
+		if it.Value.Get("type").Is("tool_result") {
+			ids = append(ids, it.Value.Get("tool_use_id").Str())
+		}
+	}
+	return ids
+}
+
+// matchResults checks that the results answer the calls of the message before, each once.
+func matchResults(path string, calls, results []string) error {
+	open := slices.Clone(calls)
+	for _, id := range results {
+		i := slices.Index(open, id)
+		switch {
+		case i >= 0:
+			open = slices.Delete(open, i, i+1)
+		case slices.Contains(calls, id):
+			return fmt.Errorf("%s: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s", path, id)
+		default:
+			return fmt.Errorf("%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message", path, id)
+		}
+	}
+	if len(open) > 0 {
+		return unanswered(path, open)
+	}
+	return nil
+}
+
+func unanswered(path string, ids []string) error {
+	return fmt.Errorf("%s: `tool_use` ids were found without `tool_result` blocks immediately after: %s", path, strings.Join(ids, ", "))
+}
+
+// thinkingInRound checks that a tool round goes on with thinking only if it began with it.
+func (c *anthropicCheck) thinkingInRound() error {
+	if !c.v.Get("thinking", "type").Is("enabled") {
+		return nil
+	}
+	var first wire.Value // block of the round
+	inRound := false
+	for it := c.v.Get("messages").Elements(); it.Next(); {
+		switch role := it.Value.Get("role"); {
+		case role.Is("user"):
+			if inRound = len(resultIDs(it.Value)) > 0; !inRound {
+				first = nil
+			}
+		case role.Is("assistant") && first == nil:
+			if blocks := it.Value.Get("content").Elements(); blocks.Next() {
+				first = blocks.Value.Get("type")
+			}
+		}
+	}
+	if inRound && first != nil && !first.Is("thinking") && !first.Is("redacted_thinking") {
+		return fmt.Errorf("messages: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block", first.Str())
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package llmtest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// openaiParameters are the top-level members that the API knows.
+var openaiParameters = []string{
+	"access_programs", "background", "context_management", "conversation", "include", "input", "instructions",
+	"max_output_tokens", "max_tool_calls", "metadata", "model", "moderation", "parallel_tool_calls",
+	"previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+	"reasoning", "safety_identifier", "service_tier", "store", "stream", "stream_options", "temperature", "text",
+	"tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
+}
+
+// openaiName is how tools and formats may be named.
+var openaiName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+func (openaiProtocol) validate(_ *http.Request, body []byte) error {
+	v, err := wire.ParseJSON(body)
+	if err != nil {
+		return fmt.Errorf("the JSON body of the request could not be parsed: %w", err)
+	}
+	if v.Kind() != '{' {
+		return errors.New("the body of the request is no JSON object")
+	}
+	for m := v.Members(); m.Next(); {
+		if !slices.Contains(openaiParameters, string(m.Key)) {
+			return fmt.Errorf("unknown parameter: '%s'", m.Key)
+		}
+	}
+	for _, check := range []func(wire.Value) error{openaiScalars, openaiTools, openaiChoice, openaiFormat} {
+		if err := check(v); err != nil {
+			return err
+		}
+	}
+	c := openaiInput{stored: v.Get("store").Kind() != 'f', calls: map[string]*openaiCall{}, ids: map[string]bool{}}
+	c.elsewhere = v.Get("previous_response_id").Exists() || v.Get("conversation").Exists() || v.Get("prompt").Exists()
+	return c.check(v.Get("input"))
+}
+
+// openaiScalars checks the types and ranges of the simple parameters.
+func openaiScalars(v wire.Value) error {
+	if v.Get("model").Str() == "" && !v.Get("prompt").Exists() {
+		return errors.New("missing required parameter: 'model'")
+	}
+	kinds := map[string]string{
+		"model": `"`, "instructions": `"`, "prompt_cache_key": `"`, "stream": "tf", "store": "tf", "background": "tf",
+		"parallel_tool_calls": "tf", "temperature": "0", "top_p": "0", "max_output_tokens": "0", "tools": "[",
+		"include": "[", "reasoning": "{", "text": "{", "metadata": "{", "stream_options": "{",
+	}
+	for m := v.Members(); m.Next(); {
+		if want, ok := kinds[string(m.Key)]; ok && m.Value.Exists() && !slices.Contains([]byte(want), m.Value.Kind()) {
+			return fmt.Errorf("invalid type for '%s'", m.Key)
+		}
+	}
+	for _, r := range []struct {
+		name     string
+		min, max float64
+	}{{"temperature", 0, 2}, {"top_p", 0, 1}, {"max_output_tokens", 16, 1e9}} {
+		if n := v.Get(r.name); n.Exists() && (n.Float() < r.min || n.Float() > r.max) {
+			return fmt.Errorf("invalid '%s': expected a value from %g to %g, but got %s instead", r.name, r.min, r.max, n)
+		}
+	}
+	if v.Get("stream_options").Exists() && !v.Get("stream").Bool() {
+		return errors.New("the 'stream_options' parameter is only allowed when 'stream' is enabled")
+	}
+	if e := v.Get("reasoning", "effort"); e.Exists() {
+		return openaiOneOf("reasoning.effort", e, "none", "minimal", "low", "medium", "high", "xhigh", "max")
+	}
+	return nil
+}
+
+func openaiOneOf(name string, v wire.Value, allowed ...string) error {
+	if v.Kind() != '"' || !slices.Contains(allowed, v.Str()) {
+		return fmt.Errorf("invalid value for '%s': %s; supported values are: %q", name, v, allowed)
+	}
+	return nil
+}
+
+// openaiTools checks the tool definitions.
+func openaiTools(v wire.Value) error {
+	names := map[string]bool{}
+	n := 0
+	for it := v.Get("tools").Elements(); it.Next(); n++ {
+		at, kind, name := fmt.Sprintf("tools[%d]", n), it.Value.Get("type").Str(), it.Value.Get("name").Str()
+		switch kind {
+		case "":
+			return fmt.Errorf("missing required parameter: '%s.type'", at)
+		case "function", "custom":
+		default:
+			continue
+		}
+		if !openaiName.MatchString(name) {
+			return fmt.Errorf("invalid '%s.name': %q does not match %s", at, name, openaiName)
+		}
+		if names[name] {
+			return fmt.Errorf("invalid '%s.name': there are two tools named %q", at, name)
+		}
+		names[name] = true
+		if kind == "custom" {
+			continue
+		}
+		schema := it.Value.Get("parameters")
+		if schema.Kind() != '{' || !schema.Get("type").Is("object") {
+			return fmt.Errorf("invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'", name)
+		}
+		if err := openaiSchema(schema, "", it.Value.Get("strict").Bool()); err != nil {
+			return fmt.Errorf("invalid schema for function '%s': %w", name, err)
+		}
+	}
+	return nil
+}
+
+// openaiSchema checks that a JSON Schema is well-formed, and for strict use closed.
+func openaiSchema(v wire.Value, at string, strict bool) error {
+	if v.Kind() != '{' {
+		if v.Kind() == 't' || v.Kind() == 'f' {
+			return nil
+		}
+		return fmt.Errorf("in context=(%s), %s is no schema", at, v)
+	}
+	kinds := []string{"object", "array", "string", "number", "integer", "boolean", "null"}
+	for it := openaiList(v.Get("type")); it.Next(); {
+		if !slices.Contains(kinds, it.Value.Str()) {
+			return fmt.Errorf("in context=(%s), %s is not valid under any of the given schemas", at, it.Value)
+		}
+	}
+	for _, key := range []string{"properties", "$defs", "definitions"} {
+		if p := v.Get(key); p.Exists() && p.Kind() != '{' {
+			return fmt.Errorf("in context=(%s), '%s' is no object", at, key)
+		}
+		for m := v.Get(key).Members(); m.Next(); {
+			if err := openaiSchema(m.Value, at+"/"+key+"/"+string(m.Key), strict); err != nil {
+				return err
+			}
+		}
+	}
+	if items := v.Get("items"); items.Exists() {
+		if err := openaiSchema(items, at+"/items", strict); err != nil {
+			return err
+		}
+	}
+	required := []string{}
+	for it := v.Get("required").Elements(); it.Next(); {
+		required = append(required, it.Value.Str())
+	}
+	if !strict || !v.Get("type").Is("object") {
+		return nil
+	}
+	if v.Get("additionalProperties").Kind() != 'f' {
+		return fmt.Errorf("in context=(%s), 'additionalProperties' is required to be supplied and to be false", at)
+	}
+	for m := v.Get("properties").Members(); m.Next(); {
+		if !slices.Contains(required, string(m.Key)) {
+			return fmt.Errorf("in context=(%s), 'required' is required to include every key in properties; missing '%s'", at, m.Key)
+		}
+	}
+	return nil
+}
+
+// openaiList iterates over a list, or over one value as if it were one.
+func openaiList(v wire.Value) wire.Elements {
+	if v == nil || v.Kind() == '[' {
+		return v.Elements()
+	}
+	return wire.Value("[" + string(v) + "]").Elements()
+}
+
+func openaiChoice(v wire.Value) error {
+	choice := v.Get("tool_choice")
+	if choice.Kind() == '"' {
+		if choice.Is("required") && len(v.Get("tools")) <= len("[]") {
+			return errors.New("tool choice 'required' must be specified with 'tools' parameter")
+		}
+		return openaiOneOf("tool_choice", choice, "auto", "none", "required")
+	}
+	name := choice.Get("name").Str()
+	if !choice.Get("type").Is("function") && !choice.Get("type").Is("custom") {
+		return nil
+	}
+	for it := v.Get("tools").Elements(); it.Next(); {
+		if it.Value.Get("name").Is(name) && string(it.Value.Get("type")) == string(choice.Get("type")) {
+			return nil
+		}
+	}
+	return fmt.Errorf("tool choice '%s' not found in 'tools' parameter", name)
+}
+
+func openaiFormat(v wire.Value) error {
+	f := v.Get("text", "format")
+	if !f.Exists() {
+		return nil
+	}
+	if err := openaiOneOf("text.format.type", f.Get("type"), "text", "json_object", "json_schema"); err != nil {
+		return err
+	}
+	if !f.Get("type").Is("json_schema") {
+		return nil
+	}
+	if name := f.Get("name").Str(); !openaiName.MatchString(name) {
+		return fmt.Errorf("invalid 'text.format.name': %q does not match %s", name, openaiName)
+	}
+	if err := openaiSchema(f.Get("schema"), "", f.Get("strict").Bool()); err != nil {
+		return fmt.Errorf("invalid schema for response_format '%s': %w", f.Get("name").Str(), err)
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+package llmtest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+)
+
+// Server plays a script over HTTP in all four wire protocols, at once: the path of a request says
+// which one it speaks. Requests that the real API would refuse are refused in its own words' shape.
+type Server struct {
+	// Key is the API key that requests must bring; "" accepts any but none.
+	Key string
+	// Lenient accepts requests that the real API would refuse.
+	Lenient bool
+
+	script    *Script
+	protocols []protocol
+	http      *httptest.Server
+
+	mu         sync.Mutex
+	n          int
+	violations []error
+	bodies     [][]byte
+}
+
+// NewServer starts a server on a loopback port. It must be closed.
+func NewServer(script *Script) *Server {
+	s := &Server{script: script, protocols: protocols()}
+	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	return s
+}
+
+func protocols() []protocol {
+	return []protocol{openaiProtocol{}, chatProtocol{}, anthropicProtocol{}, geminiProtocol{}}
+}
+
+// Close stops the server and breaks off what it is doing.
+func (s *Server) Close() {
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// BaseURL is what an adapter of the dialect takes as its base URL.
+func (s *Server) BaseURL(dialect string) string {
+	if strings.HasPrefix(dialect, "openai") {
+		return s.http.URL + "/v1"
+	}
+	return s.http.URL
+}
+
+// Violations are the reasons for which requests were refused so far.
+func (s *Server) Violations() []error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]error(nil), s.violations...)
+}
+
+// Bodies are the bodies of the requests that arrived so far.
+func (s *Server) Bodies() [][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([][]byte(nil), s.bodies...)
+}
+
+// Validate checks a request body as the server does.
+func Validate(dialect string, body []byte) error {
+	for _, p := range protocols() {
+		if p.dialect().Name() == dialect {
+			return p.validate(nil, body)
+		}
+	}
+	return fmt.Errorf("there is no dialect %q", dialect)
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	for _, p := range s.protocols {
+		if p.match(r) {
+			s.answer(w, r, p)
+			return
+		}
+	}
+	http.Error(w, fmt.Sprintf(`{"error":{"message":"unknown path %s"}}`, r.URL.Path), http.StatusNotFound)
+}
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, p protocol) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 256<<20))
+	if err != nil {
+		return
+	}
+	id := s.record(body)
+	w.Header().Set(p.requestID("req_" + id))
+	if key := p.key(r); key == "" || (s.Key != "" && key != s.Key) {
+		refuse(w, p, http.StatusUnauthorized, "invalid API key")
+		return
+	}
+	if err := p.validate(r, body); err != nil && !s.Lenient {
+		s.violated(err)
+		refuse(w, p, http.StatusBadRequest, err.Error())
+		return
+	}
+	req, _, err := p.dialect().Parse(body)
+	if err != nil {
+		s.violated(err)
+		refuse(w, p, http.StatusBadRequest, err.Error())
+		return
+	}
+	req.Model = modelOf(r, req.Model)
+	turn, err := s.script.next(req)
+	if err != nil {
+		s.violated(err)
+		refuse(w, p, http.StatusBadRequest, err.Error())
+		return
+	}
+	rep := reply{ID: id, Model: req.Model, Parts: turn.Parts, Finish: turn.Finish, Usage: turn.Usage, Chunk: turn.Chunk, Request: req}
+	play(w, r, p, turn, rep, p.streaming(r, body))
+}
+
+// modelOf is the model of a request, which Gemini has in the path.
+func modelOf(r *http.Request, model string) string {
+	if _, rest, ok := strings.Cut(r.URL.Path, "/models/"); ok && model == "" {
+		model, _, _ = strings.Cut(rest, ":")
+	}
+	return model
+}
+
+func (s *Server) record(body []byte) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.n++
+	s.bodies = append(s.bodies, body)
+	return fmt.Sprintf("%06d", s.n)
+}
+
+func (s *Server) violated(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.violations = append(s.violations, err)
+}
+
+func refuse(w http.ResponseWriter, p protocol, status int, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(p.failure(status, message))
+}
+
+// play writes the turn with its faults.
+func play(w http.ResponseWriter, r *http.Request, p protocol, turn Turn, rep reply, stream bool) {
+	f := turn.Fault
+	if f.StallAtOnce {
+		<-r.Context().Done()
+		return
+	}
+	if f.Reset && f.CutAt == 0 {
+		reset(w)
+		return
+	}
+	if pause(r.Context(), turn.Delay+f.SlowFirstByte) != nil {
+		return
+	}
+	if f.Status != 0 {
+		if f.RetryAfter != "" {
+			w.Header().Set("Retry-After", f.RetryAfter)
+		}
+		refuse(w, p, f.Status, f.message())
+		return
+	}
+	frames := [][]byte{p.unary(rep)}
+	w.Header().Set("Content-Type", "application/json")
+	if stream {
+		frames = p.stream(rep)
+		w.Header().Set("Content-Type", "text/event-stream")
+	}
+	send(w, r, turn, spoil(f, p, frames, stream))
+}
+
+// spoil applies the faults that change what is sent.
+func spoil(f Fault, p protocol, frames [][]byte, stream bool) [][]byte {
+	if f.Malformed {
+		broken := []byte(`{"type":"oops`)
+		if stream {
+			broken = frame("", broken)
+		}
+		return append(frames[:len(frames)/2:len(frames)/2], broken)
+	}
+	if !stream {
+		return frames
+	}
+	var out [][]byte
+	for i, fr := range frames {
+		if f.MidStream != 0 && i == len(frames)-1 {
+			return append(out, p.midFailure(f.MidStream, f.message()))
+		}
+		if f.Pings {
+			out = append(out, []byte(": ping\n\n"))
+		}
+		out = append(out, fr)
+		if f.Duplicate && repeatable(fr, i == len(frames)-1) {
+			out = append(out, fr)
+		}
+	}
+	return out
+}
+
+// repeatable reports whether a frame carries no piece of content of its own, so that a client can
+// be asked to take it twice.
+func repeatable(fr []byte, last bool) bool {
+	return last || bytes.HasPrefix(fr, []byte("event:")) && !bytes.Contains(fr, []byte("delta"))
+}
+
+// send writes the frames one by one, up to where the connection breaks.
+func send(w http.ResponseWriter, r *http.Request, turn Turn, frames [][]byte) {
+	f := turn.Fault
+	out := http.NewResponseController(w)
+	sent := 0
+	for _, fr := range frames {
+		for _, limit := range []int{f.CutAt, f.StallAt} {
+			if limit > 0 && sent+len(fr) > limit {
+				fr = fr[:limit-sent]
+			}
+		}
+		if _, err := w.Write(fr); err != nil || out.Flush() != nil {
+			return
+		}
+		sent += len(fr)
+		switch {
+		case f.StallAt > 0 && sent >= f.StallAt:
+			<-r.Context().Done()
+			return
+		case f.CutAt > 0 && sent >= f.CutAt:
+			if f.Reset {
+				reset(w)
+			}
+			return
+		}
+		if pause(r.Context(), turn.Gap) != nil {
+			return
+		}
+	}
+}
+
+// reset breaks the connection off hard.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}

@@ -1,0 +1,18 @@
+package openai_test
+
+import (
+	"testing"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/llm/openai"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+func TestConformance(t *testing.T) {
+	llmtest.Conformance(t, llmtest.Subject{
+		Dialect: openai.Name,
+		Model:   "gpt-5.5",
+		Open:    func(e wire.Endpoint) llm.Provider { return openai.New(openai.Config{Endpoint: e}) },
+	})
+}

@@ -1,0 +1,162 @@
+package openai
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// Encode builds the request: everything that stays the same over a conversation first, the input
+// items last.
+func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
+	options := r.Options[Name]
+	call := &wire.Call{Path: "/responses", Header: make(http.Header), Stream: !r.Unary}
+	for k, v := range options.Header {
+		call.Header.Set(k, v)
+	}
+	head, err := d.head(r, options.Body)
+	if err != nil {
+		return nil, err
+	}
+	if !head.Set("input") {
+		head.Close('}')
+		call.Body = wire.Body{head.Buf}
+		return call, nil
+	}
+	head.Open('[')
+	items, err := d.input(r, stored(options.Body))
+	if err != nil {
+		return nil, err
+	}
+	call.Body = wire.Body{head.Buf, items, []byte("]}")}
+	return call, nil
+}
+
+// stored reports whether the options ask the provider to keep the response, which it also does
+// where the member is left out.
+func stored(body map[string]json.RawMessage) bool {
+	v, replaced := body["store"]
+	return replaced && strings.TrimSpace(string(v)) != "false"
+}
+
+// head writes all members of the body but the input.
+func (d *dialect) head(r *llm.Request, options map[string]json.RawMessage) (*wire.Head, error) {
+	h := &wire.Head{Options: options}
+	if options["reasoning"] != nil || options["text"] != nil {
+		h.Options = maps.Clone(options)
+		delete(h.Options, "reasoning")
+		delete(h.Options, "text")
+	}
+	h.Buf = make([]byte, 0, 1024+toolBytes(r.Tools))
+	h.Open('{')
+	if h.Set("model") {
+		h.Str(r.Model)
+	}
+	d.transport(h, r)
+	d.sampling(h, r)
+	merge(h, "reasoning", options["reasoning"], d.reasoning(r))
+	format, err := outputFormat(r.Output)
+	if err != nil {
+		return nil, err
+	}
+	merge(h, "text", options["text"], format)
+	if r.ParallelTools != nil && h.Set("parallel_tool_calls") {
+		h.Bool(*r.ParallelTools)
+	}
+	toolChoice(h, r)
+	h.Extra()
+	if text, ok := instructions(r.Messages); ok && h.Set("instructions") {
+		h.Str(text)
+	}
+	return h, tools(h, r.Tools)
+}
+
+// transport writes how the answer is to come and what is kept of it.
+func (d *dialect) transport(h *wire.Head, r *llm.Request) {
+	if !r.Unary && h.Set("stream") {
+		h.Bool(true)
+	}
+	if !r.Unary && !d.obfuscation && h.Set("stream_options") {
+		h.Raw([]byte(`{"include_obfuscation":false}`))
+	}
+	if h.Set("store") {
+		h.Bool(false)
+	}
+	if d.reasons(r.Model) && h.Set("include") {
+		h.Raw([]byte(`["` + encryptedReasoning + `"]`))
+	}
+	if r.CacheKey != "" && h.Set("prompt_cache_key") {
+		h.Str(r.CacheKey)
+	}
+}
+
+func (d *dialect) sampling(h *wire.Head, r *llm.Request) {
+	if r.MaxTokens > 0 && h.Set("max_output_tokens") {
+		h.Int(int64(r.MaxTokens))
+	}
+	if r.Temperature != nil && h.Set("temperature") {
+		h.Float(*r.Temperature)
+	}
+	if r.TopP != nil && h.Set("top_p") {
+		h.Float(*r.TopP)
+	}
+}
+
+// reasoning is the members that we write of the reasoning object.
+func (d *dialect) reasoning(r *llm.Request) []byte {
+	var e wire.Encoder
+	e.StrField("effort", r.Effort)
+	if d.summary != "" && r.Effort != "none" && d.reasons(r.Model) {
+		e.StrField("summary", d.summary)
+	}
+	return e.Buf
+}
+
+// merge writes an object that the adapter and the options may both have members for; those of the
+// options win. Own is the adapter's members without the braces around them.
+func merge(h *wire.Head, name string, option json.RawMessage, own []byte) {
+	over, _ := wire.ParseJSON(option)
+	if over != nil && over.Kind() != '{' {
+		if over.Exists() {
+			h.Key(name)
+			h.Raw(over)
+		}
+		return
+	}
+	if over == nil && len(own) == 0 {
+		return
+	}
+	h.Key(name)
+	h.Open('{')
+	for m := wire.Value("{" + string(own) + "}").Members(); m.Next(); {
+		if over.Get(string(m.Key)) == nil {
+			member(&h.Encoder, m.Key, m.Value)
+		}
+	}
+	for m := over.Members(); m.Next(); {
+		member(&h.Encoder, m.Key, m.Value)
+	}
+	h.Close('}')
+}
+
+// member writes a member as it was read.
+func member(e *wire.Encoder, key []byte, value wire.Value) {
+	e.Str(string(key))
+	e.Buf = append(e.Buf, ':')
+	e.Raw(value)
+}
+
+// instructions joins the system messages, apart from those that keep a place of their own.
+func instructions(messages []llm.Message) (text string, any bool) {
+	var all []string
+	for _, m := range messages {
+		if m.Role == llm.RoleSystem && !inPlace(m) {
+			all = append(all, m.Text())
+		}
+	}
+	return strings.Join(all, "\n\n"), all != nil
+}

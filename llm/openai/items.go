@@ -1,0 +1,289 @@
+package openai
+
+import (
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// itemEncoder writes the input items of one conversation, append-only.
+type itemEncoder struct {
+	wire.Encoder
+	history wire.History
+	model   string
+	stored  bool            // the provider keeps items and finds them by their ids
+	custom  map[string]bool // the ids of custom tool calls
+	lost    map[string]bool // the ids of opaque calls that were left out
+
+	open    bool       // a message item is open
+	message wire.Value // the rest of the open message
+}
+
+// input encodes the messages, or those that the cache does not hold yet.
+func (d *dialect) input(r *llm.Request, stored bool) ([]byte, error) {
+	if r.Cache == nil {
+		e := &itemEncoder{model: r.Model, stored: stored}
+		return e.encode(r.Messages)
+	}
+	var items []byte
+	var err error
+	create := func() any { return &itemEncoder{} }
+	r.Cache.Encoder(Name, create, func(encoder any) {
+		items, err = encoder.(*itemEncoder).resume(r, stored)
+	})
+	return items, err
+}
+
+// resume encodes what is new in r. The bytes it returns stay as they are: later requests only
+// append behind them, or begin a new buffer.
+func (e *itemEncoder) resume(r *llm.Request, stored bool) ([]byte, error) {
+	key := r.Model
+	if stored {
+		key += "\x00stored"
+	}
+	known := e.history.Pending(key, r.Messages)
+	if known == 0 {
+		*e = itemEncoder{history: e.history, model: r.Model, stored: stored}
+	}
+	items, err := e.encode(r.Messages[known:])
+	if err != nil {
+		e.history.Forget()
+	}
+	return items, err
+}
+
+func (e *itemEncoder) encode(messages []llm.Message) ([]byte, error) {
+	for _, m := range messages {
+		if m.Role == llm.RoleSystem && !inPlace(m) {
+			continue
+		}
+		if err := e.parts(m); err != nil {
+			return nil, err
+		}
+	}
+	return e.Buf[:len(e.Buf):len(e.Buf)], nil
+}
+
+// parts writes the items of one message. Parts that are content share a message item as long as
+// nothing comes between them.
+func (e *itemEncoder) parts(m llm.Message) error {
+	last := e.lastItem(m)
+	for i, p := range m.Parts {
+		switch p := p.(type) {
+		case llm.Thinking:
+			if i < last && e.replays(p) {
+				e.end()
+				e.Raw(p.State.Data)
+			}
+		case llm.ToolCall:
+			e.end()
+			e.call(p)
+		case llm.ToolResult:
+			e.end()
+			if err := e.result(p); err != nil {
+				return err
+			}
+		case llm.Opaque:
+			e.opaque(m.Role, p)
+		default:
+			if silent(p) && len(m.Parts) > 1 {
+				continue
+			}
+			if err := e.content(m.Role, p); err != nil {
+				return err
+			}
+		}
+	}
+	e.end()
+	return nil
+}
+
+// lastItem is the place of the last part that becomes something other than reasoning.
+func (e *itemEncoder) lastItem(m llm.Message) int {
+	for i := len(m.Parts) - 1; i >= 0; i-- {
+		switch p := m.Parts[i].(type) {
+		case llm.Thinking:
+		case llm.Opaque:
+			if p.State.For(Name, e.model) {
+				return i
+			}
+		default:
+			if !silent(p) || len(m.Parts) == 1 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// silent reports whether a part is an empty text, which is left out beside others.
+func silent(p llm.Part) bool {
+	t, ok := p.(llm.Text)
+	return ok && t.Text == "" && len(t.State.Data) == 0
+}
+
+// replays reports whether a reasoning item can go back: it must be this model's, and hold what the
+// provider cannot look up.
+func (e *itemEncoder) replays(t llm.Thinking) bool {
+	if !t.State.For(Name, e.model) {
+		return false
+	}
+	item, err := wire.ParseJSON(t.State.Data)
+	if err != nil || item.Kind() != '{' {
+		return false
+	}
+	return e.stored || item.Get("encrypted_content").Exists() || len(item.Get("content")) > len("[]")
+}
+
+func (e *itemEncoder) opaque(role llm.Role, o llm.Opaque) {
+	if o.State.Dialect != Name {
+		return
+	}
+	item, err := wire.ParseJSON(o.State.Data)
+	if err != nil || item.Kind() != '{' {
+		return
+	}
+	id := item.Get("call_id").Str()
+	if !o.State.For(Name, e.model) {
+		if id != "" {
+			e.lost = mark(e.lost, id)
+		}
+		return
+	}
+	switch {
+	case strings.HasPrefix(o.Kind, contentKind):
+		e.begin(role, nil)
+		e.Raw(item)
+	case id == "" || !e.lost[id]:
+		e.end()
+		e.Raw(item)
+	}
+}
+
+func mark(set map[string]bool, id string) map[string]bool {
+	if set == nil {
+		set = make(map[string]bool)
+	}
+	set[id] = true
+	return set
+}
+
+// call writes a tool call. The arguments of a function must look like an object to the servers
+// that parse them.
+func (e *itemEncoder) call(c llm.ToolCall) {
+	kind, key, text := "function_call", "arguments", c.Arguments
+	if c.Custom {
+		kind, key = "custom_tool_call", "input"
+		e.custom = mark(e.custom, c.ID)
+	} else {
+		text = arguments(text)
+	}
+	e.Open('{')
+	e.Key("type")
+	e.Str(kind)
+	e.Key("call_id")
+	e.Str(c.ID)
+	e.Key("name")
+	e.Str(c.Name)
+	e.Key(key)
+	e.Str(text)
+	if c.State.For(Name, e.model) {
+		rest, _ := wire.ParseJSON(c.State.Data)
+		e.rest(rest)
+	}
+	e.Close('}')
+}
+
+func arguments(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return "{}"
+	}
+	if v, err := wire.ParseJSON([]byte(text)); err == nil && v.Kind() == '{' {
+		return text
+	}
+	return string(append(wire.AppendString([]byte(`{"_raw":`), text), '}'))
+}
+
+// rest writes the members of an object into the one that is open.
+func (e *itemEncoder) rest(object wire.Value) {
+	for m := object.Members(); m.Next(); {
+		member(&e.Encoder, m.Key, m.Value)
+	}
+}
+
+func (e *itemEncoder) result(r llm.ToolResult) error {
+	kind := "function_call_output"
+	if r.Custom || e.custom[r.ID] {
+		kind = "custom_tool_call_output"
+	}
+	e.Open('{')
+	e.Key("type")
+	e.Str(kind)
+	e.Key("call_id")
+	e.Str(r.ID)
+	e.Key("output")
+	if err := e.output(r); err != nil {
+		return err
+	}
+	if t, ok := first(r.Parts).(llm.Text); ok {
+		rest, _ := split(t.State, e.model)
+		e.rest(rest)
+	}
+	e.Close('}')
+	return nil
+}
+
+func first(parts []llm.Part) llm.Part {
+	if len(parts) == 0 {
+		return nil
+	}
+	return parts[0]
+}
+
+// output writes a result as a string where it is one text, else as a list.
+func (e *itemEncoder) output(r llm.ToolResult) error {
+	parts := r.Parts
+	if r.IsError {
+		parts = asError(parts)
+	}
+	if len(parts) == 0 {
+		e.Str("")
+		return nil
+	}
+	if t, ok := parts[0].(llm.Text); ok && len(parts) == 1 {
+		if _, rest := split(t.State, e.model); rest == nil {
+			e.Str(t.Text)
+			return nil
+		}
+	}
+	e.Open('[')
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Opaque:
+			if p.State.For(Name, e.model) && strings.HasPrefix(p.Kind, contentKind) {
+				e.Raw(p.State.Data)
+			}
+		default:
+			if err := e.contentPart(llm.RoleTool, p); err != nil {
+				return err
+			}
+		}
+	}
+	e.Close(']')
+	return nil
+}
+
+// asError makes sure that a result reads as a failure.
+func asError(parts []llm.Part) []llm.Part {
+	const sign = "Error"
+	t, ok := first(parts).(llm.Text)
+	if !ok {
+		return append([]llm.Part{llm.Text{Text: sign}}, parts...)
+	}
+	if len(t.Text) >= len(sign) && strings.EqualFold(t.Text[:len(sign)], sign) {
+		return parts
+	}
+	t.Text = strings.TrimSuffix(sign+": "+t.Text, ": ")
+	return append([]llm.Part{t}, parts[1:]...)
+}

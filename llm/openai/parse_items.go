@@ -1,0 +1,224 @@
+package openai
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// input reads the input: a text, or items. What one side says in a row becomes one message, but
+// two message items never become one.
+func (p *parser) input(v wire.Value) bool {
+	switch v.Kind() {
+	case '"':
+		p.req.Messages = append(p.req.Messages, llm.UserText(v.Str()))
+	case '[':
+		n := 0
+		for it := v.Elements(); it.Next(); n++ {
+			p.item(n, it.Value)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func (p *parser) item(n int, v wire.Value) {
+	kind := v.Get("type").Str()
+	switch kind {
+	case "message", "":
+		if p.message(v) {
+			return
+		}
+	case "reasoning":
+		p.add(llm.RoleAssistant, llm.Thinking{Text: reasoningText(v), State: p.state(v)})
+		return
+	case "function_call", "custom_tool_call":
+		if call, ok := p.call(v); ok {
+			p.add(llm.RoleAssistant, call)
+			return
+		}
+	case "function_call_output", "custom_tool_call_output":
+		if r, ok := p.result(n, v); ok {
+			p.add(llm.RoleTool, r)
+			return
+		}
+	}
+	p.add(opaqueRole(v, kind), llm.Opaque{Kind: kind, State: p.state(v)})
+}
+
+// opaqueRole is who an item that is not modelled comes from.
+func opaqueRole(v wire.Value, kind string) llm.Role {
+	switch {
+	case v.Get("role").Is("developer"):
+		return llm.RoleDeveloper
+	case strings.HasSuffix(kind, "_call_output"):
+		return llm.RoleTool
+	case strings.HasSuffix(kind, "_response"), kind == "":
+		return llm.RoleUser
+	}
+	return llm.RoleAssistant
+}
+
+// add puts a part into the message at the end if that is of the same side, else into a new one.
+func (p *parser) add(role llm.Role, part llm.Part) {
+	msgs := p.req.Messages
+	if n := len(msgs); n > 0 && msgs[n-1].Role == role && (role == llm.RoleAssistant || role == llm.RoleTool) {
+		msgs[n-1].Parts = append(msgs[n-1].Parts, part)
+		return
+	}
+	p.req.Messages = append(msgs, llm.Message{Role: role, Parts: []llm.Part{part}})
+}
+
+// state is what belongs to the model of the request.
+func (p *parser) state(data []byte) llm.State {
+	if data == nil {
+		return llm.State{}
+	}
+	return llm.State{Dialect: Name, Model: p.req.Model, Data: append([]byte(nil), data...)}
+}
+
+// message reads a message item and reports whether it could.
+func (p *parser) message(v wire.Value) bool {
+	role := llm.Role(v.Get("role").Str())
+	switch role {
+	case llm.RoleUser, llm.RoleAssistant, llm.RoleDeveloper, llm.RoleSystem:
+	default:
+		return false
+	}
+	rest := messageRest(v)
+	if role == llm.RoleSystem && rest == nil {
+		rest = []byte("{}")
+	}
+	parts, ok := p.content(v.Get("content"), rest)
+	if !ok {
+		return false
+	}
+	for i, part := range parts {
+		if silent(part) { // Encode would leave it out
+			parts[i] = llm.Text{State: llm.State{Dialect: Name, Data: []byte(`{"part":{}}`)}}
+		}
+	}
+	msgs := p.req.Messages
+	if n := len(msgs); role == llm.RoleAssistant && n > 0 && msgs[n-1].Role == role && !endsInContent(msgs[n-1]) {
+		msgs[n-1].Parts = append(msgs[n-1].Parts, parts...)
+		return true
+	}
+	p.req.Messages = append(msgs, llm.Message{Role: role, Parts: parts})
+	return true
+}
+
+func endsInContent(m llm.Message) bool {
+	switch p := m.Parts[len(m.Parts)-1].(type) {
+	case llm.Thinking, llm.ToolCall, llm.ToolResult:
+		return false
+	case llm.Opaque:
+		return strings.HasPrefix(p.Kind, contentKind)
+	}
+	return true
+}
+
+// content reads the content of a message, or the output of a tool. Rest goes with every text. It
+// fails if there is nothing that could carry the rest, or nothing at all.
+func (p *parser) content(v wire.Value, rest []byte) (parts []llm.Part, ok bool) {
+	if v.Kind() == '"' {
+		return []llm.Part{llm.Text{Text: v.Str(), State: p.rest(rest, nil)}}, true
+	}
+	carried := rest == nil
+	for it := v.Elements(); it.Next(); {
+		part := p.contentPart(it.Value, rest)
+		if _, isText := part.(llm.Text); isText {
+			carried = true
+		} else if !carried {
+			return nil, false // the first part must be the one that carries
+		}
+		parts = append(parts, part)
+	}
+	return parts, carried && len(parts) > 0
+}
+
+// rest is the state of a text. What the model did not make goes to any model.
+func (p *parser) rest(message, part []byte) llm.State {
+	s := p.state(textState(message, part))
+	if !wire.Value(message).Get("id").Exists() {
+		s.Model = ""
+	}
+	return s
+}
+
+func (p *parser) contentPart(v wire.Value, rest []byte) llm.Part {
+	switch kind := v.Get("type").Str(); kind {
+	case "input_text", "output_text":
+		if v.Get("text").Kind() == '"' {
+			return llm.Text{Text: v.Get("text").Str(), State: p.rest(rest, partRest(v))}
+		}
+	case "refusal":
+		return llm.Text{Text: v.Get("refusal").Str(), State: p.rest(rest, partRest(v))}
+	case "input_image":
+		if m, ok := mediaFrom(v, "image_url", "detail"); ok {
+			return llm.Image{Media: m, Detail: v.Get("detail").Str()}
+		}
+	case "input_file":
+		if m, ok := mediaFrom(v, "file_data", "filename"); ok && m.Data != nil && v.Get("filename").Exists() {
+			m.Name = v.Get("filename").Str()
+			return llm.Document{Media: m}
+		}
+		if m, ok := mediaFrom(v, "file_url", "filename"); ok && m.Data == nil {
+			m.Name = v.Get("filename").Str()
+			return llm.Document{Media: m}
+		}
+	}
+	s := p.state(v)
+	s.Model = ""
+	return llm.Opaque{Kind: contentKind + v.Get("type").Str(), State: s}
+}
+
+// mediaFrom reads a file given by a URL, if the part has no members but that and one other.
+func mediaFrom(v wire.Value, url, other string) (llm.Media, bool) {
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
+		case "type", url, other:
+		default:
+			return llm.Media{}, false
+		}
+		if m.Value.Kind() != '"' {
+			return llm.Media{}, false
+		}
+	}
+	source := v.Get(url).Str()
+	if rest, ok := strings.CutPrefix(source, "data:"); ok {
+		kind, payload, _ := strings.Cut(rest, ";base64,")
+		data, err := base64.StdEncoding.DecodeString(payload)
+		if err != nil || len(data) == 0 || kind == "" || base64.StdEncoding.EncodeToString(data) != payload {
+			return llm.Media{}, false
+		}
+		return llm.Media{MIME: kind, Data: data}, strings.IndexFunc(kind, unsafe) < 0
+	}
+	return llm.Media{URL: source}, source != ""
+}
+
+func (p *parser) call(v wire.Value) (llm.ToolCall, bool) {
+	c := llm.ToolCall{ID: v.Get("call_id").Str(), Name: v.Get("name").Str(), Arguments: v.Get("arguments").Str()}
+	if v.Get("type").Is("custom_tool_call") {
+		c.Custom, c.Arguments = true, v.Get("input").Str()
+	}
+	c.State = p.state(callRest(v))
+	return c, c.ID != "" && c.Name != ""
+}
+
+func (p *parser) result(n int, v wire.Value) (llm.ToolResult, bool) {
+	r := llm.ToolResult{ID: v.Get("call_id").Str(), Custom: v.Get("type").Is("custom_tool_call_output")}
+	out, rest := v.Get("output"), resultRest(v)
+	parts, ok := p.content(out, rest)
+	if !ok && rest != nil {
+		if parts, ok = p.content(out, nil); ok {
+			for m := wire.Value(rest).Members(); m.Next(); {
+				p.drop("input[%d].%s", n, m.Key)
+			}
+		}
+	}
+	r.Parts = parts
+	return r, ok && r.ID != ""
+}

@@ -1,0 +1,132 @@
+package wire_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+func assembler(dst *[]llm.StreamEvent) *wire.Assembler {
+	return wire.NewAssembler("toy", "m", func(ev llm.StreamEvent) bool {
+		*dst = append(*dst, ev)
+		return true
+	})
+}
+
+func TestAssembler_PartsMayOverlapAndKeepTheirOrder(t *testing.T) {
+	var evs []llm.StreamEvent
+	a := assembler(&evs)
+	a.Start("id", "model")
+	think, text := a.BeginThinking(), a.BeginText()
+	call := a.BeginCall("c1", "read", false)
+	a.Delta(text, "he")
+	a.Delta(call, `{"a":`)
+	a.Delta(think, "hm")
+	a.Delta(text, "llo")
+	a.Delta(call, `1}`)
+	a.SetState(think, a.State([]byte("sig")))
+	a.End(think)
+	a.End(call)
+	a.Finish(llm.FinishToolCalls, "tool_use")
+	want := []llm.Part{
+		llm.Thinking{Text: "hm", State: llm.State{Dialect: "toy", Model: "m", Data: []byte("sig")}},
+		llm.Text{Text: "hello"},
+		llm.ToolCall{ID: "c1", Name: "read", Arguments: `{"a":1}`},
+	}
+	got := a.Response()
+	if fmt.Sprintf("%#v", got.Message.Parts) != fmt.Sprintf("%#v", want) || got.ID != "id" || got.Model != "model" {
+		t.Errorf("%#v, want %#v", got.Message.Parts, want)
+	}
+	if _, ok := evs[0].(llm.Start); !ok {
+		t.Errorf("the first event is %T", evs[0])
+	}
+	if f, ok := evs[len(evs)-1].(llm.Finish); !ok || f.Response != got {
+		t.Errorf("the last event is %T", evs[len(evs)-1])
+	}
+}
+
+func TestAssembler_ACallThatWasCutOffIsNeverGiven(t *testing.T) {
+	tests := []struct {
+		name, args string
+		custom     bool
+		reason     llm.FinishReason
+		given      bool
+	}{
+		{"whole, ended for the call", `{"a":1}`, false, llm.FinishToolCalls, true},
+		{"whole, cut behind it", `{"a":1}`, false, llm.FinishLength, true},
+		{"cut for length", `{"a":`, false, llm.FinishLength, false},
+		{"cut by a filter", `{"a":`, false, llm.FinishContentFilter, false},
+		{"cut for a reason we do not know", `{"a":`, false, llm.FinishOther, false},
+		{"custom text may always be cut", `rm -rf build`, true, llm.FinishLength, false},
+		{"custom text that looks whole", `{}`, true, llm.FinishLength, false},
+		{"custom text", `echo hi`, true, llm.FinishToolCalls, true},
+		{"no arguments, cut", ``, false, llm.FinishLength, false},
+	}
+	for _, tt := range tests {
+		var evs []llm.StreamEvent
+		a := assembler(&evs)
+		a.Delta(a.BeginCall("1", "x", tt.custom), tt.args)
+		a.Finish(tt.reason, "raw")
+		ended := slices.ContainsFunc(evs, func(ev llm.StreamEvent) bool { _, ok := ev.(llm.ToolCallEnd); return ok })
+		if got := len(a.Response().ToolCalls()) == 1; got != tt.given || ended != tt.given {
+			t.Errorf("%s: in the response %v, ended %v, want %v", tt.name, got, ended, tt.given)
+		}
+	}
+}
+
+func TestAssembler_NothingHappensAfterTheEnd(t *testing.T) {
+	var evs []llm.StreamEvent
+	a := assembler(&evs)
+	i := a.BeginText()
+	a.End(i)
+	a.End(i)
+	a.Delta(i, "late")
+	a.Finish(llm.FinishStop, "")
+	n := len(evs)
+	a.Finish(llm.FinishLength, "again")
+	a.Delta(i, "later")
+	a.Delta(7, "nowhere")
+	a.End(-1)
+	if len(evs) != n || a.Response().Text() != "" || a.Response().Finish.Reason != llm.FinishStop {
+		t.Errorf("%d events came late; the response is %+v", len(evs)-n, a.Response())
+	}
+}
+
+func TestAssembler_ConsumerThatLeavesGetsNothingMore(t *testing.T) {
+	n := 0
+	a := wire.NewAssembler("toy", "m", func(llm.StreamEvent) bool { n++; return false })
+	a.Delta(a.BeginText(), "x")
+	a.Finish(llm.FinishStop, "")
+	if n != 1 || !a.Stopped() {
+		t.Errorf("%d events were sent", n)
+	}
+}
+
+func TestAssembler_SizeIsBounded(t *testing.T) {
+	var evs []llm.StreamEvent
+	text := assembler(&evs)
+	text.Max = 1000
+	i := text.BeginText()
+	for range 1000 {
+		text.Delta(i, "0123456789")
+	}
+	empty := assembler(&evs)
+	empty.Max = 1000
+	for range 1000 {
+		empty.End(empty.BeginText())
+	}
+	opaque := assembler(&evs)
+	opaque.Max = 1000
+	opaque.Part(llm.Opaque{State: llm.State{Data: make([]byte, 2000)}})
+	for name, a := range map[string]*wire.Assembler{"text": text, "empty parts": empty, "opaque": opaque} {
+		if a.Err() == nil {
+			t.Errorf("%s: no limit held", name)
+		}
+		if a.Finish(llm.FinishStop, ""); a.Done() {
+			t.Errorf("%s: what is over the limit is finished all the same", name)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package wire
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// HTTPError makes the error for an answer whose status is not a success.
+func HTTPError(status int, h http.Header, body []byte) *llm.Error {
+	v, _ := ParseJSON(body)
+	e := BodyError(status, v)
+	e.Body = body
+	e.RequestID = requestID(h)
+	if e.Message == "" {
+		e.Message = snippet(body)
+	}
+	if d := retryAfter(h); d > 0 {
+		e.RetryAfter = d
+	}
+	switch strings.ToLower(h.Get("X-Should-Retry")) {
+	case "true":
+		e.Temporary = true
+	}
+	return e
+}
+
+// BodyError makes the error for an error object, which a body or an event of a stream holds in one
+// of the usual shapes: {"error":{…}}, {"error":"…"}, [{"error":…}], {"message":…}, {"detail":…}.
+// Status is 0 where there is none, as in the middle of a stream.
+func BodyError(status int, v Value) *llm.Error {
+	obj := errorObject(v)
+	e := &llm.Error{Status: status, Body: v.Clone()}
+	e.Message = text(obj, "message", "detail", "error_description", "msg")
+	e.Code = text(obj, "code", "type", "status")
+	if obj.Kind() == '"' {
+		e.Message = obj.Str()
+	}
+	if status == 0 {
+		e.Status = int(statusIn(obj))
+	}
+	words := strings.Join([]string{text(obj, "type"), text(obj, "code"), text(obj, "status")}, " ")
+	e.Kind = classify(e.Status, strings.ToLower(words), strings.ToLower(e.Message))
+	e.RetryAfter = retryInfo(obj)
+	if e.Kind == llm.ErrQuota && e.RetryAfter > 0 && !bytes.Contains(obj, []byte("PerDay")) {
+		// Google says "quota" of limits per minute as well, and then when to come back.
+		e.Kind = llm.ErrRateLimit
+	}
+	e.Temporary = e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict
+	return e
+}
+
+// errorObject finds the object that describes the error.
+func errorObject(v Value) Value {
+	if v.Kind() == '[' {
+		it := v.Elements()
+		if !it.Next() {
+			return nil
+		}
+		v = it.Value
+	}
+	for _, key := range []string{"error", "errors"} {
+		switch inner := v.Get(key); inner.Kind() {
+		case '{', '"':
+			return inner
+		case '[':
+			return errorObject(inner)
+		}
+	}
+	return v
+}
+
+// text is the first of the members that is a string that says something, or a number.
+func text(v Value, keys ...string) string {
+	for _, k := range keys {
+		switch m := v.Get(k); m.Kind() {
+		case '"':
+			if s := m.Str(); s != "" {
+				return s
+			}
+		case '0':
+			return string(m)
+		}
+	}
+	return ""
+}
+
+// statusIn is an HTTP status that stands in the object itself.
+func statusIn(v Value) int64 {
+	for _, k := range []string{"code", "status", "status_code"} {
+		if n := v.Get(k).Int(); n >= 400 && n < 600 {
+			return n
+		}
+	}
+	return 0
+}
+
+// signs maps what providers write in codes, types and messages to kinds. The first that is found
+// decides. Those under codes are looked for in codes and types only.
+var signs = []struct {
+	kind           llm.ErrorKind
+	codes, phrases []string
+}{
+	{llm.ErrQuota,
+		[]string{"insufficient_quota", "quota_exceeded", "billing", "insufficient_balance", "payment_required", "credit"},
+		[]string{"exceeded your current quota", "insufficient balance", "credit balance is too low", "billing hard limit", "out of credits", "insufficient credits", "requires more credits"}},
+	{llm.ErrContextLength,
+		[]string{"context_length", "context_window", "request_too_large", "string_above_max_length"},
+		[]string{"context length", "context window", "prompt is too long", "maximum context", "input token count", "too many tokens", "exceeds the maximum number of tokens", "reduce the length", "input length and `max_tokens` exceed", "request too large", "exceeds the available context size"}},
+	{llm.ErrContentFilter,
+		[]string{"content_filter", "content_policy", "responsibleai", "moderation"},
+		[]string{"content management policy", "content policy", "safety system"}},
+	{llm.ErrRateLimit,
+		[]string{"rate_limit", "too_many_requests", "resource_exhausted", "throttl"}, []string{"rate limit", "too many requests"}},
+	{llm.ErrServer,
+		[]string{"overloaded", "server_error", "api_error", "internal", "unavailable", "engine_overloaded", "service_"}, []string{"overloaded"}},
+	{llm.ErrAuthentication,
+		[]string{"authentication", "unauthenticated", "invalid_api_key", "unauthorized", "api_key_invalid"},
+		[]string{"api key not valid", "invalid api key", "incorrect api key"}},
+	{llm.ErrAccessDenied, []string{"permission", "forbidden", "access_denied"}, nil},
+	{llm.ErrNotFound, []string{"not_found", "model_not_found"}, nil},
+	{llm.ErrTimeout, []string{"timeout", "deadline_exceeded"}, nil},
+	{llm.ErrInvalidRequest, []string{"invalid", "bad_request", "failed_precondition", "unprocessable"}, nil},
+}
+
+// classify gives the kind for a status, refined by what the codes and the message say. The status
+// decides where it can: a 401 is an authentication error whatever its text says.
+func classify(status int, codes, message string) llm.ErrorKind {
+	sign := llm.ErrUnknown
+	for _, s := range signs {
+		if containsAny(codes, s.codes) || containsAny(message, s.phrases) {
+			sign = s.kind
+			break
+		}
+	}
+	switch {
+	case status == 0:
+		return sign
+	case status == http.StatusUnauthorized:
+		return llm.ErrAuthentication
+	case status == http.StatusPaymentRequired:
+		return llm.ErrQuota
+	case status == http.StatusForbidden:
+		return oneOf(sign, llm.ErrAccessDenied, llm.ErrQuota, llm.ErrContentFilter, llm.ErrAuthentication)
+	case status == http.StatusNotFound:
+		return llm.ErrNotFound
+	case status == http.StatusRequestTimeout:
+		return llm.ErrTimeout
+	case status == http.StatusRequestEntityTooLarge:
+		return llm.ErrContextLength
+	case status == http.StatusTooManyRequests:
+		return oneOf(sign, llm.ErrRateLimit, llm.ErrQuota)
+	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity:
+		return oneOf(sign, llm.ErrInvalidRequest, llm.ErrContextLength, llm.ErrContentFilter, llm.ErrQuota, llm.ErrAuthentication)
+	case status == http.StatusGatewayTimeout:
+		return llm.ErrTimeout
+	case status >= 500:
+		return llm.ErrServer
+	case status >= 400:
+		return llm.ErrInvalidRequest
+	}
+	return sign
+}
+
+func oneOf(sign, otherwise llm.ErrorKind, allowed ...llm.ErrorKind) llm.ErrorKind {
+	for _, k := range allowed {
+		if sign == k {
+			return k
+		}
+	}
+	return otherwise
+}
+
+func containsAny(s string, subs []string) bool {
+	for _, sub := range subs {
+		if strings.Contains(s, sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// retryInfo reads the wait that Google's error details ask for.
+func retryInfo(obj Value) time.Duration {
+	for it := obj.Get("details").Elements(); it.Next(); {
+		if d, err := time.ParseDuration(it.Value.Get("retryDelay").Str()); err == nil && d > 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+func snippet(body []byte) string {
+	const show = 300
+	s := strings.TrimSpace(string(body))
+	if len(s) > show {
+		s = strings.ToValidUTF8(s[:show], "") + "…"
+	}
+	return s
+}

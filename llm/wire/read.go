@@ -1,0 +1,165 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// Answer is an HTTP answer to be read.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   io.Reader
+	Stream bool // a stream was asked for
+	Limits Limits
+}
+
+// Read reads an answer into a. The error it returns is an *llm.Error, unless reading Body failed.
+func Read(d Dialect, ans Answer, a *Assembler) error {
+	ans.Limits = ans.Limits.withDefaults()
+	a.Max = ans.Limits.MaxTotal
+	a.resp.RequestID = requestID(ans.Header)
+	a.resp.RateLimit = rateLimit(ans.Header)
+	if ans.Status >= 300 || ans.Status > 0 && ans.Status < 200 {
+		body, _ := io.ReadAll(io.LimitReader(ans.Body, 1<<20))
+		return HTTPError(ans.Status, ans.Header, body)
+	}
+	br := bufio.NewReaderSize(ans.Body, 4096)
+	var err error
+	if isStream(ans, br) {
+		err = readStream(d.NewDecoder(a), br, a, ans.Limits.MaxEvent)
+	} else {
+		err = readWhole(d, br, a, ans.Limits.MaxEvent)
+	}
+	return annotate(err, a.resp.RequestID)
+}
+
+// annotate makes sure that an error of the provider's tells the request id.
+func annotate(err error, requestID string) error {
+	var e *llm.Error
+	if errors.As(err, &e) && e.RequestID == "" {
+		e.RequestID = requestID
+	}
+	return err
+}
+
+// isStream tells a stream from a whole answer, which some servers give where a stream was asked
+// for, and the other way round.
+func isStream(ans Answer, br *bufio.Reader) bool {
+	switch ct := ans.Header.Get("Content-Type"); {
+	case strings.HasPrefix(ct, "text/event-stream"):
+		return true
+	case !ans.Stream && strings.HasPrefix(ct, "application/json"):
+		return false
+	}
+	c := firstByte(br)
+	return c != '{' && c != '[' && (ans.Stream || c == ':' || c == 'd' || c == 'e')
+}
+
+// firstByte peeks at the first byte that is not white space.
+func firstByte(br *bufio.Reader) byte {
+	for n := 1; n <= 512; n++ {
+		b, err := br.Peek(n)
+		if err != nil {
+			return 0
+		}
+		if c := b[n-1]; c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return c
+		}
+	}
+	return 0
+}
+
+func readStream(dec Decoder, r io.Reader, a *Assembler, maxEvent int) error {
+	sse := NewSSE(r, maxEvent)
+	for !a.Done() && !a.Stopped() {
+		ev, err := sse.Next()
+		if err == io.EOF {
+			dec.End()
+			if a.Done() || a.Stopped() {
+				return a.failure()
+			}
+			return incomplete("the stream ended before the answer did")
+		}
+		if err != nil {
+			return readFailure(err)
+		}
+		if err := dec.Event(ev); err != nil {
+			if ev.Cut && !isProviderError(err) {
+				return incomplete("the stream broke off in the middle of an event")
+			}
+			return malformed(err, ev.Data)
+		}
+		if a.err != nil {
+			return a.failure()
+		}
+	}
+	return a.failure()
+}
+
+func readWhole(d Dialect, r io.Reader, a *Assembler, limit int) error {
+	body, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err != nil {
+		return readFailure(err)
+	}
+	if len(body) > limit {
+		return &llm.Error{Kind: llm.ErrMalformed, Message: fmt.Sprintf("the answer is larger than the limit of %d bytes", limit)}
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return incomplete("the answer is empty")
+	}
+	if err := d.Decode(body, a); err != nil {
+		return malformed(err, body)
+	}
+	if !a.Done() && !a.Stopped() && a.err == nil {
+		return incomplete("the answer has no end")
+	}
+	return a.failure()
+}
+
+// failure is the assembler's own error as one of ours.
+func (a *Assembler) failure() error {
+	if a.err == nil {
+		return nil
+	}
+	return &llm.Error{Kind: llm.ErrMalformed, Message: a.err.Error(), Err: a.err}
+}
+
+func incomplete(message string) error {
+	return &llm.Error{Kind: llm.ErrIncomplete, Message: message}
+}
+
+// malformed wraps a decoder's error, with a piece of what it stumbled over.
+func malformed(err error, data []byte) error {
+	if isProviderError(err) {
+		return err
+	}
+	const show = 200
+	if len(data) > show {
+		data = data[:show]
+	}
+	return &llm.Error{Kind: llm.ErrMalformed, Message: err.Error(), Body: bytes.Clone(data), Err: err}
+}
+
+func isProviderError(err error) bool {
+	var e *llm.Error
+	return errors.As(err, &e)
+}
+
+// readFailure types the errors of reading that are not the network's.
+func readFailure(err error) error {
+	switch {
+	case errors.Is(err, errTooLarge):
+		return &llm.Error{Kind: llm.ErrMalformed, Message: err.Error(), Err: err}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &llm.Error{Kind: llm.ErrIncomplete, Message: "the connection closed before the answer was complete", Err: err}
+	}
+	return err
+}

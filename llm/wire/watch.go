@@ -1,0 +1,136 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http/httptrace"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// Limits bound a call in time and size. Zero values take the defaults; negative ones are no limit.
+type Limits struct {
+	Connect   time.Duration // until there is a connection; default 30 s
+	FirstByte time.Duration // from the request sent to the first byte of the answer; default 5 min
+	// Unary is FirstByte for calls that are not streamed, where the whole answer is made before
+	// its first byte is sent; default 15 min.
+	Unary    time.Duration
+	Idle     time.Duration // between two reads of a streamed answer; default 2 min
+	MaxEvent int           // bytes of one streamed event or of a whole answer; default 64 MiB
+	MaxTotal int           // bytes of content of one streamed answer; default 256 MiB
+}
+
+func (l Limits) withDefaults() Limits {
+	const never = time.Duration(1<<62 - 1)
+	l.Connect = standard(l.Connect, 30*time.Second, never)
+	l.FirstByte = standard(l.FirstByte, 5*time.Minute, never)
+	l.Unary = standard(l.Unary, 15*time.Minute, never)
+	l.Idle = standard(l.Idle, 2*time.Minute, never)
+	l.MaxEvent = standard(l.MaxEvent, 64<<20, math.MaxInt/2)
+	l.MaxTotal = standard(l.MaxTotal, 256<<20, math.MaxInt/2)
+	return l
+}
+
+func standard[T int | time.Duration](v, otherwise, unlimited T) T {
+	switch {
+	case v == 0:
+		return otherwise
+	case v < 0:
+		return unlimited
+	}
+	return v
+}
+
+// watch cancels a call that is over one of its limits. One timer serves the phases in turn.
+type watch struct {
+	ctx    context.Context
+	parent context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	mu     sync.Mutex // for entering a phase
+	phase  atomic.Pointer[phase]
+	first  *phase
+	idle   *phase
+}
+
+type phase struct {
+	limit time.Duration
+	what  string
+}
+
+func newWatch(parent context.Context, l Limits, stream bool) *watch {
+	w := &watch{parent: parent, idle: &phase{l.Idle, "no data arrived for %v"}}
+	w.first = &phase{l.FirstByte, "no answer within %v"}
+	if !stream {
+		w.first = &phase{l.Unary, "no answer within %v"}
+	}
+	connect := &phase{l.Connect, "no connection within %v"}
+	ctx, cancel := context.WithCancelCause(parent)
+	w.cancel = cancel
+	w.phase.Store(connect)
+	w.timer = time.AfterFunc(connect.limit, func() {
+		p := w.phase.Load()
+		cancel(&llm.Error{Kind: llm.ErrTimeout, Message: fmt.Sprintf(p.what, p.limit)})
+	})
+	w.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:      func(httptrace.GotConnInfo) { w.enter(w.first) },
+		WroteRequest: func(httptrace.WroteRequestInfo) { w.enter(w.first) },
+	})
+	return w
+}
+
+// enter begins a phase. The transport may report that a request was written when its answer is
+// being read already, so that nothing leads back from the last phase.
+func (w *watch) enter(p *phase) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p != w.idle && w.phase.Load() == w.idle {
+		return
+	}
+	w.phase.Store(p)
+	w.timer.Reset(p.limit)
+}
+
+func (w *watch) stop() {
+	w.timer.Stop()
+	w.cancel(nil)
+}
+
+// cause says why the call was cancelled, or nil if it was not.
+func (w *watch) cause() error {
+	if err := w.parent.Err(); err != nil {
+		kind := llm.ErrCancelled
+		if errors.Is(err, context.DeadlineExceeded) {
+			kind = llm.ErrTimeout
+		}
+		cause := context.Cause(w.parent)
+		return &llm.Error{Kind: kind, Message: cause.Error(), Err: cause}
+	}
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
+	}
+	return nil
+}
+
+// reader is r with the idle limit on it. Any byte is a sign of life.
+func (w *watch) reader(r io.Reader) io.Reader {
+	w.enter(w.idle)
+	return &watched{r, w}
+}
+
+type watched struct {
+	r io.Reader
+	w *watch
+}
+
+func (r *watched) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	r.w.timer.Reset(r.w.idle.limit)
+	return n, err
+}

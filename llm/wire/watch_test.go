@@ -1,0 +1,198 @@
+package wire_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+const (
+	streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+	jsonHead   = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+)
+
+// piped makes a provider whose server is the function, at the other end of a pipe. In a synctest
+// bubble the limits then run on its clock. The server's connection is closed when it returns.
+func piped(limits wire.Limits, dialTime time.Duration, serve func(c net.Conn)) *wire.Provider {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		select {
+		case <-time.After(dialTime):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		client, server := net.Pipe()
+		go func() {
+			defer server.Close()
+			req, err := http.ReadRequest(bufio.NewReader(server))
+			if err != nil {
+				return
+			}
+			if _, err := io.Copy(io.Discard, req.Body); err == nil {
+				serve(server)
+			}
+		}()
+		return client, nil
+	}
+	return wire.NewProvider(toy{}, wire.Endpoint{
+		Name: "toy", BaseURL: "http://toy.test", Limits: limits,
+		HTTPClient: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}},
+	})
+}
+
+// talk makes a call and returns the text that arrived, how long it took and how it ended.
+func talk(ctx context.Context, p *wire.Provider, r *llm.Request) (text string, took time.Duration, err error) {
+	start := time.Now()
+	for ev, e := range p.Stream(ctx, r) {
+		if e != nil {
+			err = e
+		}
+		if d, ok := ev.(llm.TextDelta); ok {
+			text += d.Text
+		}
+	}
+	return text, time.Since(start), err
+}
+
+// bubble runs a test on a clock of its own and then lets the servers that still wait come to an end.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	synctest.Test(t, func(t *testing.T) {
+		f(t)
+		<-time.After(100 * time.Hour)
+	})
+}
+
+var short = wire.Limits{Connect: time.Second, FirstByte: 10 * time.Second, Unary: 30 * time.Second, Idle: 5 * time.Second}
+
+func write(c net.Conn, parts ...any) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case string:
+			if _, err := io.WriteString(c, p); err != nil {
+				return
+			}
+		case time.Duration:
+			<-time.After(p)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	tests := []struct {
+		name   string
+		unary  bool
+		dial   time.Duration
+		answer []any // text to write and times to wait
+		took   time.Duration
+		text   string
+		says   string // "" is success
+	}{
+		{"all in time", false, 900 * time.Millisecond, []any{9 * time.Second, streamHead, "data: a\n\n", 4 * time.Second, "data: b\n\n", 4 * time.Second, "data: [DONE]\n\n"},
+			17900 * time.Millisecond, "ab", ""},
+		{"no connection", false, time.Hour, nil, time.Second, "", "no connection within 1s"},
+		{"no first byte", false, 0, []any{time.Hour}, 10 * time.Second, "", "no answer within 10s"},
+		{"a whole answer has more time", true, 0, []any{29 * time.Second, jsonHead, `"hello"`}, 29 * time.Second, "hello", ""},
+		{"but not forever", true, 0, []any{time.Hour}, 30 * time.Second, "", "no answer within 30s"},
+		{"idle before the first event", false, 0, []any{streamHead, time.Hour}, 5 * time.Second, "", "no data arrived for 5s"},
+		{"idle in the middle", false, 0, []any{streamHead, "data: a\n\n", time.Hour}, 5 * time.Second, "a", "no data arrived for 5s"},
+		{"comments are signs of life", false, 0, []any{streamHead, 4 * time.Second, ": ping\n\n", 4 * time.Second, ": ping\n\n", 4 * time.Second, "data: a\n\ndata: [DONE]\n\n"},
+			12 * time.Second, "a", ""},
+		{"idle in an error's body", false, 0, []any{"HTTP/1.1 500 No\r\nConnection: close\r\n\r\nhalf a", time.Hour}, 5 * time.Second, "", "no data arrived for 5s"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := piped(short, tt.dial, func(c net.Conn) { write(c, tt.answer...) })
+				text, took, err := talk(t.Context(), p, &llm.Request{Unary: tt.unary})
+				if text != tt.text || took != tt.took {
+					t.Errorf("%q after %v, want %q after %v", text, took, tt.text, tt.took)
+				}
+				if tt.says == "" {
+					if err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				var e *llm.Error
+				if !errors.As(err, &e) || e.Kind != llm.ErrTimeout || !strings.Contains(e.Message, tt.says) || !e.Retryable() {
+					t.Errorf("the error is %v, want a timeout that says %q", err, tt.says)
+				}
+			})
+		})
+	}
+}
+
+func TestLimits_NegativeIsNone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := piped(wire.Limits{Connect: -1, FirstByte: -1, Idle: -1, MaxEvent: -1, MaxTotal: -1}, time.Hour, func(c net.Conn) {
+			write(c, 24*time.Hour, streamHead, 24*time.Hour, "data: a\n\ndata: [DONE]\n\n")
+		})
+		if text, took, err := talk(t.Context(), p, &llm.Request{}); text != "a" || took != 49*time.Hour || err != nil {
+			t.Errorf("%q after %v, %v", text, took, err)
+		}
+	})
+}
+
+func TestCancel(t *testing.T) {
+	stop := errors.New("the user has had enough")
+	for name, answer := range map[string][]any{
+		"before the first byte": {time.Hour},
+		"in the middle":         {streamHead, "data: a\n\n", time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := piped(short, 0, func(c net.Conn) { write(c, answer...) })
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(time.Second, func() { cancel(stop) })
+				_, took, err := talk(ctx, p, &llm.Request{})
+				var e *llm.Error
+				if !errors.As(err, &e) || e.Kind != llm.ErrCancelled || !errors.Is(err, stop) || e.Retryable() {
+					t.Errorf("the error is %v", err)
+				}
+				if took != time.Second {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
+
+func TestCancel_TheCallersDeadlineIsATimeout(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := piped(short, 0, func(c net.Conn) { write(c, time.Hour) })
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, took, err := talk(ctx, p, &llm.Request{})
+		if llm.KindOf(err) != llm.ErrTimeout || !errors.Is(err, context.DeadlineExceeded) || took != 3*time.Second {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}
+
+func TestCancel_BreakingOffClosesTheConnection(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		closed := make(chan error, 1)
+		p := piped(short, 0, func(c net.Conn) {
+			write(c, streamHead, "data: a\n\n")
+			_, err := c.Read(make([]byte, 1))
+			closed <- err
+		})
+		for ev := range p.Stream(t.Context(), &llm.Request{}) {
+			if _, ok := ev.(llm.TextDelta); ok {
+				break
+			}
+		}
+		if err := <-closed; err == nil {
+			t.Error("the server was sent more")
+		}
+	})
+}

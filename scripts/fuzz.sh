@@ -1,0 +1,10 @@
+#!/bin/sh
+# Runs every fuzz target of the main module for the given time (default 30s each).
+set -eu
+time=${1:-30s}
+for pkg in $(go list ./...); do
+	for target in $(go test -list '^Fuzz' "$pkg" | grep '^Fuzz' || true); do
+		echo "fuzz $pkg $target"
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$pkg"
+	done
+done
