@@ -1,0 +1,144 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// named is a path as a sentence speaks of it.
+func named(path string) string {
+	if path == "" {
+		return "the argument object"
+	}
+	return fmt.Sprintf("%q", path)
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// describe tells a value and its type, briefly.
+func describe(v any) string {
+	b, _ := json.Marshal(v)
+	text := string(b)
+	if len(text) > 60 {
+		text = strings.ToValidUTF8(text[:60], "") + "…"
+	}
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "the string " + text
+	case bool:
+		return "the boolean " + text
+	case float64:
+		return "the number " + text
+	case []any:
+		return "the array " + text
+	}
+	return "the object " + text
+}
+
+// line is a schema on one line.
+func line(s *jsonschema.Schema) string {
+	if s == nil {
+		return "any value"
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return "?"
+	}
+	if len(b) > 400 {
+		return strings.ToValidUTF8(string(b[:400]), "") + "…"
+	}
+	return string(b)
+}
+
+func names(s *jsonschema.Schema) string {
+	if len(s.Properties) == 0 {
+		return "none"
+	}
+	return strings.Join(sortedKeys(s.Properties), ", ")
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// decodeStrict decodes one JSON value and refuses objects that name a member twice, which two
+// readers could understand differently.
+func decodeStrict(data []byte) (any, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return map[string]any{}, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	v, err := decodeValue(dec, "", 0)
+	if err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("the arguments are not valid JSON: %w (at byte %d of %d)", err, dec.InputOffset(), len(data))
+		}
+		return nil, err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, fmt.Errorf("there is more than one JSON value in the arguments")
+	}
+	return v, nil
+}
+
+func decodeValue(dec *json.Decoder, path string, depth int) (any, error) {
+	if depth > 200 {
+		return nil, fmt.Errorf("the arguments are nested too deeply")
+	}
+	tok, err := dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch tok {
+	case json.Delim('{'):
+		return decodeObject(dec, path, depth)
+	case json.Delim('['):
+		list := []any{}
+		for dec.More() {
+			v, err := decodeValue(dec, fmt.Sprintf("%s[%d]", path, len(list)), depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		_, err = dec.Token()
+		return list, err
+	}
+	return tok, nil
+}
+
+func decodeObject(dec *json.Decoder, path string, depth int) (any, error) {
+	object := map[string]any{}
+	for dec.More() {
+		tok, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		name, ok := tok.(string)
+		if !ok {
+			return nil, fmt.Errorf("the arguments are not valid JSON: a member name is missing")
+		}
+		if _, twice := object[name]; twice {
+			return nil, fmt.Errorf("%s is given twice", named(join(path, name)))
+		}
+		if object[name], err = decodeValue(dec, join(path, name), depth+1); err != nil {
+			return nil, err
+		}
+	}
+	_, err := dec.Token()
+	return object, err
+}

@@ -1,0 +1,158 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// Registry holds tools by name. Registering a name again replaces the tool and keeps its place.
+// It is safe for concurrent use, and the zero value is ready.
+type Registry struct {
+	mu      sync.RWMutex
+	order   []string
+	tools   map[string]entry
+	aliases map[string]Alias
+}
+
+type entry struct {
+	tool  Tool
+	check *checker
+}
+
+// Alias is another name for a tool, such as the one that a vendor's own agent gives it. Params
+// renames arguments, from the alias's names to the tool's; an argument that is renamed to "" is
+// dropped.
+type Alias struct {
+	Name   string
+	Tool   string
+	Params map[string]string
+}
+
+// Register adds tools. It refuses one without a name or with an input schema that is not a schema
+// of an object.
+func (r *Registry) Register(tools ...Tool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.tools == nil {
+		r.tools = make(map[string]entry)
+		r.aliases = make(map[string]Alias)
+	}
+	for _, t := range tools {
+		spec := t.Spec()
+		if spec.Name == "" {
+			return fmt.Errorf("a tool has no name")
+		}
+		check, err := newChecker(spec.Input)
+		if err != nil {
+			return fmt.Errorf("the tool %s has an unusable input schema: %w", spec.Name, err)
+		}
+		if _, known := r.tools[spec.Name]; !known {
+			r.order = append(r.order, spec.Name)
+		}
+		r.tools[spec.Name] = entry{t, check}
+	}
+	return nil
+}
+
+// Unregister removes a tool and the aliases that lead to it.
+func (r *Registry) Unregister(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.tools, name)
+	r.order = slices.DeleteFunc(r.order, func(n string) bool { return n == name })
+	for alias, a := range r.aliases {
+		if a.Tool == name {
+			delete(r.aliases, alias)
+		}
+	}
+}
+
+// Alias adds other names for tools. A tool of that name wins over an alias.
+func (r *Registry) Alias(aliases ...Alias) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.aliases == nil {
+		r.tools = make(map[string]entry)
+		r.aliases = make(map[string]Alias)
+	}
+	for _, a := range aliases {
+		r.aliases[a.Name] = a
+	}
+}
+
+// Get finds a tool by its name or an alias.
+func (r *Registry) Get(name string) (Tool, bool) {
+	e, _, ok := r.find(name)
+	return e.tool, ok
+}
+
+func (r *Registry) find(name string) (entry, Alias, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if e, ok := r.tools[name]; ok {
+		return e, Alias{}, true
+	}
+	a, ok := r.aliases[name]
+	if !ok {
+		return entry{}, Alias{}, false
+	}
+	e, ok := r.tools[a.Tool]
+	return e, a, ok
+}
+
+// Names lists the tools in the order they were first registered.
+func (r *Registry) Names() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.Clone(r.order)
+}
+
+// Specs describes the tools in the order of Names.
+func (r *Registry) Specs() []Spec {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	specs := make([]Spec, len(r.order))
+	for i, name := range r.order {
+		specs[i] = r.tools[name].tool.Spec()
+	}
+	return specs
+}
+
+// Definitions describes the tools to a model, in the order of Names.
+func (r *Registry) Definitions() []llm.ToolDef {
+	specs := r.Specs()
+	defs := make([]llm.ToolDef, len(specs))
+	for i, s := range specs {
+		defs[i] = llm.ToolDef{Name: s.Name, Description: s.Description, Parameters: s.Input}
+	}
+	return defs
+}
+
+// rename gives the arguments of an alias the tool's names.
+func (a Alias) rename(args json.RawMessage) (json.RawMessage, error) {
+	if len(a.Params) == 0 {
+		return args, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(args, &members); err != nil {
+		return args, nil // validation says what is wrong with it
+	}
+	for from, to := range a.Params {
+		v, given := members[from]
+		if !given {
+			continue
+		}
+		delete(members, from)
+		if _, both := members[to]; both {
+			return nil, fmt.Errorf("%q and %q are the same argument: give one of them", from, to)
+		}
+		if to != "" {
+			members[to] = v
+		}
+	}
+	return json.Marshal(members)
+}

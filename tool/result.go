@@ -1,0 +1,104 @@
+package tool
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// Result is what came of a call.
+type Result struct {
+	// Output is the whole output, however large. The model sees it truncated.
+	Output Output
+	// Images are for the model to look at, beside the output.
+	Images []llm.Image
+	// Fields stand beside the output in the payload for programs, such as "exit_code".
+	Fields map[string]any
+	// Error is set if the call failed. There may be output all the same.
+	Error     *Error
+	Artifacts Artifacts
+}
+
+// Artifacts are what a call left behind.
+type Artifacts struct {
+	FilesChanged []string `json:"files_changed,omitempty"`
+	CommandsRun  []string `json:"commands_run,omitempty"`
+}
+
+// Code says what kind of failure an Error is. Codes do not change.
+type Code string
+
+// The codes of failed calls.
+const (
+	FileNotFound     Code = "FileNotFound"
+	EditConflict     Code = "EditConflict"
+	ShellExitError   Code = "ShellExitError"
+	ShellTimeout     Code = "ShellTimeout"
+	PermissionDenied Code = "PermissionDenied"
+	ValidationError  Code = "ValidationError"
+	UnknownTool      Code = "UnknownTool"
+
+	AlreadyExists    Code = "AlreadyExists"
+	BinaryFile       Code = "BinaryFile"
+	Cancelled        Code = "Cancelled"
+	InternalError    Code = "InternalError"
+	InvalidPattern   Code = "InvalidPattern"
+	IOError          Code = "IOError"
+	NotAFile         Code = "NotAFile"
+	NotADirectory    Code = "NotADirectory"
+	PatchError       Code = "PatchError"
+	ProcessNotFound  Code = "ProcessNotFound"
+	TooLarge         Code = "TooLarge"
+	UnsupportedMedia Code = "UnsupportedMedia"
+)
+
+// Error is a failure that the model can read and recover from.
+type Error struct {
+	Code    Code           `json:"code"`
+	Message string         `json:"message"` // what was wrong, where, and what to do
+	Details map[string]any `json:"details,omitempty"`
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Failure is a result that failed.
+func Failure(code Code, format string, args ...any) Result {
+	return Result{Error: &Error{Code: code, Message: fmt.Sprintf(format, args...)}}
+}
+
+// Success is a result with a text as its output.
+func Success(format string, args ...any) Result {
+	return Result{Output: Text(fmt.Sprintf(format, args...))}
+}
+
+// Output is text that may be too large to hold in memory.
+type Output interface {
+	Len() int64
+	// Open reads the output from its start.
+	Open() io.ReadCloser
+}
+
+// Text is an output that is held in memory.
+type Text string
+
+// Len is the number of bytes.
+func (t Text) Len() int64 { return int64(len(t)) }
+
+// Open reads the text.
+func (t Text) Open() io.ReadCloser { return io.NopCloser(strings.NewReader(string(t))) }
+
+// String reads an output whole. It is for outputs that are known to be small, and for tests.
+func String(o Output) string {
+	switch o := o.(type) {
+	case nil:
+		return ""
+	case Text:
+		return string(o)
+	}
+	r := o.Open()
+	defer r.Close()
+	b, _ := io.ReadAll(r)
+	return string(b)
+}

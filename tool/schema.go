@@ -1,0 +1,140 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// schemaFor is the schema of a struct type, without the nulls that pointers and slices would
+// otherwise allow.
+func schemaFor[In any](name string) json.RawMessage {
+	s, err := jsonschema.For[In](nil)
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: its input type has no schema: %v", name, err))
+	}
+	withoutNull(s)
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: its input schema has no JSON form: %v", name, err))
+	}
+	return b
+}
+
+func withoutNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if i := slices.Index(s.Types, "null"); i >= 0 && len(s.Types) == 2 {
+		s.Type = s.Types[1-i]
+		s.Types = nil
+	}
+	for _, p := range s.Properties {
+		withoutNull(p)
+	}
+	withoutNull(s.Items)
+}
+
+// checker validates arguments against a schema.
+type checker struct {
+	schema   *jsonschema.Schema
+	resolved *jsonschema.Resolved
+}
+
+func newChecker(schema json.RawMessage) (*checker, error) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, err
+	}
+	if s.Type != "object" {
+		return nil, fmt.Errorf("its type is %q, not \"object\"", s.Type)
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return nil, err
+	}
+	return &checker{&s, resolved}, nil
+}
+
+// check returns what is wrong with the arguments, or nil.
+func (c *checker) check(args json.RawMessage) error {
+	v, err := decodeStrict(args)
+	if err != nil {
+		return err
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return fmt.Errorf("the arguments are %s, and must be an object; the schema: %s", describe(v), line(c.schema))
+	}
+	if err := checkValue(c.schema, "", v); err != nil {
+		return err
+	}
+	if err := c.resolved.Validate(v); err != nil {
+		return fmt.Errorf("the arguments do not fit the schema: %w", err)
+	}
+	return nil
+}
+
+// checkValue finds the usual mistakes, to name them better than a validator does.
+func checkValue(s *jsonschema.Schema, path string, v any) error {
+	if s.Type != "" && !hasType(v, s.Type) {
+		return fmt.Errorf("%s is %s, and must be of type %s; the schema: %s", named(path), describe(v), s.Type, line(s))
+	}
+	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return e == v }) {
+		return fmt.Errorf("%s is %s, and must be one of the enum; the schema: %s", named(path), describe(v), line(s))
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return checkObject(s, path, v)
+	case []any:
+		if s.Items == nil {
+			return nil
+		}
+		for i, e := range v {
+			if err := checkValue(s.Items, fmt.Sprintf("%s[%d]", path, i), e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkObject(s *jsonschema.Schema, path string, v map[string]any) error {
+	for _, name := range s.Required {
+		if _, given := v[name]; !given {
+			return fmt.Errorf("%s is missing; the schema: %s", named(join(path, name)), line(s.Properties[name]))
+		}
+	}
+	closed := s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil
+	for _, name := range sortedKeys(v) {
+		p, known := s.Properties[name]
+		if !known && closed && len(s.PatternProperties) == 0 {
+			return fmt.Errorf("%s is not an argument (it was given %s); there are: %s", named(join(path, name)), describe(v[name]), names(s))
+		}
+		if known {
+			if err := checkValue(p, join(path, name), v[name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func hasType(v any, want string) bool {
+	switch v := v.(type) {
+	case nil:
+		return want == "null"
+	case bool:
+		return want == "boolean"
+	case string:
+		return want == "string"
+	case float64:
+		return want == "number" || want == "integer" && v == float64(int64(v))
+	case []any:
+		return want == "array"
+	case map[string]any:
+		return want == "object"
+	}
+	return false
+}

@@ -1,0 +1,145 @@
+// Package tool is how an agent acts: tools with strict inputs, and the one pipeline that every call
+// of every tool goes through.
+//
+// A [Tool] describes itself ([Spec]), says what a call will touch (Access) and does it (Run). [New]
+// makes one from a Go function, with the input schema taken from its argument type. A [Registry]
+// holds the tools of an agent. A [Pipeline] runs calls: lookup, validate, policy, approval, execute,
+// truncate, with an audit record around all of it. There is no way to run a registered tool past it.
+//
+// A tool that fails returns a Result with an [Error], for the model to read and recover from. A Go
+// error or a panic from a tool becomes such a result too; nothing a tool does ends the program.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/policy"
+)
+
+// Tool is something an agent can do.
+type Tool interface {
+	Spec() Spec
+	// Access says what the call will touch, from its validated arguments. Nil means that this is
+	// not known, and is asked about.
+	Access(ctx context.Context, c *Call) []policy.Access
+	// Run does it. It must return when ctx ends.
+	Run(ctx context.Context, c *Call) (Result, error)
+}
+
+// Permission names an ability that a tool needs.
+type Permission string
+
+// The permissions.
+const (
+	FSRead     Permission = "fs.read"
+	FSWrite    Permission = "fs.write"
+	FSDelete   Permission = "fs.delete"
+	ProcExec   Permission = "proc.exec"
+	NetConnect Permission = "net.connect"
+	GitWrite   Permission = "git.write"
+)
+
+// Spec describes a tool.
+type Spec struct {
+	Name        string          `json:"name"`
+	Version     string          `json:"version"`
+	Description string          `json:"description"`
+	Input       json.RawMessage `json:"input_schema"`
+	Output      json.RawMessage `json:"output_schema,omitempty"`
+	Permissions []Permission    `json:"permissions,omitempty"`
+	SideEffects string          `json:"side_effects,omitempty"` // in words; "" is none
+
+	ReadOnly    bool `json:"read_only"`   // changes nothing; such calls may run side by side
+	Destructive bool `json:"destructive"` // may destroy what was there
+	Idempotent  bool `json:"idempotent"`  // doing it twice is doing it once
+	OpenWorld   bool `json:"open_world"`  // reaches beyond the environment
+
+	// Limit bounds what the model sees of the output; its zero fields are the defaults for the
+	// tool's name.
+	Limit Limit `json:"limit,omitzero"`
+}
+
+// Call is one call of a tool.
+type Call struct {
+	ID   string
+	Name string          // the name that was called, which may be an alias
+	Args json.RawMessage // an object; validated before Access and Run see it
+	Env  env.Environment // where the tool does its work
+	// Output, if set, is called with output as it appears, for showing it live.
+	Output func(p []byte)
+	// Vision says that the model can look at images.
+	Vision bool
+}
+
+// Access is a function that declares the accesses of a call with arguments of type In.
+type Access[In any] func(ctx context.Context, c *Call, in In) []policy.Access
+
+// Run is a function that does the work of a call with arguments of type In.
+type Run[In any] func(ctx context.Context, c *Call, in In) (Result, error)
+
+// New makes a tool from functions over a struct. The input schema is taken from the struct: its
+// fields' json tags give the names, omitempty or omitzero makes a field optional, and the
+// jsonschema tag is its description. A nil access means that calls do not declare what they touch.
+// New panics if In has no schema, which is a mistake in the program.
+func New[In any](spec Spec, access Access[In], run Run[In]) Tool {
+	if spec.Input == nil {
+		spec.Input = schemaFor[In](spec.Name)
+	}
+	t := &typed[In]{spec: spec, access: access, run: run}
+	return t
+}
+
+type typed[In any] struct {
+	spec   Spec
+	access Access[In]
+	run    Run[In]
+}
+
+func (t *typed[In]) Spec() Spec { return t.spec }
+
+func (t *typed[In]) Access(ctx context.Context, c *Call) []policy.Access {
+	if t.access == nil {
+		return nil
+	}
+	in, err := decode[In](c)
+	if err != nil {
+		return nil
+	}
+	return t.access(ctx, c, in)
+}
+
+func (t *typed[In]) Run(ctx context.Context, c *Call) (Result, error) {
+	in, err := decode[In](c)
+	if err != nil {
+		return Failure(ValidationError, "%v", err), nil
+	}
+	return t.run(ctx, c, in)
+}
+
+func decode[In any](c *Call) (in In, err error) {
+	err = json.Unmarshal(c.Args, &in)
+	return in, err
+}
+
+// Raw is a tool whose schema is known only at run time, such as one that another server offers.
+type Raw struct {
+	Describe Spec
+	Touches  func(ctx context.Context, c *Call) []policy.Access // nil: not declared
+	Do       func(ctx context.Context, c *Call) (Result, error)
+}
+
+// Spec is the tool's description.
+func (r Raw) Spec() Spec { return r.Describe }
+
+// Access calls Touches.
+func (r Raw) Access(ctx context.Context, c *Call) []policy.Access {
+	if r.Touches == nil {
+		return nil
+	}
+	return r.Touches(ctx, c)
+}
+
+// Run calls Do.
+func (r Raw) Run(ctx context.Context, c *Call) (Result, error) { return r.Do(ctx, c) }

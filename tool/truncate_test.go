@@ -1,0 +1,159 @@
+package tool
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+func TestTruncate_HeadAndTailWithTheMarkerBetween(t *testing.T) {
+	in := strings.Repeat("a", 60) + strings.Repeat("b", 60)
+	got, err := Truncate(Text(in), Limit{Chars: 20, Lines: -1, Mode: HeadTail})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "aaaaaaaaaa\n\n[WARNING: Tool output was truncated. 100 characters were removed from the middle. " +
+		"The full output is available in the event stream. If you need to see specific parts, " +
+		"re-run the tool with more targeted parameters.]\n\nbbbbbbbbbb"
+	if got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestTruncate_TailKeepsTheEnd(t *testing.T) {
+	got, err := Truncate(Text("0123456789"), Limit{Chars: 4, Lines: -1, Mode: Tail})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "[WARNING: Tool output was truncated. First 6 characters were removed. The full output is available in the event stream.]\n\n6789"
+	if got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestTruncate_LinesAreCutAfterCharacters(t *testing.T) {
+	var b strings.Builder
+	for i := range 10 {
+		fmt.Fprintf(&b, "line %d\n", i)
+	}
+	got, err := Truncate(Text(strings.TrimSuffix(b.String(), "\n")), Limit{Chars: 1000, Lines: 5, Mode: HeadTail})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "line 0\nline 1\n[... 5 lines omitted ...]\nline 7\nline 8\nline 9"; got != want {
+		t.Errorf("got %q", got)
+	}
+	// Two lines of ten megabytes are few lines, and must be cut all the same.
+	huge := strings.Repeat("x", 10<<20) + "\n" + strings.Repeat("y", 10<<20)
+	if got, _ = Truncate(Text(huge), Limit{Chars: 30_000, Lines: 256, Mode: HeadTail}); len(got) > 31_000 {
+		t.Errorf("two huge lines leave %d bytes", len(got))
+	}
+}
+
+func TestTruncate_ShortOutputStaysAsItIs(t *testing.T) {
+	for _, s := range []string{"", "x", "a\nb\n", "äöü"} {
+		if got, err := Truncate(Text(s), Limit{Chars: 4, Lines: 3, Mode: HeadTail}); err != nil || got != s {
+			t.Errorf("%q became %q (%v)", s, got, err)
+		}
+	}
+}
+
+func TestDefaultLimit_FollowsTheTables(t *testing.T) {
+	for name, want := range map[string]Limit{
+		"read_file":   {50_000, -1, HeadTail},
+		"shell":       {30_000, 256, HeadTail},
+		"grep":        {20_000, 200, Tail},
+		"glob":        {20_000, 500, Tail},
+		"edit_file":   {10_000, -1, Tail},
+		"apply_patch": {10_000, -1, Tail},
+		"write_file":  {1_000, -1, Tail},
+		"spawn_agent": {20_000, -1, HeadTail},
+	} {
+		if got := DefaultLimit(name); got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+// trickle gives its text out in pieces of uneven size, to split characters.
+type trickle struct {
+	s string
+	n int
+}
+
+func (tr trickle) Len() int64 { return int64(len(tr.s)) }
+func (tr trickle) Open() io.ReadCloser {
+	return io.NopCloser(&trickleReader{tr.s, tr.n})
+}
+
+type trickleReader struct {
+	s string
+	n int
+}
+
+func (r *trickleReader) Read(p []byte) (int, error) {
+	if r.s == "" {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), r.n)], r.s)
+	r.s = r.s[n:]
+	return n, nil
+}
+
+// reference is truncation over the whole text in memory.
+func reference(s string, limit int, mode Mode) (head, tail string, removed int) {
+	runes := []rune(s)
+	if len(runes) <= limit {
+		return s, "", 0
+	}
+	removed = len(runes) - limit
+	if mode == Tail {
+		return "", string(runes[len(runes)-limit:]), removed
+	}
+	return string(runes[:limit/2]), string(runes[len(runes)-limit/2:]), removed
+}
+
+func TestTruncate_StreamingEqualsTheReferenceAndKeepsUTF8Whole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringOfN(rapid.SampledFrom([]rune("aé世🌍\n")), 0, 400, -1).Draw(t, "s")
+		limit := rapid.IntRange(0, 120).Draw(t, "limit")
+		mode := rapid.SampledFrom([]Mode{HeadTail, Tail}).Draw(t, "mode")
+		piece := rapid.IntRange(1, 17).Draw(t, "piece")
+		got, err := Truncate(trickle{s, piece}, Limit{Chars: limit, Lines: -1, Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, tail, removed := reference(s, limit, mode)
+		if !utf8.ValidString(got) || !strings.HasPrefix(got, head) || !strings.HasSuffix(got, tail) {
+			t.Fatalf("got %q, want it to begin with %q and end with %q", got, head, tail)
+		}
+		if removed > 0 && !strings.Contains(got, fmt.Sprint(removed)) {
+			t.Fatalf("got %q, want it to tell of %d characters", got, removed)
+		}
+		if removed == 0 && got != s {
+			t.Fatalf("got %q, want %q", got, s)
+		}
+	})
+}
+
+func TestTruncate_BytesThatAreNotTextCountAsOneEach(t *testing.T) {
+	got, err := Truncate(trickle{"ab\xff\xfecd", 1}, Limit{Chars: 100, Lines: -1, Mode: HeadTail})
+	if err != nil || got != "ab\uFFFD\uFFFDcd" {
+		t.Errorf("got %q (%v)", got, err)
+	}
+}
+
+func BenchmarkTruncate100MB(b *testing.B) {
+	o := Text(strings.Repeat("All work and no play makes a dull log line.\n", 100<<20/44))
+	b.SetBytes(o.Len())
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Truncate(o, DefaultLimit("shell")); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
