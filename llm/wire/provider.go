@@ -114,6 +114,9 @@ func (p *Provider) call(ctx context.Context, r *llm.Request, a *Assembler) error
 	if err != nil && !a.Stopped() {
 		return p.failed(w, err)
 	}
+	if a.Done() {
+		w.drain(resp.Body)
+	}
 	return nil
 }
 

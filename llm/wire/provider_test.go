@@ -256,3 +256,19 @@ func TestProvider_RateLimitHeaders(t *testing.T) {
 		t.Errorf("resets are %v and %v", l.RequestsReset, l.TokensReset)
 	}
 }
+
+func TestProvider_StreamsLeaveTheirConnectionForTheNextCall(t *testing.T) {
+	conns := map[string]bool{}
+	p := serve(t, wire.Endpoint{}, func(w http.ResponseWriter, r *http.Request) {
+		conns[r.RemoteAddr] = true
+		say("data: hello\n\ndata: [DONE]\n\n")(w, r)
+	})
+	for range 5 {
+		if _, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: "m"})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(conns) != 1 {
+		t.Errorf("five calls took %d connections", len(conns))
+	}
+}

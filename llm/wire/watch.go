@@ -124,6 +124,14 @@ func (w *watch) reader(r io.Reader) io.Reader {
 	return &watched{r, w}
 }
 
+// drain reads what a server sends behind a complete answer, usually nothing but the end of the
+// body, because only a body read to its end leaves the connection for the next call. It does not
+// wait long: a new connection costs less.
+func (w *watch) drain(body io.Reader) {
+	w.timer.Reset(50 * time.Millisecond)
+	_, _ = io.CopyN(io.Discard, body, 64<<10)
+}
+
 type watched struct {
 	r io.Reader
 	w *watch

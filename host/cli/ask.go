@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/connect"
+)
+
+type ask struct {
+	connection
+	stream    bool
+	json      bool
+	effort    string
+	maxTokens int
+	system    string
+	timeout   time.Duration
+}
+
+// connection is the flags of commands that talk to a provider.
+type connection struct {
+	provider, model, baseURL, catalogue string
+	debug                               bool
+}
+
+func (c *connection) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&c.provider, "provider", "", "openai, anthropic, gemini, chat or local (default: the one whose key is set)")
+	f.StringVar(&c.model, "model", "", "the model to ask (default: the provider's usual one)")
+	f.StringVar(&c.baseURL, "base-url", "", "the API's address, instead of the provider's own")
+	f.StringVar(&c.catalogue, "catalogue", "", "a JSON file of models that are added to the built-in ones, or replace them")
+	f.BoolVar(&c.debug, "debug", false, "show the HTTP traffic on standard error, without keys")
+}
+
+func newAsk(h Host) *cobra.Command {
+	var o ask
+	cmd := &cobra.Command{
+		Use:   "ask [flags] PROMPT",
+		Short: "Ask a model one question, without tools, to try a key or an endpoint",
+		Example: `  reins ask "Why is the sky blue?"
+  reins ask --provider anthropic --effort high --stream "Prove it."
+  reins ask --provider chat --base-url http://127.0.0.1:8000/v1 --model qwen3 "Hello"
+  git diff | reins ask - --system "Review this diff."`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			prompt, err := readPrompt(h, args)
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), h, prompt)
+		},
+	}
+	o.connection.flags(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&o.stream, "stream", false, "print the answer as it arrives")
+	f.BoolVar(&o.json, "json", false, "print the answer as JSON; with --stream, the events, one per line")
+	f.StringVar(&o.effort, "effort", "", "how hard the model thinks: low, medium, high, or what else it takes")
+	f.IntVar(&o.maxTokens, "max-tokens", 0, "the longest answer, in tokens (default: the model's own limit)")
+	f.StringVar(&o.system, "system", "", "instructions that stand before the prompt")
+	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long the answer may take altogether")
+	return cmd
+}
+
+// readPrompt joins the arguments; "-", or none with something piped in, is standard input.
+func readPrompt(h Host, args []string) (string, error) {
+	prompt := strings.Join(args, " ")
+	if prompt == "-" || (prompt == "" && !isTerminal(h.Stdin)) {
+		b, err := io.ReadAll(h.Stdin)
+		if err != nil {
+			return "", fmt.Errorf("standard input is not readable: %w", err)
+		}
+		prompt = string(b)
+	}
+	if strings.TrimSpace(prompt) == "" {
+		return "", usageError{errNoPrompt}
+	}
+	return prompt, nil
+}
+
+func isTerminal(r any) bool {
+	f, ok := r.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func (o ask) run(ctx context.Context, h Host, prompt string) error {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	client, model, err := o.open(ctx, h)
+	if err != nil {
+		return err
+	}
+	r := &llm.Request{Model: model, MaxTokens: o.maxTokens, Effort: o.effort, Unary: !o.stream}
+	if o.system != "" {
+		r.Messages = append(r.Messages, llm.SystemText(o.system))
+	}
+	r.Messages = append(r.Messages, llm.UserText(prompt))
+	return o.print(h, client.Stream(ctx, r))
+}
+
+// open connects to the provider that the flags and the environment name, and says which model to
+// ask for.
+func (c connection) open(ctx context.Context, h Host) (*llm.Client, string, error) {
+	catalogue, err := loadCatalogue(c.catalogue)
+	if err != nil {
+		return nil, "", err
+	}
+	conf := connect.Config{Getenv: h.Getenv, Catalogue: catalogue, BaseURL: c.baseURL}
+	if c.debug {
+		conf.Debug = h.Stderr
+	}
+	provider, err := c.choose(conf)
+	if err != nil {
+		return nil, "", err
+	}
+	client, err := connect.Open(ctx, provider, conf)
+	if err != nil {
+		return nil, "", err
+	}
+	model, err := c.chooseModel(ctx, provider, catalogue)
+	return client, model, err
+}
+
+// choose is the provider to connect to: the one that was asked for, the one that makes the model
+// that was asked for, or the only one that there is a key for.
+func (c connection) choose(conf connect.Config) (string, error) {
+	if c.provider != "" {
+		return c.provider, nil
+	}
+	if m, ok := conf.Catalogue.Lookup("", c.model); ok && slices.Contains(connect.Names(), m.Provider) {
+		return m.Provider, nil
+	}
+	client, err := connect.FromEnv(conf)
+	if err != nil {
+		return "", err
+	}
+	names := client.Providers()
+	if len(names) > 1 {
+		return "", usagef("there are keys for several providers (%s): choose one with --provider or --model", strings.Join(names, ", "))
+	}
+	return names[0], nil
+}
+
+// chooseModel is the model that was asked for, the usual one of the provider, or the first that a
+// local server has.
+func (c connection) chooseModel(ctx context.Context, provider string, catalogue *llm.Catalogue) (string, error) {
+	if c.model != "" {
+		return c.model, nil
+	}
+	if m, ok := catalogue.Default(provider); ok {
+		return m.ID, nil
+	}
+	if provider == "local" && c.baseURL == "" {
+		servers, err := connect.Local(ctx)
+		if err != nil {
+			return "", err
+		}
+		return servers[0].Models[0], nil
+	}
+	return "", usagef("--model is missing, and the provider %s has no usual one", provider)
+}
+
+func (o ask) print(h Host, stream iter.Seq2[llm.StreamEvent, error]) error {
+	out := json.NewEncoder(h.Stdout)
+	out.SetEscapeHTML(false)
+	for ev, err := range stream {
+		if err != nil {
+			return o.failed(h, out, err)
+		}
+		switch ev := ev.(type) {
+		case llm.Retry:
+			fmt.Fprintf(h.Stderr, "reins: %s; trying again in %v\n", oneLine(ev.Err), ev.Delay.Round(time.Millisecond))
+		case llm.TextDelta:
+			if o.stream && !o.json {
+				if _, err := io.WriteString(h.Stdout, ev.Text); err != nil {
+					return err
+				}
+			}
+		case llm.Finish:
+			if !o.json {
+				return o.printText(h, ev.Response)
+			}
+			if !o.stream {
+				return out.Encode(newAnswerJSON(ev.Response, nil))
+			}
+		}
+		if o.stream && o.json {
+			if err := out.Encode(eventJSON(ev)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (o ask) printText(h Host, resp *llm.Response) error {
+	text := resp.Text()
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	if o.stream {
+		text = "\n"
+	}
+	if _, err := io.WriteString(h.Stdout, text); err != nil {
+		return err
+	}
+	if resp.Finish.Reason != llm.FinishStop {
+		fmt.Fprintf(h.Stderr, "reins: the model stopped because of %s (%s)\n", resp.Finish.Reason, resp.Finish.Raw)
+	}
+	return nil
+}
+
+func (o ask) failed(h Host, out *json.Encoder, err error) error {
+	if !o.json {
+		if o.stream {
+			fmt.Fprintln(h.Stdout)
+		}
+		return err
+	}
+	if o.stream {
+		_ = out.Encode(map[string]any{"type": "error", "error": newErrorJSON(err)})
+	} else {
+		_ = out.Encode(newAnswerJSON(&llm.Response{}, err))
+	}
+	return err
+}

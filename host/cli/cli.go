@@ -1,0 +1,136 @@
+// Package cli is the command line of reins: each command is a small file that reads flags, calls
+// the library and prints. Nothing here is needed to embed Reins in another program.
+//
+// Results go to standard output, everything else to standard error. A failure is one line there
+// and an exit code that says what kind of failure it was.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// Host is what the commands know of the process they run in, so that tests can stand in for it.
+type Host struct {
+	Args   []string // without the program's name
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Getenv func(string) string
+}
+
+// Process is the host that this process is.
+func Process() Host {
+	return Host{os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv}
+}
+
+// Exit codes. docs/cli.md explains them.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitAuth        = 5
+	exitInterrupted = 130
+)
+
+// Main runs the command line and returns the exit code.
+func Main(h Host) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := newRoot(h)
+	root.SetArgs(h.Args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	var quiet quietError
+	if !errors.As(err, &quiet) {
+		fmt.Fprintln(h.Stderr, "reins: "+oneLine(err))
+	}
+	return exitCode(ctx, err)
+}
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// quietError sets an exit code where everything was said already.
+type quietError struct{ code int }
+
+func (e quietError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+func exitCode(ctx context.Context, err error) int {
+	var usage usageError
+	var quiet quietError
+	switch {
+	case errors.As(err, &quiet):
+		return quiet.code
+	case errors.As(err, &usage):
+		return exitUsage
+	case ctx.Err() != nil:
+		return exitInterrupted
+	case llm.KindOf(err) == llm.ErrAuthentication:
+		return exitAuth
+	case llm.KindOf(err) == llm.ErrConfiguration:
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// oneLine is the error as one line without control characters, which could come from anywhere.
+func oneLine(err error) string {
+	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
+}
+
+func newRoot(h Host) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "reins",
+		Short: "The coding-agent loop, with the reins in your hands",
+		Long: `Reins is the coding-agent loop as a Go library; this program is built on it.
+
+No key at hand? "reins demo" shows the main job offline, against a scripted model.
+Keys are read from OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or, for any
+OpenAI-compatible server, REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args:              cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("there is no command %q; \"reins --help\" lists them", args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetIn(h.Stdin)
+	root.SetOut(h.Stdout)
+	root.SetErr(h.Stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w; see \"%s --help\"", err, cmd.CommandPath())
+	})
+	root.AddCommand(newDemo(h), newAsk(h), newTool(h), newModels(h), newWire(h), newVersion(h))
+	return root
+}
+
+// exactArgs is cobra.ExactArgs with an error of ours.
+func exactArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usagef("\"%s\" takes %s; see \"%s --help\"", cmd.CommandPath(), what, cmd.CommandPath())
+		}
+		return nil
+	}
+}

@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+func newTool(h Host) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tool",
+		Short: "List the coding tools, or run one of them",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("there is no command \"tool %s\"; see \"reins tool --help\"", args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(newToolList(h), newToolCall(h))
+	return cmd
+}
+
+// registry holds the coding tools, or those of a profile.
+func registry(c coding.ToolConfig, profile string) (*tool.Registry, error) {
+	r := &tool.Registry{}
+	if err := r.Register(coding.NewTools(c)...); err != nil {
+		return nil, err
+	}
+	r.Alias(coding.NativeAliases()...)
+	if profile == "" {
+		return r, nil
+	}
+	names, ok := coding.ProfileTools(profile)
+	if !ok {
+		return nil, usagef("there is no profile %q; there are openai, anthropic and gemini", profile)
+	}
+	for _, n := range r.Names() {
+		if !slices.Contains(names, n) {
+			r.Unregister(n)
+		}
+	}
+	return r, nil
+}
+
+func newToolList(h Host) *cobra.Command {
+	var profile string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the coding tools",
+		Args:  exactArgs(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			r, err := registry(coding.ToolConfig{}, profile)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				out := json.NewEncoder(h.Stdout)
+				out.SetEscapeHTML(false)
+				return out.Encode(r.Specs())
+			}
+			w := tabwriter.NewWriter(h.Stdout, 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "TOOL\tPERMISSIONS\tWHAT IT DOES")
+			for _, s := range r.Specs() {
+				first, _, _ := strings.Cut(s.Description, ". ")
+				fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, joinPermissions(s.Permissions), strings.TrimSuffix(first, "."))
+			}
+			return w.Flush()
+		},
+	}
+	cmd.Flags().StringVar(&profile, "profile", "", "only the tools of this profile: openai, anthropic or gemini")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole descriptions as JSON")
+	return cmd
+}
+
+func joinPermissions(ps []tool.Permission) string {
+	words := make([]string, len(ps))
+	for i, p := range ps {
+		words[i] = string(p)
+	}
+	return strings.Join(words, " ")
+}
+
+type toolCall struct {
+	args    string
+	dir     string
+	timeout time.Duration
+	dryRun  bool
+}
+
+func newToolCall(h Host) *cobra.Command {
+	var o toolCall
+	cmd := &cobra.Command{
+		Use:   "call NAME --args JSON|@FILE|-",
+		Short: "Run one tool call through the whole pipeline",
+		Long: `Run one tool call through the whole pipeline and print its result as JSON. Typing the
+command is the approval. Exit code 0 only if the call succeeded.`,
+		Example: `  reins tool call grep --args '{"pattern":"TODO","max_results":5}'
+  reins tool call edit_file --args @edit.json
+  reins tool call shell --args '{"command":"rm -rf build"}' --dry-run`,
+		Args: exactArgs(1, "the name of one tool"),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), h, args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.args, "args", "{}", "the arguments: JSON, @FILE, or - for standard input")
+	f.StringVar(&o.dir, "cwd", "", "the working directory (default: this one)")
+	f.DurationVar(&o.timeout, "timeout", 0, "the most time the call may take")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print what the call would touch and what would be decided, and do nothing")
+	return cmd
+}
+
+func (o toolCall) run(ctx context.Context, h Host, name string) error {
+	args, err := o.readArgs(h)
+	if err != nil {
+		return err
+	}
+	e, err := local.New(local.Config{Dir: o.dir})
+	if err != nil {
+		return usageError{err}
+	}
+	defer e.Close()
+	config := coding.ToolConfig{}
+	if o.timeout > 0 {
+		// Commands get the time themselves, to end in order and keep their output; the rest of
+		// the pipeline a little more.
+		config.DefaultTimeout, config.MaxTimeout = o.timeout, o.timeout
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.timeout+3*time.Second)
+		defer cancel()
+	}
+	reg, err := registry(config, "")
+	if err != nil {
+		return err
+	}
+	call := tool.Call{ID: "call_1", Name: name, Args: args, Env: e, Vision: true}
+	if o.dryRun {
+		return printCheck(h.Stdout, (&tool.Pipeline{Registry: reg}).Check(ctx, call))
+	}
+	out := (&tool.Pipeline{Registry: reg, Policy: policy.AllowAll{}}).Run(ctx, call)
+	if c, ok := out.Result.Output.(io.Closer); ok {
+		defer c.Close()
+	}
+	if err := printOutcome(h.Stdout, out); err != nil {
+		return err
+	}
+	if !out.OK() {
+		return quietError{exitFailed}
+	}
+	return nil
+}
+
+func (o toolCall) readArgs(h Host) (json.RawMessage, error) {
+	var b []byte
+	var err error
+	switch file, isFile := strings.CutPrefix(o.args, "@"); {
+	case o.args == "-":
+		b, err = io.ReadAll(h.Stdin)
+	case isFile:
+		b, err = os.ReadFile(file)
+	default:
+		b = []byte(o.args)
+	}
+	if err != nil {
+		return nil, usagef("the arguments are not readable: %w", err)
+	}
+	return b, nil
+}
+
+func printCheck(w io.Writer, out tool.Outcome) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	accesses := out.Accesses
+	if accesses == nil {
+		accesses = []policy.Access{}
+	}
+	if err := enc.Encode(map[string]any{
+		"tool": out.Tool, "accesses": accesses, "decision": out.Decision, "error": out.Result.Error,
+	}); err != nil {
+		return err
+	}
+	if !out.OK() {
+		return quietError{exitFailed}
+	}
+	return nil
+}
+
+// printOutcome prints a ToolCallResult. The output may be large, so it is written as it is read.
+func printOutcome(w io.Writer, out tool.Outcome) error {
+	bw := bufio.NewWriterSize(w, 64<<10)
+	e := wire.Encoder{}
+	e.Open('{')
+	e.Key("tool_call_id")
+	e.Str(out.Call.ID)
+	e.Key("ok")
+	e.Bool(out.OK())
+	e.Key("payload")
+	e.Open('{')
+	for _, name := range slices.Sorted(maps.Keys(out.Result.Fields)) {
+		v, err := json.Marshal(out.Result.Fields[name])
+		if err != nil {
+			return fmt.Errorf("the field %s has no JSON form: %w", name, err)
+		}
+		e.Key(name)
+		e.Raw(v)
+	}
+	e.Key("model_output")
+	e.Str(out.Model)
+	e.Key("output")
+	if _, err := bw.Write(e.Buf); err != nil {
+		return err
+	}
+	if err := writeString(bw, out.Result.Output); err != nil {
+		return err
+	}
+	tail := wire.Encoder{Buf: []byte("}")}
+	for _, member := range []struct {
+		name  string
+		value any
+	}{{"error", out.Result.Error}, {"artifacts", out.Result.Artifacts}, {"duration_ms", out.Duration.Milliseconds()}} {
+		v, err := json.Marshal(member.value)
+		if err != nil {
+			return err
+		}
+		tail.Key(member.name)
+		tail.Raw(v)
+	}
+	tail.Close('}')
+	if _, err := bw.Write(append(tail.Buf, '\n')); err != nil {
+		return err
+	}
+	return bw.Flush()
+}
+
+// writeString writes an output as a JSON string without holding it in memory.
+func writeString(w *bufio.Writer, o tool.Output) error {
+	if o == nil {
+		o = tool.Text("")
+	}
+	r := o.Open()
+	defer r.Close()
+	if err := w.WriteByte('"'); err != nil {
+		return err
+	}
+	runes := bufio.NewReaderSize(r, 64<<10)
+	var piece, quoted []byte
+	for {
+		piece = piece[:0]
+		var err error
+		for len(piece) < 32<<10 && err == nil {
+			var c rune
+			if c, _, err = runes.ReadRune(); err == nil {
+				piece = append(piece, string(c)...)
+			}
+		}
+		quoted = wire.AppendString(quoted[:0], string(piece))
+		if _, werr := w.Write(quoted[1 : len(quoted)-1]); werr != nil {
+			return werr
+		}
+		switch err {
+		case nil:
+		case io.EOF:
+			return w.WriteByte('"')
+		default:
+			return err
+		}
+	}
+}
