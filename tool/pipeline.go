@@ -205,14 +205,14 @@ func (p *Pipeline) execute(ctx context.Context, t Tool, c *Call) (res Result) {
 
 // modelText is what the model sees of a result.
 func (p *Pipeline) modelText(out *Outcome, limit Limit) string {
-	limit = p.Limits[out.Tool].or(limit).or(DefaultLimit(out.Tool))
+	limit = p.Limits[out.Tool].or(out.Result.Limit).or(limit).or(DefaultLimit(out.Tool))
 	text, err := Truncate(out.Result.Output, limit)
 	if err != nil && out.Result.Error == nil {
 		out.Result.Error = &Error{Code: IOError, Message: "the output could not be read back: " + err.Error()}
 	}
 	failure := out.Result.Error
 	switch {
-	case failure == nil:
+	case failure == nil, failure.Shown && text != "":
 		return text
 	case text == "":
 		return failure.Message

@@ -3,6 +3,7 @@ package tool
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -128,6 +129,9 @@ func (r *Registry) Definitions() []llm.ToolDef {
 	defs := make([]llm.ToolDef, len(specs))
 	for i, s := range specs {
 		defs[i] = llm.ToolDef{Name: s.Name, Description: s.Description, Parameters: s.Input}
+		if s.Freeform != nil {
+			defs[i].Parameters, defs[i].Freeform = nil, s.Freeform
+		}
 	}
 	return defs
 }
@@ -155,4 +159,21 @@ func (a Alias) rename(args json.RawMessage) (json.RawMessage, error) {
 		}
 	}
 	return json.Marshal(members)
+}
+
+// Select is a copy of the registry with the tools that keep accepts; a nil keep accepts all.
+func (r *Registry) Select(keep func(name string) bool) *Registry {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	c := &Registry{tools: make(map[string]entry), aliases: maps.Clone(r.aliases)}
+	for _, name := range r.order {
+		if keep == nil || keep(name) {
+			c.order = append(c.order, name)
+			c.tools[name] = r.tools[name]
+		}
+	}
+	if c.aliases == nil {
+		c.aliases = make(map[string]Alias)
+	}
+	return c
 }

@@ -19,6 +19,9 @@ type Result struct {
 	// Error is set if the call failed. There may be output all the same.
 	Error     *Error
 	Artifacts Artifacts
+	// Limit bounds what the model sees of this output, where the call asked for other bounds than
+	// those of its tool. The host's limits win over it.
+	Limit Limit
 }
 
 // Artifacts are what a call left behind.
@@ -59,6 +62,8 @@ type Error struct {
 	Code    Code           `json:"code"`
 	Message string         `json:"message"` // what was wrong, where, and what to do
 	Details map[string]any `json:"details,omitempty"`
+	// Shown says that the output tells of the failure already; the model is not told again.
+	Shown bool `json:"-"`
 }
 
 func (e *Error) Error() string { return e.Message }

@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 )
 
@@ -55,6 +56,10 @@ type Spec struct {
 	Destructive bool `json:"destructive"` // may destroy what was there
 	Idempotent  bool `json:"idempotent"`  // doing it twice is doing it once
 	OpenWorld   bool `json:"open_world"`  // reaches beyond the environment
+
+	// Freeform offers the tool, to models that take such tools, as one whose input is text instead
+	// of JSON. The text arrives as the first required string of Input; see [Registry.Arguments].
+	Freeform *llm.Freeform `json:"freeform,omitempty"`
 
 	// Limit bounds what the model sees of the output; its zero fields are the defaults for the
 	// tool's name.

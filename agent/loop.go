@@ -1,0 +1,83 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// loopDetector finds a model that goes in circles: the last calls are one to three calls over and
+// over, with the same arguments and the same results. A call whose result changes, such as a poll,
+// is no circle, and neither are edits of one kind to many files.
+type loopDetector struct {
+	window int // 0 is off
+	recent []uint64
+	trips  int // of this input
+	length int // of the pattern that was found
+}
+
+func (d *loopDetector) reset() {
+	d.recent, d.trips = nil, 0
+}
+
+// add takes a call and its result in.
+func (d *loopDetector) add(c llm.ToolCall, result string) {
+	if d.window <= 0 {
+		return
+	}
+	d.recent = append(d.recent, signature(c, result))
+	if len(d.recent) > d.window {
+		d.recent = d.recent[1:]
+	}
+}
+
+// signature is the same for calls that do and see the same. Arguments are compared as values: the
+// order of their names and their spacing do not matter.
+func signature(c llm.ToolCall, result string) uint64 {
+	args := c.Arguments
+	var v any
+	if json.Unmarshal([]byte(args), &v) == nil {
+		if b, err := json.Marshal(v); err == nil {
+			args = string(b)
+		}
+	}
+	h := fnv.New64a()
+	for _, s := range []string{c.Name, args, result} {
+		h.Write([]byte(s))
+		h.Write([]byte{0})
+	}
+	return h.Sum64()
+}
+
+// tripped reports whether the window holds nothing but a repeating pattern, and begins a new
+// window if so.
+func (d *loopDetector) tripped() bool {
+	if d.window <= 0 || len(d.recent) < d.window {
+		return false
+	}
+	for length := 1; length <= 3 && 2*length <= d.window; length++ {
+		if d.repeats(length) {
+			d.trips++
+			d.length = length
+			d.recent = nil
+			return true
+		}
+	}
+	return false
+}
+
+// repeats reports whether each call is the one that came a pattern's length before it.
+func (d *loopDetector) repeats(length int) bool {
+	for i := length; i < len(d.recent); i++ {
+		if d.recent[i] != d.recent[i-length] {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *loopDetector) warning() string {
+	return fmt.Sprintf("Loop detected: the last %d tool calls follow a repeating pattern. Try a different approach.", d.window)
+}

@@ -1,0 +1,164 @@
+package agent
+
+import (
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// machine decides what a session does next. It is a plain value over what has happened: no I/O, no
+// clock, no randomness, so that whoever feeds it the same facts gets the same decisions.
+type machine struct {
+	maxRounds, maxTurns int // 0 is no limit
+
+	messages  []llm.Message    // the conversation, a system message first
+	calls     []llm.ToolCall   // asked for and not answered yet
+	answers   []llm.ToolResult // to the first of these calls, if a question to the user stands behind them
+	question  string           // what the model wants to know from the user
+	rounds    int              // of tools for this input
+	turns     int              // of the model in this session
+	continues int              // of an answer that was cut off or paused
+	loop      loopDetector
+
+	halt *stop // decided, and waiting to be said
+}
+
+// action is what to do next: callModel, runTools or stop.
+type action interface{ action() }
+
+type (
+	callModel struct{}
+	runTools  struct{ calls []llm.ToolCall }
+	stop      struct {
+		status Status
+		limit  string
+		value  int
+	}
+)
+
+func (callModel) action() {}
+func (runTools) action()  {}
+func (stop) action()      {}
+
+// maxContinues is how often an answer that was cut off or paused is continued.
+const maxContinues = 3
+
+// next says what to do. It is called until it says stop.
+func (m *machine) next() action {
+	switch {
+	case m.halt != nil:
+		return *m.halt
+	case len(m.calls) > 0:
+		return runTools{m.calls}
+	case m.maxRounds > 0 && m.rounds >= m.maxRounds:
+		return stop{StatusLimit, "max_tool_rounds", m.rounds}
+	case m.maxTurns > 0 && m.turns >= m.maxTurns:
+		return stop{StatusLimit, "max_turns", m.turns}
+	}
+	return callModel{}
+}
+
+// input begins the work on a user's message.
+func (m *machine) input(msg llm.Message) {
+	m.halt, m.rounds, m.continues, m.question = nil, 0, 0, ""
+	m.loop.reset()
+	m.messages = append(m.messages, msg)
+}
+
+// resume begins to work again on the input at hand, after a question.
+func (m *machine) resume() { m.halt, m.question, m.answers = nil, "", nil }
+
+// say puts a message into the conversation.
+func (m *machine) say(msg llm.Message) { m.messages = append(m.messages, msg) }
+
+// answered takes in the model's answer. It returns a message to be put into the conversation
+// before the model goes on, if one is needed.
+func (m *machine) answered(resp *llm.Response) (nudge string) {
+	m.turns++
+	if len(resp.Message.Parts) > 0 {
+		m.messages = append(m.messages, resp.Message)
+	}
+	m.calls = resp.ToolCalls()
+	switch resp.Finish.Reason {
+	case llm.FinishContentFilter:
+		m.end(StatusRefused)
+	case llm.FinishLength, llm.FinishPause, llm.FinishError:
+		return m.cutOff(resp.Finish.Reason)
+	default:
+		if len(m.calls) == 0 {
+			m.end(StatusDone)
+			m.question = closingQuestion(resp.Text())
+		}
+	}
+	return ""
+}
+
+// cutOff decides on an answer that did not come to its end.
+func (m *machine) cutOff(reason llm.FinishReason) string {
+	if len(m.calls) > 0 {
+		return ""
+	}
+	if m.continues++; m.continues > maxContinues {
+		m.end(map[llm.FinishReason]Status{
+			llm.FinishLength: StatusCutOff, llm.FinishPause: StatusPaused, llm.FinishError: StatusFailed,
+		}[reason])
+		return ""
+	}
+	switch reason {
+	case llm.FinishLength:
+		return "Your answer was cut off because it reached the output limit. Go on exactly where it stopped, in smaller pieces."
+	case llm.FinishError:
+		return "Your last answer could not be understood by the API, most likely because of a malformed tool call. Try again."
+	}
+	return ""
+}
+
+// ran takes in the results of the calls, in their order. It returns what to tell the model about
+// a loop, if it is in one.
+func (m *machine) ran(results []llm.ToolResult) (warning string) {
+	parts := make([]llm.Part, len(results))
+	for i, r := range results {
+		parts[i] = r
+		m.loop.add(m.calls[i], r.Text())
+	}
+	m.messages = append(m.messages, llm.Message{Role: llm.RoleTool, Parts: parts})
+	m.calls = nil
+	m.rounds++
+	if m.loop.tripped() {
+		if m.loop.trips > 1 {
+			m.end(StatusLoop)
+		}
+		return m.loop.warning()
+	}
+	return ""
+}
+
+// end makes the machine say stop from now on, until there is new input.
+func (m *machine) end(s Status) { m.halt = &stop{status: s} }
+
+// abandon gives every call that was not run a result that says so, for a history that is valid
+// whatever happened.
+func (m *machine) abandon(results map[string]llm.ToolResult, reason string) {
+	if len(m.calls) == 0 {
+		return
+	}
+	parts := make([]llm.Part, len(m.calls))
+	for i, c := range m.calls {
+		r, ok := results[c.ID]
+		if !ok {
+			r = llm.TextResult(c, reason, true)
+		}
+		parts[i] = r
+	}
+	m.messages = append(m.messages, llm.Message{Role: llm.RoleTool, Parts: parts})
+	m.calls = nil
+}
+
+// closingQuestion is the last line of a text that ends by asking something, or "".
+func closingQuestion(text string) string {
+	text = strings.TrimRight(text, " \t\r\n*_`\")")
+	if !strings.HasSuffix(text, "?") {
+		return ""
+	}
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}

@@ -1,0 +1,57 @@
+package tool
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// Arguments are the arguments of a model's call as a [Call] takes them: an object. The text of a
+// freeform call becomes the one string argument of its tool. A dialect that has no freeform tools
+// offers that argument as "input", so it gets its own name back here.
+func (r *Registry) Arguments(c llm.ToolCall) json.RawMessage {
+	name := r.textArgument(c.Name)
+	if c.Custom {
+		if name == "" {
+			name = "input"
+		}
+		return object(name, c.Arguments)
+	}
+	args := json.RawMessage(c.Arguments)
+	if name == "" || name == "input" {
+		return args
+	}
+	var given map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(args, &given) != nil || len(given) != 1 || json.Unmarshal(given["input"], &text) != nil {
+		return args
+	}
+	return object(name, text)
+}
+
+func object(name, text string) json.RawMessage {
+	b, err := json.Marshal(map[string]string{name: text})
+	if err != nil {
+		panic("tool: a string has no JSON form: " + err.Error())
+	}
+	return b
+}
+
+// textArgument is the argument that takes the text of a freeform tool: its first required string.
+// It is "" for a tool that is not freeform.
+func (r *Registry) textArgument(tool string) string {
+	e, _, ok := r.find(tool)
+	if !ok || e.tool.Spec().Freeform == nil {
+		return ""
+	}
+	required := e.check.schema.Required
+	i := slices.IndexFunc(required, func(name string) bool {
+		p := e.check.schema.Properties[name]
+		return p != nil && p.Type == "string"
+	})
+	if i < 0 {
+		return ""
+	}
+	return required[i]
+}
