@@ -1,0 +1,169 @@
+// Package envtest is the suite that every [env.Environment] must pass. An implementation calls
+// [Run] from a test of its own.
+//
+// The commands in it are for a POSIX shell and use echo, printf, cat, sleep, test and seq.
+package envtest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// patience is how long the suite waits for something that must happen.
+const patience = 30 * time.Second
+
+// Run tests an implementation. newEnv makes a fresh environment whose working directory is empty;
+// the suite closes it.
+//
+// An environment that refuses to write with [env.ErrReadOnly] must refuse every change and every
+// command, and pass the rest. What it is to read is written through the environment it wraps, so
+// it must be an [env.Wrapper].
+func Run(t *testing.T, newEnv func(t *testing.T) env.Environment) {
+	t.Helper()
+	if _, _, readOnly := fixture(t, newEnv); readOnly {
+		run(t, newEnv, readTests)
+		run(t, newEnv, readOnlyTests)
+		return
+	}
+	run(t, newEnv, readTests)
+	run(t, newEnv, writeTests)
+	run(t, newEnv, processTests)
+	run(t, newEnv, closeTests)
+}
+
+// test is one test of the suite: e is what is tested, w an environment over the same files that
+// can write.
+type test struct {
+	name string
+	run  func(t *testing.T, e, w env.Environment)
+}
+
+func run(t *testing.T, newEnv func(t *testing.T) env.Environment, tests []test) {
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			e, w, _ := fixture(t, newEnv)
+			tt.run(t, e, w)
+		})
+	}
+}
+
+// fixture makes an environment to test, and finds out whether it can write.
+func fixture(t *testing.T, newEnv func(t *testing.T) env.Environment) (e, w env.Environment, readOnly bool) {
+	t.Helper()
+	e = newEnv(t)
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	w = e
+	for {
+		err := w.WriteFile(t.Context(), "probe", nil, 0o644)
+		if err == nil {
+			break
+		}
+		below, ok := w.(env.Wrapper)
+		if !ok || !errors.Is(err, env.ErrReadOnly) {
+			t.Fatalf("cannot write to the new environment: %v", err)
+		}
+		w, readOnly = below.Unwrap(), true
+	}
+	if err := w.Remove(t.Context(), "probe"); err != nil {
+		t.Fatal(err)
+	}
+	return e, w, readOnly
+}
+
+// put writes a file for a test to find.
+func put(t *testing.T, w env.Environment, path, content string) {
+	t.Helper()
+	if err := w.WriteFile(t.Context(), path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// get reads a whole file.
+func get(t *testing.T, e env.Environment, path string) string {
+	t.Helper()
+	data, err := env.ReadFile(t.Context(), e, path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// names lists a directory.
+func names(t *testing.T, e env.Environment, path string) []string {
+	t.Helper()
+	list, err := e.ReadDir(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []string{}
+	for _, fi := range list {
+		out = append(out, fi.Name)
+	}
+	return out
+}
+
+// wantErr checks that an error is there and of a kind.
+func wantErr(t *testing.T, what string, err, kind error) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Errorf("%s: error is %v, want one that wraps %q", what, err, kind)
+	}
+}
+
+// start starts a command that must start.
+func start(t *testing.T, e env.Environment, c env.Command) env.Process {
+	t.Helper()
+	p, err := e.Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// finish waits for a process, within patience.
+func finish(t *testing.T, p env.Process) env.Exit {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	defer cancel()
+	x, err := p.Wait(ctx)
+	if err != nil {
+		t.Fatalf("Wait: %v; output so far: %q", err, output(t, p, env.Both))
+	}
+	return x
+}
+
+// output reads a stream whole.
+func output(t *testing.T, p env.Process, s env.Stream) string {
+	t.Helper()
+	r := p.Output(s, 0)
+	defer r.Close()
+	data, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// await polls until a condition holds, within patience.
+func await(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.After(patience)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-deadline:
+			t.Fatalf("gave up waiting: %s", what)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,338 @@
+package local
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"sync"
+
+	"github.com/reins-agent/reins/env"
+)
+
+const (
+	// blockSize is the unit in which output is kept, and the most that is kept in memory.
+	blockSize = 64 << 10
+	// maxRuns bounds the bookkeeping of a block in which the two streams alternate.
+	maxRuns = 4096
+	// slotSize is the room for a block in the spool file: its bytes, then its runs.
+	slotSize = blockSize + 4*maxRuns
+)
+
+// run is a stretch of one stream inside a block: its length, and in the lowest bit whether it came
+// from standard error.
+type run uint32
+
+func newRun(s env.Stream, n int) run {
+	r := run(n) << 1
+	if s == env.Stderr {
+		r |= 1
+	}
+	return r
+}
+
+func (r run) len() int { return int(r >> 1) }
+
+func (r run) stream() env.Stream {
+	if r&1 != 0 {
+		return env.Stderr
+	}
+	return env.Stdout
+}
+
+// block is a piece of the interleaved output. The open block, and every block of a capture small
+// enough to stay in memory, has data and runs; the others are in the spool file.
+type block struct {
+	base [3]int64 // where it begins on each stream; env.Both is the first
+	size [3]int64 // how much of each stream it holds
+	data []byte
+	runs []run
+	slot int64 // place in the spool file, -1 while in memory
+	nrun int
+}
+
+// capture keeps the output of one process: both streams in one sequence of blocks, so that each
+// can be read alone or the two interleaved, while every byte is stored once. Blocks that are full
+// go to the spool file. Past the limit the first half stays, the rest is a window on the newest
+// that moves by whole blocks. A limit of one block or less needs no file: there the head is one
+// block, and the open block is the window, which moves by bytes.
+//
+// One goroutine at a time may call fill (the process's pump sees to that); reading is safe at any
+// time.
+type capture struct {
+	limit   int64
+	headMax int64
+	spool   func() (*os.File, error) // makes the spool file when it is first needed
+
+	mu       sync.Mutex
+	open     block
+	buf      []byte // open.data lies in it
+	head     []block
+	tail     []block // oldest first
+	kept     [2]int64
+	total    [3]int64
+	dropped  int64
+	file     *os.File
+	slots    int64   // slots ever used
+	free     []int64 // slots to use again
+	released bool
+}
+
+func newCapture(limit int64, spool func() (*os.File, error)) *capture {
+	c := &capture{limit: limit, headMax: limit / 2, spool: spool}
+	c.open.slot = -1
+	return c
+}
+
+// spools reports whether full blocks go to the spool file.
+func (c *capture) spools() bool { return c.limit > blockSize }
+
+// unit is the size of a full block. A lower limit gets smaller blocks, for the window moves by them.
+func (c *capture) unit() int64 {
+	if !c.spools() {
+		return blockSize
+	}
+	return min(blockSize, c.limit/8)
+}
+
+// fill appends what read puts into the space it is given, and returns that part. The slice stays
+// valid until the next fill.
+func (c *capture) fill(s env.Stream, read func(p []byte) (int, error)) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	room := c.room()
+	if room == 0 || c.spools() && len(c.open.runs) >= maxRuns {
+		c.closeBlock()
+		room = c.room()
+	}
+	c.grow(room)
+	from := len(c.open.data)
+	space := c.open.data[from : from+min(room, cap(c.open.data)-from)]
+	n, err := read(space)
+	if n <= 0 {
+		return nil, err
+	}
+	c.open.data = c.open.data[:from+n]
+	c.note(s, n)
+	if c.released {
+		c.slide(len(c.open.data))
+	}
+	return space[:n], err
+}
+
+// room is the space left in the open block.
+func (c *capture) room() int {
+	switch left := c.headMax - c.kept[0] - int64(len(c.open.data)); {
+	case c.filling() && left < c.unit():
+		return int(max(0, min(left, c.unit()-int64(len(c.open.data))))) // the head ends on a block's edge
+	case !c.spools():
+		return blockSize
+	default:
+		return int(c.unit()) - len(c.open.data)
+	}
+}
+
+// filling reports whether the open block is part of the head.
+func (c *capture) filling() bool {
+	return len(c.tail) == 0 && c.dropped == 0 && c.kept[0] < c.headMax && len(c.head) < c.maxBlocks()
+}
+
+// grow sees to it that the open block has space to read into: little for a command that prints
+// little.
+func (c *capture) grow(room int) {
+	data := c.open.data
+	if cap(data)-len(data) >= min(room, 1024) {
+		return
+	}
+	if len(c.buf)-len(data) < min(room, blockSize/2) {
+		want := max(4096, 4*len(data))
+		if c.dropped > 0 {
+			want = blockSize // it has printed much already
+		}
+		c.buf = make([]byte, len(data)+min(room, want))
+	}
+	c.open.data = c.buf[:copy(c.buf, data)]
+}
+
+// note records that n bytes of stream s were added to the open block.
+func (c *capture) note(s env.Stream, n int) {
+	b := &c.open
+	if k := len(b.runs); k > 0 && b.runs[k-1].stream() == s {
+		b.runs[k-1] += run(n) << 1
+	} else {
+		b.runs = append(b.runs, newRun(s, n))
+	}
+	b.size[env.Both] += int64(n)
+	b.size[s] += int64(n)
+	c.total[env.Both] += int64(n)
+	c.total[s] += int64(n)
+	c.trim()
+}
+
+// closeBlock moves the open block to the head or the tail, and opens a new one.
+func (c *capture) closeBlock() {
+	head := c.filling()
+	b := c.open
+	b.nrun = len(b.runs)
+	c.open = block{base: c.total, slot: -1}
+	if c.spools() {
+		c.open.data, c.open.runs = b.data[:0], b.runs[:0]
+		if err := c.store(&b); err != nil {
+			c.dropped += b.size[env.Both]
+			return
+		}
+		b.data, b.runs = nil, nil
+	} else {
+		c.buf = nil // it belongs to b now
+	}
+	if head {
+		c.head = append(c.head, b)
+		c.kept[0] += b.size[env.Both]
+		return
+	}
+	c.tail = append(c.tail, b)
+	c.kept[1] += b.size[env.Both]
+	c.trim()
+}
+
+// maxBlocks bounds each half where blocks close early because the streams alternate.
+func (c *capture) maxBlocks() int { return int(c.limit/c.unit())/2 + 2 }
+
+// trim drops what the limit has no room for: the oldest blocks of the tail or, if there are none,
+// the oldest bytes of the open block.
+func (c *capture) trim() {
+	for len(c.tail) > 0 && (c.kept[0]+c.kept[1]+int64(len(c.open.data)) > c.limit || len(c.tail) > c.maxBlocks()) {
+		b := c.tail[0]
+		if c.tail = c.tail[1:]; len(c.tail) == 0 {
+			c.tail = nil
+		}
+		c.kept[1] -= b.size[env.Both]
+		c.dropped += b.size[env.Both]
+		if b.slot >= 0 {
+			c.free = append(c.free, b.slot)
+		}
+	}
+	if over := c.kept[0] + int64(len(c.open.data)) - c.limit; !c.spools() && over > 0 {
+		c.slide(int(over))
+	}
+}
+
+// slide drops the first n bytes of the open block. They stay in place until the next fill.
+func (c *capture) slide(n int) {
+	b := &c.open
+	b.data = b.data[n:]
+	c.dropped += int64(n)
+	for n > 0 {
+		s, k := b.runs[0].stream(), min(n, b.runs[0].len())
+		for _, at := range []env.Stream{env.Both, s} {
+			b.base[at] += int64(k)
+			b.size[at] -= int64(k)
+		}
+		if b.runs[0] -= run(k) << 1; b.runs[0].len() == 0 {
+			b.runs = b.runs[1:]
+		}
+		n -= k
+	}
+}
+
+// store writes a block to the spool file. The runs are only needed where both streams are in it.
+func (c *capture) store(b *block) error {
+	if c.file == nil {
+		f, err := c.spool()
+		if err != nil {
+			return err
+		}
+		c.file = f
+	}
+	slot := c.slots
+	if n := len(c.free); n > 0 {
+		slot = c.free[n-1]
+		c.free = c.free[:n-1]
+	} else {
+		c.slots++
+	}
+	_, err := c.file.WriteAt(b.data, slot*slotSize)
+	if err == nil && b.nrun > 1 {
+		index := make([]byte, 0, 4*b.nrun)
+		for _, r := range b.runs {
+			index = binary.LittleEndian.AppendUint32(index, uint32(r))
+		}
+		_, err = c.file.WriteAt(index, slot*slotSize+blockSize)
+	}
+	if err != nil {
+		c.free = append(c.free, slot)
+		return err
+	}
+	b.slot = slot
+	return nil
+}
+
+// load gives the bytes and runs of a block, reading them from the spool file if they are there.
+func (c *capture) load(b *block) ([]byte, []run, error) {
+	if b.slot < 0 {
+		return b.data, b.runs, nil
+	}
+	data := make([]byte, b.size[env.Both])
+	if _, err := c.file.ReadAt(data, b.slot*slotSize); err != nil {
+		return nil, nil, err
+	}
+	if b.nrun == 1 {
+		s := env.Stdout
+		if b.size[env.Stderr] > 0 {
+			s = env.Stderr
+		}
+		return data, []run{newRun(s, len(data))}, nil
+	}
+	index := make([]byte, 4*b.nrun)
+	if _, err := c.file.ReadAt(index, b.slot*slotSize+blockSize); err != nil {
+		return nil, nil, err
+	}
+	runs := make([]run, b.nrun)
+	for i := range runs {
+		runs[i] = run(binary.LittleEndian.Uint32(index[4*i:]))
+	}
+	return data, runs, nil
+}
+
+func (c *capture) written(s env.Stream) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.total[s]
+}
+
+func (c *capture) missing() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dropped
+}
+
+// release frees the spool file and the memory. What arrives later is counted, not kept.
+func (c *capture) release() error {
+	err := c.closeSpool()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.released = true
+	c.head, c.tail, c.buf = nil, nil, nil
+	c.open = block{base: c.total, slot: -1}
+	return err
+}
+
+// closeSpool removes the spool file with what is in it. What is in memory stays.
+func (c *capture) closeSpool() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spool = func() (*os.File, error) { return nil, os.ErrClosed }
+	if c.file == nil {
+		return nil
+	}
+	f := c.file
+	c.file, c.head, c.tail, c.free = nil, nil, nil, nil
+	return errors.Join(f.Close(), removeFile(f.Name()))
+}
+
+// removeFile removes a file that may be gone already.
+func removeFile(name string) error {
+	if err := os.Remove(name); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

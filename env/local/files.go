@@ -1,0 +1,262 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// file runs an operation on what a path leads to, with the checks and the errors that all
+// operations share.
+func (e *Env) file(ctx context.Context, op, path string, f func(h handle, name string) error) error {
+	return e.operate(ctx, op, path, true, f)
+}
+
+// link is file for operations on the last element of the path itself, be it a symbolic link.
+func (e *Env) link(ctx context.Context, op, path string, f func(h handle, name string) error) error {
+	return e.operate(ctx, op, path, false, f)
+}
+
+func (e *Env) operate(ctx context.Context, op, path string, last bool, f func(h handle, name string) error) error {
+	err := e.usable(ctx)
+	if err == nil {
+		err = e.tree.follow(path, last, f)
+	}
+	if err != nil {
+		return &fs.PathError{Op: op, Path: path, Err: e.tree.explain(err)}
+	}
+	return nil
+}
+
+// usable reports why the environment cannot be used.
+func (e *Env) usable(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return env.ErrClosed
+	}
+	return nil
+}
+
+// fileInfo describes a file under the name that was asked for.
+func fileInfo(fi fs.FileInfo, path string) env.FileInfo {
+	return env.FileInfo{Name: filepath.Base(path), Size: fi.Size(), Mode: fi.Mode(), ModTime: fi.ModTime()}
+}
+
+// Stat describes a file, following symbolic links.
+func (e *Env) Stat(ctx context.Context, path string) (env.FileInfo, error) {
+	var info env.FileInfo
+	err := e.file(ctx, "stat", path, func(h handle, name string) error {
+		fi, err := h.Stat(name)
+		if err == nil {
+			info = fileInfo(fi, path)
+		}
+		return err
+	})
+	return info, err
+}
+
+// Lstat describes a file or a symbolic link.
+func (e *Env) Lstat(ctx context.Context, path string) (env.FileInfo, error) {
+	var info env.FileInfo
+	err := e.link(ctx, "lstat", path, func(h handle, name string) error {
+		fi, err := h.Lstat(name)
+		if err == nil {
+			info = fileInfo(fi, path)
+		}
+		return err
+	})
+	return info, err
+}
+
+// Open reads a regular file.
+func (e *Env) Open(ctx context.Context, path string) (io.ReadCloser, error) {
+	var file *os.File
+	err := e.file(ctx, "open", path, func(h handle, name string) (err error) {
+		file, err = openRegular(h, name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// openRegular opens a regular file for reading. It looks before it opens, because opening a device
+// can do something, and after it, because the file may have been exchanged; in between it does not
+// block, whatever the file has become.
+func openRegular(h handle, name string) (*os.File, error) {
+	fi, err := h.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := mustBeRegular(fi); err != nil {
+		return nil, err
+	}
+	f, err := h.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	if fi, err = f.Stat(); err == nil {
+		err = mustBeRegular(fi)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// mustBeRegular refuses directories, devices, FIFOs and sockets.
+func mustBeRegular(fi fs.FileInfo) error {
+	switch {
+	case fi.Mode().IsRegular():
+		return nil
+	case fi.IsDir():
+		return syscall.EISDIR
+	default:
+		return fmt.Errorf("%w (it is a %s)", env.ErrSpecial, kind(fi.Mode()))
+	}
+}
+
+func kind(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		return "named pipe"
+	case m&fs.ModeSocket != 0:
+		return "socket"
+	case m&fs.ModeDevice != 0:
+		return "device"
+	default:
+		return "special file"
+	}
+}
+
+// ReadDir lists a directory.
+func (e *Env) ReadDir(ctx context.Context, path string) ([]env.FileInfo, error) {
+	var list []env.FileInfo
+	err := e.file(ctx, "read directory", path, func(h handle, name string) error {
+		d, err := h.OpenRoot(name)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		list, err = readDir(d)
+		return err
+	})
+	return list, err
+}
+
+// readDir lists a directory through its handle. A file that goes away meanwhile is left out.
+func readDir(d *os.Root) ([]env.FileInfo, error) {
+	f, err := d.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	list := make([]env.FileInfo, 0, len(names))
+	for _, name := range names {
+		fi, err := d.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, fileInfo(fi, name))
+	}
+	return list, nil
+}
+
+// Mkdir makes one directory.
+func (e *Env) Mkdir(ctx context.Context, path string, perm fs.FileMode) error {
+	return e.link(ctx, "make directory", path, func(h handle, name string) error {
+		return h.Mkdir(name, perm.Perm())
+	})
+}
+
+// Remove deletes one file or one empty directory. A symbolic link is deleted, not its target.
+func (e *Env) Remove(ctx context.Context, path string) error {
+	return e.link(ctx, "remove", path, func(h handle, name string) error { return h.Remove(name) })
+}
+
+// Rename moves a file. Between two roots, or two file systems, a regular file is copied and the
+// old one removed.
+func (e *Env) Rename(ctx context.Context, from, to string) error {
+	err := e.usable(ctx)
+	if err == nil {
+		err = e.rename(ctx, from, to)
+	}
+	if err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: e.tree.explain(err)}
+	}
+	return nil
+}
+
+func (e *Env) rename(ctx context.Context, from, to string) error {
+	return e.tree.follow(from, false, func(hf handle, nameFrom string) error {
+		return e.tree.follow(to, false, func(ht handle, nameTo string) error {
+			if hf == ht {
+				err := hf.Rename(nameFrom, nameTo)
+				if !errors.Is(err, errCrossDevice) {
+					return err
+				}
+			}
+			return e.move(ctx, hf, nameFrom, ht, nameTo)
+		})
+	})
+}
+
+// move copies a regular file to another place and removes it.
+func (e *Env) move(ctx context.Context, hf handle, from string, ht handle, to string) error {
+	f, err := openRegular(hf, from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	d, err := ht.OpenRoot(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if old, err := d.Lstat(filepath.Base(to)); err == nil && old.IsDir() {
+		return syscall.EISDIR
+	}
+	r := replacement{dir: d, name: filepath.Base(to), perm: fi.Mode().Perm()}
+	if err := r.write(ctx, f); err != nil {
+		return err
+	}
+	return hf.Remove(from)
+}
+
+// WriteFile replaces a file, or makes it and its parents.
+func (e *Env) WriteFile(ctx context.Context, path string, data []byte, perm fs.FileMode) error {
+	err := e.usable(ctx)
+	if err == nil {
+		err = e.tree.write(ctx, path, data, perm.Perm())
+	}
+	if err != nil {
+		return &fs.PathError{Op: "write", Path: path, Err: e.tree.explain(err)}
+	}
+	return nil
+}

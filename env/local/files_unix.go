@@ -1,0 +1,41 @@
+//go:build unix
+
+package local
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+const openNonblock = syscall.O_NONBLOCK | syscall.O_NOCTTY
+
+const (
+	errCrossDevice = syscall.EXDEV
+	errTextBusy    = syscall.ETXTBSY
+)
+
+// special reports whether a path names a device by its place. Shared memory files are files.
+func special(abs string) bool {
+	return abs == "/dev" || strings.HasPrefix(abs, "/dev/") && !strings.HasPrefix(abs, "/dev/shm/")
+}
+
+// keepOwner gives f the owner and group of old. Who may write a file but not give files away
+// cannot replace it without taking it over, and is told so.
+func keepOwner(f *os.File, old fs.FileInfo) error {
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	have, ok := fi.Sys().(*syscall.Stat_t)
+	want, ok2 := old.Sys().(*syscall.Stat_t)
+	if !ok || !ok2 || have.Uid == want.Uid && have.Gid == want.Gid {
+		return nil
+	}
+	if err := f.Chown(int(want.Uid), int(want.Gid)); err != nil {
+		return fmt.Errorf("the file belongs to user %d, group %d, and replacing it would change that: %w", want.Uid, want.Gid, reason(err))
+	}
+	return nil
+}

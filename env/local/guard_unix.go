@@ -1,0 +1,102 @@
+//go:build unix
+
+package local
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+//go:embed watchdog.sh
+var watchdogScript string
+
+// guard is the watchdog: a shell that waits for the end of a pipe. Only this process holds the
+// other end, so the pipe ends when this process does, and then the watchdog kills every process
+// that carries the environment's mark. It is in a session of its own, so that no terminal reaches
+// it, and holds no file of the host but the pipe.
+type guard struct {
+	proc *os.Process
+	exit exitWaiter
+	pipe *os.File
+	gone chan struct{}
+}
+
+// newGuard starts the watchdog of an environment. The caller holds e.mu.
+func newGuard(e *Env) (*guard, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		w.Close()
+		return nil, err
+	}
+	defer null.Close()
+	g := &guard{pipe: w, gone: make(chan struct{})}
+	attr := &syscall.SysProcAttr{Setsid: true}
+	g.exit.prepare(attr)
+	g.proc, err = os.StartProcess("/bin/sh",
+		[]string{"sh", "-c", watchdogScript, "reins-watchdog", markerName, e.id + ".", e.spoolDir},
+		&os.ProcAttr{
+			Dir: "/",
+			// The last one is for the script to see whether grep reads past a NUL byte.
+			Env:   []string{"PATH=" + os.Getenv("PATH") + ":/usr/bin:/bin", "LC_ALL=C", markerName + "=" + e.outerMark, "PROBE=reins-probe"},
+			Files: e.files([3]*os.File{r, null, null}),
+			Sys:   attr,
+		})
+	if err != nil {
+		w.Close()
+		return nil, err
+	}
+	g.exit.started(g.proc.Pid)
+	go func() {
+		defer close(g.gone)
+		g.exit.wait(g.proc)
+		g.exit.reap(g.proc)
+	}()
+	return g, nil
+}
+
+// alive reports whether the watchdog still watches.
+func (g *guard) alive() bool {
+	select {
+	case <-g.gone:
+		return false
+	default:
+		return true
+	}
+}
+
+// tellGroups says whether the watchdog must be told of process groups, because it cannot see the
+// marks of all processes.
+const tellGroups = runtime.GOOS != "linux"
+
+func (g *guard) began(pgid int) { g.tell("began", pgid) }
+
+func (g *guard) ended(pgid int) { g.tell("ended", pgid) }
+
+func (g *guard) tell(verb string, pgid int) {
+	if tellGroups && g != nil {
+		fmt.Fprintf(g.pipe, "%s %d\n", verb, pgid)
+	}
+}
+
+// dismiss sends the watchdog away, and waits until it is gone.
+func (g *guard) dismiss() error {
+	fmt.Fprintln(g.pipe, "bye")
+	err := g.pipe.Close()
+	select {
+	case <-g.gone:
+	case <-time.After(grace):
+		err = errors.Join(err, g.proc.Kill())
+		<-g.gone
+	}
+	return err
+}

@@ -1,0 +1,99 @@
+package local
+
+import (
+	"io"
+	"sort"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// reader gives back one stream of a capture, from an offset to what was there when it was made.
+// Output that was dropped meanwhile is passed over.
+type reader struct {
+	c      *capture
+	stream env.Stream
+	next   int64  // offset of the next byte to give
+	end    int64  // offset at which this reader stops
+	buf    []byte // what is loaded and not given yet
+}
+
+func (c *capture) reader(s env.Stream, offset int64) *reader {
+	return &reader{c: c, stream: s, next: max(0, offset), end: c.written(s)}
+}
+
+// Offset implements env.OutputReader.
+func (r *reader) Offset() int64 { return r.next }
+
+// Close implements io.Closer.
+func (r *reader) Close() error {
+	r.buf, r.end = nil, r.next
+	return nil
+}
+
+// Read implements io.Reader.
+func (r *reader) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if len(r.buf) == 0 {
+		if err := r.load(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, r.buf)
+	r.buf = r.buf[n:]
+	r.next += int64(n)
+	return n, nil
+}
+
+// load fills buf from the first block that has something at or past the offset.
+func (r *reader) load() error {
+	if r.next >= r.end {
+		return io.EOF
+	}
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	b := r.c.find(r.stream, r.next)
+	if b == nil || b.base[r.stream] >= r.end {
+		r.next = r.end
+		return io.EOF
+	}
+	data, runs, err := r.c.load(b)
+	if err != nil {
+		return err
+	}
+	data = pick(data, runs, r.stream, b.slot < 0)
+	r.next = max(r.next, b.base[r.stream])
+	data = data[r.next-b.base[r.stream]:]
+	r.buf = data[:min(int64(len(data)), r.end-r.next)]
+	return nil
+}
+
+// find returns the first block that holds bytes of stream s at or past the offset.
+func (c *capture) find(s env.Stream, offset int64) *block {
+	for _, list := range [][]block{c.head, c.tail} {
+		i := sort.Search(len(list), func(i int) bool { return list[i].base[s]+list[i].size[s] > offset })
+		if i < len(list) {
+			return &list[i]
+		}
+	}
+	if c.open.base[s]+c.open.size[s] > offset {
+		return &c.open
+	}
+	return nil
+}
+
+// pick gives the bytes of one stream out of a block, in memory of its own if the block's is shared.
+func pick(data []byte, runs []run, s env.Stream, shared bool) []byte {
+	if s == env.Both && !shared {
+		return data
+	}
+	out := make([]byte, 0, len(data))
+	for _, r := range runs {
+		if s == env.Both || r.stream() == s {
+			out = append(out, data[:r.len()]...)
+		}
+		data = data[r.len():]
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package local
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/reins-agent/reins/env"
+)
+
+func TestMarks_FoundOnlyWhereTheyAre(t *testing.T) {
+	all, some := marks{env: "aa"}, marks{"aa", map[int]bool{2: true, 11: true}}
+	for value, want := range map[string][2]bool{
+		"":               {false, false},
+		"aa.2;":          {true, true},
+		"aa.1;":          {true, false},
+		"aa.11;":         {true, true},
+		"bb.2;":          {false, false},
+		"xaa.2;":         {false, false},
+		"bb.1;aa.2;":     {true, true},
+		"aa.2;bb.1;":     {true, true},
+		"aa.;aa;.2;aa.x": {false, false},
+	} {
+		if got := [2]bool{all.in(value), some.in(value)}; got != want {
+			t.Errorf("%q: %v, want %v", value, got, want)
+		}
+	}
+}
+
+func TestScan_NoQuarryFindsNobody(t *testing.T) {
+	if found := scan(quarry{marks: marks{env: newID()}}); len(found) != 0 {
+		t.Errorf("found %v", found)
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	self, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(self)
+	f.Add([]byte("1 (a) b) (c) Z 2 3 4 " + strings.Repeat("0 ", 15) + "77 0"))
+	f.Add([]byte("1 (x"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if e, ok := parseStat(1, text); ok && e.pid != 1 {
+			t.Errorf("%q: pid %d", text, e.pid)
+		}
+	})
+}
+
+func TestParseStat_NameMayContainAnything(t *testing.T) {
+	e, ok := parseStat(9, []byte("9 (a) R 1 (c) Z 2 3 4 "+strings.Repeat("0 ", 15)+"77 0"))
+	if want := (tableEntry{identity{9, 3, 77}, 2, 4, true}); !ok || e != want {
+		t.Errorf("%+v, %v, want %+v", e, ok, want)
+	}
+}
+
+// TestGiveUp_CommandThatCannotBeKilledIsLeft stands in for a command that hangs in the kernel.
+func TestGiveUp_CommandThatCannotBeKilledIsLeft(t *testing.T) {
+	e, err := New(Config{Dir: t.TempDir(), SpoolDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	p, err := e.Start(t.Context(), env.Command{Line: "sleep 600"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.(*Process).group.giveUp()
+	if x, err := p.Wait(t.Context()); err != nil || x.Signal != "SIGKILL" {
+		t.Errorf("exit: %+v, %v", x, err)
+	}
+}

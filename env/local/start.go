@@ -1,0 +1,211 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// Start begins a command.
+func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	dir, err := e.commandDir(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	path, args, err := e.program(c, dir)
+	if err != nil {
+		return nil, err
+	}
+	p, err := e.admit(c)
+	if err != nil {
+		return nil, err
+	}
+	p.ctx = ctx
+	if err := p.launch(c, path, args, dir); err != nil {
+		e.dismiss(p)
+		if _, gone := os.Stat(dir); gone != nil {
+			return nil, fmt.Errorf("run in %s: %w", dir, reason(gone))
+		}
+		return nil, fmt.Errorf("start %s: %w", p.command, err)
+	}
+	return p, nil
+}
+
+// commandDir finds the directory a command is to run in.
+func (e *Env) commandDir(dir string) (string, error) {
+	if dir == "" {
+		return e.info.Dir, nil
+	}
+	full, fi, err := e.tree.dir(dir)
+	if err != nil {
+		return "", fmt.Errorf("run in %s: %w", dir, err)
+	}
+	if !fi.IsDir() {
+		return "", fmt.Errorf("run in %s: it is a file, not a directory", dir)
+	}
+	return full, nil
+}
+
+// program finds what to execute.
+func (e *Env) program(c env.Command, dir string) (path string, args []string, err error) {
+	if (c.Line == "") == (len(c.Args) == 0) {
+		return "", nil, errors.New("start a command: exactly one of Line and Args must be set")
+	}
+	if c.KeepStdin && c.Stdin != nil {
+		return "", nil, errors.New("start a command: Stdin and KeepStdin exclude each other")
+	}
+	if strings.ContainsRune(c.Line, 0) {
+		return "", nil, errors.New("start a command: the command line contains a NUL byte")
+	}
+	if c.Line != "" {
+		return e.info.Shell, shellArgs(e.info.Shell, c.Line), nil
+	}
+	name := c.Args[0]
+	if filepath.Base(name) != name && !filepath.IsAbs(name) {
+		return filepath.Join(dir, name), c.Args, nil
+	}
+	path, err = exec.LookPath(name)
+	if err != nil {
+		return "", nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	return path, c.Args, nil
+}
+
+// admit puts a new process on the books, and sees to it that what it needs is there.
+func (e *Env) admit(c env.Command) (*Process, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, fmt.Errorf("start a command: %w", env.ErrClosed)
+	}
+	if err := e.prepare(); err != nil {
+		return nil, err
+	}
+	limit := c.MaxOutput
+	if limit <= 0 {
+		limit = e.maxOutput
+	}
+	p := &Process{
+		env:      e,
+		command:  c.Line,
+		mark:     e.newMark(),
+		out:      newCapture(limit, e.spoolFile),
+		pty:      c.PTY,
+		onOutput: c.OnOutput,
+		done:     make(chan struct{}),
+		gone:     make(chan struct{}),
+		killed:   make(chan struct{}),
+	}
+	if p.command == "" {
+		p.command = strings.Join(c.Args, " ")
+	}
+	e.captures[p.out] = struct{}{}
+	e.busy.Add(1)
+	return p, nil
+}
+
+// dismiss takes a process off the books that could not be started.
+func (e *Env) dismiss(p *Process) {
+	e.mu.Lock()
+	delete(e.captures, p.out)
+	e.mu.Unlock()
+	e.busy.Done()
+}
+
+// prepare makes what the first command needs, so that an environment that only reads files costs
+// nothing, and replaces a guard that was killed. The caller holds e.mu.
+func (e *Env) prepare() error {
+	if e.null == nil {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			return err
+		}
+		e.null = f
+	}
+	if e.spoolDir == "" {
+		dir, err := os.MkdirTemp(e.spoolRoot, "reins-")
+		if err != nil {
+			return fmt.Errorf("make a private directory for output: %w", err)
+		}
+		e.spoolDir = dir
+	}
+	if !e.guarded || e.guard != nil && e.guard.alive() {
+		return nil
+	}
+	g, err := newGuard(e)
+	if err != nil {
+		return fmt.Errorf("start the watchdog that ends commands if this program is killed: %w", err)
+	}
+	e.guard = g
+	return nil
+}
+
+// launch starts the process and everything that follows it.
+func (p *Process) launch(c env.Command, path string, args []string, dir string) error {
+	pl, err := newPlumbing(c, p.env.null)
+	if err != nil {
+		return err
+	}
+	p.group = newGroup(p.env, p.mark)
+	p.started = time.Now()
+	err = p.group.start(path, args, &os.ProcAttr{
+		Dir:   dir,
+		Env:   p.env.environment(c.Env, p.mark.String()),
+		Files: p.env.files(pl.child),
+		Sys:   p.group.attr(c.PTY),
+	})
+	pl.closeChild(p.env.null)
+	if err != nil {
+		pl.close(p.env.null)
+		return err
+	}
+	p.follow(c, pl)
+	return nil
+}
+
+// follow sets the readers, the limits and the watch on a process that has just been started.
+func (p *Process) follow(c env.Command, pl *plumbing) {
+	e := p.env
+	e.mu.Lock()
+	e.procs[p] = struct{}{}
+	for i, f := range pl.output {
+		if f == nil {
+			continue
+		}
+		s := newStream(p, env.Stdout+env.Stream(i), f)
+		p.streams = append(p.streams, s)
+		e.streams[s] = struct{}{}
+		e.reading.Add(1)
+		go s.run()
+	}
+	closing := e.closed
+	e.mu.Unlock()
+
+	p.feed = pl.feed
+	if c.KeepStdin || c.PTY {
+		p.stdin = pl.stdin
+	}
+	if c.Stdin != nil {
+		go p.pour(pl.stdin, c.Stdin)
+	}
+	if c.Timeout > 0 {
+		p.timer = time.AfterFunc(c.Timeout, func() { p.end(true) })
+	}
+	if p.ctx.Done() != nil {
+		p.detach = context.AfterFunc(p.ctx, func() { p.end(false) })
+	}
+	if closing {
+		p.end(false)
+	}
+	go p.watch()
+}

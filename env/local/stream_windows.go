@@ -1,0 +1,101 @@
+package local
+
+import (
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/reins-agent/reins/env"
+)
+
+var peekNamedPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedPipe")
+
+// drainTime bounds the reading after the exit of a process whose children go on writing.
+const drainTime = 200 * time.Millisecond
+
+// stream reads one output of a process. Reading a pipe blocks here, so it is done into a buffer.
+type stream struct {
+	p    *Process
+	kind env.Stream
+	file *os.File
+	busy atomic.Bool // something was read and is not in the capture yet
+	eof  chan struct{}
+}
+
+func newStream(p *Process, kind env.Stream, f *os.File) *stream {
+	return &stream{p: p, kind: kind, file: f, eof: make(chan struct{})}
+}
+
+// run reads until nobody holds the other end any more.
+func (s *stream) run() {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := s.file.Read(buf)
+		s.busy.Store(true)
+		s.keep(buf[:max(n, 0)])
+		s.busy.Store(false)
+		if err != nil {
+			break
+		}
+	}
+	close(s.eof)
+	e := s.p.env
+	e.mu.Lock()
+	delete(e.streams, s)
+	e.mu.Unlock()
+	s.file.Close()
+	e.reading.Done()
+}
+
+// keep appends to the capture, which takes as much at a time as fits into a block.
+func (s *stream) keep(b []byte) {
+	p := s.p
+	p.pump.Lock()
+	defer p.pump.Unlock()
+	for len(b) > 0 {
+		data, _ := p.out.fill(s.kind, func(space []byte) (int, error) { return copy(space, b), nil })
+		if p.onOutput != nil {
+			p.onOutput(s.kind, data)
+		}
+		b = b[len(data):]
+	}
+}
+
+// drain waits until what is in the pipe now has been read, and reports whether that was the end.
+func (s *stream) drain() (eof bool) {
+	limit := time.After(drainTime)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for quiet := 0; quiet < 3; {
+		if s.pending() || s.busy.Load() {
+			quiet = 0
+		} else {
+			quiet++
+		}
+		select {
+		case <-s.eof:
+			return true
+		case <-limit:
+			return false
+		case <-tick.C:
+		}
+	}
+	return false
+}
+
+// pending reports whether the pipe holds bytes.
+func (s *stream) pending() bool {
+	raw, err := s.file.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var avail uint32
+	raw.Control(func(fd uintptr) {
+		syscall.SyscallN(peekNamedPipe.Addr(), fd, 0, 0, 0, uintptr(unsafe.Pointer(&avail)), 0)
+	})
+	return avail > 0
+}

@@ -1,0 +1,274 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// maxLinks is how many symbolic links a path may lead through.
+const maxLinks = 40
+
+// handle is what file operations go through: an os.Root, or the whole machine.
+type handle interface {
+	Stat(name string) (fs.FileInfo, error)
+	Lstat(name string) (fs.FileInfo, error)
+	Readlink(name string) (string, error)
+	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
+	OpenRoot(name string) (*os.Root, error)
+	Mkdir(name string, perm fs.FileMode) error
+	Remove(name string) error
+	Rename(from, to string) error
+}
+
+// machine is the handle without confinement.
+type machine struct{}
+
+func (machine) Stat(name string) (fs.FileInfo, error)     { return os.Stat(name) }
+func (machine) Lstat(name string) (fs.FileInfo, error)    { return os.Lstat(name) }
+func (machine) Readlink(name string) (string, error)      { return os.Readlink(name) }
+func (machine) OpenRoot(name string) (*os.Root, error)    { return os.OpenRoot(name) }
+func (machine) Mkdir(name string, perm fs.FileMode) error { return os.Mkdir(name, perm) }
+func (machine) Remove(name string) error                  { return os.Remove(name) }
+func (machine) Rename(from, to string) error              { return os.Rename(from, to) }
+func (machine) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(name, flag, perm)
+}
+
+// root is a directory that paths are confined to.
+type root struct {
+	names  []string // as it was given, and without symbolic links
+	handle *os.Root
+}
+
+// tree is the files an environment can reach. No roots means all of them.
+type tree struct {
+	wd     string
+	roots  []root
+	escape error // what os.Root says of a path that leads out
+}
+
+func newTree(wd string, dirs []string) (tree, error) {
+	t := tree{wd: wd}
+	for _, dir := range dirs {
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(wd, dir)
+		}
+		r, err := openRoot(filepath.Clean(dir))
+		if err != nil {
+			t.close()
+			return tree{}, fmt.Errorf("confine to %s: %w", dir, err)
+		}
+		t.roots = append(t.roots, r)
+	}
+	if len(t.roots) > 0 {
+		// The error has no name of its own, so it is asked for.
+		_, err := t.roots[0].handle.Lstat("..")
+		t.escape = reason(err)
+	}
+	return t, nil
+}
+
+func openRoot(dir string) (root, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return root{}, err
+	}
+	h, err := os.OpenRoot(dir)
+	if err != nil {
+		return root{}, err
+	}
+	return root{names: []string{dir, real}, handle: h}, nil
+}
+
+func (t *tree) close() error {
+	var errs []error
+	for _, r := range t.roots {
+		errs = append(errs, r.handle.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// abs gives the absolute, clean form of a path.
+func (t *tree) abs(path string) (string, error) {
+	if path == "" {
+		return "", fmt.Errorf("the path is empty: %w", fs.ErrInvalid)
+	}
+	if strings.ContainsRune(path, 0) {
+		return "", fmt.Errorf("the path contains a NUL byte: %w", fs.ErrInvalid)
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(t.wd, path)
+	}
+	path = filepath.Clean(path)
+	if special(path) {
+		return "", env.ErrSpecial
+	}
+	return path, nil
+}
+
+// locate finds the handle for an absolute path, and the path's name on it.
+func (t *tree) locate(abs string) (handle, string, error) {
+	if len(t.roots) == 0 {
+		return machine{}, abs, nil
+	}
+	var best *root
+	name := ""
+	for i := range t.roots {
+		for _, dir := range t.roots[i].names {
+			rel, ok := below(dir, abs)
+			if ok && (best == nil || len(rel) < len(name)) {
+				best, name = &t.roots[i], rel
+			}
+		}
+	}
+	if best == nil {
+		return nil, "", env.ErrOutside
+	}
+	return best.handle, name, nil
+}
+
+// below gives the path of abs relative to dir, if it is dir or below it.
+func below(dir, abs string) (string, bool) {
+	rel, err := filepath.Rel(dir, abs)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	return rel, true
+}
+
+// follow runs an operation on a path. A symbolic link that an os.Root refuses to follow, because
+// it is absolute or leads into another root, is followed here, one root at a time. last says
+// whether that includes the last element.
+func (t *tree) follow(path string, last bool, op func(h handle, name string) error) error {
+	abs, err := t.abs(path)
+	if err != nil {
+		return err
+	}
+	h, name, err := t.locate(abs)
+	if err != nil {
+		return err
+	}
+	err = op(h, name)
+	if !t.escaped(err) {
+		return err
+	}
+	if abs, err = t.canonical(abs, last); err != nil {
+		return err
+	}
+	if h, name, err = t.locate(abs); err != nil {
+		return err
+	}
+	return op(h, name)
+}
+
+// escaped reports whether an os.Root refused a path because it leads out.
+func (t *tree) escaped(err error) bool { return t.escape != nil && errors.Is(err, t.escape) }
+
+// canonical gives a path without symbolic links. The end of the path need not exist; last says
+// whether its last element is followed if it is a link.
+func (t *tree) canonical(abs string, last bool) (string, error) {
+	vol := filepath.VolumeName(abs) + string(filepath.Separator)
+	cur, rest := vol, elements(abs[len(vol):])
+	for links := 0; len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		if name == ".." {
+			cur = filepath.Dir(cur)
+			continue
+		}
+		next := filepath.Join(cur, name)
+		target, err := t.link(next)
+		if errors.Is(err, fs.ErrNotExist) {
+			return filepath.Join(append([]string{next}, rest...)...), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if target == "" || len(rest) == 0 && !last {
+			cur = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", fmt.Errorf("%s leads through too many symbolic links", abs)
+		}
+		if filepath.IsAbs(target) {
+			vol = filepath.VolumeName(target) + string(filepath.Separator)
+			cur, target = vol, target[len(vol):]
+		}
+		rest = append(elements(target), rest...)
+	}
+	return cur, nil
+}
+
+func elements(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
+}
+
+// link reads a symbolic link; "" is any other file. What lies above a root is taken as it is: the
+// root was opened through it.
+func (t *tree) link(abs string) (string, error) {
+	h, name, err := t.locate(abs)
+	if err != nil {
+		for _, r := range t.roots {
+			for _, dir := range r.names {
+				if _, above := below(abs, dir); above {
+					return "", nil
+				}
+			}
+		}
+		return "", err
+	}
+	fi, err := h.Lstat(name)
+	if err != nil || fi.Mode()&fs.ModeSymlink == 0 {
+		return "", err
+	}
+	return h.Readlink(name)
+}
+
+// dir finds the full path of a directory for a command.
+func (t *tree) dir(path string) (string, fs.FileInfo, error) {
+	var fi fs.FileInfo
+	err := t.follow(path, true, func(h handle, name string) (err error) {
+		fi, err = h.Stat(name)
+		return err
+	})
+	if err != nil {
+		return "", nil, t.explain(err)
+	}
+	abs, err := t.abs(path)
+	if err == nil && len(t.roots) > 0 {
+		abs, err = t.canonical(abs, true)
+	}
+	return abs, fi, err
+}
+
+// explain takes the names out of an error of the os package, which on a handle are not those that
+// were asked for, and says "outside" in our own words.
+func (t *tree) explain(err error) error {
+	if t.escaped(err) {
+		return env.ErrOutside
+	}
+	if errors.Is(err, os.ErrClosed) {
+		return env.ErrClosed
+	}
+	return reason(err)
+}
+
+// reason is what is left of an error without operation and path.
+func reason(err error) error {
+	switch e := err.(type) {
+	case *fs.PathError:
+		return e.Err
+	case *os.LinkError:
+		return e.Err
+	case *os.SyscallError:
+		return e.Err
+	}
+	return err
+}

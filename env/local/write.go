@@ -1,0 +1,201 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// write replaces the content of a file, or makes the file and its parents.
+func (t *tree) write(ctx context.Context, path string, data []byte, perm fs.FileMode) error {
+	abs, err := t.abs(path)
+	if err != nil {
+		return err
+	}
+	if os.IsPathSeparator(path[len(path)-1]) {
+		if _, _, err := t.locate(abs); err != nil {
+			return err
+		}
+		return syscall.EISDIR
+	}
+	again, err := t.writeOnce(ctx, abs, data, perm)
+	if !again {
+		return err
+	}
+	// There is a symbolic link that must be followed first, so that it stays and what it leads to
+	// is replaced.
+	if abs, err = t.canonical(abs, true); err != nil {
+		return err
+	}
+	if special(abs) {
+		return env.ErrSpecial
+	}
+	again, err = t.writeOnce(ctx, abs, data, perm)
+	if again && err == nil {
+		return errors.New("the file is being exchanged for a symbolic link; try again")
+	}
+	return err
+}
+
+// writeOnce writes a file whose name is not a symbolic link; again says that it is one, or that
+// one on the way has to be followed.
+func (t *tree) writeOnce(ctx context.Context, abs string, data []byte, perm fs.FileMode) (again bool, err error) {
+	h, name, err := t.locate(abs)
+	if err != nil {
+		return false, err
+	}
+	dir, base := filepath.Split(name)
+	if dir = filepath.Clean(dir); base == "" || base == "." {
+		return false, syscall.EISDIR
+	}
+	d, made, err := openParent(h, dir)
+	if err != nil {
+		return t.escaped(err), err
+	}
+	defer d.Close()
+	defer func() {
+		if err != nil {
+			takeBack(h, made)
+		}
+	}()
+	old, err := d.Lstat(base)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		old = nil
+	case err != nil:
+		return false, err
+	case old.Mode()&fs.ModeSymlink != 0:
+		return true, nil
+	}
+	r := replacement{dir: d, name: base, old: old, perm: perm}
+	return false, r.write(ctx, bytes.NewReader(data))
+}
+
+// openParent opens a directory, making it and its parents where they are missing. It returns those
+// it made.
+func openParent(h handle, dir string) (d *os.Root, made []string, err error) {
+	d, err = h.OpenRoot(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return d, nil, err
+	}
+	var missing []string
+	for at := dir; ; at = filepath.Dir(at) {
+		err := h.Mkdir(at, 0o777)
+		if errors.Is(err, fs.ErrNotExist) && at != filepath.Dir(at) {
+			missing = append(missing, at)
+			continue
+		}
+		if err == nil {
+			made = append(made, at)
+		} else if !errors.Is(err, fs.ErrExist) {
+			return nil, nil, err
+		}
+		break
+	}
+	for _, at := range slices.Backward(missing) {
+		err := h.Mkdir(at, 0o777)
+		if err == nil {
+			made = append(made, at)
+		} else if !errors.Is(err, fs.ErrExist) {
+			takeBack(h, made)
+			return nil, nil, err
+		}
+	}
+	if d, err = h.OpenRoot(dir); err != nil {
+		takeBack(h, made)
+		return nil, nil, err
+	}
+	return d, made, nil
+}
+
+// takeBack removes directories that were made for nothing, unless something is in them by now.
+func takeBack(h handle, made []string) {
+	for _, dir := range slices.Backward(made) {
+		h.Remove(dir)
+	}
+}
+
+// replacement is one atomic write: a temporary file beside the target that takes its place. All
+// steps go through the handle of the directory, so that nobody can exchange it in between.
+type replacement struct {
+	dir  *os.Root
+	name string
+	old  fs.FileInfo // nil: a new file
+	perm fs.FileMode // of a new file
+}
+
+// write does it. On failure the old file is as it was, and the temporary one is gone.
+func (r *replacement) write(ctx context.Context, content io.Reader) (err error) {
+	var old *os.File
+	perm := r.perm
+	if r.old != nil {
+		if err := mustBeRegular(r.old); err != nil {
+			return err
+		}
+		if old, err = r.openOld(); err != nil {
+			return err
+		}
+		if old != nil {
+			defer old.Close()
+		}
+		perm = 0o600 // until it has its owner
+	}
+	temp := ".reins-" + newID() + ".tmp"
+	f, err := r.dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			r.dir.Remove(temp)
+		}
+	}()
+	err = r.fill(f, old, content)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	return r.dir.Rename(temp, r.name)
+}
+
+// openOld opens the old file for writing, which tells whether it may be written: a rename would
+// not ask. A program that is running cannot be opened for writing but may well be replaced.
+func (r *replacement) openOld() (*os.File, error) {
+	f, err := r.dir.OpenFile(r.name, os.O_WRONLY|openNonblock, 0)
+	if errors.Is(err, errTextBusy) {
+		return nil, nil
+	}
+	return f, err
+}
+
+// fill writes the temporary file and gives it what the old one has: owner, attributes and mode.
+func (r *replacement) fill(f, old *os.File, content io.Reader) error {
+	if _, err := io.Copy(f, content); err != nil {
+		return err
+	}
+	if r.old != nil {
+		if err := keepOwner(f, r.old); err != nil {
+			return err
+		}
+		if old != nil {
+			keepAttributes(f, old)
+		}
+		if err := f.Chmod(r.old.Mode()); err != nil {
+			return err
+		}
+	}
+	return f.Sync()
+}

@@ -1,0 +1,76 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"regexp/syntax"
+	"strings"
+)
+
+// PatternError says that a pattern of a query cannot be used.
+type PatternError struct {
+	Kind    string // "regular expression", "glob" or "file type"
+	Pattern string
+	Pos     int    // byte offset of the fault in Pattern, or -1
+	Problem string // what is wrong there
+	Hint    string // what to do about it; may be empty
+}
+
+// Error is one sentence: the pattern, the place, the problem and the hint.
+func (e *PatternError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "invalid %s %q", e.Kind, e.Pattern)
+	if e.Pos >= 0 {
+		fmt.Fprintf(&b, " at offset %d", e.Pos)
+	}
+	b.WriteString(": " + e.Problem)
+	if e.Hint != "" {
+		b.WriteString("; " + e.Hint)
+	}
+	return b.String()
+}
+
+// regexError explains an error of package regexp/syntax.
+func regexError(pattern string, err error) *PatternError {
+	pe := &PatternError{Kind: "regular expression", Pattern: pattern, Pos: -1, Problem: err.Error()}
+	var se *syntax.Error
+	if !errors.As(err, &se) {
+		return pe
+	}
+	pe.Problem = se.Code.String()
+	if se.Expr != "" {
+		pe.Pos = strings.Index(pattern, se.Expr)
+		if se.Expr != pattern {
+			pe.Problem += fmt.Sprintf(" (%q)", se.Expr)
+		}
+	}
+	pe.Hint = regexHint(se)
+	return pe
+}
+
+func regexHint(se *syntax.Error) string {
+	switch se.Code {
+	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen:
+		return `write \( and \) for literal parentheses, or search for literal text`
+	case syntax.ErrMissingBracket:
+		return `write \[ for a literal bracket, or search for literal text`
+	case syntax.ErrMissingRepeatArgument:
+		return `put a backslash before a literal *, + or ?`
+	case syntax.ErrTrailingBackslash:
+		return `write \\ for a literal backslash`
+	}
+	if beyondRE2(se) {
+		return "RE2 has no look-around, backreferences or possessive repeats, and no ripgrep with PCRE2 is on PATH to match them"
+	}
+	return ""
+}
+
+// beyondRE2 reports whether the refused construct may be valid in Perl's larger syntax.
+func beyondRE2(se *syntax.Error) bool {
+	switch se.Code {
+	case syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape, syntax.ErrInvalidRepeatOp,
+		syntax.ErrInvalidRepeatSize, syntax.ErrInvalidNamedCapture:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,151 @@
+package search
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// generic is the layer over the methods that every environment has.
+type generic struct {
+	env env.Environment
+}
+
+func (g *generic) abs(p string) string {
+	return strings.TrimSuffix(joinPath(slashed(g.env.Info().Dir), slashed(p)), "/")
+}
+
+// slashed rewrites the separators of Windows paths; elsewhere a backslash is part of a name.
+func slashed(p string) string {
+	if len(p) > 1 && p[1] == ':' || strings.HasPrefix(p, `\\`) {
+		return strings.ReplaceAll(p, `\`, "/")
+	}
+	return p
+}
+
+func (g *generic) real(p string) string { return p }
+
+// globals are unknown: an environment does not say where its user keeps a configuration.
+func (g *generic) globals() rules { return nil }
+
+// rooted gives back the slash that the root directory loses to the layer's way of writing paths.
+func rooted(p string) string {
+	if p == "" {
+		return "/"
+	}
+	return p
+}
+
+func (g *generic) stat(ctx context.Context, p string) (entry, error) {
+	info, err := g.env.Stat(ctx, rooted(p))
+	if err != nil {
+		return entry{}, err
+	}
+	return infoEntry(info), nil
+}
+
+func infoEntry(info env.FileInfo) entry {
+	e := entry{name: info.Name, details: &details{info.Size, info.ModTime}}
+	switch {
+	case info.Mode.IsRegular():
+		e.kind = fileKind
+	case info.Mode.IsDir():
+		e.kind = dirKind
+	case info.Mode&fs.ModeSymlink != 0:
+		e.kind = linkKind
+	}
+	return e
+}
+
+func (g *generic) openDir(_ context.Context, p string) (directory, error) {
+	return &genericDir{layer: g, path: p}, nil
+}
+
+func (g *generic) readFile(ctx context.Context, p string, buf []byte, limit int64) ([]byte, error) {
+	f, err := g.env.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f, buf, limit)
+}
+
+// readAll reads to the end, in buf while it fits.
+func readAll(r io.Reader, buf []byte, limit int64) ([]byte, error) {
+	buf = buf[:0]
+	for headSeen := false; ; {
+		if len(buf) >= headSize && !headSeen {
+			if headSeen = true; binaryHead(buf[:headSize]) {
+				return buf, errBinary
+			}
+		}
+		if len(buf) == cap(buf) {
+			buf = append(buf, make([]byte, max(4096, cap(buf)))...)[:len(buf)]
+		}
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if limit >= 0 && int64(len(buf)) > limit {
+			return buf, errTooBig
+		}
+		if err == io.EOF {
+			return buf, nil
+		}
+		if err != nil {
+			return buf, err
+		}
+	}
+}
+
+// genericDir is a directory that is known by its path.
+type genericDir struct {
+	layer   *generic
+	path    string
+	entries []entry
+}
+
+func (d *genericDir) list(ctx context.Context, _ []byte) ([]entry, error) {
+	infos, err := d.layer.env.ReadDir(ctx, rooted(d.path))
+	if err != nil {
+		return nil, err
+	}
+	d.entries = make([]entry, len(infos))
+	for i, info := range infos {
+		d.entries[i] = infoEntry(info)
+	}
+	return append([]entry(nil), d.entries...), nil
+}
+
+func (d *genericDir) open(_ context.Context, name string) (directory, error) {
+	return &genericDir{layer: d.layer, path: d.path + "/" + name}, nil
+}
+
+func (d *genericDir) read(ctx context.Context, name string, buf []byte, limit int64) ([]byte, error) {
+	return d.layer.readFile(ctx, d.path+"/"+name, buf, limit)
+}
+
+func (d *genericDir) stat(ctx context.Context, name string) (entry, error) {
+	return d.layer.stat(ctx, path.Join(rooted(d.path), name))
+}
+
+// same compares what the directories hold, since an environment tells nothing of identity. Two
+// listings with equal names, sizes and times are taken for one directory, which at worst keeps a
+// copy from being searched a second time through a link.
+func (d *genericDir) same(other directory) bool {
+	o, ok := other.(*genericDir)
+	if !ok || len(d.entries) != len(o.entries) {
+		return false
+	}
+	for i, e := range d.entries {
+		p := o.entries[i]
+		if e.name != p.name || e.kind != p.kind || e.details.size != p.details.size || !e.details.modTime.Equal(p.details.modTime) {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *genericDir) close() {}

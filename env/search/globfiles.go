@@ -1,0 +1,155 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// globFiles answers a GlobQuery through a layer.
+func globFiles(ctx context.Context, l layer, q GlobQuery) (GlobResult, error) {
+	base, rest := splitGlob(slashed(q.Pattern))
+	display := cleanDisplay(path.Join(slashed(q.Path), base))
+	if isAbs(base) {
+		display = cleanDisplay(base)
+	}
+	g, err := compileGlob(rest, q.IgnoreCase)
+	if err != nil {
+		return GlobResult{}, wholePattern(err, q.Pattern, rest)
+	}
+	f := &filter{hidden: q.Hidden, names: g.dotSegments()}
+	root := l.abs(display)
+	if e, err := l.stat(ctx, root); err != nil {
+		if isMissing(err) && base != "" && !isAbs(base) {
+			return missingBase(ctx, l, q.Path)
+		}
+		return GlobResult{}, err
+	} else if e.kind != dirKind {
+		return GlobResult{}, &fs.PathError{Op: "glob", Path: rooted(root), Err: syscall.ENOTDIR}
+	}
+	inner, cancel := withTimeout(ctx, q.Timeout)
+	defer cancel()
+	w := &walker{layer: l, filter: f, noIgnore: q.NoIgnore, follow: q.Follow, root: root}
+	var res GlobResult
+	err = w.walk(inner, func(n *node, e *entry) bool {
+		res.Summary.Searched++
+		res.add(inner, g, n, e, display, root)
+		return res.Summary.Searched%64 != 0 || inner.Err() == nil
+	})
+	if ctx.Err() != nil {
+		return GlobResult{}, ctx.Err()
+	}
+	res.Summary.Failed = int(w.failed.Load())
+	if inner.Err() != nil {
+		res.Summary.partial(TimedOut)
+	} else if err != nil {
+		return GlobResult{}, err
+	}
+	res.finish(q.Limit)
+	return res, nil
+}
+
+// missingBase is the answer where a directory that the pattern names does not exist: nothing, if
+// at least the place to look in does.
+func missingBase(ctx context.Context, l layer, dir string) (GlobResult, error) {
+	if _, err := l.stat(ctx, l.abs(dir)); err != nil {
+		return GlobResult{}, err
+	}
+	return GlobResult{Summary: Summary{Engine: Go}}, nil
+}
+
+// add keeps a file whose name matches.
+func (r *GlobResult) add(ctx context.Context, g *glob, n *node, e *entry, display, root string) {
+	if !g.matchBelow(n.abs[len(root):], e.name) {
+		return
+	}
+	if e.details == nil {
+		st, err := n.dir.stat(ctx, e.name)
+		if err != nil {
+			if !isMissing(err) {
+				r.Summary.Failed++
+			}
+			return
+		}
+		e.details = st.details
+	}
+	r.Files = append(r.Files, GlobFile{Path: displayPath(display, root, n, e.name), Size: e.details.size, ModTime: e.details.modTime})
+}
+
+// matchBelow matches a file by its directory's path, which starts with a slash unless it is the
+// root, and its name. A pattern that is only about names needs no path.
+func (g *glob) matchBelow(dir, name string) bool {
+	if base := g.onlyBase(); base != nil {
+		return base.match(name)
+	}
+	if dir == "" {
+		return g.match(name)
+	}
+	return g.match(dir[1:] + "/" + name)
+}
+
+// finish sorts the files, newest first, and applies the limit.
+func (r *GlobResult) finish(limit int) {
+	slices.SortFunc(r.Files, func(a, b GlobFile) int {
+		if c := b.ModTime.Compare(a.ModTime); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Path, b.Path)
+	})
+	s := &r.Summary
+	s.Engine = Go
+	if limit > 0 && len(r.Files) > limit {
+		r.Files = slices.Clip(r.Files[:limit])
+		s.partial(LimitReached)
+	}
+	if s.Failed > 0 {
+		s.partial(Unreadable)
+	}
+	s.Files, s.Matches = len(r.Files), len(r.Files)
+}
+
+// splitGlob cuts a pattern before the first element that is not literal. The last element always
+// stays in the pattern.
+func splitGlob(pattern string) (base, rest string) {
+	rest = pattern
+	for {
+		elem, after, ok := strings.Cut(rest, "/")
+		if !ok || strings.ContainsAny(elem, `*?[]{}\`) {
+			break
+		}
+		base += elem + "/"
+		rest = strings.TrimLeft(after, "/")
+	}
+	if base == "" || base == "/" {
+		return base, rest
+	}
+	return path.Clean(base), rest
+}
+
+// wholePattern restates an error about the end of a pattern for the whole of it.
+func wholePattern(err error, pattern, rest string) error {
+	if pe, ok := err.(*PatternError); ok && pe.Pattern == rest {
+		pe.Pattern = pattern
+		if pe.Pos >= 0 {
+			pe.Pos += len(pattern) - len(rest)
+		}
+	}
+	return err
+}
+
+// dotSegments are the elements of the glob that name hidden files on purpose.
+func (g *glob) dotSegments() []segment {
+	var dots []segment
+	for _, alt := range g.alts {
+		for _, s := range alt {
+			if s.dot {
+				dots = append(dots, s)
+			}
+		}
+	}
+	return dots
+}

@@ -1,0 +1,363 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// Files are handed to workers in chunks, because handing over has a price of its own. A chunk is
+// also what the caller gets its results in the order of.
+const (
+	chunkFiles  = 32
+	chunksAhead = 4 // per worker
+)
+
+// chunk is a run of files in path order.
+type chunk struct {
+	items   []item
+	results []result
+	counts  Summary
+	broken  bool // the search ended before all of it was done
+	done    chan struct{}
+}
+
+// result is a file's matches on their way to the caller. For matches that span lines it also says
+// how many matches and lines there are up to the end of each hit, so that it can be cut.
+type result struct {
+	FileMatch
+	marks []mark
+}
+
+type mark struct{ matches, lines int }
+
+type item struct {
+	node *node
+	name string
+	link bool
+}
+
+// search is one grep under way.
+type search struct {
+	q       GrepQuery
+	layer   layer
+	root    string // absolute
+	display string // what result paths begin with
+	pattern *pattern
+	rg      *ripgrep // nil if the Go engine matches
+	walker  *walker
+	stop    atomic.Bool
+	work    chan *chunk
+	order   chan *chunk
+	walkErr error
+}
+
+func grep(ctx context.Context, l layer, q GrepQuery, yield func(FileMatch) bool) (Summary, error) {
+	s, err := newSearch(ctx, l, q)
+	if err != nil {
+		return Summary{}, err
+	}
+	inner, cancel := withTimeout(ctx, q.Timeout)
+	defer cancel()
+	release := context.AfterFunc(inner, func() { s.stop.Store(true) })
+	defer release()
+
+	var workers sync.WaitGroup
+	workers.Go(func() { s.produce(inner) })
+	for range s.workerCount() {
+		workers.Go(func() { s.consume(inner) })
+	}
+	sum := s.deliver(inner, yield)
+	s.stop.Store(true)
+	cancel()
+	for range s.order {
+	}
+	workers.Wait()
+
+	sum.Engine = Go
+	if s.rg != nil {
+		sum.Engine = Ripgrep
+	}
+	return s.finish(ctx, sum)
+}
+
+// finish adds what the walk knows, and tells a time limit of the query from an end of the caller's
+// context.
+func (s *search) finish(ctx context.Context, sum Summary) (Summary, error) {
+	if s.walker != nil {
+		sum.Failed += int(s.walker.failed.Load())
+	}
+	if err := ctx.Err(); err != nil {
+		sum.partial(Stopped)
+		return sum, err
+	}
+	if s.walkErr != nil && sum.Reason != TimedOut {
+		return sum, s.walkErr
+	}
+	if s.rg != nil {
+		if err := s.rg.failure(); err != nil {
+			return sum, err
+		}
+	}
+	if sum.Failed > 0 {
+		sum.partial(Unreadable)
+	}
+	if sum.TooBig > 0 {
+		sum.partial(FilesTooBig)
+	}
+	return sum, nil
+}
+
+func newSearch(ctx context.Context, l layer, q GrepQuery) (*search, error) {
+	if q.MaxFileSize == 0 {
+		q.MaxFileSize = DefaultMaxFileSize
+	}
+	s := &search{q: q, layer: l, root: l.abs(q.Path), display: cleanDisplay(q.Path)}
+	if err := s.compile(ctx); err != nil {
+		return nil, err
+	}
+	f, err := newFilter(q.Globs, q.Types, q.Hidden)
+	if err != nil {
+		return nil, err
+	}
+	root, err := l.stat(ctx, s.root)
+	if err != nil {
+		return nil, err
+	}
+	switch root.kind {
+	case dirKind:
+		s.walker = &walker{layer: l, filter: f, noIgnore: q.NoIgnore, follow: q.Follow, root: s.root}
+	case fileKind:
+	default:
+		return nil, &fs.PathError{Op: "search", Path: q.Path, Err: env.ErrSpecial}
+	}
+	ahead := chunksAhead * s.workerCount()
+	s.work, s.order = make(chan *chunk, ahead), make(chan *chunk, ahead)
+	return s, nil
+}
+
+// compile prepares the pattern and chooses the engine.
+func (s *search) compile(ctx context.Context) error {
+	p, beyond, err := compilePattern(&s.q)
+	if err != nil && (!beyond || s.q.Engine == Go) {
+		return err
+	}
+	s.pattern = p
+	if err == nil && s.q.Engine != Ripgrep {
+		return nil
+	}
+	s.rg, err = newRipgrep(ctx, &s.q, p, err)
+	return err
+}
+
+// withTimeout is context.WithTimeout, but without a limit if d is zero.
+func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d > 0 {
+		return context.WithTimeout(ctx, d)
+	}
+	return context.WithCancel(ctx)
+}
+
+func (s *search) workerCount() int {
+	if s.walker == nil {
+		return 1
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// produce walks the tree and hands out chunks. Both channels get every chunk; order also keeps
+// the walk from running far ahead of the results.
+func (s *search) produce(ctx context.Context) {
+	defer close(s.order)
+	defer close(s.work)
+	if s.walker == nil {
+		s.send(ctx, &chunk{items: []item{{}}})
+		return
+	}
+	size := chunkFiles
+	if s.rg != nil {
+		size = ripgrepFiles
+	}
+	c := &chunk{}
+	s.walkErr = s.walker.walk(ctx, func(n *node, e *entry) bool {
+		n.retain()
+		c.items = append(c.items, item{n, e.name, e.link})
+		if len(c.items) < size {
+			return true
+		}
+		full := c
+		c = &chunk{items: make([]item, 0, size)}
+		return s.send(ctx, full)
+	})
+	if ctx.Err() != nil {
+		c.broken = true
+	}
+	s.send(ctx, c)
+}
+
+func (s *search) send(ctx context.Context, c *chunk) bool {
+	c.done = make(chan struct{})
+	select {
+	case s.order <- c:
+	case <-ctx.Done():
+		c.release()
+		return false
+	}
+	s.work <- c // has room whenever order has
+	return true
+}
+
+func (c *chunk) release() {
+	for _, it := range c.items {
+		if it.node != nil {
+			it.node.release()
+		}
+	}
+}
+
+// deliver gives results to the caller in order, up to the limit.
+func (s *search) deliver(ctx context.Context, yield func(FileMatch) bool) Summary {
+	var sum Summary
+	for c := range s.order {
+		<-c.done
+		sum.add(&c.counts)
+		for i := range c.results {
+			m := &c.results[i]
+			more := s.limit(&sum, m)
+			if m.Matches == 0 {
+				sum.partial(LimitReached)
+				return sum
+			}
+			sum.Files++
+			sum.Matches += m.Matches
+			if !yield(m.FileMatch) {
+				sum.partial(Stopped)
+				return sum
+			}
+			if !more {
+				sum.partial(LimitReached)
+				return sum
+			}
+		}
+		if c.broken {
+			sum.partial(TimedOut)
+			return sum
+		}
+	}
+	if ctx.Err() != nil {
+		sum.partial(TimedOut)
+	}
+	return sum
+}
+
+func (s *Summary) add(o *Summary) {
+	s.Searched += o.Searched
+	s.Binary += o.Binary
+	s.TooBig += o.TooBig
+	s.Failed += o.Failed
+}
+
+// limit cuts a result to what the query's HeadLimit still allows. It reports whether the result
+// is whole; one that is not allowed at all is left without matches.
+func (s *search) limit(sum *Summary, m *result) (whole bool) {
+	switch {
+	case s.q.HeadLimit <= 0:
+		return true
+	case s.q.Mode != Content:
+		if sum.Files < s.q.HeadLimit {
+			return true
+		}
+		m.Matches = 0
+		return false
+	}
+	left := s.q.HeadLimit - sum.Matches
+	if m.Matches <= left {
+		return true
+	}
+	m.truncate(left)
+	return false
+}
+
+// truncate keeps the first matches of a file, and what context stands before them. Of matches
+// that share lines it keeps all or none, but never nothing if something is allowed.
+func (m *result) truncate(matches int) {
+	lines := matches
+	if m.marks != nil && matches > 0 {
+		last := m.marks[0]
+		for _, k := range m.marks {
+			if k.matches <= matches {
+				last = k
+			}
+		}
+		matches, lines = last.matches, last.lines
+	}
+	m.Matches = matches
+	for i, l := range m.Lines {
+		if !l.Match {
+			continue
+		}
+		if lines == 0 {
+			m.Lines = m.Lines[:i]
+			break
+		}
+		lines--
+	}
+	for n := len(m.Lines); n > 0 && !m.Lines[n-1].Match; n = len(m.Lines) {
+		m.Lines = m.Lines[:n-1]
+	}
+}
+
+// consume does the chunks of one worker.
+func (s *search) consume(ctx context.Context) {
+	w := newWorker(s)
+	for c := range s.work {
+		if s.stop.Load() {
+			c.broken = true
+		} else if s.rg != nil {
+			w.ripgrepChunk(ctx, c)
+		} else {
+			w.chunk(ctx, c)
+		}
+		c.release()
+		close(c.done)
+	}
+}
+
+// path gives the path of an item as results show it.
+func (s *search) path(it item) string {
+	if it.node == nil {
+		return s.display
+	}
+	return displayPath(s.display, s.root, it.node, it.name)
+}
+
+// displayPath joins a result's path; display is clean, or empty.
+func displayPath(display, root string, n *node, name string) string {
+	below := n.abs[len(root):] // empty, or starts with a slash
+	switch {
+	case display == "" && below == "":
+		return name
+	case display == "":
+		return below[1:] + "/" + name
+	case display == "/":
+		return below + "/" + name
+	}
+	return display + below + "/" + name
+}
+
+// cleanDisplay prepares the path of a query for displayPath.
+func cleanDisplay(p string) string {
+	if p = path.Clean(slashed(p)); p == "." {
+		return ""
+	}
+	return p
+}
+
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

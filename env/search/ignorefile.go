@@ -1,0 +1,113 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// verdict is what a set of rules says about a path.
+type verdict uint8
+
+const (
+	undecided verdict = iota
+	ignored
+	whitelisted
+)
+
+// rules are the lines of one ignore file, in order.
+type rules []rule
+
+// rule is one line of an ignore file. Most lines in practice are a plain name or one with a star
+// at an end; for those base is set and only the last path element is compared.
+type rule struct {
+	negated bool
+	dirOnly bool
+	base    *segment
+	glob    *glob
+}
+
+// parseIgnore reads the syntax of gitignore as ripgrep does: braces work as in other globs, all
+// trailing white space is dropped unless a backslash keeps the last space, and a line that is no
+// valid glob is passed over. Reading ends at a line that is not UTF-8.
+func parseIgnore(data string) rules {
+	data = strings.TrimPrefix(data, "\ufeff")
+	var rs rules
+	for line := range strings.Lines(data) {
+		if !utf8.ValidString(line) {
+			break
+		}
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		if r, ok, err := parseRule(line); err == nil && ok {
+			rs = append(rs, r)
+		}
+	}
+	return rs
+}
+
+// parseRule parses one line; ok is false for blank lines and comments.
+func parseRule(line string) (r rule, ok bool, err error) {
+	if strings.HasPrefix(line, "#") {
+		return rule{}, false, nil
+	}
+	if !strings.HasSuffix(line, `\ `) {
+		line = strings.TrimRightFunc(line, unicode.IsSpace)
+	}
+	if line == "" {
+		return rule{}, false, nil
+	}
+	anchored := false
+	if strings.HasPrefix(line, `\!`) || strings.HasPrefix(line, `\#`) {
+		line = line[1:]
+	} else {
+		line, r.negated = strings.CutPrefix(line, "!")
+		line, anchored = strings.CutPrefix(line, "/")
+	}
+	if strings.HasSuffix(line, "/") {
+		r.dirOnly = true
+		line = strings.TrimSuffix(line[:len(line)-1], `\`)
+	}
+	if !anchored && !strings.Contains(line, "/") && line != "**" {
+		line = "**/" + line
+	}
+	if strings.HasSuffix(line, "/**") {
+		line += "/*"
+	}
+	r.glob, err = compileGlob(line, false)
+	if err != nil {
+		return rule{}, false, err
+	}
+	r.base = r.glob.onlyBase()
+	return r, true, nil
+}
+
+// onlyBase gives the segment to compare with a path's last element, if that is all the glob does.
+func (g *glob) onlyBase() *segment {
+	if len(g.alts) == 1 && len(g.alts[0]) == 2 && g.alts[0][0].deep && !g.alts[0][1].deep {
+		return &g.alts[0][1]
+	}
+	return nil
+}
+
+// match gives the verdict of the last rule that matches. What follows skip in the candidate's path
+// is relative to the directory of the ignore file.
+func (rs rules) match(c *candidate, skip int, dir bool) verdict {
+	for i := len(rs) - 1; i >= 0; i-- {
+		r := &rs[i]
+		if r.dirOnly && !dir {
+			continue
+		}
+		if r.base != nil {
+			if !r.base.match(c.base) {
+				continue
+			}
+		} else if !r.glob.match(c.path()[skip:]) {
+			continue
+		}
+		if r.negated {
+			return whitelisted
+		}
+		return ignored
+	}
+	return undecided
+}

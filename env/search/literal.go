@@ -1,0 +1,272 @@
+package search
+
+import (
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// literal is text that a match must hold. With fold, the text is lower-case ASCII and stands for
+// itself in any case, including the two letters outside ASCII that fold to k and s.
+type literal struct {
+	text string
+	fold bool
+}
+
+// Bounds on the literals taken from a pattern: more or longer ones do not make the search faster.
+const (
+	maxLiterals   = 32
+	maxLiteralLen = 64
+	maxClassRunes = 8
+)
+
+// literalSet is what is known about the text that an expression matches.
+type literalSet struct {
+	// exact, if not nil, are all the texts the expression matches, and it matches them anywhere.
+	exact []literal
+	// need, if not nil, are texts of which every match holds at least one.
+	need []literal
+}
+
+// requiredLiterals finds literals of which one must occur in every match of re. It gives nil if
+// there are none. If exact is true, every occurrence is a match.
+func requiredLiterals(re *syntax.Regexp) (lits []literal, exact bool) {
+	s := literalsOf(re, 0)
+	if useful(s.exact) {
+		return s.exact, true
+	}
+	if useful(s.need) {
+		return s.need, false
+	}
+	return nil, false
+}
+
+func useful(lits []literal) bool {
+	return len(lits) > 0 && !slices.ContainsFunc(lits, func(l literal) bool { return l.text == "" })
+}
+
+func literalsOf(re *syntax.Regexp, depth int) literalSet {
+	if depth > 100 {
+		return literalSet{}
+	}
+	switch re.Op {
+	case syntax.OpEmptyMatch:
+		return literalSet{exact: []literal{{}}}
+	case syntax.OpLiteral:
+		return literalRunes(re.Rune, re.Flags&syntax.FoldCase != 0)
+	case syntax.OpCharClass:
+		return classLiterals(re.Rune)
+	case syntax.OpCapture:
+		return literalsOf(re.Sub[0], depth+1)
+	case syntax.OpPlus:
+		return literalSet{need: literalsOf(re.Sub[0], depth+1).required()}
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return literalSet{need: literalsOf(re.Sub[0], depth+1).required()}
+		}
+	case syntax.OpQuest:
+		if s := literalsOf(re.Sub[0], depth+1); s.exact != nil {
+			return literalSet{exact: bounded(append([]literal{{}}, s.exact...))}
+		}
+	case syntax.OpConcat:
+		return concatLiterals(re.Sub, depth)
+	case syntax.OpAlternate:
+		return alternateLiterals(re.Sub, depth)
+	}
+	return literalSet{}
+}
+
+// required gives the set to look for, from what is exact or else needed.
+func (s literalSet) required() []literal {
+	if useful(s.exact) {
+		return s.exact
+	}
+	return s.need
+}
+
+// literalRunes handles a run of characters. U+FFFD also matches bytes that are no UTF-8, and a
+// folded letter outside ASCII has several encodings, so both cut the run.
+func literalRunes(runes []rune, fold bool) literalSet {
+	usable := func(r rune) bool {
+		return r != utf8.RuneError && utf8.ValidRune(r) && (!fold || r < utf8.RuneSelf)
+	}
+	var best literal
+	start, whole := 0, true
+	for i := 0; i <= len(runes); i++ {
+		if i < len(runes) && usable(runes[i]) {
+			continue
+		}
+		if l := newLiteral(string(runes[start:i]), fold); better(l, best) {
+			best = l
+		}
+		whole = whole && i == len(runes)
+		start = i + 1
+	}
+	if best.text == "" {
+		return literalSet{}
+	}
+	if whole && len(best.text) <= maxLiteralLen {
+		return literalSet{exact: []literal{best}}
+	}
+	if len(best.text) > maxLiteralLen && (best.fold || isASCII(best.text)) {
+		best.text = best.text[:maxLiteralLen]
+	}
+	return literalSet{need: []literal{best}}
+}
+
+func newLiteral(text string, fold bool) literal {
+	if !fold {
+		return literal{text: text}
+	}
+	lower := strings.ToLower(text)
+	return literal{text: lower, fold: hasLetter(lower)}
+}
+
+func better(a, b literal) bool {
+	return a.text != "" && (b.text == "" || cost([]literal{a}) < cost([]literal{b}))
+}
+
+func hasLetter(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' })
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
+// classLiterals spells out a small character class.
+func classLiterals(ranges []rune) literalSet {
+	var lits []literal
+	for i := 0; i+1 < len(ranges); i += 2 {
+		for r := ranges[i]; r <= ranges[i+1]; r++ {
+			if len(lits) == maxClassRunes || r == utf8.RuneError || !utf8.ValidRune(r) {
+				return literalSet{}
+			}
+			lits = append(lits, literal{text: string(r)})
+		}
+	}
+	return literalSet{exact: lits}
+}
+
+func alternateLiterals(subs []*syntax.Regexp, depth int) literalSet {
+	out := literalSet{exact: []literal{}, need: []literal{}}
+	for _, sub := range subs {
+		s := literalsOf(sub, depth+1)
+		if s.exact == nil {
+			out.exact = nil
+		} else if out.exact != nil {
+			out.exact = bounded(append(out.exact, s.exact...))
+		}
+		if r := s.required(); len(r) == 0 {
+			out.need = nil
+		} else if out.need != nil {
+			out.need = bounded(append(out.need, r...))
+		}
+	}
+	return out
+}
+
+// concatLiterals joins neighbours whose texts are all known, and keeps the best of the joined
+// runs and of what the other parts need.
+func concatLiterals(subs []*syntax.Regexp, depth int) literalSet {
+	run := []literal{{}} // the texts that the parts since the last break can match
+	var best []literal
+	whole := true
+	consider := func(lits []literal) {
+		if useful(lits) && (best == nil || cost(lits) < cost(best)) {
+			best = lits
+		}
+	}
+	for _, sub := range subs {
+		s := literalsOf(sub, depth+1)
+		if s.exact == nil {
+			consider(run)
+			consider(s.need)
+			run, whole = []literal{{}}, false
+			continue
+		}
+		if joined := crossLiterals(run, s.exact); joined != nil {
+			run = joined
+			continue
+		}
+		consider(run)
+		run, whole = s.exact, false
+	}
+	if whole {
+		return literalSet{exact: run}
+	}
+	consider(run)
+	return literalSet{need: best}
+}
+
+// crossLiterals joins each text of a with each of b, or gives nil if that is not possible.
+func crossLiterals(a, b []literal) []literal {
+	if len(a)*len(b) > maxLiterals {
+		return nil
+	}
+	out := make([]literal, 0, len(a)*len(b))
+	for _, x := range a {
+		for _, y := range b {
+			if x.fold != y.fold && (!x.fold && hasCase(x.text) || !y.fold && hasCase(y.text)) {
+				return nil
+			}
+			if len(x.text)+len(y.text) > maxLiteralLen {
+				return nil
+			}
+			out = append(out, literal{text: x.text + y.text, fold: x.fold || y.fold})
+		}
+	}
+	return out
+}
+
+// hasCase reports whether folding could change the text; outside ASCII it always might.
+func hasCase(s string) bool { return hasLetter(s) || !isASCII(s) }
+
+// bounded gives up on sets that have grown too large.
+func bounded(lits []literal) []literal {
+	if len(lits) > maxLiterals {
+		return nil
+	}
+	return lits
+}
+
+// cost estimates the work of looking for all of lits, from how common their bytes are: stopping
+// at every occurrence of the rarest byte, and trying the pattern at every occurrence of the whole.
+func cost(lits []literal) float64 {
+	total := 0.0
+	for _, l := range lits {
+		_, f := rarest(l)
+		stop, occur := float64(f)/65536, 1.0
+		for i := range len(l.text) {
+			occur *= float64(pairFrequency(l.text[i], l.fold)) / 65536
+		}
+		total += 0.002 + 3*stop + 100*occur
+	}
+	return total
+}
+
+// pairFrequency counts a byte, with its other case if folded.
+func pairFrequency(b byte, fold bool) int {
+	f := byteFrequency(b)
+	if fold && 'a' <= b && b <= 'z' {
+		f += byteFrequency(b - 'a' + 'A')
+	}
+	return f
+}
+
+// rarest gives the offset of the literal's least common byte. In a folded literal k and s are
+// chosen only if there is nothing else, since they have a third form.
+func rarest(l literal) (offset, frequency int) {
+	frequency = 1 << 30
+	for i := range len(l.text) {
+		f := pairFrequency(l.text[i], l.fold)
+		if l.fold && (l.text[i] == 'k' || l.text[i] == 's') {
+			f += 1 << 20
+		}
+		if f < frequency {
+			offset, frequency = i, f
+		}
+	}
+	return offset, frequency
+}

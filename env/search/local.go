@@ -1,0 +1,130 @@
+package search
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// Local searches the disk of this machine. The zero value searches the process's working
+// directory without confinement. Its methods may be called concurrently.
+type Local struct {
+	// Dir is what relative paths are relative to; "" is the process's working directory.
+	Dir string
+
+	// Open opens a file or directory for reading, given an absolute path in the platform's form.
+	// An environment that is confined to some directories refuses others here. It is called for
+	// the root of a search, for symbolic links that are followed and for ignore files. All else
+	// is reached from an open directory without following links, so that a search cannot leave
+	// the tree it was given; on platforms where that is not possible, Open is called for all.
+	// It must not block on FIFOs. If nil, files are opened plainly.
+	Open func(path string) (*os.File, error)
+
+	// Home is the directory with the user's git configuration; "" is that of the process's user.
+	// ConfigHome stands for $XDG_CONFIG_HOME likewise.
+	Home, ConfigHome string
+}
+
+// Grep is [Grep] on this machine's disk.
+func (l *Local) Grep(ctx context.Context, q GrepQuery, yield func(FileMatch) bool) (Summary, error) {
+	return grep(ctx, localLayer{l}, q, yield)
+}
+
+// Glob is [Glob] on this machine's disk.
+func (l *Local) Glob(ctx context.Context, q GlobQuery) (GlobResult, error) {
+	return globFiles(ctx, localLayer{l}, q)
+}
+
+// localLayer is the layer of a Local.
+type localLayer struct{ *Local }
+
+func (l localLayer) abs(p string) string {
+	dir := l.Dir
+	if dir == "" {
+		dir, _ = os.Getwd()
+	}
+	if !filepath.IsAbs(p) {
+		p = filepath.Join(dir, p)
+	}
+	return strings.TrimSuffix(filepath.ToSlash(filepath.Clean(p)), "/")
+}
+
+func (l localLayer) real(p string) string {
+	resolved, err := filepath.EvalSymlinks(native(p))
+	if err != nil {
+		return p
+	}
+	return strings.TrimSuffix(filepath.ToSlash(resolved), "/")
+}
+
+// native gives the platform's form of a path of the layer.
+func native(p string) string {
+	if runtime.GOOS == "windows" && len(p) == 2 {
+		return p + `\`
+	}
+	return filepath.FromSlash(rooted(p))
+}
+
+func (l localLayer) openFile(p string) (*os.File, error) {
+	p = native(p)
+	if l.Local.Open != nil {
+		return l.Local.Open(p)
+	}
+	info, err := os.Stat(p)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: p, Err: env.ErrSpecial}
+	}
+	return os.Open(p)
+}
+
+func (l localLayer) stat(_ context.Context, p string) (entry, error) {
+	f, err := l.openFile(p)
+	if err != nil {
+		return entry{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return entry{}, err
+	}
+	return statEntry(info), nil
+}
+
+func statEntry(info fs.FileInfo) entry {
+	return infoEntry(env.FileInfo{Name: info.Name(), Size: info.Size(), Mode: info.Mode(), ModTime: info.ModTime()})
+}
+
+func (l localLayer) readFile(_ context.Context, p string, buf []byte, limit int64) ([]byte, error) {
+	f, err := l.openFile(p)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f, buf, limit)
+}
+
+// globals reads the user's configuration from outside the confinement: it says what not to show.
+func (l localLayer) globals() rules {
+	home, config := l.Home, l.ConfigHome
+	if home == "" {
+		home, _ = os.UserHomeDir()
+		if config == "" {
+			config = os.Getenv("XDG_CONFIG_HOME")
+		}
+	}
+	return globalExcludes(filepath.ToSlash(home), filepath.ToSlash(config), func(p string) string {
+		data, err := os.ReadFile(native(p))
+		if err != nil {
+			return ""
+		}
+		return string(data)
+	})
+}

@@ -1,0 +1,212 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// rawDir is a directory by its descriptor. Everything below it is opened relative to it, which
+// spares the kernel the walk down the path and cannot be diverted by a link put in the way.
+type rawDir struct {
+	fd   int
+	file *os.File // owns fd, if it was opened by path
+}
+
+func (l localLayer) openDir(_ context.Context, p string) (directory, error) {
+	f, err := l.openFile(p)
+	if err != nil {
+		return nil, err
+	}
+	return &rawDir{fd: int(f.Fd()), file: f}, nil
+}
+
+func (d *rawDir) close() {
+	if d.file != nil {
+		d.file.Close()
+		return
+	}
+	unix.Close(d.fd)
+}
+
+const openFlags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY
+
+func (d *rawDir) openat(name string, flags int) (int, error) {
+	for {
+		fd, err := unix.Openat(d.fd, name, flags, 0)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+func (d *rawDir) open(_ context.Context, name string) (directory, error) {
+	fd, err := d.openat(name, openFlags|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return &rawDir{fd: fd}, nil
+}
+
+func (d *rawDir) read(_ context.Context, name string, buf []byte, limit int64) ([]byte, error) {
+	fd, err := d.openat(name, openFlags)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	defer unix.Close(fd)
+	buf = buf[:cap(buf)]
+	for n, room := 0, min(headSize, len(buf)); ; {
+		if n == len(buf) {
+			if buf, err = grow(fd, buf, limit); err != nil {
+				return buf, err
+			}
+			room = len(buf)
+		}
+		m, err := unix.Read(fd, buf[n:room])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return buf, &fs.PathError{Op: "read", Path: name, Err: err}
+		}
+		n += m
+		switch {
+		case m == 0 && limit >= 0 && int64(n) > limit:
+			return buf, errTooBig
+		case m == 0:
+			return buf[:n], nil
+		case n == headSize && binaryHead(buf[:n]):
+			return buf, errBinary
+		case n >= headSize:
+			room = len(buf)
+		}
+	}
+}
+
+// grow makes room for the whole file, unless it is above the limit.
+func grow(fd int, buf []byte, limit int64) ([]byte, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return buf, err
+	}
+	if limit >= 0 && (st.Size > limit || int64(len(buf)) > limit) {
+		return buf, errTooBig
+	}
+	// One byte more than the size lets the read that finds the end succeed without growing.
+	want := max(int(st.Size)+1, 2*len(buf), 4096)
+	return append(make([]byte, 0, want), buf...)[:want], nil
+}
+
+func (d *rawDir) stat(_ context.Context, name string) (entry, error) {
+	var st unix.Stat_t
+	for {
+		err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return entry{}, &fs.PathError{Op: "stat", Path: name, Err: err}
+		}
+		sec, nsec := st.Mtim.Unix()
+		return entry{name: name, kind: modeKind(st.Mode), details: &details{st.Size, time.Unix(sec, nsec)}}, nil
+	}
+}
+
+func modeKind(mode uint32) kind {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return fileKind
+	case unix.S_IFDIR:
+		return dirKind
+	case unix.S_IFLNK:
+		return linkKind
+	}
+	return otherKind
+}
+
+func (d *rawDir) same(other directory) bool {
+	o, ok := other.(*rawDir)
+	if !ok {
+		return false
+	}
+	var a, b unix.Stat_t
+	if unix.Fstat(d.fd, &a) != nil || unix.Fstat(o.fd, &b) != nil {
+		return false
+	}
+	return a.Dev == b.Dev && a.Ino == b.Ino
+}
+
+// list reads directory entries as the kernel gives them. All names of one system call share one
+// string.
+func (d *rawDir) list(ctx context.Context, room []byte) ([]entry, error) {
+	var entries []entry
+	for {
+		n, err := unix.ReadDirent(d.fd, room)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, &fs.PathError{Op: "readdirent", Path: ".", Err: err}
+		}
+		if n == 0 {
+			break
+		}
+		entries = appendEntries(entries, string(room[:n]), room[:n])
+	}
+	for i := range entries {
+		// Some file systems do not say the kind in the listing.
+		if entries[i].kind == unknownKind {
+			st, err := d.stat(ctx, entries[i].name)
+			if err != nil {
+				st.kind = otherKind
+			}
+			entries[i].kind = st.kind
+		}
+	}
+	return entries, nil
+}
+
+const unknownKind kind = 255
+
+// appendEntries reads a block of linux_dirent64 records: inode and offset of 8 bytes each, 2 of
+// record length, 1 of type, and the name, ended by a NUL. Text is a copy of block for the names.
+func appendEntries(entries []entry, text string, block []byte) []entry {
+	const header, typical = 19, 32
+	entries = slices.Grow(entries, len(block)/typical)
+	for pos := 0; pos+header <= len(block); {
+		length := int(binary.NativeEndian.Uint16(block[pos+16:]))
+		if length < header || pos+length > len(block) {
+			break
+		}
+		size := bytes.IndexByte(block[pos+header:pos+length], 0)
+		if size < 0 {
+			size = length - header
+		}
+		name := text[pos+header : pos+header+size]
+		if name != "." && name != ".." {
+			entries = append(entries, entry{name: name, kind: direntKind(block[pos+18])})
+		}
+		pos += length
+	}
+	return entries
+}
+
+func direntKind(t byte) kind {
+	switch t {
+	case unix.DT_REG:
+		return fileKind
+	case unix.DT_DIR:
+		return dirKind
+	case unix.DT_LNK:
+		return linkKind
+	case unix.DT_UNKNOWN:
+		return unknownKind
+	}
+	return otherKind
+}

@@ -1,0 +1,107 @@
+package search
+
+import (
+	"errors"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+)
+
+// pattern is a compiled search pattern. It is never changed, and shared by all workers.
+type pattern struct {
+	re        *regexp.Regexp
+	tree      *syntax.Regexp // what re matches; in line mode without any way to match "\n"
+	finder    *finder        // nil if no literal is required
+	multiline bool
+}
+
+// compilePattern compiles the query's pattern. An error is always a *PatternError; beyond is true
+// if a richer syntax than RE2 might know the pattern.
+func compilePattern(q *GrepQuery) (p *pattern, beyond bool, err error) {
+	text := q.Pattern
+	if q.Literal {
+		text = regexp.QuoteMeta(text)
+	}
+	flags := syntax.Perl &^ syntax.OneLine
+	prefix := "(?m)"
+	if q.IgnoreCase {
+		flags |= syntax.FoldCase
+		prefix = "(?im)"
+	}
+	if q.Multiline {
+		flags |= syntax.DotNL
+		prefix = "(?s)" + prefix
+	}
+	tree, err := syntax.Parse(text, flags)
+	if err != nil {
+		var se *syntax.Error
+		return nil, errors.As(err, &se) && beyondRE2(se), regexError(q.Pattern, err)
+	}
+	re, err := regexp.Compile(prefix + text)
+	if err != nil {
+		return nil, false, regexError(q.Pattern, err)
+	}
+	if !q.Multiline {
+		if matchesNewline(tree) {
+			return nil, false, &PatternError{
+				Kind: "regular expression", Pattern: q.Pattern, Pos: -1,
+				Problem: "it holds a line end, which cannot match within one line",
+				Hint:    "search in multiline mode",
+			}
+		}
+		tree = withoutNewline(tree)
+	}
+	lits, exact := requiredLiterals(tree)
+	return &pattern{re: re, tree: tree, finder: newFinder(lits, exact), multiline: q.Multiline}, false, nil
+}
+
+// matchesNewline reports whether the pattern spells out a line feed.
+func matchesNewline(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpLiteral && slices.Contains(re.Rune, '\n') {
+		return true
+	}
+	return slices.ContainsFunc(re.Sub, matchesNewline)
+}
+
+// withoutNewline restates re for text without line feeds, which is what single lines are: no class
+// holds one, and the ends of the text are those of the line.
+func withoutNewline(re *syntax.Regexp) *syntax.Regexp {
+	out := *re
+	switch re.Op {
+	case syntax.OpAnyChar:
+		out.Op = syntax.OpAnyCharNotNL
+	case syntax.OpBeginText:
+		out.Op = syntax.OpBeginLine
+	case syntax.OpEndText:
+		out.Op = syntax.OpEndLine
+	case syntax.OpCharClass:
+		out.Rune = removeRune(re.Rune, '\n')
+		if len(out.Rune) == 0 {
+			out.Op = syntax.OpNoMatch
+		}
+	}
+	out.Sub = make([]*syntax.Regexp, len(re.Sub))
+	for i, sub := range re.Sub {
+		out.Sub[i] = withoutNewline(sub)
+	}
+	return &out
+}
+
+// removeRune takes one character out of the ranges of a class.
+func removeRune(ranges []rune, r rune) []rune {
+	out := make([]rune, 0, len(ranges)+2)
+	for i := 0; i+1 < len(ranges); i += 2 {
+		lo, hi := ranges[i], ranges[i+1]
+		if r < lo || hi < r {
+			out = append(out, lo, hi)
+			continue
+		}
+		if lo < r {
+			out = append(out, lo, r-1)
+		}
+		if r < hi {
+			out = append(out, r+1, hi)
+		}
+	}
+	return out
+}

@@ -1,0 +1,295 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// lookAhead is how many sibling directories are listed at a time before they are needed.
+const lookAhead = 8
+
+// listRoom is the working memory for listing a directory.
+const listRoom = 32 << 10
+
+// walker goes through a tree in path order. While one directory is being used its next siblings
+// are read in the background, so the order costs little waiting.
+type walker struct {
+	layer    layer
+	filter   *filter
+	noIgnore bool
+	follow   bool
+	root     string // absolute, as it is opened
+	place    string // the same without symbolic links, which is what ignore rules see
+	globals  rules
+	failed   atomic.Int64
+	loaders  sync.WaitGroup
+	rooms    sync.Pool // of *[]byte, for listing
+}
+
+// node is a directory of the walk. Its files can be read until the last holder releases it.
+type node struct {
+	parent  *node
+	abs     string // as it is opened
+	at      string // as ignore rules see it
+	link    bool
+	dir     directory
+	ignores *ignores
+	entries []entry // admitted ones, in order
+	loaded  chan struct{}
+	holders atomic.Int32
+}
+
+func (n *node) retain() { n.holders.Add(1) }
+
+func (n *node) release() {
+	if n.holders.Add(-1) == 0 && n.dir != nil {
+		n.dir.close()
+	}
+}
+
+// walk calls visit for each file below the root that the filter admits, in path order, until it
+// returns false. The node is that of the file's directory; to use it after visit has returned,
+// visit retains it.
+func (w *walker) walk(ctx context.Context, visit func(n *node, e *entry) bool) error {
+	w.place = w.layer.real(w.root)
+	ig := &ignores{}
+	if !w.noIgnore {
+		w.globals = w.layer.globals()
+		ig = w.ancestors(ctx)
+	}
+	root := &node{abs: w.root, at: w.place, ignores: ig, link: true}
+	dir, err := w.layer.openDir(ctx, w.root)
+	if err != nil {
+		return err
+	}
+	root.dir = dir
+	root.holders.Store(1)
+	if err := w.load(ctx, root); err != nil {
+		root.release()
+		return err
+	}
+	w.visit(ctx, root, visit)
+	w.loaders.Wait()
+	return nil
+}
+
+// visit goes through a loaded directory and gives up its hold on it.
+func (w *walker) visit(ctx context.Context, n *node, visit func(*node, *entry) bool) bool {
+	var children []*node
+	for i := range n.entries {
+		if e := &n.entries[i]; e.kind == dirKind {
+			children = append(children, w.child(n, e))
+		}
+	}
+	next, started := 0, 0
+	defer func() {
+		for ; next < started; next++ {
+			<-children[next].loaded
+			children[next].release()
+		}
+		n.release()
+	}()
+	for i := range n.entries {
+		e := &n.entries[i]
+		if e.kind == fileKind {
+			if !visit(n, e) {
+				return false
+			}
+			continue
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		child := children[next]
+		if next == started {
+			started++
+			child.holders.Store(1)
+			w.enter(ctx, child)
+		} else {
+			<-child.loaded
+		}
+		next++
+		if started-next < lookAhead/2 && started < len(children) {
+			batch := children[started:min(started+lookAhead, len(children))]
+			started += len(batch)
+			w.prefetch(ctx, batch)
+		}
+		if !w.visit(ctx, child, visit) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walker) child(n *node, e *entry) *node {
+	c := &node{parent: n, abs: n.abs + "/" + e.name, link: e.link, ignores: n.ignores}
+	c.at = c.abs
+	if n.at != n.abs {
+		c.at = n.at + "/" + e.name
+	}
+	return c
+}
+
+// prefetch loads directories in the background, one after the other.
+func (w *walker) prefetch(ctx context.Context, batch []*node) {
+	for _, n := range batch {
+		n.holders.Store(1)
+		n.loaded = make(chan struct{})
+	}
+	w.loaders.Go(func() {
+		for _, n := range batch {
+			w.enter(ctx, n)
+			close(n.loaded)
+		}
+	})
+}
+
+// enter opens and loads a directory; one that cannot be read is counted and stays empty.
+func (w *walker) enter(ctx context.Context, n *node) {
+	var err error
+	if n.link {
+		n.dir, err = w.layer.openDir(ctx, n.abs)
+	} else {
+		n.dir, err = n.parent.dir.open(ctx, path.Base(n.abs))
+	}
+	if err == nil {
+		err = w.load(ctx, n)
+	}
+	if err != nil {
+		n.dirFailed(w, err)
+	}
+}
+
+func (n *node) dirFailed(w *walker, err error) {
+	n.entries = nil
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		w.failed.Add(1)
+	}
+}
+
+// load lists a directory and keeps what the filter admits.
+func (w *walker) load(ctx context.Context, n *node) error {
+	room, _ := w.rooms.Get().(*[]byte)
+	if room == nil {
+		room = new(make([]byte, listRoom))
+	}
+	entries, err := n.dir.list(ctx, *room)
+	w.rooms.Put(room)
+	if err != nil {
+		return err
+	}
+	if n.link && n.looped() {
+		return nil
+	}
+	if !w.noIgnore {
+		n.ignores = n.ignores.enter(w.found(ctx, n, entries), w.globals)
+	}
+	kept := entries[:0]
+	c := candidate{dir: n.at, skip: len(w.place) + 1}
+	for _, e := range entries {
+		if e.kind == otherKind || e.kind == linkKind && !w.resolve(ctx, n, &e) {
+			continue
+		}
+		c.base, c.full = e.name, ""
+		if w.filter.admits(n.ignores, &c, e.kind == dirKind) {
+			kept = append(kept, e)
+		}
+	}
+	slices.SortFunc(kept, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
+	n.entries = kept
+	return nil
+}
+
+// resolve looks up what a symbolic link leads to, and reports whether it is to be used.
+func (w *walker) resolve(ctx context.Context, n *node, e *entry) bool {
+	if !w.follow {
+		return false
+	}
+	target, err := w.layer.stat(ctx, n.abs+"/"+e.name)
+	if err != nil || target.kind != fileKind && target.kind != dirKind {
+		return false
+	}
+	target.name, target.link = e.name, true
+	*e = target
+	return true
+}
+
+// looped reports whether a linked directory is one of those it was reached through.
+func (n *node) looped() bool {
+	for p := n.parent; p != nil; p = p.parent {
+		if n.dir.same(p.dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// found reads the ignore files among the entries of a directory.
+func (w *walker) found(ctx context.Context, n *node, entries []entry) found {
+	f := found{dir: n.at}
+	for i := range entries {
+		switch e := &entries[i]; e.name {
+		case ".git":
+			f.repo = true
+			f.exclude = w.exclude(ctx, n.abs)
+		case ".gitignore":
+			f.gitignore = w.rules(ctx, n.abs+"/.gitignore")
+		case ".ignore":
+			f.ignore = w.rules(ctx, n.abs+"/.ignore")
+		case ".rgignore":
+			f.rgignore = w.rules(ctx, n.abs+"/.rgignore")
+		}
+	}
+	return f
+}
+
+// ancestors gathers the rules of the directories above the root.
+func (w *walker) ancestors(ctx context.Context) *ignores {
+	ig := &ignores{}
+	for i := 0; i < len(w.place); i++ {
+		if w.place[i] != '/' {
+			continue
+		}
+		dir := w.place[:i]
+		f := found{dir: dir}
+		if _, err := w.layer.stat(ctx, dir+"/.git"); err == nil {
+			f.repo = true
+			f.exclude = w.exclude(ctx, dir)
+		}
+		f.gitignore = w.rules(ctx, dir+"/.gitignore")
+		f.ignore = w.rules(ctx, dir+"/.ignore")
+		f.rgignore = w.rules(ctx, dir+"/.rgignore")
+		ig = ig.enter(f, w.globals)
+	}
+	return ig
+}
+
+func (w *walker) rules(ctx context.Context, p string) rules { return parseIgnore(w.text(ctx, p)) }
+
+// text reads a small file; one that cannot be read is empty.
+func (w *walker) text(ctx context.Context, p string) string {
+	data, err := w.layer.readFile(ctx, p, nil, 1<<20)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// exclude reads info/exclude of the repository whose root is dir.
+func (w *walker) exclude(ctx context.Context, dir string) rules {
+	text := func(p string) string { return w.text(ctx, p) }
+	git := dir + "/.git"
+	if e, err := w.layer.stat(ctx, git); err == nil && e.kind == fileKind {
+		git = commonDir(rooted(dir), text(git), text)
+	}
+	if git == "" {
+		return nil
+	}
+	return w.rules(ctx, git+"/info/exclude")
+}
