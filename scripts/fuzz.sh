@@ -5,6 +5,6 @@ time=${1:-30s}
 for pkg in $(go list ./...); do
 	for target in $(go test -list '^Fuzz' "$pkg" | grep '^Fuzz' || true); do
 		echo "fuzz $pkg $target"
-		go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$pkg"
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 5x "$pkg"
 	done
 done

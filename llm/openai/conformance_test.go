@@ -3,11 +3,15 @@ package openai_test
 import (
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/llm/openai"
 	"github.com/reins-agent/reins/llm/wire"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
 	llmtest.Conformance(t, llmtest.Subject{

@@ -41,20 +41,28 @@ func (e *itemEncoder) end() {
 
 // content writes a part into a message item.
 func (e *itemEncoder) content(role llm.Role, p llm.Part) error {
-	var rest wire.Value
+	var message, part wire.Value
 	if t, ok := p.(llm.Text); ok {
-		if rest, _ = split(t.State, e.model); e.open && string(rest) != string(e.message) {
+		if message, part = split(t.State, e.model); e.open && string(message) != string(e.message) {
 			e.end()
 		}
 	}
-	e.begin(role, rest)
-	return e.contentPart(role, p)
+	e.begin(role, message)
+	return e.contentPart(role, p, part)
 }
 
-func (e *itemEncoder) contentPart(role llm.Role, p llm.Part) error {
+// partOf is what the state of a text says of its content part.
+func (e *itemEncoder) partOf(p llm.Part) wire.Value {
+	if t, ok := p.(llm.Text); ok {
+		_, part := split(t.State, e.model)
+		return part
+	}
+	return nil
+}
+
+func (e *itemEncoder) contentPart(role llm.Role, p llm.Part, rest wire.Value) error {
 	switch p := p.(type) {
 	case llm.Text:
-		_, rest := split(p.State, e.model)
 		e.text(role, p.Text, rest)
 	case llm.Image:
 		if role != llm.RoleAssistant {
@@ -139,14 +147,14 @@ func (e *itemEncoder) source(m llm.Media) {
 		return
 	}
 	kind := m.MIME
-	if kind == "" || strings.IndexFunc(kind, unsafe) >= 0 {
+	if kind == "" || strings.IndexFunc(kind, mustEscape) >= 0 {
 		kind = "application/octet-stream"
 	}
 	e.Base64("data:"+kind+";base64,", m.Data)
 }
 
-// unsafe reports whether a character of a MIME type would have to be escaped.
-func unsafe(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' }
+// mustEscape reports whether a character of a MIME type would have to be escaped.
+func mustEscape(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' }
 
 // fileName is a name for a file that has none: the API wants to see one, with the right ending.
 func fileName(kind string) string {

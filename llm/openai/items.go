@@ -54,6 +54,9 @@ func (e *itemEncoder) resume(r *llm.Request, stored bool) ([]byte, error) {
 }
 
 func (e *itemEncoder) encode(messages []llm.Message) ([]byte, error) {
+	if e.Buf == nil {
+		e.Buf = make([]byte, 0, room(messages))
+	}
 	for _, m := range messages {
 		if m.Role == llm.RoleSystem && !inPlace(m) {
 			continue
@@ -63,6 +66,33 @@ func (e *itemEncoder) encode(messages []llm.Message) ([]byte, error) {
 		}
 	}
 	return e.Buf[:len(e.Buf):len(e.Buf)], nil
+}
+
+// room is about how much the messages take, so that a long history is not copied while it grows.
+func room(messages []llm.Message) int {
+	n := 64
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			n += 160
+			switch p := p.(type) {
+			case llm.Text:
+				n += len(p.Text) + len(p.State.Data)
+			case llm.Thinking:
+				n += len(p.State.Data)
+			case llm.ToolCall:
+				n += len(p.Arguments) + len(p.State.Data)
+			case llm.ToolResult:
+				for _, p := range p.Parts {
+					if t, ok := p.(llm.Text); ok {
+						n += len(t.Text)
+					}
+				}
+			case llm.Opaque:
+				n += len(p.State.Data)
+			}
+		}
+	}
+	return n + n/8
 }
 
 // parts writes the items of one message. Parts that are content share a message item as long as
@@ -133,7 +163,19 @@ func (e *itemEncoder) replays(t llm.Thinking) bool {
 	if err != nil || item.Kind() != '{' {
 		return false
 	}
-	return e.stored || item.Get("encrypted_content").Exists() || len(item.Get("content")) > len("[]")
+	for m := item.Members(); m.Next() && !e.stored; {
+		switch string(m.Key) {
+		case "encrypted_content":
+			if m.Value.Exists() {
+				return true
+			}
+		case "content":
+			if len(m.Value) > len("[]") && m.Value.Kind() == '[' {
+				return true
+			}
+		}
+	}
+	return e.stored
 }
 
 func (e *itemEncoder) opaque(role llm.Role, o llm.Opaque) {
@@ -265,7 +307,7 @@ func (e *itemEncoder) output(r llm.ToolResult) error {
 				e.Raw(p.State.Data)
 			}
 		default:
-			if err := e.contentPart(llm.RoleTool, p); err != nil {
+			if err := e.contentPart(llm.RoleTool, p, e.partOf(p)); err != nil {
 				return err
 			}
 		}

@@ -194,7 +194,7 @@ func mediaFrom(v wire.Value, url, other string) (llm.Media, bool) {
 		if err != nil || len(data) == 0 || kind == "" || base64.StdEncoding.EncodeToString(data) != payload {
 			return llm.Media{}, false
 		}
-		return llm.Media{MIME: kind, Data: data}, strings.IndexFunc(kind, unsafe) < 0
+		return llm.Media{MIME: kind, Data: data}, strings.IndexFunc(kind, mustEscape) < 0
 	}
 	return llm.Media{URL: source}, source != ""
 }

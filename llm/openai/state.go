@@ -112,7 +112,15 @@ func split(s llm.State, model string) (message, part wire.Value) {
 	if err != nil {
 		return nil, nil
 	}
-	return v.Get("message"), v.Get("part")
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
+		case "message":
+			message = m.Value
+		case "part":
+			part = m.Value
+		}
+	}
+	return message, part
 }
 
 // inPlace reports whether a system message was an input item and is to stay one.

@@ -112,7 +112,7 @@ func anthropicParams() sdk.MessageNewParams {
 	return sdk.MessageNewParams{
 		Model: anthropicModel, MaxTokens: 1000,
 		Messages: []sdk.MessageParam{sdk.NewUserMessage(sdk.NewTextBlock("Look at a.go."))},
-		Tools:    []sdk.ToolUnionParam{{OfTool: &sdk.ToolParam{Name: "read_file", InputSchema: sdk.ToolInputSchemaParam{}}}},
+		Tools:    []sdk.ToolUnionParam{{OfTool: &sdk.ToolParam{Name: "read_file", InputSchema: sdk.ToolInputSchemaParam{Properties: map[string]any{}}}}},
 	}
 }
 

@@ -116,6 +116,7 @@ func TestOpenAI_SDKTypesHoldOurRequests(t *testing.T) {
 	}
 	want, got := openaiFlat(t, body), openaiFlat(t, again)
 	delete(want, ".stream") // which the SDK sets when it sends
+	openaiExactly(t, body, got)
 	var lost []string
 	for path, leaf := range want {
 		if got[path] != leaf {
@@ -126,7 +127,7 @@ func TestOpenAI_SDKTypesHoldOurRequests(t *testing.T) {
 	if len(lost) > 0 {
 		t.Errorf("%d of %d leaves:\n%s", len(lost), len(want), strings.Join(lost, "\n"))
 	}
-	if n := len(params.Input.OfInputItemList); n != 57 {
+	if n := len(params.Input.OfInputItemList); n != 1+11*6+2 {
 		t.Errorf("the SDK sees %d items", n)
 	}
 	for i, item := range params.Input.OfInputItemList {
@@ -135,6 +136,39 @@ func TestOpenAI_SDKTypesHoldOurRequests(t *testing.T) {
 		}
 	}
 	t.Logf("%d leaves of a request went through the SDK's types", len(want))
+}
+
+// openaiExactly reads what the SDK takes for another member of a union, an assistant's message and
+// a tool choice, into the types that it has for them.
+func openaiExactly(t *testing.T, body []byte, got map[string]string) {
+	t.Helper()
+	var raw struct {
+		Input  []json.RawMessage `json:"input"`
+		Choice json.RawMessage   `json:"tool_choice"`
+	}
+	if err := json.Unmarshal(body, &raw); err != nil {
+		t.Fatal(err)
+	}
+	read := func(path string, data []byte, into any) {
+		if err := json.Unmarshal(data, into); err != nil {
+			t.Errorf("%s: %v", path, err)
+			return
+		}
+		again, err := json.Marshal(into)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			return
+		}
+		for leaf, v := range openaiFlat(t, again) {
+			got[path+leaf] = v
+		}
+	}
+	read(".tool_choice", raw.Choice, &responses.ToolChoiceFunctionParam{})
+	for i, item := range raw.Input {
+		if strings.Contains(string(item), `"role":"assistant"`) {
+			read(fmt.Sprintf(".input[%d]", i), item, &responses.ResponseOutputMessageParam{})
+		}
+	}
 }
 
 var openaiTurn = llmtest.Turn{Parts: []llm.Part{
