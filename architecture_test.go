@@ -21,11 +21,14 @@ var layers = [][]string{
 	{"env/local"},
 	{"policy"},
 	{"tool"},
+	{"event"},
+	{"agent"},
 	{"coding/textfile"},
+	{"coding/textfile/textfiletest"},
 	{"coding/edit", "coding/patch"},
 	{"coding"},
 	{"host/cli"},
-	{"cmd/reins"},
+	{"cmd/reins", "bench"},
 }
 
 // allowed names the modules that the core packages may link, beside the standard library.
@@ -38,8 +41,10 @@ var allowed = map[string][]string{
 	"llm/chat":      {},
 	"llm/connect":   {},
 	"env":           {"golang.org/x/", "github.com/google/jsonschema-go/"},
-	"tool":          {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
 	"policy":        {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
+	"tool":          {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
+	"event":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
+	"agent":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
 }
 
 func list(t *testing.T, format string, args ...string) []string {

@@ -38,15 +38,18 @@ func New(c Config) *wire.Provider {
 	if c.BaseURL == "" {
 		c.BaseURL = BaseURL
 	}
-	d := newDialect(c.Catalogue)
 	if c.AuthToken != "" {
-		c.APIKey, d.bearer = c.AuthToken, true
+		c.APIKey = c.AuthToken
 	}
-	return wire.NewProvider(d, c.Endpoint)
+	return wire.NewProvider(NewDialect(c), c.Endpoint)
 }
 
-// NewDialect makes the dialect alone. A nil catalogue is llm.DefaultCatalogue().
-func NewDialect(catalogue *llm.Catalogue) wire.Dialect { return newDialect(catalogue) }
+// NewDialect makes the codec alone; the endpoint is not looked at.
+func NewDialect(c Config) wire.Dialect {
+	d := newDialect(c.Catalogue)
+	d.bearer = c.AuthToken != ""
+	return d
+}
 
 type dialect struct {
 	catalogue *llm.Catalogue

@@ -104,7 +104,7 @@ func read(ia *interaction, body []byte) (*llm.Response, error) {
 		}
 	}
 	a := wire.NewAssembler(Name, ia.Model, func(llm.StreamEvent) bool { return true })
-	err := wire.Read(NewDialect(nil), wire.Answer{
+	err := wire.Read(NewDialect(Config{}), wire.Answer{
 		Status: ia.Response.Status, Header: h, Body: bytes.NewReader(body), Stream: ia.Streaming,
 	}, a)
 	return a.Response(), err
@@ -342,7 +342,7 @@ func TestCorpus_EveryRequestParsesAndEncodesToItself(t *testing.T) {
 			if ia.Request.Body == "" || protocol == "bedrock-invoke" && !strings.Contains(ia.Request.Body, `"anthropic_version"`) {
 				continue
 			}
-			d := NewDialect(nil)
+			d := NewDialect(Config{})
 			r, dropped, err := d.Parse([]byte(ia.Request.Body))
 			if err != nil {
 				t.Errorf("%s: %v", ia.ID, err)

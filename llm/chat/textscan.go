@@ -4,7 +4,7 @@ import "strings"
 
 // maxEffort bounds the bytes that are looked at in attempts to read calls in one text part. A text
 // that takes more is hostile, and stays text from there on.
-const maxEffort = 256 << 20
+const maxEffort = 64 << 20
 
 // scan splits text, piece by piece as it arrives, into plain text and tool calls. What it makes of
 // a text does not depend on the pieces.

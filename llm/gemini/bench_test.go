@@ -26,7 +26,7 @@ func benchStream(events int) []byte {
 func BenchmarkStream(b *testing.B) {
 	const events = 500
 	body := benchStream(events)
-	d := NewDialect(nil)
+	d := NewDialect(Config{})
 	b.ReportAllocs()
 	for b.Loop() {
 		a := wire.NewAssembler(Name, "gemini-3-pro-preview", func(llm.StreamEvent) bool { return true })
@@ -40,7 +40,7 @@ func BenchmarkStream(b *testing.B) {
 func TestStream_TextEventsTakeFewAllocations(t *testing.T) {
 	const events = 500
 	body := benchStream(events)
-	d := NewDialect(nil)
+	d := NewDialect(Config{})
 	total := testing.AllocsPerRun(5, func() {
 		a := wire.NewAssembler(Name, "gemini-3-pro-preview", func(llm.StreamEvent) bool { return true })
 		if err := wire.Read(d, wire.Answer{Status: 200, Body: bytes.NewReader(body), Stream: true}, a); err != nil {
@@ -57,7 +57,7 @@ func bench200() []llm.Message { return longHistory(94) }
 
 func BenchmarkEncode200(b *testing.B) {
 	messages := bench200()
-	d := NewDialect(nil)
+	d := NewDialect(Config{})
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := d.Encode(longRequest(messages)); err != nil {
@@ -70,7 +70,7 @@ func BenchmarkEncode200(b *testing.B) {
 func BenchmarkEncode200Cached(b *testing.B) {
 	messages := bench200()
 	n := len(messages) - 2
-	d := NewDialect(nil)
+	d := NewDialect(Config{})
 	cache := new(llm.Cache)
 	r := longRequest(messages[:n])
 	r.Cache = cache

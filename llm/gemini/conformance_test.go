@@ -67,7 +67,7 @@ func TestEncode_EveryHistoryIsTakenByTheStrictServer(t *testing.T) {
 			llm.Opaque{State: llm.State{Dialect: "anthropic", Data: []byte("{}")}}, llm.Text{Text: "x"}, call("toolu_1")), result("toolu_1")},
 		"empty user text": {u, llm.UserText(""), assistant(llm.Text{Text: "a"}), llm.UserText(""), u},
 	} {
-		c, err := gemini.NewDialect(nil).Encode(&llm.Request{Model: "gemini-3-pro", Messages: messages})
+		c, err := gemini.NewDialect(gemini.Config{}).Encode(&llm.Request{Model: "gemini-3-pro", Messages: messages})
 		if err == nil {
 			err = llmtest.Validate(gemini.Name, c.Body.Bytes())
 		}

@@ -22,7 +22,7 @@ var index = regexp.MustCompile(`\[\d+\]`)
 // what comes of parsing and encoding it, after the normalisations that Parse documents. Leaves
 // that are lost must be listed by Parse.
 func TestCorpus_RecordedRequestsSurviveParseAndEncode(t *testing.T) {
-	d := NewDialect(nil)
+	d := NewDialect(Config{})
 	requests, leafCount := 0, 0
 	listed := map[string]int{}
 	for _, x := range corpus(t) {
@@ -282,7 +282,7 @@ func normalisePart(p object) object {
 // TestCorpus_SignaturesAreSentBackInPlace replays recorded answers as history: every signature
 // must stand in the next request to the same model, byte for byte and in order.
 func TestCorpus_SignaturesAreSentBackInPlace(t *testing.T) {
-	d := NewDialect(nil)
+	d := NewDialect(Config{})
 	n := 0
 	for _, x := range corpus(t) {
 		resp, err := x.read()

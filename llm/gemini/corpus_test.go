@@ -110,7 +110,7 @@ func (x interaction) read() (*llm.Response, error) {
 		header["Content-Type"] = []string{v}
 	}
 	a := wire.NewAssembler(Name, x.Model, nil)
-	err := wire.Read(NewDialect(nil), wire.Answer{
+	err := wire.Read(NewDialect(Config{}), wire.Answer{
 		Status: x.Response.Status, Header: header, Body: bytes.NewReader(x.answer()), Stream: x.Streaming,
 	}, a)
 	return a.Response(), err

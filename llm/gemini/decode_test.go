@@ -25,7 +25,7 @@ func receive(body, contentType string, stream bool) (*llm.Response, []string, er
 		}
 		return true
 	})
-	err := wire.Read(NewDialect(nil), wire.Answer{
+	err := wire.Read(NewDialect(Config{}), wire.Answer{
 		Status: 200, Header: http.Header{"Content-Type": {contentType}}, Body: strings.NewReader(body), Stream: stream,
 	}, a)
 	return a.Response(), events, err

@@ -18,7 +18,7 @@ func ptr[T any](v T) *T { return &v }
 // encoded is the body that a request gives.
 func encoded(t *testing.T, r *llm.Request) string {
 	t.Helper()
-	call, err := NewDialect(nil).Encode(r)
+	call, err := NewDialect(Config{}).Encode(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestEncode_HeadAndPath(t *testing.T) {
 }
 
 func TestEncode_CallNamesModelAndKindOfAnswer(t *testing.T) {
-	d := NewDialect(nil)
+	d := NewDialect(Config{})
 	for _, c := range []struct {
 		model, path, query string
 		unary              bool
@@ -175,7 +175,7 @@ func TestEncode_CallNamesModelAndKindOfAnswer(t *testing.T) {
 func TestEncode_MissingFileIsAnErrorAndLeavesTheCacheUsable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.png")
 	r := &llm.Request{Cache: new(llm.Cache), Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{llm.Image{Media: llm.Media{Path: path}}}}}}
-	d := NewDialect(nil)
+	d := NewDialect(Config{})
 	if _, err := d.Encode(r); err == nil || !strings.Contains(err.Error(), "message 1") {
 		t.Fatalf("error %v, want one that names the message", err)
 	}
@@ -244,7 +244,7 @@ func TestEncode_RequestIsAPrefixOfTheNext(t *testing.T) {
 // TestEncode_CacheNeverChangesWhatIsSent goes back and forth in histories and models, as sessions
 // that fork do, and holds on to earlier bodies, which must stay as they were.
 func TestEncode_CacheNeverChangesWhatIsSent(t *testing.T) {
-	d := NewDialect(nil)
+	d := NewDialect(Config{})
 	rng := rand.New(rand.NewPCG(1, 2))
 	a, b := longHistory(20), longHistory(20)
 	cache := new(llm.Cache)

@@ -34,7 +34,7 @@ func checked(t *testing.T, resp *llm.Response, err error) {
 		}
 		ids[c.ID] = true
 	}
-	call, err := NewDialect(nil).Encode(&llm.Request{Model: "gemini-3-pro", Messages: []llm.Message{llm.UserText("q"), resp.Message}})
+	call, err := NewDialect(Config{}).Encode(&llm.Request{Model: "gemini-3-pro", Messages: []llm.Message{llm.UserText("q"), resp.Message}})
 	if err != nil || !json.Valid(call.Body.Bytes()) {
 		t.Errorf("the answer cannot be sent back: %v", err)
 	}
@@ -46,7 +46,7 @@ func FuzzStream(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		a := wire.NewAssembler(Name, "gemini-3-pro", nil)
-		err := wire.Read(NewDialect(nil), wire.Answer{Status: 200, Body: bytes.NewReader(data), Stream: true, Limits: wire.Limits{MaxEvent: 1 << 20}}, a)
+		err := wire.Read(NewDialect(Config{}), wire.Answer{Status: 200, Body: bytes.NewReader(data), Stream: true, Limits: wire.Limits{MaxEvent: 1 << 20}}, a)
 		checked(t, a.Response(), err)
 	})
 }
@@ -57,7 +57,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		a := wire.NewAssembler(Name, "gemini-3-pro", nil)
-		err := NewDialect(nil).Decode(data, a)
+		err := NewDialect(Config{}).Decode(data, a)
 		if err == nil && a.Done() {
 			checked(t, a.Response(), nil)
 		}
@@ -70,7 +70,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"systemInstruction":{"parts":[{"text":"s"}]},"tools":[{"functionDeclarations":[{"name":"f","parameters":{"type":"OBJECT","nullable":true,"anyOf":[{}],"minItems":"3"}}],"googleSearch":{}}],"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["f"]}}}`))
 	f.Add([]byte(`{"model":"models/m","generationConfig":{"maxOutputTokens":1,"topK":2,"thinkingConfig":{"thinkingLevel":"low","includeThoughts":true},"responseMimeType":"application/json","stopSequences":["a"]},"x":null}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d := NewDialect(nil)
+		d := NewDialect(Config{})
 		r, _, err := d.Parse(data)
 		if err != nil {
 			return

@@ -60,15 +60,15 @@ func New(c Config) *wire.Provider {
 	if c.BaseURL == "" {
 		c.BaseURL = BaseURL
 	}
-	return wire.NewProvider(NewDialect(c.Catalogue), c.Endpoint)
+	return wire.NewProvider(NewDialect(c), c.Endpoint)
 }
 
-// NewDialect makes the codec. A nil catalogue is llm.DefaultCatalogue.
-func NewDialect(c *llm.Catalogue) wire.Dialect {
-	if c == nil {
-		c = llm.DefaultCatalogue()
+// NewDialect makes the codec alone; the endpoint is not looked at.
+func NewDialect(c Config) wire.Dialect {
+	if c.Catalogue == nil {
+		c.Catalogue = llm.DefaultCatalogue()
 	}
-	return dialect{c}
+	return dialect{c.Catalogue}
 }
 
 type dialect struct{ catalogue *llm.Catalogue }

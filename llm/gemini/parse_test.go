@@ -22,7 +22,7 @@ func TestParse_ReadsWhatTheRequestModels(t *testing.T) {
 			{"role": "model", "parts": [{"text": "t", "thought": true}, {"functionCall": {"name": "f", "args": {"n": 1}}, "thoughtSignature": "S"}, {"functionCall": {"name": "f"}}]},
 			{"role": "function", "parts": [{"functionResponse": {"name": "f", "response": {"result": "one"}}}, {"functionResponse": {"name": "f", "response": {"x": 2}, "scheduling": "SILENT"}}, {"text": "go on"}]}
 		]}`
-	r, dropped, err := NewDialect(nil).Parse([]byte(body))
+	r, dropped, err := NewDialect(Config{}).Parse([]byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestParse_RoughValuesAreKeptExactlyInTheOptions(t *testing.T) {
 		{`{"generationConfig":{"responseMimeType":"text/x.enum","topK":1.5},"contents":[]}`, "", ""},
 		{`{"generationConfig":{},"contents":[]}`, "", ""},
 	} {
-		r, dropped, err := NewDialect(nil).Parse([]byte(c.body))
+		r, dropped, err := NewDialect(Config{}).Parse([]byte(c.body))
 		if err != nil || len(dropped) > 0 {
 			t.Fatal(err, dropped)
 		}
@@ -93,7 +93,7 @@ func TestParse_RoughValuesAreKeptExactlyInTheOptions(t *testing.T) {
 
 func TestParse_RefusesWhatIsNoRequest(t *testing.T) {
 	for _, body := range []string{"", "[]", "7", `{"contents":`} {
-		if _, _, err := NewDialect(nil).Parse([]byte(body)); err == nil || strings.Contains(err.Error(), "panic") {
+		if _, _, err := NewDialect(Config{}).Parse([]byte(body)); err == nil || strings.Contains(err.Error(), "panic") {
 			t.Errorf("%q: error %v", body, err)
 		}
 	}

@@ -17,7 +17,7 @@ func (anthropicProtocol) match(r *http.Request) bool {
 	return r.Method == http.MethodPost && r.URL.Path == "/v1/messages"
 }
 
-func (anthropicProtocol) dialect() wire.Dialect { return anthropic.NewDialect(nil) }
+func (anthropicProtocol) dialect() wire.Dialect { return anthropic.NewDialect(anthropic.Config{}) }
 
 func (anthropicProtocol) key(r *http.Request) string {
 	if k := r.Header.Get("X-Api-Key"); k != "" {

@@ -95,7 +95,7 @@ func TestAnthropic_OddHistoriesMakeValidRequests(t *testing.T) {
 	for name, messages := range tests {
 		for _, effort := range []string{"", "none", "low", "high"} {
 			r := &llm.Request{Model: "claude-test", Effort: effort, Messages: messages, Temperature: new(float64), Tools: []llm.ToolDef{{Name: "f", Parameters: json.RawMessage(`{"type":"object"}`)}}}
-			c, err := anthropic.NewDialect(nil).Encode(r)
+			c, err := anthropic.NewDialect(anthropic.Config{}).Encode(r)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue

@@ -20,7 +20,7 @@ func (geminiProtocol) match(r *http.Request) bool {
 	return strings.Contains(path, "/models/") && (strings.HasSuffix(path, ":generateContent") || strings.HasSuffix(path, ":streamGenerateContent"))
 }
 
-func (geminiProtocol) dialect() wire.Dialect { return gemini.NewDialect(nil) }
+func (geminiProtocol) dialect() wire.Dialect { return gemini.NewDialect(gemini.Config{}) }
 
 func (geminiProtocol) key(r *http.Request) string {
 	if key := r.Header.Get("X-Goog-Api-Key"); key != "" {

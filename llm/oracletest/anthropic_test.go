@@ -54,7 +54,7 @@ func anthropicRequest(messages []llm.Message) *llm.Request {
 
 func anthropicEncoded(t testing.TB, r *llm.Request) []byte {
 	t.Helper()
-	call, err := anthropic.NewDialect(nil).Encode(r)
+	call, err := anthropic.NewDialect(anthropic.Config{}).Encode(r)
 	if err != nil {
 		t.Fatal(err)
 	}

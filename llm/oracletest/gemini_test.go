@@ -69,7 +69,7 @@ func geminiRequest(messages []llm.Message) *llm.Request {
 
 func geminiEncoded(t testing.TB, r *llm.Request) []byte {
 	t.Helper()
-	call, err := gemini.NewDialect(nil).Encode(r)
+	call, err := gemini.NewDialect(gemini.Config{}).Encode(r)
 	if err != nil {
 		t.Fatal(err)
 	}
