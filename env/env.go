@@ -3,8 +3,8 @@
 // given, so the same tool runs on this machine, in a container, over ssh or in memory.
 //
 // The interface is kept small so that a consumer can implement it. What can be built on top of it
-// is built on top of it: [Exec] runs a command to its end over Start, and the search package
-// answers Grep and Glob for every environment that does not implement [Searcher] itself.
+// is built on top of it: [Exec] runs a command to its end over Start, and package search answers
+// Grep and Glob for every environment that does not do so itself.
 //
 // Package envtest is the suite that every implementation must pass.
 package env

@@ -15,12 +15,16 @@ type pairScan struct {
 	caseless      uint64 // bits that do not count in comparing; those of case, if it is ignored
 }
 
-// pairThreshold is how many of 65,536 bytes watching may stop at before a pairScan is faster.
-const pairThreshold = 150
+// How many of 65,536 bytes watching may stop at before a pairScan is faster. Ignoring case, there
+// are two bytes to watch.
+const (
+	pairThreshold     = 400
+	foldPairThreshold = 150
+)
 
 // newPairScan returns nil if watching one byte is faster or there are no two bytes to test.
 func newPairScan(l literal) *pairScan {
-	if _, f := rarest(l); f < pairThreshold {
+	if _, f := rarest(l); f < foldPairThreshold || !l.fold && f < pairThreshold {
 		return nil
 	}
 	a, b := rarestPair(l)
