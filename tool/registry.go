@@ -16,7 +16,7 @@ type Registry struct {
 	mu      sync.RWMutex
 	order   []string
 	tools   map[string]entry
-	aliases map[string]Alias
+	aliases map[string]Alias // shared with registries made by Select: replaced, never changed
 }
 
 type entry struct {
@@ -40,14 +40,13 @@ func (r *Registry) Register(tools ...Tool) error {
 	defer r.mu.Unlock()
 	if r.tools == nil {
 		r.tools = make(map[string]entry)
-		r.aliases = make(map[string]Alias)
 	}
 	for _, t := range tools {
 		spec := t.Spec()
 		if spec.Name == "" {
 			return fmt.Errorf("a tool has no name")
 		}
-		check, err := newChecker(spec.Input)
+		check, err := checkerFor(spec.Input)
 		if err != nil {
 			return fmt.Errorf("the tool %s has an unusable input schema: %w", spec.Name, err)
 		}
@@ -65,24 +64,20 @@ func (r *Registry) Unregister(name string) {
 	defer r.mu.Unlock()
 	delete(r.tools, name)
 	r.order = slices.DeleteFunc(r.order, func(n string) bool { return n == name })
-	for alias, a := range r.aliases {
-		if a.Tool == name {
-			delete(r.aliases, alias)
-		}
-	}
+	r.aliases = maps.Clone(r.aliases)
+	maps.DeleteFunc(r.aliases, func(_ string, a Alias) bool { return a.Tool == name })
 }
 
 // Alias adds other names for tools. A tool of that name wins over an alias.
 func (r *Registry) Alias(aliases ...Alias) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.aliases == nil {
-		r.tools = make(map[string]entry)
-		r.aliases = make(map[string]Alias)
-	}
+	all := make(map[string]Alias, len(r.aliases)+len(aliases))
+	maps.Copy(all, r.aliases)
 	for _, a := range aliases {
-		r.aliases[a.Name] = a
+		all[a.Name] = a
 	}
+	r.aliases = all
 }
 
 // Get finds a tool by its name or an alias.
@@ -165,15 +160,12 @@ func (a Alias) rename(args json.RawMessage) (json.RawMessage, error) {
 func (r *Registry) Select(keep func(name string) bool) *Registry {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	c := &Registry{tools: make(map[string]entry), aliases: maps.Clone(r.aliases)}
+	c := &Registry{tools: make(map[string]entry), aliases: r.aliases}
 	for _, name := range r.order {
 		if keep == nil || keep(name) {
 			c.order = append(c.order, name)
 			c.tools[name] = r.tools[name]
 		}
-	}
-	if c.aliases == nil {
-		c.aliases = make(map[string]Alias)
 	}
 	return c
 }

@@ -3,14 +3,32 @@ package tool
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"runtime"
 	"slices"
+	"sync"
+	"weak"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
+// schemas holds the schema of each input type, which is always the same, as encoding/json holds what
+// it knows of types. Without it every session would work out those of all its tools again.
+var schemas sync.Map // of reflect.Type to json.RawMessage
+
 // schemaFor is the schema of a struct type, without the nulls that pointers and slices would
 // otherwise allow.
 func schemaFor[In any](name string) json.RawMessage {
+	t := reflect.TypeFor[In]()
+	if b, known := schemas.Load(t); known {
+		return b.(json.RawMessage)
+	}
+	b := inferSchema[In](name)
+	schemas.Store(t, b)
+	return b
+}
+
+func inferSchema[In any](name string) json.RawMessage {
 	s, err := jsonschema.For[In](nil)
 	if err != nil {
 		panic(fmt.Sprintf("tool %s: its input type has no schema: %v", name, err))
@@ -37,10 +55,32 @@ func withoutNull(s *jsonschema.Schema) {
 	withoutNull(s.Items)
 }
 
-// checker validates arguments against a schema.
+// checker validates arguments against a schema. It does not change once it is made.
 type checker struct {
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
+}
+
+// checkers holds the checkers that are in use, by their schemas, for all registries to share: a
+// checker is far larger than its schema, and thousands of sessions have the same tools.
+var checkers sync.Map // of string to weak.Pointer[checker]
+
+// checkerFor is the checker for a schema.
+func checkerFor(schema json.RawMessage) (*checker, error) {
+	key := string(schema)
+	if p, known := checkers.Load(key); known {
+		if c := p.(weak.Pointer[checker]).Value(); c != nil {
+			return c, nil
+		}
+	}
+	c, err := newChecker(schema)
+	if err != nil {
+		return nil, err
+	}
+	p := weak.Make(c)
+	checkers.Store(key, p)
+	runtime.AddCleanup(c, func(key string) { checkers.CompareAndDelete(key, p) }, key)
+	return c, nil
 }
 
 func newChecker(schema json.RawMessage) (*checker, error) {

@@ -1,0 +1,16 @@
+// Package coding is what makes an agent a coding agent: the tools it works with, and for each family
+// of models the profile that puts them to use.
+//
+// A [Profile] is plain data: [OpenAI], [Anthropic] and [Gemini] give the tools, base instructions,
+// flags and options that fit the vendor's models, and [For] those of any other. Its SystemPrompt
+// method assembles what the model is told at the start: instructions, environment, a snapshot of the
+// repository, tools, project documents and the user's own instructions. Native gives the tools the
+// names, parameters and forms of output of the vendor's own agent.
+//
+// [NewTools] gives the tools: reading, writing, editing and patching files, searching, running
+// commands in the foreground and in the background, looking at images. They do all their work in
+// the environment of the call, so the same tools run on this machine, in a container or in memory.
+//
+// Every tool says what a call will touch before it runs, refuses malformed input with a code and a
+// hint that lets a model recover, and changes nothing on disk when it fails.
+package coding

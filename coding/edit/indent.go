@@ -1,0 +1,115 @@
+package edit
+
+import "strings"
+
+// A shift translates the indentation of the old text to that of the lines it
+// matched.
+type shift struct {
+	add, remove string            // when every line differs by the same prefix
+	table       map[string]string // otherwise: from old to file, first line first
+	unit        string            // the old text's spaces for one tab of the file
+}
+
+// indentation compares lines of the old text with the file's lines that they
+// matched. It returns nil when they are indented alike.
+func indentation(old, file []string) *shift {
+	s := shift{table: map[string]string{}}
+	differ := false
+	for i, line := range old {
+		if i >= len(file) || isEmpty(line) || isEmpty(file[i]) {
+			continue
+		}
+		from, to := indentOf(line), indentOf(file[i])
+		differ = differ || from != to
+		if _, seen := s.table[from]; !seen {
+			s.table[from] = to
+		}
+		if tabs := len(to); s.unit == "" && tabs > 0 && len(from) > 0 && strings.Trim(to, "\t") == "" && strings.Trim(from, " ") == "" && len(from)%tabs == 0 {
+			s.unit = from[:len(from)/tabs]
+		}
+	}
+	if !differ {
+		return nil
+	}
+	s.uniform(old, file)
+	return &s
+}
+
+// uniform finds the prefix that all lines gained, or all lost, if there is one.
+func (s *shift) uniform(old, file []string) {
+	first := true
+	var add, remove string
+	for i, line := range old {
+		if i >= len(file) || isEmpty(line) || isEmpty(file[i]) {
+			continue
+		}
+		from, to := indentOf(line), indentOf(file[i])
+		gained, okGained := strings.CutSuffix(to, from)
+		lost, okLost := strings.CutSuffix(from, to)
+		if !okGained && !okLost {
+			return
+		}
+		if !okGained {
+			gained = ""
+		}
+		if !okLost {
+			lost = ""
+		}
+		if first {
+			add, remove, first = gained, lost, false
+		} else if gained != add || lost != remove {
+			return
+		}
+	}
+	s.add, s.remove = add, remove
+}
+
+// translate returns the lines indented like the matched ones.
+func (s *shift) translate(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		if isEmpty(line) {
+			out[i] = line
+			continue
+		}
+		indent := indentOf(line)
+		out[i] = s.indent(indent) + line[len(indent):]
+	}
+	return out
+}
+
+func (s *shift) indent(indent string) string {
+	switch {
+	case s.add != "":
+		return s.add + indent
+	case s.remove != "":
+		return strings.TrimPrefix(indent, s.remove)
+	}
+	if to, ok := s.table[indent]; ok {
+		return to
+	}
+	for n := len(indent) - 1; n >= 0; n-- {
+		if to, ok := s.table[indent[:n]]; ok {
+			return to + s.tabs(indent[n:])
+		}
+	}
+	return s.tabs(indent)
+}
+
+// tabs replaces units of spaces by tabs where the file uses tabs.
+func (s *shift) tabs(indent string) string {
+	if s.unit == "" {
+		return indent
+	}
+	return strings.ReplaceAll(indent, s.unit, "\t")
+}
+
+func indentOf(line string) string {
+	n := 0
+	for n < len(line) && isBlank(line[n]) {
+		n++
+	}
+	return line[:n]
+}
+
+func isEmpty(line string) bool { return len(indentOf(line)) == len(line) }

@@ -1,0 +1,104 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/reins-agent/reins/env/search"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// searchTimeout bounds a search, and maxSearchOutput what it gives back; what was found until then
+// is reported.
+const (
+	searchTimeout   = 30 * time.Second
+	maxSearchOutput = 4 << 20
+)
+
+type globIn struct {
+	Pattern string `json:"pattern" jsonschema:"glob pattern, such as **/*.ts or src/{a,b}/*.go"`
+	Path    string `json:"path,omitempty" jsonschema:"the directory to search (default: the working directory)"`
+	Limit   int    `json:"limit,omitempty" jsonschema:"the most files to list (default 1000)"`
+}
+
+func globTool() tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "glob", Version: "1.0.0",
+		Description: "Find files matching a glob pattern, newest first. Files that .gitignore excludes are left out, and hidden ones unless the pattern names them.",
+		Permissions: []tool.Permission{tool.FSRead}, ReadOnly: true, Idempotent: true,
+		Output: payload("files integer", "partial boolean"),
+	}, func(ctx context.Context, c *tool.Call, in globIn) []policy.Access {
+		return []policy.Access{touches(ctx, c, policy.Read, globRoot(in))}
+	}, glob)
+}
+
+func glob(ctx context.Context, c *tool.Call, in globIn) (tool.Result, error) {
+	if in.Pattern == "" || in.Limit < 0 {
+		return tool.Failure(tool.ValidationError, "pattern must not be empty, and limit not negative."), nil
+	}
+	limit := in.Limit
+	if limit == 0 {
+		limit = 1000
+	}
+	found, err := search.Glob(ctx, c.Env, search.GlobQuery{Pattern: in.Pattern, Path: in.Path, Limit: limit, Timeout: searchTimeout})
+	if err != nil {
+		return searchFailed(err, orHere(in.Path)), nil
+	}
+	var b strings.Builder
+	listed := 0
+	for _, f := range found.Files {
+		if b.Len() > maxSearchOutput {
+			found.Summary.Partial, found.Summary.Reason = true, search.LimitReached
+			break
+		}
+		b.WriteString(f.Path + "\n")
+		listed++
+	}
+	if listed == 0 {
+		b.WriteString("No files found.\n")
+	}
+	partialNote(&b, found.Summary)
+	return tool.Result{Output: tool.Text(b.String()), Fields: map[string]any{"files": listed, "partial": found.Summary.Partial}}, nil
+}
+
+// globRoot is the directory that a glob searches: the path, and below it the directories that the
+// pattern begins with, before the first one that is not literal. An absolute pattern has no need
+// of the path.
+func globRoot(in globIn) string {
+	base, rest := "", in.Pattern
+	for {
+		elem, after, ok := strings.Cut(rest, "/")
+		if !ok || strings.ContainsAny(elem, `*?[]{}\`) {
+			break
+		}
+		base += elem + "/"
+		rest = strings.TrimLeft(after, "/")
+	}
+	drive := len(base) > 1 && base[1] == ':'
+	switch {
+	case base == "":
+		return orHere(in.Path)
+	case path.IsAbs(base), drive, strings.HasPrefix(in.Pattern, `\\`):
+		return base
+	}
+	return path.Join(orHere(in.Path), base)
+}
+
+func partialNote(b *strings.Builder, s search.Summary) {
+	if s.Partial {
+		fmt.Fprintf(b, "[The results are not complete: %s. Narrow the search to see the rest.]\n", s.Reason)
+	}
+}
+
+func searchFailed(err error, p string) tool.Result {
+	var pe *search.PatternError
+	if errors.As(err, &pe) {
+		return tool.Failure(tool.InvalidPattern, "%v.", pe)
+	}
+	return failed(err, p)
+}

@@ -1,0 +1,129 @@
+package coding
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/reins-agent/reins/env/search"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+type grepIn struct {
+	Pattern         string `json:"pattern" jsonschema:"regular expression (RE2 syntax)"`
+	Path            string `json:"path,omitempty" jsonschema:"file or directory to search (default: the working directory)"`
+	GlobFilter      string `json:"glob_filter,omitempty" jsonschema:"only files whose path matches, such as *.py; it also lets hidden and ignored files in"`
+	Type            string `json:"type,omitempty" jsonschema:"only files of this type, such as go, py or rust"`
+	CaseInsensitive bool   `json:"case_insensitive,omitempty" jsonschema:"ignore case"`
+	Literal         bool   `json:"literal,omitempty" jsonschema:"take the pattern as plain text"`
+	OutputMode      string `json:"output_mode,omitempty" jsonschema:"content (default), files_with_matches or count"`
+	Before          int    `json:"before,omitempty" jsonschema:"lines of context before each match"`
+	After           int    `json:"after,omitempty" jsonschema:"lines of context after each match"`
+	Context         int    `json:"context,omitempty" jsonschema:"lines of context on both sides"`
+	Multiline       bool   `json:"multiline,omitempty" jsonschema:"let a match span lines"`
+	MaxResults      int    `json:"max_results,omitempty" jsonschema:"the most results (default 100)"`
+}
+
+// maxContext bounds the lines around a match, and maxGrepLine the bytes shown of one line.
+const (
+	maxContext  = 1000
+	maxGrepLine = 2000
+)
+
+func grepTool() tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "grep", Version: "1.0.0",
+		Description: "Search file contents using regex patterns. Files that .gitignore excludes, hidden and binary files are left out.",
+		Permissions: []tool.Permission{tool.FSRead}, ReadOnly: true, Idempotent: true,
+		Output: payload("matches integer", "files integer", "partial boolean"),
+	}, func(ctx context.Context, c *tool.Call, in grepIn) []policy.Access {
+		return []policy.Access{touches(ctx, c, policy.Read, orHere(in.Path))}
+	}, grep)
+}
+
+func grep(ctx context.Context, c *tool.Call, in grepIn) (tool.Result, error) {
+	q, problem := in.query()
+	if problem != "" {
+		return tool.Failure(tool.ValidationError, "%s", problem), nil
+	}
+	var b strings.Builder
+	full := false
+	sum, err := search.Grep(ctx, c.Env, q, func(m search.FileMatch) bool {
+		writeMatch(&b, q, m)
+		full = b.Len() > maxSearchOutput
+		return !full
+	})
+	if err != nil {
+		return searchFailed(err, orHere(in.Path)), nil
+	}
+	if full {
+		sum.Partial, sum.Reason = true, search.LimitReached
+	}
+	if sum.Matches == 0 && sum.Files == 0 {
+		b.WriteString("No matches found.\n")
+	}
+	partialNote(&b, sum)
+	return tool.Result{Output: tool.Text(b.String()), Fields: map[string]any{"matches": sum.Matches, "files": sum.Files, "partial": sum.Partial}}, nil
+}
+
+// query is what to search for, or what is wrong with the arguments.
+func (in grepIn) query() (q search.GrepQuery, problem string) {
+	if min(in.Before, in.After, in.Context, in.MaxResults) < 0 {
+		return q, "before, after, context and max_results must not be negative."
+	}
+	q = search.GrepQuery{
+		Pattern: in.Pattern, Literal: in.Literal, IgnoreCase: in.CaseInsensitive, Multiline: in.Multiline,
+		Path: in.Path, Before: min(max(in.Before, in.Context), maxContext), After: min(max(in.After, in.Context), maxContext),
+		HeadLimit: in.MaxResults, MaxLine: maxGrepLine, Timeout: searchTimeout,
+	}
+	if q.HeadLimit == 0 {
+		q.HeadLimit = 100
+	}
+	if in.GlobFilter != "" {
+		q.Globs = []string{in.GlobFilter}
+	}
+	if in.Type != "" {
+		q.Types = []string{in.Type}
+	}
+	switch in.OutputMode {
+	case "", "content":
+		q.Mode = search.Content
+	case "files_with_matches", "files":
+		q.Mode = search.Files
+	case "count":
+		q.Mode = search.Count
+	default:
+		problem = fmt.Sprintf("output_mode is %q; it must be content, files_with_matches or count.", in.OutputMode)
+	}
+	return q, problem
+}
+
+// writeMatch writes what is reported of one file.
+func writeMatch(b *strings.Builder, q search.GrepQuery, m search.FileMatch) {
+	switch q.Mode {
+	case search.Files:
+		b.WriteString(m.Path + "\n")
+		return
+	case search.Count:
+		fmt.Fprintf(b, "%s:%d\n", m.Path, m.Matches)
+		return
+	}
+	gaps := q.Before+q.After > 0 // without context, lines apart are nothing to point out
+	last := 0
+	for _, l := range m.Lines {
+		if gaps && last > 0 && l.Number > last+1 {
+			b.WriteString("--\n")
+		}
+		last = l.Number
+		sep := ":"
+		if !l.Match {
+			sep = "-"
+		}
+		fmt.Fprintf(b, "%s%s%d%s%s", m.Path, sep, l.Number, sep, strings.TrimSuffix(l.Text, "\r"))
+		if l.Cut {
+			b.WriteString(" [line cut]")
+		}
+		b.WriteString("\n")
+	}
+}

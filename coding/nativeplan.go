@@ -1,0 +1,91 @@
+package coding
+
+import (
+	"context"
+
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// The vendors' agents have a tool to keep a list of what is to be done. Its use is in the call
+// itself: the model orders its work, and a host shows the list. So the tools only check the call.
+
+type updatePlanIn struct {
+	Explanation string     `json:"explanation,omitempty" jsonschema:"why the plan changed"`
+	Plan        []planStep `json:"plan" jsonschema:"all steps, in order"`
+}
+
+type planStep struct {
+	Step   string `json:"step" jsonschema:"the step, in a few words"`
+	Status string `json:"status" jsonschema:"at most one step is in_progress"`
+}
+
+func updatePlan() tool.Tool {
+	return planTool("update_plan", "Keep the plan of the task: short steps, at most one of them in progress.", "plan.status",
+		[]any{"pending", "in_progress", "completed"}, "Plan updated",
+		func(in updatePlanIn) (statuses []string) {
+			for _, s := range in.Plan {
+				statuses = append(statuses, s.Status)
+			}
+			return statuses
+		})
+}
+
+type todoWriteIn struct {
+	Todos []claudeTodo `json:"todos" jsonschema:"the whole list"`
+}
+
+type claudeTodo struct {
+	Content    string `json:"content" jsonschema:"what is to be done, such as Run the tests"`
+	Status     string `json:"status" jsonschema:"one item at a time is in_progress"`
+	ActiveForm string `json:"activeForm" jsonschema:"the same while it is being done, such as Running the tests"`
+}
+
+func todoWrite() tool.Tool {
+	return planTool("TodoWrite", "Keep the list of what is to be done. Each call replaces the list.", "todos.status",
+		[]any{"pending", "in_progress", "completed"}, "The list was updated. Go on with the item in progress.",
+		func(in todoWriteIn) (statuses []string) {
+			for _, t := range in.Todos {
+				statuses = append(statuses, t.Status)
+			}
+			return statuses
+		})
+}
+
+type writeTodosIn struct {
+	Todos []geminiTodo `json:"todos" jsonschema:"the whole list"`
+}
+
+type geminiTodo struct {
+	Description string `json:"description" jsonschema:"what is to be done"`
+	Status      string `json:"status" jsonschema:"one item at a time is in_progress"`
+}
+
+func writeTodos() tool.Tool {
+	return planTool("write_todos", "Keep the list of what is to be done. Each call replaces the list.", "todos.status",
+		[]any{"pending", "in_progress", "completed", "cancelled", "blocked"}, "The list was updated.",
+		func(in writeTodosIn) (statuses []string) {
+			for _, t := range in.Todos {
+				statuses = append(statuses, t.Status)
+			}
+			return statuses
+		})
+}
+
+func planTool[In any](name, description, enum string, values []any, done string, statuses func(In) []string) tool.Tool {
+	spec := tool.Spec{Name: name, Version: "1.0.0", Description: description, Idempotent: true}
+	return newNative(spec, map[string][]any{enum: values},
+		func(ctx context.Context, c *tool.Call, _ In) []policy.Access { return nothing(ctx, c) },
+		func(_ context.Context, _ *tool.Call, in In) (tool.Result, error) {
+			active := 0
+			for _, s := range statuses(in) {
+				if s == "in_progress" {
+					active++
+				}
+			}
+			if active > 1 {
+				return tool.Failure(tool.ValidationError, "%d items are in_progress; at most one may be.", active), nil
+			}
+			return tool.Success("%s", done), nil
+		})
+}

@@ -1,0 +1,79 @@
+package coding
+
+import (
+	"time"
+
+	"github.com/reins-agent/reins/tool"
+)
+
+// ToolConfig sets up the coding tools. The zero value is the standard set-up.
+type ToolConfig struct {
+	// DefaultTimeout is for commands that ask for none (10 s), MaxTimeout the most that one can
+	// ask for (10 min). Commands in the background are not bounded by either.
+	DefaultTimeout time.Duration
+	MaxTimeout     time.Duration
+	// MaxFileSize is the largest file that is read whole, to be shown or edited (64 MiB).
+	MaxFileSize int64
+	// ClassicPatch makes apply_patch keep the changes before the one that failed, as codex does,
+	// instead of making all of them or none.
+	ClassicPatch bool
+}
+
+func (c ToolConfig) withDefaults() ToolConfig {
+	if c.DefaultTimeout <= 0 {
+		c.DefaultTimeout = 10 * time.Second
+	}
+	if c.MaxTimeout <= 0 {
+		c.MaxTimeout = 10 * time.Minute
+	}
+	c.DefaultTimeout = min(c.DefaultTimeout, c.MaxTimeout)
+	if c.MaxFileSize <= 0 {
+		c.MaxFileSize = 64 << 20
+	}
+	return c
+}
+
+// NewTools makes a set of coding tools. The tools of one set share their background processes.
+func NewTools(c ToolConfig) []tool.Tool {
+	c = c.withDefaults()
+	f := files{c}
+	sh := &shell{config: c, running: make(map[string]*background)}
+	return []tool.Tool{
+		f.readFile(), f.readManyFiles(), f.writeFile(), f.editFile(), f.applyPatch(), f.deleteFile(),
+		f.listDir(), globTool(), grepTool(), f.viewImage(),
+		sh.shell(), sh.output(), sh.input(), sh.stop(),
+	}
+}
+
+// files are the tools that work on files.
+type files struct{ config ToolConfig }
+
+// NativeAliases are the names and arguments that the vendors' own agents give to these tools, so
+// that a model that falls back on what it was trained with reaches them.
+func NativeAliases() []tool.Alias {
+	return []tool.Alias{
+		{Name: "Read", Tool: "read_file", Params: map[string]string{"pages": "", "allow_large": ""}},
+		{Name: "Write", Tool: "write_file"},
+		{Name: "Edit", Tool: "edit_file"},
+		{Name: "Bash", Tool: "shell", Params: map[string]string{"timeout": "timeout_ms", "run_in_background": "background", "dangerouslyDisableSandbox": ""}},
+		{Name: "BashOutput", Tool: "shell_output", Params: map[string]string{"bash_id": "id", "filter": ""}},
+		{Name: "KillShell", Tool: "shell_stop", Params: map[string]string{"shell_id": "id"}},
+		{Name: "KillBash", Tool: "shell_stop", Params: map[string]string{"shell_id": "id"}},
+		{Name: "TaskOutput", Tool: "shell_output", Params: map[string]string{"task_id": "id", "block": "", "timeout": "wait_ms"}},
+		{Name: "TaskStop", Tool: "shell_stop", Params: map[string]string{"task_id": "id", "shell_id": "id"}},
+		{Name: "Glob", Tool: "glob"},
+		{Name: "Grep", Tool: "grep", Params: map[string]string{"glob": "glob_filter", "-i": "case_insensitive", "-A": "after", "-B": "before", "-C": "context", "-n": "", "-o": "", "head_limit": "max_results"}},
+		{Name: "LS", Tool: "list_dir", Params: map[string]string{"ignore": "ignore_globs"}},
+
+		{Name: "exec_command", Tool: "shell", Params: map[string]string{"cmd": "command", "yield_time_ms": "", "max_output_tokens": "", "shell": "", "login": "", "sandbox_permissions": "", "justification": "", "prefix_rule": ""}},
+		{Name: "shell_command", Tool: "shell", Params: map[string]string{"login": "", "sandbox_permissions": "", "justification": "", "prefix_rule": ""}},
+		{Name: "write_stdin", Tool: "shell_input", Params: map[string]string{"session_id": "id", "chars": "text", "yield_time_ms": "wait_ms", "max_output_tokens": ""}},
+		{Name: "grep_files", Tool: "grep", Params: map[string]string{"include": "glob_filter", "limit": "max_results"}},
+
+		{Name: "replace", Tool: "edit_file", Params: map[string]string{"allow_multiple": "replace_all", "instruction": "", "expected_replacements": ""}},
+		{Name: "run_shell_command", Tool: "shell", Params: map[string]string{"dir_path": "workdir", "directory": "workdir", "is_background": "background", "delay_ms": "", "additional_permissions": ""}},
+		{Name: "list_directory", Tool: "list_dir", Params: map[string]string{"dir_path": "path", "ignore": "ignore_globs", "file_filtering_options": ""}},
+		{Name: "grep_search", Tool: "grep", Params: map[string]string{"dir_path": "path", "include_pattern": "glob_filter", "include": "glob_filter", "fixed_strings": "literal", "total_max_matches": "max_results", "names_only": "", "max_matches_per_file": ""}},
+		{Name: "search_file_content", Tool: "grep", Params: map[string]string{"dir_path": "path", "include": "glob_filter"}},
+	}
+}

@@ -1,0 +1,198 @@
+package coding
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/reins-agent/reins/coding/patch"
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/tool"
+)
+
+// transaction carries out the operations of a patch so that they can be taken back. A file that is
+// deleted is only moved aside until the end, so that taking back restores the file itself, with
+// its owner and mode or as the link that it was.
+type transaction struct {
+	ctx   context.Context
+	env   env.Environment
+	files files
+
+	undo  []func(context.Context) error // newest last
+	aside []string
+	done  []change
+}
+
+// change is a file that a patch changed: A added, M modified, D deleted.
+type change struct {
+	letter byte
+	path   string
+	from   string // the path that it had before, if it was moved
+}
+
+// carryOut does the operations in order and stops at the first that fails.
+func (t *transaction) carryOut(ops []patch.FileOp) *tool.Error {
+	for _, op := range ops {
+		var err error
+		var c change
+		switch op := op.(type) {
+		case patch.Create:
+			c = change{letter: 'A', path: op.Path}
+			if op.Replaces {
+				c.letter = 'M'
+			}
+			err = t.put(op.Path, op.Content, 0o644)
+		case patch.Rewrite:
+			c = change{letter: 'M', path: op.Path}
+			err = t.put(op.Path, op.Content, 0o644)
+		case patch.Rename:
+			c = change{letter: 'M', path: op.To, from: op.From}
+			err = t.move(op)
+		case patch.Unlink:
+			c = change{letter: 'D', path: op.Path}
+			err = t.drop(op.Path)
+		}
+		if err != nil {
+			return failed(err, c.path).Error
+		}
+		t.done = append(t.done, c)
+	}
+	return nil
+}
+
+// put writes a file.
+func (t *transaction) put(p string, data []byte, perm fs.FileMode) error {
+	old, err := t.files.read(t.ctx, t.env, p)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !isNew {
+		return err
+	}
+	if !isNew {
+		t.onUndo(func(ctx context.Context) error { return t.env.WriteFile(ctx, p, old, perm) })
+		return t.keepUndo(t.env.WriteFile(t.ctx, p, data, perm))
+	}
+	made := p
+	if info, err := t.env.Lstat(t.ctx, p); err == nil && info.Mode&fs.ModeSymlink != 0 {
+		// A link that leads to nothing yet: what is made is its target, and the link stays.
+		if made, err = t.env.RealPath(t.ctx, p); err != nil {
+			return err
+		}
+	}
+	dirs := t.missingDirs(made)
+	t.onUndo(func(ctx context.Context) error {
+		err := t.env.Remove(ctx, made)
+		for _, d := range dirs {
+			err = errors.Join(err, t.env.Remove(ctx, d))
+		}
+		return err
+	})
+	return t.keepUndo(t.env.WriteFile(t.ctx, p, data, perm))
+}
+
+// missingDirs lists the parents of a path that do not exist, the deepest first.
+func (t *transaction) missingDirs(p string) (missing []string) {
+	for dir := filepath.Dir(p); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := t.env.Lstat(t.ctx, dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		missing = append(missing, dir)
+	}
+	return missing
+}
+
+// move writes a file at its new path, with the mode it has, and removes the old one.
+func (t *transaction) move(op patch.Rename) error {
+	info, err := t.env.Stat(t.ctx, op.From)
+	if err != nil {
+		return err
+	}
+	if err := t.put(op.To, op.Content, info.Mode.Perm()); err != nil {
+		return err
+	}
+	return t.drop(op.From)
+}
+
+// drop removes a file.
+func (t *transaction) drop(p string) error {
+	p = filepath.Clean(p)
+	aside := filepath.Join(filepath.Dir(p), ".reins-"+rand.Text()+".removed")
+	t.onUndo(func(ctx context.Context) error { return t.env.Rename(ctx, aside, p) })
+	if err := t.keepUndo(t.env.Rename(t.ctx, p, aside)); err != nil {
+		return err
+	}
+	t.aside = append(t.aside, aside)
+	return nil
+}
+
+func (t *transaction) onUndo(f func(context.Context) error) { t.undo = append(t.undo, f) }
+
+// keepUndo forgets how to take back the last step if the step failed: it has changed nothing.
+func (t *transaction) keepUndo(err error) error {
+	if err != nil {
+		t.undo = t.undo[:len(t.undo)-1]
+	}
+	return err
+}
+
+// takeBack undoes what was done and says how that went.
+func (t *transaction) takeBack() string {
+	// Taking back must not be stopped by the interruption that made it necessary.
+	ctx := context.WithoutCancel(t.ctx)
+	var errs []error
+	for _, undo := range slices.Backward(t.undo) {
+		if err := undo(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Sprintf("Of the changes before it, some could not be taken back: %s.", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return "Nothing was changed."
+}
+
+// finish removes what was moved aside, and tells of what could not be removed.
+func (t *transaction) finish() (notes []string) {
+	ctx := context.WithoutCancel(t.ctx)
+	for _, p := range t.aside {
+		if err := t.env.Remove(ctx, p); err != nil {
+			notes = append(notes, fmt.Sprintf("Note: a deleted file is still there as %s: %v", p, reason(err)))
+		}
+	}
+	return notes
+}
+
+// report lists the changed files, added ones first, then modified, then deleted.
+func report(changed []change, notes []string, whole bool) string {
+	var b strings.Builder
+	if whole {
+		b.WriteString("Success. ")
+	}
+	b.WriteString("Updated the following files:\n")
+	for _, letter := range []byte("AMD") {
+		for _, c := range changed {
+			if c.letter == letter {
+				fmt.Fprintf(&b, "%c %s\n", letter, c.path)
+			}
+		}
+	}
+	for _, n := range notes {
+		b.WriteString(n + "\n")
+	}
+	return b.String()
+}
+
+func changedPaths(changed []change) []string {
+	var paths []string
+	for _, c := range changed {
+		paths = append(paths, c.path)
+		if c.from != "" {
+			paths = append(paths, c.from)
+		}
+	}
+	return paths
+}
