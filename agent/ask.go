@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
@@ -14,34 +13,41 @@ import (
 // the next input is its result.
 const AskUser = "ask_user"
 
-// AskUserTool is the tool for a registry. The session itself handles its calls.
-func AskUserTool() tool.Tool {
-	type in struct {
-		Question string `json:"question" jsonschema:"what you need to know from the user"`
-	}
-	return tool.New(tool.Spec{
-		Name: AskUser, Version: "1.0.0", ReadOnly: true,
-		Description: "Ask the user a question that you cannot answer yourself, and wait for the answer. Do not call other tools beside it.",
-	}, func(_ context.Context, c *tool.Call, _ in) []policy.Access {
-		return []policy.Access{{Kind: policy.Read, Target: c.Env.Info().Dir}}
-	}, func(_ context.Context, _ *tool.Call, _ in) (tool.Result, error) {
-		return tool.Failure(tool.InternalError, "There is nobody to answer."), nil
-	})
+type askIn struct {
+	Question string `json:"question" jsonschema:"what you need to know from the user"`
 }
 
-// asks reports whether a call is a question to the user.
+// askTool marks the tool whose calls the session handles itself. Another tool that happens to have
+// its name is run like any other.
+type askTool struct{ tool.Tool }
+
+// AskUserTool is the tool for a registry. Subagents do not get it.
+func AskUserTool() tool.Tool {
+	return askTool{tool.New(tool.Spec{
+		Name: AskUser, Version: "1.0.0", ReadOnly: true,
+		Description: "Ask the user a question that you cannot answer yourself, and wait for the answer. Do not call other tools beside it.",
+	}, func(context.Context, *tool.Call, askIn) []policy.Access { return nil },
+		func(context.Context, *tool.Call, askIn) (tool.Result, error) {
+			return tool.Failure(tool.InternalError, "There is nobody to answer."), nil
+		})}
+}
+
+// asks reports whether a call is a question to the user. One with bad arguments is not: it goes the
+// way of every call, and fails there.
 func (s *Session) asks(c llm.ToolCall) bool {
-	_, ok := s.tools.Get(AskUser)
-	return ok && c.Name == AskUser
+	t, _ := s.tools.Get(c.Name)
+	if _, ok := t.(askTool); !ok {
+		return false
+	}
+	out := s.pipe.Check(context.Background(), tool.Call{ID: c.ID, Name: c.Name, Args: s.tools.Arguments(c), Env: s.config.Env})
+	return out.Result.Error == nil
 }
 
 // ask stops the work at a question. The calls before it have their results; those behind it wait.
 func (s *Session) ask(c llm.ToolCall, done []llm.ToolResult) error {
-	var in struct {
-		Question string `json:"question"`
-	}
-	_ = json.Unmarshal([]byte(c.Arguments), &in)
-	s.record(event.ToolCallStart{ID: c.ID, Name: c.Name, Arguments: json.RawMessage(c.Arguments)})
+	var in askIn
+	_ = json.Unmarshal(s.tools.Arguments(c), &in) // asks has looked at it
+	s.startCall(c)
 	s.m.question = in.Question
 	s.m.answers = done
 	return errAsked
@@ -51,16 +57,25 @@ func (s *Session) ask(c llm.ToolCall, done []llm.ToolResult) error {
 // were made without the answer, and are not run.
 func (s *Session) answerQuestion(msg llm.Message) {
 	results := s.m.answers
-	for i, c := range s.m.calls[len(results):] {
-		out := tool.Outcome{Result: tool.Success("%s", msg.Text()), Model: msg.Text()}
-		if i > 0 {
-			const notRun = "not run: it was asked for before the user had answered"
-			out = tool.Outcome{Result: tool.Failure(tool.Cancelled, notRun), Model: notRun}
+	waiting := s.m.calls[len(results):]
+	shown := tool.Success("%s", msg.Text())
+	rest := false
+	for _, p := range msg.Parts {
+		switch p := p.(type) {
+		case llm.Text:
+		case llm.Image:
+			shown.Images = append(shown.Images, p)
+		default:
+			rest = true
 		}
-		results = append(results, s.finishCall(c, out))
 	}
-	calls := s.m.calls
+	results = append(results, s.finishCall(waiting[0], tool.Outcome{Result: shown, Model: msg.Text()}))
+	for _, c := range waiting[1:] {
+		results = append(results, s.skipCall(c, "not run: it was asked for before the user had answered"))
+	}
 	s.m.resume()
-	s.m.calls = calls
-	s.m.ran(results)
+	s.took(results)
+	if rest { // no result can hold it
+		s.inject(msg, "answer")
+	}
 }

@@ -11,16 +11,57 @@ import (
 // tree is what the agents of one tree share: what they may spend together and what they have.
 type tree struct {
 	limits Limits
-	start  time.Time
 
-	mu      sync.Mutex
-	turns   int
-	tokens  int64
-	dollars float64
-	agents  int
+	mu     sync.Mutex
+	total  Total
+	active int       // agents at work
+	since  time.Time // when there began to be any
 }
 
-func newTree(l Limits) *tree { return &tree{limits: l, start: time.Now()} }
+// Total is what a session and all its subagents have used up to now.
+type Total struct {
+	Agents int // that were spawned
+	Turns  int // calls of models
+	Usage  llm.Usage
+	Cost   Cost
+	Worked time.Duration // the time in which any of them was at work
+}
+
+// Total is what the session and all its subagents have used up to now.
+func (s *Session) Total() Total {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	return s.tree.now()
+}
+
+func newTree(l Limits) *tree { return &tree{limits: l, total: Total{Cost: Cost{Known: true}}} }
+
+// now is the total with the time that runs; t.mu is held.
+func (t *tree) now() Total {
+	total := t.total
+	if t.active > 0 {
+		total.Worked += time.Since(t.since)
+	}
+	return total
+}
+
+// enter and exit bracket the work of an agent.
+func (t *tree) enter() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.active == 0 {
+		t.since = time.Now()
+	}
+	t.active++
+}
+
+func (t *tree) exit() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.total = t.now()
+	t.since = time.Now()
+	t.active--
+}
 
 // limitError is a limit of the tree that was reached.
 type limitError struct {
@@ -32,32 +73,44 @@ type limitError struct {
 func (e *limitError) Error() string { return e.detail }
 
 // admit checks the limits of the tree before a call, and counts the call.
-func (t *tree) admit(s *Session, r *llm.Request) error {
+func (t *tree) admit(known *llm.Catalogue, r *llm.Request) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := t.limits
+	l, total := t.limits, t.now()
+	tokens := total.Usage.Input + total.Usage.Output
 	switch {
-	case l.TreeTurns > 0 && t.turns >= l.TreeTurns:
-		return &limitError{"tree_turns", t.turns, fmt.Sprintf("the agents have made %d calls, which is the limit", t.turns)}
-	case l.TreeTokens > 0 && t.tokens >= l.TreeTokens:
-		return &limitError{"tree_tokens", int(t.tokens), fmt.Sprintf("the agents have used %d tokens of %d", t.tokens, l.TreeTokens)}
-	case l.TreeDuration > 0 && time.Since(t.start) >= l.TreeDuration:
-		return &limitError{"tree_duration", int(l.TreeDuration.Seconds()), fmt.Sprintf("the agents have worked for %v, which is the limit", l.TreeDuration)}
-	case l.TreeCost > 0 && t.dollars >= l.TreeCost:
-		return &limitError{"tree_cost", int(t.dollars), fmt.Sprintf("the agents have spent $%.4f of $%.4f", t.dollars, l.TreeCost)}
+	case l.TreeTurns > 0 && total.Turns >= l.TreeTurns:
+		return &limitError{"tree_turns", total.Turns, fmt.Sprintf("the agents have made %d calls, which is the limit", total.Turns)}
+	case l.TreeTokens > 0 && tokens >= l.TreeTokens:
+		return &limitError{"tree_tokens", int(tokens), fmt.Sprintf("the agents have used %d tokens of %d", tokens, l.TreeTokens)}
+	case l.TreeDuration > 0 && total.Worked >= l.TreeDuration:
+		return &limitError{"tree_duration", int(total.Worked.Seconds()), fmt.Sprintf("the agents have worked for %v of %v", total.Worked.Round(time.Second), l.TreeDuration)}
+	case l.TreeCost > 0 && total.Cost.Dollars >= l.TreeCost:
+		return &limitError{"tree_cost", int(total.Cost.Dollars), fmt.Sprintf("the agents have spent $%.4f of $%.4f", total.Cost.Dollars, l.TreeCost)}
 	case l.TreeCost > 0:
-		if m, _ := s.config.Catalogue.Lookup(catalogueName(r.Provider), r.Model); m.Price == nil {
+		if m, _ := known.Lookup(catalogueName(r.Provider), r.Model); m.Price == nil || !total.Cost.Known {
 			return llm.Errorf(llm.ErrConfiguration, r.Provider, "the price of %s is not known, so a cost limit cannot be kept: add the model to the catalogue or lift the limit", r.Model)
 		}
 	}
-	t.turns++
+	t.total.Turns++
 	return nil
 }
 
 // spend counts what a call has used.
-func (t *tree) spend(u llm.Usage, dollars float64) {
+func (t *tree) spend(u llm.Usage, dollars float64, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.tokens += u.Input + u.Output
-	t.dollars += dollars
+	t.total.Usage = t.total.Usage.Add(u)
+	t.total.Cost = t.total.Cost.add(dollars, known)
+}
+
+// enlist counts an agent of the tree, if there may be one more.
+func (t *tree) enlist(most int) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if most > 0 && t.total.Agents >= most {
+		return fmt.Errorf("there have been %d agents already, which is the limit", t.total.Agents)
+	}
+	t.total.Agents++
+	return nil
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/reins-agent/reins/env"
@@ -33,18 +36,21 @@ type Config struct {
 	Allow, Deny []string
 	Env         env.Environment
 
-	// Policy, Approve and Middleware are those of the tool pipeline.
+	// Policy, Approve and Middleware are those of the tool pipeline, for subagents too. Calls that
+	// only read run side by side, so all three may be called concurrently.
 	Policy     policy.Policy
 	Approve    func(ctx context.Context, r tool.Request) (tool.Approval, error)
 	Middleware []tool.Middleware
 	// BeforeModel may change a request before it is sent; its error fails the turn.
 	BeforeModel []func(ctx context.Context, r *llm.Request) error
-	// TransformContext may replace the messages of a request. The history stays as it is.
+	// TransformContext may replace the messages of a request; it must not change those it is given.
+	// The history stays as it is.
 	TransformContext func([]llm.Message) []llm.Message
 
 	Options   map[string]llm.Options // provider options for every request
 	MaxOutput int                    // tokens of one answer; 0 is the model's own limit
 	Vision    bool                   // the model can look at images
+	Unary     bool                   // ask for whole answers instead of streams
 	// Serial runs the tool calls of one answer one after the other, also those that only read.
 	Serial bool
 	// ContextWindow is the model's, in tokens; 0 takes the catalogue's.
@@ -55,7 +61,10 @@ type Config struct {
 	ToolLimits map[string]tool.Limit // what the model sees of outputs, by tool
 	LoopWindow int                   // calls that loop detection looks at; 0 is 10, negative is off
 	Subagents  Subagents
-	toolsReady bool // for subagents: the registry is theirs already
+
+	// Owned are closed with the session, in this order, when its work is over. An environment that
+	// is not shared belongs here.
+	Owned []io.Closer
 }
 
 // Limits bound a session. Zero fields are the defaults; negative ones are no limit. Those of the
@@ -67,34 +76,15 @@ type Limits struct {
 	TreeTurns    int           // no limit
 	TreeTokens   int64         // no limit
 	TreeCost     float64       // in US dollars; no limit. A model without a price cannot be called under it.
-	TreeDuration time.Duration // no limit
+	TreeDuration time.Duration // of work, without the time spent idle; no limit
 }
 
+// complete checks the configuration, naming every problem, and fills in the defaults.
 func (c *Config) complete() error {
-	var problems []error
-	if c.Client == nil {
-		problems = append(problems, errors.New("Client is missing"))
-	}
-	if c.Model == "" {
-		problems = append(problems, errors.New("Model is missing"))
-	}
-	if c.Env == nil {
-		problems = append(problems, errors.New("Env is missing"))
-	}
-	if c.Limits.TreeCost < 0 {
-		problems = append(problems, errors.New("Limits.TreeCost is negative"))
-	}
 	if c.Tools == nil {
 		c.Tools = &tool.Registry{}
 	}
-	for _, names := range [][]string{c.Allow, c.Deny} {
-		for _, n := range names {
-			if _, ok := c.Tools.Get(n); !ok && !isSubagentTool(n) {
-				problems = append(problems, fmt.Errorf("there is no tool %q to allow or deny", n))
-			}
-		}
-	}
-	if err := errors.Join(problems...); err != nil {
+	if err := errors.Join(append(c.missing(), c.unknownTools()...)...); err != nil {
 		return fmt.Errorf("the session cannot be set up: %w", err)
 	}
 	if c.Catalogue == nil {
@@ -108,4 +98,40 @@ func (c *Config) complete() error {
 	}
 	c.Subagents = c.Subagents.withDefaults()
 	return nil
+}
+
+func (c *Config) missing() (problems []error) {
+	problem := func(wrong bool, text string) {
+		if wrong {
+			problems = append(problems, errors.New(text))
+		}
+	}
+	problem(c.Client == nil, "Client is missing")
+	problem(c.Model == "", "Model is missing")
+	problem(c.Env == nil, "Env is missing")
+	problem(c.MaxOutput < 0, "MaxOutput is negative")
+	problem(c.ContextWindow < 0, "ContextWindow is negative")
+	problem(math.IsNaN(c.Limits.TreeCost), "Limits.TreeCost is not a number")
+	problem(c.LoopWindow > 0 && c.LoopWindow < 2, "LoopWindow is too small to see a loop in: use 2 or more, or a negative number for none")
+	problem(slices.ContainsFunc(c.Middleware, func(m tool.Middleware) bool { return m == nil }), "Middleware has a nil in it")
+	problem(slices.ContainsFunc(c.BeforeModel, func(f func(context.Context, *llm.Request) error) bool { return f == nil }), "BeforeModel has a nil in it")
+	problem(slices.Contains(c.Owned, nil), "Owned has a nil in it")
+	return problems
+}
+
+// unknownTools finds names of tools that there are not.
+func (c *Config) unknownTools() (problems []error) {
+	check := func(where string, names []string) {
+		for _, n := range names {
+			if _, ok := c.Tools.Get(n); !ok && !isSubagentTool(n) {
+				problems = append(problems, fmt.Errorf("%s names the tool %q, which there is not", where, n))
+			}
+		}
+	}
+	check("Allow", c.Allow)
+	check("Deny", c.Deny)
+	for _, name := range sortedNames(c.Subagents.Types) {
+		check(fmt.Sprintf("the agent type %s", name), c.Subagents.Types[name].Tools)
+	}
+	return problems
 }

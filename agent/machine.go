@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
@@ -15,10 +16,12 @@ type machine struct {
 	calls     []llm.ToolCall   // asked for and not answered yet
 	answers   []llm.ToolResult // to the first of these calls, if a question to the user stands behind them
 	question  string           // what the model wants to know from the user
+	text      string           // the last answer, put together if it came in pieces
 	rounds    int              // of tools for this input
 	turns     int              // of the model in this session
 	continues int              // of an answer that was cut off or paused
 	loop      loopDetector
+	fill      fill
 
 	halt *stop // decided, and waiting to be said
 }
@@ -40,7 +43,7 @@ func (callModel) action() {}
 func (runTools) action()  {}
 func (stop) action()      {}
 
-// maxContinues is how often an answer that was cut off or paused is continued.
+// maxContinues is how often in a row an answer that was cut off or paused is continued.
 const maxContinues = 3
 
 // next says what to do. It is called until it says stop.
@@ -60,34 +63,45 @@ func (m *machine) next() action {
 
 // input begins the work on a user's message.
 func (m *machine) input(msg llm.Message) {
-	m.halt, m.rounds, m.continues, m.question = nil, 0, 0, ""
+	m.resume()
+	m.rounds = 0
 	m.loop.reset()
-	m.messages = append(m.messages, msg)
+	m.say(msg)
 }
 
-// resume begins to work again on the input at hand, after a question.
-func (m *machine) resume() { m.halt, m.question, m.answers = nil, "", nil }
+// resume begins to work again, after a question or with something new to do.
+func (m *machine) resume() {
+	m.halt, m.question, m.text, m.continues = nil, "", "", 0
+}
 
 // say puts a message into the conversation.
-func (m *machine) say(msg llm.Message) { m.messages = append(m.messages, msg) }
+func (m *machine) say(msg llm.Message) {
+	m.messages = append(m.messages, msg)
+	m.fill.add(msg)
+}
 
-// answered takes in the model's answer. It returns a message to be put into the conversation
-// before the model goes on, if one is needed.
-func (m *machine) answered(resp *llm.Response) (nudge string) {
+// answered takes in the model's answer, as whole gives it. It returns a message to be put into the
+// conversation before the model goes on, if one is needed.
+func (m *machine) answered(msg llm.Message, reason llm.FinishReason, u llm.Usage) (nudge string) {
 	m.turns++
-	if len(resp.Message.Parts) > 0 {
-		m.messages = append(m.messages, resp.Message)
+	if m.continues == 0 {
+		m.text = ""
 	}
-	m.calls = resp.ToolCalls()
-	switch resp.Finish.Reason {
+	m.text += msg.Text()
+	if len(msg.Parts) > 0 {
+		m.say(msg)
+	}
+	m.fill.reported(u)
+	m.calls = msg.ToolCalls()
+	switch reason {
 	case llm.FinishContentFilter:
 		m.end(StatusRefused)
 	case llm.FinishLength, llm.FinishPause, llm.FinishError:
-		return m.cutOff(resp.Finish.Reason)
+		return m.cutOff(reason)
 	default:
 		if len(m.calls) == 0 {
 			m.end(StatusDone)
-			m.question = closingQuestion(resp.Text())
+			m.question = closingQuestion(m.text)
 		}
 	}
 	return ""
@@ -116,48 +130,52 @@ func (m *machine) cutOff(reason llm.FinishReason) string {
 // ran takes in the results of the calls, in their order. It returns what to tell the model about
 // a loop, if it is in one.
 func (m *machine) ran(results []llm.ToolResult) (warning string) {
-	parts := make([]llm.Part, len(results))
 	for i, r := range results {
-		parts[i] = r
 		m.loop.add(m.calls[i], r.Text())
 	}
-	m.messages = append(m.messages, llm.Message{Role: llm.RoleTool, Parts: parts})
-	m.calls = nil
+	m.settle(results)
 	m.rounds++
-	if m.loop.tripped() {
-		if m.loop.trips > 1 {
-			m.end(StatusLoop)
-		}
-		return m.loop.warning()
+	m.continues = 0
+	if !m.loop.tripped() {
+		return ""
 	}
-	return ""
+	if m.loop.trips > 1 {
+		m.end(StatusLoop)
+	}
+	return m.loop.warning()
 }
 
-// end makes the machine say stop from now on, until there is new input.
+// settle answers the calls, run or not, so that the history is valid.
+func (m *machine) settle(results []llm.ToolResult) {
+	m.say(llm.ToolResults(results...))
+	m.calls, m.answers = nil, nil
+}
+
+// end makes the machine say stop from now on, until there is something to do again.
 func (m *machine) end(s Status) { m.halt = &stop{status: s} }
 
-// abandon gives every call that was not run a result that says so, for a history that is valid
-// whatever happened.
-func (m *machine) abandon(results map[string]llm.ToolResult, reason string) {
-	if len(m.calls) == 0 {
-		return
+// whole is the message without the tool calls that were cut off, if the answer was.
+func whole(resp *llm.Response) llm.Message {
+	msg := resp.Message
+	msg.Role = llm.RoleAssistant
+	switch resp.Finish.Reason {
+	case llm.FinishStop, llm.FinishToolCalls:
+		return msg
 	}
-	parts := make([]llm.Part, len(m.calls))
-	for i, c := range m.calls {
-		r, ok := results[c.ID]
-		if !ok {
-			r = llm.TextResult(c, reason, true)
+	var parts []llm.Part
+	for _, p := range msg.Parts {
+		if c, ok := p.(llm.ToolCall); !ok || c.Custom || json.Valid([]byte(c.Arguments)) {
+			parts = append(parts, p)
 		}
-		parts[i] = r
 	}
-	m.messages = append(m.messages, llm.Message{Role: llm.RoleTool, Parts: parts})
-	m.calls = nil
+	msg.Parts = parts
+	return msg
 }
 
 // closingQuestion is the last line of a text that ends by asking something, or "".
 func closingQuestion(text string) string {
 	text = strings.TrimRight(text, " \t\r\n*_`\")")
-	if !strings.HasSuffix(text, "?") {
+	if !strings.HasSuffix(text, "?") && !strings.HasSuffix(text, "？") {
 		return ""
 	}
 	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])

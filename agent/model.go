@@ -2,8 +2,8 @@ package agent
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/reins-agent/reins/event"
@@ -12,72 +12,136 @@ import (
 
 // callModel makes one call of the model and takes its answer in.
 func (s *Session) callModel(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.checkContext()
+	s.endPause()
 	r, err := s.request(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.tree.admit(s, r); err != nil {
+	resp, err := s.call(ctx, r)
+	if err != nil {
 		return err
+	}
+	s.answerer = r.Model
+	if nudge := s.m.answered(resp.Message, resp.Finish.Reason, resp.Usage); nudge != "" {
+		s.inject(llm.UserText(nudge), string(resp.Finish.Reason))
+	}
+	s.checkContext()
+	return nil
+}
+
+// endPause makes it the user's turn to have spoken, if the model paused and another one goes on: only
+// the model that paused takes its own unfinished turn back.
+func (s *Session) endPause() {
+	last := s.m.messages[len(s.m.messages)-1]
+	if last.Role == llm.RoleAssistant && s.current().model != s.answerer {
+		s.inject(llm.UserText("Go on."), string(llm.FinishPause))
+	}
+}
+
+// call makes a request, counts what it uses and records its course. The message of the answer
+// holds no call that was cut off.
+func (s *Session) call(ctx context.Context, r *llm.Request) (*llm.Response, error) {
+	if err := s.tree.admit(s.config.Catalogue, r); err != nil {
+		return nil, err
 	}
 	s.calls++
 	s.record(event.ModelCallStart{Call: s.calls, Provider: r.Provider, Model: r.Model, Effort: r.Effort, Messages: len(r.Messages)})
 	start := time.Now()
-	resp, err := s.stream(ctx, r)
+	resp, partial, err := s.stream(ctx, r)
 	end := event.ModelCallEnd{Call: s.calls, Model: r.Model, Duration: time.Since(start)}
 	if err != nil {
-		end.Error = &event.Error{Class: string(llm.KindOf(err)), Message: err.Error()}
+		failure := asEvent(err)
+		end.Error, end.Partial = &failure, partial
 		s.record(end)
-		return err
+		return nil, err
 	}
+	resp.Message = whole(resp)
 	s.record(event.TextEnd{Call: s.calls, ID: resp.ID, Message: resp.Message})
 	end.Usage, end.Finish = resp.Usage, string(resp.Finish.Reason)
 	end.Cost = s.account(r, resp)
 	s.record(end)
 	s.turns.Add(1)
-	if nudge := s.m.answered(resp); nudge != "" {
-		s.inject(llm.UserText(nudge), string(resp.Finish.Reason))
-	}
-	s.checkContext(resp.Usage)
-	return nil
+	return resp, nil
 }
 
 // request builds the request from the conversation and the settings of the moment.
 func (s *Session) request(ctx context.Context) (*llm.Request, error) {
-	s.mu.Lock()
-	set := s.settings
-	s.mu.Unlock()
+	set := s.current()
 	r := &llm.Request{
 		Provider: set.provider, Model: set.model, Effort: set.effort, ThinkingBudget: set.budget,
-		Messages: s.m.messages, Tools: s.tools.Definitions(), MaxTokens: s.config.MaxOutput,
-		Options: s.config.Options, CacheKey: s.id, Cache: s.cache,
+		Messages: slices.Clip(s.m.messages), Tools: s.tools.Definitions(), MaxTokens: s.config.MaxOutput,
+		Options: s.config.Options, CacheKey: s.cacheKey(), Cache: s.cache, Unary: s.config.Unary,
 	}
 	if t := s.config.TransformContext; t != nil {
-		r.Messages = t(r.Messages)
+		err := guarded("TransformContext", func() error { r.Messages = t(r.Messages); return nil })
+		if err != nil {
+			return nil, err
+		}
 	}
 	for _, hook := range s.config.BeforeModel {
 		if err := guarded("a BeforeModel hook", func() error { return hook(ctx, r) }); err != nil {
 			return nil, err
 		}
 	}
+	s.watchCache(r)
 	return r, nil
 }
 
-// stream makes the call and records what it shows on the way.
-func (s *Session) stream(ctx context.Context, r *llm.Request) (resp *llm.Response, err error) {
+func (s *Session) cacheKey() string {
+	if s.path == "" {
+		return s.id
+	}
+	return s.id + "/" + s.path
+}
+
+// watchCache says so when a request does not continue the one before it. Only hooks can do that:
+// the conversation itself only grows.
+func (s *Session) watchCache(r *llm.Request) {
+	if s.config.TransformContext == nil && len(s.config.BeforeModel) == 0 {
+		return
+	}
+	if len(r.Messages) < len(s.sent) || !slices.EqualFunc(s.sent, r.Messages[:len(s.sent)], sameMessage) {
+		s.record(event.CacheBroken{Reason: "a hook changed messages that were sent before"})
+	}
+	s.sent = r.Messages
+}
+
+// sameMessage reports whether two messages are one: they may not change once they were sent.
+func sameMessage(a, b llm.Message) bool {
+	return a.Role == b.Role && len(a.Parts) == len(b.Parts) && (len(a.Parts) == 0 || &a.Parts[0] == &b.Parts[0])
+}
+
+// stream makes the call and records what it shows on the way. Partial is the text that had come if
+// the call fails.
+func (s *Session) stream(ctx context.Context, r *llm.Request) (resp *llm.Response, partial string, err error) {
+	var text strings.Builder
 	err = guarded("the provider", func() error {
 		for ev, err := range s.config.Client.Stream(ctx, r) {
 			if err != nil {
 				return err
 			}
-			if f, ok := ev.(llm.Finish); ok {
-				resp = f.Response
+			switch ev := ev.(type) {
+			case llm.Finish:
+				resp = ev.Response
+			case llm.TextDelta:
+				text.WriteString(ev.Text)
+			case llm.Retry:
+				if ev.Discard {
+					text.Reset()
+				}
+			}
+			if resp != nil {
 				return nil
 			}
 			s.show(ev)
 		}
-		return &llm.Error{Kind: llm.ErrIncomplete, Message: "the stream ended without a finish"}
+		return &llm.Error{Kind: llm.ErrIncomplete, Provider: r.Provider, Message: "the stream ended without a finish"}
 	})
-	return resp, err
+	return resp, text.String(), err
 }
 
 // show records a step of an answer.
@@ -94,8 +158,9 @@ func (s *Session) show(ev llm.StreamEvent) {
 	case llm.ThinkingEnd:
 		s.record(event.ReasoningEnd{Call: s.calls, Text: ev.Thinking.Text})
 	case llm.Retry:
-		s.record(event.ModelRetry{Call: s.calls, Attempt: ev.Attempt, Delay: ev.Delay, Discard: ev.Discard,
-			Error: event.Error{Class: string(llm.KindOf(ev.Err)), Message: ev.Err.Error(), Retryable: true}})
+		failure := asEvent(ev.Err)
+		failure.Retryable = true
+		s.record(event.ModelRetry{Call: s.calls, Attempt: ev.Attempt, Delay: ev.Delay, Discard: ev.Discard, Error: failure})
 	}
 }
 
@@ -105,7 +170,7 @@ func (s *Session) account(r *llm.Request, resp *llm.Response) *float64 {
 	m, _ := s.config.Catalogue.Lookup(catalogueName(r.Provider), r.Model)
 	dollars, known := m.Price.Cost(resp.Usage)
 	s.cost = s.cost.add(dollars, known)
-	s.tree.spend(resp.Usage, dollars)
+	s.tree.spend(resp.Usage, dollars, known)
 	if !known {
 		return nil
 	}
@@ -119,35 +184,4 @@ func catalogueName(provider string) string {
 		return provider
 	}
 	return ""
-}
-
-// checkContext warns once when the conversation fills most of the model's window.
-func (s *Session) checkContext(u llm.Usage) {
-	window := s.config.ContextWindow
-	if window == 0 {
-		m, _ := s.config.Catalogue.Lookup(catalogueName(s.settings.provider), s.settings.model)
-		window = m.ContextWindow
-	}
-	if window == 0 {
-		return
-	}
-	share := float64(u.Input+u.Output) / float64(window)
-	if share < 0.8 {
-		s.warned = false
-		return
-	}
-	if !s.warned {
-		s.warned = true
-		s.record(event.Warning{Message: fmt.Sprintf("Context usage at ~%.0f%% of context window", share*100)})
-	}
-}
-
-// guarded turns a panic of code that is not ours into an error.
-func guarded(who string, f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("%s panicked: %v\n%s", who, v, debug.Stack())
-		}
-	}()
-	return f()
 }

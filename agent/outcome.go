@@ -10,7 +10,8 @@ import (
 // Status says how the work on an input ended.
 type Status string
 
-// The statuses. All but StatusFailed leave a session that goes on with the next input.
+// The statuses. All leave a session that goes on with the next input, unless it was closed or the
+// error was one that calling again cannot help: no access, or a conversation that is too long.
 const (
 	StatusDone          Status = "done"           // the model has nothing more to do
 	StatusAwaitingInput Status = "awaiting_input" // it asked the user; the next input is the answer
@@ -23,12 +24,13 @@ const (
 	StatusFailed        Status = "failed"         // an error ended it
 )
 
-// Outcome is what came of an input.
+// Outcome is what came of an input. Its figures are those of the agent itself; Session.Total counts
+// subagents in.
 type Outcome struct {
 	Status   Status
 	Text     string // the model's last answer
 	Limit    string // which limit was reached
-	Question string // what the model asked for
+	Question string // what the model wants to know; it may be done and ask all the same
 	Rounds   int    // of tools
 	Turns    int    // of the model
 	Usage    llm.Usage
@@ -59,6 +61,7 @@ const (
 
 // Errors of a session.
 var (
-	ErrClosed = errors.New("the session is closed")
-	ErrBusy   = errors.New("the session is at work on an input")
+	ErrClosed  = errors.New("the session is closed")
+	ErrBusy    = errors.New("the session is at work on another input; use FollowUp or Steer to add to it")
+	ErrNoInput = errors.New("the input is empty")
 )

@@ -15,8 +15,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Session is one agent and its conversation. All methods may be called concurrently; input is
-// worked on one after the other.
+// Session is one agent and its conversation. All methods may be called concurrently. A session that
+// has nothing to do holds no goroutine.
 type Session struct {
 	config Config
 	id     string
@@ -31,26 +31,27 @@ type Session struct {
 
 	mu       sync.Mutex
 	state    State
+	closing  bool  // no more work is begun
+	work     *work // nil if there is none
 	settings settings
 	steering []llm.Message
 	followUp []llm.Message
-	cancel   context.CancelCauseFunc // of the input that is worked on
-	work     context.Context         // of that input
-	idle     chan struct{}           // closed when that work is over
 
-	m      machine // only touched by whoever works on an input
+	ending sync.Once
+	endErr error
+
+	// What follows is only touched by whoever works on an input.
+	m      machine
 	used   llm.Usage
 	cost   Cost
-	calls  int
+	calls  int           // of the model, those that failed too
+	sent   []llm.Message // of the last request, if hooks may change them
 	warned bool
+	object func(context.Context) error // what to do when all is done; nil is nothing
 
-	turns atomic.Int64 // of the model, for others to read
-}
+	answerer string // the model that gave the last answer
 
-// settings are what can change between two calls.
-type settings struct {
-	provider, model, effort string
-	budget                  *int
+	turns atomic.Int64 // answers of the model, for others to read
 }
 
 // New makes a session. It makes no calls and starts nothing.
@@ -102,196 +103,133 @@ func (s *Session) Events(ctx context.Context, after event.Seq) iter.Seq2[event.R
 
 // Submit gives the session input and works on it until there is an outcome. Input that waits for
 // its turn (FollowUp) is worked on as well; the outcome is that of the last. The error is non-nil
-// only if the outcome's status is StatusFailed or StatusInterrupted, or if the session could not
-// begin. Ending ctx interrupts the work; the session can go on with the next input.
+// only if the outcome's status is StatusFailed or StatusInterrupted, or if the work could not
+// begin: ErrClosed, ErrBusy while there is other work, ErrNoInput. Ending ctx interrupts the work;
+// the session can go on with the next input.
 func (s *Session) Submit(ctx context.Context, input ...llm.Part) (Outcome, error) {
-	ctx, done, err := s.begin(ctx)
-	if err != nil {
+	return s.submit(ctx, input, nil)
+}
+
+// submit is Submit with something to do, by object, when all is done.
+func (s *Session) submit(ctx context.Context, input []llm.Part, object func(context.Context) error) (out Outcome, err error) {
+	msg := llm.Message{Role: llm.RoleUser, Parts: input}
+	if empty(msg) {
+		return Outcome{}, ErrNoInput
+	}
+	if ctx, err = s.begin(ctx); err != nil {
 		return Outcome{}, err
 	}
-	defer done()
-	msg := llm.Message{Role: llm.RoleUser, Parts: input}
-	for followUp := false; ; followUp = true {
-		out, err := s.process(ctx, msg, followUp)
-		next, more := s.nextFollowUp(out, err)
-		if !more {
-			return out, err
-		}
-		msg = next
+	defer func() { s.release(err) }()
+	s.object = object
+	for followUp, more := false, true; more; {
+		out, err = s.process(ctx, msg, followUp)
+		msg, followUp, more = s.proceed(out, err)
 	}
+	return out, err
 }
 
 // process works on one input. It is the loop.
 func (s *Session) process(ctx context.Context, msg llm.Message, followUp bool) (Outcome, error) {
-	start := time.Now()
-	used, cost, turns := s.used, s.cost, s.m.turns
+	before := s.measure()
 	s.accept(msg, followUp)
-	var failure error
-	var end stop
-loop:
-	for failure == nil {
+	for {
 		s.drainSteering()
+		var err error
 		switch a := s.m.next().(type) {
 		case callModel:
-			failure = s.callModel(ctx)
+			err = s.callModel(ctx)
 		case runTools:
-			failure = s.runTools(ctx, a.calls)
+			err = s.runTools(ctx, a.calls)
 		case stop:
-			end = a
-			break loop
+			return s.conclude(ctx, before, a, s.finish(ctx, a))
+		}
+		if err != nil {
+			return s.conclude(ctx, before, stop{}, err)
 		}
 	}
-	out := Outcome{Status: end.status, Limit: end.limit, Question: s.m.question, Rounds: s.m.rounds, Turns: s.m.turns - turns, Duration: time.Since(start)}
-	out.Usage = sub(s.used, used)
-	out.Cost = Cost{s.cost.Dollars - cost.Dollars, s.cost.Known}
-	out.Text = s.lastText()
-	return s.conclude(ctx, out, end, failure)
 }
 
 // accept takes the input in. After a question it is the answer to that, as the tool's result.
 func (s *Session) accept(msg llm.Message, followUp bool) {
-	s.record(event.UserInput{Message: msg, FollowUp: followUp})
-	if len(s.m.calls) > 0 {
+	in := event.UserInput{Message: msg, FollowUp: followUp}
+	if asked := len(s.m.calls) > 0; asked {
+		in.Answers = s.m.calls[len(s.m.answers)].ID
+		s.record(in)
 		s.answerQuestion(msg)
 		return
 	}
+	s.record(in)
 	s.m.input(msg)
 }
 
-// conclude records how the work ended and sets the state that it leaves.
-func (s *Session) conclude(ctx context.Context, out Outcome, end stop, failure error) (Outcome, error) {
+// finish does what is to be done when the model is done.
+func (s *Session) finish(ctx context.Context, end stop) error {
+	if s.object == nil || end.status != StatusDone || s.anyWaiting() {
+		return nil
+	}
+	return s.object(ctx)
+}
+
+// conclude says what came of an input, and makes the history whole: no call stays without a result,
+// but those that wait for the user.
+func (s *Session) conclude(ctx context.Context, before measure, end stop, failure error) (Outcome, error) {
+	end, err := s.judge(ctx, end, failure)
+	if end.status != StatusAwaitingInput {
+		s.abandon()
+	}
+	if end.status == StatusInterrupted && !s.config.Subagents.Outlive {
+		s.agents.interrupt()
+	}
+	out := s.measure().since(before)
+	out.Status, out.Limit, out.Question, out.Text, out.Rounds = end.status, end.limit, s.m.question, s.m.text, s.m.rounds
+	return out, err
+}
+
+// judge finds out how the work ended, and records what there is to say about it.
+func (s *Session) judge(ctx context.Context, end stop, failure error) (stop, error) {
 	var limit *limitError
 	switch {
-	case failure == nil:
 	case errors.As(failure, &limit):
-		out.Status, out.Limit = StatusLimit, limit.name
-		end = stop{StatusLimit, limit.name, limit.value}
-		failure = nil
+		s.record(event.TurnLimit{Limit: limit.name, Value: limit.value, Detail: limit.detail})
+		return stop{StatusLimit, limit.name, limit.value}, nil
 	case errors.Is(failure, errAsked):
-		out.Status, failure = StatusAwaitingInput, nil
-	case ctx.Err() != nil:
-		out.Status = StatusInterrupted
-		failure = fmt.Errorf("interrupted: %w", context.Cause(ctx))
-	default:
-		out.Status = StatusFailed
-		s.recordError(failure)
-	}
-	if out.Status != StatusAwaitingInput {
-		s.m.abandon(nil, "interrupted: this tool call was not run")
-	}
-	if end.status == StatusLimit {
+		return stop{status: StatusAwaitingInput}, nil
+	case failure != nil && ctx.Err() != nil:
+		return stop{status: StatusInterrupted}, fmt.Errorf("interrupted: %w", context.Cause(ctx))
+	case end.status == StatusFailed:
+		failure = llm.Errorf(llm.ErrMalformed, s.current().provider, "the model gave no answer that could be understood, %d times in a row", maxContinues+1)
+	case end.status == StatusLimit:
 		s.record(event.TurnLimit{Limit: end.limit, Value: end.value})
 	}
-	state := Idle
-	if out.Status == StatusAwaitingInput || out.Status == StatusDone && out.Question != "" {
-		state = AwaitingInput
+	if failure == nil {
+		return end, nil
 	}
-	s.record(event.ProcessingEnd{Outcome: string(out.Status), State: string(state), Rounds: out.Rounds})
-	s.setState(state)
-	if fatal(failure) {
-		s.shutdown("error: " + failure.Error())
+	if llm.KindOf(failure) == llm.ErrContextLength {
+		s.record(event.Warning{Message: "The conversation no longer fits into the context window of the model; the session ends here."})
 	}
-	return out, failure
+	s.record(asEvent(failure))
+	return stop{status: StatusFailed}, failure
 }
 
-// fatal reports whether an error ends the session: calling again cannot help.
-func fatal(err error) bool {
-	switch llm.KindOf(err) {
-	case llm.ErrAuthentication, llm.ErrAccessDenied, llm.ErrContextLength:
-		return err != nil
-	}
-	return false
+// measure is what an agent has used, at a moment.
+type measure struct {
+	at    time.Time
+	turns int
+	used  llm.Usage
+	cost  Cost
 }
 
-// begin makes the caller the one who works.
-func (s *Session) begin(ctx context.Context) (context.Context, func(), error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch s.state {
-	case Closed:
-		return nil, nil, ErrClosed
-	case Processing:
-		return nil, nil, ErrBusy
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	s.state, s.cancel, s.work, s.idle = Processing, cancel, ctx, make(chan struct{})
-	return ctx, func() {
-		cancel(errTurnOver)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.state == Processing {
-			s.state = Idle
-		}
-		close(s.idle)
-	}, nil
-}
+func (s *Session) measure() measure { return measure{time.Now(), s.m.turns, s.used, s.cost} }
 
-func (s *Session) setState(st State) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state != Closed {
-		s.state = st
-	}
-}
-
-// Close ends the session: the work at hand is interrupted, its processes are ended, its subagents
-// closed, and the log comes to its end. The environment stays open: it is the host's.
-func (s *Session) Close() error {
-	s.mu.Lock()
-	cancel, idle := s.cancel, s.idle
-	s.mu.Unlock()
-	if cancel != nil {
-		cancel(ErrClosed)
-		<-idle
-	}
-	s.shutdown("closed")
-	return nil
-}
-
-func (s *Session) shutdown(reason string) {
-	s.mu.Lock()
-	already := s.state == Closed
-	s.state = Closed
-	s.mu.Unlock()
-	if already {
-		return
-	}
-	s.agents.closeAll()
-	s.record(event.SessionEnd{Reason: reason})
-	if s.depth == 0 {
-		s.log.Close()
-	}
-}
-
-// record adds to the log.
-func (s *Session) record(d event.Data) event.Record {
-	r, _ := s.log.Append(event.Record{Session: s.id, Agent: s.path, Data: d})
-	return r
-}
-
-func (s *Session) recordError(err error) {
-	var e *llm.Error
-	rec := event.Error{Class: string(llm.KindOf(err)), Message: err.Error()}
-	if errors.As(err, &e) {
-		rec.Retryable = e.Retryable()
-	}
-	s.record(rec)
-}
-
-func (s *Session) lastText() string {
-	for i := len(s.m.messages) - 1; i >= 0; i-- {
-		if m := s.m.messages[i]; m.Role == llm.RoleAssistant {
-			return m.Text()
-		} else if m.Role == llm.RoleUser {
-			return ""
-		}
-	}
-	return ""
-}
-
-func sub(a, b llm.Usage) llm.Usage {
-	return llm.Usage{
-		Input: a.Input - b.Input, Output: a.Output - b.Output, Reasoning: a.Reasoning - b.Reasoning,
-		CacheRead: a.CacheRead - b.CacheRead, CacheWrite: a.CacheWrite - b.CacheWrite, CacheWriteLong: a.CacheWriteLong - b.CacheWriteLong,
+// since is what was used between two moments.
+func (m measure) since(before measure) Outcome {
+	u, v := m.used, before.used
+	return Outcome{
+		Turns: m.turns - before.turns, Duration: m.at.Sub(before.at),
+		Cost: Cost{m.cost.Dollars - before.cost.Dollars, m.cost.Known},
+		Usage: llm.Usage{
+			Input: u.Input - v.Input, Output: u.Output - v.Output, Reasoning: u.Reasoning - v.Reasoning,
+			CacheRead: u.CacheRead - v.CacheRead, CacheWrite: u.CacheWrite - v.CacheWrite, CacheWriteLong: u.CacheWriteLong - v.CacheWriteLong,
+		},
 	}
 }

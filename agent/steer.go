@@ -6,28 +6,57 @@ import (
 )
 
 // Steer puts a message into the conversation before the next call of the model: after the tool
-// round at hand, or with the next input if the session is idle.
+// round at hand, or with the next input if the session is idle. One that comes when the model is
+// done makes it go on.
 func (s *Session) Steer(parts ...llm.Part) error { return s.queue(parts, false) }
 
-// FollowUp gives input that is worked on after the input at hand, in the same Submit; if the
-// session is idle, after the next one.
+// FollowUp gives input that is worked on after the input at hand is done, in the same Submit; if
+// the session is idle, after the next one.
 func (s *Session) FollowUp(parts ...llm.Part) error { return s.queue(parts, true) }
 
 func (s *Session) queue(parts []llm.Part, followUp bool) error {
 	msg := llm.Message{Role: llm.RoleUser, Parts: parts}
+	if empty(msg) {
+		return ErrNoInput
+	}
 	s.mu.Lock()
-	if s.state == Closed {
-		s.mu.Unlock()
+	defer s.mu.Unlock()
+	if s.closing {
 		return ErrClosed
 	}
+	s.enqueue(msg, followUp)
+	return nil
+}
+
+// steerIfBusy steers a session that is at work, and reports whether it is.
+func (s *Session) steerIfBusy(msg llm.Message) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.work == nil || s.closing {
+		return false
+	}
+	s.enqueue(msg, false)
+	return true
+}
+
+// enqueue lets a message wait; s.mu is held, which keeps the records in the order of the queue.
+func (s *Session) enqueue(msg llm.Message, followUp bool) {
 	if followUp {
 		s.followUp = append(s.followUp, msg)
 	} else {
 		s.steering = append(s.steering, msg)
 	}
-	s.mu.Unlock()
 	s.record(event.SteeringQueued{Message: msg, FollowUp: followUp})
-	return nil
+}
+
+// empty reports whether a message says nothing.
+func empty(msg llm.Message) bool {
+	for _, p := range msg.Parts {
+		if t, ok := p.(llm.Text); !ok || t.Text != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // drainSteering puts the messages that wait into the conversation, unless there are calls to be
@@ -44,52 +73,32 @@ func (s *Session) drainSteering() {
 		s.inject(msg, "host")
 	}
 	if len(waiting) > 0 && s.m.halt != nil && s.m.halt.status == StatusDone {
-		s.m.halt, s.m.question = nil, "" // there is something to do again
+		s.m.resume()
 	}
 }
 
+// inject puts a message into the conversation that is not the user's input.
 func (s *Session) inject(msg llm.Message, source string) {
 	s.record(event.SteeringInjected{Message: msg, Source: source})
 	s.m.say(msg)
 }
 
-// nextFollowUp takes the next input that waits, if the work on the last one came to its end.
-func (s *Session) nextFollowUp(out Outcome, err error) (llm.Message, bool) {
+// waiting takes the next message to be worked on, if there is one: a steering message that came too
+// late for the work that is just over, or else a follow-up. s.mu is held.
+func (s *Session) waiting() (msg llm.Message, followUp, ok bool) {
+	switch {
+	case len(s.steering) > 0:
+		msg, s.steering = s.steering[0], s.steering[1:]
+	case len(s.followUp) > 0:
+		msg, s.followUp = s.followUp[0], s.followUp[1:]
+	default:
+		return msg, false, false
+	}
+	return msg, true, true
+}
+
+func (s *Session) anyWaiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil || out.Status != StatusDone || len(s.followUp) == 0 || s.state == Closed {
-		return llm.Message{}, false
-	}
-	msg := s.followUp[0]
-	s.followUp = s.followUp[1:]
-	s.state = Processing
-	return msg, true
-}
-
-// SetModel changes the model, and the provider if one is given, from the next call on.
-func (s *Session) SetModel(provider, model string) {
-	s.mu.Lock()
-	if provider != "" {
-		s.settings.provider = provider
-	}
-	s.settings.model = model
-	s.mu.Unlock()
-	s.record(event.Settings{Provider: provider, Model: model})
-	s.record(event.CacheBroken{Reason: "the model was changed"})
-}
-
-// SetEffort changes how hard the model thinks, from the next call on; "" is the provider's default.
-func (s *Session) SetEffort(effort string) {
-	s.mu.Lock()
-	s.settings.effort = effort
-	s.mu.Unlock()
-	s.record(event.Settings{Effort: effort})
-}
-
-// SetThinkingBudget changes how many tokens the model thinks, where the provider takes that; nil
-// is the provider's default.
-func (s *Session) SetThinkingBudget(tokens *int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.settings.budget = tokens
+	return len(s.steering)+len(s.followUp) > 0
 }

@@ -21,6 +21,9 @@ func isSubagentTool(name string) bool {
 	return false
 }
 
+// agentTool marks the tools that belong to one session.
+type agentTool struct{ tool.Tool }
+
 func harmless[In any](ctx context.Context, c *tool.Call, _ In) []policy.Access {
 	dir, err := c.Env.RealPath(ctx, c.Env.Info().Dir)
 	if err != nil {
@@ -51,33 +54,40 @@ type waitIn struct {
 	TimeoutMS int64  `json:"timeout_ms,omitempty" jsonschema:"how long to wait (default: until it is done)"`
 }
 
+// resultLimit bounds what a model sees of the report of a subagent.
+var resultLimit = tool.Limit{Chars: 20_000, Lines: -1, Mode: tool.HeadTail}
+
 func (a *agents) tools() []tool.Tool {
 	return []tool.Tool{
-		tool.New(tool.Spec{Name: "spawn_agent", Version: "1.0.0", Description: a.spawnDescription()}, harmless[spawnIn], a.runSpawn),
-		tool.New(tool.Spec{Name: "send_input", Version: "1.0.0", Description: "Send a message to a subagent: between two steps of its work, or as a new task when it is done."}, harmless[sendIn], a.runSend),
-		tool.New(tool.Spec{Name: "wait", Version: "1.0.0", ReadOnly: true, Description: "Wait for a subagent to complete and return its result."}, harmless[waitIn], a.runWait),
-		tool.New(tool.Spec{Name: "close_agent", Version: "1.0.0", Description: "Terminate a subagent."}, harmless[agentIn], a.runClose),
-		tool.New(tool.Spec{Name: "list_agents", Version: "1.0.0", ReadOnly: true, Description: "List the subagents and what they are doing."}, harmless[struct{}], a.runList),
+		agentTool{tool.New(tool.Spec{Name: "spawn_agent", Version: "1.0.0", Description: a.spawnDescription()}, harmless[spawnIn], a.runSpawn)},
+		agentTool{tool.New(tool.Spec{Name: "send_input", Version: "1.0.0", Description: "Send a message to a subagent: between two steps of its work, or as a new task when it is done."}, harmless[sendIn], a.runSend)},
+		agentTool{tool.New(tool.Spec{Name: "wait", Version: "1.0.0", ReadOnly: true, Limit: resultLimit, Description: "Wait for a subagent to complete and return its result."}, harmless[waitIn], a.runWait)},
+		agentTool{tool.New(tool.Spec{Name: "close_agent", Version: "1.0.0", Description: "Terminate a subagent."}, harmless[agentIn], a.runClose)},
+		agentTool{tool.New(tool.Spec{Name: "list_agents", Version: "1.0.0", ReadOnly: true, Description: "List the subagents and what they are doing."}, harmless[struct{}], a.runList)},
 	}
 }
 
 func (a *agents) spawnDescription() string {
 	var b strings.Builder
 	b.WriteString("Spawn a subagent to handle a scoped task autonomously. It works in the background; use wait for its result. Agent types:")
-	for _, name := range a.session.agentTypes() {
-		fmt.Fprintf(&b, " %s (%s);", name, a.session.config.Subagents.Types[name].Description)
+	types := a.session.config.Subagents.Types
+	for _, name := range sortedNames(types) {
+		fmt.Fprintf(&b, " %s (%s);", name, types[name].Description)
 	}
 	b.WriteString(" without a type it can do what you can.")
 	return b.String()
 }
 
 func (a *agents) runSpawn(ctx context.Context, _ *tool.Call, in spawnIn) (tool.Result, error) {
+	if in.Task == "" {
+		return tool.Failure(tool.ValidationError, "No agent was spawned: the task is empty."), nil
+	}
 	b, err := a.spawn(ctx, spawnRequest{in.Task, in.WorkingDir, in.Model, in.AgentType, in.MaxTurns})
 	if err != nil {
 		return tool.Failure(tool.ValidationError, "No agent was spawned: %v.", err), nil
 	}
 	res := tool.Success("Agent %s is running. Use wait with agent_id %q for its result.", b.id, b.id)
-	res.Fields = map[string]any{"agent_id": b.id, "status": "running"}
+	res.Fields = map[string]any{"agent_id": b.id, "status": string(running)}
 	return res, nil
 }
 
@@ -107,7 +117,9 @@ func (a *agents) runWait(ctx context.Context, _ *tool.Call, in waitIn) (tool.Res
 		if ctx.Err() != nil {
 			return tool.Result{}, ctx.Err()
 		}
-		return tool.Success("Agent %s is still running.", in.ID), nil
+		res := tool.Success("Agent %s is still running, after %d turns.", b.id, b.turns())
+		res.Fields = map[string]any{"agent_id": b.id, "status": string(running), "turns_used": b.turns()}
+		return res, nil
 	}
 	return b.result(), nil
 }
@@ -116,14 +128,24 @@ func (a *agents) runWait(ctx context.Context, _ *tool.Call, in waitIn) (tool.Res
 func (b *subagent) result() tool.Result {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	fields := map[string]any{"agent_id": b.id, "success": b.status == "completed", "status": b.status, "turns_used": b.session.turns.Load()}
-	res := tool.Result{Output: tool.Text(b.outcome.Text), Fields: fields}
+	ok := b.status == completed
+	res := tool.Result{Fields: map[string]any{"agent_id": b.id, "success": ok, "status": string(b.status), "turns_used": b.turns()}}
+	var head string
 	switch {
+	case ok:
+		head = fmt.Sprintf("Agent %s completed its task in %d turns.", b.id, b.turns())
 	case b.err != nil:
-		res.Error = &tool.Error{Code: tool.InternalError, Message: fmt.Sprintf("Agent %s failed: %v", b.id, b.err)}
-	case b.status != "completed":
-		res.Error = &tool.Error{Code: tool.InternalError, Message: fmt.Sprintf("Agent %s did not complete its task: %s %s", b.id, b.outcome.Status, b.outcome.Limit)}
+		head = fmt.Sprintf("Agent %s failed after %d turns: %v", b.id, b.turns(), b.err)
+	default:
+		head = fmt.Sprintf("Agent %s did not complete its task; it stopped after %d turns: %s", b.id, b.turns(), first(b.outcome.Limit, string(b.outcome.Status)))
 	}
+	if !ok {
+		res.Error = &tool.Error{Code: tool.InternalError, Message: head, Shown: true}
+	}
+	if b.outcome.Text != "" {
+		head += "\n\n" + b.outcome.Text
+	}
+	res.Output = tool.Text(head)
 	return res
 }
 
@@ -134,7 +156,7 @@ func (a *agents) runClose(_ context.Context, _ *tool.Call, in agentIn) (tool.Res
 	}
 	before := b.close()
 	res := tool.Success("Agent %s is closed; it was %s.", in.ID, before)
-	res.Fields = map[string]any{"agent_id": in.ID, "status": before}
+	res.Fields = map[string]any{"agent_id": in.ID, "status": string(before)}
 	return res, nil
 }
 
@@ -142,10 +164,10 @@ func (a *agents) runList(context.Context, *tool.Call, struct{}) (tool.Result, er
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var out strings.Builder
-	for _, id := range a.ids() {
+	for _, id := range sortedNames(a.all) {
 		b := a.all[id]
 		b.mu.Lock()
-		fmt.Fprintf(&out, "%s: %s, %d turns\n", id, b.status, b.session.turns.Load())
+		fmt.Fprintf(&out, "%s: %s, %d turns\n", id, b.status, b.turns())
 		b.mu.Unlock()
 	}
 	if out.Len() == 0 {

@@ -17,6 +17,8 @@ const maxParallel = 10
 // errAsked ends the work because the model asked the user something.
 var errAsked = errors.New("the model asked the user a question")
 
+const notRun = "interrupted: this tool call was not run"
+
 // runTools runs the calls of one answer and takes their results in. Neighbours that only read run
 // side by side; the others one after the other. Each call gets exactly one result, recorded in the
 // order of the calls.
@@ -27,14 +29,20 @@ func (s *Session) runTools(ctx context.Context, calls []llm.ToolCall) error {
 		if s.asks(rest[0]) {
 			return s.ask(rest[0], results)
 		}
-		batch := rest[:s.together(rest)]
-		results = append(results, s.runBatch(ctx, batch)...)
+		results = append(results, s.runBatch(ctx, rest[:s.together(rest)])...)
 	}
-	if warning := s.m.ran(results); warning != "" {
-		s.record(event.LoopDetection{Message: warning, Length: s.m.loop.length, Trips: s.m.loop.trips})
-		s.inject(llm.UserText(warning), "loop_detection")
-	}
+	s.took(results)
 	return ctx.Err()
+}
+
+// took takes the results of a round in, and warns of a loop.
+func (s *Session) took(results []llm.ToolResult) {
+	warning := s.m.ran(results)
+	if warning == "" {
+		return
+	}
+	s.record(event.LoopDetection{Message: warning, Length: s.m.loop.length, Trips: s.m.loop.trips})
+	s.inject(llm.UserText(warning), "loop_detection")
 }
 
 // together counts the calls at the start that may run side by side; it is at least one.
@@ -67,6 +75,9 @@ func (s *Session) runBatch(ctx context.Context, calls []llm.ToolCall) []llm.Tool
 			next++
 		}
 	}
+	for _, c := range calls {
+		s.startCall(c)
+	}
 	if len(calls) == 1 {
 		finish(0, s.runCall(ctx, calls[0]))
 		return results
@@ -80,69 +91,73 @@ func (s *Session) runBatch(ctx context.Context, calls []llm.ToolCall) []llm.Tool
 }
 
 // runCall takes one call through the pipeline.
-func (s *Session) runCall(ctx context.Context, c llm.ToolCall) tool.Outcome {
-	args := arguments(s.tools, c)
-	if err := ctx.Err(); err != nil {
-		return tool.Outcome{Result: tool.Failure(tool.Cancelled, "interrupted: this tool call was not run"), Model: "interrupted: this tool call was not run"}
+func (s *Session) runCall(ctx context.Context, c llm.ToolCall) (out tool.Outcome) {
+	if ctx.Err() != nil {
+		return skipped(notRun)
 	}
-	s.record(event.ToolCallStart{ID: c.ID, Name: c.Name, Arguments: args})
-	return s.pipe.Run(ctx, tool.Call{
-		ID: c.ID, Name: c.Name, Args: args, Env: s.config.Env, Vision: s.config.Vision,
-		Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
+	err := guarded("the pipeline of "+c.Name, func() error {
+		out = s.pipe.Run(ctx, tool.Call{
+			ID: c.ID, Name: c.Name, Args: s.tools.Arguments(c), Env: s.config.Env, Vision: s.config.Vision,
+			Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
+		})
+		return nil
 	})
+	var p *panicError
+	if errors.As(err, &p) {
+		res := tool.Failure(tool.InternalError, "Tool error (%s): %v", c.Name, err)
+		res.Error.Details = map[string]any{"stack": p.stack}
+		return tool.Outcome{Result: res, Model: res.Error.Message}
+	}
+	return out
 }
 
-// arguments are the call's arguments as JSON. The text of a freeform call becomes the one string
-// that its tool takes.
-func arguments(tools *tool.Registry, c llm.ToolCall) json.RawMessage {
-	if !c.Custom {
-		return json.RawMessage(c.Arguments)
+func skipped(reason string) tool.Outcome {
+	return tool.Outcome{Result: tool.Failure(tool.Cancelled, "%s", reason), Model: reason}
+}
+
+// startCall records that a call is about to run.
+func (s *Session) startCall(c llm.ToolCall) {
+	args := s.tools.Arguments(c)
+	if len(args) > 0 && !json.Valid(args) {
+		args, _ = json.Marshal(c.Arguments)
 	}
-	name := "input"
-	if t, ok := tools.Get(c.Name); ok {
-		var schema struct {
-			Required []string `json:"required"`
-		}
-		if json.Unmarshal(t.Spec().Input, &schema) == nil && len(schema.Required) == 1 {
-			name = schema.Required[0]
-		}
-	}
-	b, err := json.Marshal(map[string]string{name: c.Arguments})
-	if err != nil {
-		return json.RawMessage("{}")
-	}
-	return b
+	s.record(event.ToolCallStart{ID: c.ID, Name: c.Name, Arguments: args})
 }
 
 // finishCall records the result of a call and makes it the model's.
 func (s *Session) finishCall(c llm.ToolCall, out tool.Outcome) llm.ToolResult {
 	res := out.Result
-	s.record(event.ToolCallEnd{
+	end := event.ToolCallEnd{
 		ID: c.ID, Name: c.Name, Output: res.Output, Model: out.Model, Images: res.Images, Fields: res.Fields,
 		Error: res.Error, Artifacts: res.Artifacts, Duration: out.Duration,
-	})
-	r := llm.TextResult(c, out.Model, res.Error != nil)
-	for _, img := range res.Images {
+	}
+	s.record(end)
+	return resultOf(c, end)
+}
+
+// resultOf is what the model sees of a call that has ended.
+func resultOf(c llm.ToolCall, end event.ToolCallEnd) llm.ToolResult {
+	r := llm.TextResult(c, end.Model, end.Error != nil)
+	for _, img := range end.Images {
 		r.Parts = append(r.Parts, img)
 	}
 	return r
 }
 
-// approve asks the host about a call, and records the question and the answer.
-func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
-	if s.config.Approve == nil {
-		return tool.Approval{Reason: "it needs an approval (" + r.Reason + "), and there is nobody to ask"}, nil
+// skipCall records a call that is not run.
+func (s *Session) skipCall(c llm.ToolCall, reason string) llm.ToolResult {
+	s.startCall(c)
+	return s.finishCall(c, skipped(reason))
+}
+
+// abandon gives every call that was not run a result that says so.
+func (s *Session) abandon() {
+	if len(s.m.calls) == 0 {
+		return
 	}
-	req := event.ApprovalRequested{ID: r.Call.ID, Name: r.Call.Name, Reason: r.Reason}
-	for _, a := range r.Accesses {
-		req.Accesses = append(req.Accesses, a.String())
+	results := s.m.answers
+	for _, c := range s.m.calls[len(results):] {
+		results = append(results, s.skipCall(c, notRun))
 	}
-	s.record(req)
-	a, err := s.config.Approve(ctx, r)
-	res := event.ApprovalResolved{ID: r.Call.ID, Allowed: a.Allowed && err == nil, Reason: a.Reason}
-	if err != nil {
-		res.Reason = err.Error()
-	}
-	s.record(res)
-	return a, err
+	s.m.settle(results)
 }

@@ -50,9 +50,12 @@ type SessionStart struct {
 	System   string `json:"system,omitempty"` // the system prompt, the same for the session's life
 }
 
-// SessionEnd closes a session.
+// SessionEnd closes a session. It is its last record.
 type SessionEnd struct {
 	Reason string `json:"reason"`
+	State  string `json:"state"`
+	// Undelivered are messages that the host gave and that never found their place.
+	Undelivered []llm.Message `json:"undelivered,omitempty"`
 }
 
 // UserInput is what the user said.
@@ -60,13 +63,18 @@ type UserInput struct {
 	Message llm.Message `json:"message"`
 	// FollowUp marks input that had waited for the input before it.
 	FollowUp bool `json:"follow_up,omitempty"`
+	// Answers is the tool call that the input answers, if the model had asked with one. The
+	// model sees it as the result of that call.
+	Answers string `json:"answers,omitempty"`
 }
 
-// ProcessingEnd ends the work on one input.
+// ProcessingEnd ends the work on one input. State is the one that follows: PROCESSING if more input
+// was waiting.
 type ProcessingEnd struct {
-	Outcome string `json:"outcome"`
-	State   string `json:"state"`
-	Rounds  int    `json:"rounds"`
+	Outcome  string `json:"outcome"`
+	State    string `json:"state"`
+	Rounds   int    `json:"rounds"`
+	Question string `json:"question,omitempty"` // what the model wants to know
 }
 
 // ModelCallStart is a request to a model on its way.
@@ -87,6 +95,9 @@ type ModelCallEnd struct {
 	Duration time.Duration `json:"duration_ns"`
 	Finish   string        `json:"finish,omitempty"`
 	Error    *Error        `json:"error,omitempty"`
+	// Partial is the text that had come when the call failed or was interrupted. It is not part
+	// of the conversation.
+	Partial string `json:"partial,omitempty"`
 }
 
 // ModelRetry is a call that failed and is made again. Discard says that what was streamed since
@@ -149,10 +160,12 @@ func (e *TextEnd) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// ToolCallStart is a tool call about to run.
+// ToolCallStart is a tool call about to run. Each has a ToolCallEnd, also if the call is not run
+// in the end.
 type ToolCallStart struct {
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Arguments is the object that the model gave; a string if what it gave is not JSON.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
@@ -249,8 +262,9 @@ type (
 
 // TurnLimit is a limit that was reached.
 type TurnLimit struct {
-	Limit string `json:"limit"` // which one
-	Value int    `json:"value"`
+	Limit  string `json:"limit"` // which one
+	Value  int    `json:"value"` // what was reached, in whole units
+	Detail string `json:"detail,omitempty"`
 }
 
 // LoopDetection is a repeating pattern of tool calls that was found.
@@ -260,11 +274,12 @@ type LoopDetection struct {
 	Trips   int    `json:"trips"`
 }
 
-// Settings is a change of how the model is called from now on.
+// Settings is how the model is called from now on, after a change: all of it, not only what changed.
 type Settings struct {
-	Provider string `json:"provider,omitempty"`
-	Model    string `json:"model,omitempty"`
-	Effort   string `json:"effort,omitempty"`
+	Provider       string `json:"provider"`
+	Model          string `json:"model"`
+	Effort         string `json:"effort"` // "" is the provider's default
+	ThinkingBudget *int   `json:"thinking_budget,omitempty"`
 }
 
 // CacheBroken is a request that does not continue the one before it.
@@ -272,7 +287,8 @@ type CacheBroken struct {
 	Reason string `json:"reason"`
 }
 
-// SubagentStart and SubagentEnd bracket the life of a subagent.
+// SubagentStart and SubagentEnd bracket a subagent's work on one task. They are records of the agent
+// that gave the task.
 type (
 	SubagentStart struct {
 		ID    string `json:"id"`

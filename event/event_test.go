@@ -111,8 +111,8 @@ func TestLog_SlowReaderLosesDeltasButNothingElse(t *testing.T) {
 		}
 		l.Append(Record{Data: TextEnd{}})
 	}
-	if l.loose > maxTransient {
-		t.Errorf("%d transient records are kept", l.loose)
+	if len(l.loose) > maxTransient {
+		t.Errorf("%d transient records are kept", len(l.loose))
 	}
 	if got := len(l.Records(0)); got != 20 {
 		t.Errorf("%d durable records", got)
@@ -125,8 +125,8 @@ func TestLog_DeltasGoWhenEverybodyHasSeenThem(t *testing.T) {
 		l.Append(Record{Data: TextDelta{Text: "x"}})
 	}
 	l.Append(Record{Data: TextEnd{}})
-	if len(l.entries) != 1 || l.loose != 0 {
-		t.Errorf("%d entries, %d of them transient", len(l.entries), l.loose)
+	if len(l.durable) != 1 || len(l.loose) != 0 {
+		t.Errorf("%d durable and %d transient records", len(l.durable), len(l.loose))
 	}
 }
 
@@ -190,10 +190,10 @@ func TestLog_ManyReadersAndWritersLoseNothing(t *testing.T) {
 }
 
 func TestRecord_EveryKindSurvivesARoundTrip(t *testing.T) {
-	cost := 0.5
+	cost, budget := 0.5, 1024
 	for _, d := range []Data{
-		SessionStart{ID: "1", Provider: "p", Model: "m", System: "s"}, SessionEnd{"closed"},
-		UserInput{Message: llm.UserText("hi"), FollowUp: true}, ProcessingEnd{"done", "IDLE", 3},
+		SessionStart{ID: "1", Provider: "p", Model: "m", System: "s"}, SessionEnd{Reason: "closed", State: "CLOSED", Undelivered: []llm.Message{llm.UserText("late")}},
+		UserInput{Message: llm.UserText("hi"), FollowUp: true, Answers: "c"}, ProcessingEnd{Outcome: "done", State: "IDLE", Rounds: 3, Question: "why?"},
 		ModelCallStart{Call: 1, Model: "m", Messages: 2}, ModelCallEnd{Call: 1, Cost: &cost, Usage: llm.Usage{Input: 5}},
 		ModelRetry{Call: 1, Attempt: 2, Error: Error{Class: "server", Message: "x"}},
 		TextStart{1}, TextDelta{1, "x"}, TextEnd{1, "id", llm.AssistantText("hello")},
@@ -203,7 +203,7 @@ func TestRecord_EveryKindSurvivesARoundTrip(t *testing.T) {
 			Images: []llm.Image{{Media: llm.Media{MIME: "image/png", Data: []byte{1}}}}, Artifacts: tool.Artifacts{FilesChanged: []string{"f"}}},
 		ApprovalRequested{ID: "c", Name: "n", Reason: "r"}, ApprovalResolved{ID: "c", Allowed: true},
 		SteeringQueued{Message: llm.UserText("x")}, SteeringInjected{Message: llm.UserText("x"), Source: "host"},
-		TurnLimit{"max_turns", 3}, LoopDetection{"m", 2, 1}, Settings{Model: "m"}, CacheBroken{"r"},
+		TurnLimit{"max_turns", 3, "d"}, LoopDetection{"m", 2, 1}, Settings{Provider: "p", Model: "m", Effort: "low", ThinkingBudget: &budget}, CacheBroken{"r"},
 		SubagentStart{ID: "1", Task: "t"}, SubagentEnd{ID: "1", Status: "completed", Success: true}, Warning{"w"}, Error{Class: "c", Message: "m"},
 	} {
 		b, err := json.Marshal(Record{Seq: 7, Session: "s", Agent: "1/2", Data: d})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -52,7 +51,7 @@ func newAsk(h Host) *cobra.Command {
   reins ask --provider chat --base-url http://127.0.0.1:8000/v1 --model qwen3 "Hello"
   git diff | reins ask - --system "Review this diff."`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			prompt, err := readPrompt(h, args)
+			prompt, err := readPrompt(cmd.Context(), h, args)
 			if err != nil {
 				return err
 			}
@@ -68,31 +67,6 @@ func newAsk(h Host) *cobra.Command {
 	f.StringVar(&o.system, "system", "", "instructions that stand before the prompt")
 	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long the answer may take altogether")
 	return cmd
-}
-
-// readPrompt joins the arguments; "-", or none with something piped in, is standard input.
-func readPrompt(h Host, args []string) (string, error) {
-	prompt := strings.Join(args, " ")
-	if prompt == "-" || (prompt == "" && !isTerminal(h.Stdin)) {
-		b, err := io.ReadAll(h.Stdin)
-		if err != nil {
-			return "", fmt.Errorf("standard input is not readable: %w", err)
-		}
-		prompt = string(b)
-	}
-	if strings.TrimSpace(prompt) == "" {
-		return "", usageError{errNoPrompt}
-	}
-	return prompt, nil
-}
-
-func isTerminal(r any) bool {
-	f, ok := r.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func (o ask) run(ctx context.Context, h Host, prompt string) error {

@@ -11,9 +11,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -27,11 +24,13 @@ type Host struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	Getenv func(string) string
+
+	quit <-chan struct{} // closed by the second interruption; Main sets it
 }
 
 // Process is the host that this process is.
 func Process() Host {
-	return Host{os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv}
+	return Host{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
 }
 
 // Exit codes. docs/cli.md explains them.
@@ -39,14 +38,18 @@ const (
 	exitOK          = 0
 	exitFailed      = 1
 	exitUsage       = 2
+	exitLimit       = 3
+	exitNeedsInput  = 4
 	exitAuth        = 5
+	exitDeadline    = 124
 	exitInterrupted = 130
 )
 
 // Main runs the command line and returns the exit code.
 func Main(h Host) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, quit, stop := watchSignals(context.Background())
 	defer stop()
+	h.quit = quit
 	root := newRoot(h)
 	root.SetArgs(h.Args)
 	err := root.ExecuteContext(ctx)
@@ -91,9 +94,7 @@ func exitCode(ctx context.Context, err error) int {
 }
 
 // oneLine is the error as one line without control characters, which could come from anywhere.
-func oneLine(err error) string {
-	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
-}
+func oneLine(err error) string { return inLine(err.Error()) }
 
 func newRoot(h Host) *cobra.Command {
 	root := &cobra.Command{
@@ -121,7 +122,7 @@ OpenAI-compatible server, REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see \"%s --help\"", err, cmd.CommandPath())
 	})
-	root.AddCommand(newDemo(h), newAsk(h), newTool(h), newModels(h), newWire(h), newVersion(h))
+	root.AddCommand(newRun(h), newDemo(h), newAsk(h), newTool(h), newModels(h), newWire(h), newVersion(h))
 	return root
 }
 

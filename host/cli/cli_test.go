@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"os"
+	"os/exec"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -16,31 +20,112 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// canary is the API key of all tests. It must never be shown.
+const canary = "sk-test-0123456789abcdef"
+
 // TestScripts runs the command line as users do. Each script has a model server of its own at
-// $SERVER, which says "pong" to "ping", fails with 429 for "busy", and stops at nothing else.
+// $SERVER, which does what the prompt says; see reply. The command "exits CODE COMMAND…" runs a
+// command and compares its exit code.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
 			server := llmtest.NewServer(&llmtest.Script{Reply: reply})
-			server.Key = "sk-test-0123456789abcdef"
+			server.Key = canary
 			e.Defer(server.Close)
 			e.Setenv("SERVER", server.BaseURL("anthropic"))
+			e.Setenv("CANARY_API_KEY", canary)
 			e.Setenv("HOME", e.WorkDir)
-			return nil
+			cache, err := exec.Command("go", "env", "GOCACHE").Output()
+			e.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
+			return err
 		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 	})
 }
 
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [ARGUMENT…]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if code != want {
+		ts.Fatalf("the exit code is %d, want %d", code, want)
+	}
+	for _, out := range []string{ts.ReadFile("stdout"), ts.ReadFile("stderr")} {
+		if strings.Contains(out, canary) {
+			ts.Fatalf("the API key is shown")
+		}
+	}
+}
+
+// reply plays a model that obeys. Its prompt is one of the words below, or lines of the form
+// "call TOOL JSON", which are carried out one in each turn before it says what it saw last.
 func reply(_ int, r *llm.Request) llmtest.Turn {
-	switch text := r.Messages[len(r.Messages)-1].Text(); text {
+	prompt, stage := "", 0
+	for _, m := range r.Messages {
+		switch {
+		case m.Role == llm.RoleAssistant:
+			stage++
+		case m.Role == llm.RoleUser && prompt == "":
+			prompt = m.Text()
+		}
+	}
+	switch prompt {
 	case "ping":
 		return llmtest.Say("pong")
 	case "busy":
 		return llmtest.Turn{Fault: llmtest.Fault{Status: 429, RetryAfter: "3600"}}
+	case "broken":
+		return llmtest.Turn{Fault: llmtest.Fault{Status: 400, Message: "the request was broken by " + canary}}
+	case "stall":
+		return llmtest.Turn{Fault: llmtest.Fault{StallAtOnce: true}}
 	case "long":
 		return llmtest.Turn{Parts: []llm.Part{llm.Text{Text: "and so"}}, Finish: llm.FinishLength}
-	default:
-		return llmtest.Say("you said: " + text)
+	case "filtered":
+		return llmtest.Turn{Parts: []llm.Part{llm.Text{Text: "I cannot"}}, Finish: llm.FinishContentFilter}
+	case "hostile":
+		return llmtest.Say("a\x1b]0;owned\x07b\u009b2Jc\u202ed\re\x00f")
+	case "system":
+		return llmtest.Say(r.Messages[0].Text())
+	case "tools":
+		var names []string
+		for _, t := range r.Tools {
+			names = append(names, t.Name)
+		}
+		return llmtest.Say(strings.Join(names, " "))
+	case "effort":
+		return llmtest.Say("effort " + r.Effort + " model " + r.Model)
+	case "circle":
+		return llmtest.Call("list_agents", `{}`)
+	case "forever":
+		return llmtest.Call("glob", `{"pattern":"`+strconv.Itoa(stage)+`"}`)
 	}
+	return obey(prompt, stage, r)
+}
+
+func obey(prompt string, stage int, r *llm.Request) llmtest.Turn {
+	lines := strings.Split(prompt, "\n")
+	if stage < len(lines) {
+		if rest, ok := strings.CutPrefix(lines[stage], "call "); ok {
+			name, args, _ := strings.Cut(rest, " ")
+			return llmtest.Call(name, args)
+		}
+	}
+	last := r.Messages[len(r.Messages)-1]
+	for _, p := range last.Parts {
+		if res, ok := p.(llm.ToolResult); ok {
+			return llmtest.Say("result: " + res.Text())
+		}
+	}
+	return llmtest.Say("you said: " + prompt)
 }

@@ -2,83 +2,127 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/anthropic"
-	"github.com/reins-agent/reins/llm/chat"
-	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
+type demo struct {
+	host     Host
+	provider string
+	keep     bool
+}
+
 func newDemo(h Host) *cobra.Command {
-	return &cobra.Command{
+	d := demo{host: h}
+	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show the main job offline, against a scripted model",
-		Long: `Show the main job without a key and without a network: a scripted model behind a real
-HTTP server on this machine answers in each of the four wire protocols.`,
+		Long: `Show the main job without a key and without a network: an agent fixes a failing test in a
+small Go project. Its model is a script behind a real HTTP server on this machine, which
+speaks each of the three vendors' protocols in turn. All the rest is as in "reins run".`,
 		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), h.Stdout) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
+	cmd.Flags().StringVar(&d.provider, "provider", "", "show only openai, anthropic or gemini")
+	cmd.Flags().BoolVar(&d.keep, "keep", false, "leave the project where it is, and say where")
+	return cmd
 }
 
-// demoStop is a protocol to be shown.
-type demoStop struct {
-	title, dialect, model string
-	open                  func(wire.Endpoint) llm.Provider
+// demoStops are the providers that the demo shows.
+var demoStops = []struct{ provider, title string }{
+	{"openai", "OpenAI Responses; edits with apply_patch"},
+	{"anthropic", "Anthropic Messages; edits with edit_file"},
+	{"gemini", "Gemini generateContent; edits with edit_file"},
 }
 
-func demoStops() []demoStop {
-	return []demoStop{
-		{"OpenAI Responses", openai.Name, "gpt-5.2-codex", func(e wire.Endpoint) llm.Provider { return openai.New(openai.Config{Endpoint: e}) }},
-		{"Anthropic Messages", anthropic.Name, "claude-opus-4-6", func(e wire.Endpoint) llm.Provider { return anthropic.New(anthropic.Config{Endpoint: e}) }},
-		{"Gemini generateContent", gemini.Name, "gemini-3-pro", func(e wire.Endpoint) llm.Provider { return gemini.New(gemini.Config{Endpoint: e}) }},
-		{"Chat Completions", chat.Name, "any-model", func(e wire.Endpoint) llm.Provider { return chat.New(chat.Config{Endpoint: e}) }},
+func (d demo) run(ctx context.Context) error {
+	names := []string{"openai", "anthropic", "gemini"}
+	if d.provider != "" && !slices.Contains(names, d.provider) {
+		return usagef("there is no demo of %q; there are %s", d.provider, strings.Join(names, ", "))
 	}
-}
-
-func demo(ctx context.Context, w io.Writer) error {
-	fmt.Fprintln(w, "The model in this demo is scripted: it is a server on this machine that plays fixed answers.")
-	fmt.Fprintln(w, "The protocols, the HTTP traffic and the client are real.")
-	script := &llmtest.Script{Reply: func(_ int, r *llm.Request) llmtest.Turn {
-		turn := llmtest.Say("You asked: " + r.Messages[len(r.Messages)-1].Text() + "\nI am a script, and this came to you piece by piece over HTTP.")
-		turn.Chunk = 8
-		return turn
-	}}
-	server := llmtest.NewServer(script)
-	defer server.Close()
-	for _, stop := range demoStops() {
-		if err := showStop(ctx, w, server, stop); err != nil {
-			return fmt.Errorf("%s: %w", stop.title, err)
+	if _, err := exec.LookPath("go"); err != nil {
+		return errors.New("the demo runs the tests of a small Go project, and there is no go command: install Go first (https://go.dev/dl)")
+	}
+	w := d.host.Stdout
+	fmt.Fprintln(w, "The model in this demo is scripted: a server on this machine plays its answers, and makes up")
+	fmt.Fprintln(w, "the tokens; nothing is paid. All else is real: the protocols, the HTTP traffic, the agent, its")
+	fmt.Fprintln(w, "tools, and the tests that they run.")
+	for _, stop := range demoStops {
+		if d.provider != "" && d.provider != stop.provider {
+			continue
+		}
+		fmt.Fprintf(w, "\n── %s\n> %s\n", stop.title, demoTask)
+		if err := d.show(ctx, stop.provider); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func showStop(ctx context.Context, w io.Writer, server *llmtest.Server, stop demoStop) error {
-	fmt.Fprintf(w, "\n── %s\n", stop.title)
-	p := stop.open(wire.Endpoint{BaseURL: server.BaseURL(stop.dialect), APIKey: "demo"})
-	client, err := llm.NewClient(llm.ClientConfig{Providers: []llm.Provider{p}})
+// show lets the agent fix a project of its own over one provider's protocol.
+func (d demo) show(ctx context.Context, provider string) error {
+	dir, err := os.MkdirTemp("", "reins-demo-"+provider+"-")
 	if err != nil {
 		return err
 	}
-	r := &llm.Request{Model: stop.model, Messages: []llm.Message{llm.UserText("Who holds the reins?")}}
-	events := 0
-	for ev, err := range client.Stream(ctx, r) {
+	if d.keep {
+		defer fmt.Fprintf(d.host.Stdout, "The project is in %s\n", dir)
+	} else {
+		defer os.RemoveAll(dir)
+	}
+	for name, content := range demoProject {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	server := llmtest.NewServer(&llmtest.Script{Reply: demoScript{provider}.reply})
+	defer server.Close()
+	if err := d.runner(provider, server.BaseURL(provider), dir).run(ctx, []string{demoTask}); err != nil {
+		return err
+	}
+	return d.showDiff(dir)
+}
+
+// runner is what "reins run --yes" would make, with the output in one place.
+func (d demo) runner(provider, url, dir string) *runner {
+	h := d.host
+	h.Stderr = h.Stdout
+	flags := run{connection: connection{provider: provider, baseURL: url}, dir: dir, yes: true, timeout: 2 * time.Minute}
+	r := newRunner(h, newTextView(h), flags)
+	r.host.Getenv = func(name string) string {
+		switch name {
+		case "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY":
+			return "demo"
+		}
+		return ""
+	}
+	// The project needs nothing but the standard library, and nothing is to be looked for.
+	r.vars = map[string]string{"GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOTOOLCHAIN": "local", "GOWORK": "off"}
+	return r
+}
+
+// showDiff shows what became of the project.
+func (d demo) showDiff(dir string) error {
+	w := d.host.Stdout
+	fmt.Fprintln(w, "\nWhat has changed in the project:")
+	for name, before := range demoProject {
+		after, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			return err
 		}
-		events++
-		switch ev := ev.(type) {
-		case llm.TextDelta:
-			fmt.Fprint(w, ev.Text)
-		case llm.Finish:
-			fmt.Fprintf(w, "\n   %d events, %d tokens in, %d out\n", events, ev.Response.Usage.Input, ev.Response.Usage.Output)
+		if diff := udiff.Unified("a/"+name, "b/"+name, before, string(after)); diff != "" {
+			fmt.Fprint(w, showDiff(diff, "  ", 100, d.host.colours(w)))
 		}
 	}
 	return nil

@@ -104,6 +104,7 @@ type toolCall struct {
 	dir     string
 	timeout time.Duration
 	dryRun  bool
+	classic bool
 }
 
 func newToolCall(h Host) *cobra.Command {
@@ -123,6 +124,7 @@ command is the approval. Exit code 0 only if the call succeeded.`,
 	f.StringVar(&o.args, "args", "{}", "the arguments: JSON, @FILE, or - for standard input")
 	f.StringVar(&o.dir, "cwd", "", "the working directory (default: this one)")
 	f.DurationVar(&o.timeout, "timeout", 0, "the most time the call may take")
+	f.BoolVar(&o.classic, "classic-patch", false, "let apply_patch keep the changes before the one that failed, as codex does")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what the call would touch and what would be decided, and do nothing")
 	return cmd
 }
@@ -137,7 +139,7 @@ func (o toolCall) run(ctx context.Context, h Host, name string) error {
 		return usageError{err}
 	}
 	defer e.Close()
-	config := coding.ToolConfig{}
+	config := coding.ToolConfig{ClassicPatch: o.classic}
 	if o.timeout > 0 {
 		// Commands get the time themselves, to end in order and keep their output; the rest of
 		// the pipeline a little more.

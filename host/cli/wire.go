@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,7 +19,7 @@ import (
 
 // dialects are the wire protocols in the order they are shown.
 func dialects() []wire.Dialect {
-	return []wire.Dialect{openai.NewDialect(openai.Config{}), chat.NewDialect(chat.Quirks{}), anthropic.NewDialect(nil), gemini.NewDialect(nil)}
+	return []wire.Dialect{openai.NewDialect(openai.Config{}), chat.NewDialect(chat.Quirks{}), anthropic.NewDialect(anthropic.Config{}), gemini.NewDialect(gemini.Config{})}
 }
 
 func dialect(name string) (wire.Dialect, error) {
@@ -185,5 +184,3 @@ func newWireEncode(h Host) *cobra.Command {
 	cmd.Flags().StringVar(&protocol, "protocol", "", "openai-responses, openai-chat, anthropic or gemini")
 	return cmd
 }
-
-var errNoPrompt = errors.New("there is no prompt; give it as an argument or on standard input")

@@ -1,0 +1,31 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/tool"
+)
+
+// approve asks the host about a call, and records the question and the answer. Without a host to
+// ask, and if asking fails, the answer is no.
+func (s *Session) approve(ctx context.Context, r tool.Request) (a tool.Approval, err error) {
+	req := event.ApprovalRequested{ID: r.Call.ID, Name: r.Call.Name, Reason: r.Reason}
+	for _, access := range r.Accesses {
+		req.Accesses = append(req.Accesses, access.String())
+	}
+	s.record(req)
+	if s.config.Approve == nil {
+		a.Reason = "it needs an approval (" + r.Reason + "), and there is nobody to ask"
+	} else {
+		err = guarded("the approver", func() (err error) {
+			a, err = s.config.Approve(ctx, r)
+			return err
+		})
+	}
+	if err != nil {
+		a = tool.Approval{Reason: err.Error()}
+	}
+	s.record(event.ApprovalResolved{ID: r.Call.ID, Allowed: a.Allowed, Reason: a.Reason})
+	return a, err
+}

@@ -1,0 +1,235 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/tool"
+)
+
+func TestDoD_9_10_EveryKindOfEventAppearsInItsPlace(t *testing.T) {
+	stream := fake("stream", true, func(_ context.Context, c *tool.Call, _ string) (tool.Result, error) {
+		c.Output([]byte("half"))
+		return tool.Success("half and half"), nil
+	})
+	think := llmtest.Turn{Parts: []llm.Part{llm.Thinking{Text: "Hm."}, llm.Text{Text: "Well."}, llm.ToolCall{Name: "stream", Arguments: `{"text":""}`}}, Chunk: 100}
+	script := llmtest.Play(think, llmtest.Say("Done."))
+	s := open(t, script, func(c *Config) { c.Limits.Turns = 2; with(stream)(c) })
+	seen := make(chan []string)
+	attached := make(chan struct{})
+	go func() {
+		var got []string
+		for r := range s.Events(context.Background(), 0) {
+			if got = append(got, string(r.Kind())); len(got) == 1 {
+				close(attached)
+			}
+		}
+		seen <- got
+	}()
+	<-attached
+	_ = s.Steer(text("gently"))
+	submit(t, s, "go")
+	submit(t, s, "again")
+	s.Close()
+	want := `SESSION_START STEERING_QUEUED USER_INPUT STEERING_INJECTED
+MODEL_CALL_START REASONING_START REASONING_DELTA REASONING_END ASSISTANT_TEXT_START ASSISTANT_TEXT_DELTA ASSISTANT_TEXT_END MODEL_CALL_END
+TOOL_CALL_START TOOL_CALL_OUTPUT_DELTA TOOL_CALL_END
+MODEL_CALL_START ASSISTANT_TEXT_START ASSISTANT_TEXT_DELTA ASSISTANT_TEXT_END MODEL_CALL_END PROCESSING_END
+USER_INPUT TURN_LIMIT PROCESSING_END SESSION_END`
+	if got := <-seen; !slices.Equal(got, strings.Fields(want)) {
+		t.Errorf("got\n%s", strings.Join(got, " "))
+	}
+}
+
+func TestDoD_9_10_EventsAreAnIteratorThatEndsWithTheSessionOrTheReader(t *testing.T) {
+	s := open(t, llmtest.Play(llmtest.Say("Yes."), llmtest.Say("Yes.")), nil)
+	for range s.Events(t.Context(), 0) {
+		break // a reader may stop at any time
+	}
+	submit(t, s, "go")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, err := range s.Events(ctx, s.log.Last()) {
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	s.Close()
+	n := 0
+	for r, err := range s.Events(t.Context(), 2) {
+		if err != nil || n == 0 && r.Seq != 3 {
+			t.Errorf("record %d, %v", r.Seq, err)
+		}
+		n++
+	}
+	if n == 0 {
+		t.Error("a reader who comes late sees nothing")
+	}
+}
+
+func TestDoD_9_10_ToolCallEndCarriesTheWholeOutput(t *testing.T) {
+	big := strings.Repeat("x", 300_000)
+	dump := fake("dump", true, func(context.Context, *tool.Call, string) (tool.Result, error) { return tool.Success("%s", big), nil })
+	s := open(t, llmtest.Play(calls("dump"), llmtest.Say("Done.")), with(dump))
+	submit(t, s, "go")
+	if e := records[event.ToolCallEnd](s); tool.String(e[0].Output) != big {
+		t.Errorf("%d characters", e[0].Output.Len())
+	}
+}
+
+func TestDoD_9_10_StartAndEndBracketTheSession(t *testing.T) {
+	s := open(t, llmtest.Play(llmtest.Say("One."), llmtest.Say("Two.")), nil)
+	submit(t, s, "1")
+	submit(t, s, "2")
+	s.Close()
+	all := strings.Fields(kinds(s))
+	if all[0] != "SESSION_START" || all[len(all)-1] != "SESSION_END" || strings.Count(kinds(s), "SESSION_") != 2 {
+		t.Error(all)
+	}
+}
+
+func TestDoD_9_11_ToolErrorsGoToTheModelWhichRecovers(t *testing.T) {
+	tries := 0
+	flaky := fake("flaky", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
+		if tries++; tries == 1 {
+			return tool.Failure(tool.EditConflict, "old_string was not found"), nil
+		}
+		return tool.Success("edited"), nil
+	})
+	script := llmtest.Play(calls("flaky"), calls("flaky"), llmtest.Say("Done."))
+	s := open(t, script, with(flaky))
+	if out := submit(t, s, "edit"); out.Status != StatusDone || out.Rounds != 2 {
+		t.Errorf("%+v", out)
+	}
+	if e := records[event.ToolCallEnd](s); e[0].Error == nil || e[1].Error != nil {
+		t.Errorf("%+v", e)
+	}
+}
+
+func client(t *testing.T, script *llmtest.Script) *llm.Client {
+	t.Helper()
+	retry := llm.RetryPolicy{Base: time.Nanosecond}
+	c, err := llm.NewClient(llm.ClientConfig{Providers: []llm.Provider{script}, Middleware: []llm.Middleware{retry.Middleware()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestDoD_9_11_TransientErrorsAreRetriedBelowTheLoop(t *testing.T) {
+	for _, status := range []int{429, 500, 502, 503} {
+		s := open(t, client(t, llmtest.Play(llmtest.Fail(status), llmtest.Fail(status), llmtest.Say("At last."))), nil)
+		if out := submit(t, s, "go"); out.Text != "At last." || out.Turns != 1 {
+			t.Errorf("%d: %+v", status, out)
+		}
+		if r := records[event.ModelRetry](s); len(r) != 2 || r[0].Attempt != 2 || !r[0].Error.Retryable {
+			t.Errorf("%d: %+v", status, r)
+		}
+	}
+}
+
+func TestDoD_9_11_TransientErrorsThatStayLeaveASessionThatGoesOn(t *testing.T) {
+	s := open(t, client(t, llmtest.Play(llmtest.Fail(500), llmtest.Fail(500), llmtest.Fail(500), llmtest.Say("Back."))), nil)
+	out, err := s.Submit(t.Context(), text("go"))
+	if out.Status != StatusFailed || llm.KindOf(err) != llm.ErrServer || s.State() != Idle {
+		t.Fatalf("%+v, %v in state %s", out, err, s.State())
+	}
+	if e := records[event.Error](s); len(e) != 1 || !e[0].Retryable || e[0].Class != "server" {
+		t.Errorf("%+v", e)
+	}
+	if out := submit(t, s, "again"); out.Text != "Back." {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestDoD_9_11_AuthenticationErrorsAreNotRetriedAndClose(t *testing.T) {
+	for _, status := range []int{401, 403} {
+		script := llmtest.Play(llmtest.Fail(status), llmtest.Say("never"))
+		s := open(t, client(t, script), nil)
+		out, err := s.Submit(t.Context(), text("go"))
+		if out.Status != StatusFailed || err == nil || s.State() != Closed || len(script.Requests()) != 1 {
+			t.Errorf("%d: %+v, %v in state %s after %d calls", status, out, err, s.State(), len(script.Requests()))
+		}
+		if !strings.HasSuffix(kinds(s), "MODEL_CALL_END ERROR PROCESSING_END SESSION_END") {
+			t.Errorf("%d: %s", status, kinds(s))
+		}
+		if p := records[event.ProcessingEnd](s); p[0].State != "CLOSED" {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+func TestDoD_9_11_ContextOverflowWarnsAndCloses(t *testing.T) {
+	script := llmtest.Play(llmtest.Turn{Fault: llmtest.Fault{Status: 400, Message: "This model's maximum context length is 128000 tokens."}})
+	s := open(t, client(t, script), nil)
+	_, err := s.Submit(t.Context(), text("go"))
+	if llm.KindOf(err) != llm.ErrContextLength || s.State() != Closed || len(records[event.Warning](s)) != 1 {
+		t.Errorf("%v in state %s: %s", err, s.State(), kinds(s))
+	}
+}
+
+func TestDoD_9_11_ContextUseOverEightyPercentWarns(t *testing.T) {
+	dump := fake("dump", true, func(context.Context, *tool.Call, string) (tool.Result, error) {
+		return tool.Success("%s", strings.Repeat("x", 4000)), nil
+	})
+	used := llm.Usage{Input: 1, Output: 1}
+	turn := func(u llm.Usage) llmtest.Turn { t := calls("dump"); t.Usage = u; return t }
+	// Results fill the window before the provider says so; then what it says counts.
+	script := llmtest.Play(turn(used), turn(llm.Usage{Input: 1003, Output: 1}), turn(llm.Usage{Input: 100, Output: 1}), llmtest.Turn{Parts: llmtest.Say("Done.").Parts, Usage: llm.Usage{Input: 1100, Output: 10}})
+	s := open(t, script, func(c *Config) { c.ContextWindow = 1200; with(dump)(c) })
+	submit(t, s, "go")
+	w := records[event.Warning](s)
+	if len(w) != 2 || w[0].Message != "Context usage at ~84% of context window" {
+		t.Errorf("%+v", w)
+	}
+	if all := strings.Fields(kinds(s)); all[slices.Index(all, "WARNING")-1] != "TOOL_CALL_END" {
+		t.Errorf("the first warning comes late: %s", all)
+	}
+}
+
+func TestDoD_9_11_GracefulShutdownInOrder(t *testing.T) {
+	begun := make(chan struct{})
+	hold := fake("hold", false, func(ctx context.Context, _ *tool.Call, _ string) (tool.Result, error) {
+		close(begun)
+		<-ctx.Done()
+		return tool.Result{}, ctx.Err()
+	})
+	closed := false
+	script := play(map[string][]llmtest.Turn{
+		"main": {spawn(`{"task":"work"}`), wait("1")}, "work": {calls("hold"), llmtest.Say("never")},
+	})
+	s := open(t, script, func(c *Config) {
+		with(hold)(c)
+		c.Owned = append(c.Owned, closerFunc(func() error { closed = true; return errors.New("it was stuck") }))
+	})
+	result := make(chan Outcome)
+	go func() {
+		out, _ := s.Submit(context.Background(), text("main"))
+		result <- out
+	}()
+	<-begun
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "it was stuck") || !closed {
+		t.Errorf("Close gave %v", err)
+	}
+	if out := <-result; out.Status != StatusInterrupted {
+		t.Errorf("%+v", out)
+	}
+	var tail []string
+	for _, r := range s.log.Records(0)[s.log.Last()-5:] {
+		tail = append(tail, r.Agent+string(r.Kind()))
+	}
+	if got := strings.Join(tail, " "); got != "1PROCESSING_END SUBAGENT_END PROCESSING_END 1SESSION_END SESSION_END" {
+		t.Errorf("events end with %s", got)
+	}
+}
+
+type closerFunc func() error
+
+func (f closerFunc) Close() error { return f() }

@@ -1,0 +1,183 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/tool"
+)
+
+func text(s string) llm.Part { return llm.Text{Text: s} }
+
+// said lists the roles and first words of a conversation.
+func said(messages []llm.Message) string {
+	var out []string
+	for _, m := range messages {
+		word, _, _ := strings.Cut(m.Text(), " ")
+		out = append(out, fmt.Sprintf("%s:%s", m.Role, word))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestDoD_9_6_SteeringIsInjectedAfterTheToolRound(t *testing.T) {
+	var s *Session
+	steer := fake("steer", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
+		return tool.Success("ok"), s.Steer(text("turn left"))
+	})
+	script := llmtest.Play(calls("steer", "echo"), llmtest.Say("Turned."))
+	s = open(t, script, with(steer))
+	if out := submit(t, s, "go"); out.Text != "Turned." {
+		t.Fatalf("%+v", out)
+	}
+	if got := said(script.Requests()[1].Messages); got != "system:Be user:go assistant: tool: user:turn" {
+		t.Error(got)
+	}
+}
+
+func TestDoD_9_6_SteeringWhileIdleComesWithTheNextInputBeforeTheFirstCall(t *testing.T) {
+	script := llmtest.Play(llmtest.Say("Yes."))
+	s := open(t, script, nil)
+	if err := s.Steer(text("gently")); err != nil {
+		t.Fatal(err)
+	}
+	submit(t, s, "go")
+	if got := said(script.Requests()[0].Messages); got != "system:Be user:go user:gently" {
+		t.Error(got)
+	}
+}
+
+func TestDoD_9_6_SteeringAtTheEndOfTheWorkIsNotLost(t *testing.T) {
+	var s *Session
+	script := &llmtest.Script{Reply: func(n int, _ *llm.Request) llmtest.Turn {
+		if n == 0 { // it arrives while the model gives its last answer
+			if err := s.Steer(text("wait")); err != nil {
+				t.Error(err)
+			}
+		}
+		return llmtest.Say(fmt.Sprintf("Answer %d.", n))
+	}}
+	s = open(t, script, nil)
+	if out := submit(t, s, "go"); out.Text != "Answer 1." || out.Turns != 2 {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestDoD_9_6_FollowUpIsWorkedOnAfterTheInput(t *testing.T) {
+	var s *Session
+	script := &llmtest.Script{Reply: func(n int, _ *llm.Request) llmtest.Turn {
+		if n == 0 {
+			if err := errors.Join(s.FollowUp(text("second")), s.FollowUp(text("third"))); err != nil {
+				t.Error(err)
+			}
+			return echoCall("x")
+		}
+		return llmtest.Say(fmt.Sprintf("Answer %d.", n))
+	}}
+	s = open(t, script, nil)
+	if out := submit(t, s, "first"); out.Text != "Answer 3." || s.State() != Idle {
+		t.Errorf("%+v in state %s", out, s.State())
+	}
+	if got := said(s.Messages()); got != "system:Be user:first assistant: tool: assistant:Answer user:second assistant:Answer user:third assistant:Answer" {
+		t.Error(got)
+	}
+	var states []string
+	for _, e := range records[event.ProcessingEnd](s) {
+		states = append(states, e.State)
+	}
+	if got := strings.Join(states, " "); got != "PROCESSING PROCESSING IDLE" {
+		t.Errorf("states %s", got)
+	}
+}
+
+func TestSession_FollowUpWaitsWhenTheInputWasNotDone(t *testing.T) {
+	script := llmtest.Play(llmtest.Fail(500), llmtest.Say("First."), llmtest.Say("Second."))
+	s := open(t, script, nil)
+	_ = s.FollowUp(text("second"))
+	if _, err := s.Submit(t.Context(), text("first")); err == nil {
+		t.Fatal("the failure is not told")
+	}
+	if out := submit(t, s, "again"); out.Text != "Second." {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestSession_MessagesThatFoundNoPlaceAreToldAtTheEnd(t *testing.T) {
+	s := open(t, llmtest.Play(), nil)
+	_, _ = s.Steer(text("left")), s.FollowUp(text("right"))
+	s.Close()
+	end := records[event.SessionEnd](s)
+	if len(end) != 1 || len(end[0].Undelivered) != 2 || end[0].State != "CLOSED" {
+		t.Errorf("%+v", end)
+	}
+	if err := s.Steer(text("too late")); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+}
+
+func TestSession_EmptyInputIsRefused(t *testing.T) {
+	s := open(t, llmtest.Play(), nil)
+	if _, err := s.Submit(t.Context()); !errors.Is(err, ErrNoInput) {
+		t.Error(err)
+	}
+	if err := s.Steer(text("")); !errors.Is(err, ErrNoInput) {
+		t.Error(err)
+	}
+}
+
+func TestDoD_9_7_EffortIsPassedThrough(t *testing.T) {
+	for _, effort := range []string{"", "low", "medium", "high", "xhigh"} {
+		script := llmtest.Play(llmtest.Say("Yes."))
+		s := open(t, script, func(c *Config) { c.Effort = effort })
+		submit(t, s, "go")
+		if got := script.Requests()[0].Effort; got != effort {
+			t.Errorf("%q was sent for %q", got, effort)
+		}
+	}
+}
+
+func TestDoD_9_7_EffortModelAndBudgetChangeWithTheNextCall(t *testing.T) {
+	var s *Session
+	budget := 2048
+	change := fake("change", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
+		s.SetEffort("high")
+		s.SetModel("gemini", "gemini-3-pro-preview")
+		s.SetThinkingBudget(&budget)
+		return tool.Success("ok"), nil
+	})
+	script := llmtest.Play(calls("change"), llmtest.Say("Yes."))
+	s = open(t, script, func(c *Config) { c.Effort = "low"; with(change)(c) })
+	submit(t, s, "go")
+	a, b := script.Requests()[0], script.Requests()[1]
+	if a.Effort != "low" || a.Model != "m" || b.Effort != "high" || b.Model != "gemini-3-pro-preview" || b.Provider != "gemini" || b.ThinkingBudget != &budget {
+		t.Errorf("%+v then %+v", a, b)
+	}
+	last := records[event.Settings](s)
+	if len(last) != 3 || last[2].Effort != "high" || last[2].Model != "gemini-3-pro-preview" || *last[2].ThinkingBudget != 2048 {
+		t.Errorf("%+v", last)
+	}
+	if n := len(records[event.CacheBroken](s)); n != 1 {
+		t.Errorf("%d breaks of the cache", n)
+	}
+}
+
+func TestDoD_9_6_SteeringIsARecordOfItsOwnAndAUserMessageToTheModel(t *testing.T) {
+	script := llmtest.Play(llmtest.Say("Yes."))
+	s := open(t, script, nil)
+	_ = s.Steer(text("gently"))
+	submit(t, s, "go")
+	inj := records[event.SteeringInjected](s)
+	if len(inj) != 1 || inj[0].Source != "host" || inj[0].Message.Role != llm.RoleUser {
+		t.Errorf("%+v", inj)
+	}
+	if diff := cmp.Diff(inj[0].Message, script.Requests()[0].Messages[2]); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,295 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+func TestDoD_9_3_CallsAreDispatchedThroughTheRegistry(t *testing.T) {
+	script := llmtest.Play(calls("echo", "write"), llmtest.Say("Done."))
+	s := open(t, script, nil)
+	submit(t, s, "Go.")
+	r := lastResults(script)
+	if len(r) != 2 || r[0].Name != "echo" || r[0].Text() != "0" || r[1].Name != "write" || r[1].Text() != "1" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestDoD_9_3_UnknownToolIsAnErrorResult(t *testing.T) {
+	script := llmtest.Play(calls("nonsense"), llmtest.Say("I see."))
+	s := open(t, script, nil)
+	if out := submit(t, s, "Go."); out.Status != StatusDone {
+		t.Fatalf("%+v", out)
+	}
+	if r := lastResults(script); !r[0].IsError || !strings.Contains(r[0].Text(), "Unknown tool: nonsense") {
+		t.Errorf("%+v", r)
+	}
+	if e := records[event.ToolCallEnd](s); e[0].Error == nil || e[0].Error.Code != tool.UnknownTool {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestDoD_9_3_ArgumentsAreValidatedAgainstTheSchema(t *testing.T) {
+	for _, args := range []string{`{"text":1}`, `{}`, `{"text":"x","more":1}`, `{"text":`, `nonsense`, `[]`, ``} {
+		script := llmtest.Play(llmtest.Turn{Parts: []llm.Part{llm.ToolCall{Name: "echo", Arguments: args}}}, llmtest.Say("I see."))
+		s := open(t, script, nil)
+		submit(t, s, "Go.")
+		if r := lastResults(script); len(r) != 1 || !r[0].IsError || !strings.Contains(r[0].Text(), "Invalid arguments for echo") {
+			t.Errorf("%q: %+v", args, r)
+		}
+		for _, rec := range s.log.Records(0) {
+			if _, err := rec.MarshalJSON(); err != nil {
+				t.Errorf("%q: %v", args, err)
+			}
+		}
+	}
+}
+
+func TestDoD_9_3_ToolErrorsAndPanicsAreErrorResults(t *testing.T) {
+	boom := errors.New("the disk is full")
+	for name, run := range map[string]func(context.Context, *tool.Call, string) (tool.Result, error){
+		"error": func(context.Context, *tool.Call, string) (tool.Result, error) { return tool.Result{}, boom },
+		"panic": func(context.Context, *tool.Call, string) (tool.Result, error) { panic(boom) },
+		"output": func(context.Context, *tool.Call, string) (tool.Result, error) {
+			return tool.Result{Output: badOutput{}}, nil
+		},
+	} {
+		script := llmtest.Play(calls("bad", "bad", "echo"), llmtest.Say("I see."))
+		s := open(t, script, with(fake("bad", true, run)))
+		if out := submit(t, s, "Go."); out.Status != StatusDone {
+			t.Fatalf("%s: %+v", name, out)
+		}
+		r := lastResults(script)
+		if len(r) != 3 || !r[0].IsError || !r[1].IsError || r[2].IsError || !strings.Contains(r[0].Text(), "disk is full") {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+// badOutput cannot be read back.
+type badOutput struct{ tool.Output }
+
+func (badOutput) Open() io.ReadCloser { panic("the disk is full") }
+
+func TestDoD_9_3_ReadOnlyCallsRunSideBySideAndAnswerInOrder(t *testing.T) {
+	const n = 25
+	var running, most atomic.Int64
+	var gates [n]chan struct{}
+	for i := range gates {
+		gates[i] = make(chan struct{})
+	}
+	var mu sync.Mutex
+	begun := 0
+	slow := fake("slow", true, func(ctx context.Context, _ *tool.Call, text string) (tool.Result, error) {
+		now := running.Add(1)
+		defer running.Add(-1)
+		for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
+		}
+		var i int
+		fmt.Sscan(text, &i)
+		mu.Lock()
+		begun++
+		if begun%maxParallel == 0 || begun == n { // all of a batch are here: let them go, the last first
+			for j := min((i/maxParallel+1)*maxParallel, n) - 1; j >= i/maxParallel*maxParallel; j-- {
+				close(gates[j])
+			}
+		}
+		mu.Unlock()
+		<-gates[i]
+		return tool.Success("%s", text), nil
+	})
+	var names []string
+	for range n {
+		names = append(names, "slow")
+	}
+	script := llmtest.Play(calls(names...), llmtest.Say("Done."))
+	s := open(t, script, with(slow))
+	submit(t, s, "Go.")
+	for i, r := range lastResults(script) {
+		if r.Text() != fmt.Sprint(i) {
+			t.Errorf("result %d is %q", i, r.Text())
+		}
+	}
+	for i, e := range records[event.ToolCallEnd](s) {
+		if e.Model != fmt.Sprint(i) {
+			t.Errorf("TOOL_CALL_END %d is of call %s", i, e.Model)
+		}
+	}
+	if most.Load() != maxParallel {
+		t.Errorf("%d at a time", most.Load())
+	}
+}
+
+func TestDoD_9_3_CallsThatChangeSomethingRunOneByOne(t *testing.T) {
+	for _, serial := range []bool{false, true} {
+		var running atomic.Int64
+		run := func(context.Context, *tool.Call, string) (tool.Result, error) {
+			if running.Add(1) != 1 {
+				t.Error("two calls run at a time")
+			}
+			running.Add(-1)
+			return tool.Success("ok"), nil
+		}
+		script := llmtest.Play(calls("a", "a", "a", "a"), llmtest.Say("Done."))
+		s := open(t, script, func(c *Config) { c.Serial = serial; with(fake("a", serial, run))(c) })
+		submit(t, s, "Go.")
+	}
+}
+
+func TestDoD_9_5_ModelSeesTruncatedOutputAndTheEventHasAllOfIt(t *testing.T) {
+	big := strings.Repeat("0123456789", 10_000)
+	dump := fake("dump", true, func(context.Context, *tool.Call, string) (tool.Result, error) { return tool.Success("%s", big), nil })
+	script := llmtest.Play(calls("dump"), llmtest.Say("Done."))
+	s := open(t, script, with(dump))
+	submit(t, s, "Go.")
+	seen := lastResults(script)[0].Text()
+	if !strings.Contains(seen, "[WARNING: Tool output was truncated. 70000 characters") || len(seen) > 31_000 {
+		t.Errorf("the model sees %d characters", len(seen))
+	}
+	if e := records[event.ToolCallEnd](s); tool.String(e[0].Output) != big || e[0].Model != seen {
+		t.Errorf("the event has %d characters", e[0].Output.Len())
+	}
+}
+
+func TestDoD_9_5_CharacterAndLineLimitsAreOverridable(t *testing.T) {
+	lines := fake("lines", true, func(context.Context, *tool.Call, string) (tool.Result, error) {
+		return tool.Success("%s", strings.Repeat("line\n", 1000)), nil
+	})
+	script := llmtest.Play(calls("lines"), llmtest.Say("Done."))
+	s := open(t, script, func(c *Config) {
+		with(lines)(c)
+		c.ToolLimits = map[string]tool.Limit{"lines": {Chars: 4000, Lines: 10}}
+	})
+	submit(t, s, "Go.")
+	if seen := lastResults(script)[0].Text(); strings.Count(seen, "\n") > 12 || !strings.Contains(seen, "lines omitted") {
+		t.Errorf("the model sees %q", seen)
+	}
+}
+
+func TestDoD_9_2_CustomToolOverridesOneOfTheSameName(t *testing.T) {
+	mine := func(name string) tool.Tool {
+		return fake(name, true, func(context.Context, *tool.Call, string) (tool.Result, error) { return tool.Success("mine"), nil })
+	}
+	script := llmtest.Play(calls("echo", "wait", AskUser), llmtest.Say("Done."))
+	s := open(t, script, with(mine("echo"), mine("wait"), mine(AskUser)))
+	if out := submit(t, s, "Go."); out.Status != StatusDone {
+		t.Fatalf("%+v", out)
+	}
+	for _, r := range lastResults(script) {
+		if r.Text() != "mine" {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestSession_AllowedAndDeniedToolsAreNotOffered(t *testing.T) {
+	script := llmtest.Play(calls("write"), llmtest.Say("Done."))
+	s := open(t, script, func(c *Config) {
+		c.Tools.Alias(tool.Alias{Name: "Write", Tool: "write"})
+		c.Allow, c.Deny = []string{"echo", "write", "spawn_agent"}, []string{"Write"}
+	})
+	submit(t, s, "Go.")
+	var offered []string
+	for _, d := range script.Requests()[0].Tools {
+		offered = append(offered, d.Name)
+	}
+	if got := strings.Join(offered, " "); got != "echo spawn_agent" {
+		t.Errorf("offered: %s", got)
+	}
+	if r := lastResults(script); !strings.Contains(r[0].Text(), "Unknown tool") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestSession_MiddlewareWrapsEachCallOnce(t *testing.T) {
+	var order []string
+	layer := func(name string) tool.Middleware {
+		return func(next tool.Handler) tool.Handler {
+			return func(ctx context.Context, tl tool.Tool, c *tool.Call) (tool.Result, error) {
+				order = append(order, name)
+				res, err := next(ctx, tl, c)
+				res.Output = tool.Text(name + "(" + tool.String(res.Output) + ")")
+				return res, err
+			}
+		}
+	}
+	script := llmtest.Play(calls("echo"), llmtest.Say("Done."))
+	s := open(t, script, func(c *Config) { c.Middleware = []tool.Middleware{layer("a"), layer("b")} })
+	submit(t, s, "Go.")
+	if r := lastResults(script); r[0].Text() != "a(b(0))" || strings.Join(order, "") != "ab" {
+		t.Errorf("%+v, %v", r, order)
+	}
+}
+
+func TestSession_PanicsOutsideTheToolAreErrorResults(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"middleware": func(c *Config) {
+			c.Middleware = []tool.Middleware{func(tool.Handler) tool.Handler { panic("oops") }}
+		},
+		"policy": func(c *Config) { c.Policy = panicPolicy{} },
+		"approver": func(c *Config) {
+			c.Policy, c.Approve = askPolicy{}, func(context.Context, tool.Request) (tool.Approval, error) { panic("oops") }
+		},
+	} {
+		script := llmtest.Play(calls("echo", "echo", "write"), llmtest.Say("Done."))
+		s := open(t, script, change)
+		if out := submit(t, s, "Go."); out.Status != StatusDone {
+			t.Fatalf("%s: %+v", name, out)
+		}
+		for _, r := range lastResults(script) {
+			if !r.IsError || !strings.Contains(r.Text(), "oops") {
+				t.Errorf("%s: %+v", name, r)
+			}
+		}
+	}
+}
+
+type panicPolicy struct{}
+
+func (panicPolicy) Decide([]policy.Access) policy.Decision { panic("oops") }
+
+type askPolicy struct{}
+
+func (askPolicy) Decide([]policy.Access) policy.Decision {
+	return policy.Decision{Verdict: policy.Ask, Reason: "because"}
+}
+
+func TestSession_ApprovalsAreRecordedAndRefusedWithoutAHost(t *testing.T) {
+	for _, tt := range []struct {
+		approve func(context.Context, tool.Request) (tool.Approval, error)
+		allowed bool
+		text    string
+	}{
+		{nil, false, "nobody to ask"},
+		{func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{Allowed: true}, nil }, true, "0"},
+		{func(context.Context, tool.Request) (tool.Approval, error) {
+			return tool.Approval{Reason: "not today"}, nil
+		}, false, "not today"},
+		{func(context.Context, tool.Request) (tool.Approval, error) {
+			return tool.Approval{Allowed: true}, errors.New("the terminal is gone")
+		}, false, "terminal is gone"},
+	} {
+		script := llmtest.Play(calls("write"), llmtest.Say("Done."))
+		s := open(t, script, func(c *Config) { c.Policy, c.Approve = askPolicy{}, tt.approve })
+		submit(t, s, "Go.")
+		res := records[event.ApprovalResolved](s)
+		if len(records[event.ApprovalRequested](s)) != 1 || len(res) != 1 || res[0].Allowed != tt.allowed {
+			t.Errorf("%s: %+v", tt.text, res)
+		}
+		if r := lastResults(script); r[0].IsError == tt.allowed || !strings.Contains(r[0].Text(), tt.text) {
+			t.Errorf("%s: %+v", tt.text, r)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/chat"
+	"github.com/reins-agent/reins/llm/gemini"
+	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/llm/openai"
+	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// dialects are the four protocols, each with a model of its own.
+var dialects = []struct {
+	wire.Dialect
+	model string
+}{
+	{openai.NewDialect(openai.Config{}), "gpt-5.2"},
+	{anthropic.NewDialect(anthropic.Config{}), "claude-opus-4-6"},
+	{gemini.NewDialect(gemini.Config{}), "gemini-3-pro-preview"},
+	{chat.NewDialect(chat.Quirks{}), "gpt-4o"},
+}
+
+// valid reports what the strict validators have against a request, in any of the protocols. Only
+// Anthropic pauses, and wants a conversation back that ends with its own words.
+func valid(r *llm.Request) error {
+	var errs []error
+	for _, d := range dialects {
+		if r.Messages[len(r.Messages)-1].Role == llm.RoleAssistant && d.Name() != anthropic.Name {
+			continue
+		}
+		c := *r
+		c.Model, c.Cache = d.model, nil
+		call, err := d.Encode(&c)
+		if err == nil {
+			err = llmtest.Validate(d.Name(), call.Body.Bytes())
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", d.Name(), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// strict is a model client that checks every request in all four protocols.
+type strict struct {
+	t *testing.T
+	Streamer
+}
+
+func (s strict) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+	if err := valid(r); err != nil {
+		s.t.Errorf("an invalid request was sent: %v\n%s", err, sketch(r.Messages))
+	}
+	return s.Streamer.Stream(ctx, r)
+}
+
+// streamFunc is a model client that is a function.
+type streamFunc func(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error]
+
+func (f streamFunc) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+	return f(ctx, r)
+}
+
+// sketch shows the shape of a conversation.
+func sketch(messages []llm.Message) string {
+	var b strings.Builder
+	for _, m := range messages {
+		fmt.Fprintf(&b, "%s:", m.Role)
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case llm.Text:
+				fmt.Fprintf(&b, " %.60q", p.Text)
+			case llm.ToolCall:
+				fmt.Fprintf(&b, " call %s %s(%s)", p.ID, p.Name, p.Arguments)
+			case llm.ToolResult:
+				fmt.Fprintf(&b, " result %s %.60q", p.ID, p.Text())
+			default:
+				fmt.Fprintf(&b, " %T", p)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+type echoIn struct {
+	Text string `json:"text"`
+}
+
+// fake is a tool with one string argument that does what run says.
+func fake(name string, readOnly bool, run func(ctx context.Context, c *tool.Call, text string) (tool.Result, error)) tool.Tool {
+	return tool.New(tool.Spec{Name: name, Description: "A tool.", ReadOnly: readOnly}, harmless[echoIn],
+		func(ctx context.Context, c *tool.Call, in echoIn) (tool.Result, error) { return run(ctx, c, in.Text) })
+}
+
+func echo(_ context.Context, _ *tool.Call, text string) (tool.Result, error) {
+	return tool.Success("%s", text), nil
+}
+
+// open makes a session over a script, in a real environment, with the tools echo and write. Every
+// request is checked; when the test is over, so is the history.
+func open(t *testing.T, client Streamer, change func(*Config)) *Session {
+	t.Helper()
+	e, err := local.New(local.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	c := Config{Client: strict{t, client}, Model: "m", Env: e, System: "Be good.", Policy: policy.AllowAll{}, Tools: &tool.Registry{}}
+	if err := c.Tools.Register(fake("echo", true, echo), fake("write", false, echo)); err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(&c)
+	}
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Close()
+		checkHistory(t, s)
+	})
+	return s
+}
+
+// checkHistory checks that the log tells the conversation as the session has it.
+func checkHistory(t *testing.T, s *Session) {
+	t.Helper()
+	if diff := cmp.Diff(s.m.messages, Messages(s.log.Records(0), s.path)); diff != "" && len(s.m.calls) == 0 {
+		t.Errorf("the log does not tell the conversation: %s", diff)
+	}
+}
+
+func with(tools ...tool.Tool) func(*Config) {
+	return func(c *Config) {
+		if err := c.Tools.Register(tools...); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// submit gives text to a session that must be able to work on it.
+func submit(t *testing.T, s *Session, text string) Outcome {
+	t.Helper()
+	out, err := s.Submit(t.Context(), llm.Text{Text: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func calls(names ...string) llmtest.Turn {
+	var turn llmtest.Turn
+	for i, n := range names {
+		turn.Parts = append(turn.Parts, llm.ToolCall{Name: n, Arguments: fmt.Sprintf(`{"text":"%d"}`, i)})
+	}
+	return turn
+}
+
+func echoCall(text string) llmtest.Turn {
+	return llmtest.Call("echo", fmt.Sprintf(`{"text":%q}`, text))
+}
+
+func records[T event.Data](s *Session) (out []T) {
+	for _, r := range s.log.Records(0) {
+		if d, ok := r.Data.(T); ok && r.Agent == s.path {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// kinds are the kinds of a session's durable records, in order.
+func kinds(s *Session) string {
+	var out []string
+	for _, r := range s.log.Records(0) {
+		out = append(out, string(r.Kind()))
+	}
+	return strings.Join(out, " ")
+}
+
+// lastResults are the tool results that the last request of a script ends with.
+func lastResults(script *llmtest.Script) []llm.ToolResult {
+	requests := script.Requests()
+	messages := requests[len(requests)-1].Messages
+	for _, m := range slices.Backward(messages) {
+		if m.Role != llm.RoleTool {
+			continue
+		}
+		var out []llm.ToolResult
+		for _, p := range m.Parts {
+			out = append(out, p.(llm.ToolResult))
+		}
+		return out
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package agent
+
+import "github.com/reins-agent/reins/event"
+
+// settings are what can change between two calls of the model.
+type settings struct {
+	provider, model, effort string
+	budget                  *int
+}
+
+// current are the settings of the moment.
+func (s *Session) current() settings {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.settings
+}
+
+func (s *Session) change(f func(*settings)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.settings
+	f(&s.settings)
+	set := s.settings
+	if set == before {
+		return
+	}
+	s.record(event.Settings{Provider: set.provider, Model: set.model, Effort: set.effort, ThinkingBudget: set.budget})
+	if set.provider != before.provider || set.model != before.model {
+		s.record(event.CacheBroken{Reason: "the model was changed"})
+	}
+}
+
+// SetModel changes the model, and the provider if one is given, from the next call on.
+func (s *Session) SetModel(provider, model string) {
+	s.change(func(set *settings) {
+		if provider != "" {
+			set.provider = provider
+		}
+		if model != "" {
+			set.model = model
+		}
+	})
+}
+
+// SetEffort changes how hard the model thinks, from the next call on; "" is the provider's default.
+func (s *Session) SetEffort(effort string) {
+	s.change(func(set *settings) { set.effort = effort })
+}
+
+// SetThinkingBudget changes how many tokens the model thinks, where the provider takes that; nil
+// is the provider's default.
+func (s *Session) SetThinkingBudget(tokens *int) {
+	s.change(func(set *settings) { set.budget = tokens })
+}

@@ -1,0 +1,222 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// agents are the subagents of one session.
+type agents struct {
+	session *Session
+
+	mu   sync.Mutex
+	last int
+	all  map[string]*subagent
+}
+
+// subagent is a session that another one spawned.
+type subagent struct {
+	id      string
+	kind    string
+	preface string
+	parent  *Session
+	session *Session
+
+	mu      sync.Mutex
+	cancel  context.CancelFunc // of its work
+	done    chan struct{}      // closed when that is over
+	status  subagentStatus
+	outcome Outcome
+	err     error
+}
+
+type subagentStatus string
+
+const (
+	running   subagentStatus = "running"
+	completed subagentStatus = "completed"
+	failed    subagentStatus = "failed"
+	ended     subagentStatus = "closed"
+)
+
+type spawnRequest struct {
+	task, dir, model, kind string
+	maxTurns               int
+}
+
+// spawn makes a subagent and sets it to work.
+func (a *agents) spawn(ctx context.Context, r spawnRequest) (*subagent, error) {
+	s := a.session
+	kind, known := s.config.Subagents.Types[r.kind]
+	if r.kind != "" && !known {
+		return nil, fmt.Errorf("there is no agent type %q; there are: %s", r.kind, strings.Join(sortedNames(s.config.Subagents.Types), ", "))
+	}
+	config, err := s.childConfig(ctx, r, kind)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.tree.enlist(s.config.Subagents.MaxAgents); err != nil {
+		return nil, err
+	}
+	id := a.nextID()
+	child, err := newSession(config, id, s.depth+1, s.log, s.tree)
+	if err != nil {
+		return nil, err
+	}
+	sub := &subagent{id: id, kind: r.kind, preface: kind.Preface, parent: s, session: child}
+	sub.work(ctx, r.task)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.all == nil {
+		a.all = make(map[string]*subagent)
+	}
+	a.all[id] = sub
+	return sub, nil
+}
+
+// nextID is the path of the next subagent in the tree.
+func (a *agents) nextID() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last++
+	id := strconv.Itoa(a.last)
+	if p := a.session.path; p != "" {
+		return p + "/" + id
+	}
+	return id
+}
+
+// work sets the agent to work on a task, in the background. It goes on behind the call that asked
+// for it; whoever interrupts the session above interrupts it too (see agents.interrupt).
+func (b *subagent) work(ctx context.Context, task string) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	b.mu.Lock()
+	b.status, b.cancel, b.done = running, cancel, done
+	b.mu.Unlock()
+	b.parent.record(event.SubagentStart{ID: b.id, Type: b.kind, Task: task, Model: b.session.current().model})
+	if b.preface != "" {
+		task = b.preface + "\n\n" + task
+	}
+	go func() {
+		defer close(done)
+		defer cancel()
+		var out Outcome
+		err := guarded("agent "+b.id, func() (err error) {
+			out, err = b.session.Submit(ctx, llm.Text{Text: task})
+			return err
+		})
+		b.finish(out, err)
+	}()
+}
+
+// finish takes down what came of the agent's work.
+func (b *subagent) finish(out Outcome, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.outcome, b.err = out, err
+	switch {
+	case b.status == ended:
+	case err == nil && out.Status == StatusDone:
+		b.status = completed
+	default:
+		b.status = failed
+	}
+	b.parent.record(event.SubagentEnd{ID: b.id, Status: string(b.status), Output: out.Text, Turns: b.turns(), Success: b.status == completed})
+}
+
+func (b *subagent) turns() int { return int(b.session.turns.Load()) }
+
+// send gives the agent a message: between two steps of its work, or as a new task if it has none.
+func (b *subagent) send(ctx context.Context, message string) error {
+	msg := llm.UserText(message)
+	switch {
+	case empty(msg):
+		return ErrNoInput
+	case b.session.State() == Closed:
+		return ErrClosed
+	case b.session.steerIfBusy(msg):
+		return nil
+	}
+	if err := b.wait(ctx); err != nil { // its work is over, but for taking that down
+		return err
+	}
+	b.mu.Lock()
+	gone := b.status == ended
+	b.mu.Unlock()
+	if gone {
+		return ErrClosed
+	}
+	b.work(ctx, message)
+	return nil
+}
+
+// wait waits for the agent to be done with its work.
+func (b *subagent) wait(ctx context.Context) error {
+	b.mu.Lock()
+	done := b.done
+	b.mu.Unlock()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// interrupt breaks off the agent's work and waits for its end. It returns what the agent was doing.
+func (b *subagent) interrupt(then subagentStatus) (before subagentStatus) {
+	b.mu.Lock()
+	before = b.status
+	if then != "" {
+		b.status = then
+	}
+	cancel, done := b.cancel, b.done
+	b.mu.Unlock()
+	cancel()
+	<-done
+	return before
+}
+
+// close ends the agent for good.
+func (b *subagent) close() (before subagentStatus) {
+	before = b.interrupt(ended)
+	_ = b.session.Close() // a subagent owns nothing that could fail
+	return before
+}
+
+func (a *agents) find(id string) (*subagent, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if b, ok := a.all[id]; ok {
+		return b, nil
+	}
+	if len(a.all) == 0 {
+		return nil, errors.New("there are no agents")
+	}
+	return nil, fmt.Errorf("there is no agent %q; there are: %s", id, strings.Join(sortedNames(a.all), ", "))
+}
+
+// each calls f for all subagents at once and waits.
+func (a *agents) each(f func(*subagent)) {
+	a.mu.Lock()
+	var wg sync.WaitGroup
+	for _, b := range a.all {
+		wg.Go(func() { f(b) })
+	}
+	a.mu.Unlock()
+	wg.Wait()
+}
+
+// interrupt breaks off the work of all subagents; they can be given more.
+func (a *agents) interrupt() { a.each(func(b *subagent) { b.interrupt("") }) }
+
+// close ends all subagents.
+func (a *agents) close() { a.each(func(b *subagent) { b.close() }) }

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+)
+
+// contestant is a program that is measured.
+type contestant struct {
+	name string
+	note string              // why it cannot be measured here; "" if it can
+	tool string              // its shell tool
+	args func(string) string // the tool's arguments for a command
+	// command is its command line for a prompt, and what it needs in its environment. Its home and
+	// working directory are empty ones of its own; it may prepare the home.
+	command func(url, home string, rounds int) (argv, env []string)
+}
+
+const prompt = "Run every command that you are asked to run."
+
+// object is a JSON object with one string.
+func object(key string) func(string) string {
+	return func(value string) string {
+		b, _ := json.Marshal(map[string]string{key: value})
+		return string(b)
+	}
+}
+
+func floorContestant(path string) contestant {
+	return contestant{
+		name: "floor", tool: "shell", args: object("command"),
+		command: func(url, _ string, _ int) ([]string, []string) { return []string{path, url, prompt}, nil },
+	}
+}
+
+func reinsContestant(path, name, provider, model string) contestant {
+	return contestant{
+		name: name, tool: "shell", args: object("command"),
+		command: func(url, _ string, rounds int) ([]string, []string) {
+			return []string{path, "run", "--yes", "--provider", provider, "--model", model, "--base-url", url,
+				"--max-rounds", strconv.Itoa(rounds + 1), prompt}, []string{"OPENAI_API_KEY=bench", "ANTHROPIC_API_KEY=bench"}
+		},
+	}
+}
+
+// peers are coding agents from npm. Each runs without asking and without a sandbox.
+func peers() []contestant {
+	all := []contestant{codex(), claudeCode(), pi(), geminiCLI()}
+	for i, c := range all {
+		if _, err := exec.LookPath(c.name); err != nil {
+			all[i].note = "not installed"
+		}
+	}
+	return all
+}
+
+func codex() contestant {
+	return contestant{
+		name: "codex", tool: "exec_command", args: object("cmd"),
+		command: func(url, _ string, _ int) ([]string, []string) {
+			provider := `model_providers.bench={name="bench",base_url="` + url + `",wire_api="responses",env_key="OPENAI_API_KEY"}`
+			return []string{"codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
+				"-c", provider, "-c", `model_provider="bench"`, "-m", "gpt-5.1-codex", prompt}, []string{"OPENAI_API_KEY=bench"}
+		},
+	}
+}
+
+func claudeCode() contestant {
+	return contestant{
+		name: "claude", tool: "Bash", args: object("command"),
+		command: func(url, _ string, _ int) ([]string, []string) {
+			return []string{"claude", "-p", "--dangerously-skip-permissions", "--model", "claude-sonnet-4-5", prompt},
+				[]string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=bench", "IS_SANDBOX=1",
+					"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"}
+		},
+	}
+}
+
+func pi() contestant {
+	return contestant{
+		name: "pi", tool: "bash", args: object("command"),
+		command: func(url, home string, _ int) ([]string, []string) {
+			dir := filepath.Join(home, ".pi", "agent")
+			models := `{"providers":{"bench":{"baseUrl":"` + url + `","apiKey":"bench","api":"anthropic-messages","models":[` +
+				`{"id":"bench","name":"bench","reasoning":false,"input":["text"],"contextWindow":1000000,"maxTokens":8192,` +
+				`"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0}}]}}}`
+			_ = os.MkdirAll(dir, 0o755)
+			_ = os.WriteFile(filepath.Join(dir, "models.json"), []byte(models), 0o600)
+			return []string{"pi", "-p", "--provider", "bench", "--model", "bench", prompt}, []string{"PI_OFFLINE=1"}
+		},
+	}
+}
+
+func geminiCLI() contestant {
+	return contestant{
+		name: "gemini", tool: "run_shell_command", args: object("command"),
+		command: func(url, home string, _ int) ([]string, []string) {
+			dir := filepath.Join(home, ".gemini")
+			_ = os.MkdirAll(dir, 0o755)
+			_ = os.WriteFile(filepath.Join(dir, "settings.json"), []byte(`{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false}}`), 0o600)
+			return []string{"gemini", "-y", "-m", "gemini-2.5-flash", "-p", prompt},
+				[]string{"GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_API_KEY=bench", "GEMINI_CLI_TRUST_WORKSPACE=true"}
+		},
+	}
+}

@@ -1,0 +1,154 @@
+// Command bench measures what a coding agent costs beside the model: how soon it sends its first
+// request, how long and how much processor time it takes from the end of one answer to the next
+// request, and how much memory it needs. All contestants run in turn, in the same run, against the
+// same scripted model, which asks for one `echo` after the other and has no latency of its own:
+//
+//   - floor, which does what every agent must and nothing else (see the folder of that name);
+//   - reins run, on two protocols;
+//   - other agents, those that are installed.
+//
+// It prints a table and says which of the project's bars hold.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+func main() {
+	runs := flag.Int("runs", 3, "how often everything is measured")
+	long := flag.Int("long", 1000, "the rounds of the long run; 0 leaves it out")
+	only := flag.String("only", "", "the contestants to measure beside the floor, separated by commas (default: all)")
+	verbose := flag.Bool("v", false, "show what the contestants print")
+	check := flag.Bool("check", false, "exit with code 1 if a bar is missed")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	b := bench{runs: *runs, long: *long, verbose: *verbose}
+	if *only != "" {
+		b.only = strings.Split(*only, ",")
+	}
+	held, err := b.run(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	if *check && !held {
+		os.Exit(1)
+	}
+}
+
+type bench struct {
+	runs, long int
+	only       []string
+	verbose    bool
+}
+
+func (b bench) run(ctx context.Context) (held bool, err error) {
+	dir, err := os.MkdirTemp("", "reins-bench-")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	contestants, err := b.contestants(ctx, dir)
+	if err != nil {
+		return false, err
+	}
+	s, err := newServer()
+	if err != nil {
+		return false, err
+	}
+	defer s.http.Close()
+	before := load()
+	results := make([]*result, len(contestants))
+	for i, c := range contestants {
+		results[i] = &result{contestant: c}
+	}
+	for n := range b.runs {
+		for _, r := range results {
+			b.round(ctx, s, r)
+			if ctx.Err() != nil {
+				return false, ctx.Err()
+			}
+		}
+		fmt.Fprintf(os.Stderr, "run %d of %d done\n", n+1, b.runs)
+	}
+	if note := results[0].note; note != "" {
+		return false, fmt.Errorf("the floor could not be measured: %s", note)
+	}
+	fmt.Printf("%s/%s, %d cores, load average %s at the start and %s at the end; medians of %d runs.\n\n",
+		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), before, load(), b.runs)
+	printTable(os.Stdout, results)
+	return printBars(os.Stdout, results), nil
+}
+
+// round measures a contestant once at each length.
+func (b bench) round(ctx context.Context, s *server, r *result) {
+	lengths := []int{0, short, middle}
+	if b.long > 0 {
+		lengths = append(lengths, b.long)
+	}
+	for _, rounds := range lengths {
+		if r.note != "" {
+			return
+		}
+		sample, err := measure(ctx, s, r.contestant, rounds, b.verbose)
+		if err != nil {
+			r.note = err.Error()
+			return
+		}
+		r.add(rounds, sample)
+	}
+}
+
+// contestants builds what is built here, and finds the others.
+func (b bench) contestants(ctx context.Context, dir string) ([]contestant, error) {
+	floor, err := build(ctx, dir, "floor", "github.com/reins-agent/reins/bench/floor")
+	if err != nil {
+		return nil, err
+	}
+	reins, err := build(ctx, dir, "reins", "github.com/reins-agent/reins/cmd/reins")
+	if err != nil {
+		return nil, err
+	}
+	rest := append([]contestant{
+		reinsContestant(reins, "reins", "openai", "gpt-5.1"),
+		reinsContestant(reins, "reins (Messages)", "anthropic", "claude-sonnet-4-5"),
+	}, peers()...)
+	if b.only != nil {
+		rest = slices.DeleteFunc(rest, func(c contestant) bool { return !slices.Contains(b.only, c.name) })
+	}
+	return append([]contestant{floorContestant(floor)}, rest...), nil
+}
+
+// build builds a program as it is released: static and without symbols.
+func build(ctx context.Context, dir, name, pkg string) (string, error) {
+	path := filepath.Join(dir, name)
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s could not be built: %w: %s", name, err, out)
+	}
+	return path, nil
+}
+
+// load is the machine's load average, as far as it tells one.
+func load() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	one, _, _ := strings.Cut(string(b), " ")
+	return one
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// protocol writes the streamed answers of one model API.
+type protocol struct {
+	call func(id, tool, args string) string // asks for a tool call
+	say  func(text string) string           // says something and ends
+}
+
+func (p protocol) write(w http.ResponseWriter, answer string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = io.WriteString(w, answer)
+}
+
+var (
+	responses       = protocol{responsesCall, responsesSay}
+	messages        = protocol{messagesCall, messagesSay}
+	generateContent = protocol{generateCall, generateSay}
+)
+
+// fill puts values into the places of a template: $1, $2 and so on as they are, "$1" as a JSON
+// string.
+func fill(template string, values ...string) string {
+	var pairs []string
+	for i, v := range values {
+		place := "$" + string(rune('1'+i))
+		quoted, _ := json.Marshal(v)
+		pairs = append(pairs, `"`+place+`"`, string(quoted), place, v)
+	}
+	return strings.NewReplacer(pairs...).Replace(template)
+}
+
+const responsesHead = `event: response.created
+data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","status":"in_progress","model":"bench","output":[]}}
+
+`
+
+const responsesUsage = `"usage":{"input_tokens":100,"input_tokens_details":{"cached_tokens":90},"output_tokens":10,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":110}`
+
+func responsesCall(id, tool, args string) string {
+	return fill(responsesHead+`event: response.output_item.added
+data: {"type":"response.output_item.added","sequence_number":1,"output_index":0,"item":{"type":"function_call","id":"fc_$1","call_id":"$1","name":"$2","arguments":"","status":"in_progress"}}
+
+event: response.function_call_arguments.delta
+data: {"type":"response.function_call_arguments.delta","sequence_number":2,"item_id":"fc_$1","output_index":0,"delta":"$3"}
+
+event: response.function_call_arguments.done
+data: {"type":"response.function_call_arguments.done","sequence_number":3,"item_id":"fc_$1","output_index":0,"arguments":"$3"}
+
+event: response.output_item.done
+data: {"type":"response.output_item.done","sequence_number":4,"output_index":0,"item":{"type":"function_call","id":"fc_$1","call_id":"$1","name":"$2","arguments":"$3","status":"completed"}}
+
+event: response.completed
+data: {"type":"response.completed","sequence_number":5,"response":{"id":"resp_1","object":"response","status":"completed","model":"bench","output":[{"type":"function_call","id":"fc_$1","call_id":"$1","name":"$2","arguments":"$3","status":"completed"}],`+responsesUsage+`}}
+
+`, id, tool, args)
+}
+
+func responsesSay(text string) string {
+	return fill(responsesHead+`event: response.output_item.added
+data: {"type":"response.output_item.added","sequence_number":1,"output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","status":"in_progress","content":[]}}
+
+event: response.content_part.added
+data: {"type":"response.content_part.added","sequence_number":2,"item_id":"msg_1","output_index":0,"content_index":0,"part":{"type":"output_text","text":"","annotations":[]}}
+
+event: response.output_text.delta
+data: {"type":"response.output_text.delta","sequence_number":3,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"$1"}
+
+event: response.output_text.done
+data: {"type":"response.output_text.done","sequence_number":4,"item_id":"msg_1","output_index":0,"content_index":0,"text":"$1"}
+
+event: response.output_item.done
+data: {"type":"response.output_item.done","sequence_number":5,"output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"$1","annotations":[]}]}}
+
+event: response.completed
+data: {"type":"response.completed","sequence_number":6,"response":{"id":"resp_1","object":"response","status":"completed","model":"bench","output":[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"$1","annotations":[]}]}],`+responsesUsage+`}}
+
+`, text)
+}
+
+const messagesHead = `event: message_start
+data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"bench","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":100,"output_tokens":1}}}
+
+`
+
+const messagesEnd = `event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"$1","stop_sequence":null},"usage":{"output_tokens":10}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+`
+
+func messagesCall(id, tool, args string) string {
+	return fill(messagesHead+`event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"$1","name":"$2","input":{}}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"$3"}}
+
+`, "toolu_"+id, tool, args) + fill(messagesEnd, "tool_use")
+}
+
+func messagesSay(text string) string {
+	return fill(messagesHead+`event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"$1"}}
+
+`, text) + fill(messagesEnd, "end_turn")
+}
+
+const generateEnd = `"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":100,"candidatesTokenCount":10,"totalTokenCount":110},"modelVersion":"bench"}
+
+`
+
+func generateCall(_, tool, args string) string {
+	return fill(`data: {"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"$1","args":$2}}]},`, tool, args) + generateEnd
+}
+
+func generateSay(text string) string {
+	return fill(`data: {"candidates":[{"content":{"role":"model","parts":[{"text":"$1"}]},`, text) + generateEnd
+}

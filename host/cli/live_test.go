@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// TestSmoke_9_13 is the integration smoke test of the specification, §9.13, with the real APIs. It
+// costs money, so it runs only with REINS_LIVE=1, for the providers whose keys are set.
+func TestSmoke_9_13(t *testing.T) {
+	if os.Getenv("REINS_LIVE") != "1" {
+		return // most people have no keys, and nobody wants to pay by accident
+	}
+	for provider, key := range map[string]string{"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"} {
+		if os.Getenv(key) != "" {
+			t.Run(provider, func(t *testing.T) { newLive(t, provider).smoke() })
+		}
+	}
+}
+
+// live is a session with a real model.
+type live struct {
+	*testing.T
+	dir     string
+	session *agent.Session
+	seen    event.Seq // the last event before the task at hand
+}
+
+func newLive(t *testing.T, provider string) *live {
+	l := &live{T: t, dir: t.TempDir()}
+	h := Host{Getenv: os.Getenv}
+	o := run{connection: connection{provider: provider}, yes: true, timeout: 10 * time.Second, budget: 5}
+	client, model, err := o.open(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := local.New(local.Config{Dir: l.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	if l.session, err = newRunner(h, nil, o).session(t.Context(), client, model, e); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.session.Close() })
+	return l
+}
+
+func (l *live) smoke() {
+	l.submit("Create a file called hello.py that prints 'Hello World'")
+	l.wantFile("Hello")
+	l.submit("Read hello.py and add a second print statement that says 'Goodbye'")
+	l.wantFile("Hello", "Goodbye")
+	if ends := l.submit("Run hello.py and show the output"); len(ends["shell"]) == 0 {
+		l.Error("no command was run")
+	}
+	if err := os.WriteFile(filepath.Join(l.dir, "big.txt"), []byte(strings.Repeat(strings.Repeat("x", 99)+"\n", 1000)), 0o644); err != nil {
+		l.Fatal(err)
+	}
+	whole := func(e event.ToolCallEnd) bool {
+		return e.Output.Len() >= 100_000 && strings.Contains(e.Model, "truncated")
+	}
+	if ends := l.submit("Read big.txt with read_file"); !slices.ContainsFunc(ends["read_file"], whole) {
+		l.Error("the large file was not read whole, or not truncated for the model")
+	}
+	if err := l.session.Steer(llm.Text{Text: "Actually, just create a single /health endpoint for now"}); err != nil {
+		l.Fatal(err)
+	}
+	l.submit("Create a Flask web application with multiple routes")
+	if ends := l.submit("Spawn a subagent to write tests for hello.py, then review its output"); len(ends["spawn_agent"]) == 0 {
+		l.Error("no subagent was spawned")
+	}
+	slow := func(e event.ToolCallEnd) bool { return e.Error != nil && e.Error.Code == "ShellTimeout" }
+	if ends := l.submit("Run 'sleep 30' with the default timeout"); !slices.ContainsFunc(ends["shell"], slow) {
+		l.Error("the command did not time out")
+	}
+}
+
+// submit gives the model a task and returns the results of its tool calls, by tool.
+func (l *live) submit(task string) map[string][]event.ToolCallEnd {
+	l.Helper()
+	out, err := l.session.Submit(l.Context(), llm.Text{Text: task})
+	if err != nil || out.Status != agent.StatusDone {
+		l.Fatalf("%s: the outcome is %s (%v)", task, out.Status, err)
+	}
+	ends := make(map[string][]event.ToolCallEnd)
+	for r, err := range l.session.Events(l.Context(), l.seen) {
+		if err != nil {
+			l.Fatal(err)
+		}
+		if r.Seq > 0 {
+			l.seen = r.Seq
+		}
+		if d, ok := r.Data.(event.ToolCallEnd); ok {
+			ends[d.Name] = append(ends[d.Name], d)
+		}
+		if _, ok := r.Data.(event.ProcessingEnd); ok && r.Agent == "" {
+			break
+		}
+	}
+	return ends
+}
+
+func (l *live) wantFile(parts ...string) {
+	l.Helper()
+	b, err := os.ReadFile(filepath.Join(l.dir, "hello.py"))
+	if err != nil {
+		l.Fatal(err)
+	}
+	for _, p := range parts {
+		if !strings.Contains(string(b), p) {
+			l.Errorf("hello.py does not contain %q: %s", p, b)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+//go:build unix
+
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/reins-agent/reins/llm/llmtest"
+)
+
+// patient is how long a test waits for something that should come soon.
+const patient = 30 * time.Second
+
+// command is the program as a process of its own, with a model server that obeys; see reply.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	server := llmtest.NewServer(&llmtest.Script{Reply: reply})
+	server.Key = canary
+	t.Cleanup(server.Close)
+	cmd := exec.Command("reins", args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "TERM=xterm", "LANG=C.UTF-8",
+		"ANTHROPIC_API_KEY=" + canary, "ANTHROPIC_BASE_URL=" + server.BaseURL("anthropic"),
+	}
+	return cmd
+}
+
+// exitCodeOf waits for the end of a process.
+func exitCodeOf(t *testing.T, cmd *exec.Cmd) int {
+	t.Helper()
+	watchdog := time.AfterFunc(patient, func() { _ = cmd.Process.Kill() })
+	defer watchdog.Stop()
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+// lastResult is the result on the last line of an output, which must be the only one.
+func lastResult(t *testing.T, out string) result {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	var r result
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil || r.Type != "result" {
+		t.Fatalf("the last line is no result: %v\n%s", err, lines[len(lines)-1])
+	}
+	if n := strings.Count(out, `{"type":"result"`); n != 1 {
+		t.Errorf("there are %d results", n)
+	}
+	if strings.Contains(out, canary) {
+		t.Error("the API key is shown")
+	}
+	return r
+}
+
+// sleeper is a prompt for a command that tells its process id and stays.
+const sleeper = `call shell {"command":"echo pid=$$=; exec sleep 600","timeout_ms":600000}`
+
+// readPID reads the events up to the one that tells the process id of the sleeper.
+func readPID(t *testing.T, out *bufio.Reader) int {
+	t.Helper()
+	for {
+		line, err := out.ReadString('\n')
+		if err != nil {
+			t.Fatalf("the run ended before its command began: %v", err)
+		}
+		if strings.Contains(line, "TOOL_CALL_OUTPUT_DELTA") && strings.Contains(line, "pid=") {
+			pid, err := strconv.Atoi(strings.Split(line, "=")[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pid
+		}
+	}
+}
+
+func checkGone(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			return
+		}
+	}
+	t.Errorf("the agent's command %d is still there", pid)
+}
+
+func TestRun_SignalEndsWithAResultAndLeavesNoProcess(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, "run", "--yes", "--output", "stream-json", sleeper)
+			pipe, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			out := bufio.NewReader(pipe)
+			pid := readPID(t, out)
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			rest, err := io.ReadAll(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code := exitCodeOf(t, cmd)
+			r := lastResult(t, string(rest))
+			if code != 130 || r.ExitCode != 130 || r.Outcome != "interrupted" || r.Turns != 1 || r.SessionID == "" || r.Usage.Input == 0 {
+				t.Errorf("exit code %d, result %+v", code, r)
+			}
+			checkGone(t, pid)
+		})
+	}
+}
+
+func TestRun_SecondSignalQuitsWithAResult(t *testing.T) {
+	t.Parallel()
+	// The command does not mind the first signal.
+	cmd := command(t, "run", "--yes", "--output", "stream-json",
+		`call shell {"command":"trap '' TERM; echo pid=$$=; while :; do sleep 1; done","timeout_ms":600000}`)
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewReader(pipe)
+	pid := readPID(t, out)
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rest, err := io.ReadAll(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, r := exitCodeOf(t, cmd), lastResult(t, string(rest)); code != 130 || r.Outcome != "interrupted" || r.Turns != 1 {
+		t.Errorf("exit code %d, result %+v", code, r)
+	}
+	checkGone(t, pid)
+}
+
+func TestRun_OpenStdinDoesNotHangIt(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		args   []string
+		signal bool
+		code   int
+	}{
+		{"a prompt", []string{"ping"}, false, 0},
+		{"an approval", []string{`call shell {"command":"true"}`}, false, 4},
+		{"a question", []string{`call ask_user {"question":"Why?"}`}, false, 4},
+		{"no prompt", nil, false, 2},
+		{"a deadline", []string{"-", "--deadline", "100ms"}, false, 124},
+		{"an interruption", []string{"-"}, true, 130},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, append([]string{"run", "--output", "json"}, c.args...)...)
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			var out bytes.Buffer
+			cmd.Stdout = &out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if c.signal {
+				// A pipe does not hold that much: when it is written, the process reads.
+				if _, err := in.Write(make([]byte, 1<<20)); err != nil {
+					t.Fatal(err)
+				}
+				if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if code, r := exitCodeOf(t, cmd), lastResult(t, out.String()); code != c.code || r.ExitCode != c.code {
+				t.Errorf("exit code %d, result %+v; want %d", code, r, c.code)
+			}
+		})
+	}
+}
+
+func TestRun_ReaderOfTheOutputGoesAway(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "run", "--yes", "--output", "stream-json",
+		`call shell {"command":"echo pid=$$=; while :; do echo x; sleep 0.1; done","timeout_ms":600000}`)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	pid := readPID(t, bufio.NewReader(r))
+	r.Close()
+	if code := exitCodeOf(t, cmd); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	checkGone(t, pid)
+}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// result is what every run ends with. Its keys are documented and do not change.
+type result struct {
+	Type       string       `json:"type"` // "result"
+	Outcome    agent.Status `json:"outcome"`
+	Text       string       `json:"text"`
+	Question   string       `json:"question,omitempty"`
+	Limit      string       `json:"limit,omitempty"`
+	Refused    []string     `json:"refused,omitempty"` // what nobody was there to approve
+	Error      *errorJSON   `json:"error"`
+	Usage      llm.Usage    `json:"usage"`
+	Cost       *float64     `json:"cost"` // in US dollars; null if a price is not known
+	Turns      int          `json:"turns"`
+	Rounds     int          `json:"rounds"`
+	DurationMS int64        `json:"duration_ms"`
+	SessionID  string       `json:"session_id"`
+	ExitCode   int          `json:"exit_code"`
+
+	err error // what Error tells of
+}
+
+// statusNeedsApproval is the outcome of a run that came to its end, but without something that
+// nobody was there to approve.
+const statusNeedsApproval agent.Status = "needs_approval"
+
+// tally counts, from the events, what a run uses, its subagents included.
+type tally struct {
+	mu       sync.Mutex
+	usage    llm.Usage
+	cost     float64
+	unpriced bool // a call had no known price
+	turns    int  // of the agent itself
+}
+
+func (t *tally) add(r event.Record) {
+	d, ok := r.Data.(event.ModelCallEnd)
+	if !ok || d.Error != nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.usage = t.usage.Add(d.Usage)
+	if d.Cost != nil {
+		t.cost += *d.Cost
+	} else {
+		t.unpriced = true
+	}
+	if r.Agent == "" {
+		t.turns++
+	}
+}
+
+// fill puts what was counted into a result.
+func (t *tally) fill(r *result) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r.Usage, r.Turns = t.usage, t.turns
+	if !t.unpriced {
+		cost := t.cost
+		r.Cost = &cost
+	}
+}
+
+// end says how a run ended: the outcome's status and the exit code.
+func (r *result) end(ctx context.Context, status agent.Status, err error) {
+	r.Outcome = status
+	cause := context.Cause(ctx)
+	switch {
+	case err != nil && errors.Is(cause, errDeadline):
+		r.Outcome, r.Limit, r.ExitCode = agent.StatusLimit, "deadline", exitDeadline
+		err = errDeadline
+	case err != nil && errors.Is(cause, errInterrupted):
+		r.Outcome, r.ExitCode = agent.StatusInterrupted, exitInterrupted
+		err = errInterrupted
+	case err != nil:
+		if cause != nil {
+			err = cause
+		}
+		r.Outcome, r.ExitCode = agent.StatusFailed, exitCode(context.Background(), err)
+	default:
+		r.ExitCode = statusCode(status)
+	}
+	if err != nil {
+		r.err, r.Error = err, runError(err)
+	}
+	if status == agent.StatusDone && len(r.Refused) > 0 {
+		r.Outcome, r.ExitCode = statusNeedsApproval, exitNeedsInput
+	}
+}
+
+// statusCode is the exit code of a run that ended without an error.
+func statusCode(s agent.Status) int {
+	switch s {
+	case agent.StatusDone:
+		return exitOK
+	case agent.StatusAwaitingInput:
+		return exitNeedsInput
+	case agent.StatusLimit, agent.StatusLoop, agent.StatusCutOff, agent.StatusPaused:
+		return exitLimit
+	}
+	return exitFailed
+}
+
+// runError is an error as a result tells it.
+func runError(err error) *errorJSON {
+	e := newErrorJSON(err)
+	var usage usageError
+	switch {
+	case e.Kind != llm.ErrUnknown:
+	case errors.Is(err, errDeadline), errors.Is(err, errInterrupted):
+		e.Kind = llm.ErrCancelled
+	case errors.As(err, &usage):
+		e.Kind = llm.ErrConfiguration
+	}
+	return e
+}
+
+// duration is a time as people read it.
+func duration(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return "<1ms"
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(100 * time.Millisecond).String()
+}

@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode"
+
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/tool"
+)
+
+// crashing is a view that fails over its first event.
+type crashing struct {
+	how    func() error
+	result result
+}
+
+func (c *crashing) show(event.Record) error { return c.how() }
+func (c *crashing) finish(r result) error   { c.result = r; return nil }
+func (c *crashing) ask(string) func()       { return func() {} }
+
+func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
+	for name, how := range map[string]func() error{
+		"panic": func() error { panic("oops") },
+		"error": func() error { return errors.New("oops") },
+	} {
+		server := llmtest.NewServer(&llmtest.Script{Reply: reply})
+		v := &crashing{how: how}
+		h := Host{Stdin: strings.NewReader(""), Getenv: func(string) string { return canary }}
+		o := run{connection: connection{provider: "anthropic", baseURL: server.BaseURL("anthropic")}, dir: t.TempDir()}
+		err := newRunner(h, v, o).run(t.Context(), []string{"ping"})
+		server.Close()
+		if exitCode(t.Context(), err) != exitFailed {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+		if v.result.Type != "result" || v.result.Outcome != "failed" || !strings.Contains(v.result.Error.Message, "oops") {
+			t.Errorf("%s: the result is %+v", name, v.result)
+		}
+	}
+}
+
+func TestPrompt_SilentInputIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent, w := io.Pipe()
+		defer w.Close() // lets the reading end, which cannot be broken off
+		if text, err := readInput(t.Context(), silent, time.Minute); text != "" || err != nil {
+			t.Errorf("a silent input gives %q (%v)", text, err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		slow, w := io.Pipe()
+		go func() {
+			io.WriteString(w, "slow")
+			time.Sleep(time.Hour)
+			io.WriteString(w, "ly")
+			w.Close()
+		}()
+		if text, err := readInput(t.Context(), slow, time.Minute); text != "slowly" || err != nil {
+			t.Errorf("a slow input gives %q (%v)", text, err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, errDeadline)
+		defer cancel()
+		silent, w := io.Pipe()
+		defer w.Close()
+		if _, err := readInput(ctx, silent, 0); !errors.Is(err, errDeadline) {
+			t.Errorf("an input that was asked for ends with %v", err)
+		}
+	})
+}
+
+func TestPreview_ShowsTheChangesAndMakesNone(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{"a.txt": "one\n", "b.txt": "two\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, err := local.New(local.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	reg := &tool.Registry{}
+	if err := reg.Register(coding.NewTools(coding.ToolConfig{})...); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		args map[string]string
+		want []string
+	}{
+		{"edit_file", map[string]string{"file_path": "a.txt", "old_string": "one", "new_string": "1"}, []string{"--- a/a.txt", "-one", "+1"}},
+		{"write_file", map[string]string{"file_path": "sub/new.txt", "content": "new\n"}, []string{"+++ b/sub/new.txt", "+new"}},
+		{"apply_patch", map[string]string{"patch": "*** Begin Patch\n*** Delete File: a.txt\n*** Update File: b.txt\n*** Move to: c.txt\n@@\n-two\n+2\n*** End Patch"},
+			[]string{"-one", "-two", "+++ b/c.txt", "+2"}},
+		{"edit_file", map[string]string{"file_path": "a.txt", "old_string": "not there", "new_string": "1"}, nil},
+		{"shell", map[string]string{"command": "rm a.txt"}, nil},
+	} {
+		args, _ := json.Marshal(c.args)
+		call := tool.Call{ID: "1", Name: c.name, Args: args, Env: e}
+		out := (&tool.Pipeline{Registry: reg}).Check(t.Context(), call)
+		tl, _ := reg.Get(c.name)
+		diff := preview(t.Context(), tl, tool.Request{Call: &call, Spec: tl.Spec(), Accesses: out.Accesses})
+		for _, w := range c.want {
+			if !strings.Contains(diff, w+"\n") {
+				t.Errorf("%s %s: %q is not in the diff:\n%s", c.name, args, w, diff)
+			}
+		}
+		if c.want == nil && diff != "" {
+			t.Errorf("%s %s: the diff is\n%s", c.name, args, diff)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("the directory holds %v (%v)", entries, err)
+	}
+}
+
+func FuzzVisible_NothingActsOnTheTerminal(f *testing.F) {
+	f.Add("a\x1b[2J\r\n\tb\u009b\u202e\U000E0041\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, r := range visible(s) {
+			if r != '\n' && r != '\t' && (unicode.IsControl(r) || deceptive(r)) {
+				t.Errorf("%q is left of %q", r, s)
+			}
+		}
+		if strings.ContainsAny(summary(s)+inLine(s), "\n\t") {
+			t.Errorf("%q is more than one line", summary(s))
+		}
+		b, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		escaped := escapeDeceptive(b)
+		if bytes.IndexFunc(escaped, deceptive) >= 0 {
+			t.Errorf("control characters are left in %q", escaped)
+		}
+		var before, after string
+		if json.Unmarshal(b, &before) != nil || json.Unmarshal(escaped, &after) != nil || before != after {
+			t.Errorf("%q means another text than %q", escaped, b)
+		}
+	})
+}
+
+func TestStatus_FitsTheTerminal(t *testing.T) {
+	for text, want := range map[string]string{"abcdef": "abcd", "ab": "ab", "日本語": "日本", "⠋⠙⠹⠸⠼": "⠋⠙⠹⠸", "": ""} {
+		if got := fit(text, 4); got != want {
+			t.Errorf("fit(%q, 4) = %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// errDeadline ends a run that took too long.
+var errDeadline = errors.New("the deadline has passed")
+
+// runner carries out one run. Whatever happens, it ends by showing a result.
+type runner struct {
+	host  Host
+	view  view
+	asker *asker
+	flags run
+	vars  map[string]string // for the commands that the agent runs
+	start time.Time
+	spent tally
+
+	mu  sync.Mutex // guards what the work has come to
+	id  string
+	out agent.Outcome
+	err error
+}
+
+func newRunner(h Host, v view, o run) *runner {
+	return &runner{host: h, view: v, flags: o, asker: &asker{host: h, view: v}, start: time.Now()}
+}
+
+// run does the work and shows the result. The second interruption does not wait for the work to
+// end in order.
+func (r *runner) run(ctx context.Context, prompt []string) error {
+	defer surviveBrokenPipe()()
+	if d := r.flags.deadline; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d, errDeadline)
+		defer cancel()
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = r.guard(func() error { return r.work(ctx, stop, prompt) })
+	}()
+	select {
+	case <-done:
+	case <-r.host.quit:
+	}
+	res := r.result(ctx)
+	if err := r.view.finish(res); err != nil && res.ExitCode == exitOK {
+		return err
+	}
+	if res.ExitCode != exitOK {
+		return quietError{res.ExitCode}
+	}
+	return nil
+}
+
+// guard takes down the error of f, a panic included, and returns it.
+func (r *runner) guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("reins itself failed, which is a bug: %v", v)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.err == nil {
+			r.err = err
+		}
+	}()
+	return f()
+}
+
+func (r *runner) result(ctx context.Context) result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	res := result{
+		Type: "result", Text: r.out.Text, Question: r.out.Question, Limit: r.out.Limit, Rounds: r.out.Rounds,
+		Refused: r.asker.unanswered(), DurationMS: time.Since(r.start).Milliseconds(), SessionID: r.id,
+	}
+	r.spent.fill(&res)
+	err := r.err
+	if r.out.Status == "" && err == nil {
+		err = errInterrupted // it was left in the middle of its work
+	}
+	res.end(ctx, r.out.Status, err)
+	return res
+}
+
+// work sets the agent up and works on the prompt.
+func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []string) error {
+	if err := r.flags.check(); err != nil {
+		return err
+	}
+	prompt, err := readPrompt(ctx, r.host, args)
+	if err != nil {
+		return err
+	}
+	client, model, err := r.flags.open(ctx, r.host)
+	if err != nil {
+		return err
+	}
+	e, err := local.New(local.Config{Dir: r.flags.dir, Vars: r.vars})
+	if err != nil {
+		return usageError{err}
+	}
+	defer e.Close()
+	s, err := r.session(ctx, client, model, e)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.id = s.ID()
+	r.mu.Unlock()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		if err := r.guard(func() error { return r.watch(s, stop) }); err != nil {
+			stop(err)
+		}
+	}()
+	defer func() {
+		_ = s.Close()
+		<-watched
+	}()
+	return r.converse(ctx, s, prompt)
+}
+
+// converse gives the agent the prompt, and then the answers to what it asks.
+func (r *runner) converse(ctx context.Context, s *agent.Session, input string) error {
+	for {
+		out, err := s.Submit(ctx, llm.Text{Text: input})
+		r.mu.Lock()
+		r.out = out
+		r.mu.Unlock()
+		if err != nil || out.Status != agent.StatusAwaitingInput || r.asker.nobody() {
+			return err
+		}
+		if input, err = r.asker.answer(ctx, out.Question); err != nil {
+			return err
+		}
+	}
+}
+
+// watch shows the events to their end. When nobody can see them any more, the run is stopped.
+func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
+	var unseen error
+	for rec, err := range s.Events(context.Background(), 0) {
+		if err != nil {
+			return err
+		}
+		r.spent.add(rec)
+		if unseen == nil {
+			if unseen = r.view.show(rec); unseen != nil {
+				stop(unseen)
+			}
+		}
+		if d, ok := rec.Data.(event.ApprovalRequested); ok {
+			r.asker.arrive(d.ID)
+		}
+	}
+	return unseen
+}

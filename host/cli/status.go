@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/reins-agent/reins/event"
+)
+
+// status is the last line of a terminal while the agent works: that it does, on what, how long
+// and at what price. The view's lock guards it.
+type status struct {
+	view  *textView // nil if there is no such line
+	file  *os.File
+	start time.Time
+	frame int
+	drawn bool   // the line is on the terminal
+	off   bool   // something else has the terminal
+	what  string // the tool that runs
+	spent tally
+
+	stop, stopped chan struct{}
+}
+
+var frames = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+
+// begin shows the line from now on.
+func (s *status) begin(v *textView, f *os.File) {
+	s.view, s.file, s.start = v, f, time.Now()
+	s.stop, s.stopped = make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(s.stopped)
+		tick := time.NewTicker(120 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				v.mu.Lock()
+				s.draw()
+				v.mu.Unlock()
+			case <-s.stop:
+				return
+			}
+		}
+	}()
+}
+
+// end takes the line away for good. The view must not be locked.
+func (s *status) end() {
+	if s.view == nil {
+		return
+	}
+	close(s.stop)
+	<-s.stopped
+}
+
+func (s *status) draw() {
+	if s.off || s.view.midLine {
+		return
+	}
+	s.frame++
+	what := s.what
+	if what == "" {
+		what = "working"
+	}
+	text := fmt.Sprintf("%c %s · %s · %s", frames[s.frame%len(frames)], what, time.Since(s.start).Round(time.Second), s.usage())
+	width, _ := terminalWidth(s.file)
+	if width == 0 {
+		width = 80
+	}
+	fmt.Fprint(s.file, "\r\x1b[K"+paint(grey, fit(text, width-1)))
+	s.drawn = true
+}
+
+// hide makes room for other output.
+func (s *status) hide() {
+	if s.drawn {
+		fmt.Fprint(s.file, "\r\x1b[K")
+		s.drawn = false
+	}
+}
+
+func (s *status) doing(what string) { s.what = what }
+
+func (s *status) count(r event.Record) { s.spent.add(r) }
+
+// usage is what was used so far, in words.
+func (s *status) usage() string {
+	cost := "cost unknown"
+	if !s.spent.unpriced {
+		cost = fmt.Sprintf("$%.4f", s.spent.cost)
+	}
+	return fmt.Sprintf("%s tokens in, %s out · %s", tokens(s.spent.usage.Input), tokens(s.spent.usage.Output), cost)
+}
+
+// fit cuts a text to so many columns. Characters that may be wide count as two.
+func fit(text string, columns int) string {
+	for i, r := range text {
+		columns--
+		if r >= 0x1100 && (r < 0x2000 || r >= 0x2E80) {
+			columns--
+		}
+		if columns < 0 {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// tokens is a number of tokens as people read it.
+func tokens(n int64) string {
+	if n < 1000 {
+		return strconv.FormatInt(n, 10)
+	}
+	return strconv.FormatFloat(float64(n)/1000, 'f', 1, 64) + "k"
+}

@@ -1,0 +1,27 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminalWidth is the number of columns of a terminal; false if the file is none.
+func terminalWidth(f *os.File) (int, bool) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0, false
+	}
+	width, ok := 0, false
+	_ = raw.Control(func(fd uintptr) {
+		if size, err := unix.IoctlGetWinsize(int(fd), unix.TIOCGWINSZ); err == nil {
+			width, ok = int(size.Col), true
+		}
+	})
+	return width, ok
+}
+
+// showsEscapes reports whether a terminal understands escape sequences.
+func showsEscapes(*os.File) bool { return true }

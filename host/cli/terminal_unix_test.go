@@ -1,0 +1,244 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// console is the program on a terminal.
+type console struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	tty *os.File
+
+	mu     sync.Mutex
+	shown  strings.Builder
+	closed chan struct{}
+}
+
+func onTerminal(t *testing.T, cmd *exec.Cmd) *console {
+	t.Helper()
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &console{t: t, cmd: cmd, tty: tty, closed: make(chan struct{})}
+	t.Cleanup(func() { tty.Close() })
+	go func() {
+		defer close(c.closed)
+		buf := make([]byte, 4096)
+		for {
+			n, err := tty.Read(buf)
+			c.mu.Lock()
+			c.shown.Write(buf[:n])
+			c.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return c
+}
+
+func (c *console) text() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.shown.String()
+}
+
+// await waits for a text on the terminal.
+func (c *console) await(text string) {
+	c.t.Helper()
+	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if strings.Contains(c.text(), text) {
+			return
+		}
+	}
+	c.t.Fatalf("%q did not appear:\n%s", text, c.text())
+}
+
+func (c *console) press(keys string) {
+	c.t.Helper()
+	if _, err := c.tty.WriteString(keys); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// end waits for the end and returns everything that was shown.
+func (c *console) end(code int) string {
+	c.t.Helper()
+	got := exitCodeOf(c.t, c.cmd)
+	<-c.closed
+	if got != code {
+		c.t.Errorf("exit code %d, want %d:\n%s", got, code, c.text())
+	}
+	if strings.Contains(c.text(), canary) {
+		c.t.Error("the API key is shown")
+	}
+	return c.text()
+}
+
+func TestRun_TerminalAsksWithTheDiff(t *testing.T) {
+	const prompt = `call edit_file {"file_path":"a.txt","old_string":"old","new_string":"new"}`
+	for _, c := range []struct {
+		name, keys, content, says string
+		code                      int
+	}{
+		{"yes", "y\n", "new\n", "✓\x1b[0m edit_file a.txt", 0},
+		{"no", "n\n", "old\n", "the user refused it", 0},
+		{"nothing", "\n", "old\n", "the user refused it", 0},
+		{"something else", "use b.txt\n", "old\n", "the user refused it and said: use b.txt", 0},
+		{"hang up", "\x04", "old\n", "before there was an answer", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, "run", prompt)
+			file := filepath.Join(cmd.Dir, "a.txt")
+			if err := os.WriteFile(file, []byte("old\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			con := onTerminal(t, cmd)
+			con.await("Allow?")
+			for _, part := range []string{"edit_file a.txt", red + "-old", green + "+new"} {
+				if !strings.Contains(con.text(), part) {
+					t.Errorf("the question does not show %q:\n%s", part, con.text())
+				}
+			}
+			if b, _ := os.ReadFile(file); string(b) != "old\n" {
+				t.Errorf("the question has changed the file to %q", b)
+			}
+			con.press(c.keys)
+			if text := con.end(c.code); !strings.Contains(text, c.says) {
+				t.Errorf("it does not say %q:\n%s", c.says, text)
+			}
+			if b, err := os.ReadFile(file); err != nil || string(b) != c.content {
+				t.Errorf("the file is %q, want %q (%v)", b, c.content, err)
+			}
+		})
+	}
+}
+
+func TestRun_TerminalAsksWithTheCommandOncePerCall(t *testing.T) {
+	t.Parallel()
+	two := "call shell {\"command\":\"echo one\"}\ncall shell {\"command\":\"echo two\"}"
+	con := onTerminal(t, command(t, "run", two))
+	con.await("Allow?")
+	if !strings.Contains(con.text(), "exec echo one") {
+		t.Errorf("the command is not shown:\n%s", con.text())
+	}
+	con.press("y\n")
+	con.await("exec echo two")
+	con.press("y\n")
+	if text := con.end(0); strings.Count(text, "Allow?") != 2 || !strings.Contains(text, "result: two") {
+		t.Errorf("it shows:\n%s", text)
+	}
+	con = onTerminal(t, command(t, "run", two))
+	con.await("Allow?")
+	con.press("a\n")
+	if text := con.end(0); strings.Count(text, "Allow?") != 1 || !strings.Contains(text, "result: two") {
+		t.Errorf("after \"all\" it shows:\n%s", text)
+	}
+}
+
+func TestRun_TerminalTakesTheAnswerToAQuestion(t *testing.T) {
+	t.Parallel()
+	con := onTerminal(t, command(t, "run", `call ask_user {"question":"Which colour?"}`))
+	con.await("Which colour?")
+	con.await("> ")
+	con.press("blue\n")
+	if text := con.end(0); !strings.Contains(text, "result: blue") {
+		t.Errorf("it shows:\n%s", text)
+	}
+}
+
+func TestRun_TerminalShowsThatItWorks(t *testing.T) {
+	t.Parallel()
+	con := onTerminal(t, command(t, "run", "--yes", `call shell {"command":"until [ -e go ]; do sleep 0.05; done"}`))
+	con.await(string(frames[3]) + " shell until")
+	con.await("tokens in, ")
+	con.await("$0.")
+	if err := os.WriteFile(filepath.Join(con.cmd.Dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	text := con.end(0)
+	if !strings.Contains(text, green+"✓"+plain+" shell until") {
+		t.Errorf("the call is not shown:\n%s", text)
+	}
+	if last := text[strings.LastIndex(text, "\n")+1:]; last != "" {
+		t.Errorf("something is left on the last line: %q", last)
+	}
+}
+
+func TestRun_TerminalWithoutColours(t *testing.T) {
+	t.Parallel()
+	for _, variable := range []string{"NO_COLOR=1", "TERM=dumb"} {
+		cmd := command(t, "run", "ping")
+		cmd.Env = append(cmd.Env, variable)
+		if text := onTerminal(t, cmd).end(0); strings.Contains(text, "\x1b") || !strings.Contains(text, "pong") {
+			t.Errorf("%s: it shows %q", variable, text)
+		}
+	}
+}
+
+func TestRun_TerminalIsSafeFromTheModel(t *testing.T) {
+	t.Parallel()
+	if text := onTerminal(t, command(t, "run", "hostile")).end(0); strings.Contains(text, "\x1b]") || strings.Contains(text, "\x07") || strings.Contains(text, "\u009b") {
+		t.Errorf("control characters of the model are shown: %q", text)
+	}
+	con := onTerminal(t, command(t, "run", `call shell {"command":"true # \u001b[2K\u202e"}`))
+	con.await("Allow?")
+	if strings.Contains(con.text(), "\x1b[2K") || strings.Contains(con.text(), "\u202e") {
+		t.Errorf("the question shows control characters: %q", con.text())
+	}
+	con.press("n\n")
+	con.end(0)
+}
+
+func TestRun_CtrlCOnceInterruptsTheTurnAndTwiceQuits(t *testing.T) {
+	t.Parallel()
+	con := onTerminal(t, command(t, "run", "--yes", `call shell {"command":"sleep 600","timeout_ms":600000}`))
+	con.await(" shell sleep")
+	con.press("\x03")
+	if text := con.end(130); !strings.Contains(text, "✗") || !strings.Contains(text, "reins: interrupted") {
+		t.Errorf("after one Ctrl-C it shows:\n%s", text)
+	}
+	con = onTerminal(t, command(t, "run", "--yes", `call shell {"command":"trap '' TERM; touch ready; while :; do sleep 1; done","timeout_ms":600000}`))
+	con.await(" shell trap")
+	awaitFile(t, filepath.Join(con.cmd.Dir, "ready"))
+	con.press("\x03")
+	con.await("^C")
+	con.press("\x03")
+	if text := con.end(130); !strings.Contains(text, "reins: interrupted") {
+		t.Errorf("after two Ctrl-C it shows:\n%s", text)
+	}
+}
+
+func TestRun_CtrlCAtAQuestion(t *testing.T) {
+	t.Parallel()
+	con := onTerminal(t, command(t, "run", `call shell {"command":"touch made"}`))
+	con.await("Allow?")
+	con.press("\x03")
+	con.end(130)
+	if _, err := os.Stat(filepath.Join(con.cmd.Dir, "made")); err == nil {
+		t.Error("the command was run")
+	}
+}
+
+func awaitFile(t *testing.T, path string) {
+	t.Helper()
+	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+	}
+	t.Fatalf("%s did not appear", path)
+}

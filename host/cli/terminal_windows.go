@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// terminalWidth is the number of columns of a terminal; false if the file is none.
+func terminalWidth(f *os.File) (int, bool) {
+	var mode uint32
+	handle := windows.Handle(f.Fd())
+	if windows.GetConsoleMode(handle, &mode) != nil {
+		return 0, false
+	}
+	var info windows.ConsoleScreenBufferInfo
+	if windows.GetConsoleScreenBufferInfo(handle, &info) != nil {
+		return 0, true // the side that is typed on has no columns
+	}
+	return int(info.Window.Right-info.Window.Left) + 1, true
+}
+
+// showsEscapes asks a terminal to understand escape sequences.
+func showsEscapes(f *os.File) bool {
+	var mode uint32
+	handle := windows.Handle(f.Fd())
+	if windows.GetConsoleMode(handle, &mode) != nil {
+		return false
+	}
+	return windows.SetConsoleMode(handle, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
+}

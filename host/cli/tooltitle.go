@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// subjects are the arguments that tell best what a call is about, over all tools.
+var subjects = []string{"command", "cmd", "file_path", "path", "pattern", "agent_id", "task", "question", "id"}
+
+// toolTitle is a call on one line: the tool and what it is about.
+func toolTitle(name string, args json.RawMessage) string {
+	var values map[string]any
+	_ = json.Unmarshal(args, &values) // a call without readable arguments has a name at least
+	title := summary(name)
+	if patch, ok := values["patch"].(string); ok {
+		return title + " " + summary(strings.Join(patchedFiles(patch), " "))
+	}
+	var about []string
+	for _, key := range subjects {
+		if s, ok := values[key].(string); ok && s != "" {
+			about = append(about, s)
+		}
+	}
+	if len(about) > 0 {
+		title += " " + summary(strings.Join(about, " "))
+	}
+	return title
+}
+
+// patchedFiles are the files that a patch names.
+func patchedFiles(patch string) []string {
+	var files []string
+	for line := range strings.Lines(patch) {
+		for _, head := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: "} {
+			if file, ok := strings.CutPrefix(strings.TrimSpace(line), head); ok {
+				files = append(files, file)
+			}
+		}
+	}
+	return files
+}
