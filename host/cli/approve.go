@@ -62,12 +62,17 @@ func (a *asker) arrive(id string) {
 	}
 }
 
+// refuse is the answer where there is nobody to give one.
+func (a *asker) refuse(r tool.Request, why string) tool.Approval {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refused = append(a.refused, r.Spec.Name+": "+r.Reason)
+	return tool.Approval{Reason: r.Reason + ", which needs an approval, and " + why}
+}
+
 func (a *asker) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
 	if a.nobody() {
-		a.mu.Lock()
-		a.refused = append(a.refused, r.Spec.Name+": "+r.Reason)
-		a.mu.Unlock()
-		return tool.Approval{Reason: r.Reason + ", which needs an approval, and there is no terminal to ask on (--yes allows everything)"}, nil
+		return a.refuse(r, "there is no terminal to ask on (--yes allows everything)"), nil
 	}
 	select {
 	case <-a.arrival(r.Call.ID):
@@ -80,16 +85,22 @@ func (a *asker) approve(ctx context.Context, r tool.Request) (tool.Approval, err
 		return tool.Approval{Allowed: true}, nil
 	}
 	answer, err := a.ask(ctx, a.question(ctx, r))
+	switch {
+	case errors.Is(err, errNoAnswer):
+		return a.refuse(r, err.Error()), nil
+	case err != nil:
+		return tool.Approval{}, err
+	}
 	switch strings.ToLower(answer) {
 	case "y", "yes":
-		return tool.Approval{Allowed: err == nil}, err
+		return tool.Approval{Allowed: true}, nil
 	case "a", "all":
-		a.all = err == nil
-		return tool.Approval{Allowed: err == nil}, err
+		a.all = true
+		return tool.Approval{Allowed: true}, nil
 	case "", "n", "no":
-		return tool.Approval{Reason: "the user refused it"}, err
+		return tool.Approval{Reason: "the user refused it"}, nil
 	}
-	return tool.Approval{Reason: "the user refused it and said: " + answer}, err
+	return tool.Approval{Reason: "the user refused it and said: " + answer}, nil
 }
 
 // question shows what a call will do: the diff of its changes, the command, or what it touches.

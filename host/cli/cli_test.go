@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 // canary is the API key of all tests. It must never be shown.
 const canary = "sk-test-0123456789abcdef"
 
+// quickExit keeps the race detector from waiting a second at the end of each process.
+const quickExit = "GORACE=atexit_sleep_ms=0"
+
 // TestScripts runs the command line as users do. Each script has a model server of its own at
 // $SERVER, which does what the prompt says; see reply. The command "exits CODE COMMAND…" runs a
 // command and compares its exit code.
@@ -30,18 +33,23 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
-			server := llmtest.NewServer(&llmtest.Script{Reply: reply})
-			server.Key = canary
+			server := newModelServer()
 			e.Defer(server.Close)
 			e.Setenv("SERVER", server.BaseURL("anthropic"))
 			e.Setenv("CANARY_API_KEY", canary)
 			e.Setenv("HOME", e.WorkDir)
+			e.Vars = append(e.Vars, quickExit)
 			cache, err := exec.Command("go", "env", "GOCACHE").Output()
 			e.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 	})
+}
+
+// newModelServer starts a server for the model of reply, which takes only the canary as its key.
+func newModelServer() *llmtest.Server {
+	return llmtest.StartServer(llmtest.ServerConfig{Script: &llmtest.Script{Reply: reply}, Key: canary})
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {

@@ -25,6 +25,9 @@ const maxDiffed = 256 << 10
 // recordDiffs puts the diff of the files that a call changed into its result.
 func recordDiffs(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, t tool.Tool, c *tool.Call) (tool.Result, error) {
+		if t.Spec().ReadOnly {
+			return next(ctx, t, c)
+		}
 		before := readChanging(ctx, c.Env, t.Access(ctx, c))
 		res, err := next(ctx, t, c)
 		if err != nil || len(before) == 0 {

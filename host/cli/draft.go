@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/reins-agent/reins/env"
@@ -16,10 +17,9 @@ import (
 // preview is the diff of what a call would change, or "" if that cannot be known before: the tool
 // is run on a draft of the environment.
 func preview(ctx context.Context, t tool.Tool, r tool.Request) string {
-	for _, a := range r.Accesses {
-		if a.Kind == policy.Exec || a.Kind == policy.Connect {
-			return ""
-		}
+	runs := func(a policy.Access) bool { return a.Kind == policy.Exec || a.Kind == policy.Connect }
+	if r.Spec.OpenWorld || slices.ContainsFunc(r.Accesses, runs) {
+		return ""
 	}
 	before := readChanging(ctx, r.Call.Env, r.Accesses)
 	if len(before) == 0 {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package cli
 
 import (
@@ -36,7 +38,6 @@ type bench struct {
 	dir      string
 	server   *llmtest.Server
 	session  *agent.Session
-	events   []event.Record
 
 	mu    sync.Mutex
 	turns []llmtest.Turn // what the model does next

@@ -15,8 +15,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/reins-agent/reins/llm/llmtest"
 )
 
 // patient is how long a test waits for something that should come soon.
@@ -25,13 +23,12 @@ const patient = 30 * time.Second
 // command is the program as a process of its own, with a model server that obeys; see reply.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	server := llmtest.NewServer(&llmtest.Script{Reply: reply})
-	server.Key = canary
+	server := newModelServer()
 	t.Cleanup(server.Close)
 	cmd := exec.Command("reins", args...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "TERM=xterm", "LANG=C.UTF-8",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "TERM=xterm", "LANG=C.UTF-8", quickExit,
 		"ANTHROPIC_API_KEY=" + canary, "ANTHROPIC_BASE_URL=" + server.BaseURL("anthropic"),
 	}
 	return cmd

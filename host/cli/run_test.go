@@ -17,6 +17,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/tool"
 )
@@ -48,6 +49,26 @@ func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
 		if v.result.Type != "result" || v.result.Outcome != "failed" || !strings.Contains(v.result.Error.Message, "oops") {
 			t.Errorf("%s: the result is %+v", name, v.result)
 		}
+	}
+}
+
+func TestText_AnswerThatIsBrokenOffAndBegunAgain(t *testing.T) {
+	var out, side bytes.Buffer
+	v := &textView{out: &out, side: &side, live: true, titles: map[string]string{}}
+	for _, d := range []event.Data{
+		event.TextDelta{Text: "Hal"}, event.ModelRetry{Delay: time.Second, Discard: true, Error: event.Error{Message: "cut"}},
+		event.TextDelta{Text: "He"}, event.TextDelta{Text: "ll"}, // the rest was lost on the way to a slow reader
+		event.TextEnd{Message: llm.AssistantText("Hello")},
+	} {
+		if err := v.show(event.Record{Data: d}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := out.String(), "Hal [broken off]\nHello\n"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	if got, want := side.String(), "· cut; trying again in 1s\n"; got != want {
+		t.Errorf("it shows %q, want %q", got, want)
 	}
 }
 

@@ -146,7 +146,11 @@ func (r *runner) converse(ctx context.Context, s *agent.Session, input string) e
 		if err != nil || out.Status != agent.StatusAwaitingInput || r.asker.nobody() {
 			return err
 		}
-		if input, err = r.asker.answer(ctx, out.Question); err != nil {
+		input, err = r.asker.answer(ctx, out.Question)
+		switch {
+		case errors.Is(err, errNoAnswer):
+			return nil
+		case err != nil:
 			return err
 		}
 	}

@@ -97,7 +97,7 @@ func TestRun_TerminalAsksWithTheDiff(t *testing.T) {
 		{"no", "n\n", "old\n", "the user refused it", 0},
 		{"nothing", "\n", "old\n", "the user refused it", 0},
 		{"something else", "use b.txt\n", "old\n", "the user refused it and said: use b.txt", 0},
-		{"hang up", "\x04", "old\n", "before there was an answer", 0},
+		{"hang up", "\x04", "old\n", "before there was an answer", 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -158,6 +158,10 @@ func TestRun_TerminalTakesTheAnswerToAQuestion(t *testing.T) {
 	if text := con.end(0); !strings.Contains(text, "result: blue") {
 		t.Errorf("it shows:\n%s", text)
 	}
+	con = onTerminal(t, command(t, "run", `call ask_user {"question":"Which colour?"}`))
+	con.await("> ")
+	con.press("\x04")
+	con.end(4)
 }
 
 func TestRun_TerminalShowsThatItWorks(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
 )
 
@@ -29,7 +30,7 @@ type textView struct {
 
 func newTextView(h Host) *textView {
 	v := &textView{
-		out: h.Stdout, side: h.Stderr, live: h.colours(h.Stdout), colour: h.colours(h.Stderr),
+		out: h.Stdout, side: h.Stderr, live: isTerminal(h.Stdout), colour: h.colours(h.Stderr),
 		titles: make(map[string]string),
 	}
 	if f, ok := h.Stderr.(*os.File); ok && v.colour {
@@ -80,9 +81,10 @@ func (v *textView) note(indent string, data event.Data) {
 	case event.SubagentEnd:
 		v.line(indent, "agent "+d.ID+" "+d.Status)
 	case event.ModelRetry:
-		if v.said = ""; d.Discard && v.midLine {
+		if d.Discard && v.midLine {
 			v.say(" [broken off]")
 		}
+		v.said = ""
 		v.line(indent, fmt.Sprintf("%s; trying again in %s", summary(d.Error.Message), duration(d.Delay)))
 	case event.Warning:
 		v.line(indent, summary(d.Message))
@@ -131,8 +133,11 @@ func (v *textView) line(indent, text string) {
 func (v *textView) tool(indent, title string, d event.ToolCallEnd) {
 	v.endLine()
 	mark, colour, note := "✓", green, ""
-	if d.Error != nil {
+	switch {
+	case d.Error != nil:
 		mark, colour, note = "✗", red, " "+summary(d.Error.Message)
+	case len(d.Artifacts.CommandsRun) > 0:
+		note = " " + v.paint(grey, summary(lastLine(d.Model)))
 	}
 	if title == "" {
 		title = summary(d.Name)
@@ -142,6 +147,12 @@ func (v *textView) tool(indent, title string, d event.ToolCallEnd) {
 		const most = 60
 		fmt.Fprint(v.side, showDiff(diff, indent+"  ", most, v.colour))
 	}
+}
+
+// lastLine is the last line of an output, where commands tend to say how it went.
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
 func (v *textView) ask(question string) func() {
@@ -163,22 +174,45 @@ func (v *textView) finish(r result) error {
 	defer v.mu.Unlock()
 	v.finished = true
 	v.endLine()
-	if r.Question != "" && r.Outcome != "done" {
+	if r.Outcome == agent.StatusAwaitingInput {
 		fmt.Fprintf(v.side, "reins: the agent asks: %s\n", inLine(r.Question))
 	}
 	for _, what := range r.Refused {
 		fmt.Fprintf(v.side, "reins: not approved: %s\n", inLine(what))
 	}
-	if r.err != nil {
-		fmt.Fprintf(v.side, "reins: %s\n", inLine(r.err.Error()))
-	} else if r.Limit != "" {
-		fmt.Fprintf(v.side, "reins: stopped at the limit %s\n", r.Limit)
+	if reason := stopReason(r); reason != "" {
+		fmt.Fprintf(v.side, "reins: %s\n", reason)
 	}
 	if r.Turns > 0 {
+		turns := "1 turn"
+		if r.Turns > 1 {
+			turns = fmt.Sprintf("%d turns", r.Turns)
+		}
 		took := time.Duration(r.DurationMS) * time.Millisecond
-		fmt.Fprintln(v.side, v.paint(grey, fmt.Sprintf("%s · %d turns · %s · %s", r.Outcome, r.Turns, v.status.usage(), duration(took))))
+		fmt.Fprintln(v.side, v.paint(grey, fmt.Sprintf("%s · %s · %s · %s", r.Outcome, turns, v.status.usage(), duration(took))))
 	}
 	return v.err
+}
+
+// stopReason says why a run ended before its task did, or "".
+func stopReason(r result) string {
+	switch {
+	case r.err != nil:
+		return inLine(r.err.Error())
+	case r.Limit != "":
+		return "stopped at the limit " + r.Limit
+	}
+	switch r.Outcome {
+	case agent.StatusLoop:
+		return "stopped because the agent goes in circles"
+	case agent.StatusCutOff:
+		return "stopped because the model's answer is longer than it can give"
+	case agent.StatusPaused:
+		return "stopped because the provider paused too often"
+	case agent.StatusRefused:
+		return "the model or the provider's filter refused to go on"
+	}
+	return ""
 }
 
 func (v *textView) paint(colour, text string) string {

@@ -64,8 +64,7 @@ type run struct {
 func (s Subject) start(t *testing.T, limits wire.Limits, turns ...Turn) *run {
 	t.Helper()
 	script := Play(turns...)
-	server := NewServer(script)
-	server.Key = conformanceKey
+	server := StartServer(ServerConfig{Script: script, Key: conformanceKey})
 	t.Cleanup(server.Close)
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)

@@ -14,12 +14,7 @@ import (
 // Server plays a script over HTTP in all four wire protocols, at once: the path of a request says
 // which one it speaks. Requests that the real API would refuse are refused in its own words' shape.
 type Server struct {
-	// Key is the API key that requests must bring; "" accepts any but none.
-	Key string
-	// Lenient accepts requests that the real API would refuse.
-	Lenient bool
-
-	script    *Script
+	config    ServerConfig
 	protocols []protocol
 	http      *httptest.Server
 
@@ -29,9 +24,21 @@ type Server struct {
 	bodies     [][]byte
 }
 
+// ServerConfig sets up a server. Only Script is needed.
+type ServerConfig struct {
+	Script *Script
+	// Key is the API key that requests must bring; "" accepts any but none.
+	Key string
+	// Lenient accepts requests that the real API would refuse.
+	Lenient bool
+}
+
 // NewServer starts a server on a loopback port. It must be closed.
-func NewServer(script *Script) *Server {
-	s := &Server{script: script, protocols: protocols()}
+func NewServer(script *Script) *Server { return StartServer(ServerConfig{Script: script}) }
+
+// StartServer starts a server on a loopback port. It must be closed.
+func StartServer(c ServerConfig) *Server {
+	s := &Server{config: c, protocols: protocols()}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
 }
@@ -95,11 +102,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p protocol) {
 	}
 	id := s.record(body)
 	w.Header().Set(p.requestID("req_" + id))
-	if key := p.key(r); key == "" || (s.Key != "" && key != s.Key) {
+	if key := p.key(r); key == "" || (s.config.Key != "" && key != s.config.Key) {
 		refuse(w, p, http.StatusUnauthorized, "invalid API key")
 		return
 	}
-	if err := p.validate(r, body); err != nil && !s.Lenient {
+	if err := p.validate(r, body); err != nil && !s.config.Lenient {
 		s.violated(err)
 		refuse(w, p, http.StatusBadRequest, err.Error())
 		return
@@ -111,7 +118,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p protocol) {
 		return
 	}
 	req.Model = modelOf(r, req.Model)
-	turn, err := s.script.next(req)
+	turn, err := s.config.Script.next(req)
 	if err != nil {
 		s.violated(err)
 		refuse(w, p, http.StatusBadRequest, err.Error())
