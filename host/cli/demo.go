@@ -14,7 +14,11 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/chat"
+	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/llm/openai"
 )
 
 type demo struct {
@@ -30,24 +34,28 @@ func newDemo(h Host) *cobra.Command {
 		Short: "Show the main job offline, against a scripted model",
 		Long: `Show the main job without a key and without a network: an agent fixes a failing test in a
 small Go project. Its model is a script behind a real HTTP server on this machine, which
-speaks each of the three vendors' protocols in turn. All the rest is as in "reins run".`,
+speaks each of the four wire protocols in turn. All the rest is as in "reins run".`,
 		Args: exactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
-	cmd.Flags().StringVar(&d.provider, "provider", "", "show only openai, anthropic or gemini")
+	cmd.Flags().StringVar(&d.provider, "provider", "", "show only openai, anthropic, gemini or chat")
 	cmd.Flags().BoolVar(&d.keep, "keep", false, "leave the project where it is, and say where")
 	return cmd
 }
 
 // demoStops are the providers that the demo shows.
-var demoStops = []struct{ provider, title string }{
-	{"openai", "OpenAI Responses; edits with apply_patch"},
-	{"anthropic", "Anthropic Messages; edits with edit_file"},
-	{"gemini", "Gemini generateContent; edits with edit_file"},
+var demoStops = []struct{ provider, dialect, model, title string }{
+	{"openai", openai.Name, "", "OpenAI Responses; edits with apply_patch"},
+	{"anthropic", anthropic.Name, "", "Anthropic Messages; edits with edit_file"},
+	{"gemini", gemini.Name, "", "Gemini generateContent; edits with edit_file"},
+	{"chat", chat.Name, "demo-model", "Chat Completions, as every OpenAI-compatible server speaks it; edits with edit_file"},
 }
 
 func (d demo) run(ctx context.Context) error {
-	names := []string{"openai", "anthropic", "gemini"}
+	var names []string
+	for _, stop := range demoStops {
+		names = append(names, stop.provider)
+	}
 	if d.provider != "" && !slices.Contains(names, d.provider) {
 		return usagef("there is no demo of %q; there are %s", d.provider, strings.Join(names, ", "))
 	}
@@ -63,7 +71,7 @@ func (d demo) run(ctx context.Context) error {
 			continue
 		}
 		fmt.Fprintf(w, "\n── %s\n> %s\n", stop.title, demoTask)
-		if err := d.show(ctx, stop.provider); err != nil {
+		if err := d.show(ctx, stop.provider, stop.dialect, stop.model); err != nil {
 			return err
 		}
 	}
@@ -71,7 +79,7 @@ func (d demo) run(ctx context.Context) error {
 }
 
 // show lets the agent fix a project of its own over one provider's protocol.
-func (d demo) show(ctx context.Context, provider string) error {
+func (d demo) show(ctx context.Context, provider, dialect, model string) error {
 	dir, err := os.MkdirTemp("", "reins-demo-"+provider+"-")
 	if err != nil {
 		return err
@@ -88,21 +96,21 @@ func (d demo) show(ctx context.Context, provider string) error {
 	}
 	server := llmtest.NewServer(&llmtest.Script{Reply: demoScript{provider}.reply})
 	defer server.Close()
-	if err := d.runner(provider, server.BaseURL(provider), dir).run(ctx, []string{demoTask}); err != nil {
+	if err := d.runner(provider, model, server.BaseURL(dialect), dir).run(ctx, []string{demoTask}); err != nil {
 		return err
 	}
 	return d.showDiff(dir)
 }
 
 // runner is what "reins run --yes" would make, with the output in one place.
-func (d demo) runner(provider, url, dir string) *runner {
+func (d demo) runner(provider, model, url, dir string) *runner {
 	h := d.host
 	h.Stderr = h.Stdout
-	flags := run{connection: connection{provider: provider, baseURL: url}, dir: dir, yes: true, timeout: 2 * time.Minute}
+	flags := run{connection: connection{provider: provider, model: model, baseURL: url}, dir: dir, yes: true, timeout: 2 * time.Minute}
 	r := newRunner(h, newTextView(h), flags)
 	r.host.Getenv = func(name string) string {
 		switch name {
-		case "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY":
+		case "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "REINS_CHAT_API_KEY":
 			return "demo"
 		}
 		return ""
