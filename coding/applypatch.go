@@ -23,7 +23,7 @@ func (f files) applyPatch() tool.Tool {
 		Description: "Apply code changes using the patch format. Supports creating, deleting, moving and modifying files in a single operation; all changes are made, or none.",
 		Permissions: []tool.Permission{tool.FSRead, tool.FSWrite, tool.FSDelete}, SideEffects: "creates, changes, moves and deletes files", Destructive: true,
 		Output: payload("files integer"),
-	}, patchAccess, f.patch)
+	}, patchAccess, oneByOne(f, f.patch))
 }
 
 func patchAccess(ctx context.Context, c *tool.Call, in patchIn) []policy.Access {

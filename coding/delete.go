@@ -19,7 +19,7 @@ func (f files) deleteFile() tool.Tool {
 		Output: payload(),
 	}, func(ctx context.Context, c *tool.Call, in deleteIn) []policy.Access {
 		return []policy.Access{{Kind: policy.Delete, Target: linkPath(ctx, c.Env, in.Path)}}
-	}, func(ctx context.Context, c *tool.Call, in deleteIn) (tool.Result, error) {
+	}, oneByOne(f, func(ctx context.Context, c *tool.Call, in deleteIn) (tool.Result, error) {
 		info, err := c.Env.Lstat(ctx, in.Path)
 		if err != nil {
 			return failed(err, in.Path), nil
@@ -36,5 +36,5 @@ func (f files) deleteFile() tool.Tool {
 		res := tool.Success("Deleted %s.", show(c.Env, in.Path))
 		res.Artifacts.FilesChanged = []string{in.Path}
 		return res, nil
-	})
+	}))
 }

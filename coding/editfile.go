@@ -26,7 +26,7 @@ func (f files) editFile() tool.Tool {
 		Output: payload("replacements integer", "match string"),
 	}, func(ctx context.Context, c *tool.Call, in editIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Read, in.Path), touches(ctx, c, policy.Write, in.Path)}
-	}, f.edit)
+	}, oneByOne(f, f.edit))
 }
 
 func (f files) edit(ctx context.Context, c *tool.Call, in editIn) (tool.Result, error) {

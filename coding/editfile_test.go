@@ -3,7 +3,9 @@
 package coding_test
 
 import (
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/reins-agent/reins/coding"
@@ -74,4 +76,29 @@ func TestEditFile_EmptyOldTextCreatesAFile(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	r.declares("edit_file", args{"file_path": "d/new", "old_string": "x", "new_string": "y"}, "read "+r.path("d/new"), "write "+r.path("d/new"))
+}
+
+func TestEditFile_ParallelEditsOfOneFileAreAllMade(t *testing.T) {
+	r := newRig(t, coding.ToolConfig{})
+	var content, want string
+	for i := range 30 {
+		content += fmt.Sprintf("<%d>\n", i)
+		want += fmt.Sprintf("[%d]\n", i)
+	}
+	r.write("f", content)
+	var wg sync.WaitGroup
+	for i := range 30 {
+		wg.Go(func() {
+			old, new := fmt.Sprintf("<%d>", i), fmt.Sprintf("[%d]", i)
+			if i%2 == 0 {
+				r.ok("edit_file", args{"file_path": "f", "old_string": old, "new_string": new})
+			} else {
+				r.ok("apply_patch", patch("*** Update File: f", "@@", "-"+old, "+"+new))
+			}
+		})
+	}
+	wg.Wait()
+	if got := r.read("f"); got != want {
+		t.Errorf("the file is %q", got)
+	}
 }

@@ -17,6 +17,7 @@ import (
 // is reported.
 const (
 	searchTimeout   = 30 * time.Second
+	searchGrace     = 2 * time.Second // for a search to notice that its time is over
 	maxSearchOutput = 4 << 20
 )
 
@@ -45,7 +46,9 @@ func glob(ctx context.Context, c *tool.Call, in globIn) (tool.Result, error) {
 	if limit == 0 {
 		limit = 1000
 	}
-	found, err := search.Glob(ctx, c.Env, search.GlobQuery{Pattern: in.Pattern, Path: in.Path, Limit: limit, Timeout: searchTimeout})
+	found, err := within(ctx, searchTimeout+searchGrace, func(ctx context.Context) (search.GlobResult, error) {
+		return search.Glob(ctx, c.Env, search.GlobQuery{Pattern: in.Pattern, Path: in.Path, Limit: limit, Timeout: searchTimeout})
+	})
 	if err != nil {
 		return searchFailed(err, orHere(in.Path)), nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/search"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
@@ -47,15 +48,26 @@ func grep(ctx context.Context, c *tool.Call, in grepIn) (tool.Result, error) {
 	if problem != "" {
 		return tool.Failure(tool.ValidationError, "%s", problem), nil
 	}
+	res, err := within(ctx, searchTimeout+searchGrace, func(ctx context.Context) (tool.Result, error) {
+		return find(ctx, c.Env, q)
+	})
+	if err != nil {
+		return searchFailed(err, orHere(in.Path)), nil
+	}
+	return res, nil
+}
+
+// find searches and writes what is found.
+func find(ctx context.Context, e env.Environment, q search.GrepQuery) (tool.Result, error) {
 	var b strings.Builder
 	full := false
-	sum, err := search.Grep(ctx, c.Env, q, func(m search.FileMatch) bool {
+	sum, err := search.Grep(ctx, e, q, func(m search.FileMatch) bool {
 		writeMatch(&b, q, m)
 		full = b.Len() > maxSearchOutput
 		return !full
 	})
 	if err != nil {
-		return searchFailed(err, orHere(in.Path)), nil
+		return tool.Result{}, err
 	}
 	if full {
 		sum.Partial, sum.Reason = true, search.LimitReached

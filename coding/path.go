@@ -3,6 +3,7 @@ package coding
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -82,7 +83,7 @@ func failed(err error, p string) tool.Result {
 	case errors.Is(err, syscall.ENOTDIR):
 		return tool.Failure(tool.NotADirectory, "A part of the path %s is a file, not a directory. Use list_dir to find the right path.", p)
 	case errors.Is(err, env.ErrTooLarge):
-		return tool.Failure(tool.TooLarge, "%s is too large to be read whole. Use grep, or shell with head, tail or sed -n, for the part you need.", p)
+		return tool.Failure(tool.TooLarge, "%s is too large to be read whole. Use shell with grep, head, tail or sed -n for the part you need.", p)
 	case errors.Is(err, fs.ErrExist):
 		return tool.Failure(tool.AlreadyExists, "%s exists already.", p)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -126,7 +127,25 @@ func (f files) read(ctx context.Context, e env.Environment, p string) ([]byte, e
 	if info.Size > f.config.MaxFileSize {
 		return nil, env.ErrTooLarge
 	}
-	return env.ReadFile(ctx, e, p, f.config.MaxFileSize)
+	return within(ctx, fileTimeout, func(ctx context.Context) ([]byte, error) {
+		return readWhole(ctx, e, p, f.config.MaxFileSize)
+	})
+}
+
+// readWhole reads a file of at most so many bytes. The end of ctx closes the file, which ends the
+// reading of one that waits for data.
+func readWhole(ctx context.Context, e env.Environment, p string, limit int64) ([]byte, error) {
+	file, err := e.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	defer context.AfterFunc(ctx, func() { file.Close() })()
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		return nil, env.ErrTooLarge
+	}
+	return data, err
 }
 
 // mustBeFile refuses a directory, and a file whose path ends as that of a directory does.

@@ -141,7 +141,7 @@ func (s *shell) exitError(ctx context.Context, exit env.Exit, timeout time.Durat
 			message += "\n[This is the longest timeout there is. Set background for commands that take longer.]"
 		}
 		return &tool.Error{Code: tool.ShellTimeout, Message: message}
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && exit.Code != 0:
 		return &tool.Error{Code: tool.Cancelled, Message: "The command was interrupted. Its output until then is shown above."}
 	case exit.Signal != "":
 		return &tool.Error{Code: tool.ShellExitError, Message: fmt.Sprintf("The command was ended by %s (exit code %d).", exit.Signal, exit.Code)}

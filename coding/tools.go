@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"context"
 	"time"
 
 	"github.com/reins-agent/reins/tool"
@@ -36,7 +37,7 @@ func (c ToolConfig) withDefaults() ToolConfig {
 // NewTools makes a set of coding tools. The tools of one set share their background processes.
 func NewTools(c ToolConfig) []tool.Tool {
 	c = c.withDefaults()
-	f := files{c}
+	f := files{config: c, turn: make(chan struct{}, 1)}
 	sh := &shell{config: c, running: make(map[string]*background)}
 	return []tool.Tool{
 		f.readFile(), f.readManyFiles(), f.writeFile(), f.editFile(), f.applyPatch(), f.deleteFile(),
@@ -46,7 +47,24 @@ func NewTools(c ToolConfig) []tool.Tool {
 }
 
 // files are the tools that work on files.
-type files struct{ config ToolConfig }
+type files struct {
+	config ToolConfig
+	turn   chan struct{} // full while a call changes files
+}
+
+// oneByOne makes the calls of the tools that change files wait for each other: two that read a
+// file, change it and write it side by side would lose the change of one of them.
+func oneByOne[In any](f files, run tool.Run[In]) tool.Run[In] {
+	return func(ctx context.Context, c *tool.Call, in In) (tool.Result, error) {
+		select {
+		case f.turn <- struct{}{}:
+			defer func() { <-f.turn }()
+			return run(ctx, c, in)
+		case <-ctx.Done():
+			return failed(ctx.Err(), ""), nil
+		}
+	}
+}
 
 // NativeAliases are the names and arguments that the vendors' own agents give to these tools, so
 // that a model that falls back on what it was trained with reaches them.

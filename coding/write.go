@@ -27,7 +27,7 @@ func (f files) writeFile() tool.Tool {
 		Output: payload("bytes_written integer", "created boolean"),
 	}, func(ctx context.Context, c *tool.Call, in writeIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Write, in.Path)}
-	}, f.write)
+	}, oneByOne(f, f.write))
 }
 
 func (f files) write(ctx context.Context, c *tool.Call, in writeIn) (tool.Result, error) {

@@ -212,6 +212,8 @@ func (p *Pipeline) modelText(out *Outcome, limit Limit) string {
 	}
 	failure := out.Result.Error
 	switch {
+	case failure == nil && text == "" && len(out.Result.Images) == 0:
+		return "(no output)"
 	case failure == nil, failure.Shown && text != "":
 		return text
 	case text == "":

@@ -284,3 +284,15 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+func TestPipeline_WholeNumbersWrittenAsFractionsAreIntegers(t *testing.T) {
+	times := 0
+	count := New(Spec{Name: "count"}, reads("/repo/a"), func(_ context.Context, _ *Call, in echoIn) (Result, error) {
+		times = in.Times
+		return Result{}, nil
+	})
+	out := pipeline(t, count).Run(t.Context(), call("count", `{"text":"x","times":5.0}`))
+	if !out.OK() || times != 5 || out.Model != "(no output)" {
+		t.Errorf("times %d, %+v", times, out)
+	}
+}

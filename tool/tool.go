@@ -123,9 +123,22 @@ func (t *typed[In]) Run(ctx context.Context, c *Call) (Result, error) {
 	return t.run(ctx, c, in)
 }
 
+// decode reads the arguments, which were validated. To a schema 5.0 is an integer, to Go it is not:
+// written again from its value it is.
 func decode[In any](c *Call) (in In, err error) {
-	err = json.Unmarshal(c.Args, &in)
-	return in, err
+	if err = json.Unmarshal(c.Args, &in); err == nil {
+		return in, nil
+	}
+	v, verr := decodeStrict(c.Args)
+	if verr != nil {
+		return in, err
+	}
+	plain, verr := json.Marshal(v)
+	if verr != nil {
+		return in, err
+	}
+	in = *new(In)
+	return in, json.Unmarshal(plain, &in)
 }
 
 // Raw is a tool whose schema is known only at run time, such as one that another server offers.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/reins-agent/reins/env"
@@ -266,12 +267,13 @@ func (c *capture) store(b *block) error {
 	return nil
 }
 
-// load gives the bytes and runs of a block, reading them from the spool file if they are there.
-func (c *capture) load(b *block) ([]byte, []run, error) {
+// load gives the bytes and runs of a block, reading them from the spool file if they are there,
+// into buf if it is large enough.
+func (c *capture) load(b *block, buf []byte) ([]byte, []run, error) {
 	if b.slot < 0 {
 		return b.data, b.runs, nil
 	}
-	data := make([]byte, b.size[env.Both])
+	data := slices.Grow(buf[:0], int(b.size[env.Both]))[:b.size[env.Both]]
 	if _, err := c.file.ReadAt(data, b.slot*slotSize); err != nil {
 		return nil, nil, err
 	}

@@ -15,6 +15,7 @@ type reader struct {
 	next   int64  // offset of the next byte to give
 	end    int64  // offset at which this reader stops
 	buf    []byte // what is loaded and not given yet
+	block  []byte // room for a block, used again so that reading all of it makes no garbage
 }
 
 func (c *capture) reader(s env.Stream, offset int64) *reader {
@@ -26,7 +27,7 @@ func (r *reader) Offset() int64 { return r.next }
 
 // Close implements io.Closer.
 func (r *reader) Close() error {
-	r.buf, r.end = nil, r.next
+	r.buf, r.block, r.end = nil, nil, r.next
 	return nil
 }
 
@@ -58,9 +59,13 @@ func (r *reader) load() error {
 		r.next = r.end
 		return io.EOF
 	}
-	data, runs, err := r.c.load(b)
+	spooled := b.slot >= 0
+	data, runs, err := r.c.load(b, r.block)
 	if err != nil {
 		return err
+	}
+	if spooled {
+		r.block = data
 	}
 	data = pick(data, runs, r.stream, b.slot < 0)
 	r.next = max(r.next, b.base[r.stream])

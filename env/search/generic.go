@@ -49,7 +49,7 @@ func (g *generic) stat(ctx context.Context, p string) (entry, error) {
 }
 
 func infoEntry(info env.FileInfo) entry {
-	e := entry{name: info.Name, details: &details{info.Size, info.ModTime}}
+	e := entry{name: info.Name, details: &details{size: info.Size, modTime: info.ModTime, mode: info.Mode}}
 	switch {
 	case info.Mode.IsRegular():
 		e.kind = fileKind

@@ -54,6 +54,14 @@ func (ig *ignores) enter(f found, globals rules) *ignores {
 	return &next
 }
 
+// asRepo gives the rules that are in force if the directory counts as inside a repository, so that
+// its .gitignore files are heeded without git.
+func (ig *ignores) asRepo() *ignores {
+	next := *ig
+	next.inRepo = true
+	return &next
+}
+
 func prepend(rs rules, skip int, list []scopedRules) []scopedRules {
 	if len(rs) == 0 {
 		return list

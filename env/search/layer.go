@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"time"
 )
 
@@ -57,6 +58,10 @@ type entry struct {
 type details struct {
 	size    int64
 	modTime time.Time
+	mode    fs.FileMode
+	// changed and inode tell versions of a file apart; they are 0 where the layer does not know.
+	changed int64
+	inode   uint64
 }
 
 type kind uint8

@@ -99,7 +99,9 @@ func (l localLayer) stat(_ context.Context, p string) (entry, error) {
 }
 
 func statEntry(info fs.FileInfo) entry {
-	return infoEntry(env.FileInfo{Name: info.Name(), Size: info.Size(), Mode: info.Mode(), ModTime: info.ModTime()})
+	e := infoEntry(env.FileInfo{Name: info.Name(), Size: info.Size(), Mode: info.Mode(), ModTime: info.ModTime()})
+	e.details.changed, e.details.inode = changeOf(info)
+	return e
 }
 
 func (l localLayer) readFile(_ context.Context, p string, buf []byte, limit int64) ([]byte, error) {

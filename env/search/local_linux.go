@@ -113,8 +113,8 @@ func (d *rawDir) stat(_ context.Context, name string) (entry, error) {
 		if err != nil {
 			return entry{}, &fs.PathError{Op: "stat", Path: name, Err: err}
 		}
-		sec, nsec := st.Mtim.Unix()
-		return entry{name: name, kind: modeKind(st.Mode), details: &details{st.Size, time.Unix(sec, nsec)}}, nil
+		d := &details{size: st.Size, modTime: time.Unix(st.Mtim.Unix()), mode: fileMode(st.Mode), changed: st.Ctim.Nano(), inode: st.Ino}
+		return entry{name: name, kind: modeKind(st.Mode), details: d}, nil
 	}
 }
 
@@ -128,6 +128,28 @@ func modeKind(mode uint32) kind {
 		return linkKind
 	}
 	return otherKind
+}
+
+// fileMode translates the mode of a file, a directory or a symbolic link.
+func fileMode(mode uint32) fs.FileMode {
+	m := fs.FileMode(mode & 0o777)
+	for _, bit := range [...]struct {
+		unix uint32
+		mode fs.FileMode
+	}{{unix.S_ISUID, fs.ModeSetuid}, {unix.S_ISGID, fs.ModeSetgid}, {unix.S_ISVTX, fs.ModeSticky}} {
+		if mode&bit.unix != 0 {
+			m |= bit.mode
+		}
+	}
+	switch modeKind(mode) {
+	case fileKind:
+		return m
+	case dirKind:
+		return m | fs.ModeDir
+	case linkKind:
+		return m | fs.ModeSymlink
+	}
+	return m | fs.ModeIrregular
 }
 
 func (d *rawDir) same(other directory) bool {

@@ -24,8 +24,9 @@ type walker struct {
 	filter   *filter
 	noIgnore bool
 	follow   bool
-	root     string // absolute, as it is opened
-	place    string // the same without symbolic links, which is what ignore rules see
+	tree     *treeWalk // set if directories and symbolic links are visited as well
+	root     string    // absolute, as it is opened
+	place    string    // the same without symbolic links, which is what ignore rules see
 	globals  rules
 	failed   atomic.Int64
 	loaders  sync.WaitGroup
@@ -41,6 +42,7 @@ type node struct {
 	dir     directory
 	ignores *ignores
 	entries []entry // admitted ones, in order
+	err     error   // why it could not be read
 	loaded  chan struct{}
 	holders atomic.Int32
 }
@@ -62,6 +64,9 @@ func (w *walker) walk(ctx context.Context, visit func(n *node, e *entry) bool) e
 	if !w.noIgnore {
 		w.globals = w.layer.globals()
 		ig = w.ancestors(ctx)
+	}
+	if w.tree != nil {
+		ig = ig.asRepo()
 	}
 	root := &node{abs: w.root, at: w.place, ignores: ig, link: true}
 	dir, err := w.layer.openDir(ctx, w.root)
@@ -97,10 +102,10 @@ func (w *walker) visit(ctx context.Context, n *node, visit func(*node, *entry) b
 	}()
 	for i := range n.entries {
 		e := &n.entries[i]
-		if e.kind == fileKind {
-			if !visit(n, e) {
-				return false
-			}
+		if (e.kind != dirKind || w.tree != nil) && !visit(n, e) {
+			return false
+		}
+		if e.kind != dirKind {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -115,6 +120,9 @@ func (w *walker) visit(ctx context.Context, n *node, visit func(*node, *entry) b
 			<-child.loaded
 		}
 		next++
+		if child.err != nil && w.tree != nil {
+			w.tree.fail(child, child.err)
+		}
 		if started-next < lookAhead/2 && started < len(children) {
 			batch := children[started:min(started+lookAhead, len(children))]
 			started += len(batch)
@@ -167,7 +175,7 @@ func (w *walker) enter(ctx context.Context, n *node) {
 }
 
 func (n *node) dirFailed(w *walker, err error) {
-	n.entries = nil
+	n.entries, n.err = nil, err
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		w.failed.Add(1)
 	}
@@ -197,17 +205,24 @@ func (w *walker) load(ctx context.Context, n *node) error {
 			continue
 		}
 		c.base, c.full = e.name, ""
-		if w.filter.admits(n.ignores, &c, e.kind == dirKind) {
+		if w.filter.admits(n.ignores, &c, e.kind == dirKind) && !w.tree.skips(n, &e) {
 			kept = append(kept, e)
 		}
+	}
+	if w.tree != nil {
+		kept = w.tree.look(ctx, n, kept)
 	}
 	slices.SortFunc(kept, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
 	n.entries = kept
 	return nil
 }
 
-// resolve looks up what a symbolic link leads to, and reports whether it is to be used.
+// resolve looks up what a symbolic link leads to, and reports whether it is to be used. A walk of
+// the tree itself takes links as they are.
 func (w *walker) resolve(ctx context.Context, n *node, e *entry) bool {
+	if w.tree != nil {
+		return true
+	}
 	if !w.follow {
 		return false
 	}

@@ -1,0 +1,15 @@
+package search
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// changeOf gives the time of a file's last change of any kind, and its inode.
+func changeOf(info fs.FileInfo) (changed int64, inode uint64) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0
+	}
+	return st.Ctimespec.Nano(), st.Ino
+}
