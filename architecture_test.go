@@ -22,6 +22,7 @@ var layers = [][]string{
 	{"policy"},
 	{"tool"},
 	{"event"},
+	{"event/filestore", "event/storetest"},
 	{"agent"},
 	{"coding/textfile"},
 	{"coding/textfile/textfiletest"},

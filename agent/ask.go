@@ -28,27 +28,35 @@ func AskUserTool() tool.Tool {
 		Description: "Ask the user a question that you cannot answer yourself, and wait for the answer. Do not call other tools beside it.",
 	}, func(context.Context, *tool.Call, askIn) []policy.Access { return nil },
 		func(context.Context, *tool.Call, askIn) (tool.Result, error) {
-			return tool.Failure(tool.InternalError, "There is nobody to answer."), nil
+			return tool.Failure(tool.ValidationError, "The question is empty."), nil
 		})}
 }
 
-// asks reports whether a call is a question to the user. One with bad arguments is not: it goes the
-// way of every call, and fails there.
-func (s *Session) asks(c llm.ToolCall) bool {
+// question is what a call asks the user, or "" if it is no question. One with bad arguments is none:
+// it goes the way of every call, and fails there.
+func (s *Session) question(c llm.ToolCall) string {
 	t, _ := s.tools.Get(c.Name)
 	if _, ok := t.(askTool); !ok {
-		return false
+		return ""
 	}
-	out := s.pipe.Check(context.Background(), tool.Call{ID: c.ID, Name: c.Name, Args: s.tools.Arguments(c), Env: s.config.Env})
-	return out.Result.Error == nil
+	var in askIn
+	err := guarded("the pipeline of "+c.Name, func() error {
+		out := s.pipe.Check(context.Background(), tool.Call{ID: c.ID, Name: c.Name, Args: s.tools.Arguments(c), Env: s.config.Env})
+		if out.Result.Error != nil {
+			return out.Result.Error
+		}
+		return json.Unmarshal(out.Call.Args, &in)
+	})
+	if err != nil {
+		return ""
+	}
+	return in.Question
 }
 
 // ask stops the work at a question. The calls before it have their results; those behind it wait.
-func (s *Session) ask(c llm.ToolCall, done []llm.ToolResult) error {
-	var in askIn
-	_ = json.Unmarshal(s.tools.Arguments(c), &in) // asks has looked at it
+func (s *Session) ask(c llm.ToolCall, question string, done []llm.ToolResult) error {
 	s.startCall(c)
-	s.m.question = in.Question
+	s.m.question = question
 	s.m.answers = done
 	return errAsked
 }

@@ -52,14 +52,28 @@ func TestAsk_NextInputAnswersThePendingCall(t *testing.T) {
 }
 
 func TestAsk_BadArgumentsAreAResult(t *testing.T) {
-	script := llmtest.Play(llmtest.Call(AskUser, `{"wrong":1}`), llmtest.Say("Sorry."))
-	s := open(t, script, with(AskUserTool()))
-	if out := submit(t, s, "go"); out.Status != StatusDone {
+	for _, args := range []string{`{"wrong":1}`, `{"question":""}`, `{"quest`} {
+		script := llmtest.Play(llmtest.Call(AskUser, args), llmtest.Say("Sorry."))
+		s := open(t, script, with(AskUserTool()))
+		if out := submit(t, s, "go"); out.Status != StatusDone {
+			t.Errorf("%s: %+v", args, out)
+		}
+		if r := lastResults(script); !r[0].IsError {
+			t.Errorf("%s: %+v", args, r)
+		}
+	}
+}
+
+func TestAsk_AliasAsksToo(t *testing.T) {
+	script := llmtest.Play(llmtest.Call("AskUserQuestion", `{"text":"Which?"}`), llmtest.Say("Thanks."))
+	s := open(t, script, func(c *Config) {
+		with(AskUserTool())(c)
+		c.Tools.Alias(tool.Alias{Name: "AskUserQuestion", Tool: AskUser, Params: map[string]string{"text": "question"}})
+	})
+	if out := submit(t, s, "go"); out.Question != "Which?" || out.Status != StatusAwaitingInput {
 		t.Errorf("%+v", out)
 	}
-	if r := lastResults(script); !r[0].IsError {
-		t.Errorf("%+v", r)
-	}
+	submit(t, s, "that one")
 }
 
 func TestAsk_ClosingQuestionAwaitsInputButTheWorkIsDone(t *testing.T) {
@@ -116,5 +130,3 @@ func TestClosingQuestion(t *testing.T) {
 		}
 	}
 }
-
-var _ tool.Tool = askTool{}

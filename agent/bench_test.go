@@ -137,9 +137,20 @@ func TestRound_CostDoesNotGrowWithTheHistory(t *testing.T) {
 	}
 }
 
+// hosted is a session and its environment.
+type hosted struct {
+	*agent.Session
+	env *local.Env
+}
+
+func (h hosted) close() {
+	h.Session.Close()
+	h.env.Close()
+}
+
 // idle makes a session as a host does, with an environment, a profile and a system prompt of its
 // own.
-func idle(b *testing.B, dir string, client agent.Streamer) *agent.Session {
+func idle(b *testing.B, dir string, client agent.Streamer) hosted {
 	e, err := local.New(local.Config{Dir: dir})
 	if err != nil {
 		b.Fatal(err)
@@ -160,7 +171,7 @@ func idle(b *testing.B, dir string, client agent.Streamer) *agent.Session {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return s
+	return hosted{s, e}
 }
 
 // BenchmarkNewSession is what it costs to set up a session with everything that a host gives it.
@@ -168,6 +179,6 @@ func BenchmarkNewSession(b *testing.B) {
 	dir := b.TempDir()
 	b.ReportAllocs()
 	for b.Loop() {
-		idle(b, dir, &rounds{}).Close()
+		idle(b, dir, &rounds{}).close()
 	}
 }

@@ -30,8 +30,10 @@ type Config struct {
 	Effort   string
 	// ThinkingBudget sets the thinking in tokens, where the provider takes that.
 	ThinkingBudget *int
-	System         string // the system prompt, the same for the session's life
-	Tools          *tool.Registry
+	// Timeouts are for commands; zero ones are the tools' own.
+	Timeouts tool.Timeouts
+	System   string // the system prompt, the same for the session's life
+	Tools    *tool.Registry
 	// Allow lists the tools that may be used; nil is all of them. Deny takes out of those.
 	Allow, Deny []string
 	Env         env.Environment

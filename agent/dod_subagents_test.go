@@ -378,3 +378,31 @@ func TestTree_CostLimitRefusesAModelWithoutAPrice(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
+
+func TestSubagent_TakesMessagesFromTheMomentItIsSpawned(t *testing.T) {
+	gate := make(chan struct{})
+	hold := fake("hold", false, func(ctx context.Context, _ *tool.Call, _ string) (tool.Result, error) {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+		}
+		return tool.Success("ok"), nil
+	})
+	open1 := fake("open", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
+		close(gate)
+		return tool.Success("ok"), nil
+	})
+	at := append(spawn(`{"task":"work"}`).Parts, llmtest.Call("send_input", `{"agent_id":"1","message":"left"}`).Parts...)
+	script := play(map[string][]llmtest.Turn{
+		"main": {{Parts: append(at, calls("open").Parts...)}, wait("1"), llmtest.Say("Done.")},
+		"work": {calls("hold"), llmtest.Say("First."), llmtest.Say("Second.")},
+	})
+	s := open(t, script, with(hold, open1))
+	submit(t, s, "main")
+	if n := len(records[event.SubagentEnd](s)); n != 1 {
+		t.Errorf("the message made a task of its own: %d tasks", n)
+	}
+	if got := said(Messages(s.log.Records(0), "1")); !strings.Contains(got, "user:left") {
+		t.Error(got)
+	}
+}

@@ -17,7 +17,7 @@ import (
 const maxRepairs = 2
 
 // SubmitObject is Submit for a result that a program reads. When the work is done, the model is
-// asked once more, without tools, for its result as JSON that fits the schema of T, whose fields
+// asked once more, with its tools off, for its result as JSON that fits the schema of T, whose fields
 // are described by their "json" and "jsonschema" tags. The schema does not bear on anything that
 // the model says before.
 //
@@ -145,7 +145,7 @@ func (s *Session) callForObject(ctx context.Context, f *form) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r.Tools, r.Output = nil, &f.output
+	r.ToolChoice, r.Output = llm.ToolChoice{Mode: llm.ToolNone}, &f.output
 	resp, err := s.call(ctx, r)
 	if err != nil {
 		return "", err

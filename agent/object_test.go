@@ -15,7 +15,7 @@ type verdict struct {
 	Notes []string `json:"notes"`
 }
 
-func TestObject_WorkIsDoneFirstThenTheObjectIsAskedForWithoutTools(t *testing.T) {
+func TestObject_WorkIsDoneFirstThenTheObjectIsAskedForWithToolsOff(t *testing.T) {
 	script := llmtest.Play(echoCall("x"), llmtest.Say("All is well."), llmtest.Say("```json\n{\"pass\":true,\"notes\":[\"fast\"]}\n```"), llmtest.Say("You are welcome."))
 	s := open(t, script, nil)
 	v, out, err := SubmitObject[verdict](t.Context(), s, text("test it"))
@@ -23,8 +23,8 @@ func TestObject_WorkIsDoneFirstThenTheObjectIsAskedForWithoutTools(t *testing.T)
 		t.Fatalf("%+v, %+v, %v", v, out, err)
 	}
 	for i, r := range script.Requests() {
-		if last := i == 2; (r.Output != nil) != last || (len(r.Tools) == 0) != last {
-			t.Errorf("request %d: %v, %d tools", i, r.Output, len(r.Tools))
+		if last := i == 2; (r.Output != nil) != last || (r.ToolChoice.Mode == llm.ToolNone) != last {
+			t.Errorf("request %d: %v, tool choice %q", i, r.Output, r.ToolChoice.Mode)
 		}
 	}
 	if out := submit(t, s, "thanks"); out.Text != "You are welcome." {

@@ -22,7 +22,7 @@ type Session struct {
 	id     string
 	path   string // in the tree of agents; "" is the root
 	depth  int
-	log    *event.Log
+	log    journal
 	tools  *tool.Registry
 	pipe   *tool.Pipeline
 	cache  *llm.Cache
@@ -65,10 +65,10 @@ func New(c Config) (*Session, error) {
 	return newSession(c, "", 0, &event.Log{}, newTree(c.Limits))
 }
 
-func newSession(c Config, path string, depth int, log *event.Log, tr *tree) (*Session, error) {
+func newSession(c Config, path string, depth int, log journal, tr *tree) (*Session, error) {
 	s := &Session{
 		config: c, id: c.ID, path: path, depth: depth, log: log, tree: tr, cache: &llm.Cache{},
-		state: Idle, settings: settings{c.Provider, c.Model, c.Effort, c.ThinkingBudget}, cost: Cost{Known: true},
+		state: Idle, settings: settings{c.Provider, c.Model, c.Effort, c.ThinkingBudget, c.Timeouts}, cost: Cost{Known: true},
 	}
 	s.agents = &agents{session: s}
 	var err error
@@ -111,14 +111,20 @@ func (s *Session) Submit(ctx context.Context, input ...llm.Part) (Outcome, error
 }
 
 // submit is Submit with something to do, by object, when all is done.
-func (s *Session) submit(ctx context.Context, input []llm.Part, object func(context.Context) error) (out Outcome, err error) {
+func (s *Session) submit(ctx context.Context, input []llm.Part, object func(context.Context) error) (Outcome, error) {
 	msg := llm.Message{Role: llm.RoleUser, Parts: input}
 	if empty(msg) {
 		return Outcome{}, ErrNoInput
 	}
-	if ctx, err = s.begin(ctx); err != nil {
+	ctx, err := s.begin(ctx)
+	if err != nil {
 		return Outcome{}, err
 	}
+	return s.run(ctx, msg, object)
+}
+
+// run does the work that was begun: on the message, and on what else waits when that is done.
+func (s *Session) run(ctx context.Context, msg llm.Message, object func(context.Context) error) (out Outcome, err error) {
 	defer func() { s.release(err) }()
 	s.object = object
 	for followUp, more := false, true; more; {

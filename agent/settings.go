@@ -1,11 +1,17 @@
 package agent
 
-import "github.com/reins-agent/reins/event"
+import (
+	"time"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/tool"
+)
 
 // settings are what can change between two calls of the model.
 type settings struct {
 	provider, model, effort string
 	budget                  *int
+	timeouts                tool.Timeouts // of commands; zero fields are the tools' own
 }
 
 // current are the settings of the moment.
@@ -24,7 +30,7 @@ func (s *Session) change(f func(*settings)) {
 	if set == before {
 		return
 	}
-	s.record(event.Settings{Provider: set.provider, Model: set.model, Effort: set.effort, ThinkingBudget: set.budget})
+	s.record(event.Settings{Provider: set.provider, Model: set.model, Effort: set.effort, ThinkingBudget: set.budget, Timeouts: set.timeouts})
 	if set.provider != before.provider || set.model != before.model {
 		s.record(event.CacheBroken{Reason: "the model was changed"})
 	}
@@ -51,4 +57,10 @@ func (s *Session) SetEffort(effort string) {
 // is the provider's default.
 func (s *Session) SetThinkingBudget(tokens *int) {
 	s.change(func(set *settings) { set.budget = tokens })
+}
+
+// SetTimeouts changes how long commands may run, from the next tool call on: those that ask for no
+// time of their own, and the most that one can ask for. Zero leaves it to the tools.
+func (s *Session) SetTimeouts(standard, most time.Duration) {
+	s.change(func(set *settings) { set.timeouts = tool.Timeouts{Default: standard, Max: most} })
 }

@@ -105,14 +105,17 @@ func (b *subagent) work(ctx context.Context, task string) {
 	if b.preface != "" {
 		task = b.preface + "\n\n" + task
 	}
+	ctx, err := b.session.begin(ctx) // from here on it is busy, and takes messages
 	go func() {
 		defer close(done)
 		defer cancel()
 		var out Outcome
-		err := guarded("agent "+b.id, func() (err error) {
-			out, err = b.session.Submit(ctx, llm.Text{Text: task})
-			return err
-		})
+		if err == nil {
+			err = guarded("agent "+b.id, func() (err error) {
+				out, err = b.session.run(ctx, llm.UserText(task), nil)
+				return err
+			})
+		}
 		b.finish(out, err)
 	}()
 }

@@ -26,8 +26,8 @@ func (s *Session) runTools(ctx context.Context, calls []llm.ToolCall) error {
 	results := make([]llm.ToolResult, 0, len(calls))
 	for len(calls) > len(results) {
 		rest := calls[len(results):]
-		if s.asks(rest[0]) {
-			return s.ask(rest[0], results)
+		if q := s.question(rest[0]); q != "" {
+			return s.ask(rest[0], q, results)
 		}
 		results = append(results, s.runBatch(ctx, rest[:s.together(rest)])...)
 	}
@@ -56,7 +56,7 @@ func (s *Session) together(calls []llm.ToolCall) int {
 
 func (s *Session) onlyReads(c llm.ToolCall) bool {
 	t, ok := s.tools.Get(c.Name)
-	return ok && !s.config.Serial && t.Spec().ReadOnly && !s.asks(c)
+	return ok && !s.config.Serial && t.Spec().ReadOnly && s.question(c) == ""
 }
 
 // runBatch runs calls side by side and records their results in order, each as soon as all before
@@ -98,7 +98,8 @@ func (s *Session) runCall(ctx context.Context, c llm.ToolCall) (out tool.Outcome
 	err := guarded("the pipeline of "+c.Name, func() error {
 		out = s.pipe.Run(ctx, tool.Call{
 			ID: c.ID, Name: c.Name, Args: s.tools.Arguments(c), Env: s.config.Env, Vision: s.config.Vision,
-			Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
+			Timeouts: s.current().timeouts,
+			Output:   func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
 		})
 		return nil
 	})

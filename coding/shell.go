@@ -53,9 +53,10 @@ func (s *shell) run(ctx context.Context, c *tool.Call, in shellIn) (tool.Result,
 	if in.Background {
 		return s.background(ctx, c, in), nil
 	}
-	timeout := s.config.DefaultTimeout
+	limits := c.Timeouts.Or(tool.Timeouts{Default: s.config.DefaultTimeout, Max: s.config.MaxTimeout})
+	timeout := limits.Default
 	if in.TimeoutMS > 0 {
-		timeout = millis(in.TimeoutMS, s.config.MaxTimeout)
+		timeout = millis(in.TimeoutMS, limits.Max)
 	}
 	cmd := env.Command{Line: in.Command, Dir: in.Workdir, PTY: in.TTY, Timeout: timeout}
 	if c.Output != nil {
@@ -71,7 +72,7 @@ func (s *shell) run(ctx context.Context, c *tool.Call, in shellIn) (tool.Result,
 		return tool.Result{}, err
 	}
 	res := tool.Result{Output: outputOf(p, exit), Fields: exitFields(exit), Artifacts: tool.Artifacts{CommandsRun: []string{in.Command}}}
-	res.Error = s.exitError(ctx, exit, timeout)
+	res.Error = exitError(ctx, exit, timeout, limits.Max)
 	return res, nil
 }
 
@@ -132,12 +133,12 @@ func exitFields(exit env.Exit) map[string]any {
 }
 
 // exitError says how a command failed, or is nil.
-func (s *shell) exitError(ctx context.Context, exit env.Exit, timeout time.Duration) *tool.Error {
+func exitError(ctx context.Context, exit env.Exit, timeout, most time.Duration) *tool.Error {
 	switch {
 	case exit.TimedOut:
 		message := fmt.Sprintf("[ERROR: Command timed out after %dms. Partial output is shown above.\n"+
 			"You can retry with a longer timeout by setting the timeout_ms parameter.]", timeout.Milliseconds())
-		if timeout >= s.config.MaxTimeout {
+		if timeout >= most {
 			message += "\n[This is the longest timeout there is. Set background for commands that take longer.]"
 		}
 		return &tool.Error{Code: tool.ShellTimeout, Message: message}

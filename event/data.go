@@ -280,6 +280,8 @@ type Settings struct {
 	Model          string `json:"model"`
 	Effort         string `json:"effort"` // "" is the provider's default
 	ThinkingBudget *int   `json:"thinking_budget,omitempty"`
+	// Timeouts are those of commands; zero ones are the tools' own.
+	Timeouts tool.Timeouts `json:"command_timeouts,omitzero"`
 }
 
 // CacheBroken is a request that does not continue the one before it.

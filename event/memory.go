@@ -47,7 +47,7 @@ func (s *Memory) Create(ctx context.Context, m Meta) (Writer, error) {
 	if m.Created.IsZero() {
 		m.Created = m.Updated
 	}
-	session := &memorySession{meta: m.clone(), blobs: make(map[string][]byte), locked: true}
+	session := &memorySession{meta: m.Clone(), blobs: make(map[string][]byte), locked: true}
 	s.sessions[FoldID(m.ID)] = session
 	return &memoryWriter{store: s, session: session}, nil
 }
@@ -116,7 +116,7 @@ func (s *Memory) Meta(ctx context.Context, id string) (Meta, error) {
 	if err != nil {
 		return Meta{}, err
 	}
-	return session.meta.clone(), nil
+	return session.meta.Clone(), nil
 }
 
 // List describes the sessions, the one written last first.
@@ -139,7 +139,7 @@ func (s *Memory) metas() []Meta {
 	defer s.mu.Unlock()
 	out := make([]Meta, 0, len(s.sessions))
 	for _, session := range s.sessions {
-		out = append(out, session.meta.clone())
+		out = append(out, session.meta.Clone())
 	}
 	slices.SortFunc(out, Meta.Compare)
 	return out
@@ -231,7 +231,7 @@ func (w *memoryWriter) SetMeta(ctx context.Context, m Meta) error {
 	if err := w.check(ctx); err != nil {
 		return err
 	}
-	w.session.meta = w.session.meta.Replace(m.clone(), time.Now())
+	w.session.meta = w.session.meta.Replace(m, time.Now())
 	return nil
 }
 

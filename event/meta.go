@@ -28,6 +28,7 @@ func (m *Meta) Advance(r Record) error {
 // Replace is what is to be told of the session when its writer sets n. What the store itself keeps
 // track of stays: the id, the time of creation, the last record and the time of the last change.
 func (m Meta) Replace(n Meta, now time.Time) Meta {
+	n = n.Clone()
 	n.ID, n.Created, n.Last, n.Updated = m.ID, m.Created, m.Last, m.Updated
 	n.touch(now)
 	return n
@@ -39,8 +40,8 @@ func (m *Meta) touch(t time.Time) {
 	}
 }
 
-// clone shares nothing with m.
-func (m Meta) clone() Meta {
+// Clone shares nothing with m.
+func (m Meta) Clone() Meta {
 	m.Tags = slices.Clone(m.Tags)
 	m.Usage.Raw = slices.Clone(m.Usage.Raw)
 	if m.Cost != nil {

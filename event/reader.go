@@ -3,6 +3,7 @@ package event
 import (
 	"context"
 	"iter"
+	"math"
 	"slices"
 )
 
@@ -15,7 +16,7 @@ type reader struct {
 	next int    // the first durable record that was not
 }
 
-// Events follows the log behind a durable record: what is there, then what comes, until the log is
+// Events follows the log behind a durable record, which may be one to come: what is there, then what comes, until the log is
 // closed, which ends it without an error, or ctx ends, which is its error. Any number of readers
 // may follow, and stop at any time; one that is slow loses nothing but transient records.
 func (l *Log) Events(ctx context.Context, after Seq) iter.Seq2[Record, error] {
@@ -52,8 +53,11 @@ func (l *Log) Events(ctx context.Context, after Seq) iter.Seq2[Record, error] {
 func (l *Log) join(after Seq) *reader {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := &reader{next: int(min(after, Seq(len(l.durable))))}
-	if r.next > 0 {
+	r := &reader{next: int(min(after, math.MaxInt32))}
+	switch {
+	case r.next > len(l.durable):
+		r.pos = l.last
+	case r.next > 0:
 		r.pos = l.durable[r.next-1].pos
 	}
 	if l.readers == nil {
@@ -75,7 +79,7 @@ func (l *Log) passed(r *reader, e entry) {
 	defer l.mu.Unlock()
 	r.pos = e.pos
 	if e.Seq != 0 {
-		r.next = int(e.Seq)
+		r.next = int(e.Seq) // its index is one less
 	}
 }
 
@@ -83,7 +87,7 @@ func (l *Log) passed(r *reader, e entry) {
 func (l *Log) next(r *reader) (batch []entry, wait <-chan struct{}, open bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	batch = merge(l.durable[r.next:], l.loose[l.behind(r.pos):])
+	batch = merge(l.durable[min(r.next, len(l.durable)):], l.loose[l.behind(r.pos):])
 	switch {
 	case len(batch) > 0:
 		return batch, nil, true

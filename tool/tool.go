@@ -13,6 +13,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/llm"
@@ -74,8 +75,29 @@ type Call struct {
 	Env  env.Environment // where the tool does its work
 	// Output, if set, is called with output as it appears, for showing it live.
 	Output func(p []byte)
+	// Timeouts are for commands; their zero fields are the tool's own.
+	Timeouts Timeouts
 	// Vision says that the model can look at images.
 	Vision bool
+}
+
+// Timeouts say how long commands may run: those that ask for no time of their own, and the most
+// that one can ask for.
+type Timeouts struct {
+	Default time.Duration `json:"default_ns,omitempty"`
+	Max     time.Duration `json:"max_ns,omitempty"`
+}
+
+// Or fills the zero fields from another value. The default is never longer than the most.
+func (t Timeouts) Or(u Timeouts) Timeouts {
+	if t.Default <= 0 {
+		t.Default = u.Default
+	}
+	if t.Max <= 0 {
+		t.Max = u.Max
+	}
+	t.Default = min(t.Default, t.Max)
+	return t
 }
 
 // Access is a function that declares the accesses of a call with arguments of type In.

@@ -59,9 +59,12 @@ func head(r *llm.Request, m model) []byte {
 	h := wire.Head{Options: maps.Clone(r.Options[Name].Body)}
 	h.Open('{')
 	merge(&h, "generationConfig", func(sub *wire.Head) { generationConfig(sub, r, m) })
-	merge(&h, "toolConfig", func(sub *wire.Head) { toolConfig(sub, r) })
-	if len(r.Tools) > 0 {
-		tools(&h, r.Tools)
+	// Most models refuse functions beside JSON output, also those that may not be called.
+	if r.Output == nil || r.ToolChoice.Mode != llm.ToolNone {
+		merge(&h, "toolConfig", func(sub *wire.Head) { toolConfig(sub, r) })
+		if len(r.Tools) > 0 {
+			tools(&h, r.Tools)
+		}
 	}
 	systemInstruction(&h, r.Messages)
 	h.Extra()

@@ -1,0 +1,197 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// call is one call of a coding tool.
+type call struct {
+	tool string
+	args map[string]any
+}
+
+// work has a scripted model make the calls, one per round, with the real coding tools, and returns
+// how each ended.
+func work(t *testing.T, e env.Environment, change func(*agent.Config), calls ...call) []event.ToolCallEnd {
+	t.Helper()
+	var turns []llmtest.Turn
+	for _, c := range calls {
+		args, err := json.Marshal(c.args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		turns = append(turns, llmtest.Call(c.tool, string(args)))
+	}
+	c := agent.Config{Client: llmtest.Play(append(turns, llmtest.Say("Done."))...), Model: "m", Env: e, Policy: policy.AllowAll{}, Tools: &tool.Registry{}}
+	if err := c.Tools.Register(coding.NewTools(coding.ToolConfig{})...); err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(&c)
+	}
+	s, err := agent.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil || out.Status != agent.StatusDone {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	s.Close()
+	var ends []event.ToolCallEnd
+	for r := range s.Events(t.Context(), 0) {
+		if d, ok := r.Data.(event.ToolCallEnd); ok {
+			ends = append(ends, d)
+		}
+	}
+	return ends
+}
+
+func TestDoD_9_4_LocalEnvironmentDoesAllFileAndCommandOperations(t *testing.T) {
+	ends := work(t, newEnv(t), nil,
+		call{"write_file", map[string]any{"file_path": "dir/a.txt", "content": "one\ntwo\n"}},
+		call{"edit_file", map[string]any{"file_path": "dir/a.txt", "old_string": "two", "new_string": "three"}},
+		call{"read_file", map[string]any{"file_path": "dir/a.txt"}},
+		call{"grep", map[string]any{"pattern": "thr.e"}},
+		call{"glob", map[string]any{"pattern": "**/*.txt"}},
+		call{"list_dir", map[string]any{"path": "dir"}},
+		call{"shell", map[string]any{"command": "cat dir/a.txt"}},
+	)
+	for i, want := range []string{"", "", "three", "three", "a.txt", "a.txt", "one\nthree"} {
+		if ends[i].Error != nil || !strings.Contains(ends[i].Model, want) {
+			t.Errorf("%s: %v, %q", ends[i].Name, ends[i].Error, ends[i].Model)
+		}
+	}
+}
+
+// recording is an environment as a consumer may write one: it remembers what was started.
+type recording struct {
+	env.Environment
+	mu      sync.Mutex
+	started []env.Command
+}
+
+func (r *recording) Start(ctx context.Context, c env.Command) (env.Process, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.started = append(r.started, c)
+	return r.Environment.Start(ctx, c)
+}
+
+func TestDoD_9_4_CommandTimeoutIsTenSecondsAndOverridablePerCall(t *testing.T) {
+	e := &recording{Environment: newEnv(t)}
+	work(t, e, nil,
+		call{"shell", map[string]any{"command": "true"}},
+		call{"shell", map[string]any{"command": "true", "timeout_ms": 1234}},
+		call{"shell", map[string]any{"command": "true", "timeout_ms": 99_000_000}},
+	)
+	for i, want := range []time.Duration{10 * time.Second, 1234 * time.Millisecond, 10 * time.Minute} {
+		if got := e.started[i].Timeout; got != want {
+			t.Errorf("command %d may run for %v, want %v", i, got, want)
+		}
+	}
+}
+
+func TestDoD_9_4_TimedOutCommandIsAskedToEndThenKilled(t *testing.T) {
+	ends := work(t, newEnv(t), nil,
+		call{"shell", map[string]any{"command": "trap 'echo asked politely' TERM; while :; do sleep 0.05; done", "timeout_ms": 300}},
+		call{"shell", map[string]any{"command": "trap 'echo leaving; exit 0' TERM; while :; do sleep 0.05; done", "timeout_ms": 300}},
+	)
+	for i, want := range []string{"asked politely", "leaving"} {
+		e := ends[i]
+		if e.Error == nil || e.Error.Code != tool.ShellTimeout || !strings.Contains(e.Model, want) || !strings.Contains(e.Model, "timed out after 300ms") {
+			t.Errorf("%d: %+v, %q", i, e.Error, e.Model)
+		}
+	}
+	if s := ends[0].Fields["signal"]; s != "SIGKILL" {
+		t.Errorf("the one that would not go was ended by %v", s)
+	}
+}
+
+func TestDoD_9_4_SecretsInTheEnvironmentAreNotPassedOn(t *testing.T) {
+	for _, name := range []string{"SOME_API_KEY", "some_secret", "SOME_TOKEN", "SOME_PASSWORD", "SOME_CREDENTIAL"} {
+		t.Setenv(name, "canary")
+	}
+	t.Setenv("GOPATH", "/go-path")
+	ends := work(t, newEnv(t), nil, call{"shell", map[string]any{"command": "env"}})
+	if out := ends[0].Model; strings.Contains(out, "canary") || !strings.Contains(out, "PATH=") || !strings.Contains(out, "GOPATH=/go-path") {
+		t.Errorf("commands see %s", out)
+	}
+}
+
+func TestDoD_9_4_ConsumersCanImplementTheEnvironment(t *testing.T) {
+	e := &recording{Environment: env.ReadOnly(newEnv(t))}
+	ends := work(t, e, nil,
+		call{"write_file", map[string]any{"file_path": "a", "content": "x"}},
+		call{"list_dir", map[string]any{"path": "."}},
+	)
+	if ends[0].Error == nil || ends[1].Error != nil {
+		t.Errorf("%+v, %+v", ends[0].Error, ends[1].Error)
+	}
+}
+
+// fixed is a tool that always says the same.
+func fixed(name, output string) tool.Tool {
+	return tool.Raw{
+		Describe: tool.Spec{Name: name, Input: json.RawMessage(`{"type":"object"}`), ReadOnly: true},
+		Do: func(context.Context, *tool.Call) (tool.Result, error) {
+			return tool.Result{Output: tool.Text(output)}, nil
+		},
+	}
+}
+
+func TestDoD_9_5_CharactersAreTruncatedFirstAndLinesSecond(t *testing.T) {
+	long := strings.Repeat("x", 10<<20)
+	many := strings.Repeat("line\n", 2000)
+	ends := work(t, newEnv(t), func(c *agent.Config) { _ = c.Tools.Register(fixed("shell", long), fixed("grep", many)) },
+		call{"shell", map[string]any{}}, call{"grep", map[string]any{}})
+	if got := ends[0].Model; len(got) > 31_000 || !strings.Contains(got, "characters were removed") || strings.Contains(got, "lines omitted") {
+		t.Errorf("of one long line the model sees %d characters", len(got))
+	}
+	if got := ends[1].Model; strings.Count(got, "\n") > 203 || !strings.Contains(got, "lines omitted") {
+		t.Errorf("of many lines the model sees %d", strings.Count(got, "\n"))
+	}
+	if tool.String(ends[0].Output) != long || tool.String(ends[1].Output) != many {
+		t.Error("the events do not have all of the output")
+	}
+}
+
+func TestDoD_9_5_DefaultLimitsAreThoseOfTheTable(t *testing.T) {
+	for name, want := range map[string]tool.Limit{
+		"read_file": {Chars: 50_000, Lines: -1, Mode: tool.HeadTail}, "shell": {Chars: 30_000, Lines: 256, Mode: tool.HeadTail},
+		"grep": {Chars: 20_000, Lines: 200, Mode: tool.Tail}, "glob": {Chars: 20_000, Lines: 500, Mode: tool.Tail},
+		"edit_file": {Chars: 10_000, Lines: -1, Mode: tool.Tail}, "apply_patch": {Chars: 10_000, Lines: -1, Mode: tool.Tail},
+		"write_file": {Chars: 1_000, Lines: -1, Mode: tool.Tail}, "spawn_agent": {Chars: 20_000, Lines: -1, Mode: tool.HeadTail},
+	} {
+		if got := tool.DefaultLimit(name); got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+func TestDoD_9_5_TruncationIsMarkedVisibly(t *testing.T) {
+	ends := work(t, newEnv(t), func(c *agent.Config) {
+		_ = c.Tools.Register(fixed("dump", strings.Repeat("x", 40_000)), fixed("grep", strings.Repeat("x", 40_000)))
+	}, call{"dump", map[string]any{}}, call{"grep", map[string]any{}})
+	for i, want := range []string{
+		"[WARNING: Tool output was truncated. 10000 characters were removed from the middle.",
+		"[WARNING: Tool output was truncated. First 20000 characters were removed.",
+	} {
+		if !strings.Contains(ends[i].Model, want) {
+			t.Errorf("%.200q", ends[i].Model)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/tool"
+)
+
+var update = flag.Bool("update", false, "write docs/events.md anew")
+
+const page = "../docs/events.md"
+
+// section is what the page says about one kind.
+type section struct {
+	data  Data
+	agent string
+	text  string
+}
+
+const head = `# Events
+
+Everything that happens in a session is a record. Hosts read them with ` + "`Session.Events`" + `; ` + "`reins run --output stream-json`" + `
+prints them, one JSON object per line. This page is made by a test from the code, so it cannot go stale.
+
+Each record has
+
+| member | |
+|---|---|
+| ` + "`seq`" + ` | the number of a durable record, from 1, without gaps. A transient record has none: it shows something grow, and may be missing for a reader that is slow. What it shows is in a durable record later. |
+| ` + "`time`" + ` | when it happened, RFC 3339 |
+| ` + "`session`" + ` | the id of the session |
+| ` + "`agent`" + ` | the path of the subagent it is about: ` + "`1`" + ` is the first subagent, ` + "`1/2`" + ` that one's second. Absent for the session itself |
+| ` + "`kind`" + ` | one of the kinds below. New kinds may come: skip those you do not know |
+| ` + "`data`" + ` | what the kind says below. New members may come |
+
+To follow a session from where you left off, ask for the events after the last ` + "`seq`" + ` you saw. Durations are in
+nanoseconds. Messages have a ` + "`role`" + ` (system, user, assistant, tool) and ` + "`parts`" + `; a part has a ` + "`type`" + `.
+
+The order: SESSION_START is the first record of an agent and SESSION_END its last. USER_INPUT begins the work on an
+input and PROCESSING_END ends it. In between come calls of the model (MODEL_CALL_START, deltas, ASSISTANT_TEXT_END,
+MODEL_CALL_END) and rounds of tools. Each TOOL_CALL_START has one TOOL_CALL_END, whatever happens; in a round, those
+come in the order in which the model asked. Only a question to the user stays open until the next USER_INPUT.
+`
+
+func sections() []section {
+	cost, budget := 0.01425, 8192
+	call := llm.ToolCall{ID: "call_1", Name: "shell", Arguments: `{"command":"go test ./..."}`}
+	return []section{
+		{SessionStart{ID: "K3ZQ", Provider: "anthropic", Model: "claude-opus-4-6", Effort: "high", Dir: "/home/ada/project", System: "You are a coding agent. …"}, "",
+			"A session, or a subagent, begins. `system` is the system prompt; it stays the same for the session's life."},
+		{UserInput{Message: llm.UserText("Fix the failing test.")}, "",
+			"The user gave input. `follow_up` is true if it had waited for the input before it. `answers` is the id of the tool call that it answers, if the model had asked the user a question with one."},
+		{ModelCallStart{Call: 1, Provider: "anthropic", Model: "claude-opus-4-6", Effort: "high", Messages: 2}, "",
+			"A request goes to the model. `call` counts the calls of the agent; `messages` is the length of the conversation that is sent."},
+		{ReasoningStart{Call: 1}, "", "The model begins to show its reasoning."},
+		{ReasoningDelta{Call: 1, Text: "The test expects "}, "", "A piece of reasoning."},
+		{ReasoningEnd{Call: 1, Text: "The test expects an error."}, "", "The whole block of reasoning."},
+		{TextStart{Call: 1}, "", "The model begins to write text."},
+		{TextDelta{Call: 1, Text: "I will run "}, "", "A piece of text."},
+		{TextEnd{Call: 1, ID: "msg_01", Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: "I will run the tests."}, call}}}, "",
+			"The model's whole answer: its text, its reasoning as far as it is shown, and the message with all parts, tool calls among them. It comes once per answer, also if there is no text."},
+		{ModelRetry{Call: 1, Attempt: 2, Delay: 1500 * time.Millisecond, Discard: true, Error: Error{Class: "server", Message: "anthropic: server (HTTP 529): Overloaded", Retryable: true}}, "",
+			"A call failed and is made again after a delay. With `discard`, what was shown since MODEL_CALL_START is void."},
+		{ModelCallEnd{Call: 1, Model: "claude-opus-4-6", Usage: llm.Usage{Input: 2100, Output: 150, CacheRead: 1900}, Cost: &cost, Duration: 2300 * time.Millisecond, Finish: "tool_calls"}, "",
+			"The call is over. `cost` is in US dollars, null if the price is not known. `input_tokens` counts all that the model read, cached or not. After a failure there is an `error`, and in `partial` the text that had come."},
+		{ToolCallStart{ID: "call_1", Name: "shell", Arguments: json.RawMessage(`{"command":"go test ./..."}`)}, "",
+			"A tool call is about to run. `arguments` is a string if the model's arguments are not JSON."},
+		{ApprovalRequested{ID: "call_1", Name: "shell", Accesses: []string{"exec go test ./..."}, Reason: "it will exec go test ./..."}, "",
+			"The policy does not decide on the call; somebody is asked."},
+		{ApprovalResolved{ID: "call_1", Allowed: true}, "", "The answer, with a `reason` if it is no."},
+		{ToolCallDelta{ID: "call_1", Text: "ok  \texample.com/project\n"}, "", "Output of the tool as it appears."},
+		{ToolCallEnd{ID: "call_1", Name: "shell", Output: tool.Text("ok  \texample.com/project\n"), Model: "ok  \texample.com/project\n", Fields: map[string]any{"exit_code": 0.0},
+			Artifacts: tool.Artifacts{CommandsRun: []string{"go test ./..."}}, Duration: 850 * time.Millisecond}, "",
+			"The result of the call. `output` is all of the tool's output, however large; `model_output` is what the model sees of it. If `ok` is false there is an `error` with a `code` and a `message`. `fields` are the tool's own."},
+		{SteeringQueued{Message: llm.UserText("Leave the API as it is.")}, "",
+			"The host gave a message that waits for its place: between two steps, or with `follow_up` behind the work at hand."},
+		{SteeringInjected{Message: llm.UserText("Leave the API as it is."), Source: "host"}, "",
+			"A message was put into the conversation. `source` is `host` for steering; else what made the session add it: `loop_detection`, `length` or `error` or `pause` (how the last answer had ended), `structured_output`, `answer`."},
+		{LoopDetection{Message: "Loop detected: the last 10 tool calls follow a repeating pattern. Try a different approach.", Length: 2, Trips: 1}, "",
+			"The model repeats the same calls with the same results. The message is put into the conversation; at the second trip the work pauses as well."},
+		{Settings{Provider: "anthropic", Model: "claude-opus-4-6", Effort: "low", ThinkingBudget: &budget}, "",
+			"The host changed how the model is called from now on. All settings are told, changed or not."},
+		{CacheBroken{Reason: "the model was changed"}, "", "The next request does not continue the one before it, so that the provider's prompt cache does not help."},
+		{SubagentStart{ID: "1", Type: "Explore", Task: "Find where the parser is tested.", Model: "claude-opus-4-6"}, "",
+			"A subagent is given a task. What it does follows in records with its path as `agent`."},
+		{SubagentEnd{ID: "1", Status: "completed", Output: "It is tested in parse_test.go.", Turns: 3, Success: true}, "",
+			"The subagent is done with the task: `completed`, `failed` or `closed`. `turns` counts all its calls of the model so far."},
+		{TurnLimit{Limit: "tree_cost", Value: 2, Detail: "the agents have spent $2.0312 of $2.0000"}, "",
+			"A limit was reached: `max_tool_rounds`, `max_turns`, `tree_turns`, `tree_tokens`, `tree_cost` or `tree_duration`."},
+		{Warning{Message: "Context usage at ~84% of context window"}, "", "Something that does not stop the work."},
+		{Error{Class: "rate_limit", Message: "anthropic: rate limit (HTTP 429)", Retryable: true}, "1",
+			"The work on the input failed. `retryable` says that the same may succeed later. If code of the host panicked, `class` is `panic` and there is a `stack`."},
+		{ProcessingEnd{Outcome: "done", State: "IDLE", Rounds: 4}, "",
+			"The work on the input is over. `outcome` is `done`, `awaiting_input`, `limit`, `cut_off`, `paused`, `refused`, `loop`, `interrupted` or `failed`; `state` is the state that follows: `IDLE`, `AWAITING_INPUT`, `CLOSED`, or `PROCESSING` if more input waits. `question` is what the model wants to know."},
+		{SessionEnd{Reason: "closed", State: "CLOSED"}, "",
+			"The session, or the subagent, is over. `undelivered` are messages of the host that never found their place."},
+	}
+}
+
+// render writes the page.
+func render(t *testing.T) []byte {
+	var b bytes.Buffer
+	b.WriteString(head)
+	at := time.Date(2026, 11, 15, 9, 30, 0, 0, time.UTC)
+	var seq Seq
+	for _, s := range sections() {
+		kind := s.data.Kind()
+		r := Record{Time: at, Session: "K3ZQ", Agent: s.agent, Data: s.data}
+		title := string(kind)
+		if kind.transient() {
+			title += " (transient)"
+		} else {
+			seq++
+			r.Seq = seq
+		}
+		raw, err := json.Marshal(r)
+		if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n```json\n%s\n```\n", title, s.text, raw)
+		at = at.Add(time.Second)
+	}
+	return b.Bytes()
+}
+
+func TestDocs_EventsPageShowsEveryKindAsItIs(t *testing.T) {
+	documented := map[Kind]bool{}
+	for _, s := range sections() {
+		documented[s.data.Kind()] = true
+	}
+	for _, kind := range slices.Sorted(maps.Keys(decoders)) {
+		if !documented[kind] {
+			t.Errorf("%s is not on the page", kind)
+		}
+	}
+	want := render(t)
+	if *update {
+		if err := os.WriteFile(page, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.ReplaceAll(string(got), "\r\n", "\n"); text != string(want) {
+		t.Error("docs/events.md is not what the code says: run go test ./event -run Docs -update")
+	}
+}
+
+func TestDocs_ExamplesReadBackAsTheyWere(t *testing.T) {
+	for line := range strings.Lines(string(render(t))) {
+		if !strings.HasPrefix(line, `{`) {
+			continue
+		}
+		var r Record
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Errorf("%v: %s", err, line)
+			continue
+		}
+		if again, err := json.Marshal(r); err != nil || string(again) != strings.TrimSpace(line) {
+			t.Errorf("%s\nbecame\n%s, %v", line, again, err)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package filestore
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/reins-agent/reins/event"
+)
+
+// exported is the archive of a session with three records, a title and two blobs.
+func exported(t testing.TB, s *Store) []byte {
+	t.Helper()
+	w := create(t, s, "a")
+	must(t, w.SetMeta(t.Context(), event.Meta{Title: "t"}))
+	must(t, w.Append(t.Context(), recordsUpTo(3)...))
+	for _, blob := range []string{"one", "two"} {
+		_, _, err := w.PutBlob(t.Context(), strings.NewReader(blob))
+		must(t, err)
+	}
+	var out bytes.Buffer
+	must(t, s.Export(t.Context(), "a", &out)) // while it is open
+	must(t, w.Close())
+	return out.Bytes()
+}
+
+func TestImport_BringsBackWhatWasExported(t *testing.T) {
+	from, to := newStore(t, Config{}), newStore(t, Config{})
+	archive := exported(t, from)
+	for _, how := range []Import{{}, {ID: "Other"}} {
+		report, err := to.Import(t.Context(), bytes.NewReader(archive), how)
+		must(t, err)
+		id := report.Session
+		holds(t, to, id, 3)
+		if r := clean(t, to, id); r.Blobs != 2 || r.BlobSize != 6 || report.Records != 3 {
+			t.Errorf("%+v and %+v", r, report)
+		}
+		if m, err := to.Meta(t.Context(), id); err != nil || m.Title != "t" || m.ID != id || m.Last != 3 {
+			t.Errorf("%+v, %v", m, err)
+		}
+		w := open(t, to, id)
+		must(t, w.Append(t.Context(), record(4)))
+		must(t, w.Close())
+		holds(t, to, id, 4)
+		if _, err := to.Import(t.Context(), bytes.NewReader(archive), how); !errors.Is(err, event.ErrExists) {
+			t.Errorf("a second time: %v", err)
+		}
+	}
+	holds(t, from, "a", 3)
+}
+
+func TestImport_DamageIsRefusedUnlessAllowed(t *testing.T) {
+	archive := exported(t, newStore(t, Config{}))
+	for _, part := range []string{"number 2", "two"} {
+		bad := bytes.Replace(archive, []byte(part), []byte(strings.ToUpper(part)), 1)
+		to := newStore(t, Config{})
+		report, err := to.Import(t.Context(), bytes.NewReader(bad), Import{})
+		if err == nil || len(report.Problems) != 1 {
+			t.Errorf("%s: %v, %v", part, report.Problems, err)
+		}
+		empty(t, to)
+		report, err = to.Import(t.Context(), bytes.NewReader(bad), Import{Damaged: true})
+		if err != nil || len(report.Problems) != 1 || report.Records+report.Blobs != 4 {
+			t.Errorf("%s: %+v, %v", part, report, err)
+		}
+	}
+}
+
+func empty(t *testing.T, s *Store) {
+	t.Helper()
+	for m, err := range s.List(t.Context()) {
+		t.Errorf("there is %q, %v", m.ID, err)
+	}
+	if entries, _ := os.ReadDir(s.path(".staging")); len(entries) != 0 {
+		t.Errorf("left over: %v", entries)
+	}
+}
+
+func TestImport_CutArchiveIsRefused(t *testing.T) {
+	archive := exported(t, newStore(t, Config{}))
+	to := newStore(t, Config{})
+	for size := 0; size < len(archive)-3*512; size += 97 { // which ends in a blob and two blocks of nothing
+		if _, err := to.Import(t.Context(), bytes.NewReader(archive[:size]), Import{}); err == nil {
+			t.Fatalf("%d of %d bytes were taken", size, len(archive))
+		}
+		empty(t, to)
+	}
+}
+
+func TestImport_NamesInAnArchiveAreNoPaths(t *testing.T) {
+	archive := exported(t, newStore(t, Config{}))
+	for _, name := range []string{"../evil", "/evil", "blobs/../../evil", "blobs/x", "log.jsonl", "torn.jsonl"} {
+		var out bytes.Buffer
+		w := tar.NewWriter(&out)
+		r := tar.NewReader(bytes.NewReader(archive))
+		for h, err := r.Next(); err == nil; h, err = r.Next() {
+			must(t, w.WriteHeader(h))
+			_, err := io.Copy(w, r)
+			must(t, err)
+		}
+		must(t, w.WriteHeader(&tar.Header{Name: name, Size: 1}))
+		_, err := w.Write([]byte("x"))
+		must(t, errors.Join(err, w.Close()))
+		to := newStore(t, Config{})
+		if _, err := to.Import(t.Context(), &out, Import{}); err == nil || !strings.Contains(err.Error(), "which no session has") {
+			t.Errorf("%s: %v", name, err)
+		}
+		empty(t, to)
+	}
+}
+
+func TestImport_IDOfAnArchiveIsChecked(t *testing.T) {
+	archive := exported(t, newStore(t, Config{}))
+	to := newStore(t, Config{})
+	if _, err := to.Import(t.Context(), bytes.NewReader(archive), Import{ID: "../x"}); !errors.Is(err, event.ErrBadID) {
+		t.Error(err)
+	}
+}
+
+func FuzzImport(f *testing.F) {
+	f.Add(exported(f, newStore(f, Config{})))
+	f.Add([]byte("x"))
+	f.Fuzz(func(t *testing.T, archive []byte) {
+		s := newStore(t, Config{})
+		report, err := s.Import(t.Context(), bytes.NewReader(archive), Import{ID: "a"})
+		if err != nil {
+			return
+		}
+		if r := clean(t, s, "a"); r.Records != report.Records {
+			t.Errorf("%+v, then %+v", report, r)
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package filestore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// PutBlob keeps data by its hash and returns when it is on the disk.
+func (w *Writer) PutBlob(ctx context.Context, data io.Reader) (hash string, size int64, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return "", 0, err
+	}
+	name, err := w.beginBlob()
+	if err == nil {
+		defer w.saving.Done()
+		hash, size, err = w.store.putBlob(w.store.path(w.id), name, data)
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("a blob of session %s was not saved: %w", w.id, err)
+	}
+	return hash, size, nil
+}
+
+// beginBlob names a blob whose hash is not known yet, and keeps the writer open for it.
+func (w *Writer) beginBlob() (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return "", fs.ErrClosed
+	}
+	w.saving.Add(1)
+	w.blobs++
+	return strconv.Itoa(w.blobs), nil
+}
+
+// putBlob writes a blob under a name of its own and gives it its hash as a name when it is whole.
+func (s *Store) putBlob(dir, name string, data io.Reader) (hash string, size int64, err error) {
+	temporary, blobs := filepath.Join(dir, tempName), filepath.Join(dir, blobsName)
+	if err := errors.Join(s.files.MkdirAll(temporary, dirPerm), s.files.MkdirAll(blobs, dirPerm)); err != nil {
+		return "", 0, err
+	}
+	temporary = filepath.Join(temporary, name)
+	hash, size, err = s.writeBlob(temporary, data)
+	if err == nil {
+		err = s.files.Rename(temporary, filepath.Join(blobs, hash))
+	}
+	if err != nil {
+		_ = s.files.RemoveAll(temporary) // if not now, then when the session is opened next
+		return "", 0, err
+	}
+	if err := errors.Join(s.files.SyncDir(blobs), s.files.SyncDir(dir)); err != nil {
+		return "", 0, err
+	}
+	return hash, size, nil
+}
+
+func (s *Store) writeBlob(name string, data io.Reader) (string, int64, error) {
+	f, err := s.files.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
+	if err != nil {
+		return "", 0, err
+	}
+	sum := sha256.New()
+	size, err := io.Copy(io.MultiWriter(f, sum), data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return hex.EncodeToString(sum.Sum(nil)), size, errors.Join(err, f.Close())
+}
+
+// OpenBlob reads a blob. Reading it to the end fails if it is not what its hash says.
+func (s *Store) OpenBlob(ctx context.Context, id, hash string) (io.ReadCloser, error) {
+	if err := usable(ctx, id); err != nil {
+		return nil, err
+	}
+	if _, _, err := s.index(id); err != nil {
+		return nil, err
+	}
+	return s.openBlob(id, hash)
+}
+
+func (s *Store) openBlob(id, hash string) (*blobReader, error) {
+	if !isHash(hash) {
+		return nil, fmt.Errorf("session %s has no blob %q: %w", id, hash, fs.ErrNotExist)
+	}
+	f, err := s.files.OpenFile(s.path(id, blobsName, hash), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("session %s has no blob %s: %w", id, hash, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("a blob of session %s cannot be read: %w", id, err)
+	}
+	return &blobReader{f, hash, sha256.New()}, nil
+}
+
+// isHash reports whether a text is a hash as blobs have it for a name.
+func isHash(text string) bool {
+	if len(text) != hex.EncodedLen(sha256.Size) {
+		return false
+	}
+	for _, c := range []byte(text) {
+		if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// blobReader compares what it read with the hash at the end.
+type blobReader struct {
+	File
+	want string
+	sum  hash.Hash
+}
+
+func (b *blobReader) Read(p []byte) (int, error) {
+	n, err := b.File.Read(p)
+	b.sum.Write(p[:n])
+	if err == io.EOF {
+		if got := hex.EncodeToString(b.sum.Sum(nil)); got != b.want {
+			err = fmt.Errorf("the blob %s is damaged: its hash is %s", b.want, got)
+		}
+	}
+	return n, err
+}

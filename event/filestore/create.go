@@ -1,0 +1,164 @@
+package filestore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/reins-agent/reins/event"
+)
+
+// Create begins a session. One that somebody began to create and did not finish is begun anew.
+func (s *Store) Create(ctx context.Context, m event.Meta) (event.Writer, error) {
+	if err := usable(ctx, m.ID); err != nil {
+		return nil, err
+	}
+	lock, err := s.lock(m.ID)
+	if errors.Is(err, event.ErrLocked) {
+		return nil, fmt.Errorf("%w: %s", event.ErrExists, m.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.create(m, lock)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return w, nil
+}
+
+func (s *Store) create(m event.Meta, lock io.Closer) (*Writer, error) {
+	if err := s.vacant(m.ID); err != nil {
+		return nil, err
+	}
+	if err := s.files.MkdirAll(s.path(m.ID), dirPerm); err != nil {
+		return nil, fmt.Errorf("session %s cannot be created: %w", m.ID, err)
+	}
+	log, err := s.files.OpenFile(s.path(m.ID, logName), os.O_RDWR|os.O_CREATE|os.O_TRUNC, filePerm)
+	if err != nil {
+		return nil, fmt.Errorf("session %s cannot be created: %w", m.ID, err)
+	}
+	m = m.Clone()
+	m.Last, m.Updated = 0, s.now().UTC()
+	if m.Created.IsZero() {
+		m.Created = m.Updated
+	}
+	w := newWriter(s, log, lock, index{Meta: m})
+	err = w.begin(m)
+	if err == nil {
+		err = s.files.SyncDir(s.path(m.ID))
+	}
+	if err == nil {
+		err = s.files.SyncDir(s.dir)
+	}
+	if err != nil {
+		// What is left is no session; it is made room for by the next attempt.
+		return nil, errors.Join(fmt.Errorf("session %s cannot be created: %w", m.ID, err), log.Truncate(0), log.Close())
+	}
+	return w, nil
+}
+
+// vacant checks that there is no session of this id in any case.
+func (s *Store) vacant(id string) error {
+	log, err := s.openLog(id)
+	if errors.Is(err, event.ErrNotFound) {
+		if _, err := s.files.Stat(s.path(id, indexName)); err == nil {
+			return fmt.Errorf("%w: %s; its log is gone, delete its directory to use the name again", event.ErrExists, id)
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	_, err = newScanner(log, 0, 0).next()
+	if err == io.EOF {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", event.ErrExists, id)
+}
+
+// Open gives the writer of a session.
+func (s *Store) Open(ctx context.Context, id string) (event.Writer, error) {
+	if err := usable(ctx, id); err != nil {
+		return nil, err
+	}
+	if _, err := s.files.Stat(s.path(id, logName)); err != nil {
+		return nil, s.missing(id, err)
+	}
+	lock, err := s.lock(id)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.open(id, lock)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return w, nil
+}
+
+func (s *Store) open(id string, lock io.Closer) (*Writer, error) {
+	x, torn, err := s.index(id)
+	if err != nil {
+		return nil, err
+	}
+	log, err := s.files.OpenFile(s.path(id, logName), os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("session %s cannot be written: %w", id, err)
+	}
+	if torn > 0 {
+		err = s.mend(id, log, x.Size, torn)
+	}
+	if err == nil {
+		err = s.files.RemoveAll(s.path(id, tempName))
+	}
+	w := newWriter(s, log, lock, x)
+	w.torn = torn
+	if err == nil && x.Format != s.formats.current() {
+		err = w.begin(event.Meta{})
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("session %s cannot be written: %w", id, err), log.Close())
+	}
+	return w, nil
+}
+
+// tornLine is the end of a log that was not written to the end.
+type tornLine struct {
+	Offset int64     `json:"offset"`
+	Size   int64     `json:"size"`
+	Found  time.Time `json:"found"`
+	Bytes  []byte    `json:"bytes"` // the first MiB of it
+}
+
+// mend moves what stands behind the last whole line to torn.jsonl. Nobody was told that it is
+// safe, but it may be all that is left of something.
+func (s *Store) mend(id string, log File, offset, size int64) error {
+	kept := make([]byte, min(size, keepSize))
+	if _, err := log.ReadAt(kept, offset); err != nil {
+		return err
+	}
+	line, err := json.Marshal(tornLine{offset, size, s.now().UTC(), kept})
+	if err != nil {
+		return err
+	}
+	f, err := s.files.OpenFile(s.path(id, tornName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, filePerm)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := log.Truncate(offset); err != nil {
+		return err
+	}
+	return log.Sync()
+}

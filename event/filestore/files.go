@@ -1,0 +1,88 @@
+package filestore
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// FS is what a store needs of a file system. The one of the operating system is what a zero Config
+// uses; others are for tests, which want disks that fail.
+type FS interface {
+	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
+	Stat(name string) (fs.FileInfo, error)
+	ReadDir(name string) ([]fs.DirEntry, error)
+	MkdirAll(name string, perm fs.FileMode) error
+	Rename(from, to string) error
+	RemoveAll(name string) error
+	// SyncDir makes the names in a directory durable.
+	SyncDir(name string) error
+	// Lock takes a lock that ends when it is closed or the process dies; the file is made if need
+	// be. ErrHeld says that somebody has it.
+	Lock(name string) (io.Closer, error)
+}
+
+// File is an open file.
+type File interface {
+	io.Reader
+	io.ReaderAt
+	io.WriterAt
+	io.Writer
+	io.Closer
+	Stat() (fs.FileInfo, error)
+	Truncate(size int64) error
+	Sync() error
+}
+
+// ErrHeld says that a lock is taken.
+var ErrHeld = errors.New("the lock is held")
+
+// OS is the file system of the operating system.
+type OS struct{}
+
+func (OS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := os.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err // not a nil *os.File in the interface
+	}
+	return f, nil
+}
+
+func (OS) Stat(name string) (fs.FileInfo, error)        { return os.Stat(name) }
+func (OS) ReadDir(name string) ([]fs.DirEntry, error)   { return os.ReadDir(name) }
+func (OS) MkdirAll(name string, perm fs.FileMode) error { return os.MkdirAll(name, perm) }
+func (OS) Rename(from, to string) error                 { return os.Rename(from, to) }
+func (OS) RemoveAll(name string) error                  { return os.RemoveAll(name) }
+func (OS) SyncDir(name string) error                    { return syncDir(name) }
+
+// Lock locks a file. Whoever deletes a session removes its lock too, so a lock counts only if its
+// file is still the one of that name.
+func (OS) Lock(name string) (io.Closer, error) {
+	for {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, filePerm)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = os.MkdirAll(filepath.Dir(name), dirPerm)
+			if err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := lock(f); err != nil {
+			f.Close()
+			return nil, err
+		}
+		ours, err := f.Stat()
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		if now, err := os.Stat(name); err == nil && os.SameFile(ours, now) {
+			return f, nil
+		}
+		f.Close()
+	}
+}

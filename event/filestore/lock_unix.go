@@ -1,0 +1,36 @@
+//go:build unix
+
+package filestore
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lock takes the lock of an open file, which goes with the last descriptor of it.
+func lock(f *os.File) error {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return ErrHeld
+		case err != nil:
+			return &os.PathError{Op: "lock", Path: f.Name(), Err: err}
+		}
+		return nil
+	}
+}
+
+func syncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	d.Close()
+	return err
+}

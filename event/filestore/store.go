@@ -1,0 +1,220 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reins-agent/reins/event"
+)
+
+const (
+	dirPerm  = 0o700
+	filePerm = 0o600
+
+	logName   = "log.jsonl"
+	indexName = "meta.json"
+	blobsName = "blobs"
+	tornName  = "torn.jsonl"
+	tempName  = "tmp" // blobs on their way
+
+	locksName   = ".locks"
+	trashName   = ".trash"   // sessions on their way out
+	stagingName = ".staging" // and in
+)
+
+// Config sets up a store.
+type Config struct {
+	Dir string           // made if need be
+	FS  FS               // OS{} if nil
+	Now func() time.Time // time.Now if nil
+}
+
+// Store keeps sessions in a directory. It is an event.Store, holds nothing open, and need not be
+// closed.
+type Store struct {
+	dir     string
+	files   FS
+	now     func() time.Time
+	formats formats
+}
+
+var _ event.Store = (*Store)(nil)
+
+// New gives the store in a directory.
+func New(c Config) (*Store, error) {
+	if c.Dir == "" {
+		return nil, errors.New("filestore: Config.Dir is empty: name the directory for the sessions")
+	}
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("filestore: %w", err)
+	}
+	s := &Store{dir: dir, files: c.FS, now: c.Now, formats: released}
+	if s.files == nil {
+		s.files = OS{}
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return s, nil
+}
+
+// path is where something of a session is.
+func (s *Store) path(id string, names ...string) string {
+	return filepath.Join(append([]string{s.dir, event.FoldID(id)}, names...)...)
+}
+
+// usable checks what every call begins with.
+func usable(ctx context.Context, id string) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return event.CheckID(id)
+}
+
+// Meta describes a session.
+func (s *Store) Meta(ctx context.Context, id string) (event.Meta, error) {
+	if err := usable(ctx, id); err != nil {
+		return event.Meta{}, err
+	}
+	x, _, err := s.index(id)
+	if err != nil {
+		return event.Meta{}, err
+	}
+	return x.Meta, nil
+}
+
+// List describes all sessions, the one written last first. A session that cannot be described
+// comes, as an error, before the others.
+func (s *Store) List(ctx context.Context) iter.Seq2[event.Meta, error] {
+	return func(yield func(event.Meta, error) bool) {
+		names, err := s.names()
+		if err != nil {
+			yield(event.Meta{}, err)
+			return
+		}
+		metas := make([]event.Meta, 0, len(names))
+		for _, name := range names {
+			if err := context.Cause(ctx); err != nil {
+				yield(event.Meta{}, err)
+				return
+			}
+			m, err := s.describe(name)
+			switch {
+			case errors.Is(err, event.ErrNotFound): // not created to the end, or deleted meanwhile
+			case err == nil:
+				metas = append(metas, m)
+			case !yield(event.Meta{ID: name}, err):
+				return
+			}
+		}
+		slices.SortFunc(metas, event.Meta.Compare)
+		for _, m := range metas {
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
+}
+
+// names are the directories of sessions.
+func (s *Store) names() ([]string, error) {
+	entries, err := s.files.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the sessions cannot be listed: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// describe describes the session in a directory.
+func (s *Store) describe(name string) (event.Meta, error) {
+	if info, err := s.files.Stat(s.path(name, logName)); err == nil {
+		if x, err := s.readIndex(name); err == nil && x.Size == info.Size() {
+			return x.Meta, nil
+		}
+	}
+	log, err := s.openLog(name)
+	if err != nil {
+		return event.Meta{}, err
+	}
+	defer log.Close()
+	x, _, err := s.indexOf(log, name)
+	if err == nil && x.Lines == 0 {
+		err = event.ErrNotFound
+	}
+	if x.Meta.ID == "" {
+		x.Meta.ID = name
+	}
+	return x.Meta, err
+}
+
+// Delete removes a session. It is gone at once and for every process, even if the disk is slow to
+// give its space back.
+func (s *Store) Delete(ctx context.Context, id string) error {
+	if err := usable(ctx, id); err != nil {
+		return err
+	}
+	if _, _, err := s.index(id); err != nil {
+		return err
+	}
+	lock, err := s.lock(id)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if _, _, err := s.index(id); err != nil {
+		return err // somebody was faster
+	}
+	return s.remove(id)
+}
+
+func (s *Store) remove(id string) error {
+	trash := filepath.Join(s.dir, trashName)
+	err := s.files.MkdirAll(trash, dirPerm)
+	if err == nil {
+		err = s.files.RemoveAll(filepath.Join(trash, event.FoldID(id))) // what a crash left
+	}
+	if err == nil {
+		err = s.files.Rename(s.path(id), filepath.Join(trash, event.FoldID(id)))
+	}
+	if err == nil {
+		err = s.files.SyncDir(s.dir)
+	}
+	if err != nil {
+		return fmt.Errorf("session %s cannot be deleted: %w", id, err)
+	}
+	if err := s.files.RemoveAll(filepath.Join(trash, event.FoldID(id))); err != nil {
+		return fmt.Errorf("session %s is deleted, but its files are still in %s: %w", id, trash, err)
+	}
+	// A lock file that stays behind, as it does on Windows, does no harm.
+	_ = s.files.RemoveAll(s.lockPath(id))
+	return nil
+}
+
+func (s *Store) lockPath(id string) string { return filepath.Join(s.dir, locksName, event.FoldID(id)) }
+
+// lock makes the caller the one who may change a session.
+func (s *Store) lock(id string) (io.Closer, error) {
+	l, err := s.files.Lock(s.lockPath(id))
+	switch {
+	case errors.Is(err, ErrHeld):
+		return nil, fmt.Errorf("%w: %s", event.ErrLocked, id)
+	case err != nil:
+		return nil, fmt.Errorf("session %s cannot be written: %w", id, err)
+	}
+	return l, nil
+}

@@ -1,0 +1,80 @@
+package filestore
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/reins-agent/reins/event"
+)
+
+func TestOpen_LogTornAtAnyByteGoesOn(t *testing.T) {
+	s := newStore(t, Config{})
+	saved(t, s, "a", 2)
+	whole := readLogFile(t, s, "a")
+	for size := range len(whole) {
+		must(t, os.RemoveAll(s.path("a")))
+		must(t, os.Mkdir(s.path("a"), dirPerm))
+		writeLogFile(t, s, "a", whole[:size])
+		if header := bytes.IndexByte(whole, '\n') + 1; size%2 == 0 && size >= header {
+			must(t, s.writeIndex(s.path("a"), index{Size: int64(header), Lines: 1, Meta: event.Meta{ID: "a"}}))
+		}
+		goOn(t, s, whole[:size])
+	}
+}
+
+// goOn continues a session whose log was cut.
+func goOn(t *testing.T, s *Store, cut []byte) {
+	t.Helper()
+	lines := bytes.Count(cut, []byte("\n"))
+	if lines == 0 { // it was never created
+		must(t, create(t, s, "a").Close())
+		holds(t, s, "a", 0)
+		return
+	}
+	n := event.Seq(max(lines-2, 0)) // the others are a header and a description
+	holds(t, s, "a", n)
+	torn := cut[bytes.LastIndexByte(cut, '\n')+1:]
+	if r := clean(t, s, "a"); r.Torn != int64(len(torn)) {
+		t.Fatalf("cut at %d: %d bytes are reported as torn, want %d", len(cut), r.Torn, len(torn))
+	}
+	w := open(t, s, "a")
+	if w.Torn() != int64(len(torn)) {
+		t.Fatalf("cut at %d: %d bytes were torn, want %d", len(cut), w.Torn(), len(torn))
+	}
+	must(t, w.Append(t.Context(), record(n+1)))
+	must(t, w.Close())
+	holds(t, s, "a", n+1)
+	if r := clean(t, s, "a"); r.Torn != 0 {
+		t.Fatalf("%d bytes are still torn", r.Torn)
+	}
+	if kept := keptTorn(t, s); !bytes.Equal(kept, torn) {
+		t.Fatalf("cut at %d: %q was kept of %q", len(cut), kept, torn)
+	}
+}
+
+// keptTorn is what torn.jsonl has.
+func keptTorn(t *testing.T, s *Store) []byte {
+	t.Helper()
+	b, err := os.ReadFile(s.path("a", tornName))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	must(t, err)
+	var line tornLine
+	must(t, json.Unmarshal(b, &line))
+	return line.Bytes
+}
+
+func TestOpen_ZeroesAtTheEndAreTorn(t *testing.T) {
+	s := newStore(t, Config{})
+	saved(t, s, "a", 3)
+	writeLogFile(t, s, "a", append(readLogFile(t, s, "a"), make([]byte, 4096)...))
+	holds(t, s, "a", 3)
+	w := open(t, s, "a")
+	must(t, w.Append(t.Context(), record(4)))
+	must(t, w.Close())
+	holds(t, s, "a", 4)
+	clean(t, s, "a")
+}

@@ -1,0 +1,124 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/reins-agent/reins/event"
+)
+
+// Report is what a look at every byte of a session found.
+type Report struct {
+	Session  string
+	Format   int       // of the end of the log
+	Records  int       // that are sound
+	Last     event.Seq // the number of the last of them
+	Size     int64     // of the log, in bytes
+	Blobs    int       // that are sound
+	BlobSize int64
+	// Torn is the size of an unfinished line at the end of the log, which a crash left or a
+	// writer is at work on. It is no damage: nobody was told that it is safe.
+	Torn     int64
+	Problems []error // in the log as *event.CorruptError
+}
+
+// Clean reports whether there are no problems.
+func (r Report) Clean() bool { return len(r.Problems) == 0 }
+
+// Verify reads all of a session. It changes nothing, and may run beside a writer. Its error is what
+// kept it from looking; what it found is in the report.
+func (s *Store) Verify(ctx context.Context, id string) (Report, error) {
+	report := Report{Session: id}
+	if err := usable(ctx, id); err != nil {
+		return report, err
+	}
+	covered, _ := s.readIndex(id) // before the log, which may grow meanwhile
+	log, err := s.openLog(id)
+	if err != nil {
+		return report, err
+	}
+	defer log.Close()
+	if err := s.verifyLog(ctx, log, id, &report); err != nil {
+		return report, err
+	}
+	if covered.Size > report.Size {
+		report.Problems = append(report.Problems, fmt.Errorf(
+			"the log has lost its end: %d bytes are there, and %s knows of %d, up to record %d",
+			report.Size, indexName, covered.Size, covered.Meta.Last))
+	}
+	return report, s.verifyBlobs(ctx, id, &report)
+}
+
+func (s *Store) verifyLog(ctx context.Context, log io.Reader, id string, report *Report) error {
+	c := check{in: s.readLog(log, id, index{})}
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		e, err := c.next()
+		var damage *event.CorruptError
+		switch {
+		case err == io.EOF && c.in.number == 0:
+			return fmt.Errorf("%w: %s", event.ErrNotFound, id)
+		case err == io.EOF:
+			report.Format, report.Last = c.in.format, c.last
+			report.Size, report.Torn = c.in.end, c.in.torn
+			return nil
+		case err != nil && !errors.As(err, &damage):
+			return err
+		}
+		if err != nil {
+			report.Problems = append(report.Problems, err)
+		}
+		if c.in.number == 1 && e.header != nil && e.header.Session != id {
+			return fmt.Errorf("%w: %s", event.ErrNotFound, id)
+		}
+		if c.in.number == 1 && e.header == nil && err == nil {
+			report.Problems = append(report.Problems, c.in.corrupt(errors.New("the log has no header")))
+		}
+		if e.record == nil {
+			continue
+		}
+		if _, err := c.decode(e); err != nil {
+			report.Problems = append(report.Problems, err)
+			continue
+		}
+		report.Records++
+	}
+}
+
+func (s *Store) verifyBlobs(ctx context.Context, id string, report *Report) error {
+	entries, err := s.files.ReadDir(s.path(id, blobsName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if strings.HasPrefix(e.Name(), ".") {
+			continue // such as a file manager leaves
+		}
+		size, err := s.verifyBlob(id, e.Name())
+		if err != nil {
+			report.Problems = append(report.Problems, err)
+			continue
+		}
+		report.Blobs++
+		report.BlobSize += size
+	}
+	return nil
+}
+
+func (s *Store) verifyBlob(id, hash string) (int64, error) {
+	b, err := s.openBlob(id, hash)
+	if err != nil {
+		return 0, err
+	}
+	defer b.Close()
+	return io.Copy(io.Discard, b)
+}
