@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"llm/connect", "llm/object", "llm/llmtest"},
 	{"env"},
 	{"env/search", "env/envtest"},
-	{"env/local"},
+	{"env/local", "checkpoint"},
 	{"policy"},
 	{"tool"},
 	{"event"},
@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"coding/edit", "coding/patch"},
 	{"coding"},
 	{"host/cli"},
-	{"cmd/reins", "bench"},
+	{"cmd/reins", "bench", "bench/floor"},
 }
 
 // allowed names the modules that the core packages may link, beside the standard library.
