@@ -1,0 +1,340 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestTake_RecordsUntrackedFilesLinksAndEmptyDirectories(t *testing.T) {
+	w := newWorkspace(t)
+	a := w.take()
+	w.write("src/new.go", "package src\n")
+	w.link("../elsewhere", "src/link")
+	must(t, os.Mkdir(w.path("empty"), 0o755))
+	b := w.take()
+	equal(t, "diff", w.diff(a, b), "+empty +src +src/link +src/new.go")
+	w.restore(a)
+	same(t, "after undo", w.state(), map[string]string{})
+	w.restore(b)
+	equal(t, "status", w.status(b), "")
+}
+
+func TestTake_HonoursIgnoreFilesWithoutGit(t *testing.T) {
+	w := newWorkspace(t)
+	w.write(".gitignore", "*.log\nnode_modules/\n")
+	w.write("sub/.gitignore", "!keep.log\n")
+	w.write(".ignore", "secret\n")
+	a := w.take()
+	for _, p := range []string{"a.log", "node_modules/x/y.js", "secret", "sub/keep.log", "sub/b.log", ".hidden"} {
+		w.write(p, "x")
+	}
+	equal(t, "recorded", w.diff(a, w.take()), "+.hidden +sub/keep.log")
+}
+
+func TestTake_NeverRecordsOrTouchesGit(t *testing.T) {
+	w := newWorkspace(t)
+	git := []string{".git/HEAD", ".git/index", ".git/refs/stash", "sub/.git", "mod/.GIT/config"}
+	for _, p := range git {
+		w.write(p, "one")
+	}
+	w.write("f", "1")
+	a := w.take()
+	for _, p := range git {
+		w.write(p, "two, made since")
+	}
+	w.write(".git/COMMIT_EDITMSG", "new")
+	w.write("f", "2")
+	w.write("g", "2")
+	want := w.state()
+	equal(t, "status", w.status(a), "~f +g")
+	w.restore(a)
+	delete(want, "g")
+	want["f"] = strings.ReplaceAll(want["f"], "2", "1")
+	same(t, "all but f and g as before", w.state(), want)
+}
+
+func TestTake_DoesNotRecordAStoreInsideTheWorkspace(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(Config{Dir: dir, Store: filepath.Join(dir, ".reins", "undo")})
+	must(t, err)
+	w := &workspace{t: t, dir: dir, store: s}
+	a := w.take()
+	w.write("f", "1")
+	equal(t, "diff", w.diff(a, w.take()), "+f")
+	w.restore(a)
+	w.verify()
+	if _, err := Open(Config{Dir: dir, Store: dir}); err == nil {
+		t.Error("the workspace was accepted as the store")
+	}
+}
+
+func TestTake_ReadsOnlyWhatChanged(t *testing.T) {
+	w := newWorkspace(t)
+	for i := range 50 {
+		w.write(fmt.Sprintf("d%d/f%d", i%7, i), fmt.Sprint("content ", i))
+	}
+	w.settle()
+	w.write("d1/f1", "CONTENT 1")
+	id, stats, err := w.store.Take(context.Background(), "")
+	must(t, err)
+	equal(t, "files read", stats.Read, 1)
+	equal(t, "files", stats.Files, 50)
+	if id == "" || stats.Added == 0 || stats.Added > 2000 {
+		t.Errorf("checkpoint %q added %d bytes", id, stats.Added)
+	}
+}
+
+// settle takes checkpoints until all files are old enough to be trusted unread.
+func (w *workspace) settle() ID {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for {
+		id, stats, err := w.store.Take(ctx, "settle")
+		must(w.t, err)
+		if stats.Read == 0 {
+			return id
+		}
+	}
+}
+
+func TestTake_SeesChangesThatKeepSizeAndModificationTime(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("f", "aaaa")
+	info, err := os.Stat(w.path("f"))
+	must(t, err)
+	a := w.settle()
+	w.write("f", "bbbb")
+	must(t, os.Chtimes(w.path("f"), info.ModTime(), info.ModTime()))
+	equal(t, "diff", w.diff(a, w.take()), "~f")
+}
+
+func TestTake_SeesChangesWithinOneTickOfTheClock(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("f", "file")
+	last := w.take()
+	for i := range 40 {
+		w.write("f", fmt.Sprintf("%04d", i))
+		id := w.take()
+		if d := w.diff(last, id); d != "~f" {
+			t.Fatalf("change %d was not seen: %q", i, d)
+		}
+		last = id
+	}
+}
+
+func TestTake_RefusesPolitelyAboveTheLimits(t *testing.T) {
+	base := t.TempDir()
+	w := openWorkspace(t, base)
+	w.write("a", strings.Repeat("x", 600))
+	w.write("b", strings.Repeat("x", 500))
+	for setting, c := range map[string]Config{"MaxBytes": {MaxBytes: 1000}, "MaxFiles": {MaxFiles: 1}} {
+		c.Dir, c.Store = w.dir, filepath.Join(base, "small")
+		s, err := Open(c)
+		must(t, err)
+		_, _, err = s.Take(context.Background(), "")
+		large := (*TooLargeError)(nil)
+		if !errors.As(err, &large) || large.Setting != setting || !strings.Contains(err.Error(), "raise "+setting) {
+			t.Errorf("%s: %v", setting, err)
+		}
+		if setting == "MaxBytes" && !strings.Contains(err.Error(), "1100 bytes") {
+			t.Errorf("the size is not told: %v", err)
+		}
+		list, err := s.List(context.Background())
+		if err != nil || len(list) > 0 {
+			t.Errorf("after a refusal: %v, %v", list, err)
+		}
+	}
+}
+
+func TestTake_LargeFilesShareTheirPieces(t *testing.T) {
+	w := newWorkspace(t)
+	big := strings.Repeat("0123456789abcdef", pieceSize/16)
+	w.write("big", big+big+"end")
+	a := w.take()
+	w.write("big", big+big+"another end")
+	b, stats, err := w.store.Take(context.Background(), "")
+	must(t, err)
+	if stats.Added > 10_000 {
+		t.Errorf("appending to a large file added %d bytes", stats.Added)
+	}
+	equal(t, "diff", w.diff(a, b), "~big")
+	want := w.state()
+	w.restore(a)
+	w.restore(b)
+	same(t, "restored", w.state(), want)
+	w.verify()
+}
+
+func TestTake_UnusualNames(t *testing.T) {
+	w := newWorkspace(t)
+	a := w.take()
+	for _, p := range []string{"sp ace", "new\nline", "tab\t", "\xff\xfe", "-rf", "ünïcode/日本", "*", "[a]", "back\\slash", "...", strings.Repeat("n", 255), ".reins-checkpoint-dir/f", "a.git/f"} {
+		w.write(p, p)
+	}
+	want := w.state()
+	b := w.take()
+	w.restore(a)
+	same(t, "undone", w.state(), map[string]string{})
+	w.restore(b)
+	same(t, "redone", w.state(), want)
+}
+
+func TestStore_ConcurrentUse(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("f", "0")
+	first := w.take()
+	other, err := Open(Config{Dir: w.dir, Store: w.store.dir})
+	must(t, err)
+	var wg sync.WaitGroup
+	for i := range 24 {
+		s := []*Store{w.store, other}[i%2]
+		wg.Go(func() {
+			var err error
+			switch i % 4 {
+			case 0, 1:
+				_, _, err = s.Take(context.Background(), fmt.Sprint(i))
+			case 2:
+				_, err = s.Restore(context.Background(), first)
+			case 3:
+				_, err = s.Prune(context.Background(), 3, first)
+			}
+			if err != nil {
+				t.Errorf("call %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	w.verify()
+	equal(t, "status", w.status(first), "")
+}
+
+func TestStore_WaitingForTheLockEndsWithTheContext(t *testing.T) {
+	w := newWorkspace(t)
+	unlock, err := w.store.lock(context.Background())
+	must(t, err)
+	defer unlock()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, _, err := w.store.Take(ctx, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("Take: %v", err)
+	}
+}
+
+func TestList_GivesCheckpointsInOrderWithTheirLabels(t *testing.T) {
+	w := newWorkspace(t)
+	for i := range 12 {
+		_, _, err := w.store.Take(context.Background(), fmt.Sprint("turn ", i))
+		must(t, err)
+	}
+	list, err := w.store.List(context.Background())
+	must(t, err)
+	for i, c := range list {
+		equal(t, "label", c.Label, fmt.Sprint("turn ", i))
+	}
+	equal(t, "checkpoints", len(list), 12)
+	for _, id := range []ID{"", "../index", "0000000001-ffffffff", "0000000001-../../xx"} {
+		if _, err := w.store.Restore(context.Background(), id); !errors.Is(err, ErrNotFound) {
+			t.Errorf("Restore(%q): %v", id, err)
+		}
+	}
+}
+
+func TestPrune_KeepsTheNewestAndTheNamed(t *testing.T) {
+	w := newWorkspace(t)
+	var ids []ID
+	states := map[ID]map[string]string{}
+	for i := range 40 {
+		w.write("f", strings.Repeat(fmt.Sprint(i, " "), 200))
+		w.write(fmt.Sprint("only", i), fmt.Sprint("content of ", i))
+		id := w.take()
+		ids = append(ids, id)
+		states[id] = w.state()
+		w.remove(fmt.Sprint("only", i))
+	}
+	p, err := w.store.Prune(context.Background(), 3, ids[5])
+	must(t, err)
+	equal(t, "removed", len(p.Removed), 36)
+	if p.Freed <= 0 {
+		t.Errorf("freed %d bytes", p.Freed)
+	}
+	w.verify()
+	packs, err := os.ReadDir(w.store.packs())
+	must(t, err)
+	if len(packs) > 5 {
+		t.Errorf("%d packs are left", len(packs))
+	}
+	for _, id := range []ID{ids[5], ids[37], ids[38], ids[39]} {
+		w.restore(id)
+		same(t, string(id), w.state(), states[id])
+	}
+	if _, err := w.store.Diff(context.Background(), ids[0], ids[39]); !errors.Is(err, ErrNotFound) {
+		t.Errorf("diff with a pruned checkpoint: %v", err)
+	}
+	w.write("only0", "content of 0")
+	w.take()
+	w.verify()
+}
+
+func TestUnified_ShowsTextModesLinksAndBinaries(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("text", "one\ntwo\n")
+	w.write("mode", "#!/bin/sh\n")
+	w.write("bin", "\x00\x01")
+	w.write("gone", "bye\n")
+	w.link("a", "link")
+	a := w.take()
+	w.write("text", "one\nthree\n")
+	must(t, os.Chmod(w.path("mode"), 0o755))
+	w.write("bin", "\x00\x02")
+	w.remove("gone")
+	w.remove("link")
+	w.link("b", "link")
+	must(t, os.Mkdir(w.path("dir"), 0o755))
+	b := w.take()
+	changes, err := w.store.Diff(context.Background(), a, b)
+	must(t, err)
+	got := ""
+	for _, c := range changes {
+		text, err := w.store.Unified(context.Background(), c)
+		must(t, err)
+		got += text
+	}
+	want := `diff --git a/bin b/bin
+Binary files a/bin and b/bin differ
+diff --git a/gone b/gone
+deleted file mode 100644
+--- a/gone
++++ /dev/null
+@@ -1 +0,0 @@
+-bye
+diff --git a/link b/link
+--- a/link
++++ b/link
+@@ -1 +1 @@
+-a
+\ No newline at end of file
++b
+\ No newline at end of file
+diff --git a/mode b/mode
+old mode 100644
+new mode 100755
+diff --git a/text b/text
+--- a/text
++++ b/text
+@@ -1,2 +1,2 @@
+ one
+-two
++three
+`
+	if got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}

@@ -1,0 +1,183 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// storeFiles lists the packs and records of a store.
+func (w *workspace) storeFiles() []string {
+	w.t.Helper()
+	var files []string
+	for _, dir := range []string{w.store.packs(), w.store.records()} {
+		list, err := filepath.Glob(filepath.Join(dir, "*"))
+		must(w.t, err)
+		files = append(files, list...)
+	}
+	return files
+}
+
+// damaged runs f with each file of the store damaged at so many places.
+func (w *workspace) damaged(places int, f func(what string)) {
+	w.t.Helper()
+	for _, path := range w.storeFiles() {
+		whole, err := os.ReadFile(path)
+		must(w.t, err)
+		for at := 0; at < len(whole); at += max(1, len(whole)/places) {
+			torn := append([]byte(nil), whole...)
+			torn[at] ^= 0x41
+			for what, data := range map[string][]byte{"cut off": whole[:at], "flipped": torn} {
+				must(w.t, os.WriteFile(path, data, 0o600))
+				f(what + " " + filepath.Base(path))
+			}
+		}
+		must(w.t, os.WriteFile(path, whole, 0o600))
+	}
+}
+
+func TestVerify_DetectsEveryTornOrChangedFile(t *testing.T) {
+	w := newWorkspace(t)
+	first, one, two := build(w)
+	second := w.take()
+	w.damaged(40, func(what string) {
+		faults, err := w.store.Verify(context.Background())
+		must(t, err)
+		if len(faults) == 0 {
+			// Some bits at the end of deflated data mean nothing.
+			w.restore(first)
+			same(t, what, w.state(), one)
+			w.restore(second)
+			same(t, what, w.state(), two)
+		}
+		for _, f := range faults {
+			if !isDamage(f) {
+				t.Fatalf("%s: %v", what, f)
+			}
+		}
+	})
+	w.verify()
+}
+
+func TestRestore_NeverWritesDamagedContent(t *testing.T) {
+	w := newWorkspace(t)
+	first, one, two := build(w)
+	second := w.take()
+	w.damaged(6, func(what string) {
+		for _, id := range []ID{first, second} {
+			_, err := w.store.Restore(context.Background(), id)
+			if err != nil && !isDamage(err) {
+				t.Fatalf("%s: %v", what, err)
+			}
+			for p, got := range w.state() {
+				if got[0] != 'd' && got != one[p] && got != two[p] {
+					t.Fatalf("%s: %s became %.60q", what, p, got)
+				}
+			}
+		}
+		_, err := w.store.Prune(context.Background(), 100)
+		if err != nil && !isDamage(err) {
+			t.Fatalf("%s: prune: %v", what, err)
+		}
+	})
+}
+
+func TestTake_RecordsAgainWhatADamagedPackHeld(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("f", "content")
+	w.settle()
+	packs, err := filepath.Glob(filepath.Join(w.store.packs(), "*"))
+	must(t, err)
+	for _, p := range packs {
+		must(t, os.Truncate(p, 5))
+	}
+	want := w.state()
+	id := w.take()
+	w.remove("f")
+	w.restore(id)
+	same(t, "restored", w.state(), want)
+	if _, err := w.store.Prune(context.Background(), 1); !isDamage(err) {
+		t.Errorf("a damaged store was pruned: %v", err)
+	}
+}
+
+func TestTake_LostOrForeignIndexCostsOnlyTime(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("f", "content")
+	id := w.settle()
+	index := filepath.Join(w.store.dir, indexName)
+	whole, err := os.ReadFile(index)
+	must(t, err)
+	for _, data := range [][]byte{nil, whole[:len(whole)/2], []byte(indexMagic), append([]byte("x"), whole...)} {
+		must(t, os.WriteFile(index, data, 0o600))
+		equal(t, "diff", w.diff(id, w.take()), "")
+	}
+}
+
+func TestDecodeTree_RefusesNamesThatLeadElsewhere(t *testing.T) {
+	for _, name := range []string{"", ".", "..", "a/b", "/", ".git", ".GIT", "a\x00"} {
+		data := appendEntry(nil, &entry{kind: linkKind, name: name, target: "x"})
+		if _, err := decodeTree(data); err == nil {
+			t.Errorf("%q was accepted", name)
+		}
+	}
+	two := appendEntry(appendEntry(nil, &entry{kind: dirKind, name: "b"}), &entry{kind: dirKind, name: "a"})
+	if _, err := decodeTree(two); !errors.Is(err, errEncoding) {
+		t.Errorf("disorder: %v", err)
+	}
+}
+
+func FuzzDecodeTree(f *testing.F) {
+	f.Add(appendEntry(appendEntry(nil, &entry{kind: fileKind, name: "a", mode: 0o644, size: 3}), &entry{kind: linkKind, name: "b", target: "t"}))
+	f.Add([]byte("f"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		entries, err := decodeTree(data)
+		if err != nil {
+			return
+		}
+		var again []byte
+		for i := range entries {
+			again = appendEntry(again, &entries[i])
+		}
+		if string(again) != string(data) {
+			t.Errorf("%x was read as %x", data, again)
+		}
+	})
+}
+
+func FuzzDecodeIndex(f *testing.F) {
+	s := newSnapshot()
+	s.folders[0].nodes = []node{{entry: entry{kind: fileKind, name: "a"}, settled: true}}
+	f.Add(encodeIndex(s))
+	f.Add([]byte(indexMagic))
+	f.Fuzz(func(t *testing.T, data []byte) { decodeIndex(data) })
+}
+
+func FuzzDecodeRecord(f *testing.F) {
+	f.Add(encodeRecord(Checkpoint{ID: "0000000001-00000000", Label: "x"}))
+	f.Fuzz(func(t *testing.T, data []byte) { decodeRecord(data) })
+}
+
+func FuzzReadTable(f *testing.F) {
+	w := newPackWriter(f.TempDir(), func(hash) bool { return false }, func(string) error { return nil })
+	_, err := w.add([]byte("an object"))
+	must(f, err)
+	must(f, w.finish())
+	packs, err := filepath.Glob(filepath.Join(w.dir, "*"))
+	must(f, err)
+	data, err := os.ReadFile(packs[0])
+	must(f, err)
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p := filepath.Join(t.TempDir(), "p"+packSuffix)
+		must(t, os.WriteFile(p, data, 0o600))
+		o, err := openObjects(filepath.Dir(p))
+		must(t, err)
+		defer o.close()
+		for h := range o.where {
+			o.read(h)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// asNobody runs this test in a process without root's rights, and reports whether this is it.
+func asNobody(t *testing.T) (dir string, ours bool) {
+	t.Helper()
+	const mark = "REINS_CHECKPOINT_NOBODY"
+	if dir := os.Getenv(mark); dir != "" {
+		return dir, true
+	}
+	if os.Geteuid() != 0 {
+		return t.TempDir(), true
+	}
+	// The directories that a test has are not for nobody to enter, nor is the program of the test.
+	dir, err := os.MkdirTemp("", "nobody")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	const nobody = 65534
+	must(t, os.Chown(dir, nobody, nobody))
+	program := filepath.Join(dir, "test")
+	data, err := os.ReadFile(os.Args[0])
+	must(t, err)
+	must(t, os.WriteFile(program, data, 0o755))
+	cmd := exec.Command(program, "-test.run=^"+t.Name()+"$")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), mark+"="+dir, "TMPDIR="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("as nobody: %v\n%s", err, out)
+	}
+	return "", false
+}
+
+func TestRestore_OpensUpDirectoriesThatCannotBeWritten(t *testing.T) {
+	dir, ours := asNobody(t)
+	if !ours {
+		return
+	}
+	w := openWorkspace(t, dir)
+	w.write("ro/sub/f", "1")
+	w.write("ro/g", "1")
+	must(t, os.Chmod(w.path("ro/sub"), 0o555))
+	must(t, os.Chmod(w.path("ro"), 0o555))
+	defer os.Chmod(w.path("ro"), 0o755)
+	defer os.Chmod(w.path("ro/sub"), 0o755)
+	want := w.state()
+	a := w.take()
+	must(t, os.WriteFile(w.path("ro/sub/f"), []byte("changed"), 0o644))
+	must(t, os.Chmod(w.path("ro"), 0o755))
+	w.remove("ro/g")
+	w.write("ro/new", "2")
+	must(t, os.Chmod(w.path("ro"), 0o555))
+	r := w.restore(a)
+	same(t, "undo", w.state(), want)
+	w.restore(r.Before)
+	equal(t, "redo", w.status(a), "-ro/g +ro/new ~ro/sub/f")
+}
+
+func TestTake_ListsWhatCannotBeReadAndRestoreLeavesIt(t *testing.T) {
+	dir, ours := asNobody(t)
+	if !ours {
+		return
+	}
+	w := openWorkspace(t, dir)
+	w.write("f", "1")
+	w.write("closed/x", "1")
+	a := w.take()
+	w.write("f", "2")
+	w.write("later/y", "2")
+	for _, p := range []string{"f", "closed", "later"} {
+		must(t, os.Chmod(w.path(p), 0))
+		defer os.Chmod(w.path(p), 0o700)
+	}
+	_, stats, err := w.store.Take(context.Background(), "")
+	must(t, err)
+	equal(t, "unreadable", len(stats.Unreadable), 3)
+	_, err = w.store.Restore(context.Background(), a)
+	incomplete := (*IncompleteError)(nil)
+	if !errors.As(err, &incomplete) || len(incomplete.Failed) != 2 || incomplete.Failed[0].Path != "closed/x" || incomplete.Failed[1].Path != "f" {
+		t.Fatalf("got %v", err)
+	}
+	must(t, os.Chmod(w.path("f"), 0o600))
+	data, err := os.ReadFile(w.path("f"))
+	must(t, err)
+	equal(t, "what could not be saved", string(data), "2")
+	info, err := os.Lstat(w.path("closed"))
+	must(t, err)
+	equal(t, "mode of a directory", info.Mode().Perm(), fs.FileMode(0o755))
+	must(t, os.Chmod(w.path("later"), 0o700))
+	data, err = os.ReadFile(w.path("later/y"))
+	must(t, err)
+	equal(t, "what could not be looked into", string(data), "2")
+	w.restore(a)
+	equal(t, "now that it can be read", w.status(a), "")
+}

@@ -1,0 +1,29 @@
+package checkpoint
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+const openNonblock = 0
+
+const errNotEmpty = windows.ERROR_DIR_NOT_EMPTY
+
+// tryLock reports whether it got the lock, which lasts until f is closed.
+func tryLock(f *os.File) (bool, error) {
+	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
+	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// syncDir does nothing: the file system makes names durable by itself.
+func syncDir(string) error { return nil }
+
+// keepOwner does nothing: a new file belongs to who made it.
+func keepOwner(*os.File, fs.FileInfo) {}

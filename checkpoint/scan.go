@@ -1,0 +1,162 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/reins-agent/reins/env/search"
+)
+
+// tempName starts the names of files that Restore writes before they take their place. They are
+// not part of the workspace.
+const tempName = ".reins-checkpoint-"
+
+// scan walks the workspace. Files that are as the old snapshot has them are known; the others are
+// left pending.
+type scan struct {
+	store      *Store
+	root       *os.Root
+	objects    *objects
+	old        *snapshot
+	snap       *snapshot
+	bytes      int64
+	leftovers  []string // files of a Restore that did not end
+	unreadable []PathError
+	at         *folder // the folder of the last entry
+	before     *folder // the same in the old snapshot
+}
+
+func (s *Store) scan(ctx context.Context, root *os.Root, o *objects, old *snapshot) (*scan, error) {
+	sc := &scan{store: s, root: root, objects: o, old: old, snap: newSnapshot()}
+	sc.enter("")
+	q := search.TreeQuery{
+		SkipDir: func(p string) bool { return p == s.inside || !validName(filepath.Base(p)) },
+		Failed:  sc.failed,
+	}
+	local := &search.Local{Dir: s.workspace}
+	if err := local.Tree(ctx, q, sc.visit); err != nil {
+		return nil, err
+	}
+	if limit := s.maxBytes; limit >= 0 && sc.bytes > limit {
+		return nil, &TooLargeError{Dir: s.workspace, Setting: "MaxBytes", Limit: limit, Size: sc.bytes}
+	}
+	return sc, nil
+}
+
+func (sc *scan) failed(path string, err error) {
+	sc.unreadable = append(sc.unreadable, PathError{path, reason(err)})
+}
+
+// reason strips an error of the path, which is told with it anyway.
+func reason(err error) error {
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+func (sc *scan) enter(dir string) {
+	sc.at, sc.before = sc.snap.byPath[dir], sc.old.byPath[dir]
+}
+
+func (sc *scan) visit(e *search.TreeEntry) error {
+	if sc.at == nil || sc.at.path != e.Dir {
+		sc.enter(e.Dir)
+	}
+	if sc.at == nil {
+		return nil // the directory became something else under the walk
+	}
+	if strings.HasPrefix(e.Name, tempName) && !e.Stat.Mode.IsDir() {
+		sc.leftovers = append(sc.leftovers, join(e.Dir, e.Name))
+		return nil
+	}
+	if !validName(e.Name) {
+		return nil
+	}
+	if n, ok := sc.node(e.Name, e.Stat); ok {
+		sc.at.nodes = append(sc.at.nodes, n)
+	}
+	return sc.count(e.Stat)
+}
+
+// count enforces the limits that are known while walking.
+func (sc *scan) count(st search.TreeStat) error {
+	sc.snap.entries++
+	if limit := sc.store.maxFiles; limit >= 0 && sc.snap.entries > limit {
+		return &TooLargeError{Dir: sc.store.workspace, Setting: "MaxFiles", Limit: int64(limit), Size: int64(sc.snap.entries)}
+	}
+	if st.Mode.IsRegular() {
+		sc.bytes += st.Size
+	}
+	return nil
+}
+
+// node makes the node of a file in the present folder. A directory gets its own folder.
+func (sc *scan) node(name string, st search.TreeStat) (node, bool) {
+	n := node{entry: entry{name: name, mode: entryMode(st.Mode)}, id: identityOf(st)}
+	switch st.Mode.Type() {
+	case 0:
+		n.kind, n.size = fileKind, st.Size
+		old := sc.before.find(name)
+		if old == nil || !old.settled || old.id != n.id || !sc.objects.holds(&old.entry) {
+			n.pending = true
+			return n, true
+		}
+		n.kind, n.hash, n.settled = old.kind, old.hash, true
+	case fs.ModeDir:
+		n.kind = dirKind
+		f := sc.snap.add(join(sc.at.path, name))
+		if old := sc.old.byPath[f.path]; old != nil {
+			f.nodes = make([]node, 0, len(old.nodes)+4)
+		}
+	case fs.ModeSymlink:
+		n.kind = linkKind
+		path := join(sc.at.path, name)
+		target, err := sc.root.Readlink(filepath.FromSlash(path))
+		if err != nil {
+			sc.failed(path, err)
+			return node{}, false
+		}
+		n.target = target
+	default:
+		return node{}, false
+	}
+	return n, true
+}
+
+// include adds to the scan what a tree has and the scan does not, because it is ignored by now, as
+// far as it exists. Restoring the tree may overwrite it.
+func (sc *scan) include(dir string, tree hash) error {
+	entries, err := sc.objects.tree(tree)
+	if err != nil {
+		return err
+	}
+	for i := range entries {
+		e := &entries[i]
+		sc.enter(dir)
+		path := join(dir, e.name)
+		n := sc.at.find(e.name)
+		if n == nil {
+			info, err := sc.root.Lstat(filepath.FromSlash(path))
+			if err != nil {
+				continue
+			}
+			added, ok := sc.node(e.name, search.TreeStatOf(info))
+			if !ok {
+				continue
+			}
+			sc.at.insert(added)
+			n = &added
+		}
+		if e.isDir() && n.isDir() {
+			if err := sc.include(path, e.hash); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
