@@ -34,6 +34,18 @@ type AgentType struct {
 	MaxTurns    int
 }
 
+// builtinTypes are the kinds of agents that every session has. They are shared and never changed.
+var builtinTypes = map[string]AgentType{
+	"Explore": {
+		Description: "looks around in the code and reports what it found; changes nothing", ReadOnly: true,
+		Preface: "Find out what is asked below. You can read and search but change nothing. Your last message is your report: say what you found and where, with paths and line numbers.",
+	},
+	"Plan": {
+		Description: "works out how to do a task and reports the steps; changes nothing", ReadOnly: true,
+		Preface: "Work out how to do the task below. You can read and search but change nothing. Your last message is the plan: the steps in order, the files that they touch, and what could go wrong.",
+	},
+}
+
 func (c Subagents) withDefaults() Subagents {
 	if c.MaxDepth == 0 {
 		c.MaxDepth = 1
@@ -44,16 +56,11 @@ func (c Subagents) withDefaults() Subagents {
 	if c.MaxTurns == 0 {
 		c.MaxTurns = 50
 	}
-	types := map[string]AgentType{
-		"Explore": {
-			Description: "looks around in the code and reports what it found; changes nothing", ReadOnly: true,
-			Preface: "Find out what is asked below. You can read and search but change nothing. Your last message is your report: say what you found and where, with paths and line numbers.",
-		},
-		"Plan": {
-			Description: "works out how to do a task and reports the steps; changes nothing", ReadOnly: true,
-			Preface: "Work out how to do the task below. You can read and search but change nothing. Your last message is the plan: the steps in order, the files that they touch, and what could go wrong.",
-		},
+	if len(c.Types) == 0 {
+		c.Types = builtinTypes
+		return c
 	}
+	types := maps.Clone(builtinTypes)
 	maps.Copy(types, c.Types)
 	c.Types = types
 	return c

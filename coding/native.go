@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -74,7 +75,7 @@ func standardAliases() []tool.Alias {
 }
 
 // subagentAliases lead to the tools for subagents, which a session adds.
-func subagentAliases() []tool.Alias {
+var subagentAliases = sync.OnceValue(func() []tool.Alias {
 	claude := map[string]string{
 		"prompt": "task", "subagent_type": "agent_type", "description": "", "run_in_background": "",
 		"effort": "", "name": "", "isolation": "", "team_name": "", "mode": "",
@@ -84,7 +85,7 @@ func subagentAliases() []tool.Alias {
 		{Name: "Task", Tool: "spawn_agent", Params: claude},
 		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
 	}
-}
+})
 
 // nativeAliases are older names that the vendors gave to their tools.
 func nativeAliases(f Family) []tool.Alias {

@@ -56,18 +56,8 @@ func (p *Profile) SystemPrompt(ctx context.Context, e env.Environment, c PromptC
 		c.Docs.text(),
 		userText(c.User),
 	}
-	var b strings.Builder
-	for _, layer := range layers {
-		if layer == "" {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteString("\n\n")
-		}
-		b.WriteString(layer)
-	}
-	b.WriteString("\n")
-	return b.String(), nil
+	layers = slices.DeleteFunc(layers, func(layer string) bool { return layer == "" })
+	return strings.Join(layers, "\n\n") + "\n", nil
 }
 
 // environment is the block that tells the model where it is. A line whose value is not known is

@@ -2,6 +2,8 @@ package coding
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/reins-agent/reins/tool"
@@ -67,8 +69,11 @@ func oneByOne[In any](f files, run tool.Run[In]) tool.Run[In] {
 }
 
 // NativeAliases are the names and arguments that the vendors' own agents give to these tools, so
-// that a model that falls back on what it was trained with reaches them.
-func NativeAliases() []tool.Alias {
+// that a model that falls back on what it was trained with reaches them. The maps in them are
+// shared: replace one, but do not change it.
+func NativeAliases() []tool.Alias { return slices.Clone(vendorAliases()) }
+
+var vendorAliases = sync.OnceValue(func() []tool.Alias {
 	return []tool.Alias{
 		{Name: "Read", Tool: "read_file", Params: map[string]string{"pages": "", "allow_large": ""}},
 		{Name: "Write", Tool: "write_file"},
@@ -94,4 +99,4 @@ func NativeAliases() []tool.Alias {
 		{Name: "grep_search", Tool: "grep", Params: map[string]string{"dir_path": "path", "include_pattern": "glob_filter", "include": "glob_filter", "fixed_strings": "literal", "total_max_matches": "max_results", "names_only": "", "max_matches_per_file": ""}},
 		{Name: "search_file_content", Tool: "grep", Params: map[string]string{"dir_path": "path", "include": "glob_filter"}},
 	}
-}
+})

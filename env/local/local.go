@@ -89,10 +89,9 @@ type Env struct {
 	maxOutput int64
 	spoolRoot string
 	guarded   bool
-	id        string // random; the marks of all commands begin with it
-	outerMark string // the marks of this process itself, if it runs inside such an environment
-	vars      []string
-	varMap    map[string]string
+	id        string   // random; the marks of all commands begin with it
+	outerMark string   // the marks of this process itself, if it runs inside such an environment
+	vars      []string // of every command, sorted
 	tree      tree
 	lastStray int  // descriptors up to this one are closed in children
 	terminal  bool // the host has a terminal
@@ -135,7 +134,6 @@ func New(c Config) (*Env, error) {
 		guarded:   !c.NoWatchdog,
 		id:        newID(),
 		outerMark: os.Getenv(markerName),
-		varMap:    baseVars(c, os.Environ()),
 		procs:     make(map[*Process]struct{}),
 		captures:  make(map[*capture]struct{}),
 		streams:   make(map[*stream]struct{}),
@@ -143,7 +141,8 @@ func New(c Config) (*Env, error) {
 	if e.maxOutput <= 0 {
 		e.maxOutput = defaultMaxOutput
 	}
-	e.vars = varList(e.varMap)
+	host := os.Environ()
+	e.vars = varList(baseVars(c, host), host)
 	e.lastStray = strays()
 	e.terminal = hasTerminal()
 	e.leftover.env = e.id

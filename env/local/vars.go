@@ -133,11 +133,22 @@ func setVars(vars, more map[string]string) {
 	}
 }
 
-// varList turns variables into the form that starting a process takes.
-func varList(vars map[string]string) []string {
-	list := make([]string, 0, len(vars)+2)
+// varList turns variables into the form that starting a process takes. It takes the strings of have
+// where they fit, which all environments of a process then share.
+func varList(vars map[string]string, have []string) []string {
+	list := make([]string, 0, len(vars))
+	taken := make(map[string]bool, len(vars))
+	for _, kv := range have {
+		name, value, _ := strings.Cut(kv, "=")
+		if v, ok := vars[name]; ok && v == value && !taken[name] {
+			list = append(list, kv)
+			taken[name] = true
+		}
+	}
 	for name, value := range vars {
-		list = append(list, name+"="+value)
+		if !taken[name] {
+			list = append(list, name+"="+value)
+		}
 	}
 	slices.Sort(list)
 	return list
@@ -149,10 +160,14 @@ func varList(vars map[string]string) []string {
 func (e *Env) environment(more map[string]string, mark string) []string {
 	base := e.vars
 	if len(more) > 0 {
-		vars := maps.Clone(e.varMap)
+		vars := make(map[string]string, len(base)+len(more))
+		for _, kv := range base {
+			name, value, _ := strings.Cut(kv, "=")
+			vars[name] = value
+		}
 		setVars(vars, more)
 		delete(vars, markerName)
-		base = varList(vars)
+		base = varList(vars, base)
 	}
 	list := make([]string, 0, len(base)+1)
 	list = append(list, markerName+"="+e.outerMark+mark)

@@ -72,7 +72,7 @@ func randomTree(t testing.TB, c chooser) (root, home string) {
 		}
 	}
 	if chance(c, 20) {
-		writeFile(t, filepath.Join(home, ".config", "git", "ignore"), randomRules(c), false)
+		writeFile(t, filepath.Join(home, ".config", "git", "ignore"), floating(randomRules(c)), false)
 	}
 	writeFile(t, root, "", true)
 	randomDir(t, c, root, 0)
@@ -111,6 +111,18 @@ func randomIgnores(t testing.TB, c chooser, dir string) {
 			writeFile(t, filepath.Join(dir, name), randomRules(c), false)
 		}
 	}
+}
+
+// floating keeps the rules that are not anchored. An anchored one in the user's own ignore file is
+// relative to the repository for git and for us, but to the start of the search for ripgrep.
+func floating(rules string) string {
+	var b strings.Builder
+	for line := range strings.Lines(rules) {
+		if i := strings.IndexByte(line, '/'); i < 0 || i == len(line)-2 {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }
 
 func randomRules(c chooser) string {

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -167,17 +166,33 @@ func (p *Provider) request(ctx context.Context, call *Call) (*http.Request, erro
 
 // attach makes the pieces the request's body.
 func (b Body) attach(req *http.Request) {
-	open := func() io.ReadCloser {
-		readers := make([]io.Reader, len(b))
-		for i, p := range b {
-			readers[i] = bytes.NewReader(p)
-		}
-		return io.NopCloser(io.MultiReader(readers...))
-	}
+	open := func() io.ReadCloser { return &bodyReader{pieces: b} }
 	req.Body = open()
 	req.ContentLength = b.Len()
 	req.GetBody = func() (io.ReadCloser, error) { return open(), nil }
 }
+
+// bodyReader reads a body.
+type bodyReader struct {
+	pieces Body
+	at     int // in the first of them
+}
+
+func (r *bodyReader) Read(p []byte) (n int, err error) {
+	for n < len(p) && len(r.pieces) > 0 {
+		k := copy(p[n:], r.pieces[0][r.at:])
+		n += k
+		if r.at += k; r.at == len(r.pieces[0]) {
+			r.pieces, r.at = r.pieces[1:], 0
+		}
+	}
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (r *bodyReader) Close() error { return nil }
 
 // failed makes the error of a call that broke off, with what the limits know of the reason.
 func (p *Provider) failed(w *watch, err error) error {
