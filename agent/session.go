@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unique"
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -62,6 +63,8 @@ func New(c Config) (*Session, error) {
 	if c.ID == "" {
 		c.ID = rand.Text()
 	}
+	// Prompts are long, and sessions over one project have the same: they share it.
+	c.System = unique.Make(c.System).Value()
 	return newSession(c, "", 0, &event.Log{}, newTree(c.Limits))
 }
 
