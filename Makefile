@@ -26,6 +26,7 @@ race:
 
 bench:
 	@for m in $(MODULES); do (cd $$m && go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...) || exit 1; done
+	go run ./bench
 
 fuzz:
 	@sh scripts/fuzz.sh $(FUZZTIME)
