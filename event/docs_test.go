@@ -56,7 +56,7 @@ func sections() []section {
 	cost, budget := 0.01425, 8192
 	call := llm.ToolCall{ID: "call_1", Name: "shell", Arguments: `{"command":"go test ./..."}`}
 	return []section{
-		{SessionStart{ID: "K3ZQ", Provider: "anthropic", Model: "claude-opus-4-6", Effort: "high", Dir: "/home/ada/project", System: "You are a coding agent. …"}, "",
+		{SessionStart{ID: "K3ZQ", Provider: "anthropic", Model: "claude-opus-4-6", Effort: "high", Dir: "/srv/project", System: "You are a coding agent. …"}, "",
 			"A session, or a subagent, begins. `system` is the system prompt; it stays the same for the session's life."},
 		{UserInput{Message: llm.UserText("Fix the failing test.")}, "",
 			"The user gave input. `follow_up` is true if it had waited for the input before it. `answers` is the id of the tool call that it answers, if the model had asked the user a question with one."},
