@@ -7,16 +7,7 @@ import (
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
-	"github.com/reins-agent/reins/llm/wire"
 )
-
-func TestAnthropic_Conformance(t *testing.T) {
-	Conformance(t, Subject{
-		Dialect: anthropic.Name,
-		Model:   "claude-test",
-		Open:    func(e wire.Endpoint) llm.Provider { return anthropic.New(anthropic.Config{Endpoint: e}) },
-	})
-}
 
 func TestAnthropic_RefusesWhatTheAPIRefuses(t *testing.T) {
 	const (

@@ -1,0 +1,22 @@
+package anthropic_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConformance(t *testing.T) {
+	llmtest.Conformance(t, llmtest.Subject{
+		Dialect: anthropic.Name,
+		Model:   "claude-test",
+		Open:    func(e wire.Endpoint) llm.Provider { return anthropic.New(anthropic.Config{Endpoint: e}) },
+	})
+}
