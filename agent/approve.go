@@ -14,7 +14,10 @@ func (s *Session) approve(ctx context.Context, r tool.Request) (a tool.Approval,
 	for _, access := range r.Accesses {
 		req.Accesses = append(req.Accesses, access.String())
 	}
-	s.record(req)
+	if err := s.waits(req); err != nil {
+		return tool.Approval{Reason: err.Error()}, err
+	}
+	defer s.waitsNoMore(r.Call.ID)
 	if s.config.Approve == nil {
 		a.Reason = "it needs an approval (" + r.Reason + "), and there is nobody to ask"
 	} else {
@@ -27,5 +30,26 @@ func (s *Session) approve(ctx context.Context, r tool.Request) (a tool.Approval,
 		a = tool.Approval{Reason: err.Error()}
 	}
 	s.record(event.ApprovalResolved{ID: r.Call.ID, Allowed: a.Allowed, Reason: a.Reason})
+	if failure := s.log.Sync(); failure != nil { // a crash must not make it a call that has not run
+		return tool.Approval{Reason: failure.Error()}, failure
+	}
 	return a, err
+}
+
+// waits notes, for good, that a call waits for an approval.
+func (s *Session) waits(req event.ApprovalRequested) error {
+	s.mu.Lock()
+	if s.pending == nil {
+		s.pending = make(map[string]event.ApprovalRequested)
+	}
+	s.pending[req.ID] = req
+	s.mu.Unlock()
+	s.record(req)
+	return s.log.Sync()
+}
+
+func (s *Session) waitsNoMore(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pending, id)
 }

@@ -2,15 +2,20 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
 
 // tree is what the agents of one tree share: what they may spend together and what they have.
 type tree struct {
 	limits Limits
+	root   *Session
+
+	checkpoint checkpointer
 
 	mu     sync.Mutex
 	total  Total
@@ -25,13 +30,52 @@ type Total struct {
 	Usage  llm.Usage
 	Cost   Cost
 	Worked time.Duration // the time in which any of them was at work
+	Models []ModelTotal  // by model, in the order of their first call
+}
+
+// ModelTotal is what one model has used.
+type ModelTotal struct {
+	Provider, Model string
+	Calls           int
+	Usage           llm.Usage
+	Cost            Cost
+}
+
+// models are the totals by model.
+type models []ModelTotal
+
+// add counts a call in.
+func (m *models) add(provider, model string, u llm.Usage, dollars float64, known bool) {
+	i := slices.IndexFunc(*m, func(t ModelTotal) bool { return t.Provider == provider && t.Model == model })
+	if i < 0 {
+		i = len(*m)
+		*m = append(*m, ModelTotal{Provider: provider, Model: model, Cost: Cost{Known: true}})
+	}
+	t := &(*m)[i]
+	t.Calls++
+	t.Usage = t.Usage.Add(u)
+	t.Cost = t.Cost.add(dollars, known)
+}
+
+// note counts a call in that a record tells of.
+func (m *models) note(r event.Record) {
+	d, ok := r.Data.(event.ModelCallEnd)
+	switch {
+	case !ok || d.Error != nil:
+	case d.Cost != nil:
+		m.add(d.Provider, d.Model, d.Usage, *d.Cost, true)
+	default:
+		m.add(d.Provider, d.Model, d.Usage, 0, false)
+	}
 }
 
 // Total is what the session and all its subagents have used up to now.
 func (s *Session) Total() Total {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	return s.tree.now()
+	t := s.tree.now()
+	t.Models = slices.Clone(t.Models)
+	return t
 }
 
 func newTree(l Limits) *tree { return &tree{limits: l, total: Total{Cost: Cost{Known: true}}} }
@@ -97,9 +141,10 @@ func (t *tree) admit(known *llm.Catalogue, r *llm.Request) error {
 }
 
 // spend counts what a call has used.
-func (t *tree) spend(u llm.Usage, dollars float64, known bool) {
+func (t *tree) spend(r *llm.Request, u llm.Usage, dollars float64, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	(*models)(&t.total.Models).add(r.Provider, r.Model, u, dollars, known)
 	t.total.Usage = t.total.Usage.Add(u)
 	t.total.Cost = t.total.Cost.add(dollars, known)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
@@ -32,7 +33,7 @@ type Config struct {
 	ThinkingBudget *int
 	// Timeouts are for commands; zero ones are the tools' own.
 	Timeouts tool.Timeouts
-	System   string // the system prompt, the same for the session's life
+	System   string // the system prompt
 	Tools    *tool.Registry
 	// Allow lists the tools that may be used; nil is all of them. Deny takes out of those.
 	Allow, Deny []string
@@ -59,6 +60,18 @@ type Config struct {
 	ContextWindow int64
 	Catalogue     *llm.Catalogue // for prices and windows; nil is llm.DefaultCatalogue()
 
+	// Store keeps the session, so that it can be resumed; nil keeps it in memory. Meta is what to
+	// tell the store about a new session beyond what the session itself knows: a title, tags, the
+	// branch.
+	Store event.Store
+	Meta  event.Meta
+	// SkipDamaged resumes a session without the records that cannot be read. Otherwise that fails.
+	SkipDamaged bool
+	// Checkpoints keep the state of the workspace before each input that changes it, for Undo.
+	Checkpoints Checkpoints
+	// Fallback are models for the rest of an input after one could not be reached, retries and all.
+	Fallback []Model
+
 	Limits     Limits
 	ToolLimits map[string]tool.Limit // what the model sees of outputs, by tool
 	LoopWindow int                   // calls that loop detection looks at; 0 is 10, negative is off
@@ -68,6 +81,9 @@ type Config struct {
 	// is not shared belongs here.
 	Owned []io.Closer
 }
+
+// Model names a model and its provider; "" is the provider of the session.
+type Model struct{ Provider, Name string }
 
 // Limits bound a session. Zero fields are the defaults; negative ones are no limit. Those of the
 // tree count all subagents in, and are checked before each call of a model.
@@ -96,7 +112,7 @@ func (c *Config) complete() error {
 		c.Limits.ToolRounds = 200
 	}
 	if c.LoopWindow == 0 {
-		c.LoopWindow = 10
+		c.LoopWindow = defaultLoopWindow
 	}
 	c.Subagents = c.Subagents.withDefaults()
 	return nil

@@ -45,6 +45,14 @@ func (f *fill) reported(u llm.Usage) {
 	}
 }
 
+// reset begins anew with another conversation.
+func (f *fill) reset(messages []llm.Message) {
+	*f = fill{}
+	for _, msg := range messages {
+		f.add(msg)
+	}
+}
+
 func (f fill) estimate() int64 { return f.tokens + int64(f.chars/4) }
 
 // window is the context window of the model in use, 0 if it is not known. The configured one is
@@ -60,7 +68,7 @@ func (s *Session) window(set settings) int64 {
 // checkContext warns when the conversation comes to fill most of the model's window, and again
 // only after it was smaller in between.
 func (s *Session) checkContext() {
-	window := s.window(s.current())
+	window := s.window(s.effective())
 	if window <= 0 {
 		return
 	}

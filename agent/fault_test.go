@@ -28,6 +28,13 @@ type trap struct {
 	spring func()
 }
 
+func (l *trap) Sync() error { return nil }
+
+func (l *trap) Close() error {
+	l.Log.Close()
+	return nil
+}
+
 func (l *trap) Append(r event.Record) (event.Record, bool) {
 	r, ok := l.Log.Append(r)
 	if l.n.Add(1) == l.at {

@@ -82,7 +82,8 @@ func fatal(err error) bool {
 	case llm.ErrAuthentication, llm.ErrAccessDenied, llm.ErrContextLength:
 		return true
 	}
-	return false
+	var save *SaveError
+	return errors.As(err, &save)
 }
 
 // release ends the caller's work if proceed has not: after an error that ends the session, while it
@@ -127,18 +128,23 @@ func (s *Session) Close() error {
 func (s *Session) shutdown(reason string) error {
 	s.ending.Do(func() {
 		s.agents.close()
-		s.endErr = s.closeOwned()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		undelivered := append(s.steering, s.followUp...)
-		s.steering, s.followUp = nil, nil
-		s.state = Closed
-		s.record(event.SessionEnd{Reason: reason, State: string(Closed), Undelivered: undelivered})
+		owned := s.closeOwned()
+		s.end(reason)
 		if s.depth == 0 {
-			s.log.Close()
+			s.endErr = errors.Join(owned, s.log.Close())
 		}
 	})
 	return s.endErr
+}
+
+// end records the end of the session.
+func (s *Session) end(reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	undelivered := append(s.steering, s.followUp...)
+	s.steering, s.followUp = nil, nil
+	s.state = Closed
+	s.record(event.SessionEnd{Reason: reason, State: string(Closed), Undelivered: undelivered})
 }
 
 func (s *Session) closeOwned() error {

@@ -8,6 +8,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
+const defaultLoopWindow = 10
+
 // loopDetector finds a model that goes in circles: the last calls are one to three calls over and
 // over, with the same arguments and the same results. A call whose result changes, such as a poll,
 // is no circle, and neither are edits of one kind to many files.

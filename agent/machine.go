@@ -2,6 +2,8 @@ package agent
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
@@ -20,6 +22,7 @@ type machine struct {
 	rounds    int              // of tools for this input
 	turns     int              // of the model in this session
 	continues int              // of an answer that was cut off or paused
+	ids       map[string]bool  // of all calls
 	loop      loopDetector
 	fill      fill
 
@@ -78,6 +81,35 @@ func (m *machine) resume() {
 func (m *machine) say(msg llm.Message) {
 	m.messages = append(m.messages, msg)
 	m.fill.add(msg)
+	for _, c := range msg.ToolCalls() {
+		if m.ids == nil {
+			m.ids = make(map[string]bool)
+		}
+		m.ids[c.ID] = true
+	}
+}
+
+// distinct is the message with the ids of its calls made different from all others. Some servers
+// count them anew in every answer, which others do not take in a conversation.
+func (m *machine) distinct(msg llm.Message) llm.Message {
+	seen := make(map[string]bool)
+	for i, p := range msg.Parts {
+		c, ok := p.(llm.ToolCall)
+		if !ok {
+			continue
+		}
+		id := c.ID
+		for n := 2; m.ids[c.ID] || seen[c.ID]; n++ {
+			c.ID = fmt.Sprintf("%s_%d", id, n)
+		}
+		seen[c.ID] = true
+		if c.ID != id {
+			c.State = llm.State{}
+			msg.Parts = slices.Clone(msg.Parts)
+			msg.Parts[i] = c
+		}
+	}
+	return msg
 }
 
 // answered takes in the model's answer, as whole gives it. It returns a message to be put into the

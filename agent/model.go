@@ -17,15 +17,10 @@ func (s *Session) callModel(ctx context.Context) error {
 	}
 	s.checkContext()
 	s.endPause()
-	r, err := s.request(ctx)
+	resp, err := s.answer(ctx)
 	if err != nil {
 		return err
 	}
-	resp, err := s.call(ctx, r)
-	if err != nil {
-		return err
-	}
-	s.answerer = r.Model
 	if nudge := s.m.answered(resp.Message, resp.Finish.Reason, resp.Usage); nudge != "" {
 		s.inject(llm.UserText(nudge), string(resp.Finish.Reason))
 	}
@@ -33,11 +28,30 @@ func (s *Session) callModel(ctx context.Context) error {
 	return nil
 }
 
+// answer calls the model until there is an answer, or nothing more that can be done about a failure.
+func (s *Session) answer(ctx context.Context) (*llm.Response, error) {
+	var tried attempts
+	for {
+		r, err := s.request(ctx)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := s.call(ctx, r)
+		if err == nil {
+			s.answerer = r.Model
+			return resp, nil
+		}
+		if ctx.Err() != nil || !s.mend(ctx, r, err, &tried) {
+			return nil, err
+		}
+	}
+}
+
 // endPause makes it the user's turn to have spoken, if the model paused and another one goes on: only
 // the model that paused takes its own unfinished turn back.
 func (s *Session) endPause() {
 	last := s.m.messages[len(s.m.messages)-1]
-	if last.Role == llm.RoleAssistant && s.current().model != s.answerer {
+	if last.Role == llm.RoleAssistant && s.effective().model != s.answerer {
 		s.inject(llm.UserText("Go on."), string(llm.FinishPause))
 	}
 }
@@ -48,18 +62,22 @@ func (s *Session) call(ctx context.Context, r *llm.Request) (*llm.Response, erro
 	if err := s.tree.admit(s.config.Catalogue, r); err != nil {
 		return nil, err
 	}
+	s.watchCache(r)
 	s.calls++
-	s.record(event.ModelCallStart{Call: s.calls, Provider: r.Provider, Model: r.Model, Effort: r.Effort, Messages: len(r.Messages)})
+	s.record(event.ModelCallStart{Call: s.calls, Provider: r.Provider, Model: r.Model, Effort: r.Effort, Messages: len(r.Messages), Tools: s.sent.tools})
+	if err := s.log.Sync(); err != nil {
+		return nil, err
+	}
 	start := time.Now()
 	resp, partial, err := s.stream(ctx, r)
-	end := event.ModelCallEnd{Call: s.calls, Model: r.Model, Duration: time.Since(start)}
+	end := event.ModelCallEnd{Call: s.calls, Provider: r.Provider, Model: r.Model, Duration: time.Since(start)}
 	if err != nil {
 		failure := asEvent(err)
 		end.Error, end.Partial = &failure, partial
 		s.record(end)
 		return nil, err
 	}
-	resp.Message = whole(resp)
+	resp.Message = s.m.distinct(whole(resp))
 	s.record(event.TextEnd{Call: s.calls, ID: resp.ID, Message: resp.Message})
 	end.Usage, end.Finish = resp.Usage, string(resp.Finish.Reason)
 	end.Cost = s.account(r, resp)
@@ -70,7 +88,7 @@ func (s *Session) call(ctx context.Context, r *llm.Request) (*llm.Response, erro
 
 // request builds the request from the conversation and the settings of the moment.
 func (s *Session) request(ctx context.Context) (*llm.Request, error) {
-	set := s.current()
+	set := s.effective()
 	r := &llm.Request{
 		Provider: set.provider, Model: set.model, Effort: set.effort, ThinkingBudget: set.budget,
 		Messages: slices.Clip(s.m.messages), Tools: s.tools.Definitions(), MaxTokens: s.config.MaxOutput,
@@ -87,7 +105,6 @@ func (s *Session) request(ctx context.Context) (*llm.Request, error) {
 			return nil, err
 		}
 	}
-	s.watchCache(r)
 	return r, nil
 }
 
@@ -96,23 +113,6 @@ func (s *Session) cacheKey() string {
 		return s.id
 	}
 	return s.id + "/" + s.path
-}
-
-// watchCache says so when a request does not continue the one before it. Only hooks can do that:
-// the conversation itself only grows.
-func (s *Session) watchCache(r *llm.Request) {
-	if s.config.TransformContext == nil && len(s.config.BeforeModel) == 0 {
-		return
-	}
-	if len(r.Messages) < len(s.sent) || !slices.EqualFunc(s.sent, r.Messages[:len(s.sent)], sameMessage) {
-		s.record(event.CacheBroken{Reason: "a hook changed messages that were sent before"})
-	}
-	s.sent = r.Messages
-}
-
-// sameMessage reports whether two messages are one: they may not change once they were sent.
-func sameMessage(a, b llm.Message) bool {
-	return a.Role == b.Role && len(a.Parts) == len(b.Parts) && (len(a.Parts) == 0 || &a.Parts[0] == &b.Parts[0])
 }
 
 // stream makes the call and records what it shows on the way. Partial is the text that had come if
@@ -170,7 +170,7 @@ func (s *Session) account(r *llm.Request, resp *llm.Response) *float64 {
 	m, _ := s.config.Catalogue.Lookup(catalogueName(r.Provider), r.Model)
 	dollars, known := m.Price.Cost(resp.Usage)
 	s.cost = s.cost.add(dollars, known)
-	s.tree.spend(resp.Usage, dollars, known)
+	s.tree.spend(r, resp.Usage, dollars, known)
 	if !known {
 		return nil
 	}

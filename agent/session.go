@@ -37,6 +37,7 @@ type Session struct {
 	settings settings
 	steering []llm.Message
 	followUp []llm.Message
+	pending  map[string]event.ApprovalRequested // tool calls that wait for an approval
 
 	ending sync.Once
 	endErr error
@@ -45,17 +46,25 @@ type Session struct {
 	m      machine
 	used   llm.Usage
 	cost   Cost
-	calls  int           // of the model, those that failed too
-	sent   []llm.Message // of the last request, if hooks may change them
+	calls  int // of the model, those that failed too
+	past   *past
+	facts  facts
+	sent   sent // the last request
 	warned bool
 	object func(context.Context) error // what to do when all is done; nil is nothing
+
+	crashed    map[string]callState // calls of a round that a crash cut off
+	unfinished bool                 // there is work to go on with
+	fallback   int                  // the model that stands in, counted from 1; 0 is none
+	meta       event.Meta
 
 	answerer string // the model that gave the last answer
 
 	turns atomic.Int64 // answers of the model, for others to read
 }
 
-// New makes a session. It makes no calls and starts nothing.
+// New makes a session, and a place for it in the store if there is one. It makes no calls and
+// starts nothing.
 func New(c Config) (*Session, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -65,26 +74,52 @@ func New(c Config) (*Session, error) {
 	}
 	// Prompts are long, and sessions over one project have the same: they share it.
 	c.System = unique.Make(c.System).Value()
-	return newSession(c, "", 0, &event.Log{}, newTree(c.Limits))
-}
-
-func newSession(c Config, path string, depth int, log journal, tr *tree) (*Session, error) {
-	s := &Session{
-		config: c, id: c.ID, path: path, depth: depth, log: log, tree: tr, cache: &llm.Cache{},
-		state: Idle, settings: settings{c.Provider, c.Model, c.Effort, c.ThinkingBudget, c.Timeouts}, cost: Cost{Known: true},
-	}
-	s.agents = &agents{session: s}
-	var err error
-	if s.tools, err = s.registry(); err != nil {
+	log, err := c.newLog()
+	if err != nil {
 		return nil, err
 	}
-	s.pipe = &tool.Pipeline{Registry: s.tools, Policy: c.Policy, Approve: s.approve, Middleware: c.Middleware, Limits: c.ToolLimits}
-	s.m = machine{maxRounds: max(c.Limits.ToolRounds, 0), maxTurns: max(c.Limits.Turns, 0), loop: loopDetector{window: c.LoopWindow}}
+	s, err := newSession(c, "", 0, log, newTree(c.Limits))
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	s.meta = c.Meta
+	return s, nil
+}
+
+// newSession makes an agent, the root of its tree or another, that begins with nothing.
+func newSession(c Config, path string, depth int, log journal, tr *tree) (*Session, error) {
+	s, err := build(c, path, depth, log, tr)
+	if err != nil {
+		return nil, err
+	}
 	if c.System != "" {
 		s.m.say(llm.SystemText(c.System))
 	}
 	s.record(event.SessionStart{ID: c.ID, Provider: c.Provider, Model: c.Model, Effort: c.Effort, Dir: c.Env.Info().Dir, System: c.System})
 	return s, nil
+}
+
+// build makes an agent without a history.
+func build(c Config, path string, depth int, log journal, tr *tree) (*Session, error) {
+	s := &Session{
+		config: c, id: c.ID, path: path, depth: depth, log: log, tree: tr, cache: &llm.Cache{}, m: c.machine(),
+		state: Idle, settings: settings{c.Provider, c.Model, c.Effort, c.ThinkingBudget, c.Timeouts}, cost: Cost{Known: true}, past: &past{},
+	}
+	s.agents = &agents{session: s}
+	if depth == 0 {
+		tr.root = s
+	}
+	var err error
+	if s.tools, err = s.registry(); err != nil {
+		return nil, err
+	}
+	s.pipe = &tool.Pipeline{Registry: s.tools, Policy: c.Policy, Approve: s.approve, Middleware: c.Middleware, Limits: c.ToolLimits}
+	return s, nil
+}
+
+// machine is one that has seen nothing yet.
+func (c *Config) machine() machine {
+	return machine{maxRounds: max(c.Limits.ToolRounds, 0), maxTurns: max(c.Limits.Turns, 0), loop: loopDetector{window: c.LoopWindow}}
 }
 
 // ID is the session's name.
@@ -99,16 +134,20 @@ func (s *Session) State() State {
 
 // Events follows everything that happens in the session and its subagents, behind a record; 0 is
 // from the start. It ends when the session is closed, or with an error when ctx ends. Stopping to
-// read at any time is fine.
+// read at any time is fine. With a store, a durable record is seen when it is safe there.
 func (s *Session) Events(ctx context.Context, after event.Seq) iter.Seq2[event.Record, error] {
 	return s.log.Events(ctx, after)
 }
+
+// Last is the number of the last record.
+func (s *Session) Last() event.Seq { return s.log.Last() }
 
 // Submit gives the session input and works on it until there is an outcome. Input that waits for
 // its turn (FollowUp) is worked on as well; the outcome is that of the last. The error is non-nil
 // only if the outcome's status is StatusFailed or StatusInterrupted, or if the work could not
 // begin: ErrClosed, ErrBusy while there is other work, ErrNoInput. Ending ctx interrupts the work;
-// the session can go on with the next input.
+// the session can go on with the next input. If the session can no longer be saved, the work stops
+// with a *SaveError and the session is closed.
 func (s *Session) Submit(ctx context.Context, input ...llm.Part) (Outcome, error) {
 	return s.submit(ctx, input, nil)
 }
@@ -123,16 +162,20 @@ func (s *Session) submit(ctx context.Context, input []llm.Part, object func(cont
 	if err != nil {
 		return Outcome{}, err
 	}
-	return s.run(ctx, msg, object)
+	return s.run(ctx, msg, false, object)
 }
 
-// run does the work that was begun: on the message, and on what else waits when that is done.
-func (s *Session) run(ctx context.Context, msg llm.Message, object func(context.Context) error) (out Outcome, err error) {
+// run does the work that was begun: on the message, and on what else waits when that is done. An
+// empty message goes on with what is unfinished.
+func (s *Session) run(ctx context.Context, msg llm.Message, followUp bool, object func(context.Context) error) (out Outcome, err error) {
 	defer func() { s.release(err) }()
 	s.object = object
-	for followUp, more := false, true; more; {
+	for more := true; more; {
 		out, err = s.process(ctx, msg, followUp)
 		msg, followUp, more = s.proceed(out, err)
+	}
+	if failure := s.keep(ctx); failure != nil && err == nil {
+		out.Status, err = StatusFailed, failure
 	}
 	return out, err
 }
@@ -140,7 +183,10 @@ func (s *Session) run(ctx context.Context, msg llm.Message, object func(context.
 // process works on one input. It is the loop.
 func (s *Session) process(ctx context.Context, msg llm.Message, followUp bool) (Outcome, error) {
 	before := s.measure()
-	s.accept(msg, followUp)
+	s.unfinished = false
+	if !empty(msg) {
+		s.accept(msg, followUp)
+	}
 	for {
 		s.drainSteering()
 		var err error
@@ -158,17 +204,27 @@ func (s *Session) process(ctx context.Context, msg llm.Message, followUp bool) (
 	}
 }
 
-// accept takes the input in. After a question it is the answer to that, as the tool's result.
+// accept takes the input in. After a question it is the answer to that, as the tool's result; with
+// other calls that wait it comes behind them.
 func (s *Session) accept(msg llm.Message, followUp bool) {
+	s.fallback = 0
 	in := event.UserInput{Message: msg, FollowUp: followUp}
-	if asked := len(s.m.calls) > 0; asked {
+	switch {
+	case len(s.m.calls) == 0:
+		s.past.input(s.record(in), s.m.messages)
+		s.m.input(msg)
+		if s.depth == 0 {
+			s.tree.checkpoint.reset()
+		}
+	case s.m.question != "":
 		in.Answers = s.m.calls[len(s.m.answers)].ID
 		s.record(in)
 		s.answerQuestion(msg)
-		return
+	default:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.enqueue(msg, false)
 	}
-	s.record(in)
-	s.m.input(msg)
 }
 
 // finish does what is to be done when the model is done.

@@ -31,9 +31,6 @@ func (s *Session) change(f func(*settings)) {
 		return
 	}
 	s.record(event.Settings{Provider: set.provider, Model: set.model, Effort: set.effort, ThinkingBudget: set.budget, Timeouts: set.timeouts})
-	if set.provider != before.provider || set.model != before.model {
-		s.record(event.CacheBroken{Reason: "the model was changed"})
-	}
 }
 
 // SetModel changes the model, and the provider if one is given, from the next call on.

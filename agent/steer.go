@@ -12,6 +12,8 @@ func (s *Session) Steer(parts ...llm.Part) error { return s.queue(parts, false) 
 
 // FollowUp gives input that is worked on after the input at hand is done, in the same Submit; if
 // the session is idle, after the next one.
+//
+// Both return when the message is safe in the session's store, if it has one.
 func (s *Session) FollowUp(parts ...llm.Part) error { return s.queue(parts, true) }
 
 func (s *Session) queue(parts []llm.Part, followUp bool) error {
@@ -19,6 +21,13 @@ func (s *Session) queue(parts []llm.Part, followUp bool) error {
 	if empty(msg) {
 		return ErrNoInput
 	}
+	if err := s.accepts(msg, followUp); err != nil {
+		return err
+	}
+	return s.log.Sync()
+}
+
+func (s *Session) accepts(msg llm.Message, followUp bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closing {
@@ -70,12 +79,13 @@ func (s *Session) drainSteering() {
 	s.steering = nil
 	s.mu.Unlock()
 	for _, msg := range waiting {
-		s.inject(msg, "host")
-	}
-	if len(waiting) > 0 && s.m.halt != nil && s.m.halt.status == StatusDone {
-		s.m.resume()
+		s.inject(msg, sourceHost)
+		s.m.goOn()
 	}
 }
+
+// sourceHost marks messages that the host gave with Steer.
+const sourceHost = "host"
 
 // inject puts a message into the conversation that is not the user's input.
 func (s *Session) inject(msg llm.Message, source string) {

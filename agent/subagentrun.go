@@ -23,11 +23,13 @@ type agents struct {
 
 // subagent is a session that another one spawned.
 type subagent struct {
-	id      string
-	kind    string
-	preface string
-	parent  *Session
-	session *Session
+	id       string
+	kind     string
+	preface  string
+	dir      string
+	maxTurns int
+	parent   *Session
+	session  *Session
 
 	mu      sync.Mutex
 	cancel  context.CancelFunc // of its work
@@ -70,7 +72,7 @@ func (a *agents) spawn(ctx context.Context, r spawnRequest) (*subagent, error) {
 	if err != nil {
 		return nil, err
 	}
-	sub := &subagent{id: id, kind: r.kind, preface: kind.Preface, parent: s, session: child}
+	sub := &subagent{id: id, kind: r.kind, preface: kind.Preface, dir: r.dir, maxTurns: r.maxTurns, parent: s, session: child}
 	sub.work(ctx, r.task)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -101,7 +103,7 @@ func (b *subagent) work(ctx context.Context, task string) {
 	b.mu.Lock()
 	b.status, b.cancel, b.done = running, cancel, done
 	b.mu.Unlock()
-	b.parent.record(event.SubagentStart{ID: b.id, Type: b.kind, Task: task, Model: b.session.current().model})
+	b.parent.record(event.SubagentStart{ID: b.id, Type: b.kind, Task: task, Model: b.session.current().model, Dir: b.dir, MaxTurns: b.maxTurns})
 	if b.preface != "" {
 		task = b.preface + "\n\n" + task
 	}
@@ -112,7 +114,7 @@ func (b *subagent) work(ctx context.Context, task string) {
 		var out Outcome
 		if err == nil {
 			err = guarded("agent "+b.id, func() (err error) {
-				out, err = b.session.run(ctx, llm.UserText(task), nil)
+				out, err = b.session.run(ctx, llm.UserText(task), false, nil)
 				return err
 			})
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/reins-agent/reins/event"
@@ -17,19 +18,26 @@ const maxParallel = 10
 // errAsked ends the work because the model asked the user something.
 var errAsked = errors.New("the model asked the user a question")
 
-const notRun = "interrupted: this tool call was not run"
+const (
+	notRun    = "interrupted: this tool call was not run"
+	cutOffRun = "interrupted: the session was cut off while this tool call ran. It may have taken effect, in part or whole; look before you run it again"
+)
 
 // runTools runs the calls of one answer and takes their results in. Neighbours that only read run
 // side by side; the others one after the other. Each call gets exactly one result, recorded in the
 // order of the calls.
 func (s *Session) runTools(ctx context.Context, calls []llm.ToolCall) error {
-	results := make([]llm.ToolResult, 0, len(calls))
+	results := slices.Clone(s.m.answers) // of a round that was cut off
 	for len(calls) > len(results) {
 		rest := calls[len(results):]
 		if q := s.question(rest[0]); q != "" {
 			return s.ask(rest[0], q, results)
 		}
-		results = append(results, s.runBatch(ctx, rest[:s.together(rest)])...)
+		done, err := s.runBatch(ctx, rest[:s.together(rest)])
+		if err != nil {
+			return err
+		}
+		results = append(results, done...)
 	}
 	s.took(results)
 	return ctx.Err()
@@ -38,6 +46,7 @@ func (s *Session) runTools(ctx context.Context, calls []llm.ToolCall) error {
 // took takes the results of a round in, and warns of a loop.
 func (s *Session) took(results []llm.ToolResult) {
 	warning := s.m.ran(results)
+	s.crashed = nil
 	if warning == "" {
 		return
 	}
@@ -60,8 +69,15 @@ func (s *Session) onlyReads(c llm.ToolCall) bool {
 }
 
 // runBatch runs calls side by side and records their results in order, each as soon as all before
-// it are there.
-func (s *Session) runBatch(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult {
+// it are there. Nothing runs before it is safe that it was to run.
+func (s *Session) runBatch(ctx context.Context, calls []llm.ToolCall) ([]llm.ToolResult, error) {
+	for _, c := range calls {
+		s.startCall(c)
+	}
+	s.checkpoint(ctx, calls)
+	if err := s.log.Sync(); err != nil {
+		return nil, err
+	}
 	outcomes := make([]*tool.Outcome, len(calls))
 	results := make([]llm.ToolResult, len(calls))
 	var mu sync.Mutex
@@ -75,24 +91,24 @@ func (s *Session) runBatch(ctx context.Context, calls []llm.ToolCall) []llm.Tool
 			next++
 		}
 	}
-	for _, c := range calls {
-		s.startCall(c)
-	}
 	if len(calls) == 1 {
 		finish(0, s.runCall(ctx, calls[0]))
-		return results
+		return results, nil
 	}
 	var wg sync.WaitGroup
 	for i, c := range calls {
 		wg.Go(func() { finish(i, s.runCall(ctx, c)) })
 	}
 	wg.Wait()
-	return results
+	return results, nil
 }
 
 // runCall takes one call through the pipeline.
 func (s *Session) runCall(ctx context.Context, c llm.ToolCall) (out tool.Outcome) {
-	if ctx.Err() != nil {
+	switch {
+	case s.crashed[c.ID].ran():
+		return skipped(cutOffRun)
+	case ctx.Err() != nil:
 		return skipped(notRun)
 	}
 	err := guarded("the pipeline of "+c.Name, func() error {
@@ -118,6 +134,9 @@ func skipped(reason string) tool.Outcome {
 
 // startCall records that a call is about to run.
 func (s *Session) startCall(c llm.ToolCall) {
+	if s.crashed[c.ID].started {
+		return
+	}
 	args := s.tools.Arguments(c)
 	if len(args) > 0 && !json.Valid(args) {
 		args, _ = json.Marshal(c.Arguments)
@@ -133,6 +152,7 @@ func (s *Session) finishCall(c llm.ToolCall, out tool.Outcome) llm.ToolResult {
 		Error: res.Error, Artifacts: res.Artifacts, Duration: out.Duration,
 	}
 	s.record(end)
+	s.facts.note(c, end)
 	return resultOf(c, end)
 }
 
@@ -158,7 +178,12 @@ func (s *Session) abandon() {
 	}
 	results := s.m.answers
 	for _, c := range s.m.calls[len(results):] {
-		results = append(results, s.skipCall(c, notRun))
+		reason := notRun
+		if s.crashed[c.ID].ran() {
+			reason = cutOffRun
+		}
+		results = append(results, s.skipCall(c, reason))
 	}
 	s.m.settle(results)
+	s.crashed = nil
 }

@@ -12,6 +12,7 @@ import (
 const (
 	KindSessionStart      Kind = "SESSION_START"
 	KindSessionEnd        Kind = "SESSION_END"
+	KindSessionResume     Kind = "SESSION_RESUME"
 	KindUserInput         Kind = "USER_INPUT"
 	KindProcessingEnd     Kind = "PROCESSING_END"
 	KindModelCallStart    Kind = "MODEL_CALL_START"
@@ -34,6 +35,11 @@ const (
 	KindLoopDetection     Kind = "LOOP_DETECTION"
 	KindSettings          Kind = "SETTINGS_CHANGED"
 	KindCacheBroken       Kind = "CACHE_BROKEN"
+	KindModelFallback     Kind = "MODEL_FALLBACK"
+	KindCompaction        Kind = "COMPACTION"
+	KindQuarantine        Kind = "QUARANTINE"
+	KindCheckpoint        Kind = "CHECKPOINT"
+	KindRewind            Kind = "REWIND"
 	KindSubagentStart     Kind = "SUBAGENT_START"
 	KindSubagentEnd       Kind = "SUBAGENT_END"
 	KindWarning           Kind = "WARNING"
@@ -47,10 +53,10 @@ type SessionStart struct {
 	Model    string `json:"model"`
 	Effort   string `json:"effort,omitempty"`
 	Dir      string `json:"dir,omitempty"`
-	System   string `json:"system,omitempty"` // the system prompt, the same for the session's life
+	System   string `json:"system,omitempty"` // the system prompt
 }
 
-// SessionEnd closes a session. It is its last record.
+// SessionEnd closes a session. It is its last record, unless the session is resumed.
 type SessionEnd struct {
 	Reason string `json:"reason"`
 	State  string `json:"state"`
@@ -84,11 +90,13 @@ type ModelCallStart struct {
 	Model    string `json:"model"`
 	Effort   string `json:"effort,omitempty"`
 	Messages int    `json:"messages"`
+	Tools    string `json:"tools,omitempty"` // a digest of those that are offered
 }
 
 // ModelCallEnd is a model's answer come to its end, well or not.
 type ModelCallEnd struct {
 	Call     int           `json:"call"`
+	Provider string        `json:"provider,omitempty"`
 	Model    string        `json:"model"`
 	Usage    llm.Usage     `json:"usage"`
 	Cost     *float64      `json:"cost"` // in US dollars; null if the price is not known
@@ -177,15 +185,17 @@ type ToolCallDelta struct {
 
 // ToolCallEnd is the result of a tool call: the whole output, and what the model sees of it.
 type ToolCallEnd struct {
-	ID        string
-	Name      string
-	Output    tool.Output // whole, however large
-	Model     string      // what the model sees
-	Images    []llm.Image
-	Fields    map[string]any
-	Error     *tool.Error
-	Artifacts tool.Artifacts
-	Duration  time.Duration
+	ID     string
+	Name   string
+	Output tool.Output // whole, however large
+	// OutputBlob is where a store has the output, if it is too large for a record.
+	OutputBlob *Blob
+	Model      string // what the model sees
+	Images     []llm.Image
+	Fields     map[string]any
+	Error      *tool.Error
+	Artifacts  tool.Artifacts
+	Duration   time.Duration
 }
 
 type toolCallEndJSON struct {
@@ -193,6 +203,7 @@ type toolCallEndJSON struct {
 	Name      string            `json:"name"`
 	OK        bool              `json:"ok"`
 	Output    string            `json:"output"`
+	Blob      *Blob             `json:"output_blob,omitempty"`
 	Model     string            `json:"model_output"`
 	Images    []json.RawMessage `json:"images,omitempty"`
 	Fields    map[string]any    `json:"fields,omitempty"`
@@ -201,9 +212,12 @@ type toolCallEndJSON struct {
 	Duration  time.Duration     `json:"duration_ns"`
 }
 
-// MarshalJSON writes the result with its whole output.
+// MarshalJSON writes the result with its whole output, or with where that is.
 func (e ToolCallEnd) MarshalJSON() ([]byte, error) {
-	j := toolCallEndJSON{e.ID, e.Name, e.Error == nil, tool.String(e.Output), e.Model, nil, e.Fields, e.Error, e.Artifacts, e.Duration}
+	j := toolCallEndJSON{e.ID, e.Name, e.Error == nil, "", e.OutputBlob, e.Model, nil, e.Fields, e.Error, e.Artifacts, e.Duration}
+	if e.OutputBlob == nil {
+		j.Output = tool.String(e.Output)
+	}
 	for _, img := range e.Images {
 		b, err := llm.MarshalPart(img)
 		if err != nil {
@@ -220,7 +234,7 @@ func (e *ToolCallEnd) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &j); err != nil {
 		return err
 	}
-	*e = ToolCallEnd{j.ID, j.Name, tool.Text(j.Output), j.Model, nil, j.Fields, j.Error, j.Artifacts, j.Duration}
+	*e = ToolCallEnd{j.ID, j.Name, tool.Text(j.Output), j.Blob, j.Model, nil, j.Fields, j.Error, j.Artifacts, j.Duration}
 	for _, raw := range j.Images {
 		p, err := llm.UnmarshalPart(raw)
 		if err != nil {
@@ -297,6 +311,9 @@ type (
 		Type  string `json:"type,omitempty"`
 		Task  string `json:"task"`
 		Model string `json:"model"`
+		Dir   string `json:"dir,omitempty"` // that it is confined to
+		// MaxTurns is what the call that spawned it asked for; 0 is the default.
+		MaxTurns int `json:"max_turns,omitempty"`
 	}
 	SubagentEnd struct {
 		ID      string `json:"id"`

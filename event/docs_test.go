@@ -36,7 +36,7 @@ Each record has
 
 | member | |
 |---|---|
-| ` + "`seq`" + ` | the number of a durable record, from 1, without gaps. A transient record has none: it shows something grow, and may be missing for a reader that is slow. What it shows is in a durable record later. |
+| ` + "`seq`" + ` | the number of a durable record, from 1, without gaps unless records were lost. A transient record has none: it shows something grow, and may be missing for a reader that is slow. What it shows is in a durable record later. |
 | ` + "`time`" + ` | when it happened, RFC 3339 |
 | ` + "`session`" + ` | the id of the session |
 | ` + "`agent`" + ` | the path of the subagent it is about: ` + "`1`" + ` is the first subagent, ` + "`1/2`" + ` that one's second. Absent for the session itself |
@@ -46,7 +46,7 @@ Each record has
 To follow a session from where you left off, ask for the events after the last ` + "`seq`" + ` you saw. Durations are in
 nanoseconds. Messages have a ` + "`role`" + ` (system, user, assistant, tool) and ` + "`parts`" + `; a part has a ` + "`type`" + `.
 
-The order: SESSION_START is the first record of an agent and SESSION_END its last. USER_INPUT begins the work on an
+The order: SESSION_START is the first record of an agent and SESSION_END its last, unless the session is resumed. USER_INPUT begins the work on an
 input and PROCESSING_END ends it. In between come calls of the model (MODEL_CALL_START, deltas, ASSISTANT_TEXT_END,
 MODEL_CALL_END) and rounds of tools. Each TOOL_CALL_START has one TOOL_CALL_END, whatever happens; in a round, those
 come in the order in which the model asked. Only a question to the user stays open until the next USER_INPUT.
@@ -57,7 +57,7 @@ func sections() []section {
 	call := llm.ToolCall{ID: "call_1", Name: "shell", Arguments: `{"command":"go test ./..."}`}
 	return []section{
 		{SessionStart{ID: "K3ZQ", Provider: "anthropic", Model: "claude-opus-4-6", Effort: "high", Dir: "/srv/project", System: "You are a coding agent. …"}, "",
-			"A session, or a subagent, begins. `system` is the system prompt; it stays the same for the session's life."},
+			"A session, or a subagent, begins. `system` is the system prompt."},
 		{UserInput{Message: llm.UserText("Fix the failing test.")}, "",
 			"The user gave input. `follow_up` is true if it had waited for the input before it. `answers` is the id of the tool call that it answers, if the model had asked the user a question with one."},
 		{ModelCallStart{Call: 1, Provider: "anthropic", Model: "claude-opus-4-6", Effort: "high", Messages: 2}, "",
@@ -81,7 +81,7 @@ func sections() []section {
 		{ToolCallDelta{ID: "call_1", Text: "ok  \texample.com/project\n"}, "", "Output of the tool as it appears."},
 		{ToolCallEnd{ID: "call_1", Name: "shell", Output: tool.Text("ok  \texample.com/project\n"), Model: "ok  \texample.com/project\n", Fields: map[string]any{"exit_code": 0.0},
 			Artifacts: tool.Artifacts{CommandsRun: []string{"go test ./..."}}, Duration: 850 * time.Millisecond}, "",
-			"The result of the call. `output` is all of the tool's output, however large; `model_output` is what the model sees of it. If `ok` is false there is an `error` with a `code` and a `message`. `fields` are the tool's own."},
+			"The result of the call. `output` is all of the tool's output, however large; in a store, one of more than 64 KiB is in the blob that `output_blob` names instead. `model_output` is what the model sees of it. If `ok` is false there is an `error` with a `code` and a `message`. `fields` are the tool's own."},
 		{SteeringQueued{Message: llm.UserText("Leave the API as it is.")}, "",
 			"The host gave a message that waits for its place: between two steps, or with `follow_up` behind the work at hand."},
 		{SteeringInjected{Message: llm.UserText("Leave the API as it is."), Source: "host"}, "",
@@ -91,6 +91,17 @@ func sections() []section {
 		{Settings{Provider: "anthropic", Model: "claude-opus-4-6", Effort: "low", ThinkingBudget: &budget}, "",
 			"The host changed how the model is called from now on. All settings are told, changed or not."},
 		{CacheBroken{Reason: "the model was changed"}, "", "The next request does not continue the one before it, so that the provider's prompt cache does not help."},
+		{ModelFallback{From: "claude-opus-4-6", To: "claude-sonnet-4-6", Error: Error{Class: "server", Message: "anthropic: server (HTTP 529): Overloaded", Retryable: true}}, "",
+			"A model could not be reached, retries and all; another one takes over to the end of the input."},
+		{Compaction{Reason: "threshold", Method: "summary", Before: 171_000, After: 21_500, Cost: &cost, Cleared: []Cleared{{Message: 41, Part: 0, Text: "[cleared]"}}, Replaced: 38,
+			Messages: []llm.Message{llm.UserText("# Summary of the conversation so far …")}}, "",
+			"The conversation was made smaller: `reason` is `threshold`, `manual` or `context_length`, `method` is `clear` (old tool results only), `summary` (by the model) or `digest` (without it). Behind the system message, `replaced` messages gave way to `messages`, and the parts in `cleared`, by their positions before that, to a text. The records before stay as they are."},
+		{Quarantine{Position: 7, What: "an image", Reason: "anthropic: invalid request (HTTP 400): messages.7.content.1.image: Could not process image", Message: llm.UserText("[an image stood here, which the provider refused]")}, "",
+			"The provider refuses something in the conversation. The message at the `position`, counted with the system message, became `message`, and the call is made once more."},
+		{Checkpoint{ID: "0192f0c4", Files: 214}, "",
+			"The workspace as it is was kept, before something may change it. It belongs to the USER_INPUT before it."},
+		{Rewind{Input: 12, Chat: true, Files: true, Restored: "0192f0c4", Before: "0192f0d1"}, "",
+			"The input with the number `input` was taken back: what was said since (`chat`), what was done to the files since (`files`), or both. With `redo` that was taken back in turn. `restored` is the checkpoint that the files were set to, `before` one of how they were."},
 		{SubagentStart{ID: "1", Type: "Explore", Task: "Find where the parser is tested.", Model: "claude-opus-4-6"}, "",
 			"A subagent is given a task. What it does follows in records with its path as `agent`."},
 		{SubagentEnd{ID: "1", Status: "completed", Output: "It is tested in parse_test.go.", Turns: 3, Success: true}, "",
@@ -103,7 +114,9 @@ func sections() []section {
 		{ProcessingEnd{Outcome: "done", State: "IDLE", Rounds: 4}, "",
 			"The work on the input is over. `outcome` is `done`, `awaiting_input`, `limit`, `cut_off`, `paused`, `refused`, `loop`, `interrupted` or `failed`; `state` is the state that follows: `IDLE`, `AWAITING_INPUT`, `CLOSED`, or `PROCESSING` if more input waits. `question` is what the model wants to know."},
 		{SessionEnd{Reason: "closed", State: "CLOSED"}, "",
-			"The session, or the subagent, is over. `undelivered` are messages of the host that never found their place."},
+			"The session, or the subagent, is over. `undelivered` are messages of the host that never found their place; they wait if the session is resumed."},
+		{SessionResume{Provider: "anthropic", Model: "claude-opus-4-6", Effort: "high", Dir: "/srv/project", Interrupted: true}, "",
+			"The session was taken up again. `interrupted` says that it had not come to an end but was cut off; `lost` counts records that could not be read; `system` is the system prompt if it is another one now."},
 	}
 }
 
@@ -117,7 +130,7 @@ func render(t *testing.T) []byte {
 		kind := s.data.Kind()
 		r := Record{Time: at, Session: "K3ZQ", Agent: s.agent, Data: s.data}
 		title := string(kind)
-		if kind.transient() {
+		if kind.Transient() {
 			title += " (transient)"
 		} else {
 			seq++

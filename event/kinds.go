@@ -6,6 +6,7 @@ import "encoding/json"
 
 func (SessionStart) Kind() Kind      { return KindSessionStart }
 func (SessionEnd) Kind() Kind        { return KindSessionEnd }
+func (SessionResume) Kind() Kind     { return KindSessionResume }
 func (UserInput) Kind() Kind         { return KindUserInput }
 func (ProcessingEnd) Kind() Kind     { return KindProcessingEnd }
 func (ModelCallStart) Kind() Kind    { return KindModelCallStart }
@@ -28,13 +29,18 @@ func (TurnLimit) Kind() Kind         { return KindTurnLimit }
 func (LoopDetection) Kind() Kind     { return KindLoopDetection }
 func (Settings) Kind() Kind          { return KindSettings }
 func (CacheBroken) Kind() Kind       { return KindCacheBroken }
+func (ModelFallback) Kind() Kind     { return KindModelFallback }
+func (Compaction) Kind() Kind        { return KindCompaction }
+func (Quarantine) Kind() Kind        { return KindQuarantine }
+func (Checkpoint) Kind() Kind        { return KindCheckpoint }
+func (Rewind) Kind() Kind            { return KindRewind }
 func (SubagentStart) Kind() Kind     { return KindSubagentStart }
 func (SubagentEnd) Kind() Kind       { return KindSubagentEnd }
 func (Warning) Kind() Kind           { return KindWarning }
 func (Error) Kind() Kind             { return KindError }
 
-// transient are the kinds that do not stay in the log.
-func (k Kind) transient() bool {
+// Transient reports whether records of the kind only show something grow, and do not stay in the log.
+func (k Kind) Transient() bool {
 	switch k {
 	case KindTextStart, KindTextDelta, KindReasoningStart, KindReasoningDelta, KindReasoningEnd, KindToolCallDelta:
 		return true
@@ -46,6 +52,7 @@ func (k Kind) transient() bool {
 var decoders = map[Kind]func(json.RawMessage) (Data, error){
 	KindSessionStart:      decoder[SessionStart],
 	KindSessionEnd:        decoder[SessionEnd],
+	KindSessionResume:     decoder[SessionResume],
 	KindUserInput:         decoder[UserInput],
 	KindProcessingEnd:     decoder[ProcessingEnd],
 	KindModelCallStart:    decoder[ModelCallStart],
@@ -68,6 +75,11 @@ var decoders = map[Kind]func(json.RawMessage) (Data, error){
 	KindLoopDetection:     decoder[LoopDetection],
 	KindSettings:          decoder[Settings],
 	KindCacheBroken:       decoder[CacheBroken],
+	KindModelFallback:     decoder[ModelFallback],
+	KindCompaction:        decoder[Compaction],
+	KindQuarantine:        decoder[Quarantine],
+	KindCheckpoint:        decoder[Checkpoint],
+	KindRewind:            decoder[Rewind],
 	KindSubagentStart:     decoder[SubagentStart],
 	KindSubagentEnd:       decoder[SubagentEnd],
 	KindWarning:           decoder[Warning],

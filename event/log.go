@@ -1,6 +1,8 @@
 package event
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 )
@@ -11,7 +13,7 @@ const maxTransient = 8192
 // Log is a log in memory. The zero value is ready, and safe for concurrent use.
 type Log struct {
 	mu      sync.Mutex
-	durable []entry // the one numbered n is at n-1
+	durable []entry // in the order of their numbers, which may have gaps
 	loose   []entry // the transient ones that are still kept
 	last    uint64  // the position that was given out last
 	readers map[*reader]struct{}
@@ -25,31 +27,66 @@ type entry struct {
 	Record
 }
 
-// Append adds a record; it gives a durable one its number and every one its time, and returns it.
-// A log that is closed takes nothing more and reports false.
+// NewLog is a log that begins with durable records, in the order of their numbers, which may have
+// gaps.
+func NewLog(records []Record) *Log {
+	l := &Log{durable: make([]entry, len(records))}
+	for i, r := range records {
+		l.last++
+		l.durable[i] = entry{l.last, r}
+	}
+	return l
+}
+
+// Append adds a record; it gives a durable one its number, unless it has one that is higher than
+// all before, and every one its time, and returns it. A log that is closed takes nothing more and
+// reports false.
 func (l *Log) Append(r Record) (Record, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return r, false
 	}
+	if r.Kind().Transient() {
+		l.show(r)
+		return r, true
+	}
 	if r.Time.IsZero() {
 		r.Time = time.Now()
 	}
-	l.last++
-	if r.Kind().transient() {
-		r.Seq = 0
-		l.loose = append(l.loose, entry{l.last, r})
-		if len(l.loose) > maxTransient {
-			l.forget(maxTransient / 2)
-		}
-	} else {
-		r.Seq = Seq(len(l.durable) + 1)
-		l.durable = append(l.durable, entry{l.last, r})
-		l.forget(l.seen())
+	if last := l.lastSeq(); r.Seq <= last {
+		r.Seq = last + 1
 	}
+	l.last++
+	l.durable = append(l.durable, entry{l.last, r})
+	l.forget(l.seen())
 	l.rouse()
 	return r, true
+}
+
+// Show adds a record for those who follow the log now, as if it were transient: it gets no number
+// and is not kept. It reports false if the log is closed.
+func (l *Log) Show(r Record) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.show(r)
+	return true
+}
+
+func (l *Log) show(r Record) {
+	if r.Time.IsZero() {
+		r.Time = time.Now()
+	}
+	r.Seq = 0
+	l.last++
+	l.loose = append(l.loose, entry{l.last, r})
+	if len(l.loose) > maxTransient {
+		l.forget(maxTransient / 2)
+	}
+	l.rouse()
 }
 
 // seen counts the transient records that every reader has passed.
@@ -100,14 +137,33 @@ func (l *Log) Close() {
 func (l *Log) Last() Seq {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return Seq(len(l.durable))
+	return l.lastSeq()
+}
+
+func (l *Log) lastSeq() Seq {
+	if len(l.durable) == 0 {
+		return 0
+	}
+	return l.durable[len(l.durable)-1].Seq
+}
+
+// beyond is the index of the first durable record behind a number.
+func (l *Log) beyond(after Seq) int {
+	if after >= l.lastSeq() {
+		return len(l.durable)
+	}
+	i, found := slices.BinarySearchFunc(l.durable, after, func(e entry, n Seq) int { return cmp.Compare(e.Seq, n) })
+	if found {
+		i++
+	}
+	return i
 }
 
 // Records are the durable records behind a number.
 func (l *Log) Records(after Seq) []Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	rest := l.durable[min(after, Seq(len(l.durable))):]
+	rest := l.durable[l.beyond(after):]
 	out := make([]Record, len(rest))
 	for i, e := range rest {
 		out[i] = e.Record

@@ -30,7 +30,7 @@ func TestLog_AnyReaderSeesEverythingDurableInOrder(t *testing.T) {
 			n++
 			name := fmt.Sprint(n)
 			r, ok := l.Append(Record{Session: name, Data: d(name)})
-			if !ok || r.Session != name || r.Durable() == r.Kind().transient() {
+			if !ok || r.Session != name || r.Durable() == r.Kind().Transient() {
 				t.Fatalf("Append gave %+v, %v", r, ok)
 			}
 			all = append(all, name)

@@ -3,7 +3,6 @@ package event
 import (
 	"context"
 	"iter"
-	"math"
 	"slices"
 )
 
@@ -12,8 +11,8 @@ const batchSize = 64
 
 // reader is where somebody who follows the log has got to.
 type reader struct {
-	pos  uint64 // everything up to here was seen
-	next int    // the first durable record that was not
+	pos   uint64 // everything up to here was seen
+	after Seq    // and so were the durable records up to here
 }
 
 // Events follows the log behind a durable record, which may be one to come: what is there, then what comes, until the log is
@@ -53,12 +52,11 @@ func (l *Log) Events(ctx context.Context, after Seq) iter.Seq2[Record, error] {
 func (l *Log) join(after Seq) *reader {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := &reader{next: int(min(after, math.MaxInt32))}
-	switch {
-	case r.next > len(l.durable):
+	r := &reader{after: after}
+	if after > l.lastSeq() {
 		r.pos = l.last
-	case r.next > 0:
-		r.pos = l.durable[r.next-1].pos
+	} else if i := l.beyond(after); i > 0 {
+		r.pos = l.durable[i-1].pos
 	}
 	if l.readers == nil {
 		l.readers = make(map[*reader]struct{})
@@ -79,7 +77,7 @@ func (l *Log) passed(r *reader, e entry) {
 	defer l.mu.Unlock()
 	r.pos = e.pos
 	if e.Seq != 0 {
-		r.next = int(e.Seq) // its index is one less
+		r.after = e.Seq
 	}
 }
 
@@ -87,7 +85,7 @@ func (l *Log) passed(r *reader, e entry) {
 func (l *Log) next(r *reader) (batch []entry, wait <-chan struct{}, open bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	batch = merge(l.durable[min(r.next, len(l.durable)):], l.loose[l.behind(r.pos):])
+	batch = merge(l.durable[l.beyond(r.after):], l.loose[l.behind(r.pos):])
 	switch {
 	case len(batch) > 0:
 		return batch, nil, true

@@ -1,0 +1,180 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// journal is where a tree of agents records what happens.
+type journal interface {
+	Append(event.Record) (event.Record, bool)
+	Records(after event.Seq) []event.Record
+	Events(ctx context.Context, after event.Seq) iter.Seq2[event.Record, error]
+	Last() event.Seq
+	// Sync returns when all that was appended is safe, or says why it is not.
+	Sync() error
+	Close() error
+}
+
+// record adds to the log.
+func (s *Session) record(d event.Data) event.Seq {
+	r, _ := s.log.Append(event.Record{Session: s.id, Agent: s.path, Data: d})
+	return r.Seq
+}
+
+// SaveError says that a session could not be written to its store. What was acknowledged before is
+// safe; the session is closed, and can be resumed when the cause is mended.
+type SaveError struct{ Err error }
+
+func (e *SaveError) Error() string {
+	return "the work was stopped, because the session can no longer be saved: " + e.Err.Error()
+}
+
+func (e *SaveError) Unwrap() error { return e.Err }
+
+// memoryLog is a journal that lasts as long as the process.
+type memoryLog struct{ event.Log }
+
+func (l *memoryLog) Sync() error { return nil }
+
+func (l *memoryLog) Close() error {
+	l.Log.Close()
+	return nil
+}
+
+// savedLog is a journal in a store. Readers see a durable record when it is safe, so that nobody
+// has seen what a crash takes back. What is appended while the store is busy is saved together.
+type savedLog struct {
+	*event.Log // what is safe
+	writer     event.Writer
+
+	mu    sync.Mutex
+	moved sync.Cond      // told when saved or err changes
+	queue []event.Record // in order, what is transient too
+	last  event.Seq      // given out
+	saved event.Seq
+	busy  bool
+	err   error
+}
+
+// newSavedLog goes on behind a record; those before it that are known are in the log.
+func newSavedLog(l *event.Log, w event.Writer, last event.Seq) *savedLog {
+	j := &savedLog{Log: l, writer: w, last: last, saved: last}
+	j.moved.L = &j.mu
+	return j
+}
+
+func (j *savedLog) Append(r event.Record) (event.Record, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	transient := r.Kind().Transient()
+	if j.err != nil || transient && !j.busy {
+		return r, j.Log.Show(r)
+	}
+	r.Time = time.Now()
+	if !transient {
+		j.last++
+		r.Seq = j.last
+	}
+	j.queue = append(j.queue, r)
+	if !j.busy {
+		j.busy = true
+		go j.run()
+	}
+	return r, true
+}
+
+// run saves what waits until nothing does.
+func (j *savedLog) run() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for len(j.queue) > 0 {
+		batch := j.queue
+		j.queue = nil
+		if j.err == nil {
+			j.mu.Unlock()
+			err := j.save(batch)
+			j.mu.Lock()
+			j.err = err
+		}
+		j.publish(batch)
+		j.moved.Broadcast()
+	}
+	j.busy = false
+	j.moved.Broadcast()
+}
+
+func (j *savedLog) save(batch []event.Record) error {
+	durable := make([]event.Record, 0, len(batch))
+	for _, r := range batch {
+		if r.Durable() {
+			durable = append(durable, r)
+		}
+	}
+	if len(durable) == 0 {
+		return nil
+	}
+	if err := event.Save(context.Background(), j.writer, durable...); err != nil {
+		return &SaveError{err}
+	}
+	return nil
+}
+
+// publish lets readers see what was saved. What was not they see only while they follow.
+func (j *savedLog) publish(batch []event.Record) {
+	for _, r := range batch {
+		switch {
+		case j.err != nil || !r.Durable():
+			j.Log.Show(r)
+		default:
+			j.Log.Append(r)
+			j.saved = r.Seq
+		}
+	}
+}
+
+func (j *savedLog) Sync() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for want := j.last; j.saved < want && j.err == nil; {
+		j.moved.Wait()
+	}
+	return j.err
+}
+
+// Close waits for what is to be saved, and gives the session back to the store.
+func (j *savedLog) Close() error {
+	j.mu.Lock()
+	for j.busy {
+		j.moved.Wait()
+	}
+	err := j.err
+	j.mu.Unlock()
+	err = errors.Join(err, j.writer.Close())
+	j.Log.Close()
+	return err
+}
+
+// asEvent describes an error.
+func asEvent(err error) event.Error {
+	rec := event.Error{Class: string(llm.KindOf(err)), Message: err.Error()}
+	var e *llm.Error
+	if errors.As(err, &e) {
+		rec.Retryable = e.Retryable()
+	}
+	var p *panicError
+	if errors.As(err, &p) {
+		rec.Class, rec.Stack = "panic", p.stack
+	}
+	var save *SaveError
+	if errors.As(err, &save) {
+		rec.Class = "save"
+	}
+	return rec
+}

@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"context"
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// keep returns when all that happened is safe in the store, with what it tells about the session.
+func (s *Session) keep(ctx context.Context) error {
+	log, ok := s.log.(*savedLog)
+	if !ok || s.depth > 0 {
+		return s.log.Sync()
+	}
+	if err := s.log.Sync(); err != nil {
+		return err
+	}
+	s.describe()
+	if err := log.writer.SetMeta(context.WithoutCancel(ctx), s.meta); err != nil {
+		return &SaveError{err}
+	}
+	return nil
+}
+
+// describe brings what the store tells about the session up to date.
+func (s *Session) describe() {
+	m, set, total := &s.meta, s.current(), s.Total()
+	m.Provider, m.Model, m.Dir = set.provider, set.model, s.config.Env.Info().Dir
+	m.Turns, m.Usage = s.m.turns, total.Usage
+	m.Usage.Raw = nil
+	m.Cost = nil
+	if total.Cost.Known {
+		m.Cost = &total.Cost.Dollars
+	}
+	if m.Prompt == "" {
+		m.Prompt = firstPrompt(s.m.messages)
+	}
+	if s.m.text != "" {
+		m.Summary = shorten(s.m.text, 200)
+	}
+}
+
+func firstPrompt(messages []llm.Message) string {
+	for _, msg := range messages {
+		if msg.Role == llm.RoleUser {
+			return shorten(msg.Text(), 500)
+		}
+	}
+	return ""
+}
+
+// shorten is the first line of a text, not longer than so many characters.
+func shorten(text string, most int) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	n := 0
+	for i := range line {
+		if n++; n > most {
+			return line[:i] + "…"
+		}
+	}
+	return line
+}

@@ -1,0 +1,291 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/tool"
+)
+
+// ErrNothingToContinue says that there is no work that was cut off.
+var ErrNothingToContinue = errors.New("the session has nothing to go on with: give it input")
+
+// newLog is the journal of a new session.
+func (c *Config) newLog() (journal, error) {
+	if c.Store == nil {
+		return &memoryLog{}, nil
+	}
+	m := c.Meta
+	m.ID, m.Provider, m.Model, m.Dir = c.ID, c.Provider, c.Model, c.Env.Info().Dir
+	w, err := c.Store.Create(context.Background(), m)
+	if err != nil {
+		return nil, err
+	}
+	return newSavedLog(&event.Log{}, w, 0), nil
+}
+
+// Resume takes up the session Config.ID of Config.Store where its log ends, however it came to end
+// there. What is empty in the configuration is as it was: the model, the effort, the system prompt.
+// Tool calls that had begun are not run again but get a result that says that they were interrupted;
+// calls that wait for an approval or an answer still do, and messages that wait are still there. If
+// work was cut off, Continue goes on with it, and so does Submit.
+func Resume(ctx context.Context, c Config) (*Session, error) {
+	if c.Store == nil || c.ID == "" {
+		return nil, errors.New("the session cannot be resumed: Store or ID is missing")
+	}
+	w, err := c.Store.Open(ctx, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	s, err := resume(ctx, c, w)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("session %s cannot be resumed: %w", c.ID, err), w.Close())
+	}
+	return s, nil
+}
+
+func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
+	meta, err := c.Store.Meta(ctx, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	h, err := readHistory(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	root := h.agent("")
+	given := c
+	c.adopt(root)
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	log := newSavedLog(event.NewLog(h.records), w, meta.Last)
+	s, err := build(c, "", 0, log, newTree(c.Limits))
+	if err != nil {
+		return nil, err
+	}
+	s.tree.total = h.total()
+	s.meta = meta
+	s.restore(root)
+	s.record(event.SessionResume{
+		Provider: c.Provider, Model: c.Model, Effort: c.Effort, Dir: c.Env.Info().Dir,
+		System: s.newSystem(given.System), Interrupted: root.open, Lost: h.lost,
+	})
+	s.reopen(root)
+	s.agents.restore(ctx, h)
+	return s, s.log.Sync()
+}
+
+// history is a session as its records tell it.
+type history struct {
+	records  []event.Record
+	agents   map[string]*replay
+	machines machine // what each begins with
+	models   models
+	lost     int
+}
+
+func readHistory(ctx context.Context, c Config) (*history, error) {
+	if c.LoopWindow == 0 {
+		c.LoopWindow = defaultLoopWindow
+	}
+	h := &history{agents: make(map[string]*replay), machines: c.machine()}
+	for r, err := range event.Read(ctx, c.Store, c.ID, 0) {
+		var damage *event.CorruptError
+		if errors.As(err, &damage) && c.SkipDamaged {
+			h.lost++
+		} else if err != nil {
+			return nil, err
+		}
+		if r.Data == nil {
+			continue
+		}
+		h.records = append(h.records, r)
+		h.agent(r.Agent).take(r)
+		h.models.note(r)
+	}
+	for _, p := range h.agents {
+		p.end()
+	}
+	return h, nil
+}
+
+func (h *history) agent(path string) *replay {
+	p, ok := h.agents[path]
+	if !ok {
+		p = newReplay(h.machines)
+		h.agents[path] = p
+	}
+	return p
+}
+
+// total is what the tree has used.
+func (h *history) total() Total {
+	t := Total{Agents: len(h.agents) - 1, Worked: h.agent("").worked, Cost: Cost{Known: true}, Models: h.models}
+	for _, p := range h.agents {
+		t.Turns += p.calls
+		t.Usage = t.Usage.Add(p.used)
+		t.Cost = t.Cost.add(p.cost.Dollars, p.cost.Known)
+	}
+	return t
+}
+
+// adopt fills in what the configuration leaves as it was.
+func (c *Config) adopt(p *replay) {
+	if c.Model == "" {
+		c.Provider, c.Model = p.set.provider, p.set.model
+	}
+	c.Provider = first(c.Provider, p.set.provider)
+	c.Effort = first(c.Effort, p.set.effort)
+	if c.ThinkingBudget == nil {
+		c.ThinkingBudget = p.set.budget
+	}
+	if c.Timeouts == (tool.Timeouts{}) {
+		c.Timeouts = p.set.timeouts
+	}
+}
+
+// restore makes the agent what its records tell.
+func (s *Session) restore(p *replay) {
+	s.m = p.m
+	s.m.maxRounds, s.m.maxTurns = max(s.config.Limits.ToolRounds, 0), max(s.config.Limits.Turns, 0)
+	s.steering, s.followUp = p.steering, p.followUp
+	s.past, s.facts = p.past, p.facts
+	s.calls, s.used, s.cost = p.calls, p.used, p.cost
+	s.turns.Store(int64(p.m.turns))
+	s.answerer = p.last.Model
+	s.sent.resumed(p.last)
+	s.unfinished = p.open
+	if p.state == AwaitingInput {
+		s.state = AwaitingInput
+	}
+}
+
+// reopen decides on the calls that have no result. A question, and a call that waits for an approval,
+// wait on; all others are over.
+func (s *Session) reopen(p *replay) {
+	if len(s.m.calls) == 0 {
+		return
+	}
+	s.m.answers, s.crashed = p.results, p.round
+	rest := s.m.calls[len(p.results):]
+	if q := s.question(rest[0]); q != "" {
+		s.startCall(rest[0])
+		s.m.question, s.state, s.unfinished = q, AwaitingInput, false
+		return
+	}
+	if slices.ContainsFunc(rest, func(c llm.ToolCall) bool { return p.round[c.ID].waits != nil }) {
+		s.unfinished = true
+		return
+	}
+	s.abandon()
+}
+
+// ran reports whether the call may have run.
+func (c callState) ran() bool { return c.started && c.waits == nil }
+
+// Pending lists the tool calls of this agent that wait for an approval.
+func (s *Session) Pending() []event.ApprovalRequested {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var pending []event.ApprovalRequested
+	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
+		pending = append(pending, s.pending[id])
+	}
+	return pending
+}
+
+// newSystem changes the system prompt to the one given, and returns it, if it is another one.
+func (s *Session) newSystem(system string) string {
+	if system == "" || len(s.m.messages) > 0 && s.m.messages[0].Role == llm.RoleSystem && s.m.messages[0].Text() == system {
+		return ""
+	}
+	s.m.setSystem(system)
+	s.sent.changed = "the system prompt was changed"
+	return system
+}
+
+// Continue goes on with work that was cut off, or with messages that wait. It is Submit without an
+// input; ErrNothingToContinue says that there is neither.
+func (s *Session) Continue(ctx context.Context) (Outcome, error) {
+	state := s.State()
+	ctx, err := s.begin(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	msg, ok := s.remaining(state)
+	if !ok {
+		return Outcome{}, ErrNothingToContinue
+	}
+	return s.run(ctx, msg, true, nil)
+}
+
+// remaining is what to go on with: a message that waits, or an empty one for the work that was cut
+// off. If there is neither, the session is left in the state given.
+func (s *Session) remaining(state State) (msg llm.Message, ok bool) {
+	if s.unfinished {
+		return msg, true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if msg, _, ok = s.waiting(); !ok {
+		s.leave(state)
+	}
+	return msg, ok
+}
+
+// restore brings the subagents back, in the state in which they were or, if they were at work,
+// broken off. One that can no longer be set up is left out.
+func (a *agents) restore(ctx context.Context, h *history) {
+	s := a.session
+	for _, start := range h.agent(s.path).spawned {
+		if n, err := strconv.Atoi(start.ID[strings.LastIndexByte(start.ID, '/')+1:]); err == nil {
+			a.last = max(a.last, n)
+		}
+		b, err := s.revive(ctx, start, h)
+		if err != nil {
+			s.record(event.Warning{Message: fmt.Sprintf("Agent %s could not be brought back: %v", start.ID, err)})
+			continue
+		}
+		if a.all == nil {
+			a.all = make(map[string]*subagent)
+		}
+		a.all[start.ID] = b
+	}
+}
+
+func (s *Session) revive(ctx context.Context, start event.SubagentStart, h *history) (*subagent, error) {
+	p := h.agent(start.ID)
+	kind := s.config.Subagents.Types[start.Type]
+	c, err := s.childConfig(ctx, spawnRequest{dir: start.Dir, model: p.set.model, kind: start.Type, maxTurns: start.MaxTurns}, kind)
+	if err != nil {
+		return nil, err
+	}
+	c.Provider, c.Effort = first(p.set.provider, c.Provider), first(p.set.effort, c.Effort)
+	child, err := build(c, start.ID, s.depth+1, s.log, s.tree)
+	if err != nil {
+		return nil, err
+	}
+	child.restore(p)
+	child.reopen(p)
+	child.agents.restore(ctx, h)
+	b := &subagent{
+		id: start.ID, kind: start.Type, preface: kind.Preface, dir: start.Dir, maxTurns: start.MaxTurns,
+		parent: s, session: child, cancel: func() {}, done: make(chan struct{}),
+	}
+	close(b.done)
+	end, over := h.agent(s.path).ended[start.ID]
+	b.status, b.outcome = subagentStatus(end.Status), Outcome{Text: end.Output}
+	if !over || p.open {
+		child.abandon()
+		b.status, b.err = failed, errors.New("it was interrupted when the session was cut off")
+	}
+	return b, nil
+}
