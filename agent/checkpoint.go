@@ -117,14 +117,20 @@ func (s *Session) Redo(ctx context.Context) (Undone, error) {
 
 // rewind restores the files, if they are to be, and then takes the step in the conversation.
 func (s *Session) rewind(ctx context.Context, d event.Rewind) (Undone, error) {
+	var failure error
 	out := Undone{Input: d.Input, Prompt: s.prompt(d.Input), Chat: d.Chat, Files: d.Files}
 	if !d.Files {
 		d.Restored = ""
 	} else {
 		var err error
-		if d.Before, out.Changed, err = s.config.Checkpoints.Restore(ctx, d.Restored); err != nil {
-			return Undone{}, fmt.Errorf("the files could not be set back: %w", err)
+		d.Before, out.Changed, err = s.config.Checkpoints.Restore(ctx, d.Restored)
+		if err != nil {
+			err = fmt.Errorf("the files could not be set back: %w", err)
 		}
+		if d.Before == "" {
+			return Undone{}, err
+		}
+		failure = err // but much may have been done, which Redo takes back
 	}
 	s.record(d)
 	s.past.rewind(d, &s.m)
@@ -133,7 +139,7 @@ func (s *Session) rewind(ctx context.Context, d event.Rewind) (Undone, error) {
 		s.m.end(StatusDone)
 		s.unfinished = false
 	}
-	return out, s.keep(ctx)
+	return out, errors.Join(failure, s.keep(ctx))
 }
 
 // prompt is the text of an input.

@@ -202,6 +202,16 @@ func (s *Session) Pending() []event.ApprovalRequested {
 	return pending
 }
 
+// Question is what the model wants to know from the user, if it waits for an answer.
+func (s *Session) Question() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != AwaitingInput {
+		return ""
+	}
+	return s.m.question
+}
+
 // newSystem changes the system prompt to the one given, and returns it, if it is another one.
 func (s *Session) newSystem(system string) string {
 	if system == "" || len(s.m.messages) > 0 && s.m.messages[0].Role == llm.RoleSystem && s.m.messages[0].Text() == system {

@@ -155,6 +155,15 @@ func shorten(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "") + "…"
 }
 
+// GitBranch is the branch that is checked out in the working directory, "" if that is not known. It
+// runs nothing.
+func GitBranch(ctx context.Context, e env.Environment) string {
+	if t := findTree(ctx, e); t.git {
+		return branchOf(ctx, e, t.root)
+	}
+	return ""
+}
+
 // branchOf reads the branch from the files of a repository where git cannot be run.
 func branchOf(ctx context.Context, e env.Environment, root string) string {
 	head, err := env.ReadFile(ctx, e, inDir(root, ".git/HEAD"), 4096)
