@@ -25,6 +25,8 @@ var (
 	ErrNothingToRedo = errors.New("there is nothing to redo: only an undo can be taken back, as long as there was no input since")
 )
 
+var errNoCheckpoints = errors.New("the files cannot be set back: the session has no checkpoints")
+
 // checkpoint keeps the state of the workspace before the first calls of an input that may change
 // it. One that cannot be kept, because it is too large or the disk is full, is no reason not to
 // work: it is said once that there will be no undo.
@@ -35,7 +37,7 @@ func (s *Session) checkpoint(ctx context.Context, calls []llm.ToolCall) {
 	c, root := &s.tree.checkpoint, s.tree.root
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.taken {
+	if c.taken || root.past.kept() {
 		return
 	}
 	c.taken = true
@@ -89,29 +91,56 @@ type Undone struct {
 
 // Undo takes the last input back that was not taken back yet: what was said since, what was done to
 // the files of the workspace since, or both. Redo takes that back in turn. The log keeps everything.
+// Subagents that are still at work are interrupted first.
 func (s *Session) Undo(ctx context.Context, chat, files bool) (Undone, error) {
-	return s.exclusively(ctx, func() (Undone, error) {
+	return s.exclusively(ctx, func(ctx context.Context) (Undone, error) {
 		if files && s.config.Checkpoints == nil {
-			return Undone{}, errors.New("the files cannot be set back: the session has no checkpoints")
+			return Undone{}, errNoCheckpoints
 		}
 		in, chat, files, ok := s.past.last(chat, files)
 		if !ok {
 			return Undone{}, ErrNothingToUndo
 		}
-		s.abandon()
+		s.agents.interrupt()
+		if chat {
+			s.abandon()
+		}
 		return s.rewind(ctx, event.Rewind{Input: in.seq, Chat: chat, Files: files, Restored: in.checkpoint})
+	})
+}
+
+// RestoreFiles sets some files or directories back to what they were before the last input that
+// changed anything, if that was not undone. The conversation and all other files stay. Redo takes
+// it back.
+func (s *Session) RestoreFiles(ctx context.Context, paths ...string) (Undone, error) {
+	return s.exclusively(ctx, func(ctx context.Context) (Undone, error) {
+		switch {
+		case s.config.Checkpoints == nil:
+			return Undone{}, errNoCheckpoints
+		case len(paths) == 0:
+			return Undone{}, errors.New("no file can be set back: none was named")
+		}
+		in, _, _, ok := s.past.last(false, true)
+		if !ok {
+			return Undone{}, ErrNothingToUndo
+		}
+		s.agents.interrupt()
+		return s.rewind(ctx, event.Rewind{Input: in.seq, Files: true, Restored: in.checkpoint, Paths: paths})
 	})
 }
 
 // Redo takes the last undo back, as long as there was no input since.
 func (s *Session) Redo(ctx context.Context) (Undone, error) {
-	return s.exclusively(ctx, func() (Undone, error) {
-		n := len(s.past.undone)
-		if n == 0 {
+	return s.exclusively(ctx, func(ctx context.Context) (Undone, error) {
+		d, ok := s.past.redoable()
+		switch {
+		case !ok:
 			return Undone{}, ErrNothingToRedo
+		case d.Files && s.config.Checkpoints == nil:
+			return Undone{}, errNoCheckpoints
 		}
-		u := s.past.undone[n-1]
-		return s.rewind(ctx, event.Rewind{Input: s.past.inputs[u.input].seq, Redo: true, Chat: u.chat, Files: u.files, Restored: u.before})
+		s.agents.interrupt()
+		return s.rewind(ctx, d)
 	})
 }
 
@@ -123,7 +152,7 @@ func (s *Session) rewind(ctx context.Context, d event.Rewind) (Undone, error) {
 		d.Restored = ""
 	} else {
 		var err error
-		d.Before, out.Changed, err = s.config.Checkpoints.Restore(ctx, d.Restored)
+		d.Before, out.Changed, err = s.config.Checkpoints.Restore(ctx, d.Restored, d.Paths...)
 		if err != nil {
 			err = fmt.Errorf("the files could not be set back: %w", err)
 		}
@@ -131,6 +160,7 @@ func (s *Session) rewind(ctx context.Context, d event.Rewind) (Undone, error) {
 			return Undone{}, err
 		}
 		failure = err // but much may have been done, which Redo takes back
+		s.tree.checkpoint.reset()
 	}
 	s.record(d)
 	s.past.rewind(d, &s.m)
@@ -152,11 +182,22 @@ func (s *Session) prompt(seq event.Seq) string {
 	return ""
 }
 
-// exclusively does something that must not happen while there is other work.
-func (s *Session) exclusively(ctx context.Context, f func() (Undone, error)) (out Undone, err error) {
-	if _, err := s.begin(ctx); err != nil {
+// exclusively does something that must not happen while there is other work. As long as the
+// conversation stays, so does what the session waits for.
+func (s *Session) exclusively(ctx context.Context, f func(context.Context) (Undone, error)) (out Undone, err error) {
+	state := s.State()
+	ctx, err = s.begin(ctx)
+	if err != nil {
 		return Undone{}, err
 	}
-	defer func() { s.release(err) }()
-	return f()
+	defer func() {
+		if state == AwaitingInput && !out.Chat && !fatal(err) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.leave(state)
+			return
+		}
+		s.release(err)
+	}()
+	return f(ctx)
 }

@@ -69,6 +69,8 @@ type Config struct {
 	SkipDamaged bool
 	// Checkpoints keep the state of the workspace before each input that changes it, for Undo.
 	Checkpoints Checkpoints
+	// Compaction makes the conversation smaller when it comes to fill the model's window.
+	Compaction Compaction
 	// Fallback are models for the rest of an input after one could not be reached, retries and all.
 	Fallback []Model
 
@@ -129,6 +131,8 @@ func (c *Config) missing() (problems []error) {
 	problem(c.Env == nil, "Env is missing")
 	problem(c.MaxOutput < 0, "MaxOutput is negative")
 	problem(c.ContextWindow < 0, "ContextWindow is negative")
+	problem(!(c.Compaction.At >= 0 && c.Compaction.At <= 1), "Compaction.At is not between 0 and 1")
+	problem(!(c.Compaction.To >= 0 && c.Compaction.To <= 1), "Compaction.To is not between 0 and 1")
 	problem(math.IsNaN(c.Limits.TreeCost), "Limits.TreeCost is not a number")
 	problem(c.LoopWindow > 0 && c.LoopWindow < 2, "LoopWindow is too small to see a loop in: use 2 or more, or a negative number for none")
 	problem(slices.ContainsFunc(c.Middleware, func(m tool.Middleware) bool { return m == nil }), "Middleware has a nil in it")

@@ -179,14 +179,14 @@ func TestDoD_9_11_ContextUseOverEightyPercentWarns(t *testing.T) {
 	dump := fake("dump", true, func(context.Context, *tool.Call, string) (tool.Result, error) {
 		return tool.Success("%s", strings.Repeat("x", 4000)), nil
 	})
-	used := llm.Usage{Input: 1, Output: 1}
+	used := llm.Usage{Input: 20, Output: 1}
 	turn := func(u llm.Usage) llmtest.Turn { t := calls("dump"); t.Usage = u; return t }
 	// Results fill the window before the provider says so; then what it says counts.
 	script := llmtest.Play(turn(used), turn(llm.Usage{Input: 1003, Output: 1}), turn(llm.Usage{Input: 100, Output: 1}), llmtest.Turn{Parts: llmtest.Say("Done.").Parts, Usage: llm.Usage{Input: 1100, Output: 10}})
 	s := open(t, script, func(c *Config) { c.ContextWindow = 1200; with(dump)(c) })
 	submit(t, s, "go")
 	w := records[event.Warning](s)
-	if len(w) != 2 || w[0].Message != "Context usage at ~84% of context window" {
+	if len(w) != 2 || w[0].Message != "Context usage at ~86% of context window" {
 		t.Errorf("%+v", w)
 	}
 	if all := strings.Fields(kinds(s)); all[slices.Index(all, "WARNING")-1] != "TOOL_CALL_END" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/compact"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -24,7 +25,7 @@ type machine struct {
 	continues int              // of an answer that was cut off or paused
 	ids       map[string]bool  // of all calls
 	loop      loopDetector
-	fill      fill
+	meter     compact.Meter
 
 	halt *stop // decided, and waiting to be said
 }
@@ -80,7 +81,7 @@ func (m *machine) resume() {
 // say puts a message into the conversation.
 func (m *machine) say(msg llm.Message) {
 	m.messages = append(m.messages, msg)
-	m.fill.add(msg)
+	m.meter.Add(msg)
 	for _, c := range msg.ToolCalls() {
 		if m.ids == nil {
 			m.ids = make(map[string]bool)
@@ -123,7 +124,7 @@ func (m *machine) answered(msg llm.Message, reason llm.FinishReason, u llm.Usage
 	if len(msg.Parts) > 0 {
 		m.say(msg)
 	}
-	m.fill.reported(u)
+	m.meter.Reported(u)
 	m.calls = msg.ToolCalls()
 	switch reason {
 	case llm.FinishContentFilter:

@@ -20,6 +20,10 @@ func (s *Session) mend(ctx context.Context, r *llm.Request, failure error, tried
 		return false
 	}
 	switch {
+	case e.Kind == llm.ErrContextLength && s.config.Compaction.At > 0 && !tried.compacted:
+		tried.compacted = true
+		_, err := s.shrink(ctx, byOverflow)
+		return err == nil
 	case e.Retryable() || e.Kind == llm.ErrQuota:
 		return s.fallBack(r, failure)
 	}

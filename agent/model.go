@@ -15,6 +15,7 @@ func (s *Session) callModel(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	s.compactIfFull(ctx)
 	s.checkContext()
 	s.endPause()
 	resp, err := s.answer(ctx)
@@ -32,7 +33,7 @@ func (s *Session) callModel(ctx context.Context) error {
 func (s *Session) answer(ctx context.Context) (*llm.Response, error) {
 	var tried attempts
 	for {
-		r, err := s.request(ctx)
+		r, err := s.request(ctx, s.m.messages)
 		if err != nil {
 			return nil, err
 		}
@@ -56,20 +57,37 @@ func (s *Session) endPause() {
 	}
 }
 
-// call makes a request, counts what it uses and records its course. The message of the answer
-// holds no call that was cut off.
+// purpose is what an answer is for.
+type purpose string
+
+const (
+	forConversation purpose = ""
+	forSummary      purpose = "summary"
+)
+
+// call makes a request of the conversation, whose answer becomes part of it.
 func (s *Session) call(ctx context.Context, r *llm.Request) (*llm.Response, error) {
+	return s.invoke(ctx, r, forConversation)
+}
+
+// invoke makes a request, counts what it uses and records its course. The message of the answer
+// holds no call that was cut off.
+func (s *Session) invoke(ctx context.Context, r *llm.Request, why purpose) (*llm.Response, error) {
 	if err := s.tree.admit(s.config.Catalogue, r); err != nil {
 		return nil, err
 	}
-	s.watchCache(r)
+	if why == forConversation {
+		s.watchCache(r)
+	}
 	s.calls++
-	s.record(event.ModelCallStart{Call: s.calls, Provider: r.Provider, Model: r.Model, Effort: r.Effort, Messages: len(r.Messages), Tools: s.sent.tools})
+	s.record(event.ModelCallStart{
+		Call: s.calls, Provider: r.Provider, Model: r.Model, Effort: r.Effort, Messages: len(r.Messages), Tools: s.sent.tools, Purpose: string(why),
+	})
 	if err := s.log.Sync(); err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	resp, partial, err := s.stream(ctx, r)
+	resp, partial, err := s.stream(ctx, r, why)
 	end := event.ModelCallEnd{Call: s.calls, Provider: r.Provider, Model: r.Model, Duration: time.Since(start)}
 	if err != nil {
 		failure := asEvent(err)
@@ -78,20 +96,22 @@ func (s *Session) call(ctx context.Context, r *llm.Request) (*llm.Response, erro
 		return nil, err
 	}
 	resp.Message = s.m.distinct(whole(resp))
-	s.record(event.TextEnd{Call: s.calls, ID: resp.ID, Message: resp.Message})
+	if why == forConversation {
+		s.record(event.TextEnd{Call: s.calls, ID: resp.ID, Message: resp.Message})
+		s.turns.Add(1)
+	}
 	end.Usage, end.Finish = resp.Usage, string(resp.Finish.Reason)
 	end.Cost = s.account(r, resp)
 	s.record(end)
-	s.turns.Add(1)
 	return resp, nil
 }
 
-// request builds the request from the conversation and the settings of the moment.
-func (s *Session) request(ctx context.Context) (*llm.Request, error) {
+// request builds the request for messages and the settings of the moment.
+func (s *Session) request(ctx context.Context, messages []llm.Message) (*llm.Request, error) {
 	set := s.effective()
 	r := &llm.Request{
 		Provider: set.provider, Model: set.model, Effort: set.effort, ThinkingBudget: set.budget,
-		Messages: slices.Clip(s.m.messages), Tools: s.tools.Definitions(), MaxTokens: s.config.MaxOutput,
+		Messages: slices.Clip(messages), Tools: s.tools.Definitions(), MaxTokens: s.config.MaxOutput,
 		Options: s.config.Options, CacheKey: s.cacheKey(), Cache: s.cache, Unary: s.config.Unary,
 	}
 	if t := s.config.TransformContext; t != nil {
@@ -117,7 +137,7 @@ func (s *Session) cacheKey() string {
 
 // stream makes the call and records what it shows on the way. Partial is the text that had come if
 // the call fails.
-func (s *Session) stream(ctx context.Context, r *llm.Request) (resp *llm.Response, partial string, err error) {
+func (s *Session) stream(ctx context.Context, r *llm.Request, why purpose) (resp *llm.Response, partial string, err error) {
 	var text strings.Builder
 	err = guarded("the provider", func() error {
 		for ev, err := range s.config.Client.Stream(ctx, r) {
@@ -137,7 +157,7 @@ func (s *Session) stream(ctx context.Context, r *llm.Request) (resp *llm.Respons
 			if resp != nil {
 				return nil
 			}
-			s.show(ev)
+			s.show(ev, why)
 		}
 		return &llm.Error{Kind: llm.ErrIncomplete, Provider: r.Provider, Message: "the stream ended without a finish"}
 	})
@@ -145,7 +165,10 @@ func (s *Session) stream(ctx context.Context, r *llm.Request) (resp *llm.Respons
 }
 
 // show records a step of an answer.
-func (s *Session) show(ev llm.StreamEvent) {
+func (s *Session) show(ev llm.StreamEvent, why purpose) {
+	if _, retry := ev.(llm.Retry); why != forConversation && !retry {
+		return
+	}
 	switch ev := ev.(type) {
 	case llm.TextStart:
 		s.record(event.TextStart{Call: s.calls})

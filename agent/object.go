@@ -141,7 +141,7 @@ func (s *Session) callForObject(ctx context.Context, f *form) (string, error) {
 	if most := s.m.maxTurns; most > 0 && s.m.turns >= most {
 		return "", &limitError{"max_turns", s.m.turns, "no turn is left to ask for the object"}
 	}
-	r, err := s.request(ctx)
+	r, err := s.request(ctx, s.m.messages)
 	if err != nil {
 		return "", err
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -30,6 +31,7 @@ type undone struct {
 	chat, files bool
 	messages    []llm.Message // the conversation with the input
 	before      string        // a checkpoint of the workspace with its changes
+	paths       []string      // the only ones that were set back; nil is all
 }
 
 func (p *past) input(seq event.Seq, messages []llm.Message) {
@@ -39,13 +41,31 @@ func (p *past) input(seq event.Seq, messages []llm.Message) {
 	p.undone = nil
 }
 
+// checkpoint takes in that the workspace was kept before the last input changes it. If its changes
+// were taken back already, there will be others, and what was undone cannot be redone any more.
 func (p *past) checkpoint(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n := len(p.inputs); n > 0 && p.inputs[n-1].checkpoint == "" {
-		p.inputs[n-1].checkpoint = id
+	n := len(p.inputs)
+	if n == 0 || p.inputs[n-1].kept() {
+		return
 	}
+	in := &p.inputs[n-1]
+	if in.filesBack {
+		in.filesBack, p.undone = false, nil
+	}
+	in.checkpoint = id
 }
+
+// kept reports whether there is a checkpoint that brings back how it was before the last input.
+func (p *past) kept() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.inputs)
+	return n > 0 && p.inputs[n-1].kept()
+}
+
+func (in *input) kept() bool { return in.checkpoint != "" && !in.filesBack }
 
 // last finds the last input of which something can be taken back, and narrows down to what that is.
 func (p *past) last(chat, files bool) (in input, c, f, ok bool) {
@@ -58,6 +78,18 @@ func (p *past) last(chat, files bool) (in input, c, f, ok bool) {
 		}
 	}
 	return input{}, false, false, false
+}
+
+// redoable is what takes the last undo back, if there is one.
+func (p *past) redoable() (d event.Rewind, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.undone)
+	if n == 0 {
+		return d, false
+	}
+	u := p.undone[n-1]
+	return event.Rewind{Input: p.inputs[u.input].seq, Redo: true, Chat: u.chat, Files: u.files, Restored: u.before, Paths: u.paths}, true
 }
 
 // rewind takes in that an input, or an undo, was taken back.
@@ -73,10 +105,11 @@ func (p *past) rewind(d event.Rewind, m *machine) {
 		p.redo(d, in, m)
 		return
 	}
-	p.undone = append(p.undone, undone{i, d.Chat, d.Files, slices.Clip(m.messages), d.Before})
-	in.chatBack, in.filesBack = in.chatBack || d.Chat, in.filesBack || d.Files
+	p.undone = append(p.undone, undone{i, d.Chat, d.Files, slices.Clip(m.messages), d.Before, d.Paths})
+	in.chatBack = in.chatBack || d.Chat
+	in.filesBack = in.filesBack || d.Files && len(d.Paths) == 0
 	if d.Chat {
-		m.rewrite(in.before)
+		m.rewind(in.before)
 	}
 }
 
@@ -89,7 +122,55 @@ func (p *past) redo(d event.Rewind, in *input, m *machine) {
 	p.undone = p.undone[:n]
 	if d.Chat {
 		in.chatBack = false
-		m.rewrite(u.messages)
+		m.rewind(u.messages)
 	}
-	in.filesBack = in.filesBack && !d.Files
+	if d.Files && len(d.Paths) == 0 {
+		in.filesBack = false
+	}
+}
+
+// rewind makes the conversation what it was, with the last answer of then.
+func (m *machine) rewind(messages []llm.Message) {
+	m.rewrite(messages)
+	m.text, m.question = "", ""
+	for _, msg := range slices.Backward(messages) {
+		if msg.Role == llm.RoleAssistant {
+			m.text = msg.Text()
+			return
+		}
+	}
+}
+
+// Input is an input of a session, as its records tell of it.
+type Input struct {
+	Seq        event.Seq // the number of its record
+	Time       time.Time
+	Prompt     string
+	Checkpoint string // of the workspace before it changed anything; "" if it changed nothing
+	// ChatUndone and FilesUndone say what of it was taken back, and not redone.
+	ChatUndone, FilesUndone bool
+}
+
+// Inputs lists what a session was given, from its records. Those that are not a UserInput, a
+// Checkpoint or a Rewind may be left out.
+func Inputs(records []event.Record) []Input {
+	var list []Input
+	p, m := &past{}, &machine{}
+	for _, r := range records {
+		switch d := r.Data.(type) {
+		case event.UserInput:
+			if r.Agent == "" && d.Answers == "" {
+				p.input(r.Seq, nil)
+				list = append(list, Input{Seq: r.Seq, Time: r.Time, Prompt: d.Message.Text()})
+			}
+		case event.Checkpoint:
+			p.checkpoint(d.ID)
+		case event.Rewind:
+			p.rewind(d, m)
+		}
+	}
+	for i, in := range p.inputs {
+		list[i].Checkpoint, list[i].ChatUndone, list[i].FilesUndone = in.checkpoint, in.chatBack, in.filesBack
+	}
+	return list
 }

@@ -121,7 +121,7 @@ func (p *replay) take(r event.Record) {
 func (p *replay) change(r event.Record) {
 	switch d := r.Data.(type) {
 	case event.Compaction:
-		if messages, err := applyCompaction(p.m.messages, d); err == nil {
+		if messages, err := d.Apply(p.m.messages); err == nil {
 			p.m.rewrite(messages)
 		}
 	case event.Quarantine:
@@ -131,7 +131,7 @@ func (p *replay) change(r event.Record) {
 	case event.Rewind:
 		p.past.rewind(d, &p.m)
 		if d.Chat {
-			p.open = false
+			p.open, p.state = false, Idle
 			p.m.end(StatusDone)
 		}
 	}

@@ -1,17 +1,16 @@
 package agent
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
 
-// rewrite replaces the conversation. No call is open in either.
+// rewrite replaces the conversation. Calls that are open stay so.
 func (m *machine) rewrite(messages []llm.Message) {
 	m.messages = slices.Clip(messages)
-	m.fill.reset(m.messages)
+	m.meter.Reset(m.messages)
 }
 
 // setSystem replaces the system prompt.
@@ -40,9 +39,4 @@ func (m *machine) goOn() {
 	if m.halt != nil && m.halt.status == StatusDone {
 		m.resume()
 	}
-}
-
-// applyCompaction is the conversation after a compaction.
-func applyCompaction(messages []llm.Message, d event.Compaction) ([]llm.Message, error) {
-	return nil, errors.New("not yet")
 }

@@ -43,15 +43,16 @@ type Session struct {
 	endErr error
 
 	// What follows is only touched by whoever works on an input.
-	m      machine
-	used   llm.Usage
-	cost   Cost
-	calls  int // of the model, those that failed too
-	past   *past
-	facts  facts
-	sent   sent // the last request
-	warned bool
-	object func(context.Context) error // what to do when all is done; nil is nothing
+	m               machine
+	used            llm.Usage
+	cost            Cost
+	calls           int // of the model, those that failed too
+	past            *past
+	facts           facts
+	sent            sent // the last request
+	warned          bool
+	summaryFailures int                         // in a row
+	object          func(context.Context) error // what to do when all is done; nil is nothing
 
 	crashed    map[string]callState // calls of a round that a crash cut off
 	unfinished bool                 // there is work to go on with

@@ -148,7 +148,7 @@ func (s *Session) startCall(c llm.ToolCall) {
 func (s *Session) finishCall(c llm.ToolCall, out tool.Outcome) llm.ToolResult {
 	res := out.Result
 	end := event.ToolCallEnd{
-		ID: c.ID, Name: c.Name, Output: res.Output, Model: out.Model, Images: res.Images, Fields: res.Fields,
+		ID: c.ID, Name: c.Name, Output: res.Output, Model: s.condense(out), Images: res.Images, Fields: res.Fields,
 		Error: res.Error, Artifacts: res.Artifacts, Duration: out.Duration,
 	}
 	s.record(end)

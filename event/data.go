@@ -91,6 +91,8 @@ type ModelCallStart struct {
 	Effort   string `json:"effort,omitempty"`
 	Messages int    `json:"messages"`
 	Tools    string `json:"tools,omitempty"` // a digest of those that are offered
+	// Purpose is "summary" if the answer does not become part of the conversation.
+	Purpose string `json:"purpose,omitempty"`
 }
 
 // ModelCallEnd is a model's answer come to its end, well or not.

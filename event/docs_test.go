@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reins-agent/reins/compact"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )
@@ -61,7 +62,7 @@ func sections() []section {
 		{UserInput{Message: llm.UserText("Fix the failing test.")}, "",
 			"The user gave input. `follow_up` is true if it had waited for the input before it. `answers` is the id of the tool call that it answers, if the model had asked the user a question with one."},
 		{ModelCallStart{Call: 1, Provider: "anthropic", Model: "claude-opus-4-6", Effort: "high", Messages: 2}, "",
-			"A request goes to the model. `call` counts the calls of the agent; `messages` is the length of the conversation that is sent."},
+			"A request goes to the model. `call` counts the calls of the agent; `messages` is the length of the conversation that is sent, and `tools` a digest of the tools. `purpose` is `summary` if the answer is not part of the conversation but a summary of it."},
 		{ReasoningStart{Call: 1}, "", "The model begins to show its reasoning."},
 		{ReasoningDelta{Call: 1, Text: "The test expects "}, "", "A piece of reasoning."},
 		{ReasoningEnd{Call: 1, Text: "The test expects an error."}, "", "The whole block of reasoning."},
@@ -93,8 +94,8 @@ func sections() []section {
 		{CacheBroken{Reason: "the model was changed"}, "", "The next request does not continue the one before it, so that the provider's prompt cache does not help."},
 		{ModelFallback{From: "claude-opus-4-6", To: "claude-sonnet-4-6", Error: Error{Class: "server", Message: "anthropic: server (HTTP 529): Overloaded", Retryable: true}}, "",
 			"A model could not be reached, retries and all; another one takes over to the end of the input."},
-		{Compaction{Reason: "threshold", Method: "summary", Before: 171_000, After: 21_500, Cost: &cost, Cleared: []Cleared{{Message: 41, Part: 0, Text: "[cleared]"}}, Replaced: 38,
-			Messages: []llm.Message{llm.UserText("# Summary of the conversation so far …")}}, "",
+		{Compaction{Reason: "threshold", Method: "summary", Before: 171_000, After: 21_500,
+			Edit: compact.Edit{Cleared: []compact.Cleared{{Message: 41, Part: 0, Text: "[cleared]"}}, Replaced: 38, Messages: []llm.Message{llm.UserText("# Summary of the conversation so far …")}}}, "",
 			"The conversation was made smaller: `reason` is `threshold`, `manual` or `context_length`, `method` is `clear` (old tool results only), `summary` (by the model) or `digest` (without it). Behind the system message, `replaced` messages gave way to `messages`, and the parts in `cleared`, by their positions before that, to a text. The records before stay as they are."},
 		{Quarantine{Position: 7, What: "an image", Reason: "anthropic: invalid request (HTTP 400): messages.7.content.1.image: Could not process image", Message: llm.UserText("[an image stood here, which the provider refused]")}, "",
 			"The provider refuses something in the conversation. The message at the `position`, counted with the system message, became `message`, and the call is made once more."},

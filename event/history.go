@@ -1,6 +1,9 @@
 package event
 
-import "github.com/reins-agent/reins/llm"
+import (
+	"github.com/reins-agent/reins/compact"
+	"github.com/reins-agent/reins/llm"
+)
 
 // The kinds that tell how a conversation was changed after the fact. The records before them stay
 // as they are: whoever reads the log sees both.
@@ -19,24 +22,13 @@ type SessionResume struct {
 	Lost int `json:"lost,omitempty"`
 }
 
-// Compaction makes the conversation smaller. Behind its leading system messages, Replaced messages
-// give way to Messages; in those that stay, the parts that Cleared names give way to a text.
+// Compaction makes the conversation smaller, by the edit.
 type Compaction struct {
-	Reason   string        `json:"reason"`         // "threshold", "manual" or "context_length"
-	Method   string        `json:"method"`         // "clear", "summary" or "digest"
-	Before   int64         `json:"tokens_before"`  // estimated
-	After    int64         `json:"tokens_after"`   // estimated
-	Cost     *float64      `json:"cost,omitempty"` // of the summary
-	Cleared  []Cleared     `json:"cleared,omitempty"`
-	Replaced int           `json:"replaced,omitempty"`
-	Messages []llm.Message `json:"messages,omitempty"`
-}
-
-// Cleared is a part of a message, by its position before the compaction, and what stands there now.
-type Cleared struct {
-	Message int    `json:"message"`
-	Part    int    `json:"part"`
-	Text    string `json:"text"`
+	Reason string `json:"reason"`        // "threshold", "manual" or "context_length"
+	Method string `json:"method"`        // "clear", "summary" or "digest"
+	Before int64  `json:"tokens_before"` // estimated
+	After  int64  `json:"tokens_after"`  // estimated
+	compact.Edit
 }
 
 // Quarantine takes something out of the conversation that the provider refuses. The message at the
@@ -64,6 +56,9 @@ type Rewind struct {
 	// Restored is the checkpoint that the files were set to, and Before one of how they were.
 	Restored string `json:"restored,omitempty"`
 	Before   string `json:"before,omitempty"`
+	// Paths are the only files and directories that were set back, if it was not all of them. The
+	// files of the input do not count as taken back then.
+	Paths []string `json:"paths,omitempty"`
 }
 
 // ModelFallback is another model that takes over after one could not be reached.

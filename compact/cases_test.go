@@ -1,0 +1,205 @@
+package compact
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// work is a conversation of so many rounds, each with a result of so many bytes.
+func work(rounds, size int) []llm.Message {
+	msgs := []llm.Message{llm.SystemText("Be good."), llm.UserText("the task")}
+	for i := range rounds {
+		msgs = append(msgs, step(i, size)...)
+	}
+	return msgs
+}
+
+func step(i, size int) []llm.Message {
+	call := llm.ToolCall{ID: fmt.Sprint("c", i), Name: "read_file", Arguments: fmt.Sprintf(`{"path":"file%d.go"}`, i)}
+	text := fmt.Sprintf("package p%d\n", i) + strings.Repeat("some code\n", size/10)
+	return []llm.Message{{Role: llm.RoleAssistant, Parts: []llm.Part{call}}, llm.ToolResults(llm.TextResult(call, text, false))}
+}
+
+func apply(t *testing.T, e Edit, msgs []llm.Message) []llm.Message {
+	t.Helper()
+	out, err := e.Apply(msgs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wellFormed(out); err != nil {
+		t.Fatalf("%v\n%s", err, sketch(out))
+	}
+	return out
+}
+
+func TestClear_TakesTheOldestFirstAndNoMoreThanNeeded(t *testing.T) {
+	var m Meter
+	msgs := work(10, 4000)
+	g := Goal{Tokens: m.Weigh(msgs...) - 1500}
+	e, ok := Clear(m, msgs, g)
+	if !ok || len(e.Cleared) != 2 || e.Cleared[0].Message != 3 || e.Cleared[1].Message != 5 {
+		t.Fatalf("%+v, %v", e, ok)
+	}
+	if !g.Met(m, apply(t, e, msgs)) {
+		t.Error("the goal is not met")
+	}
+	if !strings.Contains(e.Cleared[0].Text, "read_file") || !strings.Contains(e.Cleared[0].Text, "It began: package p0") {
+		t.Errorf("%q", e.Cleared[0].Text)
+	}
+	e, _ = Clear(m, msgs, Goal{})
+	if len(e.Cleared) != 7 {
+		t.Errorf("%d of 10 results were cleared, the last 3 are to stay", len(e.Cleared))
+	}
+	if _, ok := Clear(m, apply(t, e, msgs), Goal{}); ok {
+		t.Error("what was cleared is cleared again")
+	}
+}
+
+func TestFallback_KeepsTheLastRoundWithItsResultShortened(t *testing.T) {
+	var m Meter
+	msgs := work(3, 400_000)
+	g := Goal{Tokens: 10_000}
+	e, ok := Fallback(m, msgs, g, Facts{})
+	after := apply(t, e, msgs)
+	if !ok || !g.Met(m, after) {
+		t.Fatalf("%d tokens are left", m.Weigh(after...))
+	}
+	last := after[len(after)-1].Parts[0].(llm.ToolResult)
+	if last.ID != "c2" || !strings.HasPrefix(last.Text(), "package p2\n") || len(last.Text()) < 5000 {
+		t.Errorf("the last result is %.40q of %d bytes", last.Text(), len(last.Text()))
+	}
+	summary := after[2]
+	if !IsSummary(summary) || !strings.Contains(summary.Text(), `read_file {"path":"file1.go"} → package p1`) {
+		t.Errorf("%s", summary.Text())
+	}
+}
+
+func TestFallback_TooLargePinsAreCutInTheMiddleButNotTheNewest(t *testing.T) {
+	var m Meter
+	first, newest := "first "+strings.Repeat("old words\n", 10_000)+"last word", strings.Repeat("new words\n", 2_000)
+	msgs := append([]llm.Message{llm.UserText(first)}, step(1, 40_000)...)
+	msgs = append(msgs, llm.UserText(newest))
+	g := Goal{Tokens: 8_000}
+	e, ok := Fallback(m, msgs, g, Facts{Plan: "the plan"})
+	after := apply(t, e, msgs)
+	if !ok || !g.Met(m, after) {
+		t.Fatalf("%v: %d tokens are left\n%s", ok, m.Weigh(after...), sketch(after))
+	}
+	if got := after[0].Text(); !strings.HasPrefix(got, "first ") || !strings.HasSuffix(got, "last word") || !strings.Contains(got, "left out") {
+		t.Errorf("%q", got)
+	}
+	if !contains(after, llm.UserText(newest)) {
+		t.Error("the newest message is not as it was")
+	}
+}
+
+func TestFallback_OpenCallsStayAsTheyAre(t *testing.T) {
+	var m Meter
+	open := llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
+		llm.Thinking{Text: "hm"}, llm.ToolCall{ID: "c0", Name: "ask_user", Arguments: strings.Repeat("x", 5000)}, llm.ToolCall{ID: "c1", Name: "shell"},
+	}}
+	msgs := append(work(5, 10_000), open)
+	e, ok := Fallback(m, msgs, Goal{Tokens: 100}, Facts{})
+	after := apply(t, e, msgs)
+	if !ok || !reflect.DeepEqual(after[len(after)-1], open) {
+		t.Errorf("%s", sketch(after))
+	}
+}
+
+func TestSummary_KeepsATurnFromWhereAThoughtBegins(t *testing.T) {
+	var m Meter
+	msgs := work(8, 4000)
+	thinker := len(msgs) - 4 // the last round but one
+	msgs[thinker].Parts = append([]llm.Part{llm.Thinking{Text: "hm"}}, msgs[thinker].Parts...)
+	s, ok := Prepare(m, msgs, Goal{Tokens: 8_000})
+	if !ok {
+		t.Fatal("nothing to summarise")
+	}
+	e, err := s.Finish("what was done", Facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := apply(t, e, msgs)
+	if !reflect.DeepEqual(after[len(after)-4:], msgs[thinker:]) || !IsSummary(after[len(after)-5]) {
+		t.Errorf("%s", sketch(after))
+	}
+}
+
+func TestSummary_WorseThanNothingIsRejected(t *testing.T) {
+	var m Meter
+	msgs := work(8, 4000)
+	s, ok := Prepare(m, msgs, Goal{Tokens: 4000})
+	if !ok {
+		t.Fatal("nothing to summarise")
+	}
+	for _, text := range []string{"", "\n \t", strings.Repeat("words ", 20_000)} {
+		_, err := s.Finish(text, Facts{})
+		var rejected *RejectedError
+		if !errors.As(err, &rejected) || !strings.HasPrefix(err.Error(), "compact: the summary was rejected: ") {
+			t.Errorf("%.10q: %v", text, err)
+		}
+	}
+	if _, err := (Summary{}).Finish("text", Facts{}); err == nil {
+		t.Error("a summary that was not prepared is finished")
+	}
+}
+
+func TestPrepare_NothingToSummariseIsRefused(t *testing.T) {
+	var m Meter
+	for name, msgs := range map[string][]llm.Message{
+		"nothing":      nil,
+		"instructions": {llm.SystemText("Be good.")},
+		"user alone":   {llm.UserText(strings.Repeat("x", 10_000)), llm.UserText("y")},
+		"little":       work(2, 10),
+	} {
+		if s, ok := Prepare(m, msgs, Goal{}); ok {
+			t.Errorf("%s: %s", name, sketch(s.Messages))
+		}
+		if e, ok := Fallback(m, msgs, Goal{Tokens: 1 << 30}, Facts{}); ok {
+			t.Errorf("%s: the fallback gives %+v", name, e)
+		}
+	}
+}
+
+func TestPrepare_RequestFitsAConversationThatIsOverfull(t *testing.T) {
+	var m Meter
+	msgs := work(200, 8000)
+	limit := m.Weigh(msgs...) / 2
+	s, ok := Prepare(m, msgs, Goal{Tokens: limit / 2, Request: limit})
+	if !ok || !s.Trimmed || m.Weigh(s.Messages...) > limit || len(s.Messages) < 300 {
+		t.Fatalf("%v: %d messages, %d tokens of %d", ok, len(s.Messages), m.Weigh(s.Messages...), limit)
+	}
+	s, ok = Prepare(m, msgs, Goal{Tokens: limit / 2, Request: 3000})
+	if !ok || m.Weigh(s.Messages...) > 3000 || !contains(s.Messages, llm.UserText("the task")) {
+		t.Fatalf("%v: %d tokens", ok, m.Weigh(s.Messages...))
+	}
+	if _, ok = Prepare(m, msgs, Goal{Tokens: limit / 2, Request: 10}); ok {
+		t.Error("a request of 10 tokens is thought to be possible")
+	}
+}
+
+func TestFacts_LongListsGiveWayOnlyWhenNothingElseHelps(t *testing.T) {
+	var m Meter
+	var f Facts
+	for i := range 5000 {
+		f.Files = append(f.Files, fmt.Sprintf("dir/file%d.go", i))
+	}
+	msgs := work(20, 20_000)
+	e, ok := Fallback(m, msgs, Goal{Tokens: 30_000, Rounds: 10}, f)
+	got, _ := factsOf(apply(t, e, msgs))
+	if !ok || !reflect.DeepEqual(got.Files, f.Files) {
+		t.Errorf("%d files are left", len(got.Files))
+	}
+	g := Goal{Tokens: 4_000}
+	e, ok = Fallback(m, msgs, g, f)
+	after := apply(t, e, msgs)
+	got, _ = factsOf(after)
+	if n := len(got.Files); !ok || !g.Met(m, after) || n < 50 || got.Files[n-1] != "dir/file4999.go" || got.Files[0] != fmt.Sprintf("(%d more)", 5001-n) {
+		t.Errorf("%d files are left, of them %q", n, got.Files[:1])
+	}
+}

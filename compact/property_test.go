@@ -1,0 +1,294 @@
+package compact
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// applied applies an edit and checks everything that holds for all of them.
+func applied(t *rapid.T, m Meter, before []llm.Message, e Edit) []llm.Message {
+	was, err := json.Marshal(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := e.Apply(before)
+	if err != nil {
+		t.Fatalf("the edit does not apply: %v\n%s", err, sketch(before))
+	}
+	fail := func(format string, args ...any) {
+		t.Helper()
+		t.Fatalf(format+"\nbefore:\n%s\nafter:\n%s", append(args, sketch(before), sketch(after))...)
+	}
+	if is, _ := json.Marshal(before); !slices.Equal(was, is) {
+		fail("the messages given were changed")
+	}
+	if w, now := m.Weigh(before...), m.Weigh(after...); now >= w {
+		fail("%d tokens became %d", w, now)
+	}
+	if err := wellFormed(after); err != nil {
+		fail("%v", err)
+	}
+	if err := newlyRefused(before, after, rapid.SampledFrom([]string{"", "high"}).Draw(t, "effort")); err != nil {
+		fail("%v", err)
+	}
+	head := leading(before)
+	if !reflect.DeepEqual(before[:head], after[:head]) {
+		fail("the leading messages changed")
+	}
+	if newest, ok := newestUser(before); ok && !contains(after, newest) {
+		fail("the user's newest message is gone")
+	}
+	if last := before[len(before)-1]; len(last.ToolCalls()) > 0 && !reflect.DeepEqual(after[len(after)-1], last) {
+		fail("the open calls changed")
+	}
+	recorded, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read Edit
+	if err := json.Unmarshal(recorded, &read); err != nil {
+		t.Fatal(err)
+	}
+	again, err := read.Apply(before)
+	if a, _ := json.Marshal(after); err != nil || string(a) != string(mustJSON(again)) {
+		fail("the recorded edit gives something else: %v", err)
+	}
+	return after
+}
+
+func mustJSON(v any) []byte { b, _ := json.Marshal(v); return b }
+
+func contains(msgs []llm.Message, msg llm.Message) bool {
+	return slices.ContainsFunc(msgs, func(m llm.Message) bool { return reflect.DeepEqual(m, msg) })
+}
+
+// userMessages are those that the user wrote.
+func userMessages(msgs []llm.Message) (out []llm.Message) {
+	for _, msg := range msgs {
+		if msg.Role == llm.RoleUser && !IsSummary(msg) {
+			out = append(out, msg)
+		}
+	}
+	return out
+}
+
+// factsOf are the facts in the summary among the messages.
+func factsOf(msgs []llm.Message) (Facts, bool) {
+	for _, msg := range msgs {
+		if IsSummary(msg) {
+			return readRecord(msg).facts, true
+		}
+	}
+	return Facts{}, false
+}
+
+// checkFacts checks that the summary has the facts, and those of the summary before it.
+func checkFacts(t *rapid.T, before, after []llm.Message, f Facts) {
+	old, _ := factsOf(before)
+	got, _ := factsOf(after)
+	for _, name := range slices.Concat(f.Files, old.Files) {
+		if !slices.Contains(got.Files, name) {
+			t.Fatalf("the file %s is not in %q", name, got.Files)
+		}
+	}
+	if want := f.under(old).Plan; got.Plan != want {
+		t.Fatalf("the plan is %q, want %q", got.Plan, want)
+	}
+}
+
+func TestClear_ShrinksAndTouchesOnlyOldResultsAndFiles(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before := drawConversation(t)
+		m := drawMeter(t, before)
+		g := drawGoal(t, m, before)
+		e, ok := Clear(m, before, g)
+		if g.Met(m, before) && ok {
+			t.Fatal("something was cleared although the goal was met")
+		}
+		if !ok {
+			return
+		}
+		after := applied(t, m, before, e)
+		if len(after) != len(before) {
+			t.Fatal("messages are missing")
+		}
+		changed, kept := map[int]bool{}, divide(m, before)
+		for _, c := range e.Cleared {
+			changed[c.Message] = true
+			if c.Message >= kept.at(kept.old(g.rounds())) {
+				t.Fatalf("message %d of the last rounds was touched", c.Message)
+			}
+		}
+		for i := range before {
+			if before[i].Text() != after[i].Text() && before[i].Role != llm.RoleUser || !changed[i] && !reflect.DeepEqual(before[i], after[i]) {
+				t.Fatalf("message %d changed", i)
+			}
+		}
+	})
+}
+
+func TestFallback_ShrinksKeepsPinsAndStaysValidAtAnySize(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before := drawConversation(t)
+		m := drawMeter(t, before)
+		g, f := drawGoal(t, m, before), drawFacts(t)
+		e, ok := Fallback(m, before, g, f)
+		if !ok {
+			return
+		}
+		after := applied(t, m, before, e)
+		old, _ := factsOf(before)
+		if need := required(m, before, f.under(old), g); need <= g.target(m) {
+			if !g.Met(m, after) {
+				t.Fatalf("%d tokens are left where %d are wanted and %d needed\n%s\n%s", m.Weigh(after...), g.target(m), need, sketch(before), sketch(after))
+			}
+			if e.Replaced > 0 {
+				checkFacts(t, before, after, f)
+			}
+		}
+	})
+}
+
+// required is about the least that must stay of a conversation.
+func required(m Meter, msgs []llm.Message, f Facts, g Goal) int64 {
+	c := divide(m, msgs)
+	pins := msgs[:c.head:c.head]
+	if c.newest >= 0 {
+		pins = append(pins, c.of(c.units[c.newest])...)
+	}
+	for _, u := range c.units {
+		if u.kind == instruction {
+			pins = append(pins, c.of(u)...)
+		}
+	}
+	pins = append(pins, msgs[c.at(c.mandatory()):]...)
+	pins = append(pins, record{facts: f}.message())
+	return m.Weigh(pins...) + c.room(g.target(m))/8 + 120
+}
+
+func TestFallback_MeetsTheGoalWheneverPinsFit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before := drawConversation(t)
+		m := drawMeter(t, before)
+		g, f := drawGoal(t, m, before), drawFacts(t)
+		old, _ := factsOf(before)
+		if g.Met(m, before) || required(m, before, f.under(old), g) > g.target(m) {
+			return
+		}
+		if _, ok := Fallback(m, before, g, f); !ok {
+			t.Fatalf("%d tokens do not come down to %d\n%s", m.Weigh(before...), g.target(m), sketch(before))
+		}
+	})
+}
+
+func TestSummary_ShrinksKeepsPinsAndStaysValidWhateverTheModelWrites(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before := drawConversation(t)
+		m := drawMeter(t, before)
+		g, f := drawGoal(t, m, before), drawFacts(t)
+		s, ok := Prepare(m, before, g)
+		if !ok {
+			return
+		}
+		checkRequest(t, m, before, s, g)
+		text := rapid.SampledFrom([]string{
+			"", " \n\t", "Goal: all.", strings.Repeat("word ", 100), strings.Repeat("huge ", 100_000), "\xff\xfe\x00", "## Plan\n\nmine",
+			heading, bodyTitle, filesTitle + "- x", "世界" + strings.Repeat("🎉", 300), `{"tool_use":[`,
+		}).Draw(t, "summary")
+		e, err := s.Finish(text, f)
+		var rejected *RejectedError
+		if errors.As(err, &rejected) {
+			return
+		}
+		if err != nil || strings.TrimSpace(text) == "" {
+			t.Fatalf("the summary %q gives %v", text, err)
+		}
+		after := applied(t, m, before, e)
+		checkFacts(t, before, after, f)
+		checkPins(t, m, before, after, g)
+	})
+}
+
+// checkRequest checks the conversation that asks for a summary.
+func checkRequest(t *rapid.T, m Meter, before []llm.Message, s Summary, g Goal) {
+	n := len(s.Messages) - 1
+	if err := wellFormed(s.Messages); err != nil {
+		t.Fatalf("the request for a summary: %v\n%s\n%s", err, sketch(before), sketch(s.Messages))
+	}
+	if err := newlyRefused(before, s.Messages, "high"); err != nil {
+		t.Fatalf("the request for a summary: %v\n%s", err, sketch(s.Messages))
+	}
+	if w := m.Weigh(s.Messages...) + m.Overhead(); g.Request > 0 && w > g.Request {
+		t.Fatalf("the request for a summary takes %d tokens of %d", w, g.Request)
+	}
+	if !s.Trimmed && (n > len(before) || !reflect.DeepEqual(s.Messages[:n], before[:n])) {
+		t.Fatal("the request for a summary is no prefix of the conversation")
+	}
+	if s.Messages[n].Role != llm.RoleUser {
+		t.Fatal("the prompt is not the user's")
+	}
+}
+
+// checkPins checks that the user's messages are all there if they fit into their budget.
+func checkPins(t *rapid.T, m Meter, before, after []llm.Message, g Goal) {
+	all := userMessages(before)
+	c := divide(m, before)
+	least := g.shares(c.room(g.target(m)))[3].pins
+	var sum int64
+	for _, msg := range all {
+		sum += m.Weigh(msg)
+	}
+	if sum > least {
+		return
+	}
+	if got := userMessages(after); !reflect.DeepEqual(got, all) && g.Met(m, after) && least > 0 {
+		t.Fatalf("%d messages of the user became %d", len(all), len(got))
+	}
+}
+
+func TestFallback_AgainAndAgainKeepsOneSummaryAndAllPins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var m Meter
+		msgs := []llm.Message{llm.SystemText("Be good."), llm.UserText("the task")}
+		unique := 0
+		f := Facts{Files: []string{"first.go"}, Plan: "- [ ] the plan"}
+		for n := range rapid.IntRange(2, 4).Draw(t, "compactions") {
+			for range rapid.IntRange(3, 6).Draw(t, "rounds") {
+				msgs = append(msgs, drawRound(t, &unique)...)
+			}
+			goal := Goal{Tokens: max(4000, m.Weigh(msgs...)/3)}
+			var e Edit
+			ok := false
+			if rapid.Bool().Draw(t, "model") {
+				if s, can := Prepare(m, msgs, goal); can {
+					var err error
+					e, err = s.Finish("the summary", f)
+					ok = err == nil
+				}
+			} else {
+				e, ok = Fallback(m, msgs, goal, f)
+			}
+			if !ok {
+				continue
+			}
+			msgs = applied(t, m, msgs, e)
+			if n > 0 {
+				f = Facts{}
+			}
+			if !contains(msgs, llm.UserText("the task")) {
+				t.Fatal("the task is lost")
+			}
+			if got, found := factsOf(msgs); found && (got.Plan != "- [ ] the plan" || !slices.Equal(got.Files, []string{"first.go"})) {
+				t.Fatalf("the facts are %+v", got)
+			}
+		}
+	})
+}
