@@ -80,6 +80,7 @@ func Read(ctx context.Context, s Store, id string, after Seq) iter.Seq2[Record, 
 }
 
 func fetch(ctx context.Context, s Store, id string, r Record) (Record, error) {
+	r.Session = id // which is another one in a copy
 	if e, ok := r.Data.(ToolCallEnd); ok && e.OutputBlob != nil {
 		e.Output = blobOutput{s, id, *e.OutputBlob}
 		r.Data = e

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/reins-agent/reins/internal/jsonscan"
+	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -24,6 +26,37 @@ func DecodeRecord(b []byte) (Record, error) {
 	return r, err
 }
 
+// envelope takes a record apart that has its members in the order in which MarshalJSON writes
+// them. It does not look at the data.
+func envelope(b []byte) (record Record, kind Kind, raw json.RawMessage, ok bool) {
+	r := jsonscan.Read(b)
+	r.Open("{")
+	if r.Member("seq") {
+		raw := r.Raw()
+		n, err := strconv.ParseUint(string(raw), 10, 64)
+		if err != nil || raw[0] == '0' {
+			r.Fail()
+		}
+		record.Seq = Seq(n)
+	}
+	if !r.Member("time") || record.Time.UnmarshalJSON(r.Raw()) != nil {
+		r.Fail()
+	}
+	if r.Member("session") {
+		record.Session = r.Text()
+	}
+	if r.Member("agent") {
+		record.Agent = r.Text()
+	}
+	if r.Member("kind") {
+		kind = Kind(r.Text())
+	}
+	if r.Member("data") {
+		raw = r.Last()
+	}
+	return record, kind, raw, r.Done() && len(raw) > 0 && raw[0] > ' ' && raw[len(raw)-1] > ' '
+}
+
 // errInvalid says that a record is not in the form that MarshalJSON gives it.
 var errInvalid = errors.New("not in our own form")
 
@@ -31,22 +64,15 @@ var errInvalid = errors.New("not in our own form")
 func decodeOnce(kind Kind, raw json.RawMessage) (Data, error) {
 	switch kind {
 	case KindTextEnd:
-		var e TextEnd
-		_, rest, ok := lift(raw, "text", "reasoning") // which the message has in it
-		if !ok {
-			return nil, errInvalid
-		}
-		err := e.UnmarshalJSON(rest)
-		return e, err
+		return decodeMessage(raw, func(e *TextEnd) *llm.Message { return &e.Message }, "text", "reasoning")
+	case KindUserInput:
+		return decodeMessage(raw, func(e *UserInput) *llm.Message { return &e.Message })
+	case KindSteeringQueued:
+		return decodeMessage(raw, func(e *SteeringQueued) *llm.Message { return &e.Message })
+	case KindSteeringInjected:
+		return decodeMessage(raw, func(e *SteeringInjected) *llm.Message { return &e.Message })
 	case KindToolCallEnd:
-		var e ToolCallEnd
-		texts, rest, ok := lift(raw, "output", "model_output")
-		if !ok {
-			return nil, errInvalid
-		}
-		err := e.UnmarshalJSON(rest)
-		e.Output, e.Model = tool.Text(texts[0]), texts[1]
-		return e, err
+		return decodeResult(raw)
 	}
 	if _, known := decoders[kind]; !known {
 		if !json.Valid(raw) {
@@ -57,51 +83,48 @@ func decodeOnce(kind Kind, raw json.RawMessage) (Data, error) {
 	return decodeData(kind, raw)
 }
 
-// envelope takes a record apart that has its members in the order in which MarshalJSON writes
-// them, and no escapes in what precedes the data.
-func envelope(b []byte) (r Record, kind Kind, raw json.RawMessage, ok bool) {
-	c := members{b, true}
-	seq := c.text(`{"seq":`, ",")
-	at := c.text(`"time":"`, `",`)
-	if bytes.HasPrefix(c.rest, []byte(`"session"`)) {
-		r.Session = c.text(`"session":"`, `",`)
+// decodeMessage reads data that has a message in it. Beside that may stand texts that only repeat
+// what it says.
+func decodeMessage[T Data](raw []byte, message func(*T) *llm.Message, beside ...string) (Data, error) {
+	values, rest, ok := lift(raw, append(beside, "message")...)
+	if !ok {
+		return nil, errInvalid
 	}
-	if bytes.HasPrefix(c.rest, []byte(`"agent"`)) {
-		r.Agent = c.text(`"agent":"`, `",`)
+	var e T
+	if err := json.Unmarshal(rest, &e); err != nil {
+		return nil, err
 	}
-	kind = Kind(c.text(`"kind":"`, `",`))
-	c.text(`"data"`, ":")
-	raw, found := bytes.CutSuffix(c.rest, []byte("}"))
-	if !c.ok || !found || len(raw) == 0 || raw[0] <= ' ' || raw[len(raw)-1] <= ' ' || seq == "" || seq[0] == '0' {
-		return r, "", nil, false
+	for _, v := range values[:len(beside)] {
+		if !isText(v) {
+			return nil, errInvalid
+		}
 	}
-	n, err := strconv.ParseUint(seq, 10, 64)
-	if err == nil {
-		err = r.Time.UnmarshalText([]byte(at))
+	if m := values[len(beside)]; m != nil {
+		if err := message(&e).UnmarshalJSON(m); err != nil {
+			return nil, err
+		}
 	}
-	r.Seq = Seq(n)
-	return r, kind, raw, err == nil
+	return e, nil
 }
 
-// members are those of an object that are still to be read.
-type members struct {
-	rest []byte
-	ok   bool // so far
-}
-
-// text is what stands between two marks.
-func (m *members) text(before, after string) string {
-	rest, found := bytes.CutPrefix(m.rest, []byte(before))
-	end := bytes.Index(rest, []byte(after))
-	if !m.ok || !found || end < 0 || bytes.ContainsFunc(rest[:end], special) {
-		m.ok = false
-		return ""
+// decodeResult reads a ToolCallEnd. What the model sees is often the whole output, and then in
+// memory once.
+func decodeResult(raw []byte) (Data, error) {
+	values, rest, ok := lift(raw, "output", "model_output")
+	if !ok {
+		return nil, errInvalid
 	}
-	text := string(rest[:end])
-	m.rest = rest[end+len(after):]
-	return text
+	var e ToolCallEnd
+	if err := e.UnmarshalJSON(rest); err != nil {
+		return nil, err
+	}
+	output, ok := text(values[0])
+	e.Output, e.Model = tool.Text(output), output
+	if ok && !bytes.Equal(values[0], values[1]) {
+		e.Model, ok = text(values[1])
+	}
+	if !ok {
+		return nil, errInvalid
+	}
+	return e, nil
 }
-
-// special are the characters that do not simply stand for themselves in a JSON string, and all
-// beyond ASCII.
-func special(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }

@@ -31,10 +31,20 @@ func agree(t *testing.T, b []byte) {
 // awkward is a text that JSON writes in many ways.
 const awkward = "\" \\ \\\" \\\\ / \b\f\n\r\t \x00\x1f\x7f <&> \u2028 \u2029 é \U0001F600 } ] , : {"
 
-func TestDecodeRecord_AgreesWithUnmarshalJSON(t *testing.T) {
+// ownRecords are of all the forms in which data is written.
+func ownRecords() []Record {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
-	message := llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: "a \"b\"\n"}, llm.ToolCall{ID: "c", Name: "n", Arguments: "{}"}}}
-	for _, r := range []Record{
+	message := llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
+		llm.Thinking{Text: awkward, State: llm.State{Dialect: "d", Model: "m", Data: []byte("sig")}},
+		llm.Text{Text: "a \"b\"\n"}, llm.ToolCall{ID: "c", Name: "n", Arguments: "{}"},
+	}}
+	return []Record{
+		{Seq: 1, Time: at, Session: "s", Data: UserInput{Message: message, FollowUp: true, Answers: "c"}},
+		{Seq: 1, Time: at, Session: "s", Data: SteeringQueued{Message: message}},
+		{Seq: 1, Time: at, Session: "s", Data: SteeringInjected{Message: message, Source: "host"}},
+		{Seq: 1, Time: at, Session: "s", Data: ToolCallStart{ID: "c", Name: "n", Arguments: json.RawMessage(`{"a":"<&>"}`)}},
+		{Seq: 1, Time: at, Session: "s", Data: ToolCallEnd{ID: "c", Output: tool.Text(awkward), Model: "m", Images: []llm.Image{{Media: llm.Media{Data: []byte("x")}}}, Error: &tool.Error{Code: "c", Message: "m"}}},
+		{Seq: 1, Time: at, Session: "s", Data: ToolCallEnd{ID: "c", OutputBlob: &Blob{"hash", 5}, Model: awkward}},
 		{Seq: 1, Time: at, Data: Warning{"x"}},
 		{Seq: 2, Time: at, Session: "s", Agent: "1/2", Data: TextEnd{Call: 1, Message: message}},
 		{Seq: 3, Time: at, Session: `a "quoted" id`, Data: ToolCallEnd{ID: "c", Output: tool.Text("whole"), Model: "m"}},
@@ -42,12 +52,69 @@ func TestDecodeRecord_AgreesWithUnmarshalJSON(t *testing.T) {
 		{Seq: 3, Time: at, Data: TextEnd{Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: awkward}}}}},
 		{Time: at, Data: TextDelta{Text: "x"}},
 		{Seq: 4, Time: at, Session: "s", Data: Unknown{"NEW", json.RawMessage(`{"a":[1]}`)}},
-	} {
+	}
+}
+
+func TestDecodeRecord_AgreesWithUnmarshalJSON(t *testing.T) {
+	for _, r := range ownRecords() {
 		b, err := r.MarshalJSON()
 		if err != nil {
 			t.Fatal(err)
 		}
 		agree(t, b)
+		_, kind, raw, ok := envelope(b)
+		if !ok {
+			t.Errorf("%s is left to encoding/json", b)
+		} else if _, err := decodeOnce(kind, raw); err != nil {
+			t.Errorf("%s is left to encoding/json: %v", b, err)
+		}
+	}
+}
+
+func TestDecodeRecord_LeavesTheUnusualToEncodingJSON(t *testing.T) {
+	for _, data := range []string{
+		`{"id":"c","output":null}`, `{"id":"c","output":"x","output":"y"}`, `{"id":"c","Output":"x"}`, `{"id":"c","output": "x" }`,
+		`{"id":"c","output":"x","model_output":"\ud800"}`, `{"output":5}`, `{"output":"x"`, `{"output":"\x"}`, `{"output":"x",}`,
+		`{"id":"c","output":"x","new":{"deep":["<\u003c>"]},"fields":{"output":"y"}}`, `null`, `[]`, `{"id":"c","id":"d","output":"x"}`,
+	} {
+		agree(t, []byte(`{"seq":1,"time":"2026-01-02T03:04:05Z","session":"s","kind":"TOOL_CALL_END","data":`+data+`}`))
+	}
+	for _, data := range []string{
+		`{"call":1,"text":"x","message":null}`, `{"call":1,"text":5,"message":{}}`, `{"text":"\x","message":{"role":"user"}}`,
+		`{"message":{"role":"user"},"text":"\ud800"}`, `{"message":{"role":"user"},"message":{"role":"tool"}}`,
+		`{"message":{"role":"user","parts":[{"type":"new","a": 1}]}}`, `{"message":[]}`, `{"message":{"role":"user"}`,
+	} {
+		for _, kind := range []Kind{KindTextEnd, KindUserInput, KindSteeringQueued, KindSteeringInjected} {
+			agree(t, []byte(`{"seq":1,"time":"2026-01-02T03:04:05Z","session":"s","kind":"`+string(kind)+`","data":`+data+`}`))
+		}
+	}
+	for _, head := range []string{`"seq":01`, `"seq":0`, `"seq":-1`, `"seq":18446744073709551616`, `"seq":"1"`, `"seq":1 `, `"seq":1,"seq":2`, `"agent":"\u0031"`} {
+		agree(t, []byte(`{`+head+`,"time":"2026-01-02T03:04:05Z","kind":"WARNING","data":{"message":"x"}}`))
+	}
+	for _, at := range []string{`null`, `"2026\u002d01-02T03:04:05Z"`, `"yesterday"`, `5`, `"2026-01-02T03:04:05,5Z"`} {
+		agree(t, []byte(`{"seq":1,"time":`+at+`,"kind":"WARNING","data":{"message":"x"}}`))
+	}
+}
+
+func TestAppendRecord_WritesWhatEncodingJSONDoes(t *testing.T) {
+	for _, r := range append(ownRecords(), Record{Time: time.Now(), Session: "<\xff>", Agent: "1", Data: Unknown{"NEW", json.RawMessage(" { \"a\" : 1 }\n")}}) {
+		data, err := json.Marshal(r.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := json.Marshal(recordJSON{r.Seq, r.Time, r.Session, r.Agent, r.Data.Kind(), data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := AppendRecord([]byte("before"), r)
+		if err != nil || string(got) != "before"+string(want) {
+			t.Errorf("it writes %s, %v, and encoding/json %s", got, err, want)
+		}
+	}
+	for _, r := range []Record{{Data: Unknown{"NEW", json.RawMessage("{")}}, {Time: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC), Data: Warning{}}} {
+		if b, err := AppendRecord([]byte("before"), r); err == nil || string(b) != "before" {
+			t.Errorf("%+v is written as %s", r, b)
+		}
 	}
 }
 
@@ -74,6 +141,11 @@ func FuzzDecodeRecord(f *testing.F) {
 		`{"kind":"WARNING","data":null}`, `{"seq":-1}`, `[]`,
 	} {
 		f.Add([]byte(s))
+	}
+	for _, r := range ownRecords() {
+		if b, err := r.MarshalJSON(); err == nil {
+			f.Add(b)
+		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) { agree(t, b) })
 }

@@ -231,7 +231,7 @@ func (w *memoryWriter) SetMeta(ctx context.Context, m Meta) error {
 	if err := w.check(ctx); err != nil {
 		return err
 	}
-	w.session.meta = w.session.meta.Replace(m, time.Now())
+	w.session.meta = w.session.meta.Replace(m)
 	return nil
 }
 

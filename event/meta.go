@@ -26,11 +26,11 @@ func (m *Meta) Advance(r Record) error {
 }
 
 // Replace is what is to be told of the session when its writer sets n. What the store itself keeps
-// track of stays: the id, the time of creation, the last record and the time of the last change.
-func (m Meta) Replace(n Meta, now time.Time) Meta {
+// track of stays: the id, the time of creation, and number and time of the last record. A new title
+// does not make a session one that was used last.
+func (m Meta) Replace(n Meta) Meta {
 	n = n.Clone()
 	n.ID, n.Created, n.Last, n.Updated = m.ID, m.Created, m.Last, m.Updated
-	n.touch(now)
 	return n
 }
 

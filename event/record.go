@@ -44,13 +44,7 @@ type recordJSON struct {
 }
 
 // MarshalJSON writes the record.
-func (r Record) MarshalJSON() ([]byte, error) {
-	data, err := json.Marshal(r.Data)
-	if err != nil {
-		return nil, fmt.Errorf("event: a record of kind %s has no JSON form: %w", r.Data.Kind(), err)
-	}
-	return json.Marshal(recordJSON{r.Seq, r.Time, r.Session, r.Agent, r.Data.Kind(), data})
-}
+func (r Record) MarshalJSON() ([]byte, error) { return AppendRecord(nil, r) }
 
 // UnmarshalJSON reads the record. A kind that this version does not know becomes Unknown, and is
 // written back as it was.

@@ -36,25 +36,40 @@ type partJSON struct {
 
 // MarshalJSON writes the message.
 func (m Message) MarshalJSON() ([]byte, error) {
-	parts, err := marshalParts(m.Parts)
-	if err != nil {
-		return nil, err
+	parts := make([]any, len(m.Parts))
+	for i, p := range m.Parts {
+		var err error
+		if parts[i], err = partForm(p); err != nil {
+			return nil, err
+		}
 	}
-	return json.Marshal(messageJSON{m.Role, parts})
+	return json.Marshal(struct {
+		Role  Role  `json:"role"`
+		Parts []any `json:"parts"`
+	}{m.Role, parts})
 }
 
 // UnmarshalJSON reads the message.
 func (m *Message) UnmarshalJSON(data []byte) error {
+	read, ok := readMessage(data)
+	if !ok {
+		var err error
+		if read, err = unmarshalMessage(data); err != nil {
+			return err
+		}
+	}
+	*m = read
+	return nil
+}
+
+// unmarshalMessage reads a message however it is written.
+func unmarshalMessage(data []byte) (Message, error) {
 	var j messageJSON
 	if err := json.Unmarshal(data, &j); err != nil {
-		return err
+		return Message{}, err
 	}
 	parts, err := unmarshalParts(j.Parts)
-	if err != nil {
-		return err
-	}
-	*m = Message{j.Role, parts}
-	return nil
+	return Message{j.Role, parts}, err
 }
 
 func marshalParts(parts []Part) ([]json.RawMessage, error) {
@@ -83,30 +98,42 @@ func unmarshalParts(raw []json.RawMessage) ([]Part, error) {
 
 // MarshalPart writes one part.
 func MarshalPart(p Part) ([]byte, error) {
+	form, err := partForm(p)
+	if err != nil {
+		return nil, err
+	}
+	if raw, ok := form.(json.RawMessage); ok {
+		return raw, nil
+	}
+	return json.Marshal(form)
+}
+
+// partForm is what encoding/json writes for a part: a partJSON, or JSON as it is.
+func partForm(p Part) (any, error) {
 	switch p := p.(type) {
 	case Text:
-		return json.Marshal(partJSON{Type: "text", Text: p.Text, State: p.State.ref()})
+		return partJSON{Type: "text", Text: p.Text, State: p.State.ref()}, nil
 	case Image:
-		return json.Marshal(p.Media.json("image", p.Detail))
+		return p.Media.json("image", p.Detail), nil
 	case Audio:
-		return json.Marshal(p.Media.json("audio", ""))
+		return p.Media.json("audio", ""), nil
 	case Document:
-		return json.Marshal(p.Media.json("document", ""))
+		return p.Media.json("document", ""), nil
 	case ToolCall:
-		return json.Marshal(partJSON{Type: "tool_call", ID: p.ID, Name: p.Name, Arguments: &p.Arguments, Custom: p.Custom, State: p.State.ref()})
+		return partJSON{Type: "tool_call", ID: p.ID, Name: p.Name, Arguments: &p.Arguments, Custom: p.Custom, State: p.State.ref()}, nil
 	case ToolResult:
 		parts, err := marshalParts(p.Parts)
 		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(partJSON{Type: "tool_result", ID: p.ID, Name: p.Name, Parts: parts, IsError: p.IsError, Custom: p.Custom})
+		return partJSON{Type: "tool_result", ID: p.ID, Name: p.Name, Parts: parts, IsError: p.IsError, Custom: p.Custom}, nil
 	case Thinking:
-		return json.Marshal(partJSON{Type: "thinking", Text: p.Text, Redacted: p.Redacted, State: p.State.ref()})
+		return partJSON{Type: "thinking", Text: p.Text, Redacted: p.Redacted, State: p.State.ref()}, nil
 	case Opaque:
 		if p.State.Dialect == "" && json.Valid(p.State.Data) {
-			return p.State.Data, nil
+			return json.RawMessage(p.State.Data), nil
 		}
-		return json.Marshal(partJSON{Type: "opaque", Kind: p.Kind, State: p.State.ref()})
+		return partJSON{Type: "opaque", Kind: p.Kind, State: p.State.ref()}, nil
 	}
 	return nil, fmt.Errorf("llm: a part of type %T has no JSON form", p)
 }
@@ -117,6 +144,18 @@ func UnmarshalPart(data []byte) (Part, error) {
 	if err := json.Unmarshal(data, &j); err != nil {
 		return nil, fmt.Errorf("llm: a message part is not readable: %w", err)
 	}
+	if j.Type == "tool_result" {
+		parts, err := unmarshalParts(j.Parts)
+		return j.part(parts), err
+	}
+	if p := j.part(nil); p != nil {
+		return p, nil
+	}
+	return Opaque{Kind: j.Type, State: State{Data: bytes.Clone(data)}}, nil
+}
+
+// part is the part that was read, with the parts within it; nil if its type is not known.
+func (j *partJSON) part(parts []Part) Part {
 	var state State
 	if j.State != nil {
 		state = *j.State
@@ -124,28 +163,27 @@ func UnmarshalPart(data []byte) (Part, error) {
 	media := Media{MIME: j.MIME, Data: j.Data, URL: j.URL, Path: j.Path, Name: j.Name}
 	switch j.Type {
 	case "text":
-		return Text{j.Text, state}, nil
+		return Text{j.Text, state}
 	case "image":
-		return Image{media, j.Detail}, nil
+		return Image{media, j.Detail}
 	case "audio":
-		return Audio{media}, nil
+		return Audio{media}
 	case "document":
-		return Document{media}, nil
+		return Document{media}
 	case "tool_call":
 		c := ToolCall{ID: j.ID, Name: j.Name, Custom: j.Custom, State: state}
 		if j.Arguments != nil {
 			c.Arguments = *j.Arguments
 		}
-		return c, nil
+		return c
 	case "tool_result":
-		parts, err := unmarshalParts(j.Parts)
-		return ToolResult{ID: j.ID, Name: j.Name, Parts: parts, IsError: j.IsError, Custom: j.Custom}, err
+		return ToolResult{ID: j.ID, Name: j.Name, Parts: parts, IsError: j.IsError, Custom: j.Custom}
 	case "thinking":
-		return Thinking{j.Text, j.Redacted, state}, nil
+		return Thinking{j.Text, j.Redacted, state}
 	case "opaque":
-		return Opaque{j.Kind, state}, nil
+		return Opaque{j.Kind, state}
 	}
-	return Opaque{Kind: j.Type, State: State{Data: bytes.Clone(data)}}, nil
+	return nil
 }
 
 func (m Media) json(kind, detail string) partJSON {
@@ -184,9 +222,14 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &j); err != nil {
 		return err
 	}
-	*s = State{Dialect: j.Dialect, Model: j.Model, Data: j.Base64}
+	*s = j.state()
+	return nil
+}
+
+func (j stateJSON) state() State {
+	s := State{Dialect: j.Dialect, Model: j.Model, Data: j.Base64}
 	if j.Data != "" {
 		s.Data = []byte(j.Data)
 	}
-	return nil
+	return s
 }

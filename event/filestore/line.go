@@ -28,17 +28,20 @@ var (
 const maxLine = 256 << 20
 
 // appendLine adds the line of a JSON object, which must have a member, to b.
-func appendLine(b, object []byte) ([]byte, error) {
+func appendLine(b, object []byte) ([]byte, error) { return endLine(append(b, object...), len(b)) }
+
+// endLine makes a line of the JSON object that b has from start on. If it cannot, b ends there.
+func endLine(b []byte, start int) ([]byte, error) {
+	object := b[start:]
 	if len(object) < 3 || object[0] != '{' || bytes.IndexByte(object, '\n') >= 0 {
-		return b, fmt.Errorf("not an object on one line: %.40q", object)
+		return b[:start], fmt.Errorf("not an object on one line: %.40q", object)
 	}
 	if len(object)+sumSize > maxLine {
-		return b, fmt.Errorf("a record of %d bytes is larger than the limit of %d: put what is large into a blob", len(object), maxLine)
+		return b[:start], fmt.Errorf("a record of %d bytes is larger than the limit of %d: put what is large into a blob", len(object), maxLine)
 	}
-	body := object[:len(object)-1]
-	b = append(b, body...)
-	b = append(b, sumPrefix...)
-	b = appendSum(b, crc32.Checksum(body, castagnoli))
+	sum := crc32.Checksum(object[:len(object)-1], castagnoli)
+	b = append(b[:len(b)-1], sumPrefix...)
+	b = appendSum(b, sum)
 	b = append(b, sumSuffix...)
 	return append(b, '\n'), nil
 }

@@ -83,11 +83,22 @@ func (s *Store) verifyLog(ctx context.Context, log io.Reader, id string, report 
 		if e.record == nil {
 			continue
 		}
-		if _, err := c.decode(e); err != nil {
+		r, err := c.decode(e)
+		if err != nil {
 			report.Problems = append(report.Problems, err)
 			continue
 		}
 		report.Records++
+		s.missingBlobs(c.in, r, report)
+	}
+}
+
+// missingBlobs reports what a record refers to and is not there.
+func (s *Store) missingBlobs(in *logReader, r event.Record, report *Report) {
+	for _, b := range event.Blobs(r) {
+		if _, err := s.files.Stat(s.path(in.session, blobsName, b.Hash)); !isHash(b.Hash) || err != nil {
+			report.Problems = append(report.Problems, in.corrupt(fmt.Errorf("the blob %s that record %d refers to is missing", b.Hash, r.Seq)))
+		}
 	}
 }
 

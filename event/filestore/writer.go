@@ -15,6 +15,9 @@ import (
 // log is read at most to list a session whose writer was killed.
 const indexStep = 256 << 10
 
+// spareSize bounds the buffer that a writer keeps, for many are idle.
+const spareSize = 128 << 10
+
 // Writer writes one session. Its methods may be called concurrently. When writing has failed once
 // the writer gives the same error again and again: what is safe is known only by opening the
 // session anew.
@@ -66,27 +69,32 @@ func (w *Writer) Append(ctx context.Context, records ...event.Record) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return w.Queue(records...)()
+	return w.add(records, true)()
 }
 
 // Queue adds records without waiting for the disk, in the order of the calls. The function that it
 // returns waits until they are safe; it may be called any number of times, or not at all.
-func (w *Writer) Queue(records ...event.Record) (wait func() error) {
+func (w *Writer) Queue(records ...event.Record) (wait func() error) { return w.add(records, false) }
+
+// add is Queue, or the first half of Append.
+func (w *Writer) add(records []event.Record, waits bool) (wait func() error) {
 	if len(records) == 0 {
 		return func() error { return nil }
 	}
-	var data []byte
+	data := w.buffer()
 	for _, r := range records {
-		object, err := r.MarshalJSON()
+		start := len(data)
+		var err error
+		data, err = event.AppendRecord(data, r)
 		if err == nil {
-			data, err = appendLine(data, object)
+			data, err = endLine(data, start)
 		}
 		if err != nil {
 			err = w.explain(err)
 			return func() error { return err }
 		}
 	}
-	return w.push(data, len(records), func(m *event.Meta) error {
+	return w.push(data, len(records), waits, func(m *event.Meta) error {
 		for _, r := range records {
 			if err := m.Advance(r); err != nil {
 				return err
@@ -96,20 +104,29 @@ func (w *Writer) Queue(records ...event.Record) (wait func() error) {
 	})
 }
 
+// buffer is an empty one, perhaps to use again.
+func (w *Writer) buffer() []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := w.spare
+	w.spare = nil
+	return b[:0]
+}
+
 // SetMeta changes the description of the session, and returns when it is on the disk.
 func (w *Writer) SetMeta(ctx context.Context, m event.Meta) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	w.mu.Lock()
-	m = w.meta.Replace(m, w.store.now().UTC())
+	m = w.meta.Replace(m)
 	w.mu.Unlock()
 	data, err := appendJSON(nil, description{m})
 	if err != nil {
 		return w.explain(err)
 	}
-	return w.push(data, 1, func(now *event.Meta) error {
-		*now = now.Replace(m, m.Updated)
+	return w.push(data, 1, true, func(now *event.Meta) error {
+		*now = now.Replace(m)
 		return nil
 	})()
 }
@@ -125,11 +142,12 @@ func (w *Writer) begin(m event.Meta) error {
 	if err != nil {
 		return err
 	}
-	return w.push(data, lines, func(*event.Meta) error { return nil })()
+	return w.push(data, lines, true, func(*event.Meta) error { return nil })()
 }
 
-// push adds lines to the next batch, and has it written.
-func (w *Writer) push(data []byte, lines int, change func(*event.Meta) error) (wait func() error) {
+// push adds lines, whose buffer it takes, to the next batch, and has that written. The caller says
+// if it waits at once: then it may be the one who writes.
+func (w *Writer) push(data []byte, lines int, waits bool, change func(*event.Meta) error) (wait func() error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	m := w.meta
@@ -137,18 +155,24 @@ func (w *Writer) push(data []byte, lines int, change func(*event.Meta) error) (w
 		return func() error { return err }
 	}
 	if w.queue == nil {
-		w.queue = &batch{data: w.spare[:0], done: make(chan struct{})}
-		w.spare = nil
+		w.queue = &batch{data: data, done: make(chan struct{})}
+	} else {
+		w.queue.data = append(w.queue.data, data...)
 	}
 	b := w.queue
-	b.data = append(b.data, data...)
 	b.lines += lines
 	b.meta, w.meta = m, m
+	write := func() {}
 	if !w.busy {
 		w.busy = true
-		go w.run()
+		if waits {
+			write = w.write
+		} else {
+			go w.run()
+		}
 	}
 	return func() error {
+		write()
 		<-b.done
 		return b.err
 	}
@@ -169,30 +193,58 @@ func (w *Writer) explain(err error) error {
 	return fmt.Errorf("session %s was not saved: %w", w.id, err)
 }
 
-// run writes what is queued until nothing is.
+// write writes what is queued, and leaves what else there is to do to another goroutine.
+func (w *Writer) write() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.next()
+	if w.queue != nil || w.unindexed() {
+		go w.run()
+		return
+	}
+	w.rest()
+}
+
+// run does what there is to do until there is nothing.
 func (w *Writer) run() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.queue != nil {
-		b := w.queue
-		w.queue = nil
-		if w.err == nil {
-			w.mu.Unlock()
-			err := w.commit(b)
-			w.mu.Lock()
-			w.err = err
-		}
-		b.err = w.err
-		close(b.done)
-		if cap(b.data) <= keepSize {
-			w.spare = b.data
-		}
-		if w.err == nil && w.disk.Size-w.indexed >= indexStep {
+	for {
+		if w.unindexed() {
 			w.mu.Unlock()
 			w.saveIndex()
 			w.mu.Lock()
 		}
+		if w.queue == nil {
+			break
+		}
+		w.next()
 	}
+	w.rest()
+}
+
+// next writes what is queued. The mutex is held, but not while the disk is busy.
+func (w *Writer) next() {
+	b := w.queue
+	w.queue = nil
+	if w.err == nil {
+		w.mu.Unlock()
+		err := w.commit(b)
+		w.mu.Lock()
+		w.err = err
+	}
+	b.err = w.err
+	close(b.done)
+	if cap(b.data) <= spareSize {
+		w.spare = b.data
+	}
+}
+
+// unindexed reports whether meta.json is to be written anew.
+func (w *Writer) unindexed() bool { return w.err == nil && w.disk.Size-w.indexed >= indexStep }
+
+// rest ends the writing.
+func (w *Writer) rest() {
 	w.busy = false
 	w.idle.Broadcast()
 }
