@@ -203,3 +203,15 @@ func TestFacts_LongListsGiveWayOnlyWhenNothingElseHelps(t *testing.T) {
 		t.Errorf("%d files are left, of them %q", n, got.Files[:1])
 	}
 }
+
+func TestFallback_AnEarlierSummaryIsNeverKeptBesideANewOne(t *testing.T) {
+	var m Meter
+	old := record{body: "what the old summary says"}.message()
+	msgs := append([]llm.Message{llm.UserText(strings.Repeat("large task ", 8000)), old}, step(1, 400)...)
+	msgs = append(msgs, llm.UserText("go on"))
+	e, ok := Fallback(m, msgs, Goal{Tokens: 5000}, Facts{})
+	after := apply(t, e, msgs) // which refuses two summaries
+	if !ok || !IsSummary(after[1]) || !strings.Contains(after[1].Text(), "what the old summary says") {
+		t.Errorf("%v\n%s", ok, sketch(after))
+	}
+}

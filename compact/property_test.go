@@ -260,7 +260,7 @@ func TestFallback_AgainAndAgainKeepsOneSummaryAndAllPins(t *testing.T) {
 		msgs := []llm.Message{llm.SystemText("Be good."), llm.UserText("the task")}
 		unique := 0
 		f := Facts{Files: []string{"first.go"}, Plan: "- [ ] the plan"}
-		for n := range rapid.IntRange(2, 4).Draw(t, "compactions") {
+		for range rapid.IntRange(2, 4).Draw(t, "compactions") {
 			for range rapid.IntRange(3, 6).Draw(t, "rounds") {
 				msgs = append(msgs, drawRound(t, &unique)...)
 			}
@@ -280,14 +280,15 @@ func TestFallback_AgainAndAgainKeepsOneSummaryAndAllPins(t *testing.T) {
 				continue
 			}
 			msgs = applied(t, m, msgs, e)
-			if n > 0 {
-				f = Facts{}
-			}
 			if !contains(msgs, llm.UserText("the task")) {
 				t.Fatal("the task is lost")
 			}
-			if got, found := factsOf(msgs); found && (got.Plan != "- [ ] the plan" || !slices.Equal(got.Files, []string{"first.go"})) {
+			got, found := factsOf(msgs)
+			if found && (got.Plan != "- [ ] the plan" || !slices.Equal(got.Files, []string{"first.go"})) {
 				t.Fatalf("the facts are %+v", got)
+			}
+			if found {
+				f = Facts{} // from now on only the summary has them
 			}
 		}
 	})
