@@ -12,10 +12,11 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
+	{"internal/jsonscan"},
 	{"llm"},
 	{"llm/wire"},
 	{"llm/openai", "llm/anthropic", "llm/gemini", "llm/chat"},
-	{"llm/connect", "llm/object", "llm/llmtest"},
+	{"llm/connect", "llm/object", "llm/llmtest", "llm/picture", "compact"},
 	{"env"},
 	{"env/search", "env/envtest"},
 	{"env/local", "checkpoint"},

@@ -43,8 +43,15 @@ type Error struct {
 	RequestID  string
 	Body       []byte // the raw error body, as far as it was read
 	Temporary  bool   // the provider says that trying again may help, whatever the kind
+	Item       *Item  // what of the request was refused; nil if the provider does not say
 	Err        error  // the cause, if there is one
 }
+
+// Item is a place in a request: the index of a message in Request.Messages, of a part in it, and of
+// a part inside that part if it is a ToolResult. Part and Inner are -1 where the place is known
+// only as far as the message or the part. Where the provider blames something that several
+// messages were joined in, Message is the newest of them, because those before it were taken before.
+type Item struct{ Message, Part, Inner int }
 
 func (e *Error) Error() string {
 	var b strings.Builder

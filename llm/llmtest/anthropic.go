@@ -31,6 +31,10 @@ func (anthropicProtocol) streaming(_ *http.Request, body []byte) bool {
 	return wire.Value(body).Get("stream").Bool()
 }
 
+func (anthropicProtocol) refusal() (string, func([]any) string) {
+	return "messages", func(path []any) string { return dotted(path) + ": the content could not be processed" }
+}
+
 func (anthropicProtocol) requestID(id string) (header, value string) { return "Request-Id", id }
 
 func (anthropicProtocol) failure(status int, message string) []byte {

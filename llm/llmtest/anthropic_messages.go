@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -177,8 +178,12 @@ func checkSource(path, kind string, s wire.Value) error {
 		if !slices.Contains(types, s.Get("media_type").Str()) {
 			return fmt.Errorf("%s.base64.media_type: Input should be one of %v", path, types)
 		}
-		if data, err := base64.StdEncoding.DecodeString(s.Get("data").Str()); err != nil || len(data) == 0 {
+		data, err := base64.StdEncoding.DecodeString(s.Get("data").Str())
+		if err != nil || len(data) == 0 {
 			return fmt.Errorf("%s.base64.data: the data is not valid base64, or empty", path)
+		}
+		if found := http.DetectContentType(data); strings.HasPrefix(found, "image/") && !s.Get("media_type").Is(found) {
+			return fmt.Errorf("%s.base64.data: Image does not match the provided media type %s", path, s.Get("media_type").Str())
 		}
 	case form.Is("text") && kind == "document":
 		if !s.Get("media_type").Is("text/plain") || s.Get("data").Str() == "" {

@@ -23,11 +23,16 @@ func (chatProtocol) dialect() wire.Dialect { return chat.NewDialect(chat.Quirks{
 
 func (chatProtocol) key(r *http.Request) string { return openaiProtocol{}.key(r) }
 
+func (chatProtocol) refusal() (string, func([]any) string) {
+	return "messages", func(path []any) string {
+		return "Invalid '" + bracketed(path) + "'. The content could not be processed."
+	}
+}
+
 func (chatProtocol) requestID(id string) (header, value string) { return "X-Request-Id", id }
 
 func (chatProtocol) streaming(_ *http.Request, body []byte) bool {
-	v, _ := wire.ParseJSON(body)
-	return v.Get("stream").Bool()
+	return wire.Value(body).Get("stream").Bool()
 }
 
 func (chatProtocol) failure(status int, message string) []byte {

@@ -34,6 +34,12 @@ func (geminiProtocol) streaming(r *http.Request, _ []byte) bool {
 	return strings.HasSuffix(r.URL.Path, ":streamGenerateContent")
 }
 
+func (geminiProtocol) refusal() (string, func([]any) string) {
+	return "contents", func(path []any) string {
+		return "Invalid value at '" + bracketed(path) + "': the content could not be processed"
+	}
+}
+
 func (geminiProtocol) requestID(id string) (header, value string) { return "X-Goog-Request-Id", id }
 
 func (geminiProtocol) failure(status int, message string) []byte {

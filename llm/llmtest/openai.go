@@ -26,11 +26,16 @@ func (openaiProtocol) key(r *http.Request) string {
 	return key
 }
 
+func (openaiProtocol) refusal() (string, func([]any) string) {
+	return "input", func(path []any) string {
+		return "Invalid '" + bracketed(path) + "'. The content could not be processed."
+	}
+}
+
 func (openaiProtocol) requestID(id string) (header, value string) { return "X-Request-Id", id }
 
 func (openaiProtocol) streaming(_ *http.Request, body []byte) bool {
-	v, _ := wire.ParseJSON(body)
-	return v.Get("stream").Bool()
+	return wire.Value(body).Get("stream").Bool()
 }
 
 func (openaiProtocol) failure(status int, message string) []byte {

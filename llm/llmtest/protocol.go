@@ -26,6 +26,9 @@ type protocol interface {
 	// failure writes the body of an HTTP error, and midFailure an error event of a stream.
 	failure(status int, message string) []byte
 	midFailure(status int, message string) []byte
+	// refusal is the member of a request that holds its items, and what an error says of one of
+	// them, given the path to it.
+	refusal() (list string, complain func(path []any) string)
 	// requestID is the name and value of the header that identifies an answer.
 	requestID(id string) (header, value string)
 }

@@ -45,11 +45,15 @@ type Script struct {
 	// Reply, if set, decides on the turn instead; n counts the calls from 0. It must be safe for
 	// concurrent use.
 	Reply func(n int, r *llm.Request) Turn
+	// Poison, if set, is a text or a file's bytes that the provider cannot take: as long as a
+	// request holds it, the call is refused with a 400 that names the place, and no turn is played.
+	Poison string
 	// ProviderName is the name as an llm.Provider; "" is "script".
 	ProviderName string
 
 	mu       sync.Mutex
 	requests []*llm.Request
+	refused  int // of the requests, for poison
 	calls    int
 }
 
@@ -71,12 +75,21 @@ func (s *Script) Name() string {
 	return s.ProviderName
 }
 
+// record takes down a request and returns how many before it played a turn.
+func (s *Script) record(r *llm.Request, refused bool) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.requests) - s.refused
+	s.requests = append(s.requests, r)
+	if refused {
+		s.refused++
+	}
+	return n
+}
+
 // next takes down the request and returns the turn for it.
 func (s *Script) next(r *llm.Request) (Turn, error) {
-	s.mu.Lock()
-	n := len(s.requests)
-	s.requests = append(s.requests, r)
-	s.mu.Unlock()
+	n := s.record(r, false)
 	var t Turn
 	switch {
 	case s.Reply != nil:
@@ -157,6 +170,11 @@ func guess(r *llm.Request, answer []llm.Part) llm.Usage {
 // Status, Stall, CutAt (any: the stream ends early) and MidStream.
 func (s *Script) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	return func(yield func(llm.StreamEvent, error) bool) {
+		if at := s.refuses(r); at != nil {
+			s.record(r, true)
+			yield(nil, s.poisonError(at))
+			return
+		}
 		t, err := s.next(r)
 		if err != nil {
 			yield(nil, llm.Errorf(llm.ErrInvalidRequest, s.Name(), "%w", err))

@@ -9,6 +9,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Server plays a script over HTTP in all four wire protocols, at once: the path of a request says
@@ -31,6 +34,10 @@ type ServerConfig struct {
 	Key string
 	// Lenient accepts requests that the real API would refuse.
 	Lenient bool
+	// Blind answers without looking at the conversations that requests hold: nothing is checked, and
+	// the script is shown the model only. It is for long sessions, of which every request would be
+	// read from its start again; Bodies has what to check.
+	Blind bool
 }
 
 // NewServer starts a server on a loopback port. It must be closed.
@@ -106,18 +113,19 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p protocol) {
 		refuse(w, p, http.StatusUnauthorized, "invalid API key")
 		return
 	}
-	if err := p.validate(r, body); err != nil && !s.config.Lenient {
-		s.violated(err)
-		refuse(w, p, http.StatusBadRequest, err.Error())
-		return
-	}
-	req, _, err := p.dialect().Parse(body)
+	req, err := s.read(r, p, body)
 	if err != nil {
 		s.violated(err)
 		refuse(w, p, http.StatusBadRequest, err.Error())
 		return
 	}
 	req.Model = modelOf(r, req.Model)
+	list, complain := p.refusal()
+	if path := poisoned(body, list, s.config.Script.Poison); path != nil {
+		s.config.Script.record(req, true)
+		refuse(w, p, http.StatusBadRequest, complain(path))
+		return
+	}
 	turn, err := s.config.Script.next(req)
 	if err != nil {
 		s.violated(err)
@@ -126,6 +134,18 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p protocol) {
 	}
 	rep := reply{ID: id, Model: req.Model, Parts: turn.Parts, Finish: turn.Finish, Usage: turn.Usage, Chunk: turn.Chunk, Request: req}
 	play(w, r, p, turn, rep, p.streaming(r, body))
+}
+
+// read makes a request of its body, if the real API would take it.
+func (s *Server) read(r *http.Request, p protocol, body []byte) (*llm.Request, error) {
+	if s.config.Blind {
+		return &llm.Request{Model: wire.Value(body).Get("model").Str()}, nil
+	}
+	if err := p.validate(r, body); err != nil && !s.config.Lenient {
+		return nil, err
+	}
+	req, _, err := p.dialect().Parse(body)
+	return req, err
 }
 
 // modelOf is the model of a request, which Gemini has in the path.

@@ -17,7 +17,9 @@ import (
 const maxInline = 100 << 20
 
 // Inline returns m with Data and MIME filled in where it names a local file, and with MIME found
-// out where it was not given. A Media with a URL stays a reference, unless the URL is a data URI.
+// out where it was not given. That of an image is taken from its bytes whatever it was given as,
+// because providers refuse an image that is not what its type says. A Media with a URL stays a
+// reference, unless the URL is a data URI.
 func Inline(m llm.Media) (llm.Media, error) {
 	if m.Path != "" && m.Data == nil {
 		data, err := readInline(m.Path)
@@ -44,6 +46,8 @@ func Inline(m llm.Media) (llm.Media, error) {
 	}
 	if m.MIME == "" {
 		m.MIME = sniff(m)
+	} else {
+		m.MIME = trueImage(m.MIME, m.Data)
 	}
 	return m, nil
 }
@@ -57,6 +61,36 @@ func readInline(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s cannot be sent inline: it is not a regular file of at most %d MiB", path, maxInline>>20)
 	}
 	return os.ReadFile(path)
+}
+
+// trueImage is the type of an image by its bytes. Other types stay as they were given, and so do
+// images of a kind that is not known here.
+func trueImage(kind string, data []byte) string {
+	if !strings.HasPrefix(kind, "image/") && kind != "application/octet-stream" {
+		return kind
+	}
+	if found := http.DetectContentType(data); strings.HasPrefix(found, "image/") {
+		return found
+	}
+	return kind
+}
+
+// TrueDataURI corrects the type in the data URI of an image, as [Inline] does for its data. Any
+// other URL is returned as it is.
+func TrueDataURI(uri string) string {
+	kind, payload, ok := strings.Cut(strings.TrimPrefix(uri, "data:"), ";base64,")
+	if !ok || !strings.HasPrefix(uri, "data:image/") {
+		return uri
+	}
+	start := payload[:min(len(payload)/4*4, 256)]
+	data, err := base64.StdEncoding.DecodeString(start)
+	if err != nil {
+		return uri
+	}
+	if found := trueImage(kind, data); found != kind {
+		return "data:" + found + ";base64," + payload
+	}
+	return uri
 }
 
 func sniff(m llm.Media) string {

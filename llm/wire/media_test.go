@@ -36,9 +36,40 @@ func TestInline_ReadsLocalFilesAndFindsTheirType(t *testing.T) {
 }
 
 func TestInline_WhatIsGivenStands(t *testing.T) {
-	m, err := wire.Inline(llm.Media{Data: []byte(png), MIME: "image/x-own", Name: "mine"})
-	if err != nil || m.MIME != "image/x-own" || m.Name != "mine" {
-		t.Errorf("%+v, %v", m, err)
+	for _, data := range []string{png, "\x00\x01"} {
+		m, err := wire.Inline(llm.Media{Data: []byte(data), MIME: "application/x-own", Name: "mine"})
+		if err != nil || m.MIME != "application/x-own" || m.Name != "mine" {
+			t.Errorf("%+v, %v", m, err)
+		}
+	}
+}
+
+func TestInline_ImageHasTheTypeOfItsBytes(t *testing.T) {
+	for _, tt := range []struct{ given, data, want string }{
+		{"image/png", "\xff\xd8\xff\xe0....", "image/jpeg"},
+		{"image/jpeg", png, "image/png"},
+		{"image/jpg", "\xff\xd8\xff\xe0....", "image/jpeg"},
+		{"application/octet-stream", "GIF89a....", "image/gif"},
+		{"image/heic", "\x00\x00\x00\x18ftypheic", "image/heic"},
+		{"image/png", "no image at all", "image/png"},
+	} {
+		m, err := wire.Inline(llm.Media{Data: []byte(tt.data), MIME: tt.given})
+		if err != nil || m.MIME != tt.want {
+			t.Errorf("%s: %s, %v; want %s", tt.given, m.MIME, err, tt.want)
+		}
+		uri := "data:" + tt.given + ";base64," + base64.StdEncoding.EncodeToString([]byte(tt.data))
+		want := strings.Replace(uri, tt.given, tt.want, 1)
+		if !strings.HasPrefix(tt.given, "image/") {
+			want = uri
+		}
+		if got := wire.TrueDataURI(uri); got != want {
+			t.Errorf("%s became %s, want %s", uri, got, want)
+		}
+	}
+	for _, uri := range []string{"", "https://example.com/a.png", "data:", "data:image/png;base64,", "data:image/png;base64,%", "data:image/png,abc"} {
+		if got := wire.TrueDataURI(uri); got != uri {
+			t.Errorf("%q became %q", uri, got)
+		}
 	}
 }
 

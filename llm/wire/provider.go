@@ -111,7 +111,7 @@ func (p *Provider) call(ctx context.Context, r *llm.Request, a *Assembler) error
 		Limits: p.endpoint.Limits,
 	}, a)
 	if err != nil && !a.Stopped() {
-		return p.failed(w, err)
+		return p.located(p.failed(w, err), r)
 	}
 	if a.Done() {
 		w.drain(resp.Body)
@@ -200,6 +200,14 @@ func (p *Provider) failed(w *watch, err error) error {
 		err = cause
 	}
 	return p.typed(err, llm.ErrNetwork)
+}
+
+// located adds which part of the request the provider refused, where its error tells.
+func (p *Provider) located(err error, r *llm.Request) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.Item == nil {
+		e.Item = Locate(p.dialect, r, e)
+	}
+	return err
 }
 
 // typed makes sure that err is an *llm.Error of this provider and holds no secret.
