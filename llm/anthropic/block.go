@@ -312,18 +312,19 @@ func (b *blocks) source(kind, form, mime string, data func()) {
 	b.Close('}')
 }
 
-// plainID is a tool call's id in the characters that the API takes.
+// plainID is a tool call's id in the characters that the API takes. Ids that differ still do.
 func plainID(id string) string {
-	ok := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
-	}
 	if id == "" {
 		return "call"
 	}
-	return strings.Map(func(r rune) rune {
-		if ok(r) {
+	plain := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
 			return r
 		}
 		return '_'
 	}, id)
+	if plain != id {
+		plain += "_" + wire.Digest(id)
+	}
+	return plain
 }

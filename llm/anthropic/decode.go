@@ -26,8 +26,8 @@ func (d *dialect) Decode(body []byte, a *wire.Assembler) error {
 	dec.stopReason = v.Get("stop_reason").Str()
 	index := int64(0)
 	for it := content.Elements(); it.Next(); index++ {
+		dec.stop(index - 1) // the last block stays open, for it may be cut off
 		dec.begin(index, it.Value)
-		dec.stop(index - 1)
 	}
 	dec.dropCut()
 	dec.container = v.Get("container").Clone()

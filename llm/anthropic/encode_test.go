@@ -139,7 +139,7 @@ func TestEncode_Messages(t *testing.T) {
 		{"arguments are always an object", []llm.Message{assistant(
 			llm.ToolCall{ID: "a", Name: "f"}, llm.ToolCall{ID: "b", Name: "f", Arguments: "{oops"}, llm.ToolCall{ID: "c", Name: "f", Arguments: "text", Custom: true}, llm.ToolCall{ID: "d|e", Name: "f", Arguments: "[1]"})},
 			`[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}},{"type":"tool_use","id":"b","name":"f","input":{"_raw":"{oops"}},` +
-				`{"type":"tool_use","id":"c","name":"f","input":{"input":"text"}},{"type":"tool_use","id":"d_e","name":"f","input":{"_raw":"[1]"}}]}]`},
+				`{"type":"tool_use","id":"c","name":"f","input":{"input":"text"}},{"type":"tool_use","id":"d_e_yoJJGPRNosg","name":"f","input":{"_raw":"[1]"}}]}]`},
 		{"errors and empty results", []llm.Message{llm.ToolResults(llm.ToolResult{ID: "a", IsError: true}, llm.ToolResult{ID: "b"}, llm.ToolResult{ID: "c", IsError: true, Parts: []llm.Part{llm.Text{Text: "no"}}})},
 			`[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","is_error":true,"content":[{"type":"text","text":"error"}]},{"type":"tool_result","tool_use_id":"b"},` +
 				`{"type":"tool_result","tool_use_id":"c","is_error":true,"content":[{"type":"text","text":"no"}]}]}]`},

@@ -115,7 +115,7 @@ func (s *stream) taken(id string) bool {
 // answer again gives the same one.
 func (s *stream) makeID(chunk wire.Value) string {
 	n := strconv.Itoa(len(s.calls))
-	return "call_" + digest(string(chunk)+n) + n
+	return "call_" + wire.Digest(string(chunk)+n) + n
 }
 
 // function reads a call in the older form, of which there is at most one.

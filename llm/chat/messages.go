@@ -1,8 +1,6 @@
 package chat
 
 import (
-	"encoding/base64"
-	"hash/fnv"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
@@ -276,6 +274,7 @@ func (c *conversation) document(p llm.Document) error {
 // reference is the medium as it travels: its URL as it is, or its data.
 func reference(m llm.Media) (llm.Media, error) {
 	if m.URL != "" {
+		m.URL = wire.TrueDataURI(m.URL)
 		return m, nil
 	}
 	return wire.Inline(m)
@@ -310,9 +309,9 @@ func (c *conversation) toolID(id string) string {
 	case n > 0 && len(id) == n && alphanumeric(id):
 		return id
 	case n > 0:
-		return digest(id)[:min(n, 11)]
+		return wire.Digest(id)[:min(n, 11)]
 	case c.quirks.MaxToolID > 0 && len(id) > c.quirks.MaxToolID:
-		return "call_" + digest(id)
+		return "call_" + wire.Digest(id)
 	case id == "":
 		return "call"
 	}
@@ -326,12 +325,4 @@ func alphanumeric(s string) bool {
 		}
 	}
 	return true
-}
-
-// digest is 11 letters and digits that stand for any text.
-func digest(s string) string {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(s))
-	letters := base64.RawURLEncoding.EncodeToString(h.Sum(nil))
-	return strings.NewReplacer("-", "x", "_", "y").Replace(letters)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
 )
 
 // TextTools is middleware that recovers tool calls which a model printed as text, as models do
@@ -196,7 +197,7 @@ func (f *textFilter) call(t *textPart, c textCall) {
 	f.closeText(t, llm.State{})
 	f.recovered++
 	seed := f.seed + "\x00" + strconv.Itoa(len(f.request.Messages)) + "\x00" + c.name + "\x00" + c.arguments
-	call := llm.ToolCall{ID: "call_" + digest(seed) + strconv.Itoa(f.recovered), Name: c.name, Arguments: c.arguments}
+	call := llm.ToolCall{ID: "call_" + wire.Digest(seed) + strconv.Itoa(f.recovered), Name: c.name, Arguments: c.arguments}
 	i := f.add(call)
 	f.send(llm.ToolCallStart{Index: i, ID: call.ID, Name: call.Name})
 	f.send(llm.ToolCallDelta{Index: i, Arguments: call.Arguments})

@@ -59,8 +59,8 @@ func head(r *llm.Request, m model) []byte {
 	h := wire.Head{Options: maps.Clone(r.Options[Name].Body)}
 	h.Open('{')
 	merge(&h, "generationConfig", func(sub *wire.Head) { generationConfig(sub, r, m) })
-	// Most models refuse functions beside JSON output, also those that may not be called.
-	if r.Output == nil || r.ToolChoice.Mode != llm.ToolNone {
+	// Models before Gemini 3 refuse functions beside JSON output, also those that may not be called.
+	if r.Output == nil || r.ToolChoice.Mode != llm.ToolNone || m.version >= 3 {
 		merge(&h, "toolConfig", func(sub *wire.Head) { toolConfig(sub, r) })
 		if len(r.Tools) > 0 {
 			tools(&h, r.Tools)

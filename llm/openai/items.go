@@ -225,7 +225,7 @@ func (e *itemEncoder) call(c llm.ToolCall) {
 	e.Key("type")
 	e.Str(kind)
 	e.Key("call_id")
-	e.Str(c.ID)
+	e.Str(sentID(c.ID))
 	e.Key("name")
 	e.Str(c.Name)
 	e.Key(key)
@@ -235,6 +235,17 @@ func (e *itemEncoder) call(c llm.ToolCall) {
 		e.rest(rest)
 	}
 	e.Close('}')
+}
+
+// sentID is the id of a call as the API takes it: not empty, and of at most 64 characters.
+func sentID(id string) string {
+	switch {
+	case id == "":
+		return "call"
+	case len(id) > 64:
+		return "call_" + wire.Digest(id)
+	}
+	return id
 }
 
 func arguments(text string) string {
@@ -263,7 +274,7 @@ func (e *itemEncoder) result(r llm.ToolResult) error {
 	e.Key("type")
 	e.Str(kind)
 	e.Key("call_id")
-	e.Str(r.ID)
+	e.Str(sentID(r.ID))
 	e.Key("output")
 	if err := e.output(r); err != nil {
 		return err

@@ -1,0 +1,240 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/chat"
+	"github.com/reins-agent/reins/llm/gemini"
+	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/llm/openai"
+	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/tool"
+)
+
+// A request extends another if its body differs from the other's only in the array that is the
+// conversation, and that begins with the bytes of the other's up to what closes it: the bracket of
+// the array, and for Anthropic and Gemini, which have what one side says in a row as one message,
+// also the brackets of its last message. All else, the model, tools, instructions and settings such
+// as the effort, must be the same bytes. One thing is not looked at: Anthropic's cache_control, which
+// marks how far to cache and moves along; the model does not read it.
+var conversations = map[string]struct {
+	member  string
+	closing string // of the last message, which may be continued
+}{
+	openai.Name: {"input", ""}, anthropic.Name: {"messages", "]}"}, gemini.Name: {"contents", "]}"}, chat.Name: {"messages", ""},
+}
+
+// prefix is a body in two parts.
+type prefix struct{ fixed, conversation []byte }
+
+func prefixOf(dialect string, body []byte) (p prefix) {
+	body = bytes.ReplaceAll(body, []byte(`,"cache_control":{"type":"ephemeral"}`), nil)
+	for m := wire.Value(body).Members(); m.Next(); {
+		if string(m.Key) == conversations[dialect].member {
+			p.conversation = m.Value
+		} else {
+			p.fixed = fmt.Appendf(p.fixed, "%q:%s,", m.Key, m.Value)
+		}
+	}
+	return p
+}
+
+// shared counts the bytes of p that stand in next in the same place, and those of p in all, but for
+// what closes its conversation.
+func (p prefix) shared(dialect string, next prefix) (same, all int) {
+	conversation := bytes.TrimSuffix(p.conversation, []byte("]"))
+	if !bytes.HasPrefix(next.conversation, conversation) {
+		conversation = bytes.TrimSuffix(conversation, []byte(conversations[dialect].closing))
+	}
+	all = len(p.fixed) + len(conversation)
+	if !bytes.Equal(p.fixed, next.fixed) {
+		return 0, all
+	}
+	n := 0
+	for n < len(conversation) && n < len(next.conversation) && conversation[n] == next.conversation[n] {
+		n++
+	}
+	return len(p.fixed) + n, all
+}
+
+// labour is a model that works on: it thinks, calls tools side by side, looks at pictures, steers
+// itself, is cut off, and is done with an input now and then.
+func labour(dialect string) func(n int, _ *llm.Request) llmtest.Turn {
+	return func(n int, _ *llm.Request) llmtest.Turn {
+		thinking := llm.Thinking{Text: fmt.Sprintf("Thought %d.", n), State: llm.State{Dialect: dialect, Data: fmt.Appendf(nil, "c2ln%04d", n)}}
+		call := func(name string, i int) llm.Part {
+			return llm.ToolCall{Name: name, Arguments: fmt.Sprintf(`{"text":"%d of %d"}`, i, n)}
+		}
+		switch {
+		case n%11 == 10:
+			return llmtest.Turn{Parts: []llm.Part{thinking, text("Done.")}}
+		case n%13 == 12:
+			return llmtest.Turn{Parts: []llm.Part{text("Half a")}, Finish: llm.FinishLength}
+		case n%7 == 6:
+			return llmtest.Turn{Parts: []llm.Part{thinking, call("steer", 1)}}
+		case n%5 == 4:
+			return llmtest.Turn{Parts: []llm.Part{thinking, call("look", 1), call("echo", 2)}}
+		case n%41 == 40:
+			return llmtest.Fail(400)
+		case n%3 == 2:
+			return llmtest.Turn{Parts: []llm.Part{thinking, text("I write."), call("write", 1)}}
+		}
+		return llmtest.Turn{Parts: []llm.Part{thinking, call("echo", 1), call("nonsense", 2)}}
+	}
+}
+
+// long is a long session in one protocol.
+type long struct {
+	*Session
+	t       *testing.T
+	dialect string
+	server  *llmtest.Server
+}
+
+func newLong(t *testing.T, dialect, model string, change func(*Config)) *long {
+	t.Helper()
+	l := &long{t: t, dialect: dialect}
+	l.server = llmtest.StartServer(llmtest.ServerConfig{Script: &llmtest.Script{Reply: labour(dialect)}, Blind: true})
+	t.Cleanup(l.server.Close)
+	shown := drawing(t, 6)
+	look := fake("look", true, func(context.Context, *tool.Call, string) (tool.Result, error) {
+		return tool.Result{Output: tool.Text("a picture"), Images: []llm.Image{shown}}, nil
+	})
+	steer := fake("steer", false, func(_ context.Context, _ *tool.Call, s string) (tool.Result, error) {
+		return tool.Success("steered"), l.Steer(text("Mind " + s + "."))
+	})
+	l.Session = open(t, nil, func(c *Config) {
+		c.Client, c.Provider, c.Model, c.Effort = fourProviders(t, l.server), dialect, model, "high"
+		c.Limits.ToolRounds, c.LoopWindow = -1, -1
+		with(look, steer)(c)
+		if change != nil {
+			change(c)
+		}
+	})
+	return l
+}
+
+// until gives the session inputs until it has made so many calls of the model.
+func (l *long) until(calls int) {
+	l.t.Helper()
+	for i := 0; len(l.server.Bodies()) < calls; i++ {
+		if i > calls {
+			l.t.Fatal("the session does not get on")
+		}
+		_, _ = l.Submit(l.t.Context(), text(fmt.Sprintf("Go on, %d.", i))) // it fails where the model does
+	}
+}
+
+// broken lists the requests that are no extension of the one before, and tells how many of the
+// bytes that could have been kept were.
+func (l *long) broken() (at []int, share float64) {
+	l.t.Helper()
+	bodies := l.server.Bodies()
+	same, all := 0, 0
+	last := prefixOf(l.dialect, bodies[0])
+	for i, body := range bodies[1:] {
+		next := prefixOf(l.dialect, body)
+		n, of := last.shared(l.dialect, next)
+		if n < of {
+			at = append(at, i+1)
+		}
+		same, all, last = same+n, all+of, next
+		if i%20 == 0 || i == len(bodies)-2 {
+			if err := llmtest.Validate(l.dialect, body); err != nil {
+				l.t.Errorf("request %d is not valid: %v", i+1, err)
+			}
+		}
+	}
+	return at, 100 * float64(same) / float64(all)
+}
+
+// announced lists the requests that an event says do not extend the one before.
+func (l *long) announced() (at []int) {
+	calls := 0
+	for _, r := range l.log.Records(0) {
+		switch r.Data.(type) {
+		case event.CacheBroken:
+			at = append(at, calls)
+		case event.ModelCallStart:
+			calls++
+		}
+	}
+	return at
+}
+
+func TestPrefix_StaysTheSameOver200Rounds(t *testing.T) {
+	for _, d := range dialects {
+		t.Run(d.Name(), func(t *testing.T) {
+			l := newLong(t, d.Name(), d.model, nil)
+			l.until(200)
+			at, share := l.broken()
+			if len(at) > 0 || len(l.announced()) > 0 {
+				t.Errorf("requests %v do not extend those before them; announced are %v", at, l.announced())
+			}
+			t.Logf("%.4f %% of the bytes of %d requests are in the next one too", share, len(l.server.Bodies()))
+		})
+	}
+}
+
+// TestPrefix_BreaksAreAnnounced changes the model, within the provider, and lets a hook rewrite the
+// history: events must say so before exactly the requests that are no extensions.
+func TestPrefix_BreaksAreAnnounced(t *testing.T) {
+	siblings := map[string]string{openai.Name: "gpt-5", anthropic.Name: "claude-sonnet-4-5", gemini.Name: "gemini-2.5-pro", chat.Name: "gpt-4.1"}
+	for _, d := range dialects {
+		t.Run(d.Name(), func(t *testing.T) {
+			rewrite, other := false, llm.UserText("Something else.")
+			l := newLong(t, d.Name(), d.model, func(c *Config) {
+				c.BeforeModel = append(c.BeforeModel, func(_ context.Context, r *llm.Request) error {
+					if rewrite {
+						r.Messages = slices.Clone(r.Messages)
+						r.Messages[1] = other
+					}
+					return nil
+				})
+			})
+			l.until(20)
+			l.SetModel("", siblings[d.Name()])
+			l.until(40)
+			l.SetModel("", d.model)
+			l.until(60)
+			rewrite = true
+			l.until(80)
+			rewrite = false
+			l.until(100)
+			at, share := l.broken()
+			if got := l.announced(); !slices.Equal(at, got) || len(at) != 4 {
+				t.Errorf("requests %v do not extend those before them; announced are %v", at, got)
+			}
+			t.Logf("%.2f %% of the bytes are in the next request too; broken at %v", share, at)
+		})
+	}
+}
+
+func TestPrefix_ObjectAndEffortAreAnnounced(t *testing.T) {
+	for _, d := range dialects {
+		t.Run(d.Name(), func(t *testing.T) {
+			if d.Name() == chat.Name {
+				d.model = "o3" // one that has an effort
+			}
+			l := newLong(t, d.Name(), d.model, nil)
+			l.until(5)
+			if _, _, err := SubmitObject[verdict](t.Context(), l.Session, text("And now?")); llm.KindOf(err) != llm.ErrNoObject {
+				t.Errorf("the scripted model gives no object, but the error is %v", err)
+			}
+			l.until(40)
+			l.SetEffort("low")
+			l.until(60)
+			at, _ := l.broken()
+			if got := l.announced(); !slices.Equal(at, got) || len(at) != 3 {
+				t.Errorf("requests %v do not extend those before them; announced are %v", at, got)
+			}
+		})
+	}
+}

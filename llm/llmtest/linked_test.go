@@ -1,0 +1,336 @@
+package llmtest_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/chat"
+	"github.com/reins-agent/reins/llm/gemini"
+	"github.com/reins-agent/reins/llm/openai"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// linked is a recorded session of several calls; the steps are the ids of its exchanges.
+type linked struct {
+	ID       string
+	Protocol string
+	Steps    []string
+}
+
+// exchange is a recorded call and its answer.
+type exchange struct {
+	ID        string
+	Model     string
+	Streaming bool
+	Request   struct{ Body json.RawMessage }
+	Response  struct {
+		Status  int
+		Headers map[string]any
+		Body    json.RawMessage
+		Base64  []byte `json:"body_b64"`
+	}
+	Expect struct {
+		Opaque    []string
+		Reasoning string
+	}
+}
+
+func (x *exchange) answer() []byte {
+	if x.Response.Base64 != nil {
+		return x.Response.Base64
+	}
+	return recorded(x.Response.Body)
+}
+
+// recorded is a body that was recorded as text or as JSON.
+func recorded(raw json.RawMessage) []byte {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return []byte(s)
+	}
+	return raw
+}
+
+// linkedCorpus reads the sessions of a protocol and the exchanges that they are made of.
+func linkedCorpus(t *testing.T, protocol string) ([]linked, map[string]*exchange) {
+	t.Helper()
+	root := os.Getenv("REINS_CORPUS")
+	if root == "" {
+		root = filepath.Join("..", "..", "..", "shared", "corpus")
+	}
+	var sessions []linked
+	wanted := map[string]bool{}
+	eachLine(t, filepath.Join(root, "open", "sessions", "linked.jsonl"), func(line []byte) {
+		var s linked
+		if err := json.Unmarshal(line, &s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Protocol == protocol {
+			sessions = append(sessions, s)
+			for _, id := range s.Steps {
+				wanted[id] = true
+			}
+		}
+	})
+	all := map[string]*exchange{}
+	eachLine(t, filepath.Join(root, "open", "traffic", protocol+".jsonl.gz"), func(line []byte) {
+		if !wanted[wire.Value(line).Get("id").Str()] {
+			return
+		}
+		x := new(exchange)
+		if err := json.Unmarshal(line, x); err != nil {
+			t.Fatal(err)
+		}
+		all[x.ID] = x
+	})
+	return sessions, all
+}
+
+func eachLine(t *testing.T, path string, use func(line []byte)) {
+	t.Helper()
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("the corpus of recorded traffic is not here; set REINS_CORPUS to where it is")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	if strings.HasSuffix(path, ".gz") {
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = bufio.NewScanner(z)
+	}
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		use(lines.Bytes())
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// linkedDialects are the adapters for the protocols as the corpus names them, with the members of a
+// request that hold the conversation, and those in it that carry what a client cannot make itself.
+var linkedDialects = map[string]struct {
+	wire.Dialect
+	members, keys []string
+}{
+	openai.Name:          {openai.NewDialect(openai.Config{}), []string{"input"}, []string{"encrypted_content"}},
+	"anthropic-messages": {anthropic.NewDialect(anthropic.Config{}), []string{"messages", "container"}, []string{"signature", "data", "id", "tool_id", "container"}},
+	"anthropic-vertex":   {anthropic.NewDialect(anthropic.Config{}), []string{"messages", "container"}, []string{"signature", "data", "id", "tool_id", "container"}},
+	gemini.Name:          {gemini.NewDialect(gemini.Config{}), []string{"contents"}, []string{"thoughtSignature"}},
+	chat.Name:            {chat.NewDialect(chat.Quirks{}), []string{"messages"}, []string{"reasoning", "reasoning_content", "signature", "data", "thought_signature"}},
+}
+
+// TestCorpus_OpaqueValuesGoBackAsRealClientsSentThem plays every linked session again: our adapter
+// reads the recorded answer, the next request is made of our own history and of what the real
+// client said next, and what the real request echoes must stand in ours, with the same part of
+// the conversation and in the same order.
+func TestCorpus_OpaqueValuesGoBackAsRealClientsSentThem(t *testing.T) {
+	want := map[string]int{openai.Name: 31, "anthropic-messages": 2, "anthropic-vertex": 0, gemini.Name: 42, chat.Name: 0} // 75 in all
+	for protocol, want := range want {
+		t.Run(protocol, func(t *testing.T) {
+			sessions, all := linkedCorpus(t, protocol)
+			echoing, values, others := 0, 0, 0
+			for _, s := range sessions {
+				r := replay{t: t, session: s}
+				r.run(all)
+				if r.opaque > 0 {
+					echoing++
+				}
+				values += r.opaque
+				others += r.other
+			}
+			if echoing != want {
+				t.Errorf("%d sessions echo an opaque value; the corpus has %d", echoing, want)
+			}
+			t.Logf("%d of %d sessions echo %d opaque values; there are %d other echoes", echoing, len(sessions), values, others)
+		})
+	}
+}
+
+// replay is a session that is played again.
+type replay struct {
+	t       *testing.T
+	session linked
+	answers [][]byte // so far, as they were recorded
+	known   []string // the opaque values of the last one, as the corpus lists them
+	opaque  int      // so many of these were echoed at once
+	other   int      // and so many values later, in another writing, or of kinds that are not listed
+}
+
+func (p *replay) run(all map[string]*exchange) {
+	d := linkedDialects[p.session.Protocol]
+	var r *llm.Request
+	cache := &llm.Cache{}
+	for i, id := range p.session.Steps {
+		x := all[id]
+		body := recorded(x.Request.Body)
+		real, _, err := d.Parse(body)
+		if err != nil {
+			p.t.Fatalf("%s: %v", x.ID, err)
+		}
+		if i == 0 {
+			r = real
+		} else {
+			p.said(r, real)
+		}
+		r.Model, r.Cache = x.Model, cache
+		if i > 0 {
+			p.compare(x, r, body)
+		}
+		p.known = x.Expect.Opaque
+		p.answers = append(p.answers, x.answer(), wire.AppendString(nil, x.Expect.Reasoning))
+		if i+1 < len(p.session.Steps) {
+			r.Messages = append(r.Messages, p.answer(d, x))
+		}
+	}
+}
+
+// said adds what the real client said behind the last answer.
+func (p *replay) said(r, real *llm.Request) {
+	from := len(real.Messages)
+	for from > 0 && real.Messages[from-1].Role != llm.RoleAssistant {
+		from--
+	}
+	r.Messages = append(r.Messages, real.Messages[from:]...)
+}
+
+func (p *replay) answer(d wire.Dialect, x *exchange) llm.Message {
+	p.t.Helper()
+	header := http.Header{}
+	for k, v := range x.Response.Headers {
+		if s, ok := v.(string); ok {
+			header.Set(k, s)
+		}
+	}
+	a := wire.NewAssembler(d.Name(), x.Model, nil)
+	err := wire.Read(d, wire.Answer{Status: x.Response.Status, Header: header, Body: bytes.NewReader(x.answer()), Stream: x.Streaming}, a)
+	if err != nil {
+		p.t.Fatalf("%s: %v", x.ID, err)
+	}
+	return a.Response().Message
+}
+
+// compare looks for the echoes of a real request in ours.
+func (p *replay) compare(x *exchange, r *llm.Request, real []byte) {
+	d := linkedDialects[p.session.Protocol]
+	call, err := d.Encode(r)
+	if err != nil {
+		p.t.Fatalf("%s: %v", x.ID, err)
+	}
+	ours := echoes(tree(p.t, call.Body.Bytes(), d.members), "", d.keys)
+	seen := map[string]bool{}
+	for _, e := range echoes(tree(p.t, real, d.members), "", d.keys) {
+		if !p.answered(e.value) || seen[e.value] {
+			continue // of the client's own making, or one that it copied to further calls
+		}
+		seen[e.value] = true
+		i := slices.IndexFunc(ours, e.same)
+		if i < 0 && !slices.Contains(p.known, e.value) {
+			// OpenAI encrypts reasoning anew at the end of a stream; either value will do.
+			i = slices.IndexFunc(ours, func(o echo) bool { return o.key == "encrypted" && slices.Contains(p.known, o.value) })
+		}
+		if i < 0 {
+			p.t.Errorf("%s: %.40s… in %s of %.40q is not sent back; sent are %.200s", x.ID, e.value, e.key, e.place, ours)
+			continue
+		}
+		ours = ours[i+1:]
+		if slices.Contains(p.known, e.value) {
+			p.opaque++
+		} else {
+			p.other++
+		}
+	}
+}
+
+// answered reports whether a value stands in an answer.
+func (p *replay) answered(value string) bool {
+	quoted := wire.AppendString(nil, value)
+	return slices.ContainsFunc(p.answers, func(a []byte) bool {
+		return bytes.Contains(a, quoted) || bytes.Contains(a, []byte(standardBase64(string(quoted))))
+	})
+}
+
+// echo is a value that goes back to a provider, and where it stands.
+type echo struct{ key, value, place string }
+
+// same reports whether two echoes are one. Some clients write the same bytes in another base64.
+func (e echo) same(o echo) bool {
+	return e.key == o.key && e.place == o.place && standardBase64(e.value) == standardBase64(o.value)
+}
+
+func standardBase64(s string) string { return strings.NewReplacer("-", "+", "_", "/").Replace(s) }
+
+// echoes lists what stands under the keys, in order; the members of an object have none. Place is
+// what stands for the object around v.
+func echoes(v any, place string, keys []string) (out []echo) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			out = append(out, echoes(e, place, keys)...)
+		}
+	case map[string]any:
+		if p := placeOf(v); p != "" {
+			place = p
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if s, ok := v[key].(string); ok && s != "" && slices.Contains(keys, key) {
+				out = append(out, echo{strings.TrimSuffix(key, "_content"), s, place})
+			} else {
+				out = append(out, echoes(v[key], place, keys)...)
+			}
+		}
+	}
+	return slices.Compact(out) // some clients send reasoning in both members that there are for it
+}
+
+// placeOf is what tells an object from others: what it calls, or the ids of its calls, or its text;
+// "" if nothing does. Real clients make ids up where Gemini gives none, and some change arguments.
+func placeOf(object map[string]any) string {
+	if call, ok := object["functionCall"].(map[string]any); ok {
+		return fmt.Sprint("call of ", call["name"])
+	}
+	if calls, ok := object["tool_calls"].([]any); ok {
+		ids := "calls"
+		for _, c := range calls {
+			ids += fmt.Sprint(" ", c.(map[string]any)["id"])
+		}
+		return ids
+	}
+	for _, key := range []string{"thinking", "text"} {
+		if s, ok := object[key].(string); ok && s != "" && object["type"] != "reasoning.text" {
+			return key + " " + s
+		}
+	}
+	return ""
+}
+
+// tree is what a request has in these members.
+func tree(t *testing.T, body []byte, members []string) any {
+	t.Helper()
+	var request map[string]any
+	if err := json.Unmarshal(body, &request); err != nil {
+		t.Fatal(err)
+	}
+	maps.DeleteFunc(request, func(key string, _ any) bool { return !slices.Contains(members, key) })
+	return request
+}
