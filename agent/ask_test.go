@@ -33,7 +33,7 @@ func TestAsk_NextInputAnswersThePendingCall(t *testing.T) {
 	if err := s.Steer(text("be quick")); err != nil {
 		t.Fatal(err)
 	}
-	image := llm.Image{Media: llm.Media{MIME: "image/png", Data: []byte("\x89PNG")}}
+	image := drawing(t, 2)
 	out, err := s.Submit(t.Context(), text("80"), image, llm.Document{Media: llm.Media{MIME: "application/pdf", Data: []byte("%PDF"), Name: "a.pdf"}})
 	if err != nil || out.Status != StatusDone || s.State() != Idle {
 		t.Fatalf("%+v, %v in state %s", out, err, s.State())

@@ -24,6 +24,9 @@ func (s *Session) mend(ctx context.Context, r *llm.Request, failure error, tried
 		tried.compacted = true
 		_, err := s.shrink(ctx, byOverflow)
 		return err == nil
+	case e.Kind == llm.ErrInvalidRequest && !tried.quarantined:
+		tried.quarantined = true
+		return s.quarantine(r, e)
 	case e.Retryable() || e.Kind == llm.ErrQuota:
 		return s.fallBack(r, failure)
 	}

@@ -146,7 +146,8 @@ func (s *Session) Last() event.Seq { return s.log.Last() }
 // Submit gives the session input and works on it until there is an outcome. Input that waits for
 // its turn (FollowUp) is worked on as well; the outcome is that of the last. The error is non-nil
 // only if the outcome's status is StatusFailed or StatusInterrupted, or if the work could not
-// begin: ErrClosed, ErrBusy while there is other work, ErrNoInput. Ending ctx interrupts the work;
+// begin: ErrClosed, ErrBusy while there is other work, ErrNoInput, or a file or image in the input
+// that cannot be used. Images are scaled to what every provider takes. Ending ctx interrupts the work;
 // the session can go on with the next input. If the session can no longer be saved, the work stops
 // with a *SaveError and the session is closed.
 func (s *Session) Submit(ctx context.Context, input ...llm.Part) (Outcome, error) {
@@ -159,7 +160,11 @@ func (s *Session) submit(ctx context.Context, input []llm.Part, object func(cont
 	if empty(msg) {
 		return Outcome{}, ErrNoInput
 	}
-	ctx, err := s.begin(ctx)
+	var err error
+	if msg.Parts, err = ingest(input); err != nil {
+		return Outcome{}, err
+	}
+	ctx, err = s.begin(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -187,6 +192,9 @@ func (s *Session) process(ctx context.Context, msg llm.Message, followUp bool) (
 	s.unfinished = false
 	if !empty(msg) {
 		s.accept(msg, followUp)
+	}
+	if err := s.log.Sync(); err != nil {
+		return s.conclude(ctx, before, stop{}, err)
 	}
 	for {
 		s.drainSteering()

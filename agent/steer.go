@@ -21,6 +21,10 @@ func (s *Session) queue(parts []llm.Part, followUp bool) error {
 	if empty(msg) {
 		return ErrNoInput
 	}
+	var err error
+	if msg.Parts, err = ingest(parts); err != nil {
+		return err
+	}
 	if err := s.accepts(msg, followUp); err != nil {
 		return err
 	}

@@ -147,8 +147,9 @@ func (s *Session) startCall(c llm.ToolCall) {
 // finishCall records the result of a call and makes it the model's.
 func (s *Session) finishCall(c llm.ToolCall, out tool.Outcome) llm.ToolResult {
 	res := out.Result
+	images, note := fitImages(res.Images)
 	end := event.ToolCallEnd{
-		ID: c.ID, Name: c.Name, Output: res.Output, Model: s.condense(out), Images: res.Images, Fields: res.Fields,
+		ID: c.ID, Name: c.Name, Output: res.Output, Model: s.condense(out) + note, Images: images, Fields: res.Fields,
 		Error: res.Error, Artifacts: res.Artifacts, Duration: out.Duration,
 	}
 	s.record(end)

@@ -80,6 +80,20 @@ var (
 	ErrOrder    = errors.New("the record does not go on where the log ends")
 )
 
+// Latest is the session that was written last, of those that the function takes; nil takes all.
+// Those that cannot be described are passed over. If there is none it is ErrNotFound.
+func Latest(ctx context.Context, s Store, take func(Meta) bool) (Meta, error) {
+	for m, err := range s.List(ctx) {
+		if ctx.Err() != nil {
+			return Meta{}, context.Cause(ctx)
+		}
+		if err == nil && (take == nil || take(m)) {
+			return m, nil
+		}
+	}
+	return Meta{}, ErrNotFound
+}
+
 // CorruptError is a record that cannot be read.
 type CorruptError struct {
 	Session string
