@@ -277,3 +277,45 @@ func TestFallback_NoneLeftIsTheErrorOfTheLast(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Whatever the summariser does, every request is valid, the conversation shrinks or stays, and the
+// task is still in it.
+func TestCompaction_AnySummariserLeavesAValidHistory(t *testing.T) {
+	answers := map[string]func(r *llm.Request) llmtest.Turn{
+		"good":    summary,
+		"empty":   func(*llm.Request) llmtest.Turn { return llmtest.Say("") },
+		"huge":    func(*llm.Request) llmtest.Turn { return llmtest.Say(strings.Repeat("blah ", 20_000)) },
+		"calls":   func(*llm.Request) llmtest.Turn { return calls("wide") },
+		"refused": func(*llm.Request) llmtest.Turn { return llmtest.Fail(400) },
+		"down":    func(*llm.Request) llmtest.Turn { return llmtest.Fail(503) },
+		"cut":     func(*llm.Request) llmtest.Turn { return llmtest.Turn{Parts: llmtest.Say("The wo").Parts, Finish: llm.FinishLength} },
+		"broken":  func(*llm.Request) llmtest.Turn { return llmtest.Turn{Parts: llmtest.Say("The wo").Parts, Fault: llmtest.Fault{CutAt: 1}} },
+		"filter":  func(*llm.Request) llmtest.Turn { return llmtest.Turn{Finish: llm.FinishContentFilter} },
+	}
+	names := sortedNames(answers)
+	for seed := range 12 {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			n := seed
+			s, _ := narrow(t, 25, func(r *llm.Request) llmtest.Turn {
+				n = n*7 + 3
+				return answers[names[n%len(names)]](r)
+			}, nil)
+			for _, task := range []string{"task: the first", "task: the second"} {
+				if out := submit(t, s, task); out.Status != StatusDone {
+					t.Fatalf("%+v", out)
+				}
+				if !strings.Contains(sketchWhole(s.Messages()), task) {
+					t.Errorf("%q is lost", task)
+				}
+			}
+			for _, c := range records[event.Compaction](s) {
+				if c.After >= c.Before {
+					t.Errorf("it did not shrink: %d tokens became %d", c.Before, c.After)
+				}
+			}
+			if s.filled() > 1 {
+				t.Errorf("the window is filled to %.2f", s.filled())
+			}
+		})
+	}
+}

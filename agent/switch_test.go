@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/event/filestore"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/chat"
@@ -111,6 +112,7 @@ type trip struct {
 	server *llmtest.Server
 	script *llmtest.Script
 	shown  llm.Image // by a tool
+	config Config
 }
 
 func newTrip(t *testing.T, legs []*leg, unary bool) *trip {
@@ -134,12 +136,36 @@ func newTrip(t *testing.T, legs []*leg, unary bool) *trip {
 		func(_ context.Context, _ *tool.Call, in patchIn) (tool.Result, error) {
 			return tool.Success("patched"), nil
 		})
+	store, err := filestore.New(filestore.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
 	tr.Session = open(t, nil, func(c *Config) {
 		c.Client, c.Provider, c.Model, c.Unary = fourProviders(t, tr.server), legs[0].dialect, legs[0].model, unary
-		c.Effort = "high"
+		c.Effort, c.Store, c.ID = "high", store, "trip"
 		with(look, fail, patch)(c)
+		tr.config = *c
 	})
 	return tr
+}
+
+// resume goes on with the session as another process would, with another model.
+func (tr *trip) resume(t *testing.T, l *leg) {
+	t.Helper()
+	if err := tr.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := tr.config
+	c.Provider, c.Model, c.System = l.dialect, l.model, ""
+	s, err := Resume(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Close()
+		checkHistory(t, s)
+	})
+	tr.Session = s
 }
 
 type patchIn struct {
@@ -147,10 +173,10 @@ type patchIn struct {
 }
 
 // run takes the session through the legs, and returns the bodies of the requests of each.
-func (tr *trip) run(t *testing.T, legs []*leg) (bodies [][][]byte) {
+func (tr *trip) run(t *testing.T, legs []*leg, change func(*leg)) (bodies [][][]byte) {
 	t.Helper()
 	for _, l := range legs {
-		tr.SetModel(l.dialect, l.model)
+		change(l)
 		from := len(tr.server.Bodies())
 		out, err := tr.Submit(t.Context(), text("Work as "+l.name+"."), drawing(t, 4))
 		if err != nil || out.Status != StatusDone {
@@ -178,7 +204,7 @@ func TestSwitch_ProviderInMidSessionInAllPairs(t *testing.T) {
 				t.Run(fmt.Sprintf("%s to %s unary %v", a.Name(), b.Name(), unary), func(t *testing.T) {
 					legs := []*leg{busy(a.Name(), a.model, "first"), busy(b.Name(), b.model, "second"), busy(a.Name(), a.model, "third")}
 					tr := newTrip(t, legs, unary)
-					bodies := tr.run(t, legs)
+					bodies := tr.run(t, legs, func(l *leg) { tr.SetModel(l.dialect, l.model) })
 					checkSecrets(t, legs, bodies)
 					checkImages(t, tr, bodies)
 				})
@@ -225,6 +251,25 @@ func checkImages(t *testing.T, tr *trip, bodies [][][]byte) {
 	}
 }
 
+// TestSwitch_ResumeWithAnotherProvider goes from each protocol to each other and back, by way of the
+// disk.
+func TestSwitch_ResumeWithAnotherProvider(t *testing.T) {
+	for _, a := range dialects {
+		for _, b := range dialects {
+			if a.Name() == b.Name() {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s to %s", a.Name(), b.Name()), func(t *testing.T) {
+				legs := []*leg{busy(a.Name(), a.model, "first"), busy(b.Name(), b.model, "second"), busy(a.Name(), a.model, "third")}
+				tr := newTrip(t, legs, false)
+				bodies := tr.run(t, legs, func(l *leg) { tr.resume(t, l) })
+				checkSecrets(t, legs, bodies)
+				checkImages(t, tr, bodies)
+			})
+		}
+	}
+}
+
 // TestSwitch_ModelWithinProvider goes to another model of the same protocol and back: what a model
 // keeps to itself is not sent to its sibling.
 func TestSwitch_ModelWithinProvider(t *testing.T) {
@@ -233,7 +278,7 @@ func TestSwitch_ModelWithinProvider(t *testing.T) {
 		t.Run(d.Name(), func(t *testing.T) {
 			legs := []*leg{busy(d.Name(), d.model, "first"), busy(d.Name(), siblings[d.Name()], "second"), busy(d.Name(), d.model, "third")}
 			tr := newTrip(t, legs, false)
-			bodies := tr.run(t, legs)
+			bodies := tr.run(t, legs, func(l *leg) { tr.SetModel(l.dialect, l.model) })
 			checkSecrets(t, legs, bodies)
 			checkImages(t, tr, bodies)
 		})
@@ -261,7 +306,8 @@ func TestSwitch_CallIDsOfOtherServers(t *testing.T) {
 				for _, d := range dialects {
 					legs = append(legs, &leg{dialect: d.Name(), model: d.model, turns: []llmtest.Turn{echoCall(d.Name()), llmtest.Say("Done.")}})
 				}
-				newTrip(t, legs, false).run(t, legs)
+				tr := newTrip(t, legs, false)
+				tr.run(t, legs, func(l *leg) { tr.SetModel(l.dialect, l.model) })
 			})
 		}
 	}
