@@ -288,9 +288,13 @@ func TestCompaction_AnySummariserLeavesAValidHistory(t *testing.T) {
 		"calls":   func(*llm.Request) llmtest.Turn { return calls("wide") },
 		"refused": func(*llm.Request) llmtest.Turn { return llmtest.Fail(400) },
 		"down":    func(*llm.Request) llmtest.Turn { return llmtest.Fail(503) },
-		"cut":     func(*llm.Request) llmtest.Turn { return llmtest.Turn{Parts: llmtest.Say("The wo").Parts, Finish: llm.FinishLength} },
-		"broken":  func(*llm.Request) llmtest.Turn { return llmtest.Turn{Parts: llmtest.Say("The wo").Parts, Fault: llmtest.Fault{CutAt: 1}} },
-		"filter":  func(*llm.Request) llmtest.Turn { return llmtest.Turn{Finish: llm.FinishContentFilter} },
+		"cut": func(*llm.Request) llmtest.Turn {
+			return llmtest.Turn{Parts: llmtest.Say("The wo").Parts, Finish: llm.FinishLength}
+		},
+		"broken": func(*llm.Request) llmtest.Turn {
+			return llmtest.Turn{Parts: llmtest.Say("The wo").Parts, Fault: llmtest.Fault{CutAt: 1}}
+		},
+		"filter": func(*llm.Request) llmtest.Turn { return llmtest.Turn{Finish: llm.FinishContentFilter} },
 	}
 	names := sortedNames(answers)
 	for seed := range 12 {
