@@ -48,18 +48,22 @@ func (l *memoryLog) Close() error {
 	return nil
 }
 
+// linger is how long a record waits for others to be saved with it, unless somebody waits for it.
+const linger = 500 * time.Microsecond
+
 // savedLog is a journal in a store. Readers see a durable record when it is safe, so that nobody
-// has seen what a crash takes back. What is appended while the store is busy is saved together.
+// has seen what a crash takes back. What is appended within a short time is saved together.
 type savedLog struct {
 	*event.Log // what is safe
 	writer     event.Writer
 
 	mu    sync.Mutex
-	moved sync.Cond      // told when saved or err changes
+	moved sync.Cond      // told when a batch is done
 	queue []event.Record // in order, what is transient too
 	last  event.Seq      // given out
 	saved event.Seq
-	busy  bool
+	timer *time.Timer // that will save what waits; nil if there is none
+	busy  bool        // somebody is saving
 	err   error
 }
 
@@ -74,7 +78,7 @@ func (j *savedLog) Append(r event.Record) (event.Record, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	transient := r.Kind().Transient()
-	if j.err != nil || transient && !j.busy {
+	if j.err != nil || transient && len(j.queue) == 0 && !j.busy {
 		return r, j.Log.Show(r)
 	}
 	r.Time = time.Now()
@@ -83,31 +87,42 @@ func (j *savedLog) Append(r event.Record) (event.Record, bool) {
 		r.Seq = j.last
 	}
 	j.queue = append(j.queue, r)
-	if !j.busy {
-		j.busy = true
-		go j.run()
-	}
+	j.schedule()
 	return r, true
 }
 
-// run saves what waits until nothing does.
-func (j *savedLog) run() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for len(j.queue) > 0 {
-		batch := j.queue
-		j.queue = nil
-		if j.err == nil {
-			j.mu.Unlock()
-			err := j.save(batch)
+// schedule sees to it that what waits is saved soon; j.mu is held.
+func (j *savedLog) schedule() {
+	if j.timer == nil && !j.busy && len(j.queue) > 0 {
+		j.timer = time.AfterFunc(linger, func() {
 			j.mu.Lock()
-			j.err = err
-		}
-		j.publish(batch)
-		j.moved.Broadcast()
+			defer j.mu.Unlock()
+			j.timer = nil
+			if !j.busy {
+				j.flush()
+			}
+		})
 	}
+}
+
+// flush saves what waits; j.mu is held, but not while the disk is at work.
+func (j *savedLog) flush() {
+	if j.timer != nil {
+		j.timer.Stop()
+		j.timer = nil
+	}
+	batch := j.queue
+	j.queue, j.busy = nil, true
+	if j.err == nil {
+		j.mu.Unlock()
+		err := j.save(batch)
+		j.mu.Lock()
+		j.err = err
+	}
+	j.publish(batch)
 	j.busy = false
 	j.moved.Broadcast()
+	j.schedule()
 }
 
 func (j *savedLog) save(batch []event.Record) error {
@@ -139,20 +154,35 @@ func (j *savedLog) publish(batch []event.Record) {
 	}
 }
 
+// Sync saves what waits itself if nobody else does.
 func (j *savedLog) Sync() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for want := j.last; j.saved < want && j.err == nil; {
-		j.moved.Wait()
-	}
+	j.reach(j.last)
 	return j.err
 }
 
-// Close waits for what is to be saved, and gives the session back to the store.
+// reach returns when the record of this number is safe, or none can be any more; j.mu is held.
+func (j *savedLog) reach(want event.Seq) {
+	for j.saved < want && j.err == nil {
+		if j.busy {
+			j.moved.Wait()
+		} else {
+			j.flush()
+		}
+	}
+}
+
+// Close saves what waits, and gives the session back to the store.
 func (j *savedLog) Close() error {
 	j.mu.Lock()
-	for j.busy {
-		j.moved.Wait()
+	j.reach(j.last)
+	for len(j.queue) > 0 || j.busy { // what is transient, or came after a failure
+		if j.busy {
+			j.moved.Wait()
+		} else {
+			j.flush()
+		}
 	}
 	err := j.err
 	j.mu.Unlock()

@@ -9,22 +9,18 @@ import (
 
 // keep returns when all that happened is safe in the store, with what it tells about the session.
 func (s *Session) keep(ctx context.Context) error {
-	log, ok := s.log.(*savedLog)
-	if !ok || s.depth > 0 {
-		return s.log.Sync()
-	}
-	if err := s.log.Sync(); err != nil {
+	if err := s.describe(ctx); err != nil {
 		return err
 	}
-	s.describe()
-	if err := log.writer.SetMeta(context.WithoutCancel(ctx), s.meta); err != nil {
-		return &SaveError{err}
-	}
-	return nil
+	return s.log.Sync()
 }
 
 // describe brings what the store tells about the session up to date.
-func (s *Session) describe() {
+func (s *Session) describe(ctx context.Context) error {
+	log, ok := s.log.(*savedLog)
+	if !ok || s.depth > 0 {
+		return nil
+	}
 	m, set, total := &s.meta, s.current(), s.Total()
 	m.Provider, m.Model, m.Dir = set.provider, set.model, s.config.Env.Info().Dir
 	m.Turns, m.Usage = s.m.turns, total.Usage
@@ -39,6 +35,10 @@ func (s *Session) describe() {
 	if s.m.text != "" {
 		m.Summary = shorten(s.m.text, 200)
 	}
+	if err := log.writer.SetMeta(context.WithoutCancel(ctx), *m); err != nil {
+		return &SaveError{err}
+	}
+	return nil
 }
 
 func firstPrompt(messages []llm.Message) string {

@@ -85,10 +85,6 @@ func (s *Session) invoke(ctx context.Context, r *llm.Request, why purpose) (*llm
 	})
 	start := time.Now()
 	resp, partial, err := s.stream(ctx, r, why)
-	// What came before is saved meanwhile: the wait for the model covers that for the disk.
-	if failure := s.log.Sync(); failure != nil {
-		return nil, failure
-	}
 	end := event.ModelCallEnd{Call: s.calls, Provider: r.Provider, Model: r.Model, Duration: time.Since(start)}
 	if err != nil {
 		failure := asEvent(err)

@@ -104,7 +104,7 @@ func (p *replay) take(r event.Record) {
 		p.ran(d)
 	case event.ProcessingEnd:
 		p.state, p.open = State(d.State), false
-		p.worked += r.Time.Sub(p.since)
+		p.worked += max(r.Time.Sub(p.since), 0) // the clock may have been set back
 		if p.m.halt == nil {
 			p.m.end(Status(d.Outcome))
 		}

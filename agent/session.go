@@ -178,9 +178,12 @@ func (s *Session) run(ctx context.Context, msg llm.Message, followUp bool, objec
 	s.object = object
 	for more := true; more; {
 		out, err = s.process(ctx, msg, followUp)
+		if failure := s.describe(ctx); failure != nil && err == nil {
+			out.Status, err = StatusFailed, failure
+		}
 		msg, followUp, more = s.proceed(out, err)
 	}
-	if failure := s.keep(ctx); failure != nil && err == nil {
+	if failure := s.log.Sync(); failure != nil && err == nil {
 		out.Status, err = StatusFailed, failure
 	}
 	return out, err

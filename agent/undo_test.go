@@ -1,0 +1,553 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// desk is a workspace of one file for each name, with checkpoints. What undo does to real files is
+// tested in package coding.
+type desk struct {
+	files map[string]string
+	kept  []map[string]string
+	full  error // why no state can be kept
+}
+
+func (d *desk) Take(context.Context, string) (string, int, error) {
+	if d.full != nil {
+		return "", 0, d.full
+	}
+	d.kept = append(d.kept, maps.Clone(d.files))
+	return fmt.Sprint(len(d.kept)), len(d.files), nil
+}
+
+func (d *desk) Restore(ctx context.Context, id string, paths ...string) (string, []string, error) {
+	var n int
+	if _, err := fmt.Sscan(id, &n); err != nil || n < 1 || n > len(d.kept) {
+		return "", nil, fmt.Errorf("there is no checkpoint %q", id)
+	}
+	before, _, err := d.Take(ctx, "")
+	if err != nil {
+		return "", nil, err
+	}
+	then := d.kept[n-1]
+	var changed []string
+	for _, name := range slices.Sorted(maps.Keys(union(d.files, then))) {
+		if len(paths) > 0 && !slices.Contains(paths, name) || d.files[name] == then[name] {
+			continue
+		}
+		changed = append(changed, name)
+		if d.files[name] = then[name]; then[name] == "" {
+			delete(d.files, name)
+		}
+	}
+	return before, changed, nil
+}
+
+func union(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+// put is the tool that writes: the text "name=content" sets a file, "name=" removes it.
+func (d *desk) put(_ context.Context, _ *tool.Call, text string) (tool.Result, error) {
+	name, content, _ := strings.Cut(text, "=")
+	if d.files[name] = content; content == "" {
+		delete(d.files, name)
+	}
+	return tool.Success("done"), nil
+}
+
+// obedient is a model that puts what the words of the last prompt say, one in each round, looks at
+// those without a =, and asks "Really?" at the word ask.
+func obedient(r *llm.Request) llmtest.Turn {
+	last := len(r.Messages) - 1
+	for r.Messages[last].Role != llm.RoleUser {
+		last--
+	}
+	words, round := strings.Fields(r.Messages[last].Text()), 0
+	for _, m := range r.Messages[last:] {
+		if m.Role == llm.RoleAssistant {
+			round++
+		}
+	}
+	switch {
+	case round >= len(words):
+		return llmtest.Say("Done: " + r.Messages[last].Text())
+	case words[round] == "ask":
+		return llmtest.Call(AskUser, `{"question":"Really?"}`)
+	case strings.Contains(words[round], "="):
+		return llmtest.Call("put", fmt.Sprintf(`{"text":%q}`, words[round]))
+	}
+	return echoCall(words[round])
+}
+
+// bench is a session over a desk.
+type bench struct {
+	*Session
+	t      *testing.T
+	desk   *desk
+	script *llmtest.Script
+	config Config
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	return openBench(t, func(client Streamer) Streamer { return strict{t, client} })
+}
+
+func openBench(t *testing.T, wrap func(Streamer) Streamer) *bench {
+	t.Helper()
+	b := &bench{t: t, desk: &desk{files: map[string]string{"a": "old"}}}
+	b.script = &llmtest.Script{Reply: func(_ int, r *llm.Request) llmtest.Turn { return obedient(r) }}
+	e, err := local.New(local.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.config = Config{
+		ID: "undo", Client: wrap(b.script), Model: "m", Env: e, System: "Be good.", Policy: policy.AllowAll{},
+		Tools: &tool.Registry{}, Store: &event.Memory{}, Checkpoints: b.desk,
+	}
+	with(AskUserTool(), fake("echo", true, echo), fake("put", false, b.desk.put))(&b.config)
+	if b.Session, err = New(b.config); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		b.Close()
+		e.Close()
+	})
+	return b
+}
+
+// reopen goes on with the session in what might be another process.
+func (b *bench) reopen() {
+	b.t.Helper()
+	if err := b.Close(); err != nil {
+		b.t.Fatal(err)
+	}
+	before := b.Session
+	after, err := Resume(b.t.Context(), b.config)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.Session = after
+	if diff := cmp.Diff(before.m.messages, after.m.messages); diff != "" {
+		b.t.Errorf("the resumed conversation is another one: %s", diff)
+	}
+	if diff := cmp.Diff(before.past.inputs, after.past.inputs, cmp.AllowUnexported(input{})); diff != "" {
+		b.t.Errorf("the resumed session has other inputs to undo: %s", diff)
+	}
+	if diff := cmp.Diff(before.past.undone, after.past.undone, cmp.AllowUnexported(undone{})); diff != "" {
+		b.t.Errorf("the resumed session has something else to redo: %s", diff)
+	}
+}
+
+// is checks the files, the prompts of the conversation, and that the log tells the same.
+func (b *bench) is(files, prompts string) {
+	b.t.Helper()
+	if got := b.files(); got != files {
+		b.t.Errorf("the files are %q, want %q", got, files)
+	}
+	if got := b.prompts(); got != prompts {
+		b.t.Errorf("the prompts are %q, want %q", got, prompts)
+	}
+	checkHistory(b.t, b.Session)
+}
+
+func (b *bench) files() string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(b.desk.files)) {
+		out = append(out, name+"="+b.desk.files[name])
+	}
+	return strings.Join(out, " ")
+}
+
+func (b *bench) prompts() string { return promptsOf(b.m.messages) }
+
+func promptsOf(messages []llm.Message) string {
+	var out []string
+	for _, m := range messages {
+		if m.Role == llm.RoleUser {
+			out = append(out, m.Text())
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// back undoes, which must succeed.
+func (b *bench) back(chat, files bool) Undone {
+	b.t.Helper()
+	return b.did(b.Undo(b.t.Context(), chat, files))
+}
+
+func (b *bench) again() Undone {
+	b.t.Helper()
+	return b.did(b.Redo(b.t.Context()))
+}
+
+func (b *bench) did(u Undone, err error) Undone {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return u
+}
+
+func TestUndo_TakesTheLastInputsBackOneByOneAndRedoBringsThemBack(t *testing.T) {
+	b := newBench(t)
+	submit(t, b.Session, "a=1")
+	submit(t, b.Session, "look a=2 b=2")
+	b.is("a=2 b=2", "a=1; look a=2 b=2")
+	u := b.back(true, true)
+	if u.Prompt != "look a=2 b=2" || !u.Chat || !u.Files || !slices.Equal(u.Changed, []string{"a", "b"}) {
+		t.Errorf("%+v", u)
+	}
+	b.is("a=1", "a=1")
+	b.back(true, true)
+	b.is("a=old", "")
+	if _, err := b.Undo(t.Context(), true, true); !errors.Is(err, ErrNothingToUndo) {
+		t.Errorf("a third undo: %v", err)
+	}
+	b.again()
+	b.is("a=1", "a=1")
+	b.back(true, true)
+	b.again()
+	b.again()
+	b.is("a=2 b=2", "a=1; look a=2 b=2")
+	if _, err := b.Redo(t.Context()); !errors.Is(err, ErrNothingToRedo) {
+		t.Errorf("a third redo: %v", err)
+	}
+}
+
+func TestUndo_OfTheConversationKeepsTheFilesAndTheOtherWayRound(t *testing.T) {
+	b := newBench(t)
+	submit(t, b.Session, "a=1")
+	b.back(true, false)
+	b.is("a=1", "")
+	if u := b.back(true, true); u.Chat || !u.Files {
+		t.Errorf("what was left to undo: %+v", u)
+	}
+	b.is("a=old", "")
+	b.again()
+	b.again()
+	b.is("a=1", "a=1")
+	b.back(false, true)
+	b.is("a=old", "a=1")
+	if u := b.back(true, true); !u.Chat || u.Files {
+		t.Errorf("what was left to undo: %+v", u)
+	}
+}
+
+func TestUndo_TheModelDoesNotSeeWhatWasUndone(t *testing.T) {
+	b := newBench(t)
+	submit(t, b.Session, "a=1")
+	submit(t, b.Session, "a=2")
+	b.back(true, true)
+	submit(t, b.Session, "a=3")
+	requests := b.script.Requests()
+	if got := promptsOf(requests[len(requests)-1].Messages); got != "a=1; a=3" {
+		t.Errorf("the model saw %q", got)
+	}
+	if broken := records[event.CacheBroken](b.Session); len(broken) != 1 || !strings.Contains(broken[0].Reason, "rewound") {
+		t.Errorf("%+v", broken)
+	}
+	if n := len(records[event.UserInput](b.Session)); n != 3 {
+		t.Errorf("the log has %d inputs, want all 3", n)
+	}
+}
+
+func TestUndo_NewInputDropsRedoAndTheUndoneInputIsPassedOver(t *testing.T) {
+	b := newBench(t)
+	submit(t, b.Session, "a=1")
+	submit(t, b.Session, "a=2")
+	b.back(true, true)
+	submit(t, b.Session, "a=3")
+	if _, err := b.Redo(t.Context()); !errors.Is(err, ErrNothingToRedo) {
+		t.Errorf("redo after an input: %v", err)
+	}
+	b.back(true, true)
+	b.is("a=1", "a=1")
+	b.back(true, true)
+	b.is("a=old", "")
+}
+
+func TestUndo_WorksInTheNextProcess(t *testing.T) {
+	b := newBench(t)
+	submit(t, b.Session, "a=1")
+	submit(t, b.Session, "a=2")
+	b.reopen()
+	b.back(true, true)
+	b.reopen()
+	b.is("a=1", "a=1")
+	b.again()
+	b.reopen()
+	b.is("a=2", "a=1; a=2")
+	b.back(false, true)
+	b.reopen()
+	b.back(true, true)
+	b.reopen()
+	b.is("a=1", "a=1")
+	submit(t, b.Session, "a=4")
+	b.is("a=4", "a=1; a=4")
+}
+
+func TestRestoreFiles_SetsOnlyThePathsBackAndCanBeRedone(t *testing.T) {
+	b := newBench(t)
+	submit(t, b.Session, "a=1 b=1 c=1")
+	u := b.did(b.RestoreFiles(t.Context(), "a", "c"))
+	if u.Chat || !u.Files || !slices.Equal(u.Changed, []string{"a", "c"}) {
+		t.Errorf("%+v", u)
+	}
+	b.is("a=old b=1", "a=1 b=1 c=1")
+	rewinds := records[event.Rewind](b.Session)
+	if len(rewinds) != 1 || !slices.Equal(rewinds[0].Paths, []string{"a", "c"}) || rewinds[0].Chat {
+		t.Errorf("%+v", rewinds)
+	}
+	b.reopen()
+	b.again()
+	b.is("a=1 b=1 c=1", "a=1 b=1 c=1")
+	b.did(b.RestoreFiles(t.Context(), "b"))
+	b.reopen()
+	b.back(true, true)
+	b.is("a=old", "")
+	b.again()
+	b.is("a=1 c=1", "a=1 b=1 c=1")
+	b.again()
+	b.is("a=1 b=1 c=1", "a=1 b=1 c=1")
+	if _, err := b.RestoreFiles(t.Context()); err == nil {
+		t.Error("no path was set back")
+	}
+}
+
+func TestUndo_OfFilesLeavesAQuestionOpenAndWhatFollowsCanBeUndone(t *testing.T) {
+	b := newBench(t)
+	if out := submit(t, b.Session, "a=1 ask b=2"); out.Status != StatusAwaitingInput {
+		t.Fatalf("%+v", out)
+	}
+	b.back(false, true)
+	b.is("a=old", "a=1 ask b=2")
+	if q := b.Question(); q != "Really?" {
+		t.Errorf("the question is %q", q)
+	}
+	b.reopen()
+	if q := b.Question(); q != "Really?" {
+		t.Errorf("after a resume the question is %q", q)
+	}
+	submit(t, b.Session, "yes")
+	b.is("a=old b=2", "a=1 ask b=2")
+	if _, err := b.Redo(t.Context()); !errors.Is(err, ErrNothingToRedo) {
+		t.Errorf("redo over what was done since: %v", err)
+	}
+	b.back(true, true)
+	b.is("a=old", "")
+}
+
+func TestUndo_OfAQuestionLeavesNone(t *testing.T) {
+	b := newBench(t)
+	submit(t, b.Session, "a=1 ask")
+	b.back(true, true)
+	for range 2 {
+		if q := b.Question(); q != "" || b.State() != Idle {
+			t.Errorf("%s, the question is %q", b.State(), q)
+		}
+		if _, err := b.Continue(t.Context()); !errors.Is(err, ErrNothingToContinue) {
+			t.Errorf("continue: %v", err)
+		}
+		b.reopen()
+	}
+	submit(t, b.Session, "b=1")
+	b.is("a=old b=1", "b=1")
+}
+
+func TestUndo_AfterTheSessionWasCutOffAtAnyRecord(t *testing.T) {
+	whole := newBench(t)
+	submit(t, whole.Session, "look a=1 b=1")
+	submit(t, whole.Session, "a=2 ask c=1")
+	submit(t, whole.Session, "yes")
+	all := whole.log.Records(0)
+	kept := 0 // checkpoints in what was saved
+	for n := 1; n <= len(all); n++ {
+		if _, ok := all[n-1].Data.(event.Checkpoint); ok {
+			kept++
+		}
+		b := newBench(t)
+		b.Close()
+		b.config.Store, b.desk.files, b.desk.kept = &event.Memory{}, maps.Clone(whole.desk.files), slices.Clone(whole.desk.kept)
+		b.config.ID = "life"
+		put(t, b.config.Store, all[:n])
+		var err error
+		if b.Session, err = Resume(t.Context(), b.config); err != nil {
+			t.Fatal(err)
+		}
+		for err == nil {
+			_, err = b.Undo(t.Context(), true, true)
+			checkHistory(t, b.Session)
+		}
+		if !errors.Is(err, ErrNothingToUndo) {
+			t.Fatal(err)
+		}
+		want := whole.files()
+		if kept > 0 {
+			want = "a=old"
+		}
+		b.is(want, "")
+		submit(t, b.Session, "d=1")
+		if t.Failed() {
+			t.Fatalf("cut off behind record %d:\n%s", n, kindsOf(all[:n]))
+		}
+	}
+}
+
+func TestCheckpoint_OnlyForAnInputThatMayChangeSomething(t *testing.T) {
+	b := newBench(t)
+	submit(t, b.Session, "look around")
+	if n := len(b.desk.kept); n != 0 {
+		t.Errorf("%d checkpoints for an input that only reads", n)
+	}
+	submit(t, b.Session, "look a=1 b=1 c=1")
+	submit(t, b.Session, "a=2 ask b=2")
+	b.reopen()
+	submit(t, b.Session, "yes")
+	if n := len(records[event.Checkpoint](b.Session)); n != 2 || len(b.desk.kept) != 2 {
+		t.Errorf("%d records of %d checkpoints for two inputs", n, len(b.desk.kept))
+	}
+}
+
+func TestCheckpoint_OneForAWholeTreeOfAgents(t *testing.T) {
+	b := newBench(t)
+	b.config.ID = "tree"
+	b.config.Client = strict{t, play(map[string][]llmtest.Turn{
+		"main":  {spawn(`{"task":"one"}`), spawn(`{"task":"two"}`), wait("1"), wait("2"), llmtest.Call("put", `{"text":"a=3"}`), llmtest.Say("Done.")},
+		"one":   {llmtest.Call("put", `{"text":"a=1"}`), llmtest.Say("One.")},
+		"two":   {llmtest.Call("put", `{"text":"b=2"}`), llmtest.Say("Two.")},
+		"again": {llmtest.Say("Yes.")},
+	})}
+	s, err := New(b.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	submit(t, s, "main")
+	if n := len(b.desk.kept); n != 1 {
+		t.Errorf("%d checkpoints, want 1", n)
+	}
+	b.did(s.Undo(t.Context(), true, true))
+	if got := b.files(); got != "a=old" {
+		t.Errorf("the files are %q", got)
+	}
+	checkHistory(t, s)
+}
+
+func TestCheckpoint_ThatCannotBeKeptIsSaidOnceAndTheWorkGoesOn(t *testing.T) {
+	b := newBench(t)
+	b.desk.full = errors.New("the workspace is too large")
+	for _, text := range []string{"a=1 b=1", "a=2"} {
+		if out := submit(t, b.Session, text); out.Status != StatusDone {
+			t.Errorf("%+v", out)
+		}
+	}
+	warnings := records[event.Warning](b.Session)
+	if len(warnings) != 1 || !strings.Contains(warnings[0].Message, "too large") {
+		t.Errorf("%+v", warnings)
+	}
+	if _, err := b.Undo(t.Context(), false, true); !errors.Is(err, ErrNothingToUndo) {
+		t.Errorf("undo of the files: %v", err)
+	}
+	if u := b.back(true, true); u.Files || !u.Chat {
+		t.Errorf("%+v", u)
+	}
+	b.is("a=2 b=1", "a=1 b=1")
+}
+
+func TestInputs_TellWhatEachWasAndWhatWasUndone(t *testing.T) {
+	b := newBench(t)
+	submit(t, b.Session, "a=1")
+	submit(t, b.Session, "look")
+	submit(t, b.Session, "a=2 ask")
+	submit(t, b.Session, "yes")
+	b.back(false, true)
+	b.did(b.RestoreFiles(t.Context(), "a"))
+	var got []string
+	for _, in := range Inputs(b.log.Records(0)) {
+		got = append(got, fmt.Sprintf("%s: %q %t %t", in.Prompt, in.Checkpoint, in.ChatUndone, in.FilesUndone))
+	}
+	want := []string{`a=1: "1" false false`, `look: "" false false`, `a=2 ask: "2" false true`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Whatever is done and undone in whatever order: each undo brings back what was, each redo what was
+// undone, and a session that is resumed at any point is the same.
+func TestUndo_AnyOrderOfInputUndoRedoAndResume(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		b := openBench(t, func(client Streamer) Streamer { return client })
+		defer b.Close()
+		type state struct{ files, prompts string }
+		now := func() state { return state{b.files(), b.prompts()} }
+		var undone []state // what each redo must bring back
+		for n := range rapid.IntRange(1, 12).Draw(rt, "steps") {
+			before := now()
+			switch op := rapid.SampledFrom([]string{"input", "input", "look", "undo", "undo", "undo", "paths", "redo", "redo", "resume"}).Draw(rt, "op"); op {
+			case "input", "look":
+				text := map[string]string{"input": fmt.Sprintf("a=%d f%d=1", n, n%3), "look": "look"}[op]
+				submit(t, b.Session, text)
+				undone = nil
+			case "undo", "paths":
+				chat, files := rapid.Bool().Draw(rt, "chat"), rapid.Bool().Draw(rt, "files")
+				var u Undone
+				var err error
+				if op == "undo" {
+					u, err = b.Undo(t.Context(), chat, files)
+				} else {
+					u, err = b.RestoreFiles(t.Context(), "a")
+				}
+				switch {
+				case errors.Is(err, ErrNothingToUndo):
+					continue
+				case err != nil:
+					rt.Fatal(err)
+				case !u.Chat && b.prompts() != before.prompts, !u.Files && b.files() != before.files:
+					rt.Fatalf("%+v made %+v of %+v", u, now(), before)
+				case u.Chat && strings.Contains(b.prompts()+";", u.Prompt+";") && strings.Count(before.prompts, u.Prompt) == 1:
+					rt.Fatalf("%q is still there: %q", u.Prompt, b.prompts())
+				}
+				undone = append(undone, before)
+			case "redo":
+				_, err := b.Redo(t.Context())
+				if len(undone) == 0 {
+					if !errors.Is(err, ErrNothingToRedo) {
+						rt.Fatalf("there was nothing to redo: %v", err)
+					}
+					continue
+				}
+				if want := undone[len(undone)-1]; err != nil || now() != want {
+					rt.Fatalf("redo gave %+v, want %+v, %v", now(), want, err)
+				}
+				undone = undone[:len(undone)-1]
+			case "resume":
+				b.reopen()
+			}
+			checkHistory(t, b.Session)
+			if t.Failed() {
+				rt.FailNow()
+			}
+		}
+	})
+}
