@@ -336,26 +336,27 @@ func TestRestoreFiles_SetsOnlyThePathsBackAndCanBeRedone(t *testing.T) {
 }
 
 func TestUndo_OfFilesLeavesAQuestionOpenAndWhatFollowsCanBeUndone(t *testing.T) {
-	b := newBench(t)
-	if out := submit(t, b.Session, "a=1 ask b=2"); out.Status != StatusAwaitingInput {
-		t.Fatalf("%+v", out)
+	for _, resumed := range []bool{false, true} {
+		b := newBench(t)
+		if out := submit(t, b.Session, "a=1 ask b=2"); out.Status != StatusAwaitingInput {
+			t.Fatalf("%+v", out)
+		}
+		b.back(false, true)
+		b.is("a=old", "a=1 ask b=2")
+		if resumed {
+			b.reopen()
+		}
+		if q := b.Question(); q != "Really?" {
+			t.Errorf("resumed %v: the question is %q", resumed, q)
+		}
+		submit(t, b.Session, "yes")
+		b.is("a=old b=2", "a=1 ask b=2")
+		if _, err := b.Redo(t.Context()); !errors.Is(err, ErrNothingToRedo) {
+			t.Errorf("redo over what was done since: %v", err)
+		}
+		b.back(true, true)
+		b.is("a=old", "")
 	}
-	b.back(false, true)
-	b.is("a=old", "a=1 ask b=2")
-	if q := b.Question(); q != "Really?" {
-		t.Errorf("the question is %q", q)
-	}
-	b.reopen()
-	if q := b.Question(); q != "Really?" {
-		t.Errorf("after a resume the question is %q", q)
-	}
-	submit(t, b.Session, "yes")
-	b.is("a=old b=2", "a=1 ask b=2")
-	if _, err := b.Redo(t.Context()); !errors.Is(err, ErrNothingToRedo) {
-		t.Errorf("redo over what was done since: %v", err)
-	}
-	b.back(true, true)
-	b.is("a=old", "")
 }
 
 func TestUndo_OfAQuestionLeavesNone(t *testing.T) {

@@ -102,7 +102,7 @@ func sections() []section {
 		{Checkpoint{ID: "0192f0c4", Files: 214}, "",
 			"The workspace as it is was kept, before something may change it. It belongs to the USER_INPUT before it."},
 		{Rewind{Input: 12, Chat: true, Files: true, Restored: "0192f0c4", Before: "0192f0d1"}, "",
-			"The input with the number `input` was taken back: what was said since (`chat`), what was done to the files since (`files`), or both. With `redo` that was taken back in turn. `restored` is the checkpoint that the files were set to, `before` one of how they were."},
+			"The input with the number `input` was taken back: what was said since (`chat`), what was done to the files since (`files`), or both. With `redo` that was taken back in turn. `restored` is the checkpoint that the files were set to, `before` one of how they were. `paths` are the only files and directories that were set back, if it was not all of them."},
 		{SubagentStart{ID: "1", Type: "Explore", Task: "Find where the parser is tested.", Model: "claude-opus-4-6"}, "",
 			"A subagent is given a task. What it does follows in records with its path as `agent`."},
 		{SubagentEnd{ID: "1", Status: "completed", Output: "It is tested in parse_test.go.", Turns: 3, Success: true}, "",

@@ -2,13 +2,17 @@ package filestore
 
 import (
 	"bytes"
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/tool"
 )
 
 func TestLoad_DamagedRecordIsReportedAndPassedOver(t *testing.T) {
@@ -186,4 +190,30 @@ func damage(t *rapid.T, log []byte) []byte {
 		return log
 	}
 	return append(append(log[:at:at], rapid.SliceOfN(rapid.Byte(), 1, 50).Draw(t, "bytes")...), log[at:]...)
+}
+
+func TestVerify_BlobThatARecordRefersToAndIsGone(t *testing.T) {
+	dir := t.TempDir()
+	s, err := New(Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := s.Create(t.Context(), event.Meta{ID: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := event.Record{Seq: 1, Time: time.Now(), Data: event.ToolCallEnd{ID: "c", Output: tool.Text(strings.Repeat("x", 100_000))}}
+	if err := errors.Join(event.Save(t.Context(), w, large), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.Verify(t.Context(), "a"); err != nil || len(r.Problems) != 0 || r.Blobs != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "a", "blobs")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Verify(t.Context(), "a")
+	if err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Error(), "record 1 refers to is missing") {
+		t.Errorf("%+v, %v", r, err)
+	}
 }

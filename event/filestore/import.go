@@ -49,7 +49,7 @@ func (s *Store) Import(ctx context.Context, in io.Reader, how Import) (Report, e
 	if err := s.vacant(id); err != nil {
 		return Report{}, err
 	}
-	i := importer{ctx, s, id, filepath.Join(s.dir, stagingName, event.FoldID(id)), Report{Session: id}}
+	i := importer{ctx, s, id, filepath.Join(s.dir, stagingName, event.FoldID(id)), references{}, Report{Session: id}}
 	err = i.unpack(archive, x)
 	if err == nil && !how.Damaged {
 		err = errors.Join(i.report.Problems...)
@@ -89,6 +89,7 @@ type importer struct {
 	store  *Store
 	id     string
 	dir    string
+	refs   references
 	report Report
 }
 
@@ -110,6 +111,7 @@ func (i *importer) unpack(archive *tar.Reader, x archiveIndex) error {
 			if n < x.Blobs {
 				return fmt.Errorf("the archive is cut off: it has %d of %d blobs", n, x.Blobs)
 			}
+			i.store.checkReferences(i.dir, i.refs, &i.report)
 			return files.RemoveAll(filepath.Join(i.dir, tempName))
 		}
 		if err != nil {
@@ -150,7 +152,7 @@ func (i *importer) log(archive io.Reader, format int) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	if err := i.store.verifyLog(i.ctx, io.NewSectionReader(f, 0, 1<<62), i.id, &i.report); err != nil {
+	if err := i.store.verifyLog(i.ctx, io.NewSectionReader(f, 0, 1<<62), i.id, &i.report, i.refs); err != nil {
 		return err
 	}
 	return i.index(f)

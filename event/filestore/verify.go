@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/event"
@@ -42,9 +45,11 @@ func (s *Store) Verify(ctx context.Context, id string) (Report, error) {
 		return report, err
 	}
 	defer log.Close()
-	if err := s.verifyLog(ctx, log, id, &report); err != nil {
+	refs := references{}
+	if err := s.verifyLog(ctx, log, id, &report, refs); err != nil {
 		return report, err
 	}
+	s.checkReferences(s.path(id), refs, &report)
 	if covered.Size > report.Size {
 		report.Problems = append(report.Problems, fmt.Errorf(
 			"the log has lost its end: %d bytes are there, and %s knows of %d, up to record %d",
@@ -53,7 +58,7 @@ func (s *Store) Verify(ctx context.Context, id string) (Report, error) {
 	return report, s.verifyBlobs(ctx, id, &report)
 }
 
-func (s *Store) verifyLog(ctx context.Context, log io.Reader, id string, report *Report) error {
+func (s *Store) verifyLog(ctx context.Context, log io.Reader, id string, report *Report, refs references) error {
 	c := check{in: s.readLog(log, id, index{})}
 	for {
 		if err := context.Cause(ctx); err != nil {
@@ -89,15 +94,26 @@ func (s *Store) verifyLog(ctx context.Context, log io.Reader, id string, report 
 			continue
 		}
 		report.Records++
-		s.missingBlobs(c.in, r, report)
+		refs.add(r)
 	}
 }
 
-// missingBlobs reports what a record refers to and is not there.
-func (s *Store) missingBlobs(in *logReader, r event.Record, report *Report) {
+// references are the blobs that records refer to, and the first record that does.
+type references map[string]event.Seq
+
+func (refs references) add(r event.Record) {
 	for _, b := range event.Blobs(r) {
-		if _, err := s.files.Stat(s.path(in.session, blobsName, b.Hash)); !isHash(b.Hash) || err != nil {
-			report.Problems = append(report.Problems, in.corrupt(fmt.Errorf("the blob %s that record %d refers to is missing", b.Hash, r.Seq)))
+		if _, ok := refs[b.Hash]; !ok {
+			refs[b.Hash] = r.Seq
+		}
+	}
+}
+
+// checkReferences reports what is referred to and is not in a session's directory.
+func (s *Store) checkReferences(dir string, refs references, report *Report) {
+	for _, hash := range slices.Sorted(maps.Keys(refs)) {
+		if _, err := s.files.Stat(filepath.Join(dir, blobsName, hash)); !isHash(hash) || err != nil {
+			report.Problems = append(report.Problems, fmt.Errorf("the blob %s that record %d refers to is missing", hash, refs[hash]))
 		}
 	}
 }

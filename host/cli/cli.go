@@ -122,7 +122,10 @@ OpenAI-compatible server, REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see \"%s --help\"", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRun(h), newDemo(h), newAsk(h), newTool(h), newModels(h), newWire(h), newVersion(h))
+	root.AddCommand(
+		newRun(h), newDemo(h), newAsk(h), newTool(h), newModels(h), newSessions(h),
+		newUndo(h), newRedo(h), newDiff(h), newCost(h), newCompact(h), newWire(h), newVersion(h),
+	)
 	return root
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,12 +39,15 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SERVER", server.BaseURL("anthropic"))
 			e.Setenv("CANARY_API_KEY", canary)
 			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("REINS_HOME", filepath.Join(e.WorkDir, "state"))
 			e.Vars = append(e.Vars, quickExit)
 			cache, err := exec.Command("go", "env", "GOCACHE").Output()
 			e.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "newsession": newSession, "holdsession": holdSession, "spoil": spoil,
+		},
 	})
 }
 
@@ -77,15 +81,16 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // reply plays a model that obeys. Its prompt is one of the words below, or lines of the form
-// "call TOOL JSON", which are carried out one in each turn before it says what it saw last.
+// "call TOOL JSON", which are carried out one in each turn before it says what it saw last. It is
+// the first one of the conversation, unless a later one has such lines.
 func reply(_ int, r *llm.Request) llmtest.Turn {
 	prompt, stage := "", 0
 	for _, m := range r.Messages {
 		switch {
 		case m.Role == llm.RoleAssistant:
 			stage++
-		case m.Role == llm.RoleUser && prompt == "":
-			prompt = m.Text()
+		case m.Role == llm.RoleUser && (prompt == "" || strings.HasPrefix(m.Text(), "call ")):
+			prompt, stage = m.Text(), 0
 		}
 	}
 	switch prompt {

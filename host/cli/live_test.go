@@ -48,7 +48,7 @@ func newLive(t *testing.T, provider string) *live {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	if l.session, err = newRunner(h, nil, o).session(t.Context(), client, model, e); err != nil {
+	if l.session, err = newRunner(h, nil, o).session(t.Context(), client, model, e, saved{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.session.Close() })

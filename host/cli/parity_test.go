@@ -64,7 +64,7 @@ func newBench(t *testing.T, provider string) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	if b.session, err = newRunner(h, nil, o).session(t.Context(), client, model, e); err != nil {
+	if b.session, err = newRunner(h, nil, o).session(t.Context(), client, model, e, saved{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -3,11 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -22,56 +20,20 @@ type result struct {
 	Error      *errorJSON   `json:"error"`
 	Usage      llm.Usage    `json:"usage"`
 	Cost       *float64     `json:"cost"` // in US dollars; null if a price is not known
+	Models     []modelSpent `json:"models,omitempty"`
 	Turns      int          `json:"turns"`
 	Rounds     int          `json:"rounds"`
 	DurationMS int64        `json:"duration_ms"`
 	SessionID  string       `json:"session_id"`
 	ExitCode   int          `json:"exit_code"`
 
-	err error // what Error tells of
+	err   error // what Error tells of
+	saved bool  // the session can be gone on with
 }
 
 // statusNeedsApproval is the outcome of a run that came to its end, but without something that
 // nobody was there to approve.
 const statusNeedsApproval agent.Status = "needs_approval"
-
-// tally counts, from the events, what a run uses, its subagents included.
-type tally struct {
-	mu       sync.Mutex
-	usage    llm.Usage
-	cost     float64
-	unpriced bool // a call had no known price
-	turns    int  // of the agent itself
-}
-
-func (t *tally) add(r event.Record) {
-	d, ok := r.Data.(event.ModelCallEnd)
-	if !ok || d.Error != nil {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.usage = t.usage.Add(d.Usage)
-	if d.Cost != nil {
-		t.cost += *d.Cost
-	} else {
-		t.unpriced = true
-	}
-	if r.Agent == "" {
-		t.turns++
-	}
-}
-
-// fill puts what was counted into a result.
-func (t *tally) fill(r *result) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r.Usage, r.Turns = t.usage, t.turns
-	if !t.unpriced {
-		cost := t.cost
-		r.Cost = &cost
-	}
-}
 
 // end says how a run ended: the outcome's status and the exit code.
 func (r *result) end(ctx context.Context, status agent.Status, err error) {

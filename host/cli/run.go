@@ -25,6 +25,15 @@ type run struct {
 	allow, deny  []string
 	output       string
 	yes          bool
+
+	resume, fork string
+	continueLast bool
+	id           string
+	noSave       bool
+	skipDamaged  bool
+	fallback     []string
+	compactAt    float64
+	noModel      bool // compact without a summary
 }
 
 func newRun(h Host) *cobra.Command {
@@ -36,10 +45,16 @@ func newRun(h Host) *cobra.Command {
 until it is done. What it says goes to standard output, what it does to standard error.
 
 Reading inside the working directory is allowed. Everything else is asked about on the
-terminal, or refused if there is none; --yes allows it all.`,
+terminal, or refused if there is none; --yes allows it all.
+
+The session is saved as it goes, and so are the files before they are changed: --resume and
+--continue go on where it ended, however it ended, and "reins undo" takes the last prompt back.`,
 		Example: `  reins run "Find out why TestParse fails and fix it"
   reins run --yes --output stream-json "Update the dependencies" > events.jsonl
-  git diff | reins run - --append-system "Review this diff. Change nothing."`,
+  git diff | reins run - --append-system "Review this diff. Change nothing."
+  reins run --continue "Now update the changelog"
+  reins run --resume 4TKZ                       # go on with work that was cut off
+  reins run --fork 4TKZ@57 "Try it another way"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v, err := newView(h, o.output)
 			if err != nil {
@@ -70,21 +85,32 @@ func (o *run) flags(cmd *cobra.Command) {
 	f.StringSliceVar(&o.deny, "tool-deny", nil, "tools that may not be used")
 	f.StringVar(&o.output, "output", "text", "text, json (the result) or stream-json (every event, then the result)")
 	f.BoolVar(&o.yes, "yes", false, "allow everything without asking")
+	f.StringVar(&o.resume, "resume", "", "go on with the session of this `ID`, which may be cut short; \"latest\" is the last one of all")
+	f.BoolVar(&o.continueLast, "continue", false, "go on with the last session of this directory")
+	f.StringVar(&o.fork, "fork", "", "go on with a copy of the session `ID[@SEQ]`, up to a record if one is given")
+	f.StringVar(&o.id, "session-id", "", "the id of the new session (default: a random one)")
+	f.BoolVar(&o.noSave, "no-save", false, "leave no session behind, and no way to undo")
+	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "resume a session without the records that cannot be read")
+	f.Float64Var(&o.compactAt, "compact-at", compactAt, "the share of the context window at which the conversation is compacted; 0 is never")
+	f.StringSliceVar(&o.fallback, "fallback", nil, "models to go on with, in this order, if the model cannot be reached")
 }
 
 // check refuses values that make no sense.
 func (o run) check() error {
-	var problems []error
+	problems := []error{o.checkSaved()}
 	for _, n := range []struct {
 		flag string
 		bad  bool
 	}{
 		{"max-rounds", o.maxRounds < 0}, {"max-turns", o.maxTurns < 0}, {"timeout", o.timeout < 0},
-		{"deadline", o.deadline < 0}, {"budget", o.budget < 0},
+		{"deadline", o.deadline < 0}, {"budget", o.budget < 0}, {"compact-at", o.compactAt < 0},
 	} {
 		if n.bad {
 			problems = append(problems, usagef("--%s must not be negative", n.flag))
 		}
+	}
+	if o.compactAt > 1 {
+		problems = append(problems, usagef("--compact-at is a share of the context window: give a number up to 1, such as 0.8"))
 	}
 	return errors.Join(problems...)
 }

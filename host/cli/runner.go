@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ type runner struct {
 	vars  map[string]string // for the commands that the agent runs
 	start time.Time
 	spent tally
+	after event.Seq // what the session had seen before this run
 
 	mu  sync.Mutex // guards what the work has come to
 	id  string
@@ -87,6 +89,7 @@ func (r *runner) result(ctx context.Context) result {
 	res := result{
 		Type: "result", Text: r.out.Text, Question: r.out.Question, Limit: r.out.Limit, Rounds: r.out.Rounds,
 		Refused: r.asker.unanswered(), DurationMS: time.Since(r.start).Milliseconds(), SessionID: r.id,
+		saved: r.id != "" && !r.flags.noSave,
 	}
 	r.spent.fill(&res)
 	err := r.err
@@ -103,8 +106,16 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 		return err
 	}
 	prompt, err := readPrompt(ctx, r.host, args)
+	if err != nil && !(r.flags.resumes() && errors.Is(err, errNoPrompt)) {
+		return err
+	}
+	place, err := r.flags.place(ctx, r.host, cmp.Or(r.flags.dir, "."))
 	if err != nil {
 		return err
+	}
+	if place.resumes() {
+		r.flags.dir = cmp.Or(r.flags.dir, place.meta.Dir)
+		r.flags.follow(place.meta)
 	}
 	client, model, err := r.flags.open(ctx, r.host)
 	if err != nil {
@@ -115,10 +126,11 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 		return usageError{err}
 	}
 	defer e.Close()
-	s, err := r.session(ctx, client, model, e)
+	s, err := r.session(ctx, client, model, e, place)
 	if err != nil {
 		return err
 	}
+	r.after = place.meta.Last
 	r.mu.Lock()
 	r.id = s.ID()
 	r.mu.Unlock()
@@ -139,7 +151,7 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 // converse gives the agent the prompt, and then the answers to what it asks.
 func (r *runner) converse(ctx context.Context, s *agent.Session, input string) error {
 	for {
-		out, err := s.Submit(ctx, llm.Text{Text: input})
+		out, err := r.submit(ctx, s, input)
 		r.mu.Lock()
 		r.out = out
 		r.mu.Unlock()
@@ -156,10 +168,26 @@ func (r *runner) converse(ctx context.Context, s *agent.Session, input string) e
 	}
 }
 
+// submit gives the agent input. Without any it goes on with what was cut off, or asks again what it
+// had asked.
+func (r *runner) submit(ctx context.Context, s *agent.Session, input string) (agent.Outcome, error) {
+	if input != "" {
+		return s.Submit(ctx, llm.Text{Text: input})
+	}
+	if q := s.Question(); q != "" {
+		return agent.Outcome{Status: agent.StatusAwaitingInput, Question: q}, nil
+	}
+	out, err := s.Continue(ctx)
+	if errors.Is(err, agent.ErrNothingToContinue) {
+		return out, usagef("session %s came to its end: give it a prompt to go on", s.ID())
+	}
+	return out, err
+}
+
 // watch shows the events to their end. When nobody can see them any more, the run is stopped.
 func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 	var unseen error
-	for rec, err := range s.Events(context.Background(), 0) {
+	for rec, err := range s.Events(context.Background(), r.after) {
 		if err != nil {
 			return err
 		}

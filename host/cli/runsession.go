@@ -7,13 +7,14 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
 // session sets the agent up as the flags say.
-func (r *runner) session(ctx context.Context, client *llm.Client, model string, e *local.Env) (*agent.Session, error) {
+func (r *runner) session(ctx context.Context, client *llm.Client, model string, e *local.Env, place saved) (*agent.Session, error) {
 	o := r.flags
 	p, catalogue, err := o.newProfile(client.Providers()[0], model)
 	if err != nil {
@@ -26,9 +27,11 @@ func (r *runner) session(ctx context.Context, client *llm.Client, model string, 
 	if err := tools.Register(agent.AskUserTool()); err != nil {
 		return nil, err
 	}
-	system, err := o.systemPrompt(ctx, p, e, tools)
-	if err != nil {
-		return nil, err
+	var system string
+	if !place.resumes() || place.meta.Provider != p.Provider || o.system != "" || o.appendSystem != "" {
+		if system, err = o.systemPrompt(ctx, p, e, tools); err != nil {
+			return nil, err
+		}
 	}
 	r.asker.tools = tools
 	c := agent.Config{
@@ -40,11 +43,25 @@ func (r *runner) session(ctx context.Context, client *llm.Client, model string, 
 	if o.yes {
 		c.Policy = policy.AllowAll{}
 	}
-	s, err := agent.New(c)
-	if err != nil {
-		return nil, usageError{err}
+	for _, name := range o.fallback {
+		c.Fallback = append(c.Fallback, agent.Model{Name: name})
 	}
-	return s, nil
+	c.ID, c.SkipDamaged = o.id, o.skipDamaged
+	c.Compaction = agent.Compaction{At: o.compactAt, NoModel: o.noModel}
+	if place.store != nil {
+		c.Meta.Branch = coding.GitBranch(ctx, e)
+		if c.Checkpoints, err = checkpoints(ctx, r.host, e.Info().Dir); err != nil {
+			return nil, err
+		}
+	}
+	return place.open(ctx, c)
+}
+
+// follow takes over what the session had, where the flags do not say otherwise.
+func (o *run) follow(m event.Meta) {
+	if o.provider == "" && o.model == "" {
+		o.provider, o.model = m.Provider, m.Model
+	}
 }
 
 func (o run) newProfile(provider, model string) (*coding.Profile, *llm.Catalogue, error) {

@@ -88,11 +88,15 @@ func (s *status) count(r event.Record) { s.spent.add(r) }
 
 // usage is what was used so far, in words.
 func (s *status) usage() string {
-	cost := "cost unknown"
-	if !s.spent.unpriced {
-		cost = fmt.Sprintf("$%.4f", s.spent.cost)
+	u, cost := s.spent.Usage, s.spent.price()
+	if !s.spent.priced() {
+		cost = "cost unknown"
 	}
-	return fmt.Sprintf("%s tokens in, %s out · %s", tokens(s.spent.usage.Input), tokens(s.spent.usage.Output), cost)
+	cached := ""
+	if share, ok := cacheShare(u); ok {
+		cached = " (" + share + " cached)"
+	}
+	return fmt.Sprintf("%s tokens in%s, %s out · %s", tokens(u.Input), cached, tokens(u.Output), cost)
 }
 
 // fit cuts a text to so many columns. Characters that may be wide count as two.

@@ -17,7 +17,8 @@ import (
 type textView struct {
 	out, side io.Writer
 	live      bool // out is a terminal: text is shown as it arrives
-	colour    bool // side is one: it is coloured, and has a status line
+	watched   bool // side is one
+	colour    bool // and is coloured, and has a status line
 
 	mu       sync.Mutex
 	midLine  bool              // out is in the middle of a line
@@ -30,7 +31,7 @@ type textView struct {
 
 func newTextView(h Host) *textView {
 	v := &textView{
-		out: h.Stdout, side: h.Stderr, live: isTerminal(h.Stdout), colour: h.colours(h.Stderr),
+		out: h.Stdout, side: h.Stderr, live: isTerminal(h.Stdout), watched: isTerminal(h.Stderr), colour: h.colours(h.Stderr),
 		titles: make(map[string]string),
 	}
 	if f, ok := h.Stderr.(*os.File); ok && v.colour {
@@ -90,6 +91,12 @@ func (v *textView) note(indent string, data event.Data) {
 		v.line(indent, summary(d.Message))
 	case event.LoopDetection:
 		v.line(indent, summary(d.Message))
+	case event.SessionResume:
+		if d.Interrupted || d.Lost > 0 {
+			v.line(indent, mark(d))
+		}
+	case event.Compaction, event.Quarantine, event.ModelFallback, event.Rewind:
+		v.line(indent, mark(d))
 	}
 }
 
@@ -190,6 +197,9 @@ func (v *textView) finish(r result) error {
 		}
 		took := time.Duration(r.DurationMS) * time.Millisecond
 		fmt.Fprintln(v.side, v.paint(grey, fmt.Sprintf("%s · %s · %s · %s", r.Outcome, turns, v.status.usage(), duration(took))))
+	}
+	if v.watched && r.saved {
+		fmt.Fprintln(v.side, v.paint(grey, fmt.Sprintf("session %s · reins run --continue to go on, reins undo to take it back", r.SessionID)))
 	}
 	return v.err
 }

@@ -1,0 +1,375 @@
+//go:build unix
+
+package coding_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/checkpoint"
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/chat"
+	"github.com/reins-agent/reins/llm/gemini"
+	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/llm/openai"
+	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// worker is a session over a repository whose model runs the last prompt as a shell command, or, if
+// the prompt is "TOOL {…}", calls that tool.
+type worker struct {
+	project
+	session *agent.Session
+	config  agent.Config
+	script  *llmtest.Script
+}
+
+func newWorker(t *testing.T, limit checkpoint.Config) *worker {
+	t.Helper()
+	w := &worker{project: repository(t)}
+	limit.Dir, limit.Store = w.dir, t.TempDir()
+	kept, err := checkpoint.Open(limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := filestore.New(filestore.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.script = &llmtest.Script{Reply: func(_ int, r *llm.Request) llmtest.Turn { return carryOut(r) }}
+	w.config = agent.Config{
+		ID: "undo", Client: everywhere{t, w.script}, Model: "m", Env: w.env(""), System: "Be good.",
+		Policy: policy.AllowAll{}, Tools: &tool.Registry{}, Store: store, Checkpoints: coding.Checkpoints{Store: kept},
+	}
+	if err := w.config.Tools.Register(coding.NewTools(coding.ToolConfig{})...); err != nil {
+		t.Fatal(err)
+	}
+	if w.session, err = agent.New(w.config); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.session.Close() })
+	return w
+}
+
+// carryOut is one call for the last prompt, and then some words.
+func carryOut(r *llm.Request) llmtest.Turn {
+	last := r.Messages[len(r.Messages)-1]
+	if last.Role != llm.RoleUser {
+		return llmtest.Say("Done.")
+	}
+	if name, args, ok := strings.Cut(last.Text(), " {"); ok {
+		return llmtest.Call(name, "{"+args)
+	}
+	args, _ := json.Marshal(map[string]string{"command": last.Text()})
+	return llmtest.Call("shell", string(args))
+}
+
+// everywhere checks each request in all four protocols.
+type everywhere struct {
+	t *testing.T
+	agent.Streamer
+}
+
+func (c everywhere) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+	for model, d := range map[string]wire.Dialect{
+		"gpt-5.2": openai.NewDialect(openai.Config{}), "claude-opus-4-6": anthropic.NewDialect(anthropic.Config{}),
+		"gemini-3-pro-preview": gemini.NewDialect(gemini.Config{}), "gpt-4o": chat.NewDialect(chat.Quirks{}),
+	} {
+		q := *r
+		q.Model, q.Cache = model, nil
+		call, err := d.Encode(&q)
+		if err == nil {
+			err = llmtest.Validate(d.Name(), call.Body.Bytes())
+		}
+		if err != nil {
+			c.t.Errorf("a request is invalid: %s: %v", d.Name(), err)
+		}
+	}
+	return c.Streamer.Stream(ctx, r)
+}
+
+func (w *worker) do(prompt string) {
+	w.t.Helper()
+	out, err := w.session.Submit(w.t.Context(), llm.Text{Text: prompt})
+	if err != nil || out.Status != agent.StatusDone {
+		w.t.Fatalf("%s: %+v, %v", prompt, out, err)
+	}
+}
+
+func (w *worker) undo() agent.Undone {
+	w.t.Helper()
+	u, err := w.session.Undo(w.t.Context(), true, true)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return u
+}
+
+func (w *worker) redo() {
+	w.t.Helper()
+	if _, err := w.session.Redo(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// reopen goes on with the session as another process would.
+func (w *worker) reopen() {
+	w.t.Helper()
+	if err := w.session.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+	var err error
+	if w.session, err = agent.Resume(w.t.Context(), w.config); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// tree is every file below a directory with its mode and content, byte for byte.
+func tree(t *testing.T, dir string, skip ...string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		for _, s := range skip {
+			if d.Name() == s {
+				return fs.SkipDir
+			}
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		content := ""
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			content, err = os.Readlink(path)
+		case info.Mode().IsRegular():
+			var b []byte
+			b, err = os.ReadFile(path)
+			content = string(b)
+		}
+		rel, _ := filepath.Rel(dir, path)
+		files[rel] = fmt.Sprintf("%v %s", info.Mode(), content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func (w *worker) files() map[string]string { return tree(w.t, w.dir, ".git") }
+
+func (w *worker) same(want map[string]string, when string) {
+	w.t.Helper()
+	if diff := cmp.Diff(want, w.files()); diff != "" {
+		w.t.Errorf("%s the files are others: %s", when, diff)
+	}
+}
+
+// changeAll does everything to a workspace that a shell command can.
+const changeAll = `set -e
+echo changed > kept.txt; echo new > new.txt; mkdir -p deep/er; echo deep > deep/er/file
+echo changed > untracked.txt; rm gone.txt; chmod 755 script.sh; rm link; ln -s new.txt link
+rm -r full; echo now a file > full; printf '\000\001\377' > data.bin; mkdir hollow
+echo changed > ignored/out.txt; echo made > ignored/more.txt`
+
+func (w *worker) furnish() {
+	w.t.Helper()
+	w.write(".gitignore", "ignored/\n")
+	w.write("gone.txt", "to be deleted\n")
+	w.write("script.sh", "#!/bin/sh\n")
+	w.write("full/of/files", "x\n")
+	w.write("data.bin", "\x00text")
+	w.git("add", ".")
+	w.git("commit", "-q", "-m", "More")
+	w.write("untracked.txt", "never added\n")
+	w.write("ignored/out.txt", "built\n")
+	w.write("kept.txt", "staged\n")
+	w.git("add", "kept.txt")
+	w.write("kept.txt", "stashed\n")
+	w.git("stash", "-q")
+	w.write("kept.txt", "staged again\n")
+	w.git("add", "kept.txt")
+	w.write("kept.txt", "and changed since\n")
+	if err := os.Symlink("script.sh", filepath.Join(w.dir, "link")); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestUndo_BringsBackWhatAShellCommandDidAndLeavesGitAlone(t *testing.T) {
+	w := newWorker(t, checkpoint.Config{})
+	w.furnish()
+	git, before := tree(t, filepath.Join(w.dir, ".git")), w.files()
+	w.do(changeAll)
+	after := w.files()
+	u := w.undo()
+	want := []string{"data.bin", "deep/er/file", "full", "full/of/files", "gone.txt", "kept.txt", "link", "new.txt", "script.sh", "untracked.txt"}
+	if diff := cmp.Diff(want, u.Changed); diff != "" {
+		t.Errorf("what was changed: %s", diff)
+	}
+	// What is ignored is neither kept nor touched.
+	for name := range after {
+		if strings.HasPrefix(name, "ignored") {
+			before[name] = after[name]
+		}
+	}
+	w.same(before, "after undo")
+	for range 2 {
+		w.redo()
+		w.same(after, "after redo")
+		w.reopen()
+		w.undo()
+		w.same(before, "after undo again")
+		w.reopen()
+	}
+	if diff := cmp.Diff(git, tree(t, filepath.Join(w.dir, ".git"))); diff != "" {
+		t.Errorf("undo changed the repository: %s", diff)
+	}
+}
+
+func TestUndo_OfTwoInputsAndOfTheToolsThatEdit(t *testing.T) {
+	w := newWorker(t, checkpoint.Config{})
+	start := w.files()
+	w.do(`write_file {"file_path":"one.txt","content":"1\n"}`)
+	middle := w.files()
+	w.do(`edit_file {"file_path":"one.txt","old_string":"1","new_string":"2"}`)
+	end := w.files()
+	w.undo()
+	w.same(middle, "after one undo")
+	w.undo()
+	w.same(start, "after two")
+	w.reopen()
+	w.redo()
+	w.redo()
+	w.same(end, "after two redos")
+	w.undo()
+	w.do("echo 3 > one.txt")
+	if _, err := w.session.Redo(t.Context()); !errors.Is(err, agent.ErrNothingToRedo) {
+		t.Errorf("redo after an input: %v", err)
+	}
+	w.undo()
+	w.same(middle, "after another input was undone")
+}
+
+func TestUndo_WhatTheUserDidInBetweenIsNotLost(t *testing.T) {
+	w := newWorker(t, checkpoint.Config{})
+	w.do("echo 1 > made.txt")
+	w.write("mine.txt", "by hand\n")
+	mine := w.files()
+	w.undo()
+	if _, ok := w.files()["mine.txt"]; ok {
+		t.Error("a file that came later stays although the workspace was set back")
+	}
+	w.redo()
+	w.same(mine, "after redo")
+}
+
+func TestRestoreFiles_OneFileAndItsDirectory(t *testing.T) {
+	w := newWorker(t, checkpoint.Config{})
+	w.write("dir/a", "a\n")
+	w.write("dir/b", "b\n")
+	start := w.files()
+	w.do("echo x > kept.txt; rm dir/a; echo x > dir/b; echo x > new.txt")
+	after := w.files()
+	if _, err := w.session.RestoreFiles(t.Context(), "nonsense.txt"); err == nil || !strings.Contains(err.Error(), "nonsense.txt") {
+		t.Errorf("a file that there never was: %v", err)
+	}
+	if _, err := w.session.RestoreFiles(t.Context(), "../outside"); err == nil {
+		t.Error("a file outside of the workspace was set back")
+	}
+	u, err := w.session.RestoreFiles(t.Context(), "dir", filepath.Join(w.dir, "new.txt"))
+	if err != nil || fmt.Sprint(u.Changed) != "[dir/a dir/b new.txt]" {
+		t.Fatalf("%+v, %v", u, err)
+	}
+	want := start
+	want["kept.txt"] = after["kept.txt"]
+	w.same(want, "after some were restored")
+	w.reopen()
+	w.redo()
+	w.same(after, "after redo")
+}
+
+func TestUndo_AWorkspaceThatIsTooLargeIsWorkedInWithoutIt(t *testing.T) {
+	w := newWorker(t, checkpoint.Config{MaxFiles: 1})
+	w.write("b", "b")
+	w.write("c", "c")
+	w.do("echo 1 > b")
+	w.do("echo 2 > b")
+	warnings := 0
+	for _, r := range w.records() {
+		if d, ok := r.Data.(event.Warning); ok && strings.Contains(d.Message, "raise MaxFiles") {
+			warnings++
+		}
+	}
+	if warnings != 1 {
+		t.Errorf("%d warnings, want 1", warnings)
+	}
+	if u := w.undo(); u.Files || !u.Chat {
+		t.Errorf("%+v", u)
+	}
+	if got := w.files()["b"]; !strings.HasSuffix(got, "2\n") {
+		t.Errorf("b is %q", got)
+	}
+}
+
+func (w *worker) records() (all []event.Record) {
+	w.t.Helper()
+	for r, err := range event.Read(w.t.Context(), w.config.Store, w.config.ID, 0) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func TestUndo_TheLogKeepsEveryRecordAndTellsTheConversation(t *testing.T) {
+	w := newWorker(t, checkpoint.Config{})
+	w.do("echo 1 > a")
+	w.do("echo 2 > a")
+	before := w.records()
+	w.undo()
+	w.do("cat a")
+	after := w.records()
+	if diff := cmp.Diff(kindsIn(before), kindsIn(after[:len(before)])); diff != "" {
+		t.Errorf("undo changed what was in the log: %s", diff)
+	}
+	requests := w.script.Requests()
+	sent := requests[len(requests)-1].Messages
+	told := agent.Messages(after, "")
+	if diff := cmp.Diff(sent, told[:len(sent)]); diff != "" || len(told) != len(sent)+1 {
+		t.Errorf("the log tells %d messages, and the model was sent %d: %s", len(told), len(sent), diff)
+	}
+	for _, m := range sent {
+		if strings.Contains(m.Text(), "echo 2") {
+			t.Error("the model was sent what was undone")
+		}
+	}
+}
+
+func kindsIn(records []event.Record) (out []string) {
+	for _, r := range records {
+		out = append(out, fmt.Sprint(r.Seq, r.Kind()))
+	}
+	return out
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/event"
+)
+
+// compactAt is the share of the context window at which reins makes a conversation smaller.
+const compactAt = 0.8
+
+type compactCommand struct {
+	run
+	asJSON bool
+}
+
+func newCompact(h Host) *cobra.Command {
+	var o compactCommand
+	cmd := &cobra.Command{
+		Use:   "compact [SESSION]",
+		Short: "Make the conversation of a session smaller",
+		Long: `Make the conversation of a session smaller, by a summary that its model writes; the user's
+messages, the plan and the list of changed files stay word for word. Without a SESSION it is
+the last one of this directory. The log keeps everything, so that "reins undo" and "reins
+sessions show" still see it. "reins run" does this of itself when the context window is full.`,
+		Example: `  reins compact
+  reins compact 4TKZ --no-model     # costs nothing: old results and steps are left out`,
+		Args: mostArgs(1, "at most one SESSION"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				o.resume = args[0]
+			} else {
+				o.continueLast = true
+			}
+			return o.do(cmd.Context(), h)
+		},
+	}
+	o.connection.flags(cmd)
+	cmd.Flags().BoolVar(&o.noModel, "no-model", false, "leave old results and steps out instead of asking the model for a summary")
+	jsonFlag(cmd, &o.asJSON)
+	return cmd
+}
+
+// mostArgs wants at most so many arguments.
+func mostArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usagef("\"%s\" takes %s; see \"%s --help\"", cmd.CommandPath(), what, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+func (o compactCommand) do(ctx context.Context, h Host) (err error) {
+	place, err := o.place(ctx, h, ".")
+	if err != nil {
+		return err
+	}
+	o.follow(place.meta)
+	s, closeAll, err := o.open(ctx, h, place)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	d, err := s.Compact(ctx)
+	if errors.Is(err, agent.ErrNothingToCompact) {
+		return fmt.Errorf("session %s is as small as it can be: %w", s.ID(), err)
+	}
+	if err != nil {
+		return err
+	}
+	return o.print(h, s.ID(), d)
+}
+
+// open resumes the session with the tools that it had, so that the request for the summary continues
+// the last one.
+func (o compactCommand) open(ctx context.Context, h Host, place saved) (*agent.Session, func() error, error) {
+	client, model, err := o.connection.open(ctx, h)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := local.New(local.Config{Dir: cmp.Or(place.meta.Dir, ".")})
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	s, err := newRunner(h, nil, o.run).session(ctx, client, model, e, place)
+	if err != nil {
+		return nil, nil, errors.Join(err, e.Close())
+	}
+	return s, func() error { return errors.Join(s.Close(), e.Close()) }, nil
+}
+
+func (o compactCommand) print(h Host, id string, d event.Compaction) error {
+	if o.asJSON {
+		return printJSON(h.Stdout, struct {
+			ID     string `json:"id"`
+			Method string `json:"method"`
+			Before int64  `json:"tokens_before"`
+			After  int64  `json:"tokens_after"`
+		}{id, d.Method, d.Before, d.After})
+	}
+	_, err := fmt.Fprintf(h.Stdout, "session %s: about %s tokens became %s (%s)\n", id, tokens(d.Before), tokens(d.After), d.Method)
+	return err
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/checkpoint"
+	"github.com/reins-agent/reins/event"
+)
+
+type diffCommand struct {
+	stat, list bool
+	asJSON     bool
+}
+
+func newDiff(h Host) *cobra.Command {
+	var o diffCommand
+	cmd := &cobra.Command{
+		Use:   "diff [SESSION] [FROM [TO]] [-- PATH…]",
+		Short: "Show what a session did to the files",
+		Long: `Show what happened to the files since the last prompt of a session that changed any, as a
+unified diff: by tools, by shell commands and by hand. Without SESSION it is the last one of
+this directory.
+
+FROM and TO are checkpoints, or prompts by the number of their record, which stand for the
+state before them; --list shows both. From FROM on it is up to TO, or else to the present.
+The session may be at work meanwhile.`,
+		Example: `  reins diff --stat
+  reins diff @57 @120 -- parser.go
+  reins diff 4TKZ --list`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, paths := cutAtDash(cmd, args)
+			return o.run(cmd.Context(), h, args, paths)
+		},
+	}
+	cmd.Flags().BoolVar(&o.stat, "stat", false, "only name the files, and count the lines")
+	cmd.Flags().BoolVar(&o.list, "list", false, "list the prompts and the checkpoints before them")
+	jsonFlag(cmd, &o.asJSON)
+	return cmd
+}
+
+func (o diffCommand) run(ctx context.Context, h Host, args, paths []string) error {
+	session, points, err := divide(args)
+	if err != nil {
+		return err
+	}
+	if o.list && (o.stat || len(points) > 0 || len(paths) > 0) {
+		return usagef("--list stands alone, beside the session")
+	}
+	store, err := openStore(h)
+	if err != nil {
+		return err
+	}
+	m, err := chooseSession(ctx, store, session)
+	if err != nil {
+		return err
+	}
+	p, err := readPrompts(ctx, store, m)
+	if err != nil {
+		return err
+	}
+	if o.list {
+		return p.print(h, o.asJSON)
+	}
+	from, to, err := p.span(points)
+	if err != nil {
+		return err
+	}
+	if from == "" {
+		aside(h, "session %s changed no files", m.ID)
+		return nil
+	}
+	if paths, err = resolvePaths(paths); err != nil {
+		return err
+	}
+	kept, err := openCheckpoints(h, m.Dir)
+	if err != nil {
+		return err
+	}
+	changes, err := compareStates(ctx, kept, from, to, paths)
+	if err != nil {
+		return explainCheckpoint(err)
+	}
+	return o.show(ctx, h, kept, changes)
+}
+
+// compareStates lists what changed between two checkpoints, or since one if the other is "". To be
+// shown, what is new has to be kept; so a checkpoint is taken if there is something new.
+func compareStates(ctx context.Context, kept *checkpoint.Store, from, to checkpoint.ID, paths []string) ([]checkpoint.Change, error) {
+	if to == "" {
+		changes, err := kept.Status(ctx, from, paths...)
+		if err != nil || len(onlyFiles(changes)) == 0 {
+			return nil, err
+		}
+		if to, _, err = kept.Take(ctx, "reins diff"); err != nil {
+			return nil, err
+		}
+	}
+	changes, err := kept.Diff(ctx, from, to, paths...)
+	return onlyFiles(changes), err
+}
+
+func explainCheckpoint(err error) error {
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return usagef("%w; \"reins diff --list\" shows what there is", err)
+	}
+	return err
+}
+
+// prompts are the inputs of a session.
+type prompts struct {
+	session string
+	list    []agent.Input
+}
+
+// readPrompts reads the log, whoever may be writing to it. What cannot be read is passed over: the
+// files do not depend on it.
+func readPrompts(ctx context.Context, store event.Store, m event.Meta) (prompts, error) {
+	var records []event.Record
+	for r, err := range store.Load(ctx, m.ID, 0) {
+		var corrupt *event.CorruptError
+		switch {
+		case errors.As(err, &corrupt):
+			continue
+		case err != nil:
+			return prompts{}, err
+		}
+		switch r.Data.(type) {
+		case event.UserInput, event.Checkpoint, event.Rewind:
+			records = append(records, r)
+		}
+	}
+	return prompts{m.ID, agent.Inputs(records)}, nil
+}
+
+// inputJSON is an input as --list tells it.
+type inputJSON struct {
+	Input       event.Seq `json:"input"`
+	Time        string    `json:"time"`
+	Prompt      string    `json:"prompt"`
+	Checkpoint  string    `json:"checkpoint,omitempty"`
+	ChatUndone  bool      `json:"chat_undone,omitempty"`
+	FilesUndone bool      `json:"files_undone,omitempty"`
+}
+
+func (p prompts) print(h Host, asJSON bool) error {
+	t := &table{columns: []column{{title: "INPUT", colour: cyan}, {title: "WHEN"}, {title: "CHECKPOINT"}, {title: "UNDONE"}, {title: "PROMPT"}}}
+	for _, in := range p.list {
+		if asJSON {
+			j := inputJSON{in.Seq, in.Time.Format(jsonTime), in.Prompt, in.Checkpoint, in.ChatUndone, in.FilesUndone}
+			if err := printJSON(h.Stdout, j); err != nil {
+				return err
+			}
+			continue
+		}
+		t.add(fmt.Sprintf("@%d", in.Seq), when(h, in.Time), in.Checkpoint, undoneText(in), summary(in.Prompt))
+	}
+	switch {
+	case asJSON:
+		return nil
+	case len(p.list) == 0:
+		aside(h, "session %s has no prompts", p.session)
+		return nil
+	}
+	return t.print(h)
+}
+
+// undoneText says what of an input was taken back.
+func undoneText(in agent.Input) string {
+	switch {
+	case in.ChatUndone && (in.FilesUndone || in.Checkpoint == ""):
+		return "all"
+	case in.ChatUndone:
+		return "chat"
+	case in.FilesUndone:
+		return "files"
+	}
+	return ""
+}

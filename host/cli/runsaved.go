@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/checkpoint"
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/event/filestore"
+)
+
+// saved is where a run is saved, and what it goes on from.
+type saved struct {
+	store *filestore.Store // nil saves nothing
+	meta  event.Meta       // of the session that is resumed; its ID is "" for a new one
+}
+
+func (s saved) resumes() bool { return s.meta.ID != "" }
+
+// resumes reports whether the flags name a session to go on with.
+func (o run) resumes() bool { return o.resume != "" || o.continueLast || o.fork != "" }
+
+// checkSaved refuses flags that contradict each other.
+func (o run) checkSaved() error {
+	ways := 0
+	for _, given := range []bool{o.resume != "", o.continueLast, o.fork != ""} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case ways > 1:
+		return usagef("--resume, --continue and --fork exclude each other")
+	case ways > 0 && o.noSave:
+		return usagef("--no-save starts a session that leaves no trace; it cannot go on with one that did")
+	case o.id != "" && (o.resume != "" || o.continueLast):
+		return usagef("--session-id names a new session; leave it out to go on with one")
+	}
+	return nil
+}
+
+// place finds out where the run is saved and which session it goes on with. Forking makes the fork.
+func (o run) place(ctx context.Context, h Host, dir string) (saved, error) {
+	if o.noSave {
+		return saved{}, nil
+	}
+	store, err := openStore(h)
+	if err != nil {
+		return saved{}, err
+	}
+	s := saved{store: store}
+	switch {
+	case o.resume != "":
+		s.meta, err = findSession(ctx, store, o.resume)
+		if err != nil && o.resume == "latest" {
+			s.meta, err = event.Latest(ctx, store, nil)
+		}
+	case o.continueLast:
+		s.meta, err = latestSession(ctx, store, dir)
+	case o.fork != "":
+		s.meta, err = forkSession(ctx, store, o.fork, o.id)
+	}
+	return s, err
+}
+
+// latestSession is the session that was written last in a directory.
+func latestSession(ctx context.Context, store event.Store, dir string) (event.Meta, error) {
+	real, err := realDir(dir)
+	if err != nil {
+		return event.Meta{}, usageError{err}
+	}
+	m, err := event.Latest(ctx, store, func(m event.Meta) bool { return m.Dir != "" && sameDir(m.Dir, real) })
+	if errors.Is(err, event.ErrNotFound) {
+		return m, usagef("there is no session of this directory; \"reins sessions list\" shows those of others")
+	}
+	return m, err
+}
+
+func sameDir(dir, real string) bool {
+	if dir == real {
+		return true
+	}
+	d, err := realDir(dir)
+	return err == nil && d == real
+}
+
+func forkSession(ctx context.Context, store event.Store, point, id string) (event.Meta, error) {
+	from, at, err := findPoint(ctx, store, point)
+	if err != nil {
+		return event.Meta{}, err
+	}
+	if id == "" {
+		id = rand.Text()
+	}
+	m, err := event.Fork(ctx, store, from.ID, at, event.Meta{ID: id})
+	return m, explain(id, err)
+}
+
+// open begins the session, or resumes it.
+func (s saved) open(ctx context.Context, c agent.Config) (*agent.Session, error) {
+	if s.store == nil {
+		return wrapUsage(agent.New(c))
+	}
+	c.Store = s.store
+	if !s.resumes() {
+		session, err := agent.New(c)
+		var bad *os.PathError
+		if errors.As(err, &bad) {
+			return nil, usagef("%w; --no-save works without saving, and REINS_HOME names another place", err)
+		}
+		return wrapUsage(session, err)
+	}
+	c.ID = s.meta.ID
+	session, err := agent.Resume(ctx, c)
+	if errors.Is(err, event.ErrLocked) {
+		return nil, usagef("session %s is open elsewhere: end that first, or use --fork to go your own way from here", s.meta.ID)
+	}
+	var damage *event.CorruptError
+	if errors.As(err, &damage) {
+		return nil, usagef("%w; \"reins sessions verify\" tells more, and --skip-damaged goes on without what cannot be read", err)
+	}
+	return session, err
+}
+
+func wrapUsage(s *agent.Session, err error) (*agent.Session, error) {
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return s, nil
+}
+
+// keptCheckpoints is how many states of a directory are kept for undo, in all its sessions.
+const keptCheckpoints = 200
+
+// checkpoints keeps the files of a directory for undo. The oldest states make room for new ones.
+func checkpoints(ctx context.Context, h Host, dir string) (agent.Checkpoints, error) {
+	place, err := checkpointDir(h, dir)
+	if err != nil {
+		return nil, err
+	}
+	store, err := checkpoint.Open(checkpoint.Config{Dir: dir, Store: place})
+	if err != nil {
+		return nil, err
+	}
+	all, err := store.List(ctx)
+	if err == nil && len(all) > keptCheckpoints+keptCheckpoints/4 {
+		_, err = store.Prune(ctx, keptCheckpoints)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return coding.Checkpoints{Store: store}, nil
+}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/event/filestore"
+)
+
+// The commands that scripts make sessions with.
+
+// newSession is "newsession FILE…": each file is a session, its first line the description, with an
+// age beside the members of event.Meta, and the others its records without their numbers and times.
+// $WORK is the directory of the script, and $LONG a text that is too long for a record.
+func newSession(ts *testscript.TestScript, neg bool, files []string) {
+	if neg || len(files) == 0 {
+		ts.Fatalf("usage: newsession FILE…")
+	}
+	for _, file := range files {
+		lines := strings.Split(strings.TrimSpace(ts.ReadFile(file)), "\n")
+		var m struct {
+			event.Meta
+			Age string `json:"age"`
+		}
+		ts.Check(json.Unmarshal([]byte(lines[0]), &m))
+		age, err := parseAge(m.Age)
+		ts.Check(err)
+		then := time.Now().Add(-age)
+		var records []event.Record
+		for i, line := range lines[1:] {
+			line = strings.ReplaceAll(line, "$LONG", strings.Repeat("x", 80_000))
+			var r event.Record
+			ts.Check(json.Unmarshal([]byte(line), &r))
+			r.Seq, r.Time, r.Session = event.Seq(i+1), then, m.ID
+			records = append(records, r)
+		}
+		m.Dir = strings.ReplaceAll(m.Dir, "$WORK", ts.Getenv("WORK"))
+		ts.Check(saveSession(scriptStore(ts, then), m.Meta, records))
+	}
+}
+
+func saveSession(s event.Store, m event.Meta, records []event.Record) error {
+	w, err := s.Create(context.Background(), m)
+	if err != nil {
+		return err
+	}
+	return errors.Join(event.Save(context.Background(), w, records...), w.Close())
+}
+
+// scriptStore is the store of a script, at a time.
+func scriptStore(ts *testscript.TestScript, now time.Time) *filestore.Store {
+	dir, err := stateDir(Host{Getenv: ts.Getenv})
+	ts.Check(err)
+	s, err := filestore.New(filestore.Config{Dir: dir + "/sessions", Now: func() time.Time { return now }})
+	ts.Check(err)
+	return s
+}
+
+// holdSession is "holdsession ID": the session is open elsewhere until the script ends.
+func holdSession(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: holdsession ID")
+	}
+	w, err := scriptStore(ts, time.Now()).Open(context.Background(), args[0])
+	ts.Check(err)
+	ts.Defer(func() { _ = w.Close() })
+}
+
+// spoil is "spoil FILE OLD NEW": it replaces the first OLD in a file.
+func spoil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: spoil FILE OLD NEW")
+	}
+	name := ts.MkAbs(args[0])
+	b, err := os.ReadFile(name)
+	ts.Check(err)
+	if !bytes.Contains(b, []byte(args[1])) {
+		ts.Fatalf("%s has no %q in it", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(name, bytes.Replace(b, []byte(args[1]), []byte(args[2]), 1), 0o600))
+}
+
+func TestStatePath_EachSystemHasItsPlace(t *testing.T) {
+	for _, c := range []struct{ goos, env, want string }{
+		{"linux", "HOME=/home/u", "/home/u/.local/state/reins"},
+		{"freebsd", "HOME=/home/u", "/home/u/.local/state/reins"},
+		{"darwin", "HOME=/Users/u", "/Users/u/Library/Application Support/reins"},
+		{"windows", `LocalAppData=/L USERPROFILE=/U`, "/L/reins"},
+		{"windows", `USERPROFILE=/U`, "/U/AppData/Local/reins"},
+		{"linux", "HOME=/home/u XDG_STATE_HOME=/var/state", "/var/state/reins"},
+		{"linux", "HOME=/home/u XDG_STATE_HOME=relative", "/home/u/.local/state/reins"},
+		{"linux", "HOME=/home/u XDG_STATE_HOME=/var/state REINS_HOME=/r", "/r"},
+		{"linux", "", ""},
+	} {
+		vars := map[string]string{}
+		for _, v := range strings.Fields(c.env) {
+			name, value, _ := strings.Cut(v, "=")
+			vars[name] = value
+		}
+		got := statePath(c.goos, func(name string) string { return vars[name] })
+		if strings.ReplaceAll(got, `\`, "/") != c.want {
+			t.Errorf("%s with %s: %q, want %q", c.goos, c.env, got, c.want)
+		}
+	}
+	if _, err := stateDir(Host{Getenv: func(string) string { return "" }}); err == nil || exitCode(t.Context(), err) != exitUsage {
+		t.Errorf("without a home: %v", err)
+	}
+}
+
+func TestCheckpointDir_IsReadableAndOnePerWorkspace(t *testing.T) {
+	home, root := t.TempDir(), t.TempDir()
+	h := Host{Getenv: func(name string) string { return map[string]string{"REINS_HOME": home}[name] }}
+	dirs := map[string]string{}
+	for _, name := range []string{"my project", "my-project", "…", "a/same", "b/same"} {
+		workspace := root + "/" + name
+		if err := os.MkdirAll(workspace, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		dir, err := checkpointDir(h, workspace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, taken := dirs[dir]; taken {
+			t.Errorf("%s and %s share %s", name, other, dir)
+		}
+		dirs[dir] = name
+		if again, err := checkpointDir(h, workspace+"/../"+name[strings.LastIndex(name, "/")+1:]); err != nil || again != dir {
+			t.Errorf("the same place is %s and %s, %v", dir, again, err)
+		}
+	}
+	for dir, name := range dirs {
+		if name == "my project" && !strings.Contains(dir, "my-project-") {
+			t.Errorf("the checkpoints of %s are in %s", name, dir)
+		}
+	}
+	if err := os.Symlink(root+"/a", root+"/link"); err == nil {
+		direct, err1 := checkpointDir(h, root+"/a")
+		linked, err2 := checkpointDir(h, root+"/link")
+		if direct != linked || err1 != nil || err2 != nil {
+			t.Errorf("over a link it is %s, not %s (%v, %v)", linked, direct, err1, err2)
+		}
+	}
+	if _, err := checkpointDir(h, root+"/none"); err == nil {
+		t.Error("a directory that is not there has checkpoints")
+	}
+	if entries, err := os.ReadDir(home); err != nil || len(entries) > 0 {
+		t.Errorf("%v was made, %v", entries, err)
+	}
+}
+
+func TestAgo_TellsHowLongAgo(t *testing.T) {
+	then := time.Date(2026, 3, 4, 12, 0, 0, 0, time.Local)
+	for d, want := range map[time.Duration]string{
+		-time.Hour: "just now", 0: "just now", 11 * time.Second: "11 s ago", 61 * time.Second: "1 min ago", 59 * time.Minute: "59 min ago",
+		3*time.Hour + time.Minute: "3 h ago", 25 * time.Hour: "1 d ago", 29 * day: "29 d ago", 31 * day: "2026-03-04",
+	} {
+		if got := ago(d, then); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestParseAge(t *testing.T) {
+	for s, want := range map[string]time.Duration{
+		"30d": 30 * day, "0d": 0, "2w": 14 * day, "12h": 12 * time.Hour, "1h30m": 90 * time.Minute, "90s": 90 * time.Second,
+	} {
+		if got, err := parseAge(s); err != nil || got != want {
+			t.Errorf("%s: %v, %v", s, got, err)
+		}
+	}
+	for _, s := range []string{"", "d", "30", "-3d", "-3h", "3 d", "99999999999999d", "99999999999999999999999d", "1.5d", "3y"} {
+		if got, err := parseAge(s); err == nil {
+			t.Errorf("%q is %v", s, got)
+		}
+	}
+}
+
+func TestTable_CountsColumnsNotBytes(t *testing.T) {
+	for s, want := range map[string]int{"abc": 3, "é": 1, "e\u0301": 1, "日本": 4, "🦊": 2, "": 0} {
+		if got := columns(s); got != want {
+			t.Errorf("%q takes %d columns, want %d", s, got, want)
+		}
+	}
+	for _, c := range []struct {
+		text string
+		most int
+		tail bool
+		want string
+	}{
+		{"abcdef", 6, false, "abcdef"}, {"abcdef", 5, false, "abcd…"}, {"abcdef", 5, true, "…cdef"},
+		{"日本語", 5, false, "日本…"}, {"日本語", 4, false, "日…"}, {"abc", 1, false, "…"},
+	} {
+		if got := cut(c.text, c.most, c.tail); got != c.want {
+			t.Errorf("%q cut to %d is %q, want %q", c.text, c.most, got, c.want)
+		}
+	}
+}
+
+func TestNearIDs_AreThoseThatWereMeant(t *testing.T) {
+	all := []string{"K3ZQWERTY", "abcdef-one", "abcdef-two", "fix-the-build", "zzz"}
+	for name, want := range map[string]string{
+		"K3ZX": "K3ZQWERTY", "abcdfe": "abcdef-one abcdef-two", "the-build": "fix-the-build", "q": "", "nothing-like-it": "",
+	} {
+		if got := strings.Join(nearIDs(name, all), " "); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

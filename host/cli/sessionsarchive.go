@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/event/filestore"
+)
+
+type sessionsExport struct {
+	force  bool
+	asJSON bool
+}
+
+// exported is what the export of a session prints as JSON.
+type exported struct {
+	ID   string `json:"id"`
+	File string `json:"file"`
+	Size int64  `json:"size"`
+}
+
+func newSessionsExport(h Host) *cobra.Command {
+	var o sessionsExport
+	cmd := &cobra.Command{
+		Use:   "export ID FILE|-",
+		Short: "Write a session, with all that belongs to it, as one file",
+		Long: `Write a session, with all that belongs to it, as one file: a tar archive, which
+"reins sessions import" reads. It holds everything that was said: mind whom you give it to.`,
+		Example: `  reins sessions export K3ZQ session.tar
+  reins sessions export K3ZQ - | ssh other reins sessions import -`,
+		Args: exactArgs(2, "an ID and a file, or - for standard output"),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), h, args[0], args[1]) },
+	}
+	cmd.Flags().BoolVar(&o.force, "force", false, "replace a file that is there")
+	jsonFlag(cmd, &o.asJSON)
+	return cmd
+}
+
+func (o sessionsExport) run(ctx context.Context, h Host, name, file string) error {
+	switch {
+	case file == "-" && o.asJSON:
+		return usagef("--json has no place to print to: standard output is for the archive")
+	case file == "-" && isTerminal(h.Stdout):
+		return usagef("an archive is nothing for a terminal: name a file")
+	}
+	store, err := openStore(h)
+	if err != nil {
+		return err
+	}
+	m, err := findSession(ctx, store, name)
+	if err != nil {
+		return err
+	}
+	if file == "-" {
+		return store.Export(ctx, m.ID, h.Stdout)
+	}
+	size, err := o.write(file, func(w io.Writer) error { return store.Export(ctx, m.ID, w) })
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		return printJSON(h.Stdout, exported{m.ID, file, size})
+	}
+	aside(h, "session %s is in %s", m.ID, file)
+	return nil
+}
+
+// write makes a file that is there when it is whole, and not before.
+func (o sessionsExport) write(name string, fill func(io.Writer) error) (size int64, err error) {
+	if _, err := os.Lstat(name); err == nil && !o.force {
+		return 0, usagef("the file %s is there already; --force replaces it", name)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".reins-export-*")
+	if err != nil {
+		return 0, usagef("the file %s cannot be written: %w", name, err)
+	}
+	out := bufio.NewWriter(f)
+	err = fill(out)
+	if err == nil {
+		err = out.Flush()
+	}
+	if err == nil {
+		size, err = f.Seek(0, io.SeekCurrent)
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return 0, errors.Join(err, os.Remove(f.Name()))
+	}
+	return size, nil
+}
+
+type sessionsImport struct {
+	id      string
+	damaged bool
+	asJSON  bool
+}
+
+func newSessionsImport(h Host) *cobra.Command {
+	var o sessionsImport
+	cmd := &cobra.Command{
+		Use:   "import FILE|-",
+		Short: "Add a session from a file that \"sessions export\" wrote",
+		Args:  exactArgs(1, "one file, or - for standard input"),
+		RunE:  func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), h, args[0]) },
+	}
+	cmd.Flags().StringVar(&o.id, "id", "", "the id of the session here (default: the one that it had)")
+	cmd.Flags().BoolVar(&o.damaged, "damaged", false, "take an archive that is damaged as it is")
+	jsonFlag(cmd, &o.asJSON)
+	return cmd
+}
+
+func (o sessionsImport) run(ctx context.Context, h Host, file string) error {
+	store, err := openStore(h)
+	if err != nil {
+		return err
+	}
+	in := h.Stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return usageError{err}
+		}
+		defer f.Close()
+		in = f
+	}
+	report, err := store.Import(ctx, in, filestore.Import{ID: o.id, Damaged: o.damaged})
+	switch {
+	case errors.Is(err, event.ErrExists), errors.Is(err, event.ErrBadID), errors.Is(err, event.ErrLocked):
+		return usagef("%w; choose another id with --id", err)
+	case err != nil && !report.Clean():
+		return fmt.Errorf("%w; --damaged takes it as it is", err)
+	case err != nil:
+		return err
+	}
+	for _, p := range report.Problems {
+		aside(h, "%s: %v", report.Session, p)
+	}
+	if o.asJSON {
+		return printJSON(h.Stdout, newVerified(report))
+	}
+	_, err = fmt.Fprintln(h.Stdout, report.Session)
+	return err
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+func TestTextView_SaysInOneLineWhatHappensToTheConversation(t *testing.T) {
+	for _, c := range []struct {
+		data event.Data
+		want string // "" is nothing
+	}{
+		{event.Compaction{Reason: "threshold", Method: "summary", Before: 171000, After: 21500}, "171.0k"},
+		{event.Quarantine{What: "an image", Reason: "it is \x1b[2J broken"}, "an image"},
+		{event.ModelFallback{From: "big", To: "small", Error: event.Error{Message: "overloaded"}}, "small takes over from big"},
+		{event.Rewind{Input: 7, Chat: true, Files: true}, "@7"},
+		{event.Rewind{Input: 7, Files: true, Paths: []string{"a.go"}}, "a.go"},
+		{event.SessionResume{Interrupted: true}, "cut off"},
+		{event.SessionResume{Lost: 2}, "2 records"},
+		{event.SessionResume{}, ""},
+		{event.CacheBroken{Reason: "the model was changed"}, ""},
+		{event.Checkpoint{ID: "1"}, ""},
+		{event.Settings{Model: "m"}, ""},
+	} {
+		var out, side strings.Builder
+		v := &textView{out: &out, side: &side, titles: map[string]string{}}
+		if err := v.show(event.Record{Seq: 1, Data: c.data}); err != nil {
+			t.Error(err)
+		}
+		got := side.String()
+		if out.Len() > 0 || strings.Contains(got, "\x1b") || (c.want == "") != (got == "") {
+			t.Errorf("%+v shows %q and says %q", c.data, got, out.String())
+		}
+		if c.want != "" && (!strings.HasPrefix(got, "· ") || strings.Count(got, "\n") != 1 || !strings.Contains(got, c.want)) {
+			t.Errorf("%+v shows %q, want it to say %q on one line", c.data, got, c.want)
+		}
+	}
+}
+
+func TestTextView_TellsWhatCameFromTheCacheAndWhatHasNoPrice(t *testing.T) {
+	for _, c := range []struct {
+		call event.ModelCallEnd
+		want string
+	}{
+		{event.ModelCallEnd{Usage: llm.Usage{Input: 10000, CacheRead: 8000, Output: 5}, Cost: new(0.5)}, "10.0k tokens in (80% cached), 5 out · $0.5000"},
+		{event.ModelCallEnd{Usage: llm.Usage{Input: 10000, Output: 5}, Cost: new(0.0)}, "10.0k tokens in, 5 out · $0.0000"},
+		{event.ModelCallEnd{Usage: llm.Usage{Input: 10000, Output: 5}}, "10.0k tokens in, 5 out · cost unknown"},
+	} {
+		var out, side strings.Builder
+		v := &textView{out: &out, side: &side, titles: map[string]string{}}
+		_ = v.show(event.Record{Data: c.call})
+		_ = v.finish(result{Outcome: "done", Turns: 1, SessionID: "S", saved: true})
+		if got := side.String(); !strings.Contains(got, c.want) || strings.Contains(got, "session S") {
+			t.Errorf("it shows %q, want %q", got, c.want)
+		}
+	}
+}

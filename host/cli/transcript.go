@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/event"
+)
+
+// transcript prints a conversation that is over as people read it.
+type transcript struct {
+	out    io.Writer
+	colour bool
+	titles map[string]string // of the tool calls that have not ended
+	err    error
+}
+
+func (v *transcript) show(r event.Record) error {
+	indent := ""
+	if r.Agent != "" {
+		indent = strings.Repeat("  ", strings.Count(r.Agent, "/")+1)
+	}
+	key := r.Agent + " "
+	switch d := r.Data.(type) {
+	case event.UserInput:
+		if r.Agent == "" {
+			v.said(cyan, "user", r.Seq, messageText(d.Message))
+		}
+	case event.TextEnd:
+		if text := d.Message.Text(); r.Agent == "" && text != "" {
+			v.said(green, "agent", r.Seq, text)
+		}
+	case event.SteeringInjected:
+		if r.Agent == "" && d.Source == "host" {
+			v.said(cyan, "user, while the agent worked", r.Seq, messageText(d.Message))
+			break
+		}
+		v.note(indent, mark(d))
+	case event.ToolCallStart:
+		v.titles[key+d.ID] = toolTitle(d.Name, d.Arguments)
+	case event.ToolCallEnd:
+		v.tool(indent, v.titles[key+d.ID], d)
+		delete(v.titles, key+d.ID)
+	case event.ModelCallEnd:
+		if d.Error != nil {
+			v.note(indent, "the call of the model failed: "+summary(d.Error.Message))
+		}
+	case event.ProcessingEnd:
+		if d.Outcome != string(agent.StatusDone) && d.Outcome != string(agent.StatusAwaitingInput) {
+			v.note(indent, "ended: "+inLine(d.Outcome))
+		}
+	default:
+		v.note(indent, mark(d))
+	}
+	return v.err
+}
+
+func (v *transcript) damage(err error) error {
+	v.printf("%s\n", v.paint(red, "✗ "+oneLine(err)))
+	return v.err
+}
+
+func (v *transcript) end() error {
+	if n := len(v.titles); n > 0 {
+		v.note("", "the session stops in the middle of "+plural(n, "tool call"))
+	}
+	return v.err
+}
+
+// said prints what somebody said.
+func (v *transcript) said(colour, who string, seq event.Seq, text string) {
+	v.printf("\n%s\n%s\n", v.paint(colour, fmt.Sprintf("%s @%d", who, seq)), strings.TrimRight(visible(text), "\n"))
+}
+
+func (v *transcript) note(indent, text string) {
+	if text != "" {
+		v.printf("%s%s\n", indent, v.paint(grey, "· "+text))
+	}
+}
+
+// tool prints a tool call on one line, and below it the beginning of its result, or what it changed.
+func (v *transcript) tool(indent, title string, d event.ToolCallEnd) {
+	sign, colour, note := "✓", green, ""
+	if d.Error != nil {
+		sign, colour, note = "✗", red, " "+summary(d.Error.Message)
+	}
+	if title == "" {
+		title = summary(d.Name)
+	}
+	v.printf("%s%s %s %s%s\n", indent, v.paint(colour, sign), title, v.paint(grey, duration(d.Duration)), note)
+	if diff, ok := d.Fields[diffField].(string); ok {
+		const most = 30
+		v.printf("%s", showDiff(diff, indent+"    ", most, v.colour))
+		return
+	}
+	if d.Error == nil {
+		v.result(indent+"    ", d.Model)
+	}
+}
+
+// result prints the beginning of a result.
+func (v *transcript) result(indent, text string) {
+	const most, wide = 4, 160
+	lines := strings.Split(strings.TrimSpace(visible(text)), "\n")
+	for i, line := range lines {
+		if i == most {
+			v.printf("%s%s\n", indent, v.paint(grey, "… "+plural(len(lines)-most, "more line")))
+			return
+		}
+		if line != "" {
+			v.printf("%s%s\n", indent, v.paint(grey, cut(line, wide, false)))
+		}
+	}
+}
+
+func (v *transcript) paint(colour, text string) string {
+	if !v.colour {
+		return text
+	}
+	return paint(colour, text)
+}
+
+func (v *transcript) printf(format string, args ...any) {
+	if v.err == nil {
+		_, v.err = fmt.Fprintf(v.out, format, args...)
+	}
+}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/event"
+)
+
+type undo struct {
+	files, chat bool
+	asJSON      bool
+}
+
+func newUndo(h Host) *cobra.Command {
+	var o undo
+	cmd := &cobra.Command{
+		Use:   "undo [SESSION] [-- PATH…]",
+		Short: "Take back what the last prompt did",
+		Long: `Take the last prompt of a session back: what was said since, and what was done to the files,
+by tools, by shell commands and by hand. Each call goes one prompt further back, and "reins redo"
+undoes it. Files that are ignored stay as they are, and so does all that belongs to git.
+
+Without SESSION it is the last session of this directory. With paths behind --, only these are
+set back to what they were before the last prompt that changed something, and nothing else.`,
+		Example: `  reins undo
+  reins undo --files              # the conversation goes on as if it had happened
+  reins undo -- parser.go docs    # only these
+  reins undo 4TKZ --chat --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, paths := cutAtDash(cmd, args)
+			return o.run(cmd.Context(), h, args, paths)
+		},
+	}
+	cmd.Flags().BoolVar(&o.files, "files", false, "only the files; the conversation stays")
+	cmd.Flags().BoolVar(&o.chat, "chat", false, "only the conversation; the files stay")
+	jsonFlag(cmd, &o.asJSON)
+	return cmd
+}
+
+// cutAtDash divides arguments at the --.
+func cutAtDash(cmd *cobra.Command, args []string) (before, after []string) {
+	if n := cmd.ArgsLenAtDash(); n >= 0 {
+		return args[:n], args[n:]
+	}
+	return args, nil
+}
+
+func (o undo) run(ctx context.Context, h Host, args, paths []string) error {
+	if err := o.check(args, paths); err != nil {
+		return err
+	}
+	return rewind(ctx, h, args, o.asJSON, func(p *pastSession) (agent.Undone, error) {
+		if len(paths) > 0 {
+			resolved, err := resolvePaths(paths)
+			if err != nil {
+				return agent.Undone{}, err
+			}
+			return p.session.RestoreFiles(ctx, resolved...)
+		}
+		both := o.files == o.chat
+		return p.session.Undo(ctx, both || o.chat, both || o.files)
+	})
+}
+
+func (o undo) check(args, paths []string) error {
+	switch {
+	case o.chat && len(paths) > 0:
+		return usagef("--chat takes the conversation back and leaves all files; paths set files back: give one or the other")
+	case len(args) == 0:
+		return nil
+	case len(args) > 1:
+		return usagef("\"reins undo\" takes one session; paths stand behind --: reins undo -- PATH…")
+	}
+	if _, err := os.Lstat(args[0]); err == nil {
+		return usagef("%q is a file; paths stand behind --: reins undo -- %s", args[0], args[0])
+	}
+	return nil
+}
+
+func newRedo(h Host) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "redo [SESSION]",
+		Short: "Take the last undo back",
+		Long: `Take the last "reins undo" of a session back, as long as there was no prompt since. Without
+SESSION it is the last session of this directory.`,
+		Args: mostArgs(1, "one SESSION at most"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			return rewind(ctx, h, args, asJSON, func(p *pastSession) (agent.Undone, error) { return p.session.Redo(ctx) })
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// rewind does something to the past of a session, and shows what. What was done before an error is
+// shown as well.
+func rewind(ctx context.Context, h Host, args []string, asJSON bool, do func(*pastSession) (agent.Undone, error)) error {
+	store, err := openStore(h)
+	if err != nil {
+		return err
+	}
+	m, err := chooseSession(ctx, store, args)
+	if err != nil {
+		return err
+	}
+	p, err := openPast(ctx, h, store, m)
+	if err != nil {
+		return err
+	}
+	done, err := do(p)
+	err = errors.Join(err, p.close())
+	if done.Input == 0 {
+		return about(m.ID, err)
+	}
+	return errors.Join(p.show(h, done, asJSON), err)
+}
+
+// about says of which session there is nothing to undo.
+func about(id string, err error) error {
+	if errors.Is(err, agent.ErrNothingToUndo) || errors.Is(err, agent.ErrNothingToRedo) {
+		return fmt.Errorf("session %s: %w", id, err)
+	}
+	return err
+}
+
+// chooseSession is the session that the arguments name, or the last one of this directory.
+func chooseSession(ctx context.Context, store event.Store, args []string) (event.Meta, error) {
+	if len(args) > 0 {
+		return findSession(ctx, store, args[0])
+	}
+	return latestSession(ctx, store, ".")
+}

@@ -1,0 +1,51 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestUndo_OnATerminalFromTheRunToTheRedo(t *testing.T) {
+	t.Parallel()
+	home := "REINS_HOME=" + t.TempDir()
+	first := command(t, "run", "--yes", `call shell {"command":"echo new > a.txt; touch \"$(printf 'b\\033]0;owned\\007')\""}`)
+	show := func(args ...string) string {
+		t.Helper()
+		cmd := command(t, args...)
+		cmd.Dir, cmd.Env = first.Dir, append(cmd.Env, home)
+		return onTerminal(t, cmd).end(0)
+	}
+	file := filepath.Join(first.Dir, "a.txt")
+	if err := os.WriteFile(file, []byte("old\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	first.Env = append(first.Env, home)
+	text := onTerminal(t, first).end(0)
+	if !regexp.MustCompile(`session [A-Z2-7]{26} · reins run --continue to go on, reins undo to take it back`).MatchString(text) {
+		t.Errorf("the run does not say how to go on:\n%s", text)
+	}
+	diff := show("diff")
+	for _, want := range []string{red + "-old", green + "+new", cyan + "@@"} {
+		if !strings.Contains(diff, want) {
+			t.Errorf("the diff does not show %q:\n%s", want, diff)
+		}
+	}
+	undone := show("undo")
+	if b, _ := os.ReadFile(file); string(b) != "old\n" || !strings.Contains(undone, "~ a.txt") || !strings.Contains(undone, red+"- b") {
+		t.Errorf("after undo the file is %q:\n%s", b, undone)
+	}
+	redone := show("redo")
+	if b, _ := os.ReadFile(file); string(b) != "new\n" || !strings.Contains(redone, green+"+ b") {
+		t.Errorf("after redo the file is %q:\n%s", b, redone)
+	}
+	for _, text := range []string{diff, undone, redone, show("diff", "--stat"), show("diff", "--list"), show("cost")} {
+		if strings.Contains(text, "\x1b]") || strings.Contains(text, "\x07") {
+			t.Errorf("the name of a file acts on the terminal: %q", text)
+		}
+	}
+}

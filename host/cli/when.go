@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// when is a time as it is shown: how long ago on a terminal, the time itself elsewhere.
+func when(h Host, t time.Time) string {
+	if isTerminal(h.Stdout) {
+		return ago(time.Since(t), t)
+	}
+	return t.Local().Format(time.RFC3339)
+}
+
+// ago is how long ago something was, or its day if that is long ago.
+func ago(d time.Duration, t time.Time) string {
+	switch {
+	case d < 10*time.Second:
+		return "just now"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s ago", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", d/time.Minute)
+	case d < day:
+		return fmt.Sprintf("%d h ago", d/time.Hour)
+	case d < 30*day:
+		return fmt.Sprintf("%d d ago", d/day)
+	}
+	return t.Local().Format(time.DateOnly)
+}
+
+const day = 24 * time.Hour
+
+// parseAge reads a time like 30d, 2w or 12h.
+func parseAge(s string) (time.Duration, error) {
+	for _, unit := range []struct {
+		name string
+		time time.Duration
+	}{{"d", day}, {"w", 7 * day}} {
+		number, found := strings.CutSuffix(s, unit.name)
+		if !found {
+			continue
+		}
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil && n >= 0 && n <= math.MaxInt64/int64(unit.time) {
+			return time.Duration(n) * unit.time, nil
+		}
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, usagef("%q is not an age; it is a number of days like 30d, of weeks like 2w, or a time like 12h30m", s)
+	}
+	return d, nil
+}
