@@ -2,11 +2,13 @@ package agent_test
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -49,22 +51,45 @@ func (f countingFile) Sync() error {
 	return f.File.Sync()
 }
 
-// timedRounds is a model that takes down when it is called.
+// timedRounds is a model that takes its time, and takes down when it is called.
 type timedRounds struct {
 	rounds
-	at []time.Time
+	delay time.Duration
+	at    []time.Time
 }
 
 func (m *timedRounds) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	m.at = append(m.at, time.Now())
+	if m.delay > 0 {
+		<-time.After(m.delay)
+	}
 	return m.rounds.Stream(ctx, r)
 }
 
-// savedRounds are how long the rounds of a session take, in a store or, if that is nil, in none.
-func savedRounds(b *testing.B, e env.Environment, store event.Store, n int) (took []time.Duration) {
+// saving is a kind of session.
+type saving struct {
+	output int           // bytes of the tool
+	delay  time.Duration // of the model
+}
+
+// talkative makes a tool say more.
+func talkative(size int) tool.Middleware {
+	text := strings.Repeat("a line of what a command says\n", size/30)
+	return func(next tool.Handler) tool.Handler {
+		return func(ctx context.Context, tl tool.Tool, c *tool.Call) (tool.Result, error) {
+			res, err := next(ctx, tl, c)
+			res.Output = tool.Text(text)
+			return res, err
+		}
+	}
+}
+
+// rounds are how long the rounds of a session take, in a store or, if that is nil, in none.
+func (k saving) rounds(b *testing.B, e env.Environment, store event.Store, n int) (took []time.Duration) {
 	b.Helper()
-	m := &timedRounds{rounds: rounds{left: n}}
+	m := &timedRounds{rounds: rounds{left: n}, delay: k.delay}
 	c := agent.Config{Client: m, Model: "bench", Env: e, Policy: policy.AllowAll{}, Tools: &tool.Registry{}, Limits: agent.Limits{ToolRounds: -1}, Store: store}
+	c.Middleware = []tool.Middleware{talkative(k.output)}
 	if err := c.Tools.Register(echo()); err != nil {
 		b.Fatal(err)
 	}
@@ -114,6 +139,12 @@ func median(d []time.Duration) time.Duration {
 // BenchmarkSavedRound is what it costs to save a round of the loop, beside the same rounds without
 // a store and two bare flushes of as many bytes on the same disk, all by turns.
 func BenchmarkSavedRound(b *testing.B) {
+	for _, k := range []saving{{30, 0}, {4 << 10, 0}, {32 << 10, 0}, {4 << 10, 5 * time.Millisecond}} {
+		b.Run(fmt.Sprintf("output=%d,model=%v", k.output, k.delay), k.compare)
+	}
+}
+
+func (k saving) compare(b *testing.B) {
 	const some = 50
 	e, dir := newEnv(b), b.TempDir()
 	disk := &countingDisk{}
@@ -123,8 +154,8 @@ func BenchmarkSavedRound(b *testing.B) {
 	}
 	var saved, unsaved, floor []time.Duration
 	for b.Loop() {
-		saved = append(saved, savedRounds(b, e, store, some)...)
-		unsaved = append(unsaved, savedRounds(b, e, nil, some)...)
+		saved = append(saved, k.rounds(b, e, store, some)...)
+		unsaved = append(unsaved, k.rounds(b, e, nil, some)...)
 		size := int(disk.bytes.Load()) / len(saved) / 2
 		floor = append(floor, bareFlushes(b, filepath.Join(dir, "bare"), some, size)...)
 	}

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,120 +18,6 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// fault is what goes wrong with a disk.
-type fault struct {
-	op   string // "write", "sync", "name" for files that are made, or "index" for any on the index
-	at   int    // the operation of this sort that fails, from 1, and all behind it
-	once bool   // only that one fails
-	part func(size int) int
-	err  error
-}
-
-// disk is one that fails. It is told what is durable, and takes that for true.
-type disk struct {
-	filestore.OS
-	fault
-
-	mu     sync.Mutex
-	count  map[string]int
-	failed bool
-}
-
-// does counts an operation on a file of the session, and says what is wrong with it.
-func (d *disk) does(op, name string) error {
-	if strings.HasPrefix(filepath.Base(name), "meta.json") {
-		op = "index"
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.count == nil {
-		d.count = make(map[string]int)
-	}
-	d.count[op]++
-	n := d.count[op]
-	if op != d.op || n < d.at || d.once && n > d.at {
-		return nil
-	}
-	d.failed = true
-	return &fs.PathError{Op: op, Path: name, Err: d.err}
-}
-
-func (d *disk) hasFailed() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.failed
-}
-
-func (d *disk) OpenFile(name string, flag int, perm fs.FileMode) (filestore.File, error) {
-	if flag&os.O_CREATE != 0 {
-		if err := d.does("name", name); err != nil {
-			return nil, err
-		}
-	}
-	f, err := d.OS.OpenFile(name, flag, perm)
-	if err != nil {
-		return nil, err
-	}
-	return &diskFile{f, d, name}, nil
-}
-
-func (d *disk) MkdirAll(name string, perm fs.FileMode) error {
-	if err := d.does("name", name); err != nil {
-		return err
-	}
-	return d.OS.MkdirAll(name, perm)
-}
-
-func (d *disk) Lock(name string) (io.Closer, error) {
-	if err := d.does("name", name); err != nil {
-		return nil, err
-	}
-	return d.OS.Lock(name)
-}
-
-func (d *disk) Rename(from, to string) error {
-	if err := d.does("name", to); err != nil {
-		return err
-	}
-	return d.OS.Rename(from, to)
-}
-
-func (d *disk) SyncDir(name string) error { return d.does("sync", name) }
-
-type diskFile struct {
-	filestore.File
-	disk *disk
-	name string
-}
-
-func (f *diskFile) WriteAt(b []byte, off int64) (int, error) {
-	fail := f.disk.does("write", f.name)
-	if fail == nil {
-		return f.File.WriteAt(b, off)
-	}
-	n, err := f.File.WriteAt(b[:f.disk.through(len(b))], off)
-	return n, errors.Join(fail, err)
-}
-
-func (f *diskFile) Write(b []byte) (int, error) {
-	fail := f.disk.does("write", f.name)
-	if fail == nil {
-		return f.File.Write(b)
-	}
-	n, err := f.File.Write(b[:f.disk.through(len(b))])
-	return n, errors.Join(fail, err)
-}
-
-// through is how much of a write that fails is done.
-func (d *disk) through(size int) int {
-	if d.part == nil {
-		return 0
-	}
-	return d.part(size)
-}
-
-func (f *diskFile) Sync() error { return f.disk.does("sync", f.name) }
-
 // faultyLife is a session on a disk that fails, and what was seen of it.
 type faultyLife struct {
 	*testing.T
@@ -143,6 +26,7 @@ type faultyLife struct {
 	dir    string
 	config Config
 	seen   map[event.Seq]string // by a reader
+	shown  []event.Error        // failures, by the same
 }
 
 func newFaultyLife(t *testing.T, e *local.Env, f fault) *faultyLife {
@@ -189,8 +73,12 @@ func (r *faultyLife) work() (made bool, err error) {
 		for rec, err := range s.Events(context.Background(), 0) {
 			if err != nil {
 				r.Error(err)
-			} else if rec.Durable() {
+			}
+			if rec.Durable() {
 				r.seen[rec.Seq] = asJSON(rec)
+			}
+			if d, ok := rec.Data.(event.Error); ok && rec.Agent == "" {
+				r.shown = append(r.shown, d)
 			}
 		}
 	})
@@ -200,6 +88,7 @@ func (r *faultyLife) work() (made bool, err error) {
 	var save *SaveError
 	if errors.As(err, &save) {
 		r.checkClosed(s)
+		r.checkShown()
 	}
 	if err == nil {
 		err = closing
@@ -230,6 +119,15 @@ func (r *faultyLife) checkClosed(s *Session) {
 	r.Helper()
 	if _, err := s.Submit(r.Context(), text("more")); !errors.Is(err, ErrClosed) {
 		r.Errorf("the session goes on: %v", err)
+	}
+}
+
+// checkShown checks that those who follow the session learn once at most that it was not saved; what
+// fails when all is done they need not see.
+func (r *faultyLife) checkShown() {
+	r.Helper()
+	if len(r.shown) > 1 || len(r.shown) == 1 && r.shown[0].Class != "save" {
+		r.Errorf("errors are shown: %+v", r.shown)
 	}
 }
 

@@ -206,7 +206,7 @@ type toolCallEndJSON struct {
 	OK        bool              `json:"ok"`
 	Output    string            `json:"output"`
 	Blob      *Blob             `json:"output_blob,omitempty"`
-	Model     string            `json:"model_output"`
+	Model     *string           `json:"model_output,omitempty"` // nil is the output
 	Images    []json.RawMessage `json:"images,omitempty"`
 	Fields    map[string]any    `json:"fields,omitempty"`
 	Error     *tool.Error       `json:"error,omitempty"`
@@ -216,9 +216,11 @@ type toolCallEndJSON struct {
 
 // MarshalJSON writes the result with its whole output, or with where that is.
 func (e ToolCallEnd) MarshalJSON() ([]byte, error) {
-	j := toolCallEndJSON{e.ID, e.Name, e.Error == nil, "", e.OutputBlob, e.Model, nil, e.Fields, e.Error, e.Artifacts, e.Duration}
+	j := toolCallEndJSON{e.ID, e.Name, e.Error == nil, "", e.OutputBlob, &e.Model, nil, e.Fields, e.Error, e.Artifacts, e.Duration}
 	if e.OutputBlob == nil {
-		j.Output = tool.String(e.Output)
+		if j.Output = tool.String(e.Output); j.Output == e.Model {
+			j.Model = nil
+		}
 	}
 	for _, img := range e.Images {
 		b, err := llm.MarshalPart(img)
@@ -236,7 +238,10 @@ func (e *ToolCallEnd) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &j); err != nil {
 		return err
 	}
-	*e = ToolCallEnd{j.ID, j.Name, tool.Text(j.Output), j.Blob, j.Model, nil, j.Fields, j.Error, j.Artifacts, j.Duration}
+	if j.Model == nil {
+		j.Model = &j.Output
+	}
+	*e = ToolCallEnd{j.ID, j.Name, tool.Text(j.Output), j.Blob, *j.Model, nil, j.Fields, j.Error, j.Artifacts, j.Duration}
 	for _, raw := range j.Images {
 		p, err := llm.UnmarshalPart(raw)
 		if err != nil {

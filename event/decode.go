@@ -120,7 +120,7 @@ func decodeResult(raw []byte) (Data, error) {
 	}
 	output, ok := text(values[0])
 	e.Output, e.Model = tool.Text(output), output
-	if ok && !bytes.Equal(values[0], values[1]) {
+	if ok && values[1] != nil && !bytes.Equal(values[0], values[1]) {
 		e.Model, ok = text(values[1])
 	}
 	if !ok {

@@ -82,7 +82,7 @@ func sections() []section {
 		{ToolCallDelta{ID: "call_1", Text: "ok  \texample.com/project\n"}, "", "Output of the tool as it appears."},
 		{ToolCallEnd{ID: "call_1", Name: "shell", Output: tool.Text("ok  \texample.com/project\n"), Model: "ok  \texample.com/project\n", Fields: map[string]any{"exit_code": 0.0},
 			Artifacts: tool.Artifacts{CommandsRun: []string{"go test ./..."}}, Duration: 850 * time.Millisecond}, "",
-			"The result of the call. `output` is all of the tool's output, however large; in a store, one of more than 64 KiB is in the blob that `output_blob` names instead. `model_output` is what the model sees of it. If `ok` is false there is an `error` with a `code` and a `message`. `fields` are the tool's own."},
+			"The result of the call. `output` is all of the tool's output, however large; in a store, one of more than 64 KiB is in the blob that `output_blob` names instead. `model_output` is what the model sees of it, and is left out if that is the same. If `ok` is false there is an `error` with a `code` and a `message`. `fields` are the tool's own."},
 		{SteeringQueued{Message: llm.UserText("Leave the API as it is.")}, "",
 			"The host gave a message that waits for its place: between two steps, or with `follow_up` behind the work at hand."},
 		{SteeringInjected{Message: llm.UserText("Leave the API as it is."), Source: "host"}, "",

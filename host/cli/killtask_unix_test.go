@@ -1,0 +1,204 @@
+//go:build unix
+
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/llmtest"
+)
+
+// taskDone is the last word of the model on a task.
+const taskDone = "The task is done."
+
+// step is a tool call of a task. Every one that changes something leaves a marker of its own, once.
+type step string
+
+const (
+	reads  step = "read"
+	edits  step = "edit"
+	shells step = "shell"
+	floods step = "flood" // prints more than fits into a record
+	leaves step = "leave" // leaves a process behind
+)
+
+// longTask is what the model wants done: a round of calls after the other.
+var longTask = [][]step{
+	{reads, reads, reads},
+	{shells},
+	{reads, edits, shells},
+	{floods},
+	{edits, edits},
+	{shells, reads, reads, shells},
+	{leaves, edits},
+	{reads, reads, reads, reads},
+	{floods, shells},
+	{edits, shells},
+}
+
+// task is a model at work. What it asks for follows from the conversation alone: a call that was
+// interrupted is made again, with another marker.
+type task struct {
+	rounds [][]step
+	dir    string
+
+	mu       sync.Mutex
+	markers  int
+	problems []string
+}
+
+// newTask makes the workspace of a task.
+func newTask(t *testing.T, rounds [][]step) *task {
+	t.Helper()
+	k := &task{rounds: rounds, dir: t.TempDir()}
+	for name, text := range map[string]string{"read.txt": "something to read\n", "notes.txt": "END\n", "journal.txt": ""} {
+		if err := os.WriteFile(filepath.Join(k.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return k
+}
+
+func (k *task) problem(format string, args ...any) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.problems = append(k.problems, fmt.Sprintf(format, args...))
+}
+
+func (k *task) reply(_ int, r *llm.Request) llmtest.Turn {
+	rest := k.rest(r.Messages)
+	if len(rest) == 0 {
+		return llmtest.Say(taskDone)
+	}
+	turn := llmtest.Turn{Parts: []llm.Part{llm.Text{Text: "Going on with it."}}}
+	for _, s := range rest {
+		k.mu.Lock()
+		k.markers++
+		marker := fmt.Sprintf("m%03d", k.markers)
+		k.mu.Unlock()
+		turn.Parts = append(turn.Parts, s.call(marker))
+	}
+	return turn
+}
+
+// rest is what is to be done next: what is left of the round at hand, or the next one.
+func (k *task) rest(messages []llm.Message) []step {
+	round, rest := 0, k.rounds[0]
+	for i, m := range messages {
+		if m.Role != llm.RoleAssistant || len(m.ToolCalls()) == 0 {
+			continue
+		}
+		results := resultsOf(messages[i+1:])
+		if len(rest) != len(results) {
+			k.problem("%d calls have %d results", len(rest), len(results))
+			return nil
+		}
+		var again []step
+		for i, s := range rest {
+			switch text := results[i].Text(); {
+			case interrupted(text):
+				again = append(again, s)
+			case !strings.Contains(text, s.says()):
+				k.problem("a call to %s failed: %.300s", s, text)
+			}
+		}
+		if rest = again; len(rest) > 0 {
+			continue
+		}
+		if round++; round == len(k.rounds) {
+			return nil
+		}
+		rest = k.rounds[round]
+	}
+	return rest
+}
+
+// interrupted reports whether a result is that of a call that was cut off.
+func interrupted(result string) bool { return strings.Contains(result, "interrupted: ") }
+
+// resultsOf are the results that the messages begin with.
+func resultsOf(messages []llm.Message) (results []llm.ToolResult) {
+	for _, m := range messages {
+		if m.Role == llm.RoleAssistant {
+			break
+		}
+		for _, p := range m.Parts {
+			if r, ok := p.(llm.ToolResult); ok {
+				results = append(results, r)
+			}
+		}
+	}
+	return results
+}
+
+// says is part of what a call says that did its work.
+func (s step) says() string {
+	switch s {
+	case reads:
+		return "something to read"
+	case edits:
+		return "1 replacement"
+	}
+	return "marked"
+}
+
+func (s step) call(marker string) llm.ToolCall {
+	name, args := "shell", ""
+	mark := fmt.Sprintf("echo %[1]s $$ >> journal.txt; echo marked %[1]s", marker)
+	switch s {
+	case reads:
+		name, args = "read_file", `{"file_path":"read.txt"}`
+	case edits:
+		name, args = "edit_file", fmt.Sprintf(`{"file_path":"notes.txt","old_string":"END","new_string":"%s\nEND"}`, marker)
+	case shells:
+		args = fmt.Sprintf(`{"command":%q}`, mark)
+	case floods:
+		args = fmt.Sprintf(`{"command":%q}`, mark+"; printf '%0100000d' 7")
+	case leaves:
+		args = fmt.Sprintf(`{"command":%q}`, fmt.Sprintf("sleep 600 >/dev/null 2>&1 & echo %[1]s $! >> journal.txt; echo marked %[1]s", marker))
+	}
+	return llm.ToolCall{ID: "call_" + marker, Name: name, Arguments: args}
+}
+
+// ran is how often the calls had their effect, by marker.
+func (k *task) ran(t *testing.T) map[string]int {
+	t.Helper()
+	times := make(map[string]int)
+	for _, name := range []string{"journal.txt", "notes.txt"} {
+		for line := range strings.Lines(k.read(t, name)) {
+			if marker := strings.Fields(line)[0]; marker != "END" {
+				times[marker]++
+			}
+		}
+	}
+	return times
+}
+
+// processes are those that the commands were and left.
+func (k *task) processes(t *testing.T) (pids []int) {
+	t.Helper()
+	for line := range strings.Lines(k.read(t, "journal.txt")) {
+		pid, err := strconv.Atoi(strings.Fields(line)[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+func (k *task) read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(k.dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
