@@ -297,10 +297,10 @@ func TestCompaction_AnySummariserLeavesAValidHistory(t *testing.T) {
 		"filter": func(*llm.Request) llmtest.Turn { return llmtest.Turn{Finish: llm.FinishContentFilter} },
 	}
 	names := sortedNames(answers)
-	for seed := range 12 {
+	for seed := range 6 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			n := seed
-			s, _ := narrow(t, 25, func(r *llm.Request) llmtest.Turn {
+			s, _ := narrow(t, 16, func(r *llm.Request) llmtest.Turn {
 				n = n*7 + 3
 				return answers[names[n%len(names)]](r)
 			}, nil)

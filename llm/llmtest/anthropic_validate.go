@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 
 	"github.com/reins-agent/reins/llm/wire"
@@ -18,8 +17,8 @@ var anthropicFields = []string{
 }
 
 var (
-	anthropicToolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
-	anthropicID       = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+	anthropicToolName = newPattern(`^[a-zA-Z0-9_-]{1,128}$`)
+	anthropicID       = newPattern(`^[a-zA-Z0-9_-]+$`)
 )
 
 // validate refuses what the Messages API refuses.

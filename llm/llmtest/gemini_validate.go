@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -71,7 +70,7 @@ func (c *geminiCheck) list(path string, v any) []any {
 	return l
 }
 
-var geminiName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$`)
+var geminiName = newPattern(`^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$`)
 
 func (c *geminiCheck) tools(v any) {
 	for i, t := range c.list("tools", v) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 
 	"github.com/reins-agent/reins/llm/wire"
@@ -20,7 +19,7 @@ var openaiParameters = []string{
 }
 
 // openaiName is how tools and formats may be named.
-var openaiName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var openaiName = newPattern(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func (openaiProtocol) validate(_ *http.Request, body []byte) error {
 	v, err := wire.ParseJSON(body)

@@ -1,15 +1,14 @@
 package wire
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
 var (
-	wordIn     = regexp.MustCompile(`[A-Za-z0-9_|][A-Za-z0-9_|.:\-]{3,199}`)
-	positionIn = regexp.MustCompile("function call `?(?:default_api:)?([A-Za-z0-9_.:\\-]{1,128})`?\\s*, position (\\d{1,9})")
+	wordIn     = lazily(`[A-Za-z0-9_|][A-Za-z0-9_|.:\-]{3,199}`)
+	positionIn = lazily("function call `?(?:default_api:)?([A-Za-z0-9_.:\\-]{1,128})`?\\s*, position (\\d{1,9})")
 )
 
 // maxWords bounds how many words of an error are looked up as ids.
@@ -17,7 +16,7 @@ const maxWords = 200
 
 // idWords lists the words of an error that have the look of an id.
 func idWords(message string) (words []string) {
-	for _, w := range wordIn.FindAllString(message, maxWords) {
+	for _, w := range wordIn().FindAllString(message, maxWords) {
 		if w = strings.TrimRight(w, ".:-"); strings.ContainsAny(w, "_-|0123456789") {
 			words = append(words, w)
 		}
@@ -28,7 +27,7 @@ func idWords(message string) (words []string) {
 // position reads which function call of which content Gemini misses a signature in. It counts
 // contents from 1.
 func position(message string) (call string, content int) {
-	found := positionIn.FindStringSubmatch(message)
+	found := positionIn().FindStringSubmatch(message)
 	if found == nil {
 		return "", -1
 	}

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,19 +20,19 @@ var (
 	// pathIn finds paths in the forms that providers write them: messages.3.content.0.image,
 	// messages.[3].role, input[5].content[1], contents[3].parts[1].inline_data, and, in lists of
 	// what a validator found, "messages", 3, "content".
-	pathIn = regexp.MustCompile(`\b(?:messages|input|contents|system|system_instruction|systemInstruction)` +
+	pathIn = lazily(`\b(?:messages|input|contents|system|system_instruction|systemInstruction)` +
 		`(?:\.?\[\d{1,9}\]|\.\d{1,9}\b|['"\\]+, ?\d{1,9}\b)` +
 		`(?:\.?\[\d{1,9}\]|\.\d{1,9}\b|\.[A-Za-z_]\w{0,63}|['"\\]*, ?\d{1,9}\b|['"\\]*, ?['"\\]+[A-Za-z_]\w{0,63})*`)
-	stepIn = regexp.MustCompile(`\d+|[A-Za-z_]\w*`)
+	stepIn = lazily(`\d+|[A-Za-z_]\w*`)
 )
 
 // maxPaths bounds how many paths of a text are looked at.
 const maxPaths = 8
 
 func paths(text string) (found []path) {
-	for _, s := range pathIn.FindAllString(text, maxPaths) {
+	for _, s := range pathIn().FindAllString(text, maxPaths) {
 		var p path
-		for _, word := range stepIn.FindAllString(s, 32) {
+		for _, word := range stepIn().FindAllString(s, 32) {
 			n, err := strconv.Atoi(word)
 			if err == nil {
 				p = append(p, step{index: n})

@@ -3,17 +3,16 @@ package wire
 import (
 	"errors"
 	"net/url"
-	"regexp"
 	"strings"
 )
 
 const redacted = "[redacted]"
 
 // keyShapes are how the keys of the known vendors look, and how credentials stand in headers.
-var keyShapes = regexp.MustCompile(`(?i)\b(?:sk|rk|pk|gsk|xai|r8|hf|nvapi|pplx|csk|fw)[-_][a-z0-9_\-]{16,}|\bAIza[a-z0-9_\-]{30,}|\bya29\.[a-z0-9_\-.]{20,}|\bBearer\s+[a-z0-9_\-.=+/]{12,}`)
+var keyShapes = lazily(`(?i)\b(?:sk|rk|pk|gsk|xai|r8|hf|nvapi|pplx|csk|fw)[-_][a-z0-9_\-]{16,}|\bAIza[a-z0-9_\-]{30,}|\bya29\.[a-z0-9_\-.]{20,}|\bBearer\s+[a-z0-9_\-.=+/]{12,}`)
 
 // Redact removes what looks like a credential from text.
-func Redact(text string) string { return keyShapes.ReplaceAllString(text, redacted) }
+func Redact(text string) string { return keyShapes().ReplaceAllString(text, redacted) }
 
 // redact removes a known secret, and what looks like one.
 func redact(text, secret string) string {
