@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,11 @@ type Config struct {
 	// Store is the directory for the data, made if it is missing. It serves one workspace. It is
 	// best outside the workspace; inside, it is not recorded.
 	Store string
+
+	// Exclude lists more directories that are not recorded and that Restore leaves alone, such as
+	// the place of a session's log, which must never be set back. They need not exist yet, and those
+	// outside the workspace do not matter.
+	Exclude []string
 
 	// MaxBytes and MaxFiles bound the workspaces that are accepted: the sum of the sizes of the
 	// recorded files, and the number of recorded files, links and directories. Zero is
@@ -34,9 +40,9 @@ const (
 
 // Store keeps the checkpoints of a workspace. Its methods may be called concurrently.
 type Store struct {
-	workspace string // absolute, without symbolic links
-	dir       string // of the data, likewise
-	inside    string // the path of dir relative to the workspace, if it is inside
+	workspace string   // absolute, without symbolic links
+	dir       string   // of the data, likewise
+	excluded  []string // directories that are not recorded, relative to the workspace
 	maxBytes  int64
 	maxFiles  int
 
@@ -67,11 +73,11 @@ func Open(c Config) (*Store, error) {
 	if s.maxFiles == 0 {
 		s.maxFiles = DefaultMaxFiles
 	}
-	if rel, err := filepath.Rel(workspace, dir); err == nil && filepath.IsLocal(rel) {
-		if rel == "." {
-			return nil, fmt.Errorf("open a checkpoint store: %s is the workspace itself; name another directory", c.Store)
-		}
-		s.inside = filepath.ToSlash(rel)
+	if dir == workspace {
+		return nil, fmt.Errorf("open a checkpoint store: %s is the workspace itself; name another directory", c.Store)
+	}
+	if err := s.exclude(append([]string{dir}, c.Exclude...)); err != nil {
+		return nil, fmt.Errorf("open a checkpoint store: %w", err)
 	}
 	for _, sub := range []string{s.packs(), s.records()} {
 		if err := os.MkdirAll(sub, 0o700); err != nil {
@@ -79,6 +85,35 @@ func Open(c Config) (*Store, error) {
 		}
 	}
 	return s, nil
+}
+
+// exclude leaves directories out of all checkpoints.
+func (s *Store) exclude(dirs []string) error {
+	for _, d := range dirs {
+		real, err := futurePlace(d)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(s.workspace, real)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		if rel == "." {
+			return fmt.Errorf("%s is the workspace itself, of which nothing would be left", d)
+		}
+		s.excluded = append(s.excluded, filepath.ToSlash(rel))
+	}
+	return nil
+}
+
+// futurePlace is the place that a directory has, or will have once it is made.
+func futurePlace(dir string) (string, error) {
+	real, err := place(dir)
+	if up := filepath.Dir(dir); errors.Is(err, fs.ErrNotExist) && up != dir {
+		real, err = futurePlace(up)
+		return filepath.Join(real, filepath.Base(dir)), err
+	}
+	return real, err
 }
 
 // place is the absolute path of a directory without symbolic links.
@@ -100,7 +135,8 @@ type Stats struct {
 	Read  int   // files that had to be read, because they are new or may have changed
 	Added int64 // bytes by which the store grew, the record and the index not counted
 
-	// Unreadable lists what could not be read. It is not in the checkpoint and safe from Restore.
+	// Unreadable lists what could not be read. It is not in the checkpoint, which remembers that:
+	// restoring the checkpoint leaves it alone, also when it can be read by then.
 	Unreadable []PathError
 }
 
@@ -186,7 +222,11 @@ func (t *taking) take(ctx context.Context, label string) (ID, Stats, error) {
 	}
 	stats := Stats{Files: snap.files, Bytes: snap.bytes, Read: r.read, Added: pack.offset,
 		Unreadable: append(t.scan.unreadable, r.unreadable...)}
-	id, err := s.writeRecord(Checkpoint{Label: label, Time: time.Now(), Files: snap.files, Bytes: snap.bytes, root: snap.root})
+	c := Checkpoint{Label: label, Time: time.Now(), Files: snap.files, Bytes: snap.bytes, root: snap.root}
+	for _, u := range stats.Unreadable {
+		c.unreadable = append(c.unreadable, u.Path)
+	}
+	id, err := s.writeRecord(c)
 	if err != nil {
 		return "", Stats{}, err
 	}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -72,6 +74,41 @@ func TestTake_DoesNotRecordAStoreInsideTheWorkspace(t *testing.T) {
 	w.verify()
 	if _, err := Open(Config{Dir: dir, Store: dir}); err == nil {
 		t.Error("the workspace was accepted as the store")
+	}
+}
+
+func TestRestore_LeavesExcludedDirectoriesAlone(t *testing.T) {
+	dir := t.TempDir()
+	w := &workspace{t: t, dir: filepath.Join(dir, "work")}
+	w.write("logs/old", "1")
+	w.link("work", "../way")
+	w.write("f", "1")
+	c := Config{Dir: w.dir, Store: filepath.Join(w.dir, ".state", "undo")}
+	all, err := Open(c)
+	must(t, err)
+	w.store = all
+	before := w.take()
+	c.Exclude = []string{filepath.Join(dir, "way", "logs"), filepath.Join(w.dir, ".state", "sessions"), dir + "-elsewhere"}
+	w.store, err = Open(c)
+	must(t, err)
+	a := w.take()
+	w.write("f", "2")
+	w.write("logs/old", "2")
+	w.write(".state/sessions/new", "2") // the directory is made only now
+	equal(t, "status", w.status(a), "~f")
+	b := w.take()
+	w.restore(a)
+	w.restore(before)
+	equal(t, "f is set back", w.state()["f"][len(w.state()["f"])-3:], `"1"`)
+	for _, p := range []string{"logs/old", ".state/sessions/new"} {
+		data, err := os.ReadFile(w.path(p))
+		must(t, err)
+		equal(t, p, string(data), "2")
+	}
+	equal(t, "diff", w.diff(before, b), "~f")
+	c.Exclude = []string{w.dir}
+	if _, err := Open(c); err == nil {
+		t.Error("the workspace itself was excluded")
 	}
 }
 
@@ -337,4 +374,45 @@ diff --git a/text b/text
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
+}
+
+func TestUnified_IsAPatchThatGitReads(t *testing.T) {
+	git, err := exec.LookPath("git")
+	must(t, err)
+	w := newWorkspace(t)
+	w.write("was a file", "1\n")
+	w.link("a", "was a link")
+	a := w.take()
+	if runtime.GOOS != "windows" {
+		w.write("escape\x1b[31m", "1\n")
+		w.write("line\nbreak", "1\n")
+		w.write("quote\"back\\slash", "1\n")
+		w.write("tab\tand\x7f", "1\n")
+	}
+	if runtime.GOOS == "linux" {
+		w.write("no\xfftext", "1\n")
+	}
+	w.write("with space/\u00fc", "1\n")
+	w.write("bidi\u202e", "1\n")
+	w.remove("was a file")
+	w.link("b", "was a file")
+	w.remove("was a link")
+	w.write("was a link", "2\n")
+	want := w.state()
+	changes, err := w.store.Diff(context.Background(), a, w.take())
+	must(t, err)
+	w.restore(a)
+	patch := ""
+	for _, c := range changes {
+		text, err := w.store.Unified(context.Background(), c)
+		must(t, err)
+		patch += text
+	}
+	cmd := exec.Command(git, "apply", "-")
+	cmd.Dir, cmd.Stdin = w.dir, strings.NewReader(patch)
+	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(w.dir))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git apply: %v\n%s\n%s", err, out, patch)
+	}
+	same(t, "applied", w.state(), want)
 }

@@ -57,20 +57,19 @@ func (s *Store) Diff(ctx context.Context, from, to ID, paths ...string) ([]Chang
 		return nil, err
 	}
 	defer unlock()
-	var roots [2]hash
+	var sides [2]Checkpoint
 	for i, id := range []ID{from, to} {
-		c, err := s.readRecord(id)
-		if err != nil {
+		if sides[i], err = s.readRecord(id); err != nil {
 			return nil, fmt.Errorf("compare checkpoints: %w", err)
 		}
-		roots[i] = c.root
 	}
 	o, err := openObjects(s.packs())
 	if err != nil {
 		return nil, fmt.Errorf("compare checkpoints: %w", err)
 	}
 	defer o.close()
-	return s.compare(ctx, comparison{list: o.tree}, roots[0], roots[1], paths)
+	c := comparison{list: o.tree, unknownOld: sides[0].unreadable, unknownNew: sides[1].unreadable}
+	return s.compare(ctx, c, sides[0].root, sides[1].root, paths)
 }
 
 // Status lists what changed in the workspace since a checkpoint, as Diff does. It records nothing.
@@ -111,10 +110,15 @@ func (s *Store) Status(ctx context.Context, since ID, paths ...string) ([]Change
 		}
 		return t.objects.tree(h)
 	}
-	return s.compare(ctx, comparison{list: list}, c.root, snap.root, paths)
+	now := comparison{list: list, unknownOld: c.unreadable}
+	for _, u := range append(t.scan.unreadable, r.unreadable...) {
+		now.unknownNew = append(now.unknownNew, u.Path)
+	}
+	return s.compare(ctx, now, c.root, snap.root, paths)
 }
 
 func (s *Store) compare(ctx context.Context, c comparison, from, to hash, paths []string) ([]Change, error) {
+	c.excluded = s.excluded
 	for _, p := range paths {
 		rel, err := s.clean(p)
 		if err != nil {
@@ -133,6 +137,9 @@ type comparison struct {
 	list    func(hash) ([]entry, error)
 	paths   []string // what to compare
 	changes []Change
+
+	excluded               []string // what is never compared
+	unknownOld, unknownNew []string // what could not be read, so that it only seems to be missing
 }
 
 // trees compares two directories, of which one may be no directory or missing.
@@ -181,14 +188,23 @@ func (c *comparison) entries(e *entry) ([]entry, error) {
 }
 
 func (c *comparison) entry(ctx context.Context, path string, old, new *entry) error {
+	if len(c.excluded) > 0 && under(c.excluded, path) {
+		return nil
+	}
 	same := old != nil && new != nil && old.kind == new.kind && old.mode == new.mode && (old.isDir() || old.sameContent(new))
-	if !same && under(c.paths, path) {
+	if !same && under(c.paths, path) && !c.unknown(path, old, new) {
 		c.changes = append(c.changes, newChange(path, old, new))
 	}
 	if !old.isDir() && !new.isDir() || !c.reaches(path) {
 		return nil
 	}
 	return c.trees(ctx, path, old, new)
+}
+
+// unknown reports whether one of the sides does not tell what was there.
+func (c *comparison) unknown(path string, old, new *entry) bool {
+	return len(c.unknownOld) > 0 && !old.isDir() && under(c.unknownOld, path) ||
+		len(c.unknownNew) > 0 && !new.isDir() && under(c.unknownNew, path)
 }
 
 // reaches reports whether something inside a directory is to be compared.

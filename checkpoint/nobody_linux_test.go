@@ -24,7 +24,8 @@ func asNobody(t *testing.T) (dir string, ours bool) {
 	// The directories that a test has are not for nobody to enter, nor is the program of the test.
 	dir, err := os.MkdirTemp("", "nobody")
 	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	made := dir // which the result is not when the test ends
+	t.Cleanup(func() { must(t, os.RemoveAll(made)) })
 	const nobody = 65534
 	must(t, os.Chown(dir, nobody, nobody))
 	program := filepath.Join(dir, "test")
@@ -102,4 +103,29 @@ func TestTake_ListsWhatCannotBeReadAndRestoreLeavesIt(t *testing.T) {
 	equal(t, "what could not be looked into", string(data), "2")
 	w.restore(a)
 	equal(t, "now that it can be read", w.status(a), "")
+}
+
+func TestRestore_LeavesWhatItsCheckpointCouldNotRead(t *testing.T) {
+	dir, ours := asNobody(t)
+	if !ours {
+		return
+	}
+	w := openWorkspace(t, dir)
+	w.write("closed/sub/x", "1")
+	w.write("f\xff", "1")
+	w.write("g", "1")
+	want := w.state()
+	must(t, os.Chmod(w.path("closed"), 0))
+	must(t, os.Chmod(w.path("f\xff"), 0))
+	a := w.take()
+	must(t, os.Chmod(w.path("closed"), 0o755))
+	must(t, os.Chmod(w.path("f\xff"), 0o644))
+	w.write("g", "2")
+	equal(t, "status", w.status(a), "~closed ~g")
+	b := w.take()
+	equal(t, "diff", w.diff(a, b), "~closed ~g")
+	equal(t, "diff the other way", w.diff(b, a), "~closed ~g")
+	w.restore(a)
+	must(t, os.Chmod(w.path("closed"), 0o755))
+	same(t, "undo", w.state(), want)
 }

@@ -29,12 +29,15 @@ type Checkpoint struct {
 	Files int       `json:"files"`
 	Bytes int64     `json:"bytes"`
 	root  hash
+
+	unreadable []string // paths that were there but could not be read
 }
 
 // record is the file of a checkpoint: this as JSON on one line, and the hash of that line.
 type record struct {
 	Checkpoint
-	Root string `json:"root"`
+	Root       string   `json:"root"`
+	Unreadable [][]byte `json:"unreadable,omitempty"` // as bytes, since names need not be text
 }
 
 const idDigits = 10
@@ -129,7 +132,11 @@ func (s *Store) writeSynced(path string, data []byte) error {
 }
 
 func encodeRecord(c Checkpoint) []byte {
-	line, _ := json.Marshal(record{c, c.root.String()}) // strings, numbers and a time always encode
+	r := record{Checkpoint: c, Root: c.root.String()}
+	for _, p := range c.unreadable {
+		r.Unreadable = append(r.Unreadable, []byte(p))
+	}
+	line, _ := json.Marshal(r) // strings, numbers and a time always encode
 	sum := sha256.Sum256(line)
 	return fmt.Appendf(nil, "%s\n%x\n", line, sum)
 }
@@ -148,6 +155,9 @@ func decodeRecord(data []byte) (Checkpoint, error) {
 		return Checkpoint{}, errEncoding
 	}
 	r.Checkpoint.root = hash(root)
+	for _, p := range r.Unreadable {
+		r.unreadable = append(r.unreadable, string(p))
+	}
 	return r.Checkpoint, nil
 }
 

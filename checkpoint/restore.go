@@ -93,7 +93,8 @@ func (r *restoring) prepare(ctx context.Context, id ID, paths []string) ([]Chang
 	if r.objects, err = openObjects(r.store.packs()); err != nil {
 		return nil, err
 	}
-	changes, err := r.store.compare(ctx, comparison{list: r.objects.tree}, r.present.root, r.target, paths)
+	how := comparison{list: r.objects.tree, unknownNew: c.unreadable}
+	changes, err := r.store.compare(ctx, how, r.present.root, r.target, paths)
 	if err != nil {
 		return nil, err
 	}

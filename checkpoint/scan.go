@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/env/search"
@@ -34,7 +35,7 @@ func (s *Store) scan(ctx context.Context, root *os.Root, o *objects, old *snapsh
 	sc := &scan{store: s, root: root, objects: o, old: old, snap: newSnapshot()}
 	sc.enter("")
 	q := search.TreeQuery{
-		SkipDir: func(p string) bool { return p == s.inside || !validName(filepath.Base(p)) },
+		SkipDir: func(p string) bool { return slices.Contains(s.excluded, p) || !validName(filepath.Base(p)) },
 		Failed:  sc.failed,
 	}
 	local := &search.Local{Dir: s.workspace}

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -43,6 +42,9 @@ func (s *Store) Unified(ctx context.Context, c Change) (string, error) {
 }
 
 func unified(o *objects, c *Change) (string, error) {
+	if c.Kind == Modified && !c.old.isDir() && !c.new.isDir() && (c.old.kind == linkKind) != (c.new.kind == linkKind) {
+		return replaced(o, c)
+	}
 	old, oldOK, err := text(o, c.old)
 	if err != nil {
 		return "", err
@@ -75,6 +77,17 @@ func unified(o *objects, c *Change) (string, error) {
 	return b.String(), nil
 }
 
+// replaced shows a file that became a link, or the reverse, as git does: one goes and one comes.
+func replaced(o *objects, c *Change) (string, error) {
+	gone, came := newChange(c.Path, c.old, nil), newChange(c.Path, nil, c.new)
+	a, err := unified(o, &gone)
+	if err != nil {
+		return "", err
+	}
+	b, err := unified(o, &came)
+	return a + b, err
+}
+
 // text gives what a file holds or where a link leads; ok is false if that cannot be shown.
 func text(o *objects, e *entry) (s string, ok bool, err error) {
 	switch {
@@ -103,11 +116,29 @@ func gitMode(m fs.FileMode) string {
 	return fmt.Sprintf("100%03o", m.Perm())
 }
 
-// quote writes a name that would break the line in quotes.
+// quote writes a name that would break the line in quotes, in the way that git reads.
 func quote(name string) string {
-	awkward := func(r rune) bool { return r < ' ' || r == 0x7f || r == '"' || r == '\\' }
-	if !utf8.ValidString(name) || strings.ContainsFunc(name, awkward) {
-		return strconv.Quote(name)
+	if utf8.ValidString(name) && !strings.ContainsFunc(name, awkward) {
+		return name
 	}
-	return name
+	b := []byte{'"'}
+	for len(name) > 0 {
+		r, size := utf8.DecodeRuneInString(name)
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', name[0])
+		case r == '\n':
+			b = append(b, `\n`...)
+		case r == '\t':
+			b = append(b, `\t`...)
+		case awkward(r) || r == utf8.RuneError && size == 1:
+			b = fmt.Appendf(b, `\%03o`, name[0])
+		default:
+			b = append(b, name[:size]...)
+		}
+		name = name[size:]
+	}
+	return string(append(b, '"'))
 }
+
+func awkward(r rune) bool { return r < ' ' || r == 0x7f || r == '"' || r == '\\' }

@@ -2,6 +2,7 @@ package event
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/reins-agent/reins/llm"
 )
@@ -33,7 +34,11 @@ func mapMedia(d Data, f func(llm.Media) (llm.Media, error)) (Data, error) {
 		e.Undelivered = m.messages(e.Undelivered)
 		d = e
 	case ToolCallEnd:
-		e.Images = m.images(e.Images)
+		images := m.images(e.Images)
+		if n := len(e.Images) - len(images); n > 0 {
+			e.Model += fmt.Sprintf("\n[%d images that stood here are lost]", n)
+		}
+		e.Images = images
 		d = e
 	}
 	return d, m.err

@@ -81,11 +81,15 @@ var (
 )
 
 // Latest is the session that was written last, of those that the function takes; nil takes all.
-// Those that cannot be described are passed over. If there is none it is ErrNotFound.
+// Those that cannot be described are passed over; if the sessions cannot be listed at all it is why.
+// If there is none it is ErrNotFound.
 func Latest(ctx context.Context, s Store, take func(Meta) bool) (Meta, error) {
 	for m, err := range s.List(ctx) {
 		if ctx.Err() != nil {
 			return Meta{}, context.Cause(ctx)
+		}
+		if err != nil && m.ID == "" {
+			return Meta{}, err
 		}
 		if err == nil && (take == nil || take(m)) {
 			return m, nil

@@ -3,9 +3,12 @@ package filestore
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,6 +115,72 @@ func TestImport_NamesInAnArchiveAreNoPaths(t *testing.T) {
 		empty(t, to)
 	}
 }
+
+// rawHeader is the header of a file in an archive, such as the tar package does not write.
+func rawHeader(name string, kind byte, size int, magic string, rest map[int]string) []byte {
+	b := make([]byte, 512)
+	put := func(at int, text string) { copy(b[at:], text) }
+	put(0, name)
+	put(100, "0000600\x000000000\x000000000\x00")
+	put(124, fmt.Sprintf("%011o\x0000000000000\x00        ", size))
+	b[156] = kind
+	put(257, magic)
+	for at, text := range rest {
+		put(at, text)
+	}
+	sum := 0
+	for _, c := range b {
+		sum += int(c)
+	}
+	put(148, fmt.Sprintf("%06o\x00 ", sum))
+	return b
+}
+
+func TestImport_FilesThatAreLargerThanTheyLookAreRefused(t *testing.T) {
+	archive := exported(t, newStore(t, Config{}))
+	first, err := tar.NewReader(bytes.NewReader(archive)).Next()
+	must(t, err)
+	start := archive[:512+(first.Size+511)/512*512]
+	const huge = 1 << 32
+	pax := ""
+	for _, r := range []string{"GNU.sparse.major=1", "GNU.sparse.minor=0", "GNU.sparse.name=log.jsonl", fmt.Sprintf("GNU.sparse.realsize=%d", huge)} {
+		pax += fmt.Sprintf("%d %s\n", len(r)+4, r)
+	}
+	block := func(text string) []byte { return append([]byte(text), make([]byte, 512-len(text))...) }
+	for kind, log := range map[string][]byte{
+		"old": rawHeader(logName, 'S', 0, "ustar  \x00", map[int]string{
+			386: fmt.Sprintf("%011o\x00%011o\x00", huge, 0), 483: fmt.Sprintf("%011o\x00", huge)}),
+		"new": slices.Concat(rawHeader("x", 'x', len(pax), "ustar\x0000", nil), block(pax),
+			rawHeader(logName, '0', 512, "ustar\x0000", nil), block(fmt.Sprintf("1\n%d\n0\n", huge))),
+		"link": rawHeader(logName, '2', 0, "ustar\x0000", map[int]string{157: "/etc/passwd"}),
+	} {
+		to := newStore(t, Config{})
+		_, err := to.Import(t.Context(), bytes.NewReader(slices.Concat(start, log, make([]byte, 1024))), Import{})
+		if err == nil || !strings.Contains(err.Error(), `it has "log.jsonl" in it, which is`) {
+			t.Errorf("%s: %v", kind, err)
+		}
+		empty(t, to)
+	}
+}
+
+func TestImport_EndsWithTheContext(t *testing.T) {
+	archive := exported(t, newStore(t, Config{}))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("stopped")
+	to := newStore(t, Config{})
+	in := io.MultiReader(bytes.NewReader(archive[:2048]), readerFunc(func(p []byte) (int, error) {
+		cancel(stopped)
+		return copy(p, archive[2048:2049]), nil // and so on without end
+	}))
+	if _, err := to.Import(ctx, in, Import{}); !errors.Is(err, stopped) {
+		t.Error(err)
+	}
+	empty(t, to)
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestImport_IDOfAnArchiveIsChecked(t *testing.T) {
 	archive := exported(t, newStore(t, Config{}))

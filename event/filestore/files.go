@@ -57,6 +57,12 @@ func (OS) Rename(from, to string) error                 { return os.Rename(from,
 func (OS) RemoveAll(name string) error                  { return os.RemoveAll(name) }
 func (OS) SyncDir(name string) error                    { return syncDir(name) }
 
+// heldLock is a file that is locked. Closing it is not enough to give it free: a child process that
+// is about to begin has the descriptor for a moment too.
+type heldLock struct{ *os.File }
+
+func (l heldLock) Close() error { return errors.Join(unlock(l.File), l.File.Close()) }
+
 // Lock locks a file. Whoever deletes a session removes its lock too, so a lock counts only if its
 // file is still the one of that name.
 func (OS) Lock(name string) (io.Closer, error) {
@@ -81,7 +87,7 @@ func (OS) Lock(name string) (io.Closer, error) {
 			return nil, err
 		}
 		if now, err := os.Stat(name); err == nil && os.SameFile(ours, now) {
-			return f, nil
+			return heldLock{f}, nil
 		}
 		f.Close()
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/reins-agent/reins/event"
 )
@@ -29,7 +30,7 @@ const maxIndex = 16 << 20
 // Import adds a session from an archive. It is there when all of it is on the disk, or not at all.
 // An archive may come from anywhere: nothing in it is used as a path.
 func (s *Store) Import(ctx context.Context, in io.Reader, how Import) (Report, error) {
-	archive := tar.NewReader(in)
+	archive := &archiveReader{ctx: ctx, tar: tar.NewReader(in)}
 	x, err := importIndex(archive)
 	if err != nil {
 		return Report{}, fmt.Errorf("this is not the export of a session: %w", err)
@@ -63,9 +64,40 @@ func (s *Store) Import(ctx context.Context, in io.Reader, how Import) (Report, e
 	return i.report, nil
 }
 
+// archiveReader reads the plain files of an archive, as long as it is wanted.
+type archiveReader struct {
+	ctx context.Context
+	tar *tar.Reader
+}
+
+// next goes on to the next file. One that takes less room in the archive than it says is not among
+// those that Export writes, and could fill a disk with nothing.
+func (a *archiveReader) next() (*tar.Header, error) {
+	h, err := a.tar.Next()
+	if err != nil {
+		return nil, err
+	}
+	if h.Typeflag != tar.TypeReg {
+		return nil, fmt.Errorf("it has %q in it, which is no plain file", h.Name)
+	}
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return nil, fmt.Errorf("it has %q in it, which is a file with holes", h.Name)
+		}
+	}
+	return h, nil
+}
+
+func (a *archiveReader) Read(p []byte) (int, error) {
+	if err := context.Cause(a.ctx); err != nil {
+		return 0, err
+	}
+	return a.tar.Read(p)
+}
+
 // importIndex reads the first entry of an archive.
-func importIndex(archive *tar.Reader) (x archiveIndex, err error) {
-	h, err := archive.Next()
+func importIndex(archive *archiveReader) (x archiveIndex, err error) {
+	h, err := archive.next()
 	if err != nil {
 		return x, err
 	}
@@ -93,20 +125,23 @@ type importer struct {
 	report Report
 }
 
-func (i *importer) unpack(archive *tar.Reader, x archiveIndex) error {
+func (i *importer) unpack(archive *archiveReader, x archiveIndex) error {
 	files := i.store.files
 	if err := errors.Join(files.RemoveAll(i.dir), files.MkdirAll(i.dir, dirPerm)); err != nil {
 		return err
 	}
-	h, err := archive.Next()
-	if err != nil || h.Name != logName {
-		return errors.Join(errors.New("the archive has no log"), err)
+	h, err := archive.next()
+	switch {
+	case err == io.EOF || err == nil && h.Name != logName:
+		return errors.New("the archive has no log")
+	case err != nil:
+		return err
 	}
 	if err := i.log(archive, x.Format); err != nil {
 		return err
 	}
 	for n := 0; ; n++ {
-		h, err := archive.Next()
+		h, err := archive.next()
 		if err == io.EOF {
 			if n < x.Blobs {
 				return fmt.Errorf("the archive is cut off: it has %d of %d blobs", n, x.Blobs)

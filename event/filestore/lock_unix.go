@@ -25,6 +25,8 @@ func lock(f *os.File) error {
 	}
 }
 
+func unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
 func syncDir(name string) error {
 	d, err := os.Open(name)
 	if err != nil {

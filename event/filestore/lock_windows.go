@@ -20,5 +20,8 @@ func lock(f *os.File) error {
 	return nil
 }
 
+// unlock has nothing to do: no other process gets the handle.
+func unlock(*os.File) error { return nil }
+
 // syncDir has nothing to do: NTFS journals names itself, and has no call for it.
 func syncDir(string) error { return nil }

@@ -11,6 +11,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
 )
 
 // compactAt is the share of the context window at which reins makes a conversation smaller.
@@ -82,7 +83,7 @@ func (o compactCommand) do(ctx context.Context, h Host) (err error) {
 // open resumes the session with the tools that it had, so that the request for the summary continues
 // the last one.
 func (o compactCommand) open(ctx context.Context, h Host, place saved) (*agent.Session, func() error, error) {
-	client, model, err := o.connection.open(ctx, h)
+	client, model, err := o.client(ctx, h, place.meta)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,10 +93,27 @@ func (o compactCommand) open(ctx context.Context, h Host, place saved) (*agent.S
 	}
 	s, err := newRunner(h, nil, o.run).session(ctx, client, model, e, place)
 	if err != nil {
-		return nil, nil, errors.Join(err, e.Close())
+		return nil, nil, errors.Join(whyNotOpened(place.meta.ID, err), e.Close())
 	}
 	return s, func() error { return errors.Join(s.Close(), e.Close()) }, nil
 }
+
+// client is the way to the model, for which a key is wanted only if it will be asked.
+func (o compactCommand) client(ctx context.Context, h Host, m event.Meta) (*llm.Client, string, error) {
+	if !o.noModel {
+		return o.connection.open(ctx, h)
+	}
+	client, err := llm.NewClient(llm.ClientConfig{Providers: []llm.Provider{silentProvider{name: m.Provider}}})
+	return client, m.Model, err
+}
+
+// silentProvider stands for a provider that is not called.
+type silentProvider struct {
+	noModel
+	name string
+}
+
+func (p silentProvider) Name() string { return p.name }
 
 func (o compactCommand) print(h Host, id string, d event.Compaction) error {
 	if o.asJSON {

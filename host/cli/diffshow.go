@@ -61,6 +61,8 @@ func newFileDiff(c checkpoint.Change, text string) fileDiff {
 	inHunk := false
 	for line := range strings.SplitSeq(text, "\n") {
 		switch {
+		case strings.HasPrefix(line, "diff "): // a link that became a file has two parts
+			inHunk = false
 		case strings.HasPrefix(line, "@@"):
 			inHunk = true
 		case !inHunk:

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -103,14 +104,17 @@ func (o run) check() error {
 		bad  bool
 	}{
 		{"max-rounds", o.maxRounds < 0}, {"max-turns", o.maxTurns < 0}, {"timeout", o.timeout < 0},
-		{"deadline", o.deadline < 0}, {"budget", o.budget < 0}, {"compact-at", o.compactAt < 0},
+		{"deadline", o.deadline < 0}, {"budget", o.budget < 0},
 	} {
 		if n.bad {
 			problems = append(problems, usagef("--%s must not be negative", n.flag))
 		}
 	}
-	if o.compactAt > 1 {
-		problems = append(problems, usagef("--compact-at is a share of the context window: give a number up to 1, such as 0.8"))
+	if math.IsNaN(o.budget) {
+		problems = append(problems, usagef("--budget is not a number"))
+	}
+	if !(o.compactAt >= 0 && o.compactAt <= 1) {
+		problems = append(problems, usagef("--compact-at is a share of the context window: give a number from 0 to 1, such as 0.8"))
 	}
 	return errors.Join(problems...)
 }

@@ -27,6 +27,7 @@ type runner struct {
 	start time.Time
 	spent tally
 	after event.Seq // what the session had seen before this run
+	given string    // the prompt; "" goes on with what there is
 
 	mu  sync.Mutex // guards what the work has come to
 	id  string
@@ -109,12 +110,15 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	if err != nil && !(r.flags.resumes() && errors.Is(err, errNoPrompt)) {
 		return err
 	}
+	r.given = prompt
 	place, err := r.flags.place(ctx, r.host, cmp.Or(r.flags.dir, "."))
 	if err != nil {
 		return err
 	}
 	if place.resumes() {
-		r.flags.dir = cmp.Or(r.flags.dir, place.meta.Dir)
+		if r.flags.dir, err = place.dir(r.flags.dir); err != nil {
+			return err
+		}
 		r.flags.follow(place.meta)
 	}
 	client, model, err := r.flags.open(ctx, r.host)
@@ -128,7 +132,7 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	defer e.Close()
 	s, err := r.session(ctx, client, model, e, place)
 	if err != nil {
-		return err
+		return whyNotResumed(cmp.Or(place.meta.ID, r.flags.id), err)
 	}
 	r.after = place.meta.Last
 	r.mu.Lock()
@@ -168,6 +172,9 @@ func (r *runner) converse(ctx context.Context, s *agent.Session, input string) e
 	}
 }
 
+// goOn is what the agent is told if its work did not come to an end and nobody says how to go on.
+const goOn = "Go on with the task where you stopped."
+
 // submit gives the agent input. Without any it goes on with what was cut off, or asks again what it
 // had asked.
 func (r *runner) submit(ctx context.Context, s *agent.Session, input string) (agent.Outcome, error) {
@@ -178,10 +185,34 @@ func (r *runner) submit(ctx context.Context, s *agent.Session, input string) (ag
 		return agent.Outcome{Status: agent.StatusAwaitingInput, Question: q}, nil
 	}
 	out, err := s.Continue(ctx)
-	if errors.Is(err, agent.ErrNothingToContinue) {
-		return out, usagef("session %s came to its end: give it a prompt to go on", s.ID())
+	switch {
+	case !errors.Is(err, agent.ErrNothingToContinue):
+		return out, err
+	case r.stoppedShort(ctx, s):
+		return s.Submit(ctx, llm.Text{Text: goOn})
 	}
-	return out, err
+	return out, usagef("session %s came to its end: give it a prompt to go on", s.ID())
+}
+
+// stoppedShort reports whether the last input before this run ended without being done: it was
+// interrupted, it failed, or there was a limit.
+func (r *runner) stoppedShort(ctx context.Context, s *agent.Session) bool {
+	short := false
+	for rec, err := range s.Events(ctx, 0) {
+		if err != nil || rec.Seq > r.after {
+			break
+		}
+		if rec.Agent != "" {
+			continue
+		}
+		switch d := rec.Data.(type) {
+		case event.ProcessingEnd:
+			short = d.Outcome != string(agent.StatusDone)
+		case event.Rewind:
+			short = short && !d.Chat
+		}
+	}
+	return short
 }
 
 // watch shows the events to their end. When nobody can see them any more, the run is stopped.

@@ -1,13 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/checkpoint"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
@@ -58,11 +59,14 @@ func (o run) place(ctx context.Context, h Host, dir string) (saved, error) {
 		s.meta, err = findSession(ctx, store, o.resume)
 		if err != nil && o.resume == "latest" {
 			s.meta, err = event.Latest(ctx, store, nil)
+			if errors.Is(err, event.ErrNotFound) {
+				err = usagef("there are no sessions to resume")
+			}
 		}
 	case o.continueLast:
 		s.meta, err = latestSession(ctx, store, dir)
 	case o.fork != "":
-		s.meta, err = forkSession(ctx, store, o.fork, o.id)
+		s.meta, err = o.forked(ctx, store)
 	}
 	return s, err
 }
@@ -88,16 +92,29 @@ func sameDir(dir, real string) bool {
 	return err == nil && d == real
 }
 
-func forkSession(ctx context.Context, store event.Store, point, id string) (event.Meta, error) {
-	from, at, err := findPoint(ctx, store, point)
+// forked makes the session that is a copy of another.
+func (o run) forked(ctx context.Context, store event.Store) (event.Meta, error) {
+	from, at, err := findPoint(ctx, store, o.fork)
 	if err != nil {
 		return event.Meta{}, err
 	}
-	if id == "" {
-		id = rand.Text()
+	id, fork := cmp.Or(o.id, rand.Text()), event.Fork
+	if o.skipDamaged {
+		fork = event.Salvage
 	}
-	m, err := event.Fork(ctx, store, from.ID, at, event.Meta{ID: id})
-	return m, explain(id, err)
+	m, err := fork(ctx, store, from.ID, at, event.Meta{ID: id})
+	return m, explain(id, whyNotResumed(from.ID, err))
+}
+
+// dir is the directory to work in: the one given, or else that of the session.
+func (s saved) dir(given string) (string, error) {
+	if given != "" || s.meta.Dir == "" {
+		return given, nil
+	}
+	if _, err := os.Stat(s.meta.Dir); errors.Is(err, os.ErrNotExist) {
+		return "", usagef("the directory of session %s is gone: %s; --cwd names another one", s.meta.ID, s.meta.Dir)
+	}
+	return s.meta.Dir, nil
 }
 
 // open begins the session, or resumes it.
@@ -108,22 +125,31 @@ func (s saved) open(ctx context.Context, c agent.Config) (*agent.Session, error)
 	c.Store = s.store
 	if !s.resumes() {
 		session, err := agent.New(c)
-		var bad *os.PathError
-		if errors.As(err, &bad) {
-			return nil, usagef("%w; --no-save works without saving, and REINS_HOME names another place", err)
-		}
-		return wrapUsage(session, err)
+		return wrapUsage(session, notSavable(err))
 	}
 	c.ID = s.meta.ID
-	session, err := agent.Resume(ctx, c)
-	if errors.Is(err, event.ErrLocked) {
-		return nil, usagef("session %s is open elsewhere: end that first, or use --fork to go your own way from here", s.meta.ID)
-	}
+	return agent.Resume(ctx, c)
+}
+
+// whyNotResumed says what to do if a session cannot be resumed.
+func whyNotResumed(id string, err error) error {
 	var damage *event.CorruptError
-	if errors.As(err, &damage) {
-		return nil, usagef("%w; \"reins sessions verify\" tells more, and --skip-damaged goes on without what cannot be read", err)
+	switch {
+	case errors.As(err, &damage):
+		return usagef("%w; \"reins sessions verify\" tells more, and --skip-damaged goes on without what cannot be read", err)
+	case errors.Is(err, event.ErrLocked):
+		return fmt.Errorf("session %s is open elsewhere: end that first, or use --fork to go your own way from here", id)
 	}
-	return session, err
+	return err
+}
+
+// notSavable says what to do if the place for sessions cannot be written.
+func notSavable(err error) error {
+	var bad *os.PathError
+	if errors.As(err, &bad) {
+		return usagef("%w; --no-save works without saving, and REINS_HOME names another place", err)
+	}
+	return err
 }
 
 func wrapUsage(s *agent.Session, err error) (*agent.Session, error) {
@@ -138,13 +164,9 @@ const keptCheckpoints = 200
 
 // checkpoints keeps the files of a directory for undo. The oldest states make room for new ones.
 func checkpoints(ctx context.Context, h Host, dir string) (agent.Checkpoints, error) {
-	place, err := checkpointDir(h, dir)
+	store, err := openCheckpoints(h, dir)
 	if err != nil {
-		return nil, err
-	}
-	store, err := checkpoint.Open(checkpoint.Config{Dir: dir, Store: place})
-	if err != nil {
-		return nil, err
+		return nil, notSavable(err)
 	}
 	all, err := store.List(ctx)
 	if err == nil && len(all) > keptCheckpoints+keptCheckpoints/4 {

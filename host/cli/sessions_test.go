@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/tool"
 )
 
 // The commands that scripts make sessions with.
@@ -212,6 +215,72 @@ func TestNearIDs_AreThoseThatWereMeant(t *testing.T) {
 	} {
 		if got := strings.Join(nearIDs(name, all), " "); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// hostile is what an imported session may have in every place: it changes the title of a terminal,
+// clears it, and turns the direction of writing.
+const hostile = "\x1b]0;owned\x07\x1b[2J\u202eX\u009b31m\r\nY"
+
+func hostileRecords(id string) []event.Record {
+	cost := 0.5
+	var records []event.Record
+	add := func(agent string, d event.Data) {
+		records = append(records, event.Record{Seq: event.Seq(len(records) + 1), Time: time.Now(), Session: id, Agent: agent, Data: d})
+	}
+	arguments, _ := json.Marshal(map[string]string{"command": hostile, hostile: "needle"})
+	add("", event.SessionStart{ID: id, Provider: hostile, Model: hostile, Dir: hostile})
+	add("", event.UserInput{Message: llm.UserText(hostile + "needle")})
+	add("", event.TextEnd{Call: 1, ID: hostile, Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
+		llm.Text{Text: hostile + "needle"}, llm.ToolCall{ID: hostile, Name: hostile, Arguments: string(arguments)},
+	}}})
+	add("", event.ModelCallEnd{Call: 1, Provider: hostile, Model: hostile, Cost: &cost})
+	add("", event.ToolCallStart{ID: hostile, Name: hostile, Arguments: arguments})
+	add("", event.Checkpoint{ID: hostile, Files: 1})
+	add("", event.ToolCallEnd{ID: hostile, Name: hostile, Output: tool.Text(hostile + "needle"), Model: hostile, Error: &tool.Error{Code: hostile, Message: hostile}})
+	add("", event.Warning{Message: hostile})
+	add("", event.SubagentStart{ID: hostile, Task: hostile})
+	add(hostile, event.UserInput{Message: llm.UserText(hostile)})
+	add(hostile, event.ModelCallEnd{Call: 1, Provider: hostile, Model: hostile, Cost: &cost})
+	add("", event.SubagentEnd{ID: hostile, Status: hostile})
+	add("", event.ModelFallback{From: hostile, To: hostile})
+	add("", event.Compaction{Method: hostile, Reason: hostile})
+	add("", event.ProcessingEnd{Outcome: hostile, State: hostile, Question: hostile})
+	return records
+}
+
+func TestSessions_NothingThatAnImportedOneHoldsActsOnTheTerminal(t *testing.T) {
+	home := t.TempDir()
+	store, err := filestore.New(filestore.Config{Dir: filepath.Join(home, sessionsName)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := event.Meta{
+		ID: "evil", Title: hostile, Prompt: hostile, Summary: hostile, Tags: []string{hostile}, Provider: hostile, Model: hostile,
+		Dir: filepath.Join(home, "x"+hostile), Branch: hostile, Parent: hostile, ForkedAt: 1,
+	}
+	if err := saveSession(store, m, hostileRecords(m.ID)); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{
+		"sessions list", "sessions list --json", "sessions show evil", "sessions show evil --json", "sessions show evil --events",
+		"sessions search needle", "sessions search needle --json", "sessions search owned", "sessions verify", "sessions tag evil more",
+		"cost evil", "cost evil --json", "diff evil", "diff evil --list", "diff evil --list --json", "diff evil @2",
+		"undo evil", "undo evil --chat", "redo evil", "compact evil", "compact evil --no-model", "run --resume evil go",
+		"sessions fork evil --id other", "sessions rm evil", "sessions rename evil --json x",
+	} {
+		var out bytes.Buffer
+		h := Host{
+			Args: strings.Fields(args), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
+			Getenv: func(name string) string { return map[string]string{"REINS_HOME": home}[name] },
+		}
+		Main(h)
+		if i := strings.IndexFunc(out.String(), func(r rune) bool { return r != '\n' && r != '\t' && deceptive(r) }); i >= 0 {
+			t.Errorf("%s: %q", args, out.String()[max(0, i-40):min(i+20, out.Len())])
+		}
+		if out.Len() == 0 {
+			t.Errorf("%s: it says nothing", args)
 		}
 	}
 }

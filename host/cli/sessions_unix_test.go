@@ -3,9 +3,12 @@
 package cli
 
 import (
+	"archive/tar"
+	"bufio"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -156,5 +159,58 @@ func TestSessions_TerminalGetsNoArchive(t *testing.T) {
 	k.save(time.Hour, event.Meta{ID: "first"})
 	if text := onTerminal(t, k.command("export", "first", "-")).end(2); !strings.Contains(text, "an archive is nothing for a terminal") {
 		t.Errorf("it shows:\n%s", text)
+	}
+}
+
+func TestSessions_OneThatIsKilledInItsFirstPromptIsListedByIt(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	cmd := command(t, "run", "--yes", "--session-id", "killed", "--output", "stream-json", sleeper)
+	cmd.Env = append(cmd.Env, "REINS_HOME="+k.home)
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := readPID(t, bufio.NewReader(pipe))
+	defer syscall.Kill(pid, syscall.SIGKILL)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	exitCodeOf(t, cmd)
+	m, err := k.store(0).Meta(t.Context(), "killed")
+	if err != nil || m.Prompt != sleeper {
+		t.Errorf("it is called %q (%v)", m.Prompt, err)
+	}
+}
+
+func TestSessions_ImportOfASilentInputCanBeInterrupted(t *testing.T) {
+	t.Parallel()
+	cmd := newKeeper(t).command("import", "-")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var side strings.Builder
+	cmd.Stderr = &side
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// More than a pipe holds: when it is written, the process has begun to read.
+	archive := tar.NewWriter(in)
+	if err := archive.WriteHeader(&tar.Header{Name: "meta.json", Size: 8 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := archive.Write(make([]byte, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitCodeOf(t, cmd); code != exitInterrupted {
+		t.Errorf("the exit code is %d: %s", code, side.String())
 	}
 }

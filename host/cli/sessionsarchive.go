@@ -100,6 +100,17 @@ func (o sessionsExport) write(name string, fill func(io.Writer) error) (size int
 	return size, nil
 }
 
+// interruptible reads from in until ctx ends, also while nothing comes.
+func interruptible(ctx context.Context, in io.Reader) *io.PipeReader {
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, in)
+		w.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { w.CloseWithError(context.Cause(ctx)) })
+	return r
+}
+
 type sessionsImport struct {
 	id      string
 	damaged bool
@@ -134,8 +145,12 @@ func (o sessionsImport) run(ctx context.Context, h Host, file string) error {
 		defer f.Close()
 		in = f
 	}
-	report, err := store.Import(ctx, in, filestore.Import{ID: o.id, Damaged: o.damaged})
+	archive := interruptible(ctx, in)
+	defer archive.Close()
+	report, err := store.Import(ctx, archive, filestore.Import{ID: o.id, Damaged: o.damaged})
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
 	case errors.Is(err, event.ErrExists), errors.Is(err, event.ErrBadID), errors.Is(err, event.ErrLocked):
 		return usagef("%w; choose another id with --id", err)
 	case err != nil && !report.Clean():

@@ -97,7 +97,7 @@ func (o sessionsShow) view(h Host, m event.Meta, out *bufio.Writer) (recordView,
 func describeSession(h Host, out io.Writer, m event.Meta) error {
 	parent := m.Parent
 	if parent != "" {
-		parent = fmt.Sprintf("%s@%d", m.Parent, m.ForkedAt)
+		parent = fmt.Sprintf("%s@%d", inLine(m.Parent), m.ForkedAt)
 	}
 	branch := ""
 	if m.Branch != "" {

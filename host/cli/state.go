@@ -12,6 +12,12 @@ import (
 	"github.com/reins-agent/reins/event/filestore"
 )
 
+// What is in the state directory.
+const (
+	sessionsName    = "sessions"
+	checkpointsName = "checkpoints"
+)
+
 // stateDir is where Reins keeps what lasts: sessions and checkpoints. It need not exist; whoever
 // writes to it makes it.
 func stateDir(h Host) (string, error) {
@@ -62,7 +68,7 @@ func openStore(h Host) (*filestore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return filestore.New(filestore.Config{Dir: filepath.Join(dir, "sessions")})
+	return filestore.New(filestore.Config{Dir: filepath.Join(dir, sessionsName)})
 }
 
 // checkpointDir is where the checkpoints of a workspace are kept. The way to the workspace does not
@@ -77,7 +83,7 @@ func checkpointDir(h Host, workspace string) (string, error) {
 		return "", usagef("the directory %s cannot be found: %w", workspace, err)
 	}
 	sum := sha256.Sum256([]byte(real))
-	return filepath.Join(dir, "checkpoints", plainName(filepath.Base(real))+"-"+hex.EncodeToString(sum[:6])), nil
+	return filepath.Join(dir, checkpointsName, plainName(filepath.Base(real))+"-"+hex.EncodeToString(sum[:6])), nil
 }
 
 // realDir is a directory as an absolute path without links.

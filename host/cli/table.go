@@ -27,7 +27,13 @@ type table struct {
 	rows    [][]string
 }
 
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+// add takes in a row. A cell is one line, whatever it comes from.
+func (t *table) add(cells ...string) {
+	for i, c := range cells {
+		cells[i] = strings.ReplaceAll(visible(c), "\n", " ")
+	}
+	t.rows = append(t.rows, cells)
+}
 
 // print writes the table so that it fits a terminal, if the host has one there.
 func (t *table) print(h Host) error {

@@ -198,7 +198,7 @@ func (v *textView) finish(r result) error {
 		took := time.Duration(r.DurationMS) * time.Millisecond
 		fmt.Fprintln(v.side, v.paint(grey, fmt.Sprintf("%s · %s · %s · %s", r.Outcome, turns, v.status.usage(), duration(took))))
 	}
-	if v.watched && r.saved {
+	if v.watched && r.saved && r.ExitCode != exitUsage {
 		fmt.Fprintln(v.side, v.paint(grey, fmt.Sprintf("session %s · reins run --continue to go on, reins undo to take it back", r.SessionID)))
 	}
 	return v.err

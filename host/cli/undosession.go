@@ -66,7 +66,8 @@ func whyNotOpened(id string, err error) error {
 
 func (p *pastSession) close() error { return errors.Join(p.session.Close(), p.env.Close()) }
 
-// openCheckpoints is where the files of a session's directory are kept.
+// openCheckpoints is where the files of a directory are kept. What Reins keeps itself is not among
+// them, also if it lies in the directory: setting it back would take away what sessions have saved.
 func openCheckpoints(h Host, dir string) (*checkpoint.Store, error) {
 	if dir == "" {
 		return nil, usagef("the session has no directory, so that there are no files to set back")
@@ -75,7 +76,12 @@ func openCheckpoints(h Host, dir string) (*checkpoint.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return checkpoint.Open(checkpoint.Config{Dir: dir, Store: place})
+	state, err := stateDir(h)
+	if err != nil {
+		return nil, err
+	}
+	own := []string{filepath.Join(state, sessionsName), filepath.Join(state, checkpointsName)}
+	return checkpoint.Open(checkpoint.Config{Dir: dir, Store: place, Exclude: own})
 }
 
 // restorer is checkpoints that remember what they restored last.

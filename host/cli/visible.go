@@ -52,6 +52,16 @@ func summary(s string) string {
 	return s
 }
 
+// firstLine is how a text begins, of unknown origin as it is.
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	const most = 500
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
+}
+
 // inLine is a whole text on one line.
 func inLine(s string) string { return strings.Join(strings.Fields(visible(s)), " ") }
 

@@ -1,0 +1,25 @@
+//go:build unix
+
+package filestore
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestLock_IsFreeAtOnceThoughAChildProcessBegins(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "lock")
+	held, err := OS{}.Lock(name)
+	must(t, err)
+	// Until it runs its program, a child has all the files of its parent.
+	child, err := unix.Dup(int(held.(interface{ Fd() uintptr }).Fd()))
+	must(t, err)
+	defer os.NewFile(uintptr(child), "child").Close()
+	must(t, held.Close())
+	again, err := OS{}.Lock(name)
+	must(t, err)
+	must(t, again.Close())
+}
