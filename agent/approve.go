@@ -48,8 +48,14 @@ func (s *Session) waits(req event.ApprovalRequested) error {
 	return s.log.Sync()
 }
 
-func (s *Session) waitsNoMore(id string) {
+// waitsNoMore notes that calls wait no more; without ids it is all of them.
+func (s *Session) waitsNoMore(ids ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.pending, id)
+	if len(ids) == 0 {
+		s.pending = nil
+	}
+	for _, id := range ids {
+		delete(s.pending, id)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"reflect"
 	"slices"
 
 	"github.com/reins-agent/reins/event"
@@ -20,16 +21,8 @@ type sent struct {
 	tools           string        // a digest
 	digested        bool          // of the tools that the session has now
 	object          bool          // it asked for structured output
-	messages        []llm.Message // if hooks may change them
-	changed         string        // why the next one will not continue it
-}
-
-// resumed takes over what the log knows of the last request.
-func (l *sent) resumed(last event.ModelCallStart) {
-	if last.Call == 0 {
-		return
-	}
-	l.any, l.provider, l.model, l.effort, l.tools = true, last.Provider, last.Model, last.Effort, last.Tools
+	messages        []llm.Message // nil if they are not known
+	lost            bool          // records of the conversation are lost since
 }
 
 // watchCache says so when a request does not continue the one before it.
@@ -37,36 +30,38 @@ func (s *Session) watchCache(r *llm.Request) {
 	l := &s.sent
 	now := sent{
 		any: true, provider: r.Provider, model: r.Model, effort: r.Effort, budget: r.ThinkingBudget,
-		tools: l.tools, digested: true, object: r.Output != nil,
+		tools: l.tools, digested: true, object: r.Output != nil, messages: r.Messages,
 	}
-	hooks := s.config.TransformContext != nil || len(s.config.BeforeModel) > 0
-	if hooks {
-		now.messages = r.Messages
-	}
-	if hooks || !l.digested {
+	if s.hooked() || !l.digested {
 		now.tools = digest(r.Tools)
 	}
-	if reason := l.breaks(now); reason != "" && l.any {
+	if reason := l.breaks(now, s.m.rewritten); reason != "" && l.any {
 		s.record(event.CacheBroken{Reason: reason})
 	}
-	*l = now
+	*l, s.m.rewritten = now, ""
 }
 
-// breaks says why a request does not continue the last one, or "".
-func (l *sent) breaks(now sent) string {
+// hooked reports whether requests may differ from the conversation.
+func (s *Session) hooked() bool {
+	return s.config.TransformContext != nil || len(s.config.BeforeModel) > 0
+}
+
+// breaks says why a request does not continue the last one, or "". The conversation was rewritten
+// since for the reason given, if there is one.
+func (l *sent) breaks(now sent, rewritten string) string {
 	switch {
 	case l.provider != now.provider || l.model != now.model:
 		return "the model was changed"
-	case l.changed != "":
-		return l.changed
+	case l.lost:
+		return "records of the session are lost"
 	case l.tools != now.tools && l.tools != "":
 		return "the tools were changed"
 	case l.object != now.object:
 		return "structured output was switched on or off"
 	case l.effort != now.effort || !equalInt(l.budget, now.budget):
 		return "the effort was changed"
-	case len(now.messages) < len(l.messages) || !slices.EqualFunc(l.messages, now.messages[:len(l.messages)], sameMessage):
-		return "a hook changed messages that were sent before"
+	case !extends(l.messages, now.messages):
+		return first(rewritten, "a hook changed messages that were sent before")
 	}
 	return ""
 }
@@ -88,7 +83,21 @@ func digest(tools []llm.ToolDef) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// sameMessage reports whether two messages are one: they may not change once they were sent.
+// extends reports whether a conversation goes on behind all of another.
+func extends(old, now []llm.Message) bool {
+	if len(now) < len(old) {
+		return false
+	}
+	if len(old) == 0 || &old[0] == &now[0] { // it only ever grows in its place
+		return true
+	}
+	return slices.EqualFunc(old, now[:len(old)], sameMessage)
+}
+
+// sameMessage reports whether two messages say the same. Mostly they are one.
 func sameMessage(a, b llm.Message) bool {
-	return a.Role == b.Role && len(a.Parts) == len(b.Parts) && (len(a.Parts) == 0 || &a.Parts[0] == &b.Parts[0])
+	if a.Role != b.Role || len(a.Parts) != len(b.Parts) {
+		return false
+	}
+	return len(a.Parts) == 0 || &a.Parts[0] == &b.Parts[0] || reflect.DeepEqual(a.Parts, b.Parts)
 }

@@ -102,9 +102,6 @@ func (s *Session) Undo(ctx context.Context, chat, files bool) (Undone, error) {
 			return Undone{}, ErrNothingToUndo
 		}
 		s.agents.interrupt()
-		if chat {
-			s.abandon()
-		}
 		return s.rewind(ctx, event.Rewind{Input: in.seq, Chat: chat, Files: files, Restored: in.checkpoint})
 	})
 }
@@ -162,10 +159,12 @@ func (s *Session) rewind(ctx context.Context, d event.Rewind) (Undone, error) {
 		failure = err // but much may have been done, which Redo takes back
 		s.tree.checkpoint.reset()
 	}
+	if d.Chat {
+		s.abandon()
+	}
 	s.record(d)
 	s.past.rewind(d, &s.m)
 	if d.Chat {
-		s.sent.changed = "the conversation was rewound"
 		s.m.end(StatusDone)
 		s.unfinished = false
 	}
@@ -185,19 +184,16 @@ func (s *Session) prompt(seq event.Seq) string {
 // exclusively does something that must not happen while there is other work. As long as the
 // conversation stays, so does what the session waits for.
 func (s *Session) exclusively(ctx context.Context, f func(context.Context) (Undone, error)) (out Undone, err error) {
-	state := s.State()
 	ctx, err = s.begin(ctx)
 	if err != nil {
 		return Undone{}, err
 	}
 	defer func() {
-		if state == AwaitingInput && !out.Chat && !fatal(err) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.leave(state)
+		if out.Chat {
+			s.release(err)
 			return
 		}
-		s.release(err)
+		s.withdraw(err)
 	}()
 	return f(ctx)
 }

@@ -47,20 +47,11 @@ var ErrNothingToCompact = errors.New("there is nothing in the conversation that 
 // Compact makes the conversation smaller now: by a summary, or without the model if the session is
 // set up so. If it fails, nothing has changed.
 func (s *Session) Compact(ctx context.Context) (event.Compaction, error) {
-	state := s.State()
 	ctx, err := s.begin(ctx)
 	if err != nil {
 		return event.Compaction{}, err
 	}
-	defer func() {
-		if err == nil {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.leave(state)
-			return
-		}
-		s.release(err)
-	}()
+	defer func() { s.withdraw(err) }()
 	d, err := s.shrink(ctx, byHand)
 	if err == nil {
 		err = s.keep(ctx)
@@ -130,6 +121,9 @@ func (s *Session) goal(reason string) compact.Goal {
 	return g
 }
 
+// wasCompacted is why a conversation no longer continues the one that was sent.
+const wasCompacted = "the conversation was compacted"
+
 // errNoSummary says that no summary was asked for.
 var errNoSummary = errors.New("no summary was asked for")
 
@@ -151,8 +145,11 @@ func (s *Session) summarise(ctx context.Context, goal compact.Goal, reason strin
 		s.summaryFailures = 0
 		return edit, nil
 	}
+	if ctx.Err() != nil {
+		return compact.Edit{}, err
+	}
 	s.summaryFailures++
-	if ctx.Err() == nil && reason != byHand {
+	if reason != byHand {
 		stop := ""
 		if s.summaryFailures == maxSummaryFailures {
 			stop = "; it will not be tried again of itself"
@@ -192,13 +189,14 @@ func (s *Session) compacted(reason, method string, edit compact.Edit) (event.Com
 	if err != nil {
 		return event.Compaction{}, err
 	}
-	d := event.Compaction{Reason: reason, Method: method, Before: s.m.meter.Estimate(), Edit: edit}
-	meter := s.m.meter
-	meter.Reset(messages)
-	d.After = meter.Estimate()
+	m := s.m.meter
+	d := event.Compaction{Reason: reason, Method: method, Before: m.Estimate(), Edit: edit}
+	// What the provider counted and what the messages weigh may differ; the share that is left does not.
+	share := float64(m.Weigh(messages...)) / float64(m.Weigh(s.m.messages...))
+	beside := min(m.Overhead(), d.Before)
+	d.After = beside + int64(float64(d.Before-beside)*share)
 	s.record(d)
-	s.m.rewrite(messages)
-	s.sent.changed = "the conversation was compacted"
+	s.m.rewrite(messages, wasCompacted)
 	s.warned = false
 	return d, nil
 }

@@ -156,7 +156,7 @@ func TestDoD_9_7_EffortModelAndBudgetChangeWithTheNextCall(t *testing.T) {
 	s = open(t, script, func(c *Config) { c.Effort = "low"; with(change)(c) })
 	submit(t, s, "go")
 	a, b := script.Requests()[0], script.Requests()[1]
-	if a.Effort != "low" || a.Model != "m" || b.Effort != "high" || b.Model != "gemini-3-pro-preview" || b.Provider != "gemini" || b.ThinkingBudget != &budget {
+	if a.Effort != "low" || a.Model != "m" || b.Effort != "high" || b.Model != "gemini-3-pro-preview" || b.Provider != "gemini" || *b.ThinkingBudget != budget {
 		t.Errorf("%+v then %+v", a, b)
 	}
 	last := records[event.Settings](s)

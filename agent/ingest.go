@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/picture"
@@ -41,6 +43,9 @@ func ingest(parts []llm.Part) ([]llm.Part, error) {
 func inline(m llm.Media) (llm.Media, error) {
 	if m.Path == "" && m.URL == "" && m.Data == nil {
 		return m, nil
+	}
+	if strings.HasPrefix(m.URL, "blob:") {
+		return m, errors.New("a blob: address means something only to the program that made it; give the data instead")
 	}
 	m, err := wire.Inline(m)
 	if m.Data != nil {

@@ -13,6 +13,7 @@ import (
 type work struct {
 	cancel context.CancelCauseFunc
 	over   chan struct{} // closed when the session does nothing any more
+	before State         // of the session
 }
 
 // begin makes the caller the one who works.
@@ -26,7 +27,8 @@ func (s *Session) begin(ctx context.Context) (context.Context, error) {
 		return nil, ErrBusy
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	s.state, s.work = Processing, &work{cancel, make(chan struct{})}
+	s.work = &work{cancel, make(chan struct{}), s.state}
+	s.state = Processing
 	s.tree.enter()
 	return ctx, nil
 }
@@ -105,6 +107,18 @@ func (s *Session) release(err error) {
 		state = s.state // shutdown says when it is closed
 	}
 	s.leave(state)
+}
+
+// withdraw ends the caller's work when it was not on an input: what the session waited for before it
+// waits for again.
+func (s *Session) withdraw(err error) {
+	if fatal(err) {
+		s.release(err)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leave(s.work.before)
 }
 
 // Close ends the session. The model call at hand is cancelled, running tools are interrupted and

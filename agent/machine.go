@@ -26,6 +26,7 @@ type machine struct {
 	ids       map[string]bool  // of all calls
 	loop      loopDetector
 	meter     compact.Meter
+	rewritten string // why the conversation may not continue the one that was sent last; "" if it does
 
 	halt *stop // decided, and waiting to be said
 }
@@ -117,6 +118,7 @@ func (m *machine) distinct(msg llm.Message) llm.Message {
 // conversation before the model goes on, if one is needed.
 func (m *machine) answered(msg llm.Message, reason llm.FinishReason, u llm.Usage) (nudge string) {
 	m.turns++
+	m.question = ""
 	if m.continues == 0 {
 		m.text = ""
 	}
@@ -134,7 +136,7 @@ func (m *machine) answered(msg llm.Message, reason llm.FinishReason, u llm.Usage
 	default:
 		if len(m.calls) == 0 {
 			m.end(StatusDone)
-			m.question = closingQuestion(m.text)
+			m.question, m.continues = closingQuestion(m.text), 0
 		}
 	}
 	return ""
@@ -160,13 +162,14 @@ func (m *machine) cutOff(reason llm.FinishReason) string {
 	return ""
 }
 
-// ran takes in the results of the calls, in their order. It returns what to tell the model about
+// ran takes in the results of the calls, run or not, in their order. It returns what to tell the model about
 // a loop, if it is in one.
 func (m *machine) ran(results []llm.ToolResult) (warning string) {
 	for i, r := range results {
 		m.loop.add(m.calls[i], r.Text())
 	}
-	m.settle(results)
+	m.say(llm.ToolResults(results...))
+	m.calls, m.answers = nil, nil
 	m.rounds++
 	m.continues = 0
 	if !m.loop.tripped() {
@@ -176,12 +179,6 @@ func (m *machine) ran(results []llm.ToolResult) (warning string) {
 		m.end(StatusLoop)
 	}
 	return m.loop.warning()
-}
-
-// settle answers the calls, run or not, so that the history is valid.
-func (m *machine) settle(results []llm.ToolResult) {
-	m.say(llm.ToolResults(results...))
-	m.calls, m.answers = nil, nil
 }
 
 // end makes the machine say stop from now on, until there is something to do again.

@@ -112,13 +112,10 @@ func (f *form) decode(text string, value any) error {
 // askObject asks the model for the object, and says so when it gives something else.
 func (s *Session) askObject(ctx context.Context, f *form) (string, error) {
 	prose := s.m.text
-	defer func() {
-		s.m.text, s.m.question, s.m.continues = prose, closingQuestion(prose), 0
-		s.m.end(StatusDone)
-	}()
+	defer func() { s.m.gaveObject(prose) }()
 	ask := fmt.Sprintf("Now give the result of your work as JSON and nothing else. It must fit this schema: %s", f.output.Schema)
 	for repairs := 0; ; repairs++ {
-		s.inject(llm.UserText(ask), "structured_output")
+		s.inject(llm.UserText(ask), sourceObject)
 		text, err := s.callForObject(ctx, f)
 		if err != nil {
 			return "", err
@@ -134,6 +131,12 @@ func (s *Session) askObject(ctx context.Context, f *form) (string, error) {
 		}
 		ask = fmt.Sprintf("That is not the object that was asked for: %v. Give it again, as JSON and nothing else.", wrong)
 	}
+}
+
+// gaveObject makes the machine be done as it was before it was asked for an object.
+func (m *machine) gaveObject(prose string) {
+	m.text, m.question, m.continues = prose, closingQuestion(prose), 0
+	m.end(StatusDone)
 }
 
 // callForObject makes one call and returns the JSON in its answer.
@@ -180,7 +183,7 @@ func (s *Session) acknowledge(wrong error) {
 		s.startCall(c)
 		results = append(results, s.finishCall(c, out))
 	}
-	s.m.settle(results)
+	s.took(results)
 }
 
 // unfence takes text out of the fenced code block around it.

@@ -125,13 +125,20 @@ func (p *past) redo(d event.Rewind, in *input, m *machine) {
 		m.rewind(u.messages)
 	}
 	if d.Files && len(d.Paths) == 0 {
-		in.filesBack = false
+		// The state to go back to from here on has what was changed by hand between undo and redo.
+		in.filesBack, in.checkpoint = false, first(d.Before, in.checkpoint)
 	}
 }
 
-// rewind makes the conversation what it was, with the last answer of then.
+// rewind makes the conversation what it was, with the last answer of then and the instructions of
+// today.
 func (m *machine) rewind(messages []llm.Message) {
-	m.rewrite(messages)
+	system := systemOf(m.messages)
+	m.rewrite(messages, "")
+	if system != "" && system != systemOf(messages) {
+		m.setSystem(system)
+	}
+	m.rewritten = "the conversation was rewound"
 	m.text, m.question = "", ""
 	for _, msg := range slices.Backward(messages) {
 		if msg.Role == llm.RoleAssistant {

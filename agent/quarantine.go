@@ -23,7 +23,6 @@ func (s *Session) quarantine(r *llm.Request, e *llm.Error) bool {
 	d := event.Quarantine{Position: at.Message, What: what, Reason: e.Error(), Message: msg}
 	s.record(d)
 	s.m.quarantine(d)
-	s.sent.changed = "something was taken out that the provider refused"
 	return true
 }
 

@@ -30,32 +30,38 @@ func (s *Session) Messages() []llm.Message { return Messages(s.log.Records(0), s
 type replay struct {
 	m        machine
 	set      settings
-	start    event.SessionStart
+	system   string
 	steering []llm.Message
 	followUp []llm.Message
 	past     *past
 	facts    facts
-	spawned  []event.SubagentStart
+	spawned  []event.SubagentStart // the first task of each
 	ended    map[string]event.SubagentEnd
 
-	calls  int // of the model
-	used   llm.Usage
-	cost   Cost
-	last   event.ModelCallStart
-	state  State
-	open   bool // an input is being worked on
-	since  time.Time
-	worked time.Duration
+	calls    int // of the model
+	used     llm.Usage
+	cost     Cost
+	sent     sent
+	answerer string
+	state    State
+	open     bool      // an input is being worked on
+	since    time.Time // it is; zero if it is not
+	worked   time.Duration
 
 	answer  *event.TextEnd // of a call whose end is still to come
 	results []llm.ToolResult
 	round   map[string]callState // of the calls at hand
+	// What is still to be recorded of a step that was begun.
+	nudge  event.SteeringInjected
+	reply  *llm.Message // to a question
+	object bool         // the next call is for structured output
 }
 
 // callState is how far a call had come that has no result.
 type callState struct {
 	started bool
 	waits   *event.ApprovalRequested // for an approval
+	denied  bool
 }
 
 func newReplay(m machine) *replay {
@@ -64,14 +70,10 @@ func newReplay(m machine) *replay {
 
 // take takes in the next record of the agent.
 func (p *replay) take(r event.Record) {
-	if p.answer != nil {
-		if _, ok := r.Data.(event.ModelCallEnd); !ok {
-			p.end()
-		}
-	}
+	p.mend(r.Data)
 	switch d := r.Data.(type) {
 	case event.SessionStart:
-		p.start = d
+		p.system = d.System
 		p.set.provider, p.set.model, p.set.effort = d.Provider, d.Model, d.Effort
 		if d.System != "" {
 			p.m.say(llm.SystemText(d.System))
@@ -92,8 +94,7 @@ func (p *replay) take(r event.Record) {
 	case event.SteeringInjected:
 		p.inject(d)
 	case event.ModelCallStart:
-		p.calls, p.last = d.Call, d
-		p.begin(r.Time)
+		p.calling(r.Time, d)
 	case event.TextEnd:
 		p.answer = &d
 	case event.ModelCallEnd:
@@ -104,12 +105,14 @@ func (p *replay) take(r event.Record) {
 		p.ran(d)
 	case event.ProcessingEnd:
 		p.state, p.open = State(d.State), false
-		p.worked += max(r.Time.Sub(p.since), 0) // the clock may have been set back
-		if p.m.halt == nil {
-			p.m.end(Status(d.Outcome))
+		if p.state == Closed && d.Question != "" {
+			p.state = AwaitingInput
 		}
+		p.rest(r.Time)
 	case event.SubagentStart:
-		p.spawned = append(p.spawned, d)
+		if !slices.ContainsFunc(p.spawned, func(s event.SubagentStart) bool { return s.ID == d.ID }) {
+			p.spawned = append(p.spawned, d)
+		}
 	case event.SubagentEnd:
 		p.ended[d.ID] = d
 	default:
@@ -122,7 +125,7 @@ func (p *replay) change(r event.Record) {
 	switch d := r.Data.(type) {
 	case event.Compaction:
 		if messages, err := d.Apply(p.m.messages); err == nil {
-			p.m.rewrite(messages)
+			p.m.rewrite(messages, wasCompacted)
 		}
 	case event.Quarantine:
 		p.m.quarantine(d)
@@ -137,37 +140,51 @@ func (p *replay) change(r event.Record) {
 	}
 }
 
-// end takes an answer in whose call did not come to its end in the log.
-func (p *replay) end() {
-	if p.answer == nil {
-		return
+// begin and rest bracket the work on an input.
+func (p *replay) begin(at time.Time) {
+	p.open, p.state = true, Processing
+	if p.since.IsZero() {
+		p.since = at
 	}
-	reason := llm.FinishStop
-	if len(p.answer.Message.ToolCalls()) > 0 {
-		reason = llm.FinishToolCalls
-	}
-	p.answered(reason, llm.Usage{})
 }
 
-func (p *replay) begin(at time.Time) {
-	if !p.open {
-		p.open, p.state, p.since = true, Processing, at
+func (p *replay) rest(at time.Time) {
+	if !p.since.IsZero() {
+		p.worked += max(at.Sub(p.since), 0) // the clock may have been set back
+		p.since = time.Time{}
 	}
 }
 
 func (p *replay) resume(d event.SessionResume) {
 	p.set.provider, p.set.model, p.set.effort = d.Provider, d.Model, d.Effort
 	if d.System != "" {
+		p.system = d.System
 		p.m.setSystem(d.System)
 	}
+}
+
+// calling takes in that a request is on its way. One for a summary is no part of the conversation.
+func (p *replay) calling(at time.Time, d event.ModelCallStart) {
+	p.calls = d.Call
+	if d.Purpose != string(forConversation) {
+		return
+	}
+	p.begin(at)
+	p.sent = sent{
+		any: true, provider: d.Provider, model: d.Model, effort: d.Effort, budget: p.set.budget, tools: d.Tools,
+		object: p.object, messages: p.m.messages,
+	}
+	p.m.rewritten, p.nudge, p.object = "", event.SteeringInjected{}, false
 }
 
 func (p *replay) input(seq event.Seq, d event.UserInput) {
 	if d.FollowUp && !remove(&p.steering, d.Message) {
 		remove(&p.followUp, d.Message)
 	}
+	p.nudge, p.object = event.SteeringInjected{}, false
 	if d.Answers != "" {
 		p.m.resume()
+		p.reply = &d.Message
 		return
 	}
 	p.past.input(seq, p.m.messages)
@@ -176,6 +193,8 @@ func (p *replay) input(seq event.Seq, d event.UserInput) {
 
 func (p *replay) inject(d event.SteeringInjected) {
 	p.m.say(d.Message)
+	p.nudge = event.SteeringInjected{}
+	p.object = d.Source == sourceObject
 	if d.Source != sourceHost {
 		return
 	}
@@ -185,6 +204,9 @@ func (p *replay) inject(d event.SteeringInjected) {
 
 func (p *replay) called(d event.ModelCallEnd) {
 	p.used = p.used.Add(d.Usage)
+	if p.since.IsZero() { // a compaction by hand
+		p.worked += d.Duration
+	}
 	switch {
 	case d.Error != nil:
 	case d.Cost != nil:
@@ -200,7 +222,18 @@ func (p *replay) called(d event.ModelCallEnd) {
 func (p *replay) answered(reason llm.FinishReason, u llm.Usage) {
 	msg := p.answer.Message
 	p.answer, p.results, p.round = nil, nil, nil
-	p.m.answered(msg, reason, u)
+	p.answerer = p.sent.model
+	text := p.m.text
+	p.nudge = nudge(p.m.answered(msg, reason, u), string(reason))
+	if p.sent.object {
+		p.m.gaveObject(text)
+		p.nudge = event.SteeringInjected{}
+	}
+}
+
+// nudge is a message that the session puts in by itself.
+func nudge(text, source string) event.SteeringInjected {
+	return event.SteeringInjected{Message: llm.UserText(text), Source: source}
 }
 
 // ongoing notes how far a call has come.
@@ -212,23 +245,33 @@ func (p *replay) ongoing(d event.Data) {
 	case event.ToolCallStart:
 		p.round[d.ID] = callState{started: true}
 	case event.ApprovalRequested:
-		p.round[d.ID] = callState{true, &d}
+		p.round[d.ID] = callState{started: true, waits: &d}
 	case event.ApprovalResolved:
-		p.round[d.ID] = callState{started: true}
+		p.round[d.ID] = callState{started: true, denied: !d.Allowed}
 	}
 }
 
 // ran takes a result; they come in the order of the calls.
 func (p *replay) ran(d event.ToolCallEnd) {
-	if len(p.results) == len(p.m.calls) {
+	at := len(p.results)
+	i := slices.IndexFunc(p.m.calls[at:], func(c llm.ToolCall) bool { return c.ID == d.ID })
+	if i < 0 {
 		return
 	}
-	call := p.m.calls[len(p.results)]
-	p.results = append(p.results, resultOf(call, d))
+	p.missing(at + i)
+	call := p.m.calls[at+i]
 	p.facts.note(call, d)
+	p.answerCall(resultOf(call, d))
+}
+
+func (p *replay) answerCall(r llm.ToolResult) {
+	p.results, p.reply = append(p.results, r), nil
 	if len(p.results) == len(p.m.calls) {
-		p.m.ran(p.results)
+		p.nudge = nudge(p.m.ran(p.results), sourceLoop)
 		p.results, p.round = nil, nil
+		if p.state == AwaitingInput { // the question was given up
+			p.state = Idle
+		}
 	}
 }
 

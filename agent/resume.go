@@ -1,13 +1,13 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -74,13 +74,17 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 	s.tree.total = h.total()
 	s.meta = meta
 	s.restore(root)
+	s.sent.lost = h.lost > 0
 	s.record(event.SessionResume{
 		Provider: c.Provider, Model: c.Model, Effort: c.Effort, Dir: c.Env.Info().Dir,
 		System: s.newSystem(given.System), Interrupted: root.open, Lost: h.lost,
 	})
+	if !equalInt(root.set.budget, c.ThinkingBudget) || root.set.timeouts != c.Timeouts {
+		s.record(s.settings.event())
+	}
 	s.reopen(root)
 	s.agents.restore(ctx, h)
-	return s, s.log.Sync()
+	return s, cmp.Or(context.Cause(ctx), s.log.Sync())
 }
 
 // history is a session as its records tell it.
@@ -97,6 +101,7 @@ func readHistory(ctx context.Context, c Config) (*history, error) {
 		c.LoopWindow = defaultLoopWindow
 	}
 	h := &history{agents: make(map[string]*replay), machines: c.machine()}
+	var last time.Time
 	for r, err := range event.Read(ctx, c.Store, c.ID, 0) {
 		var damage *event.CorruptError
 		if errors.As(err, &damage) && c.SkipDamaged {
@@ -108,12 +113,17 @@ func readHistory(ctx context.Context, c Config) (*history, error) {
 			continue
 		}
 		h.records = append(h.records, r)
+		if _, ok := r.Data.(event.SessionResume); ok {
+			h.agent("").rest(last) // what lies between is no work
+		}
+		last = r.Time
 		h.agent(r.Agent).take(r)
 		h.models.note(r)
 	}
 	for _, p := range h.agents {
 		p.end()
 	}
+	h.agent("").rest(last)
 	return h, nil
 }
 
@@ -144,6 +154,7 @@ func (c *Config) adopt(p *replay) {
 	}
 	c.Provider = first(c.Provider, p.set.provider)
 	c.Effort = first(c.Effort, p.set.effort)
+	c.System = first(c.System, p.system)
 	if c.ThinkingBudget == nil {
 		c.ThinkingBudget = p.set.budget
 	}
@@ -160,8 +171,10 @@ func (s *Session) restore(p *replay) {
 	s.past, s.facts = p.past, p.facts
 	s.calls, s.used, s.cost = p.calls, p.used, p.cost
 	s.turns.Store(int64(p.m.turns))
-	s.answerer = p.last.Model
-	s.sent.resumed(p.last)
+	s.sent, s.answerer = p.sent, p.answerer
+	if s.hooked() {
+		s.sent.messages = nil // the log does not have what hooks made of them
+	}
 	s.unfinished = p.open
 	if p.state == AwaitingInput {
 		s.state = AwaitingInput
@@ -171,6 +184,9 @@ func (s *Session) restore(p *replay) {
 // reopen decides on the calls that have no result. A question, and a call that waits for an approval,
 // wait on; all others are over.
 func (s *Session) reopen(p *replay) {
+	if p.nudge.Message.Text() != "" {
+		s.inject(p.nudge.Message, p.nudge.Source)
+	}
 	if len(s.m.calls) == 0 {
 		return
 	}
@@ -178,18 +194,35 @@ func (s *Session) reopen(p *replay) {
 	rest := s.m.calls[len(p.results):]
 	if q := s.question(rest[0]); q != "" {
 		s.startCall(rest[0])
-		s.m.question, s.state, s.unfinished = q, AwaitingInput, false
+		s.m.question = q
+		if s.unfinished = p.reply != nil; s.unfinished {
+			s.answerQuestion(*p.reply)
+			return
+		}
+		s.state = AwaitingInput
 		return
 	}
-	if slices.ContainsFunc(rest, func(c llm.ToolCall) bool { return p.round[c.ID].waits != nil }) {
+	s.state = Idle
+	if s.pending = p.waiting(rest); len(s.pending) > 0 {
 		s.unfinished = true
 		return
 	}
 	s.abandon()
 }
 
+// waiting are those of the calls that wait for an approval.
+func (p *replay) waiting(calls []llm.ToolCall) map[string]event.ApprovalRequested {
+	waiting := make(map[string]event.ApprovalRequested)
+	for _, c := range calls {
+		if w := p.round[c.ID].waits; w != nil {
+			waiting[c.ID] = *w
+		}
+	}
+	return waiting
+}
+
 // ran reports whether the call may have run.
-func (c callState) ran() bool { return c.started && c.waits == nil }
+func (c callState) ran() bool { return c.started && c.waits == nil && !c.denied }
 
 // Pending lists the tool calls of this agent that wait for an approval.
 func (s *Session) Pending() []event.ApprovalRequested {
@@ -214,23 +247,21 @@ func (s *Session) Question() string {
 
 // newSystem changes the system prompt to the one given, and returns it, if it is another one.
 func (s *Session) newSystem(system string) string {
-	if system == "" || len(s.m.messages) > 0 && s.m.messages[0].Role == llm.RoleSystem && s.m.messages[0].Text() == system {
+	if system == "" || system == systemOf(s.m.messages) {
 		return ""
 	}
 	s.m.setSystem(system)
-	s.sent.changed = "the system prompt was changed"
 	return system
 }
 
 // Continue goes on with work that was cut off, or with messages that wait. It is Submit without an
 // input; ErrNothingToContinue says that there is neither.
 func (s *Session) Continue(ctx context.Context) (Outcome, error) {
-	state := s.State()
 	ctx, err := s.begin(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
-	msg, ok := s.remaining(state)
+	msg, ok := s.remaining()
 	if !ok {
 		return Outcome{}, ErrNothingToContinue
 	}
@@ -238,64 +269,15 @@ func (s *Session) Continue(ctx context.Context) (Outcome, error) {
 }
 
 // remaining is what to go on with: a message that waits, or an empty one for the work that was cut
-// off. If there is neither, the session is left in the state given.
-func (s *Session) remaining(state State) (msg llm.Message, ok bool) {
+// off. If there is neither, the session is left as it was.
+func (s *Session) remaining() (msg llm.Message, ok bool) {
 	if s.unfinished {
 		return msg, true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if msg, _, ok = s.waiting(); !ok {
-		s.leave(state)
+		s.leave(s.work.before)
 	}
 	return msg, ok
-}
-
-// restore brings the subagents back, in the state in which they were or, if they were at work,
-// broken off. One that can no longer be set up is left out.
-func (a *agents) restore(ctx context.Context, h *history) {
-	s := a.session
-	for _, start := range h.agent(s.path).spawned {
-		if n, err := strconv.Atoi(start.ID[strings.LastIndexByte(start.ID, '/')+1:]); err == nil {
-			a.last = max(a.last, n)
-		}
-		b, err := s.revive(ctx, start, h)
-		if err != nil {
-			s.record(event.Warning{Message: fmt.Sprintf("Agent %s could not be brought back: %v", start.ID, err)})
-			continue
-		}
-		if a.all == nil {
-			a.all = make(map[string]*subagent)
-		}
-		a.all[start.ID] = b
-	}
-}
-
-func (s *Session) revive(ctx context.Context, start event.SubagentStart, h *history) (*subagent, error) {
-	p := h.agent(start.ID)
-	kind := s.config.Subagents.Types[start.Type]
-	c, err := s.childConfig(ctx, spawnRequest{dir: start.Dir, model: p.set.model, kind: start.Type, maxTurns: start.MaxTurns}, kind)
-	if err != nil {
-		return nil, err
-	}
-	c.Provider, c.Effort = first(p.set.provider, c.Provider), first(p.set.effort, c.Effort)
-	child, err := build(c, start.ID, s.depth+1, s.log, s.tree)
-	if err != nil {
-		return nil, err
-	}
-	child.restore(p)
-	child.reopen(p)
-	child.agents.restore(ctx, h)
-	b := &subagent{
-		id: start.ID, kind: start.Type, preface: kind.Preface, dir: start.Dir, maxTurns: start.MaxTurns,
-		parent: s, session: child, cancel: func() {}, done: make(chan struct{}),
-	}
-	close(b.done)
-	end, over := h.agent(s.path).ended[start.ID]
-	b.status, b.outcome = subagentStatus(end.Status), Outcome{Text: end.Output}
-	if !over || p.open {
-		child.abandon()
-		b.status, b.err = failed, errors.New("it was interrupted when the session was cut off")
-	}
-	return b, nil
 }

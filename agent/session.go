@@ -97,6 +97,9 @@ func newSession(c Config, path string, depth int, log journal, tr *tree) (*Sessi
 		s.m.say(llm.SystemText(c.System))
 	}
 	s.record(event.SessionStart{ID: c.ID, Provider: c.Provider, Model: c.Model, Effort: c.Effort, Dir: c.Env.Info().Dir, System: c.System})
+	if c.ThinkingBudget != nil || c.Timeouts != (tool.Timeouts{}) { // which SESSION_START does not tell
+		s.record(s.settings.event())
+	}
 	return s, nil
 }
 

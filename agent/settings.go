@@ -27,10 +27,14 @@ func (s *Session) change(f func(*settings)) {
 	before := s.settings
 	f(&s.settings)
 	set := s.settings
-	if set == before {
+	if set == before || s.state == Closed {
 		return
 	}
-	s.record(event.Settings{Provider: set.provider, Model: set.model, Effort: set.effort, ThinkingBudget: set.budget, Timeouts: set.timeouts})
+	s.record(set.event())
+}
+
+func (set settings) event() event.Settings {
+	return event.Settings{Provider: set.provider, Model: set.model, Effort: set.effort, ThinkingBudget: set.budget, Timeouts: set.timeouts}
 }
 
 // SetModel changes the model, and the provider if one is given, from the next call on.
@@ -53,6 +57,9 @@ func (s *Session) SetEffort(effort string) {
 // SetThinkingBudget changes how many tokens the model thinks, where the provider takes that; nil
 // is the provider's default.
 func (s *Session) SetThinkingBudget(tokens *int) {
+	if tokens != nil {
+		tokens = new(*tokens) // the caller's may change
+	}
 	s.change(func(set *settings) { set.budget = tokens })
 }
 

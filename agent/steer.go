@@ -88,8 +88,12 @@ func (s *Session) drainSteering() {
 	}
 }
 
-// sourceHost marks messages that the host gave with Steer.
-const sourceHost = "host"
+// Where messages come from that are not input: the host, with Steer, or the session itself.
+const (
+	sourceHost   = "host"
+	sourceLoop   = "loop_detection"
+	sourceObject = "structured_output"
+)
 
 // inject puts a message into the conversation that is not the user's input.
 func (s *Session) inject(msg llm.Message, source string) {

@@ -187,6 +187,7 @@ func (b *subagent) interrupt(then subagentStatus) (before subagentStatus) {
 	b.mu.Unlock()
 	cancel()
 	<-done
+	b.session.agents.interrupt() // those that it left at work
 	return before
 }
 

@@ -19,8 +19,9 @@ const maxParallel = 10
 var errAsked = errors.New("the model asked the user a question")
 
 const (
-	notRun    = "interrupted: this tool call was not run"
-	cutOffRun = "interrupted: the session was cut off while this tool call ran. It may have taken effect, in part or whole; look before you run it again"
+	notRun     = "interrupted: this tool call was not run"
+	lostResult = "the result of this tool call is lost. It may have taken effect; look before you run it again"
+	cutOffRun  = "interrupted: the session was cut off while this tool call ran. It may have taken effect, in part or whole; look before you run it again"
 )
 
 // runTools runs the calls of one answer and takes their results in. Neighbours that only read run
@@ -47,11 +48,12 @@ func (s *Session) runTools(ctx context.Context, calls []llm.ToolCall) error {
 func (s *Session) took(results []llm.ToolResult) {
 	warning := s.m.ran(results)
 	s.crashed = nil
+	s.waitsNoMore()
 	if warning == "" {
 		return
 	}
 	s.record(event.LoopDetection{Message: warning, Length: s.m.loop.length, Trips: s.m.loop.trips})
-	s.inject(llm.UserText(warning), "loop_detection")
+	s.inject(llm.UserText(warning), sourceLoop)
 }
 
 // together counts the calls at the start that may run side by side; it is at least one.
@@ -108,7 +110,7 @@ func (s *Session) runCall(ctx context.Context, c llm.ToolCall) (out tool.Outcome
 	switch {
 	case s.crashed[c.ID].ran():
 		return skipped(cutOffRun)
-	case ctx.Err() != nil:
+	case s.crashed[c.ID].denied, ctx.Err() != nil:
 		return skipped(notRun)
 	}
 	err := guarded("the pipeline of "+c.Name, func() error {
@@ -178,13 +180,17 @@ func (s *Session) abandon() {
 		return
 	}
 	results := s.m.answers
-	for _, c := range s.m.calls[len(results):] {
+	for i, c := range s.m.calls[len(results):] {
+		asked := i == 0 && s.m.question != ""
+		if !asked {
+			s.startCall(c)
+		}
 		reason := notRun
-		if s.crashed[c.ID].ran() {
+		if !asked && s.crashed[c.ID].ran() {
 			reason = cutOffRun
 		}
-		results = append(results, s.skipCall(c, reason))
+		results = append(results, s.finishCall(c, skipped(reason)))
 	}
-	s.m.settle(results)
-	s.crashed = nil
+	s.m.question = ""
+	s.took(results)
 }

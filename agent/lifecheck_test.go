@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// check compares what the session is with what its records tell.
+func (l *lives) check(what string) {
+	l.agents.interrupt()
+	if err := l.log.Sync(); err != nil {
+		l.Fatal(err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, n := range l.ran {
+		if n > 1 {
+			l.faults = append(l.faults, fmt.Sprintf("the call %s ran %d times", id, n))
+		}
+	}
+	records := l.saved()
+	l.checkCaches(records)
+	l.checkMessages(records)
+	l.checkReplay(records)
+	if len(l.faults) > 0 {
+		l.Fatalf("after %s: %s\n%s", what, strings.Join(l.faults, "\n"), kindsOf(records))
+	}
+}
+
+// checkCaches checks that those requests are announced that do not continue the one before them.
+func (l *lives) checkCaches(records []event.Record) {
+	announced, seen := map[string]string{}, map[string]int{}
+	for _, r := range records {
+		switch d := r.Data.(type) {
+		case event.CacheBroken:
+			announced[r.Agent] = d.Reason
+		case event.SessionResume:
+			clear(announced) // of requests that were never made
+		case event.ModelCallStart:
+			if d.Purpose != "" {
+				continue
+			}
+			n, requests := seen[r.Agent], l.requests[r.Agent]
+			if broken := n > 0 && !continues(requests[n-1], requests[n]); broken != (announced[r.Agent] != "") {
+				l.faults = append(l.faults, fmt.Sprintf("record %d, call %d of %q: broken %v, announced %q\n%s---\n%s", r.Seq, d.Call, r.Agent, broken, announced[r.Agent],
+					sketch(requests[max(n-1, 0)].Messages), sketch(requests[n].Messages)))
+			}
+			seen[r.Agent]++
+			announced[r.Agent] = ""
+		}
+	}
+}
+
+func messagesJSON(messages []llm.Message) string {
+	b, err := json.Marshal(messages)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// continues reports whether a provider that has cached a request has cached the head of another.
+func continues(a, b *llm.Request) bool {
+	return a.Provider == b.Provider && a.Model == b.Model && a.Effort == b.Effort && equalInt(a.ThinkingBudget, b.ThinkingBudget) &&
+		digest(a.Tools) == digest(b.Tools) && (a.Output == nil) == (b.Output == nil) &&
+		len(a.Messages) <= len(b.Messages) && messagesJSON(a.Messages) == messagesJSON(b.Messages[:len(a.Messages)])
+}
+
+// checkMessages checks that what the host was told is safe came into the conversation once, or
+// waits.
+func (l *lives) checkMessages(records []event.Record) {
+	place := map[string]int{}
+	for _, r := range records {
+		switch d := r.Data.(type) {
+		case event.SteeringQueued:
+			place[r.Agent+d.Message.Text()]--
+		case event.SteeringInjected:
+			if d.Source == sourceHost {
+				place[r.Agent+d.Message.Text()]++
+			}
+		case event.UserInput:
+			if d.FollowUp {
+				place[r.Agent+d.Message.Text()]++
+			}
+		}
+	}
+	for _, s := range append(l.all(), l.Session) {
+		waiting := slices.Concat(s.steering, s.followUp)
+		if s.state == Closed {
+			waiting = undelivered(records, s.path)
+		}
+		for _, msg := range waiting {
+			place[s.path+msg.Text()]++
+		}
+	}
+	for msg, n := range place {
+		if n != 0 {
+			l.faults = append(l.faults, fmt.Sprintf("%q: given and found a place differ by %d", msg, n))
+		}
+	}
+}
+
+// undelivered is what the end of an agent tells.
+func undelivered(records []event.Record, agent string) (messages []llm.Message) {
+	for _, r := range records {
+		if d, ok := r.Data.(event.SessionEnd); ok && r.Agent == agent {
+			messages = d.Undelivered
+		}
+	}
+	return messages
+}
+
+// all are the subagents, also those of subagents.
+func (l *lives) all() (all []*Session) {
+	var add func(s *Session)
+	add = func(s *Session) {
+		for b := range maps.Values(s.agents.all) {
+			all = append(all, b.session)
+			add(b.session)
+		}
+	}
+	add(l.Session)
+	return all
+}
