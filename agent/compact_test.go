@@ -323,3 +323,22 @@ func TestCompaction_AnySummariserLeavesAValidHistory(t *testing.T) {
 		})
 	}
 }
+
+func TestFallback_ServesStructuredOutputToo(t *testing.T) {
+	script := &llmtest.Script{Reply: func(_ int, r *llm.Request) llmtest.Turn {
+		switch {
+		case r.Output == nil:
+			return llmtest.Say("Done.")
+		case r.Model == "m":
+			return llmtest.Fail(503)
+		}
+		return llmtest.Say(`{"good":true}`)
+	}}
+	s := open(t, script, func(c *Config) { c.Fallback = []Model{{Name: "spare"}} })
+	v, _, err := SubmitObject[struct {
+		Good bool `json:"good"`
+	}](t.Context(), s, text("go"))
+	if err != nil || !v.Good {
+		t.Errorf("%+v, %v", v, err)
+	}
+}

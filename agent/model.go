@@ -18,7 +18,7 @@ func (s *Session) callModel(ctx context.Context) error {
 	s.compactIfFull(ctx)
 	s.checkContext()
 	s.endPause()
-	resp, err := s.answer(ctx)
+	resp, err := s.answer(ctx, func(*llm.Request) {})
 	if err != nil {
 		return err
 	}
@@ -30,14 +30,16 @@ func (s *Session) callModel(ctx context.Context) error {
 }
 
 // answer calls the model until there is an answer, or nothing more that can be done about a failure.
-func (s *Session) answer(ctx context.Context) (*llm.Response, error) {
+// What the request asks for beside the conversation is up to form.
+func (s *Session) answer(ctx context.Context, form func(*llm.Request)) (*llm.Response, error) {
 	var tried attempts
 	for {
 		r, err := s.request(ctx, s.m.messages)
 		if err != nil {
 			return nil, err
 		}
-		resp, err := s.call(ctx, r)
+		form(r)
+		resp, err := s.invoke(ctx, r, forConversation)
 		if err == nil {
 			s.answerer = r.Model
 			return resp, nil
@@ -64,11 +66,6 @@ const (
 	forConversation purpose = ""
 	forSummary      purpose = "summary"
 )
-
-// call makes a request of the conversation, whose answer becomes part of it.
-func (s *Session) call(ctx context.Context, r *llm.Request) (*llm.Response, error) {
-	return s.invoke(ctx, r, forConversation)
-}
 
 // invoke makes a request, counts what it uses and records its course. The message of the answer
 // holds no call that was cut off.

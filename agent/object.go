@@ -144,12 +144,9 @@ func (s *Session) callForObject(ctx context.Context, f *form) (string, error) {
 	if most := s.m.maxTurns; most > 0 && s.m.turns >= most {
 		return "", &limitError{"max_turns", s.m.turns, "no turn is left to ask for the object"}
 	}
-	r, err := s.request(ctx, s.m.messages)
-	if err != nil {
-		return "", err
-	}
-	r.ToolChoice, r.Output = llm.ToolChoice{Mode: llm.ToolNone}, &f.output
-	resp, err := s.call(ctx, r)
+	resp, err := s.answer(ctx, func(r *llm.Request) {
+		r.ToolChoice, r.Output = llm.ToolChoice{Mode: llm.ToolNone}, &f.output
+	})
 	if err != nil {
 		return "", err
 	}

@@ -28,25 +28,18 @@ func (s *Session) Messages() []llm.Message { return Messages(s.log.Records(0), s
 
 // replay is an agent as its records tell it. It feeds a machine with what the session fed its own.
 type replay struct {
-	m        machine
+	course
 	set      settings
 	system   string
 	steering []llm.Message
 	followUp []llm.Message
-	past     *past
-	facts    facts
 	spawned  []event.SubagentStart // the first task of each
 	ended    map[string]event.SubagentEnd
 
-	calls    int // of the model
-	used     llm.Usage
-	cost     Cost
-	sent     sent
-	answerer string
-	state    State
-	open     bool      // an input is being worked on
-	since    time.Time // it is; zero if it is not
-	worked   time.Duration
+	state  State
+	open   bool      // an input is being worked on
+	since  time.Time // it is; zero if it is not
+	worked time.Duration
 
 	answer  *event.TextEnd // of a call whose end is still to come
 	results []llm.ToolResult
@@ -65,7 +58,7 @@ type callState struct {
 }
 
 func newReplay(m machine) *replay {
-	return &replay{m: m, past: &past{}, state: Idle, cost: Cost{Known: true}, ended: make(map[string]event.SubagentEnd)}
+	return &replay{course: newCourse(m), state: Idle, ended: make(map[string]event.SubagentEnd)}
 }
 
 // take takes in the next record of the agent.
@@ -174,7 +167,7 @@ func (p *replay) calling(at time.Time, d event.ModelCallStart) {
 		any: true, provider: d.Provider, model: d.Model, effort: d.Effort, budget: p.set.budget, tools: d.Tools,
 		object: p.object, messages: p.m.messages,
 	}
-	p.m.rewritten, p.nudge, p.object = "", event.SteeringInjected{}, false
+	p.m.rewritten, p.nudge = "", event.SteeringInjected{}
 }
 
 func (p *replay) input(seq event.Seq, d event.UserInput) {
@@ -221,7 +214,7 @@ func (p *replay) called(d event.ModelCallEnd) {
 
 func (p *replay) answered(reason llm.FinishReason, u llm.Usage) {
 	msg := p.answer.Message
-	p.answer, p.results, p.round = nil, nil, nil
+	p.answer, p.results, p.round, p.object = nil, nil, nil, false
 	p.answerer = p.sent.model
 	text := p.m.text
 	p.nudge = nudge(p.m.answered(msg, reason, u), string(reason))

@@ -165,13 +165,10 @@ func (c *Config) adopt(p *replay) {
 
 // restore makes the agent what its records tell.
 func (s *Session) restore(p *replay) {
-	s.m = p.m
+	s.course = p.course
 	s.m.maxRounds, s.m.maxTurns = max(s.config.Limits.ToolRounds, 0), max(s.config.Limits.Turns, 0)
 	s.steering, s.followUp = p.steering, p.followUp
-	s.past, s.facts = p.past, p.facts
-	s.calls, s.used, s.cost = p.calls, p.used, p.cost
 	s.turns.Store(int64(p.m.turns))
-	s.sent, s.answerer = p.sent, p.answerer
 	if s.hooked() {
 		s.sent.messages = nil // the log does not have what hooks made of them
 	}
@@ -255,7 +252,7 @@ func (s *Session) newSystem(system string) string {
 }
 
 // Continue goes on with work that was cut off, or with messages that wait. It is Submit without an
-// input; ErrNothingToContinue says that there is neither.
+// input; ErrNothingToContinue says that there is neither, or that a question is to be answered first.
 func (s *Session) Continue(ctx context.Context) (Outcome, error) {
 	ctx, err := s.begin(ctx)
 	if err != nil {
@@ -276,7 +273,10 @@ func (s *Session) remaining() (msg llm.Message, ok bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if msg, _, ok = s.waiting(); !ok {
+	if len(s.m.calls) == 0 { // else the model has asked, and waits for an answer
+		msg, _, ok = s.waiting()
+	}
+	if !ok {
 		s.leave(s.work.before)
 	}
 	return msg, ok

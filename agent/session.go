@@ -43,13 +43,7 @@ type Session struct {
 	endErr error
 
 	// What follows is only touched by whoever works on an input.
-	m               machine
-	used            llm.Usage
-	cost            Cost
-	calls           int // of the model, those that failed too
-	past            *past
-	facts           facts
-	sent            sent // the last request
+	course
 	warned          bool
 	summaryFailures int                         // in a row
 	object          func(context.Context) error // what to do when all is done; nil is nothing
@@ -59,10 +53,23 @@ type Session struct {
 	fallback   int                  // the model that stands in, counted from 1; 0 is none
 	meta       event.Meta
 
-	answerer string // the model that gave the last answer
-
 	turns atomic.Int64 // answers of the model, for others to read
 }
+
+// course is how an agent has come to where it is: what its records tell, whether it lived through
+// them or was resumed from them.
+type course struct {
+	m        machine
+	past     *past
+	facts    facts
+	calls    int // of the model, those that failed too
+	used     llm.Usage
+	cost     Cost
+	sent     sent   // the last request
+	answerer string // the model that gave the last answer
+}
+
+func newCourse(m machine) course { return course{m: m, past: &past{}, cost: Cost{Known: true}} }
 
 // New makes a session, and a place for it in the store if there is one. It makes no calls and
 // starts nothing.
@@ -106,8 +113,8 @@ func newSession(c Config, path string, depth int, log journal, tr *tree) (*Sessi
 // build makes an agent without a history.
 func build(c Config, path string, depth int, log journal, tr *tree) (*Session, error) {
 	s := &Session{
-		config: c, id: c.ID, path: path, depth: depth, log: log, tree: tr, cache: &llm.Cache{}, m: c.machine(),
-		state: Idle, settings: settings{c.Provider, c.Model, c.Effort, c.ThinkingBudget, c.Timeouts}, cost: Cost{Known: true}, past: &past{},
+		config: c, id: c.ID, path: path, depth: depth, log: log, tree: tr, cache: &llm.Cache{}, course: newCourse(c.machine()),
+		state: Idle, settings: settings{c.Provider, c.Model, c.Effort, c.ThinkingBudget, c.Timeouts},
 	}
 	s.agents = &agents{session: s}
 	if depth == 0 {
