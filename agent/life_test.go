@@ -378,7 +378,7 @@ func TestLife_AnyCourseCutOffAnywhereIsAsIfItHadNotBeen(t *testing.T) {
 	most, _ := strconv.Atoi(flag.Lookup("rapid.checks").Value.String())
 	lived := 0
 	rapid.Check(t, func(t *rapid.T) {
-		if lived++; lived > most/6 { // one of these lives is as long as many usual checks
+		if lived++; lived > most/10 { // one of these lives is as long as many usual checks
 			return
 		}
 		l := newLives(t, e)

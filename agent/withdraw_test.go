@@ -119,7 +119,7 @@ func TestSession_StateIsTrueWhateverHappensAtOnce(t *testing.T) {
 		},
 	} {
 		wg.Go(func() {
-			for range 60 {
+			for range 20 {
 				f()
 			}
 		})
