@@ -94,12 +94,12 @@ func newRig(t *testing.T, e env.Environment, at int, spring func(*rig)) *rig {
 	return r
 }
 
-// checked checks the first requests that come after the fault; those before it are always the same,
+// checked checks the first request that comes after the fault; those before it are always the same,
 // and what later ones add has nothing to do with it.
 func (r *rig) checked(t *testing.T, client Streamer) Streamer {
 	var after atomic.Int64
 	return streamFunc(func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-		if r.log.n.Load() >= r.log.at && after.Add(1) <= 2 {
+		if r.log.n.Load() >= r.log.at && after.Add(1) == 1 {
 			client := strict{t, client}
 			return client.Stream(ctx, req)
 		}

@@ -36,8 +36,11 @@ func applied(t *rapid.T, m Meter, before []llm.Message, e Edit) []llm.Message {
 	if err := wellFormed(after); err != nil {
 		fail("%v", err)
 	}
-	if err := newlyRefused(before, after, rapid.SampledFrom([]string{"", "high"}).Draw(t, "effort")); err != nil {
-		fail("%v", err)
+	// The protocols' own validators take most of the time, and find little that wellFormed does not.
+	if effort := rapid.SampledFrom([]string{"", "high", "skip", "skip"}).Draw(t, "effort"); effort != "skip" {
+		if err := newlyRefused(before, after, effort); err != nil {
+			fail("%v", err)
+		}
 	}
 	head := leading(before)
 	if !reflect.DeepEqual(before[:head], after[:head]) {

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 const (
 	writers  = 50
 	sessions = 48
-	kills    = 100
+	kills    = 50
 )
 
 // write appends to sessions, telling of each record when it is safe, until stdin ends.
