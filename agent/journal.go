@@ -49,7 +49,7 @@ func (l *memoryLog) Close() error {
 }
 
 // linger is how long a record waits for others to be saved with it, unless somebody waits for it.
-const linger = 500 * time.Microsecond
+const linger = 3 * time.Millisecond
 
 // savedLog is a journal in a store. Readers see a durable record when it is safe, so that nobody
 // has seen what a crash takes back. What is appended within a short time is saved together.
