@@ -19,6 +19,7 @@ import (
 func TestRun_KilledAtTwoHundredMomentsResumesAndCompletesTheTask(t *testing.T) {
 	const kills = 200
 	home := t.TempDir()
+	buildReins(t, home)
 	providers := []string{"anthropic", "openai", "gemini", "chat"}
 	whole := newLife(t, home, "whole", "anthropic", longTask)
 	args, _ := whole.next()
@@ -83,7 +84,7 @@ func checkVerified(t *testing.T, home string, sessions int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patient)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "reins", "sessions", "verify")
+	cmd := exec.CommandContext(ctx, plainReins(home), "sessions", "verify")
 	cmd.Env = runEnv(home)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.HasPrefix(string(out), fmt.Sprintf("%d sessions, ", sessions)) || !strings.Contains(string(out), "no problems") {
@@ -95,6 +96,7 @@ func checkVerified(t *testing.T, home string, sessions int) {
 func TestRun_FiftyProcessesAtOnceHalfOfThemKilledLoseNothing(t *testing.T) {
 	const crowd = 50
 	home := t.TempDir()
+	buildReins(t, home)
 	short := [][]step{{reads, shells}, {edits}, {shells}}
 	var lives []*life
 	var crew sync.WaitGroup

@@ -66,11 +66,24 @@ type process struct {
 	errors string
 }
 
+// plainReins is where buildReins puts the program.
+func plainReins(home string) string { return filepath.Join(home, "reins") }
+
+// buildReins builds the program as users have it. With the race detector, which the rest of the
+// tests has, it takes ten times as long to start.
+func buildReins(t *testing.T, home string) {
+	t.Helper()
+	out, err := exec.Command("go", "build", "-o", plainReins(home), "github.com/reins-agent/reins/cmd/reins").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // run runs the program until its end, which may be violent, and takes down what it printed.
 func (l *life) run(end moment, args ...string) (p process) {
 	l.processes++
 	base := l.server.BaseURL(protocols[l.provider])
-	cmd := exec.Command("reins", append([]string{"run", "--yes", "--output", "stream-json", "--profile", "generic", "--base-url", base}, args...)...)
+	cmd := exec.Command(plainReins(l.home), append([]string{"run", "--yes", "--output", "stream-json", "--profile", "generic", "--base-url", base}, args...)...)
 	cmd.Dir, cmd.Env = l.task.dir, runEnv(l.home)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
