@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"coding/edit", "coding/patch"},
 	{"coding"},
 	{"host/cli"},
-	{"cmd/reins", "bench", "bench/floor"},
+	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck"},
 }
 
 // allowed names the modules that the core packages may link, beside the standard library.
