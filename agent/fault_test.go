@@ -165,10 +165,12 @@ func TestFault_AtEveryEventBoundaryTheSessionStaysLegalAndUsable(t *testing.T) {
 	points := int(clean.log.n.Load())
 	clean.finish(t)
 	t.Logf("%d points, %d faults each", points, len(faults))
-	for name, fault := range faults {
+	for i, name := range sortedNames(faults) {
+		fault := faults[name]
 		t.Run(name, func(t *testing.T) {
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-			for at := 2; at <= points && !t.Failed(); at++ { // at the first record there is no session yet
+			// At the first record there is no session yet. Behind it every boundary has two of the faults.
+			for at := 2 + i%2; at <= points && !t.Failed(); at += 2 {
 				runWithFault(t, e, at, fault)
 			}
 		})
