@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/tool"
@@ -58,4 +60,32 @@ func (s *Session) waitsNoMore(ids ...string) {
 	for _, id := range ids {
 		delete(s.pending, id)
 	}
+}
+
+// Pending is a tool call that waits for an approval.
+type Pending struct {
+	Agent string // whose it is, by its path in the tree; "" is the root
+	event.ApprovalRequested
+}
+
+// Pending lists the tool calls that wait for an approval, those of subagents too. After Resume they
+// wait for the session to go on.
+func (s *Session) Pending() []Pending {
+	s.mu.Lock()
+	var pending []Pending
+	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
+		pending = append(pending, Pending{s.path, s.pending[id]})
+	}
+	s.mu.Unlock()
+	return append(pending, s.agents.pending()...)
+}
+
+// pending lists the calls of subagents that wait for an approval.
+func (a *agents) pending() (pending []Pending) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, id := range sortedNames(a.all) {
+		pending = append(pending, a.all[id].session.Pending()...)
+	}
+	return pending
 }

@@ -13,7 +13,7 @@ import (
 
 // check compares what the session is with what its records tell.
 func (l *lives) check(what string) {
-	l.agents.interrupt()
+	quieten(l.agents)
 	if err := l.log.Sync(); err != nil {
 		l.Fatal(err)
 	}
@@ -127,4 +127,15 @@ func (l *lives) all() (all []*Session) {
 	}
 	add(l.Session)
 	return all
+}
+
+// quieten breaks off what subagents are doing, but for those that are held.
+func quieten(a *agents) {
+	a.each(func(b *subagent) {
+		if !b.held {
+			b.interrupt("")
+		} else {
+			quieten(b.session.agents)
+		}
+	})
 }

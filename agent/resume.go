@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/reins-agent/reins/event"
@@ -220,17 +218,6 @@ func (p *replay) waiting(calls []llm.ToolCall) map[string]event.ApprovalRequeste
 
 // ran reports whether the call may have run.
 func (c callState) ran() bool { return c.started && c.waits == nil && !c.denied }
-
-// Pending lists the tool calls of this agent that wait for an approval.
-func (s *Session) Pending() []event.ApprovalRequested {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var pending []event.ApprovalRequested
-	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
-		pending = append(pending, s.pending[id])
-	}
-	return pending
-}
 
 // Question is what the model wants to know from the user, if it waits for an answer.
 func (s *Session) Question() string {

@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
 )
 
-// restore brings the subagents back, in the state in which they were or, if they were at work,
-// broken off. One that can no longer be set up is left out.
+// restore brings the subagents back, in the state in which they were. Those that were at work are
+// broken off, but for those where a call waits for an approval, their own or one below them: they
+// are held until the session goes on. One that can no longer be set up is left out.
 func (a *agents) restore(ctx context.Context, h *history) {
 	s := a.session
 	for path := range h.agents {
@@ -69,9 +71,36 @@ func (s *Session) revive(ctx context.Context, start event.SubagentStart, h *hist
 	close(b.done)
 	end, over := h.agent(s.path).ended[start.ID]
 	b.status, b.outcome = subagentStatus(end.Status), Outcome{Text: end.Output}
-	if !over || p.open {
-		child.abandon()
-		b.status, b.err = failed, errors.New("it was interrupted when the session was cut off")
+	switch {
+	case over && !p.open:
+	case len(child.Pending()) > 0:
+		b.held = true
+	default:
+		b.giveUp()
 	}
 	return b, nil
+}
+
+// giveUp ends work that was cut off.
+func (b *subagent) giveUp() {
+	b.session.abandon()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.status, b.held, b.err = failed, false, errors.New("it was interrupted when the session was cut off")
+}
+
+// goOn sets those subagents to work again that are held, however far below.
+func (a *agents) goOn(ctx context.Context) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, b := range a.all {
+		b.mu.Lock()
+		held := b.held
+		b.mu.Unlock()
+		if held {
+			b.start(ctx, llm.Message{})
+		} else {
+			b.session.agents.goOn(ctx)
+		}
+	}
 }

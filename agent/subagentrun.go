@@ -37,6 +37,7 @@ type subagent struct {
 	status  subagentStatus
 	outcome Outcome
 	err     error
+	held    bool // it was cut off while an approval was waited for, and goes on with the session
 }
 
 type subagentStatus string
@@ -95,18 +96,24 @@ func (a *agents) nextID() string {
 	return id
 }
 
-// work sets the agent to work on a task, in the background. It goes on behind the call that asked
-// for it; whoever interrupts the session above interrupts it too (see agents.interrupt).
+// work sets the agent to work on a task.
 func (b *subagent) work(ctx context.Context, task string) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	b.mu.Lock()
-	b.status, b.cancel, b.done = running, cancel, done
-	b.mu.Unlock()
 	b.parent.record(event.SubagentStart{ID: b.id, Type: b.kind, Task: task, Model: b.session.current().model, Dir: b.dir, MaxTurns: b.maxTurns})
 	if b.preface != "" {
 		task = b.preface + "\n\n" + task
 	}
+	b.start(ctx, llm.UserText(task))
+}
+
+// start lets the agent work in the background: on a message, or, if that is empty, on what was cut
+// off. It goes on behind the call that asked for it; whoever interrupts the session above interrupts
+// it too (see agents.interrupt).
+func (b *subagent) start(ctx context.Context, msg llm.Message) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	b.mu.Lock()
+	b.status, b.cancel, b.done, b.held = running, cancel, done, false
+	b.mu.Unlock()
 	ctx, err := b.session.begin(ctx) // from here on it is busy, and takes messages
 	go func() {
 		defer close(done)
@@ -114,7 +121,7 @@ func (b *subagent) work(ctx context.Context, task string) {
 		var out Outcome
 		if err == nil {
 			err = guarded("agent "+b.id, func() (err error) {
-				out, err = b.session.run(ctx, llm.UserText(task), false, nil)
+				out, err = b.session.run(ctx, msg, false, nil)
 				return err
 			})
 		}
@@ -183,10 +190,13 @@ func (b *subagent) interrupt(then subagentStatus) (before subagentStatus) {
 	if then != "" {
 		b.status = then
 	}
-	cancel, done := b.cancel, b.done
+	cancel, done, held := b.cancel, b.done, b.held
 	b.mu.Unlock()
 	cancel()
 	<-done
+	if held && then != ended { // else it waits on, for whoever resumes the session
+		b.giveUp()
+	}
 	b.session.agents.interrupt() // those that it left at work
 	return before
 }

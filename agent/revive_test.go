@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/tool"
+)
+
+// family is a session three levels deep; those below ask before they write. Who waits asks twice,
+// because the first time may be cut off.
+func family() *llmtest.Script {
+	return play(map[string][]llmtest.Turn{
+		"main":       {spawn(`{"task":"child"}`), wait("1"), wait("1"), llmtest.Say("The family is done.")},
+		"child":      {spawn(`{"task":"grandchild"}`), wait("1/1"), wait("1/1"), calls("write"), llmtest.Say("The child is done.")},
+		"grandchild": {calls("echo", "write"), llmtest.Say("The grandchild is done.")},
+	})
+}
+
+// askingAt is the family up to where a call of one agent waits for an approval.
+func askingAt(t *testing.T, agent string) []event.Record {
+	t.Helper()
+	s := open(t, family(), func(c *Config) { asks(c, nil) })
+	submit(t, s, "main")
+	records := s.log.Records(0)
+	i := slices.IndexFunc(records, func(r event.Record) bool { return r.Kind() == event.KindApprovalRequested && r.Agent == agent })
+	if i < 0 {
+		t.Fatalf("agent %s asks for nothing:\n%s", agent, kinds(s))
+	}
+	return records[:i+1]
+}
+
+// asks lets agents three levels deep write what the host approves of, which is all, and counts it.
+func asks(c *Config, ran *life) {
+	c.ID, c.Subagents.MaxDepth, c.Policy, c.Tools = "life", 2, nil, &tool.Registry{}
+	c.Approve = func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{Allowed: true}, nil }
+	run := echo
+	if ran != nil {
+		run = ran.run
+	}
+	with(fake("echo", true, echo), writer(run))(c)
+}
+
+func TestResume_SubagentWhoseCallWaitsForAnApprovalGoesOnWithTheSession(t *testing.T) {
+	for _, agent := range []string{"1", "1/1"} {
+		t.Run(strings.ReplaceAll(agent, "/", "-"), func(t *testing.T) {
+			l := &life{ran: map[string]int{}}
+			s := tookUp(t, family(), func(c *Config) { asks(c, l) }, askingAt(t, agent)...)
+			if got := s.Pending(); len(got) != 1 || got[0].Agent != agent || got[0].Name != "write" {
+				t.Fatalf("%+v", got)
+			}
+			out, err := s.Continue(t.Context())
+			if err != nil || out.Text != "The family is done." {
+				t.Fatalf("%+v, %v", out, err)
+			}
+			ends := map[string]event.SubagentEnd{}
+			for _, r := range s.log.Records(0) {
+				if d, ok := r.Data.(event.SubagentEnd); ok {
+					ends[d.ID] = d
+				}
+			}
+			if c, g := ends["1"], ends["1/1"]; !c.Success || c.Output != "The child is done." || !g.Success || g.Output != "The grandchild is done." {
+				t.Errorf("%+v", ends)
+			}
+			if got := s.Pending(); len(got) != 0 || len(l.ran) == 0 {
+				t.Errorf("waits: %+v, ran: %v", got, l.ran)
+			}
+		})
+	}
+}
+
+func TestResume_SubagentWaitsOnThroughACloseAndForANewInput(t *testing.T) {
+	store := &event.Memory{}
+	put(t, store, askingAt(t, "1"))
+	l := &life{ran: map[string]int{}}
+	for range 2 {
+		s := tookUpFrom(t, store, llmtest.Play(), func(c *Config) { asks(c, l) })
+		if len(s.Pending()) != 1 || len(l.ran) > 0 {
+			t.Fatalf("%+v, %v", s.Pending(), l.ran)
+		}
+		s.Close()
+	}
+	s := tookUpFrom(t, store, family(), func(c *Config) { asks(c, l) })
+	if out := submit(t, s, "Well?"); out.Text != "The family is done." || len(l.ran) != 1 {
+		t.Errorf("%+v, %v", out, l.ran)
+	}
+}
+
+func TestUndo_GivesUpWhatSubagentsWaitFor(t *testing.T) {
+	l := &life{ran: map[string]int{}}
+	s := tookUp(t, llmtest.Play(llmtest.Call("wait", `{"agent_id":"1"}`), llmtest.Say("Well.")), func(c *Config) { asks(c, l) }, askingAt(t, "1/1")...)
+	if _, err := s.Undo(t.Context(), true, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Pending(); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+	submit(t, s, "something else")
+	messages := s.Messages()
+	result, ok := messages[len(messages)-2].Parts[0].(llm.ToolResult)
+	if !ok || !result.IsError || !strings.Contains(result.Text(), "cut off") || len(l.ran) > 0 {
+		t.Errorf("%v, %s", l.ran, sketch(messages))
+	}
+}
