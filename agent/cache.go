@@ -21,6 +21,8 @@ type sent struct {
 	tools           string        // a digest
 	digested        bool          // of the tools that the session has now
 	object          bool          // it asked for structured output
+	shape           string        // how the provider is asked for other things
+	shaped          bool          // that is known
 	messages        []llm.Message // nil if they are not known
 	lost            bool          // records of the conversation are lost since
 }
@@ -31,6 +33,12 @@ func (s *Session) watchCache(r *llm.Request) {
 	now := sent{
 		any: true, provider: r.Provider, model: r.Model, effort: r.Effort, budget: r.ThinkingBudget,
 		tools: l.tools, digested: true, object: r.Output != nil, messages: r.Messages,
+		shape: s.shape(r), shaped: true,
+	}
+	if !l.shaped && l.messages != nil {
+		last := *r
+		last.Messages = l.messages
+		l.shape, l.shaped = s.shape(&last), true
 	}
 	if s.hooked() || !l.digested {
 		now.tools = digest(r.Tools)
@@ -39,6 +47,14 @@ func (s *Session) watchCache(r *llm.Request) {
 		s.record(event.CacheBroken{Reason: reason})
 	}
 	*l, s.m.rewritten = now, ""
+}
+
+// shape is what the client tells of a request, if it knows.
+func (s *Session) shape(r *llm.Request) string {
+	if c, ok := s.config.Client.(llm.Shaper); ok {
+		return c.Shape(r)
+	}
+	return ""
 }
 
 // hooked reports whether requests may differ from the conversation.
@@ -60,6 +76,8 @@ func (l *sent) breaks(now sent, rewritten string) string {
 		return "structured output was switched on or off"
 	case l.effort != now.effort || !equalInt(l.budget, now.budget):
 		return "the effort was changed"
+	case l.shape != now.shape && l.shaped:
+		return "the conversation makes the provider ask for thinking or tools in another way"
 	case !extends(l.messages, now.messages):
 		return first(rewritten, "a hook changed messages that were sent before")
 	}

@@ -238,3 +238,46 @@ func TestPrefix_ObjectAndEffortAreAnnounced(t *testing.T) {
 		})
 	}
 }
+
+// TestPrefix_RoundWithoutThinkingIsAnnounced goes to a model whose thinking takes a budget in the
+// middle of a tool round. That round must be finished without thinking, and the next one has it.
+func TestPrefix_RoundWithoutThinkingIsAnnounced(t *testing.T) {
+	for _, resumed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("resumed=%v", resumed), func(t *testing.T) {
+			l := &long{t: t, dialect: anthropic.Name}
+			l.server = llmtest.StartServer(llmtest.ServerConfig{Script: &llmtest.Script{Reply: func(n int, r *llm.Request) llmtest.Turn {
+				turn := []llmtest.Turn{calls("switch"), calls("echo"), calls("echo"), llmtest.Say("Done.")}[n%4]
+				if r.ThinkingBudget != nil {
+					turn.Parts = slices.Insert(turn.Parts, 0, llm.Part(llm.Thinking{Text: "Hm.", State: llm.State{Data: []byte("c2ln")}}))
+				}
+				return turn
+			}}})
+			defer l.server.Close()
+			var config Config
+			l.Session = open(t, nil, func(c *Config) {
+				c.ID, c.Store, c.Client, c.Provider, c.Model, c.Effort = "life", &event.Memory{}, fourProviders(t, l.server), openai.Name, "gpt-5", "high"
+				with(fake("switch", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
+					l.SetModel(anthropic.Name, "claude-sonnet-4-5")
+					return tool.Success("switched"), nil
+				}))(c)
+				config = *c
+			})
+			submit(t, l.Session, "one")
+			if resumed {
+				l.Close()
+				config.Provider, config.Model = "", ""
+				s, err := Resume(t.Context(), config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				l.Session = s
+			}
+			submit(t, l.Session, "two")
+			at, _ := l.broken()
+			if got := l.announced(); !slices.Equal(at, got) || !slices.Equal(at, []int{1, 4}) {
+				t.Errorf("requests %v do not extend those before them; announced are %v", at, got)
+			}
+		})
+	}
+}

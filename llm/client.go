@@ -70,6 +70,15 @@ func (c *Client) Complete(ctx context.Context, r *Request) (*Response, error) {
 	return Collect(c.Stream(ctx, r))
 }
 
+// Shape is what the provider's Shape tells; it makes the Client a Shaper.
+func (c *Client) Shape(r *Request) string {
+	p, _ := c.provider(r.Provider)
+	if s, ok := p.(Shaper); ok {
+		return s.Shape(r)
+	}
+	return ""
+}
+
 func (c *Client) route(ctx context.Context, r *Request) iter.Seq2[StreamEvent, error] {
 	p, err := c.provider(r.Provider)
 	if err != nil {

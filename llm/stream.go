@@ -107,6 +107,14 @@ type Provider interface {
 	Stream(ctx context.Context, r *Request) iter.Seq2[StreamEvent, error]
 }
 
+// Shaper is a provider that does not ask for the same things in the same way whatever the
+// conversation is.
+type Shaper interface {
+	// Shape tells what a request asks for beside its messages, tools and instructions, and how. Where
+	// it changes, the provider cannot use what it has cached of the conversation.
+	Shape(r *Request) string
+}
+
 // StreamFunc is the Stream method of a provider.
 type StreamFunc func(ctx context.Context, r *Request) iter.Seq2[StreamEvent, error]
 

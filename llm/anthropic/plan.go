@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/reins-agent/reins/llm"
@@ -55,6 +56,12 @@ func (d *dialect) plan(r *llm.Request, opts llm.Options) plan {
 	}
 	p.outputConfig(effort, format)
 	return p
+}
+
+// Shape tells how thinking and tools are asked for. Either may follow from the conversation.
+func (d *dialect) Shape(r *llm.Request) string {
+	p := d.plan(r, r.Options[Name])
+	return fmt.Sprintf("%s %s %s", p.thinking, r.ToolChoice.Mode, r.ToolChoice.Name)
 }
 
 // adaptive plans for a model that decides for itself how much to think.

@@ -72,6 +72,14 @@ func (p *Provider) Name() string { return p.endpoint.Name }
 // Dialect is the protocol that the provider speaks.
 func (p *Provider) Dialect() Dialect { return p.dialect }
 
+// Shape is what the dialect's Shape tells, if it has one.
+func (p *Provider) Shape(r *llm.Request) string {
+	if s, ok := p.dialect.(llm.Shaper); ok {
+		return s.Shape(r)
+	}
+	return ""
+}
+
 // Stream makes one call.
 func (p *Provider) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	return func(yield func(llm.StreamEvent, error) bool) {
