@@ -86,7 +86,7 @@ func (s *Session) shrink(ctx context.Context, reason string) (event.Compaction, 
 		return event.Compaction{}, failure
 	}
 	if reason != byThreshold || s.filled() >= nearlyFull {
-		if edit, ok := compact.Fallback(meter, messages, goal, s.facts.compact()); ok {
+		if edit, ok := compact.Fallback(meter, messages, goal, s.m.facts.compact()); ok {
 			return s.compacted(reason, "digest", edit)
 		}
 	}
@@ -139,7 +139,7 @@ func (s *Session) summarise(ctx context.Context, goal compact.Goal, reason strin
 	text, err := s.askSummary(ctx, plan.Messages)
 	var edit compact.Edit
 	if err == nil {
-		edit, err = plan.Finish(text, s.facts.compact())
+		edit, err = plan.Finish(text, s.m.facts.compact())
 	}
 	if err == nil {
 		s.summaryFailures = 0

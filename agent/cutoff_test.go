@@ -281,3 +281,16 @@ func TestUndo_BringsNoOldSystemPromptBack(t *testing.T) {
 		t.Errorf("%s", sketch(got))
 	}
 }
+
+func TestResume_ModelThatStandsInDoesSoToTheEndOfTheInput(t *testing.T) {
+	script := llmtest.Play(llmtest.Say("1"), llmtest.Say("2"))
+	s := tookUp(t, script, func(c *Config) { c.Fallback = []Model{{Name: "other"}, {Name: "spare"}} }, logged(begun, asked, called,
+		event.ModelCallEnd{Call: 1, Model: "m", Error: &event.Error{Message: "overloaded"}}, event.ModelFallback{From: "m", To: "spare"})...)
+	if _, err := s.Continue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	submit(t, s, "more")
+	if r := script.Requests(); r[0].Model != "spare" || r[1].Model != "m" {
+		t.Errorf("asked were %s and %s", r[0].Model, r[1].Model)
+	}
+}

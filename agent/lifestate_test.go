@@ -37,25 +37,25 @@ type state struct {
 	ModelCalls         int
 	Used               llm.Usage
 	Dollars            float64
-	Answerer           string
+	Answerer, StandsIn string
 	Sent               string
 	State              State
 }
 
-func stateOf(m machine, set settings, past *past, f facts, sent sent) state {
+func stateOf(m machine, set settings, past *past, sent sent) state {
 	s := state{
 		Messages: m.messages, Calls: m.calls, Question: m.question, Text: m.text, Rounds: m.rounds, Turns: m.turns, Continues: m.continues,
 		IDs: m.ids, Recent: m.loop.recent, Trips: m.loop.trips, Meter: m.meter,
-		Provider: set.provider, Model: set.model, Effort: set.effort, Timeouts: fmt.Sprint(set.timeouts), Plan: f.plan, Files: f.files,
+		Provider: set.provider, Model: set.model, Effort: set.effort, Timeouts: fmt.Sprint(set.timeouts), Plan: m.facts.plan, Files: m.facts.files,
 	}
 	if set.budget != nil {
 		s.Budget = *set.budget
 	}
 	for _, in := range past.inputs {
-		s.Inputs += fmt.Sprintln(in.seq, in.checkpoint, in.chatBack, in.filesBack, sketch(in.before))
+		s.Inputs += fmt.Sprintln(in.seq, in.checkpoint, in.chatBack, in.filesBack, sketch(in.before.messages), in.before.facts)
 	}
 	for _, u := range past.undone {
-		s.Undone += fmt.Sprintln(u.input, u.chat, u.files, u.before, u.paths, sketch(u.messages))
+		s.Undone += fmt.Sprintln(u.input, u.chat, u.files, u.before, u.paths, sketch(u.with.messages), u.with.facts)
 	}
 	budget := 0
 	if sent.budget != nil {
@@ -74,14 +74,17 @@ func (l *lives) checkReplay(records []event.Record) {
 	}
 	for _, s := range append(l.all(), l.Session) {
 		p := h.agent(s.path)
-		live := stateOf(s.m, s.settings, s.past, s.facts, s.sent)
+		live := stateOf(s.m, s.settings, s.past, s.sent)
 		live.Answers = s.m.answers
 		live.Steering, live.FollowUp, live.ModelCalls, live.Used, live.Dollars = s.steering, s.followUp, s.calls, s.used, s.cost.Dollars
 		live.Answerer, live.State = s.answerer, s.state
-		told := stateOf(p.m, p.set, p.past, p.facts, p.sent)
+		if s.fallback > 0 {
+			live.StandsIn = s.config.Fallback[s.fallback-1].Name
+		}
+		told := stateOf(p.m, p.set, p.past, p.sent)
 		told.Answers = p.results
 		told.Steering, told.FollowUp, told.ModelCalls, told.Used, told.Dollars = p.steering, p.followUp, p.calls, p.used, p.cost.Dollars
-		told.Answerer, told.State = p.answerer, Idle
+		told.Answerer, told.StandsIn, told.State = p.answerer, p.standsIn.To, Idle
 		if p.state == AwaitingInput {
 			told.State = AwaitingInput
 		}

@@ -26,6 +26,7 @@ type machine struct {
 	ids       map[string]bool  // of all calls
 	loop      loopDetector
 	meter     compact.Meter
+	facts     facts
 	rewritten string // why the conversation may not continue the one that was sent last; "" if it does
 
 	halt *stop // decided, and waiting to be said

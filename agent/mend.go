@@ -44,12 +44,26 @@ func (s *Session) effective() settings {
 	return set
 }
 
+// standIn brings the model back that stood in when the session was cut off, unless it is to go on
+// with another one than it had.
+func (s *Session) standIn(p *replay) {
+	d := p.standsIn
+	if s.settings.provider != p.set.provider || s.settings.model != p.set.model {
+		return
+	}
+	for i, m := range s.config.Fallback {
+		if m.Name == d.To && first(m.Provider, s.settings.provider) == d.Provider {
+			s.fallback = i + 1
+		}
+	}
+}
+
 // fallBack lets the next model stand in for one that could not be reached, to the end of the input.
 func (s *Session) fallBack(r *llm.Request, failure error) bool {
 	for s.fallback < len(s.config.Fallback) {
 		s.fallback++
 		if set := s.effective(); set.provider != r.Provider || set.model != r.Model {
-			s.record(event.ModelFallback{From: r.Model, To: set.model, Error: asEvent(failure)})
+			s.record(event.ModelFallback{From: r.Model, To: set.model, Provider: set.provider, Error: asEvent(failure)})
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/reins-agent/reins/llm"
 )
@@ -15,12 +16,25 @@ func (s *Session) keep(ctx context.Context) error {
 	return s.log.Sync()
 }
 
+// describeEvery is how old what the store tells about a session may be while it works, so that
+// others can watch it, and know about it if it is cut off.
+const describeEvery = 5 * time.Second
+
+// describeIfOld brings what the store tells up to date if it is old.
+func (s *Session) describeIfOld(ctx context.Context) error {
+	if time.Since(s.described) < describeEvery {
+		return nil
+	}
+	return s.describe(ctx)
+}
+
 // describe brings what the store tells about the session up to date.
 func (s *Session) describe(ctx context.Context) error {
 	log, ok := s.log.(*savedLog)
 	if !ok || s.depth > 0 {
 		return nil
 	}
+	s.described = time.Now()
 	m, set, total := &s.meta, s.current(), s.Total()
 	m.Provider, m.Model, m.Dir = set.provider, set.model, s.config.Env.Info().Dir
 	m.Turns, m.Usage = s.m.turns, total.Usage

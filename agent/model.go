@@ -26,7 +26,7 @@ func (s *Session) callModel(ctx context.Context) error {
 		s.inject(llm.UserText(nudge), string(resp.Finish.Reason))
 	}
 	s.checkContext()
-	return nil
+	return s.describeIfOld(ctx)
 }
 
 // answer calls the model until there is an answer, or nothing more that can be done about a failure.

@@ -19,7 +19,7 @@ type past struct {
 // input is an input and how things were before it.
 type input struct {
 	seq        event.Seq
-	before     []llm.Message
+	before     place
 	checkpoint string // of the workspace; "" if it was not touched
 	chatBack   bool   // the conversation was taken back
 	filesBack  bool
@@ -29,15 +29,23 @@ type input struct {
 type undone struct {
 	input       int
 	chat, files bool
-	messages    []llm.Message // the conversation with the input
-	before      string        // a checkpoint of the workspace with its changes
-	paths       []string      // the only ones that were set back; nil is all
+	with        place    // the conversation with the input
+	before      string   // a checkpoint of the workspace with its changes
+	paths       []string // the only ones that were set back; nil is all
 }
 
-func (p *past) input(seq event.Seq, messages []llm.Message) {
+// place is where a conversation stands.
+type place struct {
+	messages []llm.Message
+	facts    facts
+}
+
+func (m *machine) place() place { return place{slices.Clip(m.messages), m.facts} }
+
+func (p *past) input(seq event.Seq, before place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.inputs = append(p.inputs, input{seq: seq, before: slices.Clip(messages)})
+	p.inputs = append(p.inputs, input{seq: seq, before: before})
 	p.undone = nil
 }
 
@@ -105,7 +113,7 @@ func (p *past) rewind(d event.Rewind, m *machine) {
 		p.redo(d, in, m)
 		return
 	}
-	p.undone = append(p.undone, undone{i, d.Chat, d.Files, slices.Clip(m.messages), d.Before, d.Paths})
+	p.undone = append(p.undone, undone{i, d.Chat, d.Files, m.place(), d.Before, d.Paths})
 	in.chatBack = in.chatBack || d.Chat
 	in.filesBack = in.filesBack || d.Files && len(d.Paths) == 0
 	if d.Chat {
@@ -122,7 +130,7 @@ func (p *past) redo(d event.Rewind, in *input, m *machine) {
 	p.undone = p.undone[:n]
 	if d.Chat {
 		in.chatBack = false
-		m.rewind(u.messages)
+		m.rewind(u.with)
 	}
 	if d.Files && len(d.Paths) == 0 {
 		// The state to go back to from here on has what was changed by hand between undo and redo.
@@ -132,15 +140,16 @@ func (p *past) redo(d event.Rewind, in *input, m *machine) {
 
 // rewind makes the conversation what it was, with the last answer of then and the instructions of
 // today.
-func (m *machine) rewind(messages []llm.Message) {
+func (m *machine) rewind(to place) {
 	system := systemOf(m.messages)
-	m.rewrite(messages, "")
-	if system != "" && system != systemOf(messages) {
+	m.rewrite(to.messages, "")
+	m.facts = to.facts
+	if system != "" && system != systemOf(to.messages) {
 		m.setSystem(system)
 	}
 	m.rewritten = "the conversation was rewound"
 	m.text, m.question = "", ""
-	for _, msg := range slices.Backward(messages) {
+	for _, msg := range slices.Backward(to.messages) {
 		if msg.Role == llm.RoleAssistant {
 			m.text = msg.Text()
 			return
@@ -167,7 +176,7 @@ func Inputs(records []event.Record) []Input {
 		switch d := r.Data.(type) {
 		case event.UserInput:
 			if r.Agent == "" && d.Answers == "" {
-				p.input(r.Seq, nil)
+				p.input(r.Seq, place{})
 				list = append(list, Input{Seq: r.Seq, Time: r.Time, Prompt: d.Message.Text()})
 			}
 		case event.Checkpoint:

@@ -33,6 +33,7 @@ type replay struct {
 	system   string
 	steering []llm.Message
 	followUp []llm.Message
+	standsIn event.ModelFallback   // for the input at hand
 	spawned  []event.SubagentStart // the first task of each
 	ended    map[string]event.SubagentEnd
 
@@ -88,6 +89,8 @@ func (p *replay) take(r event.Record) {
 		p.inject(d)
 	case event.ModelCallStart:
 		p.calling(r.Time, d)
+	case event.ModelFallback:
+		p.standsIn = d
 	case event.TextEnd:
 		p.answer = &d
 	case event.ModelCallEnd:
@@ -149,6 +152,9 @@ func (p *replay) rest(at time.Time) {
 }
 
 func (p *replay) resume(d event.SessionResume) {
+	if d.Provider != p.set.provider || d.Model != p.set.model {
+		p.standsIn = event.ModelFallback{}
+	}
 	p.set.provider, p.set.model, p.set.effort = d.Provider, d.Model, d.Effort
 	if d.System != "" {
 		p.system = d.System
@@ -174,13 +180,13 @@ func (p *replay) input(seq event.Seq, d event.UserInput) {
 	if d.FollowUp && !remove(&p.steering, d.Message) {
 		remove(&p.followUp, d.Message)
 	}
-	p.nudge, p.object = event.SteeringInjected{}, false
+	p.nudge, p.object, p.standsIn = event.SteeringInjected{}, false, event.ModelFallback{}
 	if d.Answers != "" {
 		p.m.resume()
 		p.reply = &d.Message
 		return
 	}
-	p.past.input(seq, p.m.messages)
+	p.past.input(seq, p.m.place())
 	p.m.input(d.Message)
 }
 
@@ -253,7 +259,7 @@ func (p *replay) ran(d event.ToolCallEnd) {
 	}
 	p.missing(at + i)
 	call := p.m.calls[at+i]
-	p.facts.note(call, d)
+	p.m.facts.note(call, d)
 	p.answerCall(resultOf(call, d))
 }
 

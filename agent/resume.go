@@ -166,6 +166,7 @@ func (s *Session) restore(p *replay) {
 	s.course = p.course
 	s.m.maxRounds, s.m.maxTurns = max(s.config.Limits.ToolRounds, 0), max(s.config.Limits.Turns, 0)
 	s.steering, s.followUp = p.steering, p.followUp
+	s.standIn(p)
 	s.turns.Store(int64(p.m.turns))
 	if s.hooked() {
 		s.sent.messages = nil // the log does not have what hooks made of them

@@ -52,6 +52,7 @@ type Session struct {
 	unfinished bool                 // there is work to go on with
 	fallback   int                  // the model that stands in, counted from 1; 0 is none
 	meta       event.Meta
+	described  time.Time // when the store was told so
 
 	turns atomic.Int64 // answers of the model, for others to read
 }
@@ -61,7 +62,6 @@ type Session struct {
 type course struct {
 	m        machine
 	past     *past
-	facts    facts
 	calls    int // of the model, those that failed too
 	used     llm.Usage
 	cost     Cost
@@ -234,7 +234,7 @@ func (s *Session) accept(msg llm.Message, followUp bool) {
 	in := event.UserInput{Message: msg, FollowUp: followUp}
 	switch {
 	case len(s.m.calls) == 0:
-		s.past.input(s.record(in), s.m.messages)
+		s.past.input(s.record(in), s.m.place())
 		s.m.input(msg)
 		if s.depth == 0 {
 			s.tree.checkpoint.reset()

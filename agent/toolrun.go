@@ -155,7 +155,7 @@ func (s *Session) finishCall(c llm.ToolCall, out tool.Outcome) llm.ToolResult {
 		Error: res.Error, Artifacts: res.Artifacts, Duration: out.Duration,
 	}
 	s.record(end)
-	s.facts.note(c, end)
+	s.m.facts.note(c, end)
 	return resultOf(c, end)
 }
 

@@ -150,10 +150,10 @@ func (b *bench) reopen() {
 	if diff := cmp.Diff(before.m.messages, after.m.messages); diff != "" {
 		b.t.Errorf("the resumed conversation is another one: %s", diff)
 	}
-	if diff := cmp.Diff(before.past.inputs, after.past.inputs, cmp.AllowUnexported(input{})); diff != "" {
+	if diff := cmp.Diff(before.past.inputs, after.past.inputs, cmp.AllowUnexported(input{}, place{}, facts{})); diff != "" {
 		b.t.Errorf("the resumed session has other inputs to undo: %s", diff)
 	}
-	if diff := cmp.Diff(before.past.undone, after.past.undone, cmp.AllowUnexported(undone{})); diff != "" {
+	if diff := cmp.Diff(before.past.undone, after.past.undone, cmp.AllowUnexported(undone{}, place{}, facts{})); diff != "" {
 		b.t.Errorf("the resumed session has something else to redo: %s", diff)
 	}
 }
@@ -551,4 +551,34 @@ func TestUndo_AnyOrderOfInputUndoRedoAndResume(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestUndo_TakesThePlanAndTheFilesOfTheInputBack(t *testing.T) {
+	edit := fake("edit", false, func(_ context.Context, _ *tool.Call, text string) (tool.Result, error) {
+		res := tool.Success("ok")
+		res.Artifacts.FilesChanged = []string{text}
+		return res, nil
+	})
+	work := func(what string) []llmtest.Turn {
+		args := fmt.Sprintf(`{"text":%q}`, what)
+		return []llmtest.Turn{llmtest.Call("update_plan", args), llmtest.Call("edit", args), llmtest.Say("Done.")}
+	}
+	s := open(t, llmtest.Play(append(work("first"), work("second")...)...), with(fake("update_plan", true, echo), edit))
+	submit(t, s, "one")
+	submit(t, s, "two")
+	for _, step := range []struct {
+		do    func() (Undone, error)
+		plan  string
+		files []string
+	}{
+		{func() (Undone, error) { return s.Undo(t.Context(), true, false) }, "first", []string{"first"}},
+		{func() (Undone, error) { return s.Redo(t.Context()) }, "second", []string{"first", "second"}},
+	} {
+		if _, err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.m.facts; !strings.Contains(got.plan, step.plan) || !slices.Equal(got.files, step.files) {
+			t.Errorf("%+v", got)
+		}
+	}
 }

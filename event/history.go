@@ -63,7 +63,8 @@ type Rewind struct {
 
 // ModelFallback is another model that takes over after one could not be reached.
 type ModelFallback struct {
-	From  string `json:"from"`
-	To    string `json:"to"`
-	Error Error  `json:"error"`
+	From     string `json:"from"`
+	To       string `json:"to"`
+	Provider string `json:"provider,omitempty"` // of To
+	Error    Error  `json:"error"`
 }
