@@ -18,11 +18,12 @@ type sent struct {
 	provider, model string
 	effort          string
 	budget          *int
-	tools           string        // a digest
-	digested        bool          // of the tools that the session has now
-	object          bool          // it asked for structured output
-	shape           string        // how the provider is asked for other things
-	shaped          bool          // that is known
+	tools           string // a digest
+	digested        bool   // of the tools that the session has now
+	object          bool   // it asked for structured output
+	choice          llm.ToolChoice
+	shape           string        // how the provider is asked for what is not in the messages
+	shaped          bool          // that, and the choice, is known
 	messages        []llm.Message // nil if they are not known
 	lost            bool          // records of the conversation are lost since
 }
@@ -33,12 +34,12 @@ func (s *Session) watchCache(r *llm.Request) {
 	now := sent{
 		any: true, provider: r.Provider, model: r.Model, effort: r.Effort, budget: r.ThinkingBudget,
 		tools: l.tools, digested: true, object: r.Output != nil, messages: r.Messages,
-		shape: s.shape(r), shaped: true,
+		choice: r.ToolChoice, shape: s.shape(r), shaped: true,
 	}
 	if !l.shaped && l.messages != nil {
 		last := *r
 		last.Messages = l.messages
-		l.shape, l.shaped = s.shape(&last), true
+		l.choice, l.shape, l.shaped = r.ToolChoice, s.shape(&last), true
 	}
 	if s.hooked() || !l.digested {
 		now.tools = digest(r.Tools)
@@ -50,11 +51,11 @@ func (s *Session) watchCache(r *llm.Request) {
 }
 
 // shape is what the client tells of a request, if it knows.
-func (s *Session) shape(r *llm.Request) string {
+func (s *Session) shape(r *llm.Request) (shape string) {
 	if c, ok := s.config.Client.(llm.Shaper); ok {
-		return c.Shape(r)
+		_ = guarded("the provider", func() error { shape = c.Shape(r); return nil })
 	}
-	return ""
+	return shape
 }
 
 // hooked reports whether requests may differ from the conversation.
@@ -76,10 +77,12 @@ func (l *sent) breaks(now sent, rewritten string) string {
 		return "structured output was switched on or off"
 	case l.effort != now.effort || !equalInt(l.budget, now.budget):
 		return "the effort was changed"
-	case l.shape != now.shape && l.shaped:
-		return "the conversation makes the provider ask for thinking or tools in another way"
+	case l.choice != now.choice && l.shaped:
+		return "the choice of tools was changed"
 	case !extends(l.messages, now.messages):
 		return first(rewritten, "a hook changed messages that were sent before")
+	case l.shape != now.shape && l.shaped:
+		return "thinking is asked for in another way, because of what the conversation has come to"
 	}
 	return ""
 }

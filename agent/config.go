@@ -17,7 +17,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Streamer makes model calls. An *llm.Client is one.
+// Streamer makes model calls. An *llm.Client is one. One that is no llm.Shaper keeps the session from
+// seeing all requests that break the provider's cache.
 type Streamer interface {
 	Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error]
 }

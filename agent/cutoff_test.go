@@ -150,11 +150,12 @@ func TestResume_CallThatWasDeniedIsNeitherRunNorSaidToHaveRun(t *testing.T) {
 
 func TestResume_CompactionByHandIsNoWorkThatWasCutOff(t *testing.T) {
 	failed := event.ProcessingEnd{Outcome: "failed", State: "IDLE"}
-	s := tookUp(t, llmtest.Play(), nil, logged(begun, asked, called, answered(llm.FinishStop), failed,
+	s := tookUp(t, llmtest.Play(llmtest.Say("Well.")), nil, logged(begun, asked, called, answered(llm.FinishStop), failed,
 		event.ModelCallStart{Call: 2, Model: "m", Purpose: "summary"}, event.ModelCallEnd{Call: 2, Model: "m", Duration: time.Minute})...)
 	if _, err := s.Continue(t.Context()); !errors.Is(err, ErrNothingToContinue) {
 		t.Errorf("%v", err)
 	}
+	submit(t, s, "more")
 	if records[event.SessionResume](s)[0].Interrupted {
 		t.Error("the session counts as interrupted")
 	}

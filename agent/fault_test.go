@@ -285,3 +285,14 @@ func bracket(d event.Data) (name string, step int) {
 	}
 	return "", 0
 }
+
+type badShape struct{ Streamer }
+
+func (badShape) Shape(*llm.Request) string { panic("no shape") }
+
+func TestFault_PanicInShapeIsNotTheHosts(t *testing.T) {
+	s := open(t, nil, func(c *Config) { c.Client = badShape{llmtest.Play(llmtest.Say("Done."))} })
+	if out := submit(t, s, "go"); out.Text != "Done." {
+		t.Errorf("%+v", out)
+	}
+}

@@ -60,6 +60,7 @@ type savedLog struct {
 	mu    sync.Mutex
 	moved sync.Cond      // told when a batch is done
 	queue []event.Record // in order, what is transient too
+	held  *event.Record  // what comes first, if anything else ever does
 	last  event.Seq      // given out
 	saved event.Seq
 	timer *time.Timer // that will save what waits; nil if there is none
@@ -74,21 +75,41 @@ func newSavedLog(l *event.Log, w event.Writer, last event.Seq) *savedLog {
 	return j
 }
 
+// Hold keeps a record back until there is another one behind it. Without one, the end of the session
+// is not recorded either: who only looks leaves no trace.
+func (j *savedLog) Hold(r event.Record) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.held = &r
+}
+
 func (j *savedLog) Append(r event.Record) (event.Record, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	transient := r.Kind().Transient()
-	if j.err != nil || transient && len(j.queue) == 0 && !j.busy {
+	unseen := j.held != nil && r.Kind() == event.KindSessionEnd
+	if j.err != nil || unseen || transient && len(j.queue) == 0 && !j.busy {
 		return r, j.Log.Show(r)
 	}
+	if j.held != nil && !transient {
+		first := *j.held
+		j.held = nil
+		j.enqueue(first)
+	}
+	r = j.enqueue(r)
+	j.schedule()
+	return r, true
+}
+
+// enqueue lets a record wait, with its time and number; j.mu is held.
+func (j *savedLog) enqueue(r event.Record) event.Record {
 	r.Time = time.Now()
-	if !transient {
+	if !r.Kind().Transient() {
 		j.last++
 		r.Seq = j.last
 	}
 	j.queue = append(j.queue, r)
-	j.schedule()
-	return r, true
+	return r
 }
 
 // schedule sees to it that what waits is saved soon; j.mu is held.

@@ -67,6 +67,9 @@ func stateOf(m machine, set settings, past *past, sent sent) state {
 
 // checkReplay compares the session with what a process would have that resumes it now.
 func (l *lives) checkReplay(records []event.Record) {
+	if l.log.(*savedLog).held != nil {
+		return // nothing has happened that its records could tell
+	}
 	c := l.config
 	h, err := readHistory(context.Background(), c)
 	if err != nil {

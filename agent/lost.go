@@ -12,7 +12,7 @@ import (
 // subagents do, may be recorded between any two steps and says nothing.
 func (p *replay) mend(d event.Data) {
 	switch d := d.(type) {
-	case event.SessionResume, event.ToolCallStart, event.ProcessingEnd, event.Compaction, event.Quarantine, event.Rewind:
+	case event.SessionResume, event.ToolCallStart, event.ProcessingEnd, event.Compaction, event.Quarantine, event.RewindStart, event.Rewind:
 		p.end()
 	case event.UserInput:
 		p.end()

@@ -14,6 +14,7 @@ type past struct {
 	mu     sync.Mutex // a subagent may be the first to change something
 	inputs []input
 	undone []undone
+	begun  *event.Rewind // files were being set back, and that did not come to its end
 }
 
 // input is an input and how things were before it.
@@ -21,6 +22,7 @@ type input struct {
 	seq        event.Seq
 	before     place
 	checkpoint string // of the workspace; "" if it was not touched
+	dir        string // of the checkpoint
 	chatBack   bool   // the conversation was taken back
 	filesBack  bool
 }
@@ -30,7 +32,9 @@ type undone struct {
 	input       int
 	chat, files bool
 	with        place    // the conversation with the input
+	whole       bool     // all files that the input changed were set back
 	before      string   // a checkpoint of the workspace with its changes
+	dir         string   // of the checkpoint
 	paths       []string // the only ones that were set back; nil is all
 }
 
@@ -46,12 +50,12 @@ func (p *past) input(seq event.Seq, before place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.inputs = append(p.inputs, input{seq: seq, before: before})
-	p.undone = nil
+	p.undone, p.begun = nil, nil
 }
 
 // checkpoint takes in that the workspace was kept before the last input changes it. If its changes
 // were taken back already, there will be others, and what was undone cannot be redone any more.
-func (p *past) checkpoint(id string) {
+func (p *past) checkpoint(d event.Checkpoint) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := len(p.inputs)
@@ -62,7 +66,7 @@ func (p *past) checkpoint(id string) {
 	if in.filesBack {
 		in.filesBack, p.undone = false, nil
 	}
-	in.checkpoint = id
+	in.checkpoint, in.dir = d.ID, d.Dir
 }
 
 // kept reports whether there is a checkpoint that brings back how it was before the last input.
@@ -88,6 +92,46 @@ func (p *past) last(chat, files bool) (in input, c, f, ok bool) {
 	return input{}, false, false, false
 }
 
+// latest is the last input, or the last one that changed files which were not set back.
+func (p *past) latest(changed bool) (in input, ok bool) {
+	if changed {
+		in, _, _, ok = p.last(false, true)
+		return in, ok
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.inputs); n > 0 {
+		return p.inputs[n-1], true
+	}
+	return input{}, false
+}
+
+// start takes in that files are about to be set back. When that is done for the second time, because
+// the first one did not come to its end, the state to come back to is that of the first.
+func (p *past) start(d *event.Rewind) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d.Abandons {
+		return
+	}
+	if b := p.begun; b != nil && b.Input == d.Input && b.Redo == d.Redo && b.Restored == d.Restored && slices.Equal(b.Paths, d.Paths) {
+		d.Before = b.Before
+	}
+	begun := *d
+	p.begun = &begun
+}
+
+// unfinished is what takes a redo back, or an undo, that was begun and did not come to its end.
+func (p *past) unfinished(redo bool) (d event.Rewind, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.begun
+	if b == nil || b.Redo != redo {
+		return d, false
+	}
+	return event.Rewind{Input: b.Input, Redo: !b.Redo, Files: true, Restored: b.Before, Dir: b.Dir, Paths: b.Paths, Abandons: true}, true
+}
+
 // redoable is what takes the last undo back, if there is one.
 func (p *past) redoable() (d event.Rewind, ok bool) {
 	p.mu.Lock()
@@ -97,15 +141,18 @@ func (p *past) redoable() (d event.Rewind, ok bool) {
 		return d, false
 	}
 	u := p.undone[n-1]
-	return event.Rewind{Input: p.inputs[u.input].seq, Redo: true, Chat: u.chat, Files: u.files, Restored: u.before, Paths: u.paths}, true
+	return event.Rewind{Input: p.inputs[u.input].seq, Redo: true, Chat: u.chat, Files: u.files, Restored: u.before, Dir: u.dir, Paths: u.paths}, true
 }
 
 // rewind takes in that an input, or an undo, was taken back.
 func (p *past) rewind(d event.Rewind, m *machine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if d.Files {
+		p.begun = nil
+	}
 	i := slices.IndexFunc(p.inputs, func(in input) bool { return in.seq == d.Input })
-	if i < 0 {
+	if i < 0 || d.Abandons {
 		return
 	}
 	in := &p.inputs[i]
@@ -113,9 +160,10 @@ func (p *past) rewind(d event.Rewind, m *machine) {
 		p.redo(d, in, m)
 		return
 	}
-	p.undone = append(p.undone, undone{i, d.Chat, d.Files, m.place(), d.Before, d.Paths})
+	whole := d.Files && len(d.Paths) == 0 && d.Restored == in.checkpoint
+	p.undone = append(p.undone, undone{i, d.Chat, d.Files, m.place(), whole, d.Before, d.Dir, d.Paths})
 	in.chatBack = in.chatBack || d.Chat
-	in.filesBack = in.filesBack || d.Files && len(d.Paths) == 0
+	in.filesBack = in.filesBack || whole
 	if d.Chat {
 		m.rewind(in.before)
 	}
@@ -132,7 +180,7 @@ func (p *past) redo(d event.Rewind, in *input, m *machine) {
 		in.chatBack = false
 		m.rewind(u.with)
 	}
-	if d.Files && len(d.Paths) == 0 {
+	if u.whole {
 		// The state to go back to from here on has what was changed by hand between undo and redo.
 		in.filesBack, in.checkpoint = false, first(d.Before, in.checkpoint)
 	}
@@ -180,7 +228,7 @@ func Inputs(records []event.Record) []Input {
 				list = append(list, Input{Seq: r.Seq, Time: r.Time, Prompt: d.Message.Text()})
 			}
 		case event.Checkpoint:
-			p.checkpoint(d.ID)
+			p.checkpoint(d)
 		case event.Rewind:
 			p.rewind(d, m)
 		}

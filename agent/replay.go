@@ -126,7 +126,9 @@ func (p *replay) change(r event.Record) {
 	case event.Quarantine:
 		p.m.quarantine(d)
 	case event.Checkpoint:
-		p.past.checkpoint(d.ID)
+		p.past.checkpoint(d)
+	case event.RewindStart:
+		p.past.start(&d.Rewind)
 	case event.Rewind:
 		p.past.rewind(d, &p.m)
 		if d.Chat {

@@ -73,10 +73,10 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 	s.meta = meta
 	s.restore(root)
 	s.sent.lost = h.lost > 0
-	s.record(event.SessionResume{
-		Provider: c.Provider, Model: c.Model, Effort: c.Effort, Dir: c.Env.Info().Dir,
+	log.Hold(event.Record{Session: s.id, Data: event.SessionResume{
+		Provider: c.Provider, Model: c.Model, Effort: c.Effort, Dir: s.dir(),
 		System: s.newSystem(given.System), Interrupted: root.open, Lost: h.lost,
-	})
+	}})
 	if !equalInt(root.set.budget, c.ThinkingBudget) || root.set.timeouts != c.Timeouts {
 		s.record(s.settings.event())
 	}
@@ -240,7 +240,9 @@ func (s *Session) newSystem(system string) string {
 }
 
 // Continue goes on with work that was cut off, or with messages that wait. It is Submit without an
-// input; ErrNothingToContinue says that there is neither, or that a question is to be answered first.
+// input. If only subagents have work left, because a call of theirs waits for an approval, it lets
+// them go on and waits for them. ErrNothingToContinue says that there is nothing of all this, or
+// that a question is to be answered first.
 func (s *Session) Continue(ctx context.Context) (Outcome, error) {
 	ctx, err := s.begin(ctx)
 	if err != nil {
@@ -248,13 +250,33 @@ func (s *Session) Continue(ctx context.Context) (Outcome, error) {
 	}
 	msg, ok := s.remaining()
 	if !ok {
-		return Outcome{}, ErrNothingToContinue
+		return s.accompany(ctx)
 	}
 	return s.run(ctx, msg, true, nil)
 }
 
+// accompany lets the subagents that are held go on, and waits for them. The session is left as it
+// was.
+func (s *Session) accompany(ctx context.Context) (out Outcome, err error) {
+	defer func() { s.withdraw(err) }()
+	before := s.measure()
+	if !s.agents.takeUp(ctx) {
+		return Outcome{}, ErrNothingToContinue
+	}
+	status := StatusDone
+	if err = s.agents.wait(ctx); err != nil {
+		status, err = StatusInterrupted, fmt.Errorf("interrupted: %w", err)
+		if !s.config.Subagents.Outlive {
+			s.agents.interrupt()
+		}
+	}
+	out = s.measure().since(before)
+	out.Status, out.Text = status, s.m.text
+	return out, cmp.Or(err, s.keep(ctx))
+}
+
 // remaining is what to go on with: a message that waits, or an empty one for the work that was cut
-// off. If there is neither, the session is left as it was.
+// off.
 func (s *Session) remaining() (msg llm.Message, ok bool) {
 	if s.unfinished {
 		return msg, true
@@ -263,9 +285,6 @@ func (s *Session) remaining() (msg llm.Message, ok bool) {
 	defer s.mu.Unlock()
 	if len(s.m.calls) == 0 { // else the model has asked, and waits for an answer
 		msg, _, ok = s.waiting()
-	}
-	if !ok {
-		s.leave(s.work.before)
 	}
 	return msg, ok
 }

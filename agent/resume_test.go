@@ -226,3 +226,26 @@ func put(t *testing.T, store event.Store, records []event.Record) {
 		t.Fatal(err)
 	}
 }
+
+func TestResume_WithoutAnythingDoneLeavesNoTrace(t *testing.T) {
+	store := &event.Memory{}
+	put(t, store, logged(begun, asked, called, wrote(text("Well.")), answered(llm.FinishStop), over))
+	before, err := store.Meta(t.Context(), "life")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := tookUpFrom(t, store, llmtest.Play(), nil)
+	if _, err := s.Redo(t.Context()); !errors.Is(err, ErrNothingToRedo) {
+		t.Error(err)
+	}
+	if _, err := s.Continue(t.Context()); !errors.Is(err, ErrNothingToContinue) {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	after, err := store.Meta(t.Context(), "life")
+	if diff := cmp.Diff(before, after); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+}

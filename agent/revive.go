@@ -49,7 +49,10 @@ func childNumber(parent, path string) int {
 
 func (s *Session) revive(ctx context.Context, start event.SubagentStart, h *history) (*subagent, error) {
 	p := h.agent(start.ID)
-	kind := s.config.Subagents.Types[start.Type]
+	kind, known := s.config.Subagents.Types[start.Type]
+	if start.Type != "" && !known { // without it, it could do more than it was meant to
+		return nil, fmt.Errorf("there is no agent type %q any more", start.Type)
+	}
 	c, err := s.childConfig(ctx, spawnRequest{dir: start.Dir, model: p.set.model, kind: start.Type, maxTurns: start.MaxTurns}, kind)
 	if err != nil {
 		return nil, err
@@ -89,8 +92,9 @@ func (b *subagent) giveUp() {
 	b.status, b.held, b.err = failed, false, errors.New("it was interrupted when the session was cut off")
 }
 
-// goOn sets those subagents to work again that are held, however far below.
-func (a *agents) goOn(ctx context.Context) {
+// takeUp sets those subagents to work again that are held, however far below, and reports whether
+// there are any.
+func (a *agents) takeUp(ctx context.Context) (any bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, b := range a.all {
@@ -99,8 +103,10 @@ func (a *agents) goOn(ctx context.Context) {
 		b.mu.Unlock()
 		if held {
 			b.start(ctx, llm.Message{})
-		} else {
-			b.session.agents.goOn(ctx)
+			any = true
+		} else if b.session.agents.takeUp(ctx) {
+			any = true
 		}
 	}
+	return any
 }

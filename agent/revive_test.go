@@ -2,8 +2,10 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/reins-agent/reins/event"
@@ -75,19 +77,102 @@ func TestResume_SubagentWhoseCallWaitsForAnApprovalGoesOnWithTheSession(t *testi
 }
 
 func TestResume_SubagentWaitsOnThroughACloseAndForANewInput(t *testing.T) {
-	store := &event.Memory{}
-	put(t, store, askingAt(t, "1"))
-	l := &life{ran: map[string]int{}}
-	for range 2 {
-		s := tookUpFrom(t, store, llmtest.Play(), func(c *Config) { asks(c, l) })
-		if len(s.Pending()) != 1 || len(l.ran) > 0 {
-			t.Fatalf("%+v, %v", s.Pending(), l.ran)
+	for _, agent := range []string{"1", "1/1"} {
+		store := &event.Memory{}
+		put(t, store, askingAt(t, agent))
+		l := &life{ran: map[string]int{}}
+		for range 2 {
+			s := tookUpFrom(t, store, llmtest.Play(), func(c *Config) { asks(c, l) })
+			if len(s.Pending()) != 1 || len(l.ran) > 0 {
+				t.Fatalf("%s: %+v, %v", agent, s.Pending(), l.ran)
+			}
+			s.Close()
 		}
-		s.Close()
+		s := tookUpFrom(t, store, family(), func(c *Config) { asks(c, l) })
+		if out := submit(t, s, "Well?"); out.Text != "The family is done." || len(l.ran) == 0 {
+			t.Errorf("%s: %+v, %v", agent, out, l.ran)
+		}
 	}
-	s := tookUpFrom(t, store, family(), func(c *Config) { asks(c, l) })
-	if out := submit(t, s, "Well?"); out.Text != "The family is done." || len(l.ran) != 1 {
-		t.Errorf("%+v, %v", out, l.ran)
+}
+
+// background is a session that is done while its subagent asks for an approval.
+func background(t *testing.T) []event.Record {
+	t.Helper()
+	asking := make(chan struct{})
+	s := open(t, startsOne(), func(c *Config) {
+		asks(c, nil)
+		c.Approve = func(ctx context.Context, _ tool.Request) (tool.Approval, error) {
+			close(asking)
+			<-ctx.Done()
+			return tool.Approval{}, ctx.Err()
+		}
+	})
+	submit(t, s, "main")
+	<-asking
+	return s.log.Records(0)
+}
+
+func startsOne() *llmtest.Script {
+	return play(map[string][]llmtest.Turn{"main": {spawn(`{"task":"child"}`), llmtest.Say("Started.")}, "child": {calls("write"), llmtest.Say("Done.")}})
+}
+
+func TestContinue_WaitsForASubagentThatHasWorkLeft(t *testing.T) {
+	l := &life{ran: map[string]int{}}
+	s := tookUp(t, startsOne(), func(c *Config) { asks(c, l) }, background(t)...)
+	out, err := s.Continue(t.Context())
+	if err != nil || out.Status != StatusDone || len(l.ran) != 1 || s.State() != Idle {
+		t.Errorf("%+v, %v, %v, %s", out, err, l.ran, s.State())
+	}
+	if end := records[event.SubagentEnd](s); len(end) != 1 || !end[0].Success {
+		t.Errorf("%+v", end)
+	}
+	if _, err := s.Continue(t.Context()); !errors.Is(err, ErrNothingToContinue) {
+		t.Error(err)
+	}
+}
+
+func TestContinue_InterruptsTheSubagentThatItWaitsFor(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := tookUp(t, startsOne(), func(c *Config) {
+		asks(c, nil)
+		c.Approve = func(ctx context.Context, _ tool.Request) (tool.Approval, error) {
+			cancel()
+			<-ctx.Done()
+			return tool.Approval{}, ctx.Err()
+		}
+	}, background(t)...)
+	if out, err := s.Continue(ctx); err == nil || out.Status != StatusInterrupted || s.State() != Idle {
+		t.Errorf("%+v, %v, %s", out, err, s.State())
+	}
+	if got := s.Pending(); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestResume_SubagentOfATypeThatIsGoneIsLeftOut(t *testing.T) {
+	script := play(map[string][]llmtest.Turn{
+		"main":  {spawn(`{"task":"child","agent_type":"careful"}`), wait("1"), wait("1"), llmtest.Say("Done.")},
+		"child": {calls("write"), calls("danger"), llmtest.Say("Done.")},
+	})
+	var ran atomic.Int64
+	danger := fake("danger", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
+		ran.Add(1)
+		return tool.Success("x"), nil
+	})
+	s := open(t, script, func(c *Config) {
+		asks(c, nil)
+		with(danger)(c)
+		c.Subagents.Types = map[string]AgentType{"careful": {Tools: []string{"write"}}}
+	})
+	submit(t, s, "main")
+	log := s.log.Records(0)
+	i := slices.IndexFunc(log, func(r event.Record) bool { return r.Kind() == event.KindApprovalRequested })
+	s = tookUp(t, script, func(c *Config) { asks(c, nil); with(danger)(c) }, log[:i+1]...)
+	if _, err := s.Continue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if w := records[event.Warning](s); ran.Load() > 0 || len(w) != 1 || !strings.Contains(w[0].Message, "careful") {
+		t.Errorf("it used a tool that it never had %d times; warnings: %+v", ran.Load(), w)
 	}
 }
 

@@ -186,7 +186,6 @@ func (s *Session) submit(ctx context.Context, input []llm.Part, object func(cont
 func (s *Session) run(ctx context.Context, msg llm.Message, followUp bool, object func(context.Context) error) (out Outcome, err error) {
 	defer func() { s.release(err) }()
 	s.object = object
-	s.agents.goOn(ctx)
 	for more := true; more; {
 		out, err = s.process(ctx, msg, followUp)
 		if failure := s.describe(ctx); failure != nil && err == nil {
@@ -210,6 +209,7 @@ func (s *Session) process(ctx context.Context, msg llm.Message, followUp bool) (
 	if err := s.log.Sync(); err != nil {
 		return s.conclude(ctx, before, stop{}, err)
 	}
+	s.agents.takeUp(ctx)
 	for {
 		s.drainSteering()
 		var err error

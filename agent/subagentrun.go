@@ -194,7 +194,10 @@ func (b *subagent) interrupt(then subagentStatus) (before subagentStatus) {
 	b.mu.Unlock()
 	cancel()
 	<-done
-	if held && then != ended { // else it waits on, for whoever resumes the session
+	if then == ended { // closing sees to those below, and what is held waits for whoever resumes the session
+		return before
+	}
+	if held {
 		b.giveUp()
 	}
 	b.session.agents.interrupt() // those that it left at work
@@ -229,6 +232,15 @@ func (a *agents) each(f func(*subagent)) {
 	}
 	a.mu.Unlock()
 	wg.Wait()
+}
+
+// wait waits for all subagents to be done with their work, however far below.
+func (a *agents) wait(ctx context.Context) error {
+	a.each(func(b *subagent) {
+		_ = b.wait(ctx)
+		_ = b.session.agents.wait(ctx)
+	})
+	return context.Cause(ctx)
 }
 
 // interrupt breaks off the work of all subagents; they can be given more.

@@ -26,6 +26,7 @@ type desk struct {
 	files map[string]string
 	kept  []map[string]string
 	full  error // why no state can be kept
+	stuck error // what becomes of a Restore after its first change
 }
 
 func (d *desk) Take(context.Context, string) (string, int, error) {
@@ -36,14 +37,17 @@ func (d *desk) Take(context.Context, string) (string, int, error) {
 	return fmt.Sprint(len(d.kept)), len(d.files), nil
 }
 
-func (d *desk) Restore(ctx context.Context, id string, paths ...string) (string, []string, error) {
+func (d *desk) Restore(ctx context.Context, id string, paths []string, begin func(before string) error) ([]string, error) {
 	var n int
 	if _, err := fmt.Sscan(id, &n); err != nil || n < 1 || n > len(d.kept) {
-		return "", nil, fmt.Errorf("there is no checkpoint %q", id)
+		return nil, fmt.Errorf("there is no checkpoint %q", id)
 	}
 	before, _, err := d.Take(ctx, "")
+	if err == nil {
+		err = begin(before)
+	}
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	then := d.kept[n-1]
 	var changed []string
@@ -51,12 +55,15 @@ func (d *desk) Restore(ctx context.Context, id string, paths ...string) (string,
 		if len(paths) > 0 && !slices.Contains(paths, name) || d.files[name] == then[name] {
 			continue
 		}
+		if len(changed) > 0 && d.stuck != nil {
+			return changed, d.stuck
+		}
 		changed = append(changed, name)
 		if d.files[name] = then[name]; then[name] == "" {
 			delete(d.files, name)
 		}
 	}
-	return before, changed, nil
+	return changed, nil
 }
 
 func union(a, b map[string]string) map[string]string {
@@ -155,6 +162,9 @@ func (b *bench) reopen() {
 	}
 	if diff := cmp.Diff(before.past.undone, after.past.undone, cmp.AllowUnexported(undone{}, place{}, facts{})); diff != "" {
 		b.t.Errorf("the resumed session has something else to redo: %s", diff)
+	}
+	if diff := cmp.Diff(before.past.begun, after.past.begun); diff != "" {
+		b.t.Errorf("the resumed session has another undo to finish: %s", diff)
 	}
 }
 
@@ -310,7 +320,7 @@ func TestUndo_WorksInTheNextProcess(t *testing.T) {
 func TestRestoreFiles_SetsOnlyThePathsBackAndCanBeRedone(t *testing.T) {
 	b := newBench(t)
 	submit(t, b.Session, "a=1 b=1 c=1")
-	u := b.did(b.RestoreFiles(t.Context(), "a", "c"))
+	u := b.did(b.RestoreFiles(t.Context(), "", "a", "c"))
 	if u.Chat || !u.Files || !slices.Equal(u.Changed, []string{"a", "c"}) {
 		t.Errorf("%+v", u)
 	}
@@ -322,7 +332,7 @@ func TestRestoreFiles_SetsOnlyThePathsBackAndCanBeRedone(t *testing.T) {
 	b.reopen()
 	b.again()
 	b.is("a=1 b=1 c=1", "a=1 b=1 c=1")
-	b.did(b.RestoreFiles(t.Context(), "b"))
+	b.did(b.RestoreFiles(t.Context(), "", "b"))
 	b.reopen()
 	b.back(true, true)
 	b.is("a=old", "")
@@ -330,7 +340,7 @@ func TestRestoreFiles_SetsOnlyThePathsBackAndCanBeRedone(t *testing.T) {
 	b.is("a=1 c=1", "a=1 b=1 c=1")
 	b.again()
 	b.is("a=1 b=1 c=1", "a=1 b=1 c=1")
-	if _, err := b.RestoreFiles(t.Context()); err == nil {
+	if _, err := b.RestoreFiles(t.Context(), ""); err == nil {
 		t.Error("no path was set back")
 	}
 }
@@ -390,7 +400,7 @@ func TestUndo_AfterTheSessionWasCutOffAtAnyRecord(t *testing.T) {
 		b := newBench(t)
 		b.Close()
 		b.config.Store, b.desk.files, b.desk.kept = &event.Memory{}, maps.Clone(whole.desk.files), slices.Clone(whole.desk.kept)
-		b.config.ID = "life"
+		b.config.ID, b.config.Env = "life", whole.config.Env
 		put(t, b.config.Store, all[:n])
 		var err error
 		if b.Session, err = Resume(t.Context(), b.config); err != nil {
@@ -483,7 +493,7 @@ func TestInputs_TellWhatEachWasAndWhatWasUndone(t *testing.T) {
 	submit(t, b.Session, "a=2 ask")
 	submit(t, b.Session, "yes")
 	b.back(false, true)
-	b.did(b.RestoreFiles(t.Context(), "a"))
+	b.did(b.RestoreFiles(t.Context(), "", "a"))
 	var got []string
 	for _, in := range Inputs(b.log.Records(0)) {
 		got = append(got, fmt.Sprintf("%s: %q %t %t", in.Prompt, in.Checkpoint, in.ChatUndone, in.FilesUndone))
@@ -503,6 +513,34 @@ func TestUndo_AnyOrderOfInputUndoRedoAndResume(t *testing.T) {
 		type state struct{ files, prompts string }
 		now := func() state { return state{b.files(), b.prompts()} }
 		var undone []state // what each redo must bring back
+		// tried does something that may get stuck on the way. It is then done again, or taken back,
+		// which it reports.
+		tried := func(do, back func() (Undone, error)) (u Undone, err error, backed bool) {
+			before := now()
+			for rapid.IntRange(0, 2).Draw(rt, "stuck") == 0 {
+				b.desk.stuck = errors.New("it is stuck")
+				u, err = do()
+				b.desk.stuck = nil
+				if !u.Partly {
+					return u, err, false
+				}
+				if got := b.prompts(); got != before.prompts {
+					rt.Fatalf("the prompts are %q though not all files are back, want %q", got, before.prompts)
+				}
+				if rapid.Bool().Draw(rt, "resume") {
+					b.reopen()
+				}
+				if rapid.Bool().Draw(rt, "take back") {
+					if _, err := back(); err != nil || now() != before {
+						rt.Fatalf("taking back gave %+v, want %+v, %v", now(), before, err)
+					}
+					return u, nil, true
+				}
+			}
+			u, err = do()
+			return u, err, false
+		}
+		redo := func() (Undone, error) { return b.Redo(t.Context()) }
 		for n := range rapid.IntRange(1, 12).Draw(rt, "steps") {
 			before := now()
 			switch op := rapid.SampledFrom([]string{"input", "input", "look", "undo", "undo", "undo", "paths", "redo", "redo", "resume"}).Draw(rt, "op"); op {
@@ -512,15 +550,14 @@ func TestUndo_AnyOrderOfInputUndoRedoAndResume(t *testing.T) {
 				undone = nil
 			case "undo", "paths":
 				chat, files := rapid.Bool().Draw(rt, "chat"), rapid.Bool().Draw(rt, "files")
-				var u Undone
-				var err error
-				if op == "undo" {
-					u, err = b.Undo(t.Context(), chat, files)
-				} else {
-					u, err = b.RestoreFiles(t.Context(), "a")
-				}
+				u, err, backed := tried(func() (Undone, error) {
+					if op == "undo" {
+						return b.Undo(t.Context(), chat, files)
+					}
+					return b.RestoreFiles(t.Context(), "", "a", "f1")
+				}, redo)
 				switch {
-				case errors.Is(err, ErrNothingToUndo):
+				case errors.Is(err, ErrNothingToUndo), backed:
 					continue
 				case err != nil:
 					rt.Fatal(err)
@@ -531,7 +568,10 @@ func TestUndo_AnyOrderOfInputUndoRedoAndResume(t *testing.T) {
 				}
 				undone = append(undone, before)
 			case "redo":
-				_, err := b.Redo(t.Context())
+				_, err, backed := tried(redo, func() (Undone, error) { return b.Undo(t.Context(), false, true) })
+				if backed {
+					continue
+				}
 				if len(undone) == 0 {
 					if !errors.Is(err, ErrNothingToRedo) {
 						rt.Fatalf("there was nothing to redo: %v", err)

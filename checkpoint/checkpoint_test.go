@@ -239,7 +239,7 @@ func TestStore_ConcurrentUse(t *testing.T) {
 			case 0, 1:
 				_, _, err = s.Take(context.Background(), fmt.Sprint(i))
 			case 2:
-				_, err = s.Restore(context.Background(), first)
+				_, err = s.Restore(context.Background(), first, nil)
 			case 3:
 				_, err = s.Prune(context.Background(), 3, first)
 			}
@@ -278,7 +278,7 @@ func TestList_GivesCheckpointsInOrderWithTheirLabels(t *testing.T) {
 	}
 	equal(t, "checkpoints", len(list), 12)
 	for _, id := range []ID{"", "../index", "0000000001-ffffffff", "0000000001-../../xx"} {
-		if _, err := w.store.Restore(context.Background(), id); !errors.Is(err, ErrNotFound) {
+		if _, err := w.store.Restore(context.Background(), id, nil); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Restore(%q): %v", id, err)
 		}
 	}

@@ -67,7 +67,7 @@ func TestRestore_NeverWritesDamagedContent(t *testing.T) {
 	second := w.take()
 	w.damaged(6, func(what string) {
 		for _, id := range []ID{first, second} {
-			_, err := w.store.Restore(context.Background(), id)
+			_, err := w.store.Restore(context.Background(), id, nil)
 			if err != nil && !isDamage(err) {
 				t.Fatalf("%s: %v", what, err)
 			}

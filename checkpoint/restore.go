@@ -19,11 +19,12 @@ type Restored struct {
 
 // Restore brings the workspace back to a checkpoint, or only the paths that are given, each a file
 // or a directory, relative to the workspace or absolute. It takes a checkpoint first, which the
-// result names even if Restore fails after that. A Restore that was cut short can be repeated.
+// result names even if Restore fails after that; begin, if it is not nil, is told of it before
+// anything is changed, and can stop it all. A Restore that was cut short can be repeated.
 //
 // Where something could not be restored, because it changed meanwhile or an ignored file is in the
 // way, the error is an [IncompleteError].
-func (s *Store) Restore(ctx context.Context, id ID, paths ...string) (Restored, error) {
+func (s *Store) Restore(ctx context.Context, id ID, begin func(before ID) error, paths ...string) (Restored, error) {
 	unlock, err := s.lock(ctx)
 	if err != nil {
 		return Restored{}, err
@@ -32,6 +33,9 @@ func (s *Store) Restore(ctx context.Context, id ID, paths ...string) (Restored, 
 	r := &restoring{store: s, modes: map[string]fs.FileMode{}}
 	defer r.close()
 	changes, err := r.prepare(ctx, id, paths)
+	if err == nil && begin != nil {
+		err = begin(r.Before)
+	}
 	if err == nil {
 		err = r.apply(ctx, changes)
 	}

@@ -19,12 +19,12 @@ func (c Checkpoints) Take(ctx context.Context, label string) (id string, files i
 }
 
 // Restore sets the directory, or only some paths of it, back to a state.
-func (c Checkpoints) Restore(ctx context.Context, id string, paths ...string) (before string, changed []string, err error) {
-	r, err := c.Store.Restore(ctx, checkpoint.ID(id), paths...)
+func (c Checkpoints) Restore(ctx context.Context, id string, paths []string, begin func(before string) error) (changed []string, err error) {
+	r, err := c.Store.Restore(ctx, checkpoint.ID(id), func(before checkpoint.ID) error { return begin(string(before)) }, paths...)
 	for _, change := range r.Changes {
 		if !change.Dir() {
 			changed = append(changed, change.Path)
 		}
 	}
-	return string(r.Before), changed, err
+	return changed, err
 }

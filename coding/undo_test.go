@@ -291,13 +291,13 @@ func TestRestoreFiles_OneFileAndItsDirectory(t *testing.T) {
 	start := w.files()
 	w.do("echo x > kept.txt; rm dir/a; echo x > dir/b; echo x > new.txt")
 	after := w.files()
-	if _, err := w.session.RestoreFiles(t.Context(), "nonsense.txt"); err == nil || !strings.Contains(err.Error(), "nonsense.txt") {
+	if _, err := w.session.RestoreFiles(t.Context(), "", "nonsense.txt"); err == nil || !strings.Contains(err.Error(), "nonsense.txt") {
 		t.Errorf("a file that there never was: %v", err)
 	}
-	if _, err := w.session.RestoreFiles(t.Context(), "../outside"); err == nil {
+	if _, err := w.session.RestoreFiles(t.Context(), "", "../outside"); err == nil {
 		t.Error("a file outside of the workspace was set back")
 	}
-	u, err := w.session.RestoreFiles(t.Context(), "dir", filepath.Join(w.dir, "new.txt"))
+	u, err := w.session.RestoreFiles(t.Context(), "", "dir", filepath.Join(w.dir, "new.txt"))
 	if err != nil || fmt.Sprint(u.Changed) != "[dir/a dir/b new.txt]" {
 		t.Fatalf("%+v, %v", u, err)
 	}

@@ -39,6 +39,7 @@ const (
 	KindCompaction        Kind = "COMPACTION"
 	KindQuarantine        Kind = "QUARANTINE"
 	KindCheckpoint        Kind = "CHECKPOINT"
+	KindRewindStart       Kind = "REWIND_START"
 	KindRewind            Kind = "REWIND"
 	KindSubagentStart     Kind = "SUBAGENT_START"
 	KindSubagentEnd       Kind = "SUBAGENT_END"

@@ -60,7 +60,9 @@ func (m Meta) inherit(parent Meta, at Seq) Meta {
 	parent = parent.Clone()
 	m.Title = cmp.Or(m.Title, parent.Title)
 	m.Prompt = cmp.Or(m.Prompt, parent.Prompt)
-	m.Summary = cmp.Or(m.Summary, parent.Summary)
+	if at == parent.Last { // else it tells of what is not in the fork
+		m.Summary = cmp.Or(m.Summary, parent.Summary)
+	}
 	m.Provider = cmp.Or(m.Provider, parent.Provider)
 	m.Model = cmp.Or(m.Model, parent.Model)
 	m.Dir = cmp.Or(m.Dir, parent.Dir)

@@ -43,6 +43,7 @@ type Quarantine struct {
 // Checkpoint is a state of the workspace that was kept before it may be changed.
 type Checkpoint struct {
 	ID    string `json:"id"`
+	Dir   string `json:"dir,omitempty"`
 	Files int    `json:"files,omitempty"`
 }
 
@@ -53,13 +54,22 @@ type Rewind struct {
 	Redo  bool `json:"redo,omitempty"`
 	Chat  bool `json:"chat,omitempty"`
 	Files bool `json:"files,omitempty"`
-	// Restored is the checkpoint that the files were set to, and Before one of how they were.
+	// Restored is the checkpoint that the files were set to, and Before one of how they were, both
+	// of the directory Dir.
 	Restored string `json:"restored,omitempty"`
 	Before   string `json:"before,omitempty"`
+	Dir      string `json:"dir,omitempty"`
 	// Paths are the only files and directories that were set back, if it was not all of them. The
 	// files of the input do not count as taken back then.
 	Paths []string `json:"paths,omitempty"`
+	// Abandons says that the files were only set back to how they were before a RewindStart that
+	// did not come to its end.
+	Abandons bool `json:"abandons,omitempty"`
 }
+
+// RewindStart says that files are about to be set back. If the Rewind does not follow, some of them
+// may have been.
+type RewindStart struct{ Rewind }
 
 // ModelFallback is another model that takes over after one could not be reached.
 type ModelFallback struct {

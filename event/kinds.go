@@ -33,6 +33,7 @@ func (ModelFallback) Kind() Kind     { return KindModelFallback }
 func (Compaction) Kind() Kind        { return KindCompaction }
 func (Quarantine) Kind() Kind        { return KindQuarantine }
 func (Checkpoint) Kind() Kind        { return KindCheckpoint }
+func (RewindStart) Kind() Kind       { return KindRewindStart }
 func (Rewind) Kind() Kind            { return KindRewind }
 func (SubagentStart) Kind() Kind     { return KindSubagentStart }
 func (SubagentEnd) Kind() Kind       { return KindSubagentEnd }
@@ -79,6 +80,7 @@ var decoders = map[Kind]func(json.RawMessage) (Data, error){
 	KindCompaction:        decoder[Compaction],
 	KindQuarantine:        decoder[Quarantine],
 	KindCheckpoint:        decoder[Checkpoint],
+	KindRewindStart:       decoder[RewindStart],
 	KindRewind:            decoder[Rewind],
 	KindSubagentStart:     decoder[SubagentStart],
 	KindSubagentEnd:       decoder[SubagentEnd],

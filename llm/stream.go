@@ -107,11 +107,10 @@ type Provider interface {
 	Stream(ctx context.Context, r *Request) iter.Seq2[StreamEvent, error]
 }
 
-// Shaper is a provider that does not ask for the same things in the same way whatever the
-// conversation is.
+// Shaper is a provider that can tell how it asks for what is not in the messages.
 type Shaper interface {
-	// Shape tells what a request asks for beside its messages, tools and instructions, and how. Where
-	// it changes, the provider cannot use what it has cached of the conversation.
+	// Shape is that for one request. It is of interest where it follows from the conversation: when
+	// it is another one than before, the provider cannot use what it has cached.
 	Shape(r *Request) string
 }
 

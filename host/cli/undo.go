@@ -61,7 +61,7 @@ func (o undo) run(ctx context.Context, h Host, args, paths []string) error {
 			if err != nil {
 				return agent.Undone{}, err
 			}
-			return p.session.RestoreFiles(ctx, resolved...)
+			return p.session.RestoreFiles(ctx, "", resolved...)
 		}
 		both := o.files == o.chat
 		return p.session.Undo(ctx, both || o.chat, both || o.files)

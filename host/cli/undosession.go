@@ -97,14 +97,14 @@ func (r *restorer) Take(ctx context.Context, label string) (string, int, error) 
 }
 
 // Restore sets the directory, or some paths of it, back to a state.
-func (r *restorer) Restore(ctx context.Context, id string, paths ...string) (string, []string, error) {
-	res, err := r.Store.Restore(ctx, checkpoint.ID(id), paths...)
+func (r *restorer) Restore(ctx context.Context, id string, paths []string, begin func(before string) error) ([]string, error) {
+	res, err := r.Store.Restore(ctx, checkpoint.ID(id), func(before checkpoint.ID) error { return begin(string(before)) }, paths...)
 	r.changes = onlyFiles(res.Changes)
 	var names []string
 	for _, c := range r.changes {
 		names = append(names, c.Path)
 	}
-	return string(res.Before), names, err
+	return names, err
 }
 
 // onlyFiles leaves out what is only about directories.

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/reins-agent/reins/llm"
@@ -58,10 +57,14 @@ func (d *dialect) plan(r *llm.Request, opts llm.Options) plan {
 	return p
 }
 
-// Shape tells how thinking and tools are asked for. Either may follow from the conversation.
+// Shape tells how thinking is asked for.
 func (d *dialect) Shape(r *llm.Request) string {
-	p := d.plan(r, r.Options[Name])
-	return fmt.Sprintf("%s %s %s", p.thinking, r.ToolChoice.Mode, r.ToolChoice.Name)
+	opts := r.Options[Name]
+	p := d.plan(r, opts)
+	if theirs, ok := merged(opts.Body, p)["thinking"]; ok {
+		return string(theirs)
+	}
+	return string(p.thinking)
 }
 
 // adaptive plans for a model that decides for itself how much to think.
