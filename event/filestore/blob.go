@@ -81,7 +81,7 @@ func (s *Store) OpenBlob(ctx context.Context, id, hash string) (io.ReadCloser, e
 	if err := usable(ctx, id); err != nil {
 		return nil, err
 	}
-	if _, _, err := s.index(id); err != nil {
+	if _, err := s.status(id); err != nil {
 		return nil, err
 	}
 	return s.openBlob(id, hash)

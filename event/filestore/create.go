@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -47,13 +48,14 @@ func (s *Store) create(m event.Meta, lock io.Closer) (*Writer, error) {
 	if m.Created.IsZero() {
 		m.Created = m.Updated
 	}
-	w := newWriter(s, log, lock, index{Meta: m})
-	err = w.begin(m)
-	if err == nil {
-		err = s.files.SyncDir(s.path(m.ID))
-	}
+	// First the names: a meta.json, which may be written from now on, says that there is a log.
+	err = s.files.SyncDir(s.path(m.ID))
 	if err == nil {
 		err = s.files.SyncDir(s.dir)
+	}
+	w := newWriter(s, log, lock, index{Meta: m})
+	if err == nil {
+		err = w.begin(m)
 	}
 	if err != nil {
 		// What is left is no session; it is made room for by the next attempt.
@@ -64,31 +66,33 @@ func (s *Store) create(m event.Meta, lock io.Closer) (*Writer, error) {
 
 // vacant checks that there is no session of this id in any case.
 func (s *Store) vacant(id string) error {
-	log, err := s.openLog(id)
-	if errors.Is(err, event.ErrNotFound) {
-		if _, err := s.files.Stat(s.path(id, indexName)); err == nil {
-			return fmt.Errorf("%w: %s; its log is gone, delete its directory to use the name again", event.ErrExists, id)
+	log, k, err := s.openLog(id)
+	var damage *event.CorruptError
+	switch {
+	case err == nil:
+		defer log.Close()
+		_, err = newScanner(log, 0, 0).next()
+		if err != io.EOF {
+			return fmt.Errorf("%w: %s", event.ErrExists, id)
 		}
-		return nil
-	}
-	if err != nil {
+	case !errors.Is(err, event.ErrNotFound) && !errors.As(err, &damage):
 		return err
 	}
-	defer log.Close()
-	_, err = newScanner(log, 0, 0).next()
-	if err == io.EOF {
-		return nil
+	if k.there {
+		return fmt.Errorf("%w: %s; its log is gone: delete it to use the name again", event.ErrExists, id)
 	}
-	return fmt.Errorf("%w: %s", event.ErrExists, id)
+	return nil
 }
 
-// Open gives the writer of a session.
+// Open gives the writer of a session. One whose log has lost its end goes on behind what is lost,
+// with the next number that was never given away, and the log says from then on what was lost. One
+// whose log is gone does not open: that is an *event.CorruptError.
 func (s *Store) Open(ctx context.Context, id string) (event.Writer, error) {
 	if err := usable(ctx, id); err != nil {
 		return nil, err
 	}
-	if _, err := s.files.Stat(s.path(id, logName)); err != nil {
-		return nil, s.missing(id, err)
+	if !s.begun(id) { // and so is to have no lock, which is a file
+		return nil, fmt.Errorf("%w: %s", event.ErrNotFound, id)
 	}
 	lock, err := s.lock(id)
 	if err != nil {
@@ -101,8 +105,18 @@ func (s *Store) Open(ctx context.Context, id string) (event.Writer, error) {
 	return w, nil
 }
 
+// begun reports whether there is anything of a session.
+func (s *Store) begun(id string) bool {
+	for _, name := range []string{logName, indexName} {
+		if _, err := s.files.Stat(s.path(id, name)); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *Store) open(id string, lock io.Closer) (*Writer, error) {
-	x, torn, err := s.index(id)
+	x, err := s.status(id)
 	if err != nil {
 		return nil, err
 	}
@@ -110,19 +124,38 @@ func (s *Store) open(id string, lock io.Closer) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session %s cannot be written: %w", id, err)
 	}
-	if torn > 0 {
-		err = s.mend(id, log, x.Size, torn)
-	}
-	if err == nil {
-		err = s.files.RemoveAll(s.path(id, tempName))
-	}
-	w := newWriter(s, log, lock, x)
-	w.torn = torn
-	if err == nil && x.Format != s.formats.current() {
-		err = w.begin(event.Meta{})
-	}
+	w, err := s.prepare(x, log, lock)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("session %s cannot be written: %w", id, err), log.Close())
+	}
+	return w, nil
+}
+
+// prepare makes the log one that can be continued.
+func (s *Store) prepare(x status, log File, lock io.Closer) (*Writer, error) {
+	id := x.Meta.ID
+	if x.torn > 0 {
+		if err := s.mend(id, log, x.Size, x.torn); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.files.RemoveAll(s.path(id, tempName)); err != nil {
+		return nil, err
+	}
+	if x.lost.Bytes > 0 {
+		if err := x.lost.fill(log, x.Size); err != nil {
+			return nil, err
+		}
+		x.Size += x.lost.Bytes
+		x.Lines++
+	}
+	w := newWriter(s, log, lock, x.index)
+	w.torn = x.torn
+	switch {
+	case x.lost.Bytes > 0:
+		return w, w.begin(x.Meta) // which only meta.json may know by now
+	case x.Format != s.formats.current():
+		return w, w.begin(event.Meta{})
 	}
 	return w, nil
 }

@@ -63,6 +63,7 @@ func TestOpen_DamagedLastRecordKeepsItsNumber(t *testing.T) {
 func TestLoad_MissingDoubledAndDisorderedRecordsAreReported(t *testing.T) {
 	s := newStore(t, Config{})
 	saved(t, s, "a", 5)
+	must(t, os.Remove(s.path("a", indexName)))                        // which knows of a longer log
 	lines := strings.SplitAfter(string(readLogFile(t, s, "a")), "\n") // record n is at n+1
 	for name, test := range map[string]struct {
 		lines []string
@@ -108,20 +109,6 @@ func TestIndex_DamagedOrMissingIsRebuiltFromTheLog(t *testing.T) {
 	}
 }
 
-func TestVerify_LogThatLostItsEndIsReported(t *testing.T) {
-	s := newStore(t, Config{})
-	saved(t, s, "a", 5)
-	log := readLogFile(t, s, "a")
-	writeLogFile(t, s, "a", log[:bytes.LastIndexByte(log[:len(log)-1], '\n')+1])
-	r, err := s.Verify(t.Context(), "a")
-	if err != nil || r.Clean() || !strings.Contains(r.Problems[0].Error(), "lost its end") {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if m, err := s.Meta(t.Context(), "a"); err != nil || m.Last != 4 {
-		t.Errorf("%+v, %v", m, err)
-	}
-}
-
 // Whatever happens to the bytes of a log, what comes out of it was put into it, and what is lost
 // is reported.
 func TestLoad_DamageIsNeverSilent(t *testing.T) {
@@ -146,8 +133,8 @@ func TestLoad_DamageIsNeverSilent(t *testing.T) {
 			}
 			last = r.Seq
 		}
-		if len(records) < int(last) && len(reports) == 0 {
-			rt.Fatalf("%d of %d records, and no report", len(records), last)
+		if len(records) < n && len(reports) == 0 {
+			rt.Fatalf("%d of %d records, and no report", len(records), n)
 		}
 		report, err := s.Verify(t.Context(), "a")
 		if len(records) < n && err == nil && report.Clean() {

@@ -19,6 +19,11 @@
 // the way. A damaged line elsewhere is never removed. [Store.Load] reports where it is and goes on
 // behind it if the caller does.
 //
+// meta.json is written after what it covers is on the disk. So if it knows of more than the log has,
+// the log has lost its end, which no crash does, or all of it. Readers report that as damage. The
+// next writer puts a line of the same size, which is no sound one, in the place of a lost end, and
+// goes on behind it: what is lost stays reported, and no number is given to another record.
+//
 // # Several processes
 //
 // Any number of processes may use one directory. A session has one writer at a time; the system
@@ -30,5 +35,5 @@
 //
 // meta.json says how much of the log it covers. If the log is longer, because it is being written
 // or the writer was killed, only the rest is read; if meta.json is missing or damaged, or the log
-// is shorter than it says, the whole log is. So nothing depends on it.
+// is shorter than it says, the whole log is. So no sound log depends on it.
 package filestore

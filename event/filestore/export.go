@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,12 +16,12 @@ import (
 
 // Export writes a session as one file: a tar archive of what describes it, its log, and its blobs,
 // in this order. It may run beside a writer, and holds the session as it was when it began. Damage
-// is exported as it is.
+// is exported as it is; that the log has lost its end is said in the copy, as a writer says it.
 func (s *Store) Export(ctx context.Context, id string, out io.Writer) error {
 	if err := usable(ctx, id); err != nil {
 		return err
 	}
-	x, _, err := s.index(id)
+	x, err := s.status(id)
 	if err != nil {
 		return err
 	}
@@ -45,19 +46,25 @@ type exporter struct {
 	time  time.Time
 }
 
-func (e *exporter) run(x index) error {
+func (e *exporter) run(x status) error {
 	blobs, err := e.blobs()
 	if err != nil {
 		return err
 	}
-	if err := e.index(archiveIndex{x, len(blobs)}); err != nil {
+	amends, err := e.store.amends(x)
+	if err != nil {
 		return err
 	}
-	if err := e.file(logName, x.Size); err != nil {
+	size := x.Size
+	x.Size, x.Lines = x.Size+int64(len(amends)), x.Lines+bytes.Count(amends, []byte("\n"))
+	if err := e.index(archiveIndex{x.index, len(blobs)}); err != nil {
+		return err
+	}
+	if err := e.file(logName, size, amends); err != nil {
 		return err
 	}
 	for _, b := range blobs {
-		if err := e.file(path.Join(blobsName, b.Name()), b.Size()); err != nil {
+		if err := e.file(path.Join(blobsName, b.Name()), b.Size(), nil); err != nil {
 			return err
 		}
 	}
@@ -82,17 +89,20 @@ func (e *exporter) index(x archiveIndex) error {
 	return err
 }
 
-// file writes the first bytes of a file.
-func (e *exporter) file(name string, size int64) error {
+// file writes the first bytes of a file, and some more.
+func (e *exporter) file(name string, size int64, more []byte) error {
 	f, err := e.store.files.OpenFile(e.store.path(e.id, name), os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := e.entry(name, size); err != nil {
+	if err := e.entry(name, size+int64(len(more))); err != nil {
 		return err
 	}
-	_, err = io.CopyN(e.out, f, size)
+	if _, err := io.CopyN(e.out, f, size); err != nil {
+		return err
+	}
+	_, err = e.out.Write(more)
 	return err
 }
 

@@ -21,6 +21,7 @@ func FuzzLog(f *testing.F) {
 	f.Add([]byte(`{"seq":99999999999999999999999,"kind":1}`))
 	f.Add([]byte(`{"format":2}` + "\n" + `{"meta":{"last":7}}`))
 	f.Add([]byte(`{"format":-1}` + "\n\n" + `{"meta":[]}` + "\n{}\n{"))
+	f.Add([]byte(`{"format":1,"session":"a"}` + "\n" + `{"lost":{"bytes":9,"first":1,"last":2}}   ` + "\n" + `{"meta":{"last":2}}` + "\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		readAll(t, s, b)
 		var summed []byte

@@ -187,7 +187,7 @@ func (i *importer) log(archive io.Reader, format int) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	if err := i.store.verifyLog(i.ctx, io.NewSectionReader(f, 0, 1<<62), i.id, &i.report, i.refs); err != nil {
+	if err := i.store.verifyLog(i.ctx, io.NewSectionReader(f, 0, 1<<62), known{}, i.id, &i.report, i.refs); err != nil {
 		return err
 	}
 	return i.index(f)

@@ -27,13 +27,18 @@ type index struct {
 func (x *index) add(e entry) {
 	switch {
 	case e.header != nil:
-		x.Format, x.Meta.ID = e.header.Format, e.header.Session
+		x.Format = e.header.Format
+		if x.Meta.ID == "" { // a later one is that of the session it was, if it is a copy
+			x.Meta.ID = e.header.Session
+		}
 	case e.meta != nil:
 		created := x.Meta.Created
 		if created.IsZero() {
 			created = e.meta.Created
 		}
-		id, last, updated := x.Meta.ID, x.Meta.Last, later(x.Meta.Updated, e.meta.Updated)
+		// More than the records before it say is only in one that follows a loss.
+		last := max(x.Meta.Last, e.meta.Last)
+		id, updated := x.Meta.ID, later(x.Meta.Updated, e.meta.Updated)
 		if id == "" {
 			id = e.meta.ID
 		}
@@ -76,50 +81,78 @@ func (s *Store) extend(x *index, log io.ReaderAt, id string) (torn int64, err er
 	}
 }
 
-// index is what is known about a session: what meta.json has, brought up to date. No session, or
-// one that was not created to the end, is ErrNotFound.
-func (s *Store) index(id string) (x index, torn int64, err error) {
-	log, err := s.openLog(id)
+// status is what is known about a session: what meta.json has, brought up to date, and how its log
+// ends.
+type status struct {
+	index
+	torn int64 // bytes behind the last whole line
+	lost loss
+}
+
+// status describes a session. No session, or one that was not created to the end, is ErrNotFound;
+// one whose log is gone comes as an *event.CorruptError, with what meta.json says of it.
+func (s *Store) status(id string) (status, error) {
+	log, k, err := s.openLog(id)
 	if err != nil {
-		return x, 0, err
+		return status{index: k.index}, err
 	}
 	defer log.Close()
-	x, torn, err = s.indexOf(log, id)
+	x, err := s.statusOf(log, k, id)
 	if err != nil {
-		return x, torn, err
+		return x, err
 	}
-	if x.Lines == 0 || x.Meta.ID != "" && x.Meta.ID != id {
-		return x, torn, fmt.Errorf("%w: %s", event.ErrNotFound, id)
+	if x.Meta.ID != "" && x.Meta.ID != id {
+		return x, fmt.Errorf("%w: %s", event.ErrNotFound, id)
 	}
 	x.Meta.ID = id
-	return x, torn, nil
+	return x, nil
 }
 
-func (s *Store) indexOf(log File, id string) (x index, torn int64, err error) {
+func (s *Store) statusOf(log File, k known, id string) (x status, err error) {
 	info, err := log.Stat()
 	if err != nil {
-		return x, 0, err
+		return x, err
 	}
-	x, err = s.readIndex(id)
-	if err != nil || x.Size > info.Size() {
-		x = index{}
+	if k.fits(log, info.Size()) {
+		x.index = k.index
 	}
-	if x.Size == info.Size() {
-		return x, 0, nil
+	if x.Size < info.Size() {
+		if x.torn, err = s.extend(&x.index, log, id); err != nil {
+			return x, err
+		}
 	}
-	torn, err = s.extend(&x, log, id)
-	return x, torn, err
+	if x.Lines == 0 {
+		return status{index: k.index}, k.gone(id, isEmpty)
+	}
+	if x.Meta.ID != "" && k.Meta.ID != x.Meta.ID {
+		return x, nil
+	}
+	x.lost = k.lost(x.Size, x.Meta.Last)
+	last := max(x.Meta.Last, k.Meta.Last) // no number is given away twice
+	if x.lost.Bytes > 0 {
+		x.Meta = k.Meta
+	}
+	x.Meta.Last = last
+	return x, nil
 }
 
-// missing explains why a log does not open.
-func (s *Store) missing(id string, err error) error {
-	if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the log of session %s cannot be read: %w", id, err)
+// fits reports whether the log of the given size may begin with what meta.json covers.
+func (k known) fits(log io.ReaderAt, size int64) bool {
+	if k.Size == 0 || k.Size > size {
+		return false
 	}
-	if _, err := s.files.Stat(s.path(id, indexName)); err == nil {
-		return fmt.Errorf("the log of session %s is gone, though its %s is there: %w", id, indexName, event.ErrNotFound)
+	var end [1]byte
+	_, err := log.ReadAt(end[:], k.Size-1)
+	return err == nil && end[0] == '\n'
+}
+
+// known reads meta.json. That it cannot be read is no error: then the log is.
+func (s *Store) known(id string) known {
+	x, err := s.readIndex(id)
+	if err != nil {
+		return known{there: !errors.Is(err, fs.ErrNotExist)}
 	}
-	return fmt.Errorf("%w: %s", event.ErrNotFound, id)
+	return known{x, true}
 }
 
 // readIndex reads meta.json.
@@ -140,7 +173,7 @@ func (s *Store) readIndex(id string) (x index, err error) {
 	if err := json.Unmarshal(object, &x); err != nil {
 		return x, err
 	}
-	if x.Format != s.formats.current() || x.Size < 0 || x.Lines < 0 {
+	if x.Format != s.formats.current() || x.Size <= 0 || x.Lines <= 0 {
 		return index{}, errors.New("of another format")
 	}
 	return x, nil

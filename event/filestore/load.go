@@ -5,25 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 
 	"github.com/reins-agent/reins/event"
 )
 
-// openLog opens a log for reading.
-func (s *Store) openLog(id string) (File, error) {
+// openLog opens a log for reading, and says what meta.json knows of it, also if it does not open.
+func (s *Store) openLog(id string) (File, known, error) {
 	f, err := s.files.OpenFile(s.path(id, logName), os.O_RDONLY, 0)
-	if err != nil {
-		return nil, s.missing(id, err)
+	k := s.known(id)
+	if errors.Is(err, fs.ErrNotExist) && k.there {
+		// The session may have been created meanwhile, and its log before its meta.json.
+		f, err = s.files.OpenFile(s.path(id, logName), os.O_RDONLY, 0)
 	}
-	return f, nil
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, k, k.gone(id, isGone)
+	case err != nil:
+		return nil, k, fmt.Errorf("the log of session %s cannot be read: %w", id, err)
+	}
+	return f, k, nil
 }
 
 // Load reads the records of a session behind a number, one at a time, in memory that does not grow
 // with the session. A line that is damaged, a record out of its order and records that are not
-// there come as *event.CorruptError, and the iteration goes on behind them. Every other error is
-// its end.
+// there come as *event.CorruptError, and the iteration goes on behind them. That the log has lost
+// its end comes as the last of them, and that all of it is gone as the only one. Every other error
+// is the end.
 func (s *Store) Load(ctx context.Context, id string, after event.Seq) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		if err := s.load(ctx, id, after, yield); err != nil {
@@ -37,7 +47,7 @@ func (s *Store) load(ctx context.Context, id string, after event.Seq, yield func
 	if err := usable(ctx, id); err != nil {
 		return err
 	}
-	log, err := s.openLog(id)
+	log, k, err := s.openLog(id)
 	if err != nil {
 		return err
 	}
@@ -50,10 +60,10 @@ func (s *Store) load(ctx context.Context, id string, after event.Seq, yield func
 		e, err := c.next()
 		var damage *event.CorruptError
 		switch {
-		case err == io.EOF && c.in.number == 0:
-			return fmt.Errorf("%w: %s", event.ErrNotFound, id)
+		case err == io.EOF && c.in.number > 0 && after > 0 && after >= k.Meta.Last:
+			return nil // what may be lost at the end is not asked for
 		case err == io.EOF:
-			return nil
+			return c.end(k)
 		case err != nil && !errors.As(err, &damage):
 			return err
 		case e.header != nil && c.in.number == 1 && e.header.Session != id:
@@ -99,6 +109,19 @@ func (c *check) next() (entry, error) {
 	}
 	c.last, c.damaged = e.seq, 0
 	return e, err
+}
+
+// end is what is wrong with the log as a whole, when all of it was read.
+func (c *check) end(k known) error {
+	if c.in.number == 0 {
+		return k.gone(c.in.session, isEmpty)
+	}
+	l := k.lost(c.in.end, c.reached())
+	if l.Bytes == 0 {
+		return nil
+	}
+	return &event.CorruptError{Session: c.in.session, Offset: c.in.end, Line: c.in.number + 1, Err: fmt.Errorf(
+		"as far as %s knows, %v", indexName, l)}
 }
 
 func (c *check) decode(e entry) (event.Record, error) {

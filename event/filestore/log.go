@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func (l *logReader) next() (entry, error) {
 	}
 	object, err := openLine(line)
 	if err != nil {
-		return entry{}, l.corrupt(err)
+		return entry{}, l.corrupt(cmp.Or(lostHere(line), err))
 	}
 	e, err := l.parse(object)
 	if err != nil {

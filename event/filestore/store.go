@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,7 +86,7 @@ func (s *Store) Meta(ctx context.Context, id string) (event.Meta, error) {
 	if err := usable(ctx, id); err != nil {
 		return event.Meta{}, err
 	}
-	x, _, err := s.index(id)
+	x, err := s.status(id)
 	if err != nil {
 		return event.Meta{}, err
 	}
@@ -93,7 +94,7 @@ func (s *Store) Meta(ctx context.Context, id string) (event.Meta, error) {
 }
 
 // List describes all sessions, the one written last first. A session that cannot be described
-// comes, as an error, before the others.
+// comes, as an error and what was last known of it, before the others.
 func (s *Store) List(ctx context.Context) iter.Seq2[event.Meta, error] {
 	return func(yield func(event.Meta, error) bool) {
 		names, err := s.names()
@@ -112,7 +113,7 @@ func (s *Store) List(ctx context.Context) iter.Seq2[event.Meta, error] {
 			case errors.Is(err, event.ErrNotFound): // not created to the end, or deleted meanwhile
 			case err == nil:
 				metas = append(metas, m)
-			case !yield(event.Meta{ID: name}, err):
+			case !yield(m, err):
 				return
 			}
 		}
@@ -140,26 +141,31 @@ func (s *Store) names() ([]string, error) {
 	return names, nil
 }
 
-// describe describes the session in a directory.
+// describe describes the session in a directory. Beside an error it gives what is known, the id at
+// least.
 func (s *Store) describe(name string) (event.Meta, error) {
-	if info, err := s.files.Stat(s.path(name, logName)); err == nil {
-		if x, err := s.readIndex(name); err == nil && x.Size == info.Size() {
-			return x.Meta, nil
-		}
+	info, err := s.files.Stat(s.path(name, logName))
+	x, err2 := s.readIndex(name)
+	if err == nil && err2 == nil && x.Size == info.Size() {
+		return x.Meta, nil
 	}
-	log, err := s.openLog(name)
+	id := name
+	if event.FoldID(x.Meta.ID) == name {
+		id = x.Meta.ID
+	}
+	log, k, err := s.openLog(id)
 	if err != nil {
-		return event.Meta{}, err
+		return identified(k.Meta, id), err
 	}
 	defer log.Close()
-	x, _, err := s.indexOf(log, name)
-	if err == nil && x.Lines == 0 {
-		err = event.ErrNotFound
-	}
-	if x.Meta.ID == "" {
-		x.Meta.ID = name
-	}
-	return x.Meta, err
+	now, err := s.statusOf(log, k, id)
+	return identified(now.Meta, id), err
+}
+
+// identified is a description that has an id.
+func identified(m event.Meta, id string) event.Meta {
+	m.ID = cmp.Or(m.ID, id)
+	return m
 }
 
 // Delete removes a session. It is gone at once and for every process, even if the disk is slow to
@@ -168,7 +174,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	if err := usable(ctx, id); err != nil {
 		return err
 	}
-	if _, _, err := s.index(id); err != nil {
+	if err := s.deletable(id); err != nil {
 		return err
 	}
 	lock, err := s.lock(id)
@@ -176,10 +182,20 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	defer lock.Close()
-	if _, _, err := s.index(id); err != nil {
+	if err := s.deletable(id); err != nil {
 		return err // somebody was faster
 	}
 	return s.remove(id)
+}
+
+// deletable checks that there is a session, be it one whose log is gone.
+func (s *Store) deletable(id string) error {
+	_, err := s.status(id)
+	var damage *event.CorruptError
+	if errors.As(err, &damage) {
+		return nil
+	}
+	return err
 }
 
 func (s *Store) remove(id string) error {

@@ -39,26 +39,26 @@ func (s *Store) Verify(ctx context.Context, id string) (Report, error) {
 	if err := usable(ctx, id); err != nil {
 		return report, err
 	}
-	covered, _ := s.readIndex(id) // before the log, which may grow meanwhile
-	log, err := s.openLog(id)
-	if err != nil {
-		return report, err
-	}
-	defer log.Close()
 	refs := references{}
-	if err := s.verifyLog(ctx, log, id, &report, refs); err != nil {
+	log, k, err := s.openLog(id)
+	if err == nil {
+		err = s.verifyLog(ctx, log, k, id, &report, refs)
+		log.Close()
+	}
+	var damage *event.CorruptError
+	switch {
+	case errors.As(err, &damage):
+		report.Problems = append(report.Problems, err)
+	case err != nil:
 		return report, err
 	}
 	s.checkReferences(s.path(id), refs, &report)
-	if covered.Size > report.Size {
-		report.Problems = append(report.Problems, fmt.Errorf(
-			"the log has lost its end: %d bytes are there, and %s knows of %d, up to record %d",
-			report.Size, indexName, covered.Size, covered.Meta.Last))
-	}
 	return report, s.verifyBlobs(ctx, id, &report)
 }
 
-func (s *Store) verifyLog(ctx context.Context, log io.Reader, id string, report *Report, refs references) error {
+// verifyLog reads a log. Its error is what kept it from that, or what is wrong with the log as a
+// whole.
+func (s *Store) verifyLog(ctx context.Context, log io.Reader, k known, id string, report *Report, refs references) error {
 	c := check{in: s.readLog(log, id, index{})}
 	for {
 		if err := context.Cause(ctx); err != nil {
@@ -67,12 +67,10 @@ func (s *Store) verifyLog(ctx context.Context, log io.Reader, id string, report 
 		e, err := c.next()
 		var damage *event.CorruptError
 		switch {
-		case err == io.EOF && c.in.number == 0:
-			return fmt.Errorf("%w: %s", event.ErrNotFound, id)
 		case err == io.EOF:
 			report.Format, report.Last = c.in.format, c.last
 			report.Size, report.Torn = c.in.end, c.in.torn
-			return nil
+			return c.end(k)
 		case err != nil && !errors.As(err, &damage):
 			return err
 		}
