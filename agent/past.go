@@ -211,6 +211,7 @@ type Input struct {
 	Time       time.Time
 	Prompt     string
 	Checkpoint string // of the workspace before it changed anything; "" if it changed nothing
+	Dir        string // of the checkpoint
 	// ChatUndone and FilesUndone say what of it was taken back, and not redone.
 	ChatUndone, FilesUndone bool
 }
@@ -234,7 +235,7 @@ func Inputs(records []event.Record) []Input {
 		}
 	}
 	for i, in := range p.inputs {
-		list[i].Checkpoint, list[i].ChatUndone, list[i].FilesUndone = in.checkpoint, in.chatBack, in.filesBack
+		list[i].Checkpoint, list[i].Dir, list[i].ChatUndone, list[i].FilesUndone = in.checkpoint, in.dir, in.chatBack, in.filesBack
 	}
 	return list
 }

@@ -11,6 +11,7 @@ import (
 // Errors of Undo and Redo.
 var (
 	ErrNothingToUndo = errors.New("there is nothing to undo")
+	ErrElsewhere     = errors.New("the files are not where the session works now")
 	ErrNothingToRedo = errors.New("there is nothing to redo: only an undo can be taken back, as long as there was no input since")
 )
 
@@ -110,7 +111,7 @@ func (s *Session) restoreFiles(ctx context.Context, d *event.Rewind, out *Undone
 		return errNoCheckpoints
 	case d.Dir != "" && d.Dir != s.dir():
 		*out = Undone{}
-		return fmt.Errorf("the files cannot be set back: they are in %s, and the session works in %s now", d.Dir, s.dir())
+		return fmt.Errorf("%w: they are in %s, and not in %s", ErrElsewhere, d.Dir, s.dir())
 	}
 	begun := false
 	out.Changed, err = s.config.Checkpoints.Restore(ctx, d.Restored, d.Paths, func(before string) error {
