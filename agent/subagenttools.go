@@ -117,11 +117,19 @@ func (a *agents) runWait(ctx context.Context, _ *tool.Call, in waitIn) (tool.Res
 		if ctx.Err() != nil {
 			return tool.Result{}, ctx.Err()
 		}
-		res := tool.Success("Agent %s is still running, after %d turns.", b.id, b.turns())
+		res := tool.Success("Agent %s is still running, after %s.", b.id, b.used())
 		res.Fields = map[string]any{"agent_id": b.id, "status": string(running), "turns_used": b.turns()}
 		return res, nil
 	}
 	return b.result(), nil
+}
+
+// used says how many turns the agent has taken.
+func (b *subagent) used() string {
+	if n := b.turns(); n != 1 {
+		return fmt.Sprintf("%d turns", n)
+	}
+	return "1 turn"
 }
 
 // result is what the parent sees of an agent that is done.
@@ -133,11 +141,11 @@ func (b *subagent) result() tool.Result {
 	var head string
 	switch {
 	case ok:
-		head = fmt.Sprintf("Agent %s completed its task in %d turns.", b.id, b.turns())
+		head = fmt.Sprintf("Agent %s completed its task in %s.", b.id, b.used())
 	case b.err != nil:
-		head = fmt.Sprintf("Agent %s failed after %d turns: %v", b.id, b.turns(), b.err)
+		head = fmt.Sprintf("Agent %s failed after %s: %v", b.id, b.used(), b.err)
 	default:
-		head = fmt.Sprintf("Agent %s did not complete its task; it stopped after %d turns: %s", b.id, b.turns(), first(b.outcome.Limit, string(b.outcome.Status)))
+		head = fmt.Sprintf("Agent %s did not complete its task; it stopped after %s: %s", b.id, b.used(), first(b.outcome.Limit, string(b.outcome.Status)))
 	}
 	if !ok {
 		res.Error = &tool.Error{Code: tool.InternalError, Message: head, Shown: true}
@@ -167,7 +175,7 @@ func (a *agents) runList(context.Context, *tool.Call, struct{}) (tool.Result, er
 	for _, id := range sortedNames(a.all) {
 		b := a.all[id]
 		b.mu.Lock()
-		fmt.Fprintf(&out, "%s: %s, %d turns\n", id, b.status, b.turns())
+		fmt.Fprintf(&out, "%s: %s, %s\n", id, b.status, b.used())
 		b.mu.Unlock()
 	}
 	if out.Len() == 0 {

@@ -62,7 +62,11 @@ func (e *IncompleteError) Error() string {
 	if more := len(e.Failed) - shown; more > 0 {
 		list = append(list, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("%d of the files of checkpoint %s were not restored (%s); the state before is checkpoint %s", len(e.Failed), e.ID, strings.Join(list, "; "), e.Before)
+	were := "files of checkpoint %s were"
+	if len(e.Failed) == 1 {
+		were = "file of checkpoint %s was"
+	}
+	return fmt.Sprintf("%d "+were+" not restored (%s); the state before is checkpoint %s", len(e.Failed), e.ID, strings.Join(list, "; "), e.Before)
 }
 
 // Unwrap gives the causes.

@@ -68,7 +68,7 @@ func mark(data event.Data) string {
 	case event.SteeringInjected:
 		return summary(d.Source) + ": " + summary(messageText(d.Message))
 	case event.TurnLimit:
-		return "stopped at the limit " + inLine(d.Limit)
+		return limitText(d)
 	case event.LoopDetection:
 		return summary(d.Message)
 	case event.Settings:
@@ -76,7 +76,7 @@ func mark(data event.Data) string {
 	case event.ModelFallback:
 		return inLine(fmt.Sprintf("%s takes over from %s: ", d.To, d.From)) + " " + summary(d.Error.Message)
 	case event.Compaction:
-		return fmt.Sprintf("compacted (%s, %s): about %s tokens became %s", inLine(d.Reason), inLine(d.Method), tokens(d.Before), tokens(d.After))
+		return fmt.Sprintf("compacted (%s, %s): %s", inLine(d.Reason), inLine(d.Method), shrunk(d))
 	case event.Quarantine:
 		return "taken out: " + summary(d.What) + ", because " + summary(d.Reason)
 	case event.Rewind:

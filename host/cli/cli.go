@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -96,6 +97,34 @@ func exitCode(ctx context.Context, err error) int {
 // oneLine is the error as one line without control characters, which could come from anywhere.
 func oneLine(err error) string { return inLine(err.Error()) }
 
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Show the help of a command",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			of, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, sub := range of.Commands() {
+				if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), begun) {
+					names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usagef("there is no command %q; \"reins --help\" lists them", strings.Join(args, " "))
+			}
+			of.InitDefaultHelpFlag()
+			return of.Help()
+		},
+	}
+}
+
 func newRoot(h Host) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "reins",
@@ -104,11 +133,13 @@ func newRoot(h Host) *cobra.Command {
 
 No key at hand? "reins demo" shows the main job offline, against a scripted model.
 Keys are read from OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or, for any
-OpenAI-compatible server, REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Args:              cobra.ArbitraryArgs,
+OpenAI-compatible server, REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.
+
+"reins completion SHELL --help" says how a shell completes commands, flags and session ids.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       versionText(),
+		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("there is no command %q; \"reins --help\" lists them", args[0])
@@ -116,6 +147,8 @@ OpenAI-compatible server, REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
 			return cmd.Help()
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetHelpCommand(newHelp())
 	root.SetIn(h.Stdin)
 	root.SetOut(h.Stdout)
 	root.SetErr(h.Stderr)
@@ -127,6 +160,17 @@ OpenAI-compatible server, REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
 		newUndo(h), newRedo(h), newDiff(h), newCost(h), newCompact(h), newWire(h), newVersion(h),
 	)
 	return root
+}
+
+// emptyFlag is an error if one of these flags was given without a value: a variable of a script that
+// is not set must not stand for a new session.
+func emptyFlag(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return usagef("--%s names no session: its value is empty", name)
+		}
+	}
+	return nil
 }
 
 // exactArgs is cobra.ExactArgs with an error of ours.

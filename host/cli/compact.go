@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/compact"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -25,8 +27,9 @@ type compactCommand struct {
 func newCompact(h Host) *cobra.Command {
 	var o compactCommand
 	cmd := &cobra.Command{
-		Use:   "compact [SESSION]",
-		Short: "Make the conversation of a session smaller",
+		Use:               "compact [SESSION]",
+		Short:             "Make the conversation of a session smaller",
+		ValidArgsFunction: completeSessions(h, 1),
 		Long: `Make the conversation of a session smaller, by a summary that its model writes; the user's
 messages, the plan and the list of changed files stay word for word. Without a SESSION it is
 the last one of this directory. The log keeps everything, so that "reins undo" and "reins
@@ -60,7 +63,7 @@ func mostArgs(n int, what string) cobra.PositionalArgs {
 }
 
 func (o compactCommand) do(ctx context.Context, h Host) (err error) {
-	place, err := o.place(ctx, h, ".")
+	place, err := o.place(ctx, h, ".", "reins compact")
 	if err != nil {
 		return err
 	}
@@ -72,12 +75,38 @@ func (o compactCommand) do(ctx context.Context, h Host) (err error) {
 	defer func() { err = errors.Join(err, closeAll()) }()
 	d, err := s.Compact(ctx)
 	if errors.Is(err, agent.ErrNothingToCompact) {
-		return fmt.Errorf("session %s is as small as it can be: %w", s.ID(), err)
+		return o.why(s, err)
 	}
 	if err != nil {
 		return err
 	}
 	return o.print(h, s.ID(), d)
+}
+
+// why says what there is left to do if a session was not made smaller.
+func (o compactCommand) why(s *agent.Session, err error) error {
+	if !o.noModel && shrinksWithoutModel(s.Messages()) {
+		return fmt.Errorf("session %s is too short for a summary; \"reins compact %s --no-model\" leaves old results out", s.ID(), s.ID())
+	}
+	return fmt.Errorf("session %s is as small as it can be: %w", s.ID(), err)
+}
+
+// shrinksWithoutModel reports whether so much of a conversation can be left out that it is worth a
+// word.
+func shrinksWithoutModel(messages []llm.Message) bool {
+	const worth = 100 // tokens
+	var m compact.Meter
+	m.Reset(messages)
+	goal := compact.Goal{Tokens: m.Estimate() / 2}
+	edit, ok := compact.Fallback(m, messages, goal, compact.Facts{})
+	if !ok {
+		edit, ok = compact.Clear(m, messages, goal)
+	}
+	if !ok {
+		return false
+	}
+	after, err := edit.Apply(messages)
+	return err == nil && m.Weigh(messages...)-m.Weigh(after...) >= worth
 }
 
 // open resumes the session with the tools that it had, so that the request for the summary continues
@@ -124,6 +153,15 @@ func (o compactCommand) print(h Host, id string, d event.Compaction) error {
 			After  int64  `json:"tokens_after"`
 		}{id, d.Method, d.Before, d.After})
 	}
-	_, err := fmt.Fprintf(h.Stdout, "session %s: about %s tokens became %s (%s)\n", id, tokens(d.Before), tokens(d.After), d.Method)
+	_, err := fmt.Fprintf(h.Stdout, "session %s: %s (%s)\n", id, shrunk(d), d.Method)
 	return err
+}
+
+// shrunk says what a compaction has come to, exactly if it would look like nothing else.
+func shrunk(d event.Compaction) string {
+	before, after := tokens(d.Before), tokens(d.After)
+	if before == after {
+		before, after = strconv.FormatInt(d.Before, 10), strconv.FormatInt(d.After, 10)
+	}
+	return fmt.Sprintf("about %s tokens became %s", before, after)
 }

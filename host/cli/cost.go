@@ -21,8 +21,9 @@ type costCommand struct {
 func newCost(h Host) *cobra.Command {
 	var o costCommand
 	cmd := &cobra.Command{
-		Use:   "cost [SESSION…]",
-		Short: "Show what sessions have cost, by model and by agent",
+		Use:               "cost [SESSION…]",
+		Short:             "Show what sessions have cost, by model and by agent",
+		ValidArgsFunction: completeSessions(h, -1),
 		Long: `Show the calls, tokens and cost of a session by model, and by agent if there were subagents.
 Without SESSION it is the last one of this directory. Of several, the sum by model is shown;
 calls that a session has from the one that it was forked from are counted once.
@@ -69,7 +70,7 @@ func (o costCommand) run(ctx context.Context, h Host, args []string) error {
 		}
 		if lost > 0 {
 			damaged = true
-			aside(h, "session %s has %s that cannot be read; what they cost is missing here", m.ID, plural(lost, "record"))
+			aside(h, "session %s has %s that cannot be read, whose cost is missing here", m.ID, plural(lost, "record"))
 		}
 	}
 	if err := b.print(h, o.asJSON); err != nil {
@@ -109,7 +110,7 @@ func (o costCommand) choose(ctx context.Context, h Host, store event.Store, args
 		return chosen, nil
 	}
 	if !o.filters() && o.since == "" {
-		m, err := latestSession(ctx, store, ".")
+		m, err := sessionToShow(ctx, h, store, nil)
 		return []event.Meta{m}, err
 	}
 	matches, err := o.matcher()
@@ -139,7 +140,7 @@ type callKey struct {
 // bill is what sessions have cost.
 type bill struct {
 	sessions []string
-	title    string // of the last one
+	last     event.Meta // of them
 	tally    tally
 	after    time.Time
 	seen     map[callKey]bool
@@ -147,7 +148,7 @@ type bill struct {
 
 // add counts a session in. It counts the records that cannot be read.
 func (b *bill) add(ctx context.Context, store event.Store, m event.Meta) (lost int, err error) {
-	b.sessions, b.title = append(b.sessions, m.ID), called(m)
+	b.sessions, b.last = append(b.sessions, m.ID), m
 	for r, err := range store.Load(ctx, m.ID, 0) {
 		var corrupt *event.CorruptError
 		switch {

@@ -39,7 +39,7 @@ func (b *bill) print(h Host, asJSON bool) error {
 	}
 	if len(b.sessions) == 1 && len(t.agents) > 1 {
 		fmt.Fprintln(h.Stdout)
-		if err := b.byAgent().print(h); err != nil {
+		if err := b.byAgent(h).print(h); err != nil {
 			return err
 		}
 	}
@@ -91,12 +91,12 @@ func modelName(m modelSpent) string {
 	return inLine(m.Provider + "/" + m.Model)
 }
 
-func (b *bill) byAgent() *table {
+func (b *bill) byAgent(h Host) *table {
 	t := &table{columns: append(spentColumns("AGENT"), column{title: "TASK"})}
 	for _, a := range b.tally.agents {
-		name, task := "main", b.title
+		name, task := "main", called(h, b.last)
 		if a.Agent != "" {
-			name, task = inLine(a.Agent), summary(a.Task)
+			name, task = inLine(a.Agent), oneLiner(h, a.Task)
 		}
 		t.add(append(spentCells(name, a.spent), task)...)
 	}

@@ -99,7 +99,7 @@ func showDiff(diff, indent string, most int, colour bool) string {
 	lines := strings.Split(strings.TrimSuffix(diff, "\n"), "\n")
 	for i, line := range lines {
 		if i == most {
-			fmt.Fprintf(&b, "%s… %d more lines\n", indent, len(lines)-most)
+			fmt.Fprintf(&b, "%s… %s\n", indent, plural(len(lines)-most, "more line"))
 			break
 		}
 		line = visible(line)

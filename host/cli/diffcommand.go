@@ -20,8 +20,9 @@ type diffCommand struct {
 func newDiff(h Host) *cobra.Command {
 	var o diffCommand
 	cmd := &cobra.Command{
-		Use:   "diff [SESSION] [FROM [TO]] [-- PATH…]",
-		Short: "Show what a session did to the files",
+		Use:               "diff [SESSION] [FROM [TO]] [-- PATH…]",
+		Short:             "Show what a session did to the files",
+		ValidArgsFunction: completeSessions(h, 1),
 		Long: `Show what happened to the files since the last prompt of a session that changed any, as a
 unified diff: by tools, by shell commands and by hand. Without SESSION it is the last one of
 this directory.
@@ -55,7 +56,7 @@ func (o diffCommand) run(ctx context.Context, h Host, args, paths []string) erro
 	if err != nil {
 		return err
 	}
-	m, err := chooseSession(ctx, store, session)
+	m, err := sessionToShow(ctx, h, store, session)
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (o diffCommand) run(ctx context.Context, h Host, args, paths []string) erro
 	if paths, err = resolvePaths(paths); err != nil {
 		return err
 	}
-	kept, err := openCheckpoints(h, m.Dir)
+	kept, err := openCheckpoints(h, p.dir(from, m.Dir))
 	if err != nil {
 		return err
 	}
@@ -115,12 +116,13 @@ func explainCheckpoint(err error) error {
 type prompts struct {
 	session string
 	list    []agent.Input
+	rewinds []event.Record // what was before each undo and redo
 }
 
 // readPrompts reads the log, whoever may be writing to it. What cannot be read is passed over: the
 // files do not depend on it.
 func readPrompts(ctx context.Context, store event.Store, m event.Meta) (prompts, error) {
-	var records []event.Record
+	var records, rewinds []event.Record
 	for r, err := range store.Load(ctx, m.ID, 0) {
 		var corrupt *event.CorruptError
 		switch {
@@ -129,12 +131,16 @@ func readPrompts(ctx context.Context, store event.Store, m event.Meta) (prompts,
 		case err != nil:
 			return prompts{}, err
 		}
-		switch r.Data.(type) {
+		switch d := r.Data.(type) {
 		case event.UserInput, event.Checkpoint, event.Rewind:
 			records = append(records, r)
+		case event.RewindStart:
+			if len(rewinds) == 0 || rewinds[len(rewinds)-1].Data.(event.RewindStart).Before != d.Before {
+				rewinds = append(rewinds, r)
+			}
 		}
 	}
-	return prompts{m.ID, agent.Inputs(records)}, nil
+	return prompts{m.ID, agent.Inputs(records), rewinds}, nil
 }
 
 // inputJSON is an input as --list tells it.
@@ -147,17 +153,32 @@ type inputJSON struct {
 	FilesUndone bool      `json:"files_undone,omitempty"`
 }
 
+// rewindPointJSON is the state before files were set back, as --list tells it.
+type rewindPointJSON struct {
+	Before     string    `json:"before"` // "undo" or "redo"
+	Input      event.Seq `json:"input"`
+	Time       string    `json:"time"`
+	Checkpoint string    `json:"checkpoint"`
+}
+
 func (p prompts) print(h Host, asJSON bool) error {
 	t := &table{columns: []column{{title: "INPUT", colour: cyan}, {title: "WHEN"}, {title: "CHECKPOINT"}, {title: "UNDONE"}, {title: "PROMPT"}}}
-	for _, in := range p.list {
+	rewinds := p.rewinds
+	for i, in := range p.list {
 		if asJSON {
 			j := inputJSON{in.Seq, in.Time.Format(jsonTime), in.Prompt, in.Checkpoint, in.ChatUndone, in.FilesUndone}
 			if err := printJSON(h.Stdout, j); err != nil {
 				return err
 			}
-			continue
+		} else {
+			t.add(fmt.Sprintf("@%d", in.Seq), when(h, in.Time), in.Checkpoint, undoneText(in), oneLiner(h, in.Prompt))
 		}
-		t.add(fmt.Sprintf("@%d", in.Seq), when(h, in.Time), in.Checkpoint, undoneText(in), summary(in.Prompt))
+		for len(rewinds) > 0 && (i == len(p.list)-1 || rewinds[0].Seq < p.list[i+1].Seq) {
+			if err := t.addRewind(h, rewinds[0], asJSON); err != nil {
+				return err
+			}
+			rewinds = rewinds[1:]
+		}
 	}
 	switch {
 	case asJSON:
@@ -167,6 +188,20 @@ func (p prompts) print(h Host, asJSON bool) error {
 		return nil
 	}
 	return t.print(h)
+}
+
+// addRewind adds, or prints, the state before files were set back.
+func (t *table) addRewind(h Host, r event.Record, asJSON bool) error {
+	d := r.Data.(event.RewindStart)
+	what := "undo"
+	if d.Redo {
+		what = "redo"
+	}
+	if asJSON {
+		return printJSON(h.Stdout, rewindPointJSON{what, d.Input, r.Time.Format(jsonTime), d.Before})
+	}
+	t.add("", when(h, r.Time), d.Before, "", fmt.Sprintf("(before the %s of @%d)", what, d.Input))
+	return nil
 }
 
 // undoneText says what of an input was taken back.

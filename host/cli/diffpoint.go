@@ -15,11 +15,14 @@ var (
 	inputNumber  = regexp.MustCompile(`^@?[0-9]{1,18}$`)
 )
 
+// isPoint reports whether something names a state of the past.
+func isPoint(s string) bool { return checkpointID.MatchString(s) || inputNumber.MatchString(s) }
+
 // divide tells the session from the points of its past.
 func divide(args []string) (session, points []string, err error) {
 	for i, a := range args {
 		switch {
-		case checkpointID.MatchString(a) || inputNumber.MatchString(a):
+		case isPoint(a):
 			points = append(points, a)
 		case i == 0:
 			session = args[:1]
@@ -56,6 +59,16 @@ func (p prompts) last() checkpoint.ID {
 		}
 	}
 	return ""
+}
+
+// dir is the directory of a checkpoint; those of which the prompts tell nothing are of the session's.
+func (p prompts) dir(id checkpoint.ID, standard string) string {
+	for _, in := range p.list {
+		if in.Checkpoint == string(id) && in.Dir != "" {
+			return in.Dir
+		}
+	}
+	return standard
 }
 
 // find is the checkpoint that a point names.

@@ -218,3 +218,31 @@ func TestRun_ReaderOfTheOutputGoesAway(t *testing.T) {
 	}
 	checkGone(t, pid)
 }
+
+func TestRun_GoingOnSaysWhichCallWasCutOff(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "run", "--yes", "--session-id", "killed", "--output", "stream-json", sleeper)
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := readPID(t, bufio.NewReader(pipe))
+	defer syscall.Kill(pid, syscall.SIGKILL)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	exitCodeOf(t, cmd)
+	again := command(t, "run", "--resume", "killed")
+	again.Dir, again.Env = cmd.Dir, cmd.Env
+	var side strings.Builder
+	again.Stderr = &side
+	if err := again.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitCodeOf(t, again); code != 0 || !strings.Contains(side.String(), "✗ shell echo pid=$$=; exec sleep 600 <1ms interrupted: ") {
+		t.Errorf("exit code %d, it shows:\n%s", code, side.String())
+	}
+}

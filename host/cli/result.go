@@ -27,8 +27,10 @@ type result struct {
 	SessionID  string       `json:"session_id"`
 	ExitCode   int          `json:"exit_code"`
 
-	err   error // what Error tells of
-	saved bool  // the session can be gone on with
+	err       error // what Error tells of
+	saved     bool  // the session can be gone on with
+	elsewhere bool  // its directory is not the present one
+	reached   reached
 }
 
 // statusNeedsApproval is the outcome of a run that came to its end, but without something that

@@ -30,6 +30,7 @@ type run struct {
 	resume, fork string
 	continueLast bool
 	id           string
+	empty        error // a flag that names a session was given no name
 	noSave       bool
 	skipDamaged  bool
 	fallback     []string
@@ -61,25 +62,26 @@ The session is saved as it goes, and so are the files before they are changed: -
 			if err != nil {
 				return err
 			}
+			o.empty = emptyFlag(cmd, "session-id", "resume", "fork")
 			r := newRunner(h, v, o)
 			return r.run(cmd.Context(), args)
 		},
 	}
 	o.connection.flags(cmd)
-	o.flags(cmd)
+	o.flags(h, cmd)
 	return cmd
 }
 
-func (o *run) flags(cmd *cobra.Command) {
+func (o *run) flags(h Host, cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.effort, "effort", "", "how hard the model thinks: low, medium, high, or what else it takes")
 	f.StringVar(&o.dir, "cwd", "", "the directory to work in (default: this one)")
 	f.StringVar(&o.profile, "profile", "", "tools and instructions of openai, anthropic, gemini or generic (default: the model's own)")
-	f.IntVar(&o.maxRounds, "max-rounds", 0, "the most rounds of tools (default 200)")
-	f.IntVar(&o.maxTurns, "max-turns", 0, "the most calls of the model (default: no limit)")
+	f.IntVar(&o.maxRounds, "max-rounds", 0, "the most rounds of tools for a prompt (default 200)")
+	f.IntVar(&o.maxTurns, "max-turns", 0, "the most calls of the model in the session, earlier runs included (default: no limit)")
 	f.DurationVar(&o.timeout, "timeout", 0, "how long a command may run that asks for no time of its own")
 	f.DurationVar(&o.deadline, "deadline", 0, "how long the whole run may take")
-	f.Float64Var(&o.budget, "budget", 0, "the most money to spend, in US dollars, subagents included")
+	f.Float64Var(&o.budget, "budget", 0, "the most money that the session may cost, in US dollars, subagents and earlier runs included")
 	f.StringVar(&o.system, "system", "", "a file with the system prompt, instead of the built-in one")
 	f.StringVar(&o.appendSystem, "append-system", "", "instructions that are added to the system prompt")
 	f.StringSliceVar(&o.allow, "tool-allow", nil, "the tools that may be used (default: all of the profile)")
@@ -94,11 +96,12 @@ func (o *run) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "resume a session without the records that cannot be read")
 	f.Float64Var(&o.compactAt, "compact-at", compactAt, "the share of the context window at which the conversation is compacted; 0 is never")
 	f.StringSliceVar(&o.fallback, "fallback", nil, "models to go on with, in this order, if the model cannot be reached")
+	completeSessionFlag(h, cmd, "resume", "fork")
 }
 
 // check refuses values that make no sense.
 func (o run) check() error {
-	problems := []error{o.checkSaved()}
+	problems := []error{o.empty, o.checkSaved()}
 	for _, n := range []struct {
 		flag string
 		bad  bool

@@ -31,6 +31,8 @@ type crashing struct {
 func (c *crashing) show(event.Record) error { return c.how() }
 func (c *crashing) finish(r result) error   { c.result = r; return nil }
 func (c *crashing) ask(string) func()       { return func() {} }
+func (c *crashing) recall(event.Record)     {}
+func (c *crashing) worksIn(string)          {}
 
 func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
 	for name, how := range map[string]func() error{
@@ -54,7 +56,7 @@ func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
 
 func TestText_AnswerThatIsBrokenOffAndBegunAgain(t *testing.T) {
 	var out, side bytes.Buffer
-	v := &textView{out: &out, side: &side, live: true, titles: map[string]string{}}
+	v := &textView{out: &out, side: &side, live: true, calls: openCalls{}}
 	for _, d := range []event.Data{
 		event.TextDelta{Text: "Hal"}, event.ModelRetry{Delay: time.Second, Discard: true, Error: event.Error{Message: "cut"}},
 		event.TextDelta{Text: "He"}, event.TextDelta{Text: "ll"}, // the rest was lost on the way to a slow reader
@@ -182,5 +184,24 @@ func TestStatus_FitsTheTerminal(t *testing.T) {
 		if got := fit(text, 4); got != want {
 			t.Errorf("fit(%q, 4) = %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestStatus_LongCommandLeavesRoomForTimeAndPrice(t *testing.T) {
+	s := status{what: "shell " + strings.Repeat("go test ./… && ", 10)}
+	s.count(event.Record{Data: event.ModelCallEnd{Usage: llm.Usage{Input: 171_000, CacheRead: 148_000, Output: 4000}, Cost: new(0.3187)}})
+	const rest = " · 1m15s · 171.0k tokens in (87% cached), 4.0k out · $0.3187"
+	for _, width := range []int{79, 119} {
+		line := s.line(75*time.Second, width)
+		if columns(line) > width || !strings.HasSuffix(line, "…"+rest) || !strings.HasPrefix(line, "⠋ shell go te") {
+			t.Errorf("in %d columns it is %q", width, line)
+		}
+	}
+	if line := s.line(75*time.Second, 30); columns(line) != 30 || !strings.HasPrefix(line, "⠋ shell go te… · 1m15s") {
+		t.Errorf("in a narrow terminal it is %q", line)
+	}
+	s.what = ""
+	if line := s.line(75*time.Second, 79); line != "⠋ working"+rest {
+		t.Errorf("without a tool it is %q", line)
 	}
 }

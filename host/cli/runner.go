@@ -26,13 +26,17 @@ type runner struct {
 	vars  map[string]string // for the commands that the agent runs
 	start time.Time
 	spent tally
-	after event.Seq // what the session had seen before this run
-	given string    // the prompt; "" goes on with what there is
+	store event.Store // of the session; nil saves nothing
+	after event.Seq   // what the session had seen before this run
+	given string      // the prompt; "" goes on with what there is
 
-	mu  sync.Mutex // guards what the work has come to
-	id  string
-	out agent.Outcome
-	err error
+	mu        sync.Mutex // guards what the work has come to
+	id        string
+	elsewhere bool // it is not in the present directory
+	out       agent.Outcome
+	limit     event.TurnLimit // that the agent stopped at last
+	cost      float64         // of the whole session
+	err       error
 }
 
 func newRunner(h Host, v view, o run) *runner {
@@ -90,7 +94,11 @@ func (r *runner) result(ctx context.Context) result {
 	res := result{
 		Type: "result", Text: r.out.Text, Question: r.out.Question, Limit: r.out.Limit, Rounds: r.out.Rounds,
 		Refused: r.asker.unanswered(), DurationMS: time.Since(r.start).Milliseconds(), SessionID: r.id,
-		saved: r.id != "" && !r.flags.noSave,
+		saved: r.id != "" && !r.flags.noSave, elsewhere: r.elsewhere,
+		reached: reached{
+			budget: r.flags.budget, maxTurns: r.flags.maxTurns, deadline: r.flags.deadline,
+			limit: r.limit, cost: r.cost, resumed: r.after > 0,
+		},
 	}
 	r.spent.fill(&res)
 	err := r.err
@@ -111,33 +119,28 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 		return err
 	}
 	r.given = prompt
-	place, err := r.flags.place(ctx, r.host, cmp.Or(r.flags.dir, "."))
+	place, err := r.flags.place(ctx, r.host, cmp.Or(r.flags.dir, "."), "reins run --resume")
 	if err != nil {
 		return err
 	}
 	if place.resumes() {
 		if r.flags.dir, err = place.dir(r.flags.dir); err != nil {
-			return err
+			return errors.Join(err, place.discard(ctx))
 		}
 		r.flags.follow(place.meta)
 	}
-	client, model, err := r.flags.open(ctx, r.host)
+	s, e, err := r.begin(ctx, place)
 	if err != nil {
-		return err
-	}
-	e, err := local.New(local.Config{Dir: r.flags.dir, Vars: r.vars})
-	if err != nil {
-		return usageError{err}
+		return errors.Join(err, place.discard(ctx))
 	}
 	defer e.Close()
-	s, err := r.session(ctx, client, model, e, place)
-	if err != nil {
-		return whyNotResumed(cmp.Or(place.meta.ID, r.flags.id), err)
-	}
-	r.after = place.meta.Last
 	r.mu.Lock()
-	r.id = s.ID()
+	r.id, r.after = s.ID(), place.meta.Last
 	r.mu.Unlock()
+	if place.store != nil {
+		r.store = place.store
+		r.showPlace(e.Info().Dir)
+	}
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
@@ -152,12 +155,42 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	return r.converse(ctx, s, prompt)
 }
 
+// begin connects to the model and opens the session in its directory.
+func (r *runner) begin(ctx context.Context, place saved) (*agent.Session, *local.Env, error) {
+	client, model, err := r.flags.open(ctx, r.host)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := local.New(local.Config{Dir: r.flags.dir, Vars: r.vars})
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	s, err := r.session(ctx, client, model, e, place)
+	if err != nil {
+		return nil, nil, errors.Join(whyNotResumed(cmp.Or(place.meta.ID, r.flags.id), err), e.Close())
+	}
+	return s, e, nil
+}
+
+// showPlace says where the work is done, unless it is here, where commands that name no session
+// look for it.
+func (r *runner) showPlace(dir string) {
+	here, err := realDir(".")
+	if err == nil && sameDir(dir, here) {
+		return
+	}
+	r.mu.Lock()
+	r.elsewhere = true
+	r.mu.Unlock()
+	r.view.worksIn(shortDir(r.host, dir))
+}
+
 // converse gives the agent the prompt, and then the answers to what it asks.
 func (r *runner) converse(ctx context.Context, s *agent.Session, input string) error {
 	for {
 		out, err := r.submit(ctx, s, input)
 		r.mu.Lock()
-		r.out = out
+		r.out, r.cost = out, s.Total().Cost.Dollars
 		r.mu.Unlock()
 		if err != nil || out.Status != agent.StatusAwaitingInput || r.asker.nobody() {
 			return err
@@ -188,21 +221,22 @@ func (r *runner) submit(ctx context.Context, s *agent.Session, input string) (ag
 	switch {
 	case !errors.Is(err, agent.ErrNothingToContinue):
 		return out, err
-	case r.stoppedShort(ctx, s):
+	case r.stoppedShort(ctx, s.ID()):
 		return s.Submit(ctx, llm.Text{Text: goOn})
 	}
 	return out, usagef("session %s came to its end: give it a prompt to go on", s.ID())
 }
 
 // stoppedShort reports whether the last input before this run ended without being done: it was
-// interrupted, it failed, or there was a limit.
-func (r *runner) stoppedShort(ctx context.Context, s *agent.Session) bool {
+// interrupted, it failed, or there was a limit. It asks the store, whose records come to an end,
+// where those of the session would be waited for.
+func (r *runner) stoppedShort(ctx context.Context, id string) bool {
 	short := false
-	for rec, err := range s.Events(ctx, 0) {
-		if err != nil || rec.Seq > r.after {
+	for rec, err := range r.store.Load(ctx, id, 0) {
+		if err == nil && rec.Seq > r.after {
 			break
 		}
-		if rec.Agent != "" {
+		if err != nil || rec.Agent != "" { // one that cannot be read was gone on without
 			continue
 		}
 		switch d := rec.Data.(type) {
@@ -218,9 +252,13 @@ func (r *runner) stoppedShort(ctx context.Context, s *agent.Session) bool {
 // watch shows the events to their end. When nobody can see them any more, the run is stopped.
 func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 	var unseen error
-	for rec, err := range s.Events(context.Background(), r.after) {
+	for rec, err := range s.Events(context.Background(), 0) {
 		if err != nil {
 			return err
+		}
+		if 0 < rec.Seq && rec.Seq <= r.after { // what is not kept has no number
+			r.view.recall(rec)
+			continue
 		}
 		r.spent.add(rec)
 		if unseen == nil {
@@ -228,9 +266,21 @@ func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 				stop(unseen)
 			}
 		}
-		if d, ok := rec.Data.(event.ApprovalRequested); ok {
+		switch d := rec.Data.(type) {
+		case event.ApprovalRequested:
 			r.asker.arrive(d.ID)
+		case event.TurnLimit:
+			r.reach(rec.Agent, d)
 		}
 	}
 	return unseen
+}
+
+// reach notes the limit that the agent itself stopped at; those of subagents are for it to mind.
+func (r *runner) reach(agent string, d event.TurnLimit) {
+	if agent == "" {
+		r.mu.Lock()
+		r.limit = d
+		r.mu.Unlock()
+	}
 }

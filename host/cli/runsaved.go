@@ -18,6 +18,7 @@ import (
 type saved struct {
 	store *filestore.Store // nil saves nothing
 	meta  event.Meta       // of the session that is resumed; its ID is "" for a new one
+	fresh bool             // it is a fork that was made for this run
 }
 
 func (s saved) resumes() bool { return s.meta.ID != "" }
@@ -45,7 +46,8 @@ func (o run) checkSaved() error {
 }
 
 // place finds out where the run is saved and which session it goes on with. Forking makes the fork.
-func (o run) place(ctx context.Context, h Host, dir string) (saved, error) {
+// The command is what would take an ID instead.
+func (o run) place(ctx context.Context, h Host, dir, command string) (saved, error) {
 	if o.noSave {
 		return saved{}, nil
 	}
@@ -57,39 +59,21 @@ func (o run) place(ctx context.Context, h Host, dir string) (saved, error) {
 	switch {
 	case o.resume != "":
 		s.meta, err = findSession(ctx, store, o.resume)
-		if err != nil && o.resume == "latest" {
-			s.meta, err = event.Latest(ctx, store, nil)
-			if errors.Is(err, event.ErrNotFound) {
-				err = usagef("there are no sessions to resume")
-			}
-		}
 	case o.continueLast:
-		s.meta, err = latestSession(ctx, store, dir)
+		s.meta, err = latestSession(ctx, h, store, dir, command)
 	case o.fork != "":
 		s.meta, err = o.forked(ctx, store)
+		s.fresh = err == nil
 	}
 	return s, err
 }
 
-// latestSession is the session that was written last in a directory.
-func latestSession(ctx context.Context, store event.Store, dir string) (event.Meta, error) {
-	real, err := realDir(dir)
-	if err != nil {
-		return event.Meta{}, usageError{err}
+// discard removes a fork that nothing was done with, because the run could not begin.
+func (s saved) discard(ctx context.Context) error {
+	if !s.fresh {
+		return nil
 	}
-	m, err := event.Latest(ctx, store, func(m event.Meta) bool { return m.Dir != "" && sameDir(m.Dir, real) })
-	if errors.Is(err, event.ErrNotFound) {
-		return m, usagef("there is no session of this directory; \"reins sessions list\" shows those of others")
-	}
-	return m, err
-}
-
-func sameDir(dir, real string) bool {
-	if dir == real {
-		return true
-	}
-	d, err := realDir(dir)
-	return err == nil && d == real
+	return s.store.Delete(context.WithoutCancel(ctx), s.meta.ID)
 }
 
 // forked makes the session that is a copy of another.

@@ -20,6 +20,9 @@ func (r *runner) session(ctx context.Context, client *llm.Client, model string, 
 	if err != nil {
 		return nil, err
 	}
+	if err := o.checkModels(r.host, catalogue, p.Provider, model); err != nil {
+		return nil, err
+	}
 	tools, err := p.Registry()
 	if err != nil {
 		return nil, err

@@ -12,8 +12,12 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// findSession finds a session by its id, or by the beginning of one, whatever its case. Of a session
-// that is there but cannot be read it gives the id beside the error.
+// latest stands for the session that was written last.
+const latest = "latest"
+
+// findSession finds a session by its id, or by the beginning of one, whatever its case; "latest" is
+// the last one, unless that is an id. Of a session that is there but cannot be read it gives the id
+// beside the error.
 func findSession(ctx context.Context, s event.Store, name string) (event.Meta, error) {
 	m, err := s.Meta(ctx, name)
 	if err == nil {
@@ -39,6 +43,9 @@ func findSession(ctx context.Context, s event.Store, name string) (event.Meta, e
 			found = append(found, candidate{m, err})
 		}
 	}
+	if name == latest {
+		return latestOfAll(ctx, s)
+	}
 	switch len(found) {
 	case 1:
 		return found[0].meta, found[0].err
@@ -46,6 +53,14 @@ func findSession(ctx context.Context, s event.Store, name string) (event.Meta, e
 		return event.Meta{}, unknownSession(name, all)
 	}
 	return event.Meta{}, ambiguous(name, found)
+}
+
+func latestOfAll(ctx context.Context, s event.Store) (event.Meta, error) {
+	m, err := event.Latest(ctx, s, nil)
+	if errors.Is(err, event.ErrNotFound) {
+		return m, usagef("there are no sessions yet")
+	}
+	return m, err
 }
 
 // candidate is a session that may be meant.

@@ -20,8 +20,8 @@ func newSessions(h Host) *cobra.Command {
 		Long: `Look at the sessions that are kept, and put them in order. They are in REINS_HOME if that
 is set, and else where programs keep their state on this system.
 
-An ID may be cut short as long as it stays clear which session is meant. With --json each
-command prints JSON, one object per line.`,
+An ID may be cut short as long as it stays clear which session is meant; "latest" is the one
+that was used last. With --json each command prints JSON, one object per line.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -84,11 +84,19 @@ func explain(id string, err error) error {
 }
 
 // called is what a session is called: its title, or else how it began.
-func called(m event.Meta) string {
+func called(h Host, m event.Meta) string {
 	if title := inLine(m.Title); title != "" {
 		return title
 	}
-	return summary(m.Prompt)
+	return oneLiner(h, m.Prompt)
+}
+
+// oneLiner is a text on one line: how it begins on a terminal, all of it elsewhere.
+func oneLiner(h Host, text string) string {
+	if isTerminal(h.Stdout) {
+		return summary(text)
+	}
+	return inLine(text)
 }
 
 // price is what a session has cost.
@@ -105,6 +113,14 @@ func plural(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// thereAre begins a sentence about so many things.
+func thereAre(n int) string {
+	if n == 1 {
+		return "there is 1"
+	}
+	return fmt.Sprintf("there are %d", n)
 }
 
 // tagText is the tags as they are shown.

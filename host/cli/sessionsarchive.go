@@ -30,8 +30,9 @@ type exported struct {
 func newSessionsExport(h Host) *cobra.Command {
 	var o sessionsExport
 	cmd := &cobra.Command{
-		Use:   "export ID FILE|-",
-		Short: "Write a session, with all that belongs to it, as one file",
+		Use:               "export ID FILE|-",
+		Short:             "Write a session, with all that belongs to it, as one file",
+		ValidArgsFunction: completeSessions(h, 1),
 		Long: `Write a session, with all that belongs to it, as one file: a tar archive, which
 "reins sessions import" reads. It holds everything that was said: mind whom you give it to.`,
 		Example: `  reins sessions export K3ZQ session.tar
@@ -61,6 +62,9 @@ func (o sessionsExport) run(ctx context.Context, h Host, name, file string) erro
 	}
 	if file == "-" {
 		return store.Export(ctx, m.ID, h.Stdout)
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return usagef("%s is a directory; name a file in it: %s", file, filepath.Join(file, m.ID+".tar"))
 	}
 	size, err := o.write(file, func(w io.Writer) error { return store.Export(ctx, m.ID, w) })
 	if err != nil {
@@ -123,7 +127,12 @@ func newSessionsImport(h Host) *cobra.Command {
 		Use:   "import FILE|-",
 		Short: "Add a session from a file that \"sessions export\" wrote",
 		Args:  exactArgs(1, "one file, or - for standard input"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), h, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := emptyFlag(cmd, "id"); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), h, args[0])
+		},
 	}
 	cmd.Flags().StringVar(&o.id, "id", "", "the id of the session here (default: the one that it had)")
 	cmd.Flags().BoolVar(&o.damaged, "damaged", false, "take an archive that is damaged as it is")

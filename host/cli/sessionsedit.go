@@ -17,9 +17,10 @@ import (
 func newSessionsRename(h Host) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "rename ID TITLE",
-		Short: "Give a session a title, or \"\" for none",
-		Args:  minArgs(2, "an ID and a title"),
+		Use:               "rename ID TITLE",
+		Short:             "Give a session a title, or \"\" for none",
+		ValidArgsFunction: completeSessions(h, 1),
+		Args:              minArgs(2, "an ID and a title"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			title := inLine(strings.Join(args[1:], " "))
 			m, err := editSession(cmd.Context(), h, args[0], func(m *event.Meta) { m.Title = title })
@@ -36,9 +37,10 @@ func newSessionsRename(h Host) *cobra.Command {
 func newSessionsTag(h Host) *cobra.Command {
 	var asJSON, remove bool
 	cmd := &cobra.Command{
-		Use:   "tag ID TAG…",
-		Short: "Add tags to a session, or take them away",
-		Args:  minArgs(2, "an ID and tags"),
+		Use:               "tag ID TAG…",
+		Short:             "Add tags to a session, or take them away",
+		ValidArgsFunction: completeSessions(h, 1),
+		Args:              minArgs(2, "an ID and tags"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tags := args[1:]
 			for _, t := range tags {
@@ -117,14 +119,20 @@ type sessionsFork struct {
 func newSessionsFork(h Host) *cobra.Command {
 	var o sessionsFork
 	cmd := &cobra.Command{
-		Use:   "fork ID[@SEQ]",
-		Short: "Make a new session of the first records of another",
+		Use:               "fork ID[@SEQ]",
+		Short:             "Make a new session of the first records of another",
+		ValidArgsFunction: completeSessions(h, 1),
 		Long: `Make a new session that has the records of another, up to the number SEQ or all of them,
 and print its id. "reins sessions show ID --events" lists the numbers.`,
 		Example: `  reins sessions fork K3ZQ@17 --id second-try
   reins run --resume $(reins sessions fork K3ZQ@17) "Do it without the cache"`,
 		Args: exactArgs(1, "one ID, or ID@SEQ"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), h, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := emptyFlag(cmd, "id"); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), h, args[0])
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.id, "id", "", "the id of the new session (default: a random one)")

@@ -124,7 +124,7 @@ func (o sessionsList) print(h Host, listed []event.Meta, more int) error {
 		return err
 	}
 	if more > 0 {
-		aside(h, "there are %d more; --limit 0 lists them all", more)
+		aside(h, "%s more; --limit 0 lists all of them", thereAre(more))
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func sessionTable(h Host, listed []event.Meta) *table {
 		{title: "TURNS", right: true}, {title: "COST", right: true}, {title: "TITLE"},
 	}}
 	for _, m := range listed {
-		t.add(m.ID, when(h, m.Updated), inLine(shortDir(h, m.Dir)), strconv.Itoa(m.Turns), price(m.Cost), called(m))
+		t.add(m.ID, when(h, m.Updated), inLine(shortDir(h, m.Dir)), strconv.Itoa(m.Turns), price(m.Cost), called(h, m))
 	}
 	return t
 }

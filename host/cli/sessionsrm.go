@@ -29,8 +29,9 @@ type removed struct {
 func newSessionsRemove(h Host) *cobra.Command {
 	var o sessionsRemove
 	cmd := &cobra.Command{
-		Use:   "rm ID… | rm --older-than AGE",
-		Short: "Remove sessions for good",
+		Use:               "rm ID… | rm --older-than AGE",
+		Short:             "Remove sessions for good",
+		ValidArgsFunction: completeSessions(h, -1),
 		Long: `Remove sessions for good, or all that were not used for some time. It shows them and asks;
 without a terminal it needs --yes.`,
 		Example: `  reins sessions rm K3ZQ

@@ -97,7 +97,7 @@ func printHit(h Host, hit event.Hit, first bool) error {
 	var b strings.Builder
 	if first {
 		m := hit.Session
-		fmt.Fprintf(&b, "%s  %s  %s\n", colour(cyan, m.ID), colour(grey, when(h, m.Updated)), called(m))
+		fmt.Fprintf(&b, "%s  %s  %s\n", colour(cyan, m.ID), colour(grey, when(h, m.Updated)), called(h, m))
 	}
 	place := hit.Where
 	if hit.Seq > 0 {

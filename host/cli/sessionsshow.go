@@ -22,8 +22,9 @@ type sessionsShow struct {
 func newSessionsShow(h Host) *cobra.Command {
 	var o sessionsShow
 	cmd := &cobra.Command{
-		Use:   "show ID",
-		Short: "Show a session: what is known of it, and the conversation",
+		Use:               "show ID",
+		Short:             "Show a session: what is known of it, and the conversation",
+		ValidArgsFunction: completeSessions(h, 1),
 		Long: `Show what is known of a session, and then the conversation with its tool calls. A number
 behind @ is that of the record, for "reins sessions fork ID@SEQ".`,
 		Example: `  reins sessions show K3ZQ
@@ -90,7 +91,7 @@ func (o sessionsShow) view(h Host, m event.Meta, out *bufio.Writer) (recordView,
 	case o.events:
 		return &eventList{out: out, clock: isTerminal(h.Stdout), width: screenWidth(h.Stdout)}, nil
 	}
-	return &transcript{out: out, colour: colour, titles: make(map[string]string)}, describeSession(h, out, m)
+	return &transcript{out: out, colour: colour, calls: make(openCalls)}, describeSession(h, out, m)
 }
 
 // describeSession prints what is known of a session.
@@ -103,7 +104,7 @@ func describeSession(h Host, out io.Writer, m event.Meta) error {
 	if m.Branch != "" {
 		branch = " (branch " + inLine(m.Branch) + ")"
 	}
-	times := fmt.Sprintf("%s, last used %s", m.Created.Local().Format(time.DateTime), when(h, m.Updated))
+	times := fmt.Sprintf("%s, last used %s", date(h, m.Created), date(h, m.Updated))
 	used := fmt.Sprintf("%s, %s, %s tokens in, %s out, %s", plural(int(m.Last), "record"), plural(m.Turns, "turn"),
 		tokens(m.Usage.Input), tokens(m.Usage.Output), price(m.Cost))
 	for _, line := range []struct{ name, value string }{

@@ -34,8 +34,9 @@ func newVerified(r filestore.Report) verified {
 func newSessionsVerify(h Host) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "verify [ID…]",
-		Short: "Look at every byte of sessions, and say what is damaged",
+		Use:               "verify [ID…]",
+		Short:             "Look at every byte of sessions, and say what is damaged",
+		ValidArgsFunction: completeSessions(h, -1),
 		Long: `Look at every byte of sessions, or of all of them, and say what is damaged, one problem per
 line. It changes nothing. Exit code 1 if there is a problem.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return verifySessions(cmd.Context(), h, args, asJSON) },

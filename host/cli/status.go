@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strconv"
@@ -61,17 +62,23 @@ func (s *status) draw() {
 		return
 	}
 	s.frame++
-	what := s.what
-	if what == "" {
-		what = "working"
-	}
-	text := fmt.Sprintf("%c %s · %s · %s", frames[s.frame%len(frames)], what, time.Since(s.start).Round(time.Second), s.usage())
 	width, _ := terminalWidth(s.file)
 	if width == 0 {
 		width = 80
 	}
-	fmt.Fprint(s.file, "\r\x1b[K"+paint(grey, fit(text, width-1)))
+	text := s.line(time.Since(s.start), width-1)
+	fmt.Fprint(s.file, "\r\x1b[K"+paint(grey, text))
 	s.drawn = true
+}
+
+// line is the text in so many columns. What is done makes room for how long it takes and what it
+// costs, as far as something of it is left to read.
+func (s *status) line(took time.Duration, width int) string {
+	const least = 12
+	frame := string(frames[s.frame%len(frames)]) + " "
+	rest := fmt.Sprintf(" · %s · %s", took.Round(time.Second), s.usage())
+	what := cut(cmp.Or(s.what, "working"), max(width-columns(frame+rest), least), false)
+	return fit(frame+what+rest, width)
 }
 
 // hide makes room for other output.
@@ -99,14 +106,10 @@ func (s *status) usage() string {
 	return fmt.Sprintf("%s tokens in%s, %s out · %s", tokens(u.Input), cached, tokens(u.Output), cost)
 }
 
-// fit cuts a text to so many columns. Characters that may be wide count as two.
+// fit cuts a text to so many columns.
 func fit(text string, columns int) string {
 	for i, r := range text {
-		columns--
-		if r >= 0x1100 && (r < 0x2000 || r >= 0x2E80) {
-			columns--
-		}
-		if columns < 0 {
+		if columns -= runeColumns(r); columns < 0 {
 			return text[:i]
 		}
 	}

@@ -21,9 +21,9 @@ type textView struct {
 	colour    bool // and is coloured, and has a status line
 
 	mu       sync.Mutex
-	midLine  bool              // out is in the middle of a line
-	said     string            // of the message that arrives
-	titles   map[string]string // of the tool calls that run
+	midLine  bool   // out is in the middle of a line
+	said     string // of the message that arrives
+	calls    openCalls
 	status   status
 	finished bool
 	err      error // of writing to out
@@ -32,7 +32,7 @@ type textView struct {
 func newTextView(h Host) *textView {
 	v := &textView{
 		out: h.Stdout, side: h.Stderr, live: isTerminal(h.Stdout), watched: isTerminal(h.Stderr), colour: h.colours(h.Stderr),
-		titles: make(map[string]string),
+		calls: make(openCalls),
 	}
 	if f, ok := h.Stderr.(*os.File); ok && v.colour {
 		v.status.begin(v, f)
@@ -47,11 +47,11 @@ func (v *textView) show(r event.Record) error {
 		return nil
 	}
 	v.status.count(r)
+	v.calls.note(r)
 	indent := ""
 	if r.Agent != "" {
 		indent = strings.Repeat("  ", strings.Count(r.Agent, "/")+1)
 	}
-	key := r.Agent + " "
 	switch d := r.Data.(type) {
 	case event.TextDelta:
 		if v.live && r.Agent == "" {
@@ -62,16 +62,30 @@ func (v *textView) show(r event.Record) error {
 			v.endText(d.Message.Text())
 		}
 	case event.ToolCallStart:
-		v.titles[key+d.ID] = toolTitle(d.Name, d.Arguments)
-		v.status.doing(v.titles[key+d.ID])
+		v.status.doing(toolTitle(d.Name, d.Arguments))
 	case event.ToolCallEnd:
-		v.tool(indent, v.titles[key+d.ID], d)
-		delete(v.titles, key+d.ID)
+		title, took := v.calls.end(r.Agent, d)
+		v.tool(indent, title, took, d)
 		v.status.doing("")
 	default:
 		v.note(indent, r.Data)
 	}
 	return v.err
+}
+
+func (v *textView) recall(r event.Record) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.calls.note(r)
+	if d, ok := r.Data.(event.ToolCallEnd); ok {
+		v.calls.end(r.Agent, d)
+	}
+}
+
+func (v *textView) worksIn(dir string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.line("", "working in "+inLine(dir))
 }
 
 // note shows what is one line of text.
@@ -137,7 +151,7 @@ func (v *textView) line(indent, text string) {
 }
 
 // tool shows a tool call as one line, and the diff of what it changed.
-func (v *textView) tool(indent, title string, d event.ToolCallEnd) {
+func (v *textView) tool(indent, title string, took time.Duration, d event.ToolCallEnd) {
 	v.endLine()
 	mark, colour, note := "✓", green, ""
 	switch {
@@ -146,10 +160,7 @@ func (v *textView) tool(indent, title string, d event.ToolCallEnd) {
 	case len(d.Artifacts.CommandsRun) > 0:
 		note = " " + v.paint(grey, summary(lastLine(d.Model)))
 	}
-	if title == "" {
-		title = summary(d.Name)
-	}
-	fmt.Fprintf(v.side, "%s%s %s %s%s\n", indent, v.paint(colour, mark), title, v.paint(grey, duration(d.Duration)), note)
+	fmt.Fprintf(v.side, "%s%s %s %s%s\n", indent, v.paint(colour, mark), title, v.paint(grey, duration(took)), note)
 	if diff, ok := d.Fields[diffField].(string); ok {
 		const most = 60
 		fmt.Fprint(v.side, showDiff(diff, indent+"  ", most, v.colour))
@@ -191,38 +202,13 @@ func (v *textView) finish(r result) error {
 		fmt.Fprintf(v.side, "reins: %s\n", reason)
 	}
 	if r.Turns > 0 {
-		turns := "1 turn"
-		if r.Turns > 1 {
-			turns = fmt.Sprintf("%d turns", r.Turns)
-		}
 		took := time.Duration(r.DurationMS) * time.Millisecond
-		fmt.Fprintln(v.side, v.paint(grey, fmt.Sprintf("%s · %s · %s · %s", r.Outcome, turns, v.status.usage(), duration(took))))
+		fmt.Fprintln(v.side, v.paint(grey, fmt.Sprintf("%s · %s · %s · %s", r.Outcome, plural(r.Turns, "turn"), v.status.usage(), duration(took))))
 	}
 	if v.watched && r.saved && r.ExitCode != exitUsage {
-		fmt.Fprintln(v.side, v.paint(grey, fmt.Sprintf("session %s · reins run --continue to go on, reins undo to take it back", r.SessionID)))
+		fmt.Fprintln(v.side, v.paint(grey, howToGoOn(r)))
 	}
 	return v.err
-}
-
-// stopReason says why a run ended before its task did, or "".
-func stopReason(r result) string {
-	switch {
-	case r.err != nil:
-		return inLine(r.err.Error())
-	case r.Limit != "":
-		return "stopped at the limit " + r.Limit
-	}
-	switch r.Outcome {
-	case agent.StatusLoop:
-		return "stopped because the agent goes in circles"
-	case agent.StatusCutOff:
-		return "stopped because the model's answer is longer than it can give"
-	case agent.StatusPaused:
-		return "stopped because the provider paused too often"
-	case agent.StatusRefused:
-		return "the model or the provider's filter refused to go on"
-	}
-	return ""
 }
 
 func (v *textView) paint(colour, text string) string {

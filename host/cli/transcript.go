@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
@@ -13,7 +14,7 @@ import (
 type transcript struct {
 	out    io.Writer
 	colour bool
-	titles map[string]string // of the tool calls that have not ended
+	calls  openCalls
 	err    error
 }
 
@@ -22,7 +23,7 @@ func (v *transcript) show(r event.Record) error {
 	if r.Agent != "" {
 		indent = strings.Repeat("  ", strings.Count(r.Agent, "/")+1)
 	}
-	key := r.Agent + " "
+	v.calls.note(r)
 	switch d := r.Data.(type) {
 	case event.UserInput:
 		if r.Agent == "" {
@@ -38,11 +39,9 @@ func (v *transcript) show(r event.Record) error {
 			break
 		}
 		v.note(indent, mark(d))
-	case event.ToolCallStart:
-		v.titles[key+d.ID] = toolTitle(d.Name, d.Arguments)
 	case event.ToolCallEnd:
-		v.tool(indent, v.titles[key+d.ID], d)
-		delete(v.titles, key+d.ID)
+		title, took := v.calls.end(r.Agent, d)
+		v.tool(indent, title, took, d)
 	case event.ModelCallEnd:
 		if d.Error != nil {
 			v.note(indent, "the call of the model failed: "+summary(d.Error.Message))
@@ -63,7 +62,7 @@ func (v *transcript) damage(err error) error {
 }
 
 func (v *transcript) end() error {
-	if n := len(v.titles); n > 0 {
+	if n := len(v.calls); n > 0 {
 		v.note("", "the session stops in the middle of "+plural(n, "tool call"))
 	}
 	return v.err
@@ -81,15 +80,12 @@ func (v *transcript) note(indent, text string) {
 }
 
 // tool prints a tool call on one line, and below it the beginning of its result, or what it changed.
-func (v *transcript) tool(indent, title string, d event.ToolCallEnd) {
+func (v *transcript) tool(indent, title string, took time.Duration, d event.ToolCallEnd) {
 	sign, colour, note := "✓", green, ""
 	if d.Error != nil {
 		sign, colour, note = "✗", red, " "+summary(d.Error.Message)
 	}
-	if title == "" {
-		title = summary(d.Name)
-	}
-	v.printf("%s%s %s %s%s\n", indent, v.paint(colour, sign), title, v.paint(grey, duration(d.Duration)), note)
+	v.printf("%s%s %s %s%s\n", indent, v.paint(colour, sign), title, v.paint(grey, duration(took)), note)
 	if diff, ok := d.Fields[diffField].(string); ok {
 		const most = 30
 		v.printf("%s", showDiff(diff, indent+"    ", most, v.colour))

@@ -49,3 +49,15 @@ func TestUndo_OnATerminalFromTheRunToTheRedo(t *testing.T) {
 		}
 	}
 }
+
+func TestRun_OnATerminalNamesTheSessionOfAnotherDirectory(t *testing.T) {
+	t.Parallel()
+	other := t.TempDir()
+	cmd := command(t, "run", "--cwd", other, "--session-id", "w", "ping")
+	text := onTerminal(t, cmd).end(0)
+	for _, want := range []string{"· working in " + other, "session w · reins run --resume w to go on, reins undo w to take it back"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+}

@@ -18,9 +18,12 @@ import (
 
 // pastSession is a session that is opened for its past. It can call no model.
 type pastSession struct {
+	store   event.Store
+	meta    event.Meta
 	session *agent.Session
 	env     *local.Env
 	files   *restorer
+	title   string // of what is shown; "" is the prompt
 }
 
 // noModel is the client of a session that is not to call a model.
@@ -41,7 +44,7 @@ func openPast(ctx context.Context, h Host, store event.Store, m event.Meta) (*pa
 	if err != nil {
 		return nil, usageError{err}
 	}
-	p := &pastSession{env: e, files: &restorer{Store: kept}}
+	p := &pastSession{store: store, meta: m, env: e, files: &restorer{Store: kept}}
 	tools := &tool.Registry{}
 	err = tools.Register(agent.AskUserTool()) // or a question that waits would be given up
 	if err == nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -17,6 +18,7 @@ type rewindJSON struct {
 	Prompt  string       `json:"prompt"`
 	Chat    bool         `json:"chat"`
 	Files   bool         `json:"files"`
+	Partly  bool         `json:"partly,omitempty"` // not all of the files, which is an error
 	Changed []changeJSON `json:"changed"`
 }
 
@@ -29,7 +31,7 @@ type changeJSON struct {
 // show prints what was done: the prompt, and the files that changed by that.
 func (p *pastSession) show(h Host, done agent.Undone, asJSON bool) error {
 	if asJSON {
-		j := rewindJSON{p.session.ID(), done.Input, done.Prompt, done.Chat, done.Files, []changeJSON{}}
+		j := rewindJSON{p.session.ID(), done.Input, done.Prompt, done.Chat, done.Files, done.Partly, []changeJSON{}}
 		for _, c := range p.files.changes {
 			j.Changed = append(j.Changed, changeJSON{c.Path, c.Kind})
 		}
@@ -37,7 +39,7 @@ func (p *pastSession) show(h Host, done agent.Undone, asJSON bool) error {
 	}
 	out := bufio.NewWriter(h.Stdout)
 	colour := h.colours(h.Stdout)
-	title := fmt.Sprintf("@%d %s", done.Input, summary(done.Prompt))
+	title := cmp.Or(p.title, fmt.Sprintf("@%d %s", done.Input, oneLiner(h, done.Prompt)))
 	if colour {
 		title = paint(cyan, title)
 	}
@@ -50,7 +52,7 @@ func (p *pastSession) show(h Host, done agent.Undone, asJSON bool) error {
 		}
 		fmt.Fprintln(out, line)
 	}
-	if done.Files && len(p.files.changes) == 0 {
+	if done.Files && !done.Partly && len(p.files.changes) == 0 {
 		aside(h, "no file had to be changed for that")
 	}
 	return out.Flush()
@@ -62,7 +64,10 @@ func whatOf(done agent.Undone) string {
 	if done.Chat {
 		what = append(what, "conversation")
 	}
-	if done.Files {
+	switch {
+	case done.Partly:
+		what = append(what, "some of the files")
+	case done.Files:
 		what = append(what, "files")
 	}
 	return strings.Join(what, " and ")

@@ -12,6 +12,10 @@ import (
 
 // view shows a run.
 type view interface {
+	// worksIn says that the work is done in a directory which is not the present one.
+	worksIn(dir string)
+	// recall takes in an event that was shown to whoever watched then.
+	recall(r event.Record)
 	// show shows an event. An error says that nobody can see it.
 	show(r event.Record) error
 	// finish shows the result. Nothing is shown after it.
@@ -40,6 +44,10 @@ type jsonView struct {
 	mu       sync.Mutex
 	finished bool
 }
+
+func (*jsonView) worksIn(string) {} // the events tell it
+
+func (*jsonView) recall(event.Record) {}
 
 func (v *jsonView) show(r event.Record) error {
 	v.mu.Lock()

@@ -16,6 +16,14 @@ func when(h Host, t time.Time) string {
 	return t.Local().Format(time.RFC3339)
 }
 
+// date is a time with its day, as people read it on a terminal.
+func date(h Host, t time.Time) string {
+	if isTerminal(h.Stdout) {
+		return t.Local().Format(time.DateTime)
+	}
+	return t.Local().Format(time.RFC3339)
+}
+
 // ago is how long ago something was, or its day if that is long ago.
 func ago(d time.Duration, t time.Time) string {
 	switch {
