@@ -132,11 +132,24 @@ func (t *tree) admit(known *llm.Catalogue, r *llm.Request) error {
 	case l.TreeCost > 0 && total.Cost.Dollars >= l.TreeCost:
 		return &limitError{"tree_cost", int(total.Cost.Dollars), fmt.Sprintf("the agents have spent $%.4f of $%.4f", total.Cost.Dollars, l.TreeCost)}
 	case l.TreeCost > 0:
-		if m, _ := known.Lookup(catalogueName(r.Provider), r.Model); m.Price == nil || !total.Cost.Known {
-			return llm.Errorf(llm.ErrConfiguration, r.Provider, "the price of %s is not known, so a cost limit cannot be kept: add the model to the catalogue or lift the limit", r.Model)
+		if err := total.priced(known, r); err != nil {
+			return err
 		}
 	}
 	t.total.Turns++
+	return nil
+}
+
+// priced checks that it is known what all calls cost up to now, and what the next one will.
+func (t Total) priced(known *llm.Catalogue, r *llm.Request) error {
+	if m, _ := known.Lookup(catalogueName(r.Provider), r.Model); m.Price == nil {
+		return llm.Errorf(llm.ErrConfiguration, r.Provider, "the price of %s is not known, so a cost limit cannot be kept: add the model to the catalogue or lift the limit", r.Model)
+	}
+	for _, m := range t.Models {
+		if !m.Cost.Known {
+			return llm.Errorf(llm.ErrConfiguration, r.Provider, "it is not known what %s has cost in this session, so a cost limit cannot be kept: lift the limit or begin a new session", m.Model)
+		}
+	}
 	return nil
 }
 

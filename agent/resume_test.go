@@ -249,3 +249,15 @@ func TestResume_WithoutAnythingDoneLeavesNoTrace(t *testing.T) {
 		t.Errorf("%v %s", err, diff)
 	}
 }
+
+func TestResume_CostLimitNamesTheModelWhosePastIsUnknown(t *testing.T) {
+	free := 0.0
+	s := tookUp(t, llmtest.Play(), func(c *Config) {
+		c.Model, c.Limits.TreeCost = "priced", 1
+		c.Catalogue = mustCatalogue(t, llm.Model{ID: "priced", Provider: "x", Price: &llm.Price{Input: &free, Output: &free}})
+	}, logged(begun, asked, called, wrote(text("Well.")), answered(llm.FinishStop), over)...)
+	_, err := s.Submit(t.Context(), text("more"))
+	if llm.KindOf(err) != llm.ErrConfiguration || !strings.Contains(err.Error(), "what m has cost") {
+		t.Error(err)
+	}
+}
