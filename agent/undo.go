@@ -35,6 +35,9 @@ type Undone struct {
 // goes on with it, and Redo brings back how it was.
 func (s *Session) Undo(ctx context.Context, chat, files bool) (Undone, error) {
 	return s.exclusively(ctx, func(ctx context.Context) (Undone, error) {
+		if files && s.config.Checkpoints == nil {
+			return Undone{}, errNoCheckpoints
+		}
 		if d, ok := s.past.unfinished(true); ok && files {
 			return s.rewind(ctx, d)
 		}
