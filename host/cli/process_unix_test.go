@@ -219,9 +219,9 @@ func TestRun_ReaderOfTheOutputGoesAway(t *testing.T) {
 	checkGone(t, pid)
 }
 
-func TestRun_GoingOnSaysWhichCallWasCutOff(t *testing.T) {
-	t.Parallel()
-	cmd := command(t, "run", "--yes", "--session-id", "killed", "--output", "stream-json", sleeper)
+// killAtWork kills reins while a command of the model sleeps.
+func killAtWork(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -235,6 +235,12 @@ func TestRun_GoingOnSaysWhichCallWasCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	exitCodeOf(t, cmd)
+}
+
+func TestRun_GoingOnSaysWhichCallWasCutOff(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "run", "--yes", "--session-id", "killed", "--output", "stream-json", sleeper)
+	killAtWork(t, cmd)
 	again := command(t, "run", "--resume", "killed")
 	again.Dir, again.Env = cmd.Dir, cmd.Env
 	var side strings.Builder

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"archive/tar"
-	"bufio"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -167,22 +166,10 @@ func TestSessions_OneThatIsKilledInItsFirstPromptIsListedByIt(t *testing.T) {
 	k := newKeeper(t)
 	cmd := command(t, "run", "--yes", "--session-id", "killed", "--output", "stream-json", sleeper)
 	cmd.Env = append(cmd.Env, "REINS_HOME="+k.home)
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	pid := readPID(t, bufio.NewReader(pipe))
-	defer syscall.Kill(pid, syscall.SIGKILL)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	exitCodeOf(t, cmd)
+	killAtWork(t, cmd)
 	m, err := k.store(0).Meta(t.Context(), "killed")
-	if err != nil || m.Prompt != sleeper {
-		t.Errorf("it is called %q (%v)", m.Prompt, err)
+	if err != nil || m.Prompt != sleeper || m.Turns != 1 {
+		t.Errorf("it is called %q, after %d turns (%v)", m.Prompt, m.Turns, err)
 	}
 }
 
