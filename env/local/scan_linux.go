@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,6 +23,8 @@ type tableEntry struct {
 	parent  int
 	session int
 	zombie  bool
+	hollow  bool // it has no program: it is the kernel's, or about to be gone
+	bare    bool // it has no variables
 }
 
 // scan finds the processes of a quarry in /proc. Those that have exited and wait to be reaped do
@@ -47,7 +50,7 @@ func scan(q quarry) []identity {
 			continue
 		}
 		table = append(table, t)
-		if q.matches(t) || q.marks.in(marker(pid, &buf)) {
+		if q.matches(t) || !t.hollow && q.marks.in(marker(pid, &buf)) {
 			found[pid] = true
 		}
 	}
@@ -84,8 +87,12 @@ func withChildren(table []tableEntry, found map[int]bool) []identity {
 }
 
 func readStat(pid int, buf []byte) (tableEntry, bool) {
-	return parseStat(pid, buf[:readProc(pid, "/stat", buf)])
+	n, _ := readProc(pid, "/stat", buf)
+	return parseStat(pid, buf[:n])
 }
+
+// Flags of a process that has no program: it belongs to the kernel, or is about to be gone.
+const kernelThread, exiting = 0x00200000, 0x4
 
 // parseStat reads the text of /proc/PID/stat. The name in it, in parentheses, may contain anything.
 func parseStat(pid int, text []byte) (tableEntry, bool) {
@@ -93,7 +100,8 @@ func parseStat(pid int, text []byte) (tableEntry, bool) {
 	if end < 0 {
 		return tableEntry{}, false
 	}
-	// After the name: state, parent, group, session, ... and the start time as the 20th.
+	// After the name: state, parent, group, session, ... the flags as the 7th, the start time as the
+	// 20th, and where the variables begin and end as the 48th and 49th, which is 0 during an exec.
 	fields := bytes.Fields(text[end+1:])
 	if len(fields) < 20 {
 		return tableEntry{}, false
@@ -109,16 +117,21 @@ func parseStat(pid int, text []byte) (tableEntry, bool) {
 		parent:   num(1),
 		session:  num(3),
 		zombie:   state == 'Z' || state == 'X',
+		hollow:   num(6)&(kernelThread|exiting) != 0,
+		bare:     len(fields) < 49 || num(47) != 0 && num(47) == num(48),
 	}, true
 }
 
 // marker gives the value of the marker variable of a process. The buffer grows to the largest
 // environment seen.
 func marker(pid int, buf *[]byte) string {
-	n := readProc(pid, "/environ", *buf)
+	n, readable := readProc(pid, "/environ", *buf)
+	if n == 0 && readable {
+		n = awaitVars(pid, *buf)
+	}
 	for n == len(*buf) && n < 8<<20 {
 		*buf = make([]byte, 4*n)
-		n = readProc(pid, "/environ", *buf)
+		n, _ = readProc(pid, "/environ", *buf)
 	}
 	vars := (*buf)[:n]
 	const key = markerName + "="
@@ -131,25 +144,42 @@ func marker(pid int, buf *[]byte) string {
 	return string(value)
 }
 
-// readProc reads a file of a process into buf, as much as fits.
-func readProc(pid int, file string, buf []byte) int {
+// awaitVars reads the variables of a process that seems to have none. While it replaces its program
+// it has none for a moment, and then an empty list; it must not be taken for one without a mark.
+func awaitVars(pid int, buf []byte) (n int) {
+	empty := 0 // times in a row that there was nothing to come
+	for tries := 1; n == 0 && tries <= 50 && empty < 5; tries++ {
+		t, ok := readStat(pid, buf)
+		if !ok || t.zombie || t.hollow {
+			return 0
+		}
+		if empty++; !t.bare {
+			empty = 0
+		}
+		time.Sleep(min(time.Duration(tries)*50*time.Microsecond, time.Millisecond))
+		n, _ = readProc(pid, "/environ", buf)
+	}
+	return n
+}
+
+// readProc reads a file of a process into buf, as much as fits, and reports whether it opened.
+func readProc(pid int, file string, buf []byte) (n int, opened bool) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return 0
+		return 0, false
 	}
 	defer unix.Close(fd)
-	sum := 0
-	for sum < len(buf) {
-		n, err := unix.Read(fd, buf[sum:])
+	for n < len(buf) {
+		more, err := unix.Read(fd, buf[n:])
 		if err == unix.EINTR {
 			continue
 		}
-		if n <= 0 {
+		if more <= 0 {
 			break
 		}
-		sum += n
+		n += more
 	}
-	return sum
+	return n, true
 }
 
 // signal sends a signal to the very process that was found, not to one that has its number now.

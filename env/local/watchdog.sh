@@ -94,6 +94,7 @@ in_families() {
 for g in $groups; do
 	kill -9 "-$g"
 done
+# A process has no variables while it replaces its program, so there is a pause between two looks.
 clean=0 round=0
 while [ $clean -lt 2 ] && [ $round -lt 200 ]; do
 	round=$((round + 1))
@@ -105,11 +106,11 @@ while [ $clean -lt 2 ] && [ $round -lt 200 ]; do
 	fi
 	if [ -z "$pids" ]; then
 		clean=$((clean + 1))
-		continue
+	else
+		clean=0
+		kill -9 $pids
 	fi
-	clean=0
-	kill -9 $pids
-	sleep 0.02 || sleep 1
+	[ $clean -eq 2 ] || sleep 0.02 || sleep 1
 done
 case ${dir##*/} in
 reins-*) rm -rf -- "$dir" ;;
