@@ -230,16 +230,17 @@ func (s *Session) process(ctx context.Context, msg llm.Message, followUp bool) (
 // accept takes the input in. After a question it is the answer to that, as the tool's result; with
 // other calls that wait it comes behind them.
 func (s *Session) accept(msg llm.Message, followUp bool) {
-	s.fallback = 0
 	in := event.UserInput{Message: msg, FollowUp: followUp}
 	switch {
 	case len(s.m.calls) == 0:
+		s.fallback = 0
 		s.past.input(s.record(in), s.m.place())
 		s.m.input(msg)
 		if s.depth == 0 {
 			s.tree.checkpoint.reset()
 		}
 	case s.m.question != "":
+		s.fallback = 0
 		in.Answers = s.m.calls[len(s.m.answers)].ID
 		s.record(in)
 		s.answerQuestion(msg)

@@ -180,17 +180,18 @@ func (s *Session) abandon() {
 		return
 	}
 	results := s.m.answers
-	for i, c := range s.m.calls[len(results):] {
-		asked := i == 0 && s.m.question != ""
-		if !asked {
-			s.startCall(c)
-		}
+	waiting := s.m.calls[len(results):]
+	if s.m.question != "" && s.question(waiting[0]) != "" { // which has begun, and has not run
+		results = append(results, s.finishCall(waiting[0], skipped(notRun)))
+		waiting, s.m.question = waiting[1:], ""
+	}
+	for _, c := range waiting {
+		s.startCall(c)
 		reason := notRun
-		if !asked && s.crashed[c.ID].ran() {
+		if s.crashed[c.ID].ran() {
 			reason = cutOffRun
 		}
 		results = append(results, s.finishCall(c, skipped(reason)))
 	}
-	s.m.question = ""
 	s.took(results)
 }
