@@ -295,3 +295,23 @@ func TestResume_ModelThatStandsInDoesSoToTheEndOfTheInput(t *testing.T) {
 		t.Errorf("asked were %s and %s", r[0].Model, r[1].Model)
 	}
 }
+
+func TestResume_CallInPlaceOfAnObjectIsNoQuestion(t *testing.T) {
+	object := event.SteeringInjected{Message: llm.UserText("As JSON."), Source: "structured_output"}
+	second := event.ModelCallStart{Call: 2, Model: "m", Messages: 4}
+	s := tookUp(t, llmtest.Play(), nil, logged(begun, asked, called, wrote(text("Shall I?")), answered(llm.FinishStop), object, second,
+		wrote(calledFor("echo", `{"text":"x"}`, "a")...), answered(llm.FinishToolCalls))...)
+	if starts, ends := records[event.ToolCallStart](s), records[event.ToolCallEnd](s); len(starts) != 1 || len(ends) != 1 || s.m.question != "Shall I?" {
+		t.Errorf("%+v, %+v, %q", starts, ends, s.m.question)
+	}
+}
+
+func TestResume_StandInStaysWhenAMessageJoinsTheWorkAtHand(t *testing.T) {
+	script := llmtest.Play(llmtest.Say("1"))
+	s := tookUp(t, script, func(c *Config) { c.Fallback = []Model{{Name: "spare"}} }, logged(begun, asked, event.ModelFallback{From: "m", To: "spare"}, called,
+		wrote(calledFor("write", `{"text":"x"}`, "a")...), answered(llm.FinishToolCalls), event.ToolCallStart{ID: "a", Name: "write"}, event.ApprovalRequested{ID: "a", Name: "write"})...)
+	submit(t, s, "more")
+	if r := script.Requests(); len(r) != 1 || r[0].Model != "spare" {
+		t.Errorf("%+v", r)
+	}
+}
