@@ -34,6 +34,9 @@ func (c *Config) newLog() (journal, error) {
 // Tool calls that had begun are not run again but get a result that says that they were interrupted;
 // calls that wait for an approval or an answer still do, and messages that wait are still there. If
 // work was cut off, Continue goes on with it, and so does Submit.
+//
+// The SessionResume is recorded with the first record behind it: to resume a session and to close it
+// again, with nothing done, leaves no trace.
 func Resume(ctx context.Context, c Config) (*Session, error) {
 	if c.Store == nil || c.ID == "" {
 		return nil, errors.New("the session cannot be resumed: Store or ID is missing")

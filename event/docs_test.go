@@ -119,7 +119,7 @@ func sections() []section {
 		{SessionEnd{Reason: "closed", State: "CLOSED"}, "",
 			"The session, or the subagent, is over. `undelivered` are messages of the host that never found their place; they wait if the session is resumed."},
 		{SessionResume{Provider: "anthropic", Model: "claude-opus-4-6", Effort: "high", Dir: "/srv/project", Interrupted: true}, "",
-			"The session was taken up again. `interrupted` says that it had not come to an end but was cut off; `lost` counts records that could not be read; `system` is the system prompt if it is another one now."},
+			"The session was taken up again, and something was done with it: the record comes with the first one behind it. `interrupted` says that it had not come to an end but was cut off; `lost` counts records that could not be read; `system` is the system prompt if it is another one now."},
 	}
 }
 
