@@ -1,13 +1,16 @@
-// Package policy decides what a tool call may do. It judges what the call will access (this path
-// read, that one written, this command run, that host reached), never the tool's name, so that two
-// tools that do the same are treated the same.
+// Package policy decides what a tool call may do. A policy is asked with a [Query], which holds all
+// that a decision may depend on: above all what the call will access (this path read, that one
+// written, this command run, that host reached), so that two tools that do the same are treated the
+// same. It answers with a [Decision], which names the rule that decided.
 //
-// Decisions are pure: the same accesses under the same policy give the same decision. Whoever
-// declares the accesses normalises them first; a path is absolute, clean and real, with its
-// symbolic links resolved. What is not declared is asked about.
+// Decisions are pure: the same query to the same policy gives the same decision. Whoever declares
+// the accesses normalises them first; a path is absolute, clean and real, with its symbolic links
+// resolved. What is not declared is asked about.
 package policy
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -36,78 +39,108 @@ type Access struct {
 
 func (a Access) String() string { return string(a.Kind) + " " + a.Target }
 
-// Verdict is the outcome of a decision. The zero value denies.
-type Verdict int
+// Mode is how much a session lets an agent do. The empty mode is the default.
+type Mode string
 
-// The verdicts, strictest first.
-const (
-	Deny Verdict = iota
-	Ask
-	Allow
-)
-
-func (v Verdict) String() string {
-	switch v {
-	case Allow:
-		return "allow"
-	case Ask:
-		return "ask"
-	}
-	return "deny"
+// Workspace is where an agent works.
+type Workspace struct {
+	Dir string `json:"dir"` // absolute and real
 }
 
-// MarshalText writes the verdict as a word.
-func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+// Query is a call to decide on.
+type Query struct {
+	Tool        string          `json:"tool"` // the tool's own name, never an alias
+	Args        json.RawMessage `json:"args,omitempty"`
+	Permissions []string        `json:"permissions,omitempty"`
+	ReadOnly    bool            `json:"read_only,omitempty"`
+	Destructive bool            `json:"destructive,omitempty"`
+	OpenWorld   bool            `json:"open_world,omitempty"`
+	// Accesses is what the call will touch. Nil means that the tool does not say; empty but not
+	// nil means that the call touches nothing.
+	Accesses  []Access  `json:"accesses"`
+	Agent     string    `json:"agent,omitempty"` // path of the agent in its tree; "" is the root
+	Mode      Mode      `json:"mode,omitempty"`
+	Workspace Workspace `json:"workspace"`
+}
 
-// Decision is a verdict with its reason, which is for people and for the model to read.
+// Decision is a verdict and where it comes from.
 type Decision struct {
 	Verdict Verdict `json:"verdict"`
-	Reason  string  `json:"reason,omitempty"`
+	Code    string  `json:"code,omitempty"`   // the kind of reason, for programs
+	Rule    string  `json:"rule"`             // what decided; never empty
+	Reason  string  `json:"reason,omitempty"` // for people and for the model
 }
 
 // Policy decides on calls.
 type Policy interface {
-	// Decide judges a call by all its accesses together. No accesses at all means that the call
-	// does not say what it will touch.
-	Decide(accesses []Access) Decision
+	// Decide judges a call by all its accesses together.
+	Decide(ctx context.Context, q Query) Decision
 }
 
-// Workspace is the default policy: reading inside Dir is allowed, everything else asks.
-type Workspace struct {
-	Dir string // absolute and real
-}
+// Func is a function that is a Policy.
+type Func func(ctx context.Context, q Query) Decision
 
-// Decide allows a call that only reads inside the directory.
-func (w Workspace) Decide(accesses []Access) Decision {
-	if len(accesses) == 0 {
-		return Decision{Ask, "the tool does not say what it will touch"}
+// Decide calls the function.
+func (f Func) Decide(ctx context.Context, q Query) Decision { return f(ctx, q) }
+
+// Default is the default policy: a call may read inside the workspace or touch nothing; everything
+// else asks.
+type Default struct{}
+
+// Decide allows a call that touches nothing or only reads inside the workspace.
+func (Default) Decide(_ context.Context, q Query) Decision {
+	d := Decision{Verdict: Ask, Rule: "default"}
+	if q.Accesses == nil {
+		d.Code, d.Reason = "undeclared", "the tool does not declare what it touches"
+		return d
 	}
-	for _, a := range accesses {
-		switch {
-		case a.Kind != Read:
-			return Decision{Ask, fmt.Sprintf("it will %s", a)}
-		case !Within(w.Dir, a.Target):
-			return Decision{Ask, fmt.Sprintf("it will read %s, which is outside the working directory", a.Target)}
+	for _, a := range q.Accesses {
+		if a.Kind != Read || !Within(q.Workspace.Dir, a.Target) {
+			d.Code, d.Reason = describe(a)
+			return d
 		}
 	}
-	return Decision{Allow, "it only reads inside the working directory"}
+	d.Verdict, d.Code, d.Reason = Allow, "reads_inside", "only reads inside the working directory"
+	if len(q.Accesses) == 0 {
+		d.Code, d.Reason = "touches_nothing", "touches nothing"
+	}
+	return d
+}
+
+// describe says what an access does that needs an approval.
+func describe(a Access) (code, reason string) {
+	switch a.Kind {
+	case Read:
+		return "reads_outside", fmt.Sprintf("reads %s, outside the working directory", a.Target)
+	case Write:
+		return "writes", "writes " + a.Target
+	case Delete:
+		return "deletes", "deletes " + a.Target
+	case Exec:
+		return "runs", "runs: " + a.Target
+	case Connect:
+		return "connects", "connects to " + a.Target
+	}
+	return "unknown_access", a.String()
 }
 
 // AllowAll allows everything. It is for callers who approve a call by making it.
 type AllowAll struct{}
 
 // Decide allows the call.
-func (AllowAll) Decide([]Access) Decision { return Decision{Allow, "everything is allowed"} }
+func (AllowAll) Decide(context.Context, Query) Decision {
+	return Decision{Verdict: Allow, Code: "allow_all", Rule: "allow-all", Reason: "everything is allowed"}
+}
 
-// Strictest is the strictest of the decisions of several policies, the first one of equals.
+// Strictest combines policies: the strictest of their decisions counts, the first one of equals.
 func Strictest(policies ...Policy) Policy { return strictest(policies) }
 
 type strictest []Policy
 
-func (s strictest) Decide(accesses []Access) Decision {
-	strict := Decision{Deny, "there is no policy"}
+func (s strictest) Decide(ctx context.Context, q Query) Decision {
+	strict := Decision{Verdict: Deny, Code: "no_policy", Rule: "strictest", Reason: "there is no policy"}
 	for i, p := range s {
-		if d := p.Decide(accesses); i == 0 || d.Verdict < strict.Verdict {
+		if d := p.Decide(ctx, q); i == 0 || d.Verdict < strict.Verdict {
 			strict = d
 		}
 	}

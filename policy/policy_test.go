@@ -1,31 +1,45 @@
 package policy
 
-import "testing"
+import (
+	"context"
+	"encoding/json"
+	"testing"
+)
 
-func TestWorkspace_ReadingInsideIsAllowedAndEverythingElseAsks(t *testing.T) {
-	w := Workspace{Dir: "/repo"}
+func TestDefault_AllowsReadingInsideAndTouchingNothingAndAsksAboutTheRest(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		accesses []Access
 		want     Verdict
+		reason   string
 	}{
-		{"undeclared", nil, Ask},
-		{"read inside", []Access{{Kind: Read, Target: "/repo/a/b.go"}}, Allow},
-		{"read the directory itself", []Access{{Kind: Read, Target: "/repo"}}, Allow},
-		{"read outside", []Access{{Kind: Read, Target: "/etc/passwd"}}, Ask},
-		{"sibling with the same prefix", []Access{{Kind: Read, Target: "/repo-evil/x"}}, Ask},
-		{"unclean path", []Access{{Kind: Read, Target: "/repo/../etc/passwd"}}, Ask},
-		{"relative path", []Access{{Kind: Read, Target: "a.go"}}, Ask},
-		{"write inside", []Access{{Kind: Write, Target: "/repo/a.go"}}, Ask},
-		{"delete inside", []Access{{Kind: Delete, Target: "/repo/a.go"}}, Ask},
-		{"exec", []Access{{Kind: Exec, Target: "ls", Dir: "/repo"}}, Ask},
-		{"connect", []Access{{Kind: Connect, Target: "example.com:443"}}, Ask},
-		{"one bad among good", []Access{{Kind: Read, Target: "/repo/a"}, {Kind: Write, Target: "/repo/b"}}, Ask},
-		{"name that begins with dots", []Access{{Kind: Read, Target: "/repo/..a"}}, Allow},
+		{"undeclared", nil, Ask, "the tool does not declare what it touches"},
+		{"nothing", []Access{}, Allow, "touches nothing"},
+		{"read inside", []Access{{Kind: Read, Target: "/repo/a/b.go"}}, Allow, "only reads inside the working directory"},
+		{"read the directory itself", []Access{{Kind: Read, Target: "/repo"}}, Allow, "only reads inside the working directory"},
+		{"read outside", []Access{{Kind: Read, Target: "/x"}}, Ask, "reads /x, outside the working directory"},
+		{"sibling with the same prefix", []Access{{Kind: Read, Target: "/repo-evil/x"}}, Ask, "reads /repo-evil/x, outside the working directory"},
+		{"unclean path", []Access{{Kind: Read, Target: "/repo/../x"}}, Ask, "reads /repo/../x, outside the working directory"},
+		{"relative path", []Access{{Kind: Read, Target: "a.go"}}, Ask, "reads a.go, outside the working directory"},
+		{"write inside", []Access{{Kind: Write, Target: "/repo/a.go"}}, Ask, "writes /repo/a.go"},
+		{"delete inside", []Access{{Kind: Delete, Target: "/repo/a.go"}}, Ask, "deletes /repo/a.go"},
+		{"exec", []Access{{Kind: Exec, Target: "rm -rf build", Dir: "/repo"}}, Ask, "runs: rm -rf build"},
+		{"connect", []Access{{Kind: Connect, Target: "example.com:443"}}, Ask, "connects to example.com:443"},
+		{"unknown kind", []Access{{Kind: "mount", Target: "/repo"}}, Ask, "mount /repo"},
+		{"one bad among good", []Access{{Kind: Read, Target: "/repo/a"}, {Kind: Write, Target: "/repo/b"}}, Ask, "writes /repo/b"},
+		{"name that begins with dots", []Access{{Kind: Read, Target: "/repo/..a"}}, Allow, "only reads inside the working directory"},
 	} {
-		if d := w.Decide(c.accesses); d.Verdict != c.want || d.Reason == "" {
-			t.Errorf("%s: %v (%q), want %v and a reason", c.name, d.Verdict, d.Reason, c.want)
+		d := Default{}.Decide(t.Context(), Query{Accesses: c.accesses, Workspace: Workspace{Dir: "/repo"}})
+		if d.Verdict != c.want || d.Reason != c.reason || d.Rule == "" || d.Code == "" {
+			t.Errorf("%s: %+v, want %v because %q, with a rule and a code", c.name, d, c.want, c.reason)
 		}
+	}
+}
+
+func TestDefault_WithoutAWorkspaceNothingIsInside(t *testing.T) {
+	d := Default{}.Decide(t.Context(), Query{Accesses: []Access{{Kind: Read, Target: "/repo/a"}}})
+	if d.Verdict != Ask {
+		t.Errorf("got %v, want ask", d.Verdict)
 	}
 }
 
@@ -33,14 +47,14 @@ func TestDecision_ZeroValueDenies(t *testing.T) {
 	if (Decision{}).Verdict != Deny {
 		t.Error("the zero decision does not deny")
 	}
-	if d := Strictest().Decide(nil); d.Verdict != Deny {
-		t.Errorf("no policy at all gives %v", d.Verdict)
+	if d := Strictest().Decide(t.Context(), Query{}); d.Verdict != Deny || d.Rule == "" {
+		t.Errorf("no policy at all gives %+v, want deny with a rule", d)
 	}
 }
 
-type fixed Verdict
-
-func (f fixed) Decide([]Access) Decision { return Decision{Verdict(f), "fixed"} }
+func fixed(v Verdict) Policy {
+	return Func(func(context.Context, Query) Decision { return Decision{Verdict: v, Rule: "fixed"} })
+}
 
 func TestStrictest_TakesTheStrictestVerdict(t *testing.T) {
 	for _, c := range []struct {
@@ -49,10 +63,29 @@ func TestStrictest_TakesTheStrictestVerdict(t *testing.T) {
 	}{
 		{[]Policy{fixed(Allow), fixed(Ask)}, Ask},
 		{[]Policy{fixed(Deny), fixed(Allow)}, Deny},
-		{[]Policy{fixed(Allow), fixed(Allow)}, Allow},
+		{[]Policy{AllowAll{}, fixed(Allow)}, Allow},
 	} {
-		if d := Strictest(c.in...).Decide(nil); d.Verdict != c.want {
-			t.Errorf("%v: %v, want %v", c.in, d.Verdict, c.want)
+		if d := Strictest(c.in...).Decide(t.Context(), Query{}); d.Verdict != c.want || d.Rule == "" {
+			t.Errorf("%+v, want %v with a rule", d, c.want)
 		}
+	}
+}
+
+func TestDecision_JSONKeepsVerdictCodeRuleAndReason(t *testing.T) {
+	want := Decision{Verdict: Ask, Code: "runs", Rule: "default", Reason: "runs: ls"}
+	b, err := json.Marshal(want)
+	if err != nil || string(b) != `{"verdict":"ask","code":"runs","rule":"default","reason":"runs: ls"}` {
+		t.Fatalf("%s (%v)", b, err)
+	}
+	var got Decision
+	if err := json.Unmarshal(b, &got); err != nil || got != want {
+		t.Errorf("%+v (%v), want %+v", got, err, want)
+	}
+}
+
+func TestVerdict_UnknownWordDenies(t *testing.T) {
+	v := Allow
+	if err := v.UnmarshalText([]byte("yes")); err == nil || v != Deny {
+		t.Errorf("%v (%v), want deny and an error", v, err)
 	}
 }

@@ -31,10 +31,7 @@ func join(path, name string) string {
 // describe tells a value and its type, briefly.
 func describe(v any) string {
 	b, _ := json.Marshal(v)
-	text := string(b)
-	if len(text) > 60 {
-		text = strings.ToValidUTF8(text[:60], "") + "…"
-	}
+	text := cut(string(b), 60)
 	switch v.(type) {
 	case nil:
 		return "null"
@@ -50,6 +47,14 @@ func describe(v any) string {
 	return "the object " + text
 }
 
+// cut shortens text to at most so many bytes.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
 // line is a schema on one line.
 func line(s *jsonschema.Schema) string {
 	if s == nil {
@@ -59,10 +64,7 @@ func line(s *jsonschema.Schema) string {
 	if err != nil {
 		return "?"
 	}
-	if len(b) > 400 {
-		return strings.ToValidUTF8(string(b[:400]), "") + "…"
-	}
-	return string(b)
+	return cut(string(b), 400)
 }
 
 func names(s *jsonschema.Schema) string {

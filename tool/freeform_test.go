@@ -62,16 +62,14 @@ func TestRegistry_ArgumentsOfFreeformCalls(t *testing.T) {
 
 func TestPipeline_ResultLimitAndShownErrors(t *testing.T) {
 	r := &Registry{}
-	err := r.Register(Raw{
-		Describe: Spec{Name: "t", Input: []byte(`{"type":"object"}`)},
-		Do: func(context.Context, *Call) (Result, error) {
+	err := r.Register(NewRaw(Spec{Name: "t", Input: []byte(`{"type":"object"}`)}, nil,
+		func(context.Context, *Call) (Result, error) {
 			res := Failure(ShellExitError, "Exit code 1")
 			res.Output = Text("Exit code 1\n0123456789")
 			res.Error.Shown = true
 			res.Limit = Limit{Chars: 12}
 			return res, nil
-		},
-	})
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}

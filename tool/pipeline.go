@@ -14,15 +14,24 @@ import (
 
 // Pipeline runs tool calls, all of them the same way:
 //
-//	audit( lookup → validate → hooks → policy → approval → execute → truncate )
+//	lookup → validate → hooks before → policy → approval → middleware( execute ) → hooks after → truncate → audit
 //
-// Whatever happens on the way, there is exactly one outcome.
+// Arguments that a hook or an approval changes are validated again and judged before they run;
+// nothing changes them after that. An error or a panic before the execution refuses the call.
+// Whatever happens on the way, there is exactly one outcome, and it says what was decided and by
+// which rule.
 type Pipeline struct {
 	Registry *Registry
-	// Policy judges what calls touch; nil is policy.Workspace over the call's environment.
+	// Hooks see each call after validation and before the policy, and again after its execution.
+	Hooks []Hook
+	// Policy judges calls; nil is policy.Default.
 	Policy policy.Policy
+	// Granted is consulted when the policy asks. If it answers true, the call is allowed by the
+	// rule that it names, and nobody is asked.
+	Granted func(q policy.Query) (rule string, ok bool)
 	// Approve is asked about calls that the policy does not decide; nil refuses them. An error
-	// refuses the call too.
+	// refuses the call too, with two exceptions that leave it pending: one that wraps ErrPending,
+	// and any error once ctx has ended.
 	Approve func(ctx context.Context, r Request) (Approval, error)
 	// Middleware wraps the execution of a call that was let through; the first is outermost.
 	Middleware []Middleware
@@ -30,154 +39,108 @@ type Pipeline struct {
 	Limits map[string]Limit
 	// Audit gets every outcome, also of calls that were refused.
 	Audit func(Outcome)
+
+	Agent string      // path of the agent that calls, for policies and approvals; "" is the root
+	Mode  policy.Mode // for policies
 }
 
-// Middleware wraps the execution of tools.
-type Middleware func(next Handler) Handler
-
-// Handler executes a call of a tool.
-type Handler func(ctx context.Context, t Tool, c *Call) (Result, error)
-
-// Request is a call that waits for an approval.
-type Request struct {
-	Call     *Call
-	Spec     Spec
-	Accesses []policy.Access
-	Reason   string // why it is asked about
-}
-
-// Approval is the answer to a Request. The zero value refuses.
-type Approval struct {
-	Allowed bool
-	Reason  string // for the model, if it is refused
-}
+// Middleware wraps the execution of a call. It gets a copy of the call: it can observe, time, retry
+// or replace the result, but it cannot run another tool or change the arguments.
+type Middleware func(ctx context.Context, c Call, next func(context.Context) (Result, error)) (Result, error)
 
 // Outcome is what came of a call.
 type Outcome struct {
-	Call     Call
-	Tool     string // the name of the tool that the call led to; "" if there is none
+	Call     Call   // with the arguments that were judged last
+	Tool     string // name of the tool that the call led to; "" if there is none
 	Version  string
 	Accesses []policy.Access
-	Decision policy.Decision
-	Result   Result
-	// Model is what the model sees: the error's message and the output, truncated.
+	Decision policy.Decision // its rule is never empty
+	Approval *Approval       // the answer, if somebody was asked and answered
+	// Pending says that the approval has not been given yet: the call was neither run nor refused,
+	// and has no result. Running it again asks again.
+	Pending bool
+	// Aborted says that whoever refused the call wants the turn to stop.
+	Aborted bool
+	Result  Result
+	// Model is what the model sees: the output, truncated, the error's message and the notes.
 	Model    string
-	Duration time.Duration
+	Duration time.Duration // without Waited
+	Waited   time.Duration // how long the approval took
 }
 
-// OK reports whether the call succeeded.
-func (o Outcome) OK() bool { return o.Result.Error == nil }
+// OK reports whether the call ran and succeeded.
+func (o Outcome) OK() bool { return o.Result.Error == nil && !o.Pending }
+
+// target is the tool that a call leads to.
+type target struct {
+	tool  Tool
+	spec  Spec
+	check *checker
+}
 
 // Run runs one call.
 func (p *Pipeline) Run(ctx context.Context, call Call) Outcome {
 	start := time.Now()
 	out := Outcome{Call: call}
-	var limit Limit
-	if t := p.prepare(ctx, &out); t != nil {
-		out.Result = p.execute(ctx, t, &out.Call)
-		limit = t.Spec().Limit
+	t, ok := p.admit(&out)
+	if ok && p.before(ctx, t, &out) && p.permitted(ctx, t, &out) {
+		out.Result = p.execute(ctx, t.tool, out.Call)
+		out.noteApproval()
+		p.after(ctx, out.Call, &out.Result)
 	}
-	out.Model = p.modelText(&out, limit)
-	out.Duration = time.Since(start)
+	if !out.Pending {
+		out.Model = p.modelText(&out, t.spec.Limit)
+	}
+	out.Duration = time.Since(start) - out.Waited
 	if p.Audit != nil {
 		p.Audit(out)
 	}
 	return out
 }
 
-// Check does everything but execute: it reports what the call would touch and what would be
-// decided. The result of the outcome is an error only if the call would fail before the decision.
+// Check reports what a call would touch and what the policy would decide, without running hooks,
+// asking or executing. The result of the outcome is an error only if the call is invalid.
 func (p *Pipeline) Check(ctx context.Context, call Call) Outcome {
 	out := Outcome{Call: call}
-	if t := p.admit(&out); t != nil {
+	if t, ok := p.admit(&out); ok {
 		p.judge(ctx, t, &out)
 	}
 	return out
 }
 
-// prepare takes a call up to its execution. It returns nil if the call ends here, with the result
-// set to the reason.
-func (p *Pipeline) prepare(ctx context.Context, out *Outcome) Tool {
-	t := p.admit(out)
-	if t == nil {
-		return nil
-	}
-	p.judge(ctx, t, out)
-	if refusal := p.refusal(ctx, t, out); refusal != "" {
-		out.Result = Failure(PermissionDenied, "%s", refusal)
-		return nil
-	}
-	return t
-}
-
 // admit finds the tool and validates the arguments.
-func (p *Pipeline) admit(out *Outcome) Tool {
+func (p *Pipeline) admit(out *Outcome) (target, bool) {
 	e, alias, ok := p.Registry.find(out.Call.Name)
 	if !ok {
+		out.deny("lookup", "unknown_tool", "unknown tool")
 		out.Result = Failure(UnknownTool, "Unknown tool: %s. There are: %s", out.Call.Name, strings.Join(p.Registry.Names(), ", "))
-		return nil
+		return target{}, false
 	}
-	spec := e.tool.Spec()
-	out.Tool, out.Version = spec.Name, spec.Version
+	t := target{e.tool, e.tool.Spec(), e.check}
+	out.Tool, out.Version = t.spec.Name, t.spec.Version
 	args, err := alias.rename(out.Call.Args)
 	if err == nil {
-		err = e.check.check(args)
+		err = t.check.check(args)
 	}
 	if err != nil {
-		out.Result = Failure(ValidationError, "Invalid arguments for %s: %v", spec.Name, err)
-		return nil
+		out.deny("validation", "invalid_arguments", "invalid arguments")
+		out.Result = Failure(ValidationError, "Invalid arguments for %s: %v", t.spec.Name, err)
+		return t, false
 	}
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
 	out.Call.Args = args
-	return e.tool
+	return t, true
 }
 
-// judge asks the policy. A tool that panics over its accesses has not declared them.
-func (p *Pipeline) judge(ctx context.Context, t Tool, out *Outcome) {
-	func() {
-		defer func() { _ = recover() }()
-		out.Accesses = t.Access(ctx, &out.Call)
-	}()
-	judge := p.Policy
-	if judge == nil {
-		dir, err := out.Call.Env.RealPath(ctx, out.Call.Env.Info().Dir)
-		if err != nil {
-			out.Decision = policy.Decision{Verdict: policy.Deny, Reason: err.Error()}
-			return
-		}
-		judge = policy.Workspace{Dir: dir}
-	}
-	out.Decision = judge.Decide(out.Accesses)
+// deny notes that the pipeline itself refuses a call.
+func (o *Outcome) deny(rule, code, reason string) {
+	o.Decision = policy.Decision{Verdict: policy.Deny, Code: code, Rule: rule, Reason: reason}
 }
 
-// refusal is why the call may not run, or "".
-func (p *Pipeline) refusal(ctx context.Context, t Tool, out *Outcome) string {
-	name := out.Tool
-	switch out.Decision.Verdict {
-	case policy.Allow:
-		return ""
-	case policy.Deny:
-		return fmt.Sprintf("%s was denied: %s", name, out.Decision.Reason)
-	}
-	if p.Approve == nil {
-		return fmt.Sprintf("%s needs an approval (%s), and there is nobody to ask", name, out.Decision.Reason)
-	}
-	a, err := p.Approve(ctx, Request{&out.Call, t.Spec(), out.Accesses, out.Decision.Reason})
-	switch {
-	case err != nil:
-		return fmt.Sprintf("%s was not approved: %v", name, err)
-	case !a.Allowed && a.Reason != "":
-		return fmt.Sprintf("%s was refused: %s", name, a.Reason)
-	case !a.Allowed:
-		return name + " was refused"
-	}
-	return ""
-}
-
-// execute runs the tool inside the host's middleware.
-func (p *Pipeline) execute(ctx context.Context, t Tool, c *Call) (res Result) {
+// execute runs the tool inside the middleware.
+func (p *Pipeline) execute(ctx context.Context, t Tool, c Call) (res Result) {
 	name := t.Spec().Name
 	defer func() {
 		if v := recover(); v != nil {
@@ -185,11 +148,15 @@ func (p *Pipeline) execute(ctx context.Context, t Tool, c *Call) (res Result) {
 			res.Error.Details = map[string]any{"stack": string(debug.Stack())}
 		}
 	}()
-	run := Handler(func(ctx context.Context, t Tool, c *Call) (Result, error) { return t.Run(ctx, c) })
-	for i := len(p.Middleware) - 1; i >= 0; i-- {
-		run = p.Middleware[i](run)
+	run := func(ctx context.Context) (Result, error) {
+		own := c.clone()
+		return t.Run(ctx, &own)
 	}
-	res, err := run(ctx, t, c)
+	for i := len(p.Middleware) - 1; i >= 0; i-- {
+		layer, next := p.Middleware[i], run
+		run = func(ctx context.Context) (Result, error) { return layer(ctx, c.clone(), next) }
+	}
+	res, err := run(ctx)
 	var known *Error
 	switch {
 	case err == nil:
@@ -203,9 +170,19 @@ func (p *Pipeline) execute(ctx context.Context, t Tool, c *Call) (res Result) {
 	return res
 }
 
-// modelText is what the model sees of a result.
+// guard calls f and returns its error; a panic becomes an error.
+func guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("it panicked: %v", v)
+		}
+	}()
+	return f()
+}
+
+// modelText returns what the model sees of a result.
 func (p *Pipeline) modelText(out *Outcome, limit Limit) string {
-	limit = p.Limits[out.Tool].or(out.Result.Limit).or(limit).or(DefaultLimit(out.Tool))
+	limit = p.Limits[out.Tool].or(out.Result.Limit).or(limit).or(DefaultLimit())
 	text, err := Truncate(out.Result.Output, limit)
 	if err != nil && out.Result.Error == nil {
 		out.Result.Error = &Error{Code: IOError, Message: "the output could not be read back: " + err.Error()}
@@ -213,11 +190,15 @@ func (p *Pipeline) modelText(out *Outcome, limit Limit) string {
 	failure := out.Result.Error
 	switch {
 	case failure == nil && text == "" && len(out.Result.Images) == 0:
-		return "(no output)"
+		text = "(no output)"
 	case failure == nil, failure.Shown && text != "":
-		return text
 	case text == "":
-		return failure.Message
+		text = failure.Message
+	default:
+		text = strings.TrimRight(text, "\n") + "\n\n" + failure.Message
 	}
-	return strings.TrimRight(text, "\n") + "\n\n" + failure.Message
+	for _, note := range out.Result.Notes {
+		text = strings.TrimRight(text, "\n") + "\n\n[" + note + "]"
+	}
+	return text
 }

@@ -80,10 +80,14 @@ func (r *Registry) Alias(aliases ...Alias) {
 	r.aliases = all
 }
 
-// Get finds a tool by its name or an alias.
-func (r *Registry) Get(name string) (Tool, bool) {
+// Spec describes a tool, found by its name or an alias. The tool itself stays in the registry: only a
+// Pipeline runs it.
+func (r *Registry) Spec(name string) (Spec, bool) {
 	e, _, ok := r.find(name)
-	return e.tool, ok
+	if !ok {
+		return Spec{}, false
+	}
+	return e.tool.Spec(), true
 }
 
 func (r *Registry) find(name string) (entry, Alias, bool) {

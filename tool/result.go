@@ -19,6 +19,8 @@ type Result struct {
 	// Error is set if the call failed. There may be output all the same.
 	Error     *Error
 	Artifacts Artifacts
+	// Notes are sentences for the model after the output and the error. They are not truncated.
+	Notes []string
 	// Limit bounds what the model sees of this output, where the call asked for other bounds than
 	// those of its tool. The host's limits win over it.
 	Limit Limit

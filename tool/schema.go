@@ -53,6 +53,7 @@ func withoutNull(s *jsonschema.Schema) {
 		withoutNull(p)
 	}
 	withoutNull(s.Items)
+	withoutNull(s.AdditionalProperties)
 }
 
 // checker validates arguments against a schema. It does not change once it is made.

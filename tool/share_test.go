@@ -21,7 +21,7 @@ func TestRegistry_ThoseWithTheSameToolsShareTheirCheckers(t *testing.T) {
 func TestRegistry_CheckersGoWithTheLastRegistry(t *testing.T) {
 	const schema = `{"type":"object","title":"of this test alone"}`
 	r := &Registry{}
-	if err := r.Register(Raw{Describe: Spec{Name: "raw", Input: []byte(schema)}}); err != nil {
+	if err := r.Register(NewRaw(Spec{Name: "raw", Input: []byte(schema)}, nil, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if _, held := checkers.Load(schema); !held {
@@ -46,11 +46,11 @@ func TestRegistry_AliasesOfASelectionAreItsOwn(t *testing.T) {
 	all.Alias(Alias{Name: "say", Tool: "echo"})
 	some := all.Select(nil)
 	some.Alias(Alias{Name: "repeat", Tool: "echo"})
-	if _, ok := all.Get("repeat"); ok {
+	if _, ok := all.Spec("repeat"); ok {
 		t.Error("an alias of the selection is one of the whole")
 	}
 	some.Unregister("echo")
-	if _, ok := all.Get("say"); !ok {
+	if _, ok := all.Spec("say"); !ok {
 		t.Error("an alias that was removed from the selection is gone from the whole")
 	}
 }

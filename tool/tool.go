@@ -3,8 +3,9 @@
 //
 // A [Tool] describes itself ([Spec]), says what a call will touch (Access) and does it (Run). [New]
 // makes one from a Go function, with the input schema taken from its argument type. A [Registry]
-// holds the tools of an agent. A [Pipeline] runs calls: lookup, validate, policy, approval, execute,
-// truncate, with an audit record around all of it. There is no way to run a registered tool past it.
+// holds the tools of an agent. A [Pipeline] runs calls: it finds the tool, validates the arguments,
+// asks hooks, policy and, where needed, a person, executes, and shows the model a bounded result. A
+// registry gives its tools out to pipelines only, so that no registered tool runs in another way.
 //
 // A tool that fails returns a Result with an [Error], for the model to read and recover from. A Go
 // error or a panic from a tool becomes such a result too; nothing a tool does ends the program.
@@ -13,6 +14,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/reins-agent/reins/env"
@@ -24,7 +26,8 @@ import (
 type Tool interface {
 	Spec() Spec
 	// Access says what the call will touch, from its validated arguments. Nil means that this is
-	// not known, and is asked about.
+	// not known, and is asked about. A call that touches nothing returns an empty slice that is
+	// not nil.
 	Access(ctx context.Context, c *Call) []policy.Access
 	// Run does it. It must return when ctx ends.
 	Run(ctx context.Context, c *Call) (Result, error)
@@ -62,9 +65,12 @@ type Spec struct {
 	// of JSON. The text arrives as the first required string of Input; see [Registry.Arguments].
 	Freeform *llm.Freeform `json:"freeform,omitempty"`
 
-	// Limit bounds what the model sees of the output; its zero fields are the defaults for the
-	// tool's name.
+	// Limit bounds what the model sees of the output; its zero fields are those of [DefaultLimit].
 	Limit Limit `json:"limit,omitzero"`
+
+	// Role marks tools that whoever runs the agent treats in a special way, such as answering their
+	// calls itself. The pipeline does not look at it.
+	Role string `json:"role,omitempty"`
 }
 
 // Call is one call of a tool.
@@ -79,6 +85,15 @@ type Call struct {
 	Timeouts Timeouts
 	// Vision says that the model can look at images.
 	Vision bool
+	// Accesses is what the call was judged by. The pipeline sets it before the call runs.
+	Accesses []policy.Access
+}
+
+// clone returns a copy whose arguments can be changed without changing those of the call.
+func (c Call) clone() Call {
+	c.Args = slices.Clone(c.Args)
+	c.Accesses = slices.Clone(c.Accesses)
+	return c
 }
 
 // Timeouts say how long commands may run: those that ask for no time of their own, and the most
@@ -103,6 +118,9 @@ func (t Timeouts) Or(u Timeouts) Timeouts {
 // Access is a function that declares the accesses of a call with arguments of type In.
 type Access[In any] func(ctx context.Context, c *Call, in In) []policy.Access
 
+// Nothing is an Access for calls that touch nothing.
+func Nothing[In any](context.Context, *Call, In) []policy.Access { return []policy.Access{} }
+
 // Run is a function that does the work of a call with arguments of type In.
 type Run[In any] func(ctx context.Context, c *Call, in In) (Result, error)
 
@@ -114,8 +132,7 @@ func New[In any](spec Spec, access Access[In], run Run[In]) Tool {
 	if spec.Input == nil {
 		spec.Input = schemaFor[In](spec.Name)
 	}
-	t := &typed[In]{spec: spec, access: access, run: run}
-	return t
+	return &typed[In]{spec: spec, access: access, run: run}
 }
 
 type typed[In any] struct {
@@ -163,23 +180,25 @@ func decode[In any](c *Call) (in In, err error) {
 	return in, json.Unmarshal(plain, &in)
 }
 
-// Raw is a tool whose schema is known only at run time, such as one that another server offers.
-type Raw struct {
-	Describe Spec
-	Touches  func(ctx context.Context, c *Call) []policy.Access // nil: not declared
-	Do       func(ctx context.Context, c *Call) (Result, error)
+// NewRaw makes a tool whose schema is known only at run time, such as one that another server
+// offers. A nil access means that calls do not declare what they touch.
+func NewRaw(spec Spec, access func(ctx context.Context, c *Call) []policy.Access, run func(ctx context.Context, c *Call) (Result, error)) Tool {
+	return &raw{spec, access, run}
 }
 
-// Spec is the tool's description.
-func (r Raw) Spec() Spec { return r.Describe }
+type raw struct {
+	spec   Spec
+	access func(ctx context.Context, c *Call) []policy.Access
+	run    func(ctx context.Context, c *Call) (Result, error)
+}
 
-// Access calls Touches.
-func (r Raw) Access(ctx context.Context, c *Call) []policy.Access {
-	if r.Touches == nil {
+func (r *raw) Spec() Spec { return r.spec }
+
+func (r *raw) Access(ctx context.Context, c *Call) []policy.Access {
+	if r.access == nil {
 		return nil
 	}
-	return r.Touches(ctx, c)
+	return r.access(ctx, c)
 }
 
-// Run calls Do.
-func (r Raw) Run(ctx context.Context, c *Call) (Result, error) { return r.Do(ctx, c) }
+func (r *raw) Run(ctx context.Context, c *Call) (Result, error) { return r.run(ctx, c) }

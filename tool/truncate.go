@@ -10,9 +10,10 @@ import (
 // Mode is what truncation keeps.
 type Mode string
 
-// The modes: the beginning and the end, or the end only.
+// The modes: the beginning and the end, the beginning only, or the end only.
 const (
 	HeadTail Mode = "head_tail"
+	Head     Mode = "head"
 	Tail     Mode = "tail"
 )
 
@@ -24,26 +25,8 @@ type Limit struct {
 	Mode  Mode `json:"mode,omitempty"`
 }
 
-// DefaultLimit is the limit for the tool of that name.
-func DefaultLimit(name string) Limit {
-	switch name {
-	case "read_file", "read_many_files":
-		return Limit{50_000, -1, HeadTail}
-	case "shell", "shell_output", "shell_input", "shell_stop":
-		return Limit{30_000, 256, HeadTail}
-	case "grep":
-		return Limit{20_000, 200, Tail}
-	case "glob":
-		return Limit{20_000, 500, Tail}
-	case "edit_file", "apply_patch":
-		return Limit{10_000, -1, Tail}
-	case "write_file":
-		return Limit{1_000, -1, Tail}
-	case "spawn_agent":
-		return Limit{20_000, -1, HeadTail}
-	}
-	return Limit{30_000, -1, HeadTail}
-}
+// DefaultLimit is the limit for tools that declare none.
+func DefaultLimit() Limit { return Limit{30_000, -1, HeadTail} }
 
 // or fills the fields that are zero from another limit.
 func (l Limit) or(m Limit) Limit {
@@ -82,7 +65,7 @@ func Truncate(o Output, l Limit) (string, error) {
 		}
 	}
 	if l.Lines >= 0 {
-		text = truncateLines(text, l.Lines)
+		text = truncateLines(text, l.Lines, l.Mode)
 	}
 	return text, nil
 }
@@ -92,7 +75,10 @@ func truncateChars(o Output, limit int, mode Mode) (string, error) {
 		return string(t), nil
 	}
 	head := limit / 2
-	if mode == Tail {
+	switch mode {
+	case Head:
+		head = limit
+	case Tail:
 		head = 0
 	}
 	w := window{head: head, limit: limit}
@@ -107,7 +93,11 @@ func truncateChars(o Output, limit int, mode Mode) (string, error) {
 		return w.all(), nil
 	}
 	removed := w.total - limit
-	if mode == Tail {
+	switch mode {
+	case Head:
+		return w.start.String() + fmt.Sprintf("\n\n[WARNING: Tool output was truncated. Last %d characters were removed. "+
+			"The full output is available in the event stream.]", removed), nil
+	case Tail:
 		return fmt.Sprintf("[WARNING: Tool output was truncated. First %d characters were removed. "+
 			"The full output is available in the event stream.]\n\n", removed) + w.tail(limit), nil
 	}
@@ -217,12 +207,16 @@ func replaceInvalid(p []byte) []byte {
 	return out
 }
 
-func truncateLines(s string, limit int) string {
+// truncateLines keeps the first and the last lines, or with Head only the first.
+func truncateLines(s string, limit int, mode Mode) string {
 	lines := strings.Count(s, "\n") + 1
 	if lines <= limit {
 		return s
 	}
 	head := limit / 2
+	if mode == Head {
+		head = limit
+	}
 	tail := limit - head
 	omitted := lines - head - tail
 	start := lineIndex(s, head)

@@ -62,19 +62,19 @@ func TestTruncate_ShortOutputStaysAsItIs(t *testing.T) {
 	}
 }
 
-func TestDefaultLimit_FollowsTheTables(t *testing.T) {
-	for name, want := range map[string]Limit{
-		"read_file":   {50_000, -1, HeadTail},
-		"shell":       {30_000, 256, HeadTail},
-		"grep":        {20_000, 200, Tail},
-		"glob":        {20_000, 500, Tail},
-		"edit_file":   {10_000, -1, Tail},
-		"apply_patch": {10_000, -1, Tail},
-		"write_file":  {1_000, -1, Tail},
-		"spawn_agent": {20_000, -1, HeadTail},
+func TestTruncate_HeadKeepsTheBeginning(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		limit Limit
+		want  string
+	}{
+		{"0123456789", Limit{Chars: 4, Lines: -1, Mode: Head},
+			"0123\n\n[WARNING: Tool output was truncated. Last 6 characters were removed. The full output is available in the event stream.]"},
+		{"a\nb\nc\nd\ne", Limit{Chars: 100, Lines: 3, Mode: Head}, "a\nb\nc\n[... 2 lines omitted ...]\n"},
+		{"a\nb\nc", Limit{Chars: 100, Lines: 3, Mode: Head}, "a\nb\nc"},
 	} {
-		if got := DefaultLimit(name); got != want {
-			t.Errorf("%s: %+v, want %+v", name, got, want)
+		if got, err := Truncate(Text(c.in), c.limit); err != nil || got != c.want {
+			t.Errorf("%q within %+v: %q (%v), want %q", c.in, c.limit, got, err, c.want)
 		}
 	}
 }
@@ -111,7 +111,10 @@ func reference(s string, limit int, mode Mode) (head, tail string, removed int) 
 		return s, "", 0
 	}
 	removed = len(runes) - limit
-	if mode == Tail {
+	switch mode {
+	case Head:
+		return string(runes[:limit]), "", removed
+	case Tail:
 		return "", string(runes[len(runes)-limit:]), removed
 	}
 	return string(runes[:limit/2]), string(runes[len(runes)-limit/2:]), removed
@@ -121,7 +124,7 @@ func TestTruncate_StreamingEqualsTheReferenceAndKeepsUTF8Whole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringOfN(rapid.SampledFrom([]rune("aé世🌍\n")), 0, 400, -1).Draw(t, "s")
 		limit := rapid.IntRange(0, 120).Draw(t, "limit")
-		mode := rapid.SampledFrom([]Mode{HeadTail, Tail}).Draw(t, "mode")
+		mode := rapid.SampledFrom([]Mode{HeadTail, Head, Tail}).Draw(t, "mode")
 		piece := rapid.IntRange(1, 17).Draw(t, "piece")
 		got, err := Truncate(trickle{s, piece}, Limit{Chars: limit, Lines: -1, Mode: mode})
 		if err != nil {
@@ -152,7 +155,7 @@ func BenchmarkTruncate100MB(b *testing.B) {
 	b.SetBytes(o.Len())
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Truncate(o, DefaultLimit("shell")); err != nil {
+		if _, err := Truncate(o, Limit{30_000, 256, HeadTail}); err != nil {
 			b.Fatal(err)
 		}
 	}

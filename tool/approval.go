@@ -1,0 +1,204 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/reins-agent/reins/policy"
+)
+
+// ErrPending is returned by an approver that has no answer yet. The call is then neither run nor
+// refused: its outcome is pending.
+var ErrPending = errors.New("the approval is pending")
+
+// Scope is how far an approval reaches.
+type Scope string
+
+// The scopes: this call, calls like it in this session, calls like it from now on. What is like it
+// is for the host to say; see [Pipeline.Granted].
+const (
+	Once       Scope = ""
+	ForSession Scope = "session"
+	Always     Scope = "always"
+)
+
+// Approval is the answer to a Request. The zero value refuses.
+type Approval struct {
+	Allow bool  `json:"allow"`
+	Scope Scope `json:"scope,omitempty"`
+	// Args replaces the arguments. They are validated and judged again: the call runs with them
+	// unless the policy denies it.
+	Args json.RawMessage `json:"args,omitempty"`
+	// Message is for the model.
+	Message string `json:"message,omitempty"`
+	// Abort refuses the call, whatever Allow says, and asks for the turn to stop.
+	Abort bool `json:"abort,omitempty"`
+}
+
+// Request is a call that waits for an approval. It holds copies: changing them has no effect.
+type Request struct {
+	Agent    string // path of the agent that asks; "" is the root
+	Call     Call
+	Spec     Spec
+	Accesses []policy.Access
+	Decision policy.Decision // why it is asked about
+
+	tool Tool
+}
+
+// Preview works out what the call would change, without changing it. It reports false if the tool
+// cannot tell. An error is usually what the call itself would fail with.
+func (r Request) Preview(ctx context.Context) (p Preview, ok bool, err error) {
+	if r.tool == nil {
+		return Preview{}, false, nil
+	}
+	c := r.Call.clone()
+	return PreviewOf(ctx, r.tool, &c)
+}
+
+// judge asks the policy about a call. A failing policy denies.
+func (p *Pipeline) judge(ctx context.Context, t target, out *Outcome) {
+	out.Accesses = accesses(ctx, t.tool, out.Call)
+	out.Call.Accesses = out.Accesses
+	err := guard(func() error {
+		q, err := p.query(ctx, t, out)
+		if err != nil {
+			return err
+		}
+		judge := p.Policy
+		if judge == nil {
+			judge = policy.Default{}
+		}
+		out.Decision = judge.Decide(ctx, q)
+		if out.Decision.Verdict == policy.Ask && p.Granted != nil {
+			if rule, ok := p.Granted(q); ok {
+				out.Decision = policy.Decision{Verdict: policy.Allow, Code: "granted", Rule: rule, Reason: out.Decision.Reason}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		out.deny("policy", "error", "the policy failed: "+err.Error())
+	}
+	if out.Decision.Rule == "" {
+		out.Decision.Rule = "policy"
+	}
+}
+
+// accesses returns what a call declares. A tool that panics over it has not declared anything.
+func accesses(ctx context.Context, t Tool, c Call) (declared []policy.Access) {
+	defer func() { _ = recover() }()
+	own := c.clone()
+	return t.Access(ctx, &own)
+}
+
+// query describes a call to the policy.
+func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Query, error) {
+	c := out.Call.clone()
+	q := policy.Query{
+		Tool: t.spec.Name, Args: c.Args, Accesses: c.Accesses, Agent: p.Agent, Mode: p.Mode,
+		ReadOnly: t.spec.ReadOnly, Destructive: t.spec.Destructive, OpenWorld: t.spec.OpenWorld,
+	}
+	for _, permission := range t.spec.Permissions {
+		q.Permissions = append(q.Permissions, string(permission))
+	}
+	if c.Env == nil {
+		return q, nil
+	}
+	dir, err := c.Env.RealPath(ctx, c.Env.Info().Dir)
+	q.Workspace.Dir = dir
+	return q, err
+}
+
+// permitted judges a call and gets the approval that it may need. If the call may not run, the
+// outcome says why.
+func (p *Pipeline) permitted(ctx context.Context, t target, out *Outcome) bool {
+	ask := out.Decision // of a hook that wants the call to be asked about
+	p.judge(ctx, t, out)
+	if ask.Verdict == policy.Ask && out.Decision.Verdict == policy.Allow {
+		out.Decision = ask
+	}
+	switch {
+	case out.Decision.Verdict == policy.Allow:
+		return true
+	case out.Decision.Verdict != policy.Ask:
+		return out.refuse("%s was denied: %s", out.Tool, reason(out.Decision))
+	case p.Approve == nil:
+		return out.refuse("%s needs an approval (%s), and there is nobody to ask", out.Tool, reason(out.Decision))
+	}
+	a, err := p.ask(ctx, t, out)
+	if errors.Is(err, ErrPending) || err != nil && ctx.Err() != nil {
+		out.Pending = true
+		return false
+	}
+	if err != nil {
+		a = Approval{Message: err.Error()}
+	}
+	out.Approval = &a
+	return p.answered(ctx, t, out)
+}
+
+// ask asks for an approval, and notes how long the answer took.
+func (p *Pipeline) ask(ctx context.Context, t target, out *Outcome) (a Approval, err error) {
+	start := time.Now()
+	defer func() { out.Waited = time.Since(start) }()
+	r := Request{
+		Agent: p.Agent, Call: out.Call.clone(), Spec: t.spec, Accesses: slices.Clone(out.Accesses),
+		Decision: out.Decision, tool: t.tool,
+	}
+	err = guard(func() (err error) {
+		a, err = p.Approve(ctx, r)
+		return err
+	})
+	a.Args = slices.Clone(a.Args)
+	return a, err
+}
+
+// answered does what an approval says.
+func (p *Pipeline) answered(ctx context.Context, t target, out *Outcome) bool {
+	a := out.Approval
+	out.Aborted = a.Abort
+	switch {
+	case (a.Abort || !a.Allow) && a.Message != "":
+		return out.refuse("%s was refused: %s", out.Tool, a.Message)
+	case a.Abort || !a.Allow:
+		return out.refuse("%s was refused", out.Tool)
+	case a.Args == nil:
+		return true
+	}
+	if err := t.check.check(a.Args); err != nil {
+		return out.refuse("%s was approved with changed arguments that are invalid: %v", out.Tool, err)
+	}
+	out.Call.Args = slices.Clone(a.Args)
+	p.judge(ctx, t, out)
+	if v := out.Decision.Verdict; v != policy.Allow && v != policy.Ask {
+		return out.refuse("%s was approved with changed arguments, which were denied: %s", out.Tool, reason(out.Decision))
+	}
+	return true
+}
+
+// refuse makes the outcome that of a call that may not run.
+func (o *Outcome) refuse(format string, args ...any) bool {
+	o.Result = Failure(PermissionDenied, format, args...)
+	return false
+}
+
+// reason says why something was decided.
+func reason(d policy.Decision) string { return cmp.Or(d.Reason, "rule "+d.Rule) }
+
+// noteApproval tells the model what was said and changed when its call was approved.
+func (o *Outcome) noteApproval() {
+	if o.Approval == nil {
+		return
+	}
+	if o.Approval.Args != nil {
+		o.Result.Notes = append(o.Result.Notes, "The call was approved with changed arguments: "+cut(string(o.Approval.Args), 1000))
+	}
+	if o.Approval.Message != "" {
+		o.Result.Notes = append(o.Result.Notes, "The call was approved with the message: "+o.Approval.Message)
+	}
+}

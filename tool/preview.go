@@ -1,0 +1,62 @@
+package tool
+
+import "context"
+
+// Previewer is implemented by tools that can say what a call would change. Preview only reads.
+type Previewer interface {
+	Preview(ctx context.Context, c *Call) (Preview, error)
+}
+
+// Preview is what a call would change, were it run now.
+type Preview struct {
+	Changes []Change
+}
+
+// Change is a file before and after a call.
+type Change struct {
+	Path    string // absolute and real
+	Before  []byte // the content; nil if it is not known, as of a symbolic link
+	After   []byte
+	Existed bool // before the call
+	Exists  bool // after the call
+}
+
+// PreviewOf returns the preview of a call by a tool, or by one that it wraps: a wrapper has a method
+// Unwrap that returns the tool below it, and must leave the arguments as they are. It reports false
+// if the tool has no preview.
+func PreviewOf(ctx context.Context, t Tool, c *Call) (p Preview, ok bool, err error) {
+	previewer, ok := t.(Previewer)
+	for !ok {
+		w, wraps := t.(interface{ Unwrap() Tool })
+		if !wraps {
+			return Preview{}, false, nil
+		}
+		t = w.Unwrap()
+		previewer, ok = t.(Previewer)
+	}
+	err = guard(func() (err error) {
+		p, err = previewer.Preview(ctx, c)
+		return err
+	})
+	return p, true, err
+}
+
+// WithPreview adds a preview to a tool whose calls have arguments of type In.
+func WithPreview[In any](t Tool, preview func(ctx context.Context, c *Call, in In) (Preview, error)) Tool {
+	return previewed[In]{t, preview}
+}
+
+type previewed[In any] struct {
+	Tool
+	preview func(ctx context.Context, c *Call, in In) (Preview, error)
+}
+
+func (p previewed[In]) Unwrap() Tool { return p.Tool }
+
+func (p previewed[In]) Preview(ctx context.Context, c *Call) (Preview, error) {
+	in, err := decode[In](c)
+	if err != nil {
+		return Preview{}, err
+	}
+	return p.preview(ctx, c, in)
+}
