@@ -206,7 +206,7 @@ func (p *Pipeline) execute(ctx context.Context, t Tool, c *Call) (res Result) {
 // modelText is what the model sees of a result.
 func (p *Pipeline) modelText(out *Outcome, limit Limit) string {
 	limit = p.Limits[out.Tool].or(out.Result.Limit).or(limit).or(DefaultLimit(out.Tool))
-	text, err := Truncate(out.Result.Output, limit)
+	text, err := out.Result.present(limit)
 	if err != nil && out.Result.Error == nil {
 		out.Result.Error = &Error{Code: IOError, Message: "the output could not be read back: " + err.Error()}
 	}
