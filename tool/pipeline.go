@@ -183,7 +183,7 @@ func guard(f func() error) (err error) {
 // modelText returns what the model sees of a result.
 func (p *Pipeline) modelText(out *Outcome, limit Limit) string {
 	limit = p.Limits[out.Tool].or(out.Result.Limit).or(limit).or(DefaultLimit())
-	text, err := Truncate(out.Result.Output, limit)
+	text, err := out.Result.present(limit)
 	if err != nil && out.Result.Error == nil {
 		out.Result.Error = &Error{Code: IOError, Message: "the output could not be read back: " + err.Error()}
 	}

@@ -24,6 +24,9 @@ type Result struct {
 	// Limit bounds what the model sees of this output, where the call asked for other bounds than
 	// those of its tool. The host's limits win over it.
 	Limit Limit
+	// Present writes what the model sees of the output, within the limit that applies. Nil is
+	// [Truncate]. The output itself stays whole, for hosts.
+	Present func(Output, Limit) (string, error)
 }
 
 // Artifacts are what a call left behind.
@@ -69,6 +72,19 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return e.Message }
+
+// present writes what the model sees of the output. A Present that panics is an error.
+func (r Result) present(l Limit) (text string, err error) {
+	if r.Present == nil {
+		return Truncate(r.Output, l)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("presenting it panicked: %v", v)
+		}
+	}()
+	return r.Present(r.Output, l)
+}
 
 // Failure is a result that failed.
 func Failure(code Code, format string, args ...any) Result {

@@ -61,6 +61,10 @@ type Spec struct {
 	Idempotent  bool `json:"idempotent"`  // doing it twice is doing it once
 	OpenWorld   bool `json:"open_world"`  // reaches beyond the environment
 
+	// Plan says that the tool keeps the model's plan: the arguments of its last call are the plan,
+	// which compaction must not lose.
+	Plan bool `json:"plan,omitempty"`
+
 	// Freeform offers the tool, to models that take such tools, as one whose input is text instead
 	// of JSON. The text arrives as the first required string of Input; see [Registry.Arguments].
 	Freeform *llm.Freeform `json:"freeform,omitempty"`
