@@ -12,16 +12,16 @@ import (
 // approve asks the host about a call, and records the question and the answer. Without a host to
 // ask, and if asking fails, the answer is no.
 func (s *Session) approve(ctx context.Context, r tool.Request) (a tool.Approval, err error) {
-	req := event.ApprovalRequested{ID: r.Call.ID, Name: r.Call.Name, Reason: r.Reason}
+	req := event.ApprovalRequested{ID: r.Call.ID, Name: r.Call.Name, Reason: r.Decision.Reason}
 	for _, access := range r.Accesses {
 		req.Accesses = append(req.Accesses, access.String())
 	}
 	if err := s.waits(req); err != nil {
-		return tool.Approval{Reason: err.Error()}, err
+		return tool.Approval{Message: err.Error()}, err
 	}
 	defer s.waitsNoMore(r.Call.ID)
 	if s.config.Approve == nil {
-		a.Reason = "it needs an approval (" + r.Reason + "), and there is nobody to ask"
+		a.Message = "it needs an approval (" + r.Decision.Reason + "), and there is nobody to ask"
 	} else {
 		err = guarded("the approver", func() (err error) {
 			a, err = s.config.Approve(ctx, r)
@@ -29,11 +29,11 @@ func (s *Session) approve(ctx context.Context, r tool.Request) (a tool.Approval,
 		})
 	}
 	if err != nil {
-		a = tool.Approval{Reason: err.Error()}
+		a = tool.Approval{Message: err.Error()}
 	}
-	s.record(event.ApprovalResolved{ID: r.Call.ID, Allowed: a.Allowed, Reason: a.Reason})
+	s.record(event.ApprovalResolved{ID: r.Call.ID, Allowed: a.Allow, Reason: a.Message})
 	if failure := s.log.Sync(); failure != nil { // a crash must not make it a call that has not run
-		return tool.Approval{Reason: failure.Error()}, failure
+		return tool.Approval{Message: failure.Error()}, failure
 	}
 	return a, err
 }

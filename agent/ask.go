@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -17,26 +16,25 @@ type askIn struct {
 	Question string `json:"question" jsonschema:"what you need to know from the user"`
 }
 
-// askTool marks the tool whose calls the session handles itself. Another tool that happens to have
+// roleAsk marks the tool whose calls the session handles itself. Another tool that happens to have
 // its name is run like any other.
-type askTool struct{ tool.Tool }
+const roleAsk = "ask_user"
 
 // AskUserTool is the tool for a registry. Subagents do not get it.
 func AskUserTool() tool.Tool {
-	return askTool{tool.New(tool.Spec{
-		Name: AskUser, Version: "1.0.0", ReadOnly: true,
+	return tool.New(tool.Spec{
+		Name: AskUser, Version: "1.0.0", ReadOnly: true, Role: roleAsk,
 		Description: "Ask the user a question that you cannot answer yourself, and wait for the answer. Do not call other tools beside it.",
-	}, func(context.Context, *tool.Call, askIn) []policy.Access { return nil },
+	}, tool.Nothing,
 		func(context.Context, *tool.Call, askIn) (tool.Result, error) {
 			return tool.Failure(tool.ValidationError, "The question is empty."), nil
-		})}
+		})
 }
 
 // question is what a call asks the user, or "" if it is no question. One with bad arguments is none:
 // it goes the way of every call, and fails there.
 func (s *Session) question(c llm.ToolCall) string {
-	t, _ := s.tools.Get(c.Name)
-	if _, ok := t.(askTool); !ok {
+	if spec, _ := s.tools.Spec(c.Name); spec.Role != roleAsk {
 		return ""
 	}
 	var in askIn

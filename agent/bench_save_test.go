@@ -75,12 +75,10 @@ type saving struct {
 // talkative makes a tool say more.
 func talkative(size int) tool.Middleware {
 	text := strings.Repeat("a line of what a command says\n", size/30)
-	return func(next tool.Handler) tool.Handler {
-		return func(ctx context.Context, tl tool.Tool, c *tool.Call) (tool.Result, error) {
-			res, err := next(ctx, tl, c)
-			res.Output = tool.Text(text)
-			return res, err
-		}
+	return func(ctx context.Context, _ tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
+		res, err := next(ctx)
+		res.Output = tool.Text(text)
+		return res, err
 	}
 }
 

@@ -62,11 +62,8 @@ func (c *checkpointer) reset() {
 // mayChange reports whether any of the calls may change the workspace.
 func (s *Session) mayChange(calls []llm.ToolCall) bool {
 	for _, c := range calls {
-		t, ok := s.tools.Get(c.Name)
-		if !ok || t.Spec().ReadOnly {
-			continue
-		}
-		if _, ours := t.(agentTool); !ours {
+		spec, ok := s.tools.Spec(c.Name)
+		if ok && !spec.ReadOnly && spec.Role != roleAgents {
 			return true
 		}
 	}

@@ -145,12 +145,19 @@ func TestDoD_9_4_ConsumersCanImplementTheEnvironment(t *testing.T) {
 
 // fixed is a tool that always says the same.
 func fixed(name, output string) tool.Tool {
-	return tool.Raw{
-		Describe: tool.Spec{Name: name, Input: json.RawMessage(`{"type":"object"}`), ReadOnly: true},
-		Do: func(context.Context, *tool.Call) (tool.Result, error) {
-			return tool.Result{Output: tool.Text(output)}, nil
-		},
+	spec := tool.Spec{Name: name, Input: json.RawMessage(`{"type":"object"}`), ReadOnly: true, Limit: limits()[name]}
+	return tool.NewRaw(spec, nil, func(context.Context, *tool.Call) (tool.Result, error) {
+		return tool.Result{Output: tool.Text(output)}, nil
+	})
+}
+
+// limits are those of the coding tools, by name.
+func limits() map[string]tool.Limit {
+	limits := map[string]tool.Limit{}
+	for _, t := range coding.NewTools(coding.ToolConfig{}) {
+		limits[t.Spec().Name] = t.Spec().Limit
 	}
+	return limits
 }
 
 func TestDoD_9_5_CharactersAreTruncatedFirstAndLinesSecond(t *testing.T) {
@@ -172,11 +179,11 @@ func TestDoD_9_5_CharactersAreTruncatedFirstAndLinesSecond(t *testing.T) {
 func TestDoD_9_5_DefaultLimitsAreThoseOfTheTable(t *testing.T) {
 	for name, want := range map[string]tool.Limit{
 		"read_file": {Chars: 50_000, Lines: -1, Mode: tool.HeadTail}, "shell": {Chars: 30_000, Lines: 256, Mode: tool.HeadTail},
-		"grep": {Chars: 20_000, Lines: 200, Mode: tool.Tail}, "glob": {Chars: 20_000, Lines: 500, Mode: tool.Tail},
+		"grep": {Chars: 20_000, Lines: 200, Mode: tool.Tail}, "glob": {Chars: 20_000, Lines: 500, Mode: tool.Head},
 		"edit_file": {Chars: 10_000, Lines: -1, Mode: tool.Tail}, "apply_patch": {Chars: 10_000, Lines: -1, Mode: tool.Tail},
-		"write_file": {Chars: 1_000, Lines: -1, Mode: tool.Tail}, "spawn_agent": {Chars: 20_000, Lines: -1, Mode: tool.HeadTail},
+		"write_file": {Chars: 1_000, Lines: -1, Mode: tool.Tail},
 	} {
-		if got := tool.DefaultLimit(name); got != want {
+		if got := limits()[name]; got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}

@@ -90,7 +90,7 @@ func TestDoD_9_9_SubagentsEventsAreNestedInTheParentsStream(t *testing.T) {
 }
 
 func TestDoD_9_9_SubagentSharesTheEnvironment(t *testing.T) {
-	put := tool.New(tool.Spec{Name: "put"}, harmless[echoIn], func(ctx context.Context, c *tool.Call, in echoIn) (tool.Result, error) {
+	put := tool.New(tool.Spec{Name: "put"}, tool.Nothing, func(ctx context.Context, c *tool.Call, in echoIn) (tool.Result, error) {
 		return tool.Success("ok"), c.Env.WriteFile(ctx, in.Text, []byte("x"), 0o644)
 	})
 	script := play(map[string][]llmtest.Turn{
@@ -246,7 +246,7 @@ func TestSubagent_NeedsTheParentsApproval(t *testing.T) {
 		c.Policy = onlyAgents{}
 		c.Approve = func(_ context.Context, r tool.Request) (tool.Approval, error) {
 			asked = append(asked, r.Spec.Name)
-			return tool.Approval{Reason: "not in my house"}, nil
+			return tool.Approval{Message: "not in my house"}, nil
 		}
 		with(tool.New(tool.Spec{Name: "write"}, nil, func(context.Context, *tool.Call, echoIn) (tool.Result, error) {
 			return tool.Success("written"), nil
@@ -264,8 +264,8 @@ func TestSubagent_NeedsTheParentsApproval(t *testing.T) {
 // onlyAgents asks about everything that does not say what it touches.
 type onlyAgents struct{}
 
-func (onlyAgents) Decide(a []policy.Access) policy.Decision {
-	if len(a) == 0 {
+func (onlyAgents) Decide(_ context.Context, q policy.Query) policy.Decision {
+	if q.Accesses == nil {
 		return policy.Decision{Verdict: policy.Ask, Reason: "undeclared"}
 	}
 	return policy.Decision{Verdict: policy.Allow}

@@ -216,13 +216,11 @@ func TestSession_AllowedAndDeniedToolsAreNotOffered(t *testing.T) {
 func TestSession_MiddlewareWrapsEachCallOnce(t *testing.T) {
 	var order []string
 	layer := func(name string) tool.Middleware {
-		return func(next tool.Handler) tool.Handler {
-			return func(ctx context.Context, tl tool.Tool, c *tool.Call) (tool.Result, error) {
-				order = append(order, name)
-				res, err := next(ctx, tl, c)
-				res.Output = tool.Text(name + "(" + tool.String(res.Output) + ")")
-				return res, err
-			}
+		return func(ctx context.Context, _ tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
+			order = append(order, name)
+			res, err := next(ctx)
+			res.Output = tool.Text(name + "(" + tool.String(res.Output) + ")")
+			return res, err
 		}
 	}
 	script := llmtest.Play(calls("echo"), llmtest.Say("Done."))
@@ -236,7 +234,9 @@ func TestSession_MiddlewareWrapsEachCallOnce(t *testing.T) {
 func TestSession_PanicsOutsideTheToolAreErrorResults(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"middleware": func(c *Config) {
-			c.Middleware = []tool.Middleware{func(tool.Handler) tool.Handler { panic("oops") }}
+			c.Middleware = []tool.Middleware{func(context.Context, tool.Call, func(context.Context) (tool.Result, error)) (tool.Result, error) {
+				panic("oops")
+			}}
 		},
 		"policy": func(c *Config) { c.Policy = panicPolicy{} },
 		"approver": func(c *Config) {
@@ -258,11 +258,11 @@ func TestSession_PanicsOutsideTheToolAreErrorResults(t *testing.T) {
 
 type panicPolicy struct{}
 
-func (panicPolicy) Decide([]policy.Access) policy.Decision { panic("oops") }
+func (panicPolicy) Decide(context.Context, policy.Query) policy.Decision { panic("oops") }
 
 type askPolicy struct{}
 
-func (askPolicy) Decide([]policy.Access) policy.Decision {
+func (askPolicy) Decide(context.Context, policy.Query) policy.Decision {
 	return policy.Decision{Verdict: policy.Ask, Reason: "because"}
 }
 
@@ -273,12 +273,12 @@ func TestSession_ApprovalsAreRecordedAndRefusedWithoutAHost(t *testing.T) {
 		text    string
 	}{
 		{nil, false, "nobody to ask"},
-		{func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{Allowed: true}, nil }, true, "0"},
+		{func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{Allow: true}, nil }, true, "0"},
 		{func(context.Context, tool.Request) (tool.Approval, error) {
-			return tool.Approval{Reason: "not today"}, nil
+			return tool.Approval{Message: "not today"}, nil
 		}, false, "not today"},
 		{func(context.Context, tool.Request) (tool.Approval, error) {
-			return tool.Approval{Allowed: true}, errors.New("the terminal is gone")
+			return tool.Approval{Allow: true}, errors.New("the terminal is gone")
 		}, false, "terminal is gone"},
 	} {
 		script := llmtest.Play(calls("write"), llmtest.Say("Done."))

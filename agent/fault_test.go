@@ -74,13 +74,11 @@ func newRig(t *testing.T, e env.Environment, at int, spring func(*rig)) *rig {
 		return flow(n, req)
 	}
 	c := Config{ID: "rig", Client: r.checked(t, faulty{script, &r.failModel}), Model: "m", Env: e, System: "Be good.", Policy: policy.AllowAll{}, Tools: &tool.Registry{}}
-	c.Middleware = []tool.Middleware{func(next tool.Handler) tool.Handler {
-		return func(ctx context.Context, tl tool.Tool, call *tool.Call) (tool.Result, error) {
-			if r.panicTool.Swap(false) {
-				panic("a tool went wrong")
-			}
-			return next(ctx, tl, call)
+	c.Middleware = []tool.Middleware{func(ctx context.Context, _ tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
+		if r.panicTool.Swap(false) {
+			panic("a tool went wrong")
 		}
+		return next(ctx)
 	}}
 	with(fake("echo", true, streamed), fake("write", false, echo), fake("run", false, r.run))(&c)
 	if err := c.complete(); err != nil {

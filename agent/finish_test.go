@@ -240,8 +240,8 @@ func TestLoop_SecondTripPausesAndTheNextInputGoesOn(t *testing.T) {
 		}
 		return llmtest.Call("echo", []string{`{"text":"a","x":1}`, `{"x":1, "text":"a"}`}[n%2])
 	}}
-	anything := tool.Raw{Describe: tool.Spec{Name: "echo", Input: []byte(`{"type":"object"}`)}, Touches: nil,
-		Do: func(context.Context, *tool.Call) (tool.Result, error) { return tool.Success("same"), nil }}
+	anything := tool.NewRaw(tool.Spec{Name: "echo", Input: []byte(`{"type":"object"}`)}, nil,
+		func(context.Context, *tool.Call) (tool.Result, error) { return tool.Success("same"), nil })
 	s := open(t, script, with(anything))
 	out := submit(t, s, "go round")
 	if out.Status != StatusLoop || out.Rounds != 20 || s.State() != Idle {

@@ -107,7 +107,7 @@ type echoIn struct {
 
 // fake is a tool with one string argument that does what run says.
 func fake(name string, readOnly bool, run func(ctx context.Context, c *tool.Call, text string) (tool.Result, error)) tool.Tool {
-	return tool.New(tool.Spec{Name: name, Description: "A tool.", ReadOnly: readOnly}, harmless[echoIn],
+	return tool.New(tool.Spec{Name: name, Description: "A tool.", ReadOnly: readOnly}, tool.Nothing,
 		func(ctx context.Context, c *tool.Call, in echoIn) (tool.Result, error) { return run(ctx, c, in.Text) })
 }
 

@@ -117,7 +117,7 @@ func (l *lives) large(ctx context.Context, c *tool.Call, text string) (tool.Resu
 }
 
 func (l *lives) approve(context.Context, tool.Request) (tool.Approval, error) {
-	return tool.Approval{Allowed: l.asked.Add(1)%4 != 0, Reason: "no"}, nil
+	return tool.Approval{Allow: l.asked.Add(1)%4 != 0, Message: "no"}, nil
 }
 
 // Stream is the model: it checks the request, takes it down and plays the next turn.

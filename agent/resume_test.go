@@ -70,7 +70,7 @@ func longLife(t *testing.T, e env.Environment, store event.Store, l *life) Confi
 	}
 	c := Config{
 		ID: "life", Client: strict{t, script}, Model: "m", Env: e, System: "Be good.", Tools: &tool.Registry{}, Store: store,
-		Approve: func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{Allowed: true}, nil },
+		Approve: func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{Allow: true}, nil },
 	}
 	with(AskUserTool(), fake("echo", true, l.run), writer(l.run))(&c)
 	return c

@@ -40,7 +40,7 @@ func askingAt(t *testing.T, agent string) []event.Record {
 // asks lets agents three levels deep write what the host approves of, which is all, and counts it.
 func asks(c *Config, ran *life) {
 	c.ID, c.Subagents.MaxDepth, c.Policy, c.Tools = "life", 2, nil, &tool.Registry{}
-	c.Approve = func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{Allowed: true}, nil }
+	c.Approve = func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{Allow: true}, nil }
 	run := echo
 	if ran != nil {
 		run = ran.run

@@ -39,14 +39,12 @@ func newFaultyLife(t *testing.T, e *local.Env, f fault) *faultyLife {
 }
 
 // large makes some outputs of the tool write too large for a record.
-func large(next tool.Handler) tool.Handler {
-	return func(ctx context.Context, tl tool.Tool, c *tool.Call) (tool.Result, error) {
-		res, err := next(ctx, tl, c)
-		if c.Name == "write" && strings.Contains(string(c.Args), `"0"`) && err == nil {
-			res.Output = tool.Text(strings.Repeat(c.ID+" ", 10_000))
-		}
-		return res, err
+func large(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
+	res, err := next(ctx)
+	if c.Name == "write" && strings.Contains(string(c.Args), `"0"`) && err == nil {
+		res.Output = tool.Text(strings.Repeat(c.ID+" ", 10_000))
 	}
+	return res, err
 }
 
 func (r *faultyLife) store(c filestore.Config) *filestore.Store {

@@ -82,7 +82,7 @@ func (s *Session) registry() (*tool.Registry, error) {
 	}
 	for _, t := range s.agents.tools() {
 		name := t.Spec().Name
-		if _, taken := c.Tools.Get(name); taken || !allowed(name) {
+		if _, taken := c.Tools.Spec(name); taken || !allowed(name) {
 			continue
 		}
 		if err := r.Register(t); err != nil {
@@ -96,8 +96,8 @@ func (s *Session) registry() (*tool.Registry, error) {
 func realNames(tools *tool.Registry, names []string) []string {
 	real := slices.Clone(names)
 	for i, n := range names {
-		if t, ok := tools.Get(n); ok {
-			real[i] = t.Spec().Name
+		if spec, ok := tools.Spec(n); ok {
+			real[i] = spec.Name
 		}
 	}
 	return real
@@ -145,12 +145,11 @@ func (s *Session) childConfig(ctx context.Context, r spawnRequest, kind AgentTyp
 func (s *Session) toolsFor(kind AgentType) *tool.Registry {
 	names := realNames(s.tools, kind.Tools)
 	return s.tools.Select(func(name string) bool {
-		t, _ := s.tools.Get(name)
-		switch t.(type) {
-		case agentTool, askTool:
+		spec, _ := s.tools.Spec(name)
+		if spec.Role == roleAgents || spec.Role == roleAsk {
 			return false
 		}
-		return (names == nil || slices.Contains(names, name)) && (!kind.ReadOnly || t.Spec().ReadOnly)
+		return (names == nil || slices.Contains(names, name)) && (!kind.ReadOnly || spec.ReadOnly)
 	})
 }
 

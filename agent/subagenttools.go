@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -21,16 +20,8 @@ func isSubagentTool(name string) bool {
 	return false
 }
 
-// agentTool marks the tools that belong to one session.
-type agentTool struct{ tool.Tool }
-
-func harmless[In any](ctx context.Context, c *tool.Call, _ In) []policy.Access {
-	dir, err := c.Env.RealPath(ctx, c.Env.Info().Dir)
-	if err != nil {
-		return nil
-	}
-	return []policy.Access{{Kind: policy.Read, Target: dir}}
-}
+// roleAgents marks the tools that belong to one session.
+const roleAgents = "agents"
 
 type spawnIn struct {
 	Task       string `json:"task" jsonschema:"what the agent is to do, with everything it needs to know: it does not see this conversation"`
@@ -59,11 +50,11 @@ var resultLimit = tool.Limit{Chars: 20_000, Lines: -1, Mode: tool.HeadTail}
 
 func (a *agents) tools() []tool.Tool {
 	return []tool.Tool{
-		agentTool{tool.New(tool.Spec{Name: "spawn_agent", Version: "1.0.0", Description: a.spawnDescription()}, harmless[spawnIn], a.runSpawn)},
-		agentTool{tool.New(tool.Spec{Name: "send_input", Version: "1.0.0", Description: "Send a message to a subagent: between two steps of its work, or as a new task when it is done."}, harmless[sendIn], a.runSend)},
-		agentTool{tool.New(tool.Spec{Name: "wait", Version: "1.0.0", ReadOnly: true, Limit: resultLimit, Description: "Wait for a subagent to complete and return its result."}, harmless[waitIn], a.runWait)},
-		agentTool{tool.New(tool.Spec{Name: "close_agent", Version: "1.0.0", Description: "Terminate a subagent."}, harmless[agentIn], a.runClose)},
-		agentTool{tool.New(tool.Spec{Name: "list_agents", Version: "1.0.0", ReadOnly: true, Description: "List the subagents and what they are doing."}, harmless[struct{}], a.runList)},
+		tool.New(tool.Spec{Name: "spawn_agent", Version: "1.0.0", Role: roleAgents, Limit: resultLimit, Description: a.spawnDescription()}, tool.Nothing, a.runSpawn),
+		tool.New(tool.Spec{Name: "send_input", Version: "1.0.0", Role: roleAgents, Description: "Send a message to a subagent: between two steps of its work, or as a new task when it is done."}, tool.Nothing, a.runSend),
+		tool.New(tool.Spec{Name: "wait", Version: "1.0.0", Role: roleAgents, ReadOnly: true, Limit: resultLimit, Description: "Wait for a subagent to complete and return its result."}, tool.Nothing, a.runWait),
+		tool.New(tool.Spec{Name: "close_agent", Version: "1.0.0", Role: roleAgents, Description: "Terminate a subagent."}, tool.Nothing, a.runClose),
+		tool.New(tool.Spec{Name: "list_agents", Version: "1.0.0", Role: roleAgents, ReadOnly: true, Description: "List the subagents and what they are doing."}, tool.Nothing, a.runList),
 	}
 }
 

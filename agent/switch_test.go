@@ -132,7 +132,7 @@ func newTrip(t *testing.T, legs []*leg, unary bool) *trip {
 	fail := fake("fail", true, func(context.Context, *tool.Call, string) (tool.Result, error) {
 		return tool.Failure(tool.IOError, "it does not work"), nil
 	})
-	patch := tool.New(tool.Spec{Name: "patch", Description: "Patches.", Freeform: &llm.Freeform{}}, harmless[patchIn],
+	patch := tool.New(tool.Spec{Name: "patch", Description: "Patches.", Freeform: &llm.Freeform{}}, tool.Nothing,
 		func(_ context.Context, _ *tool.Call, in patchIn) (tool.Result, error) {
 			return tool.Success("patched"), nil
 		})

@@ -12,7 +12,7 @@ import (
 
 func TestSession_TimeoutsChangeBetweenTwoCalls(t *testing.T) {
 	var seen []tool.Timeouts
-	look := tool.New(tool.Spec{Name: "look"}, harmless[struct{}], func(_ context.Context, c *tool.Call, _ struct{}) (tool.Result, error) {
+	look := tool.New(tool.Spec{Name: "look"}, tool.Nothing, func(_ context.Context, c *tool.Call, _ struct{}) (tool.Result, error) {
 		seen = append(seen, c.Timeouts)
 		return tool.Result{}, nil
 	})

@@ -66,8 +66,8 @@ func (s *Session) together(calls []llm.ToolCall) int {
 }
 
 func (s *Session) onlyReads(c llm.ToolCall) bool {
-	t, ok := s.tools.Get(c.Name)
-	return ok && !s.config.Serial && t.Spec().ReadOnly && s.question(c) == ""
+	spec, ok := s.tools.Spec(c.Name)
+	return ok && !s.config.Serial && spec.ReadOnly && s.question(c) == ""
 }
 
 // runBatch runs calls side by side and records their results in order, each as soon as all before
@@ -126,6 +126,9 @@ func (s *Session) runCall(ctx context.Context, c llm.ToolCall) (out tool.Outcome
 		res := tool.Failure(tool.InternalError, "Tool error (%s): %v", c.Name, err)
 		res.Error.Details = map[string]any{"stack": p.stack}
 		return tool.Outcome{Result: res, Model: res.Error.Message}
+	}
+	if out.Pending {
+		return skipped(notRun)
 	}
 	return out
 }

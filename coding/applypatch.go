@@ -18,19 +18,21 @@ type patchIn struct {
 }
 
 func (f files) applyPatch() tool.Tool {
-	return tool.New(tool.Spec{
+	t := tool.New(tool.Spec{
 		Name: "apply_patch", Version: "1.0.0",
 		Description: "Apply code changes using the patch format. Supports creating, deleting, moving and modifying files in a single operation; all changes are made, or none.",
 		Permissions: []tool.Permission{tool.FSRead, tool.FSWrite, tool.FSDelete}, SideEffects: "creates, changes, moves and deletes files", Destructive: true,
 		Output: payload("files integer"),
+		Limit:  tool.Limit{Chars: 10_000, Lines: -1, Mode: tool.Tail},
 	}, patchAccess, oneByOne(f, f.patch))
+	return tool.WithPreview(t, f.previewPatch)
 }
 
 func patchAccess(ctx context.Context, c *tool.Call, in patchIn) []policy.Access {
 	p, err := patch.Parse(in.Patch)
 	if err != nil {
 		// A patch that cannot be read touches nothing; running it tells what is wrong with it.
-		return []policy.Access{touches(ctx, c, policy.Read, c.Env.Info().Dir)}
+		return []policy.Access{}
 	}
 	var all []policy.Access
 	for _, op := range p.Ops {
@@ -52,21 +54,31 @@ func patchAccess(ctx context.Context, c *tool.Call, in patchIn) []policy.Access 
 	return all
 }
 
-func (f files) patch(ctx context.Context, c *tool.Call, in patchIn) (tool.Result, error) {
+// planPatch works out the operations of a patch. In classic mode there may be operations beside
+// partial, which says why those after them are missing.
+func (f files) planPatch(ctx context.Context, e env.Environment, in patchIn) (plan patch.Plan, failure *tool.Error, partial error) {
 	p, err := patch.Parse(in.Patch)
 	if err != nil {
-		return tool.Failure(tool.PatchError, "The patch is not readable, and nothing was changed: %v", err), nil
+		return plan, tool.Failure(tool.PatchError, "The patch is not readable, and nothing was changed: %v", err).Error, nil
 	}
-	if a, b := twoNames(ctx, c.Env, p.Ops); a != "" {
-		return tool.Failure(tool.EditConflict, "%s and %s are the same file, and nothing was changed. Put all changes of a file under one name; to rename a file in letter case only, use shell with mv.", a, b), nil
+	if a, b := twoNames(ctx, e, p.Ops); a != "" {
+		return plan, tool.Failure(tool.EditConflict, "%s and %s are the same file, and nothing was changed. Put all changes of a file under one name; to rename a file in letter case only, use shell with mv.", a, b).Error, nil
+	}
+	plan, err = p.Plan(source{ctx, e, f}, patch.Options{Classic: f.config.ClassicPatch})
+	if err != nil && len(plan.Ops) == 0 {
+		return plan, patchFailed(err, "Nothing was changed.").Error, nil
+	}
+	return plan, nil, err
+}
+
+func (f files) patch(ctx context.Context, c *tool.Call, in patchIn) (tool.Result, error) {
+	plan, failure, planErr := f.planPatch(ctx, c.Env, in)
+	if failure != nil {
+		return tool.Result{Error: failure}, nil
 	}
 	classic := f.config.ClassicPatch
-	plan, planErr := p.Plan(source{ctx, c.Env, f}, patch.Options{Classic: classic})
-	if planErr != nil && len(plan.Ops) == 0 {
-		return patchFailed(planErr, "Nothing was changed."), nil
-	}
 	t := transaction{ctx: ctx, env: c.Env, files: f}
-	failure := t.carryOut(plan.Ops)
+	failure = t.carryOut(plan.Ops)
 	if failure != nil && !classic {
 		failure.Message += " " + t.takeBack()
 		return tool.Result{Error: failure}, nil

@@ -187,6 +187,6 @@ func TestBackground_ThereIsALimitAndEndedOnesMakeRoom(t *testing.T) {
 func TestBackground_InputIsDeclaredAsACommand(t *testing.T) {
 	r := newRig(t, coding.ToolConfig{})
 	r.declares("shell_input", args{"id": "1", "text": "rm -rf /\n"}, "exec rm -rf /\n")
-	r.declares("shell_output", args{"id": "1"}, "read "+r.dir)
-	r.declares("shell_stop", args{"id": "1"}, "read "+r.dir)
+	r.declares("shell_output", args{"id": "1"})
+	r.declares("shell_stop", args{"id": "1"})
 }

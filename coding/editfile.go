@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/reins-agent/reins/coding/edit"
+	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -19,26 +20,39 @@ type editIn struct {
 }
 
 func (f files) editFile() tool.Tool {
-	return tool.New(tool.Spec{
+	t := tool.New(tool.Spec{
 		Name: "edit_file", Version: "1.0.0",
 		Description: "Replace an exact string occurrence in a file. old_string must occur exactly once, unless replace_all is set. Nothing outside the replaced text changes.",
 		Permissions: []tool.Permission{tool.FSRead, tool.FSWrite}, SideEffects: "changes a file", Destructive: true,
 		Output: payload("replacements integer", "match string"),
+		Limit:  tool.Limit{Chars: 10_000, Lines: -1, Mode: tool.Tail},
 	}, func(ctx context.Context, c *tool.Call, in editIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Read, in.Path), touches(ctx, c, policy.Write, in.Path)}
 	}, oneByOne(f, f.edit))
+	return tool.WithPreview(t, f.previewEdit)
+}
+
+// errNewFile says that an edit with an empty old_string creates its file.
+var errNewFile = errors.New("the edit creates the file")
+
+// planEdit works out a replacement. The error is one for editFailed.
+func (f files) planEdit(ctx context.Context, e env.Environment, in editIn) (old []byte, r edit.Result, err error) {
+	old, err = f.read(ctx, e, in.Path)
+	if errors.Is(err, fs.ErrNotExist) && in.Old == "" {
+		return nil, r, errNewFile
+	}
+	if err == nil {
+		r, err = edit.Replace(old, in.Old, in.New, in.ReplaceAll)
+	}
+	return old, r, err
 }
 
 func (f files) edit(ctx context.Context, c *tool.Call, in editIn) (tool.Result, error) {
-	old, err := f.read(ctx, c.Env, in.Path)
-	if errors.Is(err, fs.ErrNotExist) && in.Old == "" {
+	_, r, err := f.planEdit(ctx, c.Env, in)
+	switch {
+	case errors.Is(err, errNewFile):
 		return f.write(ctx, c, writeIn{in.Path, in.New})
-	}
-	if err != nil {
-		return failed(err, in.Path), nil
-	}
-	r, err := edit.Replace(old, in.Old, in.New, in.ReplaceAll)
-	if err != nil {
+	case err != nil:
 		return editFailed(err, in.Path), nil
 	}
 	fields := map[string]any{"replacements": r.Replacements, "match": string(r.Match)}

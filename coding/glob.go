@@ -33,6 +33,7 @@ func globTool() tool.Tool {
 		Description: "Find files matching a glob pattern, newest first. Files that .gitignore excludes are left out, and hidden ones unless the pattern names them.",
 		Permissions: []tool.Permission{tool.FSRead}, ReadOnly: true, Idempotent: true,
 		Output: payload("files integer", "partial boolean"),
+		Limit:  tool.Limit{Chars: 20_000, Lines: 500, Mode: tool.Head},
 	}, func(ctx context.Context, c *tool.Call, in globIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Read, globRoot(in))}
 	}, glob)

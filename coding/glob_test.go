@@ -82,3 +82,20 @@ func TestGlob_NeverLeavesWhatItDeclares(t *testing.T) {
 		r.declares("glob", args{"pattern": pattern, "path": "w"}, "read "+r.path("w"))
 	}
 }
+
+func TestGlob_NewestFilesAreNotTruncated(t *testing.T) {
+	r := newRig(t, coding.ToolConfig{})
+	start := time.Now().Add(-time.Hour)
+	for i := range 600 {
+		name := fmt.Sprintf("file%03d", i)
+		r.write(name, "")
+		if err := os.Chtimes(r.path(name), start, start.Add(time.Duration(i)*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := r.run("glob", args{"pattern": "*"})
+	lines := strings.Split(out.Model, "\n")
+	if lines[0] != "file599" || lines[499] != "file100" || !strings.Contains(lines[500], "omitted") {
+		t.Errorf("of 600 files the model sees %q first, %q as the 500th and %q after it", lines[0], lines[499], lines[500])
+	}
+}

@@ -38,6 +38,7 @@ func grepTool() tool.Tool {
 		Description: "Search file contents using regex patterns. Files that .gitignore excludes, hidden and binary files are left out.",
 		Permissions: []tool.Permission{tool.FSRead}, ReadOnly: true, Idempotent: true,
 		Output: payload("matches integer", "files integer", "partial boolean"),
+		Limit:  tool.Limit{Chars: 20_000, Lines: 200, Mode: tool.Tail},
 	}, func(ctx context.Context, c *tool.Call, in grepIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Read, orHere(in.Path))}
 	}, grep)

@@ -136,9 +136,6 @@ type native[In any] struct {
 // over makes the vendor's tool. What it touches and what it needs is what ours touches and needs.
 func (n native[In]) over(inner tool.Tool) tool.Tool {
 	spec := inner.Spec()
-	if spec.Limit == (tool.Limit{}) {
-		spec.Limit = tool.DefaultLimit(spec.Name)
-	}
 	spec.Name, spec.Input, spec.Freeform = n.name, nil, nil
 	if n.description != "" {
 		spec.Description = n.description

@@ -178,7 +178,7 @@ func TestNative_CallsAreJudgedAsOursAre(t *testing.T) {
 	r = codexRig(t)
 	r.declares("exec_command", args{"cmd": "make"}, "exec make")
 	r.declares("write_stdin", args{"session_id": 1, "chars": "yes\n"}, "exec yes\n")
-	r.declares("write_stdin", args{"session_id": 1}, "read "+r.dir)
+	r.declares("write_stdin", args{"session_id": 1})
 	r = geminiRig(t)
 	r.declares("replace", args{"file_path": "a", "instruction": "i", "old_string": "x", "new_string": "y"}, "read "+r.path("a"), "write "+r.path("a"))
 	r.declares("run_shell_command", args{"command": "make"}, "exec make")

@@ -146,7 +146,7 @@ const geminiTimeout = 5 * time.Minute
 func geminiShell(p *Profile) tool.Tool {
 	shell, output := p.get("shell"), p.get("shell_output")
 	spec := shell.Spec()
-	spec.Name, spec.Input, spec.Limit = "run_shell_command", nil, tool.DefaultLimit("shell")
+	spec.Name, spec.Input = "run_shell_command", nil
 	spec.Description = "Run a shell command. Standard input is empty. The command is ended after five minutes, unless it runs in the background."
 	args := func(in geminiShellIn) shellIn {
 		s := shellIn{Command: in.Command, Description: in.Description, Workdir: in.Dir, Background: in.Background}

@@ -3,7 +3,6 @@ package coding
 import (
 	"context"
 
-	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -75,7 +74,7 @@ func writeTodos() tool.Tool {
 func planTool[In any](name, description, enum string, values []any, done string, statuses func(In) []string) tool.Tool {
 	spec := tool.Spec{Name: name, Version: "1.0.0", Description: description, Idempotent: true}
 	return newNative(spec, map[string][]any{enum: values},
-		func(ctx context.Context, c *tool.Call, _ In) []policy.Access { return nothing(ctx, c) },
+		tool.Nothing[In],
 		func(_ context.Context, _ *tool.Call, in In) (tool.Result, error) {
 			active := 0
 			for _, s := range statuses(in) {

@@ -21,7 +21,7 @@ import (
 // touched.
 func searchTool[In any](name, description string, enums map[string][]any, ours tool.Tool, access func(In) any, run tool.Run[In]) tool.Tool {
 	spec := ours.Spec()
-	spec.Name, spec.Description, spec.Input, spec.Limit = name, description, nil, tool.DefaultLimit(spec.Name)
+	spec.Name, spec.Description, spec.Input = name, description, nil
 	return newNative(spec, enums, func(ctx context.Context, c *tool.Call, in In) []policy.Access {
 		return ours.Access(ctx, with(c, access(in)))
 	}, run)

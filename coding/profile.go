@@ -144,6 +144,8 @@ type described struct {
 
 func (d described) Spec() tool.Spec { return d.spec }
 
+func (d described) Unwrap() tool.Tool { return d.Tool }
+
 // Registry holds the tools of the profile. Of two tools with one name the later wins.
 func (p *Profile) Registry() (*tool.Registry, error) {
 	r := &tool.Registry{}

@@ -30,11 +30,11 @@ func specOf(t *testing.T, p *coding.Profile, name string) tool.Spec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tl, ok := r.Get(name)
+	spec, ok := r.Spec(name)
 	if !ok {
 		t.Fatalf("there is no tool %s; there are %v", name, r.Names())
 	}
-	return tl.Spec()
+	return spec
 }
 
 // profiles are one for each family, with a real model.

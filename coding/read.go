@@ -24,6 +24,7 @@ func (f files) readFile() tool.Tool {
 		Description: "Read a file from the filesystem. Returns line-numbered content. Images are shown to models that can see them; notebooks are shown cell by cell.",
 		Permissions: []tool.Permission{tool.FSRead}, ReadOnly: true, Idempotent: true,
 		Output: payload("total_lines integer", "encoding string", "line_ending string"),
+		Limit:  tool.Limit{Chars: 50_000, Lines: -1, Mode: tool.HeadTail},
 	}, func(ctx context.Context, c *tool.Call, in readIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Read, in.Path)}
 	}, func(ctx context.Context, c *tool.Call, in readIn) (tool.Result, error) {

@@ -26,6 +26,7 @@ func (f files) readManyFiles() tool.Tool {
 		Description: "Read several text files at once. Each is shown under a header with its path; a file that cannot be read is reported in its place.",
 		Permissions: []tool.Permission{tool.FSRead}, ReadOnly: true, Idempotent: true,
 		Output: payload("files integer", "failed integer"),
+		Limit:  tool.Limit{Chars: 50_000, Lines: -1, Mode: tool.HeadTail},
 	}, func(ctx context.Context, c *tool.Call, in readManyIn) []policy.Access {
 		var all []policy.Access
 		for _, p := range in.Paths {

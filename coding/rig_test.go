@@ -152,6 +152,9 @@ func (r *rig) accesses(name string, a args) []string {
 	if !out.OK() {
 		r.t.Fatalf("%s %v is refused: %v", name, a, out.Result.Error)
 	}
+	if out.Accesses == nil {
+		r.t.Errorf("%s %v does not declare what it touches", name, a)
+	}
 	var list []string
 	for _, acc := range out.Accesses {
 		list = append(list, acc.String())

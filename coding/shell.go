@@ -33,6 +33,7 @@ func (s *shell) shell() tool.Tool {
 		Permissions: []tool.Permission{tool.ProcExec}, SideEffects: "runs a command, which may do anything", Destructive: true, OpenWorld: true,
 		Output: payload("exit_code integer", "timed_out boolean", "duration_ms integer", "signal string", "background_processes integer", "dropped_bytes integer",
 			"id string", "pid integer", "started string"),
+		Limit: shellLimit(),
 	}, func(ctx context.Context, c *tool.Call, in shellIn) []policy.Access {
 		return []policy.Access{{Kind: policy.Exec, Target: in.Command, Dir: touches(ctx, c, policy.Exec, orHere(in.Workdir)).Target}}
 	}, s.run)

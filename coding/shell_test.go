@@ -73,8 +73,8 @@ func TestShell_TimeoutIsCappedByTheMaximum(t *testing.T) {
 		}
 		r.fails(tool.ShellTimeout, "shell", a, "timed out after 200ms", "background")
 	}
-	spec, _ := r.pipe.Registry.Get("shell")
-	if d := spec.Spec().Description; !strings.Contains(d, "default 200, at most 200") {
+	spec, _ := r.pipe.Registry.Spec("shell")
+	if d := spec.Description; !strings.Contains(d, "default 200, at most 200") {
 		t.Errorf("the description says %q", d)
 	}
 }

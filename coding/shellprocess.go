@@ -37,10 +37,8 @@ type outputIn struct {
 	WaitMS int64     `json:"wait_ms"`
 }
 
-// nothing declares that a call touches only what an approved call started.
-func nothing(ctx context.Context, c *tool.Call) []policy.Access {
-	return []policy.Access{touches(ctx, c, policy.Read, c.Env.Info().Dir)}
-}
+// shellLimit bounds what the model sees of the output of commands.
+func shellLimit() tool.Limit { return tool.Limit{Chars: 30_000, Lines: 256, Mode: tool.HeadTail} }
 
 func (s *shell) output() tool.Tool {
 	return tool.New(tool.Spec{
@@ -49,7 +47,8 @@ func (s *shell) output() tool.Tool {
 		Permissions: []tool.Permission{tool.ProcExec}, ReadOnly: true,
 		Input:  processInput(`,"wait_ms":{"type":"integer","description":"wait this long for the process to end before reading (default 0, at most 60000)"}`),
 		Output: processOutputs(),
-	}, func(ctx context.Context, c *tool.Call, _ outputIn) []policy.Access { return nothing(ctx, c) },
+		Limit:  shellLimit(),
+	}, tool.Nothing, // but what an approved call started
 		func(ctx context.Context, _ *tool.Call, in outputIn) (tool.Result, error) {
 			b, missing := s.find(in.ID)
 			if missing != nil {
@@ -76,6 +75,7 @@ func (s *shell) input() tool.Tool {
 			`,"close":{"type":"boolean","description":"end standard input afterwards"}` +
 			`,"wait_ms":{"type":"integer","description":"how long to wait for an answer (default 250, at most 60000)"}`),
 		Output: processOutputs(),
+		Limit:  shellLimit(),
 	}, func(_ context.Context, c *tool.Call, in inputIn) []policy.Access {
 		return []policy.Access{{Kind: policy.Exec, Target: in.Text, Dir: c.Env.Info().Dir}}
 	}, func(ctx context.Context, _ *tool.Call, in inputIn) (tool.Result, error) {
@@ -111,7 +111,8 @@ func (s *shell) stop() tool.Tool {
 		Permissions: []tool.Permission{tool.ProcExec}, SideEffects: "ends a process", Idempotent: true,
 		Input:  processInput(""),
 		Output: processOutputs(),
-	}, func(ctx context.Context, c *tool.Call, _ stopIn) []policy.Access { return nothing(ctx, c) },
+		Limit:  shellLimit(),
+	}, tool.Nothing, // but what an approved call started
 		func(ctx context.Context, _ *tool.Call, in stopIn) (tool.Result, error) {
 			b, missing := s.find(in.ID)
 			if missing != nil {

@@ -19,36 +19,59 @@ type writeIn struct {
 }
 
 func (f files) writeFile() tool.Tool {
-	return tool.New(tool.Spec{
+	t := tool.New(tool.Spec{
 		Name: "write_file", Version: "1.0.0",
 		Description: "Write content to a file. Creates the file and parent directories if needed; replaces what was there. An existing file keeps its encoding and line endings.",
 		Permissions: []tool.Permission{tool.FSWrite}, SideEffects: "creates or replaces a file",
 		Destructive: true, Idempotent: true,
 		Output: payload("bytes_written integer", "created boolean"),
+		Limit:  tool.Limit{Chars: 1_000, Lines: -1, Mode: tool.Tail},
 	}, func(ctx context.Context, c *tool.Call, in writeIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Write, in.Path)}
 	}, oneByOne(f, f.write))
+	return tool.WithPreview(t, f.previewWrite)
+}
+
+// writePlan is what write_file will do.
+type writePlan struct {
+	existed   bool
+	old, data []byte // old is nil if it was too large to read
+	note      string
+}
+
+// planWrite works out what is to be written.
+func (f files) planWrite(ctx context.Context, e env.Environment, in writeIn) (w writePlan, failure *tool.Error) {
+	w.data = []byte(in.Content)
+	var err error
+	w.old, err = f.read(ctx, e, in.Path)
+	switch {
+	case err == nil:
+		w.existed = true
+		if w.data, w.note, err = inStyleOf(w.old, in.Content); err != nil {
+			return w, tool.Failure(tool.EditConflict, "%s was not written: %v. Write only characters that its encoding has, or delete the file first to write it as UTF-8.", in.Path, err).Error
+		}
+	case errors.Is(err, env.ErrTooLarge):
+		w.existed, w.note = true, " The old content was too large to look at; the new one is UTF-8."
+	case !errors.Is(err, fs.ErrNotExist):
+		return w, failed(err, in.Path).Error
+	}
+	return w, nil
 }
 
 func (f files) write(ctx context.Context, c *tool.Call, in writeIn) (tool.Result, error) {
-	data, note, verb := []byte(in.Content), "", "Created"
-	old, err := f.read(ctx, c.Env, in.Path)
-	switch {
-	case err == nil:
+	w, failure := f.planWrite(ctx, c.Env, in)
+	if failure != nil {
+		return tool.Result{Error: failure}, nil
+	}
+	if err := c.Env.WriteFile(ctx, in.Path, w.data, 0o644); err != nil {
+		return failed(err, in.Path), nil
+	}
+	verb := "Created"
+	if w.existed {
 		verb = "Replaced"
-		if data, note, err = inStyleOf(old, in.Content); err != nil {
-			return tool.Failure(tool.EditConflict, "%s was not written: %v. Write only characters that its encoding has, or delete the file first to write it as UTF-8.", in.Path, err), nil
-		}
-	case errors.Is(err, env.ErrTooLarge):
-		verb, note = "Replaced", " The old content was too large to look at; the new one is UTF-8."
-	case !errors.Is(err, fs.ErrNotExist):
-		return failed(err, in.Path), nil
 	}
-	if err := c.Env.WriteFile(ctx, in.Path, data, 0o644); err != nil {
-		return failed(err, in.Path), nil
-	}
-	res := tool.Success("%s %s: %s written.%s", verb, show(c.Env, in.Path), plural(len(data), "byte"), note)
-	res.Fields = map[string]any{"bytes_written": len(data), "created": verb == "Created"}
+	res := tool.Success("%s %s: %s written.%s", verb, show(c.Env, in.Path), plural(len(w.data), "byte"), w.note)
+	res.Fields = map[string]any{"bytes_written": len(w.data), "created": !w.existed}
 	res.Artifacts.FilesChanged = []string{in.Path}
 	return res, nil
 }

@@ -15,9 +15,8 @@ import (
 
 // asker asks the user on the terminal: whether a call may run, and what the agent wants to know.
 type asker struct {
-	host  Host
-	view  view
-	tools *tool.Registry
+	host Host
+	view view
 
 	asking  sync.Mutex // held while a question waits for its answer
 	in      *bufio.Reader
@@ -66,8 +65,8 @@ func (a *asker) arrive(id string) {
 func (a *asker) refuse(r tool.Request, why string) tool.Approval {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.refused = append(a.refused, r.Spec.Name+": "+r.Reason)
-	return tool.Approval{Reason: r.Reason + ", which needs an approval, and " + why}
+	a.refused = append(a.refused, r.Spec.Name+": "+r.Decision.Reason)
+	return tool.Approval{Message: "it needs an approval (" + r.Decision.Reason + "), and " + why}
 }
 
 func (a *asker) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
@@ -82,7 +81,7 @@ func (a *asker) approve(ctx context.Context, r tool.Request) (tool.Approval, err
 	a.asking.Lock()
 	defer a.asking.Unlock()
 	if a.all {
-		return tool.Approval{Allowed: true}, nil
+		return tool.Approval{Allow: true}, nil
 	}
 	answer, err := a.ask(ctx, a.question(ctx, r))
 	switch {
@@ -93,14 +92,14 @@ func (a *asker) approve(ctx context.Context, r tool.Request) (tool.Approval, err
 	}
 	switch strings.ToLower(answer) {
 	case "y", "yes":
-		return tool.Approval{Allowed: true}, nil
+		return tool.Approval{Allow: true}, nil
 	case "a", "all":
 		a.all = true
-		return tool.Approval{Allowed: true}, nil
+		return tool.Approval{Allow: true}, nil
 	case "", "n", "no":
-		return tool.Approval{Reason: "the user refused it"}, nil
+		return tool.Approval{Message: "the user refused it"}, nil
 	}
-	return tool.Approval{Reason: "the user refused it and said: " + answer}, nil
+	return tool.Approval{Message: "the user refused it and said: " + answer}, nil
 }
 
 // question shows what a call will do: the diff of its changes, the command, or what it touches.
@@ -109,12 +108,14 @@ func (a *asker) question(ctx context.Context, r tool.Request) string {
 	colour := a.host.colours(a.host.Stderr)
 	fmt.Fprintf(&b, "\n%s\n", toolTitle(r.Spec.Name, r.Call.Args))
 	diff := ""
-	if t, ok := a.tools.Get(r.Call.Name); ok {
-		diff = preview(ctx, t, r)
-	}
-	if diff != "" {
+	switch p, ok, err := r.Preview(ctx); {
+	case err != nil:
+		fmt.Fprintf(&b, "  this call would fail: %s\n", summary(err.Error()))
+	case ok:
 		const most = 400
-		b.WriteString(showDiff(diff, "  ", most, colour))
+		if diff = previewDiff(r.Call.Env, p); diff != "" {
+			b.WriteString(showDiff(diff, "  ", most, colour))
+		}
 	}
 	for _, access := range r.Accesses {
 		if diff != "" && access.Kind != policy.Delete {
@@ -128,7 +129,7 @@ func (a *asker) question(ctx context.Context, r tool.Request) string {
 	if len(r.Accesses) == 0 {
 		fmt.Fprintf(&b, "  %s\n", visible(string(r.Call.Args)))
 	}
-	b.WriteString("Allow? y yes, a all from now on, n no, or say what to do instead: ")
+	b.WriteString("Allow? [y]es, [a]llow everything this run, [n]o, or type instructions: ")
 	return b.String()
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,29 +24,44 @@ const diffField = "diff"
 const maxDiffed = 256 << 10
 
 // recordDiffs puts the diff of the files that a call changed into its result.
-func recordDiffs(next tool.Handler) tool.Handler {
-	return func(ctx context.Context, t tool.Tool, c *tool.Call) (tool.Result, error) {
-		if t.Spec().ReadOnly {
-			return next(ctx, t, c)
-		}
-		before := readChanging(ctx, c.Env, t.Access(ctx, c))
-		res, err := next(ctx, t, c)
-		if err != nil || len(before) == 0 {
-			return res, err
-		}
-		ctx = context.WithoutCancel(ctx) // what was done is told, also of a call that was cut short
-		if d := diffOf(c.Env, before, func(path string) (string, bool) { return readText(ctx, c.Env, path) }); d != "" {
-			if res.Fields == nil {
-				res.Fields = make(map[string]any)
-			}
-			res.Fields[diffField] = d
-		}
-		return res, nil
+func recordDiffs(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
+	before := readChanging(ctx, c.Env, c.Accesses)
+	res, err := next(ctx)
+	if err != nil || len(before) == 0 {
+		return res, err
 	}
+	ctx = context.WithoutCancel(ctx) // an interrupted call may have changed files too
+	var b strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(before)) {
+		if after, ok := readText(ctx, c.Env, path); ok {
+			b.WriteString(unified(c.Env, path, before[path], after))
+		}
+	}
+	if b.Len() > 0 {
+		if res.Fields == nil {
+			res.Fields = make(map[string]any)
+		}
+		res.Fields[diffField] = b.String()
+	}
+	return res, nil
 }
 
-// readChanging reads the files that a call declares to change. One that cannot be compared is left
-// out; one that does not exist yet is empty.
+// previewDiff renders what a call would change. Files that cannot be compared are left out.
+func previewDiff(e env.Environment, p tool.Preview) string {
+	var b strings.Builder
+	for _, c := range p.Changes {
+		if isText(c.Before) && isText(c.After) {
+			b.WriteString(unified(e, c.Path, string(c.Before), string(c.After)))
+		}
+	}
+	return b.String()
+}
+
+// isText reports whether content is text that is small enough to compare.
+func isText(content []byte) bool { return len(content) <= maxDiffed && utf8.Valid(content) }
+
+// readChanging reads the files that a call declares to change. Files that cannot be compared are left
+// out; a file that does not exist yet is empty.
 func readChanging(ctx context.Context, e env.Environment, accesses []policy.Access) map[string]string {
 	files := make(map[string]string)
 	for _, a := range accesses {
@@ -65,32 +81,22 @@ func readText(ctx context.Context, e env.Environment, path string) (string, bool
 		return "", true
 	}
 	b, err := env.ReadFile(ctx, e, path, maxDiffed)
-	if err != nil || !utf8.Valid(b) {
+	if err != nil || !isText(b) {
 		return "", false
 	}
 	return string(b), true
 }
 
-// diffOf compares files as they were with what they are now.
-func diffOf(e env.Environment, before map[string]string, now func(path string) (string, bool)) string {
-	paths := make([]string, 0, len(before))
-	for p := range before {
-		paths = append(paths, p)
+// unified returns the diff of a file, or "" if it did not change.
+func unified(e env.Environment, path, before, after string) string {
+	if before == after {
+		return ""
 	}
-	slices.Sort(paths)
-	var b strings.Builder
-	for _, p := range paths {
-		after, ok := now(p)
-		if !ok || after == before[p] {
-			continue
-		}
-		name := p
-		if rel, err := filepath.Rel(e.Info().Dir, p); err == nil && filepath.IsLocal(rel) {
-			name = filepath.ToSlash(rel)
-		}
-		b.WriteString(udiff.Unified("a/"+name, "b/"+name, before[p], after))
+	name := path
+	if rel, err := filepath.Rel(e.Info().Dir, path); err == nil && filepath.IsLocal(rel) {
+		name = filepath.ToSlash(rel)
 	}
-	return b.String()
+	return udiff.Unified("a/"+name, "b/"+name, before, after)
 }
 
 // showDiff is a diff as it is shown, at most so many lines of it.

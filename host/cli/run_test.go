@@ -6,20 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 	"unicode"
 
-	"github.com/reins-agent/reins/coding"
-	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/tool"
 )
 
 // crashing is a view that fails over its first event.
@@ -103,54 +98,6 @@ func TestPrompt_SilentInputIsGivenUp(t *testing.T) {
 			t.Errorf("an input that was asked for ends with %v", err)
 		}
 	})
-}
-
-func TestPreview_ShowsTheChangesAndMakesNone(t *testing.T) {
-	dir := t.TempDir()
-	for name, content := range map[string]string{"a.txt": "one\n", "b.txt": "two\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	e, err := local.New(local.Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	reg := &tool.Registry{}
-	if err := reg.Register(coding.NewTools(coding.ToolConfig{})...); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		name string
-		args map[string]string
-		want []string
-	}{
-		{"edit_file", map[string]string{"file_path": "a.txt", "old_string": "one", "new_string": "1"}, []string{"--- a/a.txt", "-one", "+1"}},
-		{"write_file", map[string]string{"file_path": "sub/new.txt", "content": "new\n"}, []string{"+++ b/sub/new.txt", "+new"}},
-		{"apply_patch", map[string]string{"patch": "*** Begin Patch\n*** Delete File: a.txt\n*** Update File: b.txt\n*** Move to: c.txt\n@@\n-two\n+2\n*** End Patch"},
-			[]string{"-one", "-two", "+++ b/c.txt", "+2"}},
-		{"edit_file", map[string]string{"file_path": "a.txt", "old_string": "not there", "new_string": "1"}, nil},
-		{"shell", map[string]string{"command": "rm a.txt"}, nil},
-	} {
-		args, _ := json.Marshal(c.args)
-		call := tool.Call{ID: "1", Name: c.name, Args: args, Env: e}
-		out := (&tool.Pipeline{Registry: reg}).Check(t.Context(), call)
-		tl, _ := reg.Get(c.name)
-		diff := preview(t.Context(), tl, tool.Request{Call: &call, Spec: tl.Spec(), Accesses: out.Accesses})
-		for _, w := range c.want {
-			if !strings.Contains(diff, w+"\n") {
-				t.Errorf("%s %s: %q is not in the diff:\n%s", c.name, args, w, diff)
-			}
-		}
-		if c.want == nil && diff != "" {
-			t.Errorf("%s %s: the diff is\n%s", c.name, args, diff)
-		}
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 2 {
-		t.Errorf("the directory holds %v (%v)", entries, err)
-	}
 }
 
 func FuzzVisible_NothingActsOnTheTerminal(f *testing.F) {

@@ -36,7 +36,6 @@ func (r *runner) session(ctx context.Context, client *llm.Client, model string, 
 			return nil, err
 		}
 	}
-	r.asker.tools = tools
 	c := agent.Config{
 		Client: client, Provider: p.Provider, Model: model, Effort: o.effort, System: system,
 		Tools: tools, Allow: o.allow, Deny: o.deny, Env: e, Options: p.Options, Vision: p.Vision,

@@ -189,12 +189,8 @@ func (o toolCall) readArgs(h Host) (json.RawMessage, error) {
 func printCheck(w io.Writer, out tool.Outcome) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	accesses := out.Accesses
-	if accesses == nil {
-		accesses = []policy.Access{}
-	}
 	if err := enc.Encode(map[string]any{
-		"tool": out.Tool, "accesses": accesses, "decision": out.Decision, "error": out.Result.Error,
+		"tool": out.Tool, "accesses": out.Accesses, "decision": out.Decision, "error": out.Result.Error,
 	}); err != nil {
 		return err
 	}
