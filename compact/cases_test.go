@@ -215,3 +215,43 @@ func TestFallback_AnEarlierSummaryIsNeverKeptBesideANewOne(t *testing.T) {
 		t.Errorf("%v\n%s", ok, sketch(after))
 	}
 }
+
+// With a window of 12,000 tokens the instructions and tools take most of what a compaction aims at.
+func TestSmallWindow_TheLastRoundIsKept(t *testing.T) {
+	const window = 12_000
+	for name, last := range map[string][]llm.Message{
+		"results":            step(9, 2000),
+		"a large result":     step(9, 20_000),
+		"large arguments":    {{Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: "c9", Name: "write_file", Arguments: strings.Repeat("x", 4000)}}}, llm.ToolResults(llm.TextResult(llm.ToolCall{ID: "c9", Name: "write_file"}, "Written.", false))},
+		"text":               {llm.AssistantText(strings.Repeat("words ", 500))},
+		"an input behind it": append(step(9, 8000), llm.UserText("and now the other file")),
+	} {
+		msgs := append([]llm.Message{llm.SystemText(strings.Repeat("You are a coding agent. ", 400)), llm.UserText("the task")}, work(8, 2000)[2:]...)
+		msgs = append(msgs, last...)
+		var m Meter
+		m.Reset(msgs)
+		m.Reported(llm.Usage{Input: m.Estimate() + 3000, Output: 1}) // the tools
+		g := Goal{Tokens: window * 4 / 10, Request: window * 7 / 8}
+		s, ok := Prepare(m, msgs, g)
+		if !ok {
+			t.Fatalf("%s: nothing to summarise", name)
+		}
+		summary, err := s.Finish("what was done", Facts{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest, ok := Fallback(m, msgs, g, Facts{})
+		if !ok {
+			t.Fatalf("%s: no digest", name)
+		}
+		for way, e := range map[string]Edit{"summary": summary, "digest": digest} {
+			after := apply(t, e, msgs)
+			if !contains(after, last[0]) {
+				t.Errorf("%s, %s: the last round is gone\n%s", name, way, sketch(after))
+			}
+			if w := m.Weigh(after...); w > m.Weigh(msgs...)*3/4 || w+m.Overhead() > window*3/4 {
+				t.Errorf("%s, %s: %d tokens are left of %d", name, way, w+m.Overhead(), m.Estimate())
+			}
+		}
+	}
+}

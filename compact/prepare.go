@@ -42,22 +42,10 @@ const leastBody = 300
 func Prepare(m Meter, messages []llm.Message, g Goal) (Summary, bool) {
 	c := divide(m, messages)
 	target := g.target(m)
-	var chosen layout
-	found := false
-	for _, s := range g.shares(c.room(target)) {
-		if s.plan >= 0 {
-			break // there facts are cut short, which is for emergencies
-		}
-		s.body = max(s.body, leastBody)
-		l := c.lay(s)
-		after, ok := c.smaller(c.edit(l, "", Facts{}))
-		if !ok || !c.summable(l.n) || after+leastBody > c.weight {
-			continue
-		}
-		chosen, found = l, true
-		if after+s.body <= target {
-			break
-		}
+	room := c.room(target)
+	chosen, found := c.choose(g.keeping(room), target, worthIt(c.weight))
+	if !found {
+		chosen, found = c.choose(g.shares(room), target, c.weight)
 	}
 	if !found {
 		return Summary{}, false
@@ -65,6 +53,27 @@ func Prepare(m Meter, messages []llm.Message, g Goal) (Summary, bool) {
 	prompt := llm.UserText(instructions(chosen.share.body))
 	request, trimmed, ok := c.request(chosen.n, g.Request, prompt)
 	return Summary{Messages: request, Trimmed: trimmed, c: c, l: chosen}, ok
+}
+
+// choose finds the first of the shares with which a summary would meet the target, or else the last
+// one that leaves at most so much, the summary included.
+func (c *conversation) choose(shares []share, target, most int64) (chosen layout, found bool) {
+	for _, s := range shares {
+		if s.plan >= 0 {
+			break // there facts are cut short, which is for emergencies
+		}
+		s.body = max(s.body, leastBody)
+		l := c.lay(s)
+		after, ok := c.smaller(c.edit(l, "", Facts{}))
+		if !ok || !c.summable(l.n) || after+leastBody > most {
+			continue
+		}
+		chosen, found = l, true
+		if after+s.body <= target {
+			break
+		}
+	}
+	return chosen, found
 }
 
 // summable reports whether the first n units hold anything but messages of the user.
