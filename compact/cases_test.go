@@ -120,7 +120,7 @@ func TestSummary_KeepsATurnFromWhereAThoughtBegins(t *testing.T) {
 	if !ok {
 		t.Fatal("nothing to summarise")
 	}
-	e, err := s.Finish("what was done", Facts{})
+	e, err := s.Finish(llm.AssistantText("what was done"), llm.FinishStop, Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,13 +138,36 @@ func TestSummary_WorseThanNothingIsRejected(t *testing.T) {
 		t.Fatal("nothing to summarise")
 	}
 	for _, text := range []string{"", "\n \t", strings.Repeat("words ", 20_000)} {
-		_, err := s.Finish(text, Facts{})
+		_, err := s.Finish(llm.AssistantText(text), llm.FinishStop, Facts{})
 		var rejected *RejectedError
 		if !errors.As(err, &rejected) || !strings.HasPrefix(err.Error(), "compact: the summary was rejected: ") {
 			t.Errorf("%.10q: %v", text, err)
 		}
 	}
-	if _, err := (Summary{}).Finish("text", Facts{}); err == nil {
+	good := llm.AssistantText("what was done")
+	calls := good
+	calls.Parts = append(calls.Parts[:1:1], llm.ToolCall{ID: "1", Name: "read_file", Arguments: "{}"})
+	for name, tt := range map[string]struct {
+		answer llm.Message
+		reason llm.FinishReason
+	}{
+		"refused":              {llm.AssistantText("I cannot help with that."), llm.FinishContentFilter},
+		"cut off":              {good, llm.FinishLength},
+		"paused":               {good, llm.FinishPause},
+		"failed":               {good, llm.FinishError},
+		"without a reason":     {good, ""},
+		"with a call":          {calls, llm.FinishStop},
+		"stopped to call":      {good, llm.FinishToolCalls},
+		"nothing but thinking": {llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Thinking{Text: "hm"}}}, llm.FinishStop},
+	} {
+		if e, err := s.Finish(tt.answer, tt.reason, Facts{}); !errors.As(err, new(*RejectedError)) {
+			t.Errorf("%s: %+v, %v", name, e, err)
+		}
+	}
+	if _, err := s.Finish(good, llm.FinishStop, Facts{}); err != nil {
+		t.Errorf("a good summary is rejected: %v", err)
+	}
+	if _, err := (Summary{}).Finish(llm.AssistantText("text"), llm.FinishStop, Facts{}); err == nil {
 		t.Error("a summary that was not prepared is finished")
 	}
 }
@@ -236,7 +259,7 @@ func TestSmallWindow_TheLastRoundIsKept(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s: nothing to summarise", name)
 		}
-		summary, err := s.Finish("what was done", Facts{})
+		summary, err := s.Finish(llm.AssistantText("what was done"), llm.FinishStop, Facts{})
 		if err != nil {
 			t.Fatal(err)
 		}

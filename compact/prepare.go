@@ -81,15 +81,16 @@ func (c *conversation) summable(n int) bool {
 	return slices.ContainsFunc(c.units[:n], func(u unit) bool { return u.kind == round || u.kind == earlier })
 }
 
-// Finish makes the edit that puts the summary in place. A summary that says nothing or makes the
-// conversation no smaller is refused with a [RejectedError].
-func (s Summary) Finish(text string, f Facts) (Edit, error) {
-	text = strings.TrimSpace(strings.ToValidUTF8(text, "�"))
-	switch {
-	case s.c == nil:
+// Finish makes the edit that puts the model's answer in place as the summary. An answer that is no
+// whole summary is refused with a [RejectedError]: one that was cut off or filtered, that calls a
+// tool or says nothing. So is a summary that makes the conversation no smaller.
+func (s Summary) Finish(answer llm.Message, reason llm.FinishReason, f Facts) (Edit, error) {
+	if s.c == nil {
 		return Edit{}, &RejectedError{Reason: "none was asked for"}
-	case text == "":
-		return Edit{}, &RejectedError{Reason: "it is empty"}
+	}
+	text, why := summaryText(answer, reason)
+	if why != "" {
+		return Edit{}, &RejectedError{Reason: why}
 	}
 	e := s.c.edit(s.l, text, f)
 	after, ok := s.c.smaller(e)
@@ -97,4 +98,23 @@ func (s Summary) Finish(text string, f Facts) (Edit, error) {
 		return Edit{}, &RejectedError{Reason: "the conversation would not be smaller", Before: s.c.weight, After: after}
 	}
 	return e, nil
+}
+
+// summaryText is the summary in an answer, or what is wrong with it. It would be the only record of
+// what it replaces, so anything but an answer that the model itself ended is refused.
+func summaryText(answer llm.Message, reason llm.FinishReason) (text, wrong string) {
+	text = strings.TrimSpace(strings.ToValidUTF8(answer.Text(), "\ufffd"))
+	switch {
+	case reason == llm.FinishContentFilter:
+		return "", "the model or its provider refused to write it"
+	case reason == llm.FinishLength:
+		return "", "it was cut off"
+	case len(answer.ToolCalls()) > 0 || reason == llm.FinishToolCalls:
+		return "", "the model called a tool instead of writing it"
+	case reason != llm.FinishStop && reason != llm.FinishOther:
+		return "", fmt.Sprintf("the answer ended with %q", reason)
+	case text == "":
+		return "", "it is empty"
+	}
+	return text, ""
 }
