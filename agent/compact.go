@@ -139,7 +139,7 @@ func (s *Session) summarise(ctx context.Context, goal compact.Goal, reason strin
 	text, err := s.askSummary(ctx, plan.Messages)
 	var edit compact.Edit
 	if err == nil {
-		edit, err = plan.Finish(text, s.m.facts.compact())
+		edit, err = plan.Finish(llm.AssistantText(text), llm.FinishStop, s.m.facts.compact())
 	}
 	if err == nil {
 		s.summaryFailures = 0

@@ -120,7 +120,7 @@ func TestSummary_KeepsATurnFromWhereAThoughtBegins(t *testing.T) {
 	if !ok {
 		t.Fatal("nothing to summarise")
 	}
-	e, err := s.Finish("what was done", Facts{})
+	e, err := s.Finish(llm.AssistantText("what was done"), llm.FinishStop, Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,13 +138,36 @@ func TestSummary_WorseThanNothingIsRejected(t *testing.T) {
 		t.Fatal("nothing to summarise")
 	}
 	for _, text := range []string{"", "\n \t", strings.Repeat("words ", 20_000)} {
-		_, err := s.Finish(text, Facts{})
+		_, err := s.Finish(llm.AssistantText(text), llm.FinishStop, Facts{})
 		var rejected *RejectedError
 		if !errors.As(err, &rejected) || !strings.HasPrefix(err.Error(), "compact: the summary was rejected: ") {
 			t.Errorf("%.10q: %v", text, err)
 		}
 	}
-	if _, err := (Summary{}).Finish("text", Facts{}); err == nil {
+	good := llm.AssistantText("what was done")
+	calls := good
+	calls.Parts = append(calls.Parts[:1:1], llm.ToolCall{ID: "1", Name: "read_file", Arguments: "{}"})
+	for name, tt := range map[string]struct {
+		answer llm.Message
+		reason llm.FinishReason
+	}{
+		"refused":              {llm.AssistantText("I cannot help with that."), llm.FinishContentFilter},
+		"cut off":              {good, llm.FinishLength},
+		"paused":               {good, llm.FinishPause},
+		"failed":               {good, llm.FinishError},
+		"without a reason":     {good, ""},
+		"with a call":          {calls, llm.FinishStop},
+		"stopped to call":      {good, llm.FinishToolCalls},
+		"nothing but thinking": {llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Thinking{Text: "hm"}}}, llm.FinishStop},
+	} {
+		if e, err := s.Finish(tt.answer, tt.reason, Facts{}); !errors.As(err, new(*RejectedError)) {
+			t.Errorf("%s: %+v, %v", name, e, err)
+		}
+	}
+	if _, err := s.Finish(good, llm.FinishStop, Facts{}); err != nil {
+		t.Errorf("a good summary is rejected: %v", err)
+	}
+	if _, err := (Summary{}).Finish(llm.AssistantText("text"), llm.FinishStop, Facts{}); err == nil {
 		t.Error("a summary that was not prepared is finished")
 	}
 }
@@ -213,5 +236,45 @@ func TestFallback_AnEarlierSummaryIsNeverKeptBesideANewOne(t *testing.T) {
 	after := apply(t, e, msgs) // which refuses two summaries
 	if !ok || !IsSummary(after[1]) || !strings.Contains(after[1].Text(), "what the old summary says") {
 		t.Errorf("%v\n%s", ok, sketch(after))
+	}
+}
+
+// With a window of 12,000 tokens the instructions and tools take most of what a compaction aims at.
+func TestSmallWindow_TheLastRoundIsKept(t *testing.T) {
+	const window = 12_000
+	for name, last := range map[string][]llm.Message{
+		"results":            step(9, 2000),
+		"a large result":     step(9, 20_000),
+		"large arguments":    {{Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: "c9", Name: "write_file", Arguments: strings.Repeat("x", 4000)}}}, llm.ToolResults(llm.TextResult(llm.ToolCall{ID: "c9", Name: "write_file"}, "Written.", false))},
+		"text":               {llm.AssistantText(strings.Repeat("words ", 500))},
+		"an input behind it": append(step(9, 8000), llm.UserText("and now the other file")),
+	} {
+		msgs := append([]llm.Message{llm.SystemText(strings.Repeat("You are a coding agent. ", 400)), llm.UserText("the task")}, work(8, 2000)[2:]...)
+		msgs = append(msgs, last...)
+		var m Meter
+		m.Reset(msgs)
+		m.Reported(llm.Usage{Input: m.Estimate() + 3000, Output: 1}) // the tools
+		g := Goal{Tokens: window * 4 / 10, Request: window * 7 / 8}
+		s, ok := Prepare(m, msgs, g)
+		if !ok {
+			t.Fatalf("%s: nothing to summarise", name)
+		}
+		summary, err := s.Finish(llm.AssistantText("what was done"), llm.FinishStop, Facts{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest, ok := Fallback(m, msgs, g, Facts{})
+		if !ok {
+			t.Fatalf("%s: no digest", name)
+		}
+		for way, e := range map[string]Edit{"summary": summary, "digest": digest} {
+			after := apply(t, e, msgs)
+			if !contains(after, last[0]) {
+				t.Errorf("%s, %s: the last round is gone\n%s", name, way, sketch(after))
+			}
+			if w := m.Weigh(after...); w > m.Weigh(msgs...)*3/4 || w+m.Overhead() > window*3/4 {
+				t.Errorf("%s, %s: %d tokens are left of %d", name, way, w+m.Overhead(), m.Estimate())
+			}
+		}
 	}
 }

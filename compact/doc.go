@@ -30,7 +30,8 @@
 //     very first before the rest; what does not fit is cut in its middle, and says so;
 //   - the plan and the list of touched files, as [Facts] has them or an earlier summary had;
 //   - tool calls that have no result yet, with the message they are in;
-//   - the last rounds, where the goal allows. Messages that are kept are kept whole, thinking and
+//   - the last rounds, where the goal allows, and the very last one also where it does not, unless
+//     next to nothing would be saved. Messages that are kept are kept whole, thinking and
 //     opaque parts included; only the content of tool results may be shortened in them.
 //
 // The history stays valid: every call keeps its result in the message behind it, no message is empty,

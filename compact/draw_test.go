@@ -103,7 +103,7 @@ func compactedBefore(t *rapid.T, msgs []llm.Message) []llm.Message {
 		var s Summary
 		if s, ok = Prepare(m, msgs, goal); ok {
 			var err error
-			e, err = s.Finish("earlier summary", Facts{Files: []string{"old.go"}})
+			e, err = s.Finish(llm.AssistantText("earlier summary"), llm.FinishStop, Facts{Files: []string{"old.go"}})
 			ok = err == nil
 		}
 	}

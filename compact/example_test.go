@@ -29,8 +29,8 @@ func Example() {
 	}
 	if summary, ok := compact.Prepare(meter, messages, goal); ok {
 		// Send summary.Messages to the model; its answer is the summary.
-		answer := "The linker takes most of the time; see log3.txt."
-		edit, err := summary.Finish(answer, compact.Facts{Files: []string{"log3.txt"}})
+		answer := llm.AssistantText("The linker takes most of the time; see log3.txt.")
+		edit, err := summary.Finish(answer, llm.FinishStop, compact.Facts{Files: []string{"log3.txt"}})
 		if err != nil {
 			fmt.Println(err) // and compact.Fallback is next
 			return

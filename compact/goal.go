@@ -10,7 +10,8 @@ type Goal struct {
 	// the window beside it.
 	Request int64
 	// Rounds is how many of the last rounds (an answer of the model and the results of its calls)
-	// are kept whole where Tokens allows; 0 is 3, and less than 0 none.
+	// are kept whole where Tokens allows; 0 is 3, and less than 0 none. The last one is kept with
+	// its results shortened if there is room for no more.
 	Rounds int
 	// Pins is how many tokens the user's messages may take that stand in the part which is
 	// replaced, the newest message aside; 0 is a quarter of Tokens, and 20,000 at most. Less than
@@ -54,6 +55,7 @@ type share struct {
 	files         int64 // for the list of files, -1 is no limit
 	plan          int64 // for the plan, -1 is no limit
 	shortestFirst int64 // what is left of the user's first message when there is no room for it
+	least         int64 // what the last round may take in any case
 }
 
 // shares lists ways to spend so many tokens, from the one that keeps most to the one that keeps
@@ -65,10 +67,29 @@ func (g Goal) shares(room int64) []share {
 	}
 	pins = max(0, pins)
 	return []share{
-		{g.rounds(), room / 2, pins, min(6000, room/8), -1, -1, 200},
-		{min(1, g.rounds()), room / 4, min(pins, room/6), min(4000, room/8), -1, -1, 150},
-		{min(1, g.rounds()), room / 8, min(pins, room/12), min(2000, room/12), -1, -1, 100},
-		{0, 0, min(pins, room/16), min(500, room/16), -1, -1, 50},
-		{0, 0, 0, 0, room / 8, room / 4, 0},
+		{g.rounds(), room / 2, pins, min(6000, room/8), -1, -1, 200, 0},
+		{min(1, g.rounds()), room / 4, min(pins, room/6), min(4000, room/8), -1, -1, 150, 0},
+		{min(1, g.rounds()), room / 8, min(pins, room/12), min(2000, room/12), -1, -1, 100, 0},
+		{0, 0, min(pins, room/16), min(500, room/16), -1, -1, 50, 0},
+		{0, 0, 0, 0, room / 8, room / 4, 0, 0},
 	}
 }
+
+// leastRound is what the last round may take, in tokens, however small the goal is.
+const leastRound = 500
+
+// keeping lists the shares with the last round kept in all of them; none if no rounds are wanted.
+func (g Goal) keeping(room int64) []share {
+	if g.rounds() == 0 {
+		return nil
+	}
+	shares := g.shares(room)
+	for i := range shares {
+		shares[i].rounds, shares[i].least = max(1, shares[i].rounds), leastRound
+	}
+	return shares
+}
+
+// worthIt is what a conversation may weigh at most after an edit that keeps the last round although
+// the goal is missed.
+func worthIt(weight int64) int64 { return weight * 3 / 4 }

@@ -66,9 +66,13 @@ func (c *conversation) tail(s share) (n int, cleared []Cleared) {
 		if u.kind == earlier || u.kind == round && kept == rounds {
 			break
 		}
-		if u.weight > budget {
+		room := budget
+		if kept == 0 {
+			room = max(room, s.least)
+		}
+		if u.weight > room {
 			if u.kind == round && kept == 0 {
-				if found, ok := c.shorten(u, budget); ok {
+				if found, ok := c.shorten(u, room, s.least > 0); ok {
 					n, cleared = n-1, found
 				}
 			}
@@ -80,7 +84,7 @@ func (c *conversation) tail(s share) (n int, cleared []Cleared) {
 		budget -= u.weight
 	}
 	if len(cleared) > 0 {
-		return n, cleared
+		return n, cleared // a single round, which needs no other beginning
 	}
 	return c.begin(n, must), nil
 }
@@ -127,8 +131,9 @@ func thinks(msg llm.Message) bool {
 // leastResult is how many tokens of a result are worth keeping.
 const leastResult = 50
 
-// shorten makes a round fit into so many tokens by condensing its results, each to an equal share.
-func (c *conversation) shorten(u unit, budget int64) (found []Cleared, ok bool) {
+// shorten makes a round fit into so many tokens by condensing its results, each to an equal share. A
+// round that must be kept takes more than that if need be.
+func (c *conversation) shorten(u unit, budget int64, must bool) (found []Cleared, ok bool) {
 	results, rest := int64(0), budget
 	for _, msg := range c.of(u) {
 		l := messageLoad(msg)
@@ -141,10 +146,16 @@ func (c *conversation) shorten(u unit, budget int64) (found []Cleared, ok bool) 
 		}
 		rest -= c.m.tokens(l)
 	}
-	if results == 0 || rest/results < leastResult {
-		return nil, false
+	if results == 0 {
+		return nil, must
 	}
 	each := rest / results
+	if each < leastResult {
+		if !must {
+			return nil, false
+		}
+		each = leastResult
+	}
 	for at := u.from; at < u.to; at++ {
 		for part, p := range c.messages[at].Parts {
 			if r, ok := p.(llm.ToolResult); ok && c.m.tokens(partsLoad(r.Parts)) > each {

@@ -42,22 +42,10 @@ const leastBody = 300
 func Prepare(m Meter, messages []llm.Message, g Goal) (Summary, bool) {
 	c := divide(m, messages)
 	target := g.target(m)
-	var chosen layout
-	found := false
-	for _, s := range g.shares(c.room(target)) {
-		if s.plan >= 0 {
-			break // there facts are cut short, which is for emergencies
-		}
-		s.body = max(s.body, leastBody)
-		l := c.lay(s)
-		after, ok := c.smaller(c.edit(l, "", Facts{}))
-		if !ok || !c.summable(l.n) || after+leastBody > c.weight {
-			continue
-		}
-		chosen, found = l, true
-		if after+s.body <= target {
-			break
-		}
+	room := c.room(target)
+	chosen, found := c.choose(g.keeping(room), target, worthIt(c.weight))
+	if !found {
+		chosen, found = c.choose(g.shares(room), target, c.weight)
 	}
 	if !found {
 		return Summary{}, false
@@ -67,20 +55,42 @@ func Prepare(m Meter, messages []llm.Message, g Goal) (Summary, bool) {
 	return Summary{Messages: request, Trimmed: trimmed, c: c, l: chosen}, ok
 }
 
+// choose finds the first of the shares with which a summary would meet the target, or else the last
+// one that leaves at most so much, the summary included.
+func (c *conversation) choose(shares []share, target, most int64) (chosen layout, found bool) {
+	for _, s := range shares {
+		if s.plan >= 0 {
+			break // there facts are cut short, which is for emergencies
+		}
+		s.body = max(s.body, leastBody)
+		l := c.lay(s)
+		after, ok := c.smaller(c.edit(l, "", Facts{}))
+		if !ok || !c.summable(l.n) || after+leastBody > most {
+			continue
+		}
+		chosen, found = l, true
+		if after+s.body <= target {
+			break
+		}
+	}
+	return chosen, found
+}
+
 // summable reports whether the first n units hold anything but messages of the user.
 func (c *conversation) summable(n int) bool {
 	return slices.ContainsFunc(c.units[:n], func(u unit) bool { return u.kind == round || u.kind == earlier })
 }
 
-// Finish makes the edit that puts the summary in place. A summary that says nothing or makes the
-// conversation no smaller is refused with a [RejectedError].
-func (s Summary) Finish(text string, f Facts) (Edit, error) {
-	text = strings.TrimSpace(strings.ToValidUTF8(text, "�"))
-	switch {
-	case s.c == nil:
+// Finish makes the edit that puts the model's answer in place as the summary. An answer that is no
+// whole summary is refused with a [RejectedError]: one that was cut off or filtered, that calls a
+// tool or says nothing. So is a summary that makes the conversation no smaller.
+func (s Summary) Finish(answer llm.Message, reason llm.FinishReason, f Facts) (Edit, error) {
+	if s.c == nil {
 		return Edit{}, &RejectedError{Reason: "none was asked for"}
-	case text == "":
-		return Edit{}, &RejectedError{Reason: "it is empty"}
+	}
+	text, why := summaryText(answer, reason)
+	if why != "" {
+		return Edit{}, &RejectedError{Reason: why}
 	}
 	e := s.c.edit(s.l, text, f)
 	after, ok := s.c.smaller(e)
@@ -88,4 +98,23 @@ func (s Summary) Finish(text string, f Facts) (Edit, error) {
 		return Edit{}, &RejectedError{Reason: "the conversation would not be smaller", Before: s.c.weight, After: after}
 	}
 	return e, nil
+}
+
+// summaryText is the summary in an answer, or what is wrong with it. It would be the only record of
+// what it replaces, so anything but an answer that the model itself ended is refused.
+func summaryText(answer llm.Message, reason llm.FinishReason) (text, wrong string) {
+	text = strings.TrimSpace(strings.ToValidUTF8(answer.Text(), "\ufffd"))
+	switch {
+	case reason == llm.FinishContentFilter:
+		return "", "the model or its provider refused to write it"
+	case reason == llm.FinishLength:
+		return "", "it was cut off"
+	case len(answer.ToolCalls()) > 0 || reason == llm.FinishToolCalls:
+		return "", "the model called a tool instead of writing it"
+	case reason != llm.FinishStop && reason != llm.FinishOther:
+		return "", fmt.Sprintf("the answer ended with %q", reason)
+	case text == "":
+		return "", "it is empty"
+	}
+	return text, ""
 }

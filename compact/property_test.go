@@ -206,7 +206,7 @@ func TestSummary_ShrinksKeepsPinsAndStaysValidWhateverTheModelWrites(t *testing.
 			"", " \n\t", "Goal: all.", strings.Repeat("word ", 100), strings.Repeat("huge ", 100_000), "\xff\xfe\x00", "## Plan\n\nmine",
 			heading, bodyTitle, filesTitle + "- x", "世界" + strings.Repeat("🎉", 300), `{"tool_use":[`,
 		}).Draw(t, "summary")
-		e, err := s.Finish(text, f)
+		e, err := s.Finish(llm.AssistantText(text), llm.FinishStop, f)
 		var rejected *RejectedError
 		if errors.As(err, &rejected) {
 			return
@@ -273,7 +273,7 @@ func TestFallback_AgainAndAgainKeepsOneSummaryAndAllPins(t *testing.T) {
 			if rapid.Bool().Draw(t, "model") {
 				if s, can := Prepare(m, msgs, goal); can {
 					var err error
-					e, err = s.Finish("the summary", f)
+					e, err = s.Finish(llm.AssistantText("the summary"), llm.FinishStop, f)
 					ok = err == nil
 				}
 			} else {
