@@ -6,7 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 
-.PHONY: test lint vet race setup bench fuzz build clean
+.PHONY: test lint vet race setup bench fuzz storm build clean
 
 test: setup lint vet race
 
@@ -34,6 +34,10 @@ bench:
 
 fuzz:
 	@sh scripts/fuzz.sh $(FUZZTIME)
+
+# Kills runs in the middle of commands beside 2,500 other processes, and resumes them at once.
+storm:
+	REINS_STORM=1 go test ./host/cli -run KilledOnABusyMachine -count=1 -timeout 20m -v
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/reins-agent/reins/host/cli.Version=$(VERSION)" -o bin/reins ./cmd/reins

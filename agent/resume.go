@@ -26,6 +26,9 @@ func (c *Config) newLog() (journal, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := lease(w, c.Env); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
 	return newSavedLog(&event.Log{}, w, 0), nil
 }
 
@@ -65,6 +68,9 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 	given := c
 	c.adopt(root)
 	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	if err := lease(w, c.Env); err != nil {
 		return nil, err
 	}
 	log := newSavedLog(event.NewLog(h.records), w, meta.Last)

@@ -40,7 +40,12 @@ func newJob() (windows.Handle, error) {
 	return job, nil
 }
 
-func (g *guard) alive() bool { return true }
+// fit reports whether the guard can be used. It needs no files: the system ends a job with its last
+// handle, before anybody can lock what this process had locked.
+func (g *guard) fit([]*os.File) bool { return true }
+
+// spools has nothing to do: nobody removes the private directory of a killed process here.
+func (g *guard) spools(string) {}
 
 func (g *guard) dismiss() error { return windows.CloseHandle(g.job) }
 

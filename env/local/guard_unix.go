@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -18,12 +20,13 @@ var watchdogScript string
 // guard is the watchdog: a shell that waits for the end of a pipe. Only this process holds the
 // other end, so the pipe ends when this process does, and then the watchdog kills every process
 // that carries the environment's mark. It is in a session of its own, so that no terminal reaches
-// it, and holds no file of the host but the pipe.
+// it, and has no file of the host but the pipe and what Hold names.
 type guard struct {
 	proc *os.Process
 	exit exitWaiter
 	pipe *os.File
 	gone chan struct{}
+	held []*os.File // what it was given
 }
 
 // newGuard starts the watchdog of an environment. The caller holds e.mu.
@@ -39,16 +42,16 @@ func newGuard(e *Env) (*guard, error) {
 		return nil, err
 	}
 	defer null.Close()
-	g := &guard{pipe: w, gone: make(chan struct{})}
+	g := &guard{pipe: w, gone: make(chan struct{}), held: slices.Clone(e.held)}
 	attr := &syscall.SysProcAttr{Setsid: true}
 	g.exit.prepare(attr)
 	g.proc, err = os.StartProcess("/bin/sh",
-		[]string{"sh", "-c", watchdogScript, "reins-watchdog", markerName, e.id + ".", e.spoolDir},
+		[]string{"sh", "-c", watchdogScript, "reins-watchdog", markerName, e.id + ".", e.spoolRoot},
 		&os.ProcAttr{
 			Dir: "/",
 			// The last one is for the script to see whether grep reads past a NUL byte.
 			Env:   []string{"PATH=" + os.Getenv("PATH") + ":/usr/bin:/bin", "LC_ALL=C", markerName + "=" + e.outerMark, "PROBE=reins-probe"},
-			Files: e.files([3]*os.File{r, null, null}),
+			Files: append(e.files([3]*os.File{r, null, null}), g.held...),
 			Sys:   attr,
 		})
 	if err != nil {
@@ -56,6 +59,12 @@ func newGuard(e *Env) (*guard, error) {
 		return nil, err
 	}
 	g.exit.started(g.proc.Pid)
+	if e.spoolDir != "" {
+		g.spools(filepath.Base(e.spoolDir))
+	}
+	for p := range e.procs {
+		g.began(p.group.pid)
+	}
 	go func() {
 		defer close(g.gone)
 		g.exit.wait(g.proc)
@@ -64,14 +73,19 @@ func newGuard(e *Env) (*guard, error) {
 	return g, nil
 }
 
-// alive reports whether the watchdog still watches.
-func (g *guard) alive() bool {
+// fit reports whether the watchdog still watches, and has all files that are to be held.
+func (g *guard) fit(held []*os.File) bool {
 	select {
 	case <-g.gone:
 		return false
 	default:
-		return true
 	}
+	for _, f := range held {
+		if !slices.Contains(g.held, f) {
+			return false
+		}
+	}
+	return true
 }
 
 // tellGroups says whether the watchdog must be told of process groups, because it cannot see the
@@ -81,6 +95,9 @@ const tellGroups = runtime.GOOS != "linux"
 func (g *guard) began(pgid int) { g.tell("began", pgid) }
 
 func (g *guard) ended(pgid int) { g.tell("ended", pgid) }
+
+// spools tells the watchdog the name of the private directory.
+func (g *guard) spools(name string) { fmt.Fprintln(g.pipe, "spools", name) }
 
 func (g *guard) tell(verb string, pgid int) {
 	if tellGroups && g != nil {

@@ -35,6 +35,7 @@
 package local
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -42,6 +43,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,6 +52,9 @@ import (
 
 // grace is the time between asking a process to end and killing it.
 const grace = 2 * time.Second
+
+// spoolPrefix begins the names of private directories.
+const spoolPrefix = "reins-"
 
 // defaultMaxOutput is what is kept of a command's output when nobody says otherwise.
 const defaultMaxOutput = 64 << 20
@@ -87,7 +92,7 @@ type Config struct {
 type Env struct {
 	info      env.Info
 	maxOutput int64
-	spoolRoot string
+	spoolRoot string // where the private directory is made
 	guarded   bool
 	id        string   // random; the marks of all commands begin with it
 	outerMark string   // the marks of this process itself, if it runs inside such an environment
@@ -103,8 +108,9 @@ type Env struct {
 	captures map[*capture]struct{} // not released
 	null     *os.File              // what commands without input read
 	guard    *guard
+	held     []*os.File           // what the guard is to keep open
+	spoolDir string               // the private directory; "" until it is needed
 	streams  map[*stream]struct{} // still open
-	spoolDir string
 	leftover leftovers
 	busy     sync.WaitGroup // processes and the killing of them
 	reading  sync.WaitGroup // the readers of streams
@@ -130,13 +136,15 @@ func New(c Config) (*Env, error) {
 	e := &Env{
 		info:      env.Info{Dir: dir, Platform: runtime.GOOS, OSVersion: osVersion(), Shell: shell},
 		maxOutput: c.MaxOutput,
-		spoolRoot: c.SpoolDir,
 		guarded:   !c.NoWatchdog,
 		id:        newID(),
 		outerMark: os.Getenv(markerName),
 		procs:     make(map[*Process]struct{}),
 		captures:  make(map[*capture]struct{}),
 		streams:   make(map[*stream]struct{}),
+	}
+	if e.spoolRoot, err = filepath.Abs(cmp.Or(c.SpoolDir, os.TempDir())); err != nil {
+		return nil, fmt.Errorf("find a place for the output of commands: %w", err)
 	}
 	if e.maxOutput <= 0 {
 		e.maxOutput = defaultMaxOutput
@@ -227,12 +235,51 @@ func (e *Env) newMark() mark {
 	return mark{e.id, e.seq}
 }
 
-// spoolFile makes a file for the output of one process.
+// spoolFile makes a file for the output of one process. The private directory for such files is made
+// for the first. The watchdog, which removes it if this process is killed, is told of it before: by
+// the pipe, since arguments can be read by other users, who must not make it first.
 func (e *Env) spoolFile() (*os.File, error) {
 	e.mu.Lock()
-	dir := e.spoolDir
-	e.mu.Unlock()
-	return os.CreateTemp(dir, "output-")
+	defer e.mu.Unlock()
+	if e.spoolDir == "" {
+		name := spoolPrefix + newID()
+		if e.guard != nil {
+			e.guard.spools(name)
+		}
+		dir := filepath.Join(e.spoolRoot, name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, err
+		}
+		e.spoolDir = dir
+	}
+	return os.CreateTemp(e.spoolDir, "output-")
+}
+
+// checkSpool checks that there is a place for the private directory, while it can still be said.
+func (e *Env) checkSpool() error {
+	info, err := os.Stat(e.spoolRoot)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory", e.spoolRoot)
+	}
+	if err != nil {
+		return fmt.Errorf("find a place for the output of commands: %w", err)
+	}
+	return nil
+}
+
+// Hold gives a file to the watchdog: for as long as this process lives and, if it is killed, until
+// every process that it started since has been ended. The processes themselves do not get it. So a
+// lock on the file tells others when nothing of a killed host is left. It must not be closed before
+// release. Where there is no watchdog, Hold does nothing.
+func (e *Env) Hold(f *os.File) (release func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.held = append(e.held, f)
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.held = slices.DeleteFunc(e.held, func(h *os.File) bool { return h == f })
+	}
 }
 
 func newID() string {

@@ -123,30 +123,30 @@ func (e *Env) dismiss(p *Process) {
 }
 
 // prepare makes what the first command needs, so that an environment that only reads files costs
-// nothing, and replaces a guard that was killed. The caller holds e.mu.
+// nothing, and replaces a guard that was killed or lacks a file. The caller holds e.mu.
 func (e *Env) prepare() error {
 	if e.null == nil {
+		if err := e.checkSpool(); err != nil {
+			return err
+		}
 		f, err := os.Open(os.DevNull)
 		if err != nil {
 			return err
 		}
 		e.null = f
 	}
-	if e.spoolDir == "" {
-		dir, err := os.MkdirTemp(e.spoolRoot, "reins-")
-		if err != nil {
-			return fmt.Errorf("make a private directory for output: %w", err)
-		}
-		e.spoolDir = dir
-	}
-	if !e.guarded || e.guard != nil && e.guard.alive() {
+	if !e.guarded || e.guard != nil && e.guard.fit(e.held) {
 		return nil
 	}
 	g, err := newGuard(e)
 	if err != nil {
 		return fmt.Errorf("start the watchdog that ends commands if this program is killed: %w", err)
 	}
+	old := e.guard
 	e.guard = g
+	if old != nil {
+		return old.dismiss()
+	}
 	return nil
 }
 

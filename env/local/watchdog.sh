@@ -1,11 +1,12 @@
-# Arguments: the name of the marker variable, the mark, the private directory.
-name=$1 mark=$2 dir=$3
+# Arguments: the name of the marker variable, the mark, where private directories are made.
+name=$1 mark=$2 root=$3 dir=
 trap '' HUP INT QUIT TERM TSTP PIPE
 
 groups=
 while read -r verb arg; do
 	case $verb in
 	bye) exit 0 ;;
+	spools) dir=$arg ;;
 	began) groups="$groups $arg" ;;
 	ended)
 		rest=
@@ -17,26 +18,34 @@ while read -r verb arg; do
 	esac
 done
 
-# The pipe has ended, so the host is gone. From here on: find and kill.
-if [ ! -r /proc/self/environ ]; then
+# The pipe has ended, so the host is gone. From here on: find and kill. There may be thousands of
+# other processes, so one program looks at all of them; the shell itself only looks at what it found.
+if [ ! -r /proc/self/environ ] || ! cd /proc; then
 	how=ps
-elif grep -qsF reins-probe "/proc/$$/environ"; then
+elif grep -qsF reins-probe "$$/environ"; then
 	how=grep
 else
 	how=each
 fi
 
+# every runs a command on one file of every process.
+every() {
+	file=$1
+	shift
+	printf '%s\n' [0-9]*/"$file" | xargs "$@" 2>/dev/null
+}
+
+# marked lists the processes that carry the mark.
 marked() {
 	case $how in
 	grep)
-		for f in $(grep -lsF "$mark" /proc/[0-9]*/environ); do
-			f=${f#/proc/}
+		for f in $(every environ grep -lsF -e "$mark"); do
 			echo "${f%/environ}"
 		done
 		;;
 	each)
-		for p in /proc/[0-9]*; do
-			tr '\0' '\n' 2>/dev/null <"$p/environ" | grep -qF "$mark" && echo "${p#/proc/}"
+		for p in [0-9]*; do
+			tr '\0' '\n' 2>/dev/null <"$p/environ" | grep -qF "$mark" && echo "$p"
 		done
 		;;
 	ps)
@@ -55,7 +64,7 @@ marked() {
 families=
 family_of() {
 	family=
-	read -r line <"$1" || return
+	read -r line <"$1/stat" || return
 	set -- ${line##*)}
 	case $1:$3 in
 	[ZX]:* | *:0 | *:1 | *: | *:*[!0-9]*) return 1 ;;
@@ -68,50 +77,61 @@ learn_families() {
 		all="$all$p "
 	done
 	for p in $1; do
-		family_of "/proc/$p/stat" || continue
+		family_of "$p" || continue
 		case "$families " in
-		*" $family "*) continue ;;
+		*" -$family "*) continue ;;
 		esac
 		case $all in
 		*" $family "*) ;;
-		*) [ ! -e "/proc/$family" ] || continue ;;
+		*) [ ! -e "$family" ] || continue ;;
 		esac
-		families="$families $family"
+		families="$families -$family"
 	done
 }
-in_families() {
-	for f in /proc/[0-9]*/stat; do
-		family_of "$f" || continue
-		case "$families " in
-		*" $family "*)
-			f=${f#/proc/}
-			echo "${f%/stat}"
-			;;
-		esac
+
+# family_lives reports whether anybody in the groups has not exited yet.
+family_lives() {
+	[ -n "$families" ] || return 1
+	ids=
+	for f in $families; do
+		ids="$ids${ids:+|}${f#-}"
 	done
+	[ -n "$(every stat grep -lsE -e "\\) [^ZX] [0-9]+ ($ids) ")" ] && return
+	families=
+	return 1
+}
+
+# between_programs reports whether a process is replacing its program: it has no variables for that
+# long, so nobody can tell whether it carries the mark. Where its variables begin is 0 then.
+between_programs() {
+	[ "$how" = grep ] || return 1
+	for f in $(every environ grep -Ls -e .); do
+		p=${f%/environ}
+		[ -e "$p/exe" ] && read -r line <"$p/stat" || continue
+		set -- ${line##*)}
+		[ "${48}" != 0 ] || return 0
+	done
+	return 1
 }
 
 for g in $groups; do
 	kill -9 "-$g"
 done
-# A process has no variables while it replaces its program, so there is a pause between two looks.
+# What forks while it is looked for may be missed, so there is a second look when all seems done.
 clean=0 round=0
 while [ $clean -lt 2 ] && [ $round -lt 200 ]; do
 	round=$((round + 1))
 	pids=$(marked)
-	if [ "$how" != ps ]; then
-		learn_families "$pids" 2>/dev/null
-		[ -z "$families" ] || pids="$pids $(in_families 2>/dev/null)"
-		pids=${pids# }
-	fi
-	if [ -z "$pids" ]; then
-		clean=$((clean + 1))
-	else
+	[ "$how" = ps ] || learn_families "$pids" 2>/dev/null
+	[ -z "$families$pids" ] || kill -9 $families $pids
+	if [ -n "$pids" ] || family_lives || between_programs 2>/dev/null; then
 		clean=0
-		kill -9 $pids
+	else
+		clean=$((clean + 1))
 	fi
 	[ $clean -eq 2 ] || sleep 0.02 || sleep 1
 done
-case ${dir##*/} in
-reins-*) rm -rf -- "$dir" ;;
+case $dir in
+*/*) ;;
+reins-*) rm -rf -- "$root/$dir" ;;
 esac

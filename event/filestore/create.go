@@ -18,7 +18,7 @@ func (s *Store) Create(ctx context.Context, m event.Meta) (event.Writer, error) 
 	if err := usable(ctx, m.ID); err != nil {
 		return nil, err
 	}
-	lock, err := s.lock(m.ID)
+	lock, err := s.lock(ctx, m.ID)
 	if errors.Is(err, event.ErrLocked) {
 		return nil, fmt.Errorf("%w: %s", event.ErrExists, m.ID)
 	}
@@ -94,7 +94,7 @@ func (s *Store) Open(ctx context.Context, id string) (event.Writer, error) {
 	if !s.begun(id) { // and so is to have no lock, which is a file
 		return nil, fmt.Errorf("%w: %s", event.ErrNotFound, id)
 	}
-	lock, err := s.lock(id)
+	lock, err := s.lock(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@
 //	    blobs/HASH       what was too large for a record, by its SHA-256
 //	    torn.jsonl       the ends of lines that a crash cut off, kept for those who want to look
 //	  .locks/ID          held, by a lock of the operating system, while somebody writes
+//	  .leases/ID         held while commands of the session may be alive
 //
 // Directories are private to the user (0700), and so are files (0600).
 //
@@ -27,7 +28,9 @@
 // # Several processes
 //
 // Any number of processes may use one directory. A session has one writer at a time; the system
-// gives its lock back when the process ends, however it ends. Readers need no lock and do not
+// gives its lock back when the process ends, however it ends. Commands may outlive a killed process
+// for a moment; whoever ends them holds the lease, and the next writer waits for that (see
+// [event.Leaser]), so that nothing of the old process happens after it. Readers need no lock and do not
 // write, so that they work on a disk that is full or read-only. They see records that are written
 // but not flushed yet.
 //

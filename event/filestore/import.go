@@ -42,7 +42,7 @@ func (s *Store) Import(ctx context.Context, in io.Reader, how Import) (Report, e
 	if err := usable(ctx, id); err != nil {
 		return Report{}, err
 	}
-	lock, err := s.lock(id)
+	lock, err := s.lock(ctx, id)
 	if err != nil {
 		return Report{}, err
 	}

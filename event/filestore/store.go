@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reins-agent/reins/event"
@@ -27,6 +27,7 @@ const (
 	tempName  = "tmp" // blobs on their way
 
 	locksName   = ".locks"
+	leasesName  = ".leases"
 	trashName   = ".trash"   // sessions on their way out
 	stagingName = ".staging" // and in
 )
@@ -36,15 +37,24 @@ type Config struct {
 	Dir string           // made if need be
 	FS  FS               // OS{} if nil
 	Now func() time.Time // time.Now if nil
+
+	// Waiting is told of a session that takes longer than a second to open, because commands that a
+	// killed process had started for it are still being ended. It may be nil.
+	Waiting func(id string)
 }
 
 // Store keeps sessions in a directory. It is an event.Store, holds nothing open, and need not be
 // closed.
 type Store struct {
-	dir     string
-	files   FS
-	now     func() time.Time
-	formats formats
+	dir      string
+	files    FS
+	now      func() time.Time
+	formats  formats
+	waiting  func(id string)
+	patience patience
+
+	mu     sync.Mutex
+	claims map[string]bool // the sessions that are open here
 }
 
 var _ event.Store = (*Store)(nil)
@@ -58,7 +68,7 @@ func New(c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("filestore: %w", err)
 	}
-	s := &Store{dir: dir, files: c.FS, now: c.Now, formats: released}
+	s := &Store{dir: dir, files: c.FS, now: c.Now, formats: released, waiting: c.Waiting, patience: usualPatience, claims: make(map[string]bool)}
 	if s.files == nil {
 		s.files = OS{}
 	}
@@ -177,7 +187,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	if err := s.deletable(id); err != nil {
 		return err
 	}
-	lock, err := s.lock(id)
+	lock, err := s.lock(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -217,20 +227,9 @@ func (s *Store) remove(id string) error {
 		return fmt.Errorf("session %s is deleted, but its files are still in %s: %w", id, trash, err)
 	}
 	// A lock file that stays behind, as it does on Windows, does no harm.
+	_ = s.files.RemoveAll(s.leasePath(id))
 	_ = s.files.RemoveAll(s.lockPath(id))
 	return nil
 }
 
 func (s *Store) lockPath(id string) string { return filepath.Join(s.dir, locksName, event.FoldID(id)) }
-
-// lock makes the caller the one who may change a session.
-func (s *Store) lock(id string) (io.Closer, error) {
-	l, err := s.files.Lock(s.lockPath(id))
-	switch {
-	case errors.Is(err, ErrHeld):
-		return nil, fmt.Errorf("%w: %s", event.ErrLocked, id)
-	case err != nil:
-		return nil, fmt.Errorf("session %s cannot be written: %w", id, err)
-	}
-	return l, nil
-}

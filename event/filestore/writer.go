@@ -28,6 +28,9 @@ type Writer struct {
 	lock  io.Closer
 	torn  int64
 
+	lease   io.Closer // nil if there is none
+	release func()    // takes it from its holder
+
 	mu     sync.Mutex
 	idle   sync.Cond  // told when busy ends
 	meta   event.Meta // as it will be when all that is queued is on the disk
@@ -286,7 +289,7 @@ func (w *Writer) Close() error {
 	if w.err == nil && w.disk.Size != w.indexed {
 		w.saveIndex()
 	}
-	return errors.Join(w.log.Close(), w.lock.Close())
+	return errors.Join(w.log.Close(), w.endLease(), w.lock.Close())
 }
 
 // settle waits, with the mutex held, until nothing is on its way.
