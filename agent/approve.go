@@ -2,90 +2,196 @@ package agent
 
 import (
 	"context"
-	"maps"
-	"slices"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
 
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/tool"
 )
 
-// approve asks the host about a call, and records the question and the answer. Without a host to
-// ask, and if asking fails, the answer is no.
-func (s *Session) approve(ctx context.Context, r tool.Request) (a tool.Approval, err error) {
-	req := event.ApprovalRequested{ID: r.Call.ID, Name: r.Call.Name, Reason: r.Decision.Reason}
-	for _, access := range r.Accesses {
-		req.Accesses = append(req.Accesses, access.String())
+// ApproveLater is an approver that answers nobody: calls that need an approval wait for
+// [Session.Resolve], and Submit returns with StatusAwaitingApproval.
+func ApproveLater(context.Context, tool.Request) (tool.Approval, error) {
+	return tool.Approval{}, tool.ErrPending
+}
+
+// approval is the answer of the host, or why there is none.
+type approval struct {
+	tool.Approval
+	err error
+}
+
+// approve gets the answer to a request: one that was given while nobody waited, the host's, or one of
+// Resolve, whichever comes first. The request and the answer are recorded.
+func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
+	given, answers, again := s.requested(r)
+	if given != nil {
+		return *given, nil
 	}
-	if err := s.waits(req); err != nil {
-		return tool.Approval{Message: err.Error()}, err
+	defer s.answered(r.Call.ID)
+	if err := s.log.Sync(); err != nil {
+		return tool.Approval{}, err
 	}
-	defer s.waitsNoMore(r.Call.ID)
-	if s.config.Approve == nil {
-		a.Message = "it needs an approval (" + r.Decision.Reason + "), and there is nobody to ask"
-	} else {
-		err = guarded("the approver", func() (err error) {
-			a, err = s.config.Approve(ctx, r)
-			return err
+	a := s.askHost(ctx, r, answers)
+	switch {
+	case errors.Is(a.err, tool.ErrPending), ctx.Err() != nil, a.err == errNobody && again: // somebody may answer it elsewhere
+		return tool.Approval{}, tool.ErrPending
+	case a.err != nil:
+		a.Approval = tool.Approval{Message: a.err.Error()}
+	}
+	s.record(event.ApprovalResolved{ID: r.Call.ID, Allowed: a.Allow && !a.Abort, Scope: a.Scope, Arguments: a.Args, Reason: a.Message, Abort: a.Abort})
+	if err := s.log.Sync(); err != nil { // a crash must not make it a call that has not run
+		return tool.Approval{}, err
+	}
+	return a.Approval, nil
+}
+
+// requested records that a call waits for an approval, unless that is known already. The answer may be
+// there: it holds if the call still does what was asked about.
+func (s *Session) requested(r tool.Request) (given *tool.Approval, answers chan approval, again bool) {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	c, _ := s.state.Call(r.Call.ID)
+	same := c.Request != nil && reflect.DeepEqual(c.Request.Accesses, r.Accesses)
+	if d := c.Approval; d != nil && (same || d.Arguments != nil) {
+		return &tool.Approval{Allow: d.Allowed, Scope: d.Scope, Args: d.Arguments, Message: d.Reason, Abort: d.Abort}, nil, true
+	}
+	if !same {
+		s.note(event.ApprovalRequested{
+			ID: r.Call.ID, Name: r.Call.Name, Tool: r.Spec.Name, Arguments: r.Call.Args,
+			Accesses: r.Accesses, Rule: r.Decision.Rule, Reason: r.Decision.Reason,
 		})
 	}
-	if err != nil {
-		a = tool.Approval{Message: err.Error()}
+	s.work.asked[r.Call.ID] = true
+	answers = make(chan approval, 1)
+	if s.waiting == nil {
+		s.waiting = make(map[string]chan<- approval)
 	}
-	s.record(event.ApprovalResolved{ID: r.Call.ID, Allowed: a.Allow, Reason: a.Message})
-	if failure := s.log.Sync(); failure != nil { // a crash must not make it a call that has not run
-		return tool.Approval{Message: failure.Error()}, failure
-	}
-	return a, err
+	s.waiting[r.Call.ID] = answers
+	return nil, answers, same
 }
 
-// waits notes, for good, that a call waits for an approval.
-func (s *Session) waits(req event.ApprovalRequested) error {
-	s.mu.Lock()
-	if s.pending == nil {
-		s.pending = make(map[string]event.ApprovalRequested)
-	}
-	s.pending[req.ID] = req
-	s.mu.Unlock()
-	s.record(req)
-	return s.log.Sync()
+var errNobody = errors.New("it needs an approval, and there is nobody to ask")
+
+// answered takes in that nobody waits for an answer any more.
+func (s *Session) answered(id string) {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	delete(s.waiting, id)
 }
 
-// waitsNoMore notes that calls wait no more; without ids it is all of them.
-func (s *Session) waitsNoMore(ids ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(ids) == 0 {
-		s.pending = nil
+// askHost asks the host, and waits for its answer or another one. Without a host to ask, the answer is
+// no.
+func (s *Session) askHost(ctx context.Context, r tool.Request, answers <-chan approval) approval {
+	ask := s.config.Approve
+	if ask == nil {
+		return approval{err: errNobody}
 	}
-	for _, id := range ids {
-		delete(s.pending, id)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	host := make(chan approval, 1)
+	go func() {
+		var a approval
+		a.err = guarded("the approver", func() (err error) {
+			a.Approval, err = ask(ctx, r)
+			return err
+		})
+		host <- a
+	}()
+	select {
+	case a := <-host:
+		return a
+	case a := <-answers:
+		return a
+	case <-ctx.Done():
+		return approval{err: context.Cause(ctx)}
 	}
 }
 
 // Pending is a tool call that waits for an approval.
 type Pending struct {
-	Agent string // whose it is, by its path in the tree; "" is the root
+	Agent string `json:"agent,omitempty"` // path of the agent in its tree; "" is the root
 	event.ApprovalRequested
 }
 
-// Pending lists the tool calls that wait for an approval, those of subagents too. After Resume they
-// wait for the session to go on.
+// Pending lists the tool calls that wait for an approval, those of subagents too.
 func (s *Session) Pending() []Pending {
-	s.mu.Lock()
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
 	var pending []Pending
-	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
-		pending = append(pending, Pending{s.path, s.pending[id]})
-	}
-	s.mu.Unlock()
-	return append(pending, s.agents.pending()...)
-}
-
-// pending lists the calls of subagents that wait for an approval.
-func (a *agents) pending() (pending []Pending) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, id := range sortedNames(a.all) {
-		pending = append(pending, a.all[id].session.Pending()...)
+	for _, path := range s.tree.fold.Agents() {
+		if s.path != "" && path != s.path && !strings.HasPrefix(path, s.path+"/") {
+			continue
+		}
+		for _, c := range s.tree.fold.Agent(path).Pending() {
+			pending = append(pending, Pending{path, *c.Request})
+		}
 	}
 	return pending
+}
+
+// Resolve answers a tool call that waits for an approval, of the session or a subagent, by the ID that
+// Pending tells. If the session is waiting for it, the work continues; if not, because it was resumed or its
+// work has ended with StatusAwaitingApproval or StatusInterrupted, the answer is kept and Continue acts
+// on it. Where calls of two agents have the same ID, the agent's path and a colon go before it.
+// Resolve returns when the answer is safe in the session's store, if it has one.
+func (s *Session) Resolve(_ context.Context, callID string, a tool.Approval) error {
+	if err := s.resolve(callID, a); err != nil {
+		return err
+	}
+	return s.log.Sync()
+}
+
+func (s *Session) resolve(callID string, a tool.Approval) error {
+	var found []Pending
+	for _, p := range s.Pending() {
+		if p.ID == callID || p.Agent+":"+p.ID == callID {
+			found = append(found, p)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return fmt.Errorf("no tool call %q waits for an approval", callID)
+	case 1:
+	default:
+		return fmt.Errorf("several agents have a call %q that waits for an approval: use %s:%s", callID, found[0].Agent, callID)
+	}
+	owner, err := s.find(found[0].Agent)
+	if err != nil {
+		return err
+	}
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	switch c, open := owner.state.Call(found[0].ID); {
+	case s.closing:
+		return ErrClosed
+	case !open || c.Approval != nil:
+		return fmt.Errorf("the tool call %q was answered already", callID)
+	}
+	if waiting, ok := owner.waiting[found[0].ID]; ok {
+		delete(owner.waiting, found[0].ID)
+		waiting <- approval{Approval: a}
+		return nil
+	}
+	owner.note(event.ApprovalResolved{
+		ID: found[0].ID, Allowed: a.Allow && !a.Abort, Scope: a.Scope, Arguments: a.Args, Reason: a.Message, Abort: a.Abort, Deferred: true,
+	})
+	return nil
+}
+
+// asked reports whether nothing more can be done about what is waited for: the user is to answer a
+// question, or the host was asked for the approvals and has not given them. The work ends with that.
+func (s *Session) asked(a step.Await) bool {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	for _, c := range a.Approvals {
+		if !s.work.asked[c.ID] {
+			return false
+		}
+	}
+	s.note(a.End)
+	return true
 }

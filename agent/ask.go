@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -12,34 +13,37 @@ import (
 // the next input is its result.
 const AskUser = "ask_user"
 
+// Roles of tools that the session treats in a special way. Another tool that happens to have the
+// name of one is run like any other.
+const (
+	roleAsk   = "ask_user"
+	roleAgent = "subagents"
+)
+
 type askIn struct {
 	Question string `json:"question" jsonschema:"what you need to know from the user"`
 }
 
-// roleAsk marks the tool whose calls the session handles itself. Another tool that happens to have
-// its name is run like any other.
-const roleAsk = "ask_user"
-
-// AskUserTool is the tool for a registry. Subagents do not get it.
+// AskUserTool returns the tool for a registry. Subagents do not get it.
 func AskUserTool() tool.Tool {
 	return tool.New(tool.Spec{
 		Name: AskUser, Version: "1.0.0", ReadOnly: true, Role: roleAsk,
 		Description: "Ask the user a question that you cannot answer yourself, and wait for the answer. Do not call other tools beside it.",
-	}, tool.Nothing,
+	}, func(context.Context, *tool.Call, askIn) []policy.Access { return []policy.Access{} },
 		func(context.Context, *tool.Call, askIn) (tool.Result, error) {
 			return tool.Failure(tool.ValidationError, "The question is empty."), nil
 		})
 }
 
-// question is what a call asks the user, or "" if it is no question. One with bad arguments is none:
-// it goes the way of every call, and fails there.
-func (s *Session) question(c llm.ToolCall) string {
-	if spec, _ := s.tools.Spec(c.Name); spec.Role != roleAsk {
+// question returns what a call asks the user, or "" if it is not a question. One with invalid
+// arguments is not: it takes the way of every call, and fails there.
+func (k *kit) question(c llm.ToolCall) string {
+	if spec, _ := k.tools.Spec(c.Name); spec.Role != roleAsk {
 		return ""
 	}
 	var in askIn
 	err := guarded("the pipeline of "+c.Name, func() error {
-		out := s.pipe.Check(context.Background(), tool.Call{ID: c.ID, Name: c.Name, Args: s.tools.Arguments(c), Env: s.config.Env})
+		out := k.pipe.Check(context.Background(), tool.Call{ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c), Env: k.env})
 		if out.Result.Error != nil {
 			return out.Result.Error
 		}
@@ -51,37 +55,12 @@ func (s *Session) question(c llm.ToolCall) string {
 	return in.Question
 }
 
-// ask stops the work at a question. The calls before it have their results; those behind it wait.
-func (s *Session) ask(c llm.ToolCall, question string, done []llm.ToolResult) error {
-	s.startCall(c)
-	s.m.question = question
-	s.m.answers = done
-	return errAsked
-}
-
-// answerQuestion makes the input the result of the question that waits. Calls behind the question
-// were made without the answer, and are not run.
-func (s *Session) answerQuestion(msg llm.Message) {
-	results := s.m.answers
-	waiting := s.m.calls[len(results):]
-	shown := tool.Success("%s", msg.Text())
-	rest := false
-	for _, p := range msg.Parts {
-		switch p := p.(type) {
-		case llm.Text:
-		case llm.Image:
-			shown.Images = append(shown.Images, p)
-		default:
-			rest = true
-		}
+// Question returns what the model wants to know from the user, if it waits for an answer.
+func (s *Session) Question() string {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	if s.work != nil {
+		return ""
 	}
-	results = append(results, s.finishCall(waiting[0], tool.Outcome{Result: shown, Model: msg.Text()}))
-	for _, c := range waiting[1:] {
-		results = append(results, s.skipCall(c, "not run: it was asked for before the user had answered"))
-	}
-	s.m.resume()
-	s.took(results)
-	if rest { // no result can hold it
-		s.inject(msg, "answer")
-	}
+	return s.state.Question()
 }

@@ -82,7 +82,7 @@ func c0Calls(s *Session) (n int) {
 }
 
 func TestCompaction_SummaryKeepsTaskPlanAndFiles(t *testing.T) {
-	plan := fake("update_plan", true, echo)
+	plan := planner()
 	edit := fake("edit", false, func(_ context.Context, _ *tool.Call, text string) (tool.Result, error) {
 		res := tool.Success("ok")
 		res.Artifacts.FilesChanged = []string{text}
@@ -214,14 +214,14 @@ func TestCompaction_ResumeSeesTheCompactedConversation(t *testing.T) {
 	var config Config
 	s, _ := narrow(t, 30, summary, func(c *Config) { c.Store, c.ID = store, "life"; config = *c })
 	submit(t, s, "task: do it")
-	want := sketch(s.m.messages)
+	want := sketch(s.Messages())
 	s.Close()
 	again, err := Resume(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if got := sketch(again.m.messages); got != want {
+	if got := sketch(again.Messages()); got != want {
 		t.Errorf("resumed with\n%s\ninstead of\n%s", got, want)
 	}
 	if len(records[event.Compaction](again)) == 0 || len(records[event.ToolCallEnd](again)) != 30 {
@@ -317,8 +317,8 @@ func TestCompaction_AnySummariserLeavesAValidHistory(t *testing.T) {
 					t.Errorf("it did not shrink: %d tokens became %d", c.Before, c.After)
 				}
 			}
-			if s.filled() > 1 {
-				t.Errorf("the window is filled to %.2f", s.filled())
+			if n, window := s.state.Size(), s.state.Window(); n > window {
+				t.Errorf("%d tokens do not fit into a window of %d", n, window)
 			}
 		})
 	}

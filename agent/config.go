@@ -17,8 +17,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Streamer makes model calls. An *llm.Client is one. One that is no llm.Shaper keeps the session from
-// seeing all requests that break the provider's cache.
+// Streamer makes model calls. An *llm.Client is one. Unless it implements llm.Shaper, some cache breaks
+// go unreported.
 type Streamer interface {
 	Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error]
 }
@@ -35,21 +35,31 @@ type Config struct {
 	// Timeouts are for commands; zero ones are the tools' own.
 	Timeouts tool.Timeouts
 	System   string // the system prompt
-	Tools    *tool.Registry
+	// Tools are copied: what is registered later is not seen. Reconfigure adds and removes tools.
+	Tools *tool.Registry
 	// Allow lists the tools that may be used; nil is all of them. Deny takes out of those.
 	Allow, Deny []string
 	Env         env.Environment
 
-	// Policy, Approve and Middleware are those of the tool pipeline, for subagents too. Calls that
-	// only read run side by side, so all three may be called concurrently.
+	// Policy, Mode, Approve, Hooks and Middleware are those of the tool pipeline, for subagents too. Calls that
+	// only read run side by side, so all of them may be called concurrently.
+	//
+	// Approve may take its time: when ctx ends, or if it returns tool.ErrPending, the call keeps waiting,
+	// and Resolve and Continue take it up again. Without it, what needs an approval is refused.
 	Policy     policy.Policy
+	Mode       policy.Mode
 	Approve    func(ctx context.Context, r tool.Request) (tool.Approval, error)
+	Hooks      []tool.Hook
 	Middleware []tool.Middleware
 	// BeforeModel may change a request before it is sent; its error fails the turn.
 	BeforeModel []func(ctx context.Context, r *llm.Request) error
 	// TransformContext may replace the messages of a request; it must not change those it is given.
 	// The history stays as it is.
 	TransformContext func([]llm.Message) []llm.Message
+
+	// Adapt tells what goes with another model: Reconfigure, Resume and subagents of another model ask
+	// it. Without it, tools and prompt stay as they are when the model changes.
+	Adapt func(ctx context.Context, provider, model string) (Setup, error)
 
 	Options   map[string]llm.Options // provider options for every request
 	MaxOutput int                    // tokens of one answer; 0 is the model's own limit
@@ -83,6 +93,9 @@ type Config struct {
 	// Owned are closed with the session, in this order, when its work is over. An environment that
 	// is not shared belongs here.
 	Owned []io.Closer
+
+	added   []tool.Tool // by Reconfigure
+	removed []string
 }
 
 // Model names a model and its provider; "" is the provider of the session.
@@ -115,7 +128,7 @@ func (c *Config) complete() error {
 		c.Limits.ToolRounds = 200
 	}
 	if c.LoopWindow == 0 {
-		c.LoopWindow = defaultLoopWindow
+		c.LoopWindow = 10
 	}
 	c.Subagents = c.Subagents.withDefaults()
 	return nil
@@ -142,19 +155,19 @@ func (c *Config) missing() (problems []error) {
 	return problems
 }
 
-// unknownTools finds names of tools that there are not.
+// unknownTools finds names of tools that do not exist.
 func (c *Config) unknownTools() (problems []error) {
 	check := func(where string, names []string) {
 		for _, n := range names {
 			if _, ok := c.Tools.Spec(n); !ok && !isSubagentTool(n) {
-				problems = append(problems, fmt.Errorf("%s names the tool %q, which there is not", where, n))
+				problems = append(problems, fmt.Errorf("%s: unknown tool %q", where, n))
 			}
 		}
 	}
 	check("Allow", c.Allow)
 	check("Deny", c.Deny)
 	for _, name := range sortedNames(c.Subagents.Types) {
-		check(fmt.Sprintf("the agent type %s", name), c.Subagents.Types[name].Tools)
+		check(fmt.Sprintf("agent type %s", name), c.Subagents.Types[name].Tools)
 	}
 	return problems
 }

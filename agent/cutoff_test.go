@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -53,7 +54,7 @@ func tookUpFrom(t *testing.T, store event.Store, script Streamer, change func(*C
 }
 
 var (
-	begun  = event.SessionStart{ID: "life", Model: "m", System: "Be good."}
+	begun  = event.SessionStart{ID: "life", Setup: event.Setup{ModelSetup: event.ModelSetup{Model: "m"}}, System: "Be good."}
 	asked  = event.UserInput{Message: llm.UserText("go")}
 	over   = event.ProcessingEnd{Outcome: "done", State: "IDLE"}
 	called = event.ModelCallStart{Call: 1, Model: "m", Messages: 2}
@@ -76,14 +77,14 @@ func calledFor(name, args string, ids ...string) (parts []llm.Part) {
 
 func TestReplay_WhatTheHostDoesDuringACallDoesNotEndIt(t *testing.T) {
 	for _, between := range []event.Data{
-		event.SteeringQueued{Message: llm.UserText("left")}, event.Settings{Model: "m"}, event.SubagentEnd{ID: "1"}, event.Checkpoint{ID: "c"}, event.Warning{},
+		event.SteeringQueued{Message: llm.UserText("left")}, event.Settings{Setup: begun.Setup}, event.SubagentEnd{ID: "1"}, event.Checkpoint{ID: "c"}, event.Warning{},
 	} {
-		p := newReplay(machine{})
+		tr := step.NewTree()
 		for _, r := range logged(begun, asked, called, wrote(text("Half a")), between, answered(llm.FinishLength)) {
-			p.take(r)
+			tr.Apply(r)
 		}
-		if p.m.continues != 1 || p.m.halt != nil || p.m.meter.Estimate() != 15 {
-			t.Errorf("%s between the answer and the end of its call: it counts as done (%+v)", between.Kind(), p.m)
+		if a, ok := tr.Agent("").Next().(step.Append); !ok || a.Data.Kind() != event.KindSteeringInjected {
+			t.Errorf("%s between the answer and the end of its call: it counts as done (%+v)", between.Kind(), tr.Agent("").Next())
 		}
 	}
 }
@@ -124,7 +125,7 @@ func TestResume_PendingApprovalsAreListedAtOnceAndGoneWithTheRound(t *testing.T)
 	if got := s.Pending(); len(got) != 1 || got[0].ID != "b" {
 		t.Fatalf("%+v", got)
 	}
-	if _, err := s.Undo(t.Context(), true, false); err != nil {
+	if _, err := s.Undo(t.Context(), Parts{true, false}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.Pending(); len(got) != 0 {
@@ -142,15 +143,14 @@ func TestResume_CallThatWasDeniedIsNeitherRunNorSaidToHaveRun(t *testing.T) {
 		if _, err := s.Continue(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := lastResults(script)[0].Text(); got != notRun {
+		if got := lastResults(script)[0].Text(); got != "write was refused: no" {
 			t.Errorf("%q", got)
 		}
 	}
 }
 
 func TestResume_CompactionByHandIsNoWorkThatWasCutOff(t *testing.T) {
-	failed := event.ProcessingEnd{Outcome: "failed", State: "IDLE"}
-	s := tookUp(t, llmtest.Play(llmtest.Say("Well.")), nil, logged(begun, asked, called, answered(llm.FinishStop), failed,
+	s := tookUp(t, llmtest.Play(llmtest.Say("Well.")), nil, logged(begun, asked, called, wrote(text("Well.")), answered(llm.FinishStop), over,
 		event.ModelCallStart{Call: 2, Model: "m", Purpose: "summary"}, event.ModelCallEnd{Call: 2, Model: "m", Duration: time.Minute})...)
 	if _, err := s.Continue(t.Context()); !errors.Is(err, ErrNothingToContinue) {
 		t.Errorf("%v", err)
@@ -162,7 +162,7 @@ func TestResume_CompactionByHandIsNoWorkThatWasCutOff(t *testing.T) {
 }
 
 func TestResume_TimeBetweenTwoLivesIsNoWork(t *testing.T) {
-	log := logged(begun, asked, called, wrote(text("Well.")), answered(llm.FinishStop), event.SessionResume{Model: "m"}, called, answered(llm.FinishStop), over)
+	log := logged(begun, asked, called, wrote(text("Well.")), answered(llm.FinishStop), event.SessionResume{Setup: begun.Setup}, called, answered(llm.FinishStop), over)
 	for i := range log {
 		if i > 4 {
 			log[i].Time = log[i].Time.Add(1000 * time.Hour)
@@ -193,7 +193,7 @@ func TestResume_ThinkingBudgetAndTimeoutsStayAsTheyWereSetUp(t *testing.T) {
 	for range 2 {
 		s = tookUpFrom(t, store, script, func(c *Config) { c.Tools = nil })
 		submit(t, s, "two")
-		if got := s.current(); got.budget == nil || *got.budget != 2000 || got.timeouts != timeouts {
+		if got := s.state.Setup(); got.ThinkingBudget == nil || *got.ThinkingBudget != 2000 || got.Timeouts != timeouts {
 			t.Errorf("%+v", got)
 		}
 		if b := records[event.CacheBroken](s); len(b) != 0 {
@@ -207,7 +207,7 @@ func TestResume_ThinkingBudgetAndTimeoutsStayAsTheyWereSetUp(t *testing.T) {
 func TestResume_RequestThatDoesNotContinueTheLastOneIsAnnounced(t *testing.T) {
 	lifeSoFar := []event.Data{begun, asked, called, wrote(text("Well.")), answered(llm.FinishStop), over}
 	object := event.SteeringInjected{Message: llm.UserText("As JSON."), Source: "structured_output"}
-	second := event.ModelCallStart{Call: 2, Model: "m", Messages: 4}
+	second := event.ModelCallStart{Call: 2, Model: "m", Messages: 4, Object: true}
 	for _, tt := range []struct {
 		name  string
 		then  []event.Data
@@ -217,7 +217,7 @@ func TestResume_RequestThatDoesNotContinueTheLastOneIsAnnounced(t *testing.T) {
 		{"quarantine", []event.Data{event.Quarantine{Position: 1, Message: llm.UserText("[gone]")}}, true},
 		{"undo", []event.Data{event.Rewind{Input: 2, Chat: true}}, true},
 		{"undo and redo", []event.Data{event.Rewind{Input: 2, Chat: true}, event.Rewind{Input: 2, Chat: true, Redo: true}}, false},
-		{"a summary by another model", []event.Data{event.Settings{Model: "other"}, event.ModelCallStart{Call: 2, Model: "other", Purpose: "summary"}}, true},
+		{"a summary by another model", []event.Data{event.Settings{Setup: event.Setup{ModelSetup: event.ModelSetup{Model: "other"}}}, event.ModelCallStart{Call: 2, Model: "other", Purpose: "summary"}}, true},
 		{"an object", []event.Data{object, second, wrote(text("{}")), answered(llm.FinishStop), over}, true},
 	} {
 		s := tookUp(t, llmtest.Play(llmtest.Say("And?")), nil, logged(append(slices.Clone(lifeSoFar), tt.then...)...)...)
@@ -252,7 +252,8 @@ func TestResume_SubagentAtItsSecondTaskIsBroughtBackOnce(t *testing.T) {
 		event.UserInput{Message: llm.UserText("b")}, called, wrote(calledFor("echo", `{"text":"x"}`, "a")...), answered(llm.FinishToolCalls), event.ToolCallStart{ID: "a", Name: "echo"})
 	of("1", log[6:]...)
 	of("1", log[2:3]...)
-	s := tookUp(t, llmtest.Play(), nil, log...)
+	s := tookUp(t, llmtest.Play(llmtest.Say("Well.")), nil, log...)
+	submit(t, s, "more")
 	ends := 0
 	for _, r := range s.log.Records(0) {
 		if r.Kind() == event.KindToolCallEnd {
@@ -275,10 +276,10 @@ func TestResume_SubagentThatWasOnlyNamedLeavesItsNumberTaken(t *testing.T) {
 
 func TestUndo_BringsNoOldSystemPromptBack(t *testing.T) {
 	s := tookUp(t, llmtest.Play(), func(c *Config) { c.System = "Be better." }, logged(begun, asked, called, wrote(text("Well.")), answered(llm.FinishStop), over)...)
-	if _, err := s.Undo(t.Context(), true, false); err != nil {
+	if _, err := s.Undo(t.Context(), Parts{true, false}); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.m.messages; len(got) != 1 || got[0].Text() != "Be better." {
+	if got := s.Messages(); len(got) != 1 || got[0].Text() != "Be better." {
 		t.Errorf("%s", sketch(got))
 	}
 }
@@ -298,11 +299,12 @@ func TestResume_ModelThatStandsInDoesSoToTheEndOfTheInput(t *testing.T) {
 
 func TestResume_CallInPlaceOfAnObjectIsNoQuestion(t *testing.T) {
 	object := event.SteeringInjected{Message: llm.UserText("As JSON."), Source: "structured_output"}
-	second := event.ModelCallStart{Call: 2, Model: "m", Messages: 4}
-	s := tookUp(t, llmtest.Play(), nil, logged(begun, asked, called, wrote(text("Shall I?")), answered(llm.FinishStop), object, second,
+	second := event.ModelCallStart{Call: 2, Model: "m", Messages: 4, Object: true}
+	s := tookUp(t, llmtest.Play(llmtest.Say("Well.")), nil, logged(begun, asked, called, wrote(text("Shall I?")), answered(llm.FinishStop), object, second,
 		wrote(calledFor("echo", `{"text":"x"}`, "a")...), answered(llm.FinishToolCalls))...)
-	if starts, ends := records[event.ToolCallStart](s), records[event.ToolCallEnd](s); len(starts) != 1 || len(ends) != 1 || s.m.question != "Shall I?" {
-		t.Errorf("%+v, %+v, %q", starts, ends, s.m.question)
+	submit(t, s, "more")
+	if starts, ends := records[event.ToolCallStart](s), records[event.ToolCallEnd](s); len(starts) != 1 || len(ends) != 1 {
+		t.Errorf("%+v, %+v", starts, ends)
 	}
 }
 

@@ -149,7 +149,7 @@ func TestDoD_9_7_EffortModelAndBudgetChangeWithTheNextCall(t *testing.T) {
 	change := fake("change", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
 		s.SetEffort("high")
 		s.SetModel("gemini", "gemini-3-pro-preview")
-		s.SetThinkingBudget(&budget)
+		s.SetThinkingBudget(budget)
 		return tool.Success("ok"), nil
 	})
 	script := llmtest.Play(calls("change"), llmtest.Say("Yes."))
@@ -160,7 +160,7 @@ func TestDoD_9_7_EffortModelAndBudgetChangeWithTheNextCall(t *testing.T) {
 		t.Errorf("%+v then %+v", a, b)
 	}
 	last := records[event.Settings](s)
-	if len(last) != 3 || last[2].Effort != "high" || last[2].Model != "gemini-3-pro-preview" || *last[2].ThinkingBudget != 2048 {
+	if len(last) != 1 || last[0].Effort != "high" || last[0].Model != "gemini-3-pro-preview" || *last[0].ThinkingBudget != 2048 {
 		t.Errorf("%+v", last)
 	}
 	if n := len(records[event.CacheBroken](s)); n != 1 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -322,7 +323,7 @@ func TestTree_CapsHoldOverAllAgents(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limits Limits
 		agents int
-		limit  string
+		limit  step.Limit
 		turns  int
 	}{
 		"turns":  {Limits{TreeTurns: 3}, 0, "tree_turns", 3},

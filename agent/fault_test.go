@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
@@ -84,7 +85,7 @@ func newRig(t *testing.T, e env.Environment, at int, spring func(*rig)) *rig {
 	if err := c.complete(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := newSession(c, "", 0, r.log, newTree(c.Limits))
+	s, err := newSession(c, "", 0, r.log, &tree{fold: step.NewTree()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +201,7 @@ func runWithFault(t *testing.T, e env.Environment, at int, fault func(*rig, func
 	}
 	r.finish(t)
 	if t.Failed() {
-		t.Errorf("at %d the conversation is\n%s", at, sketch(r.m.messages))
+		t.Errorf("at %d the conversation is\n%s", at, sketch(r.Messages()))
 	}
 }
 

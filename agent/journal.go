@@ -22,10 +22,22 @@ type journal interface {
 	Close() error
 }
 
-// record adds to the log.
-func (s *Session) record(d event.Data) event.Seq {
+// record adds to the log and, if it is durable, to the state.
+func (s *Session) record(d event.Data) {
+	if d.Kind().Transient() {
+		s.log.Append(event.Record{Session: s.id, Agent: s.path, Data: d})
+		return
+	}
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	s.note(d)
+}
+
+// note adds a durable fact to the log and to the state, which is the only way to change that; tree.mu is
+// held, so that both see the records in the same order.
+func (s *Session) note(d event.Data) {
 	r, _ := s.log.Append(event.Record{Session: s.id, Agent: s.path, Data: d})
-	return r.Seq
+	s.tree.fold.Apply(r)
 }
 
 // SaveError says that a session could not be written to its store. What was acknowledged before is

@@ -251,7 +251,7 @@ func (l *lives) act(what string) {
 	case "compact":
 		_, err = l.Compact(ctx)
 	case "undo":
-		_, err = l.Undo(ctx, rapid.Bool().Draw(l.T, "chat"), true)
+		_, err = l.Undo(ctx, Parts{rapid.Bool().Draw(l.T, "chat"), true})
 	case "redo":
 		_, err = l.Redo(ctx)
 	case "model":
@@ -259,7 +259,7 @@ func (l *lives) act(what string) {
 	case "effort":
 		l.SetEffort(rapid.SampledFrom([]string{"", "low"}).Draw(l.T, "to"))
 	case "budget":
-		l.SetThinkingBudget(new(rapid.IntRange(1, 2).Draw(l.T, "to")))
+		l.SetThinkingBudget(rapid.IntRange(1, 2).Draw(l.T, "to"))
 	case "crash":
 		l.crash(ctx)
 	case "close":

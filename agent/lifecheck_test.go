@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
+	"reflect"
 	"strings"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
@@ -27,7 +31,7 @@ func (l *lives) check(what string) {
 	records := l.saved()
 	l.checkCaches(records)
 	l.checkMessages(records)
-	l.checkReplay(records)
+	l.checkFold(records)
 	if len(l.faults) > 0 {
 		l.Fatalf("after %s: %s\n%s", what, strings.Join(l.faults, "\n"), kindsOf(records))
 	}
@@ -67,7 +71,7 @@ func messagesJSON(messages []llm.Message) string {
 
 // continues reports whether a provider that has cached a request has cached the head of another.
 func continues(a, b *llm.Request) bool {
-	return a.Provider == b.Provider && a.Model == b.Model && a.Effort == b.Effort && equalInt(a.ThinkingBudget, b.ThinkingBudget) &&
+	return a.Provider == b.Provider && a.Model == b.Model && a.Effort == b.Effort && reflect.DeepEqual(a.ThinkingBudget, b.ThinkingBudget) &&
 		digest(a.Tools) == digest(b.Tools) && (a.Output == nil) == (b.Output == nil) &&
 		len(a.Messages) <= len(b.Messages) && messagesJSON(a.Messages) == messagesJSON(b.Messages[:len(a.Messages)])
 }
@@ -81,7 +85,7 @@ func (l *lives) checkMessages(records []event.Record) {
 		case event.SteeringQueued:
 			place[r.Agent+d.Message.Text()]--
 		case event.SteeringInjected:
-			if d.Source == sourceHost {
+			if d.Source == step.FromHost {
 				place[r.Agent+d.Message.Text()]++
 			}
 		case event.UserInput:
@@ -91,12 +95,14 @@ func (l *lives) checkMessages(records []event.Record) {
 		}
 	}
 	for _, s := range append(l.all(), l.Session) {
-		waiting := slices.Concat(s.steering, s.followUp)
-		if s.state == Closed {
-			waiting = undelivered(records, s.path)
+		if s.State() == Closed {
+			for _, msg := range undelivered(records, s.path) {
+				place[s.path+msg.Text()]++
+			}
+			continue
 		}
-		for _, msg := range waiting {
-			place[s.path+msg.Text()]++
+		for _, q := range s.Queue() {
+			place[s.path+q.Message.Text()]++
 		}
 	}
 	for msg, n := range place {
@@ -114,6 +120,39 @@ func undelivered(records []event.Record, agent string) (messages []llm.Message) 
 		}
 	}
 	return messages
+}
+
+// checkFold compares the state of every agent with the one that a process would have that reads the
+// records now, and the totals with the sums of the records.
+func (l *lives) checkFold(records []event.Record) {
+	if l.log.(*savedLog).held != nil {
+		return // nothing has happened that the records could tell
+	}
+	tr := step.NewTree()
+	for _, r := range records {
+		tr.Apply(r)
+	}
+	exported := cmp.Exporter(func(reflect.Type) bool { return true })
+	ignored := cmp.FilterPath(func(p cmp.Path) bool { return strings.HasSuffix(p.String(), "tree") || p.Last().String() == ".tree" }, cmp.Ignore())
+	for _, s := range append(l.all(), l.Session) {
+		if diff := cmp.Diff(s.state, tr.Agent(s.path), exported, ignored, cmpopts.EquateEmpty()); diff != "" {
+			l.faults = append(l.faults, fmt.Sprintf("agent %q is (-) and its records tell (+): %s", s.path, diff))
+		}
+	}
+	var sum llm.Usage
+	for _, r := range records {
+		switch d := r.Data.(type) {
+		case event.ModelCallEnd:
+			sum = sum.Add(d.Usage).Add(d.Retried)
+		case event.Compaction:
+			if d.After >= d.Before {
+				l.faults = append(l.faults, fmt.Sprintf("record %d: %d tokens became %d", r.Seq, d.Before, d.After))
+			}
+		}
+	}
+	if live := l.Total().Usage; sum.Input != live.Input || sum.Output != live.Output {
+		l.faults = append(l.faults, fmt.Sprintf("the total is %+v and the calls add up to %+v", live, sum))
+	}
 }
 
 // all are the subagents, also those of subagents.

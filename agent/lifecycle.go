@@ -13,13 +13,16 @@ import (
 type work struct {
 	cancel context.CancelCauseFunc
 	over   chan struct{} // closed when the session does nothing any more
-	before State         // of the session
+	asked  map[string]bool
 }
+
+// ErrInterrupted is the cause of an interruption by Interrupt.
+var ErrInterrupted = errors.New("interrupted by the host")
 
 // begin makes the caller the one who works.
 func (s *Session) begin(ctx context.Context) (context.Context, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
 	switch {
 	case s.closing:
 		return nil, ErrClosed
@@ -27,52 +30,17 @@ func (s *Session) begin(ctx context.Context) (context.Context, error) {
 		return nil, ErrBusy
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	s.work = &work{cancel, make(chan struct{}), s.state}
-	s.state = Processing
-	s.tree.enter()
+	s.work = &work{cancel, make(chan struct{}), make(map[string]bool)}
+	s.failure = nil
 	return ctx, nil
 }
 
-// proceed ends the work on one input: either there is more to work on, which it returns, or the
-// session is left in the state that follows from the outcome. It is one step, so that no message
-// that comes at this moment is left lying.
-func (s *Session) proceed(out Outcome, err error) (next llm.Message, followUp, more bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	state := stateAfter(out, err)
-	if out.Status == StatusDone && err == nil && !s.closing {
-		if next, followUp, more = s.waiting(); more {
-			state = Processing
-		}
-	}
-	if s.closing {
-		state = Closed
-	}
-	s.record(event.ProcessingEnd{Outcome: string(out.Status), State: string(state), Rounds: out.Rounds, Question: out.Question})
-	if !more && state != Closed {
-		s.leave(state)
-	}
-	return next, followUp, more
-}
-
-// leave ends the caller's work; s.mu is held.
-func (s *Session) leave(state State) {
-	s.state = state
+// leave ends the caller's work; tree.mu is held.
+func (s *Session) leave() {
 	s.work.cancel(nil)
 	close(s.work.over)
 	s.work = nil
-	s.tree.exit()
-}
-
-// stateAfter is the state that an outcome leads to.
-func stateAfter(out Outcome, err error) State {
-	switch {
-	case fatal(err):
-		return Closed
-	case out.Status == StatusAwaitingInput, out.Status == StatusDone && out.Question != "":
-		return AwaitingInput
-	}
-	return Idle
+	s.applyChanges()
 }
 
 // fatal reports whether an error ends the session: calling again cannot help.
@@ -92,45 +60,42 @@ func fatal(err error) bool {
 // is being closed, or if something in it panicked.
 func (s *Session) release(err error) {
 	if fatal(err) {
-		s.mu.Lock()
+		s.tree.mu.Lock()
 		s.closing = true
-		s.mu.Unlock()
+		s.tree.mu.Unlock()
 		s.shutdown("error: " + err.Error())
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.work == nil {
-		return
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	if s.work != nil {
+		s.leave()
 	}
-	state := Idle
-	if s.closing {
-		state = s.state // shutdown says when it is closed
-	}
-	s.leave(state)
 }
 
-// withdraw ends the caller's work when it was not on an input: what the session waited for before it
-// waits for again.
-func (s *Session) withdraw(err error) {
-	if fatal(err) {
-		s.release(err)
-		return
+// Interrupt stops the work at hand, if there is any, like the end of its context does, and returns
+// when it is over. The session can be continued. It must not be called from inside a tool, a hook or
+// whatever else the session itself calls.
+func (s *Session) Interrupt() {
+	s.tree.mu.Lock()
+	work := s.work
+	s.tree.mu.Unlock()
+	if work != nil {
+		work.cancel(ErrInterrupted)
+		<-work.over
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.leave(s.work.before)
 }
 
 // Close ends the session. The model call at hand is cancelled, running tools are interrupted and
-// their processes ended, subagents closed; then the log comes to its end, and Close returns when
-// all of this is over. It may be called at any time, also more than once and by several at a time,
-// but not from inside a tool, a hook or whatever else the session itself calls: it would wait for
-// itself. What Config.Owned lists is closed too; its errors are Close's.
+// their processes ended, subagents closed; then the log is closed, and Close returns when
+// all of this is over. Tool calls that wait for an approval still do when the session is resumed. It may
+// be called at any time, also more than once and by several at a time, but not from inside a tool, a
+// hook or whatever else the session itself calls: it would wait for itself. What Config.Owned lists is
+// closed too; its errors are Close's.
 func (s *Session) Close() error {
-	s.mu.Lock()
+	s.tree.mu.Lock()
 	s.closing = true
 	work := s.work
-	s.mu.Unlock()
+	s.tree.mu.Unlock()
 	if work != nil {
 		work.cancel(ErrClosed)
 		<-work.over
@@ -153,12 +118,14 @@ func (s *Session) shutdown(reason string) error {
 
 // end records the end of the session.
 func (s *Session) end(reason string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	undelivered := append(s.steering, s.followUp...)
-	s.steering, s.followUp = nil, nil
-	s.state = Closed
-	s.record(event.SessionEnd{Reason: reason, State: string(Closed), Undelivered: undelivered})
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	d := event.SessionEnd{Reason: reason, State: string(Closed)}
+	for _, q := range s.state.Queue() {
+		d.Undelivered = append(d.Undelivered, q.Message)
+	}
+	s.closed = true
+	s.note(d)
 }
 
 func (s *Session) closeOwned() error {

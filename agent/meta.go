@@ -8,7 +8,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// keep returns when all that happened is safe in the store, with what it tells about the session.
+// keep brings what the store tells about the session up to date, and returns when all that happened is
+// safe there.
 func (s *Session) keep(ctx context.Context) error {
 	if err := s.describe(ctx); err != nil {
 		return err
@@ -35,20 +36,22 @@ func (s *Session) describe(ctx context.Context) error {
 		return nil
 	}
 	s.described = time.Now()
-	m, set, total := &s.meta, s.current(), s.Total()
-	m.Provider, m.Model, m.Dir = set.provider, set.model, s.config.Env.Info().Dir
-	m.Turns, m.Usage = s.m.turns, total.Usage
-	m.Usage.Raw = nil
-	m.Cost = nil
+	total := s.Total()
+	s.tree.mu.Lock()
+	m, set := &s.meta, s.state.Setup()
+	m.Provider, m.Model, m.Dir = set.Provider, set.Model, s.dir()
+	m.Turns, m.Usage = s.state.Turns(), total.Usage
+	m.Usage.Raw, m.Cost = nil, nil
 	if total.Cost.Known {
 		m.Cost = &total.Cost.Dollars
 	}
 	if m.Prompt == "" {
-		m.Prompt = firstPrompt(s.m.messages)
+		m.Prompt = firstPrompt(s.state.Messages())
 	}
-	if s.m.text != "" {
-		m.Summary = shorten(s.m.text, 200)
+	if text := s.state.Text(); text != "" {
+		m.Summary = shorten(text, 200)
 	}
+	s.tree.mu.Unlock()
 	if err := log.writer.SetMeta(context.WithoutCancel(ctx), *m); err != nil {
 		return &SaveError{err}
 	}

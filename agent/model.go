@@ -2,124 +2,118 @@ package agent
 
 import (
 	"context"
-	"slices"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
 
-// callModel makes one call of the model and takes its answer in.
-func (s *Session) callModel(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// callModel makes one model call and records its course. That it fails is a fact like any other; the
+// error is one of hooks.
+func (s *Session) callModel(ctx context.Context, a step.CallModel) error {
+	if ctx.Err() != nil {
+		return nil
 	}
-	s.compactIfFull(ctx)
-	s.checkContext()
-	s.endPause()
-	resp, err := s.answer(ctx, func(*llm.Request) {})
+	r, tools, err := s.request(ctx, a)
 	if err != nil {
 		return err
 	}
-	if nudge := s.m.answered(resp.Message, resp.Finish.Reason, resp.Usage); nudge != "" {
-		s.inject(llm.UserText(nudge), string(resp.Finish.Reason))
+	call := s.startCall(r, a.Purpose, tools)
+	start := time.Now()
+	got := s.stream(ctx, r, call, a.Purpose)
+	end := event.ModelCallEnd{
+		Call: call, Provider: r.Provider, Model: r.Model, Duration: time.Since(start),
+		Retried: got.retried, Incomplete: got.incomplete, Cost: new(float64),
 	}
-	s.checkContext()
+	s.failure = got.err
+	if got.err != nil {
+		failure := asEvent(got.err)
+		failure.Item = s.refused(r, got.err)
+		spent, complete := llm.Spent(got.err)
+		end.Error, end.Partial, end.Usage = &failure, got.partial, spent
+		end.Incomplete = end.Incomplete || !complete
+	} else {
+		end.Usage, end.Finish = got.resp.Usage, string(got.resp.Finish.Reason)
+		s.recordAnswer(call, a.Purpose, got.resp, &end)
+	}
+	end.Cost = s.price(r, end.Usage.Add(end.Retried))
+	s.record(end)
+	if got.err != nil {
+		return nil
+	}
 	return s.describeIfOld(ctx)
 }
 
-// answer calls the model until there is an answer, or nothing more that can be done about a failure.
-// What the request asks for beside the conversation is up to form.
-func (s *Session) answer(ctx context.Context, form func(*llm.Request)) (*llm.Response, error) {
-	var tried attempts
-	for {
-		r, err := s.request(ctx, s.m.messages)
-		if err != nil {
-			return nil, err
+// recordAnswer records the message of an answer, without calls that were cut off.
+func (s *Session) recordAnswer(call int, purpose string, resp *llm.Response, end *event.ModelCallEnd) {
+	msg := step.Whole(resp)
+	if purpose == step.Summary {
+		if len(msg.ToolCalls()) == 0 {
+			end.Summary = msg.Text()
 		}
-		form(r)
-		resp, err := s.invoke(ctx, r, forConversation)
-		if err == nil {
-			s.answerer = r.Model
-			return resp, nil
-		}
-		if ctx.Err() != nil || !s.mend(ctx, r, err, &tried) {
-			return nil, err
-		}
+		return
 	}
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	s.note(event.TextEnd{Call: call, ID: resp.ID, Message: s.state.Distinct(msg)})
 }
 
-// endPause makes it the user's turn to have spoken, if the model paused and another one goes on: only
-// the model that paused takes its own unfinished turn back.
-func (s *Session) endPause() {
-	last := s.m.messages[len(s.m.messages)-1]
-	if last.Role == llm.RoleAssistant && s.effective().model != s.answerer {
-		s.inject(llm.UserText("Go on."), string(llm.FinishPause))
+// startCall records that a call begins, and that it does not continue the one before if so.
+func (s *Session) startCall(r *llm.Request, purpose, tools string) int {
+	shape := s.shape(r)
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	d := event.ModelCallStart{
+		Call: s.state.Called() + 1, Provider: r.Provider, Model: r.Model, Effort: r.Effort, Messages: len(r.Messages),
+		Tools: tools, Choice: r.ToolChoice, Shape: shape, Object: r.Output != nil, Purpose: purpose,
 	}
+	if purpose == "" {
+		if reason := s.state.Breaks(s.state.Sent(d, r.Messages), s.sent); reason != "" {
+			s.note(event.CacheBroken{Reason: reason})
+		}
+		if s.hooked() {
+			s.sent = r.Messages
+		}
+	}
+	s.note(d)
+	return d.Call
 }
 
-// purpose is what an answer is for.
-type purpose string
-
-const (
-	forConversation purpose = ""
-	forSummary      purpose = "summary"
-)
-
-// invoke makes a request, counts what it uses and records its course. The message of the answer
-// holds no call that was cut off.
-func (s *Session) invoke(ctx context.Context, r *llm.Request, why purpose) (*llm.Response, error) {
-	if err := s.tree.admit(s.config.Catalogue, r); err != nil {
-		return nil, err
-	}
-	if why == forConversation {
-		s.watchCache(r)
-	}
-	s.calls++
-	s.record(event.ModelCallStart{
-		Call: s.calls, Provider: r.Provider, Model: r.Model, Effort: r.Effort, Messages: len(r.Messages), Tools: s.sent.tools, Purpose: string(why),
-	})
-	start := time.Now()
-	resp, partial, err := s.stream(ctx, r, why)
-	end := event.ModelCallEnd{Call: s.calls, Provider: r.Provider, Model: r.Model, Duration: time.Since(start)}
-	if err != nil {
-		failure := asEvent(err)
-		end.Error, end.Partial = &failure, partial
-		s.record(end)
-		return nil, err
-	}
-	resp.Message = s.m.distinct(whole(resp))
-	if why == forConversation {
-		s.record(event.TextEnd{Call: s.calls, ID: resp.ID, Message: resp.Message})
-		s.turns.Add(1)
-	}
-	end.Usage, end.Finish = resp.Usage, string(resp.Finish.Reason)
-	end.Cost = s.account(r, resp)
-	s.record(end)
-	return resp, nil
-}
-
-// request builds the request for messages and the settings of the moment.
-func (s *Session) request(ctx context.Context, messages []llm.Message) (*llm.Request, error) {
-	set := s.effective()
+// request builds a request, and a digest of its tools.
+func (s *Session) request(ctx context.Context, a step.CallModel) (*llm.Request, string, error) {
+	s.tree.mu.Lock()
+	set, k, c := s.state.Effective(), s.kit, &s.config
 	r := &llm.Request{
-		Provider: set.provider, Model: set.model, Effort: set.effort, ThinkingBudget: set.budget,
-		Messages: slices.Clip(messages), Tools: s.tools.Definitions(), MaxTokens: s.config.MaxOutput,
-		Options: s.config.Options, CacheKey: s.cacheKey(), Cache: s.cache, Unary: s.config.Unary,
+		Provider: set.Provider, Model: set.Model, Effort: set.Effort, ThinkingBudget: set.ThinkingBudget,
+		Messages: a.Messages[:len(a.Messages):len(a.Messages)], Tools: k.definitions, ToolChoice: a.Choice, Output: a.Output,
+		MaxTokens: c.MaxOutput, Options: c.Options, CacheKey: s.cacheKey(), Cache: s.cache, Unary: c.Unary,
 	}
-	if t := s.config.TransformContext; t != nil {
+	s.tree.mu.Unlock()
+	tools := k.digest
+	if t := c.TransformContext; t != nil {
 		err := guarded("TransformContext", func() error { r.Messages = t(r.Messages); return nil })
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
-	for _, hook := range s.config.BeforeModel {
+	for _, hook := range c.BeforeModel {
 		if err := guarded("a BeforeModel hook", func() error { return hook(ctx, r) }); err != nil {
-			return nil, err
+			return nil, "", err
 		}
+		tools = digest(r.Tools)
 	}
-	return r, nil
+	return r, tools, nil
+}
+
+// hooked reports whether requests may differ from the conversation.
+func (s *Session) hooked() bool {
+	return s.config.TransformContext != nil || len(s.config.BeforeModel) > 0
 }
 
 func (s *Session) cacheKey() string {
@@ -129,76 +123,118 @@ func (s *Session) cacheKey() string {
 	return s.id + "/" + s.path
 }
 
-// stream makes the call and records what it shows on the way. Partial is the text that had come if
-// the call fails.
-func (s *Session) stream(ctx context.Context, r *llm.Request, why purpose) (resp *llm.Response, partial string, err error) {
+// shape is what the client tells of a request, if it knows.
+func (s *Session) shape(r *llm.Request) (shape string) {
+	if c, ok := s.config.Client.(llm.Shaper); ok {
+		_ = guarded("the provider", func() error { shape = c.Shape(r); return nil })
+	}
+	return shape
+}
+
+// digest is short and the same for the same tools.
+func digest(tools []llm.ToolDef) string {
+	b, err := json.Marshal(tools)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+// callResult is what came of a request.
+type callResult struct {
+	resp       *llm.Response
+	partial    string // the text that had come if the call failed
+	retried    llm.Usage
+	incomplete bool // failed attempts may have used more
+	err        error
+}
+
+// stream makes the call and records what it shows on the way.
+func (s *Session) stream(ctx context.Context, r *llm.Request, call int, purpose string) (got callResult) {
 	var text strings.Builder
-	err = guarded("the provider", func() error {
+	show := shower{s, call, purpose, llm.ToolCallStart{}}
+	got.err = guarded("the provider", func() error {
 		for ev, err := range s.config.Client.Stream(ctx, r) {
 			if err != nil {
 				return err
 			}
 			switch ev := ev.(type) {
 			case llm.Finish:
-				resp = ev.Response
+				got.resp = ev.Response
+				return nil
 			case llm.TextDelta:
 				text.WriteString(ev.Text)
 			case llm.Retry:
+				u, complete := llm.Spent(ev.Err)
+				got.retried = got.retried.Add(u)
+				got.incomplete = got.incomplete || !complete
 				if ev.Discard {
 					text.Reset()
 				}
 			}
-			if resp != nil {
-				return nil
-			}
-			s.show(ev, why)
+			show.show(ev)
 		}
 		return &llm.Error{Kind: llm.ErrIncomplete, Provider: r.Provider, Message: "the stream ended without a finish"}
 	})
-	return resp, text.String(), err
+	got.partial = text.String()
+	return got
 }
 
-// show records a step of an answer.
-func (s *Session) show(ev llm.StreamEvent, why purpose) {
-	if _, retry := ev.(llm.Retry); why != forConversation && !retry {
+// shower records the steps of an answer.
+type shower struct {
+	*Session
+	call    int
+	purpose string
+	writing llm.ToolCallStart // the tool call that the model writes
+}
+
+func (s *shower) show(ev llm.StreamEvent) {
+	if _, retry := ev.(llm.Retry); s.purpose != "" && !retry {
 		return
 	}
 	switch ev := ev.(type) {
 	case llm.TextStart:
-		s.record(event.TextStart{Call: s.calls})
+		s.record(event.TextStart{Call: s.call})
 	case llm.TextDelta:
-		s.record(event.TextDelta{Call: s.calls, Text: ev.Text})
+		s.record(event.TextDelta{Call: s.call, Text: ev.Text})
 	case llm.ThinkingStart:
-		s.record(event.ReasoningStart{Call: s.calls})
+		s.record(event.ReasoningStart{Call: s.call})
 	case llm.ThinkingDelta:
-		s.record(event.ReasoningDelta{Call: s.calls, Text: ev.Text})
+		s.record(event.ReasoningDelta{Call: s.call, Text: ev.Text})
 	case llm.ThinkingEnd:
-		s.record(event.ReasoningEnd{Call: s.calls, Text: ev.Thinking.Text})
+		s.record(event.ReasoningEnd{Call: s.call, Text: ev.Thinking.Text})
+	case llm.ToolCallStart:
+		s.writing = ev
+	case llm.ToolCallDelta:
+		s.record(event.ArgumentsDelta{Call: s.call, ID: s.writing.ID, Name: s.writing.Name, Text: ev.Arguments})
 	case llm.Retry:
 		failure := asEvent(ev.Err)
 		failure.Retryable = true
-		s.record(event.ModelRetry{Call: s.calls, Attempt: ev.Attempt, Delay: ev.Delay, Discard: ev.Discard, Error: failure})
+		s.record(event.ModelRetry{Call: s.call, Attempt: ev.Attempt, Max: ev.Max, Delay: ev.Delay, Discard: ev.Discard, Error: failure})
 	}
 }
 
-// account adds up what a call used and what that costs; nil if that is not known.
-func (s *Session) account(r *llm.Request, resp *llm.Response) *float64 {
-	s.used = s.used.Add(resp.Usage)
-	m, _ := s.config.Catalogue.Lookup(catalogueName(r.Provider), r.Model)
-	dollars, known := m.Price.Cost(resp.Usage)
-	s.cost = s.cost.add(dollars, known)
-	s.tree.spend(r, resp.Usage, dollars, known)
+// refused is what of the conversation a provider refused. What hooks have put into the request is not
+// in it, and is theirs to put right.
+func (s *Session) refused(r *llm.Request, err error) *llm.Item {
+	var e *llm.Error
+	if !errors.As(err, &e) || e.Item == nil {
+		return nil
+	}
+	messages, at := s.Messages(), e.Item.Message
+	if at < 0 || at >= min(len(r.Messages), len(messages)) || !step.Same(r.Messages[at], messages[at]) {
+		return nil
+	}
+	return e.Item
+}
+
+// price is what a call costs; nil if that is not known.
+func (s *Session) price(r *llm.Request, u llm.Usage) *float64 {
+	m, _ := s.config.Catalogue.Lookup(r.Provider, r.Model)
+	dollars, known := m.Price.Cost(u)
 	if !known {
 		return nil
 	}
 	return &dollars
-}
-
-// catalogueName is the provider as the catalogue knows it; other names may serve any model.
-func catalogueName(provider string) string {
-	switch provider {
-	case "openai", "anthropic", "gemini":
-		return provider
-	}
-	return ""
 }

@@ -1,27 +1,31 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"time"
 
+	"github.com/reins-agent/reins/agent/step"
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
 
 // Status says how the work on an input ended.
-type Status string
+type Status = step.Status
 
-// The statuses. All leave a session that goes on with the next input, unless it was closed or the
+// The statuses. All leave a session that accepts the next input, unless it was closed or the
 // error was one that calling again cannot help: no access, or a conversation that is too long.
 const (
-	StatusDone          Status = "done"           // the model has nothing more to do
-	StatusAwaitingInput Status = "awaiting_input" // it asked the user; the next input is the answer
-	StatusLimit         Status = "limit"          // a limit was reached
-	StatusCutOff        Status = "cut_off"        // its answer is longer than it can give
-	StatusPaused        Status = "paused"         // the provider paused the turn too often
-	StatusRefused       Status = "refused"        // the model or a filter refused
-	StatusLoop          Status = "loop"           // it goes in circles
-	StatusInterrupted   Status = "interrupted"    // the host stopped it
-	StatusFailed        Status = "failed"         // an error ended it
+	StatusDone             = step.Done             // the model has nothing more to do
+	StatusAwaitingInput    = step.AwaitingInput    // it asked the user; the next input is the answer
+	StatusAwaitingApproval = step.AwaitingApproval // tool calls wait for an approval; see Pending, Resolve and Continue
+	StatusLimit            = step.LimitReached     // a limit was reached
+	StatusCutOff           = step.CutOff           // the answer exceeds the output limit
+	StatusPaused           = step.Paused           // the provider paused the turn too often
+	StatusRefused          = step.Refused          // the model or a filter refused
+	StatusLoop             = step.Loop             // the model repeats itself
+	StatusInterrupted      = step.Interrupted      // the host stopped it
+	StatusFailed           = step.Failed           // an error ended it
 )
 
 // Outcome is what came of an input. Its figures are those of the agent itself; Session.Total counts
@@ -29,39 +33,86 @@ const (
 type Outcome struct {
 	Status   Status
 	Text     string // the model's last answer
-	Limit    string // which limit was reached
+	Limit    step.Limit
 	Question string // what the model wants to know; it may be done and ask all the same
+	Object   string // the result as JSON, if it was asked for
 	Rounds   int    // of tools
 	Turns    int    // of the model
 	Usage    llm.Usage
-	Cost     Cost
+	Cost     llm.Cost
 	Duration time.Duration
 }
 
-// Cost is money in US dollars. It is not known once a call had no known price.
-type Cost struct {
-	Dollars float64 `json:"dollars"`
-	Known   bool    `json:"known"`
-}
-
-func (c Cost) add(dollars float64, known bool) Cost {
-	return Cost{c.Dollars + dollars, c.Known && known}
-}
+// Total is what a session and all its subagents have used, and ModelTotal what one model has.
+type (
+	Total      = step.Total
+	ModelTotal = step.ModelTotal
+)
 
 // State is where a session is in its life.
-type State string
+type State = step.Phase
 
 // The states.
 const (
-	Idle          State = "IDLE"
-	Processing    State = "PROCESSING"
-	AwaitingInput State = "AWAITING_INPUT"
-	Closed        State = "CLOSED"
+	Idle             = step.Idle
+	Processing       = step.Processing
+	AwaitingInput    = step.WaitingInput
+	AwaitingApproval = step.WaitingApproval
+	Closed           = step.Closed
 )
+
+// Input is an input of a session, as its records tell of it.
+type Input = step.Input
+
+// Inputs lists what a session was given, from its records. Those that are not a UserInput, a
+// Checkpoint or a Rewind may be left out.
+func Inputs(records []event.Record) []Input { return step.Inputs(records) }
+
+// Messages returns the conversation of one agent as the records of a session tell it; "" is the root.
+// It is what the model was sent, or will be sent next, apart from what hooks change in requests.
+func Messages(records []event.Record, agent string) []llm.Message {
+	return step.Messages(records, agent)
+}
 
 // Errors of a session.
 var (
-	ErrClosed  = errors.New("the session is closed")
-	ErrBusy    = errors.New("the session is at work on another input; use FollowUp or Steer to add to it")
-	ErrNoInput = errors.New("the input is empty")
+	ErrClosed            = errors.New("the session is closed")
+	ErrBusy              = errors.New("the session is working on another input; use FollowUp or Steer to add to it")
+	ErrNoInput           = errors.New("the input is empty")
+	ErrNothingToContinue = errors.New("the session has nothing to continue: give it input")
 )
+
+// outcome tells how the work ended.
+func (s *Session) outcome(ctx context.Context, end step.Stop) (Outcome, error) {
+	s.tree.mu.Lock()
+	used, text := s.state.SinceInput(), s.state.Text()
+	s.tree.mu.Unlock()
+	out := Outcome{
+		Status: end.Status, Limit: end.Limit, Question: end.Question, Text: text, Object: end.Object, Rounds: end.Rounds,
+		Turns: used.Turns, Usage: used.Usage, Cost: used.Cost,
+	}
+	switch end.Status {
+	case StatusInterrupted:
+		return out, s.failure
+	case StatusFailed:
+		return out, s.reason(end.Error)
+	}
+	return out, nil
+}
+
+// reason returns the error that a record tells of: the one that the session saw, if it is that.
+func (s *Session) reason(e *event.Error) error {
+	switch {
+	case e == nil:
+		return s.failure
+	case s.failure != nil && asEvent(s.failure).Message == e.Message:
+		return s.failure
+	}
+	return &llm.Error{Kind: llm.ErrorKind(e.Class), Message: e.Message, Body: []byte(e.Body)}
+}
+
+// failed tells that the work ended with an error that could not be recorded.
+func (s *Session) failed(err error) (Outcome, error) {
+	out, _ := s.outcome(context.Background(), step.Stop{Status: StatusFailed})
+	return out, err
+}

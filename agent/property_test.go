@@ -85,17 +85,17 @@ func TestSession_AnyCourseLeavesAValidHistory(t *testing.T) {
 			if st := s.State(); st != Idle && st != AwaitingInput {
 				t.Fatalf("state %s", st)
 			}
-			if waits := len(s.m.calls) > 0; waits != (out.Status == StatusAwaitingInput) {
-				t.Fatalf("%d calls wait after %+v", len(s.m.calls), out)
+			if waits := openCalls(s) > 0; waits != (out.Status == StatusAwaitingInput) {
+				t.Fatalf("%d calls wait after %+v", openCalls(s), out)
 			}
 			cancel()
 		}
-		if len(s.m.calls) == 0 {
-			if got, want := sketch(s.Messages()), sketch(s.m.messages); got != want {
+		if openCalls(s) == 0 {
+			if got, want := sketch(s.Messages()), sketch(s.Messages()); got != want {
 				t.Fatalf("the log tells\n%s\nand the session has\n%s", got, want)
 			}
 		}
 		s.Close()
-		checkBrackets(t.Errorf, s.log.Records(0), "", len(s.m.calls) > 0)
+		checkBrackets(t.Errorf, s.log.Records(0), "", openCalls(s) > 0)
 	})
 }

@@ -7,15 +7,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
-	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )
 
-// ErrNothingToContinue says that there is no work that was cut off.
-var ErrNothingToContinue = errors.New("the session has nothing to go on with: give it input")
-
-// newLog is the journal of a new session.
+// newLog makes the journal of a new session.
 func (c *Config) newLog() (journal, error) {
 	if c.Store == nil {
 		return &memoryLog{}, nil
@@ -32,13 +29,14 @@ func (c *Config) newLog() (journal, error) {
 	return newSavedLog(&event.Log{}, w, 0), nil
 }
 
-// Resume takes up the session Config.ID of Config.Store where its log ends, however it came to end
+// Resume opens the session Config.ID of Config.Store where its log ends, however it came to end
 // there. What is empty in the configuration is as it was: the model, the effort, the system prompt.
+// With another model, Config.Adapt tells the prompt if none is given.
 // Tool calls that had begun are not run again but get a result that says that they were interrupted;
 // calls that wait for an approval or an answer still do, and messages that wait are still there. If
-// work was cut off, Continue goes on with it, and so does Submit.
+// work was interrupted, Continue continues it, and so does Submit.
 //
-// The SessionResume is recorded with the first record behind it: to resume a session and to close it
+// The SessionResume is recorded with the first record after it: to resume a session and to close it
 // again, with nothing done, leaves no trace.
 func Resume(ctx context.Context, c Config) (*Session, error) {
 	if c.Store == nil || c.ID == "" {
@@ -60,240 +58,100 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := readHistory(ctx, c)
+	records, lost, err := readRecords(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	root := h.agent("")
-	given := c
-	c.adopt(root)
-	if err := c.complete(); err != nil {
+	tr := &tree{fold: step.NewTree()}
+	for _, r := range records {
+		tr.fold.Apply(r)
+	}
+	root := tr.fold.Agent("")
+	if err := c.adopt(ctx, root); err != nil {
 		return nil, err
 	}
 	if err := lease(w, c.Env); err != nil {
 		return nil, err
 	}
-	log := newSavedLog(event.NewLog(h.records), w, meta.Last)
-	s, err := build(c, "", 0, log, newTree(c.Limits))
+	log := newSavedLog(event.NewLog(records), w, meta.Last)
+	s, err := build(c, "", 0, log, tr)
 	if err != nil {
 		return nil, err
 	}
-	s.tree.total = h.total()
 	s.meta = meta
-	s.restore(root)
-	s.sent.lost = h.lost > 0
-	log.Hold(event.Record{Session: s.id, Data: event.SessionResume{
-		Provider: c.Provider, Model: c.Model, Effort: c.Effort, Dir: s.dir(),
-		System: s.newSystem(given.System), Interrupted: root.open, Lost: h.lost,
-	}})
-	if !equalInt(root.set.budget, c.ThinkingBudget) || root.set.timeouts != c.Timeouts {
-		s.record(s.settings.event())
+	d := event.SessionResume{Setup: s.setup(), Dir: s.dir(), Interrupted: root.Open(), Lost: lost}
+	if c.System != root.System() {
+		d.System = c.System
 	}
-	s.reopen(root)
-	s.agents.restore(ctx, h)
-	return s, cmp.Or(context.Cause(ctx), s.log.Sync())
+	r := event.Record{Time: time.Now(), Session: s.id, Data: d}
+	log.Hold(r)
+	tr.fold.Apply(r)
+	s.agents.restore(ctx)
+	return s, context.Cause(ctx)
 }
 
-// history is a session as its records tell it.
-type history struct {
-	records  []event.Record
-	agents   map[string]*replay
-	machines machine // what each begins with
-	models   models
-	lost     int
-}
-
-func readHistory(ctx context.Context, c Config) (*history, error) {
-	if c.LoopWindow == 0 {
-		c.LoopWindow = defaultLoopWindow
-	}
-	h := &history{agents: make(map[string]*replay), machines: c.machine()}
-	var last time.Time
+// readRecords loads the records of a session, and counts those that are lost.
+func readRecords(ctx context.Context, c Config) (records []event.Record, lost int, err error) {
 	for r, err := range event.Read(ctx, c.Store, c.ID, 0) {
 		var damage *event.CorruptError
 		if errors.As(err, &damage) && c.SkipDamaged {
-			h.lost++
+			lost++
 		} else if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		if r.Data == nil {
-			continue
+		if r.Data != nil {
+			records = append(records, r)
 		}
-		h.records = append(h.records, r)
-		if _, ok := r.Data.(event.SessionResume); ok {
-			h.agent("").rest(last) // what lies between is no work
-		}
-		last = r.Time
-		h.agent(r.Agent).take(r)
-		h.models.note(r)
 	}
-	for _, p := range h.agents {
-		p.end()
-	}
-	h.agent("").rest(last)
-	return h, nil
-}
-
-func (h *history) agent(path string) *replay {
-	p, ok := h.agents[path]
-	if !ok {
-		p = newReplay(h.machines)
-		h.agents[path] = p
-	}
-	return p
-}
-
-// total is what the tree has used.
-func (h *history) total() Total {
-	t := Total{Agents: len(h.agents) - 1, Worked: h.agent("").worked, Cost: Cost{Known: true}, Models: h.models}
-	for _, p := range h.agents {
-		t.Turns += p.calls
-		t.Usage = t.Usage.Add(p.used)
-		t.Cost = t.Cost.add(p.cost.Dollars, p.cost.Known)
-	}
-	return t
+	return records, lost, nil
 }
 
 // adopt fills in what the configuration leaves as it was.
-func (c *Config) adopt(p *replay) {
+func (c *Config) adopt(ctx context.Context, root *step.State) error {
+	was := root.Setup()
 	if c.Model == "" {
-		c.Provider, c.Model = p.set.provider, p.set.model
+		c.Provider, c.Model = was.Provider, was.Model
 	}
-	c.Provider = first(c.Provider, p.set.provider)
-	c.Effort = first(c.Effort, p.set.effort)
-	c.System = first(c.System, p.system)
+	c.Provider = cmp.Or(c.Provider, was.Provider)
+	c.Effort = cmp.Or(c.Effort, was.Effort)
 	if c.ThinkingBudget == nil {
-		c.ThinkingBudget = p.set.budget
+		c.ThinkingBudget = was.ThinkingBudget
 	}
 	if c.Timeouts == (tool.Timeouts{}) {
-		c.Timeouts = p.set.timeouts
+		c.Timeouts = was.Timeouts
 	}
-}
-
-// restore makes the agent what its records tell.
-func (s *Session) restore(p *replay) {
-	s.course = p.course
-	s.m.maxRounds, s.m.maxTurns = max(s.config.Limits.ToolRounds, 0), max(s.config.Limits.Turns, 0)
-	s.steering, s.followUp = p.steering, p.followUp
-	s.standIn(p)
-	s.turns.Store(int64(p.m.turns))
-	if s.hooked() {
-		s.sent.messages = nil // the log does not have what hooks made of them
-	}
-	s.unfinished = p.open
-	if p.state == AwaitingInput {
-		s.state = AwaitingInput
-	}
-}
-
-// reopen decides on the calls that have no result. A question, and a call that waits for an approval,
-// wait on; all others are over.
-func (s *Session) reopen(p *replay) {
-	if p.nudge.Message.Text() != "" {
-		s.inject(p.nudge.Message, p.nudge.Source)
-	}
-	if len(s.m.calls) == 0 {
-		return
-	}
-	s.m.answers, s.crashed = p.results, p.round
-	rest := s.m.calls[len(p.results):]
-	if q := s.question(rest[0]); q != "" {
-		s.startCall(rest[0])
-		s.m.question = q
-		if s.unfinished = p.reply != nil; s.unfinished {
-			s.answerQuestion(*p.reply)
-			return
+	if c.System == "" && c.Adapt != nil && (c.Provider != was.Provider || c.Model != was.Model) {
+		set, err := c.Adapt(ctx, c.Provider, c.Model)
+		if err != nil {
+			return err
 		}
-		s.state = AwaitingInput
-		return
+		c.System = c.adapt(set)
 	}
-	s.state = Idle
-	if s.pending = p.waiting(rest); len(s.pending) > 0 {
-		s.unfinished = true
-		return
-	}
-	s.abandon()
+	c.System = cmp.Or(c.System, root.System())
+	return c.complete()
 }
 
-// waiting are those of the calls that wait for an approval.
-func (p *replay) waiting(calls []llm.ToolCall) map[string]event.ApprovalRequested {
-	waiting := make(map[string]event.ApprovalRequested)
-	for _, c := range calls {
-		if w := p.round[c.ID].waits; w != nil {
-			waiting[c.ID] = *w
-		}
-	}
-	return waiting
-}
-
-// ran reports whether the call may have run.
-func (c callState) ran() bool { return c.started && c.waits == nil && !c.denied }
-
-// Question is what the model wants to know from the user, if it waits for an answer.
-func (s *Session) Question() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state != AwaitingInput {
-		return ""
-	}
-	return s.m.question
-}
-
-// newSystem changes the system prompt to the one given, and returns it, if it is another one.
-func (s *Session) newSystem(system string) string {
-	if system == "" || system == systemOf(s.m.messages) {
-		return ""
-	}
-	s.m.setSystem(system)
-	return system
-}
-
-// Continue goes on with work that was cut off, or with messages that wait. It is Submit without an
-// input. If only subagents have work left, because a call of theirs waits for an approval, it lets
-// them go on and waits for them. ErrNothingToContinue says that there is nothing of all this, or
-// that a question is to be answered first.
-func (s *Session) Continue(ctx context.Context) (Outcome, error) {
-	ctx, err := s.begin(ctx)
-	if err != nil {
-		return Outcome{}, err
-	}
-	msg, ok := s.remaining()
-	if !ok {
-		return s.accompany(ctx)
-	}
-	return s.run(ctx, msg, true, nil)
-}
-
-// accompany lets the subagents that are held go on, and waits for them. The session is left as it
+// accompany lets the subagents continue that are held, and waits for them. The session is left as it
 // was.
 func (s *Session) accompany(ctx context.Context) (out Outcome, err error) {
-	defer func() { s.withdraw(err) }()
-	before := s.measure()
+	defer func() { s.release(err) }()
+	before := time.Now()
 	if !s.agents.takeUp(ctx) {
 		return Outcome{}, ErrNothingToContinue
 	}
-	status := StatusDone
+	out.Status, out.Cost.Known = StatusDone, true
 	if err = s.agents.wait(ctx); err != nil {
-		status, err = StatusInterrupted, fmt.Errorf("interrupted: %w", err)
+		out.Status, err = StatusInterrupted, fmt.Errorf("interrupted: %w", err)
 		if !s.config.Subagents.Outlive {
 			s.agents.interrupt()
 		}
 	}
-	out = s.measure().since(before)
-	out.Status, out.Text = status, s.m.text
+	s.tree.mu.Lock()
+	out.Text = s.state.Text()
+	s.tree.mu.Unlock()
+	out.Duration = time.Since(before)
+	if len(s.Pending()) > 0 && err == nil {
+		out.Status = StatusAwaitingApproval
+	}
 	return out, cmp.Or(err, s.keep(ctx))
-}
-
-// remaining is what to go on with: a message that waits, or an empty one for the work that was cut
-// off.
-func (s *Session) remaining() (msg llm.Message, ok bool) {
-	if s.unfinished {
-		return msg, true
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.m.calls) == 0 { // else the model has asked, and waits for an answer
-		msg, _, ok = s.waiting()
-	}
-	return msg, ok
 }

@@ -144,8 +144,8 @@ func TestContinue_InterruptsTheSubagentThatItWaitsFor(t *testing.T) {
 	if out, err := s.Continue(ctx); err == nil || out.Status != StatusInterrupted || s.State() != Idle {
 		t.Errorf("%+v, %v, %s", out, err, s.State())
 	}
-	if got := s.Pending(); len(got) != 0 {
-		t.Errorf("%+v", got)
+	if got := s.Pending(); len(got) != 1 {
+		t.Errorf("an interruption answered the approval: %+v", got)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestResume_SubagentOfATypeThatIsGoneIsLeftOut(t *testing.T) {
 func TestUndo_GivesUpWhatSubagentsWaitFor(t *testing.T) {
 	l := &life{ran: map[string]int{}}
 	s := tookUp(t, llmtest.Play(llmtest.Call("wait", `{"agent_id":"1"}`), llmtest.Say("Well.")), func(c *Config) { asks(c, l) }, askingAt(t, "1/1")...)
-	if _, err := s.Undo(t.Context(), true, false); err != nil {
+	if _, err := s.Undo(t.Context(), Parts{true, false}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.Pending(); len(got) != 0 {

@@ -1,122 +1,97 @@
 package agent
 
 import (
+	"fmt"
+	"slices"
+
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/picture"
 )
 
-// Steer puts a message into the conversation before the next call of the model: after the tool
-// round at hand, or with the next input if the session is idle. One that comes when the model is
-// done makes it go on.
+// Queued is a message that waits for its place in the conversation.
+type Queued = step.Queued
+
+// Steer puts a message into the conversation before the next model call: after the tool
+// round at hand, or with the next input if the session is idle. If the model is done by then, it
+// continues with the message. Steer returns when the message is safe in the session's store, if it has one.
 func (s *Session) Steer(parts ...llm.Part) error { return s.queue(parts, false) }
 
 // FollowUp gives input that is worked on after the input at hand is done, in the same Submit; if
-// the session is idle, after the next one.
-//
-// Both return when the message is safe in the session's store, if it has one.
+// the session is idle, after the next one. It returns when the message is safe in the session's store,
+// if it has one.
 func (s *Session) FollowUp(parts ...llm.Part) error { return s.queue(parts, true) }
 
-func (s *Session) queue(parts []llm.Part, followUp bool) error {
-	msg := llm.Message{Role: llm.RoleUser, Parts: parts}
-	if empty(msg) {
-		return ErrNoInput
+// Queue lists the messages that wait: steering first, then follow-ups.
+func (s *Session) Queue() []Queued {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	return s.state.Queue()
+}
+
+// Withdraw takes a message back that waits, by its number. It fails if the message is not waiting
+// any more.
+func (s *Session) Withdraw(seq event.Seq) error {
+	s.tree.mu.Lock()
+	waits := slices.ContainsFunc(s.state.Queue(), func(q Queued) bool { return q.Seq == seq })
+	if waits && !s.closing {
+		s.note(event.SteeringWithdrawn{Queued: seq})
 	}
-	var err error
-	if msg.Parts, err = ingest(parts); err != nil {
-		return err
-	}
-	if err := s.accepts(msg, followUp); err != nil {
-		return err
+	closing := s.closing
+	s.tree.mu.Unlock()
+	switch {
+	case closing:
+		return ErrClosed
+	case !waits:
+		return fmt.Errorf("message %d is not waiting: it is in the conversation already, or was withdrawn", seq)
 	}
 	return s.log.Sync()
 }
 
-func (s *Session) accepts(msg llm.Message, followUp bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closing {
-		return ErrClosed
+// message makes a user's message of parts, with files read and images fit to be sent.
+func message(parts []llm.Part) (llm.Message, error) {
+	msg := llm.Message{Role: llm.RoleUser, Parts: parts}
+	if empty(msg) {
+		return msg, ErrNoInput
 	}
-	s.enqueue(msg, followUp)
-	return nil
-}
-
-// steerIfBusy steers a session that is at work, and reports whether it is.
-func (s *Session) steerIfBusy(msg llm.Message) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.work == nil || s.closing {
-		return false
-	}
-	s.enqueue(msg, false)
-	return true
-}
-
-// enqueue lets a message wait; s.mu is held, which keeps the records in the order of the queue.
-func (s *Session) enqueue(msg llm.Message, followUp bool) {
-	if followUp {
-		s.followUp = append(s.followUp, msg)
-	} else {
-		s.steering = append(s.steering, msg)
-	}
-	s.record(event.SteeringQueued{Message: msg, FollowUp: followUp})
+	var err error
+	msg.Parts, err = picture.Ingest(parts)
+	return msg, err
 }
 
 // empty reports whether a message says nothing.
 func empty(msg llm.Message) bool {
-	for _, p := range msg.Parts {
-		if t, ok := p.(llm.Text); !ok || t.Text != "" {
-			return false
-		}
+	return !slices.ContainsFunc(msg.Parts, func(p llm.Part) bool {
+		t, ok := p.(llm.Text)
+		return !ok || t.Text != ""
+	})
+}
+
+func (s *Session) queue(parts []llm.Part, followUp bool) error {
+	msg, err := message(parts)
+	if err != nil {
+		return err
 	}
+	s.tree.mu.Lock()
+	closing := s.closing
+	if !closing {
+		s.note(event.SteeringQueued{Message: msg, FollowUp: followUp})
+	}
+	s.tree.mu.Unlock()
+	if closing {
+		return ErrClosed
+	}
+	return s.log.Sync()
+}
+
+// steerIfBusy steers a session that is at work, and reports whether it is.
+func (s *Session) steerIfBusy(msg llm.Message) bool {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	if s.work == nil || s.closing {
+		return false
+	}
+	s.note(event.SteeringQueued{Message: msg})
 	return true
-}
-
-// drainSteering puts the messages that wait into the conversation, unless there are calls to be
-// answered first.
-func (s *Session) drainSteering() {
-	if len(s.m.calls) > 0 {
-		return
-	}
-	s.mu.Lock()
-	waiting := s.steering
-	s.steering = nil
-	s.mu.Unlock()
-	for _, msg := range waiting {
-		s.inject(msg, sourceHost)
-		s.m.goOn()
-	}
-}
-
-// Where messages come from that are not input: the host, with Steer, or the session itself.
-const (
-	sourceHost   = "host"
-	sourceLoop   = "loop_detection"
-	sourceObject = "structured_output"
-)
-
-// inject puts a message into the conversation that is not the user's input.
-func (s *Session) inject(msg llm.Message, source string) {
-	s.record(event.SteeringInjected{Message: msg, Source: source})
-	s.m.say(msg)
-}
-
-// waiting takes the next message to be worked on, if there is one: a steering message that came too
-// late for the work that is just over, or else a follow-up. s.mu is held.
-func (s *Session) waiting() (msg llm.Message, followUp, ok bool) {
-	switch {
-	case len(s.steering) > 0:
-		msg, s.steering = s.steering[0], s.steering[1:]
-	case len(s.followUp) > 0:
-		msg, s.followUp = s.followUp[0], s.followUp[1:]
-	default:
-		return msg, false, false
-	}
-	return msg, true, true
-}
-
-func (s *Session) anyWaiting() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.steering)+len(s.followUp) > 0
 }

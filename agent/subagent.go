@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -68,10 +69,9 @@ func (c Subagents) withDefaults() Subagents {
 
 func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// registry is the tools of this session: those of the configuration that are allowed, and those for
+// registry returns the tools of this session: those of the configuration that are allowed, and those for
 // subagents where it may have any and the host has none of that name.
-func (s *Session) registry() (*tool.Registry, error) {
-	c := &s.config
+func (s *Session) registry(c Config) (*tool.Registry, error) {
 	allow, deny := realNames(c.Tools, c.Allow), realNames(c.Tools, c.Deny)
 	allowed := func(name string) bool {
 		return (allow == nil || slices.Contains(allow, name)) && !slices.Contains(deny, name)
@@ -80,7 +80,7 @@ func (s *Session) registry() (*tool.Registry, error) {
 	if s.depth >= c.Subagents.MaxDepth {
 		return r, nil
 	}
-	for _, t := range s.agents.tools() {
+	for _, t := range s.agents.tools(c.Subagents.Types) {
 		name := t.Spec().Name
 		if _, taken := c.Tools.Spec(name); taken || !allowed(name) {
 			continue
@@ -92,7 +92,22 @@ func (s *Session) registry() (*tool.Registry, error) {
 	return r, nil
 }
 
-// realNames are the names of tools without aliases; nil stays nil.
+// Offered describes the tools that a session with this configuration offers to its model, those for
+// subagents too.
+func Offered(c Config) ([]tool.Spec, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	s := &Session{}
+	s.agents = &agents{session: s}
+	r, err := s.registry(c)
+	if err != nil {
+		return nil, err
+	}
+	return r.Specs(), nil
+}
+
+// realNames returns the names of tools without aliases; nil stays nil.
 func realNames(tools *tool.Registry, names []string) []string {
 	real := slices.Clone(names)
 	for i, n := range names {
@@ -106,15 +121,15 @@ func realNames(tools *tool.Registry, names []string) []string {
 // childConfig is the configuration of a subagent: that of its session but for what the request and
 // the type say otherwise. It can never do more than its session.
 func (s *Session) childConfig(ctx context.Context, r spawnRequest, kind AgentType) (Config, error) {
-	c, set := s.config, s.current()
-	c.Provider, c.Effort, c.ThinkingBudget = set.provider, set.effort, set.budget
-	c.Model = first(r.model, kind.Model, set.model)
-	c.ContextWindow = 0
-	if c.Model == set.model {
-		c.ContextWindow = s.window(set)
+	s.tree.mu.Lock()
+	c, tools := s.config, s.kit.tools
+	s.tree.mu.Unlock()
+	c.Tools = toolsFor(tools, kind)
+	if model := cmp.Or(r.model, kind.Model, c.Model); model != c.Model {
+		c.Model, c.ContextWindow = model, 0
 	}
-	c.Effort = first(kind.Effort, c.Effort)
-	c.System = first(kind.System, c.System)
+	c.Effort = cmp.Or(kind.Effort, c.Effort)
+	c.System = cmp.Or(kind.System, c.System)
 	c.Limits.Turns = r.maxTurns
 	if c.Limits.Turns <= 0 {
 		c.Limits.Turns = kind.MaxTurns
@@ -122,7 +137,6 @@ func (s *Session) childConfig(ctx context.Context, r spawnRequest, kind AgentTyp
 	if c.Limits.Turns <= 0 {
 		c.Limits.Turns = c.Subagents.MaxTurns
 	}
-	c.Tools = s.toolsFor(kind)
 	if kind.Tools != nil {
 		c.Allow = kind.Tools
 	}
@@ -140,24 +154,15 @@ func (s *Session) childConfig(ctx context.Context, r spawnRequest, kind AgentTyp
 	return c, nil
 }
 
-// toolsFor are the tools of this session that a subagent of a type may use. What belongs to the
+// toolsFor returns those of the tools that a subagent of a type may use. What belongs to the
 // session itself is left out: a subagent has subagents of its own, and no user.
-func (s *Session) toolsFor(kind AgentType) *tool.Registry {
-	names := realNames(s.tools, kind.Tools)
-	return s.tools.Select(func(name string) bool {
-		spec, _ := s.tools.Spec(name)
-		if spec.Role == roleAgents || spec.Role == roleAsk {
+func toolsFor(tools *tool.Registry, kind AgentType) *tool.Registry {
+	names := realNames(tools, kind.Tools)
+	return tools.Select(func(name string) bool {
+		spec, _ := tools.Spec(name)
+		if spec.Role == roleAgent || spec.Role == roleAsk {
 			return false
 		}
 		return (names == nil || slices.Contains(names, name)) && (!kind.ReadOnly || spec.ReadOnly)
 	})
-}
-
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }

@@ -37,7 +37,8 @@ type subagent struct {
 	status  subagentStatus
 	outcome Outcome
 	err     error
-	held    bool // it was cut off while an approval was waited for, and goes on with the session
+	held    bool // a call of it waits for an approval; it continues with the session
+	lost    bool // its work was cut off, and is to be given up
 }
 
 type subagentStatus string
@@ -46,12 +47,14 @@ const (
 	running   subagentStatus = "running"
 	completed subagentStatus = "completed"
 	failed    subagentStatus = "failed"
+	waiting   subagentStatus = "waiting for an approval"
 	ended     subagentStatus = "closed"
 )
 
 type spawnRequest struct {
 	task, dir, model, kind string
 	maxTurns               int
+	call                   string // the tool call that asks for it
 }
 
 // spawn makes a subagent and sets it to work.
@@ -65,23 +68,27 @@ func (a *agents) spawn(ctx context.Context, r spawnRequest) (*subagent, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.tree.enlist(s.config.Subagents.MaxAgents); err != nil {
+	if n, most := s.Total().Agents, s.config.Subagents.MaxAgents; most > 0 && n >= most {
+		return nil, fmt.Errorf("there have been %d agents already, which is the limit", n)
+	}
+	sub := &subagent{id: a.nextID(), kind: r.kind, preface: kind.Preface, dir: r.dir, maxTurns: r.maxTurns, parent: s}
+	s.record(event.SubagentStart{ID: sub.id, Call: r.call, Type: r.kind, Task: r.task, Model: config.Model, Dir: r.dir, MaxTurns: r.maxTurns})
+	if sub.session, err = newSession(config, sub.id, s.depth+1, s.log, s.tree); err != nil {
+		s.record(event.SubagentEnd{ID: sub.id, Status: string(failed)})
 		return nil, err
 	}
-	id := a.nextID()
-	child, err := newSession(config, id, s.depth+1, s.log, s.tree)
-	if err != nil {
-		return nil, err
-	}
-	sub := &subagent{id: id, kind: r.kind, preface: kind.Preface, dir: r.dir, maxTurns: r.maxTurns, parent: s, session: child}
 	sub.work(ctx, r.task)
+	a.add(sub)
+	return sub, nil
+}
+
+func (a *agents) add(b *subagent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.all == nil {
 		a.all = make(map[string]*subagent)
 	}
-	a.all[id] = sub
-	return sub, nil
+	a.all[b.id] = b
 }
 
 // nextID is the path of the next subagent in the tree.
@@ -98,17 +105,19 @@ func (a *agents) nextID() string {
 
 // work sets the agent to work on a task.
 func (b *subagent) work(ctx context.Context, task string) {
-	b.parent.record(event.SubagentStart{ID: b.id, Type: b.kind, Task: task, Model: b.session.current().model, Dir: b.dir, MaxTurns: b.maxTurns})
 	if b.preface != "" {
 		task = b.preface + "\n\n" + task
 	}
-	b.start(ctx, llm.UserText(task))
+	b.start(ctx, func() bool { return b.session.accept(llm.UserText(task), nil) })
 }
 
-// start lets the agent work in the background: on a message, or, if that is empty, on what was cut
-// off. It goes on behind the call that asked for it; whoever interrupts the session above interrupts
+// start lets the agent work in the background: on what begin records, or, if that is nil, on what was
+// interrupted. It continues after the call that asked for it; whoever interrupts the session above interrupts
 // it too (see agents.interrupt).
-func (b *subagent) start(ctx context.Context, msg llm.Message) {
+func (b *subagent) start(ctx context.Context, begin func() bool) {
+	if begin == nil {
+		begin = b.session.resumes
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	b.mu.Lock()
@@ -121,12 +130,23 @@ func (b *subagent) start(ctx context.Context, msg llm.Message) {
 		var out Outcome
 		if err == nil {
 			err = guarded("agent "+b.id, func() (err error) {
-				out, err = b.session.run(ctx, msg, false, nil)
+				out, err = b.session.run(ctx, begin)
 				return err
 			})
 		}
 		b.finish(out, err)
 	}()
+}
+
+// resumes records that the work continues.
+func (s *Session) resumes() bool {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	d, ok := s.state.Resumption()
+	if d != nil {
+		s.note(d)
+	}
+	return ok
 }
 
 // finish takes down what came of the agent's work.
@@ -138,16 +158,22 @@ func (b *subagent) finish(out Outcome, err error) {
 	case b.status == ended:
 	case err == nil && out.Status == StatusDone:
 		b.status = completed
+	case len(b.session.Pending()) > 0:
+		b.status, b.held = waiting, true
 	default:
 		b.status = failed
 	}
 	b.parent.record(event.SubagentEnd{ID: b.id, Status: string(b.status), Output: out.Text, Turns: b.turns(), Success: b.status == completed})
 }
 
-func (b *subagent) turns() int { return int(b.session.turns.Load()) }
+func (b *subagent) turns() int {
+	b.session.tree.mu.Lock()
+	defer b.session.tree.mu.Unlock()
+	return b.session.state.Turns()
+}
 
 // send gives the agent a message: between two steps of its work, or as a new task if it has none.
-func (b *subagent) send(ctx context.Context, message string) error {
+func (b *subagent) send(ctx context.Context, call, message string) error {
 	msg := llm.UserText(message)
 	switch {
 	case empty(msg):
@@ -166,6 +192,7 @@ func (b *subagent) send(ctx context.Context, message string) error {
 	if gone {
 		return ErrClosed
 	}
+	b.parent.record(event.SubagentStart{ID: b.id, Call: call, Type: b.kind, Task: message, Model: b.session.info().Model, Dir: b.dir, MaxTurns: b.maxTurns})
 	b.work(ctx, message)
 	return nil
 }
@@ -183,24 +210,21 @@ func (b *subagent) wait(ctx context.Context) error {
 	}
 }
 
-// interrupt breaks off the agent's work and waits for its end. It returns what the agent was doing.
+// interrupt stops the agent's work and waits for its end. It returns what the agent was doing. A call that
+// waits for an approval keeps waiting.
 func (b *subagent) interrupt(then subagentStatus) (before subagentStatus) {
 	b.mu.Lock()
 	before = b.status
 	if then != "" {
 		b.status = then
 	}
-	cancel, done, held := b.cancel, b.done, b.held
+	cancel, done := b.cancel, b.done
 	b.mu.Unlock()
 	cancel()
 	<-done
-	if then == ended { // closing sees to those below, and what is held waits for whoever resumes the session
-		return before
+	if then != ended { // closing sees to those below
+		b.session.agents.interrupt() // those that it left at work
 	}
-	if held {
-		b.giveUp()
-	}
-	b.session.agents.interrupt() // those that it left at work
 	return before
 }
 
@@ -245,6 +269,19 @@ func (a *agents) wait(ctx context.Context) error {
 
 // interrupt breaks off the work of all subagents; they can be given more.
 func (a *agents) interrupt() { a.each(func(b *subagent) { b.interrupt("") }) }
+
+// abandon interrupts all subagents, and gives up what waits for an approval.
+func (a *agents) abandon() {
+	a.interrupt()
+	a.visit(func(b *subagent) {
+		b.mu.Lock()
+		held := b.held
+		b.mu.Unlock()
+		if held {
+			b.giveUp()
+		}
+	})
+}
 
 // close ends all subagents.
 func (a *agents) close() { a.each(func(b *subagent) { b.close() }) }

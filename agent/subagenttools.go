@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -20,8 +22,7 @@ func isSubagentTool(name string) bool {
 	return false
 }
 
-// roleAgents marks the tools that belong to one session.
-const roleAgents = "agents"
+func harmless[In any](context.Context, *tool.Call, In) []policy.Access { return []policy.Access{} }
 
 type spawnIn struct {
 	Task       string `json:"task" jsonschema:"what the agent is to do, with everything it needs to know: it does not see this conversation"`
@@ -48,20 +49,19 @@ type waitIn struct {
 // resultLimit bounds what a model sees of the report of a subagent.
 var resultLimit = tool.Limit{Chars: 20_000, Lines: -1, Mode: tool.HeadTail}
 
-func (a *agents) tools() []tool.Tool {
+func (a *agents) tools(types map[string]AgentType) []tool.Tool {
 	return []tool.Tool{
-		tool.New(tool.Spec{Name: "spawn_agent", Version: "1.0.0", Role: roleAgents, Limit: resultLimit, Description: a.spawnDescription()}, tool.Nothing, a.runSpawn),
-		tool.New(tool.Spec{Name: "send_input", Version: "1.0.0", Role: roleAgents, Description: "Send a message to a subagent: between two steps of its work, or as a new task when it is done."}, tool.Nothing, a.runSend),
-		tool.New(tool.Spec{Name: "wait", Version: "1.0.0", Role: roleAgents, ReadOnly: true, Limit: resultLimit, Description: "Wait for a subagent to complete and return its result."}, tool.Nothing, a.runWait),
-		tool.New(tool.Spec{Name: "close_agent", Version: "1.0.0", Role: roleAgents, Description: "Terminate a subagent."}, tool.Nothing, a.runClose),
-		tool.New(tool.Spec{Name: "list_agents", Version: "1.0.0", Role: roleAgents, ReadOnly: true, Description: "List the subagents and what they are doing."}, tool.Nothing, a.runList),
+		tool.New(tool.Spec{Name: "spawn_agent", Version: "1.0.0", Role: roleAgent, Description: spawnDescription(types)}, harmless[spawnIn], a.runSpawn),
+		tool.New(tool.Spec{Name: "send_input", Version: "1.0.0", Role: roleAgent, Description: "Send a message to a subagent: between two steps of its work, or as a new task when it is done."}, harmless[sendIn], a.runSend),
+		tool.New(tool.Spec{Name: "wait", Version: "1.0.0", Role: roleAgent, ReadOnly: true, Limit: resultLimit, Description: "Wait for a subagent to complete and return its result."}, harmless[waitIn], a.runWait),
+		tool.New(tool.Spec{Name: "close_agent", Version: "1.0.0", Role: roleAgent, Description: "Terminate a subagent."}, harmless[agentIn], a.runClose),
+		tool.New(tool.Spec{Name: "list_agents", Version: "1.0.0", Role: roleAgent, ReadOnly: true, Description: "List the subagents and what they are doing."}, harmless[struct{}], a.runList),
 	}
 }
 
-func (a *agents) spawnDescription() string {
+func spawnDescription(types map[string]AgentType) string {
 	var b strings.Builder
 	b.WriteString("Spawn a subagent to handle a scoped task autonomously. It works in the background; use wait for its result. Agent types:")
-	types := a.session.config.Subagents.Types
 	for _, name := range sortedNames(types) {
 		fmt.Fprintf(&b, " %s (%s);", name, types[name].Description)
 	}
@@ -69,11 +69,11 @@ func (a *agents) spawnDescription() string {
 	return b.String()
 }
 
-func (a *agents) runSpawn(ctx context.Context, _ *tool.Call, in spawnIn) (tool.Result, error) {
+func (a *agents) runSpawn(ctx context.Context, c *tool.Call, in spawnIn) (tool.Result, error) {
 	if in.Task == "" {
 		return tool.Failure(tool.ValidationError, "No agent was spawned: the task is empty."), nil
 	}
-	b, err := a.spawn(ctx, spawnRequest{in.Task, in.WorkingDir, in.Model, in.AgentType, in.MaxTurns})
+	b, err := a.spawn(ctx, spawnRequest{in.Task, in.WorkingDir, in.Model, in.AgentType, in.MaxTurns, c.ID})
 	if err != nil {
 		return tool.Failure(tool.ValidationError, "No agent was spawned: %v.", err), nil
 	}
@@ -82,10 +82,10 @@ func (a *agents) runSpawn(ctx context.Context, _ *tool.Call, in spawnIn) (tool.R
 	return res, nil
 }
 
-func (a *agents) runSend(ctx context.Context, _ *tool.Call, in sendIn) (tool.Result, error) {
+func (a *agents) runSend(ctx context.Context, c *tool.Call, in sendIn) (tool.Result, error) {
 	b, err := a.find(in.ID)
 	if err == nil {
-		err = b.send(ctx, in.Message)
+		err = b.send(ctx, c.ID, in.Message)
 	}
 	if err != nil {
 		return tool.Failure(tool.ValidationError, "The message was not sent: %v.", err), nil
@@ -131,14 +131,16 @@ func (b *subagent) result() tool.Result {
 	res := tool.Result{Fields: map[string]any{"agent_id": b.id, "success": ok, "status": string(b.status), "turns_used": b.turns()}}
 	var head string
 	switch {
+	case b.status == waiting:
+		head = fmt.Sprintf("Agent %s waits for the user's approval of a tool call, after %s. Use wait again later.", b.id, b.used())
 	case ok:
 		head = fmt.Sprintf("Agent %s completed its task in %s.", b.id, b.used())
 	case b.err != nil:
 		head = fmt.Sprintf("Agent %s failed after %s: %v", b.id, b.used(), b.err)
 	default:
-		head = fmt.Sprintf("Agent %s did not complete its task; it stopped after %s: %s", b.id, b.used(), first(b.outcome.Limit, string(b.outcome.Status)))
+		head = fmt.Sprintf("Agent %s did not complete its task; it stopped after %s: %s", b.id, b.used(), cmp.Or(string(b.outcome.Limit), string(b.outcome.Status)))
 	}
-	if !ok {
+	if !ok && b.status != waiting {
 		res.Error = &tool.Error{Code: tool.InternalError, Message: head, Shown: true}
 	}
 	if b.outcome.Text != "" {

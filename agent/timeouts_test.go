@@ -27,7 +27,9 @@ func TestSession_TimeoutsChangeBetweenTwoCalls(t *testing.T) {
 		if _, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
 			t.Fatal(err)
 		}
-		s.SetTimeouts(time.Minute, time.Hour)
+		if err := s.SetTimeouts(tool.Timeouts{Default: time.Minute, Max: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	want := []tool.Timeouts{{Default: time.Second}, {Default: time.Minute, Max: time.Hour}}
 	if len(seen) != 2 || seen[0] != want[0] || seen[1] != want[1] {

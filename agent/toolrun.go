@@ -4,120 +4,87 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"sync"
 
+	"github.com/reins-agent/reins/agent/step"
+	"github.com/reins-agent/reins/compact"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/picture"
 	"github.com/reins-agent/reins/tool"
 )
 
 // maxParallel is how many calls that only read run side by side.
 const maxParallel = 10
 
-// errAsked ends the work because the model asked the user something.
-var errAsked = errors.New("the model asked the user a question")
+// ErrAborted is the cause of an interruption by an approval with Abort.
+var ErrAborted = errors.New("aborted when asked for an approval")
 
-const (
-	notRun     = "interrupted: this tool call was not run"
-	lostResult = "the result of this tool call is lost. It may have taken effect; look before you run it again"
-	cutOffRun  = "interrupted: the session was cut off while this tool call ran. It may have taken effect, in part or whole; look before you run it again"
-)
-
-// runTools runs the calls of one answer and takes their results in. Neighbours that only read run
-// side by side; the others one after the other. Each call gets exactly one result, recorded in the
-// order of the calls.
-func (s *Session) runTools(ctx context.Context, calls []llm.ToolCall) error {
-	results := slices.Clone(s.m.answers) // of a round that was cut off
-	for len(calls) > len(results) {
-		rest := calls[len(results):]
-		if q := s.question(rest[0]); q != "" {
-			return s.ask(rest[0], q, results)
+// runTools runs the first of the calls, or as many of the first as only read, side by side. Nothing runs
+// before the record is safe that says that it was to run.
+func (s *Session) runTools(ctx context.Context, calls []step.Call) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	s.tree.mu.Lock()
+	k := s.kit
+	s.tree.mu.Unlock()
+	if q := k.question(calls[0].ToolCall); q != "" {
+		s.record(event.ToolCallStart{ID: calls[0].ID, Name: calls[0].Name, Arguments: k.arguments(calls[0].ToolCall), Question: q})
+		return nil
+	}
+	calls = calls[:k.together(calls)]
+	for _, c := range calls {
+		if c.Request == nil || c.Approval != nil {
+			s.record(event.ToolCallStart{ID: c.ID, Name: c.Name, Arguments: k.arguments(c.ToolCall)})
 		}
-		done, err := s.runBatch(ctx, rest[:s.together(rest)])
-		if err != nil {
-			return err
-		}
-		results = append(results, done...)
 	}
-	s.took(results)
-	return ctx.Err()
-}
-
-// took takes the results of a round in, and warns of a loop.
-func (s *Session) took(results []llm.ToolResult) {
-	warning := s.m.ran(results)
-	s.crashed = nil
-	s.waitsNoMore()
-	if warning == "" {
-		return
+	s.checkpoint(ctx, k, calls)
+	if err := s.log.Sync(); err != nil {
+		return err
 	}
-	s.record(event.LoopDetection{Message: warning, Length: s.m.loop.length, Trips: s.m.loop.trips})
-	s.inject(llm.UserText(warning), sourceLoop)
-}
-
-// together counts the calls at the start that may run side by side; it is at least one.
-func (s *Session) together(calls []llm.ToolCall) int {
-	n := 0
-	for n < len(calls) && n < maxParallel && s.onlyReads(calls[n]) {
-		n++
-	}
-	return max(n, 1)
-}
-
-func (s *Session) onlyReads(c llm.ToolCall) bool {
-	spec, ok := s.tools.Spec(c.Name)
-	return ok && !s.config.Serial && spec.ReadOnly && s.question(c) == ""
+	return s.runBatch(ctx, k, calls)
 }
 
 // runBatch runs calls side by side and records their results in order, each as soon as all before
-// it are there. Nothing runs before it is safe that it was to run.
-func (s *Session) runBatch(ctx context.Context, calls []llm.ToolCall) ([]llm.ToolResult, error) {
-	for _, c := range calls {
-		s.startCall(c)
-	}
-	s.checkpoint(ctx, calls)
-	if err := s.log.Sync(); err != nil {
-		return nil, err
-	}
+// it are there.
+func (s *Session) runBatch(ctx context.Context, k *kit, calls []step.Call) error {
 	outcomes := make([]*tool.Outcome, len(calls))
-	results := make([]llm.ToolResult, len(calls))
 	var mu sync.Mutex
-	next := 0
+	next, aborted := 0, false
 	finish := func(i int, out tool.Outcome) {
 		mu.Lock()
 		defer mu.Unlock()
 		outcomes[i] = &out
+		aborted = aborted || out.Aborted
 		for next < len(calls) && outcomes[next] != nil {
-			results[next] = s.finishCall(calls[next], *outcomes[next])
+			s.finishCall(k, calls[next].ToolCall, *outcomes[next])
 			next++
 		}
 	}
 	if len(calls) == 1 {
-		finish(0, s.runCall(ctx, calls[0]))
-		return results, nil
+		finish(0, s.runCall(ctx, k, calls[0].ToolCall))
+	} else {
+		var wg sync.WaitGroup
+		for i, c := range calls {
+			wg.Go(func() { finish(i, s.runCall(ctx, k, c.ToolCall)) })
+		}
+		wg.Wait()
 	}
-	var wg sync.WaitGroup
-	for i, c := range calls {
-		wg.Go(func() { finish(i, s.runCall(ctx, c)) })
+	if aborted {
+		s.failure = ErrAborted
+		s.record(event.Interrupted{Reason: ErrAborted.Error(), Abandon: true})
+		s.agents.interrupt()
 	}
-	wg.Wait()
-	return results, nil
+	return nil
 }
 
 // runCall takes one call through the pipeline.
-func (s *Session) runCall(ctx context.Context, c llm.ToolCall) (out tool.Outcome) {
-	switch {
-	case s.crashed[c.ID].ran():
-		return skipped(cutOffRun)
-	case s.crashed[c.ID].denied, ctx.Err() != nil:
-		return skipped(notRun)
-	}
+func (s *Session) runCall(ctx context.Context, k *kit, c llm.ToolCall) (out tool.Outcome) {
 	err := guarded("the pipeline of "+c.Name, func() error {
-		out = s.pipe.Run(ctx, tool.Call{
-			ID: c.ID, Name: c.Name, Args: s.tools.Arguments(c), Env: s.config.Env, Vision: s.config.Vision,
-			Timeouts: s.current().timeouts,
-			Output:   func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
+		out = k.pipe.Run(ctx, tool.Call{
+			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c), Env: k.env, Vision: k.vision, Timeouts: s.timeouts(),
+			Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
 		})
 		return nil
 	})
@@ -127,74 +94,55 @@ func (s *Session) runCall(ctx context.Context, c llm.ToolCall) (out tool.Outcome
 		res.Error.Details = map[string]any{"stack": p.stack}
 		return tool.Outcome{Result: res, Model: res.Error.Message}
 	}
-	if out.Pending {
-		return skipped(notRun)
-	}
 	return out
 }
 
-func skipped(reason string) tool.Outcome {
-	return tool.Outcome{Result: tool.Failure(tool.Cancelled, "%s", reason), Model: reason}
-}
-
-// startCall records that a call is about to run.
-func (s *Session) startCall(c llm.ToolCall) {
-	if s.crashed[c.ID].started {
+// finishCall records the result of a call, if it has one.
+func (s *Session) finishCall(k *kit, c llm.ToolCall, out tool.Outcome) {
+	if out.Pending {
 		return
 	}
-	args := s.tools.Arguments(c)
-	if len(args) > 0 && !json.Valid(args) {
-		args, _ = json.Marshal(c.Arguments)
-	}
-	s.record(event.ToolCallStart{ID: c.ID, Name: c.Name, Arguments: args})
-}
-
-// finishCall records the result of a call and makes it the model's.
-func (s *Session) finishCall(c llm.ToolCall, out tool.Outcome) llm.ToolResult {
 	res := out.Result
-	images, note := fitImages(res.Images)
-	end := event.ToolCallEnd{
-		ID: c.ID, Name: c.Name, Output: res.Output, Model: s.condense(out) + note, Images: images, Fields: res.Fields,
-		Error: res.Error, Artifacts: res.Artifacts, Duration: out.Duration,
-	}
-	s.record(end)
-	s.m.facts.note(c, end)
-	return resultOf(c, end)
+	images, note := picture.FitAll(res.Images)
+	spec, _ := k.tools.Spec(c.Name)
+	s.record(event.ToolCallEnd{
+		ID: c.ID, Name: c.Name, Output: res.Output, Model: k.condense(out) + note, Images: images, Fields: res.Fields,
+		Error: res.Error, Artifacts: res.Artifacts, Accesses: out.Accesses, Decision: out.Decision, Plan: spec.Plan, Duration: out.Duration,
+	})
 }
 
-// resultOf is what the model sees of a call that has ended.
-func resultOf(c llm.ToolCall, end event.ToolCallEnd) llm.ToolResult {
-	r := llm.TextResult(c, end.Model, end.Error != nil)
-	for _, img := range end.Images {
-		r.Parts = append(r.Parts, img)
+// wholeOutput is the largest output that is condensed from all of it, instead of from what the
+// limits of the tool leave.
+const wholeOutput = 4 << 20
+
+// condense makes what the model sees of a result smaller, if it is too much.
+func (k *kit) condense(out tool.Outcome) string {
+	if k.results <= 0 || len(out.Model) <= k.results {
+		return out.Model
 	}
-	return r
+	text := out.Model
+	if o := out.Result.Output; out.Result.Error == nil && o != nil && o.Len() <= wholeOutput {
+		text = tool.String(o)
+	}
+	return compact.Condense(text, k.results)
 }
 
-// skipCall records a call that is not run.
-func (s *Session) skipCall(c llm.ToolCall, reason string) llm.ToolResult {
-	s.startCall(c)
-	return s.finishCall(c, skipped(reason))
+// together counts the calls at the start that may run side by side; it is at least one.
+func (k *kit) together(calls []step.Call) int {
+	n := 0
+	for n < len(calls) && n < maxParallel && k.onlyReads(calls[n].ToolCall) {
+		n++
+	}
+	return max(n, 1)
 }
 
-// abandon gives every call that was not run a result that says so.
-func (s *Session) abandon() {
-	if len(s.m.calls) == 0 {
-		return
-	}
-	results := s.m.answers
-	waiting := s.m.calls[len(results):]
-	if s.m.question != "" && s.question(waiting[0]) != "" { // which has begun, and has not run
-		results = append(results, s.finishCall(waiting[0], skipped(notRun)))
-		waiting, s.m.question = waiting[1:], ""
-	}
-	for _, c := range waiting {
-		s.startCall(c)
-		reason := notRun
-		if s.crashed[c.ID].ran() {
-			reason = cutOffRun
-		}
-		results = append(results, s.finishCall(c, skipped(reason)))
-	}
-	s.took(results)
+func (k *kit) onlyReads(c llm.ToolCall) bool {
+	spec, ok := k.tools.Spec(c.Name)
+	return ok && !k.serial && spec.ReadOnly && k.question(c) == ""
+}
+
+// arguments are those of a call as its record has them.
+func (k *kit) arguments(c llm.ToolCall) json.RawMessage {
+	c.Arguments = string(k.tools.Arguments(c))
+	return step.Arguments(c)
 }

@@ -37,14 +37,14 @@ func (d *desk) Take(context.Context, string) (string, int, error) {
 	return fmt.Sprint(len(d.kept)), len(d.files), nil
 }
 
-func (d *desk) Restore(ctx context.Context, id string, paths []string, begin func(before string) error) ([]string, error) {
+func (d *desk) Restore(ctx context.Context, r Restore) ([]string, error) {
 	var n int
-	if _, err := fmt.Sscan(id, &n); err != nil || n < 1 || n > len(d.kept) {
-		return nil, fmt.Errorf("there is no checkpoint %q", id)
+	if _, err := fmt.Sscan(r.ID, &n); err != nil || n < 1 || n > len(d.kept) {
+		return nil, fmt.Errorf("there is no checkpoint %q", r.ID)
 	}
 	before, _, err := d.Take(ctx, "")
 	if err == nil {
-		err = begin(before)
+		err = r.Begin(before)
 	}
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (d *desk) Restore(ctx context.Context, id string, paths []string, begin fun
 	then := d.kept[n-1]
 	var changed []string
 	for _, name := range slices.Sorted(maps.Keys(union(d.files, then))) {
-		if len(paths) > 0 && !slices.Contains(paths, name) || d.files[name] == then[name] {
+		if len(r.Paths) > 0 && !slices.Contains(r.Paths, name) || d.files[name] == then[name] {
 			continue
 		}
 		if len(changed) > 0 && d.stuck != nil {
@@ -154,17 +154,20 @@ func (b *bench) reopen() {
 		b.t.Fatal(err)
 	}
 	b.Session = after
-	if diff := cmp.Diff(before.m.messages, after.m.messages); diff != "" {
+	if diff := cmp.Diff(before.Messages(), after.Messages()); diff != "" {
 		b.t.Errorf("the resumed conversation is another one: %s", diff)
 	}
-	if diff := cmp.Diff(before.past.inputs, after.past.inputs, cmp.AllowUnexported(input{}, place{}, facts{})); diff != "" {
-		b.t.Errorf("the resumed session has other inputs to undo: %s", diff)
+	for _, what := range []Parts{{Chat: true}, {Files: true}, {true, true}} {
+		was, _ := before.state.Undo(what.Chat, what.Files)
+		is, _ := after.state.Undo(what.Chat, what.Files)
+		if diff := cmp.Diff(was, is); diff != "" {
+			b.t.Errorf("the resumed session undoes something else: %s", diff)
+		}
 	}
-	if diff := cmp.Diff(before.past.undone, after.past.undone, cmp.AllowUnexported(undone{}, place{}, facts{})); diff != "" {
-		b.t.Errorf("the resumed session has something else to redo: %s", diff)
-	}
-	if diff := cmp.Diff(before.past.begun, after.past.begun); diff != "" {
-		b.t.Errorf("the resumed session has another undo to finish: %s", diff)
+	was, _ := before.state.Redo()
+	is, _ := after.state.Redo()
+	if diff := cmp.Diff(was, is); diff != "" {
+		b.t.Errorf("the resumed session redoes something else: %s", diff)
 	}
 }
 
@@ -188,7 +191,7 @@ func (b *bench) files() string {
 	return strings.Join(out, " ")
 }
 
-func (b *bench) prompts() string { return promptsOf(b.m.messages) }
+func (b *bench) prompts() string { return promptsOf(b.Messages()) }
 
 func promptsOf(messages []llm.Message) string {
 	var out []string
@@ -203,7 +206,7 @@ func promptsOf(messages []llm.Message) string {
 // back undoes, which must succeed.
 func (b *bench) back(chat, files bool) Undone {
 	b.t.Helper()
-	return b.did(b.Undo(b.t.Context(), chat, files))
+	return b.did(b.Undo(b.t.Context(), Parts{chat, files}))
 }
 
 func (b *bench) again() Undone {
@@ -231,7 +234,7 @@ func TestUndo_TakesTheLastInputsBackOneByOneAndRedoBringsThemBack(t *testing.T) 
 	b.is("a=1", "a=1")
 	b.back(true, true)
 	b.is("a=old", "")
-	if _, err := b.Undo(t.Context(), true, true); !errors.Is(err, ErrNothingToUndo) {
+	if _, err := b.Undo(t.Context(), Parts{true, true}); !errors.Is(err, ErrNothingToUndo) {
 		t.Errorf("a third undo: %v", err)
 	}
 	b.again()
@@ -407,7 +410,7 @@ func TestUndo_AfterTheSessionWasCutOffAtAnyRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		for err == nil {
-			_, err = b.Undo(t.Context(), true, true)
+			_, err = b.Undo(t.Context(), Parts{true, true})
 			checkHistory(t, b.Session)
 		}
 		if !errors.Is(err, ErrNothingToUndo) {
@@ -435,9 +438,14 @@ func TestCheckpoint_OnlyForAnInputThatMayChangeSomething(t *testing.T) {
 	submit(t, b.Session, "a=2 ask b=2")
 	b.reopen()
 	submit(t, b.Session, "yes")
-	if n := len(records[event.Checkpoint](b.Session)); n != 2 || len(b.desk.kept) != 2 {
-		t.Errorf("%d records of %d checkpoints for two inputs", n, len(b.desk.kept))
+	if n := len(keptBefore(b.Session)); n != 2 {
+		t.Errorf("%d states were kept before two inputs", n)
 	}
+}
+
+// keptBefore returns the checkpoints that were taken before something was changed.
+func keptBefore(s *Session) []event.Checkpoint {
+	return slices.DeleteFunc(records[event.Checkpoint](s), func(c event.Checkpoint) bool { return c.After })
 }
 
 func TestCheckpoint_OneForAWholeTreeOfAgents(t *testing.T) {
@@ -455,10 +463,10 @@ func TestCheckpoint_OneForAWholeTreeOfAgents(t *testing.T) {
 	}
 	defer s.Close()
 	submit(t, s, "main")
-	if n := len(b.desk.kept); n != 1 {
+	if n := len(keptBefore(s)); n != 1 {
 		t.Errorf("%d checkpoints, want 1", n)
 	}
-	b.did(s.Undo(t.Context(), true, true))
+	b.did(s.Undo(t.Context(), Parts{true, true}))
 	if got := b.files(); got != "a=old" {
 		t.Errorf("the files are %q", got)
 	}
@@ -477,11 +485,11 @@ func TestCheckpoint_ThatCannotBeKeptIsSaidOnceAndTheWorkGoesOn(t *testing.T) {
 	if len(warnings) != 1 || !strings.Contains(warnings[0].Message, "too large") {
 		t.Errorf("%+v", warnings)
 	}
-	if _, err := b.Undo(t.Context(), false, true); !errors.Is(err, ErrNothingToUndo) {
-		t.Errorf("undo of the files: %v", err)
+	if u, err := b.Undo(t.Context(), Parts{Files: true}); !errors.Is(err, ErrFilesStay) || u.Files {
+		t.Errorf("undo of the files: %+v, %v", u, err)
 	}
-	if u := b.back(true, true); u.Files || !u.Chat {
-		t.Errorf("%+v", u)
+	if u, err := b.Undo(t.Context(), Parts{true, true}); !errors.Is(err, ErrFilesStay) || u.Files || !u.Chat {
+		t.Errorf("undo of both: %+v, %v", u, err)
 	}
 	b.is("a=2 b=1", "a=1 b=1")
 }
@@ -498,7 +506,7 @@ func TestInputs_TellWhatEachWasAndWhatWasUndone(t *testing.T) {
 	for _, in := range Inputs(b.log.Records(0)) {
 		got = append(got, fmt.Sprintf("%s: %q %t %t", in.Prompt, in.Checkpoint, in.ChatUndone, in.FilesUndone))
 	}
-	want := []string{`a=1: "1" false false`, `look: "" false false`, `a=2 ask: "2" false true`}
+	want := []string{`a=1: "1" false false`, `look: "" false false`, `a=2 ask: "3" false true`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -552,7 +560,7 @@ func TestUndo_AnyOrderOfInputUndoRedoAndResume(t *testing.T) {
 				chat, files := rapid.Bool().Draw(rt, "chat"), rapid.Bool().Draw(rt, "files")
 				u, err, backed := tried(func() (Undone, error) {
 					if op == "undo" {
-						return b.Undo(t.Context(), chat, files)
+						return b.Undo(t.Context(), Parts{chat, files})
 					}
 					return b.RestoreFiles(t.Context(), "", "a", "f1")
 				}, redo)
@@ -568,7 +576,7 @@ func TestUndo_AnyOrderOfInputUndoRedoAndResume(t *testing.T) {
 				}
 				undone = append(undone, before)
 			case "redo":
-				_, err, backed := tried(redo, func() (Undone, error) { return b.Undo(t.Context(), false, true) })
+				_, err, backed := tried(redo, func() (Undone, error) { return b.Undo(t.Context(), Parts{false, true}) })
 				if backed {
 					continue
 				}
@@ -603,7 +611,7 @@ func TestUndo_TakesThePlanAndTheFilesOfTheInputBack(t *testing.T) {
 		args := fmt.Sprintf(`{"text":%q}`, what)
 		return []llmtest.Turn{llmtest.Call("update_plan", args), llmtest.Call("edit", args), llmtest.Say("Done.")}
 	}
-	s := open(t, llmtest.Play(append(work("first"), work("second")...)...), with(fake("update_plan", true, echo), edit))
+	s := open(t, llmtest.Play(append(work("first"), work("second")...)...), with(planner(), edit))
 	submit(t, s, "one")
 	submit(t, s, "two")
 	for _, step := range []struct {
@@ -611,14 +619,14 @@ func TestUndo_TakesThePlanAndTheFilesOfTheInputBack(t *testing.T) {
 		plan  string
 		files []string
 	}{
-		{func() (Undone, error) { return s.Undo(t.Context(), true, false) }, "first", []string{"first"}},
+		{func() (Undone, error) { return s.Undo(t.Context(), Parts{true, false}) }, "first", []string{"first"}},
 		{func() (Undone, error) { return s.Redo(t.Context()) }, "second", []string{"first", "second"}},
 	} {
 		if _, err := step.do(); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.m.facts; !strings.Contains(got.plan, step.plan) || !slices.Equal(got.files, step.files) {
-			t.Errorf("%+v", got)
+		if plan, files := s.state.Facts(); !strings.Contains(plan, step.plan) || !slices.Equal(files, step.files) {
+			t.Errorf("%q, %q", plan, files)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -13,6 +14,8 @@ const (
 	KindSessionStart      Kind = "SESSION_START"
 	KindSessionEnd        Kind = "SESSION_END"
 	KindSessionResume     Kind = "SESSION_RESUME"
+	KindContinue          Kind = "CONTINUE"
+	KindInterrupted       Kind = "INTERRUPTED"
 	KindUserInput         Kind = "USER_INPUT"
 	KindProcessingEnd     Kind = "PROCESSING_END"
 	KindModelCallStart    Kind = "MODEL_CALL_START"
@@ -21,9 +24,10 @@ const (
 	KindTextStart         Kind = "ASSISTANT_TEXT_START" // transient
 	KindTextDelta         Kind = "ASSISTANT_TEXT_DELTA" // transient
 	KindTextEnd           Kind = "ASSISTANT_TEXT_END"
-	KindReasoningStart    Kind = "REASONING_START" // transient
-	KindReasoningDelta    Kind = "REASONING_DELTA" // transient
-	KindReasoningEnd      Kind = "REASONING_END"   // transient
+	KindReasoningStart    Kind = "REASONING_START"           // transient
+	KindReasoningDelta    Kind = "REASONING_DELTA"           // transient
+	KindReasoningEnd      Kind = "REASONING_END"             // transient
+	KindArgumentsDelta    Kind = "TOOL_CALL_ARGUMENTS_DELTA" // transient
 	KindToolCallStart     Kind = "TOOL_CALL_START"
 	KindToolCallDelta     Kind = "TOOL_CALL_OUTPUT_DELTA" // transient
 	KindToolCallEnd       Kind = "TOOL_CALL_END"
@@ -31,6 +35,7 @@ const (
 	KindApprovalResolved  Kind = "APPROVAL_RESOLVED"
 	KindSteeringQueued    Kind = "STEERING_QUEUED"
 	KindSteeringInjected  Kind = "STEERING_INJECTED"
+	KindSteeringWithdrawn Kind = "STEERING_WITHDRAWN"
 	KindTurnLimit         Kind = "TURN_LIMIT"
 	KindLoopDetection     Kind = "LOOP_DETECTION"
 	KindSettings          Kind = "SETTINGS_CHANGED"
@@ -47,14 +52,12 @@ const (
 	KindError             Kind = "ERROR"
 )
 
-// SessionStart opens a session, and says what it was set up with.
+// SessionStart opens a session with its setup.
 type SessionStart struct {
-	ID       string `json:"id"`
-	Provider string `json:"provider"`
-	Model    string `json:"model"`
-	Effort   string `json:"effort,omitempty"`
-	Dir      string `json:"dir,omitempty"`
-	System   string `json:"system,omitempty"` // the system prompt
+	ID string `json:"id"`
+	Setup
+	Dir    string `json:"dir,omitempty"`
+	System string `json:"system,omitempty"` // the system prompt
 }
 
 // SessionEnd closes a session. It is its last record, unless the session is resumed.
@@ -68,23 +71,38 @@ type SessionEnd struct {
 // UserInput is what the user said.
 type UserInput struct {
 	Message llm.Message `json:"message"`
-	// FollowUp marks input that had waited for the input before it.
+	// FollowUp marks input that had waited for the input before it, and Queued is the number of the
+	// STEERING_QUEUED it waited as.
 	FollowUp bool `json:"follow_up,omitempty"`
+	Queued   Seq  `json:"queued,omitempty"`
 	// Answers is the tool call that the input answers, if the model had asked with one. The
 	// model sees it as the result of that call.
 	Answers string `json:"answers,omitempty"`
+	// Output is the form in which the result of the work is asked for when the model is done.
+	Output *llm.OutputFormat `json:"output,omitempty"`
 }
+
+// Interrupted says that the work at hand was stopped from outside: by the host, by the user or because
+// the process was shutting down. Calls that wait for an approval keep waiting, unless Abandon is set.
+type Interrupted struct {
+	Reason  string `json:"reason"`
+	Abandon bool   `json:"abandon,omitempty"`
+}
+
+// Continue resumes work that had ended before the model was done.
+type Continue struct{}
 
 // ProcessingEnd ends the work on one input. State is the one that follows: PROCESSING if more input
 // was waiting.
 type ProcessingEnd struct {
 	Outcome  string `json:"outcome"`
 	State    string `json:"state"`
+	Limit    string `json:"limit,omitempty"` // the one that was reached
 	Rounds   int    `json:"rounds"`
 	Question string `json:"question,omitempty"` // what the model wants to know
 }
 
-// ModelCallStart is a request to a model on its way.
+// ModelCallStart is a request to a model that is about to be sent.
 type ModelCallStart struct {
 	Call     int    `json:"call"` // counts the calls of the agent from 1
 	Provider string `json:"provider"`
@@ -92,11 +110,16 @@ type ModelCallStart struct {
 	Effort   string `json:"effort,omitempty"`
 	Messages int    `json:"messages"`
 	Tools    string `json:"tools,omitempty"` // a digest of those that are offered
+	// Choice and Shape tell how the request asks for tools and thinking, as far as that matters to the
+	// provider's cache. Object says that it asks for structured output.
+	Choice llm.ToolChoice `json:"tool_choice,omitzero"`
+	Shape  string         `json:"shape,omitempty"`
+	Object bool           `json:"object,omitempty"`
 	// Purpose is "summary" if the answer does not become part of the conversation.
 	Purpose string `json:"purpose,omitempty"`
 }
 
-// ModelCallEnd is a model's answer come to its end, well or not.
+// ModelCallEnd ends a model call, whether it succeeded or failed.
 type ModelCallEnd struct {
 	Call     int           `json:"call"`
 	Provider string        `json:"provider,omitempty"`
@@ -106,9 +129,15 @@ type ModelCallEnd struct {
 	Duration time.Duration `json:"duration_ns"`
 	Finish   string        `json:"finish,omitempty"`
 	Error    *Error        `json:"error,omitempty"`
-	// Partial is the text that had come when the call failed or was interrupted. It is not part
+	// Partial is the text that had arrived when the call failed or was interrupted. It is not part
 	// of the conversation.
 	Partial string `json:"partial,omitempty"`
+	// Retried is what attempts used that failed before this one, and Incomplete says that the provider
+	// had not said all that the failed ones used.
+	Retried    llm.Usage `json:"retried,omitzero"`
+	Incomplete bool      `json:"incomplete,omitempty"`
+	// Summary is the answer of a call whose purpose is "summary".
+	Summary string `json:"summary,omitempty"`
 }
 
 // ModelRetry is a call that failed and is made again. Discard says that what was streamed since
@@ -116,6 +145,7 @@ type ModelCallEnd struct {
 type ModelRetry struct {
 	Call    int           `json:"call"`
 	Attempt int           `json:"attempt"`
+	Max     int           `json:"max,omitempty"` // how many there will be at most
 	Delay   time.Duration `json:"delay_ns"`
 	Discard bool          `json:"discard,omitempty"`
 	Error   Error         `json:"error"`
@@ -171,13 +201,23 @@ func (e *TextEnd) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// ToolCallStart is a tool call about to run. Each has a ToolCallEnd, also if the call is not run
-// in the end.
+// ArgumentsDelta is a piece of a tool call's arguments as the model writes them.
+type ArgumentsDelta struct {
+	Call int    `json:"call"` // of the model
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"`
+	Text string `json:"text"`
+}
+
+// ToolCallStart is a tool call that is about to run. Each has a ToolCallEnd, even if the call is not
+// run in the end. A call that was approved after the session had stopped waiting for it is started again.
 type ToolCallStart struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Arguments is the object that the model gave; a string if what it gave is not JSON.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Question is what the call asks the user. The next input is its result.
+	Question string `json:"question,omitempty"`
 }
 
 // ToolCallDelta is output of a tool as it appears.
@@ -198,7 +238,11 @@ type ToolCallEnd struct {
 	Fields     map[string]any
 	Error      *tool.Error
 	Artifacts  tool.Artifacts
-	Duration   time.Duration
+	// Accesses, Decision and Approval tell what the call was going to touch and why it was allowed or refused.
+	Accesses []policy.Access
+	Decision policy.Decision
+	Plan     bool          // the arguments of the call are the model's plan
+	Duration time.Duration // without the time spent waiting for an approval
 }
 
 type toolCallEndJSON struct {
@@ -212,12 +256,15 @@ type toolCallEndJSON struct {
 	Fields    map[string]any    `json:"fields,omitempty"`
 	Error     *tool.Error       `json:"error,omitempty"`
 	Artifacts tool.Artifacts    `json:"artifacts,omitzero"`
+	Accesses  []policy.Access   `json:"accesses"`
+	Decision  policy.Decision   `json:"decision"`
+	Plan      bool              `json:"plan,omitempty"`
 	Duration  time.Duration     `json:"duration_ns"`
 }
 
 // MarshalJSON writes the result with its whole output, or with where that is.
 func (e ToolCallEnd) MarshalJSON() ([]byte, error) {
-	j := toolCallEndJSON{e.ID, e.Name, e.Error == nil, "", e.OutputBlob, &e.Model, nil, e.Fields, e.Error, e.Artifacts, e.Duration}
+	j := toolCallEndJSON{e.ID, e.Name, e.Error == nil, "", e.OutputBlob, &e.Model, nil, e.Fields, e.Error, e.Artifacts, e.Accesses, e.Decision, e.Plan, e.Duration}
 	if e.OutputBlob == nil {
 		if j.Output = tool.String(e.Output); j.Output == e.Model {
 			j.Model = nil
@@ -242,7 +289,7 @@ func (e *ToolCallEnd) UnmarshalJSON(b []byte) error {
 	if j.Model == nil {
 		j.Model = &j.Output
 	}
-	*e = ToolCallEnd{j.ID, j.Name, tool.Text(j.Output), j.Blob, *j.Model, nil, j.Fields, j.Error, j.Artifacts, j.Duration}
+	*e = ToolCallEnd{j.ID, j.Name, tool.Text(j.Output), j.Blob, *j.Model, nil, j.Fields, j.Error, j.Artifacts, j.Accesses, j.Decision, j.Plan, j.Duration}
 	for _, raw := range j.Images {
 		p, err := llm.UnmarshalPart(raw)
 		if err != nil {
@@ -255,22 +302,34 @@ func (e *ToolCallEnd) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ApprovalRequested is a tool call that waits for an answer, and ApprovalResolved the answer.
+// ApprovalRequested is a tool call that waits for an approval, and ApprovalResolved is the answer.
 type (
 	ApprovalRequested struct {
-		ID       string   `json:"id"` // of the tool call
-		Name     string   `json:"name"`
-		Accesses []string `json:"accesses,omitempty"`
-		Reason   string   `json:"reason"`
+		ID        string          `json:"id"` // of the tool call
+		Name      string          `json:"name"`
+		Tool      string          `json:"tool,omitempty"` // the tool's own name, if that is another one
+		Arguments json.RawMessage `json:"arguments,omitempty"`
+		Accesses  []policy.Access `json:"accesses"` // null: the tool does not say
+		Rule      string          `json:"rule,omitempty"`
+		Reason    string          `json:"reason"`
 	}
 	ApprovalResolved struct {
 		ID      string `json:"id"`
 		Allowed bool   `json:"allowed"`
-		Reason  string `json:"reason,omitempty"`
+		// Scope is how long the answer holds: "" once, "session", or "always".
+		Scope tool.Scope `json:"scope,omitempty"`
+		// Arguments replace those of the call.
+		Arguments json.RawMessage `json:"arguments,omitempty"`
+		Reason    string          `json:"reason,omitempty"` // for the model
+		Abort     bool            `json:"abort,omitempty"`
+		// Deferred says that nobody was waiting for the answer: the call runs when the work continues.
+		Deferred bool `json:"deferred,omitempty"`
 	}
 )
 
-// SteeringQueued is a message that waits for its place, and SteeringInjected one that got it.
+// SteeringQueued is a message that waits for its place in the conversation; SteeringInjected is one
+// that found it, and SteeringWithdrawn one that the host took back. Queued is the number of the
+// SteeringQueued record.
 type (
 	SteeringQueued struct {
 		Message  llm.Message `json:"message"`
@@ -279,6 +338,10 @@ type (
 	SteeringInjected struct {
 		Message llm.Message `json:"message"`
 		Source  string      `json:"source,omitempty"` // "host", or what in the session made it
+		Queued  Seq         `json:"queued,omitempty"`
+	}
+	SteeringWithdrawn struct {
+		Queued Seq `json:"queued"`
 	}
 )
 
@@ -296,14 +359,10 @@ type LoopDetection struct {
 	Trips   int    `json:"trips"`
 }
 
-// Settings is how the model is called from now on, after a change: all of it, not only what changed.
+// Settings is the setup of an agent after a change.
 type Settings struct {
-	Provider       string `json:"provider"`
-	Model          string `json:"model"`
-	Effort         string `json:"effort"` // "" is the provider's default
-	ThinkingBudget *int   `json:"thinking_budget,omitempty"`
-	// Timeouts are those of commands; zero ones are the tools' own.
-	Timeouts tool.Timeouts `json:"command_timeouts,omitzero"`
+	Setup
+	System string `json:"system,omitempty"` // the new system prompt, if it changed
 }
 
 // CacheBroken is a request that does not continue the one before it.
@@ -316,6 +375,7 @@ type CacheBroken struct {
 type (
 	SubagentStart struct {
 		ID    string `json:"id"`
+		Call  string `json:"call,omitempty"` // the tool call that gave the task
 		Type  string `json:"type,omitempty"`
 		Task  string `json:"task"`
 		Model string `json:"model"`
@@ -332,8 +392,9 @@ type (
 	}
 )
 
-// Warning tells of something that does not stop the work.
+// Warning reports something that does not stop the work.
 type Warning struct {
+	Code    string `json:"code,omitempty"` // what it is about, for programs
 	Message string `json:"message"`
 }
 
@@ -343,4 +404,8 @@ type Error struct {
 	Message   string `json:"message"`
 	Retryable bool   `json:"retryable,omitempty"`
 	Stack     string `json:"stack,omitempty"`
+	// Item is what of the conversation the provider refused.
+	Item *llm.Item `json:"item,omitempty"`
+	// Body is what the model gave instead of the object that was asked for.
+	Body string `json:"body,omitempty"`
 }

@@ -45,7 +45,7 @@ func ownRecords() []Record {
 		{Seq: 1, Time: at, Session: "s", Data: ToolCallStart{ID: "c", Name: "n", Arguments: json.RawMessage(`{"a":"<&>"}`)}},
 		{Seq: 1, Time: at, Session: "s", Data: ToolCallEnd{ID: "c", Output: tool.Text(awkward), Model: "m", Images: []llm.Image{{Media: llm.Media{Data: []byte("x")}}}, Error: &tool.Error{Code: "c", Message: "m"}}},
 		{Seq: 1, Time: at, Session: "s", Data: ToolCallEnd{ID: "c", OutputBlob: &Blob{"hash", 5}, Model: awkward}},
-		{Seq: 1, Time: at, Data: Warning{"x"}},
+		{Seq: 1, Time: at, Data: Warning{Message: "x"}},
 		{Seq: 2, Time: at, Session: "s", Agent: "1/2", Data: TextEnd{Call: 1, Message: message}},
 		{Seq: 3, Time: at, Session: `a "quoted" id`, Data: ToolCallEnd{ID: "c", Output: tool.Text("whole"), Model: "m"}},
 		{Seq: 3, Time: at, Data: ToolCallEnd{ID: "c", Output: tool.Text(awkward), Model: awkward, Fields: map[string]any{"output": awkward}}},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reins-agent/reins/compact"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -47,22 +48,30 @@ Each record has
 To follow a session from where you left off, ask for the events after the last ` + "`seq`" + ` you saw. Durations are in
 nanoseconds. Messages have a ` + "`role`" + ` (system, user, assistant, tool) and ` + "`parts`" + `; a part has a ` + "`type`" + `.
 
-The order: SESSION_START is the first record of an agent and SESSION_END its last, unless the session is resumed. USER_INPUT begins the work on an
-input and PROCESSING_END ends it. In between come calls of the model (MODEL_CALL_START, deltas, ASSISTANT_TEXT_END,
-MODEL_CALL_END) and rounds of tools. Each TOOL_CALL_START has one TOOL_CALL_END, whatever happens; in a round, those
-come in the order in which the model asked. Only a question to the user stays open until the next USER_INPUT.
+The order: SESSION_START is the first record of an agent and SESSION_END its last, unless the session is resumed. USER_INPUT starts the work on an
+input, CONTINUE starts it again, and PROCESSING_END ends it. In between come model calls (MODEL_CALL_START, deltas, ASSISTANT_TEXT_END,
+MODEL_CALL_END) and rounds of tools. Each call that starts gets exactly one TOOL_CALL_END, whatever happens; in a round, those come in the order in
+which the model asked, unless one waits for an approval. A question to the user stays open until the next USER_INPUT, and a call that
+waits for an approval until that is resolved. The state of a session follows from its durable records alone.
 `
 
 func sections() []section {
 	cost, budget := 0.01425, 8192
+	setup := Setup{
+		ModelSetup: ModelSetup{Provider: "anthropic", Model: "claude-opus-4-6", Window: 200_000}, Effort: "high",
+		Tools: []string{"read_file", "edit_file", "shell"}, Vision: true, Rules: Rules{ToolRounds: 200, LoopWindow: 10, TreeCost: 2, CompactAt: 0.8},
+	}
+	changed := setup
+	changed.Effort, changed.ThinkingBudget = "low", &budget
+	exec := []policy.Access{{Kind: policy.Exec, Target: "go test ./...", Dir: "/srv/project"}}
 	call := llm.ToolCall{ID: "call_1", Name: "shell", Arguments: `{"command":"go test ./..."}`}
 	return []section{
-		{SessionStart{ID: "K3ZQ", Provider: "anthropic", Model: "claude-opus-4-6", Effort: "high", Dir: "/srv/project", System: "You are a coding agent. …"}, "",
-			"A session, or a subagent, begins. `system` is the system prompt."},
+		{SessionStart{ID: "K3ZQ", Setup: setup, Dir: "/srv/project", System: "You are a coding agent. …"}, "",
+			"A session, or a subagent, starts. `system` is the system prompt, `tools` are the names of the tools that are offered, and `rules` the limits and thresholds that the agent decides by; 0 or none is no limit. `unpriced` says that the price of the model is not known."},
 		{UserInput{Message: llm.UserText("Fix the failing test.")}, "",
-			"The user gave input. `follow_up` is true if it had waited for the input before it. `answers` is the id of the tool call that it answers, if the model had asked the user a question with one."},
+			"The user gave input. `follow_up` is true if it had waited for the input before it. `queued` is the number of the STEERING_QUEUED that it waited as. `answers` is the id of the tool call that it answers, if the model had asked the user a question with one. `output` is the JSON Schema of the result that is wanted, if one is."},
 		{ModelCallStart{Call: 1, Provider: "anthropic", Model: "claude-opus-4-6", Effort: "high", Messages: 2}, "",
-			"A request goes to the model. `call` counts the calls of the agent; `messages` is the length of the conversation that is sent, and `tools` a digest of the tools. `purpose` is `summary` if the answer is not part of the conversation but a summary of it."},
+			"A request goes to the model. `call` counts the calls of the agent; `messages` is the length of the conversation that is sent, and `tools` a digest of the tools; `tool_choice`, `shape` and `object` are what else matters to the provider's cache. `purpose` is `summary` if the answer is not part of the conversation but a summary of it."},
 		{ReasoningStart{Call: 1}, "", "The model begins to show its reasoning."},
 		{ReasoningDelta{Call: 1, Text: "The test expects "}, "", "A piece of reasoning."},
 		{ReasoningEnd{Call: 1, Text: "The test expects an error."}, "", "The whole block of reasoning."},
@@ -70,27 +79,33 @@ func sections() []section {
 		{TextDelta{Call: 1, Text: "I will run "}, "", "A piece of text."},
 		{TextEnd{Call: 1, ID: "msg_01", Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: "I will run the tests."}, call}}}, "",
 			"The model's whole answer: its text, its reasoning as far as it is shown, and the message with all parts, tool calls among them. It comes once per answer, also if there is no text."},
-		{ModelRetry{Call: 1, Attempt: 2, Delay: 1500 * time.Millisecond, Discard: true, Error: Error{Class: "server", Message: "anthropic: server (HTTP 529): Overloaded", Retryable: true}}, "",
-			"A call failed and is made again after a delay. With `discard`, what was shown since MODEL_CALL_START is void."},
+		{ModelRetry{Call: 1, Attempt: 2, Max: 11, Delay: 1500 * time.Millisecond, Discard: true, Error: Error{Class: "server", Message: "anthropic: server (HTTP 529): Overloaded", Retryable: true}}, "",
+			"A call failed and is made again after a delay; `attempt` is the number of the attempt to come, and `max` that of the last one. With `discard`, what was shown since MODEL_CALL_START is void."},
 		{ModelCallEnd{Call: 1, Model: "claude-opus-4-6", Usage: llm.Usage{Input: 2100, Output: 150, CacheRead: 1900}, Cost: &cost, Duration: 2300 * time.Millisecond, Finish: "tool_calls"}, "",
-			"The call is over. `cost` is in US dollars, null if the price is not known. `input_tokens` counts all that the model read, cached or not. After a failure there is an `error`, and in `partial` the text that had come."},
+			"The call is over. `cost` is in US dollars, null if the price is not known. `input_tokens` counts all that the model read, cached or not. After a failure there is an `error`, and in `partial` the text that had arrived. `retried` is what failed attempts before used, and `incomplete` says that the provider may bill more for failed attempts than it had reported. `summary` is the answer if the purpose is a summary."},
 		{ToolCallStart{ID: "call_1", Name: "shell", Arguments: json.RawMessage(`{"command":"go test ./..."}`)}, "",
-			"A tool call is about to run. `arguments` is a string if the model's arguments are not JSON."},
-		{ApprovalRequested{ID: "call_1", Name: "shell", Accesses: []string{"exec go test ./..."}, Reason: "it will exec go test ./..."}, "",
-			"The policy does not decide on the call; somebody is asked."},
-		{ApprovalResolved{ID: "call_1", Allowed: true}, "", "The answer, with a `reason` if it is no."},
+			"A tool call is about to run. `arguments` is a string if the model's arguments are not JSON. `question` is what it asks the user, if it does. A call that was approved later starts again with a second record."},
+		{ApprovalRequested{ID: "call_1", Name: "shell", Arguments: json.RawMessage(`{"command":"go test ./..."}`), Accesses: exec, Rule: "default", Reason: "runs: go test ./..."}, "",
+			"The call needs an approval, for the `reason` and by the `rule` given. It waits until there is an APPROVAL_RESOLVED, also over a restart. `accesses` is null if the tool does not say what it touches."},
+		{ApprovalResolved{ID: "call_1", Allowed: true, Scope: tool.ForSession}, "",
+			"The answer. `scope` is how long it holds: this once if it is absent, `session` or `always`. `arguments` replace those of the call; `reason` is for the model; `abort` stops the work. `deferred` says that nobody was waiting for it: the call runs when the work continues."},
+		{ArgumentsDelta{Call: 1, ID: "call_1", Name: "shell", Text: `{"command":"go te`}, "", "A piece of a tool call's arguments as the model writes them. The `id` may differ from that of the finished call."},
 		{ToolCallDelta{ID: "call_1", Text: "ok  \texample.com/project\n"}, "", "Output of the tool as it appears."},
 		{ToolCallEnd{ID: "call_1", Name: "shell", Output: tool.Text("ok  \texample.com/project\n"), Model: "ok  \texample.com/project\n", Fields: map[string]any{"exit_code": 0.0},
-			Artifacts: tool.Artifacts{CommandsRun: []string{"go test ./..."}}, Duration: 850 * time.Millisecond}, "",
-			"The result of the call. `output` is all of the tool's output, however large; in a store, one of more than 64 KiB is in the blob that `output_blob` names instead. `model_output` is what the model sees of it, and is left out if that is the same. If `ok` is false there is an `error` with a `code` and a `message`. `fields` are the tool's own."},
+			Artifacts: tool.Artifacts{CommandsRun: []string{"go test ./..."}}, Accesses: exec, Decision: policy.Decision{Verdict: policy.Ask, Rule: "default", Reason: "runs: go test ./..."}, Duration: 850 * time.Millisecond}, "",
+			"The result of the call. `output` is all of the tool's output, however large; in a store, one of more than 64 KiB is in the blob that `output_blob` names instead. `model_output` is what the model sees of it, and is left out if that is the same. If `ok` is false there is an `error` with a `code` and a `message`. `fields` are the tool's own. `accesses` is what the call was going to touch, null if the tool does not say, and `decision` why it was allowed or refused: its `verdict`, and the `rule` that decided. `plan` marks calls whose arguments are the model's plan. `duration_ns` does not count the wait for an approval."},
 		{SteeringQueued{Message: llm.UserText("Leave the API as it is.")}, "",
 			"The host gave a message that waits for its place: between two steps, or with `follow_up` behind the work at hand."},
 		{SteeringInjected{Message: llm.UserText("Leave the API as it is."), Source: "host"}, "",
 			"A message was put into the conversation. `source` is `host` for steering; else what made the session add it: `loop_detection`, `length` or `error` or `pause` (how the last answer had ended), `structured_output`, `answer`."},
+		{SteeringWithdrawn{Queued: 41}, "", "The host took a message back that waited."},
+		{Interrupted{Reason: "context canceled"}, "",
+			"The work was stopped from outside. Calls that wait for an approval keep waiting, unless `abandon` is set. CONTINUE, or the next USER_INPUT, goes on."},
+		{Continue{}, "", "The work continues after it was interrupted or failed, or because an approval was given."},
 		{LoopDetection{Message: "Loop detected: the last 10 tool calls follow a repeating pattern. Try a different approach.", Length: 2, Trips: 1}, "",
 			"The model repeats the same calls with the same results. The message is put into the conversation; at the second trip the work pauses as well."},
-		{Settings{Provider: "anthropic", Model: "claude-opus-4-6", Effort: "low", ThinkingBudget: &budget}, "",
-			"The host changed how the model is called from now on. All settings are told, changed or not."},
+		{Settings{Setup: changed}, "",
+			"The host changed model, tools, prompt or settings. All of the setup is told, changed or not, but `system` only if it is another one."},
 		{CacheBroken{Reason: "the model was changed"}, "", "The next request does not continue the one before it, so that the provider's prompt cache does not help."},
 		{ModelFallback{From: "claude-opus-4-6", To: "claude-sonnet-4-6", Error: Error{Class: "server", Message: "anthropic: server (HTTP 529): Overloaded", Retryable: true}}, "",
 			"A model could not be reached, retries and all; another one takes over to the end of the input."},
@@ -100,25 +115,25 @@ func sections() []section {
 		{Quarantine{Position: 7, What: "an image", Reason: "anthropic: invalid request (HTTP 400): messages.7.content.1.image: Could not process image", Message: llm.UserText("[an image stood here, which the provider refused]")}, "",
 			"The provider refuses something in the conversation. The message at the `position`, counted with the system message, became `message`, and the call is made once more."},
 		{Checkpoint{ID: "0192f0c4", Dir: "/srv/project", Files: 214}, "",
-			"The workspace as it is was kept, before something may change it. It belongs to the USER_INPUT before it."},
+			"The state of the workspace was kept before something may change it or, with `after`, when the work was over. It belongs to the USER_INPUT before it."},
 		{RewindStart{Rewind{Input: 12, Chat: true, Files: true, Restored: "0192f0c4", Before: "0192f0d1", Dir: "/srv/project"}}, "",
 			"Files are about to be set back, as the REWIND says that follows. If none follows, some of them may have been: undo goes on with it, and redo brings `before` back."},
 		{Rewind{Input: 12, Chat: true, Files: true, Restored: "0192f0c4", Before: "0192f0d1", Dir: "/srv/project"}, "",
 			"The input with the number `input` was taken back: what was said since (`chat`), what was done to the files since (`files`), or both. With `redo` that was taken back in turn. `restored` is the checkpoint that the files were set to, `before` one of how they were. `paths` are the only files and directories that were set back, if it was not all of them. With `abandons` only an undo or redo was taken back that had not come to its end."},
-		{SubagentStart{ID: "1", Type: "Explore", Task: "Find where the parser is tested.", Model: "claude-opus-4-6"}, "",
-			"A subagent is given a task. What it does follows in records with its path as `agent`."},
+		{SubagentStart{ID: "1", Call: "call_2", Type: "Explore", Task: "Find where the parser is tested.", Model: "claude-opus-4-6"}, "",
+			"A subagent is given a task, by the tool call `call`. What it does follows in records with its path as `agent`, from its SESSION_START."},
 		{SubagentEnd{ID: "1", Status: "completed", Output: "It is tested in parse_test.go.", Turns: 3, Success: true}, "",
-			"The subagent is done with the task: `completed`, `failed` or `closed`. `turns` counts all its calls of the model so far."},
+			"The subagent is done with the task: `completed`, `failed`, `waiting for an approval` or `closed`. `turns` counts all its model calls so far."},
 		{TurnLimit{Limit: "tree_cost", Value: 2, Detail: "the agents have spent $2.0312 of $2.0000"}, "",
 			"A limit was reached: `max_tool_rounds`, `max_turns`, `tree_turns`, `tree_tokens`, `tree_cost` or `tree_duration`."},
-		{Warning{Message: "Context usage at ~84% of context window"}, "", "Something that does not stop the work."},
+		{Warning{Code: "context_window", Message: "Context usage at ~84% of context window"}, "", "Something that does not stop the work. `code` says what it is about: `context_window`, `summary_failed`, `no_checkpoint`, or none."},
 		{Error{Class: "rate_limit", Message: "anthropic: rate limit (HTTP 429)", Retryable: true}, "1",
-			"The work on the input failed. `retryable` says that the same may succeed later. If code of the host panicked, `class` is `panic` and there is a `stack`."},
+			"The work on the input failed. `retryable` says that the same may succeed later. If code of the host panicked, `class` is `panic` and there is a `stack`. `item` is the place in the conversation that the provider refused, and `body` what the model gave instead of the object that was asked for."},
 		{ProcessingEnd{Outcome: "done", State: "IDLE", Rounds: 4}, "",
-			"The work on the input is over. `outcome` is `done`, `awaiting_input`, `limit`, `cut_off`, `paused`, `refused`, `loop`, `interrupted` or `failed`; `state` is the state that follows: `IDLE`, `AWAITING_INPUT`, `CLOSED`, or `PROCESSING` if more input waits. `question` is what the model wants to know."},
+			"The work on the input is over. `outcome` is `done`, `awaiting_input`, `awaiting_approval`, `limit`, `cut_off`, `paused`, `refused`, `loop`, `interrupted` or `failed`; `state` is the state that follows: `IDLE`, `AWAITING_INPUT`, `AWAITING_APPROVAL`, `CLOSED`, or `PROCESSING` if more input waits. `question` is what the model wants to know."},
 		{SessionEnd{Reason: "closed", State: "CLOSED"}, "",
 			"The session, or the subagent, is over. `undelivered` are messages of the host that never found their place; they wait if the session is resumed."},
-		{SessionResume{Provider: "anthropic", Model: "claude-opus-4-6", Effort: "high", Dir: "/srv/project", Interrupted: true}, "",
+		{SessionResume{Setup: setup, Dir: "/srv/project", Interrupted: true}, "",
 			"The session was taken up again, and something was done with it: the record comes with the first one behind it. `interrupted` says that it had not come to an end but was cut off; `lost` counts records that could not be read; `system` is the system prompt if it is another one now."},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -39,9 +40,9 @@ func names(records []Record) string {
 
 func TestLog_DurableRecordsAreNumberedAndTransientOnesAreNot(t *testing.T) {
 	l := &Log{}
-	a, _ := l.Append(Record{Data: Warning{"one"}})
+	a, _ := l.Append(Record{Data: Warning{Message: "one"}})
 	b, _ := l.Append(Record{Data: TextDelta{Text: "x"}})
-	c, _ := l.Append(Record{Data: Warning{"two"}})
+	c, _ := l.Append(Record{Data: Warning{Message: "two"}})
 	if a.Seq != 1 || b.Seq != 0 || c.Seq != 2 || a.Time.IsZero() {
 		t.Errorf("%d %d %d", a.Seq, b.Seq, c.Seq)
 	}
@@ -88,7 +89,7 @@ func TestLog_LiveReaderSeesDeltas(t *testing.T) {
 		}
 		seen <- names(got)
 	}()
-	l.Append(Record{Data: Warning{"go"}})
+	l.Append(Record{Data: Warning{Message: "go"}})
 	<-attached
 	for range 3 {
 		l.Append(Record{Data: TextDelta{Text: "x"}})
@@ -139,12 +140,12 @@ func TestLog_ReaderEndsWithTheLogOrWithItsContext(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	}
-	l.Append(Record{Data: Warning{"x"}})
+	l.Append(Record{Data: Warning{Message: "x"}})
 	for range l.Events(t.Context(), 0) {
 		break
 	}
 	l.Close()
-	if _, ok := l.Append(Record{Data: Warning{"y"}}); ok {
+	if _, ok := l.Append(Record{Data: Warning{Message: "y"}}); ok {
 		t.Error("a closed log took a record")
 	}
 	if len(l.readers) != 0 {
@@ -180,7 +181,7 @@ func TestLog_ManyReadersAndWritersLoseNothing(t *testing.T) {
 		writers.Go(func() {
 			for range 500 {
 				l.Append(Record{Data: TextDelta{Text: "x"}})
-				l.Append(Record{Data: Warning{"w"}})
+				l.Append(Record{Data: Warning{Message: "w"}})
 			}
 		})
 	}
@@ -192,7 +193,7 @@ func TestLog_ManyReadersAndWritersLoseNothing(t *testing.T) {
 func TestRecord_EveryKindSurvivesARoundTrip(t *testing.T) {
 	cost, budget := 0.5, 1024
 	for _, d := range []Data{
-		SessionStart{ID: "1", Provider: "p", Model: "m", System: "s"}, SessionEnd{Reason: "closed", State: "CLOSED", Undelivered: []llm.Message{llm.UserText("late")}},
+		SessionStart{ID: "1", Setup: Setup{ModelSetup: ModelSetup{Provider: "p", Model: "m", Window: 5}, Rules: Rules{Turns: 2, Fallback: []ModelSetup{{Model: "f"}}}}, System: "s"}, SessionEnd{Reason: "closed", State: "CLOSED", Undelivered: []llm.Message{llm.UserText("late")}},
 		UserInput{Message: llm.UserText("hi"), FollowUp: true, Answers: "c"}, ProcessingEnd{Outcome: "done", State: "IDLE", Rounds: 3, Question: "why?"},
 		ModelCallStart{Call: 1, Model: "m", Messages: 2}, ModelCallEnd{Call: 1, Cost: &cost, Usage: llm.Usage{Input: 5}},
 		ModelRetry{Call: 1, Attempt: 2, Error: Error{Class: "server", Message: "x"}},
@@ -200,11 +201,11 @@ func TestRecord_EveryKindSurvivesARoundTrip(t *testing.T) {
 		ReasoningStart{1}, ReasoningDelta{1, "x"}, ReasoningEnd{1, "xx"},
 		ToolCallStart{ID: "c", Name: "n", Arguments: json.RawMessage(`{"a":1}`)}, ToolCallDelta{"c", "x"},
 		ToolCallEnd{ID: "c", Name: "n", Output: tool.Text("whole"), Model: "cut", Error: &tool.Error{Code: tool.IOError, Message: "m"},
-			Images: []llm.Image{{Media: llm.Media{MIME: "image/png", Data: []byte{1}}}}, Artifacts: tool.Artifacts{FilesChanged: []string{"f"}}},
-		ApprovalRequested{ID: "c", Name: "n", Reason: "r"}, ApprovalResolved{ID: "c", Allowed: true},
+			Images: []llm.Image{{Media: llm.Media{MIME: "image/png", Data: []byte{1}}}}, Artifacts: tool.Artifacts{FilesChanged: []string{"f"}}, Accesses: []policy.Access{}, Decision: policy.Decision{Verdict: policy.Allow, Rule: "r"}, Plan: true},
+		ApprovalRequested{ID: "c", Name: "n", Reason: "r", Accesses: []policy.Access{{Kind: policy.Exec, Target: "x", Dir: "/d"}}}, ApprovalResolved{ID: "c", Allowed: true, Scope: tool.Always},
 		SteeringQueued{Message: llm.UserText("x")}, SteeringInjected{Message: llm.UserText("x"), Source: "host"},
-		TurnLimit{"max_turns", 3, "d"}, LoopDetection{"m", 2, 1}, Settings{Provider: "p", Model: "m", Effort: "low", ThinkingBudget: &budget}, CacheBroken{"r"},
-		SubagentStart{ID: "1", Task: "t"}, SubagentEnd{ID: "1", Status: "completed", Success: true}, Warning{"w"}, Error{Class: "c", Message: "m"},
+		TurnLimit{"max_turns", 3, "d"}, LoopDetection{"m", 2, 1}, Settings{Setup: Setup{Effort: "low", ThinkingBudget: &budget}, System: "s"}, Interrupted{Reason: "r", Abandon: true}, Continue{}, SteeringWithdrawn{Queued: 4}, ArgumentsDelta{1, "c", "n", "{"}, CacheBroken{"r"},
+		SubagentStart{ID: "1", Task: "t"}, SubagentEnd{ID: "1", Status: "completed", Success: true}, Warning{Message: "w"}, Error{Class: "c", Message: "m"},
 	} {
 		b, err := json.Marshal(Record{Seq: 7, Session: "s", Agent: "1/2", Data: d})
 		if err != nil {

@@ -139,7 +139,7 @@ func (f *forker) fill(ctx context.Context, r Record, damage error) error {
 			text += ": " + damage.Error()
 			damage = nil // said once
 		}
-		if err := f.add(ctx, Record{Seq: f.last.Seq + 1, Time: r.Time, Data: Warning{text}}); err != nil {
+		if err := f.add(ctx, Record{Seq: f.last.Seq + 1, Time: r.Time, Data: Warning{Message: text}}); err != nil {
 			return err
 		}
 	}

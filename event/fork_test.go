@@ -88,7 +88,7 @@ var long = strings.Repeat("a line of output\n", 10_000)
 func work() []event.Data {
 	picture := llm.Image{Media: llm.Media{MIME: "image/png", Data: []byte(strings.Repeat("pixels", 2000))}}
 	return []event.Data{
-		event.SessionStart{ID: "a", Provider: "p", Model: "m"},
+		event.SessionStart{ID: "a", Setup: event.Setup{ModelSetup: event.ModelSetup{Provider: "p", Model: "m"}}},
 		event.UserInput{Message: llm.Message{Role: llm.RoleUser, Parts: []llm.Part{llm.Text{Text: "look"}, picture}}},
 		event.ModelCallEnd{Call: 1, Usage: llm.Usage{Input: 10, Output: 1}, Cost: price(0.5)},
 		event.ToolCallStart{ID: "c", Name: "shell"},

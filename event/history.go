@@ -8,15 +8,12 @@ import (
 // The kinds that tell how a conversation was changed after the fact. The records before them stay
 // as they are: whoever reads the log sees both.
 
-// SessionResume is a session taken up again, perhaps by another process, with what it is set up
-// with from now on.
+// SessionResume is a session resumed, perhaps by another process, with its setup from now on.
 type SessionResume struct {
-	Provider string `json:"provider"`
-	Model    string `json:"model"`
-	Effort   string `json:"effort,omitempty"`
-	Dir      string `json:"dir,omitempty"`
-	System   string `json:"system,omitempty"` // the new system prompt, if it is another one
-	// Interrupted says that the session had not come to an end, but was cut off.
+	Setup
+	Dir    string `json:"dir,omitempty"`
+	System string `json:"system,omitempty"` // the new system prompt, if it changed
+	// Interrupted says that the session was interrupted in the middle of its work.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Lost counts the records that could not be read.
 	Lost int `json:"lost,omitempty"`
@@ -40,11 +37,14 @@ type Quarantine struct {
 	Message  llm.Message `json:"message"`
 }
 
-// Checkpoint is a state of the workspace that was kept before it may be changed.
+// Checkpoint is a state of the workspace that was kept: before an input changes it or, with After,
+// as the work on an input left it. With an Error it could not be kept, and there is no ID.
 type Checkpoint struct {
-	ID    string `json:"id"`
+	ID    string `json:"id,omitempty"`
 	Dir   string `json:"dir,omitempty"`
 	Files int    `json:"files,omitempty"`
+	After bool   `json:"after,omitempty"`
+	Error string `json:"error,omitempty"`
 }
 
 // Rewind takes the last input back, or a Rewind itself: the conversation, the files or both.

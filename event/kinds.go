@@ -7,6 +7,10 @@ import "encoding/json"
 func (SessionStart) Kind() Kind      { return KindSessionStart }
 func (SessionEnd) Kind() Kind        { return KindSessionEnd }
 func (SessionResume) Kind() Kind     { return KindSessionResume }
+func (SteeringWithdrawn) Kind() Kind { return KindSteeringWithdrawn }
+func (ArgumentsDelta) Kind() Kind    { return KindArgumentsDelta }
+func (Interrupted) Kind() Kind       { return KindInterrupted }
+func (Continue) Kind() Kind          { return KindContinue }
 func (UserInput) Kind() Kind         { return KindUserInput }
 func (ProcessingEnd) Kind() Kind     { return KindProcessingEnd }
 func (ModelCallStart) Kind() Kind    { return KindModelCallStart }
@@ -43,7 +47,7 @@ func (Error) Kind() Kind             { return KindError }
 // Transient reports whether records of the kind only show something grow, and do not stay in the log.
 func (k Kind) Transient() bool {
 	switch k {
-	case KindTextStart, KindTextDelta, KindReasoningStart, KindReasoningDelta, KindReasoningEnd, KindToolCallDelta:
+	case KindTextStart, KindTextDelta, KindReasoningStart, KindReasoningDelta, KindReasoningEnd, KindArgumentsDelta, KindToolCallDelta:
 		return true
 	}
 	return false
@@ -54,6 +58,10 @@ var decoders = map[Kind]func(json.RawMessage) (Data, error){
 	KindSessionStart:      decoder[SessionStart],
 	KindSessionEnd:        decoder[SessionEnd],
 	KindSessionResume:     decoder[SessionResume],
+	KindSteeringWithdrawn: decoder[SteeringWithdrawn],
+	KindArgumentsDelta:    decoder[ArgumentsDelta],
+	KindInterrupted:       decoder[Interrupted],
+	KindContinue:          decoder[Continue],
 	KindUserInput:         decoder[UserInput],
 	KindProcessingEnd:     decoder[ProcessingEnd],
 	KindModelCallStart:    decoder[ModelCallStart],

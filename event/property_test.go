@@ -36,7 +36,7 @@ func TestLog_AnyReaderSeesEverythingDurableInOrder(t *testing.T) {
 			all = append(all, name)
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"durable":   func(*rapid.T) { add(func(s string) Data { return Warning{s} }) },
+			"durable":   func(*rapid.T) { add(func(s string) Data { return Warning{Message: s} }) },
 			"transient": func(*rapid.T) { add(func(s string) Data { return TextDelta{Text: s} }) },
 			"many transient": func(t *rapid.T) {
 				for range rapid.IntRange(0, 200).Draw(t, "n") {
@@ -139,6 +139,6 @@ func BenchmarkLog_AppendBesideAStuckReader(b *testing.B) {
 	defer l.leave(r)
 	for b.Loop() {
 		l.Append(Record{Data: TextDelta{Text: "x"}})
-		l.Append(Record{Data: Warning{"w"}})
+		l.Append(Record{Data: Warning{Message: "w"}})
 	}
 }

@@ -39,6 +39,18 @@ type Access struct {
 
 func (a Access) String() string { return string(a.Kind) + " " + a.Target }
 
+// UnmarshalJSON reads an access, also in the form of String, which older records have.
+func (a *Access) UnmarshalJSON(b []byte) error {
+	var text string
+	if json.Unmarshal(b, &text) == nil {
+		kind, target, _ := strings.Cut(text, " ")
+		*a = Access{Kind: Kind(kind), Target: target}
+		return nil
+	}
+	type plain Access
+	return json.Unmarshal(b, (*plain)(a))
+}
+
 // Mode is how much a session lets an agent do. The empty mode is the default.
 type Mode string
 

@@ -17,7 +17,7 @@ import (
 func variety() []event.Record {
 	cost := 0.25
 	data := []event.Data{
-		event.SessionStart{ID: "a", Provider: "p", Model: "m", System: "line\nline\ttab \"quoted\" \\ <&> \u2028 \U0001F600 \x00"},
+		event.SessionStart{ID: "a", Setup: event.Setup{ModelSetup: event.ModelSetup{Provider: "p", Model: "m"}}, System: "line\nline\ttab \"quoted\" \\ <&> \u2028 \U0001F600 \x00"},
 		event.UserInput{Message: llm.Message{Role: llm.RoleUser, Parts: []llm.Part{llm.Text{Text: "é"}, llm.Image{Media: llm.Media{MIME: "image/png", Data: []byte{0, 1, 255}}}}}},
 		event.ModelCallEnd{Call: 1, Model: "m", Usage: llm.Usage{Input: 1 << 40}, Cost: &cost, Duration: time.Second},
 		event.TextEnd{Call: 1, Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: "hi"}, llm.ToolCall{ID: "c", Name: "read", Arguments: `{"path":"x"}`}}}},

@@ -1,4 +1,4 @@
-package agent
+package step
 
 import (
 	"encoding/json"
@@ -7,8 +7,6 @@ import (
 
 	"github.com/reins-agent/reins/llm"
 )
-
-const defaultLoopWindow = 10
 
 // loopDetector finds a model that goes in circles: the last calls are one to three calls over and
 // over, with the same arguments and the same results. A call whose result changes, such as a poll,

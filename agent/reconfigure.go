@@ -1,0 +1,282 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+	"slices"
+
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// kit is what tool calls are run with. It is replaced, never changed.
+type kit struct {
+	tools       *tool.Registry
+	definitions []llm.ToolDef
+	digest      string
+	pipe        *tool.Pipeline
+	env         env.Environment
+	vision      bool
+	serial      bool
+	results     int // the length from which on a result is condensed
+}
+
+// newKit makes the kit of a configuration.
+func (s *Session) newKit(c Config) (*kit, error) {
+	tools, err := s.registry(c)
+	if err != nil {
+		return nil, err
+	}
+	k := &kit{tools: tools, definitions: tools.Definitions(), env: c.Env, vision: c.Vision, serial: c.Serial, results: c.Compaction.Results}
+	k.digest = digest(k.definitions)
+	k.pipe = &tool.Pipeline{
+		Registry: tools, Hooks: c.Hooks, Policy: c.Policy, Approve: s.approve, Middleware: c.Middleware, Limits: c.ToolLimits,
+		Agent: s.path, Mode: c.Mode, Granted: s.granted,
+	}
+	return k, nil
+}
+
+// Setup is what goes with a model: the tools that it works best with, the prompt for them, and what it can
+// do.
+type Setup struct {
+	Tools         *tool.Registry
+	System        string
+	Options       map[string]llm.Options
+	Vision        bool
+	Unary, Serial bool
+	ContextWindow int64 // 0 takes the catalogue's
+}
+
+// Change is what Reconfigure changes. Zero fields leave things as they are.
+type Change struct {
+	Provider string
+	Model    string
+	// Keep keeps tools, prompt and abilities when the model changes, which otherwise become those
+	// that Config.Adapt gives for the new one.
+	Keep bool
+
+	Effort         *string // "" is the provider's default
+	ThinkingBudget *int    // negative is the provider's default
+	Timeouts       *tool.Timeouts
+	System         *string
+	Options        map[string]llm.Options
+	Vision         *bool
+	ContextWindow  int64
+
+	Tools  *tool.Registry // replaces all tools
+	Add    []tool.Tool    // after those that there are, or in the place of one with the same name
+	Remove []string
+}
+
+// change is a Change that is ready to be made.
+type change struct {
+	config Config
+	kit    *kit
+	system string // "" leaves it as it is
+}
+
+// Reconfigure changes model, tools, prompt and whatever else a Change has, together and in one record, at
+// the next safe point: now if the session is not running tools, or else when all calls of the answer at hand
+// have their results. If the model changes, tools and prompt follow it (see Config.Adapt). It
+// returns an error, and changes nothing, if the result would not be a valid configuration.
+func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
+	s.tree.mu.Lock()
+	c := s.config
+	if n := len(s.changes); n > 0 {
+		c = s.changes[n-1].config
+	}
+	s.tree.mu.Unlock()
+	next, err := s.change(ctx, c, ch)
+	if err != nil {
+		return err
+	}
+	s.tree.mu.Lock()
+	if s.closing {
+		s.tree.mu.Unlock()
+		return ErrClosed
+	}
+	s.changes = append(s.changes, next)
+	s.applyChanges()
+	s.tree.mu.Unlock()
+	return s.log.Sync()
+}
+
+// change works out a configuration with a change.
+func (s *Session) change(ctx context.Context, c Config, ch Change) (change, error) {
+	out := change{}
+	provider, model := cmp.Or(ch.Provider, c.Provider), cmp.Or(ch.Model, c.Model)
+	moved := provider != c.Provider || model != c.Model
+	c.Provider, c.Model = provider, model
+	if moved {
+		c.ContextWindow = 0
+	}
+	if moved && !ch.Keep && c.Adapt != nil {
+		set, err := c.Adapt(ctx, provider, model)
+		if err != nil {
+			return out, err
+		}
+		out.system = c.adapt(set)
+	}
+	if ch.System != nil {
+		out.system = *ch.System
+	}
+	ch.apply(&c)
+	if err := c.changeTools(ch); err != nil {
+		return out, err
+	}
+	if out.system != "" {
+		c.System = out.system
+	}
+	if err := c.complete(); err != nil {
+		return out, err
+	}
+	kit, err := s.newKit(c)
+	out.config, out.kit = c, kit
+	return out, err
+}
+
+// adapt takes over what goes with a model, and returns its prompt.
+func (c *Config) adapt(set Setup) (system string) {
+	if set.Tools != nil {
+		c.Tools = set.Tools
+	}
+	c.Options, c.Vision, c.Unary, c.Serial, c.ContextWindow = set.Options, set.Vision, set.Unary, set.Serial, set.ContextWindow
+	return set.System
+}
+
+// apply makes the changes of values.
+func (ch Change) apply(c *Config) {
+	if ch.Effort != nil {
+		c.Effort = *ch.Effort
+	}
+	if n := ch.ThinkingBudget; n != nil {
+		c.ThinkingBudget = new(*n) // the caller's may change
+		if *n < 0 {
+			c.ThinkingBudget = nil
+		}
+	}
+	if ch.Timeouts != nil {
+		c.Timeouts = *ch.Timeouts
+	}
+	if ch.Options != nil {
+		c.Options = ch.Options
+	}
+	if ch.Vision != nil {
+		c.Vision = *ch.Vision
+	}
+	c.ContextWindow = cmp.Or(ch.ContextWindow, c.ContextWindow)
+}
+
+// changeTools makes the changes of tools. Those that were added or removed before stay so when a change of
+// the model brings others.
+func (c *Config) changeTools(ch Change) error {
+	if ch.Tools != nil {
+		c.Tools, c.added, c.removed = ch.Tools, nil, nil
+	}
+	c.added = append(slices.Clip(c.added), ch.Add...)
+	c.removed = append(slices.Clip(c.removed), ch.Remove...)
+	for _, t := range ch.Add {
+		c.removed = slices.DeleteFunc(slices.Clone(c.removed), func(n string) bool { return n == t.Spec().Name })
+	}
+	c.added = slices.DeleteFunc(c.added, func(t tool.Tool) bool { return slices.Contains(ch.Remove, t.Spec().Name) })
+	if len(c.added)+len(c.removed) == 0 {
+		return nil
+	}
+	c.Tools = c.Tools.Select(func(name string) bool { return !slices.Contains(c.removed, name) })
+	return c.Tools.Register(c.added...)
+}
+
+// applyChanges makes the changes that wait, if this is a safe point: no call of an answer is without a
+// result. tree.mu is held.
+func (s *Session) applyChanges() {
+	if len(s.changes) == 0 || s.work != nil && !s.state.Safe() {
+		return
+	}
+	last := s.changes[len(s.changes)-1]
+	system := ""
+	for _, ch := range s.changes {
+		system = cmp.Or(ch.system, system)
+	}
+	before := s.setup()
+	s.config, s.kit, s.changes = last.config, last.kit, nil
+	d := event.Settings{Setup: s.setup()}
+	if system != s.state.System() {
+		d.System = system
+	}
+	if !s.closed && (d.System != "" || !reflect.DeepEqual(before, d.Setup)) {
+		s.note(d)
+	}
+}
+
+// setup is how the session is set up, for its records.
+func (s *Session) setup() event.Setup {
+	c := &s.config
+	return event.Setup{
+		ModelSetup: c.model(c.Provider, c.Model, c.ContextWindow), Effort: c.Effort, ThinkingBudget: c.ThinkingBudget,
+		Timeouts: c.Timeouts, Tools: s.kit.tools.Names(), Vision: c.Vision, Rules: c.rules(s.depth),
+	}
+}
+
+// model is what is known of a model.
+func (c *Config) model(provider, name string, window int64) event.ModelSetup {
+	m, _ := c.Catalogue.Lookup(provider, name)
+	return event.ModelSetup{Provider: provider, Model: name, Window: cmp.Or(window, m.ContextWindow), Unpriced: m.Price == nil}
+}
+
+// rules are the limits and thresholds of an agent.
+func (c *Config) rules(depth int) event.Rules {
+	r := event.Rules{
+		ToolRounds: max(c.Limits.ToolRounds, 0), Turns: max(c.Limits.Turns, 0), LoopWindow: max(c.LoopWindow, 0),
+		CompactAt: c.Compaction.At, CompactTo: c.Compaction.To, NoSummary: c.Compaction.NoModel,
+	}
+	for _, m := range c.Fallback {
+		r.Fallback = append(r.Fallback, c.model(cmp.Or(m.Provider, c.Provider), m.Name, 0))
+	}
+	if depth == 0 {
+		r.TreeTurns, r.TreeTokens = max(c.Limits.TreeTurns, 0), max(c.Limits.TreeTokens, 0)
+		r.TreeCost, r.TreeDuration = max(c.Limits.TreeCost, 0), max(c.Limits.TreeDuration, 0)
+	}
+	return r
+}
+
+// SetModel changes the model, and the provider if one is given, for the next model call. It is short for
+// Reconfigure.
+func (s *Session) SetModel(provider, model string) error {
+	return s.Reconfigure(context.Background(), Change{Provider: provider, Model: model})
+}
+
+// SetEffort changes the reasoning effort for the next model call; "" is the provider's default. It is short
+// for Reconfigure.
+func (s *Session) SetEffort(effort string) error {
+	return s.Reconfigure(context.Background(), Change{Effort: &effort})
+}
+
+// SetThinkingBudget changes how many tokens the model may think, where the provider takes that; a negative
+// number is the provider's default. It is short for Reconfigure.
+func (s *Session) SetThinkingBudget(tokens int) error {
+	return s.Reconfigure(context.Background(), Change{ThinkingBudget: &tokens})
+}
+
+// SetTimeouts changes how long commands may run; zero fields leave it to the tools. It is short for
+// Reconfigure.
+func (s *Session) SetTimeouts(t tool.Timeouts) error {
+	return s.Reconfigure(context.Background(), Change{Timeouts: &t})
+}
+
+// timeouts are those of commands now.
+func (s *Session) timeouts() tool.Timeouts {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	return s.config.Timeouts
+}
+
+// granted reports whether an approval given before covers a call.
+func (s *Session) granted(q policy.Query) (rule string, ok bool) {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	return s.tree.fold.Granted(q)
+}

@@ -1,0 +1,156 @@
+package step
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// maxContinues is how often in a row an answer that was cut off or paused is continued.
+const maxContinues = 3
+
+// model takes in a step of a model call.
+func (s *State) model(r event.Record, d event.Data) {
+	switch d := d.(type) {
+	case event.ModelCallStart:
+		s.called, s.calling = d.Call, &d
+		if d.Purpose == "" {
+			s.begin(r.Time)
+			s.request(d)
+		}
+	case event.TextEnd:
+		s.answer = &d
+	case event.ModelCallEnd:
+		s.callEnded(d)
+	case event.ModelFallback:
+		s.standIn, s.failure = &d, nil
+	}
+}
+
+func (s *State) callEnded(d event.ModelCallEnd) {
+	purpose := ""
+	if s.calling != nil && s.calling.Call == d.Call {
+		purpose = s.calling.Purpose
+	}
+	s.calling = nil
+	s.used.Usage = s.used.Usage.Add(d.Usage).Add(d.Retried)
+	s.used.Cost = s.used.Cost.Add(costOf(d))
+	switch {
+	case purpose == Summary:
+		s.summarised(d)
+	case d.Error != nil:
+		s.failure, s.answer = d.Error, nil
+	case s.answer != nil:
+		s.take(llm.FinishReason(d.Finish), d.Usage)
+	}
+}
+
+// lostEnd is the end of a model call whose answer is recorded and whose end is not.
+func (s *State) lostEnd() event.ModelCallEnd {
+	d := event.ModelCallEnd{Call: s.answer.Call, Finish: string(finishOf(s.answer.Message))}
+	if s.calling != nil {
+		d.Provider, d.Model = s.calling.Provider, s.calling.Model
+	}
+	return d
+}
+
+// closeAnswer takes in an answer whose call has no end in the log.
+func (s *State) closeAnswer() {
+	if s.answer != nil {
+		s.calling = nil
+		s.take(finishOf(s.answer.Message), llm.Usage{})
+	}
+}
+
+func finishOf(msg llm.Message) llm.FinishReason {
+	if len(msg.ToolCalls()) > 0 {
+		return llm.FinishToolCalls
+	}
+	return llm.FinishStop
+}
+
+// take takes in the model's answer.
+func (s *State) take(reason llm.FinishReason, u llm.Usage) {
+	msg := s.answer.Message
+	s.answer, s.answerer, s.failure, s.tried = nil, s.sent.model, nil, attempts{}
+	s.turns++
+	s.used.Turns++
+	if len(msg.Parts) > 0 {
+		s.say(msg)
+	}
+	s.meter.Reported(u)
+	s.warned = s.warned && s.filled() > warnAt
+	s.calls = nil
+	for _, c := range msg.ToolCalls() {
+		s.calls = append(s.calls, call{ToolCall: c})
+	}
+	if s.sent.object {
+		s.object.answered(msg)
+		return
+	}
+	s.question = ""
+	if s.continues == 0 {
+		s.text = ""
+	}
+	s.text += msg.Text()
+	switch {
+	case reason == llm.FinishContentFilter:
+		s.halt = &Stop{Status: Refused}
+		s.lapse(true)
+	case reason == llm.FinishLength || reason == llm.FinishPause || reason == llm.FinishError:
+		s.cutOff(reason)
+	case len(s.calls) == 0:
+		s.halt = &Stop{Status: Done}
+		s.question, s.continues = closingQuestion(s.text), 0
+	}
+}
+
+// cutOff decides on an answer that did not come to its end.
+func (s *State) cutOff(reason llm.FinishReason) {
+	if len(s.calls) > 0 {
+		return
+	}
+	s.continues++
+	switch {
+	case s.continues <= maxContinues && reason == llm.FinishLength:
+		s.notes = append(s.notes, note("Your answer was cut off because it reached the output limit. Continue exactly where it stopped, in smaller pieces.", string(reason)))
+	case s.continues <= maxContinues && reason == llm.FinishError:
+		s.notes = append(s.notes, note("The API could not understand your last answer, most likely because of a malformed tool call. Try again.", string(reason)))
+	case s.continues <= maxContinues:
+	case reason == llm.FinishLength:
+		s.halt = &Stop{Status: CutOff}
+	case reason == llm.FinishPause:
+		s.halt = &Stop{Status: Paused}
+	default:
+		s.notes = append(s.notes, event.Error{Class: string(llm.ErrMalformed), Message: "the model gave no answer that could be understood, several times in a row"})
+	}
+}
+
+// Whole returns the message of an answer without the tool calls that were cut off.
+func Whole(resp *llm.Response) llm.Message {
+	msg := resp.Message
+	msg.Role = llm.RoleAssistant
+	switch resp.Finish.Reason {
+	case llm.FinishStop, llm.FinishToolCalls:
+		return msg
+	}
+	var parts []llm.Part
+	for _, p := range msg.Parts {
+		if c, ok := p.(llm.ToolCall); !ok || c.Custom || json.Valid([]byte(c.Arguments)) {
+			parts = append(parts, p)
+		}
+	}
+	msg.Parts = parts
+	return msg
+}
+
+// closingQuestion returns the last line of a text that ends by asking something, or "".
+func closingQuestion(text string) string {
+	text = strings.TrimRight(text, " \t\r\n*_`\")")
+	if !strings.HasSuffix(text, "?") && !strings.HasSuffix(text, "？") {
+		return ""
+	}
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}

@@ -1,0 +1,240 @@
+package step
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// Apply takes in the next record of the agent. Records of kinds that say nothing about the agent's own
+// course are ignored, and so are those that this version does not know.
+func (s *State) Apply(r event.Record) {
+	s.bridge(r.Data)
+	switch d := r.Data.(type) {
+	case event.SessionStart:
+		s.start(d)
+	case event.SessionResume:
+		s.resumed(r, d)
+	case event.Settings:
+		s.setup = d.Setup
+		if d.System != "" {
+			s.setSystem(d.System)
+		}
+	case event.UserInput:
+		s.input(r, d)
+	case event.Continue:
+		s.continued()
+		s.begin(r.Time)
+	case event.Interrupted:
+		s.failure = nil
+		if s.open {
+			s.halt = &Stop{Status: Interrupted}
+		}
+		s.lapse(d.Abandon)
+	case event.SteeringQueued, event.SteeringInjected, event.SteeringWithdrawn:
+		s.steer(r.Seq, d)
+	case event.ModelCallStart, event.TextEnd, event.ModelCallEnd, event.ModelFallback:
+		s.model(r, d)
+	case event.ToolCallStart, event.ToolCallEnd, event.ApprovalRequested, event.ApprovalResolved:
+		s.tool(d)
+	case event.LoopDetection:
+		s.noted(d)
+	case event.TurnLimit:
+		s.halt = &Stop{Status: LimitReached, Limit: Limit(d.Limit)}
+	case event.Error:
+		s.halt, s.failure = &Stop{Status: Failed, Error: &d}, nil
+		s.noted(d)
+	case event.Warning:
+		s.warning(d)
+	case event.ProcessingEnd:
+		s.processed(r, d)
+	case event.SubagentStart:
+		if !slices.ContainsFunc(s.spawned, func(b event.SubagentStart) bool { return b.ID == d.ID }) {
+			s.spawned = append(s.spawned, d)
+		}
+	case event.SubagentEnd:
+		s.ended[d.ID] = d
+	default:
+		s.edit(r.Data)
+	}
+}
+
+// edit takes in what changes the conversation after the fact.
+func (s *State) edit(d event.Data) {
+	switch d := d.(type) {
+	case event.Compaction:
+		s.compacted(d)
+	case event.Quarantine:
+		s.quarantined(d)
+	case event.Checkpoint:
+		s.past.checkpoint(d)
+	case event.RewindStart:
+		s.past.start(d.Rewind)
+	case event.Rewind:
+		s.rewound(d)
+	}
+}
+
+func (s *State) start(d event.SessionStart) {
+	s.setup, s.system = d.Setup, d.System
+	s.loop.window = d.Rules.LoopWindow
+	if d.System != "" {
+		s.say(llm.SystemText(d.System))
+	}
+}
+
+// resumed takes in that another process goes on. Whatever was under way is over.
+func (s *State) resumed(r event.Record, d event.SessionResume) {
+	if d.Provider != s.setup.Provider || d.Model != s.setup.Model {
+		s.standIn = nil
+	}
+	s.setup = d.Setup
+	s.loop.window = d.Rules.LoopWindow
+	if d.System != "" {
+		s.setSystem(d.System)
+	}
+	s.sent.lost = s.sent.lost || d.Lost > 0
+	s.closeAnswer()
+	s.recovered()
+	if s.phase == Closed {
+		s.phase = Idle
+	}
+}
+
+// continued lets the agent go on where it was. If that is done, only the object is missing.
+func (s *State) continued() {
+	text, question := s.text, s.question
+	s.resume()
+	if s.object.asks > 0 {
+		s.halt, s.text, s.question = &Stop{Status: Done}, text, question
+	}
+}
+
+// recovered takes in that the process which worked is gone.
+func (s *State) recovered() {
+	s.failure, s.calling, s.summary = nil, nil, summary{failures: s.summary.failures}
+	s.lapse(false)
+}
+
+func (s *State) input(r event.Record, d event.UserInput) {
+	s.unqueue(d.Queued, d.Message, d.FollowUp)
+	s.standIn, s.notes = nil, nil
+	s.object.begin(d)
+	s.before = s.used
+	if d.Answers != "" {
+		s.resume()
+		s.answered(d)
+	} else {
+		s.past.input(r.Seq, s.place())
+		s.resume()
+		s.rounds = 0
+		s.loop.reset()
+		s.say(d.Message)
+	}
+	s.begin(r.Time)
+}
+
+func (s *State) processed(r event.Record, d event.ProcessingEnd) {
+	s.last = Stop{
+		Status: Status(d.Outcome), Limit: Limit(d.Limit), Question: d.Question, Text: s.text, Object: s.object.value, Rounds: d.Rounds,
+	}
+	if s.halt != nil {
+		s.last.Error = s.halt.Error
+	}
+	phase := Phase(d.State)
+	s.stop(r.Time, phase)
+	s.more = phase == Processing
+	if s.more {
+		s.phase = Idle
+	}
+	if phase == Closed && d.Question != "" {
+		s.phase = WaitingInput
+	}
+}
+
+func (s *State) steer(seq event.Seq, d event.Data) {
+	switch d := d.(type) {
+	case event.SteeringQueued:
+		q := Queued{seq, d.Message, d.FollowUp}
+		if d.FollowUp {
+			s.followUp = append(slices.Clip(s.followUp), q)
+		} else {
+			s.steering = append(slices.Clip(s.steering), q)
+		}
+	case event.SteeringWithdrawn:
+		s.unqueue(d.Queued, llm.Message{}, false)
+	case event.SteeringInjected:
+		s.noted(d)
+		s.say(d.Message)
+		s.object.injected(d.Source)
+		if d.Source != FromHost {
+			return
+		}
+		s.unqueue(d.Queued, d.Message, true)
+		if s.halt != nil && s.halt.Status == Done {
+			s.resume()
+		}
+	}
+}
+
+// unqueue takes a message out of the queues: by its number, or else the first that is like it.
+func (s *State) unqueue(seq event.Seq, msg llm.Message, like bool) {
+	if seq == 0 && !like {
+		return
+	}
+	for _, queue := range []*[]Queued{&s.steering, &s.followUp} {
+		i := slices.IndexFunc(*queue, func(q Queued) bool {
+			return q.Seq == seq || seq == 0 && reflect.DeepEqual(q.Message, msg)
+		})
+		if i >= 0 {
+			*queue = slices.Delete(slices.Clone(*queue), i, i+1)
+			return
+		}
+	}
+}
+
+// noted takes a note off the list that is recorded now.
+func (s *State) noted(d event.Data) {
+	if len(s.notes) > 0 && s.notes[0].Kind() == d.Kind() {
+		s.notes = s.notes[1:]
+	}
+}
+
+// warningContext is the code of the warning that the context window fills.
+const warningContext = "context_window"
+
+func (s *State) warning(d event.Warning) {
+	switch d.Code {
+	case warningContext:
+		s.warned = true
+	case WarningSummary:
+		s.summary.warned = true
+		s.summary.failures++
+	}
+}
+
+// bridge makes up for records that are lost before this one, so that the conversation stays valid: the
+// end of a model call, and the results of calls.
+func (s *State) bridge(d event.Data) {
+	results := false
+	switch d := d.(type) {
+	case event.SessionResume, event.ToolCallStart, event.ProcessingEnd, event.Compaction, event.Quarantine, event.RewindStart, event.Rewind:
+	case event.UserInput:
+		results = d.Answers == ""
+	case event.ModelCallStart:
+		results = d.Purpose == ""
+	case event.SteeringInjected, event.TextEnd:
+		results = true
+	default:
+		return
+	}
+	s.closeAnswer()
+	if results {
+		s.lose(len(s.calls))
+	}
+	if _, answer := d.(event.TextEnd); answer && !s.conversed() {
+		s.say(llm.UserText("[the user's message here is lost]")) // every conversation begins with one
+	}
+}

@@ -1,0 +1,366 @@
+package step
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// What the model is told of calls that were not run, or not seen to their end.
+const (
+	notRun      = "interrupted: this tool call was not run"
+	notAnswered = "not run: the call was made before the user had answered"
+	interrupted = "interrupted: the session was cut off while this tool call ran. It may have taken effect, in part or whole; check before you run it again"
+	lostResult  = "the result of this tool call is lost. It may have taken effect; check before you run it again"
+)
+
+// Call is a tool call to run. Approval is the answer to the question whether it may, if there was one
+// and it came while nobody was waiting.
+type Call struct {
+	llm.ToolCall
+	Request  *event.ApprovalRequested
+	Approval *event.ApprovalResolved
+}
+
+// call is a tool call of the last answer, and how far it has come.
+type call struct {
+	llm.ToolCall
+	started  bool // it has a ToolCallStart
+	begun    bool // it may have taken effect
+	question string
+	request  *event.ApprovalRequested
+	approval *event.ApprovalResolved
+	lapsed   string // why it is not run any more
+	result   *llm.ToolResult
+}
+
+// waits reports whether the call waits for an approval.
+func (c *call) waits() bool { return c.result == nil && c.request != nil && c.approval == nil }
+
+// denied reports whether the call was refused.
+func (c *call) denied() bool { return c.approval != nil && !c.approval.Allowed }
+
+// asking is the call that asks the user, nil if none does.
+func (s *State) asking() *call {
+	for i := range s.calls {
+		if c := &s.calls[i]; c.result == nil && c.question != "" && c.lapsed == "" && s.reply == nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// Pending lists the calls that wait for an approval.
+func (s *State) Pending() (pending []Call) {
+	for i := range s.calls {
+		if c := &s.calls[i]; c.waits() {
+			pending = append(pending, c.view())
+		}
+	}
+	return pending
+}
+
+// Call finds an open call of the last answer.
+func (s *State) Call(id string) (Call, bool) {
+	for i := range s.calls {
+		if c := &s.calls[i]; c.ID == id && c.result == nil {
+			return c.view(), true
+		}
+	}
+	return Call{}, false
+}
+
+func (c *call) view() Call { return Call{c.ToolCall, c.request, c.approval} }
+
+// round says what to do about the calls of the last answer, nil if nothing can be done about them now.
+func (s *State) round() Action {
+	var run []Call
+	for i := range s.calls {
+		c := &s.calls[i]
+		if c.result != nil {
+			continue
+		}
+		if d := s.settle(c); d != nil {
+			if len(run) > 0 {
+				break
+			}
+			return Append{d}
+		}
+		if c.question != "" || c.waits() {
+			if len(run) == 0 {
+				return s.await(c)
+			}
+			break
+		}
+		run = append(run, c.view())
+	}
+	if len(run) == 0 || s.halt != nil && s.halt.Status == Interrupted {
+		return nil
+	}
+	return RunTools{run}
+}
+
+// Settle returns what is to be recorded of calls that will not be run any more, if there are any: they
+// get their results before another input is taken in.
+func (s *State) Settle() (event.Data, bool) {
+	if s.answer != nil {
+		return s.lostEnd(), true
+	}
+	a, ok := s.round().(Append)
+	return a.Data, ok
+}
+
+// Halting reports whether the work is over, or will be without anything more to do.
+func (s *State) Halting() bool { return s.halt != nil || !s.open }
+
+func (s *State) await(c *call) Action {
+	switch {
+	case s.halt != nil:
+		return nil
+	case c.question != "":
+		return Await{Question: c.question, End: s.end(AwaitingInput)}
+	}
+	return Await{Approvals: s.Pending(), End: s.end(AwaitingApproval)}
+}
+
+// settle returns what is to be recorded of a call that will not be run, nil if it may be.
+func (s *State) settle(c *call) event.Data {
+	var d event.ToolCallEnd
+	switch {
+	case s.reply != nil && c.question != "":
+		return s.replied(c)
+	case s.object.answering:
+		d = s.received(c)
+	case c.denied():
+		d = refused(c)
+	case c.lapsed != "":
+		d = skipped(c, c.lapsed)
+	case c.begun && c.question == "":
+		d = skipped(c, interrupted)
+	default:
+		return nil
+	}
+	if !c.started {
+		return event.ToolCallStart{ID: c.ID, Name: c.Name, Arguments: Arguments(c.ToolCall)}
+	}
+	return d
+}
+
+// Arguments returns the arguments of a call as a record has them: as JSON, or as a string of what the model
+// gave if that is none.
+func Arguments(c llm.ToolCall) json.RawMessage {
+	if args := json.RawMessage(c.Arguments); len(args) == 0 || json.Valid(args) {
+		return args
+	}
+	args, _ := json.Marshal(c.Arguments)
+	return args
+}
+
+// skipped is the end of a call that is not run, or not run again.
+func skipped(c *call, reason string) event.ToolCallEnd {
+	return ended(c, tool.Failure(tool.Cancelled, "%s", reason), policy.Decision{Verdict: policy.Deny, Rule: "interrupted", Reason: reason})
+}
+
+func refused(c *call) event.ToolCallEnd {
+	text := c.Name + " was refused"
+	if c.approval.Reason != "" {
+		text += ": " + c.approval.Reason
+	}
+	return ended(c, tool.Failure(tool.PermissionDenied, "%s", text), policy.Decision{Verdict: policy.Deny, Rule: "approval", Reason: text})
+}
+
+// ended is the end of a call that the agent answers itself.
+func ended(c *call, res tool.Result, d policy.Decision) event.ToolCallEnd {
+	end := event.ToolCallEnd{ID: c.ID, Name: c.Name, Output: res.Output, Model: tool.String(res.Output), Images: res.Images, Error: res.Error, Decision: d}
+	if res.Error != nil {
+		end.Model = res.Error.Message
+	}
+	if c.request != nil {
+		end.Accesses = c.request.Accesses
+	}
+	return end
+}
+
+// tool takes in a step of a tool call.
+func (s *State) tool(d event.Data) {
+	switch d := d.(type) {
+	case event.ToolCallStart:
+		if c := s.find(d.ID); c != nil {
+			c.started, c.begun, c.question = true, true, d.Question
+		}
+	case event.ApprovalRequested:
+		if c := s.find(d.ID); c != nil {
+			c.started, c.begun, c.request, c.approval = true, false, &d, nil
+		}
+	case event.ApprovalResolved:
+		if c := s.find(d.ID); c != nil {
+			c.begun, c.approval = !d.Deferred, &d
+			s.tree.grant(c)
+		}
+	case event.ToolCallEnd:
+		s.finished(d)
+	}
+}
+
+func (s *State) find(id string) *call {
+	i := slices.IndexFunc(s.calls, func(c call) bool { return c.ID == id && c.result == nil })
+	if i < 0 {
+		return nil
+	}
+	return &s.calls[i]
+}
+
+// finished takes in the result of a call.
+func (s *State) finished(d event.ToolCallEnd) {
+	c := s.find(d.ID)
+	if c == nil {
+		return
+	}
+	s.facts.note(c.ToolCall, d)
+	r := llm.TextResult(c.ToolCall, d.Model, d.Error != nil)
+	for _, img := range d.Images {
+		r.Parts = append(r.Parts, img)
+	}
+	c.result = &r
+	if s.reply != nil && c.question != "" {
+		s.reply = nil
+	}
+	s.endRound()
+}
+
+// endRound puts the results into the conversation when all calls have one, in the order of the calls.
+func (s *State) endRound() {
+	if slices.ContainsFunc(s.calls, func(c call) bool { return c.result == nil }) {
+		return
+	}
+	results := make([]llm.ToolResult, len(s.calls))
+	for i, c := range s.calls {
+		results[i] = *c.result
+		s.loop.add(c.ToolCall, results[i].Text())
+	}
+	s.say(llm.ToolResults(results...))
+	s.calls = nil
+	s.rounds++
+	s.continues, s.object.answering = 0, false
+	if s.phase == WaitingInput || s.phase == WaitingApproval { // it was given up
+		s.phase = Idle
+	}
+	if !s.loop.tripped() {
+		return
+	}
+	warning := s.loop.warning()
+	s.notes = append(s.notes, event.LoopDetection{Message: warning, Length: s.loop.length, Trips: s.loop.trips}, note(warning, fromLoop))
+	if s.loop.trips > 1 && s.halt == nil {
+		s.halt = &Stop{Status: Loop}
+	}
+}
+
+// lapse decides on the calls that were under way when the work was stopped. Those that wait for an
+// approval keep waiting, and those after them too, unless all are given up; a question waits in any case.
+func (s *State) lapse(abandon bool) {
+	waiting := slices.ContainsFunc(s.calls, func(c call) bool { return c.waits() || c.result == nil && c.question != "" || c.deferred() })
+	for i := range s.calls {
+		c := &s.calls[i]
+		if c.result == nil && c.lapsed == "" && (abandon || !waiting && !c.begun) {
+			c.lapsed = notRun
+			if c.begun && c.question == "" {
+				c.lapsed = interrupted
+			}
+		}
+	}
+}
+
+// deferred reports whether the call was approved and has not begun.
+func (c *call) deferred() bool {
+	return c.result == nil && c.approval != nil && c.approval.Allowed && !c.begun
+}
+
+// lose gives the first n calls a result that have none.
+func (s *State) lose(n int) {
+	for i := range min(n, len(s.calls)) {
+		if c := &s.calls[i]; c.result == nil {
+			r := llm.TextResult(c.ToolCall, lostResult, true)
+			c.result = &r
+		}
+	}
+	if n > 0 && len(s.calls) > 0 {
+		s.endRound()
+	}
+}
+
+// answered takes in the user's answer to a question. Calls behind the question were made without it.
+func (s *State) answered(d event.UserInput) {
+	s.reply = &d.Message
+	at := slices.IndexFunc(s.calls, func(c call) bool { return c.ID == d.Answers })
+	if at < 0 {
+		s.reply = nil
+		return
+	}
+	if s.calls[at].question == "" { // whose start is lost
+		s.calls[at].question = "?"
+	}
+	for i := at + 1; i < len(s.calls); i++ {
+		if c := &s.calls[i]; c.result == nil {
+			c.lapsed = notAnswered
+		}
+	}
+	if slices.ContainsFunc(d.Message.Parts, func(p llm.Part) bool {
+		switch p.(type) {
+		case llm.Text, llm.Image:
+			return false
+		}
+		return true
+	}) {
+		s.notes = append(s.notes, event.SteeringInjected{Message: d.Message, Source: fromAnswer}) // no result can hold it
+	}
+}
+
+// replied is the end of a question: the user's answer is its result.
+func (s *State) replied(c *call) event.Data {
+	if !c.started {
+		return event.ToolCallStart{ID: c.ID, Name: c.Name, Arguments: Arguments(c.ToolCall), Question: c.question}
+	}
+	res := tool.Success("%s", s.reply.Text())
+	for _, p := range s.reply.Parts {
+		if img, ok := p.(llm.Image); ok {
+			res.Images = append(res.Images, img)
+		}
+	}
+	return ended(c, res, policy.Decision{Verdict: policy.Allow, Rule: "question", Reason: "the user answered"})
+}
+
+// Distinct returns the message with the ids of its calls made different from all others. Some servers
+// count them anew in every answer, which others do not accept in a conversation.
+func (s *State) Distinct(msg llm.Message) llm.Message {
+	seen := make(map[string]bool)
+	for i, p := range msg.Parts {
+		c, ok := p.(llm.ToolCall)
+		if !ok {
+			continue
+		}
+		id := c.ID
+		for n := 2; s.ids[c.ID] || seen[c.ID]; n++ {
+			c.ID = fmt.Sprintf("%s_%d", id, n)
+		}
+		seen[c.ID] = true
+		if c.ID != id {
+			c.State = llm.State{}
+			msg.Parts = slices.Clone(msg.Parts)
+			msg.Parts[i] = c
+		}
+	}
+	return msg
+}
+
+// Safe reports whether no call of an answer is without its result, so that tools may be replaced.
+func (s *State) Safe() bool { return len(s.calls) == 0 && s.answer == nil }
+
+// Deferred reports whether a call was approved, or refused, while nobody was waiting.
+func (s *State) Deferred() bool {
+	return slices.ContainsFunc(s.calls, func(c call) bool { return c.result == nil && c.approval != nil && c.approval.Deferred })
+}

@@ -1,0 +1,250 @@
+package step
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/reins-agent/reins/compact"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// Reasons for a compaction.
+const (
+	byThreshold = "threshold"
+	byHand      = "manual"
+	byOverflow  = "context_length"
+)
+
+const (
+	// nearlyFull is the share of the window above which there is no more waiting for a summary.
+	nearlyFull = 0.95
+	// warnAt is the share of the window above which there is a warning.
+	warnAt = 0.8
+	// maxSummaryFailures is how often in a row a summary may fail before no more are asked for.
+	maxSummaryFailures = 2
+)
+
+// summary is how far the summary of the conversation has come.
+type summary struct {
+	asked    int    // how often the model was called for it
+	text     string // that it gave
+	finish   llm.FinishReason
+	problem  string // why there is none
+	warned   bool
+	failures int // in a row
+}
+
+// Window is the context window of the model in use, 0 if it is not known.
+func (s *State) Window() int64 { return s.Effective().Window }
+
+// filled is the share of the model's window that the conversation takes, 0 if that is not known.
+func (s *State) filled() float64 {
+	window := s.Window()
+	if window <= 0 {
+		return 0
+	}
+	return float64(s.meter.Estimate()) / float64(window)
+}
+
+// contextWarning warns when the conversation fills most of the model's window, once until it is smaller
+// again.
+func (s *State) contextWarning() event.Data {
+	share := s.filled()
+	if s.warned || share <= warnAt {
+		return nil
+	}
+	return event.Warning{Code: warningContext, Message: fmt.Sprintf("Context usage at ~%.0f%% of context window", share*100)}
+}
+
+// compactIfFull makes the conversation smaller when it fills the window as far as the rules allow. It
+// returns nil if there is no need, or no way.
+func (s *State) compactIfFull() Action {
+	if at := s.setup.Rules.CompactAt; at <= 0 || s.filled() < at {
+		return nil
+	}
+	a, _ := s.shrink(byThreshold)
+	return a
+}
+
+// Compact says how to make the conversation smaller now. It is asked like Next until the answer is an
+// Append with a Compaction, or Stop: then it cannot be done, and Stop's error says why the model gave no
+// summary. A driver records such an error as a Warning with the code WarningSummary.
+func (s *State) Compact() Action {
+	a, problem := s.shrink(byHand)
+	switch {
+	case a != nil:
+		return a
+	case problem != "":
+		return Stop{Status: Failed, Error: &event.Error{Class: string(llm.ErrMalformed), Message: "the conversation could not be summarised: " + problem}}
+	}
+	return Stop{Status: Done}
+}
+
+// shrink makes the conversation smaller, in the first way that gets there: by leaving out old results,
+// by a summary, or by a digest made without the model. It returns nil if there is no way, and what was
+// wrong with the summary.
+func (s *State) shrink(reason string) (Action, string) {
+	goal := s.goal(reason)
+	cleared, ok := compact.Clear(s.meter, s.messages, goal)
+	if after, err := cleared.Apply(s.messages); ok && err == nil && reason != byHand && goal.Met(s.meter, after) {
+		return s.compaction(reason, "clear", cleared), ""
+	}
+	a, problem := s.summarise(reason, goal)
+	switch {
+	case a != nil:
+		return a, ""
+	case reason == byHand && !s.setup.Rules.NoSummary:
+		return nil, problem
+	case problem != "" && !s.summary.warned:
+		return Append{s.noSummary(problem)}, ""
+	}
+	if reason != byThreshold || s.filled() >= nearlyFull {
+		if edit, ok := compact.Fallback(s.meter, s.messages, goal, s.facts.compact()); ok {
+			return s.compaction(reason, "digest", edit), ""
+		}
+	}
+	if ok {
+		return s.compaction(reason, "clear", cleared), ""
+	}
+	return nil, ""
+}
+
+// goal is what the conversation is to come down to.
+func (s *State) goal(reason string) compact.Goal {
+	rules, window, now := s.setup.Rules, s.Window(), s.meter.Estimate()
+	to := cmp.Or(max(rules.CompactTo, 0), max(rules.CompactAt, 0)/2, 0.4)
+	g := compact.Goal{Tokens: int64(to * float64(window)), Request: window - min(window/8, 16_000)}
+	if window <= 0 {
+		g.Tokens = now / 2
+	}
+	if reason != byThreshold { // it is too much already, or the user wants it to be less
+		g.Tokens = min(g.Tokens, now/2)
+	}
+	if reason == byOverflow { // the estimate was wrong
+		g.Request = min(max(g.Request, 0), now*3/4)
+	}
+	return g
+}
+
+// summarise has the model write a summary, or says what is wrong with it. Tools are first left as
+// they are in the conversation, because switching them off would make some providers read all of it
+// anew, at full price; a model that uses one instead of writing is asked again without.
+func (s *State) summarise(reason string, goal compact.Goal) (a Action, problem string) {
+	now := s.summary
+	if reason == byHand && now.warned { // of an attempt before this one
+		now = summary{}
+	}
+	plan, ok := compact.Prepare(s.meter, s.messages, goal)
+	switch {
+	case s.setup.Rules.NoSummary, !ok, now.asked == 0 && now.failures >= maxSummaryFailures && reason != byHand:
+		return nil, ""
+	case now.problem != "":
+		return nil, now.problem
+	case now.finish != "":
+		edit, err := plan.Finish(llm.AssistantText(now.text), now.finish, s.facts.compact())
+		if err != nil {
+			return nil, err.Error()
+		}
+		return s.compaction(reason, "summary", edit), ""
+	case s.limit() != nil:
+		return nil, ""
+	case now.asked == 0:
+		return CallModel{Purpose: Summary, Messages: plan.Messages}, ""
+	}
+	return CallModel{Purpose: Summary, Messages: plan.Messages, Choice: llm.ToolChoice{Mode: llm.ToolNone}}, ""
+}
+
+// WarningSummary is the code of the warning that the conversation could not be summarised.
+const WarningSummary = "summary_failed"
+
+// noSummary says that there is no summary.
+func (s *State) noSummary(problem string) event.Warning {
+	suffix := ""
+	if s.summary.failures+1 >= maxSummaryFailures {
+		suffix = "; it will not be tried again automatically"
+	}
+	return event.Warning{Code: WarningSummary, Message: fmt.Sprintf("The conversation could not be summarised: %s%s", problem, suffix)}
+}
+
+// summarised takes in the answer to a call for a summary.
+func (s *State) summarised(d event.ModelCallEnd) {
+	if s.summary.warned {
+		s.summary = summary{failures: s.summary.failures}
+	}
+	if d.Error != nil && llm.ErrorKind(d.Error.Class) == llm.ErrCancelled {
+		return
+	}
+	s.summary.asked++
+	switch finish := llm.FinishReason(d.Finish); {
+	case d.Error != nil:
+		s.summary.problem = d.Error.Message
+	case strings.TrimSpace(d.Summary) != "" || s.summary.asked > 1 || finish == llm.FinishLength || finish == llm.FinishContentFilter:
+		s.summary.text, s.summary.finish = d.Summary, finish
+	}
+}
+
+// compaction is the record of an edit that makes the conversation smaller, nil if it cannot be applied.
+func (s *State) compaction(reason, method string, edit compact.Edit) Action {
+	messages, err := edit.Apply(s.messages)
+	if err != nil {
+		return nil
+	}
+	m := s.meter
+	d := event.Compaction{Reason: reason, Method: method, Before: m.Estimate(), Edit: edit}
+	// What the provider counted and what the messages weigh may differ; the share that is left does not.
+	share := float64(m.Weigh(messages...)) / float64(m.Weigh(s.messages...))
+	beside := min(m.Overhead(), d.Before)
+	d.After = beside + int64(float64(d.Before-beside)*share)
+	return Append{d}
+}
+
+// compacted takes an edit in.
+func (s *State) compacted(d event.Compaction) {
+	if messages, err := d.Apply(s.messages); err == nil {
+		s.rewrite(messages, "the conversation was compacted")
+	}
+	failures := s.summary.failures
+	if d.Method == "summary" {
+		failures = 0
+	}
+	s.summary, s.warned = summary{failures: failures}, false
+	if d.Reason == byOverflow {
+		s.failure, s.tried.compacted = nil, true
+	}
+}
+
+// maxFiles bounds the files that facts remember.
+const maxFiles = 200
+
+// facts are what no summary may lose.
+type facts struct {
+	files []string // that were changed, the latest last
+	plan  string   // the last one, as the model gave it
+}
+
+// note takes in a call that has ended.
+func (f *facts) note(c llm.ToolCall, end event.ToolCallEnd) {
+	if end.Error == nil && end.Plan {
+		f.plan = c.Arguments
+	}
+	for _, name := range end.Artifacts.FilesChanged {
+		files := make([]string, 0, len(f.files)+1)
+		for _, old := range f.files {
+			if old != name {
+				files = append(files, old)
+			}
+		}
+		f.files = append(files, name)
+		f.files = f.files[max(0, len(f.files)-maxFiles):]
+	}
+}
+
+func (f facts) compact() compact.Facts { return compact.Facts{Files: f.files, Plan: f.plan} }
+
+// Size estimates how many tokens the conversation takes.
+func (s *State) Size() int64 { return s.meter.Estimate() }
+
+// Facts returns what no summary may lose: the model's plan, and the files that were changed.
+func (s *State) Facts() (plan string, files []string) { return s.facts.plan, s.facts.files }

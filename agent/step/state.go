@@ -1,0 +1,267 @@
+package step
+
+import (
+	"slices"
+	"time"
+
+	"github.com/reins-agent/reins/compact"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// State is one agent as its records tell it. Only Apply changes it.
+type State struct {
+	path   string
+	tree   *Tree
+	setup  event.Setup
+	system string
+
+	messages  []llm.Message // the conversation, a system message first
+	ids       map[string]bool
+	meter     compact.Meter
+	facts     facts
+	rewritten string // why the conversation may not continue the one that was sent last; "" if it does
+
+	open      bool // an input is being worked on
+	working   bool // that is counted as time
+	more      bool // the work on one input is over, and another one follows
+	phase     Phase
+	halt      *Stop // decided, and not recorded yet
+	last      Stop  // how the last work ended
+	calls     []call
+	reply     *llm.Message // the user's answer to a question, before it is the result of a call
+	text      string       // the last answer, put together if it came in pieces
+	question  string       // that it ends with
+	rounds    int          // of tools for this input
+	turns     int          // answers of the model
+	continues int          // of an answer that was cut off or paused
+	loop      loopDetector
+	notes     []event.Data // to be recorded next
+
+	called   int                   // model calls, those that failed too
+	calling  *event.ModelCallStart // the call at hand
+	answer   *event.TextEnd        // of a call whose end is not recorded yet
+	answerer string                // the model that gave the last answer
+	failure  *event.Error          // of the last call, to be recovered from
+	tried    attempts
+	standIn  *event.ModelFallback
+	summary  summary
+	object   object
+	warned   bool // that the window fills
+	sent     Sent
+
+	steering, followUp []Queued
+	past               past
+	spawned            []event.SubagentStart // the first task of each subagent
+	ended              map[string]event.SubagentEnd
+
+	used, before Used
+}
+
+// Queued is a message that waits for its place in the conversation.
+type Queued struct {
+	Seq      event.Seq // of its SteeringQueued record
+	Message  llm.Message
+	FollowUp bool
+}
+
+// Used is what an agent has used.
+type Used struct {
+	Turns int
+	Usage llm.Usage
+	Cost  llm.Cost
+}
+
+func newState(path string, t *Tree) *State {
+	s := &State{path: path, tree: t, phase: Idle, ended: make(map[string]event.SubagentEnd)}
+	s.used.Cost.Known = true
+	s.last.Status = Done
+	return s
+}
+
+// Setup is how the agent is set up.
+func (s *State) Setup() event.Setup { return s.setup }
+
+// System is the system prompt.
+func (s *State) System() string { return s.system }
+
+// Phase is where the agent is in its life, if nobody works on it: work that was cut off does not count.
+func (s *State) Phase() Phase {
+	switch {
+	case s.asking() != nil:
+		return WaitingInput
+	case len(s.Pending()) > 0:
+		return WaitingApproval
+	case s.phase == Processing || s.phase == WaitingApproval:
+		return Idle
+	}
+	return s.phase
+}
+
+// Open reports whether work on an input has begun and has not ended.
+func (s *State) Open() bool { return s.open }
+
+// Messages is the conversation so far. It only grows in place.
+func (s *State) Messages() []llm.Message { return slices.Clip(s.messages) }
+
+// Text is the last answer of the model.
+func (s *State) Text() string { return s.text }
+
+// Turns counts the answers of the model.
+func (s *State) Turns() int { return s.turns }
+
+// Called counts the calls of the model, those that failed too.
+func (s *State) Called() int { return s.called }
+
+// Queue lists the messages that wait: steering first, then follow-ups.
+func (s *State) Queue() []Queued { return slices.Concat(s.steering, s.followUp) }
+
+// Spawned lists the subagents, each with its first task, and Ended tells how their last task ended.
+func (s *State) Spawned() []event.SubagentStart { return s.spawned }
+
+// Ended tells how the last task of a subagent ended.
+func (s *State) Ended(id string) (event.SubagentEnd, bool) {
+	d, ok := s.ended[id]
+	return d, ok
+}
+
+// SinceInput is what was used since the last input.
+func (s *State) SinceInput() Used {
+	u, v := s.used, s.before
+	return Used{
+		Turns: u.Turns - v.Turns,
+		Cost:  llm.Cost{Dollars: u.Cost.Dollars - v.Cost.Dollars, Known: u.Cost.Known},
+		Usage: llm.Usage{
+			Input: u.Usage.Input - v.Usage.Input, Output: u.Usage.Output - v.Usage.Output, Reasoning: u.Usage.Reasoning - v.Usage.Reasoning,
+			CacheRead: u.Usage.CacheRead - v.Usage.CacheRead, CacheWrite: u.Usage.CacheWrite - v.Usage.CacheWrite, CacheWriteLong: u.Usage.CacheWriteLong - v.Usage.CacheWriteLong,
+		},
+	}
+}
+
+// Question is what the model wants to know from the user, if it waits for an answer.
+func (s *State) Question() string {
+	if c := s.asking(); c != nil {
+		return c.question
+	}
+	if s.phase != WaitingInput {
+		return ""
+	}
+	return s.question
+}
+
+// Accept returns the record that takes a message of the user in: as input, as the answer to a question,
+// or behind calls that wait for an approval.
+func (s *State) Accept(msg llm.Message, output *llm.OutputFormat) event.Data {
+	switch c := s.asking(); {
+	case c != nil:
+		return event.UserInput{Message: msg, Answers: c.ID, Output: output}
+	case len(s.calls) > 0:
+		return event.SteeringQueued{Message: msg}
+	}
+	return event.UserInput{Message: msg, Output: output}
+}
+
+// Resumption returns the record that lets the work continue, nil if it is not needed, and reports
+// whether there is anything to continue with: work that was interrupted or failed, calls that wait for an
+// approval, or messages that wait. A question must be answered first.
+func (s *State) Resumption() (d event.Data, ok bool) {
+	switch {
+	case s.asking() != nil:
+		return nil, false
+	case s.open:
+		return nil, true
+	case len(s.calls) > 0, s.last.Status == Interrupted, s.last.Status == Failed:
+		return event.Continue{}, s.conversed()
+	case len(s.steering)+len(s.followUp) > 0:
+		return s.following(), true
+	}
+	return nil, false
+}
+
+// conversed reports whether the user has said anything yet.
+func (s *State) conversed() bool {
+	return slices.ContainsFunc(s.messages, func(m llm.Message) bool { return m.Role == llm.RoleUser })
+}
+
+// following is the next message that waits, as an input.
+func (s *State) following() event.UserInput {
+	q := s.Queue()[0]
+	return event.UserInput{Message: q.Message, FollowUp: true, Queued: q.Seq}
+}
+
+// Messages returns the conversation of one agent as the records of a session tell it; "" is the root.
+// It is what the model was sent, or will be sent next, apart from what hooks change in requests. A
+// tool call that has no result yet is in it without one.
+func Messages(records []event.Record, agent string) []llm.Message {
+	t := NewTree()
+	for _, r := range records {
+		if r.Agent == agent {
+			t.Apply(r)
+		}
+	}
+	s := t.Agent(agent)
+	s.closeAnswer()
+	return s.messages
+}
+
+// begin and stop bracket the work of the agent, for the time that the tree has worked.
+func (s *State) begin(at time.Time) {
+	if !s.working {
+		s.tree.enter(at)
+	}
+	s.open, s.working, s.phase, s.more = true, true, Processing, false
+}
+
+func (s *State) stop(at time.Time, phase Phase) {
+	if s.working {
+		s.tree.exit(at)
+	}
+	s.open, s.working, s.phase, s.halt = false, false, phase, nil
+}
+
+// resume lets the agent work again, after a question or with something new to do.
+func (s *State) resume() {
+	s.halt, s.question, s.text, s.continues = nil, "", "", 0
+	s.failure, s.tried, s.summary = nil, attempts{}, summary{failures: s.summary.failures}
+}
+
+// say puts a message into the conversation.
+func (s *State) say(msg llm.Message) {
+	s.messages = append(s.messages, msg)
+	s.meter.Add(msg)
+	for _, c := range msg.ToolCalls() {
+		if s.ids == nil {
+			s.ids = make(map[string]bool)
+		}
+		s.ids[c.ID] = true
+	}
+}
+
+// rewrite replaces the conversation, for a reason. Calls that are open stay so.
+func (s *State) rewrite(messages []llm.Message, reason string) {
+	s.messages, s.rewritten = slices.Clip(messages), reason
+	s.meter.Reset(s.messages)
+}
+
+// systemOf returns the system prompt of a conversation.
+func systemOf(messages []llm.Message) string {
+	if len(messages) == 0 || messages[0].Role != llm.RoleSystem {
+		return ""
+	}
+	return messages[0].Text()
+}
+
+// setSystem replaces the system prompt.
+func (s *State) setSystem(text string) {
+	s.system = text
+	if text == systemOf(s.messages) {
+		return
+	}
+	messages := slices.Clone(s.messages)
+	if systemOf(messages) != "" {
+		messages[0] = llm.SystemText(text)
+	} else {
+		messages = slices.Insert(messages, 0, llm.SystemText(text))
+	}
+	s.rewrite(messages, "the system prompt was changed")
+}

@@ -1,0 +1,233 @@
+// Package step decides what an agent does next. A [State] is a fold over the records of one agent:
+// [State.Apply] takes in what happened, and [State.Next] says what to do about it. There is no I/O, no
+// clock and no randomness here, so that the same records always give the same action.
+//
+// Whoever performs the actions is a driver. It keeps the records, and repeats three lines: ask Next, do
+// what it says, append what came of it and Apply that. Facts from outside, such as a price, an error or
+// an interruption, enter as records. A driver that crashes anywhere rebuilds the state from its records
+// and asks Next again. Package agent is one driver, in process.
+//
+// Next must not be called while an action is being performed: a model call or a tool call that has
+// begun and has not ended counts as cut off then.
+package step
+
+import (
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// Action is what to do next: Append, CallModel, RunTools, Await or Stop.
+type Action interface{ action() }
+
+type (
+	// Append records a fact that follows from those before it.
+	Append struct{ Data event.Data }
+
+	// CallModel calls the model, or sums up the conversation with it if Purpose is Summary. The call is
+	// recorded from ModelCallStart to ModelCallEnd.
+	CallModel struct {
+		Purpose  string
+		Messages []llm.Message
+		Choice   llm.ToolChoice
+		Output   *llm.OutputFormat
+	}
+
+	// RunTools runs the first of these calls, or as many of the first as may run side by side. Each is
+	// recorded from ToolCallStart to ToolCallEnd, unless it asks the user or waits for an approval.
+	RunTools struct{ Calls []Call }
+
+	// Await waits for the answer to a question, or for approvals. A driver that cannot get them now
+	// appends End and stops.
+	Await struct {
+		Question  string
+		Approvals []Call
+		End       event.ProcessingEnd
+	}
+
+	// Stop ends the work on an input, or says that there is none.
+	Stop struct {
+		Status   Status
+		Limit    Limit
+		Question string // what the model wants to know; it may be done and ask all the same
+		Text     string // the last answer
+		Object   string // the result as JSON, if it was asked for
+		Rounds   int
+		Error    *event.Error // why it failed
+	}
+)
+
+func (Append) action()    {}
+func (CallModel) action() {}
+func (RunTools) action()  {}
+func (Await) action()     {}
+func (Stop) action()      {}
+
+// Summary is the purpose of a model call whose answer does not become part of the conversation.
+const Summary = "summary"
+
+// Status says how the work on an input ended.
+type Status string
+
+// The statuses.
+const (
+	Done             Status = "done"              // the model has nothing more to do
+	AwaitingInput    Status = "awaiting_input"    // it asked the user; the next input is the answer
+	AwaitingApproval Status = "awaiting_approval" // a tool call waits for an approval
+	LimitReached     Status = "limit"             // a limit was reached
+	CutOff           Status = "cut_off"           // the answer exceeds the output limit
+	Paused           Status = "paused"            // the provider paused the turn too often
+	Refused          Status = "refused"           // the model or a filter refused
+	Loop             Status = "loop"              // the model repeats itself
+	Interrupted      Status = "interrupted"       // the host stopped it
+	Failed           Status = "failed"            // an error ended it
+)
+
+// Limit names a limit that can be reached.
+type Limit string
+
+// The limits.
+const (
+	MaxToolRounds Limit = "max_tool_rounds"
+	MaxTurns      Limit = "max_turns"
+	TreeTurns     Limit = "tree_turns"
+	TreeTokens    Limit = "tree_tokens"
+	TreeCost      Limit = "tree_cost"
+	TreeDuration  Limit = "tree_duration"
+)
+
+// Phase is where an agent is in its life.
+type Phase string
+
+// The phases.
+const (
+	Idle            Phase = "IDLE"
+	Processing      Phase = "PROCESSING"
+	WaitingInput    Phase = "AWAITING_INPUT"
+	WaitingApproval Phase = "AWAITING_APPROVAL"
+	Closed          Phase = "CLOSED"
+)
+
+// Where messages come from that are not input: the host, with Steer, or the agent itself.
+const (
+	FromHost   = "host"
+	fromLoop   = "loop_detection"
+	fromObject = "structured_output"
+	fromAnswer = "answer"
+)
+
+// Next says what to do.
+func (s *State) Next() Action {
+	switch {
+	case s.answer != nil:
+		return Append{s.lostEnd()}
+	case !s.open && s.more:
+		return Append{s.following()}
+	case !s.open:
+		return s.rest()
+	}
+	if a := s.round(); a != nil {
+		return a
+	}
+	switch {
+	case len(s.notes) > 0:
+		return Append{s.notes[0]}
+	case s.halt != nil:
+		return s.finish()
+	case len(s.steering) > 0:
+		q := s.steering[0]
+		return Append{event.SteeringInjected{Message: q.Message, Source: FromHost, Queued: q.Seq}}
+	case s.failure != nil:
+		return s.recover()
+	}
+	if d := s.limit(); d != nil {
+		return Append{d}
+	}
+	return s.call()
+}
+
+// call prepares a model call: the conversation must fit into the window, and it must be the model's turn.
+func (s *State) call() Action {
+	if a := s.compactIfFull(); a != nil {
+		return a
+	}
+	if d := s.contextWarning(); d != nil {
+		return Append{d}
+	}
+	if s.othersTurn() {
+		return Append{note("Continue.", string(llm.FinishPause))}
+	}
+	return CallModel{Messages: s.messages}
+}
+
+// othersTurn reports whether the conversation ends with an unfinished turn of another model than the
+// one to be called: only the model that paused takes its own unfinished turn back.
+func (s *State) othersTurn() bool {
+	last := s.messages[len(s.messages)-1]
+	return last.Role == llm.RoleAssistant && s.Effective().Model != s.answerer
+}
+
+// rest is what an agent does that has no work.
+func (s *State) rest() Action {
+	if c := s.asking(); c != nil {
+		return Await{Question: c.question, End: s.end(AwaitingInput)}
+	}
+	return s.last
+}
+
+// finish ends the work on an input that has come to a halt.
+func (s *State) finish() Action {
+	if s.halt.Status == Done {
+		if len(s.steering) > 0 {
+			q := s.steering[0]
+			return Append{event.SteeringInjected{Message: q.Message, Source: FromHost, Queued: q.Seq}}
+		}
+		if a := s.form(); a != nil {
+			return a
+		}
+		if d := s.contextWarning(); d != nil {
+			return Append{d}
+		}
+	}
+	return Append{s.end(s.halt.Status)}
+}
+
+// end is the record that ends the work on an input.
+func (s *State) end(status Status) event.ProcessingEnd {
+	d := event.ProcessingEnd{Outcome: string(status), State: string(Idle), Rounds: s.rounds, Question: s.question}
+	switch {
+	case status == AwaitingInput:
+		d.State = string(WaitingInput)
+		if c := s.asking(); c != nil {
+			d.Question = c.question
+		}
+	case status == AwaitingApproval:
+		d.State = string(WaitingApproval)
+	case status == Done && len(s.steering)+len(s.followUp) > 0:
+		d.State = string(Processing)
+	case status == Done && s.question != "":
+		d.State = string(WaitingInput)
+	case status == Failed && s.halt != nil && fatal(s.halt.Error):
+		d.State = string(Closed)
+	}
+	if s.halt != nil {
+		d.Limit = string(s.halt.Limit)
+	}
+	return d
+}
+
+// fatal reports whether an error ends the session: calling again cannot help.
+func fatal(e *event.Error) bool {
+	if e == nil {
+		return false
+	}
+	switch llm.ErrorKind(e.Class) {
+	case llm.ErrAuthentication, llm.ErrAccessDenied, llm.ErrContextLength:
+		return true
+	}
+	return false
+}
+
+// note is a message that the agent puts into its conversation by itself.
+func note(text, source string) event.SteeringInjected {
+	return event.SteeringInjected{Message: llm.UserText(text), Source: source}
+}

@@ -1,0 +1,232 @@
+package step
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// Tree is a session: the agents of one log, and what they have used together.
+type Tree struct {
+	agents map[string]*State
+	total  Total
+	grants []grant
+
+	active int       // agents at work
+	since  time.Time // when there began to be any
+	last   time.Time // of the last record
+}
+
+// Total is what a session and all its subagents have used so far.
+type Total struct {
+	Agents int // that were spawned
+	Turns  int // model calls
+	Usage  llm.Usage
+	Cost   llm.Cost
+	// Incomplete says that calls failed before the provider had said all they used: it may bill more.
+	Incomplete bool
+	Worked     time.Duration // the time in which any of them was at work
+	Models     []ModelTotal  // by model, in the order of their first call
+}
+
+// ModelTotal is what one model has used.
+type ModelTotal struct {
+	Provider, Model string
+	Calls           int
+	Usage           llm.Usage
+	Cost            llm.Cost
+}
+
+// grant is an approval that holds for more than one call.
+type grant struct {
+	tool     string
+	accesses []policy.Access
+	scope    tool.Scope
+}
+
+// NewTree returns a session without records.
+func NewTree() *Tree {
+	t := &Tree{agents: make(map[string]*State), total: Total{Cost: llm.Cost{Known: true}}}
+	t.Agent("")
+	return t
+}
+
+// Agent returns the state of an agent by its path; "" is the root.
+func (t *Tree) Agent(path string) *State {
+	s, ok := t.agents[path]
+	if !ok {
+		s = newState(path, t)
+		t.agents[path] = s
+	}
+	return s
+}
+
+// Agents lists the paths of all agents.
+func (t *Tree) Agents() []string { return slices.Sorted(maps.Keys(t.agents)) }
+
+// Apply takes in the next record of the session.
+func (t *Tree) Apply(r event.Record) {
+	switch d := r.Data.(type) {
+	case event.SessionResume:
+		t.resumed()
+	case event.ModelCallStart:
+		t.total.Turns++
+	case event.ModelCallEnd:
+		t.spend(d)
+	case event.SubagentStart:
+		t.Agent(d.ID)
+	}
+	t.last = r.Time
+	t.Agent(r.Agent).Apply(r)
+}
+
+// resumed takes in that the process which worked is gone. What lies between is not work.
+func (t *Tree) resumed() {
+	if t.active > 0 {
+		t.total.Worked += max(t.last.Sub(t.since), 0) // the clock may have been set back
+	}
+	t.active = 0
+	for path, s := range t.agents {
+		s.working = false
+		if path != "" {
+			s.closeAnswer()
+			s.recovered()
+		}
+	}
+}
+
+// Total is what was used up to the last record.
+func (t *Tree) Total() Total { return t.At(t.last) }
+
+// At is what was used up to a moment.
+func (t *Tree) At(now time.Time) Total {
+	total := t.total
+	total.Agents = len(t.agents) - 1
+	if t.active > 0 {
+		total.Worked += max(now.Sub(t.since), 0)
+	}
+	total.Models = slices.Clone(total.Models)
+	return total
+}
+
+func (t *Tree) enter(at time.Time) {
+	if t.active == 0 {
+		t.since = at
+	}
+	t.active++
+}
+
+func (t *Tree) exit(at time.Time) {
+	if t.active--; t.active == 0 {
+		t.total.Worked += max(at.Sub(t.since), 0)
+	}
+}
+
+// costOf is what a model call has cost.
+func costOf(d event.ModelCallEnd) llm.Cost {
+	switch {
+	case d.Cost != nil:
+		return llm.Cost{Dollars: *d.Cost, Known: true}
+	case d.Error != nil:
+		return llm.Cost{Known: d.Usage.Input+d.Usage.Output+d.Retried.Input+d.Retried.Output == 0}
+	}
+	return llm.Cost{}
+}
+
+// spend counts what a call has used.
+func (t *Tree) spend(d event.ModelCallEnd) {
+	cost, used := costOf(d), d.Usage.Add(d.Retried)
+	t.total.Usage = t.total.Usage.Add(used)
+	t.total.Cost = t.total.Cost.Add(cost)
+	t.total.Incomplete = t.total.Incomplete || d.Incomplete
+	if d.Error != nil && used.Input+used.Output == 0 {
+		return
+	}
+	i := slices.IndexFunc(t.total.Models, func(m ModelTotal) bool { return m.Provider == d.Provider && m.Model == d.Model })
+	if i < 0 {
+		i = len(t.total.Models)
+		t.total.Models = append(t.total.Models, ModelTotal{Provider: d.Provider, Model: d.Model, Cost: llm.Cost{Known: true}})
+	}
+	m := &t.total.Models[i]
+	m.Calls++
+	m.Usage = m.Usage.Add(used)
+	m.Cost = m.Cost.Add(cost)
+}
+
+// limit returns what keeps the agent from calling the model, nil if nothing does.
+func (s *State) limit() event.Data {
+	own := s.setup.Rules
+	switch {
+	case own.ToolRounds > 0 && s.rounds >= own.ToolRounds:
+		return reached(MaxToolRounds, s.rounds, fmt.Sprintf("%d tool rounds were used, which is the limit", s.rounds))
+	case own.Turns > 0 && s.turns >= own.Turns:
+		return reached(MaxTurns, s.turns, fmt.Sprintf("%d turns were used, which is the limit", s.turns))
+	}
+	r, total := s.tree.Agent("").setup.Rules, s.tree.Total() // those of the tree are the root's
+	tokens := total.Usage.Input + total.Usage.Output
+	switch {
+	case r.TreeTurns > 0 && total.Turns >= r.TreeTurns:
+		return reached(TreeTurns, total.Turns, fmt.Sprintf("the agents have made %d model calls, which is the limit", total.Turns))
+	case r.TreeTokens > 0 && tokens >= r.TreeTokens:
+		return reached(TreeTokens, int(tokens), fmt.Sprintf("the agents have used %d tokens of %d", tokens, r.TreeTokens))
+	case r.TreeDuration > 0 && total.Worked >= r.TreeDuration:
+		return reached(TreeDuration, int(total.Worked.Seconds()), fmt.Sprintf("the agents have worked for %v of %v", total.Worked.Round(time.Second), r.TreeDuration))
+	case r.TreeCost > 0 && total.Cost.Dollars >= r.TreeCost:
+		return reached(TreeCost, int(total.Cost.Dollars), fmt.Sprintf("the agents have spent $%.4f of $%.4f", total.Cost.Dollars, r.TreeCost))
+	case r.TreeCost > 0:
+		return s.unpriced(total)
+	}
+	return nil
+}
+
+func reached(l Limit, value int, detail string) event.Data {
+	return event.TurnLimit{Limit: string(l), Value: value, Detail: detail}
+}
+
+// unpriced returns the error that a cost limit cannot be kept, because a price is not known.
+func (s *State) unpriced(total Total) event.Data {
+	if set := s.Effective(); set.Unpriced {
+		return event.Error{Class: string(llm.ErrConfiguration), Message: fmt.Sprintf("the price of %s is not known, so a cost limit cannot be kept: add the model to the catalogue or remove the limit", set.Model)}
+	}
+	for _, m := range total.Models {
+		if !m.Cost.Known {
+			return event.Error{Class: string(llm.ErrConfiguration), Message: fmt.Sprintf("what %s has cost in this session is not known, so a cost limit cannot be kept: remove the limit or start a new session", m.Model)}
+		}
+	}
+	return nil
+}
+
+// grant remembers an approval that holds for the session, or always.
+func (t *Tree) grant(c *call) {
+	if c.request == nil || c.approval == nil || !c.approval.Allowed || c.approval.Scope == "" || c.approval.Arguments != nil {
+		return
+	}
+	t.grants = append(t.grants, grant{c.request.Tool, c.request.Accesses, c.approval.Scope})
+}
+
+// Granted reports whether an approval covers a call of a tool: each of its accesses was approved for
+// more than one call of the same tool. A call that does not say what it touches is covered by the
+// approval of another such call.
+func (t *Tree) Granted(q policy.Query) (rule string, ok bool) {
+	for _, g := range t.grants {
+		if g.tool == q.Tool && (g.accesses == nil) == (q.Accesses == nil) && covers(g.accesses, q.Accesses) {
+			return "approved: " + string(g.scope), true
+		}
+	}
+	return "", false
+}
+
+func covers(granted, asked []policy.Access) bool {
+	for _, a := range asked {
+		if !slices.Contains(granted, a) {
+			return false
+		}
+	}
+	return true
+}
