@@ -15,15 +15,19 @@ type past struct {
 	inputs []input
 	undone []undone
 	begun  *event.Rewind // files were being set back, and that did not come to its end
+
+	latestLeft string // the state that the session left the workspace in last
 }
 
 // input is an input and how things were before it.
 type input struct {
 	seq        event.Seq
 	before     place
-	checkpoint string // of the workspace; "" if it was not touched
-	dir        string // of the checkpoint
-	chatBack   bool   // the conversation was taken back
+	checkpoint string   // of the workspace; "" if it was not touched
+	dir        string   // of the checkpoint
+	left       []string // checkpoints of how the work on it left the workspace
+	unkept     string   // why there is no checkpoint, though it may have changed something
+	chatBack   bool     // the conversation was taken back
 	filesBack  bool
 }
 
@@ -34,6 +38,7 @@ type undone struct {
 	with        place    // the conversation with the input
 	whole       bool     // all files that the input changed were set back
 	before      string   // a checkpoint of the workspace with its changes
+	restored    string   // the one that it was set to
 	dir         string   // of the checkpoint
 	paths       []string // the only ones that were set back; nil is all
 }
@@ -59,14 +64,24 @@ func (p *past) checkpoint(d event.Checkpoint) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := len(p.inputs)
-	if n == 0 || p.inputs[n-1].kept() {
+	if n == 0 {
 		return
 	}
 	in := &p.inputs[n-1]
+	switch {
+	case d.After:
+		in.left, p.latestLeft = []string{d.ID}, d.ID
+		return
+	case in.kept():
+		return
+	case d.Error != "":
+		in.unkept = d.Error
+		return
+	}
 	if in.filesBack {
 		in.filesBack, p.undone = false, nil
 	}
-	in.checkpoint, in.dir = d.ID, d.Dir
+	in.checkpoint, in.dir, in.left, in.unkept = d.ID, d.Dir, nil, ""
 }
 
 // kept reports whether there is a checkpoint that brings back how it was before the last input.
@@ -79,31 +94,36 @@ func (p *past) kept() bool {
 
 func (in *input) kept() bool { return in.checkpoint != "" && !in.filesBack }
 
-// last finds the last input of which something can be taken back, and narrows down to what that is.
+// last finds the last input of which something can be taken back, or could if its files had been
+// kept, and narrows down to what can.
 func (p *past) last(chat, files bool) (in input, c, f, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, in := range slices.Backward(p.inputs) {
 		c, f := chat && !in.chatBack, files && !in.filesBack && in.checkpoint != ""
-		if c || f {
+		if c || f || files && in.unkept != "" && !in.chatBack {
 			return in, c, f, true
 		}
 	}
 	return input{}, false, false, false
 }
 
-// latest is the last input, or the last one that changed files which were not set back.
-func (p *past) latest(changed bool) (in input, ok bool) {
+// latest is the last input, or the last one that changed files which were not set back, and how the
+// workspace was left.
+func (p *past) latest(changed bool) (in input, left []string, ok bool) {
 	if changed {
-		in, _, _, ok = p.last(false, true)
-		return in, ok
+		in, _, f, ok := p.last(false, true)
+		return in, in.left, ok && f
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n := len(p.inputs); n > 0 {
-		return p.inputs[n-1], true
+	if p.latestLeft != "" {
+		left = []string{p.latestLeft}
 	}
-	return input{}, false
+	if n := len(p.inputs); n > 0 {
+		return p.inputs[n-1], left, true
+	}
+	return input{}, nil, false
 }
 
 // start takes in that files are about to be set back. When that is done for the second time, because
@@ -121,27 +141,42 @@ func (p *past) start(d *event.Rewind) {
 	p.begun = &begun
 }
 
+// resumes gives an undo that was begun and did not come to its end, to go on with as far as it is
+// wanted now.
+func (p *past) resumes(chat bool) (d event.Rewind, left []string, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.begun
+	if b == nil || b.Redo {
+		return d, nil, false
+	}
+	return event.Rewind{Input: b.Input, Chat: b.Chat && chat, Files: true, Restored: b.Restored, Dir: b.Dir, Paths: b.Paths},
+		[]string{b.Before, b.Restored}, true
+}
+
 // unfinished is what takes a redo back, or an undo, that was begun and did not come to its end.
-func (p *past) unfinished(redo bool) (d event.Rewind, ok bool) {
+func (p *past) unfinished(redo bool) (d event.Rewind, left []string, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := p.begun
 	if b == nil || b.Redo != redo {
-		return d, false
+		return d, nil, false
 	}
-	return event.Rewind{Input: b.Input, Redo: !b.Redo, Files: true, Restored: b.Before, Dir: b.Dir, Paths: b.Paths, Abandons: true}, true
+	return event.Rewind{Input: b.Input, Redo: !b.Redo, Files: true, Restored: b.Before, Dir: b.Dir, Paths: b.Paths, Abandons: true},
+		[]string{b.Before, b.Restored}, true
 }
 
 // redoable is what takes the last undo back, if there is one.
-func (p *past) redoable() (d event.Rewind, ok bool) {
+func (p *past) redoable() (d event.Rewind, left []string, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := len(p.undone)
 	if n == 0 {
-		return d, false
+		return d, nil, false
 	}
 	u := p.undone[n-1]
-	return event.Rewind{Input: p.inputs[u.input].seq, Redo: true, Chat: u.chat, Files: u.files, Restored: u.before, Dir: u.dir, Paths: u.paths}, true
+	return event.Rewind{Input: p.inputs[u.input].seq, Redo: true, Chat: u.chat, Files: u.files, Restored: u.before, Dir: u.dir, Paths: u.paths},
+		[]string{u.restored}, true
 }
 
 // rewind takes in that an input, or an undo, was taken back.
@@ -149,7 +184,7 @@ func (p *past) rewind(d event.Rewind, m *machine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if d.Files {
-		p.begun = nil
+		p.begun, p.latestLeft = nil, d.Restored
 	}
 	i := slices.IndexFunc(p.inputs, func(in input) bool { return in.seq == d.Input })
 	if i < 0 || d.Abandons {
@@ -161,7 +196,7 @@ func (p *past) rewind(d event.Rewind, m *machine) {
 		return
 	}
 	whole := d.Files && len(d.Paths) == 0 && d.Restored == in.checkpoint
-	p.undone = append(p.undone, undone{i, d.Chat, d.Files, m.place(), whole, d.Before, d.Dir, d.Paths})
+	p.undone = append(p.undone, undone{i, d.Chat, d.Files, m.place(), whole, d.Before, d.Restored, d.Dir, d.Paths})
 	in.chatBack = in.chatBack || d.Chat
 	in.filesBack = in.filesBack || whole
 	if d.Chat {
@@ -182,7 +217,7 @@ func (p *past) redo(d event.Rewind, in *input, m *machine) {
 	}
 	if u.whole {
 		// The state to go back to from here on has what was changed by hand between undo and redo.
-		in.filesBack, in.checkpoint = false, first(d.Before, in.checkpoint)
+		in.filesBack, in.checkpoint, in.left = false, first(d.Before, in.checkpoint), []string{d.Restored}
 	}
 }
 

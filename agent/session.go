@@ -269,6 +269,7 @@ func (s *Session) conclude(ctx context.Context, before measure, end stop, failur
 	if end.status == StatusInterrupted && !s.config.Subagents.Outlive {
 		s.agents.interrupt()
 	}
+	s.keepLeft(ctx)
 	out := s.measure().since(before)
 	out.Status, out.Limit, out.Question, out.Text, out.Rounds = end.status, end.limit, s.m.question, s.m.text, s.m.rounds
 	return out, err

@@ -12,6 +12,7 @@ import (
 var (
 	ErrNothingToUndo = errors.New("there is nothing to undo")
 	ErrElsewhere     = errors.New("the files are not where the session works now")
+	ErrFilesStay     = errors.New("the files stay as they are: their state before this prompt could not be kept")
 	ErrNothingToRedo = errors.New("there is nothing to redo: only an undo can be taken back, as long as there was no input since")
 )
 
@@ -31,6 +32,10 @@ type Undone struct {
 // the files of the workspace since, or both. Redo takes that back in turn. The log keeps everything.
 // Subagents that are still at work are interrupted first.
 //
+// If the files could not be kept when the input began to change them, only the conversation is taken
+// back, and the error wraps ErrFilesStay. What others changed since the work on the input ended is
+// for Config.Checkpoints to decide on; if they refuse, nothing is done.
+//
 // If it fails or is cut off when some files are set back already, the conversation stays. Undo then
 // goes on with it, and Redo brings back how it was.
 func (s *Session) Undo(ctx context.Context, chat, files bool) (Undone, error) {
@@ -38,15 +43,31 @@ func (s *Session) Undo(ctx context.Context, chat, files bool) (Undone, error) {
 		if files && s.config.Checkpoints == nil {
 			return Undone{}, errNoCheckpoints
 		}
-		if d, ok := s.past.unfinished(true); ok && files {
-			return s.rewind(ctx, d)
+		if d, left, ok := s.past.unfinished(true); ok && files {
+			return s.rewind(ctx, d, left)
 		}
-		in, chat, files, ok := s.past.last(chat, files)
-		if !ok {
-			return Undone{}, ErrNothingToUndo
+		if d, left, ok := s.past.resumes(chat); ok && files {
+			return s.rewind(ctx, d, left)
 		}
-		return s.rewind(ctx, event.Rewind{Input: in.seq, Chat: chat, Files: files, Restored: in.checkpoint, Dir: in.dir})
+		return s.undoLast(ctx, chat, files)
 	})
+}
+
+// undoLast takes the last input back, as far as it can be.
+func (s *Session) undoLast(ctx context.Context, chat, files bool) (Undone, error) {
+	in, chat, kept, ok := s.past.last(chat, files)
+	if !ok {
+		return Undone{}, ErrNothingToUndo
+	}
+	var stay error
+	if files && !kept && in.unkept != "" {
+		stay = fmt.Errorf("%w: %s", ErrFilesStay, in.unkept)
+	}
+	if !chat && !kept {
+		return Undone{}, stay
+	}
+	out, err := s.rewind(ctx, event.Rewind{Input: in.seq, Chat: chat, Files: kept, Restored: in.checkpoint, Dir: in.dir}, in.left)
+	return out, errors.Join(err, stay)
 }
 
 // RestoreFiles sets files back and leaves the conversation as it is: to a checkpoint, or with "" to
@@ -58,7 +79,7 @@ func (s *Session) RestoreFiles(ctx context.Context, checkpoint string, paths ...
 		if checkpoint == "" && len(paths) == 0 {
 			return Undone{}, errors.New("no file can be set back: none was named")
 		}
-		in, ok := s.past.latest(checkpoint == "")
+		in, left, ok := s.past.latest(checkpoint == "")
 		if !ok {
 			return Undone{}, ErrNothingToUndo
 		}
@@ -66,31 +87,31 @@ func (s *Session) RestoreFiles(ctx context.Context, checkpoint string, paths ...
 		if checkpoint != "" {
 			d.Restored, d.Dir = checkpoint, s.dir()
 		}
-		return s.rewind(ctx, d)
+		return s.rewind(ctx, d, left)
 	})
 }
 
 // Redo takes the last undo back, as long as there was no input since.
 func (s *Session) Redo(ctx context.Context) (Undone, error) {
 	return s.exclusively(ctx, func(ctx context.Context) (Undone, error) {
-		d, ok := s.past.unfinished(false)
+		d, left, ok := s.past.unfinished(false)
 		if !ok {
-			d, ok = s.past.redoable()
+			d, left, ok = s.past.redoable()
 		}
 		if !ok {
 			return Undone{}, ErrNothingToRedo
 		}
-		return s.rewind(ctx, d)
+		return s.rewind(ctx, d, left)
 	})
 }
 
 // rewind restores the files, if they are to be, and then takes the step in the conversation.
-func (s *Session) rewind(ctx context.Context, d event.Rewind) (Undone, error) {
+func (s *Session) rewind(ctx context.Context, d event.Rewind, left []string) (Undone, error) {
 	out := Undone{Input: d.Input, Prompt: s.prompt(d.Input), Chat: d.Chat, Files: d.Files}
 	s.agents.interrupt()
 	if !d.Files {
 		d.Restored, d.Dir = "", ""
-	} else if err := s.restoreFiles(ctx, &d, &out); err != nil {
+	} else if err := s.restoreFiles(ctx, &d, left, &out); err != nil {
 		return out, errors.Join(err, s.keep(ctx))
 	}
 	if d.Chat {
@@ -107,7 +128,7 @@ func (s *Session) rewind(ctx context.Context, d event.Rewind) (Undone, error) {
 
 // restoreFiles sets the files back. The log knows of it before they change, so that whatever happens
 // then, there is a way back and a way on.
-func (s *Session) restoreFiles(ctx context.Context, d *event.Rewind, out *Undone) (err error) {
+func (s *Session) restoreFiles(ctx context.Context, d *event.Rewind, left []string, out *Undone) (err error) {
 	switch {
 	case s.config.Checkpoints == nil:
 		*out = Undone{}
@@ -117,12 +138,12 @@ func (s *Session) restoreFiles(ctx context.Context, d *event.Rewind, out *Undone
 		return fmt.Errorf("%w: they are in %s, and not in %s", ErrElsewhere, d.Dir, s.dir())
 	}
 	begun := false
-	out.Changed, err = s.config.Checkpoints.Restore(ctx, d.Restored, d.Paths, func(before string) error {
+	out.Changed, err = s.config.Checkpoints.Restore(ctx, Restore{ID: d.Restored, Paths: d.Paths, Left: left, Begin: func(before string) error {
 		d.Before, begun = before, true
 		s.past.start(d)
 		s.record(event.RewindStart{Rewind: *d})
 		return s.log.Sync()
-	})
+	}})
 	switch {
 	case err != nil && !begun:
 		*out = Undone{}

@@ -37,14 +37,14 @@ func (d *desk) Take(context.Context, string) (string, int, error) {
 	return fmt.Sprint(len(d.kept)), len(d.files), nil
 }
 
-func (d *desk) Restore(ctx context.Context, id string, paths []string, begin func(before string) error) ([]string, error) {
+func (d *desk) Restore(ctx context.Context, r Restore) ([]string, error) {
 	var n int
-	if _, err := fmt.Sscan(id, &n); err != nil || n < 1 || n > len(d.kept) {
-		return nil, fmt.Errorf("there is no checkpoint %q", id)
+	if _, err := fmt.Sscan(r.ID, &n); err != nil || n < 1 || n > len(d.kept) {
+		return nil, fmt.Errorf("there is no checkpoint %q", r.ID)
 	}
 	before, _, err := d.Take(ctx, "")
 	if err == nil {
-		err = begin(before)
+		err = r.Begin(before)
 	}
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (d *desk) Restore(ctx context.Context, id string, paths []string, begin fun
 	then := d.kept[n-1]
 	var changed []string
 	for _, name := range slices.Sorted(maps.Keys(union(d.files, then))) {
-		if len(paths) > 0 && !slices.Contains(paths, name) || d.files[name] == then[name] {
+		if len(r.Paths) > 0 && !slices.Contains(r.Paths, name) || d.files[name] == then[name] {
 			continue
 		}
 		if len(changed) > 0 && d.stuck != nil {
@@ -435,9 +435,14 @@ func TestCheckpoint_OnlyForAnInputThatMayChangeSomething(t *testing.T) {
 	submit(t, b.Session, "a=2 ask b=2")
 	b.reopen()
 	submit(t, b.Session, "yes")
-	if n := len(records[event.Checkpoint](b.Session)); n != 2 || len(b.desk.kept) != 2 {
-		t.Errorf("%d records of %d checkpoints for two inputs", n, len(b.desk.kept))
+	if n := len(keptBefore(b.Session)); n != 2 {
+		t.Errorf("%d states were kept before two inputs", n)
 	}
+}
+
+// keptBefore are the checkpoints that were taken before something was changed.
+func keptBefore(s *Session) []event.Checkpoint {
+	return slices.DeleteFunc(records[event.Checkpoint](s), func(c event.Checkpoint) bool { return c.After })
 }
 
 func TestCheckpoint_OneForAWholeTreeOfAgents(t *testing.T) {
@@ -455,7 +460,7 @@ func TestCheckpoint_OneForAWholeTreeOfAgents(t *testing.T) {
 	}
 	defer s.Close()
 	submit(t, s, "main")
-	if n := len(b.desk.kept); n != 1 {
+	if n := len(keptBefore(s)); n != 1 {
 		t.Errorf("%d checkpoints, want 1", n)
 	}
 	b.did(s.Undo(t.Context(), true, true))
@@ -477,11 +482,11 @@ func TestCheckpoint_ThatCannotBeKeptIsSaidOnceAndTheWorkGoesOn(t *testing.T) {
 	if len(warnings) != 1 || !strings.Contains(warnings[0].Message, "too large") {
 		t.Errorf("%+v", warnings)
 	}
-	if _, err := b.Undo(t.Context(), false, true); !errors.Is(err, ErrNothingToUndo) {
-		t.Errorf("undo of the files: %v", err)
+	if u, err := b.Undo(t.Context(), false, true); !errors.Is(err, ErrFilesStay) || u.Files {
+		t.Errorf("undo of the files: %+v, %v", u, err)
 	}
-	if u := b.back(true, true); u.Files || !u.Chat {
-		t.Errorf("%+v", u)
+	if u, err := b.Undo(t.Context(), true, true); !errors.Is(err, ErrFilesStay) || u.Files || !u.Chat {
+		t.Errorf("undo of both: %+v, %v", u, err)
 	}
 	b.is("a=2 b=1", "a=1 b=1")
 }
@@ -498,7 +503,7 @@ func TestInputs_TellWhatEachWasAndWhatWasUndone(t *testing.T) {
 	for _, in := range Inputs(b.log.Records(0)) {
 		got = append(got, fmt.Sprintf("%s: %q %t %t", in.Prompt, in.Checkpoint, in.ChatUndone, in.FilesUndone))
 	}
-	want := []string{`a=1: "1" false false`, `look: "" false false`, `a=2 ask: "2" false true`}
+	want := []string{`a=1: "1" false false`, `look: "" false false`, `a=2 ask: "3" false true`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

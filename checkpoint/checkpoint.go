@@ -30,6 +30,10 @@ type Config struct {
 	// [DefaultMaxBytes] and [DefaultMaxFiles]; a negative number is no limit.
 	MaxBytes int64
 	MaxFiles int
+
+	// Keep is how many checkpoints are kept at most; zero is all. When there are more, the oldest
+	// are removed, an eighth of them at a time.
+	Keep int
 }
 
 // The limits of a Config that does not set them.
@@ -45,6 +49,7 @@ type Store struct {
 	excluded  []string // directories that are not recorded, relative to the workspace
 	maxBytes  int64
 	maxFiles  int
+	keep      int
 
 	// step is called before each change to a disk, and can make it fail. Tests set it.
 	step func(what string) error
@@ -66,7 +71,7 @@ func Open(c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a checkpoint store: %w", err)
 	}
-	s := &Store{workspace: workspace, dir: dir, maxBytes: c.MaxBytes, maxFiles: c.MaxFiles, step: func(string) error { return nil }}
+	s := &Store{workspace: workspace, dir: dir, maxBytes: c.MaxBytes, maxFiles: c.MaxFiles, keep: c.Keep, step: func(string) error { return nil }}
 	if s.maxBytes == 0 {
 		s.maxBytes = DefaultMaxBytes
 	}
@@ -140,8 +145,8 @@ type Stats struct {
 	Unreadable []PathError
 }
 
-// Take records the workspace. The label is for people to read. It fails with a [TooLargeError] if
-// the workspace is above the limits.
+// Take records the workspace. The label is for people to read. If nothing changed since the newest
+// checkpoint, it is that one. It fails with a [TooLargeError] if the workspace is above the limits.
 func (s *Store) Take(ctx context.Context, label string) (ID, Stats, error) {
 	unlock, err := s.lock(ctx)
 	if err != nil {
@@ -157,6 +162,7 @@ func (s *Store) Take(ctx context.Context, label string) (ID, Stats, error) {
 	if err != nil {
 		return "", Stats{}, takeError(err)
 	}
+	s.makeRoom(ctx)
 	return id, stats, nil
 }
 
@@ -226,7 +232,7 @@ func (t *taking) take(ctx context.Context, label string) (ID, Stats, error) {
 	for _, u := range stats.Unreadable {
 		c.unreadable = append(c.unreadable, u.Path)
 	}
-	id, err := s.writeRecord(c)
+	id, err := s.record(c)
 	if err != nil {
 		return "", Stats{}, err
 	}

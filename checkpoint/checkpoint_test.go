@@ -239,7 +239,7 @@ func TestStore_ConcurrentUse(t *testing.T) {
 			case 0, 1:
 				_, _, err = s.Take(context.Background(), fmt.Sprint(i))
 			case 2:
-				_, err = s.Restore(context.Background(), first, nil)
+				_, err = s.Restore(context.Background(), first, RestoreOptions{})
 			case 3:
 				_, err = s.Prune(context.Background(), 3, first)
 			}
@@ -268,6 +268,7 @@ func TestStore_WaitingForTheLockEndsWithTheContext(t *testing.T) {
 func TestList_GivesCheckpointsInOrderWithTheirLabels(t *testing.T) {
 	w := newWorkspace(t)
 	for i := range 12 {
+		w.write("f", fmt.Sprint(i))
 		_, _, err := w.store.Take(context.Background(), fmt.Sprint("turn ", i))
 		must(t, err)
 	}
@@ -278,7 +279,7 @@ func TestList_GivesCheckpointsInOrderWithTheirLabels(t *testing.T) {
 	}
 	equal(t, "checkpoints", len(list), 12)
 	for _, id := range []ID{"", "../index", "0000000001-ffffffff", "0000000001-../../xx"} {
-		if _, err := w.store.Restore(context.Background(), id, nil); !errors.Is(err, ErrNotFound) {
+		if _, err := w.store.Restore(context.Background(), id, RestoreOptions{}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Restore(%q): %v", id, err)
 		}
 	}

@@ -44,7 +44,7 @@ func help(task string) error {
 	case "take":
 		_, _, err = s.Take(context.Background(), "helper")
 	case "restore":
-		_, err = s.Restore(context.Background(), ID(arg), nil)
+		_, err = s.Restore(context.Background(), ID(arg), RestoreOptions{})
 	case "prune":
 		_, err = s.Prune(context.Background(), 1)
 	}
@@ -239,7 +239,7 @@ func TestRestore_FullDiskAtAnyStepIsToldAndCanBeRepeated(t *testing.T) {
 		w := newWorkspace(t)
 		first, one, _ := build(w)
 		failed := w.failing(n)
-		_, err := w.store.Restore(context.Background(), first, nil)
+		_, err := w.store.Restore(context.Background(), first, RestoreOptions{})
 		w.store.step = func(string) error { return nil }
 		if !*failed {
 			must(t, err)

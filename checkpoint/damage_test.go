@@ -67,7 +67,7 @@ func TestRestore_NeverWritesDamagedContent(t *testing.T) {
 	second := w.take()
 	w.damaged(6, func(what string) {
 		for _, id := range []ID{first, second} {
-			_, err := w.store.Restore(context.Background(), id, nil)
+			_, err := w.store.Restore(context.Background(), id, RestoreOptions{})
 			if err != nil && !isDamage(err) {
 				t.Fatalf("%s: %v", what, err)
 			}
@@ -180,4 +180,60 @@ func FuzzReadTable(f *testing.F) {
 			o.read(h)
 		}
 	})
+}
+
+func TestStore_WorksOnBesideADamagedRecord(t *testing.T) {
+	w := newWorkspace(t)
+	var ids []ID
+	for _, text := range []string{"1", "2", "3"} {
+		w.write("f", text)
+		ids = append(ids, w.take())
+	}
+	must(t, os.Truncate(filepath.Join(w.store.records(), string(ids[1])), 20))
+	list, err := w.store.List(context.Background())
+	if len(list) != 2 || !isDamage(err) {
+		t.Errorf("%d checkpoints are listed, %v", len(list), err)
+	}
+	faults, err := w.store.Verify(context.Background())
+	must(t, err)
+	if len(faults) != 1 || !isDamage(faults[0]) {
+		t.Errorf("faults: %v", faults)
+	}
+	w.write("f", "4")
+	ids = append(ids, w.take())
+	w.restore(ids[2])
+	w.restore(ids[0])
+	// The damaged one goes when its time has come, and the content then as well.
+	if p, err := w.store.Prune(context.Background(), 4); !isDamage(err) || len(p.Removed) != 1 || p.Removed[0] != ids[0] {
+		t.Errorf("pruned %v, %v", p.Removed, err)
+	}
+	p, err := w.store.Prune(context.Background(), 3)
+	must(t, err)
+	if len(p.Removed) != 1 || p.Removed[0] != ids[1] {
+		t.Errorf("pruned %v", p.Removed)
+	}
+	w.verify()
+}
+
+func TestTake_KeepsNoMoreThanTheLimit(t *testing.T) {
+	w := newWorkspace(t)
+	w.store.keep = 8
+	for i := range 30 {
+		w.write("f", string(rune('a'+i)))
+		id := w.take()
+		list, err := w.store.List(context.Background())
+		must(t, err)
+		if len(list) > 8 || i >= 8 && len(list) < 7 || list[len(list)-1].ID != id {
+			t.Fatalf("after %d there are %d", i+1, len(list))
+		}
+	}
+	list, err := w.store.List(context.Background())
+	must(t, err)
+	want := list[0].ID
+	w.restore(want)
+	w.restore(want)
+	if list, err = w.store.List(context.Background()); err != nil || len(list) > 9 {
+		t.Errorf("%d are left, %v", len(list), err)
+	}
+	w.verify()
 }

@@ -88,7 +88,7 @@ func (s *Store) Status(ctx context.Context, since ID, paths ...string) ([]Change
 		return nil, fmt.Errorf("compare with a checkpoint: %w", err)
 	}
 	defer t.close()
-	if err := t.scan.include("", c.root); err != nil {
+	if err := t.scan.include("", c.root, false); err != nil {
 		return nil, fmt.Errorf("compare with a checkpoint: %w", err)
 	}
 	snap := t.scan.snap

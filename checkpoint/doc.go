@@ -8,7 +8,8 @@
 // files do not exclude, whoever made it: untracked files and the work of shell commands too. Ignore
 // files are those that package search heeds (.gitignore, .ignore, .rgignore, info/exclude and the
 // user's own), and .gitignore counts without a repository. A file that git tracks although an
-// ignore file names it is not recorded. Recorded are content, permission bits and the targets of
+// ignore file names it is recorded as well, if the workspace belongs to the repository (submodules
+// are others), but Restore does not remove it: it may have been there, ignored, before. Recorded are content, permission bits and the targets of
 // links, byte for byte; empty directories are recorded as well. Owners, times, extended attributes
 // and hard links are not, and devices, FIFOs and sockets are passed over.
 //
@@ -32,7 +33,8 @@
 // replaced atomically. Files that came into being since are removed, if neither the ignore rules
 // before nor those after exclude them. A directory that still holds something is kept. What could
 // not be restored is listed in an [IncompleteError], and the rest is done. No symbolic link is
-// followed on the way.
+// followed on the way. A caller that says how it left the workspace can have what others changed
+// since then kept, or be told of it before anything is restored.
 //
 // A Store keeps nothing in memory or open between calls. One lock per store makes all its calls,
 // also those of other processes, wait for each other.

@@ -77,7 +77,7 @@ func (w *workspace) take() ID {
 
 func (w *workspace) restore(id ID, paths ...string) Restored {
 	w.t.Helper()
-	r, err := w.store.Restore(context.Background(), id, nil, paths...)
+	r, err := w.store.Restore(context.Background(), id, RestoreOptions{Paths: paths})
 	must(w.t, err)
 	return r
 }

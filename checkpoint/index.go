@@ -19,7 +19,7 @@ const (
 
 // loadIndex reads the index. A missing or damaged one is empty: all files are then read.
 func (s *Store) loadIndex() *snapshot {
-	data, err := os.ReadFile(filepath.Join(s.dir, indexName))
+	data, err := readRegular(filepath.Join(s.dir, indexName))
 	if err == nil {
 		if snap, err := decodeIndex(data); err == nil {
 			return snap

@@ -85,7 +85,7 @@ func TestTake_ListsWhatCannotBeReadAndRestoreLeavesIt(t *testing.T) {
 	_, stats, err := w.store.Take(context.Background(), "")
 	must(t, err)
 	equal(t, "unreadable", len(stats.Unreadable), 3)
-	_, err = w.store.Restore(context.Background(), a, nil)
+	_, err = w.store.Restore(context.Background(), a, RestoreOptions{})
 	incomplete := (*IncompleteError)(nil)
 	if !errors.As(err, &incomplete) || len(incomplete.Failed) != 2 || incomplete.Failed[0].Path != "closed/x" || incomplete.Failed[1].Path != "f" {
 		t.Fatalf("got %v", err)

@@ -63,7 +63,11 @@ func openObjects(dir string) (*objects, error) {
 
 // load adds a pack. One that is damaged is noted: its objects are as good as missing.
 func (o *objects) load(path string) error {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
+	if errors.Is(err, errNotRegular) {
+		o.damaged = append(o.damaged, &DamagedError{filepath.Base(path), err.Error()})
+		return nil
+	}
 	if err != nil {
 		return err
 	}

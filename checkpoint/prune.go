@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,7 +22,8 @@ type Pruned struct {
 }
 
 // Prune removes all checkpoints but the newest keep and the ones that are named, and the contents
-// that only they held. The newest always stays. A damaged store is not pruned.
+// that only they held. The newest always stays. If something that stays is damaged, the contents stay
+// as well, since nobody can tell what is needed, and the error wraps a [DamagedError] for each fault.
 func (s *Store) Prune(ctx context.Context, keep int, named ...ID) (Pruned, error) {
 	unlock, err := s.lock(ctx)
 	if err != nil {
@@ -35,51 +37,80 @@ func (s *Store) Prune(ctx context.Context, keep int, named ...ID) (Pruned, error
 	return p, nil
 }
 
-func (s *Store) prune(ctx context.Context, keep int, named []ID) (Pruned, error) {
-	list, err := s.list()
+// makeRoom removes the oldest checkpoints if there are more than are kept. What goes wrong goes wrong
+// the next time as well; Verify tells.
+func (s *Store) makeRoom(ctx context.Context, named ...ID) {
+	if s.keep <= 0 {
+		return
+	}
+	if list, err := s.ids(); err == nil && len(list) > s.keep {
+		s.prune(ctx, s.keep-s.keep/8, named)
+	}
+}
+
+func (s *Store) prune(ctx context.Context, keep int, named []ID) (p Pruned, err error) {
+	list, err := s.ids()
 	if err != nil {
-		return Pruned{}, err
+		return p, err
 	}
 	o, err := openObjects(s.packs())
 	if err != nil {
-		return Pruned{}, err
+		return p, err
 	}
 	defer o.close()
-	if len(o.damaged) > 0 {
-		return Pruned{}, o.damaged[0]
-	}
 	old := list[:max(0, len(list)-max(1, keep))]
-	kept := list[len(old):]
-	var p Pruned
-	for _, c := range old {
-		if slices.Contains(named, c.ID) {
-			kept = append(kept, c)
+	kept := slices.Clone(list[len(old):])
+	for _, id := range old {
+		if slices.Contains(named, id) {
+			kept = append(kept, id)
 		} else {
-			p.Removed = append(p.Removed, c.ID)
+			p.Removed = append(p.Removed, id)
 		}
 	}
 	// What is alive is known before anything is removed, so that a fault leaves all as it was.
 	m := &marker{objects: o, live: map[hash]bool{}}
-	for _, c := range kept {
-		if err := m.tree(ctx, c.root); err != nil {
-			return Pruned{}, err
+	faults, err := s.mark(ctx, m, kept)
+	if err != nil {
+		return Pruned{}, err
+	}
+	if p.Removed, err = s.removeRecords(p.Removed); err != nil {
+		return p, err
+	}
+	if faults = append(faults, o.damaged...); len(faults) > 0 {
+		return p, errors.Join(faults...)
+	}
+	p.Freed, err = s.collect(ctx, o, m.live)
+	return p, err
+}
+
+// mark finds what checkpoints need. Those that are damaged are listed.
+func (s *Store) mark(ctx context.Context, m *marker, kept []ID) (faults []error, err error) {
+	for _, id := range kept {
+		c, err := s.readRecord(id)
+		if err == nil {
+			err = m.tree(ctx, c.root)
+		}
+		if damaged := (*DamagedError)(nil); errors.As(err, &damaged) {
+			faults = append(faults, err)
+		} else if err != nil {
+			return nil, err
 		}
 	}
-	for i, id := range p.Removed {
+	return faults, nil
+}
+
+// removeRecords removes checkpoints, and returns those that are gone.
+func (s *Store) removeRecords(list []ID) (removed []ID, err error) {
+	for i, id := range list {
 		err := s.step("remove record")
 		if err == nil {
 			err = os.Remove(filepath.Join(s.records(), string(id)))
 		}
 		if err != nil {
-			p.Removed = p.Removed[:i]
-			return p, err
+			return list[:i], err
 		}
 	}
-	if err := syncDir(s.records()); err != nil {
-		return p, err
-	}
-	p.Freed, err = s.collect(ctx, o, m.live)
-	return p, err
+	return list, syncDir(s.records())
 }
 
 // marker finds the objects that checkpoints need.

@@ -80,16 +80,25 @@ func (s *Store) ids() ([]ID, error) {
 	return list, nil
 }
 
-// writeRecord makes a checkpoint exist, under the next number.
-func (s *Store) writeRecord(c Checkpoint) (ID, error) {
+// record makes a checkpoint exist, unless the newest one holds the same.
+func (s *Store) record(c Checkpoint) (ID, error) {
 	list, err := s.ids()
 	if err != nil {
 		return "", err
 	}
 	var last uint64
 	if len(list) > 0 {
-		last, _ = parseID(list[len(list)-1])
+		newest := list[len(list)-1]
+		if n, err := s.readRecord(newest); err == nil && n.root == c.root && slices.Equal(n.unreadable, c.unreadable) {
+			return newest, nil
+		}
+		last, _ = parseID(newest)
 	}
+	return s.writeRecord(c, last)
+}
+
+// writeRecord makes a checkpoint exist, under the number behind the last.
+func (s *Store) writeRecord(c Checkpoint, last uint64) (ID, error) {
 	c.ID = ID(fmt.Sprintf("%0*d-%s", idDigits, last+1, newName()[:8]))
 	temp := filepath.Join(s.records(), tempPrefix+newName())
 	if err := s.writeSynced(temp, encodeRecord(c)); err != nil {
@@ -166,12 +175,12 @@ func (s *Store) readRecord(id ID) (Checkpoint, error) {
 	if _, ok := parseID(id); !ok {
 		return Checkpoint{}, fmt.Errorf("%w: %q is not the id of one", ErrNotFound, string(id))
 	}
-	data, err := os.ReadFile(filepath.Join(s.records(), string(id)))
+	data, err := readRegular(filepath.Join(s.records(), string(id)))
 	if errors.Is(err, os.ErrNotExist) {
 		return Checkpoint{}, fmt.Errorf("%w: %s; it may have been pruned", ErrNotFound, id)
 	}
 	if err != nil {
-		return Checkpoint{}, err
+		return Checkpoint{}, &DamagedError{"checkpoints/" + string(id), reason(err).Error()}
 	}
 	c, err := decodeRecord(data)
 	if err == nil && c.ID != id {

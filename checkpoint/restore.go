@@ -17,14 +17,31 @@ type Restored struct {
 	Changes []Change // what is different in the workspace now, in path order
 }
 
-// Restore brings the workspace back to a checkpoint, or only the paths that are given, each a file
-// or a directory, relative to the workspace or absolute. It takes a checkpoint first, which the
-// result names even if Restore fails after that; begin, if it is not nil, is told of it before
-// anything is changed, and can stop it all. A Restore that was cut short can be repeated.
+// RestoreOptions say what to restore. The zero value restores everything.
+type RestoreOptions struct {
+	// Paths are the only files and directories to restore, relative to the workspace or absolute.
+	Paths []string
+
+	// Begin, if it is not nil, is told the checkpoint of the present before anything is changed. An
+	// error stops everything.
+	Begin func(before ID) error
+
+	// Left are states that the caller left the workspace in. A file that would be changed, and that
+	// is as in none of them, was changed later by others; Later says what becomes of it. Without a
+	// state that is known, all files may be such. Allowed lists, relative to the workspace and with
+	// slashes, those that [Refuse] lets pass.
+	Left    []ID
+	Later   Later
+	Allowed []string
+}
+
+// Restore brings the workspace back to a checkpoint. It takes a checkpoint of the present first,
+// which the result names even if Restore fails after that. A Restore that was cut short can be
+// repeated.
 //
 // Where something could not be restored, because it changed meanwhile or an ignored file is in the
 // way, the error is an [IncompleteError].
-func (s *Store) Restore(ctx context.Context, id ID, begin func(before ID) error, paths ...string) (Restored, error) {
+func (s *Store) Restore(ctx context.Context, id ID, o RestoreOptions) (Restored, error) {
 	unlock, err := s.lock(ctx)
 	if err != nil {
 		return Restored{}, err
@@ -32,13 +49,14 @@ func (s *Store) Restore(ctx context.Context, id ID, begin func(before ID) error,
 	defer unlock()
 	r := &restoring{store: s, modes: map[string]fs.FileMode{}}
 	defer r.close()
-	changes, err := r.prepare(ctx, id, paths)
-	if err == nil && begin != nil {
-		err = begin(r.Before)
+	changes, err := r.prepare(ctx, id, o)
+	if err == nil && o.Begin != nil {
+		err = o.Begin(r.Before)
 	}
 	if err == nil {
 		err = r.apply(ctx, changes)
 	}
+	s.makeRoom(ctx, id, r.Before)
 	if err != nil {
 		return r.Restored, fmt.Errorf("restore checkpoint %s: %w", id, err)
 	}
@@ -70,27 +88,15 @@ func (r *restoring) close() {
 }
 
 // prepare takes the checkpoint of the present and finds what has to change.
-func (r *restoring) prepare(ctx context.Context, id ID, paths []string) ([]Change, error) {
+func (r *restoring) prepare(ctx context.Context, id ID, o RestoreOptions) ([]Change, error) {
 	c, err := r.store.readRecord(id)
 	if err != nil {
 		return nil, err
 	}
 	r.target = c.root
-	t, err := r.store.begin(ctx)
-	if err != nil {
+	if err := r.keepPresent(ctx, id, o); err != nil {
 		return nil, err
 	}
-	defer t.close()
-	if err := t.scan.include("", c.root); err != nil {
-		return nil, err
-	}
-	if err := r.store.exist(t, c.root, paths); err != nil {
-		return nil, err
-	}
-	if r.Before, _, err = t.take(ctx, "before restoring "+string(id)); err != nil {
-		return nil, fmt.Errorf("save the present first: %w", err)
-	}
-	r.present = t.scan.snap
 	if r.root, err = os.OpenRoot(r.store.workspace); err != nil {
 		return nil, err
 	}
@@ -98,16 +104,45 @@ func (r *restoring) prepare(ctx context.Context, id ID, paths []string) ([]Chang
 		return nil, err
 	}
 	how := comparison{list: r.objects.tree, unknownNew: c.unreadable}
-	changes, err := r.store.compare(ctx, how, r.present.root, r.target, paths)
+	changes, err := r.store.compare(ctx, how, r.present.root, r.target, o.Paths)
 	if err != nil {
 		return nil, err
 	}
+	changes = slices.DeleteFunc(changes, func(c Change) bool { return c.new == nil && r.present.find(c.Path).ignored })
 	for i := range changes {
 		if e := changes[i].new; e != nil && (e.kind == fileKind || e.kind == largeKind) && !r.objects.holds(e) {
 			return nil, fmt.Errorf("%w: content of %s; nothing was restored", &DamagedError{"packs", "objects are missing"}, changes[i].Path)
 		}
 	}
-	return changes, nil
+	return r.spare(ctx, changes, o)
+}
+
+// keepPresent takes the checkpoint of the present. It has what the states at hand have, ignored or
+// not.
+func (r *restoring) keepPresent(ctx context.Context, id ID, o RestoreOptions) error {
+	t, err := r.store.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	if err := t.scan.include("", r.target, false); err != nil {
+		return err
+	}
+	for _, left := range o.Left {
+		if c, err := r.store.readRecord(left); err == nil && t.objects.has(c.root) {
+			if err := t.scan.include("", c.root, true); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.store.exist(t, r.target, o.Paths); err != nil {
+		return err
+	}
+	if r.Before, _, err = t.take(ctx, "before restoring "+string(id)); err != nil {
+		return fmt.Errorf("save the present first: %w", err)
+	}
+	r.present = t.scan.snap
+	return nil
 }
 
 // exist fails for a path that is neither in the tree to restore nor in the workspace.

@@ -41,10 +41,10 @@ func TestRestore_OneFileLeavesTheOthers(t *testing.T) {
 	w.remove("d")
 	w.restore(a, "d/b")
 	equal(t, "its directory is made", w.status(a), "-d/a")
-	if _, err := w.store.Restore(context.Background(), a, nil, "nowhere"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := w.store.Restore(context.Background(), a, RestoreOptions{Paths: []string{"nowhere"}}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a path that nobody has: %v", err)
 	}
-	if _, err := w.store.Restore(context.Background(), a, nil, "../store"); err == nil {
+	if _, err := w.store.Restore(context.Background(), a, RestoreOptions{Paths: []string{"../store"}}); err == nil {
 		t.Error("a path outside was accepted")
 	}
 }
@@ -103,7 +103,7 @@ func TestRestore_DoesNotRemoveIgnoredFilesToMakeRoom(t *testing.T) {
 	w.write("p/keep.log", "ignored")
 	w.write("p/x", "recorded")
 	w.write("q", "2")
-	_, err := w.store.Restore(context.Background(), a, nil)
+	_, err := w.store.Restore(context.Background(), a, RestoreOptions{})
 	incomplete := (*IncompleteError)(nil)
 	if !errors.As(err, &incomplete) || len(incomplete.Failed) != 1 || incomplete.Failed[0].Path != "p" {
 		t.Fatalf("got %v", err)
@@ -139,7 +139,7 @@ func TestRestore_DoesNotFollowLinksThatReplacedDirectories(t *testing.T) {
 	// Only a part is asked for, and what is in its way is not in that part.
 	w.remove("d")
 	w.link(outside, "d")
-	if _, err := w.store.Restore(context.Background(), a, nil, "d/f"); err == nil {
+	if _, err := w.store.Restore(context.Background(), a, RestoreOptions{Paths: []string{"d/f"}}); err == nil {
 		t.Error("d/f was restored through a link")
 	}
 	equal(t, "outside", len(stateOf(t, outside)), 1)
@@ -158,7 +158,7 @@ func TestRestore_LeavesAFileThatChangesMeanwhile(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := w.store.Restore(context.Background(), a, nil)
+	_, err := w.store.Restore(context.Background(), a, RestoreOptions{})
 	incomplete := (*IncompleteError)(nil)
 	if !errors.As(err, &incomplete) || incomplete.Failed[0].Path != "b" {
 		t.Fatalf("got %v", err)
@@ -176,7 +176,7 @@ func TestRestore_StopsWithTheContext(t *testing.T) {
 		}
 		return nil
 	}
-	r, err := w.store.Restore(ctx, first, nil)
+	r, err := w.store.Restore(ctx, first, RestoreOptions{})
 	if !errors.Is(err, context.Canceled) || r.Before == "" {
 		t.Fatalf("got %v, %v", r, err)
 	}

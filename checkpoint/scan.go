@@ -42,6 +42,9 @@ func (s *Store) scan(ctx context.Context, root *os.Root, o *objects, old *snapsh
 	if err := local.Tree(ctx, q, sc.visit); err != nil {
 		return nil, err
 	}
+	if err := sc.tracked(); err != nil {
+		return nil, err
+	}
 	if limit := s.maxBytes; limit >= 0 && sc.bytes > limit {
 		return nil, &TooLargeError{Dir: s.workspace, Setting: "MaxBytes", Limit: limit, Size: sc.bytes}
 	}
@@ -130,8 +133,9 @@ func (sc *scan) node(name string, st search.TreeStat) (node, bool) {
 }
 
 // include adds to the scan what a tree has and the scan does not, because it is ignored by now, as
-// far as it exists. Restoring the tree may overwrite it.
-func (sc *scan) include(dir string, tree hash) error {
+// far as it exists: restoring the tree may overwrite it, or it is to be compared. What is marked as
+// ignored is not removed.
+func (sc *scan) include(dir string, tree hash, ignored bool) error {
 	entries, err := sc.objects.tree(tree)
 	if err != nil {
 		return err
@@ -150,11 +154,12 @@ func (sc *scan) include(dir string, tree hash) error {
 			if !ok {
 				continue
 			}
+			added.ignored = ignored
 			sc.at.insert(added)
 			n = &added
 		}
 		if e.isDir() && n.isDir() {
-			if err := sc.include(path, e.hash); err != nil {
+			if err := sc.include(path, e.hash, ignored); err != nil {
 				return err
 			}
 		}

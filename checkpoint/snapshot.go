@@ -34,6 +34,7 @@ type node struct {
 	settled bool // as long as the identity stays, so does the content
 	pending bool // the content has not been read yet
 	gone    bool // it vanished, or could not be read
+	ignored bool // it is only there because git tracks it
 }
 
 // identity is what changes with the content of a file.

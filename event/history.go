@@ -40,11 +40,14 @@ type Quarantine struct {
 	Message  llm.Message `json:"message"`
 }
 
-// Checkpoint is a state of the workspace that was kept before it may be changed.
+// Checkpoint is a state of the workspace that was kept: before an input changes it or, with After,
+// as the work on an input left it. With an Error it could not be kept, and there is no ID.
 type Checkpoint struct {
-	ID    string `json:"id"`
+	ID    string `json:"id,omitempty"`
 	Dir   string `json:"dir,omitempty"`
 	Files int    `json:"files,omitempty"`
+	After bool   `json:"after,omitempty"`
+	Error string `json:"error,omitempty"`
 }
 
 // Rewind takes the last input back, or a Rewind itself: the conversation, the files or both.

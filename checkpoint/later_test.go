@@ -1,0 +1,111 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+// worked is a workspace in which an agent changed, removed and made files, and then the user did.
+func worked(t *testing.T) (w *workspace, before, left ID) {
+	w = newWorkspace(t)
+	for _, name := range []string{"agent", "both", "agents-delete", "user", "users-delete"} {
+		w.write(name, "old")
+	}
+	before = w.take()
+	w.write("agent", "by the agent")
+	w.write("both", "by the agent")
+	w.remove("agents-delete")
+	w.write("new/agent", "by the agent")
+	left = w.take()
+	w.write("both", "by the agent and the user")
+	w.write("user", "by the user")
+	w.remove("users-delete")
+	w.write("new/user", "by the user")
+	return w, before, left
+}
+
+func TestRestore_RefusesToTakeBackWhatOthersDidSince(t *testing.T) {
+	w, before, left := worked(t)
+	present := w.state()
+	_, err := w.store.Restore(context.Background(), before, RestoreOptions{Left: []ID{left}, Later: Refuse})
+	var later *LaterError
+	if !errors.As(err, &later) || later.Unknown {
+		t.Fatalf("the error is %v", err)
+	}
+	equal(t, "later", summary(later.Changes), "~both -new/user ~user +users-delete")
+	same(t, "refused", w.state(), present)
+
+	var names []string
+	for _, c := range later.Changes {
+		names = append(names, c.Path)
+	}
+	o := RestoreOptions{Left: []ID{left}, Later: Refuse, Allowed: names[1:]}
+	if _, err := w.store.Restore(context.Background(), before, o); !errors.As(err, &later) || len(later.Changes) != 1 {
+		t.Fatalf("with all but one allowed the error is %v", err)
+	}
+	o.Allowed = names
+	r, err := w.store.Restore(context.Background(), before, o)
+	must(t, err)
+	equal(t, "since", w.status(before), "")
+	w.restore(r.Before)
+	same(t, "back", w.state(), present)
+}
+
+func TestRestore_KeepsWhatOthersDidSince(t *testing.T) {
+	w, before, left := worked(t)
+	want := w.state()
+	_, err := w.store.Restore(context.Background(), before, RestoreOptions{Left: []ID{left}, Later: Keep})
+	must(t, err)
+	got := w.state()
+	equal(t, "since", w.status(before, "agent", "agents-delete"), "")
+	if _, there := got["new/agent"]; there {
+		t.Error("what the agent made is still there")
+	}
+	for _, name := range []string{"both", "user", "new/user"} {
+		equal(t, name, got[name], want[name])
+	}
+	if _, there := got["users-delete"]; there {
+		t.Error("what the user removed is there again")
+	}
+}
+
+func TestRestore_WithoutAStateThatIsKnownEverythingMayBeOfOthers(t *testing.T) {
+	w, before, _ := worked(t)
+	present := w.state()
+	for _, how := range []Later{Refuse, Keep} {
+		for _, left := range [][]ID{nil, {"0000000009-00000000"}} {
+			_, err := w.store.Restore(context.Background(), before, RestoreOptions{Left: left, Later: how})
+			var later *LaterError
+			if !errors.As(err, &later) || !later.Unknown || len(later.Changes) != 7 {
+				t.Errorf("%v with %v: %v", how, left, err)
+			}
+		}
+	}
+	same(t, "refused", w.state(), present)
+}
+
+func TestRestore_WhatIsAsInOneOfTheStatesIsNotOfOthers(t *testing.T) {
+	w, before, left := worked(t)
+	all := w.take()
+	w.write("user", "by the user, again")
+	_, err := w.store.Restore(context.Background(), before, RestoreOptions{Left: []ID{left, all}, Later: Refuse})
+	var later *LaterError
+	if !errors.As(err, &later) {
+		t.Fatalf("the error is %v", err)
+	}
+	equal(t, "later", summary(later.Changes), "~user")
+}
+
+func TestTake_OfAnUnchangedWorkspaceIsTheNewestCheckpoint(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("f", "1")
+	a := w.take()
+	equal(t, "again", w.take(), a)
+	w.write("f", "2")
+	b := w.take()
+	w.write("f", "1")
+	if c := w.take(); c == a || c == b {
+		t.Errorf("a state that is not the newest was taken to be %s", c)
+	}
+}
