@@ -147,13 +147,19 @@ func wrapUsage(s *agent.Session, err error) (*agent.Session, error) {
 // keptCheckpoints is how many states of a directory are kept at most for undo, in all its sessions.
 const keptCheckpoints = 200
 
+// noCheckpoints stands for a place that cannot be used. The session says so when it would need it.
+type noCheckpoints struct{ err error }
+
+func (n noCheckpoints) Take(context.Context, string) (string, int, error) { return "", 0, n.err }
+
+func (n noCheckpoints) Restore(context.Context, agent.Restore) ([]string, error) { return nil, n.err }
+
 // checkpoints keeps the files of a directory for undo. What is wrong with it is no reason not to work:
 // it is said, and new states are kept if they can be.
 func checkpoints(ctx context.Context, h Host, dir string) agent.Checkpoints {
 	store, err := openCheckpoints(h, dir)
 	if err != nil {
-		aside(h, "undo will not bring files back: %v", err)
-		return nil
+		return noCheckpoints{err}
 	}
 	if _, err := store.List(ctx); err != nil && ctx.Err() == nil {
 		aside(h, "some states of the files cannot be brought back by undo: %v; \"reins sessions verify\" tells more", err)

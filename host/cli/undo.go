@@ -174,6 +174,9 @@ func about(id string, err error) error {
 	if errors.Is(err, agent.ErrElsewhere) {
 		return fmt.Errorf("session %s: %w; \"reins undo %s --chat\" takes only the conversation back", id, err, id)
 	}
+	if errors.Is(err, agent.ErrFilesStay) {
+		return fmt.Errorf("session %s: %w; \"reins undo %s --chat\" takes only the conversation back", id, err, id)
+	}
 	if errors.Is(err, agent.ErrNothingToUndo) || errors.Is(err, agent.ErrNothingToRedo) {
 		return fmt.Errorf("session %s: %w", id, err)
 	}
