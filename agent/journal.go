@@ -99,8 +99,10 @@ func (j *savedLog) Append(r event.Record) (event.Record, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	transient := r.Kind().Transient()
-	unseen := j.held != nil && r.Kind() == event.KindSessionEnd
-	if j.err != nil || unseen || transient && len(j.queue) == 0 && !j.busy {
+	if j.held != nil && r.Kind() == event.KindSessionEnd {
+		return r, false // nothing happened: nobody is told of an end that is not kept
+	}
+	if j.err != nil || transient && len(j.queue) == 0 && !j.busy {
 		return r, j.Log.Show(r)
 	}
 	if j.held != nil && !transient {

@@ -6,6 +6,12 @@ import (
 	"fmt"
 )
 
+// Verify checks the store in a directory as [Store.Verify] does. Its workspace need not exist.
+func Verify(ctx context.Context, dir string) ([]error, error) {
+	s := &Store{dir: dir, step: func(string) error { return nil }}
+	return s.Verify(ctx)
+}
+
 // Verify reads the whole store and returns what is wrong with it: a [DamagedError] for each pack,
 // object or record that is not what was written, and for each checkpoint that lacks something. The
 // second result is an error that kept Verify from finding out.

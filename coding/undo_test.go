@@ -115,7 +115,7 @@ func (w *worker) do(prompt string) {
 
 func (w *worker) undo() agent.Undone {
 	w.t.Helper()
-	u, err := w.session.Undo(w.t.Context(), true, true)
+	u, err := w.session.Undo(w.t.Context(), agent.Parts{Chat: true, Files: true})
 	if err != nil {
 		w.t.Fatal(err)
 	}

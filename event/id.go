@@ -3,6 +3,7 @@ package event
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxID keeps paths short enough for every system.
@@ -19,9 +20,9 @@ func CheckID(id string) error {
 	case len(id) > maxID:
 		return fmt.Errorf("%w: it has %d bytes, more than %d", ErrBadID, len(id), maxID)
 	}
-	for i := range len(id) {
-		if !idByte(id[i]) {
-			return fmt.Errorf("%w: %q has %q in it; use letters, digits and . _ - @ + = ~ ,", ErrBadID, id, id[i])
+	for _, r := range id {
+		if r >= utf8.RuneSelf || !idByte(byte(r)) {
+			return fmt.Errorf("%w: %q has %q in it; use letters, digits and . _ - @ + = ~ ,", ErrBadID, id, r)
 		}
 	}
 	switch {

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 )
@@ -29,7 +31,7 @@ func playRole() {
 	case "":
 		return
 	case "victim":
-		err = playVictim(os.Args[1], os.Args[2], os.Args[3])
+		err = playVictim(os.Args[1], os.Args[2], os.Args[3], os.Args[4:]...)
 	case "hog":
 		err = playHog(os.Args[1])
 	case "terminal":
@@ -59,11 +61,25 @@ func role(t *testing.T, name string, args ...string) *exec.Cmd {
 }
 
 // playVictim starts a command, says so when the command has printed something, and waits to be
-// killed.
-func playVictim(dir, spool, line string) error {
+// killed. It has files locked for that long.
+func playVictim(dir, spool, line string, locks ...string) error {
 	e, err := local.New(local.Config{Dir: dir, SpoolDir: spool})
 	if err != nil {
 		return err
+	}
+	for _, name := range locks {
+		f, err := os.Create(name)
+		if err == nil {
+			err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		}
+		if err != nil {
+			return err
+		}
+		e.Hold(f)
+		// A watchdog that is at work already is replaced by one that has the file.
+		if _, err := env.Exec(context.Background(), e, env.Command{Line: "true"}); err != nil {
+			return err
+		}
 	}
 	ready := make(chan struct{}, 1)
 	_, err = e.Start(context.Background(), env.Command{Line: line, OnOutput: func(env.Stream, []byte) {
@@ -81,9 +97,9 @@ func playVictim(dir, spool, line string) error {
 }
 
 // startVictim runs a host with a command, and returns once the command runs.
-func startVictim(t *testing.T, dir, spool, line string) *exec.Cmd {
+func startVictim(t *testing.T, dir, spool, line string, locks ...string) *exec.Cmd {
 	t.Helper()
-	c := role(t, "victim", dir, spool, line)
+	c := role(t, "victim", append([]string{dir, spool, line}, locks...)...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := c.StdoutPipe()
 	if err != nil {

@@ -17,7 +17,7 @@
 //
 // A watchdog, one small shell per environment, started with the first command, waits for the end
 // of a pipe whose other end only this process holds. When this process dies, however it dies, the
-// watchdog kills what it left behind. On macOS, which hides the variables of its own programs, the
+// watchdog kills what it left behind. With [Env.Hold] others can tell when it has. On macOS, which hides the variables of its own programs, the
 // watchdog knows the process groups as well. On Windows job objects do all of this.
 //
 // # Output

@@ -64,7 +64,7 @@ func (s *Store) putBlob(dir, name string, data io.Reader) (hash string, size int
 }
 
 func (s *Store) writeBlob(name string, data io.Reader) (string, int64, error) {
-	f, err := s.files.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
+	f, err := s.openFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
 	if err != nil {
 		return "", 0, err
 	}
@@ -91,7 +91,7 @@ func (s *Store) openBlob(id, hash string) (*blobReader, error) {
 	if !isHash(hash) {
 		return nil, fmt.Errorf("session %s has no blob %q: %w", id, hash, fs.ErrNotExist)
 	}
-	f, err := s.files.OpenFile(s.path(id, blobsName, hash), os.O_RDONLY, 0)
+	f, err := s.openFile(s.path(id, blobsName, hash), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("session %s has no blob %s: %w", id, hash, fs.ErrNotExist)
 	}

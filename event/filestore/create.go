@@ -39,7 +39,7 @@ func (s *Store) create(m event.Meta, lock io.Closer) (*Writer, error) {
 	if err := s.files.MkdirAll(s.path(m.ID), dirPerm); err != nil {
 		return nil, fmt.Errorf("session %s cannot be created: %w", m.ID, err)
 	}
-	log, err := s.files.OpenFile(s.path(m.ID, logName), os.O_RDWR|os.O_CREATE|os.O_TRUNC, filePerm)
+	log, err := s.openFile(s.path(m.ID, logName), os.O_RDWR|os.O_CREATE|os.O_TRUNC, filePerm)
 	if err != nil {
 		return nil, fmt.Errorf("session %s cannot be created: %w", m.ID, err)
 	}
@@ -120,7 +120,7 @@ func (s *Store) open(id string, lock io.Closer) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := s.files.OpenFile(s.path(id, logName), os.O_RDWR, 0)
+	log, err := s.openFile(s.path(id, logName), os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("session %s cannot be written: %w", id, err)
 	}
@@ -179,7 +179,7 @@ func (s *Store) mend(id string, log File, offset, size int64) error {
 	if err != nil {
 		return err
 	}
-	f, err := s.files.OpenFile(s.path(id, tornName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, filePerm)
+	f, err := s.openFile(s.path(id, tornName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, filePerm)
 	if err != nil {
 		return err
 	}

@@ -57,6 +57,26 @@ func (OS) Rename(from, to string) error                 { return os.Rename(from,
 func (OS) RemoveAll(name string) error                  { return os.RemoveAll(name) }
 func (OS) SyncDir(name string) error                    { return syncDir(name) }
 
+var errNotRegular = errors.New("it is not a regular file")
+
+// openFile opens a regular file. Anything else is refused: opening or reading a FIFO could block for
+// ever.
+func (s *Store) openFile(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := s.files.OpenFile(name, flag|openNonblock, perm)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: name, Err: errNotRegular}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // heldLock is a file that is locked. Closing it is not enough to give it free: a child process that
 // is about to begin has the descriptor for a moment too.
 type heldLock struct{ *os.File }

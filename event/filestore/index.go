@@ -157,7 +157,7 @@ func (s *Store) known(id string) known {
 
 // readIndex reads meta.json.
 func (s *Store) readIndex(id string) (x index, err error) {
-	f, err := s.files.OpenFile(s.path(id, indexName), os.O_RDONLY, 0)
+	f, err := s.openFile(s.path(id, indexName), os.O_RDONLY, 0)
 	if err != nil {
 		return x, err
 	}
@@ -188,7 +188,7 @@ func (s *Store) writeIndex(dir string, x index) error {
 		return err
 	}
 	temporary := filepath.Join(dir, indexName+".new")
-	f, err := s.files.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
+	f, err := s.openFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
 	if err != nil {
 		return err
 	}

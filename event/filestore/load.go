@@ -14,11 +14,11 @@ import (
 
 // openLog opens a log for reading, and says what meta.json knows of it, also if it does not open.
 func (s *Store) openLog(id string) (File, known, error) {
-	f, err := s.files.OpenFile(s.path(id, logName), os.O_RDONLY, 0)
+	f, err := s.openFile(s.path(id, logName), os.O_RDONLY, 0)
 	k := s.known(id)
 	if errors.Is(err, fs.ErrNotExist) && k.there {
 		// The session may have been created meanwhile, and its log before its meta.json.
-		f, err = s.files.OpenFile(s.path(id, logName), os.O_RDONLY, 0)
+		f, err = s.openFile(s.path(id, logName), os.O_RDONLY, 0)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

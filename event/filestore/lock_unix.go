@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// openNonblock keeps the opening of what is not a regular file from blocking.
+const openNonblock = unix.O_NONBLOCK | unix.O_NOCTTY
+
 // lock takes the lock of an open file, which goes with the last descriptor of it.
 func lock(f *os.File) error {
 	for {

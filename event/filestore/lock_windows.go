@@ -7,6 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// openNonblock has nothing to do here.
+const openNonblock = 0
+
 // lock takes the lock of an open file, which goes with its handle.
 func lock(f *os.File) error {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY

@@ -112,7 +112,8 @@ func (s saved) open(ctx context.Context, c agent.Config) (*agent.Session, error)
 		return wrapUsage(session, notSavable(err))
 	}
 	c.ID = s.meta.ID
-	return agent.Resume(ctx, c)
+	session, err := agent.Resume(ctx, c)
+	return session, notSavable(err)
 }
 
 // whyNotResumed says what to do if a session cannot be resumed.
@@ -143,21 +144,25 @@ func wrapUsage(s *agent.Session, err error) (*agent.Session, error) {
 	return s, nil
 }
 
-// keptCheckpoints is how many states of a directory are kept for undo, in all its sessions.
+// keptCheckpoints is how many states of a directory are kept at most for undo, in all its sessions.
 const keptCheckpoints = 200
 
-// checkpoints keeps the files of a directory for undo. The oldest states make room for new ones.
-func checkpoints(ctx context.Context, h Host, dir string) (agent.Checkpoints, error) {
+// noCheckpoints stands for a place that cannot be used. The session says so when it would need it.
+type noCheckpoints struct{ err error }
+
+func (n noCheckpoints) Take(context.Context, string) (string, int, error) { return "", 0, n.err }
+
+func (n noCheckpoints) Restore(context.Context, agent.Restore) ([]string, error) { return nil, n.err }
+
+// checkpoints keeps the files of a directory for undo. What is wrong with it is no reason not to work:
+// it is said, and new states are kept if they can be.
+func checkpoints(ctx context.Context, h Host, dir string) agent.Checkpoints {
 	store, err := openCheckpoints(h, dir)
 	if err != nil {
-		return nil, notSavable(err)
+		return noCheckpoints{err}
 	}
-	all, err := store.List(ctx)
-	if err == nil && len(all) > keptCheckpoints+keptCheckpoints/4 {
-		_, err = store.Prune(ctx, keptCheckpoints)
+	if _, err := store.List(ctx); err != nil && ctx.Err() == nil {
+		aside(h, "some states of the files cannot be brought back by undo: %v; \"reins sessions verify\" tells more", err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return coding.Checkpoints{Store: store}, nil
+	return coding.Checkpoints{Store: store}
 }

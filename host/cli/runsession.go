@@ -53,9 +53,7 @@ func (r *runner) session(ctx context.Context, client *llm.Client, model string, 
 	if place.store != nil {
 		c.Meta.Branch = coding.GitBranch(ctx, e)
 		c.Meta.Prompt = firstLine(r.given) // which lists it, should it be cut off before it is described
-		if c.Checkpoints, err = checkpoints(ctx, r.host, e.Info().Dir); err != nil {
-			return nil, err
-		}
+		c.Checkpoints = checkpoints(ctx, r.host, e.Info().Dir)
 	}
 	return place.open(ctx, c)
 }

@@ -37,8 +37,8 @@ func newSessionsVerify(h Host) *cobra.Command {
 		Use:               "verify [ID…]",
 		Short:             "Look at every byte of sessions, and say what is damaged",
 		ValidArgsFunction: completeSessions(h, -1),
-		Long: `Look at every byte of sessions, or of all of them, and say what is damaged, one problem per
-line. It changes nothing. Exit code 1 if there is a problem.`,
+		Long: `Look at every byte of sessions, or of all of them and of what is kept of files for undo, and say
+what is damaged, one problem per line. It changes nothing. Exit code 1 if there is a problem.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return verifySessions(cmd.Context(), h, args, asJSON) },
 	}
 	jsonFlag(cmd, &asJSON)
@@ -74,12 +74,23 @@ func verifySessions(ctx context.Context, h Host, names []string, asJSON bool) er
 			return err
 		}
 	}
+	var kept keptVerified
+	if len(names) == 0 {
+		if err := kept.run(ctx, h, asJSON); err != nil {
+			return err
+		}
+	}
 	if bad > 0 {
 		aside(h, "%s of %d damaged", plural(bad, "session"), len(ids))
+	}
+	if kept.bad > 0 {
+		aside(h, "what is kept for undo of %s is damaged: undo cannot bring all of it back; everything else works", plural(kept.bad, "workspace"))
+	}
+	if bad > 0 || kept.bad > 0 {
 		return quietError{exitFailed}
 	}
 	if !asJSON {
-		_, err = fmt.Fprintf(h.Stdout, "%s, %s and %s: no problems\n", plural(len(ids), "session"), plural(total.Records, "record"), plural(total.Blobs, "blob"))
+		_, err = fmt.Fprintf(h.Stdout, "%s, %s and %s%s: no problems\n", plural(len(ids), "session"), plural(total.Records, "record"), plural(total.Blobs, "blob"), kept)
 	}
 	return err
 }

@@ -68,7 +68,9 @@ func openStore(h Host) (*filestore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return filestore.New(filestore.Config{Dir: filepath.Join(dir, sessionsName)})
+	return filestore.New(filestore.Config{Dir: filepath.Join(dir, sessionsName), Waiting: func(id string) {
+		aside(h, "waiting for the end of commands that a killed run of session %s left", id)
+	}})
 }
 
 // checkpointDir is where the checkpoints of a workspace are kept. The way to the workspace does not

@@ -16,6 +16,7 @@ import (
 type undo struct {
 	files, chat bool
 	to          string
+	later       laterFlags
 	asJSON      bool
 }
 
@@ -25,9 +26,12 @@ func newUndo(h Host) *cobra.Command {
 		Use:               "undo [SESSION] [-- PATH…]",
 		Short:             "Take back what the last prompt did",
 		ValidArgsFunction: completeSessions(h, 1),
-		Long: `Take the last prompt of a session back: what was said since, and what was done to the files,
-by tools, by shell commands and by hand. Each call goes one prompt further back, and "reins redo"
-undoes it. Files that are ignored stay as they are, and so does all that belongs to git.
+		Long: `Take the last prompt of a session back: what was said since, and what was done to the files
+by tools and by shell commands. Each call goes one prompt further back, and "reins redo" undoes
+it. Files that are ignored stay as they are, and so does all that belongs to git.
+
+What you changed yourself after the prompt had been worked on is listed, and undo asks whether to
+take that back too. Without a terminal it needs --yes or --keep.
 
 Without SESSION it is the last session of this directory. With paths behind --, only these are
 set back to what they were before the last prompt that changed something, and nothing else.
@@ -47,6 +51,7 @@ before a prompt, by the number of its record. "reins diff --list" shows them.`,
 	cmd.Flags().BoolVar(&o.files, "files", false, "only the files; the conversation stays")
 	cmd.Flags().BoolVar(&o.chat, "chat", false, "only the conversation; the files stay")
 	cmd.Flags().StringVar(&o.to, "to", "", "set the files to this state: a checkpoint, or @N for the one before prompt N")
+	o.later.add(cmd)
 	jsonFlag(cmd, &o.asJSON)
 	return cmd
 }
@@ -63,12 +68,12 @@ func (o undo) run(ctx context.Context, h Host, args, paths []string) error {
 	if err := o.check(args, paths); err != nil {
 		return err
 	}
-	return rewind(ctx, h, "reins undo", args, o.asJSON, func(p *pastSession) (agent.Undone, error) {
+	return rewind(ctx, h, "reins undo", args, o.later, o.asJSON, func(p *pastSession) (agent.Undone, error) {
 		if len(paths) > 0 || o.to != "" {
 			return o.restore(ctx, p, paths)
 		}
 		both := o.files == o.chat
-		return p.session.Undo(ctx, both || o.chat, both || o.files)
+		return p.session.Undo(ctx, agent.Parts{Chat: both || o.chat, Files: both || o.files})
 	})
 }
 
@@ -119,25 +124,31 @@ func (o undo) check(args, paths []string) error {
 
 func newRedo(h Host) *cobra.Command {
 	var asJSON bool
+	var later laterFlags
 	cmd := &cobra.Command{
 		Use:               "redo [SESSION]",
 		Short:             "Take the last undo back",
 		ValidArgsFunction: completeSessions(h, 1),
 		Long: `Take the last "reins undo" of a session back, as long as there was no prompt since. Without
-SESSION it is the last session of this directory.`,
+SESSION it is the last session of this directory. Like undo, it asks about files that you changed
+yourself since.`,
 		Args: mostArgs(1, "one SESSION at most"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return rewind(ctx, h, "reins redo", args, asJSON, func(p *pastSession) (agent.Undone, error) { return p.session.Redo(ctx) })
+			return rewind(ctx, h, "reins redo", args, later, asJSON, func(p *pastSession) (agent.Undone, error) { return p.session.Redo(ctx) })
 		},
 	}
+	later.add(cmd)
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
 // rewind does something to the past of a session, and shows what. What was done before an error is
 // shown as well.
-func rewind(ctx context.Context, h Host, command string, args []string, asJSON bool, do func(*pastSession) (agent.Undone, error)) error {
+func rewind(ctx context.Context, h Host, command string, args []string, later laterFlags, asJSON bool, do func(*pastSession) (agent.Undone, error)) error {
+	if err := later.check(); err != nil {
+		return err
+	}
 	store, err := openStore(h)
 	if err != nil {
 		return err
@@ -146,7 +157,7 @@ func rewind(ctx context.Context, h Host, command string, args []string, asJSON b
 	if err != nil {
 		return err
 	}
-	p, err := openPast(ctx, h, store, m)
+	p, err := openPast(ctx, h, store, m, later)
 	if err != nil {
 		return err
 	}
@@ -161,6 +172,9 @@ func rewind(ctx context.Context, h Host, command string, args []string, asJSON b
 // about says of which session there is nothing to undo.
 func about(id string, err error) error {
 	if errors.Is(err, agent.ErrElsewhere) {
+		return fmt.Errorf("session %s: %w; \"reins undo %s --chat\" takes only the conversation back", id, err, id)
+	}
+	if errors.Is(err, agent.ErrFilesStay) {
 		return fmt.Errorf("session %s: %w; \"reins undo %s --chat\" takes only the conversation back", id, err, id)
 	}
 	if errors.Is(err, agent.ErrNothingToUndo) || errors.Is(err, agent.ErrNothingToRedo) {

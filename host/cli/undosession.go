@@ -10,6 +10,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/checkpoint"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -22,8 +23,8 @@ type pastSession struct {
 	meta    event.Meta
 	session *agent.Session
 	env     *local.Env
-	files   *restorer
-	title   string // of what is shown; "" is the prompt
+	changes []checkpoint.Change // what was done to files
+	title   string              // of what is shown; "" is the prompt
 }
 
 // noModel is the client of a session that is not to call a model.
@@ -35,7 +36,7 @@ func (noModel) Stream(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, 
 	}
 }
 
-func openPast(ctx context.Context, h Host, store event.Store, m event.Meta) (*pastSession, error) {
+func openPast(ctx context.Context, h Host, store event.Store, m event.Meta, later laterFlags) (*pastSession, error) {
 	kept, err := openCheckpoints(h, m.Dir)
 	if err != nil {
 		return nil, err
@@ -44,12 +45,19 @@ func openPast(ctx context.Context, h Host, store event.Store, m event.Meta) (*pa
 	if err != nil {
 		return nil, usageError{err}
 	}
-	p := &pastSession{store: store, meta: m, env: e, files: &restorer{Store: kept}}
+	p := &pastSession{store: store, meta: m, env: e}
+	files := coding.Checkpoints{
+		Store: kept,
+		Later: func(ctx context.Context, e *checkpoint.LaterError) (checkpoint.Later, error) {
+			return later.decide(ctx, h, e)
+		},
+		Restored: func(changes []checkpoint.Change) { p.changes = onlyFiles(changes) },
+	}
 	tools := &tool.Registry{}
 	err = tools.Register(agent.AskUserTool()) // or a question that waits would be given up
 	if err == nil {
 		p.session, err = agent.Resume(ctx, agent.Config{
-			ID: m.ID, Store: store, Client: noModel{}, Env: e, Tools: tools, Checkpoints: p.files,
+			ID: m.ID, Store: store, Client: noModel{}, Env: e, Tools: tools, Checkpoints: files,
 		})
 	}
 	if err != nil {
@@ -84,30 +92,7 @@ func openCheckpoints(h Host, dir string) (*checkpoint.Store, error) {
 		return nil, err
 	}
 	own := []string{filepath.Join(state, sessionsName), filepath.Join(state, checkpointsName)}
-	return checkpoint.Open(checkpoint.Config{Dir: dir, Store: place, Exclude: own})
-}
-
-// restorer is checkpoints that remember what they restored last.
-type restorer struct {
-	*checkpoint.Store
-	changes []checkpoint.Change
-}
-
-// Take keeps the state that the directory is in.
-func (r *restorer) Take(ctx context.Context, label string) (string, int, error) {
-	id, stats, err := r.Store.Take(ctx, label)
-	return string(id), stats.Files, err
-}
-
-// Restore sets the directory, or some paths of it, back to a state.
-func (r *restorer) Restore(ctx context.Context, id string, paths []string, begin func(before string) error) ([]string, error) {
-	res, err := r.Store.Restore(ctx, checkpoint.ID(id), func(before checkpoint.ID) error { return begin(string(before)) }, paths...)
-	r.changes = onlyFiles(res.Changes)
-	var names []string
-	for _, c := range r.changes {
-		names = append(names, c.Path)
-	}
-	return names, err
+	return checkpoint.Open(checkpoint.Config{Dir: dir, Store: place, Exclude: own, Keep: keptCheckpoints})
 }
 
 // onlyFiles leaves out what is only about directories.

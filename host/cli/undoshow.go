@@ -32,7 +32,7 @@ type changeJSON struct {
 func (p *pastSession) show(h Host, done agent.Undone, asJSON bool) error {
 	if asJSON {
 		j := rewindJSON{p.session.ID(), done.Input, done.Prompt, done.Chat, done.Files, done.Partly, []changeJSON{}}
-		for _, c := range p.files.changes {
+		for _, c := range p.changes {
 			j.Changed = append(j.Changed, changeJSON{c.Path, c.Kind})
 		}
 		return printJSON(h.Stdout, j)
@@ -44,7 +44,7 @@ func (p *pastSession) show(h Host, done agent.Undone, asJSON bool) error {
 		title = paint(cyan, title)
 	}
 	fmt.Fprintf(out, "%s (%s)\n", title, whatOf(done))
-	for _, c := range p.files.changes {
+	for _, c := range p.changes {
 		mark, shade := changeMark(c.Kind)
 		line := mark + " " + inLine(c.Path)
 		if colour {
@@ -52,7 +52,7 @@ func (p *pastSession) show(h Host, done agent.Undone, asJSON bool) error {
 		}
 		fmt.Fprintln(out, line)
 	}
-	if done.Files && !done.Partly && len(p.files.changes) == 0 {
+	if done.Files && !done.Partly && len(p.changes) == 0 {
 		aside(h, "no file had to be changed for that")
 	}
 	return out.Flush()

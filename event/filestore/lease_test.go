@@ -1,0 +1,116 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reins-agent/reins/event"
+)
+
+// reluctant is a file system on which a lock is held by somebody who gives it back when it was asked
+// for so many times.
+type reluctant struct {
+	FS
+	dir  string // what the path of the lock has in it
+	held io.Closer
+	left int
+}
+
+func (r *reluctant) Lock(name string) (io.Closer, error) {
+	if strings.Contains(name, r.dir) && r.held != nil {
+		if r.left--; r.left < 0 {
+			r.held.Close()
+			r.held = nil
+		}
+	}
+	return r.FS.Lock(name)
+}
+
+// elsewhere takes a lock as another process would.
+func elsewhere(t *testing.T, name string) io.Closer {
+	t.Helper()
+	l, err := OS{}.Lock(name)
+	must(t, err)
+	return l
+}
+
+func TestOpen_WaitsForALockThatAKilledProcessHoldsForAMoment(t *testing.T) {
+	s := newStore(t, Config{})
+	saved(t, s, "a", 1)
+	s.files = &reluctant{FS: OS{}, dir: locksName, held: elsewhere(t, s.lockPath("a")), left: 3}
+	s.patience.lock = time.Hour
+	must(t, open(t, s, "a").Close())
+	must(t, s.Delete(t.Context(), "a"))
+}
+
+func TestOpen_SaysAfterAWhileThatASessionIsOpenElsewhere(t *testing.T) {
+	s := newStore(t, Config{})
+	saved(t, s, "a", 1)
+	defer elsewhere(t, s.lockPath("a")).Close()
+	s.patience.lock = 5 * time.Millisecond
+	if _, err := s.Open(t.Context(), "a"); !errors.Is(err, event.ErrLocked) {
+		t.Errorf("open: %v", err)
+	}
+	if err := s.Delete(t.Context(), "a"); !errors.Is(err, event.ErrLocked) {
+		t.Errorf("delete: %v", err)
+	}
+	s.patience.lock = time.Hour
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("enough")
+	cancel(cause)
+	if _, err := s.lock(ctx, "a"); !errors.Is(err, cause) {
+		t.Errorf("lock: %v", err)
+	}
+	if !s.claim("a") {
+		t.Error("the session counts as open here")
+	}
+}
+
+// holder keeps a copy of what it holds, as a process would that was started with it.
+type holder struct {
+	copies   []*os.File
+	released int
+	dup      func(*os.File) *os.File
+}
+
+func (h *holder) Hold(f *os.File) (release func()) {
+	h.copies = append(h.copies, h.dup(f))
+	return func() { h.released++ }
+}
+
+func TestOpen_WaitsWhileCommandsOfAKilledProcessAreEnded(t *testing.T) {
+	s := newStore(t, Config{})
+	saved(t, s, "a", 1)
+	must(t, os.MkdirAll(s.dir+"/"+leasesName, dirPerm))
+	held := elsewhere(t, s.leasePath("a"))
+	told := 0
+	s.patience.notice = time.Millisecond
+	s.waiting = func(id string) {
+		if told++; id != "a" {
+			t.Errorf("told of %q", id)
+		}
+		held.Close()
+	}
+	must(t, open(t, s, "a").Close())
+	if told != 1 {
+		t.Errorf("told %d times", told)
+	}
+
+	held = elsewhere(t, s.leasePath("a"))
+	defer held.Close()
+	s.waiting, s.patience.lease = nil, 5*time.Millisecond
+	if _, err := s.Open(t.Context(), "a"); !errors.Is(err, ErrEnding) {
+		t.Errorf("open: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.patience.lease = time.Hour
+	if _, err := s.lock(ctx, "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("lock: %v", err)
+	}
+}
