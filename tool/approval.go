@@ -53,11 +53,16 @@ type Request struct {
 // Preview works out what the call would change, without changing it. It reports false if the tool
 // cannot tell. An error is usually what the call itself would fail with.
 func (r Request) Preview(ctx context.Context) (p Preview, ok bool, err error) {
-	if r.tool == nil {
+	previewer, ok := PreviewerOf(r.tool)
+	if !ok {
 		return Preview{}, false, nil
 	}
 	c := r.Call.clone()
-	return PreviewOf(ctx, r.tool, &c)
+	err = guard(func() (err error) {
+		p, err = previewer.Preview(ctx, &c)
+		return err
+	})
+	return p, true, err
 }
 
 // judge asks the policy about a call. A failing policy denies.
@@ -92,25 +97,24 @@ func (p *Pipeline) judge(ctx context.Context, t target, out *Outcome) {
 // accesses returns what a call declares. A tool that panics over it has not declared anything.
 func accesses(ctx context.Context, t Tool, c Call) (declared []policy.Access) {
 	defer func() { _ = recover() }()
-	own := c.clone()
-	return t.Access(ctx, &own)
+	return t.Access(ctx, &c)
 }
 
 // query describes a call to the policy.
 func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Query, error) {
-	c := out.Call.clone()
 	q := policy.Query{
-		Tool: t.spec.Name, Args: c.Args, Accesses: c.Accesses, Agent: p.Agent, Mode: p.Mode,
+		Tool: t.spec.Name, Args: out.Call.Args, Accesses: out.Accesses, Agent: p.Agent, Mode: p.Mode, Workspace: p.Workspace,
 		ReadOnly: t.spec.ReadOnly, Destructive: t.spec.Destructive, OpenWorld: t.spec.OpenWorld,
 	}
 	for _, permission := range t.spec.Permissions {
 		q.Permissions = append(q.Permissions, string(permission))
 	}
-	if c.Env == nil {
+	e := out.Call.Env
+	if q.Workspace.Dir != "" || e == nil {
 		return q, nil
 	}
-	dir, err := c.Env.RealPath(ctx, c.Env.Info().Dir)
-	q.Workspace.Dir = dir
+	var err error
+	q.Workspace.Dir, err = e.RealPath(ctx, e.Info().Dir)
 	return q, err
 }
 

@@ -207,6 +207,16 @@ func TestPipeline_PolicyGetsTheWholeQueryForAliasesToo(t *testing.T) {
 	}
 }
 
+func TestPipeline_WorkspaceOfTheHostWins(t *testing.T) {
+	p := pipeline(t, echo(byText))
+	p.Workspace.Dir = "/elsewhere"
+	for text, want := range map[string]policy.Verdict{"/elsewhere/a": policy.Allow, "/repo/a": policy.Ask} {
+		if d := p.Check(t.Context(), call("echo", `{"text":"`+text+`"}`)).Decision; d.Verdict != want {
+			t.Errorf("%s: %v, want %v", text, d.Verdict, want)
+		}
+	}
+}
+
 // lost is an environment whose directory cannot be resolved.
 type lost struct{ env.Environment }
 

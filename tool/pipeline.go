@@ -42,6 +42,9 @@ type Pipeline struct {
 
 	Agent string      // path of the agent that calls, for policies and approvals; "" is the root
 	Mode  policy.Mode // for policies
+	// Workspace is where the agent works; the zero value is the directory of each call's
+	// environment, with its links resolved anew for each call.
+	Workspace policy.Workspace
 }
 
 // Middleware wraps the execution of a call. It gets a copy of the call: it can observe, time, retry
@@ -149,7 +152,7 @@ func (p *Pipeline) execute(ctx context.Context, t Tool, c Call) (res Result) {
 		}
 	}()
 	run := func(ctx context.Context) (Result, error) {
-		own := c.clone()
+		own := c
 		return t.Run(ctx, &own)
 	}
 	for i := len(p.Middleware) - 1; i >= 0; i-- {

@@ -21,24 +21,19 @@ type Change struct {
 	Exists  bool // after the call
 }
 
-// PreviewOf returns the preview of a call by a tool, or by one that it wraps: a wrapper has a method
-// Unwrap that returns the tool below it, and must leave the arguments as they are. It reports false
-// if the tool has no preview.
-func PreviewOf(ctx context.Context, t Tool, c *Call) (p Preview, ok bool, err error) {
-	previewer, ok := t.(Previewer)
-	for !ok {
-		w, wraps := t.(interface{ Unwrap() Tool })
-		if !wraps {
-			return Preview{}, false, nil
+// PreviewerOf finds the Previewer in a tool: the tool itself, or one that it wraps. A wrapper has a
+// method Unwrap that returns the tool below it, and must leave the arguments as they are.
+func PreviewerOf(t Tool) (Previewer, bool) {
+	for {
+		if p, ok := t.(Previewer); ok {
+			return p, true
+		}
+		w, ok := t.(interface{ Unwrap() Tool })
+		if !ok {
+			return nil, false
 		}
 		t = w.Unwrap()
-		previewer, ok = t.(Previewer)
 	}
-	err = guard(func() (err error) {
-		p, err = previewer.Preview(ctx, c)
-		return err
-	})
-	return p, true, err
 }
 
 // WithPreview adds a preview to a tool whose calls have arguments of type In.

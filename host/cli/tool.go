@@ -50,7 +50,7 @@ func registry(c coding.ToolConfig, profile string) (*tool.Registry, error) {
 	}
 	names, ok := coding.ProfileTools(profile)
 	if !ok {
-		return nil, usagef("there is no profile %q; there are openai, anthropic and gemini", profile)
+		return nil, usagef("unknown profile %q: use openai, anthropic, gemini or generic", profile)
 	}
 	for _, n := range r.Names() {
 		if !slices.Contains(names, n) {
@@ -86,7 +86,7 @@ func newToolList(h Host) *cobra.Command {
 			return w.Flush()
 		},
 	}
-	cmd.Flags().StringVar(&profile, "profile", "", "only the tools of this profile: openai, anthropic or gemini")
+	cmd.Flags().StringVar(&profile, "profile", "", "only the tools of this profile: openai, anthropic, gemini or generic")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole descriptions as JSON")
 	return cmd
 }
@@ -112,8 +112,8 @@ func newToolCall(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call NAME --args JSON|@FILE|-",
 		Short: "Run one tool call through the whole pipeline",
-		Long: `Run one tool call through the whole pipeline and print its result as JSON. Typing the
-command is the approval. Exit code 0 only if the call succeeded.`,
+		Long: `Run one tool call through the whole pipeline and print its result as JSON. It runs without
+asking. The exit code is 0 only if the call succeeded.`,
 		Example: `  reins tool call grep --args '{"pattern":"TODO","max_results":5}'
   reins tool call edit_file --args @edit.json
   reins tool call shell --args '{"command":"rm -rf build"}' --dry-run`,
@@ -123,7 +123,7 @@ command is the approval. Exit code 0 only if the call succeeded.`,
 	f := cmd.Flags()
 	f.StringVar(&o.args, "args", "{}", "the arguments: JSON, @FILE, or - for standard input")
 	f.StringVar(&o.dir, "cwd", "", "the working directory (default: this one)")
-	f.DurationVar(&o.timeout, "timeout", 0, "the most time the call may take")
+	f.DurationVar(&o.timeout, "timeout", 0, "timeout of the call")
 	f.BoolVar(&o.classic, "classic-patch", false, "let apply_patch keep the changes before the one that failed, as codex does")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what the call would touch and what would be decided, and do nothing")
 	return cmd
