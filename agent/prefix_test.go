@@ -20,15 +20,15 @@ import (
 
 // A request extends another if its body differs from the other's only in the array that is the
 // conversation, and that begins with the bytes of the other's up to what closes it: the bracket of
-// the array, and for Anthropic and Gemini, which have what one side says in a row as one message,
-// also the brackets of its last message. All else, the model, tools, instructions and settings such
+// the array, and for Anthropic, Gemini and compatible chat servers, which have what one side says in
+// a row as one message, also what closes its last message. All else, the model, tools, instructions and settings such
 // as the effort, must be the same bytes. One thing is not looked at: Anthropic's cache_control, which
 // marks how far to cache and moves along; the model does not read it.
 var conversations = map[string]struct {
 	member  string
 	closing string // of the last message, which may be continued
 }{
-	openai.Name: {"input", ""}, anthropic.Name: {"messages", "]}"}, gemini.Name: {"contents", "]}"}, chat.Name: {"messages", ""},
+	openai.Name: {"input", ""}, anthropic.Name: {"messages", "]}"}, gemini.Name: {"contents", "]}"}, chat.Name: {"messages", "]}"},
 }
 
 // prefix is a body in two parts.

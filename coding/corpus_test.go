@@ -1,7 +1,6 @@
 package coding_test
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"maps"
@@ -11,28 +10,8 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/internal/corpus"
 )
-
-// corpus reads a JSON file of the corpus, and skips the test where there is none.
-func corpus(t *testing.T, v any, names ...string) (dir string) {
-	t.Helper()
-	root := os.Getenv("REINS_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared", "corpus")
-	}
-	file := filepath.Join(append([]string{root}, names...)...)
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the corpus is absent")
-	}
-	if err == nil {
-		err = json.Unmarshal(data, v)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Dir(file)
-}
 
 // regular are the regular files below a directory, by their relative path.
 func regular(t *testing.T, dir string) map[string]string {
@@ -58,7 +37,8 @@ func regular(t *testing.T, dir string) map[string]string {
 
 func TestApplyPatch_CorpusCasesOnDisk(t *testing.T) {
 	var cases []struct{ Name, Expect string }
-	dir := corpus(t, &cases, "apply_patch", "manifest.json")
+	corpus.JSON(t, &cases, "apply_patch", "manifest.json")
+	dir := corpus.Path(t, "apply_patch")
 	for _, c := range cases {
 		for _, classic := range []bool{false, true} {
 			r := newRig(t, coding.ToolConfig{ClassicPatch: classic})
@@ -97,7 +77,7 @@ func TestEditFile_CorpusCasesOnDisk(t *testing.T) {
 			Contains string
 		}
 	}
-	corpus(t, &cases, "edit", "cases.json")
+	corpus.JSON(t, &cases, "edit", "cases.json")
 	for _, c := range cases {
 		if c.Class == "fuzzy-typo" {
 			continue // text with a typing error is refused on purpose

@@ -5,7 +5,7 @@
 // into the other. Switching models means changing Request.Model; switching vendors means changing
 // Request.Provider as well. Nothing else in a caller changes.
 //
-// A [Client] routes requests to named providers through middleware, such as [Retry]. The adapters
+// A [Client] routes requests to named providers through middleware, such as [RetryPolicy]. The adapters
 // live below this package (openai, anthropic, gemini, chat), share their machinery in wire, and
 // are put together from the environment by connect.
 //

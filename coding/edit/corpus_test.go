@@ -1,14 +1,12 @@
 package edit_test
 
 import (
-	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/reins-agent/reins/coding/edit"
+	"github.com/reins-agent/reins/internal/corpus"
 )
 
 type corpusCase struct {
@@ -38,23 +36,9 @@ var corpusKinds = map[string]edit.Kind{
 	"file_not_found": edit.NotFound,
 }
 
-func loadCorpus(t *testing.T) []corpusCase {
+func loadCorpus(t *testing.T) (cases []corpusCase) {
 	t.Helper()
-	root := os.Getenv("REINS_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	data, err := os.ReadFile(filepath.Join(root, "edit", "cases.json"))
-	if errors.Is(err, os.ErrNotExist) {
-		t.Skip("the corpus is absent")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []corpusCase
-	if err := json.Unmarshal(data, &cases); err != nil {
-		t.Fatal(err)
-	}
+	corpus.JSON(t, &cases, "edit", "cases.json")
 	return cases
 }
 

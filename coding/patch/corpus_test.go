@@ -1,7 +1,6 @@
 package patch_test
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,20 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reins-agent/reins/coding/patch"
+	"github.com/reins-agent/reins/internal/corpus"
 )
-
-func corpusDir(t *testing.T) string {
-	t.Helper()
-	root := os.Getenv("REINS_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	dir := filepath.Join(root, "apply_patch")
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the corpus is absent")
-	}
-	return dir
-}
 
 // loadTree reads a directory; a missing one is empty.
 func loadTree(t *testing.T, dir string) tree {
@@ -49,15 +36,9 @@ func loadTree(t *testing.T, dir string) tree {
 }
 
 func TestPatch_CorpusCases(t *testing.T) {
-	dir := corpusDir(t)
-	data, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := corpus.Path(t, "apply_patch")
 	var cases []struct{ Name, Expect string }
-	if err := json.Unmarshal(data, &cases); err != nil {
-		t.Fatal(err)
-	}
+	corpus.JSON(t, &cases, "apply_patch", "manifest.json")
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			input := loadTree(t, filepath.Join(dir, c.Name, "input"))

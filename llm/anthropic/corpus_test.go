@@ -1,20 +1,17 @@
 package anthropic
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"reflect"
 	"sort"
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/corpus"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -65,37 +62,6 @@ func (ia *interaction) body(t testing.TB) []byte {
 	return b
 }
 
-func corpus(t testing.TB, protocol string) []interaction {
-	t.Helper()
-	dir := os.Getenv("REINS_CORPUS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	f, err := os.Open(filepath.Join(dir, "open", "traffic", protocol+".jsonl.gz"))
-	if err != nil {
-		t.Skip("the corpus of recorded traffic is not here; set REINS_CORPUS to where it is")
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []interaction
-	for r := bufio.NewReader(z); ; {
-		line, err := r.ReadBytes('\n')
-		if len(line) > 0 {
-			var ia interaction
-			if err := json.Unmarshal(line, &ia); err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, ia)
-		}
-		if err != nil {
-			return out
-		}
-	}
-}
-
 func read(ia *interaction, body []byte) (*llm.Response, error) {
 	h := http.Header{}
 	for k, v := range ia.Response.Headers {
@@ -115,7 +81,7 @@ func read(ia *interaction, body []byte) (*llm.Response, error) {
 func TestCorpus_EveryAnswerDecodesWithoutLoss(t *testing.T) {
 	for _, protocol := range []string{"anthropic-messages", "anthropic-vertex"} {
 		counts := map[string]int{}
-		for _, ia := range corpus(t, protocol) {
+		for _, ia := range corpus.Traffic[interaction](t, protocol) {
 			body := ia.body(t)
 			resp, err := read(&ia, body)
 			counts[ia.Expect.Outcome]++
@@ -338,7 +304,7 @@ func againstRaw(body []byte, resp *llm.Response) (problems []string) {
 func TestCorpus_EveryRequestParsesAndEncodesToItself(t *testing.T) {
 	for _, protocol := range []string{"anthropic-messages", "anthropic-vertex", "bedrock-invoke"} {
 		n, leaves, options, opaque := 0, 0, map[string]int{}, map[string]int{}
-		for _, ia := range corpus(t, protocol) {
+		for _, ia := range corpus.Traffic[interaction](t, protocol) {
 			if ia.Request.Body == "" || protocol == "bedrock-invoke" && !strings.Contains(ia.Request.Body, `"anthropic_version"`) {
 				continue
 			}

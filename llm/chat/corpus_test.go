@@ -1,18 +1,15 @@
 package chat
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"net/http"
-	"os"
-	"path/filepath"
 	"reflect"
 	"sort"
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/corpus"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -59,37 +56,8 @@ func (i interaction) body() []byte {
 	return i.Response.BodyB64
 }
 
-// corpus reads the recorded Chat Completions traffic.
-func corpus(t testing.TB) []interaction {
-	dir := os.Getenv("REINS_CORPUS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	f, err := os.Open(filepath.Join(dir, "open", "traffic", "openai-chat.jsonl.gz"))
-	if err != nil {
-		t.Skip("the corpus of recorded traffic is not here: ", err)
-	}
-	defer f.Close()
-	zr, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []interaction
-	lines := bufio.NewReader(zr)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 {
-			var i interaction
-			if err := json.Unmarshal(line, &i); err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, i)
-		}
-		if err != nil {
-			return out
-		}
-	}
-}
+// recordings reads the recorded Chat Completions traffic.
+func recordings(t testing.TB) []interaction { return corpus.Traffic[interaction](t, "openai-chat") }
 
 func decode(i interaction) (*llm.Response, error) {
 	h := http.Header{}
@@ -109,7 +77,7 @@ var deviations = map[string]string{
 
 func TestDecode_EveryRecordedAnswerKeepsAllItHolds(t *testing.T) {
 	counts := map[string]int{}
-	for _, i := range corpus(t) {
+	for _, i := range recordings(t) {
 		resp, err := decode(i)
 		counts[i.Expect.Outcome]++
 		if i.Streaming {
@@ -319,7 +287,7 @@ func events(i interaction) [][]byte {
 func TestParse_EveryRecordedRequestEncodesToItself(t *testing.T) {
 	d := NewDialect(Quirks{})
 	requests, paths := 0, map[string]int{}
-	for _, i := range corpus(t) {
+	for _, i := range recordings(t) {
 		if i.Request.Body == nil {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,7 +82,9 @@ func TestEncode_ARequestIsThePrefixOfTheNext(t *testing.T) {
 				t.Fatal(err)
 			}
 			now := call.Body.Bytes()
-			if before != nil && !bytes.HasPrefix(now, bytes.TrimSuffix(before, []byte("]}"))) {
+			// A message that is joined with the one before it changes where that one ends.
+			joined := d.(*dialect).quirks("m").Merge && messages[n-1].Role == llm.RoleUser
+			if before != nil && !joined && !bytes.HasPrefix(now, bytes.TrimSuffix(before, []byte("]}"))) {
 				t.Fatalf("%s: request %d is no continuation:\n%s\n%s", name, n, before, now)
 			}
 			before = now
@@ -91,6 +94,34 @@ func TestEncode_ARequestIsThePrefixOfTheNext(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestEncode_UserMessagesInARowAreOneWhereTheRolesMustAlternate(t *testing.T) {
+	call := llm.ToolCall{ID: "c", Name: "read", Arguments: "{}"}
+	image := llm.Image{Media: llm.Media{Data: png}}
+	messages := []llm.Message{
+		llm.UserText("the task"), {Role: llm.RoleUser, Parts: []llm.Part{llm.Text{Text: "a summary"}, llm.Text{Text: "in two parts"}}},
+		{Role: llm.RoleAssistant, Parts: []llm.Part{call}},
+		llm.ToolResults(llm.ToolResult{ID: "c", Name: "read", Parts: []llm.Part{llm.Text{Text: "done"}, image}}),
+		llm.UserText("steering"), {Role: llm.RoleUser}, llm.UserText("more of it"),
+		llm.AssistantText("ok"), llm.UserText("one"), llm.SystemText("rule"), llm.UserText("two"),
+	}
+	roles := func(d wire.Dialect) (roles, texts []string) {
+		for it := wire.Value(body(t, d, &llm.Request{Model: "m", Messages: messages})).Get("messages").Elements(); it.Next(); {
+			roles, texts = append(roles, it.Value.Get("role").Str()), append(texts, it.Value.Get("content").Str())
+		}
+		return roles, texts
+	}
+	got, texts := roles(NewDialect(compatible))
+	if want := []string{"user", "assistant", "tool", "user", "assistant", "user", "system", "user"}; !slices.Equal(got, want) {
+		t.Errorf("the roles are %v, want %v", got, want)
+	}
+	if want := "the task\n\na summary\n\nin two parts"; texts[0] != want {
+		t.Errorf("the first message is %q, want %q", texts[0], want)
+	}
+	if got, _ := roles(NewDialect(openai)); len(got) != len(messages)+1 { // the image comes in a message of its own
+		t.Errorf("OpenAI gets %v", got)
 	}
 }
 

@@ -18,6 +18,7 @@ type conversation struct {
 	out      wire.Encoder
 	lastTool bool       // the last message written is a tool message
 	media    []llm.Part // of tool results, to follow behind the last of them
+	waiting  []llm.Part // of user messages, to be joined with those that follow
 }
 
 // encode returns the encoded messages, and what ends this request's body behind them.
@@ -25,7 +26,7 @@ func (c *conversation) encode(messages []llm.Message) (fixed, tail []byte, err e
 	known := c.history.Pending(c.model, messages)
 	if known == 0 {
 		c.out.Buf = make([]byte, 0, 512*(len(messages)+1))
-		c.lastTool, c.media = false, nil
+		c.lastTool, c.media, c.waiting = false, nil, nil
 	}
 	for _, m := range messages[known:] {
 		if err := c.message(m); err != nil {
@@ -34,12 +35,14 @@ func (c *conversation) encode(messages []llm.Message) (fixed, tail []byte, err e
 		}
 	}
 	fixed = c.out.Buf
-	if len(c.media) == 0 {
+	if len(c.media) == 0 && len(c.waiting) == 0 {
 		return fixed, []byte("]}"), nil
 	}
-	// The media still wait for further tool messages; in this request they stand last.
-	end := conversation{quirks: c.quirks, model: c.model, vision: c.vision, media: c.media, lastTool: c.lastTool}
-	end.out.Buf = append(end.out.Buf, ',')
+	// These still wait for further messages; in this request they stand last.
+	end := conversation{quirks: c.quirks, model: c.model, vision: c.vision, media: c.media, waiting: c.waiting, lastTool: c.lastTool}
+	if len(fixed) > 0 {
+		end.out.Buf = append(end.out.Buf, ',')
+	}
 	if err := end.flush(); err != nil {
 		return nil, nil, err
 	}
@@ -49,6 +52,9 @@ func (c *conversation) encode(messages []llm.Message) (fixed, tail []byte, err e
 func (c *conversation) message(m llm.Message) error {
 	parts := m.Parts
 	if m.Role == llm.RoleTool || holdsResults(parts) {
+		if err := c.flushUser(); err != nil {
+			return err
+		}
 		var err error
 		if parts, err = c.results(parts); err != nil || len(parts) == 0 {
 			return err
@@ -57,20 +63,43 @@ func (c *conversation) message(m llm.Message) error {
 			m.Role = llm.RoleUser
 		}
 	}
+	if m.Role == llm.RoleUser {
+		if err := c.flushMedia(); err != nil {
+			return err
+		}
+		return c.user(parts)
+	}
 	if err := c.flush(); err != nil {
 		return err
 	}
-	switch m.Role {
-	case llm.RoleAssistant:
+	if m.Role == llm.RoleAssistant {
 		return c.assistant(parts)
-	case llm.RoleDeveloper:
-		if c.quirks.NoDeveloper {
-			m.Role = llm.RoleSystem
-		}
-	case llm.RoleUser:
-		c.bridge()
 	}
-	c.open(string(m.Role))
+	if m.Role == llm.RoleDeveloper && c.quirks.NoDeveloper {
+		m.Role = llm.RoleSystem
+	}
+	return c.plain(m.Role, parts)
+}
+
+// user takes in a user message. Where two in a row are refused it waits for the next one.
+func (c *conversation) user(parts []llm.Part) error {
+	if c.quirks.Merge && !hasFields(parts) {
+		if len(parts) == 0 {
+			parts = []llm.Part{llm.Text{}}
+		}
+		c.waiting = append(c.waiting, parts...)
+		return nil
+	}
+	if err := c.flushUser(); err != nil {
+		return err
+	}
+	c.bridge()
+	return c.plain(llm.RoleUser, parts)
+}
+
+// plain writes a message that has a role and content.
+func (c *conversation) plain(role llm.Role, parts []llm.Part) error {
+	c.open(string(role))
 	if text, list := c.content(parts, "\n\n"); list {
 		c.out.Key("content")
 		if err := c.list(parts); err != nil {
@@ -102,19 +131,33 @@ func (c *conversation) bridge() {
 	}
 }
 
-// flush sends the media that wait behind tool messages.
+// flush writes what waits for further messages.
 func (c *conversation) flush() error {
+	if err := c.flushMedia(); err != nil {
+		return err
+	}
+	return c.flushUser()
+}
+
+// flushMedia sends the media that wait behind tool messages, as a message of the user.
+func (c *conversation) flushMedia() error {
 	if len(c.media) == 0 {
 		return nil
 	}
 	parts := append([]llm.Part{llm.Text{Text: "The files that the tools above returned:"}}, c.media...)
 	c.media = nil
+	return c.user(parts)
+}
+
+// flushUser writes the user messages that wait, as one.
+func (c *conversation) flushUser() error {
+	if len(c.waiting) == 0 {
+		return nil
+	}
+	parts := c.waiting
+	c.waiting = nil
 	c.bridge()
-	c.open("user")
-	c.out.Key("content")
-	err := c.list(parts)
-	c.out.Close('}')
-	return err
+	return c.plain(llm.RoleUser, parts)
 }
 
 // content says whether the parts must be written as a list, and if not, their text.

@@ -45,6 +45,9 @@ type Quirks struct {
 	// Bridge puts an assistant message between a tool message and a user message, where the
 	// server takes no user message in that place.
 	Bridge bool
+	// Merge joins user messages that follow one another, where the server's template wants the
+	// roles to alternate, as those of many local models do.
+	Merge bool
 	// ToolMedia is set where tool messages take images.
 	ToolMedia bool
 	// Documents is how a document with a URL is sent; "" is a text that names it, "file" is a
@@ -75,7 +78,7 @@ var (
 	openai = Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true}
 	azure  = Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true, NoCacheKey: true, KeyHeader: "api-key"}
 	// compatible is a server of which nothing else is known.
-	compatible = Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true}
+	compatible = Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, Merge: true}
 )
 
 // vendors is the table of quirks. The first row that matches decides. A host matches itself, its
@@ -107,10 +110,10 @@ var vendors = []struct {
 	{[]string{"api.minimax.io", "api.minimaxi.com"}, nil, Quirks{NoDeveloper: true, Effort: EffortNone, NoCacheKey: true, NoTopK: true}},
 	{[]string{"ml.cloud.ibm.com"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoParallel: true, NoCacheKey: true}},
 	{[]string{"api.cloudflare.com", "gateway.ai.cloudflare.com"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true}},
-	{[]string{"ollama.com", ":11434"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Reasoning: "reasoning", NoParallel: true, NoCacheKey: true}},
-	{[]string{":1234"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoParallel: true, NoCacheKey: true}},
-	{nil, []string{"deepseek-v4", "deepseek-v3.2", "kimi-k2"}, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, ReasoningDue: true}},
-	{nil, []string{"qwen3", "qwen-3"}, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, Effort: EffortTemplate}},
+	{[]string{"ollama.com", ":11434"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Reasoning: "reasoning", NoParallel: true, NoCacheKey: true, Merge: true}},
+	{[]string{":1234"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoParallel: true, NoCacheKey: true, Merge: true}},
+	{nil, []string{"deepseek-v4", "deepseek-v3.2", "kimi-k2"}, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, ReasoningDue: true, Merge: true}},
+	{nil, []string{"qwen3", "qwen-3"}, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, Effort: EffortTemplate, Merge: true}},
 }
 
 // QuirksFor are the known quirks of the server at a base URL for a model. A server that is not

@@ -26,7 +26,7 @@ func TestCorpus_RecordedRequestsSurviveParseAndEncode(t *testing.T) {
 	d := NewDialect(Config{})
 	requests, leafCount := 0, 0
 	listed := map[string]int{}
-	for _, x := range corpus(t) {
+	for _, x := range recordings(t) {
 		body := text(x.Request.Body)
 		if len(body) == 0 || string(body) == "null" {
 			continue
@@ -292,7 +292,7 @@ func normalisePart(p object) object {
 func TestCorpus_SignaturesAreSentBackInPlace(t *testing.T) {
 	d := NewDialect(Config{})
 	n := 0
-	for _, x := range corpus(t) {
+	for _, x := range recordings(t) {
 		resp, err := x.read()
 		want := x.truth(t).signatures
 		if err != nil || len(want) == 0 || x.Model == "" {

@@ -1,19 +1,16 @@
 package gemini
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/corpus"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -49,40 +46,8 @@ type interaction struct {
 	}
 }
 
-// corpus reads the recorded traffic of this protocol.
-func corpus(t *testing.T) []interaction {
-	t.Helper()
-	dir := os.Getenv("REINS_CORPUS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	file, err := os.Open(filepath.Join(dir, "open", "traffic", "gemini.jsonl.gz"))
-	if errors.Is(err, os.ErrNotExist) {
-		t.Skip("the corpus of recorded traffic is not here; set REINS_CORPUS to where it is")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []interaction
-	lines := bufio.NewScanner(z)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var x interaction
-		if err := json.Unmarshal(lines.Bytes(), &x); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, x)
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
+// recordings reads the recorded traffic of this protocol.
+func recordings(t *testing.T) []interaction { return corpus.Traffic[interaction](t, "gemini") }
 
 // text is a body that was recorded as text or as JSON.
 func text(raw json.RawMessage) []byte {
@@ -250,7 +215,7 @@ var streamedCalls = map[string]bool{"7313baf20b172fa2": true}
 
 func TestCorpus_EveryAnswerDecodesWithoutLoss(t *testing.T) {
 	counts := map[string]int{}
-	for _, x := range corpus(t) {
+	for _, x := range recordings(t) {
 		resp, err := x.read()
 		want := x.truth(t)
 		if x.Expect.Outcome != "ok" || want.failed {

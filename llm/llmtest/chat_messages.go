@@ -197,3 +197,17 @@ func chatPart(p wire.Value, at, role string) error {
 	}
 	return nil
 }
+
+// alternates checks a conversation as strict templates do.
+func alternates(body []byte) error {
+	last := ""
+	n := 0
+	for it := wire.Value(body).Get("messages").Elements(); it.Next(); n++ {
+		role := it.Value.Get("role").Str()
+		if role == "user" && last == "user" {
+			return fmt.Errorf("conversation roles must alternate user/assistant/user/assistant/...; '%s' is the user's again", chatPath(n))
+		}
+		last = role
+	}
+	return nil
+}

@@ -1,21 +1,16 @@
 package llmtest_test
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/corpus"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/chat"
@@ -68,13 +63,9 @@ func recorded(raw json.RawMessage) []byte {
 // linkedCorpus reads the sessions of a protocol and the exchanges that they are made of.
 func linkedCorpus(t *testing.T, protocol string) ([]linked, map[string]*exchange) {
 	t.Helper()
-	root := os.Getenv("REINS_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
 	var sessions []linked
 	wanted := map[string]bool{}
-	eachLine(t, filepath.Join(root, "open", "sessions", "linked.jsonl"), func(line []byte) {
+	corpus.Lines(t, func(line []byte) {
 		var s linked
 		if err := json.Unmarshal(line, &s); err != nil {
 			t.Fatal(err)
@@ -85,9 +76,9 @@ func linkedCorpus(t *testing.T, protocol string) ([]linked, map[string]*exchange
 				wanted[id] = true
 			}
 		}
-	})
+	}, "open", "sessions", "linked.jsonl")
 	all := map[string]*exchange{}
-	eachLine(t, filepath.Join(root, "open", "traffic", protocol+".jsonl.gz"), func(line []byte) {
+	corpus.Lines(t, func(line []byte) {
 		if !wanted[wire.Value(line).Get("id").Str()] {
 			return
 		}
@@ -96,35 +87,8 @@ func linkedCorpus(t *testing.T, protocol string) ([]linked, map[string]*exchange
 			t.Fatal(err)
 		}
 		all[x.ID] = x
-	})
+	}, "open", "traffic", protocol+".jsonl.gz")
 	return sessions, all
-}
-
-func eachLine(t *testing.T, path string, use func(line []byte)) {
-	t.Helper()
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the corpus of recorded traffic is not here; set REINS_CORPUS to where it is")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	if strings.HasSuffix(path, ".gz") {
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines = bufio.NewScanner(z)
-	}
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		use(lines.Bytes())
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // linkedDialects are the adapters for the protocols as the corpus names them, with the members of a

@@ -1,14 +1,11 @@
 package llmtest
 
 import (
-	"bufio"
-	"compress/gzip"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/corpus"
 	"github.com/reins-agent/reins/llm/openai"
 )
 
@@ -78,39 +75,18 @@ func TestOpenAI_RefusesWhatTheAPIRefuses(t *testing.T) {
 
 // TestOpenAI_AcceptsWhatTheAPIAccepted runs recorded requests through the validation.
 func TestOpenAI_AcceptsWhatTheAPIAccepted(t *testing.T) {
-	root := os.Getenv("REINS_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	f, err := os.Open(filepath.Join(root, "open", "traffic", "openai-responses.jsonl.gz"))
-	if os.IsNotExist(err) {
-		t.Skip("the corpus of recorded traffic is not here")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	zip, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(zip)
-	lines.Buffer(nil, 64<<20)
 	foreign := map[string]string{ // accepted by other servers than OpenAI's
 		"c20067e10d11f783": "OpenRouter takes a parameter 'provider'",
 		"12a700daf84342b6": "OpenRouter takes a parameter 'provider'",
 		"5dd38952e444a6f1": "xAI gives several items the same id",
 	}
 	accepted := 0
-	for lines.Scan() {
-		var x struct {
-			ID       string
-			Request  struct{ Body json.RawMessage }
-			Response struct{ Status int }
-		}
-		if err := json.Unmarshal(lines.Bytes(), &x); err != nil {
-			t.Fatal(err)
-		}
+	type exchange struct {
+		ID       string
+		Request  struct{ Body json.RawMessage }
+		Response struct{ Status int }
+	}
+	for _, x := range corpus.Traffic[exchange](t, openai.Name) {
 		body := []byte(x.Request.Body)
 		var text string
 		if json.Unmarshal(body, &text) == nil && text != "" {

@@ -34,6 +34,9 @@ type ServerConfig struct {
 	Key string
 	// Lenient accepts requests that the real API would refuse.
 	Lenient bool
+	// Alternate refuses chats in which two user messages follow one another, as the templates of many
+	// local models do.
+	Alternate bool
 	// Blind answers without looking at the conversations that requests hold: nothing is checked, and
 	// the script is shown the model only. It is for long sessions, of which every request would be
 	// read from its start again; Bodies has what to check.
@@ -150,6 +153,9 @@ func (s *Server) read(r *http.Request, p protocol, body []byte) (*llm.Request, e
 		return &llm.Request{Model: wire.Value(body).Get("model").Str()}, nil
 	}
 	if err := p.validate(r, body); err != nil && !s.config.Lenient {
+		return nil, err
+	}
+	if err := alternates(body); err != nil && s.config.Alternate && p == (chatProtocol{}) {
 		return nil, err
 	}
 	req, _, err := p.dialect().Parse(body)

@@ -1,18 +1,15 @@
 package openai
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/corpus"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -75,38 +72,8 @@ func (x *interaction) request(t *testing.T) []byte {
 	return []byte(text)
 }
 
-func corpus(t *testing.T) []interaction {
-	t.Helper()
-	root := os.Getenv("REINS_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	f, err := os.Open(filepath.Join(root, "open", "traffic", "openai-responses.jsonl.gz"))
-	if os.IsNotExist(err) {
-		t.Skip("the corpus of recorded traffic is not here")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	zip, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []interaction
-	lines := bufio.NewScanner(zip)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var x interaction
-		if err := json.Unmarshal(lines.Bytes(), &x); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, x)
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return all
+func recordings(t *testing.T) []interaction {
+	return corpus.Traffic[interaction](t, "openai-responses")
 }
 
 // decode reads an answer and also returns what its events added up to.
@@ -138,7 +105,7 @@ func decode(status int, header http.Header, body []byte, stream bool) (resp *llm
 
 func TestCorpus_EveryInteractionDecodesWithoutLoss(t *testing.T) {
 	counts := make(map[string]int)
-	for _, x := range corpus(t) {
+	for _, x := range recordings(t) {
 		header := make(http.Header)
 		if ct := x.Response.Headers["content-type"]; strings.Contains(ct, "/") {
 			header.Set("Content-Type", ct)

@@ -87,7 +87,7 @@ func normaliseItem(it map[string]any) {
 func TestCorpus_EveryRequestSurvivesParseAndEncode(t *testing.T) {
 	d := NewDialect(Config{})
 	requests, leaves := 0, 0
-	for _, x := range corpus(t) {
+	for _, x := range recordings(t) {
 		body := x.request(t)
 		if body == nil {
 			continue
