@@ -24,6 +24,7 @@ var layers = [][]string{
 	{"tool"},
 	{"event"},
 	{"event/filestore", "event/storetest"},
+	{"agent/step"},
 	{"agent"},
 	{"coding/textfile"},
 	{"coding/textfile/textfiletest"},
@@ -46,6 +47,7 @@ var allowed = map[string][]string{
 	"policy":        {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
 	"tool":          {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
 	"event":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
+	"agent/step":    {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
 	"agent":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
 }
 

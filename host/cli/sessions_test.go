@@ -230,7 +230,7 @@ func hostileRecords(id string) []event.Record {
 		records = append(records, event.Record{Seq: event.Seq(len(records) + 1), Time: time.Now(), Session: id, Agent: agent, Data: d})
 	}
 	arguments, _ := json.Marshal(map[string]string{"command": hostile, hostile: "needle"})
-	add("", event.SessionStart{ID: id, Provider: hostile, Model: hostile, Dir: hostile})
+	add("", event.SessionStart{ID: id, Setup: event.Setup{ModelSetup: event.ModelSetup{Provider: hostile, Model: hostile}}, Dir: hostile})
 	add("", event.UserInput{Message: llm.UserText(hostile + "needle")})
 	add("", event.TextEnd{Call: 1, ID: hostile, Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
 		llm.Text{Text: hostile + "needle"}, llm.ToolCall{ID: hostile, Name: hostile, Arguments: string(arguments)},

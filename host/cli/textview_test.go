@@ -23,7 +23,7 @@ func TestTextView_SaysInOneLineWhatHappensToTheConversation(t *testing.T) {
 		{event.SessionResume{}, ""},
 		{event.CacheBroken{Reason: "the model was changed"}, ""},
 		{event.Checkpoint{ID: "1"}, ""},
-		{event.Settings{Model: "m"}, ""},
+		{event.Settings{Setup: event.Setup{Effort: "low"}}, ""},
 	} {
 		var out, side strings.Builder
 		v := &textView{out: &out, side: &side, calls: openCalls{}}
