@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
-	"strings"
 
 	"github.com/reins-agent/reins/coding/patch"
 	"github.com/reins-agent/reins/env"
@@ -61,7 +59,7 @@ func (f files) patch(ctx context.Context, c *tool.Call, in patchIn) (tool.Result
 		return tool.Failure(tool.EditConflict, "%s and %s are the same file, and nothing was changed. Put all changes of a file under one name; to rename a file in letter case only, use shell with mv.", a, b), nil
 	}
 	classic := f.config.ClassicPatch
-	plan, planErr := p.Plan(source{ctx, c.Env, f}, patch.Options{Classic: classic})
+	plan, planErr := p.Plan(source{ctx, c.Env, f}, patch.Options{Classic: classic, Paths: c.Env.Info().Paths()})
 	if planErr != nil && len(plan.Ops) == 0 {
 		return patchFailed(planErr, "Nothing was changed."), nil
 	}
@@ -89,7 +87,7 @@ func (f files) patch(ctx context.Context, c *tool.Call, in patchIn) (tool.Result
 // twoNames finds two paths of a patch that lead to the same file, by a link, a detour or, where
 // names are compared that way, by letter case. Each would be changed as if the other were not.
 func twoNames(ctx context.Context, e env.Environment, ops []patch.Op) (string, string) {
-	platform := e.Info().Platform
+	paths := e.Info().Paths()
 	seen := make(map[string]string)
 	for _, op := range ops {
 		for _, n := range pathsOf(op) {
@@ -99,10 +97,8 @@ func twoNames(ctx context.Context, e env.Environment, ops []patch.Op) (string, s
 					id = real
 				}
 			}
-			if platform == "darwin" || platform == "windows" {
-				id = strings.ToLower(id)
-			}
-			clean := filepath.Clean(n.path)
+			id = paths.Key(id)
+			clean := paths.Clean(n.path)
 			if other, ok := seen[id]; ok && other != clean {
 				return other, clean
 			}

@@ -27,7 +27,7 @@ func (f files) deleteFile() tool.Tool {
 		if info.IsDir() {
 			return tool.Failure(tool.NotAFile, "%s is a directory; this tool deletes files only.", in.Path), nil
 		}
-		if err := mustBeFile(info, in.Path); err != nil {
+		if err := mustBeFile(c.Env, info, in.Path); err != nil {
 			return failed(err, in.Path), nil
 		}
 		if err := c.Env.Remove(ctx, in.Path); err != nil {
