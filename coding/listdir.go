@@ -103,7 +103,7 @@ func (l *lister) list(dir, rel string, depth int) error {
 		}
 		fmt.Fprintf(&l.out, "%s%s/\n", indentation(below), e.Name)
 		if depth > 1 {
-			if err := l.list(path.Join(dir, e.Name), below, depth-1); err != nil {
+			if err := l.list(l.env.Info().Paths().Join(dir, e.Name), below, depth-1); err != nil {
 				return err
 			}
 		}

@@ -3,7 +3,6 @@ package coding
 import (
 	"context"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -278,15 +277,12 @@ func geminiGlob(p *Profile) tool.Tool {
 			if len(found.Files) == 0 {
 				return tool.Result{Output: tool.Text(fmt.Sprintf("No files found for the pattern %q in %s", in.Pattern, orHere(in.Dir))), Fields: fields}, nil
 			}
+			info := c.Env.Info()
 			recentFirst(found.Files, time.Now().Add(-24*time.Hour))
 			var b strings.Builder
 			fmt.Fprintf(&b, "Found %s for the pattern %q in %s:\n", plural(len(found.Files), "file"), in.Pattern, orHere(in.Dir))
 			for _, f := range found.Files {
-				p := f.Path
-				if !path.IsAbs(p) {
-					p = path.Join(c.Env.Info().Dir, p)
-				}
-				b.WriteString(p + "\n")
+				b.WriteString(info.Paths().Abs(info.Dir, f.Path) + "\n")
 			}
 			partialNote(&b, found.Summary)
 			return tool.Result{Output: tool.Text(b.String()), Fields: fields}, nil

@@ -48,7 +48,7 @@ func (f files) show(ctx context.Context, c *tool.Call, in readIn) tool.Result {
 		return tool.Failure(tool.BinaryFile, "%s is a binary file, or text in an unknown encoding: %v. Use shell with file, xxd or strings to look inside.", in.Path, err)
 	}
 	fields := map[string]any{"encoding": file.Encoding().String(), "line_ending": file.Endings().Dominant().String()}
-	if extension(in.Path) == ".ipynb" {
+	if extension(c.Env, in.Path) == ".ipynb" {
 		if text, err := renderNotebook(file.Text()); err == nil {
 			return page(in, []byte(text), fields)
 		}
