@@ -39,11 +39,13 @@ type worker struct {
 	session *agent.Session
 	config  agent.Config
 	script  *llmtest.Script
+
+	overwrite *bool // what the user changed after the work
 }
 
 func newWorker(t *testing.T, limit checkpoint.Config) *worker {
 	t.Helper()
-	w := &worker{project: repository(t)}
+	w := &worker{project: repository(t), overwrite: new(bool)}
 	limit.Dir, limit.Store = w.dir, t.TempDir()
 	kept, err := checkpoint.Open(limit)
 	if err != nil {
@@ -56,7 +58,7 @@ func newWorker(t *testing.T, limit checkpoint.Config) *worker {
 	w.script = &llmtest.Script{Reply: func(_ int, r *llm.Request) llmtest.Turn { return carryOut(r) }}
 	w.config = agent.Config{
 		ID: "undo", Client: everywhere{t, w.script}, Model: "m", Env: w.env(""), System: "Be good.",
-		Policy: policy.AllowAll{}, Tools: &tool.Registry{}, Store: store, Checkpoints: coding.Checkpoints{Store: kept},
+		Policy: policy.AllowAll{}, Tools: &tool.Registry{}, Store: store, Checkpoints: coding.Checkpoints{Store: kept, Later: w.later},
 	}
 	if err := w.config.Tools.Register(coding.NewTools(coding.ToolConfig{})...); err != nil {
 		t.Fatal(err)
@@ -66,6 +68,14 @@ func newWorker(t *testing.T, limit checkpoint.Config) *worker {
 	}
 	t.Cleanup(func() { w.session.Close() })
 	return w
+}
+
+// later says what becomes of what the user changed after the work.
+func (w *worker) later(context.Context, *checkpoint.LaterError) (checkpoint.Later, error) {
+	if *w.overwrite {
+		return checkpoint.Overwrite, nil
+	}
+	return checkpoint.Refuse, nil
 }
 
 // carryOut is one call for the last prompt, and then some words.
@@ -276,6 +286,11 @@ func TestUndo_WhatTheUserDidInBetweenIsNotLost(t *testing.T) {
 	w.do("echo 1 > made.txt")
 	w.write("mine.txt", "by hand\n")
 	mine := w.files()
+	if _, err := w.session.Undo(t.Context(), agent.Parts{Files: true}); err == nil || !strings.Contains(err.Error(), "mine.txt") {
+		t.Errorf("what the user did was taken back unasked: %v", err)
+	}
+	w.same(mine, "after an undo that was refused")
+	*w.overwrite = true
 	w.undo()
 	if _, ok := w.files()["mine.txt"]; ok {
 		t.Error("a file that came later stays although the workspace was set back")
@@ -324,8 +339,8 @@ func TestUndo_AWorkspaceThatIsTooLargeIsWorkedInWithoutIt(t *testing.T) {
 	if warnings != 1 {
 		t.Errorf("%d warnings, want 1", warnings)
 	}
-	if u := w.undo(); u.Files || !u.Chat {
-		t.Errorf("%+v", u)
+	if u, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true}); !errors.Is(err, agent.ErrFilesStay) || u.Files || !u.Chat {
+		t.Errorf("%+v, %v", u, err)
 	}
 	if got := w.files()["b"]; !strings.HasSuffix(got, "2\n") {
 		t.Errorf("b is %q", got)

@@ -50,6 +50,45 @@ func TestUndo_OnATerminalFromTheRunToTheRedo(t *testing.T) {
 	}
 }
 
+func TestUndo_AsksBeforeItTakesBackWhatTheUserDid(t *testing.T) {
+	for _, c := range []struct {
+		name, keys, agents, mine string
+		code                     int
+	}{
+		{"yes", "y\n", "", "", 0},
+		{"keep", "k\n", "", "mine\n", 0},
+		{"no", "n\n", "new\n", "mine\n", 1},
+		{"nothing", "\n", "new\n", "mine\n", 1},
+		{"hang up", "\x04", "new\n", "mine\n", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			home := "REINS_HOME=" + t.TempDir()
+			first := command(t, "run", "--yes", `call shell {"command":"echo new > agent.txt"}`)
+			first.Env = append(first.Env, home)
+			onTerminal(t, first).end(0)
+			mine := filepath.Join(first.Dir, "mine.txt")
+			if err := os.WriteFile(mine, []byte("mine\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			cmd := command(t, "undo")
+			cmd.Dir, cmd.Env = first.Dir, append(cmd.Env, home)
+			con := onTerminal(t, cmd)
+			con.await("Take them back too?")
+			if text := con.text(); !strings.Contains(text, "  - mine.txt") || strings.Contains(text, "agent.txt\r") {
+				t.Errorf("it does not list the user's file alone:\n%s", text)
+			}
+			con.press(c.keys)
+			con.end(c.code)
+			for name, want := range map[string]string{"agent.txt": c.agents, "mine.txt": c.mine} {
+				if b, _ := os.ReadFile(filepath.Join(first.Dir, name)); string(b) != want {
+					t.Errorf("%s is %q, want %q", name, b, want)
+				}
+			}
+		})
+	}
+}
+
 func TestRun_OnATerminalNamesTheSessionOfAnotherDirectory(t *testing.T) {
 	t.Parallel()
 	other := t.TempDir()
