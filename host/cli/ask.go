@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
 )
@@ -72,78 +72,39 @@ func newAsk(h Host) *cobra.Command {
 func (o ask) run(ctx context.Context, h Host, prompt string) error {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	client, model, err := o.open(ctx, h)
+	k, err := o.open(ctx, h)
 	if err != nil {
 		return err
 	}
-	r := &llm.Request{Model: model, MaxTokens: o.maxTokens, Effort: o.effort, Unary: !o.stream}
+	r := &llm.Request{Model: k.Model, MaxTokens: o.maxTokens, Effort: o.effort, Unary: !o.stream}
 	if o.system != "" {
 		r.Messages = append(r.Messages, llm.SystemText(o.system))
 	}
 	r.Messages = append(r.Messages, llm.UserText(prompt))
-	return o.print(h, client.Stream(ctx, r))
+	return o.print(h, k.Client.Stream(ctx, r))
 }
 
-// open connects to the provider that the flags and the environment name, and says which model to
-// ask for.
-func (c connection) open(ctx context.Context, h Host) (*llm.Client, string, error) {
-	catalogue, err := loadCatalogue(c.catalogue)
+// open connects to the provider and chooses the model, as the flags and the environment say.
+func (c connection) open(ctx context.Context, h Host) (coding.Connection, error) {
+	conf, err := c.config(h)
 	if err != nil {
-		return nil, "", err
+		return coding.Connection{}, err
 	}
+	k, err := coding.Connect(ctx, c.provider, c.model, conf)
+	if err == nil && k.Server != nil {
+		aside(h, "using the model %s of %s at %s", inLine(k.Model), inLine(k.Server.Name), k.Server.BaseURL)
+	}
+	return k, err
+}
+
+// config says how the client is made.
+func (c connection) config(h Host) (connect.Config, error) {
+	catalogue, err := loadCatalogue(c.catalogue)
 	conf := connect.Config{Getenv: h.Getenv, Catalogue: catalogue, BaseURL: c.baseURL}
 	if c.debug {
 		conf.Debug = h.Stderr
 	}
-	provider, err := c.choose(conf)
-	if err != nil {
-		return nil, "", err
-	}
-	client, err := connect.Open(ctx, provider, conf)
-	if err != nil {
-		return nil, "", err
-	}
-	model, err := c.chooseModel(ctx, provider, catalogue)
-	return client, model, err
-}
-
-// choose is the provider to connect to: the one that was asked for, the one that makes the model
-// that was asked for, or the only one that there is a key for.
-func (c connection) choose(conf connect.Config) (string, error) {
-	if c.provider != "" {
-		return c.provider, nil
-	}
-	if m, ok := conf.Catalogue.Lookup("", c.model); ok && slices.Contains(connect.Names(), m.Provider) {
-		return m.Provider, nil
-	}
-	client, err := connect.FromEnv(conf)
-	if err != nil {
-		return "", err
-	}
-	names := client.Providers()
-	if len(names) > 1 {
-		return "", usagef("there are keys for several providers (%s): choose one with --provider or --model", strings.Join(names, ", "))
-	}
-	return names[0], nil
-}
-
-// chooseModel is the model that was asked for, the usual one of the provider, or the first that a
-// local server has.
-func (c connection) chooseModel(ctx context.Context, provider string, catalogue *llm.Catalogue) (string, error) {
-	if c.model != "" {
-		return c.model, nil
-	}
-	if m, ok := catalogue.Default(provider); ok {
-		return m.ID, nil
-	}
-	if provider == "local" && c.baseURL == "" {
-		servers, err := connect.Local(ctx)
-		if err != nil {
-			return "", err
-		}
-		return servers[0].Models[0], nil
-	}
-	return "", usagef("--model is missing, and the provider %s has no usual one", provider)
+	return conf, err
 }
 
 func (o ask) print(h Host, stream iter.Seq2[llm.StreamEvent, error]) error {

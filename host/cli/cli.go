@@ -94,8 +94,14 @@ func exitCode(ctx context.Context, err error) int {
 	return exitFailed
 }
 
-// oneLine is the error as one line without control characters, which could come from anywhere.
-func oneLine(err error) string { return inLine(err.Error()) }
+// oneLine returns an error as one line without control characters, which could come from anywhere. A
+// mistake in the configuration is described by its message alone.
+func oneLine(err error) string {
+	if e, ok := err.(*llm.Error); ok && e.Kind == llm.ErrConfiguration {
+		return inLine(e.Message)
+	}
+	return inLine(err.Error())
+}
 
 func newHelp() *cobra.Command {
 	return &cobra.Command{

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/compact"
-	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
@@ -68,11 +67,11 @@ func (o compactCommand) do(ctx context.Context, h Host) (err error) {
 		return err
 	}
 	o.follow(place.meta)
-	s, closeAll, err := o.open(ctx, h, place)
+	s, err := o.open(ctx, h, place)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeAll()) }()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	d, err := s.Compact(ctx)
 	if errors.Is(err, agent.ErrNothingToCompact) {
 		return o.why(s, err)
@@ -111,29 +110,22 @@ func shrinksWithoutModel(messages []llm.Message) bool {
 
 // open resumes the session with the tools that it had, so that the request for the summary continues
 // the last one.
-func (o compactCommand) open(ctx context.Context, h Host, place saved) (*agent.Session, func() error, error) {
-	client, model, err := o.client(ctx, h, place.meta)
+func (o compactCommand) open(ctx context.Context, h Host, place saved) (*agent.Session, error) {
+	k, err := o.client(ctx, h, place.meta)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	e, err := local.New(local.Config{Dir: cmp.Or(place.meta.Dir, ".")})
-	if err != nil {
-		return nil, nil, usageError{err}
-	}
-	s, err := newRunner(h, nil, o.run).session(ctx, client, model, e, place)
-	if err != nil {
-		return nil, nil, errors.Join(whyNotOpened(place.meta.ID, err), e.Close())
-	}
-	return s, func() error { return errors.Join(s.Close(), e.Close()) }, nil
+	s, err := newRunner(h, nil, o.run).session(ctx, k, place)
+	return s, whyNotOpened(place.meta.ID, err)
 }
 
-// client is the way to the model, for which a key is wanted only if it will be asked.
-func (o compactCommand) client(ctx context.Context, h Host, m event.Meta) (*llm.Client, string, error) {
+// client returns the way to the model, for which a key is needed only if it will be asked.
+func (o compactCommand) client(ctx context.Context, h Host, m event.Meta) (coding.Connection, error) {
 	if !o.noModel {
 		return o.connection.open(ctx, h)
 	}
 	client, err := llm.NewClient(llm.ClientConfig{Providers: []llm.Provider{silentProvider{name: m.Provider}}})
-	return client, m.Model, err
+	return coding.Connection{Client: client, Provider: m.Provider, Model: m.Model}, err
 }
 
 // silentProvider stands for a provider that is not called.

@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
@@ -129,17 +130,19 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 		}
 		r.flags.follow(place.meta)
 	}
-	s, e, err := r.begin(ctx, place)
+	if err := checkDir(r.flags.dir); err != nil {
+		return errors.Join(err, place.discard(ctx))
+	}
+	s, err := r.begin(ctx, place)
 	if err != nil {
 		return errors.Join(err, place.discard(ctx))
 	}
-	defer e.Close()
 	r.mu.Lock()
 	r.id, r.after = s.ID(), place.meta.Last
 	r.mu.Unlock()
 	if place.store != nil {
 		r.store = place.store
-		r.showPlace(e.Info().Dir)
+		r.showPlace(cmp.Or(r.flags.dir, "."))
 	}
 	watched := make(chan struct{})
 	go func() {
@@ -156,20 +159,28 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 }
 
 // begin connects to the model and opens the session in its directory.
-func (r *runner) begin(ctx context.Context, place saved) (*agent.Session, *local.Env, error) {
-	client, model, err := r.flags.open(ctx, r.host)
+func (r *runner) begin(ctx context.Context, place saved) (*agent.Session, error) {
+	k, err := r.flags.connection.open(ctx, r.host)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	e, err := local.New(local.Config{Dir: r.flags.dir, Vars: r.vars})
+	s, err := r.session(ctx, k, place)
 	if err != nil {
-		return nil, nil, usageError{err}
+		return nil, whyNotResumed(cmp.Or(place.meta.ID, r.flags.id), err)
 	}
-	s, err := r.session(ctx, client, model, e, place)
-	if err != nil {
-		return nil, nil, errors.Join(whyNotResumed(cmp.Or(place.meta.ID, r.flags.id), err), e.Close())
+	return s, nil
+}
+
+// checkDir refuses a working directory that is not one; "" is the current directory.
+func checkDir(dir string) error {
+	info, err := os.Stat(cmp.Or(dir, "."))
+	switch {
+	case err != nil:
+		return usagef("--cwd: %w", err)
+	case !info.IsDir():
+		return usagef("--cwd: %s is not a directory", dir)
 	}
-	return s, e, nil
+	return nil
 }
 
 // showPlace says where the work is done, unless it is here, where commands that name no session
@@ -178,6 +189,9 @@ func (r *runner) showPlace(dir string) {
 	here, err := realDir(".")
 	if err == nil && sameDir(dir, here) {
 		return
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
 	}
 	r.mu.Lock()
 	r.elsewhere = true

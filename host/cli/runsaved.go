@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
@@ -52,6 +51,9 @@ func (o run) place(ctx context.Context, h Host, dir, command string) (saved, err
 		return saved{}, nil
 	}
 	store, err := openStore(h)
+	if errors.Is(err, coding.ErrNoStateDir) && !o.resumes() {
+		return saved{}, usagef("%w, or use --no-save", err)
+	}
 	if err != nil {
 		return saved{}, err
 	}
@@ -101,20 +103,6 @@ func (s saved) dir(given string) (string, error) {
 	return s.meta.Dir, nil
 }
 
-// open begins the session, or resumes it.
-func (s saved) open(ctx context.Context, c agent.Config) (*agent.Session, error) {
-	if s.store == nil {
-		return wrapUsage(agent.New(c))
-	}
-	c.Store = s.store
-	if !s.resumes() {
-		session, err := agent.New(c)
-		return wrapUsage(session, notSavable(err))
-	}
-	c.ID = s.meta.ID
-	return agent.Resume(ctx, c)
-}
-
 // whyNotResumed says what to do if a session cannot be resumed.
 func whyNotResumed(id string, err error) error {
 	var damage *event.CorruptError
@@ -134,30 +122,4 @@ func notSavable(err error) error {
 		return usagef("%w; --no-save works without saving, and REINS_HOME names another place", err)
 	}
 	return err
-}
-
-func wrapUsage(s *agent.Session, err error) (*agent.Session, error) {
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return s, nil
-}
-
-// keptCheckpoints is how many states of a directory are kept for undo, in all its sessions.
-const keptCheckpoints = 200
-
-// checkpoints keeps the files of a directory for undo. The oldest states make room for new ones.
-func checkpoints(ctx context.Context, h Host, dir string) (agent.Checkpoints, error) {
-	store, err := openCheckpoints(h, dir)
-	if err != nil {
-		return nil, notSavable(err)
-	}
-	all, err := store.List(ctx)
-	if err == nil && len(all) > keptCheckpoints+keptCheckpoints/4 {
-		_, err = store.Prune(ctx, keptCheckpoints)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return coding.Checkpoints{Store: store}, nil
 }

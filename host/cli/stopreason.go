@@ -26,7 +26,7 @@ func stopReason(r result) string {
 	case errors.Is(r.err, errDeadline):
 		return fmt.Sprintf("%v: --deadline allows the run %v", r.err, r.reached.deadline)
 	case r.err != nil:
-		return inLine(r.err.Error())
+		return oneLine(r.err)
 	case r.Limit != "":
 		return r.reached.stopped(r.Limit)
 	}

@@ -1,0 +1,111 @@
+package coding
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/tool"
+)
+
+// setup is the part of a session's configuration that depends on its model.
+type setup struct {
+	tools   *tool.Registry
+	system  string // "" keeps the one that the session has
+	options map[string]llm.Options
+	vision  bool
+	window  int64
+	serial  bool
+	unary   bool
+}
+
+// adapt returns what a session needs for a model. What the caller of Open set is kept. The recorded
+// system prompt of a session that is resumed is kept as long as it is true of the model.
+func (b *builder) adapt(ctx context.Context, provider, model, recorded string) (setup, error) {
+	given := &b.config.Session
+	p, err := b.profile(provider, model)
+	if err != nil {
+		return setup{}, err
+	}
+	u := setup{
+		tools: given.Tools, options: p.Options, vision: p.Vision || given.Vision, window: p.ContextWindow,
+		serial: !p.ParallelTools || given.Serial, unary: !p.Streaming || given.Unary,
+	}
+	if given.Options != nil {
+		u.options = given.Options
+	}
+	if given.ContextWindow != 0 {
+		u.window = given.ContextWindow
+	}
+	if u.tools == nil {
+		if u.tools, err = b.registry(p); err != nil {
+			return setup{}, err
+		}
+	}
+	u.system, err = b.systemPrompt(ctx, p, u.tools, recorded)
+	return u, err
+}
+
+func (b *builder) profile(provider, model string) (*Profile, error) {
+	c := &b.config
+	if c.Family != "" && c.Family.tools() == nil {
+		return nil, llm.Errorf(llm.ErrConfiguration, "", "unknown profile %q: use openai, anthropic, gemini or generic", c.Family)
+	}
+	make := c.Profile
+	if make == nil {
+		make = NewProfile
+	}
+	return make(ProfileConfig{Provider: provider, Model: model, Family: c.Family, Tools: c.ToolConfig, Catalogue: b.session.Catalogue}), nil
+}
+
+// registry holds the tools of the profile, those that the caller added, and the one that asks the user.
+func (b *builder) registry(p *Profile) (*tool.Registry, error) {
+	r, err := p.Registry()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Register(agent.AskUserTool()); err != nil {
+		return nil, err
+	}
+	return r, r.Register(b.config.Tools...)
+}
+
+// systemPrompt returns the system prompt for a profile, or "" if the recorded one is still right.
+func (b *builder) systemPrompt(ctx context.Context, p *Profile, tools *tool.Registry, recorded string) (string, error) {
+	e, c := b.session.Env, b.config.Prompt
+	if system := b.config.Session.System; system != "" {
+		if c.User != "" {
+			system += "\n\n" + c.User
+		}
+		return system, nil
+	}
+	offer := b.session
+	offer.Tools = tools
+	c.Tools = agent.Offered(offer)
+	if p.describes(recorded, e.Info(), c.Tools) {
+		return "", nil
+	}
+	if c.Git == nil {
+		if b.git == nil {
+			git := TakeGitSnapshot(ctx, e)
+			b.git = &git
+		}
+		c.Git = b.git
+	}
+	return p.SystemPrompt(ctx, e, c)
+}
+
+// CheckEffort reports a reasoning effort that a model is known not to take. Of models that the
+// catalogue does not list, every effort is accepted.
+func CheckEffort(catalogue *llm.Catalogue, provider, model, effort string) error {
+	m, listed := catalogue.Lookup(provider, model)
+	switch {
+	case effort == "" || !listed || slices.Contains(m.Efforts, effort):
+		return nil
+	case len(m.Efforts) == 0:
+		return llm.Errorf(llm.ErrConfiguration, "", "the model %s takes no reasoning effort; leave %q out", m.ID, effort)
+	}
+	return llm.Errorf(llm.ErrConfiguration, "", "the model %s does not take the reasoning effort %q: use %s", m.ID, effort, strings.Join(m.Efforts, ", "))
+}
