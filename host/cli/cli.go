@@ -97,10 +97,11 @@ func exitCode(ctx context.Context, err error) int {
 // oneLine returns an error as one line without control characters, which could come from anywhere. A
 // mistake in the configuration is described by its message alone.
 func oneLine(err error) string {
-	if e, ok := err.(*llm.Error); ok && e.Kind == llm.ErrConfiguration {
-		return inLine(e.Message)
+	text := err.Error()
+	if llm.KindOf(err) == llm.ErrConfiguration {
+		text = strings.TrimPrefix(text, "configuration: ")
 	}
-	return inLine(err.Error())
+	return inLine(text)
 }
 
 func newHelp() *cobra.Command {
