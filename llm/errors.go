@@ -45,6 +45,12 @@ type Error struct {
 	Temporary  bool   // the provider says that trying again may help, whatever the kind
 	Item       *Item  // what of the request was refused; nil if the provider does not say
 	Err        error  // the cause, if there is one
+
+	// Usage is what the provider had counted when the call failed; zero if it had reported nothing.
+	// With UsageComplete it is everything the call used: the call was refused before the model ran,
+	// or the final counts had arrived. Otherwise the provider may bill more. See [Spent].
+	Usage         Usage
+	UsageComplete bool
 }
 
 // Item is a place in a request: the index of a message in Request.Messages, of a part in it, and of
@@ -91,6 +97,20 @@ func KindOf(err error) ErrorKind {
 		return e.Kind
 	}
 	return ErrUnknown
+}
+
+// Spent returns the tokens that a failed call used, as far as the provider reported them, and whether
+// that is all it used. The error may be that of a stream or of a [Retry] event; each attempt of a
+// call reports its own tokens.
+func Spent(err error) (u Usage, complete bool) {
+	if err == nil {
+		return Usage{}, true
+	}
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return Usage{}, false
+	}
+	return e.Usage, e.UsageComplete || e.Kind == ErrConfiguration
 }
 
 // Errorf makes an error without an HTTP answer behind it.

@@ -36,7 +36,7 @@ type GenerateRequest struct {
 type GenerateResult struct {
 	Response *Response // the model's last answer; it has tool calls if there were more than rounds
 	Messages []Message // what the conversation has grown by: answers and tool results
-	Usage    Usage     // of all calls together
+	Usage    Usage     // of all calls together, failed attempts included
 }
 
 // Generate makes a call, runs the tools that the model asks for, sends it their results and
@@ -61,7 +61,7 @@ func Generate(ctx context.Context, c *Client, req GenerateRequest) (*GenerateRes
 			return out, err
 		}
 		out.Response = resp
-		out.Usage = out.Usage.Add(resp.Usage)
+		out.Usage = out.Usage.Add(resp.Usage).Add(resp.Retried)
 		grow := []Message{resp.Message}
 		calls := resp.ToolCalls()
 		more := len(calls) > 0 && round < rounds && stoppedToCall(resp)

@@ -13,6 +13,7 @@ type Response struct {
 	Message   Message // role assistant
 	Finish    FinishInfo
 	Usage     Usage
+	Retried   Usage  // of failed attempts before this answer, as far as it was reported; set by Collect
 	RequestID string // the provider's name for this HTTP request
 	RateLimit RateLimit
 }

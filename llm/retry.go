@@ -9,18 +9,29 @@ import (
 )
 
 // RetryPolicy repeats calls that failed in a way that may pass. It is the one place where calls
-// are retried; every retry is announced by a [Retry] event.
+// are retried; every retry is announced by a [Retry] event. The limits are for the failures of one
+// call: a call that succeeds leaves the next one all of its retries.
 type RetryPolicy struct {
-	Retries int           // after the first call; 0 is 2, negative is none
-	Base    time.Duration // before the first retry; 0 is 1 s; doubled each time
+	Retries int           // after the first attempt; 0 is 2, negative is none
+	Base    time.Duration // the wait before the first retry, doubled each time; 0 is 1 s
 	Cap     time.Duration // the longest wait; 0 is 60 s
-	// Budget bounds the waiting of one call altogether; 0 is no bound.
+	// Budget limits the waiting of one call altogether; 0 is no limit.
 	Budget time.Duration
 	// Restart also retries after content has reached the consumer, who is told to discard it by
 	// Retry.Discard. Without it such a failure is final.
 	Restart bool
 	// Jitter gives a number in [0,1) to spread the waits; nil is random.
 	Jitter func() float64
+}
+
+// SessionRetries returns the policy for work that should survive a bad hour of its provider: ten
+// retries with the default waits, about five minutes in all, and a new start for an answer that was
+// cut off. Consumers of the stream must obey Retry.Discard; those of [Client.Complete] need not care.
+func SessionRetries() RetryPolicy { return RetryPolicy{Retries: 10, Restart: true} }
+
+// IsZero reports whether nothing is set.
+func (p RetryPolicy) IsZero() bool {
+	return p.Retries == 0 && p.Base == 0 && p.Cap == 0 && p.Budget == 0 && !p.Restart && p.Jitter == nil
 }
 
 // Middleware is the policy as middleware for a client.
@@ -64,11 +75,11 @@ func (p RetryPolicy) run(ctx context.Context, r *Request, next StreamFunc, yield
 			yield(nil, err)
 			return
 		}
-		if !yield(Retry{Attempt: attempt + 1, Delay: delay, Discard: content, Err: err}, nil) {
+		if !yield(Retry{Attempt: attempt + 1, Max: p.Retries + 1, Delay: delay, Discard: content, Err: err}, nil) {
 			return
 		}
 		if !wait(ctx, delay) {
-			yield(nil, &Error{Kind: ErrCancelled, Message: "cancelled while waiting to retry", Err: errors.Join(context.Cause(ctx), err)})
+			yield(nil, &Error{Kind: ErrCancelled, Message: "cancelled while waiting to retry", Err: errors.Join(context.Cause(ctx), err), UsageComplete: true})
 			return
 		}
 		waited += delay

@@ -251,3 +251,66 @@ func TestRetry_ConsumerMayLeaveAtAnyEvent(t *testing.T) {
 		}
 	})
 }
+
+func TestRetry_OfASessionWaitsAboutFiveMinutesInTenRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		policy := llm.SessionRetries()
+		policy.Jitter = noJitter
+		out := runRetry(t, t.Context(), policy, failure(overloaded))
+		if out.calls != 11 || out.elapsed != 303*time.Second { // 1+2+4+8+16+32 and four times the cap
+			t.Errorf("%d calls in %v", out.calls, out.elapsed)
+		}
+		for i, r := range out.retries {
+			if r.Attempt != i+2 || r.Max != 11 || r.Delay <= 0 || !errors.Is(r.Err, overloaded) {
+				t.Errorf("retry %d is announced as %+v", i+1, r)
+			}
+		}
+	})
+}
+
+func TestSpent_TellsWhatAFailedCallUsed(t *testing.T) {
+	used := llm.Usage{Input: 12, Output: 3}
+	for name, tt := range map[string]struct {
+		err      error
+		want     int64
+		complete bool
+	}{
+		"no error":           {nil, 0, true},
+		"reported in part":   {&llm.Error{Kind: llm.ErrIncomplete, Usage: used}, 12, false},
+		"reported whole":     {&llm.Error{Kind: llm.ErrServer, Usage: used, UsageComplete: true}, 12, true},
+		"wrapped":            {errors.Join(errors.New("x"), &llm.Error{Kind: llm.ErrServer, Usage: used}), 12, false},
+		"never sent":         {llm.Errorf(llm.ErrConfiguration, "", "no provider"), 0, true},
+		"an error of others": {errors.New("x"), 0, false},
+	} {
+		if u, complete := llm.Spent(tt.err); u.Input != tt.want || complete != tt.complete {
+			t.Errorf("%s: %+v, %v", name, u, complete)
+		}
+	}
+}
+
+// The attempt that failed was reported with its retry; the cancelled wait used nothing.
+func TestRetry_ACancelledWaitReportsNoUsageASecondTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		broken := &llm.Error{Kind: llm.ErrIncomplete, Usage: llm.Usage{Input: 12}}
+		out := runRetry(t, ctx, llm.RetryPolicy{}, failure(broken))
+		if u, _ := llm.Spent(out.retries[0].Err); u.Input != 12 {
+			t.Errorf("the retry reports %+v", u)
+		}
+		if u, complete := llm.Spent(out.err); u.Input != 0 || !complete {
+			t.Errorf("the cancelled wait reports %+v, complete: %v", u, complete)
+		}
+	})
+}
+
+func TestGenerate_CountsAttemptsThatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newFake("p", failure(&llm.Error{Kind: llm.ErrIncomplete, Usage: llm.Usage{Input: 100}}), answer("ok"))
+		c := newClient(t, llm.ClientConfig{Providers: []llm.Provider{p}, Middleware: []llm.Middleware{llm.SessionRetries().Middleware()}})
+		out, err := llm.Generate(t.Context(), c, llm.GenerateRequest{})
+		if err != nil || out.Usage.Input != 110 || out.Response.Usage.Input != 10 || out.Response.Retried.Input != 100 {
+			t.Errorf("%+v, %v", out, err)
+		}
+	})
+}

@@ -71,13 +71,14 @@ type Raw struct {
 	Data []byte
 }
 
-// Retry says that the call failed and is made again after Delay. If Discard is set, the events
-// since Start belong to the failed attempt and must be forgotten.
+// Retry says that an attempt failed and that the call is made again after Delay. If Discard is set,
+// the events since the last Start or Retry belong to the failed attempt and must be forgotten.
 type Retry struct {
-	Attempt int // of the call to come, from 2
+	Attempt int // the number of the attempt to come, from 2
+	Max     int // the number of the last attempt that the policy allows
 	Delay   time.Duration
 	Discard bool
-	Err     error
+	Err     error // why the attempt failed; [Spent] tells what it used
 }
 
 // Finish is the last event of an answer that did not fail.
@@ -120,14 +121,21 @@ type StreamFunc func(ctx context.Context, r *Request) iter.Seq2[StreamEvent, err
 // Middleware wraps calls to a provider.
 type Middleware func(next StreamFunc) StreamFunc
 
-// Collect drains a stream and returns the response of its Finish event.
+// Collect drains a stream and returns the response of its Finish event. The tokens of attempts that
+// failed on the way are in its Retried field.
 func Collect(stream iter.Seq2[StreamEvent, error]) (*Response, error) {
+	var retried Usage
 	for ev, err := range stream {
 		if err != nil {
 			return nil, err
 		}
-		if f, ok := ev.(Finish); ok {
-			return f.Response, nil
+		switch ev := ev.(type) {
+		case Retry:
+			u, _ := Spent(ev.Err)
+			retried = retried.Add(u)
+		case Finish:
+			ev.Response.Retried = retried
+			return ev.Response, nil
 		}
 	}
 	return nil, &Error{Kind: ErrIncomplete, Message: "the stream ended without a finish event"}

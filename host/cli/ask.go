@@ -116,6 +116,9 @@ func (o ask) print(h Host, stream iter.Seq2[llm.StreamEvent, error]) error {
 		}
 		switch ev := ev.(type) {
 		case llm.Retry:
+			if ev.Discard && o.stream && !o.json {
+				return o.failed(h, out, ev.Err) // what was printed cannot be taken back
+			}
 			fmt.Fprintf(h.Stderr, "reins: %s; trying again in %v\n", oneLine(ev.Err), ev.Delay.Round(time.Millisecond))
 		case llm.TextDelta:
 			if o.stream && !o.json {

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"errors"
 
+	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
@@ -76,6 +77,9 @@ func (d *decoder) Event(ev wire.Event) error {
 	}
 	return nil
 }
+
+// Usage is what message_start told, and later what message_delta did, which comes last.
+func (d *decoder) Usage() (u llm.Usage, final bool) { return usage(d.usage), d.stopReason != "" }
 
 // End leaves the answer incomplete, since only message_stop completes it.
 func (d *decoder) End() {}

@@ -58,6 +58,7 @@ func (s *stream) finish() error {
 		s.a.Part(llm.Opaque{Kind: "refusal", State: s.a.State(append(data, '}'))})
 		reason = llm.FinishContentFilter
 	}
+	s.a.Usage(s.usage)
 	s.a.Finish(reason, s.raw)
 	return nil
 }
@@ -93,8 +94,10 @@ func (s *stream) count(v wire.Value) {
 	}
 	u.Raw = bytes.Clone(v)
 	s.usage = u
-	s.a.Usage(u)
 }
+
+// Usage is what was counted last. Most servers count once, behind the end of the answer.
+func (s *stream) Usage() (u llm.Usage, final bool) { return s.usage, s.finished && s.usage.Raw != nil }
 
 // usage normalises token counts. Prompt tokens include the cached ones, except with servers where
 // those are more than the prompt; completion tokens include the reasoning, except where only the

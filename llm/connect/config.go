@@ -17,7 +17,9 @@ type Config struct {
 	Catalogue  *llm.Catalogue      // nil is llm.DefaultCatalogue()
 	HTTPClient *http.Client        // nil is one from wire.NewHTTPClient, shared by the providers
 	Limits     wire.Limits
-	Retry      llm.RetryPolicy  // innermost; Retries: -1 switches it off
+	// Retry is innermost. The zero value is llm.SessionRetries(), which starts an answer again that
+	// was cut off; consumers of streams are told by Retry.Discard. Retries: -1 switches it off.
+	Retry      llm.RetryPolicy
 	Middleware []llm.Middleware // outside of Retry, so that it sees the retries
 	// Default is the provider that FromEnv's client uses for requests that name none. Without it
 	// such requests are errors as soon as there is more than one provider.
@@ -57,6 +59,9 @@ func (c Config) prepared() Config {
 }
 
 func (c Config) client(standard string, providers ...llm.Provider) (*llm.Client, error) {
+	if c.Retry.IsZero() {
+		c.Retry = llm.SessionRetries()
+	}
 	return llm.NewClient(llm.ClientConfig{
 		Providers:  providers,
 		Default:    standard,

@@ -23,8 +23,13 @@ func ExampleFromEnv() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if d, ok := ev.(llm.TextDelta); ok {
-			fmt.Print(d.Text)
+		switch ev := ev.(type) {
+		case llm.TextDelta:
+			fmt.Print(ev.Text)
+		case llm.Retry:
+			if ev.Discard {
+				fmt.Println("\n(the answer was cut off and starts again)")
+			}
 		}
 	}
 }

@@ -62,6 +62,14 @@ func (d *decoder) Event(ev wire.Event) error {
 	return d.answer(v)
 }
 
+// Usage is what the latest chunk counted.
+func (d *decoder) Usage() (u llm.Usage, final bool) {
+	if len(d.usage) == 0 {
+		return u, false
+	}
+	return readUsage(d.usage), d.finished
+}
+
 // End finishes the answer if a finish reason was seen and no call is cut off.
 func (d *decoder) End() {
 	if !d.finished {

@@ -19,6 +19,8 @@ func (anthropicProtocol) match(r *http.Request) bool {
 
 func (anthropicProtocol) dialect() wire.Dialect { return anthropic.NewDialect(anthropic.Config{}) }
 
+func (anthropicProtocol) base() (provider, path string) { return "anthropic", "" }
+
 func (anthropicProtocol) key(r *http.Request) string {
 	if k := r.Header.Get("X-Api-Key"); k != "" {
 		return k

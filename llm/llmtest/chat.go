@@ -21,6 +21,8 @@ func (chatProtocol) match(r *http.Request) bool {
 
 func (chatProtocol) dialect() wire.Dialect { return chat.NewDialect(chat.Quirks{}) }
 
+func (chatProtocol) base() (provider, path string) { return "chat", "/v1" }
+
 func (chatProtocol) key(r *http.Request) string { return openaiProtocol{}.key(r) }
 
 func (chatProtocol) refusal() (string, func([]any) string) {

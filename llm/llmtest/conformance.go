@@ -49,6 +49,7 @@ func Conformance(t *testing.T, s Subject) {
 	t.Run("every cut of a stream is an error or the whole answer", s.cuts)
 	t.Run("conversation", s.conversation)
 	t.Run("refused part", s.refusedPart)
+	t.Run("arguments are shown while they are written", s.growingArguments)
 	t.Run("odd arguments", s.oddArguments)
 	t.Run("mislabelled image", s.mislabelled)
 	t.Run("structured output", s.structured)

@@ -12,6 +12,40 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
+// growingArguments checks that a long call is announced with its name and then shown piece by piece,
+// as far as the protocol sends it in pieces; Gemini sends calls whole.
+func (s Subject) growingArguments(t *testing.T) {
+	arguments := `{"path":"` + strings.Repeat("abcdefgh", 40) + `"}`
+	r := s.start(t, wire.Limits{}, Call("read_file", arguments))
+	name, written, deltas := "", "", 0
+	for ev, err := range r.provider.Stream(t.Context(), s.request(false)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch ev := ev.(type) {
+		case llm.ToolCallStart:
+			name = ev.Name
+		case llm.ToolCallDelta:
+			if name != "read_file" {
+				t.Fatalf("arguments arrive for the call of %q", name)
+			}
+			written += ev.Arguments
+			deltas++
+		case llm.ToolCallEnd:
+			if !sameJSON(ev.Call.Arguments, written) {
+				t.Errorf("the call ends with %s after %s was shown", ev.Call.Arguments, written)
+			}
+		}
+	}
+	least := 10
+	if s.Dialect == "gemini" {
+		least = 1
+	}
+	if deltas < least || !sameJSON(written, arguments) {
+		t.Errorf("%d pieces, together %s", deltas, clip(written))
+	}
+}
+
 // refusedPart has the server refuse one part after the other: the error must say which it was.
 func (s Subject) refusedPart(t *testing.T) {
 	image := func(word string) llm.Image {

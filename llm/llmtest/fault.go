@@ -82,5 +82,6 @@ func (f Fault) memoryError(name string) error {
 	body := append(wire.AppendString([]byte(`{"error":{"message":`), f.message()), "}}"...)
 	e := wire.HTTPError(status, h, body)
 	e.Provider = name
+	e.UsageComplete = f.Status != 0
 	return e
 }

@@ -22,6 +22,8 @@ func (geminiProtocol) match(r *http.Request) bool {
 
 func (geminiProtocol) dialect() wire.Dialect { return gemini.NewDialect(gemini.Config{}) }
 
+func (geminiProtocol) base() (provider, path string) { return "gemini", "" }
+
 func (geminiProtocol) key(r *http.Request) string {
 	if key := r.Header.Get("X-Goog-Api-Key"); key != "" {
 		return key

@@ -18,6 +18,8 @@ func (openaiProtocol) match(r *http.Request) bool { return strings.HasSuffix(r.U
 
 func (openaiProtocol) dialect() wire.Dialect { return openai.NewDialect(openai.Config{}) }
 
+func (openaiProtocol) base() (provider, path string) { return "openai", "/v1" }
+
 func (openaiProtocol) key(r *http.Request) string {
 	if key := r.Header.Get("api-key"); key != "" {
 		return key

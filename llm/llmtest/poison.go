@@ -53,7 +53,7 @@ func holds(p llm.Part, poison string) bool {
 // poisonError is what a call with poison fails with in memory.
 func (s *Script) poisonError(at *llm.Item) error {
 	e := llm.Errorf(llm.ErrInvalidRequest, s.Name(), "message %d, part %d: the content cannot be processed", at.Message, at.Part)
-	e.Status, e.Item = 400, at
+	e.Status, e.Item, e.UsageComplete = 400, at, true
 	return e
 }
 

@@ -13,6 +13,8 @@ type protocol interface {
 	// match reports whether the request is for this protocol.
 	match(r *http.Request) bool
 	dialect() wire.Dialect
+	// base is the provider that speaks it in connect, and the path of the base URL for its adapter.
+	base() (provider, path string)
 	// key is the API key that the request brings, or "".
 	key(r *http.Request) string
 	// validate reports what the real API would refuse, as a sentence that names the place.

@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -177,7 +178,9 @@ func (s *Script) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.Strea
 		}
 		t, err := s.next(r)
 		if err != nil {
-			yield(nil, llm.Errorf(llm.ErrInvalidRequest, s.Name(), "%w", err))
+			e := llm.Errorf(llm.ErrInvalidRequest, s.Name(), "%w", err)
+			e.UsageComplete = true
+			yield(nil, e)
 			return
 		}
 		if err := s.play(ctx, r, t, yield); err != nil {
@@ -211,6 +214,9 @@ func (s *Script) play(ctx context.Context, r *llm.Request, t Turn, yield func(ll
 		feed(a, p, t.Chunk)
 	}
 	a.Finish(t.Finish, string(t.Finish))
+	if e, ok := errors.AsType[*llm.Error](broken); ok { // as Anthropic does: the input is counted first
+		e.Usage = llm.Usage{Input: t.Usage.Input, CacheRead: t.Usage.CacheRead, CacheWrite: t.Usage.CacheWrite}
+	}
 	return broken
 }
 

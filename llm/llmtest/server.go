@@ -60,12 +60,20 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// BaseURL is what an adapter of the dialect takes as its base URL.
-func (s *Server) BaseURL(dialect string) string {
-	if strings.HasPrefix(dialect, "openai") {
-		return s.http.URL + "/v1"
+// BaseURL returns the base URL for an adapter, by the name of its dialect ("openai-responses",
+// "openai-chat", "anthropic", "gemini") or of its provider ("openai", "chat"). It panics on any
+// other name.
+func (s *Server) BaseURL(name string) string {
+	var names []string
+	for _, p := range s.protocols {
+		provider, path := p.base()
+		dialect := p.dialect().Name()
+		if name == dialect || name == provider {
+			return s.http.URL + path
+		}
+		names = append(names, dialect)
 	}
-	return s.http.URL
+	panic(fmt.Sprintf("llmtest: Server.BaseURL: no dialect %q; use one of %s", name, strings.Join(names, ", ")))
 }
 
 // Violations are the reasons for which requests were refused so far.

@@ -2,7 +2,6 @@ package object
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/reins-agent/reins/llm"
@@ -15,11 +14,11 @@ import (
 // the response comes with it. The answer may stand in a fenced code block.
 func Generate[T any](ctx context.Context, c *llm.Client, r *llm.Request) (T, *llm.Response, error) {
 	var zero T
-	f, err := formFor[T](r)
+	f, err := formFor[T](r.Output)
 	if err != nil {
 		return zero, nil, err
 	}
-	resp, err := c.Complete(ctx, f.request)
+	resp, err := c.Complete(ctx, f.request(r))
 	if err != nil {
 		return zero, nil, err
 	}
@@ -27,43 +26,46 @@ func Generate[T any](ctx context.Context, c *llm.Client, r *llm.Request) (T, *ll
 	return value, resp, err
 }
 
+// formFor makes the form for T, or for the schema that the request already has. Name, description
+// and strictness are the request's where it has them.
+func formFor[T any](given *llm.OutputFormat) (*Form, error) {
+	if given != nil && given.Schema != nil {
+		return ParseForm(*given)
+	}
+	f, err := FormOf[T]()
+	if err != nil || given == nil {
+		return f, err
+	}
+	f.output.Description = given.Description
+	if given.Name != "" {
+		f.output.Name = given.Name
+	}
+	if given.Strict != nil {
+		f.output.Strict = given.Strict
+	}
+	return f, nil
+}
+
+// request is the request with the form's output.
+func (f *Form) request(r *llm.Request) *llm.Request {
+	request := *r
+	output := f.output
+	request.Output = &output
+	return &request
+}
+
 // read takes the value out of a whole answer.
-func read[T any](f *form, resp *llm.Response) (value T, err error) {
-	text := f.answer(resp)
-	if err := decode(f, unfence(text), &value); err != nil {
+func read[T any](f *Form, resp *llm.Response) (value T, err error) {
+	if err := f.Decode(f.Extract(resp.Message), &value); err != nil {
 		var zero T
 		return zero, &llm.Error{
 			Kind:      llm.ErrNoObject,
 			Provider:  resp.Provider,
 			Message:   fmt.Sprintf("the answer, which finished with %s, is not the object that was asked for: %v", resp.Finish.Reason, err),
 			RequestID: resp.RequestID,
-			Body:      []byte(text),
+			Body:      []byte(f.answer(resp.Message)),
 			Err:       err,
 		}
 	}
 	return value, nil
-}
-
-func decode[T any](f *form, text string, value *T) error {
-	if text == "" {
-		return fmt.Errorf("it is empty")
-	}
-	var tree any
-	if err := json.Unmarshal([]byte(text), &tree); err != nil {
-		return fmt.Errorf("it is not JSON: %w", err)
-	}
-	if err := f.schema.Validate(tree); err != nil {
-		return fmt.Errorf("it does not fit the schema: %w", err)
-	}
-	return f.unmarshal([]byte(text), value)
-}
-
-// unmarshal decodes into value, out of the object that it may be wrapped in.
-func (f *form) unmarshal(data []byte, value any) error {
-	if f.wrapped {
-		value = &struct {
-			Value any `json:"value"`
-		}{value}
-	}
-	return json.Unmarshal(data, value)
 }

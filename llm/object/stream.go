@@ -23,13 +23,13 @@ type Update[T any] struct {
 // If the call is retried, updates start from nothing again.
 func Stream[T any](ctx context.Context, c *llm.Client, r *llm.Request) iter.Seq2[Update[T], error] {
 	return func(yield func(Update[T], error) bool) {
-		f, err := formFor[T](r)
+		f, err := formFor[T](r.Output)
 		if err != nil {
 			yield(Update[T]{}, err)
 			return
 		}
-		g := growth[T]{form: f}
-		for ev, err := range c.Stream(ctx, f.request) {
+		g := growth[T]{Form: f}
+		for ev, err := range c.Stream(ctx, f.request(r)) {
 			if err != nil {
 				yield(Update[T]{}, err)
 				return
@@ -48,7 +48,7 @@ func Stream[T any](ctx context.Context, c *llm.Client, r *llm.Request) iter.Seq2
 
 // growth follows a value through a stream.
 type growth[T any] struct {
-	*form
+	*Form
 	text  strings.Builder
 	tool  int    // the index of the tool call that carries the value, counted from 1
 	shown string // what the last update was decoded from
@@ -61,7 +61,7 @@ func (g *growth[T]) add(ev llm.StreamEvent) (value T, changed bool) {
 	case llm.TextDelta:
 		g.text.WriteString(ev.Text)
 	case llm.ToolCallStart:
-		if ev.Name == g.request.Output.Name && g.tool == 0 {
+		if ev.Name == g.output.Name && g.tool == 0 {
 			g.tool = ev.Index + 1
 		}
 		return value, false
@@ -71,7 +71,7 @@ func (g *growth[T]) add(ev llm.StreamEvent) (value T, changed bool) {
 		}
 		g.text.WriteString(ev.Arguments)
 	case llm.Retry:
-		*g = growth[T]{form: g.form}
+		*g = growth[T]{Form: g.Form}
 		return value, false
 	default:
 		return value, false

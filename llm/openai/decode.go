@@ -26,7 +26,7 @@ func (d *dialect) Decode(body []byte, a *wire.Assembler) error {
 func (d *decoder) response(v wire.Value) error {
 	status := v.Get("status").Str()
 	if status == "failed" || v.Get("error").Exists() && v.Get("output").Kind() != '[' {
-		return failure(v)
+		return d.failed(v)
 	}
 	if v.Get("output").Kind() != '[' && status == "" {
 		return errors.New("the response has neither output nor status")
@@ -124,6 +124,14 @@ func usage(v wire.Value) llm.Usage {
 		}
 	}
 	return u
+}
+
+// failed makes the error of a response that failed, and takes its token counts.
+func (d *decoder) failed(v wire.Value) error {
+	if u := v.Get("usage"); u.Kind() == '{' {
+		d.a.Usage(usage(u))
+	}
+	return failure(v)
 }
 
 // failure makes the error of a response or event that says it failed.

@@ -126,7 +126,7 @@ func (d *decoder) dispatch(e *event, v wire.Value) error {
 	case "response.completed", "response.incomplete", "response.done", "response.cancelled":
 		return d.response(e.response)
 	case "response.failed":
-		return failure(e.response)
+		return d.failed(e.response)
 	case "error":
 		return failure(v)
 	default:
@@ -137,6 +137,9 @@ func (d *decoder) dispatch(e *event, v wire.Value) error {
 	}
 	return nil
 }
+
+// Usage is nothing: only the last event of a response has counts, also if it failed.
+func (d *decoder) Usage() (u llm.Usage, final bool) { return u, false }
 
 // End has nothing to do: only a last event completes a response.
 func (d *decoder) End() {}

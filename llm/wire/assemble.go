@@ -26,6 +26,7 @@ type Assembler struct {
 	started bool
 	stopped bool
 	done    bool
+	counted bool // the usage is final
 }
 
 type block struct {
@@ -228,8 +229,11 @@ func (a *Assembler) Part(p llm.Part) int {
 // Raw passes on an event that is not modelled.
 func (a *Assembler) Raw(kind string, data []byte) { a.send(llm.Raw{Type: kind, Data: data}) }
 
-// Usage sets the token counts.
-func (a *Assembler) Usage(u llm.Usage) { a.resp.Usage = u }
+// Usage sets the final token counts.
+func (a *Assembler) Usage(u llm.Usage) { a.resp.Usage, a.counted = u, true }
+
+// Spent is what the provider counted so far, and whether that is final.
+func (a *Assembler) Spent() (u llm.Usage, final bool) { return a.resp.Usage, a.counted }
 
 // Finish completes the answer. Parts still open are closed; but if the model did not stop of its
 // own accord, an open tool call survives only if its arguments are a whole object.

@@ -33,6 +33,9 @@ type Decoder interface {
 	// End is called when the stream is over and the assembler is not done. It finishes the
 	// assembler if the answer is complete all the same.
 	End()
+	// Usage is called when the stream broke off: it tells the token counts that came before, and
+	// whether they are final.
+	Usage() (u llm.Usage, final bool)
 }
 
 // Call is an HTTP request in the making.

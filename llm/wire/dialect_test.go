@@ -68,3 +68,5 @@ func (d *toyDecoder) Event(ev wire.Event) error {
 }
 
 func (d *toyDecoder) End() {}
+
+func (d *toyDecoder) Usage() (llm.Usage, bool) { return llm.Usage{Input: 7}, false }

@@ -90,12 +90,13 @@ func (p *Provider) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.Str
 			return yield(ev, nil)
 		})
 		if err := p.call(ctx, r, a); err != nil && !a.Stopped() {
-			yield(nil, err)
+			yield(nil, p.spent(err, a))
 		}
 	}
 }
 
 func (p *Provider) call(ctx context.Context, r *llm.Request, a *Assembler) error {
+	a.counted = true // nothing, as long as nothing is sent
 	call, err := p.encode(r)
 	if err != nil {
 		return p.typed(err, llm.ErrInvalidRequest)
@@ -107,6 +108,7 @@ func (p *Provider) call(ctx context.Context, r *llm.Request, a *Assembler) error
 		return p.typed(err, llm.ErrConfiguration)
 	}
 	resp, err := p.endpoint.HTTPClient.Do(req)
+	a.counted = !w.connected()
 	if err != nil {
 		return p.failed(w, err)
 	}
@@ -208,6 +210,14 @@ func (p *Provider) failed(w *watch, err error) error {
 		err = cause
 	}
 	return p.typed(err, llm.ErrNetwork)
+}
+
+// spent adds what the failed call used.
+func (p *Provider) spent(err error, a *Assembler) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		e.Usage, e.UsageComplete = a.Spent()
+	}
+	return err
 }
 
 // located adds which part of the request the provider refused, where its error tells.

@@ -28,13 +28,18 @@ func Read(d Dialect, ans Answer, a *Assembler) error {
 	a.resp.RequestID = requestID(ans.Header)
 	a.resp.RateLimit = rateLimit(ans.Header)
 	if ans.Status >= 300 || ans.Status > 0 && ans.Status < 200 {
+		a.counted = true // the model did not run
 		body, _ := io.ReadAll(io.LimitReader(ans.Body, 1<<20))
 		return HTTPError(ans.Status, ans.Header, body)
 	}
 	br := bufio.NewReaderSize(ans.Body, 4096)
 	var err error
 	if isStream(ans, br) {
-		err = readStream(d.NewDecoder(a), br, a, ans.Limits.MaxEvent)
+		dec := d.NewDecoder(a)
+		err = readStream(dec, br, a, ans.Limits.MaxEvent)
+		if err != nil && !a.counted {
+			a.resp.Usage, a.counted = dec.Usage()
+		}
 	} else {
 		err = readWhole(d, br, a, ans.Limits.MaxEvent)
 	}

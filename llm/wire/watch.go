@@ -55,6 +55,7 @@ type watch struct {
 	timer  *time.Timer
 	mu     sync.Mutex // for entering a phase
 	phase  atomic.Pointer[phase]
+	dial   *phase
 	first  *phase
 	idle   *phase
 }
@@ -70,11 +71,11 @@ func newWatch(parent context.Context, l Limits, stream bool) *watch {
 	if !stream {
 		w.first = &phase{l.Unary, "no answer within %v"}
 	}
-	connect := &phase{l.Connect, "no connection within %v"}
+	w.dial = &phase{l.Connect, "no connection within %v"}
 	ctx, cancel := context.WithCancelCause(parent)
 	w.cancel = cancel
-	w.phase.Store(connect)
-	w.timer = time.AfterFunc(connect.limit, func() {
+	w.phase.Store(w.dial)
+	w.timer = time.AfterFunc(w.dial.limit, func() {
 		p := w.phase.Load()
 		cancel(&llm.Error{Kind: llm.ErrTimeout, Message: fmt.Sprintf(p.what, p.limit)})
 	})
@@ -96,6 +97,9 @@ func (w *watch) enter(p *phase) {
 	w.phase.Store(p)
 	w.timer.Reset(p.limit)
 }
+
+// connected reports whether there was a connection, so that something may have been sent.
+func (w *watch) connected() bool { return w.phase.Load() != w.dial }
 
 func (w *watch) stop() {
 	w.timer.Stop()
