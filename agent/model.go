@@ -177,7 +177,7 @@ func (s *Session) show(ev llm.StreamEvent, why purpose) {
 	case llm.Retry:
 		failure := asEvent(ev.Err)
 		failure.Retryable = true
-		s.record(event.ModelRetry{Call: s.calls, Attempt: ev.Attempt, Delay: ev.Delay, Discard: ev.Discard, Error: failure})
+		s.record(event.ModelRetry{Call: s.calls, Attempt: ev.Attempt, Max: ev.Max, Delay: ev.Delay, Discard: ev.Discard, Error: failure})
 	}
 }
 

@@ -115,7 +115,8 @@ type ModelCallEnd struct {
 // the call's start is void.
 type ModelRetry struct {
 	Call    int           `json:"call"`
-	Attempt int           `json:"attempt"`
+	Attempt int           `json:"attempt"`       // the one to come, from 2
+	Max     int           `json:"max,omitempty"` // the last one that is made
 	Delay   time.Duration `json:"delay_ns"`
 	Discard bool          `json:"discard,omitempty"`
 	Error   Error         `json:"error"`

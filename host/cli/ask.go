@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
 )
@@ -92,7 +93,7 @@ func (c connection) open(ctx context.Context, h Host) (coding.Connection, error)
 	}
 	k, err := coding.Connect(ctx, c.provider, c.model, conf)
 	if err == nil && k.Server != nil {
-		aside(h, "using the model %s of %s at %s", inLine(k.Model), inLine(k.Server.Name), k.Server.BaseURL)
+		aside(h, "using the model %s of %s at %s", show.OneLine(k.Model), show.OneLine(k.Server.Name), k.Server.BaseURL)
 	}
 	return k, err
 }

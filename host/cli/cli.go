@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -101,7 +102,7 @@ func oneLine(err error) string {
 	if llm.KindOf(err) == llm.ErrConfiguration {
 		text = strings.TrimPrefix(text, "configuration: ")
 	}
-	return inLine(text)
+	return show.OneLine(text)
 }
 
 func newHelp() *cobra.Command {

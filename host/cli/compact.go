@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/compact"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -145,15 +145,6 @@ func (o compactCommand) print(h Host, id string, d event.Compaction) error {
 			After  int64  `json:"tokens_after"`
 		}{id, d.Method, d.Before, d.After})
 	}
-	_, err := fmt.Fprintf(h.Stdout, "session %s: %s (%s)\n", id, shrunk(d), d.Method)
+	_, err := fmt.Fprintf(h.Stdout, "session %s: %s (%s)\n", id, show.Compacted(d), d.Method)
 	return err
-}
-
-// shrunk says what a compaction has come to, exactly if it would look like nothing else.
-func shrunk(d event.Compaction) string {
-	before, after := tokens(d.Before), tokens(d.After)
-	if before == after {
-		before, after = strconv.FormatInt(d.Before, 10), strconv.FormatInt(d.After, 10)
-	}
-	return fmt.Sprintf("about %s tokens became %s", before, after)
 }

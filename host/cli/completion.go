@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 
+	"github.com/reins-agent/reins/host/show"
 	"github.com/spf13/cobra"
 )
 
@@ -25,7 +26,7 @@ func sessionIDs(h Host, cmd *cobra.Command, begun string) []string {
 	var ids []string
 	for m, err := range store.List(cmd.Context()) {
 		if err == nil && strings.HasPrefix(m.ID, begun) {
-			ids = append(ids, cobra.CompletionWithDesc(m.ID, summary(called(h, m))))
+			ids = append(ids, cobra.CompletionWithDesc(m.ID, show.Summary(called(h, m))))
 		}
 	}
 	if len(ids) > 0 && strings.HasPrefix(latest, begun) {

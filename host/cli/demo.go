@@ -14,6 +14,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
@@ -130,7 +131,7 @@ func (d demo) showDiff(dir string) error {
 			return err
 		}
 		if diff := udiff.Unified("a/"+name, "b/"+name, before, string(after)); diff != "" {
-			fmt.Fprint(w, showDiff(diff, "  ", 100, d.host.colours(w)))
+			fmt.Fprint(w, show.Diff(diff, "  ", 100, d.host.colours(w)))
 		}
 	}
 	return nil

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode"
 
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/tool"
@@ -56,7 +56,7 @@ func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
 
 func TestText_AnswerThatIsBrokenOffAndBegunAgain(t *testing.T) {
 	var out, side bytes.Buffer
-	v := &textView{out: &out, side: &side, live: true, calls: openCalls{}}
+	v := &textView{out: &out, side: &side, live: true, calls: show.Calls{}}
 	for _, d := range []event.Data{
 		event.TextDelta{Text: "Hal"}, event.ModelRetry{Delay: time.Second, Discard: true, Error: event.Error{Message: "cut"}},
 		event.TextDelta{Text: "He"}, event.TextDelta{Text: "ll"}, // the rest was lost on the way to a slow reader
@@ -153,51 +153,17 @@ func TestPreview_ShowsTheChangesAndMakesNone(t *testing.T) {
 	}
 }
 
-func FuzzVisible_NothingActsOnTheTerminal(f *testing.F) {
-	f.Add("a\x1b[2J\r\n\tb\u009b\u202e\U000E0041\xff")
-	f.Fuzz(func(t *testing.T, s string) {
-		for _, r := range visible(s) {
-			if r != '\n' && r != '\t' && (unicode.IsControl(r) || deceptive(r)) {
-				t.Errorf("%q is left of %q", r, s)
-			}
-		}
-		if strings.ContainsAny(summary(s)+inLine(s), "\n\t") {
-			t.Errorf("%q is more than one line", summary(s))
-		}
-		b, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		escaped := escapeDeceptive(b)
-		if bytes.IndexFunc(escaped, deceptive) >= 0 {
-			t.Errorf("control characters are left in %q", escaped)
-		}
-		var before, after string
-		if json.Unmarshal(b, &before) != nil || json.Unmarshal(escaped, &after) != nil || before != after {
-			t.Errorf("%q means another text than %q", escaped, b)
-		}
-	})
-}
-
-func TestStatus_FitsTheTerminal(t *testing.T) {
-	for text, want := range map[string]string{"abcdef": "abcd", "ab": "ab", "日本語": "日本", "⠋⠙⠹⠸⠼": "⠋⠙⠹⠸", "": ""} {
-		if got := fit(text, 4); got != want {
-			t.Errorf("fit(%q, 4) = %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestStatus_LongCommandLeavesRoomForTimeAndPrice(t *testing.T) {
 	s := status{what: "shell " + strings.Repeat("go test ./… && ", 10)}
 	s.count(event.Record{Data: event.ModelCallEnd{Usage: llm.Usage{Input: 171_000, CacheRead: 148_000, Output: 4000}, Cost: new(0.3187)}})
 	const rest = " · 1m15s · 171.0k tokens in (87% cached), 4.0k out · $0.3187"
 	for _, width := range []int{79, 119} {
 		line := s.line(75*time.Second, width)
-		if columns(line) > width || !strings.HasSuffix(line, "…"+rest) || !strings.HasPrefix(line, "⠋ shell go te") {
+		if show.Width(line) > width || !strings.HasSuffix(line, "…"+rest) || !strings.HasPrefix(line, "⠋ shell go te") {
 			t.Errorf("in %d columns it is %q", width, line)
 		}
 	}
-	if line := s.line(75*time.Second, 30); columns(line) != 30 || !strings.HasPrefix(line, "⠋ shell go te… · 1m15s") {
+	if line := s.line(75*time.Second, 30); show.Width(line) != 30 || !strings.HasPrefix(line, "⠋ shell go te… · 1m15s") {
 		t.Errorf("in a narrow terminal it is %q", line)
 	}
 	s.what = ""

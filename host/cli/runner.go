@@ -26,12 +26,12 @@ type runner struct {
 	flags run
 	vars  map[string]string // for the commands that the agent runs
 	start time.Time
-	spent tally
 	store event.Store // of the session; nil saves nothing
 	after event.Seq   // what the session had seen before this run
 	given string      // the prompt; "" goes on with what there is
 
 	mu        sync.Mutex // guards what the work has come to
+	spent     event.Spending
 	id        string
 	elsewhere bool // it is not in the present directory
 	out       agent.Outcome
@@ -101,7 +101,8 @@ func (r *runner) result(ctx context.Context) result {
 			limit: r.limit, cost: r.cost, resumed: r.after > 0,
 		},
 	}
-	r.spent.fill(&res)
+	spent := r.spent.Clone()
+	res.Usage, res.Turns, res.Cost, res.Models = spent.Total.Usage, spent.Turns, spent.Total.Cost(), spent.Models
 	err := r.err
 	if r.out.Status == "" && err == nil {
 		err = errInterrupted // it was left in the middle of its work
@@ -274,7 +275,7 @@ func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 			r.view.recall(rec)
 			continue
 		}
-		r.spent.add(rec)
+		r.count(rec)
 		if unseen == nil {
 			if unseen = r.view.show(rec); unseen != nil {
 				stop(unseen)
@@ -288,6 +289,13 @@ func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 		}
 	}
 	return unseen
+}
+
+// count adds up what the run uses.
+func (r *runner) count(rec event.Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spent.Add(rec)
 }
 
 // reach notes the limit that the agent itself stopped at; those of subagents are for it to mind.

@@ -7,6 +7,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -45,7 +46,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 			ID: o.id, Client: k.Client, Allow: o.allow, Deny: o.deny, Limits: o.limits(), SkipDamaged: o.skipDamaged,
 			Approve: r.asker.approve, Middleware: []tool.Middleware{recordDiffs},
 			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel},
-			Meta:       event.Meta{Prompt: firstLine(r.given)}, // which lists the session if it is interrupted before it is described
+			Meta:       event.Meta{Prompt: show.FirstLine(r.given)}, // which lists the session if it is interrupted before it is described
 		},
 	}
 	if place.store != nil {

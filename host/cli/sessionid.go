@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 // latest stands for the session that was written last.
@@ -79,7 +80,7 @@ func ambiguous(name string, found []candidate) error {
 	if n := len(found) - most; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return usagef("%q may be any of %s: %s%s; give more of the id", name, plural(len(found), "session"), strings.Join(ids, ", "), more)
+	return usagef("%q may be any of %s: %s%s; give more of the id", name, show.Plural(len(found), "session"), strings.Join(ids, ", "), more)
 }
 
 // unknownSession says that there is no such session, and which ones may have been meant.

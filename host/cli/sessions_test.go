@@ -15,6 +15,7 @@ import (
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )
@@ -98,7 +99,7 @@ func TestAgo_TellsHowLongAgo(t *testing.T) {
 		-time.Hour: "just now", 0: "just now", 11 * time.Second: "11 s ago", 61 * time.Second: "1 min ago", 59 * time.Minute: "59 min ago",
 		3*time.Hour + time.Minute: "3 h ago", 25 * time.Hour: "1 d ago", 29 * day: "29 d ago", 31 * day: "2026-03-04",
 	} {
-		if got := ago(d, then); got != want {
+		if got := show.Ago(d, then); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
@@ -121,7 +122,7 @@ func TestParseAge(t *testing.T) {
 
 func TestTable_CountsColumnsNotBytes(t *testing.T) {
 	for s, want := range map[string]int{"abc": 3, "é": 1, "e\u0301": 1, "日本": 4, "🦊": 2, "": 0} {
-		if got := columns(s); got != want {
+		if got := show.Width(s); got != want {
 			t.Errorf("%q takes %d columns, want %d", s, got, want)
 		}
 	}
@@ -134,7 +135,7 @@ func TestTable_CountsColumnsNotBytes(t *testing.T) {
 		{"abcdef", 6, false, "abcdef"}, {"abcdef", 5, false, "abcd…"}, {"abcdef", 5, true, "…cdef"},
 		{"日本語", 5, false, "日本…"}, {"日本語", 4, false, "日…"}, {"abc", 1, false, "…"},
 	} {
-		if got := cut(c.text, c.most, c.tail); got != c.want {
+		if got := show.Cut(c.text, c.most, c.tail); got != c.want {
 			t.Errorf("%q cut to %d is %q, want %q", c.text, c.most, got, c.want)
 		}
 	}
@@ -208,8 +209,8 @@ func TestSessions_NothingThatAnImportedOneHoldsActsOnTheTerminal(t *testing.T) {
 			Getenv: func(name string) string { return map[string]string{"REINS_HOME": home}[name] },
 		}
 		Main(h)
-		if i := strings.IndexFunc(out.String(), func(r rune) bool { return r != '\n' && r != '\t' && deceptive(r) }); i >= 0 {
-			t.Errorf("%s: %q", args, out.String()[max(0, i-40):min(i+20, out.Len())])
+		if got := out.String(); got != show.Visible(got) {
+			t.Errorf("%s: %q", args, got)
 		}
 		if out.Len() == 0 {
 			t.Errorf("%s: it says nothing", args)

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 // status is the last line of a terminal while the agent works: that it does, on what, how long
@@ -20,7 +20,7 @@ type status struct {
 	drawn bool   // the line is on the terminal
 	off   bool   // something else has the terminal
 	what  string // the tool that runs
-	spent tally
+	spent event.Spending
 
 	stop, stopped chan struct{}
 }
@@ -67,7 +67,7 @@ func (s *status) draw() {
 		width = 80
 	}
 	text := s.line(time.Since(s.start), width-1)
-	fmt.Fprint(s.file, "\r\x1b[K"+paint(grey, text))
+	fmt.Fprint(s.file, "\r\x1b[K"+show.Paint(grey, text))
 	s.drawn = true
 }
 
@@ -77,8 +77,8 @@ func (s *status) line(took time.Duration, width int) string {
 	const least = 12
 	frame := string(frames[s.frame%len(frames)]) + " "
 	rest := fmt.Sprintf(" · %s · %s", took.Round(time.Second), s.usage())
-	what := cut(cmp.Or(s.what, "working"), max(width-columns(frame+rest), least), false)
-	return fit(frame+what+rest, width)
+	what := show.Cut(cmp.Or(s.what, "working"), max(width-show.Width(frame+rest), least), false)
+	return show.Fit(frame+what+rest, width)
 }
 
 // hide makes room for other output.
@@ -91,35 +91,7 @@ func (s *status) hide() {
 
 func (s *status) doing(what string) { s.what = what }
 
-func (s *status) count(r event.Record) { s.spent.add(r) }
+func (s *status) count(r event.Record) { s.spent.Add(r) }
 
-// usage is what was used so far, in words.
-func (s *status) usage() string {
-	u, cost := s.spent.Usage, s.spent.price()
-	if !s.spent.priced() {
-		cost = "cost unknown"
-	}
-	cached := ""
-	if share, ok := cacheShare(u); ok {
-		cached = " (" + share + " cached)"
-	}
-	return fmt.Sprintf("%s tokens in%s, %s out · %s", tokens(u.Input), cached, tokens(u.Output), cost)
-}
-
-// fit cuts a text to so many columns.
-func fit(text string, columns int) string {
-	for i, r := range text {
-		if columns -= runeColumns(r); columns < 0 {
-			return text[:i]
-		}
-	}
-	return text
-}
-
-// tokens is a number of tokens as people read it.
-func tokens(n int64) string {
-	if n < 1000 {
-		return strconv.FormatInt(n, 10)
-	}
-	return strconv.FormatFloat(float64(n)/1000, 'f', 1, 64) + "k"
-}
+// usage returns what was used so far.
+func (s *status) usage() string { return show.Usage(s.spent.Total) }

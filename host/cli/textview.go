@@ -10,6 +10,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 // textView prints what the agent says on one writer, and what it does on the other, where a
@@ -23,7 +24,7 @@ type textView struct {
 	mu       sync.Mutex
 	midLine  bool   // out is in the middle of a line
 	said     string // of the message that arrives
-	calls    openCalls
+	calls    show.Calls
 	status   status
 	finished bool
 	err      error // of writing to out
@@ -32,7 +33,7 @@ type textView struct {
 func newTextView(h Host) *textView {
 	v := &textView{
 		out: h.Stdout, side: h.Stderr, live: isTerminal(h.Stdout), watched: isTerminal(h.Stderr), colour: h.colours(h.Stderr),
-		calls: make(openCalls),
+		calls: make(show.Calls),
 	}
 	if f, ok := h.Stderr.(*os.File); ok && v.colour {
 		v.status.begin(v, f)
@@ -47,7 +48,7 @@ func (v *textView) show(r event.Record) error {
 		return nil
 	}
 	v.status.count(r)
-	v.calls.note(r)
+	v.calls.Note(r)
 	indent := ""
 	if r.Agent != "" {
 		indent = strings.Repeat("  ", strings.Count(r.Agent, "/")+1)
@@ -62,9 +63,9 @@ func (v *textView) show(r event.Record) error {
 			v.endText(d.Message.Text())
 		}
 	case event.ToolCallStart:
-		v.status.doing(toolTitle(d.Name, d.Arguments))
+		v.status.doing(show.Title(d.Name, d.Arguments))
 	case event.ToolCallEnd:
-		title, took := v.calls.end(r.Agent, d)
+		title, took := v.calls.End(r.Agent, d)
 		v.tool(indent, title, took, d)
 		v.status.doing("")
 	default:
@@ -76,23 +77,23 @@ func (v *textView) show(r event.Record) error {
 func (v *textView) recall(r event.Record) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.calls.note(r)
+	v.calls.Note(r)
 	if d, ok := r.Data.(event.ToolCallEnd); ok {
-		v.calls.end(r.Agent, d)
+		v.calls.End(r.Agent, d)
 	}
 }
 
 func (v *textView) worksIn(dir string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.line("", "working in "+inLine(dir))
+	v.line("", "working in "+show.OneLine(dir))
 }
 
 // note shows what is one line of text.
 func (v *textView) note(indent string, data event.Data) {
 	switch d := data.(type) {
 	case event.SubagentStart:
-		v.line(indent, "agent "+d.ID+": "+summary(d.Task))
+		v.line(indent, "agent "+d.ID+": "+show.Summary(d.Task))
 	case event.SubagentEnd:
 		v.line(indent, "agent "+d.ID+" "+d.Status)
 	case event.ModelRetry:
@@ -100,17 +101,17 @@ func (v *textView) note(indent string, data event.Data) {
 			v.say(" [broken off]")
 		}
 		v.said = ""
-		v.line(indent, fmt.Sprintf("%s; trying again in %s", summary(d.Error.Message), duration(d.Delay)))
+		v.line(indent, fmt.Sprintf("%s; trying again in %s", show.Summary(d.Error.Message), show.Duration(d.Delay)))
 	case event.Warning:
-		v.line(indent, summary(d.Message))
+		v.line(indent, show.Summary(d.Message))
 	case event.LoopDetection:
-		v.line(indent, summary(d.Message))
+		v.line(indent, show.Summary(d.Message))
 	case event.SessionResume:
 		if d.Interrupted || d.Lost > 0 {
-			v.line(indent, mark(d))
+			v.line(indent, show.Notice(d))
 		}
 	case event.Compaction, event.Quarantine, event.ModelFallback, event.Rewind:
-		v.line(indent, mark(d))
+		v.line(indent, show.Notice(d))
 	}
 }
 
@@ -121,7 +122,7 @@ func (v *textView) say(text string) {
 	}
 	v.said += text
 	v.status.hide()
-	if _, err := io.WriteString(v.out, visible(text)); err != nil && v.err == nil {
+	if _, err := io.WriteString(v.out, show.Visible(text)); err != nil && v.err == nil {
 		v.err = fmt.Errorf("the output cannot be written: %w", err)
 	}
 	v.midLine = !strings.HasSuffix(text, "\n")
@@ -156,14 +157,14 @@ func (v *textView) tool(indent, title string, took time.Duration, d event.ToolCa
 	mark, colour, note := "✓", green, ""
 	switch {
 	case d.Error != nil:
-		mark, colour, note = "✗", red, " "+summary(d.Error.Message)
+		mark, colour, note = "✗", red, " "+show.Summary(d.Error.Message)
 	case len(d.Artifacts.CommandsRun) > 0:
-		note = " " + v.paint(grey, summary(lastLine(d.Model)))
+		note = " " + v.paint(grey, show.Summary(lastLine(d.Model)))
 	}
-	fmt.Fprintf(v.side, "%s%s %s %s%s\n", indent, v.paint(colour, mark), title, v.paint(grey, duration(took)), note)
+	fmt.Fprintf(v.side, "%s%s %s %s%s\n", indent, v.paint(colour, mark), title, v.paint(grey, show.Duration(took)), note)
 	if diff, ok := d.Fields[diffField].(string); ok {
 		const most = 60
-		fmt.Fprint(v.side, showDiff(diff, indent+"  ", most, v.colour))
+		fmt.Fprint(v.side, show.Diff(diff, indent+"  ", most, v.colour))
 	}
 }
 
@@ -193,17 +194,17 @@ func (v *textView) finish(r result) error {
 	v.finished = true
 	v.endLine()
 	if r.Outcome == agent.StatusAwaitingInput {
-		fmt.Fprintf(v.side, "reins: the agent asks: %s\n", inLine(r.Question))
+		fmt.Fprintf(v.side, "reins: the agent asks: %s\n", show.OneLine(r.Question))
 	}
 	for _, what := range r.Refused {
-		fmt.Fprintf(v.side, "reins: not approved: %s\n", inLine(what))
+		fmt.Fprintf(v.side, "reins: not approved: %s\n", show.OneLine(what))
 	}
 	if reason := stopReason(r); reason != "" {
 		fmt.Fprintf(v.side, "reins: %s\n", reason)
 	}
 	if r.Turns > 0 {
 		took := time.Duration(r.DurationMS) * time.Millisecond
-		fmt.Fprintln(v.side, v.paint(grey, fmt.Sprintf("%s · %s · %s · %s", r.Outcome, plural(r.Turns, "turn"), v.status.usage(), duration(took))))
+		fmt.Fprintln(v.side, v.paint(grey, fmt.Sprintf("%s · %s · %s · %s", r.Outcome, show.Plural(r.Turns, "turn"), v.status.usage(), show.Duration(took))))
 	}
 	if v.watched && r.saved && r.ExitCode != exitUsage {
 		fmt.Fprintln(v.side, v.paint(grey, howToGoOn(r)))
@@ -215,5 +216,5 @@ func (v *textView) paint(colour, text string) string {
 	if !v.colour {
 		return text
 	}
-	return paint(colour, text)
+	return show.Paint(colour, text)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -26,7 +27,7 @@ func TestTextView_SaysInOneLineWhatHappensToTheConversation(t *testing.T) {
 		{event.Settings{Model: "m"}, ""},
 	} {
 		var out, side strings.Builder
-		v := &textView{out: &out, side: &side, calls: openCalls{}}
+		v := &textView{out: &out, side: &side, calls: show.Calls{}}
 		if err := v.show(event.Record{Seq: 1, Data: c.data}); err != nil {
 			t.Error(err)
 		}
@@ -50,7 +51,7 @@ func TestTextView_TellsWhatCameFromTheCacheAndWhatHasNoPrice(t *testing.T) {
 		{event.ModelCallEnd{Usage: llm.Usage{Input: 10000, Output: 5}}, "10.0k tokens in, 5 out · cost unknown"},
 	} {
 		var out, side strings.Builder
-		v := &textView{out: &out, side: &side, calls: openCalls{}}
+		v := &textView{out: &out, side: &side, calls: show.Calls{}}
 		_ = v.show(event.Record{Data: c.call})
 		_ = v.finish(result{Outcome: "done", Turns: 1, SessionID: "S", saved: true})
 		if got := side.String(); !strings.Contains(got, c.want) || strings.Contains(got, "session S") {

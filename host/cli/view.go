@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"sync"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 // view shows a run.
@@ -75,27 +75,6 @@ func (v *jsonView) print(value any) error {
 	if err != nil {
 		return err
 	}
-	_, err = v.w.Write(append(escapeDeceptive(b), '\n'))
+	_, err = v.w.Write(append(show.EscapeJSON(b), '\n'))
 	return err
-}
-
-// escapeDeceptive writes those characters of a JSON text as escapes that a terminal would act on.
-// They can stand only in strings, and mean the same there.
-func escapeDeceptive(b []byte) []byte {
-	if bytes.IndexFunc(b, deceptive) < 0 {
-		return b
-	}
-	out := make([]byte, 0, len(b)+32)
-	for _, r := range string(b) {
-		switch {
-		case !deceptive(r):
-			out = append(out, string(r)...)
-		case r > 0xFFFF:
-			r -= 0x10000
-			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xD800+r>>10, 0xDC00+r&0x3FF)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-	}
-	return out
 }
