@@ -155,15 +155,28 @@ func (c *Catalogue) Default(provider string) (Model, bool) {
 	return Model{}, false
 }
 
-// Lookup finds a model by its id or an alias; a date at the end of the name ("-20250514",
-// "-2025-08-07") may be missing from the catalogue. An empty provider stands for any.
+// Lookup finds a model by its id or an alias: as the provider serves it, or else as the first one
+// that does, because a proxy or a local server may serve any model under any name of its own. A date
+// at the end of the name ("-20250514", "-2025-08-07") may be missing from the catalogue. Use
+// [Catalogue.Exact] where it matters who serves the model.
 func (c *Catalogue) Lookup(provider, name string) (Model, bool) {
+	if m, ok := c.Exact(provider, name); ok {
+		return m, true
+	}
+	return c.find("", name)
+}
+
+// Exact is Lookup for models that the provider itself serves.
+func (c *Catalogue) Exact(provider, name string) (Model, bool) {
+	if provider == "" {
+		return Model{}, false
+	}
+	return c.find(provider+"/", name)
+}
+
+func (c *Catalogue) find(prefix, name string) (Model, bool) {
 	for _, candidate := range []string{name, undated(name)} {
-		key := candidate
-		if provider != "" {
-			key = provider + "/" + candidate
-		}
-		if i, ok := c.byName[key]; ok {
+		if i, ok := c.byName[prefix+candidate]; ok {
 			return c.models[i], true
 		}
 	}

@@ -158,8 +158,24 @@ func TestCatalogue_LookupFindsDatedAndAliasedNames(t *testing.T) {
 			t.Errorf("Lookup of %q found %s", name, m.ID)
 		}
 	}
-	if _, ok := llm.DefaultCatalogue().Lookup("openai", "claude-opus-5-5"); ok {
+	if _, ok := llm.DefaultCatalogue().Exact("openai", "claude-opus-5-5"); ok {
 		t.Error("a model was found with a provider that does not serve it")
+	}
+}
+
+func TestCatalogue_AProviderMayServeModelsOfOthers(t *testing.T) {
+	c := catalogue(t, `{"models":[{"id":"a","provider":"p","name":"p's"},{"id":"a","provider":"q","name":"q's"},{"id":"b","provider":"q","name":"b","aliases":["c"]}]}`)
+	for _, tt := range []struct{ provider, model, want string }{
+		{"p", "a", "p's"}, {"q", "a", "q's"}, {"q", "a-20250101", "q's"}, // their own entries first
+		{"", "a", "p's"}, {"local", "a", "p's"}, {"p", "b", "b"}, {"local", "c", "b"}, {"p", "c-2025-01-01", "b"},
+		{"p", "d", ""}, {"local", "d", ""}, {"", "", ""},
+	} {
+		if m, ok := c.Lookup(tt.provider, tt.model); m.Name != tt.want || ok != (tt.want != "") {
+			t.Errorf("%s of %q is %q, want %q", tt.model, tt.provider, m.Name, tt.want)
+		}
+	}
+	if m, ok := c.Exact("p", "b"); ok {
+		t.Errorf("%s is taken for a model of p", m.Name)
 	}
 }
 

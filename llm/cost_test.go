@@ -64,3 +64,30 @@ func TestCost_NoPriceIsUnknown(t *testing.T) {
 		t.Error("a model without a price has a cost")
 	}
 }
+
+func TestCost_SumsStayHonest(t *testing.T) {
+	ten, unknown := llm.Cost{Dollars: 0.1, Known: true}, llm.Cost{}
+	for _, tt := range []struct {
+		cost llm.Cost
+		text string
+	}{
+		{llm.NoCost(), "$0.0000"},
+		{llm.NoCost().Add(ten), "$0.1000"},
+		{llm.NoCost().Add(ten).Add(ten), "$0.2000"},
+		{llm.NoCost().Add(ten).Add(unknown), "$0.1000 + unknown"},
+		{llm.NoCost().Add(unknown).Add(ten), "$0.1000 + unknown"},
+		{llm.NoCost().Add(unknown), "unknown"},
+		{llm.NoCost().Add(ten).Add(ten).Sub(ten), "$0.1000"},
+		{llm.CostOf(nil), "unknown"},
+		{llm.NewCost((*llm.Price)(nil).Cost(llm.Usage{Input: 1})), "unknown"},
+	} {
+		if tt.cost.String() != tt.text {
+			t.Errorf("%+v reads %q, want %q", tt.cost, tt.cost, tt.text)
+		}
+		if p := tt.cost.Pointer(); (p != nil) != tt.cost.Known {
+			t.Errorf("%+v is recorded as %v", tt.cost, p)
+		} else if p != nil && llm.CostOf(p) != tt.cost {
+			t.Errorf("%+v comes back as %+v", tt.cost, llm.CostOf(p))
+		}
+	}
+}

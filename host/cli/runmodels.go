@@ -17,11 +17,11 @@ func (o run) checkModels(h Host, known *llm.Catalogue, provider, model string) e
 		named = ""
 	}
 	for i, name := range append([]string{model}, o.fallback...) {
-		m, ok := known.Lookup(named, name)
+		m, _ := known.Lookup(provider, name)
 		switch {
 		case o.budget > 0 && m.Price == nil:
 			return usagef("the price of %s is not known, so --budget cannot be kept: add the model to a --catalogue, or leave --budget out", name)
-		case i > 0 && !ok && named != "":
+		case i > 0 && named != "" && m.Provider != provider:
 			aside(h, "--fallback: %s is no model of %s that is known; it will be tried all the same (\"reins models\" lists those that are known)", name, provider)
 		}
 	}

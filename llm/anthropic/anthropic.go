@@ -75,10 +75,10 @@ func (d *dialect) Authorize(h http.Header, key string) {
 
 // model is what the catalogue knows of a model, which Bedrock and Vertex give names of their own.
 func (d *dialect) model(name string) (llm.Model, bool) {
-	if m, ok := d.catalogue.Lookup(Name, name); ok {
+	if m, ok := d.catalogue.Exact(Name, name); ok {
 		return m, true
 	}
-	return d.catalogue.Lookup(Name, plainModel(name))
+	return d.catalogue.Exact(Name, plainModel(name))
 }
 
 // plainModel is Anthropic's name for a model of Bedrock, such as

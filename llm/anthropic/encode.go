@@ -90,6 +90,9 @@ type head struct {
 // head writes the body up to the messages.
 func (d *dialect) head(r *llm.Request, opts llm.Options, stream bool) (*head, error) {
 	p := d.plan(r, opts)
+	if p.err != nil {
+		return nil, p.err
+	}
 	h := &head{Head: wire.Head{Options: merged(opts.Body, p)}}
 	h.manual = setsCacheControl(opts.Body)
 	h.Buf = make([]byte, 0, 1024)

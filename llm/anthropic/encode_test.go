@@ -35,6 +35,16 @@ func encode(t testing.TB, r *llm.Request) *wire.Call {
 	return call
 }
 
+// A typo must not mean that the model does not think.
+func TestEncode_AnEffortThatNobodyKnowsIsAnErrorWhereItStandsForABudget(t *testing.T) {
+	for _, model := range []string{"budget", "nobody-knows-me"} {
+		_, err := testDialect(t).Encode(&llm.Request{Model: model, Effort: "hihg", Messages: []llm.Message{llm.UserText("hi")}})
+		if err == nil || !strings.Contains(err.Error(), `"hihg"; use none, minimal, low, medium, high, xhigh or max`) {
+			t.Errorf("%s: %v", model, err)
+		}
+	}
+}
+
 func ptr[T any](v T) *T { return &v }
 
 var (

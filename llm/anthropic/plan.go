@@ -16,6 +16,7 @@ type plan struct {
 	output    []byte // of output_config
 	// outputTool says that JSON is asked for by way of a tool that the model must call.
 	outputTool bool
+	err        error // what cannot be planned for
 }
 
 const minBudget = 1024
@@ -27,6 +28,24 @@ var efforts = []struct {
 	budget int64
 }{
 	{"minimal", minBudget}, {"low", 4096}, {"medium", 10240}, {"high", 24576}, {"xhigh", 32768}, {"max", 65536},
+}
+
+// effortBudget is the tokens that an effort stands for; 0 for "none".
+func effortBudget(effort string) (tokens int64, ok bool) {
+	for _, e := range efforts {
+		if e.name == effort {
+			return e.budget, true
+		}
+	}
+	return 0, effort == "none"
+}
+
+func effortNames() []string {
+	names := []string{"none"}
+	for _, e := range efforts {
+		names = append(names, e.name)
+	}
+	return names
 }
 
 func (d *dialect) plan(r *llm.Request, opts llm.Options) plan {
@@ -90,11 +109,12 @@ func (p *plan) budget(r *llm.Request, forced bool) {
 	case r.ThinkingBudget != nil:
 		tokens = int64(*r.ThinkingBudget)
 	case r.Effort != "":
-		for _, e := range efforts {
-			if e.name == r.Effort {
-				tokens = min(e.budget, p.maxTokens-p.maxTokens/4)
-			}
+		most, ok := effortBudget(r.Effort)
+		if !ok {
+			p.err = llm.EffortError(r.Model, r.Effort, effortNames())
+			return
 		}
+		tokens = min(most, p.maxTokens-p.maxTokens/4)
 	}
 	if tokens >= p.maxTokens {
 		tokens = p.maxTokens - p.maxTokens/4

@@ -28,6 +28,9 @@ type Config struct {
 	BaseURL string
 	// Search says where Open looks for a local server.
 	Search Search
+	// Found is told which local server Open connects to, and the model for requests that name none,
+	// before anything is sent: a server may take minutes to load a model. Nil tells nobody.
+	Found func(s Server, model string)
 	// Debug gets what goes over the wire, without credentials; nil is nothing.
 	Debug io.Writer
 }

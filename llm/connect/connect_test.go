@@ -220,6 +220,33 @@ func TestOpen_SaysWhatIsMissing(t *testing.T) {
 	}
 }
 
+func TestAuthentication_ARefusedKeyIsNamedByItsVariableAndNotShown(t *testing.T) {
+	srv := newRecorder(t, 401)
+	srv.echo = true
+	for name, tt := range map[string]struct {
+		provider string
+		env      env
+		says     string
+	}{
+		"openai":          {"openai", env{"OPENAI_API_KEY": "odd secret"}, "the key is from OPENAI_API_KEY"},
+		"anthropic key":   {"anthropic", env{"ANTHROPIC_API_KEY": "odd secret"}, "the key is from ANTHROPIC_API_KEY"},
+		"anthropic token": {"anthropic", env{"ANTHROPIC_API_KEY": "x", "ANTHROPIC_AUTH_TOKEN": "odd secret"}, "the key is from ANTHROPIC_AUTH_TOKEN"},
+		"gemini":          {"gemini", env{"GEMINI_API_KEY": "odd secret", "GOOGLE_API_KEY": "x"}, "the key is from GEMINI_API_KEY"},
+		"google":          {"gemini", env{"GOOGLE_API_KEY": "odd secret"}, "the key is from GOOGLE_API_KEY"},
+		"chat":            {"chat", env{"REINS_CHAT_API_KEY": "odd secret"}, "the key is from REINS_CHAT_API_KEY"},
+		"no key":          {"chat", env{}, "no key was sent; set REINS_CHAT_API_KEY"},
+	} {
+		c, err := connect.Open(t.Context(), tt.provider, connect.Config{Getenv: tt.env.get, BaseURL: srv.URL, HTTPClient: srv.Client()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Complete(t.Context(), request("", "m"))
+		if llm.KindOf(err) != llm.ErrAuthentication || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "odd secret") {
+			t.Errorf("%s: %v, want it to say %q", name, err, tt.says)
+		}
+	}
+}
+
 func TestDebug_TellsEverythingButCredentials(t *testing.T) {
 	srv := newRecorder(t, 400)
 	srv.echo = true

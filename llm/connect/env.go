@@ -67,12 +67,19 @@ func (v vendor) present(c Config) bool { return c.firstEnv(v.needs...) != "" }
 
 // firstEnv is the first of the variables that is set.
 func (c Config) firstEnv(names ...string) string {
+	v, _ := c.key(names...)
+	return v
+}
+
+// key is the value of the first of the variables that is set, and its name. If none is set it is
+// the first that could be.
+func (c Config) key(names ...string) (value, from string) {
 	for _, name := range names {
 		if v := c.env(name); v != "" {
-			return v
+			return v, name
 		}
 	}
-	return ""
+	return "", names[0]
 }
 
 // secrets lists the credentials that the environment holds.
@@ -95,7 +102,8 @@ func (c Config) baseURL(variable string) string {
 
 func openOpenAI(c Config) llm.Provider {
 	e := c.endpoint()
-	e.APIKey, e.BaseURL = c.env(openaiKey), c.baseURL("OPENAI_BASE_URL")
+	e.APIKey, e.KeyFrom = c.key(openaiKey)
+	e.BaseURL = c.baseURL("OPENAI_BASE_URL")
 	e.Header = http.Header{}
 	for header, variable := range map[string]string{"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"} {
 		if v := c.env(variable); v != "" {
@@ -107,18 +115,25 @@ func openOpenAI(c Config) llm.Provider {
 
 func openAnthropic(c Config) llm.Provider {
 	e := c.endpoint()
-	e.APIKey, e.BaseURL = c.env(anthropicKey), c.baseURL("ANTHROPIC_BASE_URL")
-	return anthropic.New(anthropic.Config{Endpoint: e, AuthToken: c.env(anthropicToken), Catalogue: c.Catalogue})
+	e.APIKey, e.KeyFrom = c.key(anthropicKey)
+	e.BaseURL = c.baseURL("ANTHROPIC_BASE_URL")
+	token := c.env(anthropicToken) // which takes the place of the key
+	if token != "" {
+		e.KeyFrom = anthropicToken
+	}
+	return anthropic.New(anthropic.Config{Endpoint: e, AuthToken: token, Catalogue: c.Catalogue})
 }
 
 func openGemini(c Config) llm.Provider {
 	e := c.endpoint()
-	e.APIKey, e.BaseURL = c.firstEnv(geminiKey, googleKey), c.baseURL("GEMINI_BASE_URL")
+	e.APIKey, e.KeyFrom = c.key(geminiKey, googleKey)
+	e.BaseURL = c.baseURL("GEMINI_BASE_URL")
 	return gemini.New(gemini.Config{Endpoint: e, Catalogue: c.Catalogue})
 }
 
 func openChat(c Config) llm.Provider {
 	e := c.endpoint()
-	e.Name, e.APIKey, e.BaseURL = "chat", c.env(chatKey), c.baseURL(chatURL)
+	e.APIKey, e.KeyFrom = c.key(chatKey)
+	e.Name, e.BaseURL = "chat", c.baseURL(chatURL)
 	return chat.New(chat.Config{Endpoint: e, Catalogue: c.Catalogue})
 }

@@ -2,11 +2,13 @@ package connect_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,11 +120,16 @@ func TestLocal_CancelledSearchSaysSo(t *testing.T) {
 func TestOpen_LocalTalksToTheFirstServerAndModel(t *testing.T) {
 	p := modelServer(t, `{"data":[{"id":"first"},{"id":"second"}]}`)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	var found []string
 	c, err := connect.Open(t.Context(), "local", connect.Config{
 		Getenv: env{}.get, HTTPClient: client, Search: connect.Search{Places: []connect.Place{{Name: "Ollama", Port: p}}},
+		Found: func(s connect.Server, model string) { found = append(found, s.Name, s.BaseURL, model) },
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if want := []string{"Ollama", fmt.Sprintf("http://127.0.0.1:%d/v1", p), "first"}; !slices.Equal(found, want) {
+		t.Errorf("told of %v, want %v", found, want)
 	}
 	resp, err := c.Complete(t.Context(), request("local", ""))
 	if err != nil || resp.Text() != "hello from first" || resp.Provider != "local" {

@@ -54,6 +54,9 @@ func (c Config) openLocal(ctx context.Context) (llm.Provider, error) {
 			return nil, err
 		}
 		e.BaseURL, model = servers[0].BaseURL, servers[0].Models[0]
+		if c.Found != nil {
+			c.Found(servers[0], model)
+		}
 	}
 	return standardModel{chat.New(chat.Config{Endpoint: e, Catalogue: c.Catalogue}), model}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
@@ -13,6 +14,9 @@ import (
 // contents last.
 func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	m := d.model(r.Model)
+	if r.ThinkingBudget == nil && r.Effort != "" && !m.usesLevels() && !slices.Contains(effortWords, r.Effort) {
+		return nil, llm.EffortError(r.Model, r.Effort, effortWords)
+	}
 	h := head(r, m)
 	call := &wire.Call{
 		Path:   m.path("streamGenerateContent"),

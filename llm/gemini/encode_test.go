@@ -276,3 +276,11 @@ func TestEncode_CacheNeverChangesWhatIsSent(t *testing.T) {
 		}
 	}
 }
+
+// A typo must not mean the most that the model can think.
+func TestEncode_AnEffortThatNobodyKnowsIsAnErrorWhereItStandsForABudget(t *testing.T) {
+	_, err := NewDialect(Config{}).Encode(&llm.Request{Model: "gemini-2.5-flash", Effort: "lwo", Messages: []llm.Message{llm.UserText("hi")}})
+	if err == nil || !strings.Contains(err.Error(), `"lwo"; use none, minimal, low, medium, high, xhigh or max`) {
+		t.Errorf("%v", err)
+	}
+}

@@ -24,7 +24,7 @@ type model struct {
 func (d dialect) model(name string) model {
 	base := name[strings.LastIndexByte(name, '/')+1:]
 	m := model{name: name, version: generation(base)}
-	m.info, _ = d.catalogue.Lookup("gemini", base)
+	m.info, _ = d.catalogue.Exact("gemini", base)
 	if m.version == 0 && m.info.Thinking == "level" {
 		m.version = 3
 	}

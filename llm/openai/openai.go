@@ -71,7 +71,7 @@ func (d *dialect) Authorize(h http.Header, key string) {
 // reasons reports whether the model is one that reasons. The API refuses to be asked for the
 // encrypted reasoning of one that does not. Models that nobody knows are taken for new ones.
 func (d *dialect) reasons(model string) bool {
-	if m, ok := d.catalogue.Lookup("openai", model); ok {
+	if m, ok := d.catalogue.Exact("openai", model); ok {
 		return m.Reasoning
 	}
 	model = model[strings.LastIndexByte(model, '/')+1:]

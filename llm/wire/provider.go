@@ -18,6 +18,9 @@ type Endpoint struct {
 	Name    string // of the provider, for routing; "" is the adapter's own
 	BaseURL string // "" is the vendor's
 	APIKey  string
+	// KeyFrom says where APIKey comes from, or would come from: the name of an environment variable,
+	// say. Errors about the key name it.
+	KeyFrom string
 	Header  http.Header // added to every request
 	// Query is added to every URL, such as "api-version=2025-04-01-preview".
 	Query string
@@ -121,7 +124,7 @@ func (p *Provider) call(ctx context.Context, r *llm.Request, a *Assembler) error
 		Limits: p.endpoint.Limits,
 	}, a)
 	if err != nil && !a.Stopped() {
-		return p.located(p.failed(w, err), r)
+		return p.located(p.keyed(p.failed(w, err)), r)
 	}
 	if a.Done() {
 		w.drain(resp.Body)
@@ -217,6 +220,23 @@ func (p *Provider) spent(err error, a *Assembler) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		e.Usage, e.UsageComplete = a.Spent()
 	}
+	return err
+}
+
+// keyed adds to an error about the key where to put a valid one.
+func (p *Provider) keyed(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || e.Kind != llm.ErrAuthentication || p.endpoint.KeyFrom == "" {
+		return err
+	}
+	note := "the key is from " + p.endpoint.KeyFrom
+	if p.endpoint.APIKey == "" {
+		note = "no key was sent; set " + p.endpoint.KeyFrom
+	}
+	if e.Message != "" {
+		note = fmt.Sprintf("%s (%s)", e.Message, note)
+	}
+	e.Message = note
 	return err
 }
 
