@@ -2,8 +2,6 @@ package coding
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/llm"
@@ -19,6 +17,8 @@ type setup struct {
 	window  int64
 	serial  bool
 	unary   bool
+
+	reasoning bool // the effort can be set
 }
 
 // adapt returns what a session needs for a model. What the caller of Open set is kept. The recorded
@@ -32,6 +32,7 @@ func (b *builder) adapt(ctx context.Context, provider, model, recorded string) (
 	u := setup{
 		tools: given.Tools, options: p.Options, vision: p.Vision || given.Vision, window: p.ContextWindow,
 		serial: !p.ParallelTools || given.Serial, unary: !p.Streaming || given.Unary,
+		reasoning: p.Reasoning,
 	}
 	if given.Options != nil {
 		u.options = given.Options
@@ -95,17 +96,4 @@ func (b *builder) systemPrompt(ctx context.Context, p *Profile, tools *tool.Regi
 		c.Git = b.git
 	}
 	return p.SystemPrompt(ctx, e, c)
-}
-
-// CheckEffort reports a reasoning effort that a model is known not to take. Of models that the
-// catalogue does not list, every effort is accepted.
-func CheckEffort(catalogue *llm.Catalogue, provider, model, effort string) error {
-	m, listed := catalogue.Lookup(provider, model)
-	switch {
-	case effort == "" || !listed || slices.Contains(m.Efforts, effort):
-		return nil
-	case len(m.Efforts) == 0:
-		return llm.Errorf(llm.ErrConfiguration, "", "the model %s takes no reasoning effort; leave %q out", m.ID, effort)
-	}
-	return llm.Errorf(llm.ErrConfiguration, "", "the model %s does not take the reasoning effort %q: use %s", m.ID, effort, strings.Join(m.Efforts, ", "))
 }

@@ -197,9 +197,6 @@ func (i idle) Close() error {
 // prepare fills in what depends on the model.
 func (b *builder) prepare(ctx context.Context) error {
 	s := &b.session
-	if err := CheckEffort(s.Catalogue, s.Provider, s.Model, s.Effort); err != nil {
-		return err
-	}
 	recorded, err := b.recorded(ctx)
 	if err != nil {
 		return err
@@ -210,7 +207,16 @@ func (b *builder) prepare(ctx context.Context) error {
 	}
 	s.Tools, s.System, s.Options, s.Vision = u.tools, u.system, u.options, u.vision
 	s.ContextWindow, s.Serial, s.Unary = u.window, u.serial, u.unary
-	return b.checkTools()
+	return cmp.Or(b.checkEffort(u), b.checkTools())
+}
+
+// checkEffort reports a reasoning effort that the model is known not to take.
+func (b *builder) checkEffort(u setup) error {
+	s := &b.session
+	if _, listed := s.Catalogue.Lookup(s.Provider, s.Model); listed && s.Effort != "" && !u.reasoning {
+		return llm.Errorf(llm.ErrConfiguration, "", "%s takes no reasoning effort; leave %q out", s.Model, s.Effort)
+	}
+	return s.Catalogue.CheckEffort(s.Provider, s.Model, s.Effort)
 }
 
 // checkTools reports names in Allow and Deny that are not those of tools.

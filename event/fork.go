@@ -228,7 +228,7 @@ func (f *forker) describe(ctx context.Context, parent Meta) error {
 		parent = parent.Clone()
 		m.Turns, m.Usage, m.Cost = parent.Turns, parent.Usage, parent.Cost
 	} else {
-		m.Turns, m.Usage, m.Cost = f.spent.Turns, f.spent.Total.Usage, f.spent.Total.Cost()
+		m.Turns, m.Usage, m.Cost = f.spent.Turns, f.spent.Total.Usage, f.spent.Total.Cost().Pointer()
 	}
 	return f.out.SetMeta(ctx, m)
 }

@@ -15,13 +15,8 @@ type Spent struct {
 	Unpriced int     // calls without one
 }
 
-// Cost returns the cost of the calls in US dollars, or nil if one of them has no known price.
-func (s Spent) Cost() *float64 {
-	if s.Unpriced > 0 {
-		return nil
-	}
-	return &s.Dollars
-}
+// Cost returns the cost of the calls.
+func (s Spent) Cost() llm.Cost { return llm.NewCost(s.Dollars, s.Unpriced == 0) }
 
 func (s *Spent) add(d ModelCallEnd) {
 	s.Calls++
@@ -40,7 +35,7 @@ type spentJSON struct {
 	Cost  *float64  `json:"cost"`
 }
 
-func (s Spent) json() spentJSON { return spentJSON{s.Calls, s.Usage, s.Cost()} }
+func (s Spent) json() spentJSON { return spentJSON{s.Calls, s.Usage, s.Cost().Pointer()} }
 
 // MarshalJSON writes the calls, the usage and the cost, which is null if it is not known.
 func (s Spent) MarshalJSON() ([]byte, error) { return json.Marshal(s.json()) }

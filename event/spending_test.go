@@ -25,13 +25,13 @@ func TestSpending_SumsByModelAndAgent(t *testing.T) {
 	}
 	before := s.Clone()
 	s.Add(call("", "odd", 40, nil, nil))
-	if before.Total.Calls != 3 || before.Turns != 1 || before.Total.Usage.Input != 60 || *before.Total.Cost() != 1.25 || len(before.Models) != 2 {
+	if before.Total.Calls != 3 || before.Turns != 1 || before.Total.Usage.Input != 60 || before.Total.Cost().Dollars != 1.25 || len(before.Models) != 2 {
 		t.Errorf("the sum is %+v", before)
 	}
 	if a := before.Agents; len(a) != 2 || a[0].Agent != "" || a[0].Calls != 2 || a[1].Task != "look" || a[1].Dollars != 0.25 {
 		t.Errorf("the agents are %+v", a)
 	}
-	if s.Total.Cost() != nil || s.Total.Dollars != 1.25 || s.Total.Unpriced != 1 || s.Turns != 2 {
+	if s.Total.Cost().Known || s.Total.Dollars != 1.25 || s.Total.Unpriced != 1 || s.Turns != 2 {
 		t.Errorf("with an unknown price it is %+v", s.Total)
 	}
 	b, err := json.Marshal(s.Models[2])

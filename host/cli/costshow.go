@@ -56,7 +56,7 @@ func (b *bill) json() billJSON {
 	total := b.spent.Total
 	j := billJSON{
 		Sessions: orEmpty(b.sessions), Models: orEmpty(b.spent.Models),
-		Calls: total.Calls, Usage: total.Usage, Cost: total.Cost(),
+		Calls: total.Calls, Usage: total.Usage, Cost: total.Cost().Pointer(),
 	}
 	if len(b.sessions) == 1 {
 		j.Agents = b.spent.Agents

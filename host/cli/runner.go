@@ -102,7 +102,7 @@ func (r *runner) result(ctx context.Context) result {
 		},
 	}
 	spent := r.spent.Clone()
-	res.Usage, res.Turns, res.Cost, res.Models = spent.Total.Usage, spent.Turns, spent.Total.Cost(), spent.Models
+	res.Usage, res.Turns, res.Cost, res.Models = spent.Total.Usage, spent.Turns, spent.Total.Cost().Pointer(), spent.Models
 	err := r.err
 	if r.out.Status == "" && err == nil {
 		err = errInterrupted // it was left in the middle of its work

@@ -40,20 +40,9 @@ func CacheShare(u llm.Usage) (string, bool) {
 	return fmt.Sprintf("%.0f%%", 100*float64(u.CacheRead)/float64(u.Input)), true
 }
 
-// Cost returns what calls have cost. If only a part of it is known, it says so.
-func Cost(s event.Spent) string {
-	switch {
-	case s.Unpriced == 0:
-		return Price(s.Cost())
-	case s.Unpriced < s.Calls:
-		return Price(&s.Dollars) + " + unknown"
-	}
-	return "unknown"
-}
-
 // Usage returns on one line what calls have used: "10.0k tokens in (80% cached), 5 out · $0.5000".
 func Usage(s event.Spent) string {
-	cost, cached := Cost(s), ""
+	cost, cached := s.Cost().String(), ""
 	if s.Unpriced > 0 {
 		cost = "cost unknown"
 	}
@@ -105,6 +94,6 @@ func spentCells(first string, s event.Spent) []string {
 	share, _ := CacheShare(s.Usage)
 	return []string{
 		first, strconv.Itoa(s.Calls), Tokens(s.Usage.Input), Tokens(s.Usage.CacheRead), share,
-		Tokens(s.Usage.CacheWrite), Tokens(s.Usage.Output), Cost(s),
+		Tokens(s.Usage.CacheWrite), Tokens(s.Usage.Output), s.Cost().String(),
 	}
 }
