@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -77,8 +78,8 @@ func TestText_AnswerThatIsBrokenOffAndBegunAgain(t *testing.T) {
 func TestPrompt_SilentInputIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent, w := io.Pipe()
-		defer w.Close() // lets the reading end, which cannot be broken off
-		if text, err := readInput(t.Context(), silent, time.Minute); text != "" || err != nil {
+		defer w.Close() // lets the reading end, which cannot be interrupted
+		if text, err := readInput(t.Context(), silent, time.Minute); text != "" || !errors.Is(err, errSilent) {
 			t.Errorf("a silent input gives %q (%v)", text, err)
 		}
 	})
@@ -101,6 +102,48 @@ func TestPrompt_SilentInputIsGivenUp(t *testing.T) {
 		defer w.Close()
 		if _, err := readInput(ctx, silent, 0); !errors.Is(err, errDeadline) {
 			t.Errorf("an input that was asked for ends with %v", err)
+		}
+	})
+}
+
+func TestPrompt_PipedInputJoinsIt(t *testing.T) {
+	for _, c := range []struct {
+		args  []string
+		piped io.Reader
+		want  string
+	}{
+		{[]string{"review", "this"}, strings.NewReader("a diff\n"), "review this\n\na diff\n"},
+		{[]string{"-", "review this"}, strings.NewReader("a diff\n"), "review this\n\na diff\n"},
+		{[]string{"review this"}, strings.NewReader(" \n"), "review this"},
+		{[]string{"review this"}, iotest.ErrReader(errors.New("bad file descriptor")), "review this"},
+		{[]string{"-"}, strings.NewReader("the task\n"), "the task\n"},
+		{nil, strings.NewReader("the task\n"), "the task\n"},
+	} {
+		var side strings.Builder
+		got, err := readPrompt(t.Context(), Host{Stdin: c.piped, Stderr: &side}, c.args)
+		if got != c.want || err != nil || side.Len() > 0 {
+			t.Errorf("%q: the prompt is %q, want %q (%v, %q)", c.args, got, c.want, err, side.String())
+		}
+	}
+	huge := io.LimitReader(zeros{}, maxInput+1)
+	if _, err := readPrompt(t.Context(), Host{Stdin: huge}, []string{"review"}); exitCode(t.Context(), err) != exitUsage || !strings.Contains(err.Error(), "larger than 8 MiB") {
+		t.Errorf("an input that is too large: %v", err)
+	}
+}
+
+// zeros is an endless input.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+func TestPrompt_SilentPipeBesideAPromptIsLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent, w := io.Pipe()
+		defer w.Close()
+		var side strings.Builder
+		got, err := readPrompt(t.Context(), Host{Stdin: silent, Stderr: &side}, []string{"go"})
+		if got != "go" || err != nil || !strings.Contains(side.String(), "continuing without it") {
+			t.Errorf("the prompt is %q (%v), and it says %q", got, err, side.String())
 		}
 	})
 }
