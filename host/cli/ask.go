@@ -36,21 +36,23 @@ type connection struct {
 func (c *connection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.provider, "provider", "", "openai, anthropic, gemini, chat or local (default: the one whose key is set)")
-	f.StringVar(&c.model, "model", "", "the model to ask (default: the provider's usual one)")
+	f.StringVar(&c.model, "model", "", "model to ask (default: the provider's default)")
 	f.StringVar(&c.baseURL, "base-url", "", "the API's address, instead of the provider's own")
 	f.StringVar(&c.catalogue, "catalogue", "", "a JSON file of models that are added to the built-in ones, or replace them")
 	f.BoolVar(&c.debug, "debug", false, "show the HTTP traffic on standard error, without keys")
+	completeWords(cmd, "provider", connect.Names()...)
+	completeModels(cmd, c, "model")
 }
 
 func newAsk(h Host) *cobra.Command {
 	var o ask
 	cmd := &cobra.Command{
-		Use:   "ask [flags] PROMPT",
+		Use:   "ask [flags] [PROMPT] [-]",
 		Short: "Ask a model one question, without tools, to try a key or an endpoint",
 		Example: `  reins ask "Why is the sky blue?"
   reins ask --provider anthropic --effort high --stream "Prove it."
   reins ask --provider chat --base-url http://127.0.0.1:8000/v1 --model qwen3 "Hello"
-  git diff | reins ask - --system "Review this diff."`,
+  git diff | reins ask "Review this diff."`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt, err := readPrompt(cmd.Context(), h, args)
 			if err != nil {
@@ -63,10 +65,10 @@ func newAsk(h Host) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&o.stream, "stream", false, "print the answer as it arrives")
 	f.BoolVar(&o.json, "json", false, "print the answer as JSON; with --stream, the events, one per line")
-	f.StringVar(&o.effort, "effort", "", "how hard the model thinks: low, medium, high, or what else it takes")
-	f.IntVar(&o.maxTokens, "max-tokens", 0, "the longest answer, in tokens (default: the model's own limit)")
-	f.StringVar(&o.system, "system", "", "instructions that stand before the prompt")
-	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long the answer may take altogether")
+	f.StringVar(&o.effort, "effort", "", "reasoning effort: low, medium, high, or another level that the model takes")
+	f.IntVar(&o.maxTokens, "max-tokens", 0, "maximum length of the answer in tokens (default: the model's own limit)")
+	f.StringVar(&o.system, "system", "", "instructions before the prompt")
+	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "timeout of the whole answer")
 	return cmd
 }
 

@@ -125,7 +125,7 @@ func newHelp() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("there is no command %q; \"reins --help\" lists them", strings.Join(args, " "))
+				return unknownCommand(cmd.Root(), strings.Join(args, " "))
 			}
 			of.InitDefaultHelpFlag()
 			return of.Help()
@@ -150,7 +150,7 @@ OpenAI-compatible server, REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("there is no command %q; \"reins --help\" lists them", args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},
@@ -160,9 +160,7 @@ OpenAI-compatible server, REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.
 	root.SetIn(h.Stdin)
 	root.SetOut(h.Stdout)
 	root.SetErr(h.Stderr)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w; see \"%s --help\"", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newRun(h), newDemo(h), newAsk(h), newTool(h), newModels(h), newSessions(h),
 		newUndo(h), newRedo(h), newDiff(h), newCost(h), newCompact(h), newWire(h), newVersion(h),

@@ -121,7 +121,7 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 		return err
 	}
 	r.given = prompt
-	place, err := r.flags.place(ctx, r.host, cmp.Or(r.flags.dir, "."), "reins run --resume")
+	place, err := r.flags.place(ctx, r.host, cmp.Or(r.flags.dir, "."), runCommand)
 	if err != nil {
 		return err
 	}
@@ -219,6 +219,9 @@ func (r *runner) converse(ctx context.Context, s *agent.Session, input string) e
 		}
 	}
 }
+
+// runCommand is what to type before the id of a session to continue it.
+const runCommand = "reins run --resume"
 
 // goOn is what the agent is told if its work did not come to an end and nobody says how to go on.
 const goOn = "Go on with the task where you stopped."

@@ -37,7 +37,7 @@ func (o run) checkSaved() error {
 	case ways > 1:
 		return usagef("--resume, --continue and --fork exclude each other")
 	case ways > 0 && o.noSave:
-		return usagef("--no-save starts a session that leaves no trace; it cannot go on with one that did")
+		return usagef("--no-save cannot be combined with --resume, --continue or --fork")
 	case o.id != "" && (o.resume != "" || o.continueLast):
 		return usagef("--session-id names a new session; leave it out to go on with one")
 	}
@@ -62,12 +62,25 @@ func (o run) place(ctx context.Context, h Host, dir, command string) (saved, err
 	case o.resume != "":
 		s.meta, err = findSession(ctx, store, o.resume)
 	case o.continueLast:
-		s.meta, err = latestSession(ctx, h, store, dir, command)
+		s.meta, err = o.lastSession(ctx, h, store, dir, command)
 	case o.fork != "":
 		s.meta, err = o.forked(ctx, store)
 		s.fresh = err == nil
 	}
 	return s, err
+}
+
+// lastSession returns the last session of a directory. A run may as well continue one of a directory
+// above, where it then works; other commands only name it.
+func (o run) lastSession(ctx context.Context, h Host, store event.Store, dir, command string) (event.Meta, error) {
+	if o.dir != "" || command != runCommand {
+		return latestSession(ctx, h, store, dir, command)
+	}
+	m, above, err := nearestSession(ctx, store, dir)
+	if err == nil && above {
+		aside(h, "continuing session %s of %s", m.ID, shortDir(h, m.Dir))
+	}
+	return m, err
 }
 
 // discard removes a fork that nothing was done with, because the run could not begin.
@@ -98,7 +111,7 @@ func (s saved) dir(given string) (string, error) {
 		return given, nil
 	}
 	if _, err := os.Stat(s.meta.Dir); errors.Is(err, os.ErrNotExist) {
-		return "", usagef("the directory of session %s is gone: %s; --cwd names another one", s.meta.ID, s.meta.Dir)
+		return "", usagef("the directory of session %s is gone: %s; name another one with --cwd", s.meta.ID, s.meta.Dir)
 	}
 	return s.meta.Dir, nil
 }
@@ -110,7 +123,7 @@ func whyNotResumed(id string, err error) error {
 	case errors.As(err, &damage):
 		return usagef("%w; \"reins sessions verify\" tells more, and --skip-damaged goes on without what cannot be read", err)
 	case errors.Is(err, event.ErrLocked):
-		return fmt.Errorf("session %s is open elsewhere: end that first, or use --fork to go your own way from here", id)
+		return fmt.Errorf("session %s is open elsewhere: end that first, or continue a copy with --fork", id)
 	}
 	return err
 }
@@ -119,7 +132,7 @@ func whyNotResumed(id string, err error) error {
 func notSavable(err error) error {
 	var bad *os.PathError
 	if errors.As(err, &bad) {
-		return usagef("%w; --no-save works without saving, and REINS_HOME names another place", err)
+		return usagef("%w; use --no-save to work without saving, or set REINS_HOME to another directory", err)
 	}
 	return err
 }

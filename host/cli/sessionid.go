@@ -123,23 +123,27 @@ func nearIDs(name string, all []string) []string {
 	return ids
 }
 
-// distance is how many bytes have to be changed, added or taken away to make one text of another.
+// distance returns how many bytes have to be changed, added, removed or swapped with their neighbour to
+// make one text of another.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	above, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		corner := row[0] // of the row above
-		row[0] = i + 1
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
 		for j := range len(b) {
-			change := corner
+			change := row[j]
 			if a[i] != b[j] {
 				change++
 			}
-			corner = row[j+1]
-			row[j+1] = min(change, row[j]+1, corner+1)
+			next[j+1] = min(change, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], above[j-1]+1)
+			}
 		}
+		above, row = row, next
 	}
 	return row[len(b)]
 }

@@ -26,7 +26,7 @@ that was used last. With --json each command prints JSON, one object per line.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("there is no command \"sessions %s\"; see \"reins sessions --help\"", args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},

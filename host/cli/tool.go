@@ -29,7 +29,7 @@ func newTool(h Host) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("there is no command \"tool %s\"; see \"reins tool --help\"", args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},
@@ -50,7 +50,7 @@ func registry(c coding.ToolConfig, profile string) (*tool.Registry, error) {
 	}
 	names, ok := coding.ProfileTools(profile)
 	if !ok {
-		return nil, usagef("there is no profile %q; there are openai, anthropic and gemini", profile)
+		return nil, usagef("unknown profile %q: use openai, anthropic, gemini or generic", profile)
 	}
 	for _, n := range r.Names() {
 		if !slices.Contains(names, n) {
@@ -86,7 +86,7 @@ func newToolList(h Host) *cobra.Command {
 			return w.Flush()
 		},
 	}
-	cmd.Flags().StringVar(&profile, "profile", "", "only the tools of this profile: openai, anthropic or gemini")
+	cmd.Flags().StringVar(&profile, "profile", "", "only the tools of this profile: openai, anthropic, gemini or generic")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole descriptions as JSON")
 	return cmd
 }
