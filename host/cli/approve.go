@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 
@@ -19,15 +17,14 @@ type asker struct {
 	view  view
 	tools *tool.Registry
 
-	asking  sync.Mutex // held while a question waits for its answer
-	in      *bufio.Reader
-	typed   chan string // gets the line that is being read, and is closed at the end of the input
-	reading bool        // a line is being read
-	all     bool        // everything is approved
+	asking sync.Mutex // held while a question waits for its answer
+	keys   keyboard
+	all    bool // everything is approved
 
 	mu      sync.Mutex
 	refused []string                 // what there was nobody to ask about
 	arrived map[string]chan struct{} // closed when the view has got to a call's question
+	agents  map[string]string        // which agent asks, by the call
 }
 
 // nobody reports whether there is nobody to ask.
@@ -53,8 +50,21 @@ func (a *asker) arrival(id string) chan struct{} {
 	return a.arrived[id]
 }
 
-// arrive says that the view has got to a call's question.
-func (a *asker) arrive(id string) {
+// agent returns which agent a call is of.
+func (a *asker) agent(id string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.agents[id]
+}
+
+// arrive says that the view has got to the question about a call of an agent.
+func (a *asker) arrive(agent, id string) {
+	a.mu.Lock()
+	if a.agents == nil {
+		a.agents = make(map[string]string)
+	}
+	a.agents[id] = agent
+	a.mu.Unlock()
 	select {
 	case <-a.arrival(id): // a call of another agent had the same id
 	default:
@@ -91,23 +101,16 @@ func (a *asker) approve(ctx context.Context, r tool.Request) (tool.Approval, err
 	case err != nil:
 		return tool.Approval{}, err
 	}
-	switch strings.ToLower(answer) {
-	case "y", "yes":
-		return tool.Approval{Allowed: true}, nil
-	case "a", "all":
-		a.all = true
-		return tool.Approval{Allowed: true}, nil
-	case "", "n", "no":
-		return tool.Approval{Reason: "the user refused it"}, nil
-	}
-	return tool.Approval{Reason: "the user refused it and said: " + answer}, nil
+	c := readChoice(answer)
+	a.all = c.all
+	return tool.Approval{Allowed: c.allow, Reason: c.message}, nil
 }
 
 // question shows what a call will do: the diff of its changes, the command, or what it touches.
 func (a *asker) question(ctx context.Context, r tool.Request) string {
 	var b strings.Builder
 	colour := a.host.colours(a.host.Stderr)
-	fmt.Fprintf(&b, "\n%s\n", toolTitle(r.Spec.Name, r.Call.Args))
+	b.WriteString(callHead(a.agent(r.Call.ID), r.Spec.Name, r.Call.Args, r.Accesses))
 	diff := ""
 	if t, ok := a.tools.Get(r.Call.Name); ok {
 		diff = preview(ctx, t, r)
@@ -115,20 +118,18 @@ func (a *asker) question(ctx context.Context, r tool.Request) string {
 	if diff != "" {
 		const most = 400
 		b.WriteString(showDiff(diff, "  ", most, colour))
+		a.view.saw(diff)
 	}
 	for _, access := range r.Accesses {
 		if diff != "" && access.Kind != policy.Delete {
 			continue
 		}
-		fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(visible(access.String()), "\n", "\n    "))
-		if access.Dir != "" {
-			fmt.Fprintf(&b, "    in %s\n", visible(access.Dir))
-		}
+		b.WriteString(accessText(access))
 	}
 	if len(r.Accesses) == 0 {
 		fmt.Fprintf(&b, "  %s\n", visible(string(r.Call.Args)))
 	}
-	b.WriteString("Allow? y yes, a all from now on, n no, or say what to do instead: ")
+	b.WriteString(choices)
 	return b.String()
 }
 
@@ -139,39 +140,10 @@ func (a *asker) answer(ctx context.Context, question string) (string, error) {
 	return a.ask(ctx, "\n"+visible(question)+"\n> ")
 }
 
-// errNoAnswer says that the terminal was closed.
-var errNoAnswer = errors.New("the terminal was closed before there was an answer")
-
-// ask shows a question and reads a line. What was typed before the question is not the answer.
+// ask shows a question and waits for its answer.
 func (a *asker) ask(ctx context.Context, question string) (string, error) {
-	if f, ok := a.host.Stdin.(*os.File); ok {
-		forgetTyped(f)
+	if a.keys.in == nil {
+		a.keys.in = a.host.Stdin
 	}
-	defer a.view.ask(question)()
-	if a.in == nil {
-		a.in, a.typed = bufio.NewReader(a.host.Stdin), make(chan string, 1)
-	}
-	if !a.reading {
-		a.reading = true
-		go a.readLine()
-	}
-	select {
-	case line, ok := <-a.typed:
-		if a.reading = !ok; !ok {
-			return "", errNoAnswer
-		}
-		return strings.TrimSpace(line), nil
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
-}
-
-// readLine reads a line that is typed. That cannot be broken off, so it may outlive its question.
-func (a *asker) readLine() {
-	line, err := a.in.ReadString('\n')
-	if err != nil && line == "" {
-		close(a.typed)
-		return
-	}
-	a.typed <- line
+	return a.keys.ask(ctx, func() func() { return a.view.ask(question) })
 }

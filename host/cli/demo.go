@@ -106,7 +106,7 @@ func (d demo) show(ctx context.Context, provider, dialect, model string) error {
 // runner is what "reins run --yes" would make, with the output in one place.
 func (d demo) runner(provider, model, url, dir string) *runner {
 	h := d.host
-	h.Stderr = h.Stdout
+	h.Stdin, h.Stderr = strings.NewReader(""), h.Stdout
 	flags := run{connection: connection{provider: provider, model: model, baseURL: url}, dir: dir, yes: true, noSave: true, timeout: 2 * time.Minute}
 	r := newRunner(h, newTextView(h), flags)
 	r.host.Getenv = func(name string) string {

@@ -34,6 +34,7 @@ func (c *crashing) finish(r result) error   { c.result = r; return nil }
 func (c *crashing) ask(string) func()       { return func() {} }
 func (c *crashing) recall(event.Record)     {}
 func (c *crashing) worksIn(string)          {}
+func (c *crashing) saw(string)              {}
 
 func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
 	for name, how := range map[string]func() error{
@@ -59,7 +60,7 @@ func TestText_AnswerThatIsBrokenOffAndBegunAgain(t *testing.T) {
 	var out, side bytes.Buffer
 	v := &textView{out: &out, side: &side, live: true, calls: show.Calls{}}
 	for _, d := range []event.Data{
-		event.TextDelta{Text: "Hal"}, event.ModelRetry{Delay: time.Second, Discard: true, Error: event.Error{Message: "cut"}},
+		event.TextDelta{Text: "Hal"}, event.ModelRetry{Attempt: 3, Max: 11, Delay: 8 * time.Second, Discard: true, Error: event.Error{Message: "cut"}},
 		event.TextDelta{Text: "He"}, event.TextDelta{Text: "ll"}, // the rest was lost on the way to a slow reader
 		event.TextEnd{Message: llm.AssistantText("Hello")},
 	} {
@@ -70,7 +71,7 @@ func TestText_AnswerThatIsBrokenOffAndBegunAgain(t *testing.T) {
 	if got, want := out.String(), "Hal [broken off]\nHello\n"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
-	if got, want := side.String(), "· cut; trying again in 1s\n"; got != want {
+	if got, want := side.String(), "· retrying in 8s (attempt 3 of 11): cut\n"; got != want {
 		t.Errorf("it shows %q, want %q", got, want)
 	}
 }

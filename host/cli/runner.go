@@ -41,7 +41,7 @@ type runner struct {
 }
 
 func newRunner(h Host, v view, o run) *runner {
-	return &runner{host: h, view: v, flags: o, asker: &asker{host: h, view: v}, start: time.Now()}
+	return &runner{host: h, view: v, flags: o, asker: &asker{host: h, view: v, keys: keyboard{in: h.Stdin}}, start: time.Now()}
 }
 
 // run does the work and shows the result. The second interruption does not wait for the work to
@@ -152,6 +152,10 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 			stop(err)
 		}
 	}()
+	if !r.asker.nobody() {
+		r.asker.keys.listen(func(line string) { r.steer(s, line) })
+		defer r.asker.keys.forget()
+	}
 	defer func() {
 		_ = s.Close()
 		<-watched
@@ -223,6 +227,13 @@ func (r *runner) converse(ctx context.Context, s *agent.Session, input string) e
 // runCommand is what to type before the id of a session to continue it.
 const runCommand = "reins run --resume"
 
+// steer sends the agent a line that was typed while it works.
+func (r *runner) steer(s *agent.Session, line string) {
+	if err := s.Steer(llm.Text{Text: line}); err != nil {
+		aside(r.host, "not sent to the agent: %s", line)
+	}
+}
+
 // goOn is what the agent is told if its work did not come to an end and nobody says how to go on.
 const goOn = "Go on with the task where you stopped."
 
@@ -286,7 +297,7 @@ func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 		}
 		switch d := rec.Data.(type) {
 		case event.ApprovalRequested:
-			r.asker.arrive(d.ID)
+			r.asker.arrive(rec.Agent, d.ID)
 		case event.TurnLimit:
 			r.reach(rec.Agent, d)
 		}

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
-
 	"github.com/reins-agent/reins/host/show"
 )
 
@@ -21,11 +19,10 @@ func printTable(h Host, t *show.Table) error {
 
 // Short forms for the files that show approvals, diffs and undone changes.
 
-func visible(s string) string                            { return show.Visible(s) }
-func inLine(s string) string                             { return show.OneLine(s) }
-func plural(n int, what string) string                   { return show.Plural(n, what) }
-func paint(colour, text string) string                   { return show.Paint(colour, text) }
-func toolTitle(name string, args json.RawMessage) string { return show.Title(name, args) }
+func visible(s string) string          { return show.Visible(s) }
+func inLine(s string) string           { return show.OneLine(s) }
+func plural(n int, what string) string { return show.Plural(n, what) }
+func paint(colour, text string) string { return show.Paint(colour, text) }
 func showDiff(diff, indent string, maximum int, colour bool) string {
 	return show.Diff(diff, indent, maximum, colour)
 }

@@ -17,9 +17,11 @@ type status struct {
 	file  *os.File
 	start time.Time
 	frame int
-	drawn bool   // the line is on the terminal
-	off   bool   // something else has the terminal
-	what  string // the tool that runs
+	drawn bool             // the line is on the terminal
+	off   bool             // something else has the terminal
+	what  string           // the tool that runs
+	next  event.ModelRetry // the model call that is made again, if one is
+	until time.Time        // when that is
 	spent event.Spending
 
 	stop, stopped chan struct{}
@@ -77,7 +79,7 @@ func (s *status) line(took time.Duration, width int) string {
 	const least = 12
 	frame := string(frames[s.frame%len(frames)]) + " "
 	rest := fmt.Sprintf(" · %s · %s", took.Round(time.Second), s.usage())
-	what := show.Cut(cmp.Or(s.what, "working"), max(width-show.Width(frame+rest), least), false)
+	what := show.Cut(s.doingNow(time.Now()), max(width-show.Width(frame+rest), least), false)
 	return show.Fit(frame+what+rest, width)
 }
 
@@ -86,6 +88,25 @@ func (s *status) hide() {
 	if s.drawn {
 		fmt.Fprint(s.file, "\r\x1b[K")
 		s.drawn = false
+	}
+}
+
+// doingNow says what the agent does: it waits to call the model again, runs a tool, or just works.
+func (s *status) doingNow(now time.Time) string {
+	if left := s.until.Sub(now); left > 0 {
+		return show.Retry(s.next, left.Truncate(time.Second)+time.Second)
+	}
+	return cmp.Or(s.what, "working")
+}
+
+// retry counts down to the next attempt to call the model.
+func (s *status) retry(d event.ModelRetry) { s.next, s.until = d, time.Now().Add(d.Delay) }
+
+// note ends the countdown when the model is heard.
+func (s *status) note(r event.Record) {
+	switch r.Data.(type) {
+	case event.TextDelta, event.TextEnd, event.ModelCallEnd, event.ReasoningDelta:
+		s.until = time.Time{}
 	}
 }
 

@@ -25,6 +25,9 @@ type textView struct {
 	midLine  bool   // out is in the middle of a line
 	said     string // of the message that arrives
 	calls    show.Calls
+	seen     map[string]bool // diffs that a question has shown
+	asking   bool            // a question waits for its answer
+	held     []event.Record  // what happened meanwhile
 	status   status
 	finished bool
 	err      error // of writing to out
@@ -44,10 +47,20 @@ func newTextView(h Host) *textView {
 func (v *textView) show(r event.Record) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.finished {
+	switch {
+	case v.finished:
+		return nil
+	case v.asking: // it would overwrite the question
+		v.held = append(v.held, r)
 		return nil
 	}
+	return v.display(r)
+}
+
+// display shows an event at once.
+func (v *textView) display(r event.Record) error {
 	v.status.count(r)
+	v.status.note(r)
 	v.calls.Note(r)
 	indent := ""
 	if r.Agent != "" {
@@ -101,11 +114,18 @@ func (v *textView) note(indent string, data event.Data) {
 			v.say(" [broken off]")
 		}
 		v.said = ""
-		v.line(indent, fmt.Sprintf("%s; trying again in %s", show.Summary(d.Error.Message), show.Duration(d.Delay)))
+		v.line(indent, show.Retry(d, d.Delay))
+		v.status.retry(d)
+	case event.SteeringQueued:
+		v.line(indent, "for the agent: "+show.OneLine(show.MessageText(d.Message)))
+	case event.SessionEnd:
+		for _, m := range d.Undelivered {
+			v.line(indent, "not read by the agent: "+show.OneLine(show.MessageText(m)))
+		}
 	case event.Warning:
-		v.line(indent, show.Summary(d.Message))
+		v.line(indent, show.OneLine(d.Message))
 	case event.LoopDetection:
-		v.line(indent, show.Summary(d.Message))
+		v.line(indent, show.OneLine(d.Message))
 	case event.SessionResume:
 		if d.Interrupted || d.Lost > 0 {
 			v.line(indent, show.Notice(d))
@@ -163,6 +183,10 @@ func (v *textView) tool(indent, title string, took time.Duration, d event.ToolCa
 	}
 	fmt.Fprintf(v.side, "%s%s %s %s%s\n", indent, v.paint(colour, mark), title, v.paint(grey, show.Duration(took)), note)
 	if diff, ok := d.Fields[diffField].(string); ok {
+		if v.seen[diff] {
+			delete(v.seen, diff)
+			return
+		}
 		const most = 60
 		fmt.Fprint(v.side, show.Diff(diff, indent+"  ", most, v.colour))
 	}
@@ -178,19 +202,38 @@ func (v *textView) ask(question string) func() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.endLine()
-	v.status.off = true
+	v.status.off, v.asking = true, true
 	fmt.Fprint(v.side, question)
 	return func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		v.status.off = false
+		v.release()
 	}
+}
+
+// release shows what happened while a question waited.
+func (v *textView) release() {
+	v.status.off, v.asking = false, false
+	for _, r := range v.held {
+		_ = v.display(r) // v.err keeps it
+	}
+	v.held = nil
+}
+
+func (v *textView) saw(diff string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.seen == nil {
+		v.seen = make(map[string]bool)
+	}
+	v.seen[diff] = true
 }
 
 func (v *textView) finish(r result) error {
 	v.status.end()
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.release()
 	v.finished = true
 	v.endLine()
 	if r.Outcome == agent.StatusAwaitingInput {

@@ -20,8 +20,11 @@ type view interface {
 	show(r event.Record) error
 	// finish shows the result. Nothing is shown after it.
 	finish(r result) error
-	// ask shows a question, until the function that it returns is called.
+	// ask shows a question, until the function that it returns is called. Nothing else is shown
+	// meanwhile.
 	ask(question string) (answered func())
+	// saw says that a question has shown a diff, which need not be shown again when it is made true.
+	saw(diff string)
 }
 
 func newView(h Host, output string) (view, error) {
@@ -69,6 +72,8 @@ func (v *jsonView) ask(question string) func() {
 	fmt.Fprint(v.questions, question)
 	return func() {}
 }
+
+func (*jsonView) saw(string) {}
 
 func (v *jsonView) print(value any) error {
 	b, err := json.Marshal(value)

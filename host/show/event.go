@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -89,7 +90,7 @@ func Notice(data event.Data) string {
 	case event.ModelRetry:
 		return fmt.Sprintf("%s; tried again after %s", Summary(d.Error.Message), Duration(d.Delay))
 	case event.Warning:
-		return Summary(d.Message)
+		return OneLine(d.Message)
 	case event.Error:
 		return "✗ " + Summary(d.Message)
 	case event.ApprovalResolved:
@@ -171,4 +172,13 @@ func Limit(d event.TurnLimit) string {
 		return "stopped at the limit of " + Plural(d.Value, "round") + " of tools"
 	}
 	return "stopped at the limit " + OneLine(d.Limit)
+}
+
+// Retry returns that a model call is made again in so much time, and why.
+func Retry(d event.ModelRetry, in time.Duration) string {
+	attempt := fmt.Sprintf("attempt %d", d.Attempt)
+	if d.Max > 0 {
+		attempt += fmt.Sprintf(" of %d", d.Max)
+	}
+	return fmt.Sprintf("retrying in %s (%s): %s", Duration(in), attempt, Summary(d.Error.Message))
 }

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+)
+
+// typing is a keyboard that is typed on by writing to a pipe.
+func typing(t *testing.T) (*keyboard, *io.PipeWriter) {
+	r, w := io.Pipe()
+	t.Cleanup(func() { w.Close() })
+	return &keyboard{in: r}, w
+}
+
+func TestKeyboard_LineIsAnAnswerOnlyWhileAQuestionWaits(t *testing.T) {
+	k, w := typing(t)
+	steered := make(chan string, 10)
+	k.listen(func(line string) { steered <- line })
+	io.WriteString(w, "first\n\n")
+	if got := <-steered; got != "first" {
+		t.Errorf("the agent got %q", got)
+	}
+	hidden := false
+	answer, err := k.ask(t.Context(), func() func() {
+		go io.WriteString(w, " yes \nsecond\n")
+		return func() { hidden = true }
+	})
+	if answer != "yes" || err != nil || !hidden {
+		t.Errorf("the answer is %q (%v); the question is gone: %v", answer, err, hidden)
+	}
+	if got := <-steered; got != "second" {
+		t.Errorf("after the answer the agent got %q", got)
+	}
+}
+
+func TestKeyboard_QuestionEndsWithItsContextAndTheNextOneIsAnswered(t *testing.T) {
+	k, w := typing(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	_, err := k.ask(ctx, func() func() { cancel(errInterrupted); return func() {} })
+	if !errors.Is(err, errInterrupted) {
+		t.Errorf("the error is %v", err)
+	}
+	answer, err := k.ask(t.Context(), func() func() { go io.WriteString(w, "n\n"); return func() {} })
+	if answer != "n" || err != nil {
+		t.Errorf("the answer is %q (%v)", answer, err)
+	}
+}
+
+func TestKeyboard_ClosedTerminalGivesNoAnswer(t *testing.T) {
+	k, w := typing(t)
+	_, err := k.ask(t.Context(), func() func() { w.Close(); return func() {} })
+	if !errors.Is(err, errNoAnswer) {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := k.ask(t.Context(), func() func() { return func() {} }); !errors.Is(err, errNoAnswer) {
+		t.Errorf("the next error is %v", err)
+	}
+}
+
+func TestChoice_IsOneOfTheLettersOrForTheModel(t *testing.T) {
+	for answer, want := range map[string]choice{
+		"y": {allow: true}, " YES ": {allow: true}, "a": {allow: true, all: true},
+		"": {message: "the user refused it"}, "No": {message: "the user refused it"},
+		"use b.txt": {message: "the user refused it and said: use b.txt"},
+	} {
+		if got := readChoice(answer); got != want {
+			t.Errorf("%q means %+v, want %+v", answer, got, want)
+		}
+	}
+}
