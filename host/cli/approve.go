@@ -145,5 +145,5 @@ func (a *asker) ask(ctx context.Context, question string) (string, error) {
 	if a.keys.in == nil {
 		a.keys.in = a.host.Stdin
 	}
-	return a.keys.ask(ctx, func() func() { return a.view.ask(question) })
+	return a.keys.ask(ctx, func() func(bool) { return a.view.ask(question) })
 }

@@ -87,7 +87,7 @@ func (o compactCommand) why(s *agent.Session, err error) error {
 	if !o.noModel && shrinksWithoutModel(s.Messages()) {
 		return fmt.Errorf("session %s is too short for a summary; \"reins compact %s --no-model\" leaves old results out", s.ID(), s.ID())
 	}
-	return fmt.Errorf("session %s is as small as it can be: %w", s.ID(), err)
+	return fmt.Errorf("session %s: %w", s.ID(), err)
 }
 
 // shrinksWithoutModel reports whether so much of a conversation can be left out that it is worth a

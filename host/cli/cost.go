@@ -30,7 +30,7 @@ Without SESSION it is the last one of this directory. Of several, the sum by mod
 calls that a session has from the one that it was forked from are counted once.
 
 CACHED is what the provider had in its cache of the tokens that the model read, HIT the
-share, and WRITTEN what it put there. A price that is not known is not counted as nothing: the cost is unknown then.`,
+share, and WRITTEN what it put there. Unknown prices are shown as unknown, not as $0.`,
 		Example: `  reins cost
   reins cost --all --since 7d
   reins cost 4TKZ K3ZQ --json`,

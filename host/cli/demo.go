@@ -32,8 +32,8 @@ func newDemo(h Host) *cobra.Command {
 	d := demo{host: h}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show the main job offline, against a scripted model",
-		Long: `Show the main job without a key and without a network: an agent fixes a failing test in a
+		Short: "Run an offline demo against a scripted model",
+		Long: `Run the main job without a key and without a network: an agent fixes a failing test in a
 small Go project. Its model is a script behind a real HTTP server on this machine, which
 speaks each of the four wire protocols in turn. All the rest is as in "reins run".`,
 		Args: exactArgs(0, "no arguments"),

@@ -29,7 +29,7 @@ unified diff: by tools, by shell commands and by hand. Without SESSION it is the
 this directory.
 
 FROM and TO are checkpoints, or prompts by the number of their record, which stand for the
-state before them; --list shows both. From FROM on it is up to TO, or else to the present.
+state before them; --list shows both. Without TO it is the changes up to now.
 The session may be at work meanwhile.`,
 		Example: `  reins diff --stat
   reins diff @57 @120 -- parser.go

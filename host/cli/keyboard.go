@@ -49,19 +49,19 @@ func (k *keyboard) forget() {
 	}
 }
 
-// ask shows a question, until the function that show returns is called, and waits for its answer. What
-// was typed before the question is not the answer.
-func (k *keyboard) ask(ctx context.Context, show func() (hide func())) (string, error) {
+// ask shows a question and waits for its answer. What was typed before the question is not the answer.
+// The function that show returns is told whether there was one.
+func (k *keyboard) ask(ctx context.Context, show func() (done func(answered bool))) (line string, err error) {
 	answer := make(chan string, 1)
 	if !k.begin(answer) {
 		return "", errNoAnswer
 	}
-	hide := show()
+	done := show()
 	defer func() {
 		k.mu.Lock()
 		k.answer = nil
 		k.mu.Unlock()
-		hide()
+		done(err == nil)
 	}()
 	select {
 	case line, ok := <-answer:

@@ -23,9 +23,9 @@ func TestKeyboard_LineIsAnAnswerOnlyWhileAQuestionWaits(t *testing.T) {
 		t.Errorf("the agent got %q", got)
 	}
 	hidden := false
-	answer, err := k.ask(t.Context(), func() func() {
+	answer, err := k.ask(t.Context(), func() func(bool) {
 		go io.WriteString(w, " yes \nsecond\n")
-		return func() { hidden = true }
+		return func(answered bool) { hidden = answered }
 	})
 	if answer != "yes" || err != nil || !hidden {
 		t.Errorf("the answer is %q (%v); the question is gone: %v", answer, err, hidden)
@@ -38,11 +38,11 @@ func TestKeyboard_LineIsAnAnswerOnlyWhileAQuestionWaits(t *testing.T) {
 func TestKeyboard_QuestionEndsWithItsContextAndTheNextOneIsAnswered(t *testing.T) {
 	k, w := typing(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	_, err := k.ask(ctx, func() func() { cancel(errInterrupted); return func() {} })
+	_, err := k.ask(ctx, func() func(bool) { cancel(errInterrupted); return func(bool) {} })
 	if !errors.Is(err, errInterrupted) {
 		t.Errorf("the error is %v", err)
 	}
-	answer, err := k.ask(t.Context(), func() func() { go io.WriteString(w, "n\n"); return func() {} })
+	answer, err := k.ask(t.Context(), func() func(bool) { go io.WriteString(w, "n\n"); return func(bool) {} })
 	if answer != "n" || err != nil {
 		t.Errorf("the answer is %q (%v)", answer, err)
 	}
@@ -50,11 +50,11 @@ func TestKeyboard_QuestionEndsWithItsContextAndTheNextOneIsAnswered(t *testing.T
 
 func TestKeyboard_ClosedTerminalGivesNoAnswer(t *testing.T) {
 	k, w := typing(t)
-	_, err := k.ask(t.Context(), func() func() { w.Close(); return func() {} })
+	_, err := k.ask(t.Context(), func() func(bool) { w.Close(); return func(bool) {} })
 	if !errors.Is(err, errNoAnswer) {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := k.ask(t.Context(), func() func() { return func() {} }); !errors.Is(err, errNoAnswer) {
+	if _, err := k.ask(t.Context(), func() func(bool) { return func(bool) {} }); !errors.Is(err, errNoAnswer) {
 		t.Errorf("the next error is %v", err)
 	}
 }

@@ -85,7 +85,15 @@ func checkProvider(c *llm.Catalogue, provider string) error {
 
 // noMatch says that no model matches, and which one may have been meant.
 func noMatch(c *llm.Catalogue, provider, pattern string) error {
-	return fmt.Errorf("no model matches %q%s", pattern, didYouMean(pattern, modelIDs(c, provider)))
+	words := modelIDs(c, provider)
+	for _, id := range modelIDs(c, provider) {
+		for part := range strings.SplitSeq(id, "-") {
+			if !slices.Contains(words, part) {
+				words = append(words, part)
+			}
+		}
+	}
+	return fmt.Errorf("no model matches %q%s", pattern, didYouMean(pattern, words))
 }
 
 // loadCatalogue is the built-in catalogue, with the models of a file over it.

@@ -31,10 +31,11 @@ type crashing struct {
 
 func (c *crashing) show(event.Record) error { return c.how() }
 func (c *crashing) finish(r result) error   { c.result = r; return nil }
-func (c *crashing) ask(string) func()       { return func() {} }
+func (c *crashing) ask(string) func(bool)   { return func(bool) {} }
 func (c *crashing) recall(event.Record)     {}
 func (c *crashing) worksIn(string)          {}
 func (c *crashing) saw(string)              {}
+func (c *crashing) typed()                  {}
 
 func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
 	for name, how := range map[string]func() error{

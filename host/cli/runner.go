@@ -229,6 +229,7 @@ const runCommand = "reins run --resume"
 
 // steer sends the agent a line that was typed while it works.
 func (r *runner) steer(s *agent.Session, line string) {
+	r.view.typed()
 	if err := s.Steer(llm.Text{Text: line}); err != nil {
 		aside(r.host, "not sent to the agent: %s", line)
 	}
@@ -253,7 +254,7 @@ func (r *runner) submit(ctx context.Context, s *agent.Session, input string) (ag
 	case r.stoppedShort(ctx, s.ID()):
 		return s.Submit(ctx, llm.Text{Text: goOn})
 	}
-	return out, usagef("session %s came to its end: give it a prompt to go on", s.ID())
+	return out, usagef("session %s is finished; pass a prompt to continue", s.ID())
 }
 
 // stoppedShort reports whether the last input before this run ended without being done: it was

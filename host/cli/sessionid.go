@@ -160,7 +160,7 @@ func findPoint(ctx context.Context, s event.Store, point string) (event.Meta, ev
 	}
 	seq, err := strconv.ParseUint(point[at+1:], 10, 64)
 	if err != nil || seq == 0 {
-		return event.Meta{}, 0, usagef("%q is no place in a session; it is ID, or ID@SEQ with the number of a record, which \"reins sessions show ID --events\" lists", point)
+		return event.Meta{}, 0, usagef("invalid reference %q: use ID or ID@SEQ, where SEQ is the number of a record (\"reins sessions show ID --events\" lists them)", point)
 	}
 	m, err := findSession(ctx, s, point[:at])
 	if err != nil {

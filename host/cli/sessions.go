@@ -17,8 +17,8 @@ import (
 func newSessions(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions",
-		Short: "Look at the sessions that are kept, and put them in order",
-		Long: `Look at the sessions that are kept, and put them in order. They are in REINS_HOME if that
+		Short: "Inspect and manage saved sessions",
+		Long: `Inspect and manage saved sessions. They are in REINS_HOME if that
 is set, and else where programs keep their state on this system.
 
 An ID may be cut short as long as it stays clear which session is meant; "latest" is the one

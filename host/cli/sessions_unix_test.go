@@ -157,7 +157,7 @@ func TestSessions_TerminalGetsNoArchive(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
 	k.save(time.Hour, event.Meta{ID: "first"})
-	if text := onTerminal(t, k.command("export", "first", "-")).end(2); !strings.Contains(text, "an archive is nothing for a terminal") {
+	if text := onTerminal(t, k.command("export", "first", "-")).end(2); !strings.Contains(text, "refusing to write an archive to a terminal") {
 		t.Errorf("it shows:\n%s", text)
 	}
 }

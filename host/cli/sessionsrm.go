@@ -123,7 +123,7 @@ func (o sessionsRemove) confirm(ctx context.Context, h Host, chosen []event.Meta
 	}
 	a := &asker{host: h, view: &jsonView{questions: h.Stderr}}
 	if a.nobody() {
-		aside(h, "nobody is there to ask whether to remove %s; --yes does it without asking", show.Plural(len(chosen), "session"))
+		aside(h, "refusing to remove %s without confirmation; use --yes", show.Plural(len(chosen), "session"))
 		return quietError{exitNeedsInput}
 	}
 	answer, err := a.ask(ctx, fmt.Sprintf("Remove %s for good? y yes, n no: ", show.Plural(len(chosen), "session")))

@@ -18,6 +18,7 @@ type status struct {
 	start time.Time
 	frame int
 	drawn bool             // the line is on the terminal
+	since time.Time        // when it was drawn first
 	off   bool             // something else has the terminal
 	what  string           // the tool that runs
 	next  event.ModelRetry // the model call that is made again, if one is
@@ -29,17 +30,23 @@ type status struct {
 
 var frames = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 
-// begin shows the line from now on.
-func (s *status) begin(v *textView, f *os.File) {
-	s.view, s.file, s.start = v, f, time.Now()
+// tick is how often the line is drawn.
+const tick = 120 * time.Millisecond
+
+// begin shows the line from now on, if it is not shown yet.
+func (s *status) begin(v *textView) {
+	if s.view != nil || s.file == nil {
+		return
+	}
+	s.view, s.start = v, time.Now()
 	s.stop, s.stopped = make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(s.stopped)
-		tick := time.NewTicker(120 * time.Millisecond)
-		defer tick.Stop()
+		ticker := time.NewTicker(tick)
+		defer ticker.Stop()
 		for {
 			select {
-			case <-tick.C:
+			case <-ticker.C:
 				v.mu.Lock()
 				s.draw()
 				v.mu.Unlock()
@@ -70,7 +77,18 @@ func (s *status) draw() {
 	}
 	text := s.line(time.Since(s.start), width-1)
 	fmt.Fprint(s.file, "\r\x1b[K"+show.Paint(grey, text))
-	s.drawn = true
+	if !s.drawn {
+		s.drawn, s.since = true, time.Now()
+	}
+}
+
+// leave clears the line after a newline was typed on it: it is now above the cursor, and may have been
+// drawn again below.
+func (s *status) leave() {
+	if s.drawn && time.Since(s.since) > tick {
+		fmt.Fprint(s.file, "\r\x1b[K\x1b[1A\x1b[K")
+		s.drawn = false
+	}
 }
 
 // line is the text in so many columns. What is done makes room for how long it takes and what it

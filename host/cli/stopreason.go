@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
 )
@@ -31,17 +30,7 @@ func stopReason(r result) string {
 	case r.Limit != "":
 		return r.reached.stopped(r.Limit)
 	}
-	switch r.Outcome {
-	case agent.StatusLoop:
-		return "stopped because the agent goes in circles"
-	case agent.StatusCutOff:
-		return "stopped because the model's answer is longer than it can give"
-	case agent.StatusPaused:
-		return "stopped because the provider paused too often"
-	case agent.StatusRefused:
-		return "the model or the provider's filter refused to go on"
-	}
-	return ""
+	return show.Stop(r.Outcome)
 }
 
 // stopped says which flag set the limit that was reached, and how far the session has come.
@@ -54,9 +43,9 @@ func (r reached) stopped(limit string) string {
 	case "tree_cost":
 		return fmt.Sprintf("stopped: the session has cost %s of the %s that --budget allows%s", show.SmallPrice(r.cost), show.SmallPrice(r.budget), earlier)
 	case "max_turns":
-		return fmt.Sprintf("stopped: the session has made %s of the model, and --max-turns allows %d%s", show.Plural(r.limit.Value, "call"), r.maxTurns, earlier)
+		return fmt.Sprintf("stopped: the session has made %s, and --max-turns allows %d%s", show.Plural(r.limit.Value, "model call"), r.maxTurns, earlier)
 	case "max_tool_rounds":
-		return fmt.Sprintf("stopped: the prompt has taken %s of tools, which is all that --max-rounds allows", show.Plural(r.limit.Value, "round"))
+		return fmt.Sprintf("stopped: the prompt has taken %s, the maximum that --max-rounds allows", show.Plural(r.limit.Value, "tool round"))
 	}
 	return show.Limit(event.TurnLimit{Limit: limit})
 }
@@ -64,7 +53,7 @@ func (r reached) stopped(limit string) string {
 // howToGoOn names the commands that go on with the session of a run, or take it back.
 func howToGoOn(r result) string {
 	if r.elsewhere {
-		return fmt.Sprintf("session %s · reins run --resume %s to go on, reins undo %s to take it back", r.SessionID, r.SessionID, r.SessionID)
+		return fmt.Sprintf("session %s · continue: reins run --resume %s · take back: reins undo %s", r.SessionID, r.SessionID, r.SessionID)
 	}
-	return fmt.Sprintf("session %s · reins run --continue to go on, reins undo to take it back", r.SessionID)
+	return fmt.Sprintf("session %s · continue: reins run --continue · take back: reins undo", r.SessionID)
 }

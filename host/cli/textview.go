@@ -38,9 +38,7 @@ func newTextView(h Host) *textView {
 		out: h.Stdout, side: h.Stderr, live: isTerminal(h.Stdout), watched: isTerminal(h.Stderr), colour: h.colours(h.Stderr),
 		calls: make(show.Calls),
 	}
-	if f, ok := h.Stderr.(*os.File); ok && v.colour {
-		v.status.begin(v, f)
-	}
+	v.status.file, _ = h.Stderr.(*os.File)
 	return v
 }
 
@@ -59,6 +57,9 @@ func (v *textView) show(r event.Record) error {
 
 // display shows an event at once.
 func (v *textView) display(r event.Record) error {
+	if v.colour {
+		v.status.begin(v)
+	}
 	v.status.count(r)
 	v.status.note(r)
 	v.calls.Note(r)
@@ -198,15 +199,18 @@ func lastLine(s string) string {
 	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
-func (v *textView) ask(question string) func() {
+func (v *textView) ask(question string) func(bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.endLine()
 	v.status.off, v.asking = true, true
 	fmt.Fprint(v.side, question)
-	return func() {
+	return func(answered bool) {
 		v.mu.Lock()
 		defer v.mu.Unlock()
+		if !answered {
+			fmt.Fprintln(v.side)
+		}
 		v.release()
 	}
 }
@@ -220,6 +224,12 @@ func (v *textView) release() {
 	v.held = nil
 }
 
+func (v *textView) typed() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.status.leave()
+}
+
 func (v *textView) saw(diff string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -230,11 +240,13 @@ func (v *textView) saw(diff string) {
 }
 
 func (v *textView) finish(r result) error {
+	v.mu.Lock()
+	v.release()
+	v.finished = true
+	v.mu.Unlock()
 	v.status.end()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.release()
-	v.finished = true
 	v.endLine()
 	if r.Outcome == agent.StatusAwaitingInput {
 		fmt.Fprintf(v.side, "reins: the agent asks: %s\n", show.OneLine(r.Question))

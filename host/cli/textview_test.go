@@ -20,7 +20,7 @@ func TestTextView_SaysInOneLineWhatHappensToTheConversation(t *testing.T) {
 		{event.ModelFallback{From: "big", To: "small", Error: event.Error{Message: "overloaded"}}, "small takes over from big"},
 		{event.Rewind{Input: 7, Chat: true, Files: true}, "@7"},
 		{event.Rewind{Input: 7, Files: true, Paths: []string{"a.go"}}, "a.go"},
-		{event.SessionResume{Interrupted: true}, "cut off"},
+		{event.SessionResume{Interrupted: true}, "interrupted"},
 		{event.SessionResume{Lost: 2}, "2 records"},
 		{event.SessionResume{}, ""},
 		{event.CacheBroken{Reason: "the model was changed"}, ""},
@@ -73,7 +73,7 @@ func TestTextView_HoldsBackWhatHappensWhileAQuestionWaits(t *testing.T) {
 	if got := side.String(); got != "Allow? " {
 		t.Errorf("beside the question it shows %q", got)
 	}
-	answered()
+	answered(true)
 	if got, want := side.String(), "Allow? Hello\n· careful\n"; got != want {
 		t.Errorf("after the answer it shows %q, want %q", got, want)
 	}

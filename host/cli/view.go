@@ -20,9 +20,11 @@ type view interface {
 	show(r event.Record) error
 	// finish shows the result. Nothing is shown after it.
 	finish(r result) error
-	// ask shows a question, until the function that it returns is called. Nothing else is shown
-	// meanwhile.
-	ask(question string) (answered func())
+	// ask shows a question, until the function that it returns is called, with whether it was
+	// answered. Nothing else is shown meanwhile.
+	ask(question string) (done func(answered bool))
+	// typed says that a line was typed, which has moved the cursor to the next one.
+	typed()
 	// saw says that a question has shown a diff, which need not be shown again when it is made true.
 	saw(diff string)
 }
@@ -68,10 +70,16 @@ func (v *jsonView) finish(r result) error {
 	return v.print(r)
 }
 
-func (v *jsonView) ask(question string) func() {
+func (v *jsonView) ask(question string) func(bool) {
 	fmt.Fprint(v.questions, question)
-	return func() {}
+	return func(answered bool) {
+		if !answered {
+			fmt.Fprintln(v.questions)
+		}
+	}
 }
+
+func (*jsonView) typed() {}
 
 func (*jsonView) saw(string) {}
 

@@ -107,7 +107,7 @@ func Notice(data event.Data) string {
 func resumed(d event.SessionResume) string {
 	text := "resumed"
 	if d.Interrupted {
-		text += " after it was cut off"
+		text += " after it was interrupted"
 	}
 	if d.Lost > 0 {
 		text += fmt.Sprintf(", without %s that could not be read", Plural(d.Lost, "record"))
@@ -167,9 +167,9 @@ func Limit(d event.TurnLimit) string {
 	case d.Detail != "":
 		return "stopped: " + Summary(d.Detail)
 	case d.Limit == "max_turns":
-		return "stopped at the limit of " + Plural(d.Value, "call") + " of the model"
+		return "stopped at the limit of " + Plural(d.Value, "model call")
 	case d.Limit == "max_tool_rounds":
-		return "stopped at the limit of " + Plural(d.Value, "round") + " of tools"
+		return "stopped at the limit of " + Plural(d.Value, "tool round")
 	}
 	return "stopped at the limit " + OneLine(d.Limit)
 }
