@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"time"
 )
 
 // typing is a keyboard that is typed on by writing to a pipe.
@@ -68,5 +69,20 @@ func TestChoice_IsOneOfTheLettersOrForTheModel(t *testing.T) {
 		if got := readChoice(answer); got != want {
 			t.Errorf("%q means %+v, want %+v", answer, got, want)
 		}
+	}
+}
+
+func TestKeyboard_LineFromBeforeTheQuestionIsNotItsAnswer(t *testing.T) {
+	var steered string
+	k := &keyboard{steer: func(line string) { steered = line }}
+	answer := make(chan string, 1)
+	k.answer, k.asked = answer, time.Now()
+	k.deliver("y\n", k.asked.Add(-time.Millisecond))
+	if len(answer) > 0 || steered != "y" {
+		t.Errorf("%d answers; the agent got %q", len(answer), steered)
+	}
+	k.deliver("n\n", k.asked.Add(time.Millisecond))
+	if got := <-answer; got != "n\n" {
+		t.Errorf("the answer is %q", got)
 	}
 }
