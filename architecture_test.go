@@ -36,6 +36,7 @@ var layers = [][]string{
 	{"coding/textfile/textfiletest"},
 	{"coding/edit", "coding/patch"},
 	{"coding"},
+	{"host/show"},
 	{"host/cli"},
 	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck"},
 }

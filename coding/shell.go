@@ -138,11 +138,11 @@ func exitFields(exit env.Exit) map[string]any {
 func exitError(ctx context.Context, exit env.Exit, timeout, most time.Duration) *tool.Error {
 	switch {
 	case exit.TimedOut:
-		message := fmt.Sprintf("[ERROR: Command timed out after %dms. Partial output is shown above.\n"+
-			"You can retry with a longer timeout by setting the timeout_ms parameter.]", timeout.Milliseconds())
+		advice := "You can retry with a longer timeout by setting the timeout_ms parameter."
 		if timeout >= most {
-			message += "\n[This is the longest timeout there is. Set background for commands that take longer.]"
+			advice = "This is the maximum timeout. Set background for commands that take longer."
 		}
+		message := fmt.Sprintf("[ERROR: Command timed out after %dms. Partial output is shown above.\n%s]", timeout.Milliseconds(), advice)
 		return &tool.Error{Code: tool.ShellTimeout, Message: message}
 	case ctx.Err() != nil && exit.Code != 0:
 		return &tool.Error{Code: tool.Cancelled, Message: "The command was interrupted. Its output until then is shown above."}

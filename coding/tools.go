@@ -20,6 +20,8 @@ type ToolConfig struct {
 	// ClassicPatch makes apply_patch keep the changes before the one that failed, as codex does,
 	// instead of making all of them or none.
 	ClassicPatch bool
+
+	state *toolState // shared with other sets; nil makes a new one
 }
 
 func (c ToolConfig) withDefaults() ToolConfig {
@@ -39,8 +41,11 @@ func (c ToolConfig) withDefaults() ToolConfig {
 // NewTools makes a set of coding tools. The tools of one set share their background processes.
 func NewTools(c ToolConfig) []tool.Tool {
 	c = c.withDefaults()
-	f := files{config: c, turn: make(chan struct{}, 1)}
-	sh := &shell{config: c, running: make(map[string]*background)}
+	if c.state == nil {
+		c.state = newToolState()
+	}
+	f := files{config: c, turn: c.state.turn}
+	sh := &shell{config: c, toolState: c.state}
 	return []tool.Tool{
 		f.readFile(), f.readManyFiles(), f.writeFile(), f.editFile(), f.applyPatch(), f.deleteFile(),
 		f.listDir(), globTool(), grepTool(), f.viewImage(),

@@ -29,7 +29,7 @@ func newTool(h Host) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("there is no command \"tool %s\"; see \"reins tool --help\"", args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},

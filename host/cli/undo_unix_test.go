@@ -26,7 +26,7 @@ func TestUndo_OnATerminalFromTheRunToTheRedo(t *testing.T) {
 	}
 	first.Env = append(first.Env, home)
 	text := onTerminal(t, first).end(0)
-	if !regexp.MustCompile(`session [A-Z2-7]{26} · reins run --continue to go on, reins undo to take it back`).MatchString(text) {
+	if !regexp.MustCompile(`session [A-Z2-7]{26} · continue: reins run --continue · take back: reins undo`).MatchString(text) {
 		t.Errorf("the run does not say how to go on:\n%s", text)
 	}
 	diff := show("diff")
@@ -94,7 +94,7 @@ func TestRun_OnATerminalNamesTheSessionOfAnotherDirectory(t *testing.T) {
 	other := t.TempDir()
 	cmd := command(t, "run", "--cwd", other, "--session-id", "w", "ping")
 	text := onTerminal(t, cmd).end(0)
-	for _, want := range []string{"· working in " + other, "session w · reins run --resume w to go on, reins undo w to take it back"} {
+	for _, want := range []string{"· working in " + other, "session w · continue: reins run --resume w · take back: reins undo w"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
