@@ -75,10 +75,7 @@ func (b *builder) systemPrompt(ctx context.Context, p *Profile, tools *tool.Regi
 	}
 	offer := b.session
 	offer.Tools = tools
-	var err error
-	if c.Tools, err = agent.Offered(offer); err != nil {
-		return "", err
-	}
+	c.Tools = agent.Offered(offer)
 	if p.describes(recorded, e.Info(), c.Tools) {
 		return "", nil
 	}

@@ -233,11 +233,7 @@ func (b *builder) checkTools() error {
 	all := b.session
 	all.Allow, all.Deny = nil, nil
 	var names []string
-	offered, err := agent.Offered(all)
-	if err != nil {
-		return err
-	}
-	for _, spec := range offered {
+	for _, spec := range agent.Offered(all) {
 		names = append(names, spec.Name)
 	}
 	for _, n := range slices.Concat(b.session.Allow, b.session.Deny) {

@@ -42,6 +42,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		Provider: k.Provider, Model: k.Model, Effort: o.effort, Dir: o.dir, Vars: r.vars, Connect: conf,
 		Family: coding.Family(o.profile), ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout},
 		Prompt: coding.PromptConfig{User: o.appendSystem}, Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
+		Warn: func(err error) { aside(r.host, "%v; \"reins sessions verify\" tells more", err) },
 		Session: agent.Config{
 			ID: o.id, Client: k.Client, Allow: o.allow, Deny: o.deny, Limits: o.limits(), SkipDamaged: o.skipDamaged,
 			Approve: r.asker.approve, Middleware: []tool.Middleware{recordDiffs},
