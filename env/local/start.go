@@ -145,11 +145,10 @@ func (e *Env) prepare() error {
 	if err != nil {
 		return fmt.Errorf("start the watchdog that ends commands if this program is killed: %w", err)
 	}
-	old := e.guard
-	e.guard = g
-	if old != nil {
-		return old.dismiss()
+	if old := e.guard; old != nil {
+		e.busy.Go(func() { old.dismiss() })
 	}
+	e.guard = g
 	return nil
 }
 
