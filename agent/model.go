@@ -52,16 +52,13 @@ func (s *Session) callModel(ctx context.Context, a step.CallModel) error {
 
 // recordAnswer records the message of an answer, without calls that were cut off.
 func (s *Session) recordAnswer(call int, purpose string, resp *llm.Response, end *event.ModelCallEnd) {
-	msg := step.Whole(resp)
 	if purpose == step.Summary {
-		if len(msg.ToolCalls()) == 0 {
-			end.Summary = msg.Text()
-		}
+		end.Summary = step.SummaryOf(resp)
 		return
 	}
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	s.note(event.TextEnd{Call: call, ID: resp.ID, Message: s.state.Distinct(msg)})
+	s.note(event.TextEnd{Call: call, ID: resp.ID, Message: s.state.Distinct(step.Whole(resp))})
 }
 
 // startCall records that a call begins, and that it does not continue the one before if so.

@@ -168,6 +168,14 @@ func (s *State) noSummary(problem string) event.Warning {
 	return event.Warning{Code: WarningSummary, Message: fmt.Sprintf("The conversation could not be summarised: %s%s", problem, suffix)}
 }
 
+// SummaryOf returns the summary that an answer is, or "" if the model used a tool instead of writing one.
+func SummaryOf(resp *llm.Response) string {
+	if len(resp.ToolCalls()) > 0 {
+		return ""
+	}
+	return resp.Text()
+}
+
 // summarised takes in the answer to a call for a summary.
 func (s *State) summarised(d event.ModelCallEnd) {
 	if s.summary.warned {

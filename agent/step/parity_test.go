@@ -1,0 +1,384 @@
+package step_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/agent/step"
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/chat"
+	"github.com/reins-agent/reins/llm/gemini"
+	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/llm/object"
+	"github.com/reins-agent/reins/llm/openai"
+	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+var dialects = map[string]wire.Dialect{
+	"gpt-5.2": openai.NewDialect(openai.Config{}), "claude-opus-4-6": anthropic.NewDialect(anthropic.Config{}),
+	"gemini-3-pro-preview": gemini.NewDialect(gemini.Config{}), "gpt-4o": chat.NewDialect(chat.Quirks{}),
+}
+
+// reporter is a test or a property.
+type reporter interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
+// encoded returns the bytes of requests in every protocol that can express them.
+func encoded(t reporter, requests []*llm.Request) (out []string) {
+	for _, r := range requests {
+		for model, d := range dialects {
+			c := *r
+			c.Model, c.Cache = model, nil
+			call, err := d.Encode(&c)
+			if err != nil {
+				t.Fatalf("%s: %v", d.Name(), err)
+			}
+			if d.Name() == anthropic.Name {
+				out = append(out, r.Provider+" "+r.Model+" "+r.Effort+" "+r.CacheKey)
+			}
+			out = append(out, d.Name()+" "+string(call.Body.Bytes()))
+		}
+	}
+	sortPairs(out)
+	return out
+}
+
+// sortPairs brings the protocols of each request into one order.
+func sortPairs(out []string) {
+	n := len(dialects) + 1
+	for i := 0; i+n <= len(out); i += n {
+		group := out[i : i+n]
+		for a := range group {
+			for b := a + 1; b < len(group); b++ {
+				if group[b] < group[a] {
+					group[a], group[b] = group[b], group[a]
+				}
+			}
+		}
+	}
+}
+
+func question(c llm.ToolCall) string {
+	var in struct{ Question string }
+	if c.Name != agent.AskUser || json.Unmarshal([]byte(c.Arguments), &in) != nil {
+		return ""
+	}
+	return in.Question
+}
+
+// act is something that the host does, to a session and to the driver.
+type act struct {
+	name    string
+	session func(ctx context.Context, s *agent.Session)
+	driver  func(ctx context.Context, d *driver)
+}
+
+func say(text string) act {
+	return act{"submit " + text,
+		func(ctx context.Context, s *agent.Session) { _, _ = s.Submit(ctx, llm.Text{Text: text}) },
+		func(ctx context.Context, d *driver) {
+			d.submit(ctx, func(s *step.State) event.Data { return s.Accept(llm.UserText(text), nil) })
+		}}
+}
+
+func queue(text string, followUp bool) act {
+	return act{"queue " + text,
+		func(_ context.Context, s *agent.Session) {
+			if followUp {
+				_ = s.FollowUp(llm.Text{Text: text})
+			} else {
+				_ = s.Steer(llm.Text{Text: text})
+			}
+		},
+		func(_ context.Context, d *driver) {
+			d.append(event.SteeringQueued{Message: llm.UserText(text), FollowUp: followUp})
+		}}
+}
+
+type verdict struct {
+	Pass bool `json:"pass"`
+}
+
+var (
+	asksObject = act{"object",
+		func(ctx context.Context, s *agent.Session) {
+			_, _, _ = agent.SubmitObject[verdict](ctx, s, llm.Text{Text: "judge"})
+		},
+		func(ctx context.Context, d *driver) {
+			form, err := object.FormOf[verdict]()
+			if err != nil {
+				panic(err)
+			}
+			format := form.Output()
+			d.submit(ctx, func(s *step.State) event.Data { return s.Accept(llm.UserText("judge"), &format) })
+		}}
+	continues = act{"continue",
+		func(ctx context.Context, s *agent.Session) { _, _ = s.Continue(ctx) },
+		func(ctx context.Context, d *driver) {
+			if data, ok := d.state().Resumption(); ok {
+				d.submit(ctx, func(*step.State) event.Data { return data })
+			}
+		}}
+	switches = act{"model",
+		func(_ context.Context, s *agent.Session) { _ = s.SetModel("", "other") },
+		func(_ context.Context, d *driver) {
+			set := d.state().Setup()
+			set.Model, set.Window = "other", 0
+			d.append(event.Settings{Setup: set})
+		}}
+)
+
+// compare lets a session and the driver do the same, each with a model that plays the same turns, and
+// compares the requests that they make, byte for byte in every protocol.
+func compare(t reporter, turns []llmtest.Turn, acts []act, config func() agent.Config) {
+	t.Helper()
+	play := func(c *agent.Config) *llmtest.Script {
+		script := &llmtest.Script{Reply: func(n int, _ *llm.Request) llmtest.Turn {
+			if n >= 60 {
+				return llmtest.Say("Enough.")
+			}
+			turn := turns[n%len(turns)]
+			turn.Parts = append([]llm.Part(nil), turn.Parts...)
+			for i, p := range turn.Parts {
+				if c, ok := p.(llm.ToolCall); ok {
+					c.ID = fmt.Sprintf("call_%d_%d", n, i)
+					turn.Parts[i] = c
+				}
+			}
+			return turn
+		}}
+		c.Client = script
+		return script
+	}
+	c := config()
+	left := play(&c)
+	s, err := agent.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var start event.SessionStart
+	for r := range s.Events(context.Background(), 0) {
+		start = r.Data.(event.SessionStart)
+		break
+	}
+	for _, a := range acts {
+		a.session(withCancel(), s)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c = config()
+	right := play(&c)
+	d := &driver{config: c}
+	d.append(start)
+	for _, a := range acts {
+		if strings.Contains(string(d.log[len(d.log)-1]), `"state":"CLOSED"`) { // by an error that calling again cannot help
+			break
+		}
+		a.driver(withCancel(), d)
+	}
+	want, got := encoded(t, left.Requests()), encoded(t, right.Requests())
+	if diff := cmp.Diff(want, got); diff != "" {
+		var names []string
+		for _, a := range acts {
+			names = append(names, a.name)
+		}
+		t.Fatalf("the session sends (-) and the driver sends (+) after %s: %s", strings.Join(names, ", "), diff)
+	}
+}
+
+// canceller is the key of the function that ends a context, for the tool cancel.
+type canceller struct{}
+
+func withCancel() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	return context.WithValue(ctx, canceller{}, cancel)
+}
+
+type textIn struct {
+	Text string `json:"text"`
+}
+
+func nothing(context.Context, *tool.Call, textIn) []policy.Access { return []policy.Access{} }
+
+func fake(name string, readOnly bool, run func(ctx context.Context, text string) tool.Result) tool.Tool {
+	return tool.New(tool.Spec{Name: name, Description: "A tool.", ReadOnly: readOnly, Plan: name == "plan"}, nothing,
+		func(ctx context.Context, _ *tool.Call, in textIn) (tool.Result, error) { return run(ctx, in.Text), nil })
+}
+
+// toy configures a session with tools that always do the same.
+func toy(t reporter, e *local.Env, window int64, noModel bool) func() agent.Config {
+	return func() agent.Config {
+		echo := func(_ context.Context, text string) tool.Result { return tool.Success("%s", text) }
+		c := agent.Config{
+			ID: "x", Model: "m", Env: e, System: "Be good.", Tools: &tool.Registry{}, MaxOutput: 1000, ContextWindow: window,
+			Compaction: agent.Compaction{At: 0.7, NoModel: noModel}, Fallback: []agent.Model{{Name: "spare"}},
+			Limits: agent.Limits{ToolRounds: 4, TreeTurns: 50}, LoopWindow: 4, Subagents: agent.Subagents{MaxDepth: -1},
+		}
+		var asked atomic.Int64
+		c.Policy = policy.Func(func(_ context.Context, q policy.Query) policy.Decision {
+			if q.Tool == "write" {
+				return policy.Decision{Verdict: policy.Ask, Rule: "test"}
+			}
+			return policy.Decision{Verdict: policy.Allow, Rule: "test"}
+		})
+		c.Approve = func(context.Context, tool.Request) (tool.Approval, error) {
+			return tool.Approval{Allow: asked.Add(1)%3 != 0, Message: "as you like"}, nil
+		}
+		err := c.Tools.Register(agent.AskUserTool(), fake("echo", true, echo), fake("write", false, echo), fake("plan", true, echo),
+			fake("large", true, func(_ context.Context, text string) tool.Result {
+				return tool.Success("%s", strings.Repeat("A long line of output.\n", 400)+text)
+			}),
+			fake("cancel", false, func(ctx context.Context, _ string) tool.Result {
+				ctx.Value(canceller{}).(context.CancelFunc)()
+				return tool.Success("cancelled")
+			}),
+			fake("panic", false, func(context.Context, string) tool.Result { panic("it went wrong") }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+}
+
+func drawTurn(t *rapid.T) (turn llmtest.Turn) {
+	kind := rapid.SampledFrom([]string{"done", "calls", "calls", "calls", "cut", "fault"}).Draw(t, "kind")
+	switch kind {
+	case "done", "cut":
+		turn.Parts = []llm.Part{llm.Text{Text: rapid.SampledFrom([]string{"Well.", "Shall I?", `{"pass":true}`, strings.Repeat("Many words. ", 60)}).Draw(t, "text")}}
+	case "fault":
+		turn.Fault = rapid.SampledFrom([]llmtest.Fault{{Status: 500}, {Status: 413}, {Status: 400}, {Status: 529}, {CutAt: 1}, {Malformed: true}}).Draw(t, "fault")
+	}
+	if kind == "cut" {
+		turn.Finish = rapid.SampledFrom([]llm.FinishReason{llm.FinishLength, llm.FinishPause, llm.FinishContentFilter, llm.FinishError}).Draw(t, "finish")
+	}
+	if kind != "calls" && kind != "cut" {
+		return turn
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "calls") {
+		name := rapid.SampledFrom([]string{"echo", "echo", "write", "write", "large", "plan", "cancel", "panic", agent.AskUser, "nonsense"}).Draw(t, "name")
+		args := rapid.SampledFrom([]string{`{"text":"x"}`, `{"text":"y"}`, `{}`}).Draw(t, "args")
+		if name == agent.AskUser {
+			args = `{"question":"Which?"}`
+		}
+		turn.Parts = append(turn.Parts, llm.ToolCall{Name: name, Arguments: args})
+	}
+	return turn
+}
+
+func newEnv(t *testing.T) *local.Env {
+	t.Helper()
+	e, err := local.New(local.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+func TestDriver_AnyLifeGivesTheSessionsRequests(t *testing.T) {
+	e := newEnv(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		turns := rapid.SliceOfN(rapid.Custom(drawTurn), 3, 20).Draw(rt, "turns")
+		var acts []act
+		for i := range rapid.IntRange(1, 8).Draw(rt, "acts") {
+			text := fmt.Sprintf("input %d", i)
+			acts = append(acts, rapid.SampledFrom([]act{say(text), say(text), queue(text, true), queue(text, false), asksObject, continues, switches}).Draw(rt, "act"))
+		}
+		window := rapid.SampledFrom([]int64{0, 3000, 100_000}).Draw(rt, "window")
+		compare(rt, turns, acts, toy(t, e, window, rapid.Bool().Draw(rt, "no model")))
+	})
+}
+
+// A fault at each boundary of one course: the model fails or is cut off at each of its calls, a tool panics
+// or the work is interrupted at each tool call, and the host continues.
+func TestDriver_FaultAtEveryBoundaryGivesTheSessionsRequests(t *testing.T) {
+	e := newEnv(t)
+	call := func(names ...string) (turn llmtest.Turn) {
+		for _, n := range names {
+			turn.Parts = append(turn.Parts, llm.ToolCall{Name: n, Arguments: `{"text":"x"}`})
+		}
+		return turn
+	}
+	course := []llmtest.Turn{call("echo", "echo"), call("write", "echo", "write"), call("plan"), call("large"), call("write"), llmtest.Say("Done.")}
+	for at := range course {
+		for _, fault := range []llmtest.Turn{
+			{Fault: llmtest.Fault{Status: 500}}, {Fault: llmtest.Fault{Status: 400}}, {Fault: llmtest.Fault{Status: 413}}, {Fault: llmtest.Fault{CutAt: 1}},
+			call("cancel"), call("echo", "cancel", "write"), call("panic", "echo"), call("cancel", agent.AskUser),
+			{Parts: []llm.Part{llm.Text{Text: "Half"}}, Finish: llm.FinishLength}, {Finish: llm.FinishPause},
+		} {
+			turns := append(append(append([]llmtest.Turn{}, course[:at]...), fault), course[at:]...)
+			compare(t, turns, []act{queue("left", false), say("go"), continues, continues, queue("more", true), say("again")}, toy(t, e, 100_000, true))
+		}
+	}
+}
+
+var durations = regexp.MustCompile(`\b\d+(\.\d+)? ?(ms|s)\b`)
+
+// untimed takes times out of what tools say, which no two runs have in common.
+func untimed(ctx context.Context, _ tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
+	res, err := next(ctx)
+	res.Present = nil
+	if res.Output != nil {
+		res.Output = tool.Text(durations.ReplaceAllString(tool.String(res.Output), "some time"))
+	}
+	return res, err
+}
+
+// The parity matrix: tasks of a coding agent with the tools of each family, on real files and processes.
+func TestDriver_ParityMatrixGivesTheSessionsRequests(t *testing.T) {
+	do := func(name, args string) llm.Part { return llm.ToolCall{Name: name, Arguments: args} }
+	turn := func(parts ...llm.Part) llmtest.Turn { return llmtest.Turn{Parts: parts} }
+	tasks := map[string][]llmtest.Turn{
+		"create and read":  {turn(do("write_file", `{"file_path":"a.txt","content":"one\n"}`)), turn(do("read_file", `{"file_path":"a.txt"}`)), llmtest.Say("Done.")},
+		"patch":            {turn(do("apply_patch", `{"patch":"*** Begin Patch\n*** Add File: p.txt\n+one\n*** End Patch"}`)), turn(do("read_file", `{"file_path":"p.txt"}`)), llmtest.Say("Done.")},
+		"edit":             {turn(do("write_file", `{"file_path":"e.txt","content":"one\n"}`)), turn(do("edit_file", `{"file_path":"e.txt","old_string":"one","new_string":"two"}`)), llmtest.Say("Done.")},
+		"command":          {turn(do("shell", `{"command":"echo out; exit 3"}`)), llmtest.Say("It failed.")},
+		"timeout":          {turn(do("shell", `{"command":"echo begun; sleep 60","timeout_ms":200}`)), llmtest.Say("Too slow.")},
+		"search":           {turn(do("grep", `{"pattern":"o"}`), do("glob", `{"pattern":"*.txt"}`)), llmtest.Say("Found.")},
+		"large output":     {turn(do("shell", `{"command":"seq 1 20000"}`)), llmtest.Say("Long.")},
+		"recovery":         {turn(do("read_file", `{"file_path":"missing.txt"}`)), turn(do("nonsense", `{}`), do("read_file", `{}`)), llmtest.Say("Recovered.")},
+		"parallel calls":   {turn(do("read_file", `{"file_path":"missing"}`), do("read_file", `{"file_path":"missing2"}`), do("shell", `{"command":"true"}`)), llmtest.Say("Done.")},
+		"question":         {turn(do(agent.AskUser, `{"question":"Which?"}`)), llmtest.Say("Thanks.")},
+		"reasoning effort": {turn(llm.Thinking{Text: "Hm."}, do("shell", `{"command":"true"}`)), llmtest.Say("Done.")},
+	}
+	for _, model := range []string{"gpt-5.2", "claude-opus-4-6", "gemini-3-pro-preview"} {
+		for name, turns := range tasks {
+			t.Run(model+"/"+name, func(t *testing.T) {
+				compare(t, turns, []act{queue("Mind the style.", false), say("do it"), say("yes")}, func() agent.Config {
+					e := newEnv(t)
+					p := coding.For("", model)
+					tools, err := p.Registry()
+					if err == nil {
+						err = tools.Register(agent.AskUserTool())
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					return agent.Config{
+						ID: "x", Model: model, Env: e, System: "Be good.", Tools: tools, Policy: policy.AllowAll{}, Middleware: []tool.Middleware{untimed},
+						Effort: "low", Vision: p.Vision, Subagents: agent.Subagents{MaxDepth: -1},
+					}
+				})
+			})
+		}
+	}
+}
