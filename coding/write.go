@@ -7,16 +7,14 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/coding/textfile"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
-type writeIn struct {
-	Path    string `json:"file_path" jsonschema:"path of the file, absolute or relative to the working directory"`
-	Content string `json:"content" jsonschema:"the full content of the file"`
-}
+type writeIn = engine.Write
 
 func (f files) writeFile() tool.Tool {
 	return tool.New(tool.Spec{
@@ -27,30 +25,56 @@ func (f files) writeFile() tool.Tool {
 		Output: payload("bytes_written integer", "created boolean"),
 	}, func(ctx context.Context, c *tool.Call, in writeIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Write, in.Path)}
-	}, oneByOne(f, f.write))
+	}, func(ctx context.Context, c *tool.Call, in writeIn) (tool.Result, error) {
+		w, err := oneByOne(f, f.write)(ctx, c, in)
+		if err != nil {
+			return engine.Failed(err)
+		}
+		return showWritten(in.Path, w), nil
+	})
 }
 
-func (f files) write(ctx context.Context, c *tool.Call, in writeIn) (tool.Result, error) {
-	data, note, verb := []byte(in.Content), "", "Created"
+func (f files) write(ctx context.Context, c *tool.Call, in writeIn) (engine.Written, error) {
+	w := engine.Written{Path: show(c.Env, in.Path), New: []byte(in.Content)}
 	old, err := f.read(ctx, c.Env, in.Path)
+	if in.Check != nil && (err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, env.ErrTooLarge)) {
+		if err := in.Check(old); err != nil {
+			return w, err
+		}
+	}
 	switch {
 	case err == nil:
-		verb = "Replaced"
-		if data, note, err = inStyleOf(old, in.Content); err != nil {
-			return tool.Failure(tool.EditConflict, "%s was not written: %v. Write only characters that its encoding has, or delete the file first to write it as UTF-8.", in.Path, err), nil
+		w.Old = old
+		if w.New, w.Note, err = inStyleOf(old, in.Content); err != nil {
+			return w, engine.Fail(tool.EditConflict, "%s was not written: %v. Write only characters that its encoding has, or delete the file first to write it as UTF-8.", in.Path, err)
 		}
 	case errors.Is(err, env.ErrTooLarge):
-		verb, note = "Replaced", " The old content was too large to look at; the new one is UTF-8."
-	case !errors.Is(err, fs.ErrNotExist):
-		return failed(err, in.Path), nil
+		w.Note = "The old content was too large to look at; the new one is UTF-8."
+	case errors.Is(err, fs.ErrNotExist):
+		w.Created = true
+	default:
+		return w, failed(err, in.Path).Error
 	}
-	if err := c.Env.WriteFile(ctx, in.Path, data, 0o644); err != nil {
-		return failed(err, in.Path), nil
+	if err := c.Env.WriteFile(ctx, in.Path, w.New, 0o644); err != nil {
+		return w, failed(err, in.Path).Error
 	}
-	res := tool.Success("%s %s: %s written.%s", verb, show(c.Env, in.Path), plural(len(data), "byte"), note)
-	res.Fields = map[string]any{"bytes_written": len(data), "created": verb == "Created"}
-	res.Artifacts.FilesChanged = []string{in.Path}
-	return res, nil
+	return w, nil
+}
+
+func showWritten(p string, w engine.Written) tool.Result {
+	verb := "Replaced"
+	if w.Created {
+		verb = "Created"
+	}
+	text := fmt.Sprintf("%s %s: %s written.", verb, w.Path, plural(len(w.New), "byte"))
+	if w.Note != "" {
+		text += " " + w.Note
+	}
+	return tool.Result{
+		Output:    tool.Text(text),
+		Fields:    w.Fields(),
+		Artifacts: tool.Artifacts{FilesChanged: []string{p}},
+	}
 }
 
 // inStyleOf encodes text as the old content of its file was encoded: with the same encoding, byte
@@ -81,7 +105,7 @@ func inStyleOf(old []byte, text string) (data []byte, note string, err error) {
 		data = append(old[:bom:bom], data...)
 	}
 	if len(kept) > 0 {
-		note = fmt.Sprintf(" The file keeps %s.", strings.Join(kept, " and "))
+		note = fmt.Sprintf("The file keeps %s.", strings.Join(kept, " and "))
 	}
 	return data, note, nil
 }
