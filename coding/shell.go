@@ -115,7 +115,7 @@ func showRan(command string, ran engine.Ran) tool.Result {
 		Artifacts: tool.Artifacts{CommandsRun: []string{command}},
 		Present: func(o tool.Output, l tool.Limit) (string, error) {
 			text, err := tool.Truncate(o, l)
-			return endLine(text) + exitLine(ran.Exit), err
+			return exitLine(ran.Exit) + "\n" + text, err
 		},
 	}
 	if res.Error != nil && res.Error.Code == tool.ShellTimeout {

@@ -28,7 +28,7 @@ func TestShell_GivesOutputExitCodeAndDuration(t *testing.T) {
 		t.Errorf("commands %v", c)
 	}
 	out = r.run("shell", args{"command": "echo oops; exit 3"})
-	if out.OK() || out.Result.Error.Code != tool.ShellExitError || out.Result.Fields["exit_code"] != 3 || !exitLine(3).MatchString(out.Model) || !strings.HasSuffix(out.Model, "]\n\nThe command exited with code 3.") {
+	if out.OK() || out.Result.Error.Code != tool.ShellExitError || out.Result.Fields["exit_code"] != 3 || !exitLine(3).MatchString(out.Model) || !strings.HasSuffix(out.Model, "]\noops\n\nThe command exited with code 3.") {
 		t.Errorf("%+v", out)
 	}
 	r.fails(tool.ShellExitError, "shell", args{"command": "no-such-program"}, "127", "not found")
@@ -77,9 +77,9 @@ func TestShell_WorkdirIsWhereItRuns(t *testing.T) {
 func TestShell_TimeoutEndsItWithTheOutputSoFar(t *testing.T) {
 	r := newRig(t, coding.ToolConfig{})
 	out := r.run("shell", args{"command": "echo before; sleep 600; echo after", "timeout_ms": 300})
-	want := " s]\n\n[ERROR: Command timed out after 300ms. Partial output is shown above.\n" +
+	want := " s]\nbefore\n\n[ERROR: Command timed out after 300ms. Partial output is shown above.\n" +
 		"You can retry with a longer timeout by setting the timeout_ms parameter.]"
-	if out.OK() || out.Result.Error.Code != tool.ShellTimeout || out.Result.Fields["timed_out"] != true || !strings.HasPrefix(out.Model, "before\n[exit code 1") || !strings.HasSuffix(out.Model, want) {
+	if out.OK() || out.Result.Error.Code != tool.ShellTimeout || out.Result.Fields["timed_out"] != true || !strings.HasPrefix(out.Model, "[exit code 1") || !strings.HasSuffix(out.Model, want) {
 		t.Errorf("%+v", out)
 	}
 }
@@ -106,7 +106,7 @@ func TestShell_CancelEndsItWithTheOutputSoFar(t *testing.T) {
 	call := r.request("shell", args{"command": "echo before; sleep 600"})
 	call.Output = func(p []byte) { cancel() }
 	out := r.pipe.Run(ctx, call)
-	if out.OK() || out.Result.Error.Code != tool.Cancelled || !strings.HasPrefix(out.Model, "before\n") {
+	if out.OK() || out.Result.Error.Code != tool.Cancelled || !strings.Contains(out.Model, "]\nbefore\n") {
 		t.Errorf("%+v", out)
 	}
 }
