@@ -61,7 +61,7 @@ func (s *shell) check(ctx context.Context, c *tool.Call, in shellIn) error {
 	case strings.ContainsRune(in.Command, 0):
 		return engine.Fail(tool.ValidationError, "command contains a NUL character, which no command line can have.")
 	case in.TimeoutMS < 0:
-		return engine.Fail(tool.ValidationError, "timeout_ms must not be negative.")
+		return engine.Fail(tool.ValidationError, "The timeout must not be negative.")
 	}
 	if refused := checkDir(ctx, c.Env, in.Workdir); refused != nil {
 		return refused.Error

@@ -127,7 +127,7 @@ func TestShell_WhatCannotBeACommandIsRefused(t *testing.T) {
 	for _, command := range []string{"", " \n\t", "echo a\x00b"} {
 		r.fails(tool.ValidationError, "shell", args{"command": command}, "command")
 	}
-	r.fails(tool.ValidationError, "shell", args{"command": "true", "timeout_ms": -1}, "timeout_ms")
+	r.fails(tool.ValidationError, "shell", args{"command": "true", "timeout_ms": -1}, "negative")
 	r.fails(tool.ValidationError, "shell", args{"command": "echo " + strings.Repeat("x", 3<<20)}, "too long", "script")
 }
 

@@ -73,7 +73,7 @@ func (e *Error) notUnique() string {
 	if e.Count > len(e.Lines) {
 		more = ", …"
 	}
-	return fmt.Sprintf("old_string matches %d places%s (lines %s%s); add surrounding lines to make it unique, or set replace_all",
+	return fmt.Sprintf("old_string matches %d places%s (lines %s%s); add surrounding lines to make it unique, or replace every occurrence",
 		e.Count, how, strings.Join(lines, ", "), more)
 }
 
