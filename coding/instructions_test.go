@@ -1,6 +1,8 @@
 package coding
 
 import (
+	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -67,6 +69,30 @@ func TestInstructions_TellTheTimeoutThatApplies(t *testing.T) {
 	} {
 		if p := everyForm()[form]; !strings.Contains(p.Instructions, want) {
 			t.Errorf("%s: the instructions do not say %q", form, want)
+		}
+	}
+}
+
+func TestDocs_ToolsPageTellsTheTimeoutsThatApply(t *testing.T) {
+	page, err := os.ReadFile("../docs/tools.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forms := everyForm()
+	seconds := func(form string) string {
+		return fmt.Sprintf("%g s", forms[form].ToolConfig.DefaultTimeout.Seconds())
+	}
+	for _, want := range []string{
+		fmt.Sprintf("at most %g s (`ToolConfig.MaxTimeout`)", MaxTimeout.Seconds()),
+		"| `openai` | " + seconds("openai standard") + " | none",
+		"| `anthropic` | " + seconds("anthropic standard") + " | " + seconds("anthropic native") + " |",
+		"| `gemini` | " + seconds("gemini standard") + " | " + seconds("gemini native") + " without output |",
+		"| `generic` | " + seconds("generic") + " |",
+		fmt.Sprintf("`coding.NewTools`) | %g s |", DefaultTimeout.Seconds()),
+		fmt.Sprintf("Files over %d MiB are not read whole", MaxFileSize>>20),
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("docs/tools.md does not say %q", want)
 		}
 	}
 }

@@ -158,6 +158,9 @@ func TestDoD_9_8_SystemPromptIncludesToolDescriptionsFromTheActiveProfile(t *tes
 	if !strings.HasSuffix(text, "# Available tools\n\n- only: The only one.\n") {
 		t.Errorf("the prompt ends in %q", text[len(text)-200:])
 	}
+	if strings.Contains(text, "apply_patch") || strings.Contains(text, "read_file") {
+		t.Error("the prompt names tools that are not offered")
+	}
 }
 
 func TestDoD_9_8_UserInstructionOverridesAreAppendedLast(t *testing.T) {
