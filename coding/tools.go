@@ -56,13 +56,7 @@ func (c ToolConfig) timeouts() tool.Timeouts {
 
 // NewTools makes a set of coding tools. The tools of one set share their background processes.
 func NewTools(c ToolConfig) []tool.Tool {
-	c = c.withDefaults()
-	f := files{config: c, turn: make(chan struct{}, 1)}
-	sh := &shell{config: c, running: make(map[string]*background)}
-	return standardTools(f, sh)
-}
-
-func standardTools(f files, sh *shell) []tool.Tool {
+	f, sh := newWorkers(c)
 	return []tool.Tool{
 		f.readFile(), f.readManyFiles(), f.writeFile(), f.editFile(), f.applyPatch(), f.deleteFile(),
 		f.listDir(), globTool(), grepTool(), f.viewImage(),
@@ -70,12 +64,15 @@ func standardTools(f files, sh *shell) []tool.Tool {
 	}
 }
 
+// newWorkers makes what does the work of the tools of one set.
+func newWorkers(c ToolConfig) (files, *shell) {
+	c = c.withDefaults()
+	return files{config: c, turn: make(chan struct{}, 1)}, &shell{config: c, running: make(map[string]*background)}
+}
+
 // nativeTools makes the tools of the vendor's own agent, and the older names of them.
 func nativeTools(c ToolConfig, family Family, freeform *llm.Freeform, vision bool) native.Toolset {
-	c = c.withDefaults()
-	f := files{config: c, turn: make(chan struct{}, 1)}
-	sh := &shell{config: c, running: make(map[string]*background)}
-	set := newEngine(f, sh)
+	set := newEngine(newWorkers(c))
 	switch family {
 	case OpenAIFamily:
 		return native.Codex(set, freeform, vision)
