@@ -119,11 +119,11 @@ func showRan(command string, ran engine.Ran) tool.Result {
 		},
 	}
 	if res.Error != nil && res.Error.Code == tool.ShellTimeout {
-		res.Error.Message = fmt.Sprintf("[ERROR: Command timed out after %dms. Partial output is shown above.\n"+
-			"You can retry with a longer timeout by setting the timeout_ms parameter.]", ran.Timeout.Milliseconds())
+		advice := "You can retry with a longer timeout by setting the timeout_ms parameter."
 		if ran.Timeout >= ran.Max {
-			res.Error.Message += "\n[This is the longest timeout there is. Set background for commands that take longer.]"
+			advice = "This is the maximum timeout. Set background for commands that take longer."
 		}
+		res.Error.Message = fmt.Sprintf("[ERROR: Command timed out after %dms. Partial output is shown above.\n%s]", ran.Timeout.Milliseconds(), advice)
 	}
 	return res
 }
