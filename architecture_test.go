@@ -28,6 +28,8 @@ var layers = [][]string{
 	{"coding/textfile"},
 	{"coding/textfile/textfiletest"},
 	{"coding/edit", "coding/patch"},
+	{"coding/engine"},
+	{"coding/native"},
 	{"coding"},
 	{"host/cli"},
 	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck"},

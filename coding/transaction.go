@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/coding/patch"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/tool"
@@ -166,33 +167,10 @@ func (t *transaction) finish() (notes []string) {
 	return notes
 }
 
-// report lists the changed files, added ones first, then modified, then deleted.
-func report(changed []change, notes []string, whole bool) string {
-	var b strings.Builder
-	if whole {
-		b.WriteString("Success. ")
+func (t *transaction) changes() []engine.Change {
+	var all []engine.Change
+	for _, c := range t.done {
+		all = append(all, engine.Change{Letter: c.letter, Path: c.path, From: c.from})
 	}
-	b.WriteString("Updated the following files:\n")
-	for _, letter := range []byte("AMD") {
-		for _, c := range changed {
-			if c.letter == letter {
-				fmt.Fprintf(&b, "%c %s\n", letter, c.path)
-			}
-		}
-	}
-	for _, n := range notes {
-		b.WriteString(n + "\n")
-	}
-	return b.String()
-}
-
-func changedPaths(changed []change) []string {
-	var paths []string
-	for _, c := range changed {
-		paths = append(paths, c.path)
-		if c.from != "" {
-			paths = append(paths, c.from)
-		}
-	}
-	return paths
+	return all
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 )
 
 // run is the flags of the command.
@@ -16,6 +17,7 @@ type run struct {
 	effort       string
 	dir          string
 	profile      string
+	toolset      string
 	maxRounds    int
 	maxTurns     int
 	timeout      time.Duration
@@ -77,6 +79,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.StringVar(&o.effort, "effort", "", "how hard the model thinks: low, medium, high, or what else it takes")
 	f.StringVar(&o.dir, "cwd", "", "the directory to work in (default: this one)")
 	f.StringVar(&o.profile, "profile", "", "tools and instructions of openai, anthropic, gemini or generic (default: the model's own)")
+	f.StringVar(&o.toolset, "toolset", string(coding.Standard), "the tools' form: standard, or native for those of the vendor's own agent")
 	f.IntVar(&o.maxRounds, "max-rounds", 0, "the most rounds of tools for a prompt (default 200)")
 	f.IntVar(&o.maxTurns, "max-turns", 0, "the most calls of the model in the session, earlier runs included (default: no limit)")
 	f.DurationVar(&o.timeout, "timeout", 0, "how long a command may run that asks for no time of its own")

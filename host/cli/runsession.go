@@ -73,10 +73,25 @@ func (o run) newProfile(provider, model string) (*coding.Profile, *llm.Catalogue
 	if err != nil {
 		return nil, nil, err
 	}
-	return coding.NewProfile(coding.ProfileConfig{
+	p, err := toolsetProfile(coding.ProfileConfig{
 		Provider: provider, Model: model, Family: coding.Family(o.profile), Catalogue: catalogue,
 		Tools: coding.ToolConfig{DefaultTimeout: o.timeout},
-	}), catalogue, nil
+	}, o.toolset)
+	return p, catalogue, err
+}
+
+// toolsetProfile makes a profile with the toolset of that name. It refuses a native one for a model whose
+// vendor has none.
+func toolsetProfile(c coding.ProfileConfig, toolset string) (*coding.Profile, error) {
+	var err error
+	if c.Toolset, err = coding.ParseToolset(toolset); err != nil {
+		return nil, usagef("--toolset: %w", err)
+	}
+	p := coding.NewProfile(c)
+	if p.Toolset != c.Toolset {
+		return nil, usagef("--toolset %s: the %s profile has only the standard toolset; choose another with --profile openai, anthropic or gemini", toolset, p.Family)
+	}
+	return p, nil
 }
 
 // systemPrompt is the one of the file that was given, or else the profile's.

@@ -138,13 +138,13 @@ func TestRun_TerminalAsksWithTheCommandOncePerCall(t *testing.T) {
 	con.press("y\n")
 	con.await("exec echo two")
 	con.press("y\n")
-	if text := con.end(0); strings.Count(text, "Allow?") != 2 || !strings.Contains(text, "result: two") {
+	if text := con.end(0); strings.Count(text, "Allow?") != 2 || !strings.Contains(text, " s]\r\ntwo") {
 		t.Errorf("it shows:\n%s", text)
 	}
 	con = onTerminal(t, command(t, "run", two))
 	con.await("Allow?")
 	con.press("a\n")
-	if text := con.end(0); strings.Count(text, "Allow?") != 1 || !strings.Contains(text, "result: two") {
+	if text := con.end(0); strings.Count(text, "Allow?") != 1 || !strings.Contains(text, " s]\r\ntwo") {
 		t.Errorf("after \"all\" it shows:\n%s", text)
 	}
 }

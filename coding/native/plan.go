@@ -1,13 +1,15 @@
-package coding
+package native
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/reins-agent/reins/tool"
 )
 
-// The vendors' agents have a tool to keep a list of what is to be done. Its use is in the call
-// itself: the model orders its work, and a host shows the list. So the tools only check the call.
+// The vendors' agents have a tool to keep a list of what is to be done. Its use is in the call itself:
+// the model orders its work, a host shows the list, and compaction keeps it. So the tools only check the
+// call.
 
 type updatePlanIn struct {
 	Explanation string     `json:"explanation,omitempty" jsonschema:"why the plan changed"`
@@ -19,8 +21,9 @@ type planStep struct {
 	Status string `json:"status" jsonschema:"at most one step is in_progress"`
 }
 
-func updatePlan() tool.Tool {
-	return planTool("update_plan", "Keep the plan of the task: short steps, at most one of them in progress.", "plan.status",
+// UpdatePlan is codex's tool for plans, which is also the standard one.
+func UpdatePlan() tool.Tool {
+	return planTool("update_plan", "Keep the plan of the task: short steps, at most one of them in progress. Each call replaces the plan.", "plan.status",
 		[]any{"pending", "in_progress", "completed"}, "Plan updated",
 		func(in updatePlanIn) (statuses []string) {
 			for _, s := range in.Plan {
@@ -42,7 +45,7 @@ type claudeTodo struct {
 
 func todoWrite() tool.Tool {
 	return planTool("TodoWrite", "Keep the list of what is to be done. Each call replaces the list.", "todos.status",
-		[]any{"pending", "in_progress", "completed"}, "The list was updated. Go on with the item in progress.",
+		[]any{"pending", "in_progress", "completed"}, "The list was updated. Continue with the item in progress.",
 		func(in todoWriteIn) (statuses []string) {
 			for _, t := range in.Todos {
 				statuses = append(statuses, t.Status)
@@ -71,10 +74,12 @@ func writeTodos() tool.Tool {
 		})
 }
 
+// planOutput is the schema of what the tools return.
+var planOutput = json.RawMessage(`{"type":"object","properties":{"output":{"type":"string"},"model_output":{"type":"string"}},"required":["output","model_output"]}`)
+
 func planTool[In any](name, description, enum string, values []any, done string, statuses func(In) []string) tool.Tool {
-	spec := tool.Spec{Name: name, Version: "1.0.0", Description: description, Idempotent: true}
-	return newNative(spec, map[string][]any{enum: values},
-		tool.Nothing[In],
+	spec := tool.Spec{Name: name, Version: "1.0.0", Description: description, Idempotent: true, Plan: true, Output: planOutput}
+	return newTool(spec, map[string][]any{enum: values}, tool.Nothing[In],
 		func(_ context.Context, _ *tool.Call, in In) (tool.Result, error) {
 			active := 0
 			for _, s := range statuses(in) {
