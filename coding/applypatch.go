@@ -90,7 +90,7 @@ func (f files) patch(ctx context.Context, c *tool.Call, in patchIn) (engine.Patc
 		failure.Message += " " + t.takeBack()
 		return none, failure
 	}
-	done := engine.Patched{Changes: t.changes(), Notes: append(plan.Notes, t.finish()...)}
+	done := engine.Patched{Changes: t.done, Notes: append(plan.Notes, t.finish()...)}
 	switch {
 	case failure != nil:
 		failure.Message += " The changes before it were made."

@@ -80,10 +80,10 @@ func (s *shell) start(ctx context.Context, c *tool.Call, in shellIn) (engine.Sta
 }
 
 // showStarted presents a process in the background as shell does.
-func showStarted(command string, p engine.Started) tool.Result {
+func showStarted(in shellIn, p engine.Started) tool.Result {
 	res := tool.Success("Started in the background with id %s (pid %d). Use shell_output to read its output and shell_stop to end it.", p.ID, p.PID)
 	res.Fields = p.Fields()
-	res.Artifacts.CommandsRun = []string{command}
+	res.Artifacts.CommandsRun = []string{in.Command}
 	return res
 }
 

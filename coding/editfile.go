@@ -23,13 +23,7 @@ func (f files) editFile() tool.Tool {
 		Limit:  tool.Limit{Chars: 10_000, Lines: -1, Mode: tool.Tail},
 	}, func(ctx context.Context, c *tool.Call, in editIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Read, in.Path), touches(ctx, c, policy.Write, in.Path)}
-	}, func(ctx context.Context, c *tool.Call, in editIn) (tool.Result, error) {
-		e, err := oneByOne(f, f.edit)(ctx, c, in)
-		if err != nil {
-			return engine.Failed(err)
-		}
-		return showEdited(in.Path, e), nil
-	})
+	}, presented(oneByOne(f, f.edit), showEdited))
 	return tool.WithPreview(t, f.previewEdit)
 }
 
@@ -71,9 +65,9 @@ func (f files) edit(ctx context.Context, c *tool.Call, in editIn) (engine.Edited
 	return e, nil
 }
 
-func showEdited(p string, e engine.Edited) tool.Result {
+func showEdited(in editIn, e engine.Edited) tool.Result {
 	if e.Created != nil {
-		return showWritten(p, *e.Created)
+		return showWritten(in.Create(), *e.Created)
 	}
 	res := tool.Result{Fields: e.Fields()}
 	if e.Match == edit.AlreadyApplied {
@@ -84,7 +78,7 @@ func showEdited(p string, e engine.Edited) tool.Result {
 	if note := e.Note(); note != "" {
 		text += "\n" + note
 	}
-	res.Output, res.Artifacts.FilesChanged = tool.Text(text), []string{p}
+	res.Output, res.Artifacts.FilesChanged = tool.Text(text), []string{in.Path}
 	return res
 }
 

@@ -26,13 +26,7 @@ func (f files) viewImage() tool.Tool {
 		Output: payload(),
 	}, func(ctx context.Context, c *tool.Call, in viewImageIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Read, in.Path)}
-	}, func(ctx context.Context, c *tool.Call, in viewImageIn) (tool.Result, error) {
-		page, err := f.picture(ctx, c, in)
-		if err != nil {
-			return engine.Failed(err)
-		}
-		return showImage(in.Path, page), nil
-	})
+	}, presented(f.picture, func(in viewImageIn, page engine.Page) tool.Result { return showImage(in.Path, page) }))
 }
 
 // picture reads an image.

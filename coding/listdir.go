@@ -28,13 +28,7 @@ func (f files) listDir() tool.Tool {
 		Output: payload("entries integer", "partial boolean"),
 	}, func(ctx context.Context, c *tool.Call, in listIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Read, orHere(in.Path))}
-	}, func(ctx context.Context, c *tool.Call, in listIn) (tool.Result, error) {
-		l, err := listDir(ctx, c, in)
-		if err != nil {
-			return engine.Failed(err)
-		}
-		return showListing(l), nil
-	})
+	}, presented(listDir, showListing))
 }
 
 func listDir(ctx context.Context, c *tool.Call, in listIn) (engine.Listing, error) {
@@ -62,7 +56,7 @@ func listDir(ctx context.Context, c *tool.Call, in listIn) (engine.Listing, erro
 }
 
 // showListing presents a directory as list_dir does.
-func showListing(l engine.Listing) tool.Result {
+func showListing(_ listIn, l engine.Listing) tool.Result {
 	var b strings.Builder
 	for _, e := range l.Entries {
 		indent := strings.Repeat("  ", strings.Count(e.Path, "/"))

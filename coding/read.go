@@ -24,9 +24,7 @@ func (f files) readFile() tool.Tool {
 		Limit:  tool.Limit{Chars: 50_000, Lines: -1, Mode: tool.HeadTail},
 	}, func(ctx context.Context, c *tool.Call, in readIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Read, in.Path)}
-	}, func(ctx context.Context, c *tool.Call, in readIn) (tool.Result, error) {
-		return f.show(ctx, c, in)
-	})
+	}, presented(f.open, showPage))
 }
 
 // open reads the lines that were asked for, or an image.
@@ -66,17 +64,12 @@ func (f files) open(ctx context.Context, c *tool.Call, in readIn) (engine.Page, 
 	return page, nil
 }
 
-// show presents a file as read_file does.
-func (f files) show(ctx context.Context, c *tool.Call, in readIn) (tool.Result, error) {
-	page, err := f.open(ctx, c, in)
-	switch {
-	case err != nil:
-		return engine.Failed(err)
-	case page.Image != nil:
-		return showImage(in.Path, page), nil
-	}
+// showPage presents a file as read_file does.
+func showPage(in readIn, page engine.Page) tool.Result {
 	var res tool.Result
 	switch {
+	case page.Image != nil:
+		return showImage(in.Path, page)
 	case page.Total == 0:
 		res = tool.Success("(the file is empty)")
 	case len(page.Lines) == 0:
@@ -85,7 +78,7 @@ func (f files) show(ctx context.Context, c *tool.Call, in readIn) (tool.Result, 
 		res.Output = tool.Text(numberLines(page))
 	}
 	res.Fields = page.Fields()
-	return res, nil
+	return res
 }
 
 func numberLines(page engine.Page) string {

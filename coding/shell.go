@@ -41,17 +41,9 @@ func commandPermissions() []tool.Permission {
 
 func (s *shell) run(ctx context.Context, c *tool.Call, in shellIn) (tool.Result, error) {
 	if in.Background {
-		p, err := s.start(ctx, c, in)
-		if err != nil {
-			return engine.Failed(err)
-		}
-		return showStarted(in.Command, p), nil
+		return presented(s.start, showStarted)(ctx, c, in)
 	}
-	ran, err := s.execute(ctx, c, in)
-	if err != nil {
-		return engine.Failed(err)
-	}
-	return showRan(in.Command, ran), nil
+	return presented(s.execute, showRan)(ctx, c, in)
 }
 
 // check refuses what cannot be a command.
@@ -110,10 +102,10 @@ func (s *shell) execute(ctx context.Context, c *tool.Call, in shellIn) (engine.R
 }
 
 // showRan presents a command as shell does.
-func showRan(command string, ran engine.Ran) tool.Result {
+func showRan(in shellIn, ran engine.Ran) tool.Result {
 	res := tool.Result{
 		Output: ran.Output, Fields: ran.Fields(), Error: ran.Err(),
-		Artifacts: tool.Artifacts{CommandsRun: []string{command}},
+		Artifacts: tool.Artifacts{CommandsRun: []string{in.Command}},
 		Present: func(o tool.Output, l tool.Limit) (string, error) {
 			text, err := tool.Truncate(o, l)
 			return exitLine(ran.Exit) + "\n" + text, err

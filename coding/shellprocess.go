@@ -44,7 +44,7 @@ func (s *shell) output() tool.Tool {
 	}, tool.Nothing, // but what an approved call started
 		func(ctx context.Context, c *tool.Call, in outputIn) (tool.Result, error) {
 			in.WaitMS = min(in.WaitMS, maxWait.Milliseconds())
-			return showNews(s.readOutput(ctx, c, in))
+			return presented(s.readOutput, showNews)(ctx, c, in)
 		})
 }
 
@@ -75,7 +75,7 @@ func (s *shell) input() tool.Tool {
 			wait = min(*in.WaitMS, maxWait.Milliseconds())
 		}
 		in.WaitMS = &wait
-		return showNews(s.send(ctx, c, in))
+		return presented(s.send, showNews)(ctx, c, in)
 	})
 }
 
@@ -108,9 +108,7 @@ func (s *shell) stop() tool.Tool {
 		Output: processOutputs(),
 		Limit:  shellLimit(),
 	}, tool.Nothing, // but what an approved call started
-		func(ctx context.Context, c *tool.Call, in stopIn) (tool.Result, error) {
-			return showNews(s.end(ctx, c, in))
-		})
+		presented(s.end, showNews))
 }
 
 // end ends a process and reads the rest of its output.
@@ -126,10 +124,7 @@ func (s *shell) end(ctx context.Context, _ *tool.Call, in stopIn) (engine.News, 
 }
 
 // showNews presents what a process printed as the standard tools do.
-func showNews(n engine.News, err error) (tool.Result, error) {
-	if err != nil {
-		return engine.Failed(err)
-	}
+func showNews[In any](_ In, n engine.News) tool.Result {
 	text, state := endLine(n.Text), "[still running]"
 	if !n.Running {
 		if n.More {
@@ -140,5 +135,5 @@ func showNews(n engine.News, err error) (tool.Result, error) {
 		}
 		state = exitLine(n.Exit)
 	}
-	return tool.Result{Output: tool.Text(text + state), Fields: n.Fields()}, nil
+	return tool.Result{Output: tool.Text(text + state), Fields: n.Fields()}
 }

@@ -87,9 +87,9 @@ func newEngine(f files, sh *shell) engine.Set {
 	grep, glob := grepTool(), globTool()
 	return engine.Set{
 		Read:  engine.For(f.readFile(), f.open),
-		Write: engine.For(f.writeFile(), oneByOne(f, f.write)),
-		Edit:  engine.For(f.editFile(), oneByOne(f, f.edit)),
-		Patch: engine.For(f.applyPatch(), oneByOne(f, f.patch)),
+		Write: engine.For(f.writeFile(), oneByOne(f, f.write)).Previewed(f.previewWrite),
+		Edit:  engine.For(f.editFile(), oneByOne(f, f.edit)).Previewed(f.previewEdit),
+		Patch: engine.For(f.applyPatch(), oneByOne(f, f.patch)).Previewed(f.previewPatch),
 		List:  engine.For(f.listDir(), listDir),
 		Image: engine.For(f.viewImage(), f.picture),
 		Grep: engine.Op[search.GrepQuery, engine.Found]{Spec: grep.Spec(), Do: findLines,
@@ -127,6 +127,17 @@ func oneByOne[In, Out any](f files, run func(context.Context, *tool.Call, In) (O
 		case <-ctx.Done():
 			return out, failed(ctx.Err(), "").Error
 		}
+	}
+}
+
+// presented does the work of a call and shows what came of it.
+func presented[In, Out any](do func(context.Context, *tool.Call, In) (Out, error), show func(In, Out) tool.Result) tool.Run[In] {
+	return func(ctx context.Context, c *tool.Call, in In) (tool.Result, error) {
+		out, err := do(ctx, c, in)
+		if err != nil {
+			return engine.Failed(err)
+		}
+		return show(in, out), nil
 	}
 }
 

@@ -26,13 +26,7 @@ func (f files) writeFile() tool.Tool {
 		Limit:  tool.Limit{Chars: 1_000, Lines: -1, Mode: tool.Tail},
 	}, func(ctx context.Context, c *tool.Call, in writeIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Write, in.Path)}
-	}, func(ctx context.Context, c *tool.Call, in writeIn) (tool.Result, error) {
-		w, err := oneByOne(f, f.write)(ctx, c, in)
-		if err != nil {
-			return engine.Failed(err)
-		}
-		return showWritten(in.Path, w), nil
-	})
+	}, presented(oneByOne(f, f.write), showWritten))
 	return tool.WithPreview(t, f.previewWrite)
 }
 
@@ -71,7 +65,7 @@ func (f files) write(ctx context.Context, c *tool.Call, in writeIn) (engine.Writ
 	return w, nil
 }
 
-func showWritten(p string, w engine.Written) tool.Result {
+func showWritten(in writeIn, w engine.Written) tool.Result {
 	verb := "Replaced"
 	if w.Created {
 		verb = "Created"
@@ -80,11 +74,7 @@ func showWritten(p string, w engine.Written) tool.Result {
 	if w.Note != "" {
 		text += " " + w.Note
 	}
-	return tool.Result{
-		Output:    tool.Text(text),
-		Fields:    w.Fields(),
-		Artifacts: tool.Artifacts{FilesChanged: []string{p}},
-	}
+	return tool.Result{Output: tool.Text(text), Fields: w.Fields(), Artifacts: tool.Artifacts{FilesChanged: []string{in.Path}}}
 }
 
 // inStyleOf encodes text as the old content of its file was encoded: with the same encoding, byte

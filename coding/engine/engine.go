@@ -21,14 +21,22 @@ type Op[In, Out any] struct {
 	Spec   tool.Spec // of the standard tool: its permissions and effects
 	Access tool.Access[In]
 	Do     func(ctx context.Context, c *tool.Call, in In) (Out, error)
+	// Preview tells what Do would change. It is nil if Do changes no files.
+	Preview func(ctx context.Context, c *tool.Call, in In) (tool.Preview, error)
 }
 
 // For makes the operation behind a standard tool, whose arguments are an In. Calls of it declare what
 // calls of the tool declare.
 func For[In, Out any](t tool.Tool, do func(context.Context, *tool.Call, In) (Out, error)) Op[In, Out] {
-	return Op[In, Out]{t.Spec(), func(ctx context.Context, c *tool.Call, in In) []policy.Access {
+	return Op[In, Out]{Spec: t.Spec(), Do: do, Access: func(ctx context.Context, c *tool.Call, in In) []policy.Access {
 		return Declared(ctx, t, c, in)
-	}, do}
+	}}
+}
+
+// Previewed adds a preview to an operation.
+func (o Op[In, Out]) Previewed(preview func(context.Context, *tool.Call, In) (tool.Preview, error)) Op[In, Out] {
+	o.Preview = preview
+	return o
 }
 
 // Declared returns what a call of a tool with these arguments declares. Arguments that have no JSON

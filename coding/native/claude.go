@@ -11,7 +11,6 @@ import (
 	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/env/search"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -51,9 +50,9 @@ func claudeLimit(chars int) tool.Limit {
 	return tool.Limit{Chars: chars, Lines: -1, Mode: tool.HeadTail}
 }
 
-func claudeFailed(err error) (tool.Result, error) {
-	return failed(err, func(m string) string { return "<tool_use_error>" + m + "</tool_use_error>" })
-}
+func claudeError(message string) string { return "<tool_use_error>" + message + "</tool_use_error>" }
+
+func claudeFailed(err error) (tool.Result, error) { return failed(err, claudeError) }
 
 // saw notes the content of a file that the model knows.
 func (c *claude) saw(ctx context.Context, call *tool.Call, p string, content []byte) {
@@ -106,9 +105,7 @@ func (c *claude) read() tool.Tool {
 	spec := named(c.Read.Spec, "Read",
 		"Read a file. The lines come back as number, tab, text; 2000 of them unless limit says otherwise. Images and notebooks can be read too.",
 		claudeLimit(claudeReadTokens*tokenBytes))
-	return tool.New(spec, func(ctx context.Context, call *tool.Call, in claudeReadIn) []policy.Access {
-		return c.Read.Access(ctx, call, in.read())
-	}, func(ctx context.Context, call *tool.Call, in claudeReadIn) (tool.Result, error) {
+	return over(spec, c.Read, claudeReadIn.read, func(ctx context.Context, call *tool.Call, in claudeReadIn) (tool.Result, error) {
 		if in.Pages != "" {
 			return claudeFailed(engine.Fail(tool.UnsupportedMedia, "Pages of %s cannot be read. Convert the PDF with a command such as pdftotext.", in.Path))
 		}
@@ -153,41 +150,34 @@ type claudeEditIn struct {
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"replace every occurrence (default false)"`
 }
 
-func (in claudeEditIn) edit() engine.Edit {
-	return engine.Edit{Path: in.Path, Old: in.Old, New: in.New, ReplaceAll: in.ReplaceAll}
-}
-
 func (c *claude) edit() tool.Tool {
 	spec := named(c.Edit.Spec, "Edit", "Replace text in a file that was read before. old_string must occur exactly once, unless replace_all is set.", claudeLimit(claudeChars))
-	return tool.New(spec, func(ctx context.Context, call *tool.Call, in claudeEditIn) []policy.Access {
-		return c.Edit.Access(ctx, call, in.edit())
-	}, func(ctx context.Context, call *tool.Call, in claudeEditIn) (tool.Result, error) {
-		args := in.edit()
-		args.Check = c.check(in.Path)
-		e, err := c.Edit.Do(ctx, call, args)
-		switch {
-		case err != nil:
-			return claudeFailed(err)
-		case e.Created != nil:
-			return c.written(ctx, call, in.Path, *e.Created), nil
-		}
-		c.saw(ctx, call, in.Path, e.Content)
-		res := tool.Result{Fields: e.Fields()}
-		text := fmt.Sprintf("%s was updated.", e.Path)
-		if in.ReplaceAll {
-			text = fmt.Sprintf("%s was updated: %s replaced.", e.Path, plural(e.Replacements, "occurrence", "occurrences"))
-		}
-		if e.Match == edit.AlreadyApplied {
-			text = e.Path + " was not changed."
-		} else {
-			res.Artifacts.FilesChanged = []string{in.Path}
-		}
-		if note := e.Note(); note != "" {
-			text += "\n" + note
-		}
-		res.Output = tool.Text(text)
-		return res, nil
-	})
+	args := func(in claudeEditIn) engine.Edit {
+		return engine.Edit{Path: in.Path, Old: in.Old, New: in.New, ReplaceAll: in.ReplaceAll, Check: c.check(in.Path)}
+	}
+	return present(spec, c.Edit, args, claudeError, c.edited)
+}
+
+func (c *claude) edited(ctx context.Context, call *tool.Call, in claudeEditIn, e engine.Edited) tool.Result {
+	if e.Created != nil {
+		return c.written(ctx, call, writeIn{Path: in.Path}, *e.Created)
+	}
+	c.saw(ctx, call, in.Path, e.Content)
+	res := tool.Result{Fields: e.Fields()}
+	text := fmt.Sprintf("%s was updated.", e.Path)
+	if in.ReplaceAll {
+		text = fmt.Sprintf("%s was updated: %s replaced.", e.Path, plural(e.Replacements, "occurrence", "occurrences"))
+	}
+	if e.Match == edit.AlreadyApplied {
+		text = e.Path + " was not changed."
+	} else {
+		res.Artifacts.FilesChanged = []string{in.Path}
+	}
+	if note := e.Note(); note != "" {
+		text += "\n" + note
+	}
+	res.Output = tool.Text(text)
+	return res
 }
 
 type writeIn struct {
@@ -195,31 +185,22 @@ type writeIn struct {
 	Content string `json:"content" jsonschema:"the full content of the file"`
 }
 
-func (in writeIn) write() engine.Write { return engine.Write{Path: in.Path, Content: in.Content} }
-
 func (c *claude) write() tool.Tool {
 	spec := named(c.Write.Spec, "Write", "Write a file, with its parent directories. A file that exists must have been read before; it is replaced.", claudeLimit(claudeChars))
-	return tool.New(spec, func(ctx context.Context, call *tool.Call, in writeIn) []policy.Access {
-		return c.Write.Access(ctx, call, in.write())
-	}, func(ctx context.Context, call *tool.Call, in writeIn) (tool.Result, error) {
-		args := in.write()
-		args.Check = c.check(in.Path)
-		w, err := c.Write.Do(ctx, call, args)
-		if err != nil {
-			return claudeFailed(err)
-		}
-		return c.written(ctx, call, in.Path, w), nil
-	})
+	args := func(in writeIn) engine.Write {
+		return engine.Write{Path: in.Path, Content: in.Content, Check: c.check(in.Path)}
+	}
+	return present(spec, c.Write, args, claudeError, c.written)
 }
 
-func (c *claude) written(ctx context.Context, call *tool.Call, p string, w engine.Written) tool.Result {
-	c.saw(ctx, call, p, w.New)
+func (c *claude) written(ctx context.Context, call *tool.Call, in writeIn, w engine.Written) tool.Result {
+	c.saw(ctx, call, in.Path, w.New)
 	verb := "updated"
 	if w.Created {
 		verb = "created"
 	}
 	text := strings.TrimSpace(fmt.Sprintf("%s was %s. %s", w.Path, verb, w.Note))
-	return tool.Result{Output: tool.Text(text), Fields: w.Fields(), Artifacts: tool.Artifacts{FilesChanged: []string{p}}}
+	return tool.Result{Output: tool.Text(text), Fields: w.Fields(), Artifacts: tool.Artifacts{FilesChanged: []string{in.Path}}}
 }
 
 type claudeBashIn struct {
@@ -237,9 +218,7 @@ func (in claudeBashIn) command() engine.Command {
 func (c *claude) bash() tool.Tool {
 	spec := named(c.Run.Spec, "Bash", fmt.Sprintf("Run a shell command. Standard input is empty. Each command starts in the working directory, in a shell of its own. "+
 		"It is ended after timeout milliseconds (default %d, at most %d).", c.Timeouts.Default.Milliseconds(), c.Timeouts.Max.Milliseconds()), claudeLimit(claudeBashChars))
-	return tool.New(spec, func(ctx context.Context, call *tool.Call, in claudeBashIn) []policy.Access {
-		return c.Run.Access(ctx, call, in.command())
-	}, func(ctx context.Context, call *tool.Call, in claudeBashIn) (tool.Result, error) {
+	return over(spec, c.Run, claudeBashIn.command, func(ctx context.Context, call *tool.Call, in claudeBashIn) (tool.Result, error) {
 		ran := tool.Artifacts{CommandsRun: []string{in.Command}}
 		if in.Background {
 			p, err := c.Start.Do(ctx, call, in.command())
@@ -300,13 +279,7 @@ func (in claudeGlobIn) query() search.GlobQuery {
 
 func (c *claude) glob() tool.Tool {
 	spec := named(c.Glob.Spec, "Glob", fmt.Sprintf("Find files by a glob pattern, newest first; at most %d.", claudeFiles), claudeLimit(claudeChars))
-	return tool.New(spec, func(ctx context.Context, call *tool.Call, in claudeGlobIn) []policy.Access {
-		return c.Glob.Access(ctx, call, in.query())
-	}, func(ctx context.Context, call *tool.Call, in claudeGlobIn) (tool.Result, error) {
-		found, err := c.Glob.Do(ctx, call, in.query())
-		if err != nil {
-			return claudeFailed(err)
-		}
+	return present(spec, c.Glob, claudeGlobIn.query, claudeError, func(_ context.Context, _ *tool.Call, _ claudeGlobIn, found search.GlobResult) tool.Result {
 		var lines []string
 		for _, f := range found.Files {
 			lines = append(lines, f.Path)
@@ -320,7 +293,7 @@ func (c *claude) glob() tool.Tool {
 		return tool.Result{
 			Output: tool.Text(strings.Join(lines, "\n")),
 			Fields: map[string]any{"files": len(found.Files), "partial": found.Summary.Partial},
-		}, nil
+		}
 	})
 }
 
@@ -343,11 +316,7 @@ func (in claudeTaskOutputIn) output() engine.Output {
 
 func (c *claude) taskOutput() tool.Tool {
 	spec := named(c.Output.Spec, "TaskOutput", "Read what a background command has printed since it was last read, and whether it is still running.", claudeLimit(claudeBashChars))
-	return tool.New(spec, func(ctx context.Context, call *tool.Call, in claudeTaskOutputIn) []policy.Access {
-		return c.Output.Access(ctx, call, in.output())
-	}, func(ctx context.Context, call *tool.Call, in claudeTaskOutputIn) (tool.Result, error) {
-		return claudeNews(c.Output.Do(ctx, call, in.output()))
-	})
+	return present(spec, c.Output, claudeTaskOutputIn.output, claudeError, claudeNews)
 }
 
 type claudeTaskStopIn struct {
@@ -364,17 +333,10 @@ func (in claudeTaskStopIn) stop() engine.Stop {
 
 func (c *claude) taskStop() tool.Tool {
 	spec := named(c.Stop.Spec, "TaskStop", "End a background command and everything it started, and read the rest of its output.", claudeLimit(claudeBashChars))
-	return tool.New(spec, func(ctx context.Context, call *tool.Call, in claudeTaskStopIn) []policy.Access {
-		return c.Stop.Access(ctx, call, in.stop())
-	}, func(ctx context.Context, call *tool.Call, in claudeTaskStopIn) (tool.Result, error) {
-		return claudeNews(c.Stop.Do(ctx, call, in.stop()))
-	})
+	return present(spec, c.Stop, claudeTaskStopIn.stop, claudeError, claudeNews)
 }
 
-func claudeNews(n engine.News, err error) (tool.Result, error) {
-	if err != nil {
-		return claudeFailed(err)
-	}
+func claudeNews[In any](_ context.Context, _ *tool.Call, _ In, n engine.News) tool.Result {
 	status := "running"
 	if !n.Running {
 		status = fmt.Sprintf("exited with code %d", n.Exit.Code)
@@ -383,5 +345,5 @@ func claudeNews(n engine.News, err error) (tool.Result, error) {
 	if n.More {
 		text += "\n(There is more output; read again.)"
 	}
-	return tool.Result{Output: tool.Text(text), Fields: n.Fields()}, nil
+	return tool.Result{Output: tool.Text(text), Fields: n.Fields()}
 }

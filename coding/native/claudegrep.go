@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/env/search"
-	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -66,22 +66,16 @@ func (in claudeGrepIn) query() search.GrepQuery {
 
 func (c *claude) grep() tool.Tool {
 	spec := named(c.Grep.Spec, "Grep", "Search the contents of files by regular expression (RE2 syntax).", claudeLimit(claudeGrepChars))
-	return newTool(spec, map[string][]any{"output_mode": {"content", "files_with_matches", "count"}},
-		func(ctx context.Context, call *tool.Call, in claudeGrepIn) []policy.Access {
-			return c.Grep.Access(ctx, call, in.query())
-		}, func(ctx context.Context, call *tool.Call, in claudeGrepIn) (tool.Result, error) {
-			found, err := c.Grep.Do(ctx, call, in.query())
-			if err != nil {
-				return claudeFailed(err)
-			}
-			var entries []string
-			matches := 0
-			for _, m := range found.Files {
-				matches += m.Matches
-				entries = append(entries, in.entries(m)...)
-			}
-			return tool.Result{Output: tool.Text(in.text(entries, matches)), Fields: found.Fields()}, nil
-		})
+	spec = withEnums[claudeGrepIn](spec, map[string][]any{"output_mode": {"content", "files_with_matches", "count"}})
+	return present(spec, c.Grep, claudeGrepIn.query, claudeError, func(_ context.Context, _ *tool.Call, in claudeGrepIn, found engine.Found) tool.Result {
+		var entries []string
+		matches := 0
+		for _, m := range found.Files {
+			matches += m.Matches
+			entries = append(entries, in.entries(m)...)
+		}
+		return tool.Result{Output: tool.Text(in.text(entries, matches)), Fields: found.Fields()}
+	})
 }
 
 // entries are the lines that one file gives.

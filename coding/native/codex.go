@@ -98,13 +98,19 @@ func (c codex) execCommand() tool.Tool {
 	spec := named(c.Start.Spec, "exec_command",
 		"Run a command. It returns when the command ends, or else, after yield_time_ms, a session id to continue with in write_stdin.", codexLimit(0))
 	spec.Output = c.Output.Spec.Output
-	return newTool(spec, map[string][]any{"sandbox_permissions": {"use_default", "require_escalated"}},
-		func(ctx context.Context, call *tool.Call, in execIn) []policy.Access {
-			if text, ok := in.patch(); ok {
-				return c.Patch.Access(ctx, call, engine.Patch{Patch: text})
-			}
-			return c.Start.Access(ctx, call, in.command())
-		}, c.exec)
+	spec = withEnums[execIn](spec, map[string][]any{"sandbox_permissions": {"use_default", "require_escalated"}})
+	t := tool.New(spec, func(ctx context.Context, call *tool.Call, in execIn) []policy.Access {
+		if text, ok := in.patch(); ok {
+			return c.Patch.Access(ctx, call, engine.Patch{Patch: text})
+		}
+		return c.Start.Access(ctx, call, in.command())
+	}, c.exec)
+	return tool.WithPreview(t, func(ctx context.Context, call *tool.Call, in execIn) (tool.Preview, error) {
+		if text, ok := in.patch(); ok {
+			return c.Patch.Preview(ctx, call, engine.Patch{Patch: text})
+		}
+		return tool.Preview{}, tool.ErrNoPreview
+	})
 }
 
 func (c codex) exec(ctx context.Context, call *tool.Call, in execIn) (tool.Result, error) {
@@ -226,18 +232,18 @@ type patchIn struct {
 	Input string `json:"input" jsonschema:"the whole patch, from *** Begin Patch to *** End Patch"`
 }
 
+func (in patchIn) patch() engine.Patch { return engine.Patch{Patch: in.Input} }
+
 func (c codex) applyPatch(freeform *llm.Freeform) tool.Tool {
 	spec := named(c.Patch.Spec, "apply_patch", "Edit files with a patch. All changes are made, or none.", codexLimit(0))
 	if spec.Freeform = freeform; freeform != nil {
 		spec.Description += " The input is the patch itself, as plain text; do not wrap it in JSON."
 	}
-	return tool.New(spec, func(ctx context.Context, call *tool.Call, in patchIn) []policy.Access {
-		return c.Patch.Access(ctx, call, engine.Patch{Patch: in.Input})
-	}, c.patch)
+	return over(spec, c.Patch, patchIn.patch, c.patch)
 }
 
 func (c codex) patch(ctx context.Context, call *tool.Call, in patchIn) (tool.Result, error) {
-	p, err := c.Patch.Do(ctx, call, engine.Patch{Patch: in.Input})
+	p, err := c.Patch.Do(ctx, call, in.patch())
 	var res tool.Result
 	if err != nil {
 		var unknown error
@@ -260,14 +266,9 @@ type viewIn struct {
 // their original size.
 func (c codex) viewImage() tool.Tool {
 	spec := named(c.Image.Spec, "view_image", "Look at an image file (PNG, JPEG, GIF or WebP).", codexLimit(0))
-	return tool.New(spec, func(ctx context.Context, call *tool.Call, in viewIn) []policy.Access {
-		return c.Image.Access(ctx, call, engine.Image{Path: in.Path})
-	}, func(ctx context.Context, call *tool.Call, in viewIn) (tool.Result, error) {
-		page, err := c.Image.Do(ctx, call, engine.Image{Path: in.Path, Detail: "high"})
-		if err != nil {
-			return failed(err, nil)
-		}
-		return tool.Result{Images: []llm.Image{*page.Image}}, nil
+	args := func(in viewIn) engine.Image { return engine.Image{Path: in.Path, Detail: "high"} }
+	return present(spec, c.Image, args, nil, func(_ context.Context, _ *tool.Call, _ viewIn, page engine.Page) tool.Result {
+		return tool.Result{Images: []llm.Image{*page.Image}}
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/coding/textfile"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -72,9 +71,7 @@ func (in geminiReadIn) read() engine.Read {
 
 func (g gemini) read() tool.Tool {
 	spec := geminiSpec(g.Read.Spec, "read_file", "Read a file, or a range of its lines; 2000 lines at most. Images and notebooks can be read too.")
-	return tool.New(spec, func(ctx context.Context, c *tool.Call, in geminiReadIn) []policy.Access {
-		return g.Read.Access(ctx, c, in.read())
-	}, func(ctx context.Context, c *tool.Call, in geminiReadIn) (tool.Result, error) {
+	return over(spec, g.Read, geminiReadIn.read, func(ctx context.Context, c *tool.Call, in geminiReadIn) (tool.Result, error) {
 		if in.Start < 0 || in.End < 0 || in.End > 0 && in.End < in.Start {
 			return tool.Failure(tool.ValidationError, "start_line and end_line must be at least 1, and end_line not before start_line."), nil
 		}
@@ -121,31 +118,20 @@ func (in geminiReplaceIn) edit() engine.Edit {
 		if in.Old == "" && old != nil {
 			return engine.Fail(tool.AlreadyExists, "%s exists already; an empty old_string only creates new files.", in.Path)
 		}
-		return nil
+		return complete("new_string", in.New, in.Old)
 	}}
 }
 
 func (g gemini) replace() tool.Tool {
 	spec := geminiSpec(g.Edit.Spec, "replace", "Replace text in a file. old_string must occur exactly once, unless allow_multiple is set.")
-	return tool.New(spec, func(ctx context.Context, c *tool.Call, in geminiReplaceIn) []policy.Access {
-		return g.Edit.Access(ctx, c, in.edit())
-	}, func(ctx context.Context, c *tool.Call, in geminiReplaceIn) (tool.Result, error) {
-		if line := placeholder(in.New, in.Old); line != "" {
-			return omitted("new_string", line), nil
-		}
-		e, err := g.Edit.Do(ctx, c, in.edit())
-		if err != nil {
-			return failed(err, nil)
-		}
-		if e.Created != nil {
-			return geminiWritten(in.Path, *e.Created), nil
-		}
-		return geminiEdited(in.Path, e), nil
-	})
+	return present(spec, g.Edit, geminiReplaceIn.edit, nil, geminiEdited)
 }
 
-func geminiEdited(p string, e engine.Edited) tool.Result {
-	if e.Match == edit.AlreadyApplied {
+func geminiEdited(ctx context.Context, c *tool.Call, in geminiReplaceIn, e engine.Edited) tool.Result {
+	switch {
+	case e.Created != nil:
+		return geminiWritten(ctx, c, writeIn{Path: in.Path}, *e.Created)
+	case e.Match == edit.AlreadyApplied:
 		return geminiText(e.Path+": "+e.Note(), e.Fields())
 	}
 	text := fmt.Sprintf("Successfully modified file: %s (%s).", e.Path, plural(e.Replacements, "replacement", "replacements"))
@@ -157,31 +143,21 @@ func geminiEdited(p string, e engine.Edited) tool.Result {
 		around = append(around, [2]int{c.FirstLine, c.LastLine})
 	}
 	res := geminiText(text+snippet(e.Content, around), e.Fields())
-	res.Artifacts.FilesChanged = []string{p}
+	res.Artifacts.FilesChanged = []string{in.Path}
 	return res
 }
 
 func (g gemini) write() tool.Tool {
 	spec := geminiSpec(g.Write.Spec, "write_file", "Write a file, with its parent directories; replaces what was there.")
-	return tool.New(spec, func(ctx context.Context, c *tool.Call, in writeIn) []policy.Access {
-		return g.Write.Access(ctx, c, in.write())
-	}, func(ctx context.Context, c *tool.Call, in writeIn) (tool.Result, error) {
-		args := in.write()
-		args.Check = func(_ context.Context, _ *tool.Call, old []byte) error {
-			if line := placeholder(in.Content, string(old)); line != "" {
-				return omitted("content", line).Error
-			}
-			return nil
-		}
-		w, err := g.Write.Do(ctx, c, args)
-		if err != nil {
-			return failed(err, nil)
-		}
-		return geminiWritten(in.Path, w), nil
-	})
+	args := func(in writeIn) engine.Write {
+		return engine.Write{Path: in.Path, Content: in.Content, Check: func(_ context.Context, _ *tool.Call, old []byte) error {
+			return complete("content", in.Content, string(old))
+		}}
+	}
+	return present(spec, g.Write, args, nil, geminiWritten)
 }
 
-func geminiWritten(p string, w engine.Written) tool.Result {
+func geminiWritten(_ context.Context, _ *tool.Call, in writeIn, w engine.Written) tool.Result {
 	text := fmt.Sprintf("Successfully overwrote file: %s.", w.Path)
 	if w.Created {
 		text = fmt.Sprintf("Successfully created and wrote to new file: %s.", w.Path)
@@ -190,28 +166,24 @@ func geminiWritten(p string, w engine.Written) tool.Result {
 		text += " " + w.Note
 	}
 	res := geminiText(text+snippet(w.New, changedLines(w.Old, w.New)), w.Fields())
-	res.Artifacts.FilesChanged = []string{p}
+	res.Artifacts.FilesChanged = []string{in.Path}
 	return res
 }
 
 // omission is a line that stands for code that was left out.
 var omission = regexp.MustCompile(`(?i)^[\s/#*(<!-]*(\.{3}|…)?\s*(the\s+)?(rest of|remaining|existing|unchanged)\s+[\w\s]+?(\.{3}|…)?[\s*/)>-]*$`)
 
-// placeholder finds a line of a text that stands for code that was left out. Lines that were in the old
+// complete refuses a text with a line that stands for code that was left out. Lines that were in the old
 // text are the project's own.
-func placeholder(text, old string) string {
+func complete(arg, text, old string) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		dots := strings.Contains(line, "...") || strings.Contains(line, "…")
 		if dots && omission.MatchString(line) && !strings.Contains(old, line) {
-			return line
+			return engine.Fail(tool.ValidationError, "%s has a placeholder for code that is left out (%q). Give the complete text.", arg, line)
 		}
 	}
-	return ""
-}
-
-func omitted(arg, line string) tool.Result {
-	return tool.Failure(tool.ValidationError, "%s has a placeholder for code that is left out (%q). Give the complete text.", arg, line)
+	return nil
 }
 
 // changedLines is the range of lines in the new content that differs from the old; none if it is all new.
@@ -283,14 +255,8 @@ func (in geminiListIn) list() engine.List { return engine.List{Path: in.Path, Ig
 
 func (g gemini) list() tool.Tool {
 	spec := geminiSpec(g.List.Spec, "list_directory", "List the names in a directory, directories first.")
-	return tool.New(spec, func(ctx context.Context, c *tool.Call, in geminiListIn) []policy.Access {
-		return g.List.Access(ctx, c, in.list())
-	}, func(ctx context.Context, c *tool.Call, in geminiListIn) (tool.Result, error) {
-		l, err := g.List.Do(ctx, c, in.list())
-		if err != nil {
-			return failed(err, nil)
-		}
-		return geminiText(geminiListing(in.Path, l), l.Fields()), nil
+	return present(spec, g.List, geminiListIn.list, nil, func(_ context.Context, _ *tool.Call, in geminiListIn, l engine.Listing) tool.Result {
+		return geminiText(geminiListing(in.Path, l), l.Fields())
 	})
 }
 

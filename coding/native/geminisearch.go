@@ -11,7 +11,6 @@ import (
 
 	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/env/search"
-	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -51,9 +50,7 @@ func (in geminiGrepIn) query() search.GrepQuery {
 
 func (g gemini) grep() tool.Tool {
 	spec := geminiSpec(g.Grep.Spec, "grep_search", "Search the contents of files by regular expression (RE2 syntax).")
-	return tool.New(spec, func(ctx context.Context, c *tool.Call, in geminiGrepIn) []policy.Access {
-		return g.Grep.Access(ctx, c, in.query())
-	}, func(ctx context.Context, c *tool.Call, in geminiGrepIn) (tool.Result, error) {
+	return over(spec, g.Grep, geminiGrepIn.query, func(ctx context.Context, c *tool.Call, in geminiGrepIn) (tool.Result, error) {
 		var exclude *regexp.Regexp
 		if in.Exclude != "" {
 			var err error
@@ -131,16 +128,10 @@ func (in geminiGlobIn) query() search.GlobQuery {
 
 func (g gemini) glob() tool.Tool {
 	spec := geminiSpec(g.Glob.Spec, "glob", "Find files by a glob pattern. Those changed within a day come first, newest first; the others follow by name.")
-	return tool.New(spec, func(ctx context.Context, c *tool.Call, in geminiGlobIn) []policy.Access {
-		return g.Glob.Access(ctx, c, in.query())
-	}, func(ctx context.Context, c *tool.Call, in geminiGlobIn) (tool.Result, error) {
-		found, err := g.Glob.Do(ctx, c, in.query())
-		if err != nil {
-			return failed(err, nil)
-		}
+	return present(spec, g.Glob, geminiGlobIn.query, nil, func(_ context.Context, c *tool.Call, in geminiGlobIn, found search.GlobResult) tool.Result {
 		fields := map[string]any{"files": len(found.Files), "partial": found.Summary.Partial}
 		if len(found.Files) == 0 {
-			return geminiText(fmt.Sprintf("No files found for the pattern %q in %s", in.Pattern, orHere(in.Dir)), fields), nil
+			return geminiText(fmt.Sprintf("No files found for the pattern %q in %s", in.Pattern, orHere(in.Dir)), fields)
 		}
 		recentFirst(found.Files, time.Now().Add(-24*time.Hour))
 		var b strings.Builder
@@ -151,7 +142,7 @@ func (g gemini) glob() tool.Tool {
 		if found.Summary.Partial {
 			fmt.Fprintf(&b, "[The list is not complete: %s.]\n", found.Summary.Reason)
 		}
-		return geminiText(b.String(), fields), nil
+		return geminiText(b.String(), fields)
 	})
 }
 

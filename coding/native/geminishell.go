@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/coding/engine"
-	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -28,9 +27,7 @@ func (in geminiShellIn) command() engine.Command {
 func (g gemini) shell() tool.Tool {
 	spec := geminiSpec(g.Run.Spec, "run_shell_command", fmt.Sprintf("Run a shell command. Standard input is empty. Each command has a shell of its own. "+
 		"It is ended when it prints nothing for %g seconds, unless it runs in the background.", g.Timeouts.Default.Seconds()))
-	return tool.New(spec, func(ctx context.Context, c *tool.Call, in geminiShellIn) []policy.Access {
-		return g.Run.Access(ctx, c, in.command())
-	}, func(ctx context.Context, c *tool.Call, in geminiShellIn) (tool.Result, error) {
+	return over(spec, g.Run, geminiShellIn.command, func(ctx context.Context, c *tool.Call, in geminiShellIn) (tool.Result, error) {
 		if in.Background {
 			return g.background(ctx, c, in)
 		}

@@ -9,6 +9,7 @@ package native
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/reins-agent/reins/coding/engine"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -35,17 +37,39 @@ func named(base tool.Spec, name, description string, limit tool.Limit) tool.Spec
 	return base
 }
 
-// newTool makes a tool whose parameters may have lists of values, given by their path.
-func newTool[In any](spec tool.Spec, enums map[string][]any, access tool.Access[In], run tool.Run[In]) tool.Tool {
-	t := tool.New(spec, access, run)
-	if len(enums) == 0 {
+// over makes a tool over an operation: its calls declare and preview what calls of the operation with the
+// converted arguments do.
+func over[In, Arg, Out any](spec tool.Spec, op engine.Op[Arg, Out], args func(In) Arg, run tool.Run[In]) tool.Tool {
+	t := tool.New(spec, func(ctx context.Context, c *tool.Call, in In) []policy.Access {
+		return op.Access(ctx, c, args(in))
+	}, run)
+	if op.Preview == nil {
 		return t
 	}
-	spec.Input = withEnums(t.Spec().Input, enums)
-	return tool.New(spec, access, run)
+	return tool.WithPreview(t, func(ctx context.Context, c *tool.Call, in In) (tool.Preview, error) {
+		return op.Preview(ctx, c, args(in))
+	})
 }
 
-func withEnums(schema json.RawMessage, enums map[string][]any) json.RawMessage {
+// present makes a tool that does nothing but show what an operation gave. form words failures.
+func present[In, Arg, Out any](spec tool.Spec, op engine.Op[Arg, Out], args func(In) Arg, form func(message string) string,
+	show func(context.Context, *tool.Call, In, Out) tool.Result) tool.Tool {
+	return over(spec, op, args, func(ctx context.Context, c *tool.Call, in In) (tool.Result, error) {
+		out, err := op.Do(ctx, c, args(in))
+		if err != nil {
+			return failed(err, form)
+		}
+		return show(ctx, c, in, out), nil
+	})
+}
+
+// withEnums gives parameters of a tool, named by their path, lists of values.
+func withEnums[In any](spec tool.Spec, enums map[string][]any) tool.Spec {
+	spec.Input = addEnums(tool.New[In](spec, nil, nil).Spec().Input, enums)
+	return spec
+}
+
+func addEnums(schema json.RawMessage, enums map[string][]any) json.RawMessage {
 	var root jsonschema.Schema
 	if err := json.Unmarshal(schema, &root); err != nil {
 		panic(fmt.Sprintf("native: a schema that was just made cannot be read: %v", err))

@@ -23,14 +23,8 @@ type planStep struct {
 
 // UpdatePlan is codex's tool for plans, which is also the standard one.
 func UpdatePlan() tool.Tool {
-	return planTool("update_plan", "Keep the plan of the task: short steps, at most one of them in progress. Each call replaces the plan.", "plan.status",
-		[]any{"pending", "in_progress", "completed"}, "Plan updated",
-		func(in updatePlanIn) (statuses []string) {
-			for _, s := range in.Plan {
-				statuses = append(statuses, s.Status)
-			}
-			return statuses
-		})
+	return planTool[updatePlanIn]("update_plan", "Keep the plan of the task: short steps, at most one of them in progress. Each call replaces the plan.", "plan.status",
+		[]any{"pending", "in_progress", "completed"}, "Plan updated")
 }
 
 type todoWriteIn struct {
@@ -44,14 +38,8 @@ type claudeTodo struct {
 }
 
 func todoWrite() tool.Tool {
-	return planTool("TodoWrite", "Keep the list of what is to be done. Each call replaces the list.", "todos.status",
-		[]any{"pending", "in_progress", "completed"}, "The list was updated. Continue with the item in progress.",
-		func(in todoWriteIn) (statuses []string) {
-			for _, t := range in.Todos {
-				statuses = append(statuses, t.Status)
-			}
-			return statuses
-		})
+	return planTool[todoWriteIn]("TodoWrite", "Keep the list of what is to be done. Each call replaces the list.", "todos.status",
+		[]any{"pending", "in_progress", "completed"}, "The list was updated. Continue with the item in progress.")
 }
 
 type writeTodosIn struct {
@@ -64,26 +52,30 @@ type geminiTodo struct {
 }
 
 func writeTodos() tool.Tool {
-	return planTool("write_todos", "Keep the list of what is to be done. Each call replaces the list.", "todos.status",
-		[]any{"pending", "in_progress", "completed", "cancelled", "blocked"}, "The list was updated.",
-		func(in writeTodosIn) (statuses []string) {
-			for _, t := range in.Todos {
-				statuses = append(statuses, t.Status)
-			}
-			return statuses
-		})
+	return planTool[writeTodosIn]("write_todos", "Keep the list of what is to be done. Each call replaces the list.", "todos.status",
+		[]any{"pending", "in_progress", "completed", "cancelled", "blocked"}, "The list was updated.")
 }
 
 // planOutput is the schema of what the tools return.
 var planOutput = json.RawMessage(`{"type":"object","properties":{"output":{"type":"string"},"model_output":{"type":"string"}},"required":["output","model_output"]}`)
 
-func planTool[In any](name, description, enum string, values []any, done string, statuses func(In) []string) tool.Tool {
+func planTool[In any](name, description, enum string, values []any, done string) tool.Tool {
 	spec := tool.Spec{Name: name, Version: "1.0.0", Description: description, Idempotent: true, Plan: true, Output: planOutput}
-	return newTool(spec, map[string][]any{enum: values}, tool.Nothing[In],
-		func(_ context.Context, _ *tool.Call, in In) (tool.Result, error) {
+	return tool.New(withEnums[In](spec, map[string][]any{enum: values}), tool.Nothing,
+		func(_ context.Context, c *tool.Call, _ In) (tool.Result, error) {
+			type item struct {
+				Status string `json:"status"`
+			}
+			var list struct {
+				Plan  []item `json:"plan"`
+				Todos []item `json:"todos"`
+			}
+			if err := json.Unmarshal(c.Args, &list); err != nil {
+				return tool.Result{}, err
+			}
 			active := 0
-			for _, s := range statuses(in) {
-				if s == "in_progress" {
+			for _, i := range append(list.Plan, list.Todos...) {
+				if i.Status == "in_progress" {
 					active++
 				}
 			}
