@@ -108,8 +108,14 @@ func showRan(in shellIn, ran engine.Ran) tool.Result {
 		Artifacts: tool.Artifacts{CommandsRun: []string{in.Command}},
 		Present: func(o tool.Output, l tool.Limit) (string, error) {
 			text, err := tool.Truncate(o, l)
-			return exitLine(ran.Exit) + "\n" + text, err
+			if text != "" {
+				text = "\n" + text
+			}
+			return exitLine(ran.Exit) + text, err
 		},
+	}
+	if res.Error != nil && res.Error.Code == tool.ShellExitError && ran.Exit.Signal == "" {
+		res.Error.Shown = true // by the first line
 	}
 	if res.Error != nil && res.Error.Code == tool.ShellTimeout {
 		advice := "You can retry with a longer timeout by setting the timeout_ms parameter."
@@ -121,9 +127,14 @@ func showRan(in shellIn, ran engine.Ran) tool.Result {
 	return res
 }
 
-// exitLine tells how a command ended and how long it ran. It is the same wherever a command ends.
+// exitLine tells how a command ended and how long it ran, in whole seconds: a quick command then reads
+// the same in every run. The fields of the result have the exact time.
 func exitLine(exit env.Exit) string {
-	return fmt.Sprintf("[exit code %d, %.1f s]", exit.Code, exit.Duration.Seconds())
+	took := "under 1 s"
+	if exit.Duration >= time.Second {
+		took = fmt.Sprintf("%d s", exit.Duration/time.Second)
+	}
+	return fmt.Sprintf("[exit code %d, %s]", exit.Code, took)
 }
 
 // endLine ends the last line of a text, if it has one.
