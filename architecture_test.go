@@ -2,7 +2,13 @@ package reins
 
 import (
 	"bytes"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -24,6 +30,7 @@ var layers = [][]string{
 	{"tool"},
 	{"event"},
 	{"event/filestore", "event/storetest"},
+	{"agent/step"},
 	{"agent"},
 	{"coding/textfile"},
 	{"coding/textfile/textfiletest"},
@@ -31,6 +38,7 @@ var layers = [][]string{
 	{"coding/engine"},
 	{"coding/native"},
 	{"coding"},
+	{"host/show"},
 	{"host/cli"},
 	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck"},
 }
@@ -48,6 +56,7 @@ var allowed = map[string][]string{
 	"policy":        {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
 	"tool":          {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
 	"event":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
+	"agent/step":    {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
 	"agent":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
 }
 
@@ -102,4 +111,58 @@ func TestArchitecture_CorePackagesLinkOnlyWhatIsAllowed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// hostFiles are the packages, and single files, that handle files of the machine that this program
+// runs on. All others handle paths of environments, which have rules and errors of their own:
+// env.Paths and the errors of package env.
+var hostFiles = []string{
+	"bench", "checkpoint", "coding/state.go", "env/local", "env/search/local.go", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "llm/wire/media.go",
+}
+
+// ofTheHost are packages of the standard library that know this machine's rules and errors only.
+var ofTheHost = []string{"path/filepath", "syscall"}
+
+func TestArchitecture_PathsAndErrorsOfTheHostStayThere(t *testing.T) {
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (name == "llm/oracletest" || name != "." && strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		case allowedHere(name):
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, imp := range f.Imports {
+			to, _ := strconv.Unquote(imp.Path.Value)
+			for _, host := range ofTheHost {
+				if to == host {
+					t.Errorf("%s imports %s, which is about this machine and not about environments", name, to)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// allowedHere reports whether a file may know the machine.
+func allowedHere(name string) bool {
+	if strings.HasPrefix(path.Base(name), "change_") && path.Dir(name) == "env/search" {
+		return true // how this machine tells versions of a file apart
+	}
+	for _, h := range hostFiles {
+		if name == h || strings.HasPrefix(name, h+"/") {
+			return true
+		}
+	}
+	return false
 }

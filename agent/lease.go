@@ -12,9 +12,14 @@ func lease(w event.Writer, e env.Environment) error {
 	if !ok {
 		return nil
 	}
-	h, ok := env.As[event.Holder](e)
-	if !ok {
-		return nil
+	for {
+		if h, ok := e.(event.Holder); ok {
+			return l.Lease(h)
+		}
+		wrapper, ok := e.(env.Wrapper)
+		if !ok {
+			return nil
+		}
+		e = wrapper.Unwrap()
 	}
-	return l.Lease(h)
 }

@@ -37,6 +37,10 @@ func (s *Session) newKit(c Config) (*kit, error) {
 		Registry: tools, Hooks: c.Hooks, Policy: c.Policy, Approve: s.approve, Middleware: c.Middleware, Limits: c.ToolLimits,
 		Agent: s.path, Mode: c.Mode, Granted: s.granted,
 	}
+	// A link that is swapped later must not move the workspace.
+	if dir, err := c.Env.RealPath(context.Background(), c.Env.Info().Dir); err == nil {
+		k.pipe.Workspace.Dir = dir
+	}
 	return k, nil
 }
 

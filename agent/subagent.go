@@ -94,17 +94,18 @@ func (s *Session) registry(c Config) (*tool.Registry, error) {
 
 // Offered describes the tools that a session with this configuration offers to its model, those for
 // subagents too.
-func Offered(c Config) ([]tool.Spec, error) {
-	if err := c.complete(); err != nil {
-		return nil, err
+func Offered(c Config) []tool.Spec {
+	if c.Tools == nil {
+		c.Tools = &tool.Registry{}
 	}
+	c.Subagents = c.Subagents.withDefaults()
 	s := &Session{}
 	s.agents = &agents{session: s}
 	r, err := s.registry(c)
 	if err != nil {
-		return nil, err
+		panic("agent: a tool for subagents cannot be registered: " + err.Error())
 	}
-	return r.Specs(), nil
+	return r.Specs()
 }
 
 // realNames returns the names of tools without aliases; nil stays nil.

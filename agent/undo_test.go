@@ -25,8 +25,9 @@ import (
 type desk struct {
 	files map[string]string
 	kept  []map[string]string
-	full  error // why no state can be kept
-	stuck error // what becomes of a Restore after its first change
+	full  error    // why no state can be kept
+	stuck error    // what becomes of a Restore after its first change
+	left  []string // what the last Restore was told
 }
 
 func (d *desk) Take(context.Context, string) (string, int, error) {
@@ -38,6 +39,7 @@ func (d *desk) Take(context.Context, string) (string, int, error) {
 }
 
 func (d *desk) Restore(ctx context.Context, r Restore) ([]string, error) {
+	d.left = r.Left
 	var n int
 	if _, err := fmt.Sscan(r.ID, &n); err != nil || n < 1 || n > len(d.kept) {
 		return nil, fmt.Errorf("there is no checkpoint %q", r.ID)
@@ -492,6 +494,49 @@ func TestCheckpoint_ThatCannotBeKeptIsSaidOnceAndTheWorkGoesOn(t *testing.T) {
 		t.Errorf("undo of both: %+v, %v", u, err)
 	}
 	b.is("a=2 b=1", "a=1 b=1")
+}
+
+func TestUndo_OfTheFilesThatWasCutOffIsContinuedAsItWasBegun(t *testing.T) {
+	b := newBench(t)
+	submit(t, b.Session, "a=1 b=1")
+	b.desk.stuck = errors.New("it is stuck")
+	if u, err := b.Undo(t.Context(), Parts{Files: true}); err == nil || !u.Partly {
+		t.Fatalf("%+v, %v", u, err)
+	}
+	b.desk.stuck = nil
+	b.reopen()
+	if u := b.back(true, true); u.Chat || !u.Files {
+		t.Errorf("%+v", u)
+	}
+	b.is("a=old", "a=1 b=1")
+	if u := b.back(true, true); !u.Chat || u.Files {
+		t.Errorf("%+v", u)
+	}
+	b.is("a=old", "")
+}
+
+func TestUndo_SaysHowTheSessionLeftTheFiles(t *testing.T) {
+	b := newBench(t)
+	submit(t, b.Session, "a=1")
+	submit(t, b.Session, "a=2")
+	left := func(what string, want ...string) {
+		t.Helper()
+		if got := b.desk.left; !slices.Equal(got, want) {
+			t.Errorf("%s: left as in %v, want %v", what, got, want)
+		}
+	}
+	// The states: 1 before and 2 after the first input, 3 and 4 of the second.
+	b.reopen()
+	b.back(true, true)
+	left("undo", "4")
+	b.again()
+	left("redo", "3")
+	b.back(true, true)
+	left("undo after redo", "5")
+	b.back(true, true)
+	left("undo of the first", "2")
+	b.did(b.RestoreFiles(t.Context(), "4"))
+	left("any state", "1")
 }
 
 func TestInputs_TellWhatEachWasAndWhatWasUndone(t *testing.T) {

@@ -56,6 +56,10 @@ func BenchmarkTake(b *testing.B) {
 	})
 	b.Run("changed=0", func(b *testing.B) { benchTake(b, w, 0) })
 	b.Run("changed=5", func(b *testing.B) { benchTake(b, w, 5) })
+	w.git("init", "-q")
+	w.git("add", ".")
+	b.Run("git/changed=0", func(b *testing.B) { benchTake(b, w, 0) })
+	b.Run("git/changed=5", func(b *testing.B) { benchTake(b, w, 5) })
 }
 
 func benchTake(b *testing.B, w *workspace, changed int) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sort"
 	"strings"
 
 	"github.com/reins-agent/reins/env/search"
@@ -167,14 +168,8 @@ func (sc *scan) tracked() error {
 	index, prefix := gitIndex(sc.store.workspace)
 	err := trackedFiles(index, func(p []byte) error {
 		rel, ok := bytes.CutPrefix(p, []byte(prefix))
-		if !ok {
+		if !ok || sc.snap.hasFile(rel) {
 			return nil
-		}
-		i := bytes.LastIndexByte(rel, '/')
-		if f := sc.snap.byPath[string(rel[:max(i, 0)])]; f != nil {
-			if _, found := f.search(string(rel[i+1:])); found {
-				return nil
-			}
 		}
 		return sc.force(string(rel))
 	})
@@ -182,6 +177,18 @@ func (sc *scan) tracked() error {
 		return nil
 	}
 	return err
+}
+
+// hasFile reports whether there is a node of a path. It allocates nothing, since it is asked for every
+// file of a repository.
+func (s *snapshot) hasFile(p []byte) bool {
+	i := bytes.LastIndexByte(p, '/')
+	f, name := s.byPath[string(p[:max(i, 0)])], p[i+1:]
+	if f == nil {
+		return false
+	}
+	at := sort.Search(len(f.nodes), func(i int) bool { return f.nodes[i].name >= string(name) })
+	return at < len(f.nodes) && f.nodes[at].name == string(name)
 }
 
 // force adds a file that is ignored, with the directories on the way to it.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
-	"strings"
 
 	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/coding/patch"
@@ -69,7 +67,7 @@ func (f files) planPatch(ctx context.Context, e env.Environment, in patchIn) (pl
 	if a, b := twoNames(ctx, e, p.Ops); a != "" {
 		return plan, tool.Failure(tool.EditConflict, "%s and %s are the same file, and nothing was changed. Put all changes of a file under one name; rename a file in letter case only with the command mv.", a, b).Error, nil
 	}
-	plan, err = p.Plan(source{ctx, e, f}, patch.Options{Classic: f.config.ClassicPatch})
+	plan, err = p.Plan(source{ctx, e, f}, patch.Options{Classic: f.config.ClassicPatch, Paths: e.Info().Paths()})
 	if err != nil && len(plan.Ops) == 0 {
 		return plan, patchFailed(err, "Nothing was changed.").Error, nil
 	}
@@ -114,7 +112,7 @@ func showPatched(p engine.Patched, err error) tool.Result {
 // twoNames finds two paths of a patch that lead to the same file, by a link, a detour or, where
 // names are compared that way, by letter case. Each would be changed as if the other were not.
 func twoNames(ctx context.Context, e env.Environment, ops []patch.Op) (string, string) {
-	platform := e.Info().Platform
+	paths := e.Info().Paths()
 	seen := make(map[string]string)
 	for _, op := range ops {
 		for _, n := range pathsOf(op) {
@@ -124,10 +122,8 @@ func twoNames(ctx context.Context, e env.Environment, ops []patch.Op) (string, s
 					id = real
 				}
 			}
-			if platform == "darwin" || platform == "windows" {
-				id = strings.ToLower(id)
-			}
-			clean := filepath.Clean(n.path)
+			id = paths.Key(id)
+			clean := paths.Clean(n.path)
 			if other, ok := seen[id]; ok && other != clean {
 				return other, clean
 			}

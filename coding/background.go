@@ -24,10 +24,21 @@ const maxBackground = 64
 // shell are the tools that run commands. They share the processes in the background.
 type shell struct {
 	config ToolConfig
+	*toolState
+}
+
+// toolState is what a set of tools remembers between calls. The sets that a session has for several
+// models share it.
+type toolState struct {
+	turn chan struct{} // full while a call changes files
 
 	mu      sync.Mutex
-	last    int
+	last    int // number of the last background process
 	running map[string]*background
+}
+
+func newToolState() *toolState {
+	return &toolState{turn: make(chan struct{}, 1), running: make(map[string]*background)}
 }
 
 // background is a process that runs on after the call that started it.

@@ -43,7 +43,7 @@ func deletable(ctx context.Context, e env.Environment, p string) *tool.Error {
 	case info.IsDir():
 		return tool.Failure(tool.NotAFile, "%s is a directory; this tool deletes files only.", p).Error
 	}
-	if err := mustBeFile(info, p); err != nil {
+	if err := mustBeFile(e, info, p); err != nil {
 		return failed(err, p).Error
 	}
 	return nil

@@ -1,6 +1,9 @@
 // Package coding is what makes an agent a coding agent: the tools it works with, and for each family
 // of models the profile that puts them to use.
 //
+// [Open] assembles all of it into a session, as `reins run` does, and lets the caller replace each
+// part. The rest of the package is those parts.
+//
 // A [Profile] is plain data: [OpenAI], [Anthropic] and [Gemini] give the tools, base instructions,
 // flags and options that fit the vendor's models, and [For] those of any other. Its SystemPrompt
 // method assembles what the model is told at the start: instructions, environment, a snapshot of the

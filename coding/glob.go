@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"strings"
 	"time"
 
@@ -36,7 +35,7 @@ func globTool() tool.Tool {
 		Output: payload("files integer", "partial boolean"),
 		Limit:  tool.Limit{Chars: 20_000, Lines: 500, Mode: tool.Head},
 	}, func(ctx context.Context, c *tool.Call, in globIn) []policy.Access {
-		return []policy.Access{touches(ctx, c, policy.Read, globRoot(in))}
+		return []policy.Access{touches(ctx, c, policy.Read, orHere(search.GlobQuery{Pattern: in.Pattern, Path: in.Path}.Root(c.Env.Info().Paths())))}
 	}, glob)
 }
 
@@ -79,29 +78,6 @@ func findFiles(ctx context.Context, c *tool.Call, q search.GlobQuery) (search.Gl
 		return found, searchFailed(err, orHere(q.Path)).Error
 	}
 	return found, nil
-}
-
-// globRoot is the directory that a glob searches: the path, and below it the directories that the
-// pattern begins with, before the first one that is not literal. An absolute pattern has no need
-// of the path.
-func globRoot(in globIn) string {
-	base, rest := "", in.Pattern
-	for {
-		elem, after, ok := strings.Cut(rest, "/")
-		if !ok || strings.ContainsAny(elem, `*?[]{}\`) {
-			break
-		}
-		base += elem + "/"
-		rest = strings.TrimLeft(after, "/")
-	}
-	drive := len(base) > 1 && base[1] == ':'
-	switch {
-	case base == "":
-		return orHere(in.Path)
-	case path.IsAbs(base), drive, strings.HasPrefix(in.Pattern, `\\`):
-		return base
-	}
-	return path.Join(orHere(in.Path), base)
 }
 
 func partialNote(b *strings.Builder, s search.Summary) {

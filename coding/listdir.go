@@ -110,7 +110,7 @@ func (l *lister) list(dir, rel string, depth int) error {
 		}
 		l.found.Entries = append(l.found.Entries, engine.Entry{Path: below, Info: e})
 		if e.IsDir() && depth > 1 {
-			if err := l.list(path.Join(dir, e.Name), below, depth-1); err != nil {
+			if err := l.list(l.env.Info().Paths().Join(dir, e.Name), below, depth-1); err != nil {
 				return err
 			}
 		}

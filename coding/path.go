@@ -6,10 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/policy"
@@ -27,31 +25,25 @@ func touches(ctx context.Context, c *tool.Call, kind policy.Kind, p string) poli
 	return policy.Access{Kind: kind, Target: real}
 }
 
-// linkPath is the real path of the name itself: a symbolic link is not followed.
+// linkPath gives the real path of the name itself: a symbolic link at its end is not followed.
 func linkPath(ctx context.Context, e env.Environment, p string) string {
-	full := p
-	if !filepath.IsAbs(full) {
-		full = filepath.Join(e.Info().Dir, full)
-	}
-	full = filepath.Clean(full)
-	dir, err := e.RealPath(ctx, filepath.Dir(full))
+	info := e.Info()
+	paths := info.Paths()
+	full := paths.Abs(info.Dir, p)
+	dir, err := e.RealPath(ctx, paths.Dir(full))
 	if err != nil {
 		return p
 	}
-	return filepath.Join(dir, filepath.Base(full))
+	return paths.Join(dir, paths.Base(full))
 }
 
-// show is a path as results show it: relative to the working directory where it lies below it.
+// show gives a path as results show it: relative to the working directory where it lies below it.
 func show(e env.Environment, p string) string {
-	dir := e.Info().Dir
-	if !filepath.IsAbs(p) || !policy.Within(dir, p) {
-		return p
+	info := e.Info()
+	if rel, ok := info.Paths().Rel(info.Dir, p); ok {
+		return rel
 	}
-	rel, err := filepath.Rel(dir, p)
-	if err != nil {
-		return p
-	}
-	return filepath.ToSlash(rel)
+	return p
 }
 
 // orHere is a path, or the working directory where none is given.
@@ -78,9 +70,9 @@ func failed(err error, p string) tool.Result {
 		return tool.Failure(tool.PermissionDenied, "Permission denied: %s. Choose another path.", p)
 	case errors.Is(err, env.ErrSpecial):
 		return tool.Failure(tool.NotAFile, "%s is a device, a pipe or a socket, not a regular file. Only regular files are read and written.", p)
-	case errors.Is(err, syscall.EISDIR):
+	case errors.Is(err, env.ErrIsDir):
 		return tool.Failure(tool.NotAFile, "%s is a directory. List it to see what is in it, or name a file.", p)
-	case errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, env.ErrNotDir):
 		return tool.Failure(tool.NotADirectory, "A part of the path %s is a file, not a directory. Check the path.", p)
 	case errors.Is(err, env.ErrTooLarge):
 		return tool.Failure(tool.TooLarge, "%s is too large to be read whole. Get the part you need with a command such as grep, head, tail or sed -n.", p)
@@ -88,7 +80,7 @@ func failed(err error, p string) tool.Result {
 		return tool.Failure(tool.AlreadyExists, "%s exists already.", p)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return tool.Failure(tool.Cancelled, "Interrupted: %v", err)
-	case errors.Is(err, fs.ErrInvalid), errors.Is(err, syscall.ENAMETOOLONG):
+	case errors.Is(err, fs.ErrInvalid):
 		return tool.Failure(tool.ValidationError, "The path %s cannot be used: %v.", brief(p), reason(err))
 	}
 	return tool.Failure(tool.IOError, "%s: %v", brief(p), reason(err))
@@ -120,7 +112,7 @@ func (f files) read(ctx context.Context, e env.Environment, p string) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	if err := mustBeFile(info, p); err != nil {
+	if err := mustBeFile(e, info, p); err != nil {
 		return nil, err
 	}
 	// The size is looked at first so that a huge file costs nothing.
@@ -149,15 +141,17 @@ func readWhole(ctx context.Context, e env.Environment, p string, limit int64) ([
 }
 
 // mustBeFile refuses a directory, and a file whose path ends as that of a directory does.
-func mustBeFile(info env.FileInfo, p string) error {
+func mustBeFile(e env.Environment, info env.FileInfo, p string) error {
 	switch {
 	case info.IsDir():
-		return syscall.EISDIR
-	case strings.HasSuffix(p, "/"):
-		return syscall.ENOTDIR
+		return env.ErrIsDir
+	case e.Info().Paths().EndsInSeparator(p):
+		return env.ErrNotDir
 	}
 	return nil
 }
 
-// extension is the lower-case extension of a path.
-func extension(p string) string { return strings.ToLower(path.Ext(filepath.ToSlash(p))) }
+// extension gives the extension of a path in lower case.
+func extension(e env.Environment, p string) string {
+	return strings.ToLower(path.Ext(e.Info().Paths().Base(p)))
+}

@@ -42,7 +42,7 @@ func FindProjectDocs(ctx context.Context, e env.Environment, names []string) Pro
 			if f.docs.Truncated {
 				return f.docs
 			}
-			f.load(inDir(dir, name))
+			f.load(t.paths.Join(dir, name))
 		}
 	}
 	return f.docs

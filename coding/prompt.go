@@ -65,11 +65,7 @@ func (p *Profile) SystemPrompt(ctx context.Context, e env.Environment, c PromptC
 func (p *Profile) environment(info env.Info, c PromptConfig) string {
 	var b strings.Builder
 	b.WriteString("<environment>\n")
-	line := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "%s: %s\n", name, fenced(oneLine(value)))
-		}
-	}
+	line := func(name, value string) { b.WriteString(promptLine(name, value)) }
 	line("Working directory", info.Dir)
 	line("Is git repository", fmt.Sprint(c.Git.Repository))
 	line("Git branch", c.Git.Branch)
@@ -80,6 +76,14 @@ func (p *Profile) environment(info env.Info, c PromptConfig) string {
 	line("Knowledge cutoff", p.Cutoff)
 	b.WriteString("</environment>")
 	return b.String()
+}
+
+// promptLine returns a line of the environment block; "" if the value is not known.
+func promptLine(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s\n", name, fenced(oneLine(value)))
 }
 
 // specs describe the tools as a registry would hold them: a later one takes the place of an earlier
@@ -108,15 +112,26 @@ func toolText(specs []tool.Spec) string {
 	for _, s := range specs {
 		fmt.Fprintf(&b, "\n- %s: %s", s.Name, oneLine(s.Description))
 	}
+	if slices.ContainsFunc(specs, func(s tool.Spec) bool { return s.Name == "spawn_agent" }) {
+		b.WriteString(subagentText)
+	}
 	return b.String()
 }
+
+// subagentText tells the model when subagents are worth their cost.
+const subagentText = "\n\nUse spawn_agent for work that can be done apart from this conversation: a broad search through the code, " +
+	"or parts of a task that do not depend on each other, which then run side by side. A subagent sees nothing of this conversation, " +
+	"so put everything that it needs into its task, and collect its report with wait. Do small and sequential work yourself."
+
+// userHead comes before the user's instructions.
+const userHead = "# User instructions\n\nThese come from the user and take precedence over everything above.\n\n"
 
 func userText(instructions string) string {
 	instructions = strings.TrimSpace(instructions)
 	if instructions == "" {
 		return ""
 	}
-	return "# User instructions\n\nThese come from the user and take precedence over everything above.\n\n" + instructions
+	return userHead + instructions
 }
 
 // oneLine is text without line breaks and other control characters.

@@ -166,7 +166,7 @@ func GitBranch(ctx context.Context, e env.Environment) string {
 
 // branchOf reads the branch from the files of a repository where git cannot be run.
 func branchOf(ctx context.Context, e env.Environment, root string) string {
-	head, err := env.ReadFile(ctx, e, inDir(root, ".git/HEAD"), 4096)
+	head, err := env.ReadFile(ctx, e, e.Info().Paths().Join(root, ".git", "HEAD"), 4096)
 	if err != nil {
 		return ""
 	}

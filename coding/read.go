@@ -46,7 +46,7 @@ func (f files) open(ctx context.Context, c *tool.Call, in readIn) (engine.Page, 
 	}
 	page.Source, page.Encoding, page.Ending = data, file.Encoding().String(), file.Endings().Dominant().String()
 	text := file.Text()
-	if extension(in.Path) == ".ipynb" {
+	if extension(c.Env, in.Path) == ".ipynb" {
 		if cells, err := renderNotebook(text); err == nil {
 			text, page.Notebook = []byte(cells), true
 		}

@@ -8,7 +8,6 @@ import (
 	"math"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/reins-agent/reins/coding/engine"
@@ -171,7 +170,9 @@ func startFailed(err error) tool.Result {
 	switch {
 	case errors.Is(err, env.ErrReadOnly):
 		return tool.Failure(tool.PermissionDenied, "Permission denied: the environment is read-only and runs no commands.")
-	case errors.Is(err, syscall.E2BIG):
+	case errors.Is(err, env.ErrNoCommands):
+		return tool.Failure(tool.PermissionDenied, "This environment runs no commands. Use the file tools instead.")
+	case errors.Is(err, env.ErrTooLong):
 		return tool.Failure(tool.ValidationError, "The command is too long for one command line. Write it to a script and run that.")
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return failed(err, "the command")

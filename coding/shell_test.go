@@ -166,3 +166,17 @@ func TestShell_ParallelCallsDoNotMix(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+func TestShell_TimeoutAdviceFitsTheLimit(t *testing.T) {
+	const longer, background = "longer timeout", "Set background"
+	for _, c := range []struct {
+		most         time.Duration
+		says, leaves string
+	}{{time.Minute, longer, background}, {50 * time.Millisecond, background, longer}} {
+		r := newRig(t, coding.ToolConfig{DefaultTimeout: 50 * time.Millisecond, MaxTimeout: c.most})
+		got := r.fails(tool.ShellTimeout, "shell", args{"command": "sleep 60"}, c.says)
+		if strings.Contains(got, c.leaves) {
+			t.Errorf("with a maximum of %v it also says %q:\n%s", c.most, c.leaves, got)
+		}
+	}
+}

@@ -26,6 +26,8 @@ type ToolConfig struct {
 	// ClassicPatch makes apply_patch keep the changes before the one that failed, as codex does,
 	// instead of making all of them or none.
 	ClassicPatch bool
+
+	state *toolState // shared with other sets; nil makes a new one
 }
 
 // The defaults of the tools.
@@ -67,7 +69,10 @@ func NewTools(c ToolConfig) []tool.Tool {
 // newWorkers makes what does the work of the tools of one set.
 func newWorkers(c ToolConfig) (files, *shell) {
 	c = c.withDefaults()
-	return files{config: c, turn: make(chan struct{}, 1)}, &shell{config: c, running: make(map[string]*background)}
+	if c.state == nil {
+		c.state = newToolState()
+	}
+	return files{config: c, turn: c.state.turn}, &shell{config: c, toolState: c.state}
 }
 
 // nativeTools makes the tools of the vendor's own agent, and the older names of them.

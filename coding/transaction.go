@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -90,7 +89,8 @@ func (t *transaction) put(p string, data []byte, perm fs.FileMode) error {
 
 // missingDirs lists the parents of a path that do not exist, the deepest first.
 func (t *transaction) missingDirs(p string) (missing []string) {
-	for dir := filepath.Dir(p); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+	paths := t.env.Info().Paths()
+	for dir := paths.Dir(p); dir != paths.Dir(dir); dir = paths.Dir(dir) {
 		if _, err := t.env.Lstat(t.ctx, dir); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -113,8 +113,9 @@ func (t *transaction) move(op patch.Rename) error {
 
 // drop removes a file.
 func (t *transaction) drop(p string) error {
-	p = filepath.Clean(p)
-	aside := filepath.Join(filepath.Dir(p), ".reins-"+rand.Text()+".removed")
+	paths := t.env.Info().Paths()
+	p = paths.Clean(p)
+	aside := paths.Join(paths.Dir(p), ".reins-"+rand.Text()+".removed")
 	t.onUndo(func(ctx context.Context) error { return t.env.Rename(ctx, aside, p) })
 	if err := t.keepUndo(t.env.Rename(t.ctx, p, aside)); err != nil {
 		return err

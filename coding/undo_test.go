@@ -39,11 +39,13 @@ type worker struct {
 	session *agent.Session
 	config  agent.Config
 	script  *llmtest.Script
+	later   checkpoint.Later         // what becomes of what others changed
+	asked   []*checkpoint.LaterError // about such changes
 }
 
 func newWorker(t *testing.T, limit checkpoint.Config) *worker {
 	t.Helper()
-	w := &worker{project: repository(t)}
+	w := &worker{project: repository(t), later: checkpoint.Refuse}
 	limit.Dir, limit.Store = w.dir, t.TempDir()
 	kept, err := checkpoint.Open(limit)
 	if err != nil {
@@ -56,7 +58,11 @@ func newWorker(t *testing.T, limit checkpoint.Config) *worker {
 	w.script = &llmtest.Script{Reply: func(_ int, r *llm.Request) llmtest.Turn { return carryOut(r) }}
 	w.config = agent.Config{
 		ID: "undo", Client: everywhere{t, w.script}, Model: "m", Env: w.env(""), System: "Be good.",
-		Policy: policy.AllowAll{}, Tools: &tool.Registry{}, Store: store, Checkpoints: coding.Checkpoints{Store: kept},
+		Policy: policy.AllowAll{}, Tools: &tool.Registry{}, Store: store,
+		Checkpoints: coding.Checkpoints{Store: kept, Later: func(_ context.Context, e *checkpoint.LaterError) (checkpoint.Later, error) {
+			w.asked = append(w.asked, e)
+			return w.later, nil
+		}},
 	}
 	if err := w.config.Tools.Register(coding.NewTools(coding.ToolConfig{})...); err != nil {
 		t.Fatal(err)
@@ -276,12 +282,68 @@ func TestUndo_WhatTheUserDidInBetweenIsNotLost(t *testing.T) {
 	w.do("echo 1 > made.txt")
 	w.write("mine.txt", "by hand\n")
 	mine := w.files()
-	w.undo()
-	if _, ok := w.files()["mine.txt"]; ok {
-		t.Error("a file that came later stays although the workspace was set back")
+	var later *checkpoint.LaterError
+	if u, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true}); !errors.As(err, &later) || u.Chat || u.Files {
+		t.Errorf("refused: %+v, %v", u, err)
+	}
+	w.same(mine, "after an undo that was refused")
+
+	w.later = checkpoint.Keep
+	if u := w.undo(); len(u.Changed) != 1 || u.Changed[0] != "made.txt" {
+		t.Errorf("changed: %v", u.Changed)
+	}
+	if _, ok := w.files()["mine.txt"]; !ok {
+		t.Error("a file that was to be kept is gone")
 	}
 	w.redo()
 	w.same(mine, "after redo")
+
+	w.do("echo 2 > made.txt")
+	w.write("mine.txt", "by hand again\n")
+	mine = w.files()
+	w.later = checkpoint.Overwrite
+	w.undo()
+	if got := w.files()["mine.txt"]; !strings.HasSuffix(got, "by hand\n") {
+		t.Errorf("mine.txt is %q", got)
+	}
+	w.redo()
+	w.same(mine, "after redo")
+	for _, e := range w.asked {
+		if e.Unknown || len(e.Changes) != 1 || e.Changes[0].Path != "mine.txt" {
+			t.Errorf("asked about %v", e)
+		}
+	}
+	if len(w.asked) != 3 {
+		t.Errorf("asked %d times", len(w.asked))
+	}
+}
+
+func TestUndo_AfterACrashAsksAboutEverything(t *testing.T) {
+	w := newWorker(t, checkpoint.Config{})
+	w.do("echo 1 > made.txt")
+	// Its log ends where the work was cut off.
+	var cut event.Seq
+	for _, r := range w.records() {
+		if d, ok := r.Data.(event.Checkpoint); ok && d.After {
+			cut = r.Seq - 1
+		}
+	}
+	if _, err := event.Fork(t.Context(), w.config.Store, w.config.ID, cut, event.Meta{ID: "cut"}); err != nil {
+		t.Fatal(err)
+	}
+	w.config.ID = "cut"
+	w.reopen()
+	for _, how := range []checkpoint.Later{checkpoint.Refuse, checkpoint.Keep} {
+		w.later = how
+		var later *checkpoint.LaterError
+		if _, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true}); !errors.As(err, &later) || !later.Unknown {
+			t.Errorf("%v: %v", how, err)
+		}
+	}
+	w.later = checkpoint.Overwrite
+	if u := w.undo(); len(u.Changed) != 1 {
+		t.Errorf("changed: %v", u.Changed)
+	}
 }
 
 func TestRestoreFiles_OneFileAndItsDirectory(t *testing.T) {
@@ -324,8 +386,8 @@ func TestUndo_AWorkspaceThatIsTooLargeIsWorkedInWithoutIt(t *testing.T) {
 	if warnings != 1 {
 		t.Errorf("%d warnings, want 1", warnings)
 	}
-	if u := w.undo(); u.Files || !u.Chat {
-		t.Errorf("%+v", u)
+	if u, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true}); !errors.Is(err, agent.ErrFilesStay) || u.Files || !u.Chat {
+		t.Errorf("%+v, %v", u, err)
 	}
 	if got := w.files()["b"]; !strings.HasSuffix(got, "2\n") {
 		t.Errorf("b is %q", got)

@@ -16,12 +16,19 @@ import (
 	"time"
 )
 
-// Environment is where tools run. Paths are slash-separated on every platform but Windows, and a
-// relative path is resolved against Info().Dir. All methods may be called concurrently.
+// Environment is where tools run. All methods may be called concurrently.
 //
-// Errors wrap the io/fs sentinels (fs.ErrNotExist, fs.ErrPermission, fs.ErrExist) where they
-// apply, [ErrOutside] where a path leaves the environment's roots, [ErrReadOnly] where writing is
-// off, and [ErrClosed] after Close.
+// Paths follow the rules of the environment's own system, which Info().Paths() gives: slashes
+// separate on every platform but Windows, where backslashes do so too. A relative path is resolved
+// against Info().Dir. The empty path is invalid in every method. A separator at the end of a path
+// is ignored, except by WriteFile, which takes the path for that of a directory and refuses it.
+//
+// Errors wrap the sentinels of io/fs where they apply: fs.ErrNotExist, fs.ErrExist,
+// fs.ErrPermission, and fs.ErrInvalid for a path that cannot be used, such as the empty one.
+// Beside them there are [ErrIsDir] where a file is needed, [ErrNotDir] where a directory is, also
+// on the way to a file, [ErrNotEmpty], [ErrSpecial] for devices and their like, [ErrOutside] where a
+// path leaves the environment's roots, [ErrReadOnly] where writing is off, and [ErrClosed] after
+// Close. What the errors of the operating system are is not part of the contract.
 type Environment interface {
 	Info() Info
 
@@ -37,7 +44,7 @@ type Environment interface {
 	// a reader sees the old content or the new, and a failure leaves the old. An existing file
 	// keeps its mode, owner and, if it is a symbolic link, its link; perm is for new files.
 	WriteFile(ctx context.Context, path string, data []byte, perm fs.FileMode) error
-	// Remove deletes one file or one empty directory.
+	// Remove deletes one file or one empty directory. Of a symbolic link it deletes the link.
 	Remove(ctx context.Context, path string) error
 	// Rename moves a file; it replaces an existing file at the new place, whose parent must exist.
 	Rename(ctx context.Context, from, to string) error
@@ -47,7 +54,9 @@ type Environment interface {
 	ReadDir(ctx context.Context, path string) ([]FileInfo, error)
 
 	// Start begins a command in a new process group. Cancelling ctx kills the command and all its
-	// descendants, also after Start has returned.
+	// descendants, also after Start has returned. A command line or arguments beyond what the system
+	// takes give [ErrTooLong]. An environment that runs no commands, such as one in memory, gives
+	// [ErrNoCommands].
 	Start(ctx context.Context, c Command) (Process, error)
 
 	// Close kills every process that was started and releases what the environment holds.
@@ -59,7 +68,7 @@ type Info struct {
 	Dir       string // the working directory, absolute
 	Platform  string // "linux", "darwin", "windows", as GOOS says it
 	OSVersion string // for the model to read, such as "Debian GNU/Linux 12 (kernel 6.18)"
-	Shell     string // the program that runs Command.Line, such as "/bin/bash"
+	Shell     string // the program that runs Command.Line, such as "/bin/bash"; "" where no commands run
 }
 
 // FileInfo describes a file. Name is the last element of the path that was asked for.

@@ -13,7 +13,7 @@ import (
 // Logged gives an environment that does what e does and tells l about it: one record for each
 // call, at level Info for commands and changes and Debug for reads, with what was asked, how long
 // it took and the error if there was one. A command gives a second record when its end is first
-// seen by Wait or Stop. File contents and command output are never logged; command lines are.
+// seen by Wait or Stop. A search that the environment answers itself gives one record. File contents and command output are never logged; command lines are.
 func Logged(e Environment, l *slog.Logger) Wrapper { return &logged{e, l} }
 
 type logged struct {
@@ -22,6 +22,12 @@ type logged struct {
 }
 
 func (l *logged) Unwrap() Environment { return l.Environment }
+
+// Below logs the operation when it ends, as a read.
+func (l *logged) Below(ctx context.Context, op, path string) (string, func(error), error) {
+	start := time.Now()
+	return path, func(err error) { l.record(ctx, slog.LevelDebug, op, start, err, slog.String("path", path)) }, nil
+}
 
 // record logs one finished call.
 func (l *logged) record(ctx context.Context, level slog.Level, op string, start time.Time, err error, attrs ...slog.Attr) {

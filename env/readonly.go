@@ -15,6 +15,10 @@ type readOnly struct{ Environment }
 
 func (r readOnly) Unwrap() Environment { return r.Environment }
 
+func (r readOnly) Below(_ context.Context, _, path string) (string, func(error), error) {
+	return path, func(error) {}, nil
+}
+
 func (r readOnly) WriteFile(_ context.Context, path string, _ []byte, _ fs.FileMode) error {
 	return fmt.Errorf("write %s: %w", path, ErrReadOnly)
 }

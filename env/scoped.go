@@ -5,90 +5,145 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
-	"strings"
+	"sync"
 )
 
 // Scoped gives an environment whose working directory is dir, a directory of e. Relative paths
-// start there, commands run there, and a path that leaves it, by ".." or by being absolute, is
-// refused with an error that wraps [ErrOutside]. Closing it closes e.
+// start there, commands run there, and a path that leads out of it is refused with an error that
+// wraps [ErrOutside], be it by "..", by being absolute or through a symbolic link. Before each
+// operation the real path is asked for, and the operation is done on that; what cannot be resolved
+// is refused. Closing it closes e.
 //
-// The fence is on the names: a symbolic link inside dir may still lead out of it, and so may a
-// command. Where that matters, give the environment itself roots to keep to.
-func Scoped(e Environment, dir string) Environment {
+// What a command does once it runs is not confined. Nor does this help against someone who
+// exchanges a directory for a link between the look and the operation; where that matters, give
+// the environment itself roots to keep to.
+func Scoped(e Environment, dir string) Wrapper {
 	s := &scoped{Environment: e, info: e.Info()}
-	s.info.Dir = s.full(dir)
+	s.paths = s.info.Paths()
+	s.info.Dir = s.paths.Abs(s.info.Dir, dir)
 	return s
 }
 
 type scoped struct {
 	Environment
-	info Info
+	info  Info
+	paths Paths
+
+	mu   sync.Mutex
+	root string // the real path of info.Dir, once it is known
 }
 
 func (s *scoped) Info() Info { return s.info }
 
-// full is the absolute, clean form of a path. Windows takes slashes as well as backslashes, so one
-// form does for both, whatever platform this program itself runs on.
-func (s *scoped) full(p string) string {
-	dir := s.info.Dir
-	abs := path.IsAbs(p)
-	if s.info.Platform == "windows" {
-		p, dir = strings.ReplaceAll(p, `\`, "/"), strings.ReplaceAll(dir, `\`, "/")
-		abs = len(p) > 2 && p[1] == ':' && p[2] == '/'
-	}
-	if abs {
-		return path.Clean(p)
-	}
-	return path.Join(dir, p)
+func (s *scoped) Unwrap() Environment { return s.Environment }
+
+// Below gives the real path, which the environment below knows it by.
+func (s *scoped) Below(ctx context.Context, _, path string) (string, func(error), error) {
+	real, err := s.target(ctx, path)
+	return real, func(error) {}, err
 }
 
-// resolve turns a path of the scope into one of the environment below.
-func (s *scoped) resolve(p string) (string, error) {
-	if p == "" {
-		return "", fmt.Errorf("the path is empty: %w", fs.ErrInvalid)
+// realRoot gives the real path of the scope. It is asked for once, so that a directory that is
+// exchanged later is no longer the scope.
+func (s *scoped) realRoot(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.root == "" {
+		real, err := s.Environment.RealPath(ctx, s.info.Dir)
+		if err != nil {
+			return "", fmt.Errorf("find the directory %s that paths are confined to: %w", s.info.Dir, err)
+		}
+		s.root = real
 	}
-	full, dir := s.full(p), s.info.Dir
-	inside := full == dir || strings.HasPrefix(full, strings.TrimSuffix(dir, "/")+"/")
-	if s.info.Platform == "windows" && strings.HasPrefix(p, `\\`) {
-		inside = false // a share or a device, whatever it is joined to
-	}
-	if !inside {
-		return "", fmt.Errorf("%s is not in %s: %w", p, dir, ErrOutside)
-	}
-	// A trailing slash says "a directory"; the environment below must see it.
-	if strings.HasSuffix(p, "/") && !strings.HasSuffix(full, "/") {
-		full += "/"
-	}
-	return full, nil
+	return s.root, nil
 }
 
-func (s *scoped) Stat(ctx context.Context, path string) (FileInfo, error) {
-	p, err := s.resolve(path)
-	if err != nil {
-		return FileInfo{}, err
-	}
-	return s.Environment.Stat(ctx, p)
-}
-
-func (s *scoped) RealPath(ctx context.Context, path string) (string, error) {
-	p, err := s.resolve(path)
+// target gives the real path of what a path leads to, if that is inside.
+func (s *scoped) target(ctx context.Context, path string) (string, error) {
+	full, root, err := s.enter(ctx, path)
 	if err != nil {
 		return "", err
 	}
-	return s.Environment.RealPath(ctx, p)
+	return s.inside(ctx, root, full, path)
 }
 
-func (s *scoped) Lstat(ctx context.Context, path string) (FileInfo, error) {
-	p, err := s.resolve(path)
+// name gives the real path of the name itself, whose last element is not followed.
+func (s *scoped) name(ctx context.Context, path string) (string, error) {
+	full, root, err := s.enter(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	if s.paths.Within(full, s.info.Dir) || s.paths.Within(full, root) {
+		return root, nil // the scope itself, whose parent is outside
+	}
+	dir, err := s.inside(ctx, root, s.paths.Dir(full), path)
+	if err != nil {
+		return "", err
+	}
+	return s.paths.Join(dir, s.paths.Base(full)), nil
+}
+
+// enter makes a path absolute and refuses it if it is outside by its name.
+func (s *scoped) enter(ctx context.Context, path string) (full, root string, err error) {
+	if path == "" {
+		return "", "", fmt.Errorf("the path is empty: %w", fs.ErrInvalid)
+	}
+	if root, err = s.realRoot(ctx); err != nil {
+		return "", "", err
+	}
+	full = s.paths.Abs(s.info.Dir, path)
+	if !s.paths.Within(s.info.Dir, full) && !s.paths.Within(root, full) {
+		return "", "", s.outside(path)
+	}
+	return full, root, nil
+}
+
+// inside resolves a path and refuses it if it leads out.
+func (s *scoped) inside(ctx context.Context, root, full, path string) (string, error) {
+	real, err := s.Environment.RealPath(ctx, full)
+	if err != nil {
+		return "", err
+	}
+	if !s.paths.Within(root, real) {
+		return "", s.outside(path)
+	}
+	return real, nil
+}
+
+func (s *scoped) outside(path string) error {
+	return fmt.Errorf("%s is not in %s: %w", path, s.info.Dir, ErrOutside)
+}
+
+// named gives a description the name that was asked for.
+func (s *scoped) named(fi FileInfo, path string) FileInfo {
+	fi.Name = s.paths.Base(s.paths.Abs(s.info.Dir, path))
+	return fi
+}
+
+func (s *scoped) Stat(ctx context.Context, path string) (FileInfo, error) {
+	p, err := s.target(ctx, path)
 	if err != nil {
 		return FileInfo{}, err
 	}
-	return s.Environment.Lstat(ctx, p)
+	fi, err := s.Environment.Stat(ctx, p)
+	return s.named(fi, path), err
+}
+
+func (s *scoped) Lstat(ctx context.Context, path string) (FileInfo, error) {
+	p, err := s.name(ctx, path)
+	if err != nil {
+		return FileInfo{}, err
+	}
+	fi, err := s.Environment.Lstat(ctx, p)
+	return s.named(fi, path), err
+}
+
+func (s *scoped) RealPath(ctx context.Context, path string) (string, error) {
+	return s.target(ctx, path)
 }
 
 func (s *scoped) Open(ctx context.Context, path string) (io.ReadCloser, error) {
-	p, err := s.resolve(path)
+	p, err := s.target(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -96,15 +151,18 @@ func (s *scoped) Open(ctx context.Context, path string) (io.ReadCloser, error) {
 }
 
 func (s *scoped) WriteFile(ctx context.Context, path string, data []byte, perm fs.FileMode) error {
-	p, err := s.resolve(path)
+	p, err := s.target(ctx, path)
 	if err != nil {
 		return err
+	}
+	if s.paths.EndsInSeparator(path) {
+		return &fs.PathError{Op: "write", Path: path, Err: ErrIsDir}
 	}
 	return s.Environment.WriteFile(ctx, p, data, perm)
 }
 
 func (s *scoped) Remove(ctx context.Context, path string) error {
-	p, err := s.resolve(path)
+	p, err := s.name(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -112,11 +170,11 @@ func (s *scoped) Remove(ctx context.Context, path string) error {
 }
 
 func (s *scoped) Rename(ctx context.Context, from, to string) error {
-	f, err := s.resolve(from)
+	f, err := s.name(ctx, from)
 	if err != nil {
 		return err
 	}
-	t, err := s.resolve(to)
+	t, err := s.name(ctx, to)
 	if err != nil {
 		return err
 	}
@@ -124,7 +182,7 @@ func (s *scoped) Rename(ctx context.Context, from, to string) error {
 }
 
 func (s *scoped) Mkdir(ctx context.Context, path string, perm fs.FileMode) error {
-	p, err := s.resolve(path)
+	p, err := s.name(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -132,7 +190,7 @@ func (s *scoped) Mkdir(ctx context.Context, path string, perm fs.FileMode) error
 }
 
 func (s *scoped) ReadDir(ctx context.Context, path string) ([]FileInfo, error) {
-	p, err := s.resolve(path)
+	p, err := s.target(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +201,7 @@ func (s *scoped) Start(ctx context.Context, c Command) (Process, error) {
 	if c.Dir == "" {
 		c.Dir = "."
 	}
-	dir, err := s.resolve(c.Dir)
+	dir, err := s.target(ctx, c.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -1,28 +1,21 @@
 package env
 
-// Wrapper is an environment that passes most of its work on to another one and uses the same
-// paths. [ReadOnly] and [Logged] give wrappers. [Scoped] does not: its paths mean something else.
+import "context"
+
+// Wrapper is an environment that passes its work on to another one. [ReadOnly], [Logged] and
+// [Scoped] give wrappers.
+//
+// An environment may have methods beyond [Environment] that its wrappers cannot know, such as a
+// search of its own. Whoever looks for one goes down with Unwrap and asks each wrapper on the way,
+// with Below, for the path to use there. Only reading is done this way, and only of what lies at
+// or below the path without following symbolic links: for anything else a wrapper must be asked
+// itself.
 type Wrapper interface {
 	Environment
+	// Unwrap gives the environment below.
 	Unwrap() Environment
-}
-
-// As finds an optional interface T, such as a search of its own, on e or on the first environment
-// below it that has it.
-//
-// An environment may have methods beyond [Environment] that its wrappers cannot know. Asking with
-// a type assertion would lose them at the first wrapper; As does not. What it finds answers below
-// the wrappers, so T must be an interface that only reads.
-func As[T any](e Environment) (T, bool) {
-	for {
-		if t, ok := e.(T); ok {
-			return t, true
-		}
-		w, ok := e.(Wrapper)
-		if !ok {
-			var none T
-			return none, false
-		}
-		e = w.Unwrap()
-	}
+	// Below announces that what a path names will be read past this wrapper. It gives the path's
+	// name below, or an error if the wrapper would refuse it. The caller calls done once with the
+	// outcome; op names the operation for a log.
+	Below(ctx context.Context, op, path string) (below string, done func(error), err error)
 }

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/env/envtest"
 	"github.com/reins-agent/reins/env/local"
 )
 
@@ -25,6 +28,35 @@ func newLocal(t testing.TB) *local.Env {
 	return e
 }
 
+// refusedOutside tries every operation on a path that must be refused. If the path ends in a link
+// that lies inside, those that act on the link itself are left out.
+func refusedOutside(t *testing.T, s env.Environment, path string, link bool) {
+	t.Helper()
+	ctx := t.Context()
+	ops := map[string]func() error{
+		"Stat":      func() error { _, err := s.Stat(ctx, path); return err },
+		"RealPath":  func() error { _, err := s.RealPath(ctx, path); return err },
+		"Open":      func() error { _, err := s.Open(ctx, path); return err },
+		"WriteFile": func() error { return s.WriteFile(ctx, path, []byte("new"), 0o644) },
+		"ReadDir":   func() error { _, err := s.ReadDir(ctx, path); return err },
+		"Start":     func() error { _, err := s.Start(ctx, env.Command{Line: "true", Dir: path}); return err },
+	}
+	if !link {
+		ops["Lstat"] = func() error { _, err := s.Lstat(ctx, path); return err }
+		ops["Remove"] = func() error { return s.Remove(ctx, path) }
+		ops["Rename to"] = func() error { return s.Rename(ctx, "f", path) }
+		ops["Rename"] = func() error { return s.Rename(ctx, path, "g") }
+		ops["Mkdir"] = func() error { return s.Mkdir(ctx, path, 0o755) }
+	}
+	for name, op := range ops {
+		if err := op(); !errors.Is(err, env.ErrOutside) {
+			t.Errorf("%s %s: %v, want ErrOutside", name, path, err)
+		}
+	}
+}
+
+// All that the tests of scopes attack lies in directories of their own.
+
 func TestScoped_PathsOutsideAreRefused(t *testing.T) {
 	e := newLocal(t)
 	ctx := t.Context()
@@ -34,24 +66,9 @@ func TestScoped_PathsOutsideAreRefused(t *testing.T) {
 		}
 	}
 	s := env.Scoped(e, "sub")
-	for _, path := range []string{"..", "../f", "../sub2/f", "x/../../f", e.Info().Dir, e.Info().Dir + "/sub2/f", "/etc/passwd"} {
-		ops := map[string]func() error{
-			"Stat":      func() error { _, err := s.Stat(ctx, path); return err },
-			"Lstat":     func() error { _, err := s.Lstat(ctx, path); return err },
-			"Open":      func() error { _, err := s.Open(ctx, path); return err },
-			"WriteFile": func() error { return s.WriteFile(ctx, path, nil, 0o644) },
-			"Remove":    func() error { return s.Remove(ctx, path) },
-			"Rename to": func() error { return s.Rename(ctx, "f", path) },
-			"Rename":    func() error { return s.Rename(ctx, path, "g") },
-			"Mkdir":     func() error { return s.Mkdir(ctx, path, 0o755) },
-			"ReadDir":   func() error { _, err := s.ReadDir(ctx, path); return err },
-			"Start":     func() error { _, err := s.Start(ctx, env.Command{Line: "true", Dir: path}); return err },
-		}
-		for name, op := range ops {
-			if err := op(); !errors.Is(err, env.ErrOutside) {
-				t.Errorf("%s %s: %v, want ErrOutside", name, path, err)
-			}
-		}
+	other := newLocal(t).Info().Dir
+	for _, path := range []string{"..", "../f", "../sub2/f", "x/../../f", e.Info().Dir, e.Info().Dir + "/sub2/f", other, other + "/new"} {
+		refusedOutside(t, s, path, false)
 	}
 	inner := env.Scoped(env.Scoped(e, "."), "sub")
 	if data, err := env.ReadFile(ctx, inner, "f", 0); err != nil || string(data) != "sub/f" {
@@ -59,52 +76,153 @@ func TestScoped_PathsOutsideAreRefused(t *testing.T) {
 	}
 }
 
-// windows is an environment that only says it is one.
-type windows struct{ env.Environment }
-
-func (windows) Info() env.Info { return env.Info{Platform: "windows", Dir: `C:\work`} }
-
-func (windows) Remove(_ context.Context, path string) error { return fmt.Errorf("got %s", path) }
-
-func TestScoped_KnowsWindowsPathsEverywhere(t *testing.T) {
-	s := env.Scoped(windows{}, "sub")
-	for path, want := range map[string]string{
-		"f": "got C:/work/sub/f", `d\f`: "got C:/work/sub/d/f", `C:\work\sub\f`: "got C:/work/sub/f", `C:/work/sub/f`: "got C:/work/sub/f",
-	} {
-		if err := s.Remove(t.Context(), path); err == nil || err.Error() != want {
-			t.Errorf("%s: %v, want %s", path, err, want)
+func TestScoped_SymbolicLinksThatLeadOutAreRefused(t *testing.T) {
+	e := newLocal(t)
+	ctx := t.Context()
+	for _, f := range []string{"sub/f", "sub/d/f", "out/secret"} {
+		if err := e.WriteFile(ctx, f, []byte(f), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
-	for _, path := range []string{`..\f`, `C:\work\f`, `D:\x`, `\\server\share\f`, `C:\work\subway`, `d\..\..\f`} {
-		if err := s.Remove(t.Context(), path); !errors.Is(err, env.ErrOutside) {
-			t.Errorf("%s: %v, want ErrOutside", path, err)
+	dir := e.Info().Dir
+	for name, target := range map[string]string{
+		"file": "../out/secret", "dir": "../out", "abs": dir + "/out", "chain": "dir", "new": "../out/new", "d/deep": "../../out",
+		"in": "f", "indir": "d", "inabs": dir + "/sub/d",
+	} {
+		if err := os.Symlink(target, filepath.Join(dir, "sub", name)); err != nil {
+			t.Skipf("symbolic links cannot be made here: %v", err)
 		}
+	}
+	s := env.Scoped(e, "sub")
+	for _, path := range []string{"dir/secret", "dir/new", "abs/secret", "abs/x/y", "chain/secret", "d/deep/secret", "indir/deep/secret"} {
+		refusedOutside(t, s, path, false)
+	}
+	for _, path := range []string{"file", "new", "dir", "abs", "chain", "d/deep"} {
+		refusedOutside(t, s, path, true)
+	}
+	if list, err := e.ReadDir(ctx, "out"); err != nil || len(list) != 1 {
+		t.Errorf("outside there is now %v, %v", list, err)
+	}
+	if data, err := env.ReadFile(ctx, e, "out/secret", 0); err != nil || string(data) != "out/secret" {
+		t.Errorf("the file outside holds %q, %v", data, err)
+	}
+	// Links that stay inside work, and a link itself can be removed wherever it leads.
+	for _, path := range []string{"in", "indir/f", "inabs/f"} {
+		if err := s.WriteFile(ctx, path, []byte("new"), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+	if data, err := env.ReadFile(ctx, e, "sub/d/f", 0); err != nil || string(data) != "new" {
+		t.Errorf("through a link inside was written %q, %v", data, err)
+	}
+	if fi, err := s.Stat(ctx, "in"); err != nil || fi.Name != "in" {
+		t.Errorf("Stat of a link inside: %+v, %v", fi, err)
+	}
+	if err := s.Remove(ctx, "dir"); err != nil {
+		t.Error(err)
 	}
 }
 
-// searcher is an environment with a method that env does not know.
-type searcher struct{ env.Environment }
-
-func (searcher) Search() string { return "found" }
-
-func TestAs_FindsOptionalInterfacesBelowWrappers(t *testing.T) {
-	type search interface{ Search() string }
-	l := slog.New(slog.DiscardHandler)
+func TestScoped_DirectoryMayItselfBeALink(t *testing.T) {
 	e := newLocal(t)
-	below := searcher{e}
-	for _, tt := range []struct {
-		e    env.Environment
-		want bool
-	}{
-		{below, true},
-		{env.ReadOnly(below), true},
-		{env.Logged(env.ReadOnly(below), l), true},
-		{env.Scoped(below, "."), false},
-		{env.ReadOnly(e), false},
+	ctx := t.Context()
+	if err := e.WriteFile(ctx, "real/f", []byte("f"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.EvalSymlinks(e.Info().Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real", filepath.Join(dir, "link")); err != nil {
+		t.Skipf("symbolic links cannot be made here: %v", err)
+	}
+	s := env.Scoped(e, "link")
+	for _, path := range []string{"f", e.Info().Dir + "/link/f", dir + "/real/f"} {
+		if data, err := env.ReadFile(ctx, s, path, 0); err != nil || string(data) != "f" {
+			t.Errorf("%s: read %q, %v", path, data, err)
+		}
+	}
+	// The scope stays what it was when the link is turned to another place.
+	if err := e.WriteFile(ctx, "other/f", []byte("other"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(dir, "link")), os.Symlink("other", filepath.Join(dir, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Open(ctx, "f"); !errors.Is(err, env.ErrOutside) {
+		t.Errorf("after the link was turned: %v, want ErrOutside", err)
+	}
+}
+
+// unresolved is an environment that cannot tell where some paths lead.
+type unresolved struct{ env.Environment }
+
+var errUnresolved = errors.New("cannot tell")
+
+func (u unresolved) RealPath(ctx context.Context, path string) (string, error) {
+	if strings.HasSuffix(path, "f") {
+		return "", errUnresolved
+	}
+	return u.Environment.RealPath(ctx, path)
+}
+
+func TestScoped_WhatCannotBeResolvedIsRefused(t *testing.T) {
+	m := envtest.NewMemory("linux")
+	if err := m.WriteFile(t.Context(), "sub/f", []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := env.Scoped(unresolved{m}, "sub")
+	if err := s.WriteFile(t.Context(), "f", []byte("new"), 0o644); !errors.Is(err, errUnresolved) {
+		t.Errorf("WriteFile: %v", err)
+	}
+	if data, _ := env.ReadFile(t.Context(), m, "sub/f", 0); string(data) != "old" {
+		t.Errorf("the file holds %q", data)
+	}
+}
+
+func TestScoped_KnowsWindowsPathsEverywhere(t *testing.T) {
+	m := envtest.NewMemory("windows")
+	ctx := t.Context()
+	for _, f := range []string{`Sub\f`, `Sub\d\f`, `f`, `subway\f`} {
+		if err := m.WriteFile(ctx, f, []byte(f), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := env.Scoped(m, "Sub")
+	for path, want := range map[string]string{
+		"f": `Sub\f`, `d\f`: `Sub\d\f`, "d/f": `Sub\d\f`, `C:\work\sub\f`: `Sub\f`, `c:/WORK/SUB/d/../F`: `Sub\f`, `C:f`: `Sub\f`,
 	} {
-		s, ok := env.As[search](tt.e)
-		if ok != tt.want || ok && s.Search() != "found" {
-			t.Errorf("%T: found is %v, want %v", tt.e, ok, tt.want)
+		if data, err := env.ReadFile(ctx, s, path, 0); err != nil || string(data) != want {
+			t.Errorf("%s: read %q, %v, want %q", path, data, err, want)
+		}
+	}
+	for _, path := range []string{
+		`..\f`, `C:\work\f`, `\f`, `/work/f`, `D:\x`, `D:x`, `\\server\share\f`, `\\?\C:\work\Sub\f`, `C:\work\subway\f`, `d\..\..\f`, `.. \f`,
+	} {
+		refusedOutside(t, s, path, false)
+	}
+}
+
+func TestWrapper_BelowGivesThePathThatTheEnvironmentBelowKnows(t *testing.T) {
+	m := envtest.NewMemory("linux")
+	l := slog.New(slog.DiscardHandler)
+	for _, tt := range []struct {
+		e          env.Wrapper
+		path, want string
+		err        error
+	}{
+		{env.ReadOnly(m), "a", "a", nil},
+		{env.Logged(m, l), "a", "a", nil},
+		{env.Scoped(m, "sub"), "a", "/work/sub/a", nil},
+		{env.Scoped(m, "sub"), ".", "/work/sub", nil},
+		{env.Scoped(m, "sub"), "../a", "", env.ErrOutside},
+	} {
+		if tt.e.Unwrap() != env.Environment(m) {
+			t.Errorf("%T does not give what it wraps", tt.e)
+		}
+		got, _, err := tt.e.Below(t.Context(), "read", tt.path)
+		if got != tt.want || !errors.Is(err, tt.err) {
+			t.Errorf("%T: %s is %q below, %v, want %q, %v", tt.e, tt.path, got, err, tt.want, tt.err)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func sections() []section {
 		{Quarantine{Position: 7, What: "an image", Reason: "anthropic: invalid request (HTTP 400): messages.7.content.1.image: Could not process image", Message: llm.UserText("[an image stood here, which the provider refused]")}, "",
 			"The provider refuses something in the conversation. The message at the `position`, counted with the system message, became `message`, and the call is made once more."},
 		{Checkpoint{ID: "0192f0c4", Dir: "/srv/project", Files: 214}, "",
-			"The state of the workspace was kept before something may change it or, with `after`, when the work was over. It belongs to the USER_INPUT before it."},
+			"The workspace was kept as it is, before something may change it or, with `after`, as the work on an input left it. It belongs to the USER_INPUT before it. With an `error` it could not be kept, and there is no `id`."},
 		{RewindStart{Rewind{Input: 12, Chat: true, Files: true, Restored: "0192f0c4", Before: "0192f0d1", Dir: "/srv/project"}}, "",
 			"Files are about to be set back, as the REWIND says that follows. If none follows, some of them may have been: undo goes on with it, and redo brings `before` back."},
 		{Rewind{Input: 12, Chat: true, Files: true, Restored: "0192f0c4", Before: "0192f0d1", Dir: "/srv/project"}, "",

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/reins-agent/reins/llm"
 )
 
 // Fork makes a new session of the first records of another: those up to the number at, or all that
@@ -94,7 +92,7 @@ type forker struct {
 	size   int64
 	last   Record
 	copied map[string]bool // the hashes of blobs
-	spent  spending
+	spent  Spending
 }
 
 func (f *forker) copy(ctx context.Context) error {
@@ -117,7 +115,7 @@ func (f *forker) copy(ctx context.Context) error {
 		if err := f.blobs(ctx, r); err != nil {
 			return err
 		}
-		f.spent.add(r)
+		f.spent.Add(r)
 		if err := f.add(ctx, r); err != nil {
 			return err
 		}
@@ -230,40 +228,7 @@ func (f *forker) describe(ctx context.Context, parent Meta) error {
 		parent = parent.Clone()
 		m.Turns, m.Usage, m.Cost = parent.Turns, parent.Usage, parent.Cost
 	} else {
-		m.Turns, m.Usage, m.Cost = f.spent.turns, f.spent.usage, f.spent.total()
+		m.Turns, m.Usage, m.Cost = f.spent.Turns, f.spent.Total.Usage, f.spent.Total.Cost().Pointer()
 	}
 	return f.out.SetMeta(ctx, m)
-}
-
-// spending is what the calls of the model took.
-type spending struct {
-	turns    int // of the session itself, without its subagents
-	usage    llm.Usage
-	cost     float64
-	unpriced bool
-}
-
-func (s *spending) add(r Record) {
-	d, ok := r.Data.(ModelCallEnd)
-	if !ok || d.Error != nil {
-		return
-	}
-	if r.Agent == "" {
-		s.turns++
-	}
-	s.usage = s.usage.Add(d.Usage)
-	if d.Cost == nil {
-		s.unpriced = true
-		return
-	}
-	s.cost += *d.Cost
-}
-
-// total is nil if a price was not known.
-func (s *spending) total() *float64 {
-	if s.unpriced {
-		return nil
-	}
-	cost := s.cost
-	return &cost
 }

@@ -3,7 +3,7 @@ package event
 import "os"
 
 // Holder keeps a file open for as long as processes that it started may be alive, also if this
-// process is killed. An environment that ends the commands of a killed host is one: env.As finds it.
+// process is killed. An environment that ends the commands of a killed host is one.
 type Holder interface {
 	// Hold covers the processes that are started after it. The file stays open until release.
 	Hold(f *os.File) (release func())

@@ -12,8 +12,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
+
+	"github.com/reins-agent/reins/env"
 )
 
 // Kind is what an access does.
@@ -56,7 +57,8 @@ type Mode string
 
 // Workspace is where an agent works.
 type Workspace struct {
-	Dir string `json:"dir"` // absolute and real
+	Dir   string    `json:"dir"` // absolute and real
+	Paths env.Paths `json:"-"`   // the rules of its paths
 }
 
 // Query is a call to decide on.
@@ -107,7 +109,7 @@ func (Default) Decide(_ context.Context, q Query) Decision {
 		return d
 	}
 	for _, a := range q.Accesses {
-		if a.Kind != Read || !Within(q.Workspace.Dir, a.Target) {
+		if a.Kind != Read || !q.Workspace.Paths.Within(q.Workspace.Dir, a.Target) {
 			d.Code, d.Reason = describe(a)
 			return d
 		}
@@ -157,13 +159,4 @@ func (s strictest) Decide(ctx context.Context, q Query) Decision {
 		}
 	}
 	return strict
-}
-
-// Within reports whether path is dir or lies below it. Both are absolute and clean.
-func Within(dir, path string) bool {
-	if !filepath.IsAbs(dir) || !filepath.IsAbs(path) {
-		return false
-	}
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

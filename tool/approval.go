@@ -113,6 +113,9 @@ func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Qu
 		q.Permissions = append(q.Permissions, string(permission))
 	}
 	e := out.Call.Env
+	if e != nil {
+		q.Workspace.Paths = e.Info().Paths()
+	}
 	if q.Workspace.Dir != "" || e == nil {
 		return q, nil
 	}

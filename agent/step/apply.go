@@ -107,8 +107,12 @@ func (s *State) resumed(r event.Record, d event.SessionResume) {
 func (s *State) continued() {
 	text, question := s.text, s.question
 	s.resume()
-	if s.object.asks > 0 {
-		s.halt, s.text, s.question = &Stop{Status: Done}, text, question
+	if s.object.asks == 0 {
+		return
+	}
+	s.halt, s.text, s.question = &Stop{Status: Done}, text, question
+	if !s.object.asked {
+		s.object = object{format: s.object.format} // to be asked for again
 	}
 }
 

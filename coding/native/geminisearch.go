@@ -3,7 +3,6 @@ package native
 import (
 	"context"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -133,11 +132,12 @@ func (g gemini) glob() tool.Tool {
 		if len(found.Files) == 0 {
 			return geminiText(fmt.Sprintf("No files found for the pattern %q in %s", in.Pattern, orHere(in.Dir)), fields)
 		}
+		info := c.Env.Info()
 		recentFirst(found.Files, time.Now().Add(-24*time.Hour))
 		var b strings.Builder
 		fmt.Fprintf(&b, "Found %s for the pattern %q in %s:\n", plural(len(found.Files), "file", "files"), in.Pattern, orHere(in.Dir))
 		for _, f := range found.Files {
-			b.WriteString(absolute(c, f.Path) + "\n")
+			b.WriteString(info.Paths().Abs(info.Dir, f.Path) + "\n")
 		}
 		if found.Summary.Partial {
 			fmt.Fprintf(&b, "[The list is not complete: %s.]\n", found.Summary.Reason)
@@ -152,12 +152,4 @@ func recentFirst(files []search.GlobFile, since time.Time) {
 	if old >= 0 {
 		slices.SortFunc(files[old:], func(a, b search.GlobFile) int { return strings.Compare(a.Path, b.Path) })
 	}
-}
-
-// absolute returns a path that a search found as an absolute one.
-func absolute(c *tool.Call, p string) string {
-	if path.IsAbs(p) {
-		return p
-	}
-	return path.Join(c.Env.Info().Dir, p)
 }

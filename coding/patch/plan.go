@@ -1,8 +1,9 @@
 package patch
 
 import (
-	"path/filepath"
 	"slices"
+
+	"github.com/reins-agent/reins/env"
 )
 
 // A Source is where a plan reads the files that a patch names. Paths are
@@ -22,6 +23,9 @@ type Options struct {
 	// Classic keeps the operations before the first one that fails: the plan
 	// then holds them beside the error. Otherwise a failure leaves no plan.
 	Classic bool
+	// Paths are the rules for the paths of the patch: those of the place where
+	// it is applied.
+	Paths env.Paths
 }
 
 // A Plan is what a patch does, worked out and verified in full.
@@ -81,7 +85,7 @@ func (p Patch) Plan(src Source, opt Options) (Plan, error) {
 	if len(p.Ops) == 0 {
 		return Plan{}, &Error{Kind: Empty}
 	}
-	pl := planner{src: src, files: make(map[string]fileState)}
+	pl := planner{src: src, paths: opt.Paths, files: make(map[string]fileState)}
 	for _, op := range p.Ops {
 		if err := pl.add(op); err != nil {
 			if opt.Classic {
@@ -96,6 +100,7 @@ func (p Patch) Plan(src Source, opt Options) (Plan, error) {
 // A planner collects the operations and knows the files as they will be.
 type planner struct {
 	src   Source
+	paths env.Paths
 	plan  Plan
 	files map[string]fileState // by cleaned path
 }
@@ -108,7 +113,7 @@ type fileState struct {
 }
 
 // key identifies a path within the patch.
-func key(name string) string { return filepath.Clean(name) }
+func (pl *planner) key(name string) string { return pl.paths.Clean(name) }
 
 func (pl *planner) add(op Op) error {
 	var err error
@@ -127,7 +132,7 @@ func (pl *planner) add(op Op) error {
 }
 
 func (pl *planner) exists(name string) (bool, error) {
-	if state, ok := pl.files[key(name)]; ok {
+	if state, ok := pl.files[pl.key(name)]; ok {
 		return state.exists, nil
 	}
 	ok, err := pl.src.Exists(name)
@@ -138,7 +143,7 @@ func (pl *planner) exists(name string) (bool, error) {
 }
 
 func (pl *planner) read(name string) ([]byte, error) {
-	if state, ok := pl.files[key(name)]; ok {
+	if state, ok := pl.files[pl.key(name)]; ok {
 		if !state.exists {
 			return nil, &Error{Kind: FileNotFound}
 		}
@@ -153,7 +158,7 @@ func (pl *planner) read(name string) ([]byte, error) {
 
 // push appends an operation that leaves content at a path.
 func (pl *planner) push(op FileOp, name string, content []byte) {
-	pl.files[key(name)] = fileState{exists: true, content: content, op: len(pl.plan.Ops)}
+	pl.files[pl.key(name)] = fileState{exists: true, content: content, op: len(pl.plan.Ops)}
 	pl.plan.Ops = append(pl.plan.Ops, op)
 }
 
@@ -176,7 +181,7 @@ func (pl *planner) unlink(op Delete) error {
 		return &Error{Kind: FileNotFound}
 	}
 	pl.plan.Ops = append(pl.plan.Ops, Unlink{Path: op.Path})
-	pl.files[key(op.Path)] = fileState{}
+	pl.files[pl.key(op.Path)] = fileState{}
 	return nil
 }
 
@@ -189,7 +194,7 @@ func (pl *planner) update(op Update) error {
 	if err != nil {
 		return err
 	}
-	moves := op.MoveTo != "" && key(op.MoveTo) != key(op.Path)
+	moves := op.MoveTo != "" && pl.key(op.MoveTo) != pl.key(op.Path)
 	replaces := false
 	if moves {
 		if replaces, err = pl.exists(op.MoveTo); err != nil {
@@ -201,7 +206,7 @@ func (pl *planner) update(op Update) error {
 	}
 	if moves {
 		pl.push(Rename{From: op.Path, To: op.MoveTo, Before: before, Content: content, Replaces: replaces, Hunks: hunks}, op.MoveTo, content)
-		pl.files[key(op.Path)] = fileState{}
+		pl.files[pl.key(op.Path)] = fileState{}
 		return nil
 	}
 	if !pl.merge(op.Path, content, hunks) {
@@ -212,7 +217,7 @@ func (pl *planner) update(op Update) error {
 
 // merge puts a further update of a file into the operation that wrote it last.
 func (pl *planner) merge(name string, content []byte, hunks []Placement) bool {
-	state, ok := pl.files[key(name)]
+	state, ok := pl.files[pl.key(name)]
 	if !ok {
 		return false
 	}
@@ -230,6 +235,6 @@ func (pl *planner) merge(name string, content []byte, hunks []Placement) bool {
 		pl.plan.Ops[state.op] = last
 	}
 	state.content = content
-	pl.files[key(name)] = state
+	pl.files[pl.key(name)] = state
 	return true
 }

@@ -1,7 +1,8 @@
 // Package envtest is the suite that every [env.Environment] must pass. An implementation calls
-// [Run] from a test of its own.
+// [Run] from a test of its own. [Memory] is an environment that passes it.
 //
-// The commands in it are for a POSIX shell and use echo, printf, cat, sleep, test and seq.
+// The commands in it are for a POSIX shell and use echo, printf, cat, sleep, test and seq. An
+// environment that runs no commands says so in its [Subject].
 package envtest
 
 import (
@@ -17,23 +18,35 @@ import (
 // patience is how long the suite waits for something that must happen.
 const patience = 30 * time.Second
 
-// Run tests an implementation. newEnv makes a fresh environment whose working directory is empty;
-// the suite closes it.
-//
-// An environment that refuses to write with [env.ErrReadOnly] must refuse every change and every
-// command, and pass the rest. What it is to read is written through the environment it wraps, so
-// it must be an [env.Wrapper].
-func Run(t *testing.T, newEnv func(t *testing.T) env.Environment) {
+// Subject is an implementation to test.
+type Subject struct {
+	// New makes a fresh environment whose working directory is empty. The suite closes it.
+	//
+	// An environment that refuses to write with [env.ErrReadOnly] must refuse every change and
+	// every command, and pass the rest. What it is to read is written through the environment it
+	// wraps, so it must be an [env.Wrapper] that does not translate paths.
+	New func(t *testing.T) env.Environment
+	// NoCommands says that the environment runs no commands. It must then refuse them all with
+	// [env.ErrNoCommands], and name no shell.
+	NoCommands bool
+}
+
+// Run tests an implementation.
+func Run(t *testing.T, s Subject) {
 	t.Helper()
-	if _, _, readOnly := fixture(t, newEnv); readOnly {
-		run(t, newEnv, readTests)
-		run(t, newEnv, readOnlyTests)
+	_, _, readOnly := s.fixture(t)
+	s.run(t, readTests)
+	switch {
+	case readOnly:
+		s.run(t, readOnlyTests)
 		return
+	case s.NoCommands:
+		s.run(t, noCommandTests)
+	default:
+		s.run(t, processTests)
 	}
-	run(t, newEnv, readTests)
-	run(t, newEnv, writeTests)
-	run(t, newEnv, processTests)
-	run(t, newEnv, closeTests)
+	s.run(t, writeTests)
+	s.run(t, closeTests)
 }
 
 // test is one test of the suite: e is what is tested, w an environment over the same files that
@@ -43,19 +56,19 @@ type test struct {
 	run  func(t *testing.T, e, w env.Environment)
 }
 
-func run(t *testing.T, newEnv func(t *testing.T) env.Environment, tests []test) {
+func (s Subject) run(t *testing.T, tests []test) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			e, w, _ := fixture(t, newEnv)
+			e, w, _ := s.fixture(t)
 			tt.run(t, e, w)
 		})
 	}
 }
 
 // fixture makes an environment to test, and finds out whether it can write.
-func fixture(t *testing.T, newEnv func(t *testing.T) env.Environment) (e, w env.Environment, readOnly bool) {
+func (s Subject) fixture(t *testing.T) (e, w env.Environment, readOnly bool) {
 	t.Helper()
-	e = newEnv(t)
+	e = s.New(t)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Errorf("Close: %v", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -17,11 +16,11 @@ import (
 var readTests = []test{
 	{"Info_DescribesTheEnvironment", func(t *testing.T, e, _ env.Environment) {
 		i := e.Info()
-		if i.Dir == "" || i.Platform == "" || i.Shell == "" || i.OSVersion == "" {
+		if i.Dir == "" || i.Platform == "" || i.OSVersion == "" {
 			t.Errorf("Info has empty fields: %+v", i)
 		}
-		if i.Platform != "windows" && !path.IsAbs(i.Dir) {
-			t.Errorf("Info.Dir is %q, want an absolute path", i.Dir)
+		if !i.Paths().IsAbs(i.Dir) || i.Paths().Clean(i.Dir) != i.Dir {
+			t.Errorf("Info.Dir is %q, want an absolute, clean path", i.Dir)
 		}
 		if i != e.Info() {
 			t.Error("Info changes")
@@ -70,18 +69,63 @@ var readTests = []test{
 			t.Errorf("the error does not name the path: %v", err)
 		}
 	}},
-	{"Errors_EmptyPath", func(t *testing.T, e, _ env.Environment) {
-		_, err := e.Stat(t.Context(), "")
+	{"Errors_EmptyPathIsInvalid", func(t *testing.T, e, _ env.Environment) {
+		ctx := t.Context()
+		_, err := e.Stat(ctx, "")
 		wantErr(t, "Stat", err, fs.ErrInvalid)
-		_, err = e.Open(t.Context(), "")
+		_, err = e.Lstat(ctx, "")
+		wantErr(t, "Lstat", err, fs.ErrInvalid)
+		_, err = e.RealPath(ctx, "")
+		wantErr(t, "RealPath", err, fs.ErrInvalid)
+		_, err = e.Open(ctx, "")
 		wantErr(t, "Open", err, fs.ErrInvalid)
+		_, err = e.ReadDir(ctx, "")
+		wantErr(t, "ReadDir", err, fs.ErrInvalid)
+	}},
+	{"Paths_SeparatorAtTheEndIsIgnored", func(t *testing.T, e, w env.Environment) {
+		ctx := t.Context()
+		put(t, w, "d/f", "content")
+		if got := get(t, e, "d/f/"); got != "content" {
+			t.Errorf("d/f/: read %q", got)
+		}
+		if got := names(t, e, "d/"); !slices.Equal(got, []string{"f"}) {
+			t.Errorf("d/ holds %q", got)
+		}
+		if fi, err := e.Stat(ctx, "d/"); err != nil || fi.Name != "d" {
+			t.Errorf("Stat of d/: %+v, %v", fi, err)
+		}
+	}},
+	{"RealPath_IsAbsoluteAndNeedNotExist", func(t *testing.T, e, w env.Environment) {
+		put(t, w, "d/f", "")
+		paths := e.Info().Paths()
+		root, err := e.RealPath(t.Context(), ".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []string{"d/f", "d/missing", "no/such/place"} {
+			real, err := e.RealPath(t.Context(), p)
+			if rel, ok := paths.Rel(root, real); err != nil || !ok || rel != p {
+				t.Errorf("the real path of %s is %q, %v", p, real, err)
+			}
+		}
+	}},
+	{"Errors_PathThroughFileIsNotDir", func(t *testing.T, e, w env.Environment) {
+		ctx := t.Context()
+		put(t, w, "f", "")
+		_, err := e.Stat(ctx, "f/x")
+		wantErr(t, "Stat", err, env.ErrNotDir)
+		_, err = e.Lstat(ctx, "f/x")
+		wantErr(t, "Lstat", err, env.ErrNotDir)
+		_, err = e.Open(ctx, "f/x")
+		wantErr(t, "Open", err, env.ErrNotDir)
 	}},
 	{"Open_DirectoryIsAnError", func(t *testing.T, e, w env.Environment) {
 		put(t, w, "d/f", "")
-		if f, err := e.Open(t.Context(), "d"); err == nil {
+		f, err := e.Open(t.Context(), "d")
+		if err == nil {
 			f.Close()
-			t.Error("a directory was opened as a file")
 		}
+		wantErr(t, "Open", err, env.ErrIsDir)
 	}},
 	{"ReadDir_SortedByNameWithKinds", func(t *testing.T, e, w env.Environment) {
 		put(t, w, "b", "bb")
@@ -101,9 +145,8 @@ var readTests = []test{
 	}},
 	{"ReadDir_FileIsAnError", func(t *testing.T, e, w env.Environment) {
 		put(t, w, "f", "")
-		if _, err := e.ReadDir(t.Context(), "f"); err == nil {
-			t.Error("a file was listed as a directory")
-		}
+		_, err := e.ReadDir(t.Context(), "f")
+		wantErr(t, "ReadDir", err, env.ErrNotDir)
 	}},
 	{"ReadFile_LimitIsKept", func(t *testing.T, e, w env.Environment) {
 		put(t, w, "f", "12345")
@@ -179,10 +222,11 @@ var writeTests = []test{
 	}},
 	{"WriteFile_OverDirectoryOrThroughFileFails", func(t *testing.T, e, _ env.Environment) {
 		put(t, e, "d/f", "old")
-		for _, p := range []string{"d", "d/", "d/f/g", "d/f/g/h", "new/"} {
-			if err := e.WriteFile(t.Context(), p, []byte("x"), 0o644); err == nil {
-				t.Errorf("%s was written", p)
-			}
+		for p, kind := range map[string]error{
+			"d": env.ErrIsDir, "d/": env.ErrIsDir, "new/": env.ErrIsDir, ".": env.ErrIsDir, "": fs.ErrInvalid,
+			"d/f/g": env.ErrNotDir, "d/f/g/h": env.ErrNotDir,
+		} {
+			wantErr(t, "WriteFile "+p, e.WriteFile(t.Context(), p, []byte("x"), 0o644), kind)
 		}
 		if got := get(t, e, "d/f"); got != "old" {
 			t.Errorf("d/f holds %q after failed writes", got)
@@ -209,9 +253,8 @@ var writeTests = []test{
 	{"Remove_FileAndEmptyDirectory", func(t *testing.T, e, _ env.Environment) {
 		ctx := t.Context()
 		put(t, e, "d/f", "")
-		if err := e.Remove(ctx, "d"); err == nil {
-			t.Error("a directory with a file in it was removed")
-		}
+		wantErr(t, "Remove of a directory with a file in it", e.Remove(ctx, "d"), env.ErrNotEmpty)
+		wantErr(t, "Remove of nothing", e.Remove(ctx, ""), fs.ErrInvalid)
 		for _, p := range []string{"d/f", "d"} {
 			if err := e.Remove(ctx, p); err != nil {
 				t.Error(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"sync"
 	"testing"
@@ -53,11 +54,18 @@ var processTests = []test{
 				t.Errorf("in %q: %q, %v", dir, r.Combined, err)
 			}
 		}
-		for _, dir := range []string{"missing", "d/f"} {
-			if _, err := e.Start(t.Context(), env.Command{Line: "true", Dir: dir}); err == nil {
-				t.Errorf("a command was started in %q", dir)
-			}
+		for dir, kind := range map[string]error{"missing": fs.ErrNotExist, "d/f": env.ErrNotDir} {
+			_, err := e.Start(t.Context(), env.Command{Line: "true", Dir: dir})
+			wantErr(t, "Start in "+dir, err, kind)
 		}
+	}},
+	{"Start_CommandLineBeyondTheLimitIsTooLong", func(t *testing.T, e, _ env.Environment) {
+		p, err := e.Start(t.Context(), env.Command{Line: "echo " + strings.Repeat("x", 8<<20)})
+		if err == nil {
+			finish(t, p) // an environment may have no limit
+			return
+		}
+		wantErr(t, "Start", err, env.ErrTooLong)
 	}},
 	{"Start_SetsVariables", func(t *testing.T, e, _ env.Environment) {
 		r, err := env.Exec(t.Context(), e, env.Command{
@@ -198,6 +206,29 @@ var processTests = []test{
 			t.Error(err)
 		}
 	}},
+	{"Close_EndsProcesses", func(t *testing.T, e, _ env.Environment) {
+		p := start(t, e, env.Command{Line: "echo up; sleep 600"})
+		await(t, "output", func() bool { return p.Written(env.Stdout) > 0 })
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-p.Done():
+		default:
+			t.Fatal("a process runs on after Close")
+		}
+		if x := finish(t, p); x.Code == 0 {
+			t.Errorf("exit: %+v", x)
+		}
+		if got := output(t, p, env.Stdout); got != "up\n" {
+			t.Errorf("output: %q", got)
+		}
+	}},
+	{"Info_NamesAShell", func(t *testing.T, e, _ env.Environment) {
+		if e.Info().Shell == "" {
+			t.Error("Info.Shell is empty")
+		}
+	}},
 	{"Start_ManyAtOnce", func(t *testing.T, e, _ env.Environment) {
 		var wg sync.WaitGroup
 		for i := range 40 {
@@ -258,44 +289,42 @@ func testMaxOutput(t *testing.T, e, _ env.Environment) {
 
 // closeTests close the environment.
 var closeTests = []test{
-	{"Close_EndsProcesses", func(t *testing.T, e, _ env.Environment) {
-		p := start(t, e, env.Command{Line: "echo up; sleep 600"})
-		await(t, "output", func() bool { return p.Written(env.Stdout) > 0 })
-		if err := e.Close(); err != nil {
-			t.Fatal(err)
+	{"Close_ThenNothingWorksAndCloseDoes", testClosed},
+}
+
+// noCommandTests are for environments that run no commands.
+var noCommandTests = []test{
+	{"Start_IsRefused", func(t *testing.T, e, _ env.Environment) {
+		for _, c := range []env.Command{{Line: "true"}, {Args: []string{"true"}}} {
+			_, err := e.Start(t.Context(), c)
+			wantErr(t, "Start", err, env.ErrNoCommands)
 		}
-		select {
-		case <-p.Done():
-		default:
-			t.Fatal("a process runs on after Close")
-		}
-		if x := finish(t, p); x.Code == 0 {
-			t.Errorf("exit: %+v", x)
-		}
-		if got := output(t, p, env.Stdout); got != "up\n" {
-			t.Errorf("output: %q", got)
+		if shell := e.Info().Shell; shell != "" {
+			t.Errorf("Info.Shell is %q, want none", shell)
 		}
 	}},
-	{"Close_ThenNothingWorksAndCloseDoes", func(t *testing.T, e, _ env.Environment) {
-		ctx := t.Context()
-		put(t, e, "f", "")
-		if err := e.Close(); err != nil {
-			t.Fatal(err)
-		}
-		_, err := e.Stat(ctx, "f")
-		wantErr(t, "Stat", err, env.ErrClosed)
-		_, err = e.Open(ctx, "f")
-		wantErr(t, "Open", err, env.ErrClosed)
-		_, err = e.ReadDir(ctx, ".")
-		wantErr(t, "ReadDir", err, env.ErrClosed)
-		wantErr(t, "WriteFile", e.WriteFile(ctx, "f", nil, 0o644), env.ErrClosed)
-		wantErr(t, "Remove", e.Remove(ctx, "f"), env.ErrClosed)
-		wantErr(t, "Rename", e.Rename(ctx, "f", "g"), env.ErrClosed)
-		wantErr(t, "Mkdir", e.Mkdir(ctx, "d", 0o755), env.ErrClosed)
-		_, err = e.Start(ctx, env.Command{Line: "true"})
-		wantErr(t, "Start", err, env.ErrClosed)
-		if err := e.Close(); err != nil {
-			t.Errorf("Close again: %v", err)
-		}
-	}},
+}
+
+// testClosed uses an environment after its end.
+func testClosed(t *testing.T, e, _ env.Environment) {
+	ctx := t.Context()
+	put(t, e, "f", "")
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := e.Stat(ctx, "f")
+	wantErr(t, "Stat", err, env.ErrClosed)
+	_, err = e.Open(ctx, "f")
+	wantErr(t, "Open", err, env.ErrClosed)
+	_, err = e.ReadDir(ctx, ".")
+	wantErr(t, "ReadDir", err, env.ErrClosed)
+	wantErr(t, "WriteFile", e.WriteFile(ctx, "f", nil, 0o644), env.ErrClosed)
+	wantErr(t, "Remove", e.Remove(ctx, "f"), env.ErrClosed)
+	wantErr(t, "Rename", e.Rename(ctx, "f", "g"), env.ErrClosed)
+	wantErr(t, "Mkdir", e.Mkdir(ctx, "d", 0o755), env.ErrClosed)
+	_, err = e.Start(ctx, env.Command{Line: "true"})
+	wantErr(t, "Start", err, env.ErrClosed)
+	if err := e.Close(); err != nil {
+		t.Errorf("Close again: %v", err)
+	}
 }

@@ -77,18 +77,22 @@ func BenchmarkCommand(b *testing.B) {
 	b.ReportMetric(mean2-mean, "overhead-cpu-µs")
 }
 
-// BenchmarkWriteFile replaces a file of 10 MB, to the disk.
+// BenchmarkWriteFile replaces a file, to the disk.
 func BenchmarkWriteFile(b *testing.B) {
-	e, err := local.New(local.Config{Dir: b.TempDir()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer e.Close()
-	data := bytes.Repeat([]byte("0123456789\n"), 10<<20/11)
-	b.SetBytes(int64(len(data)))
-	for b.Loop() {
-		if err := e.WriteFile(b.Context(), "f", data, 0o644); err != nil {
-			b.Fatal(err)
-		}
+	for name, size := range map[string]int{"4KB": 4 << 10, "10MB": 10 << 20} {
+		b.Run(name, func(b *testing.B) {
+			e, err := local.New(local.Config{Dir: b.TempDir()})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer e.Close()
+			data := bytes.Repeat([]byte("0123456789\n"), size/11)
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				if err := e.WriteFile(b.Context(), "f", data, 0o644); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"github.com/reins-agent/reins/env"
 )
@@ -124,7 +123,7 @@ func mustBeRegular(fi fs.FileInfo) error {
 	case fi.Mode().IsRegular():
 		return nil
 	case fi.IsDir():
-		return syscall.EISDIR
+		return env.ErrIsDir
 	default:
 		return fmt.Errorf("%w (it is a %s)", env.ErrSpecial, kind(fi.Mode()))
 	}
@@ -147,7 +146,7 @@ func kind(m fs.FileMode) string {
 func (e *Env) ReadDir(ctx context.Context, path string) ([]env.FileInfo, error) {
 	var list []env.FileInfo
 	err := e.file(ctx, "read directory", path, func(h handle, name string) error {
-		d, err := h.OpenRoot(name)
+		d, err := openDir(h, name)
 		if err != nil {
 			return err
 		}
@@ -156,6 +155,19 @@ func (e *Env) ReadDir(ctx context.Context, path string) ([]env.FileInfo, error) 
 		return err
 	})
 	return list, err
+}
+
+// openDir opens a directory. A file in its place gives different errors on different systems, so it
+// is looked for.
+func openDir(h handle, name string) (*os.Root, error) {
+	d, err := h.OpenRoot(name)
+	if err == nil {
+		return d, nil
+	}
+	if fi, statErr := h.Stat(name); statErr == nil && !fi.IsDir() {
+		return nil, env.ErrNotDir
+	}
+	return nil, err
 }
 
 // readDir lists a directory through its handle. A file that goes away meanwhile is left out.
@@ -234,15 +246,15 @@ func (e *Env) move(ctx context.Context, hf handle, from string, ht handle, to st
 	if err != nil {
 		return err
 	}
-	d, err := ht.OpenRoot(filepath.Dir(to))
+	d, err := openDir(ht, filepath.Dir(to))
 	if err != nil {
 		return err
 	}
 	defer d.Close()
 	if old, err := d.Lstat(filepath.Base(to)); err == nil && old.IsDir() {
-		return syscall.EISDIR
+		return env.ErrIsDir
 	}
-	r := replacement{dir: d, name: filepath.Base(to), perm: fi.Mode().Perm()}
+	r := replacement{dir: d, name: filepath.Base(to), perm: fi.Mode().Perm(), flush: e.tree.flush}
 	if err := r.write(ctx, f); err != nil {
 		return err
 	}

@@ -3,11 +3,14 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"strings"
 	"syscall"
+
+	"github.com/reins-agent/reins/env"
 )
 
 const openNonblock = syscall.O_NONBLOCK | syscall.O_NOCTTY
@@ -15,7 +18,21 @@ const openNonblock = syscall.O_NONBLOCK | syscall.O_NOCTTY
 const (
 	errCrossDevice = syscall.EXDEV
 	errTextBusy    = syscall.ETXTBSY
+	errTooManyArgs = syscall.E2BIG
 )
+
+// meanings are the errors of the system that have a name of their own.
+var meanings = []struct{ system, means error }{
+	{syscall.EISDIR, env.ErrIsDir},
+	{syscall.ENOTDIR, env.ErrNotDir},
+	{syscall.ENOTEMPTY, env.ErrNotEmpty},
+	{syscall.ENAMETOOLONG, errTooLongName},
+}
+
+// syncUnsupported reports whether a file system has no way to flush a directory.
+func syncUnsupported(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
+}
 
 // special reports whether a path names a device by its place. Shared memory files are files.
 func special(abs string) bool {

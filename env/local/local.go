@@ -27,7 +27,8 @@
 //
 // # Files
 //
-// Writes go to a temporary file beside the target, which then replaces it. A file with several
+// Writes go to a temporary file beside the target, which then replaces it. The file is flushed to
+// the disk before that, and the directory after it. A file with several
 // hard links therefore parts from the others: they keep the old content. With Config.Roots set,
 // every path is resolved through os.Root handles, and neither "..", nor a symbolic link, nor one
 // that is swapped in at the wrong moment leads out of them. A file inside that is hard-linked to

@@ -38,29 +38,29 @@ func newEnv(t testing.TB, c local.Config) *local.Env {
 }
 
 func TestEnv_PassesEnvtest(t *testing.T) {
-	envtest.Run(t, func(t *testing.T) env.Environment { return newEnv(t, local.Config{}) })
+	envtest.Run(t, envtest.Subject{New: func(t *testing.T) env.Environment { return newEnv(t, local.Config{}) }})
 }
 
 func TestEnv_ConfinedPassesEnvtest(t *testing.T) {
-	envtest.Run(t, func(t *testing.T) env.Environment { return newEnv(t, local.Config{Roots: []string{"."}}) })
+	envtest.Run(t, envtest.Subject{New: func(t *testing.T) env.Environment { return newEnv(t, local.Config{Roots: []string{"."}}) }})
 }
 
 func TestReadOnly_PassesEnvtest(t *testing.T) {
-	envtest.Run(t, func(t *testing.T) env.Environment { return env.ReadOnly(newEnv(t, local.Config{})) })
+	envtest.Run(t, envtest.Subject{New: func(t *testing.T) env.Environment { return env.ReadOnly(newEnv(t, local.Config{})) }})
 }
 
 func TestLogged_PassesEnvtest(t *testing.T) {
-	envtest.Run(t, func(t *testing.T) env.Environment {
+	envtest.Run(t, envtest.Subject{New: func(t *testing.T) env.Environment {
 		return env.Logged(newEnv(t, local.Config{}), slog.New(slog.DiscardHandler))
-	})
+	}})
 }
 
 func TestScoped_PassesEnvtest(t *testing.T) {
-	envtest.Run(t, func(t *testing.T) env.Environment {
+	envtest.Run(t, envtest.Subject{New: func(t *testing.T) env.Environment {
 		e := newEnv(t, local.Config{})
 		if err := e.Mkdir(t.Context(), "sub", 0o755); err != nil {
 			t.Fatal(err)
 		}
 		return env.Scoped(e, "sub")
-	})
+	}})
 }

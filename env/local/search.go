@@ -2,6 +2,8 @@ package local
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 
 	"github.com/reins-agent/reins/env/search"
@@ -12,7 +14,8 @@ func (e *Env) Grep(ctx context.Context, q search.GrepQuery, yield func(search.Fi
 	if err := e.usable(ctx); err != nil {
 		return search.Summary{}, err
 	}
-	return e.searcher().Grep(ctx, q, yield)
+	sum, err := e.searcher().Grep(ctx, q, yield)
+	return sum, searchError(err)
 }
 
 // Glob finds files by name, newest first.
@@ -20,7 +23,17 @@ func (e *Env) Glob(ctx context.Context, q search.GlobQuery) (search.GlobResult, 
 	if err := e.usable(ctx); err != nil {
 		return search.GlobResult{}, err
 	}
-	return e.searcher().Glob(ctx, q)
+	res, err := e.searcher().Glob(ctx, q)
+	return res, searchError(err)
+}
+
+// searchError gives errors of the system in a search as environments know them.
+func searchError(err error) error {
+	var pe *fs.PathError
+	if !errors.As(err, &pe) {
+		return err
+	}
+	return &fs.PathError{Op: pe.Op, Path: pe.Path, Err: meaning(pe.Err)}
 }
 
 func (e *Env) searcher() *search.Local {

@@ -34,7 +34,10 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	if err := p.launch(c, path, args, dir); err != nil {
 		e.dismiss(p)
 		if _, gone := os.Stat(dir); gone != nil {
-			return nil, fmt.Errorf("run in %s: %w", dir, reason(gone))
+			return nil, fmt.Errorf("run in %s: %w", dir, meaning(reason(gone)))
+		}
+		if errors.Is(err, errTooManyArgs) {
+			err = env.ErrTooLong
 		}
 		return nil, fmt.Errorf("start %s: %w", p.command, err)
 	}
@@ -51,7 +54,7 @@ func (e *Env) commandDir(dir string) (string, error) {
 		return "", fmt.Errorf("run in %s: %w", dir, err)
 	}
 	if !fi.IsDir() {
-		return "", fmt.Errorf("run in %s: it is a file, not a directory", dir)
+		return "", fmt.Errorf("run in %s: it is a file: %w", dir, env.ErrNotDir)
 	}
 	return full, nil
 }
@@ -142,11 +145,10 @@ func (e *Env) prepare() error {
 	if err != nil {
 		return fmt.Errorf("start the watchdog that ends commands if this program is killed: %w", err)
 	}
-	old := e.guard
-	e.guard = g
-	if old != nil {
-		return old.dismiss()
+	if old := e.guard; old != nil {
+		e.busy.Go(func() { old.dismiss() })
 	}
+	e.guard = g
 	return nil
 }
 

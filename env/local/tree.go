@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/reins-agent/reins/env"
@@ -49,12 +50,14 @@ type root struct {
 // tree is the files an environment can reach. No roots means all of them.
 type tree struct {
 	wd     string
+	paths  env.Paths
 	roots  []root
-	escape error // what os.Root says of a path that leads out
+	escape error                // what os.Root says of a path that leads out
+	flush  func(*os.File) error // makes a file or the names in a directory durable
 }
 
 func newTree(wd string, dirs []string) (tree, error) {
-	t := tree{wd: wd}
+	t := tree{wd: wd, paths: env.PathsOf(runtime.GOOS), flush: (*os.File).Sync}
 	for _, dir := range dirs {
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(wd, dir)
@@ -102,10 +105,7 @@ func (t *tree) abs(path string) (string, error) {
 	if strings.ContainsRune(path, 0) {
 		return "", fmt.Errorf("the path contains a NUL byte: %w", fs.ErrInvalid)
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(t.wd, path)
-	}
-	path = filepath.Clean(path)
+	path = t.paths.Abs(t.wd, path)
 	if special(path) {
 		return "", env.ErrSpecial
 	}
@@ -257,8 +257,21 @@ func (t *tree) explain(err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		return env.ErrClosed
 	}
-	return reason(err)
+	return meaning(reason(err))
 }
+
+// meaning gives errors of the operating system as environments know them.
+func meaning(err error) error {
+	for _, m := range meanings {
+		if errors.Is(err, m.system) {
+			return m.means
+		}
+	}
+	return err
+}
+
+// errTooLongName is what a name that the file system does not take gives.
+var errTooLongName = fmt.Errorf("the name is too long: %w", fs.ErrInvalid)
 
 // reason is what is left of an error without operation and path.
 func reason(err error) error {

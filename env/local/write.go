@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"github.com/reins-agent/reins/env"
 )
@@ -24,7 +24,7 @@ func (t *tree) write(ctx context.Context, path string, data []byte, perm fs.File
 		if _, _, err := t.locate(abs); err != nil {
 			return err
 		}
-		return syscall.EISDIR
+		return env.ErrIsDir
 	}
 	again, err := t.writeOnce(ctx, abs, data, perm)
 	if !again {
@@ -54,7 +54,7 @@ func (t *tree) writeOnce(ctx context.Context, abs string, data []byte, perm fs.F
 	}
 	dir, base := filepath.Split(name)
 	if dir = filepath.Clean(dir); base == "" || base == "." {
-		return false, syscall.EISDIR
+		return false, env.ErrIsDir
 	}
 	d, made, err := openParent(h, dir)
 	if err != nil {
@@ -75,14 +75,43 @@ func (t *tree) writeOnce(ctx context.Context, abs string, data []byte, perm fs.F
 	case old.Mode()&fs.ModeSymlink != 0:
 		return true, nil
 	}
-	r := replacement{dir: d, name: base, old: old, perm: perm}
-	return false, r.write(ctx, bytes.NewReader(data))
+	r := replacement{dir: d, name: base, old: old, perm: perm, flush: t.flush}
+	if err := r.write(ctx, bytes.NewReader(data)); err != nil {
+		return false, err
+	}
+	return false, t.flushParents(h, made)
+}
+
+// flushParents makes the names of directories durable that were just made.
+func (t *tree) flushParents(h handle, made []string) error {
+	for _, dir := range slices.Backward(made) {
+		if err := flushDir(h, filepath.Dir(dir), t.flush); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flushDir makes the names in a directory durable. Where that is not possible, because the file
+// system cannot do it or the directory cannot be read, it is left to the system.
+func flushDir(h interface {
+	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
+}, name string, flush func(*os.File) error) error {
+	f, err := h.OpenFile(name, os.O_RDONLY, 0)
+	if err == nil {
+		err = flush(f)
+		f.Close()
+	}
+	if err == nil || syncUnsupported(err) || errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return fmt.Errorf("the file was written, but its directory could not be flushed to the disk: %w", reason(err))
 }
 
 // openParent opens a directory, making it and its parents where they are missing. It returns those
 // it made.
 func openParent(h handle, dir string) (d *os.Root, made []string, err error) {
-	d, err = h.OpenRoot(dir)
+	d, err = openDir(h, dir)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return d, nil, err
 	}
@@ -126,13 +155,16 @@ func takeBack(h handle, made []string) {
 // replacement is one atomic write: a temporary file beside the target that takes its place. All
 // steps go through the handle of the directory, so that nobody can exchange it in between.
 type replacement struct {
-	dir  *os.Root
-	name string
-	old  fs.FileInfo // nil: a new file
-	perm fs.FileMode // of a new file
+	dir   *os.Root
+	name  string
+	old   fs.FileInfo // nil: a new file
+	perm  fs.FileMode // of a new file
+	flush func(*os.File) error
 }
 
-// write does it. On failure the old file is as it was, and the temporary one is gone.
+// write replaces the file: the content reaches the disk before the rename, and the new name after
+// it. On failure the old file is as it was, and the temporary one is gone; only where the last
+// step fails, the flush of the directory, the new file is in place.
 func (r *replacement) write(ctx context.Context, content io.Reader) (err error) {
 	var old *os.File
 	perm := r.perm
@@ -168,7 +200,10 @@ func (r *replacement) write(ctx context.Context, content io.Reader) (err error) 
 	if err != nil {
 		return err
 	}
-	return r.dir.Rename(temp, r.name)
+	if err := r.dir.Rename(temp, r.name); err != nil {
+		return err
+	}
+	return flushDir(r.dir, ".", r.flush)
 }
 
 // openOld opens the old file for writing, which tells whether it may be written: a rename would
@@ -197,5 +232,5 @@ func (r *replacement) fill(f, old *os.File, content io.Reader) error {
 			return err
 		}
 	}
-	return f.Sync()
+	return r.flush(f)
 }

@@ -150,38 +150,6 @@ func ignoreFiles(t testing.TB, root string) string {
 	return string(out)
 }
 
-// The engine that asks rg must give what the engine in Go gives, to the last detail.
-func TestGrep_EnginesGiveTheSame(t *testing.T) {
-	needRipgrep(t)
-	for seed := range uint64(15) {
-		c := seeded{rand.New(rand.NewPCG(seed, 2))}
-		root, home := randomTree(t, c)
-		writeFile(t, root+"/latin1.txt", "caf\xe9 foo\nfoo\xffbar\n", false)
-		l := &Local{Dir: root, Home: home}
-		for range 6 {
-			q := randomQuery(c)
-			q.Spans = chance(c, 50)
-			q.Mode = pick(c, []Mode{Content, Files, Count})
-			q.HeadLimit, q.MaxPerFile = c.below(4)*5, c.below(3)
-			want, wantSum := grepAll(t, l, q)
-			q.Engine = Ripgrep
-			got, gotSum := grepAll(t, l, q)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("seed %d, %+v: Go (-) and ripgrep (+) differ:\n%s", seed, q, diff)
-			}
-			if gotSum.Engine != Ripgrep || wantSum.Engine != Go {
-				t.Errorf("engines are %v and %v", wantSum.Engine, gotSum.Engine)
-			}
-			gotSum.Engine, wantSum.Engine = Auto, Auto
-			gotSum.Searched, wantSum.Searched = 0, 0
-			gotSum.Binary, wantSum.Binary = 0, 0
-			if gotSum != wantSum {
-				t.Errorf("seed %d, %+v: summaries differ: Go %+v, ripgrep %+v", seed, q, wantSum, gotSum)
-			}
-		}
-	}
-}
-
 // The two file layers must give the same on one tree, in the same order.
 func TestSearch_LayersGiveTheSame(t *testing.T) {
 	for seed := range uint64(40) {

@@ -59,18 +59,27 @@ func regexHint(se *syntax.Error) string {
 	case syntax.ErrTrailingBackslash:
 		return `write \\ for a literal backslash`
 	}
-	if beyondRE2(se) {
-		return "RE2 has no look-around, backreferences or possessive repeats, and no ripgrep with PCRE2 is on PATH to match them"
+	if what := unsupported(se); what != "" {
+		return what + " are not supported; write the expression without them"
 	}
 	return ""
 }
 
-// beyondRE2 reports whether the refused construct may be valid in Perl's larger syntax.
-func beyondRE2(se *syntax.Error) bool {
+// unsupported names the construct of Perl's syntax that was refused, if it is one.
+func unsupported(se *syntax.Error) string {
 	switch se.Code {
-	case syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape, syntax.ErrInvalidRepeatOp,
-		syntax.ErrInvalidRepeatSize, syntax.ErrInvalidNamedCapture:
-		return true
+	case syntax.ErrInvalidPerlOp, syntax.ErrInvalidNamedCapture:
+		for _, look := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
+			if strings.HasPrefix(se.Expr, look) {
+				return "lookahead and lookbehind assertions"
+			}
+		}
+	case syntax.ErrInvalidEscape:
+		if len(se.Expr) > 1 && (se.Expr[1] >= '1' && se.Expr[1] <= '9' || se.Expr[1] == 'k') {
+			return "backreferences"
+		}
+	case syntax.ErrInvalidRepeatOp:
+		return "possessive repeats"
 	}
-	return false
+	return ""
 }

@@ -140,7 +140,7 @@ func FuzzGrepPrefilter(f *testing.F) {
 		if len(text) > 60 || len(data) > 2000 {
 			return
 		}
-		p, _, err := compilePattern(&GrepQuery{Pattern: text, IgnoreCase: fold, Multiline: multiline})
+		p, err := compilePattern(&GrepQuery{Pattern: text, IgnoreCase: fold, Multiline: multiline})
 		if err != nil {
 			if _, ok := err.(*PatternError); !ok {
 				t.Fatalf("error %v is no PatternError", err)

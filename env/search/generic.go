@@ -15,16 +15,12 @@ type generic struct {
 	env env.Environment
 }
 
-func (g *generic) abs(p string) string {
-	return strings.TrimSuffix(joinPath(slashed(g.env.Info().Dir), slashed(p)), "/")
-}
+func (g *generic) paths() env.Paths { return g.env.Info().Paths() }
 
-// slashed rewrites the separators of Windows paths; elsewhere a backslash is part of a name.
-func slashed(p string) string {
-	if len(p) > 1 && p[1] == ':' || strings.HasPrefix(p, `\\`) {
-		return strings.ReplaceAll(p, `\`, "/")
-	}
-	return p
+func (g *generic) abs(p string) string {
+	info := g.env.Info()
+	paths := info.Paths()
+	return strings.TrimSuffix(paths.ToSlash(paths.Abs(info.Dir, p)), "/")
 }
 
 func (g *generic) real(p string) string { return p }
@@ -32,10 +28,10 @@ func (g *generic) real(p string) string { return p }
 // globals are unknown: an environment does not say where its user keeps a configuration.
 func (g *generic) globals() rules { return nil }
 
-// rooted gives back the slash that the root directory loses to the layer's way of writing paths.
+// rooted gives back the slash that a root directory loses to the layer's way of writing paths.
 func rooted(p string) string {
-	if p == "" {
-		return "/"
+	if p == "" || len(p) == 2 && p[1] == ':' {
+		return p + "/"
 	}
 	return p
 }

@@ -3,6 +3,8 @@ package search
 import (
 	"path"
 	"strings"
+
+	"github.com/reins-agent/reins/env"
 )
 
 // excludesFile finds core.excludesFile in the text of a git configuration file. A value that
@@ -50,28 +52,15 @@ func globalExcludes(home, xdg string, read func(path string) string) rules {
 
 // commonDir finds the directory that holds info/exclude for a .git that is a file, as it is in a
 // linked worktree. The text is that of the .git file in dir.
-func commonDir(dir, text string, read func(path string) string) string {
+func commonDir(paths env.Paths, dir, text string, read func(path string) string) string {
 	gitdir, ok := strings.CutPrefix(strings.TrimSpace(text), "gitdir:")
 	if !ok {
 		return ""
 	}
-	gitdir = joinPath(dir, strings.TrimSpace(gitdir))
-	common := strings.TrimSpace(read(joinPath(gitdir, "commondir")))
+	gitdir = paths.ToSlash(paths.Abs(dir, strings.TrimSpace(gitdir)))
+	common := strings.TrimSpace(read(gitdir + "/commondir"))
 	if common == "" {
 		return gitdir
 	}
-	return joinPath(gitdir, common)
-}
-
-// joinPath is path.Join, but for a second part that is absolute and then stands alone.
-func joinPath(dir, p string) string {
-	if isAbs(p) {
-		return path.Clean(p)
-	}
-	return path.Join(dir, p)
-}
-
-// isAbs knows absolute paths of every platform, written with slashes.
-func isAbs(p string) bool {
-	return strings.HasPrefix(p, "/") || len(p) > 2 && p[1] == ':' && p[2] == '/'
+	return paths.ToSlash(paths.Abs(gitdir, common))
 }

@@ -4,32 +4,57 @@ import (
 	"cmp"
 	"context"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
-	"syscall"
+
+	"github.com/reins-agent/reins/env"
 )
+
+// Root gives the directory that the search starts in: Path, and below it the directories that the
+// pattern names literally at its start. It is "" for the working directory. The path rules are those of
+// the environment that is searched.
+func (q GlobQuery) Root(paths env.Paths) string {
+	root, _ := q.split(paths)
+	return root
+}
+
+// split gives the root of the search and the pattern below it.
+func (q GlobQuery) split(paths env.Paths) (root, rest string) {
+	pattern := q.Pattern
+	if paths.IsAbs(pattern) {
+		pattern = paths.ToSlash(pattern)
+	}
+	base, rest := splitGlob(pattern)
+	switch {
+	case base == "":
+		return q.Path, rest
+	case paths.IsAbs(base):
+		return paths.Clean(base), rest
+	}
+	return paths.Join(q.Path, base), rest
+}
+
+// named reports whether the pattern names directories, relative to Path, that may be missing.
+func (q GlobQuery) named(paths env.Paths) bool {
+	return !paths.IsAbs(q.Pattern) && q.Root(paths) != q.Path
+}
 
 // globFiles answers a GlobQuery through a layer.
 func globFiles(ctx context.Context, l layer, q GlobQuery) (GlobResult, error) {
-	base, rest := splitGlob(slashed(q.Pattern))
-	display := cleanDisplay(path.Join(slashed(q.Path), base))
-	if isAbs(base) {
-		display = cleanDisplay(base)
-	}
+	start, rest := q.split(l.paths())
 	g, err := compileGlob(rest, q.IgnoreCase)
 	if err != nil {
 		return GlobResult{}, wholePattern(err, q.Pattern, rest)
 	}
 	f := &filter{hidden: q.Hidden, names: g.dotSegments()}
-	root := l.abs(display)
+	root, shown := l.abs(start), display(l.paths(), start)
 	if e, err := l.stat(ctx, root); err != nil {
-		if isMissing(err) && base != "" && !isAbs(base) {
-			return missingBase(ctx, l, q.Path)
+		if isMissing(err) && q.named(l.paths()) {
+			_, err = l.stat(ctx, l.abs(q.Path))
 		}
 		return GlobResult{}, err
 	} else if e.kind != dirKind {
-		return GlobResult{}, &fs.PathError{Op: "glob", Path: rooted(root), Err: syscall.ENOTDIR}
+		return GlobResult{}, &fs.PathError{Op: "glob", Path: rooted(root), Err: env.ErrNotDir}
 	}
 	inner, cancel := withTimeout(ctx, q.Timeout)
 	defer cancel()
@@ -37,7 +62,7 @@ func globFiles(ctx context.Context, l layer, q GlobQuery) (GlobResult, error) {
 	var res GlobResult
 	err = w.walk(inner, func(n *node, e *entry) bool {
 		res.Summary.Searched++
-		res.add(inner, g, n, e, display, root)
+		res.add(inner, g, n, e, shown, root)
 		return res.Summary.Searched%64 != 0 || inner.Err() == nil
 	})
 	if ctx.Err() != nil {
@@ -51,15 +76,6 @@ func globFiles(ctx context.Context, l layer, q GlobQuery) (GlobResult, error) {
 	}
 	res.finish(q.Limit)
 	return res, nil
-}
-
-// missingBase is the answer where a directory that the pattern names does not exist: nothing, if
-// at least the place to look in does.
-func missingBase(ctx context.Context, l layer, dir string) (GlobResult, error) {
-	if _, err := l.stat(ctx, l.abs(dir)); err != nil {
-		return GlobResult{}, err
-	}
-	return GlobResult{Summary: Summary{Engine: Go}}, nil
 }
 
 // add keeps a file whose name matches.
@@ -101,7 +117,6 @@ func (r *GlobResult) finish(limit int) {
 		return cmp.Compare(a.Path, b.Path)
 	})
 	s := &r.Summary
-	s.Engine = Go
 	if limit > 0 && len(r.Files) > limit {
 		r.Files = slices.Clip(r.Files[:limit])
 		s.partial(LimitReached)
@@ -124,10 +139,7 @@ func splitGlob(pattern string) (base, rest string) {
 		base += elem + "/"
 		rest = strings.TrimLeft(after, "/")
 	}
-	if base == "" || base == "/" {
-		return base, rest
-	}
-	return path.Clean(base), rest
+	return base, rest
 }
 
 // wholePattern restates an error about the end of a pattern for the whole of it.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,7 +51,6 @@ type search struct {
 	root    string // absolute
 	display string // what result paths begin with
 	pattern *pattern
-	rg      *ripgrep // nil if the Go engine matches
 	walker  *walker
 	stop    atomic.Bool
 	work    chan *chunk
@@ -81,10 +80,6 @@ func grep(ctx context.Context, l layer, q GrepQuery, yield func(FileMatch) bool)
 	}
 	workers.Wait()
 
-	sum.Engine = Go
-	if s.rg != nil {
-		sum.Engine = Ripgrep
-	}
 	return s.finish(ctx, sum)
 }
 
@@ -101,11 +96,6 @@ func (s *search) finish(ctx context.Context, sum Summary) (Summary, error) {
 	if s.walkErr != nil && sum.Reason != TimedOut {
 		return sum, s.walkErr
 	}
-	if s.rg != nil {
-		if err := s.rg.failure(); err != nil {
-			return sum, err
-		}
-	}
 	if sum.Failed > 0 {
 		sum.partial(Unreadable)
 	}
@@ -119,10 +109,11 @@ func newSearch(ctx context.Context, l layer, q GrepQuery) (*search, error) {
 	if q.MaxFileSize == 0 {
 		q.MaxFileSize = DefaultMaxFileSize
 	}
-	s := &search{q: q, layer: l, root: l.abs(q.Path), display: cleanDisplay(q.Path)}
-	if err := s.compile(ctx); err != nil {
+	p, err := compilePattern(&q)
+	if err != nil {
 		return nil, err
 	}
+	s := &search{q: q, layer: l, root: l.abs(q.Path), display: display(l.paths(), q.Path), pattern: p}
 	f, err := newFilter(q.Globs, q.Types, q.Hidden)
 	if err != nil {
 		return nil, err
@@ -141,20 +132,6 @@ func newSearch(ctx context.Context, l layer, q GrepQuery) (*search, error) {
 	ahead := chunksAhead * s.workerCount()
 	s.work, s.order = make(chan *chunk, ahead), make(chan *chunk, ahead)
 	return s, nil
-}
-
-// compile prepares the pattern and chooses the engine.
-func (s *search) compile(ctx context.Context) error {
-	p, beyond, err := compilePattern(&s.q)
-	if err != nil && (!beyond || s.q.Engine == Go) {
-		return err
-	}
-	s.pattern = p
-	if err == nil && s.q.Engine != Ripgrep {
-		return nil
-	}
-	s.rg, err = newRipgrep(ctx, &s.q, p, err)
-	return err
 }
 
 // withTimeout is context.WithTimeout, but without a limit if d is zero.
@@ -181,19 +158,15 @@ func (s *search) produce(ctx context.Context) {
 		s.send(ctx, &chunk{items: []item{{}}})
 		return
 	}
-	size := chunkFiles
-	if s.rg != nil {
-		size = ripgrepFiles
-	}
 	c := &chunk{}
 	s.walkErr = s.walker.walk(ctx, func(n *node, e *entry) bool {
 		n.retain()
 		c.items = append(c.items, item{n, e.name, e.link})
-		if len(c.items) < size {
+		if len(c.items) < chunkFiles {
 			return true
 		}
 		full := c
-		c = &chunk{items: make([]item, 0, size)}
+		c = &chunk{items: make([]item, 0, chunkFiles)}
 		return s.send(ctx, full)
 	})
 	if ctx.Err() != nil {
@@ -320,8 +293,6 @@ func (s *search) consume(ctx context.Context) {
 	for c := range s.work {
 		if s.stop.Load() {
 			c.broken = true
-		} else if s.rg != nil {
-			w.ripgrepChunk(ctx, c)
 		} else {
 			w.chunk(ctx, c)
 		}
@@ -346,15 +317,13 @@ func displayPath(display, root string, n *node, name string) string {
 		return name
 	case display == "":
 		return below[1:] + "/" + name
-	case display == "/":
-		return below + "/" + name
 	}
-	return display + below + "/" + name
+	return strings.TrimSuffix(display, "/") + below + "/" + name
 }
 
-// cleanDisplay prepares the path of a query for displayPath.
-func cleanDisplay(p string) string {
-	if p = path.Clean(slashed(p)); p == "." {
+// display prepares the path of a query for displayPath.
+func display(paths env.Paths, p string) string {
+	if p = paths.ToSlash(paths.Clean(p)); p == "." {
 		return ""
 	}
 	return p

@@ -60,7 +60,7 @@ func TestGrep_ReportsByElementOfPath(t *testing.T) {
 		if diff := cmp.Diff(want, text(got)); diff != "" {
 			t.Error(diff)
 		}
-		wantSum := Summary{Files: 3, Matches: 4, Searched: 4, Engine: Go}
+		wantSum := Summary{Files: 3, Matches: 4, Searched: 4}
 		if sum != wantSum {
 			t.Errorf("summary is %+v, want %+v", sum, wantSum)
 		}
@@ -124,7 +124,7 @@ func TestGrep_LimitMarksResultPartialOnlyIfThereIsMore(t *testing.T) {
 			5: {Files: 3, Matches: 4},
 		} {
 			got, sum := grepAll(t, s, GrepQuery{Pattern: "foo", HeadLimit: limit, After: 1})
-			sum.Searched, sum.Engine = 0, Auto
+			sum.Searched = 0
 			if sum != want {
 				t.Errorf("limit %d: summary %+v, want %+v", limit, sum, want)
 			}
@@ -239,7 +239,7 @@ func TestGrep_BinaryAndTooBigFilesAreSkippedAndCounted(t *testing.T) {
 	writeFile(t, dir+"/over", strings.Repeat("foo\n", 128<<10)+"x", false)
 	bothLayers(t, dir, func(t *testing.T, s Searcher) {
 		got, sum := grepAll(t, s, GrepQuery{Pattern: "foo", Mode: Files, MaxFileSize: 512 << 10})
-		want := Summary{Files: 1, Matches: 1, Searched: 4, Binary: 3, TooBig: 1, Partial: true, Reason: FilesTooBig, Engine: Go}
+		want := Summary{Files: 1, Matches: 1, Searched: 4, Binary: 3, TooBig: 1, Partial: true, Reason: FilesTooBig}
 		if paths(got) != "exact\n" || sum != want {
 			t.Errorf("got %q, %+v", paths(got), sum)
 		}
@@ -331,7 +331,7 @@ func TestGrep_BadPatternsSayWhatIsWrongAndWhere(t *testing.T) {
 		{GrepQuery{Pattern: "a(b"}, "invalid regular expression \"a(b\" at offset 0: missing closing ); write \\( and \\) for literal parentheses, or search for literal text"},
 		{GrepQuery{Pattern: "x[a"}, "invalid regular expression \"x[a\" at offset 1: missing closing ] (\"[a\"); write \\[ for a literal bracket, or search for literal text"},
 		{GrepQuery{Pattern: "a|*"}, "invalid regular expression \"a|*\" at offset 2: missing argument to repetition operator (\"*\"); put a backslash before a literal *, + or ?"},
-		{GrepQuery{Pattern: `a(?=b)`, Engine: Go}, "invalid regular expression \"a(?=b)\" at offset 1: invalid or unsupported Perl syntax (\"(?=\"); RE2 has no look-around, backreferences or possessive repeats, and no ripgrep with PCRE2 is on PATH to match them"},
+		{GrepQuery{Pattern: `a(?=b)`}, "invalid regular expression \"a(?=b)\" at offset 1: invalid or unsupported Perl syntax (\"(?=\"); lookahead and lookbehind assertions are not supported; write the expression without them"},
 		{GrepQuery{Pattern: `a\nb`}, `invalid regular expression "a\\nb": it holds a line end, which cannot match within one line; search in multiline mode`},
 		{GrepQuery{Pattern: "a", Globs: []string{"*.{go"}}, `invalid glob "*.{go" at offset 2: "{" without a "}"`},
 		{GrepQuery{Pattern: "a", Globs: []string{"x[a"}}, `invalid glob "x[a" at offset 1: "[" without a "]"`},
@@ -346,37 +346,21 @@ func TestGrep_BadPatternsSayWhatIsWrongAndWhere(t *testing.T) {
 	}
 }
 
-func TestGrep_RipgrepMatchesWhatRE2Cannot(t *testing.T) {
-	needRipgrep(t)
-	dir := writeTree(t, "-- x.txt --\nfoobar\nfoobaz\nabab\nabba\n-- .ignore --\nskip\n-- skip --\nfoobar\n")
-	bothLayers(t, dir, func(t *testing.T, s Searcher) {
-		got, sum := grepAll(t, s, GrepQuery{Pattern: `foo(?!baz)|^(ab)\1$`, After: 1})
-		want := "x.txt:1:foobar\nx.txt-2-foobaz\nx.txt:3:abab\nx.txt-4-abba\n"
-		if text(got) != want || sum.Engine != Ripgrep {
-			t.Errorf("got %q from %v, want %q", text(got), sum.Engine, want)
-		}
-		got, _ = grepAll(t, s, GrepQuery{Pattern: `bar\n(?=foo)`, Multiline: true, Mode: Count})
-		if diff := cmp.Diff([]FileMatch{{Path: "x.txt", Matches: 1}}, got); diff != "" {
-			t.Error(diff)
-		}
-		_, err := s.Grep(t.Context(), GrepQuery{Pattern: `(?=a`}, func(FileMatch) bool { return true })
-		var pe *PatternError
-		if !errors.As(err, &pe) {
-			t.Errorf("error for a bad pattern is %v", err)
-		}
-	})
-}
-
-func TestGrep_PatternBeyondRE2WithoutRipgrepIsRefused(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
+func TestGrep_UnsupportedSyntaxIsNamed(t *testing.T) {
 	l := isolated(writeTree(t, sample))
-	var pe *PatternError
-	_, err := l.Grep(t.Context(), GrepQuery{Pattern: `a(?=b)`}, func(FileMatch) bool { return true })
-	if !errors.As(err, &pe) || !strings.Contains(pe.Hint, "ripgrep") {
-		t.Errorf("error is %v", err)
-	}
-	_, err = l.Grep(t.Context(), GrepQuery{Pattern: "a", Engine: Ripgrep}, func(FileMatch) bool { return true })
-	if err == nil || !strings.Contains(err.Error(), "no rg program is on PATH") {
-		t.Errorf("error is %v", err)
+	for pattern, want := range map[string]string{
+		`a(?=b)`:        "lookahead and lookbehind assertions are not supported",
+		`a(?!b)`:        "lookahead and lookbehind assertions are not supported",
+		`(?<=a)b`:       "lookahead and lookbehind assertions are not supported",
+		`(?<!a)b`:       "lookahead and lookbehind assertions are not supported",
+		`(a)\1`:         "backreferences are not supported",
+		`(?P<x>a)\k<x>`: "backreferences are not supported",
+		`a*+`:           "possessive repeats are not supported",
+	} {
+		_, err := l.Grep(t.Context(), GrepQuery{Pattern: pattern}, func(FileMatch) bool { return true })
+		var pe *PatternError
+		if !errors.As(err, &pe) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the error is %v, want %q in it", pattern, err, want)
+		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"time"
+
+	"github.com/reins-agent/reins/env"
 )
 
 // Why a file was not read to its end.
@@ -16,8 +18,11 @@ var (
 // headSize is how much of a file is read before deciding whether the rest is worth reading.
 const headSize = 64 << 10
 
-// layer reaches the files of one environment. Paths are absolute, with slashes.
+// layer reaches the files of one environment. Paths are absolute, with slashes, and without one at
+// the end: the root directory is "" here, that of a drive "C:".
 type layer interface {
+	// paths are the rules for the paths of queries.
+	paths() env.Paths
 	// abs makes a path of a query absolute.
 	abs(path string) string
 	// real resolves symbolic links where the layer can, so that ignore files are looked for in

@@ -43,15 +43,14 @@ func (l *Local) Glob(ctx context.Context, q GlobQuery) (GlobResult, error) {
 // localLayer is the layer of a Local.
 type localLayer struct{ *Local }
 
+func (l localLayer) paths() env.Paths { return env.PathsOf(runtime.GOOS) }
+
 func (l localLayer) abs(p string) string {
 	dir := l.Dir
 	if dir == "" {
 		dir, _ = os.Getwd()
 	}
-	if !filepath.IsAbs(p) {
-		p = filepath.Join(dir, p)
-	}
-	return strings.TrimSuffix(filepath.ToSlash(filepath.Clean(p)), "/")
+	return strings.TrimSuffix(filepath.ToSlash(l.paths().Abs(dir, p)), "/")
 }
 
 func (l localLayer) real(p string) string {
@@ -64,9 +63,6 @@ func (l localLayer) real(p string) string {
 
 // native gives the platform's form of a path of the layer.
 func native(p string) string {
-	if runtime.GOOS == "windows" && len(p) == 2 {
-		return p + `\`
-	}
 	return filepath.FromSlash(rooted(p))
 }
 

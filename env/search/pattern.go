@@ -1,7 +1,6 @@
 package search
 
 import (
-	"errors"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -15,9 +14,8 @@ type pattern struct {
 	multiline bool
 }
 
-// compilePattern compiles the query's pattern. An error is always a *PatternError; beyond is true
-// if a richer syntax than RE2 might know the pattern.
-func compilePattern(q *GrepQuery) (p *pattern, beyond bool, err error) {
+// compilePattern compiles the query's pattern. An error is always a *PatternError.
+func compilePattern(q *GrepQuery) (*pattern, error) {
 	text := q.Pattern
 	if q.Literal {
 		text = regexp.QuoteMeta(text)
@@ -34,16 +32,15 @@ func compilePattern(q *GrepQuery) (p *pattern, beyond bool, err error) {
 	}
 	tree, err := syntax.Parse(text, flags)
 	if err != nil {
-		var se *syntax.Error
-		return nil, errors.As(err, &se) && beyondRE2(se), regexError(q.Pattern, err)
+		return nil, regexError(q.Pattern, err)
 	}
 	re, err := regexp.Compile(prefix + text)
 	if err != nil {
-		return nil, false, regexError(q.Pattern, err)
+		return nil, regexError(q.Pattern, err)
 	}
 	if !q.Multiline {
 		if matchesNewline(tree) {
-			return nil, false, &PatternError{
+			return nil, &PatternError{
 				Kind: "regular expression", Pattern: q.Pattern, Pos: -1,
 				Problem: "it holds a line end, which cannot match within one line",
 				Hint:    "search in multiline mode",
@@ -52,7 +49,7 @@ func compilePattern(q *GrepQuery) (p *pattern, beyond bool, err error) {
 		tree = withoutNewline(tree)
 	}
 	lits, exact := requiredLiterals(tree)
-	return &pattern{re: re, tree: tree, finder: newFinder(lits, exact), multiline: q.Multiline}, false, nil
+	return &pattern{re: re, tree: tree, finder: newFinder(lits, exact), multiline: q.Multiline}, nil
 }
 
 // matchesNewline reports whether the pattern spells out a line feed.

@@ -17,17 +17,6 @@ const (
 	Count               // the number of matches
 )
 
-// Engine says what matches the lines.
-type Engine int
-
-// The engines of a grep. Auto is Go, and ripgrep for patterns that RE2 cannot express, such as
-// look-around and backreferences, if an rg program is on PATH.
-const (
-	Auto Engine = iota
-	Go
-	Ripgrep
-)
-
 // GrepQuery says what to search for and where. Only Pattern is needed.
 type GrepQuery struct {
 	Pattern    string // RE2 syntax
@@ -36,7 +25,6 @@ type GrepQuery struct {
 	// Multiline lets a match span lines, and "." match line ends. Without it every line is
 	// matched on its own, without its line feed.
 	Multiline bool
-	Engine    Engine
 
 	// Path is a file or directory; "" is the working directory. A file that is named here is
 	// searched whatever the filters below say.
@@ -146,7 +134,6 @@ type Summary struct {
 
 	Partial bool // there may be more than was reported
 	Reason  Reason
-	Engine  Engine // Go or Ripgrep
 }
 
 // partial marks the summary, keeping the first reason.

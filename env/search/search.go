@@ -10,9 +10,13 @@
 // find literals of which one must occur in every match, and only lines that hold one are given to
 // package regexp.
 //
+// Regular expressions are those of package regexp. It has neither lookahead and lookbehind nor
+// backreferences, and a pattern that needs them is refused with an error that says so.
+//
 // Files are reached through one of two layers. [Local] reads the machine's own disk with few
 // system calls; every other [env.Environment] is read through its ReadDir and Open. Everything
-// above the layer is shared, so both give the same results.
+// above the layer is shared, so both give the same results. An environment that is a [Searcher]
+// also answers for its wrappers, such as those of [env.ReadOnly], [env.Logged] and [env.Scoped].
 package search
 
 import (
@@ -38,16 +42,18 @@ var _ Searcher = (*Local)(nil)
 // wraps fs.ErrNotExist or its siblings for a q.Path that cannot be searched, and ctx.Err().
 // Files and directories below q.Path that cannot be read are counted, not reported as errors.
 func Grep(ctx context.Context, e env.Environment, q GrepQuery, yield func(FileMatch) bool) (Summary, error) {
-	if s, ok := e.(Searcher); ok {
-		return s.Grep(ctx, q, yield)
+	r := findRoute(e)
+	if r.searcher == nil || q.Follow && r.wrapped() {
+		return grep(ctx, &generic{env: e}, q, yield)
 	}
-	return grep(ctx, &generic{env: e}, q, yield)
+	return r.grep(ctx, q, yield)
 }
 
 // Glob finds files in e by name, newest first. Errors are as for [Grep].
 func Glob(ctx context.Context, e env.Environment, q GlobQuery) (GlobResult, error) {
-	if s, ok := e.(Searcher); ok {
-		return s.Glob(ctx, q)
+	r := findRoute(e)
+	if r.searcher == nil || q.Follow && r.wrapped() {
+		return globFiles(ctx, &generic{env: e}, q)
 	}
-	return globFiles(ctx, &generic{env: e}, q)
+	return r.glob(ctx, q)
 }

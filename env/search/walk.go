@@ -301,7 +301,7 @@ func (w *walker) exclude(ctx context.Context, dir string) rules {
 	text := func(p string) string { return w.text(ctx, p) }
 	git := dir + "/.git"
 	if e, err := w.layer.stat(ctx, git); err == nil && e.kind == fileKind {
-		git = commonDir(rooted(dir), text(git), text)
+		git = commonDir(w.layer.paths(), rooted(dir), text(git), text)
 	}
 	if git == "" {
 		return nil

@@ -1,14 +1,13 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -18,11 +17,9 @@ type asker struct {
 	host Host
 	view view
 
-	asking  sync.Mutex // held while a question waits for its answer
-	in      *bufio.Reader
-	typed   chan string // gets the line that is being read, and is closed at the end of the input
-	reading bool        // a line is being read
-	all     bool        // everything is approved
+	asking sync.Mutex // held while a question waits for its answer
+	keys   keyboard
+	all    bool // everything is approved
 
 	mu      sync.Mutex
 	refused []string                 // what there was nobody to ask about
@@ -52,7 +49,7 @@ func (a *asker) arrival(id string) chan struct{} {
 	return a.arrived[id]
 }
 
-// arrive says that the view has got to a call's question.
+// arrive says that the view has got to the question about a call.
 func (a *asker) arrive(id string) {
 	select {
 	case <-a.arrival(id): // a call of another agent had the same id
@@ -90,46 +87,37 @@ func (a *asker) approve(ctx context.Context, r tool.Request) (tool.Approval, err
 	case err != nil:
 		return tool.Approval{}, err
 	}
-	switch strings.ToLower(answer) {
-	case "y", "yes":
-		return tool.Approval{Allow: true}, nil
-	case "a", "all":
-		a.all = true
-		return tool.Approval{Allow: true}, nil
-	case "", "n", "no":
-		return tool.Approval{Message: "the user refused it"}, nil
-	}
-	return tool.Approval{Message: "the user refused it and said: " + answer}, nil
+	c := readChoice(answer)
+	a.all = c.all
+	return tool.Approval{Allow: c.allow, Scope: c.scope, Message: c.message}, nil
 }
 
 // question shows what a call will do: the diff of its changes, the command, or what it touches.
 func (a *asker) question(ctx context.Context, r tool.Request) string {
 	var b strings.Builder
 	colour := a.host.colours(a.host.Stderr)
-	fmt.Fprintf(&b, "\n%s\n", toolTitle(r.Spec.Name, r.Call.Args))
+	b.WriteString(callHead(r.Agent, r.Spec.Name, r.Call.Args, r.Accesses))
 	diff := ""
 	switch p, ok, err := r.Preview(ctx); {
 	case err != nil:
-		fmt.Fprintf(&b, "  this call would fail: %s\n", summary(err.Error()))
+		fmt.Fprintf(&b, "  this call would fail: %s\n", show.Summary(err.Error()))
 	case ok:
 		const most = 400
 		if diff = previewDiff(r.Call.Env, p); diff != "" {
 			b.WriteString(showDiff(diff, "  ", most, colour))
+			a.view.saw(diff)
 		}
 	}
 	for _, access := range r.Accesses {
 		if diff != "" && access.Kind != policy.Delete {
 			continue
 		}
-		fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(visible(access.String()), "\n", "\n    "))
-		if access.Dir != "" {
-			fmt.Fprintf(&b, "    in %s\n", visible(access.Dir))
-		}
+		b.WriteString(accessText(access))
 	}
 	if len(r.Accesses) == 0 {
-		fmt.Fprintf(&b, "  %s\n", visible(string(r.Call.Args)))
+		fmt.Fprintf(&b, "  %s\n", show.Visible(string(r.Call.Args)))
 	}
-	b.WriteString("Allow? [y]es, [a]llow everything this run, [n]o, or type instructions: ")
+	b.WriteString(choices)
 	return b.String()
 }
 
@@ -137,42 +125,13 @@ func (a *asker) question(ctx context.Context, r tool.Request) string {
 func (a *asker) answer(ctx context.Context, question string) (string, error) {
 	a.asking.Lock()
 	defer a.asking.Unlock()
-	return a.ask(ctx, "\n"+visible(question)+"\n> ")
+	return a.ask(ctx, "\n"+show.Visible(question)+"\n> ")
 }
 
-// errNoAnswer says that the terminal was closed.
-var errNoAnswer = errors.New("the terminal was closed before there was an answer")
-
-// ask shows a question and reads a line. What was typed before the question is not the answer.
+// ask shows a question and waits for its answer.
 func (a *asker) ask(ctx context.Context, question string) (string, error) {
-	if f, ok := a.host.Stdin.(*os.File); ok {
-		forgetTyped(f)
+	if a.keys.in == nil {
+		a.keys.in = a.host.Stdin
 	}
-	defer a.view.ask(question)()
-	if a.in == nil {
-		a.in, a.typed = bufio.NewReader(a.host.Stdin), make(chan string, 1)
-	}
-	if !a.reading {
-		a.reading = true
-		go a.readLine()
-	}
-	select {
-	case line, ok := <-a.typed:
-		if a.reading = !ok; !ok {
-			return "", errNoAnswer
-		}
-		return strings.TrimSpace(line), nil
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
-}
-
-// readLine reads a line that is typed. That cannot be broken off, so it may outlive its question.
-func (a *asker) readLine() {
-	line, err := a.in.ReadString('\n')
-	if err != nil && line == "" {
-		close(a.typed)
-		return
-	}
-	a.typed <- line
+	return a.keys.ask(ctx, func() func(bool) { return a.view.ask(question) })
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,7 +32,7 @@ func question(t *testing.T, dir string, tools []tool.Tool, name string, args any
 	}
 	shown := ""
 	p := &tool.Pipeline{Registry: reg, Approve: func(ctx context.Context, r tool.Request) (tool.Approval, error) {
-		shown = (&asker{host: Host{Stderr: &strings.Builder{}}}).question(ctx, r)
+		shown = (&asker{host: Host{Stderr: &strings.Builder{}}, view: &textView{out: io.Discard, side: io.Discard}}).question(ctx, r)
 		return tool.Approval{}, nil
 	}}
 	p.Run(t.Context(), tool.Call{ID: "1", Name: name, Args: b, Env: e})
@@ -56,7 +57,7 @@ func TestQuestion_ShowsTheChangesAndMakesNone(t *testing.T) {
 		{"apply_patch", map[string]string{"patch": "*** Begin Patch\n*** Delete File: a.txt\n*** Update File: b.txt\n*** Move to: c.txt\n@@\n-two\n+2\n*** End Patch"},
 			[]string{"-one", "-two", "+++ b/c.txt", "+2"}, true},
 		{"edit_file", map[string]string{"file_path": "a.txt", "old_string": "not there", "new_string": "1"}, []string{"this call would fail: "}, false},
-		{"shell", map[string]string{"command": "rm a.txt"}, []string{"exec rm a.txt"}, false},
+		{"shell", map[string]string{"command": "rm a.txt"}, []string{"runs: rm a.txt"}, false},
 	} {
 		got := question(t, dir, coding.NewTools(coding.ToolConfig{}), c.name, c.args)
 		for _, w := range c.want {

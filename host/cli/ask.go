@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
 )
@@ -35,21 +36,23 @@ type connection struct {
 func (c *connection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.provider, "provider", "", "openai, anthropic, gemini, chat or local (default: the one whose key is set)")
-	f.StringVar(&c.model, "model", "", "the model to ask (default: the provider's usual one)")
+	f.StringVar(&c.model, "model", "", "model to ask (default: the provider's default)")
 	f.StringVar(&c.baseURL, "base-url", "", "the API's address, instead of the provider's own")
 	f.StringVar(&c.catalogue, "catalogue", "", "a JSON file of models that are added to the built-in ones, or replace them")
 	f.BoolVar(&c.debug, "debug", false, "show the HTTP traffic on standard error, without keys")
+	completeWords(cmd, "provider", connect.Names()...)
+	completeModels(cmd, c, "model")
 }
 
 func newAsk(h Host) *cobra.Command {
 	var o ask
 	cmd := &cobra.Command{
-		Use:   "ask [flags] PROMPT",
+		Use:   "ask [flags] [PROMPT] [-]",
 		Short: "Ask a model one question, without tools, to try a key or an endpoint",
 		Example: `  reins ask "Why is the sky blue?"
   reins ask --provider anthropic --effort high --stream "Prove it."
   reins ask --provider chat --base-url http://127.0.0.1:8000/v1 --model qwen3 "Hello"
-  git diff | reins ask - --system "Review this diff."`,
+  git diff | reins ask "Review this diff."`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt, err := readPrompt(cmd.Context(), h, args)
 			if err != nil {
@@ -62,88 +65,49 @@ func newAsk(h Host) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&o.stream, "stream", false, "print the answer as it arrives")
 	f.BoolVar(&o.json, "json", false, "print the answer as JSON; with --stream, the events, one per line")
-	f.StringVar(&o.effort, "effort", "", "how hard the model thinks: low, medium, high, or what else it takes")
-	f.IntVar(&o.maxTokens, "max-tokens", 0, "the longest answer, in tokens (default: the model's own limit)")
-	f.StringVar(&o.system, "system", "", "instructions that stand before the prompt")
-	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long the answer may take altogether")
+	f.StringVar(&o.effort, "effort", "", "reasoning effort: low, medium, high, or another level that the model takes")
+	f.IntVar(&o.maxTokens, "max-tokens", 0, "maximum length of the answer in tokens (default: the model's own limit)")
+	f.StringVar(&o.system, "system", "", "instructions before the prompt")
+	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "timeout of the whole answer")
 	return cmd
 }
 
 func (o ask) run(ctx context.Context, h Host, prompt string) error {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	client, model, err := o.open(ctx, h)
+	k, err := o.open(ctx, h)
 	if err != nil {
 		return err
 	}
-	r := &llm.Request{Model: model, MaxTokens: o.maxTokens, Effort: o.effort, Unary: !o.stream}
+	r := &llm.Request{Model: k.Model, MaxTokens: o.maxTokens, Effort: o.effort, Unary: !o.stream}
 	if o.system != "" {
 		r.Messages = append(r.Messages, llm.SystemText(o.system))
 	}
 	r.Messages = append(r.Messages, llm.UserText(prompt))
-	return o.print(h, client.Stream(ctx, r))
+	return o.print(h, k.Client.Stream(ctx, r))
 }
 
-// open connects to the provider that the flags and the environment name, and says which model to
-// ask for.
-func (c connection) open(ctx context.Context, h Host) (*llm.Client, string, error) {
-	catalogue, err := loadCatalogue(c.catalogue)
+// open connects to the provider and chooses the model, as the flags and the environment say.
+func (c connection) open(ctx context.Context, h Host) (coding.Connection, error) {
+	conf, err := c.config(h)
 	if err != nil {
-		return nil, "", err
+		return coding.Connection{}, err
 	}
+	k, err := coding.Connect(ctx, c.provider, c.model, conf)
+	if err == nil && k.Server != nil {
+		aside(h, "using the model %s of %s at %s", show.OneLine(k.Model), show.OneLine(k.Server.Name), k.Server.BaseURL)
+	}
+	return k, err
+}
+
+// config says how the client is made.
+func (c connection) config(h Host) (connect.Config, error) {
+	catalogue, err := loadCatalogue(c.catalogue)
 	conf := connect.Config{Getenv: h.Getenv, Catalogue: catalogue, BaseURL: c.baseURL}
 	if c.debug {
 		conf.Debug = h.Stderr
 	}
-	provider, err := c.choose(conf)
-	if err != nil {
-		return nil, "", err
-	}
-	client, err := connect.Open(ctx, provider, conf)
-	if err != nil {
-		return nil, "", err
-	}
-	model, err := c.chooseModel(ctx, provider, catalogue)
-	return client, model, err
-}
-
-// choose is the provider to connect to: the one that was asked for, the one that makes the model
-// that was asked for, or the only one that there is a key for.
-func (c connection) choose(conf connect.Config) (string, error) {
-	if c.provider != "" {
-		return c.provider, nil
-	}
-	if m, ok := conf.Catalogue.Lookup("", c.model); ok && slices.Contains(connect.Names(), m.Provider) {
-		return m.Provider, nil
-	}
-	client, err := connect.FromEnv(conf)
-	if err != nil {
-		return "", err
-	}
-	names := client.Providers()
-	if len(names) > 1 {
-		return "", usagef("there are keys for several providers (%s): choose one with --provider or --model", strings.Join(names, ", "))
-	}
-	return names[0], nil
-}
-
-// chooseModel is the model that was asked for, the usual one of the provider, or the first that a
-// local server has.
-func (c connection) chooseModel(ctx context.Context, provider string, catalogue *llm.Catalogue) (string, error) {
-	if c.model != "" {
-		return c.model, nil
-	}
-	if m, ok := catalogue.Default(provider); ok {
-		return m.ID, nil
-	}
-	if provider == "local" && c.baseURL == "" {
-		servers, err := connect.Local(ctx)
-		if err != nil {
-			return "", err
-		}
-		return servers[0].Models[0], nil
-	}
-	return "", usagef("--model is missing, and the provider %s has no usual one", provider)
+	return conf, err
 }
 
 func (o ask) print(h Host, stream iter.Seq2[llm.StreamEvent, error]) error {

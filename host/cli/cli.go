@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -94,8 +95,15 @@ func exitCode(ctx context.Context, err error) int {
 	return exitFailed
 }
 
-// oneLine is the error as one line without control characters, which could come from anywhere.
-func oneLine(err error) string { return inLine(err.Error()) }
+// oneLine returns an error as one line without control characters, which could come from anywhere. A
+// mistake in the configuration is described by its message alone.
+func oneLine(err error) string {
+	text := err.Error()
+	if llm.KindOf(err) == llm.ErrConfiguration {
+		text = strings.TrimPrefix(text, "configuration: ")
+	}
+	return show.OneLine(text)
+}
 
 func newHelp() *cobra.Command {
 	return &cobra.Command{
@@ -117,7 +125,7 @@ func newHelp() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("there is no command %q; \"reins --help\" lists them", strings.Join(args, " "))
+				return unknownCommand(cmd.Root(), strings.Join(args, " "))
 			}
 			of.InitDefaultHelpFlag()
 			return of.Help()
@@ -142,7 +150,7 @@ OpenAI-compatible server, REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("there is no command %q; \"reins --help\" lists them", args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},
@@ -152,9 +160,7 @@ OpenAI-compatible server, REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.
 	root.SetIn(h.Stdin)
 	root.SetOut(h.Stdout)
 	root.SetErr(h.Stderr)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w; see \"%s --help\"", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newRun(h), newDemo(h), newAsk(h), newTool(h), newModels(h), newSessions(h),
 		newUndo(h), newRedo(h), newDiff(h), newCost(h), newCompact(h), newWire(h), newVersion(h),

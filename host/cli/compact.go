@@ -1,18 +1,17 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/compact"
-	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -68,11 +67,11 @@ func (o compactCommand) do(ctx context.Context, h Host) (err error) {
 		return err
 	}
 	o.follow(place.meta)
-	s, closeAll, err := o.open(ctx, h, place)
+	s, err := o.open(ctx, h, place)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeAll()) }()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	d, err := s.Compact(ctx)
 	if errors.Is(err, agent.ErrNothingToCompact) {
 		return o.why(s, err)
@@ -88,7 +87,7 @@ func (o compactCommand) why(s *agent.Session, err error) error {
 	if !o.noModel && shrinksWithoutModel(s.Messages()) {
 		return fmt.Errorf("session %s is too short for a summary; \"reins compact %s --no-model\" leaves old results out", s.ID(), s.ID())
 	}
-	return fmt.Errorf("session %s is as small as it can be: %w", s.ID(), err)
+	return fmt.Errorf("session %s: %w", s.ID(), err)
 }
 
 // shrinksWithoutModel reports whether so much of a conversation can be left out that it is worth a
@@ -111,29 +110,22 @@ func shrinksWithoutModel(messages []llm.Message) bool {
 
 // open resumes the session with the tools that it had, so that the request for the summary continues
 // the last one.
-func (o compactCommand) open(ctx context.Context, h Host, place saved) (*agent.Session, func() error, error) {
-	client, model, err := o.client(ctx, h, place.meta)
+func (o compactCommand) open(ctx context.Context, h Host, place saved) (*agent.Session, error) {
+	k, err := o.client(ctx, h, place.meta)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	e, err := local.New(local.Config{Dir: cmp.Or(place.meta.Dir, ".")})
-	if err != nil {
-		return nil, nil, usageError{err}
-	}
-	s, err := newRunner(h, nil, o.run).session(ctx, client, model, e, place)
-	if err != nil {
-		return nil, nil, errors.Join(whyNotOpened(place.meta.ID, err), e.Close())
-	}
-	return s, func() error { return errors.Join(s.Close(), e.Close()) }, nil
+	s, err := newRunner(h, nil, o.run).session(ctx, k, place)
+	return s, whyNotOpened(place.meta.ID, err)
 }
 
-// client is the way to the model, for which a key is wanted only if it will be asked.
-func (o compactCommand) client(ctx context.Context, h Host, m event.Meta) (*llm.Client, string, error) {
+// client returns the way to the model, for which a key is needed only if it will be asked.
+func (o compactCommand) client(ctx context.Context, h Host, m event.Meta) (coding.Connection, error) {
 	if !o.noModel {
 		return o.connection.open(ctx, h)
 	}
 	client, err := llm.NewClient(llm.ClientConfig{Providers: []llm.Provider{silentProvider{name: m.Provider}}})
-	return client, m.Model, err
+	return coding.Connection{Client: client, Provider: m.Provider, Model: m.Model}, err
 }
 
 // silentProvider stands for a provider that is not called.
@@ -153,15 +145,6 @@ func (o compactCommand) print(h Host, id string, d event.Compaction) error {
 			After  int64  `json:"tokens_after"`
 		}{id, d.Method, d.Before, d.After})
 	}
-	_, err := fmt.Fprintf(h.Stdout, "session %s: %s (%s)\n", id, shrunk(d), d.Method)
+	_, err := fmt.Fprintf(h.Stdout, "session %s: %s (%s)\n", id, show.Compacted(d), d.Method)
 	return err
-}
-
-// shrunk says what a compaction has come to, exactly if it would look like nothing else.
-func shrunk(d event.Compaction) string {
-	before, after := tokens(d.Before), tokens(d.After)
-	if before == after {
-		before, after = strconv.FormatInt(d.Before, 10), strconv.FormatInt(d.After, 10)
-	}
-	return fmt.Sprintf("about %s tokens became %s", before, after)
 }

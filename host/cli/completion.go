@@ -3,7 +3,10 @@ package cli
 import (
 	"strings"
 
+	"github.com/reins-agent/reins/host/show"
 	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/llm"
 )
 
 // completeSessions completes the ids of sessions, for so many arguments; -1 is all.
@@ -25,7 +28,7 @@ func sessionIDs(h Host, cmd *cobra.Command, begun string) []string {
 	var ids []string
 	for m, err := range store.List(cmd.Context()) {
 		if err == nil && strings.HasPrefix(m.ID, begun) {
-			ids = append(ids, cobra.CompletionWithDesc(m.ID, summary(called(h, m))))
+			ids = append(ids, cobra.CompletionWithDesc(m.ID, show.Summary(called(h, m))))
 		}
 	}
 	if len(ids) > 0 && strings.HasPrefix(latest, begun) {
@@ -37,8 +40,39 @@ func sessionIDs(h Host, cmd *cobra.Command, begun string) []string {
 // completeSessionFlag completes the ids of sessions as the values of flags, which there must be.
 func completeSessionFlag(h Host, cmd *cobra.Command, names ...string) {
 	for _, name := range names {
-		if err := cmd.RegisterFlagCompletionFunc(name, completeSessions(h, -1)); err != nil {
-			panic(err)
+		must(cmd.RegisterFlagCompletionFunc(name, completeSessions(h, -1)))
+	}
+}
+
+// completeWords completes the values of a flag from a list.
+func completeWords(cmd *cobra.Command, flag string, words ...string) {
+	must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// completeModels completes the values of flags with the models of the catalogue, or only those of the
+// provider that is chosen.
+func completeModels(cmd *cobra.Command, c *connection, flags ...string) {
+	complete := func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		known, err := loadCatalogue(c.catalogue)
+		if err != nil {
+			known = llm.DefaultCatalogue()
 		}
+		var ids []string
+		for _, m := range known.Models() {
+			if !m.Retired && (c.provider == "" || m.Provider == c.provider) && strings.HasPrefix(m.ID, begun) {
+				ids = append(ids, cobra.CompletionWithDesc(m.ID, m.Name))
+			}
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, flag := range flags {
+		must(cmd.RegisterFlagCompletionFunc(flag, complete))
+	}
+}
+
+// must panics on an error that only a mistake in the program can cause.
+func must(err error) {
+	if err != nil {
+		panic(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 type costCommand struct {
@@ -29,7 +30,7 @@ Without SESSION it is the last one of this directory. Of several, the sum by mod
 calls that a session has from the one that it was forked from are counted once.
 
 CACHED is what the provider had in its cache of the tokens that the model read, HIT the
-share, and WRITTEN what it put there. A price that is not known is not counted as nothing: the cost is unknown then.`,
+share, and WRITTEN what it put there. Unknown prices are shown as unknown, not as $0.`,
 		Example: `  reins cost
   reins cost --all --since 7d
   reins cost 4TKZ K3ZQ --json`,
@@ -70,7 +71,7 @@ func (o costCommand) run(ctx context.Context, h Host, args []string) error {
 		}
 		if lost > 0 {
 			damaged = true
-			aside(h, "session %s has %s that cannot be read, whose cost is missing here", m.ID, plural(lost, "record"))
+			aside(h, "session %s has %s that cannot be read, whose cost is missing here", m.ID, show.Plural(lost, "record"))
 		}
 	}
 	if err := b.print(h, o.asJSON); err != nil {
@@ -141,7 +142,7 @@ type callKey struct {
 type bill struct {
 	sessions []string
 	last     event.Meta // of them
-	tally    tally
+	spent    event.Spending
 	after    time.Time
 	seen     map[callKey]bool
 }
@@ -165,7 +166,7 @@ func (b *bill) add(ctx context.Context, store event.Store, m event.Meta) (lost i
 			}
 			b.seen[key] = true
 		}
-		b.tally.add(r)
+		b.spent.Add(r)
 	}
 	return lost, nil
 }

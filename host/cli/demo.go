@@ -14,6 +14,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
@@ -31,8 +32,8 @@ func newDemo(h Host) *cobra.Command {
 	d := demo{host: h}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show the main job offline, against a scripted model",
-		Long: `Show the main job without a key and without a network: an agent fixes a failing test in a
+		Short: "Run an offline demo against a scripted model",
+		Long: `Run the main job without a key and without a network: an agent fixes a failing test in a
 small Go project. Its model is a script behind a real HTTP server on this machine, which
 speaks each of the four wire protocols in turn. All the rest is as in "reins run".`,
 		Args: exactArgs(0, "no arguments"),
@@ -105,7 +106,7 @@ func (d demo) show(ctx context.Context, provider, dialect, model string) error {
 // runner is what "reins run --yes" would make, with the output in one place.
 func (d demo) runner(provider, model, url, dir string) *runner {
 	h := d.host
-	h.Stderr = h.Stdout
+	h.Stdin, h.Stderr = strings.NewReader(""), h.Stdout
 	flags := run{connection: connection{provider: provider, model: model, baseURL: url}, dir: dir, yes: true, noSave: true, timeout: 2 * time.Minute}
 	r := newRunner(h, newTextView(h), flags)
 	r.host.Getenv = func(name string) string {
@@ -130,7 +131,7 @@ func (d demo) showDiff(dir string) error {
 			return err
 		}
 		if diff := udiff.Unified("a/"+name, "b/"+name, before, string(after)); diff != "" {
-			fmt.Fprint(w, showDiff(diff, "  ", 100, d.host.colours(w)))
+			fmt.Fprint(w, show.Diff(diff, "  ", 100, d.host.colours(w)))
 		}
 	}
 	return nil

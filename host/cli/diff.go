@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -97,34 +96,4 @@ func unified(e env.Environment, path, before, after string) string {
 		name = filepath.ToSlash(rel)
 	}
 	return udiff.Unified("a/"+name, "b/"+name, before, after)
-}
-
-// showDiff is a diff as it is shown, at most so many lines of it.
-func showDiff(diff, indent string, most int, colour bool) string {
-	var b strings.Builder
-	lines := strings.Split(strings.TrimSuffix(diff, "\n"), "\n")
-	for i, line := range lines {
-		if i == most {
-			fmt.Fprintf(&b, "%s… %s\n", indent, plural(len(lines)-most, "more line"))
-			break
-		}
-		line = visible(line)
-		if colour {
-			line = paint(diffColour(line), line)
-		}
-		b.WriteString(indent + line + "\n")
-	}
-	return b.String()
-}
-
-func diffColour(line string) string {
-	switch {
-	case strings.HasPrefix(line, "+"):
-		return green
-	case strings.HasPrefix(line, "-"):
-		return red
-	case strings.HasPrefix(line, "@@"):
-		return cyan
-	}
-	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/checkpoint"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 type diffCommand struct {
@@ -28,7 +29,7 @@ unified diff: by tools, by shell commands and by hand. Without SESSION it is the
 this directory.
 
 FROM and TO are checkpoints, or prompts by the number of their record, which stand for the
-state before them; --list shows both. From FROM on it is up to TO, or else to the present.
+state before them; --list shows both. Without TO it is the changes up to now.
 The session may be at work meanwhile.`,
 		Example: `  reins diff --stat
   reins diff @57 @120 -- parser.go
@@ -162,7 +163,7 @@ type rewindPointJSON struct {
 }
 
 func (p prompts) print(h Host, asJSON bool) error {
-	t := &table{columns: []column{{title: "INPUT", colour: cyan}, {title: "WHEN"}, {title: "CHECKPOINT"}, {title: "UNDONE"}, {title: "PROMPT"}}}
+	t := &show.Table{Columns: []show.Column{{Title: "INPUT", Colour: cyan}, {Title: "WHEN"}, {Title: "CHECKPOINT"}, {Title: "UNDONE"}, {Title: "PROMPT"}}}
 	rewinds := p.rewinds
 	for i, in := range p.list {
 		if asJSON {
@@ -171,10 +172,10 @@ func (p prompts) print(h Host, asJSON bool) error {
 				return err
 			}
 		} else {
-			t.add(fmt.Sprintf("@%d", in.Seq), when(h, in.Time), in.Checkpoint, undoneText(in), oneLiner(h, in.Prompt))
+			t.Add(fmt.Sprintf("@%d", in.Seq), when(h, in.Time), in.Checkpoint, undoneText(in), oneLiner(h, in.Prompt))
 		}
 		for len(rewinds) > 0 && (i == len(p.list)-1 || rewinds[0].Seq < p.list[i+1].Seq) {
-			if err := t.addRewind(h, rewinds[0], asJSON); err != nil {
+			if err := addRewind(t, h, rewinds[0], asJSON); err != nil {
 				return err
 			}
 			rewinds = rewinds[1:]
@@ -187,11 +188,11 @@ func (p prompts) print(h Host, asJSON bool) error {
 		aside(h, "session %s has no prompts", p.session)
 		return nil
 	}
-	return t.print(h)
+	return printTable(h, t)
 }
 
 // addRewind adds, or prints, the state before files were set back.
-func (t *table) addRewind(h Host, r event.Record, asJSON bool) error {
+func addRewind(t *show.Table, h Host, r event.Record, asJSON bool) error {
 	d := r.Data.(event.RewindStart)
 	what := "undo"
 	if d.Redo {
@@ -200,7 +201,7 @@ func (t *table) addRewind(h Host, r event.Record, asJSON bool) error {
 	if asJSON {
 		return printJSON(h.Stdout, rewindPointJSON{what, d.Input, r.Time.Format(jsonTime), d.Before})
 	}
-	t.add("", when(h, r.Time), d.Before, "", fmt.Sprintf("(before the %s of @%d)", what, d.Input))
+	t.Add("", when(h, r.Time), d.Before, "", fmt.Sprintf("(before the %s of @%d)", what, d.Input))
 	return nil
 }
 

@@ -78,7 +78,7 @@ func (p prompts) find(point string) (checkpoint.ID, error) {
 	}
 	n, err := strconv.ParseUint(strings.TrimPrefix(point, "@"), 10, 64)
 	if err != nil {
-		return "", usagef("%q is no number of a record", point)
+		return "", usagef("invalid record number %q", point)
 	}
 	for _, in := range p.list {
 		switch {

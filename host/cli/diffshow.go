@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/checkpoint"
+	"github.com/reins-agent/reins/host/show"
 )
 
 const jsonTime = time.RFC3339Nano
@@ -42,7 +43,7 @@ func (o diffCommand) show(ctx context.Context, h Host, kept *checkpoint.Store, c
 			d.Diff = ""
 			all = append(all, d)
 		case isTerminal(h.Stdout):
-			_, err = out.WriteString(showDiff(text, "", -1, h.colours(h.Stdout)))
+			_, err = out.WriteString(show.Diff(text, "", -1, h.colours(h.Stdout)))
 		default: // a patch is of use only if it is exact
 			_, err = out.WriteString(text)
 		}
@@ -81,7 +82,7 @@ func printStat(h Host, all []fileDiff) error {
 	if len(all) == 0 {
 		return nil
 	}
-	t := &table{columns: []column{{title: ""}, {title: "ADDED", right: true, colour: green}, {title: "REMOVED", right: true, colour: red}, {title: "FILE"}}}
+	t := &show.Table{Columns: []show.Column{{Title: ""}, {Title: "ADDED", Right: true, Colour: green}, {Title: "REMOVED", Right: true, Colour: red}, {Title: "FILE"}}}
 	added, removed := 0, 0
 	for _, d := range all {
 		mark, _ := changeMark(d.Change)
@@ -89,12 +90,12 @@ func printStat(h Host, all []fileDiff) error {
 		if d.Binary {
 			plus, minus = "binary", ""
 		}
-		t.add(mark, plus, minus, inLine(d.Path))
+		t.Add(mark, plus, minus, show.OneLine(d.Path))
 		added, removed = added+d.Added, removed+d.Removed
 	}
-	if err := t.print(h); err != nil {
+	if err := printTable(h, t); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(h.Stdout, "%s, %s added, %d removed\n", plural(len(all), "file"), plural(added, "line"), removed)
+	_, err := fmt.Fprintf(h.Stdout, "%s, %s added, %d removed\n", show.Plural(len(all), "file"), show.Plural(added, "line"), removed)
 	return err
 }

@@ -240,7 +240,7 @@ func (l *life) live(moments func() moment) {
 	}
 }
 
-// check checks what is left of a session that came to its end.
+// check checks what is left of a session that is finished.
 func (l *life) check() {
 	l.Helper()
 	records := l.saved()

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
@@ -39,16 +38,12 @@ func newLive(t *testing.T, provider string) *live {
 	l := &live{T: t, dir: t.TempDir()}
 	h := Host{Getenv: os.Getenv}
 	o := run{connection: connection{provider: provider}, yes: true, timeout: 10 * time.Second, budget: 5}
-	client, model, err := o.open(t.Context(), h)
+	o.dir, o.noSave = l.dir, true
+	k, err := o.open(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := local.New(local.Config{Dir: l.dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Close() })
-	if l.session, err = newRunner(h, nil, o).session(t.Context(), client, model, e, saved{}); err != nil {
+	if l.session, err = newRunner(h, nil, o).session(t.Context(), k, saved{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.session.Close() })

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -29,6 +30,9 @@ its price is then unknown. Prices are in US dollars for a million tokens.`,
 			if err != nil {
 				return err
 			}
+			if err := checkProvider(c, provider); err != nil {
+				return err
+			}
 			pattern := strings.ToLower(strings.Join(args, ""))
 			models := []llm.Model{}
 			for _, m := range c.Models() {
@@ -43,7 +47,7 @@ its price is then unknown. Prices are in US dollars for a million tokens.`,
 				return out.Encode(models)
 			}
 			if len(models) == 0 {
-				return fmt.Errorf("no model matches %q", pattern)
+				return noMatch(c, provider, pattern)
 			}
 			return printModels(h.Stdout, models)
 		},
@@ -53,7 +57,43 @@ its price is then unknown. Prices are in US dollars for a million tokens.`,
 	f.StringVar(&catalogue, "catalogue", "", "a JSON file of models that are added to the built-in ones, or replace them")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.BoolVar(&all, "all", false, "list retired models too")
+	completeWords(cmd, "provider", modelProviders(llm.DefaultCatalogue())...)
 	return cmd
+}
+
+// modelProviders lists the providers that a catalogue has models of.
+func modelProviders(c *llm.Catalogue) []string {
+	var names []string
+	for _, m := range c.Models() {
+		if !slices.Contains(names, m.Provider) {
+			names = append(names, m.Provider)
+		}
+	}
+	return names
+}
+
+func checkProvider(c *llm.Catalogue, provider string) error {
+	names := modelProviders(c)
+	if provider == "" || slices.Contains(names, provider) {
+		return nil
+	}
+	if near := nearWords(provider, names); len(near) > 0 {
+		return usagef("no models of the provider %q are known; did you mean %s?", provider, near[0])
+	}
+	return usagef("no models of the provider %q are known; there are models of %s", provider, strings.Join(names, ", "))
+}
+
+// noMatch says that no model matches, and which one may have been meant.
+func noMatch(c *llm.Catalogue, provider, pattern string) error {
+	words := modelIDs(c, provider)
+	for _, id := range modelIDs(c, provider) {
+		for part := range strings.SplitSeq(id, "-") {
+			if !slices.Contains(words, part) {
+				words = append(words, part)
+			}
+		}
+	}
+	return fmt.Errorf("no model matches %q%s", pattern, didYouMean(pattern, words))
 }
 
 // loadCatalogue is the built-in catalogue, with the models of a file over it.

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -55,16 +54,12 @@ func newBench(t *testing.T, provider string) *bench {
 	t.Cleanup(b.server.Close)
 	h := Host{Getenv: func(string) string { return canary }}
 	o := run{connection: connection{provider: provider, baseURL: b.server.BaseURL(provider)}, yes: true, effort: "low"}
-	client, model, err := o.open(t.Context(), h)
+	o.dir, o.noSave = b.dir, true
+	k, err := o.open(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := local.New(local.Config{Dir: b.dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Close() })
-	if b.session, err = newRunner(h, nil, o).session(t.Context(), client, model, e, saved{}); err != nil {
+	if b.session, err = newRunner(h, nil, o).session(t.Context(), k, saved{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -3,29 +3,29 @@ package cli
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
 
 // result is what every run ends with. Its keys are documented and do not change.
 type result struct {
-	Type       string       `json:"type"` // "result"
-	Outcome    agent.Status `json:"outcome"`
-	Text       string       `json:"text"`
-	Question   string       `json:"question,omitempty"`
-	Limit      string       `json:"limit,omitempty"`
-	Refused    []string     `json:"refused,omitempty"` // what nobody was there to approve
-	Error      *errorJSON   `json:"error"`
-	Usage      llm.Usage    `json:"usage"`
-	Cost       *float64     `json:"cost"` // in US dollars; null if a price is not known
-	Models     []modelSpent `json:"models,omitempty"`
-	Turns      int          `json:"turns"`
-	Rounds     int          `json:"rounds"`
-	DurationMS int64        `json:"duration_ms"`
-	SessionID  string       `json:"session_id"`
-	ExitCode   int          `json:"exit_code"`
+	Type       string             `json:"type"` // "result"
+	Outcome    agent.Status       `json:"outcome"`
+	Text       string             `json:"text"`
+	Question   string             `json:"question,omitempty"`
+	Limit      string             `json:"limit,omitempty"`
+	Refused    []string           `json:"refused,omitempty"` // what nobody was there to approve
+	Error      *errorJSON         `json:"error"`
+	Usage      llm.Usage          `json:"usage"`
+	Cost       *float64           `json:"cost"` // in US dollars; null if a price is not known
+	Models     []event.ModelSpent `json:"models,omitempty"`
+	Turns      int                `json:"turns"`
+	Rounds     int                `json:"rounds"`
+	DurationMS int64              `json:"duration_ms"`
+	SessionID  string             `json:"session_id"`
+	ExitCode   int                `json:"exit_code"`
 
 	err       error // what Error tells of
 	saved     bool  // the session can be gone on with
@@ -89,15 +89,4 @@ func runError(err error) *errorJSON {
 		e.Kind = llm.ErrConfiguration
 	}
 	return e
-}
-
-// duration is a time as people read it.
-func duration(d time.Duration) string {
-	switch {
-	case d < time.Millisecond:
-		return "<1ms"
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	}
-	return d.Round(100 * time.Millisecond).String()
 }

@@ -3,16 +3,16 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
-	"unicode"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 )
@@ -25,9 +25,11 @@ type crashing struct {
 
 func (c *crashing) show(event.Record) error { return c.how() }
 func (c *crashing) finish(r result) error   { c.result = r; return nil }
-func (c *crashing) ask(string) func()       { return func() {} }
+func (c *crashing) ask(string) func(bool)   { return func(bool) {} }
 func (c *crashing) recall(event.Record)     {}
 func (c *crashing) worksIn(string)          {}
+func (c *crashing) saw(string)              {}
+func (c *crashing) typed()                  {}
 
 func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
 	for name, how := range map[string]func() error{
@@ -51,9 +53,9 @@ func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
 
 func TestText_AnswerThatIsBrokenOffAndBegunAgain(t *testing.T) {
 	var out, side bytes.Buffer
-	v := &textView{out: &out, side: &side, live: true, calls: openCalls{}}
+	v := &textView{out: &out, side: &side, live: true, calls: show.Calls{}}
 	for _, d := range []event.Data{
-		event.TextDelta{Text: "Hal"}, event.ModelRetry{Delay: time.Second, Discard: true, Error: event.Error{Message: "cut"}},
+		event.TextDelta{Text: "Hal"}, event.ModelRetry{Attempt: 3, Max: 11, Delay: 8 * time.Second, Discard: true, Error: event.Error{Message: "cut"}},
 		event.TextDelta{Text: "He"}, event.TextDelta{Text: "ll"}, // the rest was lost on the way to a slow reader
 		event.TextEnd{Message: llm.AssistantText("Hello")},
 	} {
@@ -64,7 +66,7 @@ func TestText_AnswerThatIsBrokenOffAndBegunAgain(t *testing.T) {
 	if got, want := out.String(), "Hal [broken off]\nHello\n"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
-	if got, want := side.String(), "· cut; trying again in 1s\n"; got != want {
+	if got, want := side.String(), "· retrying in 8s (attempt 3 of 11): cut\n"; got != want {
 		t.Errorf("it shows %q, want %q", got, want)
 	}
 }
@@ -72,8 +74,8 @@ func TestText_AnswerThatIsBrokenOffAndBegunAgain(t *testing.T) {
 func TestPrompt_SilentInputIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent, w := io.Pipe()
-		defer w.Close() // lets the reading end, which cannot be broken off
-		if text, err := readInput(t.Context(), silent, time.Minute); text != "" || err != nil {
+		defer w.Close() // lets the reading end, which cannot be interrupted
+		if text, err := readInput(t.Context(), silent, time.Minute); text != "" || !errors.Is(err, errSilent) {
 			t.Errorf("a silent input gives %q (%v)", text, err)
 		}
 	})
@@ -100,38 +102,46 @@ func TestPrompt_SilentInputIsGivenUp(t *testing.T) {
 	})
 }
 
-func FuzzVisible_NothingActsOnTheTerminal(f *testing.F) {
-	f.Add("a\x1b[2J\r\n\tb\u009b\u202e\U000E0041\xff")
-	f.Fuzz(func(t *testing.T, s string) {
-		for _, r := range visible(s) {
-			if r != '\n' && r != '\t' && (unicode.IsControl(r) || deceptive(r)) {
-				t.Errorf("%q is left of %q", r, s)
-			}
-		}
-		if strings.ContainsAny(summary(s)+inLine(s), "\n\t") {
-			t.Errorf("%q is more than one line", summary(s))
-		}
-		b, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		escaped := escapeDeceptive(b)
-		if bytes.IndexFunc(escaped, deceptive) >= 0 {
-			t.Errorf("control characters are left in %q", escaped)
-		}
-		var before, after string
-		if json.Unmarshal(b, &before) != nil || json.Unmarshal(escaped, &after) != nil || before != after {
-			t.Errorf("%q means another text than %q", escaped, b)
-		}
-	})
-}
-
-func TestStatus_FitsTheTerminal(t *testing.T) {
-	for text, want := range map[string]string{"abcdef": "abcd", "ab": "ab", "日本語": "日本", "⠋⠙⠹⠸⠼": "⠋⠙⠹⠸", "": ""} {
-		if got := fit(text, 4); got != want {
-			t.Errorf("fit(%q, 4) = %q, want %q", text, got, want)
+func TestPrompt_PipedInputJoinsIt(t *testing.T) {
+	for _, c := range []struct {
+		args  []string
+		piped io.Reader
+		want  string
+	}{
+		{[]string{"review", "this"}, strings.NewReader("a diff\n"), "review this\n\na diff\n"},
+		{[]string{"-", "review this"}, strings.NewReader("a diff\n"), "review this\n\na diff\n"},
+		{[]string{"review this"}, strings.NewReader(" \n"), "review this"},
+		{[]string{"review this"}, iotest.ErrReader(errors.New("bad file descriptor")), "review this"},
+		{[]string{"-"}, strings.NewReader("the task\n"), "the task\n"},
+		{nil, strings.NewReader("the task\n"), "the task\n"},
+	} {
+		var side strings.Builder
+		got, err := readPrompt(t.Context(), Host{Stdin: c.piped, Stderr: &side}, c.args)
+		if got != c.want || err != nil || side.Len() > 0 {
+			t.Errorf("%q: the prompt is %q, want %q (%v, %q)", c.args, got, c.want, err, side.String())
 		}
 	}
+	huge := io.LimitReader(zeros{}, maxInput+1)
+	if _, err := readPrompt(t.Context(), Host{Stdin: huge}, []string{"review"}); exitCode(t.Context(), err) != exitUsage || !strings.Contains(err.Error(), "larger than 8 MiB") {
+		t.Errorf("an input that is too large: %v", err)
+	}
+}
+
+// zeros is an endless input.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+func TestPrompt_SilentPipeBesideAPromptIsLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent, w := io.Pipe()
+		defer w.Close()
+		var side strings.Builder
+		got, err := readPrompt(t.Context(), Host{Stdin: silent, Stderr: &side}, []string{"go"})
+		if got != "go" || err != nil || !strings.Contains(side.String(), "continuing without it") {
+			t.Errorf("the prompt is %q (%v), and it says %q", got, err, side.String())
+		}
+	})
 }
 
 func TestStatus_LongCommandLeavesRoomForTimeAndPrice(t *testing.T) {
@@ -140,11 +150,11 @@ func TestStatus_LongCommandLeavesRoomForTimeAndPrice(t *testing.T) {
 	const rest = " · 1m15s · 171.0k tokens in (87% cached), 4.0k out · $0.3187"
 	for _, width := range []int{79, 119} {
 		line := s.line(75*time.Second, width)
-		if columns(line) > width || !strings.HasSuffix(line, "…"+rest) || !strings.HasPrefix(line, "⠋ shell go te") {
+		if show.Width(line) > width || !strings.HasSuffix(line, "…"+rest) || !strings.HasPrefix(line, "⠋ shell go te") {
 			t.Errorf("in %d columns it is %q", width, line)
 		}
 	}
-	if line := s.line(75*time.Second, 30); columns(line) != 30 || !strings.HasPrefix(line, "⠋ shell go te… · 1m15s") {
+	if line := s.line(75*time.Second, 30); show.Width(line) != 30 || !strings.HasPrefix(line, "⠋ shell go te… · 1m15s") {
 		t.Errorf("in a narrow terminal it is %q", line)
 	}
 	s.what = ""

@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
@@ -25,12 +26,12 @@ type runner struct {
 	flags run
 	vars  map[string]string // for the commands that the agent runs
 	start time.Time
-	spent tally
 	store event.Store // of the session; nil saves nothing
 	after event.Seq   // what the session had seen before this run
 	given string      // the prompt; "" goes on with what there is
 
 	mu        sync.Mutex // guards what the work has come to
+	spent     event.Spending
 	id        string
 	elsewhere bool // it is not in the present directory
 	out       agent.Outcome
@@ -40,7 +41,7 @@ type runner struct {
 }
 
 func newRunner(h Host, v view, o run) *runner {
-	return &runner{host: h, view: v, flags: o, asker: &asker{host: h, view: v}, start: time.Now()}
+	return &runner{host: h, view: v, flags: o, asker: &asker{host: h, view: v, keys: keyboard{in: h.Stdin}}, start: time.Now()}
 }
 
 // run does the work and shows the result. The second interruption does not wait for the work to
@@ -100,7 +101,8 @@ func (r *runner) result(ctx context.Context) result {
 			limit: r.limit, cost: r.cost, resumed: r.after > 0,
 		},
 	}
-	r.spent.fill(&res)
+	spent := r.spent.Clone()
+	res.Usage, res.Turns, res.Cost, res.Models = spent.Total.Usage, spent.Turns, spent.Total.Cost().Pointer(), spent.Models
 	err := r.err
 	if r.out.Status == "" && err == nil {
 		err = errInterrupted // it was left in the middle of its work
@@ -119,7 +121,7 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 		return err
 	}
 	r.given = prompt
-	place, err := r.flags.place(ctx, r.host, cmp.Or(r.flags.dir, "."), "reins run --resume")
+	place, err := r.flags.place(ctx, r.host, cmp.Or(r.flags.dir, "."), runCommand)
 	if err != nil {
 		return err
 	}
@@ -129,17 +131,19 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 		}
 		r.flags.follow(place.meta)
 	}
-	s, e, err := r.begin(ctx, place)
+	if err := checkDir(r.flags.dir); err != nil {
+		return errors.Join(err, place.discard(ctx))
+	}
+	s, err := r.begin(ctx, place)
 	if err != nil {
 		return errors.Join(err, place.discard(ctx))
 	}
-	defer e.Close()
 	r.mu.Lock()
 	r.id, r.after = s.ID(), place.meta.Last
 	r.mu.Unlock()
 	if place.store != nil {
 		r.store = place.store
-		r.showPlace(e.Info().Dir)
+		r.showPlace(cmp.Or(r.flags.dir, "."))
 	}
 	watched := make(chan struct{})
 	go func() {
@@ -148,6 +152,10 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 			stop(err)
 		}
 	}()
+	if !r.asker.nobody() {
+		r.asker.keys.listen(func(line string) { r.steer(s, line) })
+		defer r.asker.keys.forget()
+	}
 	defer func() {
 		_ = s.Close()
 		<-watched
@@ -156,20 +164,28 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 }
 
 // begin connects to the model and opens the session in its directory.
-func (r *runner) begin(ctx context.Context, place saved) (*agent.Session, *local.Env, error) {
-	client, model, err := r.flags.open(ctx, r.host)
+func (r *runner) begin(ctx context.Context, place saved) (*agent.Session, error) {
+	k, err := r.flags.connection.open(ctx, r.host)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	e, err := local.New(local.Config{Dir: r.flags.dir, Vars: r.vars})
+	s, err := r.session(ctx, k, place)
 	if err != nil {
-		return nil, nil, usageError{err}
+		return nil, whyNotResumed(cmp.Or(place.meta.ID, r.flags.id), err)
 	}
-	s, err := r.session(ctx, client, model, e, place)
-	if err != nil {
-		return nil, nil, errors.Join(whyNotResumed(cmp.Or(place.meta.ID, r.flags.id), err), e.Close())
+	return s, nil
+}
+
+// checkDir refuses a working directory that is not one; "" is the current directory.
+func checkDir(dir string) error {
+	info, err := os.Stat(cmp.Or(dir, "."))
+	switch {
+	case err != nil:
+		return usagef("--cwd: %w", err)
+	case !info.IsDir():
+		return usagef("--cwd: %s is not a directory", dir)
 	}
-	return s, e, nil
+	return nil
 }
 
 // showPlace says where the work is done, unless it is here, where commands that name no session
@@ -178,6 +194,9 @@ func (r *runner) showPlace(dir string) {
 	here, err := realDir(".")
 	if err == nil && sameDir(dir, here) {
 		return
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
 	}
 	r.mu.Lock()
 	r.elsewhere = true
@@ -205,6 +224,17 @@ func (r *runner) converse(ctx context.Context, s *agent.Session, input string) e
 	}
 }
 
+// runCommand is what to type before the id of a session to continue it.
+const runCommand = "reins run --resume"
+
+// steer sends the agent a line that was typed while it works.
+func (r *runner) steer(s *agent.Session, line string) {
+	r.view.typed()
+	if err := s.Steer(llm.Text{Text: line}); err != nil {
+		aside(r.host, "not sent to the agent: %s", line)
+	}
+}
+
 // goOn is what the agent is told if its work did not come to an end and nobody says how to go on.
 const goOn = "Go on with the task where you stopped."
 
@@ -224,7 +254,7 @@ func (r *runner) submit(ctx context.Context, s *agent.Session, input string) (ag
 	case r.stoppedShort(ctx, s.ID()):
 		return s.Submit(ctx, llm.Text{Text: goOn})
 	}
-	return out, usagef("session %s came to its end: give it a prompt to go on", s.ID())
+	return out, usagef("session %s is finished; pass a prompt to continue", s.ID())
 }
 
 // stoppedShort reports whether the last input before this run ended without being done: it was
@@ -260,7 +290,7 @@ func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 			r.view.recall(rec)
 			continue
 		}
-		r.spent.add(rec)
+		r.count(rec)
 		if unseen == nil {
 			if unseen = r.view.show(rec); unseen != nil {
 				stop(unseen)
@@ -274,6 +304,13 @@ func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 		}
 	}
 	return unseen
+}
+
+// count adds up what the run uses.
+func (r *runner) count(rec event.Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spent.Add(rec)
 }
 
 // reach notes the limit that the agent itself stopped at; those of subagents are for it to mind.

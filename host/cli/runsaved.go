@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
@@ -38,7 +37,7 @@ func (o run) checkSaved() error {
 	case ways > 1:
 		return usagef("--resume, --continue and --fork exclude each other")
 	case ways > 0 && o.noSave:
-		return usagef("--no-save starts a session that leaves no trace; it cannot go on with one that did")
+		return usagef("--no-save cannot be combined with --resume, --continue or --fork")
 	case o.id != "" && (o.resume != "" || o.continueLast):
 		return usagef("--session-id names a new session; leave it out to go on with one")
 	}
@@ -52,6 +51,9 @@ func (o run) place(ctx context.Context, h Host, dir, command string) (saved, err
 		return saved{}, nil
 	}
 	store, err := openStore(h)
+	if errors.Is(err, coding.ErrNoStateDir) && !o.resumes() {
+		return saved{}, usagef("%w, or use --no-save", err)
+	}
 	if err != nil {
 		return saved{}, err
 	}
@@ -60,12 +62,25 @@ func (o run) place(ctx context.Context, h Host, dir, command string) (saved, err
 	case o.resume != "":
 		s.meta, err = findSession(ctx, store, o.resume)
 	case o.continueLast:
-		s.meta, err = latestSession(ctx, h, store, dir, command)
+		s.meta, err = o.lastSession(ctx, h, store, dir, command)
 	case o.fork != "":
 		s.meta, err = o.forked(ctx, store)
 		s.fresh = err == nil
 	}
 	return s, err
+}
+
+// lastSession returns the last session of a directory. A run may as well continue one of a directory
+// above, where it then works; other commands only name it.
+func (o run) lastSession(ctx context.Context, h Host, store event.Store, dir, command string) (event.Meta, error) {
+	if o.dir != "" || command != runCommand {
+		return latestSession(ctx, h, store, dir, command)
+	}
+	m, above, err := nearestSession(ctx, store, dir)
+	if err == nil && above {
+		aside(h, "continuing session %s of %s", m.ID, shortDir(h, m.Dir))
+	}
+	return m, err
 }
 
 // discard removes a fork that nothing was done with, because the run could not begin.
@@ -96,24 +111,9 @@ func (s saved) dir(given string) (string, error) {
 		return given, nil
 	}
 	if _, err := os.Stat(s.meta.Dir); errors.Is(err, os.ErrNotExist) {
-		return "", usagef("the directory of session %s is gone: %s; --cwd names another one", s.meta.ID, s.meta.Dir)
+		return "", usagef("the directory of session %s is gone: %s; name another one with --cwd", s.meta.ID, s.meta.Dir)
 	}
 	return s.meta.Dir, nil
-}
-
-// open begins the session, or resumes it.
-func (s saved) open(ctx context.Context, c agent.Config) (*agent.Session, error) {
-	if s.store == nil {
-		return wrapUsage(agent.New(c))
-	}
-	c.Store = s.store
-	if !s.resumes() {
-		session, err := agent.New(c)
-		return wrapUsage(session, notSavable(err))
-	}
-	c.ID = s.meta.ID
-	session, err := agent.Resume(ctx, c)
-	return session, notSavable(err)
 }
 
 // whyNotResumed says what to do if a session cannot be resumed.
@@ -123,7 +123,7 @@ func whyNotResumed(id string, err error) error {
 	case errors.As(err, &damage):
 		return usagef("%w; \"reins sessions verify\" tells more, and --skip-damaged goes on without what cannot be read", err)
 	case errors.Is(err, event.ErrLocked):
-		return fmt.Errorf("session %s is open elsewhere: end that first, or use --fork to go your own way from here", id)
+		return fmt.Errorf("session %s is open elsewhere: end that first, or continue a copy with --fork", id)
 	}
 	return err
 }
@@ -132,37 +132,7 @@ func whyNotResumed(id string, err error) error {
 func notSavable(err error) error {
 	var bad *os.PathError
 	if errors.As(err, &bad) {
-		return usagef("%w; --no-save works without saving, and REINS_HOME names another place", err)
+		return usagef("%w; use --no-save to work without saving, or set REINS_HOME to another directory", err)
 	}
 	return err
-}
-
-func wrapUsage(s *agent.Session, err error) (*agent.Session, error) {
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return s, nil
-}
-
-// keptCheckpoints is how many states of a directory are kept at most for undo, in all its sessions.
-const keptCheckpoints = 200
-
-// noCheckpoints stands for a place that cannot be used. The session says so when it would need it.
-type noCheckpoints struct{ err error }
-
-func (n noCheckpoints) Take(context.Context, string) (string, int, error) { return "", 0, n.err }
-
-func (n noCheckpoints) Restore(context.Context, agent.Restore) ([]string, error) { return nil, n.err }
-
-// checkpoints keeps the files of a directory for undo. What is wrong with it is no reason not to work:
-// it is said, and new states are kept if they can be.
-func checkpoints(ctx context.Context, h Host, dir string) agent.Checkpoints {
-	store, err := openCheckpoints(h, dir)
-	if err != nil {
-		return noCheckpoints{err}
-	}
-	if _, err := store.List(ctx); err != nil && ctx.Err() == nil {
-		aside(h, "some states of the files cannot be brought back by undo: %v; \"reins sessions verify\" tells more", err)
-	}
-	return coding.Checkpoints{Store: store}
 }

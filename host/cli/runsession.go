@@ -6,105 +6,75 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
-	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
-	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
-// session sets the agent up as the flags say.
-func (r *runner) session(ctx context.Context, client *llm.Client, model string, e *local.Env, place saved) (*agent.Session, error) {
-	o := r.flags
-	p, catalogue, err := o.newProfile(client.Providers()[0], model)
+// session opens the session that the flags describe.
+func (r *runner) session(ctx context.Context, k coding.Connection, place saved) (*agent.Session, error) {
+	c, err := r.config(k, place)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.checkModels(r.host, catalogue, p.Provider, model); err != nil {
+	if err := r.flags.checkModels(r.host, c.Connect.Catalogue, k.Provider, k.Model); err != nil {
 		return nil, err
 	}
-	tools, err := p.Registry()
-	if err != nil {
-		return nil, err
+	s, err := coding.Open(ctx, c)
+	switch {
+	case err == nil:
+		return s, nil
+	case place.resumes():
+		return nil, notSavable(err)
 	}
-	if err := tools.Register(agent.AskUserTool()); err != nil {
-		return nil, err
-	}
-	var system string
-	if !place.resumes() || place.meta.Provider != p.Provider || o.system != "" || o.appendSystem != "" {
-		if system, err = o.systemPrompt(ctx, p, e, tools); err != nil {
-			return nil, err
-		}
-	}
-	c := agent.Config{
-		Client: client, Provider: p.Provider, Model: model, Effort: o.effort, System: system,
-		Tools: tools, Allow: o.allow, Deny: o.deny, Env: e, Options: p.Options, Vision: p.Vision,
-		ContextWindow: p.ContextWindow, Catalogue: catalogue, Limits: o.limits(),
-		Approve: r.asker.approve, Middleware: []tool.Middleware{recordDiffs},
-	}
-	if o.yes {
-		c.Policy = policy.AllowAll{}
-	}
-	for _, name := range o.fallback {
-		c.Fallback = append(c.Fallback, agent.Model{Name: name})
-	}
-	c.ID, c.SkipDamaged = o.id, o.skipDamaged
-	c.Compaction = agent.Compaction{At: o.compactAt, NoModel: o.noModel}
-	if place.store != nil {
-		c.Meta.Branch = coding.GitBranch(ctx, e)
-		c.Meta.Prompt = firstLine(r.given) // which lists it, should it be cut off before it is described
-		c.Checkpoints = checkpoints(ctx, r.host, e.Info().Dir)
-	}
-	return place.open(ctx, c)
+	return nil, usageError{notSavable(err)}
 }
 
-// follow takes over what the session had, where the flags do not say otherwise.
+// config maps the flags to the configuration of a session.
+func (r *runner) config(k coding.Connection, place saved) (coding.Config, error) {
+	o := r.flags
+	conf, err := o.connection.config(r.host)
+	if err != nil {
+		return coding.Config{}, err
+	}
+	c := coding.Config{
+		Provider: k.Provider, Model: k.Model, Effort: o.effort, Dir: o.dir, Vars: r.vars, Connect: conf,
+		Family: coding.Family(o.profile), Toolset: coding.Toolset(o.toolset), ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout},
+		Prompt: coding.PromptConfig{User: o.appendSystem}, Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
+		Warn: func(err error) { aside(r.host, "%v; \"reins sessions verify\" tells more", err) },
+		Session: agent.Config{
+			ID: o.id, Client: k.Client, Allow: o.allow, Deny: o.deny, Limits: o.limits(), SkipDamaged: o.skipDamaged,
+			Approve: r.asker.approve, Middleware: []tool.Middleware{recordDiffs},
+			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel},
+			Meta:       event.Meta{Prompt: show.FirstLine(r.given)}, // which lists the session if it is interrupted before it is described
+		},
+	}
+	if place.store != nil {
+		c.Session.Store = place.store
+		if c.State, err = stateDir(r.host); err != nil {
+			return c, err
+		}
+	}
+	if o.yes {
+		c.Session.Policy = policy.AllowAll{}
+	}
+	for _, name := range o.fallback {
+		c.Session.Fallback = append(c.Session.Fallback, agent.Model{Name: name})
+	}
+	if o.system != "" {
+		b, err := os.ReadFile(o.system)
+		if err != nil {
+			return c, usagef("--system: %w", err)
+		}
+		c.Session.System = string(b)
+	}
+	return c, nil
+}
+
+// follow takes over the model of a session, unless the flags name another.
 func (o *run) follow(m event.Meta) {
 	if o.provider == "" && o.model == "" {
 		o.provider, o.model = m.Provider, m.Model
 	}
-}
-
-func (o run) newProfile(provider, model string) (*coding.Profile, *llm.Catalogue, error) {
-	if _, ok := coding.ProfileTools(o.profile); o.profile != "" && !ok {
-		return nil, nil, usagef("there is no profile %q; there are openai, anthropic, gemini and generic", o.profile)
-	}
-	catalogue, err := loadCatalogue(o.catalogue)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := toolsetProfile(coding.ProfileConfig{
-		Provider: provider, Model: model, Family: coding.Family(o.profile), Catalogue: catalogue,
-		Tools: coding.ToolConfig{DefaultTimeout: o.timeout},
-	}, o.toolset)
-	return p, catalogue, err
-}
-
-// toolsetProfile makes a profile with the toolset of that name. It refuses a native one for a model whose
-// vendor has none.
-func toolsetProfile(c coding.ProfileConfig, toolset string) (*coding.Profile, error) {
-	var err error
-	if c.Toolset, err = coding.ParseToolset(toolset); err != nil {
-		return nil, usagef("--toolset: %w", err)
-	}
-	p := coding.NewProfile(c)
-	if p.Toolset != c.Toolset {
-		return nil, usagef("--toolset %s: the %s profile has only the standard toolset; choose another with --profile openai, anthropic or gemini", toolset, p.Family)
-	}
-	return p, nil
-}
-
-// systemPrompt is the one of the file that was given, or else the profile's.
-func (o run) systemPrompt(ctx context.Context, p *coding.Profile, e *local.Env, tools *tool.Registry) (string, error) {
-	if o.system == "" {
-		return p.SystemPrompt(ctx, e, coding.PromptConfig{User: o.appendSystem, Tools: tools.Specs()})
-	}
-	b, err := os.ReadFile(o.system)
-	if err != nil {
-		return "", usagef("--system: %w", err)
-	}
-	if o.appendSystem != "" {
-		b = append(append(b, "\n\n"...), o.appendSystem...)
-	}
-	return string(b), nil
 }

@@ -20,7 +20,7 @@ func chooseSession(ctx context.Context, h Host, store event.Store, args []string
 func latestSession(ctx context.Context, h Host, store event.Store, dir, command string) (event.Meta, error) {
 	m, above, err := nearestSession(ctx, store, dir)
 	if err == nil && above {
-		return event.Meta{}, usagef("there is no session of this directory; the last one of %s is %s: \"%s %s\"",
+		return event.Meta{}, usagef("no session for this directory; the last one of %s is %s: \"%s %s\"",
 			shortDir(h, m.Dir), m.ID, command, m.ID)
 	}
 	return m, err
@@ -34,7 +34,7 @@ func sessionToShow(ctx context.Context, h Host, store event.Store, args []string
 	}
 	m, above, err := nearestSession(ctx, store, ".")
 	if err == nil && above {
-		aside(h, "there is no session of this directory; this is %s of %s", m.ID, shortDir(h, m.Dir))
+		aside(h, "no session for this directory; this is %s of %s", m.ID, shortDir(h, m.Dir))
 	}
 	return m, err
 }
@@ -66,7 +66,7 @@ func nearestSession(ctx context.Context, store event.Store, dir string) (m event
 		}
 	}
 	if depth == 0 {
-		return event.Meta{}, false, usagef("there is no session of this directory; \"reins sessions list\" shows those of others")
+		return event.Meta{}, false, usagef("no session for this directory; \"reins sessions list\" shows those of others")
 	}
 	return nearest, true, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 // latest stands for the session that was written last.
@@ -79,7 +80,7 @@ func ambiguous(name string, found []candidate) error {
 	if n := len(found) - most; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return usagef("%q may be any of %s: %s%s; give more of the id", name, plural(len(found), "session"), strings.Join(ids, ", "), more)
+	return usagef("%q may be any of %s: %s%s; give more of the id", name, show.Plural(len(found), "session"), strings.Join(ids, ", "), more)
 }
 
 // unknownSession says that there is no such session, and which ones may have been meant.
@@ -122,23 +123,27 @@ func nearIDs(name string, all []string) []string {
 	return ids
 }
 
-// distance is how many bytes have to be changed, added or taken away to make one text of another.
+// distance returns how many bytes have to be changed, added, removed or swapped with their neighbour to
+// make one text of another.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	above, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		corner := row[0] // of the row above
-		row[0] = i + 1
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
 		for j := range len(b) {
-			change := corner
+			change := row[j]
 			if a[i] != b[j] {
 				change++
 			}
-			corner = row[j+1]
-			row[j+1] = min(change, row[j]+1, corner+1)
+			next[j+1] = min(change, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], above[j-1]+1)
+			}
 		}
+		above, row = row, next
 	}
 	return row[len(b)]
 }
@@ -155,7 +160,7 @@ func findPoint(ctx context.Context, s event.Store, point string) (event.Meta, ev
 	}
 	seq, err := strconv.ParseUint(point[at+1:], 10, 64)
 	if err != nil || seq == 0 {
-		return event.Meta{}, 0, usagef("%q is no place in a session; it is ID, or ID@SEQ with the number of a record, which \"reins sessions show ID --events\" lists", point)
+		return event.Meta{}, 0, usagef("invalid reference %q: use ID or ID@SEQ, where SEQ is the number of a record (\"reins sessions show ID --events\" lists them)", point)
 	}
 	m, err := findSession(ctx, s, point[:at])
 	if err != nil {

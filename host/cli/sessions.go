@@ -11,13 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 func newSessions(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions",
-		Short: "Look at the sessions that are kept, and put them in order",
-		Long: `Look at the sessions that are kept, and put them in order. They are in REINS_HOME if that
+		Short: "Inspect and manage saved sessions",
+		Long: `Inspect and manage saved sessions. They are in REINS_HOME if that
 is set, and else where programs keep their state on this system.
 
 An ID may be cut short as long as it stays clear which session is meant; "latest" is the one
@@ -25,7 +26,7 @@ that was used last. With --json each command prints JSON, one object per line.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("there is no command \"sessions %s\"; see \"reins sessions --help\"", args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},
@@ -61,13 +62,13 @@ func printJSON(w io.Writer, value any) error {
 		return err
 	}
 	line := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	_, err := w.Write(append(escapeDeceptive(line), '\n'))
+	_, err := w.Write(append(show.EscapeJSON(line), '\n'))
 	return err
 }
 
 // aside says something that is not the result.
 func aside(h Host, format string, args ...any) {
-	fmt.Fprintln(h.Stderr, "reins: "+inLine(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(h.Stderr, "reins: "+show.OneLine(fmt.Sprintf(format, args...)))
 }
 
 // explain says what an error of the store means to the user.
@@ -85,7 +86,7 @@ func explain(id string, err error) error {
 
 // called is what a session is called: its title, or else how it began.
 func called(h Host, m event.Meta) string {
-	if title := inLine(m.Title); title != "" {
+	if title := show.OneLine(m.Title); title != "" {
 		return title
 	}
 	return oneLiner(h, m.Prompt)
@@ -94,25 +95,9 @@ func called(h Host, m event.Meta) string {
 // oneLiner is a text on one line: how it begins on a terminal, all of it elsewhere.
 func oneLiner(h Host, text string) string {
 	if isTerminal(h.Stdout) {
-		return summary(text)
+		return show.Summary(text)
 	}
-	return inLine(text)
-}
-
-// price is what a session has cost.
-func price(cost *float64) string {
-	if cost == nil {
-		return "?"
-	}
-	return fmt.Sprintf("$%.4f", *cost)
-}
-
-// plural counts things.
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return show.OneLine(text)
 }
 
 // thereAre begins a sentence about so many things.
@@ -124,4 +109,4 @@ func thereAre(n int) string {
 }
 
 // tagText is the tags as they are shown.
-func tagText(m event.Meta) string { return inLine(strings.Join(m.Tags, ", ")) }
+func tagText(m event.Meta) string { return show.OneLine(strings.Join(m.Tags, ", ")) }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )
@@ -92,81 +93,13 @@ func spoil(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(name, bytes.Replace(b, []byte(args[1]), []byte(args[2]), 1), 0o600))
 }
 
-func TestStatePath_EachSystemHasItsPlace(t *testing.T) {
-	for _, c := range []struct{ goos, env, want string }{
-		{"linux", "HOME=/home/u", "/home/u/.local/state/reins"},
-		{"freebsd", "HOME=/home/u", "/home/u/.local/state/reins"},
-		{"darwin", "HOME=/Users/u", "/Users/u/Library/Application Support/reins"},
-		{"windows", `LocalAppData=/L USERPROFILE=/U`, "/L/reins"},
-		{"windows", `USERPROFILE=/U`, "/U/AppData/Local/reins"},
-		{"linux", "HOME=/home/u XDG_STATE_HOME=/var/state", "/var/state/reins"},
-		{"linux", "HOME=/home/u XDG_STATE_HOME=relative", "/home/u/.local/state/reins"},
-		{"linux", "HOME=/home/u XDG_STATE_HOME=/var/state REINS_HOME=/r", "/r"},
-		{"linux", "", ""},
-	} {
-		vars := map[string]string{}
-		for _, v := range strings.Fields(c.env) {
-			name, value, _ := strings.Cut(v, "=")
-			vars[name] = value
-		}
-		got := statePath(c.goos, func(name string) string { return vars[name] })
-		if strings.ReplaceAll(got, `\`, "/") != c.want {
-			t.Errorf("%s with %s: %q, want %q", c.goos, c.env, got, c.want)
-		}
-	}
-	if _, err := stateDir(Host{Getenv: func(string) string { return "" }}); err == nil || exitCode(t.Context(), err) != exitUsage {
-		t.Errorf("without a home: %v", err)
-	}
-}
-
-func TestCheckpointDir_IsReadableAndOnePerWorkspace(t *testing.T) {
-	home, root := t.TempDir(), t.TempDir()
-	h := Host{Getenv: func(name string) string { return map[string]string{"REINS_HOME": home}[name] }}
-	dirs := map[string]string{}
-	for _, name := range []string{"my project", "my-project", "…", "a/same", "b/same"} {
-		workspace := root + "/" + name
-		if err := os.MkdirAll(workspace, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		dir, err := checkpointDir(h, workspace)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if other, taken := dirs[dir]; taken {
-			t.Errorf("%s and %s share %s", name, other, dir)
-		}
-		dirs[dir] = name
-		if again, err := checkpointDir(h, workspace+"/../"+name[strings.LastIndex(name, "/")+1:]); err != nil || again != dir {
-			t.Errorf("the same place is %s and %s, %v", dir, again, err)
-		}
-	}
-	for dir, name := range dirs {
-		if name == "my project" && !strings.Contains(dir, "my-project-") {
-			t.Errorf("the checkpoints of %s are in %s", name, dir)
-		}
-	}
-	if err := os.Symlink(root+"/a", root+"/link"); err == nil {
-		direct, err1 := checkpointDir(h, root+"/a")
-		linked, err2 := checkpointDir(h, root+"/link")
-		if direct != linked || err1 != nil || err2 != nil {
-			t.Errorf("over a link it is %s, not %s (%v, %v)", linked, direct, err1, err2)
-		}
-	}
-	if _, err := checkpointDir(h, root+"/none"); err == nil {
-		t.Error("a directory that is not there has checkpoints")
-	}
-	if entries, err := os.ReadDir(home); err != nil || len(entries) > 0 {
-		t.Errorf("%v was made, %v", entries, err)
-	}
-}
-
 func TestAgo_TellsHowLongAgo(t *testing.T) {
 	then := time.Date(2026, 3, 4, 12, 0, 0, 0, time.Local)
 	for d, want := range map[time.Duration]string{
 		-time.Hour: "just now", 0: "just now", 11 * time.Second: "11 s ago", 61 * time.Second: "1 min ago", 59 * time.Minute: "59 min ago",
 		3*time.Hour + time.Minute: "3 h ago", 25 * time.Hour: "1 d ago", 29 * day: "29 d ago", 31 * day: "2026-03-04",
 	} {
-		if got := ago(d, then); got != want {
+		if got := show.Ago(d, then); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
@@ -189,7 +122,7 @@ func TestParseAge(t *testing.T) {
 
 func TestTable_CountsColumnsNotBytes(t *testing.T) {
 	for s, want := range map[string]int{"abc": 3, "é": 1, "e\u0301": 1, "日本": 4, "🦊": 2, "": 0} {
-		if got := columns(s); got != want {
+		if got := show.Width(s); got != want {
 			t.Errorf("%q takes %d columns, want %d", s, got, want)
 		}
 	}
@@ -202,7 +135,7 @@ func TestTable_CountsColumnsNotBytes(t *testing.T) {
 		{"abcdef", 6, false, "abcdef"}, {"abcdef", 5, false, "abcd…"}, {"abcdef", 5, true, "…cdef"},
 		{"日本語", 5, false, "日本…"}, {"日本語", 4, false, "日…"}, {"abc", 1, false, "…"},
 	} {
-		if got := cut(c.text, c.most, c.tail); got != c.want {
+		if got := show.Cut(c.text, c.most, c.tail); got != c.want {
 			t.Errorf("%q cut to %d is %q, want %q", c.text, c.most, got, c.want)
 		}
 	}
@@ -230,7 +163,7 @@ func hostileRecords(id string) []event.Record {
 		records = append(records, event.Record{Seq: event.Seq(len(records) + 1), Time: time.Now(), Session: id, Agent: agent, Data: d})
 	}
 	arguments, _ := json.Marshal(map[string]string{"command": hostile, hostile: "needle"})
-	add("", event.SessionStart{ID: id, Provider: hostile, Model: hostile, Dir: hostile})
+	add("", event.SessionStart{ID: id, Setup: event.Setup{ModelSetup: event.ModelSetup{Provider: hostile, Model: hostile}}, Dir: hostile})
 	add("", event.UserInput{Message: llm.UserText(hostile + "needle")})
 	add("", event.TextEnd{Call: 1, ID: hostile, Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
 		llm.Text{Text: hostile + "needle"}, llm.ToolCall{ID: hostile, Name: hostile, Arguments: string(arguments)},
@@ -252,7 +185,7 @@ func hostileRecords(id string) []event.Record {
 
 func TestSessions_NothingThatAnImportedOneHoldsActsOnTheTerminal(t *testing.T) {
 	home := t.TempDir()
-	store, err := filestore.New(filestore.Config{Dir: filepath.Join(home, sessionsName)})
+	store, err := filestore.New(filestore.Config{Dir: filepath.Join(home, "sessions")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,8 +209,8 @@ func TestSessions_NothingThatAnImportedOneHoldsActsOnTheTerminal(t *testing.T) {
 			Getenv: func(name string) string { return map[string]string{"REINS_HOME": home}[name] },
 		}
 		Main(h)
-		if i := strings.IndexFunc(out.String(), func(r rune) bool { return r != '\n' && r != '\t' && deceptive(r) }); i >= 0 {
-			t.Errorf("%s: %q", args, out.String()[max(0, i-40):min(i+20, out.Len())])
+		if got := out.String(); got != show.Visible(got) {
+			t.Errorf("%s: %q", args, got)
 		}
 		if out.Len() == 0 {
 			t.Errorf("%s: it says nothing", args)

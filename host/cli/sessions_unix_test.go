@@ -13,6 +13,7 @@ import (
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -79,7 +80,7 @@ func TestSessions_TerminalShowsATableThatFits(t *testing.T) {
 		for _, colour := range []string{cyan, grey, plain} {
 			line = strings.ReplaceAll(line, colour, "")
 		}
-		if n := columns(line); n > 120 {
+		if n := show.Width(line); n > 120 {
 			t.Errorf("a line has %d columns: %q", n, line)
 		}
 	}
@@ -156,7 +157,7 @@ func TestSessions_TerminalGetsNoArchive(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
 	k.save(time.Hour, event.Meta{ID: "first"})
-	if text := onTerminal(t, k.command("export", "first", "-")).end(2); !strings.Contains(text, "an archive is nothing for a terminal") {
+	if text := onTerminal(t, k.command("export", "first", "-")).end(2); !strings.Contains(text, "refusing to write an archive to a terminal") {
 		t.Errorf("it shows:\n%s", text)
 	}
 }

@@ -50,7 +50,7 @@ func (o sessionsExport) run(ctx context.Context, h Host, name, file string) erro
 	case file == "-" && o.asJSON:
 		return usagef("--json has no place to print to: standard output is for the archive")
 	case file == "-" && isTerminal(h.Stdout):
-		return usagef("an archive is nothing for a terminal: name a file")
+		return usagef("refusing to write an archive to a terminal: name a file")
 	}
 	store, err := openStore(h)
 	if err != nil {

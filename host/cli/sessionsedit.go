@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 func newSessionsRename(h Host) *cobra.Command {
@@ -22,7 +23,7 @@ func newSessionsRename(h Host) *cobra.Command {
 		ValidArgsFunction: completeSessions(h, 1),
 		Args:              minArgs(2, "an ID and a title"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			title := inLine(strings.Join(args[1:], " "))
+			title := show.OneLine(strings.Join(args[1:], " "))
 			m, err := editSession(cmd.Context(), h, args[0], func(m *event.Meta) { m.Title = title })
 			if err != nil || !asJSON {
 				return err
@@ -66,8 +67,8 @@ func newSessionsTag(h Host) *cobra.Command {
 
 // checkTag refuses what could not be told apart from other tags, or not be typed.
 func checkTag(tag string) error {
-	bad := func(r rune) bool { return unicode.IsSpace(r) || deceptive(r) || r == ',' }
-	if tag == "" || strings.ContainsFunc(tag, bad) {
+	bad := func(r rune) bool { return unicode.IsSpace(r) || r == ',' }
+	if tag == "" || strings.ContainsFunc(tag, bad) || show.Visible(tag) != tag {
 		return usagef("%q is no tag: it is one word, without a comma", tag)
 	}
 	return nil
@@ -158,7 +159,7 @@ func (o sessionsFork) run(ctx context.Context, h Host, point string) error {
 	if o.damaged {
 		fork = event.Salvage
 	}
-	m, err := fork(ctx, store, from.ID, at, event.Meta{ID: o.id, Title: inLine(o.title)})
+	m, err := fork(ctx, store, from.ID, at, event.Meta{ID: o.id, Title: show.OneLine(o.title)})
 	var corrupt *event.CorruptError
 	switch {
 	case errors.As(err, &corrupt):

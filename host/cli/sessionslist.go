@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 // sessionFilter is the flags that choose sessions.
@@ -120,7 +121,7 @@ func (o sessionsList) print(h Host, listed []event.Meta, more int) error {
 		aside(h, "there are no sessions%s", o.where())
 		return nil
 	}
-	if err := sessionTable(h, listed).print(h); err != nil {
+	if err := printTable(h, sessionTable(h, listed)); err != nil {
 		return err
 	}
 	if more > 0 {
@@ -141,13 +142,13 @@ func (o sessionsList) where() string {
 	return text
 }
 
-func sessionTable(h Host, listed []event.Meta) *table {
-	t := &table{columns: []column{
-		{title: "ID", colour: cyan}, {title: "WHEN"}, {title: "DIRECTORY", most: 32, tail: true},
-		{title: "TURNS", right: true}, {title: "COST", right: true}, {title: "TITLE"},
+func sessionTable(h Host, listed []event.Meta) *show.Table {
+	t := &show.Table{Columns: []show.Column{
+		{Title: "ID", Colour: cyan}, {Title: "WHEN"}, {Title: "DIRECTORY", Max: 32, Tail: true},
+		{Title: "TURNS", Right: true}, {Title: "COST", Right: true}, {Title: "TITLE"},
 	}}
 	for _, m := range listed {
-		t.add(m.ID, when(h, m.Updated), inLine(shortDir(h, m.Dir)), strconv.Itoa(m.Turns), price(m.Cost), called(h, m))
+		t.Add(m.ID, when(h, m.Updated), show.OneLine(shortDir(h, m.Dir)), strconv.Itoa(m.Turns), show.Price(m.Cost), called(h, m))
 	}
 	return t
 }

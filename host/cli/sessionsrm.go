@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 type sessionsRemove struct {
@@ -117,15 +118,15 @@ func (o sessionsRemove) confirm(ctx context.Context, h Host, chosen []event.Meta
 	}
 	side := h
 	side.Stdout = h.Stderr
-	if err := sessionTable(side, chosen).print(side); err != nil {
+	if err := printTable(side, sessionTable(side, chosen)); err != nil {
 		return err
 	}
 	a := &asker{host: h, view: &jsonView{questions: h.Stderr}}
 	if a.nobody() {
-		aside(h, "nobody is there to ask whether to remove %s; --yes does it without asking", plural(len(chosen), "session"))
+		aside(h, "refusing to remove %s without confirmation; use --yes", show.Plural(len(chosen), "session"))
 		return quietError{exitNeedsInput}
 	}
-	answer, err := a.ask(ctx, fmt.Sprintf("Remove %s for good? y yes, n no: ", plural(len(chosen), "session")))
+	answer, err := a.ask(ctx, fmt.Sprintf("Remove %s for good? y yes, n no: ", show.Plural(len(chosen), "session")))
 	if err != nil && !errors.Is(err, errNoAnswer) {
 		return err
 	}

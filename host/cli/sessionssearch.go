@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 type sessionsSearch struct {
@@ -75,7 +76,7 @@ func (o sessionsSearch) run(ctx context.Context, h Host, text string) error {
 		last = hit.Session.ID
 	}
 	if unread > 0 {
-		aside(h, "%s could not be read; \"reins sessions verify\" tells more", plural(unread, "place"))
+		aside(h, "%s could not be read; \"reins sessions verify\" tells more", show.Plural(unread, "place"))
 	}
 	switch {
 	case found == 0:
@@ -92,7 +93,7 @@ func printHit(h Host, hit event.Hit, first bool) error {
 		if !h.colours(h.Stdout) {
 			return text
 		}
-		return paint(colour, text)
+		return show.Paint(colour, text)
 	}
 	var b strings.Builder
 	if first {
@@ -105,7 +106,7 @@ func printHit(h Host, hit event.Hit, first bool) error {
 	}
 	s := hit.Snippet
 	fmt.Fprintf(&b, "  %s  %s%s%s\n", colour(grey, fmt.Sprintf("%-14s", place)),
-		visible(s.Text[:s.Start]), colour(red, visible(s.Text[s.Start:s.End])), visible(s.Text[s.End:]))
+		show.Visible(s.Text[:s.Start]), colour(red, show.Visible(s.Text[s.Start:s.End])), show.Visible(s.Text[s.End:]))
 	_, err := h.Stdout.Write([]byte(b.String()))
 	return err
 }

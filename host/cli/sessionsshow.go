@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 type sessionsShow struct {
@@ -91,25 +92,25 @@ func (o sessionsShow) view(h Host, m event.Meta, out *bufio.Writer) (recordView,
 	case o.events:
 		return &eventList{out: out, clock: isTerminal(h.Stdout), width: screenWidth(h.Stdout)}, nil
 	}
-	return &transcript{out: out, colour: colour, calls: make(openCalls)}, describeSession(h, out, m)
+	return &transcript{out: out, colour: colour, calls: make(show.Calls)}, describeSession(h, out, m)
 }
 
 // describeSession prints what is known of a session.
 func describeSession(h Host, out io.Writer, m event.Meta) error {
 	parent := m.Parent
 	if parent != "" {
-		parent = fmt.Sprintf("%s@%d", inLine(m.Parent), m.ForkedAt)
+		parent = fmt.Sprintf("%s@%d", show.OneLine(m.Parent), m.ForkedAt)
 	}
 	branch := ""
 	if m.Branch != "" {
-		branch = " (branch " + inLine(m.Branch) + ")"
+		branch = " (branch " + show.OneLine(m.Branch) + ")"
 	}
 	times := fmt.Sprintf("%s, last used %s", date(h, m.Created), date(h, m.Updated))
-	used := fmt.Sprintf("%s, %s, %s tokens in, %s out, %s", plural(int(m.Last), "record"), plural(m.Turns, "turn"),
-		tokens(m.Usage.Input), tokens(m.Usage.Output), price(m.Cost))
+	used := fmt.Sprintf("%s, %s, %s tokens in, %s out, %s", show.Plural(int(m.Last), "record"), show.Plural(m.Turns, "turn"),
+		show.Tokens(m.Usage.Input), show.Tokens(m.Usage.Output), show.Price(m.Cost))
 	for _, line := range []struct{ name, value string }{
-		{"session", m.ID}, {"title", inLine(m.Title)}, {"summary", inLine(m.Summary)}, {"tags", tagText(m)},
-		{"directory", inLine(shortDir(h, m.Dir)) + branch}, {"model", inLine(m.Provider + " " + m.Model)},
+		{"session", m.ID}, {"title", show.OneLine(m.Title)}, {"summary", show.OneLine(m.Summary)}, {"tags", tagText(m)},
+		{"directory", show.OneLine(shortDir(h, m.Dir)) + branch}, {"model", show.OneLine(m.Provider + " " + m.Model)},
 		{"forked from", parent}, {"begun", times}, {"used", used},
 	} {
 		if line.value == "" {
@@ -117,7 +118,7 @@ func describeSession(h Host, out io.Writer, m event.Meta) error {
 		}
 		name := fmt.Sprintf("%-12s", line.name)
 		if h.colours(h.Stdout) {
-			name = paint(grey, name)
+			name = show.Paint(grey, name)
 		}
 		if _, err := fmt.Fprintf(out, "%s%s\n", name, line.value); err != nil {
 			return err
@@ -155,9 +156,9 @@ func (v *eventList) show(r event.Record) error {
 	}
 	agent := ""
 	if r.Agent != "" {
-		agent = "[" + inLine(r.Agent) + "] "
+		agent = "[" + show.OneLine(r.Agent) + "] "
 	}
-	return v.line(fmt.Sprintf("%5d  %s  %-18s  %s%s", r.Seq, r.Time.Local().Format(layout), inLine(string(r.Kind())), agent, brief(r.Data)))
+	return v.line(fmt.Sprintf("%5d  %s  %-18s  %s%s", r.Seq, r.Time.Local().Format(layout), show.OneLine(string(r.Kind())), agent, show.Event(r.Data)))
 }
 
 func (v *eventList) damage(err error) error { return v.line("    ✗  " + oneLine(err)) }
@@ -167,7 +168,7 @@ func (*eventList) end() error { return nil }
 func (v *eventList) line(text string) error {
 	text = strings.TrimRight(text, " ")
 	if v.width > 0 {
-		text = cut(text, v.width, false)
+		text = show.Cut(text, v.width, false)
 	}
 	_, err := fmt.Fprintln(v.out, text)
 	return err

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/reins-agent/reins/checkpoint"
+	"github.com/reins-agent/reins/coding"
 )
 
 // keptVerified is what a look at all checkpoints found, in stores.
@@ -34,7 +35,7 @@ func (k *keptVerified) run(ctx context.Context, h Host, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	root := filepath.Join(state, checkpointsName)
+	root := filepath.Join(state, coding.CheckpointsDir)
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("what is kept for undo cannot be listed: %w", err)
@@ -70,7 +71,7 @@ func (s storeJSON) print(h Host, asJSON bool) error {
 		return printJSON(h.Stdout, s)
 	}
 	for _, p := range s.Problems {
-		if _, err := fmt.Fprintf(h.Stdout, "%s/%s: %s\n", checkpointsName, s.Checkpoints, inLine(p)); err != nil {
+		if _, err := fmt.Fprintf(h.Stdout, "%s/%s: %s\n", coding.CheckpointsDir, s.Checkpoints, inLine(p)); err != nil {
 			return err
 		}
 	}

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 // status is the last line of a terminal while the agent works: that it does, on what, how long
@@ -17,27 +17,36 @@ type status struct {
 	file  *os.File
 	start time.Time
 	frame int
-	drawn bool   // the line is on the terminal
-	off   bool   // something else has the terminal
-	what  string // the tool that runs
-	spent tally
+	drawn bool             // the line is on the terminal
+	since time.Time        // when it was drawn first
+	off   bool             // something else has the terminal
+	what  string           // the tool that runs
+	next  event.ModelRetry // the model call that is made again, if one is
+	until time.Time        // when that is
+	spent event.Spending
 
 	stop, stopped chan struct{}
 }
 
 var frames = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 
-// begin shows the line from now on.
-func (s *status) begin(v *textView, f *os.File) {
-	s.view, s.file, s.start = v, f, time.Now()
+// tick is how often the line is drawn.
+const tick = 120 * time.Millisecond
+
+// begin shows the line from now on, if it is not shown yet.
+func (s *status) begin(v *textView) {
+	if s.view != nil || s.file == nil {
+		return
+	}
+	s.view, s.start = v, time.Now()
 	s.stop, s.stopped = make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(s.stopped)
-		tick := time.NewTicker(120 * time.Millisecond)
-		defer tick.Stop()
+		ticker := time.NewTicker(tick)
+		defer ticker.Stop()
 		for {
 			select {
-			case <-tick.C:
+			case <-ticker.C:
 				v.mu.Lock()
 				s.draw()
 				v.mu.Unlock()
@@ -67,8 +76,19 @@ func (s *status) draw() {
 		width = 80
 	}
 	text := s.line(time.Since(s.start), width-1)
-	fmt.Fprint(s.file, "\r\x1b[K"+paint(grey, text))
-	s.drawn = true
+	fmt.Fprint(s.file, "\r\x1b[K"+show.Paint(grey, text))
+	if !s.drawn {
+		s.drawn, s.since = true, time.Now()
+	}
+}
+
+// leave clears the line after a newline was typed on it: it is now above the cursor, and may have been
+// drawn again below.
+func (s *status) leave() {
+	if s.drawn && time.Since(s.since) > tick {
+		fmt.Fprint(s.file, "\r\x1b[K\x1b[1A\x1b[K")
+		s.drawn = false
+	}
 }
 
 // line is the text in so many columns. What is done makes room for how long it takes and what it
@@ -77,8 +97,8 @@ func (s *status) line(took time.Duration, width int) string {
 	const least = 12
 	frame := string(frames[s.frame%len(frames)]) + " "
 	rest := fmt.Sprintf(" · %s · %s", took.Round(time.Second), s.usage())
-	what := cut(cmp.Or(s.what, "working"), max(width-columns(frame+rest), least), false)
-	return fit(frame+what+rest, width)
+	what := show.Cut(s.doingNow(time.Now()), max(width-show.Width(frame+rest), least), false)
+	return show.Fit(frame+what+rest, width)
 }
 
 // hide makes room for other output.
@@ -89,37 +109,28 @@ func (s *status) hide() {
 	}
 }
 
+// doingNow says what the agent does: it waits to call the model again, runs a tool, or just works.
+func (s *status) doingNow(now time.Time) string {
+	if left := s.until.Sub(now); left > 0 {
+		return show.Retry(s.next, left.Truncate(time.Second)+time.Second)
+	}
+	return cmp.Or(s.what, "working")
+}
+
+// retry counts down to the next attempt to call the model.
+func (s *status) retry(d event.ModelRetry) { s.next, s.until = d, time.Now().Add(d.Delay) }
+
+// note ends the countdown when the model is heard.
+func (s *status) note(r event.Record) {
+	switch r.Data.(type) {
+	case event.TextDelta, event.TextEnd, event.ModelCallEnd, event.ReasoningDelta:
+		s.until = time.Time{}
+	}
+}
+
 func (s *status) doing(what string) { s.what = what }
 
-func (s *status) count(r event.Record) { s.spent.add(r) }
+func (s *status) count(r event.Record) { s.spent.Add(r) }
 
-// usage is what was used so far, in words.
-func (s *status) usage() string {
-	u, cost := s.spent.Usage, s.spent.price()
-	if !s.spent.priced() {
-		cost = "cost unknown"
-	}
-	cached := ""
-	if share, ok := cacheShare(u); ok {
-		cached = " (" + share + " cached)"
-	}
-	return fmt.Sprintf("%s tokens in%s, %s out · %s", tokens(u.Input), cached, tokens(u.Output), cost)
-}
-
-// fit cuts a text to so many columns.
-func fit(text string, columns int) string {
-	for i, r := range text {
-		if columns -= runeColumns(r); columns < 0 {
-			return text[:i]
-		}
-	}
-	return text
-}
-
-// tokens is a number of tokens as people read it.
-func tokens(n int64) string {
-	if n < 1000 {
-		return strconv.FormatInt(n, 10)
-	}
-	return strconv.FormatFloat(float64(n)/1000, 'f', 1, 64) + "k"
-}
+// usage returns what was used so far.
+func (s *status) usage() string { return show.Usage(s.spent.Total) }

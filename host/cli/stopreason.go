@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 // reached is how far a run came with what its flags allow.
@@ -26,21 +26,11 @@ func stopReason(r result) string {
 	case errors.Is(r.err, errDeadline):
 		return fmt.Sprintf("%v: --deadline allows the run %v", r.err, r.reached.deadline)
 	case r.err != nil:
-		return inLine(r.err.Error())
+		return oneLine(r.err)
 	case r.Limit != "":
 		return r.reached.stopped(r.Limit)
 	}
-	switch r.Outcome {
-	case agent.StatusLoop:
-		return "stopped because the agent goes in circles"
-	case agent.StatusCutOff:
-		return "stopped because the model's answer is longer than it can give"
-	case agent.StatusPaused:
-		return "stopped because the provider paused too often"
-	case agent.StatusRefused:
-		return "the model or the provider's filter refused to go on"
-	}
-	return ""
+	return show.Stop(r.Outcome)
 }
 
 // stopped says which flag set the limit that was reached, and how far the session has come.
@@ -51,40 +41,19 @@ func (r reached) stopped(limit string) string {
 	}
 	switch limit {
 	case "tree_cost":
-		return fmt.Sprintf("stopped: the session has cost %s of the %s that --budget allows%s", smallPrice(r.cost), smallPrice(r.budget), earlier)
+		return fmt.Sprintf("stopped: the session has cost %s of the %s that --budget allows%s", show.SmallPrice(r.cost), show.SmallPrice(r.budget), earlier)
 	case "max_turns":
-		return fmt.Sprintf("stopped: the session has made %s of the model, and --max-turns allows %d%s", plural(r.limit.Value, "call"), r.maxTurns, earlier)
+		return fmt.Sprintf("stopped: the session has made %s, and --max-turns allows %d%s", show.Plural(r.limit.Value, "model call"), r.maxTurns, earlier)
 	case "max_tool_rounds":
-		return fmt.Sprintf("stopped: the prompt has taken %s of tools, which is all that --max-rounds allows", plural(r.limit.Value, "round"))
+		return fmt.Sprintf("stopped: the prompt has taken %s, the maximum that --max-rounds allows", show.Plural(r.limit.Value, "tool round"))
 	}
-	return limitText(event.TurnLimit{Limit: limit})
-}
-
-// smallPrice is an amount that is not to look like nothing if it is something.
-func smallPrice(dollars float64) string {
-	if dollars > 0 && dollars < 0.0001 {
-		return fmt.Sprintf("$%.7f", dollars)
-	}
-	return price(&dollars)
-}
-
-// limitText says which limit a session reached, whoever had set it.
-func limitText(d event.TurnLimit) string {
-	switch {
-	case d.Detail != "":
-		return "stopped: " + summary(d.Detail)
-	case d.Limit == "max_turns":
-		return "stopped at the limit of " + plural(d.Value, "call") + " of the model"
-	case d.Limit == "max_tool_rounds":
-		return "stopped at the limit of " + plural(d.Value, "round") + " of tools"
-	}
-	return "stopped at the limit " + inLine(d.Limit)
+	return show.Limit(event.TurnLimit{Limit: limit})
 }
 
 // howToGoOn names the commands that go on with the session of a run, or take it back.
 func howToGoOn(r result) string {
 	if r.elsewhere {
-		return fmt.Sprintf("session %s · reins run --resume %s to go on, reins undo %s to take it back", r.SessionID, r.SessionID, r.SessionID)
+		return fmt.Sprintf("session %s · continue: reins run --resume %s · take back: reins undo %s", r.SessionID, r.SessionID, r.SessionID)
 	}
-	return fmt.Sprintf("session %s · reins run --continue to go on, reins undo to take it back", r.SessionID)
+	return fmt.Sprintf("session %s · continue: reins run --continue · take back: reins undo", r.SessionID)
 }

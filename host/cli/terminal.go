@@ -1,6 +1,9 @@
 package cli
 
-import "os"
+import (
+	"io"
+	"os"
+)
 
 // isTerminal reports whether a stream is a terminal. Other devices, such as the null device, are
 // not.
@@ -17,4 +20,17 @@ func isTerminal(stream any) bool {
 func (h Host) colours(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && isTerminal(f) && h.Getenv("NO_COLOR") == "" && h.Getenv("TERM") != "dumb" && showsEscapes(f)
+}
+
+// screenWidth returns the width of a terminal; 0 if the stream is not one.
+func screenWidth(stream io.Writer) int {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return 0
+	}
+	n, ok := terminalWidth(f)
+	if ok && n == 0 {
+		return 80
+	}
+	return n
 }

@@ -117,8 +117,12 @@ func TestRun_TerminalAsksWithTheDiff(t *testing.T) {
 				t.Errorf("the question has changed the file to %q", b)
 			}
 			con.press(c.keys)
-			if text := con.end(c.code); !strings.Contains(text, c.says) {
+			text := con.end(c.code)
+			if !strings.Contains(text, c.says) {
 				t.Errorf("it does not say %q:\n%s", c.says, text)
+			}
+			if n := strings.Count(text, green+"+new"); n != 1 {
+				t.Errorf("the diff is shown %d times:\n%s", n, text)
 			}
 			if b, err := os.ReadFile(file); err != nil || string(b) != c.content {
 				t.Errorf("the file is %q, want %q (%v)", b, c.content, err)
@@ -132,11 +136,11 @@ func TestRun_TerminalAsksWithTheCommandOncePerCall(t *testing.T) {
 	two := "call shell {\"command\":\"echo one\"}\ncall shell {\"command\":\"echo two\"}"
 	con := onTerminal(t, command(t, "run", two))
 	con.await("Allow?")
-	if !strings.Contains(con.text(), "exec echo one") {
-		t.Errorf("the command is not shown:\n%s", con.text())
+	if _, question, _ := strings.Cut(con.text(), "\r\nshell\r\n"); strings.Count(question, "echo one") != 1 || !strings.HasPrefix(question, "  runs: echo one\r\n    in ") {
+		t.Errorf("the command is not shown once:\n%s", con.text())
 	}
 	con.press("y\n")
-	con.await("exec echo two")
+	con.await("runs: echo two")
 	con.press("y\n")
 	if text := con.end(0); strings.Count(text, "Allow?") != 2 || !strings.Contains(text, " s]\r\ntwo") {
 		t.Errorf("it shows:\n%s", text)
@@ -245,4 +249,40 @@ func awaitFile(t *testing.T, path string) {
 		}
 	}
 	t.Fatalf("%s did not appear", path)
+}
+
+func TestRun_TerminalTakesWhatIsTypedMeanwhileToTheAgent(t *testing.T) {
+	t.Parallel()
+	wait := `call shell {"command":"until [ -e go ]; do sleep 0.05; done"}`
+	con := onTerminal(t, command(t, "run", "--yes", "--output", "text", wait))
+	con.await(" shell until")
+	con.press("call shell {\"command\":\"echo steered\"}\n")
+	con.await("· for the agent: call shell")
+	if err := os.WriteFile(filepath.Join(con.cmd.Dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if text := con.end(0); !strings.Contains(text, " s]\r\nsteered") {
+		t.Errorf("the agent did not get what was typed:\n%s", text)
+	}
+}
+
+func TestRun_TerminalKeepsAQuestionUntilItIsAnswered(t *testing.T) {
+	t.Parallel()
+	// The subagent asks, while the agent above it works on and reads.
+	prompt := `call spawn_agent {"task":"call shell {\"command\":\"touch made\"}"}` + "\n" +
+		`call glob {"pattern":"one"}` + "\n" + `call glob {"pattern":"two"}` + "\n" + `call wait {"agent_id":"1"}`
+	con := onTerminal(t, command(t, "run", prompt))
+	con.await("Allow?")
+	con.press("y\n")
+	text := con.end(0)
+	_, after, _ := strings.Cut(text, "Allow?")
+	if !strings.Contains(text, "asks: shell\r\n  runs: touch made") {
+		t.Errorf("the question does not say which agent asks:\n%s", text)
+	}
+	if question, _, _ := strings.Cut(after, "y\r\n"); strings.ContainsAny(question, "\r\n\x1b") {
+		t.Errorf("something was shown between the question and its answer: %q", question)
+	}
+	if _, err := os.Stat(filepath.Join(con.cmd.Dir, "made")); err != nil {
+		t.Error("the command was not run")
+	}
 }

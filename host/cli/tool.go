@@ -29,7 +29,7 @@ func newTool(h Host) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("there is no command \"tool %s\"; see \"reins tool --help\"", args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},
@@ -49,21 +49,18 @@ func (o *chosen) flags(cmd *cobra.Command) {
 
 // registry holds all standard tools, or those of a profile.
 func (o chosen) registry(c coding.ToolConfig) (*tool.Registry, error) {
+	toolset, err := coding.ParseToolset(o.toolset)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if toolset == coding.Native && (o.profile == "" || o.profile == string(coding.GenericFamily)) {
+		return nil, usagef("--toolset native needs --profile openai, anthropic or gemini")
+	}
 	if o.profile != "" {
 		if _, ok := coding.ProfileTools(o.profile); !ok {
 			return nil, usagef("unknown profile %q: use openai, anthropic, gemini or generic", o.profile)
 		}
-		p, err := toolsetProfile(coding.ProfileConfig{Provider: o.profile, Family: coding.Family(o.profile), Tools: c}, o.toolset)
-		if err != nil {
-			return nil, err
-		}
-		return p.Registry()
-	}
-	switch t, err := coding.ParseToolset(o.toolset); {
-	case err != nil:
-		return nil, usagef("--toolset: %w", err)
-	case t != coding.Standard:
-		return nil, usagef("--toolset %s needs --profile openai, anthropic or gemini", o.toolset)
+		return coding.NewProfile(coding.ProfileConfig{Provider: o.profile, Family: coding.Family(o.profile), Toolset: toolset, Tools: c}).Registry()
 	}
 	r := &tool.Registry{}
 	if err := r.Register(coding.NewTools(c)...); err != nil {

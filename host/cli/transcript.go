@@ -8,13 +8,14 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 // transcript prints a conversation that is over as people read it.
 type transcript struct {
 	out    io.Writer
 	colour bool
-	calls  openCalls
+	calls  show.Calls
 	err    error
 }
 
@@ -23,11 +24,11 @@ func (v *transcript) show(r event.Record) error {
 	if r.Agent != "" {
 		indent = strings.Repeat("  ", strings.Count(r.Agent, "/")+1)
 	}
-	v.calls.note(r)
+	v.calls.Note(r)
 	switch d := r.Data.(type) {
 	case event.UserInput:
 		if r.Agent == "" {
-			v.said(cyan, "user", r.Seq, messageText(d.Message))
+			v.said(cyan, "user", r.Seq, show.MessageText(d.Message))
 		}
 	case event.TextEnd:
 		if text := d.Message.Text(); r.Agent == "" && text != "" {
@@ -35,23 +36,23 @@ func (v *transcript) show(r event.Record) error {
 		}
 	case event.SteeringInjected:
 		if r.Agent == "" && d.Source == "host" {
-			v.said(cyan, "user, while the agent worked", r.Seq, messageText(d.Message))
+			v.said(cyan, "user, while the agent worked", r.Seq, show.MessageText(d.Message))
 			break
 		}
-		v.note(indent, mark(d))
+		v.note(indent, show.Notice(d))
 	case event.ToolCallEnd:
-		title, took := v.calls.end(r.Agent, d)
+		title, took := v.calls.End(r.Agent, d)
 		v.tool(indent, title, took, d)
 	case event.ModelCallEnd:
 		if d.Error != nil {
-			v.note(indent, "the call of the model failed: "+summary(d.Error.Message))
+			v.note(indent, "the call of the model failed: "+show.Summary(d.Error.Message))
 		}
 	case event.ProcessingEnd:
 		if d.Outcome != string(agent.StatusDone) && d.Outcome != string(agent.StatusAwaitingInput) {
-			v.note(indent, "ended: "+inLine(d.Outcome))
+			v.note(indent, "ended: "+show.OneLine(d.Outcome))
 		}
 	default:
-		v.note(indent, mark(d))
+		v.note(indent, show.Notice(d))
 	}
 	return v.err
 }
@@ -63,14 +64,14 @@ func (v *transcript) damage(err error) error {
 
 func (v *transcript) end() error {
 	if n := len(v.calls); n > 0 {
-		v.note("", "the session stops in the middle of "+plural(n, "tool call"))
+		v.note("", "the session stops in the middle of "+show.Plural(n, "tool call"))
 	}
 	return v.err
 }
 
 // said prints what somebody said.
 func (v *transcript) said(colour, who string, seq event.Seq, text string) {
-	v.printf("\n%s\n%s\n", v.paint(colour, fmt.Sprintf("%s @%d", who, seq)), strings.TrimRight(visible(text), "\n"))
+	v.printf("\n%s\n%s\n", v.paint(colour, fmt.Sprintf("%s @%d", who, seq)), strings.TrimRight(show.Visible(text), "\n"))
 }
 
 func (v *transcript) note(indent, text string) {
@@ -83,12 +84,12 @@ func (v *transcript) note(indent, text string) {
 func (v *transcript) tool(indent, title string, took time.Duration, d event.ToolCallEnd) {
 	sign, colour, note := "✓", green, ""
 	if d.Error != nil {
-		sign, colour, note = "✗", red, " "+summary(d.Error.Message)
+		sign, colour, note = "✗", red, " "+show.Summary(d.Error.Message)
 	}
-	v.printf("%s%s %s %s%s\n", indent, v.paint(colour, sign), title, v.paint(grey, duration(took)), note)
+	v.printf("%s%s %s %s%s\n", indent, v.paint(colour, sign), title, v.paint(grey, show.Duration(took)), note)
 	if diff, ok := d.Fields[diffField].(string); ok {
 		const most = 30
-		v.printf("%s", showDiff(diff, indent+"    ", most, v.colour))
+		v.printf("%s", show.Diff(diff, indent+"    ", most, v.colour))
 		return
 	}
 	if d.Error == nil {
@@ -99,14 +100,14 @@ func (v *transcript) tool(indent, title string, took time.Duration, d event.Tool
 // result prints the beginning of a result.
 func (v *transcript) result(indent, text string) {
 	const most, wide = 4, 160
-	lines := strings.Split(strings.TrimSpace(visible(text)), "\n")
+	lines := strings.Split(strings.TrimSpace(show.Visible(text)), "\n")
 	for i, line := range lines {
 		if i == most {
-			v.printf("%s%s\n", indent, v.paint(grey, "… "+plural(len(lines)-most, "more line")))
+			v.printf("%s%s\n", indent, v.paint(grey, "… "+show.Plural(len(lines)-most, "more line")))
 			return
 		}
 		if line != "" {
-			v.printf("%s%s\n", indent, v.paint(grey, cut(line, wide, false)))
+			v.printf("%s%s\n", indent, v.paint(grey, show.Cut(line, wide, false)))
 		}
 	}
 }
@@ -115,7 +116,7 @@ func (v *transcript) paint(colour, text string) string {
 	if !v.colour {
 		return text
 	}
-	return paint(colour, text)
+	return show.Paint(colour, text)
 }
 
 func (v *transcript) printf(format string, args ...any) {

@@ -26,7 +26,7 @@ func TestUndo_OnATerminalFromTheRunToTheRedo(t *testing.T) {
 	}
 	first.Env = append(first.Env, home)
 	text := onTerminal(t, first).end(0)
-	if !regexp.MustCompile(`session [A-Z2-7]{26} · reins run --continue to go on, reins undo to take it back`).MatchString(text) {
+	if !regexp.MustCompile(`session [A-Z2-7]{26} · continue: reins run --continue · take back: reins undo`).MatchString(text) {
 		t.Errorf("the run does not say how to go on:\n%s", text)
 	}
 	diff := show("diff")
@@ -50,12 +50,51 @@ func TestUndo_OnATerminalFromTheRunToTheRedo(t *testing.T) {
 	}
 }
 
+func TestUndo_AsksBeforeItTakesBackWhatTheUserDid(t *testing.T) {
+	for _, c := range []struct {
+		name, keys, agents, mine string
+		code                     int
+	}{
+		{"yes", "y\n", "", "", 0},
+		{"keep", "k\n", "", "mine\n", 0},
+		{"no", "n\n", "new\n", "mine\n", 1},
+		{"nothing", "\n", "new\n", "mine\n", 1},
+		{"hang up", "\x04", "new\n", "mine\n", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			home := "REINS_HOME=" + t.TempDir()
+			first := command(t, "run", "--yes", `call shell {"command":"echo new > agent.txt"}`)
+			first.Env = append(first.Env, home)
+			onTerminal(t, first).end(0)
+			mine := filepath.Join(first.Dir, "mine.txt")
+			if err := os.WriteFile(mine, []byte("mine\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			cmd := command(t, "undo")
+			cmd.Dir, cmd.Env = first.Dir, append(cmd.Env, home)
+			con := onTerminal(t, cmd)
+			con.await("Take them back too?")
+			if text := con.text(); !strings.Contains(text, "  - mine.txt") || strings.Contains(text, "agent.txt\r") {
+				t.Errorf("it does not list the user's file alone:\n%s", text)
+			}
+			con.press(c.keys)
+			con.end(c.code)
+			for name, want := range map[string]string{"agent.txt": c.agents, "mine.txt": c.mine} {
+				if b, _ := os.ReadFile(filepath.Join(first.Dir, name)); string(b) != want {
+					t.Errorf("%s is %q, want %q", name, b, want)
+				}
+			}
+		})
+	}
+}
+
 func TestRun_OnATerminalNamesTheSessionOfAnotherDirectory(t *testing.T) {
 	t.Parallel()
 	other := t.TempDir()
 	cmd := command(t, "run", "--cwd", other, "--session-id", "w", "ping")
 	text := onTerminal(t, cmd).end(0)
-	for _, want := range []string{"· working in " + other, "session w · reins run --resume w to go on, reins undo w to take it back"} {
+	for _, want := range []string{"· working in " + other, "session w · continue: reins run --resume w · take back: reins undo w"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}

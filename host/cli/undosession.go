@@ -77,22 +77,20 @@ func whyNotOpened(id string, err error) error {
 
 func (p *pastSession) close() error { return errors.Join(p.session.Close(), p.env.Close()) }
 
-// openCheckpoints is where the files of a directory are kept. What Reins keeps itself is not among
-// them, also if it lies in the directory: setting it back would take away what sessions have saved.
+// openCheckpoints opens the checkpoints of a directory.
 func openCheckpoints(h Host, dir string) (*checkpoint.Store, error) {
 	if dir == "" {
 		return nil, usagef("the session has no directory, so that there are no files to set back")
-	}
-	place, err := checkpointDir(h, dir)
-	if err != nil {
-		return nil, err
 	}
 	state, err := stateDir(h)
 	if err != nil {
 		return nil, err
 	}
-	own := []string{filepath.Join(state, sessionsName), filepath.Join(state, checkpointsName)}
-	return checkpoint.Open(checkpoint.Config{Dir: dir, Store: place, Exclude: own, Keep: keptCheckpoints})
+	kept, err := coding.OpenCheckpoints(state, dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, usageError{err}
+	}
+	return kept, err
 }
 
 // onlyFiles leaves out what is only about directories.

@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"sync"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 )
 
 // view shows a run.
@@ -20,8 +20,13 @@ type view interface {
 	show(r event.Record) error
 	// finish shows the result. Nothing is shown after it.
 	finish(r result) error
-	// ask shows a question, until the function that it returns is called.
-	ask(question string) (answered func())
+	// ask shows a question, until the function that it returns is called, with whether it was
+	// answered. Nothing else is shown meanwhile.
+	ask(question string) (done func(answered bool))
+	// typed says that a line was typed, which has moved the cursor to the next one.
+	typed()
+	// saw says that a question has shown a diff, which need not be shown again when it is made true.
+	saw(diff string)
 }
 
 func newView(h Host, output string) (view, error) {
@@ -65,37 +70,24 @@ func (v *jsonView) finish(r result) error {
 	return v.print(r)
 }
 
-func (v *jsonView) ask(question string) func() {
+func (v *jsonView) ask(question string) func(bool) {
 	fmt.Fprint(v.questions, question)
-	return func() {}
+	return func(answered bool) {
+		if !answered {
+			fmt.Fprintln(v.questions)
+		}
+	}
 }
+
+func (*jsonView) typed() {}
+
+func (*jsonView) saw(string) {}
 
 func (v *jsonView) print(value any) error {
 	b, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	_, err = v.w.Write(append(escapeDeceptive(b), '\n'))
+	_, err = v.w.Write(append(show.EscapeJSON(b), '\n'))
 	return err
-}
-
-// escapeDeceptive writes those characters of a JSON text as escapes that a terminal would act on.
-// They can stand only in strings, and mean the same there.
-func escapeDeceptive(b []byte) []byte {
-	if bytes.IndexFunc(b, deceptive) < 0 {
-		return b
-	}
-	out := make([]byte, 0, len(b)+32)
-	for _, r := range string(b) {
-		switch {
-		case !deceptive(r):
-			out = append(out, string(r)...)
-		case r > 0xFFFF:
-			r -= 0x10000
-			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xD800+r>>10, 0xDC00+r&0x3FF)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-	}
-	return out
 }

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"fmt"
+	"github.com/reins-agent/reins/host/show"
 	"math"
 	"strconv"
 	"strings"
@@ -11,7 +11,7 @@ import (
 // when is a time as it is shown: how long ago on a terminal, the time itself elsewhere.
 func when(h Host, t time.Time) string {
 	if isTerminal(h.Stdout) {
-		return ago(time.Since(t), t)
+		return show.Ago(time.Since(t), t)
 	}
 	return t.Local().Format(time.RFC3339)
 }
@@ -22,23 +22,6 @@ func date(h Host, t time.Time) string {
 		return t.Local().Format(time.DateTime)
 	}
 	return t.Local().Format(time.RFC3339)
-}
-
-// ago is how long ago something was, or its day if that is long ago.
-func ago(d time.Duration, t time.Time) string {
-	switch {
-	case d < 10*time.Second:
-		return "just now"
-	case d < time.Minute:
-		return fmt.Sprintf("%d s ago", d/time.Second)
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", d/time.Minute)
-	case d < day:
-		return fmt.Sprintf("%d h ago", d/time.Hour)
-	case d < 30*day:
-		return fmt.Sprintf("%d d ago", d/day)
-	}
-	return t.Local().Format(time.DateOnly)
 }
 
 const day = 24 * time.Hour

@@ -1,8 +1,8 @@
-package cli
+package show
 
 import "testing"
 
-func TestToolTitle_KnowsTheArgumentsOfEveryToolset(t *testing.T) {
+func TestTitle_KnowsTheArgumentsOfEveryToolset(t *testing.T) {
 	patch := `*** Begin Patch\n*** Add File: a\n+x\n*** Delete File: b\n*** End Patch`
 	for _, c := range []struct{ name, args, want string }{
 		{"shell", `{"command":"make"}`, "shell make"},
@@ -14,7 +14,7 @@ func TestToolTitle_KnowsTheArgumentsOfEveryToolset(t *testing.T) {
 		{"replace", `{"file_path":"a","old_string":"x","new_string":"y"}`, "replace a"},
 		{"Bash", `{`, "Bash"},
 	} {
-		if got := toolTitle(c.name, []byte(c.args)); got != c.want {
+		if got := Title(c.name, []byte(c.args)); got != c.want {
 			t.Errorf("%s %s is shown as %q, want %q", c.name, c.args, got, c.want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -26,8 +27,8 @@ func TestTool_TimeIsWithoutTheWaitForAnApproval(t *testing.T) {
 	records := callRecords("c1", "make", 62*time.Second, time.Minute)
 	const want = "✓ shell make 2s\n"
 	var side, shown strings.Builder
-	v := &textView{out: &side, side: &side, calls: openCalls{}}
-	past := &transcript{out: &shown, calls: openCalls{}}
+	v := &textView{out: &side, side: &side, calls: show.Calls{}}
+	past := &transcript{out: &shown, calls: show.Calls{}}
 	for _, r := range records {
 		if err := v.show(r); err != nil {
 			t.Error(err)
@@ -41,21 +42,9 @@ func TestTool_TimeIsWithoutTheWaitForAnApproval(t *testing.T) {
 	}
 }
 
-func TestTool_TimeIsNeverNegative(t *testing.T) {
-	// The request that was answered may be one of an earlier run, before it was cut off.
-	o := openCalls{}
-	records := callRecords("c1", "make", time.Second, time.Minute)
-	for _, r := range records[:3] {
-		o.note(r)
-	}
-	if _, took := o.end("", records[3].Data.(event.ToolCallEnd)); took != 0 || len(o) != 0 {
-		t.Errorf("it took %v, and %d calls are left", took, len(o))
-	}
-}
-
 func TestTextView_ResumedRunSaysWhichCallWasInterrupted(t *testing.T) {
 	var side strings.Builder
-	v := &textView{out: &side, side: &side, calls: openCalls{}}
+	v := &textView{out: &side, side: &side, calls: show.Calls{}}
 	for _, r := range callRecords("c1", "make", time.Second, 0) {
 		v.recall(r)
 	}

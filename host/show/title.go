@@ -1,4 +1,4 @@
-package cli
+package show
 
 import (
 	"encoding/json"
@@ -8,11 +8,11 @@ import (
 // subjects are the arguments that tell best what a call is about, over all tools.
 var subjects = []string{"command", "cmd", "file_path", "path", "dir_path", "pattern", "agent_id", "task", "question", "id"}
 
-// toolTitle is a call on one line: the tool and what it is about.
-func toolTitle(name string, args json.RawMessage) string {
+// Title returns a tool call on one line: the tool and what the call is about.
+func Title(name string, args json.RawMessage) string {
 	var values map[string]any
 	_ = json.Unmarshal(args, &values) // a call without readable arguments has a name at least
-	title := summary(name)
+	title := Summary(name)
 	var about []string
 	for _, key := range []string{"patch", "input"} {
 		if patch, ok := values[key].(string); ok {
@@ -25,7 +25,7 @@ func toolTitle(name string, args json.RawMessage) string {
 		}
 	}
 	if len(about) > 0 {
-		title += " " + summary(strings.Join(about, " "))
+		title += " " + Summary(strings.Join(about, " "))
 	}
 	return title
 }

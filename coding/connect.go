@@ -1,0 +1,85 @@
+package coding
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/connect"
+)
+
+// Connection is a client, and what to ask it for.
+type Connection struct {
+	Client   *llm.Client
+	Provider string
+	Model    string
+	// Server is the server that was found on this machine, if the provider is "local".
+	Server *connect.Server
+}
+
+// Connect makes a client. An empty provider is the one that serves the model, or else the only one
+// that the environment has a key for. An empty model is the provider's default, or the first one of
+// a local server.
+func Connect(ctx context.Context, provider, model string, c connect.Config) (Connection, error) {
+	if c.Catalogue == nil {
+		c.Catalogue = llm.DefaultCatalogue()
+	}
+	k := Connection{Provider: provider, Model: model}
+	var err error
+	if k.Provider == "" {
+		if k.Provider, err = chooseProvider(model, c); err != nil {
+			return Connection{}, err
+		}
+	}
+	if k.Provider == "local" && c.BaseURL == "" {
+		servers, err := c.Search.Local(ctx)
+		if err != nil {
+			return Connection{}, err
+		}
+		k.Server, c.BaseURL = &servers[0], servers[0].BaseURL
+	}
+	if k.Client, err = openClient(ctx, k.Provider, c); err != nil {
+		return Connection{}, err
+	}
+	if k.Model != "" {
+		return k, nil
+	}
+	standard, ok := c.Catalogue.Default(k.Provider)
+	switch {
+	case ok:
+		k.Model = standard.ID
+	case k.Server != nil:
+		k.Model = k.Server.Models[0]
+	default:
+		return Connection{}, llm.Errorf(llm.ErrConfiguration, "", "the model is missing, and the provider %s has no default: name one (--model)", k.Provider)
+	}
+	return k, nil
+}
+
+// openClient connects to a provider and, unless its address is given, to all others that the
+// environment has a key for, so that a session can change to one of their models.
+func openClient(ctx context.Context, provider string, c connect.Config) (*llm.Client, error) {
+	client, err := connect.Open(ctx, provider, c)
+	if err != nil || c.BaseURL != "" {
+		return client, err
+	}
+	c.Default = provider
+	return connect.FromEnv(c)
+}
+
+// chooseProvider returns the provider that serves a model, or the only one that there is a key for.
+func chooseProvider(model string, c connect.Config) (string, error) {
+	if m, ok := c.Catalogue.Lookup("", model); ok && slices.Contains(connect.Names(), m.Provider) {
+		return m.Provider, nil
+	}
+	client, err := connect.FromEnv(c)
+	if err != nil {
+		return "", err
+	}
+	names := client.Providers()
+	if len(names) > 1 {
+		return "", llm.Errorf(llm.ErrConfiguration, "", "there are keys for several providers (%s): choose one with --provider or --model", strings.Join(names, ", "))
+	}
+	return names[0], nil
+}

@@ -1,0 +1,152 @@
+package search
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// route is the way from an environment through its wrappers to the searcher that answers for it.
+//
+// A wrapper is told of the search and translates its path, or refuses it. What lies below that path
+// is then searched without the wrappers. So links must not be followed on this way: one could lead
+// where a wrapper would refuse to go.
+type route struct {
+	top      env.Environment
+	wrappers []env.Wrapper
+	searcher Searcher // nil if there is none
+}
+
+func findRoute(e env.Environment) route {
+	r := route{top: e}
+	for {
+		if s, ok := e.(Searcher); ok {
+			r.searcher = s
+			return r
+		}
+		w, ok := e.(env.Wrapper)
+		if !ok {
+			return r
+		}
+		r.wrappers = append(r.wrappers, w)
+		e = w.Unwrap()
+	}
+}
+
+func (r route) wrapped() bool { return len(r.wrappers) > 0 }
+
+// passage is one search on its way down.
+type passage struct {
+	from, to string // the path as it was asked for, and as the searcher knows it
+	paths    env.Paths
+	done     []func(error)
+}
+
+// pass tells the wrappers of a search.
+func (r route) pass(ctx context.Context, op, path string) (*passage, error) {
+	path = orHere(path)
+	p := &passage{from: path, to: path, paths: r.top.Info().Paths()}
+	for _, w := range r.wrappers {
+		below, done, err := w.Below(ctx, op, p.to)
+		if err != nil {
+			p.finish(err)
+			return nil, err
+		}
+		p.to = below
+		p.done = append(p.done, done)
+	}
+	return p, nil
+}
+
+// finish tells the wrappers how the search ended, the innermost first.
+func (p *passage) finish(err error) {
+	for _, done := range slices.Backward(p.done) {
+		done(err)
+	}
+}
+
+// moved reports whether the searcher has another name for the path.
+func (p *passage) moved() bool { return p.from != p.to }
+
+// shown gives a result's path as it is asked for above. It reports false for one that does not lie
+// below the path that was searched.
+func (p *passage) shown(path string) (string, bool) {
+	from, to := display(p.paths, p.from), display(p.paths, p.to)
+	if path == to {
+		return from, true
+	}
+	below, ok := strings.CutPrefix(path, strings.TrimSuffix(to, "/")+"/")
+	switch {
+	case !ok:
+		return "", false
+	case from == "":
+		return below, true
+	}
+	return strings.TrimSuffix(from, "/") + "/" + below, true
+}
+
+func (r route) grep(ctx context.Context, q GrepQuery, yield func(FileMatch) bool) (Summary, error) {
+	p, err := r.pass(ctx, "grep", q.Path)
+	if err != nil {
+		return Summary{}, err
+	}
+	report := yield
+	if p.moved() {
+		q.Path = p.to
+		report = func(m FileMatch) bool {
+			path, ok := p.shown(m.Path)
+			if !ok {
+				return true
+			}
+			m.Path = path
+			return yield(m)
+		}
+	}
+	sum, err := r.searcher.Grep(ctx, q, report)
+	p.finish(err)
+	return sum, err
+}
+
+func (r route) glob(ctx context.Context, q GlobQuery) (GlobResult, error) {
+	paths := r.top.Info().Paths()
+	root, rest := q.split(paths)
+	p, err := r.pass(ctx, "glob", root)
+	if err != nil {
+		return GlobResult{}, err
+	}
+	if !p.moved() {
+		res, err := r.searcher.Glob(ctx, q)
+		p.finish(err)
+		return res, err
+	}
+	below := q
+	below.Path, below.Pattern = p.to, rest
+	res, err := r.searcher.Glob(ctx, below)
+	p.finish(err)
+	if isMissing(err) && q.named(paths) {
+		_, err = r.top.Stat(ctx, orHere(q.Path))
+		return GlobResult{}, err
+	}
+	if err != nil {
+		return GlobResult{}, wholePattern(err, q.Pattern, rest)
+	}
+	kept := res.Files[:0]
+	for _, f := range res.Files {
+		var ok bool
+		if f.Path, ok = p.shown(f.Path); ok {
+			kept = append(kept, f)
+		}
+	}
+	res.Files = kept
+	return res, nil
+}
+
+// orHere gives a path, or the working directory where there is none.
+func orHere(p string) string {
+	if p == "" {
+		return "."
+	}
+	return p
+}

@@ -1,0 +1,126 @@
+package event
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// Spent is what model calls have used. The zero value is nothing.
+type Spent struct {
+	Calls    int
+	Usage    llm.Usage
+	Dollars  float64 // of the calls with a known price
+	Unpriced int     // calls without one
+}
+
+// Cost returns the cost of the calls.
+func (s Spent) Cost() llm.Cost { return llm.NewCost(s.Dollars, s.Unpriced == 0) }
+
+func (s *Spent) add(d ModelCallEnd) {
+	s.Calls++
+	s.Usage = s.Usage.Add(d.Usage)
+	if d.Cost == nil {
+		s.Unpriced++
+		return
+	}
+	s.Dollars += *d.Cost
+}
+
+// spentJSON is the JSON form of Spent, whose cost is null if it is not known.
+type spentJSON struct {
+	Calls int       `json:"calls"`
+	Usage llm.Usage `json:"usage"`
+	Cost  *float64  `json:"cost"`
+}
+
+func (s Spent) json() spentJSON { return spentJSON{s.Calls, s.Usage, s.Cost().Pointer()} }
+
+// MarshalJSON writes the calls, the usage and the cost, which is null if it is not known.
+func (s Spent) MarshalJSON() ([]byte, error) { return json.Marshal(s.json()) }
+
+// ModelSpent is what one model has used.
+type ModelSpent struct {
+	Provider, Model string
+	Spent
+}
+
+// MarshalJSON writes the model and what it has used as one object.
+func (m ModelSpent) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Provider string `json:"provider,omitempty"`
+		Model    string `json:"model"`
+		spentJSON
+	}{m.Provider, m.Model, m.json()})
+}
+
+// AgentSpent is what one agent of a tree has used.
+type AgentSpent struct {
+	Agent string // its path; "" is the session itself
+	Task  string // what it was given to do
+	Spent
+}
+
+// MarshalJSON writes the agent and what it has used as one object.
+func (a AgentSpent) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Agent string `json:"agent"`
+		Task  string `json:"task,omitempty"`
+		spentJSON
+	}{a.Agent, a.Task, a.json()})
+}
+
+// Spending is what a session and its subagents have used, summed from its records. The zero value is
+// ready to use.
+type Spending struct {
+	Total  Spent
+	Turns  int // answers that the session itself got, without its subagents
+	Models []ModelSpent
+	Agents []AgentSpent
+}
+
+// Add counts a record. Those that cost nothing are ignored.
+func (s *Spending) Add(r Record) {
+	switch d := r.Data.(type) {
+	case SubagentStart:
+		if a := s.agent(d.ID); a.Task == "" {
+			a.Task = d.Task
+		}
+	case ModelCallEnd:
+		if d.Error != nil && d.Usage.Input == 0 && d.Usage.Output == 0 {
+			return
+		}
+		s.Total.add(d)
+		s.model(d.Provider, d.Model).add(d)
+		s.agent(r.Agent).add(d)
+		if d.Error == nil && r.Agent == "" {
+			s.Turns++
+		}
+	}
+}
+
+// Clone returns a copy that later records do not change.
+func (s *Spending) Clone() Spending {
+	c := *s
+	c.Models, c.Agents = slices.Clone(s.Models), slices.Clone(s.Agents)
+	return c
+}
+
+func (s *Spending) model(provider, name string) *ModelSpent {
+	i := slices.IndexFunc(s.Models, func(m ModelSpent) bool { return m.Provider == provider && m.Model == name })
+	if i < 0 {
+		i = len(s.Models)
+		s.Models = append(s.Models, ModelSpent{Provider: provider, Model: name})
+	}
+	return &s.Models[i]
+}
+
+func (s *Spending) agent(path string) *AgentSpent {
+	i := slices.IndexFunc(s.Agents, func(a AgentSpent) bool { return a.Agent == path })
+	if i < 0 {
+		i = len(s.Agents)
+		s.Agents = append(s.Agents, AgentSpent{Agent: path})
+	}
+	return &s.Agents[i]
+}

@@ -1,0 +1,184 @@
+package show
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// Event returns what an event says, on one line; "" if that is nothing.
+func Event(data event.Data) string {
+	switch d := data.(type) {
+	case event.SessionStart:
+		return OneLine(d.Provider + " " + d.Model)
+	case event.UserInput:
+		return Summary(MessageText(d.Message))
+	case event.SteeringQueued:
+		return Summary(MessageText(d.Message))
+	case event.TextEnd:
+		return briefAnswer(d.Message)
+	case event.ModelCallStart:
+		return OneLine(d.Provider + " " + d.Model)
+	case event.ModelCallEnd:
+		if d.Error != nil {
+			return "✗ " + Summary(d.Error.Message)
+		}
+		return fmt.Sprintf("%s tokens in, %s out, %s", Tokens(d.Usage.Input), Tokens(d.Usage.Output), Price(d.Cost))
+	case event.ToolCallStart:
+		return Title(d.Name, d.Arguments)
+	case event.ToolCallEnd:
+		if d.Error != nil {
+			return "✗ " + Summary(d.Name) + ": " + Summary(d.Error.Message)
+		}
+		return "✓ " + Summary(d.Name) + " " + Duration(d.Duration)
+	case event.ApprovalRequested:
+		return Summary(d.Name) + ": " + Summary(d.Reason)
+	case event.Checkpoint:
+		return Summary(d.ID)
+	case event.ProcessingEnd:
+		return OneLine(d.Outcome)
+	case event.SessionEnd:
+		return OneLine(d.Reason)
+	case event.CacheBroken:
+		return Summary(d.Reason)
+	}
+	return Notice(data)
+}
+
+// briefAnswer is what the model said, or else what it wanted to do.
+func briefAnswer(m llm.Message) string {
+	if text := Summary(m.Text()); text != "" {
+		return text
+	}
+	var names []string
+	for _, c := range m.ToolCalls() {
+		names = append(names, c.Name)
+	}
+	return Summary(strings.Join(names, ", "))
+}
+
+// Notice returns, on one line, an event that is not part of the conversation but happened to it, such
+// as a limit, a retry or a compaction; "" for all others.
+func Notice(data event.Data) string {
+	switch d := data.(type) {
+	case event.SessionResume:
+		return resumed(d)
+	case event.SteeringInjected:
+		return Summary(d.Source) + ": " + Summary(MessageText(d.Message))
+	case event.TurnLimit:
+		return Limit(d)
+	case event.LoopDetection:
+		return Summary(d.Message)
+	case event.Settings:
+		return OneLine(fmt.Sprintf("from now on %s %s %s", d.Provider, d.Model, d.Effort))
+	case event.ModelFallback:
+		return OneLine(fmt.Sprintf("%s takes over from %s: ", d.To, d.From)) + " " + Summary(d.Error.Message)
+	case event.Compaction:
+		return fmt.Sprintf("compacted (%s, %s): %s", OneLine(d.Reason), OneLine(d.Method), Compacted(d))
+	case event.Quarantine:
+		return "taken out: " + Summary(d.What) + ", because " + Summary(d.Reason)
+	case event.Rewind:
+		return rewound(d)
+	case event.SubagentStart:
+		return "agent " + OneLine(d.ID) + ": " + Summary(d.Task)
+	case event.SubagentEnd:
+		return "agent " + OneLine(d.ID) + " " + OneLine(d.Status)
+	case event.ModelRetry:
+		return fmt.Sprintf("%s; tried again after %s", Summary(d.Error.Message), Duration(d.Delay))
+	case event.Warning:
+		return OneLine(d.Message)
+	case event.Error:
+		return "✗ " + Summary(d.Message)
+	case event.ApprovalResolved:
+		if d.Allowed {
+			return ""
+		}
+		return strings.TrimSuffix("not approved: "+Summary(d.Reason), ": ")
+	case event.Unknown:
+		return "a record that this version does not know"
+	}
+	return ""
+}
+
+func resumed(d event.SessionResume) string {
+	text := "resumed"
+	if d.Interrupted {
+		text += " after it was interrupted"
+	}
+	if d.Lost > 0 {
+		text += fmt.Sprintf(", without %s that could not be read", Plural(d.Lost, "record"))
+	}
+	return text
+}
+
+func rewound(d event.Rewind) string {
+	verb := "undone"
+	if d.Redo {
+		verb = "redone"
+	}
+	var what []string
+	if d.Chat {
+		what = append(what, "the conversation")
+	}
+	switch {
+	case len(d.Paths) > 0:
+		what = append(what, "the files "+Summary(strings.Join(d.Paths, ", ")))
+	case d.Files:
+		what = append(what, "the files")
+	}
+	return fmt.Sprintf("%s from the input @%d on: %s", verb, d.Input, strings.Join(what, " and "))
+}
+
+// MessageText returns the text of a message, with a note for each part that is not text. It is not made
+// safe to print.
+func MessageText(m llm.Message) string {
+	var parts []string
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case llm.Text:
+			parts = append(parts, p.Text)
+		case llm.Image:
+			parts = append(parts, "[image]")
+		case llm.Audio:
+			parts = append(parts, "[audio]")
+		case llm.Document:
+			parts = append(parts, "[document]")
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Compacted returns how much smaller a compaction made a conversation.
+func Compacted(d event.Compaction) string {
+	before, after := Tokens(d.Before), Tokens(d.After)
+	if before == after {
+		before, after = strconv.FormatInt(d.Before, 10), strconv.FormatInt(d.After, 10)
+	}
+	return fmt.Sprintf("about %s tokens became %s", before, after)
+}
+
+// Limit returns which limit a session has reached.
+func Limit(d event.TurnLimit) string {
+	switch {
+	case d.Detail != "":
+		return "stopped: " + Summary(d.Detail)
+	case d.Limit == "max_turns":
+		return "stopped at the limit of " + Plural(d.Value, "model call")
+	case d.Limit == "max_tool_rounds":
+		return "stopped at the limit of " + Plural(d.Value, "tool round")
+	}
+	return "stopped at the limit " + OneLine(d.Limit)
+}
+
+// Retry returns that a model call is made again in so much time, and why.
+func Retry(d event.ModelRetry, in time.Duration) string {
+	attempt := fmt.Sprintf("attempt %d", d.Attempt)
+	if d.Max > 0 {
+		attempt += fmt.Sprintf(" of %d", d.Max)
+	}
+	return fmt.Sprintf("retrying in %s (%s): %s", Duration(in), attempt, Summary(d.Error.Message))
+}

@@ -1,0 +1,154 @@
+package show
+
+import (
+	"bufio"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// Column is a column of a [Table].
+type Column struct {
+	Title  string
+	Right  bool   // align right
+	Max    int    // maximum width on a terminal; 0 is no limit
+	Tail   bool   // when a cell is cut, keep its end
+	Colour string // of the cells
+}
+
+// Table is rows of cells. The last column takes what is left of the width of a terminal.
+type Table struct {
+	Columns []Column
+	rows    [][]string
+}
+
+// Add appends a row. Each cell becomes one line that is safe to print.
+func (t *Table) Add(cells ...string) {
+	for i, c := range cells {
+		cells[i] = strings.ReplaceAll(Visible(c), "\n", " ")
+	}
+	t.rows = append(t.rows, cells)
+}
+
+// Print writes the table so that it fits the width of a terminal; 0 is no limit.
+func (t *Table) Print(w io.Writer, width int, colour bool) error {
+	widths := t.widths(width)
+	out := bufio.NewWriter(w)
+	titles := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		titles[i] = c.Title
+	}
+	for n, row := range slices.Concat([][]string{titles}, t.rows) {
+		for i, c := range t.Columns {
+			cell, shade := row[i], ""
+			if width > 0 {
+				cell = Cut(cell, widths[i], c.Tail)
+			}
+			switch {
+			case !colour:
+			case n == 0:
+				shade = Grey
+			default:
+				shade = c.Colour
+			}
+			if i > 0 {
+				out.WriteString("  ")
+			}
+			out.WriteString(t.pad(i, Paint(shade, cell), widths[i]-Width(cell)))
+		}
+		out.WriteByte('\n')
+	}
+	return out.Flush()
+}
+
+// pad aligns a cell. After the last column there is no space.
+func (t *Table) pad(column int, cell string, space int) string {
+	pad := strings.Repeat(" ", max(space, 0))
+	switch {
+	case t.Columns[column].Right:
+		return pad + cell
+	case column < len(t.Columns)-1:
+		return cell + pad
+	}
+	return cell
+}
+
+// widths returns the widths of the columns within a maximum for all of them; 0 is no limit.
+func (t *Table) widths(maximum int) []int {
+	widths := make([]int, len(t.Columns))
+	for i, c := range t.Columns {
+		widths[i] = Width(c.Title)
+		for _, row := range t.rows {
+			widths[i] = max(widths[i], Width(row[i]))
+		}
+		if maximum > 0 && c.Max > 0 {
+			widths[i] = min(widths[i], c.Max)
+		}
+	}
+	if maximum == 0 {
+		return widths
+	}
+	const least = 16 // of the last one, or it says nothing
+	last := len(widths) - 1
+	left := maximum
+	for _, w := range widths[:last] {
+		left -= w + 2
+	}
+	widths[last] = min(widths[last], max(left, least))
+	return widths
+}
+
+// Width returns how many columns of a terminal a text takes.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeColumns(r)
+	}
+	return n
+}
+
+func runeColumns(r rune) int {
+	if r == '\u200d' || unicode.Is(unicode.M, r) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// Cut shortens a text to so many columns, with an ellipsis in place of its end or, to keep its tail, of
+// its beginning.
+func Cut(s string, columns int, tail bool) string {
+	if Width(s) <= columns {
+		return s
+	}
+	runes := []rune(s)
+	if tail {
+		slices.Reverse(runes)
+	}
+	n, room := 0, columns-1
+	for n < len(runes) && runeColumns(runes[n]) <= room {
+		room -= runeColumns(runes[n])
+		n++
+	}
+	runes = append(runes[:n], '…')
+	if tail {
+		slices.Reverse(runes)
+	}
+	return string(runes)
+}
+
+// Fit shortens a text to so many columns, without an ellipsis.
+func Fit(text string, columns int) string {
+	for i, r := range text {
+		if columns -= runeColumns(r); columns < 0 {
+			return text[:i]
+		}
+	}
+	return text
+}
