@@ -35,6 +35,8 @@ var layers = [][]string{
 	{"coding/textfile"},
 	{"coding/textfile/textfiletest"},
 	{"coding/edit", "coding/patch"},
+	{"coding/engine"},
+	{"coding/native"},
 	{"coding"},
 	{"host/show"},
 	{"host/cli"},

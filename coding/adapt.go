@@ -13,7 +13,7 @@ import (
 // session keeps the one that it has.
 type setup struct {
 	agent.Setup
-	reasoning bool // the effort can be set
+	profile *Profile // of the model
 }
 
 // adapt returns what a session needs for a model. What the caller of Open set is kept. The recorded
@@ -24,7 +24,7 @@ func (b *builder) adapt(ctx context.Context, provider, model, recorded string) (
 	if err != nil {
 		return setup{}, err
 	}
-	u := setup{reasoning: p.Reasoning, Setup: agent.Setup{
+	u := setup{profile: p, Setup: agent.Setup{
 		Tools: given.Tools, Options: p.Options, Vision: p.Vision || given.Vision, ContextWindow: cmp.Or(given.ContextWindow, p.ContextWindow),
 		Serial: !p.ParallelTools || given.Serial, Unary: !p.Streaming || given.Unary,
 	}}
@@ -45,11 +45,15 @@ func (b *builder) profile(provider, model string) (*Profile, error) {
 	if c.Family != "" && c.Family.tools() == nil {
 		return nil, llm.Errorf(llm.ErrConfiguration, "", "unknown profile %q: use openai, anthropic, gemini or generic", c.Family)
 	}
+	toolset, err := ParseToolset(string(c.Toolset))
+	if err != nil {
+		return nil, llm.Errorf(llm.ErrConfiguration, "", "%v", err)
+	}
 	make := c.Profile
 	if make == nil {
 		make = NewProfile
 	}
-	return make(ProfileConfig{Provider: provider, Model: model, Family: c.Family, Tools: c.ToolConfig, Catalogue: b.session.Catalogue}), nil
+	return make(ProfileConfig{Provider: provider, Model: model, Family: c.Family, Toolset: toolset, Tools: c.ToolConfig, Catalogue: b.session.Catalogue}), nil
 }
 
 // registry holds the tools of the profile, those that the caller added, and the one that asks the user.

@@ -5,15 +5,14 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/coding/patch"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
-type patchIn struct {
-	Patch string `json:"patch" jsonschema:"the patch, from *** Begin Patch to *** End Patch"`
-}
+type patchIn = engine.Patch
 
 func (f files) applyPatch() tool.Tool {
 	t := tool.New(tool.Spec{
@@ -22,7 +21,13 @@ func (f files) applyPatch() tool.Tool {
 		Permissions: []tool.Permission{tool.FSRead, tool.FSWrite, tool.FSDelete}, SideEffects: "creates, changes, moves and deletes files", Destructive: true,
 		Output: payload("files integer"),
 		Limit:  tool.Limit{Chars: 10_000, Lines: -1, Mode: tool.Tail},
-	}, patchAccess, oneByOne(f, f.patch))
+	}, patchAccess, func(ctx context.Context, c *tool.Call, in patchIn) (tool.Result, error) {
+		p, err := oneByOne(f, f.patch)(ctx, c, in)
+		if err != nil && len(p.Changes) == 0 {
+			return engine.Failed(err)
+		}
+		return showPatched(p, err), nil
+	})
 	return tool.WithPreview(t, f.previewPatch)
 }
 
@@ -60,7 +65,7 @@ func (f files) planPatch(ctx context.Context, e env.Environment, in patchIn) (pl
 		return plan, tool.Failure(tool.PatchError, "The patch is not readable, and nothing was changed: %v", err).Error, nil
 	}
 	if a, b := twoNames(ctx, e, p.Ops); a != "" {
-		return plan, tool.Failure(tool.EditConflict, "%s and %s are the same file, and nothing was changed. Put all changes of a file under one name; to rename a file in letter case only, use shell with mv.", a, b).Error, nil
+		return plan, tool.Failure(tool.EditConflict, "%s and %s are the same file, and nothing was changed. Put all changes of a file under one name; rename a file in letter case only with the command mv.", a, b).Error, nil
 	}
 	plan, err = p.Plan(source{ctx, e, f}, patch.Options{Classic: f.config.ClassicPatch, Paths: e.Info().Paths()})
 	if err != nil && len(plan.Ops) == 0 {
@@ -69,31 +74,39 @@ func (f files) planPatch(ctx context.Context, e env.Environment, in patchIn) (pl
 	return plan, nil, err
 }
 
-func (f files) patch(ctx context.Context, c *tool.Call, in patchIn) (tool.Result, error) {
+// patch applies a patch. With ClassicPatch there may be changes beside an error.
+func (f files) patch(ctx context.Context, c *tool.Call, in patchIn) (engine.Patched, error) {
+	var none engine.Patched
 	plan, failure, planErr := f.planPatch(ctx, c.Env, in)
 	if failure != nil {
-		return tool.Result{Error: failure}, nil
+		return none, failure
 	}
 	classic := f.config.ClassicPatch
 	t := transaction{ctx: ctx, env: c.Env, files: f}
 	failure = t.carryOut(plan.Ops)
 	if failure != nil && !classic {
 		failure.Message += " " + t.takeBack()
-		return tool.Result{Error: failure}, nil
+		return none, failure
 	}
-	res := tool.Result{
-		Output:    tool.Text(report(t.done, append(plan.Notes, t.finish()...), failure == nil && planErr == nil)),
-		Fields:    map[string]any{"files": len(t.done)},
-		Artifacts: tool.Artifacts{FilesChanged: changedPaths(t.done)},
-	}
+	done := engine.Patched{Changes: t.done, Notes: append(plan.Notes, t.finish()...)}
 	switch {
 	case failure != nil:
 		failure.Message += " The changes before it were made."
-		res.Error = failure
+		return done, failure
 	case planErr != nil:
-		res.Error = patchFailed(planErr, "The changes before it were made.").Error
+		return done, patchFailed(planErr, "The changes before it were made.").Error
 	}
-	return res, nil
+	return done, nil
+}
+
+func showPatched(p engine.Patched, err error) tool.Result {
+	res := tool.Result{
+		Output:    tool.Text(p.Report(err == nil)),
+		Fields:    p.Fields(),
+		Artifacts: tool.Artifacts{FilesChanged: p.Paths()},
+	}
+	errors.As(err, &res.Error)
+	return res
 }
 
 // twoNames finds two paths of a patch that lead to the same file, by a link, a detour or, where

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/tool"
 )
@@ -45,6 +46,7 @@ type background struct {
 	env.Process
 	number  int
 	command string
+	tty     bool
 	input   chan struct{} // holds a token while nobody writes to standard input
 
 	mu   sync.Mutex
@@ -62,25 +64,36 @@ func (b *background) ended() bool {
 	}
 }
 
-// background starts a process that outlives the call, but not the environment.
-func (s *shell) background(ctx context.Context, c *tool.Call, in shellIn) tool.Result {
+// start starts a process that outlives the call, but not the environment.
+func (s *shell) start(ctx context.Context, c *tool.Call, in shellIn) (engine.Started, error) {
+	if err := s.check(ctx, c, in); err != nil {
+		return engine.Started{}, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.makeRoom() {
-		return tool.Failure(tool.PermissionDenied, "There are %d background processes running already. End one with shell_stop first; %s.", maxBackground, s.list())
+		return engine.Started{}, engine.Fail(tool.PermissionDenied, "%d background processes are running already. Stop one first; %s.", maxBackground, s.list())
 	}
-	cmd := env.Command{Line: in.Command, Dir: in.Workdir, PTY: in.TTY, KeepStdin: !in.TTY, Timeout: millis(in.TimeoutMS, forever)}
+	cmd := env.Command{
+		Line: in.Command, Dir: in.Workdir, Env: in.Env, PTY: in.TTY, KeepStdin: !in.TTY && !in.NoInput,
+		Timeout: engine.Millis(in.TimeoutMS, forever),
+	}
 	started := time.Now()
 	p, err := c.Env.Start(context.WithoutCancel(ctx), cmd)
 	if err != nil {
-		return startFailed(err)
+		return engine.Started{}, startFailed(err).Error
 	}
 	s.last++
-	b := &background{Process: p, number: s.last, command: in.Command, input: make(chan struct{}, 1)}
+	b := &background{Process: p, number: s.last, command: in.Command, tty: in.TTY, input: make(chan struct{}, 1)}
 	b.input <- struct{}{}
 	s.running[b.id()] = b
-	res := tool.Success("Started in the background with id %s (pid %d). Use shell_output to read its output and shell_stop to end it.", b.id(), p.PID())
-	res.Fields = map[string]any{"id": b.id(), "pid": p.PID(), "started": started.UTC().Format(time.RFC3339)}
+	return engine.Started{ID: engine.ID(b.id()), PID: p.PID(), At: started.UTC()}, nil
+}
+
+// showStarted presents a process in the background as shell does.
+func showStarted(in shellIn, p engine.Started) tool.Result {
+	res := tool.Success("Started in the background with id %s (pid %d). Use shell_output to read its output and shell_stop to end it.", p.ID, p.PID)
+	res.Fields = p.Fields()
 	res.Artifacts.CommandsRun = []string{in.Command}
 	return res
 }
@@ -123,7 +136,7 @@ func (s *shell) list() string {
 }
 
 // find gives the process with an id, or a failure that lists those there are.
-func (s *shell) find(id processID) (*background, *tool.Error) {
+func (s *shell) find(id engine.ID) (*background, *tool.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b, ok := s.running[string(id)]; ok {
@@ -137,7 +150,7 @@ func (b *background) wait(ctx context.Context, ms int64) {
 	if ms <= 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, millis(ms, time.Minute))
+	ctx, cancel := context.WithTimeout(ctx, engine.Millis(ms, forever))
 	defer cancel()
 	select {
 	case <-b.Done():
@@ -184,15 +197,16 @@ func (b *background) send(ctx context.Context, text string, end bool) error {
 const maxNews = 1 << 20
 
 // news is what the process printed since the last time it was asked, and whether it still runs.
-func (b *background) news() tool.Result {
+func (b *background) news() (engine.News, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	ended := b.ended() // before reading, so that nothing comes after the last word
+	n := engine.News{ID: engine.ID(b.id()), PID: b.PID(), Command: b.command, TTY: b.tty, Running: !ended}
 	r := transcript(b.Process, b.read)
 	defer r.Close()
 	data, err := io.ReadAll(io.LimitReader(r, maxNews))
 	if err != nil {
-		return tool.Failure(tool.IOError, "The output of process %s could not be read: %v", b.id(), err)
+		return n, engine.Fail(tool.IOError, "The output of process %s could not be read: %v", b.id(), err)
 	}
 	b.read = r.Offset()
 	data = append(data, r.pending...)
@@ -201,26 +215,11 @@ func (b *background) news() tool.Result {
 		b.read -= int64(len(data) - cut)
 		data = data[:cut]
 	}
-	text := string(data)
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
+	n.Text, n.More = string(data), more && ended
+	if ended {
+		n.Exit, _ = b.Wait(context.Background())
 	}
-	if more && ended {
-		text += "[there is more output; read again]\n"
-	}
-	fields := map[string]any{"id": b.id(), "pid": b.PID(), "command": b.command, "running": !ended}
-	if !ended {
-		return tool.Result{Output: tool.Text(text + "[still running]"), Fields: fields}
-	}
-	exit, _ := b.Wait(context.Background())
-	for k, v := range exitFields(exit) {
-		fields[k] = v
-	}
-	state := fmt.Sprintf("[exited with code %d]", exit.Code)
-	if exit.TimedOut {
-		state = "[ended by its timeout]"
-	}
-	return tool.Result{Output: tool.Text(text + state), Fields: fields}
+	return n, nil
 }
 
 // partialRune is the length of the beginning of a character at the end of data whose rest is still

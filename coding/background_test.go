@@ -64,7 +64,7 @@ func TestBackground_OutputInputAndStop(t *testing.T) {
 	}
 	r.ok("shell_input", args{"id": "1", "close": true, "wait_ms": 60000})
 	out = r.run("shell_output", args{"id": "1"})
-	if out.Result.Fields["running"] != false || out.Result.Fields["exit_code"] != 0 || !strings.HasSuffix(out.Model, "[exited with code 0]") {
+	if out.Result.Fields["running"] != false || out.Result.Fields["exit_code"] != 0 || !exitLine(0).MatchString(out.Model) {
 		t.Errorf("%+v", out)
 	}
 	r.fails(tool.IOError, "shell_input", args{"id": "1", "text": "b\n"}, "takes no input")
@@ -163,7 +163,7 @@ func TestBackground_CharacterIsNotCutInTwo(t *testing.T) {
 	id, _ := r.start(`printf 'x\303'; until test -e go; do sleep 0.02; done; printf '\251y\303'`)
 	first := r.await(id, "x")
 	r.write("go", "")
-	rest := r.await(id, "exited")
+	rest := r.await(id, "[exit code")
 	if !strings.HasPrefix(first, "x\n[still running]") || !strings.Contains(rest, "éy\xc3\n") {
 		t.Errorf("first %q, then %q", first, rest)
 	}
@@ -181,7 +181,7 @@ func TestBackground_ThereIsALimitAndEndedOnesMakeRoom(t *testing.T) {
 	r.ok("shell_output", args{"id": "11", "wait_ms": 60000})
 	r.start("sleep 600")
 	r.fails(tool.ProcessNotFound, "shell_output", args{"id": "11"})
-	r.fails(tool.PermissionDenied, "shell", args{"command": "sleep 600", "background": true}, "64", "shell_stop")
+	r.fails(tool.PermissionDenied, "shell", args{"command": "sleep 600", "background": true}, "64", "Stop one")
 }
 
 func TestBackground_InputIsDeclaredAsACommand(t *testing.T) {

@@ -7,8 +7,8 @@
 // A [Profile] is plain data: [OpenAI], [Anthropic] and [Gemini] give the tools, base instructions,
 // flags and options that fit the vendor's models, and [For] those of any other. Its SystemPrompt
 // method assembles what the model is told at the start: instructions, environment, a snapshot of the
-// repository, tools, project documents and the user's own instructions. Native gives the tools the
-// names, parameters and forms of output of the vendor's own agent.
+// repository, tools, project documents and the user's own instructions. With the [Native] toolset the
+// model gets the tools of its vendor's own agent instead of the standard ones.
 //
 // [NewTools] gives the tools: reading, writing, editing and patching files, searching, running
 // commands in the foreground and in the background, looking at images. They do all their work in

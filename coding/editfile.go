@@ -7,17 +7,12 @@ import (
 	"io/fs"
 
 	"github.com/reins-agent/reins/coding/edit"
-	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
-type editIn struct {
-	Path       string `json:"file_path" jsonschema:"path of the file, absolute or relative to the working directory"`
-	Old        string `json:"old_string" jsonschema:"the exact text to find, with enough context to be unique"`
-	New        string `json:"new_string" jsonschema:"the text to put in its place"`
-	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"replace every occurrence instead of the only one"`
-}
+type editIn = engine.Edit
 
 func (f files) editFile() tool.Tool {
 	t := tool.New(tool.Spec{
@@ -28,7 +23,7 @@ func (f files) editFile() tool.Tool {
 		Limit:  tool.Limit{Chars: 10_000, Lines: -1, Mode: tool.Tail},
 	}, func(ctx context.Context, c *tool.Call, in editIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Read, in.Path), touches(ctx, c, policy.Write, in.Path)}
-	}, oneByOne(f, f.edit))
+	}, presented(oneByOne(f, f.edit), showEdited))
 	return tool.WithPreview(t, f.previewEdit)
 }
 
@@ -36,10 +31,13 @@ func (f files) editFile() tool.Tool {
 var errNewFile = errors.New("the edit creates the file")
 
 // planEdit works out a replacement. The error is one for editFailed.
-func (f files) planEdit(ctx context.Context, e env.Environment, in editIn) (old []byte, r edit.Result, err error) {
-	old, err = f.read(ctx, e, in.Path)
+func (f files) planEdit(ctx context.Context, c *tool.Call, in editIn) (old []byte, r edit.Result, err error) {
+	old, err = f.read(ctx, c.Env, in.Path)
 	if errors.Is(err, fs.ErrNotExist) && in.Old == "" {
 		return nil, r, errNewFile
+	}
+	if err == nil {
+		err = in.Check.Do(ctx, c, old)
 	}
 	if err == nil {
 		r, err = edit.Replace(old, in.Old, in.New, in.ReplaceAll)
@@ -47,30 +45,41 @@ func (f files) planEdit(ctx context.Context, e env.Environment, in editIn) (old 
 	return old, r, err
 }
 
-func (f files) edit(ctx context.Context, c *tool.Call, in editIn) (tool.Result, error) {
-	_, r, err := f.planEdit(ctx, c.Env, in)
+func (f files) edit(ctx context.Context, c *tool.Call, in editIn) (engine.Edited, error) {
+	e := engine.Edited{Path: show(c.Env, in.Path)}
+	var err error
+	_, e.Result, err = f.planEdit(ctx, c, in)
 	switch {
 	case errors.Is(err, errNewFile):
-		return f.write(ctx, c, writeIn{in.Path, in.New})
+		w, err := f.write(ctx, c, in.Create())
+		e.Created = &w
+		return e, err
 	case err != nil:
-		return editFailed(err, in.Path), nil
+		return e, editFailed(err, in.Path).Error
 	}
-	fields := map[string]any{"replacements": r.Replacements, "match": string(r.Match)}
-	if r.Match == edit.AlreadyApplied {
-		return tool.Result{Output: tool.Text(fmt.Sprintf("%s: %s", show(c.Env, in.Path), r.Note())), Fields: fields}, nil
+	if e.Match != edit.AlreadyApplied {
+		if err := c.Env.WriteFile(ctx, in.Path, e.Content, 0o644); err != nil {
+			return e, failed(err, in.Path).Error
+		}
 	}
-	if err := c.Env.WriteFile(ctx, in.Path, r.Content, 0o644); err != nil {
-		return failed(err, in.Path), nil
+	return e, nil
+}
+
+func showEdited(in editIn, e engine.Edited) tool.Result {
+	if e.Created != nil {
+		return showWritten(in.Create(), *e.Created)
 	}
-	text := fmt.Sprintf("Edited %s: %s.", show(c.Env, in.Path), plural(r.Replacements, "replacement"))
-	if note := r.Note(); note != "" {
+	res := tool.Result{Fields: e.Fields()}
+	if e.Match == edit.AlreadyApplied {
+		res.Output = tool.Text(e.Path + ": " + e.Note())
+		return res
+	}
+	text := fmt.Sprintf("Edited %s: %s.", e.Path, plural(e.Replacements, "replacement"))
+	if note := e.Note(); note != "" {
 		text += "\n" + note
 	}
-	return tool.Result{
-		Output:    tool.Text(text),
-		Fields:    fields,
-		Artifacts: tool.Artifacts{FilesChanged: []string{in.Path}},
-	}, nil
+	res.Output, res.Artifacts.FilesChanged = tool.Text(text), []string{in.Path}
+	return res
 }
 
 // editFailed is the result for a replacement that the engine refused.

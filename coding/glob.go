@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/env/search"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
@@ -46,11 +47,9 @@ func glob(ctx context.Context, c *tool.Call, in globIn) (tool.Result, error) {
 	if limit == 0 {
 		limit = 1000
 	}
-	found, err := within(ctx, searchTimeout+searchGrace, func(ctx context.Context) (search.GlobResult, error) {
-		return search.Glob(ctx, c.Env, search.GlobQuery{Pattern: in.Pattern, Path: in.Path, Limit: limit, Timeout: searchTimeout})
-	})
+	found, err := findFiles(ctx, c, search.GlobQuery{Pattern: in.Pattern, Path: in.Path, Limit: limit})
 	if err != nil {
-		return searchFailed(err, orHere(in.Path)), nil
+		return engine.Failed(err)
 	}
 	var b strings.Builder
 	listed := 0
@@ -67,6 +66,18 @@ func glob(ctx context.Context, c *tool.Call, in globIn) (tool.Result, error) {
 	}
 	partialNote(&b, found.Summary)
 	return tool.Result{Output: tool.Text(b.String()), Fields: map[string]any{"files": listed, "partial": found.Summary.Partial}}, nil
+}
+
+// findFiles finds files by name.
+func findFiles(ctx context.Context, c *tool.Call, q search.GlobQuery) (search.GlobResult, error) {
+	q.Timeout = searchTimeout
+	found, err := within(ctx, searchTimeout+searchGrace, func(ctx context.Context) (search.GlobResult, error) {
+		return search.Glob(ctx, c.Env, q)
+	})
+	if err != nil {
+		return found, searchFailed(err, orHere(q.Path)).Error
+	}
+	return found, nil
 }
 
 func partialNote(b *strings.Builder, s search.Summary) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/env/search"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
@@ -49,35 +49,46 @@ func grep(ctx context.Context, c *tool.Call, in grepIn) (tool.Result, error) {
 	if problem != "" {
 		return tool.Failure(tool.ValidationError, "%s", problem), nil
 	}
-	res, err := within(ctx, searchTimeout+searchGrace, func(ctx context.Context) (tool.Result, error) {
-		return find(ctx, c.Env, q)
-	})
+	found, err := findLines(ctx, c, q)
 	if err != nil {
-		return searchFailed(err, orHere(in.Path)), nil
+		return engine.Failed(err)
 	}
-	return res, nil
-}
-
-// find searches and writes what is found.
-func find(ctx context.Context, e env.Environment, q search.GrepQuery) (tool.Result, error) {
 	var b strings.Builder
-	full := false
-	sum, err := search.Grep(ctx, e, q, func(m search.FileMatch) bool {
+	for _, m := range found.Files {
 		writeMatch(&b, q, m)
-		full = b.Len() > maxSearchOutput
-		return !full
-	})
-	if err != nil {
-		return tool.Result{}, err
 	}
-	if full {
-		sum.Partial, sum.Reason = true, search.LimitReached
-	}
+	sum := found.Summary
 	if sum.Matches == 0 && sum.Files == 0 {
 		b.WriteString("No matches found.\n")
 	}
 	partialNote(&b, sum)
-	return tool.Result{Output: tool.Text(b.String()), Fields: map[string]any{"matches": sum.Matches, "files": sum.Files, "partial": sum.Partial}}, nil
+	return tool.Result{Output: tool.Text(b.String()), Fields: found.Fields()}, nil
+}
+
+// findLines searches the contents of files. It stops when it has found as much as can be given back.
+func findLines(ctx context.Context, c *tool.Call, q search.GrepQuery) (engine.Found, error) {
+	q.Timeout = searchTimeout
+	found, err := within(ctx, searchTimeout+searchGrace, func(ctx context.Context) (engine.Found, error) {
+		var f engine.Found
+		size, full := 0, false
+		sum, err := search.Grep(ctx, c.Env, q, func(m search.FileMatch) bool {
+			f.Files = append(f.Files, m)
+			for _, l := range m.Lines {
+				size += len(m.Path) + len(l.Text) + 10
+			}
+			size += len(m.Path) + 10
+			full = size > maxSearchOutput
+			return !full
+		})
+		if f.Summary = sum; full {
+			f.Summary.Partial, f.Summary.Reason = true, search.LimitReached
+		}
+		return f, err
+	})
+	if err != nil {
+		return found, searchFailed(err, orHere(q.Path)).Error
+	}
+	return found, nil
 }
 
 // query is what to search for, or what is wrong with the arguments.
@@ -88,7 +99,7 @@ func (in grepIn) query() (q search.GrepQuery, problem string) {
 	q = search.GrepQuery{
 		Pattern: in.Pattern, Literal: in.Literal, IgnoreCase: in.CaseInsensitive, Multiline: in.Multiline,
 		Path: in.Path, Before: min(max(in.Before, in.Context), maxContext), After: min(max(in.After, in.Context), maxContext),
-		HeadLimit: in.MaxResults, MaxLine: maxGrepLine, Timeout: searchTimeout,
+		HeadLimit: in.MaxResults, MaxLine: maxGrepLine,
 	}
 	if q.HeadLimit == 0 {
 		q.HeadLimit = 100

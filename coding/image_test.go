@@ -22,7 +22,7 @@ func TestViewImage_ShowsImagesAndNothingElse(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	r.ok("view_image", args{"path": "cut.png"})
-	r.fails(tool.UnsupportedMedia, "view_image", args{"path": "t.png"}, "read_file")
+	r.fails(tool.UnsupportedMedia, "view_image", args{"path": "t.png"}, "not a PNG")
 	r.fails(tool.UnsupportedMedia, "view_image", args{"path": "empty.png"})
 	r.fails(tool.TooLarge, "view_image", args{"path": "huge.png"}, "Scale it down")
 	r.fails(tool.ValidationError, "view_image", args{"path": "i", "detail": "blurry"}, "high or original")

@@ -9,16 +9,13 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
-type listIn struct {
-	Path   string   `json:"path,omitempty" jsonschema:"the directory (default: the working directory)"`
-	Depth  int      `json:"depth,omitempty" jsonschema:"how many levels to list (default 1)"`
-	Ignore []string `json:"ignore_globs,omitempty" jsonschema:"names or paths to leave out, such as node_modules or **/*.log"`
-}
+type listIn = engine.List
 
 // maxEntries bounds a listing, and so what a call can cost.
 const maxEntries = 10_000
@@ -31,50 +28,64 @@ func (f files) listDir() tool.Tool {
 		Output: payload("entries integer", "partial boolean"),
 	}, func(ctx context.Context, c *tool.Call, in listIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Read, orHere(in.Path))}
-	}, listDir)
+	}, presented(listDir, showListing))
 }
 
-func listDir(ctx context.Context, c *tool.Call, in listIn) (tool.Result, error) {
+func listDir(ctx context.Context, c *tool.Call, in listIn) (engine.Listing, error) {
+	l := lister{ctx: ctx, env: c.Env, ignore: in.Ignore}
 	if in.Depth < 0 {
-		return tool.Failure(tool.ValidationError, "depth must not be negative."), nil
+		return l.found, engine.Fail(tool.ValidationError, "depth must not be negative.")
 	}
 	for _, g := range in.Ignore {
 		if !doublestar.ValidatePattern(g) {
-			return tool.Failure(tool.InvalidPattern, "ignore_globs: %q is not a valid glob.", g), nil
+			return l.found, engine.Fail(tool.InvalidPattern, "%q is not a valid glob for names to leave out.", g)
 		}
 	}
 	root := orHere(in.Path)
 	info, err := c.Env.Stat(ctx, root)
 	if err != nil {
-		return failed(err, root), nil
+		return l.found, failed(err, root).Error
 	}
 	if !info.IsDir() {
-		return tool.Failure(tool.NotADirectory, "%s is not a directory. Use read_file to read it.", root), nil
+		return l.found, engine.Fail(tool.NotADirectory, "%s is a file, not a directory.", root)
 	}
-	l := lister{ctx: ctx, env: c.Env, ignore: in.Ignore}
 	if err := l.list(root, "", max(in.Depth, 1)); err != nil {
-		return failed(err, root), nil
+		return l.found, failed(err, root).Error
 	}
-	text := l.out.String()
-	if l.entries == 0 {
-		text = "(the directory is empty)\n"
+	return l.found, nil
+}
+
+// showListing presents a directory as list_dir does.
+func showListing(_ listIn, l engine.Listing) tool.Result {
+	var b strings.Builder
+	for _, e := range l.Entries {
+		indent := strings.Repeat("  ", strings.Count(e.Path, "/"))
+		switch {
+		case e.Unreadable:
+			fmt.Fprintf(&b, "%s%s/\n%s  [not readable]\n", indent, e.Info.Name, indent)
+		case e.Info.IsDir():
+			fmt.Fprintf(&b, "%s%s/\n", indent, e.Info.Name)
+		default:
+			fmt.Fprintf(&b, "%s%s  %s\n", indent, e.Info.Name, size(e.Info))
+		}
 	}
-	if l.full {
-		text += fmt.Sprintf("[The listing stops at %d entries. List a directory further down, or leave some out with ignore_globs.]\n", maxEntries)
+	if len(l.Entries) == 0 {
+		b.WriteString("(the directory is empty)\n")
 	}
-	return tool.Result{Output: tool.Text(text), Fields: map[string]any{"entries": l.entries, "partial": l.full}}, nil
+	if l.Partial {
+		fmt.Fprintf(&b, "[The listing stops at %d entries. List a directory further down, or leave some out with ignore_globs.]\n", maxEntries)
+	}
+	return tool.Result{Output: tool.Text(b.String()), Fields: l.Fields()}
 }
 
 type lister struct {
-	ctx     context.Context
-	env     env.Environment
-	ignore  []string
-	out     strings.Builder
-	entries int
-	full    bool // there are more entries than are listed
+	ctx    context.Context
+	env    env.Environment
+	ignore []string
+	found  engine.Listing
 }
 
-// list writes the entries of a directory, indented by their depth. rel is its path below the root.
+// list collects the entries of a directory. rel is its path below the root.
 func (l *lister) list(dir, rel string, depth int) error {
 	if err := l.ctx.Err(); err != nil {
 		return err
@@ -84,25 +95,21 @@ func (l *lister) list(dir, rel string, depth int) error {
 		if rel == "" {
 			return err
 		}
-		fmt.Fprintf(&l.out, "%s[not readable]\n", indentation(rel+"/x"))
+		l.found.Entries[len(l.found.Entries)-1].Unreadable = true
 		return nil
 	}
 	for _, e := range entries {
 		below := path.Join(rel, e.Name)
 		if l.ignored(below) {
+			l.found.Ignored++
 			continue
 		}
-		if l.entries == maxEntries {
-			l.full = true
+		if len(l.found.Entries) == maxEntries {
+			l.found.Partial = true
 			return nil
 		}
-		l.entries++
-		if !e.IsDir() {
-			fmt.Fprintf(&l.out, "%s%s  %s\n", indentation(below), e.Name, size(e))
-			continue
-		}
-		fmt.Fprintf(&l.out, "%s%s/\n", indentation(below), e.Name)
-		if depth > 1 {
+		l.found.Entries = append(l.found.Entries, engine.Entry{Path: below, Info: e})
+		if e.IsDir() && depth > 1 {
 			if err := l.list(l.env.Info().Paths().Join(dir, e.Name), below, depth-1); err != nil {
 				return err
 			}
@@ -122,8 +129,6 @@ func (l *lister) ignored(rel string) bool {
 	}
 	return false
 }
-
-func indentation(rel string) string { return strings.Repeat("  ", strings.Count(rel, "/")) }
 
 // size tells the size of a file, or what it is if it is no ordinary one.
 func size(f env.FileInfo) string {

@@ -40,10 +40,10 @@ func TestListDir_ListsWithSizesToTheDepthAskedFor(t *testing.T) {
 func TestListDir_RefusesWhatIsNoDirectory(t *testing.T) {
 	r := newRig(t, coding.ToolConfig{})
 	r.write("f", "x")
-	r.fails(tool.NotADirectory, "list_dir", args{"path": "f"}, "read_file")
+	r.fails(tool.NotADirectory, "list_dir", args{"path": "f"}, "is a file")
 	r.fails(tool.FileNotFound, "list_dir", args{"path": "nothing"})
 	r.fails(tool.ValidationError, "list_dir", args{"depth": -1}, "depth")
-	r.fails(tool.InvalidPattern, "list_dir", args{"ignore_globs": []string{"["}}, "ignore_globs")
+	r.fails(tool.InvalidPattern, "list_dir", args{"ignore_globs": []string{"["}}, `"["`)
 }
 
 func TestListDir_StopsAtTenThousandEntriesAndSaysSo(t *testing.T) {

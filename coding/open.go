@@ -35,6 +35,9 @@ type Config struct {
 
 	// Family is whose tools and instructions the model gets; "" chooses by its name.
 	Family Family
+	// Toolset is the form of its tools; "" is Standard. A model whose family has no native tools is
+	// refused with Native; one that the session changes to later gets the standard ones.
+	Toolset Toolset
 	// Profile makes the profile of each model that the session uses; nil is [NewProfile].
 	Profile func(ProfileConfig) *Profile
 	// ToolConfig sets up the tools of the profile.
@@ -216,13 +219,21 @@ func (b *builder) prepare(ctx context.Context) error {
 			return u.Setup, err
 		}
 	}
-	return cmp.Or(b.checkEffort(u), b.checkTools())
+	return cmp.Or(b.checkToolset(u), b.checkEffort(u), b.checkTools())
+}
+
+// checkToolset reports native tools that were asked for and that the model's family does not have.
+func (b *builder) checkToolset(u setup) error {
+	if b.config.Toolset == Native && u.profile.Family == GenericFamily {
+		return llm.Errorf(llm.ErrConfiguration, "", "the %s profile has only the standard toolset; for native tools choose the openai, anthropic or gemini profile", u.profile.Family)
+	}
+	return nil
 }
 
 // checkEffort reports a reasoning effort that the model is known not to take.
 func (b *builder) checkEffort(u setup) error {
 	s := &b.session
-	if _, listed := s.Catalogue.Lookup(s.Provider, s.Model); listed && s.Effort != "" && !u.reasoning {
+	if _, listed := s.Catalogue.Lookup(s.Provider, s.Model); listed && s.Effort != "" && !u.profile.Reasoning {
 		return llm.Errorf(llm.ErrConfiguration, "", "%s takes no reasoning effort; leave %q out", s.Model, s.Effort)
 	}
 	return s.Catalogue.CheckEffort(s.Provider, s.Model, s.Effort)

@@ -157,6 +157,9 @@ func TestOpen_ResumedSessionGetsToolsAndPromptOfItsModel(t *testing.T) {
 		{"another profile", Config{Provider: "chat", Model: "gpt-oss-120b"}, Config{Family: AnthropicFamily}, false},
 		{"back from another profile", Config{Provider: "chat", Model: "gpt-oss-120b", Family: AnthropicFamily}, Config{}, false},
 		{"a denied tool", Config{Provider: "chat", Model: "gpt-oss-120b"}, Config{Session: agent.Config{Deny: []string{"shell"}}}, false},
+		{"a tool that stays denied", Config{Provider: "chat", Model: "gpt-oss-120b", Session: agent.Config{Deny: []string{"shell"}}}, Config{Session: agent.Config{Deny: []string{"shell"}}}, true},
+		{"native tools", Config{Provider: "chat", Model: "gpt-oss-120b", Toolset: Native}, Config{Toolset: Native}, true},
+		{"another toolset", Config{Provider: "chat", Model: "gpt-oss-120b"}, Config{Toolset: Native}, false},
 		{"another model", Config{Provider: "anthropic", Model: "claude-sonnet-5-5"}, Config{Provider: "anthropic", Model: "claude-opus-5"}, false},
 		{"another directory", Config{Provider: "chat", Model: "gpt-oss-120b"}, Config{Dir: os.TempDir()}, false},
 	} {
@@ -176,8 +179,12 @@ func TestOpen_ResumedSessionGetsToolsAndPromptOfItsModel(t *testing.T) {
 		if want == "" {
 			want = FamilyOf(after.Provider, after.Model)
 		}
-		p := NewProfile(ProfileConfig{Provider: after.Provider, Model: after.Model, Family: want})
-		if text := after.Messages[0].Text(); !strings.HasPrefix(text, p.Instructions) || strings.Count(text, "Be brief.") != 1 {
+		p := NewProfile(ProfileConfig{Provider: after.Provider, Model: after.Model, Family: want, Toolset: c.second.Toolset})
+		var offered []tool.Spec
+		for _, name := range toolNames(after) {
+			offered = append(offered, tool.Spec{Name: name})
+		}
+		if text := after.Messages[0].Text(); !strings.HasPrefix(text, p.instructionsFor(offered)) || strings.Count(text, "Be brief.") != 1 {
 			t.Errorf("%s: the prompt is not that of the %s family with the user's instructions:\n%s", c.name, want, text)
 		}
 	}
@@ -229,6 +236,36 @@ func TestOpen_ProfileDecidesOnStreamingAndParallelCalls(t *testing.T) {
 	r := g.ask(g.open(Config{Provider: "chat", Model: "plain", Profile: b.config.Profile}))
 	if !r.Unary {
 		t.Error("the model is asked for a stream that it cannot give")
+	}
+}
+
+func TestOpen_GivesTheToolsOfTheVendorsAgent(t *testing.T) {
+	for _, c := range []struct {
+		provider, model string
+		toolset         Toolset
+		tool, says      string
+	}{
+		{"openai", "gpt-5.2", Native, "exec_command", ""},
+		{"anthropic", "claude-opus-5", Native, "TodoWrite", ""},
+		{"gemini", "gemini-3.8-flash", Native, "run_shell_command", ""},
+		{"anthropic", "claude-opus-5", "", "edit_file", ""},
+		{"chat", "unheard-of", Native, "", "the generic profile has only the standard toolset"},
+		{"openai", "gpt-5.2", "vendor", "", `unknown toolset "vendor": use standard or native`},
+	} {
+		g := newOpenRig(t)
+		s, err := Open(t.Context(), Config{Provider: c.provider, Model: c.model, Toolset: c.toolset, Dir: g.dir, NoSave: true, Session: agent.Config{Client: g.model}})
+		if c.says != "" {
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s %s: %v, want %q", c.model, c.toolset, err, c.says)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := toolNames(g.ask(s)); !slices.Contains(got, c.tool) {
+			t.Errorf("%s %s has the tools %v", c.model, c.toolset, got)
+		}
 	}
 }
 

@@ -61,7 +61,7 @@ func failed(err error, p string) tool.Result {
 	case errors.As(err, &known):
 		return tool.Result{Error: known}
 	case errors.Is(err, fs.ErrNotExist):
-		return tool.Failure(tool.FileNotFound, "File not found: %s. Use glob or list_dir to find the right path.", p)
+		return tool.Failure(tool.FileNotFound, "File not found: %s. Check the path, or search for the file by name.", p)
 	case errors.Is(err, env.ErrOutside):
 		return tool.Failure(tool.PermissionDenied, "Permission denied: %s is outside the directories that may be used. Choose a path inside the working directory.", p)
 	case errors.Is(err, env.ErrReadOnly):
@@ -71,11 +71,11 @@ func failed(err error, p string) tool.Result {
 	case errors.Is(err, env.ErrSpecial):
 		return tool.Failure(tool.NotAFile, "%s is a device, a pipe or a socket, not a regular file. Only regular files are read and written.", p)
 	case errors.Is(err, env.ErrIsDir):
-		return tool.Failure(tool.NotAFile, "%s is a directory. Use list_dir to see what is in it, or name a file.", p)
+		return tool.Failure(tool.NotAFile, "%s is a directory. List it to see what is in it, or name a file.", p)
 	case errors.Is(err, env.ErrNotDir):
-		return tool.Failure(tool.NotADirectory, "A part of the path %s is a file, not a directory. Use list_dir to find the right path.", p)
+		return tool.Failure(tool.NotADirectory, "A part of the path %s is a file, not a directory. Check the path.", p)
 	case errors.Is(err, env.ErrTooLarge):
-		return tool.Failure(tool.TooLarge, "%s is too large to be read whole. Use shell with grep, head, tail or sed -n for the part you need.", p)
+		return tool.Failure(tool.TooLarge, "%s is too large to be read whole. Get the part you need with a command such as grep, head, tail or sed -n.", p)
 	case errors.Is(err, fs.ErrExist):
 		return tool.Failure(tool.AlreadyExists, "%s exists already.", p)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

@@ -16,20 +16,20 @@ import (
 // out, and reads only. A call that would fail has its failure as the error of its preview.
 
 func (f files) previewWrite(ctx context.Context, c *tool.Call, in writeIn) (tool.Preview, error) {
-	w, failure := f.planWrite(ctx, c.Env, in)
-	if failure != nil {
-		return tool.Preview{}, failure
+	w, err := f.planWrite(ctx, c, in)
+	if err != nil {
+		return tool.Preview{}, err
 	}
 	return tool.Preview{Changes: []tool.Change{{
-		Path: touches(ctx, c, policy.Write, in.Path).Target, Before: w.old, After: w.data, Existed: w.existed, Exists: true,
+		Path: touches(ctx, c, policy.Write, in.Path).Target, Before: w.Old, After: w.New, Existed: !w.Created, Exists: true,
 	}}}, nil
 }
 
 func (f files) previewEdit(ctx context.Context, c *tool.Call, in editIn) (tool.Preview, error) {
-	old, r, err := f.planEdit(ctx, c.Env, in)
+	old, r, err := f.planEdit(ctx, c, in)
 	switch {
 	case errors.Is(err, errNewFile):
-		return f.previewWrite(ctx, c, writeIn{in.Path, in.New})
+		return f.previewWrite(ctx, c, in.Create())
 	case err != nil:
 		return tool.Preview{}, editFailed(err, in.Path).Error
 	case r.Match == edit.AlreadyApplied:

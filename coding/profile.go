@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/reins-agent/reins/llm"
@@ -33,17 +34,38 @@ type Profile struct {
 
 	ContextWindow int64 // in tokens
 	Reasoning     bool  // its effort can be set
-	Streaming     bool
-	ParallelTools bool // may call several tools in one answer
-	Vision        bool // can look at images
-	Freeform      bool // takes tools whose input is text instead of JSON
+	Streaming     bool  // answers can be streamed; if not, agent.Config.Unary must be set
+	ParallelTools bool  // may call several tools in one answer; if not, agent.Config.Serial must be set
+	Vision        bool  // can look at images
+	Freeform      bool  // takes tools whose input is text instead of JSON
 
 	// Options go with every request, by dialect.
 	Options map[string]llm.Options
 
 	ToolConfig ToolConfig // what the tools were made with
-	native     bool
-	all        []tool.Tool // the whole set that Tools was chosen from
+	Toolset    Toolset    // of Tools
+	generated  string     // Instructions as NewProfile wrote them
+}
+
+// Toolset says in which form a model gets its tools.
+type Toolset string
+
+// The toolsets. A native one has the names, parameters, forms of output and limits of the vendor's own
+// agent: codex, Claude Code or gemini-cli.
+const (
+	Standard Toolset = "standard" // the same tools for every model, with those that suit its family
+	Native   Toolset = "native"
+)
+
+// ParseToolset reads the name of a toolset; "" is Standard.
+func ParseToolset(name string) (Toolset, error) {
+	switch t := Toolset(name); t {
+	case "":
+		return Standard, nil
+	case Standard, Native:
+		return t, nil
+	}
+	return "", fmt.Errorf("unknown toolset %q: use standard or native", name)
 }
 
 // ProfileConfig says what profile to make. Only Model is needed.
@@ -52,6 +74,8 @@ type ProfileConfig struct {
 	Model    string
 	// Family is found from the model's name and the provider when it is "".
 	Family Family
+	// Toolset is Standard if it is "". The generic family has no agent of its own, and so no other.
+	Toolset Toolset
 	// Tools sets up the tools. Its zero fields are the family's defaults.
 	Tools     ToolConfig
 	Catalogue *llm.Catalogue // nil is llm.DefaultCatalogue()
@@ -77,8 +101,8 @@ func For(provider, model string) *Profile {
 	return NewProfile(ProfileConfig{Provider: provider, Model: model})
 }
 
-// NewProfile makes a profile. It panics if the family is none of the constants, which is a mistake
-// in the program.
+// NewProfile makes a profile. It panics if the family or the toolset is none of the constants, which is a
+// mistake in the program.
 func NewProfile(c ProfileConfig) *Profile {
 	if c.Family == "" {
 		c.Family = FamilyOf(c.Provider, c.Model)
@@ -86,53 +110,77 @@ func NewProfile(c ProfileConfig) *Profile {
 	if c.Family.tools() == nil {
 		panic(fmt.Sprintf("coding: there is no family %q of models", c.Family))
 	}
+	var err error
+	if c.Toolset, err = ParseToolset(string(c.Toolset)); err != nil {
+		panic("coding: " + err.Error())
+	}
+	if c.Family == GenericFamily {
+		c.Toolset = Standard
+	}
 	if c.Catalogue == nil {
 		c.Catalogue = llm.DefaultCatalogue()
 	}
 	if c.Tools.DefaultTimeout <= 0 {
-		c.Tools.DefaultTimeout = c.Family.timeout()
+		c.Tools.DefaultTimeout = c.Family.timeout(c.Toolset)
 	}
 	p := &Profile{
-		Provider: c.Provider, Model: c.Model, Family: c.Family,
-		Aliases: standardAliases(), DocFiles: c.Family.docFiles(),
-		Streaming: true, ParallelTools: true,
-		ToolConfig: c.Tools, all: NewTools(c.Tools),
+		Provider: c.Provider, Model: c.Model, Family: c.Family, DocFiles: c.Family.docFiles(),
+		Streaming: true, ParallelTools: true, ToolConfig: c.Tools, Toolset: c.Toolset,
 	}
 	p.describe(c.Catalogue)
 	p.Options = p.options(c.Catalogue)
-	for _, name := range c.Family.tools() {
-		p.Tools = append(p.Tools, p.standard(name))
-	}
-	p.Instructions = p.instructions()
+	p.Tools, p.Aliases = p.tools()
+	p.generated = p.instructions(p.specs())
+	p.Instructions = p.generated
 	return p
 }
 
-// set is the whole set of tools. A profile that was written out by hand gets one when it needs it.
-func (p *Profile) set() []tool.Tool {
-	if p.all == nil {
-		p.all = NewTools(p.ToolConfig)
+// tools are those that the model is offered, and other names of them.
+func (p *Profile) tools() ([]tool.Tool, []tool.Alias) {
+	var freeform *llm.Freeform
+	if p.Freeform {
+		freeform = &llm.Freeform{Syntax: "lark", Definition: patchGrammar}
 	}
-	return p.all
+	if p.Toolset == Native {
+		t := nativeTools(p.ToolConfig, p.Family, freeform, p.Vision)
+		return t.Tools, append(t.Aliases, subagentAliases()...)
+	}
+	all := NewTools(p.ToolConfig)
+	var tools []tool.Tool
+	for _, name := range p.Family.tools() {
+		t := all[slices.IndexFunc(all, func(t tool.Tool) bool { return t.Spec().Name == name })]
+		switch {
+		case name == "view_image" && !p.Vision:
+			continue
+		case name == "apply_patch" && freeform != nil:
+			t = freeformPatch(t, freeform)
+		}
+		tools = append(tools, t)
+	}
+	return tools, append(NativeAliases(), subagentAliases()...)
 }
 
-// standard is a tool of the set, in the form that the model takes best.
-func (p *Profile) standard(name string) tool.Tool {
-	all := p.set()
-	t := all[slices.IndexFunc(all, func(t tool.Tool) bool { return t.Spec().Name == name })]
-	if name == "apply_patch" && p.Freeform {
-		return freeformPatch(t)
+// subagentAliases lead to the tools for subagents, which a session adds.
+var subagentAliases = sync.OnceValue(func() []tool.Alias {
+	claude := map[string]string{
+		"prompt": "task", "subagent_type": "agent_type", "description": "", "run_in_background": "",
+		"effort": "", "name": "", "isolation": "", "team_name": "", "mode": "",
 	}
-	return t
-}
+	return []tool.Alias{
+		{Name: "Agent", Tool: "spawn_agent", Params: claude},
+		{Name: "Task", Tool: "spawn_agent", Params: claude},
+		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
+	}
+})
 
 //go:embed instructions/apply_patch.lark
 var patchGrammar string
 
 // freeformPatch offers apply_patch as a tool that takes the patch itself, not JSON around it.
-func freeformPatch(t tool.Tool) tool.Tool {
+func freeformPatch(t tool.Tool, freeform *llm.Freeform) tool.Tool {
 	spec := t.Spec()
 	spec.Description += " The input is the patch itself, as plain text; do not wrap it in JSON."
-	spec.Freeform = &llm.Freeform{Syntax: "lark", Definition: patchGrammar}
+	spec.Freeform = freeform
 	return described{t, spec}
 }
 
@@ -156,15 +204,15 @@ func (p *Profile) Registry() (*tool.Registry, error) {
 	return r, nil
 }
 
-// ProfileTools lists the tools that the models of a family ("openai", "anthropic", "gemini" or
-// "generic") are offered: those of the vendor's own agent, and the tools for background processes.
+// ProfileTools lists the standard tools that the models of a family ("openai", "anthropic", "gemini" or
+// "generic") are offered; view_image only those that can look at images.
 func ProfileTools(family string) ([]string, bool) {
 	f := Family(family)
 	names := f.tools()
 	return names, names != nil
 }
 
-// tools are the names of the family's tools, in their order.
+// tools are the names of the family's standard tools, in their order.
 func (f Family) tools() []string {
 	var names []string
 	switch f {
@@ -179,14 +227,16 @@ func (f Family) tools() []string {
 	default:
 		return nil
 	}
-	return append(names, "shell_output", "shell_input", "shell_stop")
+	return append(names, "delete_file", "view_image", "shell_output", "shell_input", "shell_stop", "update_plan")
 }
 
-// timeout is how long a command may run that asks for no time of its own.
-func (f Family) timeout() time.Duration {
-	switch f {
-	case OpenAIFamily, GeminiFamily:
-		return 10 * time.Second
+// timeout is the default command timeout. The native one of gemini-cli counts from the last output.
+func (f Family) timeout(t Toolset) time.Duration {
+	switch {
+	case f == GeminiFamily && t == Native:
+		return 5 * time.Minute
+	case f == OpenAIFamily, f == GeminiFamily:
+		return DefaultTimeout
 	}
 	return 2 * time.Minute
 }

@@ -26,9 +26,10 @@ func ExampleProfile() {
 	// [AGENTS.md .codex/instructions.md]
 }
 
-// Native gives the tools the names that the vendor's own agent gives them.
-func ExampleProfile_Native() {
-	registry, err := coding.Anthropic("claude-opus-5").Native().Registry()
+// A native toolset has the tools of the vendor's own agent.
+func ExampleNewProfile_native() {
+	p := coding.NewProfile(coding.ProfileConfig{Provider: "anthropic", Model: "claude-opus-5", Toolset: coding.Native})
+	registry, err := p.Registry()
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -47,11 +47,29 @@ func profiles() map[string]*coding.Profile {
 	}
 }
 
-var backgroundTools = []string{"shell_output", "shell_input", "shell_stop"}
+// everyTool are the tools at the end of every profile.
+var everyTool = []string{"delete_file", "view_image", "shell_output", "shell_input", "shell_stop", "update_plan"}
+
+// nativeForm is the same model with the tools of its vendor's agent.
+func nativeForm(p *coding.Profile) *coding.Profile {
+	return coding.NewProfile(coding.ProfileConfig{Provider: p.Provider, Model: p.Model, Family: p.Family, Toolset: coding.Native})
+}
+
+// profileRig runs the tools of a profile.
+func profileRig(t testing.TB, p *coding.Profile) *rig {
+	t.Helper()
+	r := newRig(t, coding.ToolConfig{})
+	reg, err := p.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.pipe.Registry = reg
+	return r
+}
 
 func TestDoD_9_2_OpenAIProfileProvidesCodexAlignedToolsIncludingApplyPatch(t *testing.T) {
 	p := coding.OpenAI("gpt-5.5")
-	want := append([]string{"read_file", "apply_patch", "write_file", "shell", "grep", "glob"}, backgroundTools...)
+	want := append([]string{"read_file", "apply_patch", "write_file", "shell", "grep", "glob"}, everyTool...)
 	if got := toolNames(t, p); !slices.Equal(got, want) {
 		t.Errorf("the tools are %v, want %v", got, want)
 	}
@@ -68,7 +86,7 @@ func TestDoD_9_2_OpenAIProfileProvidesCodexAlignedToolsIncludingApplyPatch(t *te
 
 func TestDoD_9_2_AnthropicProfileProvidesClaudeCodeAlignedToolsIncludingEditFile(t *testing.T) {
 	p := coding.Anthropic("claude-opus-4-6")
-	want := append([]string{"read_file", "write_file", "edit_file", "shell", "grep", "glob"}, backgroundTools...)
+	want := append([]string{"read_file", "write_file", "edit_file", "shell", "grep", "glob"}, everyTool...)
 	if got := toolNames(t, p); !slices.Equal(got, want) {
 		t.Errorf("the tools are %v, want %v", got, want)
 	}
@@ -86,7 +104,7 @@ func TestDoD_9_2_AnthropicProfileProvidesClaudeCodeAlignedToolsIncludingEditFile
 
 func TestDoD_9_2_GeminiProfileProvidesGeminiCLIAlignedTools(t *testing.T) {
 	p := coding.Gemini("gemini-3-flash-preview")
-	want := append([]string{"read_file", "read_many_files", "write_file", "edit_file", "shell", "grep", "glob", "list_dir"}, backgroundTools...)
+	want := append([]string{"read_file", "read_many_files", "write_file", "edit_file", "shell", "grep", "glob", "list_dir"}, everyTool...)
 	if got := toolNames(t, p); !slices.Equal(got, want) {
 		t.Errorf("the tools are %v, want %v", got, want)
 	}
@@ -126,7 +144,7 @@ func TestDoD_9_2_CustomToolsCanBeRegisteredOnTopOfAnyProfile(t *testing.T) {
 	custom := tool.New(tool.Spec{Name: "run_tests", Description: "Run the project's test suite."}, nil,
 		func(context.Context, *tool.Call, in) (tool.Result, error) { return tool.Success("3 passed"), nil })
 	for family, p := range profiles() {
-		for form, p := range map[string]*coding.Profile{"": p, "native ": p.Native()} {
+		for form, p := range map[string]*coding.Profile{"": p, "native ": nativeForm(p)} {
 			p.Tools = append(p.Tools, custom)
 			r := profileRig(t, p)
 			if got := r.ok("run_tests", args{"filter": "x"}); got != "3 passed" {

@@ -49,7 +49,7 @@ func (p *Profile) SystemPrompt(ctx context.Context, e env.Environment, c PromptC
 		c.Tools = p.specs()
 	}
 	layers := []string{
-		strings.TrimSpace(p.Instructions),
+		p.instructionsFor(c.Tools),
 		p.environment(e.Info(), c),
 		c.Git.text(),
 		toolText(c.Tools),

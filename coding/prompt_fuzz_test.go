@@ -1,7 +1,6 @@
 package coding
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -34,25 +33,6 @@ func FuzzFenced(f *testing.F) {
 		}
 		if got := oneLine(s); strings.ContainsAny(got, "\r\n\x00\x7f\u2028") || !utf8.ValidString(got) {
 			t.Errorf("%q is not one line", got)
-		}
-	})
-}
-
-func FuzzNumberedPage(f *testing.F) {
-	f.Add("one\n2 | two\n\n | \n[Lines", 7)
-	f.Fuzz(func(t *testing.T, text string, first int) {
-		if first < 1 || first > 1<<40 {
-			return
-		}
-		want := strings.Split(text, "\n")
-		var page strings.Builder
-		for i, l := range want {
-			fmt.Fprintf(&page, "%d | %s\n", first+i, l)
-		}
-		page.WriteString("[A note.]\n")
-		lines, at, notes := numbered(page.String())
-		if strings.Join(lines, "\n") != text || at != first || len(notes) != 1 {
-			t.Errorf("%q came back as %q from %d with %q", text, lines, at, notes)
 		}
 	})
 }

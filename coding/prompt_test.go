@@ -138,7 +138,7 @@ Knowledge cutoff: 2026-01
 func TestDoD_9_8_SystemPromptIncludesToolDescriptionsFromTheActiveProfile(t *testing.T) {
 	e := newProject(t).env("")
 	for family, p := range profiles() {
-		for _, p := range []*coding.Profile{p, p.Native()} {
+		for _, p := range []*coding.Profile{p, nativeForm(p)} {
 			p.Tools = append(p.Tools, tool.New(tool.Spec{Name: "extra", Description: "Does\nmore."}, nil,
 				func(context.Context, *tool.Call, struct{}) (tool.Result, error) { return tool.Result{}, nil }))
 			text := prompt(t, p, e, coding.PromptConfig{})
@@ -157,6 +157,9 @@ func TestDoD_9_8_SystemPromptIncludesToolDescriptionsFromTheActiveProfile(t *tes
 	text := prompt(t, coding.OpenAI("gpt-5.5"), e, coding.PromptConfig{Tools: chosen})
 	if !strings.HasSuffix(text, "# Available tools\n\n- only: The only one.\n") {
 		t.Errorf("the prompt ends in %q", text[len(text)-200:])
+	}
+	if strings.Contains(text, "apply_patch") || strings.Contains(text, "read_file") {
+		t.Error("the prompt names tools that are not offered")
 	}
 }
 

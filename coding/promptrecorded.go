@@ -40,7 +40,7 @@ func recordedSystem(ctx context.Context, store event.Store, id string) (string, 
 // describes reports whether a recorded system prompt is true of this profile: it has the profile's
 // instructions, and names its model, the working directory and the tools.
 func (p *Profile) describes(system string, info env.Info, tools []tool.Spec) bool {
-	if !strings.HasPrefix(system, strings.TrimSpace(p.Instructions)+"\n\n") {
+	if !strings.HasPrefix(system, p.instructionsFor(tools)+"\n\n") {
 		return false
 	}
 	parts := []string{"\n" + promptLine("Working directory", info.Dir), "\n" + promptLine("Model", p.DisplayName)}

@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/coding/textfile"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
-type readIn struct {
-	Path   string `json:"file_path" jsonschema:"path of the file, absolute or relative to the working directory"`
-	Offset int    `json:"offset,omitempty" jsonschema:"line to start at, counted from 1"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines to read (default 2000)"`
-}
+type readIn = engine.Read
 
 const defaultLines = 2000
 
@@ -27,58 +24,70 @@ func (f files) readFile() tool.Tool {
 		Limit:  tool.Limit{Chars: 50_000, Lines: -1, Mode: tool.HeadTail},
 	}, func(ctx context.Context, c *tool.Call, in readIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Read, in.Path)}
-	}, func(ctx context.Context, c *tool.Call, in readIn) (tool.Result, error) {
-		return f.show(ctx, c, in), nil
-	})
+	}, presented(f.open, showPage))
 }
 
-func (f files) show(ctx context.Context, c *tool.Call, in readIn) tool.Result {
+// open reads the lines that were asked for, or an image.
+func (f files) open(ctx context.Context, c *tool.Call, in readIn) (engine.Page, error) {
+	var page engine.Page
 	if in.Offset < 0 || in.Limit < 0 {
-		return tool.Failure(tool.ValidationError, "offset and limit must not be negative; offset counts lines from 1.")
+		return page, engine.Fail(tool.ValidationError, "offset and limit must not be negative; offset counts lines from 1.")
 	}
 	data, err := f.read(ctx, c.Env, in.Path)
 	if err != nil {
-		return failed(err, in.Path)
+		return page, failed(err, in.Path).Error
 	}
 	if kind := imageType(data); kind != "" {
-		return showImage(c, in.Path, data, kind, "")
+		return imagePage(c, in.Path, data, kind, "")
 	}
 	file, err := textfile.Decode(data)
 	if err != nil {
-		return tool.Failure(tool.BinaryFile, "%s is a binary file, or text in an unknown encoding: %v. Use shell with file, xxd or strings to look inside.", in.Path, err)
+		return page, engine.Fail(tool.BinaryFile, "%s is a binary file, or text in an unknown encoding: %v. Look inside with a program such as file, xxd or strings.", in.Path, err)
 	}
-	fields := map[string]any{"encoding": file.Encoding().String(), "line_ending": file.Endings().Dominant().String()}
+	page.Source, page.Encoding, page.Ending = data, file.Encoding().String(), file.Endings().Dominant().String()
+	text := file.Text()
 	if extension(c.Env, in.Path) == ".ipynb" {
-		if text, err := renderNotebook(file.Text()); err == nil {
-			return page(in, []byte(text), fields)
+		if cells, err := renderNotebook(text); err == nil {
+			text, page.Notebook = []byte(cells), true
 		}
 	}
-	return page(in, file.Text(), fields)
-}
-
-// page numbers the lines that were asked for.
-func page(in readIn, text []byte, fields map[string]any) tool.Result {
-	lines := textfile.Lines(text)
-	fields["total_lines"] = len(lines)
-	if len(lines) == 0 {
-		return tool.Result{Output: tool.Text("(the file is empty)"), Fields: fields}
-	}
-	first, count := max(in.Offset, 1), in.Limit
+	spans := textfile.Lines(text)
+	page.First, page.Total = max(in.Offset, 1), len(spans)
+	count := in.Limit
 	if count == 0 {
 		count = defaultLines
 	}
-	if first > len(lines) {
-		res := tool.Failure(tool.ValidationError, "offset %d is behind the end of %s, which has %s.", first, in.Path, plural(len(lines), "line"))
-		res.Fields = fields
-		return res
+	from := min(page.First-1, page.Total)
+	for _, l := range spans[from : from+min(count, page.Total-from)] {
+		page.Lines = append(page.Lines, string(text[l.Start:l.End]))
 	}
-	last := first - 1 + min(count, len(lines)-first+1)
+	return page, nil
+}
+
+// showPage presents a file as read_file does.
+func showPage(in readIn, page engine.Page) tool.Result {
+	var res tool.Result
+	switch {
+	case page.Image != nil:
+		return showImage(in.Path, page)
+	case page.Total == 0:
+		res = tool.Success("(the file is empty)")
+	case len(page.Lines) == 0:
+		res = tool.Failure(tool.ValidationError, "offset %d is after the end of %s, which has %s.", page.First, in.Path, plural(page.Total, "line"))
+	default:
+		res.Output = tool.Text(numberLines(page))
+	}
+	res.Fields = page.Fields()
+	return res
+}
+
+func numberLines(page engine.Page) string {
 	var b strings.Builder
-	for i, l := range lines[first-1 : last] {
-		fmt.Fprintf(&b, "%d | %s\n", first+i, text[l.Start:l.End])
+	for i, l := range page.Lines {
+		fmt.Fprintf(&b, "%d | %s\n", page.First+i, l)
 	}
-	if last < len(lines) {
-		fmt.Fprintf(&b, "[Lines %d to %d of %d are shown. Use offset=%d to go on.]\n", first, last, len(lines), last+1)
+	if page.Last() < page.Total {
+		fmt.Fprintf(&b, "[Lines %d to %d of %d are shown. Use offset=%d to continue.]\n", page.First, page.Last(), page.Total, page.Last()+1)
 	}
-	return tool.Result{Output: tool.Text(b.String()), Fields: fields}
+	return b.String()
 }

@@ -60,8 +60,8 @@ func TestReadFile_OffsetAndLimitChooseLines(t *testing.T) {
 		first, last string
 	}{
 		{args{"offset": 2499}, "2499 | x", "2500 | x"},
-		{args{"offset": 3, "limit": 2}, "3 | x", "[Lines 3 to 4 of 2500 are shown. Use offset=5 to go on.]"},
-		{args{}, "1 | x", "[Lines 1 to 2000 of 2500 are shown. Use offset=2001 to go on.]"},
+		{args{"offset": 3, "limit": 2}, "3 | x", "[Lines 3 to 4 of 2500 are shown. Use offset=5 to continue.]"},
+		{args{}, "1 | x", "[Lines 1 to 2000 of 2500 are shown. Use offset=2001 to continue.]"},
 		{args{"offset": 2500, "limit": int64(1) << 62}, "2500 | x", "2500 | x"},
 	} {
 		c.args["file_path"] = "f"
@@ -70,7 +70,7 @@ func TestReadFile_OffsetAndLimitChooseLines(t *testing.T) {
 			t.Errorf("%v: from %q to %q", c.args, lines[0], lines[len(lines)-1])
 		}
 	}
-	r.fails(tool.ValidationError, "read_file", args{"file_path": "f", "offset": 2501}, "behind the end", "2500 lines")
+	r.fails(tool.ValidationError, "read_file", args{"file_path": "f", "offset": 2501}, "after the end", "2500 lines")
 	r.fails(tool.ValidationError, "read_file", args{"file_path": "f", "offset": -1}, "negative")
 	if got := r.ok("read_file", args{"file_path": "empty"}); got != "(the file is empty)" {
 		t.Errorf("an empty file reads %q", got)
@@ -102,11 +102,11 @@ func TestReadFile_WhatIsNoTextFileIsRefusedHelpfully(t *testing.T) {
 	r.link("loop", "loop")
 	r.fails(tool.BinaryFile, "read_file", args{"file_path": "bin"}, "binary", "xxd")
 	r.fails(tool.TooLarge, "read_file", args{"file_path": "big"}, "grep")
-	r.fails(tool.NotAFile, "read_file", args{"file_path": "d"}, "list_dir")
+	r.fails(tool.NotAFile, "read_file", args{"file_path": "d"}, "List it")
 	r.fails(tool.NotAFile, "read_file", args{"file_path": "pipe"}, "pipe")
 	r.fails(tool.NotAFile, "read_file", args{"file_path": "/dev/zero"})
-	r.fails(tool.FileNotFound, "read_file", args{"file_path": "nothing"}, "File not found: nothing", "glob")
-	r.fails(tool.NotADirectory, "read_file", args{"file_path": "d/f/x"}, "list_dir")
+	r.fails(tool.FileNotFound, "read_file", args{"file_path": "nothing"}, "File not found: nothing", "by name")
+	r.fails(tool.NotADirectory, "read_file", args{"file_path": "d/f/x"}, "Check the path")
 	r.fails(tool.ValidationError, "read_file", args{"file_path": ""}, "empty")
 	r.fails(tool.ValidationError, "read_file", args{"file_path": "a\x00b"}, "NUL")
 	r.fails(tool.IOError, "read_file", args{"file_path": "loop"})

@@ -50,7 +50,10 @@ func (f files) readMany(ctx context.Context, c *tool.Call, in readManyIn) (tool.
 		}
 		one := tool.Failure(tool.TooLarge, "not read, the output is full; read it on its own.")
 		if b.Len() < maxManyOutput {
-			one = f.show(ctx, c, readIn{Path: p, Limit: in.Limit})
+			var err error
+			if one, err = presented(f.open, showPage)(ctx, c, readIn{Path: p, Limit: in.Limit}); err != nil {
+				return one, err
+			}
 		}
 		fmt.Fprintf(&b, "==> %s <==\n", p)
 		if one.Error != nil {

@@ -4,6 +4,8 @@ package coding_test
 
 import (
 	"context"
+	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -26,13 +28,34 @@ func TestShell_GivesOutputExitCodeAndDuration(t *testing.T) {
 		t.Errorf("commands %v", c)
 	}
 	out = r.run("shell", args{"command": "echo oops; exit 3"})
-	if out.OK() || out.Result.Error.Code != tool.ShellExitError || out.Result.Fields["exit_code"] != 3 || out.Model != "oops\n\nThe command exited with code 3." {
+	if out.OK() || out.Result.Error.Code != tool.ShellExitError || out.Result.Fields["exit_code"] != 3 || !exitLine(3).MatchString(out.Model) || !strings.HasSuffix(out.Model, "]\noops\n") {
 		t.Errorf("%+v", out)
+	}
+	if out := r.run("shell", args{"command": "true"}); !exitLine(0).MatchString(out.Model) || strings.Contains(out.Model, "\n") {
+		t.Errorf("the model sees %q of a command without output", out.Model)
 	}
 	r.fails(tool.ShellExitError, "shell", args{"command": "no-such-program"}, "127", "not found")
 	r.fails(tool.ShellExitError, "shell", args{"command": "kill -9 $$"}, "SIGKILL")
 	if got := r.ok("shell", args{"command": "cat"}); got != "" {
 		t.Errorf("standard input is not empty: %q", got)
+	}
+}
+
+// exitLine is how the model is told of the end of a command.
+func exitLine(code int) *regexp.Regexp {
+	return regexp.MustCompile(fmt.Sprintf(`(?m)^\[exit code %d, (under 1|\d+) s\]$`, code))
+}
+
+func TestShell_ModelSeesExitCodeAndDurationOfEveryCommand(t *testing.T) {
+	r := newRig(t, coding.ToolConfig{})
+	for command, code := range map[string]int{"true": 0, "echo x": 0, "printf x": 0, "exit 3": 3, "head -c 100000 /dev/zero | tr '\\0' x": 0, "kill -9 $$": 137} {
+		out := r.run("shell", args{"command": command})
+		if !exitLine(code).MatchString(out.Model) {
+			t.Errorf("%s: the model reads %.200q", command, out.Model)
+		}
+		if exitLine(code).MatchString(tool.String(out.Result.Output)) {
+			t.Errorf("%s: the line is part of the output", command)
+		}
 	}
 }
 
@@ -57,9 +80,9 @@ func TestShell_WorkdirIsWhereItRuns(t *testing.T) {
 func TestShell_TimeoutEndsItWithTheOutputSoFar(t *testing.T) {
 	r := newRig(t, coding.ToolConfig{})
 	out := r.run("shell", args{"command": "echo before; sleep 600; echo after", "timeout_ms": 300})
-	want := "before\n\n[ERROR: Command timed out after 300ms. Partial output is shown above.\n" +
+	want := " s]\nbefore\n\n[ERROR: Command timed out after 300ms. Partial output is shown above.\n" +
 		"You can retry with a longer timeout by setting the timeout_ms parameter.]"
-	if out.OK() || out.Result.Error.Code != tool.ShellTimeout || out.Result.Fields["timed_out"] != true || out.Model != want {
+	if out.OK() || out.Result.Error.Code != tool.ShellTimeout || out.Result.Fields["timed_out"] != true || !strings.HasPrefix(out.Model, "[exit code 1") || !strings.HasSuffix(out.Model, want) {
 		t.Errorf("%+v", out)
 	}
 }
@@ -86,7 +109,7 @@ func TestShell_CancelEndsItWithTheOutputSoFar(t *testing.T) {
 	call := r.request("shell", args{"command": "echo before; sleep 600"})
 	call.Output = func(p []byte) { cancel() }
 	out := r.pipe.Run(ctx, call)
-	if out.OK() || out.Result.Error.Code != tool.Cancelled || !strings.HasPrefix(out.Model, "before\n") {
+	if out.OK() || out.Result.Error.Code != tool.Cancelled || !strings.Contains(out.Model, "]\nbefore\n") {
 		t.Errorf("%+v", out)
 	}
 }
@@ -107,7 +130,7 @@ func TestShell_WhatCannotBeACommandIsRefused(t *testing.T) {
 	for _, command := range []string{"", " \n\t", "echo a\x00b"} {
 		r.fails(tool.ValidationError, "shell", args{"command": command}, "command")
 	}
-	r.fails(tool.ValidationError, "shell", args{"command": "true", "timeout_ms": -1}, "timeout_ms")
+	r.fails(tool.ValidationError, "shell", args{"command": "true", "timeout_ms": -1}, "negative")
 	r.fails(tool.ValidationError, "shell", args{"command": "echo " + strings.Repeat("x", 3<<20)}, "too long", "script")
 }
 

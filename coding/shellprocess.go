@@ -4,23 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
+	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
-// processID is the id of a background process. Agents differ in whether such ids are strings or
-// numbers, so both are taken.
-type processID string
-
-// UnmarshalJSON reads a string or a number.
-func (p *processID) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '"' {
-		return json.Unmarshal(b, (*string)(p))
-	}
-	*p = processID(b)
-	return nil
-}
+type (
+	outputIn = engine.Output
+	inputIn  = engine.Input
+	stopIn   = engine.Stop
+)
 
 // processInput is the input schema of a tool that has an id beside other properties.
 func processInput(properties string) json.RawMessage {
@@ -32,10 +27,8 @@ func processOutputs() json.RawMessage {
 		"exit_code integer", "timed_out boolean", "duration_ms integer", "signal string", "background_processes integer", "dropped_bytes integer")
 }
 
-type outputIn struct {
-	ID     processID `json:"id"`
-	WaitMS int64     `json:"wait_ms"`
-}
+// maxWait bounds how long the standard tools wait for a process.
+const maxWait = time.Minute
 
 // shellLimit bounds what the model sees of the output of commands.
 func shellLimit() tool.Limit { return tool.Limit{Chars: 30_000, Lines: 256, Mode: tool.HeadTail} }
@@ -49,28 +42,26 @@ func (s *shell) output() tool.Tool {
 		Output: processOutputs(),
 		Limit:  shellLimit(),
 	}, tool.Nothing, // but what an approved call started
-		func(ctx context.Context, _ *tool.Call, in outputIn) (tool.Result, error) {
-			b, missing := s.find(in.ID)
-			if missing != nil {
-				return tool.Result{Error: missing}, nil
-			}
-			b.wait(ctx, in.WaitMS)
-			return b.news(), nil
+		func(ctx context.Context, c *tool.Call, in outputIn) (tool.Result, error) {
+			in.WaitMS = min(in.WaitMS, maxWait.Milliseconds())
+			return presented(s.readOutput, showNews)(ctx, c, in)
 		})
 }
 
-type inputIn struct {
-	ID     processID `json:"id"`
-	Text   string    `json:"text"`
-	Close  bool      `json:"close"`
-	WaitMS *int64    `json:"wait_ms"`
+func (s *shell) readOutput(ctx context.Context, _ *tool.Call, in outputIn) (engine.News, error) {
+	b, missing := s.find(in.ID)
+	if missing != nil {
+		return engine.News{}, missing
+	}
+	b.wait(ctx, in.WaitMS)
+	return b.news()
 }
 
 func (s *shell) input() tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "shell_input", Version: "1.0.0",
 		Description: "Send text to the standard input of a background process, and read what it prints in answer.",
-		Permissions: []tool.Permission{tool.ProcExec}, SideEffects: "the process acts on what it is sent", Destructive: true, OpenWorld: true,
+		Permissions: commandPermissions(), SideEffects: "the process acts on what it is sent", Destructive: true, OpenWorld: true,
 		Input: processInput(`,"text":{"type":"string","description":"what to send; a line needs its newline"}` +
 			`,"close":{"type":"boolean","description":"end standard input afterwards"}` +
 			`,"wait_ms":{"type":"integer","description":"how long to wait for an answer (default 250, at most 60000)"}`),
@@ -78,30 +69,34 @@ func (s *shell) input() tool.Tool {
 		Limit:  shellLimit(),
 	}, func(_ context.Context, c *tool.Call, in inputIn) []policy.Access {
 		return []policy.Access{{Kind: policy.Exec, Target: in.Text, Dir: c.Env.Info().Dir}}
-	}, func(ctx context.Context, _ *tool.Call, in inputIn) (tool.Result, error) {
-		b, missing := s.find(in.ID)
-		if missing != nil {
-			return tool.Result{Error: missing}, nil
-		}
-		if in.Text != "" || in.Close {
-			if err := b.send(ctx, in.Text, in.Close); err != nil {
-				if ctx.Err() != nil {
-					return failed(ctx.Err(), ""), nil
-				}
-				return tool.Failure(tool.IOError, "Process %s takes no input: %v.", b.id(), err), nil
-			}
-		}
+	}, func(ctx context.Context, c *tool.Call, in inputIn) (tool.Result, error) {
 		wait := int64(250)
 		if in.WaitMS != nil {
-			wait = *in.WaitMS
+			wait = min(*in.WaitMS, maxWait.Milliseconds())
 		}
-		b.wait(ctx, wait)
-		return b.news(), nil
+		in.WaitMS = &wait
+		return presented(s.send, showNews)(ctx, c, in)
 	})
 }
 
-type stopIn struct {
-	ID processID `json:"id"`
+// send sends text to a process and reads what it prints in answer.
+func (s *shell) send(ctx context.Context, _ *tool.Call, in inputIn) (engine.News, error) {
+	b, missing := s.find(in.ID)
+	if missing != nil {
+		return engine.News{}, missing
+	}
+	if in.Text != "" || in.Close {
+		if err := b.send(ctx, in.Text, in.Close); err != nil {
+			if ctx.Err() != nil {
+				return engine.News{}, failed(ctx.Err(), "").Error
+			}
+			return engine.News{}, engine.Fail(tool.IOError, "Process %s takes no input: %v.", b.id(), err)
+		}
+	}
+	if in.WaitMS != nil {
+		b.wait(ctx, *in.WaitMS)
+	}
+	return b.news()
 }
 
 func (s *shell) stop() tool.Tool {
@@ -113,14 +108,32 @@ func (s *shell) stop() tool.Tool {
 		Output: processOutputs(),
 		Limit:  shellLimit(),
 	}, tool.Nothing, // but what an approved call started
-		func(ctx context.Context, _ *tool.Call, in stopIn) (tool.Result, error) {
-			b, missing := s.find(in.ID)
-			if missing != nil {
-				return tool.Result{Error: missing}, nil
-			}
-			if _, err := b.Stop(ctx); err != nil {
-				return tool.Failure(tool.IOError, "Process %s could not be ended: %v", b.id(), err), nil
-			}
-			return b.news(), nil
-		})
+		presented(s.end, showNews))
+}
+
+// end ends a process and reads the rest of its output.
+func (s *shell) end(ctx context.Context, _ *tool.Call, in stopIn) (engine.News, error) {
+	b, missing := s.find(in.ID)
+	if missing != nil {
+		return engine.News{}, missing
+	}
+	if _, err := b.Stop(ctx); err != nil {
+		return engine.News{}, engine.Fail(tool.IOError, "Process %s could not be ended: %v", b.id(), err)
+	}
+	return b.news()
+}
+
+// showNews presents what a process printed as the standard tools do.
+func showNews[In any](_ In, n engine.News) tool.Result {
+	text, state := endLine(n.Text), "[still running]"
+	if !n.Running {
+		if n.More {
+			text += "[there is more output; read again]\n"
+		}
+		if n.Exit.TimedOut {
+			text += "[ended by its timeout]\n"
+		}
+		state = exitLine(n.Exit)
+	}
+	return tool.Result{Output: tool.Text(text + state), Fields: n.Fields()}
 }

@@ -6,16 +6,22 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reins-agent/reins/coding/engine"
+	"github.com/reins-agent/reins/coding/native"
+	"github.com/reins-agent/reins/env/search"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
 // ToolConfig sets up the coding tools. The zero value is the standard set-up.
 type ToolConfig struct {
-	// DefaultTimeout is for commands that ask for none (10 s), MaxTimeout the most that one can
-	// ask for (10 min). Commands in the background are not bounded by either.
+	// DefaultTimeout is for commands that ask for none ([DefaultTimeout]; a profile has the timeout of
+	// its family), MaxTimeout the longest that one can ask for ([MaxTimeout]). Commands in the
+	// background are not bounded by either.
 	DefaultTimeout time.Duration
 	MaxTimeout     time.Duration
-	// MaxFileSize is the largest file that is read whole, to be shown or edited (64 MiB).
+	// MaxFileSize is the largest file that is read whole, to be shown or edited ([MaxFileSize]).
 	MaxFileSize int64
 	// ClassicPatch makes apply_patch keep the changes before the one that failed, as codex does,
 	// instead of making all of them or none.
@@ -24,32 +30,88 @@ type ToolConfig struct {
 	state *toolState // shared with other sets; nil makes a new one
 }
 
+// The defaults of the tools.
+const (
+	DefaultTimeout = 10 * time.Second
+	MaxTimeout     = 10 * time.Minute
+	MaxFileSize    = 64 << 20
+)
+
 func (c ToolConfig) withDefaults() ToolConfig {
 	if c.DefaultTimeout <= 0 {
-		c.DefaultTimeout = 10 * time.Second
+		c.DefaultTimeout = DefaultTimeout
 	}
 	if c.MaxTimeout <= 0 {
-		c.MaxTimeout = 10 * time.Minute
+		c.MaxTimeout = MaxTimeout
 	}
 	c.DefaultTimeout = min(c.DefaultTimeout, c.MaxTimeout)
 	if c.MaxFileSize <= 0 {
-		c.MaxFileSize = 64 << 20
+		c.MaxFileSize = MaxFileSize
 	}
 	return c
 }
 
+// timeouts are those of commands.
+func (c ToolConfig) timeouts() tool.Timeouts {
+	return tool.Timeouts{Default: c.DefaultTimeout, Max: c.MaxTimeout}
+}
+
 // NewTools makes a set of coding tools. The tools of one set share their background processes.
 func NewTools(c ToolConfig) []tool.Tool {
+	f, sh := newWorkers(c)
+	return []tool.Tool{
+		f.readFile(), f.readManyFiles(), f.writeFile(), f.editFile(), f.applyPatch(), f.deleteFile(),
+		f.listDir(), globTool(), grepTool(), f.viewImage(),
+		sh.shell(), sh.output(), sh.input(), sh.stop(), native.UpdatePlan(),
+	}
+}
+
+// newWorkers makes what does the work of the tools of one set.
+func newWorkers(c ToolConfig) (files, *shell) {
 	c = c.withDefaults()
 	if c.state == nil {
 		c.state = newToolState()
 	}
-	f := files{config: c, turn: c.state.turn}
-	sh := &shell{config: c, toolState: c.state}
-	return []tool.Tool{
-		f.readFile(), f.readManyFiles(), f.writeFile(), f.editFile(), f.applyPatch(), f.deleteFile(),
-		f.listDir(), globTool(), grepTool(), f.viewImage(),
-		sh.shell(), sh.output(), sh.input(), sh.stop(),
+	return files{config: c, turn: c.state.turn}, &shell{config: c, toolState: c.state}
+}
+
+// nativeTools makes the tools of the vendor's own agent, and the older names of them.
+func nativeTools(c ToolConfig, family Family, freeform *llm.Freeform, vision bool) native.Toolset {
+	set := newEngine(newWorkers(c))
+	switch family {
+	case OpenAIFamily:
+		return native.Codex(set, freeform, vision)
+	case AnthropicFamily:
+		return native.Claude(set)
+	}
+	return native.Gemini(set)
+}
+
+// newEngine returns the operations behind the standard tools.
+func newEngine(f files, sh *shell) engine.Set {
+	grep, glob := grepTool(), globTool()
+	return engine.Set{
+		Read:  engine.For(f.readFile(), f.open),
+		Write: engine.For(f.writeFile(), oneByOne(f, f.write)).Previewed(f.previewWrite),
+		Edit:  engine.For(f.editFile(), oneByOne(f, f.edit)).Previewed(f.previewEdit),
+		Patch: engine.For(f.applyPatch(), oneByOne(f, f.patch)).Previewed(f.previewPatch),
+		List:  engine.For(f.listDir(), listDir),
+		Image: engine.For(f.viewImage(), f.picture),
+		Grep: engine.Op[search.GrepQuery, engine.Found]{Spec: grep.Spec(), Do: findLines,
+			Access: func(ctx context.Context, c *tool.Call, q search.GrepQuery) []policy.Access {
+				return engine.Declared(ctx, grep, c, grepIn{Pattern: q.Pattern, Path: q.Path})
+			}},
+		Glob: engine.Op[search.GlobQuery, search.GlobResult]{Spec: glob.Spec(), Do: findFiles,
+			Access: func(ctx context.Context, c *tool.Call, q search.GlobQuery) []policy.Access {
+				return engine.Declared(ctx, glob, c, globIn{Pattern: q.Pattern, Path: q.Path})
+			}},
+		Run:        engine.For(sh.shell(), sh.execute),
+		Start:      engine.For(sh.shell(), sh.start),
+		Output:     engine.For(sh.output(), sh.readOutput),
+		Input:      engine.For(sh.input(), sh.send),
+		Stop:       engine.For(sh.stop(), sh.end),
+		Timeouts:   sh.config.timeouts(),
+		Background: []tool.Tool{sh.output(), sh.input(), sh.stop()},
 	}
 }
 
@@ -61,15 +123,26 @@ type files struct {
 
 // oneByOne makes the calls of the tools that change files wait for each other: two that read a
 // file, change it and write it side by side would lose the change of one of them.
-func oneByOne[In any](f files, run tool.Run[In]) tool.Run[In] {
-	return func(ctx context.Context, c *tool.Call, in In) (tool.Result, error) {
+func oneByOne[In, Out any](f files, run func(context.Context, *tool.Call, In) (Out, error)) func(context.Context, *tool.Call, In) (Out, error) {
+	return func(ctx context.Context, c *tool.Call, in In) (out Out, err error) {
 		select {
 		case f.turn <- struct{}{}:
 			defer func() { <-f.turn }()
 			return run(ctx, c, in)
 		case <-ctx.Done():
-			return failed(ctx.Err(), ""), nil
+			return out, failed(ctx.Err(), "").Error
 		}
+	}
+}
+
+// presented does the work of a call and shows what came of it.
+func presented[In, Out any](do func(context.Context, *tool.Call, In) (Out, error), show func(In, Out) tool.Result) tool.Run[In] {
+	return func(ctx context.Context, c *tool.Call, in In) (tool.Result, error) {
+		out, err := do(ctx, c, in)
+		if err != nil {
+			return engine.Failed(err)
+		}
+		return show(in, out), nil
 	}
 }
 

@@ -23,12 +23,12 @@ import (
 
 func TestTools_EverySpecIsComplete(t *testing.T) {
 	want := []string{"read_file", "read_many_files", "write_file", "edit_file", "apply_patch", "delete_file",
-		"list_dir", "glob", "grep", "view_image", "shell", "shell_output", "shell_input", "shell_stop"}
+		"list_dir", "glob", "grep", "view_image", "shell", "shell_output", "shell_input", "shell_stop", "update_plan"}
 	var got []string
 	for _, tl := range coding.NewTools(coding.ToolConfig{}) {
 		s := tl.Spec()
 		got = append(got, s.Name)
-		if s.Version == "" || s.Description == "" || len(s.Permissions) == 0 || !s.ReadOnly && s.SideEffects == "" {
+		if s.Version == "" || s.Description == "" || !s.Plan && (len(s.Permissions) == 0 || !s.ReadOnly && s.SideEffects == "") {
 			t.Errorf("%s does not say everything about itself: %+v", s.Name, s)
 		}
 		for what, schema := range map[string]json.RawMessage{"input": s.Input, "output": s.Output} {
@@ -104,7 +104,7 @@ func samples(r *rig) map[string]args {
 		"apply_patch": {"patch": "*** Begin Patch\n*** Add File: p.txt\n+x\n*** End Patch"}, "delete_file": {"path": "gone.txt"},
 		"list_dir": {}, "glob": {"pattern": "*"}, "grep": {"pattern": "one"}, "view_image": {"path": "i.png"},
 		"shell": {"command": "cat", "background": true}, "shell_input": {"id": "1", "text": "x\n", "wait_ms": 0},
-		"shell_output": {"id": "1"}, "shell_stop": {"id": "1"},
+		"shell_output": {"id": "1"}, "shell_stop": {"id": "1"}, "update_plan": {"plan": []any{}},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/coding/patch"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/tool"
@@ -24,40 +25,33 @@ type transaction struct {
 
 	undo  []func(context.Context) error // newest last
 	aside []string
-	done  []change
-}
-
-// change is a file that a patch changed: A added, M modified, D deleted.
-type change struct {
-	letter byte
-	path   string
-	from   string // the path that it had before, if it was moved
+	done  []engine.Change
 }
 
 // carryOut does the operations in order and stops at the first that fails.
 func (t *transaction) carryOut(ops []patch.FileOp) *tool.Error {
 	for _, op := range ops {
 		var err error
-		var c change
+		var c engine.Change
 		switch op := op.(type) {
 		case patch.Create:
-			c = change{letter: 'A', path: op.Path}
+			c = engine.Change{Letter: 'A', Path: op.Path}
 			if op.Replaces {
-				c.letter = 'M'
+				c.Letter = 'M'
 			}
 			err = t.put(op.Path, op.Content, 0o644)
 		case patch.Rewrite:
-			c = change{letter: 'M', path: op.Path}
+			c = engine.Change{Letter: 'M', Path: op.Path}
 			err = t.put(op.Path, op.Content, 0o644)
 		case patch.Rename:
-			c = change{letter: 'M', path: op.To, from: op.From}
+			c = engine.Change{Letter: 'M', Path: op.To, From: op.From}
 			err = t.move(op)
 		case patch.Unlink:
-			c = change{letter: 'D', path: op.Path}
+			c = engine.Change{Letter: 'D', Path: op.Path}
 			err = t.drop(op.Path)
 		}
 		if err != nil {
-			return failed(err, c.path).Error
+			return failed(err, c.Path).Error
 		}
 		t.done = append(t.done, c)
 	}
@@ -165,35 +159,4 @@ func (t *transaction) finish() (notes []string) {
 		}
 	}
 	return notes
-}
-
-// report lists the changed files, added ones first, then modified, then deleted.
-func report(changed []change, notes []string, whole bool) string {
-	var b strings.Builder
-	if whole {
-		b.WriteString("Success. ")
-	}
-	b.WriteString("Updated the following files:\n")
-	for _, letter := range []byte("AMD") {
-		for _, c := range changed {
-			if c.letter == letter {
-				fmt.Fprintf(&b, "%c %s\n", letter, c.path)
-			}
-		}
-	}
-	for _, n := range notes {
-		b.WriteString(n + "\n")
-	}
-	return b.String()
-}
-
-func changedPaths(changed []change) []string {
-	var paths []string
-	for _, c := range changed {
-		paths = append(paths, c.path)
-		if c.from != "" {
-			paths = append(paths, c.from)
-		}
-	}
-	return paths
 }

@@ -10,7 +10,7 @@ import (
 // fileTimeout bounds the reading of one file.
 const fileTimeout = 30 * time.Second
 
-var errStuck = &tool.Error{Code: tool.IOError, Message: "The file system did not answer in time. A file there may be one that waits for data, such as a log of the kernel; look at it with shell and a timeout."}
+var errStuck = &tool.Error{Code: tool.IOError, Message: "The file system did not answer in time. A file there may be one that waits for data, such as a log of the kernel; look at it with a command and a timeout."}
 
 // within runs f, but does not wait for it once ctx has ended or the limit has passed. Some reads
 // cannot be interrupted: of a file that the kernel fills, or on a network that is gone. They must

@@ -7,16 +7,14 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/coding/textfile"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
-type writeIn struct {
-	Path    string `json:"file_path" jsonschema:"path of the file, absolute or relative to the working directory"`
-	Content string `json:"content" jsonschema:"the full content of the file"`
-}
+type writeIn = engine.Write
 
 func (f files) writeFile() tool.Tool {
 	t := tool.New(tool.Spec{
@@ -28,52 +26,55 @@ func (f files) writeFile() tool.Tool {
 		Limit:  tool.Limit{Chars: 1_000, Lines: -1, Mode: tool.Tail},
 	}, func(ctx context.Context, c *tool.Call, in writeIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Write, in.Path)}
-	}, oneByOne(f, f.write))
+	}, presented(oneByOne(f, f.write), showWritten))
 	return tool.WithPreview(t, f.previewWrite)
 }
 
-// writePlan is what write_file will do.
-type writePlan struct {
-	existed   bool
-	old, data []byte // old is nil if it was too large to read
-	note      string
-}
-
 // planWrite works out what is to be written.
-func (f files) planWrite(ctx context.Context, e env.Environment, in writeIn) (w writePlan, failure *tool.Error) {
-	w.data = []byte(in.Content)
-	var err error
-	w.old, err = f.read(ctx, e, in.Path)
+func (f files) planWrite(ctx context.Context, c *tool.Call, in writeIn) (engine.Written, error) {
+	w := engine.Written{Path: show(c.Env, in.Path), New: []byte(in.Content)}
+	old, err := f.read(ctx, c.Env, in.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, env.ErrTooLarge) {
+		return w, failed(err, in.Path).Error
+	}
+	if refused := in.Check.Do(ctx, c, old); refused != nil {
+		return w, refused
+	}
 	switch {
 	case err == nil:
-		w.existed = true
-		if w.data, w.note, err = inStyleOf(w.old, in.Content); err != nil {
-			return w, tool.Failure(tool.EditConflict, "%s was not written: %v. Write only characters that its encoding has, or delete the file first to write it as UTF-8.", in.Path, err).Error
+		w.Old = old
+		if w.New, w.Note, err = inStyleOf(old, in.Content); err != nil {
+			return w, engine.Fail(tool.EditConflict, "%s was not written: %v. Write only characters that its encoding has, or delete the file first to write it as UTF-8.", in.Path, err)
 		}
 	case errors.Is(err, env.ErrTooLarge):
-		w.existed, w.note = true, " The old content was too large to look at; the new one is UTF-8."
-	case !errors.Is(err, fs.ErrNotExist):
+		w.Note = "The old content was too large to look at; the new one is UTF-8."
+	default:
+		w.Created = true
+	}
+	return w, nil
+}
+
+func (f files) write(ctx context.Context, c *tool.Call, in writeIn) (engine.Written, error) {
+	w, err := f.planWrite(ctx, c, in)
+	if err != nil {
+		return w, err
+	}
+	if err := c.Env.WriteFile(ctx, in.Path, w.New, 0o644); err != nil {
 		return w, failed(err, in.Path).Error
 	}
 	return w, nil
 }
 
-func (f files) write(ctx context.Context, c *tool.Call, in writeIn) (tool.Result, error) {
-	w, failure := f.planWrite(ctx, c.Env, in)
-	if failure != nil {
-		return tool.Result{Error: failure}, nil
+func showWritten(in writeIn, w engine.Written) tool.Result {
+	verb := "Replaced"
+	if w.Created {
+		verb = "Created"
 	}
-	if err := c.Env.WriteFile(ctx, in.Path, w.data, 0o644); err != nil {
-		return failed(err, in.Path), nil
+	text := fmt.Sprintf("%s %s: %s written.", verb, w.Path, plural(len(w.New), "byte"))
+	if w.Note != "" {
+		text += " " + w.Note
 	}
-	verb := "Created"
-	if w.existed {
-		verb = "Replaced"
-	}
-	res := tool.Success("%s %s: %s written.%s", verb, show(c.Env, in.Path), plural(len(w.data), "byte"), w.note)
-	res.Fields = map[string]any{"bytes_written": len(w.data), "created": !w.existed}
-	res.Artifacts.FilesChanged = []string{in.Path}
-	return res, nil
+	return tool.Result{Output: tool.Text(text), Fields: w.Fields(), Artifacts: tool.Artifacts{FilesChanged: []string{in.Path}}}
 }
 
 // inStyleOf encodes text as the old content of its file was encoded: with the same encoding, byte
@@ -104,7 +105,7 @@ func inStyleOf(old []byte, text string) (data []byte, note string, err error) {
 		data = append(old[:bom:bom], data...)
 	}
 	if len(kept) > 0 {
-		note = fmt.Sprintf(" The file keeps %s.", strings.Join(kept, " and "))
+		note = fmt.Sprintf("The file keeps %s.", strings.Join(kept, " and "))
 	}
 	return data, note, nil
 }

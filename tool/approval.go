@@ -62,6 +62,9 @@ func (r Request) Preview(ctx context.Context) (p Preview, ok bool, err error) {
 		p, err = previewer.Preview(ctx, &c)
 		return err
 	})
+	if errors.Is(err, ErrNoPreview) {
+		return Preview{}, false, nil
+	}
 	return p, true, err
 }
 

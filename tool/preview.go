@@ -1,8 +1,15 @@
 package tool
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
-// Previewer is implemented by tools that can say what a call would change. Preview only reads.
+// ErrNoPreview says that a call has no preview, though other calls of its tool have one.
+var ErrNoPreview = errors.New("this call has no preview")
+
+// Previewer is implemented by tools that can say what a call would change. Preview only reads. It returns
+// [ErrNoPreview] for a call of which it cannot tell.
 type Previewer interface {
 	Preview(ctx context.Context, c *Call) (Preview, error)
 }

@@ -53,7 +53,7 @@ func (e *Error) Error() string {
 	case NoChange:
 		return "old_string and new_string are the same, so there is nothing to change"
 	case EmptyOld:
-		return "old_string is empty but the file is not; give the text to replace, or use write_file to replace the whole file"
+		return "old_string is empty but the file is not; give the text to replace, or write the whole file anew"
 	case NotFound:
 		return e.notFound()
 	}
@@ -73,7 +73,7 @@ func (e *Error) notUnique() string {
 	if e.Count > len(e.Lines) {
 		more = ", …"
 	}
-	return fmt.Sprintf("old_string matches %d places%s (lines %s%s); add surrounding lines to make it unique, or set replace_all",
+	return fmt.Sprintf("old_string matches %d places%s (lines %s%s); add surrounding lines to make it unique, or replace every occurrence",
 		e.Count, how, strings.Join(lines, ", "), more)
 }
 

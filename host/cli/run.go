@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 )
 
 // run is the flags of the command.
@@ -16,6 +17,7 @@ type run struct {
 	effort       string
 	dir          string
 	profile      string
+	toolset      string
 	maxRounds    int
 	maxTurns     int
 	timeout      time.Duration
@@ -84,6 +86,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.StringVar(&o.effort, "effort", "", "reasoning effort: low, medium, high, or another level that the model takes")
 	f.StringVar(&o.dir, "cwd", "", "working directory (default: the current one)")
 	f.StringVar(&o.profile, "profile", "", "tools and instructions of openai, anthropic, gemini or generic (default: the model's own)")
+	f.StringVar(&o.toolset, "toolset", string(coding.Standard), "standard, or native for the tools of the vendor's own agent")
 	f.IntVar(&o.maxRounds, "max-rounds", 0, "maximum tool rounds per prompt (default 200)")
 	f.IntVar(&o.maxTurns, "max-turns", 0, "maximum model calls in the session, earlier runs included (default: no limit)")
 	f.DurationVar(&o.timeout, "timeout", 0, "default timeout of a command (default: the profile's, 10s or 2m); the model can ask for up to 10m")
@@ -105,6 +108,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.StringSliceVar(&o.fallback, "fallback", nil, "models to continue with, in this order, if the model cannot be reached")
 	completeSessionFlag(h, cmd, "resume", "fork")
 	completeWords(cmd, "profile", "openai", "anthropic", "gemini", "generic")
+	completeWords(cmd, "toolset", string(coding.Standard), string(coding.Native))
 	completeWords(cmd, "output", "text", "json", "stream-json")
 	completeModels(cmd, &o.connection, "fallback")
 }

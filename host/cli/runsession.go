@@ -26,7 +26,7 @@ func (r *runner) session(ctx context.Context, k coding.Connection, place saved) 
 	case err == nil:
 		return s, nil
 	case place.resumes():
-		return nil, err
+		return nil, notSavable(err)
 	}
 	return nil, usageError{notSavable(err)}
 }
@@ -40,7 +40,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	}
 	c := coding.Config{
 		Provider: k.Provider, Model: k.Model, Effort: o.effort, Dir: o.dir, Vars: r.vars, Connect: conf,
-		Family: coding.Family(o.profile), ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout},
+		Family: coding.Family(o.profile), Toolset: coding.Toolset(o.toolset), ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout},
 		Prompt: coding.PromptConfig{User: o.appendSystem}, Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
 		Warn: func(err error) { aside(r.host, "%v; \"reins sessions verify\" tells more", err) },
 		Session: agent.Config{

@@ -19,7 +19,6 @@ func printTable(h Host, t *show.Table) error {
 
 // Short forms for the files that show approvals, diffs and undone changes.
 
-func visible(s string) string          { return show.Visible(s) }
 func inLine(s string) string           { return show.OneLine(s) }
 func plural(n int, what string) string { return show.Plural(n, what) }
 func paint(colour, text string) string { return show.Paint(colour, text) }

@@ -142,13 +142,13 @@ func TestRun_TerminalAsksWithTheCommandOncePerCall(t *testing.T) {
 	con.press("y\n")
 	con.await("runs: echo two")
 	con.press("y\n")
-	if text := con.end(0); strings.Count(text, "Allow?") != 2 || !strings.Contains(text, "result: two") {
+	if text := con.end(0); strings.Count(text, "Allow?") != 2 || !strings.Contains(text, " s]\r\ntwo") {
 		t.Errorf("it shows:\n%s", text)
 	}
 	con = onTerminal(t, command(t, "run", two))
 	con.await("Allow?")
 	con.press("a\n")
-	if text := con.end(0); strings.Count(text, "Allow?") != 1 || !strings.Contains(text, "result: two") {
+	if text := con.end(0); strings.Count(text, "Allow?") != 1 || !strings.Contains(text, " s]\r\ntwo") {
 		t.Errorf("after \"all\" it shows:\n%s", text)
 	}
 }
@@ -261,7 +261,7 @@ func TestRun_TerminalTakesWhatIsTypedMeanwhileToTheAgent(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(con.cmd.Dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if text := con.end(0); !strings.Contains(text, "result: steered") {
+	if text := con.end(0); !strings.Contains(text, " s]\r\nsteered") {
 		t.Errorf("the agent did not get what was typed:\n%s", text)
 	}
 }

@@ -38,37 +38,47 @@ func newTool(h Host) *cobra.Command {
 	return cmd
 }
 
-// registry holds the coding tools, or those of a profile.
-func registry(c coding.ToolConfig, profile string) (*tool.Registry, error) {
+// chosen says which tools a command is about.
+type chosen struct{ profile, toolset string }
+
+func (o *chosen) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.profile, "profile", "", "only the tools of this profile: openai, anthropic, gemini or generic")
+	f.StringVar(&o.toolset, "toolset", string(coding.Standard), "with --profile: standard, or native for the tools of the vendor's own agent")
+}
+
+// registry holds all standard tools, or those of a profile.
+func (o chosen) registry(c coding.ToolConfig) (*tool.Registry, error) {
+	toolset, err := coding.ParseToolset(o.toolset)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if toolset == coding.Native && (o.profile == "" || o.profile == string(coding.GenericFamily)) {
+		return nil, usagef("--toolset native needs --profile openai, anthropic or gemini")
+	}
+	if o.profile != "" {
+		if _, ok := coding.ProfileTools(o.profile); !ok {
+			return nil, usagef("unknown profile %q: use openai, anthropic, gemini or generic", o.profile)
+		}
+		return coding.NewProfile(coding.ProfileConfig{Provider: o.profile, Family: coding.Family(o.profile), Toolset: toolset, Tools: c}).Registry()
+	}
 	r := &tool.Registry{}
 	if err := r.Register(coding.NewTools(c)...); err != nil {
 		return nil, err
 	}
 	r.Alias(coding.NativeAliases()...)
-	if profile == "" {
-		return r, nil
-	}
-	names, ok := coding.ProfileTools(profile)
-	if !ok {
-		return nil, usagef("unknown profile %q: use openai, anthropic, gemini or generic", profile)
-	}
-	for _, n := range r.Names() {
-		if !slices.Contains(names, n) {
-			r.Unregister(n)
-		}
-	}
 	return r, nil
 }
 
 func newToolList(h Host) *cobra.Command {
-	var profile string
+	var tools chosen
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the coding tools",
 		Args:  exactArgs(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			r, err := registry(coding.ToolConfig{}, profile)
+			r, err := tools.registry(coding.ToolConfig{})
 			if err != nil {
 				return err
 			}
@@ -86,7 +96,7 @@ func newToolList(h Host) *cobra.Command {
 			return w.Flush()
 		},
 	}
-	cmd.Flags().StringVar(&profile, "profile", "", "only the tools of this profile: openai, anthropic, gemini or generic")
+	tools.flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole descriptions as JSON")
 	return cmd
 }
@@ -100,6 +110,7 @@ func joinPermissions(ps []tool.Permission) string {
 }
 
 type toolCall struct {
+	chosen
 	args    string
 	dir     string
 	timeout time.Duration
@@ -120,6 +131,7 @@ asking. The exit code is 0 only if the call succeeded.`,
 		Args: exactArgs(1, "the name of one tool"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), h, args[0]) },
 	}
+	o.chosen.flags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.args, "args", "{}", "the arguments: JSON, @FILE, or - for standard input")
 	f.StringVar(&o.dir, "cwd", "", "the working directory (default: this one)")
@@ -148,7 +160,7 @@ func (o toolCall) run(ctx context.Context, h Host, name string) error {
 		ctx, cancel = context.WithTimeout(ctx, o.timeout+3*time.Second)
 		defer cancel()
 	}
-	reg, err := registry(config, "")
+	reg, err := o.registry(config)
 	if err != nil {
 		return err
 	}

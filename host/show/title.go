@@ -6,17 +6,19 @@ import (
 )
 
 // subjects are the arguments that tell best what a call is about, over all tools.
-var subjects = []string{"command", "cmd", "file_path", "path", "pattern", "agent_id", "task", "question", "id"}
+var subjects = []string{"command", "cmd", "file_path", "path", "dir_path", "pattern", "agent_id", "task", "question", "id"}
 
 // Title returns a tool call on one line: the tool and what the call is about.
 func Title(name string, args json.RawMessage) string {
 	var values map[string]any
 	_ = json.Unmarshal(args, &values) // a call without readable arguments has a name at least
 	title := Summary(name)
-	if patch, ok := values["patch"].(string); ok {
-		return title + " " + Summary(strings.Join(patchedFiles(patch), " "))
-	}
 	var about []string
+	for _, key := range []string{"patch", "input"} {
+		if patch, ok := values[key].(string); ok {
+			about = append(about, patchedFiles(patch)...)
+		}
+	}
 	for _, key := range subjects {
 		if s, ok := values[key].(string); ok && s != "" {
 			about = append(about, s)

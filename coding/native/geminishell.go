@@ -1,0 +1,91 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/reins-agent/reins/coding/engine"
+	"github.com/reins-agent/reins/tool"
+)
+
+type geminiShellIn struct {
+	Command     string  `json:"command" jsonschema:"the command to run"`
+	Description string  `json:"description,omitempty" jsonschema:"what the command does, in a few words"`
+	Dir         string  `json:"dir_path,omitempty" jsonschema:"the directory to run it in (default: the working directory)"`
+	Background  bool    `json:"is_background,omitempty" jsonschema:"leave it running; see shell_output, shell_input and shell_stop"`
+	Delay       float64 `json:"delay_ms,omitempty" jsonschema:"with is_background: wait this long and report the first output"`
+}
+
+func (in geminiShellIn) command() engine.Command {
+	return engine.Command{
+		Command: in.Command, Description: in.Description, Workdir: in.Dir, Background: in.Background, Idle: true,
+		Env: map[string]string{"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat"},
+	}
+}
+
+func (g gemini) shell() tool.Tool {
+	spec := geminiSpec(g.Run.Spec, "run_shell_command", fmt.Sprintf("Run a shell command. Standard input is empty. Each command has a shell of its own. "+
+		"It is ended when it prints nothing for %g seconds, unless it runs in the background.", g.Timeouts.Default.Seconds()))
+	return over(spec, g.Run, geminiShellIn.command, func(ctx context.Context, c *tool.Call, in geminiShellIn) (tool.Result, error) {
+		if in.Background {
+			return g.background(ctx, c, in)
+		}
+		r, err := g.Run.Do(ctx, c, in.command())
+		if err != nil {
+			return failed(err, nil)
+		}
+		res := tool.Result{Output: r.Output, Fields: r.Fields(), Artifacts: tool.Artifacts{CommandsRun: []string{in.Command}}}
+		// A command that fails is no failure of the call; one that is ended is.
+		if res.Error = r.Err(); res.Error != nil && res.Error.Code == tool.ShellExitError {
+			res.Error = nil
+		} else if res.Error != nil {
+			res.Error.Shown = true
+		}
+		res.Present = func(o tool.Output, l tool.Limit) (string, error) {
+			text, err := geminiCut(o, l)
+			return untrusted(text, r), err
+		}
+		return res, nil
+	})
+}
+
+// untrusted labels the parts of what a command gave, those that apply, and marks them as text from
+// outside, whose end the text itself cannot write.
+func untrusted(output string, r engine.Ran) string {
+	if output == "" {
+		output = "(empty)"
+	}
+	lines := []string{"Output: " + strings.ReplaceAll(output, "</untrusted_context", "&lt;/untrusted_context")}
+	if e := r.Err(); e != nil && e.Code != tool.ShellExitError {
+		lines = append(lines, "Error: "+e.Message)
+	}
+	if r.Exit.Code != 0 {
+		lines = append(lines, fmt.Sprintf("Exit Code: %d", r.Exit.Code))
+	}
+	if r.Exit.Signal != "" {
+		lines = append(lines, "Signal: "+r.Exit.Signal)
+	}
+	if r.Exit.Orphans > 0 {
+		lines = append(lines, fmt.Sprintf("Background processes: %d", r.Exit.Orphans), fmt.Sprintf("Process Group PGID: %d", r.PID))
+	}
+	return "<untrusted_context>\n" + strings.Join(lines, "\n") + "\n</untrusted_context>"
+}
+
+func (g gemini) background(ctx context.Context, c *tool.Call, in geminiShellIn) (tool.Result, error) {
+	p, err := g.Start.Do(ctx, c, in.command())
+	if err != nil {
+		return failed(err, nil)
+	}
+	text := fmt.Sprintf("The command runs in the background with id %s (PID %d). See shell_output, shell_input and shell_stop.", p.ID, p.PID)
+	if in.Delay > 0 {
+		first, err := g.Output.Do(ctx, c, engine.Output{ID: p.ID, WaitMS: int64(in.Delay)})
+		if err != nil {
+			return failed(err, nil)
+		}
+		text += "\n" + untrusted(first.Text, engine.Ran{PID: first.PID, Exit: first.Exit})
+	}
+	res := geminiText(text, p.Fields())
+	res.Artifacts.CommandsRun = []string{in.Command}
+	return res, nil
+}
