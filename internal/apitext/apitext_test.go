@@ -33,6 +33,7 @@ func TestLines_ListEachKindOfDeclaration(t *testing.T) {
 		{"texts of many lines", "const A = `x\ny`", `const A = "x\ny"`},
 		{"variables with types", "var A, B int", "var A int\nvar B int"},
 		{"errors without their texts", `var ErrA = errors.New("a")`, "var ErrA = errors.New(...)"},
+		{"functions that decide a type", "var A = sync.OnceValue(func() *b.B { return nil })", "var A = sync.OnceValue(func() *b.B)"},
 		{"types of literals", "type T struct{}\nvar A = &T{}\nvar B = []string{`b`}\nvar C = func(i int) {}",
 			"type T struct\nvar A *T\nvar B []string\nvar C func(int)"},
 		{"fields with tags", "type T struct {\nA, B int\nC string `json:\"c\"`\nd int\nio.Reader\n}",

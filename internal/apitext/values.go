@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"strconv"
+	"strings"
 )
 
 // consts lists the exported constants of a declaration with their types and values.
@@ -58,8 +59,21 @@ func (x *extractor) initial(value ast.Expr) string {
 			return " *" + x.expr(lit.Type)
 		}
 	case *ast.CallExpr:
-		// The arguments, such as the texts of errors, are no part of the type.
-		return " = " + exprString(v.Fun, "") + "(...)"
+		return " = " + exprString(v.Fun, "") + "(" + x.arguments(v.Args) + ")"
 	}
 	return " = " + exprString(value, "")
+}
+
+// arguments returns the types of function literals, which can decide the type of a result. Other arguments,
+// such as the texts of errors, are left out.
+func (x *extractor) arguments(args []ast.Expr) string {
+	var texts []string
+	for _, a := range args {
+		text := "..."
+		if f, ok := a.(*ast.FuncLit); ok {
+			text = x.expr(f.Type)
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
 }
