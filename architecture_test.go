@@ -18,7 +18,7 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
-	{"internal/jsonscan", "internal/corpus"},
+	{"internal/apitext", "internal/jsonscan", "internal/corpus"},
 	{"llm"},
 	{"llm/wire"},
 	{"llm/openai", "llm/anthropic", "llm/gemini", "llm/chat"},

@@ -1,0 +1,140 @@
+package apitext
+
+import (
+	"go/ast"
+	"go/types"
+	"strconv"
+	"strings"
+)
+
+// namedType lists a type with its exported fields and methods.
+func (x *extractor) namedType(t *ast.TypeSpec) {
+	name := t.Name.Name + x.typeParams(t.TypeParams)
+	if t.Assign.IsValid() {
+		name += " ="
+	}
+	switch u := t.Type.(type) {
+	case *ast.StructType:
+		x.addf("type %s struct", name)
+		x.fields(t.Name.Name, u)
+	case *ast.InterfaceType:
+		x.addf("type %s interface", name)
+		x.interfaceMethods(t.Name.Name, u)
+	default:
+		x.addf("type %s %s", name, x.expr(u))
+	}
+	for _, m := range x.methods[t.Name.Name] {
+		if m.Name.IsExported() {
+			x.addf("method (%s) %s%s", x.expr(m.Recv.List[0].Type), m.Name.Name, x.signature(m.Type))
+		}
+	}
+}
+
+// fields lists the exported and embedded fields of a struct.
+func (x *extractor) fields(name string, s *ast.StructType) {
+	for _, f := range s.Fields.List {
+		tag := ""
+		if f.Tag != nil {
+			tag = " " + exprString(f.Tag, "")
+		}
+		if len(f.Names) == 0 {
+			x.addf("type %s struct, embedded %s%s", name, x.expr(f.Type), tag)
+		}
+		for _, n := range f.Names {
+			if n.IsExported() {
+				x.addf("type %s struct, %s %s%s", name, n.Name, x.expr(f.Type), tag)
+			}
+		}
+	}
+}
+
+// interfaceMethods lists the methods and embedded types of an interface. Unexported methods are listed as
+// well: others cannot implement an interface that has one.
+func (x *extractor) interfaceMethods(name string, t *ast.InterfaceType) {
+	for _, m := range t.Methods.List {
+		sig, isMethod := m.Type.(*ast.FuncType)
+		if !isMethod || len(m.Names) == 0 {
+			x.addf("type %s interface, embedded %s", name, x.expr(m.Type))
+			continue
+		}
+		if n := m.Names[0]; n.IsExported() {
+			x.addf("type %s interface, %s%s", name, n.Name, x.signature(sig))
+		} else {
+			x.addf("type %s interface, unexported %s", name, n.Name)
+		}
+	}
+}
+
+// signature returns the parameters and results of a function, without names.
+func (x *extractor) signature(t *ast.FuncType) string {
+	return strings.TrimPrefix(x.expr(&ast.FuncType{Params: t.Params, Results: t.Results}), "func")
+}
+
+// typeParams returns a list of type parameters with brackets, or nothing if there are none.
+func (x *extractor) typeParams(list *ast.FieldList) string {
+	if list == nil {
+		return ""
+	}
+	var params []string
+	for _, f := range list.List {
+		for _, n := range f.Names {
+			params = append(params, n.Name+" "+x.expr(f.Type))
+		}
+	}
+	return "[" + strings.Join(params, ", ") + "]"
+}
+
+// expr returns the text of a type and queues the types of this package that it mentions.
+func (x *extractor) expr(e ast.Expr) string {
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncType:
+			dropNames(n.Params)
+			dropNames(n.Results)
+		case *ast.SelectorExpr:
+			return false // a type of another package
+		case *ast.Ident:
+			x.enqueue(n.Name)
+		}
+		return true
+	})
+	return exprString(e, "")
+}
+
+// dropNames replaces the fields of list by fields without names, as many as there are values.
+func dropNames(list *ast.FieldList) {
+	if list == nil {
+		return
+	}
+	var fields []*ast.Field
+	for _, f := range list.List {
+		for range max(1, len(f.Names)) {
+			fields = append(fields, &ast.Field{Type: f.Type})
+		}
+	}
+	list.List = fields
+}
+
+// exprString returns the text of e on one line. If iota is not empty it stands for the value of iota.
+func exprString(e ast.Expr, iota string) string {
+	var changed []*ast.Ident
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BasicLit:
+			if s, err := strconv.Unquote(n.Value); err == nil && strings.Contains(n.Value, "\n") {
+				n.Value = strconv.Quote(s)
+			}
+		case *ast.Ident:
+			if iota != "" && n.Name == "iota" {
+				n.Name = iota
+				changed = append(changed, n)
+			}
+		}
+		return true
+	})
+	text := types.ExprString(e)
+	for _, n := range changed {
+		n.Name = "iota" // the expression is used again by the constants below it
+	}
+	return text
+}
