@@ -125,7 +125,7 @@ func undelivered(records []event.Record, agent string) (messages []llm.Message) 
 // checkFold compares the state of every agent with the one that a process would have that reads the
 // records now, and the totals with the sums of the records.
 func (l *lives) checkFold(records []event.Record) {
-	if l.log.(*savedLog).held != nil {
+	if l.log.(*event.Journal).Held() {
 		return // nothing has happened that the records could tell
 	}
 	tr := step.NewTree()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -31,7 +32,7 @@ func (s *Session) describeIfOld(ctx context.Context) error {
 
 // describe brings what the store tells about the session up to date.
 func (s *Session) describe(ctx context.Context) error {
-	log, ok := s.log.(*savedLog)
+	log, ok := s.log.(*event.Journal)
 	if !ok || s.depth > 0 {
 		return nil
 	}
@@ -52,10 +53,7 @@ func (s *Session) describe(ctx context.Context) error {
 		m.Summary = shorten(text, 200)
 	}
 	s.tree.mu.Unlock()
-	if err := log.writer.SetMeta(context.WithoutCancel(ctx), *m); err != nil {
-		return &SaveError{err}
-	}
-	return nil
+	return log.SetMeta(context.WithoutCancel(ctx), *m)
 }
 
 func firstPrompt(messages []llm.Message) string {

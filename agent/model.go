@@ -85,7 +85,7 @@ func (s *Session) startCall(r *llm.Request, purpose, tools string) int {
 // request builds a request, and a digest of its tools.
 func (s *Session) request(ctx context.Context, a step.CallModel) (*llm.Request, string, error) {
 	s.tree.mu.Lock()
-	set, k, c := s.state.Effective(), s.kit, &s.config
+	set, k, c := s.state.Effective(), s.kit, s.now
 	r := &llm.Request{
 		Provider: set.Provider, Model: set.Model, Effort: set.Effort, ThinkingBudget: set.ThinkingBudget,
 		Messages: a.Messages[:len(a.Messages):len(a.Messages)], Tools: k.definitions, ToolChoice: a.Choice, Output: a.Output,

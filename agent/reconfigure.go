@@ -89,7 +89,7 @@ type change struct {
 // returns an error, and changes nothing, if the result would not be a valid configuration.
 func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
 	s.tree.mu.Lock()
-	c := s.config
+	c := s.now
 	if n := len(s.changes); n > 0 {
 		c = s.changes[n-1].config
 	}
@@ -129,6 +129,11 @@ func (s *Session) change(ctx context.Context, c Config, ch Change) (change, erro
 		out.system = *ch.System
 	}
 	ch.apply(&c)
+	if ch.Effort != nil {
+		if err := c.Catalogue.CheckEffort(c.Provider, c.Model, c.Effort); err != nil {
+			return out, err
+		}
+	}
 	if err := c.changeTools(ch); err != nil {
 		return out, err
 	}
@@ -206,7 +211,7 @@ func (s *Session) applyChanges() {
 		system = cmp.Or(ch.system, system)
 	}
 	before := s.setup()
-	s.config, s.kit, s.changes = last.config, last.kit, nil
+	s.now, s.kit, s.changes = last.config, last.kit, nil
 	d := event.Settings{Setup: s.setup()}
 	if system != s.state.System() {
 		d.System = system
@@ -218,7 +223,7 @@ func (s *Session) applyChanges() {
 
 // setup is how the session is set up, for its records.
 func (s *Session) setup() event.Setup {
-	c := &s.config
+	c := &s.now
 	return event.Setup{
 		ModelSetup: c.model(c.Provider, c.Model, c.ContextWindow), Effort: c.Effort, ThinkingBudget: c.ThinkingBudget,
 		Timeouts: c.Timeouts, Tools: s.kit.tools.Names(), Vision: c.Vision, Rules: c.rules(s.depth),
@@ -275,7 +280,7 @@ func (s *Session) SetTimeouts(t tool.Timeouts) error {
 func (s *Session) timeouts() tool.Timeouts {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	return s.config.Timeouts
+	return s.now.Timeouts
 }
 
 // granted reports whether an approval given before covers a call.

@@ -381,3 +381,36 @@ func TestRecords_EveryToolCallEndSaysWhatWasDecided(t *testing.T) {
 		}
 	}
 }
+
+func TestSubagent_OfAnotherModelGetsWhatGoesWithIt(t *testing.T) {
+	other := &tool.Registry{}
+	if err := other.Register(fake("theirs", true, echo), fake("danger", false, echo)); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"free": "other: theirs danger", "bound": "other: echo"} {
+		script := play(map[string][]llmtest.Turn{
+			"main": {spawn(`{"task":"child","model":"other"}`), wait("1"), llmtest.Say("Done.")}, "child": {llmtest.Say("Yes.")},
+		})
+		s := open(t, script, func(c *Config) {
+			c.Adapt = func(context.Context, string, string) (Setup, error) {
+				return Setup{Tools: other, System: "You are another."}, nil
+			}
+			if name == "bound" { // by names, which other tools do not have
+				c.Deny = []string{"write"}
+			}
+		})
+		submit(t, s, "main")
+		got := ""
+		for _, r := range script.Requests() {
+			if r.Model == "other" {
+				got = r.Model + ":"
+				for _, d := range r.Tools {
+					got += " " + d.Name
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

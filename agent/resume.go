@@ -26,7 +26,7 @@ func (c *Config) newLog() (journal, error) {
 	if err := lease(w, c.Env); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
-	return newSavedLog(&event.Log{}, w, 0), nil
+	return event.NewJournal(&event.Log{}, w, 0), nil
 }
 
 // Resume opens the session Config.ID of Config.Store where its log ends, however it came to end
@@ -73,7 +73,7 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 	if err := lease(w, c.Env); err != nil {
 		return nil, err
 	}
-	log := newSavedLog(event.NewLog(records), w, meta.Last)
+	log := event.NewJournal(event.NewLog(records), w, meta.Last)
 	s, err := build(c, "", 0, log, tr)
 	if err != nil {
 		return nil, err

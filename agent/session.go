@@ -19,16 +19,17 @@ import (
 // Session is one agent and its conversation. All methods may be called concurrently. A session that
 // has nothing to do holds no goroutine.
 type Session struct {
-	id    string
-	path  string // in the tree of agents; "" is the root
-	depth int
-	log   journal
-	cache *llm.Cache
-	tree  *tree
+	id     string
+	path   string // in the tree of agents; "" is the root
+	depth  int
+	config Config // as it was given: what Reconfigure changes is in now
+	log    journal
+	cache  *llm.Cache
+	tree   *tree
 
 	// What follows is guarded by tree.mu, and so is the state, which only note changes.
 	state   *step.State
-	config  Config
+	now     Config // what is in force
 	kit     *kit
 	changes []change // for the next safe point
 	closing bool     // no more work is begun
@@ -61,6 +62,9 @@ func New(c Config) (*Session, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
+	if err := c.Catalogue.CheckEffort(c.Provider, c.Model, c.Effort); err != nil {
+		return nil, err
+	}
 	c.ID = cmp.Or(c.ID, rand.Text())
 	// Prompts are long, and sessions over one project have the same: they share it.
 	c.System = unique.Make(c.System).Value()
@@ -88,7 +92,7 @@ func newSession(c Config, path string, depth int, log journal, tr *tree) (*Sessi
 
 // build makes an agent with the past that the tree knows of it.
 func build(c Config, path string, depth int, log journal, tr *tree) (*Session, error) {
-	s := &Session{config: c, id: c.ID, path: path, depth: depth, log: log, tree: tr, cache: &llm.Cache{}, state: tr.fold.Agent(path)}
+	s := &Session{config: c, now: c, id: c.ID, path: path, depth: depth, log: log, tree: tr, cache: &llm.Cache{}, state: tr.fold.Agent(path)}
 	s.agents = &agents{session: s}
 	if depth == 0 {
 		tr.root = s
@@ -254,9 +258,10 @@ func (s *Session) next() step.Action {
 	defer s.tree.mu.Unlock()
 	for {
 		s.applyChanges()
-		a, ok := s.state.Next().(step.Append)
+		next := s.state.Next()
+		a, ok := next.(step.Append)
 		if !ok {
-			return s.state.Next()
+			return next
 		}
 		if d, over := a.Data.(event.ProcessingEnd); over && s.closing {
 			d.State = string(Closed)

@@ -123,11 +123,13 @@ func realNames(tools *tool.Registry, names []string) []string {
 // the type say otherwise. It can never do more than its session.
 func (s *Session) childConfig(ctx context.Context, r spawnRequest, kind AgentType) (Config, error) {
 	s.tree.mu.Lock()
-	c, tools := s.config, s.kit.tools
+	c, tools := s.now, s.kit.tools
 	s.tree.mu.Unlock()
 	c.Tools = toolsFor(tools, kind)
 	if model := cmp.Or(r.model, kind.Model, c.Model); model != c.Model {
-		c.Model, c.ContextWindow = model, 0
+		if err := c.become(ctx, model, kind); err != nil {
+			return c, err
+		}
 	}
 	c.Effort = cmp.Or(kind.Effort, c.Effort)
 	c.System = cmp.Or(kind.System, c.System)
@@ -153,6 +155,25 @@ func (s *Session) childConfig(ctx context.Context, r spawnRequest, kind AgentTyp
 	}
 	c.Env = env.Scoped(c.Env, r.dir)
 	return c, nil
+}
+
+// become changes the model of a subagent's configuration, with the tools and the prompt that go with it. Where
+// names say what an agent may use, the tools stay: those of another model have other names.
+func (c *Config) become(ctx context.Context, model string, kind AgentType) error {
+	c.Model, c.ContextWindow = model, 0
+	if c.Adapt == nil || c.Allow != nil || len(c.Deny) > 0 || kind.Tools != nil {
+		return nil
+	}
+	set, err := c.Adapt(ctx, c.Provider, model)
+	if err != nil {
+		return fmt.Errorf("model %s: %w", model, err)
+	}
+	c.System = cmp.Or(c.adapt(set), c.System)
+	if err := c.changeTools(Change{}); err != nil {
+		return err
+	}
+	c.Tools = toolsFor(c.Tools, kind)
+	return nil
 }
 
 // toolsFor returns those of the tools that a subagent of a type may use. What belongs to the

@@ -32,6 +32,8 @@ type live struct {
 	dir     string
 	session *agent.Session
 	seen    event.Seq // the last event before the task at hand
+
+	childCalls int // tool calls of subagents
 }
 
 func newLive(t *testing.T, provider string) *live {
@@ -67,16 +69,37 @@ func (l *live) smoke() {
 	if ends := l.submit("Read big.txt with read_file"); !slices.ContainsFunc(ends["read_file"], whole) {
 		l.Error("the large file was not read whole, or not truncated for the model")
 	}
-	if err := l.session.Steer(llm.Text{Text: "Actually, just create a single /health endpoint for now"}); err != nil {
-		l.Fatal(err)
-	}
-	l.submit("Create a Flask web application with multiple routes")
-	if ends := l.submit("Spawn a subagent to write tests for hello.py, then review its output"); len(ends["spawn_agent"]) == 0 {
-		l.Error("no subagent was spawned")
+	l.steered()
+	if ends := l.submit("Spawn a subagent to write tests for hello.py, then review its output"); len(ends["spawn_agent"]) == 0 || l.childCalls == 0 {
+		l.Errorf("%d subagents were spawned, which made %d tool calls", len(ends["spawn_agent"]), l.childCalls)
 	}
 	slow := func(e event.ToolCallEnd) bool { return e.Error != nil && e.Error.Code == "ShellTimeout" }
 	if ends := l.submit("Run 'sleep 30' with the default timeout"); !slices.ContainsFunc(ends["shell"], slow) {
 		l.Error("the command did not time out")
+	}
+}
+
+// steered gives the model another goal while it works, after its first tool call.
+func (l *live) steered() {
+	l.Helper()
+	after := l.session.Last()
+	go func() {
+		for r, err := range l.session.Events(l.Context(), after) {
+			if _, ok := r.Data.(event.ToolCallEnd); ok && err == nil {
+				break
+			}
+		}
+		_ = l.session.Steer(llm.Text{Text: "Actually, just create a single /health endpoint for now"})
+	}()
+	l.submit("Create a Flask web application with multiple routes, each in a file of its own")
+	found := false
+	for _, m := range l.session.Messages() {
+		for _, c := range m.ToolCalls() {
+			found = found || strings.Contains(c.Arguments, "/health")
+		}
+	}
+	if !found {
+		l.Error("the model did not follow the message that it was steered with")
 	}
 }
 
@@ -97,6 +120,9 @@ func (l *live) submit(task string) map[string][]event.ToolCallEnd {
 		}
 		if d, ok := r.Data.(event.ToolCallEnd); ok {
 			ends[d.Name] = append(ends[d.Name], d)
+			if r.Agent != "" {
+				l.childCalls++
+			}
 		}
 		if _, ok := r.Data.(event.ProcessingEnd); ok && r.Agent == "" {
 			break
