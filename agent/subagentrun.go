@@ -71,14 +71,15 @@ func (a *agents) spawn(ctx context.Context, r spawnRequest) (*subagent, error) {
 	if n, most := s.Total().Agents, s.config.Subagents.MaxAgents; most > 0 && n >= most {
 		return nil, fmt.Errorf("there have been %d agents already, which is the limit", n)
 	}
-	sub := &subagent{id: a.nextID(), kind: r.kind, preface: kind.Preface, dir: r.dir, maxTurns: r.maxTurns, parent: s}
+	sub := &subagent{id: a.nextID(), kind: r.kind, preface: kind.Preface, dir: r.dir, maxTurns: r.maxTurns, parent: s, cancel: func() {}, done: make(chan struct{})}
+	close(sub.done)
 	s.record(event.SubagentStart{ID: sub.id, Call: r.call, Type: r.kind, Task: r.task, Model: config.Model, Dir: r.dir, MaxTurns: r.maxTurns})
 	if sub.session, err = newSession(config, sub.id, s.depth+1, s.log, s.tree); err != nil {
 		s.record(event.SubagentEnd{ID: sub.id, Status: string(failed)})
 		return nil, err
 	}
-	sub.work(ctx, r.task)
 	a.add(sub)
+	sub.work(ctx, r.task)
 	return sub, nil
 }
 

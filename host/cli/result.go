@@ -69,7 +69,7 @@ func statusCode(s agent.Status) int {
 	switch s {
 	case agent.StatusDone:
 		return exitOK
-	case agent.StatusAwaitingInput:
+	case agent.StatusAwaitingInput, agent.StatusAwaitingApproval:
 		return exitNeedsInput
 	case agent.StatusLimit, agent.StatusLoop, agent.StatusCutOff, agent.StatusPaused:
 		return exitLimit
