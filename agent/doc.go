@@ -1,11 +1,16 @@
-// Package agent is the coding-agent loop, with the host in control of it.
+// Package agent runs a coding agent, with the host in control of it.
 //
-// A [Session] holds one conversation. Submit gives it input and runs the loop until the model is
-// done, a limit is reached or the host stops it; meanwhile Events shows everything that happens,
-// Steer puts a message between two steps, and SetModel and SetEffort change how the next call is
-// made. Everything a session knows is in its log of events.
+// A [Session] holds one conversation. [Session.Submit] gives it input and works until the model is done, a
+// limit is reached, somebody has to be asked, or the host stops it; [Session.Continue] continues work that
+// ended early. Meanwhile [Session.Events] shows everything that happens, [Session.Steer] puts a message between
+// two steps, [Session.Resolve] answers a tool call that waits for an approval, and [Session.Reconfigure]
+// changes model, tools and prompt.
 //
-// The loop itself is in two files. machine.go decides: given what has happened it says whether to
-// call the model, run tools or stop. It does no I/O and knows no clock. session.go does what the
-// machine says and tells it what came of it.
+// Everything that a session knows is in its log. Package step holds the state, which is a fold over the
+// records of the log, and decides what to do next. This package is its driver: it calls the model, runs tools
+// and asks the host, appends a record of what came of it, and applies that record to the state. No other
+// code changes the state, so that [Resume], which applies the records that were saved, arrives at
+// the same one.
+//
+// The loop is the method process in session.go; read that first.
 package agent

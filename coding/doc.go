@@ -2,7 +2,8 @@
 // of models the profile that puts them to use.
 //
 // [Open] assembles all of it into a session, as `reins run` does, and lets the caller replace each
-// part. The rest of the package is those parts.
+// part. When the session changes to another model, tools and prompt follow it. The rest of the package is
+// those parts.
 //
 // A [Profile] is plain data: [OpenAI], [Anthropic] and [Gemini] give the tools, base instructions,
 // flags and options that fit the vendor's models, and [For] those of any other. Its SystemPrompt

@@ -1,10 +1,15 @@
 // Package env is the place where tools do their work: files and processes behind one small
-// interface. A tool never touches the operating system itself; it asks the Environment it was
-// given, so the same tool runs on this machine, in a container, over ssh or in memory.
+// interface. A tool never touches the operating system itself; it asks the [Environment] it was
+// given, so the same tool works on this machine, in memory, or wherever else one is implemented.
+//
+// An environment has paths and errors of its own. Paths are joined, cleaned and compared by the rules
+// of its system ([Paths]), which need not be the system that this program runs on, and its errors are
+// those of this package and of io/fs.
 //
 // The interface is kept small so that a consumer can implement it. What can be built on top of it
 // is built on top of it: [Exec] runs a command to its end over Start, and package search answers
-// Grep and Glob for every environment that does not do so itself.
+// grep and glob for every environment that does not do so itself. [ReadOnly], [Logged] and [Scoped]
+// wrap any environment.
 //
 // Package envtest is the suite that every implementation must pass.
 package env

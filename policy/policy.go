@@ -3,9 +3,10 @@
 // written, this command run, that host reached), so that two tools that do the same are treated the
 // same. It answers with a [Decision], which names the rule that decided.
 //
-// Decisions are pure: the same query to the same policy gives the same decision. Whoever declares
-// the accesses normalises them first; a path is absolute, clean and real, with its symbolic links
-// resolved. What is not declared is asked about.
+// A policy should decide by the query alone, so that the same query gives the same decision and the record
+// of a call explains it later. Whoever declares the accesses normalises them first: a path is absolute,
+// clean and real, with its symbolic links resolved. [Default] asks about calls that do not declare what
+// they access; the zero [Decision] denies.
 package policy
 
 import (

@@ -5,7 +5,11 @@
 // makes one from a Go function, with the input schema taken from its argument type. A [Registry]
 // holds the tools of an agent. A [Pipeline] runs calls: it finds the tool, validates the arguments,
 // asks hooks, policy and, where needed, a person, executes, and shows the model a bounded result. A
-// registry gives its tools out to pipelines only, so that no registered tool runs in another way.
+// registry gives its tools to pipelines only, so that no registered tool runs in another way.
+//
+// Nothing runs before it is permitted. A tool that can say what a call would change implements [Previewer],
+// which only reads. An approver that has no answer yet returns [ErrPending]: the call is then neither run nor
+// refused, and can be run again when there is an answer.
 //
 // A tool that fails returns a Result with an [Error], for the model to read and recover from. A Go
 // error or a panic from a tool becomes such a result too; nothing a tool does ends the program.

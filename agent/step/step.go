@@ -1,14 +1,17 @@
 // Package step decides what an agent does next. A [State] is a fold over the records of one agent:
-// [State.Apply] takes in what happened, and [State.Next] says what to do about it. There is no I/O, no
-// clock and no randomness here, so that the same records always give the same action.
+// [State.Apply] takes in what happened, and [State.Next] says what to do about it: append a record, call the
+// model, run tools, await an answer, or stop. There is no I/O, no clock and no randomness here, so that the
+// same records always give the same action. A [Tree] holds the states of all agents of a session and what
+// they have used together.
 //
-// Whoever performs the actions is a driver. It keeps the records, and repeats three lines: ask Next, do
+// Whoever performs the actions is a driver. It keeps the records, and repeats three steps: ask Next, do
 // what it says, append what came of it and Apply that. Facts from outside, such as a price, an error or
 // an interruption, enter as records. A driver that crashes anywhere rebuilds the state from its records
-// and asks Next again. Package agent is one driver, in process.
+// and asks Next again. Package agent is one driver, in process; driver_test.go has another, which rebuilds
+// the state before every step.
 //
 // Next must not be called while an action is being performed: a model call or a tool call that has
-// begun and has not ended counts as cut off then.
+// begun and has not ended counts as interrupted then.
 package step
 
 import (
