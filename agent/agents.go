@@ -12,7 +12,7 @@ import (
 type AgentInfo struct {
 	Path    string // in the tree of agents; "" is the root
 	Type    string
-	Task    string // the last one that it was given
+	Task    string // the last message that it was given
 	Model   string
 	State   State
 	Status  string // of a subagent: running, completed, failed, waiting for an approval or closed

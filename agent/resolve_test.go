@@ -414,3 +414,19 @@ func TestSubagent_OfAnotherModelGetsWhatGoesWithIt(t *testing.T) {
 		}
 	}
 }
+
+func TestSubagent_ClosedGivesUpWhatWaits(t *testing.T) {
+	var ran atomic.Int64
+	script := play(map[string][]llmtest.Turn{
+		"main":  {spawn(`{"task":"child"}`), wait("1"), llmtest.Call("close_agent", `{"agent_id":"1"}`), llmtest.Say("Done.")},
+		"child": {calls("write"), llmtest.Say("never")},
+	})
+	s := open(t, script, asksFor(&ran, ApproveLater))
+	submit(t, s, "main")
+	if got := s.Pending(); len(got) != 0 {
+		t.Errorf("a call of a closed agent waits: %+v", got)
+	}
+	if _, err := s.Continue(t.Context()); !errors.Is(err, ErrNothingToContinue) || ran.Load() != 0 {
+		t.Errorf("%v, ran %d times", err, ran.Load())
+	}
+}

@@ -31,7 +31,7 @@ func (c *Config) newLog() (journal, error) {
 
 // Resume opens the session Config.ID of Config.Store where its log ends, however it came to end
 // there. What is empty in the configuration is as it was: the model, the effort, the system prompt.
-// With another model, Config.Adapt tells the prompt if none is given.
+// With another model, what Config.Adapt gives for it counts, if no prompt is given.
 // Tool calls that had begun are not run again but get a result that says that they were interrupted;
 // calls that wait for an approval or an answer still do, and messages that wait are still there. If
 // work was interrupted, Continue continues it, and so does Submit.

@@ -217,7 +217,7 @@ func (b *subagent) interrupt(then subagentStatus) (before subagentStatus) {
 	b.mu.Lock()
 	before = b.status
 	if then != "" {
-		b.status = then
+		b.status, b.held, b.lost = then, false, false
 	}
 	cancel, done := b.cancel, b.done
 	b.mu.Unlock()

@@ -155,7 +155,9 @@ func (a *agents) runClose(_ context.Context, _ *tool.Call, in agentIn) (tool.Res
 	if err != nil {
 		return tool.Failure(tool.ValidationError, "Nothing to close: %v.", err), nil
 	}
-	before := b.close()
+	before := b.interrupt(ended)
+	b.session.abandon("the agent was closed")
+	b.close()
 	res := tool.Success("Agent %s is closed; it was %s.", in.ID, before)
 	res.Fields = map[string]any{"agent_id": in.ID, "status": string(before)}
 	return res, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/picture"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -92,7 +93,7 @@ func (s *Session) runCall(ctx context.Context, k *kit, c llm.ToolCall) (out tool
 	if errors.As(err, &p) {
 		res := tool.Failure(tool.InternalError, "Tool error (%s): %v", c.Name, err)
 		res.Error.Details = map[string]any{"stack": p.stack}
-		return tool.Outcome{Result: res, Model: res.Error.Message}
+		return tool.Outcome{Result: res, Model: res.Error.Message, Decision: policy.Decision{Verdict: policy.Deny, Rule: "internal error", Reason: err.Error()}}
 	}
 	return out
 }

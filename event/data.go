@@ -238,7 +238,7 @@ type ToolCallEnd struct {
 	Fields     map[string]any
 	Error      *tool.Error
 	Artifacts  tool.Artifacts
-	// Accesses, Decision and Approval tell what the call was going to touch and why it was allowed or refused.
+	// Accesses and Decision tell what the call was going to touch, and why it was allowed or refused.
 	Accesses []policy.Access
 	Decision policy.Decision
 	Plan     bool          // the arguments of the call are the model's plan
