@@ -43,11 +43,8 @@ type Outcome struct {
 	Duration time.Duration
 }
 
-// Total is what a session and all its subagents have used, and ModelTotal what one model has.
-type (
-	Total      = step.Total
-	ModelTotal = step.ModelTotal
-)
+// Total is what a session and all its subagents have used.
+type Total = step.Total
 
 // State is where a session is in its life.
 type State = step.Phase

@@ -13,6 +13,8 @@ type Spent struct {
 	Usage    llm.Usage
 	Dollars  float64 // of the calls with a known price
 	Unpriced int     // calls without one
+	// Incomplete counts calls that failed before the provider had said all they used: it may bill more.
+	Incomplete int
 }
 
 // Cost returns the cost of the calls.
@@ -20,7 +22,10 @@ func (s Spent) Cost() llm.Cost { return llm.NewCost(s.Dollars, s.Unpriced == 0) 
 
 func (s *Spent) add(d ModelCallEnd) {
 	s.Calls++
-	s.Usage = s.Usage.Add(d.Usage)
+	s.Usage = s.Usage.Add(d.Usage).Add(d.Retried)
+	if d.Incomplete {
+		s.Incomplete++
+	}
 	if d.Cost == nil {
 		s.Unpriced++
 		return
@@ -88,7 +93,7 @@ func (s *Spending) Add(r Record) {
 			a.Task = d.Task
 		}
 	case ModelCallEnd:
-		if d.Error != nil && d.Usage.Input == 0 && d.Usage.Output == 0 {
+		if used := d.Usage.Add(d.Retried); d.Error != nil && used.Input+used.Output == 0 {
 			return
 		}
 		s.Total.add(d)

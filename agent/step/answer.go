@@ -36,7 +36,9 @@ func (s *State) callEnded(d event.ModelCallEnd) {
 	}
 	s.calling = nil
 	s.used.Usage = s.used.Usage.Add(d.Usage).Add(d.Retried)
-	s.used.Cost = s.used.Cost.Add(costOf(d))
+	if d.Error == nil || d.Usage.Input+d.Retried.Input > 0 {
+		s.used.Cost = s.used.Cost.Add(llm.CostOf(d.Cost))
+	}
 	switch {
 	case purpose == Summary:
 		s.summarised(d)

@@ -15,7 +15,9 @@ import (
 // Tree is a session: the agents of one log, and what they have used together.
 type Tree struct {
 	agents map[string]*State
-	total  Total
+	turns  int // model calls
+	spent  event.Spending
+	worked time.Duration
 	grants []grant
 
 	active int       // agents at work
@@ -31,16 +33,8 @@ type Total struct {
 	Cost   llm.Cost
 	// Incomplete says that calls failed before the provider had said all they used: it may bill more.
 	Incomplete bool
-	Worked     time.Duration // the time in which any of them was at work
-	Models     []ModelTotal  // by model, in the order of their first call
-}
-
-// ModelTotal is what one model has used.
-type ModelTotal struct {
-	Provider, Model string
-	Calls           int
-	Usage           llm.Usage
-	Cost            llm.Cost
+	Worked     time.Duration      // the time in which any of them was at work
+	Models     []event.ModelSpent // in the order of their first call
 }
 
 // grant is an approval that holds for more than one call.
@@ -52,7 +46,7 @@ type grant struct {
 
 // NewTree returns a session without records.
 func NewTree() *Tree {
-	t := &Tree{agents: make(map[string]*State), total: Total{Cost: llm.Cost{Known: true}}}
+	t := &Tree{agents: make(map[string]*State)}
 	t.Agent("")
 	return t
 }
@@ -76,12 +70,11 @@ func (t *Tree) Apply(r event.Record) {
 	case event.SessionResume:
 		t.resumed()
 	case event.ModelCallStart:
-		t.total.Turns++
-	case event.ModelCallEnd:
-		t.spend(d)
+		t.turns++
 	case event.SubagentStart:
 		t.Agent(d.ID)
 	}
+	t.spent.Add(r)
 	t.last = r.Time
 	t.Agent(r.Agent).Apply(r)
 }
@@ -89,7 +82,7 @@ func (t *Tree) Apply(r event.Record) {
 // resumed takes in that the process which worked is gone. What lies between is not work.
 func (t *Tree) resumed() {
 	if t.active > 0 {
-		t.total.Worked += max(t.last.Sub(t.since), 0) // the clock may have been set back
+		t.worked += max(t.last.Sub(t.since), 0) // the clock may have been set back
 	}
 	t.active = 0
 	for path, s := range t.agents {
@@ -106,12 +99,14 @@ func (t *Tree) Total() Total { return t.At(t.last) }
 
 // At is what was used up to a moment.
 func (t *Tree) At(now time.Time) Total {
-	total := t.total
-	total.Agents = len(t.agents) - 1
+	spent := t.spent.Clone()
+	total := Total{
+		Agents: len(t.agents) - 1, Turns: t.turns, Usage: spent.Total.Usage, Cost: spent.Total.Cost(),
+		Incomplete: spent.Total.Incomplete > 0, Worked: t.worked, Models: spent.Models,
+	}
 	if t.active > 0 {
 		total.Worked += max(now.Sub(t.since), 0)
 	}
-	total.Models = slices.Clone(total.Models)
 	return total
 }
 
@@ -124,39 +119,8 @@ func (t *Tree) enter(at time.Time) {
 
 func (t *Tree) exit(at time.Time) {
 	if t.active--; t.active == 0 {
-		t.total.Worked += max(at.Sub(t.since), 0)
+		t.worked += max(at.Sub(t.since), 0)
 	}
-}
-
-// costOf is what a model call has cost.
-func costOf(d event.ModelCallEnd) llm.Cost {
-	switch {
-	case d.Cost != nil:
-		return llm.Cost{Dollars: *d.Cost, Known: true}
-	case d.Error != nil:
-		return llm.Cost{Known: d.Usage.Input+d.Usage.Output+d.Retried.Input+d.Retried.Output == 0}
-	}
-	return llm.Cost{}
-}
-
-// spend counts what a call has used.
-func (t *Tree) spend(d event.ModelCallEnd) {
-	cost, used := costOf(d), d.Usage.Add(d.Retried)
-	t.total.Usage = t.total.Usage.Add(used)
-	t.total.Cost = t.total.Cost.Add(cost)
-	t.total.Incomplete = t.total.Incomplete || d.Incomplete
-	if d.Error != nil && used.Input+used.Output == 0 {
-		return
-	}
-	i := slices.IndexFunc(t.total.Models, func(m ModelTotal) bool { return m.Provider == d.Provider && m.Model == d.Model })
-	if i < 0 {
-		i = len(t.total.Models)
-		t.total.Models = append(t.total.Models, ModelTotal{Provider: d.Provider, Model: d.Model, Cost: llm.Cost{Known: true}})
-	}
-	m := &t.total.Models[i]
-	m.Calls++
-	m.Usage = m.Usage.Add(used)
-	m.Cost = m.Cost.Add(cost)
 }
 
 // limit returns what keeps the agent from calling the model, nil if nothing does.
@@ -195,7 +159,7 @@ func (s *State) unpriced(total Total) event.Data {
 		return event.Error{Class: string(llm.ErrConfiguration), Message: fmt.Sprintf("the price of %s is not known, so a cost limit cannot be kept: add the model to the catalogue or remove the limit", set.Model)}
 	}
 	for _, m := range total.Models {
-		if !m.Cost.Known {
+		if m.Unpriced > 0 {
 			return event.Error{Class: string(llm.ErrConfiguration), Message: fmt.Sprintf("what %s has cost in this session is not known, so a cost limit cannot be kept: remove the limit or start a new session", m.Model)}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
@@ -103,7 +104,7 @@ func (a *asker) question(ctx context.Context, r tool.Request) string {
 		fmt.Fprintf(&b, "  this call would fail: %s\n", show.Summary(err.Error()))
 	case ok:
 		const most = 400
-		if diff = previewDiff(r.Call.Env, p); diff != "" {
+		if diff = coding.PreviewDiff(r.Call.Env, p); diff != "" {
 			b.WriteString(showDiff(diff, "  ", most, colour))
 			a.view.saw(diff)
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/policy"
-	"github.com/reins-agent/reins/tool"
 )
 
 // session opens the session that the flags describe.
@@ -45,7 +44,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		Warn: func(err error) { aside(r.host, "%v; \"reins sessions verify\" tells more", err) },
 		Session: agent.Config{
 			ID: o.id, Client: k.Client, Allow: o.allow, Deny: o.deny, Limits: o.limits(), SkipDamaged: o.skipDamaged,
-			Approve: r.asker.approve, Middleware: []tool.Middleware{recordDiffs},
+			Approve:    r.asker.approve,
 			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel},
 			Meta:       event.Meta{Prompt: show.FirstLine(r.given)}, // which lists the session if it is interrupted before it is described
 		},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
 )
@@ -183,7 +184,7 @@ func (v *textView) tool(indent, title string, took time.Duration, d event.ToolCa
 		note = " " + v.paint(grey, show.Summary(lastLine(d.Model)))
 	}
 	fmt.Fprintf(v.side, "%s%s %s %s%s\n", indent, v.paint(colour, mark), title, v.paint(grey, show.Duration(took)), note)
-	if diff, ok := d.Fields[diffField].(string); ok {
+	if diff, ok := d.Fields[coding.DiffField].(string); ok {
 		if v.seen[diff] {
 			delete(v.seen, diff)
 			return

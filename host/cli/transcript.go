@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
 )
@@ -87,7 +88,7 @@ func (v *transcript) tool(indent, title string, took time.Duration, d event.Tool
 		sign, colour, note = "✗", red, " "+show.Summary(d.Error.Message)
 	}
 	v.printf("%s%s %s %s%s\n", indent, v.paint(colour, sign), title, v.paint(grey, show.Duration(took)), note)
-	if diff, ok := d.Fields[diffField].(string); ok {
+	if diff, ok := d.Fields[coding.DiffField].(string); ok {
 		const most = 30
 		v.printf("%s", show.Diff(diff, indent+"    ", most, v.colour))
 		return

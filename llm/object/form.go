@@ -31,6 +31,7 @@ func FormOf[T any]() (*Form, error) {
 	if err != nil {
 		return nil, llm.Errorf(llm.ErrConfiguration, "", "cannot make a JSON Schema for %T: %w", *new(T), err)
 	}
+	plainArrays(schema)
 	wrapped := schema.Type != "object"
 	if wrapped {
 		schema = &jsonschema.Schema{
@@ -45,6 +46,22 @@ func FormOf[T any]() (*Form, error) {
 		return nil, llm.Errorf(llm.ErrConfiguration, "", "cannot write the JSON Schema for %T: %w", *new(T), err)
 	}
 	return newForm(llm.OutputFormat{Schema: raw}, schema, wrapped)
+}
+
+// plainArrays makes arrays of what may be null or an array: a model that has nothing to list gives an
+// empty list.
+func plainArrays(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if len(s.Types) == 2 && slices.Contains(s.Types, "null") && slices.Contains(s.Types, "array") {
+		s.Type, s.Types = "array", nil
+	}
+	for _, p := range s.Properties {
+		plainArrays(p)
+	}
+	plainArrays(s.Items)
+	plainArrays(s.AdditionalProperties)
 }
 
 // ParseForm makes the form for an output format, such as one that was recorded. It does not know

@@ -1,9 +1,8 @@
-package cli
+package coding
 
 import (
 	"context"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,15 +14,15 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// diffField is where the result of a call has the diff of the files that it changed. It is for
-// people and programs; the model does not see it.
-const diffField = "diff"
+// DiffField names the field of a call's result that has the diff of the files that the call changed. It
+// is for people and programs; the model does not see it.
+const DiffField = "diff"
 
 // maxDiffed is the largest file, in bytes, that is compared.
 const maxDiffed = 256 << 10
 
-// recordDiffs puts the diff of the files that a call changed into its result.
-func recordDiffs(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
+// RecordDiffs is middleware that puts the diff of the files that a call changed into its result.
+func RecordDiffs(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
 	before := readChanging(ctx, c.Env, c.Accesses)
 	res, err := next(ctx)
 	if err != nil || len(before) == 0 {
@@ -40,13 +39,13 @@ func recordDiffs(ctx context.Context, c tool.Call, next func(context.Context) (t
 		if res.Fields == nil {
 			res.Fields = make(map[string]any)
 		}
-		res.Fields[diffField] = b.String()
+		res.Fields[DiffField] = b.String()
 	}
 	return res, nil
 }
 
-// previewDiff renders what a call would change. Files that cannot be compared are left out.
-func previewDiff(e env.Environment, p tool.Preview) string {
+// PreviewDiff renders what a call would change. Files that cannot be compared are left out.
+func PreviewDiff(e env.Environment, p tool.Preview) string {
 	var b strings.Builder
 	for _, c := range p.Changes {
 		if isText(c.Before) && isText(c.After) {
@@ -91,9 +90,9 @@ func unified(e env.Environment, path, before, after string) string {
 	if before == after {
 		return ""
 	}
-	name := path
-	if rel, err := filepath.Rel(e.Info().Dir, path); err == nil && filepath.IsLocal(rel) {
-		name = filepath.ToSlash(rel)
+	name, paths, dir := path, e.Info().Paths(), e.Info().Dir
+	if rel, ok := paths.Rel(dir, path); ok && paths.Within(dir, path) {
+		name = paths.ToSlash(rel)
 	}
 	return udiff.Unified("a/"+name, "b/"+name, before, after)
 }
