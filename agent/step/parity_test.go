@@ -29,9 +29,12 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-var dialects = map[string]wire.Dialect{
-	"gpt-5.2": openai.NewDialect(openai.Config{}), "claude-opus-4-6": anthropic.NewDialect(anthropic.Config{}),
-	"gemini-3-pro-preview": gemini.NewDialect(gemini.Config{}), "gpt-4o": chat.NewDialect(chat.Quirks{}),
+var dialects = []struct {
+	wire.Dialect
+	model string
+}{
+	{openai.NewDialect(openai.Config{}), "gpt-5.2"}, {anthropic.NewDialect(anthropic.Config{}), "claude-opus-4-6"},
+	{gemini.NewDialect(gemini.Config{}), "gemini-3-pro-preview"}, {chat.NewDialect(chat.Quirks{}), "gpt-4o"},
 }
 
 // reporter is a test or a property.
@@ -41,39 +44,19 @@ type reporter interface {
 	Fatalf(string, ...any)
 }
 
-// encoded returns the bytes of requests in every protocol that can express them.
+// encoded returns the bytes of requests, each in one of the protocols in turn, and what is not in them.
 func encoded(t reporter, requests []*llm.Request) (out []string) {
-	for _, r := range requests {
-		for model, d := range dialects {
-			c := *r
-			c.Model, c.Cache = model, nil
-			call, err := d.Encode(&c)
-			if err != nil {
-				t.Fatalf("%s: %v", d.Name(), err)
-			}
-			if d.Name() == anthropic.Name {
-				out = append(out, r.Provider+" "+r.Model+" "+r.Effort+" "+r.CacheKey)
-			}
-			out = append(out, d.Name()+" "+string(call.Body.Bytes()))
+	for i, r := range requests {
+		d := dialects[i%len(dialects)]
+		c := *r
+		c.Model, c.Cache = d.model, nil
+		call, err := d.Encode(&c)
+		if err != nil {
+			t.Fatalf("%s: %v", d.Name(), err)
 		}
+		out = append(out, fmt.Sprintf("%s %s %s %s: %s", r.Provider, r.Model, r.Effort, r.CacheKey, call.Body.Bytes()))
 	}
-	sortPairs(out)
 	return out
-}
-
-// sortPairs brings the protocols of each request into one order.
-func sortPairs(out []string) {
-	n := len(dialects) + 1
-	for i := 0; i+n <= len(out); i += n {
-		group := out[i : i+n]
-		for a := range group {
-			for b := a + 1; b < len(group); b++ {
-				if group[b] < group[a] {
-					group[a], group[b] = group[b], group[a]
-				}
-			}
-		}
-	}
 }
 
 func question(c llm.ToolCall) string {
@@ -147,7 +130,7 @@ var (
 )
 
 // compare lets a session and the driver do the same, each with a model that plays the same turns, and
-// compares the requests that they make, byte for byte in every protocol.
+// compares the requests that they make, byte for byte, in the four protocols by turns.
 func compare(t reporter, turns []llmtest.Turn, acts []act, config func() agent.Config) {
 	t.Helper()
 	play := func(c *agent.Config) *llmtest.Script {
