@@ -401,7 +401,7 @@ func TestLife_AnyCourseCutOffAnywhereIsAsIfItHadNotBeen(t *testing.T) {
 				l.resume(context.Background(), l.id)
 			}
 			if i > 60 && err == nil {
-				t.Fatal("the session does not come to an end")
+				t.Fatal("the session never finishes")
 			} else if i > 60 { // the model never does
 				break
 			}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Later says what becomes of files that were changed by others since the caller left them.
+// Later says what to do with files that others changed after the caller left them.
 type Later int
 
 // What can become of such files.

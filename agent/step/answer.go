@@ -109,7 +109,7 @@ func (s *State) take(reason llm.FinishReason, u llm.Usage) {
 	}
 }
 
-// cutOff decides on an answer that did not come to its end.
+// cutOff decides what to do about an incomplete answer.
 func (s *State) cutOff(reason llm.FinishReason) {
 	if len(s.calls) > 0 {
 		return

@@ -219,8 +219,8 @@ func (s *State) warning(d event.Warning) {
 	}
 }
 
-// bridge makes up for records that are lost before this one, so that the conversation stays valid: the
-// end of a model call, and the results of calls.
+// bridge fills the gap that lost records leave before this one, so that the conversation stays valid: it
+// ends a model call, and gives calls without a result one.
 func (s *State) bridge(d event.Data) {
 	results := false
 	switch d := d.(type) {

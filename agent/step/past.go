@@ -13,7 +13,7 @@ import (
 type past struct {
 	inputs []input
 	undone []undone
-	begun  *event.Rewind // files were being restored, and that did not come to its end
+	begun  *event.Rewind // a restore of files that was interrupted
 	left   string        // the state that the session left the workspace in last
 }
 
@@ -24,7 +24,7 @@ type input struct {
 	checkpoint string   // of the workspace; "" if it was not touched
 	dir        string   // of the checkpoint
 	left       []string // checkpoints of how the work on it left the workspace
-	unkept     string   // why there is no checkpoint, though it may have changed something
+	unkept     string   // why no checkpoint could be taken before it changed something
 	chatBack   bool     // the conversation was taken back
 	filesBack  bool
 }
@@ -179,8 +179,8 @@ func (s *State) Redo() (r Rewind, ok bool) {
 	return r, true
 }
 
-// Resuming returns the rewind with the state to come back to, before: when files are restored for the
-// second time, because the first one did not come to its end, it is that of the first.
+// Resuming returns the rewind with the state to return to. If an interrupted restore is repeated, that is
+// the state before the first attempt.
 func (s *State) Resuming(d event.Rewind, before string) event.Rewind {
 	d.Before = before
 	b := s.past.begun

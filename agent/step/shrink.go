@@ -59,7 +59,7 @@ func (s *State) contextWarning() event.Data {
 }
 
 // compactIfFull makes the conversation smaller when it fills the window as far as the rules allow. It
-// returns nil if there is no need, or no way.
+// returns nil if that is not needed or not possible.
 func (s *State) compactIfFull() Action {
 	if at := s.setup.Rules.CompactAt; at <= 0 || s.filled() < at {
 		return nil
@@ -83,8 +83,8 @@ func (s *State) Compact() Action {
 }
 
 // shrink makes the conversation smaller, in the first way that gets there: by leaving out old results,
-// by a summary, or by a digest made without the model. It returns nil if there is no way, and what was
-// wrong with the summary.
+// by a summary, or by a digest made without the model. It returns nil if that is not possible, and
+// what was wrong with the summary.
 func (s *State) shrink(reason string) (Action, string) {
 	goal := s.goal(reason)
 	cleared, ok := compact.Clear(s.meter, s.messages, goal)
