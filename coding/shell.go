@@ -72,11 +72,14 @@ func (s *shell) execute(ctx context.Context, c *tool.Call, in shellIn) (engine.R
 		ran.Timeout = engine.Millis(in.TimeoutMS, limits.Max)
 	}
 	cmd := env.Command{Line: in.Command, Dir: in.Workdir, Env: in.Env, PTY: in.TTY, Timeout: ran.Timeout}
-	running, end := context.WithCancel(ctx)
-	defer end()
-	printed := func() {}
+	// A context of the command's own would have the environment look for its descendants when it ends,
+	// after every command.
+	running, printed := ctx, func() {}
 	var silent atomic.Bool
 	if in.Idle {
+		var end context.CancelFunc
+		running, end = context.WithCancel(ctx)
+		defer end()
 		quiet := time.AfterFunc(ran.Timeout, func() { silent.Store(true); end() })
 		defer quiet.Stop()
 		cmd.Timeout, printed = 0, func() { quiet.Reset(ran.Timeout) }

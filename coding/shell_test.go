@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -38,6 +39,27 @@ func TestShell_GivesOutputExitCodeAndDuration(t *testing.T) {
 	r.fails(tool.ShellExitError, "shell", args{"command": "kill -9 $$"}, "SIGKILL")
 	if got := r.ok("shell", args{"command": "cat"}); got != "" {
 		t.Errorf("standard input is not empty: %q", got)
+	}
+}
+
+// lastContext remembers the context that a command was started with.
+type lastContext struct {
+	env.Environment
+	ctx context.Context
+}
+
+func (e *lastContext) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
+	e.ctx = ctx
+	return e.Environment.Start(ctx, cmd)
+}
+
+func TestShell_ContextOfACommandLastsAsLongAsTheCallers(t *testing.T) {
+	r := newRig(t, coding.ToolConfig{})
+	started := &lastContext{Environment: r.env}
+	r.env = started
+	r.ok("shell", args{"command": "true"})
+	if started.ctx == nil || started.ctx.Err() != nil {
+		t.Errorf("context %v ended with the command, so that the process table is read after every one", started.ctx)
 	}
 }
 
