@@ -57,7 +57,9 @@ its price is then unknown. Prices are in US dollars for a million tokens.`,
 	f.StringVar(&catalogue, "catalogue", "", "a JSON file of models that are added to the built-in ones, or replace them")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.BoolVar(&all, "all", false, "list retired models too")
-	completeWords(cmd, "provider", modelProviders(llm.DefaultCatalogue())...)
+	must(cmd.RegisterFlagCompletionFunc("provider", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return modelProviders(llm.DefaultCatalogue()), cobra.ShellCompDirectiveNoFileComp
+	}))
 	return cmd
 }
 
