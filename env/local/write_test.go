@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/reins-agent/reins/env"
@@ -120,6 +121,24 @@ func TestSpecial_NothingIsChangedThere(t *testing.T) {
 		if list, err := os.ReadDir(dev); err != nil || len(list) != 1 {
 			t.Errorf("roots %v: the directory of devices holds %v, %v", roots, list, err)
 		}
+	}
+}
+
+// TestWriteFile_FlushIsAnFsync uses that a pipe cannot be flushed to a disk.
+func TestWriteFile_FlushIsAnFsync(t *testing.T) {
+	e, err := New(Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if err := e.tree.flush(w); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("flushing a pipe: %v, want EINVAL from fsync", err)
 	}
 }
 
