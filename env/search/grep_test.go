@@ -333,8 +333,8 @@ func TestGrep_BadPatternsSayWhatIsWrongAndWhere(t *testing.T) {
 		{GrepQuery{Pattern: "a|*"}, "invalid regular expression \"a|*\" at offset 2: missing argument to repetition operator (\"*\"); put a backslash before a literal *, + or ?"},
 		{GrepQuery{Pattern: `a(?=b)`}, "invalid regular expression \"a(?=b)\" at offset 1: invalid or unsupported Perl syntax (\"(?=\"); lookahead and lookbehind assertions are not supported; write the expression without them"},
 		{GrepQuery{Pattern: `a\nb`}, `invalid regular expression "a\\nb": it holds a line end, which cannot match within one line; search in multiline mode`},
-		{GrepQuery{Pattern: "a", Globs: []string{"*.{go"}}, `invalid glob "*.{go" at offset 2: "{" without a "}"`},
-		{GrepQuery{Pattern: "a", Globs: []string{"x[a"}}, `invalid glob "x[a" at offset 1: "[" without a "]"`},
+		{GrepQuery{Pattern: "a", Globs: []string{"*.{go"}}, `invalid glob "*.{go": unbalanced brackets or braces, or a trailing backslash; write \[, \{ or \\ to match the character itself`},
+		{GrepQuery{Pattern: "a", Globs: []string{"x[a"}}, `invalid glob "x[a": unbalanced brackets or braces, or a trailing backslash; write \[, \{ or \\ to match the character itself`},
 		{GrepQuery{Pattern: "a", Types: []string{"tsx"}}, `invalid file type "tsx": no such type; did you mean ts, typescript?`},
 		{GrepQuery{Pattern: "a", Types: []string{"qqq"}}, `invalid file type "qqq": no such type; use a glob such as "*.ext" instead`},
 	} {

@@ -130,7 +130,7 @@ func (r route) glob(ctx context.Context, q GlobQuery) (GlobResult, error) {
 		return GlobResult{}, err
 	}
 	if err != nil {
-		return GlobResult{}, wholePattern(err, q.Pattern, rest)
+		return GlobResult{}, wholePattern(err, q.Pattern)
 	}
 	kept := res.Files[:0]
 	for _, f := range res.Files {
