@@ -15,5 +15,4 @@ var (
 	ErrTooLong    = errors.New("command line is too long")
 	ErrNoCommands = errors.New("environment runs no commands")
 	ErrNoStdin    = errors.New("standard input is not open")
-	ErrNotAllowed = errors.New("not allowed here")
 )

@@ -91,10 +91,7 @@ func (g *group) orphans(held bool) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	q := g.quarry()
-	if g.known == nil {
-		// Straight after the reaping a group of this number can only be ours.
-		q.group = g.pid
-	}
+	q.group = g.pid // right after the reaping, a group of this number can only be ours
 	g.known = make(map[int]identity)
 	for _, id := range scan(q) {
 		g.known[id.pid] = id

@@ -74,27 +74,22 @@ type Config struct {
 	// Shell runs Command.Line; "" is bash where there is one, else sh, and cmd.exe on Windows.
 	Shell string
 
-	// Inherit, Vars and Interactive make the variables that commands see. Vars are set in any
-	// case, over everything inherited. Interactive leaves out the variables of Quiet.
-	Inherit     Inherit
-	Vars        map[string]string
-	Interactive bool
+	// Inherit and Vars make the variables that commands see. Vars are set in any case, over
+	// everything inherited.
+	Inherit Inherit
+	Vars    map[string]string
 
 	// MaxOutput is used for commands that set none; zero is 64 MiB. SpoolDir is where the private
 	// directory for long output is made; "" is the system's temporary directory.
 	MaxOutput int64
 	SpoolDir  string
-
-	// NoWatchdog does without the process that cleans up after a killed host.
-	NoWatchdog bool
 }
 
 // Env is this machine as an [env.Environment]. It must be closed.
 type Env struct {
 	info      env.Info
 	maxOutput int64
-	spoolRoot string // where the private directory is made
-	guarded   bool
+	spoolRoot string   // where the private directory is made
 	id        string   // random; the marks of all commands begin with it
 	outerMark string   // the marks of this process itself, if it runs inside such an environment
 	vars      []string // of every command, sorted
@@ -137,7 +132,6 @@ func New(c Config) (*Env, error) {
 	e := &Env{
 		info:      env.Info{Dir: dir, Platform: runtime.GOOS, OSVersion: osVersion(), Shell: shell},
 		maxOutput: c.MaxOutput,
-		guarded:   !c.NoWatchdog,
 		id:        newID(),
 		outerMark: os.Getenv(markerName),
 		procs:     make(map[*Process]struct{}),

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -49,12 +48,6 @@ var _ env.Process = (*Process)(nil)
 
 // PID is the process id.
 func (p *Process) PID() int { return p.group.pid }
-
-// Command is the command line, or the arguments joined by spaces.
-func (p *Process) Command() string { return p.command }
-
-// Started is the time at which the process was started.
-func (p *Process) Started() time.Time { return p.started }
 
 // Done is closed when Wait would return at once.
 func (p *Process) Done() <-chan struct{} { return p.done }
@@ -232,33 +225,6 @@ func (p *Process) forget() bool {
 	delete(p.env.procs, p)
 	p.group.close()
 	return waiting
-}
-
-// Processes lists the processes that run: commands that have not ended, and ended ones that left
-// descendants running, oldest first.
-func (e *Env) Processes() []*Process {
-	e.mu.Lock()
-	list := make([]*Process, 0, len(e.procs))
-	for p := range e.procs {
-		list = append(list, p)
-	}
-	e.mu.Unlock()
-	list = slices.DeleteFunc(list, func(p *Process) bool {
-		select {
-		case <-p.done:
-		default:
-			return false
-		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.ending || p.group.orphans(true) > 0 {
-			return p.ending
-		}
-		p.letGo()
-		return true
-	})
-	slices.SortFunc(list, func(a, b *Process) int { return a.started.Compare(b.started) })
-	return list
 }
 
 // pour copies a reader to standard input and ends it. The reader may outlive the process: nobody

@@ -88,48 +88,6 @@ func TestExit_OrphansAreCounted(t *testing.T) {
 	}
 }
 
-func TestProcesses_ListsWhatRuns(t *testing.T) {
-	e := newEnv(t, local.Config{})
-	run(t, e, "true")
-	a, err := e.Start(t.Context(), env.Command{Line: "sleep 600 # a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := e.Start(t.Context(), env.Command{Args: []string{"sleep", "601"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := e.Processes()
-	if len(list) != 2 || list[0].PID() != a.PID() || list[0].Command() != "sleep 600 # a" ||
-		list[1].Command() != "sleep 601" || list[0].Started().IsZero() {
-		t.Errorf("listed: %v", list)
-	}
-	for _, p := range []env.Process{a, b} {
-		if _, err := p.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	if list := e.Processes(); len(list) != 0 {
-		t.Errorf("%d are still listed", len(list))
-	}
-}
-
-func TestProcesses_ListsOrphansUntilTheyEnd(t *testing.T) {
-	e := newEnv(t, local.Config{})
-	p, err := e.Start(t.Context(), env.Command{Line: "while ! test -e go; do sleep 0.01; done & echo up"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	wait(t, p)
-	if list := e.Processes(); len(list) != 1 {
-		t.Fatalf("%d are listed, want 1", len(list))
-	}
-	if err := e.WriteFile(t.Context(), "go", nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	await(t, "the orphan is gone", func() bool { return len(e.Processes()) == 0 })
-}
-
 func TestOutput_OfOrphansIsStillRead(t *testing.T) {
 	e := newEnv(t, local.Config{})
 	p, err := e.Start(t.Context(), env.Command{Line: "(while ! test -e go; do sleep 0.01; done; echo late) & echo up"})

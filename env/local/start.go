@@ -138,7 +138,7 @@ func (e *Env) prepare() error {
 		}
 		e.null = f
 	}
-	if !e.guarded || e.guard != nil && e.guard.fit(e.held) {
+	if e.guard != nil && e.guard.fit(e.held) {
 		return nil
 	}
 	g, err := newGuard(e)

@@ -49,7 +49,7 @@ var coreNames = map[string]bool{
 	"NUMBER_OF_PROCESSORS": true, "PROCESSOR_ARCHITECTURE": true,
 }
 
-// quiet are the variables that keep programs from waiting for a person, unless Config.Interactive.
+// quiet are the variables that keep programs from waiting for a person.
 //
 // An editor that does nothing accepts the text it is offered, as an amended commit or a merge
 // wants it, and an empty commit message still fails. The todo list of an interactive rebase must
@@ -77,10 +77,6 @@ var quiet = map[string]string{
 	"GH_PROMPT_DISABLED":       "1",
 	"TF_INPUT":                 "0",
 }
-
-// Quiet gives the variables that keep programs from waiting for a person: editors, pagers and
-// questions. Every command has them unless Config.Interactive is set.
-func Quiet() map[string]string { return maps.Clone(quiet) }
 
 // inherits reports whether a variable of the host is passed on.
 func (i Inherit) inherits(name string) bool {
@@ -115,9 +111,7 @@ func baseVars(c Config, host []string) map[string]string {
 			vars[name] = value
 		}
 	}
-	if !c.Interactive {
-		setVars(vars, quiet)
-	}
+	setVars(vars, quiet)
 	setVars(vars, c.Vars)
 	delete(vars, markerName)
 	return vars

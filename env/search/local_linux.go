@@ -152,18 +152,6 @@ func fileMode(mode uint32) fs.FileMode {
 	return m | fs.ModeIrregular
 }
 
-func (d *rawDir) same(other directory) bool {
-	o, ok := other.(*rawDir)
-	if !ok {
-		return false
-	}
-	var a, b unix.Stat_t
-	if unix.Fstat(d.fd, &a) != nil || unix.Fstat(o.fd, &b) != nil {
-		return false
-	}
-	return a.Dev == b.Dev && a.Ino == b.Ino
-}
-
 // list reads directory entries as the kernel gives them. All names of one system call share one
 // string.
 func (d *rawDir) list(ctx context.Context, room []byte) ([]entry, error) {

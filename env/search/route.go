@@ -35,8 +35,6 @@ func findRoute(e env.Environment) route {
 	}
 }
 
-func (r route) wrapped() bool { return len(r.wrappers) > 0 }
-
 // passage is one search on its way down.
 type passage struct {
 	from, to string // the path as it was asked for, and as the searcher knows it

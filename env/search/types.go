@@ -2,7 +2,6 @@ package search
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -98,11 +97,6 @@ var typeGlobs = map[string]string{
 	"xml":        "{*.xml,*.xml.dist,*.dtd,*.xsl,*.xslt,*.xsd,*.xjb,*.rng,*.sch,*.xhtml}",
 	"yaml":       "*.{yaml,yml}",
 	"zig":        "*.zig",
-}
-
-// TypeNames lists what GrepQuery.Types accepts, sorted.
-func TypeNames() []string {
-	return slices.Sorted(maps.Keys(typeGlobs))
 }
 
 // typeGlob returns a glob for the names of all files of the given types, or nil for no types.
