@@ -4,7 +4,13 @@ package local
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"syscall"
+
+	"github.com/creack/pty"
+
+	"github.com/reins-agent/reins/env"
 )
 
 // findShell finds the program that runs command lines.
@@ -26,3 +32,57 @@ func findShell(want string) (string, error) {
 }
 
 func shellArgs(shell, line string) []string { return []string{shell, "-c", line} }
+
+// terminalPlumbing opens a terminal for a command.
+func terminalPlumbing(c env.Command) (*plumbing, error) {
+	master, tty, err := pty.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer master.Close()
+	size := &pty.Winsize{Rows: 24, Cols: 80}
+	if c.Rows > 0 {
+		size.Rows = uint16(c.Rows)
+	}
+	if c.Cols > 0 {
+		size.Cols = uint16(c.Cols)
+	}
+	host, err := pollable(master, func() error { return pty.Setsize(master, size) })
+	if err != nil {
+		tty.Close()
+		return nil, err
+	}
+	return &plumbing{child: [3]*os.File{tty, tty, tty}, output: [2]*os.File{host}, stdin: host}, nil
+}
+
+// hasTerminal reports whether this process has a controlling terminal.
+func hasTerminal() bool {
+	f, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}
+
+// pollable gives a second handle on f that the runtime waits on without a thread. Asking a file
+// for its descriptor, as ioctls do, makes it blocking, so that comes first.
+func pollable(f *os.File, ioctl func() error) (*os.File, error) {
+	if err := ioctl(); err != nil {
+		return nil, err
+	}
+	syscall.ForkLock.RLock()
+	fd, err := syscall.Dup(int(f.Fd()))
+	if err == nil {
+		syscall.CloseOnExec(fd)
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		return nil, os.NewSyscallError("dup", err)
+	}
+	if err := syscall.SetNonblock(fd, true); err != nil {
+		syscall.Close(fd)
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -219,4 +220,13 @@ func direntKind(t byte) kind {
 		return unknownKind
 	}
 	return otherKind
+}
+
+// changeOf gives the time of a file's last change of any kind, and its inode.
+func changeOf(info fs.FileInfo) (changed int64, inode uint64) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0
+	}
+	return st.Ctim.Nano(), st.Ino
 }

@@ -9,7 +9,34 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
+
+// osVersion names the system and its release.
+func osVersion() string {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return runtime.GOOS
+	}
+	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+}
+
+// exitWaiter waits for a process to exit. Here that reaps it.
+type exitWaiter struct{ state *os.ProcessState }
+
+func (w *exitWaiter) prepare(*syscall.SysProcAttr) {}
+
+func (w *exitWaiter) started(int) {}
+
+func (w *exitWaiter) wait(p *os.Process) (exited bool) {
+	w.state, _ = p.Wait()
+	return true
+}
+
+func (w *exitWaiter) interrupt() {}
+
+func (w *exitWaiter) reap(*os.Process) *os.ProcessState { return w.state }
 
 // identity names a process.
 type identity struct{ pid, group int }
@@ -78,3 +105,9 @@ func withChildren(table []identity, parent map[int]int, found map[int]bool) []id
 
 // signal sends a signal to a process.
 func (id identity) signal(sig syscall.Signal) { syscall.Kill(id.pid, sig) }
+
+// strays returns 2: descriptors that a child would inherit by accident are not looked for here.
+func strays() int { return 2 }
+
+// keepAttributes does nothing: extended attributes are not copied here.
+func keepAttributes(f, old *os.File) {}
