@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/env/local"
 )
 
-// run runs a command that must run.
+// run runs a command and fails the test if it cannot.
 func run(t *testing.T, e env.Environment, line string) env.ExecResult {
 	t.Helper()
 	r, err := env.Exec(t.Context(), e, env.Command{Line: line, Timeout: time.Minute})
@@ -25,7 +25,7 @@ func run(t *testing.T, e env.Environment, line string) env.ExecResult {
 	return r
 }
 
-// wait waits for a process, within reason.
+// wait waits for a process to end.
 func wait(t *testing.T, p env.Process) env.Exit {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
@@ -46,7 +46,7 @@ func await(t *testing.T, what string, cond func() bool) {
 	for !cond() {
 		select {
 		case <-deadline:
-			t.Fatalf("gave up waiting: %s", what)
+			t.Fatalf("timeout waiting for: %s", what)
 		case <-tick.C:
 		}
 	}
@@ -104,7 +104,6 @@ func TestOutput_OfOrphansIsStillRead(t *testing.T) {
 	await(t, "late output", func() bool { return text(t, p, env.Stdout) == "up\nlate\n" })
 }
 
-// TestWait_OutputIsCompleteAtExit fails if the last bytes of a command can arrive after its end.
 func TestWait_OutputIsCompleteAtExit(t *testing.T) {
 	e := newEnv(t, local.Config{})
 	for range 50 {
@@ -240,7 +239,7 @@ func TestStdin_WriteEndsWithTheProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// More than a pipe holds: the write blocks until the command has gone.
+	// More than the capacity of a pipe: the write blocks until the command has exited.
 	_, err = p.Write(append([]byte("go\n"), make([]byte, 1<<20)...))
 	if !errors.Is(err, env.ErrNoStdin) {
 		t.Errorf("error: %v", err)

@@ -27,8 +27,8 @@ func TestSearch_LocalAnswersItselfAlsoBelowWrappers(t *testing.T) {
 		"read-only": func(e env.Environment) env.Environment { return env.ReadOnly(e) },
 		"scoped":    func(e env.Environment) env.Environment { return env.Scoped(e, "sub") },
 	} {
-		// The log of what reaches the environment tells who answers: it itself is asked once, the
-		// generic search opens files.
+		// The log shows who answered: the environment's own search is one record, the generic search
+		// opens files.
 		var log strings.Builder
 		l := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		sum, err := search.Grep(t.Context(), wrap(env.Logged(e, l)), search.GrepQuery{Pattern: "sub/a"}, func(search.FileMatch) bool { return true })

@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// findShell finds the program that runs command lines.
+// findShell returns the path of the shell.
 func findShell(want string) (string, error) {
 	if want != "" {
 		path, err := exec.LookPath(want)
@@ -27,14 +27,14 @@ func findShell(want string) (string, error) {
 			return path, nil
 		}
 	}
-	// Programs can still be run without a shell; a command line will fail and say why.
+	// Programs can run without a shell. Command lines will fail with an error that names it.
 	return "/bin/sh", nil
 }
 
 func shellArgs(shell, line string) []string { return []string{shell, "-c", line} }
 
-// terminalPlumbing opens a terminal for a command.
-func terminalPlumbing(c env.Command) (*plumbing, error) {
+// terminalStdio opens a pseudo-terminal for a command.
+func terminalStdio(c env.Command) (*stdio, error) {
 	master, tty, err := pty.Open()
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func terminalPlumbing(c env.Command) (*plumbing, error) {
 		tty.Close()
 		return nil, err
 	}
-	return &plumbing{child: [3]*os.File{tty, tty, tty}, output: [2]*os.File{host}, stdin: host}, nil
+	return &stdio{child: [3]*os.File{tty, tty, tty}, output: [2]*os.File{host}, stdin: host}, nil
 }
 
 // hasTerminal reports whether this process has a controlling terminal.
@@ -65,8 +65,8 @@ func hasTerminal() bool {
 	return true
 }
 
-// pollable gives a second handle on f that the runtime waits on without a thread. Asking a file
-// for its descriptor, as ioctls do, makes it blocking, so that comes first.
+// pollable returns a duplicate of f on which the runtime can wait without blocking a thread. Getting
+// the descriptor of a file, as the ioctl does, makes it blocking, so that comes first.
 func pollable(f *os.File, ioctl func() error) (*os.File, error) {
 	if err := ioctl(); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// osVersion names the distribution and the kernel.
+// osVersion returns the distribution and the kernel version.
 func osVersion() string {
 	name := "Linux"
 	if f, err := os.Open("/etc/os-release"); err == nil {
@@ -27,8 +27,8 @@ func osVersion() string {
 	return name
 }
 
-// strays gives the number of the highest descriptor that a child would inherit by accident: one
-// that this process itself inherited, or that a C library opened. It is 2 when there are none.
+// strays returns the highest descriptor that a child would inherit by accident, because this process
+// inherited it or a C library opened it. It returns 2 if there are none.
 func strays() int {
 	highest := 2
 	dir, err := os.Open("/proc/self/fd")
@@ -49,8 +49,7 @@ func strays() int {
 	return highest
 }
 
-// keepAttributes copies extended attributes, access lists among them, as far as the file system
-// and the rights of this process allow.
+// keepAttributes copies extended attributes, including access lists, as far as permitted.
 func keepAttributes(f, old *os.File) {
 	from, to := int(old.Fd()), int(f.Fd())
 	size, err := unix.Flistxattr(from, nil)

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// osVersion names the system and its release.
+// osVersion returns the system and its release.
 func osVersion() string {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {
@@ -22,7 +22,7 @@ func osVersion() string {
 	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
 }
 
-// exitWaiter waits for a process to exit. Here that reaps it.
+// exitWaiter waits for a process to exit, and reaps it.
 type exitWaiter struct{ state *os.ProcessState }
 
 func (w *exitWaiter) prepare(*syscall.SysProcAttr) {}
@@ -38,12 +38,9 @@ func (w *exitWaiter) interrupt() {}
 
 func (w *exitWaiter) reap(*os.Process) *os.ProcessState { return w.state }
 
-// identity names a process.
-type identity struct{ pid, group int }
-
-// scan finds the processes of a quarry with ps, which shows the environment of the user's own
-// processes. The system hides that of its own programs, so there the process group has to do.
-func scan(q quarry) []identity {
+// scan returns the targets in the output of ps, which shows the variables of the user's processes.
+// The system hides those of its own programs; these are found by their process group only.
+func scan(q targets) []identity {
 	show := "-axwwe"
 	if runtime.GOOS == "darwin" {
 		show = "-axwwE"
@@ -54,7 +51,6 @@ func scan(q quarry) []identity {
 	}
 	self := os.Getpid()
 	found := make(map[int]bool)
-	parent := make(map[int]int)
 	var table []identity
 	for line := range strings.Lines(string(text)) {
 		f := strings.Fields(line)
@@ -67,40 +63,20 @@ func scan(q quarry) []identity {
 		if pid == self || pid == 0 {
 			continue
 		}
-		parent[pid], _ = strconv.Atoi(f[1])
+		id.parent, _ = strconv.Atoi(f[1])
 		table = append(table, id)
 		if q.group != 0 && id.group == q.group || q.marks.in(shownMarker(line)) {
 			found[pid] = true
 		}
 	}
-	return withChildren(table, parent, found)
+	return withChildren(table, found)
 }
 
-// shownMarker gives the value of the marker variable in a line of ps.
+// shownMarker returns the marker variable in a line of ps.
 func shownMarker(line string) string {
 	_, vars, _ := strings.Cut(line, " "+markerName+"=")
 	value, _, _ := strings.Cut(vars, " ")
 	return strings.TrimSpace(value)
-}
-
-// withChildren adds the children of those found, and theirs.
-func withChildren(table []identity, parent map[int]int, found map[int]bool) []identity {
-	for more := len(found) > 0; more; {
-		more = false
-		for _, id := range table {
-			if found[parent[id.pid]] && !found[id.pid] {
-				found[id.pid] = true
-				more = true
-			}
-		}
-	}
-	var list []identity
-	for _, id := range table {
-		if found[id.pid] {
-			list = append(list, id)
-		}
-	}
-	return list
 }
 
 // signal sends a signal to a process.

@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// osVersion names the release of Windows.
+// osVersion returns the release of Windows.
 func osVersion() string {
 	v := windows.RtlGetVersion()
 	return fmt.Sprintf("Windows %d.%d (build %d)", v.MajorVersion, v.MinorVersion, v.BuildNumber)
@@ -29,8 +29,8 @@ const (
 	errTooManyArgs = windows.ERROR_FILENAME_EXCED_RANGE
 )
 
-// meanings are the errors of the system that have a name of their own.
-var meanings = []struct{ system, means error }{
+// systemErrors maps errors of the system to those of package env.
+var systemErrors = []struct{ system, env error }{
 	{syscall.EISDIR, env.ErrIsDir},
 	{syscall.ENOTDIR, env.ErrNotDir},
 	{windows.ERROR_DIRECTORY, env.ErrNotDir},
@@ -38,20 +38,20 @@ var meanings = []struct{ system, means error }{
 	{windows.ERROR_FILENAME_EXCED_RANGE, errTooLongName},
 }
 
-// syncUnsupported is always true: the file system makes names durable by itself, and a directory
-// cannot be flushed.
+// syncUnsupported returns true: directories cannot be flushed, and the file system makes names
+// durable by itself.
 func syncUnsupported(error) bool { return true }
 
-// special reports whether a path names a device by its place: \\.\ and \\?\GLOBALROOT. Device
-// names such as NUL are seen by the mode of the file.
+// special reports whether a path starts with \\.\ or \\?\. Device names such as NUL are recognized by
+// the mode of the file.
 func special(abs string) bool {
 	return len(abs) >= 4 && abs[0] == '\\' && abs[1] == '\\' && (abs[2] == '.' || abs[2] == '?') && abs[3] == '\\'
 }
 
-// keepOwner does nothing: the new file inherits the access list of its directory.
+// keepOwner does nothing: a new file inherits the access list of its directory.
 func keepOwner(*os.File, fs.FileInfo) error { return nil }
 
-// findShell finds the program that runs command lines.
+// findShell returns the path of the shell.
 func findShell(want string) (string, error) {
 	if want == "" {
 		want = os.Getenv("COMSPEC")
@@ -66,7 +66,7 @@ func findShell(want string) (string, error) {
 	return path, nil
 }
 
-// shellArgs gives the arguments that make the shell run a line.
+// shellArgs returns the arguments that make the shell run a line.
 func shellArgs(shell, line string) []string {
 	switch strings.ToLower(strings.TrimSuffix(filepath.Base(shell), filepath.Ext(shell))) {
 	case "cmd":
@@ -78,9 +78,8 @@ func shellArgs(shell, line string) []string {
 	}
 }
 
-// commandLine gives the command line for cmd.exe, which takes everything between the first and the
-// last quote as it is; the usual quoting of arguments would double its backslashes. For any other
-// program it gives "", the usual quoting.
+// commandLine returns the command line for cmd.exe, which takes everything between the first and the
+// last quote verbatim. For any other program it returns "", which means the usual quoting.
 func commandLine(args []string) string {
 	if len(args) == 5 && args[1] == "/d" && args[2] == "/s" && args[3] == "/c" {
 		return syscall.EscapeArg(args[0]) + ` /d /s /c "` + args[4] + `"`
@@ -88,12 +87,12 @@ func commandLine(args []string) string {
 	return ""
 }
 
-// hasTerminal does not matter here.
+// hasTerminal returns false: terminals do not matter here.
 func hasTerminal() bool { return false }
 
-// terminalPlumbing refuses: terminals are not supported here.
-func terminalPlumbing(env.Command) (*plumbing, error) {
-	return nil, fmt.Errorf("a terminal for a command on Windows: %w", errors.ErrUnsupported)
+// terminalStdio returns an error: terminals are not supported.
+func terminalStdio(env.Command) (*stdio, error) {
+	return nil, fmt.Errorf("run a command in a terminal on Windows: %w", errors.ErrUnsupported)
 }
 
 // strays returns 2: a child inherits no other files here.
