@@ -323,15 +323,15 @@ func TestGrep_BadPatternsSayWhatIsWrongAndWhere(t *testing.T) {
 		q    GrepQuery
 		want string
 	}{
-		{GrepQuery{Pattern: "a(b"}, "invalid regular expression \"a(b\" at offset 0: missing closing ); write \\( and \\) for literal parentheses, or search for literal text"},
-		{GrepQuery{Pattern: "x[a"}, "invalid regular expression \"x[a\" at offset 1: missing closing ] (\"[a\"); write \\[ for a literal bracket, or search for literal text"},
+		{GrepQuery{Pattern: "a(b"}, "invalid regular expression \"a(b\" at offset 0: missing closing ); write \\( and \\) for literal parentheses, or search for a literal string"},
+		{GrepQuery{Pattern: "x[a"}, "invalid regular expression \"x[a\" at offset 1: missing closing ] (\"[a\"); write \\[ for a literal bracket, or search for a literal string"},
 		{GrepQuery{Pattern: "a|*"}, "invalid regular expression \"a|*\" at offset 2: missing argument to repetition operator (\"*\"); put a backslash before a literal *, + or ?"},
-		{GrepQuery{Pattern: `a(?=b)`}, "invalid regular expression \"a(?=b)\" at offset 1: invalid or unsupported Perl syntax (\"(?=\"); lookahead and lookbehind assertions are not supported; write the expression without them"},
-		{GrepQuery{Pattern: `a\nb`}, `invalid regular expression "a\\nb": it holds a line end, which cannot match within one line; search in multiline mode`},
+		{GrepQuery{Pattern: `a(?=b)`}, "invalid regular expression \"a(?=b)\" at offset 1: invalid or unsupported Perl syntax (\"(?=\"); lookahead and lookbehind assertions are not supported; rewrite the expression without them"},
+		{GrepQuery{Pattern: `a\nb`}, `invalid regular expression "a\\nb": contains a line feed, which cannot match within one line; use multiline mode`},
 		{GrepQuery{Pattern: "a", Globs: []string{"*.{go"}}, `invalid glob "*.{go": unbalanced brackets or braces, or a trailing backslash; write \[, \{ or \\ to match the character itself`},
 		{GrepQuery{Pattern: "a", Globs: []string{"x[a"}}, `invalid glob "x[a": unbalanced brackets or braces, or a trailing backslash; write \[, \{ or \\ to match the character itself`},
-		{GrepQuery{Pattern: "a", Types: []string{"tsx"}}, `invalid file type "tsx": no such type; did you mean ts, typescript?`},
-		{GrepQuery{Pattern: "a", Types: []string{"qqq"}}, `invalid file type "qqq": no such type; use a glob such as "*.ext" instead`},
+		{GrepQuery{Pattern: "a", Types: []string{"tsx"}}, `invalid file type "tsx": unknown type; did you mean ts, typescript?`},
+		{GrepQuery{Pattern: "a", Types: []string{"qqq"}}, `invalid file type "qqq": unknown type; use a glob such as "*.ext" instead`},
 	} {
 		_, err := l.Grep(t.Context(), c.q, func(FileMatch) bool { return true })
 		var pe *PatternError
