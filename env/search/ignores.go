@@ -52,13 +52,6 @@ func (ig *ignores) enter(f found, globals rules) *ignores {
 	return &next
 }
 
-// asRepo returns the rules as if the directory were in a repository, so that .gitignore files apply.
-func (ig *ignores) asRepo() *ignores {
-	next := *ig
-	next.inRepo = true
-	return &next
-}
-
 func prepend(rs rules, skip int, list []scopedRules) []scopedRules {
 	if len(rs) == 0 {
 		return list

@@ -117,12 +117,8 @@ func (m *matcher) findSpans(buf []byte, limit int) {
 			return
 		}
 	}
-	total := 0
-	for _, span := range m.matches(buf, limit) {
+	for _, span := range m.re.FindAllIndex(buf, limit) {
 		if span[0] == len(buf) && buf[len(buf)-1] == '\n' {
-			return
-		}
-		if total++; total > limit {
 			return
 		}
 		m.addSpan(buf, Span{span[0], span[1]})
@@ -144,14 +140,6 @@ func (m *matcher) addSpan(buf []byte, s Span) {
 	if m.spans {
 		h.spans = append(h.spans, s)
 	}
-}
-
-// matches returns the ranges of the first matches in buf.
-func (m *matcher) matches(buf []byte, limit int) [][]int {
-	if limit > len(buf) {
-		return m.re.FindAllIndex(buf, -1)
-	}
-	return m.re.FindAllIndex(buf, limit)
 }
 
 // lineEnd returns the offset of the next line feed at or after pos, or len(buf).

@@ -105,12 +105,11 @@ type GlobFile struct {
 	ModTime time.Time
 }
 
-// Reason is why a result is partial.
+// Reason is why a result is partial; "" if it is complete.
 type Reason string
 
 // The reasons for a partial result.
 const (
-	Complete     Reason = ""
 	LimitReached Reason = "result limit reached"
 	TimedOut     Reason = "time limit reached"
 	Stopped      Reason = "stopped by the caller"

@@ -62,7 +62,7 @@ func (w *walker) walk(ctx context.Context, visit func(n *node, e *entry) bool) e
 		ig = w.ancestors(ctx)
 	}
 	if w.tree != nil {
-		ig = ig.asRepo()
+		ig.inRepo = true // .gitignore files apply without a repository too
 	}
 	root := &node{abs: w.root, at: w.place, ignores: ig}
 	dir, err := w.layer.openDir(ctx, w.root)
