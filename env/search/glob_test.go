@@ -69,7 +69,7 @@ func TestGlobMatch_HostilePatternsAreCheap(t *testing.T) {
 	}
 }
 
-// globPaths runs a query and gives the paths it finds.
+// globPaths returns the paths that a query finds.
 func globPaths(t *testing.T, s Searcher, q GlobQuery) (string, Summary) {
 	t.Helper()
 	res, err := s.Glob(t.Context(), q)

@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain fixes the seed of the random trees: what ripgrep does in every corner is not ours to
-// guarantee, so that a run must be the same each time. Give -rapid.seed to look further.
+// TestMain fixes the seed of the random trees, because we do not guarantee to agree with ripgrep in
+// every corner case. Use -rapid.seed to try others.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.seed", "20261115"); err != nil {
 		panic(err)
@@ -55,7 +55,7 @@ func bothLayers(t *testing.T, dir string, test func(t *testing.T, s Searcher)) {
 func TestGrep_ReportsByElementOfPath(t *testing.T) {
 	bothLayers(t, writeTree(t, sample), func(t *testing.T, s Searcher) {
 		got, sum := grepAll(t, s, GrepQuery{Pattern: "foo"})
-		// As ripgrep's --sort path: "a" comes before "a-b", though "a-b/" sorts before "a/".
+		// The order of ripgrep --sort path: "a" is before "a-b", although "a-b/" sorts before "a/".
 		want := "a/one.txt:1:first foo\na/one.txt:3:third foo\na/two.go:1:package foo\na-b/three.txt:1:foo\n"
 		if diff := cmp.Diff(want, text(got)); diff != "" {
 			t.Error(diff)
@@ -156,7 +156,7 @@ func TestGrep_TimeoutGivesPartialResult(t *testing.T) {
 	for i := range 300 {
 		writeFile(t, filepath.Join(dir, strconv.Itoa(i)), "foo\n", false)
 	}
-	// The environment uses up the time while the search is under way.
+	// The environment blocks until the timeout.
 	slow := slowEnv{diskEnv{dir: dir}, filepath.Join(dir, "250")}
 	var got []FileMatch
 	sum, err := Grep(t.Context(), slow, GrepQuery{Pattern: "foo", Timeout: 50 * time.Millisecond}, func(m FileMatch) bool {
@@ -173,7 +173,7 @@ func TestGrep_TimeoutGivesPartialResult(t *testing.T) {
 	}
 }
 
-// slowEnv does not return from opening one file until the context ends.
+// slowEnv blocks in Open of one file until the context is done.
 type slowEnv struct {
 	diskEnv
 	path string
