@@ -275,6 +275,15 @@ func TestExec_MissingOutputIsMarked(t *testing.T) {
 	}
 }
 
+func TestExec_KeepsOneMebibyteByDefault(t *testing.T) {
+	for size, whole := range map[int]bool{1_048_576: true, 1_048_577: false} {
+		r, err := env.Exec(t.Context(), newLocal(t), env.Command{Line: fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", size), Timeout: time.Minute})
+		if err != nil || (r.Dropped == 0) != whole {
+			t.Errorf("of %d bytes %d were dropped, %v; want none: %v", size, r.Dropped, err, whole)
+		}
+	}
+}
+
 func ExampleExec() {
 	e, err := local.New(local.Config{})
 	if err != nil {

@@ -266,6 +266,18 @@ func TestGrep_LongLinesAreCutBetweenCharacters(t *testing.T) {
 	}
 }
 
+func TestGrep_SkipsFilesAbove32MiBByDefault(t *testing.T) {
+	dir := t.TempDir()
+	bothLayers(t, dir, func(t *testing.T, s Searcher) {
+		for size, skipped := range map[int]int{33_554_432: 0, 33_554_433: 1} {
+			writeFile(t, filepath.Join(dir, "f"), strings.Repeat("x", size), false)
+			if got, sum := grepAll(t, s, GrepQuery{Pattern: "x", Mode: Files}); sum.TooBig != skipped || len(got) != 1-skipped {
+				t.Errorf("%d bytes: %d matches, %+v, want %d skipped", size, len(got), sum, skipped)
+			}
+		}
+	})
+}
+
 func TestGrep_DoesNotFollowSymbolicLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // making links needs a privilege there
