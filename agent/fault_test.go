@@ -23,21 +23,14 @@ import (
 
 // trap is a log that springs when the n-th record is appended, transient ones counted.
 type trap struct {
-	event.Log
+	*event.Journal
 	at     int64
 	n      atomic.Int64
 	spring func()
 }
 
-func (l *trap) Sync() error { return nil }
-
-func (l *trap) Close() error {
-	l.Log.Close()
-	return nil
-}
-
 func (l *trap) Append(r event.Record) (event.Record, bool) {
-	r, ok := l.Log.Append(r)
+	r, ok := l.Journal.Append(r)
 	if l.n.Add(1) == l.at {
 		l.spring()
 	}
@@ -59,7 +52,7 @@ type rig struct {
 func newRig(t *testing.T, e env.Environment, at int, spring func(*rig)) *rig {
 	t.Helper()
 	r := &rig{}
-	r.log = &trap{at: int64(at), spring: func() { spring(r) }}
+	r.log = &trap{Journal: event.NewJournal(&event.Log{}, nil, 0), at: int64(at), spring: func() { spring(r) }}
 	script := play(map[string][]llmtest.Turn{
 		"main": {
 			calls("echo", "echo", "echo"), calls("write", "run", "echo", "echo"), spawn(`{"task":"child"}`), calls("echo", "write"),

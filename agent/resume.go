@@ -15,7 +15,7 @@ import (
 // newLog makes the journal of a new session.
 func (c *Config) newLog() (journal, error) {
 	if c.Store == nil {
-		return &memoryLog{}, nil
+		return event.NewJournal(&event.Log{}, nil, 0), nil
 	}
 	m := c.Meta
 	m.ID, m.Provider, m.Model, m.Dir = c.ID, c.Provider, c.Model, c.Env.Info().Dir
