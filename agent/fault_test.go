@@ -11,7 +11,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
@@ -78,7 +77,7 @@ func newRig(t *testing.T, e env.Environment, at int, spring func(*rig)) *rig {
 	if err := c.complete(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := newSession(c, "", 0, r.log, &tree{fold: step.NewTree()})
+	s, err := newSession(c, "", nil, r.log, newTree())
 	if err != nil {
 		t.Fatal(err)
 	}
