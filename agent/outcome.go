@@ -58,19 +58,6 @@ const (
 	Closed           = step.Closed
 )
 
-// Input is an input of a session, as its records tell of it.
-type Input = step.Input
-
-// Inputs lists what a session was given, from its records. Those that are not a UserInput, a
-// Checkpoint or a Rewind may be left out.
-func Inputs(records []event.Record) []Input { return step.Inputs(records) }
-
-// Messages returns the conversation of one agent as the records of a session tell it; "" is the root.
-// It is what the model was sent, or will be sent next, apart from what hooks change in requests.
-func Messages(records []event.Record, agent string) []llm.Message {
-	return step.Messages(records, agent)
-}
-
 // Errors of a session.
 var (
 	ErrClosed            = errors.New("the session is closed")

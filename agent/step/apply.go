@@ -69,10 +69,8 @@ func (s *State) edit(d event.Data) {
 		s.compacted(d)
 	case event.Quarantine:
 		s.quarantined(d)
-	case event.Checkpoint:
-		s.past.checkpoint(d)
-	case event.RewindStart:
-		s.past.start(d.Rewind)
+	case event.Checkpoint, event.RewindStart:
+		s.past.Apply(d, place{})
 	case event.Rewind:
 		s.rewound(d)
 	}
@@ -132,7 +130,7 @@ func (s *State) input(r event.Record, d event.UserInput) {
 		s.resume()
 		s.answered(d)
 	} else {
-		s.past.input(r.Seq, s.place())
+		s.past.Input(r.Seq, s.place())
 		s.resume()
 		s.rounds = 0
 		s.loop.reset()

@@ -221,7 +221,10 @@ func (s *State) finished(d event.ToolCallEnd) {
 	if c == nil {
 		return
 	}
-	s.facts.note(c.ToolCall, d)
+	if d.Error == nil && d.Plan {
+		s.facts.Plan = c.Arguments
+	}
+	s.facts = s.facts.WithFiles(d.Artifacts.FilesChanged...)
 	r := llm.TextResult(c.ToolCall, d.Model, d.Error != nil)
 	for _, img := range d.Images {
 		r.Parts = append(r.Parts, img)

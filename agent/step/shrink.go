@@ -101,7 +101,7 @@ func (s *State) shrink(reason string) (Action, string) {
 		return Append{s.noSummary(problem)}, ""
 	}
 	if reason != byThreshold || s.filled() >= nearlyFull {
-		if edit, ok := compact.Fallback(s.meter, s.messages, goal, s.facts.compact()); ok {
+		if edit, ok := compact.Fallback(s.meter, s.messages, goal, s.facts); ok {
 			return s.compaction(reason, "digest", edit), ""
 		}
 	}
@@ -143,7 +143,7 @@ func (s *State) summarise(reason string, goal compact.Goal) (a Action, problem s
 	case now.problem != "":
 		return nil, now.problem
 	case now.finish != "":
-		edit, err := plan.Finish(llm.AssistantText(now.text), now.finish, s.facts.compact())
+		edit, err := plan.Finish(llm.AssistantText(now.text), now.finish, s.facts)
 		if err != nil {
 			return nil, err.Error()
 		}
@@ -223,36 +223,8 @@ func (s *State) compacted(d event.Compaction) {
 	}
 }
 
-// maxFiles bounds the files that facts remember.
-const maxFiles = 200
-
-// facts are what no summary may lose.
-type facts struct {
-	files []string // that were changed, the latest last
-	plan  string   // the last one, as the model gave it
-}
-
-// note takes in a call that has ended.
-func (f *facts) note(c llm.ToolCall, end event.ToolCallEnd) {
-	if end.Error == nil && end.Plan {
-		f.plan = c.Arguments
-	}
-	for _, name := range end.Artifacts.FilesChanged {
-		files := make([]string, 0, len(f.files)+1)
-		for _, old := range f.files {
-			if old != name {
-				files = append(files, old)
-			}
-		}
-		f.files = append(files, name)
-		f.files = f.files[max(0, len(f.files)-maxFiles):]
-	}
-}
-
-func (f facts) compact() compact.Facts { return compact.Facts{Files: f.files, Plan: f.plan} }
-
 // Size estimates how many tokens the conversation takes.
 func (s *State) Size() int64 { return s.meter.Estimate() }
 
-// Facts returns what no summary may lose: the model's plan, and the files that were changed.
-func (s *State) Facts() (plan string, files []string) { return s.facts.plan, s.facts.files }
+// Facts returns what no summary may lose.
+func (s *State) Facts() compact.Facts { return s.facts }

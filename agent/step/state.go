@@ -19,7 +19,7 @@ type State struct {
 	messages  []llm.Message // the conversation, a system message first
 	ids       map[string]bool
 	meter     compact.Meter
-	facts     facts
+	facts     compact.Facts
 	rewritten string // why the conversation may not continue the one that was sent last; "" if it does
 
 	open      bool // an input is being worked on
@@ -51,7 +51,7 @@ type State struct {
 	sent     Sent
 
 	steering, followUp []Queued
-	past               past
+	past               event.Past[place]
 	spawned            []event.SubagentStart // the first task of each subagent
 	ended              map[string]event.SubagentEnd
 
