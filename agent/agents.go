@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -15,7 +16,7 @@ type AgentInfo struct {
 	Task    string // the last message that it was given
 	Model   string
 	State   State
-	Status  string // of a subagent: running, completed, failed, waiting for an approval or closed
+	Status  event.SubagentStatus // of a subagent
 	Turns   int
 	Pending int // tool calls that wait for an approval
 	Queue   []Queued
@@ -27,7 +28,7 @@ func (s *Session) Agents() []AgentInfo {
 	s.agents.visit(func(b *subagent) {
 		info := b.session.info()
 		b.mu.Lock()
-		info.Type, info.Status = b.kind, string(b.status)
+		info.Type, info.Status = b.kind, b.status
 		b.mu.Unlock()
 		list = append(list, info)
 	})

@@ -68,7 +68,7 @@ func (s *Session) revive(ctx context.Context, start event.SubagentStart) (*subag
 	}
 	close(b.done)
 	end, over := s.state.Ended(start.ID)
-	b.status, b.outcome = subagentStatus(end.Status), Outcome{Text: end.Output}
+	b.status, b.outcome = end.Status, Outcome{Text: end.Output}
 	switch {
 	case len(child.Pending()) > 0 || state.Deferred():
 		b.held = true

@@ -34,21 +34,19 @@ type subagent struct {
 	mu      sync.Mutex
 	cancel  context.CancelFunc // of its work
 	done    chan struct{}      // closed when that is over
-	status  subagentStatus
+	status  event.SubagentStatus
 	outcome Outcome
 	err     error
 	held    bool // a call of it waits for an approval; it continues with the session
 	lost    bool // its work was cut off, and is to be given up
 }
 
-type subagentStatus string
-
 const (
-	running   subagentStatus = "running"
-	completed subagentStatus = "completed"
-	failed    subagentStatus = "failed"
-	waiting   subagentStatus = "waiting for an approval"
-	ended     subagentStatus = "closed"
+	running   = event.SubagentRunning
+	completed = event.SubagentCompleted
+	failed    = event.SubagentFailed
+	waiting   = event.SubagentWaiting
+	ended     = event.SubagentClosed
 )
 
 type spawnRequest struct {
@@ -75,7 +73,7 @@ func (a *agents) spawn(ctx context.Context, r spawnRequest) (*subagent, error) {
 	close(sub.done)
 	s.record(event.SubagentStart{ID: sub.id, Call: r.call, Type: r.kind, Task: r.task, Model: config.Model, Dir: r.dir, MaxTurns: r.maxTurns})
 	if sub.session, err = newSession(config, sub.id, s.depth+1, s.log, s.tree); err != nil {
-		s.record(event.SubagentEnd{ID: sub.id, Status: string(failed)})
+		s.record(event.SubagentEnd{ID: sub.id, Status: failed})
 		return nil, err
 	}
 	a.add(sub)
@@ -164,7 +162,7 @@ func (b *subagent) finish(out Outcome, err error) {
 	default:
 		b.status = failed
 	}
-	b.parent.record(event.SubagentEnd{ID: b.id, Status: string(b.status), Output: out.Text, Turns: b.turns(), Success: b.status == completed})
+	b.parent.record(event.SubagentEnd{ID: b.id, Status: b.status, Output: out.Text, Turns: b.turns(), Success: b.status == completed})
 }
 
 func (b *subagent) turns() int {
@@ -213,7 +211,7 @@ func (b *subagent) wait(ctx context.Context) error {
 
 // interrupt stops the agent's work and waits for its end. It returns what the agent was doing. A call that
 // waits for an approval keeps waiting.
-func (b *subagent) interrupt(then subagentStatus) (before subagentStatus) {
+func (b *subagent) interrupt(then event.SubagentStatus) (before event.SubagentStatus) {
 	b.mu.Lock()
 	before = b.status
 	if then != "" {
@@ -230,7 +228,7 @@ func (b *subagent) interrupt(then subagentStatus) (before subagentStatus) {
 }
 
 // close ends the agent for good.
-func (b *subagent) close() (before subagentStatus) {
+func (b *subagent) close() (before event.SubagentStatus) {
 	before = b.interrupt(ended)
 	_ = b.session.Close() // a subagent owns nothing that could fail
 	return before

@@ -30,7 +30,7 @@ func (s *State) model(r event.Record, d event.Data) {
 }
 
 func (s *State) callEnded(d event.ModelCallEnd) {
-	purpose := ""
+	purpose := event.Purpose("")
 	if s.calling != nil && s.calling.Call == d.Call {
 		purpose = s.calling.Purpose
 	}
@@ -45,13 +45,13 @@ func (s *State) callEnded(d event.ModelCallEnd) {
 	case d.Error != nil:
 		s.failure, s.answer = d.Error, nil
 	case s.answer != nil:
-		s.take(llm.FinishReason(d.Finish), d.Usage)
+		s.take(d.Finish, d.Usage)
 	}
 }
 
 // lostEnd is the end of a model call whose answer is recorded and whose end is not.
 func (s *State) lostEnd() event.ModelCallEnd {
-	d := event.ModelCallEnd{Call: s.answer.Call, Finish: string(finishOf(s.answer.Message))}
+	d := event.ModelCallEnd{Call: s.answer.Call, Finish: finishOf(s.answer.Message)}
 	if s.calling != nil {
 		d.Provider, d.Model = s.calling.Provider, s.calling.Model
 	}
@@ -117,9 +117,9 @@ func (s *State) cutOff(reason llm.FinishReason) {
 	s.continues++
 	switch {
 	case s.continues <= maxContinues && reason == llm.FinishLength:
-		s.notes = append(s.notes, note("Your answer was cut off because it reached the output limit. Continue exactly where it stopped, in smaller pieces.", string(reason)))
+		s.notes = append(s.notes, note("Your answer was cut off because it reached the output limit. Continue exactly where it stopped, in smaller pieces.", event.Source(reason)))
 	case s.continues <= maxContinues && reason == llm.FinishError:
-		s.notes = append(s.notes, note("The API could not understand your last answer, most likely because of a malformed tool call. Try again.", string(reason)))
+		s.notes = append(s.notes, note("The API could not understand your last answer, most likely because of a malformed tool call. Try again.", event.Source(reason)))
 	case s.continues <= maxContinues:
 	case reason == llm.FinishLength:
 		s.halt = &Stop{Status: CutOff}

@@ -42,7 +42,7 @@ func (s *State) Apply(r event.Record) {
 	case event.LoopDetection:
 		s.noted(d)
 	case event.TurnLimit:
-		s.halt = &Stop{Status: LimitReached, Limit: Limit(d.Limit)}
+		s.halt = &Stop{Status: LimitReached, Limit: d.Limit}
 	case event.Error:
 		s.halt, s.failure = &Stop{Status: Failed, Error: &d}, nil
 		s.noted(d)
@@ -142,12 +142,12 @@ func (s *State) input(r event.Record, d event.UserInput) {
 
 func (s *State) processed(r event.Record, d event.ProcessingEnd) {
 	s.last = Stop{
-		Status: Status(d.Outcome), Limit: Limit(d.Limit), Question: d.Question, Text: s.text, Object: s.object.value, Rounds: d.Rounds,
+		Status: d.Outcome, Limit: d.Limit, Question: d.Question, Text: s.text, Object: s.object.value, Rounds: d.Rounds,
 	}
 	if s.halt != nil {
 		s.last.Error = s.halt.Error
 	}
-	phase := Phase(d.State)
+	phase := d.State
 	s.stop(r.Time, phase)
 	s.more = phase == Processing
 	if s.more {
@@ -173,7 +173,7 @@ func (s *State) steer(seq event.Seq, d event.Data) {
 		s.noted(d)
 		s.say(d.Message)
 		s.object.injected(d.Source)
-		if d.Source != FromHost {
+		if d.Source != event.SourceHost {
 			return
 		}
 		s.unqueue(d.Queued, d.Message, true)
@@ -206,14 +206,11 @@ func (s *State) noted(d event.Data) {
 	}
 }
 
-// warningContext is the code of the warning that the context window fills.
-const warningContext = "context_window"
-
 func (s *State) warning(d event.Warning) {
 	switch d.Code {
-	case warningContext:
+	case event.WarningContextWindow:
 		s.warned = true
-	case WarningSummary:
+	case event.WarningSummaryFailed:
 		s.summary.warned = true
 		s.summary.failures++
 	}

@@ -254,7 +254,7 @@ func (s *State) endRound() {
 		return
 	}
 	warning := s.loop.warning()
-	s.notes = append(s.notes, event.LoopDetection{Message: warning, Length: s.loop.length, Trips: s.loop.trips}, note(warning, fromLoop))
+	s.notes = append(s.notes, event.LoopDetection{Message: warning, Length: s.loop.length, Trips: s.loop.trips}, note(warning, event.SourceLoop))
 	if s.loop.trips > 1 && s.halt == nil {
 		s.halt = &Stop{Status: Loop}
 	}
@@ -316,7 +316,7 @@ func (s *State) answered(d event.UserInput) {
 		}
 		return true
 	}) {
-		s.notes = append(s.notes, event.SteeringInjected{Message: d.Message, Source: fromAnswer}) // no result can hold it
+		s.notes = append(s.notes, event.SteeringInjected{Message: d.Message, Source: event.SourceAnswer}) // no result can hold it
 	}
 }
 

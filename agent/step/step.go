@@ -29,7 +29,7 @@ type (
 	// CallModel calls the model, or sums up the conversation with it if Purpose is Summary. The call is
 	// recorded from ModelCallStart to ModelCallEnd.
 	CallModel struct {
-		Purpose  string
+		Purpose  event.Purpose
 		Messages []llm.Message
 		Choice   llm.ToolChoice
 		Output   *llm.OutputFormat
@@ -66,56 +66,48 @@ func (Await) action()     {}
 func (Stop) action()      {}
 
 // Summary is the purpose of a model call whose answer does not become part of the conversation.
-const Summary = "summary"
+const Summary = event.PurposeSummary
 
 // Status says how the work on an input ended.
-type Status string
+type Status = event.Status
 
 // The statuses.
 const (
-	Done             Status = "done"              // the model has nothing more to do
-	AwaitingInput    Status = "awaiting_input"    // it asked the user; the next input is the answer
-	AwaitingApproval Status = "awaiting_approval" // a tool call waits for an approval
-	LimitReached     Status = "limit"             // a limit was reached
-	CutOff           Status = "cut_off"           // the answer exceeds the output limit
-	Paused           Status = "paused"            // the provider paused the turn too often
-	Refused          Status = "refused"           // the model or a filter refused
-	Loop             Status = "loop"              // the model repeats itself
-	Interrupted      Status = "interrupted"       // the host stopped it
-	Failed           Status = "failed"            // an error ended it
+	Done             = event.StatusDone             // the model has nothing more to do
+	AwaitingInput    = event.StatusAwaitingInput    // it asked the user; the next input is the answer
+	AwaitingApproval = event.StatusAwaitingApproval // a tool call waits for an approval
+	LimitReached     = event.StatusLimit            // a limit was reached
+	CutOff           = event.StatusCutOff           // the answer exceeds the output limit
+	Paused           = event.StatusPaused           // the provider paused the turn too often
+	Refused          = event.StatusRefused          // the model or a filter refused
+	Loop             = event.StatusLoop             // the model repeats itself
+	Interrupted      = event.StatusInterrupted      // the host stopped it
+	Failed           = event.StatusFailed           // an error ended it
 )
 
 // Limit names a limit that can be reached.
-type Limit string
+type Limit = event.Limit
 
 // The limits.
 const (
-	MaxToolRounds Limit = "max_tool_rounds"
-	MaxTurns      Limit = "max_turns"
-	TreeTurns     Limit = "tree_turns"
-	TreeTokens    Limit = "tree_tokens"
-	TreeCost      Limit = "tree_cost"
-	TreeDuration  Limit = "tree_duration"
+	MaxToolRounds = event.LimitToolRounds
+	MaxTurns      = event.LimitTurns
+	TreeTurns     = event.LimitTreeTurns
+	TreeTokens    = event.LimitTreeTokens
+	TreeCost      = event.LimitTreeCost
+	TreeDuration  = event.LimitTreeDuration
 )
 
 // Phase is where an agent is in its life.
-type Phase string
+type Phase = event.State
 
 // The phases.
 const (
-	Idle            Phase = "IDLE"
-	Processing      Phase = "PROCESSING"
-	WaitingInput    Phase = "AWAITING_INPUT"
-	WaitingApproval Phase = "AWAITING_APPROVAL"
-	Closed          Phase = "CLOSED"
-)
-
-// Where messages come from that are not input: the host, with Steer, or the agent itself.
-const (
-	FromHost   = "host"
-	fromLoop   = "loop_detection"
-	fromObject = "structured_output"
-	fromAnswer = "answer"
+	Idle            = event.StateIdle
+	Processing      = event.StateProcessing
+	WaitingInput    = event.StateAwaitingInput
+	WaitingApproval = event.StateAwaitingApproval
+	Closed          = event.StateClosed
 )
 
 // Next says what to do.
@@ -138,7 +130,7 @@ func (s *State) Next() Action {
 		return s.finish()
 	case len(s.steering) > 0:
 		q := s.steering[0]
-		return Append{event.SteeringInjected{Message: q.Message, Source: FromHost, Queued: q.Seq}}
+		return Append{event.SteeringInjected{Message: q.Message, Source: event.SourceHost, Queued: q.Seq}}
 	case s.failure != nil:
 		return s.recover()
 	}
@@ -157,7 +149,7 @@ func (s *State) call() Action {
 		return Append{d}
 	}
 	if s.othersTurn() {
-		return Append{note("Continue.", string(llm.FinishPause))}
+		return Append{note("Continue.", event.SourcePause)}
 	}
 	return CallModel{Messages: s.messages}
 }
@@ -182,7 +174,7 @@ func (s *State) finish() Action {
 	if s.halt.Status == Done {
 		if len(s.steering) > 0 {
 			q := s.steering[0]
-			return Append{event.SteeringInjected{Message: q.Message, Source: FromHost, Queued: q.Seq}}
+			return Append{event.SteeringInjected{Message: q.Message, Source: event.SourceHost, Queued: q.Seq}}
 		}
 		if a := s.form(); a != nil {
 			return a
@@ -196,24 +188,24 @@ func (s *State) finish() Action {
 
 // end is the record that ends the work on an input.
 func (s *State) end(status Status) event.ProcessingEnd {
-	d := event.ProcessingEnd{Outcome: string(status), State: string(Idle), Rounds: s.rounds, Question: s.question}
+	d := event.ProcessingEnd{Outcome: status, State: Idle, Rounds: s.rounds, Question: s.question}
 	switch {
 	case status == AwaitingInput:
-		d.State = string(WaitingInput)
+		d.State = WaitingInput
 		if c := s.asking(); c != nil {
 			d.Question = c.question
 		}
 	case status == AwaitingApproval:
-		d.State = string(WaitingApproval)
+		d.State = WaitingApproval
 	case status == Done && len(s.steering)+len(s.followUp) > 0:
-		d.State = string(Processing)
+		d.State = Processing
 	case status == Done && s.question != "":
-		d.State = string(WaitingInput)
+		d.State = WaitingInput
 	case status == Failed && s.halt != nil && fatal(s.halt.Error):
-		d.State = string(Closed)
+		d.State = Closed
 	}
 	if s.halt != nil {
-		d.Limit = string(s.halt.Limit)
+		d.Limit = s.halt.Limit
 	}
 	return d
 }
@@ -231,6 +223,6 @@ func fatal(e *event.Error) bool {
 }
 
 // note is a message that the agent puts into its conversation by itself.
-func note(text, source string) event.SteeringInjected {
+func note(text string, source event.Source) event.SteeringInjected {
 	return event.SteeringInjected{Message: llm.UserText(text), Source: source}
 }

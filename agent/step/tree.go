@@ -150,7 +150,7 @@ func (s *State) limit() event.Data {
 }
 
 func reached(l Limit, value int, detail string) event.Data {
-	return event.TurnLimit{Limit: string(l), Value: value, Detail: detail}
+	return event.TurnLimit{Limit: l, Value: value, Detail: detail}
 }
 
 // unpriced returns the error that a cost limit cannot be kept, because a price is not known.
