@@ -97,12 +97,12 @@ func kindNames(t *testing.T, files map[string]*ast.File) map[string]Kind {
 	}
 	for name, kind := range maps.Clone(names) {
 		if _, ok := decoders[kind]; !ok || documented[kind] == "" {
-			t.Errorf("%s needs a decoder and an example in docs_test.go", name)
+			t.Fatalf("%s needs a decoder and an example in docs_test.go", name)
 		}
 		names[documented[kind]] = kind
 	}
 	if len(documented) != len(decoders) || len(decoders) == 0 {
-		t.Errorf("%d kinds have an example and %d a decoder", len(documented), len(decoders))
+		t.Fatalf("%d kinds have an example and %d a decoder", len(documented), len(decoders))
 	}
 	return names
 }
