@@ -65,7 +65,7 @@ func wrote(parts ...llm.Part) event.TextEnd {
 }
 
 func answered(finish llm.FinishReason) event.ModelCallEnd {
-	return event.ModelCallEnd{Call: 1, Model: "m", Finish: string(finish), Usage: llm.Usage{Input: 10, Output: 5}}
+	return event.ModelCallEnd{Call: 1, Model: "m", Finish: finish, Usage: llm.Usage{Input: 10, Output: 5}}
 }
 
 func calledFor(name, args string, ids ...string) (parts []llm.Part) {

@@ -323,7 +323,7 @@ func TestTree_CapsHoldOverAllAgents(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limits Limits
 		agents int
-		limit  step.Limit
+		limit  event.Limit
 		turns  int
 	}{
 		"turns":  {Limits{TreeTurns: 3}, 0, "tree_turns", 3},

@@ -42,7 +42,7 @@ func (s *State) rewound(d event.Rewind) {
 		s.rewind(to)
 	}
 	if d.Chat {
-		s.open, s.working, s.phase, s.last = false, false, Idle, Stop{Status: Done, Text: s.text}
+		s.open, s.working, s.phase, s.last = false, false, event.StateIdle, Stop{Status: event.StatusDone, Text: s.text}
 		s.halt, s.calls, s.reply, s.notes, s.failure = nil, nil, nil, nil, nil
 	}
 }

@@ -128,29 +128,29 @@ func (s *State) limit() event.Data {
 	own := s.setup.Rules
 	switch {
 	case own.ToolRounds > 0 && s.rounds >= own.ToolRounds:
-		return reached(MaxToolRounds, s.rounds, fmt.Sprintf("%d tool rounds were used, which is the limit", s.rounds))
+		return reached(event.LimitToolRounds, s.rounds, fmt.Sprintf("%d tool rounds were used, which is the limit", s.rounds))
 	case own.Turns > 0 && s.turns >= own.Turns:
-		return reached(MaxTurns, s.turns, fmt.Sprintf("%d turns were used, which is the limit", s.turns))
+		return reached(event.LimitTurns, s.turns, fmt.Sprintf("%d turns were used, which is the limit", s.turns))
 	}
 	r, total := s.tree.Agent("").setup.Rules, s.tree.Total() // those of the tree are the root's
 	tokens := total.Usage.Input + total.Usage.Output
 	switch {
 	case r.TreeTurns > 0 && total.Turns >= r.TreeTurns:
-		return reached(TreeTurns, total.Turns, fmt.Sprintf("the agents have made %d model calls, which is the limit", total.Turns))
+		return reached(event.LimitTreeTurns, total.Turns, fmt.Sprintf("the agents have made %d model calls, which is the limit", total.Turns))
 	case r.TreeTokens > 0 && tokens >= r.TreeTokens:
-		return reached(TreeTokens, int(tokens), fmt.Sprintf("the agents have used %d tokens of %d", tokens, r.TreeTokens))
+		return reached(event.LimitTreeTokens, int(tokens), fmt.Sprintf("the agents have used %d tokens of %d", tokens, r.TreeTokens))
 	case r.TreeDuration > 0 && total.Worked >= r.TreeDuration:
-		return reached(TreeDuration, int(total.Worked.Seconds()), fmt.Sprintf("the agents have worked for %v of %v", total.Worked.Round(time.Second), r.TreeDuration))
+		return reached(event.LimitTreeDuration, int(total.Worked.Seconds()), fmt.Sprintf("the agents have worked for %v of %v", total.Worked.Round(time.Second), r.TreeDuration))
 	case r.TreeCost > 0 && total.Cost.Dollars >= r.TreeCost:
-		return reached(TreeCost, int(total.Cost.Dollars), fmt.Sprintf("the agents have spent $%.4f of $%.4f", total.Cost.Dollars, r.TreeCost))
+		return reached(event.LimitTreeCost, int(total.Cost.Dollars), fmt.Sprintf("the agents have spent $%.4f of $%.4f", total.Cost.Dollars, r.TreeCost))
 	case r.TreeCost > 0:
 		return s.unpriced(total)
 	}
 	return nil
 }
 
-func reached(l Limit, value int, detail string) event.Data {
-	return event.TurnLimit{Limit: string(l), Value: value, Detail: detail}
+func reached(l event.Limit, value int, detail string) event.Data {
+	return event.TurnLimit{Limit: l, Value: value, Detail: detail}
 }
 
 // unpriced returns the error that a cost limit cannot be kept, because a price is not known.
