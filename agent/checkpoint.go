@@ -38,7 +38,8 @@ func (s *Session) checkpoint(ctx context.Context, k *kit, calls []step.Call) {
 	if s.config.Checkpoints == nil || !k.mayChange(calls) {
 		return
 	}
-	c, root := &s.tree.checkpoint, s.tree.root
+	c := &s.tree.checkpoint
+	root, _ := s.find("")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.taken || root.kept() {

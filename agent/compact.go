@@ -35,7 +35,7 @@ func (s *Session) Compact(ctx context.Context) (d event.Compaction, err error) {
 	if err != nil {
 		return event.Compaction{}, err
 	}
-	defer func() { s.release(err) }()
+	defer func() { s.release(Outcome{}, err) }()
 	for {
 		s.tree.mu.Lock()
 		a := s.state.Compact()

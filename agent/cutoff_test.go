@@ -269,7 +269,7 @@ func TestResume_SubagentThatWasOnlyNamedLeavesItsNumberTaken(t *testing.T) {
 	log := logged(begun, asked, begun)
 	of("1", log[2:]...)
 	s := tookUp(t, llmtest.Play(), nil, log...)
-	if got := s.agents.nextID(); got != "2" {
+	if got := s.nextPath(); got != "2" {
 		t.Errorf("the next subagent is %s, whose history another one began", got)
 	}
 }

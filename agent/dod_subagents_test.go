@@ -181,7 +181,7 @@ func TestDoD_9_9_SendInputWaitCloseAndListWork(t *testing.T) {
 		`Agent 1 is running. Use wait with agent_id "1" for its result.`, "Agent 1 is still running, after 1 turns.", "1: running, 1 turns",
 		"The message was sent to agent 1.", "1", "Agent 1 completed its task in 2 turns.", "The message was sent to agent 1.", "Agent 1 completed its task in 3 turns.",
 		"Agent 1 is closed; it was completed.", "The message was not sent: the session is closed.", "Agent 1 is closed; it was closed.",
-		`Nothing to wait for: there is no agent "9"; there are: 1.`,
+		`Nothing to wait for: unknown agent "9": use one of 1.`,
 	}
 	want[4] = "ok"
 	for i := range want {

@@ -304,7 +304,7 @@ func (l *lives) end() {
 
 // crash cuts the session off at any record that this process has saved.
 func (l *lives) crash(ctx context.Context) {
-	quieten(l.agents)
+	quieten(l.Session)
 	l.end()
 	records := l.saved()
 	at := event.Seq(rapid.IntRange(1, len(records)).Draw(l.T, "cut off at"))

@@ -90,7 +90,7 @@ func (s *Session) rewind(ctx context.Context, nothing error, find func() (step.R
 		return Undone{}, stay
 	}
 	d, out := r.Rewind, Undone{Input: r.Input, Prompt: s.prompt(r.Input), Chat: r.Chat, Files: r.Files}
-	s.agents.abandon()
+	s.abandonBelow()
 	if !d.Files {
 		d.Restored, d.Dir = "", ""
 	} else if err := s.restoreFiles(ctx, &d, r.Left, &out); err != nil {
@@ -157,6 +157,6 @@ func (s *Session) exclusively(ctx context.Context, f func(context.Context) (Undo
 	if err != nil {
 		return Undone{}, err
 	}
-	defer func() { s.release(err) }()
+	defer func() { s.release(Outcome{}, err) }()
 	return f(ctx)
 }

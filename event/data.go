@@ -389,6 +389,7 @@ type (
 		Output  string `json:"output,omitempty"`
 		Turns   int    `json:"turns"`
 		Success bool   `json:"success"`
+		Reason  string `json:"reason,omitempty"` // why it did not complete
 	}
 )
 

@@ -51,6 +51,7 @@ func (s *State) Apply(r event.Record) {
 	case event.ProcessingEnd:
 		s.processed(r, d)
 	case event.SubagentStart:
+		delete(s.ended, d.ID)
 		if !slices.ContainsFunc(s.spawned, func(b event.SubagentStart) bool { return b.ID == d.ID }) {
 			s.spawned = append(s.spawned, d)
 		}
