@@ -90,7 +90,7 @@ func (m *mutant) in(pkg string) bool {
 	if below, ok := strings.CutSuffix(pkg, "/..."); ok {
 		return dir == below || strings.HasPrefix(dir, below+"/")
 	}
-	return pkg == "" || dir == path.Clean("./"+pkg) || dir == "./"+path.Clean(pkg)
+	return pkg == "" || dir == "./"+path.Clean(pkg)
 }
 
 // apply returns the file as the mutant changes it.
