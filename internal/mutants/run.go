@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -41,7 +42,7 @@ func newRunner(ctx context.Context, timeout time.Duration) (*runner, error) {
 	}
 	home, tmp := filepath.Join(temp, "home"), filepath.Join(temp, "tmp")
 	for _, dir := range []string{home, tmp} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
+		if err := errors.Join(os.Mkdir(dir, 0o755), os.Chmod(temp, 0o755)); err != nil { // some tests become another user
 			return nil, err
 		}
 	}
