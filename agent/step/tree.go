@@ -9,7 +9,6 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
-	"github.com/reins-agent/reins/tool"
 )
 
 // Tree is a session: the agents of one log, and what they have used together.
@@ -18,7 +17,7 @@ type Tree struct {
 	turns  int // model calls
 	spent  event.Spending
 	worked time.Duration
-	grants []grant
+	grants policy.Grants
 
 	active int       // agents at work
 	since  time.Time // when there began to be any
@@ -35,13 +34,6 @@ type Total struct {
 	Incomplete bool
 	Worked     time.Duration      // the time in which any of them was at work
 	Models     []event.ModelSpent // in the order of their first call
-}
-
-// grant is an approval that holds for more than one call.
-type grant struct {
-	tool     string
-	accesses []policy.Access
-	scope    tool.Scope
 }
 
 // NewTree returns a session without records.
@@ -171,26 +163,8 @@ func (t *Tree) grant(c *call) {
 	if c.request == nil || c.approval == nil || !c.approval.Allowed || c.approval.Scope == "" || c.approval.Arguments != nil {
 		return
 	}
-	t.grants = append(t.grants, grant{c.request.Tool, c.request.Accesses, c.approval.Scope})
+	t.grants = append(t.grants, policy.Grant{Tool: c.request.Tool, Accesses: c.request.Accesses, Rule: "approved: " + string(c.approval.Scope)})
 }
 
-// Granted reports whether an approval covers a call of a tool: each of its accesses was approved for
-// more than one call of the same tool. A call that does not say what it touches is covered by the
-// approval of another such call.
-func (t *Tree) Granted(q policy.Query) (rule string, ok bool) {
-	for _, g := range t.grants {
-		if g.tool == q.Tool && (g.accesses == nil) == (q.Accesses == nil) && covers(g.accesses, q.Accesses) {
-			return "approved: " + string(g.scope), true
-		}
-	}
-	return "", false
-}
-
-func covers(granted, asked []policy.Access) bool {
-	for _, a := range asked {
-		if !slices.Contains(granted, a) {
-			return false
-		}
-	}
-	return true
-}
+// Granted returns the approval that covers a call.
+func (t *Tree) Granted(q policy.Query) (policy.Grant, bool) { return t.grants.Find(q) }
