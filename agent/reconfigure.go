@@ -97,15 +97,11 @@ func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
 	if err != nil {
 		return err
 	}
-	s.tree.mu.Lock()
-	if s.closing {
-		s.tree.mu.Unlock()
-		return ErrClosed
-	}
-	s.changes = append(s.changes, next)
-	s.applyChanges()
-	s.tree.mu.Unlock()
-	return s.log.Sync()
+	return s.commit(func() error {
+		s.changes = append(s.changes, next)
+		s.applyChanges()
+		return nil
+	})
 }
 
 // change returns a configuration with a change.
