@@ -97,7 +97,7 @@ func TestResume_AnswerThatWasCutOffIsContinued(t *testing.T) {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	messages := script.Requests()[0].Messages
-	if last := messages[len(messages)-1]; last.Role != llm.RoleUser || !strings.Contains(last.Text(), "cut off") {
+	if last := messages[len(messages)-1]; last.Role != llm.RoleUser || !strings.Contains(last.Text(), "was truncated") {
 		t.Errorf("the model is not told to go on:\n%s", sketch(messages))
 	}
 }

@@ -238,7 +238,7 @@ func TestSubagent_TypesLimitToolsAndSetModelAndPrompt(t *testing.T) {
 		}
 		offered[fmt.Sprint(r.Model, r.Messages[0].Text(), r.Effort)+strings.Join(names, ",")] = r.Messages[1].Text()
 	}
-	if got := offered["mBe good.echo"]; !strings.HasSuffix(got, "\n\nlook") || !strings.Contains(got, "change nothing") {
+	if got := offered["mBe good.echo"]; !strings.HasSuffix(got, "\n\nlook") || !strings.Contains(got, "not change anything") {
 		t.Errorf("Explore was given %q; all: %v", got, offered)
 	}
 	if got := offered["bigReview.highwrite"]; got != "review" {

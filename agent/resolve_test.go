@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -121,6 +122,32 @@ func TestApproval_ResolveAnswersACallbackThatWaits(t *testing.T) {
 	}()
 	if out := submit(t, s, "go"); out.Text != "Done." || ran.Load() != 1 {
 		t.Errorf("%+v, ran %d times", out, ran.Load())
+	}
+}
+
+func TestApproval_TakesOneAnswerOfMany(t *testing.T) {
+	var ran, taken atomic.Int64
+	var answers sync.WaitGroup
+	var s *Session
+	approve := func(ctx context.Context, r tool.Request) (tool.Approval, error) {
+		for range 8 {
+			answers.Go(func() {
+				if s.Resolve(t.Context(), r.Call.ID, tool.Approval{Allow: true}) == nil {
+					taken.Add(1)
+				}
+			})
+		}
+		<-ctx.Done()
+		return tool.Approval{}, ctx.Err()
+	}
+	s = open(t, llmtest.Play(calls("write"), llmtest.Say("Done.")), asksFor(&ran, approve))
+	out, err := s.Submit(t.Context(), text("go"))
+	answers.Wait()
+	if err != nil || out.Text != "Done." || ran.Load() != 1 {
+		t.Errorf("%+v, %v, ran %d times", out, err, ran.Load())
+	}
+	if n := len(records[event.ApprovalResolved](s)); n != 1 || taken.Load() != 1 {
+		t.Errorf("%d answers recorded and %d accepted, want 1 of 8", n, taken.Load())
 	}
 }
 

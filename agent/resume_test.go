@@ -257,7 +257,7 @@ func TestResume_CostLimitNamesTheModelWhosePastIsUnknown(t *testing.T) {
 		c.Catalogue = mustCatalogue(t, llm.Model{ID: "priced", Provider: "x", Price: &llm.Price{Input: &free, Output: &free}})
 	}, logged(begun, asked, called, wrote(text("Well.")), answered(llm.FinishStop), over)...)
 	_, err := s.Submit(t.Context(), text("more"))
-	if llm.KindOf(err) != llm.ErrConfiguration || !strings.Contains(err.Error(), "what m has cost") {
+	if llm.KindOf(err) != llm.ErrConfiguration || !strings.Contains(err.Error(), "the cost of m in this session is unknown") {
 		t.Error(err)
 	}
 }
