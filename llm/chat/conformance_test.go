@@ -11,6 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/llm/llmtest/conformance"
 	"github.com/reins-agent/reins/llm/wire"
 	"go.uber.org/goleak"
 )
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestConformance(t *testing.T) {
 	for name, c := range map[string]chat.Config{"compatible": {}, "text tools off": {TextTools: chat.Off}, "published": {Quirks: &chat.Quirks{}}} {
 		t.Run(name, func(t *testing.T) {
-			llmtest.Conformance(t, llmtest.Subject{Dialect: chat.Name, Model: "gpt-test", Open: func(e wire.Endpoint) llm.Provider {
+			conformance.Run(t, conformance.Subject{Dialect: chat.Name, Model: "gpt-test", Open: func(e wire.Endpoint) llm.Provider {
 				c.Endpoint = e
 				return chat.New(c)
 			}})

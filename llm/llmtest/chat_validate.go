@@ -9,8 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// chatParameters are the top-level members that the API knows, and behind them those that
-// compatible servers have in common.
+// chatParameters are the members of a request, followed by those that many compatible servers add.
 var chatParameters = []string{
 	"audio", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs", "max_completion_tokens",
 	"max_tokens", "messages", "metadata", "modalities", "model", "moderation", "n", "parallel_tool_calls", "prediction",
@@ -27,7 +26,7 @@ func (chatProtocol) validate(_ *http.Request, body []byte) error {
 		return fmt.Errorf("we could not parse the JSON body of your request: %w", err)
 	}
 	if v.Kind() != '{' {
-		return errors.New("the body of the request is no JSON object")
+		return errors.New("the body of the request is not a JSON object")
 	}
 	for m := v.Members(); m.Next(); {
 		if !slices.Contains(chatParameters, string(m.Key)) {
@@ -88,7 +87,6 @@ func chatCount(v wire.Value) int {
 	return n
 }
 
-// chatTools checks the tool definitions.
 func chatTools(v wire.Value) error {
 	if t := v.Get("tools"); t.Exists() && chatCount(t) == 0 {
 		return errors.New("[] is too short - 'tools'")
@@ -113,11 +111,11 @@ func chatTool(t wire.Value, at string, names map[string]bool) error {
 		return fmt.Errorf("missing required parameter: '%s.%s'", at, kind)
 	}
 	name := def.Get("name").Str()
-	if !openaiName.MatchString(name) {
+	if !openaiName.match(name) {
 		return fmt.Errorf("invalid '%s.%s.name': %q does not match %s", at, kind, name, openaiName)
 	}
 	if names[name] {
-		return fmt.Errorf("invalid '%s.%s.name': there are two tools named %q", at, kind, name)
+		return fmt.Errorf("invalid '%s.%s.name': duplicate tool %q", at, kind, name)
 	}
 	names[name] = true
 	if kind == "custom" {
@@ -141,7 +139,7 @@ func chatTool(t wire.Value, at string, names map[string]bool) error {
 	return nil
 }
 
-// chatChoice checks what needs tools to be there.
+// chatChoice checks the members that require tools.
 func chatChoice(v wire.Value) error {
 	tools := chatCount(v.Get("tools")) > 0
 	if v.Get("parallel_tool_calls").Exists() && !tools {
@@ -167,10 +165,9 @@ func chatChoice(v wire.Value) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("invalid value for 'tool_choice': no tool %q is among the 'tools'", name)
+	return fmt.Errorf("invalid value for 'tool_choice': unknown tool %q", name)
 }
 
-// chatFormat checks the response format.
 func chatFormat(v wire.Value) error {
 	f := v.Get("response_format")
 	if !f.Exists() {
@@ -183,7 +180,7 @@ func chatFormat(v wire.Value) error {
 		return nil
 	}
 	s := f.Get("json_schema")
-	if name := s.Get("name").Str(); !openaiName.MatchString(name) {
+	if name := s.Get("name").Str(); !openaiName.match(name) {
 		return fmt.Errorf("invalid 'response_format.json_schema.name': %q does not match %s", name, openaiName)
 	}
 	if err := openaiSchema(s.Get("schema"), "", s.Get("strict").Bool()); err != nil {

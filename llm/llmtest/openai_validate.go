@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// openaiParameters are the top-level members that the API knows.
+// openaiParameters are the members of a request.
 var openaiParameters = []string{
 	"access_programs", "background", "context_management", "conversation", "include", "input", "instructions",
 	"max_output_tokens", "max_tool_calls", "metadata", "model", "moderation", "parallel_tool_calls",
@@ -18,8 +18,8 @@ var openaiParameters = []string{
 	"tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
 }
 
-// openaiName is how tools and formats may be named.
-var openaiName = newPattern(`^[a-zA-Z0-9_-]{1,64}$`)
+// openaiName matches the names of tools and formats.
+var openaiName = &pattern{text: `^[a-zA-Z0-9_-]{1,64}$`}
 
 func (openaiProtocol) validate(_ *http.Request, body []byte) error {
 	v, err := wire.ParseJSON(body)
@@ -27,7 +27,7 @@ func (openaiProtocol) validate(_ *http.Request, body []byte) error {
 		return fmt.Errorf("the JSON body of the request could not be parsed: %w", err)
 	}
 	if v.Kind() != '{' {
-		return errors.New("the body of the request is no JSON object")
+		return errors.New("the body of the request is not a JSON object")
 	}
 	for m := v.Members(); m.Next(); {
 		if !slices.Contains(openaiParameters, string(m.Key)) {
@@ -83,7 +83,6 @@ func openaiOneOf(name string, v wire.Value, allowed ...string) error {
 	return nil
 }
 
-// openaiTools checks the tool definitions.
 func openaiTools(v wire.Value) error {
 	names := map[string]bool{}
 	n := 0
@@ -96,11 +95,11 @@ func openaiTools(v wire.Value) error {
 		default:
 			continue
 		}
-		if !openaiName.MatchString(name) {
+		if !openaiName.match(name) {
 			return fmt.Errorf("invalid '%s.name': %q does not match %s", at, name, openaiName)
 		}
 		if names[name] {
-			return fmt.Errorf("invalid '%s.name': there are two tools named %q", at, name)
+			return fmt.Errorf("invalid '%s.name': duplicate tool %q", at, name)
 		}
 		names[name] = true
 		if kind == "custom" {
@@ -117,13 +116,13 @@ func openaiTools(v wire.Value) error {
 	return nil
 }
 
-// openaiSchema checks that a JSON Schema is well-formed, and for strict use closed.
+// openaiSchema checks that a JSON Schema is well-formed and, if strict, closed.
 func openaiSchema(v wire.Value, at string, strict bool) error {
 	if v.Kind() != '{' {
 		if v.Kind() == 't' || v.Kind() == 'f' {
 			return nil
 		}
-		return fmt.Errorf("in context=(%s), %s is no schema", at, v)
+		return fmt.Errorf("in context=(%s), %s is not a schema", at, v)
 	}
 	kinds := []string{"object", "array", "string", "number", "integer", "boolean", "null"}
 	for it := openaiList(v.Get("type")); it.Next(); {
@@ -133,7 +132,7 @@ func openaiSchema(v wire.Value, at string, strict bool) error {
 	}
 	for _, key := range []string{"properties", "$defs", "definitions"} {
 		if p := v.Get(key); p.Exists() && p.Kind() != '{' {
-			return fmt.Errorf("in context=(%s), '%s' is no object", at, key)
+			return fmt.Errorf("in context=(%s), '%s' is not an object", at, key)
 		}
 		for m := v.Get(key).Members(); m.Next(); {
 			if err := openaiSchema(m.Value, at+"/"+key+"/"+string(m.Key), strict); err != nil {
@@ -164,7 +163,7 @@ func openaiSchema(v wire.Value, at string, strict bool) error {
 	return nil
 }
 
-// openaiList iterates over a list, or over one value as if it were one.
+// openaiList iterates over a list, or over a single value.
 func openaiList(v wire.Value) wire.Elements {
 	if v == nil || v.Kind() == '[' {
 		return v.Elements()
@@ -203,7 +202,7 @@ func openaiFormat(v wire.Value) error {
 	if !f.Get("type").Is("json_schema") {
 		return nil
 	}
-	if name := f.Get("name").Str(); !openaiName.MatchString(name) {
+	if name := f.Get("name").Str(); !openaiName.match(name) {
 		return fmt.Errorf("invalid 'text.format.name': %q does not match %s", name, openaiName)
 	}
 	if err := openaiSchema(f.Get("schema"), "", f.Get("strict").Bool()); err != nil {
