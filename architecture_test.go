@@ -22,6 +22,7 @@ var layers = [][]string{
 	{"internal/apitext", "internal/jsonscan", "internal/corpus"},
 	{"llm"},
 	{"llm/wire"},
+	{"llm/chat/texttools"},
 	{"llm/openai", "llm/anthropic", "llm/gemini", "llm/chat"},
 	{"llm/connect", "llm/object", "llm/llmtest", "llm/picture", "compact"},
 	{"llm/llmtest/conformance"},

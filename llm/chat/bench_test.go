@@ -61,7 +61,7 @@ func BenchmarkEncode200(b *testing.B) {
 	messages := benchMessages()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := d.Encode(&llm.Request{Model: "m", Messages: messages, Tools: textTools}); err != nil {
+		if _, err := d.Encode(&llm.Request{Model: "m", Messages: messages, Tools: someTools}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -71,7 +71,7 @@ func BenchmarkEncode200Cached(b *testing.B) {
 	d := NewDialect(Quirks{})
 	messages := benchMessages()
 	cache := new(llm.Cache)
-	r := &llm.Request{Model: "m", Messages: messages[:len(messages):len(messages)], Tools: textTools, Cache: cache}
+	r := &llm.Request{Model: "m", Messages: messages[:len(messages):len(messages)], Tools: someTools, Cache: cache}
 	if _, err := d.Encode(r); err != nil {
 		b.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/chat/texttools"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
@@ -18,34 +19,20 @@ const Name = "openai-chat"
 // DefaultBaseURL is where requests go if the configuration does not say.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// Config says where and how Chat Completions is spoken.
+// Config configures a provider.
 type Config struct {
 	wire.Endpoint
-	Catalogue *llm.Catalogue // nil is llm.DefaultCatalogue()
-	// Quirks replaces what QuirksFor finds for the base URL and the model.
-	Quirks *Quirks
-	// TextTools says whether tool calls that a model prints as text are recovered. It is on,
-	// except for OpenAI and Azure, whose servers never leave calls in the text.
-	TextTools Switch
+	Catalogue *llm.Catalogue // default: llm.DefaultCatalogue()
+	Quirks    *Quirks        // default: QuirksFor the base URL and the model
 }
-
-// Switch turns something on or off; the zero value leaves it at its default.
-type Switch int
-
-// The positions of a switch.
-const (
-	Default Switch = iota
-	On
-	Off
-)
 
 // Provider calls a Chat Completions server.
 type Provider struct {
 	*wire.Provider
-	textTools bool
+	dialect *dialect
 }
 
-// New makes a provider.
+// New returns a provider. By default its name is "chat" and its base URL DefaultBaseURL.
 func New(c Config) *Provider {
 	if c.Name == "" {
 		c.Name = "chat"
@@ -60,16 +47,15 @@ func New(c Config) *Provider {
 	if c.Quirks != nil {
 		d.fix(*c.Quirks)
 	}
-	text := c.TextTools == On || c.TextTools == Default && !d.quirks("").NoTextTools
-	return &Provider{wire.NewProvider(d, c.Endpoint), text}
+	return &Provider{wire.NewProvider(d, c.Endpoint), d}
 }
 
-// Stream makes one call.
+// Stream calls the model. It recovers tool calls written as text, unless Quirks.NoTextTools is set.
 func (p *Provider) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-	if p.textTools && len(r.Tools) > 0 {
-		return TextTools(p.Provider.Stream)(ctx, r)
+	if p.dialect.quirks(r.Model).NoTextTools {
+		return p.Provider.Stream(ctx, r)
 	}
-	return p.Provider.Stream(ctx, r)
+	return texttools.Recover(p.Provider.Stream)(ctx, r)
 }
 
 // NewDialect is the protocol with fixed quirks. The zero Quirks are the protocol as OpenAI

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
-	for name, c := range map[string]chat.Config{"compatible": {}, "text tools off": {TextTools: chat.Off}, "published": {Quirks: &chat.Quirks{}}} {
+	for name, c := range map[string]chat.Config{"compatible": {}, "text tools off": {Quirks: &chat.Quirks{NoTextTools: true}}, "published": {Quirks: &chat.Quirks{}}} {
 		t.Run(name, func(t *testing.T) {
 			conformance.Run(t, conformance.Subject{Dialect: chat.Name, Model: "gpt-test", Open: func(e wire.Endpoint) llm.Provider {
 				c.Endpoint = e
@@ -29,7 +29,6 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestAzure_RequestsGoToTheDeployment: the path, the version and the key's header are Azure's.
 func TestAzure_RequestsGoToTheDeployment(t *testing.T) {
 	var got []*http.Request
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -44,23 +43,23 @@ func TestAzure_RequestsGoToTheDeployment(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p.Name() != "azure" {
-			t.Errorf("name %q", p.Name())
+			t.Errorf("got name %q, want azure", p.Name())
 		}
 	}
 	if u := got[0].URL; u.EscapedPath() != "/openai/deployments/my%20gpt/chat/completions" || u.RawQuery != "api-version=2024-10-21" {
-		t.Errorf("URL %s", u)
+		t.Errorf("got URL %s, want that of the deployment", u)
 	}
 	if u := got[1].URL; u.Path != "/openai/v1/chat/completions" || u.RawQuery != "" {
-		t.Errorf("URL %s", u)
+		t.Errorf("got URL %s, want that of the v1 API", u)
 	}
 	for _, r := range got {
 		if r.Header.Get("api-key") != "secret-key" || r.Header.Get("Authorization") != "" {
-			t.Errorf("headers %v", r.Header)
+			t.Errorf("got headers %v, want the key in api-key", r.Header)
 		}
 	}
 }
 
-func TestNew_TextToolsAreOnButForOpenAI(t *testing.T) {
+func TestStream_RecoversTextToolsExceptForOpenAI(t *testing.T) {
 	printed := "<tool_call>{\"name\": \"read\", \"arguments\": {}}</tool_call>"
 	server := llmtest.NewServer(&llmtest.Script{Reply: func(int, *llm.Request) llmtest.Turn { return llmtest.Say(printed) }})
 	defer server.Close()
@@ -71,10 +70,9 @@ func TestNew_TextToolsAreOnButForOpenAI(t *testing.T) {
 		config chat.Config
 		calls  int
 	}{
-		"by default":        {chat.Config{}, 1},
-		"off":               {chat.Config{TextTools: chat.Off}, 0},
-		"OpenAI":            {chat.Config{Quirks: &openai}, 0},
-		"OpenAI, asked for": {chat.Config{Quirks: &openai, TextTools: chat.On}, 1},
+		"by default": {chat.Config{}, 1},
+		"off":        {chat.Config{Quirks: &chat.Quirks{NoTextTools: true}}, 0},
+		"OpenAI":     {chat.Config{Quirks: &openai}, 0},
 	} {
 		c.config.Endpoint = wire.Endpoint{BaseURL: server.BaseURL(chat.Name), APIKey: "key", HTTPClient: client}
 		r := &llm.Request{Model: "m", Messages: []llm.Message{llm.UserText("hi")}, Tools: []llm.ToolDef{{Name: "read", Parameters: json.RawMessage(`{"type":"object"}`)}}}
@@ -83,7 +81,7 @@ func TestNew_TextToolsAreOnButForOpenAI(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := len(resp.ToolCalls()); n != c.calls || (n == 0) != strings.Contains(resp.Text(), "<tool_call>") {
-			t.Errorf("%s: %d calls, text %q", name, n, resp.Text())
+			t.Errorf("%s: got %d calls and text %q, want %d calls", name, n, resp.Text(), c.calls)
 		}
 	}
 }

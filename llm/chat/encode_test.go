@@ -15,6 +15,11 @@ import (
 
 var png = []byte("\x89PNG\r\n\x1a\n not much of a picture")
 
+var someTools = []llm.ToolDef{
+	{Name: "read", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)},
+	{Name: "run"},
+}
+
 // longTalk is a conversation with all that a loop puts into one.
 func longTalk(turns int, model string) []llm.Message {
 	own := func(data string) llm.State {
@@ -76,7 +81,7 @@ func TestEncode_ARequestIsThePrefixOfTheNext(t *testing.T) {
 		cache := new(llm.Cache)
 		var before []byte
 		for n := 1; n <= len(messages); n++ {
-			r := &llm.Request{Model: "m", Messages: messages[:n:n], Tools: textTools, Cache: cache, CacheKey: "k"}
+			r := &llm.Request{Model: "m", Messages: messages[:n:n], Tools: someTools, Cache: cache, CacheKey: "k"}
 			call, err := d.Encode(r)
 			if err != nil {
 				t.Fatal(err)
