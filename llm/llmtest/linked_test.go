@@ -151,7 +151,7 @@ func (p *replay) run(all map[string]*exchange) {
 	for i, id := range p.session.Steps {
 		x := all[id]
 		body := recorded(x.Request.Body)
-		real, _, err := d.Parse(body)
+		real, _, err := d.Dialect.(wire.Parser).Parse(body)
 		if err != nil {
 			p.t.Fatalf("%s: %v", x.ID, err)
 		}
