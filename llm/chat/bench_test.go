@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// benchStream is a stream as OpenAI sends it: text, then a tool call, then the counts.
+// benchStream returns a stream like OpenAI's: text, a tool call and token counts.
 func benchStream() (stream []byte, events int) {
 	var b strings.Builder
 	chunk := func(delta, finish string) {
@@ -77,7 +77,7 @@ func BenchmarkEncode200Cached(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if len(r.Messages) > 2200 { // a fresh conversation from time to time
+		if len(r.Messages) > 2200 { // start a new conversation
 			b.StopTimer()
 			r.Messages = messages[:len(messages):len(messages)]
 			_, _ = d.Encode(r)

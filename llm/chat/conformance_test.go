@@ -85,3 +85,40 @@ func TestStream_RecoversTextToolsExceptForOpenAI(t *testing.T) {
 		}
 	}
 }
+
+func TestNew_Defaults(t *testing.T) {
+	if got := chat.New(chat.Config{}).Name(); got != "chat" {
+		t.Errorf("got name %q, want chat", got)
+	}
+	if chat.Name != "openai-chat" || chat.DefaultBaseURL != "https://api.openai.com/v1" {
+		t.Errorf("got dialect %q and base URL %q", chat.Name, chat.DefaultBaseURL)
+	}
+}
+
+func TestQuirksFor_MatchesHostsPortsAndModels(t *testing.T) {
+	compatible := chat.Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, Merge: true}
+	openai := chat.Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true}
+	older, azure, template := openai, openai, compatible
+	older.NoDeveloper = true
+	azure.NoCacheKey, azure.KeyHeader = true, "api-key"
+	template.Effort = chat.EffortTemplate
+	ollama := compatible
+	ollama.Reasoning, ollama.NoParallel = "reasoning", true
+	for _, c := range []struct {
+		url, model string
+		want       chat.Quirks
+	}{
+		{"https://api.openai.com/v1", "gpt-5", openai},
+		{"https://api.openai.com/v1", "gpt-3.5-turbo", older},
+		{"https://name.openai.azure.com/openai/v1", "m", azure},
+		{"https://fakeopenai.azure.com/v1", "m", compatible},
+		{"http://localhost:11434/v1", "m", ollama},
+		{"http://localhost:8000/v1", "m", compatible},
+		{"http://localhost:8000/v1", "Qwen/Qwen3-8B", template},
+		{"://", "m", compatible},
+	} {
+		if got := chat.QuirksFor(c.url, c.model); got != c.want {
+			t.Errorf("QuirksFor(%q, %q) is\n%+v, want\n%+v", c.url, c.model, got, c.want)
+		}
+	}
+}

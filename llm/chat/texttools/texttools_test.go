@@ -254,3 +254,14 @@ func TestRecover_HoldsTextBackFromAMarkerOnly(t *testing.T) {
 		}
 	}
 }
+
+func TestScan_GivesUpOnHostileText(t *testing.T) {
+	text := printedCalls["hermes"]
+	for effort, want := range map[int]int{64 << 20: 1, 64<<20 + 1: 0} {
+		s := scan{finder: newFinder(textTools), effort: effort}
+		s.feed(text)
+		if _, calls, ok := s.next(true); !ok || len(calls) != want {
+			t.Errorf("after %d bytes: got %d calls, want %d", effort, len(calls), want)
+		}
+	}
+}
