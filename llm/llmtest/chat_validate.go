@@ -51,18 +51,9 @@ func chatScalars(v wire.Value) error {
 		"max_tokens": "0", "max_completion_tokens": "0", "n": "0", "seed": "0", "stop": `"[`, "parallel_tool_calls": "tf",
 		"prompt_cache_key": `"`, "reasoning_effort": `"`, "response_format": "{", "tool_choice": `"{`, "metadata": "{",
 	}
-	for m := v.Members(); m.Next(); {
-		if want, ok := kinds[string(m.Key)]; ok && m.Value.Exists() && !slices.Contains([]byte(want), m.Value.Kind()) {
-			return fmt.Errorf("invalid type for '%s'", m.Key)
-		}
-	}
-	for _, r := range []struct {
-		name     string
-		min, max float64
-	}{{"temperature", 0, 2}, {"top_p", 0, 1}, {"max_tokens", 1, 1e9}, {"max_completion_tokens", 1, 1e9}, {"n", 1, 128}} {
-		if n := v.Get(r.name); n.Exists() && (n.Float() < r.min || n.Float() > r.max) {
-			return fmt.Errorf("invalid '%s': expected a value from %g to %g, but got %s instead", r.name, r.min, r.max, n)
-		}
+	err := openaiTypes(v, kinds, []openaiRange{{"temperature", 0, 2}, {"top_p", 0, 1}, {"max_tokens", 1, 1e9}, {"max_completion_tokens", 1, 1e9}, {"n", 1, 128}})
+	if err != nil {
+		return err
 	}
 	if v.Get("max_tokens").Exists() && v.Get("max_completion_tokens").Exists() {
 		return errors.New("setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported")
@@ -130,13 +121,7 @@ func chatTool(t wire.Value, at string, names map[string]bool) error {
 	if !schema.Exists() {
 		return nil
 	}
-	if schema.Kind() != '{' || !schema.Get("type").Is("object") {
-		return fmt.Errorf("invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'", name)
-	}
-	if err := openaiSchema(schema, "", def.Get("strict").Bool()); err != nil {
-		return fmt.Errorf("invalid schema for function '%s': %w", name, err)
-	}
-	return nil
+	return openaiParametersSchema(name, schema, def.Get("strict").Bool())
 }
 
 // chatChoice checks the members that require tools.

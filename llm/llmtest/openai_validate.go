@@ -54,24 +54,35 @@ func openaiScalars(v wire.Value) error {
 		"parallel_tool_calls": "tf", "temperature": "0", "top_p": "0", "max_output_tokens": "0", "tools": "[",
 		"include": "[", "reasoning": "{", "text": "{", "metadata": "{", "stream_options": "{",
 	}
-	for m := v.Members(); m.Next(); {
-		if want, ok := kinds[string(m.Key)]; ok && m.Value.Exists() && !slices.Contains([]byte(want), m.Value.Kind()) {
-			return fmt.Errorf("invalid type for '%s'", m.Key)
-		}
-	}
-	for _, r := range []struct {
-		name     string
-		min, max float64
-	}{{"temperature", 0, 2}, {"top_p", 0, 1}, {"max_output_tokens", 16, 1e9}} {
-		if n := v.Get(r.name); n.Exists() && (n.Float() < r.min || n.Float() > r.max) {
-			return fmt.Errorf("invalid '%s': expected a value from %g to %g, but got %s instead", r.name, r.min, r.max, n)
-		}
+	err := openaiTypes(v, kinds, []openaiRange{{"temperature", 0, 2}, {"top_p", 0, 1}, {"max_output_tokens", 16, 1e9}})
+	if err != nil {
+		return err
 	}
 	if v.Get("stream_options").Exists() && !v.Get("stream").Bool() {
 		return errors.New("the 'stream_options' parameter is only allowed when 'stream' is enabled")
 	}
 	if e := v.Get("reasoning", "effort"); e.Exists() {
 		return openaiOneOf("reasoning.effort", e, "none", "minimal", "low", "medium", "high", "xhigh", "max")
+	}
+	return nil
+}
+
+type openaiRange struct {
+	name     string
+	min, max float64
+}
+
+// openaiTypes checks the first bytes of the members' values and the ranges of numbers.
+func openaiTypes(v wire.Value, kinds map[string]string, ranges []openaiRange) error {
+	for m := v.Members(); m.Next(); {
+		if want, ok := kinds[string(m.Key)]; ok && m.Value.Exists() && !slices.Contains([]byte(want), m.Value.Kind()) {
+			return fmt.Errorf("invalid type for '%s'", m.Key)
+		}
+	}
+	for _, r := range ranges {
+		if n := v.Get(r.name); n.Exists() && (n.Float() < r.min || n.Float() > r.max) {
+			return fmt.Errorf("invalid '%s': expected a value from %g to %g, but got %s instead", r.name, r.min, r.max, n)
+		}
 	}
 	return nil
 }
@@ -105,13 +116,19 @@ func openaiTools(v wire.Value) error {
 		if kind == "custom" {
 			continue
 		}
-		schema := it.Value.Get("parameters")
-		if schema.Kind() != '{' || !schema.Get("type").Is("object") {
-			return fmt.Errorf("invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'", name)
+		if err := openaiParametersSchema(name, it.Value.Get("parameters"), it.Value.Get("strict").Bool()); err != nil {
+			return err
 		}
-		if err := openaiSchema(schema, "", it.Value.Get("strict").Bool()); err != nil {
-			return fmt.Errorf("invalid schema for function '%s': %w", name, err)
-		}
+	}
+	return nil
+}
+
+func openaiParametersSchema(name string, schema wire.Value, strict bool) error {
+	if schema.Kind() != '{' || !schema.Get("type").Is("object") {
+		return fmt.Errorf("invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'", name)
+	}
+	if err := openaiSchema(schema, "", strict); err != nil {
+		return fmt.Errorf("invalid schema for function '%s': %w", name, err)
 	}
 	return nil
 }
