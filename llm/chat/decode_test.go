@@ -174,8 +174,7 @@ func TestUsage_MeansTheSameForEveryServer(t *testing.T) {
 	}
 }
 
-// TestReplay_AnAnswerGoesBackAsItCame: what a server gave as state stands in the next request.
-func TestReplay_AnAnswerGoesBackAsItCame(t *testing.T) {
+func TestEncode_SendsAnswersBackWithTheirState(t *testing.T) {
 	for name, message := range map[string]string{
 		"reasoning_content": `{"role":"assistant","content":"a","reasoning_content":"r"}`,
 		"details":           `{"role":"assistant","content":"a","reasoning":"r","reasoning_details":[{"type":"reasoning.text","text":"r","signature":"s","index":0},{"type":"reasoning.encrypted","data":"d","index":1}]}`,
@@ -198,12 +197,12 @@ func TestReplay_AnAnswerGoesBackAsItCame(t *testing.T) {
 	}
 }
 
-func TestDecode_WhatIsNoAnswerIsKept(t *testing.T) {
+func TestDecode_ReturnsAnUnknownBodyAsAnOpaquePart(t *testing.T) {
 	a := wire.NewAssembler(Name, "m", nil)
 	if err := NewDialect(Quirks{}).Decode([]byte(`{"hello":1}`), a); err != nil {
 		t.Fatal(err)
 	}
 	if got := summary(a.Response()); got != `opaque(response|{"hello":1}) other/` {
-		t.Error(got)
+		t.Errorf("got %s, want the body as an opaque part", got)
 	}
 }
