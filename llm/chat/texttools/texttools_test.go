@@ -1,4 +1,4 @@
-package chat
+package texttools
 
 import (
 	"context"
@@ -18,11 +18,11 @@ var textTools = []llm.ToolDef{
 	{Name: "run"},
 }
 
-// speak is a provider that says the text in these pieces.
+// speak returns a provider that answers with a text in these pieces.
 func speak(pieces []string) llm.StreamFunc {
 	return func(_ context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		return func(yield func(llm.StreamEvent, error) bool) {
-			a := wire.NewAssembler(Name, r.Model, func(ev llm.StreamEvent) bool { return yield(ev, nil) })
+			a := wire.NewAssembler("test", r.Model, func(ev llm.StreamEvent) bool { return yield(ev, nil) })
 			a.Start("resp_1", "m")
 			t := a.BeginText()
 			for _, p := range pieces {
@@ -35,7 +35,7 @@ func speak(pieces []string) llm.StreamFunc {
 }
 
 type recovered struct {
-	text   string // as the deltas gave it
+	text   string // of the deltas
 	whole  *llm.Response
 	events []llm.StreamEvent
 }
@@ -43,7 +43,7 @@ type recovered struct {
 func recoverCalls(pieces []string) recovered {
 	var out recovered
 	r := &llm.Request{Model: "m", Tools: textTools, Messages: []llm.Message{llm.UserText("hi")}}
-	for ev, err := range TextTools(speak(pieces))(context.Background(), r) {
+	for ev, err := range Recover(speak(pieces))(context.Background(), r) {
 		if err != nil {
 			panic(err)
 		}
@@ -87,7 +87,7 @@ var printedCalls = map[string]string{
 	"arguments as text":  "<tool_call>{\"name\":\"get_weather\",\"arguments\":\"{\\\"city\\\": \\\"Köln\\\", \\\"days\\\": 3}\"}</tool_call>",
 }
 
-func TestTextTools_EveryFormIsRecoveredInEveryChunking(t *testing.T) {
+func TestRecover_EveryFormInEveryChunking(t *testing.T) {
 	for name, text := range printedCalls {
 		bare := strings.HasPrefix(name, "bare")
 		for _, around := range []string{"", "Let me look.\n\n"} {
@@ -105,15 +105,20 @@ func checkRecovered(t *testing.T, name, before string, in []string) {
 	t.Helper()
 	got := recoverCalls(in)
 	calls := got.whole.ToolCalls()
-	if len(calls) != 1 || calls[0].Name != "get_weather" || !sameJSON([]byte(calls[0].Arguments), []byte(sunny)) {
-		t.Fatalf("%s in %d pieces: calls %v, text %q", name, len(in), calls, got.text)
+	if len(calls) != 1 || calls[0].Name != "get_weather" || !sameJSON(calls[0].Arguments, sunny) {
+		t.Fatalf("%s in %d pieces: got calls %v and text %q, want one call of get_weather", name, len(in), calls, got.text)
 	}
 	if got.text != before || got.whole.Text() != before {
-		t.Fatalf("%s in %d pieces: text %q and %q, want %q", name, len(in), got.text, got.whole.Text(), before)
+		t.Fatalf("%s in %d pieces: got deltas %q and text %q, want %q", name, len(in), got.text, got.whole.Text(), before)
 	}
 	if got.whole.Finish != (llm.FinishInfo{Reason: llm.FinishToolCalls, Raw: "stop"}) || calls[0].ID == "" {
-		t.Fatalf("%s: finish %v, id %q", name, got.whole.Finish, calls[0].ID)
+		t.Fatalf("%s: got finish %v and id %q, want tool calls and an id", name, got.whole.Finish, calls[0].ID)
 	}
+}
+
+func sameJSON(a, b string) bool {
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
 func pieces(s string, size int) []string {
@@ -124,7 +129,7 @@ func pieces(s string, size int) []string {
 	return append(out, s)
 }
 
-func TestTextTools_TextAroundAndSeveralCallsKeepTheirOrder(t *testing.T) {
+func TestRecover_TextAndCallsKeepTheirOrder(t *testing.T) {
 	text := "First:\n" + printedCalls["hermes"] + "\n" + printedCalls["function json"] + "\nThen more <b>text</b>, and {\"name\": \"get_weather\"}.\n"
 	for size := 1; size <= len(text); size++ {
 		got := recoverCalls(pieces(text, size))
@@ -139,10 +144,10 @@ func TestTextTools_TextAroundAndSeveralCallsKeepTheirOrder(t *testing.T) {
 		}
 		want := []string{"First:\n", "get_weather", "get_weather", "\nThen more <b>text</b>, and {\"name\": \"get_weather\"}.\n"}
 		if !reflect.DeepEqual(shape, want) {
-			t.Fatalf("size %d: %q", size, shape)
+			t.Fatalf("in pieces of %d: got %q, want %q", size, shape, want)
 		}
 		if ids := got.whole.ToolCalls(); ids[0].ID == ids[1].ID {
-			t.Fatal("two calls have one id")
+			t.Fatal("two calls have the same id")
 		}
 	}
 }
@@ -150,7 +155,7 @@ func TestTextTools_TextAroundAndSeveralCallsKeepTheirOrder(t *testing.T) {
 var notCalls = []string{
 	"plain text", "", " ", "\n\n", "<", "a < b and b > c", "[1, 2, 3]", "{", "{}", "```go\nfunc main() {}\n```\n",
 	"<tool_call>{\"name\": \"unknown\", \"arguments\": {}}</tool_call>",
-	"<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": ", // cut off
+	"<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": ", // truncated
 	"<tool_call>broken</tool_call>", "<function=unknown>{}</function>", "<function=get_weather>",
 	"<invoke name=\"other\"></invoke>", "<invoke name=\"get_weather\"><parameter name=\"city\">Ber",
 	"[TOOL_CALLS]", "[TOOL_CALLS][{\"name\":\"nope\",\"arguments\":{}}]", "<|python_tag|>get_weather.call(city=1)",
@@ -161,7 +166,7 @@ var notCalls = []string{
 	"<tool_call>\n<function=nope>\n</function>\n</tool_call>", "<tool_call>nope\n<arg_key>a</arg_key></tool_call>",
 }
 
-func TestTextTools_OtherTextStaysByteForByteInEveryChunking(t *testing.T) {
+func TestRecover_OtherTextStaysTheSameInEveryChunking(t *testing.T) {
 	for _, text := range notCalls {
 		for size := 1; size <= max(1, len(text)); size++ {
 			checkUnchanged(t, text, pieces(text, size))
@@ -176,14 +181,14 @@ func checkUnchanged(t interface{ Fatalf(string, ...any) }, text string, in []str
 	}
 }
 
-// outcome is what came of a text, without regard to how it was cut.
+// outcome returns the message and the finish for a text in pieces.
 func outcome(in []string) string {
 	got := recoverCalls(in)
 	b, _ := json.Marshal(got.whole.Message)
 	return string(b) + string(got.whole.Finish.Reason)
 }
 
-func TestTextTools_TheChunkingNeverMatters(t *testing.T) {
+func TestRecover_ChunkingDoesNotMatter(t *testing.T) {
 	var words []string
 	for _, text := range printedCalls {
 		words = append(words, text, text[:len(text)/2], text[len(text)/2:])
@@ -204,12 +209,12 @@ func TestTextTools_TheChunkingNeverMatters(t *testing.T) {
 			in, rest = append(in, rest[:n]), rest[n:]
 		}
 		if got, want := outcome(in), outcome([]string{text}); got != want {
-			t.Fatalf("%q:\n%s\nin pieces, but\n%s\nin one", text, got, want)
+			t.Fatalf("%q: got\n%s\nin pieces, want\n%s\nas in one", text, got, want)
 		}
 	})
 }
 
-func FuzzTextTools(f *testing.F) {
+func FuzzRecover(f *testing.F) {
 	for _, text := range printedCalls {
 		f.Add(text, 3)
 	}
@@ -230,22 +235,33 @@ func FuzzTextTools(f *testing.F) {
 	})
 }
 
-func TestTextTools_WithoutToolsNothingIsTouched(t *testing.T) {
+func TestRecover_WithoutToolsTextStaysTheSame(t *testing.T) {
 	text := printedCalls["hermes"]
-	resp, err := llm.Collect(TextTools(speak([]string{text}))(context.Background(), &llm.Request{Model: "m"}))
+	resp, err := llm.Collect(Recover(speak([]string{text}))(context.Background(), &llm.Request{Model: "m"}))
 	if err != nil || resp.Text() != text {
-		t.Fatalf("%v, %v", resp, err)
+		t.Fatalf("got %v, error %v; want the text unchanged", resp, err)
 	}
 }
 
-func TestTextTools_TextIsHeldBackOnlyFromAMarkerOn(t *testing.T) {
+func TestRecover_HoldsTextBackFromAMarkerOnly(t *testing.T) {
 	r := &llm.Request{Model: "m", Tools: textTools}
-	f := newTextFilter(r, func(llm.StreamEvent) bool { return true })
+	f := newFilter(r, func(llm.StreamEvent) bool { return true })
 	f.event(llm.TextStart{})
 	for _, step := range []struct{ in, held string }{{"Hello", ""}, {" <", "<"}, {"b>", ""}, {" <tool_call>{", "<tool_call>{"}} {
 		f.event(llm.TextDelta{Text: step.in})
 		if held := f.part(0).scan.held + string(f.part(0).scan.late); held != step.held {
-			t.Fatalf("after %q %q is held, want %q", step.in, held, step.held)
+			t.Fatalf("after %q: held %q, want %q", step.in, held, step.held)
+		}
+	}
+}
+
+func TestScan_GivesUpOnHostileText(t *testing.T) {
+	text := printedCalls["hermes"]
+	for effort, want := range map[int]int{64 << 20: 1, 64<<20 + 1: 0} {
+		s := scan{finder: newFinder(textTools), effort: effort}
+		s.feed(text)
+		if _, calls, ok := s.next(true); !ok || len(calls) != want {
+			t.Errorf("after %d bytes: got %d calls, want %d", effort, len(calls), want)
 		}
 	}
 }

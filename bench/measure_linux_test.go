@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestProcesses_ChildrenCountAndEndWithTheirParent(t *testing.T) {
+func TestTree_IncludesChildrenAndKillEndsThem(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "sleep 600 & echo ready; wait")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -18,15 +18,15 @@ func TestProcesses_ChildrenCountAndEndWithTheirParent(t *testing.T) {
 	lines := bufio.NewScanner(out)
 	lines.Scan()
 	if all := tree(cmd.Process.Pid); len(all) != 2 {
-		t.Errorf("the tree is %v, want two processes", all)
+		t.Errorf("got tree %v, want two processes", all)
 	}
 	if peakMemory(cmd.Process.Pid) == 0 {
-		t.Error("the processes hold no memory")
+		t.Error("got no peak memory")
 	}
 	if err := kill(cmd.Process.Pid); err != nil {
 		t.Error(err)
 	}
-	// The pipe is at its end when both of its writers are gone.
+	// The pipe ends when both processes have exited.
 	for lines.Scan() {
 	}
 	_ = cmd.Wait()

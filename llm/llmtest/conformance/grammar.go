@@ -1,4 +1,4 @@
-package llmtest
+package conformance
 
 import (
 	"fmt"
@@ -8,15 +8,15 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// verified drains a stream and checks the grammar of its events: Start first; parts begun before
-// they grow and ended once; what was streamed equal to what is in the response; exactly one
-// Finish, last. Only an answer cut for length may leave a part open. A stream that is against the rules gives an error of no kind.
+// verified drains a stream and checks its events: Start first, every part started before it grows and ended once,
+// the deltas equal to the part in the response, and exactly one Finish, last. Only a truncated answer may leave a part
+// open.
 func verified(stream iter.Seq2[llm.StreamEvent, error]) (*llm.Response, error) {
 	g := grammar{open: map[int]*strings.Builder{}, closed: map[int]bool{}}
 	var resp *llm.Response
 	for ev, err := range stream {
 		if resp != nil {
-			return resp, fmt.Errorf("there is %T behind the Finish", ev)
+			return resp, fmt.Errorf("%T after Finish", ev)
 		}
 		if err != nil {
 			return &llm.Response{}, err
@@ -29,10 +29,10 @@ func verified(stream iter.Seq2[llm.StreamEvent, error]) (*llm.Response, error) {
 		}
 	}
 	if resp == nil {
-		return &llm.Response{}, fmt.Errorf("the stream ended with neither Finish nor error")
+		return &llm.Response{}, fmt.Errorf("the stream ended without Finish or an error")
 	}
 	if len(g.open) > 0 && resp.Finish.Reason != llm.FinishLength {
-		return resp, fmt.Errorf("%d parts were begun and not ended", len(g.open))
+		return resp, fmt.Errorf("%d parts were started and not ended", len(g.open))
 	}
 	return resp, nil
 }
@@ -45,16 +45,16 @@ type grammar struct {
 
 func (g *grammar) event(ev llm.StreamEvent) error {
 	if _, ok := ev.(llm.Start); ok == g.started {
-		return fmt.Errorf("%T comes before Start, or a second Start", ev)
+		return fmt.Errorf("%T before Start, or a second Start", ev)
 	}
 	g.started = true
 	switch ev := ev.(type) {
 	case llm.TextStart:
-		return g.begin(ev.Index)
+		return g.start(ev.Index)
 	case llm.ThinkingStart:
-		return g.begin(ev.Index)
+		return g.start(ev.Index)
 	case llm.ToolCallStart:
-		return g.begin(ev.Index)
+		return g.start(ev.Index)
 	case llm.TextDelta:
 		return g.delta(ev.Index, ev.Text)
 	case llm.ThinkingDelta:
@@ -71,9 +71,9 @@ func (g *grammar) event(ev llm.StreamEvent) error {
 	return nil
 }
 
-func (g *grammar) begin(i int) error {
+func (g *grammar) start(i int) error {
 	if g.open[i] != nil || g.closed[i] {
-		return fmt.Errorf("part %d is begun twice", i)
+		return fmt.Errorf("part %d started twice", i)
 	}
 	g.open[i] = new(strings.Builder)
 	return nil
@@ -89,10 +89,10 @@ func (g *grammar) delta(i int, s string) error {
 
 func (g *grammar) end(i int, whole string) error {
 	if g.open[i] == nil {
-		return fmt.Errorf("part %d is ended but not open", i)
+		return fmt.Errorf("part %d ended but is not open", i)
 	}
 	if got := g.open[i].String(); got != whole {
-		return fmt.Errorf("part %d was streamed as %q but ends as %q", i, clip(got), clip(whole))
+		return fmt.Errorf("part %d was streamed as %q but ended as %q", i, clip(got), clip(whole))
 	}
 	delete(g.open, i)
 	g.closed[i] = true
