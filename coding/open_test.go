@@ -271,7 +271,7 @@ func TestOpen_GivesTheToolsOfTheVendorsAgent(t *testing.T) {
 
 func TestOpen_RefusesAnEffortThatTheModelDoesNotTake(t *testing.T) {
 	for _, c := range []struct{ provider, model, effort, says string }{
-		{"anthropic", "claude-sonnet-5-5", "ludicrous", `claude-sonnet-5-5 does not take the effort "ludicrous"; use low, `},
+		{"anthropic", "claude-sonnet-5-5", "ludicrous", `claude-sonnet-5-5 does not support effort "ludicrous"; use low, `},
 		{"anthropic", "claude-sonnet-5-5", "high", ""},
 		{"openai", "gpt-4.1", "high", "takes no reasoning effort"},
 		{"chat", "unheard-of", "ludicrous", ""},

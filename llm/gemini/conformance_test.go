@@ -27,7 +27,7 @@ func TestConformance(t *testing.T) {
 }
 
 // TestEncode_SwitchingModelsInMidConversation plays one conversation over models of two
-// generations: the strict server must take the history of one from the other.
+// generations: the strict server must accept the history of one from the other.
 func TestEncode_SwitchingModelsInMidConversation(t *testing.T) {
 	script := llmtest.Play(
 		llmtest.Call("look", `{"at":1}`), llmtest.Call("look", `{"at":2}`), llmtest.Call("look", `{"at":3}`), llmtest.Say("done"))

@@ -1,4 +1,4 @@
-package connect_test
+package wire_test
 
 import (
 	"net/http"
@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// What a stream that breaks off had counted is known, and whether the counts were the last ones.
+// An interrupted stream reports the tokens counted so far, and whether the counts are final.
 func TestUsage_OfBrokenStreams(t *testing.T) {
 	type counts struct {
 		input, output int64
@@ -29,7 +29,7 @@ func TestUsage_OfBrokenStreams(t *testing.T) {
 data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}
 
 `, counts{105, 1, false}},
-		{"anthropic, behind the last counts", anthropic.NewDialect(anthropic.Config{}), `data: {"type":"message_start","message":{"id":"m","model":"c","usage":{"input_tokens":5,"output_tokens":1}}}
+		{"anthropic, after the last counts", anthropic.NewDialect(anthropic.Config{}), `data: {"type":"message_start","message":{"id":"m","model":"c","usage":{"input_tokens":5,"output_tokens":1}}}
 
 data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":40}}
 
@@ -55,11 +55,11 @@ data: {"type":"response.output_text.delta","item_id":"i","output_index":0,"conte
 		a := wire.NewAssembler(tt.dialect.Name(), "m", nil)
 		err := wire.Read(tt.dialect, wire.Answer{Status: 200, Stream: true, Header: http.Header{}, Body: strings.NewReader(tt.body)}, a)
 		if err == nil {
-			t.Errorf("%s: the stream did not break off", tt.name)
+			t.Errorf("%s: got no error, want one", tt.name)
 		}
 		u, final := a.Spent()
 		if got := (counts{u.Input, u.Output, final}); got != tt.want {
-			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+			t.Errorf("%s: got %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
 }
