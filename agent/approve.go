@@ -121,9 +121,12 @@ type Pending struct {
 func (s *Session) Pending() []Pending {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	var pending []Pending
+	return s.pending()
+}
+
+func (s *Session) pending() (pending []Pending) {
 	for _, path := range s.tree.fold.Agents() {
-		if s.path != "" && path != s.path && !strings.HasPrefix(path, s.path+"/") {
+		if path != s.path && !strings.HasPrefix(path, s.prefix()) {
 			continue
 		}
 		for _, c := range s.tree.fold.Agent(path).Pending() {

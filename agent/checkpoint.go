@@ -38,7 +38,8 @@ func (s *Session) checkpoint(ctx context.Context, k *kit, calls []step.Call) {
 	if s.config.Checkpoints == nil || !k.mayChange(calls) {
 		return
 	}
-	c, root := &s.tree.checkpoint, s.tree.root
+	c := &s.tree.checkpoint
+	root, _ := s.find("")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.taken || root.kept() {
@@ -56,7 +57,7 @@ func (s *Session) checkpoint(ctx context.Context, k *kit, calls []step.Call) {
 	root.record(event.Checkpoint{Dir: root.dir(), Error: err.Error()})
 	if !c.warned {
 		c.warned = true
-		root.record(event.Warning{Code: "no_checkpoint", Message: fmt.Sprintf("No checkpoint taken, so undo cannot restore files: %v", err)})
+		root.record(event.Warning{Code: event.WarningNoCheckpoint, Message: fmt.Sprintf("No checkpoint taken, so undo cannot restore files: %v", err)})
 	}
 }
 

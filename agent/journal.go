@@ -9,18 +9,18 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// journal is where a tree of agents records what happens.
+// journal is an *event.Journal, or one that tests have tampered with.
 type journal interface {
 	Append(event.Record) (event.Record, bool)
 	Records(after event.Seq) []event.Record
 	Events(ctx context.Context, after event.Seq) iter.Seq2[event.Record, error]
 	Last() event.Seq
-	// Sync returns when all that was appended is safe, or says why it is not.
 	Sync() error
+	SetMeta(context.Context, event.Meta) error
 	Close() error
 }
 
-// record adds to the log and, if it is durable, to the state.
+// record appends to the log and, if the fact is durable, applies it to the state.
 func (s *Session) record(d event.Data) {
 	if d.Kind().Transient() {
 		s.log.Append(event.Record{Session: s.id, Agent: s.path, Data: d})
@@ -31,26 +31,16 @@ func (s *Session) record(d event.Data) {
 	s.note(d)
 }
 
-// note adds a durable fact to the log and to the state, which is the only way to change that; tree.mu is
-// held, so that both see the records in the same order.
+// note appends a durable fact to the log and applies it to the state, which nothing else changes. tree.mu
+// is held, so that both see the records in the same order.
 func (s *Session) note(d event.Data) {
 	r, _ := s.log.Append(event.Record{Session: s.id, Agent: s.path, Data: d})
 	s.tree.fold.Apply(r)
 }
 
 // SaveError says that a session could not be written to its store. What was acknowledged before is
-// safe; the session is closed, and can be resumed when the cause is gone.
+// safe. The session is closed and can be resumed when the cause is gone.
 type SaveError = event.SaveError
-
-// memoryLog is a journal that lasts as long as the process.
-type memoryLog struct{ event.Log }
-
-func (l *memoryLog) Sync() error { return nil }
-
-func (l *memoryLog) Close() error {
-	l.Log.Close()
-	return nil
-}
 
 // asEvent describes an error.
 func asEvent(err error) event.Error {

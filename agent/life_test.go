@@ -251,7 +251,7 @@ func (l *lives) act(what string) {
 	case "compact":
 		_, err = l.Compact(ctx)
 	case "undo":
-		_, err = l.Undo(ctx, Parts{rapid.Bool().Draw(l.T, "chat"), true})
+		_, err = l.Undo(ctx, Parts{Chat: rapid.Bool().Draw(l.T, "chat"), Files: true})
 	case "redo":
 		_, err = l.Redo(ctx)
 	case "model":
@@ -304,7 +304,7 @@ func (l *lives) end() {
 
 // crash cuts the session off at any record that this process has saved.
 func (l *lives) crash(ctx context.Context) {
-	quieten(l.agents)
+	quieten(l.Session)
 	l.end()
 	records := l.saved()
 	at := event.Seq(rapid.IntRange(1, len(records)).Draw(l.T, "cut off at"))

@@ -36,7 +36,10 @@ func (s *Session) begin(ctx context.Context) (context.Context, error) {
 }
 
 // leave ends the caller's work; tree.mu is held.
-func (s *Session) leave() {
+func (s *Session) leave(out Outcome, err error) {
+	if s.parent != nil {
+		s.finish(out, err)
+	}
 	s.work.cancel(nil)
 	close(s.work.over)
 	s.work = nil
@@ -58,7 +61,7 @@ func fatal(err error) bool {
 
 // release ends the caller's work if proceed has not: after an error that ends the session, while it
 // is being closed, or if something in it panicked.
-func (s *Session) release(err error) {
+func (s *Session) release(out Outcome, err error) {
 	if fatal(err) {
 		s.tree.mu.Lock()
 		s.closing = true
@@ -68,7 +71,7 @@ func (s *Session) release(err error) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	if s.work != nil {
-		s.leave()
+		s.leave(out, err)
 	}
 }
 
@@ -106,7 +109,7 @@ func (s *Session) Close() error {
 // shutdown closes what the session holds, once; whoever comes later waits for that.
 func (s *Session) shutdown(reason string) error {
 	s.ending.Do(func() {
-		s.agents.close()
+		s.each(func(c *Session) { _ = c.Close() }) // a subagent owns nothing that could fail
 		owned := s.closeOwned()
 		s.end(reason)
 		if s.depth == 0 {
@@ -120,7 +123,7 @@ func (s *Session) shutdown(reason string) error {
 func (s *Session) end(reason string) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	d := event.SessionEnd{Reason: reason, State: string(Closed)}
+	d := event.SessionEnd{Reason: reason, State: Closed}
 	for _, q := range s.state.Queue() {
 		d.Undelivered = append(d.Undelivered, q.Message)
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -32,8 +31,7 @@ func (s *Session) describeIfOld(ctx context.Context) error {
 
 // describe brings what the store tells about the session up to date.
 func (s *Session) describe(ctx context.Context) error {
-	log, ok := s.log.(*event.Journal)
-	if !ok || s.depth > 0 {
+	if s.config.Store == nil || s.depth > 0 {
 		return nil
 	}
 	s.described = time.Now()
@@ -53,7 +51,7 @@ func (s *Session) describe(ctx context.Context) error {
 		m.Summary = shorten(text, 200)
 	}
 	s.tree.mu.Unlock()
-	return log.SetMeta(context.WithoutCancel(ctx), *m)
+	return s.log.SetMeta(context.WithoutCancel(ctx), *m)
 }
 
 func firstPrompt(messages []llm.Message) string {

@@ -15,7 +15,7 @@ import (
 // newLog makes the journal of a new session.
 func (c *Config) newLog() (journal, error) {
 	if c.Store == nil {
-		return &memoryLog{}, nil
+		return event.NewJournal(&event.Log{}, nil, 0), nil
 	}
 	m := c.Meta
 	m.ID, m.Provider, m.Model, m.Dir = c.ID, c.Provider, c.Model, c.Env.Info().Dir
@@ -62,7 +62,7 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	tr := &tree{fold: step.NewTree()}
+	tr := newTree()
 	for _, r := range records {
 		tr.fold.Apply(r)
 	}
@@ -74,7 +74,7 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 		return nil, err
 	}
 	log := event.NewJournal(event.NewLog(records), w, meta.Last)
-	s, err := build(c, "", 0, log, tr)
+	s, err := build(c, "", nil, log, tr)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 	r := event.Record{Time: time.Now(), Session: s.id, Data: d}
 	log.Hold(r)
 	tr.fold.Apply(r)
-	s.agents.restore(ctx)
+	s.restore(ctx)
 	return s, context.Cause(ctx)
 }
 
@@ -134,16 +134,16 @@ func (c *Config) adopt(ctx context.Context, root *step.State) error {
 // accompany lets the subagents continue that are held, and waits for them. The session is left as it
 // was.
 func (s *Session) accompany(ctx context.Context) (out Outcome, err error) {
-	defer func() { s.release(err) }()
+	defer func() { s.release(out, err) }()
 	before := time.Now()
-	if !s.agents.takeUp(ctx) {
+	if !s.takeUp(ctx) {
 		return Outcome{}, ErrNothingToContinue
 	}
 	out.Status, out.Cost.Known = StatusDone, true
-	if err = s.agents.wait(ctx); err != nil {
+	if err = s.waitBelow(ctx); err != nil {
 		out.Status, err = StatusInterrupted, fmt.Errorf("interrupted: %w", err)
 		if !s.config.Subagents.Outlive {
-			s.agents.interrupt()
+			s.interruptBelow()
 		}
 	}
 	s.tree.mu.Lock()

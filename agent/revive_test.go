@@ -179,7 +179,7 @@ func TestResume_SubagentOfATypeThatIsGoneIsLeftOut(t *testing.T) {
 func TestUndo_GivesUpWhatSubagentsWaitFor(t *testing.T) {
 	l := &life{ran: map[string]int{}}
 	s := tookUp(t, llmtest.Play(llmtest.Call("wait", `{"agent_id":"1"}`), llmtest.Say("Well.")), func(c *Config) { asks(c, l) }, askingAt(t, "1/1")...)
-	if _, err := s.Undo(t.Context(), Parts{true, false}); err != nil {
+	if _, err := s.Undo(t.Context(), Parts{Chat: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.Pending(); len(got) != 0 {
@@ -188,7 +188,7 @@ func TestUndo_GivesUpWhatSubagentsWaitFor(t *testing.T) {
 	submit(t, s, "something else")
 	messages := s.Messages()
 	result, ok := messages[len(messages)-2].Parts[0].(llm.ToolResult)
-	if !ok || !result.IsError || !strings.Contains(result.Text(), "cut off") || len(l.ran) > 0 {
+	if !ok || !result.IsError || !strings.Contains(result.Text(), "it was interrupted") || len(l.ran) > 0 {
 		t.Errorf("%v, %s", l.ran, sketch(messages))
 	}
 }

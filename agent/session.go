@@ -22,7 +22,8 @@ type Session struct {
 	id     string
 	path   string // in the tree of agents; "" is the root
 	depth  int
-	config Config // as it was given: what Reconfigure changes is in now
+	parent *Session // nil for the root
+	config Config   // as it was given: what Reconfigure changes is in now
 	log    journal
 	cache  *llm.Cache
 	tree   *tree
@@ -37,7 +38,10 @@ type Session struct {
 	work    *work // nil if there is none
 	waiting map[string]chan<- approval
 
-	agents *agents // its subagents
+	// Of a subagent: the record that spawned it, and what precedes each task.
+	spawned event.SubagentStart
+	preface string
+
 	ending sync.Once
 	endErr error
 
@@ -52,9 +56,11 @@ type Session struct {
 type tree struct {
 	mu         sync.Mutex
 	fold       *step.Tree
-	root       *Session
+	agents     map[string]*Session // by path
 	checkpoint checkpointer
 }
+
+func newTree() *tree { return &tree{fold: step.NewTree(), agents: make(map[string]*Session)} }
 
 // New makes a session, and a place for it in the store if there is one. It makes no calls and
 // starts nothing.
@@ -72,7 +78,7 @@ func New(c Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSession(c, "", 0, log, &tree{fold: step.NewTree()})
+	s, err := newSession(c, "", nil, log, newTree())
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
@@ -81,8 +87,8 @@ func New(c Config) (*Session, error) {
 }
 
 // newSession makes an agent without a past, the root of its tree or another.
-func newSession(c Config, path string, depth int, log journal, tr *tree) (*Session, error) {
-	s, err := build(c, path, depth, log, tr)
+func newSession(c Config, path string, parent *Session, log journal, tr *tree) (*Session, error) {
+	s, err := build(c, path, parent, log, tr)
 	if err != nil {
 		return nil, err
 	}
@@ -91,15 +97,18 @@ func newSession(c Config, path string, depth int, log journal, tr *tree) (*Sessi
 }
 
 // build makes an agent with the past that the tree knows of it.
-func build(c Config, path string, depth int, log journal, tr *tree) (*Session, error) {
-	s := &Session{config: c, now: c, id: c.ID, path: path, depth: depth, log: log, tree: tr, cache: &llm.Cache{}, state: tr.fold.Agent(path)}
-	s.agents = &agents{session: s}
-	if depth == 0 {
-		tr.root = s
+func build(c Config, path string, parent *Session, log journal, tr *tree) (_ *Session, err error) {
+	s := &Session{config: c, now: c, id: c.ID, path: path, parent: parent, log: log, tree: tr, cache: &llm.Cache{}}
+	if parent != nil {
+		s.depth = parent.depth + 1
 	}
-	var err error
-	s.kit, err = s.newKit(c)
-	return s, err
+	if s.kit, err = s.newKit(c); err != nil {
+		return nil, err
+	}
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	s.state, tr.agents[path] = tr.fold.Agent(path), s
+	return s, nil
 }
 
 // ID returns the session's name.
@@ -191,8 +200,8 @@ func (s *Session) Continue(ctx context.Context) (Outcome, error) {
 // run does the work that was begun, after start has recorded what it is, and what else waits when that
 // is done.
 func (s *Session) run(ctx context.Context, start func() bool) (out Outcome, err error) {
-	defer func() { s.release(err) }()
-	s.agents.takeUp(ctx)
+	defer func() { s.release(out, err) }()
+	s.takeUp(ctx)
 	begun := time.Now()
 	for more := start(); more; {
 		out, err = s.process(ctx)
@@ -243,7 +252,7 @@ func (s *Session) process(ctx context.Context) (Outcome, error) {
 			err = s.runTools(ctx, a.Calls)
 		case step.Await:
 			if s.asked(a) {
-				return s.outcome(ctx, step.Stop{Status: step.Status(a.End.Outcome), Question: a.Question, Rounds: a.End.Rounds})
+				return s.outcome(ctx, step.Stop{Status: a.End.Outcome, Question: a.Question, Rounds: a.End.Rounds})
 			}
 			err = s.runTools(ctx, a.Approvals)
 		case step.Stop:
@@ -264,7 +273,7 @@ func (s *Session) next() step.Action {
 			return next
 		}
 		if d, over := a.Data.(event.ProcessingEnd); over && s.closing {
-			d.State = string(Closed)
+			d.State = Closed
 			a.Data = d
 		}
 		s.note(a.Data)
@@ -297,7 +306,7 @@ func (s *Session) interrupted(cause error) {
 	}
 	s.tree.mu.Unlock()
 	if !over && !s.config.Subagents.Outlive {
-		s.agents.interrupt()
+		s.interruptBelow()
 	}
 }
 
@@ -311,7 +320,7 @@ func (s *Session) proceed(out Outcome, err error) bool {
 		return true
 	}
 	if !s.closing && !fatal(err) {
-		s.leave()
+		s.leave(out, err)
 	}
 	return false
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -80,7 +81,7 @@ func (s *Session) registry(c Config) (*tool.Registry, error) {
 	if s.depth >= c.Subagents.MaxDepth {
 		return r, nil
 	}
-	for _, t := range s.agents.tools(c.Subagents.Types) {
+	for _, t := range s.subagentTools(c.Subagents.Types) {
 		name := t.Spec().Name
 		if _, taken := c.Tools.Spec(name); taken || !allowed(name) {
 			continue
@@ -99,9 +100,7 @@ func Offered(c Config) []tool.Spec {
 		c.Tools = &tool.Registry{}
 	}
 	c.Subagents = c.Subagents.withDefaults()
-	s := &Session{}
-	s.agents = &agents{session: s}
-	r, err := s.registry(c)
+	r, err := new(Session).registry(c)
 	if err != nil {
 		panic("agent: a tool for subagents cannot be registered: " + err.Error())
 	}
@@ -121,19 +120,19 @@ func realNames(tools *tool.Registry, names []string) []string {
 
 // childConfig is the configuration of a subagent: that of its session but for what the request and
 // the type say otherwise. It can never do more than its session.
-func (s *Session) childConfig(ctx context.Context, r spawnRequest, kind AgentType) (Config, error) {
+func (s *Session) childConfig(ctx context.Context, start event.SubagentStart, kind AgentType) (Config, error) {
 	s.tree.mu.Lock()
 	c, tools := s.now, s.kit.tools
 	s.tree.mu.Unlock()
 	c.Tools = toolsFor(tools, kind)
-	if model := cmp.Or(r.model, kind.Model, c.Model); model != c.Model {
+	if model := cmp.Or(start.Model, kind.Model, c.Model); model != c.Model {
 		if err := c.become(ctx, model, kind); err != nil {
 			return c, err
 		}
 	}
 	c.Effort = cmp.Or(kind.Effort, c.Effort)
 	c.System = cmp.Or(kind.System, c.System)
-	c.Limits.Turns = r.maxTurns
+	c.Limits.Turns = start.MaxTurns
 	if c.Limits.Turns <= 0 {
 		c.Limits.Turns = kind.MaxTurns
 	}
@@ -143,17 +142,17 @@ func (s *Session) childConfig(ctx context.Context, r spawnRequest, kind AgentTyp
 	if kind.Tools != nil {
 		c.Allow = kind.Tools
 	}
-	if r.dir == "" {
+	if start.Dir == "" {
 		return c, nil
 	}
-	info, err := c.Env.Stat(ctx, r.dir)
+	info, err := c.Env.Stat(ctx, start.Dir)
 	if err != nil {
-		return c, fmt.Errorf("working_dir %s: %w", r.dir, err)
+		return c, fmt.Errorf("working_dir %s: %w", start.Dir, err)
 	}
 	if !info.IsDir() {
-		return c, fmt.Errorf("working_dir %s is not a directory", r.dir)
+		return c, fmt.Errorf("working_dir %s is not a directory", start.Dir)
 	}
-	c.Env = env.Scoped(c.Env, r.dir)
+	c.Env = env.Scoped(c.Env, start.Dir)
 	return c, nil
 }
 

@@ -75,7 +75,7 @@ func (s *Session) runBatch(ctx context.Context, k *kit, calls []step.Call) error
 	if aborted {
 		s.failure = ErrAborted
 		s.record(event.Interrupted{Reason: ErrAborted.Error(), Abandon: true})
-		s.agents.interrupt()
+		s.interruptBelow()
 	}
 	return nil
 }

@@ -41,7 +41,11 @@
 // more than one.
 package compact
 
-import "github.com/reins-agent/reins/llm"
+import (
+	"slices"
+
+	"github.com/reins-agent/reins/llm"
+)
 
 // Goal is the size to reach. The zero value is as small as possible.
 type Goal struct {
@@ -56,6 +60,20 @@ type Goal struct {
 type Facts struct {
 	Files []string // changed files, the latest last
 	Plan  string   // the latest plan or to-do list
+}
+
+// maxFiles is the maximum number of files in Facts.
+const maxFiles = 200
+
+// WithFiles returns the facts with more files as the latest ones. It keeps the last 200 files.
+func (f Facts) WithFiles(names ...string) Facts {
+	if len(names) == 0 {
+		return f
+	}
+	files := slices.DeleteFunc(slices.Clone(f.Files), func(name string) bool { return slices.Contains(names, name) })
+	files = append(files, names...)
+	f.Files = files[max(0, len(files)-maxFiles):]
+	return f
 }
 
 // Met reports whether the conversation is small enough.

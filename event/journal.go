@@ -37,8 +37,8 @@ type Journal struct {
 	err   error
 }
 
-// NewJournal returns a journal that continues after the record last. Records before it that are known are
-// in the log.
+// NewJournal returns a journal that continues after the record last. The log holds the known records up
+// to it. A journal without a writer lasts as long as the process.
 func NewJournal(l *Log, w Writer, last Seq) *Journal {
 	j := &Journal{Log: l, writer: w, last: last, saved: last}
 	j.moved.L = &j.mu
@@ -63,6 +63,9 @@ func (j *Journal) Held() bool {
 // Append adds a record and returns it with its number and time. It reports false if the record is not
 // shown to anybody.
 func (j *Journal) Append(r Record) (Record, bool) {
+	if j.writer == nil {
+		return j.Log.Append(r)
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	transient := r.Kind().Transient()
@@ -177,6 +180,9 @@ func (j *Journal) reach(want Seq) {
 
 // SetMeta describes the session to the store.
 func (j *Journal) SetMeta(ctx context.Context, m Meta) error {
+	if j.writer == nil {
+		return nil
+	}
 	if err := j.writer.SetMeta(ctx, m); err != nil {
 		return &SaveError{err}
 	}
@@ -196,7 +202,9 @@ func (j *Journal) Close() error {
 	}
 	err := j.err
 	j.mu.Unlock()
-	err = errors.Join(err, j.writer.Close())
+	if j.writer != nil {
+		err = errors.Join(err, j.writer.Close())
+	}
 	j.Log.Close()
 	return err
 }
