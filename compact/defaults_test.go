@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,6 +22,17 @@ func TestMeter_Defaults(t *testing.T) {
 		if got := m.Weigh(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{c.part}}); got != c.want {
 			t.Errorf("%T: got %d tokens, want %d", c.part, got, c.want)
 		}
+	}
+}
+
+func TestFacts_WithFilesKeepsTheLast200(t *testing.T) {
+	f := Facts{Files: []string{"first", "second"}}
+	for i := range 199 {
+		f = f.WithFiles(fmt.Sprint(i))
+	}
+	f = f.WithFiles("5")
+	if n := len(f.Files); n != 200 || f.Files[0] != "second" || f.Files[199] != "5" {
+		t.Errorf("got %d files from %s to %s, want 200 from second to 5", n, f.Files[0], f.Files[n-1])
 	}
 }
 
