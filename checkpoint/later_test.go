@@ -109,3 +109,20 @@ func TestTake_OfAnUnchangedWorkspaceReturnsTheNewestCheckpoint(t *testing.T) {
 		t.Errorf("got the older checkpoint %s, want a new one", c)
 	}
 }
+
+func TestErrors_NameTheFirstThreeFiles(t *testing.T) {
+	full := errors.New("disk full")
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&IncompleteError{ID: "2", Before: "3", Failed: []PathError{{"a", full}, {"b", full}, {"c", full}, {"d", full}}},
+			"restore of checkpoint 2 is incomplete (a: disk full; b: disk full; c: disk full; and 1 more); the state before is checkpoint 3"},
+		{&LaterError{Changes: []Change{{Path: "a"}, {Path: "b"}, {Path: "c"}, {Path: "d"}, {Path: "e"}}},
+			"nothing restored: these files were changed by others since: a, b, c, and 2 more"},
+		{&LaterError{Changes: []Change{{Path: "a"}}, Unknown: true},
+			"nothing restored: these files may have been changed by others: a"},
+	} {
+		equal(t, "error", c.err.Error(), c.want)
+	}
+}
