@@ -27,7 +27,7 @@ func TestQuarantine_OneBadItemCostsOneItem(t *testing.T) {
 		return res, nil
 	})
 	for what, poison := range map[string]string{
-		"an image": string(mine.Data), "an image of a tool": string(its.Data), "the result of a tool": "BAD-RESULT", "a text": "BAD-TEXT",
+		"an image": string(mine.Data), "an image of a tool": string(its.Data), "a tool result": "BAD-RESULT", "a text": "BAD-TEXT",
 	} {
 		t.Run(what, func(t *testing.T) {
 			overHTTP(t, func() *llmtest.Script {

@@ -89,14 +89,11 @@ func (o diffCommand) run(ctx context.Context, h Host, args, paths []string) erro
 	return o.show(ctx, h, kept, changes)
 }
 
-// compareStates lists what changed between two checkpoints, or since one if the other is "". To be
-// shown, what is new has to be kept; so a checkpoint is taken if there is something new.
+// compareStates lists the files that changed between two checkpoints. An empty to is the current state,
+// of which it takes a checkpoint.
 func compareStates(ctx context.Context, kept *checkpoint.Store, from, to checkpoint.ID, paths []string) ([]checkpoint.Change, error) {
 	if to == "" {
-		changes, err := kept.Status(ctx, from, paths...)
-		if err != nil || len(onlyFiles(changes)) == 0 {
-			return nil, err
-		}
+		var err error
 		if to, _, err = kept.Take(ctx, "reins diff"); err != nil {
 			return nil, err
 		}
