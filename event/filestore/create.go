@@ -20,7 +20,7 @@ func (s *Store) Create(ctx context.Context, m event.Meta) (event.Writer, error) 
 	}
 	lock, err := s.lock(ctx, m.ID)
 	if errors.Is(err, event.ErrLocked) {
-		return nil, fmt.Errorf("%w: %s", event.ErrExists, m.ID)
+		return nil, fmt.Errorf("session %s %w", m.ID, event.ErrExists)
 	}
 	if err != nil {
 		return nil, err
@@ -73,13 +73,13 @@ func (s *Store) vacant(id string) error {
 		defer log.Close()
 		_, err = newScanner(log, 0, 0).next()
 		if err != io.EOF {
-			return fmt.Errorf("%w: %s", event.ErrExists, id)
+			return fmt.Errorf("session %s %w", id, event.ErrExists)
 		}
 	case !errors.Is(err, event.ErrNotFound) && !errors.As(err, &damage):
 		return err
 	}
 	if k.there {
-		return fmt.Errorf("%w: %s; its log is gone: delete it to use the name again", event.ErrExists, id)
+		return fmt.Errorf("session %s %w; its log is gone: delete it to use the name again", id, event.ErrExists)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (s *Store) Open(ctx context.Context, id string) (event.Writer, error) {
 		return nil, err
 	}
 	if !s.begun(id) { // and so is to have no lock, which is a file
-		return nil, fmt.Errorf("%w: %s", event.ErrNotFound, id)
+		return nil, fmt.Errorf("session %s %w", id, event.ErrNotFound)
 	}
 	lock, err := s.lock(ctx, id)
 	if err != nil {

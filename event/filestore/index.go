@@ -102,7 +102,7 @@ func (s *Store) status(id string) (status, error) {
 		return x, err
 	}
 	if x.Meta.ID != "" && x.Meta.ID != id {
-		return x, fmt.Errorf("%w: %s", event.ErrNotFound, id)
+		return x, fmt.Errorf("session %s %w", id, event.ErrNotFound)
 	}
 	x.Meta.ID = id
 	return x, nil

@@ -34,11 +34,11 @@ func (s *Store) leasePath(id string) string {
 // process started for the session is alive.
 func (s *Store) lock(ctx context.Context, id string) (io.Closer, error) {
 	if !s.claim(id) {
-		return nil, fmt.Errorf("%w: %s", event.ErrLocked, id)
+		return nil, fmt.Errorf("session %s %w", id, event.ErrLocked)
 	}
 	l, err := s.await(ctx, s.lockPath(id), s.patience.lock, nil)
 	if errors.Is(err, ErrHeld) {
-		err = fmt.Errorf("%w: %s", event.ErrLocked, id)
+		err = fmt.Errorf("session %s %w", id, event.ErrLocked)
 	} else if err != nil {
 		err = fmt.Errorf("session %s cannot be written: %w", id, err)
 	}

@@ -67,7 +67,7 @@ func (s *Store) load(ctx context.Context, id string, after event.Seq, yield func
 		case err != nil && !errors.As(err, &damage):
 			return err
 		case e.header != nil && c.in.number == 1 && e.header.Session != id:
-			return fmt.Errorf("%w: %s", event.ErrNotFound, id)
+			return fmt.Errorf("session %s %w", id, event.ErrNotFound)
 		}
 		if err != nil && c.reached() > after && !yield(event.Record{}, err) {
 			return nil

@@ -20,7 +20,7 @@ type known struct {
 // end, if there is no meta.json, and otherwise of one that lost its log.
 func (k known) gone(id, how string) error {
 	if !k.there || k.Meta.ID != "" && k.Meta.ID != id {
-		return fmt.Errorf("%w: %s", event.ErrNotFound, id)
+		return fmt.Errorf("session %s %w", id, event.ErrNotFound)
 	}
 	knows := "cannot be read either"
 	if k.Lines > 0 {

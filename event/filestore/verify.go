@@ -78,7 +78,7 @@ func (s *Store) verifyLog(ctx context.Context, log io.Reader, k known, id string
 			report.Problems = append(report.Problems, err)
 		}
 		if c.in.number == 1 && e.header != nil && e.header.Session != id {
-			return fmt.Errorf("%w: %s", event.ErrNotFound, id)
+			return fmt.Errorf("session %s %w", id, event.ErrNotFound)
 		}
 		if c.in.number == 1 && e.header == nil && err == nil {
 			report.Problems = append(report.Problems, c.in.corrupt(errors.New("the log has no header")))
