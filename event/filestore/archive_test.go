@@ -109,7 +109,7 @@ func TestImport_NamesInAnArchiveAreNoPaths(t *testing.T) {
 		_, err := w.Write([]byte("x"))
 		must(t, errors.Join(err, w.Close()))
 		to := newStore(t, Config{})
-		if _, err := to.Import(t.Context(), &out, Import{}); err == nil || !strings.Contains(err.Error(), "which no session has") {
+		if _, err := to.Import(t.Context(), &out, Import{}); err == nil || !strings.Contains(err.Error(), "unexpected file") {
 			t.Errorf("%s: %v", name, err)
 		}
 		empty(t, to)
@@ -152,11 +152,11 @@ func TestImport_FilesThatAreLargerThanTheyLookAreRefused(t *testing.T) {
 			386: fmt.Sprintf("%011o\x00%011o\x00", huge, 0), 483: fmt.Sprintf("%011o\x00", huge)}),
 		"new": slices.Concat(rawHeader("x", 'x', len(pax), "ustar\x0000", nil), block(pax),
 			rawHeader(logName, '0', 512, "ustar\x0000", nil), block(fmt.Sprintf("1\n%d\n0\n", huge))),
-		"link": rawHeader(logName, '2', 0, "ustar\x0000", map[int]string{157: "/etc/passwd"}),
+		"link": rawHeader(logName, '2', 0, "ustar\x0000", map[int]string{157: "elsewhere"}),
 	} {
 		to := newStore(t, Config{})
 		_, err := to.Import(t.Context(), bytes.NewReader(slices.Concat(start, log, make([]byte, 1024))), Import{})
-		if err == nil || !strings.Contains(err.Error(), `it has "log.jsonl" in it, which is`) {
+		if err == nil || !strings.Contains(err.Error(), `"log.jsonl" is `) {
 			t.Errorf("%s: %v", kind, err)
 		}
 		empty(t, to)
