@@ -13,14 +13,14 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// Create begins a session. One that somebody began to create and did not finish is begun anew.
+// Create creates a session. It replaces what an incomplete Create left.
 func (s *Store) Create(ctx context.Context, m event.Meta) (event.Writer, error) {
 	if err := usable(ctx, m.ID); err != nil {
 		return nil, err
 	}
 	lock, err := s.lock(ctx, m.ID)
 	if errors.Is(err, event.ErrLocked) {
-		return nil, fmt.Errorf("%w: %s", event.ErrExists, m.ID)
+		return nil, fmt.Errorf("session %s %w", m.ID, event.ErrExists)
 	}
 	if err != nil {
 		return nil, err
@@ -37,34 +37,33 @@ func (s *Store) create(m event.Meta, lock io.Closer) (*Writer, error) {
 		return nil, err
 	}
 	if err := s.files.MkdirAll(s.path(m.ID), dirPerm); err != nil {
-		return nil, fmt.Errorf("session %s cannot be created: %w", m.ID, err)
+		return nil, fmt.Errorf("cannot create session %s: %w", m.ID, err)
 	}
 	log, err := s.openFile(s.path(m.ID, logName), os.O_RDWR|os.O_CREATE|os.O_TRUNC, filePerm)
 	if err != nil {
-		return nil, fmt.Errorf("session %s cannot be created: %w", m.ID, err)
+		return nil, fmt.Errorf("cannot create session %s: %w", m.ID, err)
 	}
 	m = m.Clone()
 	m.Last, m.Updated = 0, s.now().UTC()
 	if m.Created.IsZero() {
 		m.Created = m.Updated
 	}
-	// First the names: a meta.json, which may be written from now on, says that there is a log.
+	// A meta.json implies a log, so the log's name must be durable before meta.json is written.
 	err = s.files.SyncDir(s.path(m.ID))
 	if err == nil {
 		err = s.files.SyncDir(s.dir)
 	}
-	w := newWriter(s, log, lock, index{Meta: m})
+	w := &Writer{store: s, id: m.ID, log: log, lock: lock, disk: index{Meta: m}}
 	if err == nil {
-		err = w.begin(m)
+		err = w.begin()
 	}
 	if err != nil {
-		// What is left is no session; it is made room for by the next attempt.
-		return nil, errors.Join(fmt.Errorf("session %s cannot be created: %w", m.ID, err), log.Truncate(0), log.Close())
+		return nil, errors.Join(fmt.Errorf("cannot create session %s: %w", m.ID, err), log.Truncate(0), log.Close())
 	}
 	return w, nil
 }
 
-// vacant checks that there is no session of this id in any case.
+// vacant returns ErrExists if a session has the id, ignoring case.
 func (s *Store) vacant(id string) error {
 	log, k, err := s.openLog(id)
 	var damage *event.CorruptError
@@ -73,26 +72,25 @@ func (s *Store) vacant(id string) error {
 		defer log.Close()
 		_, err = newScanner(log, 0, 0).next()
 		if err != io.EOF {
-			return fmt.Errorf("%w: %s", event.ErrExists, id)
+			return fmt.Errorf("session %s %w", id, event.ErrExists)
 		}
 	case !errors.Is(err, event.ErrNotFound) && !errors.As(err, &damage):
 		return err
 	}
-	if k.there {
-		return fmt.Errorf("%w: %s; its log is gone: delete it to use the name again", event.ErrExists, id)
+	if k.exists {
+		return fmt.Errorf("session %s %w without its log: delete it to use the name again", id, event.ErrExists)
 	}
 	return nil
 }
 
-// Open gives the writer of a session. One whose log has lost its end goes on behind what is lost,
-// with the next number that was never given away, and the log says from then on what was lost. One
-// whose log is gone does not open: that is an *event.CorruptError.
+// Open opens a session for writing. If the log has lost its end, the new records get numbers after the lost
+// ones, and the log notes the loss. If the log is missing, Open returns an *event.CorruptError.
 func (s *Store) Open(ctx context.Context, id string) (event.Writer, error) {
 	if err := usable(ctx, id); err != nil {
 		return nil, err
 	}
-	if !s.begun(id) { // and so is to have no lock, which is a file
-		return nil, fmt.Errorf("%w: %s", event.ErrNotFound, id)
+	if !s.begun(id) { // otherwise lock would create a file for it
+		return nil, fmt.Errorf("session %s %w", id, event.ErrNotFound)
 	}
 	lock, err := s.lock(ctx, id)
 	if err != nil {
@@ -105,7 +103,7 @@ func (s *Store) Open(ctx context.Context, id string) (event.Writer, error) {
 	return w, nil
 }
 
-// begun reports whether there is anything of a session.
+// begun reports whether a session has any of its files.
 func (s *Store) begun(id string) bool {
 	for _, name := range []string{logName, indexName} {
 		if _, err := s.files.Stat(s.path(id, name)); !errors.Is(err, fs.ErrNotExist) {
@@ -122,55 +120,48 @@ func (s *Store) open(id string, lock io.Closer) (*Writer, error) {
 	}
 	log, err := s.openFile(s.path(id, logName), os.O_RDWR, 0)
 	if err != nil {
-		return nil, fmt.Errorf("session %s cannot be written: %w", id, err)
+		return nil, fmt.Errorf("cannot open session %s: %w", id, err)
 	}
 	w, err := s.prepare(x, log, lock)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("session %s cannot be written: %w", id, err), log.Close())
+		return nil, errors.Join(fmt.Errorf("cannot open session %s: %w", id, err), log.Close())
 	}
 	return w, nil
 }
 
-// prepare makes the log one that can be continued.
+// prepare repairs the end of a log and returns its writer.
 func (s *Store) prepare(x status, log File, lock io.Closer) (*Writer, error) {
 	id := x.Meta.ID
 	if x.torn > 0 {
-		if err := s.mend(id, log, x.Size, x.torn); err != nil {
+		if err := s.moveTorn(id, log, x.Size, x.torn); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.files.RemoveAll(s.path(id, tempName)); err != nil {
 		return nil, err
 	}
-	if x.lost.Bytes > 0 {
-		if err := x.lost.fill(log, x.Size); err != nil {
-			return nil, err
-		}
-		x.Size += x.lost.Bytes
-		x.Lines++
+	w := &Writer{store: s, id: id, log: log, lock: lock, disk: x.index}
+	if x.lost.Bytes == 0 {
+		return w, nil
 	}
-	w := newWriter(s, log, lock, x.index)
-	w.torn = x.torn
-	switch {
-	case x.lost.Bytes > 0:
-		return w, w.begin(x.Meta) // which only meta.json may know by now
-	case x.Format != s.formats.current():
-		return w, w.begin(event.Meta{})
+	if err := x.lost.fill(log, x.Size); err != nil {
+		return nil, err
 	}
-	return w, nil
+	w.disk.Size += x.lost.Bytes
+	w.disk.Lines++
+	return w, w.begin() // the description may have been in the lost part
 }
 
-// tornLine is the end of a log that was not written to the end.
+// tornLine is a line of torn.jsonl.
 type tornLine struct {
 	Offset int64     `json:"offset"`
 	Size   int64     `json:"size"`
 	Found  time.Time `json:"found"`
-	Bytes  []byte    `json:"bytes"` // the first MiB of it
+	Bytes  []byte    `json:"bytes"` // up to 1 MiB
 }
 
-// mend moves what stands behind the last whole line to torn.jsonl. Nobody was told that it is
-// safe, but it may be all that is left of something.
-func (s *Store) mend(id string, log File, offset, size int64) error {
+// moveTorn moves an incomplete last line to torn.jsonl. Its records were never acknowledged.
+func (s *Store) moveTorn(id string, log File, offset, size int64) error {
 	kept := make([]byte, min(size, keepSize))
 	if _, err := log.ReadAt(kept, offset); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// agree checks that the two ways to read a record do the same.
+// agree checks that DecodeRecord and UnmarshalJSON return the same.
 func agree(t *testing.T, b []byte) {
 	t.Helper()
 	var want Record
@@ -28,10 +28,10 @@ func agree(t *testing.T, b []byte) {
 	}
 }
 
-// awkward is a text that JSON writes in many ways.
+// awkward is a text with many JSON escapes.
 const awkward = "\" \\ \\\" \\\\ / \b\f\n\r\t \x00\x1f\x7f <&> \u2028 \u2029 é \U0001F600 } ] , : {"
 
-// ownRecords are of all the forms in which data is written.
+// ownRecords returns records of all JSON forms.
 func ownRecords() []Record {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	message := llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
@@ -56,7 +56,11 @@ func ownRecords() []Record {
 }
 
 func TestDecodeRecord_AgreesWithUnmarshalJSON(t *testing.T) {
-	for _, r := range ownRecords() {
+	records := ownRecords()
+	for _, s := range sections() {
+		records = append(records, Record{Seq: 1, Data: s.data})
+	}
+	for _, r := range records {
 		b, err := r.MarshalJSON()
 		if err != nil {
 			t.Fatal(err)
