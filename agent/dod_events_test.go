@@ -3,11 +3,14 @@ package agent
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -195,31 +198,63 @@ func TestDoD_9_11_ContextUseOverEightyPercentWarns(t *testing.T) {
 }
 
 func TestDoD_9_11_GracefulShutdownInOrder(t *testing.T) {
-	begun := make(chan struct{})
-	hold := fake("hold", false, func(ctx context.Context, _ *tool.Call, _ string) (tool.Result, error) {
-		close(begun)
-		<-ctx.Done()
-		return tool.Result{}, ctx.Err()
+	streaming, serving := make(chan struct{}), make(chan struct{})
+	var mu sync.Mutex
+	var order []string
+	happened := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		order = append(order, what)
+	}
+	serve := fake("serve", false, func(ctx context.Context, c *tool.Call, _ string) (tool.Result, error) {
+		p, err := c.Env.Start(ctx, env.Command{Line: "echo up; exec sleep 1000", OnOutput: func(env.Stream, []byte) { close(serving) }})
+		if err != nil {
+			return tool.Result{}, err
+		}
+		exit, err := p.Wait(context.WithoutCancel(ctx))
+		happened("process ended by " + exit.Signal)
+		return tool.Success("%d", exit.Code), err
 	})
-	closed := false
-	script := play(map[string][]llmtest.Turn{
-		"main": {spawn(`{"task":"work"}`), wait("1")}, "work": {calls("hold"), llmtest.Say("never")},
+	script := play(map[string][]llmtest.Turn{"main": {spawn(`{"task":"think"}`), calls("serve")}})
+	client := streamFunc(func(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+		if !strings.Contains(said(r.Messages), "user:think") {
+			return script.Stream(ctx, r)
+		}
+		return func(yield func(llm.StreamEvent, error) bool) {
+			yield(llm.TextDelta{Text: "Well,"}, nil)
+			close(streaming)
+			<-ctx.Done()
+			happened("stream cancelled")
+			yield(nil, ctx.Err())
+		}
 	})
-	s := open(t, script, func(c *Config) {
-		with(hold)(c)
-		c.Owned = append(c.Owned, closerFunc(func() error { closed = true; return errors.New("it was stuck") }))
+	var s *Session
+	s = open(t, client, func(c *Config) {
+		with(serve)(c)
+		c.Owned = append(c.Owned, closerFunc(func() error {
+			happened("environment closed")
+			if len(records[event.SessionEnd](s)) > 0 {
+				t.Error("the session ended before its environment was closed")
+			}
+			return errors.New("it was stuck")
+		}))
 	})
 	result := make(chan Outcome)
 	go func() {
 		out, _ := s.Submit(context.Background(), text("main"))
 		result <- out
 	}()
-	<-begun
-	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "it was stuck") || !closed {
-		t.Errorf("Close gave %v", err)
+	<-streaming
+	<-serving
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "it was stuck") {
+		t.Errorf("Close gave %v, want the error of the environment", err)
 	}
-	if out := <-result; out.Status != StatusInterrupted {
-		t.Errorf("%+v", out)
+	if out := <-result; out.Status != StatusInterrupted || s.State() != Closed {
+		t.Errorf("the work ended with %s and the session is %s, want %s and %s", out.Status, s.State(), StatusInterrupted, Closed)
+	}
+	slices.Sort(order[:2]) // of two agents, one streamed and the other ran the process
+	if got := strings.Join(order, ", "); got != "process ended by SIGTERM, stream cancelled, environment closed" {
+		t.Errorf("on the way: %s", got)
 	}
 	var tail []string
 	for _, r := range s.log.Records(0)[s.log.Last()-5:] {
