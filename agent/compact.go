@@ -55,7 +55,7 @@ func (s *Session) Compact(ctx context.Context) (d event.Compaction, err error) {
 			if a.Error == nil {
 				return d, ErrNothingToCompact
 			}
-			s.record(event.Warning{Code: step.WarningSummary, Message: a.Error.Message})
+			s.record(event.Warning{Code: event.WarningSummaryFailed, Message: a.Error.Message})
 			return d, cmp.Or(s.failure, s.reason(a.Error))
 		}
 	}

@@ -141,7 +141,7 @@ func TestCompaction_TwoFailuresStopTryingAndTheFallbackStillWorks(t *testing.T) 
 	if out.Status != StatusDone || asked != 2 {
 		t.Fatalf("%+v, %d summaries were asked for", out, asked)
 	}
-	methods := map[string]int{}
+	methods := map[event.CompactionMethod]int{}
 	for _, c := range records[event.Compaction](s) {
 		methods[c.Method]++
 		if c.After >= c.Before {

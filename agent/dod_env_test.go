@@ -11,6 +11,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/env/envtest"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -133,13 +134,22 @@ func TestDoD_9_4_SecretsInTheEnvironmentAreNotPassedOn(t *testing.T) {
 }
 
 func TestDoD_9_4_ConsumersCanImplementTheEnvironment(t *testing.T) {
-	e := &recording{Environment: env.ReadOnly(newEnv(t))}
+	e := envtest.NewMemory("linux") // shares no code with the local environment
 	ends := work(t, e, nil,
-		call{"write_file", map[string]any{"file_path": "a", "content": "x"}},
-		call{"list_dir", map[string]any{"path": "."}},
+		call{"write_file", map[string]any{"file_path": "dir/a.txt", "content": "one\ntwo\n"}},
+		call{"edit_file", map[string]any{"file_path": "dir/a.txt", "old_string": "two", "new_string": "three"}},
+		call{"read_file", map[string]any{"file_path": "dir/a.txt"}},
+		call{"grep", map[string]any{"pattern": "thr.e"}},
+		call{"glob", map[string]any{"pattern": "**/*.txt"}},
+		call{"list_dir", map[string]any{"path": "dir"}},
 	)
-	if ends[0].Error == nil || ends[1].Error != nil {
-		t.Errorf("%+v, %+v", ends[0].Error, ends[1].Error)
+	for i, want := range []string{"", "", "three", "three", "a.txt", "a.txt"} {
+		if ends[i].Error != nil || !strings.Contains(ends[i].Model, want) {
+			t.Errorf("%s: %v, %q, want %q", ends[i].Name, ends[i].Error, ends[i].Model, want)
+		}
+	}
+	if got, err := env.ReadFile(t.Context(), e, "/work/dir/a.txt", 0); string(got) != "one\nthree\n" {
+		t.Errorf("the file holds %q, %v", got, err)
 	}
 }
 

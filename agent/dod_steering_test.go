@@ -90,7 +90,7 @@ func TestDoD_9_6_FollowUpIsWorkedOnAfterTheInput(t *testing.T) {
 	}
 	var states []string
 	for _, e := range records[event.ProcessingEnd](s) {
-		states = append(states, e.State)
+		states = append(states, string(e.State))
 	}
 	if got := strings.Join(states, " "); got != "PROCESSING PROCESSING IDLE" {
 		t.Errorf("states %s", got)

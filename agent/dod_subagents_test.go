@@ -81,7 +81,7 @@ func TestDoD_9_9_SubagentsEventsAreNestedInTheParentsStream(t *testing.T) {
 	if paths[""] != 3 || paths["1"] != 3 || paths["1/1"] != 2 {
 		t.Errorf("answers by agent: %v", paths)
 	}
-	if got := said(Messages(s.log.Records(0), "1/1")); got != "system:Be user:deep assistant: tool: assistant:Deep." {
+	if got := said(step.Messages(s.log.Records(0), "1/1")); got != "system:Be user:deep assistant: tool: assistant:Deep." {
 		t.Errorf("the deepest conversation: %s", got)
 	}
 	all := s.log.Records(0)
@@ -213,7 +213,7 @@ func TestDoD_9_9_SendInputWaitCloseAndListWork(t *testing.T) {
 			t.Errorf("result %d: %q, want %q", i, got, step.want)
 		}
 	}
-	if got := said(Messages(s.log.Records(0), "1")); got != "system:Be user:work assistant: tool: user:look assistant:First. user:more assistant:Second." {
+	if got := said(step.Messages(s.log.Records(0), "1")); got != "system:Be user:work assistant: tool: user:look assistant:First. user:more assistant:Second." {
 		t.Errorf("the subagent's conversation: %s", got)
 	}
 }
@@ -281,7 +281,7 @@ func TestSubagent_NeedsTheParentsApproval(t *testing.T) {
 	if len(asked) != 1 || asked[0] != "write" {
 		t.Errorf("asked about %v", asked)
 	}
-	if m := sketch(Messages(s.log.Records(0), "1")); !strings.Contains(m, "not in my house") {
+	if m := sketch(step.Messages(s.log.Records(0), "1")); !strings.Contains(m, "not in my house") {
 		t.Error(m)
 	}
 }
@@ -347,7 +347,7 @@ func TestTree_CapsHoldOverAllAgents(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limits Limits
 		agents int
-		limit  step.Limit
+		limit  event.Limit
 		turns  int
 	}{
 		"turns":  {Limits{TreeTurns: 3}, 0, "tree_turns", 3},
@@ -427,7 +427,7 @@ func TestSubagent_TakesMessagesFromTheMomentItIsSpawned(t *testing.T) {
 	if n := len(records[event.SubagentEnd](s)); n != 1 {
 		t.Errorf("the message made a task of its own: %d tasks", n)
 	}
-	if got := said(Messages(s.log.Records(0), "1")); !strings.Contains(got, "user:left") {
+	if got := said(step.Messages(s.log.Records(0), "1")); !strings.Contains(got, "user:left") {
 		t.Error(got)
 	}
 }

@@ -123,7 +123,7 @@ func (s *Session) shutdown(reason string) error {
 func (s *Session) end(reason string) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	d := event.SessionEnd{Reason: reason, State: string(Closed)}
+	d := event.SessionEnd{Reason: reason, State: Closed}
 	for _, q := range s.state.Queue() {
 		d.Undelivered = append(d.Undelivered, q.Message)
 	}

@@ -39,7 +39,7 @@ func (s *Session) callModel(ctx context.Context, a step.CallModel) error {
 		end.Error, end.Partial, end.Usage = &failure, got.partial, spent
 		end.Incomplete = end.Incomplete || !complete
 	} else {
-		end.Usage, end.Finish = got.resp.Usage, string(got.resp.Finish.Reason)
+		end.Usage, end.Finish = got.resp.Usage, got.resp.Finish.Reason
 		s.recordAnswer(call, a.Purpose, got.resp, &end)
 	}
 	end.Cost = s.price(r, end.Usage.Add(end.Retried))
@@ -51,8 +51,8 @@ func (s *Session) callModel(ctx context.Context, a step.CallModel) error {
 }
 
 // recordAnswer records the message of an answer, without calls that were cut off.
-func (s *Session) recordAnswer(call int, purpose string, resp *llm.Response, end *event.ModelCallEnd) {
-	if purpose == step.Summary {
+func (s *Session) recordAnswer(call int, purpose event.Purpose, resp *llm.Response, end *event.ModelCallEnd) {
+	if purpose == event.PurposeSummary {
 		end.Summary = step.SummaryOf(resp)
 		return
 	}
@@ -62,7 +62,7 @@ func (s *Session) recordAnswer(call int, purpose string, resp *llm.Response, end
 }
 
 // startCall records that a call begins, and that it does not continue the one before if so.
-func (s *Session) startCall(r *llm.Request, purpose, tools string) int {
+func (s *Session) startCall(r *llm.Request, purpose event.Purpose, tools string) int {
 	shape := s.shape(r)
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -148,7 +148,7 @@ type callResult struct {
 }
 
 // stream makes the call and records what it shows on the way.
-func (s *Session) stream(ctx context.Context, r *llm.Request, call int, purpose string) (got callResult) {
+func (s *Session) stream(ctx context.Context, r *llm.Request, call int, purpose event.Purpose) (got callResult) {
 	var text strings.Builder
 	show := shower{s, call, purpose, llm.ToolCallStart{}}
 	got.err = guarded("the provider", func() error {
@@ -182,7 +182,7 @@ func (s *Session) stream(ctx context.Context, r *llm.Request, call int, purpose 
 type shower struct {
 	*Session
 	call    int
-	purpose string
+	purpose event.Purpose
 	writing llm.ToolCallStart // the tool call that the model writes
 }
 

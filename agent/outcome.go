@@ -11,21 +11,21 @@ import (
 )
 
 // Status says how the work on an input ended.
-type Status = step.Status
+type Status = event.Status
 
 // The statuses. All leave a session that accepts the next input, unless it was closed or the
 // error was one that calling again cannot help: no access, or a conversation that is too long.
 const (
-	StatusDone             = step.Done             // the model has nothing more to do
-	StatusAwaitingInput    = step.AwaitingInput    // it asked the user; the next input is the answer
-	StatusAwaitingApproval = step.AwaitingApproval // tool calls wait for an approval; see Pending, Resolve and Continue
-	StatusLimit            = step.LimitReached     // a limit was reached
-	StatusCutOff           = step.CutOff           // the answer exceeds the output limit
-	StatusPaused           = step.Paused           // the provider paused the turn too often
-	StatusRefused          = step.Refused          // the model or a filter refused
-	StatusLoop             = step.Loop             // the model repeats itself
-	StatusInterrupted      = step.Interrupted      // the host stopped it
-	StatusFailed           = step.Failed           // an error ended it
+	StatusDone             = event.StatusDone             // the model has nothing more to do
+	StatusAwaitingInput    = event.StatusAwaitingInput    // it asked the user; the next input is the answer
+	StatusAwaitingApproval = event.StatusAwaitingApproval // tool calls wait for an approval; see Pending, Resolve and Continue
+	StatusLimit            = event.StatusLimit            // a limit was reached
+	StatusCutOff           = event.StatusCutOff           // the answer exceeds the output limit
+	StatusPaused           = event.StatusPaused           // the provider paused the turn too often
+	StatusRefused          = event.StatusRefused          // the model or a filter refused
+	StatusLoop             = event.StatusLoop             // the model repeats itself
+	StatusInterrupted      = event.StatusInterrupted      // the host stopped it
+	StatusFailed           = event.StatusFailed           // an error ended it
 )
 
 // Outcome is what came of an input. Its figures are those of the agent itself; Session.Total counts
@@ -33,7 +33,7 @@ const (
 type Outcome struct {
 	Status   Status
 	Text     string // the model's last answer
-	Limit    step.Limit
+	Limit    event.Limit
 	Question string // what the model wants to know; it may be done and ask all the same
 	Object   string // the result as JSON, if it was asked for
 	Rounds   int    // of tools
@@ -47,29 +47,16 @@ type Outcome struct {
 type Total = step.Total
 
 // State is where a session is in its life.
-type State = step.Phase
+type State = event.State
 
 // The states.
 const (
-	Idle             = step.Idle
-	Processing       = step.Processing
-	AwaitingInput    = step.WaitingInput
-	AwaitingApproval = step.WaitingApproval
-	Closed           = step.Closed
+	Idle             = event.StateIdle
+	Processing       = event.StateProcessing
+	AwaitingInput    = event.StateAwaitingInput
+	AwaitingApproval = event.StateAwaitingApproval
+	Closed           = event.StateClosed
 )
-
-// Input is an input of a session, as its records tell of it.
-type Input = step.Input
-
-// Inputs lists what a session was given, from its records. Those that are not a UserInput, a
-// Checkpoint or a Rewind may be left out.
-func Inputs(records []event.Record) []Input { return step.Inputs(records) }
-
-// Messages returns the conversation of one agent as the records of a session tell it; "" is the root.
-// It is what the model was sent, or will be sent next, apart from what hooks change in requests.
-func Messages(records []event.Record, agent string) []llm.Message {
-	return step.Messages(records, agent)
-}
 
 // Errors of a session.
 var (

@@ -287,5 +287,6 @@ func (s *Session) timeouts() tool.Timeouts {
 func (s *Session) granted(q policy.Query) (rule string, ok bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	return s.tree.fold.Granted(q)
+	g, ok := s.tree.fold.Granted(q)
+	return g.Rule, ok
 }

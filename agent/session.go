@@ -252,7 +252,7 @@ func (s *Session) process(ctx context.Context) (Outcome, error) {
 			err = s.runTools(ctx, a.Calls)
 		case step.Await:
 			if s.asked(a) {
-				return s.outcome(ctx, step.Stop{Status: step.Status(a.End.Outcome), Question: a.Question, Rounds: a.End.Rounds})
+				return s.outcome(ctx, step.Stop{Status: a.End.Outcome, Question: a.Question, Rounds: a.End.Rounds})
 			}
 			err = s.runTools(ctx, a.Approvals)
 		case step.Stop:
@@ -273,7 +273,7 @@ func (s *Session) next() step.Action {
 			return next
 		}
 		if d, over := a.Data.(event.ProcessingEnd); over && s.closing {
-			d.State = string(Closed)
+			d.State = Closed
 			a.Data = d
 		}
 		s.note(a.Data)

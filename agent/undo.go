@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 )
 
@@ -29,11 +28,8 @@ type Undone struct {
 	Changed []string  // the files that this changed
 }
 
-// Parts says what of an input to take back.
-type Parts struct {
-	Chat  bool // the conversation
-	Files bool // the files of the workspace
-}
+// Parts says what of an input to undo.
+type Parts = event.Parts
 
 // Undo takes the last input back that was not taken back yet: what was said since, what was done to
 // the files of the workspace since, or both. Redo takes that back in turn. The log keeps everything.
@@ -50,7 +46,7 @@ func (s *Session) Undo(ctx context.Context, what Parts) (Undone, error) {
 		if what.Files && s.config.Checkpoints == nil {
 			return Undone{}, errNoCheckpoints
 		}
-		return s.rewind(ctx, ErrNothingToUndo, func() (step.Rewind, bool) { return s.state.Undo(what.Chat, what.Files) })
+		return s.rewind(ctx, ErrNothingToUndo, func() (event.Undoing, bool) { return s.state.Undo(what) })
 	})
 }
 
@@ -63,7 +59,7 @@ func (s *Session) RestoreFiles(ctx context.Context, checkpoint string, paths ...
 		if checkpoint == "" && len(paths) == 0 {
 			return Undone{}, errors.New("no files were named to restore")
 		}
-		return s.rewind(ctx, ErrNothingToUndo, func() (step.Rewind, bool) { return s.state.RestoreFiles(checkpoint, s.dir(), paths) })
+		return s.rewind(ctx, ErrNothingToUndo, func() (event.Undoing, bool) { return s.state.RestoreFiles(checkpoint, s.dir(), paths) })
 	})
 }
 
@@ -75,7 +71,7 @@ func (s *Session) Redo(ctx context.Context) (Undone, error) {
 }
 
 // rewind restores the files, if they are to be, and then takes the step in the conversation.
-func (s *Session) rewind(ctx context.Context, nothing error, find func() (step.Rewind, bool)) (Undone, error) {
+func (s *Session) rewind(ctx context.Context, nothing error, find func() (event.Undoing, bool)) (Undone, error) {
 	s.tree.mu.Lock()
 	r, ok := find()
 	s.tree.mu.Unlock()

@@ -63,7 +63,7 @@ type SessionStart struct {
 // SessionEnd closes a session. It is its last record, unless the session is resumed.
 type SessionEnd struct {
 	Reason string `json:"reason"`
-	State  string `json:"state"`
+	State  State  `json:"state"`
 	// Undelivered are messages that the host gave and that never found their place.
 	Undelivered []llm.Message `json:"undelivered,omitempty"`
 }
@@ -95,9 +95,9 @@ type Continue struct{}
 // ProcessingEnd ends the work on one input. State is the one that follows: PROCESSING if more input
 // was waiting.
 type ProcessingEnd struct {
-	Outcome  string `json:"outcome"`
-	State    string `json:"state"`
-	Limit    string `json:"limit,omitempty"` // the one that was reached
+	Outcome  Status `json:"outcome"`
+	State    State  `json:"state"`
+	Limit    Limit  `json:"limit,omitempty"` // the one that was reached
 	Rounds   int    `json:"rounds"`
 	Question string `json:"question,omitempty"` // what the model wants to know
 }
@@ -112,23 +112,22 @@ type ModelCallStart struct {
 	Tools    string `json:"tools,omitempty"` // a digest of those that are offered
 	// Choice and Shape tell how the request asks for tools and thinking, as far as that matters to the
 	// provider's cache. Object says that it asks for structured output.
-	Choice llm.ToolChoice `json:"tool_choice,omitzero"`
-	Shape  string         `json:"shape,omitempty"`
-	Object bool           `json:"object,omitempty"`
-	// Purpose is "summary" if the answer does not become part of the conversation.
-	Purpose string `json:"purpose,omitempty"`
+	Choice  llm.ToolChoice `json:"tool_choice,omitzero"`
+	Shape   string         `json:"shape,omitempty"`
+	Object  bool           `json:"object,omitempty"`
+	Purpose Purpose        `json:"purpose,omitempty"`
 }
 
 // ModelCallEnd ends a model call, whether it succeeded or failed.
 type ModelCallEnd struct {
-	Call     int           `json:"call"`
-	Provider string        `json:"provider,omitempty"`
-	Model    string        `json:"model"`
-	Usage    llm.Usage     `json:"usage"`
-	Cost     *float64      `json:"cost"` // in US dollars; null if the price is not known
-	Duration time.Duration `json:"duration_ns"`
-	Finish   string        `json:"finish,omitempty"`
-	Error    *Error        `json:"error,omitempty"`
+	Call     int              `json:"call"`
+	Provider string           `json:"provider,omitempty"`
+	Model    string           `json:"model"`
+	Usage    llm.Usage        `json:"usage"`
+	Cost     *float64         `json:"cost"` // in US dollars; null if the price is not known
+	Duration time.Duration    `json:"duration_ns"`
+	Finish   llm.FinishReason `json:"finish,omitempty"`
+	Error    *Error           `json:"error,omitempty"`
 	// Partial is the text that had arrived when the call failed or was interrupted. It is not part
 	// of the conversation.
 	Partial string `json:"partial,omitempty"`
@@ -136,7 +135,7 @@ type ModelCallEnd struct {
 	// had not said all that the failed ones used.
 	Retried    llm.Usage `json:"retried,omitzero"`
 	Incomplete bool      `json:"incomplete,omitempty"`
-	// Summary is the answer of a call whose purpose is "summary".
+	// Summary is the answer of a call whose purpose is PurposeSummary.
 	Summary string `json:"summary,omitempty"`
 }
 
@@ -337,7 +336,7 @@ type (
 	}
 	SteeringInjected struct {
 		Message llm.Message `json:"message"`
-		Source  string      `json:"source,omitempty"` // "host", or what in the session made it
+		Source  Source      `json:"source,omitempty"`
 		Queued  Seq         `json:"queued,omitempty"`
 	}
 	SteeringWithdrawn struct {
@@ -347,7 +346,7 @@ type (
 
 // TurnLimit is a limit that was reached.
 type TurnLimit struct {
-	Limit  string `json:"limit"` // which one
+	Limit  Limit  `json:"limit"`
 	Value  int    `json:"value"` // what was reached, in whole units
 	Detail string `json:"detail,omitempty"`
 }
@@ -384,19 +383,19 @@ type (
 		MaxTurns int `json:"max_turns,omitempty"`
 	}
 	SubagentEnd struct {
-		ID      string `json:"id"`
-		Status  string `json:"status"`
-		Output  string `json:"output,omitempty"`
-		Turns   int    `json:"turns"`
-		Success bool   `json:"success"`
-		Reason  string `json:"reason,omitempty"` // why it did not complete
+		ID      string         `json:"id"`
+		Status  SubagentStatus `json:"status"`
+		Output  string         `json:"output,omitempty"`
+		Turns   int            `json:"turns"`
+		Success bool           `json:"success"`
+		Reason  string         `json:"reason,omitempty"` // why it did not complete
 	}
 )
 
 // Warning reports something that does not stop the work.
 type Warning struct {
-	Code    string `json:"code,omitempty"` // what it is about, for programs
-	Message string `json:"message"`
+	Code    WarningCode `json:"code,omitempty"`
+	Message string      `json:"message"`
 }
 
 // Error is something that failed.

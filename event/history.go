@@ -21,10 +21,10 @@ type SessionResume struct {
 
 // Compaction makes the conversation smaller, by the edit.
 type Compaction struct {
-	Reason string `json:"reason"`        // "threshold", "manual" or "context_length"
-	Method string `json:"method"`        // "clear", "summary" or "digest"
-	Before int64  `json:"tokens_before"` // estimated
-	After  int64  `json:"tokens_after"`  // estimated
+	Reason CompactionReason `json:"reason"`
+	Method CompactionMethod `json:"method"`
+	Before int64            `json:"tokens_before"` // estimated
+	After  int64            `json:"tokens_after"`  // estimated
 	compact.Edit
 }
 

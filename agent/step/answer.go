@@ -30,7 +30,7 @@ func (s *State) model(r event.Record, d event.Data) {
 }
 
 func (s *State) callEnded(d event.ModelCallEnd) {
-	purpose := ""
+	purpose := event.Purpose("")
 	if s.calling != nil && s.calling.Call == d.Call {
 		purpose = s.calling.Purpose
 	}
@@ -40,18 +40,18 @@ func (s *State) callEnded(d event.ModelCallEnd) {
 		s.used.Cost = s.used.Cost.Add(llm.CostOf(d.Cost))
 	}
 	switch {
-	case purpose == Summary:
+	case purpose == event.PurposeSummary:
 		s.summarised(d)
 	case d.Error != nil:
 		s.failure, s.answer = d.Error, nil
 	case s.answer != nil:
-		s.take(llm.FinishReason(d.Finish), d.Usage)
+		s.take(d.Finish, d.Usage)
 	}
 }
 
 // lostEnd is the end of a model call whose answer is recorded and whose end is not.
 func (s *State) lostEnd() event.ModelCallEnd {
-	d := event.ModelCallEnd{Call: s.answer.Call, Finish: string(finishOf(s.answer.Message))}
+	d := event.ModelCallEnd{Call: s.answer.Call, Finish: finishOf(s.answer.Message)}
 	if s.calling != nil {
 		d.Provider, d.Model = s.calling.Provider, s.calling.Model
 	}
@@ -99,12 +99,12 @@ func (s *State) take(reason llm.FinishReason, u llm.Usage) {
 	s.text += msg.Text()
 	switch {
 	case reason == llm.FinishContentFilter:
-		s.halt = &Stop{Status: Refused}
+		s.halt = &Stop{Status: event.StatusRefused}
 		s.lapse(true)
 	case reason == llm.FinishLength || reason == llm.FinishPause || reason == llm.FinishError:
 		s.cutOff(reason)
 	case len(s.calls) == 0:
-		s.halt = &Stop{Status: Done}
+		s.halt = &Stop{Status: event.StatusDone}
 		s.question, s.continues = closingQuestion(s.text), 0
 	}
 }
@@ -117,14 +117,14 @@ func (s *State) cutOff(reason llm.FinishReason) {
 	s.continues++
 	switch {
 	case s.continues <= maxContinues && reason == llm.FinishLength:
-		s.notes = append(s.notes, note("Your answer was cut off because it reached the output limit. Continue exactly where it stopped, in smaller pieces.", string(reason)))
+		s.notes = append(s.notes, note("Your answer was cut off because it reached the output limit. Continue exactly where it stopped, in smaller pieces.", event.Source(reason)))
 	case s.continues <= maxContinues && reason == llm.FinishError:
-		s.notes = append(s.notes, note("The API could not understand your last answer, most likely because of a malformed tool call. Try again.", string(reason)))
+		s.notes = append(s.notes, note("The API could not understand your last answer, most likely because of a malformed tool call. Try again.", event.Source(reason)))
 	case s.continues <= maxContinues:
 	case reason == llm.FinishLength:
-		s.halt = &Stop{Status: CutOff}
+		s.halt = &Stop{Status: event.StatusCutOff}
 	case reason == llm.FinishPause:
-		s.halt = &Stop{Status: Paused}
+		s.halt = &Stop{Status: event.StatusPaused}
 	default:
 		s.notes = append(s.notes, event.Error{Class: string(llm.ErrMalformed), Message: "the model gave no answer that could be understood, several times in a row"})
 	}

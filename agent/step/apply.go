@@ -30,7 +30,7 @@ func (s *State) Apply(r event.Record) {
 	case event.Interrupted:
 		s.failure = nil
 		if s.open {
-			s.halt = &Stop{Status: Interrupted}
+			s.halt = &Stop{Status: event.StatusInterrupted}
 		}
 		s.lapse(d.Abandon)
 	case event.SteeringQueued, event.SteeringInjected, event.SteeringWithdrawn:
@@ -42,9 +42,9 @@ func (s *State) Apply(r event.Record) {
 	case event.LoopDetection:
 		s.noted(d)
 	case event.TurnLimit:
-		s.halt = &Stop{Status: LimitReached, Limit: Limit(d.Limit)}
+		s.halt = &Stop{Status: event.StatusLimit, Limit: d.Limit}
 	case event.Error:
-		s.halt, s.failure = &Stop{Status: Failed, Error: &d}, nil
+		s.halt, s.failure = &Stop{Status: event.StatusFailed, Error: &d}, nil
 		s.noted(d)
 	case event.Warning:
 		s.warning(d)
@@ -69,10 +69,8 @@ func (s *State) edit(d event.Data) {
 		s.compacted(d)
 	case event.Quarantine:
 		s.quarantined(d)
-	case event.Checkpoint:
-		s.past.checkpoint(d)
-	case event.RewindStart:
-		s.past.start(d.Rewind)
+	case event.Checkpoint, event.RewindStart:
+		s.past.Apply(d, place{})
 	case event.Rewind:
 		s.rewound(d)
 	}
@@ -99,8 +97,8 @@ func (s *State) resumed(r event.Record, d event.SessionResume) {
 	s.sent.lost = s.sent.lost || d.Lost > 0
 	s.closeAnswer()
 	s.recovered()
-	if s.phase == Closed {
-		s.phase = Idle
+	if s.phase == event.StateClosed {
+		s.phase = event.StateIdle
 	}
 }
 
@@ -111,7 +109,7 @@ func (s *State) continued() {
 	if s.object.asks == 0 {
 		return
 	}
-	s.halt, s.text, s.question = &Stop{Status: Done}, text, question
+	s.halt, s.text, s.question = &Stop{Status: event.StatusDone}, text, question
 	if !s.object.asked {
 		s.object = object{format: s.object.format} // to be asked for again
 	}
@@ -132,7 +130,7 @@ func (s *State) input(r event.Record, d event.UserInput) {
 		s.resume()
 		s.answered(d)
 	} else {
-		s.past.input(r.Seq, s.place())
+		s.past.Input(r.Seq, s.place())
 		s.resume()
 		s.rounds = 0
 		s.loop.reset()
@@ -143,19 +141,19 @@ func (s *State) input(r event.Record, d event.UserInput) {
 
 func (s *State) processed(r event.Record, d event.ProcessingEnd) {
 	s.last = Stop{
-		Status: Status(d.Outcome), Limit: Limit(d.Limit), Question: d.Question, Text: s.text, Object: s.object.value, Rounds: d.Rounds,
+		Status: d.Outcome, Limit: d.Limit, Question: d.Question, Text: s.text, Object: s.object.value, Rounds: d.Rounds,
 	}
 	if s.halt != nil {
 		s.last.Error = s.halt.Error
 	}
-	phase := Phase(d.State)
+	phase := d.State
 	s.stop(r.Time, phase)
-	s.more = phase == Processing
+	s.more = phase == event.StateProcessing
 	if s.more {
-		s.phase = Idle
+		s.phase = event.StateIdle
 	}
-	if phase == Closed && d.Question != "" {
-		s.phase = WaitingInput
+	if phase == event.StateClosed && d.Question != "" {
+		s.phase = event.StateAwaitingInput
 	}
 }
 
@@ -174,11 +172,11 @@ func (s *State) steer(seq event.Seq, d event.Data) {
 		s.noted(d)
 		s.say(d.Message)
 		s.object.injected(d.Source)
-		if d.Source != FromHost {
+		if d.Source != event.SourceHost {
 			return
 		}
 		s.unqueue(d.Queued, d.Message, true)
-		if s.halt != nil && s.halt.Status == Done {
+		if s.halt != nil && s.halt.Status == event.StatusDone {
 			s.resume()
 		}
 	}
@@ -207,14 +205,11 @@ func (s *State) noted(d event.Data) {
 	}
 }
 
-// warningContext is the code of the warning that the context window fills.
-const warningContext = "context_window"
-
 func (s *State) warning(d event.Warning) {
 	switch d.Code {
-	case warningContext:
+	case event.WarningContextWindow:
 		s.warned = true
-	case WarningSummary:
+	case event.WarningSummaryFailed:
 		s.summary.warned = true
 		s.summary.failures++
 	}

@@ -36,12 +36,12 @@ func (o *object) begin(d event.UserInput) {
 }
 
 // injected takes in that the model was asked for the object, or given something else to do.
-func (o *object) injected(source string) {
+func (o *object) injected(source event.Source) {
 	switch source {
-	case fromObject:
+	case event.SourceObject:
 		o.asks++
 		o.asked = true
-	case FromHost:
+	case event.SourceHost:
 		*o = object{format: o.format}
 	}
 }
@@ -79,11 +79,11 @@ func (s *State) form() Action {
 	case err != nil:
 		return Append{event.Error{Class: string(llm.ErrConfiguration), Message: err.Error()}}
 	case o.asks == 0:
-		return Append{note(form.Ask(), fromObject)}
+		return Append{note(form.Ask(), event.SourceObject)}
 	case o.asks > maxRepairs:
 		return Append{event.Error{Class: string(llm.ErrNoObject), Message: fmt.Sprintf("the model gave no usable object in %d attempts: %s", o.asks, o.problem), Body: o.given}}
 	}
-	return Append{note(form.Repair(errors.New(o.problem)), fromObject)}
+	return Append{note(form.Repair(errors.New(o.problem)), event.SourceObject)}
 }
 
 func (s *State) askForm() Action {

@@ -19,7 +19,7 @@ func (s *State) recover() Action {
 	kind := llm.ErrorKind(e.Class)
 	switch {
 	case kind == llm.ErrContextLength && s.setup.Rules.CompactAt > 0 && !s.tried.compacted:
-		if a, _ := s.shrink(byOverflow); a != nil {
+		if a, _ := s.shrink(event.CompactionContextLength); a != nil {
 			return a
 		}
 	case kind == llm.ErrInvalidRequest && !s.tried.quarantined:
@@ -32,7 +32,7 @@ func (s *State) recover() Action {
 		}
 	}
 	if kind == llm.ErrContextLength && !s.warned {
-		return Append{event.Warning{Code: warningContext, Message: "The conversation no longer fits into the model's context window; the session ends here."}}
+		return Append{event.Warning{Code: event.WarningContextWindow, Message: "The conversation no longer fits into the model's context window; the session ends here."}}
 	}
 	return Append{*e}
 }

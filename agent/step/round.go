@@ -99,7 +99,7 @@ func (s *State) round() Action {
 		}
 		run = append(run, c.view())
 	}
-	if len(run) == 0 || s.halt != nil && s.halt.Status == Interrupted {
+	if len(run) == 0 || s.halt != nil && s.halt.Status == event.StatusInterrupted {
 		return nil
 	}
 	return RunTools{run}
@@ -123,9 +123,9 @@ func (s *State) await(c *call) Action {
 	case s.halt != nil:
 		return nil
 	case c.question != "":
-		return Await{Question: c.question, End: s.end(AwaitingInput)}
+		return Await{Question: c.question, End: s.end(event.StatusAwaitingInput)}
 	}
-	return Await{Approvals: s.Pending(), End: s.end(AwaitingApproval)}
+	return Await{Approvals: s.Pending(), End: s.end(event.StatusAwaitingApproval)}
 }
 
 // settle returns what is to be recorded of a call that will not be run, nil if it may be.
@@ -221,7 +221,10 @@ func (s *State) finished(d event.ToolCallEnd) {
 	if c == nil {
 		return
 	}
-	s.facts.note(c.ToolCall, d)
+	if d.Error == nil && d.Plan {
+		s.facts.Plan = c.Arguments
+	}
+	s.facts = s.facts.WithFiles(d.Artifacts.FilesChanged...)
 	r := llm.TextResult(c.ToolCall, d.Model, d.Error != nil)
 	for _, img := range d.Images {
 		r.Parts = append(r.Parts, img)
@@ -247,16 +250,16 @@ func (s *State) endRound() {
 	s.calls = nil
 	s.rounds++
 	s.continues, s.object.answering = 0, false
-	if s.phase == WaitingInput || s.phase == WaitingApproval { // it was given up
-		s.phase = Idle
+	if s.phase == event.StateAwaitingInput || s.phase == event.StateAwaitingApproval { // it was given up
+		s.phase = event.StateIdle
 	}
 	if !s.loop.tripped() {
 		return
 	}
 	warning := s.loop.warning()
-	s.notes = append(s.notes, event.LoopDetection{Message: warning, Length: s.loop.length, Trips: s.loop.trips}, note(warning, fromLoop))
+	s.notes = append(s.notes, event.LoopDetection{Message: warning, Length: s.loop.length, Trips: s.loop.trips}, note(warning, event.SourceLoop))
 	if s.loop.trips > 1 && s.halt == nil {
-		s.halt = &Stop{Status: Loop}
+		s.halt = &Stop{Status: event.StatusLoop}
 	}
 }
 
@@ -316,7 +319,7 @@ func (s *State) answered(d event.UserInput) {
 		}
 		return true
 	}) {
-		s.notes = append(s.notes, event.SteeringInjected{Message: d.Message, Source: fromAnswer}) // no result can hold it
+		s.notes = append(s.notes, event.SteeringInjected{Message: d.Message, Source: event.SourceAnswer}) // no result can hold it
 	}
 }
 

@@ -19,13 +19,13 @@ type State struct {
 	messages  []llm.Message // the conversation, a system message first
 	ids       map[string]bool
 	meter     compact.Meter
-	facts     facts
+	facts     compact.Facts
 	rewritten string // why the conversation may not continue the one that was sent last; "" if it does
 
 	open      bool // an input is being worked on
 	working   bool // that is counted as time
 	more      bool // the work on one input is over, and another one follows
-	phase     Phase
+	phase     event.State
 	halt      *Stop // decided, and not recorded yet
 	last      Stop  // how the last work ended
 	calls     []call
@@ -51,7 +51,7 @@ type State struct {
 	sent     Sent
 
 	steering, followUp []Queued
-	past               past
+	past               event.Past[place]
 	spawned            []event.SubagentStart // the first task of each subagent
 	ended              map[string]event.SubagentEnd
 
@@ -73,9 +73,9 @@ type Used struct {
 }
 
 func newState(path string, t *Tree) *State {
-	s := &State{path: path, tree: t, phase: Idle, ended: make(map[string]event.SubagentEnd)}
+	s := &State{path: path, tree: t, phase: event.StateIdle, ended: make(map[string]event.SubagentEnd)}
 	s.used.Cost.Known = true
-	s.last.Status = Done
+	s.last.Status = event.StatusDone
 	return s
 }
 
@@ -86,14 +86,14 @@ func (s *State) Setup() event.Setup { return s.setup }
 func (s *State) System() string { return s.system }
 
 // Phase is where the agent is in its life, if nobody works on it: work that was cut off does not count.
-func (s *State) Phase() Phase {
+func (s *State) Phase() event.State {
 	switch {
 	case s.asking() != nil:
-		return WaitingInput
+		return event.StateAwaitingInput
 	case len(s.Pending()) > 0:
-		return WaitingApproval
-	case s.phase == Processing || s.phase == WaitingApproval:
-		return Idle
+		return event.StateAwaitingApproval
+	case s.phase == event.StateProcessing || s.phase == event.StateAwaitingApproval:
+		return event.StateIdle
 	}
 	return s.phase
 }
@@ -143,7 +143,7 @@ func (s *State) Question() string {
 	if c := s.asking(); c != nil {
 		return c.question
 	}
-	if s.phase != WaitingInput {
+	if s.phase != event.StateAwaitingInput {
 		return ""
 	}
 	return s.question
@@ -170,7 +170,7 @@ func (s *State) Resumption() (d event.Data, ok bool) {
 		return nil, false
 	case s.open:
 		return nil, true
-	case len(s.calls) > 0, s.last.Status == Interrupted, s.last.Status == Failed:
+	case len(s.calls) > 0, s.last.Status == event.StatusInterrupted, s.last.Status == event.StatusFailed:
 		return event.Continue{}, s.conversed()
 	case len(s.steering)+len(s.followUp) > 0:
 		return s.following(), true
@@ -209,10 +209,10 @@ func (s *State) begin(at time.Time) {
 	if !s.working {
 		s.tree.enter(at)
 	}
-	s.open, s.working, s.phase, s.more = true, true, Processing, false
+	s.open, s.working, s.phase, s.more = true, true, event.StateProcessing, false
 }
 
-func (s *State) stop(at time.Time, phase Phase) {
+func (s *State) stop(at time.Time, phase event.State) {
 	if s.working {
 		s.tree.exit(at)
 	}

@@ -29,7 +29,7 @@ type (
 	// CallModel calls the model, or sums up the conversation with it if Purpose is Summary. The call is
 	// recorded from ModelCallStart to ModelCallEnd.
 	CallModel struct {
-		Purpose  string
+		Purpose  event.Purpose
 		Messages []llm.Message
 		Choice   llm.ToolChoice
 		Output   *llm.OutputFormat
@@ -49,8 +49,8 @@ type (
 
 	// Stop ends the work on an input, or says that there is none.
 	Stop struct {
-		Status   Status
-		Limit    Limit
+		Status   event.Status
+		Limit    event.Limit
 		Question string // what the model wants to know; it may be done and ask all the same
 		Text     string // the last answer
 		Object   string // the result as JSON, if it was asked for
@@ -64,59 +64,6 @@ func (CallModel) action() {}
 func (RunTools) action()  {}
 func (Await) action()     {}
 func (Stop) action()      {}
-
-// Summary is the purpose of a model call whose answer does not become part of the conversation.
-const Summary = "summary"
-
-// Status says how the work on an input ended.
-type Status string
-
-// The statuses.
-const (
-	Done             Status = "done"              // the model has nothing more to do
-	AwaitingInput    Status = "awaiting_input"    // it asked the user; the next input is the answer
-	AwaitingApproval Status = "awaiting_approval" // a tool call waits for an approval
-	LimitReached     Status = "limit"             // a limit was reached
-	CutOff           Status = "cut_off"           // the answer exceeds the output limit
-	Paused           Status = "paused"            // the provider paused the turn too often
-	Refused          Status = "refused"           // the model or a filter refused
-	Loop             Status = "loop"              // the model repeats itself
-	Interrupted      Status = "interrupted"       // the host stopped it
-	Failed           Status = "failed"            // an error ended it
-)
-
-// Limit names a limit that can be reached.
-type Limit string
-
-// The limits.
-const (
-	MaxToolRounds Limit = "max_tool_rounds"
-	MaxTurns      Limit = "max_turns"
-	TreeTurns     Limit = "tree_turns"
-	TreeTokens    Limit = "tree_tokens"
-	TreeCost      Limit = "tree_cost"
-	TreeDuration  Limit = "tree_duration"
-)
-
-// Phase is where an agent is in its life.
-type Phase string
-
-// The phases.
-const (
-	Idle            Phase = "IDLE"
-	Processing      Phase = "PROCESSING"
-	WaitingInput    Phase = "AWAITING_INPUT"
-	WaitingApproval Phase = "AWAITING_APPROVAL"
-	Closed          Phase = "CLOSED"
-)
-
-// Where messages come from that are not input: the host, with Steer, or the agent itself.
-const (
-	FromHost   = "host"
-	fromLoop   = "loop_detection"
-	fromObject = "structured_output"
-	fromAnswer = "answer"
-)
 
 // Next says what to do.
 func (s *State) Next() Action {
@@ -138,7 +85,7 @@ func (s *State) Next() Action {
 		return s.finish()
 	case len(s.steering) > 0:
 		q := s.steering[0]
-		return Append{event.SteeringInjected{Message: q.Message, Source: FromHost, Queued: q.Seq}}
+		return Append{event.SteeringInjected{Message: q.Message, Source: event.SourceHost, Queued: q.Seq}}
 	case s.failure != nil:
 		return s.recover()
 	}
@@ -157,7 +104,7 @@ func (s *State) call() Action {
 		return Append{d}
 	}
 	if s.othersTurn() {
-		return Append{note("Continue.", string(llm.FinishPause))}
+		return Append{note("Continue.", event.SourcePause)}
 	}
 	return CallModel{Messages: s.messages}
 }
@@ -172,17 +119,17 @@ func (s *State) othersTurn() bool {
 // rest is what an agent does that has no work.
 func (s *State) rest() Action {
 	if c := s.asking(); c != nil {
-		return Await{Question: c.question, End: s.end(AwaitingInput)}
+		return Await{Question: c.question, End: s.end(event.StatusAwaitingInput)}
 	}
 	return s.last
 }
 
 // finish ends the work on an input that has come to a halt.
 func (s *State) finish() Action {
-	if s.halt.Status == Done {
+	if s.halt.Status == event.StatusDone {
 		if len(s.steering) > 0 {
 			q := s.steering[0]
-			return Append{event.SteeringInjected{Message: q.Message, Source: FromHost, Queued: q.Seq}}
+			return Append{event.SteeringInjected{Message: q.Message, Source: event.SourceHost, Queued: q.Seq}}
 		}
 		if a := s.form(); a != nil {
 			return a
@@ -195,25 +142,25 @@ func (s *State) finish() Action {
 }
 
 // end is the record that ends the work on an input.
-func (s *State) end(status Status) event.ProcessingEnd {
-	d := event.ProcessingEnd{Outcome: string(status), State: string(Idle), Rounds: s.rounds, Question: s.question}
+func (s *State) end(status event.Status) event.ProcessingEnd {
+	d := event.ProcessingEnd{Outcome: status, State: event.StateIdle, Rounds: s.rounds, Question: s.question}
 	switch {
-	case status == AwaitingInput:
-		d.State = string(WaitingInput)
+	case status == event.StatusAwaitingInput:
+		d.State = event.StateAwaitingInput
 		if c := s.asking(); c != nil {
 			d.Question = c.question
 		}
-	case status == AwaitingApproval:
-		d.State = string(WaitingApproval)
-	case status == Done && len(s.steering)+len(s.followUp) > 0:
-		d.State = string(Processing)
-	case status == Done && s.question != "":
-		d.State = string(WaitingInput)
-	case status == Failed && s.halt != nil && fatal(s.halt.Error):
-		d.State = string(Closed)
+	case status == event.StatusAwaitingApproval:
+		d.State = event.StateAwaitingApproval
+	case status == event.StatusDone && len(s.steering)+len(s.followUp) > 0:
+		d.State = event.StateProcessing
+	case status == event.StatusDone && s.question != "":
+		d.State = event.StateAwaitingInput
+	case status == event.StatusFailed && s.halt != nil && fatal(s.halt.Error):
+		d.State = event.StateClosed
 	}
 	if s.halt != nil {
-		d.Limit = string(s.halt.Limit)
+		d.Limit = s.halt.Limit
 	}
 	return d
 }
@@ -231,6 +178,6 @@ func fatal(e *event.Error) bool {
 }
 
 // note is a message that the agent puts into its conversation by itself.
-func note(text, source string) event.SteeringInjected {
+func note(text string, source event.Source) event.SteeringInjected {
 	return event.SteeringInjected{Message: llm.UserText(text), Source: source}
 }

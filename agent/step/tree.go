@@ -9,7 +9,6 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
-	"github.com/reins-agent/reins/tool"
 )
 
 // Tree is a session: the agents of one log, and what they have used together.
@@ -18,7 +17,7 @@ type Tree struct {
 	turns  int // model calls
 	spent  event.Spending
 	worked time.Duration
-	grants []grant
+	grants policy.Grants
 
 	active int       // agents at work
 	since  time.Time // when there began to be any
@@ -35,13 +34,6 @@ type Total struct {
 	Incomplete bool
 	Worked     time.Duration      // the time in which any of them was at work
 	Models     []event.ModelSpent // in the order of their first call
-}
-
-// grant is an approval that holds for more than one call.
-type grant struct {
-	tool     string
-	accesses []policy.Access
-	scope    tool.Scope
 }
 
 // NewTree returns a session without records.
@@ -128,29 +120,29 @@ func (s *State) limit() event.Data {
 	own := s.setup.Rules
 	switch {
 	case own.ToolRounds > 0 && s.rounds >= own.ToolRounds:
-		return reached(MaxToolRounds, s.rounds, fmt.Sprintf("%d tool rounds were used, which is the limit", s.rounds))
+		return reached(event.LimitToolRounds, s.rounds, fmt.Sprintf("%d tool rounds were used, which is the limit", s.rounds))
 	case own.Turns > 0 && s.turns >= own.Turns:
-		return reached(MaxTurns, s.turns, fmt.Sprintf("%d turns were used, which is the limit", s.turns))
+		return reached(event.LimitTurns, s.turns, fmt.Sprintf("%d turns were used, which is the limit", s.turns))
 	}
 	r, total := s.tree.Agent("").setup.Rules, s.tree.Total() // those of the tree are the root's
 	tokens := total.Usage.Input + total.Usage.Output
 	switch {
 	case r.TreeTurns > 0 && total.Turns >= r.TreeTurns:
-		return reached(TreeTurns, total.Turns, fmt.Sprintf("the agents have made %d model calls, which is the limit", total.Turns))
+		return reached(event.LimitTreeTurns, total.Turns, fmt.Sprintf("the agents have made %d model calls, which is the limit", total.Turns))
 	case r.TreeTokens > 0 && tokens >= r.TreeTokens:
-		return reached(TreeTokens, int(tokens), fmt.Sprintf("the agents have used %d tokens of %d", tokens, r.TreeTokens))
+		return reached(event.LimitTreeTokens, int(tokens), fmt.Sprintf("the agents have used %d tokens of %d", tokens, r.TreeTokens))
 	case r.TreeDuration > 0 && total.Worked >= r.TreeDuration:
-		return reached(TreeDuration, int(total.Worked.Seconds()), fmt.Sprintf("the agents have worked for %v of %v", total.Worked.Round(time.Second), r.TreeDuration))
+		return reached(event.LimitTreeDuration, int(total.Worked.Seconds()), fmt.Sprintf("the agents have worked for %v of %v", total.Worked.Round(time.Second), r.TreeDuration))
 	case r.TreeCost > 0 && total.Cost.Dollars >= r.TreeCost:
-		return reached(TreeCost, int(total.Cost.Dollars), fmt.Sprintf("the agents have spent $%.4f of $%.4f", total.Cost.Dollars, r.TreeCost))
+		return reached(event.LimitTreeCost, int(total.Cost.Dollars), fmt.Sprintf("the agents have spent $%.4f of $%.4f", total.Cost.Dollars, r.TreeCost))
 	case r.TreeCost > 0:
 		return s.unpriced(total)
 	}
 	return nil
 }
 
-func reached(l Limit, value int, detail string) event.Data {
-	return event.TurnLimit{Limit: string(l), Value: value, Detail: detail}
+func reached(l event.Limit, value int, detail string) event.Data {
+	return event.TurnLimit{Limit: l, Value: value, Detail: detail}
 }
 
 // unpriced returns the error that a cost limit cannot be kept, because a price is not known.
@@ -171,26 +163,8 @@ func (t *Tree) grant(c *call) {
 	if c.request == nil || c.approval == nil || !c.approval.Allowed || c.approval.Scope == "" || c.approval.Arguments != nil {
 		return
 	}
-	t.grants = append(t.grants, grant{c.request.Tool, c.request.Accesses, c.approval.Scope})
+	t.grants = append(t.grants, policy.Grant{Tool: c.request.Tool, Accesses: c.request.Accesses, Rule: "approved: " + string(c.approval.Scope)})
 }
 
-// Granted reports whether an approval covers a call of a tool: each of its accesses was approved for
-// more than one call of the same tool. A call that does not say what it touches is covered by the
-// approval of another such call.
-func (t *Tree) Granted(q policy.Query) (rule string, ok bool) {
-	for _, g := range t.grants {
-		if g.tool == q.Tool && (g.accesses == nil) == (q.Accesses == nil) && covers(g.accesses, q.Accesses) {
-			return "approved: " + string(g.scope), true
-		}
-	}
-	return "", false
-}
-
-func covers(granted, asked []policy.Access) bool {
-	for _, a := range asked {
-		if !slices.Contains(granted, a) {
-			return false
-		}
-	}
-	return true
-}
+// Granted returns the approval that covers a call.
+func (t *Tree) Granted(q policy.Query) (policy.Grant, bool) { return t.grants.Find(q) }

@@ -40,7 +40,7 @@ func Event(data event.Data) string {
 	case event.Checkpoint:
 		return Summary(d.ID)
 	case event.ProcessingEnd:
-		return OneLine(d.Outcome)
+		return OneLine(string(d.Outcome))
 	case event.SessionEnd:
 		return OneLine(d.Reason)
 	case event.CacheBroken:
@@ -68,7 +68,7 @@ func Notice(data event.Data) string {
 	case event.SessionResume:
 		return resumed(d)
 	case event.SteeringInjected:
-		return Summary(d.Source) + ": " + Summary(MessageText(d.Message))
+		return Summary(string(d.Source)) + ": " + Summary(MessageText(d.Message))
 	case event.TurnLimit:
 		return Limit(d)
 	case event.LoopDetection:
@@ -78,7 +78,7 @@ func Notice(data event.Data) string {
 	case event.ModelFallback:
 		return OneLine(fmt.Sprintf("%s takes over from %s: ", d.To, d.From)) + " " + Summary(d.Error.Message)
 	case event.Compaction:
-		return fmt.Sprintf("compacted (%s, %s): %s", OneLine(d.Reason), OneLine(d.Method), Compacted(d))
+		return fmt.Sprintf("compacted (%s, %s): %s", OneLine(string(d.Reason)), OneLine(string(d.Method)), Compacted(d))
 	case event.Quarantine:
 		return "taken out: " + Summary(d.What) + ", because " + Summary(d.Reason)
 	case event.Rewind:
@@ -86,7 +86,7 @@ func Notice(data event.Data) string {
 	case event.SubagentStart:
 		return "agent " + OneLine(d.ID) + ": " + Summary(d.Task)
 	case event.SubagentEnd:
-		return "agent " + OneLine(d.ID) + " " + OneLine(d.Status)
+		return "agent " + OneLine(d.ID) + " " + OneLine(string(d.Status))
 	case event.ModelRetry:
 		return fmt.Sprintf("%s; tried again after %s", Summary(d.Error.Message), Duration(d.Delay))
 	case event.Warning:
@@ -166,12 +166,12 @@ func Limit(d event.TurnLimit) string {
 	switch {
 	case d.Detail != "":
 		return "stopped: " + Summary(d.Detail)
-	case d.Limit == "max_turns":
+	case d.Limit == event.LimitTurns:
 		return "stopped at the limit of " + Plural(d.Value, "model call")
-	case d.Limit == "max_tool_rounds":
+	case d.Limit == event.LimitToolRounds:
 		return "stopped at the limit of " + Plural(d.Value, "tool round")
 	}
-	return "stopped at the limit " + OneLine(d.Limit)
+	return "stopped at the limit " + OneLine(string(d.Limit))
 }
 
 // Retry returns that a model call is made again in so much time, and why.
