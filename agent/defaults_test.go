@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -77,7 +78,7 @@ func TestDefaults_SubagentsHaveNoSubagents(t *testing.T) {
 	script := play(map[string][]llmtest.Turn{"main": {spawn(`{"task":"work"}`), wait("1"), llmtest.Say("Done.")}, "work": {spawn(`{"task":"more"}`), llmtest.Say("No.")}})
 	s := open(t, script, nil)
 	submit(t, s, "main")
-	if got := sketch(Messages(s.log.Records(0), "1")); !strings.Contains(got, "Unknown tool: spawn_agent") || s.Total().Agents != 1 {
+	if got := sketch(step.Messages(s.log.Records(0), "1")); !strings.Contains(got, "Unknown tool: spawn_agent") || s.Total().Agents != 1 {
 		t.Errorf("%d agents, want 1; the conversation of the subagent:\n%s", s.Total().Agents, got)
 	}
 }

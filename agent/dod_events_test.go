@@ -109,10 +109,10 @@ func TestDoD_9_11_ToolErrorsGoToTheModelWhichRecovers(t *testing.T) {
 	script := llmtest.Play(calls("flaky"), calls("flaky"), llmtest.Say("Done."))
 	s := open(t, script, with(flaky))
 	if out := submit(t, s, "edit"); out.Status != StatusDone || out.Rounds != 2 {
-		t.Errorf("%+v", out)
+		t.Errorf("got %+v, want StatusDone, Rounds 2", out)
 	}
 	if e := records[event.ToolCallEnd](s); e[0].Error == nil || e[1].Error != nil {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v, want [0].Error not nil, [1].Error nil", e)
 	}
 }
 
@@ -130,10 +130,10 @@ func TestDoD_9_11_TransientErrorsAreRetriedBelowTheLoop(t *testing.T) {
 	for _, status := range []int{429, 500, 502, 503} {
 		s := open(t, client(t, llmtest.Play(llmtest.Fail(status), llmtest.Fail(status), llmtest.Say("At last."))), nil)
 		if out := submit(t, s, "go"); out.Text != "At last." || out.Turns != 1 {
-			t.Errorf("%d: %+v", status, out)
+			t.Errorf(`%d: got %+v, want Text "At last.", Turns 1`, status, out)
 		}
 		if r := records[event.ModelRetry](s); len(r) != 2 || r[0].Attempt != 2 || !r[0].Error.Retryable {
-			t.Errorf("%d: %+v", status, r)
+			t.Errorf("%d: got %+v, want 2, [0].Attempt 2, [0].Error.Retryable", status, r)
 		}
 	}
 }
@@ -142,13 +142,13 @@ func TestDoD_9_11_TransientErrorsThatStayLeaveASessionThatGoesOn(t *testing.T) {
 	s := open(t, client(t, llmtest.Play(llmtest.Fail(500), llmtest.Fail(500), llmtest.Fail(500), llmtest.Say("Back."))), nil)
 	out, err := s.Submit(t.Context(), text("go"))
 	if out.Status != StatusFailed || llm.KindOf(err) != llm.ErrServer || s.State() != Idle {
-		t.Fatalf("%+v, %v in state %s", out, err, s.State())
+		t.Fatalf("got %+v, %v in state %s, want StatusFailed, error ErrServer, state Idle", out, err, s.State())
 	}
 	if e := records[event.Error](s); len(e) != 1 || !e[0].Retryable || e[0].Class != "server" {
-		t.Errorf("%+v", e)
+		t.Errorf(`got %+v, want 1, [0].Retryable, [0].Class "server"`, e)
 	}
 	if out := submit(t, s, "again"); out.Text != "Back." {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Text "Back."`, out)
 	}
 }
 
@@ -158,13 +158,13 @@ func TestDoD_9_11_AuthenticationErrorsAreNotRetriedAndClose(t *testing.T) {
 		s := open(t, client(t, script), nil)
 		out, err := s.Submit(t.Context(), text("go"))
 		if out.Status != StatusFailed || err == nil || s.State() != Closed || len(script.Requests()) != 1 {
-			t.Errorf("%d: %+v, %v in state %s after %d calls", status, out, err, s.State(), len(script.Requests()))
+			t.Errorf("%d: got %+v, %v in state %s after %d calls, want StatusFailed, an error, state Closed, 1 request", status, out, err, s.State(), len(script.Requests()))
 		}
 		if !strings.HasSuffix(kinds(s), "MODEL_CALL_END ERROR PROCESSING_END SESSION_END") {
 			t.Errorf("%d: %s", status, kinds(s))
 		}
 		if p := records[event.ProcessingEnd](s); p[0].State != "CLOSED" {
-			t.Errorf("%+v", p)
+			t.Errorf(`got %+v, want [0].State "CLOSED"`, p)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestDoD_9_11_ContextUseOverEightyPercentWarns(t *testing.T) {
 	submit(t, s, "go")
 	w := records[event.Warning](s)
 	if len(w) != 2 || w[0].Message != "Context usage at ~86% of context window" {
-		t.Errorf("%+v", w)
+		t.Errorf(`got %+v, want 2, [0].Message "Context usage at ~86%% of context window"`, w)
 	}
 	if all := strings.Fields(kinds(s)); all[slices.Index(all, "WARNING")-1] != "TOOL_CALL_END" {
 		t.Errorf("the first warning comes late: %s", all)
