@@ -55,7 +55,7 @@ func asEvent(err error) event.Error {
 	}
 	var save *SaveError
 	if errors.As(err, &save) {
-		rec.Class = "save"
+		rec.Class = event.ClassSave
 	}
 	return rec
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/reins-agent/reins/event"
-	"github.com/reins-agent/reins/llm"
 )
 
 // work is an input that is being worked on.
@@ -35,6 +34,20 @@ func (s *Session) begin(ctx context.Context) (context.Context, error) {
 	return ctx, nil
 }
 
+// commit calls f, unless the session is closing, and returns when what it recorded is saved.
+func (s *Session) commit(f func() error) error {
+	s.tree.mu.Lock()
+	err := ErrClosed
+	if !s.closing {
+		err = f()
+	}
+	s.tree.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.log.Sync()
+}
+
 // leave ends the caller's work; tree.mu is held.
 func (s *Session) leave(out Outcome, err error) {
 	if s.parent != nil {
@@ -46,18 +59,7 @@ func (s *Session) leave(out Outcome, err error) {
 	s.applyChanges()
 }
 
-// fatal reports whether an error ends the session: calling again cannot help.
-func fatal(err error) bool {
-	if err == nil {
-		return false
-	}
-	switch llm.KindOf(err) {
-	case llm.ErrAuthentication, llm.ErrAccessDenied, llm.ErrContextLength:
-		return true
-	}
-	var save *SaveError
-	return errors.As(err, &save)
-}
+func fatal(err error) bool { return err != nil && asEvent(err).Fatal() }
 
 // release ends the caller's work if proceed has not: after an error that ends the session, while it
 // is being closed, or if something in it panicked.

@@ -71,7 +71,7 @@ func (s *Session) startCall(r *llm.Request, purpose event.Purpose, tools string)
 		Tools: tools, Choice: r.ToolChoice, Shape: shape, Object: r.Output != nil, Purpose: purpose,
 	}
 	if purpose == "" {
-		if reason := s.state.Breaks(s.state.Sent(d, r.Messages), s.sent); reason != "" {
+		if reason := s.state.Breaks(d, r.Messages, s.sent); reason != "" {
 			s.note(event.CacheBroken{Reason: reason})
 		}
 		if s.hooked() {

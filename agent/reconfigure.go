@@ -80,7 +80,6 @@ type Change struct {
 type change struct {
 	config Config
 	kit    *kit
-	system string // "" leaves it as it is
 }
 
 // Reconfigure changes model, tools, prompt and whatever else a Change has, together and in one record, at
@@ -98,35 +97,25 @@ func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
 	if err != nil {
 		return err
 	}
-	s.tree.mu.Lock()
-	if s.closing {
-		s.tree.mu.Unlock()
-		return ErrClosed
-	}
-	s.changes = append(s.changes, next)
-	s.applyChanges()
-	s.tree.mu.Unlock()
-	return s.log.Sync()
+	return s.commit(func() error {
+		s.changes = append(s.changes, next)
+		s.applyChanges()
+		return nil
+	})
 }
 
-// change works out a configuration with a change.
-func (s *Session) change(ctx context.Context, c Config, ch Change) (change, error) {
-	out := change{}
+// change returns a configuration with a change.
+func (s *Session) change(ctx context.Context, c Config, ch Change) (out change, err error) {
 	provider, model := cmp.Or(ch.Provider, c.Provider), cmp.Or(ch.Model, c.Model)
 	moved := provider != c.Provider || model != c.Model
 	c.Provider, c.Model = provider, model
 	if moved {
 		c.ContextWindow = 0
 	}
-	if moved && !ch.Keep && c.Adapt != nil {
-		set, err := c.Adapt(ctx, provider, model)
-		if err != nil {
+	if moved && !ch.Keep {
+		if err := c.adapt(ctx); err != nil {
 			return out, err
 		}
-		out.system = c.adapt(set)
-	}
-	if ch.System != nil {
-		out.system = *ch.System
 	}
 	ch.apply(&c)
 	if ch.Effort != nil {
@@ -137,28 +126,36 @@ func (s *Session) change(ctx context.Context, c Config, ch Change) (change, erro
 	if err := c.changeTools(ch); err != nil {
 		return out, err
 	}
-	if out.system != "" {
-		c.System = out.system
-	}
 	if err := c.complete(); err != nil {
 		return out, err
 	}
-	kit, err := s.newKit(c)
-	out.config, out.kit = c, kit
+	out.config = c
+	out.kit, err = s.newKit(c)
 	return out, err
 }
 
-// adapt takes over what goes with a model, and returns its prompt.
-func (c *Config) adapt(set Setup) (system string) {
+// adapt takes over what Adapt returns for the model of the configuration.
+func (c *Config) adapt(ctx context.Context) error {
+	if c.Adapt == nil {
+		return nil
+	}
+	set, err := c.Adapt(ctx, c.Provider, c.Model)
+	if err != nil {
+		return err
+	}
 	if set.Tools != nil {
 		c.Tools = set.Tools
 	}
 	c.Options, c.Vision, c.Unary, c.Serial, c.ContextWindow = set.Options, set.Vision, set.Unary, set.Serial, set.ContextWindow
-	return set.System
+	c.System = cmp.Or(set.System, c.System)
+	return nil
 }
 
 // apply makes the changes of values.
 func (ch Change) apply(c *Config) {
+	if ch.System != nil {
+		c.System = *ch.System
+	}
 	if ch.Effort != nil {
 		c.Effort = *ch.Effort
 	}
@@ -206,15 +203,11 @@ func (s *Session) applyChanges() {
 		return
 	}
 	last := s.changes[len(s.changes)-1]
-	system := ""
-	for _, ch := range s.changes {
-		system = cmp.Or(ch.system, system)
-	}
 	before := s.setup()
 	s.now, s.kit, s.changes = last.config, last.kit, nil
 	d := event.Settings{Setup: s.setup()}
-	if system != s.state.System() {
-		d.System = system
+	if c := s.now.System; c != s.state.System() {
+		d.System = c
 	}
 	if !s.closed && (d.System != "" || !reflect.DeepEqual(before, d.Setup)) {
 		s.note(d)

@@ -120,12 +120,10 @@ func (c *Config) adopt(ctx context.Context, root *step.State) error {
 	if c.Timeouts == (tool.Timeouts{}) {
 		c.Timeouts = was.Timeouts
 	}
-	if c.System == "" && c.Adapt != nil && (c.Provider != was.Provider || c.Model != was.Model) {
-		set, err := c.Adapt(ctx, c.Provider, c.Model)
-		if err != nil {
+	if c.System == "" && (c.Provider != was.Provider || c.Model != was.Model) {
+		if err := c.adapt(ctx); err != nil {
 			return err
 		}
-		c.System = c.adapt(set)
 	}
 	c.System = cmp.Or(c.System, root.System())
 	return c.complete()

@@ -30,23 +30,16 @@ func (s *Session) Queue() []Queued {
 	return s.state.Queue()
 }
 
-// Withdraw takes a message back that waits, by its number. It fails if the message is not waiting
+// Withdraw removes a waiting message from the queue, by its number. It fails if the message is not waiting
 // any more.
 func (s *Session) Withdraw(seq event.Seq) error {
-	s.tree.mu.Lock()
-	waits := slices.ContainsFunc(s.state.Queue(), func(q Queued) bool { return q.Seq == seq })
-	if waits && !s.closing {
+	return s.commit(func() error {
+		if !slices.ContainsFunc(s.state.Queue(), func(q Queued) bool { return q.Seq == seq }) {
+			return fmt.Errorf("message %d is not waiting: it was delivered or withdrawn", seq)
+		}
 		s.note(event.SteeringWithdrawn{Queued: seq})
-	}
-	closing := s.closing
-	s.tree.mu.Unlock()
-	switch {
-	case closing:
-		return ErrClosed
-	case !waits:
-		return fmt.Errorf("message %d is not waiting: it is in the conversation already, or was withdrawn", seq)
-	}
-	return s.log.Sync()
+		return nil
+	})
 }
 
 // message makes a user's message of parts, with files read and images fit to be sent.
@@ -73,16 +66,10 @@ func (s *Session) queue(parts []llm.Part, followUp bool) error {
 	if err != nil {
 		return err
 	}
-	s.tree.mu.Lock()
-	closing := s.closing
-	if !closing {
+	return s.commit(func() error {
 		s.note(event.SteeringQueued{Message: msg, FollowUp: followUp})
-	}
-	s.tree.mu.Unlock()
-	if closing {
-		return ErrClosed
-	}
-	return s.log.Sync()
+		return nil
+	})
 }
 
 // steerIfBusy steers a session that is at work, and reports whether it is.

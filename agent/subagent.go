@@ -163,11 +163,9 @@ func (c *Config) become(ctx context.Context, model string, kind AgentType) error
 	if c.Adapt == nil || c.Allow != nil || len(c.Deny) > 0 || kind.Tools != nil {
 		return nil
 	}
-	set, err := c.Adapt(ctx, c.Provider, model)
-	if err != nil {
+	if err := c.adapt(ctx); err != nil {
 		return fmt.Errorf("model %s: %w", model, err)
 	}
-	c.System = cmp.Or(c.adapt(set), c.System)
 	if err := c.changeTools(Change{}); err != nil {
 		return err
 	}

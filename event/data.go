@@ -409,3 +409,15 @@ type Error struct {
 	// Body is what the model gave instead of the object that was asked for.
 	Body string `json:"body,omitempty"`
 }
+
+// ClassSave is the class of a SaveError.
+const ClassSave = "save"
+
+// Fatal reports whether the error ends the session because calling again cannot help.
+func (e Error) Fatal() bool {
+	switch e.Class {
+	case string(llm.ErrAuthentication), string(llm.ErrAccessDenied), string(llm.ErrContextLength), ClassSave:
+		return true
+	}
+	return false
+}

@@ -76,7 +76,7 @@ func finishOf(msg llm.Message) llm.FinishReason {
 // take takes in the model's answer.
 func (s *State) take(reason llm.FinishReason, u llm.Usage) {
 	msg := s.answer.Message
-	s.answer, s.answerer, s.failure, s.tried = nil, s.sent.model, nil, attempts{}
+	s.answer, s.answerer, s.failure, s.tried = nil, s.sent.Model, nil, attempts{}
 	s.turns++
 	s.used.Turns++
 	if len(msg.Parts) > 0 {
@@ -88,7 +88,7 @@ func (s *State) take(reason llm.FinishReason, u llm.Usage) {
 	for _, c := range msg.ToolCalls() {
 		s.calls = append(s.calls, call{ToolCall: c})
 	}
-	if s.sent.object {
+	if s.sent.Object {
 		s.object.answered(msg)
 		return
 	}

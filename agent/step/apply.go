@@ -125,7 +125,7 @@ func (s *State) input(r event.Record, d event.UserInput) {
 	s.unqueue(d.Queued, d.Message, d.FollowUp)
 	s.standIn, s.notes = nil, nil
 	s.object.begin(d)
-	s.before = s.used
+	s.used = Used{Cost: llm.Cost{Known: true}}
 	if d.Answers != "" {
 		s.resume()
 		s.answered(d)

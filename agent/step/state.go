@@ -48,14 +48,14 @@ type State struct {
 	summary  summary
 	object   object
 	warned   bool // that the window fills
-	sent     Sent
+	sent     sent
 
 	steering, followUp []Queued
 	past               event.Past[place]
 	spawned            []event.SubagentStart // the first task of each subagent
 	ended              map[string]event.SubagentEnd
 
-	used, before Used
+	used Used // since the last input
 }
 
 // Queued is a message that waits for its place in the conversation.
@@ -125,18 +125,8 @@ func (s *State) Ended(id string) (event.SubagentEnd, bool) {
 	return d, ok
 }
 
-// SinceInput is what was used since the last input.
-func (s *State) SinceInput() Used {
-	u, v := s.used, s.before
-	return Used{
-		Turns: u.Turns - v.Turns,
-		Cost:  llm.Cost{Dollars: u.Cost.Dollars - v.Cost.Dollars, Known: u.Cost.Known},
-		Usage: llm.Usage{
-			Input: u.Usage.Input - v.Usage.Input, Output: u.Usage.Output - v.Usage.Output, Reasoning: u.Usage.Reasoning - v.Usage.Reasoning,
-			CacheRead: u.Usage.CacheRead - v.Usage.CacheRead, CacheWrite: u.Usage.CacheWrite - v.Usage.CacheWrite, CacheWriteLong: u.Usage.CacheWriteLong - v.Usage.CacheWriteLong,
-		},
-	}
-}
+// SinceInput returns what was used since the last input.
+func (s *State) SinceInput() Used { return s.used }
 
 // Question is what the model wants to know from the user, if it waits for an answer.
 func (s *State) Question() string {

@@ -156,25 +156,13 @@ func (s *State) end(status event.Status) event.ProcessingEnd {
 		d.State = event.StateProcessing
 	case status == event.StatusDone && s.question != "":
 		d.State = event.StateAwaitingInput
-	case status == event.StatusFailed && s.halt != nil && fatal(s.halt.Error):
+	case status == event.StatusFailed && s.halt != nil && s.halt.Error != nil && s.halt.Error.Fatal():
 		d.State = event.StateClosed
 	}
 	if s.halt != nil {
 		d.Limit = s.halt.Limit
 	}
 	return d
-}
-
-// fatal reports whether an error ends the session: calling again cannot help.
-func fatal(e *event.Error) bool {
-	if e == nil {
-		return false
-	}
-	switch llm.ErrorKind(e.Class) {
-	case llm.ErrAuthentication, llm.ErrAccessDenied, llm.ErrContextLength:
-		return true
-	}
-	return false
 }
 
 // note is a message that the agent puts into its conversation by itself.
