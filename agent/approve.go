@@ -12,8 +12,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// ApproveLater is an approver that answers nobody: calls that need an approval wait for
-// [Session.Resolve], and Submit returns with StatusAwaitingApproval.
+// ApproveLater is an approver that leaves calls pending: they wait for [Session.Resolve], and Submit returns
+// with StatusAwaitingApproval.
 func ApproveLater(context.Context, tool.Request) (tool.Approval, error) {
 	return tool.Approval{}, tool.ErrPending
 }
@@ -24,8 +24,8 @@ type approval struct {
 	err error
 }
 
-// approve gets the answer to a request: one that was given while nobody waited, the host's, or one of
-// Resolve, whichever comes first. The request and the answer are recorded.
+// approve returns the answer to a request: one recorded earlier, the host's, or one of Resolve, whichever
+// comes first. It records the request and the answer.
 func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
 	given, answers, again := s.requested(r)
 	if given != nil {
@@ -49,8 +49,8 @@ func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, e
 	return a.Approval, nil
 }
 
-// requested records that a call waits for an approval, unless that is known already. The answer may be
-// there: it holds if the call still does what was asked about.
+// requested records that a call waits for an approval, unless it did already. An answer that was recorded
+// earlier counts if the call still has the same accesses.
 func (s *Session) requested(r tool.Request) (given *tool.Approval, answers chan approval, again bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -76,15 +76,14 @@ func (s *Session) requested(r tool.Request) (given *tool.Approval, answers chan 
 
 var errNobody = errors.New("it needs an approval, and there is nobody to ask")
 
-// answered takes in that nobody waits for an answer any more.
+// answered stops waiting for Resolve.
 func (s *Session) answered(id string) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	delete(s.waiting, id)
 }
 
-// askHost asks the host, and waits for its answer or another one. Without a host to ask, the answer is
-// no.
+// askHost waits for the answer of the host or of Resolve. Without a host to ask, the answer is no.
 func (s *Session) askHost(ctx context.Context, r tool.Request, answers <-chan approval) approval {
 	ask := s.config.Approve
 	if ask == nil {
@@ -183,8 +182,8 @@ func resolved(id string, a tool.Approval) event.ApprovalResolved {
 	return event.ApprovalResolved{ID: id, Allowed: a.Allow && !a.Abort, Scope: a.Scope, Arguments: a.Args, Reason: a.Message, Abort: a.Abort}
 }
 
-// asked reports whether nothing more can be done about what is waited for: the user is to answer a
-// question, or the host was asked for the approvals and has not given them. The work ends with that.
+// asked ends the work and reports true if only an answer can continue it: to a question, or to approvals
+// that the host was asked for and has not given.
 func (s *Session) asked(a step.Await) bool {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()

@@ -22,10 +22,10 @@ type kit struct {
 	env         env.Environment
 	vision      bool
 	serial      bool
-	results     int // the length from which on a result is condensed
+	results     int // maximum length of a result before it is condensed
 }
 
-// newKit makes the kit of a configuration.
+// newKit returns the kit of a configuration.
 func (s *Session) newKit(c Config) (*kit, error) {
 	tools, err := s.registry(c)
 	if err != nil {
@@ -44,8 +44,7 @@ func (s *Session) newKit(c Config) (*kit, error) {
 	return k, nil
 }
 
-// Setup is what goes with a model: the tools that it works best with, the prompt for them, and what it can
-// do.
+// Setup is what goes with a model: its tools, its prompt and its capabilities.
 type Setup struct {
 	Tools         *tool.Registry
 	System        string
@@ -59,8 +58,8 @@ type Setup struct {
 type Change struct {
 	Provider string
 	Model    string
-	// Keep keeps tools, prompt and abilities when the model changes, which otherwise become those
-	// that Config.Adapt gives for the new one.
+	// Keep keeps tools, prompt and capabilities when the model changes. Otherwise Config.Adapt returns those
+	// of the new model.
 	Keep bool
 
 	Effort         *string // "" is the provider's default
@@ -72,7 +71,7 @@ type Change struct {
 	ContextWindow  int64
 
 	Tools  *tool.Registry // replaces all tools
-	Add    []tool.Tool    // after those that there are, or in the place of one with the same name
+	Add    []tool.Tool    // appended, or replacing a tool of the same name
 	Remove []string
 }
 
@@ -82,10 +81,9 @@ type change struct {
 	kit    *kit
 }
 
-// Reconfigure changes model, tools, prompt and whatever else a Change has, together and in one record, at
-// the next safe point: now if the session is not running tools, or else when all calls of the answer at hand
-// have their results. If the model changes, tools and prompt follow it (see Config.Adapt). It
-// returns an error, and changes nothing, if the result would not be a valid configuration.
+// Reconfigure applies a Change as a whole, in one record, at the next safe point: now, or after the running
+// tool calls have their results. If the model changes, tools and prompt follow it (see Config.Adapt). If the
+// result would not be a valid configuration, Reconfigure returns an error and changes nothing.
 func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
 	s.tree.mu.Lock()
 	c := s.now
@@ -151,7 +149,7 @@ func (c *Config) adapt(ctx context.Context) error {
 	return nil
 }
 
-// apply makes the changes of values.
+// apply changes the values.
 func (ch Change) apply(c *Config) {
 	if ch.System != nil {
 		c.System = *ch.System
@@ -177,8 +175,7 @@ func (ch Change) apply(c *Config) {
 	c.ContextWindow = cmp.Or(ch.ContextWindow, c.ContextWindow)
 }
 
-// changeTools makes the changes of tools. Those that were added or removed before stay so when a change of
-// the model brings others.
+// changeTools changes the tools. Earlier additions and removals also apply to the tools of a new model.
 func (c *Config) changeTools(ch Change) error {
 	if ch.Tools != nil {
 		c.Tools, c.added, c.removed = ch.Tools, nil, nil
@@ -196,8 +193,7 @@ func (c *Config) changeTools(ch Change) error {
 	return c.Tools.Register(c.added...)
 }
 
-// applyChanges makes the changes that wait, if this is a safe point: no call of an answer is without a
-// result. tree.mu is held.
+// applyChanges applies the pending changes if all tool calls have their results; tree.mu is held.
 func (s *Session) applyChanges() {
 	if len(s.changes) == 0 || s.work != nil && !s.state.Safe() {
 		return
@@ -214,7 +210,7 @@ func (s *Session) applyChanges() {
 	}
 }
 
-// setup is how the session is set up, for its records.
+// setup returns the setup for a record.
 func (s *Session) setup() event.Setup {
 	c := &s.now
 	return event.Setup{
@@ -223,13 +219,13 @@ func (s *Session) setup() event.Setup {
 	}
 }
 
-// model is what is known of a model.
+// model returns what is known about a model.
 func (c *Config) model(provider, name string, window int64) event.ModelSetup {
 	m, _ := c.Catalogue.Lookup(provider, name)
 	return event.ModelSetup{Provider: provider, Model: name, Window: cmp.Or(window, m.ContextWindow), Unpriced: m.Price == nil}
 }
 
-// rules are the limits and thresholds of an agent.
+// rules returns the limits and thresholds of an agent.
 func (c *Config) rules(depth int) event.Rules {
 	r := event.Rules{
 		ToolRounds: max(c.Limits.ToolRounds, 0), Turns: max(c.Limits.Turns, 0), LoopWindow: max(c.LoopWindow, 0),
@@ -245,38 +241,35 @@ func (c *Config) rules(depth int) event.Rules {
 	return r
 }
 
-// SetModel changes the model, and the provider if one is given, for the next model call. It is short for
-// Reconfigure.
+// SetModel changes the model and, unless it is empty, the provider. It is short for Reconfigure.
 func (s *Session) SetModel(provider, model string) error {
 	return s.Reconfigure(context.Background(), Change{Provider: provider, Model: model})
 }
 
-// SetEffort changes the reasoning effort for the next model call; "" is the provider's default. It is short
-// for Reconfigure.
+// SetEffort changes the reasoning effort; "" is the provider's default. It is short for Reconfigure.
 func (s *Session) SetEffort(effort string) error {
 	return s.Reconfigure(context.Background(), Change{Effort: &effort})
 }
 
-// SetThinkingBudget changes how many tokens the model may think, where the provider takes that; a negative
-// number is the provider's default. It is short for Reconfigure.
+// SetThinkingBudget changes the thinking budget in tokens, where the provider supports it; a negative number
+// is the provider's default. It is short for Reconfigure.
 func (s *Session) SetThinkingBudget(tokens int) error {
 	return s.Reconfigure(context.Background(), Change{ThinkingBudget: &tokens})
 }
 
-// SetTimeouts changes how long commands may run; zero fields leave it to the tools. It is short for
-// Reconfigure.
+// SetTimeouts changes the command timeouts; zero fields use those of the tools. It is short for Reconfigure.
 func (s *Session) SetTimeouts(t tool.Timeouts) error {
 	return s.Reconfigure(context.Background(), Change{Timeouts: &t})
 }
 
-// timeouts are those of commands now.
+// timeouts returns the command timeouts in effect.
 func (s *Session) timeouts() tool.Timeouts {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	return s.now.Timeouts
 }
 
-// granted reports whether an approval given before covers a call.
+// granted reports whether an earlier approval covers a call.
 func (s *Session) granted(q policy.Query) (rule string, ok bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()

@@ -13,17 +13,16 @@ import (
 // Queued is a message that waits for its place in the conversation.
 type Queued = step.Queued
 
-// Steer puts a message into the conversation before the next model call: after the tool
-// round at hand, or with the next input if the session is idle. If the model is done by then, it
-// continues with the message. Steer returns when the message is safe in the session's store, if it has one.
+// Steer adds a message to the conversation before the next model call: after the current tool round, or
+// with the next input if the session is idle. If the model is done by then, it continues with the message.
+// Steer returns when the message is saved.
 func (s *Session) Steer(parts ...llm.Part) error { return s.queue(parts, false) }
 
-// FollowUp gives input that is worked on after the input at hand is done, in the same Submit; if
-// the session is idle, after the next one. It returns when the message is safe in the session's store,
-// if it has one.
+// FollowUp queues input to work on after the current input, in the same Submit or, if the session is idle,
+// after the next one. It returns when the message is saved.
 func (s *Session) FollowUp(parts ...llm.Part) error { return s.queue(parts, true) }
 
-// Queue lists the messages that wait: steering first, then follow-ups.
+// Queue lists the waiting messages: steering first, then follow-ups.
 func (s *Session) Queue() []Queued {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -42,7 +41,7 @@ func (s *Session) Withdraw(seq event.Seq) error {
 	})
 }
 
-// message makes a user's message of parts, with files read and images fit to be sent.
+// message returns a user message with files read and images scaled.
 func message(parts []llm.Part) (llm.Message, error) {
 	msg := llm.Message{Role: llm.RoleUser, Parts: parts}
 	if empty(msg) {
@@ -53,7 +52,7 @@ func message(parts []llm.Part) (llm.Message, error) {
 	return msg, err
 }
 
-// empty reports whether a message says nothing.
+// empty reports whether a message has no content.
 func empty(msg llm.Message) bool {
 	return !slices.ContainsFunc(msg.Parts, func(p llm.Part) bool {
 		t, ok := p.(llm.Text)
@@ -72,7 +71,7 @@ func (s *Session) queue(parts []llm.Part, followUp bool) error {
 	})
 }
 
-// steerIfBusy steers a session that is at work, and reports whether it is.
+// steerIfBusy steers the session if it is working, and reports whether it is.
 func (s *Session) steerIfBusy(msg llm.Message) bool {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()

@@ -8,8 +8,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Apply takes in the next record of the agent. Records of kinds that say nothing about the agent's own
-// course are ignored, and so are those that this version does not know.
+// Apply applies the next record of the agent. Other and unknown kinds of records are ignored.
 func (s *State) Apply(r event.Record) {
 	s.bridge(r.Data)
 	switch d := r.Data.(type) {
@@ -62,7 +61,7 @@ func (s *State) Apply(r event.Record) {
 	}
 }
 
-// edit takes in what changes the conversation after the fact.
+// edit applies a change of the conversation so far.
 func (s *State) edit(d event.Data) {
 	switch d := d.(type) {
 	case event.Compaction:
@@ -84,7 +83,7 @@ func (s *State) start(d event.SessionStart) {
 	}
 }
 
-// resumed takes in that another process goes on. Whatever was under way is over.
+// resumed applies that another process continues. What was running is over.
 func (s *State) resumed(r event.Record, d event.SessionResume) {
 	if d.Provider != s.setup.Provider || d.Model != s.setup.Model {
 		s.standIn = nil
@@ -102,7 +101,7 @@ func (s *State) resumed(r event.Record, d event.SessionResume) {
 	}
 }
 
-// continued lets the agent go on where it was. If that is done, only the object is missing.
+// continued continues the work. If that is done, only the object is missing.
 func (s *State) continued() {
 	text, question := s.text, s.question
 	s.resume()
@@ -115,7 +114,7 @@ func (s *State) continued() {
 	}
 }
 
-// recovered takes in that the process which worked is gone.
+// recovered applies that the process which did the work is gone.
 func (s *State) recovered() {
 	s.failure, s.calling, s.summary = nil, nil, summary{failures: s.summary.failures}
 	s.lapse(false)
@@ -182,7 +181,7 @@ func (s *State) steer(seq event.Seq, d event.Data) {
 	}
 }
 
-// unqueue takes a message out of the queues: by its number, or else the first that is like it.
+// unqueue removes a message from the queues, by its number or else by its content.
 func (s *State) unqueue(seq event.Seq, msg llm.Message, like bool) {
 	if seq == 0 && !like {
 		return
@@ -198,7 +197,7 @@ func (s *State) unqueue(seq event.Seq, msg llm.Message, like bool) {
 	}
 }
 
-// noted takes a note off the list that is recorded now.
+// noted removes a note that is now recorded.
 func (s *State) noted(d event.Data) {
 	if len(s.notes) > 0 && s.notes[0].Kind() == d.Kind() {
 		s.notes = s.notes[1:]
@@ -215,8 +214,8 @@ func (s *State) warning(d event.Warning) {
 	}
 }
 
-// bridge fills the gap that lost records leave before this one, so that the conversation stays valid: it
-// ends a model call, and gives calls without a result one.
+// bridge keeps the conversation valid if records before this one are lost: it ends a model call and gives
+// calls a result.
 func (s *State) bridge(d event.Data) {
 	results := false
 	switch d := d.(type) {
