@@ -116,10 +116,10 @@ func TestResume_CutOffAtEveryRecordTheSessionGoesOnAndNoToolRunsTwice(t *testing
 		t.Fatal(err)
 	}
 	if out := submit(t, s, "main"); out.Status != StatusAwaitingInput || out.Question != "Which one?" {
-		t.Fatalf("%+v", out)
+		t.Fatalf(`got %+v, want StatusAwaitingInput, Question "Which one?"`, out)
 	}
 	if out := submit(t, s, "That one."); out.Text != "And more." {
-		t.Fatalf("%+v", out)
+		t.Fatalf(`got %+v, want Text "And more."`, out)
 	}
 	whole := s.Messages()
 	s.Close()
