@@ -9,13 +9,6 @@ import (
 	"time"
 )
 
-func TestOpen_DefaultLimits(t *testing.T) {
-	s := newWorkspace(t).store
-	equal(t, "bytes", s.maxBytes, int64(2147483648))
-	equal(t, "files", s.maxFiles, 200_000)
-	equal(t, "checkpoints kept", s.keep, 0) // all
-}
-
 func TestPrune_TheNewestAlwaysStays(t *testing.T) {
 	w := newWorkspace(t)
 	w.write("f", "1")
