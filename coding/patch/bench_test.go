@@ -1,11 +1,9 @@
-package patch_test
+package patch
 
 import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/reins-agent/reins/coding/patch"
 )
 
 // BenchmarkPlan10MB updates a file of 10 MB: found, found only by the loosest
@@ -38,11 +36,11 @@ func BenchmarkPlan10MB(b *testing.B) {
 			files := everywhere(c.content)
 			b.ReportAllocs()
 			for b.Loop() {
-				p, err := patch.Parse(update(c.hunks))
+				p, err := Parse(update(c.hunks))
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := p.Plan(files, patch.Options{}); (err != nil) != c.fails {
+				if _, err := p.Plan(files, Options{}); (err != nil) != c.fails {
 					b.Fatal(err)
 				}
 			}

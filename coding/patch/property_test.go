@@ -1,4 +1,4 @@
-package patch_test
+package patch
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/reins-agent/reins/coding/patch"
 	"github.com/reins-agent/reins/coding/textfile/textfiletest"
 )
 
@@ -95,7 +94,7 @@ func TestPatch_BytesOutsideTheHunksStay(t *testing.T) {
 		if rapid.Bool().Draw(t, "CRLF patch") {
 			text = strings.ReplaceAll(text, "\n", "\r\n")
 		}
-		got, err := run(tree{"f": s.File(t)}, text, patch.Options{})
+		got, err := run(tree{"f": s.File(t)}, text, Options{})
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", s.Name, err, text)
 		}
