@@ -60,21 +60,21 @@ func TestCodex_Outputs(t *testing.T) {
 		{"no directory", "exec_command", args{"cmd": "ls", "workdir": "none"}, "exec_command failed for `ls`: File not found: none. Check the path, or search for the file by name.", tool.FileNotFound},
 		{"bare patch", "exec_command", args{"cmd": patch}, "exec_command failed for `" + patch + "`: a patch is not a command. Call apply_patch with it.", tool.ValidationError},
 		{"patch in a heredoc", "exec_command", args{"cmd": "apply_patch <<'EOF'\n" + strings.Replace(patch, ": a", ": b", 1) + "\nEOF\n"}, "Success. Updated the following files:\nA b\n", ""},
-		{"unknown session", "write_stdin", args{"session_id": 99}, `write_stdin failed: No background process has the id "99"; there are 1, 2, 3, 4, 5, 6, 7, 8.`, tool.ProcessNotFound},
+		{"unknown session", "write_stdin", args{"session_id": 99}, `write_stdin failed: No background process has the id "99"; the ids are 1, 2, 3, 4, 5, 6, 7, 8.`, tool.ProcessNotFound},
 
 		{"patch", "apply_patch", args{"input": patch}, "Success. Updated the following files:\nA a\n", ""},
 		{"order", "apply_patch", args{"input": "*** Begin Patch\n*** Delete File: b\n*** Update File: a\n-x\n+y\n*** Add File: c\n+z\n*** End Patch"}, "Success. Updated the following files:\nA c\nM a\nD b\n", ""},
-		{"bad patch", "apply_patch", args{"input": "*** Begin Patch\n*** Delete File: none\n*** End Patch"}, "apply_patch verification failed: none (patch line 2) does not exist, so it cannot be updated or deleted; check the path Nothing was changed.", tool.FileNotFound},
+		{"bad patch", "apply_patch", args{"input": "*** Begin Patch\n*** Delete File: none\n*** End Patch"}, "apply_patch verification failed: none (patch line 2) does not exist, so it cannot be updated or deleted; check the path. Nothing was changed.", tool.FileNotFound},
 		{"plan", "update_plan", plan("completed", "in_progress", "pending"), "Plan updated", ""},
-		{"two at once", "update_plan", plan("in_progress", "in_progress"), "2 items are in_progress; at most one may be.", tool.ValidationError},
+		{"two at once", "update_plan", plan("in_progress", "in_progress"), "2 items are in_progress; only one may be.", tool.ValidationError},
 		{"image", "view_image", args{"path": "i.png"}, "", ""},
 		{"no image", "view_image", args{"path": "text"}, "text is not a PNG, JPEG, GIF or WebP image.", tool.UnsupportedMedia},
 		{"missing", "view_image", args{"path": "none"}, "File not found: none. Check the path, or search for the file by name.", tool.FileNotFound},
-		{"no file", "view_image", args{"path": "sub"}, "sub is a directory. List it to see what is in it, or name a file.", tool.NotAFile},
+		{"no file", "view_image", args{"path": "sub"}, "sub is a directory. List it to see its contents, or pass the path of a file.", tool.NotAFile},
 	})
 	blind := r.call("view_image", args{"path": "i.png"})
 	blind.Vision = false
-	if out := r.pipe.Run(t.Context(), blind); out.OK() || !strings.Contains(out.Model, "this model cannot look at images") {
+	if out := r.pipe.Run(t.Context(), blind); out.OK() || !strings.Contains(out.Model, "this model cannot view images") {
 		t.Errorf("a model without vision reads %q", out.Model)
 	}
 	if out := r.run("view_image", args{"path": "i.png"}); len(out.Result.Images) != 1 || out.Result.Images[0].Detail != "high" {

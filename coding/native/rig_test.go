@@ -192,7 +192,7 @@ func contract(t *testing.T, family coding.Family, want [][2]string, limits map[s
 			t.Errorf("%s takes\n%s, want\n%s", s.Name, got, w[1])
 		}
 		if s.Description == "" || s.Version == "" || s.Output == nil || !s.Plan && len(s.Permissions) == 0 {
-			t.Errorf("%s does not say everything about itself: %+v", s.Name, s)
+			t.Errorf("%s has an incomplete spec: %+v", s.Name, s)
 		}
 		if n, ok := limits[s.Name]; ok && s.Limit.Chars != n {
 			t.Errorf("the model sees %d characters of %s, want %d", s.Limit.Chars, s.Name, n)
