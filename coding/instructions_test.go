@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// everyForm are the profiles of all families, with all toolsets.
+// everyForm returns the profiles of all families with all toolsets.
 func everyForm() map[string]*Profile {
 	forms := map[string]*Profile{"generic": For("ollama", "qwen3-coder:30b")}
 	for family, model := range map[Family]string{OpenAIFamily: "gpt-5.5", AnthropicFamily: "claude-opus-5", GeminiFamily: "gemini-3.8-flash"} {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding/prompt"
@@ -20,7 +22,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// openRig is a place for sessions of a scripted model.
+// openRig opens sessions with a scripted model.
 type openRig struct {
 	*testing.T
 	dir, state string
@@ -31,7 +33,7 @@ func newOpenRig(t *testing.T) *openRig {
 	return &openRig{t, t.TempDir(), t.TempDir(), &llmtest.Script{Reply: func(int, *llm.Request) llmtest.Turn { return llmtest.Say("ok") }}}
 }
 
-// open opens a session over the scripted model.
+// open opens a session with the scripted model.
 func (g *openRig) open(c Config) *agent.Session {
 	g.Helper()
 	if c.Session.Client == nil {
@@ -49,7 +51,7 @@ func (g *openRig) open(c Config) *agent.Session {
 	return s
 }
 
-// ask submits an input, closes the session and returns the request that the model got last.
+// ask submits an input, closes the session and returns the last request.
 func (g *openRig) ask(s *agent.Session) *llm.Request {
 	g.Helper()
 	if _, err := s.Submit(g.Context(), llm.Text{Text: "hello"}); err != nil {
@@ -103,7 +105,7 @@ func TestOpen_ModelAndDirectoryAreEnough(t *testing.T) {
 	if out, err := s.Submit(t.Context(), llm.Text{Text: "write"}); err != nil || out.Text != "done" {
 		t.Fatalf("the outcome is %+v, %v", out, err)
 	}
-	// What `reins run` sets up: the instructions, the project's documents, the tools, checkpoints.
+	// Instructions, project documents, tools and checkpoints are set up as in `reins run`.
 	system := s.Messages()[0].Text()
 	for _, part := range []string{"Use tabs.", "Working directory: " + dir, "- edit_file: ", "- ask_user: ", "- spawn_agent: "} {
 		if !strings.Contains(system, part) {
@@ -298,7 +300,7 @@ func TestOpen_UnknownToolIsNamed(t *testing.T) {
 	}
 }
 
-// localEnv is a local environment that is closed with the test.
+// localEnv returns a local environment that is closed with the test.
 func localEnv(t *testing.T, dir string) *local.Env {
 	t.Helper()
 	e, err := local.New(local.Config{Dir: dir})
@@ -386,5 +388,32 @@ func TestOpen_RecordedPromptIsThatOfTheLastResume(t *testing.T) {
 	}
 	if got, err := recordedSystem(context.Background(), event.Store(store), s.ID()); err != nil || got != second {
 		t.Errorf("the recorded prompt is another one than the last (%v)", err)
+	}
+}
+
+// Defaults that users rely on.
+func TestOpen_Defaults(t *testing.T) {
+	g := newOpenRig(t)
+	s := g.open(Config{Provider: "anthropic", Model: "claude-sonnet-5-5"})
+	for r := range s.Events(t.Context(), 0) {
+		start, ok := r.Data.(event.SessionStart)
+		if !ok {
+			t.Fatalf("the first record is %T", r.Data)
+		}
+		if want := (event.Rules{ToolRounds: 200, LoopWindow: 10, CompactAt: 0.8, CompactTo: start.Rules.CompactTo}); !reflect.DeepEqual(start.Rules, want) {
+			t.Errorf("got rules %+v, want %+v", start.Rules, want)
+		}
+		break
+	}
+	if keptCheckpoints != 200 {
+		t.Errorf("got %d checkpoints for each workspace, want 200", keptCheckpoints)
+	}
+	for form, want := range map[string]time.Duration{
+		"openai standard": 10 * time.Second, "openai native": 10 * time.Second, "gemini standard": 10 * time.Second, "gemini native": 5 * time.Minute,
+		"anthropic standard": 2 * time.Minute, "anthropic native": 2 * time.Minute, "generic": 2 * time.Minute,
+	} {
+		if got := everyForm()[form].ToolConfig.DefaultTimeout; got != want {
+			t.Errorf("%s: got command timeout %v, want %v", form, got, want)
+		}
 	}
 }

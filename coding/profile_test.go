@@ -38,7 +38,7 @@ func specOf(t *testing.T, p *coding.Profile, name string) tool.Spec {
 	return spec
 }
 
-// profiles are one for each family, with a real model.
+// profiles returns a profile for each family, with a real model.
 func profiles() map[string]*coding.Profile {
 	return map[string]*coding.Profile{
 		"openai":    model("gpt-5.5"),
@@ -48,10 +48,10 @@ func profiles() map[string]*coding.Profile {
 	}
 }
 
-// everyTool are the tools at the end of every profile.
+// everyTool lists the tools at the end of every profile.
 var everyTool = []string{"delete_file", "view_image", "shell_output", "shell_input", "shell_stop", "update_plan"}
 
-// nativeForm is the same model with the tools of its vendor's agent.
+// nativeForm returns the profile with native tools.
 func nativeForm(p *coding.Profile) *coding.Profile {
 	return coding.NewProfile(coding.ProfileConfig{Provider: p.Provider, Model: p.Model, Family: p.Family, Toolset: coding.Native})
 }
@@ -60,10 +60,10 @@ func TestDoD_9_2_OpenAIProfileProvidesCodexAlignedToolsIncludingApplyPatch(t *te
 	p := model("gpt-5.5")
 	want := append([]string{"read_file", "apply_patch", "write_file", "shell", "grep", "glob"}, everyTool...)
 	if got := toolNames(t, p); !slices.Equal(got, want) {
-		t.Errorf("the tools are %v, want %v", got, want)
+		t.Errorf("got tools %v, want %v", got, want)
 	}
 	if p.ToolConfig.DefaultTimeout != 10*time.Second {
-		t.Errorf("commands run %v, want 10s", p.ToolConfig.DefaultTimeout)
+		t.Errorf("got command timeout %v, want 10s", p.ToolConfig.DefaultTimeout)
 	}
 	r := newRig(t, p)
 	r.write("main.py", "def main():\n    return 0\n")
@@ -77,10 +77,10 @@ func TestDoD_9_2_AnthropicProfileProvidesClaudeCodeAlignedToolsIncludingEditFile
 	p := model("claude-opus-4-6")
 	want := append([]string{"read_file", "write_file", "edit_file", "shell", "grep", "glob"}, everyTool...)
 	if got := toolNames(t, p); !slices.Equal(got, want) {
-		t.Errorf("the tools are %v, want %v", got, want)
+		t.Errorf("got tools %v, want %v", got, want)
 	}
 	if p.ToolConfig.DefaultTimeout != 120*time.Second {
-		t.Errorf("commands run %v, want 120s", p.ToolConfig.DefaultTimeout)
+		t.Errorf("got command timeout %v, want 120s", p.ToolConfig.DefaultTimeout)
 	}
 	r := newRig(t, p)
 	r.write("a.txt", "one two one\n")
@@ -97,10 +97,10 @@ func TestDoD_9_2_GeminiProfileProvidesGeminiCLIAlignedTools(t *testing.T) {
 	p := model("gemini-3-flash-preview")
 	want := append([]string{"read_file", "read_many_files", "write_file", "edit_file", "shell", "grep", "glob", "list_dir"}, everyTool...)
 	if got := toolNames(t, p); !slices.Equal(got, want) {
-		t.Errorf("the tools are %v, want %v", got, want)
+		t.Errorf("got tools %v, want %v", got, want)
 	}
 	if p.ToolConfig.DefaultTimeout != 10*time.Second {
-		t.Errorf("commands run %v, want 10s", p.ToolConfig.DefaultTimeout)
+		t.Errorf("got command timeout %v, want 10s", p.ToolConfig.DefaultTimeout)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestDoD_9_2_ToolNameCollisionsAreWonByTheCustomTool(t *testing.T) {
 			t.Errorf("%s: overriding a tool changed the list to %v", family, got)
 		}
 		if got := specOf(t, p, "shell").Description; got != "Runs nothing." {
-			t.Errorf("%s: the model is told %q", family, got)
+			t.Errorf("%s: got description %q, want that of the custom tool", family, got)
 		}
 	}
 }

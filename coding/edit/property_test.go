@@ -33,8 +33,8 @@ func viewOf(t *rapid.T, data []byte) string {
 	return string(file.View().Text)
 }
 
-// Whole lines, or a part of one line, of a file in any encoding and with any
-// line endings are replaced; every byte before and after stays.
+// Replacing whole lines or a part of a line keeps every byte before and after, in any encoding and with any
+// line endings.
 func TestEdit_BytesOutsideTheSpanStay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := textfiletest.Draw(t)
@@ -75,8 +75,7 @@ func TestEdit_BytesOutsideTheSpanStay(t *testing.T) {
 	})
 }
 
-// More places than are listed, close together and far apart, give what a plain
-// replacement gives.
+// Replacing very many places, close together and far apart, equals a plain replacement.
 func TestEdit_ManyPlacesAreAllReplaced(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := textfiletest.Draw(t)
@@ -98,8 +97,7 @@ func TestEdit_ManyPlacesAreAllReplaced(t *testing.T) {
 	})
 }
 
-// The indentation of the model's text is wrong; the lines are found all the
-// same, and nothing around them changes.
+// Lines are found despite wrong indentation, and nothing around them changes.
 func TestEdit_LooseMatchLeavesTheRestAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := textfiletest.Draw(t)

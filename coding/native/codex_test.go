@@ -28,7 +28,7 @@ func TestCodex_NamesParametersAndLimits(t *testing.T) {
 	}, map[string]int{"exec_command": 40_000, "write_stdin": 40_000, "apply_patch": 40_000})
 }
 
-// exited is the head of the output of a command that has ended.
+// exited returns the head of the output of a command that has ended.
 func exited(code, tokens string) string {
 	return "Chunk ID: HEX\nWall time: SECONDS\nProcess exited with code " + code + "\nOriginal token count: " + tokens + "\nOutput:\n"
 }
@@ -51,8 +51,8 @@ func TestCodex_Outputs(t *testing.T) {
 		{"workdir", "exec_command", args{"cmd": "ls", "workdir": "sub"}, exited("0", "1") + "f\n", ""},
 		{"empty", "exec_command", args{"cmd": "true"}, exited("0", "0"), ""},
 		{"input is empty", "exec_command", args{"cmd": "cat"}, exited("0", "0"), ""},
-		{"failure is no error", "exec_command", args{"cmd": "echo no; exit 3"}, exited("3", "1") + "no\n", ""},
-		{"shell of its own", "exec_command", args{"cmd": "echo $0 \"it's\"", "shell": "sh", "login": false}, exited("0", "2") + "sh it's\n", ""},
+		{"failed command", "exec_command", args{"cmd": "echo no; exit 3"}, exited("3", "1") + "no\n", ""},
+		{"another shell", "exec_command", args{"cmd": "echo $0 \"it's\"", "shell": "sh", "login": false}, exited("0", "2") + "sh it's\n", ""},
 		{"plain text", "exec_command", args{"cmd": "echo $TERM $PAGER $NO_COLOR"}, exited("0", "3") + "dumb cat 1\n", ""},
 		{"truncation", "exec_command", args{"cmd": "for i in 1 2 3 4 5; do echo abcdefg; done", "max_output_tokens": 4},
 			exited("0", "10") + "Warning: truncated output (original token count: 10)\nTotal output lines: 5\n\nabcdefg\n…6 tokens truncated…abcdefg\n", ""},
@@ -82,7 +82,7 @@ func TestCodex_Outputs(t *testing.T) {
 	}
 }
 
-func TestCodex_OutputOfTenThousandTokensIsTheMost(t *testing.T) {
+func TestCodex_OutputIsLimitedToTenThousandTokens(t *testing.T) {
 	r := newRig(t, coding.OpenAIFamily, coding.ToolConfig{})
 	for _, asked := range []int{0, 10_000, 90_000} {
 		a := args{"cmd": "head -c 100000 /dev/zero | tr '\\0' x"}
@@ -173,7 +173,7 @@ func TestCodex_CallsDeclareWhatTheyTouch(t *testing.T) {
 	patch := "*** Begin Patch\n*** Delete File: b\n*** End Patch"
 	r.declares("apply_patch", args{"input": patch}, "delete DIR/b")
 	r.declares("exec_command", args{"cmd": "apply_patch <<EOF\n" + patch + "\nEOF"}, "delete DIR/b")
-	// What only looks like a patch is a command.
+	// A command that only looks like a patch stays a command.
 	for _, cmd := range []string{"apply_patch <<EOF\n" + patch + "\nEOF\nrm -rf x\nEOF", "apply_patch <<EOF\n" + patch + "\nEOF\nrm -rf x"} {
 		r.declares("exec_command", args{"cmd": cmd}, "exec "+cmd)
 	}

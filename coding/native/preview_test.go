@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// previewed asks for an approval of a call, refuses it, and returns what the approver was shown.
+// previewed refuses a call and returns the preview that the approver saw.
 func (r *rig) previewed(name string, a args) (p tool.Preview, ok bool, err error) {
 	r.Helper()
 	pipe := &tool.Pipeline{Registry: r.pipe.Registry, Policy: policy.Func(func(context.Context, policy.Query) policy.Decision {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkPlan10MB updates a file of 10 MB: found, found only by the loosest
-// comparison, missing, and the worst case for looking line by line.
+// BenchmarkPlan10MB updates a file of 10 MB: with an exact match, with the loosest match, without a match,
+// and in the worst case for a search by lines.
 func BenchmarkPlan10MB(b *testing.B) {
 	var file strings.Builder
 	for i := 0; file.Len() < 10<<20; i++ {

@@ -76,7 +76,7 @@ func FuzzApply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte, text string) {
 		p, err := Parse(text)
 		if err != nil {
-			// Most mutations break the frame; what is inside may still do.
+			// Most mutations break the frame; the inside may still be valid.
 			if p, err = Parse(update(text)); err != nil {
 				return
 			}

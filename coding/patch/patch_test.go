@@ -10,9 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestPatch_Scenarios runs testdata/*.txtar: in/ and out/ are the files before
-// and after, patch the patch, err a part of the error, notes the plan's notes.
-// After an error the files are as before.
+// TestPatch_Scenarios runs testdata/*.txtar: in/ and out/ are the files before and after, patch is the patch,
+// err a part of the error, notes the plan's notes. An error leaves the files unchanged.
 func TestPatch_Scenarios(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -73,7 +72,7 @@ func TestPatch_LineEndings(t *testing.T) {
 	for _, c := range []struct{ name, in, hunks, want string }{
 		{"added lines end like the first line", "a\r\nb\nc\n", "@@\n-b\n+B\n", "a\r\nB\r\nc\n"},
 		{"a missing final newline is added", "a\r\nb", "@@\n-a\n+A\n", "A\r\nb\r\n"},
-		{"lines are added behind a last line without newline", "a\r\nb", "@@\n+c\n", "a\r\nb\r\nc\r\n"},
+		{"lines are added after a last line without newline", "a\r\nb", "@@\n+c\n", "a\r\nb\r\nc\r\n"},
 		{"a removed last line leaves the others alone", "a\nb", "@@\n-b\n", "a\n"},
 		{"a file may become empty", "a", "@@\n-a\n", ""},
 		{"a new line with CR does not swallow an empty line", "a\rb\n\nc\n", "@@\n-b\n+B\n", "a\rB\r\n\nc\n"},

@@ -10,8 +10,7 @@ import (
 	"github.com/reins-agent/reins/coding/textfile/textfiletest"
 )
 
-// An expectation builds the bytes that a patched sample must have, line by
-// line, from the rules alone: kept lines keep their bytes, added lines end
+// An expectation builds the expected bytes of a patched sample: kept lines keep their bytes, added lines end
 // like the first line of the file, and the last line gets an ending.
 type expectation struct {
 	sample textfiletest.Sample
@@ -41,9 +40,8 @@ func (e *expectation) bytes(t *rapid.T) string {
 	return out
 }
 
-// change draws what happens to each line of a sample and writes it both as a
-// patch and as the expected result. Added lines are never empty, so that a lone
-// CR and a lone LF do not meet; TestPatch_LineEndings does that.
+// change draws a change to each line of a sample and returns it as a patch and as the expected result. Added
+// lines are never empty, so a lone CR and a lone LF never meet; TestPatch_LineEndings covers that.
 func change(t *rapid.T, s textfiletest.Sample) (text, want string) {
 	e := expectation{sample: s, ending: "\n"}
 	if s.Endings[0] != "" {

@@ -66,7 +66,7 @@ func TestFindDocs_BudgetCutsWithTheMarker(t *testing.T) {
 	text := build(t, repo.env("sub/low"), prompt.Config{User: "Last."})
 	inOrder(t, text, "</project_instructions>\n[Project instructions truncated at 32KB]\n", "Last.")
 	if strings.Count(text, "[Project instructions truncated at 32KB]") != 1 {
-		t.Error("the marker stands there more than once")
+		t.Error("the marker occurs more than once")
 	}
 }
 

@@ -93,7 +93,7 @@ func TestApplyPatch_FailureInAnyFileChangesNone(t *testing.T) {
 	r.fails(tool.PatchError, "apply_patch", patch())
 }
 
-func TestApplyPatch_LetterCaseIsNoDifferenceWhereThePlatformSaysSo(t *testing.T) {
+func TestApplyPatch_LetterCaseIsIgnoredIfThePlatformIgnoresIt(t *testing.T) {
 	r := newRig(t, tools.Config{})
 	r.write("a", "one\n")
 	r.write("A", "one\n")
@@ -107,7 +107,7 @@ func TestApplyPatch_LetterCaseIsNoDifferenceWhereThePlatformSaysSo(t *testing.T)
 	}
 }
 
-// platform is an environment that says it is on another platform.
+// platform is an environment that reports another platform.
 type platform struct {
 	env.Environment
 	name string

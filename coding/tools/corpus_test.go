@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/internal/corpus"
 )
 
-// regular are the regular files below a directory, by their relative path.
+// regular returns the regular files below a directory, by relative path.
 func regular(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -80,7 +80,7 @@ func TestEditFile_CorpusCasesOnDisk(t *testing.T) {
 	corpus.JSON(t, &cases, "edit", "cases.json")
 	for _, c := range cases {
 		if c.Class == "fuzzy-typo" {
-			continue // text with a typing error is refused on purpose
+			continue // a typo is refused on purpose
 		}
 		r := newRig(t, tools.Config{})
 		if c.Content != nil {

@@ -27,7 +27,7 @@ func TestDeleteFile_DeletesFilesAndLinksOnly(t *testing.T) {
 		}
 	}
 	if r.read("d/f") != "x" {
-		t.Error("what the link led to is gone")
+		t.Error("the target of the link was deleted")
 	}
 	r.fails(tool.FileNotFound, "delete_file", args{"path": "g"}, "File not found: g")
 	r.fails(tool.NotAFile, "delete_file", args{"path": "d"}, "directory")

@@ -37,7 +37,7 @@ func TestEditFile_ReplacesAndTellsHowItMatched(t *testing.T) {
 			t.Errorf("%s: changed %v", c.name, out.Result.Artifacts)
 		}
 		if c.match != "exact" && c.match != "already_applied" && strings.Count(out.Model, "\n")+strings.Count(out.Model, ". ") == 0 {
-			t.Errorf("%s: the model is not told of the inexact match: %q", c.name, out.Model)
+			t.Errorf("%s: the note about the inexact match is missing: %q", c.name, out.Model)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestGlob_ListsMatchesNewestFirst(t *testing.T) {
 	r.fails(tool.NotADirectory, "glob", args{"pattern": "*", "path": "x.txt"})
 }
 
-// What a pattern begins with decides where is looked, and that is what is declared.
+// The start of a pattern decides which directory is searched and declared.
 func TestGlob_DeclaresWhereItLooks(t *testing.T) {
 	r := newRig(t, tools.Config{})
 	r.write("d/f", "")
@@ -67,7 +67,7 @@ func TestGlob_DeclaresWhereItLooks(t *testing.T) {
 	r.declares("glob", args{"pattern": "/usr/*", "path": "etc"}, "read /usr")
 }
 
-// No pattern finds anything outside of what it declares.
+// No pattern finds anything outside the declared directory.
 func TestGlob_NeverLeavesWhatItDeclares(t *testing.T) {
 	r := newRig(t, tools.Config{})
 	r.write("w/in", "")
@@ -80,6 +80,16 @@ func TestGlob_NeverLeavesWhatItDeclares(t *testing.T) {
 			t.Errorf("%s finds %q", pattern, got)
 		}
 		r.declares("glob", args{"pattern": pattern, "path": "w"}, "read "+r.path("w"))
+	}
+}
+
+func TestGlob_DefaultIsAThousandFiles(t *testing.T) {
+	r := newRig(t, tools.Config{})
+	for i := range 1001 {
+		r.write(fmt.Sprint(i), "")
+	}
+	if f := r.run("glob", args{"pattern": "*"}).Result.Fields; f["files"] != 1000 || f["partial"] != true {
+		t.Errorf("got %v, want 1000 files of more", f)
 	}
 }
 

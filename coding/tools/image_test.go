@@ -24,7 +24,7 @@ func TestViewImage_ShowsImagesAndNothingElse(t *testing.T) {
 	r.ok("view_image", args{"path": "cut.png"})
 	r.fails(tool.UnsupportedMedia, "view_image", args{"path": "t.png"}, "not a PNG")
 	r.fails(tool.UnsupportedMedia, "view_image", args{"path": "empty.png"})
-	r.fails(tool.TooLarge, "view_image", args{"path": "huge.png"}, "Scale it down")
+	r.fails(tool.TooLarge, "view_image", args{"path": "huge.png"}, "the maximum is 15 MiB", "Scale it down")
 	r.fails(tool.ValidationError, "view_image", args{"path": "i", "detail": "blurry"}, "high or original")
 	r.fails(tool.FileNotFound, "view_image", args{"path": "nothing"})
 	r.fails(tool.NotAFile, "view_image", args{"path": "."})

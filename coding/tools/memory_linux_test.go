@@ -32,7 +32,7 @@ func status(t *testing.T, field string) int64 {
 	return 0
 }
 
-// grows runs f and returns by how much the memory of this process was larger meanwhile.
+// grows runs f and returns how much the memory of this process grew in the meantime.
 func grows(t *testing.T, f func()) int64 {
 	t.Helper()
 	debug.FreeOSMemory()
@@ -46,7 +46,7 @@ func grows(t *testing.T, f func()) int64 {
 
 func TestShell_GigabyteOfOutputStaysOutOfMemory(t *testing.T) {
 	r := newRig(t, tools.Config{DefaultTimeout: 5 * time.Minute})
-	// The program's own code takes memory too when it is first used.
+	// The first use of the code takes memory too.
 	closeOutput(r.run("shell", args{"command": "yes | head -c 200000"}).Result.Output)
 	var out tool.Outcome
 	var kept int64
@@ -77,7 +77,7 @@ func TestShell_GigabyteOfOutputStaysOutOfMemory(t *testing.T) {
 	if growth > 16<<20 {
 		t.Errorf("memory grew by %d MB", growth>>20)
 	}
-	// The cap holds to within the block that crosses it, and every byte is kept or counted.
+	// The limit is exact to within one block, and every byte is kept or counted.
 	dropped, _ := out.Result.Fields["dropped_bytes"].(int64)
 	if whole := 1_000_000_000 - dropped; !out.OK() || whole > 64<<20 || whole < 63<<20 || out.Result.Output.Len() != whole {
 		t.Errorf("%+v, %v", out.Result.Error, out.Result.Fields)
@@ -87,7 +87,7 @@ func TestShell_GigabyteOfOutputStaysOutOfMemory(t *testing.T) {
 		t.Errorf("%d bytes are kept, from %q to %q", kept, head, tail)
 	}
 	// 30,000 characters are 15,000 lines and the marker's five; of those, 256 are left. The first line
-	// tells of the exit.
+	// reports the exit.
 	lines := strings.Split(out.Model, "\n")
 	if len(lines) != 258 || lines[129] != "[... 14749 lines omitted ...]" || lines[1] != "y" {
 		t.Errorf("the model sees %d bytes, %d lines, %q in the middle", len(out.Model), len(lines), lines[min(129, len(lines)-1)])
@@ -114,7 +114,7 @@ func TestShell_SingleLineOutputIsWholeAndCutForTheModel(t *testing.T) {
 	}
 }
 
-// closeOutput frees an output as the host does when it has kept it.
+// closeOutput releases an output, as the host does after saving it.
 func closeOutput(o tool.Output) {
 	if c, ok := o.(io.Closer); ok {
 		c.Close()

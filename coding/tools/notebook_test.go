@@ -27,7 +27,7 @@ func TestReadFile_NotebooksAreShownByCells(t *testing.T) {
 			t.Errorf("%s: got\n%s", name, got)
 		}
 	}
-	// What only has the name is shown as the text it is.
+	// A file that is not a notebook is shown as text.
 	for _, content := range []string{"{}", "not JSON", `{"cells":3}`, `{"cells":null}`, `[1]`} {
 		r.write("bad.ipynb", content)
 		if got := r.ok("read_file", args{"file_path": "bad.ipynb"}); got != "1 | "+content+"\n" {

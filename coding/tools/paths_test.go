@@ -10,8 +10,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// newWindowsRig runs the tools on an environment with the paths of Windows, wherever this program
-// runs.
+// newWindowsRig runs the tools in an environment with Windows paths, on any platform.
 func newWindowsRig(t *testing.T) (*rig, *envtest.Memory) {
 	t.Helper()
 	r, m := newRig(t, tools.Config{}), envtest.NewMemory("windows")

@@ -14,8 +14,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// previewed runs a call, approved, and returns its preview and its outcome. The preview must leave
-// everything as it is.
+// previewed runs an approved call and returns its preview and its outcome. The preview must change nothing.
 func (r *rig) previewed(name string, a args) (tool.Preview, tool.Outcome, error) {
 	r.t.Helper()
 	var p tool.Preview
@@ -58,7 +57,7 @@ func (r *rig) sketch(p tool.Preview) string {
 	return strings.Join(lines, "; ")
 }
 
-func TestPreview_IsWhatTheCallThenDoes(t *testing.T) {
+func TestPreview_MatchesWhatTheCallDoes(t *testing.T) {
 	for _, c := range []struct {
 		name, tool string
 		args       args

@@ -16,14 +16,14 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// place is a file on disk as a property test draws it: its mode, and the name it is reached by.
+// place is a file on disk with its mode and the name used to reach it.
 type place struct {
 	file, name string
 	mode       os.FileMode
 	owner      int
 }
 
-// drawPlace puts a file on disk, and sometimes a link before it.
+// drawPlace writes a file and links to it.
 func drawPlace(t *rapid.T, r *rig, content string) place {
 	p := place{
 		file:  "real/f.txt",
@@ -51,7 +51,7 @@ func drawPlace(t *rapid.T, r *rig, content string) place {
 	return p
 }
 
-// check proves that mode, owner and links are as they were, and nothing else lies around.
+// check checks that mode, owner and links are unchanged and that there are no other files.
 func (p place) check(t *rapid.T, r *rig) {
 	info, err := os.Lstat(r.path(p.file))
 	if err != nil {
@@ -122,15 +122,15 @@ func TestApplyPatch_OnDiskOnlyTheHunkChanges(t *testing.T) {
 		if rest, ok := strings.CutPrefix(got, before); !ok || !strings.HasPrefix(rest, s.Encode(t, added[0])) {
 			t.Fatalf("%s: bytes before the hunk changed:\nbefore %q\ngot    %q", s.Name, before, got)
 		}
-		// A final line ending is added where there was none, which is what patches are defined to do.
+		// Patches add a missing final line ending.
 		if i := strings.Index(got[len(before):], after); i < 0 || len(s.Endings[len(s.Lines)-1]) > 0 && !strings.HasSuffix(got, after) {
-			t.Fatalf("%s: bytes behind the hunk changed:\nafter %q\ngot   %q", s.Name, after, got)
+			t.Fatalf("%s: bytes after the hunk changed:\nafter %q\ngot   %q", s.Name, after, got)
 		}
 		p.check(t, r)
 	})
 }
 
-// What a failed edit or patch leaves is the file as it was, down to its time.
+// A failed edit or patch leaves the file untouched, including its modification time.
 func TestEditAndPatch_FailureLeavesTheFileUntouched(t *testing.T) {
 	r := newRig(t, tools.Config{})
 	rapid.Check(t, func(t *rapid.T) {

@@ -27,6 +27,7 @@ func TestReadManyFiles_ReportsEachFileInItsPlace(t *testing.T) {
 	}
 	r.fails(tool.FileNotFound, "read_many_files", args{"paths": []string{"x", "y"}}, "None of the files")
 	r.fails(tool.ValidationError, "read_many_files", args{"paths": []string{}}, "not 0")
+	r.fails(tool.ValidationError, "read_many_files", args{"paths": make([]string, 101)}, "1 to 100 files, not 101")
 	r.declares("read_many_files", args{"paths": []string{"a", "/etc/x"}}, "read "+r.path("a"), "read /etc/x")
 }
 

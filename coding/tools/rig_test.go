@@ -145,7 +145,7 @@ func (r *rig) tree() map[string]string {
 	return files
 }
 
-// accesses are what a call declares, as "kind target".
+// accesses returns what a call declares, as "kind target".
 func (r *rig) accesses(name string, a args) []string {
 	r.t.Helper()
 	out := r.pipe.Check(r.t.Context(), r.request(name, a))

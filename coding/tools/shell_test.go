@@ -20,7 +20,7 @@ func TestShell_GivesOutputExitCodeAndDuration(t *testing.T) {
 	r := newRig(t, tools.Config{})
 	out := r.run("shell", args{"command": "echo out; echo err >&2", "description": "speaks"})
 	f := out.Result.Fields
-	// The two streams arrive on their own ways, so only each of them has an order.
+	// The two streams are read separately, so their order is not defined.
 	text := tool.String(out.Result.Output)
 	if !out.OK() || text != "out\nerr\n" && text != "err\nout\n" || f["exit_code"] != 0 || f["timed_out"] != false || f["duration_ms"] == nil {
 		t.Errorf("%+v", out)
@@ -42,7 +42,7 @@ func TestShell_GivesOutputExitCodeAndDuration(t *testing.T) {
 	}
 }
 
-// lastContext remembers the context that a command was started with.
+// lastContext records the context of the last command.
 type lastContext struct {
 	env.Environment
 	ctx context.Context
@@ -59,11 +59,11 @@ func TestShell_ContextOfACommandLastsAsLongAsTheCallers(t *testing.T) {
 	r.env = started
 	r.ok("shell", args{"command": "true"})
 	if started.ctx == nil || started.ctx.Err() != nil {
-		t.Errorf("context %v ended with the command, so that the process table is read after every one", started.ctx)
+		t.Errorf("context %v ended with the command; the process table is then read after every command", started.ctx)
 	}
 }
 
-// exitLine is how the model is told of the end of a command.
+// exitLine matches the line that reports the end of a command.
 func exitLine(code int) *regexp.Regexp {
 	return regexp.MustCompile(fmt.Sprintf(`(?m)^\[exit code %d, (under 1|\d+) s\]$`, code))
 }

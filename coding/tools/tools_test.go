@@ -51,7 +51,7 @@ func TestTools_EverySpecIsComplete(t *testing.T) {
 	}
 }
 
-// The schemas of the specification: every argument it names, with its type, and what is required.
+// Every argument of the specification, with its type and whether it is required.
 func TestTools_ArgumentsAreThoseOfTheSpecification(t *testing.T) {
 	specs := map[string]jsonschema.Schema{}
 	for _, tl := range tools.New(tools.Config{}) {
@@ -84,7 +84,7 @@ func TestTools_ArgumentsAreThoseOfTheSpecification(t *testing.T) {
 	}
 }
 
-// png is an image of three by two points.
+// png is an image of 3×2 pixels.
 var png = func() []byte {
 	var b bytes.Buffer
 	if err := imagepng.Encode(&b, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
@@ -93,7 +93,7 @@ var png = func() []byte {
 	return b.Bytes()
 }()
 
-// samples is one successful call of every tool.
+// samples returns one successful call of every tool.
 func samples(r *rig) map[string]args {
 	r.write("a.txt", "one\ntwo\n")
 	r.write("gone.txt", "x")
@@ -272,5 +272,52 @@ func TestTools_NativeNamesReachBackgroundProcesses(t *testing.T) {
 	}
 	if got := r.ok("KillShell", args{"shell_id": "1"}); strings.Contains(got, "still running") {
 		t.Errorf("it says %q", got)
+	}
+}
+
+// Defaults that users rely on.
+func TestTools_Defaults(t *testing.T) {
+	if got := []any{tools.DefaultTimeout, tools.MaxTimeout, int64(tools.MaxFileSize)}; !slices.Equal(got, []any{10 * time.Second, 600 * time.Second, int64(67108864)}) {
+		t.Errorf("got timeouts and file size %v, want 10s, 10m and 64 MiB", got)
+	}
+	limits := map[string]tool.Limit{
+		"read_file": {Chars: 50_000, Lines: -1, Mode: "head_tail"}, "read_many_files": {Chars: 50_000, Lines: -1, Mode: "head_tail"},
+		"write_file": {Chars: 1_000, Lines: -1, Mode: "tail"}, "edit_file": {Chars: 10_000, Lines: -1, Mode: "tail"},
+		"apply_patch": {Chars: 10_000, Lines: -1, Mode: "tail"}, "delete_file": {}, "list_dir": {}, "view_image": {}, "update_plan": {},
+		"glob": {Chars: 20_000, Lines: 500, Mode: "head"}, "grep": {Chars: 20_000, Lines: 200, Mode: "tail"},
+		"shell": {Chars: 30_000, Lines: 256, Mode: "head_tail"}, "shell_output": {Chars: 30_000, Lines: 256, Mode: "head_tail"},
+		"shell_input": {Chars: 30_000, Lines: 256, Mode: "head_tail"}, "shell_stop": {Chars: 30_000, Lines: 256, Mode: "head_tail"},
+	}
+	readOnly := []string{"read_file", "read_many_files", "list_dir", "glob", "grep", "view_image", "shell_output"}
+	for _, tl := range tools.New(tools.Config{}) {
+		s := tl.Spec()
+		if want, ok := limits[s.Name]; !ok || s.Limit != want {
+			t.Errorf("%s: got limit %+v, want %+v", s.Name, s.Limit, want)
+		}
+		if want := slices.Contains(readOnly, s.Name); s.ReadOnly != want {
+			t.Errorf("%s: read-only is %v, want %v", s.Name, s.ReadOnly, want)
+		}
+		if s.Name == "shell" && !strings.Contains(s.Description, "(default 10000, at most 600000)") {
+			t.Errorf("shell does not state its timeouts: %q", s.Description)
+		}
+	}
+}
+
+func TestTools_AliasesNeedTheSamePermission(t *testing.T) {
+	r := newRig(t, tools.Config{})
+	r.pipe.Policy = nil // the default, with nobody to ask
+	r.write("f", "x\n")
+	for _, c := range []struct {
+		name string
+		args args
+	}{
+		{"Write", args{"file_path": "f", "content": "y"}}, {"Edit", args{"file_path": "f", "old_string": "x", "new_string": "y"}},
+		{"replace", args{"file_path": "f", "instruction": "i", "old_string": "x", "new_string": "y"}},
+		{"Bash", args{"command": "rm f"}}, {"exec_command", args{"cmd": "rm f"}}, {"shell_command", args{"command": "rm f"}}, {"run_shell_command", args{"command": "rm f"}},
+	} {
+		r.fails(tool.PermissionDenied, c.name, c.args, "nobody to ask")
+	}
+	if got := r.read("f"); got != "x\n" {
+		t.Errorf("got file %q, want it unchanged", got)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// faulty is an environment whose changes fail from a certain one on, and work again later.
+// faulty is an environment in which one change fails or, if stuck, all changes from there on.
 type faulty struct {
 	env.Environment
 	failAt  int // the number of the change that fails, from 1
@@ -54,7 +54,7 @@ func (f *faulty) Rename(ctx context.Context, from, to string) error {
 	return f.Environment.Rename(ctx, from, to)
 }
 
-// mixed is a patch with every operation, through links, into new directories.
+// mixed returns a patch with every operation, through links and into new directories.
 func mixed(r *rig) args {
 	r.write("m.txt", "a\nb\n")
 	r.write("run.sh", "one\r\n")
@@ -77,8 +77,8 @@ func mixed(r *rig) args {
 		"*** Update File: q/run.sh", "*** Move to: onto", "@@", "-1", "+2")
 }
 
-// The changes of the patch fail one after the other; each time everything is as it was.
-func TestApplyPatch_WriteThatFailsInTheMiddleIsTakenBack(t *testing.T) {
+// Each change of the patch fails in turn. The files must be unchanged every time.
+func TestApplyPatch_FailedWriteIsRolledBack(t *testing.T) {
 	for i := 1; ; i++ {
 		r := newRig(t, tools.Config{})
 		p := mixed(r)
@@ -101,7 +101,7 @@ func TestApplyPatch_WriteThatFailsInTheMiddleIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestApplyPatch_InterruptedIsTakenBackAsWell(t *testing.T) {
+func TestApplyPatch_InterruptionIsRolledBack(t *testing.T) {
 	for i := 1; i <= 8; i++ {
 		r := newRig(t, tools.Config{})
 		p := mixed(r)
@@ -119,7 +119,7 @@ func TestApplyPatch_InterruptedIsTakenBackAsWell(t *testing.T) {
 	}
 }
 
-func TestApplyPatch_WhatCannotBeTakenBackIsTold(t *testing.T) {
+func TestApplyPatch_FailedRollbackIsReported(t *testing.T) {
 	r := newRig(t, tools.Config{})
 	p := mixed(r)
 	r.env = &faulty{Environment: r.env, failAt: 3, stuck: true}

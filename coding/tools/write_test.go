@@ -78,11 +78,11 @@ func TestWriteFile_KeepsModeAndLink(t *testing.T) {
 	}
 	for _, l := range []string{"link", "dangling"} {
 		if info, err := os.Lstat(r.path(l)); err != nil || info.Mode()&os.ModeSymlink == 0 {
-			t.Errorf("%s is no link any more: %v", l, err)
+			t.Errorf("%s is no longer a link: %v", l, err)
 		}
 	}
 	if r.read("d/later") != "made" || r.read("d/x") != "x" {
-		t.Error("what the links lead to was not written")
+		t.Error("the targets of the links were not written")
 	}
 	r.declares("write_file", args{"file_path": "dir/y", "content": ""}, "write "+r.path("d/y"))
 	r.declares("write_file", args{"file_path": "dangling", "content": ""}, "write "+r.path("d/later"))

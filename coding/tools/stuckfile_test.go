@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// waiting is an environment whose files wait for data until they are closed or the test is over.
+// waiting is an environment whose files block until they are closed or the test is over.
 type waiting struct {
 	env.Environment
 	over    <-chan struct{}
@@ -46,8 +46,8 @@ func (s *stuckFile) Read([]byte) (int, error) {
 
 func (s *stuckFile) Close() error { s.close(); return nil }
 
-// A file that never gives its data must not keep a call: when its time is over, the call returns.
-func TestTools_FileThatWaitsForDataDoesNotKeepTheCall(t *testing.T) {
+// A read that blocks must not block the call when its context ends.
+func TestTools_BlockedReadDoesNotBlockTheCall(t *testing.T) {
 	for name, a := range map[string]args{
 		"read_file": {"file_path": "f"}, "write_file": {"file_path": "f", "content": "x"}, "edit_file": {"file_path": "f", "old_string": "x", "new_string": "y"},
 		"apply_patch": patch("*** Update File: f", "@@", "-x", "+y"), "grep": {"pattern": "x"}, "view_image": {"path": "f"},
