@@ -7,7 +7,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// answerJSON is how an answer is printed as JSON. Its keys are documented and do not change.
+// answerJSON is a model's answer as JSON. Its keys are documented and stable.
 type answerJSON struct {
 	Outcome   string         `json:"outcome"` // "ok" or "error"
 	ID        string         `json:"id"`
@@ -23,7 +23,7 @@ type answerJSON struct {
 type toolCallJSON struct {
 	ID           string          `json:"id"`
 	Name         string          `json:"name"`
-	Arguments    json.RawMessage `json:"arguments"` // null if they are not JSON
+	Arguments    json.RawMessage `json:"arguments"` // null if invalid
 	RawArguments string          `json:"raw_arguments"`
 }
 
@@ -91,7 +91,7 @@ func newErrorJSON(err error) *errorJSON {
 	return &errorJSON{e.Kind, e.Status, e.Code, e.Message, e.Retryable(), e.RetryAfter.Milliseconds()}
 }
 
-// eventJSON is how a stream event is printed.
+// eventJSON returns a stream event for printing as JSON.
 func eventJSON(ev llm.StreamEvent) any {
 	type object = map[string]any
 	switch ev := ev.(type) {
@@ -116,10 +116,7 @@ func eventJSON(ev llm.StreamEvent) any {
 	case llm.ToolCallEnd:
 		return object{"type": "tool_call_end", "index": ev.Index, "tool_call": newToolCallJSON(ev.Call)}
 	case llm.PartDone:
-		part, err := llm.MarshalPart(ev.Part)
-		if err != nil {
-			part = nil
-		}
+		part, _ := llm.MarshalPart(ev.Part)
 		return object{"type": "part", "index": ev.Index, "part": json.RawMessage(part)}
 	case llm.Raw:
 		return object{"type": "raw", "event": ev.Type, "data": string(ev.Data)}
