@@ -31,8 +31,9 @@ func newAsk(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ask [flags] [PROMPT] [-]",
 		Short: "Send one prompt to a model, without tools",
-		Long: `Send one prompt to a model and print its answer, without tools and without saving a
-session. Use it to test a key or an endpoint. Piped input is added to the prompt.`,
+		Long: `Send one prompt to a model and print its answer. There are no tools, and no
+session is saved. Use it to test a key or an endpoint. Piped input is added to
+the prompt.`,
 		Example: `  reins ask "Why is the sky blue?"
   reins ask --provider anthropic --effort high --stream "Prove it."
   reins ask --provider chat --base-url http://127.0.0.1:8000/v1 --model qwen3 "Hello"

@@ -114,7 +114,7 @@ func exitCode(ctx context.Context, err error) int {
 func oneLine(err error) string {
 	text := err.Error()
 	if llm.KindOf(err) == llm.ErrConfiguration {
-		text = strings.TrimPrefix(text, "configuration: ")
+		text = strings.Replace(text, "configuration: ", "", 1)
 	}
 	return show.OneLine(text)
 }
@@ -179,6 +179,7 @@ OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
 		newUndo(h), newRedo(h), newDiff(h), newCost(h), newCompact(h), newWire(h), newVersion(h),
 	)
 	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if not .HasSubCommands}}", 1))
 	root.SetHelpCommand(newHelp())
 	root.SetIn(h.Stdin)
 	root.SetOut(h.Stdout)
@@ -189,7 +190,6 @@ OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
 
 // group completes a command that only has subcommands. Without one it prints its help.
 func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
-	cmd.DisableFlagsInUseLine = true
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {

@@ -29,10 +29,12 @@ func newCompact(h Host) *cobra.Command {
 		Use:               "compact [SESSION]",
 		Short:             "Compact the conversation of a session",
 		ValidArgsFunction: completeSessions(h, 1),
-		Long: `Compact the conversation of a session: the model writes a summary of the older part.
-Your messages, the plan and the list of changed files are kept word for word, and the
-session log keeps everything. "reins run" does this when the context window is nearly
-full. Without SESSION, use the last session of this directory.`,
+		Long: `Compact the conversation of a session: the model summarizes the older part. Your
+messages, the plan and the list of changed files are kept word for word, and the
+session log keeps everything. "reins run" compacts automatically when the
+context window is nearly full.
+
+Without SESSION, use the last session of this directory.`,
 		Example: `  reins compact
   reins compact 4TKZ --no-model`,
 		Args: wantArgs(0, 1, "at most one SESSION"),

@@ -2,7 +2,8 @@ package cli
 
 import (
 	"cmp"
-	"regexp"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -86,23 +87,46 @@ func unknownCommand(of *cobra.Command, name string) error {
 	return usagef("unknown command %q; see \"%s --help\"", path, of.CommandPath())
 }
 
-var unknownFlag = regexp.MustCompile(`^unknown flag: --(\S+)`)
-
-// flagError completes an error about a flag with the nearest flag, or a pointer to the help.
+// flagError rewrites an error about a flag, with the nearest flag or a pointer to the help.
 func flagError(cmd *cobra.Command, err error) error {
-	if m := unknownFlag.FindStringSubmatch(err.Error()); m != nil {
+	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden {
 				names = append(names, f.Name)
 			}
 		})
-		if near := nearWords(m[1], names); len(near) > 0 {
-			return usagef("unknown flag --%s; did you mean --%s?", m[1], near[0])
+		name := unknown.GetSpecifiedName()
+		if near := nearWords(name, names); len(near) > 0 {
+			return usagef("unknown flag --%s; did you mean --%s?", name, near[0])
 		}
-		return usagef("unknown flag --%s; see \"%s --help\"", m[1], cmd.CommandPath())
+		err = fmt.Errorf("unknown flag --%s", name)
+	case errors.As(err, &missing):
+		err = fmt.Errorf("--%s needs a value", missing.GetFlag().Name)
+	case errors.As(err, &invalid):
+		f := invalid.GetFlag()
+		err = fmt.Errorf("invalid value %q for --%s%s", invalid.GetValue(), f.Name, valueHint(f.Value.Type()))
 	}
 	return usagef("%w; see \"%s --help\"", err, cmd.CommandPath())
+}
+
+// valueHint describes the values of a flag type.
+func valueHint(flagType string) string {
+	switch flagType {
+	case "int":
+		return ": use a whole number"
+	case "float64":
+		return ": use a number"
+	case "duration":
+		return ": use a duration such as 30s or 10m"
+	case "bool":
+		return ": use true or false"
+	}
+	return ""
 }
 
 // didYouMean returns "; did you mean X or Y?" with the nearest words, or "".

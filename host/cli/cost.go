@@ -28,13 +28,15 @@ func newCost(h Host) *cobra.Command {
 		Use:               "cost [SESSION...]",
 		Short:             "Show the cost of sessions",
 		ValidArgsFunction: completeSessions(h, anyNumber),
-		Long: `Show the model calls, tokens and cost of a session, by model and by agent. For several
-sessions, show the total by model. Calls that a fork shares with its original are
-counted once. Without SESSION, use the last session of this directory.
+		Long: `Show the model calls, tokens and cost of a session, by model and by agent. For
+several sessions, show the total by model. Calls that a fork shares with its
+original are counted once.
 
-CACHED is the part of INPUT that the provider read from its cache, HIT its share,
-and WRITTEN the tokens added to the cache. Unknown prices are shown as unknown, not
-as $0.`,
+CACHED is the part of INPUT that the provider read from its cache, HIT its
+share, and WRITTEN the tokens added to the cache. Unknown prices are shown as
+unknown, not as $0.
+
+Without SESSION, use the last session of this directory.`,
 		Example: `  reins cost
   reins cost --all --since 7d
   reins cost 4TKZ K3ZQ --json`,

@@ -34,9 +34,10 @@ func newDemo(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run an offline demo against a scripted model",
-		Long: `Run an offline demo: an agent fixes a failing test in a small Go project. It needs no
-API key and no network. The model is a script behind a local HTTP server, once for
-each of the four wire protocols. Everything else works as in "reins run".`,
+		Long: `Run an offline demo: an agent fixes a failing test in a small Go project. It
+needs no API key and no network. The model is a script behind a local HTTP
+server, once for each of the four wire protocols. Everything else works as in
+"reins run".`,
 		Args: wantArgs(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}

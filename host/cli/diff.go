@@ -26,15 +26,15 @@ func newDiff(h Host) *cobra.Command {
 	var o diffCommand
 	cmd := &cobra.Command{
 		Use:               "diff [flags] [SESSION] [FROM [TO]] [-- PATH...]",
-		Short:             "Show file changes of a session",
+		Short:             "Show file changes made in a session",
 		ValidArgsFunction: completeSessions(h, 1),
-		Long: `Show all file changes since the last prompt of a session that changed files, as a
-unified diff. Changes by tools, by shell commands and by hand are included.
+		Long: `Show all file changes since the last prompt of a session that changed files, as
+a unified diff. Changes by tools, by shell commands and by hand are included.
 
-FROM and TO are checkpoints, or prompts (@N) for the state before them. TO is the
-current state by default. "reins diff --list" lists both.
+FROM and TO are checkpoints, or prompts (@N) for the state before them. Without
+TO, compare with the current files. "reins diff --list" lists both.
 
-Without SESSION, use the last session of this directory. It may still be running.`,
+Without SESSION, use the last session of this directory. It may be running.`,
 		Example: `  reins diff --stat
   reins diff @57 @120 -- parser.go
   reins diff 4TKZ --list`,

@@ -25,7 +25,7 @@ type connection struct {
 
 func (c *connection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&c.provider, "provider", "", "openai, anthropic, gemini, chat or local (default: chosen by --model, or by the API key that is set)")
+	f.StringVar(&c.provider, "provider", "", "model provider: openai, anthropic, gemini, chat or local (default: chosen by --model, or by the API key that is set)")
 	f.StringVar(&c.model, "model", "", "model to use (default: the provider's default)")
 	f.StringVar(&c.baseURL, "base-url", "", "`URL` of the API (default: the provider's)")
 	f.StringVar(&c.catalogue, "catalogue", "", catalogueHelp)
@@ -58,7 +58,7 @@ func (c connection) config(h Host) (connect.Config, error) {
 }
 
 // catalogueHelp describes the --catalogue flag of all commands.
-const catalogueHelp = "add or replace models from a JSON `FILE`"
+const catalogueHelp = "JSON `FILE` with models that extend or replace the built-in ones"
 
 type models struct {
 	provider, catalogue string
@@ -70,8 +70,9 @@ func newModels(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "models [PATTERN]",
 		Short: "List known models, their limits and prices",
-		Long: `List known models whose name contains PATTERN. Prices are in US dollars per million
-tokens. You can use models that are not listed, but their prices are unknown.`,
+		Long: `List known models, or those whose name contains PATTERN. Prices are in US
+dollars per million tokens. Models that are not listed work too, but their
+prices are unknown.`,
 		Args: wantArgs(0, 1, "at most one PATTERN"),
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(h, strings.ToLower(strings.Join(args, ""))) },
 	}

@@ -49,16 +49,15 @@ func newRun(h Host) *cobra.Command {
 directory until the task is done. Its answer goes to standard output, its
 progress to standard error.
 
-The agent may read files in the working directory. Reins asks on the terminal
-before it does anything else, and refuses if there is no terminal. Use --yes to
-allow everything.
+The agent may read files in the working directory. For anything else, Reins asks
+on the terminal, or refuses if there is none. Use --yes to allow everything.
 
 Every run is saved as a session. Use --continue or --resume to continue it, even
 after a crash, and "reins undo" to undo its last prompt, including file changes.
 
-Piped input is added to the prompt. It is ignored if nothing arrives within 5
-seconds, unless "-" is given. Lines that you type while the agent works are sent
-to it as further instructions.`,
+Piped input is added to the prompt, unless nothing arrives within 5 seconds. Use
+"-" to wait for it. Lines that you type while the agent works are sent to it as
+further instructions.`,
 		Example: `  reins run "Find out why TestParse fails and fix it"
   reins run --yes --output stream-json "Update the dependencies" > events.jsonl
   git diff | reins run "Review this diff. Change nothing."

@@ -27,8 +27,8 @@ func (c *crashing) show(event.Record) error { return c.how() }
 func (c *crashing) finish(r result) error   { c.result = r; return nil }
 func (c *crashing) ask(string) func(bool)   { return func(bool) {} }
 func (c *crashing) replay(event.Record)     {}
-func (c *crashing) workingIn(string)          {}
-func (c *crashing) sawDiff(string)              {}
+func (c *crashing) workingIn(string)        {}
+func (c *crashing) sawDiff(string)          {}
 func (c *crashing) typed()                  {}
 
 func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {

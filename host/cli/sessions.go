@@ -16,8 +16,8 @@ func newSessions(h Host) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "sessions",
 		Short: "Inspect and manage saved sessions",
-		Long: `Inspect and manage saved sessions. They are stored in $REINS_HOME, or else in the
-system's directory for application state, such as ~/.local/state/reins.
+		Long: `Inspect and manage saved sessions. They are stored in $REINS_HOME, or else in
+the system's directory for application state, such as ~/.local/state/reins.
 
 An ID can be shortened to a unique prefix. "latest" is the last used session.`,
 	},
@@ -179,9 +179,10 @@ func newSessionsSearch(h Host) *cobra.Command {
 	var o sessionsSearch
 	cmd := &cobra.Command{
 		Use:   "search TEXT",
-		Short: "Search the text of sessions",
-		Long: `Search titles, prompts, summaries, tags and conversations, including the arguments
-and output of tool calls. Case is ignored. The exit code is 1 if nothing matches.`,
+		Short: "Search sessions for text",
+		Long: `Search titles, prompts, summaries, tags and conversations, including the
+arguments and output of tool calls. Case is ignored. The exit code is 1 if
+nothing matches.`,
 		Example: `  reins sessions search "connection reset"
   reins sessions search --here --per-session 0 TODO`,
 		Args: wantArgs(1, anyNumber, "the text to search for"),

@@ -37,8 +37,8 @@ func newSessionsExport(h Host) *cobra.Command {
 		Use:               "export ID FILE|-",
 		Short:             "Export a session to a file",
 		ValidArgsFunction: completeSessions(h, 1),
-		Long: `Export a session to a tar archive for "reins sessions import". The archive holds the
-whole conversation, including any secrets in it.`,
+		Long: `Export a session to a tar archive for "reins sessions import". The archive holds
+the whole conversation, including any secrets in it.`,
 		Example: `  reins sessions export K3ZQ session.tar
   reins sessions export K3ZQ - | ssh other reins sessions import -`,
 		Args: wantArgs(2, 2, "an ID and a file, or - for standard output"),
@@ -213,9 +213,9 @@ func newSessionsVerify(h Host) *cobra.Command {
 		Use:               "verify [ID...]",
 		Short:             "Check sessions for corruption",
 		ValidArgsFunction: completeSessions(h, anyNumber),
-		Long: `Check sessions for corruption, and print one problem per line. Without IDs, check all
-sessions and the checkpoints for undo. Nothing is changed. The exit code is 1 if
-there are problems.`,
+		Long: `Check sessions for corruption, and print one problem per line. Without IDs,
+check all sessions and all checkpoints for undo. Nothing is changed. The exit
+code is 1 if there are problems.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return verifySessions(cmd.Context(), h, args, asJSON) },
 	}
 	jsonFlag(cmd, &asJSON)

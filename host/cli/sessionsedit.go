@@ -122,7 +122,7 @@ func newSessionsFork(h Host) *cobra.Command {
 	var o sessionsFork
 	cmd := &cobra.Command{
 		Use:               "fork ID[@SEQ]",
-		Short:             "Copy a session, up to a record",
+		Short:             "Copy all or part of a session",
 		ValidArgsFunction: completeSessions(h, 1),
 		Long: `Copy a session, up to record SEQ if given, and print the ID of the copy.
 "reins sessions show ID --events" lists the record numbers.`,
@@ -179,11 +179,11 @@ type removed struct {
 func newSessionsRemove(h Host) *cobra.Command {
 	var o sessionsRemove
 	cmd := &cobra.Command{
-		Use:               "rm [flags] ID...",
+		Use:               "rm [flags] [ID...]",
 		Short:             "Remove sessions",
 		ValidArgsFunction: completeSessions(h, anyNumber),
-		Long: `Remove sessions permanently, or all sessions older than an age. Reins lists them and
-asks first. Without a terminal, --yes is required.`,
+		Long: `Remove sessions permanently, by ID or by age. Reins lists them and asks first.
+Without a terminal, --yes is required.`,
 		Example: `  reins sessions rm K3ZQ
   reins sessions rm --older-than 30d`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), h, args) },

@@ -26,10 +26,10 @@ func newSessionsShow(h Host) *cobra.Command {
 	var o sessionsShow
 	cmd := &cobra.Command{
 		Use:               "show ID",
-		Short:             "Show a session",
+		Short:             "Show the conversation of a session",
 		ValidArgsFunction: completeSessions(h, 1),
-		Long: `Show the details of a session and its conversation with tool calls. @N is the record
-number, for use in "reins sessions fork ID@N".`,
+		Long: `Show the details of a session and its conversation with tool calls. @N is a
+record number, for use in "reins sessions fork ID@N".`,
 		Example: `  reins sessions show K3ZQ
   reins sessions show K3ZQ --events
   reins sessions show K3ZQ --json | jq -r 'select(.kind == "TOOL_CALL_START") | .data.name'`,

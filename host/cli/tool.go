@@ -27,7 +27,7 @@ func newTool(h Host) *cobra.Command {
 }
 
 // toolsetHelp describes the --toolset flag of all commands.
-const toolsetHelp = "standard, or native for the tools of the vendor's own agent"
+const toolsetHelp = "tool set: standard, or native (the tools of the vendor's own agent)"
 
 // toolFlags select tools.
 type toolFlags struct{ profile, toolset string }
@@ -35,7 +35,7 @@ type toolFlags struct{ profile, toolset string }
 func (o *toolFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.profile, "profile", "", "only the tools for openai, anthropic, gemini or generic models")
-	f.StringVar(&o.toolset, "toolset", string(coding.Standard), "with --profile: "+toolsetHelp)
+	f.StringVar(&o.toolset, "toolset", string(coding.Standard), toolsetHelp+"; needs --profile")
 }
 
 // registry returns all standard tools, or those of a profile.
@@ -111,8 +111,8 @@ func newToolCall(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call NAME --args JSON|@FILE|-",
 		Short: "Run one tool call",
-		Long: `Run one tool call, without asking for approval, and print its result as JSON. The exit
-code is 1 if the call fails.`,
+		Long: `Run one tool call, without asking for approval, and print its result as JSON.
+The exit code is 1 if the call fails.`,
 		Example: `  reins tool call grep --args '{"pattern":"TODO","max_results":5}'
   reins tool call edit_file --args @edit.json
   reins tool call shell --args '{"command":"rm -rf build"}' --dry-run`,

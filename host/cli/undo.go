@@ -118,7 +118,7 @@ func newRedo(h Host) *cobra.Command {
 	var later laterFlags
 	cmd := &cobra.Command{
 		Use:               "redo [SESSION]",
-		Short:             "Reverse the last undo of a session",
+		Short:             "Reverse the last undo",
 		ValidArgsFunction: completeSessions(h, 1),
 		Long: `Reverse the last "reins undo" of a session, unless there was a prompt since.
 Like undo, redo asks before it overwrites files that you have changed since.

@@ -40,8 +40,9 @@ func newWire(h Host) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "wire",
 		Short: "Decode and encode provider traffic",
-		Long: `Decode and encode provider traffic, to debug it. All commands read standard input and
-print JSON. The unified form is the one that Reins uses for all providers.`,
+		Long: `Decode and encode provider traffic, to debug it. All commands read standard
+input and print JSON. The unified form is the one that Reins uses for all
+providers.`,
 		Example: `  reins wire decode --protocol anthropic --stream < answer.sse
   reins wire parse --protocol gemini < request.json > unified.json
   reins wire encode --protocol openai-responses < unified.json`,
@@ -76,7 +77,7 @@ func newWireDecode(h Host) *cobra.Command {
 	f.BoolVar(&o.events, "events", false, "print unified stream events, one per line")
 	f.IntVar(&o.status, "status", http.StatusOK, "HTTP status of the response")
 	f.StringArrayVar(&o.header, "header", nil, "response header as `NAME=VALUE`; can be repeated")
-	f.IntVar(&o.limit, "max-bytes", 64<<20, "maximum size of an event, or of a whole response")
+	f.IntVar(&o.limit, "max-bytes", 64<<20, "maximum size in bytes of an event, or of a whole response")
 	return cmd
 }
 
@@ -119,7 +120,7 @@ func (o wireDecode) run(h Host) error {
 func newWireParse(h Host) *cobra.Command {
 	var protocol string
 	cmd := &cobra.Command{
-		Use:   "parse --protocol NAME < request.json",
+		Use:   "parse --protocol NAME [flags] < request.json",
 		Short: "Convert a provider's request to the unified form",
 		Args:  wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
@@ -148,7 +149,7 @@ func newWireParse(h Host) *cobra.Command {
 func newWireEncode(h Host) *cobra.Command {
 	var protocol string
 	cmd := &cobra.Command{
-		Use:   "encode --protocol NAME < unified.json",
+		Use:   "encode --protocol NAME [flags] < unified.json",
 		Short: "Convert a unified request to a provider's form",
 		Args:  wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
