@@ -26,16 +26,22 @@ func jsonFlag(cmd *cobra.Command, asJSON *bool) {
 	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON, one object per line")
 }
 
-// printJSON prints a value on one line.
-func printJSON(w io.Writer, value any) error {
+// marshal returns a value as JSON that is safe to print.
+func marshal(value any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
+	err := enc.Encode(value)
+	return show.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), err
+}
+
+// printJSON prints a value on one line.
+func printJSON(w io.Writer, value any) error {
+	line, err := marshal(value)
+	if err != nil {
 		return err
 	}
-	line := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	_, err := w.Write(append(show.EscapeJSON(line), '\n'))
+	_, err = w.Write(append(line, '\n'))
 	return err
 }
 

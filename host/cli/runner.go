@@ -64,13 +64,11 @@ func (r *runner) run(ctx context.Context, prompt []string) error {
 	case <-r.host.quit:
 	}
 	res := r.result(ctx)
-	if err := r.view.finish(res); err != nil && res.ExitCode == exitOK {
-		return err
-	}
+	err := r.view.finish(res)
 	if res.ExitCode != exitOK {
 		return quietError{res.ExitCode}
 	}
-	return nil
+	return err
 }
 
 // guard records and returns the error of f. A panic becomes an error.
@@ -95,10 +93,7 @@ func (r *runner) result(ctx context.Context) result {
 		Type: "result", Text: r.out.Text, Question: r.out.Question, Limit: r.out.Limit, Rounds: r.out.Rounds,
 		Refused: r.asker.unanswered(), DurationMS: time.Since(r.start).Milliseconds(), SessionID: r.id,
 		saved: r.id != "" && !r.flags.noSave, elsewhere: r.elsewhere,
-		reached: reached{
-			budget: r.flags.budget, maxTurns: r.flags.maxTurns, deadline: r.flags.deadline,
-			limit: r.limit, cost: r.cost, resumed: r.after > 0,
-		},
+		reached: reached{flags: r.flags, limit: r.limit, cost: r.cost, resumed: r.after > 0},
 	}
 	spent := r.spent.Clone()
 	res.Usage, res.Turns, res.Cost, res.Models = spent.Total.Usage, spent.Turns, spent.Total.Cost().Pointer(), spent.Models
@@ -123,15 +118,6 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	place, err := r.flags.place(ctx, r.host, cmp.Or(r.flags.dir, "."), runCommand)
 	if err != nil {
 		return err
-	}
-	if place.resumes() {
-		if r.flags.dir, err = place.dir(r.flags.dir); err != nil {
-			return errors.Join(err, place.discard(ctx))
-		}
-		r.flags.follow(place.meta)
-	}
-	if err := checkDir(r.flags.dir); err != nil {
-		return errors.Join(err, place.discard(ctx))
 	}
 	s, err := r.begin(ctx, place)
 	if err != nil {
@@ -162,17 +148,24 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	return r.converse(ctx, s, prompt)
 }
 
-// begin connects to the model and opens the session.
-func (r *runner) begin(ctx context.Context, place saved) (*agent.Session, error) {
+// begin connects to the model and opens the session. By default, a resumed session keeps its directory
+// and model.
+func (r *runner) begin(ctx context.Context, place saved) (s *agent.Session, err error) {
+	if place.resumes() {
+		if r.flags.dir, err = place.dir(r.flags.dir); err != nil {
+			return nil, err
+		}
+		r.flags.follow(place.meta)
+	}
+	if err := checkDir(r.flags.dir); err != nil {
+		return nil, err
+	}
 	k, err := r.flags.connection.open(ctx, r.host)
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.session(ctx, k, place)
-	if err != nil {
-		return nil, explainResume(place.meta.ID, explainExists(r.flags.id, "--session-id", err))
-	}
-	return s, nil
+	s, err = r.session(ctx, k, place)
+	return s, explainResume(cmp.Or(place.meta.ID, r.flags.id), explainExists(r.flags.id, "--session-id", err))
 }
 
 // checkDir returns an error unless dir is a directory; "" is the current one.
@@ -256,7 +249,7 @@ func (r *runner) submit(ctx context.Context, s *agent.Session, input string) (ag
 }
 
 // stoppedShort reports whether the last input before this run was interrupted, failed or reached a
-// limit. It reads the store, because the session's events have no end.
+// limit. It reads the store, because Session.Events would wait for more.
 func (r *runner) stoppedShort(ctx context.Context, id string) bool {
 	short := false
 	for rec, err := range r.store.Load(ctx, id, 0) {
@@ -287,33 +280,25 @@ func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 			r.view.replay(rec)
 			continue
 		}
-		r.count(rec)
+		r.note(rec)
 		if unseen == nil {
 			if unseen = r.view.show(rec); unseen != nil {
 				stop(unseen)
 			}
 		}
-		switch d := rec.Data.(type) {
-		case event.ApprovalRequested:
+		if d, ok := rec.Data.(event.ApprovalRequested); ok {
 			r.asker.arrive(d.ID)
-		case event.TurnLimit:
-			if rec.Agent == "" {
-				r.reach(d)
-			}
 		}
 	}
 	return unseen
 }
 
-func (r *runner) count(rec event.Record) {
+// note counts the spending of an event, and records a limit that the main agent reached.
+func (r *runner) note(rec event.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.spent.Add(rec)
-}
-
-// reach records a limit that the main agent reached.
-func (r *runner) reach(d event.TurnLimit) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.limit = d
+	if d, ok := rec.Data.(event.TurnLimit); ok && rec.Agent == "" {
+		r.limit = d
+	}
 }

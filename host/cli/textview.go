@@ -111,10 +111,6 @@ func (v *textView) workingIn(dir string) {
 // note shows an event that fits on one line.
 func (v *textView) note(indent string, data event.Data) {
 	switch d := data.(type) {
-	case event.SubagentStart:
-		v.line(indent, "agent "+d.ID+": "+show.Summary(d.Task))
-	case event.SubagentEnd:
-		v.line(indent, "agent "+d.ID+" "+d.Status)
 	case event.ModelRetry:
 		if d.Discard && v.midLine {
 			v.say(" [interrupted]")
@@ -128,15 +124,13 @@ func (v *textView) note(indent string, data event.Data) {
 		for _, m := range d.Undelivered {
 			v.line(indent, "not delivered to the agent: "+show.OneLine(show.MessageText(m)))
 		}
-	case event.Warning:
-		v.line(indent, show.OneLine(d.Message))
 	case event.LoopDetection:
 		v.line(indent, show.OneLine(d.Message))
 	case event.SessionResume:
 		if d.Interrupted || d.Lost > 0 {
 			v.line(indent, show.Notice(d))
 		}
-	case event.Compaction, event.Quarantine, event.ModelFallback, event.Rewind:
+	case event.Compaction, event.Quarantine, event.ModelFallback, event.Rewind, event.SubagentStart, event.SubagentEnd, event.Warning:
 		v.line(indent, show.Notice(d))
 	}
 }

@@ -2,13 +2,14 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -154,16 +155,15 @@ func (o toolCall) run(ctx context.Context, h Host, name string) error {
 	}
 	call := tool.Call{ID: "call_1", Name: name, Args: args, Env: e, Vision: true}
 	if o.dryRun {
-		return printCheck(h.Stdout, (&tool.Pipeline{Registry: reg}).Check(ctx, call))
+		out := (&tool.Pipeline{Registry: reg}).Check(ctx, call)
+		err := printJSON(h.Stdout, map[string]any{"tool": out.Tool, "accesses": out.Accesses, "decision": out.Decision, "error": out.Result.Error})
+		return cmp.Or(err, failIf(!out.OK()))
 	}
 	out := (&tool.Pipeline{Registry: reg, Policy: policy.AllowAll{}}).Run(ctx, call)
 	if c, ok := out.Result.Output.(io.Closer); ok {
 		defer c.Close()
 	}
-	if err := printOutcome(h.Stdout, out); err != nil {
-		return err
-	}
-	return failIf(!out.OK())
+	return cmp.Or(printOutcome(h.Stdout, out), failIf(!out.OK()))
 }
 
 func (o toolCall) readArgs(h Host) (json.RawMessage, error) {
@@ -183,59 +183,32 @@ func (o toolCall) readArgs(h Host) (json.RawMessage, error) {
 	return b, nil
 }
 
-func printCheck(w io.Writer, out tool.Outcome) error {
-	if err := printJSON(w, map[string]any{
-		"tool": out.Tool, "accesses": out.Accesses, "decision": out.Decision, "error": out.Result.Error,
-	}); err != nil {
-		return err
-	}
-	return failIf(!out.OK())
-}
-
 // printOutcome prints the result of a call as JSON. It streams the output, which may be large.
 func printOutcome(w io.Writer, out tool.Outcome) error {
-	bw := bufio.NewWriterSize(w, 64<<10)
-	e := wire.Encoder{}
-	e.Open('{')
-	e.Key("tool_call_id")
-	e.Str(out.Call.ID)
-	e.Key("ok")
-	e.Bool(out.OK())
-	e.Key("payload")
-	e.Open('{')
-	for _, name := range slices.Sorted(maps.Keys(out.Result.Fields)) {
-		v, err := json.Marshal(out.Result.Fields[name])
-		if err != nil {
-			return fmt.Errorf("marshal the field %s: %w", name, err)
-		}
-		e.Key(name)
-		e.Raw(v)
-	}
-	e.Key("model_output")
-	e.Str(out.Model)
-	e.Key("output")
-	if _, err := bw.Write(e.Buf); err != nil {
+	payload := map[string]any{"model_output": out.Model}
+	maps.Copy(payload, out.Result.Fields)
+	head, err := marshal(struct {
+		ID      string         `json:"tool_call_id"`
+		OK      bool           `json:"ok"`
+		Payload map[string]any `json:"payload"`
+	}{out.Call.ID, out.OK(), payload})
+	if err != nil {
 		return err
 	}
+	tail, err := marshal(struct {
+		Error     *tool.Error    `json:"error"`
+		Artifacts tool.Artifacts `json:"artifacts"`
+		Duration  int64          `json:"duration_ms"`
+	}{out.Result.Error, out.Result.Artifacts, out.Duration.Milliseconds()})
+	if err != nil {
+		return err
+	}
+	bw := bufio.NewWriterSize(w, 64<<10)
+	fmt.Fprintf(bw, `%s,"output":`, bytes.TrimSuffix(head, []byte("}}")))
 	if err := writeString(bw, out.Result.Output); err != nil {
 		return err
 	}
-	tail := wire.Encoder{Buf: []byte("}")}
-	for _, member := range []struct {
-		name  string
-		value any
-	}{{"error", out.Result.Error}, {"artifacts", out.Result.Artifacts}, {"duration_ms", out.Duration.Milliseconds()}} {
-		v, err := json.Marshal(member.value)
-		if err != nil {
-			return err
-		}
-		tail.Key(member.name)
-		tail.Raw(v)
-	}
-	tail.Close('}')
-	if _, err := bw.Write(append(tail.Buf, '\n')); err != nil {
-		return err
-	}
+	fmt.Fprintf(bw, "},%s\n", tail[1:])
 	return bw.Flush()
 }
 

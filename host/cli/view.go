@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"time"
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/agent/step"
@@ -110,10 +109,7 @@ type result struct {
 
 // reached is how far a run got within the limits of its flags.
 type reached struct {
-	budget   float64
-	maxTurns int
-	deadline time.Duration
-
+	flags   run
 	limit   event.TurnLimit // the limit that stopped the run, if any
 	cost    float64         // of the whole session, in US dollars
 	resumed bool            // there were earlier runs, which count
@@ -183,7 +179,7 @@ func runError(err error) *errorJSON {
 func (r result) stopReason() string {
 	switch {
 	case errors.Is(r.err, errDeadline):
-		return fmt.Sprintf("%v: --deadline is %v", r.err, r.reached.deadline)
+		return fmt.Sprintf("%v: --deadline is %v", r.err, r.reached.flags.deadline)
 	case r.err != nil:
 		return oneLine(r.err)
 	case r.Limit != "":
@@ -200,9 +196,9 @@ func (r reached) stopReason(limit step.Limit) string {
 	}
 	switch limit {
 	case step.TreeCost:
-		return fmt.Sprintf("stopped after spending %s%s: --budget is %s", show.SmallPrice(r.cost), earlier, show.SmallPrice(r.budget))
+		return fmt.Sprintf("stopped after spending %s%s: --budget is %s", show.SmallPrice(r.cost), earlier, show.SmallPrice(r.flags.budget))
 	case step.MaxTurns:
-		return fmt.Sprintf("stopped after %s%s: --max-turns is %d", show.Plural(r.limit.Value, "model call"), earlier, r.maxTurns)
+		return fmt.Sprintf("stopped after %s%s: --max-turns is %d", show.Plural(r.limit.Value, "model call"), earlier, r.flags.maxTurns)
 	case step.MaxToolRounds:
 		return fmt.Sprintf("stopped after %s: --max-rounds is %d", show.Plural(r.limit.Value, "tool round"), r.limit.Value)
 	}

@@ -17,20 +17,19 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// dialects returns the wire protocolNames in the order of the documentation.
-func dialects() []wire.Dialect {
-	return []wire.Dialect{openai.NewDialect(openai.Config{}), chat.NewDialect(chat.Quirks{}), anthropic.NewDialect(anthropic.Config{}), gemini.NewDialect(gemini.Config{})}
-}
-
 const protocolNames = "openai-responses, openai-chat, anthropic or gemini"
 
 func dialect(name string) (wire.Dialect, error) {
-	for _, d := range dialects() {
-		if d.Name() == name {
-			return d, nil
-		}
-	}
-	if name == "" {
+	switch name {
+	case openai.Name:
+		return openai.NewDialect(openai.Config{}), nil
+	case chat.Name:
+		return chat.NewDialect(chat.Quirks{}), nil
+	case anthropic.Name:
+		return anthropic.NewDialect(anthropic.Config{}), nil
+	case gemini.Name:
+		return gemini.NewDialect(gemini.Config{}), nil
+	case "":
 		return nil, usagef("--protocol is required: use %s", protocolNames)
 	}
 	return nil, usagef("unknown protocol %q: use %s", name, protocolNames)
@@ -51,7 +50,7 @@ providers.`,
 
 func protocolFlag(cmd *cobra.Command, protocol *string) {
 	cmd.Flags().StringVar(protocol, "protocol", "", protocolNames)
-	completeWords(cmd, "protocol", "openai-responses", "openai-chat", "anthropic", "gemini")
+	completeWords(cmd, "protocol", openai.Name, chat.Name, anthropic.Name, gemini.Name)
 }
 
 type wireDecode struct {
