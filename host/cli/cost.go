@@ -53,7 +53,7 @@ Without SESSION, use the last session of this directory.`,
 func (o costCommand) filters() bool { return o.all || o.here || o.dir != "" || o.tag != "" }
 
 func (o costCommand) run(ctx context.Context, h Host, args []string) error {
-	after, err := o.after()
+	after, err := parseSince(o.since)
 	if err != nil {
 		return err
 	}
@@ -80,22 +80,7 @@ func (o costCommand) run(ctx context.Context, h Host, args []string) error {
 			notef(h, "session %s: skipped %s, so the cost may be incomplete", m.ID, show.Plural(lost, "unreadable record"))
 		}
 	}
-	if err := b.print(h, o.asJSON); err != nil {
-		return err
-	}
-	return failIf(damaged)
-}
-
-// after returns the time of the first call to count.
-func (o costCommand) after() (time.Time, error) {
-	if o.since == "" {
-		return time.Time{}, nil
-	}
-	age, err := parseAge(o.since)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return time.Now().Add(-age), nil
+	return cmp.Or(b.print(h, o.asJSON), failIf(damaged))
 }
 
 // choose finds the selected sessions.

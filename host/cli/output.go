@@ -127,6 +127,15 @@ func fullTime(h Host, t time.Time) string {
 	return t.Local().Format(time.RFC3339)
 }
 
+// parseSince returns the time an age ago, or the zero time for "".
+func parseSince(age string) (time.Time, error) {
+	if age == "" {
+		return time.Time{}, nil
+	}
+	d, err := parseAge(age)
+	return time.Now().Add(-d), err
+}
+
 const day = 24 * time.Hour
 
 // parseAge parses an age such as 30d, 2w or 12h.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -115,10 +116,7 @@ func (o sessionsList) run(ctx context.Context, h Host) error {
 			listed = append(listed, m)
 		}
 	}
-	if err := o.print(h, listed, more); err != nil {
-		return err
-	}
-	return failIf(damaged)
+	return cmp.Or(o.print(h, listed, more), failIf(damaged))
 }
 
 func (o sessionsList) print(h Host, listed []event.Meta, more int) error {

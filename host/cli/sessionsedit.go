@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -232,11 +231,10 @@ func (o sessionsRemove) choose(ctx context.Context, s event.Store, names []strin
 	if o.olderThan == "" {
 		return findSessions(ctx, s, names)
 	}
-	age, err := parseAge(o.olderThan)
+	oldest, err := parseSince(o.olderThan)
 	if err != nil {
 		return nil, err
 	}
-	oldest := time.Now().Add(-age)
 	var chosen []event.Meta
 	for m, err := range s.List(ctx) {
 		switch {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,10 +77,7 @@ func (o sessionsShow) run(ctx context.Context, h Host, name string) error {
 			return errors.Join(err, out.Flush())
 		}
 	}
-	if err := errors.Join(v.end(), out.Flush()); err != nil {
-		return err
-	}
-	return failIf(damaged)
+	return cmp.Or(errors.Join(v.end(), out.Flush()), failIf(damaged))
 }
 
 func (o sessionsShow) view(h Host, m event.Meta, out *bufio.Writer) (recordView, error) {

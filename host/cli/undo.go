@@ -153,7 +153,7 @@ func rewind(ctx context.Context, h Host, command string, args []string, later la
 		return err
 	}
 	done, err := do(p)
-	err = errors.Join(err, p.close())
+	err = errors.Join(err, p.session.Close())
 	if done.Input == 0 {
 		return explainUndo(m.ID, err)
 	}

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/agent"
@@ -18,7 +20,6 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/tool"
 )
 
 // pastSession is a session opened to undo or redo something. It cannot call a model.
@@ -26,7 +27,6 @@ type pastSession struct {
 	store   event.Store
 	meta    event.Meta
 	session *agent.Session
-	env     *local.Env
 	changes []checkpoint.Change // made to files
 	title   string              // of the output; "" is the prompt
 }
@@ -41,7 +41,7 @@ func (noModel) Stream(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, 
 }
 
 func openPast(ctx context.Context, h Host, store event.Store, m event.Meta, later laterFlags) (*pastSession, error) {
-	kept, err := openCheckpoints(h, m.Dir)
+	checkpoints, err := openCheckpoints(h, m.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -49,28 +49,22 @@ func openPast(ctx context.Context, h Host, store event.Store, m event.Meta, late
 	if err != nil {
 		return nil, usageError{err}
 	}
-	p := &pastSession{store: store, meta: m, env: e}
+	p := &pastSession{store: store, meta: m}
 	files := coding.Checkpoints{
-		Store: kept,
+		Store: checkpoints,
 		Later: func(ctx context.Context, e *checkpoint.LaterError) (checkpoint.Later, error) {
 			return later.decide(ctx, h, e)
 		},
 		Restored: func(changes []checkpoint.Change) { p.changes = onlyFiles(changes) },
 	}
-	tools := &tool.Registry{}
-	err = tools.Register(agent.AskUserTool()) // without it, a pending question would be dropped
-	if err == nil {
-		p.session, err = agent.Resume(ctx, agent.Config{
-			ID: m.ID, Store: store, Client: noModel{}, Env: e, Tools: tools, Checkpoints: files,
-		})
-	}
+	p.session, err = agent.Resume(ctx, agent.Config{
+		ID: m.ID, Store: store, Client: noModel{}, Env: e, Checkpoints: files, Owned: []io.Closer{e},
+	})
 	if err != nil {
 		return nil, errors.Join(explainOpen(m.ID, err), e.Close())
 	}
 	return p, nil
 }
-
-func (p *pastSession) close() error { return errors.Join(p.session.Close(), p.env.Close()) }
 
 // openCheckpoints opens the checkpoints of a directory.
 func openCheckpoints(h Host, dir string) (*checkpoint.Store, error) {
@@ -81,22 +75,16 @@ func openCheckpoints(h Host, dir string) (*checkpoint.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, err := coding.OpenCheckpoints(state, dir)
+	checkpoints, err := coding.OpenCheckpoints(state, dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, usageError{err}
 	}
-	return kept, err
+	return checkpoints, err
 }
 
 // onlyFiles drops changes of directories.
 func onlyFiles(changes []checkpoint.Change) []checkpoint.Change {
-	var files []checkpoint.Change
-	for _, c := range changes {
-		if !c.Dir() {
-			files = append(files, c)
-		}
-	}
-	return files
+	return slices.DeleteFunc(slices.Clone(changes), func(c checkpoint.Change) bool { return c.Dir() })
 }
 
 // resolvePaths returns absolute paths without symbolic links in their directories. Otherwise a link
