@@ -84,7 +84,7 @@ func (l *lives) checkMessages(records []event.Record) {
 		case event.SteeringQueued:
 			place[r.Agent+d.Message.Text()]--
 		case event.SteeringInjected:
-			if d.Source == step.FromHost {
+			if d.Source == event.SourceHost {
 				place[r.Agent+d.Message.Text()]++
 			}
 		case event.UserInput:

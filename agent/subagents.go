@@ -17,14 +17,12 @@ import (
 
 // A subagent is a Session with a parent, in the same tree and log. Its status follows from the records and
 // from whether it is working.
-type subagentStatus string
-
 const (
-	running   subagentStatus = "running"
-	completed subagentStatus = "completed"
-	failed    subagentStatus = "failed"
-	waiting   subagentStatus = "waiting for an approval"
-	ended     subagentStatus = "closed"
+	running   = event.SubagentRunning
+	completed = event.SubagentCompleted
+	failed    = event.SubagentFailed
+	waiting   = event.SubagentWaiting
+	ended     = event.SubagentClosed
 )
 
 // spawn creates a subagent and starts its work on a task.
@@ -47,7 +45,7 @@ func (s *Session) spawn(ctx context.Context, start event.SubagentStart) (*Sessio
 	s.tree.mu.Unlock()
 	child, err := newSession(config, start.ID, s, s.log, s.tree)
 	if err != nil {
-		s.record(event.SubagentEnd{ID: start.ID, Status: string(failed), Reason: err.Error()})
+		s.record(event.SubagentEnd{ID: start.ID, Status: failed, Reason: err.Error()})
 		return nil, err
 	}
 	child.spawned, child.preface = start, kind.Preface
@@ -97,7 +95,7 @@ func (s *Session) assign(ctx context.Context, task string) {
 func (s *Session) start(ctx context.Context, begin func() bool) {
 	ctx, err := s.begin(context.WithoutCancel(ctx))
 	if err != nil {
-		s.parent.record(event.SubagentEnd{ID: s.path, Status: string(failed), Reason: err.Error()})
+		s.parent.record(event.SubagentEnd{ID: s.path, Status: failed, Reason: err.Error()})
 		return
 	}
 	go func() {
@@ -124,14 +122,14 @@ func (s *Session) resumes() bool {
 
 // finish records how a subagent's work on a task ended; tree.mu is held.
 func (s *Session) finish(out Outcome, err error) {
-	d := event.SubagentEnd{ID: s.path, Status: string(failed), Output: out.Text, Turns: s.state.Turns()}
+	d := event.SubagentEnd{ID: s.path, Status: failed, Output: out.Text, Turns: s.state.Turns()}
 	switch {
 	case s.closing && !fatal(err):
-		d.Status = string(ended)
+		d.Status = ended
 	case err == nil && out.Status == StatusDone:
-		d.Status, d.Success = string(completed), true
+		d.Status, d.Success = completed, true
 	case len(s.pending()) > 0:
-		d.Status = string(waiting)
+		d.Status = waiting
 	case err != nil:
 		d.Reason = err.Error()
 	default:
@@ -141,7 +139,7 @@ func (s *Session) finish(out Outcome, err error) {
 }
 
 // status returns what a subagent is doing; tree.mu is held.
-func (s *Session) status() subagentStatus {
+func (s *Session) status() event.SubagentStatus {
 	end, _ := s.parent.state.Ended(s.path)
 	switch {
 	case s.work != nil:
@@ -151,7 +149,7 @@ func (s *Session) status() subagentStatus {
 	case s.lost():
 		return failed
 	}
-	return subagentStatus(end.Status)
+	return end.Status
 }
 
 // held reports whether the work waits for an approval and continues with the parent's; tree.mu is held.
@@ -207,7 +205,7 @@ func (s *Session) wait(ctx context.Context) error {
 }
 
 // retire closes a subagent for good and returns what it was doing.
-func (s *Session) retire() (before subagentStatus) {
+func (s *Session) retire() (before event.SubagentStatus) {
 	s.tree.mu.Lock()
 	before = s.status()
 	s.closing = true
@@ -215,7 +213,7 @@ func (s *Session) retire() (before subagentStatus) {
 	s.Interrupt()
 	s.abandon("the agent was closed")
 	if before != running && before != ended {
-		s.parent.record(event.SubagentEnd{ID: s.path, Status: string(ended)})
+		s.parent.record(event.SubagentEnd{ID: s.path, Status: ended})
 	}
 	_ = s.Close() // a subagent owns nothing that could fail
 	return before
@@ -226,7 +224,7 @@ func (s *Session) giveUp() {
 	s.abandon("the work was interrupted")
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	s.parent.note(event.SubagentEnd{ID: s.path, Status: string(failed), Turns: s.state.Turns(), Reason: "it was interrupted when the session ended"})
+	s.parent.note(event.SubagentEnd{ID: s.path, Status: failed, Turns: s.state.Turns(), Reason: "it was interrupted when the session ended"})
 }
 
 // abandon gives up what the agent was doing: no call stays without a result.
@@ -372,7 +370,7 @@ type AgentInfo struct {
 	Task    string // the last message that it was given
 	Model   string
 	State   State
-	Status  string // of a subagent: running, completed, failed, waiting for an approval or closed
+	Status  event.SubagentStatus // of a subagent
 	Turns   int
 	Pending int // tool calls that wait for an approval
 	Queue   []Queued
@@ -393,16 +391,10 @@ func (s *Session) info() AgentInfo {
 	defer s.tree.mu.Unlock()
 	info := AgentInfo{
 		Path: s.path, Type: s.spawned.Type, Model: s.state.Effective().Model, State: state, Turns: s.state.Turns(),
-		Pending: len(s.state.Pending()), Queue: s.state.Queue(),
+		Pending: len(s.state.Pending()), Queue: s.state.Queue(), Task: userText(slices.Backward(s.state.Messages()), 200),
 	}
 	if s.parent != nil {
-		info.Status = string(s.status())
-	}
-	for _, in := range slices.Backward(s.state.Messages()) {
-		if in.Role == llm.RoleUser {
-			info.Task = shorten(in.Text(), 200)
-			break
-		}
+		info.Status = s.status()
 	}
 	return info
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -59,8 +58,8 @@ func TestCompaction_InterruptedSummariesAreNoFailures(t *testing.T) {
 		cancel()
 	}
 	for _, w := range records[event.Warning](s) {
-		if w.Code == step.WarningSummary {
-			t.Errorf("%+v", w)
+		if w.Code == event.WarningSummaryFailed {
+			t.Errorf("got %+v, want Code not event.WarningSummaryFailed", w)
 		}
 	}
 }

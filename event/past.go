@@ -96,10 +96,15 @@ func (p *Past[P]) checkpoint(d Checkpoint) {
 
 func (in *pastInput[P]) kept() bool { return in.checkpoint != "" && !in.undone.Files }
 
-// Kept reports whether there is a checkpoint of the files before the last input.
-func (p *Past[P]) Kept() bool {
+// Kept reports whether there is a checkpoint of the files before the last input. It is settled if there is
+// one, or if none could be taken.
+func (p *Past[P]) Kept() (kept, settled bool) {
 	n := len(p.inputs)
-	return n > 0 && p.inputs[n-1].kept()
+	if n == 0 {
+		return false, false
+	}
+	in := &p.inputs[n-1]
+	return in.kept(), in.kept() || in.unkept != ""
 }
 
 // Undo returns the rewind of the last input of which something can be undone, or could if there were a

@@ -32,8 +32,8 @@ func (s *State) Resuming(d event.Rewind, before string) event.Rewind {
 	return s.past.Resuming(d, before)
 }
 
-// Kept reports whether there is a checkpoint of the files before the last input.
-func (s *State) Kept() bool { return s.past.Kept() }
+// Kept reports whether there is a checkpoint of the files before the last input; see [event.Past.Kept].
+func (s *State) Kept() (kept, settled bool) { return s.past.Kept() }
 
 // rewound applies an undo or a redo.
 func (s *State) rewound(d event.Rewind) {
@@ -42,7 +42,7 @@ func (s *State) rewound(d event.Rewind) {
 		s.rewind(to)
 	}
 	if d.Chat {
-		s.open, s.working, s.phase, s.last = false, false, Idle, Stop{Status: Done, Text: s.text}
+		s.open, s.working, s.phase, s.last = false, false, event.StateIdle, Stop{Status: event.StatusDone, Text: s.text}
 		s.halt, s.calls, s.reply, s.notes, s.failure = nil, nil, nil, nil, nil
 	}
 }

@@ -94,14 +94,11 @@ func (o diffCommand) run(ctx context.Context, h Host, args, paths []string) erro
 	return o.show(ctx, h, checkpoints, changes)
 }
 
-// compareStates lists the changes between two checkpoints, or since one if the other is "". Only
-// checkpoints can be compared, so it takes one if there are changes.
+// compareStates lists the files that changed between two checkpoints. An empty to is the current state,
+// of which it takes a checkpoint.
 func compareStates(ctx context.Context, checkpoints *checkpoint.Store, from, to checkpoint.ID, paths []string) ([]checkpoint.Change, error) {
 	if to == "" {
-		changes, err := checkpoints.Status(ctx, from, paths...)
-		if err != nil || len(onlyFiles(changes)) == 0 {
-			return nil, err
-		}
+		var err error
 		if to, _, err = checkpoints.Take(ctx, "reins diff"); err != nil {
 			return nil, err
 		}

@@ -254,7 +254,7 @@ func (l *life) check() {
 		case event.ToolCallEnd:
 			open[d.ID] += 1000
 		case event.ProcessingEnd:
-			if d.Outcome != string(agent.StatusDone) {
+			if d.Outcome != agent.StatusDone {
 				l.Errorf("the task ended as %s", d.Outcome)
 			}
 		}

@@ -261,7 +261,7 @@ func (r *runner) stoppedShort(ctx context.Context, id string) bool {
 		}
 		switch d := rec.Data.(type) {
 		case event.ProcessingEnd:
-			short = d.Outcome != string(agent.StatusDone)
+			short = d.Outcome != agent.StatusDone
 		case event.Rewind:
 			short = short && !d.Chat
 		}

@@ -187,7 +187,7 @@ func (v *transcript) show(r event.Record) error {
 			v.said(show.Green, "agent", r.Seq, text)
 		}
 	case event.SteeringInjected:
-		if r.Agent == "" && d.Source == "host" {
+		if r.Agent == "" && d.Source == event.SourceHost {
 			v.said(show.Cyan, "user, while the agent worked", r.Seq, show.MessageText(d.Message))
 			break
 		}
@@ -200,8 +200,8 @@ func (v *transcript) show(r event.Record) error {
 			v.note(indent, "model call failed: "+show.Summary(d.Error.Message))
 		}
 	case event.ProcessingEnd:
-		if d.Outcome != string(agent.StatusDone) && d.Outcome != string(agent.StatusAwaitingInput) {
-			v.note(indent, "ended: "+show.OneLine(d.Outcome))
+		if d.Outcome != agent.StatusDone && d.Outcome != agent.StatusAwaitingInput {
+			v.note(indent, "ended: "+show.OneLine(string(d.Outcome)))
 		}
 	default:
 		v.note(indent, show.Notice(d))

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
@@ -89,7 +88,7 @@ type result struct {
 	Outcome    agent.Status       `json:"outcome"`
 	Text       string             `json:"text"`
 	Question   string             `json:"question,omitempty"`
-	Limit      step.Limit         `json:"limit,omitempty"`
+	Limit      event.Limit        `json:"limit,omitempty"`
 	Refused    []string           `json:"refused,omitempty"` // calls that nobody could approve
 	Error      *errorJSON         `json:"error"`
 	Usage      llm.Usage          `json:"usage"`
@@ -120,7 +119,7 @@ type reached struct {
 const statusNeedsApproval agent.Status = "needs_approval"
 
 // limitDeadline is the limit of --deadline.
-const limitDeadline step.Limit = "deadline"
+const limitDeadline event.Limit = "deadline"
 
 // end sets the outcome and the exit code.
 func (r *result) end(ctx context.Context, status agent.Status, err error) {
@@ -189,20 +188,20 @@ func (r result) stopReason() string {
 }
 
 // stopReason names the flag that set a limit, and how far the session has come.
-func (r reached) stopReason(limit step.Limit) string {
+func (r reached) stopReason(limit event.Limit) string {
 	earlier := ""
 	if r.resumed {
 		earlier = ", earlier runs included"
 	}
 	switch limit {
-	case step.TreeCost:
+	case event.LimitTreeCost:
 		return fmt.Sprintf("stopped after spending %s%s: --budget is %s", show.SmallPrice(r.cost), earlier, show.SmallPrice(r.flags.budget))
-	case step.MaxTurns:
+	case event.LimitTurns:
 		return fmt.Sprintf("stopped after %s%s: --max-turns is %d", show.Plural(r.limit.Value, "model call"), earlier, r.flags.maxTurns)
-	case step.MaxToolRounds:
+	case event.LimitToolRounds:
 		return fmt.Sprintf("stopped after %s: --max-rounds is %d", show.Plural(r.limit.Value, "tool round"), r.limit.Value)
 	}
-	return show.Limit(event.TurnLimit{Limit: string(limit)})
+	return show.Limit(event.TurnLimit{Limit: limit})
 }
 
 // nextSteps names the commands that continue or undo the run.
