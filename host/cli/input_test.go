@@ -63,10 +63,10 @@ func TestKeyboard_ClosedTerminalGivesNoAnswer(t *testing.T) {
 func TestChoice_IsOneOfTheLettersOrForTheModel(t *testing.T) {
 	for answer, want := range map[string]choice{
 		"y": {allow: true}, " YES ": {allow: true}, "a": {allow: true, all: true},
-		"": {message: "the user refused it"}, "No": {message: "the user refused it"},
-		"use b.txt": {message: "the user refused it and said: use b.txt"},
+		"": {message: "the user said no"}, "No": {message: "the user said no"},
+		"use b.txt": {message: "the user said: use b.txt"},
 	} {
-		if got := readChoice(answer); got != want {
+		if got := parseChoice(answer); got != want {
 			t.Errorf("%q means %+v, want %+v", answer, got, want)
 		}
 	}
