@@ -139,10 +139,10 @@ func (p silentProvider) Name() string { return p.name }
 func (o compactCommand) print(h Host, id string, d event.Compaction) error {
 	if o.asJSON {
 		return printJSON(h.Stdout, struct {
-			ID     string `json:"id"`
-			Method string `json:"method"`
-			Before int64  `json:"tokens_before"`
-			After  int64  `json:"tokens_after"`
+			ID     string                 `json:"id"`
+			Method event.CompactionMethod `json:"method"`
+			Before int64                  `json:"tokens_before"`
+			After  int64                  `json:"tokens_after"`
 		}{id, d.Method, d.Before, d.After})
 	}
 	_, err := fmt.Fprintf(h.Stdout, "session %s: %s (%s)\n", id, show.Compacted(d), d.Method)

@@ -15,7 +15,7 @@ type result struct {
 	Outcome    agent.Status       `json:"outcome"`
 	Text       string             `json:"text"`
 	Question   string             `json:"question,omitempty"`
-	Limit      string             `json:"limit,omitempty"`
+	Limit      event.Limit        `json:"limit,omitempty"`
 	Refused    []string           `json:"refused,omitempty"` // what nobody was there to approve
 	Error      *errorJSON         `json:"error"`
 	Usage      llm.Usage          `json:"usage"`
@@ -37,13 +37,16 @@ type result struct {
 // nobody was there to approve.
 const statusNeedsApproval agent.Status = "needs_approval"
 
+// limitDeadline is the limit of a run that --deadline stopped.
+const limitDeadline event.Limit = "deadline"
+
 // end says how a run ended: the outcome's status and the exit code.
 func (r *result) end(ctx context.Context, status agent.Status, err error) {
 	r.Outcome = status
 	cause := context.Cause(ctx)
 	switch {
 	case err != nil && errors.Is(cause, errDeadline):
-		r.Outcome, r.Limit, r.ExitCode = agent.StatusLimit, "deadline", exitDeadline
+		r.Outcome, r.Limit, r.ExitCode = agent.StatusLimit, limitDeadline, exitDeadline
 		err = errDeadline
 	case err != nil && errors.Is(cause, errInterrupted):
 		r.Outcome, r.ExitCode = agent.StatusInterrupted, exitInterrupted

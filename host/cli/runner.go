@@ -93,7 +93,7 @@ func (r *runner) result(ctx context.Context) result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	res := result{
-		Type: "result", Text: r.out.Text, Question: r.out.Question, Limit: string(r.out.Limit), Rounds: r.out.Rounds,
+		Type: "result", Text: r.out.Text, Question: r.out.Question, Limit: r.out.Limit, Rounds: r.out.Rounds,
 		Refused: r.asker.unanswered(), DurationMS: time.Since(r.start).Milliseconds(), SessionID: r.id,
 		saved: r.id != "" && !r.flags.noSave, elsewhere: r.elsewhere,
 		reached: reached{
@@ -271,7 +271,7 @@ func (r *runner) stoppedShort(ctx context.Context, id string) bool {
 		}
 		switch d := rec.Data.(type) {
 		case event.ProcessingEnd:
-			short = d.Outcome != string(agent.StatusDone)
+			short = d.Outcome != agent.StatusDone
 		case event.Rewind:
 			short = short && !d.Chat
 		}

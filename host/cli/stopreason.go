@@ -34,17 +34,17 @@ func stopReason(r result) string {
 }
 
 // stopped says which flag set the limit that was reached, and how far the session has come.
-func (r reached) stopped(limit string) string {
+func (r reached) stopped(limit event.Limit) string {
 	earlier := ""
 	if r.resumed {
 		earlier = ", earlier runs included"
 	}
 	switch limit {
-	case "tree_cost":
+	case event.LimitTreeCost:
 		return fmt.Sprintf("stopped: the session has cost %s of the %s that --budget allows%s", show.SmallPrice(r.cost), show.SmallPrice(r.budget), earlier)
-	case "max_turns":
+	case event.LimitTurns:
 		return fmt.Sprintf("stopped: the session has made %s, and --max-turns allows %d%s", show.Plural(r.limit.Value, "model call"), r.maxTurns, earlier)
-	case "max_tool_rounds":
+	case event.LimitToolRounds:
 		return fmt.Sprintf("stopped: the prompt has taken %s, the maximum that --max-rounds allows", show.Plural(r.limit.Value, "tool round"))
 	}
 	return show.Limit(event.TurnLimit{Limit: limit})

@@ -110,7 +110,7 @@ func (v *textView) note(indent string, data event.Data) {
 	case event.SubagentStart:
 		v.line(indent, "agent "+d.ID+": "+show.Summary(d.Task))
 	case event.SubagentEnd:
-		v.line(indent, "agent "+d.ID+" "+d.Status)
+		v.line(indent, "agent "+d.ID+" "+string(d.Status))
 	case event.ModelRetry:
 		if d.Discard && v.midLine {
 			v.say(" [broken off]")

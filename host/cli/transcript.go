@@ -36,7 +36,7 @@ func (v *transcript) show(r event.Record) error {
 			v.said(green, "agent", r.Seq, text)
 		}
 	case event.SteeringInjected:
-		if r.Agent == "" && d.Source == "host" {
+		if r.Agent == "" && d.Source == event.SourceHost {
 			v.said(cyan, "user, while the agent worked", r.Seq, show.MessageText(d.Message))
 			break
 		}
@@ -49,8 +49,8 @@ func (v *transcript) show(r event.Record) error {
 			v.note(indent, "the call of the model failed: "+show.Summary(d.Error.Message))
 		}
 	case event.ProcessingEnd:
-		if d.Outcome != string(agent.StatusDone) && d.Outcome != string(agent.StatusAwaitingInput) {
-			v.note(indent, "ended: "+show.OneLine(d.Outcome))
+		if d.Outcome != agent.StatusDone && d.Outcome != agent.StatusAwaitingInput {
+			v.note(indent, "ended: "+show.OneLine(string(d.Outcome)))
 		}
 	default:
 		v.note(indent, show.Notice(d))
