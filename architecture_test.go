@@ -40,7 +40,7 @@ var layers = [][]string{
 	{"coding"},
 	{"host/show"},
 	{"host/cli"},
-	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck"},
+	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/mutants"},
 }
 
 // allowed names the modules that the core packages may link, beside the standard library.
@@ -117,7 +117,7 @@ func TestArchitecture_CorePackagesLinkOnlyWhatIsAllowed(t *testing.T) {
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"bench", "checkpoint", "coding/state.go", "env/local", "env/search/local.go", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "llm/wire/media.go",
+	"bench", "checkpoint", "coding/state.go", "env/local", "env/search/local.go", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "internal/mutants", "llm/wire/media.go",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.

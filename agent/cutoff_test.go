@@ -125,7 +125,7 @@ func TestResume_PendingApprovalsAreListedAtOnceAndGoneWithTheRound(t *testing.T)
 	if got := s.Pending(); len(got) != 1 || got[0].ID != "b" {
 		t.Fatalf("%+v", got)
 	}
-	if _, err := s.Undo(t.Context(), Parts{true, false}); err != nil {
+	if _, err := s.Undo(t.Context(), Parts{Chat: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.Pending(); len(got) != 0 {
@@ -234,7 +234,7 @@ func TestResume_NewSubagentsHaveTheSystemPromptThatWas(t *testing.T) {
 	})
 	s := tookUp(t, script, nil, logged(begun)...)
 	submit(t, s, "go")
-	if got := Messages(s.log.Records(0), "1"); len(got) == 0 || got[0].Role != llm.RoleSystem || got[0].Text() != "Be good." {
+	if got := step.Messages(s.log.Records(0), "1"); len(got) == 0 || got[0].Role != llm.RoleSystem || got[0].Text() != "Be good." {
 		t.Errorf("%s", sketch(got))
 	}
 }
@@ -276,7 +276,7 @@ func TestResume_SubagentThatWasOnlyNamedLeavesItsNumberTaken(t *testing.T) {
 
 func TestUndo_BringsNoOldSystemPromptBack(t *testing.T) {
 	s := tookUp(t, llmtest.Play(), func(c *Config) { c.System = "Be better." }, logged(begun, asked, called, wrote(text("Well.")), answered(llm.FinishStop), over)...)
-	if _, err := s.Undo(t.Context(), Parts{true, false}); err != nil {
+	if _, err := s.Undo(t.Context(), Parts{Chat: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.Messages(); len(got) != 1 || got[0].Text() != "Be better." {

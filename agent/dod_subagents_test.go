@@ -81,7 +81,7 @@ func TestDoD_9_9_SubagentsEventsAreNestedInTheParentsStream(t *testing.T) {
 	if paths[""] != 3 || paths["1"] != 3 || paths["1/1"] != 2 {
 		t.Errorf("answers by agent: %v", paths)
 	}
-	if got := said(Messages(s.log.Records(0), "1/1")); got != "system:Be user:deep assistant: tool: assistant:Deep." {
+	if got := said(step.Messages(s.log.Records(0), "1/1")); got != "system:Be user:deep assistant: tool: assistant:Deep." {
 		t.Errorf("the deepest conversation: %s", got)
 	}
 	all := s.log.Records(0)
@@ -121,10 +121,17 @@ func TestDoD_9_9_SubagentHasAHistoryOfItsOwn(t *testing.T) {
 	})
 	s := open(t, script, nil)
 	submit(t, s, "main")
+	var got []string
 	for _, r := range script.Requests() {
-		if got := said(r.Messages); strings.Contains(got, "user:count") && (strings.Contains(got, "user:main") || r.Model != "other") {
-			t.Errorf("the subagent was sent %s as %s", got, r.Model)
-		}
+		got = append(got, r.Model+" "+said(r.Messages))
+	}
+	slices.Sort(got) // the subagent works beside the root
+	want := []string{
+		"m system:Be user:main", "m system:Be user:main assistant: tool:", "m system:Be user:main assistant: tool: assistant: tool:",
+		"other system:Be user:count",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("requests:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -147,49 +154,66 @@ func TestDoD_9_9_DepthLimitPreventsRecursiveSpawning(t *testing.T) {
 }
 
 func TestDoD_9_9_SendInputWaitCloseAndListWork(t *testing.T) {
-	gate := make(chan struct{})
-	hold := fake("hold", false, func(ctx context.Context, _ *tool.Call, _ string) (tool.Result, error) {
+	begun, gate := make(chan struct{}), make(chan struct{})
+	wait1 := func(ctx context.Context, c <-chan struct{}) (tool.Result, error) {
 		select {
-		case <-gate:
+		case <-c:
+			return tool.Success("ok"), nil
 		case <-ctx.Done():
+			return tool.Result{}, ctx.Err()
 		}
+	}
+	hold := fake("hold", false, func(ctx context.Context, _ *tool.Call, _ string) (tool.Result, error) {
+		close(begun)
+		return wait1(ctx, gate)
+	})
+	held := fake("held", false, func(ctx context.Context, _ *tool.Call, _ string) (tool.Result, error) { return wait1(ctx, begun) })
+	open1 := fake("open", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
+		close(gate)
 		return tool.Success("ok"), nil
 	})
 	send := func(text string) llmtest.Turn {
 		return llmtest.Call("send_input", fmt.Sprintf(`{"agent_id":"1","message":%q}`, text))
 	}
-	open1 := fake("open", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
-		close(gate)
-		return tool.Success("ok"), nil
-	})
+	one := func(tool string) llmtest.Turn { return llmtest.Call(tool, `{"agent_id":"1"}`) }
+	steps := []struct {
+		turn llmtest.Turn
+		want string // the first line of the result
+	}{
+		{spawn(`{"task":"work"}`), `Agent 1 is running. Use wait with agent_id "1" for its result.`},
+		{calls("held"), "ok"},
+		{llmtest.Call("wait", `{"agent_id":"1","timeout_ms":1}`), "Agent 1 is still running, after 1 turn."},
+		{llmtest.Call("list_agents", `{}`), "1: running, 1 turn"},
+		{send("look left"), "The message was sent to agent 1."},
+		{calls("open"), "ok"},
+		{one("wait"), "Agent 1 completed its task in 2 turns."},
+		{send("more"), "The message was sent to agent 1."},
+		{one("wait"), "Agent 1 completed its task in 3 turns."},
+		{one("close_agent"), "Agent 1 is closed; it was completed."},
+		{send("too late"), "The message was not sent: the session is closed."},
+		{one("close_agent"), "Agent 1 is closed; it was closed."},
+		{wait("9"), `Nothing to wait for: unknown agent "9": use one of 1.`},
+	}
+	var turns []llmtest.Turn
+	for _, step := range steps {
+		turns = append(turns, step.turn)
+	}
 	script := play(map[string][]llmtest.Turn{
-		"main": {
-			spawn(`{"task":"work"}`), llmtest.Call("wait", `{"agent_id":"1","timeout_ms":1}`), llmtest.Call("list_agents", `{}`),
-			send("look left"), calls("open"), wait("1"), send("more"), wait("1"),
-			llmtest.Call("close_agent", `{"agent_id":"1"}`), send("too late"), llmtest.Call("close_agent", `{"agent_id":"1"}`), wait("9"), llmtest.Say("Done."),
-		},
+		"main": append(turns, llmtest.Say("Done.")),
 		"work": {calls("hold"), llmtest.Say("First."), llmtest.Say("Second.")},
 	})
-	s := open(t, script, with(hold, open1))
+	s := open(t, script, with(hold, held, open1))
 	submit(t, s, "main")
-	var got []string
-	for _, e := range records[event.ToolCallEnd](s) {
-		line, _, _ := strings.Cut(e.Model, "\n\n")
-		got = append(got, strings.TrimSpace(line))
+	ends := records[event.ToolCallEnd](s)
+	if len(ends) != len(steps) {
+		t.Fatalf("got %d results, want %d", len(ends), len(steps))
 	}
-	want := []string{
-		`Agent 1 is running. Use wait with agent_id "1" for its result.`, "Agent 1 is still running, after 1 turns.", "1: running, 1 turns",
-		"The message was sent to agent 1.", "1", "Agent 1 completed its task in 2 turns.", "The message was sent to agent 1.", "Agent 1 completed its task in 3 turns.",
-		"Agent 1 is closed; it was completed.", "The message was not sent: the session is closed.", "Agent 1 is closed; it was closed.",
-		`Nothing to wait for: unknown agent "9": use one of 1.`,
-	}
-	want[4] = "ok"
-	for i := range want {
-		if i >= len(got) || got[i] != want[i] && i != 1 && i != 2 { // how far it is by then is its own affair
-			t.Errorf("result %d: %q, want %q", i, got[i], want[i])
+	for i, step := range steps {
+		if got, _, _ := strings.Cut(ends[i].Model, "\n"); got != step.want {
+			t.Errorf("result %d: %q, want %q", i, got, step.want)
 		}
 	}
-	if got := said(Messages(s.log.Records(0), "1")); got != "system:Be user:work assistant: tool: user:look assistant:First. user:more assistant:Second." {
+	if got := said(step.Messages(s.log.Records(0), "1")); got != "system:Be user:work assistant: tool: user:look assistant:First. user:more assistant:Second." {
 		t.Errorf("the subagent's conversation: %s", got)
 	}
 }
@@ -257,7 +281,7 @@ func TestSubagent_NeedsTheParentsApproval(t *testing.T) {
 	if len(asked) != 1 || asked[0] != "write" {
 		t.Errorf("asked about %v", asked)
 	}
-	if m := sketch(Messages(s.log.Records(0), "1")); !strings.Contains(m, "not in my house") {
+	if m := sketch(step.Messages(s.log.Records(0), "1")); !strings.Contains(m, "not in my house") {
 		t.Error(m)
 	}
 }
@@ -323,7 +347,7 @@ func TestTree_CapsHoldOverAllAgents(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limits Limits
 		agents int
-		limit  step.Limit
+		limit  event.Limit
 		turns  int
 	}{
 		"turns":  {Limits{TreeTurns: 3}, 0, "tree_turns", 3},
@@ -403,7 +427,7 @@ func TestSubagent_TakesMessagesFromTheMomentItIsSpawned(t *testing.T) {
 	if n := len(records[event.SubagentEnd](s)); n != 1 {
 		t.Errorf("the message made a task of its own: %d tasks", n)
 	}
-	if got := said(Messages(s.log.Records(0), "1")); !strings.Contains(got, "user:left") {
+	if got := said(step.Messages(s.log.Records(0), "1")); !strings.Contains(got, "user:left") {
 		t.Error(got)
 	}
 }

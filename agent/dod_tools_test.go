@@ -3,12 +3,14 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -83,68 +85,62 @@ type badOutput struct{ tool.Output }
 
 func (badOutput) Open() io.ReadCloser { panic("the disk is full") }
 
-func TestDoD_9_3_ReadOnlyCallsRunSideBySideAndAnswerInOrder(t *testing.T) {
+func TestDoD_9_3_TenReadOnlyCallsRunSideBySideAndAnswerInOrder(t *testing.T) {
 	const n = 25
-	var running, most atomic.Int64
-	var gates [n]chan struct{}
-	for i := range gates {
-		gates[i] = make(chan struct{})
-	}
-	var mu sync.Mutex
-	begun := 0
-	slow := fake("slow", true, func(ctx context.Context, _ *tool.Call, text string) (tool.Result, error) {
-		now := running.Add(1)
-		defer running.Add(-1)
-		for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
+	synctest.Test(t, func(t *testing.T) {
+		var running, most atomic.Int64
+		slow := fake("slow", true, func(_ context.Context, _ *tool.Call, text string) (tool.Result, error) {
+			now := running.Add(1)
+			defer running.Add(-1)
+			for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
+			}
+			i, err := strconv.Atoi(text)
+			time.Sleep(time.Duration(n-i) * time.Second) // the last ones finish first
+			return tool.Success("%s", text), err
+		})
+		script := llmtest.Play(calls(slices.Repeat([]string{"slow"}, n)...), llmtest.Say("Done."))
+		s := open(t, script, with(slow))
+		submit(t, s, "Go.")
+		if got := most.Load(); got != 10 {
+			t.Errorf("%d calls ran at a time, want 10", got)
 		}
-		var i int
-		fmt.Sscan(text, &i)
-		mu.Lock()
-		begun++
-		if begun%maxParallel == 0 || begun == n { // all of a batch are here: let them go, the last first
-			for j := min((i/maxParallel+1)*maxParallel, n) - 1; j >= i/maxParallel*maxParallel; j-- {
-				close(gates[j])
+		results, ends := lastResults(script), records[event.ToolCallEnd](s)
+		if len(results) != n || len(ends) != n {
+			t.Fatalf("got %d results and %d records, want %d", len(results), len(ends), n)
+		}
+		for i := range n {
+			if want := strconv.Itoa(i); results[i].Text() != want || ends[i].Model != want {
+				t.Errorf("call %d: result %q and record %q, want %q", i, results[i].Text(), ends[i].Model, want)
 			}
 		}
-		mu.Unlock()
-		<-gates[i]
-		return tool.Success("%s", text), nil
 	})
-	var names []string
-	for range n {
-		names = append(names, "slow")
-	}
-	script := llmtest.Play(calls(names...), llmtest.Say("Done."))
-	s := open(t, script, with(slow))
-	submit(t, s, "Go.")
-	for i, r := range lastResults(script) {
-		if r.Text() != fmt.Sprint(i) {
-			t.Errorf("result %d is %q", i, r.Text())
-		}
-	}
-	for i, e := range records[event.ToolCallEnd](s) {
-		if e.Model != fmt.Sprint(i) {
-			t.Errorf("TOOL_CALL_END %d is of call %s", i, e.Model)
-		}
-	}
-	if most.Load() != maxParallel {
-		t.Errorf("%d at a time", most.Load())
-	}
 }
 
 func TestDoD_9_3_CallsThatChangeSomethingRunOneByOne(t *testing.T) {
-	for _, serial := range []bool{false, true} {
-		var running atomic.Int64
-		run := func(context.Context, *tool.Call, string) (tool.Result, error) {
-			if running.Add(1) != 1 {
-				t.Error("two calls run at a time")
-			}
-			running.Add(-1)
-			return tool.Success("ok"), nil
-		}
-		script := llmtest.Play(calls("a", "a", "a", "a"), llmtest.Say("Done."))
-		s := open(t, script, func(c *Config) { c.Serial = serial; with(fake("a", serial, run))(c) })
-		submit(t, s, "Go.")
+	for name, tt := range map[string]struct{ serial, readOnly bool }{
+		"they change something": {serial: false, readOnly: false},
+		"the session is serial": {serial: true, readOnly: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var running, ran atomic.Int64
+				run := func(context.Context, *tool.Call, string) (tool.Result, error) {
+					if n := running.Add(1); n != 1 {
+						t.Errorf("%d calls run at a time, want 1", n)
+					}
+					time.Sleep(time.Second) // every other call that may run does so before this ends
+					running.Add(-1)
+					ran.Add(1)
+					return tool.Success("ok"), nil
+				}
+				script := llmtest.Play(calls("a", "a", "a", "a"), llmtest.Say("Done."))
+				s := open(t, script, func(c *Config) { c.Serial = tt.serial; with(fake("a", tt.readOnly, run))(c) })
+				submit(t, s, "Go.")
+				if n := ran.Load(); n != 4 {
+					t.Errorf("%d calls ran, want 4", n)
+				}
+			})
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
@@ -215,7 +216,7 @@ func (r *rig) finish(t *testing.T) {
 	all := r.log.Records(0)
 	for _, agent := range []string{"", "1"} {
 		checkBrackets(t.Errorf, all, agent, false)
-		if m := Messages(all, agent); len(m) > 1 {
+		if m := step.Messages(all, agent); len(m) > 1 {
 			if err := valid(&llm.Request{Messages: append(m, llm.UserText("next"))}); err != nil {
 				t.Errorf("the history of agent %q: %v\n%s", agent, err, sketch(m))
 			}

@@ -42,7 +42,7 @@ func (s *Session) note(d event.Data) {
 // safe. The session is closed and can be resumed when the cause is gone.
 type SaveError = event.SaveError
 
-// asEvent describes an error.
+// asEvent returns the record of an error.
 func asEvent(err error) event.Error {
 	rec := event.Error{Class: string(llm.KindOf(err)), Message: err.Error()}
 	var e *llm.Error
@@ -55,7 +55,7 @@ func asEvent(err error) event.Error {
 	}
 	var save *SaveError
 	if errors.As(err, &save) {
-		rec.Class = "save"
+		rec.Class = event.ClassSave
 	}
 	return rec
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// lease has the environment, if it ends the commands of a killed host, keep the session from being
-// opened until it has. Then nothing of the killed work happens after a resume.
+// lease keeps the session locked, after this process was killed, until the environment has ended its
+// commands. Nothing of the killed work happens after a resume then.
 func lease(w event.Writer, e env.Environment) error {
 	l, ok := w.(event.Leaser)
 	if !ok {

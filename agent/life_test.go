@@ -251,7 +251,7 @@ func (l *lives) act(what string) {
 	case "compact":
 		_, err = l.Compact(ctx)
 	case "undo":
-		_, err = l.Undo(ctx, Parts{rapid.Bool().Draw(l.T, "chat"), true})
+		_, err = l.Undo(ctx, Parts{Chat: rapid.Bool().Draw(l.T, "chat"), Files: true})
 	case "redo":
 		_, err = l.Redo(ctx)
 	case "model":

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -75,7 +76,7 @@ func TestResume_AnyLostRecordLeavesASessionThatGoesOn(t *testing.T) {
 func TestReplay_QuarantineOfAMessageThatIsNotThereChangesNothing(t *testing.T) {
 	log := logged(begun, asked, called, wrote(calledFor("echo", `{"text":"x"}`, "a")...), answered(llm.FinishToolCalls), event.ToolCallEnd{ID: "a"},
 		event.Quarantine{Position: 2, Message: llm.UserText("[an image stood here]")})
-	if got := Messages(log, ""); len(got) != 4 || len(got[2].ToolCalls()) != 1 {
+	if got := step.Messages(log, ""); len(got) != 4 || len(got[2].ToolCalls()) != 1 {
 		t.Errorf("%s", sketch(got))
 	}
 }

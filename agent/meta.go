@@ -8,8 +8,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// keep brings what the store tells about the session up to date, and returns when all that happened is
-// safe there.
+// keep updates the description of the session in the store and returns when everything is saved.
 func (s *Session) keep(ctx context.Context) error {
 	if err := s.describe(ctx); err != nil {
 		return err
@@ -17,11 +16,9 @@ func (s *Session) keep(ctx context.Context) error {
 	return s.log.Sync()
 }
 
-// describeEvery is how old what the store tells about a session may be while it works, so that
-// others can watch it, and know about it if it is cut off.
+// describeEvery is how often the description is updated during work, for others who list sessions.
 const describeEvery = 5 * time.Second
 
-// describeIfOld brings what the store tells up to date if it is old.
 func (s *Session) describeIfOld(ctx context.Context) error {
 	if time.Since(s.described) < describeEvery {
 		return nil
@@ -29,7 +26,7 @@ func (s *Session) describeIfOld(ctx context.Context) error {
 	return s.describe(ctx)
 }
 
-// describe brings what the store tells about the session up to date.
+// describe updates the description of the session in the store.
 func (s *Session) describe(ctx context.Context) error {
 	if s.config.Store == nil || s.depth > 0 {
 		return nil
@@ -63,7 +60,7 @@ func firstPrompt(messages []llm.Message) string {
 	return ""
 }
 
-// shorten is the first line of a text, not longer than so many characters.
+// shorten returns the first line of a text, truncated to a number of characters.
 func shorten(text string, most int) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	n := 0

@@ -7,14 +7,13 @@ import (
 	"github.com/reins-agent/reins/llm/object"
 )
 
-// SubmitObject is Submit for a result that a program reads. When the work is done, the model is
-// asked once more, with its tools off, for its result as JSON that fits the schema of T, whose fields
-// are described by their "json" and "jsonschema" tags. The schema does not bear on anything that
-// the model says before.
+// SubmitObject is Submit with a structured result. When the work is done, the model is called once more,
+// without tools, for its result as JSON that matches the schema of T. Tags "json" and "jsonschema" describe
+// its fields. The schema does not affect anything the model says before.
 //
-// There is a value only if the error is nil. Work that ends in another status than StatusDone has
-// no value, and neither has a model that does not give one: the error is then an *llm.Error
-// of kind llm.ErrNoObject, whose Body is what it gave instead.
+// The value is valid only if the error is nil. If the work ends with another status than StatusDone, or the
+// model does not return a valid object, the error is an *llm.Error of kind llm.ErrNoObject, with the answer
+// in its Body.
 func SubmitObject[T any](ctx context.Context, s *Session, input ...llm.Part) (value T, out Outcome, err error) {
 	form, err := object.FormOf[T]()
 	if err != nil {
@@ -25,7 +24,7 @@ func SubmitObject[T any](ctx context.Context, s *Session, input ...llm.Part) (va
 	switch {
 	case err != nil:
 	case out.Object == "":
-		err = llm.Errorf(llm.ErrNoObject, "", "there is no object, because the work ended with the status %s", out.Status)
+		err = llm.Errorf(llm.ErrNoObject, "", "no result: the work ended with status %s", out.Status)
 	default:
 		err = form.Decode(out.Object, &value)
 	}

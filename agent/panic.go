@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 )
 
-// panicError is a panic of code that is not ours.
+// panicError is a panic in a callback.
 type panicError struct {
 	who   string
 	value any
@@ -14,7 +14,7 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("%s panicked: %v", e.who, e.value) }
 
-// guarded turns a panic in f into an error.
+// guarded calls f and turns a panic into an error.
 func guarded(who string, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

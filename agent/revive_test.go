@@ -179,7 +179,7 @@ func TestResume_SubagentOfATypeThatIsGoneIsLeftOut(t *testing.T) {
 func TestUndo_GivesUpWhatSubagentsWaitFor(t *testing.T) {
 	l := &life{ran: map[string]int{}}
 	s := tookUp(t, llmtest.Play(llmtest.Call("wait", `{"agent_id":"1"}`), llmtest.Say("Well.")), func(c *Config) { asks(c, l) }, askingAt(t, "1/1")...)
-	if _, err := s.Undo(t.Context(), Parts{true, false}); err != nil {
+	if _, err := s.Undo(t.Context(), Parts{Chat: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.Pending(); len(got) != 0 {

@@ -23,19 +23,19 @@ type Session struct {
 	path   string // in the tree of agents; "" is the root
 	depth  int
 	parent *Session // nil for the root
-	config Config   // as it was given: what Reconfigure changes is in now
+	config Config   // as given; Reconfigure changes now
 	log    journal
 	cache  *llm.Cache
 	tree   *tree
 
-	// What follows is guarded by tree.mu, and so is the state, which only note changes.
+	// Guarded by tree.mu. Only note changes the state.
 	state   *step.State
-	now     Config // what is in force
+	now     Config // in effect
 	kit     *kit
 	changes []change // for the next safe point
-	closing bool     // no more work is begun
+	closing bool     // no more work may begin
 	closed  bool
-	work    *work // nil if there is none
+	work    *work // nil if idle
 	waiting map[string]chan<- approval
 
 	// Of a subagent: the record that spawned it, and what precedes each task.
@@ -45,25 +45,25 @@ type Session struct {
 	ending sync.Once
 	endErr error
 
-	// What follows is only touched by whoever works on an input.
-	failure   error // why the last thing that was tried did not work
+	// Used only by the goroutine that works on an input.
+	failure   error // of the last attempt
 	sent      []llm.Message
 	meta      event.Meta
-	described time.Time // when the store was told so
+	described time.Time // when meta was last saved
 }
 
-// tree is what the agents of one session share.
+// tree is shared by the agents of one session.
 type tree struct {
 	mu         sync.Mutex
 	fold       *step.Tree
 	agents     map[string]*Session // by path
-	checkpoint checkpointer
+	checkpoint sync.Mutex          // held while a checkpoint is taken
+	warned     bool                // that none could be; guarded by checkpoint
 }
 
 func newTree() *tree { return &tree{fold: step.NewTree(), agents: make(map[string]*Session)} }
 
-// New makes a session, and a place for it in the store if there is one. It makes no calls and
-// starts nothing.
+// New creates a session, in the store if there is one. It makes no model calls and starts nothing.
 func New(c Config) (*Session, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func New(c Config) (*Session, error) {
 		return nil, err
 	}
 	c.ID = cmp.Or(c.ID, rand.Text())
-	// Prompts are long, and sessions over one project have the same: they share it.
+	// Prompts are long, and sessions over one project share theirs.
 	c.System = unique.Make(c.System).Value()
 	log, err := c.newLog()
 	if err != nil {
@@ -86,7 +86,7 @@ func New(c Config) (*Session, error) {
 	return s, nil
 }
 
-// newSession makes an agent without a past, the root of its tree or another.
+// newSession creates an agent without a past.
 func newSession(c Config, path string, parent *Session, log journal, tr *tree) (*Session, error) {
 	s, err := build(c, path, parent, log, tr)
 	if err != nil {
@@ -96,7 +96,7 @@ func newSession(c Config, path string, parent *Session, log journal, tr *tree) (
 	return s, nil
 }
 
-// build makes an agent with the past that the tree knows of it.
+// build creates an agent with the past in the tree.
 func build(c Config, path string, parent *Session, log journal, tr *tree) (_ *Session, err error) {
 	s := &Session{config: c, now: c, id: c.ID, path: path, parent: parent, log: log, tree: tr, cache: &llm.Cache{}}
 	if parent != nil {
@@ -111,7 +111,7 @@ func build(c Config, path string, parent *Session, log journal, tr *tree) (_ *Se
 	return s, nil
 }
 
-// ID returns the session's name.
+// ID returns the ID of the session.
 func (s *Session) ID() string { return s.id }
 
 // State returns where the session is in its life.
@@ -127,9 +127,9 @@ func (s *Session) State() State {
 	return s.state.Phase()
 }
 
-// Events follows everything that happens in the session and its subagents after a record; 0 is
-// from the start. It ends when the session is closed, or with an error when ctx ends. The caller may
-// stop reading at any time. With a store, a durable record is seen when it is safe there.
+// Events returns the records of the session and its subagents after a record, as they happen; 0 starts at
+// the beginning. It ends when the session is closed, or with an error when ctx ends. With a store, a durable
+// record is delivered when it is saved.
 func (s *Session) Events(ctx context.Context, after event.Seq) iter.Seq2[event.Record, error] {
 	return s.log.Events(ctx, after)
 }
@@ -151,13 +151,12 @@ func (s *Session) Total() Total {
 	return s.tree.fold.At(time.Now())
 }
 
-// Submit gives the session input and works on it until there is an outcome. Input that waits for
-// its turn (FollowUp) is worked on as well; the outcome is that of the last. The error is non-nil
-// only if the outcome's status is StatusFailed or StatusInterrupted, or if the work could not
-// begin: ErrClosed, ErrBusy while there is other work, ErrNoInput, or a file or image in the input
-// that cannot be used. Images are scaled to what every provider accepts. Ending ctx interrupts the work;
-// Continue or the next input continues it. If the session can no longer be saved, the work stops
-// with a *SaveError and the session is closed.
+// Submit gives the session input and works on it until there is an outcome. It also works on input that
+// waits (FollowUp); the outcome is that of the last. The error is non-nil only if the outcome's status is
+// StatusFailed or StatusInterrupted, or if the work could not begin: ErrClosed, ErrBusy, ErrNoInput, or a
+// file or image in the input that cannot be used. Images are scaled to what every provider accepts.
+// Cancelling ctx interrupts the work; Continue or the next input continues it. If the session can no longer
+// be saved, the work stops with a *SaveError and the session is closed.
 func (s *Session) Submit(ctx context.Context, input ...llm.Part) (Outcome, error) {
 	return s.submit(ctx, input, nil)
 }
@@ -174,10 +173,10 @@ func (s *Session) submit(ctx context.Context, input []llm.Part, output *llm.Outp
 	return s.run(ctx, func() bool { return s.accept(msg, output) })
 }
 
-// Continue continues work that was interrupted or failed, in this process or another, tool calls that wait
-// for an approval, or messages that wait. It is Submit without an input. If only subagents have work
-// left, because a call of theirs waits for an approval, it lets them continue and waits for them.
-// ErrNothingToContinue says that there is nothing of all this, or that a question must be answered first.
+// Continue is Submit without input. It continues work that was interrupted or failed, in this process or
+// another, tool calls that wait for an approval, and queued messages. If only subagents have work left, it
+// continues theirs and waits for them. It returns ErrNothingToContinue if there is nothing to do, or if a
+// question must be answered first.
 func (s *Session) Continue(ctx context.Context) (Outcome, error) {
 	ctx, err := s.begin(ctx)
 	if err != nil {
@@ -197,8 +196,7 @@ func (s *Session) Continue(ctx context.Context) (Outcome, error) {
 	})
 }
 
-// run does the work that was begun, after start has recorded what it is, and what else waits when that
-// is done.
+// run calls start, which records what to work on, and works on that and on queued input.
 func (s *Session) run(ctx context.Context, start func() bool) (out Outcome, err error) {
 	defer func() { s.release(out, err) }()
 	s.takeUp(ctx)
@@ -215,7 +213,7 @@ func (s *Session) run(ctx context.Context, start func() bool) (out Outcome, err 
 	return out, err
 }
 
-// accept takes input in. Calls that were cut off get their results first.
+// accept records input. Interrupted calls get their results first.
 func (s *Session) accept(msg llm.Message, output *llm.OutputFormat) bool {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -225,20 +223,17 @@ func (s *Session) accept(msg llm.Message, output *llm.OutputFormat) bool {
 	if _, queued := d.(event.SteeringQueued); queued && !s.state.Open() {
 		s.note(event.Continue{})
 	}
-	if s.depth == 0 {
-		s.tree.checkpoint.reset()
-	}
 	return true
 }
 
-// settle records the results of calls that will not be run any more; tree.mu is held.
+// settle records the results of calls that will not run any more; tree.mu is held.
 func (s *Session) settle() {
 	for d, ok := s.state.Settle(); ok; d, ok = s.state.Settle() {
 		s.note(d)
 	}
 }
 
-// process does what the state says, until it says stop. It is the loop.
+// process performs the actions of the state until it says stop. It is the loop.
 func (s *Session) process(ctx context.Context) (Outcome, error) {
 	err := s.log.Sync()
 	for {
@@ -261,7 +256,7 @@ func (s *Session) process(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// next asks the state what to do, and records what follows from the records by itself.
+// next returns the next action, after recording the facts that follow from the records.
 func (s *Session) next() step.Action {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -280,8 +275,8 @@ func (s *Session) next() step.Action {
 	}
 }
 
-// take records that something went wrong outside of what the state knows of: the work was interrupted, or a
-// hook failed. What cannot be recorded ends the work.
+// take records that the work was interrupted or that a hook failed. It returns an error if that cannot be
+// recorded.
 func (s *Session) take(ctx context.Context, err error) error {
 	var save *SaveError
 	switch {
@@ -296,7 +291,7 @@ func (s *Session) take(ctx context.Context, err error) error {
 	return nil
 }
 
-// interrupted records that the work was stopped from outside, unless it is over anyhow.
+// interrupted records an interruption, unless the work is over anyway.
 func (s *Session) interrupted(cause error) {
 	s.tree.mu.Lock()
 	over := s.state.Halting()
@@ -310,8 +305,8 @@ func (s *Session) interrupted(cause error) {
 	}
 }
 
-// proceed ends the work, unless a message came at the last moment, which is worked on then. It reports
-// whether there is more to do.
+// proceed ends the work, or continues with a message that came at the last moment. It reports whether there
+// is more to do.
 func (s *Session) proceed(out Outcome, err error) bool {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()

@@ -12,8 +12,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// The tools for subagents. What a subagent does goes through the pipeline like everything else, so
-// that spawning one touches nothing by itself.
+// The tools for subagents access nothing themselves: everything a subagent does goes through the pipeline.
 
 func isSubagentTool(name string) bool {
 	switch name {
@@ -26,34 +25,34 @@ func isSubagentTool(name string) bool {
 func harmless[In any](context.Context, *tool.Call, In) []policy.Access { return []policy.Access{} }
 
 type spawnIn struct {
-	Task       string `json:"task" jsonschema:"what the agent is to do, with everything it needs to know: it does not see this conversation"`
-	WorkingDir string `json:"working_dir,omitempty" jsonschema:"the subdirectory it is confined to"`
-	Model      string `json:"model,omitempty" jsonschema:"another model than this one"`
-	MaxTurns   int    `json:"max_turns,omitempty" jsonschema:"the most calls of the model (default 50)"`
-	AgentType  string `json:"agent_type,omitempty" jsonschema:"the kind of agent"`
+	Task       string `json:"task" jsonschema:"the task, with everything the agent needs to know: it does not see this conversation"`
+	WorkingDir string `json:"working_dir,omitempty" jsonschema:"subdirectory to confine the agent to"`
+	Model      string `json:"model,omitempty" jsonschema:"model to use (default: this one)"`
+	MaxTurns   int    `json:"max_turns,omitempty" jsonschema:"maximum number of model calls (default 50)"`
+	AgentType  string `json:"agent_type,omitempty" jsonschema:"agent type"`
 }
 
 type agentIn struct {
-	ID string `json:"agent_id" jsonschema:"the id that spawn_agent gave"`
+	ID string `json:"agent_id" jsonschema:"agent id returned by spawn_agent"`
 }
 
 type sendIn struct {
-	ID      string `json:"agent_id" jsonschema:"the id that spawn_agent gave"`
-	Message string `json:"message" jsonschema:"what to tell the agent"`
+	ID      string `json:"agent_id" jsonschema:"agent id returned by spawn_agent"`
+	Message string `json:"message" jsonschema:"message to the agent"`
 }
 
 type waitIn struct {
-	ID        string `json:"agent_id" jsonschema:"the id that spawn_agent gave"`
-	TimeoutMS int64  `json:"timeout_ms,omitempty" jsonschema:"how long to wait (default: until it is done)"`
+	ID        string `json:"agent_id" jsonschema:"agent id returned by spawn_agent"`
+	TimeoutMS int64  `json:"timeout_ms,omitempty" jsonschema:"timeout in milliseconds (default: none)"`
 }
 
-// resultLimit bounds what a model sees of the report of a subagent.
+// resultLimit limits what a model sees of the report of a subagent.
 var resultLimit = tool.Limit{Chars: 20_000, Lines: -1, Mode: tool.HeadTail}
 
 func (s *Session) subagentTools(types map[string]AgentType) []tool.Tool {
 	return []tool.Tool{
 		tool.New(tool.Spec{Name: "spawn_agent", Version: "1.0.0", Role: roleAgent, Description: spawnDescription(types)}, harmless[spawnIn], s.runSpawn),
-		tool.New(tool.Spec{Name: "send_input", Version: "1.0.0", Role: roleAgent, Description: "Send a message to a subagent: between two steps of its work, or as a new task when it is done."}, harmless[sendIn], s.runSend),
+		tool.New(tool.Spec{Name: "send_input", Version: "1.0.0", Role: roleAgent, Description: "Send a message to a subagent: between two steps if it is working, otherwise as a new task."}, harmless[sendIn], s.runSend),
 		tool.New(tool.Spec{Name: "wait", Version: "1.0.0", Role: roleAgent, ReadOnly: true, Limit: resultLimit, Description: "Wait for a subagent to complete and return its result."}, harmless[waitIn], s.runWait),
 		tool.New(tool.Spec{Name: "close_agent", Version: "1.0.0", Role: roleAgent, Description: "Terminate a subagent."}, harmless[agentIn], s.runClose),
 		tool.New(tool.Spec{Name: "list_agents", Version: "1.0.0", Role: roleAgent, ReadOnly: true, Description: "List the subagents and what they are doing."}, harmless[struct{}], s.runList),
@@ -62,11 +61,11 @@ func (s *Session) subagentTools(types map[string]AgentType) []tool.Tool {
 
 func spawnDescription(types map[string]AgentType) string {
 	var b strings.Builder
-	b.WriteString("Spawn a subagent to handle a scoped task autonomously. It works in the background; use wait for its result. Agent types:")
+	b.WriteString("Spawn a subagent to handle a scoped task autonomously. It works in the background; use wait to get its result. Agent types:")
 	for _, name := range sortedNames(types) {
 		fmt.Fprintf(&b, " %s (%s);", name, types[name].Description)
 	}
-	b.WriteString(" without a type it can do what you can.")
+	b.WriteString(" without a type, it has your tools.")
 	return b.String()
 }
 

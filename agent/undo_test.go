@@ -159,9 +159,9 @@ func (b *bench) reopen() {
 	if diff := cmp.Diff(before.Messages(), after.Messages()); diff != "" {
 		b.t.Errorf("the resumed conversation is another one: %s", diff)
 	}
-	for _, what := range []Parts{{Chat: true}, {Files: true}, {true, true}} {
-		was, _ := before.state.Undo(what.Chat, what.Files)
-		is, _ := after.state.Undo(what.Chat, what.Files)
+	for _, what := range []Parts{{Chat: true}, {Files: true}, {Chat: true, Files: true}} {
+		was, _ := before.state.Undo(what)
+		is, _ := after.state.Undo(what)
 		if diff := cmp.Diff(was, is); diff != "" {
 			b.t.Errorf("the resumed session undoes something else: %s", diff)
 		}
@@ -208,7 +208,7 @@ func promptsOf(messages []llm.Message) string {
 // back undoes, which must succeed.
 func (b *bench) back(chat, files bool) Undone {
 	b.t.Helper()
-	return b.did(b.Undo(b.t.Context(), Parts{chat, files}))
+	return b.did(b.Undo(b.t.Context(), Parts{Chat: chat, Files: files}))
 }
 
 func (b *bench) again() Undone {
@@ -236,7 +236,7 @@ func TestUndo_TakesTheLastInputsBackOneByOneAndRedoBringsThemBack(t *testing.T) 
 	b.is("a=1", "a=1")
 	b.back(true, true)
 	b.is("a=old", "")
-	if _, err := b.Undo(t.Context(), Parts{true, true}); !errors.Is(err, ErrNothingToUndo) {
+	if _, err := b.Undo(t.Context(), Parts{Chat: true, Files: true}); !errors.Is(err, ErrNothingToUndo) {
 		t.Errorf("a third undo: %v", err)
 	}
 	b.again()
@@ -412,7 +412,7 @@ func TestUndo_AfterTheSessionWasCutOffAtAnyRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		for err == nil {
-			_, err = b.Undo(t.Context(), Parts{true, true})
+			_, err = b.Undo(t.Context(), Parts{Chat: true, Files: true})
 			checkHistory(t, b.Session)
 		}
 		if !errors.Is(err, ErrNothingToUndo) {
@@ -468,7 +468,7 @@ func TestCheckpoint_OneForAWholeTreeOfAgents(t *testing.T) {
 	if n := len(keptBefore(s)); n != 1 {
 		t.Errorf("%d checkpoints, want 1", n)
 	}
-	b.did(s.Undo(t.Context(), Parts{true, true}))
+	b.did(s.Undo(t.Context(), Parts{Chat: true, Files: true}))
 	if got := b.files(); got != "a=old" {
 		t.Errorf("the files are %q", got)
 	}
@@ -490,7 +490,7 @@ func TestCheckpoint_ThatCannotBeKeptIsSaidOnceAndTheWorkGoesOn(t *testing.T) {
 	if u, err := b.Undo(t.Context(), Parts{Files: true}); !errors.Is(err, ErrFilesStay) || u.Files {
 		t.Errorf("undo of the files: %+v, %v", u, err)
 	}
-	if u, err := b.Undo(t.Context(), Parts{true, true}); !errors.Is(err, ErrFilesStay) || u.Files || !u.Chat {
+	if u, err := b.Undo(t.Context(), Parts{Chat: true, Files: true}); !errors.Is(err, ErrFilesStay) || u.Files || !u.Chat {
 		t.Errorf("undo of both: %+v, %v", u, err)
 	}
 	b.is("a=2 b=1", "a=1 b=1")
@@ -548,8 +548,8 @@ func TestInputs_TellWhatEachWasAndWhatWasUndone(t *testing.T) {
 	b.back(false, true)
 	b.did(b.RestoreFiles(t.Context(), "", "a"))
 	var got []string
-	for _, in := range Inputs(b.log.Records(0)) {
-		got = append(got, fmt.Sprintf("%s: %q %t %t", in.Prompt, in.Checkpoint, in.ChatUndone, in.FilesUndone))
+	for _, in := range event.Inputs(b.log.Records(0)) {
+		got = append(got, fmt.Sprintf("%s: %q %t %t", in.Prompt, in.Checkpoint, in.Undone.Chat, in.Undone.Files))
 	}
 	want := []string{`a=1: "1" false false`, `look: "" false false`, `a=2 ask: "3" false true`}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -605,7 +605,7 @@ func TestUndo_AnyOrderOfInputUndoRedoAndResume(t *testing.T) {
 				chat, files := rapid.Bool().Draw(rt, "chat"), rapid.Bool().Draw(rt, "files")
 				u, err, backed := tried(func() (Undone, error) {
 					if op == "undo" {
-						return b.Undo(t.Context(), Parts{chat, files})
+						return b.Undo(t.Context(), Parts{Chat: chat, Files: files})
 					}
 					return b.RestoreFiles(t.Context(), "", "a", "f1")
 				}, redo)
@@ -621,7 +621,7 @@ func TestUndo_AnyOrderOfInputUndoRedoAndResume(t *testing.T) {
 				}
 				undone = append(undone, before)
 			case "redo":
-				_, err, backed := tried(redo, func() (Undone, error) { return b.Undo(t.Context(), Parts{false, true}) })
+				_, err, backed := tried(redo, func() (Undone, error) { return b.Undo(t.Context(), Parts{Files: true}) })
 				if backed {
 					continue
 				}
@@ -664,14 +664,14 @@ func TestUndo_TakesThePlanAndTheFilesOfTheInputBack(t *testing.T) {
 		plan  string
 		files []string
 	}{
-		{func() (Undone, error) { return s.Undo(t.Context(), Parts{true, false}) }, "first", []string{"first"}},
+		{func() (Undone, error) { return s.Undo(t.Context(), Parts{Chat: true}) }, "first", []string{"first"}},
 		{func() (Undone, error) { return s.Redo(t.Context()) }, "second", []string{"first", "second"}},
 	} {
 		if _, err := step.do(); err != nil {
 			t.Fatal(err)
 		}
-		if plan, files := s.state.Facts(); !strings.Contains(plan, step.plan) || !slices.Equal(files, step.files) {
-			t.Errorf("%q, %q", plan, files)
+		if facts := s.state.Facts(); !strings.Contains(facts.Plan, step.plan) || !slices.Equal(facts.Files, step.files) {
+			t.Errorf("facts %+v, want plan %q and files %q", facts, step.plan, step.files)
 		}
 	}
 }

@@ -110,38 +110,40 @@ func expectedChanges(a, b map[string]string) string {
 	return sorted(strings.Join(list, " "))
 }
 
-// edit changes the workspace at random. Names are few, so that files, links and directories take
-// each other's places; edits that cannot be made are not.
+// edit makes a random change. There are few names, so files, links and directories replace each other.
+// It works through an os.Root, because links may lead out of the workspace. Edits that fail are skipped.
 func (w *workspace) edit(t *rapid.T) {
+	root, err := os.OpenRoot(w.dir)
+	must(t, err)
+	defer root.Close()
 	name := rapid.SampledFrom([]string{"a", "b", "c", "a.b", "ü\xff", ".h"})
 	p := strings.Join(rapid.SliceOfN(name, 1, 3).Draw(t, "path"), "/")
-	full := w.path(p)
-	os.MkdirAll(filepath.Dir(full), 0o755)
+	root.MkdirAll(path.Dir(p), 0o755)
 	switch rapid.IntRange(0, 9).Draw(t, "edit") {
 	case 0, 1, 2:
-		os.WriteFile(full, []byte(content(t)), rapid.SampledFrom([]fs.FileMode{0o644, 0o600, 0o755}).Draw(t, "mode"))
+		root.WriteFile(p, []byte(content(t)), rapid.SampledFrom([]fs.FileMode{0o644, 0o600, 0o755}).Draw(t, "mode"))
 	case 3:
-		sameSizeAndTime(full)
+		sameSizeAndTime(root, p)
 	case 4:
-		if info, err := os.Lstat(full); err == nil && info.Mode()&fs.ModeSymlink == 0 {
-			os.Chmod(full, rapid.SampledFrom([]fs.FileMode{0o700, 0o750, 0o755, 0o711}).Draw(t, "mode"))
+		if info, err := root.Lstat(p); err == nil && info.Mode()&fs.ModeSymlink == 0 {
+			root.Chmod(p, rapid.SampledFrom([]fs.FileMode{0o700, 0o750, 0o755, 0o711}).Draw(t, "mode"))
 		}
 	case 5:
-		os.Symlink(rapid.SampledFrom([]string{"a", "..", "/nowhere", "../../c", "b/a"}).Draw(t, "target"), full)
+		root.Symlink(rapid.SampledFrom([]string{"a", "..", filepath.Join(w.dir, "../nowhere"), "../../c", "b/a"}).Draw(t, "target"), p)
 	case 6:
-		os.RemoveAll(full)
+		root.RemoveAll(p)
 	case 7:
-		os.Rename(full, w.path(name.Draw(t, "to")))
+		root.Rename(p, name.Draw(t, "to"))
 	case 8: // a file in the place of a directory, or the other way round
-		info, err := os.Lstat(full)
-		os.RemoveAll(full)
+		info, err := root.Lstat(p)
+		root.RemoveAll(p)
 		if err == nil && info.IsDir() {
-			os.WriteFile(full, []byte("was a directory"), 0o644)
+			root.WriteFile(p, []byte("was a directory"), 0o644)
 		} else {
-			os.MkdirAll(path.Join(full, "empty"), 0o755)
+			root.MkdirAll(path.Join(p, "empty"), 0o755)
 		}
 	case 9:
-		os.WriteFile(w.path(rapid.SampledFrom([]string{"x.log", "build/x", ".git/x"}).Draw(t, "ignored")), []byte(content(t)), 0o644)
+		root.WriteFile(rapid.SampledFrom([]string{"x.log", "build/x", ".git/x"}).Draw(t, "ignored"), []byte(content(t)), 0o644)
 	}
 }
 
@@ -150,13 +152,13 @@ func content(t *rapid.T) string {
 }
 
 // sameSizeAndTime changes a file so that only its time of change tells.
-func sameSizeAndTime(p string) {
-	info, err := os.Lstat(p)
+func sameSizeAndTime(root *os.Root, p string) {
+	info, err := root.Lstat(p)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return
 	}
-	data, _ := os.ReadFile(p)
+	data, _ := root.ReadFile(p)
 	data[0]++
-	os.WriteFile(p, data, 0o644)
-	os.Chtimes(p, info.ModTime(), info.ModTime())
+	root.WriteFile(p, data, 0o644)
+	root.Chtimes(p, info.ModTime(), info.ModTime())
 }

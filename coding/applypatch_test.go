@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/reins-agent/reins/coding"
@@ -57,6 +58,9 @@ func TestApplyPatch_FailureInAnyFileChangesNone(t *testing.T) {
 	r.write("big", strings.Repeat("x", 1001))
 	r.write("d/f", "x")
 	r.link("a", "link")
+	if err := syscall.Mkfifo(r.path("pipe"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	before := r.tree()
 	first := []string{"*** Add File: new/x", "+x", "*** Update File: a", "@@", "-one", "+1"}
 	for _, c := range []struct {
@@ -73,7 +77,7 @@ func TestApplyPatch_FailureInAnyFileChangesNone(t *testing.T) {
 		{tool.NotAFile, "d", []string{"*** Delete File: d"}},
 		{tool.NotAFile, "d", []string{"*** Add File: d", "+x"}},
 		{tool.NotADirectory, "", []string{"*** Add File: d/f/x", "+x"}},
-		{tool.NotAFile, "/dev/null", []string{"*** Add File: /dev/null", "+x"}},
+		{tool.NotAFile, "pipe", []string{"*** Add File: pipe", "+x"}},
 		{tool.EditConflict, "the same file", []string{"*** Update File: link", "@@", "-one", "+2"}},
 		{tool.EditConflict, "the same file", []string{"*** Delete File: " + r.path("a")}},
 		{tool.EditConflict, "the same file", []string{"*** Update File: d/f", "*** Move to: d/../link", "@@", "-x", "+2"}},
@@ -137,14 +141,15 @@ func TestApplyPatch_DeclaresEveryFileAsItReallyIs(t *testing.T) {
 	r := newRig(t, coding.ToolConfig{})
 	r.write("d/f", "x\n")
 	r.link("d", "dir")
-	r.link("/etc/hostname", "link")
+	outside := t.TempDir()
+	r.link(outside+"/f", "link")
 	r.declares("apply_patch", patch(
 		"*** Add File: dir/new", "+x",
 		"*** Delete File: link",
 		"*** Update File: link", "@@", "-x", "+y",
-		"*** Update File: dir/f", "*** Move to: /tmp/x", "@@", "-x", "+y"),
+		"*** Update File: dir/f", "*** Move to: "+outside+"/x", "@@", "-x", "+y"),
 		"write "+r.path("d/new"), "delete "+r.path("link"),
-		"read /etc/hostname", "write /etc/hostname",
-		"read "+r.path("d/f"), "delete "+r.path("d/f"), "write /tmp/x")
+		"read "+outside+"/f", "write "+outside+"/f",
+		"read "+r.path("d/f"), "delete "+r.path("d/f"), "write "+outside+"/x")
 	r.declares("apply_patch", args{"patch": "no patch"})
 }

@@ -39,13 +39,10 @@ func (r *rig) await(id, want string) string {
 	return all
 }
 
-// gone reports whether a process has ended, be it that nobody has asked for its exit code yet.
+// gone reports whether a process has ended. A zombie has ended too.
 func gone(pid int) bool {
-	if syscall.Kill(pid, 0) != nil {
-		return true
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && strings.Contains(string(stat), ") Z ")
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return strings.Contains(string(stat), ") Z ") || syscall.Kill(pid, 0) != nil
 }
 
 func TestBackground_OutputInputAndStop(t *testing.T) {
@@ -73,8 +70,9 @@ func TestBackground_OutputInputAndStop(t *testing.T) {
 
 func TestBackground_StopEndsEverythingItStarted(t *testing.T) {
 	r := newRig(t, coding.ToolConfig{})
-	id, pid := r.start("setsid sleep 600 & echo child $!; sleep 600")
-	child, err := strconv.Atoi(strings.Fields(r.await(id, "child "))[1])
+	id, pid := r.start("setsid sleep 600 & echo $! >child; echo ready; sleep 600")
+	r.await(id, "ready")
+	child, err := strconv.Atoi(strings.TrimSpace(r.read("child")))
 	if err != nil {
 		t.Fatal(err)
 	}

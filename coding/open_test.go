@@ -161,7 +161,7 @@ func TestOpen_ResumedSessionGetsToolsAndPromptOfItsModel(t *testing.T) {
 		{"native tools", Config{Provider: "chat", Model: "gpt-oss-120b", Toolset: Native}, Config{Toolset: Native}, true},
 		{"another toolset", Config{Provider: "chat", Model: "gpt-oss-120b"}, Config{Toolset: Native}, false},
 		{"another model", Config{Provider: "anthropic", Model: "claude-sonnet-5-5"}, Config{Provider: "anthropic", Model: "claude-opus-5"}, false},
-		{"another directory", Config{Provider: "chat", Model: "gpt-oss-120b"}, Config{Dir: os.TempDir()}, false},
+		{"another directory", Config{Provider: "chat", Model: "gpt-oss-120b"}, Config{Dir: t.TempDir()}, false},
 	} {
 		g := newOpenRig(t)
 		c.first.Prompt.User = "Be brief."

@@ -145,7 +145,7 @@ func TestTools_MalformedArgumentsChangeNothing(t *testing.T) {
 	valid := samples(r)
 	before := r.tree()
 	mistyped := []any{nil, 3.5, 1e300, -1e18, []any{1}, []any{[]any{}}, map[string]any{}, map[string]any{"a": 1}}
-	badPaths := []any{"", "\x00", ".", "/dev/zero", "/dev/stdin", "a.txt/x", "a.txt/", strings.Repeat("x", 300), "/proc/nothing/x", "\xff\x00"}
+	badPaths := []any{"", "\x00", ".", "a.txt/x", "a.txt/", strings.Repeat("x", 300), "\xff\x00"}
 	for _, name := range r.pipe.Registry.Names() {
 		a := valid[name]
 		for field := range a {
@@ -204,7 +204,11 @@ func TestTools_ConfinedEnvironmentKeepsToItsRoots(t *testing.T) {
 	}
 	defer e.Close()
 	r.env = e
-	for _, p := range []string{"out/secret", outside + "/secret", "../../etc/passwd", "/etc/passwd"} {
+	up, err := filepath.Rel(r.dir, outside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{"out/secret", outside + "/secret", up + "/secret"} {
 		r.fails(tool.PermissionDenied, "read_file", args{"file_path": p}, "outside")
 		r.fails(tool.PermissionDenied, "edit_file", args{"file_path": p, "old_string": "secret", "new_string": "x"})
 		r.fails(tool.PermissionDenied, "write_file", args{"file_path": p, "content": "x"})

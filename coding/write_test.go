@@ -97,7 +97,8 @@ func TestWriteFile_WhatIsNoFileIsRefused(t *testing.T) {
 	r.fails(tool.NotAFile, "write_file", args{"file_path": "d", "content": "x"}, "directory")
 	r.fails(tool.NotAFile, "write_file", args{"file_path": "new/", "content": "x"}, "directory")
 	r.fails(tool.NotAFile, "write_file", args{"file_path": "pipe", "content": "x"})
-	r.fails(tool.NotAFile, "write_file", args{"file_path": "/dev/null", "content": "x"})
+	r.fails(tool.NotAFile, "edit_file", args{"file_path": "pipe", "old_string": "x", "new_string": "y"})
+	r.fails(tool.NotAFile, "apply_patch", patch("*** Add File: pipe", "+x"))
 	r.fails(tool.NotADirectory, "write_file", args{"file_path": "d/f/x", "content": "x"})
 	r.write("big", strings.Repeat("x\r\n", 1000))
 	if got := r.ok("write_file", args{"file_path": "big", "content": "x\n"}); !strings.Contains(got, "too large") || r.read("big") != "x\n" {

@@ -1,6 +1,10 @@
 package compact
 
-import "github.com/reins-agent/reins/llm"
+import (
+	"slices"
+
+	"github.com/reins-agent/reins/llm"
+)
 
 // Goal says what a conversation is to come down to. The zero value is as little as possible.
 type Goal struct {
@@ -23,6 +27,20 @@ type Goal struct {
 type Facts struct {
 	Files []string // that were touched, the latest last
 	Plan  string   // the latest plan or todo list
+}
+
+// maxFiles bounds the files in Facts.
+const maxFiles = 200
+
+// WithFiles returns the facts with more files as the latest ones. It keeps the last 200 files.
+func (f Facts) WithFiles(names ...string) Facts {
+	if len(names) == 0 {
+		return f
+	}
+	files := slices.DeleteFunc(slices.Clone(f.Files), func(name string) bool { return slices.Contains(names, name) })
+	files = append(files, names...)
+	f.Files = files[max(0, len(files)-maxFiles):]
+	return f
 }
 
 const (

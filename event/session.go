@@ -168,10 +168,22 @@ type Warning struct {
 
 // Error reports that the work failed.
 type Error struct {
-	Class     string    `json:"class"` // an llm.ErrorKind, or "panic"
+	Class     string    `json:"class"` // an llm.ErrorKind, "panic" or ClassSave
 	Message   string    `json:"message"`
 	Retryable bool      `json:"retryable,omitempty"`
 	Stack     string    `json:"stack,omitempty"`
 	Item      *llm.Item `json:"item,omitempty"` // the part of the conversation that the provider refused
 	Body      string    `json:"body,omitempty"` // the model's output in place of the requested object
+}
+
+// ClassSave is the class of a SaveError.
+const ClassSave = "save"
+
+// Fatal reports whether the error ends the session because calling again cannot help.
+func (e Error) Fatal() bool {
+	switch e.Class {
+	case string(llm.ErrAuthentication), string(llm.ErrAccessDenied), string(llm.ErrContextLength), ClassSave:
+		return true
+	}
+	return false
 }

@@ -84,7 +84,7 @@ func (d *driver) call(ctx context.Context, a step.CallModel) {
 		if errors.As(err, &e) {
 			end.Error.Retryable, end.Error.Item = e.Retryable(), e.Item
 		}
-	case a.Purpose == step.Summary:
+	case a.Purpose == event.PurposeSummary:
 		end.Usage, end.Finish, end.Summary = resp.Usage, resp.Finish.Reason, step.SummaryOf(resp)
 	default:
 		end.Usage, end.Finish = resp.Usage, resp.Finish.Reason

@@ -1,9 +1,14 @@
 package local
 
 import (
+	"io"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/reins-agent/reins/env"
 )
@@ -24,6 +29,37 @@ func TestMarks_FoundOnlyWhereTheyAre(t *testing.T) {
 		if got := [2]bool{all.in(value), some.in(value)}; got != want {
 			t.Errorf("%q: %v, want %v", value, got, want)
 		}
+	}
+}
+
+// TestGrace_IsTwoSeconds measures, on a fake clock, the time between SIGTERM and SIGKILL.
+func TestGrace_IsTwoSeconds(t *testing.T) {
+	c := exec.Command("sh", "-c", "trap '' TERM; echo up; while :; do sleep 1; done")
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		q := quarry{group: c.Process.Pid}
+		if !ask(q) {
+			t.Error("nobody was asked to end")
+		}
+		awaitEnd(q, make(chan struct{}), grace)
+		if took := time.Since(start); took != 2*time.Second {
+			t.Errorf("waited %v, want 2s", took)
+		}
+	})
+	extinguish(quarry{group: c.Process.Pid}, nil, 0)
+	if err := c.Wait(); c.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Errorf("it ended with %v, want SIGKILL", err)
 	}
 }
 

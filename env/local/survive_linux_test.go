@@ -74,6 +74,17 @@ func TestClose_NobodySurvives(t *testing.T) {
 	}
 }
 
+func TestStop_LeavesTimeToCleanUp(t *testing.T) {
+	e := newEnv(t, local.Config{})
+	p := runStubborn(t, t.Context(), e, `trap 'sleep 0.3; echo cleaned; exit' TERM; echo up; while :; do sleep 0.01; done`)
+	if x, err := p.Stop(t.Context()); err != nil || x.Code != 0 {
+		t.Errorf("exit %+v, %v, want code 0", x, err)
+	}
+	if got := text(t, p, env.Stdout); got != "up\ncleaned\n" {
+		t.Errorf("output is %q, want that of the cleanup too", got)
+	}
+}
+
 func TestStop_NobodySurvives(t *testing.T) {
 	for name, line := range stubborn {
 		t.Run(name, func(t *testing.T) {

@@ -49,15 +49,16 @@ type root struct {
 
 // tree is the files an environment can reach. No roots means all of them.
 type tree struct {
-	wd     string
-	paths  env.Paths
-	roots  []root
-	escape error                // what os.Root says of a path that leads out
-	flush  func(*os.File) error // makes a file or the names in a directory durable
+	wd      string
+	paths   env.Paths
+	roots   []root
+	escape  error                // what os.Root says of a path that leads out
+	flush   func(*os.File) error // makes a file or the names in a directory durable
+	special func(string) bool    // reports whether a path is reserved for devices
 }
 
 func newTree(wd string, dirs []string) (tree, error) {
-	t := tree{wd: wd, paths: env.PathsOf(runtime.GOOS), flush: (*os.File).Sync}
+	t := tree{wd: wd, paths: env.PathsOf(runtime.GOOS), flush: (*os.File).Sync, special: special}
 	for _, dir := range dirs {
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(wd, dir)
@@ -106,7 +107,7 @@ func (t *tree) abs(path string) (string, error) {
 		return "", fmt.Errorf("the path contains a NUL byte: %w", fs.ErrInvalid)
 	}
 	path = t.paths.Abs(t.wd, path)
-	if special(path) {
+	if t.special(path) {
 		return "", env.ErrSpecial
 	}
 	return path, nil

@@ -35,7 +35,7 @@ func (t *tree) write(ctx context.Context, path string, data []byte, perm fs.File
 	if abs, err = t.canonical(abs, true); err != nil {
 		return err
 	}
-	if special(abs) {
+	if t.special(abs) {
 		return env.ErrSpecial
 	}
 	again, err = t.writeOnce(ctx, abs, data, perm)

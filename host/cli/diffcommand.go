@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/checkpoint"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
@@ -116,7 +115,7 @@ func explainCheckpoint(err error) error {
 // prompts are the inputs of a session.
 type prompts struct {
 	session string
-	list    []agent.Input
+	list    []event.Input
 	rewinds []event.Record // what was before each undo and redo
 }
 
@@ -141,7 +140,7 @@ func readPrompts(ctx context.Context, store event.Store, m event.Meta) (prompts,
 			}
 		}
 	}
-	return prompts{m.ID, agent.Inputs(records), rewinds}, nil
+	return prompts{m.ID, event.Inputs(records), rewinds}, nil
 }
 
 // inputJSON is an input as --list tells it.
@@ -167,7 +166,7 @@ func (p prompts) print(h Host, asJSON bool) error {
 	rewinds := p.rewinds
 	for i, in := range p.list {
 		if asJSON {
-			j := inputJSON{in.Seq, in.Time.Format(jsonTime), in.Prompt, in.Checkpoint, in.ChatUndone, in.FilesUndone}
+			j := inputJSON{in.Seq, in.Time.Format(jsonTime), in.Prompt, in.Checkpoint, in.Undone.Chat, in.Undone.Files}
 			if err := printJSON(h.Stdout, j); err != nil {
 				return err
 			}
@@ -206,13 +205,13 @@ func addRewind(t *show.Table, h Host, r event.Record, asJSON bool) error {
 }
 
 // undoneText says what of an input was taken back.
-func undoneText(in agent.Input) string {
+func undoneText(in event.Input) string {
 	switch {
-	case in.ChatUndone && (in.FilesUndone || in.Checkpoint == ""):
+	case in.Undone.Chat && (in.Undone.Files || in.Checkpoint == ""):
 		return "all"
-	case in.ChatUndone:
+	case in.Undone.Chat:
 		return "chat"
-	case in.FilesUndone:
+	case in.Undone.Files:
 		return "files"
 	}
 	return ""

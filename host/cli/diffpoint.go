@@ -54,7 +54,7 @@ func (p prompts) span(points []string) (from, to checkpoint.ID, err error) {
 // last is the checkpoint before the last prompt that changed files and was not taken back.
 func (p prompts) last() checkpoint.ID {
 	for i := len(p.list) - 1; i >= 0; i-- {
-		if in := p.list[i]; in.Checkpoint != "" && !in.FilesUndone {
+		if in := p.list[i]; in.Checkpoint != "" && !in.Undone.Files {
 			return checkpoint.ID(in.Checkpoint)
 		}
 	}

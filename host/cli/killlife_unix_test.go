@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
+	fold "github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
 	"github.com/reins-agent/reins/llm"
@@ -244,7 +245,7 @@ func (l *life) live(moments func() moment) {
 func (l *life) check() {
 	l.Helper()
 	records := l.saved()
-	l.checkEffects(agent.Messages(records, ""))
+	l.checkEffects(fold.Messages(records, ""))
 	open := make(map[string]int)
 	for _, r := range records {
 		switch d := r.Data.(type) {

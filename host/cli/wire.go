@@ -140,7 +140,11 @@ func newWireParse(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, dropped, err := d.Parse(body)
+			p, ok := d.(wire.Parser)
+			if !ok {
+				return usagef("requests of protocol %q cannot be parsed", protocol)
+			}
+			r, dropped, err := p.Parse(body)
 			if err != nil {
 				return fmt.Errorf("the request is not readable: %w", err)
 			}

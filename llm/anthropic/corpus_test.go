@@ -309,7 +309,7 @@ func TestCorpus_EveryRequestParsesAndEncodesToItself(t *testing.T) {
 				continue
 			}
 			d := NewDialect(Config{})
-			r, dropped, err := d.Parse([]byte(ia.Request.Body))
+			r, dropped, err := d.(wire.Parser).Parse([]byte(ia.Request.Body))
 			if err != nil {
 				t.Errorf("%s: %v", ia.ID, err)
 				continue

@@ -292,7 +292,7 @@ func TestParse_EveryRecordedRequestEncodesToItself(t *testing.T) {
 			continue
 		}
 		requests++
-		r, dropped, err := d.Parse([]byte(*i.Request.Body))
+		r, dropped, err := d.(wire.Parser).Parse([]byte(*i.Request.Body))
 		if err != nil {
 			t.Errorf("%s: %v", i.ID, err)
 			continue

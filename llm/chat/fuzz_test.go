@@ -76,7 +76,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"model":"m","messages":[{"role":"assistant","content":null,"reasoning":"a","tool_calls":[{"id":"1","function":{"name":"f","arguments":"x"}}]},{"role":"tool","tool_call_id":"1","content":"r","name":"f"},{"role":"function","name":"f","content":"x"}],"reasoning":{"effort":"low"},"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{}}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := NewDialect(Quirks{})
-		r, dropped, err := d.Parse(data)
+		r, dropped, err := d.(wire.Parser).Parse(data)
 		if err != nil {
 			return
 		}

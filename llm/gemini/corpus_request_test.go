@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
 )
 
 type object = map[string]any
@@ -31,7 +32,7 @@ func TestCorpus_RecordedRequestsSurviveParseAndEncode(t *testing.T) {
 		if len(body) == 0 || string(body) == "null" {
 			continue
 		}
-		r, dropped, err := d.Parse(body)
+		r, dropped, err := d.(wire.Parser).Parse(body)
 		if err != nil {
 			t.Errorf("%s: %v", x.ID, err)
 			continue

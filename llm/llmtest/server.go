@@ -158,7 +158,7 @@ func (s *Server) read(r *http.Request, p protocol, body []byte) (*llm.Request, e
 	if err := alternates(body); err != nil && s.config.Alternate && p == (chatProtocol{}) {
 		return nil, err
 	}
-	req, _, err := p.dialect().Parse(body)
+	req, _, err := p.dialect().(wire.Parser).Parse(body)
 	return req, err
 }
 

@@ -14,15 +14,20 @@ type Dialect interface {
 	// Encode builds the HTTP request for r. With a cache in r, messages that were encoded before
 	// are not encoded again.
 	Encode(r *llm.Request) (*Call, error)
-	// Parse is the inverse of Encode's body: it reads a request in the provider's own form. What
-	// it has no place for is listed in dropped, as paths such as "messages[2].name".
-	Parse(body []byte) (r *llm.Request, dropped []string, err error)
 	// Decode reads a whole answer into a and finishes it.
 	Decode(body []byte, a *Assembler) error
 	// NewDecoder begins to read a streamed answer into a.
 	NewDecoder(a *Assembler) Decoder
 	// Authorize puts an API key where the provider looks for it.
 	Authorize(h http.Header, key string)
+}
+
+// Parser is implemented by dialects that can also read requests, for test servers and `reins wire parse`.
+// Making calls does not need it.
+type Parser interface {
+	// Parse reads the body of a request, the inverse of Encode. Dropped lists what llm.Request cannot
+	// represent, as paths such as "messages[2].name".
+	Parse(body []byte) (r *llm.Request, dropped []string, err error)
 }
 
 // Decoder reads a streamed answer.

@@ -27,8 +27,6 @@ func (toy) Encode(r *llm.Request) (*wire.Call, error) {
 	}, nil
 }
 
-func (toy) Parse([]byte) (*llm.Request, []string, error) { return nil, nil, errors.ErrUnsupported }
-
 func (toy) Decode(body []byte, a *wire.Assembler) error {
 	v, err := wire.ParseJSON(body)
 	if err != nil {

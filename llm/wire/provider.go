@@ -243,7 +243,7 @@ func (p *Provider) keyed(err error) error {
 // located adds which part of the request the provider refused, where its error tells.
 func (p *Provider) located(err error, r *llm.Request) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Item == nil {
-		e.Item = Locate(p.dialect, r, e)
+		e.Item = locate(p.dialect, r, e)
 	}
 	return err
 }

@@ -1,0 +1,3 @@
+package wire
+
+var Locate = locate
