@@ -22,6 +22,10 @@ func TestStore_FilesAreForTheUserOnly(t *testing.T) {
 	must(t, w.Append(t.Context(), recordsUpTo(3)...))
 	_, _, err := w.PutBlob(t.Context(), strings.NewReader("x"))
 	must(t, errors.Join(err, w.Close()))
+	writeLogFile(t, s, "A.b", append(readLogFile(t, s, "A.b"), "torn"...))
+	w = open(t, s, "A.b")
+	must(t, w.Lease(&holder{dup: func(f *os.File) *os.File { return f }}))
+	must(t, w.Close())
 	var names []string
 	must(t, filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
 		must(t, err)
@@ -39,9 +43,9 @@ func TestStore_FilesAreForTheUserOnly(t *testing.T) {
 		names = append(names, filepath.ToSlash(name))
 		return nil
 	}))
-	const want = ". .locks .locks/a.b a.b a.b/blobs a.b/blobs/2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881 a.b/log.jsonl a.b/meta.json a.b/tmp"
+	const want = ". .leases .leases/a.b .locks .locks/a.b a.b a.b/blobs a.b/blobs/2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881 a.b/log.jsonl a.b/meta.json a.b/torn.jsonl"
 	if got := strings.Join(names, " "); got != want {
-		t.Errorf("the files are %s", got)
+		t.Errorf("the files are\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -71,7 +71,14 @@ func TestOpen_SaysAfterAWhileThatASessionIsOpenElsewhere(t *testing.T) {
 	}
 }
 
-// holder keeps a copy of what it holds, as a process would that was started with it.
+func TestOpen_WaitsASecondForALockAndAMinuteForCommands(t *testing.T) {
+	s := newStore(t, Config{})
+	if got, want := s.waits, (waits{lock: time.Second, lease: time.Minute, notice: time.Second}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// holder keeps a copy of the file, like a child process.
 type holder struct {
 	copies   []*os.File
 	released int
