@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -15,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// moment is a checkpoint and what the workspace was like then, but for what is ignored.
+// moment is a checkpoint and the state of the workspace then, without ignored files.
 type moment struct {
 	id    ID
 	state map[string]string
@@ -49,7 +48,7 @@ func TestRestore_RandomHistoriesComeBackExactly(t *testing.T) {
 	})
 }
 
-// recordedState drops what a checkpoint does not hold.
+// recordedState returns the part of a state that checkpoints record.
 func recordedState(state map[string]string) map[string]string {
 	state = maps.Clone(state)
 	maps.DeleteFunc(state, func(p, _ string) bool { return !isRecorded(p) })
@@ -60,7 +59,7 @@ func isRecorded(p string) bool {
 	return !strings.HasSuffix(p, ".log") && p != "build" && !strings.HasPrefix(p, "build/") && p != ".git" && !strings.HasPrefix(p, ".git/")
 }
 
-// checkRestore restores a moment, checks everything about it, and gives the moment before.
+// checkRestore restores a moment, checks the result, and returns the moment before.
 func (w *workspace) checkRestore(t *rapid.T, to moment) moment {
 	before := w.state()
 	r := w.restore(to.id)
@@ -68,12 +67,10 @@ func (w *workspace) checkRestore(t *rapid.T, to moment) moment {
 	same(t, "restored", recordedState(after), to.state)
 	for p, s := range before {
 		if !isRecorded(p) && after[p] != s {
-			t.Fatalf("%s, which is ignored, was %q and is %q", p, s, after[p])
+			t.Fatalf("ignored file %s: got %q, want %q", p, after[p], s)
 		}
 	}
-	changes, err := w.store.Status(context.Background(), to.id)
-	must(t, err)
-	equal(t, "status", summary(changes), "")
+	equal(t, "status", w.status(to.id), "")
 	equal(t, "changes", summary(r.Changes), expectedChanges(recordedState(before), to.state))
 	return moment{r.Before, recordedState(before)}
 }
@@ -110,38 +107,40 @@ func expectedChanges(a, b map[string]string) string {
 	return sorted(strings.Join(list, " "))
 }
 
-// edit changes the workspace at random. Names are few, so that files, links and directories take
-// each other's places; edits that cannot be made are not.
+// edit makes a random change. There are few names, so files, links and directories replace each other.
+// It works through an os.Root, because links may lead out of the workspace. Edits that fail are skipped.
 func (w *workspace) edit(t *rapid.T) {
+	root, err := os.OpenRoot(w.dir)
+	must(t, err)
+	defer root.Close()
 	name := rapid.SampledFrom([]string{"a", "b", "c", "a.b", "ü\xff", ".h"})
 	p := strings.Join(rapid.SliceOfN(name, 1, 3).Draw(t, "path"), "/")
-	full := w.path(p)
-	os.MkdirAll(filepath.Dir(full), 0o755)
+	root.MkdirAll(path.Dir(p), 0o755)
 	switch rapid.IntRange(0, 9).Draw(t, "edit") {
 	case 0, 1, 2:
-		os.WriteFile(full, []byte(content(t)), rapid.SampledFrom([]fs.FileMode{0o644, 0o600, 0o755}).Draw(t, "mode"))
+		root.WriteFile(p, []byte(content(t)), rapid.SampledFrom([]fs.FileMode{0o644, 0o600, 0o755}).Draw(t, "mode"))
 	case 3:
-		sameSizeAndTime(full)
+		sameSizeAndTime(root, p)
 	case 4:
-		if info, err := os.Lstat(full); err == nil && info.Mode()&fs.ModeSymlink == 0 {
-			os.Chmod(full, rapid.SampledFrom([]fs.FileMode{0o700, 0o750, 0o755, 0o711}).Draw(t, "mode"))
+		if info, err := root.Lstat(p); err == nil && info.Mode()&fs.ModeSymlink == 0 {
+			root.Chmod(p, rapid.SampledFrom([]fs.FileMode{0o700, 0o750, 0o755, 0o711}).Draw(t, "mode"))
 		}
 	case 5:
-		os.Symlink(rapid.SampledFrom([]string{"a", "..", "/nowhere", "../../c", "b/a"}).Draw(t, "target"), full)
+		root.Symlink(rapid.SampledFrom([]string{"a", "..", filepath.Join(w.dir, "../nowhere"), "../../c", "b/a"}).Draw(t, "target"), p)
 	case 6:
-		os.RemoveAll(full)
+		root.RemoveAll(p)
 	case 7:
-		os.Rename(full, w.path(name.Draw(t, "to")))
+		root.Rename(p, name.Draw(t, "to"))
 	case 8: // a file in the place of a directory, or the other way round
-		info, err := os.Lstat(full)
-		os.RemoveAll(full)
+		info, err := root.Lstat(p)
+		root.RemoveAll(p)
 		if err == nil && info.IsDir() {
-			os.WriteFile(full, []byte("was a directory"), 0o644)
+			root.WriteFile(p, []byte("was a directory"), 0o644)
 		} else {
-			os.MkdirAll(path.Join(full, "empty"), 0o755)
+			root.MkdirAll(path.Join(p, "empty"), 0o755)
 		}
 	case 9:
-		os.WriteFile(w.path(rapid.SampledFrom([]string{"x.log", "build/x", ".git/x"}).Draw(t, "ignored")), []byte(content(t)), 0o644)
+		root.WriteFile(rapid.SampledFrom([]string{"x.log", "build/x", ".git/x"}).Draw(t, "ignored"), []byte(content(t)), 0o644)
 	}
 }
 
@@ -149,14 +148,14 @@ func content(t *rapid.T) string {
 	return fmt.Sprint(rapid.IntRange(100, 999).Draw(t, "content"), strings.Repeat("\r\n\x00", rapid.IntRange(0, 99).Draw(t, "length")))
 }
 
-// sameSizeAndTime changes a file so that only its time of change tells.
-func sameSizeAndTime(p string) {
-	info, err := os.Lstat(p)
+// sameSizeAndTime changes a file but not its size and modification time.
+func sameSizeAndTime(root *os.Root, p string) {
+	info, err := root.Lstat(p)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return
 	}
-	data, _ := os.ReadFile(p)
+	data, _ := root.ReadFile(p)
 	data[0]++
-	os.WriteFile(p, data, 0o644)
-	os.Chtimes(p, info.ModTime(), info.ModTime())
+	root.WriteFile(p, data, 0o644)
+	root.Chtimes(p, info.ModTime(), info.ModTime())
 }

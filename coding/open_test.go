@@ -165,7 +165,7 @@ func TestOpen_ResumedSessionGetsToolsAndPromptOfItsModel(t *testing.T) {
 		{"native tools", Config{Provider: "chat", Model: "gpt-oss-120b", Toolset: Native}, Config{Toolset: Native}, true},
 		{"another toolset", Config{Provider: "chat", Model: "gpt-oss-120b"}, Config{Toolset: Native}, false},
 		{"another model", Config{Provider: "anthropic", Model: "claude-sonnet-5-5"}, Config{Provider: "anthropic", Model: "claude-opus-5"}, false},
-		{"another directory", Config{Provider: "chat", Model: "gpt-oss-120b"}, Config{Dir: os.TempDir()}, false},
+		{"another directory", Config{Provider: "chat", Model: "gpt-oss-120b"}, Config{Dir: t.TempDir()}, false},
 	} {
 		g := newOpenRig(t)
 		c.first.Prompt.User = "Be brief."
@@ -276,7 +276,7 @@ func TestOpen_GivesTheToolsOfTheVendorsAgent(t *testing.T) {
 
 func TestOpen_RefusesAnEffortThatTheModelDoesNotTake(t *testing.T) {
 	for _, c := range []struct{ provider, model, effort, says string }{
-		{"anthropic", "claude-sonnet-5-5", "ludicrous", `claude-sonnet-5-5 does not take the effort "ludicrous"; use low, `},
+		{"anthropic", "claude-sonnet-5-5", "ludicrous", `claude-sonnet-5-5 does not support effort "ludicrous"; use low, `},
 		{"anthropic", "claude-sonnet-5-5", "high", ""},
 		{"openai", "gpt-4.1", "high", "does not support reasoning effort"},
 		{"chat", "unheard-of", "ludicrous", ""},

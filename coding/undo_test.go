@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/checkpoint"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
@@ -418,7 +419,7 @@ func TestUndo_TheLogKeepsEveryRecordAndTellsTheConversation(t *testing.T) {
 	}
 	requests := w.script.Requests()
 	sent := requests[len(requests)-1].Messages
-	told := agent.Messages(after, "")
+	told := step.Messages(after, "")
 	if diff := cmp.Diff(sent, told[:len(sent)]); diff != "" || len(told) != len(sent)+1 {
 		t.Errorf("the log has %d messages, but the model got %d: %s", len(told), len(sent), diff)
 	}

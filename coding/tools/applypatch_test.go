@@ -142,14 +142,15 @@ func TestApplyPatch_DeclaresEveryFileAsItReallyIs(t *testing.T) {
 	r := newRig(t, tools.Config{})
 	r.write("d/f", "x\n")
 	r.link("d", "dir")
-	r.link("/etc/hostname", "link")
+	outside := t.TempDir()
+	r.link(outside+"/f", "link")
 	r.declares("apply_patch", patch(
 		"*** Add File: dir/new", "+x",
 		"*** Delete File: link",
 		"*** Update File: link", "@@", "-x", "+y",
-		"*** Update File: dir/f", "*** Move to: /tmp/x", "@@", "-x", "+y"),
+		"*** Update File: dir/f", "*** Move to: "+outside+"/x", "@@", "-x", "+y"),
 		"write "+r.path("d/new"), "delete "+r.path("link"),
-		"read /etc/hostname", "write /etc/hostname",
-		"read "+r.path("d/f"), "delete "+r.path("d/f"), "write /tmp/x")
+		"read "+outside+"/f", "write "+outside+"/f",
+		"read "+r.path("d/f"), "delete "+r.path("d/f"), "write "+outside+"/x")
 	r.declares("apply_patch", args{"patch": "no patch"})
 }

@@ -37,7 +37,7 @@ func TestDeleteFile_DeletesFilesAndLinksOnly(t *testing.T) {
 func TestDeleteFile_DeclaresTheNameAndNotWhereItLeads(t *testing.T) {
 	r := newRig(t, tools.Config{})
 	r.write("d/f", "x")
-	r.link("/etc/hostname", "link")
+	r.link("d/f", "link")
 	r.link("d", "dir")
 	for p, want := range map[string]string{"link": "link", "dir/f": "d/f", "dir/": "dir", "d/../link": "link"} {
 		r.declares("delete_file", args{"path": p}, "delete "+r.path(want))

@@ -1,3 +1,5 @@
+//go:build unix
+
 package local
 
 import (
@@ -7,10 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/reins-agent/reins/env"
 )
 
-// TestReplacement_FailedRenameLeavesNothing renames to a place that is not there.
+// TestReplacement_FailedRenameLeavesNothing renames to a directory that does not exist.
 func TestReplacement_FailedRenameLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	d, err := os.OpenRoot(dir)
@@ -20,14 +25,14 @@ func TestReplacement_FailedRenameLeavesNothing(t *testing.T) {
 	defer d.Close()
 	r := replacement{dir: d, name: "no/such/place", perm: 0o644, flush: (*os.File).Sync}
 	if err := r.write(t.Context(), strings.NewReader("x")); err == nil {
-		t.Error("the rename went through")
+		t.Error("the rename succeeded")
 	}
 	if list, _ := os.ReadDir(dir); len(list) != 0 {
 		t.Errorf("left behind: %v", list)
 	}
 }
 
-// TestWriteFile_FlushesContentBeforeAndNamesAfterTheRename looks at the disk at each flush.
+// TestWriteFile_FlushesContentBeforeAndNamesAfterTheRename reads the file at each flush.
 func TestWriteFile_FlushesContentBeforeAndNamesAfterTheRename(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -70,6 +75,70 @@ func TestWriteFile_FlushesContentBeforeAndNamesAfterTheRename(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(dir, "a")); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestSpecial_IsTheDeviceDirectory(t *testing.T) {
+	for path, want := range map[string]bool{"/dev": true, "/dev/null": true, "/dev/new": true, "/dev/shm/f": false, "/device": false, "/home/dev/f": false} {
+		if got := special(path); got != want {
+			t.Errorf("special(%q) = %v, want %v", path, got, want)
+		}
+	}
+}
+
+// TestSpecial_NothingIsChangedThere uses a temporary directory instead of /dev.
+func TestSpecial_NothingIsChangedThere(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev, dir := filepath.Join(base, "dev"), filepath.Join(base, "work")
+	if err := errors.Join(os.Mkdir(dev, 0o755), os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dev, "null"), nil, 0o644),
+		os.Symlink(dev+"/null", filepath.Join(dir, "null")), os.Symlink(dev+"/new", filepath.Join(dir, "new"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, roots := range [][]string{nil, {base}} {
+		e, err := New(Config{Dir: dir, Roots: roots})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		e.tree.special = func(path string) bool { return strings.HasPrefix(path, dev) }
+		ctx := t.Context()
+		for name, err := range map[string]error{
+			"WriteFile":                    e.WriteFile(ctx, dev+"/null", nil, 0o644),
+			"WriteFile of a new file":      e.WriteFile(ctx, dev+"/new", nil, 0o644),
+			"WriteFile through a link":     e.WriteFile(ctx, "null", nil, 0o644),
+			"WriteFile through a new link": e.WriteFile(ctx, "new", nil, 0o644),
+			"Remove":                       e.Remove(ctx, dev+"/null"),
+			"Rename":                       e.Rename(ctx, dev+"/null", "f"),
+			"Mkdir":                        e.Mkdir(ctx, dev+"/d", 0o755),
+		} {
+			if !errors.Is(err, env.ErrSpecial) {
+				t.Errorf("roots %v, %s: %v, want ErrSpecial", roots, name, err)
+			}
+		}
+		if list, err := os.ReadDir(dev); err != nil || len(list) != 1 {
+			t.Errorf("roots %v: the directory contains %v, %v, want only null", roots, list, err)
+		}
+	}
+}
+
+// TestWriteFile_FlushIsAnFsync relies on fsync failing for a pipe.
+func TestWriteFile_FlushIsAnFsync(t *testing.T) {
+	e, err := New(Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if err := e.tree.flush(w); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("flushing a pipe: %v, want EINVAL from fsync", err)
 	}
 }
 

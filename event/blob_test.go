@@ -1,0 +1,67 @@
+package event
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// TestMedia_IsFoundInEveryKind fails when a kind is added that can hold media and mapMedia does not look there.
+func TestMedia_IsFoundInEveryKind(t *testing.T) {
+	total := 0
+	for _, s := range sections() {
+		v := reflect.New(reflect.TypeOf(s.data)).Elem()
+		want := plant(v)
+		total += want
+		got := 0
+		d, err := mapMedia(v.Interface().(Data), func(m llm.Media) (llm.Media, error) {
+			got++
+			m.URL = "found"
+			return m, nil
+		})
+		if err != nil || got != want {
+			t.Errorf("%s: mapMedia found %d of %d media: %v", s.data.Kind(), got, want, err)
+		}
+		if reflect.DeepEqual(d, v.Interface()) != (want == 0) {
+			t.Errorf("%s: mapMedia did not return the media it was given", s.data.Kind())
+		}
+	}
+	if total < 15 {
+		t.Errorf("only %d media were planted", total)
+	}
+}
+
+// plant puts media wherever a value can hold it, and returns how many.
+func plant(v reflect.Value) int {
+	media := llm.Media{MIME: "image/png", Data: []byte("x")}
+	switch v.Interface().(type) {
+	case llm.Message:
+		parts := []llm.Part{llm.Image{Media: media}, llm.Audio{Media: media}, llm.Document{Media: media}, llm.ToolResult{Parts: []llm.Part{llm.Image{Media: media}}}}
+		v.Set(reflect.ValueOf(llm.Message{Role: llm.RoleUser, Parts: parts}))
+		return len(parts)
+	case llm.Media:
+		v.Set(reflect.ValueOf(media))
+		return 1
+	}
+	n := 0
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Field(i); f.CanSet() {
+				n += plant(f)
+			}
+		}
+	case reflect.Slice:
+		one := reflect.MakeSlice(v.Type(), 1, 1)
+		if n = plant(one.Index(0)); n > 0 {
+			v.Set(one)
+		}
+	case reflect.Pointer:
+		one := reflect.New(v.Type().Elem())
+		if n = plant(one.Elem()); n > 0 {
+			v.Set(one)
+		}
+	}
+	return n
+}
