@@ -102,14 +102,14 @@ func TestGemini_CommandIsEndedWhenItIsSilentForTooLong(t *testing.T) {
 	if p := profile(coding.GeminiFamily, coding.ToolConfig{}); p.ToolConfig.DefaultTimeout != 300*time.Second {
 		t.Errorf("the timeout is %v, want 300s", p.ToolConfig.DefaultTimeout)
 	}
-	r := newRig(t, coding.GeminiFamily, coding.ToolConfig{DefaultTimeout: 2 * time.Second})
+	r := newRig(t, coding.GeminiFamily, coding.ToolConfig{DefaultTimeout: 3 * time.Second})
 	r.golden([]step{
-		{"longer than the timeout, but not silent", "run_shell_command", args{"command": "for i in 1 2 3 4 5 6; do echo $i; sleep 0.5; done"},
-			"<untrusted_context>\nOutput: 1\n2\n3\n4\n5\n6\n\n</untrusted_context>", ""},
+		{"longer than the timeout, but not silent", "run_shell_command", args{"command": "for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.4; done"},
+			"<untrusted_context>\nOutput: 1\n2\n3\n4\n5\n6\n7\n8\n\n</untrusted_context>", ""},
 	})
 	out := r.run("run_shell_command", args{"command": "echo on; exec sleep 600"})
 	if out.OK() || out.Result.Error.Code != tool.ShellTimeout ||
-		!strings.HasPrefix(out.Model, "<untrusted_context>\nOutput: on\n\nError: The command was stopped because it printed nothing for 2s.\nExit Code: ") {
+		!strings.HasPrefix(out.Model, "<untrusted_context>\nOutput: on\n\nError: The command was stopped because it printed nothing for 3s.\nExit Code: ") {
 		t.Errorf("silence gives %q (%+v)", out.Model, out.Result.Error)
 	}
 }
