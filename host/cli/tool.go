@@ -49,7 +49,7 @@ func (o toolFlags) registry(c coding.ToolConfig) (*tool.Registry, error) {
 		return nil, usagef("--toolset native requires --profile openai, anthropic or gemini")
 	}
 	if o.profile != "" {
-		if _, ok := coding.ProfileTools(o.profile); !ok {
+		if !coding.Family(o.profile).Known() {
 			return nil, usagef("unknown profile %q: use openai, anthropic, gemini or generic", o.profile)
 		}
 		return coding.NewProfile(coding.ProfileConfig{Provider: o.profile, Family: coding.Family(o.profile), Toolset: toolset, Tools: c}).Registry()
