@@ -6,7 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 
-.PHONY: test lint vet race setup bench fuzz storm build clean
+.PHONY: test lint vet race setup bench fuzz mutants storm build clean
 
 test: setup lint vet race
 
@@ -34,6 +34,11 @@ bench:
 
 fuzz:
 	@sh scripts/fuzz.sh $(FUZZTIME)
+
+# Breaks the code in one place after the other and reports which changes no test notices; PKG=./agent does so for
+# one package. It takes about an hour for all of them.
+mutants:
+	@go run ./internal/mutants -pkg "$(PKG)"
 
 # Kills runs in the middle of commands beside 2,500 other processes, and resumes them at once.
 storm:

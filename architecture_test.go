@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,8 +22,10 @@ var layers = [][]string{
 	{"internal/apitext", "internal/jsonscan", "internal/corpus"},
 	{"llm"},
 	{"llm/wire"},
+	{"llm/chat/texttools"},
 	{"llm/openai", "llm/anthropic", "llm/gemini", "llm/chat"},
 	{"llm/connect", "llm/object", "llm/llmtest", "llm/picture", "compact"},
+	{"llm/llmtest/conformance"},
 	{"env"},
 	{"env/search", "env/envtest"},
 	{"env/local", "checkpoint"},
@@ -35,12 +38,12 @@ var layers = [][]string{
 	{"coding/textfile"},
 	{"coding/textfile/textfiletest"},
 	{"coding/edit", "coding/patch"},
-	{"coding/engine"},
+	{"coding/tools", "coding/prompt"},
 	{"coding/native"},
 	{"coding"},
 	{"host/show"},
 	{"host/cli"},
-	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck"},
+	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/mutants"},
 }
 
 // allowed names the modules that the core packages may link, beside the standard library.
@@ -113,11 +116,23 @@ func TestArchitecture_CorePackagesLinkOnlyWhatIsAllowed(t *testing.T) {
 	}
 }
 
+func TestArchitecture_CommandDoesNotLinkTestCode(t *testing.T) {
+	deps := list(t, "{{.ImportPath}}", "-deps", module+"cmd/reins")
+	if !slices.Contains(deps, module+"llm/llmtest") {
+		t.Error("cmd/reins does not link llm/llmtest: reins demo needs it, or this test is obsolete")
+	}
+	for _, pkg := range []string{"testing", "net/http/httptest", module + "llm/llmtest/conformance", module + "internal/corpus"} {
+		if slices.Contains(deps, pkg) {
+			t.Errorf("cmd/reins links %s", pkg)
+		}
+	}
+}
+
 // hostFiles are the packages, and single files, that handle files of the machine that this program
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"bench", "checkpoint", "coding/state.go", "env/local", "env/search/local.go", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "llm/wire/media.go",
+	"bench", "checkpoint", "coding/state.go", "env/local", "env/search/local.go", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "internal/mutants", "llm/wire/media.go",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.

@@ -12,8 +12,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// ApproveLater is an approver that answers nobody: calls that need an approval wait for
-// [Session.Resolve], and Submit returns with StatusAwaitingApproval.
+// ApproveLater is an approver that leaves calls pending: they wait for [Session.Resolve], and Submit returns
+// with StatusAwaitingApproval.
 func ApproveLater(context.Context, tool.Request) (tool.Approval, error) {
 	return tool.Approval{}, tool.ErrPending
 }
@@ -24,8 +24,8 @@ type approval struct {
 	err error
 }
 
-// approve gets the answer to a request: one that was given while nobody waited, the host's, or one of
-// Resolve, whichever comes first. The request and the answer are recorded.
+// approve returns the answer to a request: one recorded earlier, the host's, or one of Resolve, whichever
+// comes first. It records the request and the answer.
 func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
 	given, answers, again := s.requested(r)
 	if given != nil {
@@ -42,15 +42,15 @@ func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, e
 	case a.err != nil:
 		a.Approval = tool.Approval{Message: a.err.Error()}
 	}
-	s.record(event.ApprovalResolved{ID: r.Call.ID, Allowed: a.Allow && !a.Abort, Scope: a.Scope, Arguments: a.Args, Reason: a.Message, Abort: a.Abort})
+	s.record(resolved(r.Call.ID, a.Approval))
 	if err := s.log.Sync(); err != nil { // a crash must not make it a call that has not run
 		return tool.Approval{}, err
 	}
 	return a.Approval, nil
 }
 
-// requested records that a call waits for an approval, unless that is known already. The answer may be
-// there: it holds if the call still does what was asked about.
+// requested records that a call waits for an approval, unless it did already. An answer that was recorded
+// earlier counts if the call still has the same accesses.
 func (s *Session) requested(r tool.Request) (given *tool.Approval, answers chan approval, again bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -76,15 +76,14 @@ func (s *Session) requested(r tool.Request) (given *tool.Approval, answers chan 
 
 var errNobody = errors.New("it needs an approval, and there is nobody to ask")
 
-// answered takes in that nobody waits for an answer any more.
+// answered stops waiting for Resolve.
 func (s *Session) answered(id string) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	delete(s.waiting, id)
 }
 
-// askHost asks the host, and waits for its answer or another one. Without a host to ask, the answer is
-// no.
+// askHost waits for the answer of the host or of Resolve. Without a host to ask, the answer is no.
 func (s *Session) askHost(ctx context.Context, r tool.Request, answers <-chan approval) approval {
 	ask := s.config.Approve
 	if ask == nil {
@@ -121,9 +120,12 @@ type Pending struct {
 func (s *Session) Pending() []Pending {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	var pending []Pending
+	return s.pending()
+}
+
+func (s *Session) pending() (pending []Pending) {
 	for _, path := range s.tree.fold.Agents() {
-		if s.path != "" && path != s.path && !strings.HasPrefix(path, s.path+"/") {
+		if path != s.path && !strings.HasPrefix(path, s.prefix()) {
 			continue
 		}
 		for _, c := range s.tree.fold.Agent(path).Pending() {
@@ -134,56 +136,54 @@ func (s *Session) Pending() []Pending {
 }
 
 // Resolve answers a tool call that waits for an approval, of the session or a subagent, by the ID that
-// Pending tells. If the session is waiting for it, the work continues; if not, because it was resumed or its
-// work has ended with StatusAwaitingApproval or StatusInterrupted, the answer is kept and Continue acts
-// on it. Where calls of two agents have the same ID, the agent's path and a colon go before it.
-// Resolve returns when the answer is safe in the session's store, if it has one.
+// Pending returns. If the session is waiting for it, the work continues. Otherwise, because the session was
+// resumed or its work has ended with StatusAwaitingApproval or StatusInterrupted, the answer is recorded and
+// Continue acts on it. If calls of two agents have the same ID, use the agent's path, a colon and the ID.
+// Resolve returns when the answer is saved in the session's store, if it has one.
 func (s *Session) Resolve(_ context.Context, callID string, a tool.Approval) error {
-	if err := s.resolve(callID, a); err != nil {
-		return err
-	}
-	return s.log.Sync()
+	return s.commit(func() error {
+		var found []Pending
+		for _, p := range s.pending() {
+			if p.ID == callID || p.Agent+":"+p.ID == callID {
+				found = append(found, p)
+			}
+		}
+		switch len(found) {
+		case 0:
+			return fmt.Errorf("no tool call %q waits for an approval", callID)
+		case 1:
+			owner, ok := s.tree.agents[found[0].Agent]
+			if !ok {
+				return fmt.Errorf("agent %s could not be restored", found[0].Agent)
+			}
+			return owner.resolve(found[0].ID, a)
+		}
+		return fmt.Errorf("several agents have a call %q that waits for an approval: use %s:%s", callID, found[0].Agent, callID)
+	})
 }
 
-func (s *Session) resolve(callID string, a tool.Approval) error {
-	var found []Pending
-	for _, p := range s.Pending() {
-		if p.ID == callID || p.Agent+":"+p.ID == callID {
-			found = append(found, p)
+// resolve passes an answer to the work that waits for it, or records it; tree.mu is held.
+func (s *Session) resolve(id string, a tool.Approval) error {
+	if waiting, ok := s.waiting[id]; ok {
+		if waiting == nil {
+			return fmt.Errorf("the tool call %q was answered already", id)
 		}
-	}
-	switch len(found) {
-	case 0:
-		return fmt.Errorf("no tool call %q waits for an approval", callID)
-	case 1:
-	default:
-		return fmt.Errorf("several agents have a call %q that waits for an approval: use %s:%s", callID, found[0].Agent, callID)
-	}
-	owner, err := s.find(found[0].Agent)
-	if err != nil {
-		return err
-	}
-	s.tree.mu.Lock()
-	defer s.tree.mu.Unlock()
-	switch c, open := owner.state.Call(found[0].ID); {
-	case s.closing:
-		return ErrClosed
-	case !open || c.Approval != nil:
-		return fmt.Errorf("the tool call %q was answered already", callID)
-	}
-	if waiting, ok := owner.waiting[found[0].ID]; ok {
-		delete(owner.waiting, found[0].ID)
+		s.waiting[id] = nil // until the answer is recorded
 		waiting <- approval{Approval: a}
 		return nil
 	}
-	owner.note(event.ApprovalResolved{
-		ID: found[0].ID, Allowed: a.Allow && !a.Abort, Scope: a.Scope, Arguments: a.Args, Reason: a.Message, Abort: a.Abort, Deferred: true,
-	})
+	d := resolved(id, a)
+	d.Deferred = true
+	s.note(d)
 	return nil
 }
 
-// asked reports whether nothing more can be done about what is waited for: the user is to answer a
-// question, or the host was asked for the approvals and has not given them. The work ends with that.
+func resolved(id string, a tool.Approval) event.ApprovalResolved {
+	return event.ApprovalResolved{ID: id, Allowed: a.Allow && !a.Abort, Scope: a.Scope, Arguments: a.Args, Reason: a.Message, Abort: a.Abort}
+}
+
+// asked ends the work and reports true if only an answer can continue it: to a question, or to approvals
+// that the host was asked for and has not given.
 func (s *Session) asked(a step.Await) bool {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()

@@ -9,12 +9,11 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// AskUser is the name of the tool with which a model asks the user. A call of it stops the work;
-// the next input is its result.
+// AskUser is the name of the tool with which a model asks the user. A call stops the work; the next input is
+// its result.
 const AskUser = "ask_user"
 
-// Roles of tools that the session treats in a special way. Another tool that happens to have the
-// name of one is run like any other.
+// Roles of tools that the session handles itself. A tool that only has the same name runs like any other.
 const (
 	roleAsk   = "ask_user"
 	roleAgent = "subagents"
@@ -35,8 +34,8 @@ func AskUserTool() tool.Tool {
 		})
 }
 
-// question returns what a call asks the user, or "" if it is not a question. One with invalid
-// arguments is not: it takes the way of every call, and fails there.
+// question returns what a call asks the user, or "" if it is not a question. A call with invalid arguments
+// is not: it runs, and fails, like any other.
 func (k *kit) question(c llm.ToolCall) string {
 	if spec, _ := k.tools.Spec(c.Name); spec.Role != roleAsk {
 		return ""
@@ -55,7 +54,7 @@ func (k *kit) question(c llm.ToolCall) string {
 	return in.Question
 }
 
-// Question returns what the model wants to know from the user, if it waits for an answer.
+// Question returns what the model asks the user, if it waits for an answer.
 func (s *Session) Question() string {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()

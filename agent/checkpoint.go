@@ -4,47 +4,45 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 )
 
-// Checkpoints keep states of the workspace. Package coding has them for a directory.
+// Checkpoints saves and restores states of the workspace. Package coding implements it for a directory.
 type Checkpoints interface {
-	// Take keeps the state that the workspace is in.
+	// Take saves the present state of the workspace.
 	Take(ctx context.Context, label string) (id string, files int, err error)
-	// Restore restores the workspace to a state, and returns what it changed, also if it fails.
+	// Restore restores a state and returns the files that it changed, also if it fails.
 	Restore(ctx context.Context, r Restore) (changed []string, err error)
 }
 
 // Restore says what to restore.
 type Restore struct {
-	ID    string   // of the state to go back to
-	Paths []string // the only files and directories to restore; nil is all
-	// Left are states that the session itself left the workspace in. A file that is as in none of
-	// them was changed by others since; whether it is restored too is for the Checkpoints to decide,
-	// which may refuse. Without any it is not known.
+	ID    string   // of the state to restore
+	Paths []string // the files and directories to restore; nil is all
+	// Left are states in which the session left the workspace. A file that matches none of them was
+	// changed by others since; Restore decides whether to restore it too, or refuses. If Left is empty,
+	// that is unknown.
 	Left []string
-	// Begin is called with the id of the present state, when that is kept and before anything is
-	// changed. After an error nothing is.
+	// Begin is called with the ID of the present state after that is saved and before anything changes. If
+	// it fails, nothing changes.
 	Begin func(before string) error
 }
 
-// checkpoint keeps the state of the workspace before the first calls of an input that may change
-// it. One that cannot be kept, because it is too large or the disk is full, is no reason not to
-// work: there is a warning that undo cannot restore the files.
+// checkpoint saves the state of the workspace before the first calls of an input that may change it,
+// whichever agent makes them. A checkpoint that cannot be taken does not stop the work: a warning says that
+// undo cannot restore the files.
 func (s *Session) checkpoint(ctx context.Context, k *kit, calls []step.Call) {
 	if s.config.Checkpoints == nil || !k.mayChange(calls) {
 		return
 	}
-	c, root := &s.tree.checkpoint, s.tree.root
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.taken || root.kept() {
+	s.tree.checkpoint.Lock()
+	defer s.tree.checkpoint.Unlock()
+	root, _ := s.find("")
+	if _, settled := root.kept(); settled {
 		return
 	}
-	c.taken = true
 	id, files, err := s.config.Checkpoints.Take(ctx, root.id)
 	switch {
 	case err == nil:
@@ -54,16 +52,19 @@ func (s *Session) checkpoint(ctx context.Context, k *kit, calls []step.Call) {
 		return
 	}
 	root.record(event.Checkpoint{Dir: root.dir(), Error: err.Error()})
-	if !c.warned {
-		c.warned = true
-		root.record(event.Warning{Code: "no_checkpoint", Message: fmt.Sprintf("No checkpoint taken, so undo cannot restore files: %v", err)})
+	if !s.tree.warned {
+		s.tree.warned = true
+		root.record(event.Warning{Code: event.WarningNoCheckpoint, Message: fmt.Sprintf("No checkpoint taken, so undo cannot restore files: %v", err)})
 	}
 }
 
-// checkpointAfter keeps the state of the workspace when the work on an input is over, if that changed
-// anything, so that undo can tell its changes from those of others.
+// checkpointAfter saves the state of the workspace after the work on an input that changed it, so that undo
+// can tell its changes from those of others.
 func (s *Session) checkpointAfter(ctx context.Context) {
-	if s.depth > 0 || s.config.Checkpoints == nil || !s.kept() {
+	if s.depth > 0 || s.config.Checkpoints == nil {
+		return
+	}
+	if kept, _ := s.kept(); !kept {
 		return
 	}
 	if id, files, err := s.config.Checkpoints.Take(context.WithoutCancel(ctx), s.id); err == nil {
@@ -71,25 +72,10 @@ func (s *Session) checkpointAfter(ctx context.Context) {
 	}
 }
 
-// kept reports whether there is a checkpoint of the files before the last input.
-func (s *Session) kept() bool {
+func (s *Session) kept() (kept, settled bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	return s.state.Kept()
-}
-
-// checkpointer sees to it that there is one checkpoint for an input, whichever agent of the tree is
-// the first to change something.
-type checkpointer struct {
-	mu     sync.Mutex
-	taken  bool // for the input at hand
-	warned bool
-}
-
-func (c *checkpointer) reset() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.taken = false
 }
 
 // mayChange reports whether any of the calls may change the workspace.

@@ -9,33 +9,32 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// Compaction says when and how a conversation is made smaller. The zero value never does it
-// automatically. The log keeps everything; what the model no longer sees, people and programs still do.
+// Compaction configures when and how a conversation is compacted. The zero value never does it
+// automatically. The log keeps everything.
 type Compaction struct {
-	// At is the share of the model's context window at which the conversation is made smaller,
-	// such as 0.8; 0 is never. With it, a call that fails because the conversation is too long
-	// is made once more after compaction.
+	// At is the share of the context window at which the conversation is compacted, such as 0.8; 0 is
+	// never. With it, a call that fails because the conversation is too long is repeated after compaction.
 	At float64
-	// To is the share that it is brought down to; 0 is half of At.
+	// To is the share to compact to; 0 is half of At.
 	To float64
-	// NoModel makes it smaller without asking the model for a summary.
+	// NoModel compacts without a summary by the model.
 	NoModel bool
-	// Results is the length in characters beyond which a single tool result is condensed on its
-	// way to the model; 0 leaves that to the limits of the tools.
+	// Results is the maximum length of a tool result in characters before it is condensed for the model;
+	// 0 leaves that to the limits of the tools.
 	Results int
 }
 
-// ErrNothingToCompact says that the conversation cannot be made smaller.
+// ErrNothingToCompact is returned if the conversation cannot be made smaller.
 var ErrNothingToCompact = errors.New("nothing to compact")
 
-// Compact makes the conversation smaller now: by a summary, or without the model if the session is
-// set up so. If it fails, nothing has changed.
+// Compact compacts the conversation now, with a summary by the model unless Compaction.NoModel is set. If it
+// fails, nothing changes.
 func (s *Session) Compact(ctx context.Context) (d event.Compaction, err error) {
 	ctx, err = s.begin(ctx)
 	if err != nil {
 		return event.Compaction{}, err
 	}
-	defer func() { s.release(err) }()
+	defer func() { s.release(Outcome{}, err) }()
 	for {
 		s.tree.mu.Lock()
 		a := s.state.Compact()
@@ -55,7 +54,7 @@ func (s *Session) Compact(ctx context.Context) (d event.Compaction, err error) {
 			if a.Error == nil {
 				return d, ErrNothingToCompact
 			}
-			s.record(event.Warning{Code: step.WarningSummary, Message: a.Error.Message})
+			s.record(event.Warning{Code: event.WarningSummaryFailed, Message: a.Error.Message})
 			return d, cmp.Or(s.failure, s.reason(a.Error))
 		}
 	}

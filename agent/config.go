@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,75 +24,73 @@ type Streamer interface {
 	Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error]
 }
 
-// Config sets up a session. Client, Model and Env are needed; all else has defaults.
+// Config configures a session. Client, Model and Env are required.
 type Config struct {
-	ID       string // "" makes one
+	ID       string // "" generates one
 	Client   Streamer
 	Provider string
 	Model    string
 	Effort   string
-	// ThinkingBudget sets the thinking in tokens, where the provider takes that.
+	// ThinkingBudget limits thinking, in tokens, where the provider supports it.
 	ThinkingBudget *int
-	// Timeouts are for commands; zero ones are the tools' own.
+	// Timeouts of commands; zero fields use those of the tools.
 	Timeouts tool.Timeouts
 	System   string // the system prompt
-	// Tools are copied: what is registered later is not seen. Reconfigure adds and removes tools.
+	// Tools is copied. Use Reconfigure to add and remove tools later.
 	Tools *tool.Registry
-	// Allow lists the tools that may be used; nil is all of them. Deny takes out of those.
+	// Allow lists the tools that may be used; nil allows all. Deny excludes tools.
 	Allow, Deny []string
 	Env         env.Environment
 
-	// Policy, Mode, Approve, Hooks and Middleware are those of the tool pipeline, for subagents too. Calls that
-	// only read run side by side, so all of them may be called concurrently.
+	// Policy, Mode, Approve, Hooks and Middleware are those of the tool pipeline, for subagents too. They may
+	// be called concurrently, because read-only calls run in parallel.
 	//
-	// Approve may take its time: when ctx ends, or if it returns tool.ErrPending, the call keeps waiting,
-	// and Resolve and Continue take it up again. Without it, what needs an approval is refused.
+	// When its ctx ends, or if it returns tool.ErrPending, Approve leaves the call pending; Resolve and
+	// Continue pick it up again. Without Approve, calls that need an approval are refused.
 	Policy     policy.Policy
 	Mode       policy.Mode
 	Approve    func(ctx context.Context, r tool.Request) (tool.Approval, error)
 	Hooks      []tool.Hook
 	Middleware []tool.Middleware
-	// BeforeModel may change a request before it is sent; its error fails the turn.
+	// BeforeModel may change a request before it is sent. An error fails the work.
 	BeforeModel []func(ctx context.Context, r *llm.Request) error
-	// TransformContext may replace the messages of a request; it must not change those it is given.
-	// The history stays as it is.
+	// TransformContext may replace the messages of a request. It must not modify them in place. The
+	// conversation itself does not change.
 	TransformContext func([]llm.Message) []llm.Message
 
-	// Adapt tells what goes with another model: Reconfigure, Resume and subagents of another model ask
-	// it. Without it, tools and prompt stay as they are when the model changes.
+	// Adapt returns what goes with another model, for Reconfigure, Resume and subagents. Without it, tools
+	// and prompt stay the same when the model changes.
 	Adapt func(ctx context.Context, provider, model string) (Setup, error)
 
 	Options   map[string]llm.Options // provider options for every request
-	MaxOutput int                    // tokens of one answer; 0 is the model's own limit
-	Vision    bool                   // the model can look at images
-	Unary     bool                   // ask for whole answers instead of streams
-	// Serial runs the tool calls of one answer one after the other, also those that only read.
+	MaxOutput int                    // maximum tokens of one answer; 0 is the limit of the model
+	Vision    bool                   // the model supports images
+	Unary     bool                   // request whole answers instead of streams
+	// Serial runs the tool calls of an answer one after the other, including read-only ones.
 	Serial bool
-	// ContextWindow is the model's, in tokens; 0 takes the catalogue's.
+	// ContextWindow is the window of the model, in tokens; 0 uses the catalogue.
 	ContextWindow int64
 	Catalogue     *llm.Catalogue // for prices and windows; nil is llm.DefaultCatalogue()
 
-	// Store keeps the session, so that it can be resumed; nil keeps it in memory. Meta is what to
-	// tell the store about a new session beyond what the session itself knows: a title, tags, the
-	// branch.
+	// Store saves the session, so that it can be resumed; nil keeps it in memory. Meta adds to what the
+	// store knows about a new session: a title, tags, the branch.
 	Store event.Store
 	Meta  event.Meta
-	// SkipDamaged resumes a session without the records that cannot be read. Otherwise that fails.
+	// SkipDamaged makes Resume skip records that cannot be read instead of failing.
 	SkipDamaged bool
-	// Checkpoints keep the state of the workspace before each input that changes it, for Undo.
+	// Checkpoints saves the workspace before each input that changes it, for Undo.
 	Checkpoints Checkpoints
-	// Compaction makes the conversation smaller when it comes to fill the model's window.
+	// Compaction shrinks the conversation when it fills the model's window.
 	Compaction Compaction
-	// Fallback are models for the rest of an input after one could not be reached, retries and all.
+	// Fallback lists models to use for the rest of an input after all retries failed.
 	Fallback []Model
 
 	Limits     Limits
 	ToolLimits map[string]tool.Limit // what the model sees of outputs, by tool
-	LoopWindow int                   // calls that loop detection looks at; 0 is 10, negative is off
+	LoopWindow int                   // calls that loop detection compares; 0 is 10, negative is off
 	Subagents  Subagents
 
-	// Owned are closed with the session, in this order, when its work is over. An environment that
-	// is not shared belongs here.
+	// Owned is closed with the session, in order. An environment that is not shared belongs here.
 	Owned []io.Closer
 
 	added   []tool.Tool // by Reconfigure
@@ -101,35 +100,30 @@ type Config struct {
 // Model names a model and its provider; "" is the provider of the session.
 type Model struct{ Provider, Name string }
 
-// Limits bound a session. Zero fields are the defaults; negative ones are no limit. Those of the
-// tree count all subagents in, and are checked before each call of a model.
+// Limits of a session. Zero fields use the default, negative ones mean no limit. Limits of the tree include
+// all subagents. They are checked before each model call.
 type Limits struct {
-	ToolRounds int // of one input; 200
-	Turns      int // of the session; no limit
+	ToolRounds int // per input; default 200
+	Turns      int // answers of the agent; default no limit
 
-	TreeTurns    int           // no limit
-	TreeTokens   int64         // no limit
-	TreeCost     float64       // in US dollars; no limit. A model without a price cannot be called under it.
-	TreeDuration time.Duration // of work, without the time spent idle; no limit
+	TreeTurns    int // model calls
+	TreeTokens   int64
+	TreeCost     float64       // US dollars; with it, models without a known price cannot be called
+	TreeDuration time.Duration // time spent working
 }
 
-// complete checks the configuration, naming every problem, and fills in the defaults.
+// complete validates the configuration, reporting every problem, and fills in the defaults.
 func (c *Config) complete() error {
 	if c.Tools == nil {
 		c.Tools = &tool.Registry{}
 	}
 	if err := errors.Join(append(c.missing(), c.unknownTools()...)...); err != nil {
-		return fmt.Errorf("the session cannot be set up: %w", err)
+		return fmt.Errorf("invalid session configuration: %w", err)
 	}
 	if c.Catalogue == nil {
 		c.Catalogue = llm.DefaultCatalogue()
 	}
-	if c.Limits.ToolRounds == 0 {
-		c.Limits.ToolRounds = 200
-	}
-	if c.LoopWindow == 0 {
-		c.LoopWindow = 10
-	}
+	c.Limits.ToolRounds, c.LoopWindow = cmp.Or(c.Limits.ToolRounds, 200), cmp.Or(c.LoopWindow, 10)
 	c.Subagents = c.Subagents.withDefaults()
 	return nil
 }
@@ -148,14 +142,14 @@ func (c *Config) missing() (problems []error) {
 	problem(!(c.Compaction.At >= 0 && c.Compaction.At <= 1), "Compaction.At is not between 0 and 1")
 	problem(!(c.Compaction.To >= 0 && c.Compaction.To <= 1), "Compaction.To is not between 0 and 1")
 	problem(math.IsNaN(c.Limits.TreeCost), "Limits.TreeCost is not a number")
-	problem(c.LoopWindow > 0 && c.LoopWindow < 2, "LoopWindow is too small to see a loop in: use 2 or more, or a negative number for none")
-	problem(slices.ContainsFunc(c.Middleware, func(m tool.Middleware) bool { return m == nil }), "Middleware has a nil in it")
-	problem(slices.ContainsFunc(c.BeforeModel, func(f func(context.Context, *llm.Request) error) bool { return f == nil }), "BeforeModel has a nil in it")
-	problem(slices.Contains(c.Owned, nil), "Owned has a nil in it")
+	problem(c.LoopWindow > 0 && c.LoopWindow < 2, "LoopWindow is too small: use 2 or more, or a negative number to disable loop detection")
+	problem(slices.ContainsFunc(c.Middleware, func(m tool.Middleware) bool { return m == nil }), "Middleware contains nil")
+	problem(slices.ContainsFunc(c.BeforeModel, func(f func(context.Context, *llm.Request) error) bool { return f == nil }), "BeforeModel contains nil")
+	problem(slices.Contains(c.Owned, nil), "Owned contains nil")
 	return problems
 }
 
-// unknownTools finds names of tools that do not exist.
+// unknownTools reports unknown tool names.
 func (c *Config) unknownTools() (problems []error) {
 	check := func(where string, names []string) {
 		for _, n := range names {

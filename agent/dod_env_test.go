@@ -49,7 +49,7 @@ func work(t *testing.T, e env.Environment, change func(*agent.Config), calls ...
 		t.Fatal(err)
 	}
 	if out, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil || out.Status != agent.StatusDone {
-		t.Fatalf("%+v, %v", out, err)
+		t.Fatalf("got %+v, %v, want no error, StatusDone", out, err)
 	}
 	s.Close()
 	var ends []event.ToolCallEnd
@@ -114,7 +114,7 @@ func TestDoD_9_4_TimedOutCommandIsAskedToEndThenKilled(t *testing.T) {
 	for i, want := range []string{"asked politely", "leaving"} {
 		e := ends[i]
 		if e.Error == nil || e.Error.Code != tool.ShellTimeout || !strings.Contains(e.Model, want) || !strings.Contains(e.Model, "timed out after 300ms") {
-			t.Errorf("%d: %+v, %q", i, e.Error, e.Model)
+			t.Errorf(`%d: got %+v, %q, want e.Error not nil, Code tool.ShellTimeout, e.Model with want, e.Model with "timed out after 300ms"`, i, e.Error, e.Model)
 		}
 	}
 	if s := ends[0].Fields["signal"]; s != "SIGKILL" {
@@ -173,13 +173,21 @@ func limits() map[string]tool.Limit {
 func TestDoD_9_5_CharactersAreTruncatedFirstAndLinesSecond(t *testing.T) {
 	long := strings.Repeat("x", 10<<20)
 	many := strings.Repeat("line\n", 2000)
-	ends := work(t, newEnv(t), func(c *agent.Config) { _ = c.Tools.Register(fixed("shell", long), fixed("grep", many)) },
-		call{"shell", map[string]any{}}, call{"grep", map[string]any{}})
+	both := strings.Repeat("0123456\n", 19) + "0123456" // 20 lines
+	limit := func(c *agent.Config) {
+		_ = c.Tools.Register(fixed("shell", long), fixed("grep", many), fixed("both", both))
+		c.ToolLimits = map[string]tool.Limit{"both": {Chars: 32, Lines: 4}}
+	}
+	ends := work(t, newEnv(t), limit, call{"shell", map[string]any{}}, call{"grep", map[string]any{}}, call{"both", map[string]any{}})
 	if got := ends[0].Model; len(got) > 31_000 || !strings.Contains(got, "characters were removed") || strings.Contains(got, "lines omitted") {
-		t.Errorf("of one long line the model sees %d characters", len(got))
+		t.Errorf("of one long line the model sees %d characters, want about 30,000", len(got))
 	}
 	if got := ends[1].Model; strings.Count(got, "\n") > 203 || !strings.Contains(got, "lines omitted") {
-		t.Errorf("of many lines the model sees %d", strings.Count(got, "\n"))
+		t.Errorf("of many lines the model sees %d, want about 200", strings.Count(got, "\n"))
+	}
+	// 32 characters leave two lines at each end, and the warning between them five. Of 20 lines it would be 16.
+	if want := "0123456\n0123456\n[... 5 lines omitted ...]\n0123456\n0123456"; ends[2].Model != want {
+		t.Errorf("the model sees %q, want %q", ends[2].Model, want)
 	}
 	if tool.String(ends[0].Output) != long || tool.String(ends[1].Output) != many {
 		t.Error("the events do not have all of the output")

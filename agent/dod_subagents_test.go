@@ -48,15 +48,15 @@ func TestDoD_9_9_SubagentIsSpawnedAndItsResultIsAToolResult(t *testing.T) {
 	submit(t, s, "main")
 	r := lastResults(script)[0]
 	if r.IsError || r.Text() != "Agent 1 completed its task in 2 turns.\n\nThere are three." {
-		t.Errorf("%+v", r)
+		t.Errorf(`got %+v, want no IsError, Text "Agent 1 completed its task in 2 turns.\n\nThere are three."`, r)
 	}
 	end := records[event.SubagentEnd](s)
 	if len(end) != 1 || !end[0].Success || end[0].Turns != 2 || end[0].Output != "There are three." {
-		t.Errorf("%+v", end)
+		t.Errorf(`got %+v, want 1, [0].Success, [0].Turns 2, [0].Output "There are three."`, end)
 	}
 	e := records[event.ToolCallEnd](s)
 	if f := e[1].Fields; f["success"] != true || f["turns_used"] != 2 || f["status"] != "completed" {
-		t.Errorf("%+v", f)
+		t.Errorf(`got %+v, want ["success"] true, ["turns_used"] 2, ["status"] "completed"`, f)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestDoD_9_9_SubagentsEventsAreNestedInTheParentsStream(t *testing.T) {
 	if paths[""] != 3 || paths["1"] != 3 || paths["1/1"] != 2 {
 		t.Errorf("answers by agent: %v", paths)
 	}
-	if got := said(Messages(s.log.Records(0), "1/1")); got != "system:Be user:deep assistant: tool: assistant:Deep." {
+	if got := said(step.Messages(s.log.Records(0), "1/1")); got != "system:Be user:deep assistant: tool: assistant:Deep." {
 		t.Errorf("the deepest conversation: %s", got)
 	}
 	all := s.log.Records(0)
@@ -107,7 +107,7 @@ func TestDoD_9_9_SubagentSharesTheEnvironment(t *testing.T) {
 		}
 	}
 	if r := lastResults(script)[0]; !r.IsError || !strings.Contains(r.Text(), "nowhere") {
-		t.Errorf("%+v", r)
+		t.Errorf(`got %+v, want IsError, Text with "nowhere"`, r)
 	}
 	if n := s.Total().Agents; n != 2 {
 		t.Errorf("%d agents were counted", n)
@@ -121,10 +121,17 @@ func TestDoD_9_9_SubagentHasAHistoryOfItsOwn(t *testing.T) {
 	})
 	s := open(t, script, nil)
 	submit(t, s, "main")
+	var got []string
 	for _, r := range script.Requests() {
-		if got := said(r.Messages); strings.Contains(got, "user:count") && (strings.Contains(got, "user:main") || r.Model != "other") {
-			t.Errorf("the subagent was sent %s as %s", got, r.Model)
-		}
+		got = append(got, r.Model+" "+said(r.Messages))
+	}
+	slices.Sort(got) // the subagent works beside the root
+	want := []string{
+		"m system:Be user:main", "m system:Be user:main assistant: tool:", "m system:Be user:main assistant: tool: assistant: tool:",
+		"other system:Be user:count",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("requests:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -147,49 +154,66 @@ func TestDoD_9_9_DepthLimitPreventsRecursiveSpawning(t *testing.T) {
 }
 
 func TestDoD_9_9_SendInputWaitCloseAndListWork(t *testing.T) {
-	gate := make(chan struct{})
-	hold := fake("hold", false, func(ctx context.Context, _ *tool.Call, _ string) (tool.Result, error) {
+	begun, gate := make(chan struct{}), make(chan struct{})
+	wait1 := func(ctx context.Context, c <-chan struct{}) (tool.Result, error) {
 		select {
-		case <-gate:
+		case <-c:
+			return tool.Success("ok"), nil
 		case <-ctx.Done():
+			return tool.Result{}, ctx.Err()
 		}
+	}
+	hold := fake("hold", false, func(ctx context.Context, _ *tool.Call, _ string) (tool.Result, error) {
+		close(begun)
+		return wait1(ctx, gate)
+	})
+	held := fake("held", false, func(ctx context.Context, _ *tool.Call, _ string) (tool.Result, error) { return wait1(ctx, begun) })
+	open1 := fake("open", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
+		close(gate)
 		return tool.Success("ok"), nil
 	})
 	send := func(text string) llmtest.Turn {
 		return llmtest.Call("send_input", fmt.Sprintf(`{"agent_id":"1","message":%q}`, text))
 	}
-	open1 := fake("open", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
-		close(gate)
-		return tool.Success("ok"), nil
-	})
+	one := func(tool string) llmtest.Turn { return llmtest.Call(tool, `{"agent_id":"1"}`) }
+	steps := []struct {
+		turn llmtest.Turn
+		want string // the first line of the result
+	}{
+		{spawn(`{"task":"work"}`), `Agent 1 is running. Use wait with agent_id "1" for its result.`},
+		{calls("held"), "ok"},
+		{llmtest.Call("wait", `{"agent_id":"1","timeout_ms":1}`), "Agent 1 is still running, after 1 turn."},
+		{llmtest.Call("list_agents", `{}`), "1: running, 1 turn"},
+		{send("look left"), "The message was sent to agent 1."},
+		{calls("open"), "ok"},
+		{one("wait"), "Agent 1 completed its task in 2 turns."},
+		{send("more"), "The message was sent to agent 1."},
+		{one("wait"), "Agent 1 completed its task in 3 turns."},
+		{one("close_agent"), "Agent 1 is closed; it was completed."},
+		{send("too late"), "The message was not sent: the session is closed."},
+		{one("close_agent"), "Agent 1 is closed; it was closed."},
+		{wait("9"), `Nothing to wait for: unknown agent "9": use one of 1.`},
+	}
+	var turns []llmtest.Turn
+	for _, step := range steps {
+		turns = append(turns, step.turn)
+	}
 	script := play(map[string][]llmtest.Turn{
-		"main": {
-			spawn(`{"task":"work"}`), llmtest.Call("wait", `{"agent_id":"1","timeout_ms":1}`), llmtest.Call("list_agents", `{}`),
-			send("look left"), calls("open"), wait("1"), send("more"), wait("1"),
-			llmtest.Call("close_agent", `{"agent_id":"1"}`), send("too late"), llmtest.Call("close_agent", `{"agent_id":"1"}`), wait("9"), llmtest.Say("Done."),
-		},
+		"main": append(turns, llmtest.Say("Done.")),
 		"work": {calls("hold"), llmtest.Say("First."), llmtest.Say("Second.")},
 	})
-	s := open(t, script, with(hold, open1))
+	s := open(t, script, with(hold, held, open1))
 	submit(t, s, "main")
-	var got []string
-	for _, e := range records[event.ToolCallEnd](s) {
-		line, _, _ := strings.Cut(e.Model, "\n\n")
-		got = append(got, strings.TrimSpace(line))
+	ends := records[event.ToolCallEnd](s)
+	if len(ends) != len(steps) {
+		t.Fatalf("got %d results, want %d", len(ends), len(steps))
 	}
-	want := []string{
-		`Agent 1 is running. Use wait with agent_id "1" for its result.`, "Agent 1 is still running, after 1 turns.", "1: running, 1 turns",
-		"The message was sent to agent 1.", "1", "Agent 1 completed its task in 2 turns.", "The message was sent to agent 1.", "Agent 1 completed its task in 3 turns.",
-		"Agent 1 is closed; it was completed.", "The message was not sent: the session is closed.", "Agent 1 is closed; it was closed.",
-		`Nothing to wait for: there is no agent "9"; there are: 1.`,
-	}
-	want[4] = "ok"
-	for i := range want {
-		if i >= len(got) || got[i] != want[i] && i != 1 && i != 2 { // how far it is by then is its own affair
-			t.Errorf("result %d: %q, want %q", i, got[i], want[i])
+	for i, step := range steps {
+		if got, _, _ := strings.Cut(ends[i].Model, "\n"); got != step.want {
+			t.Errorf("result %d: %q, want %q", i, got, step.want)
 		}
 	}
-	if got := said(Messages(s.log.Records(0), "1")); got != "system:Be user:work assistant: tool: user:look assistant:First. user:more assistant:Second." {
+	if got := said(step.Messages(s.log.Records(0), "1")); got != "system:Be user:work assistant: tool: user:look assistant:First. user:more assistant:Second." {
 		t.Errorf("the subagent's conversation: %s", got)
 	}
 }
@@ -214,14 +238,14 @@ func TestSubagent_TypesLimitToolsAndSetModelAndPrompt(t *testing.T) {
 		}
 		offered[fmt.Sprint(r.Model, r.Messages[0].Text(), r.Effort)+strings.Join(names, ",")] = r.Messages[1].Text()
 	}
-	if got := offered["mBe good.echo"]; !strings.HasSuffix(got, "\n\nlook") || !strings.Contains(got, "change nothing") {
+	if got := offered["mBe good.echo"]; !strings.HasSuffix(got, "\n\nlook") || !strings.Contains(got, "not change anything") {
 		t.Errorf("Explore was given %q; all: %v", got, offered)
 	}
 	if got := offered["bigReview.highwrite"]; got != "review" {
 		t.Errorf("Reviewer was given %q; all: %v", got, offered)
 	}
 	if e := records[event.ToolCallEnd](s); !strings.Contains(e[2].Model, "Explore, Plan, Reviewer") {
-		t.Errorf("%+v", e[2])
+		t.Errorf(`got %+v, want Model with "Explore, Plan, Reviewer"`, e[2])
 	}
 }
 
@@ -257,7 +281,7 @@ func TestSubagent_NeedsTheParentsApproval(t *testing.T) {
 	if len(asked) != 1 || asked[0] != "write" {
 		t.Errorf("asked about %v", asked)
 	}
-	if m := sketch(Messages(s.log.Records(0), "1")); !strings.Contains(m, "not in my house") {
+	if m := sketch(step.Messages(s.log.Records(0), "1")); !strings.Contains(m, "not in my house") {
 		t.Error(m)
 	}
 }
@@ -301,7 +325,7 @@ func TestSubagent_CancelScope(t *testing.T) {
 				}
 			}()
 			if out, _ := s.Submit(ctx, text("wait for it")); out.Status != StatusInterrupted {
-				t.Fatalf("%+v", out)
+				t.Fatalf("got %+v, want StatusInterrupted", out)
 			}
 			status := records[event.SubagentEnd](s)
 			if outlive != (len(status) == 0) {
@@ -310,7 +334,7 @@ func TestSubagent_CancelScope(t *testing.T) {
 			close(gate)
 			submit(t, s, "and now?")
 			if r := lastResults(script)[0]; r.IsError == outlive {
-				t.Errorf("%+v", r)
+				t.Errorf("got %+v, want IsError %v", r, !outlive)
 			}
 		})
 	}
@@ -323,7 +347,7 @@ func TestTree_CapsHoldOverAllAgents(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limits Limits
 		agents int
-		limit  step.Limit
+		limit  event.Limit
 		turns  int
 	}{
 		"turns":  {Limits{TreeTurns: 3}, 0, "tree_turns", 3},
@@ -346,10 +370,10 @@ func TestTree_CapsHoldOverAllAgents(t *testing.T) {
 			s := open(t, script, func(c *Config) { c.Limits, c.Subagents.MaxAgents, c.Catalogue = tt.limits, tt.agents, price })
 			out := submit(t, s, "main")
 			if out.Status != StatusLimit || out.Limit != tt.limit || s.Total().Turns != tt.turns {
-				t.Errorf("%+v, total %+v", out, s.Total())
+				t.Errorf("got %+v, total %+v, want StatusLimit, Limit %s, %d turns in all", out, s.Total(), tt.limit, tt.turns)
 			}
 			if l := records[event.TurnLimit](s); len(l) != 1 {
-				t.Errorf("%+v", l)
+				t.Errorf("got %+v, want 1", l)
 			}
 		})
 	}
@@ -376,7 +400,7 @@ func TestTree_CostLimitRefusesAModelWithoutAPrice(t *testing.T) {
 	s := open(t, llmtest.Play(llmtest.Say("never")), func(c *Config) { c.Limits.TreeCost = 1 })
 	out, err := s.Submit(t.Context(), text("go"))
 	if out.Status != StatusFailed || llm.KindOf(err) != llm.ErrConfiguration || s.State() != Idle {
-		t.Errorf("%+v, %v", out, err)
+		t.Errorf("got %+v, %v, want StatusFailed, error ErrConfiguration, state Idle", out, err)
 	}
 }
 
@@ -403,7 +427,7 @@ func TestSubagent_TakesMessagesFromTheMomentItIsSpawned(t *testing.T) {
 	if n := len(records[event.SubagentEnd](s)); n != 1 {
 		t.Errorf("the message made a task of its own: %d tasks", n)
 	}
-	if got := said(Messages(s.log.Records(0), "1")); !strings.Contains(got, "user:left") {
+	if got := said(step.Messages(s.log.Records(0), "1")); !strings.Contains(got, "user:left") {
 		t.Error(got)
 	}
 }

@@ -3,12 +3,14 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -23,7 +25,7 @@ func TestDoD_9_3_CallsAreDispatchedThroughTheRegistry(t *testing.T) {
 	submit(t, s, "Go.")
 	r := lastResults(script)
 	if len(r) != 2 || r[0].Name != "echo" || r[0].Text() != "0" || r[1].Name != "write" || r[1].Text() != "1" {
-		t.Errorf("%+v", r)
+		t.Errorf(`got %+v, want 2, [0].Name "echo", [0].Text "0", [1].Name "write", [1].Text "1"`, r)
 	}
 }
 
@@ -31,13 +33,13 @@ func TestDoD_9_3_UnknownToolIsAnErrorResult(t *testing.T) {
 	script := llmtest.Play(calls("nonsense"), llmtest.Say("I see."))
 	s := open(t, script, nil)
 	if out := submit(t, s, "Go."); out.Status != StatusDone {
-		t.Fatalf("%+v", out)
+		t.Fatalf("got %+v, want StatusDone", out)
 	}
 	if r := lastResults(script); !r[0].IsError || !strings.Contains(r[0].Text(), "Unknown tool: nonsense") {
-		t.Errorf("%+v", r)
+		t.Errorf(`got %+v, want [0].IsError, [0].Text with "Unknown tool: nonsense"`, r)
 	}
 	if e := records[event.ToolCallEnd](s); e[0].Error == nil || e[0].Error.Code != tool.UnknownTool {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v, want [0].Error not nil, [0].Error.Code tool.UnknownTool", e)
 	}
 }
 
@@ -47,7 +49,7 @@ func TestDoD_9_3_ArgumentsAreValidatedAgainstTheSchema(t *testing.T) {
 		s := open(t, script, nil)
 		submit(t, s, "Go.")
 		if r := lastResults(script); len(r) != 1 || !r[0].IsError || !strings.Contains(r[0].Text(), "Invalid arguments for echo") {
-			t.Errorf("%q: %+v", args, r)
+			t.Errorf(`%q: got %+v, want 1, [0].IsError, [0].Text with "Invalid arguments for echo"`, args, r)
 		}
 		for _, rec := range s.log.Records(0) {
 			if _, err := rec.MarshalJSON(); err != nil {
@@ -69,11 +71,11 @@ func TestDoD_9_3_ToolErrorsAndPanicsAreErrorResults(t *testing.T) {
 		script := llmtest.Play(calls("bad", "bad", "echo"), llmtest.Say("I see."))
 		s := open(t, script, with(fake("bad", true, run)))
 		if out := submit(t, s, "Go."); out.Status != StatusDone {
-			t.Fatalf("%s: %+v", name, out)
+			t.Fatalf("%s: got %+v, want StatusDone", name, out)
 		}
 		r := lastResults(script)
 		if len(r) != 3 || !r[0].IsError || !r[1].IsError || r[2].IsError || !strings.Contains(r[0].Text(), "disk is full") {
-			t.Errorf("%s: %+v", name, r)
+			t.Errorf(`%s: got %+v, want 3, [0].IsError, [1].IsError, no [2].IsError, [0].Text with "disk is full"`, name, r)
 		}
 	}
 }
@@ -83,68 +85,62 @@ type badOutput struct{ tool.Output }
 
 func (badOutput) Open() io.ReadCloser { panic("the disk is full") }
 
-func TestDoD_9_3_ReadOnlyCallsRunSideBySideAndAnswerInOrder(t *testing.T) {
+func TestDoD_9_3_TenReadOnlyCallsRunSideBySideAndAnswerInOrder(t *testing.T) {
 	const n = 25
-	var running, most atomic.Int64
-	var gates [n]chan struct{}
-	for i := range gates {
-		gates[i] = make(chan struct{})
-	}
-	var mu sync.Mutex
-	begun := 0
-	slow := fake("slow", true, func(ctx context.Context, _ *tool.Call, text string) (tool.Result, error) {
-		now := running.Add(1)
-		defer running.Add(-1)
-		for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
+	synctest.Test(t, func(t *testing.T) {
+		var running, most atomic.Int64
+		slow := fake("slow", true, func(_ context.Context, _ *tool.Call, text string) (tool.Result, error) {
+			now := running.Add(1)
+			defer running.Add(-1)
+			for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
+			}
+			i, err := strconv.Atoi(text)
+			time.Sleep(time.Duration(n-i) * time.Second) // the last ones finish first
+			return tool.Success("%s", text), err
+		})
+		script := llmtest.Play(calls(slices.Repeat([]string{"slow"}, n)...), llmtest.Say("Done."))
+		s := open(t, script, with(slow))
+		submit(t, s, "Go.")
+		if got := most.Load(); got != 10 {
+			t.Errorf("%d calls ran at a time, want 10", got)
 		}
-		var i int
-		fmt.Sscan(text, &i)
-		mu.Lock()
-		begun++
-		if begun%maxParallel == 0 || begun == n { // all of a batch are here: let them go, the last first
-			for j := min((i/maxParallel+1)*maxParallel, n) - 1; j >= i/maxParallel*maxParallel; j-- {
-				close(gates[j])
+		results, ends := lastResults(script), records[event.ToolCallEnd](s)
+		if len(results) != n || len(ends) != n {
+			t.Fatalf("got %d results and %d records, want %d", len(results), len(ends), n)
+		}
+		for i := range n {
+			if want := strconv.Itoa(i); results[i].Text() != want || ends[i].Model != want {
+				t.Errorf("call %d: result %q and record %q, want %q", i, results[i].Text(), ends[i].Model, want)
 			}
 		}
-		mu.Unlock()
-		<-gates[i]
-		return tool.Success("%s", text), nil
 	})
-	var names []string
-	for range n {
-		names = append(names, "slow")
-	}
-	script := llmtest.Play(calls(names...), llmtest.Say("Done."))
-	s := open(t, script, with(slow))
-	submit(t, s, "Go.")
-	for i, r := range lastResults(script) {
-		if r.Text() != fmt.Sprint(i) {
-			t.Errorf("result %d is %q", i, r.Text())
-		}
-	}
-	for i, e := range records[event.ToolCallEnd](s) {
-		if e.Model != fmt.Sprint(i) {
-			t.Errorf("TOOL_CALL_END %d is of call %s", i, e.Model)
-		}
-	}
-	if most.Load() != maxParallel {
-		t.Errorf("%d at a time", most.Load())
-	}
 }
 
 func TestDoD_9_3_CallsThatChangeSomethingRunOneByOne(t *testing.T) {
-	for _, serial := range []bool{false, true} {
-		var running atomic.Int64
-		run := func(context.Context, *tool.Call, string) (tool.Result, error) {
-			if running.Add(1) != 1 {
-				t.Error("two calls run at a time")
-			}
-			running.Add(-1)
-			return tool.Success("ok"), nil
-		}
-		script := llmtest.Play(calls("a", "a", "a", "a"), llmtest.Say("Done."))
-		s := open(t, script, func(c *Config) { c.Serial = serial; with(fake("a", serial, run))(c) })
-		submit(t, s, "Go.")
+	for name, tt := range map[string]struct{ serial, readOnly bool }{
+		"they change something": {serial: false, readOnly: false},
+		"the session is serial": {serial: true, readOnly: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var running, ran atomic.Int64
+				run := func(context.Context, *tool.Call, string) (tool.Result, error) {
+					if n := running.Add(1); n != 1 {
+						t.Errorf("%d calls run at a time, want 1", n)
+					}
+					time.Sleep(time.Second) // every other call that may run does so before this ends
+					running.Add(-1)
+					ran.Add(1)
+					return tool.Success("ok"), nil
+				}
+				script := llmtest.Play(calls("a", "a", "a", "a"), llmtest.Say("Done."))
+				s := open(t, script, func(c *Config) { c.Serial = tt.serial; with(fake("a", tt.readOnly, run))(c) })
+				submit(t, s, "Go.")
+				if n := ran.Load(); n != 4 {
+					t.Errorf("%d calls ran, want 4", n)
+				}
+			})
+		})
 	}
 }
 
@@ -185,11 +181,11 @@ func TestDoD_9_2_CustomToolOverridesOneOfTheSameName(t *testing.T) {
 	script := llmtest.Play(calls("echo", "wait", AskUser), llmtest.Say("Done."))
 	s := open(t, script, with(mine("echo"), mine("wait"), mine(AskUser)))
 	if out := submit(t, s, "Go."); out.Status != StatusDone {
-		t.Fatalf("%+v", out)
+		t.Fatalf("got %+v, want StatusDone", out)
 	}
 	for _, r := range lastResults(script) {
 		if r.Text() != "mine" {
-			t.Errorf("%+v", r)
+			t.Errorf(`got %+v, want Text "mine"`, r)
 		}
 	}
 }
@@ -209,7 +205,7 @@ func TestSession_AllowedAndDeniedToolsAreNotOffered(t *testing.T) {
 		t.Errorf("offered: %s", got)
 	}
 	if r := lastResults(script); !strings.Contains(r[0].Text(), "Unknown tool") {
-		t.Errorf("%+v", r)
+		t.Errorf(`got %+v, want [0].Text with "Unknown tool"`, r)
 	}
 }
 
@@ -227,7 +223,7 @@ func TestSession_MiddlewareWrapsEachCallOnce(t *testing.T) {
 	s := open(t, script, func(c *Config) { c.Middleware = []tool.Middleware{layer("a"), layer("b")} })
 	submit(t, s, "Go.")
 	if r := lastResults(script); r[0].Text() != "a(b(0))" || strings.Join(order, "") != "ab" {
-		t.Errorf("%+v, %v", r, order)
+		t.Errorf(`got %+v, %v, want [0].Text "a(b(0))", order "ab"`, r, order)
 	}
 }
 
@@ -246,11 +242,11 @@ func TestSession_PanicsOutsideTheToolAreErrorResults(t *testing.T) {
 		script := llmtest.Play(calls("echo", "echo", "write"), llmtest.Say("Done."))
 		s := open(t, script, change)
 		if out := submit(t, s, "Go."); out.Status != StatusDone {
-			t.Fatalf("%s: %+v", name, out)
+			t.Fatalf("%s: got %+v, want StatusDone", name, out)
 		}
 		for _, r := range lastResults(script) {
 			if !r.IsError || !strings.Contains(r.Text(), "oops") {
-				t.Errorf("%s: %+v", name, r)
+				t.Errorf(`%s: got %+v, want IsError, Text with "oops"`, name, r)
 			}
 		}
 	}
@@ -286,10 +282,10 @@ func TestSession_ApprovalsAreRecordedAndRefusedWithoutAHost(t *testing.T) {
 		submit(t, s, "Go.")
 		res := records[event.ApprovalResolved](s)
 		if len(records[event.ApprovalRequested](s)) != 1 || len(res) != 1 || res[0].Allowed != tt.allowed {
-			t.Errorf("%s: %+v", tt.text, res)
+			t.Errorf("%s: got %+v, want one request, one answer, Allowed %v", tt.text, res, tt.allowed)
 		}
 		if r := lastResults(script); r[0].IsError == tt.allowed || !strings.Contains(r[0].Text(), tt.text) {
-			t.Errorf("%s: %+v", tt.text, r)
+			t.Errorf("%s: got %+v, want IsError %v and this text", tt.text, r, !tt.allowed)
 		}
 	}
 }

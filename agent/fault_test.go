@@ -23,21 +23,14 @@ import (
 
 // trap is a log that springs when the n-th record is appended, transient ones counted.
 type trap struct {
-	event.Log
+	*event.Journal
 	at     int64
 	n      atomic.Int64
 	spring func()
 }
 
-func (l *trap) Sync() error { return nil }
-
-func (l *trap) Close() error {
-	l.Log.Close()
-	return nil
-}
-
 func (l *trap) Append(r event.Record) (event.Record, bool) {
-	r, ok := l.Log.Append(r)
+	r, ok := l.Journal.Append(r)
 	if l.n.Add(1) == l.at {
 		l.spring()
 	}
@@ -59,7 +52,7 @@ type rig struct {
 func newRig(t *testing.T, e env.Environment, at int, spring func(*rig)) *rig {
 	t.Helper()
 	r := &rig{}
-	r.log = &trap{at: int64(at), spring: func() { spring(r) }}
+	r.log = &trap{Journal: event.NewJournal(&event.Log{}, nil, 0), at: int64(at), spring: func() { spring(r) }}
 	script := play(map[string][]llmtest.Turn{
 		"main": {
 			calls("echo", "echo", "echo"), calls("write", "run", "echo", "echo"), spawn(`{"task":"child"}`), calls("echo", "write"),
@@ -85,7 +78,7 @@ func newRig(t *testing.T, e env.Environment, at int, spring func(*rig)) *rig {
 	if err := c.complete(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := newSession(c, "", 0, r.log, &tree{fold: step.NewTree()})
+	s, err := newSession(c, "", nil, r.log, newTree())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,16 +156,20 @@ func TestFault_AtEveryEventBoundaryTheSessionStaysLegalAndUsable(t *testing.T) {
 	}
 	points := int(clean.log.n.Load())
 	clean.finish(t)
-	t.Logf("%d points, %d faults each", points, len(faults))
-	for i, name := range sortedNames(faults) {
+	runs := 0
+	for _, name := range sortedNames(faults) {
 		fault := faults[name]
 		t.Run(name, func(t *testing.T) {
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-			// At the first record there is no session yet. Behind it every boundary has two of the faults.
-			for at := 2 + i%2; at <= points && !t.Failed(); at += 2 {
+			for at := 2; at <= points && !t.Failed(); at++ { // at the first record there is no session yet
 				runWithFault(t, e, at, fault)
+				runs++
 			}
 		})
+	}
+	t.Logf("%d runs: %d points with %d faults each", runs, points-1, len(faults))
+	if !t.Failed() && runs != 4*(points-1) {
+		t.Errorf("%d runs, want %d", runs, 4*(points-1))
 	}
 }
 
@@ -182,6 +179,9 @@ func runWithFault(t *testing.T, e env.Environment, at int, fault func(*rig, func
 	defer cancel()
 	r := newRig(t, e, at, func(r *rig) { fault(r, cancel) })
 	out, err := r.Submit(ctx, text("main"))
+	if n := r.log.n.Load(); n < int64(at) {
+		t.Errorf("at %d: there was no fault, because there were only %d records", at, n)
+	}
 	switch out.Status {
 	case StatusDone, StatusInterrupted, StatusFailed:
 	default:
@@ -223,7 +223,7 @@ func (r *rig) finish(t *testing.T) {
 	all := r.log.Records(0)
 	for _, agent := range []string{"", "1"} {
 		checkBrackets(t.Errorf, all, agent, false)
-		if m := Messages(all, agent); len(m) > 1 {
+		if m := step.Messages(all, agent); len(m) > 1 {
 			if err := valid(&llm.Request{Messages: append(m, llm.UserText("next"))}); err != nil {
 				t.Errorf("the history of agent %q: %v\n%s", agent, err, sketch(m))
 			}
@@ -292,6 +292,6 @@ func (badShape) Shape(*llm.Request) string { panic("no shape") }
 func TestFault_PanicInShapeIsNotTheHosts(t *testing.T) {
 	s := open(t, nil, func(c *Config) { c.Client = badShape{llmtest.Play(llmtest.Say("Done."))} })
 	if out := submit(t, s, "go"); out.Text != "Done." {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Text "Done."`, out)
 	}
 }

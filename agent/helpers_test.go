@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -151,7 +152,7 @@ func open(t *testing.T, client Streamer, change func(*Config)) *Session {
 // checkHistory checks that the log tells the conversation as the session has it.
 func checkHistory(t *testing.T, s *Session) {
 	t.Helper()
-	if diff := cmp.Diff(s.Messages(), Messages(s.log.Records(0), s.path)); diff != "" && openCalls(s) == 0 {
+	if diff := cmp.Diff(s.Messages(), step.Messages(s.log.Records(0), s.path)); diff != "" && openCalls(s) == 0 {
 		t.Errorf("the log does not tell the conversation: %s", diff)
 	}
 }

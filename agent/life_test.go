@@ -131,7 +131,7 @@ func (l *lives) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.Stream
 	l.reply++
 	last := r.Messages[len(r.Messages)-1]
 	switch {
-	case strings.HasPrefix(last.Text(), "This conversation is about to be shortened."):
+	case strings.HasPrefix(last.Text(), "This conversation is about to be compacted."):
 		if turn.Fault == (llmtest.Fault{}) {
 			turn = llmtest.Say("The work goes on.")
 		}
@@ -251,7 +251,7 @@ func (l *lives) act(what string) {
 	case "compact":
 		_, err = l.Compact(ctx)
 	case "undo":
-		_, err = l.Undo(ctx, Parts{rapid.Bool().Draw(l.T, "chat"), true})
+		_, err = l.Undo(ctx, Parts{Chat: rapid.Bool().Draw(l.T, "chat"), Files: true})
 	case "redo":
 		_, err = l.Redo(ctx)
 	case "model":
@@ -304,7 +304,7 @@ func (l *lives) end() {
 
 // crash cuts the session off at any record that this process has saved.
 func (l *lives) crash(ctx context.Context) {
-	quieten(l.agents)
+	quieten(l.Session)
 	l.end()
 	records := l.saved()
 	at := event.Seq(rapid.IntRange(1, len(records)).Draw(l.T, "cut off at"))

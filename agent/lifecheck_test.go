@@ -3,7 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"strings"
 
@@ -17,7 +16,7 @@ import (
 
 // check compares what the session is with what its records tell.
 func (l *lives) check(what string) {
-	quieten(l.agents)
+	quieten(l.Session)
 	if err := l.log.Sync(); err != nil {
 		l.Fatal(err)
 	}
@@ -85,7 +84,7 @@ func (l *lives) checkMessages(records []event.Record) {
 		case event.SteeringQueued:
 			place[r.Agent+d.Message.Text()]--
 		case event.SteeringInjected:
-			if d.Source == step.FromHost {
+			if d.Source == event.SourceHost {
 				place[r.Agent+d.Message.Text()]++
 			}
 		case event.UserInput:
@@ -156,25 +155,17 @@ func (l *lives) checkFold(records []event.Record) {
 }
 
 // all are the subagents, also those of subagents.
-func (l *lives) all() (all []*Session) {
-	var add func(s *Session)
-	add = func(s *Session) {
-		for b := range maps.Values(s.agents.all) {
-			all = append(all, b.session)
-			add(b.session)
-		}
-	}
-	add(l.Session)
-	return all
-}
+func (l *lives) all() []*Session { return l.below() }
 
-// quieten breaks off what subagents are doing, but for those that are held.
-func quieten(a *agents) {
-	a.each(func(b *subagent) {
-		if !b.held {
-			b.interrupt("")
-		} else {
-			quieten(b.session.agents)
+// quieten interrupts what subagents are doing, except those that are held.
+func quieten(s *Session) {
+	s.each(func(c *Session) {
+		s.tree.mu.Lock()
+		held := c.held()
+		s.tree.mu.Unlock()
+		if !held {
+			c.Interrupt()
 		}
+		quieten(c)
 	})
 }

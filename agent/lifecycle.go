@@ -6,20 +6,19 @@ import (
 	"fmt"
 
 	"github.com/reins-agent/reins/event"
-	"github.com/reins-agent/reins/llm"
 )
 
-// work is an input that is being worked on.
+// work is the work on an input.
 type work struct {
 	cancel context.CancelCauseFunc
-	over   chan struct{} // closed when the session does nothing any more
+	over   chan struct{} // closed at its end
 	asked  map[string]bool
 }
 
 // ErrInterrupted is the cause of an interruption by Interrupt.
 var ErrInterrupted = errors.New("interrupted by the host")
 
-// begin makes the caller the one who works.
+// begin starts the caller's work.
 func (s *Session) begin(ctx context.Context) (context.Context, error) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -35,30 +34,36 @@ func (s *Session) begin(ctx context.Context) (context.Context, error) {
 	return ctx, nil
 }
 
+// commit calls f, unless the session is closing, and returns when what it recorded is saved.
+func (s *Session) commit(f func() error) error {
+	s.tree.mu.Lock()
+	err := ErrClosed
+	if !s.closing {
+		err = f()
+	}
+	s.tree.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.log.Sync()
+}
+
 // leave ends the caller's work; tree.mu is held.
-func (s *Session) leave() {
+func (s *Session) leave(out Outcome, err error) {
+	if s.parent != nil {
+		s.finish(out, err)
+	}
 	s.work.cancel(nil)
 	close(s.work.over)
 	s.work = nil
 	s.applyChanges()
 }
 
-// fatal reports whether an error ends the session: calling again cannot help.
-func fatal(err error) bool {
-	if err == nil {
-		return false
-	}
-	switch llm.KindOf(err) {
-	case llm.ErrAuthentication, llm.ErrAccessDenied, llm.ErrContextLength:
-		return true
-	}
-	var save *SaveError
-	return errors.As(err, &save)
-}
+func fatal(err error) bool { return err != nil && asEvent(err).Fatal() }
 
-// release ends the caller's work if proceed has not: after an error that ends the session, while it
-// is being closed, or if something in it panicked.
-func (s *Session) release(err error) {
+// release ends the caller's work if proceed has not: after a fatal error, while the session is closing, or
+// after a panic.
+func (s *Session) release(out Outcome, err error) {
 	if fatal(err) {
 		s.tree.mu.Lock()
 		s.closing = true
@@ -68,13 +73,13 @@ func (s *Session) release(err error) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	if s.work != nil {
-		s.leave()
+		s.leave(out, err)
 	}
 }
 
-// Interrupt stops the work at hand, if there is any, like the end of its context does, and returns
-// when it is over. The session can be continued. It must not be called from inside a tool, a hook or
-// whatever else the session itself calls.
+// Interrupt interrupts the current work, if any, as cancelling its context does, and returns when it has
+// stopped. The session can be continued. Interrupt must not be called from a tool, a hook or another
+// callback of the session.
 func (s *Session) Interrupt() {
 	s.tree.mu.Lock()
 	work := s.work
@@ -85,12 +90,10 @@ func (s *Session) Interrupt() {
 	}
 }
 
-// Close ends the session. The model call at hand is cancelled, running tools are interrupted and
-// their processes ended, subagents closed; then the log is closed, and Close returns when
-// all of this is over. Tool calls that wait for an approval still do when the session is resumed. It may
-// be called at any time, also more than once and by several at a time, but not from inside a tool, a
-// hook or whatever else the session itself calls: it would wait for itself. What Config.Owned lists is
-// closed too; its errors are Close's.
+// Close ends the session: it cancels the model call, interrupts running tools and ends their processes,
+// closes subagents and everything in Config.Owned, then the log, and returns when all of this is done. Tool
+// calls that wait for an approval still wait when the session is resumed. Close may be called at any time,
+// more than once and concurrently, but not from a tool, a hook or another callback of the session.
 func (s *Session) Close() error {
 	s.tree.mu.Lock()
 	s.closing = true
@@ -103,15 +106,17 @@ func (s *Session) Close() error {
 	return s.shutdown("closed")
 }
 
-// shutdown closes what the session holds, once; whoever comes later waits for that.
+// shutdown closes everything once; later callers wait for that.
 func (s *Session) shutdown(reason string) error {
 	s.ending.Do(func() {
-		s.agents.close()
+		s.each(func(c *Session) { _ = c.Close() }) // a subagent owns nothing that could fail
+		if s.depth > 0 {
+			s.end(reason)
+			return
+		}
 		owned := s.closeOwned()
 		s.end(reason)
-		if s.depth == 0 {
-			s.endErr = errors.Join(owned, s.log.Close())
-		}
+		s.endErr = errors.Join(owned, s.log.Close())
 	})
 	return s.endErr
 }
@@ -120,7 +125,7 @@ func (s *Session) shutdown(reason string) error {
 func (s *Session) end(reason string) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	d := event.SessionEnd{Reason: reason, State: string(Closed)}
+	d := event.SessionEnd{Reason: reason, State: Closed}
 	for _, q := range s.state.Queue() {
 		d.Undelivered = append(d.Undelivered, q.Message)
 	}
@@ -128,18 +133,12 @@ func (s *Session) end(reason string) {
 	s.note(d)
 }
 
-func (s *Session) closeOwned() error {
-	if s.depth > 0 {
-		return nil
-	}
-	var errs []error
+func (s *Session) closeOwned() (err error) {
 	for _, c := range s.config.Owned {
-		if err := guarded("a closer", c.Close); err != nil {
-			errs = append(errs, err)
-		}
+		err = errors.Join(err, guarded("a closer", c.Close))
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("not everything that the session owns could be closed: %w", err)
+	if err != nil {
+		return fmt.Errorf("cannot close what the session owns: %w", err)
 	}
 	return nil
 }

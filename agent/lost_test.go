@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -75,7 +76,7 @@ func TestResume_AnyLostRecordLeavesASessionThatGoesOn(t *testing.T) {
 func TestReplay_QuarantineOfAMessageThatIsNotThereChangesNothing(t *testing.T) {
 	log := logged(begun, asked, called, wrote(calledFor("echo", `{"text":"x"}`, "a")...), answered(llm.FinishToolCalls), event.ToolCallEnd{ID: "a"},
 		event.Quarantine{Position: 2, Message: llm.UserText("[an image stood here]")})
-	if got := Messages(log, ""); len(got) != 4 || len(got[2].ToolCalls()) != 1 {
+	if got := step.Messages(log, ""); len(got) != 4 || len(got[2].ToolCalls()) != 1 {
 		t.Errorf("%s", sketch(got))
 	}
 }
@@ -120,7 +121,7 @@ func TestResume_OddLogs(t *testing.T) {
 		put(t, store, log)
 		s := tookUpFrom(t, store, llmtest.Play(llmtest.Say("Yes.")), func(c *Config) { c.Model = "m" })
 		if out := submit(t, s, "Still there?"); out.Text != "Yes." {
-			t.Errorf("%s: %+v", name, out)
+			t.Errorf(`%s: got %+v, want Text "Yes."`, name, out)
 		}
 		if _, err := Resume(t.Context(), s.config); !errors.Is(err, event.ErrLocked) {
 			t.Errorf("%s: somebody else resumes it: %v", name, err)

@@ -14,8 +14,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// callModel makes one model call and records its course. That it fails is a fact like any other; the
-// error is one of hooks.
+// callModel makes one model call and records it, also if it fails. The error is that of a hook.
 func (s *Session) callModel(ctx context.Context, a step.CallModel) error {
 	if ctx.Err() != nil {
 		return nil
@@ -39,7 +38,7 @@ func (s *Session) callModel(ctx context.Context, a step.CallModel) error {
 		end.Error, end.Partial, end.Usage = &failure, got.partial, spent
 		end.Incomplete = end.Incomplete || !complete
 	} else {
-		end.Usage, end.Finish = got.resp.Usage, string(got.resp.Finish.Reason)
+		end.Usage, end.Finish = got.resp.Usage, got.resp.Finish.Reason
 		s.recordAnswer(call, a.Purpose, got.resp, &end)
 	}
 	end.Cost = s.price(r, end.Usage.Add(end.Retried))
@@ -50,9 +49,9 @@ func (s *Session) callModel(ctx context.Context, a step.CallModel) error {
 	return s.describeIfOld(ctx)
 }
 
-// recordAnswer records the message of an answer, without calls that were cut off.
-func (s *Session) recordAnswer(call int, purpose string, resp *llm.Response, end *event.ModelCallEnd) {
-	if purpose == step.Summary {
+// recordAnswer records the message of an answer, without truncated calls.
+func (s *Session) recordAnswer(call int, purpose event.Purpose, resp *llm.Response, end *event.ModelCallEnd) {
+	if purpose == event.PurposeSummary {
 		end.Summary = step.SummaryOf(resp)
 		return
 	}
@@ -61,8 +60,8 @@ func (s *Session) recordAnswer(call int, purpose string, resp *llm.Response, end
 	s.note(event.TextEnd{Call: call, ID: resp.ID, Message: s.state.Distinct(step.Whole(resp))})
 }
 
-// startCall records that a call begins, and that it does not continue the one before if so.
-func (s *Session) startCall(r *llm.Request, purpose, tools string) int {
+// startCall records the start of a call, and whether it breaks the cache.
+func (s *Session) startCall(r *llm.Request, purpose event.Purpose, tools string) int {
 	shape := s.shape(r)
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -71,10 +70,10 @@ func (s *Session) startCall(r *llm.Request, purpose, tools string) int {
 		Tools: tools, Choice: r.ToolChoice, Shape: shape, Object: r.Output != nil, Purpose: purpose,
 	}
 	if purpose == "" {
-		if reason := s.state.Breaks(s.state.Sent(d, r.Messages), s.sent); reason != "" {
+		if reason := s.state.Breaks(d, r.Messages, s.sent); reason != "" {
 			s.note(event.CacheBroken{Reason: reason})
 		}
-		if s.hooked() {
+		if s.config.TransformContext != nil || len(s.config.BeforeModel) > 0 {
 			s.sent = r.Messages
 		}
 	}
@@ -82,14 +81,14 @@ func (s *Session) startCall(r *llm.Request, purpose, tools string) int {
 	return d.Call
 }
 
-// request builds a request, and a digest of its tools.
+// request returns a request and a digest of its tools.
 func (s *Session) request(ctx context.Context, a step.CallModel) (*llm.Request, string, error) {
 	s.tree.mu.Lock()
 	set, k, c := s.state.Effective(), s.kit, s.now
 	r := &llm.Request{
 		Provider: set.Provider, Model: set.Model, Effort: set.Effort, ThinkingBudget: set.ThinkingBudget,
 		Messages: a.Messages[:len(a.Messages):len(a.Messages)], Tools: k.definitions, ToolChoice: a.Choice, Output: a.Output,
-		MaxTokens: c.MaxOutput, Options: c.Options, CacheKey: s.cacheKey(), Cache: s.cache, Unary: c.Unary,
+		MaxTokens: c.MaxOutput, Options: c.Options, CacheKey: strings.TrimSuffix(s.id+"/"+s.path, "/"), Cache: s.cache, Unary: c.Unary,
 	}
 	s.tree.mu.Unlock()
 	tools := k.digest
@@ -108,19 +107,7 @@ func (s *Session) request(ctx context.Context, a step.CallModel) (*llm.Request, 
 	return r, tools, nil
 }
 
-// hooked reports whether requests may differ from the conversation.
-func (s *Session) hooked() bool {
-	return s.config.TransformContext != nil || len(s.config.BeforeModel) > 0
-}
-
-func (s *Session) cacheKey() string {
-	if s.path == "" {
-		return s.id
-	}
-	return s.id + "/" + s.path
-}
-
-// shape is what the client tells of a request, if it knows.
+// shape returns the shape of a request, if the client is an llm.Shaper.
 func (s *Session) shape(r *llm.Request) (shape string) {
 	if c, ok := s.config.Client.(llm.Shaper); ok {
 		_ = guarded("the provider", func() error { shape = c.Shape(r); return nil })
@@ -128,7 +115,7 @@ func (s *Session) shape(r *llm.Request) (shape string) {
 	return shape
 }
 
-// digest is short and the same for the same tools.
+// digest returns a short hash of the tools.
 func digest(tools []llm.ToolDef) string {
 	b, err := json.Marshal(tools)
 	if err != nil {
@@ -138,17 +125,17 @@ func digest(tools []llm.ToolDef) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// callResult is what came of a request.
+// callResult is the result of a request.
 type callResult struct {
 	resp       *llm.Response
-	partial    string // the text that had come if the call failed
+	partial    string // the text received before a failure
 	retried    llm.Usage
 	incomplete bool // failed attempts may have used more
 	err        error
 }
 
-// stream makes the call and records what it shows on the way.
-func (s *Session) stream(ctx context.Context, r *llm.Request, call int, purpose string) (got callResult) {
+// stream makes the call and records its progress.
+func (s *Session) stream(ctx context.Context, r *llm.Request, call int, purpose event.Purpose) (got callResult) {
 	var text strings.Builder
 	show := shower{s, call, purpose, llm.ToolCallStart{}}
 	got.err = guarded("the provider", func() error {
@@ -178,12 +165,12 @@ func (s *Session) stream(ctx context.Context, r *llm.Request, call int, purpose 
 	return got
 }
 
-// shower records the steps of an answer.
+// shower records the progress of an answer.
 type shower struct {
 	*Session
 	call    int
-	purpose string
-	writing llm.ToolCallStart // the tool call that the model writes
+	purpose event.Purpose
+	writing llm.ToolCallStart // the tool call being written
 }
 
 func (s *shower) show(ev llm.StreamEvent) {
@@ -212,8 +199,7 @@ func (s *shower) show(ev llm.StreamEvent) {
 	}
 }
 
-// refused is what of the conversation a provider refused. What hooks have put into the request is not
-// in it, and is theirs to put right.
+// refused returns the item of the conversation that a provider refused, or nil if a hook added it.
 func (s *Session) refused(r *llm.Request, err error) *llm.Item {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Item == nil {
@@ -226,7 +212,7 @@ func (s *Session) refused(r *llm.Request, err error) *llm.Item {
 	return e.Item
 }
 
-// price is what a call costs; nil if that is not known.
+// price returns what a call costs, or nil if that is unknown.
 func (s *Session) price(r *llm.Request, u llm.Usage) *float64 {
 	m, _ := s.config.Catalogue.Lookup(r.Provider, r.Model)
 	dollars, known := m.Price.Cost(u)

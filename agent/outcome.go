@@ -8,36 +8,36 @@ import (
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/object"
 )
 
 // Status says how the work on an input ended.
-type Status = step.Status
+type Status = event.Status
 
-// The statuses. All leave a session that accepts the next input, unless it was closed or the
-// error was one that calling again cannot help: no access, or a conversation that is too long.
+// The statuses. The session accepts more input after all of them, unless it was closed or the error is
+// fatal: no access, or a conversation that is too long.
 const (
-	StatusDone             = step.Done             // the model has nothing more to do
-	StatusAwaitingInput    = step.AwaitingInput    // it asked the user; the next input is the answer
-	StatusAwaitingApproval = step.AwaitingApproval // tool calls wait for an approval; see Pending, Resolve and Continue
-	StatusLimit            = step.LimitReached     // a limit was reached
-	StatusCutOff           = step.CutOff           // the answer exceeds the output limit
-	StatusPaused           = step.Paused           // the provider paused the turn too often
-	StatusRefused          = step.Refused          // the model or a filter refused
-	StatusLoop             = step.Loop             // the model repeats itself
-	StatusInterrupted      = step.Interrupted      // the host stopped it
-	StatusFailed           = step.Failed           // an error ended it
+	StatusDone             = event.StatusDone             // the model has nothing more to do
+	StatusAwaitingInput    = event.StatusAwaitingInput    // it asked the user; the next input is the answer
+	StatusAwaitingApproval = event.StatusAwaitingApproval // tool calls wait for an approval; see Pending, Resolve and Continue
+	StatusLimit            = event.StatusLimit            // a limit was reached
+	StatusCutOff           = event.StatusCutOff           // the answer exceeds the output limit
+	StatusPaused           = event.StatusPaused           // the provider paused the turn too often
+	StatusRefused          = event.StatusRefused          // the model or a filter refused
+	StatusLoop             = event.StatusLoop             // the model repeats itself
+	StatusInterrupted      = event.StatusInterrupted      // the host stopped it
+	StatusFailed           = event.StatusFailed           // an error ended it
 )
 
-// Outcome is what came of an input. Its figures are those of the agent itself; Session.Total counts
-// subagents in.
+// Outcome is the result of an input. Its figures do not include subagents; those of Session.Total do.
 type Outcome struct {
 	Status   Status
 	Text     string // the model's last answer
-	Limit    step.Limit
-	Question string // what the model wants to know; it may be done and ask all the same
-	Object   string // the result as JSON, if it was asked for
-	Rounds   int    // of tools
-	Turns    int    // of the model
+	Limit    event.Limit
+	Question string // what the model asks the user; it may also be done
+	Object   string // the result as JSON, if requested
+	Rounds   int    // tool rounds
+	Turns    int    // answers of the model
 	Usage    llm.Usage
 	Cost     llm.Cost
 	Duration time.Duration
@@ -46,41 +46,28 @@ type Outcome struct {
 // Total is what a session and all its subagents have used.
 type Total = step.Total
 
-// State is where a session is in its life.
-type State = step.Phase
+// State is the state of a session.
+type State = event.State
 
 // The states.
 const (
-	Idle             = step.Idle
-	Processing       = step.Processing
-	AwaitingInput    = step.WaitingInput
-	AwaitingApproval = step.WaitingApproval
-	Closed           = step.Closed
+	Idle             = event.StateIdle
+	Processing       = event.StateProcessing
+	AwaitingInput    = event.StateAwaitingInput
+	AwaitingApproval = event.StateAwaitingApproval
+	Closed           = event.StateClosed
 )
-
-// Input is an input of a session, as its records tell of it.
-type Input = step.Input
-
-// Inputs lists what a session was given, from its records. Those that are not a UserInput, a
-// Checkpoint or a Rewind may be left out.
-func Inputs(records []event.Record) []Input { return step.Inputs(records) }
-
-// Messages returns the conversation of one agent as the records of a session tell it; "" is the root.
-// It is what the model was sent, or will be sent next, apart from what hooks change in requests.
-func Messages(records []event.Record, agent string) []llm.Message {
-	return step.Messages(records, agent)
-}
 
 // Errors of a session.
 var (
 	ErrClosed            = errors.New("the session is closed")
-	ErrBusy              = errors.New("the session is working on another input; use FollowUp or Steer to add to it")
+	ErrBusy              = errors.New("the session is busy: use FollowUp or Steer to add to its work")
 	ErrNoInput           = errors.New("the input is empty")
-	ErrNothingToContinue = errors.New("the session has nothing to continue: give it input")
+	ErrNothingToContinue = errors.New("nothing to continue: submit input instead")
 )
 
-// outcome tells how the work ended.
-func (s *Session) outcome(ctx context.Context, end step.Stop) (Outcome, error) {
+// outcome returns how the work ended.
+func (s *Session) outcome(end step.Stop) (Outcome, error) {
 	s.tree.mu.Lock()
 	used, text := s.state.SinceInput(), s.state.Text()
 	s.tree.mu.Unlock()
@@ -97,7 +84,7 @@ func (s *Session) outcome(ctx context.Context, end step.Stop) (Outcome, error) {
 	return out, nil
 }
 
-// reason returns the error that a record tells of: the one that the session saw, if it is that.
+// reason returns the error of a record: the original one, if the session still has it.
 func (s *Session) reason(e *event.Error) error {
 	switch {
 	case e == nil:
@@ -108,8 +95,30 @@ func (s *Session) reason(e *event.Error) error {
 	return &llm.Error{Kind: llm.ErrorKind(e.Class), Message: e.Message, Body: []byte(e.Body)}
 }
 
-// failed tells that the work ended with an error that could not be recorded.
-func (s *Session) failed(err error) (Outcome, error) {
-	out, _ := s.outcome(context.Background(), step.Stop{Status: StatusFailed})
-	return out, err
+// SubmitObject is Submit with a structured result. When the work is done, the model is called once more,
+// without tools, for its result as JSON that matches the schema of T. Tags "json" and "jsonschema" describe
+// its fields. The schema does not affect anything the model says before.
+//
+// The value is valid only if the error is nil. If the work ends with another status than StatusDone, or the
+// model does not return a valid object, the error is an *llm.Error of kind llm.ErrNoObject, with the answer
+// in its Body.
+func SubmitObject[T any](ctx context.Context, s *Session, input ...llm.Part) (value T, out Outcome, err error) {
+	form, err := object.FormOf[T]()
+	if err != nil {
+		return value, Outcome{}, err
+	}
+	format := form.Output()
+	out, err = s.submit(ctx, input, &format)
+	switch {
+	case err != nil:
+	case out.Object == "":
+		err = llm.Errorf(llm.ErrNoObject, "", "no result: the work ended with status %s", out.Status)
+	default:
+		err = form.Decode(out.Object, &value)
+	}
+	if err != nil {
+		var zero T
+		return zero, out, err
+	}
+	return value, out, nil
 }

@@ -20,18 +20,19 @@ type kit struct {
 	digest      string
 	pipe        *tool.Pipeline
 	env         env.Environment
+	timeouts    tool.Timeouts
 	vision      bool
 	serial      bool
-	results     int // the length from which on a result is condensed
+	results     int // maximum length of a result before it is condensed
 }
 
-// newKit makes the kit of a configuration.
+// newKit returns the kit of a configuration.
 func (s *Session) newKit(c Config) (*kit, error) {
 	tools, err := s.registry(c)
 	if err != nil {
 		return nil, err
 	}
-	k := &kit{tools: tools, definitions: tools.Definitions(), env: c.Env, vision: c.Vision, serial: c.Serial, results: c.Compaction.Results}
+	k := &kit{tools: tools, definitions: tools.Definitions(), env: c.Env, timeouts: c.Timeouts, vision: c.Vision, serial: c.Serial, results: c.Compaction.Results}
 	k.digest = digest(k.definitions)
 	k.pipe = &tool.Pipeline{
 		Registry: tools, Hooks: c.Hooks, Policy: c.Policy, Approve: s.approve, Middleware: c.Middleware, Limits: c.ToolLimits,
@@ -44,8 +45,7 @@ func (s *Session) newKit(c Config) (*kit, error) {
 	return k, nil
 }
 
-// Setup is what goes with a model: the tools that it works best with, the prompt for them, and what it can
-// do.
+// Setup is what goes with a model: its tools, its prompt and its capabilities.
 type Setup struct {
 	Tools         *tool.Registry
 	System        string
@@ -59,8 +59,8 @@ type Setup struct {
 type Change struct {
 	Provider string
 	Model    string
-	// Keep keeps tools, prompt and abilities when the model changes, which otherwise become those
-	// that Config.Adapt gives for the new one.
+	// Keep keeps tools, prompt and capabilities when the model changes. Otherwise Config.Adapt returns those
+	// of the new model.
 	Keep bool
 
 	Effort         *string // "" is the provider's default
@@ -72,7 +72,7 @@ type Change struct {
 	ContextWindow  int64
 
 	Tools  *tool.Registry // replaces all tools
-	Add    []tool.Tool    // after those that there are, or in the place of one with the same name
+	Add    []tool.Tool    // appended, or replacing a tool of the same name
 	Remove []string
 }
 
@@ -80,13 +80,11 @@ type Change struct {
 type change struct {
 	config Config
 	kit    *kit
-	system string // "" leaves it as it is
 }
 
-// Reconfigure changes model, tools, prompt and whatever else a Change has, together and in one record, at
-// the next safe point: now if the session is not running tools, or else when all calls of the answer at hand
-// have their results. If the model changes, tools and prompt follow it (see Config.Adapt). It
-// returns an error, and changes nothing, if the result would not be a valid configuration.
+// Reconfigure applies a Change as a whole, in one record, at the next safe point: now, or after the running
+// tool calls have their results. If the model changes, tools and prompt follow it (see Config.Adapt). If the
+// result would not be a valid configuration, Reconfigure returns an error and changes nothing.
 func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
 	s.tree.mu.Lock()
 	c := s.now
@@ -98,35 +96,25 @@ func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
 	if err != nil {
 		return err
 	}
-	s.tree.mu.Lock()
-	if s.closing {
-		s.tree.mu.Unlock()
-		return ErrClosed
-	}
-	s.changes = append(s.changes, next)
-	s.applyChanges()
-	s.tree.mu.Unlock()
-	return s.log.Sync()
+	return s.commit(func() error {
+		s.changes = append(s.changes, next)
+		s.applyChanges()
+		return nil
+	})
 }
 
-// change works out a configuration with a change.
-func (s *Session) change(ctx context.Context, c Config, ch Change) (change, error) {
-	out := change{}
+// change returns a configuration with a change.
+func (s *Session) change(ctx context.Context, c Config, ch Change) (out change, err error) {
 	provider, model := cmp.Or(ch.Provider, c.Provider), cmp.Or(ch.Model, c.Model)
 	moved := provider != c.Provider || model != c.Model
 	c.Provider, c.Model = provider, model
 	if moved {
 		c.ContextWindow = 0
 	}
-	if moved && !ch.Keep && c.Adapt != nil {
-		set, err := c.Adapt(ctx, provider, model)
-		if err != nil {
+	if moved && !ch.Keep {
+		if err := c.adapt(ctx); err != nil {
 			return out, err
 		}
-		out.system = c.adapt(set)
-	}
-	if ch.System != nil {
-		out.system = *ch.System
 	}
 	ch.apply(&c)
 	if ch.Effort != nil {
@@ -137,28 +125,36 @@ func (s *Session) change(ctx context.Context, c Config, ch Change) (change, erro
 	if err := c.changeTools(ch); err != nil {
 		return out, err
 	}
-	if out.system != "" {
-		c.System = out.system
-	}
 	if err := c.complete(); err != nil {
 		return out, err
 	}
-	kit, err := s.newKit(c)
-	out.config, out.kit = c, kit
+	out.config = c
+	out.kit, err = s.newKit(c)
 	return out, err
 }
 
-// adapt takes over what goes with a model, and returns its prompt.
-func (c *Config) adapt(set Setup) (system string) {
+// adapt takes over what Adapt returns for the model of the configuration.
+func (c *Config) adapt(ctx context.Context) error {
+	if c.Adapt == nil {
+		return nil
+	}
+	set, err := c.Adapt(ctx, c.Provider, c.Model)
+	if err != nil {
+		return err
+	}
 	if set.Tools != nil {
 		c.Tools = set.Tools
 	}
 	c.Options, c.Vision, c.Unary, c.Serial, c.ContextWindow = set.Options, set.Vision, set.Unary, set.Serial, set.ContextWindow
-	return set.System
+	c.System = cmp.Or(set.System, c.System)
+	return nil
 }
 
-// apply makes the changes of values.
+// apply changes the values.
 func (ch Change) apply(c *Config) {
+	if ch.System != nil {
+		c.System = *ch.System
+	}
 	if ch.Effort != nil {
 		c.Effort = *ch.Effort
 	}
@@ -180,8 +176,7 @@ func (ch Change) apply(c *Config) {
 	c.ContextWindow = cmp.Or(ch.ContextWindow, c.ContextWindow)
 }
 
-// changeTools makes the changes of tools. Those that were added or removed before stay so when a change of
-// the model brings others.
+// changeTools changes the tools. Earlier additions and removals also apply to the tools of a new model.
 func (c *Config) changeTools(ch Change) error {
 	if ch.Tools != nil {
 		c.Tools, c.added, c.removed = ch.Tools, nil, nil
@@ -199,29 +194,24 @@ func (c *Config) changeTools(ch Change) error {
 	return c.Tools.Register(c.added...)
 }
 
-// applyChanges makes the changes that wait, if this is a safe point: no call of an answer is without a
-// result. tree.mu is held.
+// applyChanges applies the pending changes if all tool calls have their results; tree.mu is held.
 func (s *Session) applyChanges() {
 	if len(s.changes) == 0 || s.work != nil && !s.state.Safe() {
 		return
 	}
 	last := s.changes[len(s.changes)-1]
-	system := ""
-	for _, ch := range s.changes {
-		system = cmp.Or(ch.system, system)
-	}
 	before := s.setup()
 	s.now, s.kit, s.changes = last.config, last.kit, nil
 	d := event.Settings{Setup: s.setup()}
-	if system != s.state.System() {
-		d.System = system
+	if c := s.now.System; c != s.state.System() {
+		d.System = c
 	}
 	if !s.closed && (d.System != "" || !reflect.DeepEqual(before, d.Setup)) {
 		s.note(d)
 	}
 }
 
-// setup is how the session is set up, for its records.
+// setup returns the setup for a record.
 func (s *Session) setup() event.Setup {
 	c := &s.now
 	return event.Setup{
@@ -230,13 +220,13 @@ func (s *Session) setup() event.Setup {
 	}
 }
 
-// model is what is known of a model.
+// model returns what is known about a model.
 func (c *Config) model(provider, name string, window int64) event.ModelSetup {
 	m, _ := c.Catalogue.Lookup(provider, name)
 	return event.ModelSetup{Provider: provider, Model: name, Window: cmp.Or(window, m.ContextWindow), Unpriced: m.Price == nil}
 }
 
-// rules are the limits and thresholds of an agent.
+// rules returns the limits and thresholds of an agent.
 func (c *Config) rules(depth int) event.Rules {
 	r := event.Rules{
 		ToolRounds: max(c.Limits.ToolRounds, 0), Turns: max(c.Limits.Turns, 0), LoopWindow: max(c.LoopWindow, 0),
@@ -252,40 +242,31 @@ func (c *Config) rules(depth int) event.Rules {
 	return r
 }
 
-// SetModel changes the model, and the provider if one is given, for the next model call. It is short for
-// Reconfigure.
+// SetModel changes the model and, unless it is empty, the provider. It is short for Reconfigure.
 func (s *Session) SetModel(provider, model string) error {
 	return s.Reconfigure(context.Background(), Change{Provider: provider, Model: model})
 }
 
-// SetEffort changes the reasoning effort for the next model call; "" is the provider's default. It is short
-// for Reconfigure.
+// SetEffort changes the reasoning effort; "" is the provider's default. It is short for Reconfigure.
 func (s *Session) SetEffort(effort string) error {
 	return s.Reconfigure(context.Background(), Change{Effort: &effort})
 }
 
-// SetThinkingBudget changes how many tokens the model may think, where the provider takes that; a negative
-// number is the provider's default. It is short for Reconfigure.
+// SetThinkingBudget changes the thinking budget in tokens, where the provider supports it; a negative number
+// is the provider's default. It is short for Reconfigure.
 func (s *Session) SetThinkingBudget(tokens int) error {
 	return s.Reconfigure(context.Background(), Change{ThinkingBudget: &tokens})
 }
 
-// SetTimeouts changes how long commands may run; zero fields leave it to the tools. It is short for
-// Reconfigure.
+// SetTimeouts changes the command timeouts; zero fields use those of the tools. It is short for Reconfigure.
 func (s *Session) SetTimeouts(t tool.Timeouts) error {
 	return s.Reconfigure(context.Background(), Change{Timeouts: &t})
 }
 
-// timeouts are those of commands now.
-func (s *Session) timeouts() tool.Timeouts {
-	s.tree.mu.Lock()
-	defer s.tree.mu.Unlock()
-	return s.now.Timeouts
-}
-
-// granted reports whether an approval given before covers a call.
+// granted reports whether an earlier approval covers a call.
 func (s *Session) granted(q policy.Query) (rule string, ok bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	return s.tree.fold.Granted(q)
+	g, ok := s.tree.fold.Granted(q)
+	return g.Rule, ok
 }

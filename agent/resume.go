@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent/step"
+	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/tool"
 )
 
-// newLog makes the journal of a new session.
+// newLog returns the journal of a new session.
 func (c *Config) newLog() (journal, error) {
 	if c.Store == nil {
-		return &memoryLog{}, nil
+		return event.NewJournal(&event.Log{}, nil, 0), nil
 	}
 	m := c.Meta
 	m.ID, m.Provider, m.Model, m.Dir = c.ID, c.Provider, c.Model, c.Env.Info().Dir
@@ -29,18 +30,16 @@ func (c *Config) newLog() (journal, error) {
 	return event.NewJournal(&event.Log{}, w, 0), nil
 }
 
-// Resume opens the session Config.ID of Config.Store where its log ends, however it came to end
-// there. What is empty in the configuration is as it was: the model, the effort, the system prompt.
-// With another model, what Config.Adapt gives for it counts, if no prompt is given.
-// Tool calls that had begun are not run again but get a result that says that they were interrupted;
-// calls that wait for an approval or an answer still do, and messages that wait are still there. If
-// work was interrupted, Continue continues it, and so does Submit.
+// Resume opens the session Config.ID of Config.Store, however it ended. Model, effort, system prompt and
+// timeouts that the configuration leaves empty stay as they were. With another model, Config.Adapt provides
+// the prompt, unless the configuration has one. Tool calls that were running are not run again; their
+// results say that they were interrupted. Calls that wait for an approval or an answer still wait, and
+// queued messages are still queued. Continue or Submit continues interrupted work.
 //
-// The SessionResume is recorded with the first record after it: to resume a session and to close it
-// again, with nothing done, leaves no trace.
+// Resuming and closing a session without doing anything leaves no record.
 func Resume(ctx context.Context, c Config) (*Session, error) {
 	if c.Store == nil || c.ID == "" {
-		return nil, errors.New("the session cannot be resumed: Store or ID is missing")
+		return nil, errors.New("cannot resume: Store and ID are required")
 	}
 	w, err := c.Store.Open(ctx, c.ID)
 	if err != nil {
@@ -48,7 +47,7 @@ func Resume(ctx context.Context, c Config) (*Session, error) {
 	}
 	s, err := resume(ctx, c, w)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("session %s cannot be resumed: %w", c.ID, err), w.Close())
+		return nil, errors.Join(fmt.Errorf("cannot resume session %s: %w", c.ID, err), w.Close())
 	}
 	return s, nil
 }
@@ -62,7 +61,7 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	tr := &tree{fold: step.NewTree()}
+	tr := newTree()
 	for _, r := range records {
 		tr.fold.Apply(r)
 	}
@@ -74,7 +73,7 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 		return nil, err
 	}
 	log := event.NewJournal(event.NewLog(records), w, meta.Last)
-	s, err := build(c, "", 0, log, tr)
+	s, err := build(c, "", nil, log, tr)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +85,11 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 	r := event.Record{Time: time.Now(), Session: s.id, Data: d}
 	log.Hold(r)
 	tr.fold.Apply(r)
-	s.agents.restore(ctx)
+	s.restore(ctx)
 	return s, context.Cause(ctx)
 }
 
-// readRecords loads the records of a session, and counts those that are lost.
+// readRecords loads the records of a session and counts the lost ones.
 func readRecords(ctx context.Context, c Config) (records []event.Record, lost int, err error) {
 	for r, err := range event.Read(ctx, c.Store, c.ID, 0) {
 		var damage *event.CorruptError
@@ -106,7 +105,7 @@ func readRecords(ctx context.Context, c Config) (records []event.Record, lost in
 	return records, lost, nil
 }
 
-// adopt fills in what the configuration leaves as it was.
+// adopt fills in what the configuration leaves unchanged.
 func (c *Config) adopt(ctx context.Context, root *step.State) error {
 	was := root.Setup()
 	if c.Model == "" {
@@ -120,30 +119,27 @@ func (c *Config) adopt(ctx context.Context, root *step.State) error {
 	if c.Timeouts == (tool.Timeouts{}) {
 		c.Timeouts = was.Timeouts
 	}
-	if c.System == "" && c.Adapt != nil && (c.Provider != was.Provider || c.Model != was.Model) {
-		set, err := c.Adapt(ctx, c.Provider, c.Model)
-		if err != nil {
+	if c.System == "" && (c.Provider != was.Provider || c.Model != was.Model) {
+		if err := c.adapt(ctx); err != nil {
 			return err
 		}
-		c.System = c.adapt(set)
 	}
 	c.System = cmp.Or(c.System, root.System())
 	return c.complete()
 }
 
-// accompany lets the subagents continue that are held, and waits for them. The session is left as it
-// was.
+// accompany continues the work of subagents that waits for an approval, and waits for them.
 func (s *Session) accompany(ctx context.Context) (out Outcome, err error) {
-	defer func() { s.release(err) }()
+	defer func() { s.release(out, err) }()
 	before := time.Now()
-	if !s.agents.takeUp(ctx) {
+	if !s.takeUp(ctx) {
 		return Outcome{}, ErrNothingToContinue
 	}
 	out.Status, out.Cost.Known = StatusDone, true
-	if err = s.agents.wait(ctx); err != nil {
+	if err = s.waitBelow(ctx); err != nil {
 		out.Status, err = StatusInterrupted, fmt.Errorf("interrupted: %w", err)
 		if !s.config.Subagents.Outlive {
-			s.agents.interrupt()
+			s.interruptBelow()
 		}
 	}
 	s.tree.mu.Lock()
@@ -154,4 +150,23 @@ func (s *Session) accompany(ctx context.Context) (out Outcome, err error) {
 		out.Status = StatusAwaitingApproval
 	}
 	return out, cmp.Or(err, s.keep(ctx))
+}
+
+// lease keeps the session locked, after this process was killed, until the environment has ended its
+// commands. Nothing of the killed work happens after a resume then.
+func lease(w event.Writer, e env.Environment) error {
+	l, ok := w.(event.Leaser)
+	if !ok {
+		return nil
+	}
+	for {
+		if h, ok := e.(event.Holder); ok {
+			return l.Lease(h)
+		}
+		wrapper, ok := e.(env.Wrapper)
+		if !ok {
+			return nil
+		}
+		e = wrapper.Unwrap()
+	}
 }

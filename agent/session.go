@@ -22,42 +22,48 @@ type Session struct {
 	id     string
 	path   string // in the tree of agents; "" is the root
 	depth  int
-	config Config // as it was given: what Reconfigure changes is in now
+	parent *Session // nil for the root
+	config Config   // as given; Reconfigure changes now
 	log    journal
 	cache  *llm.Cache
 	tree   *tree
 
-	// What follows is guarded by tree.mu, and so is the state, which only note changes.
+	// Guarded by tree.mu. Only note changes the state.
 	state   *step.State
-	now     Config // what is in force
+	now     Config // in effect
 	kit     *kit
 	changes []change // for the next safe point
-	closing bool     // no more work is begun
+	closing bool     // no more work may begin
 	closed  bool
-	work    *work // nil if there is none
+	work    *work // nil if idle
 	waiting map[string]chan<- approval
 
-	agents *agents // its subagents
+	// Of a subagent: the record that spawned it, and what precedes each task.
+	spawned event.SubagentStart
+	preface string
+
 	ending sync.Once
 	endErr error
 
-	// What follows is only touched by whoever works on an input.
-	failure   error // why the last thing that was tried did not work
+	// Used only by the goroutine that works on an input.
+	failure   error // of the last attempt
 	sent      []llm.Message
 	meta      event.Meta
-	described time.Time // when the store was told so
+	described time.Time // when meta was last saved
 }
 
-// tree is what the agents of one session share.
+// tree is shared by the agents of one session.
 type tree struct {
 	mu         sync.Mutex
 	fold       *step.Tree
-	root       *Session
-	checkpoint checkpointer
+	agents     map[string]*Session // by path
+	checkpoint sync.Mutex          // held while a checkpoint is taken
+	warned     bool                // that none could be; guarded by checkpoint
 }
 
-// New makes a session, and a place for it in the store if there is one. It makes no calls and
-// starts nothing.
+func newTree() *tree { return &tree{fold: step.NewTree(), agents: make(map[string]*Session)} }
+
+// New creates a session, in the store if there is one. It makes no model calls and starts nothing.
 func New(c Config) (*Session, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -66,13 +72,13 @@ func New(c Config) (*Session, error) {
 		return nil, err
 	}
 	c.ID = cmp.Or(c.ID, rand.Text())
-	// Prompts are long, and sessions over one project have the same: they share it.
+	// Prompts are long, and sessions over one project share theirs.
 	c.System = unique.Make(c.System).Value()
 	log, err := c.newLog()
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSession(c, "", 0, log, &tree{fold: step.NewTree()})
+	s, err := newSession(c, "", nil, log, newTree())
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
@@ -80,9 +86,9 @@ func New(c Config) (*Session, error) {
 	return s, nil
 }
 
-// newSession makes an agent without a past, the root of its tree or another.
-func newSession(c Config, path string, depth int, log journal, tr *tree) (*Session, error) {
-	s, err := build(c, path, depth, log, tr)
+// newSession creates an agent without a past.
+func newSession(c Config, path string, parent *Session, log journal, tr *tree) (*Session, error) {
+	s, err := build(c, path, parent, log, tr)
 	if err != nil {
 		return nil, err
 	}
@@ -90,19 +96,22 @@ func newSession(c Config, path string, depth int, log journal, tr *tree) (*Sessi
 	return s, nil
 }
 
-// build makes an agent with the past that the tree knows of it.
-func build(c Config, path string, depth int, log journal, tr *tree) (*Session, error) {
-	s := &Session{config: c, now: c, id: c.ID, path: path, depth: depth, log: log, tree: tr, cache: &llm.Cache{}, state: tr.fold.Agent(path)}
-	s.agents = &agents{session: s}
-	if depth == 0 {
-		tr.root = s
+// build creates an agent with the past in the tree.
+func build(c Config, path string, parent *Session, log journal, tr *tree) (_ *Session, err error) {
+	s := &Session{config: c, now: c, id: c.ID, path: path, parent: parent, log: log, tree: tr, cache: &llm.Cache{}}
+	if parent != nil {
+		s.depth = parent.depth + 1
 	}
-	var err error
-	s.kit, err = s.newKit(c)
-	return s, err
+	if s.kit, err = s.newKit(c); err != nil {
+		return nil, err
+	}
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	s.state, tr.agents[path] = tr.fold.Agent(path), s
+	return s, nil
 }
 
-// ID returns the session's name.
+// ID returns the ID of the session.
 func (s *Session) ID() string { return s.id }
 
 // State returns where the session is in its life.
@@ -118,9 +127,9 @@ func (s *Session) State() State {
 	return s.state.Phase()
 }
 
-// Events follows everything that happens in the session and its subagents after a record; 0 is
-// from the start. It ends when the session is closed, or with an error when ctx ends. The caller may
-// stop reading at any time. With a store, a durable record is seen when it is safe there.
+// Events returns the records of the session and its subagents after a record, as they happen; 0 starts at
+// the beginning. It ends when the session is closed, or with an error when ctx ends. With a store, a durable
+// record is delivered when it is saved.
 func (s *Session) Events(ctx context.Context, after event.Seq) iter.Seq2[event.Record, error] {
 	return s.log.Events(ctx, after)
 }
@@ -142,13 +151,12 @@ func (s *Session) Total() Total {
 	return s.tree.fold.At(time.Now())
 }
 
-// Submit gives the session input and works on it until there is an outcome. Input that waits for
-// its turn (FollowUp) is worked on as well; the outcome is that of the last. The error is non-nil
-// only if the outcome's status is StatusFailed or StatusInterrupted, or if the work could not
-// begin: ErrClosed, ErrBusy while there is other work, ErrNoInput, or a file or image in the input
-// that cannot be used. Images are scaled to what every provider accepts. Ending ctx interrupts the work;
-// Continue or the next input continues it. If the session can no longer be saved, the work stops
-// with a *SaveError and the session is closed.
+// Submit gives the session input and works on it until there is an outcome. It also works on input that
+// waits (FollowUp); the outcome is that of the last. The error is non-nil only if the outcome's status is
+// StatusFailed or StatusInterrupted, or if the work could not begin: ErrClosed, ErrBusy, ErrNoInput, or a
+// file or image in the input that cannot be used. Images are scaled to what every provider accepts.
+// Cancelling ctx interrupts the work; Continue or the next input continues it. If the session can no longer
+// be saved, the work stops with a *SaveError and the session is closed.
 func (s *Session) Submit(ctx context.Context, input ...llm.Part) (Outcome, error) {
 	return s.submit(ctx, input, nil)
 }
@@ -165,34 +173,28 @@ func (s *Session) submit(ctx context.Context, input []llm.Part, output *llm.Outp
 	return s.run(ctx, func() bool { return s.accept(msg, output) })
 }
 
-// Continue continues work that was interrupted or failed, in this process or another, tool calls that wait
-// for an approval, or messages that wait. It is Submit without an input. If only subagents have work
-// left, because a call of theirs waits for an approval, it lets them continue and waits for them.
-// ErrNothingToContinue says that there is nothing of all this, or that a question must be answered first.
+// Continue is Submit without input. It continues work that was interrupted or failed, in this process or
+// another, tool calls that wait for an approval, and queued messages. If only subagents have work left, it
+// continues theirs and waits for them. It returns ErrNothingToContinue if there is nothing to do, or if a
+// question must be answered first.
 func (s *Session) Continue(ctx context.Context) (Outcome, error) {
 	ctx, err := s.begin(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
 	s.tree.mu.Lock()
-	d, ok := s.state.Resumption()
+	_, ok := s.state.Resumption()
 	s.tree.mu.Unlock()
 	if !ok {
 		return s.accompany(ctx)
 	}
-	return s.run(ctx, func() bool {
-		if d != nil {
-			s.record(d)
-		}
-		return true
-	})
+	return s.run(ctx, s.resumes)
 }
 
-// run does the work that was begun, after start has recorded what it is, and what else waits when that
-// is done.
+// run calls start, which records what to work on, and works on that and on queued input.
 func (s *Session) run(ctx context.Context, start func() bool) (out Outcome, err error) {
-	defer func() { s.release(err) }()
-	s.agents.takeUp(ctx)
+	defer func() { s.release(out, err) }()
+	s.takeUp(ctx)
 	begun := time.Now()
 	for more := start(); more; {
 		out, err = s.process(ctx)
@@ -206,7 +208,7 @@ func (s *Session) run(ctx context.Context, start func() bool) (out Outcome, err 
 	return out, err
 }
 
-// accept takes input in. Calls that were cut off get their results first.
+// accept records input. Interrupted calls get their results first.
 func (s *Session) accept(msg llm.Message, output *llm.OutputFormat) bool {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -216,25 +218,23 @@ func (s *Session) accept(msg llm.Message, output *llm.OutputFormat) bool {
 	if _, queued := d.(event.SteeringQueued); queued && !s.state.Open() {
 		s.note(event.Continue{})
 	}
-	if s.depth == 0 {
-		s.tree.checkpoint.reset()
-	}
 	return true
 }
 
-// settle records the results of calls that will not be run any more; tree.mu is held.
+// settle records the results of calls that will not run any more; tree.mu is held.
 func (s *Session) settle() {
 	for d, ok := s.state.Settle(); ok; d, ok = s.state.Settle() {
 		s.note(d)
 	}
 }
 
-// process does what the state says, until it says stop. It is the loop.
+// process performs the actions of the state until it says stop. It is the loop.
 func (s *Session) process(ctx context.Context) (Outcome, error) {
 	err := s.log.Sync()
 	for {
 		if err = s.take(ctx, err); err != nil {
-			return s.failed(err)
+			out, _ := s.outcome(step.Stop{Status: StatusFailed})
+			return out, err
 		}
 		switch a := s.next().(type) {
 		case step.CallModel:
@@ -243,16 +243,16 @@ func (s *Session) process(ctx context.Context) (Outcome, error) {
 			err = s.runTools(ctx, a.Calls)
 		case step.Await:
 			if s.asked(a) {
-				return s.outcome(ctx, step.Stop{Status: step.Status(a.End.Outcome), Question: a.Question, Rounds: a.End.Rounds})
+				return s.outcome(step.Stop{Status: a.End.Outcome, Question: a.Question, Rounds: a.End.Rounds})
 			}
 			err = s.runTools(ctx, a.Approvals)
 		case step.Stop:
-			return s.outcome(ctx, a)
+			return s.outcome(a)
 		}
 	}
 }
 
-// next asks the state what to do, and records what follows from the records by itself.
+// next returns the next action, after recording the facts that follow from the records.
 func (s *Session) next() step.Action {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -264,15 +264,15 @@ func (s *Session) next() step.Action {
 			return next
 		}
 		if d, over := a.Data.(event.ProcessingEnd); over && s.closing {
-			d.State = string(Closed)
+			d.State = Closed
 			a.Data = d
 		}
 		s.note(a.Data)
 	}
 }
 
-// take records that something went wrong outside of what the state knows of: the work was interrupted, or a
-// hook failed. What cannot be recorded ends the work.
+// take records that the work was interrupted or that a hook failed. It returns an error if that cannot be
+// recorded.
 func (s *Session) take(ctx context.Context, err error) error {
 	var save *SaveError
 	switch {
@@ -287,7 +287,7 @@ func (s *Session) take(ctx context.Context, err error) error {
 	return nil
 }
 
-// interrupted records that the work was stopped from outside, unless it is over anyhow.
+// interrupted records an interruption, unless the work is over anyway.
 func (s *Session) interrupted(cause error) {
 	s.tree.mu.Lock()
 	over := s.state.Halting()
@@ -297,12 +297,12 @@ func (s *Session) interrupted(cause error) {
 	}
 	s.tree.mu.Unlock()
 	if !over && !s.config.Subagents.Outlive {
-		s.agents.interrupt()
+		s.interruptBelow()
 	}
 }
 
-// proceed ends the work, unless a message came at the last moment, which is worked on then. It reports
-// whether there is more to do.
+// proceed ends the work, or continues with a message that came at the last moment. It reports whether there
+// is more to do.
 func (s *Session) proceed(out Outcome, err error) bool {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -311,7 +311,7 @@ func (s *Session) proceed(out Outcome, err error) bool {
 		return true
 	}
 	if !s.closing && !fatal(err) {
-		s.leave()
+		s.leave(out, err)
 	}
 	return false
 }

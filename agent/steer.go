@@ -13,43 +13,35 @@ import (
 // Queued is a message that waits for its place in the conversation.
 type Queued = step.Queued
 
-// Steer puts a message into the conversation before the next model call: after the tool
-// round at hand, or with the next input if the session is idle. If the model is done by then, it
-// continues with the message. Steer returns when the message is safe in the session's store, if it has one.
+// Steer adds a message to the conversation before the next model call: after the current tool round, or
+// with the next input if the session is idle. If the model is done by then, it continues with the message.
+// Steer returns when the message is saved.
 func (s *Session) Steer(parts ...llm.Part) error { return s.queue(parts, false) }
 
-// FollowUp gives input that is worked on after the input at hand is done, in the same Submit; if
-// the session is idle, after the next one. It returns when the message is safe in the session's store,
-// if it has one.
+// FollowUp queues input to work on after the current input, in the same Submit or, if the session is idle,
+// after the next one. It returns when the message is saved.
 func (s *Session) FollowUp(parts ...llm.Part) error { return s.queue(parts, true) }
 
-// Queue lists the messages that wait: steering first, then follow-ups.
+// Queue lists the waiting messages: steering first, then follow-ups.
 func (s *Session) Queue() []Queued {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	return s.state.Queue()
 }
 
-// Withdraw takes a message back that waits, by its number. It fails if the message is not waiting
+// Withdraw removes a waiting message from the queue, by its number. It fails if the message is not waiting
 // any more.
 func (s *Session) Withdraw(seq event.Seq) error {
-	s.tree.mu.Lock()
-	waits := slices.ContainsFunc(s.state.Queue(), func(q Queued) bool { return q.Seq == seq })
-	if waits && !s.closing {
+	return s.commit(func() error {
+		if !slices.ContainsFunc(s.state.Queue(), func(q Queued) bool { return q.Seq == seq }) {
+			return fmt.Errorf("message %d is not waiting: it was delivered or withdrawn", seq)
+		}
 		s.note(event.SteeringWithdrawn{Queued: seq})
-	}
-	closing := s.closing
-	s.tree.mu.Unlock()
-	switch {
-	case closing:
-		return ErrClosed
-	case !waits:
-		return fmt.Errorf("message %d is not waiting: it is in the conversation already, or was withdrawn", seq)
-	}
-	return s.log.Sync()
+		return nil
+	})
 }
 
-// message makes a user's message of parts, with files read and images fit to be sent.
+// message returns a user message with files read and images scaled.
 func message(parts []llm.Part) (llm.Message, error) {
 	msg := llm.Message{Role: llm.RoleUser, Parts: parts}
 	if empty(msg) {
@@ -60,7 +52,7 @@ func message(parts []llm.Part) (llm.Message, error) {
 	return msg, err
 }
 
-// empty reports whether a message says nothing.
+// empty reports whether a message has no content.
 func empty(msg llm.Message) bool {
 	return !slices.ContainsFunc(msg.Parts, func(p llm.Part) bool {
 		t, ok := p.(llm.Text)
@@ -73,19 +65,13 @@ func (s *Session) queue(parts []llm.Part, followUp bool) error {
 	if err != nil {
 		return err
 	}
-	s.tree.mu.Lock()
-	closing := s.closing
-	if !closing {
+	return s.commit(func() error {
 		s.note(event.SteeringQueued{Message: msg, FollowUp: followUp})
-	}
-	s.tree.mu.Unlock()
-	if closing {
-		return ErrClosed
-	}
-	return s.log.Sync()
+		return nil
+	})
 }
 
-// steerIfBusy steers a session that is at work, and reports whether it is.
+// steerIfBusy steers the session if it is working, and reports whether it is.
 func (s *Session) steerIfBusy(msg llm.Message) bool {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()

@@ -15,14 +15,14 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// maxParallel is how many calls that only read run side by side.
+// maxParallel is the maximum number of read-only calls that run in parallel.
 const maxParallel = 10
 
-// ErrAborted is the cause of an interruption by an approval with Abort.
+// ErrAborted is the cause of an interruption by an approval with Abort set.
 var ErrAborted = errors.New("aborted when asked for an approval")
 
-// runTools runs the first of the calls, or as many of the first as only read, side by side. Nothing runs
-// before the record is safe that says that it was to run.
+// runTools runs the first of the calls, or the leading read-only ones in parallel. Nothing runs before the
+// record of its start is saved.
 func (s *Session) runTools(ctx context.Context, calls []step.Call) error {
 	if ctx.Err() != nil {
 		return nil
@@ -47,8 +47,7 @@ func (s *Session) runTools(ctx context.Context, calls []step.Call) error {
 	return s.runBatch(ctx, k, calls)
 }
 
-// runBatch runs calls side by side and records their results in order, each as soon as all before
-// it are there.
+// runBatch runs calls in parallel and records their results in order, each as soon as possible.
 func (s *Session) runBatch(ctx context.Context, k *kit, calls []step.Call) error {
 	outcomes := make([]*tool.Outcome, len(calls))
 	var mu sync.Mutex
@@ -75,16 +74,16 @@ func (s *Session) runBatch(ctx context.Context, k *kit, calls []step.Call) error
 	if aborted {
 		s.failure = ErrAborted
 		s.record(event.Interrupted{Reason: ErrAborted.Error(), Abandon: true})
-		s.agents.interrupt()
+		s.interruptBelow()
 	}
 	return nil
 }
 
-// runCall takes one call through the pipeline.
+// runCall runs one call through the pipeline.
 func (s *Session) runCall(ctx context.Context, k *kit, c llm.ToolCall) (out tool.Outcome) {
 	err := guarded("the pipeline of "+c.Name, func() error {
 		out = k.pipe.Run(ctx, tool.Call{
-			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c), Env: k.env, Vision: k.vision, Timeouts: s.timeouts(),
+			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c), Env: k.env, Vision: k.vision, Timeouts: k.timeouts,
 			Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
 		})
 		return nil
@@ -98,7 +97,7 @@ func (s *Session) runCall(ctx context.Context, k *kit, c llm.ToolCall) (out tool
 	return out
 }
 
-// finishCall records the result of a call, if it has one.
+// finishCall records the result of a call, unless it waits for an approval.
 func (s *Session) finishCall(k *kit, c llm.ToolCall, out tool.Outcome) {
 	if out.Pending {
 		return
@@ -112,11 +111,10 @@ func (s *Session) finishCall(k *kit, c llm.ToolCall, out tool.Outcome) {
 	})
 }
 
-// wholeOutput is the largest output that is condensed from all of it, instead of from what the
-// limits of the tool leave.
+// wholeOutput is the largest output that is condensed as a whole. Larger ones are truncated first.
 const wholeOutput = 4 << 20
 
-// condense makes what the model sees of a result smaller, if it is too much.
+// condense shortens what the model sees of a result if it is too long.
 func (k *kit) condense(out tool.Outcome) string {
 	if k.results <= 0 || len(out.Model) <= k.results {
 		return out.Model
@@ -128,7 +126,7 @@ func (k *kit) condense(out tool.Outcome) string {
 	return compact.Condense(text, k.results)
 }
 
-// together counts the calls at the start that may run side by side; it is at least one.
+// together returns how many leading calls may run in parallel, at least one.
 func (k *kit) together(calls []step.Call) int {
 	n := 0
 	for n < len(calls) && n < maxParallel && k.onlyReads(calls[n].ToolCall) {
@@ -142,7 +140,7 @@ func (k *kit) onlyReads(c llm.ToolCall) bool {
 	return ok && !k.serial && spec.ReadOnly && k.question(c) == ""
 }
 
-// arguments are those of a call as its record has them.
+// arguments returns the arguments of a call for its record.
 func (k *kit) arguments(c llm.ToolCall) json.RawMessage {
 	c.Arguments = string(k.tools.Arguments(c))
 	return step.Arguments(c)

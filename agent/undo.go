@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 )
 
@@ -13,69 +12,65 @@ import (
 var (
 	ErrNothingToUndo = errors.New("nothing to undo")
 	ErrElsewhere     = errors.New("the checkpoint belongs to another directory")
-	ErrFilesStay     = errors.New("the files stay as they are: their state before this prompt could not be kept")
-	ErrNothingToRedo = errors.New("nothing to redo: only an undo can be taken back, as long as there was no input since")
+	ErrFilesStay     = errors.New("files not restored: there is no checkpoint from before this prompt")
+	ErrNothingToRedo = errors.New("nothing to redo: there was no undo since the last input")
 )
 
 var errNoCheckpoints = errors.New("the files cannot be restored: the session has no checkpoints")
 
 // Undone is what an undo or redo did.
 type Undone struct {
-	Input   event.Seq // the input that was taken back, or is there again
+	Input   event.Seq // the input that was undone or redone
 	Prompt  string    // its text
 	Chat    bool      // the conversation was rewound
 	Files   bool      // the files were restored
-	Partly  bool      // but not all of them, and there is an error that says why
-	Changed []string  // the files that this changed
+	Partly  bool      // but not all of them; the error says why
+	Changed []string  // the files that changed
 }
 
-// Parts says what of an input to take back.
-type Parts struct {
-	Chat  bool // the conversation
-	Files bool // the files of the workspace
-}
+// Parts says what of an input to undo.
+type Parts = event.Parts
 
-// Undo takes the last input back that was not taken back yet: what was said since, what was done to
-// the files of the workspace since, or both. Redo takes that back in turn. The log keeps everything.
-// Subagents that are still at work are interrupted first.
+// Undo undoes the last input that was not undone yet: the conversation since then, the changes to files of
+// the workspace, or both. Redo reverts that. The log keeps everything. Subagents that are still working are
+// interrupted first.
 //
-// If the files could not be kept before the input changed them, only the conversation is taken
-// back, and the error wraps ErrFilesStay. What others changed since the work on the input ended is
-// for Config.Checkpoints to decide on; if they refuse, nothing is done.
+// If there is no checkpoint from before the input changed files, only the conversation is rewound, and the
+// error wraps ErrFilesStay. Config.Checkpoints decides about files that others changed since; if it refuses,
+// nothing changes.
 //
-// If it fails or is interrupted when some files are restored already, the conversation stays. Undo then
-// continues it, and Redo brings back how it was.
+// If Undo fails or is interrupted after it restored some files, the conversation stays as it is. Another
+// Undo continues, and Redo restores the files as they were.
 func (s *Session) Undo(ctx context.Context, what Parts) (Undone, error) {
 	return s.exclusively(ctx, func(ctx context.Context) (Undone, error) {
 		if what.Files && s.config.Checkpoints == nil {
 			return Undone{}, errNoCheckpoints
 		}
-		return s.rewind(ctx, ErrNothingToUndo, func() (step.Rewind, bool) { return s.state.Undo(what.Chat, what.Files) })
+		return s.rewind(ctx, ErrNothingToUndo, func() (event.Undoing, bool) { return s.state.Undo(what) })
 	})
 }
 
-// RestoreFiles restores files and leaves the conversation as it is: to a checkpoint, or with "" to
-// what they were before the last input that changed anything, if that was not undone. Paths are
-// the only files and directories that are restored; for a checkpoint there may be none, which is
-// all. Redo takes it back.
+// RestoreFiles restores files and leaves the conversation as it is: to a checkpoint or, with "", to what
+// they were before the last input that changed any and was not undone. It restores only the files and
+// directories in paths. With a checkpoint, no paths means all. Redo reverts it.
 func (s *Session) RestoreFiles(ctx context.Context, checkpoint string, paths ...string) (Undone, error) {
 	return s.exclusively(ctx, func(ctx context.Context) (Undone, error) {
 		if checkpoint == "" && len(paths) == 0 {
 			return Undone{}, errors.New("no files were named to restore")
 		}
-		return s.rewind(ctx, ErrNothingToUndo, func() (step.Rewind, bool) { return s.state.RestoreFiles(checkpoint, s.dir(), paths) })
+		return s.rewind(ctx, ErrNothingToUndo, func() (event.Undoing, bool) { return s.state.RestoreFiles(checkpoint, s.dir(), paths) })
 	})
 }
 
-// Redo takes the last undo back, as long as there was no input since.
+// Redo reverts the last undo, as long as there was no input since.
 func (s *Session) Redo(ctx context.Context) (Undone, error) {
 	return s.exclusively(ctx, func(ctx context.Context) (Undone, error) {
 		return s.rewind(ctx, ErrNothingToRedo, s.state.Redo)
 	})
 }
 
-// rewind restores the files, if they are to be, and then takes the step in the conversation.
-func (s *Session) rewind(ctx context.Context, nothing error, find func() (step.Rewind, bool)) (Undone, error) {
+// rewind restores the files, if wanted, and then rewinds the conversation.
+func (s *Session) rewind(ctx context.Context, nothing error, find func() (event.Undoing, bool)) (Undone, error) {
 	s.tree.mu.Lock()
 	r, ok := find()
 	s.tree.mu.Unlock()
@@ -90,7 +85,7 @@ func (s *Session) rewind(ctx context.Context, nothing error, find func() (step.R
 		return Undone{}, stay
 	}
 	d, out := r.Rewind, Undone{Input: r.Input, Prompt: s.prompt(r.Input), Chat: r.Chat, Files: r.Files}
-	s.agents.abandon()
+	s.abandonBelow()
 	if !d.Files {
 		d.Restored, d.Dir = "", ""
 	} else if err := s.restoreFiles(ctx, &d, r.Left, &out); err != nil {
@@ -103,8 +98,8 @@ func (s *Session) rewind(ctx context.Context, nothing error, find func() (step.R
 	return out, errors.Join(stay, s.keep(ctx))
 }
 
-// restoreFiles restores the files. The log knows of it before they change, so that whatever happens
-// then, there is a way back and a way on.
+// restoreFiles restores the files. It is recorded before they change, so that it can be continued or
+// reverted after a crash.
 func (s *Session) restoreFiles(ctx context.Context, d *event.Rewind, left []string, out *Undone) (err error) {
 	switch {
 	case s.config.Checkpoints == nil:
@@ -132,16 +127,15 @@ func (s *Session) restoreFiles(ctx context.Context, d *event.Rewind, left []stri
 		if d.Redo {
 			on, back = back, on
 		}
-		return fmt.Errorf("not all files could be restored: %w; %s continues, and %s brings back how it was", err, on, back)
+		return fmt.Errorf("not all files could be restored: %w; %s continues, %s reverts", err, on, back)
 	}
-	s.tree.checkpoint.reset()
 	return nil
 }
 
-// dir is where the session works.
+// dir returns the working directory.
 func (s *Session) dir() string { return s.config.Env.Info().Dir }
 
-// prompt is the text of an input.
+// prompt returns the text of an input.
 func (s *Session) prompt(seq event.Seq) string {
 	for _, r := range s.log.Records(seq - 1) {
 		if d, ok := r.Data.(event.UserInput); ok && r.Seq == seq {
@@ -151,12 +145,12 @@ func (s *Session) prompt(seq event.Seq) string {
 	return ""
 }
 
-// exclusively does something that must not happen while there is other work.
+// exclusively calls f while no other work runs.
 func (s *Session) exclusively(ctx context.Context, f func(context.Context) (Undone, error)) (out Undone, err error) {
 	ctx, err = s.begin(ctx)
 	if err != nil {
 		return Undone{}, err
 	}
-	defer func() { s.release(err) }()
+	defer func() { s.release(Outcome{}, err) }()
 	return f(ctx)
 }

@@ -159,9 +159,9 @@ func (b *bench) reopen() {
 	if diff := cmp.Diff(before.Messages(), after.Messages()); diff != "" {
 		b.t.Errorf("the resumed conversation is another one: %s", diff)
 	}
-	for _, what := range []Parts{{Chat: true}, {Files: true}, {true, true}} {
-		was, _ := before.state.Undo(what.Chat, what.Files)
-		is, _ := after.state.Undo(what.Chat, what.Files)
+	for _, what := range []Parts{{Chat: true}, {Files: true}, {Chat: true, Files: true}} {
+		was, _ := before.state.Undo(what)
+		is, _ := after.state.Undo(what)
 		if diff := cmp.Diff(was, is); diff != "" {
 			b.t.Errorf("the resumed session undoes something else: %s", diff)
 		}
@@ -208,7 +208,7 @@ func promptsOf(messages []llm.Message) string {
 // back undoes, which must succeed.
 func (b *bench) back(chat, files bool) Undone {
 	b.t.Helper()
-	return b.did(b.Undo(b.t.Context(), Parts{chat, files}))
+	return b.did(b.Undo(b.t.Context(), Parts{Chat: chat, Files: files}))
 }
 
 func (b *bench) again() Undone {
@@ -231,12 +231,12 @@ func TestUndo_TakesTheLastInputsBackOneByOneAndRedoBringsThemBack(t *testing.T) 
 	b.is("a=2 b=2", "a=1; look a=2 b=2")
 	u := b.back(true, true)
 	if u.Prompt != "look a=2 b=2" || !u.Chat || !u.Files || !slices.Equal(u.Changed, []string{"a", "b"}) {
-		t.Errorf("%+v", u)
+		t.Errorf(`got %+v, want Prompt "look a=2 b=2", Chat, Files, Changed "a", "b"`, u)
 	}
 	b.is("a=1", "a=1")
 	b.back(true, true)
 	b.is("a=old", "")
-	if _, err := b.Undo(t.Context(), Parts{true, true}); !errors.Is(err, ErrNothingToUndo) {
+	if _, err := b.Undo(t.Context(), Parts{Chat: true, Files: true}); !errors.Is(err, ErrNothingToUndo) {
 		t.Errorf("a third undo: %v", err)
 	}
 	b.again()
@@ -280,7 +280,7 @@ func TestUndo_TheModelDoesNotSeeWhatWasUndone(t *testing.T) {
 		t.Errorf("the model saw %q", got)
 	}
 	if broken := records[event.CacheBroken](b.Session); len(broken) != 1 || !strings.Contains(broken[0].Reason, "rewound") {
-		t.Errorf("%+v", broken)
+		t.Errorf(`got %+v, want 1, [0].Reason with "rewound"`, broken)
 	}
 	if n := len(records[event.UserInput](b.Session)); n != 3 {
 		t.Errorf("the log has %d inputs, want all 3", n)
@@ -327,12 +327,12 @@ func TestRestoreFiles_SetsOnlyThePathsBackAndCanBeRedone(t *testing.T) {
 	submit(t, b.Session, "a=1 b=1 c=1")
 	u := b.did(b.RestoreFiles(t.Context(), "", "a", "c"))
 	if u.Chat || !u.Files || !slices.Equal(u.Changed, []string{"a", "c"}) {
-		t.Errorf("%+v", u)
+		t.Errorf(`got %+v, want no Chat, Files, Changed "a", "c"`, u)
 	}
 	b.is("a=old b=1", "a=1 b=1 c=1")
 	rewinds := records[event.Rewind](b.Session)
 	if len(rewinds) != 1 || !slices.Equal(rewinds[0].Paths, []string{"a", "c"}) || rewinds[0].Chat {
-		t.Errorf("%+v", rewinds)
+		t.Errorf(`got %+v, want 1, [0].Paths "a", "c", no [0].Chat`, rewinds)
 	}
 	b.reopen()
 	b.again()
@@ -354,7 +354,7 @@ func TestUndo_OfFilesLeavesAQuestionOpenAndWhatFollowsCanBeUndone(t *testing.T) 
 	for _, resumed := range []bool{false, true} {
 		b := newBench(t)
 		if out := submit(t, b.Session, "a=1 ask b=2"); out.Status != StatusAwaitingInput {
-			t.Fatalf("%+v", out)
+			t.Fatalf("got %+v, want StatusAwaitingInput", out)
 		}
 		b.back(false, true)
 		b.is("a=old", "a=1 ask b=2")
@@ -412,7 +412,7 @@ func TestUndo_AfterTheSessionWasCutOffAtAnyRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		for err == nil {
-			_, err = b.Undo(t.Context(), Parts{true, true})
+			_, err = b.Undo(t.Context(), Parts{Chat: true, Files: true})
 			checkHistory(t, b.Session)
 		}
 		if !errors.Is(err, ErrNothingToUndo) {
@@ -468,7 +468,7 @@ func TestCheckpoint_OneForAWholeTreeOfAgents(t *testing.T) {
 	if n := len(keptBefore(s)); n != 1 {
 		t.Errorf("%d checkpoints, want 1", n)
 	}
-	b.did(s.Undo(t.Context(), Parts{true, true}))
+	b.did(s.Undo(t.Context(), Parts{Chat: true, Files: true}))
 	if got := b.files(); got != "a=old" {
 		t.Errorf("the files are %q", got)
 	}
@@ -480,17 +480,17 @@ func TestCheckpoint_ThatCannotBeKeptIsSaidOnceAndTheWorkGoesOn(t *testing.T) {
 	b.desk.full = errors.New("the workspace is too large")
 	for _, text := range []string{"a=1 b=1", "a=2"} {
 		if out := submit(t, b.Session, text); out.Status != StatusDone {
-			t.Errorf("%+v", out)
+			t.Errorf("got %+v, want StatusDone", out)
 		}
 	}
 	warnings := records[event.Warning](b.Session)
 	if len(warnings) != 1 || !strings.Contains(warnings[0].Message, "too large") {
-		t.Errorf("%+v", warnings)
+		t.Errorf(`got %+v, want 1, [0].Message with "too large"`, warnings)
 	}
 	if u, err := b.Undo(t.Context(), Parts{Files: true}); !errors.Is(err, ErrFilesStay) || u.Files {
 		t.Errorf("undo of the files: %+v, %v", u, err)
 	}
-	if u, err := b.Undo(t.Context(), Parts{true, true}); !errors.Is(err, ErrFilesStay) || u.Files || !u.Chat {
+	if u, err := b.Undo(t.Context(), Parts{Chat: true, Files: true}); !errors.Is(err, ErrFilesStay) || u.Files || !u.Chat {
 		t.Errorf("undo of both: %+v, %v", u, err)
 	}
 	b.is("a=2 b=1", "a=1 b=1")
@@ -501,16 +501,16 @@ func TestUndo_OfTheFilesThatWasCutOffIsContinuedAsItWasBegun(t *testing.T) {
 	submit(t, b.Session, "a=1 b=1")
 	b.desk.stuck = errors.New("it is stuck")
 	if u, err := b.Undo(t.Context(), Parts{Files: true}); err == nil || !u.Partly {
-		t.Fatalf("%+v, %v", u, err)
+		t.Fatalf("got %+v, %v, want an error, Partly", u, err)
 	}
 	b.desk.stuck = nil
 	b.reopen()
 	if u := b.back(true, true); u.Chat || !u.Files {
-		t.Errorf("%+v", u)
+		t.Errorf("got %+v, want no Chat, Files", u)
 	}
 	b.is("a=old", "a=1 b=1")
 	if u := b.back(true, true); !u.Chat || u.Files {
-		t.Errorf("%+v", u)
+		t.Errorf("got %+v, want Chat, no Files", u)
 	}
 	b.is("a=old", "")
 }
@@ -548,8 +548,8 @@ func TestInputs_TellWhatEachWasAndWhatWasUndone(t *testing.T) {
 	b.back(false, true)
 	b.did(b.RestoreFiles(t.Context(), "", "a"))
 	var got []string
-	for _, in := range Inputs(b.log.Records(0)) {
-		got = append(got, fmt.Sprintf("%s: %q %t %t", in.Prompt, in.Checkpoint, in.ChatUndone, in.FilesUndone))
+	for _, in := range event.Inputs(b.log.Records(0)) {
+		got = append(got, fmt.Sprintf("%s: %q %t %t", in.Prompt, in.Checkpoint, in.Undone.Chat, in.Undone.Files))
 	}
 	want := []string{`a=1: "1" false false`, `look: "" false false`, `a=2 ask: "3" false true`}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -605,7 +605,7 @@ func TestUndo_AnyOrderOfInputUndoRedoAndResume(t *testing.T) {
 				chat, files := rapid.Bool().Draw(rt, "chat"), rapid.Bool().Draw(rt, "files")
 				u, err, backed := tried(func() (Undone, error) {
 					if op == "undo" {
-						return b.Undo(t.Context(), Parts{chat, files})
+						return b.Undo(t.Context(), Parts{Chat: chat, Files: files})
 					}
 					return b.RestoreFiles(t.Context(), "", "a", "f1")
 				}, redo)
@@ -621,7 +621,7 @@ func TestUndo_AnyOrderOfInputUndoRedoAndResume(t *testing.T) {
 				}
 				undone = append(undone, before)
 			case "redo":
-				_, err, backed := tried(redo, func() (Undone, error) { return b.Undo(t.Context(), Parts{false, true}) })
+				_, err, backed := tried(redo, func() (Undone, error) { return b.Undo(t.Context(), Parts{Files: true}) })
 				if backed {
 					continue
 				}
@@ -664,14 +664,14 @@ func TestUndo_TakesThePlanAndTheFilesOfTheInputBack(t *testing.T) {
 		plan  string
 		files []string
 	}{
-		{func() (Undone, error) { return s.Undo(t.Context(), Parts{true, false}) }, "first", []string{"first"}},
+		{func() (Undone, error) { return s.Undo(t.Context(), Parts{Chat: true}) }, "first", []string{"first"}},
 		{func() (Undone, error) { return s.Redo(t.Context()) }, "second", []string{"first", "second"}},
 	} {
 		if _, err := step.do(); err != nil {
 			t.Fatal(err)
 		}
-		if plan, files := s.state.Facts(); !strings.Contains(plan, step.plan) || !slices.Equal(files, step.files) {
-			t.Errorf("%q, %q", plan, files)
+		if facts := s.state.Facts(); !strings.Contains(facts.Plan, step.plan) || !slices.Equal(facts.Files, step.files) {
+			t.Errorf("facts %+v, want plan %q and files %q", facts, step.plan, step.files)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -22,14 +21,14 @@ func TestUndo_ThatFailsLeavesTheQuestionOpen(t *testing.T) {
 	})
 	submit(t, s, "a=1 ask")
 	d.full = errors.New("the disk is full")
-	if _, err := s.Undo(t.Context(), Parts{true, true}); err == nil {
+	if _, err := s.Undo(t.Context(), Parts{Chat: true, Files: true}); err == nil {
 		t.Fatal("the files were set back")
 	}
 	if s.State() != AwaitingInput || s.Question() != "Really?" || openCalls(s) != 1 {
 		t.Errorf("%s, %q, %d calls", s.State(), s.Question(), openCalls(s))
 	}
 	d.full = nil
-	if _, err := s.Undo(t.Context(), Parts{true, true}); err != nil {
+	if _, err := s.Undo(t.Context(), Parts{Chat: true, Files: true}); err != nil {
 		t.Fatal(err)
 	}
 	checkCalls(t, s.log.Records(0))
@@ -59,8 +58,8 @@ func TestCompaction_InterruptedSummariesAreNoFailures(t *testing.T) {
 		cancel()
 	}
 	for _, w := range records[event.Warning](s) {
-		if w.Code == step.WarningSummary {
-			t.Errorf("%+v", w)
+		if w.Code == event.WarningSummaryFailed {
+			t.Errorf("got %+v, want Code not event.WarningSummaryFailed", w)
 		}
 	}
 }
@@ -89,7 +88,7 @@ func TestUndo_InterruptsTheWholeTree(t *testing.T) {
 	s := open(t, script, func(c *Config) { c.Subagents.MaxDepth = 2; with(block)(c) })
 	submit(t, s, "main")
 	<-working
-	if _, err := s.Undo(t.Context(), Parts{true, false}); err != nil {
+	if _, err := s.Undo(t.Context(), Parts{Chat: true}); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -110,7 +109,7 @@ func TestSession_StateIsTrueWhateverHappensAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, f := range []func(){
 		func() { _, _ = s.Submit(t.Context(), text("go")) }, func() { _, _ = s.Compact(t.Context()) }, func() { _, _ = s.Continue(t.Context()) },
-		func() { _, _ = s.Undo(t.Context(), Parts{true, false}) }, func() { _, _ = s.Redo(t.Context()) }, func() { _ = s.Steer(text("left")) },
+		func() { _, _ = s.Undo(t.Context(), Parts{Chat: true}) }, func() { _, _ = s.Redo(t.Context()) }, func() { _ = s.Steer(text("left")) },
 		func() { _ = s.FollowUp(text("more")) }, func() { s.SetModel("", "m"); s.SetEffort("low"); s.SetThinkingBudget(1) },
 		func() {
 			s.Pending()

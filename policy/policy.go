@@ -1,24 +1,25 @@
-// Package policy decides what a tool call may do. A policy is asked with a [Query], which holds all
-// that a decision may depend on: above all what the call will access (this path read, that one
-// written, this command run, that host reached), so that two tools that do the same are treated the
-// same. It answers with a [Decision], which names the rule that decided.
+// Package policy decides what a tool call may do.
 //
-// A policy should decide by the query alone, so that the same query gives the same decision and the record
-// of a call explains it later. Whoever declares the accesses normalises them first: a path is absolute,
-// clean and real, with its symbolic links resolved. [Default] asks about calls that do not declare what
-// they access; the zero [Decision] denies.
+// A [Policy] gets a [Query] and returns a [Decision]. The query lists what the call will access (paths
+// to read or write, commands to run, hosts to connect to), so tools that do the same thing are treated
+// the same. The decision names the rule that made it.
+//
+// A policy should depend on the query alone. Then the same query always gets the same decision, and the
+// record of a call explains it. Tools declare absolute, clean paths with symbolic links resolved.
+// [Default] asks about calls that do not declare their accesses. The zero [Decision] denies.
 package policy
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/env"
 )
 
-// Kind is what an access does.
+// Kind is the kind of an access.
 type Kind string
 
 // The kinds of accesses.
@@ -30,18 +31,18 @@ const (
 	Connect Kind = "connect"
 )
 
-// Access is one thing that a call will touch. Target is a path for Read, Write and Delete, a
-// command line for Exec, and a host, or host and port, for Connect.
+// Access is one thing a call will touch. Target is a path for Read, Write and Delete, a command line
+// for Exec, and a host or host:port for Connect.
 type Access struct {
 	Kind   Kind   `json:"kind"`
 	Target string `json:"target"`
-	// Dir is the directory that an Exec starts in.
+	// Dir is the directory an Exec starts in.
 	Dir string `json:"dir,omitempty"`
 }
 
 func (a Access) String() string { return string(a.Kind) + " " + a.Target }
 
-// UnmarshalJSON reads an access, also in the form of String, which older records have.
+// UnmarshalJSON reads an access. It also accepts the form of String, which older records have.
 func (a *Access) UnmarshalJSON(b []byte) error {
 	var text string
 	if json.Unmarshal(b, &text) == nil {
@@ -53,16 +54,17 @@ func (a *Access) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*plain)(a))
 }
 
-// Mode is how much a session lets an agent do. The empty mode is the default.
+// Mode is a permission mode of the host, such as "plan". The host defines the values and the policy
+// that uses them; [Default] ignores the mode.
 type Mode string
 
 // Workspace is where an agent works.
 type Workspace struct {
 	Dir   string    `json:"dir"` // absolute and real
-	Paths env.Paths `json:"-"`   // the rules of its paths
+	Paths env.Paths `json:"-"`   // path rules of the environment
 }
 
-// Query is a call to decide on.
+// Query describes a call to decide on.
 type Query struct {
 	Tool        string          `json:"tool"` // the tool's own name, never an alias
 	Args        json.RawMessage `json:"args,omitempty"`
@@ -70,19 +72,53 @@ type Query struct {
 	ReadOnly    bool            `json:"read_only,omitempty"`
 	Destructive bool            `json:"destructive,omitempty"`
 	OpenWorld   bool            `json:"open_world,omitempty"`
-	// Accesses is what the call will touch. Nil means that the tool does not say; empty but not
-	// nil means that the call touches nothing.
+	// Accesses is what the call will touch. Nil means unknown; empty but not nil means nothing.
 	Accesses  []Access  `json:"accesses"`
 	Agent     string    `json:"agent,omitempty"` // path of the agent in its tree; "" is the root
 	Mode      Mode      `json:"mode,omitempty"`
 	Workspace Workspace `json:"workspace"`
 }
 
-// Decision is a verdict and where it comes from.
+// Verdict is the outcome of a decision. The zero value denies.
+type Verdict int
+
+// The verdicts, strictest first.
+const (
+	Deny Verdict = iota
+	Ask
+	Allow
+)
+
+func (v Verdict) String() string {
+	switch v {
+	case Allow:
+		return "allow"
+	case Ask:
+		return "ask"
+	}
+	return "deny"
+}
+
+// MarshalText encodes the verdict as a word.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText decodes a verdict. An unknown word is an error and sets Deny.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	for _, known := range []Verdict{Allow, Ask, Deny} {
+		if known.String() == string(text) {
+			*v = known
+			return nil
+		}
+	}
+	*v = Deny
+	return fmt.Errorf("unknown verdict %q: use allow, ask or deny", text)
+}
+
+// Decision is a verdict and its reason.
 type Decision struct {
 	Verdict Verdict `json:"verdict"`
 	Code    string  `json:"code,omitempty"`   // the kind of reason, for programs
-	Rule    string  `json:"rule"`             // what decided; never empty
+	Rule    string  `json:"rule"`             // the rule that decided; never empty
 	Reason  string  `json:"reason,omitempty"` // for people and for the model
 }
 
@@ -92,17 +128,17 @@ type Policy interface {
 	Decide(ctx context.Context, q Query) Decision
 }
 
-// Func is a function that is a Policy.
+// Func adapts a function to a Policy.
 type Func func(ctx context.Context, q Query) Decision
 
 // Decide calls the function.
 func (f Func) Decide(ctx context.Context, q Query) Decision { return f(ctx, q) }
 
-// Default is the default policy: a call may read inside the workspace or touch nothing; everything
-// else asks.
+// Default is the default policy. It allows calls that touch nothing or only read inside the workspace,
+// and asks about all others.
 type Default struct{}
 
-// Decide allows a call that touches nothing or only reads inside the workspace.
+// Decide implements Policy.
 func (Default) Decide(_ context.Context, q Query) Decision {
 	d := Decision{Verdict: Ask, Rule: "default"}
 	if q.Accesses == nil {
@@ -122,7 +158,7 @@ func (Default) Decide(_ context.Context, q Query) Decision {
 	return d
 }
 
-// describe says what an access does that needs an approval.
+// describe explains why an access needs approval.
 func describe(a Access) (code, reason string) {
 	switch a.Kind {
 	case Read:
@@ -139,25 +175,35 @@ func describe(a Access) (code, reason string) {
 	return "unknown_access", a.String()
 }
 
-// AllowAll allows everything. It is for callers who approve a call by making it.
+// AllowAll allows every call. Use it where making a call already approves it.
 type AllowAll struct{}
 
-// Decide allows the call.
+// Decide implements Policy.
 func (AllowAll) Decide(context.Context, Query) Decision {
 	return Decision{Verdict: Allow, Code: "allow_all", Rule: "allow-all", Reason: "everything is allowed"}
 }
 
-// Strictest combines policies: the strictest of their decisions counts, the first one of equals.
-func Strictest(policies ...Policy) Policy { return strictest(policies) }
+// Grant is an approval that holds for more than one call of a tool.
+type Grant struct {
+	Tool     string
+	Accesses []Access // nil covers calls that do not declare theirs
+	Rule     string
+}
 
-type strictest []Policy
+// Grants are the approvals given so far.
+type Grants []Grant
 
-func (s strictest) Decide(ctx context.Context, q Query) Decision {
-	strict := Decision{Verdict: Deny, Code: "no_policy", Rule: "strictest", Reason: "there is no policy"}
-	for i, p := range s {
-		if d := p.Decide(ctx, q); i == 0 || d.Verdict < strict.Verdict {
-			strict = d
+// Find returns the grant that covers a call: one for the same tool with all of the call's accesses. A call
+// that does not declare its accesses is covered by a grant for such calls only.
+func (g Grants) Find(q Query) (Grant, bool) {
+	for _, grant := range g {
+		if grant.Tool == q.Tool && (grant.Accesses == nil) == (q.Accesses == nil) && covers(grant.Accesses, q.Accesses) {
+			return grant, true
 		}
 	}
-	return strict
+	return Grant{}, false
+}
+
+func covers(granted, asked []Access) bool {
+	return !slices.ContainsFunc(asked, func(a Access) bool { return !slices.Contains(granted, a) })
 }

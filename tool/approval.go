@@ -11,15 +11,15 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// ErrPending is returned by an approver that has no answer yet. The call is then neither run nor
-// refused: its outcome is pending.
+// ErrPending is returned by an approver that has no answer yet. The outcome of the call is then
+// pending: it is neither run nor refused.
 var ErrPending = errors.New("the approval is pending")
 
-// Scope is how far an approval reaches.
+// Scope is what an approval covers.
 type Scope string
 
-// The scopes: this call, calls like it in this session, calls like it from now on. What is like it
-// is for the host to say; see [Pipeline.Granted].
+// The scopes: this call, similar calls in this session, similar calls from now on. The host decides
+// which calls are similar; see [Pipeline.Granted].
 const (
 	Once       Scope = ""
 	ForSession Scope = "session"
@@ -30,30 +30,30 @@ const (
 type Approval struct {
 	Allow bool  `json:"allow"`
 	Scope Scope `json:"scope,omitempty"`
-	// Args replaces the arguments. They are validated and judged again: the call runs with them
+	// Args replaces the arguments, which are validated and judged again. The call runs with them
 	// unless the policy denies it.
 	Args json.RawMessage `json:"args,omitempty"`
 	// Message is for the model.
 	Message string `json:"message,omitempty"`
-	// Abort refuses the call, whatever Allow says, and asks for the turn to stop.
+	// Abort refuses the call, regardless of Allow, and stops the turn.
 	Abort bool `json:"abort,omitempty"`
 }
 
-// Request is a call that waits for an approval. It holds copies: changing them has no effect.
+// Request is a call that needs approval. It holds copies: changing them has no effect.
 type Request struct {
-	Agent    string // path of the agent that asks; "" is the root
+	Agent    string // path of the calling agent; "" is the root
 	Call     Call
 	Spec     Spec
 	Accesses []policy.Access
-	Decision policy.Decision // why it is asked about
+	Decision policy.Decision // why approval is needed
 
 	tool Tool
 }
 
-// Preview works out what the call would change, without changing it. It reports false if the tool
-// cannot tell. An error is usually what the call itself would fail with.
+// Preview returns what the call would change, without changing it. It returns false if the tool has no
+// preview. An error is usually the error that the call itself would return.
 func (r Request) Preview(ctx context.Context) (p Preview, ok bool, err error) {
-	previewer, ok := PreviewerOf(r.tool)
+	previewer, ok := previewerOf(r.tool)
 	if !ok {
 		return Preview{}, false, nil
 	}
@@ -68,7 +68,7 @@ func (r Request) Preview(ctx context.Context) (p Preview, ok bool, err error) {
 	return p, true, err
 }
 
-// judge asks the policy about a call. A failing policy denies.
+// judge records the policy's decision on a call. A policy that fails denies.
 func (p *Pipeline) judge(ctx context.Context, t target, out *Outcome) {
 	out.Accesses = accesses(ctx, t.tool, out.Call)
 	out.Call.Accesses = out.Accesses
@@ -97,7 +97,7 @@ func (p *Pipeline) judge(ctx context.Context, t target, out *Outcome) {
 	}
 }
 
-// accesses returns what a call declares. A tool that panics over it has not declared anything.
+// accesses returns what a call declares. If the tool panics, nothing is declared.
 func accesses(ctx context.Context, t Tool, c Call) (declared []policy.Access) {
 	defer func() { _ = recover() }()
 	return t.Access(ctx, &c)
@@ -124,10 +124,10 @@ func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Qu
 	return q, err
 }
 
-// permitted judges a call and gets the approval that it may need. If the call may not run, the
-// outcome says why.
+// permitted judges a call, gets approval if needed, and reports whether the call may run. If not, the
+// outcome has the reason.
 func (p *Pipeline) permitted(ctx context.Context, t target, out *Outcome) bool {
-	ask := out.Decision // of a hook that wants the call to be asked about
+	ask := out.Decision // of a hook that asks for approval
 	p.judge(ctx, t, out)
 	if ask.Verdict == policy.Ask && out.Decision.Verdict == policy.Allow {
 		out.Decision = ask
@@ -138,7 +138,7 @@ func (p *Pipeline) permitted(ctx context.Context, t target, out *Outcome) bool {
 	case out.Decision.Verdict != policy.Ask:
 		return out.refuse("%s was denied: %s", out.Tool, reason(out.Decision))
 	case p.Approve == nil:
-		return out.refuse("%s needs an approval (%s), and there is nobody to ask", out.Tool, reason(out.Decision))
+		return out.refuse("%s needs approval (%s), but there is nobody to ask", out.Tool, reason(out.Decision))
 	}
 	a, err := p.ask(ctx, t, out)
 	if errors.Is(err, ErrPending) || err != nil && ctx.Err() != nil {
@@ -152,7 +152,7 @@ func (p *Pipeline) permitted(ctx context.Context, t target, out *Outcome) bool {
 	return p.answered(ctx, t, out)
 }
 
-// ask asks for an approval, and notes how long the answer took.
+// ask asks for approval and records how long the answer took.
 func (p *Pipeline) ask(ctx context.Context, t target, out *Outcome) (a Approval, err error) {
 	start := time.Now()
 	defer func() { out.Waited = time.Since(start) }()
@@ -168,7 +168,7 @@ func (p *Pipeline) ask(ctx context.Context, t target, out *Outcome) (a Approval,
 	return a, err
 }
 
-// answered does what an approval says.
+// answered applies an approval and reports whether the call may run.
 func (p *Pipeline) answered(ctx context.Context, t target, out *Outcome) bool {
 	a := out.Approval
 	out.Aborted = a.Abort
@@ -186,29 +186,29 @@ func (p *Pipeline) answered(ctx context.Context, t target, out *Outcome) bool {
 	out.Call.Args = slices.Clone(a.Args)
 	p.judge(ctx, t, out)
 	if v := out.Decision.Verdict; v != policy.Allow && v != policy.Ask {
-		return out.refuse("%s was approved with changed arguments, which were denied: %s", out.Tool, reason(out.Decision))
+		return out.refuse("%s was approved with changed arguments, but these were denied: %s", out.Tool, reason(out.Decision))
 	}
 	return true
 }
 
-// refuse makes the outcome that of a call that may not run.
+// refuse records why a call may not run. It returns false.
 func (o *Outcome) refuse(format string, args ...any) bool {
 	o.Result = Failure(PermissionDenied, format, args...)
 	return false
 }
 
-// reason says why something was decided.
+// reason returns the reason of a decision.
 func reason(d policy.Decision) string { return cmp.Or(d.Reason, "rule "+d.Rule) }
 
-// noteApproval tells the model what was said and changed when its call was approved.
+// noteApproval tells the model which message and changes came with the approval.
 func (o *Outcome) noteApproval() {
 	if o.Approval == nil {
 		return
 	}
 	if o.Approval.Args != nil {
-		o.Result.Notes = append(o.Result.Notes, "The call was approved with changed arguments: "+cut(string(o.Approval.Args), 1000))
+		o.Result.Notes = append(o.Result.Notes, "The call was approved with changed arguments: "+shorten(string(o.Approval.Args), 1000))
 	}
 	if o.Approval.Message != "" {
-		o.Result.Notes = append(o.Result.Notes, "The call was approved with the message: "+o.Approval.Message)
+		o.Result.Notes = append(o.Result.Notes, "The call was approved with this message: "+o.Approval.Message)
 	}
 }

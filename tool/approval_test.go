@@ -30,7 +30,7 @@ func TestApproval_Decides(t *testing.T) {
 		{"zero value", Approval{}, nil, false, false, "echo was refused"},
 		{"once", Approval{Allow: true}, nil, true, false, "/x"},
 		{"for the session", Approval{Allow: true, Scope: ForSession}, nil, true, false, "/x"},
-		{"with a message", Approval{Allow: true, Message: "be quick"}, nil, true, false, "/x\n\n[The call was approved with the message: be quick]"},
+		{"with a message", Approval{Allow: true, Message: "be quick"}, nil, true, false, "/x\n\n[The call was approved with this message: be quick]"},
 		{"refused with a message", Approval{Message: "not today"}, nil, false, false, "echo was refused: not today"},
 		{"aborted", Approval{Abort: true, Message: "stop"}, nil, false, true, "echo was refused: stop"},
 		{"abort wins", Approval{Allow: true, Abort: true}, nil, false, true, "echo was refused"},
@@ -69,7 +69,7 @@ func TestApproval_ChangedArgumentsAreValidatedAndJudgedAgain(t *testing.T) {
 	}{
 		{"allowed", `{"text":"/new"}`, policy.Allow, true, "/new\n\n[The call was approved with changed arguments: {\"text\":\"/new\"}]"},
 		{"asked about is approved already", `{"text":"/new"}`, policy.Ask, true, "/new\n\n[The call was approved with changed arguments: {\"text\":\"/new\"}]"},
-		{"denied", `{"text":"/new"}`, policy.Deny, false, "echo was approved with changed arguments, which were denied: judged /new"},
+		{"denied", `{"text":"/new"}`, policy.Deny, false, "echo was approved with changed arguments, but these were denied: judged /new"},
 		{"invalid", `{"text":1}`, policy.Allow, false, `echo was approved with changed arguments that are invalid: "text" is the number 1`},
 		{"not JSON", `{`, policy.Allow, false, "echo was approved with changed arguments that are invalid"},
 	} {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// named is a path as a sentence speaks of it.
+// named returns a path as a message refers to it.
 func named(path string) string {
 	if path == "" {
 		return "the argument object"
@@ -28,10 +28,10 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// describe tells a value and its type, briefly.
+// describe names the type of a value and shows it, shortened.
 func describe(v any) string {
 	b, _ := json.Marshal(v)
-	text := cut(string(b), 60)
+	text := shorten(string(b), 60)
 	switch v.(type) {
 	case nil:
 		return "null"
@@ -47,15 +47,15 @@ func describe(v any) string {
 	return "the object " + text
 }
 
-// cut shortens text to at most so many bytes.
-func cut(text string, most int) string {
-	if len(text) <= most {
+// shorten truncates text to limit bytes.
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
-// line is a schema on one line.
+// line returns a schema on one line.
 func line(s *jsonschema.Schema) string {
 	if s == nil {
 		return "any value"
@@ -64,7 +64,7 @@ func line(s *jsonschema.Schema) string {
 	if err != nil {
 		return "?"
 	}
-	return cut(string(b), 400)
+	return shorten(string(b), 400)
 }
 
 func names(s *jsonschema.Schema) string {
@@ -76,8 +76,7 @@ func names(s *jsonschema.Schema) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// decodeStrict decodes one JSON value and refuses objects that name a member twice, which two
-// readers could understand differently.
+// decodeStrict decodes one JSON value. It rejects duplicate members, which readers interpret differently.
 func decodeStrict(data []byte) (any, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return map[string]any{}, nil
@@ -92,14 +91,14 @@ func decodeStrict(data []byte) (any, error) {
 		return nil, err
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("there is more than one JSON value in the arguments")
+		return nil, errors.New("the arguments contain more than one JSON value")
 	}
 	return v, nil
 }
 
 func decodeValue(dec *json.Decoder, path string, depth int) (any, error) {
 	if depth > 200 {
-		return nil, fmt.Errorf("the arguments are nested too deeply")
+		return nil, errors.New("the arguments are nested too deeply")
 	}
 	tok, err := dec.Token()
 	if err != nil {
@@ -132,7 +131,7 @@ func decodeObject(dec *json.Decoder, path string, depth int) (any, error) {
 		}
 		name, ok := tok.(string)
 		if !ok {
-			return nil, fmt.Errorf("the arguments are not valid JSON: a member name is missing")
+			return nil, errors.New("the arguments are not valid JSON: a member name is missing")
 		}
 		if _, twice := object[name]; twice {
 			return nil, fmt.Errorf("%s is given twice", named(join(path, name)))

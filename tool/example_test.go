@@ -30,5 +30,5 @@ func ExampleNew() {
 	}
 	// Output:
 	// 3
-	// Invalid arguments for add: "b" is the string "two", and must be of type integer; the schema: {"type":"integer","description":"the second number"}
+	// Invalid arguments for add: "b" is the string "two" but must be of type integer; schema: {"type":"integer","description":"the second number"}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Arguments are the arguments of a model's call as a [Call] takes them: an object. The text of a
-// freeform call becomes the one string argument of its tool. A dialect that has no freeform tools
-// offers that argument as "input", so it gets its own name back here.
+// Arguments returns the arguments of a model's call as the object that a [Call] needs. The text of a
+// freeform call becomes the string argument of its tool. Dialects without freeform tools offer that
+// argument as "input"; it is renamed here.
 func (r *Registry) Arguments(c llm.ToolCall) json.RawMessage {
 	name := r.textArgument(c.Name)
 	if c.Custom {
@@ -33,13 +33,13 @@ func (r *Registry) Arguments(c llm.ToolCall) json.RawMessage {
 func object(name, text string) json.RawMessage {
 	b, err := json.Marshal(map[string]string{name: text})
 	if err != nil {
-		panic("tool: a string has no JSON form: " + err.Error())
+		panic("tool: cannot encode a string: " + err.Error())
 	}
 	return b
 }
 
-// textArgument is the argument that takes the text of a freeform tool: its first required string.
-// It is "" for a tool that is not freeform.
+// textArgument returns the argument that takes the text of a freeform tool: its first required string.
+// It returns "" if the tool is not freeform.
 func (r *Registry) textArgument(tool string) string {
 	e, _, ok := r.find(tool)
 	if !ok || e.tool.Spec().Freeform == nil {

@@ -11,25 +11,25 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// Hook watches over calls. Both methods get copies of the call.
+// Hook observes calls and can change or refuse them. Both methods get copies of the call.
 type Hook interface {
 	// BeforeTool sees a valid call before the policy does. An error refuses the call.
 	BeforeTool(ctx context.Context, c Call) (HookResult, error)
-	// AfterTool sees the result of a call that ran, and may change it. After an error the result
-	// stays as it was, with a note of the error.
+	// AfterTool sees the result of a call that ran and may change it. On an error the result is
+	// unchanged except for a note about the error.
 	AfterTool(ctx context.Context, c Call, r *Result) error
 }
 
-// HookResult is what a hook makes of a call. The zero value has no objection.
+// HookResult is a hook's answer to a call. The zero value has no objection.
 type HookResult struct {
-	Args    json.RawMessage // replaces the arguments, which are validated again; nil leaves them
+	Args    json.RawMessage // replaces the arguments, which are validated again; nil keeps them
 	Deny    bool            // refuses the call
-	Ask     bool            // asks for an approval even if the policy allows the call
-	Message string          // why, for the model or whoever is asked
+	Ask     bool            // requires approval even if the policy allows the call
+	Message string          // the reason, for the model or the approver
 }
 
-// before runs the hooks on a call. If a hook refuses the call, the outcome says why; if one wants it
-// to be asked about, that is the decision so far.
+// before runs the hooks on a call and reports whether the call may continue. A hook that asks for
+// approval leaves that as the decision so far.
 func (p *Pipeline) before(ctx context.Context, t target, out *Outcome) bool {
 	for _, h := range p.Hooks {
 		var r HookResult
@@ -69,7 +69,7 @@ func (p *Pipeline) after(ctx context.Context, c Call, res *Result) {
 	}
 }
 
-// clone copies what a hook could otherwise change in place.
+// clone copies everything a hook could change in place.
 func (r Result) clone() Result {
 	r.Fields = maps.Clone(r.Fields)
 	r.Notes = slices.Clone(r.Notes)

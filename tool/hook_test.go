@@ -57,7 +57,7 @@ func TestHook_BeforeTheCall(t *testing.T) {
 			return HookResult{Deny: true, Message: "not " + string(c.Args)}, nil
 		}}}, `denied by a hook: not {"text":"/repo/b"}`, "hook"},
 		{"deny", []Hook{hooks{before: func(Call) (HookResult, error) { return HookResult{Deny: true}, nil }}}, "denied by a hook", "hook"},
-		{"ask", []Hook{hooks{before: func(Call) (HookResult, error) { return HookResult{Ask: true, Message: "odd"}, nil }}}, "needs an approval (odd)", "hook"},
+		{"ask", []Hook{hooks{before: func(Call) (HookResult, error) { return HookResult{Ask: true, Message: "odd"}, nil }}}, "needs approval (odd)", "hook"},
 		{"error", []Hook{hooks{before: func(Call) (HookResult, error) { return HookResult{}, errors.New("no luck") }}}, "a hook failed: no luck", "hook"},
 		{"panic", []Hook{hooks{before: func(Call) (HookResult, error) { panic("oops") }}}, "a hook failed: it panicked: oops", "hook"},
 	} {

@@ -12,69 +12,67 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// Pipeline runs tool calls, all of them the same way:
+// Pipeline runs every tool call the same way:
 //
 //	lookup → validate → hooks before → policy → approval → middleware( execute ) → hooks after → truncate → audit
 //
-// Arguments that a hook or an approval changes are validated again and judged before they run;
-// nothing changes them after that. An error or a panic before the execution refuses the call.
-// Whatever happens on the way, there is exactly one outcome, and it says what was decided and by
-// which rule.
+// Arguments changed by a hook or an approval are validated and judged again before they run; nothing
+// changes them after that. An error or a panic before execution refuses the call. Each call has exactly
+// one outcome, which records the decision and its rule.
 type Pipeline struct {
 	Registry *Registry
-	// Hooks see each call after validation and before the policy, and again after its execution.
+	// Hooks run before the policy and again after execution.
 	Hooks []Hook
 	// Policy judges calls; nil is policy.Default.
 	Policy policy.Policy
-	// Granted is consulted when the policy asks. If it answers true, the call is allowed by the
-	// rule that it names, and nobody is asked.
+	// Granted is consulted when the policy asks. If it returns true, the call is allowed by the rule
+	// it names, without asking.
 	Granted func(q policy.Query) (rule string, ok bool)
-	// Approve is asked about calls that the policy does not decide; nil refuses them. An error
-	// refuses the call too, with two exceptions that leave it pending: one that wraps ErrPending,
-	// and any error once ctx has ended.
+	// Approve decides on calls that the policy asks about; nil refuses them. An error refuses the
+	// call too, except that ErrPending, and any error after ctx has ended, leave it pending.
 	Approve func(ctx context.Context, r Request) (Approval, error)
-	// Middleware wraps the execution of a call that was let through; the first is outermost.
+	// Middleware wraps the execution of a permitted call; the first is outermost.
 	Middleware []Middleware
-	// Limits override how much of the output the model sees, by tool name.
+	// Limits override how much output the model sees, by tool name.
 	Limits map[string]Limit
-	// Audit gets every outcome, also of calls that were refused.
+	// Audit gets every outcome, including those of refused calls.
 	Audit func(Outcome)
 
-	Agent string      // path of the agent that calls, for policies and approvals; "" is the root
+	Agent string      // path of the calling agent, for policies and approvals; "" is the root
 	Mode  policy.Mode // for policies
-	// Workspace is where the agent works; the zero value is the directory of each call's
-	// environment, with its links resolved anew for each call.
+	// Workspace is where the agent works. It defaults to the real path of the environment's directory,
+	// resolved for each call.
 	Workspace policy.Workspace
 }
 
-// Middleware wraps the execution of a call. It gets a copy of the call: it can observe, time, retry
-// or replace the result, but it cannot run another tool or change the arguments.
+// Middleware wraps the execution of a call. It gets a copy of the call: it can observe, time or retry
+// it and replace the result, but it cannot run another tool or change the arguments.
 type Middleware func(ctx context.Context, c Call, next func(context.Context) (Result, error)) (Result, error)
 
-// Outcome is what came of a call.
+// Outcome is the outcome of a call.
 type Outcome struct {
 	Call     Call   // with the arguments that were judged last
-	Tool     string // name of the tool that the call led to; "" if there is none
+	Tool     string // the tool's own name; "" if the call named no known tool
 	Version  string
 	Accesses []policy.Access
 	Decision policy.Decision // its rule is never empty
-	Approval *Approval       // the answer, if somebody was asked and answered
-	// Pending says that the approval has not been given yet: the call was neither run nor refused,
-	// and has no result. Running it again asks again.
+	Approval *Approval       // the answer of the approver, if there was one
+	// Pending means that the approval is still open: the call was neither run nor refused and has no
+	// result. Running it again asks again.
 	Pending bool
-	// Aborted says that whoever refused the call wants the turn to stop.
+	// Aborted means that the approver wants the turn to stop.
 	Aborted bool
 	Result  Result
-	// Model is what the model sees: the output, truncated, the error's message and the notes.
+	// Model is what the model sees: the truncated output, the error message and the notes.
 	Model    string
-	Duration time.Duration // without Waited
-	Waited   time.Duration // how long the approval took
+	Duration time.Duration // excludes Waited
+	Waited   time.Duration // the time until the approval
 }
 
 // OK reports whether the call ran and succeeded.
 func (o Outcome) OK() bool { return o.Result.Error == nil && !o.Pending }
 
-// target is the tool that a call leads to.
+// target is the tool of a call.
 type target struct {
 	tool  Tool
 	spec  Spec
@@ -101,8 +99,8 @@ func (p *Pipeline) Run(ctx context.Context, call Call) Outcome {
 	return out
 }
 
-// Check reports what a call would touch and what the policy would decide, without running hooks,
-// asking or executing. The result of the outcome is an error only if the call is invalid.
+// Check returns what a call would touch and what the policy would decide. It runs no hooks, asks nobody
+// and executes nothing. The result is an error only if the call is invalid.
 func (p *Pipeline) Check(ctx context.Context, call Call) Outcome {
 	out := Outcome{Call: call}
 	if t, ok := p.admit(&out); ok {
@@ -116,7 +114,7 @@ func (p *Pipeline) admit(out *Outcome) (target, bool) {
 	e, alias, ok := p.Registry.find(out.Call.Name)
 	if !ok {
 		out.deny("lookup", "unknown_tool", "unknown tool")
-		out.Result = Failure(UnknownTool, "Unknown tool: %s. There are: %s", out.Call.Name, strings.Join(p.Registry.Names(), ", "))
+		out.Result = Failure(UnknownTool, "Unknown tool: %s. Available tools: %s", out.Call.Name, strings.Join(p.Registry.Names(), ", "))
 		return target{}, false
 	}
 	t := target{e.tool, e.tool.Spec(), e.check}
@@ -137,7 +135,7 @@ func (p *Pipeline) admit(out *Outcome) (target, bool) {
 	return t, true
 }
 
-// deny notes that the pipeline itself refuses a call.
+// deny records a decision of the pipeline itself to refuse the call.
 func (o *Outcome) deny(rule, code, reason string) {
 	o.Decision = policy.Decision{Verdict: policy.Deny, Code: code, Rule: rule, Reason: reason}
 }
@@ -166,14 +164,14 @@ func (p *Pipeline) execute(ctx context.Context, t Tool, c Call) (res Result) {
 	case errors.As(err, &known):
 		res.Error = known
 	case ctx.Err() != nil:
-		res.Error = &Error{Code: Cancelled, Message: fmt.Sprintf("%s was interrupted: %v", name, context.Cause(ctx))}
+		res.Error = Errorf(Cancelled, "%s was interrupted: %v", name, context.Cause(ctx))
 	default:
-		res.Error = &Error{Code: InternalError, Message: fmt.Sprintf("Tool error (%s): %v", name, err)}
+		res.Error = Errorf(InternalError, "Tool error (%s): %v", name, err)
 	}
 	return res
 }
 
-// guard calls f and returns its error; a panic becomes an error.
+// guard calls f and turns a panic into an error.
 func guard(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -183,12 +181,12 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// modelText returns what the model sees of a result.
+// modelText returns what the model sees.
 func (p *Pipeline) modelText(out *Outcome, limit Limit) string {
 	limit = p.Limits[out.Tool].or(out.Result.Limit).or(limit).or(DefaultLimit())
 	text, err := out.Result.present(limit)
 	if err != nil && out.Result.Error == nil {
-		out.Result.Error = &Error{Code: IOError, Message: "the output could not be read back: " + err.Error()}
+		out.Result.Error = Errorf(IOError, "Reading the output failed: %v", err)
 	}
 	failure := out.Result.Error
 	switch {

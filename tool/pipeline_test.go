@@ -67,7 +67,7 @@ func TestPipeline_RefusesBadArgumentsNamingTheField(t *testing.T) {
 		`{"text":5}`:                          {`"text" is the number 5`, "type string", `"type":"string"`},
 		`{"text":"x","times":"3"}`:            {`"times" is the string "3"`, "type integer"},
 		`{"text":"x","times":1.5}`:            {`"times" is the number 1.5`, "type integer"},
-		`{"text":"x","tmies":3}`:              {`"tmies" is not an argument`, "text, times, tone, words"},
+		`{"text":"x","tmies":3}`:              {`unknown argument "tmies"`, "text, times, tone, words"},
 		`{"Text":"x"}`:                        {`"text" is missing`},
 		`{"text":"x","words":["a",1]}`:        {`"words[1]" is the number 1`, "type string"},
 		`{"text":"x","tone":{"loud":"yes"}}`:  {`"tone.loud" is the string "yes"`, "type boolean"},
@@ -77,7 +77,7 @@ func TestPipeline_RefusesBadArgumentsNamingTheField(t *testing.T) {
 		`{"text":"x`:                          {"not valid JSON"},
 		`{"text":"x"} {"text":"y"}`:           {"more than one JSON value"},
 		strings.Repeat(`{"text":`, 300) + `1`: {"nested too deeply"},
-		`{"text":"x","tone":{"loud":true,"pitch":1}}`: {`"tone.pitch" is not an argument`},
+		`{"text":"x","tone":{"loud":true,"pitch":1}}`: {`unknown argument "tone.pitch"`},
 	} {
 		out := p.Run(t.Context(), call("echo", args))
 		if out.OK() || out.Result.Error.Code != ValidationError {
@@ -94,7 +94,7 @@ func TestPipeline_RefusesBadArgumentsNamingTheField(t *testing.T) {
 
 func TestPipeline_UnknownToolListsTheKnownOnes(t *testing.T) {
 	out := pipeline(t, echo(nil)).Run(t.Context(), call("eco", `{}`))
-	if out.OK() || out.Result.Error.Code != UnknownTool || out.Model != "Unknown tool: eco. There are: echo" {
+	if out.OK() || out.Result.Error.Code != UnknownTool || out.Model != "Unknown tool: eco. Available tools: echo" {
 		t.Errorf("%q", out.Model)
 	}
 }
@@ -195,7 +195,7 @@ func TestRegistry_LatestRegistrationWinsAndOrderIsStable(t *testing.T) {
 		t.Errorf("definitions %+v", defs)
 	}
 	if err := r.Register(NewRaw(Spec{Name: "bad", Input: json.RawMessage(`{"type":"string"}`)}, nil, nil)); err == nil {
-		t.Error("a schema that is no object was accepted")
+		t.Error("a schema of a string was accepted")
 	}
 	if err := r.Register(NewRaw(Spec{Input: json.RawMessage(`{"type":"object"}`)}, nil, nil)); err == nil {
 		t.Error("a tool without a name was accepted")

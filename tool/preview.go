@@ -5,16 +5,19 @@ import (
 	"errors"
 )
 
-// ErrNoPreview says that a call has no preview, though other calls of its tool have one.
+// ErrNoPreview is returned by a Previewer for a call it cannot predict.
 var ErrNoPreview = errors.New("this call has no preview")
 
-// Previewer is implemented by tools that can say what a call would change. Preview only reads. It returns
-// [ErrNoPreview] for a call of which it cannot tell.
+// Previewer is implemented by tools that can predict what a call would change. Preview only reads. It
+// returns [ErrNoPreview] for a call it cannot predict.
+//
+// A tool that wraps another has a method Unwrap() Tool. If the wrapper is not a Previewer, the tool
+// below it is used, so a wrapper must not change the arguments.
 type Previewer interface {
 	Preview(ctx context.Context, c *Call) (Preview, error)
 }
 
-// Preview is what a call would change, were it run now.
+// Preview is what a call would change if it ran now.
 type Preview struct {
 	Changes []Change
 }
@@ -22,15 +25,14 @@ type Preview struct {
 // Change is a file before and after a call.
 type Change struct {
 	Path    string // absolute and real
-	Before  []byte // the content; nil if it is not known, as of a symbolic link
+	Before  []byte // nil if unknown, as for a symbolic link
 	After   []byte
 	Existed bool // before the call
 	Exists  bool // after the call
 }
 
-// PreviewerOf finds the Previewer in a tool: the tool itself, or one that it wraps. A wrapper has a
-// method Unwrap that returns the tool below it, and must leave the arguments as they are.
-func PreviewerOf(t Tool) (Previewer, bool) {
+// previewerOf returns the Previewer of a tool, looking through wrappers.
+func previewerOf(t Tool) (Previewer, bool) {
 	for {
 		if p, ok := t.(Previewer); ok {
 			return p, true

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,13 +11,13 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Registry holds tools by name. Registering a name again replaces the tool and keeps its place.
-// It is safe for concurrent use, and the zero value is ready.
+// Registry holds tools by name. Registering a name again replaces the tool in place. The zero value is
+// ready to use. It is safe for concurrent use.
 type Registry struct {
 	mu      sync.RWMutex
 	order   []string
 	tools   map[string]entry
-	aliases map[string]Alias // shared with registries made by Select: replaced, never changed
+	aliases map[string]Alias // shared with copies made by Select, so replaced and never changed
 }
 
 type entry struct {
@@ -24,17 +25,16 @@ type entry struct {
 	check *checker
 }
 
-// Alias is another name for a tool, such as the one that a vendor's own agent gives it. Params
-// renames arguments, from the alias's names to the tool's; an argument that is renamed to "" is
-// dropped.
+// Alias is another name for a tool, such as its name in a vendor's own agent. Params maps the alias's
+// argument names to the tool's; an argument mapped to "" is dropped.
 type Alias struct {
 	Name   string
 	Tool   string
 	Params map[string]string
 }
 
-// Register adds tools. It refuses one without a name or with an input schema that is not a schema
-// of an object.
+// Register adds tools. A tool without a name, or whose input schema does not describe an object, is an
+// error.
 func (r *Registry) Register(tools ...Tool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,11 +44,11 @@ func (r *Registry) Register(tools ...Tool) error {
 	for _, t := range tools {
 		spec := t.Spec()
 		if spec.Name == "" {
-			return fmt.Errorf("a tool has no name")
+			return errors.New("tool has no name")
 		}
 		check, err := checkerFor(spec.Input)
 		if err != nil {
-			return fmt.Errorf("the tool %s has an unusable input schema: %w", spec.Name, err)
+			return fmt.Errorf("tool %s: invalid input schema: %w", spec.Name, err)
 		}
 		if _, known := r.tools[spec.Name]; !known {
 			r.order = append(r.order, spec.Name)
@@ -58,7 +58,7 @@ func (r *Registry) Register(tools ...Tool) error {
 	return nil
 }
 
-// Unregister removes a tool and the aliases that lead to it.
+// Unregister removes a tool and its aliases.
 func (r *Registry) Unregister(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +68,7 @@ func (r *Registry) Unregister(name string) {
 	maps.DeleteFunc(r.aliases, func(_ string, a Alias) bool { return a.Tool == name })
 }
 
-// Alias adds other names for tools. A tool of that name wins over an alias.
+// Alias adds other names for tools. A tool with the same name takes precedence over an alias.
 func (r *Registry) Alias(aliases ...Alias) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,8 +80,7 @@ func (r *Registry) Alias(aliases ...Alias) {
 	r.aliases = all
 }
 
-// Spec describes a tool, found by its name or an alias. The tool itself stays in the registry: only a
-// Pipeline runs it.
+// Spec returns the description of the tool with a name or alias.
 func (r *Registry) Spec(name string) (Spec, bool) {
 	e, _, ok := r.find(name)
 	if !ok {
@@ -104,14 +103,14 @@ func (r *Registry) find(name string) (entry, Alias, bool) {
 	return e, a, ok
 }
 
-// Names lists the tools in the order they were first registered.
+// Names returns the tool names in the order they were first registered.
 func (r *Registry) Names() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return slices.Clone(r.order)
 }
 
-// Specs describes the tools in the order of Names.
+// Specs returns the descriptions of the tools, in the order of Names.
 func (r *Registry) Specs() []Spec {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -122,7 +121,7 @@ func (r *Registry) Specs() []Spec {
 	return specs
 }
 
-// Definitions describes the tools to a model, in the order of Names.
+// Definitions returns the tools as a model is offered them, in the order of Names.
 func (r *Registry) Definitions() []llm.ToolDef {
 	specs := r.Specs()
 	defs := make([]llm.ToolDef, len(specs))
@@ -135,14 +134,14 @@ func (r *Registry) Definitions() []llm.ToolDef {
 	return defs
 }
 
-// rename gives the arguments of an alias the tool's names.
+// rename maps the alias's argument names to the tool's.
 func (a Alias) rename(args json.RawMessage) (json.RawMessage, error) {
 	if len(a.Params) == 0 {
 		return args, nil
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(args, &members); err != nil {
-		return args, nil // validation says what is wrong with it
+		return args, nil // validation reports the problem
 	}
 	for from, to := range a.Params {
 		v, given := members[from]
@@ -151,7 +150,7 @@ func (a Alias) rename(args json.RawMessage) (json.RawMessage, error) {
 		}
 		delete(members, from)
 		if _, both := members[to]; both {
-			return nil, fmt.Errorf("%q and %q are the same argument: give one of them", from, to)
+			return nil, fmt.Errorf("%q and %q are the same argument: pass only one of them", from, to)
 		}
 		if to != "" {
 			members[to] = v
@@ -160,7 +159,7 @@ func (a Alias) rename(args json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(members)
 }
 
-// Select is a copy of the registry with the tools that keep accepts; a nil keep accepts all.
+// Select returns a copy with the tools that keep accepts. A nil keep accepts all.
 func (r *Registry) Select(keep func(name string) bool) *Registry {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

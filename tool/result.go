@@ -8,34 +8,32 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Result is what came of a call.
+// Result is the result of a call.
 type Result struct {
-	// Output is the whole output, however large. The model sees it truncated.
+	// Output is the whole output. The model sees it truncated.
 	Output Output
-	// Images are for the model to look at, beside the output.
+	// Images are shown to the model in addition to the output.
 	Images []llm.Image
-	// Fields stand beside the output in the payload for programs, such as "exit_code".
+	// Fields are values for programs, such as "exit_code".
 	Fields map[string]any
-	// Error is set if the call failed. There may be output all the same.
+	// Error is set if the call failed. There may still be output.
 	Error     *Error
 	Artifacts Artifacts
-	// Notes are sentences for the model after the output and the error. They are not truncated.
+	// Notes are sentences for the model, shown after the output and the error and never truncated.
 	Notes []string
-	// Limit bounds what the model sees of this output, where the call asked for other bounds than
-	// those of its tool. The host's limits win over it.
+	// Limit overrides the tool's limit for this output. The host's limits take precedence.
 	Limit Limit
-	// Present writes what the model sees of the output, within the limit that applies. Nil is
-	// [Truncate]. The output itself stays whole, for hosts.
+	// Present formats the output for the model, within the limit. It defaults to [Truncate].
 	Present func(Output, Limit) (string, error)
 }
 
-// Artifacts are what a call left behind.
+// Artifacts lists what a call changed and ran.
 type Artifacts struct {
 	FilesChanged []string `json:"files_changed,omitempty"`
 	CommandsRun  []string `json:"commands_run,omitempty"`
 }
 
-// Code says what kind of failure an Error is. Codes do not change.
+// Code is the kind of an Error. Codes are stable.
 type Code string
 
 // The codes of failed calls.
@@ -67,13 +65,18 @@ type Error struct {
 	Code    Code           `json:"code"`
 	Message string         `json:"message"` // what was wrong, where, and what to do
 	Details map[string]any `json:"details,omitempty"`
-	// Shown says that the output tells of the failure already; the model is not told again.
+	// Shown means that the output already reports the failure, so the message is not repeated.
 	Shown bool `json:"-"`
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// present writes what the model sees of the output. A Present that panics is an error.
+// Errorf returns an Error with a formatted message.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// present returns what the model sees of the output. A panic in Present becomes an error.
 func (r Result) present(l Limit) (text string, err error) {
 	if r.Present == nil {
 		return Truncate(r.Output, l)
@@ -86,12 +89,12 @@ func (r Result) present(l Limit) (text string, err error) {
 	return r.Present(r.Output, l)
 }
 
-// Failure is a result that failed.
+// Failure returns the result of a failed call.
 func Failure(code Code, format string, args ...any) Result {
-	return Result{Error: &Error{Code: code, Message: fmt.Sprintf(format, args...)}}
+	return Result{Error: Errorf(code, format, args...)}
 }
 
-// Success is a result with a text as its output.
+// Success returns a result with text as its output.
 func Success(format string, args ...any) Result {
 	return Result{Output: Text(fmt.Sprintf(format, args...))}
 }
@@ -99,20 +102,20 @@ func Success(format string, args ...any) Result {
 // Output is text that may be too large to hold in memory.
 type Output interface {
 	Len() int64
-	// Open reads the output from its start.
+	// Open returns a reader over the whole output.
 	Open() io.ReadCloser
 }
 
-// Text is an output that is held in memory.
+// Text is an output held in memory.
 type Text string
 
-// Len is the number of bytes.
+// Len returns the number of bytes.
 func (t Text) Len() int64 { return int64(len(t)) }
 
-// Open reads the text.
+// Open returns a reader over the text.
 func (t Text) Open() io.ReadCloser { return io.NopCloser(strings.NewReader(string(t))) }
 
-// String reads an output whole. It is for outputs that are known to be small, and for tests.
+// String reads a whole output into memory. Use it only for small outputs and in tests.
 func String(o Output) string {
 	switch o := o.(type) {
 	case nil:

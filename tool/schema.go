@@ -12,12 +12,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// schemas holds the schema of each input type, which is always the same, as encoding/json holds what
-// it knows of types. Without it every session would work out those of all its tools again.
+// schemas caches the schema of each input type for all sessions.
 var schemas sync.Map // of reflect.Type to json.RawMessage
 
-// schemaFor is the schema of a struct type, without the nulls that pointers and slices would
-// otherwise allow.
+// schemaFor returns the schema of a struct type, without the nulls that pointers and slices would allow.
 func schemaFor[In any](name string) json.RawMessage {
 	t := reflect.TypeFor[In]()
 	if b, known := schemas.Load(t); known {
@@ -31,12 +29,12 @@ func schemaFor[In any](name string) json.RawMessage {
 func inferSchema[In any](name string) json.RawMessage {
 	s, err := jsonschema.For[In](nil)
 	if err != nil {
-		panic(fmt.Sprintf("tool %s: its input type has no schema: %v", name, err))
+		panic(fmt.Sprintf("tool %s: input type has no schema: %v", name, err))
 	}
 	withoutNull(s)
 	b, err := json.Marshal(s)
 	if err != nil {
-		panic(fmt.Sprintf("tool %s: its input schema has no JSON form: %v", name, err))
+		panic(fmt.Sprintf("tool %s: cannot encode input schema: %v", name, err))
 	}
 	return b
 }
@@ -56,17 +54,17 @@ func withoutNull(s *jsonschema.Schema) {
 	withoutNull(s.AdditionalProperties)
 }
 
-// checker validates arguments against a schema. It does not change once it is made.
+// checker validates arguments against a schema. It is immutable.
 type checker struct {
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
 }
 
-// checkers holds the checkers that are in use, by their schemas, for all registries to share: a
-// checker is far larger than its schema, and thousands of sessions have the same tools.
+// checkers shares checkers between registries, by schema: a checker is far larger than its schema, and
+// thousands of sessions have the same tools.
 var checkers sync.Map // of string to weak.Pointer[checker]
 
-// checkerFor is the checker for a schema.
+// checkerFor returns the checker for a schema.
 func checkerFor(schema json.RawMessage) (*checker, error) {
 	key := string(schema)
 	if p, known := checkers.Load(key); known {
@@ -90,7 +88,7 @@ func newChecker(schema json.RawMessage) (*checker, error) {
 		return nil, err
 	}
 	if s.Type != "object" {
-		return nil, fmt.Errorf("its type is %q, not \"object\"", s.Type)
+		return nil, fmt.Errorf("type is %q, must be \"object\"", s.Type)
 	}
 	resolved, err := s.Resolve(nil)
 	if err != nil {
@@ -106,24 +104,24 @@ func (c *checker) check(args json.RawMessage) error {
 		return err
 	}
 	if _, ok := v.(map[string]any); !ok {
-		return fmt.Errorf("the arguments are %s, and must be an object; the schema: %s", describe(v), line(c.schema))
+		return fmt.Errorf("the arguments are %s but must be an object; schema: %s", describe(v), line(c.schema))
 	}
 	if err := checkValue(c.schema, "", v); err != nil {
 		return err
 	}
 	if err := c.resolved.Validate(v); err != nil {
-		return fmt.Errorf("the arguments do not fit the schema: %w", err)
+		return fmt.Errorf("the arguments do not match the schema: %w", err)
 	}
 	return nil
 }
 
-// checkValue finds the usual mistakes, to name them better than a validator does.
+// checkValue reports common mistakes with better messages than the validator's.
 func checkValue(s *jsonschema.Schema, path string, v any) error {
 	if s.Type != "" && !hasType(v, s.Type) {
-		return fmt.Errorf("%s is %s, and must be of type %s; the schema: %s", named(path), describe(v), s.Type, line(s))
+		return fmt.Errorf("%s is %s but must be of type %s; schema: %s", named(path), describe(v), s.Type, line(s))
 	}
 	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return e == v }) {
-		return fmt.Errorf("%s is %s, and must be one of the enum; the schema: %s", named(path), describe(v), line(s))
+		return fmt.Errorf("%s is %s but must be one of the enum values; schema: %s", named(path), describe(v), line(s))
 	}
 	switch v := v.(type) {
 	case map[string]any:
@@ -144,14 +142,14 @@ func checkValue(s *jsonschema.Schema, path string, v any) error {
 func checkObject(s *jsonschema.Schema, path string, v map[string]any) error {
 	for _, name := range s.Required {
 		if _, given := v[name]; !given {
-			return fmt.Errorf("%s is missing; the schema: %s", named(join(path, name)), line(s.Properties[name]))
+			return fmt.Errorf("%s is missing; schema: %s", named(join(path, name)), line(s.Properties[name]))
 		}
 	}
 	closed := s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil
 	for _, name := range sortedKeys(v) {
 		p, known := s.Properties[name]
 		if !known && closed && len(s.PatternProperties) == 0 {
-			return fmt.Errorf("%s is not an argument (it was given %s); there are: %s", named(join(path, name)), describe(v[name]), names(s))
+			return fmt.Errorf("unknown argument %s (got %s); valid arguments: %s", named(join(path, name)), describe(v[name]), names(s))
 		}
 		if known {
 			if err := checkValue(p, join(path, name), v[name]); err != nil {

@@ -1,18 +1,18 @@
-// Package tool is how an agent acts: tools with strict inputs, and the one pipeline that every call
-// of every tool goes through.
+// Package tool lets an agent act: tools with strict inputs, and the one pipeline that every tool call
+// goes through.
 //
-// A [Tool] describes itself ([Spec]), says what a call will touch (Access) and does it (Run). [New]
-// makes one from a Go function, with the input schema taken from its argument type. A [Registry]
-// holds the tools of an agent. A [Pipeline] runs calls: it finds the tool, validates the arguments,
-// asks hooks, policy and, where needed, a person, executes, and shows the model a bounded result. A
-// registry gives its tools to pipelines only, so that no registered tool runs in another way.
+// A [Tool] describes itself ([Spec]), declares what a call will touch (Access) and does it (Run). [New]
+// makes a tool from a Go function and infers the input schema from its argument type. A [Registry]
+// holds the tools of an agent. A [Pipeline] runs calls: it looks up the tool, validates the arguments,
+// consults hooks, the policy and, if needed, a person, executes the call, and bounds what the model
+// sees. A registry gives its tools only to pipelines, so no registered tool runs any other way.
 //
-// Nothing runs before it is permitted. A tool that can say what a call would change implements [Previewer],
-// which only reads. An approver that has no answer yet returns [ErrPending]: the call is then neither run nor
-// refused, and can be run again when there is an answer.
+// Nothing runs before it is permitted. A tool that can predict its changes implements [Previewer],
+// which only reads. An approver without an answer yet returns [ErrPending]: the call is then neither
+// run nor refused, and can be run again later.
 //
-// A tool that fails returns a Result with an [Error], for the model to read and recover from. A Go
-// error or a panic from a tool becomes such a result too; nothing a tool does ends the program.
+// A failed tool returns a Result with an [Error] that the model can read and recover from. A Go error
+// or a panic in a tool becomes such a result too.
 package tool
 
 import (
@@ -29,15 +29,14 @@ import (
 // Tool is something an agent can do.
 type Tool interface {
 	Spec() Spec
-	// Access says what the call will touch, from its validated arguments. Nil means that this is
-	// not known, and is asked about. A call that touches nothing returns an empty slice that is
-	// not nil.
+	// Access returns what the call will touch, given its validated arguments. Nil means unknown,
+	// which needs approval. A call that touches nothing returns an empty, non-nil slice.
 	Access(ctx context.Context, c *Call) []policy.Access
-	// Run does it. It must return when ctx ends.
+	// Run does the work. It must return when ctx ends.
 	Run(ctx context.Context, c *Call) (Result, error)
 }
 
-// Permission names an ability that a tool needs.
+// Permission names a capability that a tool needs.
 type Permission string
 
 // The permissions.
@@ -60,58 +59,57 @@ type Spec struct {
 	Permissions []Permission    `json:"permissions,omitempty"`
 	SideEffects string          `json:"side_effects,omitempty"` // in words; "" is none
 
-	ReadOnly    bool `json:"read_only"`   // changes nothing; such calls may run side by side
-	Destructive bool `json:"destructive"` // may destroy what was there
-	Idempotent  bool `json:"idempotent"`  // doing it twice is doing it once
+	ReadOnly    bool `json:"read_only"`   // changes nothing; such calls may run in parallel
+	Destructive bool `json:"destructive"` // may destroy existing data
+	Idempotent  bool `json:"idempotent"`  // repeating a call has no further effect
 	OpenWorld   bool `json:"open_world"`  // reaches beyond the environment
 
-	// Plan says that the tool keeps the model's plan: the arguments of its last call are the plan,
-	// which compaction must not lose.
+	// Plan marks the tool that records the model's plan: the arguments of its last call are the
+	// plan, which compaction must preserve.
 	Plan bool `json:"plan,omitempty"`
 
-	// Freeform offers the tool, to models that take such tools, as one whose input is text instead
-	// of JSON. The text arrives as the first required string of Input; see [Registry.Arguments].
+	// Freeform offers the tool with plain text as its input instead of JSON, to models that support
+	// that. The text arrives as the first required string of Input; see [Registry.Arguments].
 	Freeform *llm.Freeform `json:"freeform,omitempty"`
 
-	// Limit bounds what the model sees of the output; its zero fields are those of [DefaultLimit].
+	// Limit bounds what the model sees of the output. Zero fields default to [DefaultLimit].
 	Limit Limit `json:"limit,omitzero"`
 
-	// Role marks tools that whoever runs the agent treats in a special way, such as answering their
-	// calls itself. The pipeline does not look at it.
+	// Role marks tools that the host treats specially, for example by answering their calls itself.
+	// The pipeline ignores it.
 	Role string `json:"role,omitempty"`
 }
 
 // Call is one call of a tool.
 type Call struct {
 	ID   string
-	Name string          // the name that was called, which may be an alias
-	Args json.RawMessage // an object; validated before Access and Run see it
-	Env  env.Environment // where the tool does its work
-	// Output, if set, is called with output as it appears, for showing it live.
+	Name string          // the name that was called, possibly an alias
+	Args json.RawMessage // an object, validated before Access and Run see it
+	Env  env.Environment // where the tool works
+	// Output, if set, is called with output as it appears.
 	Output func(p []byte)
-	// Timeouts are for commands; their zero fields are the tool's own.
+	// Timeouts apply to commands. Zero fields default to those of the tool.
 	Timeouts Timeouts
-	// Vision says that the model can look at images.
+	// Vision reports whether the model accepts images.
 	Vision bool
 	// Accesses is what the call was judged by. The pipeline sets it before the call runs.
 	Accesses []policy.Access
 }
 
-// clone returns a copy whose arguments can be changed without changing those of the call.
+// clone returns a copy whose arguments can be changed without affecting the call.
 func (c Call) clone() Call {
 	c.Args = slices.Clone(c.Args)
 	c.Accesses = slices.Clone(c.Accesses)
 	return c
 }
 
-// Timeouts say how long commands may run: those that ask for no time of their own, and the most
-// that one can ask for.
+// Timeouts bound how long commands run: the default, and the maximum a call can ask for.
 type Timeouts struct {
 	Default time.Duration `json:"default_ns,omitempty"`
 	Max     time.Duration `json:"max_ns,omitempty"`
 }
 
-// Or fills the zero fields from another value. The default is never longer than the most.
+// Or fills zero fields from u and caps the default at the maximum.
 func (t Timeouts) Or(u Timeouts) Timeouts {
 	if t.Default <= 0 {
 		t.Default = u.Default
@@ -123,55 +121,44 @@ func (t Timeouts) Or(u Timeouts) Timeouts {
 	return t
 }
 
-// Access is a function that declares the accesses of a call with arguments of type In.
+// Access declares the accesses of a call with arguments of type In.
 type Access[In any] func(ctx context.Context, c *Call, in In) []policy.Access
 
 // Nothing is an Access for calls that touch nothing.
 func Nothing[In any](context.Context, *Call, In) []policy.Access { return []policy.Access{} }
 
-// Run is a function that does the work of a call with arguments of type In.
+// Run does the work of a call with arguments of type In.
 type Run[In any] func(ctx context.Context, c *Call, in In) (Result, error)
 
-// New makes a tool from functions over a struct. The input schema is taken from the struct: its
-// fields' json tags give the names, omitempty or omitzero makes a field optional, and the
-// jsonschema tag is its description. A nil access means that calls do not declare what they touch.
-// New panics if In has no schema, which is a mistake in the program.
+// New makes a tool from functions over a struct. Unless spec.Input is set, the input schema is inferred
+// from the struct: json tags name the fields, omitempty or omitzero makes a field optional, and the
+// jsonschema tag is its description. A nil access leaves the accesses undeclared. New panics if In has
+// no schema.
 func New[In any](spec Spec, access Access[In], run Run[In]) Tool {
 	if spec.Input == nil {
 		spec.Input = schemaFor[In](spec.Name)
 	}
-	return &typed[In]{spec: spec, access: access, run: run}
-}
-
-type typed[In any] struct {
-	spec   Spec
-	access Access[In]
-	run    Run[In]
-}
-
-func (t *typed[In]) Spec() Spec { return t.spec }
-
-func (t *typed[In]) Access(ctx context.Context, c *Call) []policy.Access {
-	if t.access == nil {
-		return nil
+	t := &funcTool{spec: spec, run: func(ctx context.Context, c *Call) (Result, error) {
+		in, err := decode[In](c)
+		if err != nil {
+			return Failure(ValidationError, "%v", err), nil
+		}
+		return run(ctx, c, in)
+	}}
+	if access != nil {
+		t.access = func(ctx context.Context, c *Call) []policy.Access {
+			in, err := decode[In](c)
+			if err != nil {
+				return nil
+			}
+			return access(ctx, c, in)
+		}
 	}
-	in, err := decode[In](c)
-	if err != nil {
-		return nil
-	}
-	return t.access(ctx, c, in)
+	return t
 }
 
-func (t *typed[In]) Run(ctx context.Context, c *Call) (Result, error) {
-	in, err := decode[In](c)
-	if err != nil {
-		return Failure(ValidationError, "%v", err), nil
-	}
-	return t.run(ctx, c, in)
-}
-
-// decode reads the arguments, which were validated. To a schema 5.0 is an integer, to Go it is not:
-// written again from its value it is.
+// decode reads validated arguments. A schema accepts 5.0 as an integer but encoding/json does not, so
+// such arguments are encoded again from their values.
 func decode[In any](c *Call) (in In, err error) {
 	if err = json.Unmarshal(c.Args, &in); err == nil {
 		return in, nil
@@ -188,25 +175,25 @@ func decode[In any](c *Call) (in In, err error) {
 	return in, json.Unmarshal(plain, &in)
 }
 
-// NewRaw makes a tool whose schema is known only at run time, such as one that another server
-// offers. A nil access means that calls do not declare what they touch.
+// NewRaw makes a tool whose schema is known only at run time, such as one offered by another server. A
+// nil access leaves the accesses undeclared.
 func NewRaw(spec Spec, access func(ctx context.Context, c *Call) []policy.Access, run func(ctx context.Context, c *Call) (Result, error)) Tool {
-	return &raw{spec, access, run}
+	return &funcTool{spec, access, run}
 }
 
-type raw struct {
+type funcTool struct {
 	spec   Spec
 	access func(ctx context.Context, c *Call) []policy.Access
 	run    func(ctx context.Context, c *Call) (Result, error)
 }
 
-func (r *raw) Spec() Spec { return r.spec }
+func (t *funcTool) Spec() Spec { return t.spec }
 
-func (r *raw) Access(ctx context.Context, c *Call) []policy.Access {
-	if r.access == nil {
+func (t *funcTool) Access(ctx context.Context, c *Call) []policy.Access {
+	if t.access == nil {
 		return nil
 	}
-	return r.access(ctx, c)
+	return t.access(ctx, c)
 }
 
-func (r *raw) Run(ctx context.Context, c *Call) (Result, error) { return r.run(ctx, c) }
+func (t *funcTool) Run(ctx context.Context, c *Call) (Result, error) { return t.run(ctx, c) }

@@ -1,13 +1,14 @@
 package tool
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
 )
 
-// Mode is what truncation keeps.
+// Mode is which part of an output truncation keeps.
 type Mode string
 
 // The modes: the beginning and the end, the beginning only, or the end only.
@@ -17,18 +18,18 @@ const (
 	Tail     Mode = "tail"
 )
 
-// Limit bounds what a model sees of an output. Characters are counted first, lines of what is left
-// of them second. A negative number is no limit; zero stands for the default.
+// Limit bounds what a model sees of an output: first the characters, then the lines of what is left.
+// Zero means the default, a negative number means no limit.
 type Limit struct {
 	Chars int  `json:"chars,omitempty"`
 	Lines int  `json:"lines,omitempty"`
 	Mode  Mode `json:"mode,omitempty"`
 }
 
-// DefaultLimit is the limit for tools that declare none.
+// DefaultLimit returns the limit for tools that declare none.
 func DefaultLimit() Limit { return Limit{30_000, -1, HeadTail} }
 
-// or fills the fields that are zero from another limit.
+// or fills zero fields from m.
 func (l Limit) or(m Limit) Limit {
 	if l.Chars == 0 {
 		l.Chars = m.Chars
@@ -42,82 +43,87 @@ func (l Limit) or(m Limit) Limit {
 	return l
 }
 
-// Truncate is what a model sees of an output. It reads the output once and holds no more of it in
-// memory than the limit asks for. Characters are Unicode code points; bytes that are not UTF-8
-// count as one each and are shown as U+FFFD.
+// Truncate returns what a model sees of an output. It reads the output once and uses no more memory
+// than the limit requires. Characters are Unicode code points; a byte that is not UTF-8 counts as one
+// and is shown as U+FFFD.
 func Truncate(o Output, l Limit) (string, error) {
 	if o == nil {
 		return "", nil
 	}
-	var text string
-	if l.Chars < 0 {
-		r := o.Open()
-		defer r.Close()
-		b, err := io.ReadAll(r)
-		if err != nil {
-			return "", err
-		}
-		text = strings.ToValidUTF8(string(b), "\uFFFD")
-	} else {
-		var err error
-		if text, err = truncateChars(o, l.Chars, l.Mode); err != nil {
-			return "", err
-		}
-	}
-	if l.Lines >= 0 {
+	text, err := truncateChars(o, l.Chars, l.Mode)
+	if err == nil && l.Lines >= 0 {
 		text = truncateLines(text, l.Lines, l.Mode)
 	}
-	return text, nil
+	return text, err
 }
 
 func truncateChars(o Output, limit int, mode Mode) (string, error) {
+	if limit < 0 {
+		r := o.Open()
+		defer r.Close()
+		b, err := io.ReadAll(r)
+		return strings.ToValidUTF8(string(b), "\uFFFD"), err
+	}
 	if t, ok := o.(Text); ok && len(t) <= limit && utf8.ValidString(string(t)) {
 		return string(t), nil
 	}
-	head := limit / 2
+	head, tail := limit/2, limit-limit/2
 	switch mode {
 	case Head:
-		head = limit
+		head, tail = limit, 0
 	case Tail:
-		head = 0
+		head, tail = 0, limit
 	}
-	w := window{head: head, limit: limit}
+	x, err := ReadExcerpt(o, head, tail)
+	switch {
+	case err != nil || x.Chars == 0:
+		return x.Head + x.Tail, err
+	case mode == Head:
+		return x.Head + fmt.Sprintf("\n\n[WARNING: Tool output was truncated. Last %d characters were removed. "+
+			"The full output is available in the event stream.]", x.Chars), nil
+	case mode == Tail:
+		return fmt.Sprintf("[WARNING: Tool output was truncated. First %d characters were removed. "+
+			"The full output is available in the event stream.]\n\n", x.Chars) + x.Tail, nil
+	}
+	return x.Head + fmt.Sprintf("\n\n[WARNING: Tool output was truncated. %d characters were removed from the middle. "+
+		"The full output is available in the event stream. If you need to see specific parts, "+
+		"re-run the tool with more targeted parameters.]\n\n", x.Chars) + x.Tail, nil
+}
+
+// Excerpt is the beginning and the end of an output. Chars and Lines count what is missing in between.
+type Excerpt struct {
+	Head, Tail   string
+	Chars, Lines int
+}
+
+// ReadExcerpt reads an output once and returns its first head and last tail characters.
+func ReadExcerpt(o Output, head, tail int) (Excerpt, error) {
+	if o == nil {
+		return Excerpt{}, nil
+	}
+	w := window{head: head, tail: tail}
 	r := o.Open()
 	defer r.Close()
-	// Hiding the reader's other methods keeps a text from being handed over in one piece.
+	// Hide the reader's WriteTo, which would copy a text in one piece.
 	if _, err := io.Copy(&w, struct{ io.Reader }{r}); err != nil {
-		return "", err
+		return Excerpt{}, err
 	}
-	w.flush()
-	if w.total <= limit {
-		return w.all(), nil
-	}
-	removed := w.total - limit
-	switch mode {
-	case Head:
-		return w.start.String() + fmt.Sprintf("\n\n[WARNING: Tool output was truncated. Last %d characters were removed. "+
-			"The full output is available in the event stream.]", removed), nil
-	case Tail:
-		return fmt.Sprintf("[WARNING: Tool output was truncated. First %d characters were removed. "+
-			"The full output is available in the event stream.]\n\n", removed) + w.tail(limit), nil
-	}
-	return w.start.String() + fmt.Sprintf("\n\n[WARNING: Tool output was truncated. %d characters were removed from the middle. "+
-		"The full output is available in the event stream. If you need to see specific parts, "+
-		"re-run the tool with more targeted parameters.]\n\n", removed) + w.tail(head), nil
+	w.add(w.partial)
+	return w.excerpt(), nil
 }
 
-// window keeps the first head characters of what is written to it, and the last ones: at least
-// limit characters of both together.
+// window keeps the first head and at least the last tail+1 characters written to it.
 type window struct {
-	head, limit int
-	start       strings.Builder
-	started     int    // characters in start
-	end         []byte // valid UTF-8, at least the last limit characters
-	total       int    // characters written
-	partial     []byte // the beginning of a character whose rest is still to come
+	head, tail int
+	start      strings.Builder
+	started    int    // characters in start
+	end        []byte // valid UTF-8
+	total      int    // characters written
+	breaks     int    // line breaks written
+	partial    []byte // an incomplete character at the end of the last write
 }
 
-// Write takes bytes in; it never fails.
+// Write never fails.
 func (w *window) Write(p []byte) (int, error) {
 	n := len(p)
 	if len(w.partial) > 0 {
@@ -138,76 +144,59 @@ func (w *window) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// flush takes in a character that never became whole.
-func (w *window) flush() {
-	w.add(w.partial)
-	w.partial = nil
-}
-
 func (w *window) add(p []byte) {
 	if !utf8.Valid(p) {
-		p = replaceInvalid(p)
-	}
-	if w.started < w.head {
-		n := runesEnd(p, w.head-w.started)
-		count := utf8.RuneCount(p[:n])
-		w.start.Write(p[:n])
-		w.started += count
-		w.total += count
-		p = p[n:]
+		p = []byte(string([]rune(string(p)))) // one U+FFFD for each invalid byte
 	}
 	w.total += utf8.RuneCount(p)
-	// Of a piece that is longer than all that can be kept, only the end matters; characters have
-	// at most four bytes.
-	if most := w.limit * utf8.UTFMax; len(p) > most {
-		p = p[len(p)-most:]
+	w.breaks += bytes.Count(p, []byte("\n"))
+	if w.started < w.head {
+		n := 0
+		for ; w.started < w.head && n < len(p); w.started++ {
+			_, size := utf8.DecodeRune(p[n:])
+			n += size
+		}
+		w.start.Write(p[:n])
+		p = p[n:]
+	}
+	// Only the end of a large piece is needed.
+	keep := (w.tail + 1) * utf8.UTFMax
+	if len(p) > keep {
+		p = p[len(p)-keep:]
 		for len(p) > 0 && !utf8.RuneStart(p[0]) {
 			p = p[1:]
 		}
 		w.end = w.end[:0]
 	}
 	w.end = append(w.end, p...)
-	if len(w.end) > 4*w.limit*utf8.UTFMax {
-		keep := w.tail(w.limit)
-		w.end = append(w.end[:0], keep...)
+	if len(w.end) > 4*keep {
+		w.end = append(w.end[:0], w.end[w.last(w.tail+1):]...)
 	}
 }
 
-// all is everything that was written, if it was not more than the limit.
-func (w *window) all() string { return w.start.String() + string(w.end) }
-
-// tail is the last n characters.
-func (w *window) tail(n int) string {
+// last returns where the last n characters of end start.
+func (w *window) last(n int) int {
 	i := len(w.end)
 	for ; n > 0 && i > 0; n-- {
 		_, size := utf8.DecodeLastRune(w.end[:i])
 		i -= size
 	}
-	return string(w.end[i:])
-}
-
-// runesEnd is the length in bytes of the first n characters of p.
-func runesEnd(p []byte, n int) int {
-	i := 0
-	for ; n > 0 && i < len(p); n-- {
-		_, size := utf8.DecodeRune(p[i:])
-		i += size
-	}
 	return i
 }
 
-// replaceInvalid writes each byte that is not UTF-8 as U+FFFD.
-func replaceInvalid(p []byte) []byte {
-	out := make([]byte, 0, len(p)+16)
-	for len(p) > 0 {
-		r, size := utf8.DecodeRune(p)
-		out = utf8.AppendRune(out, r)
-		p = p[size:]
+func (w *window) excerpt() Excerpt {
+	i := w.last(w.tail)
+	x := Excerpt{Head: w.start.String(), Tail: string(w.end[i:]), Chars: max(0, w.total-w.head-w.tail)}
+	if x.Chars > 0 {
+		x.Lines = w.breaks - strings.Count(x.Head, "\n") - strings.Count(x.Tail, "\n")
+		if w.end[i-1] != '\n' {
+			x.Lines++
+		}
 	}
-	return out
+	return x
 }
 
-// truncateLines keeps the first and the last lines, or with Head only the first.
+// truncateLines keeps the first and the last lines, or with Head the first only.
 func truncateLines(s string, limit int, mode Mode) string {
 	lines := strings.Count(s, "\n") + 1
 	if lines <= limit {
@@ -224,7 +213,7 @@ func truncateLines(s string, limit int, mode Mode) string {
 	return s[:max(start-1, 0)] + fmt.Sprintf("\n[... %d lines omitted ...]\n", omitted) + s[end:]
 }
 
-// lineIndex is where line n of s starts, counted from 0.
+// lineIndex returns where line n of s starts, counted from 0.
 func lineIndex(s string, n int) int {
 	i := 0
 	for ; n > 0; n-- {

@@ -40,16 +40,26 @@ func TestTruncate_LinesAreCutAfterCharacters(t *testing.T) {
 	for i := range 10 {
 		fmt.Fprintf(&b, "line %d\n", i)
 	}
-	got, err := Truncate(Text(strings.TrimSuffix(b.String(), "\n")), Limit{Chars: 1000, Lines: 5, Mode: HeadTail})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "line 0\nline 1\n[... 5 lines omitted ...]\nline 7\nline 8\nline 9"; got != want {
-		t.Errorf("got %q", got)
+	text := Text(strings.TrimSuffix(b.String(), "\n")) // 69 characters
+	const warning = "[WARNING: Tool output was truncated. "
+	for _, c := range []struct {
+		limit Limit
+		want  string
+	}{
+		{Limit{1000, 5, HeadTail}, "line 0\nline 1\n[... 5 lines omitted ...]\nline 7\nline 8\nline 9"},
+		// The omitted lines include the warning about characters. Cutting the lines first would leave
+		// 55 characters, which need no warning.
+		{Limit{60, 4, HeadTail}, "line 0\nline 1\n[... 9 lines omitted ...]\nline 8\nline 9"},
+		{Limit{20, 2, Head}, "line 0\nline 1\n[... 3 lines omitted ...]\n"},
+		{Limit{20, 2, Tail}, warning + "First 49 characters were removed. The full output is available in the event stream.]\n[... 3 lines omitted ...]\nline 9"},
+	} {
+		if got, err := Truncate(text, c.limit); err != nil || got != c.want {
+			t.Errorf("%+v: got %q (%v), want %q", c.limit, got, err, c.want)
+		}
 	}
 	// Two lines of ten megabytes are few lines, and must be cut all the same.
 	huge := strings.Repeat("x", 10<<20) + "\n" + strings.Repeat("y", 10<<20)
-	if got, _ = Truncate(Text(huge), Limit{Chars: 30_000, Lines: 256, Mode: HeadTail}); len(got) > 31_000 {
+	if got, _ := Truncate(Text(huge), Limit{Chars: 30_000, Lines: 256, Mode: HeadTail}); len(got) > 31_000 {
 		t.Errorf("two huge lines leave %d bytes", len(got))
 	}
 }
@@ -117,7 +127,7 @@ func reference(s string, limit int, mode Mode) (head, tail string, removed int) 
 	case Tail:
 		return "", string(runes[len(runes)-limit:]), removed
 	}
-	return string(runes[:limit/2]), string(runes[len(runes)-limit/2:]), removed
+	return string(runes[:limit/2]), string(runes[len(runes)-(limit-limit/2):]), removed
 }
 
 func TestTruncate_StreamingEqualsTheReferenceAndKeepsUTF8Whole(t *testing.T) {
@@ -135,12 +145,31 @@ func TestTruncate_StreamingEqualsTheReferenceAndKeepsUTF8Whole(t *testing.T) {
 			t.Fatalf("got %q, want it to begin with %q and end with %q", got, head, tail)
 		}
 		if removed > 0 && !strings.Contains(got, fmt.Sprint(removed)) {
-			t.Fatalf("got %q, want it to tell of %d characters", got, removed)
+			t.Fatalf("got %q, want it to report %d characters", got, removed)
 		}
 		if removed == 0 && got != s {
 			t.Fatalf("got %q, want %q", got, s)
 		}
 	})
+}
+
+func TestReadExcerpt_CountsWhatIsMissing(t *testing.T) {
+	for _, c := range []struct {
+		in         string
+		head, tail int
+		want       Excerpt
+	}{
+		{"", 1, 1, Excerpt{}},
+		{"ab", 1, 1, Excerpt{Head: "a", Tail: "b"}},
+		{"a\nb\nc\n", 2, 0, Excerpt{Head: "a\n", Chars: 4, Lines: 2}},
+		{"a\nb\nc", 2, 0, Excerpt{Head: "a\n", Chars: 3, Lines: 2}},
+		{"a\nb\nc", 0, 1, Excerpt{Tail: "c", Chars: 4, Lines: 2}},
+		{"aé\n世\nz", 1, 2, Excerpt{Head: "a", Tail: "\nz", Chars: 3, Lines: 2}},
+	} {
+		if got, err := ReadExcerpt(trickle{c.in, 1}, c.head, c.tail); err != nil || got != c.want {
+			t.Errorf("%q, %d and %d characters: got %+v (%v), want %+v", c.in, c.head, c.tail, got, err, c.want)
+		}
+	}
 }
 
 func TestTruncate_BytesThatAreNotTextCountAsOneEach(t *testing.T) {

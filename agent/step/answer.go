@@ -8,10 +8,10 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// maxContinues is how often in a row an answer that was cut off or paused is continued.
+// maxContinues limits how often in a row a truncated or paused answer is continued.
 const maxContinues = 3
 
-// model takes in a step of a model call.
+// model applies a record of a model call.
 func (s *State) model(r event.Record, d event.Data) {
 	switch d := d.(type) {
 	case event.ModelCallStart:
@@ -30,7 +30,7 @@ func (s *State) model(r event.Record, d event.Data) {
 }
 
 func (s *State) callEnded(d event.ModelCallEnd) {
-	purpose := ""
+	purpose := event.Purpose("")
 	if s.calling != nil && s.calling.Call == d.Call {
 		purpose = s.calling.Purpose
 	}
@@ -40,25 +40,25 @@ func (s *State) callEnded(d event.ModelCallEnd) {
 		s.used.Cost = s.used.Cost.Add(llm.CostOf(d.Cost))
 	}
 	switch {
-	case purpose == Summary:
+	case purpose == event.PurposeSummary:
 		s.summarised(d)
 	case d.Error != nil:
 		s.failure, s.answer = d.Error, nil
 	case s.answer != nil:
-		s.take(llm.FinishReason(d.Finish), d.Usage)
+		s.take(d.Finish, d.Usage)
 	}
 }
 
-// lostEnd is the end of a model call whose answer is recorded and whose end is not.
+// lostEnd returns the end of a model call whose answer is recorded and whose end is not.
 func (s *State) lostEnd() event.ModelCallEnd {
-	d := event.ModelCallEnd{Call: s.answer.Call, Finish: string(finishOf(s.answer.Message))}
+	d := event.ModelCallEnd{Call: s.answer.Call, Finish: finishOf(s.answer.Message)}
 	if s.calling != nil {
 		d.Provider, d.Model = s.calling.Provider, s.calling.Model
 	}
 	return d
 }
 
-// closeAnswer takes in an answer whose call has no end in the log.
+// closeAnswer applies an answer whose call has no end in the log.
 func (s *State) closeAnswer() {
 	if s.answer != nil {
 		s.calling = nil
@@ -73,10 +73,10 @@ func finishOf(msg llm.Message) llm.FinishReason {
 	return llm.FinishStop
 }
 
-// take takes in the model's answer.
+// take applies the answer of the model.
 func (s *State) take(reason llm.FinishReason, u llm.Usage) {
 	msg := s.answer.Message
-	s.answer, s.answerer, s.failure, s.tried = nil, s.sent.model, nil, attempts{}
+	s.answer, s.answerer, s.failure, s.tried = nil, s.sent.Model, nil, attempts{}
 	s.turns++
 	s.used.Turns++
 	if len(msg.Parts) > 0 {
@@ -88,7 +88,7 @@ func (s *State) take(reason llm.FinishReason, u llm.Usage) {
 	for _, c := range msg.ToolCalls() {
 		s.calls = append(s.calls, call{ToolCall: c})
 	}
-	if s.sent.object {
+	if s.sent.Object {
 		s.object.answered(msg)
 		return
 	}
@@ -99,12 +99,12 @@ func (s *State) take(reason llm.FinishReason, u llm.Usage) {
 	s.text += msg.Text()
 	switch {
 	case reason == llm.FinishContentFilter:
-		s.halt = &Stop{Status: Refused}
+		s.halt = &Stop{Status: event.StatusRefused}
 		s.lapse(true)
 	case reason == llm.FinishLength || reason == llm.FinishPause || reason == llm.FinishError:
 		s.cutOff(reason)
 	case len(s.calls) == 0:
-		s.halt = &Stop{Status: Done}
+		s.halt = &Stop{Status: event.StatusDone}
 		s.question, s.continues = closingQuestion(s.text), 0
 	}
 }
@@ -117,20 +117,20 @@ func (s *State) cutOff(reason llm.FinishReason) {
 	s.continues++
 	switch {
 	case s.continues <= maxContinues && reason == llm.FinishLength:
-		s.notes = append(s.notes, note("Your answer was cut off because it reached the output limit. Continue exactly where it stopped, in smaller pieces.", string(reason)))
+		s.notes = append(s.notes, note("Your answer was truncated because it reached the output limit. Continue exactly where it stopped, in smaller pieces.", event.Source(reason)))
 	case s.continues <= maxContinues && reason == llm.FinishError:
-		s.notes = append(s.notes, note("The API could not understand your last answer, most likely because of a malformed tool call. Try again.", string(reason)))
+		s.notes = append(s.notes, note("The API could not parse your last answer, most likely because of a malformed tool call. Try again.", event.Source(reason)))
 	case s.continues <= maxContinues:
 	case reason == llm.FinishLength:
-		s.halt = &Stop{Status: CutOff}
+		s.halt = &Stop{Status: event.StatusCutOff}
 	case reason == llm.FinishPause:
-		s.halt = &Stop{Status: Paused}
+		s.halt = &Stop{Status: event.StatusPaused}
 	default:
-		s.notes = append(s.notes, event.Error{Class: string(llm.ErrMalformed), Message: "the model gave no answer that could be understood, several times in a row"})
+		s.notes = append(s.notes, event.Error{Class: string(llm.ErrMalformed), Message: "the model returned unusable answers several times in a row"})
 	}
 }
 
-// Whole returns the message of an answer without the tool calls that were cut off.
+// Whole returns the message of an answer without truncated tool calls.
 func Whole(resp *llm.Response) llm.Message {
 	msg := resp.Message
 	msg.Role = llm.RoleAssistant
@@ -148,7 +148,7 @@ func Whole(resp *llm.Response) llm.Message {
 	return msg
 }
 
-// closingQuestion returns the last line of a text that ends by asking something, or "".
+// closingQuestion returns the last line of a text if it ends with a question mark.
 func closingQuestion(text string) string {
 	text = strings.TrimRight(text, " \t\r\n*_`\")")
 	if !strings.HasSuffix(text, "?") && !strings.HasSuffix(text, "？") {

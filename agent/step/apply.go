@@ -8,8 +8,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Apply takes in the next record of the agent. Records of kinds that say nothing about the agent's own
-// course are ignored, and so are those that this version does not know.
+// Apply applies the next record of the agent. Other and unknown kinds of records are ignored.
 func (s *State) Apply(r event.Record) {
 	s.bridge(r.Data)
 	switch d := r.Data.(type) {
@@ -30,7 +29,7 @@ func (s *State) Apply(r event.Record) {
 	case event.Interrupted:
 		s.failure = nil
 		if s.open {
-			s.halt = &Stop{Status: Interrupted}
+			s.halt = &Stop{Status: event.StatusInterrupted}
 		}
 		s.lapse(d.Abandon)
 	case event.SteeringQueued, event.SteeringInjected, event.SteeringWithdrawn:
@@ -42,15 +41,16 @@ func (s *State) Apply(r event.Record) {
 	case event.LoopDetection:
 		s.noted(d)
 	case event.TurnLimit:
-		s.halt = &Stop{Status: LimitReached, Limit: Limit(d.Limit)}
+		s.halt = &Stop{Status: event.StatusLimit, Limit: d.Limit}
 	case event.Error:
-		s.halt, s.failure = &Stop{Status: Failed, Error: &d}, nil
+		s.halt, s.failure = &Stop{Status: event.StatusFailed, Error: &d}, nil
 		s.noted(d)
 	case event.Warning:
 		s.warning(d)
 	case event.ProcessingEnd:
 		s.processed(r, d)
 	case event.SubagentStart:
+		delete(s.ended, d.ID)
 		if !slices.ContainsFunc(s.spawned, func(b event.SubagentStart) bool { return b.ID == d.ID }) {
 			s.spawned = append(s.spawned, d)
 		}
@@ -61,17 +61,15 @@ func (s *State) Apply(r event.Record) {
 	}
 }
 
-// edit takes in what changes the conversation after the fact.
+// edit applies a change of the conversation so far.
 func (s *State) edit(d event.Data) {
 	switch d := d.(type) {
 	case event.Compaction:
 		s.compacted(d)
 	case event.Quarantine:
 		s.quarantined(d)
-	case event.Checkpoint:
-		s.past.checkpoint(d)
-	case event.RewindStart:
-		s.past.start(d.Rewind)
+	case event.Checkpoint, event.RewindStart:
+		s.past.Apply(d, place{})
 	case event.Rewind:
 		s.rewound(d)
 	}
@@ -85,7 +83,7 @@ func (s *State) start(d event.SessionStart) {
 	}
 }
 
-// resumed takes in that another process goes on. Whatever was under way is over.
+// resumed applies that another process continues. What was running is over.
 func (s *State) resumed(r event.Record, d event.SessionResume) {
 	if d.Provider != s.setup.Provider || d.Model != s.setup.Model {
 		s.standIn = nil
@@ -98,25 +96,25 @@ func (s *State) resumed(r event.Record, d event.SessionResume) {
 	s.sent.lost = s.sent.lost || d.Lost > 0
 	s.closeAnswer()
 	s.recovered()
-	if s.phase == Closed {
-		s.phase = Idle
+	if s.phase == event.StateClosed {
+		s.phase = event.StateIdle
 	}
 }
 
-// continued lets the agent go on where it was. If that is done, only the object is missing.
+// continued continues the work. If that is done, only the object is missing.
 func (s *State) continued() {
 	text, question := s.text, s.question
 	s.resume()
 	if s.object.asks == 0 {
 		return
 	}
-	s.halt, s.text, s.question = &Stop{Status: Done}, text, question
+	s.halt, s.text, s.question = &Stop{Status: event.StatusDone}, text, question
 	if !s.object.asked {
 		s.object = object{format: s.object.format} // to be asked for again
 	}
 }
 
-// recovered takes in that the process which worked is gone.
+// recovered applies that the process which did the work is gone.
 func (s *State) recovered() {
 	s.failure, s.calling, s.summary = nil, nil, summary{failures: s.summary.failures}
 	s.lapse(false)
@@ -126,15 +124,15 @@ func (s *State) input(r event.Record, d event.UserInput) {
 	s.unqueue(d.Queued, d.Message, d.FollowUp)
 	s.standIn, s.notes = nil, nil
 	s.object.begin(d)
-	s.before = s.used
+	s.used = Used{Cost: llm.Cost{Known: true}}
 	if d.Answers != "" {
 		s.resume()
 		s.answered(d)
 	} else {
-		s.past.input(r.Seq, s.place())
+		s.past.Input(r.Seq, s.place())
 		s.resume()
 		s.rounds = 0
-		s.loop.reset()
+		s.loop.recent, s.loop.trips = nil, 0
 		s.say(d.Message)
 	}
 	s.begin(r.Time)
@@ -142,19 +140,19 @@ func (s *State) input(r event.Record, d event.UserInput) {
 
 func (s *State) processed(r event.Record, d event.ProcessingEnd) {
 	s.last = Stop{
-		Status: Status(d.Outcome), Limit: Limit(d.Limit), Question: d.Question, Text: s.text, Object: s.object.value, Rounds: d.Rounds,
+		Status: d.Outcome, Limit: d.Limit, Question: d.Question, Text: s.text, Object: s.object.value, Rounds: d.Rounds,
 	}
 	if s.halt != nil {
 		s.last.Error = s.halt.Error
 	}
-	phase := Phase(d.State)
+	phase := d.State
 	s.stop(r.Time, phase)
-	s.more = phase == Processing
+	s.more = phase == event.StateProcessing
 	if s.more {
-		s.phase = Idle
+		s.phase = event.StateIdle
 	}
-	if phase == Closed && d.Question != "" {
-		s.phase = WaitingInput
+	if phase == event.StateClosed && d.Question != "" {
+		s.phase = event.StateAwaitingInput
 	}
 }
 
@@ -173,17 +171,17 @@ func (s *State) steer(seq event.Seq, d event.Data) {
 		s.noted(d)
 		s.say(d.Message)
 		s.object.injected(d.Source)
-		if d.Source != FromHost {
+		if d.Source != event.SourceHost {
 			return
 		}
 		s.unqueue(d.Queued, d.Message, true)
-		if s.halt != nil && s.halt.Status == Done {
+		if s.halt != nil && s.halt.Status == event.StatusDone {
 			s.resume()
 		}
 	}
 }
 
-// unqueue takes a message out of the queues: by its number, or else the first that is like it.
+// unqueue removes a message from the queues, by its number or else by its content.
 func (s *State) unqueue(seq event.Seq, msg llm.Message, like bool) {
 	if seq == 0 && !like {
 		return
@@ -199,28 +197,25 @@ func (s *State) unqueue(seq event.Seq, msg llm.Message, like bool) {
 	}
 }
 
-// noted takes a note off the list that is recorded now.
+// noted removes a note that is now recorded.
 func (s *State) noted(d event.Data) {
 	if len(s.notes) > 0 && s.notes[0].Kind() == d.Kind() {
 		s.notes = s.notes[1:]
 	}
 }
 
-// warningContext is the code of the warning that the context window fills.
-const warningContext = "context_window"
-
 func (s *State) warning(d event.Warning) {
 	switch d.Code {
-	case warningContext:
+	case event.WarningContextWindow:
 		s.warned = true
-	case WarningSummary:
+	case event.WarningSummaryFailed:
 		s.summary.warned = true
 		s.summary.failures++
 	}
 }
 
-// bridge fills the gap that lost records leave before this one, so that the conversation stays valid: it
-// ends a model call, and gives calls without a result one.
+// bridge keeps the conversation valid if records before this one are lost: it ends a model call and gives
+// calls a result.
 func (s *State) bridge(d event.Data) {
 	results := false
 	switch d := d.(type) {

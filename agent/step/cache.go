@@ -8,79 +8,65 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Sent is what matters of a request to whether the next one continues it, so that the provider finds
-// in its cache what it has read already.
-type Sent struct {
-	any             bool
-	provider, model string
-	effort          string
-	budget          *int
-	tools           string
-	object          bool
-	choice          llm.ToolChoice
-	shape           string
-	messages        []llm.Message
-	lost            bool // records of the conversation are lost since
+// sent is the last request for an answer. The next one should continue it, so that the provider finds in
+// its cache what it has read already.
+type sent struct {
+	event.ModelCallStart
+	budget   *int
+	messages []llm.Message
+	lost     bool // records were lost since
 }
 
-// request takes in that the conversation is sent.
+// request applies the start of a call for an answer.
 func (s *State) request(d event.ModelCallStart) {
-	s.sent = s.Sent(d, s.messages)
+	s.sent = sent{ModelCallStart: d, budget: s.setup.ThinkingBudget, messages: s.messages}
 	s.rewritten, s.notes, s.summary = "", nil, summary{failures: s.summary.failures}
 }
 
-// Sent describes a request by its record and its messages.
-func (s *State) Sent(d event.ModelCallStart, messages []llm.Message) Sent {
-	return Sent{
-		any: true, provider: d.Provider, model: d.Model, effort: d.Effort, budget: s.setup.ThinkingBudget, tools: d.Tools,
-		object: d.Object, choice: d.Choice, shape: d.Shape, messages: messages,
-	}
-}
-
-// Breaks says why a request does not continue the last one, or "". Where hooks change requests, last has
-// the messages as they were sent.
-func (s *State) Breaks(now Sent, last []llm.Message) string {
+// Breaks returns why a request does not continue the last one, or "". Where hooks change requests, last
+// has the messages that were sent.
+func (s *State) Breaks(now event.ModelCallStart, messages, last []llm.Message) string {
 	l := s.sent
-	if last != nil {
-		l.messages = last
+	if last == nil {
+		last = l.messages
 	}
 	switch {
-	case !l.any:
+	case l.Call == 0:
 		return ""
-	case l.provider != now.provider || l.model != now.model:
+	case l.Provider != now.Provider || l.Model != now.Model:
 		return "the model was changed"
 	case l.lost:
 		return "records of the session are lost"
-	case l.tools != now.tools && l.tools != "":
+	case l.Tools != now.Tools && l.Tools != "":
 		return "the tools were changed"
-	case l.object != now.object:
+	case l.Object != now.Object:
 		return "structured output was switched on or off"
-	case l.effort != now.effort || !reflect.DeepEqual(l.budget, now.budget):
+	case l.Effort != now.Effort || !reflect.DeepEqual(l.budget, s.setup.ThinkingBudget):
 		return "the effort was changed"
-	case l.choice != now.choice:
+	case l.Choice != now.Choice:
 		return "the choice of tools was changed"
-	case !extends(l.messages, now.messages) && s.rewritten != "":
+	case !extends(last, messages) && s.rewritten != "":
 		return s.rewritten
-	case !extends(l.messages, now.messages):
+	case !extends(last, messages):
 		return "a hook changed messages that were sent before"
-	case l.shape != now.shape:
+	case l.Shape != now.Shape:
 		return "thinking is requested differently because of the conversation so far"
 	}
 	return ""
 }
 
-// extends reports whether a conversation continues all of another.
+// extends reports whether a conversation continues another.
 func extends(old, now []llm.Message) bool {
 	if len(now) < len(old) {
 		return false
 	}
-	if len(old) == 0 || &old[0] == &now[0] { // it only ever grows in place
+	if len(old) == 0 || &old[0] == &now[0] { // it only grows in place
 		return true
 	}
 	return slices.EqualFunc(old, now[:len(old)], Same)
 }
 
-// Same reports whether two messages say the same. Mostly they are one.
+// Same reports whether two messages are equal. Mostly they share their parts.
 func Same(a, b llm.Message) bool {
 	if a.Role != b.Role || len(a.Parts) != len(b.Parts) {
 		return false

@@ -84,10 +84,10 @@ func (d *driver) call(ctx context.Context, a step.CallModel) {
 		if errors.As(err, &e) {
 			end.Error.Retryable, end.Error.Item = e.Retryable(), e.Item
 		}
-	case a.Purpose == step.Summary:
-		end.Usage, end.Finish, end.Summary = resp.Usage, string(resp.Finish.Reason), step.SummaryOf(resp)
+	case a.Purpose == event.PurposeSummary:
+		end.Usage, end.Finish, end.Summary = resp.Usage, resp.Finish.Reason, step.SummaryOf(resp)
 	default:
-		end.Usage, end.Finish = resp.Usage, string(resp.Finish.Reason)
+		end.Usage, end.Finish = resp.Usage, resp.Finish.Reason
 		d.append(event.TextEnd{Call: call, ID: resp.ID, Message: d.state().Distinct(step.Whole(resp))})
 	}
 	d.append(end)

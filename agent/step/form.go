@@ -11,22 +11,21 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// maxRepairs is how often a model is told what is wrong with the object it gave.
+// maxRepairs limits how often a model may correct its object.
 const maxRepairs = 2
 
-// object is the result of the work in a form that a program reads. The model is asked for it, with its
-// tools switched off, when it is done.
+// object is the structured result of the work. The model is asked for it, without tools, when it is done.
 type object struct {
 	format    *llm.OutputFormat // nil if it is not wanted
 	asks      int
 	asked     bool   // and not answered yet
-	answering bool   // the calls of the last answer gave it
+	answering bool   // the calls of the last answer contain it
 	given     string // the last answer
-	problem   string // what is wrong with that
-	value     string // that is as it should be
+	problem   string // what is wrong with it
+	value     string // the valid result
 }
 
-// begin takes in an input. Input that waited behind another one goes with it.
+// begin applies an input. A follow-up or an answer keeps the format.
 func (o *object) begin(d event.UserInput) {
 	format := d.Output
 	if (d.FollowUp || d.Answers != "") && format == nil {
@@ -35,18 +34,18 @@ func (o *object) begin(d event.UserInput) {
 	*o = object{format: format}
 }
 
-// injected takes in that the model was asked for the object, or given something else to do.
-func (o *object) injected(source string) {
+// injected applies a request for the object, or another message.
+func (o *object) injected(source event.Source) {
 	switch source {
-	case fromObject:
+	case event.SourceObject:
 		o.asks++
 		o.asked = true
-	case FromHost:
+	case event.SourceHost:
 		*o = object{format: o.format}
 	}
 }
 
-// answered takes in the answer of the model.
+// answered applies the answer of the model.
 func (o *object) answered(msg llm.Message) {
 	o.asked, o.answering = false, len(msg.ToolCalls()) > 0
 	if o.format == nil {
@@ -65,7 +64,7 @@ func (o *object) answered(msg llm.Message) {
 	o.value = o.given
 }
 
-// form gets the object out of a model that is done, nil if there is nothing more to do about it.
+// form returns the next action to get the object, nil if there is none.
 func (s *State) form() Action {
 	o := &s.object
 	switch {
@@ -79,11 +78,11 @@ func (s *State) form() Action {
 	case err != nil:
 		return Append{event.Error{Class: string(llm.ErrConfiguration), Message: err.Error()}}
 	case o.asks == 0:
-		return Append{note(form.Ask(), fromObject)}
+		return Append{note(form.Ask(), event.SourceObject)}
 	case o.asks > maxRepairs:
-		return Append{event.Error{Class: string(llm.ErrNoObject), Message: fmt.Sprintf("the model gave no usable object in %d attempts: %s", o.asks, o.problem), Body: o.given}}
+		return Append{event.Error{Class: string(llm.ErrNoObject), Message: fmt.Sprintf("the model returned no valid object in %d attempts: %s", o.asks, o.problem), Body: o.given}}
 	}
-	return Append{note(form.Repair(errors.New(o.problem)), fromObject)}
+	return Append{note(form.Repair(errors.New(o.problem)), event.SourceObject)}
 }
 
 func (s *State) askForm() Action {
@@ -96,7 +95,7 @@ func (s *State) askForm() Action {
 	return CallModel{Messages: s.messages, Output: s.object.format, Choice: llm.ToolChoice{Mode: llm.ToolNone}}
 }
 
-// received answers a call by which an object came, as every call must be.
+// received returns the end of a call that contains the object.
 func (s *State) received(c *call) event.ToolCallEnd {
 	res := tool.Success("Received.")
 	d := policy.Decision{Verdict: policy.Allow, Rule: "structured output", Reason: "it gives the result"}

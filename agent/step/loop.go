@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"github.com/reins-agent/reins/llm"
 )
 
-// loopDetector finds a model that goes in circles: the last calls are one to three calls over and
-// over, with the same arguments and the same results. A call whose result changes, such as a poll,
-// is no circle, and neither are edits of one kind to many files.
+// loopDetector detects that the model repeats a pattern of one to three calls with the same arguments and
+// results. A call whose result changes, such as a poll, is not a loop.
 type loopDetector struct {
 	window int // 0 is off
 	recent []uint64
@@ -18,11 +18,7 @@ type loopDetector struct {
 	length int // of the pattern that was found
 }
 
-func (d *loopDetector) reset() {
-	d.recent, d.trips = nil, 0
-}
-
-// add takes a call and its result in.
+// add adds a call and its result.
 func (d *loopDetector) add(c llm.ToolCall, result string) {
 	if d.window <= 0 {
 		return
@@ -33,8 +29,7 @@ func (d *loopDetector) add(c llm.ToolCall, result string) {
 	}
 }
 
-// signature is the same for calls that do and see the same. Arguments are compared as values: the
-// order of their names and their spacing do not matter.
+// signature hashes a call and its result. The order and spacing of arguments do not matter.
 func signature(c llm.ToolCall, result string) uint64 {
 	args := c.Arguments
 	var v any
@@ -51,14 +46,13 @@ func signature(c llm.ToolCall, result string) uint64 {
 	return h.Sum64()
 }
 
-// tripped reports whether the window holds nothing but a repeating pattern, and begins a new
-// window if so.
+// tripped reports whether the window is one repeating pattern, and starts a new window if so.
 func (d *loopDetector) tripped() bool {
 	if d.window <= 0 || len(d.recent) < d.window {
 		return false
 	}
 	for length := 1; length <= 3 && 2*length <= d.window; length++ {
-		if d.repeats(length) {
+		if slices.Equal(d.recent[length:], d.recent[:len(d.recent)-length]) {
 			d.trips++
 			d.length = length
 			d.recent = nil
@@ -66,16 +60,6 @@ func (d *loopDetector) tripped() bool {
 		}
 	}
 	return false
-}
-
-// repeats reports whether each call is the one that came a pattern's length before it.
-func (d *loopDetector) repeats(length int) bool {
-	for i := length; i < len(d.recent); i++ {
-		if d.recent[i] != d.recent[i-length] {
-			return false
-		}
-	}
-	return true
 }
 
 func (d *loopDetector) warning() string {

@@ -1,7 +1,6 @@
 package step
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/reins-agent/reins/compact"
@@ -9,17 +8,17 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// attempts are what was tried for one answer.
+// attempts records what was tried for one answer.
 type attempts struct{ compacted, quarantined bool }
 
-// recover does what can be done about a model call that failed: another try with a smaller conversation,
-// without what was refused, or with another model. Otherwise the work fails.
+// recover retries a failed model call with a smaller conversation, without the refused item, or with another
+// model. Otherwise the work fails.
 func (s *State) recover() Action {
 	e := s.failure
 	kind := llm.ErrorKind(e.Class)
 	switch {
 	case kind == llm.ErrContextLength && s.setup.Rules.CompactAt > 0 && !s.tried.compacted:
-		if a, _ := s.shrink(byOverflow); a != nil {
+		if a, _ := s.shrink(event.CompactionContextLength); a != nil {
 			return a
 		}
 	case kind == llm.ErrInvalidRequest && !s.tried.quarantined:
@@ -32,51 +31,39 @@ func (s *State) recover() Action {
 		}
 	}
 	if kind == llm.ErrContextLength && !s.warned {
-		return Append{event.Warning{Code: warningContext, Message: "The conversation no longer fits into the model's context window; the session ends here."}}
+		return Append{event.Warning{Code: event.WarningContextWindow, Message: "The conversation no longer fits into the model's context window; the session ends here."}}
 	}
 	return Append{*e}
 }
 
-// Effective is the setup with the model that stands in for one that could not be reached.
+// Effective returns the setup with the fallback model in use, if any.
 func (s *State) Effective() event.Setup {
 	set := s.setup
 	if i := s.standing(); i >= 0 {
-		set.ModelSetup = s.stand(i)
+		set.ModelSetup = set.Rules.Fallback[i]
 	}
 	return set
 }
 
-// standing is the index of the fallback model in use, or -1.
+// standing returns the index of the fallback model in use, or -1.
 func (s *State) standing() int {
-	if s.standIn == nil {
-		return -1
-	}
-	for i := range s.setup.Rules.Fallback {
-		if m := s.stand(i); m.Model == s.standIn.To && m.Provider == s.standIn.Provider {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(s.setup.Rules.Fallback, func(m event.ModelSetup) bool {
+		return s.standIn != nil && m.Model == s.standIn.To && m.Provider == s.standIn.Provider
+	})
 }
 
-func (s *State) stand(i int) event.ModelSetup {
-	m := s.setup.Rules.Fallback[i]
-	m.Provider = cmp.Or(m.Provider, s.setup.Provider)
-	return m
-}
-
-// fallback chooses the next model to stand in for one that could not be reached, until the next input.
+// fallback chooses the next fallback model, for the rest of the input.
 func (s *State) fallback(e *event.Error) (event.ModelFallback, bool) {
 	now := s.Effective()
-	for i := s.standing() + 1; i < len(s.setup.Rules.Fallback); i++ {
-		if m := s.stand(i); m.Provider != now.Provider || m.Model != now.Model {
+	for _, m := range s.setup.Rules.Fallback[s.standing()+1:] {
+		if m.Provider != now.Provider || m.Model != now.Model {
 			return event.ModelFallback{From: now.Model, To: m.Model, Provider: m.Provider, Error: *e}, true
 		}
 	}
 	return event.ModelFallback{}, false
 }
 
-// quarantine takes out of the conversation what the provider refused, if it can.
+// quarantine removes what the provider refused from the conversation, if possible.
 func (s *State) quarantine(e *event.Error) (event.Quarantine, bool) {
 	at := e.Item
 	if at == nil || at.Message < 0 || at.Message >= len(s.messages) {
@@ -86,7 +73,7 @@ func (s *State) quarantine(e *event.Error) (event.Quarantine, bool) {
 	return event.Quarantine{Position: at.Message, What: what, Reason: e.Message, Message: msg}, what != ""
 }
 
-// quarantined replaces one message. If it is not there, because records are lost, nothing is replaced.
+// quarantined replaces one message. If records are lost and it is not there, nothing changes.
 func (s *State) quarantined(d event.Quarantine) {
 	s.failure, s.tried.quarantined = nil, true
 	if d.Position < 0 || d.Position >= len(s.messages) || skeleton(s.messages[d.Position]) != skeleton(d.Message) {
@@ -97,7 +84,7 @@ func (s *State) quarantined(d event.Quarantine) {
 	s.rewrite(messages, "content that the provider refused was removed")
 }
 
-// skeleton is what must stay of a message when its content changes: its role, calls and results.
+// skeleton returns what must not change in a message: its role, calls and results.
 func skeleton(msg llm.Message) string {
 	s := string(msg.Role)
 	for _, p := range msg.Parts {

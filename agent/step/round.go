@@ -11,23 +11,23 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// What the model is told of calls that were not run, or not seen to their end.
+// Results of calls that were not run, or whose end is unknown.
 const (
 	notRun      = "interrupted: this tool call was not run"
-	notAnswered = "not run: the call was made before the user had answered"
-	interrupted = "interrupted: the session was cut off while this tool call ran. It may have taken effect, in part or whole; check before you run it again"
-	lostResult  = "the result of this tool call is lost. It may have taken effect; check before you run it again"
+	notAnswered = "not run: the call was made before the user answered"
+	interrupted = "interrupted: the session stopped while this tool call ran. It may have taken effect, fully or in part; check before you run it again"
+	lostResult  = "the result of this tool call was lost. It may have taken effect; check before you run it again"
 )
 
-// Call is a tool call to run. Approval is the answer to the question whether it may, if there was one
-// and it came while nobody was waiting.
+// Call is a tool call to run, with its request for an approval and an answer that was recorded earlier, if
+// any.
 type Call struct {
 	llm.ToolCall
 	Request  *event.ApprovalRequested
 	Approval *event.ApprovalResolved
 }
 
-// call is a tool call of the last answer, and how far it has come.
+// call is a tool call of the last answer.
 type call struct {
 	llm.ToolCall
 	started  bool // it has a ToolCallStart
@@ -35,7 +35,7 @@ type call struct {
 	question string
 	request  *event.ApprovalRequested
 	approval *event.ApprovalResolved
-	lapsed   string // why it is not run any more
+	lapsed   string // why it will not run
 	result   *llm.ToolResult
 }
 
@@ -45,7 +45,7 @@ func (c *call) waits() bool { return c.result == nil && c.request != nil && c.ap
 // denied reports whether the call was refused.
 func (c *call) denied() bool { return c.approval != nil && !c.approval.Allowed }
 
-// asking is the call that asks the user, nil if none does.
+// asking returns the call that asks the user, or nil.
 func (s *State) asking() *call {
 	for i := range s.calls {
 		if c := &s.calls[i]; c.result == nil && c.question != "" && c.lapsed == "" && s.reply == nil {
@@ -65,7 +65,7 @@ func (s *State) Pending() (pending []Call) {
 	return pending
 }
 
-// Call finds an open call of the last answer.
+// Call returns an open call of the last answer.
 func (s *State) Call(id string) (Call, bool) {
 	for i := range s.calls {
 		if c := &s.calls[i]; c.ID == id && c.result == nil {
@@ -77,7 +77,7 @@ func (s *State) Call(id string) (Call, bool) {
 
 func (c *call) view() Call { return Call{c.ToolCall, c.request, c.approval} }
 
-// round says what to do about the calls of the last answer, nil if nothing can be done about them now.
+// round returns the action for the calls of the last answer, nil if there is none now.
 func (s *State) round() Action {
 	var run []Call
 	for i := range s.calls {
@@ -99,14 +99,14 @@ func (s *State) round() Action {
 		}
 		run = append(run, c.view())
 	}
-	if len(run) == 0 || s.halt != nil && s.halt.Status == Interrupted {
+	if len(run) == 0 || s.halt != nil && s.halt.Status == event.StatusInterrupted {
 		return nil
 	}
 	return RunTools{run}
 }
 
-// Settle returns what is to be recorded of calls that will not be run any more, if there are any: they
-// get their results before another input is taken in.
+// Settle returns the next record for calls that will not run any more. They get their results before
+// the next input.
 func (s *State) Settle() (event.Data, bool) {
 	if s.answer != nil {
 		return s.lostEnd(), true
@@ -115,7 +115,7 @@ func (s *State) Settle() (event.Data, bool) {
 	return a.Data, ok
 }
 
-// Halting reports whether the work is over, or will be without anything more to do.
+// Halting reports whether the work is over, or about to be.
 func (s *State) Halting() bool { return s.halt != nil || !s.open }
 
 func (s *State) await(c *call) Action {
@@ -123,12 +123,12 @@ func (s *State) await(c *call) Action {
 	case s.halt != nil:
 		return nil
 	case c.question != "":
-		return Await{Question: c.question, End: s.end(AwaitingInput)}
+		return Await{Question: c.question, End: s.end(event.StatusAwaitingInput)}
 	}
-	return Await{Approvals: s.Pending(), End: s.end(AwaitingApproval)}
+	return Await{Approvals: s.Pending(), End: s.end(event.StatusAwaitingApproval)}
 }
 
-// settle returns what is to be recorded of a call that will not be run, nil if it may be.
+// settle returns the next record for a call that will not run, nil if it may.
 func (s *State) settle(c *call) event.Data {
 	var d event.ToolCallEnd
 	switch {
@@ -151,8 +151,7 @@ func (s *State) settle(c *call) event.Data {
 	return d
 }
 
-// Arguments returns the arguments of a call as a record has them: as JSON, or as a string of what the model
-// gave if that is none.
+// Arguments returns the arguments of a call for a record: as JSON, or as a string if they are not JSON.
 func Arguments(c llm.ToolCall) json.RawMessage {
 	if args := json.RawMessage(c.Arguments); len(args) == 0 || json.Valid(args) {
 		return args
@@ -161,7 +160,7 @@ func Arguments(c llm.ToolCall) json.RawMessage {
 	return args
 }
 
-// skipped is the end of a call that is not run, or not run again.
+// skipped returns the end of a call that is not run, or not run again.
 func skipped(c *call, reason string) event.ToolCallEnd {
 	return ended(c, tool.Failure(tool.Cancelled, "%s", reason), policy.Decision{Verdict: policy.Deny, Rule: "interrupted", Reason: reason})
 }
@@ -174,7 +173,7 @@ func refused(c *call) event.ToolCallEnd {
 	return ended(c, tool.Failure(tool.PermissionDenied, "%s", text), policy.Decision{Verdict: policy.Deny, Rule: "approval", Reason: text})
 }
 
-// ended is the end of a call that the agent answers itself.
+// ended returns the end of a call that the agent answers itself.
 func ended(c *call, res tool.Result, d policy.Decision) event.ToolCallEnd {
 	end := event.ToolCallEnd{ID: c.ID, Name: c.Name, Output: res.Output, Model: tool.String(res.Output), Images: res.Images, Error: res.Error, Decision: d}
 	if res.Error != nil {
@@ -186,7 +185,7 @@ func ended(c *call, res tool.Result, d policy.Decision) event.ToolCallEnd {
 	return end
 }
 
-// tool takes in a step of a tool call.
+// tool applies a record of a tool call.
 func (s *State) tool(d event.Data) {
 	switch d := d.(type) {
 	case event.ToolCallStart:
@@ -215,13 +214,16 @@ func (s *State) find(id string) *call {
 	return &s.calls[i]
 }
 
-// finished takes in the result of a call.
+// finished applies the result of a call.
 func (s *State) finished(d event.ToolCallEnd) {
 	c := s.find(d.ID)
 	if c == nil {
 		return
 	}
-	s.facts.note(c.ToolCall, d)
+	if d.Error == nil && d.Plan {
+		s.facts.Plan = c.Arguments
+	}
+	s.facts = s.facts.WithFiles(d.Artifacts.FilesChanged...)
 	r := llm.TextResult(c.ToolCall, d.Model, d.Error != nil)
 	for _, img := range d.Images {
 		r.Parts = append(r.Parts, img)
@@ -233,7 +235,7 @@ func (s *State) finished(d event.ToolCallEnd) {
 	s.endRound()
 }
 
-// endRound puts the results into the conversation when all calls have one, in the order of the calls.
+// endRound adds the results to the conversation, in order, when all calls have one.
 func (s *State) endRound() {
 	if slices.ContainsFunc(s.calls, func(c call) bool { return c.result == nil }) {
 		return
@@ -247,21 +249,21 @@ func (s *State) endRound() {
 	s.calls = nil
 	s.rounds++
 	s.continues, s.object.answering = 0, false
-	if s.phase == WaitingInput || s.phase == WaitingApproval { // it was given up
-		s.phase = Idle
+	if s.phase == event.StateAwaitingInput || s.phase == event.StateAwaitingApproval { // it was given up
+		s.phase = event.StateIdle
 	}
 	if !s.loop.tripped() {
 		return
 	}
 	warning := s.loop.warning()
-	s.notes = append(s.notes, event.LoopDetection{Message: warning, Length: s.loop.length, Trips: s.loop.trips}, note(warning, fromLoop))
+	s.notes = append(s.notes, event.LoopDetection{Message: warning, Length: s.loop.length, Trips: s.loop.trips}, note(warning, event.SourceLoop))
 	if s.loop.trips > 1 && s.halt == nil {
-		s.halt = &Stop{Status: Loop}
+		s.halt = &Stop{Status: event.StatusLoop}
 	}
 }
 
-// lapse decides on the calls that were under way when the work was stopped. Those that wait for an
-// approval keep waiting, and those after them too, unless all are given up; a question waits in any case.
+// lapse marks the calls that will not run after the work was stopped. If a call waits for an approval or an
+// answer, all of them keep waiting, unless they are abandoned.
 func (s *State) lapse(abandon bool) {
 	waiting := slices.ContainsFunc(s.calls, func(c call) bool { return c.waits() || c.result == nil && c.question != "" || c.deferred() })
 	for i := range s.calls {
@@ -275,12 +277,12 @@ func (s *State) lapse(abandon bool) {
 	}
 }
 
-// deferred reports whether the call was approved and has not begun.
+// deferred reports whether the call was approved and has not started.
 func (c *call) deferred() bool {
 	return c.result == nil && c.approval != nil && c.approval.Allowed && !c.begun
 }
 
-// lose gives the first n calls a result that have none.
+// lose gives the first n calls a result if they have none.
 func (s *State) lose(n int) {
 	for i := range min(n, len(s.calls)) {
 		if c := &s.calls[i]; c.result == nil {
@@ -293,7 +295,7 @@ func (s *State) lose(n int) {
 	}
 }
 
-// answered takes in the user's answer to a question. Calls behind the question were made without it.
+// answered applies the user's answer to a question. Calls after the question will not run.
 func (s *State) answered(d event.UserInput) {
 	s.reply = &d.Message
 	at := slices.IndexFunc(s.calls, func(c call) bool { return c.ID == d.Answers })
@@ -316,11 +318,11 @@ func (s *State) answered(d event.UserInput) {
 		}
 		return true
 	}) {
-		s.notes = append(s.notes, event.SteeringInjected{Message: d.Message, Source: fromAnswer}) // no result can hold it
+		s.notes = append(s.notes, event.SteeringInjected{Message: d.Message, Source: event.SourceAnswer}) // no result can hold it
 	}
 }
 
-// replied is the end of a question: the user's answer is its result.
+// replied returns the end of a question, with the user's answer as its result.
 func (s *State) replied(c *call) event.Data {
 	if !c.started {
 		return event.ToolCallStart{ID: c.ID, Name: c.Name, Arguments: Arguments(c.ToolCall), Question: c.question}
@@ -334,8 +336,8 @@ func (s *State) replied(c *call) event.Data {
 	return ended(c, res, policy.Decision{Verdict: policy.Allow, Rule: "question", Reason: "the user answered"})
 }
 
-// Distinct returns the message with the ids of its calls made different from all others. Some servers
-// count them anew in every answer, which others do not accept in a conversation.
+// Distinct makes the IDs of the calls in a message unique. Some servers repeat them in every answer, which
+// others do not accept.
 func (s *State) Distinct(msg llm.Message) llm.Message {
 	seen := make(map[string]bool)
 	for i, p := range msg.Parts {
@@ -357,10 +359,10 @@ func (s *State) Distinct(msg llm.Message) llm.Message {
 	return msg
 }
 
-// Safe reports whether no call of an answer is without its result, so that tools may be replaced.
+// Safe reports whether all calls have their results, so that tools may be replaced.
 func (s *State) Safe() bool { return len(s.calls) == 0 && s.answer == nil }
 
-// Deferred reports whether a call was approved, or refused, while nobody was waiting.
+// Deferred reports whether a call was answered by Resolve and has not run yet.
 func (s *State) Deferred() bool {
 	return slices.ContainsFunc(s.calls, func(c call) bool { return c.result == nil && c.approval != nil && c.approval.Deferred })
 }

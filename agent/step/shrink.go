@@ -10,36 +10,29 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Reasons for a compaction.
 const (
-	byThreshold = "threshold"
-	byHand      = "manual"
-	byOverflow  = "context_length"
-)
-
-const (
-	// nearlyFull is the share of the window above which there is no more waiting for a summary.
+	// nearlyFull is the share of the window above which compaction does not wait for a summary.
 	nearlyFull = 0.95
-	// warnAt is the share of the window above which there is a warning.
+	// warnAt is the share of the window that causes a warning.
 	warnAt = 0.8
-	// maxSummaryFailures is how often in a row a summary may fail before no more are asked for.
+	// maxSummaryFailures limits failed summaries in a row.
 	maxSummaryFailures = 2
 )
 
-// summary is how far the summary of the conversation has come.
+// summary is the progress of a summary.
 type summary struct {
-	asked    int    // how often the model was called for it
-	text     string // that it gave
+	asked    int    // model calls for it
+	text     string // of the answer
 	finish   llm.FinishReason
 	problem  string // why there is none
 	warned   bool
 	failures int // in a row
 }
 
-// Window is the context window of the model in use, 0 if it is not known.
+// Window returns the context window of the model in use, 0 if unknown.
 func (s *State) Window() int64 { return s.Effective().Window }
 
-// filled is the share of the model's window that the conversation takes, 0 if that is not known.
+// filled returns the share of the window that the conversation takes, 0 if unknown.
 func (s *State) filled() float64 {
 	window := s.Window()
 	if window <= 0 {
@@ -48,127 +41,121 @@ func (s *State) filled() float64 {
 	return float64(s.meter.Estimate()) / float64(window)
 }
 
-// contextWarning warns when the conversation fills most of the model's window, once until it is smaller
-// again.
+// contextWarning warns once when the conversation fills most of the window.
 func (s *State) contextWarning() event.Data {
 	share := s.filled()
 	if s.warned || share <= warnAt {
 		return nil
 	}
-	return event.Warning{Code: warningContext, Message: fmt.Sprintf("Context usage at ~%.0f%% of context window", share*100)}
+	return event.Warning{Code: event.WarningContextWindow, Message: fmt.Sprintf("Context usage at ~%.0f%% of context window", share*100)}
 }
 
-// compactIfFull makes the conversation smaller when it fills the window as far as the rules allow. It
-// returns nil if that is not needed or not possible.
+// compactIfFull compacts the conversation when it reaches the threshold. It returns nil if that is not
+// needed or not possible.
 func (s *State) compactIfFull() Action {
 	if at := s.setup.Rules.CompactAt; at <= 0 || s.filled() < at {
 		return nil
 	}
-	a, _ := s.shrink(byThreshold)
+	a, _ := s.shrink(event.CompactionThreshold)
 	return a
 }
 
-// Compact says how to make the conversation smaller now. It is asked like Next until the answer is an
-// Append with a Compaction, or Stop: then it cannot be done, and Stop's error says why the model gave no
-// summary. A driver records such an error as a Warning with the code WarningSummary.
+// Compact returns the next action to compact the conversation now. A driver calls it until it returns an
+// Append with a Compaction, or Stop if that is not possible, whose error it records as a warning.
 func (s *State) Compact() Action {
-	a, problem := s.shrink(byHand)
+	a, problem := s.shrink(event.CompactionManual)
 	switch {
 	case a != nil:
 		return a
 	case problem != "":
-		return Stop{Status: Failed, Error: &event.Error{Class: string(llm.ErrMalformed), Message: "the conversation could not be summarised: " + problem}}
+		return Stop{Status: event.StatusFailed, Error: &event.Error{Class: string(llm.ErrMalformed), Message: "the conversation could not be summarised: " + problem}}
 	}
-	return Stop{Status: Done}
+	return Stop{Status: event.StatusDone}
 }
 
-// shrink makes the conversation smaller, in the first way that gets there: by leaving out old results,
-// by a summary, or by a digest made without the model. It returns nil if that is not possible, and
-// what was wrong with the summary.
-func (s *State) shrink(reason string) (Action, string) {
+// shrink compacts the conversation in the first way that reaches the goal: by clearing old results, by a
+// summary, or by a digest made without the model. It returns nil if that is not possible, and what was wrong
+// with the summary.
+func (s *State) shrink(reason event.CompactionReason) (Action, string) {
 	goal := s.goal(reason)
 	cleared, ok := compact.Clear(s.meter, s.messages, goal)
-	if after, err := cleared.Apply(s.messages); ok && err == nil && reason != byHand && goal.Met(s.meter, after) {
-		return s.compaction(reason, "clear", cleared), ""
+	if after, err := cleared.Apply(s.messages); ok && err == nil && reason != event.CompactionManual && goal.Met(s.meter, after) {
+		return s.compaction(reason, event.CompactionClear, cleared), ""
 	}
 	a, problem := s.summarise(reason, goal)
 	switch {
 	case a != nil:
 		return a, ""
-	case reason == byHand && !s.setup.Rules.NoSummary:
+	case reason == event.CompactionManual && !s.setup.Rules.NoSummary:
 		return nil, problem
 	case problem != "" && !s.summary.warned:
 		return Append{s.noSummary(problem)}, ""
 	}
-	if reason != byThreshold || s.filled() >= nearlyFull {
-		if edit, ok := compact.Fallback(s.meter, s.messages, goal, s.facts.compact()); ok {
-			return s.compaction(reason, "digest", edit), ""
+	if reason != event.CompactionThreshold || s.filled() >= nearlyFull {
+		if edit, ok := compact.Fallback(s.meter, s.messages, goal, s.facts); ok {
+			return s.compaction(reason, event.CompactionDigest, edit), ""
 		}
 	}
 	if ok {
-		return s.compaction(reason, "clear", cleared), ""
+		return s.compaction(reason, event.CompactionClear, cleared), ""
 	}
 	return nil, ""
 }
 
-// goal is what the conversation is to come down to.
-func (s *State) goal(reason string) compact.Goal {
+// goal returns the size to compact to.
+func (s *State) goal(reason event.CompactionReason) compact.Goal {
 	rules, window, now := s.setup.Rules, s.Window(), s.meter.Estimate()
 	to := cmp.Or(max(rules.CompactTo, 0), max(rules.CompactAt, 0)/2, 0.4)
 	g := compact.Goal{Tokens: int64(to * float64(window)), Request: window - min(window/8, 16_000)}
 	if window <= 0 {
 		g.Tokens = now / 2
 	}
-	if reason != byThreshold { // it is too much already, or the user wants it to be less
+	if reason != event.CompactionThreshold { // it is too much already, or the user wants it to be less
 		g.Tokens = min(g.Tokens, now/2)
 	}
-	if reason == byOverflow { // the estimate was wrong
+	if reason == event.CompactionContextLength { // the estimate was wrong
 		g.Request = min(max(g.Request, 0), now*3/4)
 	}
 	return g
 }
 
-// summarise has the model write a summary, or says what is wrong with it. Tools are first left as
-// they are in the conversation, because switching them off would make some providers read all of it
-// anew, at full price; a model that uses one instead of writing is asked again without.
-func (s *State) summarise(reason string, goal compact.Goal) (a Action, problem string) {
+// summarise asks the model for a summary, or returns what is wrong with it. The first request keeps the
+// tools, because some providers' caches break without them. If the model calls one, the next request
+// switches them off.
+func (s *State) summarise(reason event.CompactionReason, goal compact.Goal) (a Action, problem string) {
 	now := s.summary
-	if reason == byHand && now.warned { // of an attempt before this one
+	if reason == event.CompactionManual && now.warned { // of an attempt before this one
 		now = summary{}
 	}
 	plan, ok := compact.Prepare(s.meter, s.messages, goal)
 	switch {
-	case s.setup.Rules.NoSummary, !ok, now.asked == 0 && now.failures >= maxSummaryFailures && reason != byHand:
+	case s.setup.Rules.NoSummary, !ok, now.asked == 0 && now.failures >= maxSummaryFailures && reason != event.CompactionManual:
 		return nil, ""
 	case now.problem != "":
 		return nil, now.problem
 	case now.finish != "":
-		edit, err := plan.Finish(llm.AssistantText(now.text), now.finish, s.facts.compact())
+		edit, err := plan.Finish(llm.AssistantText(now.text), now.finish, s.facts)
 		if err != nil {
 			return nil, err.Error()
 		}
-		return s.compaction(reason, "summary", edit), ""
+		return s.compaction(reason, event.CompactionSummary, edit), ""
 	case s.limit() != nil:
 		return nil, ""
 	case now.asked == 0:
-		return CallModel{Purpose: Summary, Messages: plan.Messages}, ""
+		return CallModel{Purpose: event.PurposeSummary, Messages: plan.Messages}, ""
 	}
-	return CallModel{Purpose: Summary, Messages: plan.Messages, Choice: llm.ToolChoice{Mode: llm.ToolNone}}, ""
+	return CallModel{Purpose: event.PurposeSummary, Messages: plan.Messages, Choice: llm.ToolChoice{Mode: llm.ToolNone}}, ""
 }
 
-// WarningSummary is the code of the warning that the conversation could not be summarised.
-const WarningSummary = "summary_failed"
-
-// noSummary says that there is no summary.
 func (s *State) noSummary(problem string) event.Warning {
 	suffix := ""
 	if s.summary.failures+1 >= maxSummaryFailures {
 		suffix = "; it will not be tried again automatically"
 	}
-	return event.Warning{Code: WarningSummary, Message: fmt.Sprintf("The conversation could not be summarised: %s%s", problem, suffix)}
+	return event.Warning{Code: event.WarningSummaryFailed, Message: fmt.Sprintf("The conversation could not be summarised: %s%s", problem, suffix)}
 }
 
-// SummaryOf returns the summary that an answer is, or "" if the model used a tool instead of writing one.
+// SummaryOf returns the summary in an answer, or "" if the model called a tool instead.
 func SummaryOf(resp *llm.Response) string {
 	if len(resp.ToolCalls()) > 0 {
 		return ""
@@ -176,7 +163,7 @@ func SummaryOf(resp *llm.Response) string {
 	return resp.Text()
 }
 
-// summarised takes in the answer to a call for a summary.
+// summarised applies the answer to a call for a summary.
 func (s *State) summarised(d event.ModelCallEnd) {
 	if s.summary.warned {
 		s.summary = summary{failures: s.summary.failures}
@@ -185,7 +172,7 @@ func (s *State) summarised(d event.ModelCallEnd) {
 		return
 	}
 	s.summary.asked++
-	switch finish := llm.FinishReason(d.Finish); {
+	switch finish := d.Finish; {
 	case d.Error != nil:
 		s.summary.problem = d.Error.Message
 	case strings.TrimSpace(d.Summary) != "" || s.summary.asked > 1 || finish == llm.FinishLength || finish == llm.FinishContentFilter:
@@ -193,66 +180,38 @@ func (s *State) summarised(d event.ModelCallEnd) {
 	}
 }
 
-// compaction is the record of an edit that makes the conversation smaller, nil if it cannot be applied.
-func (s *State) compaction(reason, method string, edit compact.Edit) Action {
+// compaction returns the record of an edit, nil if it cannot be applied.
+func (s *State) compaction(reason event.CompactionReason, method event.CompactionMethod, edit compact.Edit) Action {
 	messages, err := edit.Apply(s.messages)
 	if err != nil {
 		return nil
 	}
 	m := s.meter
 	d := event.Compaction{Reason: reason, Method: method, Before: m.Estimate(), Edit: edit}
-	// What the provider counted and what the messages weigh may differ; the share that is left does not.
+	// The provider may count differently; the share that is left is the same.
 	share := float64(m.Weigh(messages...)) / float64(m.Weigh(s.messages...))
 	beside := min(m.Overhead(), d.Before)
 	d.After = beside + int64(float64(d.Before-beside)*share)
 	return Append{d}
 }
 
-// compacted takes an edit in.
+// compacted applies an edit.
 func (s *State) compacted(d event.Compaction) {
 	if messages, err := d.Apply(s.messages); err == nil {
 		s.rewrite(messages, "the conversation was compacted")
 	}
 	failures := s.summary.failures
-	if d.Method == "summary" {
+	if d.Method == event.CompactionSummary {
 		failures = 0
 	}
 	s.summary, s.warned = summary{failures: failures}, false
-	if d.Reason == byOverflow {
+	if d.Reason == event.CompactionContextLength {
 		s.failure, s.tried.compacted = nil, true
 	}
 }
 
-// maxFiles bounds the files that facts remember.
-const maxFiles = 200
-
-// facts are what no summary may lose.
-type facts struct {
-	files []string // that were changed, the latest last
-	plan  string   // the last one, as the model gave it
-}
-
-// note takes in a call that has ended.
-func (f *facts) note(c llm.ToolCall, end event.ToolCallEnd) {
-	if end.Error == nil && end.Plan {
-		f.plan = c.Arguments
-	}
-	for _, name := range end.Artifacts.FilesChanged {
-		files := make([]string, 0, len(f.files)+1)
-		for _, old := range f.files {
-			if old != name {
-				files = append(files, old)
-			}
-		}
-		f.files = append(files, name)
-		f.files = f.files[max(0, len(f.files)-maxFiles):]
-	}
-}
-
-func (f facts) compact() compact.Facts { return compact.Facts{Files: f.files, Plan: f.plan} }
-
 // Size estimates how many tokens the conversation takes.
 func (s *State) Size() int64 { return s.meter.Estimate() }
 
-// Facts returns what no summary may lose: the model's plan, and the files that were changed.
-func (s *State) Facts() (plan string, files []string) { return s.facts.plan, s.facts.files }
+// Facts returns what no summary may lose.
+func (s *State) Facts() compact.Facts { return s.facts }

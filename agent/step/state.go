@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// State is one agent as its records tell it. Only Apply changes it.
+// State is the state of one agent. Only Apply changes it.
 type State struct {
 	path   string
 	tree   *Tree
@@ -19,46 +19,46 @@ type State struct {
 	messages  []llm.Message // the conversation, a system message first
 	ids       map[string]bool
 	meter     compact.Meter
-	facts     facts
-	rewritten string // why the conversation may not continue the one that was sent last; "" if it does
+	facts     compact.Facts
+	rewritten string // why the conversation was changed since the last request, if it was
 
-	open      bool // an input is being worked on
-	working   bool // that is counted as time
-	more      bool // the work on one input is over, and another one follows
-	phase     Phase
-	halt      *Stop // decided, and not recorded yet
+	open      bool // work on an input has started and not ended
+	working   bool // its time counts
+	more      bool // another input follows
+	phase     event.State
+	halt      *Stop // decided, not recorded yet
 	last      Stop  // how the last work ended
 	calls     []call
-	reply     *llm.Message // the user's answer to a question, before it is the result of a call
-	text      string       // the last answer, put together if it came in pieces
+	reply     *llm.Message // the user's answer to a question, not yet a result
+	text      string       // the last answer, joined from its pieces
 	question  string       // that it ends with
-	rounds    int          // of tools for this input
+	rounds    int          // tool rounds for this input
 	turns     int          // answers of the model
-	continues int          // of an answer that was cut off or paused
+	continues int          // of an answer that was truncated or paused
 	loop      loopDetector
 	notes     []event.Data // to be recorded next
 
-	called   int                   // model calls, those that failed too
-	calling  *event.ModelCallStart // the call at hand
+	called   int                   // model calls, including failed ones
+	calling  *event.ModelCallStart // the current call
 	answer   *event.TextEnd        // of a call whose end is not recorded yet
-	answerer string                // the model that gave the last answer
-	failure  *event.Error          // of the last call, to be recovered from
+	answerer string                // the model of the last answer
+	failure  *event.Error          // of the last call, to recover from
 	tried    attempts
 	standIn  *event.ModelFallback
 	summary  summary
 	object   object
-	warned   bool // that the window fills
-	sent     Sent
+	warned   bool // that the window is nearly full
+	sent     sent
 
 	steering, followUp []Queued
-	past               past
+	past               event.Past[place]
 	spawned            []event.SubagentStart // the first task of each subagent
 	ended              map[string]event.SubagentEnd
 
-	used, before Used
+	used Used // since the last input
 }
 
-// Queued is a message that waits for its place in the conversation.
+// Queued is a waiting message.
 type Queued struct {
 	Seq      event.Seq // of its SteeringQueued record
 	Message  llm.Message
@@ -73,84 +73,74 @@ type Used struct {
 }
 
 func newState(path string, t *Tree) *State {
-	s := &State{path: path, tree: t, phase: Idle, ended: make(map[string]event.SubagentEnd)}
+	s := &State{path: path, tree: t, phase: event.StateIdle, ended: make(map[string]event.SubagentEnd)}
 	s.used.Cost.Known = true
-	s.last.Status = Done
+	s.last.Status = event.StatusDone
 	return s
 }
 
-// Setup is how the agent is set up.
+// Setup returns the setup of the agent.
 func (s *State) Setup() event.Setup { return s.setup }
 
-// System is the system prompt.
+// System returns the system prompt.
 func (s *State) System() string { return s.system }
 
-// Phase is where the agent is in its life, if nobody works on it: work that was cut off does not count.
-func (s *State) Phase() Phase {
+// Phase returns the state of an idle agent. Interrupted work does not count.
+func (s *State) Phase() event.State {
 	switch {
 	case s.asking() != nil:
-		return WaitingInput
+		return event.StateAwaitingInput
 	case len(s.Pending()) > 0:
-		return WaitingApproval
-	case s.phase == Processing || s.phase == WaitingApproval:
-		return Idle
+		return event.StateAwaitingApproval
+	case s.phase == event.StateProcessing || s.phase == event.StateAwaitingApproval:
+		return event.StateIdle
 	}
 	return s.phase
 }
 
-// Open reports whether work on an input has begun and has not ended.
+// Open reports whether work on an input has started and not ended.
 func (s *State) Open() bool { return s.open }
 
-// Messages is the conversation so far. It only grows in place.
+// Messages returns the conversation. It only grows in place.
 func (s *State) Messages() []llm.Message { return slices.Clip(s.messages) }
 
-// Text is the last answer of the model.
+// Text returns the last answer of the model.
 func (s *State) Text() string { return s.text }
 
-// Turns counts the answers of the model.
+// Turns returns the number of answers of the model.
 func (s *State) Turns() int { return s.turns }
 
-// Called counts the calls of the model, those that failed too.
+// Called returns the number of model calls, including failed ones.
 func (s *State) Called() int { return s.called }
 
-// Queue lists the messages that wait: steering first, then follow-ups.
+// Queue lists the waiting messages: steering first, then follow-ups.
 func (s *State) Queue() []Queued { return slices.Concat(s.steering, s.followUp) }
 
-// Spawned lists the subagents, each with its first task, and Ended tells how their last task ended.
+// Spawned lists the subagents, each with its first task.
 func (s *State) Spawned() []event.SubagentStart { return s.spawned }
 
-// Ended tells how the last task of a subagent ended.
+// Ended returns how the last task of a subagent ended.
 func (s *State) Ended(id string) (event.SubagentEnd, bool) {
 	d, ok := s.ended[id]
 	return d, ok
 }
 
-// SinceInput is what was used since the last input.
-func (s *State) SinceInput() Used {
-	u, v := s.used, s.before
-	return Used{
-		Turns: u.Turns - v.Turns,
-		Cost:  llm.Cost{Dollars: u.Cost.Dollars - v.Cost.Dollars, Known: u.Cost.Known},
-		Usage: llm.Usage{
-			Input: u.Usage.Input - v.Usage.Input, Output: u.Usage.Output - v.Usage.Output, Reasoning: u.Usage.Reasoning - v.Usage.Reasoning,
-			CacheRead: u.Usage.CacheRead - v.Usage.CacheRead, CacheWrite: u.Usage.CacheWrite - v.Usage.CacheWrite, CacheWriteLong: u.Usage.CacheWriteLong - v.Usage.CacheWriteLong,
-		},
-	}
-}
+// SinceInput returns what was used since the last input.
+func (s *State) SinceInput() Used { return s.used }
 
-// Question is what the model wants to know from the user, if it waits for an answer.
+// Question returns what the model asks the user, if it waits for an answer.
 func (s *State) Question() string {
 	if c := s.asking(); c != nil {
 		return c.question
 	}
-	if s.phase != WaitingInput {
+	if s.phase != event.StateAwaitingInput {
 		return ""
 	}
 	return s.question
 }
 
-// Accept returns the record that takes a message of the user in: as input, as the answer to a question,
-// or behind calls that wait for an approval.
+// Accept returns the record for a message of the user: input, the answer to a question, or a message queued
+// after calls that wait for an approval.
 func (s *State) Accept(msg llm.Message, output *llm.OutputFormat) event.Data {
 	switch c := s.asking(); {
 	case c != nil:
@@ -161,16 +151,16 @@ func (s *State) Accept(msg llm.Message, output *llm.OutputFormat) event.Data {
 	return event.UserInput{Message: msg, Output: output}
 }
 
-// Resumption returns the record that lets the work continue, nil if it is not needed, and reports
-// whether there is anything to continue with: work that was interrupted or failed, calls that wait for an
-// approval, or messages that wait. A question must be answered first.
+// Resumption reports whether there is anything to continue: work that was interrupted or failed, calls that
+// wait for an approval, or queued messages. It returns the record that continues it, nil if none is needed.
+// A question must be answered first.
 func (s *State) Resumption() (d event.Data, ok bool) {
 	switch {
 	case s.asking() != nil:
 		return nil, false
 	case s.open:
 		return nil, true
-	case len(s.calls) > 0, s.last.Status == Interrupted, s.last.Status == Failed:
+	case len(s.calls) > 0, s.last.Status == event.StatusInterrupted, s.last.Status == event.StatusFailed:
 		return event.Continue{}, s.conversed()
 	case len(s.steering)+len(s.followUp) > 0:
 		return s.following(), true
@@ -178,20 +168,19 @@ func (s *State) Resumption() (d event.Data, ok bool) {
 	return nil, false
 }
 
-// conversed reports whether the user has said anything yet.
+// conversed reports whether there is a message of the user.
 func (s *State) conversed() bool {
 	return slices.ContainsFunc(s.messages, func(m llm.Message) bool { return m.Role == llm.RoleUser })
 }
 
-// following is the next message that waits, as an input.
+// following returns the next queued message as input.
 func (s *State) following() event.UserInput {
 	q := s.Queue()[0]
 	return event.UserInput{Message: q.Message, FollowUp: true, Queued: q.Seq}
 }
 
-// Messages returns the conversation of one agent as the records of a session tell it; "" is the root.
-// It is what the model was sent, or will be sent next, apart from what hooks change in requests. A
-// tool call that has no result yet is in it without one.
+// Messages returns the conversation of one agent, by its path, from the records of a session: what the model
+// is sent, apart from changes by hooks. Tool calls may be without a result.
 func Messages(records []event.Record, agent string) []llm.Message {
 	t := NewTree()
 	for _, r := range records {
@@ -204,28 +193,28 @@ func Messages(records []event.Record, agent string) []llm.Message {
 	return s.messages
 }
 
-// begin and stop bracket the work of the agent, for the time that the tree has worked.
+// begin and stop bracket the work of the agent and count its time.
 func (s *State) begin(at time.Time) {
 	if !s.working {
 		s.tree.enter(at)
 	}
-	s.open, s.working, s.phase, s.more = true, true, Processing, false
+	s.open, s.working, s.phase, s.more = true, true, event.StateProcessing, false
 }
 
-func (s *State) stop(at time.Time, phase Phase) {
+func (s *State) stop(at time.Time, phase event.State) {
 	if s.working {
 		s.tree.exit(at)
 	}
 	s.open, s.working, s.phase, s.halt = false, false, phase, nil
 }
 
-// resume lets the agent work again, after a question or with something new to do.
+// resume clears what the last work left behind.
 func (s *State) resume() {
 	s.halt, s.question, s.text, s.continues = nil, "", "", 0
 	s.failure, s.tried, s.summary = nil, attempts{}, summary{failures: s.summary.failures}
 }
 
-// say puts a message into the conversation.
+// say adds a message to the conversation.
 func (s *State) say(msg llm.Message) {
 	s.messages = append(s.messages, msg)
 	s.meter.Add(msg)
@@ -237,7 +226,7 @@ func (s *State) say(msg llm.Message) {
 	}
 }
 
-// rewrite replaces the conversation, for a reason. Calls that are open stay so.
+// rewrite replaces the conversation for a reason. Open calls stay open.
 func (s *State) rewrite(messages []llm.Message, reason string) {
 	s.messages, s.rewritten = slices.Clip(messages), reason
 	s.meter.Reset(s.messages)

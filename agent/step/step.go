@@ -1,17 +1,15 @@
 // Package step decides what an agent does next. A [State] is a fold over the records of one agent:
-// [State.Apply] takes in what happened, and [State.Next] says what to do about it: append a record, call the
-// model, run tools, await an answer, or stop. There is no I/O, no clock and no randomness here, so that the
-// same records always give the same action. A [Tree] holds the states of all agents of a session and what
-// they have used together.
+// [State.Apply] applies a record, and [State.Next] returns the next action: append a record, call the model,
+// run tools, await an answer, or stop. There is no I/O, no clock and no randomness, so the same records always
+// give the same action. A [Tree] holds the states of all agents of a session and what they have used.
 //
-// Whoever performs the actions is a driver. It keeps the records, and repeats three steps: ask Next, do
-// what it says, append what came of it and Apply that. Facts from outside, such as a price, an error or
-// an interruption, enter as records. A driver that crashes anywhere rebuilds the state from its records
-// and asks Next again. Package agent is one driver, in process; driver_test.go has another, which rebuilds
-// the state before every step.
+// A driver performs the actions. It keeps the records and repeats three steps: call Next, perform the action,
+// append and Apply the records of what happened. External facts, such as a price, an error or an interruption,
+// enter as records. After a crash, a driver rebuilds the state from its records and calls Next again. Package
+// agent is one driver; driver_test.go has another, which rebuilds the state before every step.
 //
-// Next must not be called while an action is being performed: a model call or a tool call that has
-// begun and has not ended counts as interrupted then.
+// Next must not be called while an action is being performed: a model call or tool call that has started and
+// not ended counts as interrupted.
 package step
 
 import (
@@ -26,17 +24,17 @@ type (
 	// Append records a fact that follows from those before it.
 	Append struct{ Data event.Data }
 
-	// CallModel calls the model, or sums up the conversation with it if Purpose is Summary. The call is
+	// CallModel calls the model for an answer or, with event.PurposeSummary, for a summary. The call is
 	// recorded from ModelCallStart to ModelCallEnd.
 	CallModel struct {
-		Purpose  string
+		Purpose  event.Purpose
 		Messages []llm.Message
 		Choice   llm.ToolChoice
 		Output   *llm.OutputFormat
 	}
 
-	// RunTools runs the first of these calls, or as many of the first as may run side by side. Each is
-	// recorded from ToolCallStart to ToolCallEnd, unless it asks the user or waits for an approval.
+	// RunTools runs the first of these calls, or the leading ones that may run in parallel. Each is recorded
+	// from ToolCallStart to ToolCallEnd, unless it asks the user or waits for an approval.
 	RunTools struct{ Calls []Call }
 
 	// Await waits for the answer to a question, or for approvals. A driver that cannot get them now
@@ -49,11 +47,11 @@ type (
 
 	// Stop ends the work on an input, or says that there is none.
 	Stop struct {
-		Status   Status
-		Limit    Limit
-		Question string // what the model wants to know; it may be done and ask all the same
+		Status   event.Status
+		Limit    event.Limit
+		Question string // what the model asks the user; it may also be done
 		Text     string // the last answer
-		Object   string // the result as JSON, if it was asked for
+		Object   string // the result as JSON, if requested
 		Rounds   int
 		Error    *event.Error // why it failed
 	}
@@ -65,60 +63,7 @@ func (RunTools) action()  {}
 func (Await) action()     {}
 func (Stop) action()      {}
 
-// Summary is the purpose of a model call whose answer does not become part of the conversation.
-const Summary = "summary"
-
-// Status says how the work on an input ended.
-type Status string
-
-// The statuses.
-const (
-	Done             Status = "done"              // the model has nothing more to do
-	AwaitingInput    Status = "awaiting_input"    // it asked the user; the next input is the answer
-	AwaitingApproval Status = "awaiting_approval" // a tool call waits for an approval
-	LimitReached     Status = "limit"             // a limit was reached
-	CutOff           Status = "cut_off"           // the answer exceeds the output limit
-	Paused           Status = "paused"            // the provider paused the turn too often
-	Refused          Status = "refused"           // the model or a filter refused
-	Loop             Status = "loop"              // the model repeats itself
-	Interrupted      Status = "interrupted"       // the host stopped it
-	Failed           Status = "failed"            // an error ended it
-)
-
-// Limit names a limit that can be reached.
-type Limit string
-
-// The limits.
-const (
-	MaxToolRounds Limit = "max_tool_rounds"
-	MaxTurns      Limit = "max_turns"
-	TreeTurns     Limit = "tree_turns"
-	TreeTokens    Limit = "tree_tokens"
-	TreeCost      Limit = "tree_cost"
-	TreeDuration  Limit = "tree_duration"
-)
-
-// Phase is where an agent is in its life.
-type Phase string
-
-// The phases.
-const (
-	Idle            Phase = "IDLE"
-	Processing      Phase = "PROCESSING"
-	WaitingInput    Phase = "AWAITING_INPUT"
-	WaitingApproval Phase = "AWAITING_APPROVAL"
-	Closed          Phase = "CLOSED"
-)
-
-// Where messages come from that are not input: the host, with Steer, or the agent itself.
-const (
-	FromHost   = "host"
-	fromLoop   = "loop_detection"
-	fromObject = "structured_output"
-	fromAnswer = "answer"
-)
-
-// Next says what to do.
+// Next returns the next action.
 func (s *State) Next() Action {
 	switch {
 	case s.answer != nil:
@@ -134,11 +79,11 @@ func (s *State) Next() Action {
 	switch {
 	case len(s.notes) > 0:
 		return Append{s.notes[0]}
+	case len(s.steering) > 0 && (s.halt == nil || s.halt.Status == event.StatusDone):
+		q := s.steering[0]
+		return Append{event.SteeringInjected{Message: q.Message, Source: event.SourceHost, Queued: q.Seq}}
 	case s.halt != nil:
 		return s.finish()
-	case len(s.steering) > 0:
-		q := s.steering[0]
-		return Append{event.SteeringInjected{Message: q.Message, Source: FromHost, Queued: q.Seq}}
 	case s.failure != nil:
 		return s.recover()
 	}
@@ -148,7 +93,7 @@ func (s *State) Next() Action {
 	return s.call()
 }
 
-// call prepares a model call: the conversation must fit into the window, and it must be the model's turn.
+// call returns a model call, or what must come before it.
 func (s *State) call() Action {
 	if a := s.compactIfFull(); a != nil {
 		return a
@@ -157,33 +102,29 @@ func (s *State) call() Action {
 		return Append{d}
 	}
 	if s.othersTurn() {
-		return Append{note("Continue.", string(llm.FinishPause))}
+		return Append{note("Continue.", event.SourcePause)}
 	}
 	return CallModel{Messages: s.messages}
 }
 
-// othersTurn reports whether the conversation ends with an unfinished turn of another model than the
-// one to be called: only the model that paused takes its own unfinished turn back.
+// othersTurn reports whether the conversation ends with an unfinished turn of another model. Only the model
+// that paused can continue its turn.
 func (s *State) othersTurn() bool {
 	last := s.messages[len(s.messages)-1]
 	return last.Role == llm.RoleAssistant && s.Effective().Model != s.answerer
 }
 
-// rest is what an agent does that has no work.
+// rest returns the action of an idle agent.
 func (s *State) rest() Action {
 	if c := s.asking(); c != nil {
-		return Await{Question: c.question, End: s.end(AwaitingInput)}
+		return Await{Question: c.question, End: s.end(event.StatusAwaitingInput)}
 	}
 	return s.last
 }
 
-// finish ends the work on an input that has come to a halt.
+// finish ends the work on an input.
 func (s *State) finish() Action {
-	if s.halt.Status == Done {
-		if len(s.steering) > 0 {
-			q := s.steering[0]
-			return Append{event.SteeringInjected{Message: q.Message, Source: FromHost, Queued: q.Seq}}
-		}
+	if s.halt.Status == event.StatusDone {
 		if a := s.form(); a != nil {
 			return a
 		}
@@ -194,43 +135,31 @@ func (s *State) finish() Action {
 	return Append{s.end(s.halt.Status)}
 }
 
-// end is the record that ends the work on an input.
-func (s *State) end(status Status) event.ProcessingEnd {
-	d := event.ProcessingEnd{Outcome: string(status), State: string(Idle), Rounds: s.rounds, Question: s.question}
+// end returns the record that ends the work on an input.
+func (s *State) end(status event.Status) event.ProcessingEnd {
+	d := event.ProcessingEnd{Outcome: status, State: event.StateIdle, Rounds: s.rounds, Question: s.question}
 	switch {
-	case status == AwaitingInput:
-		d.State = string(WaitingInput)
+	case status == event.StatusAwaitingInput:
+		d.State = event.StateAwaitingInput
 		if c := s.asking(); c != nil {
 			d.Question = c.question
 		}
-	case status == AwaitingApproval:
-		d.State = string(WaitingApproval)
-	case status == Done && len(s.steering)+len(s.followUp) > 0:
-		d.State = string(Processing)
-	case status == Done && s.question != "":
-		d.State = string(WaitingInput)
-	case status == Failed && s.halt != nil && fatal(s.halt.Error):
-		d.State = string(Closed)
+	case status == event.StatusAwaitingApproval:
+		d.State = event.StateAwaitingApproval
+	case status == event.StatusDone && len(s.steering)+len(s.followUp) > 0:
+		d.State = event.StateProcessing
+	case status == event.StatusDone && s.question != "":
+		d.State = event.StateAwaitingInput
+	case status == event.StatusFailed && s.halt != nil && s.halt.Error != nil && s.halt.Error.Fatal():
+		d.State = event.StateClosed
 	}
 	if s.halt != nil {
-		d.Limit = string(s.halt.Limit)
+		d.Limit = s.halt.Limit
 	}
 	return d
 }
 
-// fatal reports whether an error ends the session: calling again cannot help.
-func fatal(e *event.Error) bool {
-	if e == nil {
-		return false
-	}
-	switch llm.ErrorKind(e.Class) {
-	case llm.ErrAuthentication, llm.ErrAccessDenied, llm.ErrContextLength:
-		return true
-	}
-	return false
-}
-
-// note is a message that the agent puts into its conversation by itself.
-func note(text, source string) event.SteeringInjected {
+// note returns a message that the agent adds to its conversation itself.
+func note(text string, source event.Source) event.SteeringInjected {
 	return event.SteeringInjected{Message: llm.UserText(text), Source: source}
 }

@@ -9,42 +9,34 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
-	"github.com/reins-agent/reins/tool"
 )
 
-// Tree is a session: the agents of one log, and what they have used together.
+// Tree is the state of a session: its agents and what they have used.
 type Tree struct {
 	agents map[string]*State
 	turns  int // model calls
 	spent  event.Spending
 	worked time.Duration
-	grants []grant
+	grants policy.Grants
 
-	active int       // agents at work
-	since  time.Time // when there began to be any
+	active int       // working agents
+	since  time.Time // when the first of them started
 	last   time.Time // of the last record
 }
 
-// Total is what a session and all its subagents have used so far.
+// Total is what a session and all its subagents have used.
 type Total struct {
-	Agents int // that were spawned
+	Agents int // spawned subagents
 	Turns  int // model calls
 	Usage  llm.Usage
 	Cost   llm.Cost
-	// Incomplete says that calls failed before the provider had said all they used: it may bill more.
+	// Incomplete is set if failed calls may have used more than the provider reported.
 	Incomplete bool
-	Worked     time.Duration      // the time in which any of them was at work
+	Worked     time.Duration      // time during which any of them worked
 	Models     []event.ModelSpent // in the order of their first call
 }
 
-// grant is an approval that holds for more than one call.
-type grant struct {
-	tool     string
-	accesses []policy.Access
-	scope    tool.Scope
-}
-
-// NewTree returns a session without records.
+// NewTree returns the state of a session without records.
 func NewTree() *Tree {
 	t := &Tree{agents: make(map[string]*State)}
 	t.Agent("")
@@ -64,7 +56,7 @@ func (t *Tree) Agent(path string) *State {
 // Agents lists the paths of all agents.
 func (t *Tree) Agents() []string { return slices.Sorted(maps.Keys(t.agents)) }
 
-// Apply takes in the next record of the session.
+// Apply applies the next record of the session.
 func (t *Tree) Apply(r event.Record) {
 	switch d := r.Data.(type) {
 	case event.SessionResume:
@@ -79,10 +71,10 @@ func (t *Tree) Apply(r event.Record) {
 	t.Agent(r.Agent).Apply(r)
 }
 
-// resumed takes in that the process which worked is gone. What lies between is not work.
+// resumed applies that the process which did the work is gone. The time since does not count.
 func (t *Tree) resumed() {
 	if t.active > 0 {
-		t.worked += max(t.last.Sub(t.since), 0) // the clock may have been set back
+		t.worked += max(t.last.Sub(t.since), 0) // the clock may have moved back
 	}
 	t.active = 0
 	for path, s := range t.agents {
@@ -94,10 +86,10 @@ func (t *Tree) resumed() {
 	}
 }
 
-// Total is what was used up to the last record.
+// Total returns what was used up to the last record.
 func (t *Tree) Total() Total { return t.At(t.last) }
 
-// At is what was used up to a moment.
+// At returns what was used up to a moment.
 func (t *Tree) At(now time.Time) Total {
 	spent := t.spent.Clone()
 	total := Total{
@@ -123,44 +115,44 @@ func (t *Tree) exit(at time.Time) {
 	}
 }
 
-// limit returns what keeps the agent from calling the model, nil if nothing does.
+// limit returns the limit that is reached, or nil.
 func (s *State) limit() event.Data {
 	own := s.setup.Rules
 	switch {
 	case own.ToolRounds > 0 && s.rounds >= own.ToolRounds:
-		return reached(MaxToolRounds, s.rounds, fmt.Sprintf("%d tool rounds were used, which is the limit", s.rounds))
+		return reached(event.LimitToolRounds, s.rounds, fmt.Sprintf("reached the limit of %d tool rounds", s.rounds))
 	case own.Turns > 0 && s.turns >= own.Turns:
-		return reached(MaxTurns, s.turns, fmt.Sprintf("%d turns were used, which is the limit", s.turns))
+		return reached(event.LimitTurns, s.turns, fmt.Sprintf("reached the limit of %d turns", s.turns))
 	}
 	r, total := s.tree.Agent("").setup.Rules, s.tree.Total() // those of the tree are the root's
 	tokens := total.Usage.Input + total.Usage.Output
 	switch {
 	case r.TreeTurns > 0 && total.Turns >= r.TreeTurns:
-		return reached(TreeTurns, total.Turns, fmt.Sprintf("the agents have made %d model calls, which is the limit", total.Turns))
+		return reached(event.LimitTreeTurns, total.Turns, fmt.Sprintf("reached the limit of %d model calls", total.Turns))
 	case r.TreeTokens > 0 && tokens >= r.TreeTokens:
-		return reached(TreeTokens, int(tokens), fmt.Sprintf("the agents have used %d tokens of %d", tokens, r.TreeTokens))
+		return reached(event.LimitTreeTokens, int(tokens), fmt.Sprintf("used %d of %d tokens", tokens, r.TreeTokens))
 	case r.TreeDuration > 0 && total.Worked >= r.TreeDuration:
-		return reached(TreeDuration, int(total.Worked.Seconds()), fmt.Sprintf("the agents have worked for %v of %v", total.Worked.Round(time.Second), r.TreeDuration))
+		return reached(event.LimitTreeDuration, int(total.Worked.Seconds()), fmt.Sprintf("worked %v of %v", total.Worked.Round(time.Second), r.TreeDuration))
 	case r.TreeCost > 0 && total.Cost.Dollars >= r.TreeCost:
-		return reached(TreeCost, int(total.Cost.Dollars), fmt.Sprintf("the agents have spent $%.4f of $%.4f", total.Cost.Dollars, r.TreeCost))
+		return reached(event.LimitTreeCost, int(total.Cost.Dollars), fmt.Sprintf("spent $%.4f of $%.4f", total.Cost.Dollars, r.TreeCost))
 	case r.TreeCost > 0:
 		return s.unpriced(total)
 	}
 	return nil
 }
 
-func reached(l Limit, value int, detail string) event.Data {
-	return event.TurnLimit{Limit: string(l), Value: value, Detail: detail}
+func reached(l event.Limit, value int, detail string) event.Data {
+	return event.TurnLimit{Limit: l, Value: value, Detail: detail}
 }
 
-// unpriced returns the error that a cost limit cannot be kept, because a price is not known.
+// unpriced returns an error if a price is unknown, so that a cost limit cannot be enforced.
 func (s *State) unpriced(total Total) event.Data {
 	if set := s.Effective(); set.Unpriced {
-		return event.Error{Class: string(llm.ErrConfiguration), Message: fmt.Sprintf("the price of %s is not known, so a cost limit cannot be kept: add the model to the catalogue or remove the limit", set.Model)}
+		return event.Error{Class: string(llm.ErrConfiguration), Message: fmt.Sprintf("cannot enforce the cost limit: the price of %s is unknown; add the model to the catalogue or remove the limit", set.Model)}
 	}
 	for _, m := range total.Models {
 		if m.Unpriced > 0 {
-			return event.Error{Class: string(llm.ErrConfiguration), Message: fmt.Sprintf("what %s has cost in this session is not known, so a cost limit cannot be kept: remove the limit or start a new session", m.Model)}
+			return event.Error{Class: string(llm.ErrConfiguration), Message: fmt.Sprintf("cannot enforce the cost limit: the cost of %s in this session is unknown; remove the limit or start a new session", m.Model)}
 		}
 	}
 	return nil
@@ -171,26 +163,8 @@ func (t *Tree) grant(c *call) {
 	if c.request == nil || c.approval == nil || !c.approval.Allowed || c.approval.Scope == "" || c.approval.Arguments != nil {
 		return
 	}
-	t.grants = append(t.grants, grant{c.request.Tool, c.request.Accesses, c.approval.Scope})
+	t.grants = append(t.grants, policy.Grant{Tool: c.request.Tool, Accesses: c.request.Accesses, Rule: "approved: " + string(c.approval.Scope)})
 }
 
-// Granted reports whether an approval covers a call of a tool: each of its accesses was approved for
-// more than one call of the same tool. A call that does not say what it touches is covered by the
-// approval of another such call.
-func (t *Tree) Granted(q policy.Query) (rule string, ok bool) {
-	for _, g := range t.grants {
-		if g.tool == q.Tool && (g.accesses == nil) == (q.Accesses == nil) && covers(g.accesses, q.Accesses) {
-			return "approved: " + string(g.scope), true
-		}
-	}
-	return "", false
-}
-
-func covers(granted, asked []policy.Access) bool {
-	for _, a := range asked {
-		if !slices.Contains(granted, a) {
-			return false
-		}
-	}
-	return true
-}
+// Granted returns the approval that covers a call.
+func (t *Tree) Granted(q policy.Query) (policy.Grant, bool) { return t.grants.Find(q) }

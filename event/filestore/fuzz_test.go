@@ -9,8 +9,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// FuzzLog reads anything as a log. Beside the bytes as they are it reads them as lines whose
-// checksum is right, since few others would get past it.
+// FuzzLog reads the input as a log, as it is and with correct checksums.
 func FuzzLog(f *testing.F) {
 	s := newStore(f, Config{})
 	saved(f, s, "a", 3)
@@ -23,17 +22,17 @@ func FuzzLog(f *testing.F) {
 	f.Add([]byte(`{"format":-1}` + "\n\n" + `{"meta":[]}` + "\n{}\n{"))
 	f.Add([]byte(`{"format":1,"session":"a"}` + "\n" + `{"lost":{"bytes":9,"first":1,"last":2}}   ` + "\n" + `{"meta":{"last":2}}` + "\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		readAll(t, s, b)
+		readAll(t, b)
 		var summed []byte
 		for line := range bytes.SplitSeq(b, []byte("\n")) {
-			summed, _ = appendLine(summed, line)
+			summed, _ = endLine(append(summed, line...), len(summed))
 		}
-		readAll(t, s, summed)
+		readAll(t, summed)
 	})
 }
 
-func readAll(t *testing.T, s *Store, b []byte) {
-	c := check{in: s.readLog(bytes.NewReader(b), "a", index{})}
+func readAll(t *testing.T, b []byte) {
+	c := checker{in: readLog(bytes.NewReader(b), "a", index{})}
 	var x index
 	end := int64(0)
 	for {
@@ -41,12 +40,12 @@ func readAll(t *testing.T, s *Store, b []byte) {
 		var damage *event.CorruptError
 		if err != nil && !errors.As(err, &damage) {
 			if err == io.EOF && c.in.end+c.in.torn != int64(len(b)) {
-				t.Fatalf("%d and %d of %d bytes", c.in.end, c.in.torn, len(b))
+				t.Fatalf("complete lines have %d bytes and the rest %d, want %d in total", c.in.end, c.in.torn, len(b))
 			}
 			return
 		}
 		if c.in.start != end || c.in.end <= end || damage != nil && damage.Offset != end {
-			t.Fatalf("a line from %d to %d behind %d", c.in.start, c.in.end, end)
+			t.Fatalf("got a line from %d to %d after %d", c.in.start, c.in.end, end)
 		}
 		end = c.in.end
 		if damage == nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// reluctant is a file system on which a lock is held by somebody who gives it back when it was asked
-// for so many times.
+// reluctant is a file system on which somebody else holds a lock for the first few attempts.
 type reluctant struct {
 	FS
 	dir  string // what the path of the lock has in it
@@ -31,7 +30,7 @@ func (r *reluctant) Lock(name string) (io.Closer, error) {
 	return r.FS.Lock(name)
 }
 
-// elsewhere takes a lock as another process would.
+// elsewhere takes a lock like another process.
 func elsewhere(t *testing.T, name string) io.Closer {
 	t.Helper()
 	l, err := OS{}.Lock(name)
@@ -43,23 +42,23 @@ func TestOpen_WaitsForALockThatAKilledProcessHoldsForAMoment(t *testing.T) {
 	s := newStore(t, Config{})
 	saved(t, s, "a", 1)
 	s.files = &reluctant{FS: OS{}, dir: locksName, held: elsewhere(t, s.lockPath("a")), left: 3}
-	s.patience.lock = time.Hour
+	s.waits.lock = time.Hour
 	must(t, open(t, s, "a").Close())
 	must(t, s.Delete(t.Context(), "a"))
 }
 
-func TestOpen_SaysAfterAWhileThatASessionIsOpenElsewhere(t *testing.T) {
+func TestOpen_ReturnsErrLockedAfterATimeout(t *testing.T) {
 	s := newStore(t, Config{})
 	saved(t, s, "a", 1)
 	defer elsewhere(t, s.lockPath("a")).Close()
-	s.patience.lock = 5 * time.Millisecond
+	s.waits.lock = 5 * time.Millisecond
 	if _, err := s.Open(t.Context(), "a"); !errors.Is(err, event.ErrLocked) {
 		t.Errorf("open: %v", err)
 	}
 	if err := s.Delete(t.Context(), "a"); !errors.Is(err, event.ErrLocked) {
 		t.Errorf("delete: %v", err)
 	}
-	s.patience.lock = time.Hour
+	s.waits.lock = time.Hour
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("enough")
 	cancel(cause)
@@ -67,11 +66,18 @@ func TestOpen_SaysAfterAWhileThatASessionIsOpenElsewhere(t *testing.T) {
 		t.Errorf("lock: %v", err)
 	}
 	if !s.claim("a") {
-		t.Error("the session counts as open here")
+		t.Error("the session is still claimed")
 	}
 }
 
-// holder keeps a copy of what it holds, as a process would that was started with it.
+func TestOpen_WaitsASecondForALockAndAMinuteForCommands(t *testing.T) {
+	s := newStore(t, Config{})
+	if got, want := s.waits, (waits{lock: time.Second, lease: time.Minute, notice: time.Second}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// holder keeps a copy of the file, like a child process.
 type holder struct {
 	copies   []*os.File
 	released int
@@ -83,33 +89,33 @@ func (h *holder) Hold(f *os.File) (release func()) {
 	return func() { h.released++ }
 }
 
-func TestOpen_WaitsWhileCommandsOfAKilledProcessAreEnded(t *testing.T) {
+func TestOpen_WaitsForCommandsOfAKilledProcess(t *testing.T) {
 	s := newStore(t, Config{})
 	saved(t, s, "a", 1)
 	must(t, os.MkdirAll(s.dir+"/"+leasesName, dirPerm))
 	held := elsewhere(t, s.leasePath("a"))
 	told := 0
-	s.patience.notice = time.Millisecond
+	s.waits.notice = time.Millisecond
 	s.waiting = func(id string) {
 		if told++; id != "a" {
-			t.Errorf("told of %q", id)
+			t.Errorf("Waiting got %q, want a", id)
 		}
 		held.Close()
 	}
 	must(t, open(t, s, "a").Close())
 	if told != 1 {
-		t.Errorf("told %d times", told)
+		t.Errorf("Waiting was called %d times, want 1", told)
 	}
 
 	held = elsewhere(t, s.leasePath("a"))
 	defer held.Close()
-	s.waiting, s.patience.lease = nil, 5*time.Millisecond
+	s.waiting, s.waits.lease = nil, 5*time.Millisecond
 	if _, err := s.Open(t.Context(), "a"); !errors.Is(err, ErrEnding) {
 		t.Errorf("open: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s.patience.lease = time.Hour
+	s.waits.lease = time.Hour
 	if _, err := s.lock(ctx, "a"); !errors.Is(err, context.Canceled) {
 		t.Errorf("lock: %v", err)
 	}

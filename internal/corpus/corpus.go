@@ -1,7 +1,8 @@
-// Package corpus lets tests read recorded traffic and fixtures that are not part of this repository.
+// Package corpus gives tests recorded provider traffic and fixtures.
 //
-// The environment variable REINS_CORPUS says where they are; without it they are looked for in
-// ../shared/corpus, beside the module. A test that needs them is skipped where they are missing.
+// The full corpus is not part of this repository. Tests read it from the directory in REINS_CORPUS, by
+// default ../shared/corpus next to the module. If that directory does not exist, they read the small sample in
+// testdata instead, so that every test has something to check.
 package corpus
 
 import (
@@ -9,51 +10,72 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// Path returns the path of a file or directory of the corpus, which exists.
+const sample = "internal/corpus/testdata/sample"
+
+// Path returns the path of an existing file or directory of the corpus.
 func Path(t testing.TB, names ...string) string {
 	t.Helper()
-	path := filepath.Join(append([]string{root(t)}, names...)...)
-	_, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("%s is not here; set REINS_CORPUS to the directory of the corpus", filepath.Join(names...))
+	dir, isSample := root(t)
+	if isSample {
+		t.Log("no corpus: using the sample in " + sample)
 	}
-	if err != nil {
+	path := filepath.Join(append([]string{dir}, names...)...)
+	if _, err := os.Stat(path); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-func root(t testing.TB) string {
+// IsSample reports whether tests read the sample instead of the full corpus.
+func IsSample(t testing.TB) bool {
 	t.Helper()
-	if dir := os.Getenv("REINS_CORPUS"); dir != "" {
-		return dir
+	_, is := root(t)
+	return is
+}
+
+func root(t testing.TB) (dir string, isSample bool) {
+	t.Helper()
+	module := moduleDir(t)
+	dir = os.Getenv("REINS_CORPUS")
+	if dir == "" {
+		dir = "../shared/corpus"
 	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(module, dir)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		return dir, false
+	}
+	return filepath.Join(module, sample), true
+}
+
+// moduleDir returns the module's directory: the closest parent of the working directory with a go.mod.
+func moduleDir(t testing.TB) string {
+	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, "..", "shared", "corpus")
+			return dir
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			t.Skip("the test does not run inside the module; set REINS_CORPUS to the directory of the corpus")
+			t.Fatal("no go.mod in the working directory or its parents: run the tests inside the module")
 		}
 		dir = parent
 	}
 }
 
-// JSON reads a JSON file of the corpus into v.
+// JSON decodes a JSON file of the corpus into v.
 func JSON(t testing.TB, v any, names ...string) {
 	t.Helper()
 	data, err := os.ReadFile(Path(t, names...))
@@ -65,8 +87,8 @@ func JSON(t testing.TB, v any, names ...string) {
 	}
 }
 
-// Lines calls use with every line of a file of the corpus that is not blank. A name that ends in .gz
-// is unpacked. The line is only valid during the call.
+// Lines calls use with every non-blank line of a file of the corpus, uncompressed if its name ends in .gz. It
+// fails the test if there are none. The line is only valid during the call.
 func Lines(t testing.TB, use func(line []byte), names ...string) {
 	t.Helper()
 	path := Path(t, names...)
@@ -81,27 +103,42 @@ func Lines(t testing.TB, use func(line []byte), names ...string) {
 			t.Fatal(err)
 		}
 	}
+	n := 0
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
 		if line := bytes.TrimSpace(lines.Bytes()); len(line) > 0 {
 			use(line)
+			n++
 		}
 	}
 	if err := lines.Err(); err != nil {
 		t.Fatal(err)
 	}
+	if n == 0 {
+		t.Fatalf("%s is empty", path)
+	}
 }
 
-// Traffic reads the recorded exchanges of a protocol, such as "openai-chat".
+// Exchanges calls use with every recorded exchange of a protocol, such as "openai-chat".
+func Exchanges(t testing.TB, protocol string, use func(line []byte)) {
+	t.Helper()
+	name := protocol + ".jsonl.gz"
+	if IsSample(t) {
+		name = protocol + ".jsonl"
+	}
+	Lines(t, use, "open", "traffic", name)
+}
+
+// Traffic decodes the recorded exchanges of a protocol.
 func Traffic[T any](t testing.TB, protocol string) (all []T) {
 	t.Helper()
-	Lines(t, func(line []byte) {
+	Exchanges(t, protocol, func(line []byte) {
 		var x T
 		if err := json.Unmarshal(line, &x); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, x)
-	}, "open", "traffic", protocol+".jsonl.gz")
+	})
 	return all
 }

@@ -19,7 +19,7 @@ var fuzzSeeds = []string{
 	content(`{"inlineData":{"mimeType":"image/png","data":"AAAA"}},{"executableCode":{}}`, stop),
 }
 
-// checked fails on answers that break the promises of the decoder.
+// checked fails on answers that violate the contract of the decoder.
 func checked(t *testing.T, resp *llm.Response, err error) {
 	if err != nil {
 		return
@@ -64,14 +64,14 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzParse also checks that parsing what was encoded loses nothing more.
+// FuzzParse also checks that parsing an encoded request loses nothing.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"contents":[{"role":"user","parts":[{"text":"q"},{"inline_data":{"mime_type":"image/png","data":"AA=="}}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}},"thoughtSignature":"S"},{"thought":true,"thoughtSignature":"x"}]},{"parts":[{"functionResponse":{"name":"f","response":{"result":"x"}}}]}]}`))
 	f.Add([]byte(`{"systemInstruction":{"parts":[{"text":"s"}]},"tools":[{"functionDeclarations":[{"name":"f","parameters":{"type":"OBJECT","nullable":true,"anyOf":[{}],"minItems":"3"}}],"googleSearch":{}}],"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["f"]}}}`))
 	f.Add([]byte(`{"model":"models/m","generationConfig":{"maxOutputTokens":1,"topK":2,"thinkingConfig":{"thinkingLevel":"low","includeThoughts":true},"responseMimeType":"application/json","stopSequences":["a"]},"x":null}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := NewDialect(Config{})
-		r, _, err := d.Parse(data)
+		r, _, err := d.(wire.Parser).Parse(data)
 		if err != nil {
 			return
 		}
@@ -82,7 +82,7 @@ func FuzzParse(f *testing.F) {
 		if !json.Valid(first.Body.Bytes()) {
 			t.Fatalf("encoded to %s", first.Body.Bytes())
 		}
-		again, _, err := d.Parse(first.Body.Bytes())
+		again, _, err := d.(wire.Parser).Parse(first.Body.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		third, _, _ := d.Parse(second.Body.Bytes())
+		third, _, _ := d.(wire.Parser).Parse(second.Body.Bytes())
 		last, err := d.Encode(third)
 		if err != nil || !bytes.Equal(second.Body.Bytes(), last.Body.Bytes()) {
 			t.Errorf("%s became %s (%v)", second.Body.Bytes(), last.Body.Bytes(), err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
 )
 
 func TestParse_ReadsWhatTheRequestModels(t *testing.T) {
@@ -22,7 +23,7 @@ func TestParse_ReadsWhatTheRequestModels(t *testing.T) {
 			{"role": "model", "parts": [{"text": "t", "thought": true}, {"functionCall": {"name": "f", "args": {"n": 1}}, "thoughtSignature": "S"}, {"functionCall": {"name": "f"}}]},
 			{"role": "function", "parts": [{"functionResponse": {"name": "f", "response": {"result": "one"}}}, {"functionResponse": {"name": "f", "response": {"x": 2}, "scheduling": "SILENT"}}, {"text": "go on"}]}
 		]}`
-	r, dropped, err := NewDialect(Config{}).Parse([]byte(body))
+	r, dropped, err := NewDialect(Config{}).(wire.Parser).Parse([]byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,11 +34,11 @@ func TestParse_ReadsWhatTheRequestModels(t *testing.T) {
 			{Role: llm.RoleUser, Parts: []llm.Part{llm.Text{Text: "q"}, llm.Image{Media: llm.Media{MIME: "image/png", Data: []byte{0xff, 0xef}}}}},
 			{Role: llm.RoleAssistant, Parts: []llm.Part{
 				llm.Thinking{Text: "t", State: own(unsigned)},
-				llm.ToolCall{ID: CallIDPrefix + "1", Name: "f", Arguments: `{"n": 1}`, State: own("S")},
-				llm.ToolCall{ID: CallIDPrefix + "2", Name: "f"}}},
+				llm.ToolCall{ID: callIDPrefix + "1", Name: "f", Arguments: `{"n": 1}`, State: own("S")},
+				llm.ToolCall{ID: callIDPrefix + "2", Name: "f"}}},
 			{Role: llm.RoleTool, Parts: []llm.Part{
-				llm.ToolResult{ID: CallIDPrefix + "1", Name: "f", Parts: []llm.Part{llm.Text{Text: "one"}}},
-				llm.ToolResult{ID: CallIDPrefix + "2", Name: "f", Parts: []llm.Part{llm.Text{Text: `{"x": 2}`, State: own(`{"x": 2}`)}}}}},
+				llm.ToolResult{ID: callIDPrefix + "1", Name: "f", Parts: []llm.Part{llm.Text{Text: "one"}}},
+				llm.ToolResult{ID: callIDPrefix + "2", Name: "f", Parts: []llm.Part{llm.Text{Text: `{"x": 2}`, State: own(`{"x": 2}`)}}}}},
 			llm.UserText("go on"),
 		},
 		Tools: []llm.ToolDef{
@@ -59,7 +60,7 @@ func TestParse_ReadsWhatTheRequestModels(t *testing.T) {
 	}
 }
 
-// What ToolChoice and Effort hold only roughly must still come back exactly.
+// What ToolChoice and Effort cannot represent exactly must still be encoded exactly.
 func TestParse_RoughValuesAreKeptExactlyInTheOptions(t *testing.T) {
 	const tools = `"tools":[{"functionDeclarations":[{"name":"f","description":"","parametersJsonSchema":{}}]}]`
 	for _, c := range []struct {
@@ -78,7 +79,7 @@ func TestParse_RoughValuesAreKeptExactlyInTheOptions(t *testing.T) {
 		{`{"generationConfig":{"responseMimeType":"text/x.enum","topK":1.5},"contents":[]}`, "", ""},
 		{`{"generationConfig":{},"contents":[]}`, "", ""},
 	} {
-		r, dropped, err := NewDialect(Config{}).Parse([]byte(c.body))
+		r, dropped, err := NewDialect(Config{}).(wire.Parser).Parse([]byte(c.body))
 		if err != nil || len(dropped) > 0 {
 			t.Fatal(err, dropped)
 		}
@@ -93,7 +94,7 @@ func TestParse_RoughValuesAreKeptExactlyInTheOptions(t *testing.T) {
 
 func TestParse_RefusesWhatIsNoRequest(t *testing.T) {
 	for _, body := range []string{"", "[]", "7", `{"contents":`} {
-		if _, _, err := NewDialect(Config{}).Parse([]byte(body)); err == nil || strings.Contains(err.Error(), "panic") {
+		if _, _, err := NewDialect(Config{}).(wire.Parser).Parse([]byte(body)); err == nil || strings.Contains(err.Error(), "panic") {
 			t.Errorf("%q: error %v", body, err)
 		}
 	}

@@ -66,7 +66,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"input":[{"role":"system","content":"x"},{"role":"user","content":[{"type":"input_file","file_data":"data:a/b;base64,AA==","filename":"f"}]}]}`))
 	d := NewDialect(Config{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, _, err := d.Parse(data)
+		r, _, err := d.(wire.Parser).Parse(data)
 		if err != nil {
 			return
 		}
@@ -74,7 +74,7 @@ func FuzzParse(f *testing.F) {
 		if first == nil {
 			return
 		}
-		again, _, err := d.Parse(first)
+		again, _, err := d.(wire.Parser).Parse(first)
 		if err != nil {
 			t.Fatalf("what was encoded does not parse: %v", err)
 		}

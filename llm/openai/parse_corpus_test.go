@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/reins-agent/reins/llm/wire"
 )
 
 // flatten lists the leaves of a JSON value by their paths.
@@ -92,7 +94,7 @@ func TestCorpus_EveryRequestSurvivesParseAndEncode(t *testing.T) {
 		if body == nil {
 			continue
 		}
-		r, dropped, err := d.Parse(body)
+		r, dropped, err := d.(wire.Parser).Parse(body)
 		if err != nil {
 			t.Errorf("%s: %v", x.ID, err)
 			continue

@@ -1,0 +1,65 @@
+package step
+
+import (
+	"slices"
+
+	"github.com/reins-agent/reins/compact"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// place is where a conversation stands.
+type place struct {
+	messages []llm.Message
+	facts    compact.Facts
+}
+
+func (s *State) place() place { return place{slices.Clip(s.messages), s.facts} }
+
+// Undo returns the rewind that undoes the last input; see [event.Past.Undo].
+func (s *State) Undo(what event.Parts) (event.Undoing, bool) { return s.past.Undo(what) }
+
+// Redo returns the rewind that takes the last undo back.
+func (s *State) Redo() (event.Undoing, bool) { return s.past.Redo() }
+
+// RestoreFiles returns the rewind that restores files only; see [event.Past.RestoreFiles].
+func (s *State) RestoreFiles(checkpoint, dir string, paths []string) (event.Undoing, bool) {
+	return s.past.RestoreFiles(checkpoint, dir, paths)
+}
+
+// Resuming completes a rewind; see [event.Past.Resuming].
+func (s *State) Resuming(d event.Rewind, before string) event.Rewind {
+	return s.past.Resuming(d, before)
+}
+
+// Kept reports whether there is a checkpoint of the files before the last input; see [event.Past.Kept].
+func (s *State) Kept() (kept, settled bool) { return s.past.Kept() }
+
+// rewound applies an undo or a redo.
+func (s *State) rewound(d event.Rewind) {
+	to, rewound := s.past.Apply(d, s.place())
+	if rewound {
+		s.rewind(to)
+	}
+	if d.Chat {
+		s.open, s.working, s.phase, s.last = false, false, event.StateIdle, Stop{Status: event.StatusDone, Text: s.text}
+		s.halt, s.calls, s.reply, s.notes, s.failure = nil, nil, nil, nil, nil
+	}
+}
+
+// rewind restores the conversation, with the answer of that time and today's instructions.
+func (s *State) rewind(to place) {
+	s.rewrite(to.messages, "")
+	s.facts = to.facts
+	if s.system != "" {
+		s.setSystem(s.system)
+	}
+	s.rewritten = "the conversation was rewound"
+	s.text, s.question = "", ""
+	for _, msg := range slices.Backward(to.messages) {
+		if msg.Role == llm.RoleAssistant {
+			s.text = msg.Text()
+			return
+		}
+	}
+}

@@ -1,0 +1,433 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// A subagent is a Session with a parent, in the same tree and log. Its status follows from the records and
+// from whether it is working.
+const (
+	running   = event.SubagentRunning
+	completed = event.SubagentCompleted
+	failed    = event.SubagentFailed
+	waiting   = event.SubagentWaiting
+	ended     = event.SubagentClosed
+)
+
+// spawn creates a subagent and starts its work on a task.
+func (s *Session) spawn(ctx context.Context, start event.SubagentStart) (*Session, error) {
+	kind, err := s.agentType(start.Type)
+	if err != nil {
+		return nil, err
+	}
+	config, err := s.childConfig(ctx, start, kind)
+	if err != nil {
+		return nil, err
+	}
+	s.tree.mu.Lock()
+	if n, limit := s.tree.fold.Total().Agents, s.config.Subagents.MaxAgents; limit > 0 && n >= limit {
+		s.tree.mu.Unlock()
+		return nil, fmt.Errorf("the limit of %d agents is reached", limit)
+	}
+	start.ID, start.Model = s.nextPath(), config.Model
+	s.note(start)
+	s.tree.mu.Unlock()
+	child, err := newSession(config, start.ID, s, s.log, s.tree)
+	if err != nil {
+		s.record(event.SubagentEnd{ID: start.ID, Status: failed, Reason: err.Error()})
+		return nil, err
+	}
+	child.spawned, child.preface = start, kind.Preface
+	child.assign(ctx, start.Task)
+	return child, nil
+}
+
+func (s *Session) agentType(name string) (AgentType, error) {
+	types := s.config.Subagents.Types
+	kind, known := types[name]
+	if name != "" && !known {
+		return kind, fmt.Errorf("unknown agent type %q: use one of %s", name, strings.Join(sortedNames(types), ", "))
+	}
+	return kind, nil
+}
+
+// nextPath returns the path of the next subagent; tree.mu is held.
+func (s *Session) nextPath() string {
+	last := 0
+	for _, path := range s.tree.fold.Agents() {
+		if name, below := strings.CutPrefix(path, s.prefix()); below {
+			n, _ := strconv.Atoi(name)
+			last = max(last, n)
+		}
+	}
+	return s.prefix() + strconv.Itoa(last+1)
+}
+
+// prefix returns what the paths of all agents below this one start with.
+func (s *Session) prefix() string {
+	if s.path == "" {
+		return ""
+	}
+	return s.path + "/"
+}
+
+// assign starts the work on a task.
+func (s *Session) assign(ctx context.Context, task string) {
+	if s.preface != "" {
+		task = s.preface + "\n\n" + task
+	}
+	s.start(ctx, func() bool { return s.accept(llm.UserText(task), nil) })
+}
+
+// start works in the background on what begin records. The work outlives the call that asked for it;
+// interrupting the parent interrupts it (see interruptBelow).
+func (s *Session) start(ctx context.Context, begin func() bool) {
+	ctx, err := s.begin(context.WithoutCancel(ctx))
+	if err != nil {
+		s.parent.record(event.SubagentEnd{ID: s.path, Status: failed, Reason: err.Error()})
+		return
+	}
+	go func() {
+		err := guarded("agent "+s.path, func() error {
+			_, err := s.run(ctx, begin)
+			return err
+		})
+		if p := (*panicError)(nil); errors.As(err, &p) {
+			s.record(asEvent(err))
+		}
+	}()
+}
+
+// resumes records that the work continues, and reports whether there is any.
+func (s *Session) resumes() bool {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	d, ok := s.state.Resumption()
+	if d != nil {
+		s.note(d)
+	}
+	return ok
+}
+
+// finish records how a subagent's work on a task ended; tree.mu is held.
+func (s *Session) finish(out Outcome, err error) {
+	d := event.SubagentEnd{ID: s.path, Status: failed, Output: out.Text, Turns: s.state.Turns()}
+	switch {
+	case s.closing && !fatal(err):
+		d.Status = ended
+	case err == nil && out.Status == StatusDone:
+		d.Status, d.Success = completed, true
+	case len(s.pending()) > 0:
+		d.Status = waiting
+	case err != nil:
+		d.Reason = err.Error()
+	default:
+		d.Reason = cmp.Or(string(out.Limit), string(out.Status))
+	}
+	s.parent.note(d)
+}
+
+// status returns what a subagent is doing; tree.mu is held.
+func (s *Session) status() event.SubagentStatus {
+	end, _ := s.parent.state.Ended(s.path)
+	switch {
+	case s.work != nil:
+		return running
+	case s.held():
+		return waiting
+	case s.lost():
+		return failed
+	}
+	return end.Status
+}
+
+// held reports whether the work waits for an approval and continues with the parent's; tree.mu is held.
+func (s *Session) held() bool {
+	_, ok := s.state.Resumption()
+	return ok && s.work == nil && (len(s.pending()) > 0 || s.state.Deferred())
+}
+
+// lost reports whether a crash interrupted the work; tree.mu is held.
+func (s *Session) lost() bool {
+	_, over := s.parent.state.Ended(s.path)
+	return s.work == nil && !s.held() && (!over || s.state.Open())
+}
+
+// send gives a subagent a message: between two steps of its work, or as a new task if it has none.
+func (s *Session) send(ctx context.Context, call, message string) error {
+	msg := llm.UserText(message)
+	switch {
+	case empty(msg):
+		return ErrNoInput
+	case s.steerIfBusy(msg):
+		return nil
+	}
+	s.tree.mu.Lock()
+	gone := s.closing || s.status() == ended
+	if !gone {
+		start := s.spawned
+		start.Call, start.Task, start.Model = call, message, s.state.Effective().Model
+		s.parent.note(start)
+	}
+	s.tree.mu.Unlock()
+	if gone {
+		return ErrClosed
+	}
+	s.assign(ctx, message)
+	return nil
+}
+
+// wait waits until the work is over.
+func (s *Session) wait(ctx context.Context) error {
+	s.tree.mu.Lock()
+	work := s.work
+	s.tree.mu.Unlock()
+	if work == nil {
+		return nil
+	}
+	select {
+	case <-work.over:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// retire closes a subagent for good and returns what it was doing.
+func (s *Session) retire() (before event.SubagentStatus) {
+	s.tree.mu.Lock()
+	before = s.status()
+	s.closing = true
+	s.tree.mu.Unlock()
+	s.Interrupt()
+	s.abandon("the agent was closed")
+	if before != running && before != ended {
+		s.parent.record(event.SubagentEnd{ID: s.path, Status: ended})
+	}
+	_ = s.Close() // a subagent owns nothing that could fail
+	return before
+}
+
+// giveUp ends work that a crash interrupted, or that waits for an approval.
+func (s *Session) giveUp() {
+	s.abandon("the work was interrupted")
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	s.parent.note(event.SubagentEnd{ID: s.path, Status: failed, Turns: s.state.Turns(), Reason: "it was interrupted when the session ended"})
+}
+
+// abandon gives up what the agent was doing: no call stays without a result.
+func (s *Session) abandon(reason string) {
+	s.tree.mu.Lock()
+	if s.state.Open() || !s.state.Safe() {
+		s.note(event.Interrupted{Reason: reason, Abandon: true})
+		s.settle()
+	}
+	open := s.state.Open()
+	s.tree.mu.Unlock()
+	if open {
+		s.next()
+	}
+}
+
+// restore creates the subagents that the records name. Those that were working count as interrupted,
+// except where a tool call waits for an approval, their own or one below them. One that can no
+// longer be set up is left out.
+func (s *Session) restore(ctx context.Context) {
+	for _, start := range s.state.Spawned() {
+		if err := s.revive(ctx, start); err != nil {
+			s.record(event.Warning{Message: fmt.Sprintf("Agent %s could not be restored: %v", start.ID, err)})
+		}
+	}
+}
+
+func (s *Session) revive(ctx context.Context, start event.SubagentStart) error {
+	was := s.tree.fold.Agent(start.ID).Setup()
+	kind, err := s.agentType(start.Type) // without its type, it could do more than it was meant to
+	if err != nil {
+		return err
+	}
+	start.Model = was.Model
+	c, err := s.childConfig(ctx, start, kind)
+	if err != nil {
+		return err
+	}
+	if was.Model != "" {
+		c.Provider, c.Effort, c.ThinkingBudget, c.Timeouts = was.Provider, was.Effort, was.ThinkingBudget, was.Timeouts
+	}
+	child, err := build(c, start.ID, s, s.log, s.tree)
+	if err != nil {
+		return err
+	}
+	child.spawned, child.preface = start, kind.Preface
+	child.restore(ctx)
+	return nil
+}
+
+// takeUp continues the work of subagents, at any depth, that waits for an approval, and reports whether
+// there is any. Work that a crash interrupted is given up.
+func (s *Session) takeUp(ctx context.Context) (any bool) {
+	for _, c := range s.children() {
+		s.tree.mu.Lock()
+		held, lost := c.held(), c.lost()
+		s.tree.mu.Unlock()
+		if lost {
+			c.giveUp()
+		}
+		if held {
+			c.start(ctx, c.resumes)
+		}
+		any = held || c.takeUp(ctx) || any
+	}
+	return any
+}
+
+// below lists the subagents at any depth, sorted by path.
+func (s *Session) below() (list []*Session) {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	for _, path := range slices.Sorted(maps.Keys(s.tree.agents)) {
+		if path != s.path && strings.HasPrefix(path, s.prefix()) {
+			list = append(list, s.tree.agents[path])
+		}
+	}
+	return list
+}
+
+// children lists the subagents that the session itself spawned.
+func (s *Session) children() []*Session {
+	return slices.DeleteFunc(s.below(), func(c *Session) bool { return c.parent != s })
+}
+
+func (s *Session) child(path string) (*Session, error) {
+	var names []string
+	for _, c := range s.children() {
+		if c.path == path {
+			return c, nil
+		}
+		names = append(names, c.path)
+	}
+	if names == nil {
+		return nil, errors.New("there are no agents")
+	}
+	return nil, fmt.Errorf("unknown agent %q: use one of %s", path, strings.Join(names, ", "))
+}
+
+// each calls f for all children at once and waits.
+func (s *Session) each(f func(*Session)) {
+	var wg sync.WaitGroup
+	for _, c := range s.children() {
+		wg.Go(func() { f(c) })
+	}
+	wg.Wait()
+}
+
+// waitBelow waits until no subagent at any depth is working.
+func (s *Session) waitBelow(ctx context.Context) error {
+	s.each(func(c *Session) {
+		_ = c.wait(ctx)
+		_ = c.waitBelow(ctx)
+	})
+	return context.Cause(ctx)
+}
+
+// interruptBelow interrupts all subagents at any depth. They can be given more work.
+func (s *Session) interruptBelow() {
+	s.each(func(c *Session) {
+		c.Interrupt()
+		c.interruptBelow()
+	})
+}
+
+// abandonBelow interrupts all subagents at any depth and gives up what waits for an approval.
+func (s *Session) abandonBelow() {
+	s.interruptBelow()
+	for _, c := range s.below() {
+		s.tree.mu.Lock()
+		held := c.held()
+		s.tree.mu.Unlock()
+		if held {
+			c.giveUp()
+		}
+	}
+}
+
+// AgentInfo describes an agent of a session.
+type AgentInfo struct {
+	Path    string // in the tree of agents; "" is the root
+	Type    string
+	Task    string // the last message that it was given
+	Model   string
+	State   State
+	Status  event.SubagentStatus // of a subagent
+	Turns   int
+	Pending int // tool calls that wait for an approval
+	Queue   []Queued
+}
+
+// Agents lists the agents of the session, the root first and each before its subagents.
+func (s *Session) Agents() []AgentInfo {
+	list := []AgentInfo{s.info()}
+	for _, c := range s.below() {
+		list = append(list, c.info())
+	}
+	return list
+}
+
+func (s *Session) info() AgentInfo {
+	state := s.State()
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	info := AgentInfo{
+		Path: s.path, Type: s.spawned.Type, Model: s.state.Effective().Model, State: state, Turns: s.state.Turns(),
+		Pending: len(s.state.Pending()), Queue: s.state.Queue(), Task: userText(slices.Backward(s.state.Messages()), 200),
+	}
+	if s.parent != nil {
+		info.Status = s.status()
+	}
+	return info
+}
+
+// find returns the agent at a path.
+func (s *Session) find(path string) (*Session, error) {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	if a, ok := s.tree.agents[path]; ok {
+		return a, nil
+	}
+	return nil, fmt.Errorf("no agent %q in this session", path)
+}
+
+// SteerAgent is Steer for any agent of the session, by its path.
+func (s *Session) SteerAgent(path string, parts ...llm.Part) error {
+	a, err := s.find(path)
+	if err != nil {
+		return err
+	}
+	return a.Steer(parts...)
+}
+
+// InterruptAgent interrupts an agent and those below it, and returns when they have stopped. The parent
+// gets what there is as the result. The agent can be given more work.
+func (s *Session) InterruptAgent(path string) error {
+	a, err := s.find(path)
+	if err != nil {
+		return err
+	}
+	a.Interrupt()
+	if a.parent != nil {
+		a.interruptBelow()
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+package event
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Past holds what undo and redo need: the inputs of a session, what was before each, and what was undone.
+// It is a fold over records, like Spending. P is what the caller wants back when the conversation is
+// rewound.
+type Past[P any] struct {
+	inputs []pastInput[P]
+	undone []undone[P]
+	begun  *Rewind // an interrupted restore of files
+	left   string  // the checkpoint of the workspace as the session left it last
+}
+
+type pastInput[P any] struct {
+	seq        Seq
+	before     P
+	checkpoint string   // of the workspace; "" if it was not touched
+	dir        string   // of the checkpoint
+	left       []string // checkpoints of the workspace after the work on the input
+	unkept     string   // why there is no checkpoint although files may have changed
+	undone     Parts
+}
+
+type undone[P any] struct {
+	input  int
+	rewind Rewind
+	with   P    // the conversation with the input
+	whole  bool // all files that the input changed were restored
+}
+
+// Parts says what of an input to undo.
+type Parts struct {
+	Chat  bool // the conversation
+	Files bool // the files of the workspace
+}
+
+// Undoing is a rewind to perform.
+type Undoing struct {
+	Rewind
+	// Left are checkpoints of states in which the session left the workspace. A file that matches none of
+	// them was changed by others since.
+	Left []string
+	// Unkept says why the files of the input cannot be restored although it may have changed some.
+	Unkept string
+}
+
+// Input records an input and what was before it. Nothing can be redone after that.
+func (p *Past[P]) Input(seq Seq, before P) {
+	p.inputs = append(p.inputs, pastInput[P]{seq: seq, before: before})
+	p.undone, p.begun = nil, nil
+}
+
+// Apply records a Checkpoint, RewindStart or Rewind; other records are ignored. For a rewind of the
+// conversation it returns the state to return to. now is the present one.
+func (p *Past[P]) Apply(d Data, now P) (to P, rewound bool) {
+	switch d := d.(type) {
+	case Checkpoint:
+		p.checkpoint(d)
+	case RewindStart:
+		if !d.Abandons {
+			p.begun = &d.Rewind
+		}
+	case Rewind:
+		return p.rewind(d, now)
+	}
+	return to, false
+}
+
+// checkpoint records a checkpoint before the last input changes files, or after it. If its changes were
+// undone, there will be new ones, and the undo cannot be redone any more.
+func (p *Past[P]) checkpoint(d Checkpoint) {
+	n := len(p.inputs)
+	if n == 0 {
+		return
+	}
+	in := &p.inputs[n-1]
+	switch {
+	case d.After:
+		in.left, p.left = []string{d.ID}, d.ID
+		return
+	case in.kept():
+		return
+	case d.Error != "":
+		in.unkept = d.Error
+		return
+	case in.undone.Files:
+		in.undone.Files, p.undone = false, nil
+	}
+	in.checkpoint, in.dir, in.left, in.unkept = d.ID, d.Dir, nil, ""
+}
+
+func (in *pastInput[P]) kept() bool { return in.checkpoint != "" && !in.undone.Files }
+
+// Kept reports whether there is a checkpoint of the files before the last input. It is settled if there is
+// one, or if none could be taken.
+func (p *Past[P]) Kept() (kept, settled bool) {
+	n := len(p.inputs)
+	if n == 0 {
+		return false, false
+	}
+	in := &p.inputs[n-1]
+	return in.kept(), in.kept() || in.unkept != ""
+}
+
+// Undo returns the rewind of the last input of which something can be undone, or could if there were a
+// checkpoint. An interrupted restore of files comes first.
+func (p *Past[P]) Undo(what Parts) (u Undoing, ok bool) {
+	if b := p.begun; b != nil && what.Files {
+		if b.Redo {
+			return abandon(b), true
+		}
+		return again(b, what.Chat), true
+	}
+	for _, in := range slices.Backward(p.inputs) {
+		chat, files := what.Chat && !in.undone.Chat, what.Files && in.kept()
+		unkept := what.Files && !files && in.unkept != "" && !in.undone.Chat
+		if !chat && !files && !unkept {
+			continue
+		}
+		u.Rewind = Rewind{Input: in.seq, Chat: chat, Files: files}
+		if files {
+			u.Restored, u.Dir, u.Left = in.checkpoint, in.dir, in.left
+		}
+		if unkept {
+			u.Unkept = in.unkept
+		}
+		return u, true
+	}
+	return u, false
+}
+
+// again returns an interrupted rewind, to be repeated.
+func again(b *Rewind, chat bool) Undoing {
+	d := *b
+	d.Before, d.Chat = "", b.Chat && chat
+	return Undoing{Rewind: d, Left: []string{b.Before, b.Restored}}
+}
+
+// abandon returns the rewind that restores the files as they were before an interrupted one.
+func abandon(b *Rewind) Undoing {
+	return Undoing{
+		Rewind: Rewind{Input: b.Input, Redo: !b.Redo, Files: true, Restored: b.Before, Dir: b.Dir, Paths: b.Paths, Abandons: true},
+		Left:   []string{b.Before, b.Restored},
+	}
+}
+
+// RestoreFiles returns the rewind that restores files and leaves the conversation as it is: to a
+// checkpoint in a directory or, with "", to what they were before the last input that changed any.
+func (p *Past[P]) RestoreFiles(checkpoint, dir string, paths []string) (u Undoing, ok bool) {
+	for _, in := range slices.Backward(p.inputs) {
+		u.Rewind = Rewind{Input: in.seq, Files: true, Restored: in.checkpoint, Dir: in.dir, Paths: paths}
+		switch {
+		case checkpoint != "":
+			u.Restored, u.Dir = checkpoint, dir
+			if p.left != "" {
+				u.Left = []string{p.left}
+			}
+			return u, true
+		case in.kept():
+			u.Left = in.left
+			return u, true
+		}
+	}
+	return Undoing{}, false
+}
+
+// Redo returns the rewind that takes the last undo back.
+func (p *Past[P]) Redo() (u Undoing, ok bool) {
+	if b := p.begun; b != nil {
+		if b.Redo {
+			return again(b, true), true
+		}
+		return abandon(b), true
+	}
+	n := len(p.undone)
+	if n == 0 {
+		return u, false
+	}
+	d := p.undone[n-1].rewind
+	u.Rewind = Rewind{Input: d.Input, Redo: true, Chat: d.Chat, Files: d.Files, Restored: d.Before, Dir: d.Dir, Paths: d.Paths}
+	u.Left = []string{d.Restored}
+	return u, true
+}
+
+// Resuming returns the rewind with the checkpoint to return to. If an interrupted restore is repeated, it
+// is the one from before the first attempt.
+func (p *Past[P]) Resuming(d Rewind, before string) Rewind {
+	d.Before = before
+	b := p.begun
+	if b != nil && !d.Abandons && b.Input == d.Input && b.Redo == d.Redo && b.Restored == d.Restored && slices.Equal(b.Paths, d.Paths) {
+		d.Before = b.Before
+	}
+	return d
+}
+
+func (p *Past[P]) rewind(d Rewind, now P) (to P, rewound bool) {
+	if d.Files {
+		p.begun, p.left = nil, d.Restored
+	}
+	i := slices.IndexFunc(p.inputs, func(in pastInput[P]) bool { return in.seq == d.Input })
+	if i < 0 || d.Abandons {
+		return to, false
+	}
+	in := &p.inputs[i]
+	if d.Redo {
+		return p.redo(d, in)
+	}
+	whole := d.Files && len(d.Paths) == 0 && d.Restored == in.checkpoint
+	p.undone = append(p.undone, undone[P]{i, d, now, whole})
+	in.undone.Chat = in.undone.Chat || d.Chat
+	in.undone.Files = in.undone.Files || whole
+	return in.before, d.Chat
+}
+
+func (p *Past[P]) redo(d Rewind, in *pastInput[P]) (to P, rewound bool) {
+	n := len(p.undone) - 1
+	if n < 0 {
+		return to, false
+	}
+	u := p.undone[n]
+	p.undone = p.undone[:n]
+	if d.Chat {
+		in.undone.Chat = false
+	}
+	if u.whole {
+		// The state to return to now has what was changed by hand between undo and redo.
+		in.undone.Files, in.checkpoint, in.left = false, cmp.Or(d.Before, in.checkpoint), []string{d.Restored}
+	}
+	return u.with, d.Chat
+}
+
+// Input is an input of a session.
+type Input struct {
+	Seq        Seq // of its record
+	Time       time.Time
+	Prompt     string
+	Checkpoint string // of the workspace before it changed anything; "" if it changed nothing
+	Dir        string // of the checkpoint
+	Undone     Parts  // what of it was undone and not redone
+}
+
+// Inputs lists the inputs of a session from its records. Only UserInput, Checkpoint and Rewind records
+// matter; others may be left out.
+func Inputs(records []Record) []Input {
+	var list []Input
+	var p Past[struct{}]
+	for _, r := range records {
+		d, ok := r.Data.(UserInput)
+		if !ok {
+			p.Apply(r.Data, struct{}{})
+		} else if r.Agent == "" && d.Answers == "" {
+			p.Input(r.Seq, struct{}{})
+			list = append(list, Input{Seq: r.Seq, Time: r.Time, Prompt: d.Message.Text()})
+		}
+	}
+	for i, in := range p.inputs {
+		list[i].Checkpoint, list[i].Dir, list[i].Undone = in.checkpoint, in.dir, in.undone
+	}
+	return list
+}
