@@ -38,7 +38,7 @@ var layers = [][]string{
 	{"coding/textfile"},
 	{"coding/textfile/textfiletest"},
 	{"coding/edit", "coding/patch"},
-	{"coding/engine"},
+	{"coding/tools", "coding/prompt"},
 	{"coding/native"},
 	{"coding"},
 	{"host/show"},

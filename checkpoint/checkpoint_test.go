@@ -167,6 +167,22 @@ func TestTake_SeesChangesWithinOneTickOfTheClock(t *testing.T) {
 	}
 }
 
+func TestTake_ReadsAFileThatChangesMeanwhileUpTo3Times(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("f", "x")
+	reads := 1
+	w.store.step = func(what string) error {
+		if what == "write object" && reads < 3 {
+			reads++
+			w.write("f", strings.Repeat("x", reads))
+		}
+		return nil
+	}
+	a := w.take()
+	w.store.step = nil
+	equal(t, "status", w.status(a), "")
+}
+
 func TestTake_FailsAboveTheLimits(t *testing.T) {
 	base := t.TempDir()
 	w := openWorkspace(t, base)

@@ -9,22 +9,15 @@ import (
 	"time"
 )
 
-func TestOpen_DefaultLimits(t *testing.T) {
-	s := newWorkspace(t).store
-	equal(t, "bytes", s.maxBytes, int64(2147483648))
-	equal(t, "files", s.maxFiles, 200_000)
-	equal(t, "checkpoints kept", s.keep, 0) // all
-}
-
 func TestPrune_TheNewestAlwaysStays(t *testing.T) {
 	w := newWorkspace(t)
 	w.write("f", "1")
 	w.take()
 	w.write("f", "2")
 	newest := w.take()
-	pruned, err := w.store.Prune(context.Background(), 0)
+	removed, err := w.store.prune(context.Background(), 0, nil)
 	must(t, err)
-	equal(t, "removed", len(pruned.Removed), 1)
+	equal(t, "removed", len(removed), 1)
 	w.write("f", "3")
 	w.restore(newest)
 	equal(t, "status", w.status(newest), "")
@@ -75,4 +68,25 @@ func TestStore_NobodyElseCanReadIt(t *testing.T) {
 	if files < 3 {
 		t.Errorf("%d files, want a pack, a record and a lock", files)
 	}
+}
+
+func TestTake_FlushesContentBeforeAndNamesAfterTheRename(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("f", "1")
+	var steps []string
+	w.store.step = func(what string) error {
+		steps = append(steps, what)
+		return nil
+	}
+	w.take()
+	renames := 0
+	for i, what := range steps {
+		if what != "rename" {
+			continue
+		}
+		renames++
+		equal(t, "step before a rename", steps[i-1], "sync file")
+		equal(t, "step after a rename", steps[i+1], "sync directory")
+	}
+	equal(t, "renames, of a pack and a record", renames, 2)
 }

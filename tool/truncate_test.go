@@ -172,12 +172,6 @@ func TestReadExcerpt_CountsWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestDefaultLimit(t *testing.T) {
-	if got, want := DefaultLimit(), (Limit{Chars: 30_000, Lines: -1, Mode: "head_tail"}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
-
 func TestTruncate_BytesThatAreNotTextCountAsOneEach(t *testing.T) {
 	got, err := Truncate(trickle{"ab\xff\xfecd", 1}, Limit{Chars: 100, Lines: -1, Mode: HeadTail})
 	if err != nil || got != "ab\uFFFD\uFFFDcd" {

@@ -15,22 +15,22 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 )
 
-// taskDone is the last word of the model on a task.
+// taskDone is the last message of the model.
 const taskDone = "The task is done."
 
-// step is a tool call of a task. Every one that changes something leaves a marker of its own, once.
-type step string
+// taskStep is a tool call of a task. Each one that changes something leaves its own marker once.
+type taskStep string
 
 const (
-	reads  step = "read"
-	edits  step = "edit"
-	shells step = "shell"
-	floods step = "flood" // prints more than fits into a record
-	leaves step = "leave" // leaves a process behind
+	reads  taskStep = "read"
+	edits  taskStep = "edit"
+	shells taskStep = "shell"
+	floods taskStep = "flood" // prints more than fits into a record
+	leaves taskStep = "leave" // leaves a process behind
 )
 
-// longTask is what the model wants done: a round of calls after the other.
-var longTask = [][]step{
+// longTask lists rounds of calls.
+var longTask = [][]taskStep{
 	{reads, reads, reads},
 	{shells},
 	{reads, edits, shells},
@@ -43,10 +43,10 @@ var longTask = [][]step{
 	{edits, shells},
 }
 
-// task is a model at work. What it asks for follows from the conversation alone: a call that was
-// interrupted is made again, with another marker.
+// task is a model that works on a task. Its next call depends only on the conversation. It repeats an
+// interrupted call with a new marker.
 type task struct {
-	rounds [][]step
+	rounds [][]taskStep
 	dir    string
 
 	mu       sync.Mutex
@@ -54,8 +54,8 @@ type task struct {
 	problems []string
 }
 
-// newTask makes the workspace of a task.
-func newTask(t *testing.T, rounds [][]step) *task {
+// newTask creates the workspace of a task.
+func newTask(t *testing.T, rounds [][]taskStep) *task {
 	t.Helper()
 	k := &task{rounds: rounds, dir: t.TempDir()}
 	for name, text := range map[string]string{"read.txt": "something to read\n", "notes.txt": "END\n", "journal.txt": ""} {
@@ -88,8 +88,8 @@ func (k *task) reply(_ int, r *llm.Request) llmtest.Turn {
 	return turn
 }
 
-// rest is what is to be done next: what is left of the round at hand, or the next one.
-func (k *task) rest(messages []llm.Message) []step {
+// rest returns the remaining calls of the current round, or the next round.
+func (k *task) rest(messages []llm.Message) []taskStep {
 	round, rest := 0, k.rounds[0]
 	for i, m := range messages {
 		if m.Role != llm.RoleAssistant || len(m.ToolCalls()) == 0 {
@@ -100,7 +100,7 @@ func (k *task) rest(messages []llm.Message) []step {
 			k.problem("%d calls have %d results", len(rest), len(results))
 			return nil
 		}
-		var again []step
+		var again []taskStep
 		for i, s := range rest {
 			switch text := results[i].Text(); {
 			case interrupted(text):
@@ -120,10 +120,10 @@ func (k *task) rest(messages []llm.Message) []step {
 	return rest
 }
 
-// interrupted reports whether a result is that of a call that was cut off.
+// interrupted reports whether a result is that of an interrupted call.
 func interrupted(result string) bool { return strings.Contains(result, "interrupted: ") }
 
-// resultsOf are the results that the messages begin with.
+// resultsOf returns the leading tool results of messages.
 func resultsOf(messages []llm.Message) (results []llm.ToolResult) {
 	for _, m := range messages {
 		if m.Role == llm.RoleAssistant {
@@ -138,8 +138,8 @@ func resultsOf(messages []llm.Message) (results []llm.ToolResult) {
 	return results
 }
 
-// says is part of what a call says that did its work.
-func (s step) says() string {
+// says returns a part of the output of a successful call.
+func (s taskStep) says() string {
 	switch s {
 	case reads:
 		return "something to read"
@@ -149,7 +149,7 @@ func (s step) says() string {
 	return "marked"
 }
 
-func (s step) call(marker string) llm.ToolCall {
+func (s taskStep) call(marker string) llm.ToolCall {
 	name, args := "shell", ""
 	mark := fmt.Sprintf("echo %[1]s $$ >> journal.txt; echo marked %[1]s", marker)
 	switch s {
@@ -167,7 +167,7 @@ func (s step) call(marker string) llm.ToolCall {
 	return llm.ToolCall{ID: "call_" + marker, Name: name, Arguments: args}
 }
 
-// ran is how often the calls had their effect, by marker.
+// ran counts the effects of calls, by marker.
 func (k *task) ran(t *testing.T) map[string]int {
 	t.Helper()
 	times := make(map[string]int)
@@ -181,7 +181,7 @@ func (k *task) ran(t *testing.T) map[string]int {
 	return times
 }
 
-// processes are those that the commands were and left.
+// processes returns the process IDs of the commands and of their children.
 func (k *task) processes(t *testing.T) (pids []int) {
 	t.Helper()
 	for line := range strings.Lines(k.read(t, "journal.txt")) {

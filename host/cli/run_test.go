@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 )
 
-// crashing is a view that fails over its first event.
+// crashing is a view that fails on its first event.
 type crashing struct {
 	how    func() error
 	result result
@@ -26,9 +26,9 @@ type crashing struct {
 func (c *crashing) show(event.Record) error { return c.how() }
 func (c *crashing) finish(r result) error   { c.result = r; return nil }
 func (c *crashing) ask(string) func(bool)   { return func(bool) {} }
-func (c *crashing) recall(event.Record)     {}
-func (c *crashing) worksIn(string)          {}
-func (c *crashing) saw(string)              {}
+func (c *crashing) replay(event.Record)     {}
+func (c *crashing) workingIn(string)        {}
+func (c *crashing) sawDiff(string)          {}
 func (c *crashing) typed()                  {}
 
 func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
@@ -51,19 +51,19 @@ func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
 	}
 }
 
-func TestText_AnswerThatIsBrokenOffAndBegunAgain(t *testing.T) {
+func TestTextView_InterruptedAnswerIsMarkedAndPrintedAgain(t *testing.T) {
 	var out, side bytes.Buffer
 	v := &textView{out: &out, side: &side, live: true, calls: show.Calls{}}
 	for _, d := range []event.Data{
 		event.TextDelta{Text: "Hal"}, event.ModelRetry{Attempt: 3, Max: 11, Delay: 8 * time.Second, Discard: true, Error: event.Error{Message: "cut"}},
-		event.TextDelta{Text: "He"}, event.TextDelta{Text: "ll"}, // the rest was lost on the way to a slow reader
+		event.TextDelta{Text: "He"}, event.TextDelta{Text: "ll"}, // a slow reader missed the rest
 		event.TextEnd{Message: llm.AssistantText("Hello")},
 	} {
 		if err := v.show(event.Record{Data: d}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, want := out.String(), "Hal [broken off]\nHello\n"; got != want {
+	if got, want := out.String(), "Hal [interrupted]\nHello\n"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 	if got, want := side.String(), "· retrying in 8s (attempt 3 of 11): cut\n"; got != want {
@@ -74,7 +74,7 @@ func TestText_AnswerThatIsBrokenOffAndBegunAgain(t *testing.T) {
 func TestPrompt_SilentInputIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent, w := io.Pipe()
-		defer w.Close() // lets the reading end, which cannot be interrupted
+		defer w.Close() // ends the read, which cannot be interrupted
 		if text, err := readInput(t.Context(), silent, time.Minute); text != "" || !errors.Is(err, errSilent) {
 			t.Errorf("a silent input gives %q (%v)", text, err)
 		}
@@ -146,7 +146,7 @@ func TestPrompt_SilentPipeBesideAPromptIsLeftOut(t *testing.T) {
 
 func TestStatus_LongCommandLeavesRoomForTimeAndPrice(t *testing.T) {
 	s := status{what: "shell " + strings.Repeat("go test ./… && ", 10)}
-	s.count(event.Record{Data: event.ModelCallEnd{Usage: llm.Usage{Input: 171_000, CacheRead: 148_000, Output: 4000}, Cost: new(0.3187)}})
+	s.note(event.Record{Data: event.ModelCallEnd{Usage: llm.Usage{Input: 171_000, CacheRead: 148_000, Output: 4000}, Cost: new(0.3187)}})
 	const rest = " · 1m15s · 171.0k tokens in (87% cached), 4.0k out · $0.3187"
 	for _, width := range []int{79, 119} {
 		line := s.line(75*time.Second, width)

@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// keeper is a process for which sessions are kept.
+// keeper has a state directory with sessions.
 type keeper struct {
 	*testing.T
 	home string
@@ -25,7 +25,7 @@ type keeper struct {
 
 func newKeeper(t *testing.T) keeper { return keeper{t, t.TempDir()} }
 
-// store is that of the process, at a time that is so long ago.
+// store returns the session store, with a time in the past.
 func (k keeper) store(age time.Duration) *filestore.Store {
 	k.Helper()
 	then := time.Now().Add(-age)
@@ -94,15 +94,15 @@ func TestSessions_TerminalShowsATableThatFits(t *testing.T) {
 func TestSessions_TerminalListsAScreenfulUnlessAskedForMore(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
-	for i := range shownAtOnce + 2 {
+	for i := range 42 {
 		k.save(time.Duration(i)*time.Minute, event.Meta{ID: "s" + string(rune('a'+i/26)) + string(rune('a'+i%26))})
 	}
 	text := onTerminal(t, k.command("list")).end(0)
-	if n := strings.Count(text, cyan+"s"); n != shownAtOnce || !strings.Contains(text, "there are 2 more") {
+	if n := strings.Count(text, cyan+"s"); n != 40 || !strings.Contains(text, "2 more; use --limit 0") {
 		t.Errorf("%d are listed:\n%s", n, text)
 	}
 	text = onTerminal(t, k.command("list", "--limit", "0")).end(0)
-	if n := strings.Count(text, cyan+"s"); n != shownAtOnce+2 {
+	if n := strings.Count(text, cyan+"s"); n != 42 {
 		t.Errorf("%d are listed:\n%s", n, text)
 	}
 }
@@ -138,7 +138,7 @@ func TestSessions_TerminalAsksBeforeItRemoves(t *testing.T) {
 		k.save(40*day, event.Meta{ID: "old-one", Title: "Old"})
 		k.save(time.Hour, event.Meta{ID: "new-one", Title: "New"})
 		con := onTerminal(t, k.command("rm", "--older-than", "30d"))
-		con.await("Remove 1 session for good? y yes, n no: ")
+		con.await("Remove 1 session permanently? [y]es, [n]o: ")
 		if text := con.text(); !strings.Contains(text, "old-one") || strings.Contains(text, "new-one") {
 			t.Errorf("it asks about:\n%s", text)
 		}
@@ -187,7 +187,7 @@ func TestSessions_ImportOfASilentInputCanBeInterrupted(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// More than a pipe holds: when it is written, the process has begun to read.
+	// A pipe does not hold that much: once it is written, the process is reading.
 	archive := tar.NewWriter(in)
 	if err := archive.WriteHeader(&tar.Header{Name: "meta.json", Size: 8 << 20}); err != nil {
 		t.Fatal(err)

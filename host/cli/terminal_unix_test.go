@@ -14,6 +14,15 @@ import (
 	"github.com/creack/pty"
 )
 
+// The colours of the terminal.
+const (
+	red   = "\x1b[31m"
+	green = "\x1b[32m"
+	cyan  = "\x1b[36m"
+	grey  = "\x1b[90m"
+	plain = "\x1b[0m"
+)
+
 // console is the program on a terminal.
 type console struct {
 	t   *testing.T
@@ -55,7 +64,7 @@ func (c *console) text() string {
 	return c.shown.String()
 }
 
-// await waits for a text on the terminal.
+// await waits until a text appears on the terminal.
 func (c *console) await(text string) {
 	c.t.Helper()
 	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -73,7 +82,7 @@ func (c *console) press(keys string) {
 	}
 }
 
-// end waits for the end and returns everything that was shown.
+// end waits for the exit code and returns everything that was shown.
 func (c *console) end(code int) string {
 	c.t.Helper()
 	got := exitCodeOf(c.t, c.cmd)
@@ -94,9 +103,9 @@ func TestRun_TerminalAsksWithTheDiff(t *testing.T) {
 		code                      int
 	}{
 		{"yes", "y\n", "new\n", "✓\x1b[0m edit_file a.txt", 0},
-		{"no", "n\n", "old\n", "the user refused it", 0},
-		{"nothing", "\n", "old\n", "the user refused it", 0},
-		{"something else", "use b.txt\n", "old\n", "the user refused it and said: use b.txt", 0},
+		{"no", "n\n", "old\n", "the user said no", 0},
+		{"nothing", "\n", "old\n", "the user said no", 0},
+		{"something else", "use b.txt\n", "old\n", "the user said: use b.txt", 0},
 		{"hang up", "\x04", "old\n", "before there was an answer", 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -257,7 +266,7 @@ func TestRun_TerminalTakesWhatIsTypedMeanwhileToTheAgent(t *testing.T) {
 	con := onTerminal(t, command(t, "run", "--yes", "--output", "text", wait))
 	con.await(" shell until")
 	con.press("call shell {\"command\":\"echo steered\"}\n")
-	con.await("· for the agent: call shell")
+	con.await("· queued for the agent: call shell")
 	if err := os.WriteFile(filepath.Join(con.cmd.Dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +277,7 @@ func TestRun_TerminalTakesWhatIsTypedMeanwhileToTheAgent(t *testing.T) {
 
 func TestRun_TerminalKeepsAQuestionUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
-	// The subagent asks, while the agent above it works on and reads.
+	// The subagent asks while the main agent works.
 	prompt := `call spawn_agent {"task":"call shell {\"command\":\"touch made\"}"}` + "\n" +
 		`call glob {"pattern":"one"}` + "\n" + `call glob {"pattern":"two"}` + "\n" + `call wait {"agent_id":"1"}`
 	con := onTerminal(t, command(t, "run", prompt))
