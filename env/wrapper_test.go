@@ -238,8 +238,14 @@ func TestLogged_OneRecordForEachCallAndEachExit(t *testing.T) {
 	e.WriteFile(ctx, "f", []byte("secret"), 0o644)
 	env.ReadFile(ctx, e, "f", 0)
 	e.Stat(ctx, "missing")
-	if _, err := env.Exec(ctx, e, env.Command{Line: "echo secret | cat; exit 3"}); err != nil {
+	p, err := e.Start(ctx, env.Command{Line: "echo secret | cat; exit 3"})
+	if err != nil {
 		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := p.Wait(ctx); err != nil {
+			t.Fatal(err)
+		}
 	}
 	want := `level=INFO msg=write path=f bytes=6
 level=DEBUG msg=open path=f

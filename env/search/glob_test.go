@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reins-agent/reins/env"
 )
 
 func TestGlobMatch(t *testing.T) {
@@ -171,6 +174,23 @@ func TestGlob_TimeoutGivesPartialResult(t *testing.T) {
 	res, err := isolated(dir).Glob(t.Context(), GlobQuery{Pattern: "**", Timeout: time.Nanosecond})
 	if err != nil || !res.Summary.Partial || res.Summary.Reason != TimedOut {
 		t.Errorf("summary %+v, error %v", res.Summary, err)
+	}
+}
+
+// closedDirEnv refuses to list one directory.
+type closedDirEnv struct{ diskEnv }
+
+func (e closedDirEnv) ReadDir(ctx context.Context, path string) ([]env.FileInfo, error) {
+	if filepath.Base(path) == "deep" {
+		return nil, fs.ErrPermission
+	}
+	return e.diskEnv.ReadDir(ctx, path)
+}
+
+func TestGlob_UnreadableDirectoryMakesResultPartial(t *testing.T) {
+	res, err := Glob(t.Context(), closedDirEnv{diskEnv{dir: writeTree(t, globTree)}}, GlobQuery{Pattern: "src/**/*.go"})
+	if err != nil || len(res.Files) != 1 || res.Summary.Reason != Unreadable || res.Summary.Failed != 1 {
+		t.Errorf("found %v, %+v, %v, want one file and Unreadable", res.Files, res.Summary, err)
 	}
 }
 
