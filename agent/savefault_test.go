@@ -140,7 +140,7 @@ func (r *faultyLife) checkError(made bool, err error) {
 	case !made:
 	case !errors.As(err, &save):
 		r.Errorf("the error is a %T: %v", err, err)
-	case strings.Count(text, "the work was stopped, because the session can no longer be saved") != 1:
+	case strings.Count(text, "stopped because the session cannot be saved") != 1:
 		r.Errorf("the error does not say once that the work was stopped: %v", err)
 	}
 }
@@ -284,7 +284,7 @@ func TestSave_LostIndexIsNoReasonToStop(t *testing.T) {
 		t.Error("no index was written")
 	}
 	if m, err := r.config.Store.Meta(t.Context(), "life"); err != nil || m.Prompt != "main" || m.Turns == 0 {
-		t.Errorf("%+v, %v", m, err)
+		t.Errorf(`got %+v, %v, want no error, Prompt "main", Turns not 0`, m, err)
 	}
 	r.recover()
 }
@@ -298,7 +298,7 @@ func TestSave_ClockGoingBackwardsLosesNothing(t *testing.T) {
 	}
 	m, err := r.config.Store.Meta(t.Context(), "life")
 	if err != nil || m.Updated.Before(m.Created) {
-		t.Errorf("%+v, %v", m, err)
+		t.Errorf("got %+v, %v, want no error, Updated not before Created", m, err)
 	}
 	r.recover()
 }

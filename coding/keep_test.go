@@ -1,21 +1,19 @@
-package coding_test
+package coding
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/reins-agent/reins/coding"
 )
 
 func TestOpenCheckpoints_Keeps200(t *testing.T) {
 	state, work := t.TempDir(), t.TempDir()
-	store, err := coding.OpenCheckpoints(state, work)
+	store, err := OpenCheckpoints(state, work)
 	if err != nil {
 		t.Fatal(err)
 	}
-	place, err := coding.CheckpointDir(state, work)
+	place, err := checkpointDir(state, work)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// What is larger than this does not stand in a record but in a blob that the record refers to.
+// Larger values are stored in blobs instead of records.
 const (
 	maxOutput = 64 << 10 // of a tool
-	maxMedia  = 4 << 10  // of an image or a file
+	maxMedia  = 4 << 10  // of an image, sound or document
 )
 
 // Blob refers to data that a store keeps beside the records of a session.
@@ -25,23 +25,23 @@ type Blob struct {
 	Size int64  `json:"size"`
 }
 
-// blobScheme begins the URL of media that is in a blob.
+// blobScheme is the scheme of URLs of media in blobs.
 const blobScheme = "blob:"
 
-// Save appends records. What is large in them goes into blobs first.
+// Save appends records after moving their large values into blobs.
 func Save(ctx context.Context, w Writer, records ...Record) error {
 	light := make([]Record, len(records))
 	for i, r := range records {
 		var err error
-		if light[i], err = stow(ctx, w, r); err != nil {
+		if light[i], err = putBlobs(ctx, w, r); err != nil {
 			return err
 		}
 	}
 	return w.Append(ctx, light...)
 }
 
-// stow is the record with what is large in it put into blobs.
-func stow(ctx context.Context, w Writer, r Record) (Record, error) {
+// putBlobs returns the record with its large values moved into blobs.
+func putBlobs(ctx context.Context, w Writer, r Record) (Record, error) {
 	if e, ok := r.Data.(ToolCallEnd); ok && e.OutputBlob == nil && e.Output != nil && e.Output.Len() > maxOutput {
 		out := e.Output.Open()
 		hash, size, err := w.PutBlob(ctx, out)
@@ -51,7 +51,8 @@ func stow(ctx context.Context, w Writer, r Record) (Record, error) {
 		e.OutputBlob, e.Output = &Blob{hash, size}, nil
 		r.Data = e
 	}
-	data, err := mapMedia(r.Data, func(m llm.Media) (llm.Media, error) {
+	var err error
+	r.Data, err = mapMedia(r.Data, func(m llm.Media) (llm.Media, error) {
 		if len(m.Data) <= maxMedia {
 			return m, nil
 		}
@@ -59,18 +60,16 @@ func stow(ctx context.Context, w Writer, r Record) (Record, error) {
 		m.URL, m.Data = blobScheme+hash, nil
 		return m, err
 	})
-	r.Data = data
 	return r, err
 }
 
-// Read reads records like Store.Load and brings what is in blobs back: media at once, and the
-// output of tools when it is opened. A record whose media is lost comes with an error, a
-// *CorruptError, and a text in the place of the media.
+// Read loads records like Store.Load and restores the values in blobs: media at once, and the output of
+// tools when it is opened. If media is lost, a text replaces it and the record comes with a *CorruptError.
 func Read(ctx context.Context, s Store, id string, after Seq) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for r, err := range s.Load(ctx, id, after) {
 			if err == nil {
-				r, err = fetch(ctx, s, id, r)
+				r, err = getBlobs(ctx, s, id, r)
 			}
 			if !yield(r, err) {
 				return
@@ -79,8 +78,8 @@ func Read(ctx context.Context, s Store, id string, after Seq) iter.Seq2[Record, 
 	}
 }
 
-func fetch(ctx context.Context, s Store, id string, r Record) (Record, error) {
-	r.Session = id // which is another one in a copy
+func getBlobs(ctx context.Context, s Store, id string, r Record) (Record, error) {
+	r.Session = id // an imported copy has the old one
 	if e, ok := r.Data.(ToolCallEnd); ok && e.OutputBlob != nil {
 		e.Output = blobOutput{s, id, *e.OutputBlob}
 		r.Data = e
@@ -111,32 +110,7 @@ func readBlob(ctx context.Context, s Store, id, hash string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// blobOutput is the output of a tool that is in a blob.
-type blobOutput struct {
-	store   Store
-	session string
-	blob    Blob
-}
-
-// Len is the number of bytes.
-func (o blobOutput) Len() int64 { return o.blob.Size }
-
-// Open reads the blob. If it is gone the first read says so.
-func (o blobOutput) Open() io.ReadCloser {
-	r, err := o.store.OpenBlob(context.Background(), o.session, o.blob.Hash)
-	if err != nil {
-		return io.NopCloser(failingReader{err})
-	}
-	return r
-}
-
-var _ tool.Output = blobOutput{}
-
-type failingReader struct{ err error }
-
-func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
-
-// Blobs lists what a record, as a store has it, refers to. The size of media is not known.
+// Blobs returns the blobs that a stored record refers to. The size of media is 0.
 func Blobs(r Record) []Blob {
 	var blobs []Blob
 	if e, ok := r.Data.(ToolCallEnd); ok && e.OutputBlob != nil {
@@ -149,4 +123,153 @@ func Blobs(r Record) []Blob {
 		return m, nil
 	})
 	return blobs
+}
+
+// blobOutput is tool output in a blob.
+type blobOutput struct {
+	store   Store
+	session string
+	blob    Blob
+}
+
+var _ tool.Output = blobOutput{}
+
+// Len returns the number of bytes.
+func (o blobOutput) Len() int64 { return o.blob.Size }
+
+// Open opens the blob. If it is missing, the first read fails.
+func (o blobOutput) Open() io.ReadCloser {
+	r, err := o.store.OpenBlob(context.Background(), o.session, o.blob.Hash)
+	if err != nil {
+		return io.NopCloser(failingReader{err})
+	}
+	return r
+}
+
+type failingReader struct{ err error }
+
+func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
+
+// mapMedia returns a copy of the data in which f has replaced every image, sound and document. Where f
+// fails, a text takes its place.
+func mapMedia(d Data, f func(llm.Media) (llm.Media, error)) (Data, error) {
+	m := mediaMap{f: f}
+	switch e := d.(type) {
+	case UserInput:
+		e.Message = m.message(e.Message)
+		d = e
+	case SteeringQueued:
+		e.Message = m.message(e.Message)
+		d = e
+	case SteeringInjected:
+		e.Message = m.message(e.Message)
+		d = e
+	case TextEnd:
+		e.Message = m.message(e.Message)
+		d = e
+	case Quarantine:
+		e.Message = m.message(e.Message)
+		d = e
+	case Compaction:
+		e.Messages = m.messages(e.Messages)
+		d = e
+	case SessionEnd:
+		e.Undelivered = m.messages(e.Undelivered)
+		d = e
+	case ToolCallEnd:
+		images := m.images(e.Images)
+		if n := len(e.Images) - len(images); n > 0 {
+			e.Model += fmt.Sprintf("\n[images lost: %d]", n)
+		}
+		e.Images = images
+		d = e
+	}
+	return d, m.err
+}
+
+type mediaMap struct {
+	f   func(llm.Media) (llm.Media, error)
+	err error
+}
+
+func (m *mediaMap) messages(in []llm.Message) []llm.Message {
+	var out []llm.Message
+	for _, msg := range in {
+		out = append(out, m.message(msg))
+	}
+	return out
+}
+
+func (m *mediaMap) message(msg llm.Message) llm.Message {
+	msg.Parts = m.parts(msg.Parts)
+	return msg
+}
+
+func (m *mediaMap) parts(in []llm.Part) []llm.Part {
+	if !hasMedia(in) {
+		return in
+	}
+	out := make([]llm.Part, len(in))
+	for i, p := range in {
+		out[i] = m.part(p)
+	}
+	return out
+}
+
+func hasMedia(parts []llm.Part) bool {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Image, llm.Audio, llm.Document:
+			return true
+		case llm.ToolResult:
+			if hasMedia(p.Parts) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (m *mediaMap) part(p llm.Part) llm.Part {
+	lost := ""
+	switch q := p.(type) {
+	case llm.Image:
+		q.Media, lost = m.media(q.Media, "image")
+		p = q
+	case llm.Audio:
+		q.Media, lost = m.media(q.Media, "recording")
+		p = q
+	case llm.Document:
+		q.Media, lost = m.media(q.Media, "document")
+		p = q
+	case llm.ToolResult:
+		q.Parts = m.parts(q.Parts)
+		p = q
+	}
+	if lost != "" {
+		return llm.Text{Text: "[" + lost + " lost]"}
+	}
+	return p
+}
+
+// media returns what f makes of media and, if f fails, its name.
+func (m *mediaMap) media(in llm.Media, name string) (out llm.Media, lost string) {
+	out, err := m.f(in)
+	if err != nil {
+		m.err = errors.Join(m.err, err)
+		return out, name
+	}
+	return out, ""
+}
+
+func (m *mediaMap) images(in []llm.Image) []llm.Image {
+	var out []llm.Image
+	for _, img := range in {
+		media, lost := m.media(img.Media, "image")
+		if lost == "" {
+			img.Media = media
+			out = append(out, img)
+		}
+	}
+	return out
 }

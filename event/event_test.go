@@ -192,7 +192,7 @@ func TestLog_ManyReadersAndWritersLoseNothing(t *testing.T) {
 
 func TestRecord_EveryKindSurvivesARoundTrip(t *testing.T) {
 	cost, budget := 0.5, 1024
-	for _, d := range []Data{
+	all := []Data{
 		SessionStart{ID: "1", Setup: Setup{ModelSetup: ModelSetup{Provider: "p", Model: "m", Window: 5}, Rules: Rules{Turns: 2, Fallback: []ModelSetup{{Model: "f"}}}}, System: "s"}, SessionEnd{Reason: "closed", State: "CLOSED", Undelivered: []llm.Message{llm.UserText("late")}},
 		UserInput{Message: llm.UserText("hi"), FollowUp: true, Answers: "c"}, ProcessingEnd{Outcome: "done", State: "IDLE", Rounds: 3, Question: "why?"},
 		ModelCallStart{Call: 1, Model: "m", Messages: 2}, ModelCallEnd{Call: 1, Cost: &cost, Usage: llm.Usage{Input: 5}},
@@ -206,7 +206,11 @@ func TestRecord_EveryKindSurvivesARoundTrip(t *testing.T) {
 		SteeringQueued{Message: llm.UserText("x")}, SteeringInjected{Message: llm.UserText("x"), Source: "host"},
 		TurnLimit{"max_turns", 3, "d"}, LoopDetection{"m", 2, 1}, Settings{Setup: Setup{Effort: "low", ThinkingBudget: &budget}, System: "s"}, Interrupted{Reason: "r", Abandon: true}, Continue{}, SteeringWithdrawn{Queued: 4}, ArgumentsDelta{1, "c", "n", "{"}, CacheBroken{"r"},
 		SubagentStart{ID: "1", Task: "t"}, SubagentEnd{ID: "1", Status: "completed", Success: true}, Warning{Message: "w"}, Error{Class: "c", Message: "m"},
-	} {
+	}
+	for _, s := range sections() {
+		all = append(all, s.data)
+	}
+	for _, d := range all {
 		b, err := json.Marshal(Record{Seq: 7, Session: "s", Agent: "1/2", Data: d})
 		if err != nil {
 			t.Errorf("%s: %v", d.Kind(), err)

@@ -8,22 +8,19 @@ import (
 	"io"
 )
 
-// Fork makes a new session of the first records of another: those up to the number at, or all that
-// there are if it is 0. They keep their numbers and times, and the blobs that they refer to come
-// with them. The other session is only read, so somebody may be writing to it.
+// Fork creates a session from the first records of another: those up to at, or all if at is 0. Records keep
+// their numbers and times, and their blobs are copied. The other session may have a writer.
 //
-// Of m, ID names the new session. What m says beside that goes before what is known of the other
-// session: Title, Prompt, Summary, Tags, Provider, Model, Dir and Branch. Parent and ForkedAt say
-// where the session comes from; Turns, Usage and Cost are those of the records.
+// m.ID is the id of the new session. Title, Prompt, Summary, Tags, Provider, Model, Dir and Branch are those
+// of the other session unless m sets them. The other fields of m are ignored.
 //
-// A record or a blob that is damaged is an error, and after an error there is no new session.
-// Salvage goes on instead.
+// A damaged record or blob is an error. After an error there is no new session.
 func Fork(ctx context.Context, s Store, from string, at Seq, m Meta) (Meta, error) {
 	return fork(ctx, s, from, at, m, false)
 }
 
-// Salvage is Fork for a session that is damaged. A record that cannot be read leaves a Warning in
-// its place, so that the others keep their numbers, and a blob that cannot be read is left out.
+// Salvage forks a damaged session. A Warning takes the place of each record that cannot be read, and blobs
+// that cannot be read are left out.
 func Salvage(ctx context.Context, s Store, from string, at Seq, m Meta) (Meta, error) {
 	return fork(ctx, s, from, at, m, true)
 }
@@ -34,31 +31,29 @@ func fork(ctx context.Context, s Store, from string, at Seq, m Meta, salvage boo
 		return Meta{}, err
 	}
 	if at > parent.Last {
-		return Meta{}, fmt.Errorf("session %s cannot be forked at record %d: it has %d", from, at, parent.Last)
+		return Meta{}, fmt.Errorf("cannot fork session %s at record %d: its last record is %d", from, at, parent.Last)
 	}
 	f := forker{store: s, from: from, at: cmp.Or(at, parent.Last), salvage: salvage, id: m.ID, copied: make(map[string]bool)}
-	w, err := s.Create(ctx, m.inherit(parent, f.at))
-	if err != nil {
+	if f.out, err = s.Create(ctx, m.inherit(parent, f.at)); err != nil {
 		return Meta{}, err
 	}
-	f.out = w
 	if err = f.copy(ctx); err == nil {
 		err = f.describe(ctx, parent)
 	}
-	err = errors.Join(err, w.Close())
+	err = errors.Join(err, f.out.Close())
 	if err == nil {
 		return s.Meta(ctx, m.ID)
 	}
-	err = fmt.Errorf("session %s cannot be forked: %w", from, err)
+	err = fmt.Errorf("cannot fork session %s: %w", from, err)
 	return Meta{}, errors.Join(err, s.Delete(context.WithoutCancel(ctx), m.ID))
 }
 
-// inherit is what is known of a fork before its records are.
+// inherit fills in the description of a fork from its parent's.
 func (m Meta) inherit(parent Meta, at Seq) Meta {
 	parent = parent.Clone()
 	m.Title = cmp.Or(m.Title, parent.Title)
 	m.Prompt = cmp.Or(m.Prompt, parent.Prompt)
-	if at == parent.Last { // else it tells of what is not in the fork
+	if at == parent.Last { // otherwise it covers more than the fork
 		m.Summary = cmp.Or(m.Summary, parent.Summary)
 	}
 	m.Provider = cmp.Or(m.Provider, parent.Provider)
@@ -72,12 +67,8 @@ func (m Meta) inherit(parent Meta, at Seq) Meta {
 	return m
 }
 
-// A fork is written in pieces of so many records or about so many bytes, whichever is less: one
-// flush for each record would be slow, and records may be large.
-const (
-	forkRecords = 256
-	forkBytes   = 1 << 20
-)
+// forkBatch is how many records a fork appends at a time.
+const forkBatch = 64
 
 // forker copies the records of a session.
 type forker struct {
@@ -89,9 +80,8 @@ type forker struct {
 	out     Writer
 
 	batch  []Record
-	size   int64
-	last   Record
-	copied map[string]bool // the hashes of blobs
+	last   Seq
+	copied map[string]bool // hashes of blobs
 	spent  Spending
 }
 
@@ -126,18 +116,18 @@ func (f *forker) copy(ctx context.Context) error {
 	return f.flush(ctx)
 }
 
-// fill puts warnings in the place of records that are missing before one.
+// fill adds warnings in place of the records missing before r.
 func (f *forker) fill(ctx context.Context, r Record, damage error) error {
-	for f.last.Seq+1 < r.Seq {
+	for f.last+1 < r.Seq {
 		if !f.salvage {
-			return fmt.Errorf("record %d is missing", f.last.Seq+1)
+			return fmt.Errorf("record %d is missing", f.last+1)
 		}
-		text := fmt.Sprintf("record %d of session %s could not be read", f.last.Seq+1, f.from)
+		text := fmt.Sprintf("record %d of session %s could not be read", f.last+1, f.from)
 		if damage != nil {
 			text += ": " + damage.Error()
-			damage = nil // said once
+			damage = nil // the first warning reports it
 		}
-		if err := f.add(ctx, Record{Seq: f.last.Seq + 1, Time: r.Time, Data: Warning{Message: text}}); err != nil {
+		if err := f.add(ctx, Record{Seq: f.last + 1, Time: r.Time, Data: Warning{Message: text}}); err != nil {
 			return err
 		}
 	}
@@ -146,10 +136,9 @@ func (f *forker) fill(ctx context.Context, r Record, damage error) error {
 
 func (f *forker) add(ctx context.Context, r Record) error {
 	r.Session = f.id
-	f.last = r
+	f.last = r.Seq
 	f.batch = append(f.batch, r)
-	f.size += weight(r.Data)
-	if len(f.batch) < forkRecords && f.size < forkBytes {
+	if len(f.batch) < forkBatch {
 		return nil
 	}
 	return f.flush(ctx)
@@ -160,12 +149,11 @@ func (f *forker) flush(ctx context.Context) error {
 		return nil
 	}
 	err := f.out.Append(ctx, f.batch...)
-	clear(f.batch)
-	f.batch, f.size = f.batch[:0], 0
+	f.batch = nil
 	return err
 }
 
-// blobs copies what a record refers to.
+// blobs copies the blobs that a record refers to.
 func (f *forker) blobs(ctx context.Context, r Record) error {
 	for _, b := range Blobs(r) {
 		if f.copied[b.Hash] {
@@ -183,14 +171,14 @@ func (f *forker) blobs(ctx context.Context, r Record) error {
 	return nil
 }
 
-// blob copies a blob. That it cannot be read is one thing, and that it cannot be written another.
+// blob copies a blob. lost is why it cannot be read, and err why it cannot be written.
 func (f *forker) blob(ctx context.Context, hash string) (lost, err error) {
 	in, err := f.store.OpenBlob(ctx, f.from, hash)
 	if err != nil {
 		return err, context.Cause(ctx)
 	}
 	defer in.Close()
-	source := &noting{Reader: in}
+	source := &errorReader{Reader: in}
 	got, _, err := f.out.PutBlob(ctx, source)
 	switch {
 	case source.err != nil:
@@ -198,32 +186,32 @@ func (f *forker) blob(ctx context.Context, hash string) (lost, err error) {
 	case err != nil:
 		return nil, err
 	case got != hash:
-		return fmt.Errorf("the blob %s is damaged: its hash is %s", hash, got), nil
+		return fmt.Errorf("blob %s is damaged: its hash is %s", hash, got), nil
 	}
 	return nil, nil
 }
 
-// noting notes why reading failed.
-type noting struct {
+// errorReader remembers why reading failed.
+type errorReader struct {
 	io.Reader
 	err error
 }
 
-func (n *noting) Read(p []byte) (int, error) {
-	c, err := n.Reader.Read(p)
+func (r *errorReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
 	if err != nil && err != io.EOF {
-		n.err = err
+		r.err = err
 	}
-	return c, err
+	return n, err
 }
 
-// describe adds to what is known of the fork what only its records tell.
+// describe completes the description of the fork.
 func (f *forker) describe(ctx context.Context, parent Meta) error {
 	m, err := f.store.Meta(ctx, f.id)
 	if err != nil {
 		return err
 	}
-	m.ForkedAt = f.last.Seq
+	m.ForkedAt = f.last
 	if f.at == parent.Last {
 		parent = parent.Clone()
 		m.Turns, m.Usage, m.Cost = parent.Turns, parent.Usage, parent.Cost

@@ -7,33 +7,33 @@ import (
 	"time"
 )
 
-// SaveError says that a session could not be written to its store. What was acknowledged before is
-// safe; the session is closed, and can be resumed when the cause is gone.
+// SaveError means that a session could not be saved. Everything acknowledged before is safe. The session is
+// closed, and can be resumed when the problem is fixed.
 type SaveError struct{ Err error }
 
 func (e *SaveError) Error() string {
-	return "the work was stopped, because the session can no longer be saved: " + e.Err.Error()
+	return "stopped because the session cannot be saved: " + e.Err.Error()
 }
 
 func (e *SaveError) Unwrap() error { return e.Err }
 
-// linger is how long a record waits for others to be saved with it, unless somebody waits for it.
+// linger is how long a record waits for others to be saved with it, unless Sync is called.
 const linger = 3 * time.Millisecond
 
-// Journal is a log in a store. Readers see a durable record when it is safe, so that nobody
-// has seen what a crash takes back. What is appended within a short time is saved together.
+// Journal is a log that is saved in a store. Readers see durable records once they are saved, so a crash
+// loses nothing that was seen. Records appended within a short time are saved together.
 type Journal struct {
-	*Log   // what is safe
+	*Log   // the saved records
 	writer Writer
 
 	mu    sync.Mutex
-	moved sync.Cond // told when a batch is done
-	queue []Record  // in order, what is transient too
-	held  *Record   // what comes first, if anything else ever does
-	last  Seq       // given out
+	moved sync.Cond // signalled when a batch is done
+	queue []Record  // durable and transient, in order
+	held  *Record   // to be saved before the next record
+	last  Seq       // the last number assigned
 	saved Seq
-	timer *time.Timer // that will save what waits; nil if there is none
-	busy  bool        // somebody is saving
+	timer *time.Timer // saves the queue; nil if it is not set
+	busy  bool        // a batch is being saved
 	err   error
 }
 
@@ -45,23 +45,22 @@ func NewJournal(l *Log, w Writer, last Seq) *Journal {
 	return j
 }
 
-// Hold keeps a record back until there is another one after it. Without one, the end of the session
-// is not recorded either: who only looks leaves no trace.
+// Hold delays a record until another one is appended. A SessionEnd is dropped with it instead, so that
+// opening and closing a session does not change it.
 func (j *Journal) Hold(r Record) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.held = &r
 }
 
-// Held reports whether a record is being kept back.
+// Held reports whether a record is delayed.
 func (j *Journal) Held() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.held != nil
 }
 
-// Append adds a record and returns it with its number and time. It reports false if the record is not
-// shown to anybody.
+// Append adds a record and returns it with its number and time. It reports false if no reader will see it.
 func (j *Journal) Append(r Record) (Record, bool) {
 	if j.writer == nil {
 		return j.Log.Append(r)
@@ -70,7 +69,7 @@ func (j *Journal) Append(r Record) (Record, bool) {
 	defer j.mu.Unlock()
 	transient := r.Kind().Transient()
 	if j.held != nil && r.Kind() == KindSessionEnd {
-		return r, false // nothing happened: nobody is told of an end that is not kept
+		return r, false
 	}
 	if j.err != nil || transient && len(j.queue) == 0 && !j.busy {
 		return r, j.Log.Show(r)
@@ -85,7 +84,7 @@ func (j *Journal) Append(r Record) (Record, bool) {
 	return r, true
 }
 
-// enqueue lets a record wait, with its time and number; j.mu is held.
+// enqueue queues a record with its time and number; j.mu is held.
 func (j *Journal) enqueue(r Record) Record {
 	r.Time = time.Now()
 	if !r.Kind().Transient() {
@@ -96,7 +95,7 @@ func (j *Journal) enqueue(r Record) Record {
 	return r
 }
 
-// schedule sees to it that what waits is saved soon; j.mu is held.
+// schedule has the queue saved soon; j.mu is held.
 func (j *Journal) schedule() {
 	if j.timer == nil && !j.busy && len(j.queue) > 0 {
 		j.timer = time.AfterFunc(linger, func() {
@@ -110,7 +109,7 @@ func (j *Journal) schedule() {
 	}
 }
 
-// flush saves what waits; j.mu is held, but not while the disk is at work.
+// flush saves the queue; j.mu is held, but released while saving.
 func (j *Journal) flush() {
 	if j.timer != nil {
 		j.timer.Stop()
@@ -146,7 +145,7 @@ func (j *Journal) save(batch []Record) error {
 	return nil
 }
 
-// publish lets readers see what was saved. What was not they see only while they follow.
+// publish shows a batch to readers. Records that could not be saved are shown to current readers only.
 func (j *Journal) publish(batch []Record) {
 	for _, r := range batch {
 		switch {
@@ -159,17 +158,18 @@ func (j *Journal) publish(batch []Record) {
 	}
 }
 
-// Sync saves what waits itself if nobody else does.
+// Sync saves all records appended so far, without delay.
 func (j *Journal) Sync() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.reach(j.last)
+	last := j.last
+	j.saveUntil(func() bool { return j.saved >= last || j.err != nil })
 	return j.err
 }
 
-// reach returns when the record of this number is safe, or none can be any more; j.mu is held.
-func (j *Journal) reach(want Seq) {
-	for j.saved < want && j.err == nil {
+// saveUntil saves batches until done reports true; j.mu is held.
+func (j *Journal) saveUntil(done func() bool) {
+	for !done() {
 		if j.busy {
 			j.moved.Wait()
 		} else {
@@ -178,7 +178,7 @@ func (j *Journal) reach(want Seq) {
 	}
 }
 
-// SetMeta describes the session to the store.
+// SetMeta changes the session's description in the store.
 func (j *Journal) SetMeta(ctx context.Context, m Meta) error {
 	if j.writer == nil {
 		return nil
@@ -189,17 +189,10 @@ func (j *Journal) SetMeta(ctx context.Context, m Meta) error {
 	return nil
 }
 
-// Close saves what waits, and releases the session.
+// Close saves the queue and closes the log and the writer.
 func (j *Journal) Close() error {
 	j.mu.Lock()
-	j.reach(j.last)
-	for len(j.queue) > 0 || j.busy { // what is transient, or came after a failure
-		if j.busy {
-			j.moved.Wait()
-		} else {
-			j.flush()
-		}
-	}
+	j.saveUntil(func() bool { return len(j.queue) == 0 && !j.busy })
 	err := j.err
 	j.mu.Unlock()
 	if j.writer != nil {

@@ -1,16 +1,67 @@
 package event
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"reflect"
+)
 
-// Each type names its kind.
+// Kinds of data. Those marked transient have no number and are not saved.
+const (
+	KindSessionStart      Kind = "SESSION_START"
+	KindSessionEnd        Kind = "SESSION_END"
+	KindSessionResume     Kind = "SESSION_RESUME"
+	KindContinue          Kind = "CONTINUE"
+	KindInterrupted       Kind = "INTERRUPTED"
+	KindUserInput         Kind = "USER_INPUT"
+	KindProcessingEnd     Kind = "PROCESSING_END"
+	KindModelCallStart    Kind = "MODEL_CALL_START"
+	KindModelCallEnd      Kind = "MODEL_CALL_END"
+	KindModelRetry        Kind = "MODEL_RETRY"
+	KindTextStart         Kind = "ASSISTANT_TEXT_START" // transient
+	KindTextDelta         Kind = "ASSISTANT_TEXT_DELTA" // transient
+	KindTextEnd           Kind = "ASSISTANT_TEXT_END"
+	KindReasoningStart    Kind = "REASONING_START"           // transient
+	KindReasoningDelta    Kind = "REASONING_DELTA"           // transient
+	KindReasoningEnd      Kind = "REASONING_END"             // transient
+	KindArgumentsDelta    Kind = "TOOL_CALL_ARGUMENTS_DELTA" // transient
+	KindToolCallStart     Kind = "TOOL_CALL_START"
+	KindToolCallDelta     Kind = "TOOL_CALL_OUTPUT_DELTA" // transient
+	KindToolCallEnd       Kind = "TOOL_CALL_END"
+	KindApprovalRequested Kind = "APPROVAL_REQUESTED"
+	KindApprovalResolved  Kind = "APPROVAL_RESOLVED"
+	KindSteeringQueued    Kind = "STEERING_QUEUED"
+	KindSteeringInjected  Kind = "STEERING_INJECTED"
+	KindSteeringWithdrawn Kind = "STEERING_WITHDRAWN"
+	KindTurnLimit         Kind = "TURN_LIMIT"
+	KindLoopDetection     Kind = "LOOP_DETECTION"
+	KindSettings          Kind = "SETTINGS_CHANGED"
+	KindCacheBroken       Kind = "CACHE_BROKEN"
+	KindModelFallback     Kind = "MODEL_FALLBACK"
+	KindCompaction        Kind = "COMPACTION"
+	KindQuarantine        Kind = "QUARANTINE"
+	KindCheckpoint        Kind = "CHECKPOINT"
+	KindRewindStart       Kind = "REWIND_START"
+	KindRewind            Kind = "REWIND"
+	KindSubagentStart     Kind = "SUBAGENT_START"
+	KindSubagentEnd       Kind = "SUBAGENT_END"
+	KindWarning           Kind = "WARNING"
+	KindError             Kind = "ERROR"
+)
+
+// Transient reports whether records of the kind only show progress and are not saved.
+func (k Kind) Transient() bool {
+	switch k {
+	case KindTextStart, KindTextDelta, KindReasoningStart, KindReasoningDelta, KindReasoningEnd, KindArgumentsDelta, KindToolCallDelta:
+		return true
+	}
+	return false
+}
 
 func (SessionStart) Kind() Kind      { return KindSessionStart }
 func (SessionEnd) Kind() Kind        { return KindSessionEnd }
 func (SessionResume) Kind() Kind     { return KindSessionResume }
-func (SteeringWithdrawn) Kind() Kind { return KindSteeringWithdrawn }
-func (ArgumentsDelta) Kind() Kind    { return KindArgumentsDelta }
-func (Interrupted) Kind() Kind       { return KindInterrupted }
 func (Continue) Kind() Kind          { return KindContinue }
+func (Interrupted) Kind() Kind       { return KindInterrupted }
 func (UserInput) Kind() Kind         { return KindUserInput }
 func (ProcessingEnd) Kind() Kind     { return KindProcessingEnd }
 func (ModelCallStart) Kind() Kind    { return KindModelCallStart }
@@ -22,6 +73,7 @@ func (TextEnd) Kind() Kind           { return KindTextEnd }
 func (ReasoningStart) Kind() Kind    { return KindReasoningStart }
 func (ReasoningDelta) Kind() Kind    { return KindReasoningDelta }
 func (ReasoningEnd) Kind() Kind      { return KindReasoningEnd }
+func (ArgumentsDelta) Kind() Kind    { return KindArgumentsDelta }
 func (ToolCallStart) Kind() Kind     { return KindToolCallStart }
 func (ToolCallDelta) Kind() Kind     { return KindToolCallDelta }
 func (ToolCallEnd) Kind() Kind       { return KindToolCallEnd }
@@ -29,6 +81,7 @@ func (ApprovalRequested) Kind() Kind { return KindApprovalRequested }
 func (ApprovalResolved) Kind() Kind  { return KindApprovalResolved }
 func (SteeringQueued) Kind() Kind    { return KindSteeringQueued }
 func (SteeringInjected) Kind() Kind  { return KindSteeringInjected }
+func (SteeringWithdrawn) Kind() Kind { return KindSteeringWithdrawn }
 func (TurnLimit) Kind() Kind         { return KindTurnLimit }
 func (LoopDetection) Kind() Kind     { return KindLoopDetection }
 func (Settings) Kind() Kind          { return KindSettings }
@@ -44,54 +97,30 @@ func (SubagentEnd) Kind() Kind       { return KindSubagentEnd }
 func (Warning) Kind() Kind           { return KindWarning }
 func (Error) Kind() Kind             { return KindError }
 
-// Transient reports whether records of the kind only show something grow, and do not stay in the log.
-func (k Kind) Transient() bool {
-	switch k {
-	case KindTextStart, KindTextDelta, KindReasoningStart, KindReasoningDelta, KindReasoningEnd, KindArgumentsDelta, KindToolCallDelta:
-		return true
+// dataTypes are the types of data by their kinds.
+var dataTypes = typesOf(
+	SessionStart{}, SessionEnd{}, SessionResume{}, Continue{}, Interrupted{}, UserInput{}, ProcessingEnd{},
+	ModelCallStart{}, ModelCallEnd{}, ModelRetry{}, TextStart{}, TextDelta{}, TextEnd{}, ReasoningStart{},
+	ReasoningDelta{}, ReasoningEnd{}, ArgumentsDelta{}, ToolCallStart{}, ToolCallDelta{}, ToolCallEnd{},
+	ApprovalRequested{}, ApprovalResolved{}, SteeringQueued{}, SteeringInjected{}, SteeringWithdrawn{}, TurnLimit{},
+	LoopDetection{}, Settings{}, CacheBroken{}, ModelFallback{}, Compaction{}, Quarantine{}, Checkpoint{},
+	RewindStart{}, Rewind{}, SubagentStart{}, SubagentEnd{}, Warning{}, Error{},
+)
+
+func typesOf(all ...Data) map[Kind]reflect.Type {
+	types := make(map[Kind]reflect.Type, len(all))
+	for _, d := range all {
+		types[d.Kind()] = reflect.TypeOf(d)
 	}
-	return false
+	return types
 }
 
-// decoders reads the data of each kind.
-var decoders = map[Kind]func(json.RawMessage) (Data, error){
-	KindSessionStart:      decoder[SessionStart],
-	KindSessionEnd:        decoder[SessionEnd],
-	KindSessionResume:     decoder[SessionResume],
-	KindSteeringWithdrawn: decoder[SteeringWithdrawn],
-	KindArgumentsDelta:    decoder[ArgumentsDelta],
-	KindInterrupted:       decoder[Interrupted],
-	KindContinue:          decoder[Continue],
-	KindUserInput:         decoder[UserInput],
-	KindProcessingEnd:     decoder[ProcessingEnd],
-	KindModelCallStart:    decoder[ModelCallStart],
-	KindModelCallEnd:      decoder[ModelCallEnd],
-	KindModelRetry:        decoder[ModelRetry],
-	KindTextStart:         decoder[TextStart],
-	KindTextDelta:         decoder[TextDelta],
-	KindTextEnd:           decoder[TextEnd],
-	KindReasoningStart:    decoder[ReasoningStart],
-	KindReasoningDelta:    decoder[ReasoningDelta],
-	KindReasoningEnd:      decoder[ReasoningEnd],
-	KindToolCallStart:     decoder[ToolCallStart],
-	KindToolCallDelta:     decoder[ToolCallDelta],
-	KindToolCallEnd:       decoder[ToolCallEnd],
-	KindApprovalRequested: decoder[ApprovalRequested],
-	KindApprovalResolved:  decoder[ApprovalResolved],
-	KindSteeringQueued:    decoder[SteeringQueued],
-	KindSteeringInjected:  decoder[SteeringInjected],
-	KindTurnLimit:         decoder[TurnLimit],
-	KindLoopDetection:     decoder[LoopDetection],
-	KindSettings:          decoder[Settings],
-	KindCacheBroken:       decoder[CacheBroken],
-	KindModelFallback:     decoder[ModelFallback],
-	KindCompaction:        decoder[Compaction],
-	KindQuarantine:        decoder[Quarantine],
-	KindCheckpoint:        decoder[Checkpoint],
-	KindRewindStart:       decoder[RewindStart],
-	KindRewind:            decoder[Rewind],
-	KindSubagentStart:     decoder[SubagentStart],
-	KindSubagentEnd:       decoder[SubagentEnd],
-	KindWarning:           decoder[Warning],
-	KindError:             decoder[Error],
+func decodeData(kind Kind, raw json.RawMessage) (Data, error) {
+	t, known := dataTypes[kind]
+	if !known {
+		return Unknown{kind, raw}, nil
+	}
+	v := reflect.New(t)
+	err := json.Unmarshal(raw, v.Interface())
+	return v.Elem().Interface().(Data), err
 }

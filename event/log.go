@@ -2,33 +2,38 @@ package event
 
 import (
 	"cmp"
+	"context"
+	"iter"
 	"slices"
 	"sync"
 	"time"
 )
 
-// maxTransient bounds the transient records that a log keeps for readers that are behind.
-const maxTransient = 8192
+const (
+	// maxTransient is how many transient records a log keeps for readers that are behind.
+	maxTransient = 8192
+	// batchSize is how many records a reader copies at a time.
+	batchSize = 64
+)
 
-// Log is a log in memory. The zero value is ready, and safe for concurrent use.
+// Log is a log in memory. The zero value is an empty log. Its methods may be called concurrently.
 type Log struct {
 	mu      sync.Mutex
-	durable []entry // in the order of their numbers, which may have gaps
-	loose   []entry // the transient ones that are still kept
-	last    uint64  // the position that was given out last
+	durable []entry // by number, perhaps with gaps
+	loose   []entry // transient
+	last    uint64  // the last position
 	readers map[*reader]struct{}
-	wake    chan struct{} // closed when there is something new; nil if nobody waits
+	wake    chan struct{} // closed when there is more to read; nil if nobody waits
 	closed  bool
 }
 
-// entry is a record at its position among all that were appended, of both sorts.
+// entry is a record at its position among the durable and transient records.
 type entry struct {
 	pos uint64
 	Record
 }
 
-// NewLog is a log that begins with durable records, in the order of their numbers, which may have
-// gaps.
+// NewLog returns a log that starts with durable records, which must be in order and may have gaps.
 func NewLog(records []Record) *Log {
 	l := &Log{durable: make([]entry, len(records))}
 	for i, r := range records {
@@ -38,9 +43,8 @@ func NewLog(records []Record) *Log {
 	return l
 }
 
-// Append adds a record; it gives a durable one its number, unless it has one that is higher than
-// all before, and every one its time, and returns it. A log that is closed takes nothing more and
-// reports false.
+// Append adds a record and returns it. It sets the time unless there is one, and the number of a durable
+// record unless it is higher than the last. It never blocks. It reports false if the log is closed.
 func (l *Log) Append(r Record) (Record, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,8 +68,8 @@ func (l *Log) Append(r Record) (Record, bool) {
 	return r, true
 }
 
-// Show adds a record for those who follow the log now, as if it were transient: it gets no number
-// and is not kept. It reports false if the log is closed.
+// Show adds a record as if it were transient: it has no number and only current readers see it. It reports
+// false if the log is closed.
 func (l *Log) Show(r Record) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,7 +93,7 @@ func (l *Log) show(r Record) {
 	l.rouse()
 }
 
-// seen counts the transient records that every reader has passed.
+// seen returns how many transient records all readers have passed.
 func (l *Log) seen() int {
 	if len(l.loose) == 0 {
 		return 0
@@ -98,11 +102,7 @@ func (l *Log) seen() int {
 	for r := range l.readers {
 		least = min(least, r.pos)
 	}
-	n := 0
-	for n < len(l.loose) && l.loose[n].pos <= least {
-		n++
-	}
-	return n
+	return l.looseAfter(least)
 }
 
 // forget drops the oldest n transient records.
@@ -114,7 +114,7 @@ func (l *Log) forget(n int) {
 	clear(l.loose[kept:])
 	l.loose = l.loose[:kept]
 	if kept == 0 && cap(l.loose) > 64 {
-		l.loose = nil // an idle log is small
+		l.loose = nil // keep idle logs small
 	}
 }
 
@@ -125,7 +125,7 @@ func (l *Log) rouse() {
 	}
 }
 
-// Close ends the log: readers come to an end behind its last record.
+// Close closes the log. Readers finish after the last record.
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +133,7 @@ func (l *Log) Close() {
 	l.rouse()
 }
 
-// Last is the number of the last durable record.
+// Last returns the number of the last durable record.
 func (l *Log) Last() Seq {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,26 +147,134 @@ func (l *Log) lastSeq() Seq {
 	return l.durable[len(l.durable)-1].Seq
 }
 
-// beyond is the index of the first durable record behind a number.
-func (l *Log) beyond(after Seq) int {
-	if after >= l.lastSeq() {
-		return len(l.durable)
-	}
-	i, found := slices.BinarySearchFunc(l.durable, after, func(e entry, n Seq) int { return cmp.Compare(e.Seq, n) })
-	if found {
-		i++
-	}
-	return i
-}
-
-// Records are the durable records behind a number.
+// Records returns the durable records after a number.
 func (l *Log) Records(after Seq) []Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	rest := l.durable[l.beyond(after):]
+	rest := l.durable[l.durableAfter(after):]
 	out := make([]Record, len(rest))
 	for i, e := range rest {
 		out[i] = e.Record
+	}
+	return out
+}
+
+// durableAfter returns the index of the first durable record after a number.
+func (l *Log) durableAfter(after Seq) int {
+	if after >= l.lastSeq() {
+		return len(l.durable)
+	}
+	i, _ := slices.BinarySearchFunc(l.durable, after+1, func(e entry, n Seq) int { return cmp.Compare(e.Seq, n) })
+	return i
+}
+
+// looseAfter returns the index of the first transient record after a position.
+func (l *Log) looseAfter(pos uint64) int {
+	i, _ := slices.BinarySearchFunc(l.loose, pos+1, func(e entry, n uint64) int { return cmp.Compare(e.pos, n) })
+	return i
+}
+
+// reader is the progress of one reader.
+type reader struct {
+	pos   uint64 // the last position it has seen
+	after Seq    // the last durable record it has seen
+}
+
+// Events follows the log after a durable record, which may be a future one. It yields the existing records,
+// then new ones as they are appended. It ends when the log is closed, or with an error when ctx is done. A
+// slow reader misses transient records only.
+func (l *Log) Events(ctx context.Context, after Seq) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		r := l.join(after)
+		defer l.leave(r)
+		for {
+			if ctx.Err() != nil {
+				yield(Record{}, context.Cause(ctx))
+				return
+			}
+			batch, wait, open := l.next(r)
+			for _, e := range batch {
+				if !yield(e.Record, nil) {
+					return
+				}
+				l.passed(r, e)
+			}
+			if len(batch) > 0 {
+				continue
+			}
+			if !open {
+				return
+			}
+			select {
+			case <-wait:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// join adds a reader. It skips the transient records before the durable record.
+func (l *Log) join(after Seq) *reader {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := &reader{after: after}
+	if after > l.lastSeq() {
+		r.pos = l.last
+	} else if i := l.durableAfter(after); i > 0 {
+		r.pos = l.durable[i-1].pos
+	}
+	if l.readers == nil {
+		l.readers = make(map[*reader]struct{})
+	}
+	l.readers[r] = struct{}{}
+	return r
+}
+
+func (l *Log) leave(r *reader) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.readers, r)
+}
+
+func (l *Log) passed(r *reader, e entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.pos = e.pos
+	if e.Seq != 0 {
+		r.after = e.Seq
+	}
+}
+
+// next returns the next records for a reader. If there are none, wait is closed when there are more.
+func (l *Log) next(r *reader) (batch []entry, wait <-chan struct{}, open bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	batch = merge(l.durable[l.durableAfter(r.after):], l.loose[l.looseAfter(r.pos):])
+	switch {
+	case len(batch) > 0:
+		return batch, nil, true
+	case l.closed:
+		return nil, nil, false
+	}
+	if l.wake == nil {
+		l.wake = make(chan struct{})
+	}
+	return nil, l.wake, true
+}
+
+// merge copies the first entries of two lists, in order of position.
+func merge(a, b []entry) []entry {
+	n := min(len(a)+len(b), batchSize)
+	if n == 0 {
+		return nil
+	}
+	out := make([]entry, 0, n)
+	for len(out) < n {
+		if len(b) == 0 || len(a) > 0 && a[0].pos < b[0].pos {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
 	}
 	return out
 }

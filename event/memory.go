@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// Memory is a store that lasts as long as the process. The zero value is ready.
+// Memory is a store in memory, for tests and sessions that need not outlive the process. The zero value is
+// an empty store.
 type Memory struct {
 	mu       sync.Mutex
 	sessions map[string]*memorySession // by folded id
@@ -30,7 +31,7 @@ type memorySession struct {
 
 var _ Store = (*Memory)(nil)
 
-// Create begins a session.
+// Create creates a session.
 func (s *Memory) Create(ctx context.Context, m Meta) (Writer, error) {
 	if err := cmp.Or(context.Cause(ctx), CheckID(m.ID)); err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func (s *Memory) Create(ctx context.Context, m Meta) (Writer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sessions[FoldID(m.ID)] != nil {
-		return nil, fmt.Errorf("%w: %s", ErrExists, m.ID)
+		return nil, fmt.Errorf("session %s %w", m.ID, ErrExists)
 	}
 	if s.sessions == nil {
 		s.sessions = make(map[string]*memorySession)
@@ -52,7 +53,7 @@ func (s *Memory) Create(ctx context.Context, m Meta) (Writer, error) {
 	return &memoryWriter{store: s, session: session}, nil
 }
 
-// Open gives the writer of a session.
+// Open opens a session for writing.
 func (s *Memory) Open(ctx context.Context, id string) (Writer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +62,7 @@ func (s *Memory) Open(ctx context.Context, id string) (Writer, error) {
 		return nil, err
 	}
 	if session.locked {
-		return nil, fmt.Errorf("%w: %s", ErrLocked, id)
+		return nil, fmt.Errorf("session %s %w", id, ErrLocked)
 	}
 	session.locked = true
 	return &memoryWriter{store: s, session: session}, nil
@@ -73,39 +74,41 @@ func (s *Memory) find(ctx context.Context, id string) (*memorySession, error) {
 	}
 	session := s.sessions[FoldID(id)]
 	if session == nil || session.meta.ID != id {
-		return nil, fmt.Errorf("%w: %s", ErrNotFound, id)
+		return nil, fmt.Errorf("session %s %w", id, ErrNotFound)
 	}
 	return session, nil
 }
 
-// Load reads the records that a session has now.
+// Load yields the records that a session has now.
 func (s *Memory) Load(ctx context.Context, id string, after Seq) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		records, err := s.records(ctx, id)
+		s.mu.Lock()
+		session, err := s.find(ctx, id)
+		var records []Record
+		if err == nil {
+			records = session.records
+		}
+		s.mu.Unlock()
 		if err != nil {
 			yield(Record{}, err)
 			return
 		}
-		for _, r := range records[min(after, Seq(len(records))):] {
-			if err := context.Cause(ctx); err != nil {
-				yield(Record{}, err)
-				return
-			}
-			if !yield(r, nil) {
-				return
-			}
-		}
+		yieldAll(ctx, records[min(after, Seq(len(records))):], yield)
 	}
 }
 
-func (s *Memory) records(ctx context.Context, id string) ([]Record, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	session, err := s.find(ctx, id)
-	if err != nil {
-		return nil, err
+// yieldAll yields values until ctx is done.
+func yieldAll[T any](ctx context.Context, values []T, yield func(T, error) bool) {
+	for _, v := range values {
+		if err := context.Cause(ctx); err != nil {
+			var none T
+			yield(none, err)
+			return
+		}
+		if !yield(v, nil) {
+			return
+		}
 	}
-	return slices.Clip(session.records), nil
 }
 
 // Meta describes a session.
@@ -119,33 +122,21 @@ func (s *Memory) Meta(ctx context.Context, id string) (Meta, error) {
 	return session.meta.Clone(), nil
 }
 
-// List describes the sessions, the one written last first.
+// List describes all sessions, the last written first.
 func (s *Memory) List(ctx context.Context) iter.Seq2[Meta, error] {
 	return func(yield func(Meta, error) bool) {
-		for _, m := range s.metas() {
-			if err := context.Cause(ctx); err != nil {
-				yield(Meta{}, err)
-				return
-			}
-			if !yield(m, nil) {
-				return
-			}
+		s.mu.Lock()
+		metas := make([]Meta, 0, len(s.sessions))
+		for _, session := range s.sessions {
+			metas = append(metas, session.meta.Clone())
 		}
+		s.mu.Unlock()
+		slices.SortFunc(metas, Meta.Compare)
+		yieldAll(ctx, metas, yield)
 	}
 }
 
-func (s *Memory) metas() []Meta {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := make([]Meta, 0, len(s.sessions))
-	for _, session := range s.sessions {
-		out = append(out, session.meta.Clone())
-	}
-	slices.SortFunc(out, Meta.Compare)
-	return out
-}
-
-// OpenBlob reads a blob.
+// OpenBlob opens a blob.
 func (s *Memory) OpenBlob(ctx context.Context, id, hash string) (io.ReadCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +160,7 @@ func (s *Memory) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	if session.locked {
-		return fmt.Errorf("%w: %s", ErrLocked, id)
+		return fmt.Errorf("session %s %w", id, ErrLocked)
 	}
 	delete(s.sessions, FoldID(id))
 	return nil
@@ -181,32 +172,30 @@ type memoryWriter struct {
 	closed  bool
 }
 
-// check says whether the writer may write; the store is locked.
-func (w *memoryWriter) check(ctx context.Context) error {
+// update runs f with the store locked, unless the writer cannot write.
+func (w *memoryWriter) update(ctx context.Context, f func(*memorySession) error) error {
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	if w.closed {
-		return fmt.Errorf("the writer of session %s is closed: %w", w.session.meta.ID, fs.ErrClosed)
+		return fmt.Errorf("session %s was not saved: %w", w.session.meta.ID, fs.ErrClosed)
 	}
-	return nil
+	return f(w.session)
 }
 
 func (w *memoryWriter) Append(ctx context.Context, records ...Record) error {
-	w.store.mu.Lock()
-	defer w.store.mu.Unlock()
-	if err := w.check(ctx); err != nil {
-		return err
-	}
-	m := w.session.meta
-	for _, r := range records {
-		if err := m.Advance(r); err != nil {
-			return err
+	return w.update(ctx, func(s *memorySession) error {
+		m := s.meta
+		for _, r := range records {
+			if err := m.Advance(r); err != nil {
+				return err
+			}
 		}
-	}
-	w.session.meta = m
-	w.session.records = append(w.session.records, records...)
-	return nil
+		s.meta, s.records = m, append(s.records, records...)
+		return nil
+	})
 }
 
 func (w *memoryWriter) PutBlob(ctx context.Context, data io.Reader) (string, int64, error) {
@@ -216,23 +205,18 @@ func (w *memoryWriter) PutBlob(ctx context.Context, data io.Reader) (string, int
 	}
 	sum := sha256.Sum256(b)
 	hash := hex.EncodeToString(sum[:])
-	w.store.mu.Lock()
-	defer w.store.mu.Unlock()
-	if err := w.check(ctx); err != nil {
-		return "", 0, err
-	}
-	w.session.blobs[hash] = b
-	return hash, int64(len(b)), nil
+	err = w.update(ctx, func(s *memorySession) error {
+		s.blobs[hash] = b
+		return nil
+	})
+	return hash, int64(len(b)), err
 }
 
 func (w *memoryWriter) SetMeta(ctx context.Context, m Meta) error {
-	w.store.mu.Lock()
-	defer w.store.mu.Unlock()
-	if err := w.check(ctx); err != nil {
-		return err
-	}
-	w.session.meta = w.session.meta.Replace(m)
-	return nil
+	return w.update(ctx, func(s *memorySession) error {
+		s.meta = s.meta.Replace(m)
+		return nil
+	})
 }
 
 func (w *memoryWriter) Close() error {

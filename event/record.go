@@ -1,3 +1,15 @@
+// Package event holds what happened in a session, as records in a log.
+//
+// Every durable fact (an input, an answer of the model, a tool result, an approval, a limit, an error, a
+// change of the setup) is one numbered [Record]. The state of a session is a fold over its records, so
+// everything that a decision depends on is recorded, including the [Setup]. Conversations, user interfaces,
+// saved sessions and resuming are all views of the records.
+//
+// Transient records show progress, such as text as it is streamed. They have no number, are not saved, and
+// may be dropped for readers that fall behind. A later durable record contains what they showed.
+//
+// A [Log] holds records in memory and lets any number of readers follow it. A [Store] saves logs, and a
+// [Journal] is a log that is saved.
 package event
 
 import (
@@ -14,22 +26,22 @@ type Record struct {
 	Seq     Seq
 	Time    time.Time
 	Session string
-	// Agent is the path of the agent in its tree: "" is the root, "1" its first subagent, "1/2"
-	// that one's second.
+	// Agent is the path of the agent: "" for the root, "1" for its first subagent, "1/2" for the second
+	// subagent of that one.
 	Agent string
 	Data  Data
 }
 
-// Kind is the kind of the record.
+// Kind returns the kind of the record's data.
 func (r Record) Kind() Kind { return r.Data.Kind() }
 
 // Durable reports whether the record stays in the log.
 func (r Record) Durable() bool { return r.Seq != 0 }
 
-// Kind names what happened.
+// Kind names a type of Data.
 type Kind string
 
-// Data is what happened: one of the types of this package, or Unknown.
+// Data is the content of a record: one of the types of this package.
 type Data interface {
 	Kind() Kind
 }
@@ -43,51 +55,36 @@ type recordJSON struct {
 	Data    json.RawMessage `json:"data"`
 }
 
-// MarshalJSON writes the record.
+// MarshalJSON encodes the record.
 func (r Record) MarshalJSON() ([]byte, error) { return AppendRecord(nil, r) }
 
-// UnmarshalJSON reads the record. A kind that this version does not know becomes Unknown, and is
-// written back as it was.
+// UnmarshalJSON decodes a record. Data of an unknown kind becomes Unknown, which encodes to the same JSON.
 func (r *Record) UnmarshalJSON(b []byte) error {
 	var j recordJSON
 	if err := json.Unmarshal(b, &j); err != nil {
-		return fmt.Errorf("event: the record is not readable: %w", err)
+		return fmt.Errorf("event: invalid record: %w", err)
 	}
 	data, err := decodeData(j.Kind, j.Data)
 	if err != nil {
-		return fmt.Errorf("event: the record %d of kind %s is not readable: %w", j.Seq, j.Kind, err)
+		return fmt.Errorf("event: invalid record %d of kind %s: %w", j.Seq, j.Kind, err)
 	}
 	*r = Record{j.Seq, j.Time, j.Session, j.Agent, data}
 	return nil
 }
 
-// Unknown is a record of a kind that this version does not know.
+// Unknown is data of a kind that this version does not know.
 type Unknown struct {
 	Name Kind
 	Raw  json.RawMessage
 }
 
-// Kind is the kind as it was written.
+// Kind returns the recorded kind.
 func (u Unknown) Kind() Kind { return u.Name }
 
-// MarshalJSON writes the data as it was.
+// MarshalJSON returns the recorded JSON.
 func (u Unknown) MarshalJSON() ([]byte, error) {
 	if len(u.Raw) == 0 {
 		return []byte("null"), nil
 	}
 	return u.Raw, nil
-}
-
-func decodeData(kind Kind, raw json.RawMessage) (Data, error) {
-	decode, known := decoders[kind]
-	if !known {
-		return Unknown{kind, raw}, nil
-	}
-	return decode(raw)
-}
-
-func decoder[T Data](raw json.RawMessage) (Data, error) {
-	var v T
-	err := json.Unmarshal(raw, &v)
-	return v, err
 }

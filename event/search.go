@@ -6,49 +6,51 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-// Query says what to search for, and in which sessions.
+// Query selects sessions and the text to find in them.
 type Query struct {
-	Text string          // upper and lower case are the same
-	Dir  string          // only the sessions of this directory
-	Tag  string          // only those with this tag
-	Only func(Meta) bool // only those that it reports true for, if it is not nil
-	// PerSession and Limit bound the hits, of each session and altogether; 0 is no bound.
+	Text string          // ignoring case
+	Dir  string          // only sessions of this directory
+	Tag  string          // only sessions with this tag
+	Only func(Meta) bool // only sessions for which it returns true
+	// PerSession and Limit are the maximum number of hits in a session and in total. 0 means no maximum.
 	PerSession int
 	Limit      int
 }
 
-// Matches reports whether a session is one of those to search in.
+// Matches reports whether the query selects a session.
 func (q Query) Matches(m Meta) bool {
 	return (q.Dir == "" || m.Dir == q.Dir) && (q.Tag == "" || slices.Contains(m.Tags, q.Tag)) && (q.Only == nil || q.Only(m))
 }
 
-// Hit is a place where the text was found.
+// Hit is a text that matches.
 type Hit struct {
 	Session Meta `json:"session"`
-	// Where is what holds the text: "title", "prompt", "summary" or "tag" of the session, or in a
-	// record what the "user" or the "assistant" said, the "arguments" of a tool call or the
-	// "output" of one, as the model saw it.
+	// Where is "title", "prompt", "summary" or "tag" for the description of the session. For records it is
+	// "user", "assistant", or "arguments" or "output" of a tool call.
 	Where string `json:"where"`
-	// Seq, Kind and Agent are those of the record, if it is one.
+	// Seq, Kind and Agent are those of the record.
 	Seq   Seq    `json:"seq,omitempty"`
 	Kind  Kind   `json:"kind,omitempty"`
 	Agent string `json:"agent,omitempty"`
 	Snippet
 }
 
-// Search looks for a text in what is known of sessions and in what was said in them: by the user,
-// the model and the tools. The session that was written last comes first, and in it the description
-// and then the records in their order. Of several matches in one text the first is told.
+// Search finds a text in the descriptions of sessions and in what the user, the model and the tools said. It
+// yields the last written session first, and at most one hit for each record.
 //
-// What cannot be read comes as an error with the session, for the caller to go on behind it or to
-// stop. Only the end of ctx is the end of the iteration.
+// What cannot be read yields an error with its session, after which the search continues. It ends when ctx is
+// done.
 func Search(ctx context.Context, s Store, q Query) iter.Seq2[Hit, error] {
 	return func(yield func(Hit, error) bool) {
 		if q.Text == "" {
-			yield(Hit{}, errors.New("there is no text to search for"))
+			yield(Hit{}, errors.New("the text to search for is empty"))
 			return
 		}
 		found := search{ctx: ctx, store: s, query: q, needle: newNeedle(q.Text), yield: yield}
@@ -66,62 +68,56 @@ func Search(ctx context.Context, s Store, q Query) iter.Seq2[Hit, error] {
 	}
 }
 
-// search is a search on its way.
 type search struct {
-	ctx    context.Context
-	store  Store
-	query  Query
-	needle needle
-	yield  func(Hit, error) bool
-	total  int // hits so far
+	ctx     context.Context
+	store   Store
+	query   Query
+	needle  needle
+	yield   func(Hit, error) bool
+	total   int
+	stopped bool // by the caller
 
-	// Of the session that is searched:
-	meta  Meta
-	hits  int
-	asked *Hit // in the prompt, until the input that it repeats was looked at
+	// For the current session:
+	meta   Meta
+	hits   int
+	prompt *Hit // not reported if the first input matches too
 }
 
-// session searches one session, and reports whether to go on with the next.
+// session searches a session, and reports whether to continue with the next.
 func (s *search) session(m Meta) bool {
-	s.meta, s.hits, s.asked = m, 0, nil
+	s.meta, s.hits, s.prompt = m, 0, nil
 	if !s.description() {
-		return s.goesOn()
+		return s.more()
 	}
 	for r, err := range s.store.Load(s.ctx, m.ID, 0) {
 		switch {
-		case errors.Is(err, ErrNotFound): // deleted meanwhile
+		case errors.Is(err, ErrNotFound): // it was just deleted
 		case err != nil:
 			if !s.yield(Hit{Session: m}, err) || s.ctx.Err() != nil {
 				return false
 			}
 		case !s.record(r):
-			return s.goesOn()
+			return s.more()
 		}
 	}
-	if s.asked != nil {
-		s.hit(*s.asked)
+	if s.prompt != nil {
+		s.hit(*s.prompt)
 	}
-	return s.goesOn()
+	return s.more()
 }
 
-// stopped is the total of a search whose caller wants no more.
-const stopped = -1
-
-func (s *search) goesOn() bool {
-	return s.total != stopped && (s.query.Limit <= 0 || s.total < s.query.Limit)
+func (s *search) more() bool {
+	return !s.stopped && (s.query.Limit <= 0 || s.total < s.query.Limit)
 }
 
-// hit tells of a hit, and reports whether the session may have more.
+// hit reports a hit to the caller, and reports whether to continue with the session.
 func (s *search) hit(h Hit) bool {
 	s.hits++
 	s.total++
-	if !s.yield(h, nil) {
-		s.total = stopped
-	}
-	return s.goesOn() && (s.query.PerSession <= 0 || s.hits < s.query.PerSession)
+	s.stopped = !s.yield(h, nil)
+	return s.more() && (s.query.PerSession <= 0 || s.hits < s.query.PerSession)
 }
 
-// description searches what is known of the session.
 func (s *search) description() bool {
 	texts := []passage{{"title", s.meta.Title}, {"summary", s.meta.Summary}}
 	for _, tag := range s.meta.Tags {
@@ -133,7 +129,7 @@ func (s *search) description() bool {
 		}
 	}
 	if h, ok := s.find(passage{"prompt", s.meta.Prompt}); ok {
-		s.asked = &h
+		s.prompt = &h
 	}
 	return true
 }
@@ -146,20 +142,17 @@ func (s *search) find(p passage) (Hit, bool) {
 	return Hit{Session: s.meta, Where: p.where, Snippet: newSnippet(p.text, start, end)}, true
 }
 
-// record searches a record. The first input repeats the prompt, so only one of them is told.
 func (s *search) record(r Record) bool {
-	prompt := s.asked
+	prompt := s.prompt
 	_, input := r.Data.(UserInput)
 	if input {
-		s.asked = nil
+		s.prompt = nil
 	}
-	for _, p := range said(r.Data) {
-		h, ok := s.find(p)
-		if !ok {
-			continue
+	for _, p := range passages(r.Data) {
+		if h, ok := s.find(p); ok {
+			h.Seq, h.Kind, h.Agent = r.Seq, r.Kind(), r.Agent
+			return s.hit(h)
 		}
-		h.Seq, h.Kind, h.Agent = r.Seq, r.Kind(), r.Agent
-		return s.hit(h) // one of a record is enough
 	}
 	if input && prompt != nil {
 		return s.hit(*prompt)
@@ -167,11 +160,10 @@ func (s *search) record(r Record) bool {
 	return true
 }
 
-// passage is a text that is searched.
 type passage struct{ where, text string }
 
-// said is what somebody said in a record.
-func said(d Data) []passage {
+// passages returns the texts of a record to search.
+func passages(d Data) []passage {
 	switch d := d.(type) {
 	case UserInput:
 		return []passage{{"user", d.Message.Text()}}
@@ -180,11 +172,11 @@ func said(d Data) []passage {
 	case TextEnd:
 		return []passage{{"assistant", d.Message.Text()}}
 	case ToolCallStart:
-		var out []passage
-		for _, text := range texts(d.Arguments) {
-			out = append(out, passage{"arguments", text})
-		}
-		return out
+		var args any
+		dec := json.NewDecoder(bytes.NewReader(d.Arguments))
+		dec.UseNumber()
+		_ = dec.Decode(&args)
+		return values(nil, args)
 	case ToolCallEnd:
 		out := []passage{{"output", d.Model}}
 		if d.Error != nil {
@@ -195,36 +187,131 @@ func said(d Data) []passage {
 	return nil
 }
 
-// texts are the strings and numbers in a JSON value, in their order, as they are without escapes.
-// The names of members are not among them.
-func texts(raw json.RawMessage) []string {
-	var out []string
-	var objects []bool // which of the values that are open are objects
-	name := false      // a name comes next, or the end of an object
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	for {
-		t, err := d.Token()
-		if err != nil {
-			return out
+// values appends the strings and numbers in decoded JSON.
+func values(out []passage, v any) []passage {
+	switch v := v.(type) {
+	case string:
+		return append(out, passage{"arguments", v})
+	case json.Number:
+		return append(out, passage{"arguments", v.String()})
+	case []any:
+		for _, e := range v {
+			out = values(out, e)
 		}
-		isName := name
-		switch t := t.(type) {
-		case json.Delim:
-			isName = false
-			switch t {
-			case '{', '[':
-				objects = append(objects, t == '{')
-			default:
-				objects = objects[:len(objects)-1]
-			}
-		case string:
-			if !isName {
-				out = append(out, t)
-			}
-		case json.Number:
-			out = append(out, t.String())
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			out = values(out, v[name])
 		}
-		name = !isName && len(objects) > 0 && objects[len(objects)-1]
 	}
+	return out
+}
+
+// Snippet is a match and some text around it on one line. Runs of white space become one space.
+type Snippet struct {
+	Text string `json:"snippet"`
+	// Start and End are the byte offsets of the match in Text.
+	Start int `json:"start"`
+	End   int `json:"end"`
+}
+
+// around is how many characters a snippet has before and after the match.
+const around = 48
+
+func newSnippet(text string, start, end int) Snippet {
+	from, to := start, end
+	for range around {
+		_, n := utf8.DecodeLastRuneInString(text[:from])
+		from -= n
+	}
+	for range around {
+		_, n := utf8.DecodeRuneInString(text[to:])
+		to += n
+	}
+	before := strings.TrimLeft(oneSpace(text[from:start]), " ")
+	match := oneSpace(text[start:end])
+	after := strings.TrimRight(oneSpace(text[end:to]), " ")
+	if from > 0 {
+		before = "…" + strings.TrimLeftFunc(before, combines)
+	}
+	if to < len(text) {
+		after += "…"
+	}
+	return Snippet{before + match + after, len(before), len(before) + len(match)}
+}
+
+// combines reports whether a character combines with the one before it: an accent or a zero-width joiner.
+func combines(r rune) bool { return unicode.Is(unicode.M, r) || r == '\u200d' }
+
+// oneSpace replaces each run of white space by a space, and invalid UTF-8 by U+FFFD.
+func oneSpace(s string) string {
+	var b strings.Builder
+	space := false
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			if !space {
+				b.WriteByte(' ')
+			}
+			space = true
+			continue
+		}
+		space = false
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// needle is a text to find, folded.
+type needle []rune
+
+func newNeedle(text string) needle {
+	var n needle
+	for _, r := range text {
+		n = append(n, fold(r))
+	}
+	return n
+}
+
+// fold returns the smallest of the runes that differ in case only.
+func fold(r rune) rune {
+	switch {
+	case r >= utf8.RuneSelf:
+		return foldWide(r)
+	case 'a' <= r && r <= 'z':
+		return r - 'a' + 'A' // the smallest of its forms
+	}
+	return r
+}
+
+func foldWide(r rune) rune {
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return least
+}
+
+// index returns the byte offsets of the first match, or -1.
+func (n needle) index(text string) (start, end int) {
+	for i, r := range text {
+		if fold(r) != n[0] {
+			continue
+		}
+		if end, ok := n.matches(text, i); ok {
+			return i, end
+		}
+	}
+	return -1, -1
+}
+
+// matches returns where a match that begins at start ends.
+func (n needle) matches(text string, start int) (end int, ok bool) {
+	end = start
+	for _, want := range n {
+		r, size := utf8.DecodeRuneInString(text[end:])
+		if size == 0 || fold(r) != want {
+			return 0, false
+		}
+		end += size
+	}
+	return end, true
 }

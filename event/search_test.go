@@ -40,7 +40,7 @@ func equal(t *testing.T, want, got []string) {
 	}
 }
 
-func TestSearch_FindsWhatWasSaidByWhomever(t *testing.T) {
+func TestSearch_FindsTextOfUserModelAndTools(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
@@ -121,7 +121,7 @@ func TestSearch_NewestSessionFirstAndFiltered(t *testing.T) {
 	}
 }
 
-func TestSearch_ThePromptIsToldOnce(t *testing.T) {
+func TestSearch_PromptIsReportedOnce(t *testing.T) {
 	s := new(event.Memory)
 	save(t, s, event.Meta{ID: "same", Prompt: "a word"}, event.UserInput{Message: llm.UserText("a word")}, event.UserInput{Message: llm.UserText("word again")})
 	equal(t, []string{"same user 1 a [word]", "same user 2 [word] again"}, hits(t, s, event.Query{Text: "word"}))
@@ -133,14 +133,14 @@ func TestSearch_ThePromptIsToldOnce(t *testing.T) {
 	equal(t, []string{"none prompt 0 a [word]"}, hits(t, s, event.Query{Text: "word"}))
 }
 
-func TestSearch_SnippetsAreCutBetweenCharacters(t *testing.T) {
+func TestSearch_SnippetsAreOneLineAndIgnoreCase(t *testing.T) {
 	family := "👩\u200d👩\u200d👧"
 	for _, c := range []struct{ text, query, want string }{
 		{strings.Repeat("ab ", 40) + "needle" + strings.Repeat(" cd", 40), "NEEDLE", "…" + strings.Repeat("ab ", 16) + "[needle]" + strings.Repeat(" cd", 16) + "…"},
 		{"x\r\n\t y\n needle\n\n z ", "needle", "x y [needle] z"},
 		{"two\n words", "two\n w", "[two w]ords"},
-		{family + strings.Repeat("x", 46) + "needle", "needle", family + strings.Repeat("x", 46) + "[needle]"},
-		{"needle" + strings.Repeat("x", 47) + "e\u0301" + "yy", "needle", "[needle]" + strings.Repeat("x", 47) + "e\u0301…"},
+		{family + strings.Repeat("x", 46) + "needle", "needle", "…👧" + strings.Repeat("x", 46) + "[needle]"},
+		{"needle" + strings.Repeat("x", 47) + "e\u0301" + "yy", "needle", "[needle]" + strings.Repeat("x", 47) + "e…"},
 		{"\xff\xfeneedle\xff", "needle", "\ufffd\ufffd[needle]\ufffd"},
 		{"ΣΊΣΥΦΟΣ", "σίσυφος", "[ΣΊΣΥΦΟΣ]"},
 		{"100 \u212A", "100 k", "[100 \u212A]"},

@@ -7,13 +7,13 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Spent is what model calls have used. The zero value is nothing.
+// Spent sums what model calls used.
 type Spent struct {
 	Calls    int
 	Usage    llm.Usage
-	Dollars  float64 // of the calls with a known price
-	Unpriced int     // calls without one
-	// Incomplete counts calls that failed before the provider had said all they used: it may bill more.
+	Dollars  float64 // for calls with a known price
+	Unpriced int     // how many calls have no known price
+	// Incomplete is how many failed calls may be billed for more than the provider reported.
 	Incomplete int
 }
 
@@ -33,7 +33,6 @@ func (s *Spent) add(d ModelCallEnd) {
 	s.Dollars += *d.Cost
 }
 
-// spentJSON is the JSON form of Spent, whose cost is null if it is not known.
 type spentJSON struct {
 	Calls int       `json:"calls"`
 	Usage llm.Usage `json:"usage"`
@@ -42,16 +41,16 @@ type spentJSON struct {
 
 func (s Spent) json() spentJSON { return spentJSON{s.Calls, s.Usage, s.Cost().Pointer()} }
 
-// MarshalJSON writes the calls, the usage and the cost, which is null if it is not known.
+// MarshalJSON encodes the calls, the usage and the cost, which is null if it is unknown.
 func (s Spent) MarshalJSON() ([]byte, error) { return json.Marshal(s.json()) }
 
-// ModelSpent is what one model has used.
+// ModelSpent is what the calls of one model used.
 type ModelSpent struct {
 	Provider, Model string
 	Spent
 }
 
-// MarshalJSON writes the model and what it has used as one object.
+// MarshalJSON encodes the model and its sum as one object.
 func (m ModelSpent) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Provider string `json:"provider,omitempty"`
@@ -60,14 +59,14 @@ func (m ModelSpent) MarshalJSON() ([]byte, error) {
 	}{m.Provider, m.Model, m.json()})
 }
 
-// AgentSpent is what one agent of a tree has used.
+// AgentSpent is what one agent used.
 type AgentSpent struct {
-	Agent string // its path; "" is the session itself
-	Task  string // what it was given to do
+	Agent string // its path; "" is the root
+	Task  string // its first task
 	Spent
 }
 
-// MarshalJSON writes the agent and what it has used as one object.
+// MarshalJSON encodes the agent and its sum as one object.
 func (a AgentSpent) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Agent string `json:"agent"`
@@ -76,16 +75,15 @@ func (a AgentSpent) MarshalJSON() ([]byte, error) {
 	}{a.Agent, a.Task, a.json()})
 }
 
-// Spending is what a session and its subagents have used, summed from its records. The zero value is
-// ready to use.
+// Spending sums what a session and its subagents used, from its records.
 type Spending struct {
 	Total  Spent
-	Turns  int // answers that the session itself got, without its subagents
+	Turns  int // answers to the root agent
 	Models []ModelSpent
 	Agents []AgentSpent
 }
 
-// Add counts a record. Those that cost nothing are ignored.
+// Add adds a record. Failed calls that used nothing do not count.
 func (s *Spending) Add(r Record) {
 	switch d := r.Data.(type) {
 	case SubagentStart:
@@ -105,7 +103,7 @@ func (s *Spending) Add(r Record) {
 	}
 }
 
-// Clone returns a copy that later records do not change.
+// Clone returns a copy.
 func (s *Spending) Clone() Spending {
 	c := *s
 	c.Models, c.Agents = slices.Clone(s.Models), slices.Clone(s.Agents)

@@ -70,7 +70,7 @@ const (
 	SourceHost   Source = "host"
 	SourceLoop   Source = "loop_detection"
 	SourceObject Source = "structured_output"
-	SourceAnswer Source = "answer" // the user's answer to a tool call that no longer exists
+	SourceAnswer Source = "answer" // the user's answer to a tool call, if a result cannot hold it
 
 	// The last model call finished for this reason.
 	SourceLength = Source(llm.FinishLength)

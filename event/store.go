@@ -1,53 +1,112 @@
 package event
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"os"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/reins-agent/reins/llm"
 )
 
-// Store keeps the logs of sessions. Any number of readers may read while one writer writes; all
-// methods may be called concurrently, also from several processes where the store says so.
+// Store saves the logs of sessions. A session has one writer at a time and any number of readers. All
+// methods may be called concurrently.
 //
-// Package storetest is the suite that every store must pass.
+// Package storetest tests implementations.
 type Store interface {
-	// Create begins the log of a new session and gives its writer. An id that is taken, also by
-	// one that differs in case only, gives ErrExists; one that could not be a file name gives
-	// ErrBadID.
+	// Create creates a session. It returns ErrExists if the id is taken, ignoring case, and ErrBadID if
+	// CheckID refuses the id.
 	Create(ctx context.Context, m Meta) (Writer, error)
-	// Open gives the writer of a session. There is one at a time: ErrLocked says that somebody
-	// else has it, and ErrNotFound that there is no such session.
+	// Open opens a session for writing. It returns ErrLocked if the session has a writer, and ErrNotFound if
+	// there is no such session.
 	Open(ctx context.Context, id string) (Writer, error)
-	// Load reads the durable records of a session behind a number, in order, one at a time. A
-	// record that cannot be read comes as a *CorruptError; the iteration goes on behind it, for
-	// the caller to go on or to stop.
+	// Load yields the records of a session after a number, in order. A record that cannot be read yields a
+	// *CorruptError, after which the iteration continues.
 	Load(ctx context.Context, id string, after Seq) iter.Seq2[Record, error]
-	// Meta describes a session. List describes all of them, the one written last first, without
-	// reading their logs.
+	// Meta describes a session. List describes all sessions, the last written first, without reading their
+	// logs.
 	Meta(ctx context.Context, id string) (Meta, error)
 	List(ctx context.Context) iter.Seq2[Meta, error]
-	// OpenBlob reads a blob of a session.
+	// OpenBlob opens a blob of a session.
 	OpenBlob(ctx context.Context, id, hash string) (io.ReadCloser, error)
-	// Delete removes a session with all that belongs to it. A session that somebody writes to
-	// gives ErrLocked.
+	// Delete removes a session and its blobs. It returns ErrLocked if the session has a writer.
 	Delete(ctx context.Context, id string) error
 }
 
-// Writer writes one session. It holds the session's lease until it is closed.
+// Writer writes a session. The session is locked until it is closed.
 type Writer interface {
-	// Append adds durable records, whose numbers go on where the log ends. It returns when they
-	// are safe; after an error none of them counts, and the writer is of no more use.
+	// Append adds durable records, numbered from the end of the log, and returns when they are safe. After
+	// an error none of them counts, and the writer cannot be used any more.
 	Append(ctx context.Context, records ...Record) error
-	// PutBlob keeps data that is too large for a record and gives its hash.
+	// PutBlob saves data that is too large for a record and returns its SHA-256.
 	PutBlob(ctx context.Context, data io.Reader) (hash string, size int64, err error)
-	// SetMeta changes what Meta and List tell. The id and the time of creation stay.
+	// SetMeta replaces the description of the session, apart from the values that the store maintains: see
+	// Meta.Replace.
 	SetMeta(ctx context.Context, m Meta) error
 	Close() error
+}
+
+// Leaser is a Writer that can keep its session locked beyond the death of the process.
+type Leaser interface {
+	// Lease keeps others from opening the session while processes that h started are alive, even if this
+	// process is killed. It ends when the writer is closed.
+	Lease(h Holder) error
+}
+
+// Holder keeps a file open while processes that it started are alive, even if this process is killed.
+type Holder interface {
+	// Hold covers processes started from now on. The file stays open until release.
+	Hold(f *os.File) (release func())
+}
+
+// Errors of stores. Stores wrap them after the session's name, as in "session a already exists".
+var (
+	ErrExists   = errors.New("already exists")
+	ErrNotFound = errors.New("not found")
+	ErrLocked   = errors.New("is open elsewhere")
+	ErrBadID    = errors.New("invalid session id")
+	ErrOrder    = errors.New("record out of order")
+)
+
+// CorruptError reports damage to a session, such as a record that cannot be read.
+type CorruptError struct {
+	Session string
+	Offset  int64 // of the record's first byte
+	Line    int   // from 1; 0 if it is unknown
+	Err     error
+}
+
+func (e *CorruptError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("session %s is damaged: %v", e.Session, e.Err)
+	}
+	return fmt.Sprintf("session %s is damaged at line %d (byte %d): %v", e.Session, e.Line, e.Offset, e.Err)
+}
+
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+// Latest returns the last written session that match accepts; nil accepts all. It returns ErrNotFound if there
+// is none. Sessions that cannot be described are skipped.
+func Latest(ctx context.Context, s Store, match func(Meta) bool) (Meta, error) {
+	for m, err := range s.List(ctx) {
+		if ctx.Err() != nil {
+			return Meta{}, context.Cause(ctx)
+		}
+		if err != nil && m.ID == "" {
+			return Meta{}, err
+		}
+		if err == nil && (match == nil || match(m)) {
+			return m, nil
+		}
+	}
+	return Meta{}, fmt.Errorf("session %w", ErrNotFound)
 }
 
 // Meta describes a session.
@@ -68,46 +127,91 @@ type Meta struct {
 	Last     Seq       `json:"last"` // the number of the last record
 	Turns    int       `json:"turns"`
 	Usage    llm.Usage `json:"usage"`
-	Cost     *float64  `json:"cost"` // in US dollars; null if it is not known
+	Cost     *float64  `json:"cost"` // in US dollars; null if it is unknown
 }
 
-// Errors of stores.
-var (
-	ErrExists   = errors.New("there is a session of this name")
-	ErrNotFound = errors.New("there is no such session")
-	ErrLocked   = errors.New("the session is open elsewhere")
-	ErrBadID    = errors.New("not a usable session id")
-	ErrOrder    = errors.New("the record does not go on where the log ends")
-)
+// Compare orders sessions, the last written first.
+func (m Meta) Compare(other Meta) int {
+	return cmp.Or(other.Updated.Compare(m.Updated), cmp.Compare(m.ID, other.ID))
+}
 
-// Latest is the session that was written last, of those that the function takes; nil takes all.
-// Those that cannot be described are passed over; if the sessions cannot be listed at all it is why.
-// If there is none it is ErrNotFound.
-func Latest(ctx context.Context, s Store, take func(Meta) bool) (Meta, error) {
-	for m, err := range s.List(ctx) {
-		if ctx.Err() != nil {
-			return Meta{}, context.Cause(ctx)
-		}
-		if err != nil && m.ID == "" {
-			return Meta{}, err
-		}
-		if err == nil && (take == nil || take(m)) {
-			return m, nil
+// Advance applies a record that is appended to the log. It returns ErrOrder unless the record has the next
+// number. Updated never decreases.
+func (m *Meta) Advance(r Record) error {
+	if r.Seq != m.Last+1 {
+		return fmt.Errorf("%w: record %d after record %d in session %s", ErrOrder, r.Seq, m.Last, m.ID)
+	}
+	m.Last = r.Seq
+	if r.Time.After(m.Updated) {
+		m.Updated = r.Time
+	}
+	return nil
+}
+
+// Replace returns n with the values that stores maintain themselves: ID, Created, Last and Updated.
+func (m Meta) Replace(n Meta) Meta {
+	n = n.Clone()
+	n.ID, n.Created, n.Last, n.Updated = m.ID, m.Created, m.Last, m.Updated
+	return n
+}
+
+// Clone returns a deep copy.
+func (m Meta) Clone() Meta {
+	m.Tags = slices.Clone(m.Tags)
+	m.Usage.Raw = slices.Clone(m.Usage.Raw)
+	if m.Cost != nil {
+		cost := *m.Cost
+		m.Cost = &cost
+	}
+	return m
+}
+
+// maxID keeps paths short enough for all systems.
+const maxID = 128
+
+// CheckID returns an ErrBadID unless id can be the id of a session: a file name that is valid on all systems
+// and cannot be mistaken for a flag or a path. It has at most 128 ASCII letters, digits and . _ - @ + = ~ ,
+// characters, starts with a letter, a digit or _, and does not end in a dot.
+func CheckID(id string) error {
+	switch {
+	case id == "":
+		return fmt.Errorf("%w: it is empty", ErrBadID)
+	case len(id) > maxID:
+		return fmt.Errorf("%w: %d bytes, maximum %d", ErrBadID, len(id), maxID)
+	}
+	for _, r := range id {
+		if r >= utf8.RuneSelf || !alphanumeric(byte(r)) && !strings.ContainsRune("._-@+=~,", r) {
+			return fmt.Errorf("%w: %q contains %q; use letters, digits and . _ - @ + = ~ ,", ErrBadID, id, r)
 		}
 	}
-	return Meta{}, ErrNotFound
+	switch {
+	case !alphanumeric(id[0]) && id[0] != '_':
+		return fmt.Errorf("%w: %q starts with %q", ErrBadID, id, id[0])
+	case strings.HasSuffix(id, "."):
+		return fmt.Errorf("%w: %q ends in a dot", ErrBadID, id)
+	case device(id):
+		return fmt.Errorf("%w: %q is a device name on Windows", ErrBadID, id)
+	}
+	return nil
 }
 
-// CorruptError is a record that cannot be read.
-type CorruptError struct {
-	Session string
-	Offset  int64 // where it begins, in bytes
-	Line    int   // or in lines, from 1
-	Err     error
+// FoldID returns the id in lower case. Ids that fold to the same cannot coexist in a store.
+func FoldID(id string) string { return strings.ToLower(id) }
+
+func alphanumeric(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-func (e *CorruptError) Error() string {
-	return fmt.Sprintf("the record in line %d (byte %d) of session %s is damaged: %v", e.Line, e.Offset, e.Session, e.Err)
+// device reports whether a file name, with or without an extension, is a device on Windows.
+func device(id string) bool {
+	stem, _, _ := strings.Cut(FoldID(id), ".")
+	switch stem {
+	case "con", "prn", "aux", "nul":
+		return true
+	}
+	port, found := strings.CutPrefix(stem, "com")
+	if !found {
+		port, found = strings.CutPrefix(stem, "lpt")
+	}
+	return found && len(port) == 1 && '0' <= port[0] && port[0] <= '9'
 }
-
-func (e *CorruptError) Unwrap() error { return e.Err }

@@ -25,7 +25,7 @@ const switches = "testdata/switches.txt"
 func TestKinds_EverySwitchIsReviewedForANewKind(t *testing.T) {
 	got, funcs := findSwitches(t)
 	want := readSwitches(t)
-	for _, kind := range slices.Sorted(maps.Keys(decoders)) {
+	for _, kind := range slices.Sorted(maps.Keys(dataTypes)) {
 		handlers, known := want[kind]
 		switch {
 		case !known:
@@ -39,7 +39,7 @@ func TestKinds_EverySwitchIsReviewedForANewKind(t *testing.T) {
 		}
 	}
 	for kind := range want {
-		if _, known := decoders[kind]; !known {
+		if _, known := dataTypes[kind]; !known {
 			t.Errorf("%s lists %s, which is not a kind", switches, kind)
 		}
 	}
@@ -73,7 +73,7 @@ func readSwitches(t *testing.T) map[Kind][]string {
 }
 
 // kindNames returns the kinds by the names of their types and constants. Every constant needs a type, and every
-// type a decoder and an example on the page.
+// type an example in docs_test.go.
 func kindNames(t *testing.T, files map[string]*ast.File) map[string]Kind {
 	t.Helper()
 	names := map[string]Kind{}
@@ -96,13 +96,13 @@ func kindNames(t *testing.T, files map[string]*ast.File) map[string]Kind {
 		documented[s.data.Kind()] = strings.TrimPrefix(fmt.Sprintf("%T", s.data), "event.")
 	}
 	for name, kind := range maps.Clone(names) {
-		if _, ok := decoders[kind]; !ok || documented[kind] == "" {
-			t.Fatalf("%s needs a decoder and an example in docs_test.go", name)
+		if _, ok := dataTypes[kind]; !ok || documented[kind] == "" {
+			t.Fatalf("%s must be in dataTypes, with an example in docs_test.go", name)
 		}
 		names[documented[kind]] = kind
 	}
-	if len(documented) != len(decoders) || len(decoders) == 0 {
-		t.Fatalf("%d kinds have an example and %d a decoder", len(documented), len(decoders))
+	if len(documented) != len(dataTypes) || len(dataTypes) == 0 {
+		t.Fatalf("%d kinds have an example and %d a type", len(documented), len(dataTypes))
 	}
 	return names
 }

@@ -2,27 +2,23 @@ package search
 
 import "strings"
 
-// filter decides which entries of a directory a search sees. It is built once per query.
+// filter decides which entries of a directory are searched.
 type filter struct {
-	globs   rules // "!" is inverted: a plain glob chooses
-	chooses bool  // at least one glob chooses, so files that none chooses are out
-	types   []segment
+	globs   rules // with the meaning of "!" inverted
+	chooses bool  // at least one glob selects files, so all others are excluded
+	types   *glob // nil: files of every type
 	hidden  bool
-	// names, if set, are the path elements for which a hidden entry is seen after all.
-	names []segment
+	// names, if set, matches hidden entries that are searched anyway.
+	names *glob
 }
 
 func newFilter(globs, types []string, hidden bool) (*filter, error) {
 	f := &filter{hidden: hidden}
 	for _, g := range globs {
 		pattern, excludes := strings.CutPrefix(g, "!")
-		// Faults are told in terms of the glob as it was written.
-		if _, err := compileGlob(pattern, false); err != nil {
-			return nil, wholePattern(err, g, pattern)
-		}
 		r, ok, err := parseRule(escapeComment(pattern))
 		if err != nil {
-			return nil, err
+			return nil, wholePattern(err, g)
 		}
 		if !ok {
 			continue
@@ -32,11 +28,11 @@ func newFilter(globs, types []string, hidden bool) (*filter, error) {
 		f.globs = append(f.globs, r)
 	}
 	var err error
-	f.types, err = typeSegments(types)
+	f.types, err = typeGlob(types)
 	return f, err
 }
 
-// escapeComment keeps a leading "#" or "!" from being read as ignore file syntax.
+// escapeComment escapes a leading "#" or "!", which has a meaning in ignore files.
 func escapeComment(pattern string) string {
 	if strings.HasPrefix(pattern, "#") || strings.HasPrefix(pattern, "!") {
 		return `\` + pattern
@@ -44,11 +40,11 @@ func escapeComment(pattern string) string {
 	return pattern
 }
 
-// candidate is an entry that is being decided on. Its path is only put together if a rule asks.
+// candidate is an entry to decide on. Its path is built only if a rule needs it.
 type candidate struct {
 	dir  string // absolute
 	base string
-	skip int // the part of the path after skip is relative to the search's root
+	skip int // offset in the path of the part relative to the root of the search
 	full string
 }
 
@@ -59,8 +55,7 @@ func (c *candidate) path() string {
 	return c.full
 }
 
-// admits reports whether an entry is searched, or for a directory entered. The order of the
-// questions and what each answer overrules are ripgrep's.
+// admits reports whether a file is searched or a directory entered. Precedence is that of ripgrep.
 func (f *filter) admits(ig *ignores, c *candidate, dir bool) bool {
 	if c.base == ".git" {
 		return false
@@ -85,19 +80,10 @@ func (f *filter) admits(ig *ignores, c *candidate, dir bool) bool {
 		}
 	}
 	if f.types != nil && !dir {
-		if !matchAny(f.types, c.base) {
+		if !f.types.match(c.base) {
 			return false
 		}
 		chosen = true
 	}
-	return chosen || f.hidden || c.base[0] != '.' || matchAny(f.names, c.base)
-}
-
-func matchAny(segs []segment, base string) bool {
-	for i := range segs {
-		if segs[i].match(base) {
-			return true
-		}
-	}
-	return false
+	return chosen || f.hidden || c.base[0] != '.' || f.names.match(c.base)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// generic is the layer over the methods that every environment has.
+// generic is the layer for any environment.
 type generic struct {
 	env env.Environment
 }
@@ -25,10 +25,10 @@ func (g *generic) abs(p string) string {
 
 func (g *generic) real(p string) string { return p }
 
-// globals are unknown: an environment does not say where its user keeps a configuration.
+// globals returns nil: the configuration of the user is unknown.
 func (g *generic) globals() rules { return nil }
 
-// rooted gives back the slash that a root directory loses to the layer's way of writing paths.
+// rooted restores the trailing slash of a root directory.
 func rooted(p string) string {
 	if p == "" || len(p) == 2 && p[1] == ':' {
 		return p + "/"
@@ -70,7 +70,7 @@ func (g *generic) readFile(ctx context.Context, p string, buf []byte, limit int6
 	return readAll(f, buf, limit)
 }
 
-// readAll reads to the end, in buf while it fits.
+// readAll reads to the end, in buf if it fits.
 func readAll(r io.Reader, buf []byte, limit int64) ([]byte, error) {
 	buf = buf[:0]
 	for headSeen := false; ; {
@@ -96,11 +96,10 @@ func readAll(r io.Reader, buf []byte, limit int64) ([]byte, error) {
 	}
 }
 
-// genericDir is a directory that is known by its path.
+// genericDir is a directory identified by its path.
 type genericDir struct {
-	layer   *generic
-	path    string
-	entries []entry
+	layer *generic
+	path  string
 }
 
 func (d *genericDir) list(ctx context.Context, _ []byte) ([]entry, error) {
@@ -108,11 +107,11 @@ func (d *genericDir) list(ctx context.Context, _ []byte) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.entries = make([]entry, len(infos))
+	entries := make([]entry, len(infos))
 	for i, info := range infos {
-		d.entries[i] = infoEntry(info)
+		entries[i] = infoEntry(info)
 	}
-	return append([]entry(nil), d.entries...), nil
+	return entries, nil
 }
 
 func (d *genericDir) open(_ context.Context, name string) (directory, error) {
@@ -125,23 +124,6 @@ func (d *genericDir) read(ctx context.Context, name string, buf []byte, limit in
 
 func (d *genericDir) stat(ctx context.Context, name string) (entry, error) {
 	return d.layer.stat(ctx, path.Join(rooted(d.path), name))
-}
-
-// same compares what the directories hold, since an environment tells nothing of identity. Two
-// listings with equal names, sizes and times are taken for one directory, which at worst keeps a
-// copy from being searched a second time through a link.
-func (d *genericDir) same(other directory) bool {
-	o, ok := other.(*genericDir)
-	if !ok || len(d.entries) != len(o.entries) {
-		return false
-	}
-	for i, e := range d.entries {
-		p := o.entries[i]
-		if e.name != p.name || e.kind != p.kind || e.details.size != p.details.size || !e.details.modTime.Equal(p.details.modTime) {
-			return false
-		}
-	}
-	return true
 }
 
 func (d *genericDir) close() {}

@@ -85,7 +85,7 @@ func TestIgnore_FilesOfTheTree(t *testing.T) {
 	}
 }
 
-// fileList gives what a glob finds, by path.
+// fileList returns the files that a glob finds, sorted by path.
 func fileList(t *testing.T, s Searcher, q GlobQuery) string {
 	t.Helper()
 	got, _ := globPaths(t, s, q)
@@ -102,7 +102,7 @@ func TestIgnore_GlobalExcludes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := writeTree(t, "-- .git/ --\n-- x --\n-- y --\n")
-			l := &Local{Dir: dir, Home: writeTree(t, c.home)}
+			l := &Local{Dir: dir, home: writeTree(t, c.home)}
 			if got := fileList(t, l, GlobQuery{Pattern: "*"}); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -110,7 +110,7 @@ func TestIgnore_GlobalExcludes(t *testing.T) {
 	}
 }
 
-func TestLocal_ConfinementIsAskedForRootAndLinks(t *testing.T) {
+func TestLocal_OpenConfinesTheSearch(t *testing.T) {
 	outside := writeTree(t, "-- secret --\nfoo\n")
 	dir := writeTree(t, "-- in --\nfoo\n")
 	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
@@ -129,7 +129,7 @@ func TestLocal_ConfinementIsAskedForRootAndLinks(t *testing.T) {
 		}
 		return root.Open(rel)
 	}
-	got, _ := grepAll(t, l, GrepQuery{Pattern: "foo", Follow: true})
+	got, _ := grepAll(t, l, GrepQuery{Pattern: "foo"})
 	if paths(got) != "in\n" {
 		t.Errorf("found %q", paths(got))
 	}

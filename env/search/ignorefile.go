@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// verdict is what a set of rules says about a path.
+// verdict is the decision of a set of rules on a path.
 type verdict uint8
 
 const (
@@ -18,18 +18,17 @@ const (
 // rules are the lines of one ignore file, in order.
 type rules []rule
 
-// rule is one line of an ignore file. Most lines in practice are a plain name or one with a star
-// at an end; for those base is set and only the last path element is compared.
+// rule is one line of an ignore file.
 type rule struct {
 	negated bool
 	dirOnly bool
-	base    *segment
+	names   bool // only the last path element counts
 	glob    *glob
 }
 
-// parseIgnore reads the syntax of gitignore as ripgrep does: braces work as in other globs, all
-// trailing white space is dropped unless a backslash keeps the last space, and a line that is no
-// valid glob is passed over. Reading ends at a line that is not UTF-8.
+// parseIgnore parses gitignore syntax as ripgrep does: braces are supported, trailing white space is
+// removed unless the last space is escaped, and invalid globs are skipped. Parsing stops at a line that
+// is not valid UTF-8.
 func parseIgnore(data string) rules {
 	data = strings.TrimPrefix(data, "\ufeff")
 	var rs rules
@@ -45,7 +44,7 @@ func parseIgnore(data string) rules {
 	return rs
 }
 
-// parseRule parses one line; ok is false for blank lines and comments.
+// parseRule parses a line. It reports false for blank lines and comments.
 func parseRule(line string) (r rule, ok bool, err error) {
 	if strings.HasPrefix(line, "#") {
 		return rule{}, false, nil
@@ -77,31 +76,19 @@ func parseRule(line string) (r rule, ok bool, err error) {
 	if err != nil {
 		return rule{}, false, err
 	}
-	r.base = r.glob.onlyBase()
+	r.names = r.glob.onlyNames()
 	return r, true, nil
 }
 
-// onlyBase gives the segment to compare with a path's last element, if that is all the glob does.
-func (g *glob) onlyBase() *segment {
-	if len(g.alts) == 1 && len(g.alts[0]) == 2 && g.alts[0][0].deep && !g.alts[0][1].deep {
-		return &g.alts[0][1]
-	}
-	return nil
-}
-
-// match gives the verdict of the last rule that matches. What follows skip in the candidate's path
-// is relative to the directory of the ignore file.
+// match returns the verdict of the last rule that matches. The path after skip is relative to the
+// directory of the ignore file.
 func (rs rules) match(c *candidate, skip int, dir bool) verdict {
 	for i := len(rs) - 1; i >= 0; i-- {
 		r := &rs[i]
 		if r.dirOnly && !dir {
 			continue
 		}
-		if r.base != nil {
-			if !r.base.match(c.base) {
-				continue
-			}
-		} else if !r.glob.match(c.path()[skip:]) {
+		if r.names && !r.glob.match(c.base) || !r.names && !r.glob.match(c.path()[skip:]) {
 			continue
 		}
 		if r.negated {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// pathDir is a directory by its path, for platforms without a faster way.
+// pathDir is a directory identified by its path.
 type pathDir struct {
 	layer localLayer
 	path  string
@@ -58,14 +58,4 @@ func (d *pathDir) list(context.Context, []byte) ([]entry, error) {
 		}
 	}
 	return entries, nil
-}
-
-func (d *pathDir) same(other directory) bool {
-	o, ok := other.(*pathDir)
-	if !ok {
-		return false
-	}
-	a, errA := d.file.Stat()
-	b, errB := o.file.Stat()
-	return errA == nil && errB == nil && os.SameFile(a, b)
 }

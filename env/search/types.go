@@ -2,13 +2,11 @@ package search
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
 
-// typeGlobs gives the name patterns of each known file type. The names are those that ripgrep
-// uses for the same files. It is never changed.
+// typeGlobs has the name patterns of file types, with the names that ripgrep uses.
 var typeGlobs = map[string]string{
 	"asm":        "*.{asm,s,S}",
 	"awk":        "*.awk",
@@ -100,20 +98,14 @@ var typeGlobs = map[string]string{
 	"zig":        "*.zig",
 }
 
-// TypeNames lists what GrepQuery.Types accepts, sorted.
-func TypeNames() []string {
-	return slices.Sorted(maps.Keys(typeGlobs))
-}
-
-// typeSegments compiles the name patterns of the given types.
-func typeSegments(names []string) ([]segment, error) {
-	if len(names) == 0 {
+// typeGlob returns a glob for the names of all files of the given types, or nil for no types.
+func typeGlob(types []string) (*glob, error) {
+	if len(types) == 0 {
 		return nil, nil
 	}
-	known := typeGlobs
-	var segs []segment
-	for _, name := range names {
-		pattern, ok := known[name]
+	all := &glob{}
+	for _, name := range types {
+		pattern, ok := typeGlobs[name]
 		if !ok {
 			return nil, unknownType(name)
 		}
@@ -121,11 +113,9 @@ func typeSegments(names []string) ([]segment, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, alt := range g.alts {
-			segs = append(segs, alt...)
-		}
+		all.alts = append(all.alts, g.alts...)
 	}
-	return segs, nil
+	return all, nil
 }
 
 func unknownType(name string) *PatternError {
@@ -144,5 +134,5 @@ func unknownType(name string) *PatternError {
 	if len(near) > 0 {
 		hint = fmt.Sprintf("did you mean %s?", strings.Join(near, ", "))
 	}
-	return &PatternError{Kind: "file type", Pattern: name, Pos: -1, Problem: "no such type", Hint: hint}
+	return &PatternError{Kind: "file type", Pattern: name, Pos: -1, Problem: "unknown type", Hint: hint}
 }

@@ -11,37 +11,34 @@ import (
 	"sync/atomic"
 )
 
-// lookAhead is how many sibling directories are listed at a time before they are needed.
+// lookAhead is the number of sibling directories to list ahead.
 const lookAhead = 8
 
-// listRoom is the working memory for listing a directory.
+// listRoom is the size of the buffer for listing a directory.
 const listRoom = 32 << 10
 
-// walker goes through a tree in path order. While one directory is being used its next siblings
-// are read in the background, so the order costs little waiting.
+// walker visits a tree in path order. It reads the next directories in the background.
 type walker struct {
 	layer    layer
 	filter   *filter
 	noIgnore bool
-	follow   bool
-	tree     *treeWalk // set if directories and symbolic links are visited as well
-	root     string    // absolute, as it is opened
-	place    string    // the same without symbolic links, which is what ignore rules see
+	tree     *treeWalk // set if directories and symbolic links are visited too
+	root     string    // absolute
+	place    string    // root without symbolic links, for ignore rules
 	globals  rules
 	failed   atomic.Int64
 	loaders  sync.WaitGroup
-	rooms    sync.Pool // of *[]byte, for listing
+	rooms    sync.Pool // of *[]byte, for list
 }
 
-// node is a directory of the walk. Its files can be read until the last holder releases it.
+// node is a directory of the walk. It stays open until its last holder releases it.
 type node struct {
 	parent  *node
-	abs     string // as it is opened
-	at      string // as ignore rules see it
-	link    bool
+	abs     string // path to open
+	at      string // path for ignore rules
 	dir     directory
 	ignores *ignores
-	entries []entry // admitted ones, in order
+	entries []entry // admitted by the filter, in order
 	err     error   // why it could not be read
 	loaded  chan struct{}
 	holders atomic.Int32
@@ -55,9 +52,8 @@ func (n *node) release() {
 	}
 }
 
-// walk calls visit for each file below the root that the filter admits, in path order, until it
-// returns false. The node is that of the file's directory; to use it after visit has returned,
-// visit retains it.
+// walk calls visit for each admitted file below the root, in path order, until it returns false. n is
+// the directory of the file. visit must retain n to use it later.
 func (w *walker) walk(ctx context.Context, visit func(n *node, e *entry) bool) error {
 	w.place = w.layer.real(w.root)
 	ig := &ignores{}
@@ -66,9 +62,9 @@ func (w *walker) walk(ctx context.Context, visit func(n *node, e *entry) bool) e
 		ig = w.ancestors(ctx)
 	}
 	if w.tree != nil {
-		ig = ig.asRepo()
+		ig.inRepo = true // .gitignore files apply without a repository too
 	}
-	root := &node{abs: w.root, at: w.place, ignores: ig, link: true}
+	root := &node{abs: w.root, at: w.place, ignores: ig}
 	dir, err := w.layer.openDir(ctx, w.root)
 	if err != nil {
 		return err
@@ -84,7 +80,7 @@ func (w *walker) walk(ctx context.Context, visit func(n *node, e *entry) bool) e
 	return nil
 }
 
-// visit goes through a loaded directory and gives up its hold on it.
+// visit visits a loaded directory and releases it.
 func (w *walker) visit(ctx context.Context, n *node, visit func(*node, *entry) bool) bool {
 	var children []*node
 	for i := range n.entries {
@@ -136,7 +132,7 @@ func (w *walker) visit(ctx context.Context, n *node, visit func(*node, *entry) b
 }
 
 func (w *walker) child(n *node, e *entry) *node {
-	c := &node{parent: n, abs: n.abs + "/" + e.name, link: e.link, ignores: n.ignores}
+	c := &node{parent: n, abs: n.abs + "/" + e.name, ignores: n.ignores}
 	c.at = c.abs
 	if n.at != n.abs {
 		c.at = n.at + "/" + e.name
@@ -144,7 +140,7 @@ func (w *walker) child(n *node, e *entry) *node {
 	return c
 }
 
-// prefetch loads directories in the background, one after the other.
+// prefetch loads directories in the background.
 func (w *walker) prefetch(ctx context.Context, batch []*node) {
 	for _, n := range batch {
 		n.holders.Store(1)
@@ -158,30 +154,23 @@ func (w *walker) prefetch(ctx context.Context, batch []*node) {
 	})
 }
 
-// enter opens and loads a directory; one that cannot be read is counted and stays empty.
+// enter opens and loads a directory. One that cannot be read is counted and left empty.
 func (w *walker) enter(ctx context.Context, n *node) {
-	var err error
-	if n.link {
-		n.dir, err = w.layer.openDir(ctx, n.abs)
-	} else {
-		n.dir, err = n.parent.dir.open(ctx, path.Base(n.abs))
-	}
+	dir, err := n.parent.dir.open(ctx, path.Base(n.abs))
 	if err == nil {
+		n.dir = dir
 		err = w.load(ctx, n)
 	}
-	if err != nil {
-		n.dirFailed(w, err)
+	if err == nil {
+		return
 	}
-}
-
-func (n *node) dirFailed(w *walker, err error) {
 	n.entries, n.err = nil, err
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		w.failed.Add(1)
 	}
 }
 
-// load lists a directory and keeps what the filter admits.
+// load lists a directory and filters its entries.
 func (w *walker) load(ctx context.Context, n *node) error {
 	room, _ := w.rooms.Get().(*[]byte)
 	if room == nil {
@@ -192,16 +181,13 @@ func (w *walker) load(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	if n.link && n.looped() {
-		return nil
-	}
 	if !w.noIgnore {
 		n.ignores = n.ignores.enter(w.found(ctx, n, entries), w.globals)
 	}
 	kept := entries[:0]
 	c := candidate{dir: n.at, skip: len(w.place) + 1}
 	for _, e := range entries {
-		if e.kind == otherKind || e.kind == linkKind && !w.resolve(ctx, n, &e) {
+		if e.kind == otherKind || e.kind == linkKind && w.tree == nil {
 			continue
 		}
 		c.base, c.full = e.name, ""
@@ -217,35 +203,7 @@ func (w *walker) load(ctx context.Context, n *node) error {
 	return nil
 }
 
-// resolve looks up what a symbolic link leads to, and reports whether it is to be used. A walk of
-// the tree itself takes links as they are.
-func (w *walker) resolve(ctx context.Context, n *node, e *entry) bool {
-	if w.tree != nil {
-		return true
-	}
-	if !w.follow {
-		return false
-	}
-	target, err := w.layer.stat(ctx, n.abs+"/"+e.name)
-	if err != nil || target.kind != fileKind && target.kind != dirKind {
-		return false
-	}
-	target.name, target.link = e.name, true
-	*e = target
-	return true
-}
-
-// looped reports whether a linked directory is one of those it was reached through.
-func (n *node) looped() bool {
-	for p := n.parent; p != nil; p = p.parent {
-		if n.dir.same(p.dir) {
-			return true
-		}
-	}
-	return false
-}
-
-// found reads the ignore files among the entries of a directory.
+// found reads the ignore files of a directory.
 func (w *walker) found(ctx context.Context, n *node, entries []entry) found {
 	f := found{dir: n.at}
 	for i := range entries {
@@ -264,7 +222,7 @@ func (w *walker) found(ctx context.Context, n *node, entries []entry) found {
 	return f
 }
 
-// ancestors gathers the rules of the directories above the root.
+// ancestors returns the rules of the directories above the root.
 func (w *walker) ancestors(ctx context.Context) *ignores {
 	ig := &ignores{}
 	for i := 0; i < len(w.place); i++ {
@@ -287,7 +245,7 @@ func (w *walker) ancestors(ctx context.Context) *ignores {
 
 func (w *walker) rules(ctx context.Context, p string) rules { return parseIgnore(w.text(ctx, p)) }
 
-// text reads a small file; one that cannot be read is empty.
+// text returns the content of a small file, or "" if it cannot be read.
 func (w *walker) text(ctx context.Context, p string) string {
 	data, err := w.layer.readFile(ctx, p, nil, 1<<20)
 	if err != nil {
@@ -296,7 +254,7 @@ func (w *walker) text(ctx context.Context, p string) string {
 	return string(data)
 }
 
-// exclude reads info/exclude of the repository whose root is dir.
+// exclude reads info/exclude of the repository at dir.
 func (w *walker) exclude(ctx context.Context, dir string) rules {
 	text := func(p string) string { return w.text(ctx, p) }
 	git := dir + "/.git"

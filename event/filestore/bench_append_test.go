@@ -12,9 +12,9 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// The floor of every figure here is a bare WriteAt and Sync of the same bytes by turns with it.
+// Each benchmark alternates with a floor: a bare WriteAt and Sync of the same bytes.
 
-// bare is a file that is written as the log is, and nothing else.
+// bare is a file for the floor.
 type bare struct {
 	file *os.File
 	size int64
@@ -34,7 +34,7 @@ func (f *bare) append(b *testing.B, size int64) {
 	f.size += int64(n)
 }
 
-// turns measures a writer and the floor by turns.
+// turns alternates between a writer and the floor.
 type turns struct {
 	w            *Writer
 	bare         *bare
@@ -48,7 +48,7 @@ func newTurns(b *testing.B) *turns {
 	return &turns{w: w, bare: newBare(b)}
 }
 
-// append adds batches, each of which is waited for, and then as many bytes to the floor.
+// append appends batches, then as many bytes to the floor.
 func (t *turns) append(b *testing.B, batches ...[]event.Record) {
 	sizes := make([]int64, len(batches))
 	start := time.Now()
@@ -89,7 +89,7 @@ func BenchmarkAppend_One(b *testing.B) {
 	t.report(b)
 }
 
-// BenchmarkAppend_Round is what a round of a session costs: two batches that it waits for.
+// BenchmarkAppend_Round appends the two batches of a round.
 func BenchmarkAppend_Round(b *testing.B) {
 	t, session := newTurns(b), newWork()
 	for b.Loop() {
@@ -99,7 +99,7 @@ func BenchmarkAppend_Round(b *testing.B) {
 	t.report(b)
 }
 
-// BenchmarkAppend_Encode is what a round of a session costs beside the disk.
+// BenchmarkAppend_Encode appends a round without flushing.
 func BenchmarkAppend_Encode(b *testing.B) {
 	session := newWork()
 	answer, results := session.round()
@@ -120,7 +120,7 @@ func BenchmarkAppend_Encode(b *testing.B) {
 	b.SetBytes((w.disk.Size - size) / int64(b.N))
 }
 
-// quick is a disk that flushes in no time.
+// quick is a disk that does not flush.
 type quick struct{ OS }
 
 type quickFile struct{ File }
@@ -132,22 +132,7 @@ func (quick) OpenFile(name string, flag int, perm os.FileMode) (File, error) {
 
 func (quickFile) Sync() error { return nil }
 
-// BenchmarkAppend_Shared is one session with 64 who write to it, in turn, and each wait for the
-// disk.
-func BenchmarkAppend_Shared(b *testing.B) {
-	w := create(b, newStore(b, Config{}), "a")
-	defer w.Close()
-	session := newWork()
-	var turn sync.Mutex
-	together(b, 64, func(int) error {
-		turn.Lock()
-		wait := w.Queue(session.record(event.Warning{Message: "x"}))
-		turn.Unlock()
-		return wait()
-	})
-}
-
-// BenchmarkAppend_Sessions is 64 sessions at once, each of which waits for every record.
+// BenchmarkAppend_Sessions appends to 64 sessions at once.
 func BenchmarkAppend_Sessions(b *testing.B) {
 	s := newStore(b, Config{})
 	var writers [64]*Writer
@@ -162,7 +147,7 @@ func BenchmarkAppend_Sessions(b *testing.B) {
 	b.ReportMetric(manyFloor(b, len(writers)), "floor-records/s")
 }
 
-// together calls add from n goroutines, b.N times in all, and each time for one record.
+// together calls add b.N times in total, from n goroutines.
 func together(b *testing.B, n int, add func(i int) error) {
 	b.ResetTimer()
 	var wg sync.WaitGroup
@@ -181,7 +166,7 @@ func together(b *testing.B, n int, add func(i int) error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
 }
 
-// manyFloor is how many writes a second the disk flushes for as many files at once.
+// manyFloor returns the writes per second of n bare files at once.
 func manyFloor(b *testing.B, n int) float64 {
 	files := make([]*bare, n)
 	for i := range files {

@@ -26,7 +26,7 @@ func saveWork(t testing.TB, s *Store, id string, size int64) (bytes int64, recor
 		}
 	}
 	must(t, w.Close())
-	return w.disk.Size, w.meta.Last
+	return w.disk.Size, w.disk.Meta.Last
 }
 
 func BenchmarkLoad_100MB(b *testing.B) {

@@ -14,7 +14,7 @@ import (
 	"strconv"
 )
 
-// PutBlob keeps data by its hash and returns when it is on the disk.
+// PutBlob saves data under its hash and returns when it is on the disk.
 func (w *Writer) PutBlob(ctx context.Context, data io.Reader) (hash string, size int64, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return "", 0, err
@@ -25,12 +25,12 @@ func (w *Writer) PutBlob(ctx context.Context, data io.Reader) (hash string, size
 		hash, size, err = w.store.putBlob(w.store.path(w.id), name, data)
 	}
 	if err != nil {
-		return "", 0, fmt.Errorf("a blob of session %s was not saved: %w", w.id, err)
+		return "", 0, fmt.Errorf("cannot save a blob of session %s: %w", w.id, err)
 	}
 	return hash, size, nil
 }
 
-// beginBlob names a blob whose hash is not known yet, and keeps the writer open for it.
+// beginBlob returns a temporary name for a blob, and makes Close wait for it.
 func (w *Writer) beginBlob() (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,7 +42,7 @@ func (w *Writer) beginBlob() (string, error) {
 	return strconv.Itoa(w.blobs), nil
 }
 
-// putBlob writes a blob under a name of its own and gives it its hash as a name when it is whole.
+// putBlob writes a blob under a temporary name and renames it to its hash when it is complete.
 func (s *Store) putBlob(dir, name string, data io.Reader) (hash string, size int64, err error) {
 	temporary, blobs := filepath.Join(dir, tempName), filepath.Join(dir, blobsName)
 	if err := errors.Join(s.files.MkdirAll(temporary, dirPerm), s.files.MkdirAll(blobs, dirPerm)); err != nil {
@@ -54,7 +54,7 @@ func (s *Store) putBlob(dir, name string, data io.Reader) (hash string, size int
 		err = s.files.Rename(temporary, filepath.Join(blobs, hash))
 	}
 	if err != nil {
-		_ = s.files.RemoveAll(temporary) // if not now, then when the session is opened next
+		_ = s.files.RemoveAll(temporary) // otherwise Open removes it
 		return "", 0, err
 	}
 	if err := errors.Join(s.files.SyncDir(blobs), s.files.SyncDir(dir)); err != nil {
@@ -76,7 +76,7 @@ func (s *Store) writeBlob(name string, data io.Reader) (string, int64, error) {
 	return hex.EncodeToString(sum.Sum(nil)), size, errors.Join(err, f.Close())
 }
 
-// OpenBlob reads a blob. Reading it to the end fails if it is not what its hash says.
+// OpenBlob opens a blob. Reading it to the end returns an error if it does not match its hash.
 func (s *Store) OpenBlob(ctx context.Context, id, hash string) (io.ReadCloser, error) {
 	if err := usable(ctx, id); err != nil {
 		return nil, err
@@ -96,12 +96,12 @@ func (s *Store) openBlob(id, hash string) (*blobReader, error) {
 		return nil, fmt.Errorf("session %s has no blob %s: %w", id, hash, fs.ErrNotExist)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("a blob of session %s cannot be read: %w", id, err)
+		return nil, fmt.Errorf("cannot read a blob of session %s: %w", id, err)
 	}
 	return &blobReader{f, hash, sha256.New()}, nil
 }
 
-// isHash reports whether a text is a hash as blobs have it for a name.
+// isHash reports whether a text is a hex SHA-256.
 func isHash(text string) bool {
 	if len(text) != hex.EncodedLen(sha256.Size) {
 		return false
@@ -114,7 +114,7 @@ func isHash(text string) bool {
 	return true
 }
 
-// blobReader compares what it read with the hash at the end.
+// blobReader checks the hash at the end.
 type blobReader struct {
 	File
 	want string
@@ -126,7 +126,7 @@ func (b *blobReader) Read(p []byte) (int, error) {
 	b.sum.Write(p[:n])
 	if err == io.EOF {
 		if got := hex.EncodeToString(b.sum.Sum(nil)); got != b.want {
-			err = fmt.Errorf("the blob %s is damaged: its hash is %s", b.want, got)
+			err = fmt.Errorf("blob %s is damaged: its hash is %s", b.want, got)
 		}
 	}
 	return n, err

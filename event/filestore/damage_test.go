@@ -70,9 +70,9 @@ func TestLoad_MissingDoubledAndDisorderedRecordsAreReported(t *testing.T) {
 		want  string
 		n     int
 	}{
-		"missing":    {[]string{lines[0], lines[1], lines[2], lines[5], lines[6]}, "from 2 to 3", 3},
-		"doubled":    {[]string{lines[0], lines[1], lines[2], lines[2], lines[3]}, "record 1 stands behind record 1", 2},
-		"disordered": {[]string{lines[0], lines[1], lines[2], lines[3], lines[2]}, "record 1 stands behind record 2", 2},
+		"missing":    {[]string{lines[0], lines[1], lines[2], lines[5], lines[6]}, "records 2 to 3", 3},
+		"doubled":    {[]string{lines[0], lines[1], lines[2], lines[2], lines[3]}, "record 1 follows record 1", 2},
+		"disordered": {[]string{lines[0], lines[1], lines[2], lines[3], lines[2]}, "record 1 follows record 2", 2},
 	} {
 		writeLogFile(t, s, "a", []byte(strings.Join(test.lines, "")))
 		records, damage := load(t, s, "a", 0)
@@ -200,7 +200,7 @@ func TestVerify_BlobThatARecordRefersToAndIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := s.Verify(t.Context(), "a")
-	if err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Error(), "record 1 refers to is missing") {
+	if err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Error(), "of record 1 is missing") {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

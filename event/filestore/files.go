@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 )
 
-// FS is what a store needs of a file system. The one of the operating system is what a zero Config
-// uses; others are for tests, which want disks that fail.
+// FS is a file system. Tests use it to simulate disks that fail.
 type FS interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	Stat(name string) (fs.FileInfo, error)
@@ -17,10 +16,10 @@ type FS interface {
 	MkdirAll(name string, perm fs.FileMode) error
 	Rename(from, to string) error
 	RemoveAll(name string) error
-	// SyncDir makes the names in a directory durable.
+	// SyncDir flushes the names in a directory.
 	SyncDir(name string) error
-	// Lock takes a lock that ends when it is closed or the process dies; the file is made if need
-	// be. ErrHeld says that somebody has it.
+	// Lock locks a file, creating it if necessary. The lock ends when it is closed or the process dies.
+	// Lock returns ErrHeld if somebody else has the lock.
 	Lock(name string) (io.Closer, error)
 }
 
@@ -36,7 +35,7 @@ type File interface {
 	Sync() error
 }
 
-// ErrHeld says that a lock is taken.
+// ErrHeld means that somebody else has a lock.
 var ErrHeld = errors.New("the lock is held")
 
 // OS is the file system of the operating system.
@@ -57,10 +56,9 @@ func (OS) Rename(from, to string) error                 { return os.Rename(from,
 func (OS) RemoveAll(name string) error                  { return os.RemoveAll(name) }
 func (OS) SyncDir(name string) error                    { return syncDir(name) }
 
-var errNotRegular = errors.New("it is not a regular file")
+var errNotRegular = errors.New("not a regular file")
 
-// openFile opens a regular file. Anything else is refused: opening or reading a FIFO could block for
-// ever.
+// openFile opens a regular file. It refuses others because opening or reading a FIFO could block.
 func (s *Store) openFile(name string, flag int, perm fs.FileMode) (File, error) {
 	f, err := s.files.OpenFile(name, flag|openNonblock, perm)
 	if err != nil {
@@ -77,14 +75,14 @@ func (s *Store) openFile(name string, flag int, perm fs.FileMode) (File, error) 
 	return f, nil
 }
 
-// heldLock is a file that is locked. Closing it is not enough to give it free: a child process that
-// is about to begin has the descriptor for a moment too.
+// heldLock is a locked file. Closing the file is not enough to release the lock: a child process, between
+// fork and exec, has the descriptor too.
 type heldLock struct{ *os.File }
 
 func (l heldLock) Close() error { return errors.Join(unlock(l.File), l.File.Close()) }
 
-// Lock locks a file. Whoever deletes a session removes its lock too, so a lock counts only if its
-// file is still the one of that name.
+// Lock locks a file. Deleting a session removes its lock file, so the lock only counts if the file still has
+// its name.
 func (OS) Lock(name string) (io.Closer, error) {
 	for {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, filePerm)

@@ -27,9 +27,9 @@ func TestStore_FilesAreForTheUserOnly(t *testing.T) {
 		must(t, err)
 		info, err := e.Info()
 		must(t, err)
-		want := fs.FileMode(filePerm)
+		want := fs.FileMode(0o600)
 		if e.IsDir() {
-			want = fs.ModeDir | dirPerm
+			want = fs.ModeDir | 0o700
 		}
 		if info.Mode() != want {
 			t.Errorf("%s has %v, want %v", path, info.Mode(), want)
@@ -102,23 +102,6 @@ func churn(t *testing.T, s *Store) error {
 		return err
 	}
 	return s.Delete(t.Context(), "a")
-}
-
-func TestQueue_RecordsAreSafeInTheOrderOfTheCalls(t *testing.T) {
-	s := newStore(t, Config{})
-	w := create(t, s, "a")
-	var waits []func() error
-	for _, r := range recordsUpTo(500) {
-		waits = append(waits, w.Queue(r))
-	}
-	for i := len(waits) - 1; i >= 0; i-- {
-		must(t, waits[i]())
-		must(t, waits[i]())
-	}
-	holds(t, s, "a", 500)
-	w.Queue(record(501))
-	must(t, w.Close()) // which waits for it
-	holds(t, s, "a", 501)
 }
 
 func TestMeta_KilledWriterIsListedUpToDate(t *testing.T) {

@@ -1,7 +1,6 @@
 package filestore
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -34,8 +33,8 @@ func fixture(t *testing.T, s *Store, name string) (want string) {
 func TestFormat_EveryReleasedOneIsRead(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "format*.txtar"))
 	must(t, err)
-	if len(files) != Format {
-		t.Fatalf("there are %d fixtures for %d formats", len(files), Format)
+	if len(files) != format {
+		t.Fatalf("%d fixtures for %d formats", len(files), format)
 	}
 	for _, file := range files {
 		s := newStore(t, Config{})
@@ -79,59 +78,21 @@ func encode(t *testing.T, v any) string {
 	return string(b)
 }
 
-// A later version, whose warnings are called notices and whose sessions have no title but a name.
-func later2() formats {
-	swap := func(from, to string) func(json.RawMessage) (json.RawMessage, error) {
-		return func(raw json.RawMessage) (json.RawMessage, error) {
-			return bytes.Replace(raw, []byte(from), []byte(to), 1), nil
-		}
-	}
-	return formats{{record: swap(`"kind":"WARNING"`, `"kind":"NOTICE"`), meta: swap(`"title":`, `"summary":`)}}
-}
-
-func TestFormat_OldLogIsMigratedAndGoesOnInTheNewOne(t *testing.T) {
+func TestFormat_NewerOneIsRefused(t *testing.T) {
 	s := newStore(t, Config{})
-	w := create(t, s, "a")
-	must(t, w.SetMeta(t.Context(), event.Meta{Title: "t"}))
-	must(t, w.Append(t.Context(), recordsUpTo(2)...))
-	must(t, w.Close())
-	old := readLogFile(t, s, "a")
-
-	s.formats = later2()
-	w = open(t, s, "a")
-	must(t, w.Append(t.Context(), record(3)))
-	must(t, w.Close())
-	got, damage := load(t, s, "a", 0)
-	kinds := ""
-	for _, r := range got {
-		kinds += string(r.Kind()) + " "
-	}
-	if kinds != "NOTICE NOTICE WARNING " || damage != nil {
-		t.Errorf("%s, damage %v", kinds, damage)
-	}
-	for range 2 {
-		if m, err := s.Meta(t.Context(), "a"); err != nil || m.Summary != "t" || m.Title != "" || m.Last != 3 {
-			t.Errorf("%+v, %v", m, err)
-		}
-		must(t, os.RemoveAll(s.path("a", indexName)))
-	}
-	if r := clean(t, s, "a"); r.Format != 2 {
-		t.Errorf("%+v", r)
-	}
-	if !bytes.HasPrefix(readLogFile(t, s, "a"), old) {
-		t.Error("what was written was changed")
-	}
-
-	s.formats = released
-	_, err := s.Meta(t.Context(), "a")
+	saved(t, s, "a", 2)
+	log, err := appendJSON(readLogFile(t, s, "a"), header{2, "a"})
+	must(t, err)
+	writeLogFile(t, s, "a", log)
+	_, err = s.Meta(t.Context(), "a")
 	if err == nil || !strings.Contains(err.Error(), "format 2") {
-		t.Errorf("the old version says %v", err)
+		t.Errorf("Meta returns %v, want an error about format 2", err)
 	}
 	if _, err := s.Open(t.Context(), "a"); err == nil {
-		t.Error("the old version writes to it")
+		t.Error("Open does not refuse it")
 	}
 	records, _, err := tryLoad(t, s)
 	if err == nil || len(records) != 2 {
-		t.Errorf("the old version loads %d records and says %v", len(records), err)
+		t.Errorf("Load returns %d records and %v, want 2 and an error", len(records), err)
 	}
 }

@@ -1,7 +1,7 @@
 package filestore
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +14,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// index is what the log of a session says about it as a whole, up to a point. It is kept in
-// meta.json.
+// index is the content of meta.json: the description of a session as of a position in its log.
 type index struct {
 	Format int        `json:"format"`
 	Size   int64      `json:"log_size"`
@@ -23,27 +22,17 @@ type index struct {
 	Meta   event.Meta `json:"meta"`
 }
 
-// add takes in an entry of the log.
+// add applies an entry of the log.
 func (x *index) add(e entry) {
 	switch {
 	case e.header != nil:
 		x.Format = e.header.Format
-		if x.Meta.ID == "" { // a later one is that of the session it was, if it is a copy
-			x.Meta.ID = e.header.Session
-		}
+		x.Meta.ID = cmp.Or(x.Meta.ID, e.header.Session) // a later header may have the id before an import
 	case e.meta != nil:
-		created := x.Meta.Created
-		if created.IsZero() {
-			created = e.meta.Created
-		}
-		// More than the records before it say is only in one that follows a loss.
-		last := max(x.Meta.Last, e.meta.Last)
-		id, updated := x.Meta.ID, later(x.Meta.Updated, e.meta.Updated)
-		if id == "" {
-			id = e.meta.ID
-		}
-		x.Meta = *e.meta
-		x.Meta.ID, x.Meta.Created, x.Meta.Last, x.Meta.Updated = id, created, last, updated
+		m := *e.meta
+		m.ID, m.Created, m.Updated = cmp.Or(x.Meta.ID, m.ID), cmp.Or(x.Meta.Created, m.Created), later(x.Meta.Updated, m.Updated)
+		m.Last = max(x.Meta.Last, m.Last) // higher only after a loss
+		x.Meta = m
 	default:
 		x.Meta.Last = e.seq
 		x.Meta.Updated = later(x.Meta.Updated, recordTime(e.record))
@@ -57,11 +46,10 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// extend reads the log on from where the index ends, and says how many bytes stand behind its last
-// whole line. A damaged line counts as the record that it probably was, so that its number is not
-// given away again.
-func (s *Store) extend(x *index, log io.ReaderAt, id string) (torn int64, err error) {
-	in := s.readLog(io.NewSectionReader(log, x.Size, 1<<62), id, *x)
+// extend applies the rest of the log to the index, and returns the size of an incomplete last line. A damaged
+// line counts as a record, so that its number is not used again.
+func (x *index) extend(log io.ReaderAt, id string) (torn int64, err error) {
+	in := readLog(io.NewSectionReader(log, x.Size, 1<<62), id, *x)
 	for {
 		e, err := in.next()
 		var damage *event.CorruptError
@@ -81,34 +69,33 @@ func (s *Store) extend(x *index, log io.ReaderAt, id string) (torn int64, err er
 	}
 }
 
-// status is what is known about a session: what meta.json has, brought up to date, and how its log
-// ends.
+// status is an up-to-date index and the end of the log.
 type status struct {
 	index
-	torn int64 // bytes behind the last whole line
+	torn int64 // the size of an incomplete last line
 	lost loss
 }
 
-// status describes a session. No session, or one that was not created to the end, is ErrNotFound;
-// one whose log is gone comes as an *event.CorruptError, with what meta.json says of it.
+// status describes a session. It returns ErrNotFound for an incomplete one. If the log is missing, it returns
+// an *event.CorruptError and what meta.json says.
 func (s *Store) status(id string) (status, error) {
 	log, k, err := s.openLog(id)
 	if err != nil {
 		return status{index: k.index}, err
 	}
 	defer log.Close()
-	x, err := s.statusOf(log, k, id)
+	x, err := statusOf(log, k, id)
 	if err != nil {
 		return x, err
 	}
 	if x.Meta.ID != "" && x.Meta.ID != id {
-		return x, fmt.Errorf("%w: %s", event.ErrNotFound, id)
+		return x, fmt.Errorf("session %s %w", id, event.ErrNotFound)
 	}
 	x.Meta.ID = id
 	return x, nil
 }
 
-func (s *Store) statusOf(log File, k known, id string) (x status, err error) {
+func statusOf(log File, k known, id string) (x status, err error) {
 	info, err := log.Stat()
 	if err != nil {
 		return x, err
@@ -117,42 +104,23 @@ func (s *Store) statusOf(log File, k known, id string) (x status, err error) {
 		x.index = k.index
 	}
 	if x.Size < info.Size() {
-		if x.torn, err = s.extend(&x.index, log, id); err != nil {
+		if x.torn, err = x.extend(log, id); err != nil {
 			return x, err
 		}
 	}
 	if x.Lines == 0 {
-		return status{index: k.index}, k.gone(id, isEmpty)
+		return status{index: k.index}, k.missing(id, "has no complete line")
 	}
 	if x.Meta.ID != "" && k.Meta.ID != x.Meta.ID {
 		return x, nil
 	}
 	x.lost = k.lost(x.Size, x.Meta.Last)
-	last := max(x.Meta.Last, k.Meta.Last) // no number is given away twice
+	last := max(x.Meta.Last, k.Meta.Last) // numbers are not used twice
 	if x.lost.Bytes > 0 {
 		x.Meta = k.Meta
 	}
 	x.Meta.Last = last
 	return x, nil
-}
-
-// fits reports whether the log of the given size may begin with what meta.json covers.
-func (k known) fits(log io.ReaderAt, size int64) bool {
-	if k.Size == 0 || k.Size > size {
-		return false
-	}
-	var end [1]byte
-	_, err := log.ReadAt(end[:], k.Size-1)
-	return err == nil && end[0] == '\n'
-}
-
-// known reads meta.json. That it cannot be read is no error: then the log is.
-func (s *Store) known(id string) known {
-	x, err := s.readIndex(id)
-	if err != nil {
-		return known{there: !errors.Is(err, fs.ErrNotExist)}
-	}
-	return known{x, true}
 }
 
 // readIndex reads meta.json.
@@ -166,23 +134,23 @@ func (s *Store) readIndex(id string) (x index, err error) {
 	if err != nil {
 		return x, err
 	}
-	object, err := openLine(bytes.TrimSuffix(line, []byte("\n")))
+	object, err := openLine(line)
 	if err != nil {
 		return x, err
 	}
 	if err := json.Unmarshal(object, &x); err != nil {
 		return x, err
 	}
-	if x.Format != s.formats.current() || x.Size <= 0 || x.Lines <= 0 {
-		return index{}, errors.New("of another format")
+	if x.Format != format || x.Size <= 0 || x.Lines <= 0 {
+		return index{}, errors.New("unknown format")
 	}
 	return x, nil
 }
 
-// writeIndex replaces meta.json in a session's directory. It is not flushed: what a crash makes of
-// it is noticed.
+// writeIndex replaces meta.json in a session's directory. It is not flushed: readers detect what a crash does
+// to it.
 func (s *Store) writeIndex(dir string, x index) error {
-	x.Format = s.formats.current()
+	x.Format = format
 	line, err := appendJSON(nil, x)
 	if err != nil {
 		return err
@@ -197,4 +165,43 @@ func (s *Store) writeIndex(dir string, x index) error {
 		return err
 	}
 	return s.files.Rename(temporary, filepath.Join(dir, indexName))
+}
+
+// known is what meta.json says. The log is flushed before meta.json is written, so a log with less than that
+// is damaged. It must be read before the log, which may grow.
+type known struct {
+	index
+	exists bool // though perhaps unreadable
+}
+
+func (s *Store) known(id string) known {
+	x, err := s.readIndex(id)
+	if err != nil {
+		return known{exists: !errors.Is(err, fs.ErrNotExist)}
+	}
+	return known{x, true}
+}
+
+// fits reports whether a log of the given size can begin with the part that meta.json covers.
+func (k known) fits(log io.ReaderAt, size int64) bool {
+	if k.Size == 0 || k.Size > size {
+		return false
+	}
+	var end [1]byte
+	_, err := log.ReadAt(end[:], k.Size-1)
+	return err == nil && end[0] == '\n'
+}
+
+// missing returns the error for a log without a complete line. Without a meta.json the session was never
+// completely created.
+func (k known) missing(id, problem string) error {
+	if !k.exists || k.Meta.ID != "" && k.Meta.ID != id {
+		return fmt.Errorf("session %s %w", id, event.ErrNotFound)
+	}
+	says := "cannot be read"
+	if k.Lines > 0 {
+		says = fmt.Sprintf("covers %d bytes up to record %d", k.Size, k.Meta.Last)
+	}
+	return &event.CorruptError{Session: id, Line: 1, Err: fmt.Errorf(
+		"the log %s, and %s %s: restore %s from a backup, or delete the session", problem, indexName, says, logName)}
 }

@@ -12,35 +12,36 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// ErrEnding says that commands of a killed process are still being ended.
-var ErrEnding = errors.New("commands of a killed process are still being ended")
+// ErrEnding means that commands of a killed process are still being stopped.
+var ErrEnding = errors.New("commands of a killed process are still being stopped")
 
-// patience says how long to wait for what others hold.
-type patience struct {
-	// lock is for a session that is open elsewhere. A process that was killed may still hold the
-	// lock for a moment: a child of it that was about to begin has all its files.
+// waits are the maximum times to wait for others.
+type waits struct {
+	// lock is for the lock of a session. A child of a killed process, between fork and exec, may still hold
+	// it for a moment.
 	lock time.Duration
-	// lease is for what a killed process left behind, and notice is when to say so.
+	// lease is for commands of a killed process, and notice for calling Config.Waiting.
 	lease, notice time.Duration
 }
 
-var usualPatience = patience{lock: time.Second, lease: time.Minute, notice: time.Second}
+var defaultWaits = waits{lock: time.Second, lease: time.Minute, notice: time.Second}
+
+func (s *Store) lockPath(id string) string { return filepath.Join(s.dir, locksName, event.FoldID(id)) }
 
 func (s *Store) leasePath(id string) string {
 	return filepath.Join(s.dir, leasesName, event.FoldID(id))
 }
 
-// lock makes the caller the one who may change a session. It waits until nothing that a killed
-// process started for the session is alive.
+// lock locks a session for writing. It waits until all commands of a killed writer have ended.
 func (s *Store) lock(ctx context.Context, id string) (io.Closer, error) {
 	if !s.claim(id) {
-		return nil, fmt.Errorf("%w: %s", event.ErrLocked, id)
+		return nil, fmt.Errorf("session %s %w", id, event.ErrLocked)
 	}
-	l, err := s.await(ctx, s.lockPath(id), s.patience.lock, nil)
+	l, err := s.await(ctx, s.lockPath(id), s.waits.lock, nil)
 	if errors.Is(err, ErrHeld) {
-		err = fmt.Errorf("%w: %s", event.ErrLocked, id)
+		err = fmt.Errorf("session %s %w", id, event.ErrLocked)
 	} else if err != nil {
-		err = fmt.Errorf("session %s cannot be written: %w", id, err)
+		err = fmt.Errorf("cannot open session %s: %w", id, err)
 	}
 	if err == nil {
 		if err = s.awaitLease(ctx, id); err != nil {
@@ -48,13 +49,13 @@ func (s *Store) lock(ctx context.Context, id string) (io.Closer, error) {
 		}
 	}
 	if err != nil {
-		s.disclaim(id)
+		s.unclaim(id)
 		return nil, err
 	}
 	return &claimed{l, s, id}, nil
 }
 
-// claim notes that this store has a session open. Only the locks of others are worth waiting for.
+// claim marks a session as open in this store, for which it is no use to wait.
 func (s *Store) claim(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,13 +66,13 @@ func (s *Store) claim(id string) bool {
 	return true
 }
 
-func (s *Store) disclaim(id string) {
+func (s *Store) unclaim(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.claims, event.FoldID(id))
 }
 
-// claimed is the lock of a session.
+// claimed is a session lock that ends its claim.
 type claimed struct {
 	io.Closer
 	store *Store
@@ -80,11 +81,11 @@ type claimed struct {
 
 func (c *claimed) Close() error {
 	err := c.Closer.Close()
-	c.store.disclaim(c.id)
+	c.store.unclaim(c.id)
 	return err
 }
 
-// awaitLease waits until nobody has the lease of a session, which most sessions never had.
+// awaitLease waits until nobody holds the lease of a session.
 func (s *Store) awaitLease(ctx context.Context, id string) error {
 	if _, err := s.files.Stat(s.leasePath(id)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -93,49 +94,47 @@ func (s *Store) awaitLease(ctx context.Context, id string) error {
 	if s.waiting != nil {
 		notice = func() { s.waiting(id) }
 	}
-	l, err := s.await(ctx, s.leasePath(id), s.patience.lease, notice)
+	l, err := s.await(ctx, s.leasePath(id), s.waits.lease, notice)
 	switch {
 	case errors.Is(err, ErrHeld):
-		return fmt.Errorf("session %s cannot be opened: %w, and have been for %v; end them, or try again later", id, ErrEnding, s.patience.lease)
+		return fmt.Errorf("cannot open session %s: %w after %v; end them or try again later", id, ErrEnding, s.waits.lease)
 	case err != nil:
-		return fmt.Errorf("session %s cannot be opened: %w", id, err)
+		return fmt.Errorf("cannot open session %s: %w", id, err)
 	}
 	return l.Close()
 }
 
-// await takes a lock, for which it waits at most for the given time. The function is called if it
-// takes long.
-func (s *Store) await(ctx context.Context, name string, most time.Duration, notice func()) (io.Closer, error) {
+// await takes a lock. It waits at most for the timeout, and calls notice if it takes long.
+func (s *Store) await(ctx context.Context, name string, timeout time.Duration, notice func()) (io.Closer, error) {
 	start := time.Now()
 	for pause := time.Millisecond; ; pause = min(2*pause, 25*time.Millisecond) {
 		l, err := s.files.Lock(name)
 		waited := time.Since(start)
-		if !errors.Is(err, ErrHeld) || waited >= most {
+		if !errors.Is(err, ErrHeld) || waited >= timeout {
 			return l, err
 		}
-		if notice != nil && waited >= s.patience.notice {
+		if notice != nil && waited >= s.waits.notice {
 			notice()
 			notice = nil
 		}
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		case <-time.After(min(pause, most-waited)):
+		case <-time.After(min(pause, timeout-waited)):
 		}
 	}
 }
 
-// Lease has h hold the lease of the session: a locked file, which others wait for when they open the
-// session. See [event.Leaser].
+// Lease has h hold a locked file. Whoever opens the session waits for that lock. See [event.Leaser].
 func (w *Writer) Lease(h event.Holder) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.usable(func(*event.Meta) error { return nil }, nil); err != nil || w.lease != nil {
+	if err := w.usable(context.Background()); err != nil || w.lease != nil {
 		return err
 	}
 	l, err := w.store.files.Lock(w.store.leasePath(w.id))
 	if err != nil {
-		return fmt.Errorf("the lease of session %s cannot be taken: %w", w.id, err)
+		return fmt.Errorf("cannot lease session %s: %w", w.id, err)
 	}
 	w.lease = l
 	if file, ok := l.(heldLock); ok {
@@ -144,7 +143,7 @@ func (w *Writer) Lease(h event.Holder) error {
 	return nil
 }
 
-// endLease gives the lease back; w.mu is held.
+// endLease ends the lease; w.mu is held.
 func (w *Writer) endLease() error {
 	if w.lease == nil {
 		return nil

@@ -43,7 +43,7 @@ func TestOpen_WaitsForALockThatAKilledProcessHoldsForAMoment(t *testing.T) {
 	s := newStore(t, Config{})
 	saved(t, s, "a", 1)
 	s.files = &reluctant{FS: OS{}, dir: locksName, held: elsewhere(t, s.lockPath("a")), left: 3}
-	s.patience.lock = time.Hour
+	s.waits.lock = time.Hour
 	must(t, open(t, s, "a").Close())
 	must(t, s.Delete(t.Context(), "a"))
 }
@@ -52,14 +52,14 @@ func TestOpen_SaysAfterAWhileThatASessionIsOpenElsewhere(t *testing.T) {
 	s := newStore(t, Config{})
 	saved(t, s, "a", 1)
 	defer elsewhere(t, s.lockPath("a")).Close()
-	s.patience.lock = 5 * time.Millisecond
+	s.waits.lock = 5 * time.Millisecond
 	if _, err := s.Open(t.Context(), "a"); !errors.Is(err, event.ErrLocked) {
 		t.Errorf("open: %v", err)
 	}
 	if err := s.Delete(t.Context(), "a"); !errors.Is(err, event.ErrLocked) {
 		t.Errorf("delete: %v", err)
 	}
-	s.patience.lock = time.Hour
+	s.waits.lock = time.Hour
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("enough")
 	cancel(cause)
@@ -89,7 +89,7 @@ func TestOpen_WaitsWhileCommandsOfAKilledProcessAreEnded(t *testing.T) {
 	must(t, os.MkdirAll(s.dir+"/"+leasesName, dirPerm))
 	held := elsewhere(t, s.leasePath("a"))
 	told := 0
-	s.patience.notice = time.Millisecond
+	s.waits.notice = time.Millisecond
 	s.waiting = func(id string) {
 		if told++; id != "a" {
 			t.Errorf("told of %q", id)
@@ -103,13 +103,13 @@ func TestOpen_WaitsWhileCommandsOfAKilledProcessAreEnded(t *testing.T) {
 
 	held = elsewhere(t, s.leasePath("a"))
 	defer held.Close()
-	s.waiting, s.patience.lease = nil, 5*time.Millisecond
+	s.waiting, s.waits.lease = nil, 5*time.Millisecond
 	if _, err := s.Open(t.Context(), "a"); !errors.Is(err, ErrEnding) {
 		t.Errorf("open: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s.patience.lease = time.Hour
+	s.waits.lease = time.Hour
 	if _, err := s.lock(ctx, "a"); !errors.Is(err, context.Canceled) {
 		t.Errorf("lock: %v", err)
 	}

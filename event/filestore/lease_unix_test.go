@@ -35,7 +35,7 @@ func TestLease_KeepsASessionFromBeingOpenedAfterItsProcessIsGone(t *testing.T) {
 	must(t, w.log.Close())
 
 	again := newStore(t, Config{Dir: s.dir})
-	again.patience.lease = time.Millisecond
+	again.waits.lease = time.Millisecond
 	if _, err := again.Open(t.Context(), "a"); !errors.Is(err, ErrEnding) {
 		t.Errorf("open: %v", err)
 	}
@@ -53,7 +53,7 @@ func TestLease_EndsWithTheWriterThoughTheFileIsStillHeld(t *testing.T) {
 	if h.released != 1 {
 		t.Errorf("released %d times", h.released)
 	}
-	s.patience.lease = 0
+	s.waits.lease = 0
 	w = open(t, s, "a")
 	must(t, w.Lease(h))
 	must(t, w.Close())

@@ -12,28 +12,26 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// openLog opens a log for reading, and says what meta.json knows of it, also if it does not open.
+// openLog opens a log for reading. It returns what meta.json says even if the log cannot be opened.
 func (s *Store) openLog(id string) (File, known, error) {
 	f, err := s.openFile(s.path(id, logName), os.O_RDONLY, 0)
 	k := s.known(id)
-	if errors.Is(err, fs.ErrNotExist) && k.there {
-		// The session may have been created meanwhile, and its log before its meta.json.
+	if errors.Is(err, fs.ErrNotExist) && k.exists {
+		// Perhaps the session has just been created, first the log and then meta.json.
 		f, err = s.openFile(s.path(id, logName), os.O_RDONLY, 0)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, k, k.gone(id, isGone)
+		return nil, k, k.missing(id, "is missing")
 	case err != nil:
-		return nil, k, fmt.Errorf("the log of session %s cannot be read: %w", id, err)
+		return nil, k, fmt.Errorf("cannot read the log of session %s: %w", id, err)
 	}
 	return f, k, nil
 }
 
-// Load reads the records of a session behind a number, one at a time, in memory that does not grow
-// with the session. A line that is damaged, a record out of its order and records that are not
-// there come as *event.CorruptError, and the iteration goes on behind them. That the log has lost
-// its end comes as the last of them, and that all of it is gone as the only one. Every other error
-// is the end.
+// Load yields the records of a session after a number. Its memory does not grow with the session. Damaged
+// lines, missing records and records out of order yield an *event.CorruptError, and the iteration continues.
+// A lost end or a missing log yields one as well. Any other error ends the iteration.
 func (s *Store) Load(ctx context.Context, id string, after event.Seq) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		if err := s.load(ctx, id, after, yield); err != nil {
@@ -42,7 +40,7 @@ func (s *Store) Load(ctx context.Context, id string, after event.Seq) iter.Seq2[
 	}
 }
 
-// load gives an error that is the end of the iteration.
+// load returns the error that ends the iteration.
 func (s *Store) load(ctx context.Context, id string, after event.Seq, yield func(event.Record, error) bool) error {
 	if err := usable(ctx, id); err != nil {
 		return err
@@ -52,7 +50,7 @@ func (s *Store) load(ctx context.Context, id string, after event.Seq, yield func
 		return err
 	}
 	defer log.Close()
-	c := check{in: s.readLog(log, id, index{})}
+	c := checker{in: readLog(log, id, index{})}
 	for {
 		if err := context.Cause(ctx); err != nil {
 			return err
@@ -61,13 +59,13 @@ func (s *Store) load(ctx context.Context, id string, after event.Seq, yield func
 		var damage *event.CorruptError
 		switch {
 		case err == io.EOF && c.in.number > 0 && after > 0 && after >= k.Meta.Last:
-			return nil // what may be lost at the end is not asked for
+			return nil // a lost end is before after
 		case err == io.EOF:
 			return c.end(k)
 		case err != nil && !errors.As(err, &damage):
 			return err
 		case e.header != nil && c.in.number == 1 && e.header.Session != id:
-			return fmt.Errorf("%w: %s", event.ErrNotFound, id)
+			return fmt.Errorf("session %s %w", id, event.ErrNotFound)
 		}
 		if err != nil && c.reached() > after && !yield(event.Record{}, err) {
 			return nil
@@ -81,19 +79,18 @@ func (s *Store) load(ctx context.Context, id string, after event.Seq, yield func
 	}
 }
 
-// check reads a log and sees to it that the numbers of its records have no gaps.
-type check struct {
+// checker reads a log and checks that its records have consecutive numbers.
+type checker struct {
 	in      *logReader
-	last    event.Seq // the number of the last sound record
-	damaged event.Seq // lines since then that are not sound
+	last    event.Seq // the number of the last intact record
+	damaged event.Seq // how many damaged lines follow it
 }
 
-// reached is the number of the last record, as far as one can tell.
-func (c *check) reached() event.Seq { return c.last + c.damaged }
+// reached returns the number of the last record if the damaged lines are records.
+func (c *checker) reached() event.Seq { return c.last + c.damaged }
 
-// next is like that of logReader. With a record before which others are missing it gives an error
-// as well.
-func (c *check) next() (entry, error) {
+// next returns the next entry. If records are missing before it, it returns both the entry and an error.
+func (c *checker) next() (entry, error) {
 	e, err := c.in.next()
 	var damage *event.CorruptError
 	switch {
@@ -103,28 +100,27 @@ func (c *check) next() (entry, error) {
 	case err != nil || e.record == nil:
 		return e, err
 	case e.seq <= c.last:
-		return entry{}, c.in.corrupt(fmt.Errorf("record %d stands behind record %d", e.seq, c.last))
+		return entry{}, c.in.corrupt(fmt.Errorf("record %d follows record %d", e.seq, c.last))
 	case e.seq > c.last+1 && c.damaged == 0:
-		err = c.in.corrupt(fmt.Errorf("the records from %d to %d before it are missing", c.last+1, e.seq-1))
+		err = c.in.corrupt(fmt.Errorf("records %d to %d are missing before it", c.last+1, e.seq-1))
 	}
 	c.last, c.damaged = e.seq, 0
 	return e, err
 }
 
-// end is what is wrong with the log as a whole, when all of it was read.
-func (c *check) end(k known) error {
+// end returns what is wrong with the log as a whole, after its last entry.
+func (c *checker) end(k known) error {
 	if c.in.number == 0 {
-		return k.gone(c.in.session, isEmpty)
+		return k.missing(c.in.session, "has no complete line")
 	}
 	l := k.lost(c.in.end, c.reached())
 	if l.Bytes == 0 {
 		return nil
 	}
-	return &event.CorruptError{Session: c.in.session, Offset: c.in.end, Line: c.in.number + 1, Err: fmt.Errorf(
-		"as far as %s knows, %v", indexName, l)}
+	return &event.CorruptError{Session: c.in.session, Offset: c.in.end, Line: c.in.number + 1, Err: fmt.Errorf("according to %s, %v", indexName, l)}
 }
 
-func (c *check) decode(e entry) (event.Record, error) {
+func (c *checker) decode(e entry) (event.Record, error) {
 	r, err := event.DecodeRecord(e.record)
 	if err != nil {
 		return event.Record{}, c.in.corrupt(err)

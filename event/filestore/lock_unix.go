@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openNonblock keeps the opening of what is not a regular file from blocking.
+// openNonblock prevents opening a FIFO or a device from blocking.
 const openNonblock = unix.O_NONBLOCK | unix.O_NOCTTY
 
-// lock takes the lock of an open file, which goes with the last descriptor of it.
+// lock locks an open file until its last descriptor is closed.
 func lock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -7,10 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// openNonblock has nothing to do here.
 const openNonblock = 0
 
-// lock takes the lock of an open file, which goes with its handle.
+// lock locks an open file until its handle is closed.
 func lock(f *os.File) error {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{})
@@ -23,8 +22,8 @@ func lock(f *os.File) error {
 	return nil
 }
 
-// unlock has nothing to do: no other process gets the handle.
+// unlock does nothing, because no other process has the handle.
 func unlock(*os.File) error { return nil }
 
-// syncDir has nothing to do: NTFS journals names itself, and has no call for it.
+// syncDir does nothing, because NTFS journals names.
 func syncDir(string) error { return nil }

@@ -76,12 +76,12 @@ func TestStore_SessionWhoseLogAndIndexAreGoneIsDamagedToo(t *testing.T) {
 	must(t, os.Truncate(s.path("session", logName), 0))
 	must(t, os.Truncate(s.path("session", indexName), 10))
 	for m, err := range s.List(t.Context()) {
-		corrupt(t, err, "cannot be read either")
+		corrupt(t, err, "meta.json cannot be read")
 		if m.ID != "session" {
 			t.Errorf("listed as %+v", m)
 		}
 	}
-	isGoneEverywhere(t, s, "session", "cannot be read either")
+	isGoneEverywhere(t, s, "session", "meta.json cannot be read")
 }
 
 // isGoneEverywhere checks what a session without a log does, and deletes it.
@@ -247,9 +247,9 @@ func reportsLoss(t *testing.T, s *Store, left []byte, want event.Meta) {
 	if len(damage) != 1 || damage[0].Offset != int64(len(left)) || damage[0].Line != lines+1 {
 		t.Fatalf("%d lines are left, damage %v", lines, damage)
 	}
-	says := "the log has lost its end"
+	says := "the log has lost its last"
 	if len(records) == 3 {
-		says = "its last record is there"
+		says = "its last record is intact"
 	}
 	corrupt(t, damage[0], says)
 	if _, damage := load(t, s, "a", 3); damage != nil {
@@ -303,7 +303,7 @@ func TestOpen_LossOfMuchTakesNoSpace(t *testing.T) {
 	if len(records) != 2 || records[1].Seq != 5 || len(damage) != 1 || damage[0].Offset != cut {
 		t.Fatalf("%d records, damage %v", len(records), damage)
 	}
-	corrupt(t, damage[0], "the records from 2 to 4")
+	corrupt(t, damage[0], "records 2 to 4")
 	if m, err := s.Meta(t.Context(), "a"); err != nil || m.Last != 5 {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -337,7 +337,7 @@ func TestOpen_LossOnAFullDiskIsStillALoss(t *testing.T) {
 			if len(damage) != 1 || damage[0].Offset != int64(cut) {
 				t.Fatalf("%d bytes: %v", space, damage)
 			}
-			corrupt(t, damage[0], "the records from 3 to 5")
+			corrupt(t, damage[0], "records 3 to 5")
 			must(t, open(t, s, "a").Close())
 		}
 	}
@@ -350,7 +350,7 @@ func TestImport_ExportOfALogThatLostItsEndSaysSo(t *testing.T) {
 	writeLogFile(t, from, "a", log[:bytes.Index(log, []byte(`{"seq":3`))])
 	var archive bytes.Buffer
 	must(t, from.Export(t.Context(), "a", &archive))
-	if _, err := to.Import(t.Context(), bytes.NewReader(archive.Bytes()), Import{}); err == nil || !strings.Contains(err.Error(), "from 3 to 5") {
+	if _, err := to.Import(t.Context(), bytes.NewReader(archive.Bytes()), Import{}); err == nil || !strings.Contains(err.Error(), "records 3 to 5") {
 		t.Errorf("%v", err)
 	}
 	report, err := to.Import(t.Context(), &archive, Import{ID: "b", Damaged: true})

@@ -1,3 +1,39 @@
+// Package filestore saves sessions in a directory, in files that people can read.
+//
+//	DIR/
+//	  ID/                one directory per session, named by its id in lower case
+//	    log.jsonl        the session: a header, records and descriptions, one JSON object per line
+//	    meta.json        the description of the session as of a position in the log, for listing
+//	    blobs/HASH       values too large for a record, by their SHA-256
+//	    torn.jsonl       incomplete lines that a crash left at the end of the log
+//	  .locks/ID          locked while the session has a writer
+//	  .leases/ID         locked while commands of the session may be alive
+//
+// Directories have mode 0700 and files 0600.
+//
+// # The log
+//
+// The log only grows. Every line ends in a checksum, so damage is detected and limited to its line.
+// [Writer.Append] returns when its records are on the disk. A crash can leave an incomplete last line: readers
+// ignore it, and the next writer moves it to torn.jsonl. Other damaged lines are never removed. [Store.Load]
+// reports them and continues after them.
+//
+// meta.json is written after the part of the log that it covers is on the disk. If the log is shorter than
+// that, its end was lost, which no crash does. Readers report the loss. The next writer replaces the lost part
+// by one invalid line of the same size and continues after it, so the loss stays visible and no record number
+// is used twice.
+//
+// # Concurrency
+//
+// Several processes can use one directory. A session has one writer at a time; the operating system releases
+// its lock when the process ends. Commands of a killed process may outlive it for a moment. Whoever stops them
+// holds the lease, and the next writer waits for it (see [event.Leaser]). Readers need no lock and write
+// nothing, so they work on a disk that is full or read-only. They may see records that are not flushed yet.
+//
+// # Listing
+//
+// If the log is longer than meta.json says, because it has a writer or the writer was killed, only the rest is
+// read. If meta.json is missing or damaged, the whole log is read. An intact log does not depend on meta.json.
 package filestore
 
 import (
@@ -24,51 +60,49 @@ const (
 	indexName = "meta.json"
 	blobsName = "blobs"
 	tornName  = "torn.jsonl"
-	tempName  = "tmp" // blobs on their way
+	tempName  = "tmp" // incomplete blobs
 
 	locksName   = ".locks"
 	leasesName  = ".leases"
-	trashName   = ".trash"   // sessions on their way out
-	stagingName = ".staging" // and in
+	trashName   = ".trash"   // sessions being deleted
+	stagingName = ".staging" // sessions being imported
 )
 
-// Config sets up a store.
+// Config configures a store.
 type Config struct {
-	Dir string           // made if need be
-	FS  FS               // OS{} if nil
-	Now func() time.Time // time.Now if nil
+	Dir string           // created if necessary
+	FS  FS               // default OS{}
+	Now func() time.Time // default time.Now
 
-	// Waiting is told of a session that takes longer than a second to open, because commands that a
-	// killed process had started for it are still being ended. It may be nil.
+	// Waiting is called when opening a session takes longer than a second because commands of a killed
+	// process are still being stopped.
 	Waiting func(id string)
 }
 
-// Store keeps sessions in a directory. It is an event.Store, holds nothing open, and need not be
-// closed.
+// Store is an event.Store in a directory. It need not be closed.
 type Store struct {
-	dir      string
-	files    FS
-	now      func() time.Time
-	formats  formats
-	waiting  func(id string)
-	patience patience
+	dir     string
+	files   FS
+	now     func() time.Time
+	waiting func(id string)
+	waits   waits
 
 	mu     sync.Mutex
-	claims map[string]bool // the sessions that are open here
+	claims map[string]bool // sessions that are open in this store
 }
 
 var _ event.Store = (*Store)(nil)
 
-// New gives the store in a directory.
+// New returns the store in a directory.
 func New(c Config) (*Store, error) {
 	if c.Dir == "" {
-		return nil, errors.New("filestore: Config.Dir is empty: name the directory for the sessions")
+		return nil, errors.New("filestore: Config.Dir is required")
 	}
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("filestore: %w", err)
 	}
-	s := &Store{dir: dir, files: c.FS, now: c.Now, formats: released, waiting: c.Waiting, patience: usualPatience, claims: make(map[string]bool)}
+	s := &Store{dir: dir, files: c.FS, now: c.Now, waiting: c.Waiting, waits: defaultWaits, claims: make(map[string]bool)}
 	if s.files == nil {
 		s.files = OS{}
 	}
@@ -78,12 +112,11 @@ func New(c Config) (*Store, error) {
 	return s, nil
 }
 
-// path is where something of a session is.
+// path returns the path of a file of a session.
 func (s *Store) path(id string, names ...string) string {
 	return filepath.Join(append([]string{s.dir, event.FoldID(id)}, names...)...)
 }
 
-// usable checks what every call begins with.
 func usable(ctx context.Context, id string) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -103,8 +136,8 @@ func (s *Store) Meta(ctx context.Context, id string) (event.Meta, error) {
 	return x.Meta, nil
 }
 
-// List describes all sessions, the one written last first. A session that cannot be described
-// comes, as an error and what was last known of it, before the others.
+// List describes all sessions, the last written first. Before them come the sessions that cannot be described,
+// each as an error and what is known of it.
 func (s *Store) List(ctx context.Context) iter.Seq2[event.Meta, error] {
 	return func(yield func(event.Meta, error) bool) {
 		names, err := s.names()
@@ -120,7 +153,7 @@ func (s *Store) List(ctx context.Context) iter.Seq2[event.Meta, error] {
 			}
 			m, err := s.describe(name)
 			switch {
-			case errors.Is(err, event.ErrNotFound): // not created to the end, or deleted meanwhile
+			case errors.Is(err, event.ErrNotFound): // incomplete, or just deleted
 			case err == nil:
 				metas = append(metas, m)
 			case !yield(m, err):
@@ -136,11 +169,11 @@ func (s *Store) List(ctx context.Context) iter.Seq2[event.Meta, error] {
 	}
 }
 
-// names are the directories of sessions.
+// names returns the directories of sessions.
 func (s *Store) names() ([]string, error) {
 	entries, err := s.files.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the sessions cannot be listed: %w", err)
+		return nil, fmt.Errorf("cannot list sessions: %w", err)
 	}
 	var names []string
 	for _, e := range entries {
@@ -151,8 +184,7 @@ func (s *Store) names() ([]string, error) {
 	return names, nil
 }
 
-// describe describes the session in a directory. Beside an error it gives what is known, the id at
-// least.
+// describe describes the session in a directory. With an error it returns what is known, at least the id.
 func (s *Store) describe(name string) (event.Meta, error) {
 	info, err := s.files.Stat(s.path(name, logName))
 	x, err2 := s.readIndex(name)
@@ -165,21 +197,16 @@ func (s *Store) describe(name string) (event.Meta, error) {
 	}
 	log, k, err := s.openLog(id)
 	if err != nil {
-		return identified(k.Meta, id), err
+		k.Meta.ID = cmp.Or(k.Meta.ID, id)
+		return k.Meta, err
 	}
 	defer log.Close()
-	now, err := s.statusOf(log, k, id)
-	return identified(now.Meta, id), err
+	now, err := statusOf(log, k, id)
+	now.Meta.ID = cmp.Or(now.Meta.ID, id)
+	return now.Meta, err
 }
 
-// identified is a description that has an id.
-func identified(m event.Meta, id string) event.Meta {
-	m.ID = cmp.Or(m.ID, id)
-	return m
-}
-
-// Delete removes a session. It is gone at once and for every process, even if the disk is slow to
-// give its space back.
+// Delete removes a session. For all processes it disappears at once.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	if err := usable(ctx, id); err != nil {
 		return err
@@ -193,12 +220,12 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	}
 	defer lock.Close()
 	if err := s.deletable(id); err != nil {
-		return err // somebody was faster
+		return err // it was just deleted
 	}
 	return s.remove(id)
 }
 
-// deletable checks that there is a session, be it one whose log is gone.
+// deletable checks that the session exists, with or without its log.
 func (s *Store) deletable(id string) error {
 	_, err := s.status(id)
 	var damage *event.CorruptError
@@ -212,7 +239,7 @@ func (s *Store) remove(id string) error {
 	trash := filepath.Join(s.dir, trashName)
 	err := s.files.MkdirAll(trash, dirPerm)
 	if err == nil {
-		err = s.files.RemoveAll(filepath.Join(trash, event.FoldID(id))) // what a crash left
+		err = s.files.RemoveAll(filepath.Join(trash, event.FoldID(id))) // left by a crash
 	}
 	if err == nil {
 		err = s.files.Rename(s.path(id), filepath.Join(trash, event.FoldID(id)))
@@ -221,15 +248,13 @@ func (s *Store) remove(id string) error {
 		err = s.files.SyncDir(s.dir)
 	}
 	if err != nil {
-		return fmt.Errorf("session %s cannot be deleted: %w", id, err)
+		return fmt.Errorf("cannot delete session %s: %w", id, err)
 	}
 	if err := s.files.RemoveAll(filepath.Join(trash, event.FoldID(id))); err != nil {
-		return fmt.Errorf("session %s is deleted, but its files are still in %s: %w", id, trash, err)
+		return fmt.Errorf("session %s was deleted, but its files remain in %s: %w", id, trash, err)
 	}
-	// A lock file that stays behind, as it does on Windows, does no harm.
+	// Lock files may remain, as on Windows, without harm.
 	_ = s.files.RemoveAll(s.leasePath(id))
 	_ = s.files.RemoveAll(s.lockPath(id))
 	return nil
 }
-
-func (s *Store) lockPath(id string) string { return filepath.Join(s.dir, locksName, event.FoldID(id)) }

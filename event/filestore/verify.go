@@ -14,26 +14,25 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// Report is what a look at every byte of a session found.
+// Report is the result of verifying a session.
 type Report struct {
 	Session  string
-	Format   int       // of the end of the log
-	Records  int       // that are sound
+	Records  int       // how many are intact
 	Last     event.Seq // the number of the last of them
-	Size     int64     // of the log, in bytes
-	Blobs    int       // that are sound
+	Size     int64     // of the log
+	Blobs    int       // how many are intact
 	BlobSize int64
-	// Torn is the size of an unfinished line at the end of the log, which a crash left or a
-	// writer is at work on. It is no damage: nobody was told that it is safe.
+	// Torn is the size of an incomplete last line, from a crash or a writer at work. It is not damage: its
+	// records were never acknowledged.
 	Torn     int64
-	Problems []error // in the log as *event.CorruptError
+	Problems []error // those of the log are *event.CorruptError
 }
 
 // Clean reports whether there are no problems.
 func (r Report) Clean() bool { return len(r.Problems) == 0 }
 
-// Verify reads all of a session. It changes nothing, and may run beside a writer. Its error is what
-// kept it from looking; what it found is in the report.
+// Verify checks all of a session without changing it. It may run beside a writer. Problems are in the report;
+// an error means that the session could not be checked.
 func (s *Store) Verify(ctx context.Context, id string) (Report, error) {
 	report := Report{Session: id}
 	if err := usable(ctx, id); err != nil {
@@ -42,7 +41,7 @@ func (s *Store) Verify(ctx context.Context, id string) (Report, error) {
 	refs := references{}
 	log, k, err := s.openLog(id)
 	if err == nil {
-		err = s.verifyLog(ctx, log, k, id, &report, refs)
+		err = verifyLog(ctx, log, k, id, &report, refs)
 		log.Close()
 	}
 	var damage *event.CorruptError
@@ -56,10 +55,9 @@ func (s *Store) Verify(ctx context.Context, id string) (Report, error) {
 	return report, s.verifyBlobs(ctx, id, &report)
 }
 
-// verifyLog reads a log. Its error is what kept it from that, or what is wrong with the log as a
-// whole.
-func (s *Store) verifyLog(ctx context.Context, log io.Reader, k known, id string, report *Report, refs references) error {
-	c := check{in: s.readLog(log, id, index{})}
+// verifyLog checks a log. It returns an error if it cannot, or if the log as a whole is damaged.
+func verifyLog(ctx context.Context, log io.Reader, k known, id string, report *Report, refs references) error {
+	c := checker{in: readLog(log, id, index{})}
 	for {
 		if err := context.Cause(ctx); err != nil {
 			return err
@@ -68,8 +66,7 @@ func (s *Store) verifyLog(ctx context.Context, log io.Reader, k known, id string
 		var damage *event.CorruptError
 		switch {
 		case err == io.EOF:
-			report.Format, report.Last = c.in.format, c.last
-			report.Size, report.Torn = c.in.end, c.in.torn
+			report.Last, report.Size, report.Torn = c.last, c.in.end, c.in.torn
 			return c.end(k)
 		case err != nil && !errors.As(err, &damage):
 			return err
@@ -78,7 +75,7 @@ func (s *Store) verifyLog(ctx context.Context, log io.Reader, k known, id string
 			report.Problems = append(report.Problems, err)
 		}
 		if c.in.number == 1 && e.header != nil && e.header.Session != id {
-			return fmt.Errorf("%w: %s", event.ErrNotFound, id)
+			return fmt.Errorf("session %s %w", id, event.ErrNotFound)
 		}
 		if c.in.number == 1 && e.header == nil && err == nil {
 			report.Problems = append(report.Problems, c.in.corrupt(errors.New("the log has no header")))
@@ -96,7 +93,7 @@ func (s *Store) verifyLog(ctx context.Context, log io.Reader, k known, id string
 	}
 }
 
-// references are the blobs that records refer to, and the first record that does.
+// references holds the first record that refers to each blob.
 type references map[string]event.Seq
 
 func (refs references) add(r event.Record) {
@@ -107,11 +104,11 @@ func (refs references) add(r event.Record) {
 	}
 }
 
-// checkReferences reports what is referred to and is not in a session's directory.
+// checkReferences reports blobs that are missing from a session's directory.
 func (s *Store) checkReferences(dir string, refs references, report *Report) {
 	for _, hash := range slices.Sorted(maps.Keys(refs)) {
 		if _, err := s.files.Stat(filepath.Join(dir, blobsName, hash)); !isHash(hash) || err != nil {
-			report.Problems = append(report.Problems, fmt.Errorf("the blob %s that record %d refers to is missing", hash, refs[hash]))
+			report.Problems = append(report.Problems, fmt.Errorf("blob %s of record %d is missing", hash, refs[hash]))
 		}
 	}
 }
@@ -126,7 +123,7 @@ func (s *Store) verifyBlobs(ctx context.Context, id string, report *Report) erro
 			return err
 		}
 		if strings.HasPrefix(e.Name(), ".") {
-			continue // such as a file manager leaves
+			continue // such as .DS_Store
 		}
 		size, err := s.verifyBlob(id, e.Name())
 		if err != nil {

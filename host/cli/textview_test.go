@@ -92,7 +92,7 @@ func TestTextView_SaysWhatTheAgentNeverRead(t *testing.T) {
 	var side strings.Builder
 	v := &textView{out: &side, side: &side, calls: show.Calls{}}
 	_ = v.show(event.Record{Data: event.SessionEnd{Undelivered: []llm.Message{llm.UserText("stop\nthat")}}})
-	if got, want := side.String(), "· not read by the agent: stop that\n"; got != want {
+	if got, want := side.String(), "· not delivered to the agent: stop that\n"; got != want {
 		t.Errorf("it shows %q, want %q", got, want)
 	}
 }

@@ -1,0 +1,124 @@
+package event
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// ToolCallStart starts a tool call. Each start is followed by a ToolCallEnd, even if the call is not run. A
+// call that is approved after the session stopped waiting for it is started again.
+type ToolCallStart struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Arguments is the model's JSON object, or a string if the model's arguments are not JSON.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Question is what the call asks the user. The next input is its result.
+	Question string `json:"question,omitempty"`
+}
+
+// ToolCallDelta shows the output of a tool as it is written.
+type ToolCallDelta struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+// ToolCallEnd is the result of a tool call.
+type ToolCallEnd struct {
+	ID         string
+	Name       string
+	Output     tool.Output // all of it, of any size
+	OutputBlob *Blob       // where a store has the output, if it is too large for a record
+	Model      string      // what the model sees of the output
+	Images     []llm.Image
+	Fields     map[string]any
+	Error      *tool.Error
+	Artifacts  tool.Artifacts
+	Accesses   []policy.Access // nil if the tool did not declare them
+	Decision   policy.Decision
+	Plan       bool          // the arguments are the model's plan
+	Duration   time.Duration // without the wait for an approval
+}
+
+type toolCallEndJSON struct {
+	ID        string            `json:"id"`
+	Name      string            `json:"name"`
+	OK        bool              `json:"ok"`
+	Output    string            `json:"output"`
+	Blob      *Blob             `json:"output_blob,omitempty"`
+	Model     *string           `json:"model_output,omitempty"` // nil if it equals Output
+	Images    []json.RawMessage `json:"images,omitempty"`
+	Fields    map[string]any    `json:"fields,omitempty"`
+	Error     *tool.Error       `json:"error,omitempty"`
+	Artifacts tool.Artifacts    `json:"artifacts,omitzero"`
+	Accesses  []policy.Access   `json:"accesses"`
+	Decision  policy.Decision   `json:"decision"`
+	Plan      bool              `json:"plan,omitempty"`
+	Duration  time.Duration     `json:"duration_ns"`
+}
+
+// MarshalJSON encodes the result with its whole output, unless that is in a blob.
+func (e ToolCallEnd) MarshalJSON() ([]byte, error) {
+	j := toolCallEndJSON{e.ID, e.Name, e.Error == nil, "", e.OutputBlob, &e.Model, nil, e.Fields, e.Error, e.Artifacts, e.Accesses, e.Decision, e.Plan, e.Duration}
+	if e.OutputBlob == nil {
+		if j.Output = tool.String(e.Output); j.Output == e.Model {
+			j.Model = nil
+		}
+	}
+	for _, img := range e.Images {
+		b, err := llm.MarshalPart(img)
+		if err != nil {
+			return nil, err
+		}
+		j.Images = append(j.Images, b)
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON decodes the result.
+func (e *ToolCallEnd) UnmarshalJSON(b []byte) error {
+	var j toolCallEndJSON
+	if err := json.Unmarshal(b, &j); err != nil {
+		return err
+	}
+	if j.Model == nil {
+		j.Model = &j.Output
+	}
+	*e = ToolCallEnd{j.ID, j.Name, tool.Text(j.Output), j.Blob, *j.Model, nil, j.Fields, j.Error, j.Artifacts, j.Accesses, j.Decision, j.Plan, j.Duration}
+	for _, raw := range j.Images {
+		p, err := llm.UnmarshalPart(raw)
+		if err != nil {
+			return err
+		}
+		if img, ok := p.(llm.Image); ok {
+			e.Images = append(e.Images, img)
+		}
+	}
+	return nil
+}
+
+// ApprovalRequested asks for the approval of a tool call, and ApprovalResolved is the answer.
+type (
+	ApprovalRequested struct {
+		ID        string          `json:"id"` // of the tool call
+		Name      string          `json:"name"`
+		Tool      string          `json:"tool,omitempty"` // the tool's own name, if the model used an alias
+		Arguments json.RawMessage `json:"arguments,omitempty"`
+		Accesses  []policy.Access `json:"accesses"` // null if the tool did not declare them
+		Rule      string          `json:"rule,omitempty"`
+		Reason    string          `json:"reason"`
+	}
+	ApprovalResolved struct {
+		ID        string          `json:"id"`
+		Allowed   bool            `json:"allowed"`
+		Scope     tool.Scope      `json:"scope,omitempty"`
+		Arguments json.RawMessage `json:"arguments,omitempty"` // replace those of the call
+		Reason    string          `json:"reason,omitempty"`    // for the model
+		Abort     bool            `json:"abort,omitempty"`     // stop the work
+		// Deferred means that nobody waited for the answer: the call runs when the work continues.
+		Deferred bool `json:"deferred,omitempty"`
+	}
+)
