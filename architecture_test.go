@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,8 +22,10 @@ var layers = [][]string{
 	{"internal/apitext", "internal/jsonscan", "internal/corpus"},
 	{"llm"},
 	{"llm/wire"},
+	{"llm/chat/texttools"},
 	{"llm/openai", "llm/anthropic", "llm/gemini", "llm/chat"},
 	{"llm/connect", "llm/object", "llm/llmtest", "llm/picture", "compact"},
+	{"llm/llmtest/conformance"},
 	{"env"},
 	{"env/search", "env/envtest"},
 	{"env/local", "checkpoint"},
@@ -35,7 +38,7 @@ var layers = [][]string{
 	{"coding/textfile"},
 	{"coding/textfile/textfiletest"},
 	{"coding/edit", "coding/patch"},
-	{"coding/engine"},
+	{"coding/tools", "coding/prompt"},
 	{"coding/native"},
 	{"coding"},
 	{"host/show"},
@@ -109,6 +112,18 @@ func TestArchitecture_CorePackagesLinkOnlyWhatIsAllowed(t *testing.T) {
 			if !ok {
 				t.Errorf("%s links %s", pkg, dep)
 			}
+		}
+	}
+}
+
+func TestArchitecture_CommandDoesNotLinkTestCode(t *testing.T) {
+	deps := list(t, "{{.ImportPath}}", "-deps", module+"cmd/reins")
+	if !slices.Contains(deps, module+"llm/llmtest") {
+		t.Error("cmd/reins does not link llm/llmtest: reins demo needs it, or this test is obsolete")
+	}
+	for _, pkg := range []string{"testing", "net/http/httptest", module + "llm/llmtest/conformance", module + "internal/corpus"} {
+		if slices.Contains(deps, pkg) {
+			t.Errorf("cmd/reins links %s", pkg)
 		}
 	}
 }

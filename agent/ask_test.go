@@ -28,7 +28,7 @@ func TestAsk_NextInputAnswersThePendingCall(t *testing.T) {
 	s := open(t, script, with(AskUserTool()))
 	out := submit(t, s, "serve")
 	if out.Status != StatusAwaitingInput || out.Question != "Which port?" || s.State() != AwaitingInput {
-		t.Fatalf("%+v in state %s", out, s.State())
+		t.Fatalf(`got %+v in state %s, want StatusAwaitingInput, Question "Which port?", state AwaitingInput`, out, s.State())
 	}
 	if err := s.Steer(text("be quick")); err != nil {
 		t.Fatal(err)
@@ -36,18 +36,18 @@ func TestAsk_NextInputAnswersThePendingCall(t *testing.T) {
 	image := drawing(t, 2)
 	out, err := s.Submit(t.Context(), text("80"), image, llm.Document{Media: llm.Media{MIME: "application/pdf", Data: []byte("%PDF"), Name: "a.pdf"}})
 	if err != nil || out.Status != StatusDone || s.State() != Idle {
-		t.Fatalf("%+v, %v in state %s", out, err, s.State())
+		t.Fatalf("got %+v, %v in state %s, want no error, StatusDone, state Idle", out, err, s.State())
 	}
 	r := lastResults(script)
 	if len(r) != 3 || r[0].Text() != "x" || r[1].Text() != "80" || len(r[1].Parts) != 2 || !r[2].IsError || !strings.Contains(r[2].Text(), "not run") {
-		t.Errorf("%+v", r)
+		t.Errorf(`got %+v, want 3, [0].Text "x", [1].Text "80", 2 [1].Parts, [2].IsError, [2].Text with "not run"`, r)
 	}
 	if got := said(script.Requests()[1].Messages); got != "system:Be user:serve assistant: tool: user:80 user:be" {
 		t.Error(got)
 	}
 	in := records[event.UserInput](s)
 	if len(in) != 2 || in[1].Answers != r[1].ID {
-		t.Errorf("%+v", in)
+		t.Errorf("got %+v, want 2, [1].Answers %s", in, r[1].ID)
 	}
 }
 
@@ -56,10 +56,10 @@ func TestAsk_BadArgumentsAreAResult(t *testing.T) {
 		script := llmtest.Play(llmtest.Call(AskUser, args), llmtest.Say("Sorry."))
 		s := open(t, script, with(AskUserTool()))
 		if out := submit(t, s, "go"); out.Status != StatusDone {
-			t.Errorf("%s: %+v", args, out)
+			t.Errorf("%s: got %+v, want StatusDone", args, out)
 		}
 		if r := lastResults(script); !r[0].IsError {
-			t.Errorf("%s: %+v", args, r)
+			t.Errorf("%s: got %+v, want [0].IsError", args, r)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestAsk_AliasAsksToo(t *testing.T) {
 		c.Tools.Alias(tool.Alias{Name: "AskUserQuestion", Tool: AskUser, Params: map[string]string{"text": "question"}})
 	})
 	if out := submit(t, s, "go"); out.Question != "Which?" || out.Status != StatusAwaitingInput {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Question "Which?", StatusAwaitingInput`, out)
 	}
 	submit(t, s, "that one")
 }
@@ -81,10 +81,10 @@ func TestAsk_ClosingQuestionAwaitsInputButTheWorkIsDone(t *testing.T) {
 	s := open(t, script, nil)
 	out := submit(t, s, "fix")
 	if out.Status != StatusDone || out.Question != "Shall I commit it, too?" || s.State() != AwaitingInput {
-		t.Errorf("%+v in state %s", out, s.State())
+		t.Errorf(`got %+v in state %s, want StatusDone, Question "Shall I commit it, too?", state AwaitingInput`, out, s.State())
 	}
 	if out := submit(t, s, "yes"); out.Text != "Committed." || s.State() != Idle {
-		t.Errorf("%+v in state %s", out, s.State())
+		t.Errorf(`got %+v in state %s, want Text "Committed.", state Idle`, out, s.State())
 	}
 }
 
@@ -95,7 +95,7 @@ func TestAsk_SubagentsHaveNobodyToAsk(t *testing.T) {
 	})
 	s := open(t, script, with(AskUserTool()))
 	if out := submit(t, s, "main"); out.Status != StatusDone {
-		t.Errorf("%+v", out)
+		t.Errorf("got %+v, want StatusDone", out)
 	}
 }
 
@@ -114,9 +114,9 @@ func TestAsk_QuestionSurvivesAnInterruptedAnswer(t *testing.T) {
 	s := open(t, script, with(AskUserTool()))
 	submit(t, s, "go")
 	if out, _ := s.Submit(ctx, text("the first")); out.Status != StatusInterrupted {
-		t.Fatalf("%+v", out)
+		t.Fatalf("got %+v, want StatusInterrupted", out)
 	}
 	if out := submit(t, s, "the second"); out.Text != "Fine." {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Text "Fine."`, out)
 	}
 }

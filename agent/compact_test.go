@@ -53,7 +53,7 @@ func TestCompaction_OldResultsAreClearedFirstWithoutACall(t *testing.T) {
 	submit(t, s, "task: keep this in mind")
 	c := records[event.Compaction](s)
 	if len(c) == 0 || c[0].Method != "clear" || c[0].Reason != "threshold" || c[0].After >= c[0].Before {
-		t.Fatalf("%+v", c)
+		t.Fatalf(`got %+v, want some, [0].Method "clear", [0].Reason "threshold", [0].After < [0].Before`, c)
 	}
 	for _, start := range records[event.ModelCallStart](s)[:c0Calls(s)] {
 		if start.Purpose != "" {
@@ -116,7 +116,7 @@ func TestCompaction_SummaryKeepsTaskPlanAndFiles(t *testing.T) {
 		}
 	}
 	if broken := records[event.CacheBroken](s); len(broken) == 0 || broken[0].Reason != "the conversation was compacted" {
-		t.Errorf("%+v", broken)
+		t.Errorf(`got %+v, want some, [0].Reason "the conversation was compacted"`, broken)
 	}
 	if got := s.Total(); got.Turns <= len(records[event.TextEnd](s)) {
 		t.Errorf("the calls for summaries are not counted: %+v", got)
@@ -139,7 +139,7 @@ func TestCompaction_TwoFailuresStopTryingAndTheFallbackStillWorks(t *testing.T) 
 	}, nil)
 	out := submit(t, s, "task: do it")
 	if out.Status != StatusDone || asked != 2 {
-		t.Fatalf("%+v, %d summaries were asked for", out, asked)
+		t.Fatalf("got %+v, %d summaries were asked for, want StatusDone, asked 2", out, asked)
 	}
 	methods := map[event.CompactionMethod]int{}
 	for _, c := range records[event.Compaction](s) {
@@ -167,10 +167,10 @@ func TestCompaction_OnceAfterTheProviderSaysTooLong(t *testing.T) {
 	}
 	out, err := s.Submit(t.Context(), text("task: do it"))
 	if err != nil || out.Status != StatusDone || refused == 0 {
-		t.Fatalf("%+v, %v, %d refused", out, err, refused)
+		t.Fatalf("got %+v, %v, %d refused, want no error, StatusDone, refused not 0", out, err, refused)
 	}
 	if c := records[event.Compaction](s); len(c) == 0 || c[0].Reason != "context_length" {
-		t.Errorf("%+v", c)
+		t.Errorf(`got %+v, want some, [0].Reason "context_length"`, c)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestCompaction_ByHandChangesNothingIfItFails(t *testing.T) {
 	fail = false
 	d, err := s.Compact(t.Context())
 	if err != nil || d.Method != "summary" || d.After >= d.Before || s.State() != Idle {
-		t.Fatalf("%+v, %v", d, err)
+		t.Fatalf(`got %+v, %v, want no error, Method "summary", After < Before, state Idle`, d, err)
 	}
 	if got := sketch(s.Messages()); !strings.Contains(got, "task: do it") || got == before {
 		t.Errorf("%s", got)
@@ -205,7 +205,7 @@ func TestCompaction_OffByDefault(t *testing.T) {
 	s, _ := narrow(t, 12, summary, func(c *Config) { c.Compaction = Compaction{} })
 	submit(t, s, "task: do it")
 	if c := records[event.Compaction](s); len(c) != 0 {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want none", c)
 	}
 }
 
@@ -253,19 +253,19 @@ func TestFallback_AnotherModelTakesOverToTheEndOfTheInput(t *testing.T) {
 	}}
 	s := open(t, script, func(c *Config) { c.Fallback = []Model{{Name: "m"}, {Name: "spare"}} })
 	if out := submit(t, s, "go"); out.Text != "Done by spare" {
-		t.Fatalf("%+v", out)
+		t.Fatalf(`got %+v, want Text "Done by spare"`, out)
 	}
 	f := records[event.ModelFallback](s)
 	if len(f) != 1 || f[0].From != "m" || f[0].To != "spare" || f[0].Error.Class != "server" {
-		t.Errorf("%+v", f)
+		t.Errorf(`got %+v, want 1, [0].From "m", [0].To "spare", [0].Error.Class "server"`, f)
 	}
 	down = false
 	if out := submit(t, s, "again"); out.Text != "Done by m" {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Text "Done by m"`, out)
 	}
 	models := s.Total().Models
 	if len(models) != 2 || models[0].Model != "spare" || models[0].Calls != 2 || models[1].Model != "m" {
-		t.Errorf("%+v", models)
+		t.Errorf(`got %+v, want 2, [0].Model "spare", [0].Calls 2, [1].Model "m"`, models)
 	}
 }
 
@@ -306,7 +306,7 @@ func TestCompaction_AnySummariserLeavesAValidHistory(t *testing.T) {
 			}, nil)
 			for _, task := range []string{"task: the first", "task: the second"} {
 				if out := submit(t, s, task); out.Status != StatusDone {
-					t.Fatalf("%+v", out)
+					t.Fatalf("got %+v, want StatusDone", out)
 				}
 				if !strings.Contains(sketchWhole(s.Messages()), task) {
 					t.Errorf("%q is lost", task)
@@ -339,6 +339,6 @@ func TestFallback_ServesStructuredOutputToo(t *testing.T) {
 		Good bool `json:"good"`
 	}](t.Context(), s, text("go"))
 	if err != nil || !v.Good {
-		t.Errorf("%+v, %v", v, err)
+		t.Errorf("got %+v, %v, want no error, Good", v, err)
 	}
 }

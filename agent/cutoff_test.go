@@ -94,10 +94,10 @@ func TestResume_AnswerThatWasCutOffIsContinued(t *testing.T) {
 	s := tookUp(t, script, nil, logged(begun, asked, called, wrote(text("Half an")), answered(llm.FinishLength))...)
 	out, err := s.Continue(t.Context())
 	if err != nil || out.Status != StatusDone {
-		t.Fatalf("%+v, %v", out, err)
+		t.Fatalf("got %+v, %v, want no error, StatusDone", out, err)
 	}
 	messages := script.Requests()[0].Messages
-	if last := messages[len(messages)-1]; last.Role != llm.RoleUser || !strings.Contains(last.Text(), "cut off") {
+	if last := messages[len(messages)-1]; last.Role != llm.RoleUser || !strings.Contains(last.Text(), "was truncated") {
 		t.Errorf("the model is not told to go on:\n%s", sketch(messages))
 	}
 }
@@ -111,10 +111,10 @@ func TestResume_AnswerToAQuestionIsNotAskedForAgain(t *testing.T) {
 		t.Fatalf("%s, %q", s.State(), s.Question())
 	}
 	if out, err := s.Continue(t.Context()); err != nil || out.Text != "Blue, then." {
-		t.Fatalf("%+v, %v", out, err)
+		t.Fatalf(`got %+v, %v, want no error, Text "Blue, then."`, out, err)
 	}
 	if got := lastResults(script); len(got) != 1 || got[0].Text() != "Blue." {
-		t.Errorf("%+v", got)
+		t.Errorf(`got %+v, want 1, [0].Text "Blue."`, got)
 	}
 }
 
@@ -123,13 +123,13 @@ func TestResume_PendingApprovalsAreListedAtOnceAndGoneWithTheRound(t *testing.T)
 	s := tookUp(t, llmtest.Play(llmtest.Say("Done.")), nil, logged(begun, asked, called, wrote(calledFor("write", `{"text":"x"}`, "a", "b")...), answered(llm.FinishToolCalls),
 		event.ToolCallStart{ID: "a", Name: "write"}, event.ToolCallEnd{ID: "a", Name: "write", Model: "ok"}, event.ToolCallStart{ID: "b", Name: "write"}, wait)...)
 	if got := s.Pending(); len(got) != 1 || got[0].ID != "b" {
-		t.Fatalf("%+v", got)
+		t.Fatalf(`got %+v, want 1, [0].ID "b"`, got)
 	}
 	if _, err := s.Undo(t.Context(), Parts{Chat: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.Pending(); len(got) != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want none", got)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestResume_ThinkingBudgetAndTimeoutsStayAsTheyWereSetUp(t *testing.T) {
 		s = tookUpFrom(t, store, script, func(c *Config) { c.Tools = nil })
 		submit(t, s, "two")
 		if got := s.state.Setup(); got.ThinkingBudget == nil || *got.ThinkingBudget != 2000 || got.Timeouts != timeouts {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v, want ThinkingBudget 2000, Timeouts %+v", got, timeouts)
 		}
 		if b := records[event.CacheBroken](s); len(b) != 0 {
 			t.Errorf("nothing has changed, but %+v", b)
@@ -223,7 +223,7 @@ func TestResume_RequestThatDoesNotContinueTheLastOneIsAnnounced(t *testing.T) {
 		s := tookUp(t, llmtest.Play(llmtest.Say("And?")), nil, logged(append(slices.Clone(lifeSoFar), tt.then...)...)...)
 		submit(t, s, "more")
 		if got := records[event.CacheBroken](s); len(got) > 0 != tt.wants {
-			t.Errorf("%s: %+v", tt.name, got)
+			t.Errorf("%s: got %+v, want some: %v", tt.name, got, tt.wants)
 		}
 	}
 }
@@ -304,7 +304,7 @@ func TestResume_CallInPlaceOfAnObjectIsNoQuestion(t *testing.T) {
 		wrote(calledFor("echo", `{"text":"x"}`, "a")...), answered(llm.FinishToolCalls))...)
 	submit(t, s, "more")
 	if starts, ends := records[event.ToolCallStart](s), records[event.ToolCallEnd](s); len(starts) != 1 || len(ends) != 1 {
-		t.Errorf("%+v, %+v", starts, ends)
+		t.Errorf("got %+v, %+v, want 1, 1 ends", starts, ends)
 	}
 }
 
@@ -314,6 +314,6 @@ func TestResume_StandInStaysWhenAMessageJoinsTheWorkAtHand(t *testing.T) {
 		wrote(calledFor("write", `{"text":"x"}`, "a")...), answered(llm.FinishToolCalls), event.ToolCallStart{ID: "a", Name: "write"}, event.ApprovalRequested{ID: "a", Name: "write"})...)
 	submit(t, s, "more")
 	if r := script.Requests(); len(r) != 1 || r[0].Model != "spare" {
-		t.Errorf("%+v", r)
+		t.Errorf(`got %+v, want 1, [0].Model "spare"`, r)
 	}
 }

@@ -22,7 +22,7 @@ func TestDoD_9_1_SessionIsMadeFromAProfileAndAnEnvironment(t *testing.T) {
 	}
 	start := records[event.SessionStart](s)
 	if len(start) != 1 || start[0].Model != "m" || start[0].System != "Be good." || start[0].Dir == "" {
-		t.Errorf("%+v", start)
+		t.Errorf(`got %+v, want 1, [0].Model "m", [0].System "Be good.", [0].Dir not ""`, start)
 	}
 }
 
@@ -31,7 +31,7 @@ func TestDoD_9_1_LoopCallsTheModelAndRunsToolsUntilItIsDone(t *testing.T) {
 	s := open(t, script, nil)
 	out := submit(t, s, "Say one and two.")
 	if out.Status != StatusDone || out.Text != "Done." || out.Rounds != 2 || out.Turns != 3 {
-		t.Fatalf("%+v", out)
+		t.Fatalf(`got %+v, want StatusDone, Text "Done.", Rounds 2, Turns 3`, out)
 	}
 	s.Close()
 	want := "SESSION_START USER_INPUT" + strings.Repeat(" MODEL_CALL_START ASSISTANT_TEXT_END MODEL_CALL_END TOOL_CALL_START TOOL_CALL_END", 2) +
@@ -45,7 +45,7 @@ func TestDoD_9_1_NaturalCompletionEndsTheLoop(t *testing.T) {
 	script := llmtest.Play(llmtest.Say("Hello."), llmtest.Say("never asked for"))
 	s := open(t, script, nil)
 	if out := submit(t, s, "Hi"); out.Status != StatusDone || out.Rounds != 0 || s.State() != Idle {
-		t.Errorf("%+v in state %s", out, s.State())
+		t.Errorf("got %+v in state %s, want StatusDone, Rounds 0, state Idle", out, s.State())
 	}
 	if n := len(script.Requests()); n != 1 {
 		t.Errorf("%d calls", n)
@@ -57,10 +57,10 @@ func TestDoD_9_1_RoundLimitStopsTheLoop(t *testing.T) {
 	s := open(t, script, func(c *Config) { c.Limits.ToolRounds = 3 })
 	out := submit(t, s, "Go on for ever.")
 	if out.Status != StatusLimit || out.Limit != "max_tool_rounds" || out.Rounds != 3 || s.State() != Idle {
-		t.Fatalf("%+v in state %s", out, s.State())
+		t.Fatalf(`got %+v in state %s, want StatusLimit, Limit "max_tool_rounds", Rounds 3, state Idle`, out, s.State())
 	}
 	if l := records[event.TurnLimit](s); len(l) != 1 || l[0].Limit != "max_tool_rounds" || l[0].Value != 3 {
-		t.Errorf("%+v", l)
+		t.Errorf(`got %+v, want 1, [0].Limit "max_tool_rounds", [0].Value 3`, l)
 	}
 	if out := submit(t, s, "And again."); out.Rounds != 3 {
 		t.Errorf("the next input has %d rounds, not 3 of its own", out.Rounds)
@@ -82,7 +82,7 @@ func TestDoD_9_1_TurnLimitHoldsAcrossInputs(t *testing.T) {
 	submit(t, s, "two")
 	out := submit(t, s, "three")
 	if out.Status != StatusLimit || out.Limit != "max_turns" || out.Turns != 0 || s.State() != Idle {
-		t.Fatalf("%+v in state %s", out, s.State())
+		t.Fatalf(`got %+v in state %s, want StatusLimit, Limit "max_turns", Turns 0, state Idle`, out, s.State())
 	}
 	if n := len(script.Requests()); n != 2 {
 		t.Errorf("%d calls", n)
@@ -145,13 +145,13 @@ func TestDoD_9_1_LoopOfIdenticalCallsGetsASteeringWarning(t *testing.T) {
 			s := open(t, script, nil)
 			out := submit(t, s, "Go round.")
 			if out.Status != StatusDone || out.Rounds != 10 {
-				t.Errorf("%+v", out)
+				t.Errorf("got %+v, want StatusDone, Rounds 10", out)
 			}
 			if l := records[event.LoopDetection](s); len(l) != 1 || l[0].Length != length || l[0].Trips != 1 {
-				t.Errorf("%+v", l)
+				t.Errorf("got %+v, want 1, [0].Length %d, [0].Trips 1", l, length)
 			}
 			if inj := records[event.SteeringInjected](s); len(inj) != 1 || inj[0].Source != "loop_detection" {
-				t.Errorf("%+v", inj)
+				t.Errorf(`got %+v, want 1, [0].Source "loop_detection"`, inj)
 			}
 		})
 	}
@@ -162,7 +162,7 @@ func TestDoD_9_1_SequentialInputsShareOneConversation(t *testing.T) {
 	s := open(t, script, nil)
 	for _, text := range []string{"1", "2", "3"} {
 		if out := submit(t, s, text); out.Status != StatusDone {
-			t.Fatalf("%s: %+v", text, out)
+			t.Fatalf("%s: got %+v, want StatusDone", text, out)
 		}
 	}
 	if n := len(script.Requests()[3].Messages); n != 1+2+4+1 {
@@ -181,13 +181,13 @@ func TestSession_InterruptLeavesASessionThatGoesOn(t *testing.T) {
 	go func() { <-started; cancel() }()
 	out, err := s.Submit(ctx, llm.Text{Text: "Sleep."})
 	if out.Status != StatusInterrupted || !errors.Is(err, context.Canceled) || s.State() != Idle {
-		t.Fatalf("%+v, %v, %s", out, err, s.State())
+		t.Fatalf("got %+v, %v, %s, want StatusInterrupted, error context.Canceled, state Idle", out, err, s.State())
 	}
 	if out := submit(t, s, "What now?"); out.Text != "Fine." {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Text "Fine."`, out)
 	}
 	if r := lastResults(script); len(r) != 2 || !r[0].IsError && r[0].Text() == "" || !r[1].IsError {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want 2, the first with a text or an error, the second an error", r)
 	}
 }
 
@@ -198,10 +198,10 @@ func TestSession_DeadlineOfTheContextInterrupts(t *testing.T) {
 	defer cancel()
 	out, err := s.Submit(ctx, llm.Text{Text: "Hurry."})
 	if out.Status != StatusInterrupted || !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("%+v, %v", out, err)
+		t.Fatalf("got %+v, %v, want StatusInterrupted, error context.DeadlineExceeded", out, err)
 	}
 	if out := submit(t, s, "Again."); out.Text != "Back." {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Text "Back."`, out)
 	}
 }
 
@@ -217,11 +217,11 @@ func TestSession_InterruptedAnswerIsKeptInTheLogOnly(t *testing.T) {
 		}
 	}()
 	if out, _ := s.Submit(ctx, llm.Text{Text: "Speak."}); out.Status != StatusInterrupted || out.Text != "" {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want StatusInterrupted, Text ""`, out)
 	}
 	end := records[event.ModelCallEnd](s)
 	if len(end) != 1 || end[0].Partial != "Half an answer" || end[0].Error == nil {
-		t.Errorf("%+v", end)
+		t.Errorf(`got %+v, want 1, [0].Partial "Half an answer", [0].Error not nil`, end)
 	}
 	submit(t, s, "Again.")
 }

@@ -49,7 +49,7 @@ func work(t *testing.T, e env.Environment, change func(*agent.Config), calls ...
 		t.Fatal(err)
 	}
 	if out, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil || out.Status != agent.StatusDone {
-		t.Fatalf("%+v, %v", out, err)
+		t.Fatalf("got %+v, %v, want no error, StatusDone", out, err)
 	}
 	s.Close()
 	var ends []event.ToolCallEnd
@@ -114,7 +114,7 @@ func TestDoD_9_4_TimedOutCommandIsAskedToEndThenKilled(t *testing.T) {
 	for i, want := range []string{"asked politely", "leaving"} {
 		e := ends[i]
 		if e.Error == nil || e.Error.Code != tool.ShellTimeout || !strings.Contains(e.Model, want) || !strings.Contains(e.Model, "timed out after 300ms") {
-			t.Errorf("%d: %+v, %q", i, e.Error, e.Model)
+			t.Errorf(`%d: got %+v, %q, want e.Error not nil, Code tool.ShellTimeout, e.Model with want, e.Model with "timed out after 300ms"`, i, e.Error, e.Model)
 		}
 	}
 	if s := ends[0].Fields["signal"]; s != "SIGKILL" {

@@ -3,11 +3,14 @@ package agent
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -106,10 +109,10 @@ func TestDoD_9_11_ToolErrorsGoToTheModelWhichRecovers(t *testing.T) {
 	script := llmtest.Play(calls("flaky"), calls("flaky"), llmtest.Say("Done."))
 	s := open(t, script, with(flaky))
 	if out := submit(t, s, "edit"); out.Status != StatusDone || out.Rounds != 2 {
-		t.Errorf("%+v", out)
+		t.Errorf("got %+v, want StatusDone, Rounds 2", out)
 	}
 	if e := records[event.ToolCallEnd](s); e[0].Error == nil || e[1].Error != nil {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v, want [0].Error not nil, [1].Error nil", e)
 	}
 }
 
@@ -127,10 +130,10 @@ func TestDoD_9_11_TransientErrorsAreRetriedBelowTheLoop(t *testing.T) {
 	for _, status := range []int{429, 500, 502, 503} {
 		s := open(t, client(t, llmtest.Play(llmtest.Fail(status), llmtest.Fail(status), llmtest.Say("At last."))), nil)
 		if out := submit(t, s, "go"); out.Text != "At last." || out.Turns != 1 {
-			t.Errorf("%d: %+v", status, out)
+			t.Errorf(`%d: got %+v, want Text "At last.", Turns 1`, status, out)
 		}
 		if r := records[event.ModelRetry](s); len(r) != 2 || r[0].Attempt != 2 || !r[0].Error.Retryable {
-			t.Errorf("%d: %+v", status, r)
+			t.Errorf("%d: got %+v, want 2, [0].Attempt 2, [0].Error.Retryable", status, r)
 		}
 	}
 }
@@ -139,13 +142,13 @@ func TestDoD_9_11_TransientErrorsThatStayLeaveASessionThatGoesOn(t *testing.T) {
 	s := open(t, client(t, llmtest.Play(llmtest.Fail(500), llmtest.Fail(500), llmtest.Fail(500), llmtest.Say("Back."))), nil)
 	out, err := s.Submit(t.Context(), text("go"))
 	if out.Status != StatusFailed || llm.KindOf(err) != llm.ErrServer || s.State() != Idle {
-		t.Fatalf("%+v, %v in state %s", out, err, s.State())
+		t.Fatalf("got %+v, %v in state %s, want StatusFailed, error ErrServer, state Idle", out, err, s.State())
 	}
 	if e := records[event.Error](s); len(e) != 1 || !e[0].Retryable || e[0].Class != "server" {
-		t.Errorf("%+v", e)
+		t.Errorf(`got %+v, want 1, [0].Retryable, [0].Class "server"`, e)
 	}
 	if out := submit(t, s, "again"); out.Text != "Back." {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Text "Back."`, out)
 	}
 }
 
@@ -155,13 +158,13 @@ func TestDoD_9_11_AuthenticationErrorsAreNotRetriedAndClose(t *testing.T) {
 		s := open(t, client(t, script), nil)
 		out, err := s.Submit(t.Context(), text("go"))
 		if out.Status != StatusFailed || err == nil || s.State() != Closed || len(script.Requests()) != 1 {
-			t.Errorf("%d: %+v, %v in state %s after %d calls", status, out, err, s.State(), len(script.Requests()))
+			t.Errorf("%d: got %+v, %v in state %s after %d calls, want StatusFailed, an error, state Closed, 1 request", status, out, err, s.State(), len(script.Requests()))
 		}
 		if !strings.HasSuffix(kinds(s), "MODEL_CALL_END ERROR PROCESSING_END SESSION_END") {
 			t.Errorf("%d: %s", status, kinds(s))
 		}
 		if p := records[event.ProcessingEnd](s); p[0].State != "CLOSED" {
-			t.Errorf("%+v", p)
+			t.Errorf(`got %+v, want [0].State "CLOSED"`, p)
 		}
 	}
 }
@@ -187,7 +190,7 @@ func TestDoD_9_11_ContextUseOverEightyPercentWarns(t *testing.T) {
 	submit(t, s, "go")
 	w := records[event.Warning](s)
 	if len(w) != 2 || w[0].Message != "Context usage at ~86% of context window" {
-		t.Errorf("%+v", w)
+		t.Errorf(`got %+v, want 2, [0].Message "Context usage at ~86%% of context window"`, w)
 	}
 	if all := strings.Fields(kinds(s)); all[slices.Index(all, "WARNING")-1] != "TOOL_CALL_END" {
 		t.Errorf("the first warning comes late: %s", all)
@@ -195,31 +198,63 @@ func TestDoD_9_11_ContextUseOverEightyPercentWarns(t *testing.T) {
 }
 
 func TestDoD_9_11_GracefulShutdownInOrder(t *testing.T) {
-	begun := make(chan struct{})
-	hold := fake("hold", false, func(ctx context.Context, _ *tool.Call, _ string) (tool.Result, error) {
-		close(begun)
-		<-ctx.Done()
-		return tool.Result{}, ctx.Err()
+	streaming, serving := make(chan struct{}), make(chan struct{})
+	var mu sync.Mutex
+	var order []string
+	happened := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		order = append(order, what)
+	}
+	serve := fake("serve", false, func(ctx context.Context, c *tool.Call, _ string) (tool.Result, error) {
+		p, err := c.Env.Start(ctx, env.Command{Line: "echo up; exec sleep 1000", OnOutput: func(env.Stream, []byte) { close(serving) }})
+		if err != nil {
+			return tool.Result{}, err
+		}
+		exit, err := p.Wait(context.WithoutCancel(ctx))
+		happened("process ended by " + exit.Signal)
+		return tool.Success("%d", exit.Code), err
 	})
-	closed := false
-	script := play(map[string][]llmtest.Turn{
-		"main": {spawn(`{"task":"work"}`), wait("1")}, "work": {calls("hold"), llmtest.Say("never")},
+	script := play(map[string][]llmtest.Turn{"main": {spawn(`{"task":"think"}`), calls("serve")}})
+	client := streamFunc(func(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+		if !strings.Contains(said(r.Messages), "user:think") {
+			return script.Stream(ctx, r)
+		}
+		return func(yield func(llm.StreamEvent, error) bool) {
+			yield(llm.TextDelta{Text: "Well,"}, nil)
+			close(streaming)
+			<-ctx.Done()
+			happened("stream cancelled")
+			yield(nil, ctx.Err())
+		}
 	})
-	s := open(t, script, func(c *Config) {
-		with(hold)(c)
-		c.Owned = append(c.Owned, closerFunc(func() error { closed = true; return errors.New("it was stuck") }))
+	var s *Session
+	s = open(t, client, func(c *Config) {
+		with(serve)(c)
+		c.Owned = append(c.Owned, closerFunc(func() error {
+			happened("environment closed")
+			if len(records[event.SessionEnd](s)) > 0 {
+				t.Error("the session ended before its environment was closed")
+			}
+			return errors.New("it was stuck")
+		}))
 	})
 	result := make(chan Outcome)
 	go func() {
 		out, _ := s.Submit(context.Background(), text("main"))
 		result <- out
 	}()
-	<-begun
-	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "it was stuck") || !closed {
-		t.Errorf("Close gave %v", err)
+	<-streaming
+	<-serving
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "it was stuck") {
+		t.Errorf("Close gave %v, want the error of the environment", err)
 	}
-	if out := <-result; out.Status != StatusInterrupted {
-		t.Errorf("%+v", out)
+	if out := <-result; out.Status != StatusInterrupted || s.State() != Closed {
+		t.Errorf("the work ended with %s and the session is %s, want %s and %s", out.Status, s.State(), StatusInterrupted, Closed)
+	}
+	slices.Sort(order[:2]) // of two agents, one streamed and the other ran the process
+	if got := strings.Join(order, ", "); got != "process ended by SIGTERM, stream cancelled, environment closed" {
+		t.Errorf("on the way: %s", got)
 	}
 	var tail []string
 	for _, r := range s.log.Records(0)[s.log.Last()-5:] {

@@ -35,7 +35,7 @@ func TestDoD_9_6_SteeringIsInjectedAfterTheToolRound(t *testing.T) {
 	script := llmtest.Play(calls("steer", "echo"), llmtest.Say("Turned."))
 	s = open(t, script, with(steer))
 	if out := submit(t, s, "go"); out.Text != "Turned." {
-		t.Fatalf("%+v", out)
+		t.Fatalf(`got %+v, want Text "Turned."`, out)
 	}
 	if got := said(script.Requests()[1].Messages); got != "system:Be user:go assistant: tool: user:turn" {
 		t.Error(got)
@@ -66,7 +66,7 @@ func TestDoD_9_6_SteeringAtTheEndOfTheWorkIsNotLost(t *testing.T) {
 	}}
 	s = open(t, script, nil)
 	if out := submit(t, s, "go"); out.Text != "Answer 1." || out.Turns != 2 {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Text "Answer 1.", Turns 2`, out)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestDoD_9_6_FollowUpIsWorkedOnAfterTheInput(t *testing.T) {
 	}}
 	s = open(t, script, nil)
 	if out := submit(t, s, "first"); out.Text != "Answer 3." || s.State() != Idle {
-		t.Errorf("%+v in state %s", out, s.State())
+		t.Errorf(`got %+v in state %s, want Text "Answer 3.", state Idle`, out, s.State())
 	}
 	if got := said(s.Messages()); got != "system:Be user:first assistant: tool: assistant:Answer user:second assistant:Answer user:third assistant:Answer" {
 		t.Error(got)
@@ -105,7 +105,7 @@ func TestSession_FollowUpWaitsWhenTheInputWasNotDone(t *testing.T) {
 		t.Fatal("the failure is not told")
 	}
 	if out := submit(t, s, "again"); out.Text != "Second." {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Text "Second."`, out)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestSession_MessagesThatFoundNoPlaceAreToldAtTheEnd(t *testing.T) {
 	s.Close()
 	end := records[event.SessionEnd](s)
 	if len(end) != 1 || len(end[0].Undelivered) != 2 || end[0].State != "CLOSED" {
-		t.Errorf("%+v", end)
+		t.Errorf(`got %+v, want 1, 2 [0].Undelivered, [0].State "CLOSED"`, end)
 	}
 	if err := s.Steer(text("too late")); !errors.Is(err, ErrClosed) {
 		t.Error(err)
@@ -157,11 +157,11 @@ func TestDoD_9_7_EffortModelAndBudgetChangeWithTheNextCall(t *testing.T) {
 	submit(t, s, "go")
 	a, b := script.Requests()[0], script.Requests()[1]
 	if a.Effort != "low" || a.Model != "m" || b.Effort != "high" || b.Model != "gemini-3-pro-preview" || b.Provider != "gemini" || *b.ThinkingBudget != budget {
-		t.Errorf("%+v then %+v", a, b)
+		t.Errorf(`got %+v then %+v, want Effort "low", Model "m", b.Effort "high", b.Model "gemini-3-pro-preview", b.Provider "gemini", b.ThinkingBudget %d`, a, b, budget)
 	}
 	last := records[event.Settings](s)
 	if len(last) != 1 || last[0].Effort != "high" || last[0].Model != "gemini-3-pro-preview" || *last[0].ThinkingBudget != 2048 {
-		t.Errorf("%+v", last)
+		t.Errorf(`got %+v, want 1, [0].Effort "high", [0].Model "gemini-3-pro-preview", [0].ThinkingBudget 2048`, last)
 	}
 	if n := len(records[event.CacheBroken](s)); n != 1 {
 		t.Errorf("%d breaks of the cache", n)
@@ -175,7 +175,7 @@ func TestDoD_9_6_SteeringIsARecordOfItsOwnAndAUserMessageToTheModel(t *testing.T
 	submit(t, s, "go")
 	inj := records[event.SteeringInjected](s)
 	if len(inj) != 1 || inj[0].Source != "host" || inj[0].Message.Role != llm.RoleUser {
-		t.Errorf("%+v", inj)
+		t.Errorf(`got %+v, want 1, [0].Source "host", [0].Message.Role llm.RoleUser`, inj)
 	}
 	if diff := cmp.Diff(inj[0].Message, script.Requests()[0].Messages[2]); diff != "" {
 		t.Error(diff)

@@ -48,15 +48,15 @@ func TestDoD_9_9_SubagentIsSpawnedAndItsResultIsAToolResult(t *testing.T) {
 	submit(t, s, "main")
 	r := lastResults(script)[0]
 	if r.IsError || r.Text() != "Agent 1 completed its task in 2 turns.\n\nThere are three." {
-		t.Errorf("%+v", r)
+		t.Errorf(`got %+v, want no IsError, Text "Agent 1 completed its task in 2 turns.\n\nThere are three."`, r)
 	}
 	end := records[event.SubagentEnd](s)
 	if len(end) != 1 || !end[0].Success || end[0].Turns != 2 || end[0].Output != "There are three." {
-		t.Errorf("%+v", end)
+		t.Errorf(`got %+v, want 1, [0].Success, [0].Turns 2, [0].Output "There are three."`, end)
 	}
 	e := records[event.ToolCallEnd](s)
 	if f := e[1].Fields; f["success"] != true || f["turns_used"] != 2 || f["status"] != "completed" {
-		t.Errorf("%+v", f)
+		t.Errorf(`got %+v, want ["success"] true, ["turns_used"] 2, ["status"] "completed"`, f)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestDoD_9_9_SubagentSharesTheEnvironment(t *testing.T) {
 		}
 	}
 	if r := lastResults(script)[0]; !r.IsError || !strings.Contains(r.Text(), "nowhere") {
-		t.Errorf("%+v", r)
+		t.Errorf(`got %+v, want IsError, Text with "nowhere"`, r)
 	}
 	if n := s.Total().Agents; n != 2 {
 		t.Errorf("%d agents were counted", n)
@@ -238,14 +238,14 @@ func TestSubagent_TypesLimitToolsAndSetModelAndPrompt(t *testing.T) {
 		}
 		offered[fmt.Sprint(r.Model, r.Messages[0].Text(), r.Effort)+strings.Join(names, ",")] = r.Messages[1].Text()
 	}
-	if got := offered["mBe good.echo"]; !strings.HasSuffix(got, "\n\nlook") || !strings.Contains(got, "change nothing") {
+	if got := offered["mBe good.echo"]; !strings.HasSuffix(got, "\n\nlook") || !strings.Contains(got, "not change anything") {
 		t.Errorf("Explore was given %q; all: %v", got, offered)
 	}
 	if got := offered["bigReview.highwrite"]; got != "review" {
 		t.Errorf("Reviewer was given %q; all: %v", got, offered)
 	}
 	if e := records[event.ToolCallEnd](s); !strings.Contains(e[2].Model, "Explore, Plan, Reviewer") {
-		t.Errorf("%+v", e[2])
+		t.Errorf(`got %+v, want Model with "Explore, Plan, Reviewer"`, e[2])
 	}
 }
 
@@ -325,7 +325,7 @@ func TestSubagent_CancelScope(t *testing.T) {
 				}
 			}()
 			if out, _ := s.Submit(ctx, text("wait for it")); out.Status != StatusInterrupted {
-				t.Fatalf("%+v", out)
+				t.Fatalf("got %+v, want StatusInterrupted", out)
 			}
 			status := records[event.SubagentEnd](s)
 			if outlive != (len(status) == 0) {
@@ -334,7 +334,7 @@ func TestSubagent_CancelScope(t *testing.T) {
 			close(gate)
 			submit(t, s, "and now?")
 			if r := lastResults(script)[0]; r.IsError == outlive {
-				t.Errorf("%+v", r)
+				t.Errorf("got %+v, want IsError %v", r, !outlive)
 			}
 		})
 	}
@@ -370,10 +370,10 @@ func TestTree_CapsHoldOverAllAgents(t *testing.T) {
 			s := open(t, script, func(c *Config) { c.Limits, c.Subagents.MaxAgents, c.Catalogue = tt.limits, tt.agents, price })
 			out := submit(t, s, "main")
 			if out.Status != StatusLimit || out.Limit != tt.limit || s.Total().Turns != tt.turns {
-				t.Errorf("%+v, total %+v", out, s.Total())
+				t.Errorf("got %+v, total %+v, want StatusLimit, Limit %s, %d turns in all", out, s.Total(), tt.limit, tt.turns)
 			}
 			if l := records[event.TurnLimit](s); len(l) != 1 {
-				t.Errorf("%+v", l)
+				t.Errorf("got %+v, want 1", l)
 			}
 		})
 	}
@@ -400,7 +400,7 @@ func TestTree_CostLimitRefusesAModelWithoutAPrice(t *testing.T) {
 	s := open(t, llmtest.Play(llmtest.Say("never")), func(c *Config) { c.Limits.TreeCost = 1 })
 	out, err := s.Submit(t.Context(), text("go"))
 	if out.Status != StatusFailed || llm.KindOf(err) != llm.ErrConfiguration || s.State() != Idle {
-		t.Errorf("%+v, %v", out, err)
+		t.Errorf("got %+v, %v, want StatusFailed, error ErrConfiguration, state Idle", out, err)
 	}
 }
 

@@ -25,7 +25,7 @@ func TestDoD_9_3_CallsAreDispatchedThroughTheRegistry(t *testing.T) {
 	submit(t, s, "Go.")
 	r := lastResults(script)
 	if len(r) != 2 || r[0].Name != "echo" || r[0].Text() != "0" || r[1].Name != "write" || r[1].Text() != "1" {
-		t.Errorf("%+v", r)
+		t.Errorf(`got %+v, want 2, [0].Name "echo", [0].Text "0", [1].Name "write", [1].Text "1"`, r)
 	}
 }
 
@@ -33,13 +33,13 @@ func TestDoD_9_3_UnknownToolIsAnErrorResult(t *testing.T) {
 	script := llmtest.Play(calls("nonsense"), llmtest.Say("I see."))
 	s := open(t, script, nil)
 	if out := submit(t, s, "Go."); out.Status != StatusDone {
-		t.Fatalf("%+v", out)
+		t.Fatalf("got %+v, want StatusDone", out)
 	}
 	if r := lastResults(script); !r[0].IsError || !strings.Contains(r[0].Text(), "Unknown tool: nonsense") {
-		t.Errorf("%+v", r)
+		t.Errorf(`got %+v, want [0].IsError, [0].Text with "Unknown tool: nonsense"`, r)
 	}
 	if e := records[event.ToolCallEnd](s); e[0].Error == nil || e[0].Error.Code != tool.UnknownTool {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v, want [0].Error not nil, [0].Error.Code tool.UnknownTool", e)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestDoD_9_3_ArgumentsAreValidatedAgainstTheSchema(t *testing.T) {
 		s := open(t, script, nil)
 		submit(t, s, "Go.")
 		if r := lastResults(script); len(r) != 1 || !r[0].IsError || !strings.Contains(r[0].Text(), "Invalid arguments for echo") {
-			t.Errorf("%q: %+v", args, r)
+			t.Errorf(`%q: got %+v, want 1, [0].IsError, [0].Text with "Invalid arguments for echo"`, args, r)
 		}
 		for _, rec := range s.log.Records(0) {
 			if _, err := rec.MarshalJSON(); err != nil {
@@ -71,11 +71,11 @@ func TestDoD_9_3_ToolErrorsAndPanicsAreErrorResults(t *testing.T) {
 		script := llmtest.Play(calls("bad", "bad", "echo"), llmtest.Say("I see."))
 		s := open(t, script, with(fake("bad", true, run)))
 		if out := submit(t, s, "Go."); out.Status != StatusDone {
-			t.Fatalf("%s: %+v", name, out)
+			t.Fatalf("%s: got %+v, want StatusDone", name, out)
 		}
 		r := lastResults(script)
 		if len(r) != 3 || !r[0].IsError || !r[1].IsError || r[2].IsError || !strings.Contains(r[0].Text(), "disk is full") {
-			t.Errorf("%s: %+v", name, r)
+			t.Errorf(`%s: got %+v, want 3, [0].IsError, [1].IsError, no [2].IsError, [0].Text with "disk is full"`, name, r)
 		}
 	}
 }
@@ -181,11 +181,11 @@ func TestDoD_9_2_CustomToolOverridesOneOfTheSameName(t *testing.T) {
 	script := llmtest.Play(calls("echo", "wait", AskUser), llmtest.Say("Done."))
 	s := open(t, script, with(mine("echo"), mine("wait"), mine(AskUser)))
 	if out := submit(t, s, "Go."); out.Status != StatusDone {
-		t.Fatalf("%+v", out)
+		t.Fatalf("got %+v, want StatusDone", out)
 	}
 	for _, r := range lastResults(script) {
 		if r.Text() != "mine" {
-			t.Errorf("%+v", r)
+			t.Errorf(`got %+v, want Text "mine"`, r)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func TestSession_AllowedAndDeniedToolsAreNotOffered(t *testing.T) {
 		t.Errorf("offered: %s", got)
 	}
 	if r := lastResults(script); !strings.Contains(r[0].Text(), "Unknown tool") {
-		t.Errorf("%+v", r)
+		t.Errorf(`got %+v, want [0].Text with "Unknown tool"`, r)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestSession_MiddlewareWrapsEachCallOnce(t *testing.T) {
 	s := open(t, script, func(c *Config) { c.Middleware = []tool.Middleware{layer("a"), layer("b")} })
 	submit(t, s, "Go.")
 	if r := lastResults(script); r[0].Text() != "a(b(0))" || strings.Join(order, "") != "ab" {
-		t.Errorf("%+v, %v", r, order)
+		t.Errorf(`got %+v, %v, want [0].Text "a(b(0))", order "ab"`, r, order)
 	}
 }
 
@@ -242,11 +242,11 @@ func TestSession_PanicsOutsideTheToolAreErrorResults(t *testing.T) {
 		script := llmtest.Play(calls("echo", "echo", "write"), llmtest.Say("Done."))
 		s := open(t, script, change)
 		if out := submit(t, s, "Go."); out.Status != StatusDone {
-			t.Fatalf("%s: %+v", name, out)
+			t.Fatalf("%s: got %+v, want StatusDone", name, out)
 		}
 		for _, r := range lastResults(script) {
 			if !r.IsError || !strings.Contains(r.Text(), "oops") {
-				t.Errorf("%s: %+v", name, r)
+				t.Errorf(`%s: got %+v, want IsError, Text with "oops"`, name, r)
 			}
 		}
 	}
@@ -282,10 +282,10 @@ func TestSession_ApprovalsAreRecordedAndRefusedWithoutAHost(t *testing.T) {
 		submit(t, s, "Go.")
 		res := records[event.ApprovalResolved](s)
 		if len(records[event.ApprovalRequested](s)) != 1 || len(res) != 1 || res[0].Allowed != tt.allowed {
-			t.Errorf("%s: %+v", tt.text, res)
+			t.Errorf("%s: got %+v, want one request, one answer, Allowed %v", tt.text, res, tt.allowed)
 		}
 		if r := lastResults(script); r[0].IsError == tt.allowed || !strings.Contains(r[0].Text(), tt.text) {
-			t.Errorf("%s: %+v", tt.text, r)
+			t.Errorf("%s: got %+v, want IsError %v and this text", tt.text, r, !tt.allowed)
 		}
 	}
 }

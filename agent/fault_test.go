@@ -292,6 +292,6 @@ func (badShape) Shape(*llm.Request) string { panic("no shape") }
 func TestFault_PanicInShapeIsNotTheHosts(t *testing.T) {
 	s := open(t, nil, func(c *Config) { c.Client = badShape{llmtest.Play(llmtest.Say("Done."))} })
 	if out := submit(t, s, "go"); out.Text != "Done." {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Text "Done."`, out)
 	}
 }

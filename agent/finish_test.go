@@ -22,7 +22,7 @@ func TestFinish_LengthIsContinuedAndTheTextPutTogether(t *testing.T) {
 	script := llmtest.Play(ends(llm.FinishLength, text("One, ")), ends(llm.FinishLength, text("two, ")), llmtest.Say("three."))
 	s := open(t, script, nil)
 	if out := submit(t, s, "count"); out.Status != StatusDone || out.Text != "One, two, three." || out.Turns != 3 {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want StatusDone, Text "One, two, three.", Turns 3`, out)
 	}
 }
 
@@ -30,7 +30,7 @@ func TestFinish_LengthIsContinuedThreeTimesInARowAtMost(t *testing.T) {
 	script := &llmtest.Script{Reply: func(int, *llm.Request) llmtest.Turn { return ends(llm.FinishLength, text("more ")) }}
 	s := open(t, script, nil)
 	if out := submit(t, s, "count"); out.Status != StatusCutOff || out.Turns != 4 || s.State() != Idle {
-		t.Errorf("%+v", out)
+		t.Errorf("got %+v, want StatusCutOff, Turns 4, state Idle", out)
 	}
 	if out := submit(t, s, "go on"); out.Turns != 4 {
 		t.Errorf("the next input: %+v", out)
@@ -63,7 +63,7 @@ func TestFinish_CutOffCallIsNeverRun(t *testing.T) {
 		response(llm.FinishStop, text("Done.")),
 	), with(once))
 	if out := submit(t, s, "go"); out.Status != StatusDone || ran != 1 {
-		t.Errorf("%+v; %d calls were run", out, ran)
+		t.Errorf("got %+v; %d calls were run, want StatusDone, 1 run", out, ran)
 	}
 	if got := sketch(s.Messages()); strings.Contains(got, "rm -rf") {
 		t.Errorf("the cut call is in the history:\n%s", got)
@@ -92,10 +92,10 @@ func TestFinish_RefusalPauseAndGarbageHaveOutcomesOfTheirOwn(t *testing.T) {
 			s := open(t, script, nil)
 			out, err := s.Submit(t.Context(), text("go"))
 			if out.Status != tt.status || (err != nil) != (tt.status == StatusFailed) || len(script.Requests()) != tt.calls {
-				t.Fatalf("%+v, %v after %d calls", out, err, len(script.Requests()))
+				t.Fatalf("got %+v, %v after %d calls, want Status %s after %d calls, and an error only if it failed", out, err, len(script.Requests()), tt.status, tt.calls)
 			}
 			if out := submit(t, s, "next"); out.Text != "Next." {
-				t.Errorf("%+v", out)
+				t.Errorf(`got %+v, want Text "Next."`, out)
 			}
 		})
 	}
@@ -124,14 +124,14 @@ func TestModel_ProviderThatPanicsOrNeverFinishesFailsTheTurn(t *testing.T) {
 		}), nil)
 		out, err := s.Submit(t.Context(), text("go"))
 		if out.Status != StatusFailed || err == nil || s.State() != Idle {
-			t.Errorf("%s: %+v, %v", name, out, err)
+			t.Errorf("%s: got %+v, %v, want StatusFailed, an error, state Idle", name, out, err)
 		}
 		e := records[event.Error](s)
 		if len(e) != 1 || strings.Contains(name, "panics") != (e[0].Class == "panic" && e[0].Stack != "") {
-			t.Errorf("%s: %+v", name, e)
+			t.Errorf("%s: got %+v, want 1, of class panic and with a stack if it panics", name, e)
 		}
 		if out := submit(t, s, "again"); out.Text != "Fine." {
-			t.Errorf("%s: %+v", name, out)
+			t.Errorf(`%s: got %+v, want Text "Fine."`, name, out)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestModel_HooksChangeTheRequestAndNotTheHistory(t *testing.T) {
 		t.Error(got)
 	}
 	if b := records[event.CacheBroken](s); len(b) != 1 {
-		t.Errorf("%+v", b)
+		t.Errorf("got %+v, want 1", b)
 	}
 }
 
@@ -190,11 +190,11 @@ func TestModel_HookThatFailsOrPanicsFailsTheTurn(t *testing.T) {
 		bad := true
 		s := open(t, llmtest.Play(llmtest.Say("Fine.")), func(c *Config) { change(c, &bad) })
 		if out, err := s.Submit(t.Context(), text("go")); out.Status != StatusFailed || err == nil || !strings.Contains(err.Error(), "oops") {
-			t.Errorf("%s: %+v, %v", name, out, err)
+			t.Errorf(`%s: got %+v, %v, want StatusFailed, an error, error with "oops"`, name, out, err)
 		}
 		bad = false
 		if out := submit(t, s, "again"); out.Text != "Fine." {
-			t.Errorf("%s: %+v", name, out)
+			t.Errorf(`%s: got %+v, want Text "Fine."`, name, out)
 		}
 	}
 }
@@ -211,7 +211,7 @@ func TestLoop_SimilarEditsToDifferentFilesNeverTrip(t *testing.T) {
 	})
 	s := open(t, script, with(same))
 	if out := submit(t, s, "rename"); out.Status != StatusDone || len(records[event.LoopDetection](s)) != 0 {
-		t.Errorf("%+v, %+v", out, records[event.LoopDetection](s))
+		t.Errorf("got %+v, %+v, want StatusDone, no LoopDetection record", out, records[event.LoopDetection](s))
 	}
 }
 
@@ -229,7 +229,7 @@ func TestLoop_PollWhoseResultChangesNeverTrips(t *testing.T) {
 	}}
 	s := open(t, script, with(poll))
 	if out := submit(t, s, "watch"); out.Status != StatusDone || len(records[event.LoopDetection](s)) != 0 {
-		t.Errorf("%+v", out)
+		t.Errorf("got %+v, want StatusDone, no LoopDetection record", out)
 	}
 }
 
@@ -245,13 +245,13 @@ func TestLoop_SecondTripPausesAndTheNextInputGoesOn(t *testing.T) {
 	s := open(t, script, with(anything))
 	out := submit(t, s, "go round")
 	if out.Status != StatusLoop || out.Rounds != 20 || s.State() != Idle {
-		t.Errorf("%+v in state %s", out, s.State())
+		t.Errorf("got %+v in state %s, want StatusLoop, Rounds 20, state Idle", out, s.State())
 	}
 	if l := records[event.LoopDetection](s); len(l) != 2 || l[1].Trips != 2 || l[0].Length != 1 {
-		t.Errorf("%+v", l)
+		t.Errorf("got %+v, want 2, [1].Trips 2, [0].Length 1", l)
 	}
 	if out := submit(t, s, "try something else"); out.Status != StatusDone {
-		t.Errorf("%+v", out)
+		t.Errorf("got %+v, want StatusDone", out)
 	}
 }
 
@@ -264,7 +264,7 @@ func TestLoop_CanBeSwitchedOff(t *testing.T) {
 	}}
 	s := open(t, script, func(c *Config) { c.LoopWindow = -1 })
 	if out := submit(t, s, "go round"); out.Status != StatusDone || len(records[event.LoopDetection](s)) != 0 {
-		t.Errorf("%+v", out)
+		t.Errorf("got %+v, want StatusDone, no LoopDetection record", out)
 	}
 }
 
@@ -282,6 +282,6 @@ func TestFinish_PauseIsEndedForAnotherModel(t *testing.T) {
 	}}
 	s = open(t, script, nil)
 	if out := submit(t, s, "go"); out.Text != "Wait. Done." {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Text "Wait. Done."`, out)
 	}
 }

@@ -69,10 +69,10 @@ func TestHTTP_LoopInFourProtocols(t *testing.T) {
 	}
 	overHTTP(t, script, func(t *testing.T, s *Session, _ *llmtest.Script) {
 		if out := submit(t, s, "go"); out.Status != StatusDone || out.Rounds != 2 || out.Text != "Done." || out.Usage.Input == 0 {
-			t.Errorf("%+v", out)
+			t.Errorf(`got %+v, want StatusDone, Rounds 2, Text "Done.", Usage.Input not 0`, out)
 		}
 		if out := submit(t, s, "again"); out.Text != "Again." {
-			t.Errorf("%+v", out)
+			t.Errorf(`got %+v, want Text "Again."`, out)
 		}
 	}, nil)
 }
@@ -92,21 +92,21 @@ func TestHTTP_HistoryIsValidAfterInterruptErrorAndLimit(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-begun; cancel() }()
 		if out, _ := s.Submit(ctx, text("hold")); out.Status != StatusInterrupted {
-			t.Fatalf("%+v", out)
+			t.Fatalf("got %+v, want StatusInterrupted", out)
 		}
 		if out := submit(t, s, "what now?"); out.Text != "Back." {
-			t.Errorf("%+v", out)
+			t.Errorf(`got %+v, want Text "Back."`, out)
 		}
 		if out, err := s.Submit(t.Context(), text("fail")); out.Status != StatusFailed || err == nil {
-			t.Errorf("%+v, %v", out, err)
+			t.Errorf("got %+v, %v, want StatusFailed, an error", out, err)
 		}
 		submit(t, s, "and now?")
 		if out := submit(t, s, "limit"); out.Status != StatusLimit {
-			t.Errorf("%+v", out)
+			t.Errorf("got %+v, want StatusLimit", out)
 		}
 		submit(t, s, "go on")
 		if out := submit(t, s, "speak"); out.Text != "Half and half." {
-			t.Errorf("%+v", out)
+			t.Errorf(`got %+v, want Text "Half and half."`, out)
 		}
 	}, func(c *Config) { c.Limits.ToolRounds = 2; with(hold)(c) })
 }
@@ -133,7 +133,7 @@ func TestHTTP_ModelIsSwitchedAcrossAllProtocolsInOneSession(t *testing.T) {
 		with(hop)(c)
 	})
 	if out := submit(t, s, "hop"); out.Text != "Home again." || out.Rounds != 12 {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Text "Home again.", Rounds 12`, out)
 	}
 	for _, v := range server.Violations() {
 		t.Errorf("the server refused a request: %v", v)
@@ -150,10 +150,10 @@ func TestHTTP_SubagentsAndObjects(t *testing.T) {
 	overHTTP(t, script, func(t *testing.T, s *Session, _ *llmtest.Script) {
 		v, out, err := SubmitObject[verdict](t.Context(), s, text("main"))
 		if err != nil || !v.Pass || out.Text != "Fine." {
-			t.Fatalf("%+v, %+v, %v", v, out, err)
+			t.Fatalf(`got %+v, %+v, %v, want no error, Pass, out.Text "Fine."`, v, out, err)
 		}
 		if out := submit(t, s, "bye"); out.Text != "Bye." {
-			t.Errorf("%+v", out)
+			t.Errorf(`got %+v, want Text "Bye."`, out)
 		}
 	}, nil)
 }
@@ -171,10 +171,10 @@ func TestHTTP_BrokenStreamIsMadeAgainAndNoToolRunsTwice(t *testing.T) {
 			with(once)(c)
 		})
 		if out := submit(t, s, "go"); out.Text != "Whole." || ran != 1 {
-			t.Errorf("%s: %+v; the tool ran %d times", d.Name(), out, ran)
+			t.Errorf(`%s: got %+v; the tool ran %d times, want Text "Whole.", 1 run`, d.Name(), out, ran)
 		}
 		if r := records[event.ModelRetry](s); len(r) != 2 {
-			t.Errorf("%s: %+v", d.Name(), r)
+			t.Errorf("%s: got %+v, want 2", d.Name(), r)
 		}
 		server.Close()
 	}

@@ -3,7 +3,12 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -38,6 +43,71 @@ func (s *Session) note(d event.Data) {
 	s.tree.fold.Apply(r)
 }
 
+// keep updates the description of the session in the store and returns when everything is saved.
+func (s *Session) keep(ctx context.Context) error {
+	if err := s.describe(ctx); err != nil {
+		return err
+	}
+	return s.log.Sync()
+}
+
+// describeEvery is how often the description is updated during work, for others who list sessions.
+const describeEvery = 5 * time.Second
+
+func (s *Session) describeIfOld(ctx context.Context) error {
+	if time.Since(s.described) < describeEvery {
+		return nil
+	}
+	return s.describe(ctx)
+}
+
+// describe updates the description of the session in the store.
+func (s *Session) describe(ctx context.Context) error {
+	if s.config.Store == nil || s.depth > 0 {
+		return nil
+	}
+	s.described = time.Now()
+	total := s.Total()
+	s.tree.mu.Lock()
+	m, set := &s.meta, s.state.Setup()
+	m.Provider, m.Model, m.Dir = set.Provider, set.Model, s.dir()
+	m.Turns, m.Usage = s.state.Turns(), total.Usage
+	m.Usage.Raw, m.Cost = nil, nil
+	if total.Cost.Known {
+		m.Cost = &total.Cost.Dollars
+	}
+	if m.Prompt == "" {
+		m.Prompt = userText(slices.All(s.state.Messages()), 500)
+	}
+	if text := s.state.Text(); text != "" {
+		m.Summary = shorten(text, 200)
+	}
+	s.tree.mu.Unlock()
+	return s.log.SetMeta(context.WithoutCancel(ctx), *m)
+}
+
+// userText returns the start of the first message of the user.
+func userText(messages iter.Seq2[int, llm.Message], limit int) string {
+	for _, msg := range messages {
+		if msg.Role == llm.RoleUser {
+			return shorten(msg.Text(), limit)
+		}
+	}
+	return ""
+}
+
+// shorten returns the first line of a text, truncated to a number of characters.
+func shorten(text string, most int) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	n := 0
+	for i := range line {
+		if n++; n > most {
+			return line[:i] + "…"
+		}
+	}
+	return line
+}
+
 // SaveError says that a session could not be written to its store. What was acknowledged before is
 // safe. The session is closed and can be resumed when the cause is gone.
 type SaveError = event.SaveError
@@ -58,4 +128,23 @@ func asEvent(err error) event.Error {
 		rec.Class = event.ClassSave
 	}
 	return rec
+}
+
+// panicError is a panic in a callback.
+type panicError struct {
+	who   string
+	value any
+	stack string
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("%s panicked: %v", e.who, e.value) }
+
+// guarded calls f and turns a panic into an error.
+func guarded(who string, f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &panicError{who, v, string(debug.Stack())}
+		}
+	}()
+	return f()
 }

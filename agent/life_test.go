@@ -131,7 +131,7 @@ func (l *lives) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.Stream
 	l.reply++
 	last := r.Messages[len(r.Messages)-1]
 	switch {
-	case strings.HasPrefix(last.Text(), "This conversation is about to be shortened."):
+	case strings.HasPrefix(last.Text(), "This conversation is about to be compacted."):
 		if turn.Fault == (llmtest.Fault{}) {
 			turn = llmtest.Say("The work goes on.")
 		}

@@ -110,11 +110,13 @@ func (s *Session) Close() error {
 func (s *Session) shutdown(reason string) error {
 	s.ending.Do(func() {
 		s.each(func(c *Session) { _ = c.Close() }) // a subagent owns nothing that could fail
+		if s.depth > 0 {
+			s.end(reason)
+			return
+		}
 		owned := s.closeOwned()
 		s.end(reason)
-		if s.depth == 0 {
-			s.endErr = errors.Join(owned, s.log.Close())
-		}
+		s.endErr = errors.Join(owned, s.log.Close())
 	})
 	return s.endErr
 }
@@ -131,17 +133,11 @@ func (s *Session) end(reason string) {
 	s.note(d)
 }
 
-func (s *Session) closeOwned() error {
-	if s.depth > 0 {
-		return nil
-	}
-	var errs []error
+func (s *Session) closeOwned() (err error) {
 	for _, c := range s.config.Owned {
-		if err := guarded("a closer", c.Close); err != nil {
-			errs = append(errs, err)
-		}
+		err = errors.Join(err, guarded("a closer", c.Close))
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return fmt.Errorf("cannot close what the session owns: %w", err)
 	}
 	return nil

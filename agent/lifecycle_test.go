@@ -118,7 +118,7 @@ func TestSubmit_SecondOneIsBusy(t *testing.T) {
 	s = open(t, script, with(again))
 	submit(t, s, "go")
 	if r := lastResults(script); r[0].Text() != ErrBusy.Error() {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want %v", r, ErrBusy)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestTree_DurationCountsWorkAndNotIdleTime(t *testing.T) {
 			}
 		}
 		if out := submit(t, s, "go"); out.Limit != "tree_duration" {
-			t.Errorf("%+v after %v", out, s.Total().Worked)
+			t.Errorf(`got %+v after %v, want Limit "tree_duration"`, out, s.Total().Worked)
 		}
 		if w := s.Total().Worked; w != 12*time.Minute {
 			t.Errorf("worked for %v", w)

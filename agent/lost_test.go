@@ -121,7 +121,7 @@ func TestResume_OddLogs(t *testing.T) {
 		put(t, store, log)
 		s := tookUpFrom(t, store, llmtest.Play(llmtest.Say("Yes.")), func(c *Config) { c.Model = "m" })
 		if out := submit(t, s, "Still there?"); out.Text != "Yes." {
-			t.Errorf("%s: %+v", name, out)
+			t.Errorf(`%s: got %+v, want Text "Yes."`, name, out)
 		}
 		if _, err := Resume(t.Context(), s.config); !errors.Is(err, event.ErrLocked) {
 			t.Errorf("%s: somebody else resumes it: %v", name, err)

@@ -23,6 +23,6 @@ func TestMeta_TellsOfASessionThatIsStillAtItsFirstInput(t *testing.T) {
 	})
 	submit(t, s, "What is there?")
 	if seen.Turns != 1 || seen.Prompt != "What is there?" || seen.Usage.Output == 0 {
-		t.Errorf("%+v", seen)
+		t.Errorf(`got %+v, want Turns 1, Prompt "What is there?", Usage.Output not 0`, seen)
 	}
 }

@@ -73,7 +73,7 @@ func (s *Session) startCall(r *llm.Request, purpose event.Purpose, tools string)
 		if reason := s.state.Breaks(d, r.Messages, s.sent); reason != "" {
 			s.note(event.CacheBroken{Reason: reason})
 		}
-		if s.hooked() {
+		if s.config.TransformContext != nil || len(s.config.BeforeModel) > 0 {
 			s.sent = r.Messages
 		}
 	}
@@ -88,7 +88,7 @@ func (s *Session) request(ctx context.Context, a step.CallModel) (*llm.Request, 
 	r := &llm.Request{
 		Provider: set.Provider, Model: set.Model, Effort: set.Effort, ThinkingBudget: set.ThinkingBudget,
 		Messages: a.Messages[:len(a.Messages):len(a.Messages)], Tools: k.definitions, ToolChoice: a.Choice, Output: a.Output,
-		MaxTokens: c.MaxOutput, Options: c.Options, CacheKey: s.cacheKey(), Cache: s.cache, Unary: c.Unary,
+		MaxTokens: c.MaxOutput, Options: c.Options, CacheKey: strings.TrimSuffix(s.id+"/"+s.path, "/"), Cache: s.cache, Unary: c.Unary,
 	}
 	s.tree.mu.Unlock()
 	tools := k.digest
@@ -105,18 +105,6 @@ func (s *Session) request(ctx context.Context, a step.CallModel) (*llm.Request, 
 		tools = digest(r.Tools)
 	}
 	return r, tools, nil
-}
-
-// hooked reports whether hooks may change requests.
-func (s *Session) hooked() bool {
-	return s.config.TransformContext != nil || len(s.config.BeforeModel) > 0
-}
-
-func (s *Session) cacheKey() string {
-	if s.path == "" {
-		return s.id
-	}
-	return s.id + "/" + s.path
 }
 
 // shape returns the shape of a request, if the client is an llm.Shaper.

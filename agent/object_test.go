@@ -20,7 +20,7 @@ func TestObject_WorkIsDoneFirstThenTheObjectIsAskedForWithToolsOff(t *testing.T)
 	s := open(t, script, nil)
 	v, out, err := SubmitObject[verdict](t.Context(), s, text("test it"))
 	if err != nil || !v.Pass || len(v.Notes) != 1 || out.Text != "All is well." || out.Status != StatusDone || out.Turns != 3 {
-		t.Fatalf("%+v, %+v, %v", v, out, err)
+		t.Fatalf(`got %+v, %+v, %v, want no error, Pass, 1 Notes, out.Text "All is well.", StatusDone, out.Turns 3`, v, out, err)
 	}
 	for i, r := range script.Requests() {
 		if last := i == 2; (r.Output != nil) != last || (r.ToolChoice.Mode == llm.ToolNone) != last {
@@ -28,7 +28,7 @@ func TestObject_WorkIsDoneFirstThenTheObjectIsAskedForWithToolsOff(t *testing.T)
 		}
 	}
 	if out := submit(t, s, "thanks"); out.Text != "You are welcome." {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Text "You are welcome."`, out)
 	}
 }
 
@@ -48,15 +48,15 @@ func TestObject_WrongAnswersAreRepairedOrATypedError(t *testing.T) {
 		llmtest.Say("Done."), wrong, wrong, llmtest.Say("no"), llmtest.Say("Ok."))
 	s := open(t, script, nil)
 	if v, _, err := SubmitObject[verdict](t.Context(), s, text("test")); err != nil || v.Pass {
-		t.Fatalf("%+v, %v", v, err)
+		t.Fatalf("got %+v, %v, want no error, no Pass", v, err)
 	}
 	v, out, err := SubmitObject[verdict](t.Context(), s, text("test"))
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Kind != llm.ErrNoObject || string(e.Body) != "no" || v.Notes != nil || out.Status != StatusFailed {
-		t.Fatalf("%+v, %+v, %v", v, out, err)
+		t.Fatalf(`got %+v, %+v, %v, want error ErrNoObject with body "no", Notes nil, StatusFailed`, v, out, err)
 	}
 	if out := submit(t, s, "go on"); out.Text != "Ok." {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Text "Ok."`, out)
 	}
 }
 
@@ -64,12 +64,12 @@ func TestObject_WorkThatIsNotDoneHasNone(t *testing.T) {
 	s := open(t, llmtest.Play(echoCall("x")), func(c *Config) { c.Limits.ToolRounds = 1 })
 	_, out, err := SubmitObject[verdict](t.Context(), s, text("test"))
 	if llm.KindOf(err) != llm.ErrNoObject || !strings.Contains(err.Error(), "limit") || out.Status != StatusLimit {
-		t.Errorf("%+v, %v", out, err)
+		t.Errorf(`got %+v, %v, want error ErrNoObject, error with "limit", StatusLimit`, out, err)
 	}
 	s = open(t, llmtest.Play(llmtest.Say("Done.")), func(c *Config) { c.Limits.Turns = 1 })
 	_, out, err = SubmitObject[verdict](t.Context(), s, text("test"))
 	if llm.KindOf(err) != llm.ErrNoObject || out.Limit != "max_turns" || len(records[event.TurnLimit](s)) != 1 {
-		t.Errorf("%+v, %v", out, err)
+		t.Errorf(`got %+v, %v, want error ErrNoObject, Limit "max_turns", one TurnLimit record`, out, err)
 	}
 	if _, _, err := SubmitObject[func()](t.Context(), s, text("x")); llm.KindOf(err) != llm.ErrConfiguration {
 		t.Error(err)

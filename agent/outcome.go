@@ -8,6 +8,7 @@ import (
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/object"
 )
 
 // Status says how the work on an input ended.
@@ -66,7 +67,7 @@ var (
 )
 
 // outcome returns how the work ended.
-func (s *Session) outcome(ctx context.Context, end step.Stop) (Outcome, error) {
+func (s *Session) outcome(end step.Stop) (Outcome, error) {
 	s.tree.mu.Lock()
 	used, text := s.state.SinceInput(), s.state.Text()
 	s.tree.mu.Unlock()
@@ -94,8 +95,30 @@ func (s *Session) reason(e *event.Error) error {
 	return &llm.Error{Kind: llm.ErrorKind(e.Class), Message: e.Message, Body: []byte(e.Body)}
 }
 
-// failed returns the outcome of work that ended with an error which could not be recorded.
-func (s *Session) failed(err error) (Outcome, error) {
-	out, _ := s.outcome(context.Background(), step.Stop{Status: StatusFailed})
-	return out, err
+// SubmitObject is Submit with a structured result. When the work is done, the model is called once more,
+// without tools, for its result as JSON that matches the schema of T. Tags "json" and "jsonschema" describe
+// its fields. The schema does not affect anything the model says before.
+//
+// The value is valid only if the error is nil. If the work ends with another status than StatusDone, or the
+// model does not return a valid object, the error is an *llm.Error of kind llm.ErrNoObject, with the answer
+// in its Body.
+func SubmitObject[T any](ctx context.Context, s *Session, input ...llm.Part) (value T, out Outcome, err error) {
+	form, err := object.FormOf[T]()
+	if err != nil {
+		return value, Outcome{}, err
+	}
+	format := form.Output()
+	out, err = s.submit(ctx, input, &format)
+	switch {
+	case err != nil:
+	case out.Object == "":
+		err = llm.Errorf(llm.ErrNoObject, "", "no result: the work ended with status %s", out.Status)
+	default:
+		err = form.Decode(out.Object, &value)
+	}
+	if err != nil {
+		var zero T
+		return zero, out, err
+	}
+	return value, out, nil
 }

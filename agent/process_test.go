@@ -99,7 +99,7 @@ func TestProcess_ApprovalIsAnsweredInAnotherProcessAfterAKill(t *testing.T) {
 	defer s.Close()
 	pending := s.Pending()
 	if len(pending) != 1 || pending[0].Name != "write" || string(pending[0].Arguments) != `{"text":"once"}` || s.State() != agent.AwaitingApproval {
-		t.Fatalf("%+v in state %s", pending, s.State())
+		t.Fatalf("got %+v in state %s, want 1, [0].Name \"write\", [0].Arguments `{\"text\":\"once\"}`, state agent.AwaitingApproval", pending, s.State())
 	}
 	if err := s.Resolve(t.Context(), pending[0].ID, tool.Approval{Allow: true}); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestProcess_ApprovalIsAnsweredInAnotherProcessAfterAKill(t *testing.T) {
 	}
 	defer s.Close()
 	if out, err := s.Continue(t.Context()); err != nil || out.Text != "Done." {
-		t.Errorf("%+v, %v", out, err)
+		t.Errorf(`got %+v, %v, want no error, Text "Done."`, out, err)
 	}
 	if b, err := os.ReadFile(filepath.Join(dir, "effects")); err != nil || string(b) != "once\n" {
 		t.Errorf("the effect is %q, %v", b, err)

@@ -80,7 +80,7 @@ func TestSession_AnyCourseLeavesAValidHistory(t *testing.T) {
 			}
 			out, err := s.Submit(ctx, text(fmt.Sprint("input ", i)))
 			if (err != nil) != (out.Status == StatusFailed || out.Status == StatusInterrupted) {
-				t.Fatalf("%+v, %v", out, err)
+				t.Fatalf("got %+v, %v, want an error if and only if it failed or was interrupted", out, err)
 			}
 			if st := s.State(); st != Idle && st != AwaitingInput {
 				t.Fatalf("state %s", st)

@@ -27,7 +27,7 @@ func TestQuarantine_OneBadItemCostsOneItem(t *testing.T) {
 		return res, nil
 	})
 	for what, poison := range map[string]string{
-		"an image": string(mine.Data), "an image of a tool": string(its.Data), "the result of a tool": "BAD-RESULT", "a text": "BAD-TEXT",
+		"an image": string(mine.Data), "an image of a tool": string(its.Data), "a tool result": "BAD-RESULT", "a text": "BAD-TEXT",
 	} {
 		t.Run(what, func(t *testing.T) {
 			overHTTP(t, func() *llmtest.Script {
@@ -46,14 +46,14 @@ func TestQuarantine_OneBadItemCostsOneItem(t *testing.T) {
 				}
 				script.Poison = poison
 				if out := submit(t, s, "And?"); out.Text != "Well." {
-					t.Fatalf("%+v", out)
+					t.Fatalf(`got %+v, want Text "Well."`, out)
 				}
 				q := records[event.Quarantine](s)
 				if len(q) != 1 || !strings.HasPrefix(what, q[0].What) || !strings.Contains(q[0].Reason, "400") {
-					t.Fatalf("%+v", q)
+					t.Fatalf(`got %+v, want 1, [0].What beginning %s, [0].Reason with "400"`, q, what)
 				}
 				if b := records[event.CacheBroken](s); len(b) != 1 {
-					t.Errorf("%+v", b)
+					t.Errorf("got %+v, want 1", b)
 				}
 				submit(t, s, "Still?")
 				if n := len(records[event.Quarantine](s)); n != 1 {
@@ -98,7 +98,7 @@ func TestIngest_ImagesAreMadeFitAndFilesRead(t *testing.T) {
 		t.Errorf("it is %s and called %s", mime, img.MIME)
 	}
 	if read := parts[2].(llm.Image); len(read.Data) == 0 || read.Path != "" {
-		t.Errorf("%+v", read)
+		t.Errorf(`got %+v, want length of Data not 0, Path ""`, read)
 	}
 	if _, err := s.Submit(t.Context(), text("look"), llm.Image{Media: llm.Media{Data: []byte("no image")}}); err == nil || !strings.Contains(err.Error(), "part 2") {
 		t.Errorf("%v", err)

@@ -20,6 +20,7 @@ type kit struct {
 	digest      string
 	pipe        *tool.Pipeline
 	env         env.Environment
+	timeouts    tool.Timeouts
 	vision      bool
 	serial      bool
 	results     int // maximum length of a result before it is condensed
@@ -31,7 +32,7 @@ func (s *Session) newKit(c Config) (*kit, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &kit{tools: tools, definitions: tools.Definitions(), env: c.Env, vision: c.Vision, serial: c.Serial, results: c.Compaction.Results}
+	k := &kit{tools: tools, definitions: tools.Definitions(), env: c.Env, timeouts: c.Timeouts, vision: c.Vision, serial: c.Serial, results: c.Compaction.Results}
 	k.digest = digest(k.definitions)
 	k.pipe = &tool.Pipeline{
 		Registry: tools, Hooks: c.Hooks, Policy: c.Policy, Approve: s.approve, Middleware: c.Middleware, Limits: c.ToolLimits,
@@ -260,13 +261,6 @@ func (s *Session) SetThinkingBudget(tokens int) error {
 // SetTimeouts changes the command timeouts; zero fields use those of the tools. It is short for Reconfigure.
 func (s *Session) SetTimeouts(t tool.Timeouts) error {
 	return s.Reconfigure(context.Background(), Change{Timeouts: &t})
-}
-
-// timeouts returns the command timeouts in effect.
-func (s *Session) timeouts() tool.Timeouts {
-	s.tree.mu.Lock()
-	defer s.tree.mu.Unlock()
-	return s.now.Timeouts
 }
 
 // granted reports whether an earlier approval covers a call.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -49,11 +50,11 @@ func TestApproval_InterruptedStaysPendingAndIsAskedAgain(t *testing.T) {
 	go func() { <-asked; cancel() }()
 	out, err := s.Submit(ctx, text("go"))
 	if out.Status != StatusInterrupted || !errors.Is(err, context.Canceled) || s.State() != AwaitingApproval {
-		t.Fatalf("%+v, %v, %s", out, err, s.State())
+		t.Fatalf("got %+v, %v, %s, want StatusInterrupted, error context.Canceled, state AwaitingApproval", out, err, s.State())
 	}
 	pending := s.Pending()
 	if len(pending) != 1 || pending[0].Name != "write" || string(pending[0].Arguments) != `{"text":"1"}` || pending[0].Rule != "writes" {
-		t.Fatalf("%+v", pending)
+		t.Fatalf("got %+v, want 1, [0].Name \"write\", [0].Arguments `{\"text\":\"1\"}`, [0].Rule \"writes\"", pending)
 	}
 	if b, err := json.Marshal(pending[0]); err != nil || strings.Contains(string(b), `"Agent"`) {
 		t.Errorf("%s, %v", b, err)
@@ -63,7 +64,7 @@ func TestApproval_InterruptedStaysPendingAndIsAskedAgain(t *testing.T) {
 	}
 	block = false
 	if out, err := s.Continue(t.Context()); err != nil || out.Text != "Done." || ran.Load() != 1 {
-		t.Errorf("%+v, %v, ran %d times", out, err, ran.Load())
+		t.Errorf(`got %+v, %v, ran %d times, want no error, Text "Done.", 1 run`, out, err, ran.Load())
 	}
 }
 
@@ -84,7 +85,7 @@ func TestApproval_LaterIsResolvedFromAnywhere(t *testing.T) {
 			script := llmtest.Play(calls("write"), llmtest.Say("Done."))
 			s := open(t, script, asksFor(&ran, ApproveLater))
 			if out := submit(t, s, "go"); out.Status != StatusAwaitingApproval || s.State() != AwaitingApproval || ran.Load() != 0 {
-				t.Fatalf("%+v in state %s", out, s.State())
+				t.Fatalf("got %+v in state %s, want StatusAwaitingApproval, state AwaitingApproval, 0 runs", out, s.State())
 			}
 			if err := s.Resolve(t.Context(), "nonsense", answer.Approval); err == nil {
 				t.Error("a call that does not exist was resolved")
@@ -93,10 +94,10 @@ func TestApproval_LaterIsResolvedFromAnywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(s.Pending()) != 0 {
-				t.Errorf("%+v", s.Pending())
+				t.Errorf("got %+v, want none", s.Pending())
 			}
 			if out, err := s.Continue(t.Context()); err != nil || out.Status != StatusDone || ran.Load() != answer.runs {
-				t.Errorf("%+v, %v, ran %d times", out, err, ran.Load())
+				t.Errorf("got %+v, %v, ran %d times, want no error, StatusDone, %d runs", out, err, ran.Load(), answer.runs)
 			}
 			if got := lastResults(script)[0].Text(); !strings.Contains(got, answer.want) {
 				t.Errorf("the model sees %q, want %q", got, answer.want)
@@ -120,7 +121,33 @@ func TestApproval_ResolveAnswersACallbackThatWaits(t *testing.T) {
 		}
 	}()
 	if out := submit(t, s, "go"); out.Text != "Done." || ran.Load() != 1 {
-		t.Errorf("%+v, ran %d times", out, ran.Load())
+		t.Errorf(`got %+v, ran %d times, want Text "Done.", 1 run`, out, ran.Load())
+	}
+}
+
+func TestApproval_TakesOneAnswerOfMany(t *testing.T) {
+	var ran, taken atomic.Int64
+	var answers sync.WaitGroup
+	var s *Session
+	approve := func(ctx context.Context, r tool.Request) (tool.Approval, error) {
+		for range 8 {
+			answers.Go(func() {
+				if s.Resolve(t.Context(), r.Call.ID, tool.Approval{Allow: true}) == nil {
+					taken.Add(1)
+				}
+			})
+		}
+		<-ctx.Done()
+		return tool.Approval{}, ctx.Err()
+	}
+	s = open(t, llmtest.Play(calls("write"), llmtest.Say("Done.")), asksFor(&ran, approve))
+	out, err := s.Submit(t.Context(), text("go"))
+	answers.Wait()
+	if err != nil || out.Text != "Done." || ran.Load() != 1 {
+		t.Errorf("%+v, %v, ran %d times", out, err, ran.Load())
+	}
+	if n := len(records[event.ApprovalResolved](s)); n != 1 || taken.Load() != 1 {
+		t.Errorf("%d answers recorded and %d accepted, want 1 of 8", n, taken.Load())
 	}
 }
 
@@ -147,7 +174,7 @@ func TestApproval_ForTheSessionCoversTheSameAgainAndNothingElse(t *testing.T) {
 	}
 	ends := records[event.ToolCallEnd](s)
 	if d := ends[len(ends)-1].Decision; d.Verdict != policy.Allow || !strings.Contains(d.Rule, "session") {
-		t.Errorf("%+v", d)
+		t.Errorf(`got %+v, want Verdict policy.Allow, Rule with "session"`, d)
 	}
 	s.Close()
 	s = tookUpFrom(t, store, script, change)
@@ -169,7 +196,7 @@ func TestApproval_AbortStopsTheWork(t *testing.T) {
 	}))
 	out, err := s.Submit(t.Context(), text("go"))
 	if out.Status != StatusInterrupted || !errors.Is(err, ErrAborted) || ran.Load() != 0 || len(s.Pending()) != 0 {
-		t.Errorf("%+v, %v, ran %d times", out, err, ran.Load())
+		t.Errorf("got %+v, %v, ran %d times, want StatusInterrupted, error ErrAborted, 0 runs, none pending", out, err, ran.Load())
 	}
 }
 
@@ -178,13 +205,13 @@ func TestContinue_AfterAFailureAndAnInterruption(t *testing.T) {
 	store := &event.Memory{}
 	s := open(t, script, func(c *Config) { c.Store, c.ID = store, "life" })
 	if out, err := s.Submit(t.Context(), text("go")); out.Status != StatusFailed || err == nil {
-		t.Fatalf("%+v, %v", out, err)
+		t.Fatalf("got %+v, %v, want StatusFailed, an error", out, err)
 	}
 	s.Close()
 	s = tookUpFrom(t, store, script, nil)
 	out, err := s.Continue(t.Context())
 	if err != nil || out.Text != "Done." || out.Status != StatusDone {
-		t.Errorf("%+v, %v", out, err)
+		t.Errorf(`got %+v, %v, want no error, Text "Done.", StatusDone`, out, err)
 	}
 	if got := said(s.Messages()); got != "system:Be user:go assistant: tool: assistant:Done." {
 		t.Errorf("a message was made up: %s", got)
@@ -204,10 +231,10 @@ func TestInterrupt_StopsTheWorkAndContinueGoesOn(t *testing.T) {
 	s := open(t, llmtest.Play(calls("hold"), llmtest.Say("Well.")), with(hold))
 	go func() { <-begun; s.Interrupt() }()
 	if out, err := s.Submit(t.Context(), text("go")); out.Status != StatusInterrupted || !errors.Is(err, ErrInterrupted) {
-		t.Fatalf("%+v, %v", out, err)
+		t.Fatalf("got %+v, %v, want StatusInterrupted, error ErrInterrupted", out, err)
 	}
 	if out, err := s.Continue(t.Context()); err != nil || out.Text != "Well." {
-		t.Errorf("%+v, %v", out, err)
+		t.Errorf(`got %+v, %v, want no error, Text "Well."`, out, err)
 	}
 	s.Interrupt() // with nothing to do
 }
@@ -219,7 +246,7 @@ func TestQueue_IsListedAndWithdrawn(t *testing.T) {
 	_ = s.FollowUp(text("more"))
 	q := s.Queue()
 	if len(q) != 3 || q[0].FollowUp || q[1].Message.Text() != "right" || !q[2].FollowUp {
-		t.Fatalf("%+v", q)
+		t.Fatalf(`got %+v, want 3, no [0].FollowUp, [1].Message.Text "right", [2].FollowUp`, q)
 	}
 	for _, seq := range []event.Seq{q[0].Seq, q[1].Seq} {
 		if err := s.Withdraw(seq); err != nil {
@@ -252,13 +279,13 @@ func TestAgents_AreListedSteeredAndInterruptedByPath(t *testing.T) {
 		<-begun
 		list := s.Agents()
 		if len(list) != 2 || list[0].Path != "" || list[1].Path != "1" || list[1].Status != "running" || list[1].State != Processing || list[1].Task != "child" {
-			t.Errorf("%+v", list)
+			t.Errorf(`got %+v, want 2, [0].Path "", [1].Path "1", [1].Status "running", [1].State Processing, [1].Task "child"`, list)
 		}
 		if err := s.SteerAgent("1", text("left")); err != nil {
 			t.Error(err)
 		}
 		if got := s.Agents()[1].Queue; len(got) != 1 || got[0].Message.Text() != "left" {
-			t.Errorf("%+v", got)
+			t.Errorf(`got %+v, want 1, [0].Message.Text "left"`, got)
 		}
 		if err := s.SteerAgent("7", text("left")); err == nil {
 			t.Error("an agent that does not exist was steered")
@@ -268,11 +295,11 @@ func TestAgents_AreListedSteeredAndInterruptedByPath(t *testing.T) {
 		}
 	}()
 	if out := submit(t, s, "main"); out.Text != "Done." {
-		t.Errorf("%+v", out)
+		t.Errorf(`got %+v, want Text "Done."`, out)
 	}
 	<-done
 	if start := records[event.SubagentStart](s); len(start) != 1 || start[0].Call == "" {
-		t.Errorf("%+v", start)
+		t.Errorf(`got %+v, want 1, [0].Call not ""`, start)
 	}
 	all := strings.Fields(kinds(s))
 	if i := strings.Join(all, " "); strings.Index(i, "SUBAGENT_START") > strings.LastIndex(i, "SESSION_START") {
@@ -309,13 +336,13 @@ func TestReconfigure_ToolsComeAndGoBetweenTwoCalls(t *testing.T) {
 	}
 	ends := records[event.ToolCallEnd](s)
 	if ends[2].Error != nil || ends[3].Error == nil || ends[3].Error.Code != tool.UnknownTool {
-		t.Errorf("%+v", ends)
+		t.Errorf("got %+v, want [2].Error nil, [3].Error not nil, [3].Error.Code tool.UnknownTool", ends)
 	}
 	if set := records[event.Settings](s); len(set) != 1 || set[0].System != "Be better." {
 		t.Errorf("one change makes %d records", len(set))
 	}
 	if b := records[event.CacheBroken](s); len(b) != 1 {
-		t.Errorf("%+v", b)
+		t.Errorf("got %+v, want 1", b)
 	}
 }
 
@@ -362,7 +389,7 @@ func TestReconfigure_ModelBringsWhatGoesWithIt(t *testing.T) {
 		}
 	}
 	if got := s.state.Setup(); !got.Vision || got.Window != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Vision, Window 0", got)
 	}
 }
 
@@ -377,7 +404,7 @@ func TestRecords_EveryToolCallEndSaysWhatWasDecided(t *testing.T) {
 	}
 	for _, end := range ends {
 		if end.Decision.Rule == "" {
-			t.Errorf("%s: %+v", end.Name, end.Decision)
+			t.Errorf(`%s: got %+v, want Rule not ""`, end.Name, end.Decision)
 		}
 	}
 }

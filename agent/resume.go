@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent/step"
+	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/tool"
 )
@@ -149,4 +150,23 @@ func (s *Session) accompany(ctx context.Context) (out Outcome, err error) {
 		out.Status = StatusAwaitingApproval
 	}
 	return out, cmp.Or(err, s.keep(ctx))
+}
+
+// lease keeps the session locked, after this process was killed, until the environment has ended its
+// commands. Nothing of the killed work happens after a resume then.
+func lease(w event.Writer, e env.Environment) error {
+	l, ok := w.(event.Leaser)
+	if !ok {
+		return nil
+	}
+	for {
+		if h, ok := e.(event.Holder); ok {
+			return l.Lease(h)
+		}
+		wrapper, ok := e.(env.Wrapper)
+		if !ok {
+			return nil
+		}
+		e = wrapper.Unwrap()
+	}
 }

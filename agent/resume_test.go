@@ -116,10 +116,10 @@ func TestResume_CutOffAtEveryRecordTheSessionGoesOnAndNoToolRunsTwice(t *testing
 		t.Fatal(err)
 	}
 	if out := submit(t, s, "main"); out.Status != StatusAwaitingInput || out.Question != "Which one?" {
-		t.Fatalf("%+v", out)
+		t.Fatalf(`got %+v, want StatusAwaitingInput, Question "Which one?"`, out)
 	}
 	if out := submit(t, s, "That one."); out.Text != "And more." {
-		t.Fatalf("%+v", out)
+		t.Fatalf(`got %+v, want Text "And more."`, out)
 	}
 	whole := s.Messages()
 	s.Close()
@@ -257,7 +257,7 @@ func TestResume_CostLimitNamesTheModelWhosePastIsUnknown(t *testing.T) {
 		c.Catalogue = mustCatalogue(t, llm.Model{ID: "priced", Provider: "x", Price: &llm.Price{Input: &free, Output: &free}})
 	}, logged(begun, asked, called, wrote(text("Well.")), answered(llm.FinishStop), over)...)
 	_, err := s.Submit(t.Context(), text("more"))
-	if llm.KindOf(err) != llm.ErrConfiguration || !strings.Contains(err.Error(), "what m has cost") {
+	if llm.KindOf(err) != llm.ErrConfiguration || !strings.Contains(err.Error(), "the cost of m in this session is unknown") {
 		t.Error(err)
 	}
 }

@@ -54,11 +54,11 @@ func TestResume_SubagentWhoseCallWaitsForAnApprovalGoesOnWithTheSession(t *testi
 			l := &life{ran: map[string]int{}}
 			s := tookUp(t, family(), func(c *Config) { asks(c, l) }, askingAt(t, agent)...)
 			if got := s.Pending(); len(got) != 1 || got[0].Agent != agent || got[0].Name != "write" {
-				t.Fatalf("%+v", got)
+				t.Fatalf(`got %+v, want 1, [0].Agent %q, [0].Name "write"`, got, agent)
 			}
 			out, err := s.Continue(t.Context())
 			if err != nil || out.Text != "The family is done." {
-				t.Fatalf("%+v, %v", out, err)
+				t.Fatalf(`got %+v, %v, want no error, Text "The family is done."`, out, err)
 			}
 			ends := map[string]event.SubagentEnd{}
 			for _, r := range s.log.Records(0) {
@@ -67,7 +67,7 @@ func TestResume_SubagentWhoseCallWaitsForAnApprovalGoesOnWithTheSession(t *testi
 				}
 			}
 			if c, g := ends["1"], ends["1/1"]; !c.Success || c.Output != "The child is done." || !g.Success || g.Output != "The grandchild is done." {
-				t.Errorf("%+v", ends)
+				t.Errorf(`got %+v, want c.Success, c.Output "The child is done.", g.Success, g.Output "The grandchild is done."`, ends)
 			}
 			if got := s.Pending(); len(got) != 0 || len(l.ran) == 0 {
 				t.Errorf("waits: %+v, ran: %v", got, l.ran)
@@ -84,13 +84,13 @@ func TestResume_SubagentWaitsOnThroughACloseAndForANewInput(t *testing.T) {
 		for range 2 {
 			s := tookUpFrom(t, store, llmtest.Play(), func(c *Config) { asks(c, l) })
 			if len(s.Pending()) != 1 || len(l.ran) > 0 {
-				t.Fatalf("%s: %+v, %v", agent, s.Pending(), l.ran)
+				t.Fatalf("%s: got %+v, %v, want 1, none ran", agent, s.Pending(), l.ran)
 			}
 			s.Close()
 		}
 		s := tookUpFrom(t, store, family(), func(c *Config) { asks(c, l) })
 		if out := submit(t, s, "Well?"); out.Text != "The family is done." || len(l.ran) == 0 {
-			t.Errorf("%s: %+v, %v", agent, out, l.ran)
+			t.Errorf(`%s: got %+v, %v, want Text "The family is done.", some ran`, agent, out, l.ran)
 		}
 	}
 }
@@ -121,10 +121,10 @@ func TestContinue_WaitsForASubagentThatHasWorkLeft(t *testing.T) {
 	s := tookUp(t, startsOne(), func(c *Config) { asks(c, l) }, background(t)...)
 	out, err := s.Continue(t.Context())
 	if err != nil || out.Status != StatusDone || len(l.ran) != 1 || s.State() != Idle {
-		t.Errorf("%+v, %v, %v, %s", out, err, l.ran, s.State())
+		t.Errorf("got %+v, %v, %v, %s, want no error, StatusDone, one ran, state Idle", out, err, l.ran, s.State())
 	}
 	if end := records[event.SubagentEnd](s); len(end) != 1 || !end[0].Success {
-		t.Errorf("%+v", end)
+		t.Errorf("got %+v, want 1, [0].Success", end)
 	}
 	if _, err := s.Continue(t.Context()); !errors.Is(err, ErrNothingToContinue) {
 		t.Error(err)
@@ -142,7 +142,7 @@ func TestContinue_InterruptsTheSubagentThatItWaitsFor(t *testing.T) {
 		}
 	}, background(t)...)
 	if out, err := s.Continue(ctx); err == nil || out.Status != StatusInterrupted || s.State() != Idle {
-		t.Errorf("%+v, %v, %s", out, err, s.State())
+		t.Errorf("got %+v, %v, %s, want an error, StatusInterrupted, state Idle", out, err, s.State())
 	}
 	if got := s.Pending(); len(got) != 1 {
 		t.Errorf("an interruption answered the approval: %+v", got)
@@ -183,7 +183,7 @@ func TestUndo_GivesUpWhatSubagentsWaitFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := s.Pending(); len(got) != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want none", got)
 	}
 	submit(t, s, "something else")
 	messages := s.Messages()

@@ -287,7 +287,7 @@ func TestSave_LostIndexIsNoReasonToStop(t *testing.T) {
 		t.Error("no index was written")
 	}
 	if m, err := r.config.Store.Meta(t.Context(), "life"); err != nil || m.Prompt != "main" || m.Turns == 0 {
-		t.Errorf("%+v, %v", m, err)
+		t.Errorf(`got %+v, %v, want no error, Prompt "main", Turns not 0`, m, err)
 	}
 	r.recover()
 }
@@ -301,7 +301,7 @@ func TestSave_ClockGoingBackwardsLosesNothing(t *testing.T) {
 	}
 	m, err := r.config.Store.Meta(t.Context(), "life")
 	if err != nil || m.Updated.Before(m.Created) {
-		t.Errorf("%+v, %v", m, err)
+		t.Errorf("got %+v, %v, want no error, Updated not before Created", m, err)
 	}
 	r.recover()
 }

@@ -183,17 +183,12 @@ func (s *Session) Continue(ctx context.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	s.tree.mu.Lock()
-	d, ok := s.state.Resumption()
+	_, ok := s.state.Resumption()
 	s.tree.mu.Unlock()
 	if !ok {
 		return s.accompany(ctx)
 	}
-	return s.run(ctx, func() bool {
-		if d != nil {
-			s.record(d)
-		}
-		return true
-	})
+	return s.run(ctx, s.resumes)
 }
 
 // run calls start, which records what to work on, and works on that and on queued input.
@@ -238,7 +233,8 @@ func (s *Session) process(ctx context.Context) (Outcome, error) {
 	err := s.log.Sync()
 	for {
 		if err = s.take(ctx, err); err != nil {
-			return s.failed(err)
+			out, _ := s.outcome(step.Stop{Status: StatusFailed})
+			return out, err
 		}
 		switch a := s.next().(type) {
 		case step.CallModel:
@@ -247,11 +243,11 @@ func (s *Session) process(ctx context.Context) (Outcome, error) {
 			err = s.runTools(ctx, a.Calls)
 		case step.Await:
 			if s.asked(a) {
-				return s.outcome(ctx, step.Stop{Status: a.End.Outcome, Question: a.Question, Rounds: a.End.Rounds})
+				return s.outcome(step.Stop{Status: a.End.Outcome, Question: a.Question, Rounds: a.End.Rounds})
 			}
 			err = s.runTools(ctx, a.Approvals)
 		case step.Stop:
-			return s.outcome(ctx, a)
+			return s.outcome(a)
 		}
 	}
 }

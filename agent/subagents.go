@@ -391,16 +391,10 @@ func (s *Session) info() AgentInfo {
 	defer s.tree.mu.Unlock()
 	info := AgentInfo{
 		Path: s.path, Type: s.spawned.Type, Model: s.state.Effective().Model, State: state, Turns: s.state.Turns(),
-		Pending: len(s.state.Pending()), Queue: s.state.Queue(),
+		Pending: len(s.state.Pending()), Queue: s.state.Queue(), Task: userText(slices.Backward(s.state.Messages()), 200),
 	}
 	if s.parent != nil {
 		info.Status = s.status()
-	}
-	for _, in := range slices.Backward(s.state.Messages()) {
-		if in.Role == llm.RoleUser {
-			info.Task = shorten(in.Text(), 200)
-			break
-		}
 	}
 	return info
 }

@@ -83,7 +83,7 @@ func (s *Session) runBatch(ctx context.Context, k *kit, calls []step.Call) error
 func (s *Session) runCall(ctx context.Context, k *kit, c llm.ToolCall) (out tool.Outcome) {
 	err := guarded("the pipeline of "+c.Name, func() error {
 		out = k.pipe.Run(ctx, tool.Call{
-			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c), Env: k.env, Vision: k.vision, Timeouts: s.timeouts(),
+			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c), Env: k.env, Vision: k.vision, Timeouts: k.timeouts,
 			Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
 		})
 		return nil

@@ -231,7 +231,7 @@ func TestUndo_TakesTheLastInputsBackOneByOneAndRedoBringsThemBack(t *testing.T) 
 	b.is("a=2 b=2", "a=1; look a=2 b=2")
 	u := b.back(true, true)
 	if u.Prompt != "look a=2 b=2" || !u.Chat || !u.Files || !slices.Equal(u.Changed, []string{"a", "b"}) {
-		t.Errorf("%+v", u)
+		t.Errorf(`got %+v, want Prompt "look a=2 b=2", Chat, Files, Changed "a", "b"`, u)
 	}
 	b.is("a=1", "a=1")
 	b.back(true, true)
@@ -280,7 +280,7 @@ func TestUndo_TheModelDoesNotSeeWhatWasUndone(t *testing.T) {
 		t.Errorf("the model saw %q", got)
 	}
 	if broken := records[event.CacheBroken](b.Session); len(broken) != 1 || !strings.Contains(broken[0].Reason, "rewound") {
-		t.Errorf("%+v", broken)
+		t.Errorf(`got %+v, want 1, [0].Reason with "rewound"`, broken)
 	}
 	if n := len(records[event.UserInput](b.Session)); n != 3 {
 		t.Errorf("the log has %d inputs, want all 3", n)
@@ -327,12 +327,12 @@ func TestRestoreFiles_SetsOnlyThePathsBackAndCanBeRedone(t *testing.T) {
 	submit(t, b.Session, "a=1 b=1 c=1")
 	u := b.did(b.RestoreFiles(t.Context(), "", "a", "c"))
 	if u.Chat || !u.Files || !slices.Equal(u.Changed, []string{"a", "c"}) {
-		t.Errorf("%+v", u)
+		t.Errorf(`got %+v, want no Chat, Files, Changed "a", "c"`, u)
 	}
 	b.is("a=old b=1", "a=1 b=1 c=1")
 	rewinds := records[event.Rewind](b.Session)
 	if len(rewinds) != 1 || !slices.Equal(rewinds[0].Paths, []string{"a", "c"}) || rewinds[0].Chat {
-		t.Errorf("%+v", rewinds)
+		t.Errorf(`got %+v, want 1, [0].Paths "a", "c", no [0].Chat`, rewinds)
 	}
 	b.reopen()
 	b.again()
@@ -354,7 +354,7 @@ func TestUndo_OfFilesLeavesAQuestionOpenAndWhatFollowsCanBeUndone(t *testing.T) 
 	for _, resumed := range []bool{false, true} {
 		b := newBench(t)
 		if out := submit(t, b.Session, "a=1 ask b=2"); out.Status != StatusAwaitingInput {
-			t.Fatalf("%+v", out)
+			t.Fatalf("got %+v, want StatusAwaitingInput", out)
 		}
 		b.back(false, true)
 		b.is("a=old", "a=1 ask b=2")
@@ -480,12 +480,12 @@ func TestCheckpoint_ThatCannotBeKeptIsSaidOnceAndTheWorkGoesOn(t *testing.T) {
 	b.desk.full = errors.New("the workspace is too large")
 	for _, text := range []string{"a=1 b=1", "a=2"} {
 		if out := submit(t, b.Session, text); out.Status != StatusDone {
-			t.Errorf("%+v", out)
+			t.Errorf("got %+v, want StatusDone", out)
 		}
 	}
 	warnings := records[event.Warning](b.Session)
 	if len(warnings) != 1 || !strings.Contains(warnings[0].Message, "too large") {
-		t.Errorf("%+v", warnings)
+		t.Errorf(`got %+v, want 1, [0].Message with "too large"`, warnings)
 	}
 	if u, err := b.Undo(t.Context(), Parts{Files: true}); !errors.Is(err, ErrFilesStay) || u.Files {
 		t.Errorf("undo of the files: %+v, %v", u, err)
@@ -501,16 +501,16 @@ func TestUndo_OfTheFilesThatWasCutOffIsContinuedAsItWasBegun(t *testing.T) {
 	submit(t, b.Session, "a=1 b=1")
 	b.desk.stuck = errors.New("it is stuck")
 	if u, err := b.Undo(t.Context(), Parts{Files: true}); err == nil || !u.Partly {
-		t.Fatalf("%+v, %v", u, err)
+		t.Fatalf("got %+v, %v, want an error, Partly", u, err)
 	}
 	b.desk.stuck = nil
 	b.reopen()
 	if u := b.back(true, true); u.Chat || !u.Files {
-		t.Errorf("%+v", u)
+		t.Errorf("got %+v, want no Chat, Files", u)
 	}
 	b.is("a=old", "a=1 b=1")
 	if u := b.back(true, true); !u.Chat || u.Files {
-		t.Errorf("%+v", u)
+		t.Errorf("got %+v, want Chat, no Files", u)
 	}
 	b.is("a=old", "")
 }

@@ -59,7 +59,7 @@ func TestCompaction_InterruptedSummariesAreNoFailures(t *testing.T) {
 	}
 	for _, w := range records[event.Warning](s) {
 		if w.Code == event.WarningSummaryFailed {
-			t.Errorf("%+v", w)
+			t.Errorf("got %+v, want Code not event.WarningSummaryFailed", w)
 		}
 	}
 }

@@ -8,20 +8,20 @@ import (
 	"strconv"
 )
 
-// contestant is a program that is measured.
+// contestant is a program to measure.
 type contestant struct {
 	name string
-	note string              // why it cannot be measured here; "" if it can
+	note string              // why it cannot be measured, or ""
 	tool string              // its shell tool
 	args func(string) string // the tool's arguments for a command
-	// command is its command line for a prompt, and what it needs in its environment. Its home and
-	// working directory are empty ones of its own; it may prepare the home.
+	// command returns the command line and additional environment variables, and may write files to the empty home
+	// directory.
 	command func(url, home string, rounds int) (argv, env []string)
 }
 
 const prompt = "Run every command that you are asked to run."
 
-// object is a JSON object with one string.
+// object returns a function that encodes a JSON object with one string.
 func object(key string) func(string) string {
 	return func(value string) string {
 		b, _ := json.Marshal(map[string]string{key: value})
@@ -46,7 +46,7 @@ func reinsContestant(path, name, provider, model string) contestant {
 	}
 }
 
-// peers are coding agents from npm. Each runs without asking and without a sandbox.
+// peers returns coding agents from npm. Each runs without approvals and without a sandbox.
 func peers() []contestant {
 	all := []contestant{codex(), claudeCode(), pi(), geminiCLI()}
 	for i, c := range all {

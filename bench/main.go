@@ -1,13 +1,12 @@
-// Command bench measures what a coding agent costs beside the model: how soon it sends its first
-// request, how long and how much processor time it takes from the end of one answer to the next
-// request, and how much memory it needs. All contestants run in turn, in the same run, against the
-// same scripted model, which asks for one `echo` after the other and has no latency of its own:
+// Command bench measures the overhead of coding agents: the time to the first request, the time and CPU time from the end
+// of an answer to the next request, and peak memory. All contestants run in turn against the same scripted model, which
+// asks for one `echo` after another and answers at once:
 //
-//   - floor, which does what every agent must and nothing else (see the folder of that name);
-//   - reins run, on two protocols;
-//   - other agents, those that are installed.
+//   - floor, a minimal agent loop (see bench/floor);
+//   - reins run, with two protocols;
+//   - other agents, if they are installed.
 //
-// It prints a table and says which of the project's bars hold.
+// It prints a table, and whether reins is within the project's limits.
 package main
 
 import (
@@ -24,11 +23,11 @@ import (
 )
 
 func main() {
-	runs := flag.Int("runs", 3, "how often everything is measured")
-	long := flag.Int("long", 1000, "the rounds of the long run; 0 leaves it out")
-	only := flag.String("only", "", "the contestants to measure beside the floor, separated by commas (default: all)")
-	verbose := flag.Bool("v", false, "show what the contestants print")
-	check := flag.Bool("check", false, "exit with code 1 if a bar is missed")
+	runs := flag.Int("runs", 3, "number of runs per contestant")
+	long := flag.Int("long", 1000, "rounds of the long run; 0 skips it")
+	only := flag.String("only", "", "contestants to measure in addition to the floor, separated by commas (default all)")
+	verbose := flag.Bool("v", false, "show the output of the contestants")
+	check := flag.Bool("check", false, "exit with status 1 if a limit is exceeded")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -82,15 +81,15 @@ func (b bench) run(ctx context.Context) (held bool, err error) {
 		fmt.Fprintf(os.Stderr, "run %d of %d done\n", n+1, b.runs)
 	}
 	if note := results[0].note; note != "" {
-		return false, fmt.Errorf("the floor could not be measured: %s", note)
+		return false, fmt.Errorf("cannot measure the floor: %s", note)
 	}
 	fmt.Printf("%s/%s, %d cores, load average %s at the start and %s at the end; medians of %d runs.\n\n",
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), before, load(), b.runs)
 	printTable(os.Stdout, results)
-	return printBars(os.Stdout, results), nil
+	return printLimits(os.Stdout, results), nil
 }
 
-// round measures a contestant once at each length.
+// round measures a contestant once for each number of rounds.
 func (b bench) round(ctx context.Context, s *server, r *result) {
 	lengths := []int{0, short, middle}
 	if b.long > 0 {
@@ -109,7 +108,7 @@ func (b bench) round(ctx context.Context, s *server, r *result) {
 	}
 }
 
-// contestants builds what is built here, and finds the others.
+// contestants builds floor and reins, and finds the other agents.
 func (b bench) contestants(ctx context.Context, dir string) ([]contestant, error) {
 	floor, err := build(ctx, dir, "floor", "github.com/reins-agent/reins/bench/floor")
 	if err != nil {
@@ -129,7 +128,7 @@ func (b bench) contestants(ctx context.Context, dir string) ([]contestant, error
 	return append([]contestant{floorContestant(floor)}, rest...), nil
 }
 
-// build builds a program as it is released: static and without symbols.
+// build builds a program like a release: static and without symbols.
 func build(ctx context.Context, dir, name, pkg string) (string, error) {
 	path := filepath.Join(dir, name)
 	if runtime.GOOS == "windows" {
@@ -138,12 +137,12 @@ func build(ctx context.Context, dir, name, pkg string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s could not be built: %w: %s", name, err, out)
+		return "", fmt.Errorf("cannot build %s: %w: %s", name, err, out)
 	}
 	return path, nil
 }
 
-// load is the machine's load average, as far as it tells one.
+// load returns the load average, or "unknown".
 func load() string {
 	b, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

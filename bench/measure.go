@@ -7,22 +7,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
-// sample is what one run of a contestant has shown.
+// sample is the measurement of one run.
 type sample struct {
-	first      time.Duration   // from its start to its first request
-	cpu        time.Duration   // of it and of all that it has started
+	first      time.Duration   // from the start to the first request
+	cpu        time.Duration   // of the process and its children
 	turnaround []time.Duration // from the end of an answer to the next request, by round
-	memory     int64           // the most it has held, in bytes; 0 is not known
+	memory     int64           // peak, in bytes; 0 if unknown
 	firstSize  int64           // of the first request, in bytes
 }
 
-// runLimit is how long a run may take, on the busiest of machines.
+// runLimit is the timeout of a run, also on a busy machine.
 const runLimit = 20 * time.Minute
 
-// measure runs a contestant once for a number of rounds.
+// measure runs a contestant once.
 func measure(ctx context.Context, s *server, c contestant, rounds int, verbose bool) (sample, error) {
 	home, err := os.MkdirTemp("", "reins-bench-")
 	if err != nil {
@@ -53,7 +54,7 @@ func measure(ctx context.Context, s *server, c contestant, rounds int, verbose b
 		fmt.Fprintf(os.Stderr, "%s, %d rounds: %d calls, %v\n%s\n", c.name, rounds, len(calls), err, tail(output.String(), 2000))
 	}
 	if err == nil && len(calls) != rounds+1 {
-		err = fmt.Errorf("it made %d calls of the model instead of %d", len(calls), rounds+1)
+		err = fmt.Errorf("got %d model calls, want %d", len(calls), rounds+1)
 	}
 	if err != nil {
 		return sample{}, fmt.Errorf("%s, %d rounds: %w: %s", c.name, rounds, err, tail(output.String(), 300))
@@ -69,3 +70,46 @@ func measure(ctx context.Context, s *server, c contestant, rounds int, verbose b
 }
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
+
+// tree returns a process and, on Linux, its descendants.
+func tree(pid int) []int {
+	all := []int{pid}
+	lists, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "children"))
+	for _, path := range lists {
+		list, _ := os.ReadFile(path)
+		for _, f := range bytes.Fields(list) {
+			if child, err := strconv.Atoi(string(f)); err == nil {
+				all = append(all, tree(child)...)
+			}
+		}
+	}
+	return all
+}
+
+// kill kills a process and its descendants. Agents from npm are often scripts that start another program.
+func kill(pid int) error {
+	var err error
+	for _, p := range tree(pid) {
+		if process, findErr := os.FindProcess(p); findErr == nil {
+			if killErr := process.Kill(); p == pid {
+				err = killErr
+			}
+		}
+	}
+	return err
+}
+
+// peakMemory returns the peak memory of a process and its descendants in bytes, or 0 if the system is not Linux. The peak
+// that wait reports is of no use, because it includes the memory of the parent before exec.
+func peakMemory(pid int) int64 {
+	var sum int64
+	for _, p := range tree(pid) {
+		status, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p), "status"))
+		_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
+		if fields := bytes.Fields(rest); len(fields) > 0 {
+			kib, _ := strconv.ParseInt(string(fields[0]), 10, 64)
+			sum += kib << 10
+		}
+	}
+	return sum
+}

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// protocol writes the streamed answers of one model API.
+// protocol encodes the streamed answers of a model API.
 type protocol struct {
 	call func(id, tool, args string) string // asks for a tool call
-	say  func(text string) string           // says something and ends
+	say  func(text string) string           // ends with a text
 }
 
 func (p protocol) write(w http.ResponseWriter, answer string) {
@@ -24,8 +24,7 @@ var (
 	generateContent = protocol{generateCall, generateSay}
 )
 
-// fill puts values into the places of a template: $1, $2 and so on as they are, "$1" as a JSON
-// string.
+// fill replaces "$1", "$2" and so on in a template by JSON strings, and $1, $2 by the plain values.
 func fill(template string, values ...string) string {
 	var pairs []string
 	for i, v := range values {

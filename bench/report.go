@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// The lengths of the runs that every contestant makes, in rounds.
+// The rounds of the runs of every contestant.
 const (
 	short  = 20
 	middle = 200
 )
 
-// result is what a contestant's runs have shown.
+// result is the measurement of a contestant.
 type result struct {
 	contestant
 	samples map[int][]sample // by rounds
@@ -28,7 +28,7 @@ func (r *result) add(rounds int, s sample) {
 	r.samples[rounds] = append(r.samples[rounds], s)
 }
 
-// long is the length of the longest runs.
+// long returns the rounds of the longest runs.
 func (r *result) long() int {
 	most := 0
 	for n := range r.samples {
@@ -45,7 +45,7 @@ func median[T cmp.Ordered](values []T) (zero T) {
 	return values[len(values)/2]
 }
 
-// of is the median of a figure over the runs of one length.
+// of returns the median of a figure over the runs with this many rounds.
 func of[T cmp.Ordered](r *result, rounds int, figure func(sample) T) T {
 	var values []T
 	for _, s := range r.samples[rounds] {
@@ -54,7 +54,7 @@ func of[T cmp.Ordered](r *result, rounds int, figure func(sample) T) T {
 	return median(values)
 }
 
-// start is the time to the first request, over runs of every length.
+// start returns the median time to the first request, over all runs.
 func (r *result) start() time.Duration {
 	var values []time.Duration
 	for _, samples := range r.samples {
@@ -69,12 +69,12 @@ func (r *result) startCPU() time.Duration {
 	return of(r, 0, func(s sample) time.Duration { return s.cpu })
 }
 
-// roundCPU is the processor time of one round, without the start, in the middle runs.
+// roundCPU returns the CPU time of one round, without the start, in the middle runs.
 func (r *result) roundCPU() time.Duration {
 	return (of(r, middle, func(s sample) time.Duration { return s.cpu }) - r.startCPU()) / middle
 }
 
-// early is the turnaround around the tenth round, over all runs that have one.
+// early returns the median turnaround around the tenth round.
 func (r *result) early() time.Duration {
 	var values []time.Duration
 	for _, samples := range r.samples {
@@ -87,7 +87,7 @@ func (r *result) early() time.Duration {
 	return median(values)
 }
 
-// edges are the turnarounds of the first and the last 20 rounds of the longest runs.
+// edges returns the median turnarounds of the first and the last 20 rounds of the longest runs.
 func (r *result) edges() (first, last time.Duration) {
 	var firsts, lasts []time.Duration
 	for _, s := range r.samples[r.long()] {
@@ -107,7 +107,7 @@ func (r *result) firstSize() float64 {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// printTable prints the figures, and how they compare with the floor's, which come first.
+// printTable prints the figures and their ratio to those of the floor, the first result.
 func printTable(w io.Writer, results []*result) {
 	floor := results[0]
 	long := floor.long()
@@ -135,8 +135,8 @@ func printTable(w io.Writer, results []*result) {
 	}
 }
 
-// printBars prints which of the bars hold for reins, and reports whether all do.
-func printBars(w io.Writer, results []*result) bool {
+// printLimits prints the figures of reins beside their limits, and reports whether all are within them.
+func printLimits(w io.Writer, results []*result) bool {
 	floor := results[0]
 	held := true
 	for _, r := range results[1:] {
@@ -147,27 +147,27 @@ func printBars(w io.Writer, results []*result) bool {
 			held = false
 			continue
 		}
-		fmt.Fprintf(w, "\nBars of %s:\n\n", r.name)
-		for _, bar := range bars(r, floor) {
-			verdict := "holds"
-			if bar.value > bar.most {
-				verdict, held = "MISSED", false
+		fmt.Fprintf(w, "\nLimits of %s:\n\n", r.name)
+		for _, l := range limits(r, floor) {
+			verdict := "ok"
+			if l.value > l.maximum {
+				verdict, held = "EXCEEDED", false
 			}
-			fmt.Fprintf(w, "- %s: %.1f of at most %.1f %s: %s\n", bar.name, bar.value, bar.most, bar.unit, verdict)
+			fmt.Fprintf(w, "- %s: %.1f of %.1f %s: %s\n", l.name, l.value, l.maximum, l.unit, verdict)
 		}
 	}
 	return held
 }
 
-// bar is a figure and the most that it may be.
-type bar struct {
-	name        string
-	value, most float64
-	unit        string
+// limit is a figure and its maximum.
+type limit struct {
+	name           string
+	value, maximum float64
+	unit           string
 }
 
-func bars(r, floor *result) []bar {
-	all := []bar{
+func limits(r, floor *result) []limit {
+	all := []limit{
 		{"start to first request, 2 × floor + 20 ms", ms(r.start()), 2*ms(floor.start()) + 20, "ms"},
 		{"turnaround at round 10, 1.5 × floor", ms(r.early()), 1.5 * ms(floor.early()), "ms"},
 		{"CPU per round, 1.5 × floor", ms(r.roundCPU()), 1.5 * ms(floor.roundCPU()), "ms"},
@@ -177,8 +177,8 @@ func bars(r, floor *result) []bar {
 		_, last := r.edges()
 		_, floorLast := floor.edges()
 		all = append(all,
-			bar{fmt.Sprintf("turnaround at round %d, 1.2 × floor", r.long()), ms(last), 1.2 * ms(floorLast), "ms"},
-			bar{fmt.Sprintf("peak memory at %d rounds", r.long()), r.memory(r.long()), 60, "MB"})
+			limit{fmt.Sprintf("turnaround at round %d, 1.2 × floor", r.long()), ms(last), 1.2 * ms(floorLast), "ms"},
+			limit{fmt.Sprintf("peak memory at %d rounds", r.long()), r.memory(r.long()), 60, "MB"})
 	}
 	return all
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// steady is a contestant whose runs all show the same.
+// steady returns a result in which all runs are the same.
 func steady(name string, start, cpu, turn time.Duration, memory int64) *result {
 	r := &result{contestant: contestant{name: name}}
 	for _, rounds := range []int{0, short, middle, 1000} {
@@ -19,13 +19,13 @@ func steady(name string, start, cpu, turn time.Duration, memory int64) *result {
 	return r
 }
 
-func TestReport_BarsAreHeldOrMissed(t *testing.T) {
+func TestReport_LimitsAreKeptOrExceeded(t *testing.T) {
 	const ms = time.Millisecond
 	floor := steady("floor", 5*ms, 2*ms, 2*ms, 10e6)
 	for _, c := range []struct {
-		name   string
-		reins  *result
-		missed string // a bar, or "" if all hold
+		name     string
+		reins    *result
+		exceeded string // a limit, or ""
 	}{
 		{"within", steady("reins", 30*ms, 3*ms, 2*ms, 45e6), ""},
 		{"slow start", steady("reins", 31*ms, 3*ms, 2*ms, 45e6), "start to first request"},
@@ -35,19 +35,19 @@ func TestReport_BarsAreHeldOrMissed(t *testing.T) {
 		{"large", steady("reins", 30*ms, 3*ms, 2*ms, 50e6), "peak memory at 200"},
 	} {
 		var out strings.Builder
-		held := printBars(&out, []*result{floor, c.reins})
-		if held != (c.missed == "") {
-			t.Errorf("%s: held is %v:\n%s", c.name, held, &out)
+		held := printLimits(&out, []*result{floor, c.reins})
+		if held != (c.exceeded == "") {
+			t.Errorf("%s: got %v, want %v:\n%s", c.name, held, c.exceeded == "", &out)
 		}
 		for line := range strings.Lines(out.String()) {
-			if missed := strings.Contains(line, "MISSED"); missed && c.missed == "" || !missed && c.missed != "" && strings.Contains(line, c.missed) {
+			if exceeded := strings.Contains(line, "EXCEEDED"); exceeded && c.exceeded == "" || !exceeded && c.exceeded != "" && strings.Contains(line, c.exceeded) {
 				t.Errorf("%s: %s", c.name, line)
 			}
 		}
 	}
 }
 
-func TestReport_TableHasARowForEachThatRan(t *testing.T) {
+func TestReport_TableHasARowForEveryMeasuredContestant(t *testing.T) {
 	floor := steady("floor", time.Millisecond, time.Millisecond, time.Millisecond, 1e6)
 	other := steady("other", 2*time.Millisecond, 2*time.Millisecond, 3*time.Millisecond, 2e6)
 	absent := &result{contestant: contestant{name: "absent", note: "not installed"}}
@@ -55,7 +55,7 @@ func TestReport_TableHasARowForEachThatRan(t *testing.T) {
 	printTable(&out, []*result{floor, other, absent})
 	for _, want := range []string{"| floor | 1.0 (1.00 ×)", "| other | 2.0 (2.00 ×)", "3.0 (3.00 ×)", "\nabsent: not installed\n"} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("the table has no %q:\n%s", want, &out)
+			t.Errorf("the table lacks %q:\n%s", want, &out)
 		}
 	}
 }

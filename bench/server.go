@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// server is a scripted model without latency: it asks for one command per request, and says that
-// it is done when it has asked for all of them. It never looks into a request, so that what it
-// costs does not grow with the conversation, apart from taking the bytes in.
+// server is a scripted model that answers at once: it asks for one command per request, and ends after the last. It does
+// not parse requests, so its cost grows with the conversation only by the bytes to read.
 type server struct {
 	URL  string
 	http *http.Server
@@ -21,21 +20,21 @@ type server struct {
 	mu     sync.Mutex
 	script script
 	calls  []call
-	onLast func() // called before the last answer is given
+	onLast func() // called before the last answer
 }
 
-// script is what one run is answered.
+// script is the model's part in a run.
 type script struct {
 	rounds int
 	tool   string              // the agent's shell tool
 	args   func(string) string // its arguments for a command
 }
 
-// call is one request for an answer of the model.
+// call is one model call.
 type call struct {
-	arrived  time.Time // its header is there
-	answered time.Time // the answer is written
-	size     int64     // of its body
+	arrived  time.Time // of the header
+	answered time.Time // after the answer was written
+	size     int64     // of the body
 }
 
 func newServer() (*server, error) {
@@ -56,7 +55,7 @@ func (s *server) play(sc script, onLast func()) {
 	s.script, s.calls, s.onLast = sc, nil, onLast
 }
 
-// taken are the calls of the run so far.
+// taken returns the calls of the run so far.
 func (s *server) taken() []call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,8 +66,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
 	p, ok := protocolOf(r.URL.Path)
 	if !ok || r.Method != http.MethodPost {
-		// Agents ask for lists of models, settings and the like, and can do without.
-		http.Error(w, `{"error":{"message":"the benchmark's model does not know this"}}`, http.StatusNotFound)
+		// Agents also request models and settings, but work without them.
+		http.Error(w, `{"error":{"message":"not supported by the benchmark"}}`, http.StatusNotFound)
 		return
 	}
 	tools := toolSight{}
@@ -77,7 +76,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !tools.seen {
-		// A call beside the conversation, such as for a title.
+		// Not part of the conversation: a title, for example.
 		p.write(w, p.say("Benchmark"))
 		return
 	}
@@ -89,7 +88,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.took(n, call{arrived, time.Now(), size})
 }
 
-// next is the answer to the next call of the conversation, and what is to be done before the last.
+// next returns the next answer, and the function to call before it if it is the last.
 func (s *server) next(p protocol) (n int, answer string, last func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +108,7 @@ func (s *server) took(n int, c call) {
 	}
 }
 
-// toolSight takes a body in and looks whether its call offers tools.
+// toolSight is a writer that finds out whether a request has tools.
 type toolSight struct {
 	tail []byte
 	seen bool
@@ -125,7 +124,7 @@ func (t *toolSight) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// protocolOf is the protocol that a path belongs to.
+// protocolOf returns the protocol for a path.
 func protocolOf(path string) (protocol, bool) {
 	switch {
 	case strings.HasSuffix(path, "/responses"):

@@ -8,7 +8,7 @@ import (
 	"github.com/reins-agent/reins/llm/connect"
 )
 
-func TestServer_EachProtocolAsksForTheRoundsAndThenEnds(t *testing.T) {
+func TestServer_AsksForAllRoundsThenEndsInEveryProtocol(t *testing.T) {
 	for _, provider := range []string{"openai", "anthropic", "gemini"} {
 		t.Run(provider, func(t *testing.T) {
 			s, err := newServer()
@@ -40,22 +40,22 @@ func TestServer_EachProtocolAsksForTheRoundsAndThenEnds(t *testing.T) {
 			}
 			want := `|shell{"command":"echo round-1"}||shell{"command":"echo round-2"}|All rounds are done.`
 			if joined := strings.Join(got, "|"); joined != want {
-				t.Errorf("the answers are\n%s\nwant\n%s", joined, want)
+				t.Errorf("got answers\n%s\nwant\n%s", joined, want)
 			}
 			calls := s.taken()
 			if len(calls) != 3 || !lastSeen {
-				t.Fatalf("%d calls were counted, the last one seen: %v", len(calls), lastSeen)
+				t.Fatalf("got %d calls, the last one reported: %v; want 3, true", len(calls), lastSeen)
 			}
 			for i, c := range calls {
 				if c.size == 0 || c.answered.Before(c.arrived) || i > 0 && c.arrived.Before(calls[i-1].answered) {
-					t.Errorf("call %d: %+v", i, c)
+					t.Errorf("call %d: got %+v, want a size and times in order", i, c)
 				}
 			}
 		})
 	}
 }
 
-func TestServer_CallsWithoutToolsAreNoRounds(t *testing.T) {
+func TestServer_CallsWithoutToolsAreNotRounds(t *testing.T) {
 	s, err := newServer()
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestServer_CallsWithoutToolsAreNoRounds(t *testing.T) {
 		}
 	}
 	if n := len(s.taken()); n != 0 {
-		t.Errorf("%d rounds were counted", n)
+		t.Errorf("got %d rounds, want none", n)
 	}
 }
 
@@ -83,12 +83,12 @@ func TestToolSight_FindsTheToolsAcrossWrites(t *testing.T) {
 		_, _ = t1.Write([]byte(body[:cut]))
 		_, _ = t1.Write([]byte(body[cut:]))
 		if !t1.seen {
-			t.Errorf("not seen when cut at %d", cut)
+			t.Errorf("tools not seen when split at %d", cut)
 		}
 	}
 	var none toolSight
 	_, _ = none.Write([]byte(`{"tools":[]}`))
 	if none.seen {
-		t.Error("tools were seen where there are none")
+		t.Error("saw tools in an empty list")
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/reins-agent/reins/env/search"
 )
 
-// benchFiles is the size of the repository of the benchmarks.
+// benchFiles is the number of files in the benchmarks.
 const benchFiles = 20_000
 
-// bigWorkspace makes a repository of 2,000 directories, with some ignore rules.
+// bigWorkspace creates a workspace of 2,000 directories, with some ignore rules.
 func bigWorkspace(b *testing.B) *workspace {
 	w := newWorkspace(b)
 	w.write(".gitignore", "*.o\n*.log\nnode_modules/\n/dist/\n!keep.log\n")
@@ -30,8 +30,8 @@ func benchPath(i int) string {
 	return fmt.Sprintf("top%d/package%d/inner%d/source_file_%d.go", i%20, i%400, i%2000, i)
 }
 
-// BenchmarkTake is a checkpoint of 20,000 files of which 5 changed, with a store that was just
-// opened, as it is after a restart. The floor is walking the same tree and looking at each file.
+// BenchmarkTake takes a checkpoint of 20,000 files of which 5 changed, with a store opened anew as after
+// a restart. The floor is a walk over the same tree with an lstat of each file.
 func BenchmarkTake(b *testing.B) {
 	w := bigWorkspace(b)
 	b.Run("floor=lstat", func(b *testing.B) {
@@ -81,7 +81,7 @@ func benchTake(b *testing.B, w *workspace, changed int) {
 		_, stats, err := s.Take(context.Background(), "bench")
 		must(b, err)
 		if stats.Read < changed || stats.Files != benchFiles+1 {
-			b.Fatalf("%+v", stats)
+			b.Fatalf("read %d of %d files, want at least %d of %d", stats.Read, stats.Files, changed, benchFiles+1)
 		}
 	}
 	b.ReportMetric(float64((cpuTime()-startCPU-editing).Microseconds())/1000/float64(b.N), "cpu-ms/op")
@@ -99,7 +99,7 @@ func BenchmarkFirstTake(b *testing.B) {
 	}
 }
 
-// BenchmarkRestore takes back a change of 5 files among 20,000.
+// BenchmarkRestore restores 5 of 20,000 files.
 func BenchmarkRestore(b *testing.B) {
 	w := bigWorkspace(b)
 	id := w.take()
@@ -112,12 +112,12 @@ func BenchmarkRestore(b *testing.B) {
 		}
 		b.StartTimer()
 		if r := w.restore(id); len(r.Changes) != 5 {
-			b.Fatal(summary(r.Changes))
+			b.Fatalf("restored %s, want 5 changes", summary(r.Changes))
 		}
 	}
 }
 
-// withCPU runs a benchmark's loop and reports the processor time of a round.
+// withCPU runs a benchmark's loop and reports the CPU time of an iteration.
 func withCPU(b *testing.B, loop func()) {
 	start := cpuTime()
 	loop()

@@ -1,48 +1,76 @@
+// Package checkpoint takes snapshots of a workspace and restores them. It does not need git and never
+// touches it: nothing named .git is recorded, written or removed.
+//
+// # What is recorded
+//
+// [Store.Take] records every regular file, symbolic link and directory of the workspace, tracked or
+// not, except what ignore files exclude. Ignore files are those that package search respects
+// (.gitignore, .ignore, .rgignore, info/exclude and the user's global one), and .gitignore also applies
+// outside a repository. Ignored files in the index of the workspace's repository are recorded too, but
+// Restore never removes them: they may have existed, ignored, before the checkpoint.
+//
+// Content, permission bits and link targets are exact, and empty directories are included. Owners,
+// times, extended attributes and hard links are not recorded. Devices, FIFOs and sockets are skipped.
+//
+// # How it is stored
+//
+// As in git, a directory is a list of entries with the hashes of their contents, a checkpoint is the
+// hash of its root, and checkpoints share what did not change. The new objects of a checkpoint are
+// written to one file, a pack. The pack is durable before the record that creates the checkpoint is
+// written, so a crash leaves a complete checkpoint or none. Every object is checked against its hash
+// when it is read; [Verify] checks all of them.
+//
+// An index caches the size, times and inode of each file, so that unchanged files are not read again.
+// A file modified so recently that another change might leave its times as they are is read every
+// time. Losing the index only costs time.
+//
+// # How it is restored
+//
+// [Store.Restore] first takes a checkpoint of the current state, so that a restore can be undone. It
+// overwrites and removes only what that checkpoint contains. Each file is replaced atomically. Files
+// created since are removed unless the ignore rules before or after the restore exclude them, and
+// directories that are not empty stay. Symbolic links are never followed. What could not be restored is
+// listed in an [IncompleteError]; the rest is restored. With [RestoreOptions].Left, changes that others
+// made since can be kept, or reported before anything is restored.
+//
+// A Store holds nothing in memory or open between calls. One lock per store serializes all calls,
+// including those of other processes.
 package checkpoint
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
-// Config says what to take checkpoints of and where to keep them.
+// Config describes a workspace and where its checkpoints are stored.
 type Config struct {
 	// Dir is the workspace.
 	Dir string
 
-	// Store is the directory for the data, made if it is missing. It serves one workspace. It is
-	// best outside the workspace; inside, it is not recorded.
+	// Store is the directory for the data, created if it is missing. It serves one workspace. If it is
+	// inside the workspace, it is not recorded.
 	Store string
 
-	// Exclude lists more directories that are not recorded and that Restore leaves alone, such as
-	// the place of a session's log, which must never be set back. They need not exist yet, and those
-	// outside the workspace do not matter.
+	// Exclude lists more directories to neither record nor restore, such as the directory of session
+	// logs. They need not exist yet, and may be outside the workspace.
 	Exclude []string
 
-	// MaxBytes and MaxFiles bound the workspaces that are accepted: the sum of the sizes of the
-	// recorded files, and the number of recorded files, links and directories. Zero is
-	// [DefaultMaxBytes] and [DefaultMaxFiles]; a negative number is no limit.
+	// MaxBytes limits the total size of the recorded files, MaxFiles the number of recorded files,
+	// links and directories. Zero means 2 GiB and 200,000.
 	MaxBytes int64
 	MaxFiles int
 
-	// Keep is how many checkpoints are kept at most; zero is all. When there are more, the oldest
-	// are removed, an eighth of them at a time.
+	// Keep is the maximum number of checkpoints; zero keeps all. When there are more, the oldest are
+	// removed, an eighth of the maximum at a time.
 	Keep int
 }
 
-// The limits of a Config that does not set them.
-const (
-	DefaultMaxBytes = 2 << 30
-	DefaultMaxFiles = 200_000
-)
-
-// Store keeps the checkpoints of a workspace. Its methods may be called concurrently.
+// A Store holds the checkpoints of a workspace. Its methods may be called concurrently.
 type Store struct {
 	workspace string   // absolute, without symbolic links
 	dir       string   // of the data, likewise
@@ -51,51 +79,50 @@ type Store struct {
 	maxFiles  int
 	keep      int
 
-	// step is called before each change to a disk, and can make it fail. Tests set it.
+	// step, if set, is called before each change to the disk and can make it fail. Tests set it.
 	step func(what string) error
 }
 
-// Open prepares a store. Nothing is recorded yet.
+// Open prepares a store. It records nothing.
 func Open(c Config) (*Store, error) {
+	s, err := open(c)
+	if err != nil {
+		return nil, fmt.Errorf("open checkpoint store: %w", err)
+	}
+	return s, nil
+}
+
+func open(c Config) (*Store, error) {
 	if c.Dir == "" || c.Store == "" {
-		return nil, errors.New("open a checkpoint store: Dir and Store must be set")
+		return nil, errors.New("both Dir and Store are required")
 	}
-	workspace, err := place(c.Dir)
+	workspace, err := realPath(c.Dir)
+	if err == nil {
+		_, err = os.Stat(workspace)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("open a checkpoint store: workspace: %w", err)
+		return nil, fmt.Errorf("workspace: %w", err)
 	}
-	if err := os.MkdirAll(c.Store, 0o700); err != nil {
-		return nil, fmt.Errorf("open a checkpoint store: %w", err)
-	}
-	dir, err := place(c.Store)
+	dir, err := realPath(c.Store)
 	if err != nil {
-		return nil, fmt.Errorf("open a checkpoint store: %w", err)
+		return nil, err
 	}
-	s := &Store{workspace: workspace, dir: dir, maxBytes: c.MaxBytes, maxFiles: c.MaxFiles, keep: c.Keep, step: func(string) error { return nil }}
-	if s.maxBytes == 0 {
-		s.maxBytes = DefaultMaxBytes
-	}
-	if s.maxFiles == 0 {
-		s.maxFiles = DefaultMaxFiles
-	}
-	if dir == workspace {
-		return nil, fmt.Errorf("open a checkpoint store: %s is the workspace itself; name another directory", c.Store)
-	}
+	s := &Store{workspace: workspace, dir: dir, keep: c.Keep,
+		maxBytes: cmp.Or(c.MaxBytes, 2<<30), maxFiles: cmp.Or(c.MaxFiles, 200_000)}
 	if err := s.exclude(append([]string{dir}, c.Exclude...)); err != nil {
-		return nil, fmt.Errorf("open a checkpoint store: %w", err)
+		return nil, err
 	}
 	for _, sub := range []string{s.packs(), s.records()} {
 		if err := os.MkdirAll(sub, 0o700); err != nil {
-			return nil, fmt.Errorf("open a checkpoint store: %w", err)
+			return nil, err
 		}
 	}
 	return s, nil
 }
 
-// exclude leaves directories out of all checkpoints.
 func (s *Store) exclude(dirs []string) error {
 	for _, d := range dirs {
-		real, err := futurePlace(d)
+		real, err := realPath(d)
 		if err != nil {
 			return err
 		}
@@ -104,169 +131,60 @@ func (s *Store) exclude(dirs []string) error {
 			continue
 		}
 		if rel == "." {
-			return fmt.Errorf("%s is the workspace itself, of which nothing would be left", d)
+			return fmt.Errorf("%s is the workspace itself; use another directory", d)
 		}
 		s.excluded = append(s.excluded, filepath.ToSlash(rel))
 	}
 	return nil
 }
 
-// futurePlace is the place that a directory has, or will have once it is made.
-func futurePlace(dir string) (string, error) {
-	real, err := place(dir)
-	if up := filepath.Dir(dir); errors.Is(err, fs.ErrNotExist) && up != dir {
-		real, err = futurePlace(up)
-		return filepath.Join(real, filepath.Base(dir)), err
-	}
-	return real, err
-}
-
-// place is the absolute path of a directory without symbolic links.
-func place(dir string) (string, error) {
+// realPath returns the absolute path of a directory without symbolic links. The directory need not
+// exist.
+func realPath(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
-	return filepath.EvalSymlinks(abs)
+	real, err := filepath.EvalSymlinks(abs)
+	if up := filepath.Dir(abs); errors.Is(err, fs.ErrNotExist) && up != abs {
+		real, err = realPath(up)
+		return filepath.Join(real, filepath.Base(abs)), err
+	}
+	return real, err
 }
 
 func (s *Store) packs() string   { return filepath.Join(s.dir, "packs") }
 func (s *Store) records() string { return filepath.Join(s.dir, "checkpoints") }
 
-// Stats says what a checkpoint holds and what it cost.
-type Stats struct {
-	Files int   // regular files in the checkpoint
-	Bytes int64 // their sizes
-	Read  int   // files that had to be read, because they are new or may have changed
-	Added int64 // bytes by which the store grew, the record and the index not counted
-
-	// Unreadable lists what could not be read. It is not in the checkpoint, which remembers that:
-	// restoring the checkpoint leaves it alone, also when it can be read by then.
-	Unreadable []PathError
-}
-
-// Take records the workspace. The label is for people to read. If nothing changed since the newest
-// checkpoint, it is that one. It fails with a [TooLargeError] if the workspace is above the limits.
-func (s *Store) Take(ctx context.Context, label string) (ID, Stats, error) {
-	unlock, err := s.lock(ctx)
-	if err != nil {
-		return "", Stats{}, err
-	}
-	defer unlock()
-	t, err := s.begin(ctx)
-	if err != nil {
-		return "", Stats{}, takeError(err)
-	}
-	defer t.close()
-	id, stats, err := t.take(ctx, label)
-	if err != nil {
-		return "", Stats{}, takeError(err)
-	}
-	s.makeRoom(ctx)
-	return id, stats, nil
-}
-
-func takeError(err error) error {
-	if large := (*TooLargeError)(nil); errors.As(err, &large) {
-		return large
-	}
-	return fmt.Errorf("take a checkpoint: %w", err)
-}
-
-// taking is a checkpoint in the making. It needs the lock.
-type taking struct {
-	store   *Store
-	root    *os.Root
-	objects *objects
-	scan    *scan
-}
-
-// begin looks at the workspace.
-func (s *Store) begin(ctx context.Context) (_ *taking, err error) {
-	t := &taking{store: s}
-	defer func() {
-		if err != nil {
-			t.close()
-		}
-	}()
-	if t.root, err = os.OpenRoot(s.workspace); err != nil {
-		return nil, err
-	}
-	if t.objects, err = openObjects(s.packs()); err != nil {
-		return nil, err
-	}
-	t.scan, err = s.scan(ctx, t.root, t.objects, s.loadIndex())
-	return t, err
-}
-
-func (t *taking) close() {
-	if t.root != nil {
-		t.root.Close()
-	}
-	if t.objects != nil {
-		t.objects.close()
-	}
-}
-
-// take records what begin has seen.
-func (t *taking) take(ctx context.Context, label string) (ID, Stats, error) {
-	s, snap := t.store, t.scan.snap
-	for _, p := range t.scan.leftovers {
-		t.root.Remove(filepath.FromSlash(p))
-	}
-	pack := newPackWriter(s.packs(), t.objects.has, s.step)
-	defer pack.abort()
-	r := &recorder{root: t.root, sink: pack.add}
-	if err := r.record(ctx, snap); err != nil {
-		return "", Stats{}, err
-	}
-	if err := snap.finish(pack.add); err != nil {
-		return "", Stats{}, err
-	}
-	if err := pack.finish(); err != nil {
-		return "", Stats{}, err
-	}
-	stats := Stats{Files: snap.files, Bytes: snap.bytes, Read: r.read, Added: pack.offset,
-		Unreadable: append(t.scan.unreadable, r.unreadable...)}
-	c := Checkpoint{Label: label, Time: time.Now(), Files: snap.files, Bytes: snap.bytes, root: snap.root}
-	for _, u := range stats.Unreadable {
-		c.unreadable = append(c.unreadable, u.Path)
-	}
-	id, err := s.record(c)
-	if err != nil {
-		return "", Stats{}, err
-	}
-	// The checkpoint exists now; without an index the next one takes longer.
-	if r.read > 0 || t.scan.old.files != snap.settled() {
-		s.saveIndex(snap)
-	}
-	return id, stats, nil
-}
-
-// clean makes a path that a caller gave relative to the workspace, with slashes.
-func (s *Store) clean(path string) (string, error) {
-	if filepath.IsAbs(path) {
-		rel, err := filepath.Rel(s.workspace, path)
-		if err != nil {
-			return "", err
-		}
-		path = rel
-	}
-	if path = filepath.Clean(path); !filepath.IsLocal(path) {
-		return "", fmt.Errorf("%s is outside the workspace %s", path, s.workspace)
-	}
-	if path == "." {
-		return "", nil
-	}
-	return filepath.ToSlash(path), nil
-}
-
-// under reports whether a path is one of the given or inside one; without any, all are.
-func under(paths []string, path string) bool {
+// relative returns paths given by a caller relative to the workspace and with slashes; "" is the
+// workspace itself.
+func (s *Store) relative(paths []string) ([]string, error) {
+	var list []string
 	for _, p := range paths {
-		if p == "" || p == path || strings.HasPrefix(path, p) && path[len(p)] == '/' {
+		rel := filepath.Clean(p)
+		if filepath.IsAbs(p) {
+			var err error
+			if rel, err = filepath.Rel(s.workspace, p); err != nil {
+				return nil, err
+			}
+		}
+		if !filepath.IsLocal(rel) {
+			return nil, fmt.Errorf("%s is outside the workspace %s", p, s.workspace)
+		}
+		if rel == "." {
+			rel = ""
+		}
+		list = append(list, filepath.ToSlash(rel))
+	}
+	return list, nil
+}
+
+// under reports whether path is one of dirs or inside one. "" contains every path.
+func under(dirs []string, path string) bool {
+	for _, d := range dirs {
+		if d == "" || d == path || strings.HasPrefix(path, d) && path[len(d)] == '/' {
 			return true
 		}
 	}
-	return len(paths) == 0
+	return false
 }

@@ -46,12 +46,12 @@ func help(task string) error {
 	case "restore":
 		_, err = s.Restore(context.Background(), ID(arg), RestoreOptions{})
 	case "prune":
-		_, err = s.Prune(context.Background(), 1)
+		_, err = (&workspace{store: s}).prune(1)
 	}
 	return err
 }
 
-// killedAt runs a task and reports whether it was killed at a step, rather than done before.
+// killedAt runs a task and reports whether it was killed at a step before it was done.
 func killedAt(t *testing.T, base, task string, step int) bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -63,7 +63,7 @@ func killedAt(t *testing.T, base, task string, step int) bool {
 	return err != nil
 }
 
-// build makes two quite different states and gives the checkpoint of the first.
+// build creates two very different states and returns the checkpoint of the first.
 func build(w *workspace) (first ID, one, two map[string]string) {
 	for i := range 6 {
 		w.write(fmt.Sprintf("d%d/f", i), strings.Repeat(fmt.Sprint("one ", i), 100))
@@ -93,7 +93,7 @@ func TestTake_KilledAtAnyStepLeavesACheckpointOrNone(t *testing.T) {
 	w.remove("unique")
 	killed := 0
 	for step := 1; ; step++ {
-		// Something new each time, so that all steps are gone through.
+		// A change each time, so that all steps happen.
 		w.write("unique", fmt.Sprint(step))
 		before, err := w.store.List(context.Background())
 		must(t, err)
@@ -110,7 +110,7 @@ func TestTake_KilledAtAnyStepLeavesACheckpointOrNone(t *testing.T) {
 		equal(t, "diff", w.diff(first, w.take()) != "", true)
 	}
 	if killed < 8 {
-		t.Errorf("only %d steps were killed", killed)
+		t.Errorf("%d steps were killed, want at least 8", killed)
 	}
 	w.remove("unique")
 	same(t, "workspace", w.state(), two)
@@ -119,8 +119,7 @@ func TestTake_KilledAtAnyStepLeavesACheckpointOrNone(t *testing.T) {
 	w.noLeftovers()
 }
 
-// noLeftovers checks that the workspace and, after a further call, the store hold no temporary
-// files.
+// noLeftovers checks that the workspace and, after another call, the store contain no temporary files.
 func (w *workspace) noLeftovers() {
 	w.t.Helper()
 	w.take()
@@ -142,7 +141,7 @@ func TestRestore_KilledAtAnyStepCanBeRepeatedAndUndone(t *testing.T) {
 		if !killedAt(t, base, "restore "+string(first), step) {
 			same(t, "whole restore", w.state(), one)
 			if step < 20 {
-				t.Errorf("only %d steps were killed", step-1)
+				t.Errorf("%d steps were killed, want at least 19", step-1)
 			}
 			return
 		}
@@ -170,10 +169,8 @@ func TestPrune_KilledAtAnyStepKeepsTheRest(t *testing.T) {
 		base := t.TempDir()
 		w := openWorkspace(t, base)
 		build(w)
-		// A large pack of which little stays alive, so that the rest is moved.
-		noise := make([]byte, smallPack)
-		rand.NewChaCha8([32]byte{}).Read(noise)
-		w.write("dies", string(noise))
+		// A large pack of mostly unused objects, so that the others are moved.
+		w.write("dies", noise(1<<20))
 		w.write("lives", "on")
 		w.take()
 		w.remove("dies")
@@ -186,14 +183,21 @@ func TestPrune_KilledAtAnyStepKeepsTheRest(t *testing.T) {
 		same(t, fmt.Sprintf("newest after step %d", step), w.state(), want)
 		if !killed {
 			if step < 10 {
-				t.Errorf("only %d steps were killed", step-1)
+				t.Errorf("%d steps were killed, want at least 9", step-1)
 			}
 			return
 		}
 	}
 }
 
-// failing makes the n-th step of a store fail as on a full disk.
+// noise returns bytes that do not compress.
+func noise(size int) string {
+	b := make([]byte, size)
+	rand.NewChaCha8([32]byte{}).Read(b)
+	return string(b)
+}
+
+// failing makes the n-th step of a store fail with ENOSPC.
 func (w *workspace) failing(n int) (failed *bool) {
 	failed = new(bool)
 	w.store.step = func(string) error {
@@ -215,7 +219,7 @@ func TestTake_FullDiskAtAnyStepLosesNothing(t *testing.T) {
 		must(t, err)
 		failed := w.failing(n)
 		_, _, err = w.store.Take(context.Background(), "")
-		w.store.step = func(string) error { return nil }
+		w.store.step = nil
 		if !*failed {
 			must(t, err)
 			break
@@ -223,7 +227,7 @@ func TestTake_FullDiskAtAnyStepLosesNothing(t *testing.T) {
 		after, lerr := w.store.List(context.Background())
 		must(t, lerr)
 		if err != nil && !errors.Is(err, syscall.ENOSPC) || err == nil && len(after) != len(before)+1 {
-			t.Errorf("step %d: %v, %d checkpoints became %d", n, err, len(before), len(after))
+			t.Errorf("step %d: got error %v, and %d checkpoints became %d", n, err, len(before), len(after))
 		}
 		w.verify()
 	}
@@ -234,22 +238,22 @@ func TestTake_FullDiskAtAnyStepLosesNothing(t *testing.T) {
 	w.noLeftovers()
 }
 
-func TestRestore_FullDiskAtAnyStepIsToldAndCanBeRepeated(t *testing.T) {
+func TestRestore_FullDiskAtAnyStepIsAnErrorAndCanBeRepeated(t *testing.T) {
 	for n := 1; ; n++ {
 		w := newWorkspace(t)
 		first, one, _ := build(w)
 		failed := w.failing(n)
 		_, err := w.store.Restore(context.Background(), first, RestoreOptions{})
-		w.store.step = func(string) error { return nil }
+		w.store.step = nil
 		if !*failed {
 			must(t, err)
 			return
 		}
 		// The index is only a cache.
 		if err == nil {
-			same(t, "told to be restored", w.state(), one)
+			same(t, "restored without an error", w.state(), one)
 		} else if !errors.Is(err, syscall.ENOSPC) {
-			t.Errorf("step %d: %v", n, err)
+			t.Errorf("step %d: got error %v, want ENOSPC", n, err)
 		}
 		w.restore(first)
 		same(t, fmt.Sprintf("repeated after step %d", n), w.state(), one)

@@ -20,7 +20,7 @@ func (w *workspace) storeFiles() []string {
 	return files
 }
 
-// damaged runs f with each file of the store damaged at so many places.
+// damaged runs f with each file of the store damaged in turn, at the given number of places.
 func (w *workspace) damaged(places int, f func(what string)) {
 	w.t.Helper()
 	for _, path := range w.storeFiles() {
@@ -29,7 +29,7 @@ func (w *workspace) damaged(places int, f func(what string)) {
 		for at := 0; at < len(whole); at += max(1, len(whole)/places) {
 			torn := append([]byte(nil), whole...)
 			torn[at] ^= 0x41
-			for what, data := range map[string][]byte{"cut off": whole[:at], "flipped": torn} {
+			for what, data := range map[string][]byte{"truncated": whole[:at], "flipped": torn} {
 				must(w.t, os.WriteFile(path, data, 0o600))
 				f(what + " " + filepath.Base(path))
 			}
@@ -43,10 +43,10 @@ func TestVerify_DetectsEveryTornOrChangedFile(t *testing.T) {
 	first, one, two := build(w)
 	second := w.take()
 	w.damaged(40, func(what string) {
-		faults, err := w.store.Verify(context.Background())
+		faults, err := Verify(context.Background(), w.store.dir)
 		must(t, err)
 		if len(faults) == 0 {
-			// Some bits at the end of deflated data mean nothing.
+			// Some bits at the end of compressed data have no meaning.
 			w.restore(first)
 			same(t, what, w.state(), one)
 			w.restore(second)
@@ -54,7 +54,7 @@ func TestVerify_DetectsEveryTornOrChangedFile(t *testing.T) {
 		}
 		for _, f := range faults {
 			if !isDamage(f) {
-				t.Fatalf("%s: %v", what, f)
+				t.Fatalf("%s: got error %v, want a DamagedError", what, f)
 			}
 		}
 	})
@@ -69,7 +69,7 @@ func TestRestore_NeverWritesDamagedContent(t *testing.T) {
 		for _, id := range []ID{first, second} {
 			_, err := w.store.Restore(context.Background(), id, RestoreOptions{})
 			if err != nil && !isDamage(err) {
-				t.Fatalf("%s: %v", what, err)
+				t.Fatalf("%s: got error %v, want a DamagedError", what, err)
 			}
 			for p, got := range w.state() {
 				if got[0] != 'd' && got != one[p] && got != two[p] {
@@ -77,9 +77,9 @@ func TestRestore_NeverWritesDamagedContent(t *testing.T) {
 				}
 			}
 		}
-		_, err := w.store.Prune(context.Background(), 100)
+		_, err := w.prune(100)
 		if err != nil && !isDamage(err) {
-			t.Fatalf("%s: prune: %v", what, err)
+			t.Fatalf("%s: prune: got error %v, want a DamagedError", what, err)
 		}
 	})
 }
@@ -98,12 +98,12 @@ func TestTake_RecordsAgainWhatADamagedPackHeld(t *testing.T) {
 	w.remove("f")
 	w.restore(id)
 	same(t, "restored", w.state(), want)
-	if _, err := w.store.Prune(context.Background(), 1); !isDamage(err) {
-		t.Errorf("a damaged store was pruned: %v", err)
+	if _, err := w.prune(1); !isDamage(err) {
+		t.Errorf("prune a damaged store: got error %v, want a DamagedError", err)
 	}
 }
 
-func TestTake_LostOrForeignIndexCostsOnlyTime(t *testing.T) {
+func TestTake_LostOrDamagedIndexCostsOnlyTime(t *testing.T) {
 	w := newWorkspace(t)
 	w.write("f", "content")
 	id := w.settle()
@@ -125,7 +125,7 @@ func TestDecodeTree_RefusesNamesThatLeadElsewhere(t *testing.T) {
 	}
 	two := appendEntry(appendEntry(nil, &entry{kind: dirKind, name: "b"}), &entry{kind: dirKind, name: "a"})
 	if _, err := decodeTree(two); !errors.Is(err, errEncoding) {
-		t.Errorf("disorder: %v", err)
+		t.Errorf("unsorted tree: got error %v, want errEncoding", err)
 	}
 }
 
@@ -161,11 +161,12 @@ func FuzzDecodeRecord(f *testing.F) {
 }
 
 func FuzzReadTable(f *testing.F) {
-	w := newPackWriter(f.TempDir(), func(hash) bool { return false }, func(string) error { return nil })
+	s := newWorkspace(f).store
+	w := newPackWriter(s, func(hash) bool { return false })
 	_, err := w.add([]byte("an object"))
 	must(f, err)
 	must(f, w.finish())
-	packs, err := filepath.Glob(filepath.Join(w.dir, "*"))
+	packs, err := filepath.Glob(filepath.Join(s.packs(), "*"))
 	must(f, err)
 	data, err := os.ReadFile(packs[0])
 	must(f, err)
@@ -182,7 +183,7 @@ func FuzzReadTable(f *testing.F) {
 	})
 }
 
-func TestStore_WorksOnBesideADamagedRecord(t *testing.T) {
+func TestStore_WorksWithADamagedRecord(t *testing.T) {
 	w := newWorkspace(t)
 	var ids []ID
 	for _, text := range []string{"1", "2", "3"} {
@@ -192,25 +193,25 @@ func TestStore_WorksOnBesideADamagedRecord(t *testing.T) {
 	must(t, os.Truncate(filepath.Join(w.store.records(), string(ids[1])), 20))
 	list, err := w.store.List(context.Background())
 	if len(list) != 2 || !isDamage(err) {
-		t.Errorf("%d checkpoints are listed, %v", len(list), err)
+		t.Errorf("got %d checkpoints and error %v, want 2 and a DamagedError", len(list), err)
 	}
-	faults, err := w.store.Verify(context.Background())
+	faults, err := Verify(context.Background(), w.store.dir)
 	must(t, err)
 	if len(faults) != 1 || !isDamage(faults[0]) {
-		t.Errorf("faults: %v", faults)
+		t.Errorf("Verify: got %v, want one DamagedError", faults)
 	}
 	w.write("f", "4")
 	ids = append(ids, w.take())
 	w.restore(ids[2])
 	w.restore(ids[0])
-	// The damaged one goes when its time has come, and the content then as well.
-	if p, err := w.store.Prune(context.Background(), 4); !isDamage(err) || len(p.Removed) != 1 || p.Removed[0] != ids[0] {
-		t.Errorf("pruned %v, %v", p.Removed, err)
+	// The damaged one is removed in its turn, and then unused objects are too.
+	if removed, err := w.prune(4); !isDamage(err) || len(removed) != 1 || removed[0] != ids[0] {
+		t.Errorf("pruned %v, want %v; error %v, want a DamagedError", removed, ids[:1], err)
 	}
-	p, err := w.store.Prune(context.Background(), 3)
+	removed, err := w.prune(3)
 	must(t, err)
-	if len(p.Removed) != 1 || p.Removed[0] != ids[1] {
-		t.Errorf("pruned %v", p.Removed)
+	if len(removed) != 1 || removed[0] != ids[1] {
+		t.Errorf("pruned %v, want %v", removed, ids[1:2])
 	}
 	w.verify()
 }
@@ -224,7 +225,7 @@ func TestTake_KeepsNoMoreThanTheLimit(t *testing.T) {
 		list, err := w.store.List(context.Background())
 		must(t, err)
 		if len(list) > 8 || i >= 8 && len(list) < 7 || list[len(list)-1].ID != id {
-			t.Fatalf("after %d there are %d", i+1, len(list))
+			t.Fatalf("got %d checkpoints after %d, want 7 or 8 with the newest last", len(list), i+1)
 		}
 	}
 	list, err := w.store.List(context.Background())
@@ -233,7 +234,7 @@ func TestTake_KeepsNoMoreThanTheLimit(t *testing.T) {
 	w.restore(want)
 	w.restore(want)
 	if list, err = w.store.List(context.Background()); err != nil || len(list) > 9 {
-		t.Errorf("%d are left, %v", len(list), err)
+		t.Errorf("got %d checkpoints and error %v, want at most 9", len(list), err)
 	}
 	w.verify()
 }

@@ -9,33 +9,25 @@ import (
 // ErrNotFound is wrapped by errors about a checkpoint that the store does not have.
 var ErrNotFound = errors.New("no such checkpoint")
 
-// TooLargeError says that a workspace is above the limits of a Config. Nothing was recorded.
-type TooLargeError struct {
-	Dir     string
-	Setting string // the field of Config that sets the limit: "MaxBytes" or "MaxFiles"
-	Limit   int64
-	// Size is what the workspace has: bytes for MaxBytes. For MaxFiles counting stopped here.
-	Size int64
-}
+// ErrTooLarge is wrapped by errors about a workspace above the limits of its [Config].
+var ErrTooLarge = errors.New("workspace too large for a checkpoint")
 
-func (e *TooLargeError) Error() string {
-	if e.Setting == "MaxFiles" {
-		return fmt.Sprintf("%s holds more than %d files, so no checkpoint was taken; ignore what need not be undone or raise MaxFiles", e.Dir, e.Limit)
-	}
-	return fmt.Sprintf("%s holds %d bytes, which is above the limit of %d, so no checkpoint was taken; ignore what need not be undone or raise MaxBytes", e.Dir, e.Size, e.Limit)
-}
-
-// DamagedError says that a file of the store is not what was written.
+// DamagedError reports a file of the store that is not as it was written.
 type DamagedError struct {
 	File   string // in the store
 	Reason string
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("the checkpoint store is damaged: %s: %s", e.File, e.Reason)
+	return fmt.Sprintf("checkpoint store damaged: %s: %s", e.File, e.Reason)
 }
 
-// PathError says what went wrong with one file of the workspace.
+func isDamage(err error) bool {
+	damaged := (*DamagedError)(nil)
+	return errors.As(err, &damaged)
+}
+
+// PathError reports a problem with one file of the workspace.
 type PathError struct {
 	Path string // relative to the workspace, with slashes
 	Err  error
@@ -45,8 +37,7 @@ func (e PathError) Error() string { return e.Path + ": " + e.Err.Error() }
 
 func (e PathError) Unwrap() error { return e.Err }
 
-// IncompleteError says that Restore did not bring everything back. What it does not list was
-// restored.
+// IncompleteError reports what Restore could not restore. Everything else was restored.
 type IncompleteError struct {
 	ID     ID
 	Before ID // the checkpoint of the state before
@@ -54,26 +45,47 @@ type IncompleteError struct {
 }
 
 func (e *IncompleteError) Error() string {
-	const shown = 3
 	var list []string
-	for _, f := range e.Failed[:min(shown, len(e.Failed))] {
+	for _, f := range e.Failed {
 		list = append(list, f.Error())
 	}
-	if more := len(e.Failed) - shown; more > 0 {
-		list = append(list, fmt.Sprintf("and %d more", more))
-	}
-	were := "files of checkpoint %s were"
-	if len(e.Failed) == 1 {
-		were = "file of checkpoint %s was"
-	}
-	return fmt.Sprintf("%d "+were+" not restored (%s); the state before is checkpoint %s", len(e.Failed), e.ID, strings.Join(list, "; "), e.Before)
+	return fmt.Sprintf("restore of checkpoint %s is incomplete (%s); the state before is checkpoint %s", e.ID, abridge(list, "; "), e.Before)
 }
 
-// Unwrap gives the causes.
+// Unwrap returns the causes.
 func (e *IncompleteError) Unwrap() []error {
-	errs := make([]error, len(e.Failed))
-	for i, f := range e.Failed {
-		errs[i] = f
+	var errs []error
+	for _, f := range e.Failed {
+		errs = append(errs, f)
 	}
 	return errs
+}
+
+// LaterError reports that restoring would undo changes that others made after the caller left the
+// workspace. Nothing was restored.
+type LaterError struct {
+	Changes []Change // what restoring would do to these files
+	// Unknown is set if none of the states in which the caller left the workspace can be read. Changes
+	// is then everything that restoring would do.
+	Unknown bool
+}
+
+func (e *LaterError) Error() string {
+	var names []string
+	for _, c := range e.Changes {
+		names = append(names, c.Path)
+	}
+	if e.Unknown {
+		return "nothing restored: these files may have been changed by others: " + abridge(names, ", ")
+	}
+	return "nothing restored: these files were changed by others since: " + abridge(names, ", ")
+}
+
+// abridge joins the first three elements of a list and counts the others.
+func abridge(list []string, sep string) string {
+	const shown = 3
+	if more := len(list) - shown; more > 0 {
+		list = append(list[:shown:shown], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(list, sep)
 }

@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -13,7 +12,7 @@ import (
 	"testing"
 )
 
-// tb is what testing.TB and rapid.T share.
+// tb is the part of testing.TB that rapid.T has.
 type tb interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -27,7 +26,7 @@ func must(t tb, err error) {
 	}
 }
 
-// workspace is a directory with a store beside it.
+// workspace is a directory and the store of its checkpoints.
 type workspace struct {
 	t     tb
 	dir   string
@@ -82,16 +81,25 @@ func (w *workspace) restore(id ID, paths ...string) Restored {
 	return r
 }
 
+// prune removes all checkpoints except the newest keep and those named.
+func (w *workspace) prune(keep int, named ...ID) (removed []ID, err error) {
+	err = w.store.locked(context.Background(), "prune", func() error {
+		removed, err = w.store.prune(context.Background(), keep, named)
+		return err
+	})
+	return removed, err
+}
+
 // verify fails the test if the store is damaged.
 func (w *workspace) verify() {
 	w.t.Helper()
-	faults, err := w.store.Verify(context.Background())
+	faults, err := Verify(context.Background(), w.store.dir)
 	if err != nil || len(faults) > 0 {
 		w.t.Fatalf("Verify: %v, %v", faults, err)
 	}
 }
 
-// state describes every file, link and directory by kind, mode and content.
+// state describes every file, link and directory: kind, mode and content.
 func (w *workspace) state() map[string]string {
 	w.t.Helper()
 	return stateOf(w.t, w.dir)
@@ -147,7 +155,7 @@ func difference(want, got map[string]string) []string {
 	return d
 }
 
-// summary writes changes as "+path", "~path" and "-path".
+// summary formats changes as "+path", "~path" and "-path".
 func summary(changes []Change) string {
 	signs := map[ChangeKind]string{Added: "+", Modified: "~", Deleted: "-"}
 	var list []string
@@ -164,11 +172,10 @@ func (w *workspace) diff(a, b ID, paths ...string) string {
 	return summary(changes)
 }
 
+// status summarizes the changes since a checkpoint.
 func (w *workspace) status(id ID, paths ...string) string {
 	w.t.Helper()
-	changes, err := w.store.Status(context.Background(), id, paths...)
-	must(w.t, err)
-	return summary(changes)
+	return w.diff(id, w.take(), paths...)
 }
 
 func equal[T comparable](t tb, what string, got, want T) {
@@ -176,9 +183,4 @@ func equal[T comparable](t tb, what string, got, want T) {
 	if got != want {
 		t.Errorf("%s: got %v, want %v", what, got, want)
 	}
-}
-
-func isDamage(err error) bool {
-	damaged := (*DamagedError)(nil)
-	return errors.As(err, &damaged)
 }

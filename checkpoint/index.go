@@ -7,17 +7,16 @@ import (
 	"path/filepath"
 )
 
-// The index remembers which content a file had when it was last read. It is a snapshot without
-// its directories and without the files whose identity does not vouch for their content:
+// The index caches the content hashes of files. It contains the settled files of a snapshot:
 //
-//	magic, then per folder: path, number of nodes, and per node: entry, size, times, inode;
-//	at the end the hash of all before it
+//	magic, then for each folder: path, number of files, and for each file: entry, size, times, inode;
+//	at the end the SHA-256 of everything before
 const (
 	indexName  = "index"
 	indexMagic = "reinsix1"
 )
 
-// loadIndex reads the index. A missing or damaged one is empty: all files are then read.
+// loadIndex reads the index. A missing or damaged index is empty, so all files are read again.
 func (s *Store) loadIndex() *snapshot {
 	data, err := readRegular(filepath.Join(s.dir, indexName))
 	if err == nil {
@@ -28,48 +27,26 @@ func (s *Store) loadIndex() *snapshot {
 	return newSnapshot()
 }
 
-// saveIndex replaces the index. It need not survive a crash, only not be half written.
-func (s *Store) saveIndex(snap *snapshot) error {
+// saveIndex replaces the index. It need not survive a crash, so it is not synced, and errors only make
+// the next checkpoint slower.
+func (s *Store) saveIndex(snap *snapshot) {
 	temp := filepath.Join(s.dir, tempPrefix+indexName)
-	if err := s.step("write index"); err != nil {
-		return err
+	err := s.do("write index", func() error { return os.WriteFile(temp, encodeIndex(snap), 0o600) })
+	if err == nil {
+		s.do("rename index", func() error { return os.Rename(temp, filepath.Join(s.dir, indexName)) })
 	}
-	if err := os.WriteFile(temp, encodeIndex(snap), 0o600); err != nil {
-		os.Remove(temp)
-		return err
-	}
-	if err := s.step("rename index"); err != nil {
-		return err
-	}
-	return os.Rename(temp, filepath.Join(s.dir, indexName))
-}
-
-func (n *node) indexed() bool { return n.settled && (n.kind == fileKind || n.kind == largeKind) }
-
-// settled counts the nodes that the index has room for.
-func (s *snapshot) settled() int {
-	count := 0
-	for _, f := range s.folders {
-		count += f.settled()
-	}
-	return count
-}
-
-func (f *folder) settled() int {
-	count := 0
-	for i := range f.nodes {
-		if f.nodes[i].indexed() {
-			count++
-		}
-	}
-	return count
 }
 
 func encodeIndex(snap *snapshot) []byte {
 	b := make([]byte, 0, len(snap.folders)*64+snap.files*128)
 	b = append(b, indexMagic...)
 	for _, f := range snap.folders {
-		count := f.settled()
+		count := 0
+		for i := range f.nodes {
+			if f.nodes[i].indexed() {
+				count++
+			}
+		}
 		if count == 0 {
 			continue
 		}
@@ -87,6 +64,8 @@ func encodeIndex(snap *snapshot) []byte {
 	sum := sha256.Sum256(b)
 	return append(b, sum[:]...)
 }
+
+func (n *node) indexed() bool { return n.settled && n.isFile() }
 
 func decodeIndex(data []byte) (*snapshot, error) {
 	end := len(data) - sha256.Size
@@ -109,7 +88,6 @@ func decodeIndex(data []byte) (*snapshot, error) {
 			return nil, errEncoding
 		}
 		f.nodes = make([]node, count)
-		snap.files += int(count)
 		for i := range f.nodes {
 			f.nodes[i] = node{entry: d.entry(), id: d.identity(), settled: true}
 		}

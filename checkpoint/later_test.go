@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// worked is a workspace in which an agent changed, removed and made files, and then the user did.
+// worked returns a workspace in which an agent changed, removed and created files, and then the user.
 func worked(t *testing.T) (w *workspace, before, left ID) {
 	w = newWorkspace(t)
 	for _, name := range []string{"agent", "both", "agents-delete", "user", "users-delete"} {
@@ -25,13 +25,13 @@ func worked(t *testing.T) (w *workspace, before, left ID) {
 	return w, before, left
 }
 
-func TestRestore_RefusesToTakeBackWhatOthersDidSince(t *testing.T) {
+func TestRestore_RefusesToUndoLaterChangesOfOthers(t *testing.T) {
 	w, before, left := worked(t)
 	present := w.state()
 	_, err := w.store.Restore(context.Background(), before, RestoreOptions{Left: []ID{left}, Later: Refuse})
 	var later *LaterError
 	if !errors.As(err, &later) || later.Unknown {
-		t.Fatalf("the error is %v", err)
+		t.Fatalf("got error %v, want a LaterError", err)
 	}
 	equal(t, "later", summary(later.Changes), "~both -new/user ~user +users-delete")
 	same(t, "refused", w.state(), present)
@@ -42,7 +42,7 @@ func TestRestore_RefusesToTakeBackWhatOthersDidSince(t *testing.T) {
 	}
 	o := RestoreOptions{Left: []ID{left}, Later: Refuse, Allowed: names[1:]}
 	if _, err := w.store.Restore(context.Background(), before, o); !errors.As(err, &later) || len(later.Changes) != 1 {
-		t.Fatalf("with all but one allowed the error is %v", err)
+		t.Fatalf("with all but one allowed: got error %v, want a LaterError with one change", err)
 	}
 	o.Allowed = names
 	r, err := w.store.Restore(context.Background(), before, o)
@@ -52,7 +52,7 @@ func TestRestore_RefusesToTakeBackWhatOthersDidSince(t *testing.T) {
 	same(t, "back", w.state(), present)
 }
 
-func TestRestore_KeepsWhatOthersDidSince(t *testing.T) {
+func TestRestore_KeepsLaterChangesOfOthers(t *testing.T) {
 	w, before, left := worked(t)
 	want := w.state()
 	_, err := w.store.Restore(context.Background(), before, RestoreOptions{Left: []ID{left}, Later: Keep})
@@ -60,17 +60,17 @@ func TestRestore_KeepsWhatOthersDidSince(t *testing.T) {
 	got := w.state()
 	equal(t, "since", w.status(before, "agent", "agents-delete"), "")
 	if _, there := got["new/agent"]; there {
-		t.Error("what the agent made is still there")
+		t.Error("a file that the agent created still exists")
 	}
 	for _, name := range []string{"both", "user", "new/user"} {
 		equal(t, name, got[name], want[name])
 	}
 	if _, there := got["users-delete"]; there {
-		t.Error("what the user removed is there again")
+		t.Error("a file that the user removed was restored")
 	}
 }
 
-func TestRestore_WithoutAStateThatIsKnownEverythingMayBeOfOthers(t *testing.T) {
+func TestRestore_WithoutAKnownStateEveryChangeMayBeByOthers(t *testing.T) {
 	w, before, _ := worked(t)
 	present := w.state()
 	for _, how := range []Later{Refuse, Keep} {
@@ -78,26 +78,26 @@ func TestRestore_WithoutAStateThatIsKnownEverythingMayBeOfOthers(t *testing.T) {
 			_, err := w.store.Restore(context.Background(), before, RestoreOptions{Left: left, Later: how})
 			var later *LaterError
 			if !errors.As(err, &later) || !later.Unknown || len(later.Changes) != 7 {
-				t.Errorf("%v with %v: %v", how, left, err)
+				t.Errorf("%v with %v: got error %v, want a LaterError with 7 unknown changes", how, left, err)
 			}
 		}
 	}
 	same(t, "refused", w.state(), present)
 }
 
-func TestRestore_WhatIsAsInOneOfTheStatesIsNotOfOthers(t *testing.T) {
+func TestRestore_FilesAsInOneOfTheStatesWereNotChangedByOthers(t *testing.T) {
 	w, before, left := worked(t)
 	all := w.take()
 	w.write("user", "by the user, again")
 	_, err := w.store.Restore(context.Background(), before, RestoreOptions{Left: []ID{left, all}, Later: Refuse})
 	var later *LaterError
 	if !errors.As(err, &later) {
-		t.Fatalf("the error is %v", err)
+		t.Fatalf("got error %v, want a LaterError", err)
 	}
 	equal(t, "later", summary(later.Changes), "~user")
 }
 
-func TestTake_OfAnUnchangedWorkspaceIsTheNewestCheckpoint(t *testing.T) {
+func TestTake_OfAnUnchangedWorkspaceReturnsTheNewestCheckpoint(t *testing.T) {
 	w := newWorkspace(t)
 	w.write("f", "1")
 	a := w.take()
@@ -106,6 +106,23 @@ func TestTake_OfAnUnchangedWorkspaceIsTheNewestCheckpoint(t *testing.T) {
 	b := w.take()
 	w.write("f", "1")
 	if c := w.take(); c == a || c == b {
-		t.Errorf("a state that is not the newest was taken to be %s", c)
+		t.Errorf("got the older checkpoint %s, want a new one", c)
+	}
+}
+
+func TestErrors_NameTheFirstThreeFiles(t *testing.T) {
+	full := errors.New("disk full")
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&IncompleteError{ID: "2", Before: "3", Failed: []PathError{{"a", full}, {"b", full}, {"c", full}, {"d", full}}},
+			"restore of checkpoint 2 is incomplete (a: disk full; b: disk full; c: disk full; and 1 more); the state before is checkpoint 3"},
+		{&LaterError{Changes: []Change{{Path: "a"}, {Path: "b"}, {Path: "c"}, {Path: "d"}, {Path: "e"}}},
+			"nothing restored: these files were changed by others since: a, b, c, and 2 more"},
+		{&LaterError{Changes: []Change{{Path: "a"}}, Unknown: true},
+			"nothing restored: these files may have been changed by others: a"},
+	} {
+		equal(t, "error", c.err.Error(), c.want)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain keeps the user's own ignore file out of the tests, and is the helper process of those
-// that need one to kill.
+// TestMain hides the user's global ignore file from the tests, and runs the helper process that some
+// tests kill.
 func TestMain(m *testing.M) {
 	if task := os.Getenv(helperTask); task != "" {
 		if err := help(task); err != nil {

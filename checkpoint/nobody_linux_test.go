@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// asNobody runs this test in a process without root's rights, and reports whether this is it.
+// asNobody runs this test again without root's permissions. ours reports whether the process has none.
 func asNobody(t *testing.T) (dir string, ours bool) {
 	t.Helper()
 	const mark = "REINS_CHECKPOINT_NOBODY"
@@ -21,10 +21,10 @@ func asNobody(t *testing.T) (dir string, ours bool) {
 	if os.Geteuid() != 0 {
 		return t.TempDir(), true
 	}
-	// The directories that a test has are not for nobody to enter, nor is the program of the test.
+	// Nobody cannot enter t.TempDir or run this binary where it is.
 	dir, err := os.MkdirTemp("", "nobody")
 	must(t, err)
-	made := dir // which the result is not when the test ends
+	made := dir // the named result changes
 	t.Cleanup(func() { must(t, os.RemoveAll(made)) })
 	const nobody = 65534
 	must(t, os.Chown(dir, nobody, nobody))
@@ -42,7 +42,7 @@ func asNobody(t *testing.T) (dir string, ours bool) {
 	return "", false
 }
 
-func TestRestore_OpensUpDirectoriesThatCannotBeWritten(t *testing.T) {
+func TestRestore_WritesToReadOnlyDirectories(t *testing.T) {
 	dir, ours := asNobody(t)
 	if !ours {
 		return
@@ -67,7 +67,7 @@ func TestRestore_OpensUpDirectoriesThatCannotBeWritten(t *testing.T) {
 	equal(t, "redo", w.status(a), "-ro/g +ro/new ~ro/sub/f")
 }
 
-func TestTake_ListsWhatCannotBeReadAndRestoreLeavesIt(t *testing.T) {
+func TestTake_ListsUnreadableFilesAndRestoreKeepsThem(t *testing.T) {
 	dir, ours := asNobody(t)
 	if !ours {
 		return
@@ -88,7 +88,7 @@ func TestTake_ListsWhatCannotBeReadAndRestoreLeavesIt(t *testing.T) {
 	_, err = w.store.Restore(context.Background(), a, RestoreOptions{})
 	incomplete := (*IncompleteError)(nil)
 	if !errors.As(err, &incomplete) || len(incomplete.Failed) != 2 || incomplete.Failed[0].Path != "closed/x" || incomplete.Failed[1].Path != "f" {
-		t.Fatalf("got %v", err)
+		t.Fatalf("got error %v, want an IncompleteError for closed/x and f", err)
 	}
 	must(t, os.Chmod(w.path("f"), 0o600))
 	data, err := os.ReadFile(w.path("f"))
@@ -105,7 +105,7 @@ func TestTake_ListsWhatCannotBeReadAndRestoreLeavesIt(t *testing.T) {
 	equal(t, "now that it can be read", w.status(a), "")
 }
 
-func TestRestore_LeavesWhatItsCheckpointCouldNotRead(t *testing.T) {
+func TestRestore_KeepsFilesThatItsCheckpointCouldNotRead(t *testing.T) {
 	dir, ours := asNobody(t)
 	if !ours {
 		return

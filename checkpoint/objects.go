@@ -9,16 +9,16 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// maxObject bounds what an object can be, so that a damaged table cannot ask for all memory. Pieces
-// of files are far smaller; only the list of an enormous directory comes near.
+// maxObject limits the size of an object, so that a damaged table cannot exhaust memory. Only the list
+// of an enormous directory comes near it.
 const maxObject = 1 << 30
 
-// objects reads the packs of a store as they are at one time. It is used by one goroutine.
+// objects reads the packs that a store has when it is opened. It is not safe for concurrent use.
 type objects struct {
-	dir     string
 	where   map[hash]location
 	packs   []*pack
 	damaged []error // packs that cannot be used
@@ -36,10 +36,10 @@ type location struct {
 	span
 }
 
-// openObjects reads the tables of all packs and removes what crashed writers left. The caller has
-// the lock.
+// openObjects reads the tables of all packs and removes incomplete files of crashed writers. It
+// requires the lock.
 func openObjects(dir string) (*objects, error) {
-	o := &objects{dir: dir, where: map[hash]location{}}
+	o := &objects{where: map[hash]location{}}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -48,20 +48,16 @@ func openObjects(dir string) (*objects, error) {
 		path := filepath.Join(dir, e.Name())
 		if strings.HasPrefix(e.Name(), tempPrefix) {
 			os.Remove(path)
-			continue
-		}
-		if !strings.HasSuffix(e.Name(), packSuffix) {
-			continue
-		}
-		if err := o.load(path); err != nil {
-			o.close()
-			return nil, err
+		} else if strings.HasSuffix(e.Name(), packSuffix) {
+			if err := o.load(path); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return o, nil
 }
 
-// load adds a pack. One that is damaged is noted: its objects are as good as missing.
+// load adds a pack. The objects of a damaged pack count as missing.
 func (o *objects) load(path string) error {
 	f, err := openRegular(path)
 	if errors.Is(err, errNotRegular) {
@@ -76,8 +72,8 @@ func (o *objects) load(path string) error {
 	if err != nil {
 		return err
 	}
-	rows, err := readTable(f)
-	if damaged := (*DamagedError)(nil); errors.As(err, &damaged) {
+	rows, err := readTable(f, info.Size())
+	if isDamage(err) {
 		o.damaged = append(o.damaged, err)
 		return nil
 	}
@@ -100,24 +96,26 @@ func (o *objects) has(h hash) bool {
 	return ok
 }
 
-// read gives an object, checked against its hash.
+// read returns an object, checked against its hash.
 func (o *objects) read(h hash) ([]byte, error) {
 	at, ok := o.where[h]
 	if !ok {
-		return nil, errors.Join(&DamagedError{"packs", "object " + h.String() + " is missing"}, errors.Join(o.damaged...))
+		return nil, errors.Join(missing(h), errors.Join(o.damaged...))
 	}
 	data, err := o.extract(at)
 	if err != nil {
-		return nil, fmt.Errorf("read a pack of the checkpoint store: %w", err)
+		return nil, fmt.Errorf("read pack: %w", err)
 	}
 	if sha256.Sum256(data) != h {
-		return nil, &DamagedError{filepath.Base(at.pack.path), "object " + h.String() + " is not what was written"}
+		return nil, &DamagedError{filepath.Base(at.pack.path), "wrong checksum of object " + h.String()}
 	}
 	return data, nil
 }
 
-// extract reads and inflates an object. Data that does not inflate comes out wrong, not as an
-// error: its hash tells.
+func missing(h hash) error { return &DamagedError{"packs", "missing object " + h.String()} }
+
+// extract reads and decompresses an object. The caller checks the hash, so data that does not
+// decompress is not an error here.
 func (o *objects) extract(at location) ([]byte, error) {
 	if at.pack.file == nil {
 		f, err := os.Open(at.pack.path)
@@ -128,7 +126,7 @@ func (o *objects) extract(at location) ([]byte, error) {
 	}
 	stored := make([]byte, at.stored)
 	if _, err := at.pack.file.ReadAt(stored, at.offset); err != nil {
-		return nil, damage(at.pack.file, err, "the file is cut off")
+		return nil, damage(at.pack.file, err, "truncated file")
 	}
 	if at.stored == at.size {
 		return stored, nil
@@ -142,7 +140,7 @@ func (o *objects) extract(at location) ([]byte, error) {
 	return data[:n], nil
 }
 
-// close closes the packs' files. The objects can still be asked for.
+// close closes the pack files. Reading an object opens them again.
 func (o *objects) close() {
 	for _, p := range o.packs {
 		if p.file != nil {
@@ -150,4 +148,83 @@ func (o *objects) close() {
 			p.file = nil
 		}
 	}
+}
+
+// pieces returns the hashes of the objects that contain a file.
+func (o *objects) pieces(e *entry) ([]hash, error) {
+	if e.kind == fileKind {
+		return []hash{e.hash}, nil
+	}
+	list, err := o.read(e.hash)
+	if err != nil {
+		return nil, err
+	}
+	if len(list)%len(hash{}) != 0 {
+		return nil, &DamagedError{"packs", "object " + e.hash.String() + " is not a list of pieces"}
+	}
+	var hs []hash
+	for b := range slices.Chunk(list, len(hash{})) {
+		hs = append(hs, hash(b))
+	}
+	return hs, nil
+}
+
+// holds reports whether all objects of a file exist.
+func (o *objects) holds(e *entry) bool {
+	if e.kind == fileKind || !o.has(e.hash) {
+		return o.has(e.hash)
+	}
+	hs, err := o.pieces(e)
+	return err == nil && !slices.ContainsFunc(hs, func(h hash) bool { return !o.has(h) })
+}
+
+// copyTo writes the content of a file.
+func (o *objects) copyTo(w io.Writer, e *entry) error {
+	hs, err := o.pieces(e)
+	if err != nil {
+		return err
+	}
+	for _, h := range hs {
+		data, err := o.read(h)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tree returns the entries of a directory.
+func (o *objects) tree(h hash) ([]entry, error) {
+	data, err := o.read(h)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := decodeTree(data)
+	if err != nil {
+		return nil, &DamagedError{"packs", fmt.Sprintf("directory %s: %v", h, err)}
+	}
+	return entries, nil
+}
+
+// find returns the entry of a path below a tree, or nil.
+func (o *objects) find(tree hash, path string) (*entry, error) {
+	at := &entry{kind: dirKind, hash: tree}
+	for name := range strings.SplitSeq(path, "/") {
+		if !at.isDir() {
+			return nil, nil
+		}
+		entries, err := o.tree(at.hash)
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
+		if i < 0 {
+			return nil, nil
+		}
+		at = &entries[i]
+	}
+	return at, nil
 }

@@ -14,7 +14,7 @@ const openNonblock = syscall.O_NONBLOCK | syscall.O_NOCTTY
 
 const errNotEmpty = syscall.ENOTEMPTY
 
-// tryLock reports whether it got the lock, which lasts until f is closed.
+// tryLock reports whether it got the lock. Closing f releases it.
 func tryLock(f *os.File) (bool, error) {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -30,7 +30,7 @@ func tryLock(f *os.File) (bool, error) {
 	}
 }
 
-// syncDir makes the names in a directory durable.
+// syncDir makes the entries of a directory durable.
 func syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -40,7 +40,7 @@ func syncDir(dir string) error {
 	return f.Sync()
 }
 
-// keepOwner gives f the owner of the file it is to replace, where that is allowed.
+// keepOwner gives f the owner of the file that it will replace, if permitted.
 func keepOwner(f *os.File, old fs.FileInfo) {
 	if st, ok := old.Sys().(*syscall.Stat_t); ok {
 		f.Chown(int(st.Uid), int(st.Gid))

@@ -12,7 +12,7 @@ const openNonblock = 0
 
 const errNotEmpty = windows.ERROR_DIR_NOT_EMPTY
 
-// tryLock reports whether it got the lock, which lasts until f is closed.
+// tryLock reports whether it got the lock. Closing f releases it.
 func tryLock(f *os.File) (bool, error) {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
@@ -22,8 +22,8 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// syncDir does nothing: the file system makes names durable by itself.
+// syncDir does nothing: NTFS journals directory entries.
 func syncDir(string) error { return nil }
 
-// keepOwner does nothing: a new file belongs to who made it.
+// keepOwner does nothing: ownership is not preserved on Windows.
 func keepOwner(*os.File, fs.FileInfo) {}

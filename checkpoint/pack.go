@@ -10,44 +10,42 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 )
 
-// A pack is the objects one after the other, a table that says where each is, and a footer:
+// A pack contains objects, a table of their positions, and a footer:
 //
-//	table   per object: hash (32), offset (8), stored length (4), length (4)
+//	table   for each object: hash (32), offset (8), stored length (4), length (4)
 //	footer  offset of the table (8), hash of table and offset (32), magic (8)
 //
-// Numbers are big-endian. An object whose stored length is below its length is deflated.
+// Numbers are big-endian. An object whose stored length is less than its length is compressed with
+// DEFLATE.
 const (
 	packMagic   = "reinspk1"
 	tableRow    = sha256.Size + 8 + 4 + 4
 	footerSize  = 8 + sha256.Size + 8
 	packSuffix  = ".pack"
-	tempPrefix  = "tmp-"
-	minDeflated = 512 // below this, compressing does not pay
+	minDeflated = 512 // smaller objects are not compressed
 )
 
-// hash is the name of an object: the SHA-256 of its content.
+// hash is the SHA-256 of an object's content, which identifies the object.
 type hash [sha256.Size]byte
 
 func (h hash) String() string { return hex.EncodeToString(h[:]) }
 
-// span is where an object is in its pack.
+// span is the position of an object in its pack.
 type span struct {
 	offset       int64
 	stored, size uint32
 }
 
-// packWriter collects new objects. Its file is made when there is a first one. Objects may be
-// added concurrently.
+// packWriter writes new objects to a pack, which is created with the first one. Objects may be added
+// concurrently.
 type packWriter struct {
-	dir  string
-	have func(hash) bool // objects that need not be written
-	step func(string) error
+	store *Store
+	have  func(hash) bool // objects that need not be written
 
 	deflaters sync.Pool
 
@@ -57,17 +55,17 @@ type packWriter struct {
 	file   *os.File
 	out    *bufio.Writer
 	offset int64
-	err    error // the first failure, after which the pack is worthless
+	err    error // the first failure, after which the pack is useless
 }
 
-func newPackWriter(dir string, have func(hash) bool, step func(string) error) *packWriter {
-	return &packWriter{dir: dir, have: have, step: step, added: map[hash]span{}}
+func newPackWriter(s *Store, have func(hash) bool) *packWriter {
+	return &packWriter{store: s, have: have, added: map[hash]span{}}
 }
 
-// add writes an object unless it is already there.
+// add writes an object unless it exists.
 func (p *packWriter) add(data []byte) (hash, error) {
 	if len(data) > maxObject {
-		return hash{}, errors.New("a directory holds too many files")
+		return hash{}, errors.New("a directory has too many files")
 	}
 	h := sha256.Sum256(data)
 	if p.have(h) {
@@ -85,50 +83,48 @@ func (p *packWriter) add(data []byte) (hash, error) {
 	stored := p.deflate(data)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return h, p.write(h, stored, len(data))
+	if p.err == nil {
+		p.err = p.write(h, stored, len(data))
+	}
+	return h, p.err
 }
 
-func (p *packWriter) write(h hash, stored []byte, size int) error {
-	if p.err == nil && p.file == nil {
-		p.err = p.create()
+func (p *packWriter) write(h hash, stored []byte, size int) (err error) {
+	if p.file == nil {
+		if p.file, err = p.store.createTemp(p.store.packs()); err != nil {
+			return err
+		}
+		p.out = bufio.NewWriterSize(p.file, 256<<10)
 	}
-	if p.err == nil {
-		p.err = p.step("write object")
-	}
-	if p.err == nil {
-		_, p.err = p.out.Write(stored)
-	}
-	if p.err != nil {
-		return p.err
-	}
+	err = p.store.do("write object", func() error {
+		_, err := p.out.Write(stored)
+		return err
+	})
 	p.added[h] = span{p.offset, uint32(len(stored)), uint32(size)}
 	p.order = append(p.order, h)
 	p.offset += int64(len(stored))
-	return nil
-}
-
-func (p *packWriter) create() (err error) {
-	if err := p.step("create pack"); err != nil {
-		return err
-	}
-	p.file, err = os.OpenFile(filepath.Join(p.dir, tempPrefix+newName()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		p.out = bufio.NewWriterSize(p.file, 256<<10)
-	}
 	return err
 }
 
-// deflate compresses what becomes at least an eighth smaller, and returns the rest as it is.
+// failure returns the error that made the pack useless, if any.
+func (p *packWriter) failure() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// deflate compresses data, or returns it unchanged if that saves less than an eighth.
 func (p *packWriter) deflate(data []byte) []byte {
 	if len(data) < minDeflated {
 		return data
 	}
 	d, _ := p.deflaters.Get().(*deflater)
 	if d == nil {
-		d = newDeflater()
+		d = new(deflater)
+		d.w, _ = flate.NewWriter(&d.buf, flate.BestSpeed) // fails only for an invalid level
 	}
 	defer p.deflaters.Put(d)
-	// The head tells whether the rest is worth the effort.
+	// Try the beginning first: compressing all of it may be wasted effort.
 	const head = 64 << 10
 	if len(data) > 2*head && !d.pays(data[:head]) || !d.pays(data) {
 		return data
@@ -141,13 +137,7 @@ type deflater struct {
 	w   *flate.Writer
 }
 
-func newDeflater() *deflater {
-	d := new(deflater)
-	d.w, _ = flate.NewWriter(&d.buf, flate.BestSpeed) // fails only for a level that does not exist
-	return d
-}
-
-// pays compresses data into buf and reports whether that was worth it.
+// pays compresses data into buf and reports whether that saves enough.
 func (d *deflater) pays(data []byte) bool {
 	d.buf.Reset()
 	d.w.Reset(&d.buf)
@@ -156,35 +146,20 @@ func (d *deflater) pays(data []byte) bool {
 	return d.buf.Len() <= len(data)-len(data)/8
 }
 
-// finish makes the pack durable. There is none if nothing was added.
+// finish makes the pack durable. It does nothing if no object was added.
 func (p *packWriter) finish() error {
 	if p.err != nil || p.file == nil {
-		p.abort()
 		return p.err
 	}
-	temp := p.file.Name()
-	err := p.seal()
-	if cerr := p.file.Close(); err == nil {
-		err = cerr
-	}
+	f := p.file
 	p.file = nil
-	if err == nil {
-		err = p.step("rename pack")
+	if err := p.store.publish(f, filepath.Join(p.store.packs(), newName()+packSuffix), p.seal()); err != nil {
+		return fmt.Errorf("write pack: %w", err)
 	}
-	if err == nil {
-		err = os.Rename(temp, filepath.Join(p.dir, newName()+packSuffix))
-	}
-	if err != nil {
-		os.Remove(temp)
-		return fmt.Errorf("write a pack of the checkpoint store: %w", err)
-	}
-	if err := p.step("sync packs"); err != nil {
-		return err
-	}
-	return syncDir(p.dir)
+	return nil
 }
 
-// seal writes table and footer and brings all of it to the disk.
+// seal writes table and footer.
 func (p *packWriter) seal() error {
 	tail := make([]byte, 0, len(p.order)*tableRow+footerSize)
 	for _, h := range p.order {
@@ -197,22 +172,15 @@ func (p *packWriter) seal() error {
 	tail = binary.BigEndian.AppendUint64(tail, uint64(p.offset))
 	sum := sha256.Sum256(tail)
 	tail = append(append(tail, sum[:]...), packMagic...)
-	if err := p.step("write table"); err != nil {
-		return err
-	}
-	if _, err := p.out.Write(tail); err != nil {
-		return err
-	}
-	if err := p.out.Flush(); err != nil {
-		return err
-	}
-	if err := p.step("sync pack"); err != nil {
-		return err
-	}
-	return p.file.Sync()
+	return p.store.do("write table", func() error {
+		if _, err := p.out.Write(tail); err != nil {
+			return err
+		}
+		return p.out.Flush()
+	})
 }
 
-// abort removes what was written. After finish it does nothing.
+// abort removes the file. After finish it does nothing.
 func (p *packWriter) abort() {
 	if p.file != nil {
 		p.file.Close()
@@ -221,50 +189,46 @@ func (p *packWriter) abort() {
 	}
 }
 
-// row is an object of a pack and where it is.
+// row is a row of a pack's table.
 type row struct {
 	hash
 	span
 }
 
-// readTable reads where the objects of a pack are.
-func readTable(f *os.File) ([]row, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
+// readTable reads the table of a pack.
+func readTable(f *os.File, size int64) ([]row, error) {
 	var footer [footerSize]byte
-	if _, err := f.ReadAt(footer[:], max(0, info.Size()-footerSize)); err != nil {
-		return nil, damage(f, err, "the file is cut off")
+	if _, err := f.ReadAt(footer[:], max(0, size-footerSize)); err != nil {
+		return nil, damage(f, err, "truncated file")
 	}
 	if string(footer[footerSize-len(packMagic):]) != packMagic {
-		return nil, damage(f, nil, "the file does not end as a pack does")
+		return nil, damage(f, nil, "not a pack, or truncated")
 	}
-	start, end := int64(binary.BigEndian.Uint64(footer[:])), info.Size()-footerSize
+	start, end := int64(binary.BigEndian.Uint64(footer[:])), size-footerSize
 	if start < 0 || start > end || (end-start)%tableRow != 0 {
-		return nil, damage(f, nil, "its footer is wrong")
+		return nil, damage(f, nil, "invalid footer")
 	}
 	table := make([]byte, end-start+8)
 	if _, err := f.ReadAt(table, start); err != nil {
-		return nil, damage(f, err, "its table is cut off")
+		return nil, damage(f, err, "truncated table")
 	}
 	if sum := sha256.Sum256(table); !bytes.Equal(sum[:], footer[8:8+sha256.Size]) {
-		return nil, damage(f, nil, "the checksum of its table is wrong")
+		return nil, damage(f, nil, "wrong checksum of the table")
 	}
 	rows := make([]row, 0, len(table)/tableRow)
 	for b := table[:end-start]; len(b) > 0; b = b[tableRow:] {
 		at := span{int64(binary.BigEndian.Uint64(b[32:])), binary.BigEndian.Uint32(b[40:]), binary.BigEndian.Uint32(b[44:])}
 		if at.offset < 0 || at.offset+int64(at.stored) > start || at.stored > at.size || at.size > maxObject {
-			return nil, damage(f, nil, "its table is wrong")
+			return nil, damage(f, nil, "invalid table")
 		}
 		rows = append(rows, row{hash(b), at})
 	}
 	return rows, nil
 }
 
-// damage describes a fault of a file, unless the file could not be read for another reason.
+// damage returns a DamagedError, unless err is a failure to read the file rather than its end.
 func damage(f *os.File, err error, reason string) error {
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, fs.ErrInvalid) {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	return &DamagedError{filepath.Base(f.Name()), reason}

@@ -3,42 +3,19 @@ package checkpoint
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 )
 
-// Packs are merged when there are more than manyPacks, those that are smaller than smallPack.
+// Packs smaller than smallPack are merged when there are more than manyPacks of them.
 const (
 	manyPacks = 32
 	smallPack = 1 << 20
 )
 
-// Pruned says what Prune removed.
-type Pruned struct {
-	Removed []ID
-	Freed   int64 // bytes of packs
-}
-
-// Prune removes all checkpoints but the newest keep and the ones that are named, and the contents
-// that only they held. The newest always stays. If something that stays is damaged, the contents stay
-// as well, since nobody can tell what is needed, and the error wraps a [DamagedError] for each fault.
-func (s *Store) Prune(ctx context.Context, keep int, named ...ID) (Pruned, error) {
-	unlock, err := s.lock(ctx)
-	if err != nil {
-		return Pruned{}, err
-	}
-	defer unlock()
-	p, err := s.prune(ctx, keep, named)
-	if err != nil {
-		return p, fmt.Errorf("prune checkpoints: %w", err)
-	}
-	return p, nil
-}
-
-// makeRoom removes the oldest checkpoints if there are more than are kept. What goes wrong goes wrong
-// the next time as well; Verify tells.
+// makeRoom removes the oldest checkpoints if there are more than the maximum, but not those named.
+// Errors are ignored: the next call tries again, and Verify reports damage.
 func (s *Store) makeRoom(ctx context.Context, named ...ID) {
 	if s.keep <= 0 {
 		return
@@ -48,14 +25,17 @@ func (s *Store) makeRoom(ctx context.Context, named ...ID) {
 	}
 }
 
-func (s *Store) prune(ctx context.Context, keep int, named []ID) (p Pruned, err error) {
+// prune removes all checkpoints except the newest keep and those named, and the objects that only they
+// used. The newest always stays. If a checkpoint that stays is damaged, no objects are removed, because
+// it is unknown which are needed, and the error wraps a [DamagedError] for each problem.
+func (s *Store) prune(ctx context.Context, keep int, named []ID) (removed []ID, err error) {
 	list, err := s.ids()
 	if err != nil {
-		return p, err
+		return nil, err
 	}
 	o, err := openObjects(s.packs())
 	if err != nil {
-		return p, err
+		return nil, err
 	}
 	defer o.close()
 	old := list[:max(0, len(list)-max(1, keep))]
@@ -64,33 +44,32 @@ func (s *Store) prune(ctx context.Context, keep int, named []ID) (p Pruned, err 
 		if slices.Contains(named, id) {
 			kept = append(kept, id)
 		} else {
-			p.Removed = append(p.Removed, id)
+			removed = append(removed, id)
 		}
 	}
-	// What is alive is known before anything is removed, so that a fault leaves all as it was.
+	// Find out what is needed before removing anything, so that an error changes nothing.
 	m := &marker{objects: o, live: map[hash]bool{}}
 	faults, err := s.mark(ctx, m, kept)
 	if err != nil {
-		return Pruned{}, err
+		return nil, err
 	}
-	if p.Removed, err = s.removeRecords(p.Removed); err != nil {
-		return p, err
+	if removed, err = s.removeRecords(removed); err != nil {
+		return removed, err
 	}
 	if faults = append(faults, o.damaged...); len(faults) > 0 {
-		return p, errors.Join(faults...)
+		return removed, errors.Join(faults...)
 	}
-	p.Freed, err = s.collect(ctx, o, m.live)
-	return p, err
+	return removed, s.collect(ctx, o, m.live)
 }
 
-// mark finds what checkpoints need. Those that are damaged are listed.
+// mark marks the objects of checkpoints and returns the damage that it finds.
 func (s *Store) mark(ctx context.Context, m *marker, kept []ID) (faults []error, err error) {
 	for _, id := range kept {
 		c, err := s.readRecord(id)
 		if err == nil {
 			err = m.tree(ctx, c.root)
 		}
-		if damaged := (*DamagedError)(nil); errors.As(err, &damaged) {
+		if isDamage(err) {
 			faults = append(faults, err)
 		} else if err != nil {
 			return nil, err
@@ -99,21 +78,18 @@ func (s *Store) mark(ctx context.Context, m *marker, kept []ID) (faults []error,
 	return faults, nil
 }
 
-// removeRecords removes checkpoints, and returns those that are gone.
-func (s *Store) removeRecords(list []ID) (removed []ID, err error) {
+// removeRecords removes checkpoints and returns those removed.
+func (s *Store) removeRecords(list []ID) ([]ID, error) {
 	for i, id := range list {
-		err := s.step("remove record")
-		if err == nil {
-			err = os.Remove(filepath.Join(s.records(), string(id)))
-		}
+		err := s.do("remove record", func() error { return os.Remove(filepath.Join(s.records(), string(id))) })
 		if err != nil {
 			return list[:i], err
 		}
 	}
-	return list, syncDir(s.records())
+	return list, s.do("sync directory", func() error { return syncDir(s.records()) })
 }
 
-// marker finds the objects that checkpoints need.
+// marker marks the objects that checkpoints need.
 type marker struct {
 	objects *objects
 	live    map[hash]bool
@@ -140,31 +116,30 @@ func (m *marker) tree(ctx context.Context, tree hash) error {
 }
 
 func (m *marker) entry(ctx context.Context, e *entry) error {
-	switch e.kind {
-	case dirKind:
+	if e.isDir() {
 		return m.tree(ctx, e.hash)
-	case fileKind:
-		m.live[e.hash] = true
-	case largeKind:
-		pieces, err := m.objects.pieces(e)
-		if err != nil {
-			return err
-		}
-		m.live[e.hash] = true
-		for _, h := range pieces {
-			m.live[h] = true
-		}
+	}
+	if !e.isFile() {
+		return nil
+	}
+	pieces, err := m.objects.pieces(e)
+	if err != nil {
+		return err
+	}
+	m.live[e.hash] = true
+	for _, h := range pieces {
+		m.live[h] = true
 	}
 	return nil
 }
 
-// collect removes packs that hold mostly dead objects, after it has moved the live ones to a new
-// pack.
-func (s *Store) collect(ctx context.Context, o *objects, live map[hash]bool) (freed int64, err error) {
-	alive := map[*pack]int64{}
+// collect removes packs of mostly unused objects and merges small ones, after moving the objects in use
+// to a new pack.
+func (s *Store) collect(ctx context.Context, o *objects, live map[hash]bool) error {
+	used := map[*pack]int64{}
 	for h, at := range o.where {
 		if live[h] {
-			alive[at.pack] += int64(at.stored)
+			used[at.pack] += int64(at.stored)
 		}
 	}
 	small := 0
@@ -175,51 +150,40 @@ func (s *Store) collect(ctx context.Context, o *objects, live map[hash]bool) (fr
 	}
 	doomed := map[*pack]bool{}
 	for _, p := range o.packs {
-		if alive[p] == 0 || alive[p] < p.size/2 && p.size >= smallPack || p.size < smallPack && small > manyPacks {
+		if used[p] == 0 || used[p] < p.size/2 && p.size >= smallPack || p.size < smallPack && small > manyPacks {
 			doomed[p] = true
-			freed += p.size
 		}
 	}
-	if len(doomed) == 0 {
-		return 0, nil
+	if err := s.move(ctx, o, doomed, live); err != nil {
+		return err
 	}
-	moved, err := s.move(ctx, o, doomed, live)
-	if err != nil {
-		return 0, err
-	}
+	o.close()
 	for p := range doomed {
-		if p.file != nil {
-			p.file.Close()
-			p.file = nil
-		}
-		if err := s.step("remove pack"); err != nil {
-			return 0, err
-		}
-		if err := os.Remove(p.path); err != nil {
-			return 0, err
+		if err := s.do("remove pack", func() error { return os.Remove(p.path) }); err != nil {
+			return err
 		}
 	}
-	return freed - moved, nil
+	return nil
 }
 
-// move writes the live objects of some packs to a new one.
-func (s *Store) move(ctx context.Context, o *objects, from map[*pack]bool, live map[hash]bool) (int64, error) {
-	w := newPackWriter(s.packs(), func(hash) bool { return false }, s.step)
+// move writes the objects in use of some packs to a new one.
+func (s *Store) move(ctx context.Context, o *objects, from map[*pack]bool, live map[hash]bool) error {
+	w := newPackWriter(s, func(hash) bool { return false })
 	defer w.abort()
 	for h, at := range o.where {
 		if !live[h] || !from[at.pack] {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return err
 		}
 		data, err := o.read(h)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if _, err := w.add(data); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return w.offset, w.finish()
+	return w.finish()
 }

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/env/search"
 )
 
-// put brings one file, link or directory into the state of the checkpoint.
+// put restores one file, link or directory.
 func (r *restoring) put(c *Change) error {
 	d, err := r.openDir(path.Dir(c.Path), true)
 	if err != nil {
@@ -25,7 +26,11 @@ func (r *restoring) put(c *Change) error {
 		return err
 	}
 	if info != nil && info.IsDir() != c.new.isDir() {
-		if err := r.clear(d, name, info); err != nil {
+		err := r.store.do("clear", func() error { return d.Remove(name) })
+		if info.IsDir() && errors.Is(err, errNotEmpty) {
+			return errors.New("a directory with ignored files is in its place")
+		}
+		if err != nil {
 			return err
 		}
 		info = nil
@@ -36,54 +41,29 @@ func (r *restoring) put(c *Change) error {
 		if info != nil {
 			return nil
 		}
-		if err := r.store.step("make directory"); err != nil {
-			return err
-		}
-		return d.Mkdir(name, 0o700)
+		return r.store.do("make directory", func() error { return d.Mkdir(name, 0o700) })
 	case info != nil && c.old != nil && c.new.kind != linkKind && c.old.sameContent(c.new):
-		if err := r.store.step("change mode"); err != nil {
-			return err
-		}
-		return d.Chmod(name, c.new.mode)
+		return r.store.do("change mode", func() error { return d.Chmod(name, c.new.mode) })
 	}
 	return r.replace(d, name, info, c.new)
 }
 
-// clear removes what is of the wrong kind.
-func (r *restoring) clear(d *os.Root, name string, info fs.FileInfo) error {
-	if err := r.store.step("clear"); err != nil {
-		return err
-	}
-	err := d.Remove(name)
-	if info.IsDir() && errors.Is(err, errNotEmpty) {
-		return errors.New("a directory is in its place that holds files which are not in checkpoints")
-	}
-	return err
-}
-
-// replace writes a file or link beside its place and moves it there.
-func (r *restoring) replace(d *os.Root, name string, old fs.FileInfo, e *entry) (err error) {
+// replace writes a file or link under a temporary name and renames it.
+func (r *restoring) replace(d *os.Root, name string, old fs.FileInfo, e *entry) error {
 	temp := tempName + newName()
-	defer func() {
-		if err != nil {
-			d.Remove(temp)
+	err := r.store.do("write file", func() error {
+		if e.kind == linkKind {
+			return d.Symlink(e.target, temp)
 		}
-	}()
-	if err := r.store.step("write file"); err != nil {
-		return err
-	}
-	if e.kind == linkKind {
-		err = d.Symlink(e.target, temp)
-	} else {
-		err = r.write(d, temp, old, e)
+		return r.write(d, temp, old, e)
+	})
+	if err == nil {
+		err = r.store.do("rename file", func() error { return d.Rename(temp, name) })
 	}
 	if err != nil {
-		return err
+		d.Remove(temp)
 	}
-	if err := r.store.step("rename file"); err != nil {
-		return err
-	}
-	return d.Rename(temp, name)
+	return err
 }
 
 func (r *restoring) write(d *os.Root, temp string, old fs.FileInfo, e *entry) error {
@@ -99,7 +79,7 @@ func (r *restoring) write(d *os.Root, temp string, old fs.FileInfo, e *entry) er
 		err = f.Chmod(e.mode)
 	}
 	if err == nil {
-		err = f.Sync()
+		err = r.store.do("sync file", f.Sync)
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
@@ -121,14 +101,11 @@ func (r *restoring) remove(c *Change) error {
 	if err != nil || info == nil {
 		return err
 	}
-	if err := r.store.step("remove"); err != nil {
-		return err
-	}
-	return d.Remove(path.Base(c.Path))
+	return r.store.do("remove", func() error { return d.Remove(path.Base(c.Path)) })
 }
 
-// check looks at what is in the place of a file; nil is nothing. It fails if that is not what the
-// checkpoint of the present has, so that nothing is lost.
+// check returns what is at a path; nil is nothing. To lose nothing, it fails if that is not in the
+// checkpoint of the current state.
 func (r *restoring) check(d *os.Root, p string) (fs.FileInfo, error) {
 	info, err := d.Lstat(path.Base(p))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -139,7 +116,7 @@ func (r *restoring) check(d *os.Root, p string) (fs.FileInfo, error) {
 	}
 	n := r.present.find(p)
 	if n == nil {
-		return nil, errors.New("what is there now could not be saved first, so it was left as it is")
+		return nil, errors.New("left as it is, because it could not be saved first")
 	}
 	id := identityOf(search.TreeStatOf(info))
 	if info.IsDir() {
@@ -147,15 +124,15 @@ func (r *restoring) check(d *os.Root, p string) (fs.FileInfo, error) {
 			return info, nil
 		}
 	} else if n.id.size == id.size && n.id.modTime == id.modTime && n.id.inode == id.inode {
-		// The time of change is not asked: removing another hard link to the file moves it.
+		// The change time is not compared: removing another hard link to the file updates it.
 		return info, nil
 	}
-	return nil, errors.New("it changed while the checkpoint was being restored, so it was left as it is")
+	return nil, errors.New("left as it is, because it changed during the restore")
 }
 
-// openDir opens a directory of the workspace without following symbolic links, and makes what is
-// missing on the way if asked to. Directories that cannot be written to are made so until the end.
-func (r *restoring) openDir(dir string, make bool) (*os.Root, error) {
+// openDir opens a directory of the workspace without following symbolic links, and creates missing
+// ones if asked to. Directories without write permission get it until the end of the restore.
+func (r *restoring) openDir(dir string, create bool) (*os.Root, error) {
 	at, err := r.root.OpenRoot(".")
 	if err != nil || dir == "." {
 		return at, err
@@ -163,7 +140,7 @@ func (r *restoring) openDir(dir string, make bool) (*os.Root, error) {
 	p := ""
 	for name := range strings.SplitSeq(dir, "/") {
 		p = join(p, name)
-		next, err := r.enter(at, p, make)
+		next, err := r.enter(at, p, create)
 		at.Close()
 		if err != nil {
 			return nil, err
@@ -173,10 +150,10 @@ func (r *restoring) openDir(dir string, make bool) (*os.Root, error) {
 	return at, nil
 }
 
-func (r *restoring) enter(at *os.Root, p string, make bool) (*os.Root, error) {
+func (r *restoring) enter(at *os.Root, p string, create bool) (*os.Root, error) {
 	name := path.Base(p)
 	info, err := at.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) && make {
+	if errors.Is(err, fs.ErrNotExist) && create {
 		if err := r.makeParent(at, p); err != nil {
 			return nil, err
 		}
@@ -186,7 +163,7 @@ func (r *restoring) enter(at *os.Root, p string, make bool) (*os.Root, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, errors.New(p + " is not a directory; restore that first")
+		return nil, fmt.Errorf("%s is not a directory; restore it first", p)
 	}
 	const access = 0o700
 	if mode := info.Mode(); mode&access != access {
@@ -203,7 +180,7 @@ func (r *restoring) enter(at *os.Root, p string, make bool) (*os.Root, error) {
 	}
 	inside, err := next.Stat(".")
 	if err == nil && !os.SameFile(info, inside) {
-		err = errors.New(p + " is being exchanged for something else")
+		err = fmt.Errorf("%s changed during the restore", p)
 	}
 	if err != nil {
 		next.Close()
@@ -212,7 +189,7 @@ func (r *restoring) enter(at *os.Root, p string, make bool) (*os.Root, error) {
 	return next, nil
 }
 
-// makeParent makes a directory that is missing and was not asked for.
+// makeParent creates a missing directory that is not itself to be restored.
 func (r *restoring) makeParent(at *os.Root, p string) error {
 	e, err := r.objects.find(r.target, p)
 	if err != nil {
@@ -221,14 +198,11 @@ func (r *restoring) makeParent(at *os.Root, p string) error {
 	if e.isDir() {
 		r.modes[p] = e.mode
 	}
-	if err := r.store.step("make parent"); err != nil {
-		return err
-	}
-	return at.Mkdir(path.Base(p), 0o700)
+	return r.store.do("make parent", func() error { return at.Mkdir(path.Base(p), 0o700) })
 }
 
-// setModes gives directories their modes, those inside first. Doing so may open up one above for a
-// moment, which is then due again.
+// setModes sets the modes of directories, inner ones first. Setting one may give its parents write
+// permission, which adds them to modes again.
 func (r *restoring) setModes() {
 	for len(r.modes) > 0 {
 		for _, p := range slices.Backward(slices.Sorted(maps.Keys(r.modes))) {
@@ -251,8 +225,5 @@ func (r *restoring) setMode(p string, mode fs.FileMode) error {
 	if err != nil || !info.IsDir() || info.Mode()&modeBits == mode {
 		return err
 	}
-	if err := r.store.step("change mode of directory"); err != nil {
-		return err
-	}
-	return d.Chmod(path.Base(p), mode)
+	return r.store.do("change mode of directory", func() error { return d.Chmod(path.Base(p), mode) })
 }

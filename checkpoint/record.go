@@ -1,9 +1,7 @@
 package checkpoint
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -17,8 +15,7 @@ import (
 	"time"
 )
 
-// ID names a checkpoint of a store: a number that grows from one to the next, and some random
-// digits, so that an ID is never used again. Later checkpoints have greater IDs.
+// ID identifies a checkpoint of a store. Later checkpoints have greater IDs, and no ID is used twice.
 type ID string
 
 // Checkpoint describes a checkpoint.
@@ -30,19 +27,20 @@ type Checkpoint struct {
 	Bytes int64     `json:"bytes"`
 	root  hash
 
-	unreadable []string // paths that were there but could not be read
+	unreadable []string // paths that existed but could not be read
 }
 
-// record is the file of a checkpoint: this as JSON on one line, and the hash of that line.
+// record is the file of a checkpoint: one line of JSON, and a line with its SHA-256.
 type record struct {
 	Checkpoint
 	Root       string   `json:"root"`
-	Unreadable [][]byte `json:"unreadable,omitempty"` // as bytes, since names need not be text
+	Unreadable [][]byte `json:"unreadable,omitempty"` // names need not be valid UTF-8
 }
 
+// An ID is a number of ten digits, a dash, and eight random hexadecimal digits.
 const idDigits = 10
 
-// parseID gives the number of an ID. What is no ID could be any path.
+// parseID returns the number of an ID. Anything that is not an ID could be a path and is refused.
 func parseID(id ID) (uint64, bool) {
 	number, random, ok := strings.Cut(string(id), "-")
 	if !ok || len(number) != idDigits || len(random) != 8 {
@@ -55,14 +53,7 @@ func parseID(id ID) (uint64, bool) {
 	return n, err == nil
 }
 
-// newName is a name that no other file has.
-func newName() string {
-	var b [12]byte
-	rand.Read(b[:])
-	return hex.EncodeToString(b[:])
-}
-
-// ids lists the checkpoints there are, oldest first, and removes what crashed writers left.
+// ids lists the checkpoints, oldest first, and removes incomplete files of crashed writers.
 func (s *Store) ids() ([]ID, error) {
 	entries, err := os.ReadDir(s.records())
 	if err != nil {
@@ -76,11 +67,11 @@ func (s *Store) ids() ([]ID, error) {
 			list = append(list, ID(e.Name()))
 		}
 	}
-	slices.SortFunc(list, func(a, b ID) int { return cmp.Compare(a, b) })
+	slices.Sort(list)
 	return list, nil
 }
 
-// record makes a checkpoint exist, unless the newest one holds the same.
+// record creates a checkpoint, unless the newest one is the same.
 func (s *Store) record(c Checkpoint) (ID, error) {
 	list, err := s.ids()
 	if err != nil {
@@ -94,50 +85,13 @@ func (s *Store) record(c Checkpoint) (ID, error) {
 		}
 		last, _ = parseID(newest)
 	}
-	return s.writeRecord(c, last)
-}
-
-// writeRecord makes a checkpoint exist, under the number behind the last.
-func (s *Store) writeRecord(c Checkpoint, last uint64) (ID, error) {
 	c.ID = ID(fmt.Sprintf("%0*d-%s", idDigits, last+1, newName()[:8]))
-	temp := filepath.Join(s.records(), tempPrefix+newName())
-	if err := s.writeSynced(temp, encodeRecord(c)); err != nil {
-		os.Remove(temp)
-		return "", err
-	}
-	if err := s.step("rename record"); err != nil {
-		os.Remove(temp)
-		return "", err
-	}
-	if err := os.Rename(temp, filepath.Join(s.records(), string(c.ID))); err != nil {
-		os.Remove(temp)
-		return "", err
-	}
-	if err := s.step("sync records"); err != nil {
-		return "", err
-	}
-	return c.ID, syncDir(s.records())
-}
-
-func (s *Store) writeSynced(path string, data []byte) error {
-	if err := s.step("write record"); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := s.createTemp(s.records())
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = s.step("sync record")
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	_, err = f.Write(encodeRecord(c))
+	return c.ID, s.publish(f, filepath.Join(s.records(), string(c.ID)), err)
 }
 
 func encodeRecord(c Checkpoint) []byte {
@@ -153,7 +107,7 @@ func encodeRecord(c Checkpoint) []byte {
 func decodeRecord(data []byte) (Checkpoint, error) {
 	line, sum, _ := strings.Cut(string(data), "\n")
 	if fmt.Sprintf("%x\n", sha256.Sum256([]byte(line))) != sum {
-		return Checkpoint{}, errors.New("its checksum is wrong")
+		return Checkpoint{}, errors.New("wrong checksum")
 	}
 	var r record
 	if err := json.Unmarshal([]byte(line), &r); err != nil {
@@ -170,53 +124,48 @@ func decodeRecord(data []byte) (Checkpoint, error) {
 	return r.Checkpoint, nil
 }
 
-// readRecord reads the record of a checkpoint.
+// readRecord returns a checkpoint.
 func (s *Store) readRecord(id ID) (Checkpoint, error) {
 	if _, ok := parseID(id); !ok {
-		return Checkpoint{}, fmt.Errorf("%w: %q is not the id of one", ErrNotFound, string(id))
+		return Checkpoint{}, fmt.Errorf("%w: invalid ID %q", ErrNotFound, string(id))
 	}
 	data, err := readRegular(filepath.Join(s.records(), string(id)))
 	if errors.Is(err, os.ErrNotExist) {
-		return Checkpoint{}, fmt.Errorf("%w: %s; it may have been pruned", ErrNotFound, id)
+		return Checkpoint{}, fmt.Errorf("%w: %s (it may have been pruned)", ErrNotFound, id)
+	}
+	var c Checkpoint
+	if err == nil {
+		c, err = decodeRecord(data)
+	}
+	if err == nil && c.ID != id {
+		err = errors.New("record of another checkpoint")
 	}
 	if err != nil {
 		return Checkpoint{}, &DamagedError{"checkpoints/" + string(id), reason(err).Error()}
 	}
-	c, err := decodeRecord(data)
-	if err == nil && c.ID != id {
-		err = errors.New("it is the record of another checkpoint")
-	}
-	if err != nil {
-		return Checkpoint{}, &DamagedError{"checkpoints/" + string(id), err.Error()}
-	}
 	return c, nil
 }
 
-// List gives the checkpoints, oldest first. If some cannot be read, it gives the others, and an
+// List returns the checkpoints, oldest first. If some cannot be read, it returns the others and an
 // error that wraps a [DamagedError] for each.
-func (s *Store) List(ctx context.Context) ([]Checkpoint, error) {
-	unlock, err := s.lock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	return s.list()
+func (s *Store) List(ctx context.Context) (list []Checkpoint, err error) {
+	err = s.locked(ctx, "list checkpoints", func() error {
+		var faults []error
+		list, faults, err = s.list()
+		return errors.Join(err, errors.Join(faults...))
+	})
+	return list, err
 }
 
-func (s *Store) list() ([]Checkpoint, error) {
-	all, err := s.ids()
-	if err != nil {
-		return nil, fmt.Errorf("list checkpoints: %w", err)
-	}
-	var list []Checkpoint
-	var errs []error
-	for _, id := range all {
+func (s *Store) list() (list []Checkpoint, faults []error, err error) {
+	ids, err := s.ids()
+	for _, id := range ids {
 		c, err := s.readRecord(id)
 		if err != nil {
-			errs = append(errs, err)
+			faults = append(faults, err)
 			continue
 		}
 		list = append(list, c)
 	}
-	return list, errors.Join(errs...)
+	return list, faults, err
 }

@@ -11,70 +11,74 @@ import (
 	"strings"
 )
 
-// Restored says what Restore did.
+// Restored is the result of Restore.
 type Restored struct {
 	Before  ID       // the checkpoint of the state before; restoring it is redo
-	Changes []Change // what is different in the workspace now, in path order
+	Changes []Change // what changed in the workspace, in path order
 }
 
-// RestoreOptions say what to restore. The zero value restores everything.
+// RestoreOptions control what to restore. The zero value restores everything.
 type RestoreOptions struct {
-	// Paths are the only files and directories to restore, relative to the workspace or absolute.
+	// Paths limits the restore to these files and directories, relative to the workspace or absolute.
 	Paths []string
 
-	// Begin, if it is not nil, is told the checkpoint of the present before anything is changed. An
-	// error stops everything.
+	// Begin, if not nil, is called with the checkpoint of the current state before anything is changed.
+	// An error stops the restore.
 	Begin func(before ID) error
 
-	// Left are states that the caller left the workspace in. A file that would be changed, and that
-	// is as in none of them, was changed later by others; Later says what becomes of it. Without a
-	// state that is known, all files may be such. Allowed lists, relative to the workspace and with
-	// slashes, those that [Refuse] lets pass.
+	// Left lists the states in which the caller left the workspace. A file that would be changed, and
+	// that differs from all of them, was changed later by others; Later controls what to do with it. If
+	// none of the states can be read, that applies to all files. Allowed lists files, relative to the
+	// workspace and with slashes, that [Refuse] restores all the same.
 	Left    []ID
 	Later   Later
 	Allowed []string
 }
 
-// Restore brings the workspace back to a checkpoint. It takes a checkpoint of the present first,
-// which the result names even if Restore fails after that. A Restore that was cut short can be
-// repeated.
+// Later controls what happens to files that others changed after the caller left them.
+type Later int
+
+// The values of [RestoreOptions].Later.
+const (
+	Overwrite Later = iota // restore them like all others
+	Refuse                 // restore nothing and return a [LaterError]
+	Keep                   // keep them and restore the others
+)
+
+// Restore restores a checkpoint. It first takes a checkpoint of the current state, which the result
+// contains even if Restore fails after that. An interrupted Restore can be repeated.
 //
-// Where something could not be restored, because it changed meanwhile or an ignored file is in the
-// way, the error is an [IncompleteError].
+// If something could not be restored, because it changed meanwhile or an ignored file is in the way,
+// the error is an [IncompleteError].
 func (s *Store) Restore(ctx context.Context, id ID, o RestoreOptions) (Restored, error) {
-	unlock, err := s.lock(ctx)
-	if err != nil {
-		return Restored{}, err
-	}
-	defer unlock()
 	r := &restoring{store: s, modes: map[string]fs.FileMode{}}
-	defer r.close()
-	changes, err := r.prepare(ctx, id, o)
-	if err == nil && o.Begin != nil {
-		err = o.Begin(r.Before)
+	err := s.locked(ctx, "restore checkpoint "+string(id), func() error {
+		defer r.close()
+		changes, err := r.prepare(ctx, id, o)
+		if err == nil && o.Begin != nil {
+			err = o.Begin(r.Before)
+		}
+		if err == nil {
+			err = r.apply(ctx, changes)
+		}
+		s.makeRoom(ctx, id, r.Before)
+		return err
+	})
+	if err == nil && len(r.failed) > 0 {
+		err = &IncompleteError{ID: id, Before: r.Before, Failed: r.failed}
 	}
-	if err == nil {
-		err = r.apply(ctx, changes)
-	}
-	s.makeRoom(ctx, id, r.Before)
-	if err != nil {
-		return r.Restored, fmt.Errorf("restore checkpoint %s: %w", id, err)
-	}
-	if len(r.failed) > 0 {
-		return r.Restored, &IncompleteError{ID: id, Before: r.Before, Failed: r.failed}
-	}
-	return r.Restored, nil
+	return r.Restored, err
 }
 
-// restoring is a Restore under way. It needs the lock.
+// restoring is a Restore in progress. It requires the lock.
 type restoring struct {
 	Restored
 	store   *Store
 	target  hash // the tree to restore
 	root    *os.Root
 	objects *objects
-	present *snapshot              // what is in the checkpoint Before
-	modes   map[string]fs.FileMode // of directories, to be set when all else is done
+	present *snapshot              // what the checkpoint Before contains
+	modes   map[string]fs.FileMode // of directories, to be set at the end
 	failed  []PathError
 }
 
@@ -87,14 +91,14 @@ func (r *restoring) close() {
 	}
 }
 
-// prepare takes the checkpoint of the present and finds what has to change.
+// prepare takes the checkpoint of the current state and returns the changes to make.
 func (r *restoring) prepare(ctx context.Context, id ID, o RestoreOptions) ([]Change, error) {
 	c, err := r.store.readRecord(id)
 	if err != nil {
 		return nil, err
 	}
 	r.target = c.root
-	if err := r.keepPresent(ctx, id, o); err != nil {
+	if err := r.savePresent(ctx, id, o); err != nil {
 		return nil, err
 	}
 	if r.root, err = os.OpenRoot(r.store.workspace); err != nil {
@@ -103,23 +107,22 @@ func (r *restoring) prepare(ctx context.Context, id ID, o RestoreOptions) ([]Cha
 	if r.objects, err = openObjects(r.store.packs()); err != nil {
 		return nil, err
 	}
-	how := comparison{list: r.objects.tree, unknownNew: c.unreadable}
-	changes, err := r.store.compare(ctx, how, r.present.root, r.target, o.Paths)
+	changes, err := r.store.compare(ctx, r.objects, Checkpoint{root: r.present.root}, c, o.Paths)
 	if err != nil {
 		return nil, err
 	}
 	changes = slices.DeleteFunc(changes, func(c Change) bool { return c.new == nil && r.present.find(c.Path).ignored })
-	for i := range changes {
-		if e := changes[i].new; e != nil && (e.kind == fileKind || e.kind == largeKind) && !r.objects.holds(e) {
-			return nil, fmt.Errorf("%w: content of %s; nothing was restored", &DamagedError{"packs", "objects are missing"}, changes[i].Path)
+	for _, c := range changes {
+		if c.new != nil && c.new.isFile() && !r.objects.holds(c.new) {
+			return nil, fmt.Errorf("nothing restored: content of %s: %w", c.Path, missing(c.new.hash))
 		}
 	}
 	return r.spare(ctx, changes, o)
 }
 
-// keepPresent takes the checkpoint of the present. It has what the states at hand have, ignored or
-// not.
-func (r *restoring) keepPresent(ctx context.Context, id ID, o RestoreOptions) error {
+// savePresent takes the checkpoint of the current state. It includes ignored files that the states in
+// question contain.
+func (r *restoring) savePresent(ctx context.Context, id ID, o RestoreOptions) error {
 	t, err := r.store.begin(ctx)
 	if err != nil {
 		return err
@@ -135,61 +138,89 @@ func (r *restoring) keepPresent(ctx context.Context, id ID, o RestoreOptions) er
 			}
 		}
 	}
-	if err := r.store.exist(t, r.target, o.Paths); err != nil {
+	if err := r.exist(t, o.Paths); err != nil {
 		return err
 	}
 	if r.Before, _, err = t.take(ctx, "before restoring "+string(id)); err != nil {
-		return fmt.Errorf("save the present first: %w", err)
+		return fmt.Errorf("save the current state: %w", err)
 	}
 	r.present = t.scan.snap
 	return nil
 }
 
 // exist fails for a path that is neither in the tree to restore nor in the workspace.
-func (s *Store) exist(t *taking, root hash, paths []string) error {
+func (r *restoring) exist(t *taking, paths []string) error {
+	paths, err := r.store.relative(paths)
+	if err != nil {
+		return err
+	}
 	for _, p := range paths {
-		rel, err := s.clean(p)
-		if err != nil {
-			return err
-		}
-		if rel == "" || t.scan.snap.find(rel) != nil {
+		if p == "" || t.scan.snap.find(p) != nil {
 			continue
 		}
-		e, err := t.objects.find(root, rel)
+		e, err := t.objects.find(r.target, p)
 		if err != nil {
 			return err
 		}
 		if e == nil {
-			return fmt.Errorf("%s: %w, neither in the checkpoint nor in the workspace", rel, fs.ErrNotExist)
+			return fmt.Errorf("%s: %w, neither in the checkpoint nor in the workspace", p, fs.ErrNotExist)
 		}
 	}
 	return nil
 }
 
-// find gives the entry of a path below a tree, or nil.
-func (o *objects) find(tree hash, path string) (*entry, error) {
-	at := &entry{kind: dirKind, hash: tree}
-	for name := range strings.SplitSeq(path, "/") {
-		if !at.isDir() {
-			return nil, nil
-		}
-		entries, err := o.tree(at.hash)
-		if err != nil {
-			return nil, err
-		}
-		i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
-		if i < 0 {
-			return nil, nil
-		}
-		at = &entries[i]
+// spare returns the changes without those to files that the options say to keep.
+func (r *restoring) spare(ctx context.Context, changes []Change, o RestoreOptions) ([]Change, error) {
+	if o.Later == Overwrite {
+		return changes, nil
 	}
-	return at, nil
+	later, known, err := r.later(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	touched := func(c Change) bool { return !known || later[c.Path] }
+	if o.Later == Keep && known {
+		return slices.DeleteFunc(changes, touched), nil
+	}
+	e := &LaterError{Unknown: !known}
+	for _, c := range changes {
+		if !c.Dir() && touched(c) && !slices.Contains(o.Allowed, c.Path) {
+			e.Changes = append(e.Changes, c)
+		}
+	}
+	if len(e.Changes) > 0 {
+		return nil, e
+	}
+	return changes, nil
 }
 
-// apply makes the changes. What stands in the way of a file goes first, what was added since goes
-// last: by then the ignore files are those of the checkpoint and tell what it would have recorded.
+// later returns the paths that differ from all states in which the caller left the workspace. known is
+// false if none of them can be read.
+func (r *restoring) later(ctx context.Context, o RestoreOptions) (later map[string]bool, known bool, err error) {
+	for _, id := range o.Left {
+		left, err := r.store.readRecord(id)
+		if err != nil {
+			continue // pruned or damaged
+		}
+		changes, err := r.store.compare(ctx, r.objects, left, Checkpoint{root: r.present.root}, o.Paths)
+		if err != nil {
+			return nil, false, err
+		}
+		differs := make(map[string]bool, len(changes))
+		for _, c := range changes {
+			if !known || later[c.Path] {
+				differs[c.Path] = true
+			}
+		}
+		later, known = differs, true
+	}
+	return later, known, nil
+}
+
+// apply makes the changes. It removes what is in the way of other files first. Other removals come
+// last, when the ignore files are those of the checkpoint and tell what it would have recorded.
 func (r *restoring) apply(ctx context.Context, changes []Change) error {
-	early, late := r.deletions(changes)
+	early, late := deletions(changes)
 	err := r.removeAll(ctx, early)
 	for i := range changes {
 		if err == nil {
@@ -213,27 +244,25 @@ func (r *restoring) apply(ctx context.Context, changes []Change) error {
 	return err
 }
 
-// deletions chooses among the changes those that remove something, and which of them must be done
-// first: what is inside a directory that becomes a file, ignore files, and names that a file system
-// which does not tell cases apart takes for one that is to be written.
-func (r *restoring) deletions(changes []Change) (early, late []*Change) {
+// deletions returns the changes that remove something. The early ones must come first: ignore files,
+// what is inside a directory that becomes a file, and names that differ only in case from a file to be
+// written, which some file systems do not tell apart.
+func deletions(changes []Change) (early, late []*Change) {
 	written := map[string]bool{}
 	var replaced []string
 	for i := range changes {
-		c := &changes[i]
-		if c.new == nil {
-			continue
-		}
-		written[strings.ToLower(c.Path)] = true
-		if c.old.isDir() && !c.new.isDir() {
-			replaced = append(replaced, c.Path)
+		if c := &changes[i]; c.new != nil {
+			written[strings.ToLower(c.Path)] = true
+			if c.old.isDir() && !c.new.isDir() {
+				replaced = append(replaced, c.Path)
+			}
 		}
 	}
 	for i := range changes {
 		c := &changes[i]
 		switch {
 		case c.new != nil:
-		case ruleFile(c.Path) || written[strings.ToLower(c.Path)] || len(replaced) > 0 && under(replaced, c.Path):
+		case ruleFile(c.Path) || written[strings.ToLower(c.Path)] || under(replaced, c.Path):
 			early = append(early, c)
 		default:
 			late = append(late, c)
@@ -242,7 +271,7 @@ func (r *restoring) deletions(changes []Change) (early, late []*Change) {
 	return early, late
 }
 
-// ruleFile reports whether a file says what is ignored.
+// ruleFile reports whether a file contains ignore rules.
 func ruleFile(p string) bool {
 	switch path.Base(p) {
 	case ".gitignore", ".ignore", ".rgignore":
@@ -251,7 +280,7 @@ func ruleFile(p string) bool {
 	return false
 }
 
-// recorded keeps the deletions of what a checkpoint would record now.
+// recorded returns the deletions of what a checkpoint would record now.
 func (r *restoring) recorded(ctx context.Context, changes []*Change) ([]*Change, error) {
 	sc, err := r.store.scan(ctx, r.root, r.objects, r.present)
 	if err != nil {
@@ -260,7 +289,7 @@ func (r *restoring) recorded(ctx context.Context, changes []*Change) ([]*Change,
 	return slices.DeleteFunc(changes, func(c *Change) bool { return sc.snap.find(c.Path) == nil }), nil
 }
 
-// removeAll removes what is in directories before the directories.
+// removeAll removes the contents of directories before the directories.
 func (r *restoring) removeAll(ctx context.Context, changes []*Change) error {
 	for _, c := range slices.Backward(changes) {
 		if err := ctx.Err(); err != nil {
@@ -274,7 +303,7 @@ func (r *restoring) removeAll(ctx context.Context, changes []*Change) error {
 	return nil
 }
 
-// note keeps what became of a change.
+// note records the result of a change.
 func (r *restoring) note(c *Change, err error) {
 	if err != nil {
 		r.failed = append(r.failed, PathError{c.Path, reason(err)})

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestRestore_IsUndoneByRestoringWhatWasBefore(t *testing.T) {
+func TestRestore_CanBeUndoneAndRedone(t *testing.T) {
 	w := newWorkspace(t)
 	first, one, two := build(w)
 	undo := w.restore(first)
@@ -37,12 +37,12 @@ func TestRestore_OneFileLeavesTheOthers(t *testing.T) {
 	equal(t, "status", w.status(a), "~d/b +d/c")
 	equal(t, "status of paths", w.status(a, "d/c", w.path("d/a")), "+d/c")
 	w.restore(a, "d/c")
-	equal(t, "a file of later is removed", w.status(a), "~d/b")
+	equal(t, "a newer file is removed", w.status(a), "~d/b")
 	w.remove("d")
 	w.restore(a, "d/b")
 	equal(t, "its directory is made", w.status(a), "-d/a")
 	if _, err := w.store.Restore(context.Background(), a, RestoreOptions{Paths: []string{"nowhere"}}); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a path that nobody has: %v", err)
+		t.Errorf("a path that does not exist: got error %v, want ErrNotExist", err)
 	}
 	if _, err := w.store.Restore(context.Background(), a, RestoreOptions{Paths: []string{"../store"}}); err == nil {
 		t.Error("a path outside was accepted")
@@ -65,12 +65,12 @@ func TestRestore_KeepsIgnoredFiles(t *testing.T) {
 	}
 }
 
-func TestRestore_KeepsWhatTheCheckpointsOwnRulesIgnored(t *testing.T) {
+func TestRestore_KeepsFilesThatTheRulesOfTheCheckpointIgnore(t *testing.T) {
 	w := newWorkspace(t)
 	w.write(".gitignore", "out/\n")
 	w.write("out/bin", "precious")
 	a := w.take()
-	// With the rule gone, out looks as if it had been made since.
+	// Without the rule, out looks as if it was created since.
 	w.remove(".gitignore")
 	w.write("new", "x")
 	w.restore(a)
@@ -78,7 +78,7 @@ func TestRestore_KeepsWhatTheCheckpointsOwnRulesIgnored(t *testing.T) {
 	equal(t, "new", w.state()["new"], "")
 }
 
-func TestRestore_SavesFirstWhatIsIgnoredByNow(t *testing.T) {
+func TestRestore_SavesFilesThatAreIgnoredNow(t *testing.T) {
 	w := newWorkspace(t)
 	w.write("config", "old")
 	w.write("d/f", "old")
@@ -106,7 +106,7 @@ func TestRestore_DoesNotRemoveIgnoredFilesToMakeRoom(t *testing.T) {
 	_, err := w.store.Restore(context.Background(), a, RestoreOptions{})
 	incomplete := (*IncompleteError)(nil)
 	if !errors.As(err, &incomplete) || len(incomplete.Failed) != 1 || incomplete.Failed[0].Path != "p" {
-		t.Fatalf("got %v", err)
+		t.Fatalf("got error %v, want an IncompleteError for p", err)
 	}
 	s := w.state()
 	equal(t, "ignored file", strings.Contains(s["p/keep.log"], "ignored"), true)
@@ -136,7 +136,7 @@ func TestRestore_DoesNotFollowLinksThatReplacedDirectories(t *testing.T) {
 		w.remove(".git")
 		same(t, "link to "+target, w.state(), want)
 	}
-	// Only a part is asked for, and what is in its way is not in that part.
+	// The link in the way is not among the paths to restore.
 	w.remove("d")
 	w.link(outside, "d")
 	if _, err := w.store.Restore(context.Background(), a, RestoreOptions{Paths: []string{"d/f"}}); err == nil {
@@ -161,7 +161,7 @@ func TestRestore_LeavesAFileThatChangesMeanwhile(t *testing.T) {
 	_, err := w.store.Restore(context.Background(), a, RestoreOptions{})
 	incomplete := (*IncompleteError)(nil)
 	if !errors.As(err, &incomplete) || incomplete.Failed[0].Path != "b" {
-		t.Fatalf("got %v", err)
+		t.Fatalf("got error %v, want an IncompleteError for b", err)
 	}
 	equal(t, "b", strings.Contains(w.state()["b"], "no checkpoint has"), true)
 }
@@ -178,7 +178,7 @@ func TestRestore_StopsWithTheContext(t *testing.T) {
 	}
 	r, err := w.store.Restore(ctx, first, RestoreOptions{})
 	if !errors.Is(err, context.Canceled) || r.Before == "" {
-		t.Fatalf("got %v, %v", r, err)
+		t.Fatalf("got error %v and checkpoint %q, want context.Canceled and a checkpoint", err, r.Before)
 	}
 	w.restore(r.Before)
 	same(t, "back", w.state(), two)
@@ -186,7 +186,7 @@ func TestRestore_StopsWithTheContext(t *testing.T) {
 	same(t, "forth", w.state(), one)
 }
 
-func TestRestore_PreciseModes(t *testing.T) {
+func TestRestore_RestoresModesExactly(t *testing.T) {
 	w := newWorkspace(t)
 	modes := map[string]fs.FileMode{"a": 0o600, "b": 0o777, "c": 0o444, "d": 0o4755 & 0o777, "e": 0o640}
 	for p, m := range modes {

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,12 +13,12 @@ import (
 	"github.com/reins-agent/reins/env/search"
 )
 
-// tempName starts the names of files that Restore writes before they take their place. They are
-// not part of the workspace.
+// tempName starts the names of temporary files that Restore writes to the workspace. They are never
+// recorded.
 const tempName = ".reins-checkpoint-"
 
-// scan walks the workspace. Files that are as the old snapshot has them are known; the others are
-// left pending.
+// scan walks the workspace. Files that did not change since the old snapshot are known; the others are
+// pending.
 type scan struct {
 	store      *Store
 	root       *os.Root
@@ -25,7 +26,7 @@ type scan struct {
 	old        *snapshot
 	snap       *snapshot
 	bytes      int64
-	leftovers  []string // files of a Restore that did not end
+	leftovers  []string // temporary files of an interrupted Restore
 	unreadable []PathError
 	at         *folder // the folder of the last entry
 	before     *folder // the same in the old snapshot
@@ -45,8 +46,8 @@ func (s *Store) scan(ctx context.Context, root *os.Root, o *objects, old *snapsh
 	if err := sc.tracked(); err != nil {
 		return nil, err
 	}
-	if limit := s.maxBytes; limit >= 0 && sc.bytes > limit {
-		return nil, &TooLargeError{Dir: s.workspace, Setting: "MaxBytes", Limit: limit, Size: sc.bytes}
+	if sc.bytes > s.maxBytes {
+		return nil, fmt.Errorf("%w: %s has %d bytes, more than %d; add files to .gitignore or .ignore, or raise MaxBytes", ErrTooLarge, s.workspace, sc.bytes, s.maxBytes)
 	}
 	return sc, nil
 }
@@ -55,7 +56,7 @@ func (sc *scan) failed(path string, err error) {
 	sc.unreadable = append(sc.unreadable, PathError{path, reason(err)})
 }
 
-// reason strips an error of the path, which is told with it anyway.
+// reason returns an error without its path, which is reported separately.
 func reason(err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 		return pe.Err
@@ -72,7 +73,7 @@ func (sc *scan) visit(e *search.TreeEntry) error {
 		sc.enter(e.Dir)
 	}
 	if sc.at == nil {
-		return nil // the directory became something else under the walk
+		return nil // the directory was replaced during the walk
 	}
 	if strings.HasPrefix(e.Name, tempName) && !e.Stat.Mode.IsDir() {
 		sc.leftovers = append(sc.leftovers, join(e.Dir, e.Name))
@@ -87,11 +88,11 @@ func (sc *scan) visit(e *search.TreeEntry) error {
 	return sc.count(e.Stat)
 }
 
-// count enforces the limits that are known while walking.
+// count counts a file, and fails above the maximum number of files.
 func (sc *scan) count(st search.TreeStat) error {
 	sc.snap.entries++
-	if limit := sc.store.maxFiles; limit >= 0 && sc.snap.entries > limit {
-		return &TooLargeError{Dir: sc.store.workspace, Setting: "MaxFiles", Limit: int64(limit), Size: int64(sc.snap.entries)}
+	if limit := sc.store.maxFiles; sc.snap.entries > limit {
+		return fmt.Errorf("%w: %s has more than %d files; add files to .gitignore or .ignore, or raise MaxFiles", ErrTooLarge, sc.store.workspace, limit)
 	}
 	if st.Mode.IsRegular() {
 		sc.bytes += st.Size
@@ -99,7 +100,7 @@ func (sc *scan) count(st search.TreeStat) error {
 	return nil
 }
 
-// node makes the node of a file in the present folder. A directory gets its own folder.
+// node returns the node of a file in the current folder. For a directory it also adds a folder.
 func (sc *scan) node(name string, st search.TreeStat) (node, bool) {
 	n := node{entry: entry{name: name, mode: entryMode(st.Mode)}, id: identityOf(st)}
 	switch st.Mode.Type() {
@@ -132,9 +133,8 @@ func (sc *scan) node(name string, st search.TreeStat) (node, bool) {
 	return n, true
 }
 
-// include adds to the scan what a tree has and the scan does not, because it is ignored by now, as
-// far as it exists: restoring the tree may overwrite it, or it is to be compared. What is marked as
-// ignored is not removed.
+// include adds existing files that a tree has and the scan has not, because they are ignored now.
+// Restoring the tree may overwrite them. Those marked as ignored are never removed.
 func (sc *scan) include(dir string, tree hash, ignored bool) error {
 	entries, err := sc.objects.tree(tree)
 	if err != nil {

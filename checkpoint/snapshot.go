@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/env/search"
 )
 
-// snapshot is the state of a workspace in memory: its folders, each before those inside it.
+// snapshot is the state of a workspace in memory. Its folders come before those inside them.
 type snapshot struct {
 	folders []*folder
 	byPath  map[string]*folder
@@ -21,23 +21,23 @@ type snapshot struct {
 	bytes   int64
 }
 
-// folder is a directory and what it holds, in byte order of the names.
+// folder is a directory and its contents, sorted by name.
 type folder struct {
 	path  string // relative to the workspace, "" for the workspace itself
 	nodes []node
 }
 
-// node is an entry together with what is known of the file it stands for.
+// node is an entry and the state of its file.
 type node struct {
 	entry
 	id      identity
-	settled bool // as long as the identity stays, so does the content
+	settled bool // any change to the content will change the identity
 	pending bool // the content has not been read yet
-	gone    bool // it vanished, or could not be read
-	ignored bool // it is only there because git tracks it
+	gone    bool // removed meanwhile, or not readable
+	ignored bool // recorded only because git tracks it
 }
 
-// identity is what changes with the content of a file.
+// identity is what a change to the content of a file changes too.
 type identity struct {
 	size, modTime, changeTime int64
 	inode                     uint64
@@ -47,9 +47,9 @@ func identityOf(st search.TreeStat) identity {
 	return identity{st.Size, st.ModTime, st.ChangeTime, st.Inode}
 }
 
-// settled reports whether a change after the time now would show in the file's times. They advance
-// in ticks: of some milliseconds at most on the file systems that count in nanoseconds, of up to
-// two seconds on the others. A change within the tick of the last one does not move them.
+// settled reports whether a change after now would change the file's times. These advance in ticks: a
+// few milliseconds on file systems with nanoseconds, up to two seconds on others. A second change
+// within a tick leaves them as they are.
 func (id identity) settled(now time.Time) bool {
 	last := max(id.modTime, id.changeTime)
 	tick := 50 * time.Millisecond
@@ -65,7 +65,7 @@ func newSnapshot() *snapshot {
 	return s
 }
 
-// add gives the snapshot a folder.
+// add adds a folder.
 func (s *snapshot) add(path string) *folder {
 	f := &folder{path: path}
 	s.folders = append(s.folders, f)
@@ -73,13 +73,13 @@ func (s *snapshot) add(path string) *folder {
 	return f
 }
 
-// find gives the node of a path, or nil.
+// find returns the node of a path, or nil.
 func (s *snapshot) find(p string) *node {
 	dir, name := path.Split(p)
 	return s.byPath[strings.TrimSuffix(dir, "/")].find(name)
 }
 
-// find gives the node of a name, or nil. A nil folder has none.
+// find returns the node of a name, or nil. A nil folder is empty.
 func (f *folder) find(name string) *node {
 	if f == nil {
 		return nil
@@ -94,13 +94,13 @@ func (f *folder) search(name string) (int, bool) {
 	return slices.BinarySearchFunc(f.nodes, name, func(n node, name string) int { return cmp.Compare(n.name, name) })
 }
 
-// insert adds a node in its place.
+// insert adds a node in order.
 func (f *folder) insert(n node) {
 	i, _ := f.search(n.name)
 	f.nodes = slices.Insert(f.nodes, i, n)
 }
 
-// join is path.Join for a relative directory, which may be "", and one name.
+// join joins a relative directory, which may be "", and one name.
 func join(dir, name string) string {
 	if dir == "" {
 		return name
@@ -108,9 +108,9 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// finish drops what is gone and names every folder by its content, from the bottom up. The sink
-// takes the trees.
-func (s *snapshot) finish(sink func(data []byte) (hash, error)) (err error) {
+// finish removes nodes that are gone, and hashes the folders from the bottom up. It passes their trees
+// to add.
+func (s *snapshot) finish(add func(data []byte) (hash, error)) error {
 	var buf []byte
 	for _, f := range slices.Backward(s.folders) {
 		f.nodes = slices.DeleteFunc(f.nodes, func(n node) bool { return n.gone })
@@ -118,12 +118,12 @@ func (s *snapshot) finish(sink func(data []byte) (hash, error)) (err error) {
 		for i := range f.nodes {
 			n := &f.nodes[i]
 			buf = appendEntry(buf, &n.entry)
-			if n.kind == fileKind || n.kind == largeKind {
+			if n.isFile() {
 				s.files++
 				s.bytes += n.size
 			}
 		}
-		h, err := sink(buf)
+		h, err := add(buf)
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (s *snapshot) finish(sink func(data []byte) (hash, error)) (err error) {
 	return nil
 }
 
-// entryMode is what is recorded of a mode.
+// entryMode returns the part of a mode that is recorded.
 func entryMode(m fs.FileMode) fs.FileMode {
 	if m&fs.ModeSymlink != 0 {
 		return 0

@@ -7,20 +7,70 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"sort"
 	"strings"
 
 	"github.com/reins-agent/reins/env/search"
 )
 
-// Ignore files do not count for what git tracks, such as a file that was added by force. So the files
-// in git's index are part of a checkpoint, ignored or not.
-
-// maxGitIndex bounds the size of an index that is read. It has about 100 bytes for a file.
+// maxGitIndex is the maximum size of a git index, which has about 100 bytes per file.
 const maxGitIndex = 256 << 20
 
-// gitIndex finds the index of the repository that a directory is in, and the path of the directory in
-// that repository, with a slash at its end, or "". Without a repository the index is empty.
+// tracked adds the files that git tracks although ignore files exclude them, such as those added with
+// git add --force.
+func (sc *scan) tracked() error {
+	index, prefix := gitIndex(sc.store.workspace)
+	err := trackedFiles(index, func(path string) error {
+		rel, ok := strings.CutPrefix(path, prefix)
+		if !ok || sc.snap.find(rel) != nil {
+			return nil
+		}
+		return sc.force(rel)
+	})
+	if errors.Is(err, errGitIndex) {
+		return nil
+	}
+	return err
+}
+
+// force adds an ignored file and its parent directories.
+func (sc *scan) force(p string) error {
+	if under(sc.store.excluded, p) || strings.HasPrefix(path.Base(p), tempName) {
+		return nil
+	}
+	at := ""
+	for name := range strings.SplitSeq(p, "/") {
+		if !validName(name) {
+			return nil
+		}
+		dir := at
+		at = join(at, name)
+		sc.enter(dir)
+		if sc.at == nil {
+			return nil // the directory is something else now
+		}
+		if sc.at.find(name) != nil {
+			continue
+		}
+		info, err := sc.root.Lstat(filepath.FromSlash(at))
+		if err != nil || info.IsDir() != (at != p) {
+			return nil
+		}
+		st := search.TreeStatOf(info)
+		n, ok := sc.node(name, st)
+		if !ok {
+			return nil
+		}
+		n.ignored = true
+		sc.at.insert(n)
+		if err := sc.count(st); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gitIndex returns the index of the repository that contains a directory, and the path of the directory
+// in the repository, with a slash at the end, or "". Without a repository the index is empty.
 func gitIndex(dir string) (index []byte, prefix string) {
 	for at := dir; ; at = filepath.Dir(at) {
 		git := filepath.Join(at, ".git")
@@ -39,7 +89,7 @@ func gitIndex(dir string) (index []byte, prefix string) {
 	}
 }
 
-// linkedGit gives the directory that a file .git names.
+// linkedGit returns the directory that a .git file refers to.
 func linkedGit(file string) string {
 	text, err := readRegular(file)
 	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
@@ -56,29 +106,25 @@ func readGitIndex(file string) []byte {
 	if info, err := os.Stat(file); err != nil || info.Size() > maxGitIndex {
 		return nil
 	}
-	data, err := readRegular(file)
-	if err != nil {
-		return nil
-	}
+	data, _ := readRegular(file)
 	return data
 }
 
-var errGitIndex = errors.New("not an index of git that can be read")
+var errGitIndex = errors.New("unsupported git index")
 
-// trackedFiles calls visit with the path of each file and link in an index of git. The slice is valid
-// during the call.
-func trackedFiles(index []byte, visit func(path []byte) error) error {
-	// The hashes of objects have 20 bytes, or 32 in newer repositories; the index does not say which.
-	if err := indexEntries(index, 20, func([]byte) error { return nil }); err == nil {
-		return indexEntries(index, 20, visit)
+// trackedFiles calls visit with the path of each file and link in a git index.
+func trackedFiles(index []byte, visit func(path string) error) error {
+	// Object hashes have 20 bytes (SHA-1) or 32 (SHA-256). The index does not tell which.
+	for _, size := range []int{20, 32} {
+		if indexEntries(index, size, nil) == nil {
+			return indexEntries(index, size, visit)
+		}
 	}
-	if err := indexEntries(index, 32, func([]byte) error { return nil }); err != nil {
-		return err
-	}
-	return indexEntries(index, 32, visit)
+	return errGitIndex
 }
 
-func indexEntries(index []byte, hashSize int, visit func(path []byte) error) error {
+// indexEntries reads an index whose hashes have hashSize bytes. A nil visit only checks it.
+func indexEntries(index []byte, hashSize int, visit func(path string) error) error {
 	if len(index) < 12 || string(index[:4]) != "DIRC" {
 		return errGitIndex
 	}
@@ -91,9 +137,9 @@ func indexEntries(index []byte, hashSize int, visit func(path []byte) error) err
 		if err := e.next(); err != nil {
 			return err
 		}
-		// What is neither a file nor a link is a submodule, or a directory of a sparse checkout.
-		if kind := e.mode >> 12; kind == 0o10 || kind == 0o12 {
-			if err := visit(e.path); err != nil {
+		// Anything but a file or link is a submodule, or a directory of a sparse checkout.
+		if kind := e.mode >> 12; visit != nil && (kind == 0o10 || kind == 0o12) {
+			if err := visit(string(e.path)); err != nil {
 				return err
 			}
 		}
@@ -101,7 +147,7 @@ func indexEntries(index []byte, hashSize int, visit func(path []byte) error) err
 	return nil
 }
 
-// indexEntry reads the entries of an index, one after the other.
+// indexEntry is the current entry while reading an index.
 type indexEntry struct {
 	version  uint32
 	hashSize int
@@ -131,7 +177,7 @@ func (e *indexEntry) next() error {
 		return errGitIndex
 	}
 	e.path = append(e.path[:0], e.rest[size:size+end]...)
-	size = (size + end + 8) &^ 7 // at least one zero, and a multiple of eight
+	size = (size + end + 8) &^ 7 // at least one zero byte, and a multiple of eight
 	if len(e.rest) < size {
 		return errGitIndex
 	}
@@ -139,7 +185,8 @@ func (e *indexEntry) next() error {
 	return nil
 }
 
-// nextShort reads a path that says how much of the end of the one before it is to be replaced.
+// nextShort reads a path in the form of version 4: how many bytes to remove from the end of the
+// previous path, and what to append to it.
 func (e *indexEntry) nextShort(b []byte) error {
 	cut, n := uint64(0), 0
 	for {
@@ -160,70 +207,5 @@ func (e *indexEntry) nextShort(b []byte) error {
 	}
 	e.path = append(e.path[:len(e.path)-int(cut)], b[n:n+end]...)
 	e.rest = b[n+end+1:]
-	return nil
-}
-
-// tracked adds to the scan the files that git tracks and ignore files exclude.
-func (sc *scan) tracked() error {
-	index, prefix := gitIndex(sc.store.workspace)
-	err := trackedFiles(index, func(p []byte) error {
-		rel, ok := bytes.CutPrefix(p, []byte(prefix))
-		if !ok || sc.snap.hasFile(rel) {
-			return nil
-		}
-		return sc.force(string(rel))
-	})
-	if errors.Is(err, errGitIndex) {
-		return nil
-	}
-	return err
-}
-
-// hasFile reports whether there is a node of a path. It allocates nothing, since it is asked for every
-// file of a repository.
-func (s *snapshot) hasFile(p []byte) bool {
-	i := bytes.LastIndexByte(p, '/')
-	f, name := s.byPath[string(p[:max(i, 0)])], p[i+1:]
-	if f == nil {
-		return false
-	}
-	at := sort.Search(len(f.nodes), func(i int) bool { return f.nodes[i].name >= string(name) })
-	return at < len(f.nodes) && f.nodes[at].name == string(name)
-}
-
-// force adds a file that is ignored, with the directories on the way to it.
-func (sc *scan) force(p string) error {
-	if under(sc.store.excluded, p) && len(sc.store.excluded) > 0 || strings.HasPrefix(path.Base(p), tempName) {
-		return nil
-	}
-	at := ""
-	for name := range strings.SplitSeq(p, "/") {
-		if !validName(name) {
-			return nil
-		}
-		dir := at
-		at = join(at, name)
-		sc.enter(dir)
-		if sc.at == nil {
-			return nil // the directory is something else by now
-		}
-		if sc.at.find(name) != nil {
-			continue
-		}
-		info, err := sc.root.Lstat(filepath.FromSlash(at))
-		if err != nil || info.IsDir() != (at != p) {
-			return nil
-		}
-		st := search.TreeStatOf(info)
-		n, ok := sc.node(name, st)
-		if !ok {
-			return nil
-		}
-		n.ignored = true
-		sc.at.insert(n)
-		if err := sc.count(st); err != nil {
-			return err
-		}
-	}
 	return nil
 }

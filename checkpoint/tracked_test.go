@@ -22,7 +22,7 @@ func gitIn(t tb, dir string, args ...string) {
 	}
 }
 
-func TestRestore_BringsBackWhatGitTracksThoughItIsIgnored(t *testing.T) {
+func TestRestore_RestoresIgnoredFilesThatGitTracks(t *testing.T) {
 	for name, setup := range map[string][]string{
 		"usual":   nil,
 		"short":   {"update-index", "--index-version", "4"},
@@ -53,14 +53,14 @@ func TestRestore_BringsBackWhatGitTracksThoughItIsIgnored(t *testing.T) {
 			equal(t, "changes", summary(r.Changes), want)
 			for name, text := range map[string]string{"dist/deep/tracked": "old", "dist/gone": "old", "other.log": "old", "dist/untracked": "still mine"} {
 				if got, err := os.ReadFile(w.path(name)); err != nil || string(got) != text {
-					t.Errorf("%s is %q, %v", name, got, err)
+					t.Errorf("%s: got %q and error %v, want %q", name, got, err, text)
 				}
 			}
 		})
 	}
 }
 
-func TestRestore_LeavesAnIgnoredFileThatCameToBeTracked(t *testing.T) {
+func TestRestore_KeepsAnIgnoredFileThatIsTrackedNow(t *testing.T) {
 	w := newWorkspace(t)
 	w.git("init", "-q")
 	w.write(".gitignore", "dist/\n")
@@ -73,7 +73,7 @@ func TestRestore_LeavesAnIgnoredFileThatCameToBeTracked(t *testing.T) {
 	}
 }
 
-func TestTake_FindsTheIndexOfTheRepositoryAround(t *testing.T) {
+func TestTake_FindsTheIndexOfTheEnclosingRepository(t *testing.T) {
 	w := newWorkspace(t)
 	w.git("init", "-q")
 	w.write(".gitignore", "*.log\n")
@@ -106,6 +106,6 @@ func FuzzGitIndex(f *testing.F) {
 		f.Add(index)
 	}
 	f.Fuzz(func(t *testing.T, index []byte) {
-		trackedFiles(index, func([]byte) error { return nil })
+		trackedFiles(index, func(string) error { return nil })
 	})
 }

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// kind is the kind of an entry of a directory, as trees are written.
+// kind is the kind of an entry, as stored.
 type kind byte
 
 const (
-	fileKind  kind = 'f' // the hash is that of the content
-	largeKind kind = 'F' // a file in pieces; the hash is that of the list of their hashes
+	fileKind  kind = 'f' // with the hash of the content
+	largeKind kind = 'F' // a file in pieces, with the hash of the list of their hashes
 	linkKind  kind = 'l'
-	dirKind   kind = 'd' // the hash is that of the directory's tree
+	dirKind   kind = 'd' // with the hash of the directory's tree
 )
 
-// modeBits are what is recorded of a mode.
+// modeBits are the bits of a mode that are recorded.
 const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 // entry is a file, link or directory in a tree.
@@ -32,26 +32,16 @@ type entry struct {
 	target string      // of links
 }
 
-func (e *entry) isDir() bool { return e != nil && e.kind == dirKind }
+func (e *entry) isDir() bool  { return e != nil && e.kind == dirKind }
+func (e *entry) isFile() bool { return e.kind == fileKind || e.kind == largeKind }
 
 // sameContent reports whether two entries differ at most in name and mode.
 func (e *entry) sameContent(o *entry) bool {
 	return e.kind == o.kind && e.hash == o.hash && e.target == o.target
 }
 
-// fileMode is the mode with the kind in it.
-func (e *entry) fileMode() fs.FileMode {
-	switch e.kind {
-	case dirKind:
-		return e.mode | fs.ModeDir
-	case linkKind:
-		return fs.ModeSymlink | fs.ModePerm
-	}
-	return e.mode
-}
-
-// appendEntry writes an entry: kind, mode, name, and what its kind has. Entries of a tree stand in
-// byte order of their names, so equal directories have equal trees.
+// appendEntry encodes an entry: kind, mode, name, and then target, or size and hash. A tree is sorted
+// by name, so that equal directories have equal trees.
 func appendEntry(b []byte, e *entry) []byte {
 	b = append(b, byte(e.kind))
 	b = binary.AppendUvarint(b, uint64(e.mode))
@@ -69,17 +59,17 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-var errEncoding = errors.New("it is not encoded as it should be")
+var errEncoding = errors.New("invalid encoding")
 
-// decodeTree reads the entries of a tree. It accepts nothing that could not be in a workspace,
-// since what it returns is written there.
+// decodeTree decodes the entries of a tree. It refuses names that a workspace cannot have, because
+// entries are written to one.
 func decodeTree(data []byte) ([]entry, error) {
 	var entries []entry
 	d := decoder{text: string(data)}
 	for d.text != "" && d.err == nil {
 		e := d.entry()
 		if d.err == nil && !validName(e.name) {
-			d.err = fmt.Errorf("it names a file %q", e.name)
+			d.err = fmt.Errorf("invalid file name %q", e.name)
 		}
 		if n := len(entries); d.err == nil && n > 0 && entries[n-1].name >= e.name {
 			d.err = errEncoding
@@ -89,13 +79,13 @@ func decodeTree(data []byte) ([]entry, error) {
 	return entries, d.err
 }
 
-// validName reports whether a name can be recorded and restored. Git's directory is not to be
-// touched, and on some file systems any case of its name leads to it.
+// validName reports whether a name can be recorded and restored. .git is refused in any case of its
+// letters, because some file systems do not tell them apart.
 func validName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00") && !strings.EqualFold(name, ".git")
 }
 
-// decoder reads what the append functions write. After a fault it gives zero values.
+// decoder decodes what the append functions encode. After an error it returns zero values.
 type decoder struct {
 	text string
 	err  error
@@ -122,7 +112,7 @@ func (d *decoder) entry() entry {
 	return e
 }
 
-// take cuts off the next n bytes.
+// take returns the next n bytes.
 func (d *decoder) take(n uint64) string {
 	if d.err != nil || n > uint64(len(d.text)) {
 		d.err = errEncoding

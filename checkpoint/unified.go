@@ -3,42 +3,32 @@ package checkpoint
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
-	"io/fs"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// maxText is the size of a file above which a difference is not shown line by line.
+// maxText is the maximum size of a file whose changes are shown line by line.
 const maxText = 1 << 20
 
-func discard(data []byte) (hash, error) { return sha256.Sum256(data), nil }
-
-// Unified shows a change that Diff or Restore gave as a unified diff with the headers that git uses.
-// Files that are large or not text are named only, and for directories it is empty. A change that
-// Status gave cannot be shown, since what is new in it was not recorded.
-func (s *Store) Unified(ctx context.Context, c Change) (string, error) {
+// Unified formats a change from Diff or Restore as a unified diff with git's headers. Large and binary
+// files are only named. The result is empty for directories.
+func (s *Store) Unified(ctx context.Context, c Change) (text string, err error) {
 	if c.Dir() {
 		return "", nil
 	}
-	unlock, err := s.lock(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	o, err := openObjects(s.packs())
-	if err != nil {
-		return "", fmt.Errorf("show the change of %s: %w", c.Path, err)
-	}
-	defer o.close()
-	text, err := unified(o, &c)
-	if err != nil {
-		return "", fmt.Errorf("show the change of %s: %w", c.Path, err)
-	}
-	return text, nil
+	err = s.locked(ctx, "show change of "+c.Path, func() error {
+		o, err := openObjects(s.packs())
+		if err != nil {
+			return err
+		}
+		defer o.close()
+		text, err = unified(o, &c)
+		return err
+	})
+	return text, err
 }
 
 func unified(o *objects, c *Change) (string, error) {
@@ -59,13 +49,13 @@ func unified(o *objects, c *Change) (string, error) {
 	hasOld, hasNew := c.old != nil && !c.old.isDir(), c.new != nil && !c.new.isDir()
 	switch {
 	case !hasOld:
-		fmt.Fprintf(&b, "new file mode %s\n", gitMode(c.NewMode))
+		fmt.Fprintf(&b, "new file mode %s\n", gitMode(c.new))
 		from = "/dev/null"
 	case !hasNew:
-		fmt.Fprintf(&b, "deleted file mode %s\n", gitMode(c.OldMode))
+		fmt.Fprintf(&b, "deleted file mode %s\n", gitMode(c.old))
 		to = "/dev/null"
-	case gitMode(c.OldMode) != gitMode(c.NewMode):
-		fmt.Fprintf(&b, "old mode %s\nnew mode %s\n", gitMode(c.OldMode), gitMode(c.NewMode))
+	case gitMode(c.old) != gitMode(c.new):
+		fmt.Fprintf(&b, "old mode %s\nnew mode %s\n", gitMode(c.old), gitMode(c.new))
 	}
 	switch {
 	case hasOld && hasNew && c.old.sameContent(c.new):
@@ -77,18 +67,18 @@ func unified(o *objects, c *Change) (string, error) {
 	return b.String(), nil
 }
 
-// replaced shows a file that became a link, or the reverse, as git does: one goes and one comes.
+// replaced formats a file that became a link, or the reverse, as a deletion and an addition, like git.
 func replaced(o *objects, c *Change) (string, error) {
-	gone, came := newChange(c.Path, c.old, nil), newChange(c.Path, nil, c.new)
-	a, err := unified(o, &gone)
+	deleted, added := newChange(c.Path, c.old, nil), newChange(c.Path, nil, c.new)
+	a, err := unified(o, &deleted)
 	if err != nil {
 		return "", err
 	}
-	b, err := unified(o, &came)
+	b, err := unified(o, &added)
 	return a + b, err
 }
 
-// text gives what a file holds or where a link leads; ok is false if that cannot be shown.
+// text returns the content of a file or the target of a link. ok is false if it is not text.
 func text(o *objects, e *entry) (s string, ok bool, err error) {
 	switch {
 	case e == nil || e.isDir():
@@ -99,24 +89,21 @@ func text(o *objects, e *entry) (s string, ok bool, err error) {
 		return "", false, nil
 	}
 	data, err := o.read(e.hash)
-	if err != nil {
+	if err != nil || !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
 		return "", false, err
-	}
-	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-		return "", false, nil
 	}
 	return string(data), true, nil
 }
 
-// gitMode is a mode as git writes it, with all permission bits.
-func gitMode(m fs.FileMode) string {
-	if m&fs.ModeSymlink != 0 {
+// gitMode formats a mode like git, but with all permission bits.
+func gitMode(e *entry) string {
+	if e.kind == linkKind {
 		return "120000"
 	}
-	return fmt.Sprintf("100%03o", m.Perm())
+	return fmt.Sprintf("100%03o", e.mode.Perm())
 }
 
-// quote writes a name that would break the line in quotes, in the way that git reads.
+// quote quotes a name that would break the line, in a way that git reads.
 func quote(name string) string {
 	if utf8.ValidString(name) && !strings.ContainsFunc(name, awkward) {
 		return name

@@ -3,21 +3,24 @@ package coding
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding/prompt"
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )
 
-// setup is the part of a session's configuration that depends on its model. Without a System, the
-// session keeps the one that it has.
+// setup is the part of a session's configuration that depends on the model. Without a System, the session
+// keeps its system prompt.
 type setup struct {
 	agent.Setup
-	profile *Profile // of the model
+	profile *Profile
 }
 
-// adapt returns what a session needs for a model. What the caller of Open set is kept. The recorded
-// system prompt of a session that is resumed is kept as long as it is true of the model.
+// adapt returns the setup for a model. What the caller of Open set is kept. The recorded system prompt of a
+// resumed session is kept if it is correct for the model.
 func (b *builder) adapt(ctx context.Context, provider, model, recorded string) (setup, error) {
 	given := &b.config.Session
 	p, err := b.profile(provider, model)
@@ -42,7 +45,7 @@ func (b *builder) adapt(ctx context.Context, provider, model, recorded string) (
 
 func (b *builder) profile(provider, model string) (*Profile, error) {
 	c := &b.config
-	if c.Family != "" && c.Family.tools() == nil {
+	if c.Family != "" && !c.Family.Known() {
 		return nil, llm.Errorf(llm.ErrConfiguration, "", "unknown profile %q: use openai, anthropic, gemini or generic", c.Family)
 	}
 	toolset, err := ParseToolset(string(c.Toolset))
@@ -56,7 +59,7 @@ func (b *builder) profile(provider, model string) (*Profile, error) {
 	return make(ProfileConfig{Provider: provider, Model: model, Family: c.Family, Toolset: toolset, Tools: c.ToolConfig, Catalogue: b.session.Catalogue}), nil
 }
 
-// registry holds the tools of the profile, those that the caller added, and the one that asks the user.
+// registry returns the tools of the profile, the tool that asks the user, and the caller's tools.
 func (b *builder) registry(p *Profile) (*tool.Registry, error) {
 	r, err := p.Registry()
 	if err != nil {
@@ -68,7 +71,7 @@ func (b *builder) registry(p *Profile) (*tool.Registry, error) {
 	return r, r.Register(b.config.Tools...)
 }
 
-// systemPrompt returns the system prompt for a profile, or "" if the recorded one is still right.
+// systemPrompt returns the system prompt for a profile, or "" if the recorded one is still correct.
 func (b *builder) systemPrompt(ctx context.Context, p *Profile, tools *tool.Registry, recorded string) (string, error) {
 	e, c := b.session.Env, b.config.Prompt
 	if system := b.config.Session.System; system != "" {
@@ -80,15 +83,60 @@ func (b *builder) systemPrompt(ctx context.Context, p *Profile, tools *tool.Regi
 	offer := b.session
 	offer.Tools = tools
 	c.Tools = agent.Offered(offer)
-	if p.describes(recorded, e.Info(), c.Tools) {
+	if p.base(c.Tools).Describes(recorded, e.Info(), c.Tools) {
 		return "", nil
 	}
 	if c.Git == nil {
 		if b.git == nil {
-			git := TakeGitSnapshot(ctx, e)
+			git := prompt.TakeGit(ctx, e)
 			b.git = &git
 		}
 		c.Git = b.git
 	}
 	return p.SystemPrompt(ctx, e, c)
+}
+
+// recorded returns the generated system prompt of the resumed session, unless another one is wanted. What
+// the user wrote in it is kept for every model.
+func (b *builder) recorded(ctx context.Context) (string, error) {
+	c := &b.config
+	if c.Resume == "" || c.Session.System != "" || c.Prompt.User != "" {
+		return "", nil
+	}
+	system, err := recordedSystem(ctx, b.session.Store, c.Resume)
+	if err != nil {
+		return "", err
+	}
+	if system != "" && !prompt.Generated(system) {
+		c.Session.System = system
+		return "", nil
+	}
+	c.Prompt.User = prompt.UserInstructions(system)
+	return system, nil
+}
+
+// recordedSystem returns the last system prompt of a saved session. Damaged records are skipped; resuming
+// the session decides whether that is acceptable.
+func recordedSystem(ctx context.Context, store event.Store, id string) (string, error) {
+	system := ""
+	for r, err := range store.Load(ctx, id, 0) {
+		var damage *event.CorruptError
+		switch {
+		case errors.As(err, &damage):
+			continue
+		case err != nil:
+			return "", err
+		case r.Agent != "":
+			continue
+		}
+		switch d := r.Data.(type) {
+		case event.SessionStart:
+			system = d.System
+		case event.SessionResume:
+			if d.System != "" {
+				system = d.System
+			}
+		}
+	}
+	return system, nil
 }

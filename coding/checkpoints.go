@@ -9,28 +9,27 @@ import (
 	"github.com/reins-agent/reins/checkpoint"
 )
 
-// Checkpoints lets a session keep states of a directory, for its Undo.
+// Checkpoints lets a session snapshot a directory and restore it on Undo.
 type Checkpoints struct {
 	*checkpoint.Store
 
-	// Later is asked what becomes of files that others changed after the session had left them,
-	// before anything is set back. checkpoint.Refuse, and a nil Later, leave everything as it is, and
-	// Undo fails with the error.
+	// Later decides, before anything is restored, about files that others have changed since the session
+	// did. If it is nil or returns checkpoint.Refuse, nothing changes and Undo returns the error.
 	Later func(ctx context.Context, e *checkpoint.LaterError) (checkpoint.Later, error)
 
-	// Restored, if set, is told what was set back.
+	// Restored, if set, is called with the restored files.
 	Restored func([]checkpoint.Change)
 }
 
 var _ agent.Checkpoints = Checkpoints{}
 
-// Take keeps the state that the directory is in.
+// Take takes a checkpoint of the directory.
 func (c Checkpoints) Take(ctx context.Context, label string) (id string, files int, err error) {
 	taken, stats, err := c.Store.Take(ctx, label)
 	return string(taken), stats.Files, err
 }
 
-// Restore sets the directory, or only some paths of it, back to a state.
+// Restore restores the directory, or some of its paths, to a checkpoint.
 func (c Checkpoints) Restore(ctx context.Context, r agent.Restore) (changed []string, err error) {
 	o := checkpoint.RestoreOptions{
 		Paths: r.Paths, Later: checkpoint.Refuse,
@@ -45,7 +44,7 @@ func (c Checkpoints) Restore(ctx context.Context, r agent.Restore) (changed []st
 		if err := c.decide(ctx, later, &o); err != nil {
 			return nil, err
 		}
-		// What changed since it was asked about is asked about in turn.
+		// Files that changed in the meantime are asked about again.
 		res, err = c.Store.Restore(ctx, checkpoint.ID(r.ID), o)
 	}
 	if c.Restored != nil {
@@ -59,7 +58,7 @@ func (c Checkpoints) Restore(ctx context.Context, r agent.Restore) (changed []st
 	return changed, err
 }
 
-// decide asks about files that others changed.
+// decide asks about files that others have changed.
 func (c Checkpoints) decide(ctx context.Context, later *checkpoint.LaterError, o *checkpoint.RestoreOptions) error {
 	how, err := c.Later(ctx, later)
 	switch {
@@ -68,7 +67,7 @@ func (c Checkpoints) decide(ctx context.Context, later *checkpoint.LaterError, o
 	case how == checkpoint.Refuse:
 		return later
 	case how == checkpoint.Keep && later.Unknown:
-		return fmt.Errorf("what others changed cannot be kept: %w", later)
+		return fmt.Errorf("cannot keep the changes of others: %w", later)
 	case how == checkpoint.Keep:
 		o.Later = checkpoint.Keep
 	}

@@ -9,18 +9,18 @@ import (
 	"github.com/reins-agent/reins/llm/connect"
 )
 
-// Connection is a client, and what to ask it for.
+// Connection is a client with the chosen provider and model.
 type Connection struct {
 	Client   *llm.Client
 	Provider string
 	Model    string
-	// Server is the server that was found on this machine, if the provider is "local".
+	// Server is the local server that was found, if the provider is "local".
 	Server *connect.Server
 }
 
-// Connect makes a client. An empty provider is the one that serves the model, or else the only one
-// that the environment has a key for. An empty model is the provider's default, or the first one of
-// a local server.
+// Connect makes a client. The provider defaults to the one that serves the model, or else to the only one
+// with a key in the environment. The model defaults to that of the provider, or the first one of a local
+// server.
 func Connect(ctx context.Context, provider, model string, c connect.Config) (Connection, error) {
 	if c.Catalogue == nil {
 		c.Catalogue = llm.DefaultCatalogue()
@@ -52,13 +52,13 @@ func Connect(ctx context.Context, provider, model string, c connect.Config) (Con
 	case k.Server != nil:
 		k.Model = k.Server.Models[0]
 	default:
-		return Connection{}, llm.Errorf(llm.ErrConfiguration, "", "the model is missing, and the provider %s has no default: name one (--model)", k.Provider)
+		return Connection{}, llm.Errorf(llm.ErrConfiguration, "", "no model given, and provider %s has no default: choose one (--model)", k.Provider)
 	}
 	return k, nil
 }
 
-// openClient connects to a provider and, unless its address is given, to all others that the
-// environment has a key for, so that a session can change to one of their models.
+// openClient connects to a provider and, unless its address is given, to all others with a key in the
+// environment, so that a session can change to their models.
 func openClient(ctx context.Context, provider string, c connect.Config) (*llm.Client, error) {
 	client, err := connect.Open(ctx, provider, c)
 	if err != nil || c.BaseURL != "" {
@@ -68,7 +68,7 @@ func openClient(ctx context.Context, provider string, c connect.Config) (*llm.Cl
 	return connect.FromEnv(c)
 }
 
-// chooseProvider returns the provider that serves a model, or the only one that there is a key for.
+// chooseProvider returns the provider that serves a model, or the only one with a key.
 func chooseProvider(model string, c connect.Config) (string, error) {
 	if m, ok := c.Catalogue.Lookup("", model); ok && slices.Contains(connect.Names(), m.Provider) {
 		return m.Provider, nil
@@ -79,7 +79,7 @@ func chooseProvider(model string, c connect.Config) (string, error) {
 	}
 	names := client.Providers()
 	if len(names) > 1 {
-		return "", llm.Errorf(llm.ErrConfiguration, "", "there are keys for several providers (%s): choose one with --provider or --model", strings.Join(names, ", "))
+		return "", llm.Errorf(llm.ErrConfiguration, "", "found keys for several providers (%s): choose one with --provider or --model", strings.Join(names, ", "))
 	}
 	return names[0], nil
 }

@@ -14,21 +14,17 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// DiffField names the field of a call's result that has the diff of the files that the call changed. It
-// is for people and programs; the model does not see it.
+// DiffField is the field of a result that has the diff of the changed files. The model does not see it.
 const DiffField = "diff"
 
-// maxDiffed is the largest file, in bytes, that is compared.
+// maxDiffed is the size of the largest file that is compared.
 const maxDiffed = 256 << 10
 
-// RecordDiffs is middleware that puts the diff of the files that a call changed into its result.
-func RecordDiffs(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
+// recordDiffs is middleware that adds the diff of the changed files to the result of a call.
+func recordDiffs(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
 	before := readChanging(ctx, c.Env, c.Accesses)
 	res, err := next(ctx)
-	if err != nil || len(before) == 0 {
-		return res, err
-	}
-	ctx = context.WithoutCancel(ctx) // an interrupted call may have changed files too
+	ctx = context.WithoutCancel(ctx) // failed and interrupted calls may have changed files too
 	var b strings.Builder
 	for _, path := range slices.Sorted(maps.Keys(before)) {
 		if after, ok := readText(ctx, c.Env, path); ok {
@@ -41,10 +37,10 @@ func RecordDiffs(ctx context.Context, c tool.Call, next func(context.Context) (t
 		}
 		res.Fields[DiffField] = b.String()
 	}
-	return res, nil
+	return res, err
 }
 
-// PreviewDiff renders what a call would change. Files that cannot be compared are left out.
+// PreviewDiff returns the diff of a preview. Files that cannot be compared are left out.
 func PreviewDiff(e env.Environment, p tool.Preview) string {
 	var b strings.Builder
 	for _, c := range p.Changes {
@@ -55,11 +51,11 @@ func PreviewDiff(e env.Environment, p tool.Preview) string {
 	return b.String()
 }
 
-// isText reports whether content is text that is small enough to compare.
+// isText reports whether content is text and small enough to compare.
 func isText(content []byte) bool { return len(content) <= maxDiffed && utf8.Valid(content) }
 
-// readChanging reads the files that a call declares to change. Files that cannot be compared are left
-// out; a file that does not exist yet is empty.
+// readChanging reads the files that a call will change. Files that cannot be compared are left out; a missing
+// file is empty.
 func readChanging(ctx context.Context, e env.Environment, accesses []policy.Access) map[string]string {
 	files := make(map[string]string)
 	for _, a := range accesses {
@@ -73,7 +69,7 @@ func readChanging(ctx context.Context, e env.Environment, accesses []policy.Acce
 	return files
 }
 
-// readText reads a file that can be compared; a missing one is empty.
+// readText reads a file if it can be compared. A missing file is empty.
 func readText(ctx context.Context, e env.Environment, path string) (string, bool) {
 	if _, err := e.Stat(ctx, path); err != nil {
 		return "", true

@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// One session goes from family to family and back. Each model gets the tools and the prompt of its own
+// One session changes from family to family and back. Each model gets the tools and the prompt of its
 // family, and every request is valid for the strict server of its provider.
 func TestOpen_SessionChangesFamilyWithToolsAndPromptAndBack(t *testing.T) {
 	families := []struct {

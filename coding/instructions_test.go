@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/tool"
 )
 
-// everyForm are the profiles of all families, with all toolsets.
+// everyForm returns the profiles of all families with all toolsets.
 func everyForm() map[string]*Profile {
 	forms := map[string]*Profile{"generic": For("ollama", "qwen3-coder:30b")}
 	for family, model := range map[Family]string{OpenAIFamily: "gpt-5.5", AnthropicFamily: "claude-opus-5", GeminiFamily: "gemini-3.8-flash"} {
@@ -30,7 +31,7 @@ func TestInstructions_NameOnlyToolsThatAreOffered(t *testing.T) {
 		specs := p.specs()
 		for left := range specs {
 			offered := append(append([]tool.Spec{}, specs[:left]...), specs[left+1:]...)
-			text := p.instructionsFor(offered)
+			text := p.instructions(offered)
 			for _, name := range anyTool.FindAllString(text, -1) {
 				if !strings.Contains(names(offered), " "+name+" ") {
 					t.Errorf("%s without %s: the instructions name %s", form, specs[left].Name, name)
@@ -40,7 +41,7 @@ func TestInstructions_NameOnlyToolsThatAreOffered(t *testing.T) {
 				t.Errorf("%s without %s: the instructions are not well formed:\n%s", form, specs[left].Name, text)
 			}
 		}
-		if text := p.instructionsFor(nil); anyTool.MatchString(text) {
+		if text := p.instructions(nil); anyTool.MatchString(text) {
 			t.Errorf("%s without tools: the instructions name %s", form, anyTool.FindString(text))
 		}
 	}
@@ -55,9 +56,9 @@ func names(specs []tool.Spec) string {
 }
 
 func TestInstructions_HostsOwnStayAsTheyAre(t *testing.T) {
-	p := Anthropic("claude-opus-5")
+	p := For("anthropic", "claude-opus-5")
 	p.Instructions = "Use shell_stop with care."
-	if got := p.instructionsFor(nil); got != p.Instructions {
+	if got := p.instructions(nil); got != p.Instructions {
 		t.Errorf("got %q", got)
 	}
 }
@@ -83,13 +84,13 @@ func TestDocs_ToolsPageTellsTheTimeoutsThatApply(t *testing.T) {
 		return fmt.Sprintf("%g s", forms[form].ToolConfig.DefaultTimeout.Seconds())
 	}
 	for _, want := range []string{
-		fmt.Sprintf("at most %g s (`ToolConfig.MaxTimeout`)", MaxTimeout.Seconds()),
+		fmt.Sprintf("at most %g s (`ToolConfig.MaxTimeout`)", tools.MaxTimeout.Seconds()),
 		"| `openai` | " + seconds("openai standard") + " | none",
 		"| `anthropic` | " + seconds("anthropic standard") + " | " + seconds("anthropic native") + " |",
 		"| `gemini` | " + seconds("gemini standard") + " | " + seconds("gemini native") + " without output |",
 		"| `generic` | " + seconds("generic") + " |",
-		fmt.Sprintf("`coding.NewTools`) | %g s |", DefaultTimeout.Seconds()),
-		fmt.Sprintf("Files over %d MiB are not read whole", MaxFileSize>>20),
+		fmt.Sprintf("`coding.NewTools`) | %g s |", tools.DefaultTimeout.Seconds()),
+		fmt.Sprintf("Files over %d MiB are not read whole", tools.MaxFileSize>>20),
 	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("docs/tools.md does not say %q", want)

@@ -1,3 +1,11 @@
+// Package coding turns an agent into a coding agent.
+//
+// [Open] assembles a session as `reins run` does: it connects to a model and sets up tools, system prompt,
+// working directory, storage and checkpoints. The caller can replace every part. When the session changes
+// to another model, tools and prompt change with it.
+//
+// A [Profile] holds what depends on the model: tools, base instructions and capabilities. Package tools
+// has the tools, package native those of the vendors' own agents, and package prompt the system prompt.
 package coding
 
 import (
@@ -12,6 +20,8 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding/prompt"
+	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -20,66 +30,60 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Config says which session to [Open]. Every zero field means what `reins run` does without flags, so
-// that Model and Dir are enough to begin with; even they can be left out.
+// Config configures a session for [Open]. Zero fields default to what `reins run` does without flags.
 type Config struct {
-	Provider string // "" is the one that serves the model, or the only one with a key
-	Model    string // "" is the provider's default
-	Effort   string // reasoning effort; "" is the provider's default
-	Dir      string // working directory; "" is the current one
+	Provider string // default: the provider that serves the model, or the only one with a key
+	Model    string // default: that of the provider
+	Effort   string // reasoning effort; default: that of the provider
+	Dir      string // working directory; default: the current one
 
-	// Connect says how the client is made, unless Session.Client is set.
+	// Connect configures the client, unless Session.Client is set.
 	Connect connect.Config
 	// Vars are environment variables for commands, unless Session.Env is set.
 	Vars map[string]string
 
-	// Family is whose tools and instructions the model gets; "" chooses by its name.
+	// Family decides on tools and instructions. It defaults to that of the model's name.
 	Family Family
-	// Toolset is the form of its tools; "" is Standard. A model whose family has no native tools is
-	// refused with Native; one that the session changes to later gets the standard ones.
+	// Toolset is the form of the tools. It defaults to Standard. With Native, a model whose family has no
+	// native tools is an error; if the session changes to one later, it gets the standard tools.
 	Toolset Toolset
-	// Profile makes the profile of each model that the session uses; nil is [NewProfile].
+	// Profile makes the profile of each model that the session uses. It defaults to [NewProfile].
 	Profile func(ProfileConfig) *Profile
-	// ToolConfig sets up the tools of the profile.
+	// ToolConfig configures the tools of the profile.
 	ToolConfig ToolConfig
-	// Tools are added to those of the profile; one of the same name takes the other's place.
+	// Tools are added to those of the profile and replace tools with the same name.
 	Tools []tool.Tool
-	// Prompt says what goes into the system prompt. Its Tools are always those that the session
-	// really offers. If Session.System is set, only Prompt.User is added to it.
+	// Prompt configures the system prompt. Prompt.Tools is ignored. If Session.System is set, only
+	// Prompt.User is added to it.
 	Prompt PromptConfig
 
-	// Resume is the ID of a session to resume. What is empty here stays as it was in the session:
-	// its provider, model, effort and directory. The system prompt stays too, as long as it names the
-	// model, the tools and the directory that the session has now.
+	// Resume is the ID of a session to resume. Provider, model, effort and directory default to those of
+	// the session. Its system prompt is kept if it matches the current model, tools and directory.
 	Resume string
-	// State is the directory for sessions and checkpoints; "" is [StateDir]. With NoSave the session
-	// is kept in memory and leaves nothing behind, so that it can be neither resumed nor undone.
-	State  string
+	// State is the directory for sessions and checkpoints. It defaults to [StateDir].
+	State string
+	// NoSave keeps the session in memory. It can then be neither resumed nor undone.
 	NoSave bool
-	// NoCompaction lets the conversation grow until it no longer fits the context window. Without it,
-	// the default is to compact at 80% of the window.
+	// NoCompaction disables compaction. By default, the conversation is compacted at 80% of the context
+	// window.
 	NoCompaction bool
 
-	// Warn, if set, is told of what is wrong and does not keep the session from working.
+	// Warn, if set, is called with problems that do not stop the session.
 	Warn func(error)
 
-	// Session is the rest of the configuration: approvals, policy, limits, hooks, subagents. Open
-	// fills in what is empty here, and leaves alone what is set: with Session.Client, Env, Tools,
-	// System, Store, Checkpoints or Compaction each part can be replaced. Provider, Model and Effort
-	// count if they are empty above.
+	// Session is the rest of the configuration: approvals, policy, limits, hooks, subagents. Open fills in
+	// empty fields and keeps the others, so Client, Env, Tools, System, Store, Checkpoints and Compaction
+	// can each be replaced. Provider, Model and Effort are used if they are empty above.
 	Session agent.Config
 }
 
-// compactAt is the share of the context window at which a conversation is compacted.
+// compactAt is the default share of the context window at which a conversation is compacted.
 const compactAt = 0.8
 
-// Open assembles a coding session: it connects to the model, chooses the tools and the instructions
-// that the model was trained for, reads the project's documents, and sets up the working directory,
-// checkpoints, compaction and the place where the session is saved. Closing the session closes
-// everything that Open made.
+// Open assembles a coding session. Closing the session closes everything that Open created.
 func Open(ctx context.Context, c Config) (*agent.Session, error) {
 	b := &builder{config: c, session: c.Session}
-	b.config.ToolConfig.state = newToolState()
+	b.config.ToolConfig.State = tools.NewState()
 	s, err := b.open(ctx)
 	if err != nil {
 		for _, made := range b.made {
@@ -93,11 +97,11 @@ func Open(ctx context.Context, c Config) (*agent.Session, error) {
 // builder assembles one session.
 type builder struct {
 	config  Config
-	session agent.Config // what it has come to
-	state   string       // the state directory; "" if nothing is saved there
-	meta    event.Meta   // of the session that is resumed
-	made    []io.Closer  // what has to be closed
-	git     *GitSnapshot // taken once, so that all prompts of the session agree
+	session agent.Config // the result
+	state   string       // the state directory, or ""
+	meta    event.Meta   // of the resumed session
+	made    []io.Closer  // to be closed with the session
+	git     *prompt.Git  // shared by all prompts of the session
 }
 
 func (b *builder) open(ctx context.Context) (*agent.Session, error) {
@@ -112,7 +116,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 			return nil, err
 		}
 	}
-	s.Middleware = append(s.Middleware[:len(s.Middleware):len(s.Middleware)], RecordDiffs)
+	s.Middleware = append(s.Middleware[:len(s.Middleware):len(s.Middleware)], recordDiffs)
 	s.Owned = append(s.Owned[:len(s.Owned):len(s.Owned)], b.made...)
 	if c.Resume == "" {
 		return agent.New(*s)
@@ -121,7 +125,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	return agent.Resume(ctx, *s)
 }
 
-// findStore opens the place where the session is saved and finds the session to resume.
+// findStore opens the store and finds the session to resume.
 func (b *builder) findStore(ctx context.Context) (err error) {
 	c, s := &b.config, &b.session
 	b.state = c.State
@@ -139,10 +143,10 @@ func (b *builder) findStore(ctx context.Context) (err error) {
 		return nil
 	}
 	if s.Store == nil {
-		return errors.New("a session that was saved can only be resumed with a store: NoSave and Resume exclude each other")
+		return errors.New("cannot resume a session without a store: NoSave and Resume are mutually exclusive")
 	}
 	if b.meta, err = s.Store.Meta(ctx, c.Resume); err != nil {
-		return fmt.Errorf("session %s cannot be resumed: %w", c.Resume, err)
+		return fmt.Errorf("cannot resume session %s: %w", c.Resume, err)
 	}
 	if s.Provider == "" && s.Model == "" {
 		s.Provider, s.Model = b.meta.Provider, b.meta.Model
@@ -159,7 +163,7 @@ func (b *builder) findDir(context.Context) error {
 	if dir == "" && b.meta.Dir != "" {
 		dir = b.meta.Dir
 		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("the directory of session %s is gone: %s; name another one", b.meta.ID, dir)
+			return fmt.Errorf("the directory of session %s no longer exists: %s; choose another one", b.meta.ID, dir)
 		}
 	}
 	e, err := local.New(local.Config{Dir: dir, Vars: b.config.Vars})
@@ -193,7 +197,7 @@ func (b *builder) connect(ctx context.Context) error {
 	return nil
 }
 
-// idle closes the connections of an HTTP client that nobody uses.
+// idle closes the idle connections of an HTTP client.
 type idle struct{ *http.Client }
 
 func (i idle) Close() error {
@@ -201,7 +205,7 @@ func (i idle) Close() error {
 	return nil
 }
 
-// prepare fills in what depends on the model.
+// prepare fills in the fields that depend on the model.
 func (b *builder) prepare(ctx context.Context) error {
 	s := &b.session
 	recorded, err := b.recorded(ctx)
@@ -223,24 +227,24 @@ func (b *builder) prepare(ctx context.Context) error {
 	return cmp.Or(b.checkToolset(u), b.checkEffort(u), b.checkTools())
 }
 
-// checkToolset reports native tools that were asked for and that the model's family does not have.
+// checkToolset returns an error if the model's family lacks the requested native tools.
 func (b *builder) checkToolset(u setup) error {
 	if b.config.Toolset == Native && u.profile.Family == GenericFamily {
-		return llm.Errorf(llm.ErrConfiguration, "", "the %s profile has only the standard toolset; for native tools choose the openai, anthropic or gemini profile", u.profile.Family)
+		return llm.Errorf(llm.ErrConfiguration, "", "the %s profile has only the standard toolset; native tools need the openai, anthropic or gemini profile", u.profile.Family)
 	}
 	return nil
 }
 
-// checkEffort reports a reasoning effort that the model is known not to take.
+// checkEffort returns an error for a reasoning effort that the model is known not to support.
 func (b *builder) checkEffort(u setup) error {
 	s := &b.session
 	if _, listed := s.Catalogue.Lookup(s.Provider, s.Model); listed && s.Effort != "" && !u.profile.Reasoning {
-		return llm.Errorf(llm.ErrConfiguration, "", "%s takes no reasoning effort; leave %q out", s.Model, s.Effort)
+		return llm.Errorf(llm.ErrConfiguration, "", "%s does not support reasoning effort; leave out %q", s.Model, s.Effort)
 	}
 	return s.Catalogue.CheckEffort(s.Provider, s.Model, s.Effort)
 }
 
-// checkTools reports names in Allow and Deny that are not those of tools.
+// checkTools returns an error for unknown tools in Allow and Deny.
 func (b *builder) checkTools() error {
 	all := b.session
 	all.Allow, all.Deny = nil, nil
@@ -250,32 +254,13 @@ func (b *builder) checkTools() error {
 	}
 	for _, n := range slices.Concat(b.session.Allow, b.session.Deny) {
 		if _, ok := all.Tools.Spec(n); !ok && !slices.Contains(names, n) {
-			return llm.Errorf(llm.ErrConfiguration, "", "unknown tool %q: the tools are %s", n, strings.Join(names, ", "))
+			return llm.Errorf(llm.ErrConfiguration, "", "unknown tool %q: use %s", n, strings.Join(names, ", "))
 		}
 	}
 	return nil
 }
 
-// recorded returns the system prompt of the session that is resumed, unless another one is wanted. What
-// the user wrote of it stays, whatever model comes.
-func (b *builder) recorded(ctx context.Context) (string, error) {
-	c := &b.config
-	if c.Resume == "" || c.Session.System != "" || c.Prompt.User != "" {
-		return "", nil
-	}
-	system, err := recordedSystem(ctx, b.session.Store, c.Resume)
-	if err != nil {
-		return "", err
-	}
-	if system != "" && !generated(system) {
-		c.Session.System = system
-		return "", nil
-	}
-	c.Prompt.User = userInstructions(system)
-	return system, nil
-}
-
-// keep sets up what lets the session be undone and fit the context window.
+// keep sets up compaction and checkpoints.
 func (b *builder) keep(ctx context.Context) error {
 	s := &b.session
 	if s.Compaction.At == 0 && !b.config.NoCompaction {
@@ -284,7 +269,7 @@ func (b *builder) keep(ctx context.Context) error {
 	if s.Store == nil {
 		return nil
 	}
-	s.Meta.Branch = cmp.Or(s.Meta.Branch, GitBranch(ctx, s.Env))
+	s.Meta.Branch = cmp.Or(s.Meta.Branch, prompt.Branch(ctx, s.Env))
 	if _, here := s.Env.(*local.Env); here && s.Checkpoints == nil && b.state != "" {
 		s.Checkpoints = sessionCheckpoints(ctx, b.state, s.Env.Info().Dir, b.config.Warn)
 	}

@@ -49,8 +49,8 @@ func watch(r event.Record) {
 	}
 }
 
-// The model here is a script behind a server that speaks Anthropic's protocol; with a key in
-// ANTHROPIC_API_KEY it is the real one.
+// The model here is a script on a test server with Anthropic's protocol. With a real key in
+// ANTHROPIC_API_KEY it would be the real model.
 func ExampleOpen() {
 	server := llmtest.NewServer(llmtest.Play(
 		llmtest.Call("write_file", `{"file_path":"hello.txt","content":"hello\n"}`), llmtest.Say("There is a hello.txt now."),
@@ -66,8 +66,7 @@ func ExampleOpen() {
 	// "hello\n" <nil>
 }
 
-// inTempDir changes to a directory of its own, with variables, until the function that it returns is
-// called.
+// inTempDir changes to a temporary directory and sets variables until the returned function is called.
 func inTempDir(vars map[string]string) func() {
 	dir, err := os.MkdirTemp("", "reins-example-")
 	if err != nil {

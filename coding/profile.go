@@ -1,63 +1,79 @@
 package coding
 
 import (
-	_ "embed"
+	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/reins-agent/reins/coding/native"
+	"github.com/reins-agent/reins/coding/patch"
+	"github.com/reins-agent/reins/coding/prompt"
+	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )
 
-// Profile is how a model is best put to work on code: the tools that it was trained with, the
-// instructions that go with them, and what it can do. It is plain data. A host changes what it
-// likes before the session begins; tools that it appends win over those of the same name.
+// Profile is how a model is used for coding: its tools, its instructions and its capabilities. It is plain
+// data that a host can change before the session starts. Of two tools with the same name the later one is
+// used.
 //
-// The tools of a profile share their background processes, so each session has a profile of its
-// own.
+// The tools of a profile share their background processes, so each session needs its own profile.
 type Profile struct {
-	Provider string // who serves the model, as in llm.Request
+	Provider string // as in llm.Request
 	Model    string
-	Family   Family // whose agent the tools and instructions are made after
+	Family   Family // decides on tools and instructions
 
 	DisplayName string // the model's name for people
-	Cutoff      string // its knowledge cutoff, such as "2026-02"; "" is not known
+	Cutoff      string // knowledge cutoff, such as "2026-02"; "" if unknown
 
 	Tools   []tool.Tool
 	Aliases []tool.Alias
 	// Instructions are the base instructions, the first layer of the system prompt.
 	Instructions string
-	// DocFiles are the project documents that are looked for in each directory, in this order.
+	// DocFiles are the names of project documents to look for in each directory, in order.
 	DocFiles []string
 
 	ContextWindow int64 // in tokens
-	Reasoning     bool  // its effort can be set
-	Streaming     bool  // answers can be streamed; if not, agent.Config.Unary must be set
-	ParallelTools bool  // may call several tools in one answer; if not, agent.Config.Serial must be set
-	Vision        bool  // can look at images
-	Freeform      bool  // takes tools whose input is text instead of JSON
+	Reasoning     bool  // supports a reasoning effort
+	Streaming     bool  // supports streaming; otherwise set agent.Config.Unary
+	ParallelTools bool  // may call several tools at once; otherwise set agent.Config.Serial
+	Vision        bool  // accepts images
+	Freeform      bool  // accepts tools with text instead of JSON as input
 
-	// Options go with every request, by dialect.
+	// Options are sent with every request, by dialect.
 	Options map[string]llm.Options
 
-	ToolConfig ToolConfig // what the tools were made with
+	ToolConfig ToolConfig // of Tools
 	Toolset    Toolset    // of Tools
-	generated  string     // Instructions as NewProfile wrote them
+	generated  string     // Instructions as made by NewProfile
 }
 
-// Toolset says in which form a model gets its tools.
+// ToolConfig configures the coding tools; see package tools.
+type ToolConfig = tools.Config
+
+// NewTools makes a set of all standard coding tools. They share their background processes.
+func NewTools(c ToolConfig) []tool.Tool { return tools.New(c) }
+
+// NativeAliases returns the names and arguments of the standard tools in the vendors' own agents.
+func NativeAliases() []tool.Alias { return tools.Aliases() }
+
+// Toolset is the form of a model's tools.
 type Toolset string
 
-// The toolsets. A native one has the names, parameters, forms of output and limits of the vendor's own
-// agent: codex, Claude Code or gemini-cli.
+// The toolsets.
 const (
-	Standard Toolset = "standard" // the same tools for every model, with those that suit its family
-	Native   Toolset = "native"
+	Standard Toolset = "standard" // the same tools for every model; the family decides which of them
+	Native   Toolset = "native"   // the tools of the vendor's own agent: codex, Claude Code or gemini-cli
 )
 
-// ParseToolset reads the name of a toolset; "" is Standard.
+// ParseToolset parses the name of a toolset; "" is Standard.
 func ParseToolset(name string) (Toolset, error) {
 	switch t := Toolset(name); t {
 	case "":
@@ -68,47 +84,31 @@ func ParseToolset(name string) (Toolset, error) {
 	return "", fmt.Errorf("unknown toolset %q: use standard or native", name)
 }
 
-// ProfileConfig says what profile to make. Only Model is needed.
+// ProfileConfig configures a profile. Only Model is required.
 type ProfileConfig struct {
 	Provider string
 	Model    string
-	// Family is found from the model's name and the provider when it is "".
+	// Family defaults to that of the model's name, or else of the provider.
 	Family Family
-	// Toolset is Standard if it is "". The generic family has no agent of its own, and so no other.
+	// Toolset defaults to Standard. The generic family has no other.
 	Toolset Toolset
-	// Tools sets up the tools. Its zero fields are the family's defaults.
+	// Tools configures the tools. Zero fields default to those of the family.
 	Tools     ToolConfig
-	Catalogue *llm.Catalogue // nil is llm.DefaultCatalogue()
+	Catalogue *llm.Catalogue // default: llm.DefaultCatalogue()
 }
 
-// OpenAI is the profile of an OpenAI model.
-func OpenAI(model string) *Profile {
-	return NewProfile(ProfileConfig{Provider: "openai", Model: model, Family: OpenAIFamily})
-}
-
-// Anthropic is the profile of an Anthropic model.
-func Anthropic(model string) *Profile {
-	return NewProfile(ProfileConfig{Provider: "anthropic", Model: model, Family: AnthropicFamily})
-}
-
-// Gemini is the profile of a Google model.
-func Gemini(model string) *Profile {
-	return NewProfile(ProfileConfig{Provider: "gemini", Model: model, Family: GeminiFamily})
-}
-
-// For is the profile of any model, whoever serves it. [FamilyOf] chooses its family.
+// For returns the default profile of a model.
 func For(provider, model string) *Profile {
 	return NewProfile(ProfileConfig{Provider: provider, Model: model})
 }
 
-// NewProfile makes a profile. It panics if the family or the toolset is none of the constants, which is a
-// mistake in the program.
+// NewProfile makes a profile. It panics if the family or the toolset is unknown.
 func NewProfile(c ProfileConfig) *Profile {
 	if c.Family == "" {
-		c.Family = FamilyOf(c.Provider, c.Model)
+		c.Family = familyOf(c.Provider, c.Model)
 	}
-	if c.Family.tools() == nil {
-		panic(fmt.Sprintf("coding: there is no family %q of models", c.Family))
+	if !c.Family.Known() {
+		panic(fmt.Sprintf("coding: unknown family %q", c.Family))
 	}
 	var err error
 	if c.Toolset, err = ParseToolset(string(c.Toolset)); err != nil {
@@ -130,23 +130,79 @@ func NewProfile(c ProfileConfig) *Profile {
 	p.describe(c.Catalogue)
 	p.Options = p.options(c.Catalogue)
 	p.Tools, p.Aliases = p.tools()
-	p.generated = p.instructions(p.specs())
+	p.generated = p.generate(p.specs())
 	p.Instructions = p.generated
 	return p
 }
 
-// tools are those that the model is offered, and other names of them.
+// describe fills in the model's capabilities. An unlisted model of one of the three vendors is assumed to
+// support reasoning and vision; others are not.
+func (p *Profile) describe(catalogue *llm.Catalogue) {
+	m, listed := lookup(catalogue, p.Provider, p.Model)
+	if !listed {
+		vendor := p.Family != GenericFamily && string(p.Family) == p.Provider
+		m = llm.Model{Reasoning: vendor, Vision: vendor}
+	}
+	p.DisplayName, p.Cutoff = cmp.Or(m.Name, p.Model), m.Cutoff
+	p.Reasoning, p.Vision = m.Reasoning, m.Vision
+	// The server must support freeform tools as well as the model.
+	p.Freeform = m.Freeform && m.Provider == p.Provider
+	p.ContextWindow = cmp.Or(m.ContextWindow, p.Family.window())
+}
+
+// lookup finds a model as served by the provider, or else by another one.
+func lookup(c *llm.Catalogue, provider, model string) (llm.Model, bool) {
+	if m, ok := c.Lookup(provider, model); ok {
+		return m, true
+	}
+	for _, name := range []string{model, path.Base(model), strings.ToLower(path.Base(model))} {
+		if m, ok := c.Lookup("", name); ok {
+			return m, true
+		}
+	}
+	return llm.Model{}, false
+}
+
+// options returns the provider options. The session sets the effort, and the Anthropic dialect sets its
+// cache breakpoints.
+func (p *Profile) options(catalogue *llm.Catalogue) map[string]llm.Options {
+	body := func(name, value string) map[string]json.RawMessage {
+		return map[string]json.RawMessage{name: json.RawMessage(value)}
+	}
+	m, _ := catalogue.Lookup(p.Provider, p.Model)
+	switch {
+	case p.Provider == "openai" && m.Freeform && !strings.Contains(m.ID, "codex") && !strings.Contains(m.ID, "-pro"):
+		// Models of this generation are verbose by default. The excluded ones do not accept the option.
+		return map[string]llm.Options{"openai-responses": {Body: body("text", `{"verbosity":"low"}`)}}
+	case p.Provider == "anthropic" && m.Thinking == "budget":
+		// Lets the model think between tool calls; adaptive models do so anyway.
+		return map[string]llm.Options{"anthropic": {Betas: []string{"interleaved-thinking-2025-05-14"}}}
+	case p.Provider == "gemini":
+		return map[string]llm.Options{"gemini": {Body: body("safetySettings", safetySettings)}}
+	}
+	return nil
+}
+
+// safetySettings block only content that is harmful with high probability: code and logs about attacks,
+// drugs or violence are normal in many projects.
+const safetySettings = `[` +
+	`{"category":"HARM_CATEGORY_HARASSMENT","threshold":"BLOCK_ONLY_HIGH"},` +
+	`{"category":"HARM_CATEGORY_HATE_SPEECH","threshold":"BLOCK_ONLY_HIGH"},` +
+	`{"category":"HARM_CATEGORY_SEXUALLY_EXPLICIT","threshold":"BLOCK_ONLY_HIGH"},` +
+	`{"category":"HARM_CATEGORY_DANGEROUS_CONTENT","threshold":"BLOCK_ONLY_HIGH"}]`
+
+// tools returns the tools that the model is offered, and their aliases.
 func (p *Profile) tools() ([]tool.Tool, []tool.Alias) {
 	var freeform *llm.Freeform
 	if p.Freeform {
-		freeform = &llm.Freeform{Syntax: "lark", Definition: patchGrammar}
+		freeform = &llm.Freeform{Syntax: "lark", Definition: patch.Grammar}
 	}
 	if p.Toolset == Native {
-		t := nativeTools(p.ToolConfig, p.Family, freeform, p.Vision)
+		t := p.nativeTools(freeform)
 		return t.Tools, append(t.Aliases, subagentAliases()...)
 	}
-	all := NewTools(p.ToolConfig)
-	var tools []tool.Tool
+	all := tools.New(p.ToolConfig)
+	var chosen []tool.Tool
 	for _, name := range p.Family.tools() {
 		t := all[slices.IndexFunc(all, func(t tool.Tool) bool { return t.Spec().Name == name })]
 		switch {
@@ -155,12 +211,23 @@ func (p *Profile) tools() ([]tool.Tool, []tool.Alias) {
 		case name == "apply_patch" && freeform != nil:
 			t = freeformPatch(t, freeform)
 		}
-		tools = append(tools, t)
+		chosen = append(chosen, t)
 	}
-	return tools, append(NativeAliases(), subagentAliases()...)
+	return chosen, append(tools.Aliases(), subagentAliases()...)
 }
 
-// subagentAliases lead to the tools for subagents, which a session adds.
+func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
+	set := tools.NewSet(p.ToolConfig)
+	switch p.Family {
+	case OpenAIFamily:
+		return native.Codex(set, freeform, p.Vision)
+	case AnthropicFamily:
+		return native.Claude(set)
+	}
+	return native.Gemini(set)
+}
+
+// subagentAliases returns aliases of the subagent tools, which a session adds.
 var subagentAliases = sync.OnceValue(func() []tool.Alias {
 	claude := map[string]string{
 		"prompt": "task", "subagent_type": "agent_type", "description": "", "run_in_background": "",
@@ -173,18 +240,15 @@ var subagentAliases = sync.OnceValue(func() []tool.Alias {
 	}
 })
 
-//go:embed instructions/apply_patch.lark
-var patchGrammar string
-
-// freeformPatch offers apply_patch as a tool that takes the patch itself, not JSON around it.
+// freeformPatch offers apply_patch as a freeform tool.
 func freeformPatch(t tool.Tool, freeform *llm.Freeform) tool.Tool {
 	spec := t.Spec()
-	spec.Description += " The input is the patch itself, as plain text; do not wrap it in JSON."
+	spec.Description += " " + tools.FreeformNote
 	spec.Freeform = freeform
 	return described{t, spec}
 }
 
-// described is a tool under another description.
+// described is a tool with another spec.
 type described struct {
 	tool.Tool
 	spec tool.Spec
@@ -194,7 +258,7 @@ func (d described) Spec() tool.Spec { return d.spec }
 
 func (d described) Unwrap() tool.Tool { return d.Tool }
 
-// Registry holds the tools of the profile. Of two tools with one name the later wins.
+// Registry returns a registry with the tools and aliases of the profile.
 func (p *Profile) Registry() (*tool.Registry, error) {
 	r := &tool.Registry{}
 	if err := r.Register(p.Tools...); err != nil {
@@ -204,52 +268,55 @@ func (p *Profile) Registry() (*tool.Registry, error) {
 	return r, nil
 }
 
-// ProfileTools lists the standard tools that the models of a family ("openai", "anthropic", "gemini" or
-// "generic") are offered; view_image only those that can look at images.
-func ProfileTools(family string) ([]string, bool) {
-	f := Family(family)
-	names := f.tools()
-	return names, names != nil
+// PromptConfig configures a system prompt; see package prompt.
+type PromptConfig = prompt.Config
+
+// SystemPrompt returns the system prompt for the profile; see [prompt.Base.Build].
+func (p *Profile) SystemPrompt(ctx context.Context, e env.Environment, c PromptConfig) (string, error) {
+	if c.Tools == nil {
+		c.Tools = p.specs()
+	}
+	return p.base(c.Tools).Build(ctx, e, c)
 }
 
-// tools are the names of the family's standard tools, in their order.
-func (f Family) tools() []string {
-	var names []string
-	switch f {
-	case OpenAIFamily:
-		names = []string{"read_file", "apply_patch", "write_file", "shell", "grep", "glob"}
-	case AnthropicFamily:
-		names = []string{"read_file", "write_file", "edit_file", "shell", "grep", "glob"}
-	case GeminiFamily:
-		names = []string{"read_file", "read_many_files", "write_file", "edit_file", "shell", "grep", "glob", "list_dir"}
-	case GenericFamily:
-		names = []string{"read_file", "write_file", "edit_file", "shell", "grep", "glob", "list_dir"}
-	default:
-		return nil
-	}
-	return append(names, "delete_file", "view_image", "shell_output", "shell_input", "shell_stop", "update_plan")
+// base returns the part of a system prompt that depends on the model.
+func (p *Profile) base(offered []tool.Spec) prompt.Base {
+	return prompt.Base{Instructions: p.instructions(offered), Model: p.DisplayName, Cutoff: p.Cutoff, DocFiles: p.DocFiles}
 }
 
-// timeout is the default command timeout. The native one of gemini-cli counts from the last output.
-func (f Family) timeout(t Toolset) time.Duration {
-	switch {
-	case f == GeminiFamily && t == Native:
-		return 5 * time.Minute
-	case f == OpenAIFamily, f == GeminiFamily:
-		return DefaultTimeout
+// instructions returns the base instructions for a model that is offered these tools. Instructions that
+// the host changed are kept.
+func (p *Profile) instructions(offered []tool.Spec) string {
+	if p.generated == "" || p.Instructions != p.generated {
+		return strings.TrimSpace(p.Instructions)
 	}
-	return 2 * time.Minute
+	return p.generate(offered)
 }
 
-// docFiles are the project documents of the family. AGENTS.md is everybody's.
-func (f Family) docFiles() []string {
-	switch f {
-	case OpenAIFamily:
-		return []string{"AGENTS.md", ".codex/instructions.md"}
-	case AnthropicFamily:
-		return []string{"AGENTS.md", "CLAUDE.md"}
-	case GeminiFamily:
-		return []string{"AGENTS.md", "GEMINI.md"}
+func (p *Profile) generate(offered []tool.Spec) string {
+	w := p.Family.wording(p.Toolset)
+	w.Freeform, w.Timeout = p.Freeform, inWords(p.ToolConfig.WithDefaults().DefaultTimeout)
+	return prompt.Instructions(string(p.Family), w, offered)
+}
+
+// specs returns the specs of the tools. A later tool replaces an earlier one with the same name.
+func (p *Profile) specs() []tool.Spec {
+	var specs []tool.Spec
+	for _, t := range p.Tools {
+		spec := t.Spec()
+		i := slices.IndexFunc(specs, func(s tool.Spec) bool { return s.Name == spec.Name })
+		if i < 0 {
+			specs = append(specs, spec)
+		} else {
+			specs[i] = spec
+		}
 	}
-	return []string{"AGENTS.md"}
+	return specs
+}
+
+func inWords(d time.Duration) string {
+	if d >= time.Minute && d%time.Minute == 0 {
+		return tools.Plural(int(d/time.Minute), "minute")
+	}
+	return tools.Plural(int(d.Round(time.Second)/time.Second), "second")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -32,51 +33,39 @@ func specOf(t *testing.T, p *coding.Profile, name string) tool.Spec {
 	}
 	spec, ok := r.Spec(name)
 	if !ok {
-		t.Fatalf("there is no tool %s; there are %v", name, r.Names())
+		t.Fatalf("no tool %s in %v", name, r.Names())
 	}
 	return spec
 }
 
-// profiles are one for each family, with a real model.
+// profiles returns a profile for each family, with a real model.
 func profiles() map[string]*coding.Profile {
 	return map[string]*coding.Profile{
-		"openai":    coding.OpenAI("gpt-5.5"),
-		"anthropic": coding.Anthropic("claude-opus-4-6"),
-		"gemini":    coding.Gemini("gemini-3-flash-preview"),
+		"openai":    model("gpt-5.5"),
+		"anthropic": model("claude-opus-4-6"),
+		"gemini":    model("gemini-3-flash-preview"),
 		"generic":   coding.For("ollama", "qwen3-coder:30b"),
 	}
 }
 
-// everyTool are the tools at the end of every profile.
+// everyTool lists the tools at the end of every profile.
 var everyTool = []string{"delete_file", "view_image", "shell_output", "shell_input", "shell_stop", "update_plan"}
 
-// nativeForm is the same model with the tools of its vendor's agent.
+// nativeForm returns the profile with native tools.
 func nativeForm(p *coding.Profile) *coding.Profile {
 	return coding.NewProfile(coding.ProfileConfig{Provider: p.Provider, Model: p.Model, Family: p.Family, Toolset: coding.Native})
 }
 
-// profileRig runs the tools of a profile.
-func profileRig(t testing.TB, p *coding.Profile) *rig {
-	t.Helper()
-	r := newRig(t, coding.ToolConfig{})
-	reg, err := p.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.pipe.Registry = reg
-	return r
-}
-
 func TestDoD_9_2_OpenAIProfileProvidesCodexAlignedToolsIncludingApplyPatch(t *testing.T) {
-	p := coding.OpenAI("gpt-5.5")
+	p := model("gpt-5.5")
 	want := append([]string{"read_file", "apply_patch", "write_file", "shell", "grep", "glob"}, everyTool...)
 	if got := toolNames(t, p); !slices.Equal(got, want) {
-		t.Errorf("the tools are %v, want %v", got, want)
+		t.Errorf("got tools %v, want %v", got, want)
 	}
 	if p.ToolConfig.DefaultTimeout != 10*time.Second {
-		t.Errorf("commands run %v, want 10s", p.ToolConfig.DefaultTimeout)
+		t.Errorf("got command timeout %v, want 10s", p.ToolConfig.DefaultTimeout)
 	}
-	r := profileRig(t, p)
+	r := newRig(t, p)
 	r.write("main.py", "def main():\n    return 0\n")
 	r.ok("apply_patch", args{"patch": "*** Begin Patch\n*** Update File: main.py\n@@ def main():\n-    return 0\n+    return 1\n*** Add File: new.py\n+x = 1\n*** End Patch\n"})
 	if got := r.read("main.py") + r.read("new.py"); got != "def main():\n    return 1\nx = 1\n" {
@@ -85,17 +74,19 @@ func TestDoD_9_2_OpenAIProfileProvidesCodexAlignedToolsIncludingApplyPatch(t *te
 }
 
 func TestDoD_9_2_AnthropicProfileProvidesClaudeCodeAlignedToolsIncludingEditFile(t *testing.T) {
-	p := coding.Anthropic("claude-opus-4-6")
+	p := model("claude-opus-4-6")
 	want := append([]string{"read_file", "write_file", "edit_file", "shell", "grep", "glob"}, everyTool...)
 	if got := toolNames(t, p); !slices.Equal(got, want) {
-		t.Errorf("the tools are %v, want %v", got, want)
+		t.Errorf("got tools %v, want %v", got, want)
 	}
 	if p.ToolConfig.DefaultTimeout != 120*time.Second {
-		t.Errorf("commands run %v, want 120s", p.ToolConfig.DefaultTimeout)
+		t.Errorf("got command timeout %v, want 120s", p.ToolConfig.DefaultTimeout)
 	}
-	r := profileRig(t, p)
+	r := newRig(t, p)
 	r.write("a.txt", "one two one\n")
-	r.fails(tool.EditConflict, "edit_file", args{"file_path": "a.txt", "old_string": "one", "new_string": "1"})
+	if out := r.run("edit_file", args{"file_path": "a.txt", "old_string": "one", "new_string": "1"}); out.OK() || out.Result.Error.Code != tool.EditConflict {
+		t.Errorf("an ambiguous edit gave %+v, want EditConflict", out.Result)
+	}
 	r.ok("edit_file", args{"file_path": "a.txt", "old_string": "two", "new_string": "2"})
 	if got := r.read("a.txt"); got != "one 2 one\n" {
 		t.Errorf("the edit made %q", got)
@@ -103,13 +94,13 @@ func TestDoD_9_2_AnthropicProfileProvidesClaudeCodeAlignedToolsIncludingEditFile
 }
 
 func TestDoD_9_2_GeminiProfileProvidesGeminiCLIAlignedTools(t *testing.T) {
-	p := coding.Gemini("gemini-3-flash-preview")
+	p := model("gemini-3-flash-preview")
 	want := append([]string{"read_file", "read_many_files", "write_file", "edit_file", "shell", "grep", "glob", "list_dir"}, everyTool...)
 	if got := toolNames(t, p); !slices.Equal(got, want) {
-		t.Errorf("the tools are %v, want %v", got, want)
+		t.Errorf("got tools %v, want %v", got, want)
 	}
 	if p.ToolConfig.DefaultTimeout != 10*time.Second {
-		t.Errorf("commands run %v, want 10s", p.ToolConfig.DefaultTimeout)
+		t.Errorf("got command timeout %v, want 10s", p.ToolConfig.DefaultTimeout)
 	}
 }
 
@@ -146,7 +137,7 @@ func TestDoD_9_2_CustomToolsCanBeRegisteredOnTopOfAnyProfile(t *testing.T) {
 	for family, p := range profiles() {
 		for form, p := range map[string]*coding.Profile{"": p, "native ": nativeForm(p)} {
 			p.Tools = append(p.Tools, custom)
-			r := profileRig(t, p)
+			r := newRig(t, p)
 			if got := r.ok("run_tests", args{"filter": "x"}); got != "3 passed" {
 				t.Errorf("%s%s: the custom tool gives %q", form, family, got)
 			}
@@ -164,7 +155,7 @@ func TestDoD_9_2_ToolNameCollisionsAreWonByTheCustomTool(t *testing.T) {
 			t.Errorf("%s: overriding a tool changed the list to %v", family, got)
 		}
 		if got := specOf(t, p, "shell").Description; got != "Runs nothing." {
-			t.Errorf("%s: the model is told %q", family, got)
+			t.Errorf("%s: got description %q, want that of the custom tool", family, got)
 		}
 	}
 }
@@ -235,9 +226,6 @@ func TestFor_FindsTheFamilyByModelThenByProvider(t *testing.T) {
 		{"minimax", "MiniMax-M3", coding.GenericFamily},
 		{"local", "", coding.GenericFamily},
 	} {
-		if got := coding.FamilyOf(c.provider, c.model); got != c.want {
-			t.Errorf("%s %q is of the family %s, want %s", c.provider, c.model, got, c.want)
-		}
 		if p := coding.For(c.provider, c.model); p.Family != c.want || p.Provider != c.provider || p.Model != c.model {
 			t.Errorf("the profile of %s %q is of %s %q, family %s", c.provider, c.model, p.Provider, p.Model, p.Family)
 		}
@@ -262,9 +250,9 @@ func TestProfile_UnknownModelsGetTheUsualOfTheirFamily(t *testing.T) {
 		window    int64
 		reasoning bool
 	}{
-		{coding.Anthropic("claude-of-tomorrow"), 200_000, true},
-		{coding.Gemini("gemini-of-tomorrow"), 1_048_576, true},
-		{coding.OpenAI("gpt-of-tomorrow"), 131_072, true},
+		{model("claude-of-tomorrow"), 200_000, true},
+		{model("gemini-of-tomorrow"), 1_048_576, true},
+		{model("gpt-of-tomorrow"), 131_072, true},
 		{coding.For("ollama", "someones-model"), 131_072, false},
 	} {
 		if c.p.ContextWindow != c.window || c.p.Reasoning != c.reasoning || !c.p.Streaming || !c.p.ParallelTools {
@@ -274,20 +262,20 @@ func TestProfile_UnknownModelsGetTheUsualOfTheirFamily(t *testing.T) {
 }
 
 func TestProfile_ProviderOptions(t *testing.T) {
-	if o := coding.OpenAI("gpt-5.5").Options["openai-responses"]; string(o.Body["text"]) != `{"verbosity":"low"}` {
+	if o := model("gpt-5.5").Options["openai-responses"]; string(o.Body["text"]) != `{"verbosity":"low"}` {
 		t.Errorf("openai: %s", o.Body["text"])
 	}
-	if o := coding.OpenAI("gpt-5.2-codex").Options; o != nil {
+	if o := model("gpt-5.2-codex").Options; o != nil {
 		t.Errorf("a codex model takes no verbosity, and gets %v", o)
 	}
-	if o := coding.Anthropic("claude-sonnet-4-5").Options["anthropic"]; len(o.Betas) != 1 {
+	if o := model("claude-sonnet-4-5").Options["anthropic"]; len(o.Betas) != 1 {
 		t.Errorf("anthropic: %v", o.Betas)
 	}
-	if o := coding.Anthropic("claude-opus-5").Options; o != nil {
+	if o := model("claude-opus-5").Options; o != nil {
 		t.Errorf("an adaptive model needs no beta, and gets %v", o)
 	}
 	var settings []struct{ Category, Threshold string }
-	if err := json.Unmarshal(coding.Gemini("gemini-3.8-flash").Options["gemini"].Body["safetySettings"], &settings); err != nil || len(settings) != 4 {
+	if err := json.Unmarshal(model("gemini-3.8-flash").Options["gemini"].Body["safetySettings"], &settings); err != nil || len(settings) != 4 {
 		t.Errorf("gemini: %v, %v", settings, err)
 	}
 }
@@ -309,4 +297,24 @@ func TestNewProfile_UnknownFamilyIsAMistakeInTheProgram(t *testing.T) {
 		}
 	}()
 	coding.NewProfile(coding.ProfileConfig{Model: "m", Family: "none"})
+}
+
+func TestProfile_FreeformPatchHasAPreview(t *testing.T) {
+	r := newRig(t, model("gpt-5.2"))
+	r.pipe.Policy = policy.Func(func(context.Context, policy.Query) policy.Decision {
+		return policy.Decision{Verdict: policy.Ask, Rule: "test"}
+	})
+	var p tool.Preview
+	r.pipe.Approve = func(ctx context.Context, req tool.Request) (tool.Approval, error) {
+		var err error
+		if req.Spec.Freeform == nil {
+			t.Error("apply_patch is not freeform")
+		}
+		p, _, err = req.Preview(ctx)
+		return tool.Approval{}, err
+	}
+	r.run("apply_patch", args{"patch": "*** Begin Patch\n*** Add File: new\n+x\n*** End Patch"})
+	if len(p.Changes) != 1 || string(p.Changes[0].After) != "x\n" {
+		t.Errorf("got preview %+v, want the new file", p)
+	}
 }

@@ -5,72 +5,22 @@ package coding_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/reins-agent/reins/coding"
+	prompts "github.com/reins-agent/reins/coding/prompt"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/tool"
 )
 
-// project is a directory on disk that sessions start in.
-type project struct {
-	t   *testing.T
-	dir string
-}
-
-func newProject(t *testing.T) project {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return project{t, dir}
-}
-
-func (p project) write(name, content string) {
-	p.t.Helper()
-	full := filepath.Join(p.dir, name)
-	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.WriteFile(full, []byte(content), 0o644); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-func (p project) git(args ...string) {
-	p.t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", p.dir, "-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "commit.gpgSign=false"}, args...)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		p.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-}
-
-// repository is a project with one commit on the branch main.
-func repository(t *testing.T) project {
-	t.Helper()
-	p := newProject(t)
-	p.git("init", "-q", "-b", "main")
-	p.write("kept.txt", "kept\n")
-	p.git("add", ".")
-	p.git("commit", "-q", "-m", "Begin here")
-	return p
-}
-
-func (p project) env(below string) env.Environment {
-	p.t.Helper()
-	e, err := local.New(local.Config{Dir: filepath.Join(p.dir, below), SpoolDir: p.t.TempDir()})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.t.Cleanup(func() { e.Close() })
-	return e
+// model returns the profile of a vendor's model.
+func model(name string) *coding.Profile {
+	return coding.For(map[string]string{"gpt": "openai", "cla": "anthropic", "gem": "gemini"}[name[:3]], name)
 }
 
 var someDay = time.Date(2026, 11, 5, 23, 0, 0, 0, time.UTC)
@@ -87,20 +37,6 @@ func prompt(t *testing.T, p *coding.Profile, e env.Environment, c coding.PromptC
 	return text
 }
 
-// inOrder checks that texts occur one behind the other.
-func inOrder(t *testing.T, text string, want ...string) {
-	t.Helper()
-	rest := text
-	for _, w := range want {
-		_, after, found := strings.Cut(rest, w)
-		if !found {
-			t.Errorf("%q is missing, or stands too early, in:\n%s", w, text)
-			return
-		}
-		rest = after
-	}
-}
-
 func TestDoD_9_8_SystemPromptIncludesProviderSpecificBaseInstructions(t *testing.T) {
 	e := newProject(t).env("")
 	for family, p := range profiles() {
@@ -113,7 +49,7 @@ func TestDoD_9_8_SystemPromptIncludesProviderSpecificBaseInstructions(t *testing
 func TestDoD_9_8_SystemPromptIncludesEnvironmentContext(t *testing.T) {
 	repo := repository(t)
 	e := repo.env("")
-	p := coding.Anthropic("claude-opus-4-7")
+	p := model("claude-opus-4-7")
 	want := fmt.Sprintf(`<environment>
 Working directory: %s
 Is git repository: true
@@ -154,7 +90,7 @@ func TestDoD_9_8_SystemPromptIncludesToolDescriptionsFromTheActiveProfile(t *tes
 		}
 	}
 	chosen := []tool.Spec{{Name: "only", Description: "The only one."}}
-	text := prompt(t, coding.OpenAI("gpt-5.5"), e, coding.PromptConfig{Tools: chosen})
+	text := prompt(t, model("gpt-5.5"), e, coding.PromptConfig{Tools: chosen})
 	if !strings.HasSuffix(text, "# Available tools\n\n- only: The only one.\n") {
 		t.Errorf("the prompt ends in %q", text[len(text)-200:])
 	}
@@ -166,10 +102,46 @@ func TestDoD_9_8_SystemPromptIncludesToolDescriptionsFromTheActiveProfile(t *tes
 func TestDoD_9_8_UserInstructionOverridesAreAppendedLast(t *testing.T) {
 	repo := repository(t)
 	repo.write("AGENTS.md", "Use tabs.")
-	text := prompt(t, coding.Gemini("gemini-3.8-flash"), repo.env(""), coding.PromptConfig{User: "  Use spaces.\n"})
+	text := prompt(t, model("gemini-3.8-flash"), repo.env(""), coding.PromptConfig{User: "  Use spaces.\n"})
 	inOrder(t, text, "<environment>", "<git_snapshot>", "# Available tools", "# Project instructions", "Use tabs.", "# User instructions", "Use spaces.")
 	if !strings.HasSuffix(text, "\n\nUse spaces.\n") {
 		t.Errorf("the prompt ends in %q", text[len(text)-100:])
+	}
+}
+
+func TestDoD_9_8_ProjectDocumentationFilesAreDiscoveredAndIncluded(t *testing.T) {
+	repo := repository(t)
+	repo.write("AGENTS.md", "\ufeffRoot rules.\n")
+	repo.write("CLAUDE.md", "Root claude.")
+	repo.write("a/AGENTS.md", "Rules of a.")
+	repo.write("a/b/CLAUDE.md", "Claude in b.")
+	repo.write("a/other/AGENTS.md", "Not on the way.")
+	text := prompt(t, model("claude-opus-5"), repo.env("a/b"), coding.PromptConfig{})
+	inOrder(t, text, "# Project instructions",
+		"<project_instructions path=\"AGENTS.md\">\nRoot rules.\n</project_instructions>",
+		"<project_instructions path=\"CLAUDE.md\">\nRoot claude.",
+		"<project_instructions path=\"a/AGENTS.md\">\nRules of a.",
+		"<project_instructions path=\"a/b/CLAUDE.md\">\nClaude in b.")
+	if strings.Contains(text, "Not on the way") {
+		t.Error("a directory beside the way is loaded")
+	}
+}
+
+func TestDoD_9_8_OnlyRelevantProjectFilesAreLoaded(t *testing.T) {
+	repo := repository(t)
+	for _, name := range []string{"AGENTS.md", "CLAUDE.md", "GEMINI.md", ".codex/instructions.md", "README.md"} {
+		repo.write(name, "From "+name)
+	}
+	for family, want := range map[string][]string{
+		"openai":    {"AGENTS.md", ".codex/instructions.md"},
+		"anthropic": {"AGENTS.md", "CLAUDE.md"},
+		"gemini":    {"AGENTS.md", "GEMINI.md"},
+		"generic":   {"AGENTS.md"},
+	} {
+		p := profiles()[family]
+		if got := docPaths(prompts.FindDocs(t.Context(), repo.env(""), p.DocFiles)); !slices.Equal(got, want) {
+			t.Errorf("%s loads %v, want %v", family, got, want)
+		}
 	}
 }
 
@@ -188,9 +160,9 @@ func TestSystemPrompt_SameInputsGiveTheSameBytes(t *testing.T) {
 func TestSystemPrompt_SnapshotTakenOnceServesLaterPrompts(t *testing.T) {
 	repo := repository(t)
 	e := repo.env("")
-	p := coding.OpenAI("gpt-5.5")
-	git := coding.TakeGitSnapshot(t.Context(), e)
-	docs := coding.FindProjectDocs(t.Context(), e, p.DocFiles)
+	p := model("gpt-5.5")
+	git := prompts.TakeGit(t.Context(), e)
+	docs := prompts.FindDocs(t.Context(), e, p.DocFiles)
 	before := prompt(t, p, e, coding.PromptConfig{Git: &git, Docs: &docs})
 	repo.write("AGENTS.md", "New.")
 	repo.git("checkout", "-q", "-b", "other")
@@ -202,7 +174,7 @@ func TestSystemPrompt_SnapshotTakenOnceServesLaterPrompts(t *testing.T) {
 func TestSystemPrompt_EndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := coding.OpenAI("gpt-5.5").SystemPrompt(ctx, repository(t).env(""), coding.PromptConfig{}); err == nil {
+	if _, err := model("gpt-5.5").SystemPrompt(ctx, repository(t).env(""), coding.PromptConfig{}); err == nil {
 		t.Error("a prompt was made after its context ended")
 	}
 }
@@ -219,8 +191,8 @@ func BenchmarkSystemPrompt(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer e.Close()
-	p := coding.Anthropic("claude-opus-5")
-	git := coding.TakeGitSnapshot(b.Context(), e)
+	p := model("claude-opus-5")
+	git := prompts.TakeGit(b.Context(), e)
 	for name, c := range map[string]coding.PromptConfig{"git": {Date: someDay}, "snapshot": {Date: someDay, Git: &git}} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -234,7 +206,15 @@ func BenchmarkSystemPrompt(b *testing.B) {
 	b.Run("profile", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			coding.Anthropic("claude-opus-5")
+			model("claude-opus-5")
 		}
 	})
+}
+
+func docPaths(d prompts.Docs) []string {
+	var paths []string
+	for _, f := range d.Files {
+		paths = append(paths, f.Path)
+	}
+	return paths
 }

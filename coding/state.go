@@ -17,12 +17,11 @@ import (
 	"github.com/reins-agent/reins/event/filestore"
 )
 
-// ErrNoStateDir says that the environment names no directory for sessions.
-var ErrNoStateDir = errors.New("no directory for sessions: neither REINS_HOME nor the home directory is set; set REINS_HOME to a directory")
+// ErrNoStateDir is returned if the environment defines no directory for sessions.
+var ErrNoStateDir = errors.New("no directory for sessions: REINS_HOME and the home directory are not set; set REINS_HOME to a directory")
 
-// StateDir returns the directory where Reins saves sessions and checkpoints: $REINS_HOME, or reins in
-// the directory that the system has for the state of programs. It need not exist. A nil getenv is
-// os.Getenv.
+// StateDir returns the directory for sessions and checkpoints: $REINS_HOME, or reins in the system's
+// directory for program state. It may not exist. getenv defaults to os.Getenv.
 func StateDir(getenv func(string) string) (string, error) {
 	if getenv == nil {
 		getenv = os.Getenv
@@ -34,12 +33,12 @@ func StateDir(getenv func(string) string) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// statePath returns where a system keeps the state of programs; "" if the environment does not say.
+// statePath returns the state directory on a system, or "" if the environment does not define it.
 func statePath(goos string, getenv func(string) string) string {
 	if dir := getenv("REINS_HOME"); dir != "" {
 		return dir
 	}
-	// The XDG specification says to ignore a relative path.
+	// XDG requires relative paths to be ignored.
 	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "reins")
 	}
@@ -62,33 +61,32 @@ func statePath(goos string, getenv func(string) string) string {
 
 const sessionsName = "sessions"
 
-// CheckpointsDir is the directory in a state directory that has the checkpoints of all workspaces, each
-// in a directory of its own.
+// CheckpointsDir is the name of the directory in a state directory that has one directory with checkpoints
+// for each workspace.
 const CheckpointsDir = "checkpoints"
 
-// OpenSessions returns the store for the sessions of a state directory. It creates nothing yet. The
-// callback waiting may be nil; it is called with the ID of a session whose opening takes longer, because
-// commands that a killed process left behind are being ended first.
+// OpenSessions returns the store for the sessions of a state directory. It creates nothing yet. waiting, if
+// not nil, is called with the ID of a session that cannot be opened before commands of a killed process are
+// stopped.
 func OpenSessions(state string, waiting func(id string)) (*filestore.Store, error) {
 	return filestore.New(filestore.Config{Dir: filepath.Join(state, sessionsName), Waiting: waiting})
 }
 
-// CheckpointDir returns the directory in a state directory where the checkpoints of a workspace are
-// kept. Symbolic links on the way to the workspace do not matter.
-func CheckpointDir(state, workspace string) (string, error) {
+// checkpointDir returns the directory for the checkpoints of a workspace. It depends on the real path of the
+// workspace.
+func checkpointDir(state, workspace string) (string, error) {
 	real, err := realDir(workspace)
 	if err != nil {
-		return "", fmt.Errorf("the directory %s cannot be found: %w", workspace, err)
+		return "", fmt.Errorf("cannot find directory %s: %w", workspace, err)
 	}
 	sum := sha256.Sum256([]byte(real))
 	return filepath.Join(state, CheckpointsDir, plainName(filepath.Base(real))+"-"+hex.EncodeToString(sum[:6])), nil
 }
 
-// OpenCheckpoints opens the checkpoints of a workspace. The sessions and checkpoints themselves are
-// never part of one, even if the state directory is inside the workspace: restoring them would take
-// away what sessions have saved.
+// OpenCheckpoints opens the checkpoints of a workspace. They never include sessions and checkpoints, even if
+// the state directory is inside the workspace: restoring those would destroy saved sessions.
 func OpenCheckpoints(state, workspace string) (*checkpoint.Store, error) {
-	place, err := CheckpointDir(state, workspace)
+	place, err := checkpointDir(state, workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -96,30 +94,30 @@ func OpenCheckpoints(state, workspace string) (*checkpoint.Store, error) {
 	return checkpoint.Open(checkpoint.Config{Dir: workspace, Store: place, Exclude: own, Keep: keptCheckpoints})
 }
 
-// keptCheckpoints is the maximum number of checkpoints of a workspace, over all its sessions.
+// keptCheckpoints is the maximum number of checkpoints of a workspace, for all its sessions.
 const keptCheckpoints = 200
 
-// sessionCheckpoints opens the checkpoints of a workspace for a session. Damage is no reason not to
-// work: it is reported, and new checkpoints are taken if they can be.
+// sessionCheckpoints opens the checkpoints of a workspace for a session. Damage is only reported; new
+// checkpoints are still taken if possible.
 func sessionCheckpoints(ctx context.Context, state, workspace string, warn func(error)) agent.Checkpoints {
 	store, err := OpenCheckpoints(state, workspace)
 	if err != nil {
 		return noCheckpoints{err}
 	}
 	if _, err := store.List(ctx); err != nil && ctx.Err() == nil && warn != nil {
-		warn(fmt.Errorf("undo cannot restore some earlier states of the files: %w", err))
+		warn(fmt.Errorf("undo cannot restore some earlier checkpoints: %w", err))
 	}
 	return Checkpoints{Store: store}
 }
 
-// noCheckpoints stands for a place that cannot be used. The session says so when it would need it.
+// noCheckpoints returns an error from every method, for a store that cannot be opened.
 type noCheckpoints struct{ err error }
 
 func (n noCheckpoints) Take(context.Context, string) (string, int, error) { return "", 0, n.err }
 
 func (n noCheckpoints) Restore(context.Context, agent.Restore) ([]string, error) { return nil, n.err }
 
-// realDir returns a directory as an absolute path without symbolic links.
+// realDir returns the absolute path of a directory without symbolic links.
 func realDir(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -128,7 +126,7 @@ func realDir(dir string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// plainName returns a file name that every system accepts and that resembles the given one.
+// plainName returns a similar file name that is valid on every system.
 func plainName(name string) string {
 	const maximum = 40
 	name = strings.Map(func(r rune) rune {

@@ -42,7 +42,7 @@ func TestCheckpointDir_IsReadableAndOnePerWorkspace(t *testing.T) {
 		if err := os.MkdirAll(workspace, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		dir, err := CheckpointDir(home, workspace)
+		dir, err := checkpointDir(home, workspace)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestCheckpointDir_IsReadableAndOnePerWorkspace(t *testing.T) {
 			t.Errorf("%s and %s share %s", name, other, dir)
 		}
 		dirs[dir] = name
-		if again, err := CheckpointDir(home, workspace+"/../"+name[strings.LastIndex(name, "/")+1:]); err != nil || again != dir {
+		if again, err := checkpointDir(home, workspace+"/../"+name[strings.LastIndex(name, "/")+1:]); err != nil || again != dir {
 			t.Errorf("the same place is %s and %s, %v", dir, again, err)
 		}
 	}
@@ -60,13 +60,13 @@ func TestCheckpointDir_IsReadableAndOnePerWorkspace(t *testing.T) {
 		}
 	}
 	if err := os.Symlink(root+"/a", root+"/link"); err == nil {
-		direct, err1 := CheckpointDir(home, root+"/a")
-		linked, err2 := CheckpointDir(home, root+"/link")
+		direct, err1 := checkpointDir(home, root+"/a")
+		linked, err2 := checkpointDir(home, root+"/link")
 		if direct != linked || err1 != nil || err2 != nil {
 			t.Errorf("over a link it is %s, not %s (%v, %v)", linked, direct, err1, err2)
 		}
 	}
-	if _, err := CheckpointDir(home, root+"/none"); err == nil {
+	if _, err := checkpointDir(home, root+"/none"); err == nil {
 		t.Error("a directory that is not there has checkpoints")
 	}
 	if entries, err := os.ReadDir(home); err != nil || len(entries) > 0 {

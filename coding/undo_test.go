@@ -33,8 +33,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// worker is a session over a repository whose model runs the last prompt as a shell command, or, if
-// the prompt is "TOOL {…}", calls that tool.
+// worker is a session in a repository. Its model runs the last prompt as a shell command or, if the prompt
+// is "TOOL {…}", calls that tool.
 type worker struct {
 	project
 	session *agent.Session
@@ -75,7 +75,7 @@ func newWorker(t *testing.T, limit checkpoint.Config) *worker {
 	return w
 }
 
-// carryOut is one call for the last prompt, and then some words.
+// carryOut returns one call for the last prompt, and then a text.
 func carryOut(r *llm.Request) llmtest.Turn {
 	last := r.Messages[len(r.Messages)-1]
 	if last.Role != llm.RoleUser {
@@ -136,7 +136,7 @@ func (w *worker) redo() {
 	}
 }
 
-// reopen goes on with the session as another process would.
+// reopen resumes the session as another process would.
 func (w *worker) reopen() {
 	w.t.Helper()
 	if err := w.session.Close(); err != nil {
@@ -148,7 +148,7 @@ func (w *worker) reopen() {
 	}
 }
 
-// tree is every file below a directory with its mode and content, byte for byte.
+// tree returns every file below a directory with its mode and content.
 func tree(t *testing.T, dir string, skip ...string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -189,11 +189,11 @@ func (w *worker) files() map[string]string { return tree(w.t, w.dir, ".git") }
 func (w *worker) same(want map[string]string, when string) {
 	w.t.Helper()
 	if diff := cmp.Diff(want, w.files()); diff != "" {
-		w.t.Errorf("%s the files are others: %s", when, diff)
+		w.t.Errorf("%s the files differ: %s", when, diff)
 	}
 }
 
-// changeAll does everything to a workspace that a shell command can.
+// changeAll changes a workspace in every way that a shell command can.
 const changeAll = `set -e
 echo changed > kept.txt; echo new > new.txt; mkdir -p deep/er; echo deep > deep/er/file
 echo changed > untracked.txt; rm gone.txt; chmod 755 script.sh; rm link; ln -s new.txt link
@@ -232,9 +232,9 @@ func TestUndo_BringsBackWhatAShellCommandDidAndLeavesGitAlone(t *testing.T) {
 	u := w.undo()
 	want := []string{"data.bin", "deep/er/file", "full", "full/of/files", "gone.txt", "kept.txt", "link", "new.txt", "script.sh", "untracked.txt"}
 	if diff := cmp.Diff(want, u.Changed); diff != "" {
-		t.Errorf("what was changed: %s", diff)
+		t.Errorf("the reported changes differ: %s", diff)
 	}
-	// What is ignored is neither kept nor touched.
+	// Ignored files are not part of checkpoints.
 	for name := range after {
 		if strings.HasPrefix(name, "ignored") {
 			before[name] = after[name]
@@ -294,7 +294,7 @@ func TestUndo_WhatTheUserDidInBetweenIsNotLost(t *testing.T) {
 		t.Errorf("changed: %v", u.Changed)
 	}
 	if _, ok := w.files()["mine.txt"]; !ok {
-		t.Error("a file that was to be kept is gone")
+		t.Error("a file that should be kept is missing")
 	}
 	w.redo()
 	w.same(mine, "after redo")
@@ -322,7 +322,7 @@ func TestUndo_WhatTheUserDidInBetweenIsNotLost(t *testing.T) {
 func TestUndo_AfterACrashAsksAboutEverything(t *testing.T) {
 	w := newWorker(t, checkpoint.Config{})
 	w.do("echo 1 > made.txt")
-	// Its log ends where the work was cut off.
+	// The log ends where the work was interrupted.
 	var cut event.Seq
 	for _, r := range w.records() {
 		if d, ok := r.Data.(event.Checkpoint); ok && d.After {
@@ -355,10 +355,10 @@ func TestRestoreFiles_OneFileAndItsDirectory(t *testing.T) {
 	w.do("echo x > kept.txt; rm dir/a; echo x > dir/b; echo x > new.txt")
 	after := w.files()
 	if _, err := w.session.RestoreFiles(t.Context(), "", "nonsense.txt"); err == nil || !strings.Contains(err.Error(), "nonsense.txt") {
-		t.Errorf("a file that there never was: %v", err)
+		t.Errorf("a file that never existed: %v", err)
 	}
 	if _, err := w.session.RestoreFiles(t.Context(), "", "../outside"); err == nil {
-		t.Error("a file outside of the workspace was set back")
+		t.Error("a file outside the workspace was restored")
 	}
 	u, err := w.session.RestoreFiles(t.Context(), "", "dir", filepath.Join(w.dir, "new.txt"))
 	if err != nil || fmt.Sprint(u.Changed) != "[dir/a dir/b new.txt]" {
@@ -421,11 +421,11 @@ func TestUndo_TheLogKeepsEveryRecordAndTellsTheConversation(t *testing.T) {
 	sent := requests[len(requests)-1].Messages
 	told := step.Messages(after, "")
 	if diff := cmp.Diff(sent, told[:len(sent)]); diff != "" || len(told) != len(sent)+1 {
-		t.Errorf("the log tells %d messages, and the model was sent %d: %s", len(told), len(sent), diff)
+		t.Errorf("the log has %d messages, but the model got %d: %s", len(told), len(sent), diff)
 	}
 	for _, m := range sent {
 		if strings.Contains(m.Text(), "echo 2") {
-			t.Error("the model was sent what was undone")
+			t.Error("the model got an undone message")
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package compact
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -10,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// work is a conversation of so many rounds, each with a result of so many bytes.
+// work returns a conversation of so many rounds, each with a result of size bytes.
 func work(rounds, size int) []llm.Message {
 	msgs := []llm.Message{llm.SystemText("Be good."), llm.UserText("the task")}
 	for i := range rounds {
@@ -43,20 +42,20 @@ func TestClear_TakesTheOldestFirstAndNoMoreThanNeeded(t *testing.T) {
 	g := Goal{Tokens: m.Weigh(msgs...) - 1500}
 	e, ok := Clear(m, msgs, g)
 	if !ok || len(e.Cleared) != 2 || e.Cleared[0].Message != 3 || e.Cleared[1].Message != 5 {
-		t.Fatalf("%+v, %v", e, ok)
+		t.Fatalf("got %v and edit %+v, want messages 3 and 5 cleared", ok, e)
 	}
 	if !g.Met(m, apply(t, e, msgs)) {
 		t.Error("the goal is not met")
 	}
-	if !strings.Contains(e.Cleared[0].Text, "read_file") || !strings.Contains(e.Cleared[0].Text, "It began: package p0") {
-		t.Errorf("%q", e.Cleared[0].Text)
+	if !strings.Contains(e.Cleared[0].Text, "read_file") || !strings.Contains(e.Cleared[0].Text, "First line: package p0") {
+		t.Errorf("got note %q, want the tool and the first line in it", e.Cleared[0].Text)
 	}
 	e, _ = Clear(m, msgs, Goal{})
 	if len(e.Cleared) != 7 {
-		t.Errorf("%d of 10 results were cleared, the last 3 are to stay", len(e.Cleared))
+		t.Errorf("%d of 10 results were cleared, want all but the last 3", len(e.Cleared))
 	}
 	if _, ok := Clear(m, apply(t, e, msgs), Goal{}); ok {
-		t.Error("what was cleared is cleared again")
+		t.Error("cleared results are cleared again")
 	}
 }
 
@@ -67,19 +66,19 @@ func TestFallback_KeepsTheLastRoundWithItsResultShortened(t *testing.T) {
 	e, ok := Fallback(m, msgs, g, Facts{})
 	after := apply(t, e, msgs)
 	if !ok || !g.Met(m, after) {
-		t.Fatalf("%d tokens are left", m.Weigh(after...))
+		t.Fatalf("got %v and %d tokens, want at most 10,000", ok, m.Weigh(after...))
 	}
 	last := after[len(after)-1].Parts[0].(llm.ToolResult)
 	if last.ID != "c2" || !strings.HasPrefix(last.Text(), "package p2\n") || len(last.Text()) < 5000 {
-		t.Errorf("the last result is %.40q of %d bytes", last.Text(), len(last.Text()))
+		t.Errorf("the last result is %.40q with %d bytes, want at least 5000 of package p2", last.Text(), len(last.Text()))
 	}
 	summary := after[2]
-	if !IsSummary(summary) || !strings.Contains(summary.Text(), `read_file {"path":"file1.go"} → package p1`) {
-		t.Errorf("%s", summary.Text())
+	if !isSummary(summary) || !strings.Contains(summary.Text(), `read_file {"path":"file1.go"} → package p1`) {
+		t.Errorf("got summary\n%s\nwant the call of round 1 in it", summary.Text())
 	}
 }
 
-func TestFallback_TooLargePinsAreCutInTheMiddleButNotTheNewest(t *testing.T) {
+func TestFallback_LargeUserMessagesAreTruncatedInTheMiddleExceptTheNewest(t *testing.T) {
 	var m Meter
 	first, newest := "first "+strings.Repeat("old words\n", 10_000)+"last word", strings.Repeat("new words\n", 2_000)
 	msgs := append([]llm.Message{llm.UserText(first)}, step(1, 40_000)...)
@@ -88,17 +87,17 @@ func TestFallback_TooLargePinsAreCutInTheMiddleButNotTheNewest(t *testing.T) {
 	e, ok := Fallback(m, msgs, g, Facts{Plan: "the plan"})
 	after := apply(t, e, msgs)
 	if !ok || !g.Met(m, after) {
-		t.Fatalf("%v: %d tokens are left\n%s", ok, m.Weigh(after...), sketch(after))
+		t.Fatalf("got %v and %d tokens, want at most 8000\n%s", ok, m.Weigh(after...), sketch(after))
 	}
-	if got := after[0].Text(); !strings.HasPrefix(got, "first ") || !strings.HasSuffix(got, "last word") || !strings.Contains(got, "left out") {
-		t.Errorf("%q", got)
+	if got := after[0].Text(); !strings.HasPrefix(got, "first ") || !strings.HasSuffix(got, "last word") || !strings.Contains(got, "omitted") {
+		t.Errorf("got first message %q, want it truncated in the middle", got)
 	}
 	if !contains(after, llm.UserText(newest)) {
-		t.Error("the newest message is not as it was")
+		t.Error("the newest message changed")
 	}
 }
 
-func TestFallback_OpenCallsStayAsTheyAre(t *testing.T) {
+func TestFallback_KeepsOpenCallsUnchanged(t *testing.T) {
 	var m Meter
 	open := llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
 		llm.Thinking{Text: "hm"}, llm.ToolCall{ID: "c0", Name: "ask_user", Arguments: strings.Repeat("x", 5000)}, llm.ToolCall{ID: "c1", Name: "shell"},
@@ -107,11 +106,11 @@ func TestFallback_OpenCallsStayAsTheyAre(t *testing.T) {
 	e, ok := Fallback(m, msgs, Goal{Tokens: 100}, Facts{})
 	after := apply(t, e, msgs)
 	if !ok || !reflect.DeepEqual(after[len(after)-1], open) {
-		t.Errorf("%s", sketch(after))
+		t.Errorf("the open calls changed:\n%s", sketch(after))
 	}
 }
 
-func TestSummary_KeepsATurnFromWhereAThoughtBegins(t *testing.T) {
+func TestSummary_KeptPartStartsWithThinking(t *testing.T) {
 	var m Meter
 	msgs := work(8, 4000)
 	thinker := len(msgs) - 4 // the last round but one
@@ -125,12 +124,12 @@ func TestSummary_KeepsATurnFromWhereAThoughtBegins(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := apply(t, e, msgs)
-	if !reflect.DeepEqual(after[len(after)-4:], msgs[thinker:]) || !IsSummary(after[len(after)-5]) {
-		t.Errorf("%s", sketch(after))
+	if !reflect.DeepEqual(after[len(after)-4:], msgs[thinker:]) || !isSummary(after[len(after)-5]) {
+		t.Errorf("the kept part does not start with the thinking:\n%s", sketch(after))
 	}
 }
 
-func TestSummary_WorseThanNothingIsRejected(t *testing.T) {
+func TestSummary_BadAnswersAreRejected(t *testing.T) {
 	var m Meter
 	msgs := work(8, 4000)
 	s, ok := Prepare(m, msgs, Goal{Tokens: 4000})
@@ -139,9 +138,8 @@ func TestSummary_WorseThanNothingIsRejected(t *testing.T) {
 	}
 	for _, text := range []string{"", "\n \t", strings.Repeat("words ", 20_000)} {
 		_, err := s.Finish(llm.AssistantText(text), llm.FinishStop, Facts{})
-		var rejected *RejectedError
-		if !errors.As(err, &rejected) || !strings.HasPrefix(err.Error(), "compact: the summary was rejected: ") {
-			t.Errorf("%.10q: %v", text, err)
+		if err == nil || !strings.HasPrefix(err.Error(), "compact: summary rejected: ") {
+			t.Errorf("summary %.10q: got error %v, want a rejection", text, err)
 		}
 	}
 	good := llm.AssistantText("what was done")
@@ -152,7 +150,7 @@ func TestSummary_WorseThanNothingIsRejected(t *testing.T) {
 		reason llm.FinishReason
 	}{
 		"refused":              {llm.AssistantText("I cannot help with that."), llm.FinishContentFilter},
-		"cut off":              {good, llm.FinishLength},
+		"truncated":            {good, llm.FinishLength},
 		"paused":               {good, llm.FinishPause},
 		"failed":               {good, llm.FinishError},
 		"without a reason":     {good, ""},
@@ -160,19 +158,19 @@ func TestSummary_WorseThanNothingIsRejected(t *testing.T) {
 		"stopped to call":      {good, llm.FinishToolCalls},
 		"nothing but thinking": {llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Thinking{Text: "hm"}}}, llm.FinishStop},
 	} {
-		if e, err := s.Finish(tt.answer, tt.reason, Facts{}); !errors.As(err, new(*RejectedError)) {
-			t.Errorf("%s: %+v, %v", name, e, err)
+		if _, err := s.Finish(tt.answer, tt.reason, Facts{}); err == nil || !strings.HasPrefix(err.Error(), "compact: summary rejected: ") {
+			t.Errorf("%s: got error %v, want a rejection", name, err)
 		}
 	}
 	if _, err := s.Finish(good, llm.FinishStop, Facts{}); err != nil {
 		t.Errorf("a good summary is rejected: %v", err)
 	}
 	if _, err := (Summary{}).Finish(llm.AssistantText("text"), llm.FinishStop, Facts{}); err == nil {
-		t.Error("a summary that was not prepared is finished")
+		t.Error("a summary that was not prepared was accepted")
 	}
 }
 
-func TestPrepare_NothingToSummariseIsRefused(t *testing.T) {
+func TestPrepare_ReportsNothingToSummarise(t *testing.T) {
 	var m Meter
 	for name, msgs := range map[string][]llm.Message{
 		"nothing":      nil,
@@ -181,73 +179,73 @@ func TestPrepare_NothingToSummariseIsRefused(t *testing.T) {
 		"little":       work(2, 10),
 	} {
 		if s, ok := Prepare(m, msgs, Goal{}); ok {
-			t.Errorf("%s: %s", name, sketch(s.Messages))
+			t.Errorf("%s: got a request, want none:\n%s", name, sketch(s.Messages))
 		}
 		if e, ok := Fallback(m, msgs, Goal{Tokens: 1 << 30}, Facts{}); ok {
-			t.Errorf("%s: the fallback gives %+v", name, e)
+			t.Errorf("%s: got edit %+v, want none", name, e)
 		}
 	}
 }
 
-func TestPrepare_RequestFitsAConversationThatIsOverfull(t *testing.T) {
+func TestPrepare_RequestFitsEvenIfTheConversationDoesNot(t *testing.T) {
 	var m Meter
 	msgs := work(200, 8000)
 	limit := m.Weigh(msgs...) / 2
 	s, ok := Prepare(m, msgs, Goal{Tokens: limit / 2, Request: limit})
-	if !ok || !s.Trimmed || m.Weigh(s.Messages...) > limit || len(s.Messages) < 300 {
-		t.Fatalf("%v: %d messages, %d tokens of %d", ok, len(s.Messages), m.Weigh(s.Messages...), limit)
+	if !ok || m.Weigh(s.Messages...) > limit || len(s.Messages) < 300 {
+		t.Fatalf("got %v, %d messages and %d tokens, want at least 300 messages and at most %d tokens", ok, len(s.Messages), m.Weigh(s.Messages...), limit)
 	}
 	s, ok = Prepare(m, msgs, Goal{Tokens: limit / 2, Request: 3000})
 	if !ok || m.Weigh(s.Messages...) > 3000 || !contains(s.Messages, llm.UserText("the task")) {
-		t.Fatalf("%v: %d tokens", ok, m.Weigh(s.Messages...))
+		t.Fatalf("got %v and %d tokens, want at most 3000 with the task", ok, m.Weigh(s.Messages...))
 	}
 	if _, ok = Prepare(m, msgs, Goal{Tokens: limit / 2, Request: 10}); ok {
-		t.Error("a request of 10 tokens is thought to be possible")
+		t.Error("got a request for a limit of 10 tokens, want none")
 	}
 }
 
-func TestFacts_LongListsGiveWayOnlyWhenNothingElseHelps(t *testing.T) {
+func TestFacts_LongListsAreShortenedOnlyAsALastResort(t *testing.T) {
 	var m Meter
 	var f Facts
 	for i := range 5000 {
 		f.Files = append(f.Files, fmt.Sprintf("dir/file%d.go", i))
 	}
-	msgs := work(20, 20_000)
-	e, ok := Fallback(m, msgs, Goal{Tokens: 30_000, Rounds: 10}, f)
+	msgs := work(20, 40_000)
+	e, ok := Fallback(m, msgs, Goal{Tokens: 30_000}, f)
 	got, _ := factsOf(apply(t, e, msgs))
 	if !ok || !reflect.DeepEqual(got.Files, f.Files) {
-		t.Errorf("%d files are left", len(got.Files))
+		t.Errorf("got %d files, want all 5000", len(got.Files))
 	}
 	g := Goal{Tokens: 4_000}
 	e, ok = Fallback(m, msgs, g, f)
 	after := apply(t, e, msgs)
 	got, _ = factsOf(after)
 	if n := len(got.Files); !ok || !g.Met(m, after) || n < 50 || got.Files[n-1] != "dir/file4999.go" || got.Files[0] != fmt.Sprintf("(%d more)", 5001-n) {
-		t.Errorf("%d files are left, of them %q", n, got.Files[:1])
+		t.Errorf("got %d files starting with %q, want at least 50 of the last and the number of the others", n, got.Files[:1])
 	}
 }
 
-func TestFallback_AnEarlierSummaryIsNeverKeptBesideANewOne(t *testing.T) {
+func TestFallback_MergesAnEarlierSummary(t *testing.T) {
 	var m Meter
 	old := record{body: "what the old summary says"}.message()
 	msgs := append([]llm.Message{llm.UserText(strings.Repeat("large task ", 8000)), old}, step(1, 400)...)
-	msgs = append(msgs, llm.UserText("go on"))
+	msgs = append(msgs, llm.UserText("continue"))
 	e, ok := Fallback(m, msgs, Goal{Tokens: 5000}, Facts{})
-	after := apply(t, e, msgs) // which refuses two summaries
-	if !ok || !IsSummary(after[1]) || !strings.Contains(after[1].Text(), "what the old summary says") {
-		t.Errorf("%v\n%s", ok, sketch(after))
+	after := apply(t, e, msgs) // fails for two summaries
+	if !ok || !isSummary(after[1]) || !strings.Contains(after[1].Text(), "what the old summary says") {
+		t.Errorf("got %v, want one summary with the old one in it\n%s", ok, sketch(after))
 	}
 }
 
-// With a window of 12,000 tokens the instructions and tools take most of what a compaction aims at.
+// With a window of 12,000 tokens, instructions and tools take most of the goal.
 func TestSmallWindow_TheLastRoundIsKept(t *testing.T) {
 	const window = 12_000
 	for name, last := range map[string][]llm.Message{
-		"results":            step(9, 2000),
-		"a large result":     step(9, 20_000),
-		"large arguments":    {{Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: "c9", Name: "write_file", Arguments: strings.Repeat("x", 4000)}}}, llm.ToolResults(llm.TextResult(llm.ToolCall{ID: "c9", Name: "write_file"}, "Written.", false))},
-		"text":               {llm.AssistantText(strings.Repeat("words ", 500))},
-		"an input behind it": append(step(9, 8000), llm.UserText("and now the other file")),
+		"results":           step(9, 2000),
+		"a large result":    step(9, 20_000),
+		"large arguments":   {{Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: "c9", Name: "write_file", Arguments: strings.Repeat("x", 4000)}}}, llm.ToolResults(llm.TextResult(llm.ToolCall{ID: "c9", Name: "write_file"}, "Written.", false))},
+		"text":              {llm.AssistantText(strings.Repeat("words ", 500))},
+		"an input after it": append(step(9, 8000), llm.UserText("and now the other file")),
 	} {
 		msgs := append([]llm.Message{llm.SystemText(strings.Repeat("You are a coding agent. ", 400)), llm.UserText("the task")}, work(8, 2000)[2:]...)
 		msgs = append(msgs, last...)
@@ -273,7 +271,7 @@ func TestSmallWindow_TheLastRoundIsKept(t *testing.T) {
 				t.Errorf("%s, %s: the last round is gone\n%s", name, way, sketch(after))
 			}
 			if w := m.Weigh(after...); w > m.Weigh(msgs...)*3/4 || w+m.Overhead() > window*3/4 {
-				t.Errorf("%s, %s: %d tokens are left of %d", name, way, w+m.Overhead(), m.Estimate())
+				t.Errorf("%s, %s: got %d tokens of %d, want at most three quarters", name, way, w+m.Overhead(), m.Estimate())
 			}
 		}
 	}

@@ -6,17 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// Condense brings a text down to limit bytes: its beginning, its end, and from between them lines
-// that look like errors, warnings or failures, with their numbers and a note of how much is left
-// out. The result is valid UTF-8 and never longer than limit. A text that fits stays as it is, but
-// for bytes that are not UTF-8.
+// Condense shortens a text to at most limit bytes. It keeps the beginning, the end, and lines from the
+// middle that look like errors, with their line numbers, and notes how much is omitted. The result is
+// valid UTF-8. A text that fits is returned unchanged, except for bytes that are not UTF-8.
 func Condense(text string, limit int) string {
 	text = strings.ToValidUTF8(text, "?")
 	switch {
 	case len(text) <= limit:
 		return text
-	case limit < leastCondensed:
-		return cutShort(text, limit)
+	case limit < minCondensed:
+		return truncate(text, limit)
 	}
 	room := limit - noteRoom
 	middle, tail := headEnd(text, room*2/5), tailStart(text, room*2/5)
@@ -24,11 +23,11 @@ func Condense(text string, limit int) string {
 	if alarms == "" {
 		middle, tail = headEnd(text, room/2), tailStart(text, room/2)
 	}
-	left := text[middle:tail]
-	note := fmt.Sprintf("[… %d lines, %d characters left out …]\n", strings.Count(left, "\n")+1, len(left))
+	omitted, end := text[middle:tail], " …]\n"
 	if alarms != "" {
-		note = strings.TrimSuffix(note, "]\n") + " among them:]\n" + alarms
+		end = ", including:]\n" + alarms
 	}
+	note := fmt.Sprintf("[… %d lines, %d characters omitted%s", strings.Count(omitted, "\n")+1, len(omitted), end)
 	out := text[:middle]
 	if !strings.HasSuffix(out, "\n") {
 		out += "\n"
@@ -37,21 +36,21 @@ func Condense(text string, limit int) string {
 }
 
 const (
-	leastCondensed = 256
-	noteRoom       = 96 // for the note, with numbers of any size
-	alarmLength    = 160
+	minCondensed = 256
+	noteRoom     = 96 // for the note, with numbers of any size
+	alarmLength  = 160
 )
 
-// cutShort is the beginning of a text, with a mark that it is cut if there is room for one.
-func cutShort(text string, limit int) string {
-	const mark = " [… cut]"
+// truncate returns the beginning of a text, with a mark if there is room for one.
+func truncate(text string, limit int) string {
+	const mark = " [truncated]"
 	if limit <= 2*len(mark) {
 		return text[:boundary(text, limit)]
 	}
 	return text[:boundary(text, limit-len(mark))] + mark
 }
 
-// boundary is the last place up to n where a character begins.
+// boundary returns the last position up to n where a character starts.
 func boundary(text string, n int) int {
 	n = min(max(n, 0), len(text))
 	for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {
@@ -60,7 +59,7 @@ func boundary(text string, n int) int {
 	return n
 }
 
-// headEnd is where the first n bytes end, at the end of a line if there is one near.
+// headEnd returns the end of the first n bytes, at a line end if there is one nearby.
 func headEnd(text string, n int) int {
 	n = boundary(text, n)
 	if i := strings.LastIndexByte(text[:n], '\n') + 1; i > n/2 {
@@ -69,7 +68,7 @@ func headEnd(text string, n int) int {
 	return n
 }
 
-// tailStart is where the last n bytes begin, at the beginning of a line if there is one near.
+// tailStart returns the start of the last n bytes, at a line start if there is one nearby.
 func tailStart(text string, n int) int {
 	start := len(text) - n
 	for start < len(text) && !utf8.RuneStart(text[start]) {
@@ -81,7 +80,7 @@ func tailStart(text string, n int) int {
 	return start
 }
 
-// alarming lists the lines between two places that look like trouble, numbered as in the whole text.
+// alarming returns the lines between two positions that look like errors, with their line numbers.
 func alarming(text string, from, to, budget int) string {
 	var b strings.Builder
 	number := strings.Count(text[:from], "\n") + 1
@@ -98,7 +97,7 @@ func alarming(text string, from, to, budget int) string {
 	return b.String()
 }
 
-// looksBad reports whether a line speaks of an error, a warning or a failure near its beginning.
+// looksBad reports whether a line mentions an error, a warning or a failure near its start.
 func looksBad(line string) bool {
 	line = strings.ToLower(line[:min(len(line), 400)])
 	for _, word := range []string{"error", "warning", "fail", "panic", "fatal", "exception", "traceback", "undefined", "denied", "cannot", "not found"} {
@@ -107,4 +106,27 @@ func looksBad(line string) bool {
 		}
 	}
 	return false
+}
+
+// firstLine returns the first line of a text that is not blank, at most n bytes of it.
+func firstLine(text string, n int) string {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			return clip(line, n)
+		}
+	}
+	return ""
+}
+
+// clip returns the beginning of a text on one line, at most n bytes of it.
+func clip(text string, n int) string {
+	more := len(text) > n
+	if more {
+		text = text[:n-len("…")]
+	}
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\n", " ")
+	if more {
+		text += "…"
+	}
+	return text
 }

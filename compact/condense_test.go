@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestCondense_KeepsBothEndsAndLinesThatLookLikeTrouble(t *testing.T) {
+func TestCondense_KeepsBothEndsAndLinesThatLookLikeErrors(t *testing.T) {
 	var b strings.Builder
 	for i := 1; i <= 1000; i++ {
 		if i == 500 {
@@ -19,32 +19,32 @@ func TestCondense_KeepsBothEndsAndLinesThatLookLikeTrouble(t *testing.T) {
 		fmt.Fprintf(&b, "line %d is fine\n", i)
 	}
 	got := Condense(b.String(), 1000)
-	for _, want := range []string{"line 1 is fine\n", "line 1000 is fine\n", "500: main.go:7: undefined: frob\n", "left out"} {
+	for _, want := range []string{"line 1 is fine\n", "line 1000 is fine\n", "500: main.go:7: undefined: frob\n", "omitted"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
 	}
 	if len(got) > 1000 || len(got) < 700 {
-		t.Errorf("%d bytes", len(got))
+		t.Errorf("got %d bytes, want 700 to 1000", len(got))
 	}
 }
 
-func TestCondense_FittingTextStays(t *testing.T) {
+func TestCondense_TextThatFitsIsUnchanged(t *testing.T) {
 	if got := Condense("as it is", 8); got != "as it is" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want it unchanged", got)
 	}
 	if got := Condense("anything", -5); got != "" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want nothing", got)
 	}
 }
 
 func checkCondensed(t interface{ Fatalf(string, ...any) }, text string, limit int) {
 	got := Condense(text, limit)
 	if len(got) > max(limit, 0) || len(got) > len(text) || len(text) > limit && len(text) > 0 && len(got) >= len(text) {
-		t.Fatalf("%d bytes became %d, where %d are allowed", len(text), len(got), limit)
+		t.Fatalf("%d bytes became %d, want at most %d", len(text), len(got), limit)
 	}
 	if !utf8.ValidString(got) {
-		t.Fatalf("%q is no UTF-8", got)
+		t.Fatalf("%q is not UTF-8", got)
 	}
 }
 

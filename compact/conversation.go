@@ -6,18 +6,18 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// conversation is messages divided into units, the pieces that are kept or replaced whole.
+// conversation is a list of messages divided into units, which are kept or replaced as a whole.
 type conversation struct {
 	m        Meter
 	messages []llm.Message
-	head     int // so many leading system and developer messages
+	head     int // number of leading system and developer messages
 	units    []unit
-	newest   int // the unit of the user's newest message, -1 if there is none
-	open     int // the unit whose calls wait for results, -1 if there is none
+	newest   int // the unit of the user's newest message, or -1
+	open     int // the last round if it has calls without results, or -1
 	weight   int64
 }
 
-// unit is a stretch of messages that belong together.
+// unit is a sequence of messages that belong together.
 type unit struct {
 	kind     kind
 	from, to int
@@ -27,8 +27,8 @@ type unit struct {
 type kind int
 
 const (
-	spoken      kind = iota // by the user
-	instruction             // a system or developer message in the middle
+	spoken      kind = iota // a user message
+	instruction             // a system or developer message after the leading ones
 	round                   // an answer of the model and the results of its calls
 	earlier                 // the summary of an earlier compaction
 )
@@ -61,7 +61,7 @@ func kindOf(msg llm.Message) kind {
 	switch {
 	case msg.Role == llm.RoleSystem || msg.Role == llm.RoleDeveloper:
 		return instruction
-	case IsSummary(msg):
+	case isSummary(msg):
 		return earlier
 	case msg.Role == llm.RoleUser:
 		return spoken
@@ -69,7 +69,7 @@ func kindOf(msg llm.Message) kind {
 	return round
 }
 
-// waits reports whether a call of the round has no result.
+// waits reports whether a call of a round has no result.
 func (c *conversation) waits(u unit) bool {
 	var open []string
 	for _, call := range c.messages[u.from].ToolCalls() {
@@ -87,10 +87,10 @@ func (c *conversation) waits(u unit) bool {
 	return len(open) > 0
 }
 
-// of are the messages of a unit.
+// of returns the messages of a unit.
 func (c *conversation) of(u unit) []llm.Message { return c.messages[u.from:u.to] }
 
-// at is where unit i begins.
+// at returns the index of the first message of unit i.
 func (c *conversation) at(i int) int {
 	if i < len(c.units) {
 		return c.units[i].from
@@ -98,12 +98,12 @@ func (c *conversation) at(i int) int {
 	return len(c.messages)
 }
 
-// room is what a goal for the messages leaves beside the leading ones.
+// room returns the part of the target that remains beside the leading messages.
 func (c *conversation) room(target int64) int64 {
 	return max(0, target-c.m.Weigh(c.messages[:c.head]...))
 }
 
-// smaller is the weight after an edit, and whether that is less than before.
+// smaller returns the weight after an edit, and whether it is less than before.
 func (c *conversation) smaller(e Edit) (after int64, ok bool) {
 	edited, err := e.Apply(c.messages)
 	if err != nil {
@@ -111,4 +111,14 @@ func (c *conversation) smaller(e Edit) (after int64, ok bool) {
 	}
 	after = c.m.Weigh(edited...)
 	return after, after < c.weight
+}
+
+// leading returns the number of system and developer messages at the start of a conversation.
+func leading(messages []llm.Message) int {
+	for i, msg := range messages {
+		if msg.Role != llm.RoleSystem && msg.Role != llm.RoleDeveloper {
+			return i
+		}
+	}
+	return len(messages)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// drawText draws a text of some size, with lines, trouble and characters of all lengths.
+// drawText draws a text with lines, errors and characters of all lengths.
 func drawText(t *rapid.T, limit int) string {
 	size := rapid.SampledFrom([]int{1, 10, 100, 1000, 6000}).Draw(t, "size")
 	unit := rapid.SampledFrom([]string{"ok line\n", "é世界🎉", "error: no\n", "x", "{\"a\":1}, ", "\n"}).Draw(t, "unit")
@@ -28,7 +28,7 @@ func drawUser(t *rapid.T) llm.Message {
 	return msg
 }
 
-// drawRound draws an answer with calls and their results; ids repeat from round to round.
+// drawRound draws an answer with calls and their results. IDs sometimes repeat.
 func drawRound(t *rapid.T, unique *int) []llm.Message {
 	var answer, results llm.Message
 	answer.Role = llm.RoleAssistant
@@ -57,7 +57,7 @@ func drawRound(t *rapid.T, unique *int) []llm.Message {
 	return []llm.Message{answer, results}
 }
 
-// drawConversation draws a conversation as agents have them, some compacted before.
+// drawConversation draws a conversation like those of agents, some already compacted.
 func drawConversation(t *rapid.T) []llm.Message {
 	var msgs []llm.Message
 	for range rapid.IntRange(0, 2).Draw(t, "leading") {
@@ -91,7 +91,7 @@ func drawConversation(t *rapid.T) []llm.Message {
 	return msgs
 }
 
-// compactedBefore compacts the messages in one of the ways there are, if that can be done.
+// compactedBefore compacts messages with one of the methods, if possible.
 func compactedBefore(t *rapid.T, msgs []llm.Message) []llm.Message {
 	var m Meter
 	goal := Goal{Tokens: m.Weigh(msgs...) / 2}
@@ -122,8 +122,6 @@ func drawGoal(t *rapid.T, m Meter, msgs []llm.Message) Goal {
 	return Goal{
 		Tokens:  m.Weigh(msgs...)*percent/100 + m.Overhead(),
 		Request: m.Weigh(msgs...) * rapid.SampledFrom([]int64{0, 5, 20, 60, 100}).Draw(t, "request") / 100,
-		Rounds:  rapid.IntRange(-1, 4).Draw(t, "kept"),
-		Pins:    rapid.SampledFrom([]int64{0, 0, 100, 5000}).Draw(t, "pins"),
 	}
 }
 
@@ -142,10 +140,10 @@ func drawMeter(t *rapid.T, msgs []llm.Message) (m Meter) {
 	return m
 }
 
-// newestUser is the last message that the user wrote.
+// newestUser returns the user's last message.
 func newestUser(msgs []llm.Message) (llm.Message, bool) {
 	for _, msg := range slices.Backward(msgs) {
-		if msg.Role == llm.RoleUser && !IsSummary(msg) {
+		if msg.Role == llm.RoleUser && !isSummary(msg) {
 			return msg, true
 		}
 	}

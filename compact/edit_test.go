@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// small is a conversation with one of everything that an edit may meet.
+// small returns a conversation with every kind of message and part that edits treat differently.
 func small() []llm.Message {
 	call := llm.ToolCall{ID: "1", Name: "read_file", Arguments: "{}"}
 	return []llm.Message{
@@ -30,47 +30,47 @@ func TestEdit_ApplyClearsAndReplaces(t *testing.T) {
 	}
 	r := got[3].Parts[0].(llm.ToolResult)
 	if r.ID != "1" || r.Name != "read_file" || !r.IsError || r.Text() != "[gone]" || got[1].Text() != "Look.[image]" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want the image and the result replaced", got)
 	}
 	if &got[2].Parts[0] != &before[2].Parts[0] {
-		t.Error("a message that was not touched is not shared")
+		t.Error("an unchanged message is not shared")
 	}
 	if !reflect.DeepEqual(before, small()) {
-		t.Error("the messages given were changed")
+		t.Error("the given messages were changed")
 	}
 	got, err = Edit{Replaced: 3, Messages: []llm.Message{llm.UserText("Summary.")}}.Apply(before)
 	if err != nil || len(got) != 4 || got[0].Text() != "Be good." || got[1].Text() != "Summary." || got[2].Text() != "Done." {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("got %+v and error %v, want three messages replaced by one", got, err)
 	}
 }
 
 func TestEdit_ThatDoesNotFitIsAnError(t *testing.T) {
 	user := []llm.Message{llm.UserText("x")}
 	for name, e := range map[string]Edit{
-		"too many replaced":     {Replaced: 6, Messages: user},
-		"fewer than none":       {Replaced: -1, Messages: user},
-		"nothing in the place":  {Replaced: 1},
-		"nothing replaced":      {Messages: user},
-		"parts call and result": {Replaced: 2, Messages: user},
-		"empty message":         {Replaced: 1, Messages: []llm.Message{{Role: llm.RoleUser}}},
-		"answer put in":         {Replaced: 1, Messages: []llm.Message{llm.AssistantText("x")}},
-		"clears instructions":   {Cleared: []Cleared{{0, 0, "x"}}},
-		"clears text":           {Cleared: []Cleared{{1, 0, "x"}}},
-		"clears a call":         {Cleared: []Cleared{{2, 0, "x"}}},
-		"clears beyond":         {Cleared: []Cleared{{6, 0, "x"}}},
-		"no such part":          {Cleared: []Cleared{{3, 1, "x"}}},
-		"negative part":         {Cleared: []Cleared{{3, -1, "x"}}},
-		"clears to nothing":     {Cleared: []Cleared{{3, 0, ""}}},
-		"clears twice":          {Cleared: []Cleared{{3, 0, "x"}, {3, 0, "y"}}},
-		"out of order":          {Cleared: []Cleared{{3, 0, "x"}, {1, 1, "y"}}},
-		"clears what goes":      {Cleared: []Cleared{{1, 1, "x"}}, Replaced: 3, Messages: user},
+		"too many replaced":   {Replaced: 6, Messages: user},
+		"negative":            {Replaced: -1, Messages: user},
+		"replaced by nothing": {Replaced: 1},
+		"nothing replaced":    {Messages: user},
+		"separates a result":  {Replaced: 2, Messages: user},
+		"empty message":       {Replaced: 1, Messages: []llm.Message{{Role: llm.RoleUser}}},
+		"inserts an answer":   {Replaced: 1, Messages: []llm.Message{llm.AssistantText("x")}},
+		"clears instructions": {Cleared: []Cleared{{0, 0, "x"}}},
+		"clears text":         {Cleared: []Cleared{{1, 0, "x"}}},
+		"clears a call":       {Cleared: []Cleared{{2, 0, "x"}}},
+		"clears beyond":       {Cleared: []Cleared{{6, 0, "x"}}},
+		"no such part":        {Cleared: []Cleared{{3, 1, "x"}}},
+		"negative part":       {Cleared: []Cleared{{3, -1, "x"}}},
+		"clears with nothing": {Cleared: []Cleared{{3, 0, ""}}},
+		"clears twice":        {Cleared: []Cleared{{3, 0, "x"}, {3, 0, "y"}}},
+		"out of order":        {Cleared: []Cleared{{3, 0, "x"}, {1, 1, "y"}}},
+		"clears and replaces": {Cleared: []Cleared{{1, 1, "x"}}, Replaced: 3, Messages: user},
 	} {
 		before := small()
 		if got, err := e.Apply(before); err == nil || !strings.HasPrefix(err.Error(), "compact: ") || got != nil {
-			t.Errorf("%s: %v, %v", name, got, err)
+			t.Errorf("%s: got %v and error %v, want only an error", name, got, err)
 		}
 		if !reflect.DeepEqual(before, small()) {
-			t.Errorf("%s: the messages given were changed", name)
+			t.Errorf("%s: the given messages were changed", name)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func FuzzEdit_Apply(f *testing.F) {
 			t.Fatal("the same edit gives different results")
 		}
 		if !reflect.DeepEqual(before, small()) {
-			t.Fatal("the messages given were changed")
+			t.Fatal("the given messages were changed")
 		}
 		if errA == nil {
 			if err := wellFormed(a); err != nil {

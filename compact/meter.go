@@ -2,47 +2,48 @@ package compact
 
 import (
 	"math"
+	"strings"
 
 	"github.com/reins-agent/reins/llm"
 )
 
-// Meter estimates how many tokens a conversation takes: what the provider counted last, and for
-// what came since an estimate that the provider's counts have calibrated. The zero value is ready
-// and a Meter may be copied.
+// Meter estimates the number of tokens in a conversation: the provider's last count, plus an estimate
+// for later messages that is calibrated by the provider's counts. The zero value is ready to use, and a
+// Meter may be copied.
 type Meter struct {
-	ratio    float64 // bytes of text to a token; 0 is not known yet
+	ratio    float64 // bytes of text per token; 0 is not known yet
 	counted  int64   // by the provider, if exact
 	exact    bool
-	since    load  // what came after the count
+	since    load  // messages after the count
 	all      load  // the whole conversation
 	overhead int64 // what the provider counts beside the messages, such as tools
 }
 
 const (
-	standardRatio      = 4.0
+	defaultRatio       = 4.0
 	minRatio, maxRatio = 1.5, 8.0
 
-	// minSample is how much text must have come between two counts to learn from them.
+	// minSample is the minimum number of bytes between two counts to learn from them.
 	minSample = 400
-	// fullSample is how much text gives the most weight that one observation can have.
+	// fullSample is the number of bytes from which on an observation has its maximum weight.
 	fullSample = 8000
 
-	// surprising is by what factor an observation is off that may not be of text at all: providers
-	// drop old thinking from what they count, and another model counts everything anew.
-	surprising  = 1.6
-	leastWeight = 0.1
+	// surprising is the factor from which on an observation may have other causes than the text:
+	// providers stop counting old thinking, and another model counts differently.
+	surprising = 1.6
+	minWeight  = 0.1
 
-	maxTokens = 1 << 40 // more than any count that makes sense
+	maxTokens = 1 << 40 // above any sensible count
 )
 
-// Add takes a message that was put at the end of the conversation.
+// Add adds a message at the end of the conversation.
 func (m *Meter) Add(msg llm.Message) {
 	l := messageLoad(msg)
 	m.since, m.all = m.since.add(l), m.all.add(l)
 }
 
-// Reported takes the provider's count of the conversation up to here, after its answer was added.
-// A usage without input tokens says nothing.
+// Reported records the provider's count of the conversation, after its answer was added. It ignores a
+// usage without input tokens.
 func (m *Meter) Reported(u llm.Usage) {
 	if u.Input <= 0 {
 		return
@@ -51,30 +52,30 @@ func (m *Meter) Reported(u llm.Usage) {
 	if m.exact {
 		m.learn(total - m.counted)
 	} else if text := total - m.all.tokens; text > 0 && m.tokens(m.all) > total {
-		// Less than the messages alone were thought to take: only the ratio can be wrong.
+		// The count is below the estimate for the messages alone, so the ratio must be wrong.
 		m.ratio = bounded(float64(m.all.bytes) / float64(text))
 	}
 	m.counted, m.exact, m.since = total, true, load{}
 	m.overhead = max(0, total-m.tokens(m.all))
 }
 
-// learn moves the ratio towards what the last stretch of the conversation shows. What comes beside
-// the messages is in both counts, and so not in their difference. Media would blur the picture.
+// learn moves the ratio towards that of the messages between two counts, which differ by tokens. Both
+// counts include the overhead. It ignores messages with media.
 func (m *Meter) learn(tokens int64) {
 	if tokens <= 0 || m.since.bytes < minSample || m.since.tokens > 0 {
 		return
 	}
 	seen := bounded(float64(m.since.bytes) / float64(tokens))
 	ratio := m.bytesPerToken()
-	weight := min(0.5, max(leastWeight, float64(m.since.bytes)/fullSample))
+	weight := min(0.5, max(minWeight, float64(m.since.bytes)/fullSample))
 	if seen > surprising*ratio || ratio > surprising*seen {
-		weight = leastWeight
+		weight = minWeight
 	}
 	m.ratio = bounded(ratio + weight*(seen-ratio))
 }
 
-// Estimate is about how many tokens the conversation takes, with everything that the provider
-// counts beside the messages, as far as that is known.
+// Estimate returns the approximate number of tokens in the conversation, including the overhead as far
+// as it is known.
 func (m Meter) Estimate() int64 {
 	if m.exact {
 		return m.counted + m.tokens(m.since)
@@ -82,7 +83,7 @@ func (m Meter) Estimate() int64 {
 	return m.overhead + m.tokens(m.all)
 }
 
-// Weigh is about how many tokens the messages take by themselves.
+// Weigh returns the approximate number of tokens in messages.
 func (m Meter) Weigh(msgs ...llm.Message) int64 {
 	var sum load
 	for _, msg := range msgs {
@@ -91,11 +92,11 @@ func (m Meter) Weigh(msgs ...llm.Message) int64 {
 	return m.tokens(sum)
 }
 
-// Overhead is about how many tokens the provider counts beside the messages; 0 if it has not
-// counted yet.
+// Overhead returns the approximate number of tokens that the provider counts beside the messages; 0 if
+// it has not counted yet.
 func (m Meter) Overhead() int64 { return m.overhead }
 
-// Reset takes the messages for the whole conversation from now on. What was learned stays.
+// Reset replaces the whole conversation. The calibration stays.
 func (m *Meter) Reset(msgs []llm.Message) {
 	m.counted, m.exact, m.since, m.all = 0, false, load{}, load{}
 	for _, msg := range msgs {
@@ -107,16 +108,83 @@ func (m Meter) tokens(l load) int64 {
 	return l.tokens + int64(math.Ceil(float64(l.bytes)/m.bytesPerToken()))
 }
 
-// bytes is how much text makes so many tokens.
+// bytes returns the number of bytes in so many tokens of text.
 func (m Meter) bytes(tokens int64) int {
 	return int(float64(max(0, min(tokens, maxTokens))) * m.bytesPerToken())
 }
 
 func (m Meter) bytesPerToken() float64 {
 	if m.ratio == 0 {
-		return standardRatio
+		return defaultRatio
 	}
 	return m.ratio
 }
 
 func bounded(ratio float64) float64 { return min(maxRatio, max(minRatio, ratio)) }
+
+// load is the size of messages: bytes of text, which the ratio converts to tokens, and tokens of media,
+// which do not depend on it.
+type load struct{ bytes, tokens int64 }
+
+func (l load) add(o load) load { return load{l.bytes + o.bytes, l.tokens + o.tokens} }
+
+// frameBytes is the overhead of each message, call and result.
+const frameBytes = 12
+
+// mediaTokens is the minimum for an image, a recording or a document.
+const mediaTokens = 1500
+
+func messageLoad(msg llm.Message) load {
+	return partsLoad(msg.Parts).add(load{bytes: frameBytes})
+}
+
+func partsLoad(parts []llm.Part) (sum load) {
+	for _, p := range parts {
+		sum = sum.add(partLoad(p))
+	}
+	return sum
+}
+
+func partLoad(p llm.Part) load {
+	switch p := p.(type) {
+	case llm.Text:
+		return load{bytes: int64(len(p.Text))}
+	case llm.Thinking:
+		if p.Text == "" {
+			return load{bytes: int64(len(p.State.Data) / 2)} // encrypted: about two bytes for one of text
+		}
+		return load{bytes: int64(len(p.Text))}
+	case llm.ToolCall:
+		return load{bytes: frameBytes + int64(len(p.Name)+len(p.Arguments))}
+	case llm.ToolResult:
+		return partsLoad(p.Parts).add(load{bytes: frameBytes})
+	case llm.Opaque:
+		return load{bytes: int64(len(p.State.Data))}
+	case llm.Audio:
+		return mediaLoad(p.Media, 500)
+	case llm.Document:
+		return mediaLoad(p.Media, 25)
+	}
+	return load{tokens: mediaTokens}
+}
+
+// mediaLoad returns the load of a file with so many bytes per token.
+func mediaLoad(m llm.Media, perToken int64) load {
+	if strings.HasPrefix(m.MIME, "text/") {
+		return load{bytes: int64(len(m.Data)), tokens: mediaTokens / 10}
+	}
+	return load{tokens: max(mediaTokens, int64(len(m.Data))/perToken)}
+}
+
+// mediaName returns the name of a media part, or "" for any other part.
+func mediaName(p llm.Part) string {
+	switch p.(type) {
+	case llm.Image:
+		return "an image"
+	case llm.Audio:
+		return "a recording"
+	case llm.Document:
+		return "a document"
+	}
+	return ""
+}

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// provider counts tokens as one with this ratio and these tools does.
+// provider returns the count of a provider with this ratio and overhead.
 func provider(ratio float64, overhead int64, msgs []llm.Message) int64 {
 	var sum load
 	for _, msg := range msgs {
@@ -49,7 +49,7 @@ func TestMeter_CalibrationConverges(t *testing.T) {
 	}
 }
 
-func TestMeter_ReportIsTheCount(t *testing.T) {
+func TestMeter_UsesTheReportedCount(t *testing.T) {
 	var m Meter
 	m.Add(llm.UserText("Hello, how are you?"))
 	m.Reported(llm.Usage{Input: 900, Output: 100})
@@ -61,11 +61,11 @@ func TestMeter_ReportIsTheCount(t *testing.T) {
 		t.Errorf("%d tokens after a report without input, want 1000", got)
 	}
 	if got := m.Overhead(); got < 980 || got > 1000 {
-		t.Errorf("the overhead is %d", got)
+		t.Errorf("overhead: got %d, want 980 to 1000", got)
 	}
 }
 
-func TestMeter_NeverNegativeAndNeverLessByAdding(t *testing.T) {
+func TestMeter_IsNeverNegativeAndNeverShrinksByAdding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var m Meter
 		unique := 0
@@ -86,7 +86,7 @@ func TestMeter_NeverNegativeAndNeverLessByAdding(t *testing.T) {
 				}
 			}
 			if r := m.bytesPerToken(); m.Estimate() < 0 || m.Overhead() < 0 || r < minRatio || r > maxRatio {
-				t.Fatalf("%+v", m)
+				t.Fatalf("estimate %d, overhead %d or ratio %g is out of range", m.Estimate(), m.Overhead(), r)
 			}
 		}
 	})
@@ -102,7 +102,7 @@ func TestMeter_EveryPartWeighs(t *testing.T) {
 	} {
 		with := m.Weigh(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{p}})
 		if without := m.Weigh(llm.Message{Role: llm.RoleUser}); with <= without {
-			t.Errorf("%T weighs %d, and nothing %d", p, with, without)
+			t.Errorf("a message with a %T weighs %d, want more than %d", p, with, without)
 		}
 	}
 }

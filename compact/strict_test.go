@@ -10,9 +10,9 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// The templates of many local models want user and assistant in turn, and what an edit puts in is
-// user messages.
-func TestEdit_IsTakenByServersThatWantTheRolesToAlternate(t *testing.T) {
+// The templates of many local models require user and assistant messages to alternate, and an edit
+// inserts user messages.
+func TestEdit_IsAcceptedByServersThatRequireAlternatingRoles(t *testing.T) {
 	server := llmtest.StartServer(llmtest.ServerConfig{Alternate: true, Script: &llmtest.Script{
 		Reply: func(int, *llm.Request) llmtest.Turn { return llmtest.Say("ok") },
 	}})
@@ -47,5 +47,5 @@ func TestEdit_IsTakenByServersThatWantTheRolesToAlternate(t *testing.T) {
 	if !ok {
 		t.Fatal("no digest")
 	}
-	send("after a digest", append(apply(t, digest, msgs), llm.UserText("go on")))
+	send("after a digest", append(apply(t, digest, msgs), llm.UserText("continue")))
 }

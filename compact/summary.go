@@ -1,28 +1,182 @@
 package compact
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
 )
 
-// heading is the first part of every summary message, by which it is known. Sessions on disk have
-// it, so it must not change.
-const heading = "# The conversation so far, compacted\n\n" +
-	"The conversation had grown too long. The user's messages above are as they were written, or say where they are cut; what was said and done " +
-	"between them is replaced by what follows. It is a record, not a new request: go on with the work from where it stands."
+// Summary is a summary to be written by a model.
+type Summary struct {
+	// Messages is the request: the conversation to summarise, and a prompt as its last message. Sent
+	// with the same tools and settings as the conversation, it continues a prefix that the provider
+	// has cached, unless it had to be shortened.
+	Messages []llm.Message
 
-// The other parts begin with one of these.
+	c *conversation
+	l layout
+}
+
+// minBody is the minimum size of a summary, in tokens.
+const minBody = 300
+
+// Prepare decides what to summarise and returns the request. It reports false if there is nothing to
+// summarise, if that would save too little, or if no request would fit.
+func Prepare(m Meter, messages []llm.Message, g Goal) (Summary, bool) {
+	c := divide(m, messages)
+	target := g.target(m)
+	room := c.room(target)
+	chosen, found := c.choose(sharesWithRound(room), target, worthIt(c.weight))
+	if !found {
+		chosen, found = c.choose(shares(room), target, c.weight)
+	}
+	if !found {
+		return Summary{}, false
+	}
+	prompt := llm.UserText(instructions(chosen.share.body))
+	request, ok := c.request(chosen.n, g.Request, prompt)
+	return Summary{Messages: request, c: c, l: chosen}, ok
+}
+
+// choose returns the layout of the first share that meets the target with a summary, or else of the last
+// one that does not exceed maximum.
+func (c *conversation) choose(shares []share, target, maximum int64) (chosen layout, found bool) {
+	for _, s := range shares {
+		if s.facts >= 0 {
+			break // a summary never truncates facts
+		}
+		s.body = max(s.body, minBody)
+		l := c.lay(s)
+		after, ok := c.smaller(c.edit(l, "", Facts{}))
+		if !ok || !c.summable(l.n) || after+minBody > maximum {
+			continue
+		}
+		chosen, found = l, true
+		if after+s.body <= target {
+			break
+		}
+	}
+	return chosen, found
+}
+
+// summable reports whether the first n units contain anything but user messages.
+func (c *conversation) summable(n int) bool {
+	return slices.ContainsFunc(c.units[:n], func(u unit) bool { return u.kind == round || u.kind == earlier })
+}
+
+// Finish returns the edit that inserts the model's answer as the summary. It fails if the answer is
+// truncated, filtered, empty or calls a tool, or if the conversation would not become smaller.
+func (s Summary) Finish(answer llm.Message, reason llm.FinishReason, f Facts) (Edit, error) {
+	if s.c == nil {
+		return Edit{}, rejected("it was not prepared")
+	}
+	text, why := summaryText(answer, reason)
+	if why != "" {
+		return Edit{}, rejected(why)
+	}
+	e := s.c.edit(s.l, text, f)
+	if after, ok := s.c.smaller(e); !ok {
+		return Edit{}, rejected(fmt.Sprintf("it would not make the conversation smaller (%d tokens before, %d after)", s.c.weight, after))
+	}
+	return e, nil
+}
+
+func rejected(why string) error { return fmt.Errorf("compact: summary rejected: %s", why) }
+
+// summaryText returns the summary in an answer, or why there is none. A summary will be the only record
+// of what it replaces, so the model must have ended the answer itself.
+func summaryText(answer llm.Message, reason llm.FinishReason) (text, why string) {
+	text = strings.TrimSpace(strings.ToValidUTF8(answer.Text(), "\ufffd"))
+	switch {
+	case reason == llm.FinishContentFilter:
+		return "", "the model or its provider refused to write it"
+	case reason == llm.FinishLength:
+		return "", "it is truncated"
+	case len(answer.ToolCalls()) > 0 || reason == llm.FinishToolCalls:
+		return "", "the model called a tool instead of writing it"
+	case reason != llm.FinishStop && reason != llm.FinishOther:
+		return "", fmt.Sprintf("unexpected finish reason %q", reason)
+	case text == "":
+		return "", "it is empty"
+	}
+	return text, ""
+}
+
+// instructions returns the prompt for a summary.
+func instructions(tokens int64) string {
+	return fmt.Sprintf(`This conversation is about to be compacted. Write a summary to replace it. Whoever continues the work will see only the user's messages and your summary. Do not continue the work, do not call tools and do not answer questions now; write the summary and nothing else.
+
+Use these headings:
+
+Goal: what the user wants in the end, with every requirement and preference that still applies.
+Decisions: what was decided and why, including what was tried and given up, so that it is not tried again.
+State: what is done and verified, what is done but not verified, and what is half done. Describe the code as it is now where it matters.
+Problems: what is broken, failing or unclear, with the exact error messages.
+Next: the next steps in order, starting with the one in progress.
+Details: everything that is needed word for word: names, paths, line numbers, commands that work, signatures, values, URLs.
+
+If the conversation already contains a summary, keep what still applies; yours replaces it. Be exact and complete. Leave out what can be read from the files again, and do not invent anything. Use at most %d words.`, max(150, tokens*2/3))
+}
+
+// trimmedNote replaces the part of the conversation that does not fit into a request for a summary.
+const trimmedNote = "[Part of the conversation does not fit here and is omitted. What is known about it:]\n\n"
+
+// request returns the messages that ask for a summary of the first n units. If they do not fit the
+// limit, it clears old results and then drops the oldest units. It reports false if that is not enough.
+func (c *conversation) request(n int, limit int64, prompt llm.Message) ([]llm.Message, bool) {
+	prefix := c.messages[:c.at(n)]
+	whole := c.m.Weigh(prefix...) + c.m.Weigh(prompt)
+	if limit <= 0 || whole <= limit-c.m.overhead {
+		return append(slices.Clone(prefix), prompt), true
+	}
+	limit = max(0, limit-c.m.overhead)
+	cleared, err := Edit{Cleared: c.clear(n, whole-limit)}.Apply(prefix)
+	if err != nil {
+		return nil, false
+	}
+	if c.m.Weigh(cleared...)+c.m.Weigh(prompt) > limit {
+		cleared = c.dropOldest(cleared, n, limit-c.m.Weigh(prompt))
+	}
+	messages := append(cleared, prompt)
+	return messages, c.m.Weigh(messages...) <= limit
+}
+
+// dropOldest replaces the oldest of the first n units by a digest to fit the limit. The messages of the
+// units are given with their results cleared.
+func (c *conversation) dropOldest(cleared []llm.Message, n int, limit int64) []llm.Message {
+	room := max(0, limit-c.m.Weigh(cleared[:c.head]...))
+	k, rest := n, room/2
+	for k > 0 {
+		if rest -= c.m.Weigh(cleared[c.at(k-1):c.at(k)]...); rest < 0 {
+			break
+		}
+		k--
+	}
+	for k < n && cleared[c.at(k)].Role == llm.RoleTool {
+		k++
+	}
+	pins, _ := c.pins(k, share{pins: room / 4}, false)
+	note := llm.UserText(trimmedNote + c.digest(k, room/8))
+	return slices.Concat(cleared[:c.head], pins, []llm.Message{note}, cleared[c.at(k):])
+}
+
+// heading is the first part of every summary message and identifies it, also in saved sessions.
+const heading = "# Summary of the conversation so far\n\n" +
+	"The conversation was too long and has been compacted. The user's messages above are unchanged, or say where they are truncated. " +
+	"This summary replaces everything else. It is a record, not a new request: continue the work from here."
+
+// Each of the other parts starts with one of these.
 const (
-	bodyTitle  = "## What happened\n\n"
-	planTitle  = "## Plan\n\n"
-	filesTitle = "## Files touched\n\n"
-	leftTitle  = "## Left out\n\n"
+	bodyTitle    = "## What happened\n\n"
+	planTitle    = "## Plan\n\n"
+	filesTitle   = "## Changed files\n\n"
+	omittedTitle = "## Omitted\n\n"
 )
 
-// IsSummary reports whether the message is one that an [Edit] put in to stand for what it replaced.
-func IsSummary(msg llm.Message) bool {
+// isSummary reports whether a message is the summary that an [Edit] inserted.
+func isSummary(msg llm.Message) bool {
 	if msg.Role != llm.RoleUser || len(msg.Parts) == 0 {
 		return false
 	}
@@ -30,11 +184,11 @@ func IsSummary(msg llm.Message) bool {
 	return ok && t.Text == heading
 }
 
-// record is what a summary message says.
+// record is the content of a summary message.
 type record struct {
-	body  string
-	facts Facts
-	left  string // what was left out of the user's messages
+	body    string
+	facts   Facts
+	omitted int // user messages
 }
 
 func (r record) message() llm.Message {
@@ -48,13 +202,13 @@ func (r record) message() llm.Message {
 	if len(r.facts.Files) > 0 {
 		parts = append(parts, llm.Text{Text: filesTitle + "- " + strings.Join(r.facts.Files, "\n- ")})
 	}
-	if r.left != "" {
-		parts = append(parts, llm.Text{Text: leftTitle + r.left})
+	if r.omitted > 0 {
+		parts = append(parts, llm.Text{Text: omittedTitle + fmt.Sprintf("%d earlier user messages.", r.omitted)})
 	}
 	return llm.Message{Role: llm.RoleUser, Parts: parts}
 }
 
-// readRecord takes a summary message apart.
+// readRecord parses a summary message.
 func readRecord(msg llm.Message) (r record) {
 	for _, p := range msg.Parts[1:] {
 		t, _ := p.(llm.Text)
@@ -69,8 +223,8 @@ func readRecord(msg llm.Message) (r record) {
 	return r
 }
 
-// under is what the facts are together with those of an earlier summary.
-func (f Facts) under(old Facts) Facts {
+// merge adds the facts of an earlier summary.
+func (f Facts) merge(old Facts) Facts {
 	if f.Plan == "" {
 		f.Plan = old.Plan
 	}
@@ -86,7 +240,7 @@ func (f Facts) under(old Facts) Facts {
 	return f
 }
 
-// remembered is what earlier summaries in the units up to n say.
+// remembered returns the content of the earlier summaries in the first n units.
 func (c *conversation) remembered(n int) (r record) {
 	for _, u := range c.units[:n] {
 		if u.kind != earlier {
@@ -96,7 +250,7 @@ func (c *conversation) remembered(n int) (r record) {
 		if r.body != "" {
 			old.body = r.body + "\n\n" + old.body
 		}
-		r = record{body: old.body, facts: old.facts.under(r.facts)}
+		r = record{body: old.body, facts: old.facts.merge(r.facts)}
 	}
 	return r
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// wellFormed is what every conversation must be, whatever the protocol.
+// wellFormed checks what holds for every conversation in every protocol.
 func wellFormed(msgs []llm.Message) error {
 	head := leading(msgs)
 	if head == len(msgs) || msgs[head].Role != llm.RoleUser {
@@ -27,7 +27,7 @@ func wellFormed(msgs []llm.Message) error {
 		if partsLoad(msg.Parts) == (load{}) {
 			return fmt.Errorf("message %d is empty", i)
 		}
-		if IsSummary(msg) {
+		if isSummary(msg) {
 			summaries++
 		}
 		var results []string
@@ -40,7 +40,7 @@ func wellFormed(msgs []llm.Message) error {
 			}
 		}
 		if (msg.Role == llm.RoleTool) != (len(results) > 0) || !slices.Equal(calls, results) {
-			return fmt.Errorf("message %d (%s) answers %q where %q is asked", i, msg.Role, results, calls)
+			return fmt.Errorf("message %d (%s) has results %q, want %q", i, msg.Role, results, calls)
 		}
 		calls = nil
 		for _, c := range msg.ToolCalls() {
@@ -56,7 +56,7 @@ func wellFormed(msgs []llm.Message) error {
 	return nil
 }
 
-// dialects are the four protocols, each with a model of its own.
+// dialects are the four protocols, each with a model.
 var dialects = []struct {
 	wire.Dialect
 	model string
@@ -67,8 +67,7 @@ var dialects = []struct {
 	{chat.NewDialect(chat.Quirks{}), "gpt-4o"},
 }
 
-// refused is what each protocol has against a conversation, once its open calls are answered and it
-// is the user's word.
+// refused returns the errors of the protocols for a conversation, after answering its open calls.
 func refused(msgs []llm.Message, effort string) map[string]error {
 	msgs = slices.Clone(msgs)
 	var results []llm.ToolResult
@@ -78,7 +77,7 @@ func refused(msgs []llm.Message, effort string) map[string]error {
 	if len(results) > 0 {
 		msgs = append(msgs, llm.ToolResults(results...))
 	} else if msgs[len(msgs)-1].Role == llm.RoleAssistant {
-		msgs = append(msgs, llm.UserText("Go on."))
+		msgs = append(msgs, llm.UserText("Continue."))
 	}
 	errs := map[string]error{}
 	for _, d := range dialects {
@@ -93,7 +92,7 @@ func refused(msgs []llm.Message, effort string) map[string]error {
 	return errs
 }
 
-// newlyRefused is what the protocols have against a conversation and had not against the one before.
+// newlyRefused returns an error of a protocol that accepted the conversation before.
 func newlyRefused(before, after []llm.Message, effort string) error {
 	old := refused(before, effort)
 	for name, err := range refused(after, effort) {
@@ -104,7 +103,7 @@ func newlyRefused(before, after []llm.Message, effort string) error {
 	return nil
 }
 
-// sketch shows a conversation for a failure message.
+// sketch formats a conversation for a failure message.
 func sketch(msgs []llm.Message) string {
 	var b strings.Builder
 	for i, msg := range msgs {
@@ -113,7 +112,7 @@ func sketch(msgs []llm.Message) string {
 			l := partLoad(p)
 			fmt.Fprintf(&b, " %T(%d+%d)", p, l.bytes, l.tokens)
 		}
-		if IsSummary(msg) {
+		if isSummary(msg) {
 			b.WriteString(" SUMMARY")
 		}
 		b.WriteByte('\n')

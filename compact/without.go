@@ -7,8 +7,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Without returns the message without what was refused, and what that is; "" if nothing can be taken out.
-// Calls and results stay, because they belong together.
+// Without returns a message without the item that a provider refused, and the name of what was removed;
+// "" if nothing can be removed. Calls and results stay, because each needs the other.
 func Without(msg llm.Message, at llm.Item) (llm.Message, string) {
 	if msg.Role == llm.RoleSystem || msg.Role == llm.RoleDeveloper {
 		return msg, ""
@@ -19,7 +19,7 @@ func Without(msg llm.Message, at llm.Item) (llm.Message, string) {
 	if at.Part < 0 {
 		return msg, ""
 	}
-	p, what := harmlessPart(msg.Parts[at.Part], at.Inner)
+	p, what := replacement(msg.Parts[at.Part], at.Inner)
 	if what == "" {
 		return msg, ""
 	}
@@ -27,13 +27,13 @@ func Without(msg llm.Message, at llm.Item) (llm.Message, string) {
 	if p != nil {
 		msg.Parts[at.Part] = p
 	} else if msg.Parts = slices.Delete(msg.Parts, at.Part, at.Part+1); len(msg.Parts) == 0 {
-		msg.Parts = []llm.Part{llm.Text{Text: removed(what)}}
+		msg.Parts = []llm.Part{removed(what)}
 	}
 	return msg, what
 }
 
-// suspect returns the part that is most likely to be refused, or -1: files first, then what only the
-// provider can read, then results, calls and text.
+// suspect returns the part that was most likely refused, or -1: media, then provider state, then
+// results, calls and text.
 func suspect(parts []llm.Part) int {
 	best, rank := -1, 0
 	for i, p := range parts {
@@ -61,34 +61,22 @@ func suspect(parts []llm.Part) int {
 }
 
 func mediaIn(parts []llm.Part) int {
-	return slices.IndexFunc(parts, func(p llm.Part) bool { return mediaWord(p) != "" })
+	return slices.IndexFunc(parts, func(p llm.Part) bool { return mediaName(p) != "" })
 }
 
-func mediaWord(p llm.Part) string {
-	switch p.(type) {
-	case llm.Image:
-		return "an image"
-	case llm.Audio:
-		return "a recording"
-	case llm.Document:
-		return "a document"
-	}
-	return ""
+func removed(what string) llm.Text {
+	return llm.Text{Text: fmt.Sprintf("[%s was removed because the provider refused it]", what)}
 }
 
-func removed(what string) string {
-	return fmt.Sprintf("[%s was here, which the provider refused]", what)
-}
-
-// harmless returns what to put in the place of a part, nil for nothing, and the word for what is gone.
-func harmlessPart(p llm.Part, inner int) (llm.Part, string) {
+// replacement returns what to replace a part with, nil for nothing, and the name of what is removed.
+func replacement(p llm.Part, inner int) (llm.Part, string) {
 	switch p := p.(type) {
 	case llm.Thinking:
-		return nil, "a block of thinking"
+		return nil, "a thinking block"
 	case llm.Opaque:
 		return nil, "an item of kind " + p.Kind
 	case llm.ToolResult:
-		return harmlessResult(p, inner)
+		return resultReplacement(p, inner)
 	case llm.ToolCall:
 		if p.Arguments == "{}" && p.State.Data == nil {
 			return nil, ""
@@ -100,30 +88,30 @@ func harmlessPart(p llm.Part, inner int) (llm.Part, string) {
 		return p, "the arguments of a tool call"
 	case llm.Text:
 		what := "a text"
-		if p.Text == removed(what) {
+		if p.Text == removed(what).Text {
 			return nil, ""
 		}
-		return llm.Text{Text: removed(what)}, what
+		return removed(what), what
 	}
-	what := mediaWord(p)
-	return llm.Text{Text: removed(what)}, what
+	what := mediaName(p)
+	return removed(what), what
 }
 
-func harmlessResult(r llm.ToolResult, inner int) (llm.Part, string) {
+func resultReplacement(r llm.ToolResult, inner int) (llm.Part, string) {
 	if inner < 0 || inner >= len(r.Parts) {
 		inner = mediaIn(r.Parts)
 	}
 	r.Parts = slices.Clone(r.Parts)
 	if inner >= 0 {
-		if what := mediaWord(r.Parts[inner]); what != "" {
-			r.Parts[inner] = llm.Text{Text: removed(what)}
+		if what := mediaName(r.Parts[inner]); what != "" {
+			r.Parts[inner] = removed(what)
 			return r, what
 		}
 	}
-	what := "the result of a tool"
-	if r.Text() == removed(what) {
+	what := "a tool result"
+	if r.Text() == removed(what).Text {
 		return nil, ""
 	}
-	r.Parts = []llm.Part{llm.Text{Text: removed(what)}}
+	r.Parts = []llm.Part{removed(what)}
 	return r, what
 }

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// execMaxOutput bounds what Exec keeps in memory when the command names no bound of its own.
+// execMaxOutput is the default of Command.MaxOutput in Exec.
 const execMaxOutput = 1 << 20
 
-// ExecResult is what a command that ran to its end has left. Where output was not kept, a line
-// with the number of missing bytes stands in its place.
+// ExecResult is the result of a finished command. A line with the number of missing bytes replaces
+// dropped output.
 type ExecResult struct {
 	Exit
 	Stdout   string
 	Stderr   string
-	Combined string // both, in the order they arrived
+	Combined string // both, in order of arrival
 }
 
-// Exec runs a command to its end and gives back its output, at most Command.MaxOutput bytes of it
-// (1 MiB when zero) in each of the three fields.
+// Exec runs a command to completion and returns its output, up to Command.MaxOutput bytes (default
+// 1 MiB) in each of the three fields.
 //
-// A command that fails or times out is a result, not an error. When ctx ends, the command is
-// killed, and the output so far comes back together with the error of ctx.
+// A command that fails or times out is not an error. When ctx is done, the command is killed, and
+// Exec returns the output so far together with ctx.Err().
 func Exec(ctx context.Context, e Environment, c Command) (ExecResult, error) {
 	if c.MaxOutput == 0 {
 		c.MaxOutput = execMaxOutput
@@ -33,8 +33,7 @@ func Exec(ctx context.Context, e Environment, c Command) (ExecResult, error) {
 		return ExecResult{}, err
 	}
 	defer p.Release()
-	// The end of ctx ends the process, so waiting without ctx is bounded, and what the command
-	// printed before it was killed is not lost.
+	// ctx ends the process, so waiting without it is bounded and keeps the output.
 	var r ExecResult
 	if r.Exit, err = p.Wait(context.WithoutCancel(ctx)); err != nil {
 		return r, err
@@ -44,13 +43,13 @@ func Exec(ctx context.Context, e Environment, c Command) (ExecResult, error) {
 		text   *string
 	}{{Stdout, &r.Stdout}, {Stderr, &r.Stderr}, {Both, &r.Combined}} {
 		if *f.text, err = outputText(p, f.stream); err != nil {
-			return r, fmt.Errorf("read the output of the command: %w", err)
+			return r, fmt.Errorf("read command output: %w", err)
 		}
 	}
 	return r, ctx.Err()
 }
 
-// outputText reads a whole stream and marks the places where bytes are missing.
+// outputText reads a whole stream and marks where bytes are missing.
 func outputText(p Process, s Stream) (string, error) {
 	r := p.Output(s, 0)
 	defer r.Close()
@@ -60,7 +59,7 @@ func outputText(p Process, s Stream) (string, error) {
 		before := r.Offset()
 		n, err := r.Read(buf)
 		if gap := r.Offset() - int64(n) - before; gap > 0 {
-			fmt.Fprintf(&b, "\n[... %d bytes of output were not kept ...]\n", gap)
+			fmt.Fprintf(&b, "\n[... %d bytes of output dropped ...]\n", gap)
 		}
 		b.Write(buf[:n])
 		if err == io.EOF {

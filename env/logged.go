@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Logged gives an environment that does what e does and tells l about it: one record for each
-// call, at level Info for commands and changes and Debug for reads, with what was asked, how long
-// it took and the error if there was one. A command gives a second record when its end is first
-// seen by Wait or Stop. A search that the environment answers itself gives one record. File contents and command output are never logged; command lines are.
+// Logged returns an environment that passes every call to e and logs it: commands and changes at
+// level Info, reads at Debug, with arguments, duration and error. The exit of a command is logged
+// when Wait or Stop first reports it. Command lines are logged; file contents and command output
+// never are.
 func Logged(e Environment, l *slog.Logger) Wrapper { return &logged{e, l} }
 
 type logged struct {
@@ -23,7 +23,7 @@ type logged struct {
 
 func (l *logged) Unwrap() Environment { return l.Environment }
 
-// Below logs the operation when it ends, as a read.
+// Below logs the operation as a read when it ends.
 func (l *logged) Below(ctx context.Context, op, path string) (string, func(error), error) {
 	start := time.Now()
 	return path, func(err error) { l.record(ctx, slog.LevelDebug, op, start, err, slog.String("path", path)) }, nil
@@ -129,7 +129,7 @@ func (l *logged) Close() error {
 	return err
 }
 
-// loggedProcess logs the end of a process once.
+// loggedProcess logs the exit of a process once.
 type loggedProcess struct {
 	Process
 	log  *slog.Logger

@@ -6,34 +6,31 @@ import (
 	"unicode"
 )
 
-// Paths joins, cleans and compares paths by the rules of an environment's system, which need not be
-// the system that this program runs on. [Info.Paths] gives the rules of an environment; the zero
-// value has those of POSIX.
+// Paths joins, cleans and compares paths by the rules of an environment's system. [Info.Paths]
+// returns the rules of an environment. The zero value follows POSIX.
 //
-// All methods work on names alone and touch no file. In particular ".." is taken back without
-// looking whether what stands before it is a symbolic link; [Environment.RealPath] does that.
+// All methods are lexical and access no files. In particular, ".." cancels the element before it
+// even if that is a symbolic link; use [Environment.RealPath] to resolve links.
 //
-// The empty path is the directory that a path is relative to: Clean, Base and Dir give "." for it,
-// and Join leaves it out. A separator at the end of a path has no meaning and is removed by every
-// method; [Paths.EndsInSeparator] asks for it.
+// An empty path means the current directory: Clean, Base and Dir return ".", and Join skips it. All
+// methods remove trailing separators; [Paths.EndsInSeparator] reports them.
 //
-// Under the rules of Windows both "\" and "/" separate, results are written with "\", and drives
-// and shares, such as "C:" and "\\server\share", begin a path. Of "\dir", which names no drive, and
-// "C:dir", which does not start at the root of its drive, neither is absolute.
+// On Windows both "\" and "/" separate elements, and results use "\". A path may begin with a drive
+// or share, such as "C:" or "\\server\share". Neither "\dir" nor "C:dir" is absolute.
 type Paths struct {
 	windows bool
-	folds   bool // file names usually differ by more than letter case
+	folds   bool // file systems usually ignore case
 }
 
-// PathsOf gives the rules of a platform, named as GOOS does. All but "windows" follow POSIX.
+// PathsOf returns the rules of a platform, a GOOS value. All platforms but "windows" follow POSIX.
 func PathsOf(platform string) Paths {
 	return Paths{windows: platform == "windows", folds: platform == "windows" || platform == "darwin"}
 }
 
-// Paths gives the rules for the paths of the environment.
+// Paths returns the path rules of the environment.
 func (i Info) Paths() Paths { return PathsOf(i.Platform) }
 
-// IsAbs reports whether a path means the same from every directory.
+// IsAbs reports whether a path is absolute.
 func (p Paths) IsAbs(name string) bool {
 	if !p.windows {
 		return path.IsAbs(name)
@@ -42,8 +39,8 @@ func (p Paths) IsAbs(name string) bool {
 	return vol != "" && (strings.HasPrefix(rest, "/") || isShare(vol))
 }
 
-// Clean gives the shortest form of a path: one separator between elements, none at the end, no "."
-// and no ".." that can be taken back.
+// Clean returns the shortest equivalent path: single separators, none at the end, no ".", and ".."
+// only at the start.
 func (p Paths) Clean(name string) string {
 	if !p.windows {
 		return path.Clean(name)
@@ -53,7 +50,7 @@ func (p Paths) Clean(name string) string {
 	case rest != "":
 		rest = path.Clean(rest)
 		if vol == "" && isDrive(rest) {
-			rest = "./" + rest // taking back ".." must not make a drive of a name
+			rest = "./" + rest // cleaning must not turn a name into a drive
 		}
 	case isShare(vol):
 		rest = "/"
@@ -63,8 +60,8 @@ func (p Paths) Clean(name string) string {
 	return backslashed(vol + rest)
 }
 
-// Join joins elements to one clean path. Empty elements are left out, and without any other the
-// path is empty. An element that is absolute is not treated differently; for that see Abs.
+// Join joins elements into a clean path, skipping empty ones. Absolute elements are not special; see
+// Abs.
 func (p Paths) Join(elems ...string) string {
 	var kept []string
 	for _, e := range elems {
@@ -75,14 +72,14 @@ func (p Paths) Join(elems ...string) string {
 	if len(kept) == 0 {
 		return ""
 	}
-	// "C:" joined with "x" stays relative to the drive's directory, as the parts are.
+	// "C:" and "x" make "C:x", which is relative to the directory of the drive.
 	if p.windows && len(kept) > 1 && len(kept[0]) == 2 && isDrive(kept[0]) {
 		return p.Clean(kept[0] + strings.Join(kept[1:], "/"))
 	}
 	return p.Clean(strings.Join(kept, "/"))
 }
 
-// Abs gives the absolute, clean form of a path that is relative to dir, which is absolute.
+// Abs returns the absolute, clean form of a path relative to dir, which must be absolute.
 func (p Paths) Abs(dir, name string) string {
 	if p.IsAbs(name) {
 		return p.Clean(name)
@@ -94,7 +91,7 @@ func (p Paths) Abs(dir, name string) string {
 	vol, rest := splitVolume(name)
 	switch {
 	case vol != "" && fold(vol) != fold(here):
-		// The current directory of another drive is unknown; its root stands in for it.
+		// The current directory of another drive is unknown, so use its root.
 		return p.Clean(vol + "/" + rest)
 	case strings.HasPrefix(rest, "/"):
 		return p.Clean(here + rest)
@@ -102,7 +99,7 @@ func (p Paths) Abs(dir, name string) string {
 	return p.Join(dir, rest)
 }
 
-// Base gives the last element of a path; that of a root is the separator.
+// Base returns the last element of a path, or the separator for a root.
 func (p Paths) Base(name string) string {
 	if !p.windows {
 		return path.Base(name)
@@ -111,7 +108,7 @@ func (p Paths) Base(name string) string {
 	return backslashed(path.Base(rest))
 }
 
-// Dir gives all but the last element of a path. That of a root is the root itself.
+// Dir returns all but the last element of a path. The Dir of a root is the root.
 func (p Paths) Dir(name string) string {
 	if !p.windows {
 		return path.Dir(name)
@@ -120,15 +117,15 @@ func (p Paths) Dir(name string) string {
 	return backslashed(vol + path.Dir(rest))
 }
 
-// Within reports whether a path is dir or lies below it. Both must be absolute, or the answer is
-// no. Windows does not tell upper case from lower.
+// Within reports whether name is dir or below it. It reports false unless both are absolute. Case is
+// ignored on Windows.
 func (p Paths) Within(dir, name string) bool {
 	_, ok := p.Rel(dir, name)
 	return ok
 }
 
-// Rel gives the path of name relative to dir, written with slashes, "." for dir itself. It reports
-// false unless name lies within dir, as Within does.
+// Rel returns the path of name relative to dir, with slashes; "." is dir itself. It reports false
+// unless name is within dir.
 func (p Paths) Rel(dir, name string) (string, bool) {
 	if !p.IsAbs(dir) || !p.IsAbs(name) {
 		return "", false
@@ -156,7 +153,7 @@ func (p Paths) same(a, b string) bool {
 	return a == b
 }
 
-// cut takes a prefix off a path, by whole elements: the prefix ends in a slash.
+// cut removes a prefix, which ends in a slash, from a path.
 func (p Paths) cut(prefix, name string) (string, bool) {
 	if !p.windows {
 		return strings.CutPrefix(name, prefix)
@@ -177,9 +174,8 @@ func (p Paths) cut(prefix, name string) (string, bool) {
 	return name[end:], true
 }
 
-// Key gives a form of a path that is the same for all names that may mean one file: clean, and
-// without letter case where file systems usually ignore it, on Windows and macOS. Use it to find
-// two names of one file; Within is the stricter question.
+// Key returns a form of a path that is equal for all names that may denote the same file: clean, and
+// in lower case on Windows and macOS, where file systems usually ignore case.
 func (p Paths) Key(name string) string {
 	name = p.Clean(name)
 	if p.folds {
@@ -188,7 +184,7 @@ func (p Paths) Key(name string) string {
 	return name
 }
 
-// ToSlash gives a path with slashes for separators, which every environment takes.
+// ToSlash returns a path with slashes as separators, which every environment accepts.
 func (p Paths) ToSlash(name string) string {
 	if p.windows {
 		return strings.ReplaceAll(name, `\`, "/")
@@ -196,13 +192,13 @@ func (p Paths) ToSlash(name string) string {
 	return name
 }
 
-// EndsInSeparator reports whether the end of a path says that it names a directory.
+// EndsInSeparator reports whether a path has a trailing separator.
 func (p Paths) EndsInSeparator(name string) bool {
 	return strings.HasSuffix(name, "/") || p.windows && strings.HasSuffix(name, `\`)
 }
 
-// splitVolume cuts a Windows path, written with slashes from here on, after its drive or share.
-// The parts of "\\?\C:\x" and "\\.\pipe\x", which name devices, are cut like those of a share.
+// splitVolume splits a Windows path after its drive or share. Both parts use slashes. Device paths
+// such as "\\?\C:\x" and "\\.\pipe\x" are split like shares.
 func splitVolume(name string) (vol, rest string) {
 	name = strings.ReplaceAll(name, `\`, "/")
 	if isDrive(name) {
@@ -234,9 +230,8 @@ func isShare(vol string) bool { return strings.HasPrefix(vol, "//") }
 
 func backslashed(name string) string { return strings.ReplaceAll(name, "/", `\`) }
 
-// hasOddElement reports whether an element below the volume may mean something else than it seems.
-// Windows leaves out dots and spaces at the end of a name, so that one of nothing else may be "..",
-// and takes what follows a colon for a stream of a file.
+// hasOddElement reports whether Windows may interpret an element differently than it looks. Trailing
+// dots and spaces are dropped, so ".. " may mean "..", and a colon starts the name of a stream.
 func hasOddElement(name string) bool {
 	_, rest := splitVolume(name)
 	for elem := range strings.SplitSeq(rest, "/") {
@@ -247,8 +242,8 @@ func hasOddElement(name string) bool {
 	return false
 }
 
-// fold gives a form that two names have in common if Windows takes them for one. Letters that
-// Unicode folds together but file systems keep apart, such as "k" and the Kelvin sign, stay apart.
+// fold returns a form that is equal for names that Windows treats as equal. Letters that Unicode
+// folds but file systems do not, such as "k" and the Kelvin sign, stay different.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		if up := unicode.ToUpper(r); unicode.ToLower(up) == r {

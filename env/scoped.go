@@ -8,15 +8,13 @@ import (
 	"sync"
 )
 
-// Scoped gives an environment whose working directory is dir, a directory of e. Relative paths
-// start there, commands run there, and a path that leads out of it is refused with an error that
-// wraps [ErrOutside], be it by "..", by being absolute or through a symbolic link. Before each
-// operation the real path is asked for, and the operation is done on that; what cannot be resolved
-// is refused. Closing it closes e.
+// Scoped returns an environment confined to dir, a directory of e. Relative paths and commands start
+// there. Each path is resolved before it is used, and one that leads out of dir, by "..", as an
+// absolute path or through a symbolic link, is refused with [ErrOutside]. A path that cannot be
+// resolved is refused too. Close closes e.
 //
-// What a command does once it runs is not confined. Nor does this help against someone who
-// exchanges a directory for a link between the look and the operation; where that matters, give
-// the environment itself roots to keep to.
+// Running commands are not confined. A directory that is replaced by a link between the check and
+// the operation is not noticed; if that matters, confine the environment itself.
 func Scoped(e Environment, dir string) Wrapper {
 	s := &scoped{Environment: e, info: e.Info()}
 	s.paths = s.info.Paths()
@@ -30,35 +28,35 @@ type scoped struct {
 	paths Paths
 
 	mu   sync.Mutex
-	root string // the real path of info.Dir, once it is known
+	root string // the real path of info.Dir; "" until it is resolved
 }
 
 func (s *scoped) Info() Info { return s.info }
 
 func (s *scoped) Unwrap() Environment { return s.Environment }
 
-// Below gives the real path, which the environment below knows it by.
+// Below returns the real path.
 func (s *scoped) Below(ctx context.Context, _, path string) (string, func(error), error) {
 	real, err := s.target(ctx, path)
 	return real, func(error) {}, err
 }
 
-// realRoot gives the real path of the scope. It is asked for once, so that a directory that is
-// exchanged later is no longer the scope.
+// realRoot returns the real path of the scope. It is resolved once: a directory that replaces it
+// later is outside.
 func (s *scoped) realRoot(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.root == "" {
 		real, err := s.Environment.RealPath(ctx, s.info.Dir)
 		if err != nil {
-			return "", fmt.Errorf("find the directory %s that paths are confined to: %w", s.info.Dir, err)
+			return "", fmt.Errorf("resolve the directory %s: %w", s.info.Dir, err)
 		}
 		s.root = real
 	}
 	return s.root, nil
 }
 
-// target gives the real path of what a path leads to, if that is inside.
+// target returns the real path of a path that leads inside.
 func (s *scoped) target(ctx context.Context, path string) (string, error) {
 	full, root, err := s.enter(ctx, path)
 	if err != nil {
@@ -67,14 +65,14 @@ func (s *scoped) target(ctx context.Context, path string) (string, error) {
 	return s.inside(ctx, root, full, path)
 }
 
-// name gives the real path of the name itself, whose last element is not followed.
+// name returns the real path without following the last element.
 func (s *scoped) name(ctx context.Context, path string) (string, error) {
 	full, root, err := s.enter(ctx, path)
 	if err != nil {
 		return "", err
 	}
 	if s.paths.Within(full, s.info.Dir) || s.paths.Within(full, root) {
-		return root, nil // the scope itself, whose parent is outside
+		return root, nil // its parent is outside
 	}
 	dir, err := s.inside(ctx, root, s.paths.Dir(full), path)
 	if err != nil {
@@ -83,10 +81,10 @@ func (s *scoped) name(ctx context.Context, path string) (string, error) {
 	return s.paths.Join(dir, s.paths.Base(full)), nil
 }
 
-// enter makes a path absolute and refuses it if it is outside by its name.
+// enter makes a path absolute and refuses one that is outside lexically.
 func (s *scoped) enter(ctx context.Context, path string) (full, root string, err error) {
 	if path == "" {
-		return "", "", fmt.Errorf("the path is empty: %w", fs.ErrInvalid)
+		return "", "", fmt.Errorf("empty path: %w", fs.ErrInvalid)
 	}
 	if root, err = s.realRoot(ctx); err != nil {
 		return "", "", err
@@ -98,7 +96,7 @@ func (s *scoped) enter(ctx context.Context, path string) (full, root string, err
 	return full, root, nil
 }
 
-// inside resolves a path and refuses it if it leads out.
+// inside resolves a path and refuses one that leads out.
 func (s *scoped) inside(ctx context.Context, root, full, path string) (string, error) {
 	real, err := s.Environment.RealPath(ctx, full)
 	if err != nil {
@@ -114,7 +112,7 @@ func (s *scoped) outside(path string) error {
 	return fmt.Errorf("%s is not in %s: %w", path, s.info.Dir, ErrOutside)
 }
 
-// named gives a description the name that was asked for.
+// named sets the name to that of the requested path.
 func (s *scoped) named(fi FileInfo, path string) FileInfo {
 	fi.Name = s.paths.Base(s.paths.Abs(s.info.Dir, path))
 	return fi

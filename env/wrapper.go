@@ -1,21 +1,55 @@
 package env
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"io/fs"
+)
 
-// Wrapper is an environment that passes its work on to another one. [ReadOnly], [Logged] and
-// [Scoped] give wrappers.
+// Wrapper is an environment on top of another one, as returned by [ReadOnly], [Logged] and [Scoped].
 //
-// An environment may have methods beyond [Environment] that its wrappers cannot know, such as a
-// search of its own. Whoever looks for one goes down with Unwrap and asks each wrapper on the way,
-// with Below, for the path to use there. Only reading is done this way, and only of what lies at
-// or below the path without following symbolic links: for anything else a wrapper must be asked
-// itself.
+// An environment may have methods beyond [Environment], such as its own search. A caller that looks
+// for one descends with Unwrap and asks each wrapper with Below for the path to use underneath. Only
+// reads may bypass wrappers this way, and only at or below that path without following symbolic
+// links.
 type Wrapper interface {
 	Environment
-	// Unwrap gives the environment below.
+	// Unwrap returns the environment underneath.
 	Unwrap() Environment
-	// Below announces that what a path names will be read past this wrapper. It gives the path's
-	// name below, or an error if the wrapper would refuse it. The caller calls done once with the
-	// outcome; op names the operation for a log.
+	// Below announces a read that bypasses this wrapper. It returns the path to use underneath, or
+	// an error if the wrapper refuses it. The caller must call done once with the outcome. op is
+	// the name of the operation for logs.
 	Below(ctx context.Context, op, path string) (below string, done func(error), err error)
+}
+
+// ReadOnly returns an environment that reads from e and refuses all changes with [ErrReadOnly].
+// Commands are refused too, because they can write. Close closes e.
+func ReadOnly(e Environment) Wrapper { return readOnly{e} }
+
+type readOnly struct{ Environment }
+
+func (r readOnly) Unwrap() Environment { return r.Environment }
+
+func (r readOnly) Below(_ context.Context, _, path string) (string, func(error), error) {
+	return path, func(error) {}, nil
+}
+
+func (r readOnly) WriteFile(_ context.Context, path string, _ []byte, _ fs.FileMode) error {
+	return fmt.Errorf("write %s: %w", path, ErrReadOnly)
+}
+
+func (r readOnly) Remove(_ context.Context, path string) error {
+	return fmt.Errorf("remove %s: %w", path, ErrReadOnly)
+}
+
+func (r readOnly) Rename(_ context.Context, from, to string) error {
+	return fmt.Errorf("rename %s to %s: %w", from, to, ErrReadOnly)
+}
+
+func (r readOnly) Mkdir(_ context.Context, path string, _ fs.FileMode) error {
+	return fmt.Errorf("make directory %s: %w", path, ErrReadOnly)
+}
+
+func (r readOnly) Start(context.Context, Command) (Process, error) {
+	return nil, fmt.Errorf("run a command: %w", ErrReadOnly)
 }

@@ -272,7 +272,7 @@ func TestExec_MissingOutputIsMarked(t *testing.T) {
 		t.Fatal(err)
 	}
 	half := strings.Repeat("x", 500)
-	if want := half + "\n[... 4000 bytes of output were not kept ...]\n" + half; r.Stdout != want || r.Dropped != 4000 {
+	if want := half + "\n[... 4000 bytes of output dropped ...]\n" + half; r.Stdout != want || r.Dropped != 4000 {
 		t.Errorf("dropped %d, output %q", r.Dropped, r.Stdout)
 	}
 }

@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 )
 
-// Model is what is known of a model before it is called. Unknown numbers are 0, unknown prices nil.
+// Model describes a model. Unknown numbers are 0, unknown prices nil.
 type Model struct {
 	ID            string   `json:"id"`
 	Provider      string   `json:"provider"` // "openai", "anthropic", "gemini", or who serves it over chat
@@ -19,37 +20,35 @@ type Model struct {
 	ContextWindow int64    `json:"context_window,omitempty"`
 	MaxOutput     int64    `json:"max_output,omitempty"`
 	Tools         bool     `json:"tools,omitempty"`
-	Freeform      bool     `json:"freeform,omitempty"` // takes freeform tools
+	Freeform      bool     `json:"freeform,omitempty"` // supports freeform tools
 	Vision        bool     `json:"vision,omitempty"`
 	Documents     bool     `json:"documents,omitempty"`
 	Audio         bool     `json:"audio,omitempty"`
-	Schema        bool     `json:"schema,omitempty"` // output to a JSON Schema, natively
+	Schema        bool     `json:"schema,omitempty"` // supports output to a JSON Schema
 	Reasoning     bool     `json:"reasoning,omitempty"`
-	// Thinking says how its effort is set: "effort" (a word), "adaptive" (Anthropic's adaptive
+	// Thinking is how the effort is set: "effort" (a word), "adaptive" (Anthropic's adaptive
 	// thinking with an effort word), "level" (Gemini's thinkingLevel) or "budget" (tokens).
 	Thinking string   `json:"thinking,omitempty"`
-	Efforts  []string `json:"efforts,omitempty"` // the words it takes, least first
+	Efforts  []string `json:"efforts,omitempty"` // supported efforts, least first
 	Cutoff   string   `json:"cutoff,omitempty"`  // knowledge cutoff, YYYY-MM
 	Retired  bool     `json:"retired,omitempty"`
-	Default  bool     `json:"default,omitempty"` // the usual choice of its provider
+	Default  bool     `json:"default,omitempty"` // the default model of its provider
 	Price    *Price   `json:"price,omitempty"`
 }
 
-// Price is in US dollars for a million tokens. A nil field is not known, or has no such price.
+// Price is in US dollars for a million tokens. A nil field is unknown, or there is no such price.
 type Price struct {
 	Input          *float64 `json:"input,omitempty"`
 	Output         *float64 `json:"output,omitempty"`
 	CacheRead      *float64 `json:"cache_read,omitempty"`
 	CacheWrite     *float64 `json:"cache_write,omitempty"`
 	CacheWriteLong *float64 `json:"cache_write_long,omitempty"`
-	// Long replaces the prices for calls whose input is over LongFrom tokens. It may have a Long
-	// of its own.
+	// Long replaces the price for calls with more than LongFrom input tokens. It may have its own Long.
 	LongFrom int64  `json:"long_from,omitempty"`
 	Long     *Price `json:"long,omitempty"`
 }
 
-// Cost is what the usage costs in US dollars. It is not known if any kind of token that was used
-// has no price.
+// Cost returns the cost of the usage in US dollars. It is unknown if a kind of token that was used has no price.
 func (p *Price) Cost(u Usage) (dollars float64, known bool) {
 	if p == nil {
 		return 0, false
@@ -79,20 +78,62 @@ func (p *Price) Cost(u Usage) (dollars float64, known bool) {
 	return dollars, true
 }
 
-// Catalogue is a list of models. It does not change once made.
+// Cost is a sum of money in US dollars. If it is not Known, at least one of its parts has no price, and
+// Dollars is the sum of the others. The zero value is unknown.
+type Cost struct {
+	Dollars float64 `json:"dollars"`
+	Known   bool    `json:"known"`
+}
+
+// NewCost returns the result of [Price.Cost] as a Cost.
+func NewCost(dollars float64, known bool) Cost { return Cost{dollars, known} }
+
+// CostOf returns the cost in a record, where nil means unknown.
+func CostOf(dollars *float64) Cost {
+	if dollars == nil {
+		return Cost{}
+	}
+	return Cost{*dollars, true}
+}
+
+// Add returns the sum of two costs. It is known if both are.
+func (c Cost) Add(d Cost) Cost { return Cost{c.Dollars + d.Dollars, c.Known && d.Known} }
+
+// Pointer returns the dollars, or nil if the cost is unknown.
+func (c Cost) Pointer() *float64 {
+	if !c.Known {
+		return nil
+	}
+	return &c.Dollars
+}
+
+// String returns "$0.1234", "$0.1234 + unknown" or "unknown".
+func (c Cost) String() string {
+	switch {
+	case c.Known:
+		return fmt.Sprintf("$%.4f", c.Dollars)
+	case c.Dollars != 0:
+		return fmt.Sprintf("$%.4f + unknown", c.Dollars)
+	}
+	return "unknown"
+}
+
+// Catalogue is an immutable list of models.
 type Catalogue struct {
 	models []Model
-	byName map[string]int // provider/name, and name alone where that is unambiguous
+	byName map[string]int // provider/name, and the name alone for the first model that has it
 }
 
 //go:embed catalogue.json
 var catalogueJSON []byte
 
-// DefaultCatalogue is the catalogue that ships with this package.
-var DefaultCatalogue = sync.OnceValue(func() *Catalogue {
+// DefaultCatalogue returns the catalogue that is part of this package.
+func DefaultCatalogue() *Catalogue { return defaultCatalogue() }
+
+var defaultCatalogue = sync.OnceValue(func() *Catalogue {
 	c, err := ReadCatalogue(bytes.NewReader(catalogueJSON))
 	if err != nil {
-		panic("llm: the embedded catalogue is broken: " + err.Error())
+		panic("llm: invalid embedded catalogue: " + err.Error())
 	}
 	return c
 })
@@ -105,17 +146,17 @@ func ReadCatalogue(r io.Reader) (*Catalogue, error) {
 	dec := json.NewDecoder(r)
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&file); err != nil {
-		return nil, fmt.Errorf("the model catalogue is not readable: %w", err)
+		return nil, fmt.Errorf("invalid model catalogue: %w", err)
 	}
 	return NewCatalogue(file.Models)
 }
 
-// NewCatalogue makes a catalogue of these models.
+// NewCatalogue returns a catalogue of these models.
 func NewCatalogue(models []Model) (*Catalogue, error) {
-	c := &Catalogue{models: models, byName: make(map[string]int)}
+	c := &Catalogue{models: slices.Clone(models), byName: make(map[string]int)}
 	for i, m := range models {
 		if m.ID == "" || m.Provider == "" {
-			return nil, fmt.Errorf("model %d of the catalogue has no id or no provider", i+1)
+			return nil, fmt.Errorf("model %d in the catalogue has no id or no provider", i+1)
 		}
 		for _, name := range append([]string{m.ID}, m.Aliases...) {
 			key := m.Provider + "/" + name
@@ -131,7 +172,7 @@ func NewCatalogue(models []Model) (*Catalogue, error) {
 	return c, nil
 }
 
-// Merge is the catalogue with the models of another added, which win over those of the same name.
+// Merge returns the models of both catalogues. If both have a model, that of over wins.
 func (c *Catalogue) Merge(over *Catalogue) (*Catalogue, error) {
 	models := append([]Model(nil), over.models...)
 	for _, m := range c.models {
@@ -142,10 +183,10 @@ func (c *Catalogue) Merge(over *Catalogue) (*Catalogue, error) {
 	return NewCatalogue(models)
 }
 
-// Models lists the models in the order of the catalogue. The slice must not be changed.
-func (c *Catalogue) Models() []Model { return c.models }
+// Models returns a copy of the list of models.
+func (c *Catalogue) Models() []Model { return slices.Clone(c.models) }
 
-// Default is the model of a provider that is used where none is named.
+// Default returns the model to use if a request names only the provider.
 func (c *Catalogue) Default(provider string) (Model, bool) {
 	for _, m := range c.models {
 		if m.Provider == provider && m.Default {
@@ -155,10 +196,9 @@ func (c *Catalogue) Default(provider string) (Model, bool) {
 	return Model{}, false
 }
 
-// Lookup finds a model by its id or an alias: as the provider serves it, or else as the first one
-// that does, because a proxy or a local server may serve any model under any name of its own. A date
-// at the end of the name ("-20250514", "-2025-08-07") may be missing from the catalogue. Use
-// [Catalogue.Exact] where it matters who serves the model.
+// Lookup returns the model with this id or alias from the provider, or else from the first provider that has
+// it, because a proxy or a local server may serve any model. If the catalogue does not have the name, Lookup
+// ignores a date at its end ("-20250514", "-2025-08-07"). Use [Catalogue.Exact] if the provider matters.
 func (c *Catalogue) Lookup(provider, name string) (Model, bool) {
 	if m, ok := c.Exact(provider, name); ok {
 		return m, true
@@ -166,7 +206,7 @@ func (c *Catalogue) Lookup(provider, name string) (Model, bool) {
 	return c.find("", name)
 }
 
-// Exact is Lookup for models that the provider itself serves.
+// Exact is like Lookup, but returns only models of the provider.
 func (c *Catalogue) Exact(provider, name string) (Model, bool) {
 	if provider == "" {
 		return Model{}, false
@@ -183,7 +223,27 @@ func (c *Catalogue) find(prefix, name string) (Model, bool) {
 	return Model{}, false
 }
 
-// undated cuts a date off the end of a model name.
+// CheckEffort reports an effort that the model does not support. It accepts any effort for models that are not
+// in the catalogue or have no documented efforts. Adapters are more lenient: for a fallback model, they
+// send the nearest effort that it supports.
+func (c *Catalogue) CheckEffort(provider, model, effort string) error {
+	m, _ := c.Lookup(provider, model)
+	if effort == "" || len(m.Efforts) == 0 || slices.Contains(m.Efforts, effort) {
+		return nil
+	}
+	return EffortError(model, effort, m.Efforts)
+}
+
+// EffortError returns the error for an effort that a model does not support.
+func EffortError(model, effort string, supported []string) *Error {
+	list, last := supported[:len(supported)-1], supported[len(supported)-1]
+	if len(list) > 0 {
+		last = strings.Join(list, ", ") + " or " + last
+	}
+	return Errorf(ErrConfiguration, "", "%s does not support effort %q; use %s", model, effort, last)
+}
+
+// undated removes a date from the end of a model name.
 func undated(name string) string {
 	for _, form := range []string{"-dddddddd", "-dddd-dd-dd", "@dddddddd"} {
 		if n := len(name) - len(form); n > 0 && matches(name[n:], form) {

@@ -26,7 +26,7 @@ func TestCatalogue_EveryModelIsSane(t *testing.T) {
 				t.Errorf("cutoff %q is not YYYY-MM", m.Cutoff)
 			}
 			if m.Freeform && (m.Provider != "openai" || !m.Tools) {
-				t.Error("only OpenAI's tool models take freeform tools")
+				t.Error("only OpenAI's models with tools support freeform tools")
 			}
 			checkThinking(t, m)
 			if m.Price != nil {
@@ -47,9 +47,9 @@ func checkThinking(t *testing.T, m llm.Model) {
 	}
 	switch {
 	case m.Thinking == "" && len(m.Efforts) > 0:
-		t.Error("it has efforts but no way to set them")
+		t.Error("efforts without thinking")
 	case m.Thinking != "" && (!m.Reasoning || len(m.Efforts) == 0):
-		t.Error("thinking can be set, but it does not reason or lists no efforts")
+		t.Error("thinking without reasoning or efforts")
 	case m.Thinking != "" && !slices.Contains(modes, m.Thinking):
 		t.Errorf("thinking is %q, want one of %v", m.Thinking, modes)
 	}
@@ -64,7 +64,7 @@ func checkThinking(t *testing.T, m llm.Model) {
 	}
 	if first := m.Provider == "openai" || m.Provider == "anthropic" || m.Provider == "gemini"; first &&
 		m.Reasoning && !m.Retired && m.Thinking == "" && !strings.HasPrefix(m.ID, "gemma") {
-		t.Error("how its effort is set is missing")
+		t.Error("a reasoning model without thinking")
 	}
 }
 
@@ -73,7 +73,7 @@ func checkPrice(t *testing.T, p *llm.Price) {
 	for name, v := range map[string]*float64{"input": p.Input, "output": p.Output, "cache_read": p.CacheRead,
 		"cache_write": p.CacheWrite, "cache_write_long": p.CacheWriteLong} {
 		if v != nil && (*v <= 0 || math.IsNaN(*v)) {
-			t.Errorf("%s costs %v; a price that is not known must be left out", name, *v)
+			t.Errorf("%s costs %v; omit an unknown price", name, *v)
 		}
 	}
 	if p.Input == nil || p.Output == nil {
@@ -83,10 +83,10 @@ func checkPrice(t *testing.T, p *llm.Price) {
 		t.Errorf("reading the cache costs %v, more than the input, %v", *p.CacheRead, *p.Input)
 	}
 	if p.CacheWriteLong != nil && (p.CacheWrite != nil && *p.CacheWriteLong < *p.CacheWrite) {
-		t.Errorf("writing the cache for long costs %v, less than for short, %v", *p.CacheWriteLong, *p.CacheWrite)
+		t.Errorf("cache_write_long %v is less than cache_write %v", *p.CacheWriteLong, *p.CacheWrite)
 	}
 	if (p.Long == nil) != (p.LongFrom == 0) {
-		t.Fatal("long and long_from must stand together")
+		t.Fatal("long without long_from, or the reverse")
 	}
 	if p.Long != nil {
 		if *p.Long.Input < *p.Input || *p.Long.Output < *p.Output {
@@ -99,7 +99,7 @@ func checkPrice(t *testing.T, p *llm.Price) {
 	}
 }
 
-// One model a line, providers together and ids sorted keep the diffs of an update readable.
+// The order keeps the diffs of an update readable.
 func TestCatalogue_FileIsOneSortedModelPerLine(t *testing.T) {
 	data, err := os.ReadFile("catalogue.json")
 	if err != nil {
@@ -119,16 +119,16 @@ func TestCatalogue_FileIsOneSortedModelPerLine(t *testing.T) {
 		}
 		if m.Provider != last.Provider {
 			if slices.Contains(done, m.Provider) {
-				t.Errorf("the models of %s do not stand together", m.Provider)
+				t.Errorf("the models of %s are not together", m.Provider)
 			}
 			done = append(done, m.Provider)
 		} else if m.ID <= last.ID {
-			t.Errorf("%s/%s stands behind %s", m.Provider, m.ID, last.ID)
+			t.Errorf("%s/%s is after %s", m.Provider, m.ID, last.ID)
 		}
 		last = m
 	}
 	if want := []string{"openai", "anthropic", "gemini"}; !slices.Equal(done[:3], want) {
-		t.Errorf("the catalogue starts with %v, want %v: a name alone means the first that has it", done[:3], want)
+		t.Errorf("the catalogue starts with %v, want %v: a name alone means the first model that has it", done[:3], want)
 	}
 }
 
@@ -179,6 +179,19 @@ func TestCatalogue_AProviderMayServeModelsOfOthers(t *testing.T) {
 	}
 }
 
+func TestCatalogue_CallersCannotChangeIt(t *testing.T) {
+	models := []llm.Model{{ID: "a", Provider: "p"}}
+	c, err := llm.NewCatalogue(models)
+	if err != nil {
+		t.Fatal(err)
+	}
+	models[0].ID = "changed"
+	c.Models()[0].ID = "changed"
+	if m, ok := c.Exact("p", "a"); !ok || m.ID != "a" {
+		t.Errorf("got %+v, %v, want model a", m, ok)
+	}
+}
+
 func TestCatalogue_MergeReplacesAndAdds(t *testing.T) {
 	base := catalogue(t, `{"models":[{"id":"a","provider":"p","name":"old"},{"id":"b","provider":"p","name":"kept"}]}`)
 	over := catalogue(t, `{"models":[{"id":"a","provider":"p","name":"new"},{"id":"c","provider":"q","name":"added"}]}`)
@@ -219,4 +232,29 @@ func catalogue(t *testing.T, in string) *llm.Catalogue {
 		t.Fatal(err)
 	}
 	return c
+}
+
+func TestCheckEffort_NamesTheSupportedEfforts(t *testing.T) {
+	for _, tt := range []struct {
+		provider, model, effort string
+		says                    string // "" means no error
+	}{
+		{"openai", "gpt-5", "high", ""},
+		{"openai", "gpt-5", "", ""},
+		{"openai", "gpt-5", "ludicrous", `gpt-5 does not support effort "ludicrous"; use minimal, low, medium or high`},
+		{"openai", "gpt-5", "High", "use minimal, low, medium or high"},
+		{"openai", "gpt-5-pro", "low", "use high"},
+		{"anthropic", "claude-haiku-4-5", "medum", "use none, low, medium or high"},
+		{"anthropic", "claude-haiku-4-5-20251001", "none", ""},
+		{"gemini", "gemini-3-pro-preview", "medium", "use low or high"},
+		{"local", "gpt-5", "ludicrous", "use minimal"}, // any provider
+		{"openai", "gpt-99", "ludicrous", ""},          // unknown models accept any
+		{"chat", "glm-5", "ludicrous", ""},             // no efforts are documented
+	} {
+		err := llm.DefaultCatalogue().CheckEffort(tt.provider, tt.model, tt.effort)
+		if tt.says == "" && err == nil || err != nil && tt.says != "" && strings.Contains(err.Error(), tt.says) && llm.KindOf(err) == llm.ErrConfiguration {
+			continue
+		}
+		t.Errorf("%s, effort %q: got %v, want an error that says %q", tt.model, tt.effort, err, tt.says)
+	}
 }

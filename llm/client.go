@@ -1,3 +1,25 @@
+// Package llm is one API for language models of all providers.
+//
+// A [Request] holds messages made of [Part] values. The answer is a sequence of [StreamEvent] values that
+// ends in one [Finish] or one error. A [Provider] makes the call. To switch models, change Request.Model; to
+// switch vendors, change Request.Provider as well.
+//
+// A [Client] routes requests to named providers through middleware such as [RetryPolicy]. The adapters are
+// the packages openai, anthropic, gemini and chat; wire is their shared part. Package connect creates clients
+// from the environment.
+//
+// # Provider state
+//
+// Providers need some of what they return back unchanged in the next request: signatures of thinking,
+// encrypted reasoning, thought signatures of tool calls. It travels as [State], raw bytes tagged with the
+// dialect and model that made them. Only the adapter of that dialect reads it; for any other model it
+// downgrades the part or drops it.
+//
+// # Append-only requests
+//
+// Prompt caches match prefixes. Adapters therefore encode requests append-only: if model, tools and system
+// prompt do not change and the history only grows, the bytes of one request are a prefix of the next
+// one's. With a [Cache] in the request, a message is encoded only once.
 package llm
 
 import (
@@ -9,14 +31,11 @@ import (
 	"strings"
 )
 
-// ClientConfig says what a client is made of.
+// ClientConfig configures a client.
 type ClientConfig struct {
-	Providers []Provider
-	// Default is the provider for requests that name none. With one provider only, that one is
-	// the default.
-	Default string
-	// Middleware wraps every call; the first is outermost.
-	Middleware []Middleware
+	Providers  []Provider
+	Default    string       // provider for requests that name none; a single provider is the default
+	Middleware []Middleware // wraps every call; the first is outermost
 }
 
 // Client routes requests to providers. It is safe for concurrent use.
@@ -27,7 +46,7 @@ type Client struct {
 	call      StreamFunc
 }
 
-// NewClient checks the configuration and makes a client.
+// NewClient checks the configuration and returns a client.
 func NewClient(c ClientConfig) (*Client, error) {
 	cl := &Client{providers: make(map[string]Provider), standard: c.Default}
 	var problems []error
@@ -45,7 +64,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 		cl.standard = cl.names[0]
 	}
 	if _, ok := cl.providers[c.Default]; c.Default != "" && !ok {
-		problems = append(problems, fmt.Errorf("the default provider %q is not among the providers", c.Default))
+		problems = append(problems, fmt.Errorf("unknown default provider %q", c.Default))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, &Error{Kind: ErrConfiguration, Message: err.Error(), Err: err}
@@ -57,10 +76,10 @@ func NewClient(c ClientConfig) (*Client, error) {
 	return cl, nil
 }
 
-// Providers lists the names of the providers in the order they were given.
+// Providers returns the names of the providers in the configured order.
 func (c *Client) Providers() []string { return slices.Clone(c.names) }
 
-// Stream makes a call and yields its events: exactly one Finish, as the last, or one error.
+// Stream makes a call and yields its events. The last is a Finish or an error.
 func (c *Client) Stream(ctx context.Context, r *Request) iter.Seq2[StreamEvent, error] {
 	return c.call(ctx, r)
 }
@@ -70,7 +89,7 @@ func (c *Client) Complete(ctx context.Context, r *Request) (*Response, error) {
 	return Collect(c.Stream(ctx, r))
 }
 
-// Shape is what the provider's Shape tells; it makes the Client a Shaper.
+// Shape implements [Shaper] with the shape of the provider.
 func (c *Client) Shape(r *Request) string {
 	p, _ := c.provider(r.Provider)
 	if s, ok := p.(Shaper); ok {
@@ -99,12 +118,12 @@ func (c *Client) provider(name string) (Provider, error) {
 	case len(c.names) == 0:
 		return nil, Errorf(ErrConfiguration, "", "no provider is configured")
 	case name == "":
-		return nil, Errorf(ErrConfiguration, "", "the request names no provider and there is no default; there are: %s", have)
+		return nil, Errorf(ErrConfiguration, "", "the request names no provider and there is no default; use one of: %s", have)
 	}
-	return nil, Errorf(ErrConfiguration, "", "there is no provider %q; there are: %s", name, have)
+	return nil, Errorf(ErrConfiguration, "", "unknown provider %q; use one of: %s", name, have)
 }
 
-// guard holds a provider to its contract: one Finish and nothing after it, or an error.
+// guard enforces the contract of a provider: the last event is a Finish or an error.
 func guard(name string, stream iter.Seq2[StreamEvent, error]) iter.Seq2[StreamEvent, error] {
 	return func(yield func(StreamEvent, error) bool) {
 		for ev, err := range stream {

@@ -89,7 +89,7 @@ func TestClient_ProvidersListsNamesInOrder(t *testing.T) {
 	}
 }
 
-// tracer notes when a call passes it, on the way in, per event and on the way out.
+// tracer records the start of a call, its finish and its end.
 func tracer(name string, log *[]string) llm.Middleware {
 	return func(next llm.StreamFunc) llm.StreamFunc {
 		return func(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
@@ -149,8 +149,8 @@ func TestClient_MiddlewareMayChangeTheProvider(t *testing.T) {
 	}
 }
 
-// Whatever a provider does, its consumer sees one finish or one error, and nothing behind it.
-func TestClient_HoldsProvidersToTheContract(t *testing.T) {
+// Whatever a provider does, its consumer sees one finish or one error, and nothing after it.
+func TestClient_EnforcesTheContractOfProviders(t *testing.T) {
 	boom := errors.New("boom")
 	finish := step{ev: llm.Finish{Response: &llm.Response{}}}
 	delta := step{ev: llm.TextDelta{Text: "x"}}
@@ -158,13 +158,13 @@ func TestClient_HoldsProvidersToTheContract(t *testing.T) {
 		name   string
 		turn   []step
 		events int
-		kind   llm.ErrorKind // "" is success
+		kind   llm.ErrorKind // "" means success
 	}{
 		{"nothing at all", nil, 0, llm.ErrIncomplete},
 		{"ends without finish", []step{delta, delta}, 2, llm.ErrIncomplete},
-		{"goes on after finish", []step{delta, finish, delta, {err: boom}}, 2, ""},
+		{"continues after finish", []step{delta, finish, delta, {err: boom}}, 2, ""},
 		{"two finishes", []step{finish, finish}, 1, ""},
-		{"goes on after an error", []step{delta, {err: boom}, delta, finish}, 1, llm.ErrUnknown},
+		{"continues after an error", []step{delta, {err: boom}, delta, finish}, 1, llm.ErrUnknown},
 		{"finish without a response", []step{delta, {ev: llm.Finish{}}}, 1, llm.ErrIncomplete},
 	}
 	for _, tt := range tests {
@@ -173,29 +173,29 @@ func TestClient_HoldsProvidersToTheContract(t *testing.T) {
 			events, err := 0, error(nil)
 			for _, e := range c.Stream(t.Context(), &llm.Request{}) {
 				if err != nil {
-					t.Fatal("the stream went on after its error")
+					t.Fatal("the stream continued after its error")
 				}
 				if err = e; e == nil {
 					events++
 				}
 			}
 			if events != tt.events {
-				t.Errorf("%d events arrived, want %d", events, tt.events)
+				t.Errorf("got %d events, want %d", events, tt.events)
 			}
 			if tt.kind == "" && err != nil || tt.kind != "" && llm.KindOf(err) != tt.kind {
-				t.Errorf("the error is %v, want kind %q", err, tt.kind)
+				t.Errorf("got error %v, want kind %q", err, tt.kind)
 			}
 		})
 	}
 }
 
-func TestClient_BreakingOffEndsTheCall(t *testing.T) {
+func TestClient_StoppingTheIterationEndsTheCall(t *testing.T) {
 	p := newFake("p", answer("x"))
 	c := newClient(t, llm.ClientConfig{Providers: []llm.Provider{p}})
 	for range c.Stream(t.Context(), &llm.Request{}) {
 		break
 	}
 	if p.calls() != 1 {
-		t.Errorf("%d calls were made", p.calls())
+		t.Errorf("got %d calls, want 1", p.calls())
 	}
 }

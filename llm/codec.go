@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// The JSON form of messages. A part is an object with a "type"; a part of a type that this version
-// does not know is kept as Opaque without a dialect and written back as it was.
+// In the JSON form of messages, a part is an object with a "type". A part of unknown type is read as an Opaque
+// without a dialect and written back unchanged.
 
 type messageJSON struct {
 	Role  Role              `json:"role"`
@@ -34,7 +34,7 @@ type partJSON struct {
 	State     *State            `json:"state,omitempty"`
 }
 
-// MarshalJSON writes the message.
+// MarshalJSON implements json.Marshaler.
 func (m Message) MarshalJSON() ([]byte, error) {
 	parts := make([]any, len(m.Parts))
 	for i, p := range m.Parts {
@@ -49,7 +49,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	}{m.Role, parts})
 }
 
-// UnmarshalJSON reads the message.
+// UnmarshalJSON implements json.Unmarshaler.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	read, ok := readMessage(data)
 	if !ok {
@@ -62,7 +62,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// unmarshalMessage reads a message however it is written.
+// unmarshalMessage reads any message. It is slower than readMessage.
 func unmarshalMessage(data []byte) (Message, error) {
 	var j messageJSON
 	if err := json.Unmarshal(data, &j); err != nil {
@@ -96,7 +96,7 @@ func unmarshalParts(raw []json.RawMessage) ([]Part, error) {
 	return parts, nil
 }
 
-// MarshalPart writes one part.
+// MarshalPart returns the JSON form of a part.
 func MarshalPart(p Part) ([]byte, error) {
 	form, err := partForm(p)
 	if err != nil {
@@ -108,7 +108,7 @@ func MarshalPart(p Part) ([]byte, error) {
 	return json.Marshal(form)
 }
 
-// partForm is what encoding/json writes for a part: a partJSON, or JSON as it is.
+// partForm returns the value to marshal for a part.
 func partForm(p Part) (any, error) {
 	switch p := p.(type) {
 	case Text:
@@ -135,14 +135,14 @@ func partForm(p Part) (any, error) {
 		}
 		return partJSON{Type: "opaque", Kind: p.Kind, State: p.State.ref()}, nil
 	}
-	return nil, fmt.Errorf("llm: a part of type %T has no JSON form", p)
+	return nil, fmt.Errorf("llm: cannot marshal a part of type %T", p)
 }
 
-// UnmarshalPart reads one part.
+// UnmarshalPart reads the JSON form of a part.
 func UnmarshalPart(data []byte) (Part, error) {
 	var j partJSON
 	if err := json.Unmarshal(data, &j); err != nil {
-		return nil, fmt.Errorf("llm: a message part is not readable: %w", err)
+		return nil, fmt.Errorf("llm: invalid message part: %w", err)
 	}
 	if j.Type == "tool_result" {
 		parts, err := unmarshalParts(j.Parts)
@@ -154,7 +154,7 @@ func UnmarshalPart(data []byte) (Part, error) {
 	return Opaque{Kind: j.Type, State: State{Data: bytes.Clone(data)}}, nil
 }
 
-// part is the part that was read, with the parts within it; nil if its type is not known.
+// part returns the part with the parts in it, or nil if its type is unknown.
 func (j *partJSON) part(parts []Part) Part {
 	var state State
 	if j.State != nil {
@@ -197,7 +197,7 @@ func (s State) ref() *State {
 	return &s
 }
 
-// stateJSON shows text as text, and other bytes in base64.
+// stateJSON holds text as text and other bytes in base64.
 type stateJSON struct {
 	Dialect string `json:"dialect"`
 	Model   string `json:"model,omitempty"`
@@ -205,7 +205,7 @@ type stateJSON struct {
 	Base64  []byte `json:"base64,omitempty"`
 }
 
-// MarshalJSON writes the state.
+// MarshalJSON implements json.Marshaler.
 func (s State) MarshalJSON() ([]byte, error) {
 	j := stateJSON{Dialect: s.Dialect, Model: s.Model}
 	if utf8.Valid(s.Data) {
@@ -216,7 +216,7 @@ func (s State) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON reads the state.
+// UnmarshalJSON implements json.Unmarshaler.
 func (s *State) UnmarshalJSON(data []byte) error {
 	var j stateJSON
 	if err := json.Unmarshal(data, &j); err != nil {

@@ -122,7 +122,7 @@ func TestCodec_RequestComesBackAsItWas(t *testing.T) {
 	}
 }
 
-// What was read once is written and read again without a change.
+// FuzzMessageCodec checks that a message that was read can be written and read again without a change.
 func FuzzMessageCodec(f *testing.F) {
 	for _, p := range everyPart {
 		data, err := json.Marshal(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{p}})

@@ -66,18 +66,17 @@ func TestCost_NoPriceIsUnknown(t *testing.T) {
 }
 
 func TestCost_SumsStayHonest(t *testing.T) {
-	ten, unknown := llm.Cost{Dollars: 0.1, Known: true}, llm.Cost{}
+	none, ten, unknown := llm.Cost{Known: true}, llm.Cost{Dollars: 0.1, Known: true}, llm.Cost{}
 	for _, tt := range []struct {
 		cost llm.Cost
 		text string
 	}{
-		{llm.NoCost(), "$0.0000"},
-		{llm.NoCost().Add(ten), "$0.1000"},
-		{llm.NoCost().Add(ten).Add(ten), "$0.2000"},
-		{llm.NoCost().Add(ten).Add(unknown), "$0.1000 + unknown"},
-		{llm.NoCost().Add(unknown).Add(ten), "$0.1000 + unknown"},
-		{llm.NoCost().Add(unknown), "unknown"},
-		{llm.NoCost().Add(ten).Add(ten).Sub(ten), "$0.1000"},
+		{none, "$0.0000"},
+		{none.Add(ten), "$0.1000"},
+		{none.Add(ten).Add(ten), "$0.2000"},
+		{none.Add(ten).Add(unknown), "$0.1000 + unknown"},
+		{none.Add(unknown).Add(ten), "$0.1000 + unknown"},
+		{none.Add(unknown), "unknown"},
 		{llm.CostOf(nil), "unknown"},
 		{llm.NewCost((*llm.Price)(nil).Cost(llm.Usage{Input: 1})), "unknown"},
 	} {

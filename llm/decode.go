@@ -6,8 +6,8 @@ import (
 	"github.com/reins-agent/reins/internal/jsonscan"
 )
 
-// readMessage reads a message as MarshalJSON writes it, or not at all. Sessions have many of them.
-// The members are named here in the order of messageJSON, partJSON and stateJSON.
+// readMessage is a fast path for messages in the form that MarshalJSON writes. It reports false for any other.
+// It reads the members in the order of messageJSON, partJSON and stateJSON.
 func readMessage(data []byte) (Message, bool) {
 	var m Message
 	r := jsonscan.Read(data)
@@ -22,7 +22,7 @@ func readMessage(data []byte) (Message, bool) {
 	return m, r.Done()
 }
 
-// readParts reads parts, which may be results with parts of their own if nested says so.
+// readParts reads parts. Only with nested may they contain parts themselves.
 func readParts(r *jsonscan.Reader, nested bool) []Part {
 	var parts []Part
 	r.Open("[")

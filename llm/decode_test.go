@@ -28,7 +28,7 @@ var ownMessages = []Message{
 	}},
 }
 
-// agree checks that a message that is read the short way is the one that encoding/json reads.
+// agree checks that the fast path reads the same message as encoding/json.
 func agree(t *testing.T, data []byte) (short bool) {
 	t.Helper()
 	got, ok := readMessage(data)
@@ -37,7 +37,7 @@ func agree(t *testing.T, data []byte) (short bool) {
 	}
 	want, err := unmarshalMessage(data)
 	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%q is read as %#v, and by encoding/json as %#v, %v", data, got, want, err)
+		t.Errorf("%q: got %#v, want %#v, %v", data, got, want, err)
 	}
 	return true
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ErrorKind classifies what went wrong with a call.
+// ErrorKind classifies errors of calls.
 type ErrorKind string
 
 // The kinds of errors.
@@ -32,31 +32,31 @@ const (
 	ErrUnknown         ErrorKind = "unknown"
 )
 
-// Error is what every failed call gives. Message and Body hold no secrets.
+// Error is the error of a failed call. Message and Body contain no secrets.
 type Error struct {
 	Kind       ErrorKind
 	Provider   string
-	Status     int    // HTTP status, 0 if there was none
+	Status     int    // HTTP status, or 0
 	Code       string // the provider's own code or type
 	Message    string
-	RetryAfter time.Duration // how long the provider asks to wait; 0 if it does not say
+	RetryAfter time.Duration // how long the provider asks to wait, or 0
 	RequestID  string
 	Body       []byte // the raw error body, as far as it was read
-	Temporary  bool   // the provider says that trying again may help, whatever the kind
-	Item       *Item  // what of the request was refused; nil if the provider does not say
-	Err        error  // the cause, if there is one
+	Temporary  bool   // the provider says that a retry may help, whatever the kind
+	Item       *Item  // the part of the request that was refused, or nil if unknown
+	Err        error  // the cause, or nil
 
-	// Usage is what the provider had counted when the call failed; zero if it had reported nothing.
-	// With UsageComplete it is everything the call used: the call was refused before the model ran,
-	// or the final counts had arrived. Otherwise the provider may bill more. See [Spent].
+	// Usage holds the tokens that the provider counted before the call failed. With UsageComplete they
+	// are all that the call used: it was refused before the model ran, or the final counts had arrived.
+	// Otherwise the provider may bill more. See [Spent].
 	Usage         Usage
 	UsageComplete bool
 }
 
-// Item is a place in a request: the index of a message in Request.Messages, of a part in it, and of
-// a part inside that part if it is a ToolResult. Part and Inner are -1 where the place is known
-// only as far as the message or the part. Where the provider blames something that several
-// messages were joined in, Message is the newest of them, because those before it were taken before.
+// Item is a place in a request: the index of a message in Request.Messages, of a part in it, and of a part
+// inside that part if it is a ToolResult. Part and Inner are -1 if they are unknown. If the provider
+// refuses something that several messages were joined into, Message is the newest of them, because the
+// provider accepted the others before.
 type Item struct{ Message, Part, Inner int }
 
 func (e *Error) Error() string {
@@ -90,7 +90,7 @@ func (e *Error) Retryable() bool {
 	return e.Temporary
 }
 
-// KindOf is the kind of an error that came from a call, or ErrUnknown.
+// KindOf returns the kind of an error of a call, or ErrUnknown.
 func KindOf(err error) ErrorKind {
 	var e *Error
 	if errors.As(err, &e) {
@@ -100,8 +100,8 @@ func KindOf(err error) ErrorKind {
 }
 
 // Spent returns the tokens that a failed call used, as far as the provider reported them, and whether
-// that is all it used. The error may be that of a stream or of a [Retry] event; each attempt of a
-// call reports its own tokens.
+// they are complete. The error is that of a stream or of a [Retry] event; each attempt of a call reports
+// its own tokens.
 func Spent(err error) (u Usage, complete bool) {
 	if err == nil {
 		return Usage{}, true
@@ -113,7 +113,7 @@ func Spent(err error) (u Usage, complete bool) {
 	return e.Usage, e.UsageComplete || e.Kind == ErrConfiguration
 }
 
-// Errorf makes an error without an HTTP answer behind it.
+// Errorf returns an error that is not from an HTTP answer.
 func Errorf(kind ErrorKind, provider, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
 	return &Error{Kind: kind, Provider: provider, Message: wrapped.Error(), Err: errors.Unwrap(wrapped)}

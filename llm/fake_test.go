@@ -16,8 +16,7 @@ type step struct {
 	err error
 }
 
-// fake is a provider that plays one list of steps per call; the last list is played again for
-// further calls.
+// fake is a provider that plays one list of steps per call, and the last one for all further calls.
 type fake struct {
 	name  string
 	turns [][]step
@@ -50,7 +49,7 @@ func (f *fake) calls() int {
 
 func newFake(name string, turns ...[]step) *fake { return &fake{name: name, turns: turns} }
 
-// answer is a whole turn that says text and calls tools.
+// answer returns a turn with text and tool calls.
 func answer(text string, calls ...llm.ToolCall) []step {
 	resp := &llm.Response{
 		Message: llm.AssistantText(text),
@@ -92,7 +91,7 @@ func wantKind(t *testing.T, err error, kind llm.ErrorKind) *llm.Error {
 	t.Helper()
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Kind != kind {
-		t.Fatalf("the error is %v, want one of kind %s", err, kind)
+		t.Fatalf("got error %v, want kind %s", err, kind)
 	}
 	return e
 }

@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// NoRounds as GenerateRequest.Rounds runs no tools: the model's tool calls are handed back.
+// NoRounds as GenerateRequest.Rounds runs no tools and returns the model's tool calls.
 const NoRounds = -1
 
-// ToolFunc runs a tool call. An error becomes a result that tells the model of it. The ID, Name
-// and Custom fields of the result are filled in from the call.
+// ToolFunc runs a tool call. An error becomes an error result for the model. The ID, Name and Custom fields of
+// the result are set from the call.
 type ToolFunc func(ctx context.Context, call ToolCall) (ToolResult, error)
 
-// TextFunc makes a ToolFunc of a function that returns text.
+// TextFunc returns a ToolFunc for a function that returns text.
 func TextFunc(f func(ctx context.Context, call ToolCall) (string, error)) ToolFunc {
 	return func(ctx context.Context, call ToolCall) (ToolResult, error) {
 		text, err := f(ctx, call)
@@ -23,26 +23,26 @@ func TextFunc(f func(ctx context.Context, call ToolCall) (string, error)) ToolFu
 	}
 }
 
-// GenerateRequest is a request together with the functions that run its tools.
+// GenerateRequest is a request with the functions that run its tools.
 type GenerateRequest struct {
 	Request
-	Funcs map[string]ToolFunc // by the name of the tool
-	// Rounds is how often tools are run and their results sent to the model: 0 is once, NoRounds
-	// not at all. Tool calls that the model makes after the last round are handed back.
+	Funcs map[string]ToolFunc // by tool name
+	// Rounds is how often tools run and their results are sent to the model. 0 means once, NoRounds never.
+	// Tool calls after the last round are returned.
 	Rounds int
 }
 
-// GenerateResult is what came of a request.
+// GenerateResult is the result of Generate.
 type GenerateResult struct {
-	Response *Response // the model's last answer; it has tool calls if there were more than rounds
-	Messages []Message // what the conversation has grown by: answers and tool results
-	Usage    Usage     // of all calls together, failed attempts included
+	Response *Response // the last answer, with the tool calls that were not run
+	Messages []Message // new in the conversation: answers and tool results
+	Usage    Usage     // of all calls, including failed attempts
 }
 
-// Generate makes a call, runs the tools that the model asks for, sends it their results and
-// returns its last answer. The calls of one answer run at the same time, and each is answered
-// exactly once: an unknown tool, malformed arguments and a tool that panics give error results.
-// With an error comes what was done until then.
+// Generate makes a call, runs the tools that the model calls, sends their results and returns the last
+// answer. Tool calls of one answer run in parallel, and each gets exactly one result: an unknown tool,
+// malformed arguments and a panic are error results. If a model call fails, Generate returns the result so
+// far and the error.
 func Generate(ctx context.Context, c *Client, req GenerateRequest) (*GenerateResult, error) {
 	r := req.Request
 	r.Messages = slices.Clone(r.Messages)
@@ -77,12 +77,12 @@ func Generate(ctx context.Context, c *Client, req GenerateRequest) (*GenerateRes
 	}
 }
 
-// stoppedToCall reports whether the answer ended of its own accord, so that its calls are meant.
+// stoppedToCall reports whether the answer is complete, and so are its calls.
 func stoppedToCall(r *Response) bool {
 	return r.Finish.Reason == FinishToolCalls || r.Finish.Reason == FinishStop
 }
 
-// afterRound lets a model that had to call a tool answer now that it has.
+// afterRound returns the tool choice after a round. A model that was forced to call a tool may now answer.
 func afterRound(c ToolChoice) ToolChoice {
 	if c.Mode == ToolRequired || c.Mode == ToolNamed {
 		return ToolChoice{Mode: ToolAuto}
@@ -94,7 +94,7 @@ func runCalls(ctx context.Context, funcs map[string]ToolFunc, calls []ToolCall) 
 	results := make([]ToolResult, len(calls))
 	var wg sync.WaitGroup
 	for i, call := range calls {
-		// What stands if the function leaves its goroutine without returning.
+		// This result stays if the function exits its goroutine without returning.
 		results[i] = TextResult(call, "the tool ended without a result", true)
 		wg.Go(func() { results[i] = runCall(ctx, funcs[call.Name], call) })
 	}
@@ -109,7 +109,7 @@ func runCall(ctx context.Context, f ToolFunc, call ToolCall) (result ToolResult)
 		}
 	}()
 	if f == nil {
-		return TextResult(call, fmt.Sprintf("there is no tool %q", call.Name), true)
+		return TextResult(call, fmt.Sprintf("unknown tool %q", call.Name), true)
 	}
 	if err := checkArguments(call); err != nil {
 		return TextResult(call, err.Error(), true)
@@ -122,8 +122,7 @@ func runCall(ctx context.Context, f ToolFunc, call ToolCall) (result ToolResult)
 	return result
 }
 
-// checkArguments reports arguments that are not what a tool can expect: a JSON object, or nothing
-// for a tool without parameters. Custom tools take any text.
+// checkArguments returns an error unless the arguments are a JSON object or empty. Custom tools accept any text.
 func checkArguments(call ToolCall) error {
 	if call.Custom || call.Arguments == "" {
 		return nil

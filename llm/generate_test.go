@@ -45,11 +45,11 @@ func TestGenerate_DefaultIsOneRound(t *testing.T) {
 		t.Errorf("the result is %+v", r)
 	}
 	if len(got.Messages) != 3 || got.Messages[2].Text() != "done" {
-		t.Errorf("the conversation grew by %+v", got.Messages)
+		t.Errorf("the new messages are %+v", got.Messages)
 	}
 }
 
-func TestGenerate_CallsAfterTheLastRoundAreHandedBack(t *testing.T) {
+func TestGenerate_CallsAfterTheLastRoundAreReturned(t *testing.T) {
 	for rounds, calls := range map[int]int{llm.NoRounds: 1, 0: 2, 1: 2, 3: 4} {
 		p := newFake("p", answer("again", call("1", "echo", "{}")))
 		got, err := generate(t, p, llm.GenerateRequest{Rounds: rounds, Funcs: map[string]llm.ToolFunc{"echo": llm.TextFunc(echo)}})
@@ -132,12 +132,12 @@ func TestGenerate_CallsOfOneRoundRunAtTheSameTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := time.Since(start); d != time.Second {
-			t.Errorf("three tools of one second took %v", d)
+			t.Errorf("three tools of one second took %v, want 1s", d)
 		}
 	})
 }
 
-func TestGenerate_CallsOfAnAnswerThatWasCutAreNotRun(t *testing.T) {
+func TestGenerate_CallsOfATruncatedAnswerAreNotRun(t *testing.T) {
 	turn := answer("", call("1", "echo", "{}"))
 	turn[len(turn)-1].ev.(llm.Finish).Response.Finish.Reason = llm.FinishLength
 	ran := false
@@ -170,7 +170,7 @@ func TestGenerate_AnErrorComesWithWhatWasDone(t *testing.T) {
 	}
 }
 
-func TestGenerate_TheCallersRequestStaysAsItWas(t *testing.T) {
+func TestGenerate_TheCallersRequestIsNotChanged(t *testing.T) {
 	messages := make([]llm.Message, 1, 10)
 	messages[0] = llm.UserText("go")
 	p := newFake("p", answer("", call("1", "echo", "{}")), answer("done"))

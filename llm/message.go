@@ -2,7 +2,7 @@ package llm
 
 import "strings"
 
-// Role says who speaks in a message.
+// Role is the author of a message.
 type Role string
 
 // The roles of a conversation.
@@ -14,19 +14,23 @@ const (
 	RoleTool      Role = "tool"
 )
 
-// Message is one entry of a conversation. A message that was part of a request with a [Cache]
-// must not be changed afterwards, nor its parts.
+// Message is one entry of a conversation. After it was in a request with a [Cache], neither it nor its parts
+// may be changed.
 type Message struct {
 	Role  Role
 	Parts []Part
 }
 
-// SystemText, UserText and AssistantText make a message of one text part.
-func SystemText(s string) Message    { return Message{RoleSystem, []Part{Text{Text: s}}} }
-func UserText(s string) Message      { return Message{RoleUser, []Part{Text{Text: s}}} }
+// SystemText returns a system message with one text part.
+func SystemText(s string) Message { return Message{RoleSystem, []Part{Text{Text: s}}} }
+
+// UserText returns a user message with one text part.
+func UserText(s string) Message { return Message{RoleUser, []Part{Text{Text: s}}} }
+
+// AssistantText returns an assistant message with one text part.
 func AssistantText(s string) Message { return Message{RoleAssistant, []Part{Text{Text: s}}} }
 
-// ToolResults makes the message that answers the tool calls of an assistant message.
+// ToolResults returns the message with the results of tool calls.
 func ToolResults(results ...ToolResult) Message {
 	parts := make([]Part, len(results))
 	for i, r := range results {
@@ -35,10 +39,10 @@ func ToolResults(results ...ToolResult) Message {
 	return Message{RoleTool, parts}
 }
 
-// Text is the text of the message: its text parts, joined without separator.
+// Text returns the text parts of the message, joined without separator.
 func (m Message) Text() string { return joinText(m.Parts) }
 
-// Thinking is the readable thinking of the message, blocks separated by a blank line.
+// Thinking returns the readable thinking of the message, with blank lines between blocks.
 func (m Message) Thinking() string {
 	var b strings.Builder
 	for _, p := range m.Parts {
@@ -52,7 +56,7 @@ func (m Message) Thinking() string {
 	return b.String()
 }
 
-// ToolCalls lists the tool calls of the message in order.
+// ToolCalls returns the tool calls of the message in order.
 func (m Message) ToolCalls() []ToolCall {
 	var calls []ToolCall
 	for _, p := range m.Parts {
@@ -64,22 +68,11 @@ func (m Message) ToolCalls() []ToolCall {
 }
 
 func joinText(parts []Part) string {
-	var one string
-	n := 0
+	texts := make([]string, 0, 8)
 	for _, p := range parts {
 		if t, ok := p.(Text); ok {
-			one = t.Text
-			n++
+			texts = append(texts, t.Text)
 		}
 	}
-	if n <= 1 {
-		return one
-	}
-	var b strings.Builder
-	for _, p := range parts {
-		if t, ok := p.(Text); ok {
-			b.WriteString(t.Text)
-		}
-	}
-	return b.String()
+	return strings.Join(texts, "")
 }

@@ -4,16 +4,15 @@ package llm
 // [Thinking] or [Opaque].
 type Part interface{ part() }
 
-// State is what a provider wants back verbatim with a part. Data is raw and has a meaning only to
-// the adapter of Dialect. It is replayed to that dialect and model only; an empty Model stands for
-// any model of the dialect.
+// State is data that a provider needs back verbatim with a part. Only the adapter of Dialect reads Data, and
+// sends it only to Model, or to any model of the dialect if Model is empty.
 type State struct {
 	Dialect string
 	Model   string
 	Data    []byte
 }
 
-// For reports whether the state was made by this dialect and model.
+// For reports whether the state can be sent to this model.
 func (s State) For(dialect, model string) bool {
 	return s.Dialect == dialect && len(s.Data) > 0 && (s.Model == "" || s.Model == model)
 }
@@ -24,14 +23,14 @@ type Text struct {
 	State State
 }
 
-// Media is a file that travels with a message: one of Data, URL or Path. A Path is read and sent
-// inline when the request is encoded. An empty MIME is found from the data or the name.
+// Media is a file in a message, given by Data, URL or Path. The file at Path is read and sent inline when the
+// request is encoded. If MIME is empty, it is derived from the data or the name.
 type Media struct {
 	MIME string
 	Data []byte
 	URL  string
 	Path string
-	Name string // a file name for the provider to show, where it takes one
+	Name string // a file name for the provider, if it supports one
 }
 
 // Image is a picture. Detail is "low", "high", "original" or "" (the provider's choice).
@@ -46,8 +45,8 @@ type Audio struct{ Media }
 // Document is a file such as a PDF.
 type Document struct{ Media }
 
-// ToolCall is the model's wish to run a tool. Arguments is the text the model produced, byte for
-// byte: a JSON object, or free text for a Custom tool.
+// ToolCall is a request of the model to run a tool. Arguments is the exact text the model produced: a JSON
+// object, or free text for a Custom tool.
 type ToolCall struct {
 	ID        string
 	Name      string
@@ -56,33 +55,32 @@ type ToolCall struct {
 	State     State
 }
 
-// ToolResult answers the tool call with the same ID. Parts holds text and images.
+// ToolResult is the result of the tool call with the same ID. Parts holds text and images.
 type ToolResult struct {
 	ID      string
 	Name    string // of the tool, for protocols that match by name
 	Parts   []Part
 	IsError bool
-	Custom  bool // answers a Custom call
+	Custom  bool // result of a Custom call
 }
 
-// Text is the text of the result.
+// Text returns the text parts of the result, joined without separator.
 func (r ToolResult) Text() string { return joinText(r.Parts) }
 
-// TextResult makes a result of one text part for call c.
+// TextResult returns a result for call c with one text part.
 func TextResult(c ToolCall, text string, isError bool) ToolResult {
 	return ToolResult{ID: c.ID, Name: c.Name, Parts: []Part{Text{Text: text}}, IsError: isError, Custom: c.Custom}
 }
 
-// Thinking is the model's reasoning, as far as the provider shows it. A Redacted block has no
-// text, only State.
+// Thinking is the model's reasoning, as far as the provider shows it. A Redacted block has no text.
 type Thinking struct {
 	Text     string
 	Redacted bool
 	State    State
 }
 
-// Opaque is something a provider returned that this package does not model, kept whole and in its
-// place so that it can be sent back. Kind is the provider's name for it.
+// Opaque is an item of a provider that this package does not model. It is stored whole and sent back in its
+// place. Kind is the provider's name for it.
 type Opaque struct {
 	Kind  string
 	State State

@@ -13,21 +13,25 @@ type Response struct {
 	Message   Message // role assistant
 	Finish    FinishInfo
 	Usage     Usage
-	Retried   Usage  // of failed attempts before this answer, as far as it was reported; set by Collect
-	RequestID string // the provider's name for this HTTP request
+	Retried   Usage  // of failed attempts before this answer, as far as reported; set by Collect
+	RequestID string // the provider's id for the HTTP request
 	RateLimit RateLimit
 }
 
-// Text, Thinking and ToolCalls are those of the message.
-func (r *Response) Text() string          { return r.Message.Text() }
-func (r *Response) Thinking() string      { return r.Message.Thinking() }
+// Text returns the text of the message.
+func (r *Response) Text() string { return r.Message.Text() }
+
+// Thinking returns the readable thinking of the message.
+func (r *Response) Thinking() string { return r.Message.Thinking() }
+
+// ToolCalls returns the tool calls of the message.
 func (r *Response) ToolCalls() []ToolCall { return r.Message.ToolCalls() }
 
-// FinishReason says why the model stopped.
+// FinishReason is why the model stopped.
 type FinishReason string
 
-// The reasons to stop. FinishPause means that the provider paused a long turn and wants the
-// conversation sent back to go on.
+// The reasons to stop. FinishPause means that the provider paused a long turn; send the conversation again
+// to continue.
 const (
 	FinishStop          FinishReason = "stop"
 	FinishLength        FinishReason = "length"
@@ -38,14 +42,13 @@ const (
 	FinishOther         FinishReason = "other"
 )
 
-// FinishInfo is why the model stopped, in our words and in the provider's.
+// FinishInfo is why the model stopped. Raw is the provider's own reason.
 type FinishInfo struct {
 	Reason FinishReason
 	Raw    string
 }
 
-// Usage counts tokens, the same way for every provider: Input is everything the model read,
-// cached or not, and so includes CacheRead and CacheWrite; Output is everything it wrote, and so
+// Usage counts tokens in the same way for every provider. Input includes CacheRead and CacheWrite, and Output
 // includes Reasoning. Raw is the provider's own object.
 type Usage struct {
 	Input      int64 `json:"input_tokens"`
@@ -53,13 +56,12 @@ type Usage struct {
 	Reasoning  int64 `json:"reasoning_tokens"`
 	CacheRead  int64 `json:"cache_read_tokens"`
 	CacheWrite int64 `json:"cache_write_tokens"`
-	// CacheWriteLong is the part of CacheWrite that was written for longer than the provider's
-	// default time, where that has a price of its own.
+	// CacheWriteLong is the part of CacheWrite that is stored longer than the default, at another price.
 	CacheWriteLong int64           `json:"cache_write_long_tokens,omitempty"`
 	Raw            json.RawMessage `json:"raw,omitempty"`
 }
 
-// Add is the sum of two usages, without Raw.
+// Add returns the sum of two usages, without Raw.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Input:          u.Input + v.Input,
@@ -71,10 +73,9 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// RateLimit is what the provider's headers say of the caller's allowance. Numbers that were not
-// given are -1 in a value made by an adapter.
+// RateLimit holds the provider's rate limit headers. Adapters set missing numbers to -1.
 type RateLimit struct {
 	RequestsLimit, RequestsRemaining int64
 	TokensLimit, TokensRemaining     int64
-	RequestsReset, TokensReset       time.Time // zero if not given
+	RequestsReset, TokensReset       time.Time // zero if missing
 }

@@ -8,33 +8,30 @@ import (
 	"time"
 )
 
-// RetryPolicy repeats calls that failed in a way that may pass. It is the one place where calls
-// are retried; every retry is announced by a [Retry] event. The limits are for the failures of one
-// call: a call that succeeds leaves the next one all of its retries.
+// RetryPolicy retries calls that failed temporarily, and emits a [Retry] event for each retry. Nothing else
+// in Reins retries calls. The limits are per call.
 type RetryPolicy struct {
-	Retries int           // after the first attempt; 0 is 2, negative is none
-	Base    time.Duration // the wait before the first retry, doubled each time; 0 is 1 s
-	Cap     time.Duration // the longest wait; 0 is 60 s
-	// Budget limits the waiting of one call altogether; 0 is no limit.
-	Budget time.Duration
-	// Restart also retries after content has reached the consumer, who is told to discard it by
-	// Retry.Discard. Without it such a failure is final.
+	Retries int           // maximum retries; 0 means 2, a negative value none
+	Base    time.Duration // delay before the first retry, doubled each time; 0 means 1 s
+	Cap     time.Duration // maximum delay; 0 means 60 s
+	Budget  time.Duration // maximum sum of the delays of a call; 0 means no limit
+	// Restart also retries after content has reached the consumer. The event then has Discard set. Without
+	// Restart, such an error is final.
 	Restart bool
-	// Jitter gives a number in [0,1) to spread the waits; nil is random.
-	Jitter func() float64
+	Jitter  func() float64 // returns a number in [0,1) to vary the delays; nil means random
 }
 
-// SessionRetries returns the policy for work that should survive a bad hour of its provider: ten
-// retries with the default waits, about five minutes in all, and a new start for an answer that was
-// cut off. Consumers of the stream must obey Retry.Discard; those of [Client.Complete] need not care.
+// SessionRetries returns the policy for long sessions: ten retries with default delays, about five minutes in
+// all, and a restart of interrupted answers. Consumers of the stream must obey Retry.Discard;
+// [Client.Complete] does.
 func SessionRetries() RetryPolicy { return RetryPolicy{Retries: 10, Restart: true} }
 
-// IsZero reports whether nothing is set.
+// IsZero reports whether no field is set.
 func (p RetryPolicy) IsZero() bool {
 	return p.Retries == 0 && p.Base == 0 && p.Cap == 0 && p.Budget == 0 && !p.Restart && p.Jitter == nil
 }
 
-// Middleware is the policy as middleware for a client.
+// Middleware returns client middleware that applies the policy.
 func (p RetryPolicy) Middleware() Middleware {
 	p = p.withDefaults()
 	return func(next StreamFunc) StreamFunc {
@@ -86,9 +83,8 @@ func (p RetryPolicy) run(ctx context.Context, r *Request, next StreamFunc, yield
 	}
 }
 
-// relay passes a stream on to its consumer. It returns the error that ended the stream instead of
-// passing that on, and whether any content reached the consumer before it. A consumer that has
-// had enough ends the stream without an error.
+// relay forwards a stream to its consumer, except for the error, which it returns. It also reports whether
+// content was forwarded. If the consumer stops, there is no error.
 func relay(stream iter.Seq2[StreamEvent, error], yield func(StreamEvent, error) bool) (content bool, _ error) {
 	for ev, err := range stream {
 		if err != nil {
@@ -106,8 +102,8 @@ func relay(stream iter.Seq2[StreamEvent, error], yield func(StreamEvent, error) 
 	return content, nil
 }
 
-// next says how long to wait before another attempt, and whether there is one. A wait that the
-// provider asks for is honoured up to the cap; a longer one is the caller's to decide on.
+// next returns the delay before the next attempt, and whether there is one. If the provider asks for a delay
+// above the cap, there is none: the caller must decide.
 func (p RetryPolicy) next(attempt int, err error) (time.Duration, bool) {
 	var e *Error
 	if !errors.As(err, &e) || !e.Retryable() || attempt > p.Retries || e.RetryAfter > p.Cap {

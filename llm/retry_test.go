@@ -13,13 +13,13 @@ import (
 
 var overloaded = &llm.Error{Kind: llm.ErrServer, Status: 529, Message: "overloaded"}
 
-// noJitter makes the waits the whole delay, up to rounding: half of it is sure, the rest jitter.
+// noJitter makes every wait the whole delay.
 func noJitter() float64 { return 1 }
 
-// outcome is what a retried call did, as its consumer sees it.
+// outcome is the result of a retried call.
 type outcome struct {
 	waits   []time.Duration // as announced
-	elapsed time.Duration   // on the clock of the bubble
+	elapsed time.Duration   // on the fake clock
 	calls   int
 	retries []llm.Retry
 	resp    *llm.Response
@@ -119,7 +119,7 @@ func TestRetry_SuccessEndsIt(t *testing.T) {
 	})
 }
 
-func TestRetry_OnlyWhatMayPass(t *testing.T) {
+func TestRetry_OnlyTemporaryErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, kind := range []llm.ErrorKind{llm.ErrAuthentication, llm.ErrQuota, llm.ErrContextLength, llm.ErrInvalidRequest, llm.ErrCancelled, llm.ErrMalformed} {
 			if out := runRetry(t, t.Context(), llm.RetryPolicy{}, failure(&llm.Error{Kind: kind})); out.calls != 1 {
@@ -147,7 +147,7 @@ func TestRetry_RetryAfterUnderTheCapIsHonoured(t *testing.T) {
 	})
 }
 
-func TestRetry_RetryAfterOverTheCapIsTheCallersBusiness(t *testing.T) {
+func TestRetry_RetryAfterOverTheCapIsNotRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limited := &llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 61 * time.Second}
 		out := runRetry(t, t.Context(), llm.RetryPolicy{}, failure(limited), answer("too late"))
@@ -160,7 +160,7 @@ func TestRetry_RetryAfterOverTheCapIsTheCallersBusiness(t *testing.T) {
 	})
 }
 
-func TestRetry_BudgetBoundsAllWaitsTogether(t *testing.T) {
+func TestRetry_BudgetLimitsTheSumOfTheWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := llm.RetryPolicy{Retries: 100, Budget: 10 * time.Second, Jitter: noJitter}
 		out := runRetry(t, t.Context(), policy, failure(overloaded))
@@ -183,7 +183,7 @@ func TestRetry_NothingIsRetriedOnceContentArrived(t *testing.T) {
 	})
 }
 
-func TestRetry_StartAloneIsNoContent(t *testing.T) {
+func TestRetry_StartIsNotContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := []step{{ev: llm.Start{}}, {ev: llm.Raw{Type: "ping"}}, {err: overloaded}}
 		out := runRetry(t, t.Context(), llm.RetryPolicy{}, turn, answer("whole"))
@@ -208,13 +208,13 @@ func TestRetry_RestartTellsTheConsumerToDiscard(t *testing.T) {
 
 func TestRetry_CancelDuringTheWaitEndsItAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stop := errors.New("the user has had enough")
+		stop := errors.New("stopped by the user")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(300*time.Millisecond, func() { cancel(stop) })
 		out := runRetry(t, ctx, llm.RetryPolicy{Jitter: noJitter}, failure(overloaded))
 		e := wantKind(t, out.err, llm.ErrCancelled)
 		if !errors.Is(e, stop) || !errors.Is(e, overloaded) {
-			t.Errorf("%v hides why it was cancelled or what it was waiting for", e)
+			t.Errorf("%v does not wrap the cause and the last error", e)
 		}
 		if out.elapsed != 300*time.Millisecond || out.calls != 1 {
 			t.Errorf("%d calls in %v", out.calls, out.elapsed)
@@ -268,7 +268,7 @@ func TestRetry_OfASessionWaitsAboutFiveMinutesInTenRetries(t *testing.T) {
 	})
 }
 
-func TestSpent_TellsWhatAFailedCallUsed(t *testing.T) {
+func TestSpent_ReturnsTheTokensOfAFailedCall(t *testing.T) {
 	used := llm.Usage{Input: 12, Output: 3}
 	for name, tt := range map[string]struct {
 		err      error

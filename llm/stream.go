@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// StreamEvent is a step of a model's answer. Index counts the parts of the answer: all events of
-// one part carry its index, and parts may overlap.
+// StreamEvent is an event of a model's answer. Index is the index of a part of the answer: all events of one
+// part have the same index, and parts may overlap.
 type StreamEvent interface{ streamEvent() }
 
 // Start is the first event of an answer.
@@ -41,8 +41,7 @@ type (
 	}
 )
 
-// ToolCallStart, ToolCallDelta and ToolCallEnd bracket a tool call. Only the call of ToolCallEnd
-// is complete; a call that was cut off never gets one.
+// ToolCallStart, ToolCallDelta and ToolCallEnd bracket a tool call. An interrupted call has no ToolCallEnd.
 type (
 	ToolCallStart struct {
 		Index    int
@@ -59,26 +58,26 @@ type (
 	}
 )
 
-// PartDone carries a part that arrived whole, such as an image or an opaque item.
+// PartDone holds a part that arrived whole, such as an image or an opaque item.
 type PartDone struct {
 	Index int
 	Part  Part
 }
 
-// Raw is a provider event that is not modelled. Data is only valid during the event.
+// Raw is a provider event that is not modelled. Data is valid only until the next event.
 type Raw struct {
 	Type string
 	Data []byte
 }
 
-// Retry says that an attempt failed and that the call is made again after Delay. If Discard is set,
-// the events since the last Start or Retry belong to the failed attempt and must be forgotten.
+// Retry announces that an attempt failed and that the next follows after Delay. If Discard is set, the
+// consumer must discard the events of the failed attempt.
 type Retry struct {
-	Attempt int // the number of the attempt to come, from 2
-	Max     int // the number of the last attempt that the policy allows
+	Attempt int // number of the next attempt, from 2
+	Max     int // maximum number of attempts
 	Delay   time.Duration
 	Discard bool
-	Err     error // why the attempt failed; [Spent] tells what it used
+	Err     error // of the failed attempt; [Spent] returns the tokens it used
 }
 
 // Finish is the last event of an answer that did not fail.
@@ -101,17 +100,17 @@ func (Finish) streamEvent()        {}
 
 // Provider serves models over one protocol.
 type Provider interface {
-	// Name is what Request.Provider calls this provider.
+	// Name is the name for Request.Provider.
 	Name() string
-	// Stream makes one call and yields its events: exactly one Finish, as the last event, or one
-	// error, as the last pair. It makes no retries. Breaking off the iteration ends the call.
+	// Stream makes one call and yields its events. The last is a Finish or an error. It does not retry.
+	// Stopping the iteration ends the call.
 	Stream(ctx context.Context, r *Request) iter.Seq2[StreamEvent, error]
 }
 
-// Shaper is a provider that can tell how it asks for what is not in the messages.
+// Shaper is implemented by providers that adapt settings of a request to its conversation, such as thinking.
 type Shaper interface {
-	// Shape is that for one request. It is of interest where it follows from the conversation: when
-	// it is another one than before, the provider cannot use what it has cached.
+	// Shape returns these settings. If they differ from those of the request before, the provider cannot
+	// use its prompt cache.
 	Shape(r *Request) string
 }
 
@@ -121,8 +120,8 @@ type StreamFunc func(ctx context.Context, r *Request) iter.Seq2[StreamEvent, err
 // Middleware wraps calls to a provider.
 type Middleware func(next StreamFunc) StreamFunc
 
-// Collect drains a stream and returns the response of its Finish event. The tokens of attempts that
-// failed on the way are in its Retried field.
+// Collect reads a stream to its end and returns the response of its Finish event. Its Retried field holds the
+// tokens of failed attempts.
 func Collect(stream iter.Seq2[StreamEvent, error]) (*Response, error) {
 	var retried Usage
 	for ev, err := range stream {

@@ -48,7 +48,7 @@ func TestError_RetryableKinds(t *testing.T) {
 	}
 }
 
-func TestError_SaysEverythingInOneLine(t *testing.T) {
+func TestError_HasEverythingInOneLine(t *testing.T) {
 	e := &llm.Error{Kind: llm.ErrRateLimit, Provider: "p", Status: 429, Message: "slow down", RequestID: "r1"}
 	if got, want := e.Error(), "p: rate limit (HTTP 429): slow down [request r1]"; got != want {
 		t.Errorf("%q, want %q", got, want)

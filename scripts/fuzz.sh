@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs every fuzz target of the main module for the given time (default 30s each).
+# Runs every fuzz target of the main module for the given time each (default 30s).
 set -eu
 time=${1:-30s}
 for pkg in $(go list ./...); do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what the test suite needs and the machine lacks. A component that cannot be installed
-# is named; with CI=true that is a failure, elsewhere the tests that need it say so themselves.
+# Installs missing programs that the test suite needs. It reports those that cannot be installed, and
+# fails if CI=true; otherwise the tests that need them report it.
 set -u
 
 # component:command:Debian package
@@ -41,7 +41,7 @@ for line in $components; do
 done
 
 if [ -n "$failed" ]; then
-	echo "could not be installed:$failed" >&2
+	echo "could not install:$failed" >&2
 	[ "${CI:-}" = true ] && exit 1
 fi
 exit 0

@@ -164,9 +164,9 @@ func (p *Pipeline) execute(ctx context.Context, t Tool, c Call) (res Result) {
 	case errors.As(err, &known):
 		res.Error = known
 	case ctx.Err() != nil:
-		res.Error = &Error{Code: Cancelled, Message: fmt.Sprintf("%s was interrupted: %v", name, context.Cause(ctx))}
+		res.Error = Errorf(Cancelled, "%s was interrupted: %v", name, context.Cause(ctx))
 	default:
-		res.Error = &Error{Code: InternalError, Message: fmt.Sprintf("Tool error (%s): %v", name, err)}
+		res.Error = Errorf(InternalError, "Tool error (%s): %v", name, err)
 	}
 	return res
 }
@@ -186,7 +186,7 @@ func (p *Pipeline) modelText(out *Outcome, limit Limit) string {
 	limit = p.Limits[out.Tool].or(out.Result.Limit).or(limit).or(DefaultLimit())
 	text, err := out.Result.present(limit)
 	if err != nil && out.Result.Error == nil {
-		out.Result.Error = &Error{Code: IOError, Message: "the output could not be read back: " + err.Error()}
+		out.Result.Error = Errorf(IOError, "Reading the output failed: %v", err)
 	}
 	failure := out.Result.Error
 	switch {

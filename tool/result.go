@@ -71,6 +71,11 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
+// Errorf returns an Error with a formatted message.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
 // present returns what the model sees of the output. A panic in Present becomes an error.
 func (r Result) present(l Limit) (text string, err error) {
 	if r.Present == nil {
@@ -86,7 +91,7 @@ func (r Result) present(l Limit) (text string, err error) {
 
 // Failure returns the result of a failed call.
 func Failure(code Code, format string, args ...any) Result {
-	return Result{Error: &Error{Code: code, Message: fmt.Sprintf(format, args...)}}
+	return Result{Error: Errorf(code, format, args...)}
 }
 
 // Success returns a result with text as its output.

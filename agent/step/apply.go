@@ -132,7 +132,7 @@ func (s *State) input(r event.Record, d event.UserInput) {
 		s.past.Input(r.Seq, s.place())
 		s.resume()
 		s.rounds = 0
-		s.loop.reset()
+		s.loop.recent, s.loop.trips = nil, 0
 		s.say(d.Message)
 	}
 	s.begin(r.Time)

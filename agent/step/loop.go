@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"github.com/reins-agent/reins/llm"
 )
@@ -15,10 +16,6 @@ type loopDetector struct {
 	recent []uint64
 	trips  int // of this input
 	length int // of the pattern that was found
-}
-
-func (d *loopDetector) reset() {
-	d.recent, d.trips = nil, 0
 }
 
 // add adds a call and its result.
@@ -55,7 +52,7 @@ func (d *loopDetector) tripped() bool {
 		return false
 	}
 	for length := 1; length <= 3 && 2*length <= d.window; length++ {
-		if d.repeats(length) {
+		if slices.Equal(d.recent[length:], d.recent[:len(d.recent)-length]) {
 			d.trips++
 			d.length = length
 			d.recent = nil
@@ -63,16 +60,6 @@ func (d *loopDetector) tripped() bool {
 		}
 	}
 	return false
-}
-
-// repeats reports whether the calls repeat with a period of length.
-func (d *loopDetector) repeats(length int) bool {
-	for i := length; i < len(d.recent); i++ {
-		if d.recent[i] != d.recent[i-length] {
-			return false
-		}
-	}
-	return true
 }
 
 func (d *loopDetector) warning() string {

@@ -1,7 +1,6 @@
 package step
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/reins-agent/reins/compact"
@@ -41,35 +40,23 @@ func (s *State) recover() Action {
 func (s *State) Effective() event.Setup {
 	set := s.setup
 	if i := s.standing(); i >= 0 {
-		set.ModelSetup = s.stand(i)
+		set.ModelSetup = set.Rules.Fallback[i]
 	}
 	return set
 }
 
 // standing returns the index of the fallback model in use, or -1.
 func (s *State) standing() int {
-	if s.standIn == nil {
-		return -1
-	}
-	for i := range s.setup.Rules.Fallback {
-		if m := s.stand(i); m.Model == s.standIn.To && m.Provider == s.standIn.Provider {
-			return i
-		}
-	}
-	return -1
-}
-
-func (s *State) stand(i int) event.ModelSetup {
-	m := s.setup.Rules.Fallback[i]
-	m.Provider = cmp.Or(m.Provider, s.setup.Provider)
-	return m
+	return slices.IndexFunc(s.setup.Rules.Fallback, func(m event.ModelSetup) bool {
+		return s.standIn != nil && m.Model == s.standIn.To && m.Provider == s.standIn.Provider
+	})
 }
 
 // fallback chooses the next fallback model, for the rest of the input.
 func (s *State) fallback(e *event.Error) (event.ModelFallback, bool) {
 	now := s.Effective()
-	for i := s.standing() + 1; i < len(s.setup.Rules.Fallback); i++ {
-		if m := s.stand(i); m.Provider != now.Provider || m.Model != now.Model {
+	for _, m := range s.setup.Rules.Fallback[s.standing()+1:] {
+		if m.Provider != now.Provider || m.Model != now.Model {
 			return event.ModelFallback{From: now.Model, To: m.Model, Provider: m.Provider, Error: *e}, true
 		}
 	}

@@ -60,9 +60,8 @@ func (s *State) compactIfFull() Action {
 	return a
 }
 
-// Compact says how to make the conversation smaller now. It is asked like Next until the answer is an
-// Append with a Compaction, or Stop: then it cannot be done, and Stop's error says why the model gave no
-// summary. A driver records such an error as a Warning with the code event.WarningSummaryFailed.
+// Compact returns the next action to compact the conversation now. A driver calls it until it returns an
+// Append with a Compaction, or Stop if that is not possible, whose error it records as a warning.
 func (s *State) Compact() Action {
 	a, problem := s.shrink(event.CompactionManual)
 	switch {

@@ -79,11 +79,11 @@ func (s *State) Next() Action {
 	switch {
 	case len(s.notes) > 0:
 		return Append{s.notes[0]}
-	case s.halt != nil:
-		return s.finish()
-	case len(s.steering) > 0:
+	case len(s.steering) > 0 && (s.halt == nil || s.halt.Status == event.StatusDone):
 		q := s.steering[0]
 		return Append{event.SteeringInjected{Message: q.Message, Source: event.SourceHost, Queued: q.Seq}}
+	case s.halt != nil:
+		return s.finish()
 	case s.failure != nil:
 		return s.recover()
 	}
@@ -125,10 +125,6 @@ func (s *State) rest() Action {
 // finish ends the work on an input.
 func (s *State) finish() Action {
 	if s.halt.Status == event.StatusDone {
-		if len(s.steering) > 0 {
-			q := s.steering[0]
-			return Append{event.SteeringInjected{Message: q.Message, Source: event.SourceHost, Queued: q.Seq}}
-		}
 		if a := s.form(); a != nil {
 			return a
 		}

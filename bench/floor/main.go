@@ -1,8 +1,7 @@
-// Command floor does what every coding agent must and nothing else: it sends the conversation to a
-// model over HTTP, reads the streamed answer, runs the command that it asks for with bash, and goes
-// on until there is none. What it costs is the floor that agents are measured against.
+// Command floor is a minimal coding agent, the baseline for package bench: it sends the conversation to a model over HTTP,
+// reads the streamed answer, runs the requested command with bash, and repeats until there is none.
 //
-// It speaks just enough of OpenAI's Responses protocol for the scripted model of the benchmark.
+// It implements just enough of OpenAI's Responses protocol for the benchmark's model.
 package main
 
 import (
@@ -64,7 +63,7 @@ func main() {
 	}
 }
 
-// ask makes one call of the model and returns the tool call of its answer, if there is one.
+// ask calls the model and returns the tool call in its answer, or nil.
 func ask(url string, r request) (call *item, err error) {
 	body, err := json.Marshal(r)
 	if err != nil {

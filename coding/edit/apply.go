@@ -10,50 +10,37 @@ import (
 
 // apply makes the replacements and describes them.
 func (r *replacer) apply(content []byte, found matches) (Result, error) {
-	result := Result{Content: content, Match: found.kind, Encoding: r.file.Encoding()}
 	if found.kind == AlreadyApplied {
-		result.Changes = []Change{r.presence(found.spans[0])}
-		return result, nil
+		return r.unchanged(content, found), nil
 	}
 	plan := r.plan(found)
-	out, spans, err := r.file.Splice(r.file.GuardBreaks(plan.edits))
+	out, err := r.file.Splice(r.file.GuardBreaks(plan.edits))
 	if err != nil {
-		return Result{}, &Error{Kind: Unencodable, Err: err}
+		return Result{}, &Error{Kind: Unencodable, err: err}
 	}
 	if bytes.Equal(out, content) {
-		result.Match = AlreadyApplied
-		result.Changes = []Change{r.presence(found.spans[0])}
-		return result, nil
+		return r.unchanged(content, found), nil
 	}
-	result.Content = out
-	result.Replacements = len(found.spans)
-	result.Changes = plan.changes(spans)
-	result.Reindented = plan.reindented
+	result := Result{Content: out, Match: found.kind, Replacements: len(found.spans), Changes: plan.changes(), reindented: plan.reindented}
 	if found.kind != Exact {
-		result.Differences = r.differences(found.spans[0])
+		result.differences = r.differences(found.spans[0])
 	}
 	return result, nil
 }
 
-// presence describes a place that is left as it is.
-func (r *replacer) presence(s span) Change {
-	back := r.view.Mapper()
-	start := back.Offset(s.start)
-	end := back.Offset(s.end)
-	var c Change
-	c.OldStart, c.OldEnd = r.file.SourceSpan(start, end)
-	c.NewStart, c.NewEnd = c.OldStart, c.OldEnd
-	c.FirstLine = r.lineOf(s.start)
-	c.LastLine = c.FirstLine + innerBreaks(r.view.Text[s.start:s.end])
-	return c
+// unchanged returns the result for new text that the file already has.
+func (r *replacer) unchanged(content []byte, found matches) Result {
+	s := found.spans[0]
+	first := r.lineOf(s.start)
+	return Result{Content: content, Match: AlreadyApplied, Changes: []Change{{first, first + innerBreaks(r.view.Text[s.start:s.end])}}}
 }
 
-// innerBreaks counts the line breaks of text except one at its end.
+// innerBreaks counts the line breaks of text, ignoring a final one.
 func innerBreaks(text []byte) int {
 	return bytes.Count(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
 }
 
-// plan turns places into the smallest edits of whole lines.
+// plan returns the smallest edits for the matched places.
 func (r *replacer) plan(found matches) *plan {
 	p := &plan{text: r.file.Text()}
 	common := diffLines(r.old, r.new)
@@ -68,23 +55,17 @@ func (r *replacer) plan(found matches) *plan {
 		from, to, insert := d.edit(piece)
 		from, to = s.start+from, s.start+to
 		p.countLines(r.view.Text, from, to, insert)
-		start := back.Offset(from)
-		end := back.Offset(to)
-		p.add(textfile.Edit{
-			Start: start,
-			End:   end,
-			Text:  withEndings(insert, p.text[start:end], endings),
-		})
+		start, end := back.Offset(from), back.Offset(to)
+		p.add(textfile.Edit{Start: start, End: end, Text: withEndings(insert, p.text[start:end], endings)})
 	}
 	p.flush()
 	return p
 }
 
-// adapt fits the lines of the edit to whole lines that matched loosely.
+// adapt fits the new lines to lines that did not match exactly.
 func (r *replacer) adapt(d lineDiff, piece []byte, p *plan) lineDiff {
 	if strings.HasSuffix(r.old, "\n") && !bytes.HasSuffix(piece, []byte("\n")) {
-		// The last line of the file matched a line with a break; the missing
-		// break stays missing.
+		// The last line of the file has no line break, and keeps it that way.
 		d = diffLines(strings.TrimSuffix(r.old, "\n"), strings.TrimSuffix(r.new, "\n"))
 	}
 	if shift := indentation(d.old, strings.Split(string(piece), "\n")); shift != nil {
@@ -95,23 +76,18 @@ func (r *replacer) adapt(d lineDiff, piece []byte, p *plan) lineDiff {
 	return d
 }
 
-// differences shows the lines of a loosely matched place that are not equal to
-// those of the old text.
-func (r *replacer) differences(s span) []Difference {
-	const most = 3
-	var out []Difference
+// differences returns the first lines of a place that are not equal to those of the old text.
+func (r *replacer) differences(s span) []difference {
+	const maximum = 3
+	var out []difference
 	first := r.lineOf(s.start)
 	file := strings.Split(string(r.view.Text[s.start:s.end]), "\n")
 	for i, old := range strings.Split(r.old, "\n") {
-		if i >= len(file) || len(out) == most {
+		if i >= len(file) || len(out) == maximum {
 			break
 		}
 		if old != file[i] {
-			out = append(out, Difference{
-				Line: first + i,
-				Old:  textfile.Visible(old),
-				File: textfile.Visible(file[i]),
-			})
+			out = append(out, difference{first + i, textfile.Visible(old), textfile.Visible(file[i])})
 		}
 	}
 	return out

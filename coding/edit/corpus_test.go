@@ -31,8 +31,7 @@ var corpusKinds = map[string]edit.Kind{
 	"empty_old_string": edit.EmptyOld,
 	"not_found":        edit.NotFound,
 	"multiple":         edit.NotUnique,
-	// Without a file there is no text to find; telling the two apart is the
-	// caller's business.
+	// Without a file there is no text to find; the caller distinguishes the two.
 	"file_not_found": edit.NotFound,
 }
 
@@ -46,7 +45,7 @@ func TestEdit_CorpusCases(t *testing.T) {
 	for _, c := range loadCorpus(t) {
 		t.Run(c.Class+"/"+c.ID, func(t *testing.T) {
 			if c.Class == "fuzzy-typo" {
-				// Text with a typing error is refused on purpose.
+				// A typo is refused on purpose.
 				_, err := replace(c)
 				wantKind(t, err, edit.NotFound)
 				return

@@ -1,35 +1,29 @@
-// Package edit replaces a piece of text in a file by another, the operation
-// behind the edit_file tool. It works on bytes; the caller reads and writes.
+// Package edit replaces a piece of text in a file. It implements the edit_file tool over bytes; the
+// caller reads and writes the file.
 //
 // # Finding the place
 //
-// The old text is compared with the file in the form models see it: decoded,
-// without byte order mark, every line ending as LF. [Replace] tries, in order,
+// The old text is compared with the file as models see it: decoded, without byte order mark, with LF
+// line endings. [Replace] looks, in order, for
 //
 //  1. the exact text,
-//  2. whole lines that differ only in white space: indentation, spaces at the
-//     end, and the length of runs of white space inside the line,
-//  3. text that differs only in look-alikes: typographic quotes, dashes and
-//     spaces, full-width forms, composed accents,
+//  2. whole lines that differ only in white space: indentation, trailing spaces, and the length of runs
+//     of white space inside the line,
+//  3. text that differs only in look-alikes: typographic quotes, dashes and spaces, full-width forms,
+//     composed accents,
 //  4. whole lines that differ in both.
 //
-// Unless all occurrences are asked for, a step must find exactly one place; a
-// second one is an error, never a guess. Nothing looser is tried: text with a
-// typing error, or a block of which only the first and last lines agree, is
-// not found. A match other than an exact one is always reported in the result.
-// When the old text is absent and the new text is there already, the result
-// says so and the content is unchanged.
+// Unless all occurrences are to be replaced, a step must find exactly one place; a second one is an
+// error. Looser matches, such as text with a typo, are never tried. The result reports every match that
+// is not exact. If the old text is absent and the new text is present, the content stays unchanged and
+// the result says so.
 //
 // # Writing
 //
-// Lines at the start and end of the replaced piece that old and new text have
-// in common are left alone, so context keeps its own line endings, spaces and
-// quotes. What remains is written as given, with these two exceptions: a line
-// ending is that of the line it stands in for, or else the one most lines of
-// the file have; and after a match that differs in indentation, the new lines'
-// indentation is translated in the same way as that of the matched lines.
-// Every other byte of the file stays as it is, in every encoding that package
-// textfile knows.
+// Lines that old and new text have in common at the start and end are left alone, so context keeps its
+// line endings, spaces and quotes. The rest is written as given, with two exceptions. A line ending is
+// that of the line it replaces, or else the file's most common one. After a match that differs in
+// indentation, the new lines are reindented the same way. Every other byte of the file is unchanged.
 package edit
 
 import (
@@ -40,22 +34,16 @@ import (
 	"github.com/reins-agent/reins/coding/textfile"
 )
 
-// A Match says how the old text was found. The values are stable.
+// A Match is how the old text was found. The values are stable.
 type Match string
 
+// The matches, in the order they are tried.
 const (
-	// Exact means the old text occurs in the file as given.
-	Exact Match = "exact"
-	// Whitespace means whole lines matched except for white space.
-	Whitespace Match = "whitespace"
-	// Lookalike means quotes, dashes, spaces or other look-alikes differed.
-	Lookalike Match = "lookalike"
-	// LookalikeLines means whole lines matched except for white space and
-	// look-alikes.
-	LookalikeLines Match = "lookalike_whitespace"
-	// AlreadyApplied means the old text is absent and the new text present;
-	// nothing was replaced.
-	AlreadyApplied Match = "already_applied"
+	Exact          Match = "exact"
+	Whitespace     Match = "whitespace"           // whole lines, ignoring white space
+	Lookalike      Match = "lookalike"            // ignoring quotes, dashes, spaces and other look-alikes
+	LookalikeLines Match = "lookalike_whitespace" // whole lines, ignoring both
+	AlreadyApplied Match = "already_applied"      // the old text is absent and the new text present
 )
 
 // maxChanges bounds the changes listed in a Result.
@@ -63,50 +51,33 @@ const maxChanges = 100
 
 // A Result is a successful replacement.
 type Result struct {
-	// Content is the file's new bytes; the old ones when nothing was replaced.
-	Content []byte
-	// Match is how the old text was found.
-	Match Match
-	// Replacements is the number of places replaced, 0 for AlreadyApplied.
-	Replacements int
-	// Changes lists the first 100 places in order. For AlreadyApplied it holds
-	// the place where the new text is.
+	Content      []byte // the new bytes of the file, or the old ones if nothing was replaced
+	Match        Match
+	Replacements int // 0 for AlreadyApplied
+	// Changes lists the first 100 replaced places in order. For AlreadyApplied it is the place of the
+	// new text.
 	Changes []Change
-	// Differences shows how matched lines differ from the old text, at most
-	// three of them. It is empty for an exact match.
-	Differences []Difference
-	// Reindented is whether the indentation of new lines was translated.
-	Reindented bool
-	// Encoding is the encoding of the file.
-	Encoding textfile.Encoding
+
+	differences []difference // of a match that is not exact
+	reindented  bool
 }
 
-// A Change is one replaced place: the bytes before and after, and the lines,
-// counted from 1, that it occupies in the new content.
-type Change struct {
-	textfile.Span
-	FirstLine, LastLine int
+// A Change is the lines of one replaced place in the new content, counted from 1.
+type Change struct{ FirstLine, LastLine int }
+
+// A difference is a line of the file that matched a line of the old text without being equal to it.
+// Invisible characters are escaped.
+type difference struct {
+	line      int // in the old content, counted from 1
+	old, file string
 }
 
-// A Difference is a line of the file that matched a line of the old text
-// without being equal to it. Both are shown with invisible characters escaped.
-type Difference struct {
-	Line int // in the file as it was, counted from 1
-	Old  string
-	File string
-}
-
-// Note describes a result that is not an ordinary exact replacement in a few
-// plain sentences for the model; it is empty for an exact match.
+// Note explains a match that is not exact to the model. It returns "" for an exact match.
 func (r Result) Note() string {
 	var what string
 	switch r.Match {
 	case AlreadyApplied:
-		line := 0
-		if len(r.Changes) > 0 {
-			line = r.Changes[0].FirstLine
-		}
-		return fmt.Sprintf("Nothing was changed: old_string is not in the file and new_string already is, at line %d.", line)
+		return fmt.Sprintf("Nothing was changed: old_string is not in the file, and new_string already is, at line %d.", r.Changes[0].FirstLine)
 	case Whitespace:
 		what = "white space"
 	case Lookalike:
@@ -117,42 +88,35 @@ func (r Result) Note() string {
 		return ""
 	}
 	var note strings.Builder
-	fmt.Fprintf(&note, "old_string did not match exactly; the text replaced differs from it only in %s.", what)
-	for _, d := range r.Differences {
-		fmt.Fprintf(&note, "\nline %d: file has %q, old_string has %q", d.Line, d.File, d.Old)
+	fmt.Fprintf(&note, "old_string did not match exactly; the replaced text differs from it only in %s.", what)
+	for _, d := range r.differences {
+		fmt.Fprintf(&note, "\nline %d: file has %q, old_string has %q", d.line, d.file, d.old)
 	}
-	if r.Reindented {
+	if r.reindented {
 		note.WriteString("\nThe new lines were indented like the lines they replace.")
 	}
 	return note.String()
 }
 
-// Replace replaces old by new in a file's content: the only occurrence, or
-// every one when all is set. Line endings in old and new do not matter. An
-// empty old text is allowed only for an empty file, which new then fills.
-// The error is an [*Error]; content is never modified.
+// Replace replaces old with new in a file's content: the only occurrence, or all of them if all is set.
+// Line endings in old and new do not matter. An empty old text is valid only for an empty file, which
+// new then fills. The error is an [*Error]. content is never modified.
 func Replace(content []byte, old, new string, all bool) (Result, error) {
 	if textfile.ToLF(old) == textfile.ToLF(new) {
 		return Result{}, &Error{Kind: NoChange}
 	}
 	file, err := textfile.Decode(content)
 	if err != nil {
-		return Result{}, &Error{Kind: Undecodable, Err: err}
+		return Result{}, &Error{Kind: Undecodable, err: err}
 	}
-	if file.HasBOM() {
-		// A model that saw the mark may quote it; it is not part of the text.
+	if len(file.BOM()) > 0 {
+		// A model may quote the mark, which is not part of the text.
 		old, new = strings.TrimPrefix(old, "\ufeff"), strings.TrimPrefix(new, "\ufeff")
 	}
 	if old == "" {
 		return fill(file, new)
 	}
-	r := replacer{
-		file: file,
-		view: file.View(),
-		old:  textfile.ToLF(old),
-		new:  textfile.ToLF(new),
-		all:  all,
-	}
+	r := replacer{file: file, view: file.View(), old: textfile.ToLF(old), new: textfile.ToLF(new), all: all}
 	found, err := r.locate()
 	if err != nil {
 		return Result{}, err
@@ -160,27 +124,20 @@ func Replace(content []byte, old, new string, all bool) (Result, error) {
 	return r.apply(content, found)
 }
 
-// fill writes text into an empty file as it is: there are no line endings to
-// follow.
+// fill writes text into an empty file, which has no line endings to follow.
 func fill(file *textfile.File, text string) (Result, error) {
 	if len(file.Text()) > 0 {
 		return Result{}, &Error{Kind: EmptyOld}
 	}
-	out, spans, err := file.Splice([]textfile.Edit{{Text: text}})
+	out, err := file.Splice([]textfile.Edit{{Text: text}})
 	if err != nil {
-		return Result{}, &Error{Kind: Unencodable, Err: err}
+		return Result{}, &Error{Kind: Unencodable, err: err}
 	}
-	last := 1 + strings.Count(strings.TrimSuffix(textfile.ToLF(text), "\n"), "\n")
-	return Result{
-		Content:      out,
-		Match:        Exact,
-		Replacements: 1,
-		Changes:      []Change{{Span: spans[0], FirstLine: 1, LastLine: last}},
-		Encoding:     file.Encoding(),
-	}, nil
+	last := 1 + innerBreaks([]byte(textfile.ToLF(text)))
+	return Result{Content: out, Match: Exact, Replacements: 1, Changes: []Change{{1, last}}}, nil
 }
 
-// A replacer holds one call of Replace.
+// A replacer holds the arguments of one Replace.
 type replacer struct {
 	file     *textfile.File
 	view     textfile.View
@@ -193,7 +150,7 @@ type span struct{ start, end int }
 
 func (s span) overlaps(t span) bool { return s.start < t.end && t.start < s.end }
 
-// matches are the places to replace, in order, and how they were found.
+// matches are the places to replace, in order.
 type matches struct {
 	kind  Match
 	spans []span

@@ -2,49 +2,40 @@ package edit
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/reins-agent/reins/coding/textfile"
 )
 
-// A Kind classifies why a replacement was refused. The values are stable.
+// A Kind is why a replacement was refused. The values are stable.
 type Kind string
 
+// The kinds of errors.
 const (
-	// NotFound means the old text is not in the file.
-	NotFound Kind = "not_found"
-	// NotUnique means the old text occurs more than once.
-	NotUnique Kind = "not_unique"
-	// NoChange means the old and new text are the same.
-	NoChange Kind = "no_change"
-	// EmptyOld means the old text is empty and the file is not.
-	EmptyOld Kind = "empty_old"
-	// Undecodable means the file is not text in a known encoding.
-	Undecodable Kind = "undecodable"
-	// Unencodable means the file's encoding cannot represent the new text.
-	Unencodable Kind = "unencodable"
+	NotFound    Kind = "not_found"   // the old text is not in the file
+	NotUnique   Kind = "not_unique"  // the old text occurs more than once
+	NoChange    Kind = "no_change"   // the old and new text are the same
+	EmptyOld    Kind = "empty_old"   // the old text is empty and the file is not
+	Undecodable Kind = "undecodable" // the file is not text in a known encoding
+	Unencodable Kind = "unencodable" // the file's encoding cannot represent the new text
 )
 
-// An Error reports why nothing was replaced.
+// An Error is why nothing was replaced.
 type Error struct {
 	Kind Kind
-	// Match is the comparison that found several places, for NotUnique.
-	Match Match
-	// Count is the number of places and Lines the first lines of up to 20 of
-	// them, for NotUnique.
+	// For NotUnique: the number of places, and the first lines of up to 20 of them.
 	Count int
 	Lines []int
-	// Nearest is the most similar place, for NotFound; nil when no line of the
-	// file resembles the old text.
-	Nearest *textfile.Nearest
-	// Hint is a guess at what went wrong, for NotFound; often empty.
-	Hint string
-	// Err is the cause, for Undecodable and Unencodable.
-	Err error
+
+	match   Match             // the comparison that found several places
+	nearest *textfile.Nearest // the most similar place, or nil
+	hint    string            // what may have gone wrong, or ""
+	err     error             // the cause, for Undecodable and Unencodable
 }
 
 // Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.err }
 
 func (e *Error) Error() string {
 	switch e.Kind {
@@ -53,48 +44,56 @@ func (e *Error) Error() string {
 	case NoChange:
 		return "old_string and new_string are the same, so there is nothing to change"
 	case EmptyOld:
-		return "old_string is empty but the file is not; give the text to replace, or write the whole file anew"
+		return "old_string is empty but the file is not; pass the text to replace, or write the whole file"
 	case NotFound:
 		return e.notFound()
 	}
-	return e.Err.Error()
+	return e.err.Error()
 }
 
 func (e *Error) notUnique() string {
 	how := ""
-	if e.Match != Exact {
+	if e.match != Exact {
 		how = " when white space and look-alike characters are ignored"
 	}
-	lines := make([]string, len(e.Lines))
-	for i, line := range e.Lines {
-		lines[i] = fmt.Sprint(line)
-	}
-	more := ""
+	lines := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(e.Lines)), ", "), "[]")
 	if e.Count > len(e.Lines) {
-		more = ", …"
+		lines += ", …"
 	}
-	return fmt.Sprintf("old_string matches %d places%s (lines %s%s); add surrounding lines to make it unique, or replace every occurrence",
-		e.Count, how, strings.Join(lines, ", "), more)
+	return fmt.Sprintf("old_string matches %d places%s (lines %s); add surrounding lines to make it unique, or replace every occurrence", e.Count, how, lines)
 }
 
 func (e *Error) notFound() string {
-	var msg strings.Builder
-	msg.WriteString("old_string was not found in the file")
-	if n := e.Nearest; n != nil {
-		fmt.Fprintf(&msg, "; the nearest place differs first at line %d of the file (line %d of old_string):\n  old_string: %s\n  file:       ", n.Line, n.WantedLine, n.Wanted)
-		if n.Past {
-			msg.WriteString("(end of file)")
-		} else {
-			msg.WriteString(n.Found)
-		}
-		msg.WriteString("\n")
-	} else {
-		msg.WriteString(", and no line resembles it; ")
+	what := ", and no line resembles it; "
+	if n := e.nearest; n != nil {
+		what = fmt.Sprintf("; the most similar place first differs at line %d of the file (line %d of old_string):\n  old_string: %s\n  file:       %s\n", n.Line, n.WantedLine, n.Wanted, n.Found)
 	}
-	if e.Hint != "" {
-		msg.WriteString(e.Hint)
-	} else {
-		msg.WriteString("read the file again and copy the text exactly")
+	hint := "read the file again and copy the text exactly"
+	if e.hint != "" {
+		hint = e.hint
 	}
-	return msg.String()
+	return "old_string was not found in the file" + what + hint
+}
+
+// missing returns the error for text that is not in the file.
+func (r *replacer) missing() *Error {
+	lines := strings.Split(strings.TrimSuffix(r.old, "\n"), "\n")
+	return &Error{Kind: NotFound, nearest: textfile.FindNearest(r.view.Text, lines), hint: hint(r.old)}
+}
+
+var lineNumbered = regexp.MustCompile(`^\s*\d+(\t|→|\||: )`)
+
+// hint recognises two common mistakes of models.
+func hint(old string) string {
+	numbered := true
+	for line := range strings.Lines(old) {
+		numbered = numbered && lineNumbered.MatchString(line)
+	}
+	switch {
+	case numbered:
+		return "old_string seems to contain line numbers; leave them out"
+	case !strings.Contains(old, "\n") && strings.Contains(old, `\n`):
+		return `old_string contains a backslash followed by n; use a real line break if you meant one`
+	}
+	return ""
 }

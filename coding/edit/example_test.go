@@ -13,7 +13,7 @@ func ExampleReplace() {
 	fmt.Printf("%q %v\n%s\n", result.Content, err, result.Note())
 	// Output:
 	// "func f() {\r\n\tx := 2\r\n\treturn x\r\n}\r\n" <nil>
-	// old_string did not match exactly; the text replaced differs from it only in white space.
+	// old_string did not match exactly; the replaced text differs from it only in white space.
 	// line 2: file has "\\treturn 1", old_string has "    return 1"
 	// The new lines were indented like the lines they replace.
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/reins-agent/reins/coding/textfile"
 )
 
-// Replace never panics and never changes its input. Whatever it replaces, the
-// reported spans account for every changed byte, and an exact replacement of
-// one place is what a plain replacement of the text would be.
+// Replace never panics and never changes its input. An exact replacement equals a plain replacement of
+// the text.
 func FuzzReplace(f *testing.F) {
 	f.Add([]byte("alpha\r\nbeta\ngamma"), "beta\n", "b\nc\n", false)
 	f.Add([]byte("    if (a) {\n        foo();\n    }\n"), "if (a) {\n    foo();\n}", "if (a) {\n    bar();\n}", false)
@@ -33,9 +32,6 @@ func FuzzReplace(f *testing.F) {
 				t.Fatalf("error of type %T", err)
 			}
 			return
-		}
-		if got.Replacements <= 100 {
-			checkChanges(t, content, got)
 		}
 		if got.Match == edit.Exact != (got.Note() == "") {
 			t.Fatalf("match %s with note %q", got.Match, got.Note())

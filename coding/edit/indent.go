@@ -2,16 +2,15 @@ package edit
 
 import "strings"
 
-// A shift translates the indentation of the old text to that of the lines it
-// matched.
+// A shift translates the indentation of the old text to that of the matched lines.
 type shift struct {
-	add, remove string            // when every line differs by the same prefix
+	add, remove string            // if every line differs by the same prefix
 	table       map[string]string // otherwise: from old to file, first line first
-	unit        string            // the old text's spaces for one tab of the file
+	unit        string            // spaces in the old text for one tab in the file
 }
 
-// indentation compares lines of the old text with the file's lines that they
-// matched. It returns nil when they are indented alike.
+// indentation compares lines of the old text with the lines they matched. It returns nil if they are
+// indented the same.
 func indentation(old, file []string) *shift {
 	s := shift{table: map[string]string{}}
 	differ := false
@@ -35,7 +34,7 @@ func indentation(old, file []string) *shift {
 	return &s
 }
 
-// uniform finds the prefix that all lines gained, or all lost, if there is one.
+// uniform sets add or remove if all lines gained or lost the same prefix.
 func (s *shift) uniform(old, file []string) {
 	first := true
 	var add, remove string
@@ -64,7 +63,7 @@ func (s *shift) uniform(old, file []string) {
 	s.add, s.remove = add, remove
 }
 
-// translate returns the lines indented like the matched ones.
+// translate indents lines like the matched ones.
 func (s *shift) translate(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {
@@ -96,7 +95,7 @@ func (s *shift) indent(indent string) string {
 	return s.tabs(indent)
 }
 
-// tabs replaces units of spaces by tabs where the file uses tabs.
+// tabs replaces spaces with tabs if the file uses tabs.
 func (s *shift) tabs(indent string) string {
 	if s.unit == "" {
 		return indent

@@ -7,12 +7,11 @@ import (
 	"github.com/reins-agent/reins/coding/textfile"
 )
 
-// A lineDiff is the change from the old to the new text as one run of lines,
-// between lines at the start and at the end that both have.
+// A lineDiff is the change from the old to the new text as one run of lines between common lines.
 type lineDiff struct {
 	old            []string // all lines of the old text
-	prefix, suffix int      // how many of them, at both ends, stay
-	insert         []string // the new lines between them
+	prefix, suffix int      // common lines at the start and at the end
+	insert         []string // new lines between them
 }
 
 func diffLines(old, new string) lineDiff {
@@ -29,8 +28,8 @@ func diffLines(old, new string) lineDiff {
 	return d
 }
 
-// edit returns the part [from, to) of a piece of text with as many lines as
-// the old text that is to be replaced, and by what.
+// edit returns which part [from, to) of a piece of text to replace, and with what. The piece has as many
+// lines as the old text.
 func (d lineDiff) edit(piece []byte) (from, to int, insert string) {
 	removed := len(d.old) - d.prefix - d.suffix
 	insert = strings.Join(d.insert, "\n")
@@ -39,7 +38,7 @@ func (d lineDiff) edit(piece []byte) (from, to int, insert string) {
 		to = bytes.LastIndexByte(piece[:to], '\n')
 	}
 	if removed == 0 && d.suffix == 0 {
-		// Behind the last line, which may have no break to follow.
+		// After the last line, which may have no line break.
 		if len(d.insert) > 0 {
 			insert = "\n" + insert
 		}
@@ -63,8 +62,8 @@ func (d lineDiff) edit(piece []byte) (from, to int, insert string) {
 	}
 }
 
-// withEndings gives inserted text the line endings of the text it replaces,
-// break by break, and beyond those the file's dominant one.
+// withEndings gives inserted text the line endings of the text it replaces, one by one, and then the
+// file's dominant one.
 func withEndings(insert string, replaced []byte, endings textfile.Endings) string {
 	if endings.CR == 0 && endings.CRLF == 0 || !strings.Contains(insert, "\n") {
 		return insert
@@ -82,7 +81,7 @@ func withEndings(insert string, replaced []byte, endings textfile.Endings) strin
 				ending = string(replaced[lines[i-1].End:lines[i-1].Next])
 			}
 			if ending == "\n" && bytes.HasSuffix(out, []byte("\r")) {
-				// Behind an empty line that ends with CR, LF would not count.
+				// After a CR, an LF would not be a line break of its own.
 				ending = "\r\n"
 			}
 			out = append(out, ending...)

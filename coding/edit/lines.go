@@ -2,17 +2,17 @@ package edit
 
 import "bytes"
 
-// isBlank reports white space within a line.
+// isBlank reports whether b is white space within a line.
 func isBlank(b byte) bool { return b == ' ' || b == '\t' || b == '\v' || b == '\f' }
 
 func isBlankRune(r rune) bool { return r == '\n' || r < 0x80 && isBlank(byte(r)) }
 
-// collapse returns text with the white space at both ends of each line removed
-// and every run inside it made one space, between two added line breaks.
+// collapse removes the white space at both ends of each line and replaces each run inside it with one
+// space. It adds a line break at both ends.
 func collapse(text []byte) []byte {
 	out := make([]byte, 0, len(text)+2)
 	out = append(out, '\n')
-	pending := false // white space seen, not yet written
+	pending := false // white space was seen but not written yet
 	for _, b := range text {
 		switch {
 		case isBlank(b):
@@ -27,9 +27,8 @@ func collapse(text []byte) []byte {
 	return append(out, '\n')
 }
 
-// lines returns the places in the view whose whole lines are those of old
-// except for white space. text is the view, or a form of it with the same
-// lines. A place ends before the line break unless old ends with one.
+// lines returns the places in the view whose lines equal those of old, ignoring white space. text is the
+// view, or a form of it with the same lines. A place ends before the line break unless old ends with one.
 func (r *replacer) lines(text, old []byte) []span {
 	part := collapse(bytes.TrimSuffix(old, []byte("\n")))
 	if len(bytes.TrimSpace(part)) == 0 {
@@ -41,7 +40,7 @@ func (r *replacer) lines(text, old []byte) []span {
 
 	var found []span
 	walk := lineWalk{text: r.view.Text}
-	line, at := 0, 0 // the line whose break before it is at whole[at]
+	line, at := 0, 0 // whole[at] is the break before the line
 	for from := 0; ; {
 		i := bytes.Index(whole[from:], part)
 		if i < 0 {
@@ -52,7 +51,7 @@ func (r *replacer) lines(text, old []byte) []span {
 		at = match
 		found = append(found, walk.span(line, count, withBreak))
 		if r.all || len(found) > 1 {
-			// The last line break may begin the next match.
+			// The last line break may start the next match.
 			from = match + len(part) - 1
 		} else {
 			from = match + 1
@@ -66,7 +65,7 @@ type lineWalk struct {
 	line, at int
 }
 
-// span returns the place of count lines from the given one, counted from 0.
+// span returns the place of count lines from line on, counted from 0.
 func (w *lineWalk) span(line, count int, withBreak bool) span {
 	for w.line < line {
 		w.at += bytes.IndexByte(w.text[w.at:], '\n') + 1

@@ -12,7 +12,7 @@ import (
 // maxLines bounds the line numbers listed for an ambiguous match.
 const maxLines = 20
 
-// locate finds the places to replace, by the steps of the package comment.
+// locate finds the places to replace, in the steps of the package comment.
 func (r *replacer) locate() (matches, error) {
 	exact := occurrences(r.view.Text, []byte(r.old), r.all)
 	if len(exact) > 0 {
@@ -32,19 +32,16 @@ func (r *replacer) locate() (matches, error) {
 	if isApplied {
 		return matches{AlreadyApplied, []span{applied}}, nil
 	}
-	return matches{}, r.notFound()
+	return matches{}, r.missing()
 }
 
-// choose refuses several places unless all are wanted.
+// choose rejects several places unless all are to be replaced.
 func (r *replacer) choose(found matches) (matches, error) {
-	if r.all {
-		return found, nil
-	}
 	count := len(found.spans)
-	if count == 1 {
+	if r.all || count == 1 {
 		return found, nil
 	}
-	err := &Error{Kind: NotUnique, Match: found.kind, Count: count}
+	err := &Error{Kind: NotUnique, match: found.kind, Count: count}
 	line, at := 1, 0
 	for _, s := range found.spans[:min(count, maxLines)] {
 		line += bytes.Count(r.view.Text[at:s.start], []byte("\n"))
@@ -54,9 +51,8 @@ func (r *replacer) choose(found matches) (matches, error) {
 	return matches{}, err
 }
 
-// occurrences returns the places of part in text. Separate ones are wanted for
-// replacing all; otherwise the second may overlap the first, such as aa in aaa,
-// so that it is seen that there is more than one.
+// occurrences returns the places of part in text. If separate is not set, the second may overlap the
+// first, such as aa in aaa, so that the match is not unique.
 func occurrences(text, part []byte, separate bool) []span {
 	var found []span
 	for at := 0; ; {
@@ -83,10 +79,9 @@ func overlapsAny(s span, spans []span) bool {
 	return false
 }
 
-// applied returns the place of the new text when its presence shows that the
-// edit was made before: it says something that the old text did not, it is not
-// part of a longer word or mere punctuation, and it occurs once, or at all when
-// all are wanted.
+// applied returns the place of the new text if its presence shows that the edit was made before: it is
+// not part of the old text, not part of a longer word, not mere punctuation, and it occurs once, or at
+// all if all are to be replaced.
 func (r *replacer) applied() (span, bool) {
 	if !strings.ContainsFunc(r.new, isWord) || strings.Contains(r.old, r.new) {
 		return span{}, false
@@ -114,7 +109,7 @@ func isWord(r rune) bool {
 	return r == '_' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// whitespace finds whole lines that differ from the old text in white space.
+// whitespace finds whole lines that differ from the old text only in white space.
 func (r *replacer) whitespace() matches {
 	token := []byte(longestField(r.old))
 	if len(token) == 0 || !bytes.Contains(r.view.Text, token) {
@@ -123,7 +118,7 @@ func (r *replacer) whitespace() matches {
 	return matches{Whitespace, r.lines(r.view.Text, []byte(r.old))}
 }
 
-// lookalike finds the old text with look-alike characters made equal.
+// lookalike finds text that differs from the old text only in look-alike characters.
 func (r *replacer) lookalike() matches {
 	folded, old, ok := r.folded()
 	if !ok {
@@ -132,7 +127,7 @@ func (r *replacer) lookalike() matches {
 	var spans []span
 	back := textfile.NewFoldMapper(r.view.Text)
 	for i, s := range occurrences(folded, old, r.all) {
-		if i == 1 && !r.all { // it may overlap the first
+		if i == 1 && !r.all { // may overlap the first
 			back = textfile.NewFoldMapper(r.view.Text)
 		}
 		start, ok1 := back.Offset(s.start)
@@ -144,7 +139,7 @@ func (r *replacer) lookalike() matches {
 	return matches{Lookalike, spans}
 }
 
-// lookalikeLines combines the two.
+// lookalikeLines finds whole lines that differ in both.
 func (r *replacer) lookalikeLines() matches {
 	folded, old, ok := r.folded()
 	if !ok || len(bytes.TrimSpace(old)) == 0 {
@@ -153,8 +148,7 @@ func (r *replacer) lookalikeLines() matches {
 	return matches{LookalikeLines, r.lines(folded, old)}
 }
 
-// folded returns the view and the old text with look-alikes made equal; false
-// when there are none in either.
+// folded returns the view and the old text with look-alikes folded. It returns false if both are ASCII.
 func (r *replacer) folded() (text, old []byte, ok bool) {
 	old = []byte(r.old)
 	if textfile.IsASCII(r.view.Text) && textfile.IsASCII(old) {

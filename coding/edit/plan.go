@@ -7,25 +7,24 @@ import (
 	"github.com/reins-agent/reins/coding/textfile"
 )
 
-// mergeGap is how close two places must be to become one edit, once there are
-// more of them than are listed. It keeps the cost of very many places in
-// proportion to the file.
+// mergeGap is the distance below which places become one edit once more than maxChanges are known. It
+// keeps the cost of very many places proportional to the file.
 const mergeGap = 64
 
-// A plan is the edits for all places, with the lines that the first ones touch.
+// A plan is the edits for all places and the lines of the first ones.
 type plan struct {
 	text       []byte // of the file
 	edits      []textfile.Edit
-	lines      []int // the line where each edit starts in the new text, from 1
+	lines      []int // where the first edits start in the new text, from 1
 	reindented bool
 
 	merged  strings.Builder // the text of the last edit while others join it
-	line    int             // the line of the view at counted, from 0
+	line    int             // of the view at offset counted, from 0
 	counted int
 	shift   int // line breaks added so far, less those removed
 }
 
-// add appends an edit or joins it to the one before.
+// add appends an edit or merges it with the previous one.
 func (p *plan) add(e textfile.Edit) {
 	last := len(p.edits) - 1
 	if last < maxChanges || e.Start-p.edits[last].End > mergeGap {
@@ -41,7 +40,7 @@ func (p *plan) add(e textfile.Edit) {
 	p.edits[last].End = e.End
 }
 
-// flush completes the last edit.
+// flush completes a merged edit.
 func (p *plan) flush() {
 	if p.merged.Len() > 0 {
 		p.edits[len(p.edits)-1].Text = p.merged.String()
@@ -49,8 +48,7 @@ func (p *plan) flush() {
 	}
 }
 
-// countLines notes the line of a place whose part [from, to) of the view is
-// about to be replaced.
+// countLines records the line of an edit that replaces [from, to) of the view.
 func (p *plan) countLines(view []byte, from, to int, insert string) {
 	if len(p.lines) == maxChanges {
 		return
@@ -61,12 +59,11 @@ func (p *plan) countLines(view []byte, from, to int, insert string) {
 	p.shift += strings.Count(insert, "\n") - bytes.Count(view[from:to], []byte("\n"))
 }
 
-// changes describes the first edits by bytes and by lines of the new content.
-func (p *plan) changes(spans []textfile.Span) []Change {
+// changes returns the lines of the first edits.
+func (p *plan) changes() []Change {
 	out := make([]Change, len(p.lines))
 	for i, line := range p.lines {
-		text := textfile.ToLF(p.edits[i].Text)
-		out[i] = Change{Span: spans[i], FirstLine: line, LastLine: line + innerBreaks([]byte(text))}
+		out[i] = Change{line, line + innerBreaks([]byte(textfile.ToLF(p.edits[i].Text)))}
 	}
 	return out
 }

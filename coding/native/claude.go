@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/reins-agent/reins/coding/edit"
-	"github.com/reins-agent/reins/coding/engine"
+	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env/search"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
@@ -16,19 +16,19 @@ import (
 
 // The limits of Claude Code's tools.
 const (
-	claudeFileSize   = 256 << 10 // of a file that is read without offset or limit
-	claudeReadTokens = 25_000    // of what is read
-	claudeBashChars  = 30_000    // of a command's output
-	claudeErrorChars = 10_000    // of a failed command's output
-	claudeGrepChars  = 20_000
-	claudeChars      = 50_000 // of any other output
-	claudeFiles      = 100    // that Glob lists
-	claudeGrepLines  = 250    // that Grep lists by default
-	claudeColumns    = 500    // of a line that Grep shows
+	claudeFileSize   = 256 << 10 // bytes of a file read without offset or limit
+	claudeReadTokens = 25_000    // tokens of one read
+	claudeBashChars  = 30_000    // characters of a command's output
+	claudeErrorChars = 10_000    // characters of a failed command's output
+	claudeGrepChars  = 20_000    // characters of Grep's output
+	claudeChars      = 50_000    // characters of any other output
+	claudeFiles      = 100       // files that Glob lists
+	claudeGrepLines  = 250       // lines that Grep lists by default
+	claudeColumns    = 500       // bytes of a line that Grep shows
 )
 
 // Claude returns the tools of Claude Code.
-func Claude(set engine.Set) Toolset {
+func Claude(set tools.Set) Toolset {
 	c := &claude{Set: set, seen: make(map[string][sha256.Size]byte)}
 	return Toolset{
 		[]tool.Tool{c.bash(), c.glob(), c.grep(), c.read(), c.edit(), c.write(), todoWrite(), c.taskOutput(), c.taskStop()},
@@ -40,10 +40,10 @@ func Claude(set engine.Set) Toolset {
 }
 
 type claude struct {
-	engine.Set
+	tools.Set
 
 	mu   sync.Mutex
-	seen map[string][sha256.Size]byte // files by real path, as they were last read or written
+	seen map[string][sha256.Size]byte // hashes of files when last read or written, by real path
 }
 
 func claudeLimit(chars int) tool.Limit {
@@ -52,9 +52,9 @@ func claudeLimit(chars int) tool.Limit {
 
 func claudeError(message string) string { return "<tool_use_error>" + message + "</tool_use_error>" }
 
-func claudeFailed(err error) (tool.Result, error) { return failed(err, claudeError) }
+func claudeFailed(err error) (tool.Result, error) { return tool.Result{}, formatted(err, claudeError) }
 
-// saw notes the content of a file that the model knows.
+// saw records the content of a file that the model has seen.
 func (c *claude) saw(ctx context.Context, call *tool.Call, p string, content []byte) {
 	key := realPath(ctx, call, p)
 	c.mu.Lock()
@@ -62,8 +62,8 @@ func (c *claude) saw(ctx context.Context, call *tool.Call, p string, content []b
 	c.seen[key] = sha256.Sum256(content)
 }
 
-// check refuses to change a file that the model has not read as it is now.
-func (c *claude) check(p string) engine.Check {
+// check refuses to change a file whose current content the model has not read.
+func (c *claude) check(p string) tools.Check {
 	return func(ctx context.Context, call *tool.Call, old []byte) error {
 		if old == nil {
 			return nil
@@ -74,9 +74,9 @@ func (c *claude) check(p string) engine.Check {
 		c.mu.Unlock()
 		switch {
 		case !read:
-			return engine.Fail(tool.EditConflict, "%s has not been read yet. Read it before changing it.", p)
+			return tool.Errorf(tool.EditConflict, "%s has not been read yet. Read it before changing it.", p)
 		case sum != sha256.Sum256(old):
-			return engine.Fail(tool.EditConflict, "%s has been modified since it was read. Read it again before changing it.", p)
+			return tool.Errorf(tool.EditConflict, "%s has been modified since it was read. Read it again before changing it.", p)
 		}
 		return nil
 	}
@@ -91,23 +91,23 @@ func realPath(ctx context.Context, call *tool.Call, p string) string {
 
 type claudeReadIn struct {
 	Path       string  `json:"file_path" jsonschema:"the file to read"`
-	Offset     float64 `json:"offset,omitempty" jsonschema:"the line to start at, counted from 1"`
-	Limit      float64 `json:"limit,omitempty" jsonschema:"how many lines to read (default 2000)"`
+	Offset     float64 `json:"offset,omitempty" jsonschema:"first line to read, counted from 1"`
+	Limit      float64 `json:"limit,omitempty" jsonschema:"maximum number of lines to read (default 2000)"`
 	Pages      string  `json:"pages,omitempty" jsonschema:"pages of a PDF; PDFs cannot be read here"`
 	AllowLarge bool    `json:"allow_large,omitempty" jsonschema:"read a file of more than 256 KiB without offset and limit"`
 }
 
-func (in claudeReadIn) read() engine.Read {
-	return engine.Read{Path: in.Path, Offset: int(in.Offset), Limit: int(in.Limit)}
+func (in claudeReadIn) read() tools.Read {
+	return tools.Read{Path: in.Path, Offset: int(in.Offset), Limit: int(in.Limit)}
 }
 
 func (c *claude) read() tool.Tool {
 	spec := named(c.Read.Spec, "Read",
-		"Read a file. The lines come back as number, tab, text; 2000 of them unless limit says otherwise. Images and notebooks can be read too.",
+		"Read a file. Returns each line as number, tab, text; at most 2000 lines unless limit is set. Can also read images and notebooks.",
 		claudeLimit(claudeReadTokens*tokenBytes))
-	return over(spec, c.Read, claudeReadIn.read, func(ctx context.Context, call *tool.Call, in claudeReadIn) (tool.Result, error) {
+	return tools.Over(spec, c.Read, claudeReadIn.read, func(ctx context.Context, call *tool.Call, in claudeReadIn) (tool.Result, error) {
 		if in.Pages != "" {
-			return claudeFailed(engine.Fail(tool.UnsupportedMedia, "Pages of %s cannot be read. Convert the PDF with a command such as pdftotext.", in.Path))
+			return claudeFailed(tool.Errorf(tool.UnsupportedMedia, "Pages of %s cannot be read. Convert the PDF with a command such as pdftotext.", in.Path))
 		}
 		page, err := c.Read.Do(ctx, call, in.read())
 		if err != nil {
@@ -125,7 +125,7 @@ func (c *claude) read() tool.Tool {
 	})
 }
 
-func (in claudeReadIn) show(page engine.Page) (tool.Result, error) {
+func (in claudeReadIn) show(page tools.Page) (tool.Result, error) {
 	var b strings.Builder
 	for i, l := range page.Lines {
 		fmt.Fprintf(&b, "%d\t%s\n", page.First+i, l)
@@ -134,11 +134,11 @@ func (in claudeReadIn) show(page engine.Page) (tool.Result, error) {
 	case page.Total == 0:
 		b.WriteString("<system-reminder>Warning: the file is empty.</system-reminder>")
 	case len(page.Lines) == 0:
-		fmt.Fprintf(&b, "<system-reminder>Warning: the file has %s, fewer than the offset %d.</system-reminder>", plural(page.Total, "line", "lines"), page.First)
+		fmt.Fprintf(&b, "<system-reminder>Warning: the file has %s, fewer than the offset %d.</system-reminder>", tools.Plural(page.Total, "line"), page.First)
 	case in.Offset == 0 && in.Limit == 0 && !in.AllowLarge && len(page.Source) > claudeFileSize:
-		return tool.Result{}, engine.Fail(tool.TooLarge, "%s has %d bytes; %d can be read at once. Read a part of it with offset and limit, or search it.", in.Path, len(page.Source), claudeFileSize)
+		return tool.Result{}, tool.Errorf(tool.TooLarge, "%s has %d bytes; %d can be read at once. Read a part of it with offset and limit, or search it.", in.Path, len(page.Source), claudeFileSize)
 	case size > claudeReadTokens:
-		return tool.Result{}, engine.Fail(tool.TooLarge, "These lines of %s are about %d tokens; %d can be read at once. Read fewer lines with offset and limit, or search the file.", in.Path, size, claudeReadTokens)
+		return tool.Result{}, tool.Errorf(tool.TooLarge, "These lines of %s are about %d tokens; %d can be read at once. Read fewer lines with offset and limit, or search the file.", in.Path, size, claudeReadTokens)
 	}
 	return tool.Result{Output: tool.Text(b.String()), Fields: page.Fields()}, nil
 }
@@ -146,19 +146,19 @@ func (in claudeReadIn) show(page engine.Page) (tool.Result, error) {
 type claudeEditIn struct {
 	Path       string `json:"file_path" jsonschema:"the file to change"`
 	Old        string `json:"old_string" jsonschema:"the text to replace"`
-	New        string `json:"new_string" jsonschema:"the text to put in its place, which must differ"`
+	New        string `json:"new_string" jsonschema:"the replacement text, which must differ"`
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"replace every occurrence (default false)"`
 }
 
 func (c *claude) edit() tool.Tool {
-	spec := named(c.Edit.Spec, "Edit", "Replace text in a file that was read before. old_string must occur exactly once, unless replace_all is set.", claudeLimit(claudeChars))
-	args := func(in claudeEditIn) engine.Edit {
-		return engine.Edit{Path: in.Path, Old: in.Old, New: in.New, ReplaceAll: in.ReplaceAll, Check: c.check(in.Path)}
+	spec := named(c.Edit.Spec, "Edit", "Replace text in a file. Read the file first. old_string must occur exactly once unless replace_all is set.", claudeLimit(claudeChars))
+	args := func(in claudeEditIn) tools.Edit {
+		return tools.Edit{Path: in.Path, Old: in.Old, New: in.New, ReplaceAll: in.ReplaceAll, Check: c.check(in.Path)}
 	}
 	return present(spec, c.Edit, args, claudeError, c.edited)
 }
 
-func (c *claude) edited(ctx context.Context, call *tool.Call, in claudeEditIn, e engine.Edited) tool.Result {
+func (c *claude) edited(ctx context.Context, call *tool.Call, in claudeEditIn, e tools.Edited) tool.Result {
 	if e.Created != nil {
 		return c.written(ctx, call, writeIn{Path: in.Path}, *e.Created)
 	}
@@ -166,7 +166,7 @@ func (c *claude) edited(ctx context.Context, call *tool.Call, in claudeEditIn, e
 	res := tool.Result{Fields: e.Fields()}
 	text := fmt.Sprintf("%s was updated.", e.Path)
 	if in.ReplaceAll {
-		text = fmt.Sprintf("%s was updated: %s replaced.", e.Path, plural(e.Replacements, "occurrence", "occurrences"))
+		text = fmt.Sprintf("%s was updated: %s replaced.", e.Path, tools.Plural(e.Replacements, "occurrence"))
 	}
 	if e.Match == edit.AlreadyApplied {
 		text = e.Path + " was not changed."
@@ -186,14 +186,14 @@ type writeIn struct {
 }
 
 func (c *claude) write() tool.Tool {
-	spec := named(c.Write.Spec, "Write", "Write a file, with its parent directories. A file that exists must have been read before; it is replaced.", claudeLimit(claudeChars))
-	args := func(in writeIn) engine.Write {
-		return engine.Write{Path: in.Path, Content: in.Content, Check: c.check(in.Path)}
+	spec := named(c.Write.Spec, "Write", "Write a file and create its parent directories. Replaces an existing file, which must be read first.", claudeLimit(claudeChars))
+	args := func(in writeIn) tools.Write {
+		return tools.Write{Path: in.Path, Content: in.Content, Check: c.check(in.Path)}
 	}
 	return present(spec, c.Write, args, claudeError, c.written)
 }
 
-func (c *claude) written(ctx context.Context, call *tool.Call, in writeIn, w engine.Written) tool.Result {
+func (c *claude) written(ctx context.Context, call *tool.Call, in writeIn, w tools.Written) tool.Result {
 	c.saw(ctx, call, in.Path, w.New)
 	verb := "updated"
 	if w.Created {
@@ -205,27 +205,27 @@ func (c *claude) written(ctx context.Context, call *tool.Call, in writeIn, w eng
 
 type claudeBashIn struct {
 	Command     string  `json:"command" jsonschema:"the command to run"`
-	Timeout     float64 `json:"timeout,omitempty" jsonschema:"how long it may run, in milliseconds (at most 600000)"`
+	Timeout     float64 `json:"timeout,omitempty" jsonschema:"timeout in milliseconds (at most 600000)"`
 	Description string  `json:"description,omitempty" jsonschema:"what the command does, in a few words"`
 	Background  bool    `json:"run_in_background,omitempty" jsonschema:"leave it running; read its output with TaskOutput"`
-	NoSandbox   bool    `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"accepted without effect: the sandbox is the user's to set up"`
+	NoSandbox   bool    `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"has no effect: the user configures the sandbox"`
 }
 
-func (in claudeBashIn) command() engine.Command {
-	return engine.Command{Command: in.Command, TimeoutMS: int64(in.Timeout), Description: in.Description, Background: in.Background, NoInput: true}
+func (in claudeBashIn) command() tools.Command {
+	return tools.Command{Command: in.Command, TimeoutMS: int64(in.Timeout), Description: in.Description, Background: in.Background, NoInput: true}
 }
 
 func (c *claude) bash() tool.Tool {
-	spec := named(c.Run.Spec, "Bash", fmt.Sprintf("Run a shell command. Standard input is empty. Each command starts in the working directory, in a shell of its own. "+
-		"It is ended after timeout milliseconds (default %d, at most %d).", c.Timeouts.Default.Milliseconds(), c.Timeouts.Max.Milliseconds()), claudeLimit(claudeBashChars))
-	return over(spec, c.Run, claudeBashIn.command, func(ctx context.Context, call *tool.Call, in claudeBashIn) (tool.Result, error) {
+	spec := named(c.Run.Spec, "Bash", fmt.Sprintf("Run a shell command. Standard input is empty. Each command runs in a new shell in the working directory. "+
+		"It is stopped after timeout milliseconds (default %d, at most %d).", c.Timeouts.Default.Milliseconds(), c.Timeouts.Max.Milliseconds()), claudeLimit(claudeBashChars))
+	return tools.Over(spec, c.Run, claudeBashIn.command, func(ctx context.Context, call *tool.Call, in claudeBashIn) (tool.Result, error) {
 		ran := tool.Artifacts{CommandsRun: []string{in.Command}}
 		if in.Background {
 			p, err := c.Start.Do(ctx, call, in.command())
 			if err != nil {
 				return claudeFailed(err)
 			}
-			res := tool.Success("The command runs in the background with ID %s. Read its output with TaskOutput; end it with TaskStop.", p.ID)
+			res := tool.Success("The command runs in the background with ID %s. Read its output with TaskOutput; stop it with TaskStop.", p.ID)
 			res.Fields, res.Artifacts = p.Fields(), ran
 			return res, nil
 		}
@@ -242,20 +242,20 @@ func (c *claude) bash() tool.Tool {
 	})
 }
 
-// claudeOutput presents a command: its output, after the exit code if it failed.
-func claudeOutput(r engine.Ran, o tool.Output, l tool.Limit) (string, error) {
+// claudeOutput presents the output of a command, after the exit code if it failed.
+func claudeOutput(r tools.Ran, o tool.Output, l tool.Limit) (string, error) {
 	head, tail := max(l.Chars, 0), 0
 	failure := r.Err()
 	if failure != nil && head > claudeErrorChars {
 		head, tail = claudeErrorChars/2, claudeErrorChars/2
 	}
-	x, err := cut(o, head, tail)
-	text := x.head + x.tail
+	x, err := tool.ReadExcerpt(o, head, tail)
+	text := x.Head + x.Tail
 	switch {
-	case x.chars > 0 && tail > 0:
-		text = fmt.Sprintf("%s\n\n... [%d characters truncated] ...\n\n%s", x.head, x.chars, x.tail)
-	case x.chars > 0:
-		text = fmt.Sprintf("%s\n\n... [%d lines truncated] ...", x.head, x.lines)
+	case x.Chars > 0 && tail > 0:
+		text = fmt.Sprintf("%s\n\n... [%d characters truncated] ...\n\n%s", x.Head, x.Chars, x.Tail)
+	case x.Chars > 0:
+		text = fmt.Sprintf("%s\n\n... [%d lines truncated] ...", x.Head, x.Lines)
 	}
 	switch {
 	case failure == nil && text == "":
@@ -270,7 +270,7 @@ func claudeOutput(r engine.Ran, o tool.Output, l tool.Limit) (string, error) {
 
 type claudeGlobIn struct {
 	Pattern string `json:"pattern" jsonschema:"the glob pattern"`
-	Path    string `json:"path,omitempty" jsonschema:"the directory to search; leave it out for the working directory"`
+	Path    string `json:"path,omitempty" jsonschema:"the directory to search (default: the working directory)"`
 }
 
 func (in claudeGlobIn) query() search.GlobQuery {
@@ -278,7 +278,7 @@ func (in claudeGlobIn) query() search.GlobQuery {
 }
 
 func (c *claude) glob() tool.Tool {
-	spec := named(c.Glob.Spec, "Glob", fmt.Sprintf("Find files by a glob pattern, newest first; at most %d.", claudeFiles), claudeLimit(claudeChars))
+	spec := named(c.Glob.Spec, "Glob", fmt.Sprintf("Find files matching a glob pattern, newest first; at most %d.", claudeFiles), claudeLimit(claudeChars))
 	return present(spec, c.Glob, claudeGlobIn.query, claudeError, func(_ context.Context, _ *tool.Call, _ claudeGlobIn, found search.GlobResult) tool.Result {
 		var lines []string
 		for _, f := range found.Files {
@@ -288,7 +288,7 @@ func (c *claude) glob() tool.Tool {
 			lines = []string{"No files found"}
 		}
 		if found.Summary.Partial {
-			lines = append(lines, fmt.Sprintf("(The list is not complete: %s. Use a more specific path or pattern.)", found.Summary.Reason))
+			lines = append(lines, fmt.Sprintf("(The list is incomplete: %s. Use a more specific path or pattern.)", found.Summary.Reason))
 		}
 		return tool.Result{
 			Output: tool.Text(strings.Join(lines, "\n")),
@@ -303,7 +303,7 @@ type claudeTaskOutputIn struct {
 	Timeout *float64 `json:"timeout,omitempty" jsonschema:"how long to wait, in milliseconds (default 30000)"`
 }
 
-func (in claudeTaskOutputIn) output() engine.Output {
+func (in claudeTaskOutputIn) output() tools.Output {
 	wait := int64(30_000)
 	if in.Timeout != nil {
 		wait = min(int64(*in.Timeout), 600_000)
@@ -311,32 +311,32 @@ func (in claudeTaskOutputIn) output() engine.Output {
 	if in.Block != nil && !*in.Block {
 		wait = 0
 	}
-	return engine.Output{ID: engine.ID(in.ID), WaitMS: wait}
+	return tools.Output{ID: tools.ID(in.ID), WaitMS: wait}
 }
 
 func (c *claude) taskOutput() tool.Tool {
-	spec := named(c.Output.Spec, "TaskOutput", "Read what a background command has printed since it was last read, and whether it is still running.", claudeLimit(claudeBashChars))
+	spec := named(c.Output.Spec, "TaskOutput", "Read what a background command has printed since the last read, and whether it is still running.", claudeLimit(claudeBashChars))
 	return present(spec, c.Output, claudeTaskOutputIn.output, claudeError, claudeNews)
 }
 
 type claudeTaskStopIn struct {
 	ID      string `json:"task_id,omitempty" jsonschema:"the id of the background command"`
-	ShellID string `json:"shell_id,omitempty" jsonschema:"an older name of task_id"`
+	ShellID string `json:"shell_id,omitempty" jsonschema:"old name of task_id"`
 }
 
-func (in claudeTaskStopIn) stop() engine.Stop {
+func (in claudeTaskStopIn) stop() tools.Stop {
 	if in.ID == "" {
 		in.ID = in.ShellID
 	}
-	return engine.Stop{ID: engine.ID(in.ID)}
+	return tools.Stop{ID: tools.ID(in.ID)}
 }
 
 func (c *claude) taskStop() tool.Tool {
-	spec := named(c.Stop.Spec, "TaskStop", "End a background command and everything it started, and read the rest of its output.", claudeLimit(claudeBashChars))
+	spec := named(c.Stop.Spec, "TaskStop", "Stop a background command and everything it started, and read the rest of its output.", claudeLimit(claudeBashChars))
 	return present(spec, c.Stop, claudeTaskStopIn.stop, claudeError, claudeNews)
 }
 
-func claudeNews[In any](_ context.Context, _ *tool.Call, _ In, n engine.News) tool.Result {
+func claudeNews[In any](_ context.Context, _ *tool.Call, _ In, n tools.News) tool.Result {
 	status := "running"
 	if !n.Running {
 		status = fmt.Sprintf("exited with code %d", n.Exit.Code)
@@ -346,4 +346,19 @@ func claudeNews[In any](_ context.Context, _ *tool.Call, _ In, n engine.News) to
 		text += "\n(There is more output; read again.)"
 	}
 	return tool.Result{Output: tool.Text(text), Fields: n.Fields()}
+}
+
+type todoWriteIn struct {
+	Todos []claudeTodo `json:"todos" jsonschema:"the whole list"`
+}
+
+type claudeTodo struct {
+	Content    string `json:"content" jsonschema:"what to do, such as Run the tests"`
+	Status     string `json:"status" jsonschema:"only one item at a time is in_progress"`
+	ActiveForm string `json:"activeForm" jsonschema:"the same in the present tense, such as Running the tests"`
+}
+
+func todoWrite() tool.Tool {
+	return tools.PlanTool[todoWriteIn]("TodoWrite", "Record the list of things to do. Each call replaces the whole list.",
+		"todos.status", []any{"pending", "in_progress", "completed"}, "The list was updated. Continue with the item in progress.")
 }

@@ -52,7 +52,7 @@ func TestClaude_FilesOutputs(t *testing.T) {
 		{"over 256 KiB", "Read", args{"file_path": "big"}, use("big has 306000 bytes; 262144 can be read at once. Read a part of it with offset and limit, or search it."), tool.TooLarge},
 		{"over 25000 tokens", "Read", args{"file_path": "wide"}, use("These lines of wide are about 27501 tokens; 25000 can be read at once. Read fewer lines with offset and limit, or search the file."), tool.TooLarge},
 		{"pages", "Read", args{"file_path": "a.txt", "pages": "1-2"}, use("Pages of a.txt cannot be read. Convert the PDF with a command such as pdftotext."), tool.UnsupportedMedia},
-		{"device", "Read", args{"file_path": "/dev/zero"}, use("/dev/zero is a device, a pipe or a socket, not a regular file. Only regular files are read and written."), tool.NotAFile},
+		{"device", "Read", args{"file_path": "/dev/zero"}, use("/dev/zero is a device, pipe or socket. Only regular files can be read and written."), tool.NotAFile},
 
 		{"create", "Write", args{"file_path": "new/n.txt", "content": "hello\n"}, "new/n.txt was created.", ""},
 		{"what was written is known", "Write", args{"file_path": "new/n.txt", "content": "hello hello\n"}, "new/n.txt was updated.", ""},
@@ -76,7 +76,7 @@ func TestClaude_FilesOutputs(t *testing.T) {
 		{"modified", "Edit", args{"file_path": "a.txt", "old_string": "changed", "new_string": "x"}, use("a.txt has been modified since it was read. Read it again before changing it."), tool.EditConflict},
 		{"curly quotes", "Write", args{"file_path": "q", "content": "say “yes”\n"}, "q was created.", ""},
 		{"matched by look", "Edit", args{"file_path": "q", "old_string": `say "yes"`, "new_string": "say no"},
-			"q was updated.\nold_string did not match exactly; the text replaced differs from it only in look-alike characters (quotes, dashes, spaces).\n" +
+			"q was updated.\nold_string did not match exactly; the replaced text differs from it only in look-alike characters (quotes, dashes, spaces).\n" +
 				`line 1: file has "say “yes”", old_string has "say \"yes\""`, ""},
 	})
 	if out := r.run("Edit", args{"file_path": "q", "old_string": "nowhere to be found", "new_string": "x"}); !strings.Contains(out.Model, "nowhere") && !strings.Contains(out.Model, "not found") {
@@ -90,18 +90,18 @@ func TestClaude_BashOutputs(t *testing.T) {
 		{"success", "Bash", args{"command": "echo out; echo err", "description": "speaks"}, "out\nerr\n", ""},
 		{"empty", "Bash", args{"command": "cat"}, "(Bash completed with no output)", ""},
 		{"failure", "Bash", args{"command": "echo no; exit 3"}, "Exit code 3\nno\n", tool.ShellExitError},
-		{"signal", "Bash", args{"command": "kill -9 $$"}, "Exit code 137\nThe command was ended by SIGKILL (exit code 137).\n", tool.ShellExitError},
+		{"signal", "Bash", args{"command": "kill -9 $$"}, "Exit code 137\nThe command was killed by SIGKILL (exit code 137).\n", tool.ShellExitError},
 		{"truncation", "Bash", args{"command": "yes 123456789 | head -n 4000"}, lines(3000, "123456789") + "\n\n... [1000 lines truncated] ...", ""},
 		{"truncated failure", "Bash", args{"command": "yes 123456789 | head -n 4000; exit 1"},
 			"Exit code 1\n" + lines(500, "123456789") + "\n\n... [30000 characters truncated] ...\n\n" + lines(500, "123456789"), tool.ShellExitError},
 		{"no command", "Bash", args{"command": ""}, use("command is empty."), tool.ValidationError},
-		{"background", "Bash", args{"command": "echo hello", "run_in_background": true}, "The command runs in the background with ID 1. Read its output with TaskOutput; end it with TaskStop.", ""},
+		{"background", "Bash", args{"command": "echo hello", "run_in_background": true}, "The command runs in the background with ID 1. Read its output with TaskOutput; stop it with TaskStop.", ""},
 		{"its output", "TaskOutput", args{"task_id": "1", "timeout": 60_000}, "Status: exited with code 0\nhello\n", ""},
 		{"by its older name", "BashOutput", args{"bash_id": "1"}, "Status: exited with code 0\n", ""},
-		{"another", "Bash", args{"command": "exec sleep 600", "run_in_background": true}, "The command runs in the background with ID 2. Read its output with TaskOutput; end it with TaskStop.", ""},
+		{"another", "Bash", args{"command": "exec sleep 600", "run_in_background": true}, "The command runs in the background with ID 2. Read its output with TaskOutput; stop it with TaskStop.", ""},
 		{"running", "TaskOutput", args{"task_id": "2", "block": false}, "Status: running\n", ""},
 		{"stop", "TaskStop", args{"task_id": "2"}, "Status: exited with code 143\n", ""},
-		{"unknown", "TaskStop", args{"shell_id": "7"}, use(`No background process has the id "7"; there are 1, 2.`), tool.ProcessNotFound},
+		{"unknown", "TaskStop", args{"shell_id": "7"}, use(`No background process has the id "7"; the ids are 1, 2.`), tool.ProcessNotFound},
 	})
 	out := r.run("Bash", args{"command": "echo on; exec sleep 60", "timeout": 200})
 	if out.OK() || out.Result.Error.Code != tool.ShellTimeout || out.Model != "Exit code 143\nThe command timed out after 200 ms.\non\n" {
@@ -154,7 +154,7 @@ func TestClaude_SearchOutputs(t *testing.T) {
 		{"no matches", "Grep", args{"pattern": "zeta", "output_mode": "content"}, "No matches found", ""},
 	})
 	out := r.run("Glob", args{"pattern": "tree/*.c"})
-	if n := strings.Count(out.Model, "tree/"); n != 100 || !strings.HasSuffix(out.Model, "\n(The list is not complete: result limit reached. Use a more specific path or pattern.)") {
+	if n := strings.Count(out.Model, "tree/"); n != 100 || !strings.HasSuffix(out.Model, "\n(The list is incomplete: result limit reached. Use a more specific path or pattern.)") {
 		t.Errorf("%d files are listed: %s", n, short(out.Model))
 	}
 	if out := r.run("Grep", args{"pattern": "("}); out.OK() || out.Result.Error.Code != tool.InvalidPattern || !strings.HasPrefix(out.Model, "<tool_use_error>") {

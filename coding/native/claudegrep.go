@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reins-agent/reins/coding/engine"
+	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env/search"
 	"github.com/reins-agent/reins/tool"
 )
@@ -23,9 +23,9 @@ type claudeGrepIn struct {
 	Fold      bool     `json:"-i,omitempty" jsonschema:"ignore case"`
 	Only      bool     `json:"-o,omitempty" jsonschema:"show only the matched parts (content mode)"`
 	Type      string   `json:"type,omitempty" jsonschema:"only files of this type, such as js, py or go"`
-	Limit     *float64 `json:"head_limit,omitempty" jsonschema:"the most lines or entries (default 250; 0 is all)"`
-	Offset    float64  `json:"offset,omitempty" jsonschema:"how many lines or entries to leave out first"`
-	Multiline bool     `json:"multiline,omitempty" jsonschema:"let a match span lines"`
+	Limit     *float64 `json:"head_limit,omitempty" jsonschema:"maximum number of lines or entries (default 250; 0 means no limit)"`
+	Offset    float64  `json:"offset,omitempty" jsonschema:"number of lines or entries to skip first"`
+	Multiline bool     `json:"multiline,omitempty" jsonschema:"let a match span several lines"`
 }
 
 func (in claudeGrepIn) window() (offset, limit int) {
@@ -59,15 +59,15 @@ func (in claudeGrepIn) query() search.GrepQuery {
 		q.Mode = search.Count
 	}
 	if offset, limit := in.window(); limit > 0 {
-		q.HeadLimit = offset + limit + 1 // one more than is shown tells whether there is more
+		q.HeadLimit = offset + limit + 1 // one more than shown, to know whether there is more
 	}
 	return q
 }
 
 func (c *claude) grep() tool.Tool {
-	spec := named(c.Grep.Spec, "Grep", "Search the contents of files by regular expression (RE2 syntax).", claudeLimit(claudeGrepChars))
-	spec = withEnums[claudeGrepIn](spec, map[string][]any{"output_mode": {"content", "files_with_matches", "count"}})
-	return present(spec, c.Grep, claudeGrepIn.query, claudeError, func(_ context.Context, _ *tool.Call, in claudeGrepIn, found engine.Found) tool.Result {
+	spec := named(c.Grep.Spec, "Grep", "Search file contents using a regular expression (RE2 syntax).", claudeLimit(claudeGrepChars))
+	spec = tools.WithEnums[claudeGrepIn](spec, map[string][]any{"output_mode": {"content", "files_with_matches", "count"}})
+	return present(spec, c.Grep, claudeGrepIn.query, claudeError, func(_ context.Context, _ *tool.Call, in claudeGrepIn, found tools.Found) tool.Result {
 		var entries []string
 		matches := 0
 		for _, m := range found.Files {
@@ -78,7 +78,7 @@ func (c *claude) grep() tool.Tool {
 	})
 }
 
-// entries are the lines that one file gives.
+// entries returns the output lines of one file.
 func (in claudeGrepIn) entries(m search.FileMatch) (lines []string) {
 	switch in.Mode {
 	case "content":
@@ -122,9 +122,9 @@ func (in claudeGrepIn) text(entries []string, matches int) string {
 	case len(shown) == 0:
 		return "No matches found"
 	case in.Mode == "count":
-		text += fmt.Sprintf("\n\nFound %s in %s.", plural(matches, "match", "matches"), plural(len(entries), "file", "files"))
+		text += fmt.Sprintf("\n\nFound %s in %s.", tools.Plural(matches, "match"), tools.Plural(len(entries), "file"))
 	case in.Mode != "content":
-		text = "Found " + plural(len(shown), "file", "files") + "\n" + text
+		text = "Found " + tools.Plural(len(shown), "file") + "\n" + text
 	}
 	return text + note
 }

@@ -10,35 +10,33 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/reins-agent/reins/coding/engine"
+	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
-// codexTokens is how many tokens of an output codex's models see, and tokenBytes how many bytes a token
-// is taken to have.
 const (
-	codexTokens = 10_000
-	tokenBytes  = 4
+	codexTokens = 10_000 // tokens of an output that the model sees
+	tokenBytes  = 4      // assumed bytes of a token
 )
 
-// Codex returns the tools of codex. freeform is the grammar of apply_patch for models that take such
-// tools, else nil; vision says that the model can look at images.
-func Codex(set engine.Set, freeform *llm.Freeform, vision bool) Toolset {
+// Codex returns the tools of codex. freeform is the grammar of apply_patch for models that support
+// freeform tools, else nil. vision reports whether the model accepts images.
+func Codex(set tools.Set, freeform *llm.Freeform, vision bool) Toolset {
 	c := codex{set}
-	tools := []tool.Tool{c.execCommand(), c.writeStdin(), UpdatePlan(), c.applyPatch(freeform)}
+	all := []tool.Tool{c.execCommand(), c.writeStdin(), tools.UpdatePlan(), c.applyPatch(freeform)}
 	if vision {
-		tools = append(tools, c.viewImage())
+		all = append(all, c.viewImage())
 	}
-	return Toolset{tools, []tool.Alias{
+	return Toolset{all, []tool.Alias{
 		{Name: "shell_command", Tool: "exec_command", Params: map[string]string{"command": "cmd", "timeout_ms": ""}},
 	}}
 }
 
-type codex struct{ engine.Set }
+type codex struct{ tools.Set }
 
-// codexEnv makes programs print plain text. Variables that name codex itself are left out.
+// codexEnv returns the variables that make programs print plain text.
 func codexEnv() map[string]string {
 	return map[string]string{
 		"NO_COLOR": "1", "TERM": "dumb", "COLORTERM": "", "LANG": "C.UTF-8", "LC_CTYPE": "C.UTF-8", "LC_ALL": "C.UTF-8",
@@ -56,19 +54,19 @@ func codexLimit(tokens float64) tool.Limit {
 type execIn struct {
 	Command   string   `json:"cmd" jsonschema:"the command to run"`
 	Workdir   string   `json:"workdir,omitempty" jsonschema:"the directory to run it in (default: the working directory)"`
-	TTY       bool     `json:"tty,omitempty" jsonschema:"give the command a terminal, and keep its input open for write_stdin"`
-	Yield     float64  `json:"yield_time_ms,omitempty" jsonschema:"how long to wait for the command before it continues as a session (default 10000)"`
-	MaxTokens float64  `json:"max_output_tokens,omitempty" jsonschema:"the most output to return (default 10000)"`
-	Shell     string   `json:"shell,omitempty" jsonschema:"the shell to run it in (default: the user's shell)"`
-	Login     *bool    `json:"login,omitempty" jsonschema:"with shell: whether it is a login shell (default true)"`
-	Sandbox   string   `json:"sandbox_permissions,omitempty" jsonschema:"accepted without effect: approvals are asked for when they are needed"`
+	TTY       bool     `json:"tty,omitempty" jsonschema:"run the command in a terminal and keep its input open for write_stdin"`
+	Yield     float64  `json:"yield_time_ms,omitempty" jsonschema:"how long to wait before the command becomes a session (default 10000)"`
+	MaxTokens float64  `json:"max_output_tokens,omitempty" jsonschema:"maximum number of output tokens (default 10000)"`
+	Shell     string   `json:"shell,omitempty" jsonschema:"the shell to use (default: the user's shell)"`
+	Login     *bool    `json:"login,omitempty" jsonschema:"with shell: use a login shell (default true)"`
+	Sandbox   string   `json:"sandbox_permissions,omitempty" jsonschema:"has no effect: approval is requested when needed"`
 	Question  string   `json:"justification,omitempty" jsonschema:"why the command is needed"`
-	Prefix    []string `json:"prefix_rule,omitempty" jsonschema:"accepted without effect"`
+	Prefix    []string `json:"prefix_rule,omitempty" jsonschema:"has no effect"`
 }
 
-// command is what the call runs. A shell of its own is part of the command line, so that it is judged
-// with it.
-func (in execIn) command() engine.Command {
+// command returns the command to run. A requested shell is part of the command line, so that the policy
+// judges it too.
+func (in execIn) command() tools.Command {
 	line := in.Command
 	if in.Shell != "" {
 		flag := "-lc"
@@ -77,15 +75,15 @@ func (in execIn) command() engine.Command {
 		}
 		line = quote(in.Shell) + " " + flag + " " + quote(in.Command)
 	}
-	return engine.Command{Command: line, Workdir: in.Workdir, Background: true, TTY: in.TTY, NoInput: !in.TTY, Env: codexEnv()}
+	return tools.Command{Command: line, Workdir: in.Workdir, Background: true, TTY: in.TTY, NoInput: !in.TTY, Env: codexEnv()}
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// heredoc is a command that is nothing but a call of apply_patch with the patch as its input.
+// heredoc matches a command that only calls apply_patch with a patch as its input.
 var heredoc = regexp.MustCompile(`(?s)^\s*(?:apply_patch|applypatch)\s*<<-?\s*['"]?(\w+)['"]?[ \t]*\n(.*?)\n(\w+)\s*$`)
 
-// patch is the patch that the command would apply, if it is one of those.
+// patch returns the patch that the command applies, if it does only that.
 func (in execIn) patch() (text string, ok bool) {
 	m := heredoc.FindStringSubmatch(in.Command)
 	if m == nil || m[1] != m[3] || strings.Contains("\n"+m[2]+"\n", "\n"+m[1]+"\n") || in.Workdir != "" || in.Shell != "" {
@@ -96,18 +94,18 @@ func (in execIn) patch() (text string, ok bool) {
 
 func (c codex) execCommand() tool.Tool {
 	spec := named(c.Start.Spec, "exec_command",
-		"Run a command. It returns when the command ends, or else, after yield_time_ms, a session id to continue with in write_stdin.", codexLimit(0))
+		"Run a command. Returns when the command ends, or after yield_time_ms with a session id for write_stdin.", codexLimit(0))
 	spec.Output = c.Output.Spec.Output
-	spec = withEnums[execIn](spec, map[string][]any{"sandbox_permissions": {"use_default", "require_escalated"}})
+	spec = tools.WithEnums[execIn](spec, map[string][]any{"sandbox_permissions": {"use_default", "require_escalated"}})
 	t := tool.New(spec, func(ctx context.Context, call *tool.Call, in execIn) []policy.Access {
 		if text, ok := in.patch(); ok {
-			return c.Patch.Access(ctx, call, engine.Patch{Patch: text})
+			return c.Patch.Access(ctx, call, tools.Patch{Patch: text})
 		}
 		return c.Start.Access(ctx, call, in.command())
 	}, c.exec)
 	return tool.WithPreview(t, func(ctx context.Context, call *tool.Call, in execIn) (tool.Preview, error) {
 		if text, ok := in.patch(); ok {
-			return c.Patch.Preview(ctx, call, engine.Patch{Patch: text})
+			return c.Patch.Preview(ctx, call, tools.Patch{Patch: text})
 		}
 		return tool.Preview{}, tool.ErrNoPreview
 	})
@@ -117,25 +115,27 @@ func (c codex) exec(ctx context.Context, call *tool.Call, in execIn) (tool.Resul
 	if text, ok := in.patch(); ok {
 		return c.patch(ctx, call, patchIn{text})
 	}
-	words := func(m string) string { return fmt.Sprintf("exec_command failed for `%s`: %s", in.Command, m) }
+	words := func(err error) error {
+		return formatted(err, func(m string) string { return fmt.Sprintf("exec_command failed for `%s`: %s", in.Command, m) })
+	}
 	if strings.HasPrefix(strings.TrimSpace(in.Command), "*** Begin Patch") {
-		return failed(engine.Fail(tool.ValidationError, "a patch is not a command. Call apply_patch with it."), words)
+		return tool.Result{}, words(tool.Errorf(tool.ValidationError, "a patch is not a command. Call apply_patch with it."))
 	}
 	start := time.Now()
 	p, err := c.Start.Do(ctx, call, in.command())
 	if err != nil {
-		return failed(err, words)
+		return tool.Result{}, words(err)
 	}
-	news, err := c.Output.Do(ctx, call, engine.Output{ID: p.ID, WaitMS: yield(in.Yield, 10_000, 250, 30_000)})
+	news, err := c.Output.Do(ctx, call, tools.Output{ID: p.ID, WaitMS: yield(in.Yield, 10_000, 250, 30_000)})
 	if ctx.Err() != nil {
 		// An interrupted call leaves no process behind.
-		if _, err := c.Stop.Do(context.WithoutCancel(ctx), call, engine.Stop{ID: p.ID}); err != nil {
-			return failed(err, words)
+		if _, err := c.Stop.Do(context.WithoutCancel(ctx), call, tools.Stop{ID: p.ID}); err != nil {
+			return tool.Result{}, words(err)
 		}
 		return tool.Result{}, ctx.Err()
 	}
 	if err != nil {
-		return failed(err, words)
+		return tool.Result{}, words(err)
 	}
 	res := codexOutput(call, news, time.Since(start), in.MaxTokens)
 	res.Artifacts.CommandsRun = []string{in.Command}
@@ -143,13 +143,13 @@ func (c codex) exec(ctx context.Context, call *tool.Call, in execIn) (tool.Resul
 }
 
 type stdinIn struct {
-	Session   float64 `json:"session_id" jsonschema:"the session id that exec_command gave"`
-	Chars     string  `json:"chars,omitempty" jsonschema:"what to send; empty to wait for more output, U+0003 to interrupt the command"`
+	Session   float64 `json:"session_id" jsonschema:"the session id that exec_command returned"`
+	Chars     string  `json:"chars,omitempty" jsonschema:"the text to send; empty to wait for more output, U+0003 to interrupt the command"`
 	Yield     float64 `json:"yield_time_ms,omitempty" jsonschema:"how long to wait for output"`
-	MaxTokens float64 `json:"max_output_tokens,omitempty" jsonschema:"the most output to return (default 10000)"`
+	MaxTokens float64 `json:"max_output_tokens,omitempty" jsonschema:"maximum number of output tokens (default 10000)"`
 }
 
-func (in stdinIn) id() engine.ID { return engine.ID(strconv.FormatFloat(in.Session, 'f', -1, 64)) }
+func (in stdinIn) id() tools.ID { return tools.ID(strconv.FormatFloat(in.Session, 'f', -1, 64)) }
 
 const interrupt = "\x03"
 
@@ -157,45 +157,45 @@ func (c codex) writeStdin() tool.Tool {
 	spec := named(c.Input.Spec, "write_stdin", "Send text to a running session, or wait for more of its output.", codexLimit(0))
 	return tool.New(spec, func(ctx context.Context, call *tool.Call, in stdinIn) []policy.Access {
 		if in.Chars == "" || in.Chars == interrupt {
-			return c.Output.Access(ctx, call, engine.Output{ID: in.id()})
+			return c.Output.Access(ctx, call, tools.Output{ID: in.id()})
 		}
-		return c.Input.Access(ctx, call, engine.Input{ID: in.id(), Text: in.Chars})
+		return c.Input.Access(ctx, call, tools.Input{ID: in.id(), Text: in.Chars})
 	}, func(ctx context.Context, call *tool.Call, in stdinIn) (tool.Result, error) {
 		start := time.Now()
 		news, err := c.send(ctx, call, in)
 		if err != nil {
-			return failed(err, func(m string) string { return "write_stdin failed: " + m })
+			return tool.Result{}, formatted(err, func(m string) string { return "write_stdin failed: " + m })
 		}
 		return codexOutput(call, news, time.Since(start), in.MaxTokens), nil
 	})
 }
 
-// send does what the characters ask for, and reads what the process printed.
-func (c codex) send(ctx context.Context, call *tool.Call, in stdinIn) (engine.News, error) {
+// send sends the characters, or waits or interrupts, and reads the output.
+func (c codex) send(ctx context.Context, call *tool.Call, in stdinIn) (tools.News, error) {
 	if in.Chars == "" {
-		return c.Output.Do(ctx, call, engine.Output{ID: in.id(), WaitMS: yield(in.Yield, 5_000, 5_000, 300_000)})
+		return c.Output.Do(ctx, call, tools.Output{ID: in.id(), WaitMS: yield(in.Yield, 5_000, 5_000, 300_000)})
 	}
 	wait := yield(in.Yield, 250, 250, 30_000)
-	news, err := c.Input.Do(ctx, call, engine.Input{ID: in.id(), Text: in.Chars, WaitMS: &wait})
+	news, err := c.Input.Do(ctx, call, tools.Input{ID: in.id(), Text: in.Chars, WaitMS: &wait})
 	if known, ok := err.(*tool.Error); ok && known.Code == tool.IOError {
 		if in.Chars == interrupt {
-			return c.Stop.Do(ctx, call, engine.Stop{ID: in.id()}) // without a terminal
+			return c.Stop.Do(ctx, call, tools.Stop{ID: in.id()}) // without a terminal
 		}
-		return news, engine.Fail(tool.IOError, "%s Start the command with tty=true to send it input.", known.Message)
+		return news, tool.Errorf(tool.IOError, "%s Start the command with tty=true to send it input.", known.Message)
 	}
 	return news, err
 }
 
-// yield is a number of milliseconds within bounds.
-func yield(ms, standard, least, most float64) int64 {
+// yield returns milliseconds within bounds.
+func yield(ms, standard, minimum, maximum float64) int64 {
 	if ms <= 0 {
 		ms = standard
 	}
-	return int64(min(max(ms, least), most))
+	return int64(min(max(ms, minimum), maximum))
 }
 
-// codexOutput presents what a process printed. A command that failed is no failure of the call.
-func codexOutput(c *tool.Call, n engine.News, took time.Duration, maxTokens float64) tool.Result {
+// codexOutput presents the output of a process. The call succeeds even if the command failed.
+func codexOutput(c *tool.Call, n tools.News, took time.Duration, maxTokens float64) tool.Result {
 	state := "Process running with session ID " + string(n.ID)
 	if !n.Running {
 		state = fmt.Sprintf("Process exited with code %d", n.Exit.Code)
@@ -212,12 +212,12 @@ func codexOutput(c *tool.Call, n engine.News, took time.Duration, maxTokens floa
 
 func tokens(size int) int { return (size + tokenBytes - 1) / tokenBytes }
 
-// codexCut keeps the two ends of a text that is longer than a number of bytes.
-func codexCut(text string, most int) string {
-	if most < 0 || len(text) <= most {
+// codexCut keeps both ends of a text that is longer than limit bytes.
+func codexCut(text string, limit int) string {
+	if limit < 0 || len(text) <= limit {
 		return text
 	}
-	left, right := most/2, len(text)-most/2
+	left, right := limit/2, len(text)-limit/2
 	for left > 0 && !utf8.RuneStart(text[left]) {
 		left--
 	}
@@ -232,48 +232,41 @@ type patchIn struct {
 	Input string `json:"input" jsonschema:"the whole patch, from *** Begin Patch to *** End Patch"`
 }
 
-func (in patchIn) patch() engine.Patch { return engine.Patch{Patch: in.Input} }
+func (in patchIn) patch() tools.Patch { return tools.Patch{Patch: in.Input} }
 
 func (c codex) applyPatch(freeform *llm.Freeform) tool.Tool {
-	spec := named(c.Patch.Spec, "apply_patch", "Edit files with a patch. All changes are made, or none.", codexLimit(0))
+	spec := named(c.Patch.Spec, "apply_patch", "Edit files with a patch. Either all changes are made or none.", codexLimit(0))
 	if spec.Freeform = freeform; freeform != nil {
-		spec.Description += " The input is the patch itself, as plain text; do not wrap it in JSON."
+		spec.Description += " " + tools.FreeformNote
 	}
-	return over(spec, c.Patch, patchIn.patch, c.patch)
+	return tools.Over(spec, c.Patch, patchIn.patch, c.patch)
 }
 
 func (c codex) patch(ctx context.Context, call *tool.Call, in patchIn) (tool.Result, error) {
 	p, err := c.Patch.Do(ctx, call, in.patch())
-	var res tool.Result
-	if err != nil {
-		var unknown error
-		if res, unknown = failed(err, func(m string) string { return "apply_patch verification failed: " + m }); unknown != nil {
-			return res, unknown
-		}
-	}
+	res := tool.Result{Fields: p.Fields()}
 	if err == nil || len(p.Changes) > 0 {
 		res.Output, res.Artifacts.FilesChanged = tool.Text(p.Report(err == nil)), p.Paths()
 	}
-	res.Fields = p.Fields()
-	return res, nil
+	return res, formatted(err, func(m string) string { return "apply_patch verification failed: " + m })
 }
 
 type viewIn struct {
 	Path string `json:"path" jsonschema:"path of the image"`
 }
 
-// viewImage has no detail parameter: codex offers it only for models that are known to take images in
-// their original size.
+// viewImage has no detail parameter: codex offers it only for models that accept images in their original
+// size.
 func (c codex) viewImage() tool.Tool {
-	spec := named(c.Image.Spec, "view_image", "Look at an image file (PNG, JPEG, GIF or WebP).", codexLimit(0))
-	args := func(in viewIn) engine.Image { return engine.Image{Path: in.Path, Detail: "high"} }
-	return present(spec, c.Image, args, nil, func(_ context.Context, _ *tool.Call, _ viewIn, page engine.Page) tool.Result {
+	spec := named(c.Image.Spec, "view_image", "View an image file (PNG, JPEG, GIF or WebP).", codexLimit(0))
+	args := func(in viewIn) tools.Image { return tools.Image{Path: in.Path, Detail: "high"} }
+	return present(spec, c.Image, args, nil, func(_ context.Context, _ *tool.Call, _ viewIn, page tools.Page) tool.Result {
 		return tool.Result{Images: []llm.Image{*page.Image}}
 	})
 }
 
-// chunkID names a piece of output.
-func chunkID(c *tool.Call, n engine.News) string {
+// chunkID returns an id for a piece of output.
+func chunkID(c *tool.Call, n tools.News) string {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%s/%s/%d", c.ID, n.ID, len(n.Text))
 	return fmt.Sprintf("%06x", h.Sum32()&0xffffff)

@@ -28,7 +28,7 @@ func TestCodex_NamesParametersAndLimits(t *testing.T) {
 	}, map[string]int{"exec_command": 40_000, "write_stdin": 40_000, "apply_patch": 40_000})
 }
 
-// exited is the head of the output of a command that has ended.
+// exited returns the head of the output of a command that has ended.
 func exited(code, tokens string) string {
 	return "Chunk ID: HEX\nWall time: SECONDS\nProcess exited with code " + code + "\nOriginal token count: " + tokens + "\nOutput:\n"
 }
@@ -51,8 +51,8 @@ func TestCodex_Outputs(t *testing.T) {
 		{"workdir", "exec_command", args{"cmd": "ls", "workdir": "sub"}, exited("0", "1") + "f\n", ""},
 		{"empty", "exec_command", args{"cmd": "true"}, exited("0", "0"), ""},
 		{"input is empty", "exec_command", args{"cmd": "cat"}, exited("0", "0"), ""},
-		{"failure is no error", "exec_command", args{"cmd": "echo no; exit 3"}, exited("3", "1") + "no\n", ""},
-		{"shell of its own", "exec_command", args{"cmd": "echo $0 \"it's\"", "shell": "sh", "login": false}, exited("0", "2") + "sh it's\n", ""},
+		{"failed command", "exec_command", args{"cmd": "echo no; exit 3"}, exited("3", "1") + "no\n", ""},
+		{"another shell", "exec_command", args{"cmd": "echo $0 \"it's\"", "shell": "sh", "login": false}, exited("0", "2") + "sh it's\n", ""},
 		{"plain text", "exec_command", args{"cmd": "echo $TERM $PAGER $NO_COLOR"}, exited("0", "3") + "dumb cat 1\n", ""},
 		{"truncation", "exec_command", args{"cmd": "for i in 1 2 3 4 5; do echo abcdefg; done", "max_output_tokens": 4},
 			exited("0", "10") + "Warning: truncated output (original token count: 10)\nTotal output lines: 5\n\nabcdefg\n…6 tokens truncated…abcdefg\n", ""},
@@ -60,21 +60,21 @@ func TestCodex_Outputs(t *testing.T) {
 		{"no directory", "exec_command", args{"cmd": "ls", "workdir": "none"}, "exec_command failed for `ls`: File not found: none. Check the path, or search for the file by name.", tool.FileNotFound},
 		{"bare patch", "exec_command", args{"cmd": patch}, "exec_command failed for `" + patch + "`: a patch is not a command. Call apply_patch with it.", tool.ValidationError},
 		{"patch in a heredoc", "exec_command", args{"cmd": "apply_patch <<'EOF'\n" + strings.Replace(patch, ": a", ": b", 1) + "\nEOF\n"}, "Success. Updated the following files:\nA b\n", ""},
-		{"unknown session", "write_stdin", args{"session_id": 99}, `write_stdin failed: No background process has the id "99"; there are 1, 2, 3, 4, 5, 6, 7, 8.`, tool.ProcessNotFound},
+		{"unknown session", "write_stdin", args{"session_id": 99}, `write_stdin failed: No background process has the id "99"; the ids are 1, 2, 3, 4, 5, 6, 7, 8.`, tool.ProcessNotFound},
 
 		{"patch", "apply_patch", args{"input": patch}, "Success. Updated the following files:\nA a\n", ""},
 		{"order", "apply_patch", args{"input": "*** Begin Patch\n*** Delete File: b\n*** Update File: a\n-x\n+y\n*** Add File: c\n+z\n*** End Patch"}, "Success. Updated the following files:\nA c\nM a\nD b\n", ""},
-		{"bad patch", "apply_patch", args{"input": "*** Begin Patch\n*** Delete File: none\n*** End Patch"}, "apply_patch verification failed: none (patch line 2) does not exist, so it cannot be updated or deleted; check the path Nothing was changed.", tool.FileNotFound},
+		{"bad patch", "apply_patch", args{"input": "*** Begin Patch\n*** Delete File: none\n*** End Patch"}, "apply_patch verification failed: none (patch line 2) does not exist, so it cannot be updated or deleted; check the path. Nothing was changed.", tool.FileNotFound},
 		{"plan", "update_plan", plan("completed", "in_progress", "pending"), "Plan updated", ""},
-		{"two at once", "update_plan", plan("in_progress", "in_progress"), "2 items are in_progress; at most one may be.", tool.ValidationError},
+		{"two at once", "update_plan", plan("in_progress", "in_progress"), "2 items are in_progress; only one may be.", tool.ValidationError},
 		{"image", "view_image", args{"path": "i.png"}, "", ""},
 		{"no image", "view_image", args{"path": "text"}, "text is not a PNG, JPEG, GIF or WebP image.", tool.UnsupportedMedia},
 		{"missing", "view_image", args{"path": "none"}, "File not found: none. Check the path, or search for the file by name.", tool.FileNotFound},
-		{"no file", "view_image", args{"path": "sub"}, "sub is a directory. List it to see what is in it, or name a file.", tool.NotAFile},
+		{"no file", "view_image", args{"path": "sub"}, "sub is a directory. List it to see its contents, or pass the path of a file.", tool.NotAFile},
 	})
 	blind := r.call("view_image", args{"path": "i.png"})
 	blind.Vision = false
-	if out := r.pipe.Run(t.Context(), blind); out.OK() || !strings.Contains(out.Model, "this model cannot look at images") {
+	if out := r.pipe.Run(t.Context(), blind); out.OK() || !strings.Contains(out.Model, "this model cannot view images") {
 		t.Errorf("a model without vision reads %q", out.Model)
 	}
 	if out := r.run("view_image", args{"path": "i.png"}); len(out.Result.Images) != 1 || out.Result.Images[0].Detail != "high" {
@@ -82,7 +82,7 @@ func TestCodex_Outputs(t *testing.T) {
 	}
 }
 
-func TestCodex_OutputOfTenThousandTokensIsTheMost(t *testing.T) {
+func TestCodex_OutputIsLimitedToTenThousandTokens(t *testing.T) {
 	r := newRig(t, coding.OpenAIFamily, coding.ToolConfig{})
 	for _, asked := range []int{0, 10_000, 90_000} {
 		a := args{"cmd": "head -c 100000 /dev/zero | tr '\\0' x"}
@@ -173,7 +173,7 @@ func TestCodex_CallsDeclareWhatTheyTouch(t *testing.T) {
 	patch := "*** Begin Patch\n*** Delete File: b\n*** End Patch"
 	r.declares("apply_patch", args{"input": patch}, "delete DIR/b")
 	r.declares("exec_command", args{"cmd": "apply_patch <<EOF\n" + patch + "\nEOF"}, "delete DIR/b")
-	// What only looks like a patch is a command.
+	// A command that only looks like a patch stays a command.
 	for _, cmd := range []string{"apply_patch <<EOF\n" + patch + "\nEOF\nrm -rf x\nEOF", "apply_patch <<EOF\n" + patch + "\nEOF\nrm -rf x"} {
 		r.declares("exec_command", args{"cmd": cmd}, "exec "+cmd)
 	}

@@ -7,52 +7,52 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/coding/edit"
-	"github.com/reins-agent/reins/coding/engine"
 	"github.com/reins-agent/reins/coding/textfile"
+	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )
 
 // The limits of gemini-cli's tools.
 const (
-	geminiChars       = 40_000 // of any output: a fifth of its beginning, the rest of its end
-	geminiFileSize    = 20 << 20
-	geminiLineChars   = 2000
-	geminiMatches     = 100 // that grep_search finds by default
-	geminiFiles       = 1000
-	geminiContextLine = 5 // around a change that is shown
+	geminiChars        = 40_000   // characters of an output: one fifth from its beginning, the rest from its end
+	geminiFileSize     = 20 << 20 // bytes of a file
+	geminiLineChars    = 2000     // characters of a line
+	geminiMatches      = 100      // matches of grep_search by default
+	geminiFiles        = 1000     // files that glob lists
+	geminiContextLines = 5        // lines shown around a change
 )
 
-// Gemini returns the tools of gemini-cli, and the standard ones for background processes.
-func Gemini(set engine.Set) Toolset {
+// Gemini returns the tools of gemini-cli and the standard tools for background processes.
+func Gemini(set tools.Set) Toolset {
 	g := gemini{set}
-	tools := []tool.Tool{g.list(), g.read(), g.grep(), g.glob(), g.replace(), g.write(), g.shell(), writeTodos()}
-	return Toolset{append(tools, set.Background...), []tool.Alias{
+	all := []tool.Tool{g.list(), g.read(), g.grep(), g.glob(), g.replace(), g.write(), g.shell(), writeTodos()}
+	return Toolset{append(all, set.Background...), []tool.Alias{
 		{Name: "search_file_content", Tool: "grep_search", Params: map[string]string{"path": "dir_path", "include": "include_pattern"}},
 	}}
 }
 
-type gemini struct{ engine.Set }
+type gemini struct{ tools.Set }
 
 func geminiSpec(base tool.Spec, name, description string) tool.Spec {
 	return named(base, name, description, tool.Limit{Chars: geminiChars, Lines: -1})
 }
 
-// geminiText is a result with an output in words.
+// geminiText returns a result with a text.
 func geminiText(text string, fields map[string]any) tool.Result {
 	return tool.Result{Output: tool.Text(text), Fields: fields, Present: geminiCut}
 }
 
-// geminiCut keeps the beginning and, four times as much, the end of an output.
+// geminiCut keeps the beginning of an output and four times as much of its end.
 func geminiCut(o tool.Output, l tool.Limit) (string, error) {
 	if l.Chars < 0 {
 		return tool.Truncate(o, l)
 	}
-	x, err := cut(o, l.Chars/5, l.Chars-l.Chars/5)
-	if x.chars > 0 {
-		return fmt.Sprintf("%s\n\n... [%d characters omitted] ...\n\n%s", x.head, x.chars, x.tail), err
+	x, err := tool.ReadExcerpt(o, l.Chars/5, l.Chars-l.Chars/5)
+	if x.Chars > 0 {
+		return fmt.Sprintf("%s\n\n... [%d characters omitted] ...\n\n%s", x.Head, x.Chars, x.Tail), err
 	}
-	return x.head + x.tail, err
+	return x.Head + x.Tail, err
 }
 
 type geminiReadIn struct {
@@ -61,8 +61,8 @@ type geminiReadIn struct {
 	End   float64 `json:"end_line,omitempty" jsonschema:"the last line to read"`
 }
 
-func (in geminiReadIn) read() engine.Read {
-	r := engine.Read{Path: in.Path, Offset: int(in.Start)}
+func (in geminiReadIn) read() tools.Read {
+	r := tools.Read{Path: in.Path, Offset: int(in.Start)}
 	if in.End > 0 {
 		r.Limit = int(in.End) - max(int(in.Start), 1) + 1
 	}
@@ -70,27 +70,27 @@ func (in geminiReadIn) read() engine.Read {
 }
 
 func (g gemini) read() tool.Tool {
-	spec := geminiSpec(g.Read.Spec, "read_file", "Read a file, or a range of its lines; 2000 lines at most. Images and notebooks can be read too.")
-	return over(spec, g.Read, geminiReadIn.read, func(ctx context.Context, c *tool.Call, in geminiReadIn) (tool.Result, error) {
+	spec := geminiSpec(g.Read.Spec, "read_file", "Read a file or a range of its lines; at most 2000 lines. Can also read images and notebooks.")
+	return tools.Over(spec, g.Read, geminiReadIn.read, func(ctx context.Context, c *tool.Call, in geminiReadIn) (tool.Result, error) {
 		if in.Start < 0 || in.End < 0 || in.End > 0 && in.End < in.Start {
 			return tool.Failure(tool.ValidationError, "start_line and end_line must be at least 1, and end_line not before start_line."), nil
 		}
 		page, err := g.Read.Do(ctx, c, in.read())
 		switch {
 		case err != nil:
-			return failed(err, nil)
+			return tool.Result{}, err
 		case page.Image != nil:
 			return tool.Result{Images: []llm.Image{*page.Image}}, nil
 		case len(page.Source) > geminiFileSize:
 			return tool.Failure(tool.TooLarge, "%s is larger than %d MB and cannot be read.", in.Path, geminiFileSize>>20), nil
 		case page.Total > 0 && len(page.Lines) == 0:
-			return tool.Failure(tool.ValidationError, "start_line %d is after the end of %s, which has %s.", page.First, in.Path, plural(page.Total, "line", "lines")), nil
+			return tool.Failure(tool.ValidationError, "start_line %d is after the end of %s, which has %s.", page.First, in.Path, tools.Plural(page.Total, "line")), nil
 		}
 		return geminiText(geminiPage(page), page.Fields()), nil
 	})
 }
 
-func geminiPage(page engine.Page) string {
+func geminiPage(page tools.Page) string {
 	cutLines := false
 	for i, l := range page.Lines {
 		if r := []rune(l); len(l) > geminiLineChars && len(r) > geminiLineChars {
@@ -107,34 +107,34 @@ func geminiPage(page engine.Page) string {
 
 type geminiReplaceIn struct {
 	Path          string `json:"file_path" jsonschema:"the file to change"`
-	Instruction   string `json:"instruction" jsonschema:"what the change is for, in a sentence that stands on its own"`
+	Instruction   string `json:"instruction" jsonschema:"the purpose of the change, in one self-contained sentence"`
 	Old           string `json:"old_string" jsonschema:"the exact text to replace, with enough context to be unique; empty to create a new file"`
-	New           string `json:"new_string" jsonschema:"the exact text to put in its place"`
+	New           string `json:"new_string" jsonschema:"the exact replacement text"`
 	AllowMultiple bool   `json:"allow_multiple,omitempty" jsonschema:"replace every occurrence"`
 }
 
-func (in geminiReplaceIn) edit() engine.Edit {
-	return engine.Edit{Path: in.Path, Old: in.Old, New: in.New, ReplaceAll: in.AllowMultiple, Check: func(_ context.Context, _ *tool.Call, old []byte) error {
+func (in geminiReplaceIn) edit() tools.Edit {
+	return tools.Edit{Path: in.Path, Old: in.Old, New: in.New, ReplaceAll: in.AllowMultiple, Check: func(_ context.Context, _ *tool.Call, old []byte) error {
 		if in.Old == "" && old != nil {
-			return engine.Fail(tool.AlreadyExists, "%s exists already; an empty old_string only creates new files.", in.Path)
+			return tool.Errorf(tool.AlreadyExists, "%s already exists; an empty old_string only creates new files.", in.Path)
 		}
 		return complete("new_string", in.New, in.Old)
 	}}
 }
 
 func (g gemini) replace() tool.Tool {
-	spec := geminiSpec(g.Edit.Spec, "replace", "Replace text in a file. old_string must occur exactly once, unless allow_multiple is set.")
+	spec := geminiSpec(g.Edit.Spec, "replace", "Replace text in a file. old_string must occur exactly once unless allow_multiple is set.")
 	return present(spec, g.Edit, geminiReplaceIn.edit, nil, geminiEdited)
 }
 
-func geminiEdited(ctx context.Context, c *tool.Call, in geminiReplaceIn, e engine.Edited) tool.Result {
+func geminiEdited(ctx context.Context, c *tool.Call, in geminiReplaceIn, e tools.Edited) tool.Result {
 	switch {
 	case e.Created != nil:
 		return geminiWritten(ctx, c, writeIn{Path: in.Path}, *e.Created)
 	case e.Match == edit.AlreadyApplied:
 		return geminiText(e.Path+": "+e.Note(), e.Fields())
 	}
-	text := fmt.Sprintf("Successfully modified file: %s (%s).", e.Path, plural(e.Replacements, "replacement", "replacements"))
+	text := fmt.Sprintf("Successfully modified file: %s (%s).", e.Path, tools.Plural(e.Replacements, "replacement"))
 	if note := e.Note(); note != "" {
 		text += "\n" + note
 	}
@@ -148,16 +148,16 @@ func geminiEdited(ctx context.Context, c *tool.Call, in geminiReplaceIn, e engin
 }
 
 func (g gemini) write() tool.Tool {
-	spec := geminiSpec(g.Write.Spec, "write_file", "Write a file, with its parent directories; replaces what was there.")
-	args := func(in writeIn) engine.Write {
-		return engine.Write{Path: in.Path, Content: in.Content, Check: func(_ context.Context, _ *tool.Call, old []byte) error {
+	spec := geminiSpec(g.Write.Spec, "write_file", "Write a file and create its parent directories. Replaces an existing file.")
+	args := func(in writeIn) tools.Write {
+		return tools.Write{Path: in.Path, Content: in.Content, Check: func(_ context.Context, _ *tool.Call, old []byte) error {
 			return complete("content", in.Content, string(old))
 		}}
 	}
 	return present(spec, g.Write, args, nil, geminiWritten)
 }
 
-func geminiWritten(_ context.Context, _ *tool.Call, in writeIn, w engine.Written) tool.Result {
+func geminiWritten(_ context.Context, _ *tool.Call, in writeIn, w tools.Written) tool.Result {
 	text := fmt.Sprintf("Successfully overwrote file: %s.", w.Path)
 	if w.Created {
 		text = fmt.Sprintf("Successfully created and wrote to new file: %s.", w.Path)
@@ -170,23 +170,23 @@ func geminiWritten(_ context.Context, _ *tool.Call, in writeIn, w engine.Written
 	return res
 }
 
-// omission is a line that stands for code that was left out.
+// omission matches a placeholder for omitted code.
 var omission = regexp.MustCompile(`(?i)^[\s/#*(<!-]*(\.{3}|…)?\s*(the\s+)?(rest of|remaining|existing|unchanged)\s+[\w\s]+?(\.{3}|…)?[\s*/)>-]*$`)
 
-// complete refuses a text with a line that stands for code that was left out. Lines that were in the old
-// text are the project's own.
+// complete rejects text with a placeholder for omitted code. Lines of the old text are allowed.
 func complete(arg, text, old string) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		dots := strings.Contains(line, "...") || strings.Contains(line, "…")
 		if dots && omission.MatchString(line) && !strings.Contains(old, line) {
-			return engine.Fail(tool.ValidationError, "%s has a placeholder for code that is left out (%q). Give the complete text.", arg, line)
+			return tool.Errorf(tool.ValidationError, "%s contains a placeholder for omitted code (%q). Pass the complete text.", arg, line)
 		}
 	}
 	return nil
 }
 
-// changedLines is the range of lines in the new content that differs from the old; none if it is all new.
+// changedLines returns the range of lines in the new content that differs from the old, or nothing if they
+// are equal.
 func changedLines(old, new []byte) [][2]int {
 	a, b := textLines(old), textLines(new)
 	start := 0
@@ -203,13 +203,13 @@ func changedLines(old, new []byte) [][2]int {
 	return [][2]int{{start + 1, len(b) - end}}
 }
 
-// snippet shows the lines of a file around the given ranges.
+// snippet returns the lines of a file around the given ranges.
 func snippet(content []byte, ranges [][2]int) string {
 	lines := textLines(content)
 	var b strings.Builder
 	shown := 0
 	for _, r := range ranges {
-		from, to := max(r[0]-geminiContextLine, shown+1), min(max(r[1], r[0])+geminiContextLine, len(lines))
+		from, to := max(r[0]-geminiContextLines, shown+1), min(max(r[1], r[0])+geminiContextLines, len(lines))
 		if from > to {
 			continue
 		}
@@ -241,26 +241,26 @@ func textLines(content []byte) []string {
 }
 
 type geminiFiltering struct {
-	Git    *bool `json:"respect_git_ignore,omitempty" jsonschema:"accepted without effect"`
-	Gemini *bool `json:"respect_gemini_ignore,omitempty" jsonschema:"accepted without effect"`
+	Git    *bool `json:"respect_git_ignore,omitempty" jsonschema:"has no effect"`
+	Gemini *bool `json:"respect_gemini_ignore,omitempty" jsonschema:"has no effect"`
 }
 
 type geminiListIn struct {
 	Path      string           `json:"dir_path" jsonschema:"the directory"`
-	Ignore    []string         `json:"ignore,omitempty" jsonschema:"globs of names to leave out"`
-	Filtering *geminiFiltering `json:"file_filtering_options,omitempty" jsonschema:"accepted without effect: what git ignores is listed too"`
+	Ignore    []string         `json:"ignore,omitempty" jsonschema:"globs of names to skip"`
+	Filtering *geminiFiltering `json:"file_filtering_options,omitempty" jsonschema:"has no effect: files that git ignores are listed too"`
 }
 
-func (in geminiListIn) list() engine.List { return engine.List{Path: in.Path, Ignore: in.Ignore} }
+func (in geminiListIn) list() tools.List { return tools.List{Path: in.Path, Ignore: in.Ignore} }
 
 func (g gemini) list() tool.Tool {
-	spec := geminiSpec(g.List.Spec, "list_directory", "List the names in a directory, directories first.")
-	return present(spec, g.List, geminiListIn.list, nil, func(_ context.Context, _ *tool.Call, in geminiListIn, l engine.Listing) tool.Result {
+	spec := geminiSpec(g.List.Spec, "list_directory", "List the entries of a directory, directories first.")
+	return present(spec, g.List, geminiListIn.list, nil, func(_ context.Context, _ *tool.Call, in geminiListIn, l tools.Listing) tool.Result {
 		return geminiText(geminiListing(in.Path, l), l.Fields())
 	})
 }
 
-func geminiListing(dir string, l engine.Listing) string {
+func geminiListing(dir string, l tools.Listing) string {
 	var dirs, files []string
 	for _, e := range l.Entries {
 		if e.Info.IsDir() {
@@ -280,4 +280,18 @@ func geminiListing(dir string, l engine.Listing) string {
 		text += fmt.Sprintf("\n\n(The listing stops at %d entries.)", len(l.Entries))
 	}
 	return text
+}
+
+type writeTodosIn struct {
+	Todos []geminiTodo `json:"todos" jsonschema:"the whole list"`
+}
+
+type geminiTodo struct {
+	Description string `json:"description" jsonschema:"what to do"`
+	Status      string `json:"status" jsonschema:"only one item at a time is in_progress"`
+}
+
+func writeTodos() tool.Tool {
+	return tools.PlanTool[writeTodosIn]("write_todos", "Record the list of things to do. Each call replaces the whole list.",
+		"todos.status", []any{"pending", "in_progress", "completed", "cancelled", "blocked"}, "The list was updated.")
 }

@@ -63,13 +63,13 @@ func TestGemini_FilesOutputs(t *testing.T) {
 		{"create", "write_file", args{"file_path": "new/n", "content": "1\n2\n"}, "Successfully created and wrote to new file: new/n.\nHere is the updated code:\n1\n2", ""},
 		{"overwrite", "write_file", args{"file_path": "new/n", "content": "1\n2\n3\n"}, "Successfully overwrote file: new/n.\nHere is the updated code:\n1\n2\n3", ""},
 		{"overwrite with the same", "write_file", args{"file_path": "new/n", "content": "1\n2\n3\n"}, "Successfully overwrote file: new/n.", ""},
-		{"placeholder", "write_file", args{"file_path": "new/n", "content": "1\n// ... rest of the code ...\n"}, `content has a placeholder for code that is left out ("// ... rest of the code ..."). Give the complete text.`, tool.ValidationError},
+		{"placeholder", "write_file", args{"file_path": "new/n", "content": "1\n// ... rest of the code ...\n"}, `content contains a placeholder for omitted code ("// ... rest of the code ..."). Pass the complete text.`, tool.ValidationError},
 
 		{"five lines around", "replace", edit("code", "g\n", "G\nG2\n"), "Successfully modified file: code (1 replacement).\nHere is the updated code:\nb\nc\nd\ne\nf\nG\nG2\nh\ni\nj\nk\nl", ""},
 		{"not unique", "replace", edit("a.txt", "e", "E"), "a.txt was not changed: old_string matches 3 places (lines 1, 3, 3); add surrounding lines to make it unique, or replace every occurrence", tool.EditConflict},
 		{"create by replacing", "replace", edit("made", "", "new\n"), "Successfully created and wrote to new file: made.\nHere is the updated code:\nnew", ""},
-		{"create over a file", "replace", edit("a.txt", "", "new\n"), "a.txt exists already; an empty old_string only creates new files.", tool.AlreadyExists},
-		{"placeholder", "replace", edit("code", "a\n", "a\n# (rest of methods ...)\n"), `new_string has a placeholder for code that is left out ("# (rest of methods ...)"). Give the complete text.`, tool.ValidationError},
+		{"create over a file", "replace", edit("a.txt", "", "new\n"), "a.txt already exists; an empty old_string only creates new files.", tool.AlreadyExists},
+		{"placeholder", "replace", edit("code", "a\n", "a\n# (rest of methods ...)\n"), `new_string contains a placeholder for omitted code ("# (rest of methods ...)"). Pass the complete text.`, tool.ValidationError},
 		{"todos", "write_todos", args{"todos": []any{args{"description": "d", "status": "blocked"}}}, "The list was updated.", ""},
 	})
 	all := edit("a.txt", "e", "E")
@@ -109,7 +109,7 @@ func TestGemini_CommandIsEndedWhenItIsSilentForTooLong(t *testing.T) {
 	})
 	out := r.run("run_shell_command", args{"command": "echo on; exec sleep 600"})
 	if out.OK() || out.Result.Error.Code != tool.ShellTimeout ||
-		!strings.HasPrefix(out.Model, "<untrusted_context>\nOutput: on\n\nError: The command was ended because it printed nothing for 2s.\nExit Code: ") {
+		!strings.HasPrefix(out.Model, "<untrusted_context>\nOutput: on\n\nError: The command was stopped because it printed nothing for 2s.\nExit Code: ") {
 		t.Errorf("silence gives %q (%+v)", out.Model, out.Result.Error)
 	}
 }
@@ -142,10 +142,10 @@ func TestGemini_SearchOutputs(t *testing.T) {
 		{"list", "list_directory", args{"dir_path": ".", "ignore": []string{".git*"}}, "Directory listing for .:\n[DIR] src\n[DIR] t\nmany\nx.log\n\n(2 ignored)", ""},
 		{"empty", "list_directory", args{"dir_path": ".git", "ignore": []string{"*"}}, "Directory .git is empty.\n\n(1 ignored)", ""},
 		{"no directory", "list_directory", args{"dir_path": "many"}, "many is a file, not a directory.", tool.NotADirectory},
-		{"bad exclude", "grep_search", args{"pattern": "x", "exclude_pattern": "("}, "exclude_pattern is not a regular expression: error parsing regexp: missing closing ): `(`", tool.InvalidPattern},
+		{"bad exclude", "grep_search", args{"pattern": "x", "exclude_pattern": "("}, "exclude_pattern is not a valid regular expression: error parsing regexp: missing closing ): `(`", tool.InvalidPattern},
 	})
 	out := r.run("grep_search", args{"pattern": "delta"})
-	if n := strings.Count(out.Model, "\nL"); n != 100 || !strings.HasSuffix(out.Model, "[The results are not complete: result limit reached.]\n") {
+	if n := strings.Count(out.Model, "\nL"); n != 100 || !strings.HasSuffix(out.Model, "[The results are incomplete: result limit reached.]\n") {
 		t.Errorf("%d matches are shown: %s", n, short(out.Model))
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reins-agent/reins/coding/engine"
+	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -14,29 +14,29 @@ type geminiShellIn struct {
 	Description string  `json:"description,omitempty" jsonschema:"what the command does, in a few words"`
 	Dir         string  `json:"dir_path,omitempty" jsonschema:"the directory to run it in (default: the working directory)"`
 	Background  bool    `json:"is_background,omitempty" jsonschema:"leave it running; see shell_output, shell_input and shell_stop"`
-	Delay       float64 `json:"delay_ms,omitempty" jsonschema:"with is_background: wait this long and report the first output"`
+	Delay       float64 `json:"delay_ms,omitempty" jsonschema:"with is_background: wait this long and return the first output"`
 }
 
-func (in geminiShellIn) command() engine.Command {
-	return engine.Command{
+func (in geminiShellIn) command() tools.Command {
+	return tools.Command{
 		Command: in.Command, Description: in.Description, Workdir: in.Dir, Background: in.Background, Idle: true,
 		Env: map[string]string{"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat"},
 	}
 }
 
 func (g gemini) shell() tool.Tool {
-	spec := geminiSpec(g.Run.Spec, "run_shell_command", fmt.Sprintf("Run a shell command. Standard input is empty. Each command has a shell of its own. "+
-		"It is ended when it prints nothing for %g seconds, unless it runs in the background.", g.Timeouts.Default.Seconds()))
-	return over(spec, g.Run, geminiShellIn.command, func(ctx context.Context, c *tool.Call, in geminiShellIn) (tool.Result, error) {
+	spec := geminiSpec(g.Run.Spec, "run_shell_command", fmt.Sprintf("Run a shell command. Standard input is empty. Each command runs in a new shell. "+
+		"It is stopped if it prints nothing for %g seconds, unless it runs in the background.", g.Timeouts.Default.Seconds()))
+	return tools.Over(spec, g.Run, geminiShellIn.command, func(ctx context.Context, c *tool.Call, in geminiShellIn) (tool.Result, error) {
 		if in.Background {
 			return g.background(ctx, c, in)
 		}
 		r, err := g.Run.Do(ctx, c, in.command())
 		if err != nil {
-			return failed(err, nil)
+			return tool.Result{}, err
 		}
 		res := tool.Result{Output: r.Output, Fields: r.Fields(), Artifacts: tool.Artifacts{CommandsRun: []string{in.Command}}}
-		// A command that fails is no failure of the call; one that is ended is.
+		// The call succeeds if the command fails, but not if it is stopped.
 		if res.Error = r.Err(); res.Error != nil && res.Error.Code == tool.ShellExitError {
 			res.Error = nil
 		} else if res.Error != nil {
@@ -50,9 +50,9 @@ func (g gemini) shell() tool.Tool {
 	})
 }
 
-// untrusted labels the parts of what a command gave, those that apply, and marks them as text from
-// outside, whose end the text itself cannot write.
-func untrusted(output string, r engine.Ran) string {
+// untrusted labels the parts of a command's result and marks them as untrusted. The output cannot close the
+// mark.
+func untrusted(output string, r tools.Ran) string {
 	if output == "" {
 		output = "(empty)"
 	}
@@ -75,15 +75,15 @@ func untrusted(output string, r engine.Ran) string {
 func (g gemini) background(ctx context.Context, c *tool.Call, in geminiShellIn) (tool.Result, error) {
 	p, err := g.Start.Do(ctx, c, in.command())
 	if err != nil {
-		return failed(err, nil)
+		return tool.Result{}, err
 	}
 	text := fmt.Sprintf("The command runs in the background with id %s (PID %d). See shell_output, shell_input and shell_stop.", p.ID, p.PID)
 	if in.Delay > 0 {
-		first, err := g.Output.Do(ctx, c, engine.Output{ID: p.ID, WaitMS: int64(in.Delay)})
+		first, err := g.Output.Do(ctx, c, tools.Output{ID: p.ID, WaitMS: int64(in.Delay)})
 		if err != nil {
-			return failed(err, nil)
+			return tool.Result{}, err
 		}
-		text += "\n" + untrusted(first.Text, engine.Ran{PID: first.PID, Exit: first.Exit})
+		text += "\n" + untrusted(first.Text, tools.Ran{PID: first.PID, Exit: first.Exit})
 	}
 	res := geminiText(text, p.Fields())
 	res.Artifacts.CommandsRun = []string{in.Command}

@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// previewed asks for an approval of a call, refuses it, and returns what the approver was shown.
+// previewed refuses a call and returns the preview that the approver saw.
 func (r *rig) previewed(name string, a args) (p tool.Preview, ok bool, err error) {
 	r.Helper()
 	pipe := &tool.Pipeline{Registry: r.pipe.Registry, Policy: policy.Func(func(context.Context, policy.Query) policy.Decision {
@@ -79,7 +79,7 @@ func TestPreview_TellsWhatTheVendorsRulesRefuse(t *testing.T) {
 	}{
 		{coding.AnthropicFamily, "Edit", args{"file_path": "one", "old_string": "1", "new_string": "2"}, "has not been read"},
 		{coding.AnthropicFamily, "Write", args{"file_path": "one", "content": "2"}, "has not been read"},
-		{coding.GeminiFamily, "replace", args{"file_path": "one", "instruction": "i", "old_string": "", "new_string": "2"}, "exists already"},
+		{coding.GeminiFamily, "replace", args{"file_path": "one", "instruction": "i", "old_string": "", "new_string": "2"}, "already exists"},
 		{coding.GeminiFamily, "replace", args{"file_path": "one", "instruction": "i", "old_string": "1", "new_string": "// ... rest of code ..."}, "placeholder"},
 		{coding.GeminiFamily, "write_file", args{"file_path": "one", "content": "// ... rest of code ..."}, "placeholder"},
 	} {

@@ -92,7 +92,7 @@ func (r *rig) run(name string, a args) tool.Outcome {
 	return r.pipe.Run(context.Background(), r.call(name, a))
 }
 
-// varying are the parts of an output that differ from run to run, with what stands for them.
+// varying lists the parts of an output that differ between runs, and their replacements.
 var varying = []struct {
 	form *regexp.Regexp
 	with string
@@ -102,7 +102,7 @@ var varying = []struct {
 	{regexp.MustCompile(`(PID|PGID:) \d+`), "$1 N"},
 }
 
-// step is a call and what the model must see of it.
+// step is a call and what the model must see.
 type step struct {
 	name string
 	tool string
@@ -111,7 +111,7 @@ type step struct {
 	code tool.Code // "" succeeds
 }
 
-// golden runs steps one after the other.
+// golden runs steps in order.
 func (r *rig) golden(steps []step) {
 	r.Helper()
 	for _, s := range steps {
@@ -137,7 +137,7 @@ func short(s string) string {
 	return s
 }
 
-// signature is the parameters of a schema in one line: name:type, * for required ones.
+// signature returns the parameters of a schema on one line: name:type, * for required ones.
 func signature(t *testing.T, schema json.RawMessage) string {
 	t.Helper()
 	var s jsonschema.Schema
@@ -192,7 +192,7 @@ func contract(t *testing.T, family coding.Family, want [][2]string, limits map[s
 			t.Errorf("%s takes\n%s, want\n%s", s.Name, got, w[1])
 		}
 		if s.Description == "" || s.Version == "" || s.Output == nil || !s.Plan && len(s.Permissions) == 0 {
-			t.Errorf("%s does not say everything about itself: %+v", s.Name, s)
+			t.Errorf("%s has an incomplete spec: %+v", s.Name, s)
 		}
 		if n, ok := limits[s.Name]; ok && s.Limit.Chars != n {
 			t.Errorf("the model sees %d characters of %s, want %d", s.Limit.Chars, s.Name, n)

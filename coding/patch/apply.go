@@ -2,14 +2,15 @@ package patch
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/coding/textfile"
 )
 
-// apply returns the content with the hunks applied and where they went.
-func apply(content []byte, hunks []Hunk) ([]byte, []Placement, error) {
+// apply returns the content of a file with the hunks applied, and notes about their places.
+func apply(path string, content []byte, hunks []hunk) ([]byte, []string, error) {
 	file, err := textfile.Decode(content)
 	if err != nil {
 		return nil, nil, &Error{Kind: Undecodable, Err: err}
@@ -17,86 +18,87 @@ func apply(content []byte, hunks []Hunk) ([]byte, []Placement, error) {
 	text := file.Text()
 	u := updater{
 		source: source{text: text, lines: textfile.Lines(text)},
-		file:   file,
-		ending: string(file.Endings().First),
+		path:   path, file: file, ending: string(file.Endings().First),
 	}
-	for i, hunk := range hunks {
-		if err := u.place(hunk, i+1); err != nil {
+	for i, h := range hunks {
+		if err := u.place(h, i+1); err != nil {
 			return nil, nil, err
 		}
 	}
-	out, _, err := file.Splice(file.GuardBreaks(u.finish()))
+	out, err := file.Splice(file.GuardBreaks(u.finish()))
 	if err != nil {
 		return nil, nil, &Error{Kind: Unencodable, Err: err}
 	}
-	return out, u.placements, nil
+	return out, u.notes, nil
 }
 
 // An updater applies the hunks of one file.
 type updater struct {
 	source
-	file       *textfile.File
-	ending     string // of added lines
-	next       int    // the first line below the hunks and hints so far
-	edits      []textfile.Edit
-	placements []Placement
+	path   string
+	file   *textfile.File
+	ending string // of added lines
+	next   int    // the first line after the hunks and hints so far
+	edits  []textfile.Edit
+	notes  []string
 }
 
 // place finds the place of a hunk and records its edits.
-func (u *updater) place(h Hunk, number int) error {
+func (u *updater) place(h hunk, number int) error {
 	old := h.old()
-	if len(old) == 0 {
-		return u.append(h, number)
-	}
 	start := u.next
 	hint, err := u.follow(h, number)
 	if err != nil {
 		return err
 	}
+	if len(old) == 0 {
+		u.record(h, len(u.lines))
+		return nil
+	}
 	seek := u.seek
-	if h.EndOfFile {
+	if h.endOfFile {
 		seek = u.seekEnd
 	}
-	at, match, ok := seek(old, u.next)
+	at, how, ok := seek(old, u.next)
 	if !ok && hint >= start && hint < u.next {
 		// The hint may be the first line of the hunk itself.
-		at, match, ok = seek(old, hint)
+		at, how, ok = seek(old, hint)
 	}
 	if !ok && old[len(old)-1] == "" {
 		h = h.withoutLastBlank()
 		if old = h.old(); len(old) > 0 {
-			at, match, ok = seek(old, u.next)
+			at, how, ok = seek(old, u.next)
 		} else {
-			at, match, ok = u.next, Exact, true
+			at, how, ok = u.next, exact, true
 		}
 	}
 	if !ok {
 		return u.missing(h, old, number)
 	}
-	placed := Placement{Hunk: number, PatchLine: h.Line, Line: at + 1, Count: len(old), Match: match}
-	if start == 0 && !h.EndOfFile && len(old) > 0 {
-		placed.Others = u.others(h, old, match, at)
+	if start == 0 && !h.endOfFile && len(old) > 0 {
+		if others := u.others(h, old, how, at); len(others) > 0 {
+			u.note("%s, hunk %d matched several places; it was applied at line %d, the first, and would also fit at line %s. Check that this is the right place.", u.path, number, at+1, strings.Join(others, ", "))
+		}
 	}
-	u.placements = append(u.placements, placed)
+	if ignored := how.ignored(); ignored != "" {
+		u.note("%s, hunk %d matched at line %d only with %s ignored.", u.path, number, at+1, ignored)
+	}
 	u.record(h, at)
 	u.next = at + len(old)
 	return nil
 }
 
-// follow moves below the hunk's hints and returns the line of the last one,
-// or -1.
-func (u *updater) follow(h Hunk, number int) (int, error) {
+func (u *updater) note(format string, args ...any) {
+	u.notes = append(u.notes, fmt.Sprintf(format, args...))
+}
+
+// follow moves after the hunk's hints and returns the line of the last one, or -1.
+func (u *updater) follow(h hunk, number int) (int, error) {
 	last := -1
-	for _, hint := range h.Hints {
+	for _, hint := range h.hints {
 		at, _, ok := u.seek([]string{hint}, u.next)
 		if !ok {
-			err := &Error{Kind: HintNotFound, PatchLine: h.Line, Hunk: number, Hint: hint}
-			if at, _, ok := u.seek([]string{hint}, 0); ok {
-				err.Elsewhere = at + 1
-			} else {
-				err.Nearest = textfile.FindNearest(u.file.View().Text, []string{hint})
-			}
-			return 0, err
+			return 0, u.notFound(&Error{Kind: HintNotFound, PatchLine: h.line, hunk: number, hint: hint}, []string{hint})
 		}
 		last = at
 		u.next = at + 1
@@ -104,49 +106,41 @@ func (u *updater) follow(h Hunk, number int) (int, error) {
 	return last, nil
 }
 
-// others returns the lines, from 1, of further places where the hunk fits as
-// well as at the one taken, when nothing but the order decided. A hint that
-// occurs more than once has not decided either.
-func (u *updater) others(h Hunk, old []string, match Match, at int) []int {
-	if len(h.Hints) > 0 {
-		_, how, ok := u.seek(h.Hints[:1], 0)
-		if !ok || len(u.places(h.Hints[:1], how)) < 2 {
+// others returns the lines, from 1, of other places where the hunk fits equally well. It returns none if
+// a hint that occurs once decided on the place.
+func (u *updater) others(h hunk, old []string, how match, at int) []string {
+	if len(h.hints) > 0 {
+		_, how, ok := u.seek(h.hints[:1], 0)
+		if !ok || len(u.places(h.hints[:1], how)) < 2 {
 			return nil
 		}
 	}
-	var out []int
-	for _, place := range u.places(old, match) {
+	var out []string
+	for _, place := range u.places(old, how) {
 		if place != at {
-			out = append(out, place+1)
+			out = append(out, fmt.Sprint(place+1))
 		}
 	}
 	return out
 }
 
-// missing builds the error for a hunk that has no place.
-func (u *updater) missing(h Hunk, old []string, number int) error {
-	err := &Error{Kind: LinesNotFound, PatchLine: h.Line, Hunk: number, EndOfFile: h.EndOfFile}
-	if at, _, ok := u.seek(old, 0); ok {
-		err.Elsewhere = at + 1
+// missing returns the error for a hunk that fits nowhere.
+func (u *updater) missing(h hunk, old []string, number int) error {
+	return u.notFound(&Error{Kind: LinesNotFound, PatchLine: h.line, hunk: number, endOfFile: h.endOfFile}, old)
+}
+
+// notFound adds to an error where the wanted lines, or similar ones, are.
+func (u *updater) notFound(err *Error, wanted []string) error {
+	if at, _, ok := u.seek(wanted, 0); ok {
+		err.elsewhere = at + 1
 	} else {
-		err.Nearest = textfile.FindNearest(u.file.View().Text, old)
+		err.nearest = textfile.FindNearest(u.file.View().Text, wanted)
 	}
 	return err
 }
 
-// append adds the lines of a hunk without context at the end of the file.
-func (u *updater) append(h Hunk, number int) error {
-	if _, err := u.follow(h, number); err != nil {
-		return err
-	}
-	end := len(u.lines)
-	u.placements = append(u.placements, Placement{Hunk: number, PatchLine: h.Line, Line: end + 1, Match: Exact, AtEnd: true})
-	u.record(h, end)
-	return nil
-}
-
 // record turns a hunk at a line into edits, one per run of changed lines.
-func (u *updater) record(h Hunk, at int) {
+func (u *updater) record(h hunk, at int) {
 	start, changed := at, false
 	var added strings.Builder
 	flush := func() {
@@ -156,17 +150,17 @@ func (u *updater) record(h Hunk, at int) {
 		changed = false
 		added.Reset()
 	}
-	for _, line := range h.Lines {
-		switch line.Op {
-		case Keep:
+	for _, line := range h.lines {
+		switch line.op {
+		case keep:
 			flush()
 			at++
 			start = at
-		case Remove:
+		case remove:
 			at++
 			changed = true
-		case Insert:
-			added.WriteString(line.Text)
+		case insert:
+			added.WriteString(line.text)
 			added.WriteString(u.ending)
 			changed = true
 		}
@@ -174,8 +168,7 @@ func (u *updater) record(h Hunk, at int) {
 	flush()
 }
 
-// offset returns where a line starts; behind the last line, where the text
-// ends.
+// offset returns where a line starts, or the end of the text.
 func (u *updater) offset(line int) int {
 	if line < len(u.lines) {
 		return u.lines[line].Start
@@ -183,8 +176,7 @@ func (u *updater) offset(line int) int {
 	return len(u.text)
 }
 
-// finish returns the edits in order, with a line ending for a last line that
-// had none.
+// finish returns the edits in order, and adds a missing final line ending.
 func (u *updater) finish() []textfile.Edit {
 	slices.SortStableFunc(u.edits, func(a, b textfile.Edit) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))

@@ -1,15 +1,13 @@
-package patch_test
+package patch
 
 import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/reins-agent/reins/coding/patch"
 )
 
-// BenchmarkPlan10MB updates a file of 10 MB: found, found only by the loosest
-// comparison, missing, and the worst case for looking line by line.
+// BenchmarkPlan10MB updates a file of 10 MB: with an exact match, with the loosest match, without a match,
+// and in the worst case for a search by lines.
 func BenchmarkPlan10MB(b *testing.B) {
 	var file strings.Builder
 	for i := 0; file.Len() < 10<<20; i++ {
@@ -38,11 +36,11 @@ func BenchmarkPlan10MB(b *testing.B) {
 			files := everywhere(c.content)
 			b.ReportAllocs()
 			for b.Loop() {
-				p, err := patch.Parse(update(c.hunks))
+				p, err := Parse(update(c.hunks))
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := p.Plan(files, patch.Options{}); (err != nil) != c.fails {
+				if _, err := p.Plan(files, Options{}); (err != nil) != c.fails {
 					b.Fatal(err)
 				}
 			}

@@ -1,4 +1,4 @@
-package patch_test
+package patch
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reins-agent/reins/coding/patch"
 	"github.com/reins-agent/reins/internal/corpus"
 )
 
@@ -47,7 +46,7 @@ func TestPatch_CorpusCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := run(input, string(text), patch.Options{Classic: true})
+			got, err := run(input, string(text), Options{Classic: true})
 			if accepted := err == nil; accepted != (c.Expect == "accept") {
 				t.Fatalf("got error %v, want %s", err, c.Expect)
 			}
@@ -57,7 +56,7 @@ func TestPatch_CorpusCases(t *testing.T) {
 			if err != nil {
 				want = input
 			}
-			got, _ = run(input, string(text), patch.Options{})
+			got, _ = run(input, string(text), Options{})
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("all or none: files differ (-want +got):\n%s", diff)
 			}

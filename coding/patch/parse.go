@@ -18,28 +18,18 @@ const (
 	hintMarker        = "@@"
 )
 
-// A SyntaxError reports text that is not a patch.
-type SyntaxError struct {
-	Line int    // of the patch, from 1
-	Msg  string // what is there and what was expected
-}
-
-func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("invalid patch, line %d: %s", e.Line, e.Msg)
-}
-
-// Parse reads a patch. The error is a [*SyntaxError].
+// Parse parses a patch.
 func Parse(text string) (Patch, error) {
 	lines, first := unwrap(text)
 	p := parser{lines: lines, first: first}
 	return p.patch()
 }
 
-// hereDoc is the first line of a here-document, alone or as a command's input.
+// hereDoc matches the first line of a here-document, with or without a command.
 var hereDoc = regexp.MustCompile(`^(?:(?:apply_patch|applypatch|cat)\s+)?<<-?\s*(?:'(\w+)'|"(\w+)"|(\w+))$`)
 
-// unwrap removes white space and a here-document around a patch and splits it
-// into lines. first is the number of its first line in the text.
+// unwrap removes white space and a here-document around a patch and splits it into lines. first is the
+// number of its first line in the text.
 func unwrap(text string) (lines []string, first int) {
 	trimmed := strings.TrimSpace(text)
 	lead := strings.Index(text, trimmed)
@@ -69,7 +59,7 @@ type parser struct {
 }
 
 func (p *parser) errorf(at int, format string, args ...any) error {
-	return &SyntaxError{Line: p.first + at, Msg: fmt.Sprintf(format, args...)}
+	return fmt.Errorf("invalid patch, line %d: %s", p.first+at, fmt.Sprintf(format, args...))
 }
 
 func (p *parser) patch() (Patch, error) {
@@ -83,8 +73,7 @@ func (p *parser) patch() (Patch, error) {
 	}
 	p.lines = p.lines[:last]
 	p.at = 1
-	if id, ok := p.field(environmentMarker); ok {
-		patch.Environment = id
+	if _, ok := p.field(environmentMarker); ok { // accepted without effect
 		p.at++
 	}
 	for p.skipBlank(); p.at < len(p.lines); p.skipBlank() {
@@ -114,29 +103,31 @@ func (p *parser) field(marker string) (string, bool) {
 
 func (p *parser) operation() (Op, error) {
 	start := p.at
-	line := p.first + start
 	for _, marker := range []string{addMarker, deleteMarker, updateMarker} {
 		path, ok := p.field(marker)
 		if !ok {
 			continue
 		}
 		if path == "" {
-			return nil, p.errorf(start, "%q is not followed by a path", marker)
+			return Op{}, p.errorf(start, "%q is not followed by a path", marker)
 		}
 		p.at++
+		op := Op{Action: Delete, Path: path, Line: p.first + start}
+		var err error
 		switch marker {
 		case addMarker:
-			content, err := p.addedLines()
-			return Add{Path: path, Content: content, Line: line}, err
-		case deleteMarker:
-			return Delete{Path: path, Line: line}, nil
+			op.Action = Add
+			op.Content, err = p.addedLines()
+		case updateMarker:
+			op.Action = Update
+			err = p.update(&op)
 		}
-		return p.update(Update{Path: path, Line: line})
+		return op, err
 	}
 	if strings.TrimSpace(p.lines[start]) == endMarker {
-		return nil, p.errorf(start, "%q is followed by more text, expected it once, on the last line", endMarker)
+		return Op{}, p.errorf(start, "%q is followed by more text, expected it once, on the last line", endMarker)
 	}
-	return nil, p.errorf(start, "found %s, expected %q, %q or %q with a path", quote(p.lines[start]), addMarker, deleteMarker, updateMarker)
+	return Op{}, p.errorf(start, "found %s, expected %q, %q or %q with a path", quote(p.lines[start]), addMarker, deleteMarker, updateMarker)
 }
 
 // addedLines reads the content of a new file.
@@ -160,8 +151,7 @@ func (p *parser) addedLines() (string, error) {
 	return content.String(), nil
 }
 
-// onlyBlankLeft reports whether nothing but blank lines stands before the next
-// operation.
+// onlyBlankLeft reports whether only blank lines precede the next operation.
 func (p *parser) onlyBlankLeft() bool {
 	for _, line := range p.lines[p.at:] {
 		line = strings.TrimSpace(line)
@@ -172,18 +162,17 @@ func (p *parser) onlyBlankLeft() bool {
 	return true
 }
 
-// isHeader reports whether a trimmed line begins an operation or ends the
-// patch.
+// isHeader reports whether a trimmed line starts an operation or ends the patch.
 func isHeader(line string) bool {
 	return line == endMarker || strings.HasPrefix(line, addMarker) ||
 		strings.HasPrefix(line, deleteMarker) || strings.HasPrefix(line, updateMarker)
 }
 
-// quote shows a line of the patch in a message.
+// quote quotes a line for a message, shortened.
 func quote(line string) string {
-	const most = 80
-	if len(line) > most {
-		line = strings.ToValidUTF8(line[:most], "") + "…"
+	const maximum = 80
+	if len(line) > maximum {
+		line = strings.ToValidUTF8(line[:maximum], "") + "…"
 	}
 	return fmt.Sprintf("%q", line)
 }

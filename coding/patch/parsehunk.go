@@ -2,33 +2,32 @@ package patch
 
 import "strings"
 
-// update reads the rest of an update: the new name and the hunks.
-func (p *parser) update(u Update) (Op, error) {
+// update parses the rest of an update: the new path and the hunks.
+func (p *parser) update(op *Op) error {
 	if to, ok := p.field(moveMarker); ok {
 		if to == "" {
-			return nil, p.errorf(p.at, "%q is not followed by a path", moveMarker)
+			return p.errorf(p.at, "%q is not followed by a path", moveMarker)
 		}
-		u.MoveTo = to
+		op.MoveTo = to
 		p.at++
 	}
 	p.skipBlankBeforeHint()
 	for !p.updateEnds() {
-		hunk, err := p.hunk(len(u.Hunks) == 0)
+		h, err := p.hunk(len(op.hunks) == 0)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if hunk.Lines != nil {
-			u.Hunks = append(u.Hunks, hunk)
+		if h.lines != nil {
+			op.hunks = append(op.hunks, h)
 		}
 	}
-	if len(u.Hunks) == 0 {
-		return nil, p.errorf(u.Line-p.first, "the update of %s changes nothing, expected %q and lines that start with %q, %q or %q", u.Path, hintMarker, " ", "-", "+")
+	if len(op.hunks) == 0 {
+		return p.errorf(op.Line-p.first, "the update of %s changes nothing, expected %q and lines that start with %q, %q or %q", op.Path, hintMarker, " ", "-", "+")
 	}
-	return u, nil
+	return nil
 }
 
-// skipBlankBeforeHint skips blank lines above the first @@ line, which would
-// otherwise be context of their own.
+// skipBlankBeforeHint skips blank lines before the first @@ line, which would otherwise be context.
 func (p *parser) skipBlankBeforeHint() {
 	start := p.at
 	p.skipBlank()
@@ -40,8 +39,8 @@ func (p *parser) skipBlankBeforeHint() {
 	p.at = start
 }
 
-// updateEnds reports whether the current line is no part of an update. Only
-// white space behind a marker is ignored: an indented one is a context line.
+// updateEnds reports whether the current line is not part of the update. White space after a marker is
+// ignored, but an indented marker is a context line.
 func (p *parser) updateEnds() bool {
 	return p.at >= len(p.lines) || isHeader(trimEnd(p.lines[p.at]))
 }
@@ -57,11 +56,11 @@ func isHint(line string) (string, bool) {
 	return strings.CutPrefix(line, hintMarker+" ")
 }
 
-// hunk reads one hunk. The first of an update may lack its @@ line. It returns
-// no lines for blank lines behind which the update ends.
-func (p *parser) hunk(first bool) (Hunk, error) {
+// hunk parses one hunk. The first of an update may lack its @@ line. The hunk has no lines if only blank
+// lines were left of the update.
+func (p *parser) hunk(first bool) (hunk, error) {
 	start := p.at
-	h := Hunk{Line: p.first + start}
+	h := hunk{line: p.first + start}
 	hinted := false
 	for ; !p.updateEnds(); p.at++ {
 		hint, ok := isHint(p.lines[p.at])
@@ -70,48 +69,48 @@ func (p *parser) hunk(first bool) (Hunk, error) {
 		}
 		hinted = true
 		if strings.TrimSpace(hint) != "" {
-			h.Hints = append(h.Hints, hint)
+			h.hints = append(h.hints, hint)
 		}
 	}
 	if !hinted && !first {
-		// Only reached behind an end-of-file marker.
+		// Only reached after an end-of-file marker.
 		p.skipBlank()
 		if p.updateEnds() {
-			return Hunk{}, nil
+			return hunk{}, nil
 		}
 		if _, ok := isHint(p.lines[p.at]); ok {
 			return p.hunk(false)
 		}
-		return Hunk{}, p.errorf(p.at, "found %s behind %q, expected %q or the next operation", quote(p.lines[p.at]), eofMarker, hintMarker)
+		return hunk{}, p.errorf(p.at, "found %s after %q, expected %q or the next operation", quote(p.lines[p.at]), eofMarker, hintMarker)
 	}
 	if err := p.hunkLines(&h); err != nil {
-		return Hunk{}, err
+		return hunk{}, err
 	}
-	if len(h.Lines) == 0 {
-		return Hunk{}, p.errorf(start, "the hunk has no lines, expected lines that start with %q, %q or %q", " ", "-", "+")
+	if len(h.lines) == 0 {
+		return hunk{}, p.errorf(start, "the hunk has no lines, expected lines that start with %q, %q or %q", " ", "-", "+")
 	}
 	return h, nil
 }
 
-// hunkLines reads the lines of a hunk and its end-of-file marker.
-func (p *parser) hunkLines(h *Hunk) error {
+// hunkLines parses the lines of a hunk and its end-of-file marker.
+func (p *parser) hunkLines(h *hunk) error {
 	for ; !p.updateEnds(); p.at++ {
 		line := p.lines[p.at]
 		if _, ok := isHint(line); ok {
 			return nil
 		}
 		if trimEnd(line) == eofMarker {
-			h.EndOfFile = true
+			h.endOfFile = true
 			p.at++
 			return nil
 		}
 		if line == "" {
-			h.Lines = append(h.Lines, HunkLine{Op: Keep})
+			h.lines = append(h.lines, hunkLine{op: keep})
 			continue
 		}
-		switch op := LineOp(line[0]); op {
-		case Keep, Remove, Insert:
-			h.Lines = append(h.Lines, HunkLine{Op: op, Text: line[1:]})
+		switch op := line[0]; op {
+		case keep, remove, insert:
+			h.lines = append(h.lines, hunkLine{op, line[1:]})
 		default:
 			return p.errorf(p.at, "found %s in a hunk, expected a line that starts with %q (context), %q (removed) or %q (added)", quote(line), " ", "-", "+")
 		}

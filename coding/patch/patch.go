@@ -1,121 +1,121 @@
-// Package patch reads patches in the v4a format, the input of the apply_patch
-// tool, and works out what they do to files. It touches no disk: [Patch.Plan]
-// reads through a [Source] and returns the complete list of operations, which
-// the caller carries out, all or none.
+// Package patch parses patches in the v4a format, the input of the apply_patch tool, and plans what they
+// do to files. It writes nothing: [Patch.Plan] reads through a [Source] and returns all operations for
+// the caller to carry out.
 //
 // # Format
 //
 //	*** Begin Patch
-//	*** Add File: path          every line of the new file follows with a +
+//	*** Add File: path          followed by every line of the new file with a +
 //	*** Delete File: path
 //	*** Update File: path
-//	*** Move to: new path       optional, renames the updated file
+//	*** Move to: new path       optional; renames the updated file
 //	@@ hint                     optional; a line above the change
-//	 context                     lines with a space stay, - go, + come
-//	-old
-//	+new
-//	*** End of File             optional; the hunk ends where the file does
+//	 context                    a line that stays
+//	-old                        a line to remove
+//	+new                        a line to add
+//	*** End of File             optional; the hunk ends at the end of the file
 //	*** End Patch
 //
-// The parser forgives what models do: a here-document around the patch, white
-// space around the patch and its markers, CRLF line endings, a first hunk
-// without @@, empty lines that lack their leading space, and several @@ lines
-// in a row, each of which is looked for below the one before.
+// The parser tolerates common deviations: a here-document around the patch, white space around the patch
+// and its markers, CRLF line endings, a first hunk without @@, empty lines without their leading space,
+// and several @@ lines in a row, each searched for after the previous one.
 //
 // # Finding the place
 //
-// Hunks apply in order, each below the one before. A hunk's context and
-// removed lines are looked for exactly, then without trailing white space,
-// then without white space at both ends, then with look-alike characters made
-// equal, and the first place of the first comparison that finds one is taken.
-// When there were others and neither a hint nor an earlier hunk decided, the
-// plan says so and names the lines. Lines under a hunk that has neither context
-// nor removed lines go to the end of the file.
+// Hunks apply in order, each after the previous one. The context and removed lines of a hunk are
+// compared exactly, then without trailing white space, then without white space at both ends, then with
+// look-alike characters folded. The first place of the first comparison that finds one is used. If there
+// are other places and neither a hint nor an earlier hunk decides, a note of the plan lists their lines.
+// A hunk with only added lines goes to the end of the file.
 //
 // # Writing
 //
-// Only removed lines leave a file and only added lines enter it; context stays
-// as it is in the file even when it matched loosely. Added lines get the ending
-// of the file's first line and the file's encoding. An updated file always ends
-// with a line ending: a missing one is added.
+// Only removed lines leave the file and only added lines enter it; context stays as it is in the file,
+// even if it did not match exactly. Added lines get the file's encoding and the ending of its first
+// line. A missing final line ending is added.
 package patch
+
+import _ "embed"
+
+// Grammar is the patch format as a Lark grammar, for models that accept freeform tools.
+//
+//go:embed grammar.lark
+var Grammar string
+
+// An Action is what an operation does to a file. Its value is the letter that lists show.
+type Action byte
+
+// The actions.
+const (
+	Add    Action = 'A'
+	Update Action = 'M'
+	Delete Action = 'D'
+)
 
 // A Patch is a parsed patch.
 type Patch struct {
-	// Environment is the value of an "*** Environment ID:" line, if any.
-	Environment string
-	// Ops are the operations in order.
 	Ops []Op
 }
 
-// An Op is one operation of a patch: [Add], [Delete] or [Update]. Paths are as
-// written, absolute or with parent references; judging them is up to the
-// caller.
-type Op interface {
-	path() string
-	line() int
-}
-
-// Add creates a file, or replaces one.
-type Add struct {
+// An Op is one operation of a patch. Paths are as written; the caller must judge them.
+type Op struct {
+	Action  Action
 	Path    string
-	Content string // lines, each ending with LF
-	Line    int    // of the patch, from 1
+	MoveTo  string // for Update: the new path, or ""
+	Content string // for Add: the lines, each ending with LF
+	Line    int    // line of the patch, from 1
+
+	hunks []hunk // for Update: at least one
 }
 
-// Delete removes a file.
-type Delete struct {
-	Path string
-	Line int
+// A hunk is one run of changed lines with their context.
+type hunk struct {
+	hints     []string // the texts of its @@ lines, without empty ones
+	lines     []hunkLine
+	endOfFile bool // the last line must be the last of the file
+	line      int  // line of the patch, from 1
 }
 
-// Update changes a file and may rename it.
-type Update struct {
-	Path   string
-	MoveTo string // empty when the file keeps its name
-	Hunks  []Hunk // at least one
-	Line   int
+// A hunkLine is a line of a hunk. Its op is the prefix in the patch.
+type hunkLine struct {
+	op   byte
+	text string
 }
 
-func (o Add) path() string    { return o.Path }
-func (o Delete) path() string { return o.Path }
-func (o Update) path() string { return o.Path }
-
-func (o Add) line() int    { return o.Line }
-func (o Delete) line() int { return o.Line }
-func (o Update) line() int { return o.Line }
-
-// A Hunk is one run of changed lines with their context.
-type Hunk struct {
-	Hints     []string   // the texts of its @@ lines, empty ones left out
-	Lines     []HunkLine // at least one
-	EndOfFile bool       // the last line must be the last of the file
-	Line      int        // of the patch, from 1
-}
-
-// A HunkLine is a line of a hunk.
-type HunkLine struct {
-	Op   LineOp
-	Text string
-}
-
-// A LineOp says what happens to a line: it is the line's prefix in the patch.
-type LineOp byte
-
-// The prefixes of hunk lines.
 const (
-	Keep   LineOp = ' '
-	Remove LineOp = '-'
-	Insert LineOp = '+'
+	keep   = ' '
+	remove = '-'
+	insert = '+'
 )
 
 // old returns the lines that the hunk expects in the file.
-func (h Hunk) old() []string {
+func (h hunk) old() []string {
 	var lines []string
-	for _, line := range h.Lines {
-		if line.Op != Insert {
-			lines = append(lines, line.Text)
+	for _, line := range h.lines {
+		if line.op != insert {
+			lines = append(lines, line.text)
 		}
 	}
 	return lines
+}
+
+// withoutLastBlank drops the last expected line, which is empty, and an empty last new line: models
+// often end hunks with a blank line that the file does not have.
+func (h hunk) withoutLastBlank() hunk {
+	last := len(h.lines) - 1
+	for h.lines[last].op == insert {
+		last--
+	}
+	lines := make([]hunkLine, 0, len(h.lines))
+	lines = append(lines, h.lines[:last]...)
+	rest := h.lines[last+1:]
+	if h.lines[last].op == keep && len(rest) > 0 {
+		lines = append(lines, hunkLine{op: insert})
+	}
+	lines = append(lines, rest...)
+	if n := len(lines); len(rest) > 0 && lines[n-1] == (hunkLine{op: insert}) {
+		lines = lines[:n-1]
+	}
+	h.lines = lines
+	return h
 }

@@ -1,4 +1,4 @@
-package patch_test
+package patch
 
 import (
 	"errors"
@@ -8,14 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
-
-	"github.com/reins-agent/reins/coding/patch"
-	"github.com/reins-agent/reins/coding/textfile"
 )
 
-// TestPatch_Scenarios runs testdata/*.txtar: in/ and out/ are the files before
-// and after, patch the patch, err a part of the error, notes the plan's notes.
-// After an error the files are as before.
+// TestPatch_Scenarios runs testdata/*.txtar: in/ and out/ are the files before and after, patch is the patch,
+// err a part of the error, notes the plan's notes. An error leaves the files unchanged.
 func TestPatch_Scenarios(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -43,10 +39,10 @@ func TestPatch_Scenarios(t *testing.T) {
 }
 
 func scenario(t *testing.T, in, out tree, part map[string]string) {
-	var plan patch.Plan
-	parsed, err := patch.Parse(part["patch"] + "\n")
+	var plan Plan
+	parsed, err := Parse(part["patch"] + "\n")
 	if err == nil {
-		plan, err = parsed.Plan(in, patch.Options{})
+		plan, err = parsed.Plan(in, Options{})
 	}
 	if want := part["err"]; want != "" {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -76,14 +72,14 @@ func TestPatch_LineEndings(t *testing.T) {
 	for _, c := range []struct{ name, in, hunks, want string }{
 		{"added lines end like the first line", "a\r\nb\nc\n", "@@\n-b\n+B\n", "a\r\nB\r\nc\n"},
 		{"a missing final newline is added", "a\r\nb", "@@\n-a\n+A\n", "A\r\nb\r\n"},
-		{"lines are added behind a last line without newline", "a\r\nb", "@@\n+c\n", "a\r\nb\r\nc\r\n"},
+		{"lines are added after a last line without newline", "a\r\nb", "@@\n+c\n", "a\r\nb\r\nc\r\n"},
 		{"a removed last line leaves the others alone", "a\nb", "@@\n-b\n", "a\n"},
 		{"a file may become empty", "a", "@@\n-a\n", ""},
 		{"a new line with CR does not swallow an empty line", "a\rb\n\nc\n", "@@\n-b\n+B\n", "a\rB\r\n\nc\n"},
 		{"a removed line does not join CR and LF", "a\rb\n\nc\n", "@@\n-b\n", "a\r\r\nc\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := run(tree{"f": c.in}, update(c.hunks), patch.Options{})
+			got, err := run(tree{"f": c.in}, update(c.hunks), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,13 +96,12 @@ func TestPatch_UndecodableFileIsRefused(t *testing.T) {
 		"unknown encoding": "\x81\x8d\xff\xff\xff\n",
 	} {
 		files := tree{"f": content}
-		_, err := run(files, update("@@\n+x\n"), patch.Options{})
-		var failure *patch.Error
-		if !errors.As(err, &failure) || failure.Kind != patch.Undecodable {
-			t.Errorf("%s: got %v, want kind %s", name, err, patch.Undecodable)
+		_, err := run(files, update("@@\n+x\n"), Options{})
+		var failure *Error
+		if !errors.As(err, &failure) || failure.Kind != Undecodable {
+			t.Errorf("%s: got %v, want kind %s", name, err, Undecodable)
 		}
-		var cause *textfile.Error
-		if !errors.As(err, &cause) {
+		if failure != nil && failure.Unwrap() == nil {
 			t.Errorf("%s: the error %v has no cause", name, err)
 		}
 	}
@@ -114,46 +109,42 @@ func TestPatch_UndecodableFileIsRefused(t *testing.T) {
 
 func TestPatch_UnencodableCharacterIsNamed(t *testing.T) {
 	files := tree{"f": "caf\xe9 au lait\n"}
-	_, err := run(files, update("@@\n+漢\n"), patch.Options{})
-	var failure *patch.Error
-	if !errors.As(err, &failure) || failure.Kind != patch.Unencodable || !strings.Contains(err.Error(), "'漢' (U+6F22)") {
-		t.Errorf("got %v, want kind %s and the character", err, patch.Unencodable)
+	_, err := run(files, update("@@\n+漢\n"), Options{})
+	var failure *Error
+	if !errors.As(err, &failure) || failure.Kind != Unencodable || !strings.Contains(err.Error(), "'漢' (U+6F22)") {
+		t.Errorf("got %v, want kind %s and the character", err, Unencodable)
 	}
 }
 
 func TestPatch_PathsAreKeptAsWritten(t *testing.T) {
-	p, err := patch.Parse("*** Begin Patch\n*** Add File: ../../etc/x\n*** Delete File: /abs//p/../q\n*** Update File: a b\n*** Move to: C:\\x\n+y\n*** End Patch")
+	p, err := Parse("*** Begin Patch\n*** Add File: ../../etc/x\n*** Delete File: /abs//p/../q\n*** Update File: a b\n*** Move to: C:\\x\n+y\n*** End Patch")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []patch.Op{
-		patch.Add{Path: "../../etc/x", Line: 2},
-		patch.Delete{Path: "/abs//p/../q", Line: 3},
-		patch.Update{Path: "a b", MoveTo: `C:\x`, Line: 4, Hunks: []patch.Hunk{
-			{Lines: []patch.HunkLine{{Op: patch.Insert, Text: "y"}}, Line: 6},
-		}},
+	want := []Op{
+		{Action: Add, Path: "../../etc/x", Line: 2},
+		{Action: Delete, Path: "/abs//p/../q", Line: 3},
+		{Action: Update, Path: "a b", MoveTo: `C:\x`, Line: 4, hunks: []hunk{{lines: []hunkLine{{insert, "y"}}, line: 6}}},
 	}
-	if diff := cmp.Diff(want, p.Ops); diff != "" {
+	if diff := cmp.Diff(want, p.Ops, cmp.AllowUnexported(Op{}, hunk{}, hunkLine{})); diff != "" {
 		t.Errorf("operations differ (-want +got):\n%s", diff)
 	}
 }
 
 func TestPatch_PlanTellsWhatIsReplaced(t *testing.T) {
 	files := tree{"a": "1\n", "b": "2\n", "c": "3\n"}
-	p, err := patch.Parse("*** Begin Patch\n*** Add File: a\n+x\n*** Update File: b\n*** Move to: c\n@@\n-2\n+y\n*** Add File: d\n+z\n*** End Patch")
+	p, err := Parse("*** Begin Patch\n*** Add File: a\n+x\n*** Update File: b\n*** Move to: c\n@@\n-2\n+y\n*** Add File: d\n+z\n*** End Patch")
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := p.Plan(files, patch.Options{})
+	plan, err := p.Plan(files, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []patch.FileOp{
-		patch.Create{Path: "a", Content: []byte("x\n"), Replaces: true},
-		patch.Rename{From: "b", To: "c", Before: []byte("2\n"), Content: []byte("y\n"), Replaces: true, Hunks: []patch.Placement{
-			{Hunk: 1, PatchLine: 6, Line: 1, Count: 1, Match: patch.Exact},
-		}},
-		patch.Create{Path: "d", Content: []byte("z\n")},
+	want := []FileOp{
+		{Action: Update, Path: "a", Content: []byte("x\n")},
+		{Action: Update, Path: "c", From: "b", Content: []byte("y\n")},
+		{Action: Add, Path: "d", Content: []byte("z\n")},
 	}
 	if diff := cmp.Diff(want, plan.Ops); diff != "" {
 		t.Errorf("operations differ (-want +got):\n%s", diff)

@@ -1,86 +1,51 @@
 package patch
 
 import (
-	"slices"
+	"errors"
+	"io/fs"
 
 	"github.com/reins-agent/reins/env"
 )
 
-// A Source is where a plan reads the files that a patch names. Paths are
-// passed as the patch writes them.
+// A Source reads the files that a patch names. Paths are as the patch writes them.
 type Source interface {
-	// Read returns a file's bytes, or an error that wraps fs.ErrNotExist when
-	// there is none. Something that is not a file, such as a directory, is an
-	// error too.
+	// Read returns a file's bytes. The error wraps fs.ErrNotExist if there is no file. Anything but a
+	// file, such as a directory, is an error too.
 	Read(path string) ([]byte, error)
-	// Exists reports whether there is a file. Something that is not a file is
-	// an error.
+	// Exists reports whether there is a file. Anything but a file is an error.
 	Exists(path string) (bool, error)
 }
 
 // Options change how a patch is planned. The zero value is the default.
 type Options struct {
-	// Classic keeps the operations before the first one that fails: the plan
-	// then holds them beside the error. Otherwise a failure leaves no plan.
+	// Classic keeps the operations before the first one that fails: the plan then holds them together
+	// with the error. Otherwise an error leaves no plan.
 	Classic bool
-	// Paths are the rules for the paths of the patch: those of the place where
-	// it is applied.
+	// Paths are the path rules of the place where the patch is applied.
 	Paths env.Paths
 }
 
-// A Plan is what a patch does, worked out and verified in full.
+// A Plan is what a patch does, verified in full.
 type Plan struct {
-	// Ops are to be carried out in order.
-	Ops []FileOp
-	// Notes are sentences that the author of the patch should read, about
-	// hunks that matched loosely or fitted several places.
+	Ops []FileOp // to be carried out in order
+	// Notes are for the author of the patch, about hunks that did not match exactly or matched several
+	// places.
 	Notes []string
 }
 
-// A FileOp is one operation on the file system: [Create], [Rewrite], [Rename]
-// or [Unlink].
-type FileOp interface{ fileOp() }
-
-// Create writes a new file, or replaces an existing one as a whole.
-type Create struct {
-	Path     string
-	Content  []byte
-	Replaces bool // there is a file already
-}
-
-// Rewrite replaces the content of a file.
-type Rewrite struct {
+// A FileOp is one operation on a file. Add creates it, Update writes it, and Delete removes it. An
+// operation that replaces an existing file is an Update.
+type FileOp struct {
+	Action  Action
 	Path    string
-	Before  []byte
+	From    string // the old path of a file that is moved, or ""
 	Content []byte
-	Hunks   []Placement
 }
 
-// Rename moves a file to another path with new content.
-type Rename struct {
-	From, To string
-	Before   []byte
-	Content  []byte
-	Replaces bool // there is a file at the new path, which is lost
-	Hunks    []Placement
-}
-
-// Unlink deletes a file.
-type Unlink struct {
-	Path string
-}
-
-func (Create) fileOp()  {}
-func (Rewrite) fileOp() {}
-func (Rename) fileOp()  {}
-func (Unlink) fileOp()  {}
-
-// Plan works out the operations of the patch on the files of src without
-// changing anything. A later operation sees the outcome of earlier ones on the
-// same path, and repeated updates of one file become a single operation. Paths
-// are the same when their cleaned forms are; a caller whose file system knows
-// further names for a file, by links or letter case, has to look for those.
-// The error is an [*Error].
+// Plan returns the operations of the patch on the files of src without changing anything. Operations see
+// the effect of earlier ones on the same path, and repeated updates of a file become one operation. Paths
+// are the same if their cleaned forms are; the caller must check for links and letter case. The error is
+// an [*Error].
 func (p Patch) Plan(src Source, opt Options) (Plan, error) {
 	if len(p.Ops) == 0 {
 		return Plan{}, &Error{Kind: Empty}
@@ -97,7 +62,7 @@ func (p Patch) Plan(src Source, opt Options) (Plan, error) {
 	return pl.plan, nil
 }
 
-// A planner collects the operations and knows the files as they will be.
+// A planner collects operations and tracks the resulting files.
 type planner struct {
 	src   Source
 	paths env.Paths
@@ -109,15 +74,14 @@ type planner struct {
 type fileState struct {
 	exists  bool
 	content []byte
-	op      int // the operation that wrote it
+	op      int // index of the operation that wrote it
 }
 
-// key identifies a path within the patch.
 func (pl *planner) key(name string) string { return pl.paths.Clean(name) }
 
 func (pl *planner) add(op Op) error {
 	var err error
-	switch op := op.(type) {
+	switch op.Action {
 	case Add:
 		err = pl.create(op)
 	case Delete:
@@ -126,7 +90,7 @@ func (pl *planner) add(op Op) error {
 		err = pl.update(op)
 	}
 	if failure, ok := err.(*Error); ok {
-		failure.Path, failure.PatchLine = op.path(), max(failure.PatchLine, op.line())
+		failure.Path, failure.PatchLine = op.Path, max(failure.PatchLine, op.Line)
 	}
 	return err
 }
@@ -150,29 +114,35 @@ func (pl *planner) read(name string) ([]byte, error) {
 		return state.content, nil
 	}
 	data, err := pl.src.Read(name)
-	if err != nil {
-		return nil, readError(err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &Error{Kind: FileNotFound, Err: err}
+	case err != nil:
+		return nil, &Error{Kind: Unreadable, Err: err}
 	}
 	return data, nil
 }
 
-// push appends an operation that leaves content at a path.
-func (pl *planner) push(op FileOp, name string, content []byte) {
-	pl.files[pl.key(name)] = fileState{exists: true, content: content, op: len(pl.plan.Ops)}
+// push appends an operation that writes a file.
+func (pl *planner) push(op FileOp) {
+	pl.files[pl.key(op.Path)] = fileState{exists: true, content: op.Content, op: len(pl.plan.Ops)}
 	pl.plan.Ops = append(pl.plan.Ops, op)
 }
 
-func (pl *planner) create(op Add) error {
-	replaces, err := pl.exists(op.Path)
+func (pl *planner) create(op Op) error {
+	exists, err := pl.exists(op.Path)
 	if err != nil {
 		return err
 	}
-	content := []byte(op.Content)
-	pl.push(Create{Path: op.Path, Content: content, Replaces: replaces}, op.Path, content)
+	action := Add
+	if exists {
+		action = Update
+	}
+	pl.push(FileOp{Action: action, Path: op.Path, Content: []byte(op.Content)})
 	return nil
 }
 
-func (pl *planner) unlink(op Delete) error {
+func (pl *planner) unlink(op Op) error {
 	exists, err := pl.exists(op.Path)
 	if err != nil {
 		return err
@@ -180,61 +150,39 @@ func (pl *planner) unlink(op Delete) error {
 	if !exists {
 		return &Error{Kind: FileNotFound}
 	}
-	pl.plan.Ops = append(pl.plan.Ops, Unlink{Path: op.Path})
+	pl.plan.Ops = append(pl.plan.Ops, FileOp{Action: Delete, Path: op.Path})
 	pl.files[pl.key(op.Path)] = fileState{}
 	return nil
 }
 
-func (pl *planner) update(op Update) error {
+func (pl *planner) update(op Op) error {
 	before, err := pl.read(op.Path)
 	if err != nil {
 		return err
 	}
-	content, hunks, err := apply(before, op.Hunks)
+	content, notes, err := apply(op.Path, before, op.hunks)
 	if err != nil {
 		return err
 	}
-	moves := op.MoveTo != "" && pl.key(op.MoveTo) != pl.key(op.Path)
-	replaces := false
+	key := pl.key(op.Path)
+	moves := op.MoveTo != "" && pl.key(op.MoveTo) != key
 	if moves {
-		if replaces, err = pl.exists(op.MoveTo); err != nil {
+		// A file there is replaced; anything else is an error.
+		if _, err = pl.exists(op.MoveTo); err != nil {
 			return err
 		}
 	}
-	for _, h := range hunks {
-		pl.plan.Notes = append(pl.plan.Notes, h.notes(op.Path)...)
-	}
-	if moves {
-		pl.push(Rename{From: op.Path, To: op.MoveTo, Before: before, Content: content, Replaces: replaces, Hunks: hunks}, op.MoveTo, content)
-		pl.files[pl.key(op.Path)] = fileState{}
-		return nil
-	}
-	if !pl.merge(op.Path, content, hunks) {
-		pl.push(Rewrite{Path: op.Path, Before: before, Content: content, Hunks: hunks}, op.Path, content)
+	pl.plan.Notes = append(pl.plan.Notes, notes...)
+	state, known := pl.files[key]
+	switch {
+	case moves:
+		pl.push(FileOp{Action: Update, Path: op.MoveTo, From: op.Path, Content: content})
+		pl.files[key] = fileState{}
+	case known: // written by an earlier operation of the patch
+		state.content, pl.plan.Ops[state.op].Content = content, content
+		pl.files[key] = state
+	default:
+		pl.push(FileOp{Action: Update, Path: op.Path, Content: content})
 	}
 	return nil
-}
-
-// merge puts a further update of a file into the operation that wrote it last.
-func (pl *planner) merge(name string, content []byte, hunks []Placement) bool {
-	state, ok := pl.files[pl.key(name)]
-	if !ok {
-		return false
-	}
-	switch last := pl.plan.Ops[state.op].(type) {
-	case Create:
-		last.Content = content
-		pl.plan.Ops[state.op] = last
-	case Rewrite:
-		last.Content = content
-		last.Hunks = slices.Concat(last.Hunks, hunks)
-		pl.plan.Ops[state.op] = last
-	case Rename:
-		last.Content = content
-		last.Hunks = slices.Concat(last.Hunks, hunks)
-		pl.plan.Ops[state.op] = last
-	}
-	state.content = content
-	pl.files[pl.key(name)] = state
-	return true
 }

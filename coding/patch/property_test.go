@@ -1,4 +1,4 @@
-package patch_test
+package patch
 
 import (
 	"fmt"
@@ -7,12 +7,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/reins-agent/reins/coding/patch"
 	"github.com/reins-agent/reins/coding/textfile/textfiletest"
 )
 
-// An expectation builds the bytes that a patched sample must have, line by
-// line, from the rules alone: kept lines keep their bytes, added lines end
+// An expectation builds the expected bytes of a patched sample: kept lines keep their bytes, added lines end
 // like the first line of the file, and the last line gets an ending.
 type expectation struct {
 	sample textfiletest.Sample
@@ -42,9 +40,8 @@ func (e *expectation) bytes(t *rapid.T) string {
 	return out
 }
 
-// change draws what happens to each line of a sample and writes it both as a
-// patch and as the expected result. Added lines are never empty, so that a lone
-// CR and a lone LF do not meet; TestPatch_LineEndings does that.
+// change draws a change to each line of a sample and returns it as a patch and as the expected result. Added
+// lines are never empty, so a lone CR and a lone LF never meet; TestPatch_LineEndings covers that.
 func change(t *rapid.T, s textfiletest.Sample) (text, want string) {
 	e := expectation{sample: s, ending: "\n"}
 	if s.Endings[0] != "" {
@@ -95,7 +92,7 @@ func TestPatch_BytesOutsideTheHunksStay(t *testing.T) {
 		if rapid.Bool().Draw(t, "CRLF patch") {
 			text = strings.ReplaceAll(text, "\n", "\r\n")
 		}
-		got, err := run(tree{"f": s.File(t)}, text, patch.Options{})
+		got, err := run(tree{"f": s.File(t)}, text, Options{})
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", s.Name, err, text)
 		}

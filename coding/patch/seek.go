@@ -7,31 +7,41 @@ import (
 	"github.com/reins-agent/reins/coding/textfile"
 )
 
-// A Match says how loosely lines were compared when a hunk found its place.
-// The values are stable.
-type Match string
+// A match is a comparison of lines.
+type match int
 
-// The comparisons, in the order in which they are tried.
+// The comparisons, in the order they are tried.
 const (
-	Exact         Match = "exact"
-	TrailingSpace Match = "trailing_space"
-	Whitespace    Match = "whitespace"
-	Lookalike     Match = "lookalike"
+	exact match = iota
+	trailingSpace
+	whitespace
+	lookalike
 )
 
-func comparisons() []Match { return []Match{Exact, TrailingSpace, Whitespace, Lookalike} }
-
-// normal returns the form of a line that the comparison looks at.
-func (m Match) normal(line []byte) []byte {
+// normal returns the part of a line that is compared.
+func (m match) normal(line []byte) []byte {
 	switch m {
-	case TrailingSpace:
+	case trailingSpace:
 		return bytes.TrimRightFunc(line, unicode.IsSpace)
-	case Whitespace:
+	case whitespace:
 		return bytes.TrimSpace(line)
-	case Lookalike:
+	case lookalike:
 		return bytes.TrimSpace(textfile.Fold(line))
 	}
 	return line
+}
+
+// ignored names what the comparison ignores.
+func (m match) ignored() string {
+	switch m {
+	case trailingSpace:
+		return "white space at the end of lines"
+	case whitespace:
+		return "white space around lines"
+	case lookalike:
+		return "differences between look-alike characters (quotes, dashes, spaces)"
+	}
+	return ""
 }
 
 // source is the text of a file by lines.
@@ -44,28 +54,28 @@ func (s source) line(i int) []byte {
 	return s.text[s.lines[i].Start:s.lines[i].End]
 }
 
-// seek returns the first line, not before from, where the wanted lines are, by
-// the strictest comparison that finds them.
-func (s source) seek(wanted []string, from int) (int, Match, bool) {
-	for _, m := range comparisons() {
+// seek returns the first place of the wanted lines from a line on, by the strictest comparison that
+// finds one.
+func (s source) seek(wanted []string, from int) (int, match, bool) {
+	for m := exact; m <= lookalike; m++ {
 		if at, ok := s.find(m.pattern(wanted), m, from); ok {
 			return at, m, true
 		}
 	}
-	return 0, "", false
+	return 0, 0, false
 }
 
-// seekEnd is seek for lines that must be the last ones of the file.
-func (s source) seekEnd(wanted []string, from int) (int, Match, bool) {
+// seekEnd is like seek for lines at the end of the file.
+func (s source) seekEnd(wanted []string, from int) (int, match, bool) {
 	start := len(s.lines) - len(wanted)
 	if start < from {
-		return 0, "", false
+		return 0, 0, false
 	}
 	return s.seek(wanted, start)
 }
 
-// pattern returns the wanted lines in the form of the comparison.
-func (m Match) pattern(wanted []string) [][]byte {
+// pattern returns the parts of the wanted lines that are compared.
+func (m match) pattern(wanted []string) [][]byte {
 	lines := make([][]byte, len(wanted))
 	for i, line := range wanted {
 		lines[i] = m.normal([]byte(line))
@@ -73,10 +83,9 @@ func (m Match) pattern(wanted []string) [][]byte {
 	return lines
 }
 
-// find returns the first occurrence of the pattern not before from. It is the
-// algorithm of Knuth, Morris and Pratt over lines, so that files of repeated
-// lines cost no more than others.
-func (s source) find(pattern [][]byte, m Match, from int) (int, bool) {
+// find returns the first occurrence of the pattern from a line on. It uses the Knuth-Morris-Pratt
+// algorithm over lines, so files of repeated lines are not slower.
+func (s source) find(pattern [][]byte, m match, from int) (int, bool) {
 	back := borders(pattern)
 	matched := 0
 	for i := from; i < len(s.lines); i++ {
@@ -94,8 +103,8 @@ func (s source) find(pattern [][]byte, m Match, from int) (int, bool) {
 	return 0, false
 }
 
-// borders returns, for each prefix of the pattern, the length of its longest
-// proper prefix that is also its suffix.
+// borders returns, for each prefix of the pattern, the length of its longest proper prefix that is also
+// its suffix.
 func borders(pattern [][]byte) []int {
 	out := make([]int, len(pattern))
 	k := 0
@@ -111,12 +120,11 @@ func borders(pattern [][]byte) []int {
 	return out
 }
 
-// maxPlaces bounds the places listed for a hunk that fits several.
+// maxPlaces bounds the places listed for a hunk that matches several.
 const maxPlaces = 10
 
-// places returns the lines, from 0, of the first occurrences of the wanted
-// lines, at most maxPlaces, by one comparison.
-func (s source) places(wanted []string, m Match) []int {
+// places returns the lines, from 0, of the first maxPlaces occurrences of the wanted lines.
+func (s source) places(wanted []string, m match) []int {
 	var found []int
 	pattern := m.pattern(wanted)
 	for from := 0; len(found) < maxPlaces; {

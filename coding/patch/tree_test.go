@@ -1,4 +1,4 @@
-package patch_test
+package patch
 
 import (
 	"errors"
@@ -6,11 +6,9 @@ import (
 	"maps"
 	"path"
 	"strings"
-
-	"github.com/reins-agent/reins/coding/patch"
 )
 
-// A tree is a file system in memory, by path.
+// A tree is an in-memory file system, by path.
 type tree map[string]string
 
 func (t tree) Read(name string) ([]byte, error) {
@@ -34,27 +32,22 @@ func (t tree) Exists(name string) (bool, error) {
 }
 
 // carryOut returns the tree after the operations.
-func (t tree) carryOut(ops []patch.FileOp) tree {
+func (t tree) carryOut(ops []FileOp) tree {
 	out := maps.Clone(t)
 	for _, op := range ops {
-		switch op := op.(type) {
-		case patch.Create:
-			out[path.Clean(op.Path)] = string(op.Content)
-		case patch.Rewrite:
-			out[path.Clean(op.Path)] = string(op.Content)
-		case patch.Rename:
-			delete(out, path.Clean(op.From))
-			out[path.Clean(op.To)] = string(op.Content)
-		case patch.Unlink:
+		delete(out, path.Clean(op.From))
+		if op.Action == Delete {
 			delete(out, path.Clean(op.Path))
+		} else {
+			out[path.Clean(op.Path)] = string(op.Content)
 		}
 	}
 	return out
 }
 
 // run parses, plans and carries out a patch.
-func run(files tree, text string, opt patch.Options) (tree, error) {
-	parsed, err := patch.Parse(text)
+func run(files tree, text string, opt Options) (tree, error) {
+	parsed, err := Parse(text)
 	if err != nil {
 		return files, err
 	}

@@ -3,6 +3,7 @@ package textfile
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"unicode"
 	"unicode/utf8"
 )
@@ -15,8 +16,8 @@ const (
 	bomUTF32BE = "\x00\x00\xFE\xFF"
 )
 
-// Decode reads data as text by the rules in the package comment. The error is
-// an [*Error]. The File refers to data, which must not change while it is used.
+// Decode decodes data by the rules of the package comment. The File refers to data, which must not be
+// modified.
 func Decode(data []byte) (*File, error) {
 	if file, err := decodeMarked(data); file != nil || err != nil {
 		return file, err
@@ -29,18 +30,31 @@ func Decode(data []byte) (*File, error) {
 		if file := decodeUnmarkedUTF16(data); file != nil {
 			return file, nil
 		}
-		return nil, &Error{Kind: Binary, Offset: nul, Reason: "there is a NUL byte"}
+		return nil, binaryError(nul, "NUL byte")
 	}
 	return decodeLegacy(data)
 }
 
-// decodeMarked handles data with a byte order mark; it returns nil, nil when
-// there is none.
+// The messages say that the file is unchanged, because the caller may have meant to edit it.
+
+func binaryError(offset int, what string) error {
+	return fmt.Errorf("the file is binary, not text: %s at byte %d; it was left untouched", what, offset)
+}
+
+func malformedError(enc Encoding, offset int, what string) error {
+	return fmt.Errorf("the file is not valid %s: %s at byte %d; it was left untouched", enc, what, offset)
+}
+
+func unknownError(offset int, why string) error {
+	return fmt.Errorf("the file is not text in a known encoding: %s at byte %d; it was left untouched", why, offset)
+}
+
+// decodeMarked decodes data with a byte order mark. It returns nil, nil if there is none.
 func decodeMarked(data []byte) (*File, error) {
 	has := func(mark string) bool { return bytes.HasPrefix(data, []byte(mark)) }
 	switch {
 	case has(bomUTF32LE), has(bomUTF32BE):
-		return nil, &Error{Kind: UnknownEncoding, Reason: "there is a UTF-32 byte order mark"}
+		return nil, unknownError(0, "UTF-32 byte order mark")
 	case has(bomUTF16LE):
 		return decodeMarkedUTF16(data, UTF16LE, binary.LittleEndian)
 	case has(bomUTF16BE):
@@ -48,10 +62,10 @@ func decodeMarked(data []byte) (*File, error) {
 	case has(bomUTF8):
 		text := data[len(bomUTF8):]
 		if bad := firstInvalid(text); bad >= 0 {
-			return nil, &Error{Kind: Malformed, Encoding: UTF8, Offset: bad + len(bomUTF8), Reason: "there is an invalid sequence"}
+			return nil, malformedError(UTF8, bad+len(bomUTF8), "invalid sequence")
 		}
 		if nul := bytes.IndexByte(text, 0); nul >= 0 {
-			return nil, &Error{Kind: Binary, Offset: nul + len(bomUTF8), Reason: "there is a NUL byte"}
+			return nil, binaryError(nul+len(bomUTF8), "NUL byte")
 		}
 		return &File{data: data, text: text, enc: UTF8, bom: len(bomUTF8)}, nil
 	}
@@ -62,10 +76,10 @@ func decodeMarkedUTF16(data []byte, enc Encoding, order binary.ByteOrder) (*File
 	const mark = len(bomUTF16LE)
 	text, bad := decodeUTF16(data[mark:], order)
 	if bad >= 0 {
-		return nil, &Error{Kind: Malformed, Encoding: enc, Offset: bad + mark, Reason: "there is half of a character"}
+		return nil, malformedError(enc, bad+mark, "half a character")
 	}
 	if nul := bytes.IndexByte(text, 0); nul >= 0 {
-		return nil, &Error{Kind: Binary, Offset: mark, Reason: "there is a NUL character"}
+		return nil, binaryError(mark, "NUL character")
 	}
 	return &File{data: data, text: text, enc: enc, bom: mark}, nil
 }
@@ -84,9 +98,8 @@ func firstInvalid(text []byte) int {
 	return -1
 }
 
-// damagedUTF8 returns the offset of the first invalid byte of data that is
-// clearly UTF-8 apart from a few bytes, and otherwise -1. Text in another
-// encoding has few valid sequences, and those by accident.
+// damagedUTF8 returns the offset of the first invalid byte if data is clearly UTF-8 except for a few
+// bytes, else -1. Text in other encodings has few valid sequences.
 func damagedUTF8(data []byte) int {
 	valid, invalid, first := 0, 0, -1
 	for i := asciiRun(data); i < len(data); i += asciiRun(data[i:]) {
@@ -107,7 +120,7 @@ func damagedUTF8(data []byte) int {
 	return -1
 }
 
-// decodeUnmarkedUTF16 returns nil unless data is certainly UTF-16.
+// decodeUnmarkedUTF16 decodes UTF-16 without a mark. It returns nil unless data is certainly UTF-16.
 func decodeUnmarkedUTF16(data []byte) *File {
 	if len(data) < 4 || len(data)%2 != 0 {
 		return nil
@@ -150,8 +163,8 @@ func plausible(text []byte) bool {
 	return true
 }
 
-// isTextControl reports whether a C0 control byte occurs in text: white space,
-// and the escape character of terminal logs.
+// isTextControl reports whether a C0 control byte occurs in text: white space, and the escape character
+// of terminal logs.
 func isTextControl(b byte) bool {
 	return b >= '\t' && b <= '\r' || b == 0x1B
 }
@@ -165,13 +178,13 @@ func isUnassigned1252(b byte) bool {
 	return false
 }
 
-// decodeLegacy handles data without NUL bytes that is not UTF-8.
+// decodeLegacy decodes data without NUL bytes that is not UTF-8.
 func decodeLegacy(data []byte) (*File, error) {
 	high, c1, firstHigh, unassigned := 0, 0, -1, -1
 	for i, b := range data {
 		switch {
 		case b < 0x20 && !isTextControl(b), b == 0x7F:
-			return nil, &Error{Kind: Binary, Offset: i, Reason: "there is a control byte in data that is not UTF-8"}
+			return nil, binaryError(i, "control byte in data that is not UTF-8")
 		case b >= utf8.RuneSelf:
 			high++
 			if firstHigh < 0 {
@@ -186,7 +199,7 @@ func decodeLegacy(data []byte) (*File, error) {
 		}
 	}
 	if bad := damagedUTF8(data); bad >= 0 {
-		return nil, &Error{Kind: Malformed, Encoding: UTF8, Offset: bad, Reason: "there is an invalid sequence"}
+		return nil, malformedError(UTF8, bad, "invalid sequence")
 	}
 	if file := decodeChinese(data); file != nil {
 		return file, nil
@@ -196,20 +209,20 @@ func decodeLegacy(data []byte) (*File, error) {
 		enc = Windows1252
 	}
 	if unassigned >= 0 {
-		return nil, &Error{Kind: UnknownEncoding, Offset: unassigned, Reason: "the bytes are neither UTF-8, GBK nor Windows-1252"}
+		return nil, unknownError(unassigned, "not UTF-8, GBK or Windows-1252")
 	}
 	if 2*high > len(data) {
-		return nil, &Error{Kind: UnknownEncoding, Offset: firstHigh, Reason: "most bytes are outside ASCII and neither UTF-8 nor GBK"}
+		return nil, unknownError(firstHigh, "mostly non-ASCII bytes that are not UTF-8 or GBK")
 	}
 	text, ok := enc.decodeTable(data)
 	if !ok {
-		return nil, &Error{Kind: UnknownEncoding, Offset: firstHigh, Reason: "the bytes do not decode"}
+		return nil, unknownError(firstHigh, "undecodable bytes")
 	}
 	return &File{data: data, text: text, enc: enc}, nil
 }
 
-// decodeChinese returns nil unless data reads as Chinese text in GBK or
-// GB18030 and encodes back to the same bytes.
+// decodeChinese decodes GBK or GB18030. It returns nil unless data reads as Chinese text and encodes
+// back to the same bytes.
 func decodeChinese(data []byte) *File {
 	if !looksChinese(data) {
 		return nil
@@ -222,8 +235,8 @@ func decodeChinese(data []byte) *File {
 	return nil
 }
 
-// looksChinese checks the shape of GB18030 and that at least half of the
-// multi-byte characters are symbols or level-1 hanzi of GB 2312.
+// looksChinese reports whether data has the shape of GB18030 and at least half of its multi-byte
+// characters are symbols or level-1 hanzi of GB 2312.
 func looksChinese(data []byte) bool {
 	all, common := 0, 0
 	for i := asciiRun(data); i < len(data); i += asciiRun(data[i:]) {

@@ -2,6 +2,8 @@ package textfile
 
 import (
 	"encoding/binary"
+	"fmt"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -45,8 +47,8 @@ func (e Encoding) String() string {
 	return "unknown"
 }
 
-// Encode returns text in the encoding, without a byte order mark. A character
-// that the encoding does not have gives an [*Error] of kind [Unencodable].
+// Encode encodes text, without a byte order mark. A character that the encoding cannot represent is an
+// error.
 func (e Encoding) Encode(text string) ([]byte, error) { return e.append(nil, text) }
 
 // append appends the encoded text to dst.
@@ -63,20 +65,28 @@ func (e Encoding) append(dst []byte, text string) ([]byte, error) {
 		return appendUTF16(dst, text, binary.BigEndian), nil
 	}
 	encoder := e.table().NewEncoder()
-	for i, r := range text {
-		// One character at a time, so that the error can name it.
+	for _, r := range text {
+		// One character at a time, so the error can name it.
 		encoded, err := encoder.String(string(r))
 		if err != nil {
-			return nil, &Error{Kind: Unencodable, Encoding: e, Offset: i, Rune: r}
+			return nil, e.lacks(r)
 		}
 		dst = append(dst, encoded...)
 	}
 	return dst, nil
 }
 
-// check refuses what no text file may gain: NUL, which would make the file
-// binary to every reader, bytes that are not UTF-8, and C1 controls where the
-// encoding would store them as bytes that mean something else elsewhere.
+// lacks returns the error for a character that the encoding cannot represent.
+func (e Encoding) lacks(r rune) error {
+	name := fmt.Sprintf("U+%04X", r)
+	if unicode.IsPrint(r) {
+		name = fmt.Sprintf("%q (U+%04X)", r, r)
+	}
+	return fmt.Errorf("the new text contains %s, which %s cannot represent; use only characters that the file's encoding has", name, e)
+}
+
+// check rejects characters that must not enter a text file: NUL, which would make it binary, invalid
+// UTF-8, and C1 controls in encodings where their bytes are ambiguous.
 func (e Encoding) check(text string) error {
 	for i := 0; i < len(text); {
 		b := text[i]
@@ -87,7 +97,7 @@ func (e Encoding) check(text string) error {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		c1 := r >= 0x80 && r <= 0x9F && (e == ISO8859_1 || e == Windows1252)
 		if r == 0 || c1 || (r == utf8.RuneError && size == 1) {
-			return &Error{Kind: Unencodable, Encoding: e, Offset: i, Rune: r}
+			return e.lacks(r)
 		}
 		i += size
 	}
@@ -115,8 +125,8 @@ func (e Encoding) asciiWidth() int {
 	return 1
 }
 
-// width returns how many bytes hold the non-ASCII character at the start of source,
-// given its length in UTF-8.
+// width returns how many bytes hold the non-ASCII character at the start of source, given its length in
+// UTF-8.
 func (e Encoding) width(utf8Len int, source []byte) int {
 	switch e {
 	case UTF16LE, UTF16BE:
@@ -130,8 +140,7 @@ func (e Encoding) width(utf8Len int, source []byte) int {
 	return 1
 }
 
-// gbWidth returns the length of the GB18030 character at the start of b,
-// judged by its first two bytes.
+// gbWidth returns the length of the GB18030 character at the start of b, from its first two bytes.
 func gbWidth(b []byte) int {
 	switch {
 	case b[0] <= 0x80 || len(b) == 1:
@@ -154,8 +163,7 @@ func appendUTF16(dst []byte, text string, order binary.AppendByteOrder) []byte {
 	return dst
 }
 
-// decodeUTF16 decodes data strictly: it returns the offset of the first unit
-// that is not part of a character, or -1.
+// decodeUTF16 decodes data. bad is the offset of the first unit that is not part of a character, or -1.
 func decodeUTF16(data []byte, order binary.ByteOrder) (text []byte, bad int) {
 	text = make([]byte, 0, len(data)/2+len(data)/8)
 	low, high := 0, 1

@@ -8,8 +8,7 @@ import (
 // An Ending is a line terminator.
 type Ending string
 
-// The line endings this package knows. Other separators, such as form feed or
-// U+2028, are ordinary characters.
+// The line endings. Other separators, such as form feed or U+2028, are ordinary characters.
 const (
 	LF   Ending = "\n"
 	CRLF Ending = "\r\n"
@@ -30,15 +29,10 @@ func (e Ending) String() string {
 // Endings counts the line endings of a text.
 type Endings struct {
 	LF, CRLF, CR int
-	// First is the ending of the first line, LF when there is none.
-	First Ending
-	// Final is whether the last line has an ending. It is true for an empty
-	// text.
-	Final bool
+	First        Ending // of the first line; LF if there is none
 }
 
-// Dominant returns the ending that most lines have; among equals the one of
-// the first line, if it is one of them.
+// Dominant returns the most common ending. The first line's ending breaks a tie.
 func (e Endings) Dominant() Ending {
 	count := map[Ending]int{LF: e.LF, CRLF: e.CRLF, CR: e.CR}
 	best := e.First
@@ -53,10 +47,7 @@ func (e Endings) Dominant() Ending {
 // Endings counts the line endings of the file.
 func (f *File) Endings() Endings {
 	text := f.text
-	ends := Endings{First: LF, Final: true}
-	if n := len(text); n > 0 {
-		ends.Final = text[n-1] == '\n' || text[n-1] == '\r'
-	}
+	ends := Endings{First: LF}
 	ends.CRLF = bytes.Count(text, []byte("\r\n"))
 	ends.LF = bytes.Count(text, []byte("\n")) - ends.CRLF
 	ends.CR = bytes.Count(text, []byte("\r")) - ends.CRLF
@@ -77,14 +68,13 @@ func endingAt(text []byte, i int) Ending {
 	return CR
 }
 
-// A Line is one line of a text as offsets: its content is [Start, End), its
-// ending [End, Next), empty only for a last line without one.
+// A Line is a line of a text as offsets. Its content is [Start, End). Its ending is [End, Next), empty
+// only for a last line without one.
 type Line struct {
 	Start, End, Next int
 }
 
-// Lines returns the lines of text. An empty text has none, and a final line
-// ending is not followed by another line.
+// Lines returns the lines of text. A final line ending does not start another line.
 func Lines(text []byte) []Line {
 	lines := make([]Line, 0, bytes.Count(text, []byte("\n"))+1)
 	cr := bytes.IndexByte(text, '\r') >= 0
@@ -100,8 +90,8 @@ func Lines(text []byte) []Line {
 	return lines
 }
 
-// lineEnd returns the offset of the next ending at or after start. cr is
-// whether the text has carriage returns at all.
+// lineEnd returns the offset of the next ending at or after start. cr reports whether the text has any
+// carriage returns.
 func lineEnd(text []byte, start int, cr bool) int {
 	end := bytes.IndexByte(text[start:], '\n')
 	if end < 0 {
@@ -117,7 +107,7 @@ func lineEnd(text []byte, start int, cr bool) int {
 	return end
 }
 
-// ToLF returns s with every line ending replaced by LF.
+// ToLF replaces every line ending with LF.
 func ToLF(s string) string {
 	if !strings.Contains(s, "\r") {
 		return s

@@ -2,16 +2,14 @@ package textfile
 
 import "bytes"
 
-// GuardBreaks adjusts edits so that no line break is lost where a lone CR and
-// a lone LF meet: side by side they would read as one CRLF. Such a pair arises
-// only in files that mix line endings, when an edit removes all that stands
-// between the two, or ends with one before the other. One of the two then
-// becomes a CRLF itself. The edits are changed in place and returned.
+// GuardBreaks adjusts edits so that no line break is lost where a lone CR and a lone LF become adjacent
+// and would read as one CRLF. This happens only in files with mixed line endings. One of the two becomes
+// a CRLF itself. The edits are changed in place and returned.
 func (f *File) GuardBreaks(edits []Edit) []Edit {
 	if bytes.IndexByte(f.text, '\r') < 0 {
 		return edits
 	}
-	last := byte(0) // the byte before the edit, once those before it are made
+	last := byte(0) // the byte before the edit, after earlier edits
 	end := 0
 	for i := range edits {
 		e := &edits[i]
@@ -38,7 +36,7 @@ func (f *File) GuardBreaks(edits []Edit) []Edit {
 	return edits
 }
 
-// following returns the byte that will stand behind the first edit, or 0.
+// following returns the byte that will follow the first edit, or 0.
 func (f *File) following(edits []Edit) byte {
 	end := edits[0].End
 	for _, e := range edits[1:] {

@@ -6,17 +6,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns text with characters that look alike made equal: typographic
-// quotes and primes become ' and ", hyphens, dashes and the minus sign become
-// -, special spaces become a space, full-width forms become ASCII, an ellipsis
-// becomes three dots, and accents are composed (NFC). Line endings and invalid
-// bytes are kept. Text without such characters is returned as it is.
+// Fold replaces characters that look alike: typographic quotes and primes become ' and ", hyphens,
+// dashes and the minus sign become -, special spaces become a space, full-width forms become ASCII, an
+// ellipsis becomes three dots, and accents are composed (NFC). Line endings and invalid bytes are kept.
 func Fold(text []byte) []byte {
 	if IsASCII(text) {
 		return text
 	}
 	out := make([]byte, 0, len(text))
-	composable := false // something is left that NFC may change
+	composable := false // NFC may change something
 	for i := 0; i < len(text); {
 		run := asciiRun(text[i:])
 		out = append(out, text[i:i+run]...)
@@ -57,28 +55,26 @@ func lookalike(r rune) string {
 	return ""
 }
 
-// IsASCII reports whether text has no byte outside ASCII.
+// IsASCII reports whether text is all ASCII.
 func IsASCII(text []byte) bool { return asciiRun(text) == len(text) }
 
-// A FoldMapper turns offsets of folded text into offsets of the text it was
-// folded from, in ascending order.
+// A FoldMapper maps offsets of folded text, in ascending order, to offsets of the original text.
 type FoldMapper struct {
 	text       []byte
-	at, offset int // the same place in the folded text and in the text
+	at, offset int // the same place in the folded and in the original text
 }
 
 // NewFoldMapper returns a FoldMapper for the result of Fold(text).
 func NewFoldMapper(text []byte) *FoldMapper { return &FoldMapper{text: text} }
 
-// Offset returns the offset in the text of the offset at in the folded text,
-// which must not be less than that of the call before. It reports false when
-// the place is inside a character of the text.
+// Offset returns the original offset of the folded offset at, which must not be less than in the
+// previous call. It returns false if the place is inside an original character.
 func (m *FoldMapper) Offset(at int) (int, bool) {
 	for m.at < at && m.offset < len(m.text) {
 		rest := m.text[m.offset:]
 		run := asciiRun(rest)
 		if run < len(rest) {
-			run-- // what follows may combine with the last one
+			run-- // the next character may combine with the last one
 		}
 		if run = min(run, at-m.at); run > 0 {
 			m.at += run

@@ -2,39 +2,37 @@ package textfile
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 const (
-	// maxVoters bounds the lines that look for their place.
-	maxVoters = 200
-	// maxCompared bounds the size of a text that is compared word by word.
-	maxCompared = 1 << 20
-	// maxShown bounds the bytes shown of a line.
-	maxShown = 200
+	maxVoters   = 200     // wanted lines that vote
+	maxCompared = 1 << 20 // bytes of a text that is compared word by word
+	maxShown    = 200     // bytes shown of a line
 )
 
-// A Nearest is the place of a text that resembles wanted lines most, down to
-// the first line that differs. Lines count from 1; the contents are shown as
-// [Visible] shows them, long ones cut to the part that differs.
+// A Nearest is the first difference between wanted lines and the most similar place of a text. Lines
+// count from 1. Contents are escaped by [Visible]; long lines are cut to the part that differs.
 type Nearest struct {
-	Line       int    // the line of the text where the first difference is
-	WantedLine int    // the wanted line that differs there
-	Wanted     string // its content
-	Found      string // the content of the text's line
-	Past       bool   // the text ends before this line
+	Line       int    // line of the text
+	WantedLine int    // wanted line that differs
+	Wanted     string // content of the wanted line
+	Found      string // content of the text's line, or "(end of file)"
 }
 
-// FindNearest returns the place of text, which has LF endings, that resembles
-// the wanted lines most, or nil when no line of it does. It is meant for lines
-// that are not there; its cost is linear in the size of the text.
+// FindNearest returns the place of text that is most similar to the wanted lines, or nil if no line is
+// similar. The text has LF endings and does not contain the wanted lines. The cost is linear in the size
+// of the text.
 func FindNearest(text []byte, wanted []string) *Nearest {
 	if len(wanted) == 0 {
 		return nil
 	}
 	start, weight := vote(text, wanted)
 	if 4*weight < size(wanted) {
-		// Too little agrees, perhaps only a brace.
+		// Too little agrees, maybe only a brace.
 		if place, ok := resemblance(text, wanted); ok {
 			return firstDifference(text, wanted, place)
 		}
@@ -45,7 +43,7 @@ func FindNearest(text []byte, wanted []string) *Nearest {
 	return firstDifference(text, wanted, start)
 }
 
-// size returns the length of the lines without white space around them.
+// size returns the length of the lines without surrounding white space.
 func size(lines []string) int {
 	n := 0
 	for _, line := range lines[:min(len(lines), maxVoters)] {
@@ -54,18 +52,18 @@ func size(lines []string) int {
 	return n
 }
 
-// vote returns the line of the text, from 0, where the block of wanted lines
-// fits best, and how well: each line of the text that equals a wanted line,
-// white space aside, votes for the place this implies with its length.
+// vote returns the line of the text, from 0, where the wanted lines fit best, and the weight of that
+// place. Each line of the text that equals a wanted line, ignoring surrounding white space, votes for
+// the place it implies with its length.
 func vote(text []byte, wanted []string) (place, weight int) {
 	voters := make(map[string][]int)
 	for i, line := range wanted[:min(len(wanted), maxVoters)] {
-		// A line that occurs often among the wanted says little about the place.
+		// A line that is wanted often says little about the place.
 		if key := strings.TrimSpace(line); key != "" && len(voters[key]) < 4 {
 			voters[key] = append(voters[key], i)
 		}
 	}
-	// Places from len(wanted) lines before the text to its end, by index.
+	// Index 0 is len(wanted) lines before the text.
 	votes := make([]int32, bytes.Count(text, []byte("\n"))+1+len(wanted))
 	best, first := int32(0), 0
 	number := len(wanted)
@@ -83,8 +81,8 @@ func vote(text []byte, wanted []string) (place, weight int) {
 	return first - len(wanted), int(best)
 }
 
-// resemblance returns the line of the text that is most like the first line of
-// the wanted lines that is not empty, and where the block would begin then.
+// resemblance returns where the wanted lines would start if their first non-empty line were the most
+// similar line of the text.
 func resemblance(text []byte, wanted []string) (int, bool) {
 	index := 0
 	for index < len(wanted)-1 && strings.TrimSpace(wanted[index]) == "" {
@@ -101,19 +99,15 @@ func resemblance(text []byte, wanted []string) (int, bool) {
 	if best >= 3 && 2*best >= len(want) {
 		return place - index, true
 	}
-	if len(text) <= maxCompared {
-		place, ok := sharedWords(text, want)
-		return place - index, ok
+	if len(text) > maxCompared {
+		return 0, false
 	}
-	word := longestWord(want)
-	if at := bytes.Index(text, []byte(word)); len(word) >= 3 && at >= 0 {
-		return bytes.Count(text[:at], []byte("\n")) - index, true
-	}
-	return 0, false
+	place, ok := sharedWords(text, want)
+	return place - index, ok
 }
 
-// sharedWords returns the line of the text that has most of the wanted words,
-// if any has half of them, measured in bytes.
+// sharedWords returns the line of the text with the most wanted words, measured in bytes. It returns
+// false if no line has half of them.
 func sharedWords(text []byte, want string) (int, bool) {
 	words := make(map[string]bool)
 	for word := range strings.FieldsSeq(want) {
@@ -135,17 +129,7 @@ func sharedWords(text []byte, want string) (int, bool) {
 	return place, best >= 3 && 2*best >= len(strings.Join(strings.Fields(want), ""))
 }
 
-func longestWord(s string) string {
-	longest := ""
-	for word := range strings.FieldsSeq(s) {
-		if len(word) > len(longest) {
-			longest = word
-		}
-	}
-	return longest
-}
-
-// likeness counts the bytes that two lines share at their start and end.
+// likeness counts the bytes that two lines have in common at their start and end.
 func likeness(line []byte, want string) int {
 	shorter := min(len(line), len(want))
 	prefix := 0
@@ -159,9 +143,8 @@ func likeness(line []byte, want string) int {
 	return prefix + suffix
 }
 
-// firstDifference compares the wanted lines with the text's from a line on, which
-// may be before the first. The first may begin inside a line of the text,
-// and the last may end inside one.
+// firstDifference compares the wanted lines with the text from line start, which may be negative. The
+// first wanted line may begin inside a line of the text, and the last may end inside one.
 func firstDifference(text []byte, wanted []string, start int) *Nearest {
 	lines := linesFrom(text, start, len(wanted))
 	for i, want := range wanted {
@@ -173,15 +156,20 @@ func firstDifference(text []byte, wanted []string, start int) *Nearest {
 		if same {
 			continue
 		}
-		n := &Nearest{Line: max(start+i, 0) + 1, WantedLine: i + 1, Past: !inside && start+i >= 0}
+		n := &Nearest{Line: max(start+i, 0) + 1, WantedLine: i + 1}
 		n.Wanted, n.Found = shown(want, got)
+		if !inside && start+i >= 0 {
+			n.Found = endOfFile
+		}
 		return n
 	}
-	// Only the line break at the end is missing.
-	return &Nearest{Line: start + len(wanted), WantedLine: len(wanted), Wanted: Visible(wanted[len(wanted)-1]) + `\n`, Past: true}
+	// Only the final line break is missing.
+	return &Nearest{Line: start + len(wanted), WantedLine: len(wanted), Wanted: Visible(wanted[len(wanted)-1]) + `\n`, Found: endOfFile}
 }
 
-// linesFrom returns count lines of text from a number on, by number.
+const endOfFile = "(end of file)"
+
+// linesFrom returns count lines of text from line start, by number.
 func linesFrom(text []byte, start, count int) map[int]string {
 	lines := make(map[int]string)
 	number := 0
@@ -197,8 +185,8 @@ func linesFrom(text []byte, start, count int) map[int]string {
 	return lines
 }
 
-// shown returns two lines with invisible characters escaped. Long lines are
-// cut to the neighbourhood of the first difference.
+// shown returns two lines with invisible characters escaped. Long lines are cut to the part around the
+// first difference.
 func shown(want, got string) (string, string) {
 	from := 0
 	for from < min(len(want), len(got)) && want[from] == got[from] {
@@ -222,4 +210,35 @@ func excerpt(line string, from int) string {
 		out += "…"
 	}
 	return out
+}
+
+// Visible escapes characters of a line that are invisible or look like an ordinary space: tabs, control
+// and format characters, special spaces, trailing spaces, and invalid bytes.
+func Visible(line string) string {
+	body := strings.TrimRight(line, " ")
+	var out strings.Builder
+	for i := 0; i < len(body); {
+		r, size := utf8.DecodeRuneInString(body[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&out, `\x%02x`, body[i])
+		case r == '\t':
+			out.WriteString(`\t`)
+		case r == '\r':
+			out.WriteString(`\r`)
+		case r == '\n':
+			out.WriteString(`\n`)
+		case r != ' ' && !unicode.IsPrint(r) || unicode.Is(unicode.Mn, r):
+			format := `\u%04x`
+			if r > 0xFFFF {
+				format = `\U%08x`
+			}
+			fmt.Fprintf(&out, format, r)
+		default:
+			out.WriteString(body[i : i+size])
+		}
+		i += size
+	}
+	out.WriteString(strings.Repeat(`\x20`, len(line)-len(body)))
+	return out.String()
 }

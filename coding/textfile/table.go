@@ -7,10 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// decodeTable decodes data of an encoding that extends ASCII by a table. It
-// reports false for bytes that have no character and for characters that do
-// not encode back to the same bytes. ASCII is copied in runs, because it is
-// most of most files.
+// decodeTable decodes data in an encoding with a character table. It returns false if a byte has no
+// character or a character does not encode back to the same bytes. ASCII, which is most of most files,
+// is copied in runs.
 func (e Encoding) decodeTable(data []byte) ([]byte, bool) {
 	decoder, encoder := e.table().NewDecoder(), e.table().NewEncoder()
 	text := make([]byte, 0, len(data)+len(data)/4)
@@ -37,8 +36,7 @@ func (e Encoding) decodeTable(data []byte) ([]byte, bool) {
 	return text, true
 }
 
-// tableRun returns the length of the whole characters outside ASCII at the
-// start of data, of at most about limit bytes.
+// tableRun returns the length of the non-ASCII characters at the start of data, up to about limit bytes.
 func (e Encoding) tableRun(data []byte, limit int) int {
 	n := 0
 	for n < len(data) && n < limit && data[n] >= utf8.RuneSelf {

@@ -2,10 +2,10 @@ package textfile
 
 import "bytes"
 
-// A View is the text of a file with every line ending as LF, the form in which
-// models write, with the way back to offsets of the file's own text.
+// A View is the text of a file with LF line endings, as models write it. A [Mapper] maps its offsets
+// back to the file's text.
 type View struct {
-	// Text is the file's text with LF endings. The caller must not modify it.
+	// Text must not be modified.
 	Text []byte
 
 	file  *File
@@ -29,7 +29,7 @@ func (f *File) View() View {
 	}
 }
 
-// A Mapper turns view offsets into text offsets in ascending order.
+// A Mapper maps view offsets, in ascending order, to offsets of the file's text.
 type Mapper struct {
 	view       View
 	at, offset int // the same place in the view and in the file's text
@@ -38,9 +38,8 @@ type Mapper struct {
 // Mapper returns a Mapper that starts at the beginning.
 func (v View) Mapper() *Mapper { return &Mapper{view: v} }
 
-// Offset returns the offset in the file's text of the view's offset, which
-// must not be less than that of the call before. The offset behind a line is
-// behind its whole ending.
+// Offset returns the text offset of the view offset at, which must not be less than in the previous
+// call. The offset after a line is after its whole ending.
 func (m *Mapper) Offset(at int) int {
 	if m.view.plain {
 		return at

@@ -1,8 +1,8 @@
-// Package envtest is the suite that every [env.Environment] must pass. An implementation calls
-// [Run] from a test of its own. [Memory] is an environment that passes it.
+// Package envtest has the suite that every [env.Environment] must pass. An implementation calls
+// [Run] from one of its tests. [Memory] is an environment that passes it.
 //
-// The commands in it are for a POSIX shell and use echo, printf, cat, sleep, test and seq. An
-// environment that runs no commands says so in its [Subject].
+// The suite's commands need a POSIX shell with echo, printf, cat, sleep, test and seq. An
+// environment without commands sets [Subject].NoCommands.
 package envtest
 
 import (
@@ -15,19 +15,19 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// patience is how long the suite waits for something that must happen.
+// patience is the timeout for anything that must happen.
 const patience = 30 * time.Second
 
 // Subject is an implementation to test.
 type Subject struct {
-	// New makes a fresh environment whose working directory is empty. The suite closes it.
+	// New returns a new environment with an empty working directory. The suite closes it.
 	//
-	// An environment that refuses to write with [env.ErrReadOnly] must refuse every change and
-	// every command, and pass the rest. What it is to read is written through the environment it
-	// wraps, so it must be an [env.Wrapper] that does not translate paths.
+	// An environment that refuses writes with [env.ErrReadOnly] must refuse every change and every
+	// command. The suite writes its files through the environment underneath, so it must be an
+	// [env.Wrapper] that does not translate paths.
 	New func(t *testing.T) env.Environment
-	// NoCommands says that the environment runs no commands. It must then refuse them all with
-	// [env.ErrNoCommands], and name no shell.
+	// NoCommands is set for an environment that does not run commands. It must refuse them with
+	// [env.ErrNoCommands] and have no shell.
 	NoCommands bool
 }
 
@@ -49,8 +49,7 @@ func Run(t *testing.T, s Subject) {
 	s.run(t, closeTests)
 }
 
-// test is one test of the suite: e is what is tested, w an environment over the same files that
-// can write.
+// test is one test of the suite. e is the subject, and w can write to the same files.
 type test struct {
 	name string
 	run  func(t *testing.T, e, w env.Environment)
@@ -65,7 +64,7 @@ func (s Subject) run(t *testing.T, tests []test) {
 	}
 }
 
-// fixture makes an environment to test, and finds out whether it can write.
+// fixture returns a new environment, one that can write to its files, and whether they differ.
 func (s Subject) fixture(t *testing.T) (e, w env.Environment, readOnly bool) {
 	t.Helper()
 	e = s.New(t)
@@ -92,7 +91,7 @@ func (s Subject) fixture(t *testing.T) (e, w env.Environment, readOnly bool) {
 	return e, w, readOnly
 }
 
-// put writes a file for a test to find.
+// put writes a file.
 func put(t *testing.T, w env.Environment, path, content string) {
 	t.Helper()
 	if err := w.WriteFile(t.Context(), path, []byte(content), 0o644); err != nil {
@@ -124,15 +123,15 @@ func names(t *testing.T, e env.Environment, path string) []string {
 	return out
 }
 
-// wantErr checks that an error is there and of a kind.
+// wantErr checks that an error wraps kind.
 func wantErr(t *testing.T, what string, err, kind error) {
 	t.Helper()
 	if !errors.Is(err, kind) {
-		t.Errorf("%s: error is %v, want one that wraps %q", what, err, kind)
+		t.Errorf("%s: got error %v, want %q", what, err, kind)
 	}
 }
 
-// start starts a command that must start.
+// start starts a command and fails the test if it cannot.
 func start(t *testing.T, e env.Environment, c env.Command) env.Process {
 	t.Helper()
 	p, err := e.Start(t.Context(), c)
@@ -142,7 +141,7 @@ func start(t *testing.T, e env.Environment, c env.Command) env.Process {
 	return p
 }
 
-// finish waits for a process, within patience.
+// finish waits for a process to end.
 func finish(t *testing.T, p env.Process) env.Exit {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
@@ -154,7 +153,7 @@ func finish(t *testing.T, p env.Process) env.Exit {
 	return x
 }
 
-// output reads a stream whole.
+// output returns everything printed on a stream.
 func output(t *testing.T, p env.Process, s env.Stream) string {
 	t.Helper()
 	r := p.Output(s, 0)
@@ -166,7 +165,7 @@ func output(t *testing.T, p env.Process, s env.Stream) string {
 	return string(data)
 }
 
-// await polls until a condition holds, within patience.
+// await polls until a condition holds.
 func await(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	deadline := time.After(patience)
@@ -175,7 +174,7 @@ func await(t *testing.T, what string, cond func() bool) {
 	for !cond() {
 		select {
 		case <-deadline:
-			t.Fatalf("gave up waiting: %s", what)
+			t.Fatalf("timeout waiting for: %s", what)
 		case <-tick.C:
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// readTests change nothing through e.
+// readTests do not write through e.
 var readTests = []test{
 	{"Info_DescribesTheEnvironment", func(t *testing.T, e, _ env.Environment) {
 		i := e.Info()
@@ -89,7 +89,7 @@ var readTests = []test{
 			t.Errorf("d/f/: read %q", got)
 		}
 		if got := names(t, e, "d/"); !slices.Equal(got, []string{"f"}) {
-			t.Errorf("d/ holds %q", got)
+			t.Errorf("d/ contains %q", got)
 		}
 		if fi, err := e.Stat(ctx, "d/"); err != nil || fi.Name != "d" {
 			t.Errorf("Stat of d/: %+v, %v", fi, err)
@@ -105,7 +105,7 @@ var readTests = []test{
 		for _, p := range []string{"d/f", "d/missing", "no/such/place"} {
 			real, err := e.RealPath(t.Context(), p)
 			if rel, ok := paths.Rel(root, real); err != nil || !ok || rel != p {
-				t.Errorf("the real path of %s is %q, %v", p, real, err)
+				t.Errorf("RealPath(%s) = %q, %v", p, real, err)
 			}
 		}
 	}},
@@ -137,7 +137,7 @@ var readTests = []test{
 			t.Fatal(err)
 		}
 		if got, want := names(t, e, "."), []string{".hidden", "A", "b", "c"}; !slices.Equal(got, want) {
-			t.Fatalf("ReadDir gave %q, want %q", got, want)
+			t.Fatalf("ReadDir returned %q, want %q", got, want)
 		}
 		if list[2].Size != 2 || !list[3].IsDir() {
 			t.Errorf("wrong size or kind: %+v", list)
@@ -167,7 +167,7 @@ var readTests = []test{
 	}},
 }
 
-// contents are files that careless code changes.
+// contents returns files that careless code would change.
 func contents() map[string]string {
 	return map[string]string{
 		"empty":      "",
@@ -217,7 +217,7 @@ var writeTests = []test{
 		put(t, e, "f", "1")
 		put(t, e, "f", "2")
 		if got := names(t, e, "."); !slices.Equal(got, []string{"f"}) {
-			t.Errorf("the directory holds %q", got)
+			t.Errorf("the directory contains %q", got)
 		}
 	}},
 	{"WriteFile_OverDirectoryOrThroughFileFails", func(t *testing.T, e, _ env.Environment) {
@@ -229,10 +229,10 @@ var writeTests = []test{
 			wantErr(t, "WriteFile "+p, e.WriteFile(t.Context(), p, []byte("x"), 0o644), kind)
 		}
 		if got := get(t, e, "d/f"); got != "old" {
-			t.Errorf("d/f holds %q after failed writes", got)
+			t.Errorf("after failed writes d/f contains %q, want \"old\"", got)
 		}
 		if got := names(t, e, "."); !slices.Equal(got, []string{"d"}) {
-			t.Errorf("failed writes left %q", got)
+			t.Errorf("after failed writes the directory contains %q, want only d", got)
 		}
 	}},
 	{"WriteFile_ReadersSeeOldOrNew", testAtomic},
@@ -247,7 +247,7 @@ var writeTests = []test{
 			t.Errorf("content is %q", got)
 		}
 		if got := names(t, e, "."); !slices.Equal(got, []string{"f"}) {
-			t.Errorf("the directory holds %q", got)
+			t.Errorf("the directory contains %q", got)
 		}
 	}},
 	{"Remove_FileAndEmptyDirectory", func(t *testing.T, e, _ env.Environment) {
@@ -270,12 +270,12 @@ var writeTests = []test{
 			t.Fatal(err)
 		}
 		if got := get(t, e, "d/b"); got != "from" {
-			t.Errorf("the target holds %q", got)
+			t.Errorf("the target contains %q, want \"from\"", got)
 		}
 		wantErr(t, "Rename again", e.Rename(ctx, "a", "d/c"), fs.ErrNotExist)
 		wantErr(t, "Rename into nowhere", e.Rename(ctx, "d/b", "no/where"), fs.ErrNotExist)
 		if got := get(t, e, "d/b"); got != "from" {
-			t.Errorf("after a failed rename the file holds %q", got)
+			t.Errorf("after a failed rename the file contains %q, want \"from\"", got)
 		}
 	}},
 	{"Mkdir_OneLevelAndNotTwice", func(t *testing.T, e, _ env.Environment) {
@@ -291,7 +291,7 @@ var writeTests = []test{
 	}},
 }
 
-// testAtomic has readers look at a file that is being rewritten.
+// testAtomic reads a file while it is being rewritten.
 func testAtomic(t *testing.T, e, _ env.Environment) {
 	const size = 1 << 16
 	version := func(c string) []byte { return []byte(strings.Repeat(c, size)) }
@@ -318,7 +318,7 @@ func testAtomic(t *testing.T, e, _ env.Environment) {
 	writers.Wait()
 }
 
-// readOnlyTests are for environments that change nothing.
+// readOnlyTests are for environments that refuse writes.
 var readOnlyTests = []test{
 	{"ReadOnly_RefusesEveryChange", func(t *testing.T, e, w env.Environment) {
 		ctx := t.Context()
@@ -333,7 +333,7 @@ var readOnlyTests = []test{
 			t.Errorf("content is %q", got)
 		}
 		if got := names(t, e, "."); !slices.Equal(got, []string{"f"}) {
-			t.Errorf("the directory holds %q", got)
+			t.Errorf("the directory contains %q", got)
 		}
 	}},
 }

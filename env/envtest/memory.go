@@ -14,8 +14,8 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Memory is an environment whose files are in memory. It has no symbolic links and runs no
-// commands. It is for tests, and shows how little an environment needs.
+// Memory is an environment whose files are in memory, for tests. It has no symbolic links and does
+// not run commands.
 type Memory struct {
 	info  env.Info
 	paths env.Paths
@@ -35,8 +35,8 @@ type memoryFile struct {
 
 var _ env.Environment = (*Memory)(nil)
 
-// NewMemory makes an environment of a platform, named as GOOS does, with an empty working
-// directory.
+// NewMemory returns an environment with the path rules of a platform, a GOOS value, and an empty
+// working directory.
 func NewMemory(platform string) *Memory {
 	info := env.Info{Dir: "/work", Platform: platform, OSVersion: "none (in memory)"}
 	if platform == "windows" {
@@ -47,10 +47,10 @@ func NewMemory(platform string) *Memory {
 	return m
 }
 
-// Info describes the environment.
+// Info implements [env.Environment].
 func (m *Memory) Info() env.Info { return m.info }
 
-// key identifies a file: letter case does not matter on Windows.
+// key returns the map key of a path. Case does not matter on Windows.
 func (m *Memory) key(abs string) string {
 	if m.info.Platform == "windows" {
 		return strings.ToLower(abs)
@@ -90,7 +90,7 @@ func (m *Memory) passable(abs string) error {
 	return nil
 }
 
-// find gives a file that must be there.
+// find returns an existing file.
 func (m *Memory) find(abs string) (*memoryFile, error) {
 	if f := m.files[m.key(abs)]; f != nil {
 		return f, nil
@@ -102,7 +102,7 @@ func (m *Memory) put(abs string, content []byte, mode fs.FileMode) {
 	m.files[m.key(abs)] = &memoryFile{abs, content, mode, time.Now()}
 }
 
-// makeDirs makes a directory and its parents where they are missing.
+// makeDirs creates a directory and its parents if they are missing.
 func (m *Memory) makeDirs(abs string) {
 	if m.files[m.key(abs)] != nil {
 		return
@@ -113,7 +113,7 @@ func (m *Memory) makeDirs(abs string) {
 	m.put(abs, nil, fs.ModeDir|0o755)
 }
 
-// children gives what a directory holds, sorted by name.
+// children returns the entries of a directory, sorted by name.
 func (m *Memory) children(abs string) []*memoryFile {
 	var list []*memoryFile
 	for _, f := range m.files {
@@ -129,7 +129,7 @@ func (m *Memory) describe(f *memoryFile, name string) env.FileInfo {
 	return env.FileInfo{Name: m.paths.Base(name), Size: int64(len(f.content)), Mode: f.mode, ModTime: f.changed}
 }
 
-// Stat describes a file.
+// Stat implements [env.Environment].
 func (m *Memory) Stat(ctx context.Context, path string) (info env.FileInfo, err error) {
 	err = m.do(ctx, "stat", path, func(abs string) error {
 		f, err := m.find(abs)
@@ -141,12 +141,12 @@ func (m *Memory) Stat(ctx context.Context, path string) (info env.FileInfo, err 
 	return info, err
 }
 
-// Lstat is Stat, since there are no symbolic links.
+// Lstat is Stat, because there are no symbolic links.
 func (m *Memory) Lstat(ctx context.Context, path string) (env.FileInfo, error) {
 	return m.Stat(ctx, path)
 }
 
-// RealPath makes a path absolute.
+// RealPath returns the absolute path.
 func (m *Memory) RealPath(ctx context.Context, path string) (real string, err error) {
 	err = m.do(ctx, "resolve", path, func(abs string) error { real = abs; return nil })
 	return real, err
@@ -199,7 +199,7 @@ func (m *Memory) Remove(ctx context.Context, path string) error {
 	})
 }
 
-// Rename moves a file; directories are not moved.
+// Rename moves a file. It refuses directories.
 func (m *Memory) Rename(ctx context.Context, from, to string) error {
 	return m.do(ctx, "rename", from, func(abs string) error {
 		f, err := m.find(abs)
@@ -222,7 +222,7 @@ func (m *Memory) Rename(ctx context.Context, from, to string) error {
 	})
 }
 
-// Mkdir makes one directory.
+// Mkdir creates a directory.
 func (m *Memory) Mkdir(ctx context.Context, path string, perm fs.FileMode) error {
 	return m.do(ctx, "make directory", path, func(abs string) error {
 		if m.files[m.key(abs)] != nil {

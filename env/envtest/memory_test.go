@@ -8,8 +8,8 @@ import (
 	"github.com/reins-agent/reins/env/envtest"
 )
 
-// An environment that only implements the interface passes the suite, on every platform's paths
-// and below every wrapper.
+// An environment that implements only the interface passes the suite, with the paths of every
+// platform and in every wrapper.
 func TestMemory_PassesEnvtest(t *testing.T) {
 	for _, platform := range []string{"linux", "windows"} {
 		for name, wrap := range map[string]func(t *testing.T, e env.Environment) env.Environment{

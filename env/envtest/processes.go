@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// processTests run commands.
+// processTests are for environments that run commands.
 var processTests = []test{
 	{"Exec_StreamsApartAndTogether", func(t *testing.T, e, _ env.Environment) {
 		r, err := env.Exec(t.Context(), e, env.Command{Line: "echo out; echo err >&2; exit 3"})
@@ -62,7 +62,7 @@ var processTests = []test{
 	{"Start_CommandLineBeyondTheLimitIsTooLong", func(t *testing.T, e, _ env.Environment) {
 		p, err := e.Start(t.Context(), env.Command{Line: "echo " + strings.Repeat("x", 8<<20)})
 		if err == nil {
-			finish(t, p) // an environment may have no limit
+			finish(t, p) // there may be no limit
 			return
 		}
 		wantErr(t, "Start", err, env.ErrTooLong)
@@ -215,7 +215,7 @@ var processTests = []test{
 		select {
 		case <-p.Done():
 		default:
-			t.Fatal("a process runs on after Close")
+			t.Fatal("a process is still running after Close")
 		}
 		if x := finish(t, p); x.Code == 0 {
 			t.Errorf("exit: %+v", x)
@@ -261,7 +261,7 @@ func testOnOutput(t *testing.T, e, _ env.Environment) {
 	finish(t, p)
 	for _, s := range []env.Stream{env.Both, env.Stdout, env.Stderr} {
 		if want := output(t, p, s); got[s].String() != want || want == "" {
-			t.Errorf("stream %d: the callback got %q, Output gives %q", s, got[s].String(), want)
+			t.Errorf("stream %d: OnOutput got %q, Output returns %q", s, got[s].String(), want)
 		}
 	}
 }
@@ -273,26 +273,26 @@ func testMaxOutput(t *testing.T, e, _ env.Environment) {
 	x := finish(t, p)
 	kept, whole := output(t, p, env.Stdout), all.String()
 	if p.Written(env.Stdout) != int64(len(whole)) {
-		t.Errorf("Written is %d, printed were %d", p.Written(env.Stdout), len(whole))
+		t.Errorf("Written is %d, want %d", p.Written(env.Stdout), len(whole))
 	}
 	if x.Dropped != int64(len(whole)-len(kept)) {
-		t.Errorf("Dropped is %d, but %d of %d bytes are kept", x.Dropped, len(kept), len(whole))
+		t.Errorf("Dropped is %d, want %d", x.Dropped, len(whole)-len(kept))
 	}
 	if len(kept) > limit || len(kept) < limit/2 {
-		t.Errorf("%d bytes are kept, with a limit of %d", len(kept), limit)
+		t.Errorf("kept %d bytes, want at most %d and at least half of that", len(kept), limit)
 	}
 	quarter := limit / 4
 	if !strings.HasPrefix(whole, kept[:quarter]) || !strings.HasSuffix(whole, kept[len(kept)-quarter:]) {
-		t.Errorf("what is kept is not the head and the tail: %q", kept)
+		t.Errorf("the kept output is not head and tail: %q", kept)
 	}
 }
 
 // closeTests close the environment.
 var closeTests = []test{
-	{"Close_ThenNothingWorksAndCloseDoes", testClosed},
+	{"Close_OnlyCloseWorksAfterwards", testClosed},
 }
 
-// noCommandTests are for environments that run no commands.
+// noCommandTests are for environments without commands.
 var noCommandTests = []test{
 	{"Start_IsRefused", func(t *testing.T, e, _ env.Environment) {
 		for _, c := range []env.Command{{Line: "true"}, {Args: []string{"true"}}} {
@@ -305,7 +305,7 @@ var noCommandTests = []test{
 	}},
 }
 
-// testClosed uses an environment after its end.
+// testClosed uses an environment after Close.
 func testClosed(t *testing.T, e, _ env.Environment) {
 	ctx := t.Context()
 	put(t, e, "f", "")

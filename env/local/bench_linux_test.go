@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/env/local"
 )
 
-// cpu is the processor time that this process and its ended children have used.
+// cpu returns the processor time used by this process and its ended children.
 func cpu() (sum time.Duration) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage
@@ -23,7 +23,7 @@ func cpu() (sum time.Duration) {
 	return sum
 }
 
-// cost is what a number of runs took.
+// cost is the cost of a number of runs.
 type cost struct {
 	wall []time.Duration
 	cpu  time.Duration
@@ -45,9 +45,9 @@ func (c *cost) report(b *testing.B, name string) (median, mean float64) {
 	return median, mean
 }
 
-// BenchmarkCommand runs a command here and the same command through bare os/exec, in turn, so that
-// both meet the same machine. overhead-µs is the difference of the median times, overhead-cpu-µs
-// that of the processor times, those of the command included.
+// BenchmarkCommand runs a command here and through plain os/exec, in turn, so that both see the same
+// load. overhead-µs is the difference of the median times, overhead-cpu-µs that of the processor
+// times, including the command's.
 func BenchmarkCommand(b *testing.B) {
 	e, err := local.New(local.Config{Dir: b.TempDir()})
 	if err != nil {
@@ -77,7 +77,7 @@ func BenchmarkCommand(b *testing.B) {
 	b.ReportMetric(mean2-mean, "overhead-cpu-µs")
 }
 
-// BenchmarkWriteFile replaces a file, to the disk.
+// BenchmarkWriteFile replaces a file and flushes it to disk.
 func BenchmarkWriteFile(b *testing.B) {
 	for name, size := range map[string]int{"4KB": 4 << 10, "10MB": 10 << 20} {
 		b.Run(name, func(b *testing.B) {

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// blockSize is the unit in which output is kept, and the most that is kept in memory.
+	// blockSize is the size of a block, and the maximum kept in memory.
 	blockSize = 64 << 10
-	// maxRuns bounds the bookkeeping of a block in which the two streams alternate.
+	// maxRuns is the maximum number of runs in a block.
 	maxRuns = 4096
-	// slotSize is the room for a block in the spool file: its bytes, then its runs.
+	// slotSize is the space of a block in the spool file: its bytes, then its runs.
 	slotSize = blockSize + 4*maxRuns
 )
 
-// run is a stretch of one stream inside a block: its length, and in the lowest bit whether it came
-// from standard error.
+// run is a sequence of bytes of one stream in a block. It holds the length, and in the lowest bit
+// whether the stream is standard error.
 type run uint32
 
 func newRun(s env.Stream, n int) run {
@@ -40,29 +40,28 @@ func (r run) stream() env.Stream {
 	return env.Stdout
 }
 
-// block is a piece of the interleaved output. The open block, and every block of a capture small
-// enough to stay in memory, has data and runs; the others are in the spool file.
+// block is a part of the interleaved output. The open block and all blocks of a capture that stays in
+// memory have data and runs; the others are in the spool file.
 type block struct {
-	base [3]int64 // where it begins on each stream; env.Both is the first
-	size [3]int64 // how much of each stream it holds
+	base [3]int64 // offset of its start, by stream
+	size [3]int64 // number of bytes, by stream
 	data []byte
 	runs []run
-	slot int64 // place in the spool file, -1 while in memory
+	slot int64 // index in the spool file, or -1 in memory
 	nrun int
 }
 
-// capture keeps the output of one process: both streams in one sequence of blocks, so that each
-// can be read alone or the two interleaved, while every byte is stored once. Blocks that are full
-// go to the spool file. Past the limit the first half stays, the rest is a window on the newest
-// that moves by whole blocks. A limit of one block or less needs no file: there the head is one
+// capture stores the output of a process: both streams in one sequence of blocks, so each can be read
+// alone or both interleaved, and every byte is stored once. Full blocks go to the spool file. Above
+// the limit, the first half of it stays, and the second half becomes a window on the newest output
+// that moves by whole blocks. With a limit of one block or less there is no file: the head is one
 // block, and the open block is the window, which moves by bytes.
 //
-// One goroutine at a time may call fill (the process's pump sees to that); reading is safe at any
-// time.
+// Calls of fill must not overlap (Process.pump ensures that). Reading is safe at any time.
 type capture struct {
 	limit   int64
 	headMax int64
-	spool   func() (*os.File, error) // makes the spool file when it is first needed
+	spool   func() (*os.File, error) // creates the spool file when it is first needed
 
 	mu       sync.Mutex
 	open     block
@@ -73,8 +72,8 @@ type capture struct {
 	total    [3]int64
 	dropped  int64
 	file     *os.File
-	slots    int64   // slots ever used
-	free     []int64 // slots to use again
+	slots    int64   // number of slots in the file
+	free     []int64 // slots to reuse
 	released bool
 }
 
@@ -87,7 +86,7 @@ func newCapture(limit int64, spool func() (*os.File, error)) *capture {
 // spools reports whether full blocks go to the spool file.
 func (c *capture) spools() bool { return c.limit > blockSize }
 
-// unit is the size of a full block. A lower limit gets smaller blocks, for the window moves by them.
+// unit returns the size of a full block. It is smaller for low limits, because the window moves by it.
 func (c *capture) unit() int64 {
 	if !c.spools() {
 		return blockSize
@@ -95,8 +94,8 @@ func (c *capture) unit() int64 {
 	return min(blockSize, c.limit/8)
 }
 
-// fill appends what read puts into the space it is given, and returns that part. The slice stays
-// valid until the next fill.
+// fill calls read with free space of the open block and returns the bytes it read. They are valid
+// until the next fill.
 func (c *capture) fill(s env.Stream, read func(p []byte) (int, error)) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,11 +119,11 @@ func (c *capture) fill(s env.Stream, read func(p []byte) (int, error)) ([]byte, 
 	return space[:n], err
 }
 
-// room is the space left in the open block.
+// room returns the space left in the open block.
 func (c *capture) room() int {
 	switch left := c.headMax - c.kept[0] - int64(len(c.open.data)); {
 	case c.filling() && left < c.unit():
-		return int(max(0, min(left, c.unit()-int64(len(c.open.data))))) // the head ends on a block's edge
+		return int(max(0, min(left, c.unit()-int64(len(c.open.data))))) // the head ends with a block
 	case !c.spools():
 		return blockSize
 	default:
@@ -137,8 +136,7 @@ func (c *capture) filling() bool {
 	return len(c.tail) == 0 && c.dropped == 0 && c.kept[0] < c.headMax && len(c.head) < c.maxBlocks()
 }
 
-// grow sees to it that the open block has space to read into: little for a command that prints
-// little.
+// grow makes space in the open block: little for a command that prints little.
 func (c *capture) grow(room int) {
 	data := c.open.data
 	if cap(data)-len(data) >= min(room, 1024) {
@@ -147,14 +145,14 @@ func (c *capture) grow(room int) {
 	if len(c.buf)-len(data) < min(room, blockSize/2) {
 		want := max(4096, 4*len(data))
 		if c.dropped > 0 {
-			want = blockSize // it has printed much already
+			want = blockSize // it has already printed a lot
 		}
 		c.buf = make([]byte, len(data)+min(room, want))
 	}
 	c.open.data = c.buf[:copy(c.buf, data)]
 }
 
-// note records that n bytes of stream s were added to the open block.
+// note records n new bytes of stream s in the open block.
 func (c *capture) note(s env.Stream, n int) {
 	b := &c.open
 	if k := len(b.runs); k > 0 && b.runs[k-1].stream() == s {
@@ -169,7 +167,7 @@ func (c *capture) note(s env.Stream, n int) {
 	c.trim()
 }
 
-// closeBlock moves the open block to the head or the tail, and opens a new one.
+// closeBlock moves the open block to the head or the tail and opens a new one.
 func (c *capture) closeBlock() {
 	head := c.filling()
 	b := c.open
@@ -195,11 +193,11 @@ func (c *capture) closeBlock() {
 	c.trim()
 }
 
-// maxBlocks bounds each half where blocks close early because the streams alternate.
+// maxBlocks limits each half, because blocks close early when the streams alternate.
 func (c *capture) maxBlocks() int { return int(c.limit/c.unit())/2 + 2 }
 
-// trim drops what the limit has no room for: the oldest blocks of the tail or, if there are none,
-// the oldest bytes of the open block.
+// trim drops output above the limit: the oldest blocks of the tail, or if there are none, the oldest
+// bytes of the open block.
 func (c *capture) trim() {
 	for len(c.tail) > 0 && (c.kept[0]+c.kept[1]+int64(len(c.open.data)) > c.limit || len(c.tail) > c.maxBlocks()) {
 		b := c.tail[0]
@@ -217,7 +215,7 @@ func (c *capture) trim() {
 	}
 }
 
-// slide drops the first n bytes of the open block. They stay in place until the next fill.
+// slide drops the first n bytes of the open block. They stay valid until the next fill.
 func (c *capture) slide(n int) {
 	b := &c.open
 	b.data = b.data[n:]
@@ -235,7 +233,7 @@ func (c *capture) slide(n int) {
 	}
 }
 
-// store writes a block to the spool file. The runs are only needed where both streams are in it.
+// store writes a block to the spool file, with its runs if it has more than one.
 func (c *capture) store(b *block) error {
 	if c.file == nil {
 		f, err := c.spool()
@@ -267,8 +265,8 @@ func (c *capture) store(b *block) error {
 	return nil
 }
 
-// load gives the bytes and runs of a block, reading them from the spool file if they are there,
-// into buf if it is large enough.
+// load returns the bytes and runs of a block. It reads them from the spool file, into buf if that is
+// large enough, unless they are in memory.
 func (c *capture) load(b *block, buf []byte) ([]byte, []run, error) {
 	if b.slot < 0 {
 		return b.data, b.runs, nil
@@ -307,7 +305,7 @@ func (c *capture) missing() int64 {
 	return c.dropped
 }
 
-// release frees the spool file and the memory. What arrives later is counted, not kept.
+// release frees the spool file and the memory. Later output is counted and dropped.
 func (c *capture) release() error {
 	err := c.closeSpool()
 	c.mu.Lock()
@@ -318,7 +316,7 @@ func (c *capture) release() error {
 	return err
 }
 
-// closeSpool removes the spool file with what is in it. What is in memory stays.
+// closeSpool removes the spool file. Output in memory stays.
 func (c *capture) closeSpool() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -331,7 +329,7 @@ func (c *capture) closeSpool() error {
 	return errors.Join(f.Close(), removeFile(f.Name()))
 }
 
-// removeFile removes a file that may be gone already.
+// removeFile removes a file that may not exist.
 func removeFile(name string) error {
 	if err := os.Remove(name); !errors.Is(err, os.ErrNotExist) {
 		return err

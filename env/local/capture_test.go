@@ -20,12 +20,12 @@ func (c *capture) add(s env.Stream, b []byte) {
 	}
 }
 
-// spoolIn gives a maker of spool files.
+// spoolIn returns a function that creates spool files.
 func spoolIn(dir string) func() (*os.File, error) {
 	return func() (*os.File, error) { return os.CreateTemp(dir, "") }
 }
 
-// TestCapture_KeepsHeadAndTailOfEveryStream compares with the plain record of what was written.
+// TestCapture_KeepsHeadAndTailOfEveryStream compares with everything that was written.
 func TestCapture_KeepsHeadAndTailOfEveryStream(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -65,7 +65,7 @@ func TestCapture_KeepsHeadAndTailOfEveryStream(t *testing.T) {
 	})
 }
 
-// slack is how much less than the limit may be kept.
+// slack returns how much less than the limit may be kept.
 func slack(c *capture) int64 {
 	if c.spools() {
 		return 2 * c.unit()
@@ -73,7 +73,7 @@ func slack(c *capture) int64 {
 	return 0
 }
 
-// compare reads a stream and checks that every byte is the one written at its offset.
+// compare reads a stream and checks every byte against the one written at its offset.
 func compare(t *rapid.T, c *capture, s env.Stream, want []byte) (kept int64) {
 	start := rapid.Int64Range(0, int64(len(want))+10).Draw(t, "offset")
 	for _, from := range []int64{start, 0} {

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// A process that replaces its program has no variables for a moment. One that does nothing else is
-// found all the same, every time.
+// A process has no variables during an exec. One that keeps calling exec is found every time.
 func TestScan_FindsAProcessInTheMiddleOfAnExec(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "again")
 	if err := os.WriteFile(script, []byte("exec /bin/sh \"$0\"\n"), 0o600); err != nil {
@@ -27,7 +26,7 @@ func TestScan_FindsAProcessInTheMiddleOfAnExec(t *testing.T) {
 	missed := 0
 	const looks = 1000
 	for range looks {
-		if len(scan(quarry{marks: marks{env: id}})) == 0 {
+		if len(scan(targets{marks: marks{env: id}})) == 0 {
 			missed++
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exitWaiter waits for a process to exit without reaping it, and without a thread: a process
-// descriptor becomes readable at the exit.
+// exitWaiter waits for a process to exit without reaping it and without blocking a thread: a process
+// descriptor becomes readable at exit.
 type exitWaiter struct {
 	fd   int
 	file *os.File
@@ -32,7 +32,7 @@ func (w *exitWaiter) started(int) {
 	w.file = os.NewFile(uintptr(w.fd), "pidfd")
 }
 
-// wait returns when the process has exited, or after interrupt, which it tells apart.
+// wait waits until the process has exited or interrupt was called, and reports which.
 func (w *exitWaiter) wait(p *os.Process) (exited bool) {
 	if w.file != nil {
 		defer w.file.Close()
@@ -58,14 +58,14 @@ func (w *exitWaiter) poll(raw syscall.RawConn) (exited bool, err error) {
 	return exited, errors.Join(err, failed)
 }
 
-// interrupt ends the waiting for a process that cannot even be killed.
+// interrupt ends wait for a process that SIGKILL does not end.
 func (w *exitWaiter) interrupt() {
 	if w.file != nil {
 		w.file.SetReadDeadline(time.Unix(1, 0))
 	}
 }
 
-// waitid asks for the exit of a process and leaves it to be reaped.
+// waitid reports whether a process has exited, without reaping it.
 func waitid(kind, id, options int) (exited bool, err error) {
 	for {
 		var si unix.Siginfo

@@ -13,13 +13,13 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// file runs an operation on what a path leads to, with the checks and the errors that all
-// operations share.
+// file runs an operation on the target of a path, with the checks and errors common to all
+// operations.
 func (e *Env) file(ctx context.Context, op, path string, f func(h handle, name string) error) error {
 	return e.operate(ctx, op, path, true, f)
 }
 
-// link is file for operations on the last element of the path itself, be it a symbolic link.
+// link is like file, but does not follow the last element of the path.
 func (e *Env) link(ctx context.Context, op, path string, f func(h handle, name string) error) error {
 	return e.operate(ctx, op, path, false, f)
 }
@@ -35,7 +35,7 @@ func (e *Env) operate(ctx context.Context, op, path string, last bool, f func(h 
 	return nil
 }
 
-// usable reports why the environment cannot be used.
+// usable returns an error if the environment cannot be used.
 func (e *Env) usable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -48,12 +48,12 @@ func (e *Env) usable(ctx context.Context) error {
 	return nil
 }
 
-// fileInfo describes a file under the name that was asked for.
+// fileInfo converts a FileInfo and names it after the requested path.
 func fileInfo(fi fs.FileInfo, path string) env.FileInfo {
 	return env.FileInfo{Name: filepath.Base(path), Size: fi.Size(), Mode: fi.Mode(), ModTime: fi.ModTime()}
 }
 
-// Stat describes a file, following symbolic links.
+// Stat implements [env.Environment].
 func (e *Env) Stat(ctx context.Context, path string) (env.FileInfo, error) {
 	var info env.FileInfo
 	err := e.file(ctx, "stat", path, func(h handle, name string) error {
@@ -66,7 +66,7 @@ func (e *Env) Stat(ctx context.Context, path string) (env.FileInfo, error) {
 	return info, err
 }
 
-// Lstat describes a file or a symbolic link.
+// Lstat implements [env.Environment].
 func (e *Env) Lstat(ctx context.Context, path string) (env.FileInfo, error) {
 	var info env.FileInfo
 	err := e.link(ctx, "lstat", path, func(h handle, name string) error {
@@ -79,7 +79,7 @@ func (e *Env) Lstat(ctx context.Context, path string) (env.FileInfo, error) {
 	return info, err
 }
 
-// Open reads a regular file.
+// Open implements [env.Environment].
 func (e *Env) Open(ctx context.Context, path string) (io.ReadCloser, error) {
 	var file *os.File
 	err := e.file(ctx, "open", path, func(h handle, name string) (err error) {
@@ -92,9 +92,8 @@ func (e *Env) Open(ctx context.Context, path string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// openRegular opens a regular file for reading. It looks before it opens, because opening a device
-// can do something, and after it, because the file may have been exchanged; in between it does not
-// block, whatever the file has become.
+// openRegular opens a regular file for reading. It checks before opening, because opening a device
+// can have effects, and again after it, because the file may have been replaced.
 func openRegular(h handle, name string) (*os.File, error) {
 	fi, err := h.Stat(name)
 	if err != nil {
@@ -125,7 +124,7 @@ func mustBeRegular(fi fs.FileInfo) error {
 	case fi.IsDir():
 		return env.ErrIsDir
 	default:
-		return fmt.Errorf("%w (it is a %s)", env.ErrSpecial, kind(fi.Mode()))
+		return fmt.Errorf("%w (%s)", env.ErrSpecial, kind(fi.Mode()))
 	}
 }
 
@@ -142,7 +141,7 @@ func kind(m fs.FileMode) string {
 	}
 }
 
-// ReadDir lists a directory.
+// ReadDir implements [env.Environment].
 func (e *Env) ReadDir(ctx context.Context, path string) ([]env.FileInfo, error) {
 	var list []env.FileInfo
 	err := e.file(ctx, "read directory", path, func(h handle, name string) error {
@@ -157,8 +156,8 @@ func (e *Env) ReadDir(ctx context.Context, path string) ([]env.FileInfo, error) 
 	return list, err
 }
 
-// openDir opens a directory. A file in its place gives different errors on different systems, so it
-// is looked for.
+// openDir opens a directory. It returns ErrNotDir for a file, for which systems return different
+// errors.
 func openDir(h handle, name string) (*os.Root, error) {
 	d, err := h.OpenRoot(name)
 	if err == nil {
@@ -170,7 +169,7 @@ func openDir(h handle, name string) (*os.Root, error) {
 	return nil, err
 }
 
-// readDir lists a directory through its handle. A file that goes away meanwhile is left out.
+// readDir lists a directory. Files that disappear meanwhile are skipped.
 func readDir(d *os.Root) ([]env.FileInfo, error) {
 	f, err := d.Open(".")
 	if err != nil {
@@ -196,20 +195,20 @@ func readDir(d *os.Root) ([]env.FileInfo, error) {
 	return list, nil
 }
 
-// Mkdir makes one directory.
+// Mkdir implements [env.Environment].
 func (e *Env) Mkdir(ctx context.Context, path string, perm fs.FileMode) error {
 	return e.link(ctx, "make directory", path, func(h handle, name string) error {
 		return h.Mkdir(name, perm.Perm())
 	})
 }
 
-// Remove deletes one file or one empty directory. A symbolic link is deleted, not its target.
+// Remove implements [env.Environment].
 func (e *Env) Remove(ctx context.Context, path string) error {
 	return e.link(ctx, "remove", path, func(h handle, name string) error { return h.Remove(name) })
 }
 
-// Rename moves a file. Between two roots, or two file systems, a regular file is copied and the
-// old one removed.
+// Rename implements [env.Environment]. Between roots or file systems, a regular file is copied and
+// the old one removed.
 func (e *Env) Rename(ctx context.Context, from, to string) error {
 	err := e.usable(ctx)
 	if err == nil {
@@ -235,7 +234,7 @@ func (e *Env) rename(ctx context.Context, from, to string) error {
 	})
 }
 
-// move copies a regular file to another place and removes it.
+// move copies a regular file and removes the old one.
 func (e *Env) move(ctx context.Context, hf handle, from string, ht handle, to string) error {
 	f, err := openRegular(hf, from)
 	if err != nil {
@@ -261,7 +260,7 @@ func (e *Env) move(ctx context.Context, hf handle, from string, ht handle, to st
 	return hf.Remove(from)
 }
 
-// WriteFile replaces a file, or makes it and its parents.
+// WriteFile implements [env.Environment].
 func (e *Env) WriteFile(ctx context.Context, path string, data []byte, perm fs.FileMode) error {
 	err := e.usable(ctx)
 	if err == nil {
@@ -271,4 +270,20 @@ func (e *Env) WriteFile(ctx context.Context, path string, data []byte, perm fs.F
 		return &fs.PathError{Op: "write", Path: path, Err: e.tree.explain(err)}
 	}
 	return nil
+}
+
+// RealPath implements [env.Environment].
+func (e *Env) RealPath(ctx context.Context, path string) (string, error) {
+	err := e.usable(ctx)
+	var abs string
+	if err == nil {
+		abs, err = e.tree.abs(path)
+	}
+	if err == nil {
+		abs, err = e.tree.canonical(abs, true)
+	}
+	if err != nil {
+		return "", &fs.PathError{Op: "resolve", Path: path, Err: e.tree.explain(err)}
+	}
+	return abs, nil
 }

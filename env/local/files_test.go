@@ -17,8 +17,8 @@ import (
 	"github.com/reins-agent/reins/env/local"
 )
 
-// lay makes files in a directory: "name -> target" is a symbolic link, "name/" a directory, and
-// anything else a file that holds its own name.
+// lay creates files in a directory: "name -> target" is a symbolic link, "name/" a directory, and
+// anything else a file that contains its own name.
 func lay(t *testing.T, dir string, files ...string) {
 	t.Helper()
 	for _, f := range files {
@@ -49,7 +49,6 @@ func content(t *testing.T, path string) string {
 	return string(data)
 }
 
-// TestWriteFile_FollowsSymlinksAndKeepsThem looks at what is on the disk afterwards.
 func TestWriteFile_FollowsSymlinksAndKeepsThem(t *testing.T) {
 	for _, roots := range [][]string{nil, {"."}} {
 		for _, tt := range []struct{ files, path, target string }{
@@ -72,9 +71,9 @@ func TestWriteFile_FollowsSymlinksAndKeepsThem(t *testing.T) {
 				continue
 			}
 			if fi, err := os.Lstat(filepath.Join(dir, tt.target)); err != nil || !fi.Mode().IsRegular() {
-				t.Errorf("roots %v, %s: %s is not a file: %v", roots, tt.files, tt.target, err)
+				t.Errorf("roots %v, %s: %s is not a regular file: %v", roots, tt.files, tt.target, err)
 			} else if got := content(t, filepath.Join(dir, tt.target)); got != "new" {
-				t.Errorf("roots %v, %s: %s holds %q", roots, tt.files, tt.target, got)
+				t.Errorf("roots %v, %s: %s contains %q, want \"new\"", roots, tt.files, tt.target, got)
 			}
 			first, _, _ := strings.Cut(tt.path, "/")
 			if fi, err := os.Lstat(filepath.Join(dir, first)); err != nil || fi.Mode()&fs.ModeSymlink == 0 && first != "a" {
@@ -90,7 +89,7 @@ func TestWriteFile_SymlinkLoopFails(t *testing.T) {
 		lay(t, dir, "a -> b", "b -> a")
 		e := newEnv(t, local.Config{Dir: dir, Roots: roots})
 		if err := e.WriteFile(t.Context(), "a", nil, 0o644); err == nil {
-			t.Error("a loop was written to")
+			t.Error("WriteFile followed a loop of links")
 		}
 	}
 }
@@ -137,7 +136,7 @@ func TestWriteFile_HardLinkOutsideKeepsItsContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := content(t, filepath.Join(outside, "secret")); got != "secret" {
-		t.Errorf("the file outside holds %q", got)
+		t.Errorf("the file outside contains %q", got)
 	}
 }
 
@@ -157,8 +156,7 @@ func TestWriteFile_RunningProgramIsReplaced(t *testing.T) {
 	}
 }
 
-// TestRoots_NothingLeadsOut tries every operation on every way out. All that could be hit was made by
-// the test.
+// TestRoots_NothingLeadsOut tries every operation on every way out. It attacks only files that it made.
 func TestRoots_NothingLeadsOut(t *testing.T) {
 	base := t.TempDir()
 	outside := filepath.Join(base, "outside")
@@ -189,7 +187,7 @@ func TestRoots_NothingLeadsOut(t *testing.T) {
 				return err
 			},
 		}
-		// These act on a link itself when the path ends in one, and that one is inside.
+		// These act on the link itself, which is inside.
 		if path != "file" && path != "absfile" && path != "dangling" {
 			ops["Lstat"] = func() error { _, err := e.Lstat(ctx, path); return err }
 			ops["Remove"] = func() error { return e.Remove(ctx, path) }
@@ -204,11 +202,11 @@ func TestRoots_NothingLeadsOut(t *testing.T) {
 		}
 	}
 	if got := content(t, filepath.Join(outside, "secret")); got != "outside/secret" {
-		t.Errorf("the secret is now %q", got)
+		t.Errorf("the secret contains %q", got)
 	}
 	for dir, want := range map[string]int{outside: 2, base: 4} {
 		if list, _ := os.ReadDir(dir); len(list) != want {
-			t.Errorf("in %s there is now %v", dir, list)
+			t.Errorf("%s contains %v, want %d entries", dir, list, want)
 		}
 	}
 }
@@ -230,15 +228,15 @@ func TestRoots_SeveralAndLinksBetweenThem(t *testing.T) {
 		t.Error(err)
 	}
 	if got := content(t, filepath.Join(base, "b/moved")); got != "a/f" {
-		t.Errorf("the moved file holds %q", got)
+		t.Errorf("the moved file contains %q", got)
 	}
 	if _, err := os.Lstat(filepath.Join(base, "a/f")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the old file is still there: %v", err)
+		t.Errorf("the old file: %v, want ErrNotExist", err)
 	}
 }
 
-// TestRoots_SwapRace exchanges a directory for a link to the outside, again and again, while files
-// are written and read through it.
+// TestRoots_SwapRace keeps swapping a directory for a link to the outside while files are written and
+// read through it.
 func TestRoots_SwapRace(t *testing.T) {
 	base := t.TempDir()
 	lay(t, base, "outside/f", "root/real/f", "root/out -> ../outside")
@@ -267,7 +265,7 @@ func TestRoots_SwapRace(t *testing.T) {
 	<-swapped
 	list, _ := os.ReadDir(filepath.Join(base, "outside"))
 	if got := content(t, filepath.Join(base, "outside/f")); got != "outside/f" || len(list) != 1 {
-		t.Errorf("the file outside holds %q, beside it are %v", got, list)
+		t.Errorf("the file outside contains %q; its directory contains %v", got, list)
 	}
 }
 
@@ -303,7 +301,7 @@ func TestSpecialFiles_AreRefusedAtOnce(t *testing.T) {
 func TestPath_NULByteIsInvalid(t *testing.T) {
 	e := newEnv(t, local.Config{})
 	if err := e.WriteFile(t.Context(), "a\x00b", nil, 0o644); !errors.Is(err, fs.ErrInvalid) {
-		t.Errorf("error: %v", err)
+		t.Errorf("got error %v, want ErrInvalid", err)
 	}
 	if _, err := e.Start(t.Context(), env.Command{Line: "echo a\x00b"}); err == nil {
 		t.Error("a command line with a NUL byte was started")

@@ -21,26 +21,26 @@ const (
 	errTooManyArgs = syscall.E2BIG
 )
 
-// meanings are the errors of the system that have a name of their own.
-var meanings = []struct{ system, means error }{
+// systemErrors maps errors of the system to those of package env.
+var systemErrors = []struct{ system, env error }{
 	{syscall.EISDIR, env.ErrIsDir},
 	{syscall.ENOTDIR, env.ErrNotDir},
 	{syscall.ENOTEMPTY, env.ErrNotEmpty},
 	{syscall.ENAMETOOLONG, errTooLongName},
 }
 
-// syncUnsupported reports whether a file system has no way to flush a directory.
+// syncUnsupported reports whether the file system cannot flush a directory.
 func syncUnsupported(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
 }
 
-// special reports whether a path names a device by its place. Shared memory files are files.
+// special reports whether a path is in /dev, except for shared memory files.
 func special(abs string) bool {
 	return abs == "/dev" || strings.HasPrefix(abs, "/dev/") && !strings.HasPrefix(abs, "/dev/shm/")
 }
 
-// keepOwner gives f the owner and group of old. Who may write a file but not give files away
-// cannot replace it without taking it over, and is told so.
+// keepOwner gives f the owner and group of old. It fails if that is not permitted, because replacing
+// the file would change its owner.
 func keepOwner(f *os.File, old fs.FileInfo) error {
 	fi, err := f.Stat()
 	if err != nil {
@@ -52,7 +52,7 @@ func keepOwner(f *os.File, old fs.FileInfo) error {
 		return nil
 	}
 	if err := f.Chown(int(want.Uid), int(want.Gid)); err != nil {
-		return fmt.Errorf("the file belongs to user %d, group %d, and replacing it would change that: %w", want.Uid, want.Gid, reason(err))
+		return fmt.Errorf("the file belongs to user %d, group %d; replacing it would change its owner: %w", want.Uid, want.Gid, cause(err))
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group is a command with its descendants.
+// group is a command and its descendants.
 type group struct {
 	env  *Env
 	mark mark
@@ -20,17 +20,16 @@ type group struct {
 	exit exitWaiter
 
 	mu     sync.Mutex
-	reaped bool             // the ids may belong to somebody else by now
-	known  map[int]identity // descendants that were seen after the end
+	reaped bool             // the ids may have been reused
+	known  map[int]identity // descendants found after the exit
 	closed bool
 }
 
 func newGroup(e *Env, mark mark) *group { return &group{env: e, mark: mark} }
 
-// attr asks for a process group of its own. If the host has a terminal it is a session of its own
-// as well: that leaves the terminal behind, and nothing can ask for a password on it. Without need
-// it is not done, because on Linux every session is a party of its own to the scheduler, and on a
-// busy machine a new one waits.
+// attr requests a new process group. If the host has a terminal, it requests a new session, so that
+// no command can prompt on that terminal. Otherwise it does not, because Linux schedules sessions as
+// separate groups, and on a busy machine a new one has to wait.
 func (g *group) attr(pty bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true}
 	if pty || g.env.terminal {
@@ -55,14 +54,14 @@ func (g *group) start(path string, args []string, attr *os.ProcAttr) error {
 	return nil
 }
 
-// waitExit waits for the command to exit, or for giveUp. On Linux it is not reaped yet after that.
+// waitExit waits for the command to exit, or for giveUp. On Linux it does not reap the command.
 func (g *group) waitExit() (exited bool) { return g.exit.wait(g.proc) }
 
-// giveUp ends waitExit for a command that hangs in the kernel and does not even die of SIGKILL.
+// giveUp ends waitExit for a command that hangs in the kernel and survives SIGKILL.
 func (g *group) giveUp() { g.exit.interrupt() }
 
-// reap takes the exit status, and gives up the process id. A command that was given up is reaped
-// when the kernel lets it go.
+// reap returns the exit status and frees the process id. A command that was given up is reaped in the
+// background.
 func (g *group) reap(exited bool) (code int, signal string) {
 	g.mu.Lock()
 	g.reaped = true
@@ -82,19 +81,16 @@ func (g *group) reap(exited bool) (code int, signal string) {
 	return ws.ExitStatus(), ""
 }
 
-// orphans counts the descendants that run on after the command was reaped. The process table is
-// only read when there is a sign of them: the group has members, or the output is held.
+// orphans counts the descendants still running after the command was reaped. It reads the process
+// table only if the group has members or the output is still open.
 func (g *group) orphans(held bool) int {
 	if !held && syscall.Kill(-g.pid, 0) == syscall.ESRCH {
 		return 0
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	q := g.quarry()
-	if g.known == nil {
-		// Straight after the reaping a group of this number can only be ours.
-		q.group = g.pid
-	}
+	q := g.targets()
+	q.group = g.pid // not reused yet, right after reaping
 	g.known = make(map[int]identity)
 	for _, id := range scan(q) {
 		g.known[id.pid] = id
@@ -102,24 +98,24 @@ func (g *group) orphans(held bool) int {
 	return len(g.known)
 }
 
-// quarry says what to look for. The caller holds g.mu.
-func (g *group) quarry() quarry {
-	q := quarry{marks: marks{g.mark.env, map[int]bool{g.mark.job: true}}, known: g.known}
+// targets returns the processes of the group. The caller holds g.mu.
+func (g *group) targets() targets {
+	q := targets{marks: marks{g.mark.env, map[int]bool{g.mark.job: true}}, known: g.known}
 	if !g.reaped {
 		q.group = g.pid
 	}
 	return q
 }
 
-// extinguish ends the command and all its descendants. gone is closed when the command exits.
-func (g *group) extinguish(gone <-chan struct{}, grace time.Duration) {
+// killAll ends the command and its descendants. gone is closed when the command exits.
+func (g *group) killAll(gone <-chan struct{}, grace time.Duration) {
 	g.mu.Lock()
-	q := g.quarry()
+	q := g.targets()
 	g.mu.Unlock()
-	extinguish(q, gone, grace)
+	killAll(q, gone, grace)
 }
 
-// close gives up what the group holds. The caller holds env.mu.
+// close tells the guard that the group has ended. The caller holds env.mu.
 func (g *group) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -129,14 +125,14 @@ func (g *group) close() {
 	}
 }
 
-// closedChan stands for a command that has exited long ago.
+// closedChan returns a closed channel.
 func closedChan() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }
 
-// endMarked ends every process that carries one of the marks.
+// endMarked ends all processes with one of the marks.
 func endMarked(m marks, grace time.Duration) {
-	extinguish(quarry{marks: m}, closedChan(), grace)
+	killAll(targets{marks: m}, closedChan(), grace)
 }

@@ -12,8 +12,8 @@ import (
 
 var ntResumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
-// guard is the job object around all processes of an environment. The system ends them when the
-// last handle to it is closed, which the death of this process does.
+// guard is a job object with all processes of an environment. The system ends them when its last
+// handle is closed, at the latest when this process dies.
 type guard struct{ job windows.Handle }
 
 func newGuard(*Env) (*guard, error) {
@@ -40,16 +40,15 @@ func newJob() (windows.Handle, error) {
 	return job, nil
 }
 
-// fit reports whether the guard can be used. It needs no files: the system ends a job with its last
-// handle, before anybody can lock what this process had locked.
-func (g *guard) fit([]*os.File) bool { return true }
+// covers returns true: the system ends the job before others can lock the files of this process.
+func (g *guard) covers([]*os.File) bool { return true }
 
-// spools has nothing to do: nobody removes the private directory of a killed process here.
+// spools does nothing: the private directory of a killed process is not removed here.
 func (g *guard) spools(string) {}
 
-func (g *guard) dismiss() error { return windows.CloseHandle(g.job) }
+func (g *guard) stop() error { return windows.CloseHandle(g.job) }
 
-// group is a command with its descendants: a job object of its own, inside that of the guard.
+// group is a command and its descendants: a job object inside that of the guard.
 type group struct {
 	env   *Env
 	pid   int
@@ -60,7 +59,7 @@ type group struct {
 
 func newGroup(e *Env, _ mark) *group { return &group{env: e} }
 
-// attr starts the process asleep, so that it has no children before it is in its job.
+// attr starts the process suspended, so it has no children before it is in its job.
 func (g *group) attr(bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		HideWindow:    true,
@@ -89,7 +88,7 @@ func (g *group) start(path string, args []string, attr *os.ProcAttr) error {
 	return nil
 }
 
-// adopt puts the process into its jobs and wakes it.
+// adopt adds the process to its jobs and resumes it.
 func (g *group) adopt() error {
 	const access = windows.PROCESS_SET_QUOTA | windows.PROCESS_TERMINATE | windows.PROCESS_SUSPEND_RESUME
 	h, err := windows.OpenProcess(access, false, uint32(g.pid))
@@ -137,7 +136,7 @@ type jobAccounting struct {
 	completed uint32
 }
 
-// orphans asks the job how many processes are in it.
+// orphans returns the number of processes in the job.
 func (g *group) orphans(bool) int {
 	var info jobAccounting
 	const basicAccounting = 1
@@ -149,8 +148,8 @@ func (g *group) orphans(bool) int {
 	return int(info.active)
 }
 
-// extinguish asks with a console break, and ends the job.
-func (g *group) extinguish(gone <-chan struct{}, grace time.Duration) {
+// killAll sends a console break, waits for at most grace, and ends the job.
+func (g *group) killAll(gone <-chan struct{}, grace time.Duration) {
 	if windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(g.pid)) == nil {
 		select {
 		case <-gone:
@@ -160,7 +159,7 @@ func (g *group) extinguish(gone <-chan struct{}, grace time.Duration) {
 	windows.TerminateJobObject(g.job, 1)
 }
 
-// close gives up the job, which is empty. The caller holds env.mu.
+// close closes the empty job. The caller holds env.mu.
 func (g *group) close() {
 	if g.job != 0 {
 		windows.CloseHandle(g.job)
@@ -168,5 +167,5 @@ func (g *group) close() {
 	}
 }
 
-// endMarked has nothing to do: jobs lose nobody.
+// endMarked does nothing: no process leaves its job.
 func endMarked(marks, time.Duration) {}

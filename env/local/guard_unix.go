@@ -17,16 +17,16 @@ import (
 //go:embed watchdog.sh
 var watchdogScript string
 
-// guard is the watchdog: a shell that waits for the end of a pipe. Only this process holds the
-// other end, so the pipe ends when this process does, and then the watchdog kills every process
-// that carries the environment's mark. It is in a session of its own, so that no terminal reaches
-// it, and has no file of the host but the pipe and what Hold names.
+// guard is the watchdog: a shell that waits for the end of a pipe. Only this process holds the other
+// end, so the pipe ends when this process dies. The watchdog then kills all processes with a mark of
+// the environment. It runs in its own session, away from any terminal, and has no file of the host
+// except the pipe and those of Hold.
 type guard struct {
 	proc *os.Process
 	exit exitWaiter
 	pipe *os.File
 	gone chan struct{}
-	held []*os.File // what it was given
+	held []*os.File // the files of Hold that it has
 }
 
 // newGuard starts the watchdog of an environment. The caller holds e.mu.
@@ -49,7 +49,7 @@ func newGuard(e *Env) (*guard, error) {
 		[]string{"sh", "-c", watchdogScript, "reins-watchdog", markerName, e.id + ".", e.spoolRoot},
 		&os.ProcAttr{
 			Dir: "/",
-			// The last one is for the script to see whether grep reads past a NUL byte.
+			// The script uses PROBE to check whether grep reads past a NUL byte.
 			Env:   []string{"PATH=" + os.Getenv("PATH") + ":/usr/bin:/bin", "LC_ALL=C", markerName + "=" + e.outerMark, "PROBE=reins-probe"},
 			Files: append(e.files([3]*os.File{r, null, null}), g.held...),
 			Sys:   attr,
@@ -73,8 +73,8 @@ func newGuard(e *Env) (*guard, error) {
 	return g, nil
 }
 
-// fit reports whether the watchdog still watches, and has all files that are to be held.
-func (g *guard) fit(held []*os.File) bool {
+// covers reports whether the watchdog is running and has all files to hold.
+func (g *guard) covers(held []*os.File) bool {
 	select {
 	case <-g.gone:
 		return false
@@ -88,8 +88,8 @@ func (g *guard) fit(held []*os.File) bool {
 	return true
 }
 
-// tellGroups says whether the watchdog must be told of process groups, because it cannot see the
-// marks of all processes.
+// tellGroups is set where the watchdog must know the process groups, because it cannot see the marks
+// of all processes.
 const tellGroups = runtime.GOOS != "linux"
 
 func (g *guard) began(pgid int) { g.tell("began", pgid) }
@@ -105,8 +105,8 @@ func (g *guard) tell(verb string, pgid int) {
 	}
 }
 
-// dismiss sends the watchdog away, and waits until it is gone.
-func (g *guard) dismiss() error {
+// stop ends the watchdog and waits for it.
+func (g *guard) stop() error {
 	fmt.Fprintln(g.pipe, "bye")
 	err := g.pipe.Close()
 	select {

@@ -36,7 +36,7 @@ func TestHold_LockIsFreeWhenNobodyOfAKilledHostIsLeft(t *testing.T) {
 	}
 }
 
-// locked takes the lock of a file for a moment, and reports whether it could.
+// locked locks a file for a moment, and reports whether it could.
 func locked(t *testing.T, name string, flags int) bool {
 	t.Helper()
 	f, err := os.Open(name)
@@ -107,7 +107,7 @@ func TestKilledHost_LeavesNoSpoolDirectory(t *testing.T) {
 func TestStart_SaysThatThereIsNoPlaceForOutput(t *testing.T) {
 	e := newEnv(t, local.Config{SpoolDir: filepath.Join(t.TempDir(), "none")})
 	_, err := e.Start(t.Context(), env.Command{Line: "true"})
-	if err == nil || !strings.Contains(err.Error(), "find a place for the output of commands") {
+	if err == nil || !strings.Contains(err.Error(), "find a directory for command output") {
 		t.Errorf("the error is %v", err)
 	}
 }

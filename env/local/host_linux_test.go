@@ -20,11 +20,11 @@ import (
 	"github.com/reins-agent/reins/env/local"
 )
 
-// roleVar makes the test binary a program of its own: a host that can be killed, measured or
-// limited without harm to the tests.
+// roleVar makes the test binary act as another program: a host that can be killed, measured or limited
+// without affecting the tests.
 const roleVar = "REINS_LOCAL_TEST_ROLE"
 
-// playRole runs the role that the environment asks for, if any, and ends the process.
+// playRole plays the role in roleVar, if any, and exits.
 func playRole() {
 	var err error
 	switch os.Getenv(roleVar) {
@@ -48,7 +48,7 @@ func playRole() {
 	os.Exit(0)
 }
 
-// role prepares the test binary to play a role.
+// role returns a command that runs the test binary in a role.
 func role(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -60,8 +60,8 @@ func role(t *testing.T, name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// playVictim starts a command, says so when the command has printed something, and waits to be
-// killed. It has files locked for that long.
+// playVictim starts a command, prints "ready" after its first output, and waits to be killed. It keeps
+// files locked meanwhile.
 func playVictim(dir, spool, line string, locks ...string) error {
 	e, err := local.New(local.Config{Dir: dir, SpoolDir: spool})
 	if err != nil {
@@ -76,7 +76,7 @@ func playVictim(dir, spool, line string, locks ...string) error {
 			return err
 		}
 		e.Hold(f)
-		// A watchdog that is at work already is replaced by one that has the file.
+		// A running watchdog is replaced by one that has the file.
 		if _, err := env.Exec(context.Background(), e, env.Command{Line: "true"}); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func playVictim(dir, spool, line string, locks ...string) error {
 	select {}
 }
 
-// startVictim runs a host with a command, and returns once the command runs.
+// startVictim starts a host with a command, and returns when the command is running.
 func startVictim(t *testing.T, dir, spool, line string, locks ...string) *exec.Cmd {
 	t.Helper()
 	c := role(t, "victim", append([]string{dir, spool, line}, locks...)...)
@@ -115,7 +115,7 @@ func startVictim(t *testing.T, dir, spool, line string, locks ...string) *exec.C
 	return c
 }
 
-// inDir lists the processes whose working directory is dir. It knows nothing of marks and groups.
+// inDir lists the processes whose working directory is dir, independently of marks and groups.
 func inDir(dir string) []string {
 	var list []string
 	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
@@ -128,7 +128,7 @@ func inDir(dir string) []string {
 	return list
 }
 
-// watchdogs finds the watchdogs of environments with that spool directory.
+// watchdogs returns the watchdogs of environments with a spool directory.
 func watchdogs(spool string) []int {
 	var pids []int
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -153,7 +153,7 @@ func ignores(pid int, sig syscall.Signal) bool {
 	return false
 }
 
-// playHog runs a command that prints a gigabyte, and reports how much memory that took.
+// playHog runs a command that prints a gigabyte, and prints how much memory that took.
 func playHog(dir string) error {
 	e, err := local.New(local.Config{Dir: dir, SpoolDir: dir})
 	if err != nil {
@@ -178,7 +178,7 @@ func playHog(dir string) error {
 	return err
 }
 
-// yes takes what the command of that name prints, and refuses anything else.
+// yes is a writer that accepts only the output of yes(1).
 type yes struct{}
 
 func (yes) Write(b []byte) (int, error) {
@@ -190,7 +190,7 @@ func (yes) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// resident gives a figure of /proc/self/status in KiB.
+// resident returns a value of /proc/self/status in KiB.
 func resident(key string) int {
 	text, _ := os.ReadFile("/proc/self/status")
 	_, after, _ := strings.Cut(string(text), key)
@@ -198,8 +198,8 @@ func resident(key string) int {
 	return n
 }
 
-// playFull writes files under a limit on their size, which the kernel enforces as it does a full
-// disk: in the middle of the writing.
+// playFull writes files with a limit on their size. The kernel enforces it like a full disk: in the
+// middle of a write.
 func playFull(dir string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	limit := syscall.Rlimit{Cur: 8 << 10, Max: 8 << 10}
@@ -220,7 +220,7 @@ func playFull(dir string) error {
 	return nil
 }
 
-// playTerminal runs a command that asks on the terminal, in a host that has one.
+// playTerminal runs a command that prompts on the terminal of its host.
 func playTerminal(dir string) error {
 	e, err := local.New(local.Config{Dir: dir, SpoolDir: dir})
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package local_test
 
-// playRole does nothing: the tests that need a host of their own are for Linux.
+// playRole does nothing: the tests that need another host run on Linux only.
 func playRole() {}

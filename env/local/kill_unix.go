@@ -3,32 +3,52 @@
 package local
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// killTime bounds the killing of processes that do not go away, such as those that hang in the
-// kernel. They die when the kernel lets them.
+// killTime is the maximum time to wait for killed processes. Those that hang in the kernel die later.
 const killTime = 600 * time.Millisecond
 
-// quarry says which processes to look for: those that carry a mark, those in a process group or
-// session, those seen before, and the children of all of them.
-type quarry struct {
+// targets selects processes: those with a mark, those in a process group or session, those known from
+// before, and the descendants of all of them.
+type targets struct {
 	marks marks
 	group int // 0: none
 	known map[int]identity
 }
 
-// extinguish ends all processes of a quarry: it asks, waits for at most grace, and kills. gone is
+// identity distinguishes a process from a later one with the same id.
+type identity struct {
+	pid, parent, group int
+	start              uint64 // when it was started; 0 where that is unknown
+}
+
+// withChildren returns the processes found and all their descendants.
+func withChildren(table []identity, found map[int]bool) []identity {
+	for more := len(found) > 0; more; {
+		more = false
+		for _, id := range table {
+			if found[id.parent] && !found[id.pid] {
+				found[id.pid] = true
+				more = true
+			}
+		}
+	}
+	return slices.DeleteFunc(table, func(id identity) bool { return !found[id.pid] })
+}
+
+// killAll ends the targets: it sends SIGTERM, waits for at most grace, and sends SIGKILL. gone is
 // closed when the leader of the group has exited.
-func extinguish(q quarry, gone <-chan struct{}, grace time.Duration) {
-	if grace > 0 && ask(q) {
-		awaitEnd(q, gone, grace)
+func killAll(q targets, gone <-chan struct{}, grace time.Duration) {
+	if grace > 0 && terminate(q) {
+		awaitExit(q, gone, grace)
 	}
 	deadline := time.Now().Add(killTime)
-	// A process that forks while the table is read may be missed, so one clean look is not enough.
+	// A process that forks while the table is read may be missed, so look twice.
 	for clean, pause := 0, time.Millisecond; clean < 2 && time.Now().Before(deadline); {
 		if q.group != 0 {
 			syscall.Kill(-q.group, syscall.SIGKILL)
@@ -47,23 +67,23 @@ func extinguish(q quarry, gone <-chan struct{}, grace time.Duration) {
 	}
 }
 
-// ask sends the polite signal, and reports whether there was anybody to send it to.
-func ask(q quarry) bool {
-	asked := false
+// terminate sends SIGTERM, and reports whether there was any target.
+func terminate(q targets) bool {
+	found := false
 	if q.group != 0 {
-		asked = syscall.Kill(-q.group, syscall.SIGTERM) == nil
+		found = syscall.Kill(-q.group, syscall.SIGTERM) == nil
 	}
 	for _, id := range scan(q) {
 		if q.group == 0 || id.group != q.group {
 			id.signal(syscall.SIGTERM)
 		}
-		asked = true
+		found = true
 	}
-	return asked
+	return found
 }
 
-// awaitEnd waits until the processes are gone or the time has passed.
-func awaitEnd(q quarry, gone <-chan struct{}, grace time.Duration) {
+// awaitExit waits until the targets are gone, for at most grace.
+func awaitExit(q targets, gone <-chan struct{}, grace time.Duration) {
 	limit := time.NewTimer(grace)
 	defer limit.Stop()
 	select {
@@ -80,7 +100,7 @@ func awaitEnd(q quarry, gone <-chan struct{}, grace time.Duration) {
 	}
 }
 
-// in reports whether one of the marks is in the value of a marker variable.
+// in reports whether the value of a marker variable contains one of the marks.
 func (m marks) in(value string) bool {
 	for text := range strings.SplitSeq(value, ";") {
 		env, number, ok := strings.Cut(text, ".")

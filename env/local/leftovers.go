@@ -6,89 +6,88 @@ import (
 	"time"
 )
 
-// sweepDelay gathers the commands of contexts that end one after another into one look at the
-// process table.
+// sweepDelay lets one scan of the process table serve several contexts that end one after another.
 const sweepDelay = 50 * time.Millisecond
 
-// leftovers remembers the commands that ended without a sign of descendants. Looking for
-// descendants that left no sign (a daemon that closed its files and changed its session) means
-// reading the whole process table, which is too much after every command. It is done when the
-// context of the command ends, and at Close.
+// leftovers records the commands that ended without visible descendants. Finding hidden ones, such as
+// a daemon that closed its files and changed its session, means scanning the whole process table.
+// That is too slow after every command, so it is done when the command's context is done, and by
+// Close.
 type leftovers struct {
 	env string
 
 	mu      sync.Mutex
 	stopped bool
-	cohorts map[<-chan struct{}]*cohort // by the channel that says that the context has ended
-	doomed  map[int]bool
+	batches map[<-chan struct{}]*batch // by the Done channel of the context
+	ended   map[int]bool
 	sweep   *time.Timer
 	busy    sync.WaitGroup
 }
 
-// cohort is the commands that end with one context.
-type cohort struct {
+// batch is the commands of one context.
+type batch struct {
 	jobs   []int
 	detach func() bool
 }
 
-// add has the descendants of a command looked for when ctx ends.
+// add schedules a command to be swept when ctx is done.
 func (l *leftovers) add(ctx context.Context, job int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stopped {
 		return
 	}
-	if l.cohorts == nil {
-		l.cohorts = make(map[<-chan struct{}]*cohort)
+	if l.batches == nil {
+		l.batches = make(map[<-chan struct{}]*batch)
 	}
 	done := ctx.Done()
-	c := l.cohorts[done]
+	c := l.batches[done]
 	if c == nil {
-		c = new(cohort)
-		l.cohorts[done] = c
-		c.detach = context.AfterFunc(ctx, func() { l.condemn(done) })
+		c = new(batch)
+		l.batches[done] = c
+		c.detach = context.AfterFunc(ctx, func() { l.schedule(done) })
 	}
 	c.jobs = append(c.jobs, job)
 }
 
-// condemn has the commands of a context that ended swept soon.
-func (l *leftovers) condemn(done <-chan struct{}) {
+// schedule sweeps the commands of a context soon.
+func (l *leftovers) schedule(done <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := l.cohorts[done]
+	c := l.batches[done]
 	if c == nil || l.stopped {
 		return
 	}
-	delete(l.cohorts, done)
-	if l.doomed == nil {
-		l.doomed = make(map[int]bool)
+	delete(l.batches, done)
+	if l.ended == nil {
+		l.ended = make(map[int]bool)
 		l.busy.Add(1)
 		l.sweep = time.AfterFunc(sweepDelay, l.run)
 	}
 	for _, job := range c.jobs {
-		l.doomed[job] = true
+		l.ended[job] = true
 	}
 }
 
-// run ends the descendants of the condemned commands.
+// run kills the descendants of the scheduled commands.
 func (l *leftovers) run() {
 	defer l.busy.Done()
 	l.mu.Lock()
-	jobs := l.doomed
-	l.doomed = nil
+	jobs := l.ended
+	l.ended = nil
 	l.mu.Unlock()
 	endMarked(marks{l.env, jobs}, grace)
 }
 
-// stop ends the sweeping; Close looks for everything itself.
+// stop ends sweeping. Close looks for all descendants itself.
 func (l *leftovers) stop() {
 	l.mu.Lock()
 	l.stopped = true
-	for _, c := range l.cohorts {
+	for _, c := range l.batches {
 		c.detach()
 	}
-	l.cohorts = nil
-	if l.doomed != nil && l.sweep.Stop() {
+	l.batches = nil
+	if l.ended != nil && l.sweep.Stop() {
 		l.busy.Done()
 	}
 	l.mu.Unlock()

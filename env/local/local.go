@@ -1,38 +1,37 @@
-// Package local is the environment that is this machine: its files and its processes.
+// Package local implements [env.Environment] on this machine.
 //
 // # Processes
 //
-// A command runs in a process group of its own, without a terminal unless it asks for one, with an
-// empty standard input unless it is given one, and with no other file of the host. It ends when it
-// exits; children that it leaves in the background, even those that hold its output open, do not
-// keep it. At a timeout, a cancel or Close, it and all its descendants get SIGTERM, two seconds,
-// and SIGKILL.
+// A command runs in its own process group. It has no terminal unless it asks for one, inherits no
+// files of the host, and its standard input is empty unless one is given. It ends when it exits, even
+// if background children hold its output open. On a timeout, a canceled context or Close, the command
+// and all its descendants get SIGTERM and, two seconds later, SIGKILL.
 //
-// Descendants are found by a variable in their environment that names the command, by their
-// process group or session while the command's own process id is still reserved, and by their
-// parents. So a process that left the group with setsid or a double fork is found all the same.
-// One escapes: a process that threw away its environment, left its group and lost its parent, all
-// three. Nothing short of a subreaper or a control group could follow it, and a library must
-// not make its host into either.
+// Descendants are found by a variable in their environment that identifies the command, by their
+// process group or session while the command's process id is reserved, and by their parents. A
+// process that left the group with setsid or a double fork is found too. Only a process that dropped
+// its environment, left its group and lost its parent escapes. Catching it would need a subreaper or
+// a control group, and a library must not turn its host into either.
 //
-// A watchdog, one small shell per environment, started with the first command, waits for the end
-// of a pipe whose other end only this process holds. When this process dies, however it dies, the
-// watchdog kills what it left behind. With [Env.Hold] others can tell when it has. On macOS, which hides the variables of its own programs, the
-// watchdog knows the process groups as well. On Windows job objects do all of this.
+// Each environment has a watchdog, a small shell that is started with the first command. It waits for
+// the end of a pipe whose other end only this process holds. When this process dies, the watchdog
+// kills all commands. [Env.Hold] lets others know when it has finished. macOS hides the variables of
+// system programs, so the watchdog also tracks process groups there. On Windows, job objects do all
+// of this.
 //
 // # Output
 //
-// Up to 64 KiB of a command's output are kept in memory, the rest in a spool file in a private
-// directory that goes away with the environment, up to a limit.
+// Up to 64 KiB of a command's output stay in memory. The rest goes to a spool file in a private
+// directory, which Close removes.
 //
 // # Files
 //
-// Writes go to a temporary file beside the target, which then replaces it. The file is flushed to
-// the disk before that, and the directory after it. A file with several
-// hard links therefore parts from the others: they keep the old content. With Config.Roots set,
-// every path is resolved through os.Root handles, and neither "..", nor a symbolic link, nor one
-// that is swapped in at the wrong moment leads out of them. A file inside that is hard-linked to
-// one outside can be read, for it is inside; writing it leaves the one outside as it is.
+// A write goes to a temporary file beside the target, which is flushed to disk and then renamed. The
+// directory is flushed after that. If the target has other hard links, they keep the old content.
+//
+// With Config.Roots, every path is resolved through os.Root. Neither "..", nor a symbolic link, nor a
+// link swapped in at the wrong moment leads out. A file that is hard-linked to one outside can be
+// read; writing it leaves the one outside unchanged.
 package local
 
 import (
@@ -45,58 +44,55 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/reins-agent/reins/env"
 )
 
-// grace is the time between asking a process to end and killing it.
+// grace is the time between SIGTERM and SIGKILL.
 const grace = 2 * time.Second
 
-// spoolPrefix begins the names of private directories.
+// spoolPrefix starts the names of private directories. watchdog.sh relies on it.
 const spoolPrefix = "reins-"
 
-// defaultMaxOutput is what is kept of a command's output when nobody says otherwise.
+// defaultMaxOutput is the default of Config.MaxOutput.
 const defaultMaxOutput = 64 << 20
 
-// Config says what an environment is like. The zero value works in the current directory, without
+// Config configures an environment. The zero value works in the current directory without
 // confinement.
 type Config struct {
-	// Dir is the working directory; "" is that of the host process.
+	// Dir is the working directory. The default is that of the host process.
 	Dir string
 
-	// Roots are the directories that file operations, and the directories of commands, are
-	// confined to; relative ones start at Dir. Empty means no confinement. What a command does
-	// once it runs is not confined by this.
+	// Roots confine file operations and the working directories of commands to these directories.
+	// Relative ones are resolved against Dir. Empty means no confinement. Running commands are not
+	// confined.
 	Roots []string
 
-	// Shell runs Command.Line; "" is bash where there is one, else sh, and cmd.exe on Windows.
+	// Shell runs Command.Line. The default is bash or else sh, and cmd.exe on Windows.
 	Shell string
 
-	// Inherit, Vars and Interactive make the variables that commands see. Vars are set in any
-	// case, over everything inherited. Interactive leaves out the variables of Quiet.
-	Inherit     Inherit
-	Vars        map[string]string
-	Interactive bool
+	// Inherit selects the host's variables that commands inherit. Vars are set in addition and
+	// override inherited ones.
+	Inherit Inherit
+	Vars    map[string]string
 
-	// MaxOutput is used for commands that set none; zero is 64 MiB. SpoolDir is where the private
-	// directory for long output is made; "" is the system's temporary directory.
+	// MaxOutput is the default of Command.MaxOutput; zero means 64 MiB.
 	MaxOutput int64
-	SpoolDir  string
-
-	// NoWatchdog does without the process that cleans up after a killed host.
-	NoWatchdog bool
+	// SpoolDir is the parent of the private directory for long output. The default is the system's
+	// temporary directory.
+	SpoolDir string
 }
 
 // Env is this machine as an [env.Environment]. It must be closed.
 type Env struct {
 	info      env.Info
 	maxOutput int64
-	spoolRoot string // where the private directory is made
-	guarded   bool
+	spoolRoot string   // parent of the private directory
 	id        string   // random; the marks of all commands begin with it
-	outerMark string   // the marks of this process itself, if it runs inside such an environment
+	outerMark string   // the marks of this process, if it runs inside such an environment
 	vars      []string // of every command, sorted
 	tree      tree
 	lastStray int  // descriptors up to this one are closed in children
@@ -105,21 +101,21 @@ type Env struct {
 	mu       sync.Mutex
 	closed   bool
 	seq      int
-	procs    map[*Process]struct{} // running, or with descendants that do
+	procs    map[*Process]struct{} // running, or with running descendants
 	captures map[*capture]struct{} // not released
-	null     *os.File              // what commands without input read
+	null     *os.File              // standard input of commands without input
 	guard    *guard
-	held     []*os.File           // what the guard is to keep open
+	held     []*os.File           // files that the guard keeps open
 	spoolDir string               // the private directory; "" until it is needed
 	streams  map[*stream]struct{} // still open
 	leftover leftovers
-	busy     sync.WaitGroup // processes and the killing of them
-	reading  sync.WaitGroup // the readers of streams
+	busy     sync.WaitGroup // watching and killing processes
+	reading  sync.WaitGroup // readers of streams
 }
 
 var _ env.Environment = (*Env)(nil)
 
-// New makes an environment. It starts nothing until the first command.
+// New returns an environment. It starts no process before the first command.
 func New(c Config) (*Env, error) {
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {
@@ -128,7 +124,7 @@ func New(c Config) (*Env, error) {
 	if fi, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("use %s as the working directory: %w", dir, err)
 	} else if !fi.IsDir() {
-		return nil, fmt.Errorf("use %s as the working directory: it is not a directory", dir)
+		return nil, fmt.Errorf("use %s as the working directory: not a directory", dir)
 	}
 	shell, err := findShell(c.Shell)
 	if err != nil {
@@ -137,7 +133,6 @@ func New(c Config) (*Env, error) {
 	e := &Env{
 		info:      env.Info{Dir: dir, Platform: runtime.GOOS, OSVersion: osVersion(), Shell: shell},
 		maxOutput: c.MaxOutput,
-		guarded:   !c.NoWatchdog,
 		id:        newID(),
 		outerMark: os.Getenv(markerName),
 		procs:     make(map[*Process]struct{}),
@@ -145,7 +140,7 @@ func New(c Config) (*Env, error) {
 		streams:   make(map[*stream]struct{}),
 	}
 	if e.spoolRoot, err = filepath.Abs(cmp.Or(c.SpoolDir, os.TempDir())); err != nil {
-		return nil, fmt.Errorf("find a place for the output of commands: %w", err)
+		return nil, fmt.Errorf("find a directory for command output: %w", err)
 	}
 	if e.maxOutput <= 0 {
 		e.maxOutput = defaultMaxOutput
@@ -161,11 +156,11 @@ func New(c Config) (*Env, error) {
 	return e, nil
 }
 
-// Info describes the environment.
+// Info implements [env.Environment].
 func (e *Env) Info() env.Info { return e.info }
 
-// Close ends every process that was started here, with all descendants, as a timeout would, and
-// releases what the environment holds. When it returns, nothing is left. Closing again does nothing.
+// Close ends all processes and their descendants as a timeout does, and releases all resources.
+// Closing again does nothing.
 func (e *Env) Close() error {
 	e.mu.Lock()
 	if e.closed {
@@ -192,7 +187,7 @@ func (e *Env) Close() error {
 	return e.releaseAll()
 }
 
-// releaseAll gives up what is not a process.
+// releaseAll closes everything that is not a process.
 func (e *Env) releaseAll() error {
 	errs := []error{e.tree.close()}
 	e.mu.Lock()
@@ -205,7 +200,7 @@ func (e *Env) releaseAll() error {
 	}
 	clear(e.captures)
 	if e.guard != nil {
-		errs = append(errs, e.guard.dismiss())
+		errs = append(errs, e.guard.stop())
 	}
 	if e.spoolDir != "" {
 		errs = append(errs, os.RemoveAll(e.spoolDir))
@@ -213,7 +208,7 @@ func (e *Env) releaseAll() error {
 	return errors.Join(errs...)
 }
 
-// closeStreams gives up the output of processes that could not be killed, or were never ours.
+// closeStreams closes the output of processes that could not be killed.
 func (e *Env) closeStreams() {
 	e.mu.Lock()
 	for s := range e.streams {
@@ -223,22 +218,22 @@ func (e *Env) closeStreams() {
 	e.reading.Wait()
 }
 
-// files gives the descriptors of a child: those named, and no other.
+// files returns the descriptors of a child: the standard ones and no others.
 func (e *Env) files(std [3]*os.File) []*os.File {
 	list := make([]*os.File, e.lastStray+1)
 	copy(list, std[:])
 	return list
 }
 
-// newMark gives the next command its mark. The caller holds e.mu.
+// newMark returns the mark of the next command. The caller holds e.mu.
 func (e *Env) newMark() mark {
 	e.seq++
 	return mark{e.id, e.seq}
 }
 
-// spoolFile makes a file for the output of one process. The private directory for such files is made
-// for the first. The watchdog, which removes it if this process is killed, is told of it before: by
-// the pipe, since arguments can be read by other users, who must not make it first.
+// spoolFile creates a file for the output of one process, and the private directory if there is none
+// yet. The watchdog, which removes the directory if this process is killed, is told its name first.
+// The name goes through the pipe: other users could read it in arguments and create it themselves.
 func (e *Env) spoolFile() (*os.File, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -256,22 +251,21 @@ func (e *Env) spoolFile() (*os.File, error) {
 	return os.CreateTemp(e.spoolDir, "output-")
 }
 
-// checkSpool checks that there is a place for the private directory, while it can still be said.
+// checkSpool reports early if the private directory cannot be created later.
 func (e *Env) checkSpool() error {
 	info, err := os.Stat(e.spoolRoot)
 	if err == nil && !info.IsDir() {
 		err = fmt.Errorf("%s is not a directory", e.spoolRoot)
 	}
 	if err != nil {
-		return fmt.Errorf("find a place for the output of commands: %w", err)
+		return fmt.Errorf("find a directory for command output: %w", err)
 	}
 	return nil
 }
 
-// Hold gives a file to the watchdog: for as long as this process lives and, if it is killed, until
-// every process that it started since has been ended. The processes themselves do not get it. So a
-// lock on the file tells others when nothing of a killed host is left. It must not be closed before
-// release. Where there is no watchdog, Hold does nothing.
+// Hold keeps a file open in the watchdog. If this process is killed, the file stays open until all
+// commands started since have been killed, so a lock on it tells others when that is done. Commands
+// do not inherit the file. It must not be closed before release.
 func (e *Env) Hold(f *os.File) (release func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -287,4 +281,22 @@ func newID() string {
 	var b [8]byte
 	rand.Read(b[:])
 	return hex.EncodeToString(b[:])
+}
+
+// markerName is the variable that identifies the descendants of a command. Its value is a list of
+// marks, one for each enclosing environment, the outermost first.
+const markerName = "REINS_JOBS"
+
+// mark identifies one command of one environment. Its text form is "ENV.JOB;".
+type mark struct {
+	env string // the random id of the environment
+	job int    // the number of the command in it
+}
+
+func (m mark) String() string { return m.env + "." + strconv.Itoa(m.job) + ";" }
+
+// marks is a set of commands of one environment. nil jobs means all of them.
+type marks struct {
+	env  string
+	jobs map[int]bool
 }

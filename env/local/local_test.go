@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// newEnv makes an environment in an empty directory, and closes it at the end of the test.
+// newEnv returns an environment in an empty directory that is closed with the test.
 func newEnv(t testing.TB, c local.Config) *local.Env {
 	t.Helper()
 	if c.Dir == "" {

@@ -15,8 +15,8 @@ import (
 
 const nobody = 65534
 
-// TestWriteFile_WithoutPermissionLeavesOldFile runs as a user who may not write everything, also
-// when the tests themselves run as root.
+// TestWriteFile_WithoutPermissionLeavesOldFile runs as an unprivileged user, even if the tests run as
+// root.
 func TestWriteFile_WithoutPermissionLeavesOldFile(t *testing.T) {
 	root := os.Getuid() == 0
 	dir, err := os.MkdirTemp("", "reins-nobody-")
@@ -53,7 +53,7 @@ func TestWriteFile_WithoutPermissionLeavesOldFile(t *testing.T) {
 
 	c := role(t, "nobody", dir)
 	if root {
-		// The binary lies where only root can go, so it is handed over open.
+		// Only root can reach the binary, so pass it as an open file.
 		self, err := os.Open(c.Path)
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +79,7 @@ func TestWriteFile_WithoutPermissionLeavesOldFile(t *testing.T) {
 	}
 }
 
-// playNobody tries to write what it may not.
+// playNobody tries to write without permission.
 func playNobody(dir string) error {
 	e, err := local.New(local.Config{Dir: dir})
 	if err != nil {

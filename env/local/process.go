@@ -5,17 +5,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/reins-agent/reins/env"
 )
 
-// giveUpTime is how long the exit of a command may take after it was killed.
+// giveUpTime is the maximum time to wait for the exit of a killed command.
 const giveUpTime = 200 * time.Millisecond
 
-// Process is a command that was started on this machine.
+// Process is a command on this machine.
 type Process struct {
 	env     *Env
 	command string
@@ -24,22 +23,22 @@ type Process struct {
 	group   *group
 	out     *capture
 	streams []*stream
-	stdin   *os.File // what Write writes to; nil when it is not open
-	feed    *os.File // the pipe to standard input, to be closed at the end
+	stdin   *os.File // for Write; nil if it is not open
+	feed    *os.File // the pipe to standard input, closed at the end
 	pty     bool
-	detach  func() bool // takes the process off its context
+	detach  func() bool // stops watching ctx
 	ctx     context.Context
 	timer   *time.Timer
 
-	pump     sync.Mutex // held while output is read and onOutput runs
+	pump     sync.Mutex // held while reading output and calling onOutput
 	onOutput func(env.Stream, []byte)
 
 	done   chan struct{} // closed when exit is set
-	gone   chan struct{} // closed when the command itself has exited
-	killed chan struct{} // closed when the killing, once begun, is over
+	gone   chan struct{} // closed when the command has exited
+	killed chan struct{} // closed when kill has finished
 
 	mu       sync.Mutex
-	ending   bool // the killing has begun
+	ending   bool // kill was started
 	exited   bool
 	timedOut bool
 	exit     env.Exit
@@ -47,19 +46,13 @@ type Process struct {
 
 var _ env.Process = (*Process)(nil)
 
-// PID is the process id.
+// PID implements [env.Process].
 func (p *Process) PID() int { return p.group.pid }
 
-// Command is the command line, or the arguments joined by spaces.
-func (p *Process) Command() string { return p.command }
-
-// Started is the time at which the process was started.
-func (p *Process) Started() time.Time { return p.started }
-
-// Done is closed when Wait would return at once.
+// Done implements [env.Process].
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Wait waits for the end of the command. The end of ctx ends the waiting only.
+// Wait implements [env.Process].
 func (p *Process) Wait(ctx context.Context) (env.Exit, error) {
 	select {
 	case <-p.done:
@@ -74,7 +67,7 @@ func (p *Process) Wait(ctx context.Context) (env.Exit, error) {
 	}
 }
 
-// Stop ends the command and its descendants, also those it left in the background.
+// Stop implements [env.Process]. It also ends background descendants of a command that has exited.
 func (p *Process) Stop(ctx context.Context) (env.Exit, error) {
 	p.end(false)
 	for _, ch := range []chan struct{}{p.killed, p.done} {
@@ -87,15 +80,15 @@ func (p *Process) Stop(ctx context.Context) (env.Exit, error) {
 	return p.exit, nil
 }
 
-// Output gives back what was printed on a stream, from an offset on.
+// Output implements [env.Process].
 func (p *Process) Output(s env.Stream, offset int64) env.OutputReader {
 	return p.out.reader(s, offset)
 }
 
-// Written is the number of bytes printed on a stream so far.
+// Written implements [env.Process].
 func (p *Process) Written(s env.Stream) int64 { return p.out.written(s) }
 
-// Write sends to standard input. It blocks while the command does not read, until it ends.
+// Write implements [env.Process]. It blocks until the command reads its input or ends.
 func (p *Process) Write(b []byte) (int, error) {
 	if p.stdin == nil {
 		return 0, fmt.Errorf("write to process %d: %w", p.PID(), env.ErrNoStdin)
@@ -107,10 +100,10 @@ func (p *Process) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// CloseStdin ends standard input. On a terminal it types the end-of-file character.
+// CloseStdin implements [env.Process]. On a terminal it sends the end-of-file character.
 func (p *Process) CloseStdin() error {
 	if p.stdin == nil {
-		return fmt.Errorf("close the standard input of process %d: %w", p.PID(), env.ErrNoStdin)
+		return fmt.Errorf("close standard input of process %d: %w", p.PID(), env.ErrNoStdin)
 	}
 	if p.pty {
 		_, err := p.Write([]byte{4})
@@ -119,12 +112,12 @@ func (p *Process) CloseStdin() error {
 	return p.stdin.Close()
 }
 
-// Release frees what is kept of the output.
+// Release implements [env.Process].
 func (p *Process) Release() error {
 	select {
 	case <-p.done:
 	default:
-		return fmt.Errorf("release the output of process %d: it is still running", p.PID())
+		return fmt.Errorf("release output of process %d: still running", p.PID())
 	}
 	p.env.mu.Lock()
 	delete(p.env.captures, p.out)
@@ -132,7 +125,7 @@ func (p *Process) Release() error {
 	return p.out.release()
 }
 
-// watch follows the process to its end. It is the one place where the exit is decided.
+// watch waits for the process to exit and sets p.exit.
 func (p *Process) watch() {
 	defer p.env.busy.Done()
 	exited := p.group.waitExit()
@@ -143,7 +136,7 @@ func (p *Process) watch() {
 	p.exited = true
 	ending := p.ending
 	if ending {
-		// Until the process is reaped its id, and that of its group, cannot be used again.
+		// The ids of the process and its group are not reused until it is reaped.
 		p.mu.Unlock()
 		<-p.killed
 		p.mu.Lock()
@@ -167,13 +160,12 @@ func (p *Process) watch() {
 	ending = p.ending
 	p.mu.Unlock()
 	if orphans == 0 && !ending {
-		p.letGo()
+		p.finish()
 	}
 	close(p.done)
 }
 
-// drain reads what the command has written before it exited, and reports whether somebody still
-// holds its output open.
+// drain reads the remaining output, and reports whether a descendant still holds it open.
 func (p *Process) drain() (held bool) {
 	for _, s := range p.streams {
 		if !s.drain() {
@@ -183,7 +175,7 @@ func (p *Process) drain() (held bool) {
 	return held
 }
 
-// end begins to end the process and all its descendants, once.
+// end starts killing the process and its descendants, once.
 func (p *Process) end(timeout bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,17 +187,17 @@ func (p *Process) end(timeout bool) {
 	p.env.mu.Lock()
 	defer p.env.mu.Unlock()
 	if _, known := p.env.procs[p]; p.env.closed && !known {
-		close(p.killed) // Close has seen to everything
+		close(p.killed) // Close has killed everything
 		return
 	}
 	p.env.busy.Add(1)
 	go p.kill()
 }
 
-// kill ends the process and all its descendants, politely first.
+// kill ends the process and its descendants, with SIGTERM first.
 func (p *Process) kill() {
 	defer p.env.busy.Done()
-	p.group.extinguish(p.gone, grace)
+	p.group.killAll(p.gone, grace)
 	close(p.killed)
 	select {
 	case <-p.gone:
@@ -216,15 +208,15 @@ func (p *Process) kill() {
 	p.forget()
 }
 
-// letGo takes an ended process without known descendants off the books. What escaped without a
-// trace is looked for when the context ends.
-func (p *Process) letGo() {
+// finish forgets an ended process without known descendants. Hidden descendants are looked for when
+// the context is done.
+func (p *Process) finish() {
 	if p.forget() {
 		p.env.leftover.add(p.ctx, p.mark.job)
 	}
 }
 
-// forget takes a process off the books, and reports whether its context may yet end.
+// forget removes a process, and reports whether its context is not done yet.
 func (p *Process) forget() bool {
 	waiting := p.detach != nil && p.detach()
 	p.env.mu.Lock()
@@ -234,36 +226,9 @@ func (p *Process) forget() bool {
 	return waiting
 }
 
-// Processes lists the processes that run: commands that have not ended, and ended ones that left
-// descendants running, oldest first.
-func (e *Env) Processes() []*Process {
-	e.mu.Lock()
-	list := make([]*Process, 0, len(e.procs))
-	for p := range e.procs {
-		list = append(list, p)
-	}
-	e.mu.Unlock()
-	list = slices.DeleteFunc(list, func(p *Process) bool {
-		select {
-		case <-p.done:
-		default:
-			return false
-		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.ending || p.group.orphans(true) > 0 {
-			return p.ending
-		}
-		p.letGo()
-		return true
-	})
-	slices.SortFunc(list, func(a, b *Process) int { return a.started.Compare(b.started) })
-	return list
-}
-
-// pour copies a reader to standard input and ends it. The reader may outlive the process: nobody
-// can interrupt it, so nobody waits for it.
-func (p *Process) pour(w *os.File, r io.Reader) {
+// feedStdin copies a reader to standard input and closes it. The reader cannot be interrupted and may
+// outlive the process, so nothing waits for it.
+func (p *Process) feedStdin(w *os.File, r io.Reader) {
 	io.Copy(w, r)
 	if p.pty {
 		p.CloseStdin()

@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/env/local"
 )
 
-// run runs a command that must run.
+// run runs a command and fails the test if it cannot.
 func run(t *testing.T, e env.Environment, line string) env.ExecResult {
 	t.Helper()
 	r, err := env.Exec(t.Context(), e, env.Command{Line: line, Timeout: time.Minute})
@@ -25,7 +25,7 @@ func run(t *testing.T, e env.Environment, line string) env.ExecResult {
 	return r
 }
 
-// wait waits for a process, within reason.
+// wait waits for a process to end.
 func wait(t *testing.T, p env.Process) env.Exit {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
@@ -46,7 +46,7 @@ func await(t *testing.T, what string, cond func() bool) {
 	for !cond() {
 		select {
 		case <-deadline:
-			t.Fatalf("gave up waiting: %s", what)
+			t.Fatalf("timeout waiting for: %s", what)
 		case <-tick.C:
 		}
 	}
@@ -88,48 +88,6 @@ func TestExit_OrphansAreCounted(t *testing.T) {
 	}
 }
 
-func TestProcesses_ListsWhatRuns(t *testing.T) {
-	e := newEnv(t, local.Config{})
-	run(t, e, "true")
-	a, err := e.Start(t.Context(), env.Command{Line: "sleep 600 # a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := e.Start(t.Context(), env.Command{Args: []string{"sleep", "601"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := e.Processes()
-	if len(list) != 2 || list[0].PID() != a.PID() || list[0].Command() != "sleep 600 # a" ||
-		list[1].Command() != "sleep 601" || list[0].Started().IsZero() {
-		t.Errorf("listed: %v", list)
-	}
-	for _, p := range []env.Process{a, b} {
-		if _, err := p.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	if list := e.Processes(); len(list) != 0 {
-		t.Errorf("%d are still listed", len(list))
-	}
-}
-
-func TestProcesses_ListsOrphansUntilTheyEnd(t *testing.T) {
-	e := newEnv(t, local.Config{})
-	p, err := e.Start(t.Context(), env.Command{Line: "while ! test -e go; do sleep 0.01; done & echo up"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	wait(t, p)
-	if list := e.Processes(); len(list) != 1 {
-		t.Fatalf("%d are listed, want 1", len(list))
-	}
-	if err := e.WriteFile(t.Context(), "go", nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	await(t, "the orphan is gone", func() bool { return len(e.Processes()) == 0 })
-}
-
 func TestOutput_OfOrphansIsStillRead(t *testing.T) {
 	e := newEnv(t, local.Config{})
 	p, err := e.Start(t.Context(), env.Command{Line: "(while ! test -e go; do sleep 0.01; done; echo late) & echo up"})
@@ -146,7 +104,6 @@ func TestOutput_OfOrphansIsStillRead(t *testing.T) {
 	await(t, "late output", func() bool { return text(t, p, env.Stdout) == "up\nlate\n" })
 }
 
-// TestWait_OutputIsCompleteAtExit fails if the last bytes of a command can arrive after its end.
 func TestWait_OutputIsCompleteAtExit(t *testing.T) {
 	e := newEnv(t, local.Config{})
 	for range 50 {
@@ -282,7 +239,7 @@ func TestStdin_WriteEndsWithTheProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// More than a pipe holds: the write blocks until the command has gone.
+	// More than the capacity of a pipe: the write blocks until the command has exited.
 	_, err = p.Write(append([]byte("go\n"), make([]byte, 1<<20)...))
 	if !errors.Is(err, env.ErrNoStdin) {
 		t.Errorf("error: %v", err)

@@ -7,31 +7,31 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// reader gives back one stream of a capture, from an offset to what was there when it was made.
-// Output that was dropped meanwhile is passed over.
+// reader reads one stream of a capture, up to the end at the time it was created. It skips dropped
+// output.
 type reader struct {
 	c      *capture
 	stream env.Stream
-	next   int64  // offset of the next byte to give
+	next   int64  // offset of the next byte
 	end    int64  // offset at which this reader stops
-	buf    []byte // what is loaded and not given yet
-	block  []byte // room for a block, used again so that reading all of it makes no garbage
+	buf    []byte // loaded and not read yet
+	block  []byte // reused for the next block
 }
 
 func (c *capture) reader(s env.Stream, offset int64) *reader {
 	return &reader{c: c, stream: s, next: max(0, offset), end: c.written(s)}
 }
 
-// Offset implements env.OutputReader.
+// Offset implements [env.OutputReader].
 func (r *reader) Offset() int64 { return r.next }
 
-// Close implements io.Closer.
+// Close implements [io.Closer].
 func (r *reader) Close() error {
 	r.buf, r.block, r.end = nil, nil, r.next
 	return nil
 }
 
-// Read implements io.Reader.
+// Read implements [io.Reader].
 func (r *reader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -47,7 +47,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// load fills buf from the first block that has something at or past the offset.
+// load fills buf from the first block with bytes at or after the offset.
 func (r *reader) load() error {
 	if r.next >= r.end {
 		return io.EOF
@@ -74,7 +74,7 @@ func (r *reader) load() error {
 	return nil
 }
 
-// find returns the first block that holds bytes of stream s at or past the offset.
+// find returns the first block with bytes of stream s at or after the offset.
 func (c *capture) find(s env.Stream, offset int64) *block {
 	for _, list := range [][]block{c.head, c.tail} {
 		i := sort.Search(len(list), func(i int) bool { return list[i].base[s]+list[i].size[s] > offset })
@@ -88,7 +88,7 @@ func (c *capture) find(s env.Stream, offset int64) *block {
 	return nil
 }
 
-// pick gives the bytes of one stream out of a block, in memory of its own if the block's is shared.
+// pick returns the bytes of one stream in a block. It copies them if the data is shared.
 func pick(data []byte, runs []run, s env.Stream, shared bool) []byte {
 	if s == env.Both && !shared {
 		return data

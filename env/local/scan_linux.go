@@ -10,26 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identity tells a process from a later one with the same number.
-type identity struct {
-	pid   int
-	group int
-	start uint64
-}
-
-// tableEntry is what /proc says about a process.
+// tableEntry describes a process in /proc.
 type tableEntry struct {
 	identity
-	parent  int
-	session int
-	zombie  bool
-	hollow  bool // it has no program: it is the kernel's, or about to be gone
-	bare    bool // it has no variables
+	session   int
+	zombie    bool
+	noProgram bool // a kernel thread, or exiting
+	noVars    bool
 }
 
-// scan finds the processes of a quarry in /proc. Those that have exited and wait to be reaped do
-// not count, nor does this process itself.
-func scan(q quarry) []identity {
+// scan returns the targets in /proc. Zombies and this process are excluded.
+func scan(q targets) []identity {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -38,7 +29,7 @@ func scan(q quarry) []identity {
 	names, _ := dir.Readdirnames(-1)
 	buf := make([]byte, 16<<10)
 	self := os.Getpid()
-	table := make([]tableEntry, 0, len(names))
+	table := make([]identity, 0, len(names))
 	found := make(map[int]bool)
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
@@ -49,16 +40,16 @@ func scan(q quarry) []identity {
 		if !ok || t.zombie {
 			continue
 		}
-		table = append(table, t)
-		if q.matches(t) || !t.hollow && q.marks.in(marker(pid, &buf)) {
+		table = append(table, t.identity)
+		if q.matches(t) || !t.noProgram && q.marks.in(marker(pid, &buf)) {
 			found[pid] = true
 		}
 	}
 	return withChildren(table, found)
 }
 
-// matches reports whether a process belongs to the quarry by its numbers.
-func (q quarry) matches(t tableEntry) bool {
+// matches reports whether the ids of a process select it.
+func (q targets) matches(t tableEntry) bool {
 	if q.group != 0 && (t.group == q.group || t.session == q.group) {
 		return true
 	}
@@ -66,42 +57,22 @@ func (q quarry) matches(t tableEntry) bool {
 	return ok && id.start == t.start
 }
 
-// withChildren adds the children of those found, and theirs.
-func withChildren(table []tableEntry, found map[int]bool) []identity {
-	for more := len(found) > 0; more; {
-		more = false
-		for _, t := range table {
-			if found[t.parent] && !found[t.pid] {
-				found[t.pid] = true
-				more = true
-			}
-		}
-	}
-	var list []identity
-	for _, t := range table {
-		if found[t.pid] {
-			list = append(list, t.identity)
-		}
-	}
-	return list
-}
-
 func readStat(pid int, buf []byte) (tableEntry, bool) {
 	n, _ := readProc(pid, "/stat", buf)
 	return parseStat(pid, buf[:n])
 }
 
-// Flags of a process that has no program: it belongs to the kernel, or is about to be gone.
+// Flags of a process without a program.
 const kernelThread, exiting = 0x00200000, 0x4
 
-// parseStat reads the text of /proc/PID/stat. The name in it, in parentheses, may contain anything.
+// parseStat parses /proc/PID/stat. The name in parentheses may contain anything.
 func parseStat(pid int, text []byte) (tableEntry, bool) {
 	end := bytes.LastIndexByte(text, ')')
 	if end < 0 {
 		return tableEntry{}, false
 	}
-	// After the name: state, parent, group, session, ... the flags as the 7th, the start time as the
-	// 20th, and where the variables begin and end as the 48th and 49th, which is 0 during an exec.
+	// After the name: state, parent, group, session; flags are the 7th field, the start time is the
+	// 20th, and the bounds of the variables are the 48th and 49th, which are 0 during an exec.
 	fields := bytes.Fields(text[end+1:])
 	if len(fields) < 20 {
 		return tableEntry{}, false
@@ -113,17 +84,15 @@ func parseStat(pid int, text []byte) (tableEntry, bool) {
 	start, _ := strconv.ParseUint(string(fields[19]), 10, 64)
 	state := fields[0][0]
 	return tableEntry{
-		identity: identity{pid: pid, group: num(2), start: start},
-		parent:   num(1),
-		session:  num(3),
-		zombie:   state == 'Z' || state == 'X',
-		hollow:   num(6)&(kernelThread|exiting) != 0,
-		bare:     len(fields) < 49 || num(47) != 0 && num(47) == num(48),
+		identity:  identity{pid: pid, parent: num(1), group: num(2), start: start},
+		session:   num(3),
+		zombie:    state == 'Z' || state == 'X',
+		noProgram: num(6)&(kernelThread|exiting) != 0,
+		noVars:    len(fields) < 49 || num(47) != 0 && num(47) == num(48),
 	}, true
 }
 
-// marker gives the value of the marker variable of a process. The buffer grows to the largest
-// environment seen.
+// marker returns the marker variable of a process. The buffer grows as needed.
 func marker(pid int, buf *[]byte) string {
 	n, readable := readProc(pid, "/environ", *buf)
 	if n == 0 && readable {
@@ -144,16 +113,16 @@ func marker(pid int, buf *[]byte) string {
 	return string(value)
 }
 
-// awaitVars reads the variables of a process that seems to have none. While it replaces its program
-// it has none for a moment, and then an empty list; it must not be taken for one without a mark.
+// awaitVars reads the variables of a process that seems to have none. During an exec a process has
+// none for a moment, and must not be mistaken for one without a mark.
 func awaitVars(pid int, buf []byte) (n int) {
-	empty := 0 // times in a row that there was nothing to come
+	empty := 0 // consecutive reads without variables
 	for tries := 1; n == 0 && tries <= 50 && empty < 5; tries++ {
 		t, ok := readStat(pid, buf)
-		if !ok || t.zombie || t.hollow {
+		if !ok || t.zombie || t.noProgram {
 			return 0
 		}
-		if empty++; !t.bare {
+		if empty++; !t.noVars {
 			empty = 0
 		}
 		time.Sleep(min(time.Duration(tries)*50*time.Microsecond, time.Millisecond))
@@ -162,7 +131,7 @@ func awaitVars(pid int, buf []byte) (n int) {
 	return n
 }
 
-// readProc reads a file of a process into buf, as much as fits, and reports whether it opened.
+// readProc reads as much of a file of a process as fits into buf, and reports whether it could open it.
 func readProc(pid int, file string, buf []byte) (n int, opened bool) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -182,7 +151,7 @@ func readProc(pid int, file string, buf []byte) (n int, opened bool) {
 	return n, true
 }
 
-// signal sends a signal to the very process that was found, not to one that has its number now.
+// signal sends a signal to the process, but not to a later one with the same id.
 func (id identity) signal(sig syscall.Signal) {
 	fd, err := unix.PidfdOpen(id.pid, 0)
 	if err == unix.ENOSYS {

@@ -48,23 +48,23 @@ func TestGrace_IsTwoSeconds(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		q := quarry{group: c.Process.Pid}
-		if !ask(q) {
+		q := targets{group: c.Process.Pid}
+		if !terminate(q) {
 			t.Error("nobody was asked to end")
 		}
-		awaitEnd(q, make(chan struct{}), grace)
+		awaitExit(q, make(chan struct{}), grace)
 		if took := time.Since(start); took != 2*time.Second {
 			t.Errorf("waited %v, want 2s", took)
 		}
 	})
-	extinguish(quarry{group: c.Process.Pid}, nil, 0)
+	killAll(targets{group: c.Process.Pid}, nil, 0)
 	if err := c.Wait(); c.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Errorf("it ended with %v, want SIGKILL", err)
 	}
 }
 
 func TestScan_NoQuarryFindsNobody(t *testing.T) {
-	if found := scan(quarry{marks: marks{env: newID()}}); len(found) != 0 {
+	if found := scan(targets{marks: marks{env: newID()}}); len(found) != 0 {
 		t.Errorf("found %v", found)
 	}
 }
@@ -86,12 +86,12 @@ func FuzzParseStat(f *testing.F) {
 
 func TestParseStat_NameMayContainAnything(t *testing.T) {
 	e, ok := parseStat(9, []byte("9 (a) R 1 (c) Z 2 3 4 "+strings.Repeat("0 ", 15)+"77 0"))
-	if want := (tableEntry{identity{9, 3, 77}, 2, 4, true, false, true}); !ok || e != want {
+	if want := (tableEntry{identity{9, 2, 3, 77}, 4, true, false, true}); !ok || e != want {
 		t.Errorf("%+v, %v, want %+v", e, ok, want)
 	}
 }
 
-// TestGiveUp_CommandThatCannotBeKilledIsLeft stands in for a command that hangs in the kernel.
+// TestGiveUp_CommandThatCannotBeKilledIsLeft simulates a command that hangs in the kernel.
 func TestGiveUp_CommandThatCannotBeKilledIsLeft(t *testing.T) {
 	e, err := New(Config{Dir: t.TempDir(), SpoolDir: t.TempDir()})
 	if err != nil {

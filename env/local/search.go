@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/env/search"
 )
 
-// Grep searches the contents of files. It reads the disk itself, without a detour over Open.
+// Grep implements [search.Searcher]. It reads the disk directly instead of calling Open.
 func (e *Env) Grep(ctx context.Context, q search.GrepQuery, yield func(search.FileMatch) bool) (search.Summary, error) {
 	if err := e.usable(ctx); err != nil {
 		return search.Summary{}, err
@@ -18,7 +18,7 @@ func (e *Env) Grep(ctx context.Context, q search.GrepQuery, yield func(search.Fi
 	return sum, searchError(err)
 }
 
-// Glob finds files by name, newest first.
+// Glob implements [search.Searcher].
 func (e *Env) Glob(ctx context.Context, q search.GlobQuery) (search.GlobResult, error) {
 	if err := e.usable(ctx); err != nil {
 		return search.GlobResult{}, err
@@ -27,13 +27,13 @@ func (e *Env) Glob(ctx context.Context, q search.GlobQuery) (search.GlobResult, 
 	return res, searchError(err)
 }
 
-// searchError gives errors of the system in a search as environments know them.
+// searchError translates an error of the system.
 func searchError(err error) error {
 	var pe *fs.PathError
 	if !errors.As(err, &pe) {
 		return err
 	}
-	return &fs.PathError{Op: pe.Op, Path: pe.Path, Err: meaning(pe.Err)}
+	return &fs.PathError{Op: pe.Op, Path: pe.Path, Err: translate(pe.Err)}
 }
 
 func (e *Env) searcher() *search.Local {

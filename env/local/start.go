@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Start begins a command.
+// Start implements [env.Environment].
 func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -26,15 +26,15 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := e.admit(c)
+	p, err := e.register(c)
 	if err != nil {
 		return nil, err
 	}
 	p.ctx = ctx
 	if err := p.launch(c, path, args, dir); err != nil {
-		e.dismiss(p)
+		e.unregister(p)
 		if _, gone := os.Stat(dir); gone != nil {
-			return nil, fmt.Errorf("run in %s: %w", dir, meaning(reason(gone)))
+			return nil, fmt.Errorf("run in %s: %w", dir, translate(cause(gone)))
 		}
 		if errors.Is(err, errTooManyArgs) {
 			err = env.ErrTooLong
@@ -44,7 +44,7 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	return p, nil
 }
 
-// commandDir finds the directory a command is to run in.
+// commandDir returns the full path of the directory to run a command in.
 func (e *Env) commandDir(dir string) (string, error) {
 	if dir == "" {
 		return e.info.Dir, nil
@@ -54,18 +54,18 @@ func (e *Env) commandDir(dir string) (string, error) {
 		return "", fmt.Errorf("run in %s: %w", dir, err)
 	}
 	if !fi.IsDir() {
-		return "", fmt.Errorf("run in %s: it is a file: %w", dir, env.ErrNotDir)
+		return "", fmt.Errorf("run in %s: %w", dir, env.ErrNotDir)
 	}
 	return full, nil
 }
 
-// program finds what to execute.
+// program returns the program to execute and its arguments.
 func (e *Env) program(c env.Command, dir string) (path string, args []string, err error) {
 	if (c.Line == "") == (len(c.Args) == 0) {
 		return "", nil, errors.New("start a command: exactly one of Line and Args must be set")
 	}
 	if c.KeepStdin && c.Stdin != nil {
-		return "", nil, errors.New("start a command: Stdin and KeepStdin exclude each other")
+		return "", nil, errors.New("start a command: Stdin and KeepStdin cannot both be set")
 	}
 	if strings.ContainsRune(c.Line, 0) {
 		return "", nil, errors.New("start a command: the command line contains a NUL byte")
@@ -84,8 +84,8 @@ func (e *Env) program(c env.Command, dir string) (path string, args []string, er
 	return path, c.Args, nil
 }
 
-// admit puts a new process on the books, and sees to it that what it needs is there.
-func (e *Env) admit(c env.Command) (*Process, error) {
+// register creates a process that is not started yet.
+func (e *Env) register(c env.Command) (*Process, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -117,16 +117,16 @@ func (e *Env) admit(c env.Command) (*Process, error) {
 	return p, nil
 }
 
-// dismiss takes a process off the books that could not be started.
-func (e *Env) dismiss(p *Process) {
+// unregister removes a process that could not be started.
+func (e *Env) unregister(p *Process) {
 	e.mu.Lock()
 	delete(e.captures, p.out)
 	e.mu.Unlock()
 	e.busy.Done()
 }
 
-// prepare makes what the first command needs, so that an environment that only reads files costs
-// nothing, and replaces a guard that was killed or lacks a file. The caller holds e.mu.
+// prepare opens what commands need, which an environment that only reads files does without. It
+// replaces a guard that was killed or lacks a file. The caller holds e.mu.
 func (e *Env) prepare() error {
 	if e.null == nil {
 		if err := e.checkSpool(); err != nil {
@@ -138,23 +138,23 @@ func (e *Env) prepare() error {
 		}
 		e.null = f
 	}
-	if !e.guarded || e.guard != nil && e.guard.fit(e.held) {
+	if e.guard != nil && e.guard.covers(e.held) {
 		return nil
 	}
 	g, err := newGuard(e)
 	if err != nil {
-		return fmt.Errorf("start the watchdog that ends commands if this program is killed: %w", err)
+		return fmt.Errorf("start the watchdog for commands: %w", err)
 	}
 	if old := e.guard; old != nil {
-		e.busy.Go(func() { old.dismiss() })
+		e.busy.Go(func() { old.stop() })
 	}
 	e.guard = g
 	return nil
 }
 
-// launch starts the process and everything that follows it.
+// launch starts the process and the goroutines that follow it.
 func (p *Process) launch(c env.Command, path string, args []string, dir string) error {
-	pl, err := newPlumbing(c, p.env.null)
+	pl, err := newStdio(c, p.env.null)
 	if err != nil {
 		return err
 	}
@@ -175,8 +175,8 @@ func (p *Process) launch(c env.Command, path string, args []string, dir string) 
 	return nil
 }
 
-// follow sets the readers, the limits and the watch on a process that has just been started.
-func (p *Process) follow(c env.Command, pl *plumbing) {
+// follow starts the readers, the timers and the watch of a new process.
+func (p *Process) follow(c env.Command, pl *stdio) {
 	e := p.env
 	e.mu.Lock()
 	e.procs[p] = struct{}{}
@@ -198,7 +198,7 @@ func (p *Process) follow(c env.Command, pl *plumbing) {
 		p.stdin = pl.stdin
 	}
 	if c.Stdin != nil {
-		go p.pour(pl.stdin, c.Stdin)
+		go p.feedStdin(pl.stdin, c.Stdin)
 	}
 	if c.Timeout > 0 {
 		p.timer = time.AfterFunc(c.Timeout, func() { p.end(true) })

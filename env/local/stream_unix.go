@@ -9,12 +9,11 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// maxPipe is the most a pipe holds unless its owner is privileged.
+// maxPipe is the maximum capacity of a pipe for an unprivileged user.
 const maxPipe = 1 << 20
 
-// stream reads one output of a process. Bytes go from the pipe straight into the capture, with
-// system calls that do not block, so that an idle stream holds no buffer and whoever sees the
-// process exit can read the rest at once.
+// stream reads one output of a process. Nonblocking reads go directly into the capture, so an idle
+// stream needs no buffer, and the rest can be read as soon as the process has exited.
 type stream struct {
 	p    *Process
 	kind env.Stream
@@ -31,7 +30,7 @@ func newStream(p *Process, kind env.Stream, f *os.File) *stream {
 	return &stream{p: p, kind: kind, file: f, raw: raw}
 }
 
-// run reads until nobody holds the other end any more.
+// run reads until the other end is closed.
 func (s *stream) run() {
 	for open := true; open; {
 		err := s.raw.Read(func(fd uintptr) bool {
@@ -42,8 +41,7 @@ func (s *stream) run() {
 		open = open && err == nil
 	}
 	if s.p.pty {
-		// The end of the output may come before that of the command, and a terminal that is closed
-		// kills it.
+		// The output may end before the command, and closing the terminal would kill it.
 		<-s.p.gone
 	}
 	e := s.p.env
@@ -54,8 +52,8 @@ func (s *stream) run() {
 	e.reading.Done()
 }
 
-// drain reads what is there now, and reports whether that was the end. It stops after what a pipe
-// can hold at most: the rest comes from somebody who still writes.
+// drain reads what is available now, and reports whether that was the end. It stops at the capacity
+// of a pipe: anything beyond comes from a descendant that is still writing.
 func (s *stream) drain() (eof bool) {
 	err := s.raw.Control(func(fd uintptr) {
 		for sum := 0; sum < maxPipe; {
@@ -70,7 +68,7 @@ func (s *stream) drain() (eof bool) {
 	return eof || err != nil
 }
 
-// read takes once from the pipe. The end is n == 0 without an error.
+// read reads once from the pipe. It returns 0, nil at the end.
 func (s *stream) read(fd uintptr) (int, error) {
 	p := s.p
 	p.pump.Lock()
@@ -89,7 +87,7 @@ func (s *stream) read(fd uintptr) (int, error) {
 	if len(data) > 0 && p.onOutput != nil {
 		p.onOutput(s.kind, data)
 	}
-	if err == syscall.EIO { // how a terminal says that it was closed
+	if err == syscall.EIO { // the terminal was closed
 		err = nil
 	}
 	s.eof = len(data) == 0 && err == nil

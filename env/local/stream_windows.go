@@ -14,15 +14,15 @@ import (
 
 var peekNamedPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedPipe")
 
-// drainTime bounds the reading after the exit of a process whose children go on writing.
+// drainTime is the maximum time to drain output after the exit, while children may still write.
 const drainTime = 200 * time.Millisecond
 
-// stream reads one output of a process. Reading a pipe blocks here, so it is done into a buffer.
+// stream reads one output of a process. Reads block here, so they go into a buffer.
 type stream struct {
 	p    *Process
 	kind env.Stream
 	file *os.File
-	busy atomic.Bool // something was read and is not in the capture yet
+	busy atomic.Bool // something was read that is not in the capture yet
 	eof  chan struct{}
 }
 
@@ -30,7 +30,7 @@ func newStream(p *Process, kind env.Stream, f *os.File) *stream {
 	return &stream{p: p, kind: kind, file: f, eof: make(chan struct{})}
 }
 
-// run reads until nobody holds the other end any more.
+// run reads until the other end is closed.
 func (s *stream) run() {
 	buf := make([]byte, 32<<10)
 	for {
@@ -51,7 +51,7 @@ func (s *stream) run() {
 	e.reading.Done()
 }
 
-// keep appends to the capture, which takes as much at a time as fits into a block.
+// keep appends to the capture, a block at a time.
 func (s *stream) keep(b []byte) {
 	p := s.p
 	p.pump.Lock()
@@ -65,7 +65,7 @@ func (s *stream) keep(b []byte) {
 	}
 }
 
-// drain waits until what is in the pipe now has been read, and reports whether that was the end.
+// drain waits until the pipe is empty, and reports whether that was the end.
 func (s *stream) drain() (eof bool) {
 	limit := time.After(drainTime)
 	tick := time.NewTicker(time.Millisecond)
@@ -87,7 +87,7 @@ func (s *stream) drain() (eof bool) {
 	return false
 }
 
-// pending reports whether the pipe holds bytes.
+// pending reports whether the pipe is not empty.
 func (s *stream) pending() bool {
 	raw, err := s.file.SyscallConn()
 	if err != nil {

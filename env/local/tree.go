@@ -12,10 +12,10 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// maxLinks is how many symbolic links a path may lead through.
+// maxLinks is the maximum number of symbolic links in a path.
 const maxLinks = 40
 
-// handle is what file operations go through: an os.Root, or the whole machine.
+// handle performs file operations: an os.Root, or machine.
 type handle interface {
 	Stat(name string) (fs.FileInfo, error)
 	Lstat(name string) (fs.FileInfo, error)
@@ -27,7 +27,7 @@ type handle interface {
 	Rename(from, to string) error
 }
 
-// machine is the handle without confinement.
+// machine is the handle of an environment without confinement.
 type machine struct{}
 
 func (machine) Stat(name string) (fs.FileInfo, error)     { return os.Stat(name) }
@@ -43,16 +43,16 @@ func (machine) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, erro
 
 // root is a directory that paths are confined to.
 type root struct {
-	names  []string // as it was given, and without symbolic links
+	names  []string // as configured, and without symbolic links
 	handle *os.Root
 }
 
-// tree is the files an environment can reach. No roots means all of them.
+// tree resolves paths. No roots means no confinement.
 type tree struct {
 	wd      string
 	paths   env.Paths
 	roots   []root
-	escape  error                // what os.Root says of a path that leads out
+	escape  error                // the error of os.Root for a path that leads out
 	flush   func(*os.File) error // makes a file or the names in a directory durable
 	special func(string) bool    // reports whether a path is reserved for devices
 }
@@ -66,14 +66,14 @@ func newTree(wd string, dirs []string) (tree, error) {
 		r, err := openRoot(filepath.Clean(dir))
 		if err != nil {
 			t.close()
-			return tree{}, fmt.Errorf("confine to %s: %w", dir, err)
+			return tree{}, fmt.Errorf("open root %s: %w", dir, err)
 		}
 		t.roots = append(t.roots, r)
 	}
 	if len(t.roots) > 0 {
-		// The error has no name of its own, so it is asked for.
+		// The error is not exported, so provoke it.
 		_, err := t.roots[0].handle.Lstat("..")
-		t.escape = reason(err)
+		t.escape = cause(err)
 	}
 	return t, nil
 }
@@ -98,13 +98,13 @@ func (t *tree) close() error {
 	return errors.Join(errs...)
 }
 
-// abs gives the absolute, clean form of a path.
+// abs returns the absolute, clean form of a path.
 func (t *tree) abs(path string) (string, error) {
 	if path == "" {
-		return "", fmt.Errorf("the path is empty: %w", fs.ErrInvalid)
+		return "", fmt.Errorf("empty path: %w", fs.ErrInvalid)
 	}
 	if strings.ContainsRune(path, 0) {
-		return "", fmt.Errorf("the path contains a NUL byte: %w", fs.ErrInvalid)
+		return "", fmt.Errorf("path contains a NUL byte: %w", fs.ErrInvalid)
 	}
 	path = t.paths.Abs(t.wd, path)
 	if t.special(path) {
@@ -113,7 +113,7 @@ func (t *tree) abs(path string) (string, error) {
 	return path, nil
 }
 
-// locate finds the handle for an absolute path, and the path's name on it.
+// locate returns the handle for an absolute path, and the path relative to it.
 func (t *tree) locate(abs string) (handle, string, error) {
 	if len(t.roots) == 0 {
 		return machine{}, abs, nil
@@ -134,7 +134,7 @@ func (t *tree) locate(abs string) (handle, string, error) {
 	return best.handle, name, nil
 }
 
-// below gives the path of abs relative to dir, if it is dir or below it.
+// below returns the path of abs relative to dir, if it is dir or below it.
 func below(dir, abs string) (string, bool) {
 	rel, err := filepath.Rel(dir, abs)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -143,9 +143,9 @@ func below(dir, abs string) (string, bool) {
 	return rel, true
 }
 
-// follow runs an operation on a path. A symbolic link that an os.Root refuses to follow, because
-// it is absolute or leads into another root, is followed here, one root at a time. last says
-// whether that includes the last element.
+// follow runs an operation on a path. If an os.Root refuses a symbolic link because it is absolute or
+// leads into another root, follow resolves it and tries again. The last element is resolved only if
+// last is set.
 func (t *tree) follow(path string, last bool, op func(h handle, name string) error) error {
 	abs, err := t.abs(path)
 	if err != nil {
@@ -168,11 +168,11 @@ func (t *tree) follow(path string, last bool, op func(h handle, name string) err
 	return op(h, name)
 }
 
-// escaped reports whether an os.Root refused a path because it leads out.
+// escaped reports whether err says that a path leads out of an os.Root.
 func (t *tree) escaped(err error) bool { return t.escape != nil && errors.Is(err, t.escape) }
 
-// canonical gives a path without symbolic links. The end of the path need not exist; last says
-// whether its last element is followed if it is a link.
+// canonical resolves the symbolic links of a path, the last element only if last is set. The last
+// elements need not exist.
 func (t *tree) canonical(abs string, last bool) (string, error) {
 	vol := filepath.VolumeName(abs) + string(filepath.Separator)
 	cur, rest := vol, elements(abs[len(vol):])
@@ -196,7 +196,7 @@ func (t *tree) canonical(abs string, last bool) (string, error) {
 			continue
 		}
 		if links++; links > maxLinks {
-			return "", fmt.Errorf("%s leads through too many symbolic links", abs)
+			return "", fmt.Errorf("%s: too many symbolic links", abs)
 		}
 		if filepath.IsAbs(target) {
 			vol = filepath.VolumeName(target) + string(filepath.Separator)
@@ -211,8 +211,8 @@ func elements(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
 }
 
-// link reads a symbolic link; "" is any other file. What lies above a root is taken as it is: the
-// root was opened through it.
+// link returns the target of a symbolic link, or "" for any other file. Directories above a root are
+// not inspected, because the root was opened through them.
 func (t *tree) link(abs string) (string, error) {
 	h, name, err := t.locate(abs)
 	if err != nil {
@@ -232,7 +232,7 @@ func (t *tree) link(abs string) (string, error) {
 	return h.Readlink(name)
 }
 
-// dir finds the full path of a directory for a command.
+// dir returns the full path of a directory for a command.
 func (t *tree) dir(path string) (string, fs.FileInfo, error) {
 	var fi fs.FileInfo
 	err := t.follow(path, true, func(h handle, name string) (err error) {
@@ -249,8 +249,7 @@ func (t *tree) dir(path string) (string, fs.FileInfo, error) {
 	return abs, fi, err
 }
 
-// explain takes the names out of an error of the os package, which on a handle are not those that
-// were asked for, and says "outside" in our own words.
+// explain translates an error of package os. It drops the paths, which are relative to a handle.
 func (t *tree) explain(err error) error {
 	if t.escaped(err) {
 		return env.ErrOutside
@@ -258,24 +257,24 @@ func (t *tree) explain(err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		return env.ErrClosed
 	}
-	return meaning(reason(err))
+	return translate(cause(err))
 }
 
-// meaning gives errors of the operating system as environments know them.
-func meaning(err error) error {
-	for _, m := range meanings {
+// translate returns the error of package env for an error of the system.
+func translate(err error) error {
+	for _, m := range systemErrors {
 		if errors.Is(err, m.system) {
-			return m.means
+			return m.env
 		}
 	}
 	return err
 }
 
-// errTooLongName is what a name that the file system does not take gives.
-var errTooLongName = fmt.Errorf("the name is too long: %w", fs.ErrInvalid)
+// errTooLongName is the error for a name that exceeds the limit of the file system.
+var errTooLongName = fmt.Errorf("name too long: %w", fs.ErrInvalid)
 
-// reason is what is left of an error without operation and path.
-func reason(err error) error {
+// cause returns an error without its operation and path.
+func cause(err error) error {
 	switch e := err.(type) {
 	case *fs.PathError:
 		return e.Err

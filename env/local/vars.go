@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// Inherit says which variables of the host's own environment commands get to see.
+// Inherit selects the variables of the host that commands inherit.
 type Inherit int
 
 const (
-	// InheritFiltered passes on everything except what looks like a secret.
+	// InheritFiltered passes everything except variables that look like secrets.
 	InheritFiltered Inherit = iota
-	// InheritAll passes on everything.
+	// InheritAll passes everything.
 	InheritAll
-	// InheritNone passes on nothing: commands see Config.Vars and the quiet variables only.
+	// InheritNone passes nothing.
 	InheritNone
-	// InheritCore passes on only what programs need to work: PATH, HOME and their like.
+	// InheritCore passes only what programs need, such as PATH and HOME.
 	InheritCore
 )
 
-// secretEndings are the ends of names that InheritFiltered holds back, in any case. A name that is
-// nothing but such an ending, without its underscore, counts too.
+// secretEndings are the suffixes of names that InheritFiltered drops, ignoring case. A name that
+// equals a suffix without its underscore is dropped too.
 var secretEndings = []string{
 	"_API_KEY", "_APIKEY", "_SECRET", "_SECRETS", "_TOKEN", "_PASSWORD", "_PASSWD", "_PASSPHRASE",
 	"_CREDENTIAL", "_CREDENTIALS", "_ACCESS_KEY", "_SECRET_KEY", "_PRIVATE_KEY",
 }
 
-// coreNames are always kept by InheritFiltered, and all that InheritCore keeps, besides LC_*.
+// coreNames and LC_* are all that InheritCore passes. InheritFiltered always passes them.
 var coreNames = map[string]bool{
 	"PATH": true, "HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "LANG": true,
 	"LANGUAGE": true, "TERM": true, "COLORTERM": true, "TZ": true, "TMPDIR": true, "PWD": true,
@@ -49,11 +49,11 @@ var coreNames = map[string]bool{
 	"NUMBER_OF_PROCESSORS": true, "PROCESSOR_ARCHITECTURE": true,
 }
 
-// quiet are the variables that keep programs from waiting for a person, unless Config.Interactive.
+// quiet has variables that keep programs from waiting for a person. Every command gets them.
 //
-// An editor that does nothing accepts the text it is offered, as an amended commit or a merge
-// wants it, and an empty commit message still fails. The todo list of an interactive rebase must
-// not be accepted unseen, so its editor fails instead.
+// "true" as the editor accepts the proposed text, which suits an amended commit or a merge; an empty
+// commit message still fails. The todo list of an interactive rebase must not be accepted unseen, so
+// its editor fails.
 var quiet = map[string]string{
 	"GIT_EDITOR":               "true",
 	"GIT_SEQUENCE_EDITOR":      "false",
@@ -78,11 +78,7 @@ var quiet = map[string]string{
 	"TF_INPUT":                 "0",
 }
 
-// Quiet gives the variables that keep programs from waiting for a person: editors, pagers and
-// questions. Every command has them unless Config.Interactive is set.
-func Quiet() map[string]string { return maps.Clone(quiet) }
-
-// inherits reports whether a variable of the host is passed on.
+// inherits reports whether commands inherit a variable of the host.
 func (i Inherit) inherits(name string) bool {
 	upper := strings.ToUpper(name)
 	core := coreNames[upper] || strings.HasPrefix(upper, "LC_")
@@ -98,14 +94,14 @@ func (i Inherit) inherits(name string) bool {
 	}
 }
 
-// secret reports whether a name in upper case looks like that of a secret.
+// secret reports whether an upper-case name looks like a secret.
 func secret(upper string) bool {
 	return slices.ContainsFunc(secretEndings, func(end string) bool {
 		return strings.HasSuffix(upper, end) || upper == end[1:]
 	})
 }
 
-// baseVars makes the variables every command gets, by name, except the marker.
+// baseVars returns the variables of every command except the marker.
 func baseVars(c Config, host []string) map[string]string {
 	vars := make(map[string]string, len(host))
 	for _, kv := range host {
@@ -115,15 +111,13 @@ func baseVars(c Config, host []string) map[string]string {
 			vars[name] = value
 		}
 	}
-	if !c.Interactive {
-		setVars(vars, quiet)
-	}
+	setVars(vars, quiet)
 	setVars(vars, c.Vars)
 	delete(vars, markerName)
 	return vars
 }
 
-// setVars sets variables over others. On Windows names that differ in case are the same.
+// setVars adds variables, overriding existing ones. Names ignore case on Windows.
 func setVars(vars, more map[string]string) {
 	for name, value := range more {
 		if runtime.GOOS == "windows" {
@@ -133,8 +127,8 @@ func setVars(vars, more map[string]string) {
 	}
 }
 
-// varList turns variables into the form that starting a process takes. It takes the strings of have
-// where they fit, which all environments of a process then share.
+// varList returns variables as a sorted list of NAME=VALUE. It reuses equal strings of have, so that
+// all environments share them.
 func varList(vars map[string]string, have []string) []string {
 	list := make([]string, 0, len(vars))
 	taken := make(map[string]bool, len(vars))
@@ -154,9 +148,9 @@ func varList(vars map[string]string, have []string) []string {
 	return list
 }
 
-// environment gives the variables of one command: the environment's own, those of the command over
-// them, and the marker that says whose descendant a process is. The marker comes first, where it
-// is found soonest, and keeps the marks of an environment that this program itself runs in.
+// environment returns the variables of a command: those of the environment, overridden by its own,
+// and the marker. The marker comes first, where it is found fastest. It includes the marks of an
+// environment that this program runs in.
 func (e *Env) environment(more map[string]string, mark string) []string {
 	base := e.vars
 	if len(more) > 0 {

@@ -1,4 +1,4 @@
-# Arguments: the name of the marker variable, the mark, where private directories are made.
+# Arguments: the name of the marker variable, the mark, the parent of private directories.
 name=$1 mark=$2 root=$3 dir=
 trap '' HUP INT QUIT TERM TSTP PIPE
 
@@ -18,8 +18,8 @@ while read -r verb arg; do
 	esac
 done
 
-# The pipe has ended, so the host is gone. From here on: find and kill. There may be thousands of
-# other processes, so one program looks at all of them; the shell itself only looks at what it found.
+# The pipe has ended, so the host is dead. Find and kill its commands. There may be thousands of other
+# processes, so a single grep reads all of them, and the shell only looks at what it found.
 if [ ! -r /proc/self/environ ] || ! cd /proc; then
 	how=ps
 elif grep -qsF reins-probe "$$/environ"; then
@@ -35,7 +35,7 @@ every() {
 	printf '%s\n' [0-9]*/"$file" | xargs "$@" 2>/dev/null
 }
 
-# marked lists the processes that carry the mark.
+# marked lists the processes with the mark.
 marked() {
 	case $how in
 	grep)
@@ -59,8 +59,8 @@ marked() {
 	esac
 }
 
-# What threw its environment away is still in a process group with something that did not. Only
-# groups of our own making count: their first process carries the mark or is gone.
+# A process that dropped its environment may still share a process group with one that has the mark.
+# Only groups that a command started count: their leader has the mark or has exited.
 families=
 family_of() {
 	family=
@@ -89,7 +89,7 @@ learn_families() {
 	done
 }
 
-# family_lives reports whether anybody in the groups has not exited yet.
+# family_lives reports whether a process in the groups is still running.
 family_lives() {
 	[ -n "$families" ] || return 1
 	ids=
@@ -101,8 +101,8 @@ family_lives() {
 	return 1
 }
 
-# between_programs reports whether a process is replacing its program: it has no variables for that
-# long, so nobody can tell whether it carries the mark. Where its variables begin is 0 then.
+# between_programs reports whether any process is in an exec. It has no variables until that is done,
+# so it may or may not have the mark. The start address of its variables is 0 meanwhile.
 between_programs() {
 	[ "$how" = grep ] || return 1
 	for f in $(every environ grep -Ls -e .); do
@@ -117,7 +117,7 @@ between_programs() {
 for g in $groups; do
 	kill -9 "-$g"
 done
-# What forks while it is looked for may be missed, so there is a second look when all seems done.
+# A process that forks during the search may be missed, so look twice.
 clean=0 round=0
 while [ $clean -lt 2 ] && [ $round -lt 200 ]; do
 	round=$((round + 1))

@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// write replaces the content of a file, or makes the file and its parents.
+// write replaces or creates a file, creating missing parents.
 func (t *tree) write(ctx context.Context, path string, data []byte, perm fs.FileMode) error {
 	abs, err := t.abs(path)
 	if err != nil {
@@ -30,8 +30,7 @@ func (t *tree) write(ctx context.Context, path string, data []byte, perm fs.File
 	if !again {
 		return err
 	}
-	// There is a symbolic link that must be followed first, so that it stays and what it leads to
-	// is replaced.
+	// Resolve the symbolic link, so that its target is replaced and the link stays.
 	if abs, err = t.canonical(abs, true); err != nil {
 		return err
 	}
@@ -40,13 +39,13 @@ func (t *tree) write(ctx context.Context, path string, data []byte, perm fs.File
 	}
 	again, err = t.writeOnce(ctx, abs, data, perm)
 	if again && err == nil {
-		return errors.New("the file is being exchanged for a symbolic link; try again")
+		return errors.New("the file was replaced by a symbolic link meanwhile; try again")
 	}
 	return err
 }
 
-// writeOnce writes a file whose name is not a symbolic link; again says that it is one, or that
-// one on the way has to be followed.
+// writeOnce writes a file. It reports again if the path contains a symbolic link that must be
+// resolved first.
 func (t *tree) writeOnce(ctx context.Context, abs string, data []byte, perm fs.FileMode) (again bool, err error) {
 	h, name, err := t.locate(abs)
 	if err != nil {
@@ -63,7 +62,7 @@ func (t *tree) writeOnce(ctx context.Context, abs string, data []byte, perm fs.F
 	defer d.Close()
 	defer func() {
 		if err != nil {
-			takeBack(h, made)
+			removeDirs(h, made)
 		}
 	}()
 	old, err := d.Lstat(base)
@@ -82,7 +81,7 @@ func (t *tree) writeOnce(ctx context.Context, abs string, data []byte, perm fs.F
 	return false, t.flushParents(h, made)
 }
 
-// flushParents makes the names of directories durable that were just made.
+// flushParents makes the names of new directories durable.
 func (t *tree) flushParents(h handle, made []string) error {
 	for _, dir := range slices.Backward(made) {
 		if err := flushDir(h, filepath.Dir(dir), t.flush); err != nil {
@@ -92,11 +91,9 @@ func (t *tree) flushParents(h handle, made []string) error {
 	return nil
 }
 
-// flushDir makes the names in a directory durable. Where that is not possible, because the file
-// system cannot do it or the directory cannot be read, it is left to the system.
-func flushDir(h interface {
-	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
-}, name string, flush func(*os.File) error) error {
+// flushDir makes the names in a directory durable, unless the file system does not support that or
+// the directory is not readable.
+func flushDir(h handle, name string, flush func(*os.File) error) error {
 	f, err := h.OpenFile(name, os.O_RDONLY, 0)
 	if err == nil {
 		err = flush(f)
@@ -105,11 +102,11 @@ func flushDir(h interface {
 	if err == nil || syncUnsupported(err) || errors.Is(err, fs.ErrPermission) {
 		return nil
 	}
-	return fmt.Errorf("the file was written, but its directory could not be flushed to the disk: %w", reason(err))
+	return fmt.Errorf("the file was written, but flushing its directory to disk failed: %w", cause(err))
 }
 
-// openParent opens a directory, making it and its parents where they are missing. It returns those
-// it made.
+// openParent opens a directory, creating it and its parents if they are missing. It returns the
+// directories it created.
 func openParent(h handle, dir string) (d *os.Root, made []string, err error) {
 	d, err = openDir(h, dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -134,26 +131,26 @@ func openParent(h handle, dir string) (d *os.Root, made []string, err error) {
 		if err == nil {
 			made = append(made, at)
 		} else if !errors.Is(err, fs.ErrExist) {
-			takeBack(h, made)
+			removeDirs(h, made)
 			return nil, nil, err
 		}
 	}
 	if d, err = h.OpenRoot(dir); err != nil {
-		takeBack(h, made)
+		removeDirs(h, made)
 		return nil, nil, err
 	}
 	return d, made, nil
 }
 
-// takeBack removes directories that were made for nothing, unless something is in them by now.
-func takeBack(h handle, made []string) {
+// removeDirs removes the directories that openParent created, if they are still empty.
+func removeDirs(h handle, made []string) {
 	for _, dir := range slices.Backward(made) {
 		h.Remove(dir)
 	}
 }
 
-// replacement is one atomic write: a temporary file beside the target that takes its place. All
-// steps go through the handle of the directory, so that nobody can exchange it in between.
+// replacement is an atomic write: a temporary file beside the target that is renamed to it. All steps
+// use the handle of the directory, so the directory cannot be swapped in between.
 type replacement struct {
 	dir   *os.Root
 	name  string
@@ -162,9 +159,8 @@ type replacement struct {
 	flush func(*os.File) error
 }
 
-// write replaces the file: the content reaches the disk before the rename, and the new name after
-// it. On failure the old file is as it was, and the temporary one is gone; only where the last
-// step fails, the flush of the directory, the new file is in place.
+// write writes and flushes the temporary file, renames it and flushes the directory. On failure the
+// old file is unchanged and the temporary one is removed, unless only the last step failed.
 func (r *replacement) write(ctx context.Context, content io.Reader) (err error) {
 	var old *os.File
 	perm := r.perm
@@ -178,7 +174,7 @@ func (r *replacement) write(ctx context.Context, content io.Reader) (err error) 
 		if old != nil {
 			defer old.Close()
 		}
-		perm = 0o600 // until it has its owner
+		perm = 0o600 // until fill has set the owner
 	}
 	temp := ".reins-" + newID() + ".tmp"
 	f, err := r.dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
@@ -206,8 +202,8 @@ func (r *replacement) write(ctx context.Context, content io.Reader) (err error) 
 	return flushDir(r.dir, ".", r.flush)
 }
 
-// openOld opens the old file for writing, which tells whether it may be written: a rename would
-// not ask. A program that is running cannot be opened for writing but may well be replaced.
+// openOld opens the old file for writing, to check that this is permitted: a rename would not. A
+// running program cannot be opened, but may be replaced; openOld returns nil for it.
 func (r *replacement) openOld() (*os.File, error) {
 	f, err := r.dir.OpenFile(r.name, os.O_WRONLY|openNonblock, 0)
 	if errors.Is(err, errTextBusy) {
@@ -216,7 +212,7 @@ func (r *replacement) openOld() (*os.File, error) {
 	return f, err
 }
 
-// fill writes the temporary file and gives it what the old one has: owner, attributes and mode.
+// fill writes the temporary file and copies owner, attributes and mode of the old one.
 func (r *replacement) fill(f, old *os.File, content io.Reader) error {
 	if _, err := io.Copy(f, content); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// TestReplacement_FailedRenameLeavesNothing renames to a place that is not there.
+// TestReplacement_FailedRenameLeavesNothing renames to a directory that does not exist.
 func TestReplacement_FailedRenameLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	d, err := os.OpenRoot(dir)
@@ -25,14 +25,14 @@ func TestReplacement_FailedRenameLeavesNothing(t *testing.T) {
 	defer d.Close()
 	r := replacement{dir: d, name: "no/such/place", perm: 0o644, flush: (*os.File).Sync}
 	if err := r.write(t.Context(), strings.NewReader("x")); err == nil {
-		t.Error("the rename went through")
+		t.Error("the rename succeeded")
 	}
 	if list, _ := os.ReadDir(dir); len(list) != 0 {
 		t.Errorf("left behind: %v", list)
 	}
 }
 
-// TestWriteFile_FlushesContentBeforeAndNamesAfterTheRename looks at the disk at each flush.
+// TestWriteFile_FlushesContentBeforeAndNamesAfterTheRename reads the file at each flush.
 func TestWriteFile_FlushesContentBeforeAndNamesAfterTheRename(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -86,7 +86,7 @@ func TestSpecial_IsTheDeviceDirectory(t *testing.T) {
 	}
 }
 
-// TestSpecial_NothingIsChangedThere has a directory of its own stand in for /dev.
+// TestSpecial_NothingIsChangedThere uses a temporary directory instead of /dev.
 func TestSpecial_NothingIsChangedThere(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -119,12 +119,12 @@ func TestSpecial_NothingIsChangedThere(t *testing.T) {
 			}
 		}
 		if list, err := os.ReadDir(dev); err != nil || len(list) != 1 {
-			t.Errorf("roots %v: the directory of devices holds %v, %v", roots, list, err)
+			t.Errorf("roots %v: the directory contains %v, %v, want only null", roots, list, err)
 		}
 	}
 }
 
-// TestWriteFile_FlushIsAnFsync uses that a pipe cannot be flushed to a disk.
+// TestWriteFile_FlushIsAnFsync relies on fsync failing for a pipe.
 func TestWriteFile_FlushIsAnFsync(t *testing.T) {
 	e, err := New(Config{Dir: t.TempDir()})
 	if err != nil {

@@ -93,7 +93,6 @@ func ripgrepArgs(q GrepQuery) []string {
 	flag(q.Multiline, "-U", "--multiline-dotall")
 	flag(q.Hidden, "--hidden")
 	flag(q.NoIgnore, "--no-ignore")
-	flag(q.Follow, "-L")
 	for _, g := range q.Globs {
 		args = append(args, "-g", g)
 	}
@@ -120,7 +119,7 @@ func runRipgrep(t testing.TB, root, home string, args []string) []byte {
 // agree compares our answers with ripgrep's on one random tree.
 func agree(t *testing.T, c chooser, fatalf func(string, ...any)) {
 	root, home := randomTree(t, c)
-	l := &Local{Dir: root, Home: home}
+	l := &Local{Dir: root, home: home}
 	for range 6 {
 		q := randomQuery(c)
 		want := realRipgrep(t, root, home, q)

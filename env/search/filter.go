@@ -6,23 +6,19 @@ import "strings"
 type filter struct {
 	globs   rules // "!" is inverted: a plain glob chooses
 	chooses bool  // at least one glob chooses, so files that none chooses are out
-	types   []segment
+	types   *glob // nil: files of every type
 	hidden  bool
 	// names, if set, are the path elements for which a hidden entry is seen after all.
-	names []segment
+	names *glob
 }
 
 func newFilter(globs, types []string, hidden bool) (*filter, error) {
 	f := &filter{hidden: hidden}
 	for _, g := range globs {
 		pattern, excludes := strings.CutPrefix(g, "!")
-		// Faults are told in terms of the glob as it was written.
-		if _, err := compileGlob(pattern, false); err != nil {
-			return nil, wholePattern(err, g, pattern)
-		}
 		r, ok, err := parseRule(escapeComment(pattern))
 		if err != nil {
-			return nil, err
+			return nil, wholePattern(err, g)
 		}
 		if !ok {
 			continue
@@ -32,7 +28,7 @@ func newFilter(globs, types []string, hidden bool) (*filter, error) {
 		f.globs = append(f.globs, r)
 	}
 	var err error
-	f.types, err = typeSegments(types)
+	f.types, err = typeGlob(types)
 	return f, err
 }
 
@@ -85,19 +81,10 @@ func (f *filter) admits(ig *ignores, c *candidate, dir bool) bool {
 		}
 	}
 	if f.types != nil && !dir {
-		if !matchAny(f.types, c.base) {
+		if !f.types.match(c.base) {
 			return false
 		}
 		chosen = true
 	}
-	return chosen || f.hidden || c.base[0] != '.' || matchAny(f.names, c.base)
-}
-
-func matchAny(segs []segment, base string) bool {
-	for i := range segs {
-		if segs[i].match(base) {
-			return true
-		}
-	}
-	return false
+	return chosen || f.hidden || c.base[0] != '.' || f.names.match(c.base)
 }

@@ -98,9 +98,8 @@ func readAll(r io.Reader, buf []byte, limit int64) ([]byte, error) {
 
 // genericDir is a directory that is known by its path.
 type genericDir struct {
-	layer   *generic
-	path    string
-	entries []entry
+	layer *generic
+	path  string
 }
 
 func (d *genericDir) list(ctx context.Context, _ []byte) ([]entry, error) {
@@ -108,11 +107,11 @@ func (d *genericDir) list(ctx context.Context, _ []byte) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.entries = make([]entry, len(infos))
+	entries := make([]entry, len(infos))
 	for i, info := range infos {
-		d.entries[i] = infoEntry(info)
+		entries[i] = infoEntry(info)
 	}
-	return append([]entry(nil), d.entries...), nil
+	return entries, nil
 }
 
 func (d *genericDir) open(_ context.Context, name string) (directory, error) {
@@ -125,23 +124,6 @@ func (d *genericDir) read(ctx context.Context, name string, buf []byte, limit in
 
 func (d *genericDir) stat(ctx context.Context, name string) (entry, error) {
 	return d.layer.stat(ctx, path.Join(rooted(d.path), name))
-}
-
-// same compares what the directories hold, since an environment tells nothing of identity. Two
-// listings with equal names, sizes and times are taken for one directory, which at worst keeps a
-// copy from being searched a second time through a link.
-func (d *genericDir) same(other directory) bool {
-	o, ok := other.(*genericDir)
-	if !ok || len(d.entries) != len(o.entries) {
-		return false
-	}
-	for i, e := range d.entries {
-		p := o.entries[i]
-		if e.name != p.name || e.kind != p.kind || e.details.size != p.details.size || !e.details.modTime.Equal(p.details.modTime) {
-			return false
-		}
-	}
-	return true
 }
 
 func (d *genericDir) close() {}

@@ -1,374 +1,234 @@
 package search
 
 import (
+	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
-// A glob is a compiled path pattern. Braces are expanded to alternatives beforehand and each
-// alternative is cut at its slashes, which leaves two nested problems of the same simple kind:
-// match a list of elements where "**" stands for any number of them, and match one element where
-// "*" stands for any number of characters. Both are solved by going back to the last star only,
-// so matching takes at most quadratic time.
+// Limits on the braces of one glob.
+const (
+	maxAlternatives = 1024
+	maxBraceDepth   = 16
+)
+
+// A glob is a compiled path pattern. When it is compiled, braces are expanded and each alternative
+// is split at its slashes. Matching backtracks to the last "**" only, so it takes at most quadratic
+// time. Package doublestar matches single elements.
 type glob struct {
-	alts [][]segment
+	alts [][]element
+	fold bool // patterns are lower case, and paths are lowered before they are matched
 }
 
-// segment matches one path element, or any number of them if deep.
-type segment struct {
-	deep bool
-	toks []token
-	// shape is the form of toks where a plain comparison with lit can do the work.
-	shape shape
-	lit   string
-	dot   bool // starts with a literal dot, so it names hidden files
+// element matches one element of a path, or any number of them if deep.
+type element struct {
+	deep    bool
+	pattern string
+	shape   shape
+	lit     string
 }
 
+// shape is a form of pattern that a plain comparison with element.lit can match. Most lines of
+// ignore files have one.
 type shape uint8
 
 const (
-	anyTokens  shape = iota
-	onlyLit          // lit
-	starLit          // *lit
-	litStar          // lit*
-	everything       // *
+	anyShape shape = iota
+	onlyLit        // lit
+	starLit        // *lit
+	litStar        // lit*
 )
 
-type token struct {
-	kind  tokenKind
-	lit   string // of a literal
-	class *class
-	fold  bool
+func globError(pattern, problem, hint string) *PatternError {
+	return &PatternError{Kind: "glob", Pattern: pattern, Pos: -1, Problem: problem, Hint: hint}
 }
 
-type tokenKind uint8
-
-const (
-	literalToken tokenKind = iota
-	anyRune
-	star
-	classToken
-)
-
-type class struct {
-	negated bool
-	ranges  []rune // pairs, both ends included
-}
-
-func globError(pattern string, pos int, problem string) *PatternError {
-	return &PatternError{Kind: "glob", Pattern: pattern, Pos: pos, Problem: problem}
-}
-
-// compileGlob compiles a pattern whose elements are separated by slashes.
+// compileGlob compiles a pattern. Its errors are of type *PatternError.
 func compileGlob(pattern string, fold bool) (*glob, error) {
 	if !utf8.ValidString(pattern) {
-		return nil, globError(pattern, -1, "it is not valid UTF-8")
+		return nil, globError(pattern, "not valid UTF-8", "")
 	}
-	expanded, err := expandBraces(pattern)
-	if err != nil {
-		return nil, err
+	if !doublestar.ValidatePattern(pattern) {
+		return nil, globError(pattern, "unbalanced brackets or braces, or a trailing backslash",
+			`write \[, \{ or \\ to match the character itself`)
 	}
-	g := &glob{alts: make([][]segment, 0, len(expanded))}
+	p := pattern
+	if fold {
+		p = strings.ToLower(p)
+	}
+	expanded := expandBraces(p, 0)
+	if expanded == nil {
+		return nil, globError(pattern, "the braces have too many alternatives", "use several globs")
+	}
+	g := &glob{fold: fold}
 	for _, p := range expanded {
-		segs, err := compileSegments(p, fold)
-		if err != nil {
-			if err.Pattern != pattern {
-				err.Pattern, err.Pos = pattern, -1
-			}
-			return nil, err
-		}
-		g.alts = append(g.alts, segs)
+		g.alts = append(g.alts, splitElements(p))
 	}
 	return g, nil
 }
 
-func compileSegments(p string, fold bool) ([]segment, *PatternError) {
-	var segs []segment
-	c := tokenizer{pattern: p, fold: fold}
-	for {
-		start := c.pos
-		toks, err := c.element()
-		if err != nil {
-			return nil, err
+func splitElements(pattern string) []element {
+	var elems []element
+	for p := range strings.SplitSeq(pattern, "/") {
+		e := newElement(p)
+		if n := len(elems); n == 0 || !e.deep || !elems[n-1].deep {
+			elems = append(elems, e)
 		}
-		if p[start:c.pos] == "**" {
-			if n := len(segs); n == 0 || !segs[n-1].deep {
-				segs = append(segs, segment{deep: true})
-			}
-		} else {
-			segs = append(segs, newSegment(toks, fold))
-		}
-		if c.pos >= len(p) {
-			return segs, nil
-		}
-		c.pos++ // the slash
 	}
+	return elems
 }
 
-func newSegment(toks []token, fold bool) segment {
-	s := segment{toks: toks}
-	if len(toks) > 0 && toks[0].kind == literalToken {
-		s.dot = toks[0].lit[0] == '.'
+func newElement(pattern string) element {
+	if pattern == "**" {
+		return element{deep: true}
 	}
-	if len(toks) == 1 && toks[0].kind == star {
-		s.shape = everything
+	e := element{pattern: pattern}
+	const meta = `*?[\`
+	switch n := len(pattern) - 1; {
+	case !strings.ContainsAny(pattern, meta):
+		e.shape, e.lit = onlyLit, pattern
+	case pattern[0] == '*' && !strings.ContainsAny(pattern[1:], meta):
+		e.shape, e.lit = starLit, pattern[1:]
+	case pattern[n] == '*' && !strings.ContainsAny(pattern[:n], meta):
+		e.shape, e.lit = litStar, pattern[:n]
 	}
-	if fold {
-		return s
-	}
-	switch {
-	case len(toks) == 0:
-		s.shape = onlyLit
-	case len(toks) == 1 && toks[0].kind == literalToken:
-		s.shape, s.lit = onlyLit, toks[0].lit
-	case len(toks) == 2 && toks[0].kind == star && toks[1].kind == literalToken:
-		s.shape, s.lit = starLit, toks[1].lit
-	case len(toks) == 2 && toks[1].kind == star && toks[0].kind == literalToken:
-		s.shape, s.lit = litStar, toks[0].lit
-	}
-	return s
+	return e
 }
 
-// tokenizer cuts a pattern without braces into the tokens of its elements.
-type tokenizer struct {
-	pattern string
-	pos     int
-	fold    bool
-}
-
-// element reads up to the next slash or the end.
-func (c *tokenizer) element() ([]token, *PatternError) {
-	var toks []token
-	var lit []byte
-	flush := func() {
-		if len(lit) > 0 {
-			toks = append(toks, token{kind: literalToken, lit: string(lit), fold: c.fold})
-			lit = nil
-		}
-	}
-	for c.pos < len(c.pattern) && c.pattern[c.pos] != '/' {
-		b := c.pattern[c.pos]
-		switch b {
-		case '*':
-			flush()
-			if n := len(toks); n == 0 || toks[n-1].kind != star {
-				toks = append(toks, token{kind: star})
-			}
-			c.pos++
-		case '?':
-			flush()
-			toks = append(toks, token{kind: anyRune})
-			c.pos++
-		case '[':
-			flush()
-			cl, err := c.class()
-			if err != nil {
-				return nil, err
-			}
-			toks = append(toks, token{kind: classToken, class: cl, fold: c.fold})
-		case '\\':
-			if c.pos+1 >= len(c.pattern) {
-				return nil, globError(c.pattern, c.pos, "a backslash at the end escapes nothing")
-			}
-			c.pos++
-			if c.pattern[c.pos] == '/' {
-				continue
-			}
-			lit = append(lit, c.pattern[c.pos])
-			c.pos++
-		default:
-			lit = append(lit, b)
-			c.pos++
-		}
-	}
-	flush()
-	return toks, nil
-}
-
-// class reads a character class from its opening bracket past its closing one.
-func (c *tokenizer) class() (*class, *PatternError) {
-	open, end := c.pos, classEnd(c.pattern, c.pos)
-	if end == open+1 {
-		return nil, globError(c.pattern, open, `"[" without a "]"`)
-	}
-	body := c.pattern[open+1 : end-1]
-	c.pos = end
-	cl := &class{}
-	if body != "" && (body[0] == '!' || body[0] == '^') {
-		cl.negated, body = true, body[1:]
-	}
-	for body != "" {
-		lo, n := classRune(body)
-		body = body[n:]
-		hi := lo
-		if len(body) >= 2 && body[0] == '-' {
-			hi, n = classRune(body[1:])
-			body = body[1+n:]
-		}
-		if lo > hi {
-			return nil, globError(c.pattern, open, "the range ends before it starts")
-		}
-		cl.ranges = append(cl.ranges, lo, hi)
-	}
-	return cl, nil
-}
-
-func classRune(s string) (rune, int) {
-	if s[0] == '\\' && len(s) > 1 {
-		r, n := utf8.DecodeRuneInString(s[1:])
-		return r, n + 1
-	}
-	return utf8.DecodeRuneInString(s)
-}
-
-func (cl *class) has(r rune, fold bool) bool {
-	in := cl.contains(r)
-	if fold {
-		for f := unicode.SimpleFold(r); f != r && !in; f = unicode.SimpleFold(f) {
-			in = cl.contains(f)
-		}
-	}
-	return in != cl.negated
-}
-
-func (cl *class) contains(r rune) bool {
-	for i := 0; i < len(cl.ranges); i += 2 {
-		if cl.ranges[i] <= r && r <= cl.ranges[i+1] {
-			return true
-		}
-	}
-	return false
-}
-
-// match reports whether the glob matches the whole path.
+// match reports whether the glob matches the whole path. A nil glob matches nothing.
 func (g *glob) match(path string) bool {
+	if g == nil {
+		return false
+	}
+	if g.fold {
+		path = strings.ToLower(path)
+	}
 	var room [24]string
-	elems := room[:0]
-	for rest := path; ; {
-		i := strings.IndexByte(rest, '/')
-		if i < 0 {
-			elems = append(elems, rest)
-			break
-		}
-		elems = append(elems, rest[:i])
-		rest = rest[i+1:]
+	names := room[:0]
+	for name := range strings.SplitSeq(path, "/") {
+		names = append(names, name)
 	}
-	for _, segs := range g.alts {
-		if matchSegments(segs, elems) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.alts, func(elems []element) bool { return matchElements(elems, names) })
 }
 
-func matchSegments(segs []segment, elems []string) bool {
-	si, ei := 0, 0
-	deepS, deepE := -1, 0
+func matchElements(elems []element, names []string) bool {
+	e, n := 0, 0
+	deep, from := -1, 0 // the last "**", and the first name that it does not cover
 	for {
 		switch {
-		case si < len(segs) && segs[si].deep:
-			deepS, deepE = si, ei
-			si++
+		case e < len(elems) && elems[e].deep:
+			deep, from = e, n
+			e++
 			continue
-		case si < len(segs) && ei < len(elems) && segs[si].match(elems[ei]):
-			si++
-			ei++
+		case e < len(elems) && n < len(names) && elems[e].match(names[n]):
+			e++
+			n++
 			continue
-		case si == len(segs) && ei == len(elems):
+		case e == len(elems) && n == len(names):
 			return true
-		}
-		if deepS < 0 || deepE >= len(elems) {
+		case deep < 0 || from >= len(names):
 			return false
 		}
-		deepE++
-		si, ei = deepS+1, deepE
+		from++
+		e, n = deep+1, from
 	}
 }
 
-// match reports whether the segment matches the whole element.
-func (s *segment) match(elem string) bool {
-	switch s.shape {
-	case everything:
-		return true
+func (e *element) match(name string) bool {
+	switch e.shape {
 	case onlyLit:
-		return elem == s.lit
+		return name == e.lit
 	case starLit:
-		return strings.HasSuffix(elem, s.lit)
+		return strings.HasSuffix(name, e.lit)
 	case litStar:
-		return strings.HasPrefix(elem, s.lit)
+		return strings.HasPrefix(name, e.lit)
 	}
-	ti, pos := 0, 0
-	starT, starP := -1, 0
-	for {
-		if ti < len(s.toks) {
-			if s.toks[ti].kind == star {
-				starT, starP = ti, pos
-				ti++
-				continue
+	return doublestar.MatchUnvalidated(e.pattern, name)
+}
+
+// onlyNames reports whether the last element of a path alone decides if the glob matches.
+func (g *glob) onlyNames() bool {
+	return !slices.ContainsFunc(g.alts, func(elems []element) bool {
+		return len(elems) != 2 || !elems[0].deep || elems[1].deep
+	})
+}
+
+// hiddenNames returns a glob of the elements that name hidden files explicitly.
+func (g *glob) hiddenNames() *glob {
+	names := &glob{fold: g.fold}
+	for _, elems := range g.alts {
+		for _, e := range elems {
+			if strings.HasPrefix(e.pattern, ".") || strings.HasPrefix(e.pattern, `\.`) {
+				names.alts = append(names.alts, []element{e})
 			}
-			if n := s.toks[ti].match(elem[pos:]); n > 0 {
-				ti++
-				pos += n
-				continue
+		}
+	}
+	return names
+}
+
+// expandBraces replaces each {a,b} in a valid glob by its alternatives: {a,b}/{c,d} gives four
+// globs. It returns nil if there are too many.
+func expandBraces(pattern string, depth int) []string {
+	open := 0
+	for open < len(pattern) && pattern[open] != '{' {
+		open = nextChar(pattern, open)
+	}
+	if open >= len(pattern) {
+		return []string{pattern}
+	}
+	if depth == maxBraceDepth {
+		return nil
+	}
+	choices, rest := splitBraces(pattern[open:])
+	tails := expandBraces(rest, depth)
+	var out []string
+	for _, choice := range choices {
+		heads := expandBraces(choice, depth+1)
+		if heads == nil || len(out)+len(heads)*len(tails) > maxAlternatives {
+			return nil
+		}
+		for _, head := range heads {
+			for _, tail := range tails {
+				out = append(out, pattern[:open]+head+tail)
 			}
-		} else if pos == len(elem) {
-			return true
 		}
-		if starT < 0 || starP >= len(elem) {
-			return false
-		}
-		_, n := utf8.DecodeRuneInString(elem[starP:])
-		starP += n
-		ti, pos = starT+1, starP
 	}
+	return out
 }
 
-// match gives the number of bytes at the start of s that the token matches; zero is no match.
-func (t *token) match(s string) int {
-	if s == "" {
-		return 0
-	}
-	switch t.kind {
-	case literalToken:
-		if t.fold {
-			return foldPrefix(s, t.lit)
-		}
-		if strings.HasPrefix(s, t.lit) {
-			return len(t.lit)
-		}
-	case anyRune:
-		_, n := utf8.DecodeRuneInString(s)
-		return n
-	case classToken:
-		if r, n := utf8.DecodeRuneInString(s); t.class.has(r, t.fold) {
-			return n
+// splitBraces splits "{a,b}rest" into its choices and the rest.
+func splitBraces(pattern string) (choices []string, rest string) {
+	depth, start := 0, 1
+	for i := 0; i < len(pattern); i = nextChar(pattern, i) {
+		switch pattern[i] {
+		case '{':
+			depth++
+		case ',':
+			if depth == 1 {
+				choices, start = append(choices, pattern[start:i]), i+1
+			}
+		case '}':
+			if depth--; depth == 0 {
+				return append(choices, pattern[start:i]), pattern[i+1:]
+			}
 		}
 	}
-	return 0
+	return append(choices, pattern[start:]), ""
 }
 
-// foldPrefix gives the length of the prefix of s that equals lit but for case, or zero.
-func foldPrefix(s, lit string) int {
-	pos := 0
-	for _, want := range lit {
-		r, n := utf8.DecodeRuneInString(s[pos:])
-		if n == 0 || !equalFold(r, want) {
-			return 0
-		}
-		pos += n
-	}
-	return pos
-}
-
-func equalFold(a, b rune) bool {
-	if a == b {
-		return true
-	}
-	for f := unicode.SimpleFold(a); f != a; f = unicode.SimpleFold(f) {
-		if f == b {
-			return true
+// nextChar returns the offset after the character, escape or character class at pattern[i].
+func nextChar(pattern string, i int) int {
+	switch pattern[i] {
+	case '\\':
+		return i + 2
+	case '[':
+		for i++; pattern[i] != ']'; i++ {
+			if pattern[i] == '\\' {
+				i++
+			}
 		}
 	}
-	return false
+	return i + 1
 }

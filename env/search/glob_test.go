@@ -24,7 +24,6 @@ func TestGlobMatch(t *testing.T) {
 		{"?", "x é", "xy /"},
 		{"[a-c]x", "ax cx", "dx"},
 		{"[!a-c]x", "dx éx", "ax"},
-		{"[]a]", "] a", "b"},
 		{"[a-]", "a -", "b"},
 		{`[\]]`, "]", `\`},
 		{`\*\?\{`, "*?{", "abc"},
@@ -175,7 +174,7 @@ func TestGlob_TimeoutGivesPartialResult(t *testing.T) {
 func TestGlob_Errors(t *testing.T) {
 	bothLayers(t, writeTree(t, globTree), func(t *testing.T, s Searcher) {
 		_, err := s.Glob(t.Context(), GlobQuery{Pattern: "src/x{a"})
-		if want := `invalid glob "src/x{a" at offset 5: "{" without a "}"`; err == nil || err.Error() != want {
+		if want := `invalid glob "src/x{a": unbalanced brackets or braces, or a trailing backslash; write \[, \{ or \\ to match the character itself`; err == nil || err.Error() != want {
 			t.Errorf("error is %v, want %s", err, want)
 		}
 		if _, err = s.Glob(t.Context(), GlobQuery{Pattern: "*", Path: "nowhere"}); !errors.Is(err, fs.ErrNotExist) {

@@ -44,9 +44,9 @@ func globFiles(ctx context.Context, l layer, q GlobQuery) (GlobResult, error) {
 	start, rest := q.split(l.paths())
 	g, err := compileGlob(rest, q.IgnoreCase)
 	if err != nil {
-		return GlobResult{}, wholePattern(err, q.Pattern, rest)
+		return GlobResult{}, wholePattern(err, q.Pattern)
 	}
-	f := &filter{hidden: q.Hidden, names: g.dotSegments()}
+	f := &filter{hidden: q.Hidden, names: g.hiddenNames()}
 	root, shown := l.abs(start), display(l.paths(), start)
 	if e, err := l.stat(ctx, root); err != nil {
 		if isMissing(err) && q.named(l.paths()) {
@@ -58,7 +58,7 @@ func globFiles(ctx context.Context, l layer, q GlobQuery) (GlobResult, error) {
 	}
 	inner, cancel := withTimeout(ctx, q.Timeout)
 	defer cancel()
-	w := &walker{layer: l, filter: f, noIgnore: q.NoIgnore, follow: q.Follow, root: root}
+	w := &walker{layer: l, filter: f, noIgnore: q.NoIgnore, root: root}
 	var res GlobResult
 	err = w.walk(inner, func(n *node, e *entry) bool {
 		res.Summary.Searched++
@@ -99,10 +99,7 @@ func (r *GlobResult) add(ctx context.Context, g *glob, n *node, e *entry, displa
 // matchBelow matches a file by its directory's path, which starts with a slash unless it is the
 // root, and its name. A pattern that is only about names needs no path.
 func (g *glob) matchBelow(dir, name string) bool {
-	if base := g.onlyBase(); base != nil {
-		return base.match(name)
-	}
-	if dir == "" {
+	if dir == "" || g.onlyNames() {
 		return g.match(name)
 	}
 	return g.match(dir[1:] + "/" + name)
@@ -142,26 +139,10 @@ func splitGlob(pattern string) (base, rest string) {
 	return base, rest
 }
 
-// wholePattern restates an error about the end of a pattern for the whole of it.
-func wholePattern(err error, pattern, rest string) error {
-	if pe, ok := err.(*PatternError); ok && pe.Pattern == rest {
+// wholePattern restates an error about a part of a glob for all of it.
+func wholePattern(err error, pattern string) error {
+	if pe, ok := err.(*PatternError); ok && pe.Kind == "glob" {
 		pe.Pattern = pattern
-		if pe.Pos >= 0 {
-			pe.Pos += len(pattern) - len(rest)
-		}
 	}
 	return err
-}
-
-// dotSegments are the elements of the glob that name hidden files on purpose.
-func (g *glob) dotSegments() []segment {
-	var dots []segment
-	for _, alt := range g.alts {
-		for _, s := range alt {
-			if s.dot {
-				dots = append(dots, s)
-			}
-		}
-	}
-	return dots
 }

@@ -41,7 +41,6 @@ type mark struct{ matches, lines int }
 type item struct {
 	node *node
 	name string
-	link bool
 }
 
 // search is one grep under way.
@@ -124,7 +123,7 @@ func newSearch(ctx context.Context, l layer, q GrepQuery) (*search, error) {
 	}
 	switch root.kind {
 	case dirKind:
-		s.walker = &walker{layer: l, filter: f, noIgnore: q.NoIgnore, follow: q.Follow, root: s.root}
+		s.walker = &walker{layer: l, filter: f, noIgnore: q.NoIgnore, root: s.root}
 	case fileKind:
 	default:
 		return nil, &fs.PathError{Op: "search", Path: q.Path, Err: env.ErrSpecial}
@@ -161,7 +160,7 @@ func (s *search) produce(ctx context.Context) {
 	c := &chunk{}
 	s.walkErr = s.walker.walk(ctx, func(n *node, e *entry) bool {
 		n.retain()
-		c.items = append(c.items, item{n, e.name, e.link})
+		c.items = append(c.items, item{n, e.name})
 		if len(c.items) < chunkFiles {
 			return true
 		}

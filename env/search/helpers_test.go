@@ -44,7 +44,7 @@ func writeFile(t testing.TB, name, data string, isDir bool) {
 }
 
 // isolated is a Local on dir that does not see the configuration of the user who runs the test.
-func isolated(dir string) *Local { return &Local{Dir: dir, Home: filepath.Join(dir, "no-home")} }
+func isolated(dir string) *Local { return &Local{Dir: dir, home: filepath.Join(dir, "no-home")} }
 
 // diskEnv is a plain environment on a directory of the disk. It has no search of its own, so the
 // generic layer is used. Only what searching needs is there.

@@ -102,7 +102,7 @@ func TestIgnore_GlobalExcludes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := writeTree(t, "-- .git/ --\n-- x --\n-- y --\n")
-			l := &Local{Dir: dir, Home: writeTree(t, c.home)}
+			l := &Local{Dir: dir, home: writeTree(t, c.home)}
 			if got := fileList(t, l, GlobQuery{Pattern: "*"}); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -129,7 +129,7 @@ func TestLocal_ConfinementIsAskedForRootAndLinks(t *testing.T) {
 		}
 		return root.Open(rel)
 	}
-	got, _ := grepAll(t, l, GrepQuery{Pattern: "foo", Follow: true})
+	got, _ := grepAll(t, l, GrepQuery{Pattern: "foo"})
 	if paths(got) != "in\n" {
 		t.Errorf("found %q", paths(got))
 	}

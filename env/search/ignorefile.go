@@ -18,12 +18,11 @@ const (
 // rules are the lines of one ignore file, in order.
 type rules []rule
 
-// rule is one line of an ignore file. Most lines in practice are a plain name or one with a star
-// at an end; for those base is set and only the last path element is compared.
+// rule is one line of an ignore file.
 type rule struct {
 	negated bool
 	dirOnly bool
-	base    *segment
+	names   bool // only the last path element counts
 	glob    *glob
 }
 
@@ -77,16 +76,8 @@ func parseRule(line string) (r rule, ok bool, err error) {
 	if err != nil {
 		return rule{}, false, err
 	}
-	r.base = r.glob.onlyBase()
+	r.names = r.glob.onlyNames()
 	return r, true, nil
-}
-
-// onlyBase gives the segment to compare with a path's last element, if that is all the glob does.
-func (g *glob) onlyBase() *segment {
-	if len(g.alts) == 1 && len(g.alts[0]) == 2 && g.alts[0][0].deep && !g.alts[0][1].deep {
-		return &g.alts[0][1]
-	}
-	return nil
 }
 
 // match gives the verdict of the last rule that matches. What follows skip in the candidate's path
@@ -97,11 +88,7 @@ func (rs rules) match(c *candidate, skip int, dir bool) verdict {
 		if r.dirOnly && !dir {
 			continue
 		}
-		if r.base != nil {
-			if !r.base.match(c.base) {
-				continue
-			}
-		} else if !r.glob.match(c.path()[skip:]) {
+		if r.names && !r.glob.match(c.base) || !r.names && !r.glob.match(c.path()[skip:]) {
 			continue
 		}
 		if r.negated {

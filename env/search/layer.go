@@ -47,8 +47,6 @@ type directory interface {
 	// than limit, and may fail with errBinary if its head is binary.
 	read(ctx context.Context, name string, buf []byte, limit int64) ([]byte, error)
 	stat(ctx context.Context, name string) (entry, error)
-	// same reports whether both are the same directory.
-	same(other directory) bool
 	close()
 }
 
@@ -57,7 +55,6 @@ type entry struct {
 	name    string
 	details *details
 	kind    kind
-	link    bool // reached through a symbolic link
 }
 
 type details struct {

@@ -25,9 +25,7 @@ type Local struct {
 	// It must not block on FIFOs. If nil, files are opened plainly.
 	Open func(path string) (*os.File, error)
 
-	// Home is the directory with the user's git configuration; "" is that of the process's user.
-	// ConfigHome stands for $XDG_CONFIG_HOME likewise.
-	Home, ConfigHome string
+	home string // for tests: the directory with the user's git configuration
 }
 
 // Grep is [Grep] on this machine's disk.
@@ -111,12 +109,10 @@ func (l localLayer) readFile(_ context.Context, p string, buf []byte, limit int6
 
 // globals reads the user's configuration from outside the confinement: it says what not to show.
 func (l localLayer) globals() rules {
-	home, config := l.Home, l.ConfigHome
+	home, config := l.home, ""
 	if home == "" {
 		home, _ = os.UserHomeDir()
-		if config == "" {
-			config = os.Getenv("XDG_CONFIG_HOME")
-		}
+		config = os.Getenv("XDG_CONFIG_HOME")
 	}
 	return globalExcludes(filepath.ToSlash(home), filepath.ToSlash(config), func(p string) string {
 		data, err := os.ReadFile(native(p))

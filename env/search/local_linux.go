@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -152,18 +153,6 @@ func fileMode(mode uint32) fs.FileMode {
 	return m | fs.ModeIrregular
 }
 
-func (d *rawDir) same(other directory) bool {
-	o, ok := other.(*rawDir)
-	if !ok {
-		return false
-	}
-	var a, b unix.Stat_t
-	if unix.Fstat(d.fd, &a) != nil || unix.Fstat(o.fd, &b) != nil {
-		return false
-	}
-	return a.Dev == b.Dev && a.Ino == b.Ino
-}
-
 // list reads directory entries as the kernel gives them. All names of one system call share one
 // string.
 func (d *rawDir) list(ctx context.Context, room []byte) ([]entry, error) {
@@ -231,4 +220,13 @@ func direntKind(t byte) kind {
 		return unknownKind
 	}
 	return otherKind
+}
+
+// changeOf gives the time of a file's last change of any kind, and its inode.
+func changeOf(info fs.FileInfo) (changed int64, inode uint64) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0
+	}
+	return st.Ctim.Nano(), st.Ino
 }

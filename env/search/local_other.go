@@ -59,13 +59,3 @@ func (d *pathDir) list(context.Context, []byte) ([]entry, error) {
 	}
 	return entries, nil
 }
-
-func (d *pathDir) same(other directory) bool {
-	o, ok := other.(*pathDir)
-	if !ok {
-		return false
-	}
-	a, errA := d.file.Stat()
-	b, errB := o.file.Stat()
-	return errA == nil && errB == nil && os.SameFile(a, b)
-}

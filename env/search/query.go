@@ -1,8 +1,6 @@
 package search
 
-import (
-	"time"
-)
+import "time"
 
 // DefaultMaxFileSize is the size above which files are skipped when a query does not say.
 const DefaultMaxFileSize = 32 << 20
@@ -37,7 +35,6 @@ type GrepQuery struct {
 	Types    []string
 	Hidden   bool // also files and directories whose name starts with a dot
 	NoIgnore bool // also what ignore files exclude
-	Follow   bool // follow symbolic links
 
 	Mode          Mode
 	Before, After int  // lines of context around each match
@@ -90,7 +87,6 @@ type GlobQuery struct {
 	IgnoreCase bool
 	Hidden     bool // also hidden files that the pattern does not name with a dot of its own
 	NoIgnore   bool
-	Follow     bool
 	Limit      int           // keep only that many files, the newest; zero means all
 	Timeout    time.Duration // end with what was found so far; zero means no limit
 }

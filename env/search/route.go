@@ -35,8 +35,6 @@ func findRoute(e env.Environment) route {
 	}
 }
 
-func (r route) wrapped() bool { return len(r.wrappers) > 0 }
-
 // passage is one search on its way down.
 type passage struct {
 	from, to string // the path as it was asked for, and as the searcher knows it
@@ -130,7 +128,7 @@ func (r route) glob(ctx context.Context, q GlobQuery) (GlobResult, error) {
 		return GlobResult{}, err
 	}
 	if err != nil {
-		return GlobResult{}, wholePattern(err, q.Pattern, rest)
+		return GlobResult{}, wholePattern(err, q.Pattern)
 	}
 	kept := res.Files[:0]
 	for _, f := range res.Files {

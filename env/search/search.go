@@ -43,7 +43,7 @@ var _ Searcher = (*Local)(nil)
 // Files and directories below q.Path that cannot be read are counted, not reported as errors.
 func Grep(ctx context.Context, e env.Environment, q GrepQuery, yield func(FileMatch) bool) (Summary, error) {
 	r := findRoute(e)
-	if r.searcher == nil || q.Follow && r.wrapped() {
+	if r.searcher == nil {
 		return grep(ctx, &generic{env: e}, q, yield)
 	}
 	return r.grep(ctx, q, yield)
@@ -52,7 +52,7 @@ func Grep(ctx context.Context, e env.Environment, q GrepQuery, yield func(FileMa
 // Glob finds files in e by name, newest first. Errors are as for [Grep].
 func Glob(ctx context.Context, e env.Environment, q GlobQuery) (GlobResult, error) {
 	r := findRoute(e)
-	if r.searcher == nil || q.Follow && r.wrapped() {
+	if r.searcher == nil {
 		return globFiles(ctx, &generic{env: e}, q)
 	}
 	return r.glob(ctx, q)

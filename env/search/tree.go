@@ -8,8 +8,6 @@ import (
 
 // TreeQuery says what [Local.Tree] walks.
 type TreeQuery struct {
-	Path string // the directory to walk; "" is Local.Dir
-
 	// SkipDir, if set, is asked for each directory whether to leave it out. The path is relative
 	// to the walk's root, with slashes. It may be called from several goroutines.
 	SkipDir func(path string) bool
@@ -49,7 +47,7 @@ func (d *details) stat() TreeStat {
 // directory are in byte order of their names. An error of visit ends the walk and is returned.
 func (l *Local) Tree(ctx context.Context, q TreeQuery, visit func(*TreeEntry) error) error {
 	layer := localLayer{l}
-	root := layer.abs(q.Path)
+	root := layer.abs("")
 	t := &treeWalk{TreeQuery: q, skip: len(root) + 1}
 	w := &walker{layer: layer, filter: &filter{hidden: true}, root: root, tree: t}
 	var failed error

@@ -28,7 +28,9 @@ func TestTree_GivesFilesLinksAndDirectoriesThatAreNotIgnored(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	local := &search.Local{Dir: dir, Home: t.TempDir()}
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
+	local := &search.Local{Dir: dir}
 	q := search.TreeQuery{SkipDir: func(p string) bool { return p == "left" }}
 	err := local.Tree(context.Background(), q, func(e *search.TreeEntry) error {
 		p := path.Join(e.Dir, e.Name)
@@ -47,7 +49,7 @@ func TestTree_GivesFilesLinksAndDirectoriesThatAreNotIgnored(t *testing.T) {
 	if err := local.Tree(context.Background(), q, func(*search.TreeEntry) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("an error of visit gave %v", err)
 	}
-	q.Path = "missing"
+	local.Dir = filepath.Join(dir, "missing")
 	if err := local.Tree(context.Background(), q, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing root gave %v", err)
 	}

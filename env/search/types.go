@@ -2,7 +2,6 @@ package search
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -100,20 +99,14 @@ var typeGlobs = map[string]string{
 	"zig":        "*.zig",
 }
 
-// TypeNames lists what GrepQuery.Types accepts, sorted.
-func TypeNames() []string {
-	return slices.Sorted(maps.Keys(typeGlobs))
-}
-
-// typeSegments compiles the name patterns of the given types.
-func typeSegments(names []string) ([]segment, error) {
-	if len(names) == 0 {
+// typeGlob returns a glob for the names of all files of the given types, or nil for no types.
+func typeGlob(types []string) (*glob, error) {
+	if len(types) == 0 {
 		return nil, nil
 	}
-	known := typeGlobs
-	var segs []segment
-	for _, name := range names {
-		pattern, ok := known[name]
+	all := &glob{}
+	for _, name := range types {
+		pattern, ok := typeGlobs[name]
 		if !ok {
 			return nil, unknownType(name)
 		}
@@ -121,11 +114,9 @@ func typeSegments(names []string) ([]segment, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, alt := range g.alts {
-			segs = append(segs, alt...)
-		}
+		all.alts = append(all.alts, g.alts...)
 	}
-	return segs, nil
+	return all, nil
 }
 
 func unknownType(name string) *PatternError {

@@ -23,7 +23,6 @@ type walker struct {
 	layer    layer
 	filter   *filter
 	noIgnore bool
-	follow   bool
 	tree     *treeWalk // set if directories and symbolic links are visited as well
 	root     string    // absolute, as it is opened
 	place    string    // the same without symbolic links, which is what ignore rules see
@@ -38,7 +37,6 @@ type node struct {
 	parent  *node
 	abs     string // as it is opened
 	at      string // as ignore rules see it
-	link    bool
 	dir     directory
 	ignores *ignores
 	entries []entry // admitted ones, in order
@@ -68,7 +66,7 @@ func (w *walker) walk(ctx context.Context, visit func(n *node, e *entry) bool) e
 	if w.tree != nil {
 		ig = ig.asRepo()
 	}
-	root := &node{abs: w.root, at: w.place, ignores: ig, link: true}
+	root := &node{abs: w.root, at: w.place, ignores: ig}
 	dir, err := w.layer.openDir(ctx, w.root)
 	if err != nil {
 		return err
@@ -136,7 +134,7 @@ func (w *walker) visit(ctx context.Context, n *node, visit func(*node, *entry) b
 }
 
 func (w *walker) child(n *node, e *entry) *node {
-	c := &node{parent: n, abs: n.abs + "/" + e.name, link: e.link, ignores: n.ignores}
+	c := &node{parent: n, abs: n.abs + "/" + e.name, ignores: n.ignores}
 	c.at = c.abs
 	if n.at != n.abs {
 		c.at = n.at + "/" + e.name
@@ -160,21 +158,14 @@ func (w *walker) prefetch(ctx context.Context, batch []*node) {
 
 // enter opens and loads a directory; one that cannot be read is counted and stays empty.
 func (w *walker) enter(ctx context.Context, n *node) {
-	var err error
-	if n.link {
-		n.dir, err = w.layer.openDir(ctx, n.abs)
-	} else {
-		n.dir, err = n.parent.dir.open(ctx, path.Base(n.abs))
-	}
+	dir, err := n.parent.dir.open(ctx, path.Base(n.abs))
 	if err == nil {
+		n.dir = dir
 		err = w.load(ctx, n)
 	}
-	if err != nil {
-		n.dirFailed(w, err)
+	if err == nil {
+		return
 	}
-}
-
-func (n *node) dirFailed(w *walker, err error) {
 	n.entries, n.err = nil, err
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		w.failed.Add(1)
@@ -192,16 +183,13 @@ func (w *walker) load(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	if n.link && n.looped() {
-		return nil
-	}
 	if !w.noIgnore {
 		n.ignores = n.ignores.enter(w.found(ctx, n, entries), w.globals)
 	}
 	kept := entries[:0]
 	c := candidate{dir: n.at, skip: len(w.place) + 1}
 	for _, e := range entries {
-		if e.kind == otherKind || e.kind == linkKind && !w.resolve(ctx, n, &e) {
+		if e.kind == otherKind || e.kind == linkKind && w.tree == nil {
 			continue
 		}
 		c.base, c.full = e.name, ""
@@ -215,34 +203,6 @@ func (w *walker) load(ctx context.Context, n *node) error {
 	slices.SortFunc(kept, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
 	n.entries = kept
 	return nil
-}
-
-// resolve looks up what a symbolic link leads to, and reports whether it is to be used. A walk of
-// the tree itself takes links as they are.
-func (w *walker) resolve(ctx context.Context, n *node, e *entry) bool {
-	if w.tree != nil {
-		return true
-	}
-	if !w.follow {
-		return false
-	}
-	target, err := w.layer.stat(ctx, n.abs+"/"+e.name)
-	if err != nil || target.kind != fileKind && target.kind != dirKind {
-		return false
-	}
-	target.name, target.link = e.name, true
-	*e = target
-	return true
-}
-
-// looped reports whether a linked directory is one of those it was reached through.
-func (n *node) looped() bool {
-	for p := n.parent; p != nil; p = p.parent {
-		if n.dir.same(p.dir) {
-			return true
-		}
-	}
-	return false
 }
 
 // found reads the ignore files among the entries of a directory.

@@ -77,11 +77,8 @@ func (w *worker) load(ctx context.Context, it item, counts *Summary) (text []byt
 }
 
 func (w *worker) read(ctx context.Context, it item) ([]byte, error) {
-	switch {
-	case it.node == nil:
+	if it.node == nil {
 		return w.layer.readFile(ctx, w.root, w.buf, w.q.MaxFileSize)
-	case it.link:
-		return w.layer.readFile(ctx, it.node.abs+"/"+it.name, w.buf, w.q.MaxFileSize)
 	}
 	return it.node.dir.read(ctx, it.name, w.buf, w.q.MaxFileSize)
 }

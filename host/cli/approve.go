@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// asker asks the user on the terminal: whether a call may run, and what the agent wants to know.
+// asker asks the user on the terminal: for approvals, and the agent's own questions.
 type asker struct {
 	host Host
 	view view
@@ -23,21 +24,26 @@ type asker struct {
 	all    bool // everything is approved
 
 	mu      sync.Mutex
-	refused []string                 // what there was nobody to ask about
-	arrived map[string]chan struct{} // closed when the view has got to a call's question
+	refused []string                 // calls refused because nobody could be asked
+	arrived map[string]chan struct{} // by call ID; closed when the view has reached its question
 }
 
-// nobody reports whether there is nobody to ask.
-func (a *asker) nobody() bool { return !isTerminal(a.host.Stdin) || !isTerminal(a.host.Stderr) }
+// newAsker returns an asker for a command that is not a run.
+func newAsker(h Host) *asker {
+	return &asker{host: h, view: &jsonView{questions: h.Stderr}, keys: keyboard{in: h.Stdin}}
+}
 
-// unanswered lists what was refused because there was nobody to ask.
+// unattended reports whether there is no terminal to ask on.
+func (a *asker) unattended() bool { return !isTerminal(a.host.Stdin) || !isTerminal(a.host.Stderr) }
+
+// unanswered lists the calls that were refused because nobody could be asked.
 func (a *asker) unanswered() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.refused
 }
 
-// arrival is closed when everything that happened before a call's question was shown.
+// arrival returns a channel that is closed when everything before a call's question was shown.
 func (a *asker) arrival(id string) chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -50,25 +56,25 @@ func (a *asker) arrival(id string) chan struct{} {
 	return a.arrived[id]
 }
 
-// arrive says that the view has got to the question about a call.
+// arrive records that the view has reached the question about a call.
 func (a *asker) arrive(id string) {
 	select {
-	case <-a.arrival(id): // a call of another agent had the same id
+	case <-a.arrival(id): // a call of another agent had the same ID
 	default:
 		close(a.arrival(id))
 	}
 }
 
-// refuse is the answer where there is nobody to give one.
+// refuse answers for a user who cannot be asked.
 func (a *asker) refuse(r tool.Request, why string) tool.Approval {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.refused = append(a.refused, r.Spec.Name+": "+r.Decision.Reason)
-	return tool.Approval{Message: "it needs an approval (" + r.Decision.Reason + "), and " + why}
+	return tool.Approval{Message: "it needs approval (" + r.Decision.Reason + "), but " + why}
 }
 
 func (a *asker) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
-	if a.nobody() {
+	if a.unattended() {
 		return a.refuse(r, "there is no terminal to ask on (--yes allows everything)"), nil
 	}
 	select {
@@ -88,25 +94,24 @@ func (a *asker) approve(ctx context.Context, r tool.Request) (tool.Approval, err
 	case err != nil:
 		return tool.Approval{}, err
 	}
-	c := readChoice(answer)
+	c := parseChoice(answer)
 	a.all = c.all
 	return tool.Approval{Allow: c.allow, Scope: c.scope, Message: c.message}, nil
 }
 
-// question shows what a call will do: the diff of its changes, the command, or what it touches.
+// question describes a call to the user: its diff, its command, or what it accesses.
 func (a *asker) question(ctx context.Context, r tool.Request) string {
 	var b strings.Builder
-	colour := a.host.colours(a.host.Stderr)
 	b.WriteString(callHead(r.Agent, r.Spec.Name, r.Call.Args, r.Accesses))
 	diff := ""
 	switch p, ok, err := r.Preview(ctx); {
 	case err != nil:
 		fmt.Fprintf(&b, "  this call would fail: %s\n", show.Summary(err.Error()))
 	case ok:
-		const most = 400
+		const maxLines = 400
 		if diff = coding.PreviewDiff(r.Call.Env, p); diff != "" {
-			b.WriteString(showDiff(diff, "  ", most, colour))
-			a.view.saw(diff)
+			b.WriteString(show.Diff(diff, "  ", maxLines, a.host.colours(a.host.Stderr)))
+			a.view.sawDiff(diff)
 		}
 	}
 	for _, access := range r.Accesses {
@@ -122,7 +127,35 @@ func (a *asker) question(ctx context.Context, r tool.Request) string {
 	return b.String()
 }
 
-// answer asks the user what the agent wants to know.
+// callHead returns the first line of a question: the call, and the agent that asks unless it is the
+// main one. Commands are shown in full below.
+func callHead(agent, name string, args json.RawMessage, accesses []policy.Access) string {
+	title := show.Title(name, args)
+	for _, a := range accesses {
+		if a.Kind == policy.Exec {
+			title = show.Summary(name)
+		}
+	}
+	if agent != "" {
+		title = "agent " + show.OneLine(agent) + " asks: " + title
+	}
+	return "\n" + title + "\n"
+}
+
+// accessText describes one access in full, because the user decides on it.
+func accessText(a policy.Access) string {
+	text := show.Visible(a.String())
+	if a.Kind == policy.Exec {
+		text = "runs: " + show.Visible(a.Target)
+	}
+	text = fmt.Sprintf("  %s\n", strings.ReplaceAll(text, "\n", "\n    "))
+	if a.Dir != "" {
+		text += fmt.Sprintf("    in %s\n", show.OneLine(a.Dir))
+	}
+	return text
+}
+
+// answer asks the user a question of the agent.
 func (a *asker) answer(ctx context.Context, question string) (string, error) {
 	a.asking.Lock()
 	defer a.asking.Unlock()
@@ -131,8 +164,32 @@ func (a *asker) answer(ctx context.Context, question string) (string, error) {
 
 // ask shows a question and waits for its answer.
 func (a *asker) ask(ctx context.Context, question string) (string, error) {
-	if a.keys.in == nil {
-		a.keys.in = a.host.Stdin
-	}
 	return a.keys.ask(ctx, func() func(bool) { return a.view.ask(question) })
+}
+
+// choices ends every question about a call. parseChoice parses the answer.
+const choices = "Allow? [y]es, [s]ession (don't ask again for this), [a]llow everything this run, [n]o, or type instructions: "
+
+// choice is the answer to a question about a call.
+type choice struct {
+	allow   bool
+	scope   tool.Scope
+	all     bool   // allow every later call too
+	message string // for the model, if the call is refused
+}
+
+// parseChoice parses an answer. Text that is not one of the choices refuses the call and goes to the
+// model.
+func parseChoice(answer string) choice {
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return choice{allow: true}
+	case "s", "session":
+		return choice{allow: true, scope: tool.ForSession}
+	case "a", "all":
+		return choice{allow: true, all: true}
+	case "", "n", "no":
+		return choice{message: "the user said no"}
+	}
+	return choice{message: "the user said: " + answer}
 }

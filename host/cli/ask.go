@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -11,10 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/coding"
-	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/connect"
 )
 
 type ask struct {
@@ -27,28 +25,17 @@ type ask struct {
 	timeout   time.Duration
 }
 
-// connection is the flags of commands that talk to a provider.
-type connection struct {
-	provider, model, baseURL, catalogue string
-	debug                               bool
-}
-
-func (c *connection) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&c.provider, "provider", "", "openai, anthropic, gemini, chat or local (default: the one whose key is set)")
-	f.StringVar(&c.model, "model", "", "model to ask (default: the provider's default)")
-	f.StringVar(&c.baseURL, "base-url", "", "the API's address, instead of the provider's own")
-	f.StringVar(&c.catalogue, "catalogue", "", "a JSON file of models that are added to the built-in ones, or replace them")
-	f.BoolVar(&c.debug, "debug", false, "show the HTTP traffic on standard error, without keys")
-	completeWords(cmd, "provider", connect.Names()...)
-	completeModels(cmd, c, "model")
-}
+// effortHelp describes the --effort flag of all commands.
+const effortHelp = "reasoning effort: low, medium, high, or another level that the model supports"
 
 func newAsk(h Host) *cobra.Command {
 	var o ask
 	cmd := &cobra.Command{
 		Use:   "ask [flags] [PROMPT] [-]",
-		Short: "Ask a model one question, without tools, to try a key or an endpoint",
+		Short: "Send one prompt to a model, without tools",
+		Long: `Send one prompt to a model and print its answer. There are no tools, and no
+session is saved. Use it to test a key or an endpoint. Piped input is added to
+the prompt.`,
 		Example: `  reins ask "Why is the sky blue?"
   reins ask --provider anthropic --effort high --stream "Prove it."
   reins ask --provider chat --base-url http://127.0.0.1:8000/v1 --model qwen3 "Hello"
@@ -64,11 +51,11 @@ func newAsk(h Host) *cobra.Command {
 	o.connection.flags(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.stream, "stream", false, "print the answer as it arrives")
-	f.BoolVar(&o.json, "json", false, "print the answer as JSON; with --stream, the events, one per line")
-	f.StringVar(&o.effort, "effort", "", "reasoning effort: low, medium, high, or another level that the model takes")
-	f.IntVar(&o.maxTokens, "max-tokens", 0, "maximum length of the answer in tokens (default: the model's own limit)")
-	f.StringVar(&o.system, "system", "", "instructions before the prompt")
-	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "timeout of the whole answer")
+	f.BoolVar(&o.json, "json", false, "print the answer as JSON; with --stream, print events, one per line")
+	f.StringVar(&o.effort, "effort", "", effortHelp)
+	f.IntVar(&o.maxTokens, "max-tokens", 0, "maximum length of the answer in tokens (default: the model's limit)")
+	f.StringVar(&o.system, "system", "", "system prompt")
+	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "timeout for the whole answer")
 	return cmd
 }
 
@@ -87,42 +74,17 @@ func (o ask) run(ctx context.Context, h Host, prompt string) error {
 	return o.print(h, k.Client.Stream(ctx, r))
 }
 
-// open connects to the provider and chooses the model, as the flags and the environment say.
-func (c connection) open(ctx context.Context, h Host) (coding.Connection, error) {
-	conf, err := c.config(h)
-	if err != nil {
-		return coding.Connection{}, err
-	}
-	k, err := coding.Connect(ctx, c.provider, c.model, conf)
-	if err == nil && k.Server != nil {
-		aside(h, "using the model %s of %s at %s", show.OneLine(k.Model), show.OneLine(k.Server.Name), k.Server.BaseURL)
-	}
-	return k, err
-}
-
-// config says how the client is made.
-func (c connection) config(h Host) (connect.Config, error) {
-	catalogue, err := loadCatalogue(c.catalogue)
-	conf := connect.Config{Getenv: h.Getenv, Catalogue: catalogue, BaseURL: c.baseURL}
-	if c.debug {
-		conf.Debug = h.Stderr
-	}
-	return conf, err
-}
-
 func (o ask) print(h Host, stream iter.Seq2[llm.StreamEvent, error]) error {
-	out := json.NewEncoder(h.Stdout)
-	out.SetEscapeHTML(false)
 	for ev, err := range stream {
 		if err != nil {
-			return o.failed(h, out, err)
+			return o.failed(h, err)
 		}
 		switch ev := ev.(type) {
 		case llm.Retry:
 			if ev.Discard && o.stream && !o.json {
-				return o.failed(h, out, ev.Err) // what was printed cannot be taken back
+				return o.failed(h, ev.Err) // printed text cannot be withdrawn
 			}
-			fmt.Fprintf(h.Stderr, "reins: %s; trying again in %v\n", oneLine(ev.Err), ev.Delay.Round(time.Millisecond))
+			notef(h, "%s; retrying in %v", oneLine(ev.Err), ev.Delay.Round(time.Millisecond))
 		case llm.TextDelta:
 			if o.stream && !o.json {
 				if _, err := io.WriteString(h.Stdout, ev.Text); err != nil {
@@ -134,11 +96,11 @@ func (o ask) print(h Host, stream iter.Seq2[llm.StreamEvent, error]) error {
 				return o.printText(h, ev.Response)
 			}
 			if !o.stream {
-				return out.Encode(newAnswerJSON(ev.Response, nil))
+				return printJSON(h.Stdout, newAnswerJSON(ev.Response, nil))
 			}
 		}
 		if o.stream && o.json {
-			if err := out.Encode(eventJSON(ev)); err != nil {
+			if err := printJSON(h.Stdout, eventJSON(ev)); err != nil {
 				return err
 			}
 		}
@@ -158,12 +120,12 @@ func (o ask) printText(h Host, resp *llm.Response) error {
 		return err
 	}
 	if resp.Finish.Reason != llm.FinishStop {
-		fmt.Fprintf(h.Stderr, "reins: the model stopped because of %s (%s)\n", resp.Finish.Reason, resp.Finish.Raw)
+		notef(h, "the model stopped early: %s (%s)", resp.Finish.Reason, resp.Finish.Raw)
 	}
 	return nil
 }
 
-func (o ask) failed(h Host, out *json.Encoder, err error) error {
+func (o ask) failed(h Host, err error) error {
 	if !o.json {
 		if o.stream {
 			fmt.Fprintln(h.Stdout)
@@ -171,9 +133,130 @@ func (o ask) failed(h Host, out *json.Encoder, err error) error {
 		return err
 	}
 	if o.stream {
-		_ = out.Encode(map[string]any{"type": "error", "error": newErrorJSON(err)})
+		_ = printJSON(h.Stdout, map[string]any{"type": "error", "error": newErrorJSON(err)})
 	} else {
-		_ = out.Encode(newAnswerJSON(&llm.Response{}, err))
+		_ = printJSON(h.Stdout, newAnswerJSON(&llm.Response{}, err))
 	}
 	return err
+}
+
+// answerJSON is a model's answer as JSON. Its keys are documented and stable.
+type answerJSON struct {
+	Outcome   string         `json:"outcome"` // "ok" or "error"
+	ID        string         `json:"id"`
+	Model     string         `json:"model"`
+	Text      string         `json:"text"`
+	Thinking  string         `json:"thinking"`
+	ToolCalls []toolCallJSON `json:"tool_calls"`
+	Finish    finishJSON     `json:"finish"`
+	Usage     usageJSON      `json:"usage"`
+	Error     *errorJSON     `json:"error"`
+}
+
+type toolCallJSON struct {
+	ID           string          `json:"id"`
+	Name         string          `json:"name"`
+	Arguments    json.RawMessage `json:"arguments"` // null if invalid
+	RawArguments string          `json:"raw_arguments"`
+}
+
+type finishJSON struct {
+	Reason llm.FinishReason `json:"reason"`
+	Raw    string           `json:"raw"`
+}
+
+type usageJSON struct {
+	Input      int64           `json:"input_tokens"`
+	Output     int64           `json:"output_tokens"`
+	Reasoning  int64           `json:"reasoning_tokens"`
+	CacheRead  int64           `json:"cache_read_tokens"`
+	CacheWrite int64           `json:"cache_write_tokens"`
+	Raw        json.RawMessage `json:"raw"`
+}
+
+type errorJSON struct {
+	Kind         llm.ErrorKind `json:"kind"`
+	Status       int           `json:"status"`
+	Code         string        `json:"code"`
+	Message      string        `json:"message"`
+	Retryable    bool          `json:"retryable"`
+	RetryAfterMS int64         `json:"retry_after_ms"`
+}
+
+func newAnswerJSON(resp *llm.Response, err error) answerJSON {
+	a := answerJSON{
+		Outcome:   "ok",
+		ID:        resp.ID,
+		Model:     resp.Model,
+		Text:      resp.Text(),
+		Thinking:  resp.Thinking(),
+		ToolCalls: []toolCallJSON{},
+		Finish:    finishJSON(resp.Finish),
+		Usage: usageJSON{resp.Usage.Input, resp.Usage.Output, resp.Usage.Reasoning,
+			resp.Usage.CacheRead, resp.Usage.CacheWrite, resp.Usage.Raw},
+	}
+	for _, c := range resp.ToolCalls() {
+		a.ToolCalls = append(a.ToolCalls, newToolCallJSON(c))
+	}
+	if err != nil {
+		a.Outcome = "error"
+		a.Error = newErrorJSON(err)
+	}
+	return a
+}
+
+func newToolCallJSON(c llm.ToolCall) toolCallJSON {
+	j := toolCallJSON{ID: c.ID, Name: c.Name, RawArguments: c.Arguments}
+	switch {
+	case c.Arguments == "":
+		j.Arguments = json.RawMessage("{}")
+	case json.Valid([]byte(c.Arguments)):
+		j.Arguments = json.RawMessage(c.Arguments)
+	}
+	return j
+}
+
+func newErrorJSON(err error) *errorJSON {
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		return &errorJSON{Kind: llm.ErrUnknown, Message: err.Error()}
+	}
+	return &errorJSON{e.Kind, e.Status, e.Code, e.Message, e.Retryable(), e.RetryAfter.Milliseconds()}
+}
+
+// eventJSON returns a stream event for printing as JSON.
+func eventJSON(ev llm.StreamEvent) any {
+	type object = map[string]any
+	switch ev := ev.(type) {
+	case llm.Start:
+		return object{"type": "start", "id": ev.ID, "model": ev.Model}
+	case llm.TextStart:
+		return object{"type": "text_start", "index": ev.Index}
+	case llm.TextDelta:
+		return object{"type": "text_delta", "index": ev.Index, "text": ev.Text}
+	case llm.TextEnd:
+		return object{"type": "text_end", "index": ev.Index, "text": ev.Text.Text}
+	case llm.ThinkingStart:
+		return object{"type": "thinking_start", "index": ev.Index}
+	case llm.ThinkingDelta:
+		return object{"type": "thinking_delta", "index": ev.Index, "text": ev.Text}
+	case llm.ThinkingEnd:
+		return object{"type": "thinking_end", "index": ev.Index, "text": ev.Thinking.Text}
+	case llm.ToolCallStart:
+		return object{"type": "tool_call_start", "index": ev.Index, "id": ev.ID, "name": ev.Name}
+	case llm.ToolCallDelta:
+		return object{"type": "tool_call_delta", "index": ev.Index, "arguments": ev.Arguments}
+	case llm.ToolCallEnd:
+		return object{"type": "tool_call_end", "index": ev.Index, "tool_call": newToolCallJSON(ev.Call)}
+	case llm.PartDone:
+		part, _ := llm.MarshalPart(ev.Part)
+		return object{"type": "part", "index": ev.Index, "part": json.RawMessage(part)}
+	case llm.Raw:
+		return object{"type": "raw", "event": ev.Type, "data": string(ev.Data)}
+	case llm.Retry:
+		return object{"type": "retry", "attempt": ev.Attempt, "max": ev.Max, "delay_ms": ev.Delay.Milliseconds(), "discard": ev.Discard, "error": newErrorJSON(ev.Err)}
+	case llm.Finish:
+		return object{"type": "finish", "response": newAnswerJSON(ev.Response, nil)}
+	}
+	return object{"type": "unknown"}
 }

@@ -46,10 +46,10 @@ func TestTextView_ResumedRunSaysWhichCallWasInterrupted(t *testing.T) {
 	var side strings.Builder
 	v := &textView{out: &side, side: &side, calls: show.Calls{}}
 	for _, r := range callRecords("c1", "make", time.Second, 0) {
-		v.recall(r)
+		v.replay(r)
 	}
 	for _, r := range callRecords("c2", "make test", time.Second, 0)[:1] {
-		v.recall(r)
+		v.replay(r)
 	}
 	if len(v.calls) != 1 || side.Len() > 0 {
 		t.Errorf("what was shown before is shown again: %q, with %d open calls", side.String(), len(v.calls))

@@ -1,8 +1,8 @@
-// Package cli is the command line of reins: each command is a small file that reads flags, calls
-// the library and prints. Nothing here is needed to embed Reins in another program.
+// Package cli implements the reins command. Each command reads its flags, calls the library and
+// prints the result. Programs that embed Reins do not need this package.
 //
-// Results go to standard output, everything else to standard error. A failure is one line there
-// and an exit code that says what kind of failure it was.
+// Results go to standard output, everything else to standard error. A failure is one line on
+// standard error and an exit code for its kind.
 package cli
 
 import (
@@ -11,7 +11,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -19,23 +23,26 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Host is what the commands know of the process they run in, so that tests can stand in for it.
+// Version is set at build time. If it is empty, the module's version is used.
+var Version string
+
+// Host is the process that commands run in. Tests replace it.
 type Host struct {
-	Args   []string // without the program's name
+	Args   []string // without the program name
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
 	Getenv func(string) string
 
-	quit <-chan struct{} // closed by the second interruption; Main sets it
+	quit <-chan struct{} // closed by the second interrupt; set by Main
 }
 
-// Process is the host that this process is.
+// Process returns the Host for the current process.
 func Process() Host {
 	return Host{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
 }
 
-// Exit codes. docs/cli.md explains them.
+// Exit codes, as documented in docs/cli.md.
 const (
 	exitOK          = 0
 	exitFailed      = 1
@@ -72,10 +79,18 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// quietError sets an exit code where everything was said already.
+// quietError sets the exit code for a failure that was already reported.
 type quietError struct{ code int }
 
 func (e quietError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+// failIf returns an error with exit code 1 for a problem that was already reported.
+func failIf(problem bool) error {
+	if problem {
+		return quietError{exitFailed}
+	}
+	return nil
+}
 
 func exitCode(ctx context.Context, err error) int {
 	var usage usageError
@@ -95,28 +110,109 @@ func exitCode(ctx context.Context, err error) int {
 	return exitFailed
 }
 
-// oneLine returns an error as one line without control characters, which could come from anywhere. A
-// mistake in the configuration is described by its message alone.
+// oneLine returns an error as one line that is safe to print.
 func oneLine(err error) string {
 	text := err.Error()
 	if llm.KindOf(err) == llm.ErrConfiguration {
-		text = strings.TrimPrefix(text, "configuration: ")
+		text = strings.Replace(text, "configuration: ", "", 1)
 	}
 	return show.OneLine(text)
+}
+
+// errInterrupted is the cause of a context that a signal has cancelled.
+var errInterrupted = errors.New("interrupted")
+
+// watchSignals returns a context that the first interrupt cancels, so that work can stop cleanly. The
+// second interrupt closes quit, for callers that should not wait. The third has its default effect.
+func watchSignals(parent context.Context) (ctx context.Context, quit <-chan struct{}, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	quitting, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		for _, react := range []func(){func() { cancel(errInterrupted) }, func() { close(quitting) }} {
+			select {
+			case <-signals:
+				react()
+			case <-done:
+				return
+			}
+		}
+		signal.Stop(signals)
+	}()
+	return ctx, quitting, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel(nil)
+	}
+}
+
+// surviveBrokenPipe makes writes to a closed pipe fail instead of killing the process, so that it can
+// clean up. The returned function restores the default.
+func surviveBrokenPipe() (undo func()) {
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	return func() { signal.Stop(broken) }
+}
+
+func newRoot(h Host) *cobra.Command {
+	root := group(&cobra.Command{
+		Use:   "reins",
+		Short: "Run coding agents from the command line",
+		Long: `Run coding agents from the command line.
+
+To try Reins without an API key, run "reins demo".
+
+Otherwise set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY. For an
+OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
+		Example: `  reins run "Find out why TestParse fails and fix it"
+  reins diff
+  reins undo`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       versionText(),
+	},
+		newRun(h), newDemo(h), newAsk(h), newTool(h), newModels(h), newSessions(h),
+		newUndo(h), newRedo(h), newDiff(h), newCost(h), newCompact(h), newWire(h), newVersion(h),
+	)
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if not .HasSubCommands}}", 1))
+	root.SetHelpCommand(newHelp())
+	root.SetIn(h.Stdin)
+	root.SetOut(h.Stdout)
+	root.SetErr(h.Stderr)
+	root.SetFlagErrorFunc(flagError)
+	return root
+}
+
+// group completes a command that only has subcommands. Without one it prints its help.
+func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		return cmd.Help()
+	}
+	cmd.AddCommand(subcommands...)
+	return cmd
 }
 
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Show the help of a command",
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		Short: "Show help for a command",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			of, _, err := cmd.Root().Find(args)
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			var names []string
 			for _, sub := range of.Commands() {
-				if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), begun) {
+				if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), prefix) {
 					names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
 				}
 			}
@@ -133,58 +229,61 @@ func newHelp() *cobra.Command {
 	}
 }
 
-func newRoot(h Host) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "reins",
-		Short: "The coding-agent loop, with the reins in your hands",
-		Long: `Reins is the coding-agent loop as a Go library; this program is built on it.
-
-No key at hand? "reins demo" shows the main job offline, against a scripted model.
-Keys are read from OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or, for any
-OpenAI-compatible server, REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.
-
-"reins completion SHELL --help" says how a shell completes commands, flags and session ids.`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Version:       versionText(),
-		Args:          cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			return cmd.Help()
+func newVersion(h Host) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  wantArgs(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(h.Stdout, versionText())
+			return err
 		},
 	}
-	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetHelpCommand(newHelp())
-	root.SetIn(h.Stdin)
-	root.SetOut(h.Stdout)
-	root.SetErr(h.Stderr)
-	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(
-		newRun(h), newDemo(h), newAsk(h), newTool(h), newModels(h), newSessions(h),
-		newUndo(h), newRedo(h), newDiff(h), newCost(h), newCompact(h), newWire(h), newVersion(h),
-	)
-	return root
 }
 
-// emptyFlag is an error if one of these flags was given without a value: a variable of a script that
-// is not set must not stand for a new session.
+func versionText() string {
+	return fmt.Sprintf("reins %s %s %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+func version() string {
+	if Version != "" {
+		return Version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}
+
+// anyNumber is a maximum for [wantArgs] that allows any number of arguments.
+const anyNumber = -1
+
+// wantArgs requires a number of arguments within bounds. The description completes the error `"reins
+// X" takes …`.
+func wantArgs(minimum, maximum int, description string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < minimum || maximum != anyNumber && len(args) > maximum {
+			return usagef("\"%s\" takes %s; see \"%s --help\"", cmd.CommandPath(), description, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// emptyFlag returns an error if one of these flags was set to "". An unset variable in a script must
+// not start a new session.
 func emptyFlag(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
-			return usagef("--%s names no session: its value is empty", name)
+			return usagef("--%s is empty: give a session ID", name)
 		}
 	}
 	return nil
 }
 
-// exactArgs is cobra.ExactArgs with an error of ours.
-func exactArgs(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
-			return usagef("\"%s\" takes %s; see \"%s --help\"", cmd.CommandPath(), what, cmd.CommandPath())
-		}
-		return nil
+// splitAtDash splits arguments at "--".
+func splitAtDash(cmd *cobra.Command, args []string) (before, after []string) {
+	if n := cmd.ArgsLenAtDash(); n >= 0 {
+		return args[:n], args[n:]
 	}
+	return args, nil
 }

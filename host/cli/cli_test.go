@@ -98,6 +98,8 @@ func reply(_ int, r *llm.Request) llmtest.Turn {
 		return llmtest.Say("pong")
 	case "busy":
 		return llmtest.Turn{Fault: llmtest.Fault{Status: 429, RetryAfter: "3600"}}
+	case "overloaded":
+		return llmtest.Turn{Fault: llmtest.Fault{Status: 529}}
 	case "broken":
 		return llmtest.Turn{Fault: llmtest.Fault{Status: 400, Message: "the request was broken by " + canary}}
 	case "stall":

@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// compactAt is the share of the context window at which reins makes a conversation smaller.
+// compactAt is the share of the context window at which "reins run" compacts a conversation.
 const compactAt = 0.8
 
 type compactCommand struct {
@@ -27,15 +27,17 @@ func newCompact(h Host) *cobra.Command {
 	var o compactCommand
 	cmd := &cobra.Command{
 		Use:               "compact [SESSION]",
-		Short:             "Make the conversation of a session smaller",
+		Short:             "Compact the conversation of a session",
 		ValidArgsFunction: completeSessions(h, 1),
-		Long: `Make the conversation of a session smaller, by a summary that its model writes; the user's
-messages, the plan and the list of changed files stay word for word. Without a SESSION it is
-the last one of this directory. The log keeps everything, so that "reins undo" and "reins
-sessions show" still see it. "reins run" does this of itself when the context window is full.`,
+		Long: `Compact the conversation of a session: the model summarizes the older part. Your
+messages, the plan and the list of changed files are kept word for word, and the
+session log keeps everything. "reins run" compacts automatically when the
+context window is nearly full.
+
+Without SESSION, use the last session of this directory.`,
 		Example: `  reins compact
-  reins compact 4TKZ --no-model     # costs nothing: old results and steps are left out`,
-		Args: mostArgs(1, "at most one SESSION"),
+  reins compact 4TKZ --no-model`,
+		Args: wantArgs(0, 1, "at most one SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.resume = args[0]
@@ -46,19 +48,9 @@ sessions show" still see it. "reins run" does this of itself when the context wi
 		},
 	}
 	o.connection.flags(cmd)
-	cmd.Flags().BoolVar(&o.noModel, "no-model", false, "leave old results and steps out instead of asking the model for a summary")
+	cmd.Flags().BoolVar(&o.noModel, "no-model", false, "drop old tool results and steps instead of asking the model for a summary")
 	jsonFlag(cmd, &o.asJSON)
 	return cmd
-}
-
-// mostArgs wants at most so many arguments.
-func mostArgs(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > n {
-			return usagef("\"%s\" takes %s; see \"%s --help\"", cmd.CommandPath(), what, cmd.CommandPath())
-		}
-		return nil
-	}
 }
 
 func (o compactCommand) do(ctx context.Context, h Host) (err error) {
@@ -82,18 +74,17 @@ func (o compactCommand) do(ctx context.Context, h Host) (err error) {
 	return o.print(h, s.ID(), d)
 }
 
-// why says what there is left to do if a session was not made smaller.
+// why explains why a session was not compacted.
 func (o compactCommand) why(s *agent.Session, err error) error {
 	if !o.noModel && shrinksWithoutModel(s.Messages()) {
-		return fmt.Errorf("session %s is too short for a summary; \"reins compact %s --no-model\" leaves old results out", s.ID(), s.ID())
+		return fmt.Errorf("session %s is too short to summarize; run \"reins compact %s --no-model\" to drop old tool results", s.ID(), s.ID())
 	}
 	return fmt.Errorf("session %s: %w", s.ID(), err)
 }
 
-// shrinksWithoutModel reports whether so much of a conversation can be left out that it is worth a
-// word.
+// shrinksWithoutModel reports whether --no-model would make a conversation noticeably smaller.
 func shrinksWithoutModel(messages []llm.Message) bool {
-	const worth = 100 // tokens
+	const minimum = 100 // tokens
 	var m compact.Meter
 	m.Reset(messages)
 	goal := compact.Goal{Tokens: m.Estimate() / 2}
@@ -105,21 +96,20 @@ func shrinksWithoutModel(messages []llm.Message) bool {
 		return false
 	}
 	after, err := edit.Apply(messages)
-	return err == nil && m.Weigh(messages...)-m.Weigh(after...) >= worth
+	return err == nil && m.Weigh(messages...)-m.Weigh(after...) >= minimum
 }
 
-// open resumes the session with the tools that it had, so that the request for the summary continues
-// the last one.
+// open resumes the session with its tools, so that the request for the summary extends the last one.
 func (o compactCommand) open(ctx context.Context, h Host, place saved) (*agent.Session, error) {
 	k, err := o.client(ctx, h, place.meta)
 	if err != nil {
 		return nil, err
 	}
 	s, err := newRunner(h, nil, o.run).session(ctx, k, place)
-	return s, whyNotOpened(place.meta.ID, err)
+	return s, explainOpen(place.meta.ID, err)
 }
 
-// client returns the way to the model, for which a key is needed only if it will be asked.
+// client connects to the model. With --no-model it needs no key.
 func (o compactCommand) client(ctx context.Context, h Host, m event.Meta) (coding.Connection, error) {
 	if !o.noModel {
 		return o.connection.open(ctx, h)
@@ -128,7 +118,7 @@ func (o compactCommand) client(ctx context.Context, h Host, m event.Meta) (codin
 	return coding.Connection{Client: client, Provider: m.Provider, Model: m.Model}, err
 }
 
-// silentProvider stands for a provider that is not called.
+// silentProvider is a provider that is not called.
 type silentProvider struct {
 	noModel
 	name string

@@ -1,78 +1,197 @@
 package cli
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
-	"github.com/reins-agent/reins/host/show"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 )
 
-// completeSessions completes the ids of sessions, for so many arguments; -1 is all.
-func completeSessions(h Host, most int) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		if most >= 0 && len(args) >= most {
+// completeSessions completes up to so many arguments as session IDs.
+func completeSessions(h Host, maximum int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if maximum != anyNumber && len(args) >= maximum {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return sessionIDs(h, cmd, begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		return sessionIDs(h, cmd, prefix), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
 }
 
-// sessionIDs are the ids that begin so, the last one first, with what the sessions are called.
-func sessionIDs(h Host, cmd *cobra.Command, begun string) []string {
+// sessionIDs lists the session IDs with a prefix and their titles, the last used first.
+func sessionIDs(h Host, cmd *cobra.Command, prefix string) []string {
 	store, err := openStore(h)
 	if err != nil {
 		return nil
 	}
 	var ids []string
 	for m, err := range store.List(cmd.Context()) {
-		if err == nil && strings.HasPrefix(m.ID, begun) {
-			ids = append(ids, cobra.CompletionWithDesc(m.ID, show.Summary(called(h, m))))
+		if err == nil && strings.HasPrefix(m.ID, prefix) {
+			ids = append(ids, cobra.CompletionWithDesc(m.ID, show.Summary(title(h, m))))
 		}
 	}
-	if len(ids) > 0 && strings.HasPrefix(latest, begun) {
-		ids = append(ids, cobra.CompletionWithDesc(latest, "the one that was used last"))
+	if len(ids) > 0 && strings.HasPrefix(latest, prefix) {
+		ids = append(ids, cobra.CompletionWithDesc(latest, "the last used session"))
 	}
 	return ids
 }
 
-// completeSessionFlag completes the ids of sessions as the values of flags, which there must be.
-func completeSessionFlag(h Host, cmd *cobra.Command, names ...string) {
-	for _, name := range names {
-		must(cmd.RegisterFlagCompletionFunc(name, completeSessions(h, -1)))
-	}
-}
-
-// completeWords completes the values of a flag from a list.
+// completeWords completes the value of a flag from a list.
 func completeWords(cmd *cobra.Command, flag string, words ...string) {
-	must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+	completeFlag(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// completeModels completes the values of flags with the models of the catalogue, or only those of the
-// provider that is chosen.
-func completeModels(cmd *cobra.Command, c *connection, flags ...string) {
-	complete := func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+// completeModels completes the value of a flag with the catalogue's models, limited to the chosen
+// provider.
+func completeModels(cmd *cobra.Command, c *connection, flag string) {
+	completeFlag(cmd, flag, func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		known, err := loadCatalogue(c.catalogue)
 		if err != nil {
 			known = llm.DefaultCatalogue()
 		}
 		var ids []string
 		for _, m := range known.Models() {
-			if !m.Retired && (c.provider == "" || m.Provider == c.provider) && strings.HasPrefix(m.ID, begun) {
+			if !m.Retired && (c.provider == "" || m.Provider == c.provider) && strings.HasPrefix(m.ID, prefix) {
 				ids = append(ids, cobra.CompletionWithDesc(m.ID, m.Name))
 			}
 		}
 		return ids, cobra.ShellCompDirectiveNoFileComp
-	}
-	for _, flag := range flags {
-		must(cmd.RegisterFlagCompletionFunc(flag, complete))
+	})
+}
+
+// completeFlag sets the completion of a flag, which must exist.
+func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err)
 	}
 }
 
-// must panics on an error that only a mistake in the program can cause.
-func must(err error) {
-	if err != nil {
-		panic(err)
+// unknownCommand returns an error that suggests the nearest command.
+func unknownCommand(of *cobra.Command, name string) error {
+	var names []string
+	for _, c := range of.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
 	}
+	path := strings.TrimPrefix(of.CommandPath()+" "+name, "reins ")
+	if near := nearWords(name, names); len(near) > 0 {
+		return usagef("unknown command %q; did you mean \"%s %s\"?", path, of.CommandPath(), near[0])
+	}
+	return usagef("unknown command %q; see \"%s --help\"", path, of.CommandPath())
+}
+
+// flagError rewrites an error about a flag, with the nearest flag or a pointer to the help.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, f.Name)
+			}
+		})
+		name := unknown.GetSpecifiedName()
+		if near := nearWords(name, names); len(near) > 0 {
+			return usagef("unknown flag --%s; did you mean --%s?", name, near[0])
+		}
+		err = fmt.Errorf("unknown flag --%s", name)
+	case errors.As(err, &missing):
+		err = fmt.Errorf("--%s needs a value", missing.GetFlag().Name)
+	case errors.As(err, &invalid):
+		f := invalid.GetFlag()
+		err = fmt.Errorf("invalid value %q for --%s%s", invalid.GetValue(), f.Name, valueHint(f.Value.Type()))
+	}
+	return usagef("%w; see \"%s --help\"", err, cmd.CommandPath())
+}
+
+// valueHint describes the values of a flag type.
+func valueHint(flagType string) string {
+	switch flagType {
+	case "int":
+		return ": use a whole number"
+	case "float64":
+		return ": use a number"
+	case "duration":
+		return ": use a duration such as 30s or 10m"
+	case "bool":
+		return ": use true or false"
+	}
+	return ""
+}
+
+// didYouMean returns "; did you mean X or Y?" with the nearest words, or "".
+func didYouMean(word string, words []string) string {
+	if near := nearWords(word, words); len(near) > 0 {
+		return "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return ""
+}
+
+// nearWords returns up to two words, the nearest first, that differ from a mistyped one in a few
+// letters or contain it.
+func nearWords(word string, words []string) []string {
+	word = strings.ToLower(word)
+	limit := min(3, (len(word)+2)/3)
+	return nearest(words, 2, func(w string) (int, bool) {
+		wrong := distance(word, strings.ToLower(w))
+		if wrong > limit && len(word) >= 4 && strings.Contains(w, word) {
+			return limit + 1, true
+		}
+		return wrong, wrong <= limit
+	})
+}
+
+// nearest returns the words that match, at most so many, with the lowest score first.
+func nearest(words []string, maximum int, match func(word string) (score int, ok bool)) []string {
+	type scored struct {
+		word  string
+		score int
+	}
+	var found []scored
+	for _, w := range words {
+		if score, ok := match(w); ok {
+			found = append(found, scored{w, score})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
+	var near []string
+	for _, f := range found[:min(len(found), maximum)] {
+		near = append(near, f.word)
+	}
+	return near
+}
+
+// distance returns how many bytes must be changed, added, removed or swapped with their neighbour to
+// turn a into b.
+func distance(a, b string) int {
+	above, row := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
+		for j := range len(b) {
+			change := row[j]
+			if a[i] != b[j] {
+				change++
+			}
+			next[j+1] = min(change, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], above[j-1]+1)
+			}
+		}
+		above, row = row, next
+	}
+	return row[len(b)]
 }

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forgetTyped drops what was typed and not read yet. In the background it does nothing: there, what is
-// typed is for another program, and the system would stop this one.
-func forgetTyped(f *os.File) {
+// flushInput discards terminal input that was not read yet. A background job leaves it alone: the
+// input is for another program, and the system would stop the job.
+func flushInput(f *os.File) {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return

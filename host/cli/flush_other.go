@@ -4,5 +4,5 @@ package cli
 
 import "os"
 
-// forgetTyped does nothing here: a line that was typed too early counts as an answer.
-func forgetTyped(*os.File) {}
+// flushInput does nothing on this system: a line typed before a question counts as its answer.
+func flushInput(*os.File) {}

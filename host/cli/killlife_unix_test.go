@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
-	fold "github.com/reins-agent/reins/agent/step"
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
 	"github.com/reins-agent/reins/llm"
@@ -38,7 +38,7 @@ type life struct {
 	last               map[event.Kind]int // what was printed last before a kill, how often
 }
 
-func newLife(t *testing.T, home, id, provider string, rounds [][]step) *life {
+func newLife(t *testing.T, home, id, provider string, rounds [][]taskStep) *life {
 	t.Helper()
 	l := &life{T: t, id: id, home: home, provider: provider, task: newTask(t, rounds), printed: make(map[event.Seq]string), last: make(map[event.Kind]int)}
 	l.server = llmtest.StartServer(llmtest.ServerConfig{Script: &llmtest.Script{Reply: l.task.reply}, Key: canary})
@@ -245,7 +245,7 @@ func (l *life) live(moments func() moment) {
 func (l *life) check() {
 	l.Helper()
 	records := l.saved()
-	l.checkEffects(fold.Messages(records, ""))
+	l.checkEffects(step.Messages(records, ""))
 	open := make(map[string]int)
 	for _, r := range records {
 		switch d := r.Data.(type) {

@@ -18,19 +18,19 @@ import (
 // taskDone is the last word of the model on a task.
 const taskDone = "The task is done."
 
-// step is a tool call of a task. Every one that changes something leaves a marker of its own, once.
-type step string
+// taskStep is a tool call of a task. Every one that changes something leaves a marker of its own, once.
+type taskStep string
 
 const (
-	reads  step = "read"
-	edits  step = "edit"
-	shells step = "shell"
-	floods step = "flood" // prints more than fits into a record
-	leaves step = "leave" // leaves a process behind
+	reads  taskStep = "read"
+	edits  taskStep = "edit"
+	shells taskStep = "shell"
+	floods taskStep = "flood" // prints more than fits into a record
+	leaves taskStep = "leave" // leaves a process behind
 )
 
 // longTask is what the model wants done: a round of calls after the other.
-var longTask = [][]step{
+var longTask = [][]taskStep{
 	{reads, reads, reads},
 	{shells},
 	{reads, edits, shells},
@@ -46,7 +46,7 @@ var longTask = [][]step{
 // task is a model at work. What it asks for follows from the conversation alone: a call that was
 // interrupted is made again, with another marker.
 type task struct {
-	rounds [][]step
+	rounds [][]taskStep
 	dir    string
 
 	mu       sync.Mutex
@@ -55,7 +55,7 @@ type task struct {
 }
 
 // newTask makes the workspace of a task.
-func newTask(t *testing.T, rounds [][]step) *task {
+func newTask(t *testing.T, rounds [][]taskStep) *task {
 	t.Helper()
 	k := &task{rounds: rounds, dir: t.TempDir()}
 	for name, text := range map[string]string{"read.txt": "something to read\n", "notes.txt": "END\n", "journal.txt": ""} {
@@ -89,7 +89,7 @@ func (k *task) reply(_ int, r *llm.Request) llmtest.Turn {
 }
 
 // rest is what is to be done next: what is left of the round at hand, or the next one.
-func (k *task) rest(messages []llm.Message) []step {
+func (k *task) rest(messages []llm.Message) []taskStep {
 	round, rest := 0, k.rounds[0]
 	for i, m := range messages {
 		if m.Role != llm.RoleAssistant || len(m.ToolCalls()) == 0 {
@@ -100,7 +100,7 @@ func (k *task) rest(messages []llm.Message) []step {
 			k.problem("%d calls have %d results", len(rest), len(results))
 			return nil
 		}
-		var again []step
+		var again []taskStep
 		for i, s := range rest {
 			switch text := results[i].Text(); {
 			case interrupted(text):
@@ -139,7 +139,7 @@ func resultsOf(messages []llm.Message) (results []llm.ToolResult) {
 }
 
 // says is part of what a call says that did its work.
-func (s step) says() string {
+func (s taskStep) says() string {
 	switch s {
 	case reads:
 		return "something to read"
@@ -149,7 +149,7 @@ func (s step) says() string {
 	return "marked"
 }
 
-func (s step) call(marker string) llm.ToolCall {
+func (s taskStep) call(marker string) llm.ToolCall {
 	name, args := "shell", ""
 	mark := fmt.Sprintf("echo %[1]s $$ >> journal.txt; echo marked %[1]s", marker)
 	switch s {

@@ -2,68 +2,116 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
+	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/connect"
 )
 
+// connection holds the flags of commands that call a provider.
+type connection struct {
+	provider, model, baseURL, catalogue string
+	debug                               bool
+}
+
+func (c *connection) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&c.provider, "provider", "", "model provider: openai, anthropic, gemini, chat or local (default: chosen by --model, or by the API key that is set)")
+	f.StringVar(&c.model, "model", "", "model to use (default: the provider's default)")
+	f.StringVar(&c.baseURL, "base-url", "", "`URL` of the API (default: the provider's)")
+	f.StringVar(&c.catalogue, "catalogue", "", catalogueHelp)
+	f.BoolVar(&c.debug, "debug", false, "log HTTP traffic to standard error, without keys")
+	completeWords(cmd, "provider", connect.Names()...)
+	completeModels(cmd, c, "model")
+}
+
+// open connects to the provider and chooses the model.
+func (c connection) open(ctx context.Context, h Host) (coding.Connection, error) {
+	conf, err := c.config(h)
+	if err != nil {
+		return coding.Connection{}, err
+	}
+	k, err := coding.Connect(ctx, c.provider, c.model, conf)
+	if err == nil && k.Server != nil {
+		notef(h, "using model %s from %s at %s", k.Model, k.Server.Name, k.Server.BaseURL)
+	}
+	return k, err
+}
+
+// config returns the configuration of the client.
+func (c connection) config(h Host) (connect.Config, error) {
+	catalogue, err := loadCatalogue(c.catalogue)
+	conf := connect.Config{Getenv: h.Getenv, Catalogue: catalogue, BaseURL: c.baseURL}
+	if c.debug {
+		conf.Debug = h.Stderr
+	}
+	return conf, err
+}
+
+// catalogueHelp describes the --catalogue flag of all commands.
+const catalogueHelp = "JSON `FILE` with models that extend or replace the built-in ones"
+
+type models struct {
+	provider, catalogue string
+	asJSON, all         bool
+}
+
 func newModels(h Host) *cobra.Command {
-	var provider, catalogue string
-	var asJSON, all bool
+	var o models
 	cmd := &cobra.Command{
 		Use:   "models [PATTERN]",
-		Short: "List the models that are known, with their limits and prices",
-		Long: `List the models that are known. A model that is not listed can be used all the same;
-its price is then unknown. Prices are in US dollars for a million tokens.`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			c, err := loadCatalogue(catalogue)
-			if err != nil {
-				return err
-			}
-			if err := checkProvider(c, provider); err != nil {
-				return err
-			}
-			pattern := strings.ToLower(strings.Join(args, ""))
-			models := []llm.Model{}
-			for _, m := range c.Models() {
-				names := strings.ToLower(strings.Join(append([]string{m.ID, m.Name}, m.Aliases...), " "))
-				if (provider == "" || m.Provider == provider) && strings.Contains(names, pattern) && (all || !m.Retired || pattern != "") {
-					models = append(models, m)
-				}
-			}
-			if asJSON {
-				out := json.NewEncoder(h.Stdout)
-				out.SetEscapeHTML(false)
-				return out.Encode(models)
-			}
-			if len(models) == 0 {
-				return noMatch(c, provider, pattern)
-			}
-			return printModels(h.Stdout, models)
-		},
+		Short: "List known models, their limits and prices",
+		Long: `List known models, or those whose name contains PATTERN. Prices are in US
+dollars per million tokens. Models that are not listed work too, but their
+prices are unknown.`,
+		Args: wantArgs(0, 1, "at most one PATTERN"),
+		RunE: func(_ *cobra.Command, args []string) error { return o.run(h, strings.ToLower(strings.Join(args, ""))) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&provider, "provider", "", "only the models of this provider")
-	f.StringVar(&catalogue, "catalogue", "", "a JSON file of models that are added to the built-in ones, or replace them")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
-	f.BoolVar(&all, "all", false, "list retired models too")
-	must(cmd.RegisterFlagCompletionFunc("provider", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	f.StringVar(&o.provider, "provider", "", "only models of this provider")
+	f.StringVar(&o.catalogue, "catalogue", "", catalogueHelp)
+	f.BoolVar(&o.asJSON, "json", false, "print JSON")
+	f.BoolVar(&o.all, "all", false, "include retired models")
+	completeFlag(cmd, "provider", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return modelProviders(llm.DefaultCatalogue()), cobra.ShellCompDirectiveNoFileComp
-	}))
+	})
 	return cmd
 }
 
-// modelProviders lists the providers that a catalogue has models of.
+func (o models) run(h Host, pattern string) error {
+	c, err := loadCatalogue(o.catalogue)
+	if err != nil {
+		return err
+	}
+	if err := checkProvider(c, o.provider); err != nil {
+		return err
+	}
+	found := []llm.Model{}
+	for _, m := range c.Models() {
+		names := strings.ToLower(strings.Join(append([]string{m.ID, m.Name}, m.Aliases...), " "))
+		if (o.provider == "" || m.Provider == o.provider) && strings.Contains(names, pattern) && (o.all || !m.Retired || pattern != "") {
+			found = append(found, m)
+		}
+	}
+	switch {
+	case o.asJSON:
+		return printJSON(h.Stdout, found)
+	case len(found) == 0:
+		return noMatch(c, o.provider, pattern)
+	}
+	return printTable(h, modelTable(found))
+}
+
+// modelProviders lists the providers in a catalogue.
 func modelProviders(c *llm.Catalogue) []string {
 	var names []string
 	for _, m := range c.Models() {
@@ -80,12 +128,23 @@ func checkProvider(c *llm.Catalogue, provider string) error {
 		return nil
 	}
 	if near := nearWords(provider, names); len(near) > 0 {
-		return usagef("no models of the provider %q are known; did you mean %s?", provider, near[0])
+		return usagef("unknown provider %q; did you mean %s?", provider, near[0])
 	}
-	return usagef("no models of the provider %q are known; there are models of %s", provider, strings.Join(names, ", "))
+	return usagef("unknown provider %q: use %s", provider, strings.Join(names, ", "))
 }
 
-// noMatch says that no model matches, and which one may have been meant.
+// modelIDs lists the models of a provider; "" is all.
+func modelIDs(c *llm.Catalogue, provider string) []string {
+	var ids []string
+	for _, m := range c.Models() {
+		if provider == "" || m.Provider == provider {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
+}
+
+// noMatch returns an error that suggests the nearest models.
 func noMatch(c *llm.Catalogue, provider, pattern string) error {
 	words := modelIDs(c, provider)
 	for _, id := range modelIDs(c, provider) {
@@ -98,7 +157,7 @@ func noMatch(c *llm.Catalogue, provider, pattern string) error {
 	return fmt.Errorf("no model matches %q%s", pattern, didYouMean(pattern, words))
 }
 
-// loadCatalogue is the built-in catalogue, with the models of a file over it.
+// loadCatalogue returns the built-in catalogue, extended by a file.
 func loadCatalogue(path string) (*llm.Catalogue, error) {
 	if path == "" {
 		return llm.DefaultCatalogue(), nil
@@ -115,21 +174,25 @@ func loadCatalogue(path string) (*llm.Catalogue, error) {
 	return llm.DefaultCatalogue().Merge(over)
 }
 
-func printModels(w io.Writer, models []llm.Model) error {
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "PROVIDER\tMODEL\tCONTEXT\tOUTPUT\tINPUT $\tOUTPUT $\tCACHE READ $\tCACHE WRITE $\tEFFORT")
+func modelTable(models []llm.Model) *show.Table {
+	t := &show.Table{Columns: []show.Column{
+		{Title: "PROVIDER"}, {Title: "MODEL", Colour: show.Cyan}, {Title: "CONTEXT", Right: true}, {Title: "OUTPUT", Right: true},
+		{Title: "INPUT $", Right: true}, {Title: "OUTPUT $", Right: true}, {Title: "CACHE READ $", Right: true}, {Title: "CACHE WRITE $", Right: true},
+		{Title: "EFFORT"},
+	}}
 	for _, m := range models {
 		p := m.Price
 		if p == nil {
 			p = &llm.Price{}
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Provider, m.ID, count(m.ContextWindow), count(m.MaxOutput),
-			dollars(p.Input), dollars(p.Output), dollars(p.CacheRead), dollars(p.CacheWrite), cmp.Or(strings.Join(m.Efforts, " "), "-"))
+		t.Add(m.Provider, m.ID, tokenCount(m.ContextWindow), tokenCount(m.MaxOutput), dollars(p.Input), dollars(p.Output),
+			dollars(p.CacheRead), dollars(p.CacheWrite), cmp.Or(strings.Join(m.Efforts, " "), "-"))
 	}
-	return tw.Flush()
+	return t
 }
 
-func count(n int64) string {
+// tokenCount formats a limit, such as 200k or 1.05M.
+func tokenCount(n int64) string {
 	switch {
 	case n == 0:
 		return "?"

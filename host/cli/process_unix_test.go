@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -95,19 +97,32 @@ func checkGone(t *testing.T, pid int) {
 	t.Errorf("the agent's command %d is still there", pid)
 }
 
+// start starts a process, and kills it if it does not end soon. It returns its standard output.
+func start(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
+	t.Helper()
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	watchdog := time.AfterFunc(patient, func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() { watchdog.Stop() })
+	return bufio.NewReader(pipe)
+}
+
 func TestRun_SignalEndsWithAResultAndLeavesNoProcess(t *testing.T) {
+	// A handler here resets SIGHUP to its default in the processes below. Under nohup they would
+	// inherit that it is ignored.
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hup) })
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
 			cmd := command(t, "run", "--yes", "--output", "stream-json", sleeper)
-			pipe, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			out := bufio.NewReader(pipe)
+			out := start(t, cmd)
 			pid := readPID(t, out)
 			if err := cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
@@ -126,19 +141,33 @@ func TestRun_SignalEndsWithAResultAndLeavesNoProcess(t *testing.T) {
 	}
 }
 
+func TestRun_ContinuesAfterAHangupUnderNohup(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "run", "--yes", "--output", "stream-json", `call shell {"command":"echo pid=$$=; until [ -e go ]; do sleep 0.05; done"}`)
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `trap '' HUP; exec "$@"`, "sh", cmd.Path}, cmd.Args[1:]...)
+	out := start(t, cmd)
+	readPID(t, out)
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, r := exitCodeOf(t, cmd), lastResult(t, string(rest)); code != 0 || r.Outcome != "done" {
+		t.Errorf("exit code %d, outcome %s, want 0, done", code, r.Outcome)
+	}
+}
+
 func TestRun_SecondSignalQuitsWithAResult(t *testing.T) {
 	t.Parallel()
 	// The command does not mind the first signal.
 	cmd := command(t, "run", "--yes", "--output", "stream-json",
 		`call shell {"command":"trap '' TERM; echo pid=$$=; while :; do sleep 1; done","timeout_ms":600000}`)
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	out := bufio.NewReader(pipe)
+	out := start(t, cmd)
 	pid := readPID(t, out)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		if err := cmd.Process.Signal(sig); err != nil {
@@ -222,14 +251,7 @@ func TestRun_ReaderOfTheOutputGoesAway(t *testing.T) {
 // killAtWork kills reins while a command of the model sleeps.
 func killAtWork(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	pid := readPID(t, bufio.NewReader(pipe))
+	pid := readPID(t, start(t, cmd))
 	defer syscall.Kill(pid, syscall.SIGKILL)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)

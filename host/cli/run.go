@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 )
 
-// run is the flags of the command.
+// run holds the flags of "reins run".
 type run struct {
 	connection
 	effort       string
@@ -32,7 +32,7 @@ type run struct {
 	resume, fork string
 	continueLast bool
 	id           string
-	wrong        error // in the flags themselves, such as one that names a session with no name
+	wrong        error // a mistake found while parsing the flags
 	noSave       bool
 	skipDamaged  bool
 	fallback     []string
@@ -44,25 +44,26 @@ func newRun(h Host) *cobra.Command {
 	var o run
 	cmd := &cobra.Command{
 		Use:   "run [flags] [PROMPT] [-]",
-		Short: "Give a coding task to an agent and see it through",
-		Long: `Give a coding task to an agent, which reads, edits and runs code in the working directory
-until it is done. What it says goes to standard output, what it does to standard error.
+		Short: "Run a coding task with an agent",
+		Long: `Run a coding task with an agent. It reads, edits and runs code in the working
+directory until the task is done. Its answer goes to standard output, its
+progress to standard error.
 
-Reading inside the working directory is allowed. Everything else is asked about on the
-terminal, or refused if there is none; --yes allows it all.
+The agent may read files in the working directory. For anything else, Reins asks
+on the terminal, or refuses if there is none. Use --yes to allow everything.
 
-The session is saved as it goes, and so are the files before they are changed: --resume and
---continue continue where it ended, however it ended, and "reins undo" takes the last prompt back.
+Every run is saved as a session. Use --continue or --resume to continue it, even
+after a crash, and "reins undo" to undo its last prompt, including file changes.
 
-What is piped in joins the prompt, after it. Without a prompt it is the prompt. "-" waits for
-standard input however long it takes; otherwise one that stays silent is left out after 5 seconds.
-Lines that are typed on the terminal while the agent works are sent to it as further instructions.`,
+Piped input is added to the prompt, unless nothing arrives within 5 seconds. Use
+"-" to wait for it. Lines that you type while the agent works are sent to it as
+further instructions.`,
 		Example: `  reins run "Find out why TestParse fails and fix it"
   reins run --yes --output stream-json "Update the dependencies" > events.jsonl
   git diff | reins run "Review this diff. Change nothing."
   reins run --continue "Now update the changelog"
-  reins run --resume 4TKZ                       # continue interrupted work
-  reins run --fork 4TKZ@57 "Try it another way"`,
+  reins run --resume 4TKZ                         # continue interrupted work
+  reins run --fork 4TKZ@57 "Try another approach"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v, err := newView(h, o.output)
 			if err != nil {
@@ -70,10 +71,9 @@ Lines that are typed on the terminal while the agent works are sent to it as fur
 			}
 			o.wrong = emptyFlag(cmd, "session-id", "resume", "fork")
 			if cmd.Flags().Changed("budget") && o.budget == 0 {
-				o.wrong = usagef("--budget 0 allows no model call at all: give an amount in US dollars, such as 0.50, or leave --budget out for no limit")
+				o.wrong = usagef("--budget 0 allows no model calls: give an amount such as 0.50, or omit --budget for no limit")
 			}
-			r := newRunner(h, v, o)
-			return r.run(cmd.Context(), args)
+			return newRunner(h, v, o).run(cmd.Context(), args)
 		},
 	}
 	o.connection.flags(cmd)
@@ -83,37 +83,38 @@ Lines that are typed on the terminal while the agent works are sent to it as fur
 
 func (o *run) flags(h Host, cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.effort, "effort", "", "reasoning effort: low, medium, high, or another level that the model takes")
-	f.StringVar(&o.dir, "cwd", "", "working directory (default: the current one)")
-	f.StringVar(&o.profile, "profile", "", "tools and instructions of openai, anthropic, gemini or generic (default: the model's own)")
-	f.StringVar(&o.toolset, "toolset", string(coding.Standard), "standard, or native for the tools of the vendor's own agent")
-	f.IntVar(&o.maxRounds, "max-rounds", 0, "maximum tool rounds per prompt (default 200)")
-	f.IntVar(&o.maxTurns, "max-turns", 0, "maximum model calls in the session, earlier runs included (default: no limit)")
-	f.DurationVar(&o.timeout, "timeout", 0, "default timeout of a command (default: the profile's, 10s or 2m); the model can ask for up to 10m")
-	f.DurationVar(&o.deadline, "deadline", 0, "timeout of the whole run")
-	f.Float64Var(&o.budget, "budget", 0, "spending limit for the session in US dollars, subagents and earlier runs included")
-	f.StringVar(&o.system, "system", "", "a file with the system prompt, instead of the built-in one")
-	f.StringVar(&o.appendSystem, "append-system", "", "instructions to add to the system prompt")
-	f.StringSliceVar(&o.allow, "tool-allow", nil, "tools that may be used (default: all of the profile)")
-	f.StringSliceVar(&o.deny, "tool-deny", nil, "tools that may not be used")
-	f.StringVar(&o.output, "output", "text", "text, json (the result) or stream-json (every event, then the result)")
+	f.StringVar(&o.effort, "effort", "", effortHelp)
+	f.StringVar(&o.dir, "cwd", "", "run in directory `DIR` (default: the current directory)")
+	f.StringVar(&o.profile, "profile", "", "use the tools and instructions for openai, anthropic, gemini or generic models (default: chosen by model)")
+	f.StringVar(&o.toolset, "toolset", string(coding.Standard), toolsetHelp)
+	f.IntVar(&o.maxRounds, "max-rounds", 200, "maximum tool rounds per prompt")
+	f.IntVar(&o.maxTurns, "max-turns", 0, "maximum model calls in the session, including earlier runs (default: no limit)")
+	f.DurationVar(&o.timeout, "timeout", 0, "default command timeout, at most 10m (default: depends on the profile)")
+	f.DurationVar(&o.deadline, "deadline", 0, "time limit for the whole run (default: no limit)")
+	f.Float64Var(&o.budget, "budget", 0, "spending limit in US dollars for the session, including subagents and earlier runs (default: no limit)")
+	f.StringVar(&o.system, "system", "", "read the system prompt from `FILE` instead of using the built-in one")
+	f.StringVar(&o.appendSystem, "append-system", "", "append `TEXT` to the system prompt")
+	f.StringSliceVar(&o.allow, "tool-allow", nil, "offer only these tools (default: all tools of the profile)")
+	f.StringSliceVar(&o.deny, "tool-deny", nil, "do not offer these tools")
+	f.StringVar(&o.output, "output", "text", "output format: text, json (the result) or stream-json (every event, then the result)")
 	f.BoolVar(&o.yes, "yes", false, "allow everything without asking")
-	f.StringVar(&o.resume, "resume", "", "continue the session with this `ID`, or the beginning of one; \"latest\" is the last of all")
-	f.BoolVar(&o.continueLast, "continue", false, "continue the last session of this directory, or of the nearest one above it")
-	f.StringVar(&o.fork, "fork", "", "continue a copy of the session `ID[@SEQ]`, up to a record if one is given")
-	f.StringVar(&o.id, "session-id", "", "the id of the new session (default: a random one)")
+	f.StringVar(&o.resume, "resume", "", "continue the session `ID`, which can be a unique prefix or \"latest\"")
+	f.BoolVar(&o.continueLast, "continue", false, "continue the last session of this directory, or else of the nearest parent directory")
+	f.StringVar(&o.fork, "fork", "", "continue a copy of the session `ID[@SEQ]`, up to record SEQ if given")
+	f.StringVar(&o.id, "session-id", "", "use `ID` for the new session (default: a random ID)")
 	f.BoolVar(&o.noSave, "no-save", false, "do not save the session; it cannot be resumed or undone")
-	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "resume a session without the records that cannot be read")
-	f.Float64Var(&o.compactAt, "compact-at", compactAt, "the share of the context window at which the conversation is compacted; 0 is never")
-	f.StringSliceVar(&o.fallback, "fallback", nil, "models to continue with, in this order, if the model cannot be reached")
-	completeSessionFlag(h, cmd, "resume", "fork")
+	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "skip unreadable records when resuming or forking a session")
+	f.Float64Var(&o.compactAt, "compact-at", compactAt, "compact the conversation at this share of the context window, 0 to disable")
+	f.StringSliceVar(&o.fallback, "fallback", nil, "models to switch to, in this order, if the model is unavailable")
+	completeFlag(cmd, "resume", completeSessions(h, anyNumber))
+	completeFlag(cmd, "fork", completeSessions(h, anyNumber))
 	completeWords(cmd, "profile", "openai", "anthropic", "gemini", "generic")
 	completeWords(cmd, "toolset", string(coding.Standard), string(coding.Native))
 	completeWords(cmd, "output", "text", "json", "stream-json")
 	completeModels(cmd, &o.connection, "fallback")
 }
 
-// check refuses values that make no sense.
+// check rejects invalid flag values.
 func (o run) check() error {
 	problems := []error{o.wrong, o.checkSaved()}
 	for _, n := range []struct {
@@ -128,10 +129,10 @@ func (o run) check() error {
 		}
 	}
 	if math.IsNaN(o.budget) {
-		problems = append(problems, usagef("--budget is not a number"))
+		problems = append(problems, usagef("--budget must be a number"))
 	}
 	if !(o.compactAt >= 0 && o.compactAt <= 1) {
-		problems = append(problems, usagef("--compact-at is a share of the context window: give a number from 0 to 1, such as 0.8"))
+		problems = append(problems, usagef("--compact-at must be between 0 and 1, such as 0.8"))
 	}
 	return errors.Join(problems...)
 }

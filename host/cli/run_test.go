@@ -26,9 +26,9 @@ type crashing struct {
 func (c *crashing) show(event.Record) error { return c.how() }
 func (c *crashing) finish(r result) error   { c.result = r; return nil }
 func (c *crashing) ask(string) func(bool)   { return func(bool) {} }
-func (c *crashing) recall(event.Record)     {}
-func (c *crashing) worksIn(string)          {}
-func (c *crashing) saw(string)              {}
+func (c *crashing) replay(event.Record)     {}
+func (c *crashing) workingIn(string)        {}
+func (c *crashing) sawDiff(string)          {}
 func (c *crashing) typed()                  {}
 
 func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
@@ -63,7 +63,7 @@ func TestText_AnswerThatIsBrokenOffAndBegunAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := out.String(), "Hal [broken off]\nHello\n"; got != want {
+	if got, want := out.String(), "Hal [interrupted]\nHello\n"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 	if got, want := side.String(), "· retrying in 8s (attempt 3 of 11): cut\n"; got != want {
@@ -146,7 +146,7 @@ func TestPrompt_SilentPipeBesideAPromptIsLeftOut(t *testing.T) {
 
 func TestStatus_LongCommandLeavesRoomForTimeAndPrice(t *testing.T) {
 	s := status{what: "shell " + strings.Repeat("go test ./… && ", 10)}
-	s.count(event.Record{Data: event.ModelCallEnd{Usage: llm.Usage{Input: 171_000, CacheRead: 148_000, Output: 4000}, Cost: new(0.3187)}})
+	s.note(event.Record{Data: event.ModelCallEnd{Usage: llm.Usage{Input: 171_000, CacheRead: 148_000, Output: 4000}, Cost: new(0.3187)}})
 	const rest = " · 1m15s · 171.0k tokens in (87% cached), 4.0k out · $0.3187"
 	for _, width := range []int{79, 119} {
 		line := s.line(75*time.Second, width)

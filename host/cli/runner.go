@@ -15,27 +15,27 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// errDeadline ends a run that took too long.
-var errDeadline = errors.New("the deadline has passed")
+// errDeadline is the cause of a context that --deadline has cancelled.
+var errDeadline = errors.New("deadline exceeded")
 
-// runner carries out one run. Whatever happens, it ends by showing a result.
+// runner carries out one run. It always ends by showing a result.
 type runner struct {
 	host  Host
 	view  view
 	asker *asker
 	flags run
-	vars  map[string]string // for the commands that the agent runs
+	vars  map[string]string // environment variables for commands
 	start time.Time
-	store event.Store // of the session; nil saves nothing
-	after event.Seq   // what the session had seen before this run
-	given string      // the prompt; "" goes on with what there is
+	store event.Store // nil if the session is not saved
+	after event.Seq   // the last record of earlier runs
+	given string      // the prompt; "" continues interrupted work
 
-	mu        sync.Mutex // guards what the work has come to
+	mu        sync.Mutex // guards the fields below
 	spent     event.Spending
 	id        string
-	elsewhere bool // it is not in the present directory
+	elsewhere bool // the session belongs to another directory
 	out       agent.Outcome
-	limit     event.TurnLimit // that the agent stopped at last
+	limit     event.TurnLimit // the last limit that the main agent reached
 	cost      float64         // of the whole session
 	err       error
 }
@@ -44,8 +44,7 @@ func newRunner(h Host, v view, o run) *runner {
 	return &runner{host: h, view: v, flags: o, asker: &asker{host: h, view: v, keys: keyboard{in: h.Stdin}}, start: time.Now()}
 }
 
-// run does the work and shows the result. The second interruption does not wait for the work to
-// end in order.
+// run does the work and shows the result. A second interrupt does not wait for the work to stop.
 func (r *runner) run(ctx context.Context, prompt []string) error {
 	defer surviveBrokenPipe()()
 	if d := r.flags.deadline; d > 0 {
@@ -65,20 +64,18 @@ func (r *runner) run(ctx context.Context, prompt []string) error {
 	case <-r.host.quit:
 	}
 	res := r.result(ctx)
-	if err := r.view.finish(res); err != nil && res.ExitCode == exitOK {
-		return err
-	}
+	err := r.view.finish(res)
 	if res.ExitCode != exitOK {
 		return quietError{res.ExitCode}
 	}
-	return nil
+	return err
 }
 
-// guard takes down the error of f, a panic included, and returns it.
+// guard records and returns the error of f. A panic becomes an error.
 func (r *runner) guard(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("reins itself failed, which is a bug: %v", v)
+			err = fmt.Errorf("internal error, please report this bug: %v", v)
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -96,22 +93,19 @@ func (r *runner) result(ctx context.Context) result {
 		Type: "result", Text: r.out.Text, Question: r.out.Question, Limit: r.out.Limit, Rounds: r.out.Rounds,
 		Refused: r.asker.unanswered(), DurationMS: time.Since(r.start).Milliseconds(), SessionID: r.id,
 		saved: r.id != "" && !r.flags.noSave, elsewhere: r.elsewhere,
-		reached: reached{
-			budget: r.flags.budget, maxTurns: r.flags.maxTurns, deadline: r.flags.deadline,
-			limit: r.limit, cost: r.cost, resumed: r.after > 0,
-		},
+		reached: reached{flags: r.flags, limit: r.limit, cost: r.cost, resumed: r.after > 0},
 	}
 	spent := r.spent.Clone()
 	res.Usage, res.Turns, res.Cost, res.Models = spent.Total.Usage, spent.Turns, spent.Total.Cost().Pointer(), spent.Models
 	err := r.err
 	if r.out.Status == "" && err == nil {
-		err = errInterrupted // it was left in the middle of its work
+		err = errInterrupted // by the second interrupt
 	}
 	res.end(ctx, r.out.Status, err)
 	return res
 }
 
-// work sets the agent up and works on the prompt.
+// work opens the session and works on the prompt.
 func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []string) error {
 	if err := r.flags.check(); err != nil {
 		return err
@@ -124,15 +118,6 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	place, err := r.flags.place(ctx, r.host, cmp.Or(r.flags.dir, "."), runCommand)
 	if err != nil {
 		return err
-	}
-	if place.resumes() {
-		if r.flags.dir, err = place.dir(r.flags.dir); err != nil {
-			return errors.Join(err, place.discard(ctx))
-		}
-		r.flags.follow(place.meta)
-	}
-	if err := checkDir(r.flags.dir); err != nil {
-		return errors.Join(err, place.discard(ctx))
 	}
 	s, err := r.begin(ctx, place)
 	if err != nil {
@@ -152,9 +137,9 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 			stop(err)
 		}
 	}()
-	if !r.asker.nobody() {
+	if !r.asker.unattended() {
 		r.asker.keys.listen(func(line string) { r.steer(s, line) })
-		defer r.asker.keys.forget()
+		defer r.asker.keys.flush()
 	}
 	defer func() {
 		_ = s.Close()
@@ -163,20 +148,27 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	return r.converse(ctx, s, prompt)
 }
 
-// begin connects to the model and opens the session in its directory.
-func (r *runner) begin(ctx context.Context, place saved) (*agent.Session, error) {
+// begin connects to the model and opens the session. By default, a resumed session keeps its directory
+// and model.
+func (r *runner) begin(ctx context.Context, place saved) (s *agent.Session, err error) {
+	if place.resumes() {
+		if r.flags.dir, err = place.dir(r.flags.dir); err != nil {
+			return nil, err
+		}
+		r.flags.follow(place.meta)
+	}
+	if err := checkDir(r.flags.dir); err != nil {
+		return nil, err
+	}
 	k, err := r.flags.connection.open(ctx, r.host)
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.session(ctx, k, place)
-	if err != nil {
-		return nil, whyNotResumed(cmp.Or(place.meta.ID, r.flags.id), err)
-	}
-	return s, nil
+	s, err = r.session(ctx, k, place)
+	return s, explainResume(cmp.Or(place.meta.ID, r.flags.id), explainExists(r.flags.id, "--session-id", err))
 }
 
-// checkDir refuses a working directory that is not one; "" is the current directory.
+// checkDir returns an error unless dir is a directory; "" is the current one.
 func checkDir(dir string) error {
 	info, err := os.Stat(cmp.Or(dir, "."))
 	switch {
@@ -188,8 +180,7 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// showPlace says where the work is done, unless it is here, where commands that name no session
-// look for it.
+// showPlace shows the working directory, unless it is the current one.
 func (r *runner) showPlace(dir string) {
 	here, err := realDir(".")
 	if err == nil && sameDir(dir, here) {
@@ -201,17 +192,17 @@ func (r *runner) showPlace(dir string) {
 	r.mu.Lock()
 	r.elsewhere = true
 	r.mu.Unlock()
-	r.view.worksIn(shortDir(r.host, dir))
+	r.view.workingIn(shortDir(r.host, dir))
 }
 
-// converse gives the agent the prompt, and then the answers to what it asks.
+// converse submits the prompt, and then the user's answers to the agent's questions.
 func (r *runner) converse(ctx context.Context, s *agent.Session, input string) error {
 	for {
 		out, err := r.submit(ctx, s, input)
 		r.mu.Lock()
 		r.out, r.cost = out, s.Total().Cost.Dollars
 		r.mu.Unlock()
-		if err != nil || out.Status != agent.StatusAwaitingInput || r.asker.nobody() {
+		if err != nil || out.Status != agent.StatusAwaitingInput || r.asker.unattended() {
 			return err
 		}
 		input, err = r.asker.answer(ctx, out.Question)
@@ -224,22 +215,22 @@ func (r *runner) converse(ctx context.Context, s *agent.Session, input string) e
 	}
 }
 
-// runCommand is what to type before the id of a session to continue it.
+// runCommand is the command that continues a session, without its ID.
 const runCommand = "reins run --resume"
 
-// steer sends the agent a line that was typed while it works.
+// steer sends the agent a line typed while it works.
 func (r *runner) steer(s *agent.Session, line string) {
 	r.view.typed()
 	if err := s.Steer(llm.Text{Text: line}); err != nil {
-		aside(r.host, "not sent to the agent: %s", line)
+		notef(r.host, "not sent to the agent: %s", line)
 	}
 }
 
-// goOn is what the agent is told if its work did not come to an end and nobody says how to go on.
-const goOn = "Go on with the task where you stopped."
+// continuePrompt continues work that stopped at a limit, if the user gives no other prompt.
+const continuePrompt = "Continue the task where you stopped."
 
-// submit gives the agent input. Without any it goes on with what was cut off, or asks again what it
-// had asked.
+// submit gives the agent input. Without input, it continues interrupted work or repeats the agent's
+// question.
 func (r *runner) submit(ctx context.Context, s *agent.Session, input string) (agent.Outcome, error) {
 	if input != "" {
 		return s.Submit(ctx, llm.Text{Text: input})
@@ -252,21 +243,20 @@ func (r *runner) submit(ctx context.Context, s *agent.Session, input string) (ag
 	case !errors.Is(err, agent.ErrNothingToContinue):
 		return out, err
 	case r.stoppedShort(ctx, s.ID()):
-		return s.Submit(ctx, llm.Text{Text: goOn})
+		return s.Submit(ctx, llm.Text{Text: continuePrompt})
 	}
 	return out, usagef("session %s is finished; pass a prompt to continue", s.ID())
 }
 
-// stoppedShort reports whether the last input before this run ended without being done: it was
-// interrupted, it failed, or there was a limit. It asks the store, whose records come to an end,
-// where those of the session would be waited for.
+// stoppedShort reports whether the last input before this run was interrupted, failed or reached a
+// limit. It reads the store, because Session.Events would wait for more.
 func (r *runner) stoppedShort(ctx context.Context, id string) bool {
 	short := false
 	for rec, err := range r.store.Load(ctx, id, 0) {
 		if err == nil && rec.Seq > r.after {
 			break
 		}
-		if err != nil || rec.Agent != "" { // one that cannot be read was gone on without
+		if err != nil || rec.Agent != "" { // the session was resumed without unreadable records
 			continue
 		}
 		switch d := rec.Data.(type) {
@@ -279,45 +269,36 @@ func (r *runner) stoppedShort(ctx context.Context, id string) bool {
 	return short
 }
 
-// watch shows the events to their end. When nobody can see them any more, the run is stopped.
+// watch shows the events until the session ends. It stops the run when they can no longer be shown.
 func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 	var unseen error
 	for rec, err := range s.Events(context.Background(), 0) {
 		if err != nil {
 			return err
 		}
-		if 0 < rec.Seq && rec.Seq <= r.after { // what is not kept has no number
-			r.view.recall(rec)
+		if 0 < rec.Seq && rec.Seq <= r.after { // transient events have no number
+			r.view.replay(rec)
 			continue
 		}
-		r.count(rec)
+		r.note(rec)
 		if unseen == nil {
 			if unseen = r.view.show(rec); unseen != nil {
 				stop(unseen)
 			}
 		}
-		switch d := rec.Data.(type) {
-		case event.ApprovalRequested:
+		if d, ok := rec.Data.(event.ApprovalRequested); ok {
 			r.asker.arrive(d.ID)
-		case event.TurnLimit:
-			r.reach(rec.Agent, d)
 		}
 	}
 	return unseen
 }
 
-// count adds up what the run uses.
-func (r *runner) count(rec event.Record) {
+// note counts the spending of an event, and records a limit that the main agent reached.
+func (r *runner) note(rec event.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.spent.Add(rec)
-}
-
-// reach notes the limit that the agent itself stopped at; those of subagents are for it to mind.
-func (r *runner) reach(agent string, d event.TurnLimit) {
-	if agent == "" {
-		r.mu.Lock()
+	if d, ok := rec.Data.(event.TurnLimit); ok && rec.Agent == "" {
 		r.limit = d
-		r.mu.Unlock()
 	}
 }

@@ -1,13 +1,20 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
 	"os"
+	"slices"
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/event/filestore"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 )
 
@@ -21,16 +28,19 @@ func (r *runner) session(ctx context.Context, k coding.Connection, place saved) 
 		return nil, err
 	}
 	s, err := coding.Open(ctx, c)
+	var unwritable *os.PathError
 	switch {
 	case err == nil:
 		return s, nil
+	case errors.As(err, &unwritable):
+		return nil, usagef("%w; use --no-save to run without saving, or set REINS_HOME to another directory", err)
 	case place.resumes():
-		return nil, notSavable(err)
+		return nil, err
 	}
-	return nil, usageError{notSavable(err)}
+	return nil, usageError{err}
 }
 
-// config maps the flags to the configuration of a session.
+// config translates the flags into a session configuration.
 func (r *runner) config(k coding.Connection, place saved) (coding.Config, error) {
 	o := r.flags
 	conf, err := o.connection.config(r.host)
@@ -41,12 +51,12 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		Provider: k.Provider, Model: k.Model, Effort: o.effort, Dir: o.dir, Vars: r.vars, Connect: conf,
 		Family: coding.Family(o.profile), Toolset: coding.Toolset(o.toolset), ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout},
 		Prompt: coding.PromptConfig{User: o.appendSystem}, Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
-		Warn: func(err error) { aside(r.host, "%v; \"reins sessions verify\" tells more", err) },
+		Warn: func(err error) { notef(r.host, "%v; run \"reins sessions verify\" for details", err) },
 		Session: agent.Config{
 			ID: o.id, Client: k.Client, Allow: o.allow, Deny: o.deny, Limits: o.limits(), SkipDamaged: o.skipDamaged,
 			Approve:    r.asker.approve,
 			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel},
-			Meta:       event.Meta{Prompt: show.FirstLine(r.given)}, // which lists the session if it is interrupted before it is described
+			Meta:       event.Meta{Prompt: show.FirstLine(r.given)}, // lists the session even if it is interrupted early
 		},
 	}
 	if place.store != nil {
@@ -71,9 +81,145 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	return c, nil
 }
 
-// follow takes over the model of a session, unless the flags name another.
+// follow adopts the model of a session, unless the flags choose one.
 func (o *run) follow(m event.Meta) {
 	if o.provider == "" && o.model == "" {
 		o.provider, o.model = m.Provider, m.Model
 	}
+}
+
+// checkModels rejects models whose price is unknown if there is a budget, and warns about models that
+// the catalogue does not list. Only the three vendors' models are all listed.
+func (o run) checkModels(h Host, known *llm.Catalogue, provider, model string) error {
+	listed := slices.Contains([]string{"openai", "anthropic", "gemini"}, provider)
+	for i, name := range append([]string{model}, o.fallback...) {
+		flag := "--model"
+		if i > 0 {
+			flag = "--fallback"
+		}
+		m, _ := known.Lookup(provider, name)
+		switch {
+		case o.budget > 0 && m.Price == nil:
+			return usagef("--budget cannot be enforced because the price of %s is unknown: add the model with --catalogue, or omit --budget", name)
+		case listed && m.Provider != provider:
+			notef(h, "%s: unknown %s model %q, trying it anyway%s", flag, provider, name, didYouMean(name, modelIDs(known, provider)))
+		}
+	}
+	return nil
+}
+
+// saved is where a run is saved, and the session that it continues.
+type saved struct {
+	store *filestore.Store // nil if the run is not saved
+	meta  event.Meta       // of the session to resume; its ID is "" for a new one
+	fresh bool             // the session is a fork made for this run
+}
+
+func (s saved) resumes() bool { return s.meta.ID != "" }
+
+// resumes reports whether the flags name a session to continue.
+func (o run) resumes() bool { return o.resume != "" || o.continueLast || o.fork != "" }
+
+// checkSaved rejects flags that contradict each other.
+func (o run) checkSaved() error {
+	ways := 0
+	for _, given := range []bool{o.resume != "", o.continueLast, o.fork != ""} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case ways > 1:
+		return usagef("--resume, --continue and --fork cannot be combined")
+	case ways > 0 && o.noSave:
+		return usagef("--no-save cannot be combined with --resume, --continue or --fork")
+	case o.id != "" && (o.resume != "" || o.continueLast):
+		return usagef("--session-id cannot be combined with --resume or --continue")
+	}
+	return nil
+}
+
+// place finds the session to continue and where to save it. With --fork it creates the fork. The
+// command is named in errors, as one that accepts an ID.
+func (o run) place(ctx context.Context, h Host, dir, command string) (saved, error) {
+	if o.noSave {
+		return saved{}, nil
+	}
+	store, err := openStore(h)
+	if errors.Is(err, coding.ErrNoStateDir) && !o.resumes() {
+		return saved{}, usagef("%w, or use --no-save", err)
+	}
+	if err != nil {
+		return saved{}, err
+	}
+	s := saved{store: store}
+	switch {
+	case o.resume != "":
+		s.meta, err = findSession(ctx, store, o.resume)
+	case o.continueLast:
+		s.meta, err = o.lastSession(ctx, h, store, dir, command)
+	case o.fork != "":
+		s.meta, err = forkSession(ctx, store, o.fork, event.Meta{ID: o.id}, o.skipDamaged)
+		s.fresh = err == nil
+		err = explainResume(o.fork, explainExists(o.id, "--session-id", err))
+	}
+	return s, err
+}
+
+// lastSession returns the last session of a directory. "reins run" also continues the session of a
+// parent directory; other commands only name it.
+func (o run) lastSession(ctx context.Context, h Host, store event.Store, dir, command string) (event.Meta, error) {
+	if o.dir != "" || command != runCommand {
+		return latestSession(ctx, h, store, dir, command)
+	}
+	m, above, err := nearestSession(ctx, store, dir)
+	if err == nil && above {
+		notef(h, "continuing session %s of %s", m.ID, shortDir(h, m.Dir))
+	}
+	return m, err
+}
+
+// discard removes a fork whose run could not start.
+func (s saved) discard(ctx context.Context) error {
+	if !s.fresh {
+		return nil
+	}
+	return s.store.Delete(context.WithoutCancel(ctx), s.meta.ID)
+}
+
+// dir returns the working directory: the given one, or else that of the session.
+func (s saved) dir(given string) (string, error) {
+	if given != "" || s.meta.Dir == "" {
+		return given, nil
+	}
+	if _, err := os.Stat(s.meta.Dir); errors.Is(err, os.ErrNotExist) {
+		return "", usagef("the directory of session %s no longer exists: %s; choose another with --cwd", s.meta.ID, s.meta.Dir)
+	}
+	return s.meta.Dir, nil
+}
+
+// forkSession copies a session, up to the record of an ID@SEQ reference. The copy gets a random ID
+// unless it has one. With damaged set, unreadable records are left out.
+func forkSession(ctx context.Context, store event.Store, ref string, to event.Meta, damaged bool) (event.Meta, error) {
+	from, at, err := findRecord(ctx, store, ref)
+	if err != nil {
+		return event.Meta{}, err
+	}
+	to.ID = cmp.Or(to.ID, rand.Text())
+	if damaged {
+		return event.Salvage(ctx, store, from.ID, at, to)
+	}
+	return event.Fork(ctx, store, from.ID, at, to)
+}
+
+// explainResume adds advice to an error of resuming a session in "reins run".
+func explainResume(id string, err error) error {
+	var damage *event.CorruptError
+	switch {
+	case errors.As(err, &damage):
+		return usagef("%w; run \"reins sessions verify\" for details, or use --skip-damaged to skip unreadable records", err)
+	case errors.Is(err, event.ErrLocked):
+		return fmt.Errorf("session %s is open in another process; close it, or continue a copy with --fork %s", id, id)
+	}
+	return err
 }

@@ -94,15 +94,15 @@ func TestSessions_TerminalShowsATableThatFits(t *testing.T) {
 func TestSessions_TerminalListsAScreenfulUnlessAskedForMore(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
-	for i := range shownAtOnce + 2 {
+	for i := range 42 {
 		k.save(time.Duration(i)*time.Minute, event.Meta{ID: "s" + string(rune('a'+i/26)) + string(rune('a'+i%26))})
 	}
 	text := onTerminal(t, k.command("list")).end(0)
-	if n := strings.Count(text, cyan+"s"); n != shownAtOnce || !strings.Contains(text, "there are 2 more") {
+	if n := strings.Count(text, cyan+"s"); n != 40 || !strings.Contains(text, "2 more; use --limit 0") {
 		t.Errorf("%d are listed:\n%s", n, text)
 	}
 	text = onTerminal(t, k.command("list", "--limit", "0")).end(0)
-	if n := strings.Count(text, cyan+"s"); n != shownAtOnce+2 {
+	if n := strings.Count(text, cyan+"s"); n != 42 {
 		t.Errorf("%d are listed:\n%s", n, text)
 	}
 }
@@ -138,7 +138,7 @@ func TestSessions_TerminalAsksBeforeItRemoves(t *testing.T) {
 		k.save(40*day, event.Meta{ID: "old-one", Title: "Old"})
 		k.save(time.Hour, event.Meta{ID: "new-one", Title: "New"})
 		con := onTerminal(t, k.command("rm", "--older-than", "30d"))
-		con.await("Remove 1 session for good? y yes, n no: ")
+		con.await("Remove 1 session permanently? [y]es, [n]o: ")
 		if text := con.text(); !strings.Contains(text, "old-one") || strings.Contains(text, "new-one") {
 			t.Errorf("it asks about:\n%s", text)
 		}

@@ -8,11 +8,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/checkpoint"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/host/show"
 )
 
 type sessionsExport struct {
@@ -20,7 +24,7 @@ type sessionsExport struct {
 	asJSON bool
 }
 
-// exported is what the export of a session prints as JSON.
+// exported reports an export as JSON.
 type exported struct {
 	ID   string `json:"id"`
 	File string `json:"file"`
@@ -31,16 +35,16 @@ func newSessionsExport(h Host) *cobra.Command {
 	var o sessionsExport
 	cmd := &cobra.Command{
 		Use:               "export ID FILE|-",
-		Short:             "Write a session, with all that belongs to it, as one file",
+		Short:             "Export a session to a file",
 		ValidArgsFunction: completeSessions(h, 1),
-		Long: `Write a session, with all that belongs to it, as one file: a tar archive, which
-"reins sessions import" reads. It holds everything that was said: mind whom you give it to.`,
+		Long: `Export a session to a tar archive for "reins sessions import". The archive holds
+the whole conversation, including any secrets in it.`,
 		Example: `  reins sessions export K3ZQ session.tar
   reins sessions export K3ZQ - | ssh other reins sessions import -`,
-		Args: exactArgs(2, "an ID and a file, or - for standard output"),
+		Args: wantArgs(2, 2, "an ID and a file, or - for standard output"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), h, args[0], args[1]) },
 	}
-	cmd.Flags().BoolVar(&o.force, "force", false, "replace a file that is there")
+	cmd.Flags().BoolVar(&o.force, "force", false, "replace an existing file")
 	jsonFlag(cmd, &o.asJSON)
 	return cmd
 }
@@ -48,9 +52,9 @@ func newSessionsExport(h Host) *cobra.Command {
 func (o sessionsExport) run(ctx context.Context, h Host, name, file string) error {
 	switch {
 	case file == "-" && o.asJSON:
-		return usagef("--json has no place to print to: standard output is for the archive")
+		return usagef("--json cannot be combined with -, which writes the archive to standard output")
 	case file == "-" && isTerminal(h.Stdout):
-		return usagef("refusing to write an archive to a terminal: name a file")
+		return usagef("refusing to write an archive to a terminal: give a file")
 	}
 	store, err := openStore(h)
 	if err != nil {
@@ -64,7 +68,7 @@ func (o sessionsExport) run(ctx context.Context, h Host, name, file string) erro
 		return store.Export(ctx, m.ID, h.Stdout)
 	}
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return usagef("%s is a directory; name a file in it: %s", file, filepath.Join(file, m.ID+".tar"))
+		return usagef("%s is a directory: give a file, such as %s", file, filepath.Join(file, m.ID+".tar"))
 	}
 	size, err := o.write(file, func(w io.Writer) error { return store.Export(ctx, m.ID, w) })
 	if err != nil {
@@ -73,18 +77,18 @@ func (o sessionsExport) run(ctx context.Context, h Host, name, file string) erro
 	if o.asJSON {
 		return printJSON(h.Stdout, exported{m.ID, file, size})
 	}
-	aside(h, "session %s is in %s", m.ID, file)
+	notef(h, "exported session %s to %s", m.ID, file)
 	return nil
 }
 
-// write makes a file that is there when it is whole, and not before.
+// write creates a file atomically.
 func (o sessionsExport) write(name string, fill func(io.Writer) error) (size int64, err error) {
 	if _, err := os.Lstat(name); err == nil && !o.force {
-		return 0, usagef("the file %s is there already; --force replaces it", name)
+		return 0, usagef("%s already exists; use --force to replace it", name)
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), ".reins-export-*")
 	if err != nil {
-		return 0, usagef("the file %s cannot be written: %w", name, err)
+		return 0, usagef("cannot write %s: %w", name, err)
 	}
 	out := bufio.NewWriter(f)
 	err = fill(out)
@@ -104,7 +108,7 @@ func (o sessionsExport) write(name string, fill func(io.Writer) error) (size int
 	return size, nil
 }
 
-// interruptible reads from in until ctx ends, also while nothing comes.
+// interruptible returns a reader of in that fails when ctx ends, even while a read blocks.
 func interruptible(ctx context.Context, in io.Reader) *io.PipeReader {
 	r, w := io.Pipe()
 	go func() {
@@ -125,8 +129,9 @@ func newSessionsImport(h Host) *cobra.Command {
 	var o sessionsImport
 	cmd := &cobra.Command{
 		Use:   "import FILE|-",
-		Short: "Add a session from a file that \"sessions export\" wrote",
-		Args:  exactArgs(1, "one file, or - for standard input"),
+		Short: "Import a session from a file",
+		Long:  `Import a session that "reins sessions export" wrote, and print its ID.`,
+		Args:  wantArgs(1, 1, "one file, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := emptyFlag(cmd, "id"); err != nil {
 				return err
@@ -134,8 +139,8 @@ func newSessionsImport(h Host) *cobra.Command {
 			return o.run(cmd.Context(), h, args[0])
 		},
 	}
-	cmd.Flags().StringVar(&o.id, "id", "", "the id of the session here (default: the one that it had)")
-	cmd.Flags().BoolVar(&o.damaged, "damaged", false, "take an archive that is damaged as it is")
+	cmd.Flags().StringVar(&o.id, "id", "", "use `ID` for the session (default: its original ID)")
+	cmd.Flags().BoolVar(&o.damaged, "damaged", false, "import a damaged archive as it is")
 	jsonFlag(cmd, &o.asJSON)
 	return cmd
 }
@@ -161,18 +166,184 @@ func (o sessionsImport) run(ctx context.Context, h Host, file string) error {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, event.ErrExists), errors.Is(err, event.ErrBadID), errors.Is(err, event.ErrLocked):
-		return usagef("%w; choose another id with --id", err)
+		return usagef("%w; choose another ID with --id", err)
 	case err != nil && !report.Clean():
-		return fmt.Errorf("%w; --damaged takes it as it is", err)
+		return fmt.Errorf("%w; use --damaged to import it anyway", err)
 	case err != nil:
 		return err
 	}
 	for _, p := range report.Problems {
-		aside(h, "%s: %v", report.Session, p)
+		notef(h, "%s: %v", report.Session, p)
 	}
 	if o.asJSON {
 		return printJSON(h.Stdout, newVerified(report))
 	}
 	_, err = fmt.Fprintln(h.Stdout, report.Session)
 	return err
+}
+
+// verified reports the verification of a session as JSON.
+type verified struct {
+	ID       string    `json:"id"`
+	OK       bool      `json:"ok"`
+	Records  int       `json:"records"`
+	Last     event.Seq `json:"last"`
+	Size     int64     `json:"size"`
+	Blobs    int       `json:"blobs"`
+	BlobSize int64     `json:"blob_size"`
+	Torn     int64     `json:"torn"`
+	Problems []string  `json:"problems"`
+}
+
+func newVerified(r filestore.Report) verified {
+	return verified{r.Session, r.Clean(), r.Records, r.Last, r.Size, r.Blobs, r.BlobSize, r.Torn, errorTexts(r.Problems)}
+}
+
+func errorTexts(errs []error) []string {
+	texts := []string{}
+	for _, err := range errs {
+		texts = append(texts, err.Error())
+	}
+	return texts
+}
+
+func newSessionsVerify(h Host) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:               "verify [ID...]",
+		Short:             "Check sessions for corruption",
+		ValidArgsFunction: completeSessions(h, anyNumber),
+		Long: `Check sessions for corruption, and print one problem per line. Without IDs,
+check all sessions and all checkpoints for undo. Nothing is changed. The exit
+code is 1 if there are problems.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return verifySessions(cmd.Context(), h, args, asJSON) },
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func verifySessions(ctx context.Context, h Host, names []string, asJSON bool) error {
+	store, err := openStore(h)
+	if err != nil {
+		return err
+	}
+	ids, err := sessionsToVerify(ctx, store, names)
+	if err != nil {
+		return err
+	}
+	var total verified
+	bad := 0
+	for _, id := range ids {
+		report, err := store.Verify(ctx, id)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			report.Session, report.Problems = id, append(report.Problems, err)
+		}
+		v := newVerified(report)
+		if !v.OK {
+			bad++
+		}
+		total.Records += v.Records
+		total.Blobs += v.Blobs
+		if err := printProblems(h, v.ID, v.Problems, v, asJSON); err != nil {
+			return err
+		}
+	}
+	stores, badStores := 0, 0
+	if len(names) == 0 {
+		if stores, badStores, err = verifyCheckpoints(ctx, h, asJSON); err != nil {
+			return err
+		}
+	}
+	if bad > 0 {
+		notef(h, "%d of %s damaged", bad, show.Plural(len(ids), "session"))
+	}
+	if badStores > 0 {
+		notef(h, "%d of %s damaged: undo cannot restore everything, but sessions work", badStores, show.Plural(stores, "checkpoint store"))
+	}
+	if bad > 0 || badStores > 0 || asJSON {
+		return failIf(bad > 0 || badStores > 0)
+	}
+	summary := []string{show.Plural(len(ids), "session"), show.Plural(total.Records, "record"), show.Plural(total.Blobs, "blob")}
+	if stores > 0 {
+		summary = append(summary, show.Plural(stores, "checkpoint store"))
+	}
+	_, err = fmt.Fprintf(h.Stdout, "%s: no problems\n", strings.Join(summary, ", "))
+	return err
+}
+
+// printProblems prints a report as JSON, or the problems in it.
+func printProblems(h Host, name string, problems []string, report any, asJSON bool) error {
+	if asJSON {
+		return printJSON(h.Stdout, report)
+	}
+	for _, p := range problems {
+		if _, err := fmt.Fprintf(h.Stdout, "%s: %s\n", name, show.OneLine(p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sessionsToVerify returns the IDs of the named sessions, or of all if none are named. It includes
+// sessions that cannot be read.
+func sessionsToVerify(ctx context.Context, s event.Store, names []string) (ids []string, err error) {
+	if len(names) > 0 {
+		found, err := findSessions(ctx, s, names)
+		for _, m := range found {
+			ids = append(ids, m.ID)
+		}
+		return ids, err
+	}
+	for m, err := range s.List(ctx) {
+		if m.ID == "" {
+			return nil, err
+		}
+		ids = append(ids, m.ID)
+	}
+	return ids, nil
+}
+
+// storeJSON reports the verification of a checkpoint store as JSON.
+type storeJSON struct {
+	Checkpoints string   `json:"checkpoints"` // the directory of the store
+	OK          bool     `json:"ok"`
+	Problems    []string `json:"problems"`
+}
+
+// verifyCheckpoints checks the checkpoint stores of all workspaces. It returns how many there are, and
+// how many are damaged.
+func verifyCheckpoints(ctx context.Context, h Host, asJSON bool) (all, bad int, err error) {
+	state, err := stateDir(h)
+	if err != nil {
+		return 0, 0, err
+	}
+	root := filepath.Join(state, coding.CheckpointsDir)
+	entries, err := os.ReadDir(root)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, 0, fmt.Errorf("cannot list the checkpoints: %w", err)
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		problems, err := checkpoint.Verify(ctx, filepath.Join(root, e.Name()))
+		if ctx.Err() != nil {
+			return all, bad, context.Cause(ctx)
+		}
+		if err != nil {
+			problems = append(problems, err)
+		}
+		all++
+		if len(problems) > 0 {
+			bad++
+		}
+		report := storeJSON{e.Name(), len(problems) == 0, errorTexts(problems)}
+		if err := printProblems(h, coding.CheckpointsDir+"/"+e.Name(), report.Problems, report, asJSON); err != nil {
+			return all, bad, err
+		}
+	}
+	return all, bad, nil
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/reins-agent/reins/host/show"
 )
 
-// status is the last line of a terminal while the agent works: that it does, on what, how long
-// and at what price. The view's lock guards it.
+// status is the last line of the terminal while the agent works: what it does, for how long and at what
+// cost. The view's lock guards it.
 type status struct {
-	view  *textView // nil if there is no such line
+	view  *textView // nil before begin
 	file  *os.File
 	start time.Time
 	frame int
-	drawn bool             // the line is on the terminal
-	since time.Time        // when it was drawn first
-	off   bool             // something else has the terminal
-	what  string           // the tool that runs
-	next  event.ModelRetry // the model call that is made again, if one is
-	until time.Time        // when that is
+	drawn bool             // the line is visible
+	since time.Time        // when it became visible
+	off   bool             // a question has the terminal
+	what  string           // the running tool
+	next  event.ModelRetry // the pending retry of a model call
+	until time.Time        // when it happens
 	spent event.Spending
 
 	stop, stopped chan struct{}
@@ -33,7 +33,7 @@ var frames = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 // tick is how often the line is drawn.
 const tick = 120 * time.Millisecond
 
-// begin shows the line from now on, if it is not shown yet.
+// begin starts drawing the line, unless it already has or there is no terminal.
 func (s *status) begin(v *textView) {
 	if s.view != nil || s.file == nil {
 		return
@@ -57,7 +57,7 @@ func (s *status) begin(v *textView) {
 	}()
 }
 
-// end takes the line away for good. The view must not be locked.
+// end stops drawing. The view must not be locked.
 func (s *status) end() {
 	if s.view == nil {
 		return
@@ -71,19 +71,15 @@ func (s *status) draw() {
 		return
 	}
 	s.frame++
-	width, _ := terminalWidth(s.file)
-	if width == 0 {
-		width = 80
-	}
-	text := s.line(time.Since(s.start), width-1)
-	fmt.Fprint(s.file, "\r\x1b[K"+show.Paint(grey, text))
+	text := s.line(time.Since(s.start), screenWidth(s.file)-1)
+	fmt.Fprint(s.file, "\r\x1b[K"+show.Paint(show.Grey, text))
 	if !s.drawn {
 		s.drawn, s.since = true, time.Now()
 	}
 }
 
-// leave clears the line after a newline was typed on it: it is now above the cursor, and may have been
-// drawn again below.
+// leave clears the line after the user typed a newline on it. It is now above the cursor, and may have
+// been redrawn below.
 func (s *status) leave() {
 	if s.drawn && time.Since(s.since) > tick {
 		fmt.Fprint(s.file, "\r\x1b[K\x1b[1A\x1b[K")
@@ -91,17 +87,16 @@ func (s *status) leave() {
 	}
 }
 
-// line is the text in so many columns. What is done makes room for how long it takes and what it
-// costs, as far as something of it is left to read.
+// line returns the text, fitted to a width. The current action is cut first, but stays readable.
 func (s *status) line(took time.Duration, width int) string {
-	const least = 12
+	const minAction = 12
 	frame := string(frames[s.frame%len(frames)]) + " "
 	rest := fmt.Sprintf(" · %s · %s", took.Round(time.Second), s.usage())
-	what := show.Cut(s.doingNow(time.Now()), max(width-show.Width(frame+rest), least), false)
+	what := show.Cut(s.doingNow(time.Now()), max(width-show.Width(frame+rest), minAction), false)
 	return show.Fit(frame+what+rest, width)
 }
 
-// hide makes room for other output.
+// hide clears the line for other output.
 func (s *status) hide() {
 	if s.drawn {
 		fmt.Fprint(s.file, "\r\x1b[K")
@@ -109,7 +104,7 @@ func (s *status) hide() {
 	}
 }
 
-// doingNow says what the agent does: it waits to call the model again, runs a tool, or just works.
+// doingNow describes the current action: waiting for a retry, running a tool, or working.
 func (s *status) doingNow(now time.Time) string {
 	if left := s.until.Sub(now); left > 0 {
 		return show.Retry(s.next, left.Truncate(time.Second)+time.Second)
@@ -117,20 +112,16 @@ func (s *status) doingNow(now time.Time) string {
 	return cmp.Or(s.what, "working")
 }
 
-// retry counts down to the next attempt to call the model.
+// retry starts a countdown to the next attempt of a model call.
 func (s *status) retry(d event.ModelRetry) { s.next, s.until = d, time.Now().Add(d.Delay) }
 
-// note ends the countdown when the model is heard.
+// note counts the spending of an event, and ends the countdown when the model responds.
 func (s *status) note(r event.Record) {
+	s.spent.Add(r)
 	switch r.Data.(type) {
 	case event.TextDelta, event.TextEnd, event.ModelCallEnd, event.ReasoningDelta:
 		s.until = time.Time{}
 	}
 }
 
-func (s *status) doing(what string) { s.what = what }
-
-func (s *status) count(r event.Record) { s.spent.Add(r) }
-
-// usage returns what was used so far.
 func (s *status) usage() string { return show.Usage(s.spent.Total) }

@@ -3,12 +3,16 @@
 package cli
 
 import (
+	"errors"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// terminalWidth is the number of columns of a terminal; false if the file is none.
+// terminalWidth returns the number of columns of a terminal. It reports false if the file is not a
+// terminal.
 func terminalWidth(f *os.File) (int, bool) {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -23,5 +27,12 @@ func terminalWidth(f *os.File) (int, bool) {
 	return width, ok
 }
 
-// showsEscapes reports whether a terminal understands escape sequences.
-func showsEscapes(*os.File) bool { return true }
+// enableEscapes reports whether a terminal interprets escape sequences.
+func enableEscapes(*os.File) bool { return true }
+
+// failBackgroundReads makes reads from the terminal fail while the process is a background job. By
+// default they stop the process.
+func failBackgroundReads() { signal.Ignore(syscall.SIGTTIN) }
+
+// isBackgroundRead reports whether a read failed because the process is a background job.
+func isBackgroundRead(err error) bool { return errors.Is(err, syscall.EIO) }

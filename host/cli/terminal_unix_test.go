@@ -14,6 +14,15 @@ import (
 	"github.com/creack/pty"
 )
 
+// The colours of the terminal.
+const (
+	red   = "\x1b[31m"
+	green = "\x1b[32m"
+	cyan  = "\x1b[36m"
+	grey  = "\x1b[90m"
+	plain = "\x1b[0m"
+)
+
 // console is the program on a terminal.
 type console struct {
 	t   *testing.T
@@ -94,9 +103,9 @@ func TestRun_TerminalAsksWithTheDiff(t *testing.T) {
 		code                      int
 	}{
 		{"yes", "y\n", "new\n", "✓\x1b[0m edit_file a.txt", 0},
-		{"no", "n\n", "old\n", "the user refused it", 0},
-		{"nothing", "\n", "old\n", "the user refused it", 0},
-		{"something else", "use b.txt\n", "old\n", "the user refused it and said: use b.txt", 0},
+		{"no", "n\n", "old\n", "the user said no", 0},
+		{"nothing", "\n", "old\n", "the user said no", 0},
+		{"something else", "use b.txt\n", "old\n", "the user said: use b.txt", 0},
 		{"hang up", "\x04", "old\n", "before there was an answer", 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -257,7 +266,7 @@ func TestRun_TerminalTakesWhatIsTypedMeanwhileToTheAgent(t *testing.T) {
 	con := onTerminal(t, command(t, "run", "--yes", "--output", "text", wait))
 	con.await(" shell until")
 	con.press("call shell {\"command\":\"echo steered\"}\n")
-	con.await("· for the agent: call shell")
+	con.await("· queued for the agent: call shell")
 	if err := os.WriteFile(filepath.Join(con.cmd.Dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// terminalWidth is the number of columns of a terminal; false if the file is none.
+// terminalWidth returns the number of columns of a terminal. It reports false if the file is not a
+// terminal.
 func terminalWidth(f *os.File) (int, bool) {
 	var mode uint32
 	handle := windows.Handle(f.Fd())
@@ -15,13 +16,13 @@ func terminalWidth(f *os.File) (int, bool) {
 	}
 	var info windows.ConsoleScreenBufferInfo
 	if windows.GetConsoleScreenBufferInfo(handle, &info) != nil {
-		return 0, true // the side that is typed on has no columns
+		return 0, true // an input handle has no columns
 	}
 	return int(info.Window.Right-info.Window.Left) + 1, true
 }
 
-// showsEscapes asks a terminal to understand escape sequences.
-func showsEscapes(f *os.File) bool {
+// enableEscapes makes a terminal interpret escape sequences.
+func enableEscapes(f *os.File) bool {
 	var mode uint32
 	handle := windows.Handle(f.Fd())
 	if windows.GetConsoleMode(handle, &mode) != nil {
@@ -29,3 +30,9 @@ func showsEscapes(f *os.File) bool {
 	}
 	return windows.SetConsoleMode(handle, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
 }
+
+// Windows has no background jobs.
+
+func failBackgroundReads() {}
+
+func isBackgroundRead(error) bool { return false }

@@ -14,24 +14,24 @@ import (
 	"github.com/reins-agent/reins/host/show"
 )
 
-// textView prints what the agent says on one writer, and what it does on the other, where a
-// terminal also has a line that tells how the work stands.
+// textView prints what the agent says to out, and what it does to side. If side is a terminal, its last
+// line is a status line.
 type textView struct {
 	out, side io.Writer
 	live      bool // out is a terminal: text is shown as it arrives
-	watched   bool // side is one
-	colour    bool // and is coloured, and has a status line
+	watched   bool // side is a terminal
+	colour    bool // side is coloured and has a status line
 
 	mu       sync.Mutex
 	midLine  bool   // out is in the middle of a line
-	said     string // of the message that arrives
+	said     string // the current message so far
 	calls    show.Calls
-	seen     map[string]bool // diffs that a question has shown
+	seen     map[string]bool // diffs shown by a question
 	asking   bool            // a question waits for its answer
-	held     []event.Record  // what happened meanwhile
+	held     []event.Record  // events since the question
 	status   status
 	finished bool
-	err      error // of writing to out
+	err      error // the first error of writing to out
 }
 
 func newTextView(h Host) *textView {
@@ -49,25 +49,21 @@ func (v *textView) show(r event.Record) error {
 	switch {
 	case v.finished:
 		return nil
-	case v.asking: // it would overwrite the question
+	case v.asking: // the event would overwrite the question
 		v.held = append(v.held, r)
 		return nil
 	}
 	return v.display(r)
 }
 
-// display shows an event at once.
+// display shows an event.
 func (v *textView) display(r event.Record) error {
 	if v.colour {
 		v.status.begin(v)
 	}
-	v.status.count(r)
 	v.status.note(r)
 	v.calls.Note(r)
-	indent := ""
-	if r.Agent != "" {
-		indent = strings.Repeat("  ", strings.Count(r.Agent, "/")+1)
-	}
+	indent := agentIndent(r.Agent)
 	switch d := r.Data.(type) {
 	case event.TextDelta:
 		if v.live && r.Agent == "" {
@@ -78,18 +74,26 @@ func (v *textView) display(r event.Record) error {
 			v.endText(d.Message.Text())
 		}
 	case event.ToolCallStart:
-		v.status.doing(show.Title(d.Name, d.Arguments))
+		v.status.what = show.Title(d.Name, d.Arguments)
 	case event.ToolCallEnd:
 		title, took := v.calls.End(r.Agent, d)
 		v.tool(indent, title, took, d)
-		v.status.doing("")
+		v.status.what = ""
 	default:
 		v.note(indent, r.Data)
 	}
 	return v.err
 }
 
-func (v *textView) recall(r event.Record) {
+// agentIndent returns the indentation for the events of an agent, by its depth in the tree.
+func agentIndent(agent string) string {
+	if agent == "" {
+		return ""
+	}
+	return strings.Repeat("  ", strings.Count(agent, "/")+1)
+}
+
+func (v *textView) replay(r event.Record) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.calls.Note(r)
@@ -98,46 +102,40 @@ func (v *textView) recall(r event.Record) {
 	}
 }
 
-func (v *textView) worksIn(dir string) {
+func (v *textView) workingIn(dir string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.line("", "working in "+show.OneLine(dir))
 }
 
-// note shows what is one line of text.
+// note shows an event that fits on one line.
 func (v *textView) note(indent string, data event.Data) {
 	switch d := data.(type) {
-	case event.SubagentStart:
-		v.line(indent, "agent "+d.ID+": "+show.Summary(d.Task))
-	case event.SubagentEnd:
-		v.line(indent, "agent "+d.ID+" "+string(d.Status))
 	case event.ModelRetry:
 		if d.Discard && v.midLine {
-			v.say(" [broken off]")
+			v.say(" [interrupted]")
 		}
 		v.said = ""
 		v.line(indent, show.Retry(d, d.Delay))
 		v.status.retry(d)
 	case event.SteeringQueued:
-		v.line(indent, "for the agent: "+show.OneLine(show.MessageText(d.Message)))
+		v.line(indent, "queued for the agent: "+show.OneLine(show.MessageText(d.Message)))
 	case event.SessionEnd:
 		for _, m := range d.Undelivered {
-			v.line(indent, "not read by the agent: "+show.OneLine(show.MessageText(m)))
+			v.line(indent, "not delivered to the agent: "+show.OneLine(show.MessageText(m)))
 		}
-	case event.Warning:
-		v.line(indent, show.OneLine(d.Message))
 	case event.LoopDetection:
 		v.line(indent, show.OneLine(d.Message))
 	case event.SessionResume:
 		if d.Interrupted || d.Lost > 0 {
 			v.line(indent, show.Notice(d))
 		}
-	case event.Compaction, event.Quarantine, event.ModelFallback, event.Rewind:
+	case event.Compaction, event.Quarantine, event.ModelFallback, event.Rewind, event.SubagentStart, event.SubagentEnd, event.Warning:
 		v.line(indent, show.Notice(d))
 	}
 }
 
-// say shows text of the agent.
+// say prints text of the agent.
 func (v *textView) say(text string) {
 	if text == "" {
 		return
@@ -145,12 +143,12 @@ func (v *textView) say(text string) {
 	v.said += text
 	v.status.hide()
 	if _, err := io.WriteString(v.out, show.Visible(text)); err != nil && v.err == nil {
-		v.err = fmt.Errorf("the output cannot be written: %w", err)
+		v.err = fmt.Errorf("cannot write the output: %w", err)
 	}
 	v.midLine = !strings.HasSuffix(text, "\n")
 }
 
-// endText shows what is left of a message: all of it where nothing arrived piece by piece.
+// endText prints the rest of a message, or all of it if nothing was streamed.
 func (v *textView) endText(text string) {
 	if rest, ok := strings.CutPrefix(text, v.said); ok {
 		v.say(rest)
@@ -159,7 +157,7 @@ func (v *textView) endText(text string) {
 	v.endLine()
 }
 
-// endLine ends the line that out is in the middle of.
+// endLine ends an unfinished line of out.
 func (v *textView) endLine() {
 	v.status.hide()
 	if v.midLine {
@@ -170,31 +168,31 @@ func (v *textView) endLine() {
 
 func (v *textView) line(indent, text string) {
 	v.endLine()
-	fmt.Fprintf(v.side, "%s%s\n", indent, v.paint(grey, "· "+text))
+	fmt.Fprintf(v.side, "%s%s\n", indent, v.paint(show.Grey, "· "+text))
 }
 
-// tool shows a tool call as one line, and the diff of what it changed.
+// tool shows a tool call on one line, followed by its diff.
 func (v *textView) tool(indent, title string, took time.Duration, d event.ToolCallEnd) {
 	v.endLine()
-	mark, colour, note := "✓", green, ""
+	mark, colour, note := "✓", show.Green, ""
 	switch {
 	case d.Error != nil:
-		mark, colour, note = "✗", red, " "+show.Summary(d.Error.Message)
+		mark, colour, note = "✗", show.Red, " "+show.Summary(d.Error.Message)
 	case len(d.Artifacts.CommandsRun) > 0:
-		note = " " + v.paint(grey, show.Summary(lastLine(d.Model)))
+		note = " " + v.paint(show.Grey, show.Summary(lastLine(d.Model)))
 	}
-	fmt.Fprintf(v.side, "%s%s %s %s%s\n", indent, v.paint(colour, mark), title, v.paint(grey, show.Duration(took)), note)
+	fmt.Fprintf(v.side, "%s%s %s %s%s\n", indent, v.paint(colour, mark), title, v.paint(show.Grey, show.Duration(took)), note)
 	if diff, ok := d.Fields[coding.DiffField].(string); ok {
 		if v.seen[diff] {
 			delete(v.seen, diff)
 			return
 		}
-		const most = 60
-		fmt.Fprint(v.side, show.Diff(diff, indent+"  ", most, v.colour))
+		const maxLines = 60
+		fmt.Fprint(v.side, show.Diff(diff, indent+"  ", maxLines, v.colour))
 	}
 }
 
-// lastLine is the last line of an output, where commands tend to say how it went.
+// lastLine returns the last line of an output, where commands tend to report their result.
 func lastLine(s string) string {
 	s = strings.TrimSpace(s)
 	return s[strings.LastIndexByte(s, '\n')+1:]
@@ -216,11 +214,11 @@ func (v *textView) ask(question string) func(bool) {
 	}
 }
 
-// release shows what happened while a question waited.
+// release shows the events held back during a question.
 func (v *textView) release() {
 	v.status.off, v.asking = false, false
 	for _, r := range v.held {
-		_ = v.display(r) // v.err keeps it
+		_ = v.display(r) // v.err holds the error
 	}
 	v.held = nil
 }
@@ -231,7 +229,7 @@ func (v *textView) typed() {
 	v.status.leave()
 }
 
-func (v *textView) saw(diff string) {
+func (v *textView) sawDiff(diff string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.seen == nil {
@@ -255,22 +253,17 @@ func (v *textView) finish(r result) error {
 	for _, what := range r.Refused {
 		fmt.Fprintf(v.side, "reins: not approved: %s\n", show.OneLine(what))
 	}
-	if reason := stopReason(r); reason != "" {
+	if reason := r.stopReason(); reason != "" {
 		fmt.Fprintf(v.side, "reins: %s\n", reason)
 	}
 	if r.Turns > 0 {
 		took := time.Duration(r.DurationMS) * time.Millisecond
-		fmt.Fprintln(v.side, v.paint(grey, fmt.Sprintf("%s · %s · %s · %s", r.Outcome, show.Plural(r.Turns, "turn"), v.status.usage(), show.Duration(took))))
+		fmt.Fprintln(v.side, v.paint(show.Grey, fmt.Sprintf("%s · %s · %s · %s", r.Outcome, show.Plural(r.Turns, "turn"), v.status.usage(), show.Duration(took))))
 	}
 	if v.watched && r.saved && r.ExitCode != exitUsage {
-		fmt.Fprintln(v.side, v.paint(grey, howToGoOn(r)))
+		fmt.Fprintln(v.side, v.paint(show.Grey, r.nextSteps()))
 	}
 	return v.err
 }
 
-func (v *textView) paint(colour, text string) string {
-	if !v.colour {
-		return text
-	}
-	return show.Paint(colour, text)
-}
+func (v *textView) paint(colour, text string) string { return paint(v.colour, colour, text) }

@@ -17,7 +17,7 @@ func TestTextView_SaysInOneLineWhatHappensToTheConversation(t *testing.T) {
 	}{
 		{event.Compaction{Reason: "threshold", Method: "summary", Before: 171000, After: 21500}, "171.0k"},
 		{event.Quarantine{What: "an image", Reason: "it is \x1b[2J broken"}, "an image"},
-		{event.ModelFallback{From: "big", To: "small", Error: event.Error{Message: "overloaded"}}, "small takes over from big"},
+		{event.ModelFallback{From: "big", To: "small", Error: event.Error{Message: "overloaded"}}, "big failed, using small: overloaded"},
 		{event.Rewind{Input: 7, Chat: true, Files: true}, "@7"},
 		{event.Rewind{Input: 7, Files: true, Paths: []string{"a.go"}}, "a.go"},
 		{event.SessionResume{Interrupted: true}, "interrupted"},
@@ -92,7 +92,7 @@ func TestTextView_SaysWhatTheAgentNeverRead(t *testing.T) {
 	var side strings.Builder
 	v := &textView{out: &side, side: &side, calls: show.Calls{}}
 	_ = v.show(event.Record{Data: event.SessionEnd{Undelivered: []llm.Message{llm.UserText("stop\nthat")}}})
-	if got, want := side.String(), "· not read by the agent: stop that\n"; got != want {
+	if got, want := side.String(), "· not delivered to the agent: stop that\n"; got != want {
 		t.Errorf("it shows %q, want %q", got, want)
 	}
 }

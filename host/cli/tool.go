@@ -2,62 +2,54 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
 func newTool(h Host) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "tool",
-		Short: "List the coding tools, or run one of them",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			return cmd.Help()
-		},
-	}
-	cmd.AddCommand(newToolList(h), newToolCall(h))
-	return cmd
+	return group(&cobra.Command{Use: "tool", Short: "List and run coding tools"}, newToolList(h), newToolCall(h))
 }
 
-// chosen says which tools a command is about.
-type chosen struct{ profile, toolset string }
+// toolsetHelp describes the --toolset flag of all commands.
+const toolsetHelp = "tool set: standard, or native (the tools of the vendor's own agent)"
 
-func (o *chosen) flags(cmd *cobra.Command) {
+// toolFlags select tools.
+type toolFlags struct{ profile, toolset string }
+
+func (o *toolFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.profile, "profile", "", "only the tools of this profile: openai, anthropic, gemini or generic")
-	f.StringVar(&o.toolset, "toolset", string(coding.Standard), "with --profile: standard, or native for the tools of the vendor's own agent")
+	f.StringVar(&o.profile, "profile", "", "only the tools for openai, anthropic, gemini or generic models")
+	f.StringVar(&o.toolset, "toolset", string(coding.Standard), toolsetHelp+"; needs --profile")
 }
 
-// registry holds all standard tools, or those of a profile.
-func (o chosen) registry(c coding.ToolConfig) (*tool.Registry, error) {
+// registry returns all standard tools, or those of a profile.
+func (o toolFlags) registry(c coding.ToolConfig) (*tool.Registry, error) {
 	toolset, err := coding.ParseToolset(o.toolset)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	if toolset == coding.Native && (o.profile == "" || o.profile == string(coding.GenericFamily)) {
-		return nil, usagef("--toolset native needs --profile openai, anthropic or gemini")
+		return nil, usagef("--toolset native requires --profile openai, anthropic or gemini")
 	}
 	if o.profile != "" {
-		if _, ok := coding.ProfileTools(o.profile); !ok {
+		if !coding.Family(o.profile).Known() {
 			return nil, usagef("unknown profile %q: use openai, anthropic, gemini or generic", o.profile)
 		}
 		return coding.NewProfile(coding.ProfileConfig{Provider: o.profile, Family: coding.Family(o.profile), Toolset: toolset, Tools: c}).Registry()
@@ -71,33 +63,30 @@ func (o chosen) registry(c coding.ToolConfig) (*tool.Registry, error) {
 }
 
 func newToolList(h Host) *cobra.Command {
-	var tools chosen
+	var tools toolFlags
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the coding tools",
-		Args:  exactArgs(0, "no arguments"),
+		Args:  wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			r, err := tools.registry(coding.ToolConfig{})
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				out := json.NewEncoder(h.Stdout)
-				out.SetEscapeHTML(false)
-				return out.Encode(r.Specs())
+				return printJSON(h.Stdout, r.Specs())
 			}
-			w := tabwriter.NewWriter(h.Stdout, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "TOOL\tPERMISSIONS\tWHAT IT DOES")
+			t := &show.Table{Columns: []show.Column{{Title: "TOOL", Colour: show.Cyan}, {Title: "PERMISSIONS"}, {Title: "DESCRIPTION"}}}
 			for _, s := range r.Specs() {
 				first, _, _ := strings.Cut(s.Description, ". ")
-				fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, joinPermissions(s.Permissions), strings.TrimSuffix(first, "."))
+				t.Add(s.Name, joinPermissions(s.Permissions), strings.TrimSuffix(first, "."))
 			}
-			return w.Flush()
+			return printTable(h, t)
 		},
 	}
 	tools.flags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole descriptions as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print full specifications as JSON")
 	return cmd
 }
 
@@ -110,7 +99,7 @@ func joinPermissions(ps []tool.Permission) string {
 }
 
 type toolCall struct {
-	chosen
+	toolFlags
 	args    string
 	dir     string
 	timeout time.Duration
@@ -122,22 +111,22 @@ func newToolCall(h Host) *cobra.Command {
 	var o toolCall
 	cmd := &cobra.Command{
 		Use:   "call NAME --args JSON|@FILE|-",
-		Short: "Run one tool call through the whole pipeline",
-		Long: `Run one tool call through the whole pipeline and print its result as JSON. It runs without
-asking. The exit code is 0 only if the call succeeded.`,
+		Short: "Run one tool call",
+		Long: `Run one tool call, without asking for approval, and print its result as JSON.
+The exit code is 1 if the call fails.`,
 		Example: `  reins tool call grep --args '{"pattern":"TODO","max_results":5}'
   reins tool call edit_file --args @edit.json
   reins tool call shell --args '{"command":"rm -rf build"}' --dry-run`,
-		Args: exactArgs(1, "the name of one tool"),
+		Args: wantArgs(1, 1, "one tool name"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), h, args[0]) },
 	}
-	o.chosen.flags(cmd)
+	o.toolFlags.flags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.args, "args", "{}", "the arguments: JSON, @FILE, or - for standard input")
-	f.StringVar(&o.dir, "cwd", "", "the working directory (default: this one)")
-	f.DurationVar(&o.timeout, "timeout", 0, "timeout of the call")
-	f.BoolVar(&o.classic, "classic-patch", false, "let apply_patch keep the changes before the one that failed, as codex does")
-	f.BoolVar(&o.dryRun, "dry-run", false, "print what the call would touch and what would be decided, and do nothing")
+	f.StringVar(&o.args, "args", "{}", "arguments as `JSON`, @FILE, or - for standard input")
+	f.StringVar(&o.dir, "cwd", "", "run in directory `DIR` (default: the current directory)")
+	f.DurationVar(&o.timeout, "timeout", 0, "timeout for the call (default: the tool's)")
+	f.BoolVar(&o.classic, "classic-patch", false, "let apply_patch keep the changes before a failed one, as codex does")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only print what the call would access and whether it would be allowed")
 	return cmd
 }
 
@@ -153,8 +142,8 @@ func (o toolCall) run(ctx context.Context, h Host, name string) error {
 	defer e.Close()
 	config := coding.ToolConfig{ClassicPatch: o.classic}
 	if o.timeout > 0 {
-		// Commands get the time themselves, to end in order and keep their output; the rest of
-		// the pipeline a little more.
+		// The command gets the timeout, so that it can stop cleanly and keep its output. The
+		// pipeline gets a little more.
 		config.DefaultTimeout, config.MaxTimeout = o.timeout, o.timeout
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.timeout+3*time.Second)
@@ -166,19 +155,15 @@ func (o toolCall) run(ctx context.Context, h Host, name string) error {
 	}
 	call := tool.Call{ID: "call_1", Name: name, Args: args, Env: e, Vision: true}
 	if o.dryRun {
-		return printCheck(h.Stdout, (&tool.Pipeline{Registry: reg}).Check(ctx, call))
+		out := (&tool.Pipeline{Registry: reg}).Check(ctx, call)
+		err := printJSON(h.Stdout, map[string]any{"tool": out.Tool, "accesses": out.Accesses, "decision": out.Decision, "error": out.Result.Error})
+		return cmp.Or(err, failIf(!out.OK()))
 	}
 	out := (&tool.Pipeline{Registry: reg, Policy: policy.AllowAll{}}).Run(ctx, call)
 	if c, ok := out.Result.Output.(io.Closer); ok {
 		defer c.Close()
 	}
-	if err := printOutcome(h.Stdout, out); err != nil {
-		return err
-	}
-	if !out.OK() {
-		return quietError{exitFailed}
-	}
-	return nil
+	return cmp.Or(printOutcome(h.Stdout, out), failIf(!out.OK()))
 }
 
 func (o toolCall) readArgs(h Host) (json.RawMessage, error) {
@@ -193,73 +178,41 @@ func (o toolCall) readArgs(h Host) (json.RawMessage, error) {
 		b = []byte(o.args)
 	}
 	if err != nil {
-		return nil, usagef("the arguments are not readable: %w", err)
+		return nil, usagef("cannot read --args: %w", err)
 	}
 	return b, nil
 }
 
-func printCheck(w io.Writer, out tool.Outcome) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(map[string]any{
-		"tool": out.Tool, "accesses": out.Accesses, "decision": out.Decision, "error": out.Result.Error,
-	}); err != nil {
-		return err
-	}
-	if !out.OK() {
-		return quietError{exitFailed}
-	}
-	return nil
-}
-
-// printOutcome prints a ToolCallResult. The output may be large, so it is written as it is read.
+// printOutcome prints the result of a call as JSON. It streams the output, which may be large.
 func printOutcome(w io.Writer, out tool.Outcome) error {
-	bw := bufio.NewWriterSize(w, 64<<10)
-	e := wire.Encoder{}
-	e.Open('{')
-	e.Key("tool_call_id")
-	e.Str(out.Call.ID)
-	e.Key("ok")
-	e.Bool(out.OK())
-	e.Key("payload")
-	e.Open('{')
-	for _, name := range slices.Sorted(maps.Keys(out.Result.Fields)) {
-		v, err := json.Marshal(out.Result.Fields[name])
-		if err != nil {
-			return fmt.Errorf("the field %s has no JSON form: %w", name, err)
-		}
-		e.Key(name)
-		e.Raw(v)
-	}
-	e.Key("model_output")
-	e.Str(out.Model)
-	e.Key("output")
-	if _, err := bw.Write(e.Buf); err != nil {
+	payload := map[string]any{"model_output": out.Model}
+	maps.Copy(payload, out.Result.Fields)
+	head, err := marshal(struct {
+		ID      string         `json:"tool_call_id"`
+		OK      bool           `json:"ok"`
+		Payload map[string]any `json:"payload"`
+	}{out.Call.ID, out.OK(), payload})
+	if err != nil {
 		return err
 	}
+	tail, err := marshal(struct {
+		Error     *tool.Error    `json:"error"`
+		Artifacts tool.Artifacts `json:"artifacts"`
+		Duration  int64          `json:"duration_ms"`
+	}{out.Result.Error, out.Result.Artifacts, out.Duration.Milliseconds()})
+	if err != nil {
+		return err
+	}
+	bw := bufio.NewWriterSize(w, 64<<10)
+	fmt.Fprintf(bw, `%s,"output":`, bytes.TrimSuffix(head, []byte("}}")))
 	if err := writeString(bw, out.Result.Output); err != nil {
 		return err
 	}
-	tail := wire.Encoder{Buf: []byte("}")}
-	for _, member := range []struct {
-		name  string
-		value any
-	}{{"error", out.Result.Error}, {"artifacts", out.Result.Artifacts}, {"duration_ms", out.Duration.Milliseconds()}} {
-		v, err := json.Marshal(member.value)
-		if err != nil {
-			return err
-		}
-		tail.Key(member.name)
-		tail.Raw(v)
-	}
-	tail.Close('}')
-	if _, err := bw.Write(append(tail.Buf, '\n')); err != nil {
-		return err
-	}
+	fmt.Fprintf(bw, "},%s\n", tail[1:])
 	return bw.Flush()
 }
 
-// writeString writes an output as a JSON string without holding it in memory.
+// writeString streams an output as a JSON string.
 func writeString(w *bufio.Writer, o tool.Output) error {
 	if o == nil {
 		o = tool.Text("")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/checkpoint"
+	"github.com/reins-agent/reins/host/show"
 )
 
 type undo struct {
@@ -23,45 +24,37 @@ type undo struct {
 func newUndo(h Host) *cobra.Command {
 	var o undo
 	cmd := &cobra.Command{
-		Use:               "undo [SESSION] [-- PATH…]",
-		Short:             "Take back what the last prompt did",
+		Use:               "undo [flags] [SESSION] [-- PATH...]",
+		Short:             "Undo the last prompt of a session",
 		ValidArgsFunction: completeSessions(h, 1),
-		Long: `Take the last prompt of a session back: what was said since, and what was done to the files
-by tools and by shell commands. Each call goes one prompt further back, and "reins redo" undoes
-it. Files that are ignored stay as they are, and so does all that belongs to git.
+		Long: `Undo the last prompt of a session: its part of the conversation, and all changes
+to files by tools and shell commands. Run it again to undo the prompt before.
+"reins redo" reverses it. Ignored files and the .git directory are left alone.
 
-What you changed yourself after the prompt had been worked on is listed, and undo asks whether to
-take that back too. Without a terminal it needs --yes or --keep.
+If you changed files after the agent finished, Reins lists them and asks whether
+to overwrite them. Without a terminal, --yes or --keep is required.
 
-Without SESSION it is the last session of this directory. With paths behind --, only these are
-set back to what they were before the last prompt that changed something, and nothing else.
+With paths after --, restore only these files, to their state before the last
+prompt that changed files. --to restores files to any saved state: a checkpoint,
+or the state before a prompt. "reins diff --list" lists them.
 
---to sets the files, or only the paths, to any state that was kept: a checkpoint, or the state
-before a prompt, by the number of its record. "reins diff --list" shows them.`,
+Without SESSION, use the last session of this directory.`,
 		Example: `  reins undo
-  reins undo --files              # the conversation goes on as if it had happened
-  reins undo -- parser.go docs    # only these
+  reins undo --files              # keep the conversation
+  reins undo -- parser.go docs    # restore only these paths
   reins undo --to @57 -- parser.go
   reins undo 4TKZ --chat --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args, paths := cutAtDash(cmd, args)
+			args, paths := splitAtDash(cmd, args)
 			return o.run(cmd.Context(), h, args, paths)
 		},
 	}
-	cmd.Flags().BoolVar(&o.files, "files", false, "only the files; the conversation stays")
-	cmd.Flags().BoolVar(&o.chat, "chat", false, "only the conversation; the files stay")
-	cmd.Flags().StringVar(&o.to, "to", "", "set the files to this state: a checkpoint, or @N for the one before prompt N")
+	cmd.Flags().BoolVar(&o.files, "files", false, "undo only the file changes")
+	cmd.Flags().BoolVar(&o.chat, "chat", false, "undo only the conversation")
+	cmd.Flags().StringVar(&o.to, "to", "", "restore files to `STATE`: a checkpoint, or @N for the state before prompt N")
 	o.later.add(cmd)
 	jsonFlag(cmd, &o.asJSON)
 	return cmd
-}
-
-// cutAtDash divides arguments at the --.
-func cutAtDash(cmd *cobra.Command, args []string) (before, after []string) {
-	if n := cmd.ArgsLenAtDash(); n >= 0 {
-		return args[:n], args[n:]
-	}
-	return args, nil
 }
 
 func (o undo) run(ctx context.Context, h Host, args, paths []string) error {
@@ -77,7 +70,7 @@ func (o undo) run(ctx context.Context, h Host, args, paths []string) error {
 	})
 }
 
-// restore sets files back, and leaves the conversation.
+// restore restores files and leaves the conversation as it is.
 func (o undo) restore(ctx context.Context, p *pastSession, paths []string) (agent.Undone, error) {
 	paths, err := resolvePaths(paths)
 	if err != nil {
@@ -85,19 +78,19 @@ func (o undo) restore(ctx context.Context, p *pastSession, paths []string) (agen
 	}
 	var to checkpoint.ID
 	if o.to != "" {
-		states, err := readPrompts(ctx, p.store, p.meta)
+		prompts, err := readPrompts(ctx, p.store, p.meta)
 		if err != nil {
 			return agent.Undone{}, err
 		}
-		if to, err = states.find(o.to); err != nil {
+		if to, err = prompts.find(o.to); err != nil {
 			return agent.Undone{}, err
 		}
 	}
 	switch {
-	case inputNumber.MatchString(o.to):
-		p.title = "as before @" + strings.TrimPrefix(o.to, "@")
+	case promptNumber.MatchString(o.to):
+		p.title = "restored the state before @" + strings.TrimPrefix(o.to, "@")
 	case o.to != "":
-		p.title = "as in " + o.to
+		p.title = "restored checkpoint " + o.to
 	}
 	done, err := p.session.RestoreFiles(ctx, string(to), paths...)
 	return done, explainCheckpoint(err)
@@ -105,19 +98,17 @@ func (o undo) restore(ctx context.Context, p *pastSession, paths []string) (agen
 
 func (o undo) check(args, paths []string) error {
 	switch {
-	case o.chat && o.to != "":
-		return usagef("--chat takes the conversation back and leaves all files; --to sets files back: give one or the other")
-	case o.to != "" && !isPoint(o.to):
-		return usagef("%q is neither a checkpoint nor the number of a prompt; \"reins diff --list\" shows them", o.to)
-	case o.chat && len(paths) > 0:
-		return usagef("--chat takes the conversation back and leaves all files; paths set files back: give one or the other")
+	case o.chat && (o.to != "" || len(paths) > 0):
+		return usagef("--chat leaves files unchanged, so it cannot be combined with --to or paths")
+	case o.to != "" && !isState(o.to):
+		return invalidState(o.to)
 	case len(args) == 0:
 		return nil
 	case len(args) > 1:
-		return usagef("\"reins undo\" takes one session; paths stand behind --: reins undo -- PATH…")
+		return usagef("\"reins undo\" takes one session; put paths after --: reins undo -- PATH...")
 	}
 	if _, err := os.Lstat(args[0]); err == nil {
-		return usagef("%q is a file; paths stand behind --: reins undo -- %s", args[0], args[0])
+		return usagef("%q is a file; put paths after --: reins undo -- %s", args[0], args[0])
 	}
 	return nil
 }
@@ -127,12 +118,13 @@ func newRedo(h Host) *cobra.Command {
 	var later laterFlags
 	cmd := &cobra.Command{
 		Use:               "redo [SESSION]",
-		Short:             "Take the last undo back",
+		Short:             "Reverse the last undo",
 		ValidArgsFunction: completeSessions(h, 1),
-		Long: `Take the last "reins undo" of a session back, as long as there was no prompt since. Without
-SESSION it is the last session of this directory. Like undo, it asks about files that you changed
-yourself since.`,
-		Args: mostArgs(1, "one SESSION at most"),
+		Long: `Reverse the last "reins undo" of a session, unless there was a prompt since.
+Like undo, redo asks before it overwrites files that you have changed since.
+
+Without SESSION, use the last session of this directory.`,
+		Args: wantArgs(0, 1, "at most one SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			return rewind(ctx, h, "reins redo", args, later, asJSON, func(p *pastSession) (agent.Undone, error) { return p.session.Redo(ctx) })
@@ -143,8 +135,7 @@ yourself since.`,
 	return cmd
 }
 
-// rewind does something to the past of a session, and shows what. What was done before an error is
-// shown as well.
+// rewind undoes or redoes something and shows the result, also if it failed halfway.
 func rewind(ctx context.Context, h Host, command string, args []string, later laterFlags, asJSON bool, do func(*pastSession) (agent.Undone, error)) error {
 	if err := later.check(); err != nil {
 		return err
@@ -162,23 +153,73 @@ func rewind(ctx context.Context, h Host, command string, args []string, later la
 		return err
 	}
 	done, err := do(p)
-	err = errors.Join(err, p.close())
+	err = errors.Join(err, p.session.Close())
 	if done.Input == 0 {
-		return about(m.ID, err)
+		return explainUndo(m.ID, err)
 	}
 	return errors.Join(p.show(h, done, asJSON), err)
 }
 
-// about says of which session there is nothing to undo.
-func about(id string, err error) error {
-	if errors.Is(err, agent.ErrElsewhere) {
-		return fmt.Errorf("session %s: %w; \"reins undo %s --chat\" takes only the conversation back", id, err, id)
-	}
-	if errors.Is(err, agent.ErrFilesStay) {
-		return fmt.Errorf("session %s: %w; \"reins undo %s --chat\" takes only the conversation back", id, err, id)
-	}
-	if errors.Is(err, agent.ErrNothingToUndo) || errors.Is(err, agent.ErrNothingToRedo) {
+// explainUndo names the session in an error, and adds advice.
+func explainUndo(id string, err error) error {
+	switch {
+	case errors.Is(err, agent.ErrElsewhere), errors.Is(err, agent.ErrFilesStay):
+		return fmt.Errorf("session %s: %w; run \"reins undo %s --chat\" to undo only the conversation", id, err, id)
+	case errors.Is(err, agent.ErrNothingToUndo), errors.Is(err, agent.ErrNothingToRedo):
 		return fmt.Errorf("session %s: %w", id, err)
 	}
 	return err
+}
+
+// laterFlags decide about files that were changed after the agent finished.
+type laterFlags struct{ yes, keep bool }
+
+func (f *laterFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "overwrite files that you have changed since")
+	cmd.Flags().BoolVar(&f.keep, "keep", false, "keep files that you have changed since")
+}
+
+func (f laterFlags) check() error {
+	if f.yes && f.keep {
+		return usagef("--yes and --keep cannot be combined")
+	}
+	return nil
+}
+
+// decide lists the files and asks what to do with them.
+func (f laterFlags) decide(ctx context.Context, h Host, e *checkpoint.LaterError) (checkpoint.Later, error) {
+	switch {
+	case f.yes:
+		return checkpoint.Overwrite, nil
+	case f.keep && e.Unknown:
+		return checkpoint.Refuse, usagef("--keep cannot tell your changes from the agent's, because its run was interrupted; use --yes to restore all files")
+	case f.keep:
+		return checkpoint.Keep, nil
+	}
+	why, choice, flags := "changed since the agent finished:", "Overwrite them? [y]es, [k]eep them, [n]o: ", "--yes to overwrite them or --keep to keep them"
+	if e.Unknown {
+		why, choice, flags = "the run was interrupted, so these files may have your changes too:", "Restore them? [y]es, [n]o: ", "--yes to restore them"
+	}
+	notef(h, "%s", why)
+	for _, c := range e.Changes {
+		mark, _ := changeMark(c.Kind)
+		fmt.Fprintf(h.Stderr, "  %s %s\n", mark, show.OneLine(c.Path))
+	}
+	a := newAsker(h)
+	if a.unattended() {
+		notef(h, "nothing was changed; use %s", flags)
+		return checkpoint.Refuse, quietError{exitNeedsInput}
+	}
+	answer, err := a.ask(ctx, choice)
+	if err != nil && !errors.Is(err, errNoAnswer) {
+		return checkpoint.Refuse, err
+	}
+	switch answer = strings.ToLower(answer); {
+	case answer == "y" || answer == "yes":
+		return checkpoint.Overwrite, nil
+	case (answer == "k" || answer == "keep") && !e.Unknown:
+		return checkpoint.Keep, nil
+	}
+	notef(h, "nothing was changed")
+	return checkpoint.Refuse, quietError{exitFailed}
 }

@@ -26,8 +26,8 @@ func TestUndo_OnATerminalFromTheRunToTheRedo(t *testing.T) {
 	}
 	first.Env = append(first.Env, home)
 	text := onTerminal(t, first).end(0)
-	if !regexp.MustCompile(`session [A-Z2-7]{26} · continue: reins run --continue · take back: reins undo`).MatchString(text) {
-		t.Errorf("the run does not say how to go on:\n%s", text)
+	if !regexp.MustCompile(`session [A-Z2-7]{26} · continue: reins run --continue · undo: reins undo`).MatchString(text) {
+		t.Errorf("the run does not name the next commands:\n%s", text)
 	}
 	diff := show("diff")
 	for _, want := range []string{red + "-old", green + "+new", cyan + "@@"} {
@@ -74,7 +74,7 @@ func TestUndo_AsksBeforeItTakesBackWhatTheUserDid(t *testing.T) {
 			cmd := command(t, "undo")
 			cmd.Dir, cmd.Env = first.Dir, append(cmd.Env, home)
 			con := onTerminal(t, cmd)
-			con.await("Take them back too?")
+			con.await("Overwrite them?")
 			if text := con.text(); !strings.Contains(text, "  - mine.txt") || strings.Contains(text, "agent.txt\r") {
 				t.Errorf("it does not list the user's file alone:\n%s", text)
 			}
@@ -94,7 +94,7 @@ func TestRun_OnATerminalNamesTheSessionOfAnotherDirectory(t *testing.T) {
 	other := t.TempDir()
 	cmd := command(t, "run", "--cwd", other, "--session-id", "w", "ping")
 	text := onTerminal(t, cmd).end(0)
-	for _, want := range []string{"· working in " + other, "session w · continue: reins run --resume w · take back: reins undo w"} {
+	for _, want := range []string{"· working in " + other, "session w · continue: reins run --resume w · undo: reins undo w"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}

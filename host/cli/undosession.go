@@ -1,33 +1,37 @@
 package cli
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/checkpoint"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/tool"
 )
 
-// pastSession is a session that is opened for its past. It can call no model.
+// pastSession is a session opened to undo or redo something. It cannot call a model.
 type pastSession struct {
 	store   event.Store
 	meta    event.Meta
 	session *agent.Session
-	env     *local.Env
-	changes []checkpoint.Change // what was done to files
-	title   string              // of what is shown; "" is the prompt
+	changes []checkpoint.Change // made to files
+	title   string              // of the output; "" is the prompt
 }
 
-// noModel is the client of a session that is not to call a model.
+// noModel is the client of a session that must not call a model.
 type noModel struct{}
 
 func (noModel) Stream(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, error] {
@@ -37,7 +41,7 @@ func (noModel) Stream(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, 
 }
 
 func openPast(ctx context.Context, h Host, store event.Store, m event.Meta, later laterFlags) (*pastSession, error) {
-	kept, err := openCheckpoints(h, m.Dir)
+	checkpoints, err := openCheckpoints(h, m.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -45,67 +49,46 @@ func openPast(ctx context.Context, h Host, store event.Store, m event.Meta, late
 	if err != nil {
 		return nil, usageError{err}
 	}
-	p := &pastSession{store: store, meta: m, env: e}
+	p := &pastSession{store: store, meta: m}
 	files := coding.Checkpoints{
-		Store: kept,
+		Store: checkpoints,
 		Later: func(ctx context.Context, e *checkpoint.LaterError) (checkpoint.Later, error) {
 			return later.decide(ctx, h, e)
 		},
 		Restored: func(changes []checkpoint.Change) { p.changes = onlyFiles(changes) },
 	}
-	tools := &tool.Registry{}
-	err = tools.Register(agent.AskUserTool()) // or a question that waits would be given up
-	if err == nil {
-		p.session, err = agent.Resume(ctx, agent.Config{
-			ID: m.ID, Store: store, Client: noModel{}, Env: e, Tools: tools, Checkpoints: files,
-		})
-	}
+	p.session, err = agent.Resume(ctx, agent.Config{
+		ID: m.ID, Store: store, Client: noModel{}, Env: e, Checkpoints: files, Owned: []io.Closer{e},
+	})
 	if err != nil {
-		return nil, errors.Join(whyNotOpened(m.ID, err), e.Close())
+		return nil, errors.Join(explainOpen(m.ID, err), e.Close())
 	}
 	return p, nil
 }
 
-// whyNotOpened says what to do about a session that cannot be resumed.
-func whyNotOpened(id string, err error) error {
-	var damage *event.CorruptError
-	if errors.As(err, &damage) {
-		return fmt.Errorf("%w; \"reins sessions verify\" tells more, and \"reins sessions fork %s --damaged\" keeps what can be read", err, id)
-	}
-	return explain(id, err)
-}
-
-func (p *pastSession) close() error { return errors.Join(p.session.Close(), p.env.Close()) }
-
 // openCheckpoints opens the checkpoints of a directory.
 func openCheckpoints(h Host, dir string) (*checkpoint.Store, error) {
 	if dir == "" {
-		return nil, usagef("the session has no directory, so that there are no files to set back")
+		return nil, usagef("the session has no directory, so there are no files to restore")
 	}
 	state, err := stateDir(h)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := coding.OpenCheckpoints(state, dir)
+	checkpoints, err := coding.OpenCheckpoints(state, dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, usageError{err}
 	}
-	return kept, err
+	return checkpoints, err
 }
 
-// onlyFiles leaves out what is only about directories.
+// onlyFiles drops changes of directories.
 func onlyFiles(changes []checkpoint.Change) []checkpoint.Change {
-	var files []checkpoint.Change
-	for _, c := range changes {
-		if !c.Dir() {
-			files = append(files, c)
-		}
-	}
-	return files
+	return slices.DeleteFunc(slices.Clone(changes), func(c checkpoint.Change) bool { return c.Dir() })
 }
 
-// resolvePaths makes paths absolute, and leads them over the real directories: a link on the way to
-// the workspace would make a path seem to be outside.
+// resolvePaths returns absolute paths without symbolic links in their directories. Otherwise a link
+// to the workspace would make a path look like one outside it.
 func resolvePaths(paths []string) ([]string, error) {
 	var out []string
 	for _, p := range paths {
@@ -118,8 +101,8 @@ func resolvePaths(paths []string) ([]string, error) {
 	return out, nil
 }
 
-// resolveParent resolves what there is of the directories on the way to a path, but not its last
-// element, which may itself be a link that is meant.
+// resolveParent resolves symbolic links in the directory of a path as far as it exists. The last
+// element stays as it is, because it may be a link itself.
 func resolveParent(path string) string {
 	dir, name := filepath.Split(filepath.Clean(path))
 	dir = filepath.Clean(dir)
@@ -134,4 +117,69 @@ func resolveParent(path string) string {
 		real = dir
 	}
 	return filepath.Join(real, name)
+}
+
+// rewindJSON reports an undo or redo as JSON.
+type rewindJSON struct {
+	Session string       `json:"session"`
+	Input   event.Seq    `json:"input"` // the record number of the prompt
+	Prompt  string       `json:"prompt"`
+	Chat    bool         `json:"chat"`
+	Files   bool         `json:"files"`
+	Partly  bool         `json:"partly,omitempty"` // some files could not be restored
+	Changed []changeJSON `json:"changed"`
+}
+
+type changeJSON struct {
+	Path   string                `json:"path"`
+	Change checkpoint.ChangeKind `json:"change"`
+}
+
+// show prints the prompt that was undone or redone, and the files that changed.
+func (p *pastSession) show(h Host, done agent.Undone, asJSON bool) error {
+	if asJSON {
+		j := rewindJSON{p.session.ID(), done.Input, done.Prompt, done.Chat, done.Files, done.Partly, []changeJSON{}}
+		for _, c := range p.changes {
+			j.Changed = append(j.Changed, changeJSON{c.Path, c.Kind})
+		}
+		return printJSON(h.Stdout, j)
+	}
+	out := bufio.NewWriter(h.Stdout)
+	colour := h.colours(h.Stdout)
+	title := cmp.Or(p.title, fmt.Sprintf("@%d %s", done.Input, brief(h, done.Prompt)))
+	fmt.Fprintf(out, "%s (%s)\n", paint(colour, show.Cyan, title), whatChanged(done))
+	for _, c := range p.changes {
+		mark, shade := changeMark(c.Kind)
+		fmt.Fprintln(out, paint(colour, shade, mark+" "+show.OneLine(c.Path)))
+	}
+	if done.Files && !done.Partly && len(p.changes) == 0 {
+		notef(h, "no files changed")
+	}
+	return out.Flush()
+}
+
+// whatChanged names what was undone or redone.
+func whatChanged(done agent.Undone) string {
+	var what []string
+	if done.Chat {
+		what = append(what, "conversation")
+	}
+	switch {
+	case done.Partly:
+		what = append(what, "some files")
+	case done.Files:
+		what = append(what, "files")
+	}
+	return strings.Join(what, " and ")
+}
+
+// changeMark returns the mark and the colour of a change.
+func changeMark(k checkpoint.ChangeKind) (mark, colour string) {
+	switch k {
+	case checkpoint.Added:
+		return "+", show.Green
+	case checkpoint.Deleted:
+		return "-", show.Red
+	}
+	return "~", ""
 }

@@ -17,44 +17,40 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// dialects are the wire protocols in the order they are shown.
-func dialects() []wire.Dialect {
-	return []wire.Dialect{openai.NewDialect(openai.Config{}), chat.NewDialect(chat.Quirks{}), anthropic.NewDialect(anthropic.Config{}), gemini.NewDialect(gemini.Config{})}
-}
+const protocolNames = "openai-responses, openai-chat, anthropic or gemini"
 
 func dialect(name string) (wire.Dialect, error) {
-	var names []string
-	for _, d := range dialects() {
-		if d.Name() == name {
-			return d, nil
-		}
-		names = append(names, d.Name())
+	switch name {
+	case openai.Name:
+		return openai.NewDialect(openai.Config{}), nil
+	case chat.Name:
+		return chat.NewDialect(chat.Quirks{}), nil
+	case anthropic.Name:
+		return anthropic.NewDialect(anthropic.Config{}), nil
+	case gemini.Name:
+		return gemini.NewDialect(gemini.Config{}), nil
+	case "":
+		return nil, usagef("--protocol is required: use %s", protocolNames)
 	}
-	if name == "" {
-		return nil, usagef("--protocol is missing; it is one of %s", strings.Join(names, ", "))
-	}
-	return nil, usagef("there is no protocol %q; it is one of %s", name, strings.Join(names, ", "))
+	return nil, usagef("unknown protocol %q: use %s", name, protocolNames)
 }
 
 func newWire(h Host) *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "wire",
-		Short: "Look inside a provider's traffic: decode answers, parse and encode requests",
-		Long: `Look inside a provider's traffic. All commands read standard input and print JSON.
-
-  reins wire decode --protocol anthropic --stream < answer.sse
-  reins wire parse  --protocol gemini < request.json > unified.json
+		Short: "Decode and encode provider traffic",
+		Long: `Decode and encode provider traffic, to debug it. All commands read standard
+input and print JSON. The unified form is the one that Reins uses for all
+providers.`,
+		Example: `  reins wire decode --protocol anthropic --stream < answer.sse
+  reins wire parse --protocol gemini < request.json > unified.json
   reins wire encode --protocol openai-responses < unified.json`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			return cmd.Help()
-		},
-	}
-	cmd.AddCommand(newWireDecode(h), newWireParse(h), newWireEncode(h))
-	return cmd
+	}, newWireDecode(h), newWireParse(h), newWireEncode(h))
+}
+
+func protocolFlag(cmd *cobra.Command, protocol *string) {
+	cmd.Flags().StringVar(protocol, "protocol", "", protocolNames)
+	completeWords(cmd, "protocol", openai.Name, chat.Name, anthropic.Name, gemini.Name)
 }
 
 type wireDecode struct {
@@ -69,18 +65,18 @@ type wireDecode struct {
 func newWireDecode(h Host) *cobra.Command {
 	var o wireDecode
 	cmd := &cobra.Command{
-		Use:   "decode --protocol P < body",
-		Short: "Decode a provider's answer",
-		Args:  exactArgs(0, "no arguments"),
+		Use:   "decode --protocol NAME [flags] < response",
+		Short: "Decode a provider's response",
+		Args:  wantArgs(0, 0, "no arguments"),
 		RunE:  func(*cobra.Command, []string) error { return o.run(h) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.protocol, "protocol", "", "openai-responses, openai-chat, anthropic or gemini")
-	f.BoolVar(&o.stream, "stream", false, "the body is a stream of server-sent events")
-	f.BoolVar(&o.events, "events", false, "print the unified stream events, one per line")
-	f.IntVar(&o.status, "status", http.StatusOK, "the HTTP status of the answer")
-	f.StringArrayVar(&o.header, "header", nil, "a header of the answer, as Name=value (repeatable)")
-	f.IntVar(&o.limit, "max-bytes", 64<<20, "the largest event, or whole answer, that is accepted")
+	protocolFlag(cmd, &o.protocol)
+	f.BoolVar(&o.stream, "stream", false, "read a stream of server-sent events")
+	f.BoolVar(&o.events, "events", false, "print unified stream events, one per line")
+	f.IntVar(&o.status, "status", http.StatusOK, "HTTP status of the response")
+	f.StringArrayVar(&o.header, "header", nil, "response header as `NAME=VALUE`; can be repeated")
+	f.IntVar(&o.limit, "max-bytes", 64<<20, "maximum size in bytes of an event, or of a whole response")
 	return cmd
 }
 
@@ -93,16 +89,14 @@ func (o wireDecode) run(h Host) error {
 	for _, kv := range o.header {
 		k, v, ok := strings.Cut(kv, "=")
 		if !ok {
-			return usagef("--header %q is not of the form Name=value", kv)
+			return usagef("invalid --header %q: use NAME=VALUE", kv)
 		}
 		header.Add(k, v)
 	}
-	out := json.NewEncoder(h.Stdout)
-	out.SetEscapeHTML(false)
 	var printing error
 	a := wire.NewAssembler(d.Name(), "", func(ev llm.StreamEvent) bool {
 		if o.events {
-			printing = out.Encode(eventJSON(ev))
+			printing = printJSON(h.Stdout, eventJSON(ev))
 		}
 		return printing == nil
 	})
@@ -114,23 +108,20 @@ func (o wireDecode) run(h Host) error {
 	}
 	if o.events {
 		if err != nil {
-			_ = out.Encode(map[string]any{"type": "error", "error": newErrorJSON(err)})
+			_ = printJSON(h.Stdout, map[string]any{"type": "error", "error": newErrorJSON(err)})
 		}
-	} else if perr := out.Encode(newAnswerJSON(a.Partial(), err)); perr != nil {
+	} else if perr := printJSON(h.Stdout, newAnswerJSON(a.Partial(), err)); perr != nil {
 		return perr
 	}
-	if err != nil {
-		return quietError{exitFailed}
-	}
-	return nil
+	return failIf(err != nil)
 }
 
 func newWireParse(h Host) *cobra.Command {
 	var protocol string
 	cmd := &cobra.Command{
-		Use:   "parse --protocol P < provider-request.json",
-		Short: "Read a provider's request as a unified one",
-		Args:  exactArgs(0, "no arguments"),
+		Use:   "parse --protocol NAME [flags] < request.json",
+		Short: "Convert a provider's request to the unified form",
+		Args:  wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			d, err := dialect(protocol)
 			if err != nil {
@@ -146,26 +137,24 @@ func newWireParse(h Host) *cobra.Command {
 			}
 			r, dropped, err := p.Parse(body)
 			if err != nil {
-				return fmt.Errorf("the request is not readable: %w", err)
+				return fmt.Errorf("invalid %s request: %w", protocol, err)
 			}
 			for _, path := range dropped {
 				fmt.Fprintf(h.Stderr, "dropped: %s\n", path)
 			}
-			out := json.NewEncoder(h.Stdout)
-			out.SetEscapeHTML(false)
-			return out.Encode(r)
+			return printJSON(h.Stdout, r)
 		},
 	}
-	cmd.Flags().StringVar(&protocol, "protocol", "", "openai-responses, openai-chat, anthropic or gemini")
+	protocolFlag(cmd, &protocol)
 	return cmd
 }
 
 func newWireEncode(h Host) *cobra.Command {
 	var protocol string
 	cmd := &cobra.Command{
-		Use:   "encode --protocol P < unified-request.json",
-		Short: "Write a unified request in a provider's form",
-		Args:  exactArgs(0, "no arguments"),
+		Use:   "encode --protocol NAME [flags] < unified.json",
+		Short: "Convert a unified request to a provider's form",
+		Args:  wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			d, err := dialect(protocol)
 			if err != nil {
@@ -175,7 +164,7 @@ func newWireEncode(h Host) *cobra.Command {
 			dec := json.NewDecoder(h.Stdin)
 			dec.DisallowUnknownFields()
 			if err := dec.Decode(&r); err != nil {
-				return fmt.Errorf("the unified request is not readable: %w", err)
+				return fmt.Errorf("invalid unified request: %w", err)
 			}
 			call, err := d.Encode(&r)
 			if err != nil {
@@ -185,6 +174,6 @@ func newWireEncode(h Host) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&protocol, "protocol", "", "openai-responses, openai-chat, anthropic or gemini")
+	protocolFlag(cmd, &protocol)
 	return cmd
 }

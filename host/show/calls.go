@@ -1,24 +1,25 @@
 package show
 
 import (
+	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/reins-agent/reins/event"
 )
 
-// Calls follows the tool calls of a session and its subagents from their beginning to their end. Make
-// one with make.
+// Calls tracks the open tool calls of a session and its subagents. Create one with make.
 type Calls map[string]*call
 
 type call struct {
 	start  event.ToolCallStart
-	asked  time.Time     // when an approval was asked for that has not come yet
+	asked  time.Time     // when the pending approval was requested
 	waited time.Duration // for approvals
 }
 
 func callName(agent, id string) string { return agent + " " + id }
 
-// Note takes a record into account, except for the end of a call.
+// Note records a record, except for the end of a call.
 func (c Calls) Note(r event.Record) {
 	switch d := r.Data.(type) {
 	case event.ToolCallStart:
@@ -35,8 +36,7 @@ func (c Calls) Note(r event.Record) {
 	}
 }
 
-// End forgets a call and returns its title, and how long it took without the time that it waited for an
-// approval.
+// End removes a call and returns its title and its duration without the wait for an approval.
 func (c Calls) End(agent string, d event.ToolCallEnd) (title string, took time.Duration) {
 	key := callName(agent, d.ID)
 	open := c[key]
@@ -45,4 +45,42 @@ func (c Calls) End(agent string, d event.ToolCallEnd) (title string, took time.D
 		return Summary(d.Name), d.Duration
 	}
 	return Title(open.start.Name, open.start.Arguments), max(d.Duration-open.waited, 0)
+}
+
+// subjects are the arguments of all tools that best describe a call.
+var subjects = []string{"command", "cmd", "file_path", "path", "dir_path", "pattern", "agent_id", "task", "question", "id"}
+
+// Title formats a tool call on one line: the tool and its main arguments.
+func Title(name string, args json.RawMessage) string {
+	var values map[string]any
+	_ = json.Unmarshal(args, &values) // a call with invalid arguments still has a name
+	title := Summary(name)
+	var about []string
+	for _, key := range []string{"patch", "input"} {
+		if patch, ok := values[key].(string); ok {
+			about = append(about, patchedFiles(patch)...)
+		}
+	}
+	for _, key := range subjects {
+		if s, ok := values[key].(string); ok && s != "" {
+			about = append(about, s)
+		}
+	}
+	if len(about) > 0 {
+		title += " " + Summary(strings.Join(about, " "))
+	}
+	return title
+}
+
+// patchedFiles returns the files that a patch changes.
+func patchedFiles(patch string) []string {
+	var files []string
+	for line := range strings.Lines(patch) {
+		for _, head := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: "} {
+			if file, ok := strings.CutPrefix(strings.TrimSpace(line), head); ok {
+				files = append(files, file)
+			}
+		}
+	}
+	return files
 }

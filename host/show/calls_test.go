@@ -7,11 +7,11 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-func TestCalls_TimeIsWithoutTheWaitForAnApproval(t *testing.T) {
+func TestCalls_DurationExcludesTheWaitForAnApproval(t *testing.T) {
 	then := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct{ took, waited, want time.Duration }{
 		{62 * time.Second, time.Minute, 2 * time.Second},
-		// The request that was answered may be one of an earlier run, before it was interrupted.
+		// The request may be from an earlier run that was interrupted.
 		{time.Second, time.Minute, 0},
 	} {
 		open := make(Calls)
@@ -24,10 +24,28 @@ func TestCalls_TimeIsWithoutTheWaitForAnApproval(t *testing.T) {
 		}
 		title, took := open.End("a", event.ToolCallEnd{ID: "c1", Name: "shell", Duration: c.took})
 		if title != "shell make" || took != c.want || len(open) != 0 {
-			t.Errorf("%q took %v, want %v; %d calls are left", title, took, c.want, len(open))
+			t.Errorf("got %q, %v and %d open calls, want \"shell make\", %v and none", title, took, len(open), c.want)
 		}
 	}
 	if title, took := make(Calls).End("", event.ToolCallEnd{ID: "x", Name: "grep", Duration: time.Second}); title != "grep" || took != time.Second {
-		t.Errorf("a call whose beginning was not seen is %q, %v", title, took)
+		t.Errorf("a call without a start: got %q and %v, want grep and 1s", title, took)
+	}
+}
+
+func TestTitle_ShowsTheMainArgumentsOfEveryToolset(t *testing.T) {
+	patch := `*** Begin Patch\n*** Add File: a\n+x\n*** Delete File: b\n*** End Patch`
+	for _, c := range []struct{ name, args, want string }{
+		{"shell", `{"command":"make"}`, "shell make"},
+		{"apply_patch", `{"patch":"` + patch + `"}`, "apply_patch a b"},
+		{"apply_patch", `{"input":"` + patch + `"}`, "apply_patch a b"},
+		{"exec_command", `{"cmd":"make"}`, "exec_command make"},
+		{"list_directory", `{"dir_path":"src"}`, "list_directory src"},
+		{"grep_search", `{"pattern":"TODO","dir_path":"src"}`, "grep_search src TODO"},
+		{"replace", `{"file_path":"a","old_string":"x","new_string":"y"}`, "replace a"},
+		{"Bash", `{`, "Bash"},
+	} {
+		if got := Title(c.name, []byte(c.args)); got != c.want {
+			t.Errorf("Title(%s, %s) = %q, want %q", c.name, c.args, got, c.want)
+		}
 	}
 }

@@ -1,3 +1,8 @@
+// Package show formats what a session does as text for people: the title of a tool call, an event on one
+// line, a diff, a table of costs, the age of something. All hosts can share it.
+//
+// Text from models, tools and repositories is made safe to print; see [Visible]. Functions that return
+// one line do so already, unless they say otherwise.
 package show
 
 import (
@@ -6,11 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
 
-// Event returns what an event says, on one line; "" if that is nothing.
+// Event formats an event on one line; "" if there is nothing to show.
 func Event(data event.Data) string {
 	switch d := data.(type) {
 	case event.SessionStart:
@@ -49,7 +55,7 @@ func Event(data event.Data) string {
 	return Notice(data)
 }
 
-// briefAnswer is what the model said, or else what it wanted to do.
+// briefAnswer returns the text of an answer, or else the tools that it calls.
 func briefAnswer(m llm.Message) string {
 	if text := Summary(m.Text()); text != "" {
 		return text
@@ -61,8 +67,8 @@ func briefAnswer(m llm.Message) string {
 	return Summary(strings.Join(names, ", "))
 }
 
-// Notice returns, on one line, an event that is not part of the conversation but happened to it, such
-// as a limit, a retry or a compaction; "" for all others.
+// Notice formats an event beside the conversation on one line, such as a limit, a retry or a compaction;
+// "" for all others.
 func Notice(data event.Data) string {
 	switch d := data.(type) {
 	case event.SessionResume:
@@ -74,13 +80,13 @@ func Notice(data event.Data) string {
 	case event.LoopDetection:
 		return Summary(d.Message)
 	case event.Settings:
-		return OneLine(fmt.Sprintf("from now on %s %s %s", d.Provider, d.Model, d.Effort))
+		return OneLine(fmt.Sprintf("switched to %s %s %s", d.Provider, d.Model, d.Effort))
 	case event.ModelFallback:
-		return OneLine(fmt.Sprintf("%s takes over from %s: ", d.To, d.From)) + " " + Summary(d.Error.Message)
+		return OneLine(fmt.Sprintf("%s failed, using %s:", d.From, d.To)) + " " + Summary(d.Error.Message)
 	case event.Compaction:
 		return fmt.Sprintf("compacted (%s, %s): %s", OneLine(string(d.Reason)), OneLine(string(d.Method)), Compacted(d))
 	case event.Quarantine:
-		return "taken out: " + Summary(d.What) + ", because " + Summary(d.Reason)
+		return "removed " + Summary(d.What) + ": " + Summary(d.Reason)
 	case event.Rewind:
 		return rewound(d)
 	case event.SubagentStart:
@@ -88,7 +94,7 @@ func Notice(data event.Data) string {
 	case event.SubagentEnd:
 		return "agent " + OneLine(d.ID) + " " + OneLine(string(d.Status))
 	case event.ModelRetry:
-		return fmt.Sprintf("%s; tried again after %s", Summary(d.Error.Message), Duration(d.Delay))
+		return fmt.Sprintf("%s; retried after %s", Summary(d.Error.Message), Duration(d.Delay))
 	case event.Warning:
 		return OneLine(d.Message)
 	case event.Error:
@@ -99,7 +105,7 @@ func Notice(data event.Data) string {
 		}
 		return strings.TrimSuffix("not approved: "+Summary(d.Reason), ": ")
 	case event.Unknown:
-		return "a record that this version does not know"
+		return "unknown record, from a newer version"
 	}
 	return ""
 }
@@ -107,10 +113,10 @@ func Notice(data event.Data) string {
 func resumed(d event.SessionResume) string {
 	text := "resumed"
 	if d.Interrupted {
-		text += " after it was interrupted"
+		text += " an interrupted session"
 	}
 	if d.Lost > 0 {
-		text += fmt.Sprintf(", without %s that could not be read", Plural(d.Lost, "record"))
+		text += fmt.Sprintf("; %s could not be read", Plural(d.Lost, "record"))
 	}
 	return text
 }
@@ -122,19 +128,19 @@ func rewound(d event.Rewind) string {
 	}
 	var what []string
 	if d.Chat {
-		what = append(what, "the conversation")
+		what = append(what, "conversation")
 	}
 	switch {
 	case len(d.Paths) > 0:
-		what = append(what, "the files "+Summary(strings.Join(d.Paths, ", ")))
+		what = append(what, "files "+Summary(strings.Join(d.Paths, ", ")))
 	case d.Files:
-		what = append(what, "the files")
+		what = append(what, "files")
 	}
-	return fmt.Sprintf("%s from the input @%d on: %s", verb, d.Input, strings.Join(what, " and "))
+	return fmt.Sprintf("%s: %s since @%d", verb, strings.Join(what, " and "), d.Input)
 }
 
-// MessageText returns the text of a message, with a note for each part that is not text. It is not made
-// safe to print.
+// MessageText returns the text of a message, with a note for each media part. The result is not safe to
+// print.
 func MessageText(m llm.Message) string {
 	var parts []string
 	for _, p := range m.Parts {
@@ -152,16 +158,16 @@ func MessageText(m llm.Message) string {
 	return strings.Join(parts, "\n")
 }
 
-// Compacted returns how much smaller a compaction made a conversation.
+// Compacted formats how much smaller a compaction made a conversation.
 func Compacted(d event.Compaction) string {
 	before, after := Tokens(d.Before), Tokens(d.After)
 	if before == after {
 		before, after = strconv.FormatInt(d.Before, 10), strconv.FormatInt(d.After, 10)
 	}
-	return fmt.Sprintf("about %s tokens became %s", before, after)
+	return fmt.Sprintf("about %s tokens reduced to %s", before, after)
 }
 
-// Limit returns which limit a session has reached.
+// Limit formats the limit that a session reached.
 func Limit(d event.TurnLimit) string {
 	switch {
 	case d.Detail != "":
@@ -174,11 +180,27 @@ func Limit(d event.TurnLimit) string {
 	return "stopped at the limit " + OneLine(string(d.Limit))
 }
 
-// Retry returns that a model call is made again in so much time, and why.
+// Retry formats a retry of a model call after a delay, with its reason.
 func Retry(d event.ModelRetry, in time.Duration) string {
 	attempt := fmt.Sprintf("attempt %d", d.Attempt)
 	if d.Max > 0 {
 		attempt += fmt.Sprintf(" of %d", d.Max)
 	}
 	return fmt.Sprintf("retrying in %s (%s): %s", Duration(in), attempt, Summary(d.Error.Message))
+}
+
+// Stop formats why a session stopped before its task was done; "" if it is done, or if the error or the
+// limit tells.
+func Stop(status agent.Status) string {
+	switch status {
+	case agent.StatusLoop:
+		return "stopped: the agent is repeating itself"
+	case agent.StatusCutOff:
+		return "stopped: the answer exceeds the model's output limit"
+	case agent.StatusPaused:
+		return "stopped: the provider paused the answer too often"
+	case agent.StatusRefused:
+		return "the model or the provider's filter refused to continue"
+	}
+	return ""
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Price returns an amount in US dollars, or "?" if it is not known.
+// Price formats an amount in US dollars, or "?" for nil.
 func Price(cost *float64) string {
 	if cost == nil {
 		return "?"
@@ -16,7 +16,7 @@ func Price(cost *float64) string {
 	return fmt.Sprintf("$%.4f", *cost)
 }
 
-// SmallPrice returns an amount with more digits if it would look like nothing otherwise.
+// SmallPrice formats an amount, with more digits if it would otherwise look like zero.
 func SmallPrice(dollars float64) string {
 	if dollars > 0 && dollars < 0.0001 {
 		return fmt.Sprintf("$%.7f", dollars)
@@ -24,7 +24,7 @@ func SmallPrice(dollars float64) string {
 	return Price(&dollars)
 }
 
-// Tokens returns a number of tokens, in thousands if there are many.
+// Tokens formats a number of tokens, from 1000 on in thousands.
 func Tokens(n int64) string {
 	if n < 1000 {
 		return strconv.FormatInt(n, 10)
@@ -32,28 +32,28 @@ func Tokens(n int64) string {
 	return strconv.FormatFloat(float64(n)/1000, 'f', 1, 64) + "k"
 }
 
-// CacheShare returns the share of the input that came from the provider's cache, if any did.
-func CacheShare(u llm.Usage) (string, bool) {
+// cacheShare formats the share of the input that came from the provider's cache; "" if none did.
+func cacheShare(u llm.Usage) string {
 	if u.Input <= 0 || u.CacheRead <= 0 {
-		return "", false
+		return ""
 	}
-	return fmt.Sprintf("%.0f%%", 100*float64(u.CacheRead)/float64(u.Input)), true
+	return fmt.Sprintf("%.0f%%", 100*float64(u.CacheRead)/float64(u.Input))
 }
 
-// Usage returns on one line what calls have used: "10.0k tokens in (80% cached), 5 out · $0.5000".
+// Usage formats what calls used: "10.0k tokens in (80% cached), 5 out · $0.5000".
 func Usage(s event.Spent) string {
 	cost, cached := s.Cost().String(), ""
 	if s.Unpriced > 0 {
 		cost = "cost unknown"
 	}
-	if share, ok := CacheShare(s.Usage); ok {
+	if share := cacheShare(s.Usage); share != "" {
 		cached = " (" + share + " cached)"
 	}
 	return fmt.Sprintf("%s tokens in%s, %s out · %s", Tokens(s.Usage.Input), cached, Tokens(s.Usage.Output), cost)
 }
 
-// ModelTable returns what each model has used, and the sum if there are several. The models come in the
-// order of the spending.
+// ModelTable returns a table of what each model used, in the order of s, with a total if there are
+// several.
 func ModelTable(s event.Spending) *Table {
 	t := &Table{Columns: spentColumns("MODEL")}
 	for _, m := range s.Models {
@@ -69,7 +69,7 @@ func ModelTable(s event.Spending) *Table {
 	return t
 }
 
-// AgentTable returns what each agent has used. The task function says what an agent was given to do.
+// AgentTable returns a table of what each agent used. The last column is task(agent).
 func AgentTable(s event.Spending, task func(event.AgentSpent) string) *Table {
 	t := &Table{Columns: append(spentColumns("AGENT"), Column{Title: "TASK"})}
 	for _, a := range s.Agents {
@@ -82,7 +82,7 @@ func AgentTable(s event.Spending, task func(event.AgentSpent) string) *Table {
 	return t
 }
 
-// spentColumns are a first column and those that spentCells fills.
+// spentColumns returns the columns that spentCells fills.
 func spentColumns(first string) []Column {
 	return []Column{
 		{Title: first, Colour: Cyan}, {Title: "CALLS", Right: true}, {Title: "INPUT", Right: true}, {Title: "CACHED", Right: true},
@@ -91,9 +91,8 @@ func spentColumns(first string) []Column {
 }
 
 func spentCells(first string, s event.Spent) []string {
-	share, _ := CacheShare(s.Usage)
 	return []string{
-		first, strconv.Itoa(s.Calls), Tokens(s.Usage.Input), Tokens(s.Usage.CacheRead), share,
+		first, strconv.Itoa(s.Calls), Tokens(s.Usage.Input), Tokens(s.Usage.CacheRead), cacheShare(s.Usage),
 		Tokens(s.Usage.CacheWrite), Tokens(s.Usage.Output), s.Cost().String(),
 	}
 }

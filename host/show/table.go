@@ -15,17 +15,17 @@ type Column struct {
 	Title  string
 	Right  bool   // align right
 	Max    int    // maximum width on a terminal; 0 is no limit
-	Tail   bool   // when a cell is cut, keep its end
+	Tail   bool   // truncate cells at their start
 	Colour string // of the cells
 }
 
-// Table is rows of cells. The last column takes what is left of the width of a terminal.
+// Table is a table of text. Its last column is truncated to the width of the terminal.
 type Table struct {
 	Columns []Column
 	rows    [][]string
 }
 
-// Add appends a row. Each cell becomes one line that is safe to print.
+// Add appends a row. It makes each cell one line that is safe to print.
 func (t *Table) Add(cells ...string) {
 	for i, c := range cells {
 		cells[i] = strings.ReplaceAll(Visible(c), "\n", " ")
@@ -33,7 +33,7 @@ func (t *Table) Add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// Print writes the table so that it fits the width of a terminal; 0 is no limit.
+// Print writes the table for a terminal of the given width; 0 is no limit.
 func (t *Table) Print(w io.Writer, width int, colour bool) error {
 	widths := t.widths(width)
 	out := bufio.NewWriter(w)
@@ -64,7 +64,7 @@ func (t *Table) Print(w io.Writer, width int, colour bool) error {
 	return out.Flush()
 }
 
-// pad aligns a cell. After the last column there is no space.
+// pad aligns a cell. The last column is not padded.
 func (t *Table) pad(column int, cell string, space int) string {
 	pad := strings.Repeat(" ", max(space, 0))
 	switch {
@@ -76,7 +76,7 @@ func (t *Table) pad(column int, cell string, space int) string {
 	return cell
 }
 
-// widths returns the widths of the columns within a maximum for all of them; 0 is no limit.
+// widths returns the widths of the columns within a maximum for the table; 0 is no limit.
 func (t *Table) widths(maximum int) []int {
 	widths := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
@@ -91,17 +91,17 @@ func (t *Table) widths(maximum int) []int {
 	if maximum == 0 {
 		return widths
 	}
-	const least = 16 // of the last one, or it says nothing
+	const minimum = 16 // for the last column
 	last := len(widths) - 1
 	left := maximum
 	for _, w := range widths[:last] {
 		left -= w + 2
 	}
-	widths[last] = min(widths[last], max(left, least))
+	widths[last] = min(widths[last], max(left, minimum))
 	return widths
 }
 
-// Width returns how many columns of a terminal a text takes.
+// Width returns the number of terminal columns of a text.
 func Width(s string) int {
 	n := 0
 	for _, r := range s {
@@ -121,8 +121,7 @@ func runeColumns(r rune) int {
 	return 1
 }
 
-// Cut shortens a text to so many columns, with an ellipsis in place of its end or, to keep its tail, of
-// its beginning.
+// Cut truncates a text to so many columns, with an ellipsis at its end or, with tail, at its start.
 func Cut(s string, columns int, tail bool) string {
 	if Width(s) <= columns {
 		return s
@@ -143,7 +142,7 @@ func Cut(s string, columns int, tail bool) string {
 	return string(runes)
 }
 
-// Fit shortens a text to so many columns, without an ellipsis.
+// Fit truncates a text to so many columns, without an ellipsis.
 func Fit(text string, columns int) string {
 	for i, r := range text {
 		if columns -= runeColumns(r); columns < 0 {

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
+
+	"github.com/aymanbagabas/go-udiff"
 )
 
-// Visible makes untrusted text safe to print on a terminal. Control characters, which could move the
-// cursor, change the title or hide what the text says, become U+FFFD. Newlines and tabs stay, carriage
-// returns are removed.
+// Visible makes untrusted text safe to print on a terminal. Characters that could move the cursor, change
+// the title or hide text become U+FFFD. Newlines and tabs stay, carriage returns are removed.
 func Visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -24,8 +26,8 @@ func Visible(s string) string {
 	}, s)
 }
 
-// deceptive reports whether a character acts on a terminal, or changes what is read without being
-// seen: control characters, marks that change the direction of writing, tags.
+// deceptive reports whether a character controls the terminal or invisibly changes how text reads:
+// control characters, direction marks, tags.
 func deceptive(r rune) bool {
 	switch {
 	case unicode.IsControl(r):
@@ -40,13 +42,13 @@ func deceptive(r rune) bool {
 	return false
 }
 
-// Summary returns the first line of a text, cut to a readable length, with an ellipsis for the rest.
+// Summary returns the first line of a text, at most 100 characters of it, with an ellipsis for the rest.
 func Summary(s string) string {
 	s, _, more := strings.Cut(strings.TrimSpace(Visible(s)), "\n")
 	s = strings.ReplaceAll(s, "\t", " ")
-	const most = 100
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
+	const maximum = 100
+	if runes := []rune(s); len(runes) > maximum {
+		return string(runes[:maximum]) + "…"
 	}
 	if more {
 		return s + " …"
@@ -54,20 +56,21 @@ func Summary(s string) string {
 	return s
 }
 
-// FirstLine returns the first line of a text, at most 500 characters of it. It is not made safe to print.
+// FirstLine returns the first line of a text, at most 500 characters of it. The result is not safe to
+// print.
 func FirstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	const most = 500
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
+	const maximum = 500
+	if runes := []rune(s); len(runes) > maximum {
+		return string(runes[:maximum]) + "…"
 	}
 	return s
 }
 
-// OneLine returns a whole text on one line.
+// OneLine returns a text on one line.
 func OneLine(s string) string { return strings.Join(strings.Fields(Visible(s)), " ") }
 
-// The colours for [Paint].
+// Colours for [Paint].
 const (
 	Red   = "\x1b[31m"
 	Green = "\x1b[32m"
@@ -76,7 +79,7 @@ const (
 	Plain = "\x1b[0m"
 )
 
-// Paint colours a text that is safe to print; "" is no colour.
+// Paint colours a text; "" is no colour. The text must be safe to print.
 func Paint(colour, text string) string {
 	if colour == "" || text == "" {
 		return text
@@ -84,8 +87,8 @@ func Paint(colour, text string) string {
 	return colour + text + Plain
 }
 
-// EscapeJSON makes JSON safe to print on a terminal without changing its meaning: characters that
-// Visible would replace are written as escapes.
+// EscapeJSON makes JSON safe to print on a terminal without changing its meaning: it escapes the
+// characters that Visible would replace.
 func EscapeJSON(b []byte) []byte {
 	if bytes.IndexFunc(b, deceptive) < 0 {
 		return b
@@ -105,10 +108,76 @@ func EscapeJSON(b []byte) []byte {
 	return out
 }
 
-// Plural returns a number of things: "1 file", "2 files".
+// Plural formats a number of things: "1 file", "2 files".
 func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Ago formats a time that is d ago, as its date from 30 days on.
+func Ago(d time.Duration, t time.Time) string {
+	switch {
+	case d < 10*time.Second:
+		return "just now"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s ago", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", d/time.Minute)
+	case d < day:
+		return fmt.Sprintf("%d h ago", d/time.Hour)
+	case d < 30*day:
+		return fmt.Sprintf("%d d ago", d/day)
+	}
+	return t.Local().Format(time.DateOnly)
+}
+
+const day = 24 * time.Hour
+
+// Duration formats a duration rounded for people.
+func Duration(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return "<1ms"
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(100 * time.Millisecond).String()
+}
+
+// Unified returns the unified diff of a file; "" if it did not change.
+func Unified(path, before, after string) string {
+	return udiff.Unified("a/"+path, "b/"+path, before, after)
+}
+
+// Diff makes a diff safe to print and indents it. It shows at most maximum lines; a negative maximum is
+// no limit.
+func Diff(diff, indent string, maximum int, colour bool) string {
+	var b strings.Builder
+	lines := strings.Split(strings.TrimSuffix(diff, "\n"), "\n")
+	for i, line := range lines {
+		if i == maximum {
+			fmt.Fprintf(&b, "%s… %s\n", indent, Plural(len(lines)-maximum, "more line"))
+			break
+		}
+		line = Visible(line)
+		if colour {
+			line = Paint(diffColour(line), line)
+		}
+		b.WriteString(indent + line + "\n")
+	}
+	return b.String()
+}
+
+func diffColour(line string) string {
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return Green
+	case strings.HasPrefix(line, "-"):
+		return Red
+	case strings.HasPrefix(line, "@@"):
+		return Cyan
+	}
+	return ""
 }

@@ -8,12 +8,12 @@ import (
 	"unicode"
 )
 
-func FuzzVisible_NothingActsOnTheTerminal(f *testing.F) {
+func FuzzVisible_NothingControlsTheTerminal(f *testing.F) {
 	f.Add("a\x1b[2J\r\n\tb\u009b\u202e\U000E0041\xff")
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, r := range Visible(s) {
 			if r != '\n' && r != '\t' && (unicode.IsControl(r) || deceptive(r)) {
-				t.Errorf("%q is left of %q", r, s)
+				t.Errorf("%q remains of %q", r, s)
 			}
 		}
 		if strings.ContainsAny(Summary(s)+OneLine(s), "\n\t") {
@@ -25,11 +25,11 @@ func FuzzVisible_NothingActsOnTheTerminal(f *testing.F) {
 		}
 		escaped := EscapeJSON(b)
 		if bytes.IndexFunc(escaped, deceptive) >= 0 {
-			t.Errorf("control characters are left in %q", escaped)
+			t.Errorf("control characters remain in %q", escaped)
 		}
 		var before, after string
 		if json.Unmarshal(b, &before) != nil || json.Unmarshal(escaped, &after) != nil || before != after {
-			t.Errorf("%q means another text than %q", escaped, b)
+			t.Errorf("%q and %q are different texts", escaped, b)
 		}
 	})
 }

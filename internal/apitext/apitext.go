@@ -1,8 +1,8 @@
-// Package apitext lists what a Go package exports, one declaration to a line, so that a change of an API
-// shows up as a change of a text file.
+// Package apitext lists the exported declarations of a Go package, one per line, so that a change of an API changes a text
+// file.
 //
-// It reads syntax only. Types appear as they are written in the source, the type of a variable without one
-// is shown by its initial value, and names of parameters are left out.
+// It reads only syntax. Types appear as written in the source, variables without a type appear with their initial
+// value, and parameter names are dropped.
 package apitext
 
 import (
@@ -12,9 +12,8 @@ import (
 	"slices"
 )
 
-// Lines returns the sorted lines for a package that consists of files. Unexported types are listed too if
-// an exported declaration mentions them, as their exported fields and methods can then be used by others.
-// Lines changes the syntax trees of files.
+// Lines returns the sorted lines for a package. Unexported types are included if an exported declaration mentions them,
+// because other packages can use their exported fields and methods. Lines modifies the syntax trees.
 func Lines(files []*ast.File) []string {
 	x := &extractor{types: map[string]*ast.TypeSpec{}, methods: map[string][]*ast.FuncDecl{}, queued: map[string]bool{}}
 	for _, f := range files {
@@ -42,7 +41,7 @@ type extractor struct {
 	lines   []string
 }
 
-// index notes the types and methods of a file, so that they can be looked up by name.
+// index adds the types and methods of a file to the maps.
 func (x *extractor) index(f *ast.File) {
 	for _, d := range f.Decls {
 		switch d := d.(type) {
@@ -61,7 +60,7 @@ func (x *extractor) index(f *ast.File) {
 	}
 }
 
-// receiverType returns the name of the type that d is a method of.
+// receiverType returns the name of the receiver's type.
 func receiverType(d *ast.FuncDecl) string {
 	e := d.Recv.List[0].Type
 	for {
@@ -86,7 +85,7 @@ func (x *extractor) addf(format string, args ...any) {
 	x.lines = append(x.lines, fmt.Sprintf(format, args...))
 }
 
-// enqueue has the type with that name listed, if the package declares one.
+// enqueue adds a type of the package to the queue once.
 func (x *extractor) enqueue(name string) {
 	if x.types[name] != nil && !x.queued[name] {
 		x.queued[name] = true
@@ -94,7 +93,7 @@ func (x *extractor) enqueue(name string) {
 	}
 }
 
-// decl lists a declaration of package level. Types are queued, and their methods come with them.
+// decl lists a package-level declaration. Types are queued; their methods are listed with them.
 func (x *extractor) decl(d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:

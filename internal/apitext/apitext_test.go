@@ -22,18 +22,18 @@ func lines(t *testing.T, sources ...string) []string {
 	return Lines(files)
 }
 
-func TestLines_ListEachKindOfDeclaration(t *testing.T) {
+func TestLines_ListsEveryKindOfDeclaration(t *testing.T) {
 	tests := []struct{ name, source, want string }{
-		{"functions without names of parameters", "func F(a, b int, c ...string) (n int, err error)", "func F(int, int, ...string) (int, error)"},
+		{"functions without parameter names", "func F(a, b int, c ...string) (n int, err error)", "func F(int, int, ...string) (int, error)"},
 		{"functions as parameters", "func F(f func(name string) (ok bool))", "func F(func(string) bool)"},
 		{"generic functions", "func F[K comparable, V any](m map[K]V) V", "func F[K comparable, V any](map[K]V) V"},
 		{"nothing unexported", "func f()\nvar v int\nconst c = 1\ntype t int\nfunc (t) M()", ""},
 		{"typed constants", `const A, b string = "x", "y"`, `const A string = "x"`},
 		{"values of iota", "const (\nA int = 1 << iota\n_\nB\n)", "const A int = 1 << 0\nconst B int = 1 << 2"},
-		{"texts of many lines", "const A = `x\ny`", `const A = "x\ny"`},
+		{"multi-line strings", "const A = `x\ny`", `const A = "x\ny"`},
 		{"variables with types", "var A, B int", "var A int\nvar B int"},
 		{"errors without their texts", `var ErrA = errors.New("a")`, "var ErrA = errors.New(...)"},
-		{"functions that decide a type", "var A = sync.OnceValue(func() *b.B { return nil })", "var A = sync.OnceValue(func() *b.B)"},
+		{"function literals that determine a type", "var A = sync.OnceValue(func() *b.B { return nil })", "var A = sync.OnceValue(func() *b.B)"},
 		{"types of literals", "type T struct{}\nvar A = &T{}\nvar B = []string{`b`}\nvar C = func(i int) {}",
 			"type T struct\nvar A *T\nvar B []string\nvar C func(int)"},
 		{"fields with tags", "type T struct {\nA, B int\nC string `json:\"c\"`\nd int\nio.Reader\n}",
@@ -53,7 +53,7 @@ func TestLines_ListEachKindOfDeclaration(t *testing.T) {
 	}
 }
 
-func TestLines_ListUnexportedTypesThatCanBeReached(t *testing.T) {
+func TestLines_ListsReachableUnexportedTypes(t *testing.T) {
 	got := lines(t, "type T struct{ base }\nfunc New() *hidden", "type base struct{}\nfunc (base) Close() error", "type hidden struct{ A int; k kind }\ntype kind int")
 	want := []string{
 		"func New() *hidden",
@@ -65,6 +65,6 @@ func TestLines_ListUnexportedTypesThatCanBeReached(t *testing.T) {
 		"type hidden struct, A int",
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("got\n%s", strings.Join(got, "\n"))
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

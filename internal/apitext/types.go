@@ -48,8 +48,8 @@ func (x *extractor) fields(name string, s *ast.StructType) {
 	}
 }
 
-// interfaceMethods lists the methods and embedded types of an interface. Unexported methods are listed as
-// well: others cannot implement an interface that has one.
+// interfaceMethods lists the methods and embedded types of an interface. It includes unexported methods, because other
+// packages cannot implement an interface with one.
 func (x *extractor) interfaceMethods(name string, t *ast.InterfaceType) {
 	for _, m := range t.Methods.List {
 		sig, isMethod := m.Type.(*ast.FuncType)
@@ -70,7 +70,7 @@ func (x *extractor) signature(t *ast.FuncType) string {
 	return strings.TrimPrefix(x.expr(&ast.FuncType{Params: t.Params, Results: t.Results}), "func")
 }
 
-// typeParams returns a list of type parameters with brackets, or nothing if there are none.
+// typeParams returns type parameters in brackets, or "".
 func (x *extractor) typeParams(list *ast.FieldList) string {
 	if list == nil {
 		return ""
@@ -84,7 +84,7 @@ func (x *extractor) typeParams(list *ast.FieldList) string {
 	return "[" + strings.Join(params, ", ") + "]"
 }
 
-// expr returns the text of a type and queues the types of this package that it mentions.
+// expr returns the text of a type and queues the types of this package in it.
 func (x *extractor) expr(e ast.Expr) string {
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -92,7 +92,7 @@ func (x *extractor) expr(e ast.Expr) string {
 			dropNames(n.Params)
 			dropNames(n.Results)
 		case *ast.SelectorExpr:
-			return false // a type of another package
+			return false // another package's type
 		case *ast.Ident:
 			x.enqueue(n.Name)
 		}
@@ -101,7 +101,7 @@ func (x *extractor) expr(e ast.Expr) string {
 	return exprString(e, "")
 }
 
-// dropNames replaces the fields of list by fields without names, as many as there are values.
+// dropNames replaces the fields of a list by fields without names, one per value.
 func dropNames(list *ast.FieldList) {
 	if list == nil {
 		return
@@ -115,7 +115,7 @@ func dropNames(list *ast.FieldList) {
 	list.List = fields
 }
 
-// exprString returns the text of e on one line. If iota is not empty it stands for the value of iota.
+// exprString returns e on one line. If iota is not empty, it replaces iota.
 func exprString(e ast.Expr, iota string) string {
 	var changed []*ast.Ident
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -134,7 +134,7 @@ func exprString(e ast.Expr, iota string) string {
 	})
 	text := types.ExprString(e)
 	for _, n := range changed {
-		n.Name = "iota" // the expression is used again by the constants below it
+		n.Name = "iota" // the following constants reuse the expression
 	}
 	return text
 }

@@ -47,7 +47,7 @@ func (x *extractor) typeOf(typ ast.Expr) string {
 	return " " + x.expr(typ)
 }
 
-// initial returns what the initial value of a variable says about its type, preceded by a space.
+// initial returns the type of a variable's initial value, or the value, after a space.
 func (x *extractor) initial(value ast.Expr) string {
 	switch v := value.(type) {
 	case *ast.CompositeLit:
@@ -64,8 +64,8 @@ func (x *extractor) initial(value ast.Expr) string {
 	return " = " + exprString(value, "")
 }
 
-// arguments returns the types of function literals, which can decide the type of a result. Other arguments,
-// such as the texts of errors, are left out.
+// arguments returns the types of function literals, which may determine the type of the result, and "..." for other
+// arguments.
 func (x *extractor) arguments(args []ast.Expr) string {
 	var texts []string
 	for _, a := range args {

@@ -1,6 +1,5 @@
-// Command crosscheck says whether the module and its tests would compile on other systems. It checks
-// the types of everything from source, standard library included, which takes seconds where go vet
-// would first compile all of it for each system.
+// Command crosscheck type-checks the module and its tests for other operating systems. It reads everything from source,
+// including the standard library, which takes seconds. go vet would first compile all of it for each system.
 //
 //	go run ./internal/crosscheck darwin windows
 package main
@@ -33,7 +32,7 @@ func main() {
 	}
 }
 
-// pkg is what go list tells of a package.
+// pkg is a package as go list reports it.
 type pkg struct {
 	ImportPath string
 	Dir        string
@@ -42,7 +41,7 @@ type pkg struct {
 	Module     *struct{ Main bool }
 }
 
-// check checks all packages for a system, and gives what is wrong with ours.
+// check type-checks all packages for a system and returns the errors in this module.
 func check(system string) (problems []error) {
 	list := exec.Command("go", "list", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,ImportMap,Module", "./...")
 	list.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
@@ -63,7 +62,7 @@ func check(system string) (problems []error) {
 			problems = append(problems, err)
 			break
 		}
-		// The last is what go test generates to run the tests.
+		// go test generates the .test packages.
 		if p.ImportPath != "unsafe" && !strings.HasSuffix(p.ImportPath, ".test") {
 			problems = append(problems, c.check(p)...)
 		}
@@ -74,7 +73,7 @@ func check(system string) (problems []error) {
 	return problems
 }
 
-// checker keeps the packages that were checked; they come after those that they import.
+// checker holds the packages checked so far. Imported packages come first.
 type checker struct {
 	files *token.FileSet
 	done  map[string]*types.Package
@@ -102,12 +101,12 @@ func (c *checker) check(p pkg) (problems []error) {
 			}
 		},
 	}
-	path, _, _ := strings.Cut(p.ImportPath, " ") // behind it stands the test it is for
+	path, _, _ := strings.Cut(p.ImportPath, " ") // without the test that it is built for
 	c.done[p.ImportPath], _ = config.Check(path, c.files, files, nil)
 	return problems
 }
 
-// imports finds what a package imports.
+// imports resolves the imports of a package.
 type imports struct {
 	done map[string]*types.Package
 	as   map[string]string
@@ -120,5 +119,5 @@ func (i imports) Import(path string) (*types.Package, error) {
 	if p := i.done[path]; p != nil {
 		return p, nil
 	}
-	return nil, errors.New("there is no package " + path)
+	return nil, errors.New("package " + path + " not found")
 }

@@ -1,36 +1,34 @@
-// Package jsonscan reads JSON in the one form in which encoding/json writes it: without white
-// space, and the members of an object in the order of their struct. It is for what this module has
-// written itself and reads in bulk, since encoding/json goes over a text again at every level of
-// nesting.
+// Package jsonscan reads JSON exactly as encoding/json writes it: without white space, and with the members of an object
+// in the order of their struct. It reads large logs that this module has written, in one pass; encoding/json scans a
+// text again at every level of nesting.
 //
-// A [Reader] explains nothing. It fails on everything that is not of that form, and its user turns
-// to encoding/json then, which reads the text or says what is wrong with it. What a Reader does
-// read means the same to encoding/json.
+// A [Reader] fails on JSON in any other form, without a reason. Callers then use encoding/json, which decodes the text
+// or returns an error. If a Reader succeeds, encoding/json gives the same result.
 package jsonscan
 
 import "bytes"
 
-// maxDepth is far below the nesting that encoding/json refuses.
+// maxDepth is well below the limit of encoding/json.
 const maxDepth = 1000
 
-// Reader reads a text from front to back. After a failure it reads nothing more: every method
-// gives a zero value, so that one check at the end, by Done, is enough.
+// A Reader reads a text from start to end. After a failure all methods return zero values, so it is enough to check Done
+// at the end.
 type Reader struct {
 	rest   []byte
-	inside bool // of an object or an array, behind one of its members or elements
+	inside bool // after a member or element of an object or array
 	failed bool
 }
 
-// Read begins to read a text, of which it keeps nothing.
+// Read returns a reader of a text.
 func Read(text []byte) Reader { return Reader{rest: text} }
 
-// Done reports whether the whole text was read without a failure.
+// Done reports whether the whole text was read.
 func (r *Reader) Done() bool { return !r.failed && len(r.rest) == 0 }
 
-// Fail is for users who meet something that is not for them.
+// Fail makes the reader fail, for callers that find an unexpected value.
 func (r *Reader) Fail() { r.rest, r.failed = nil, true }
 
-// take passes over what must come next.
+// take reads a required token.
 func (r *Reader) take(token string) bool {
 	if len(r.rest) < len(token) || string(r.rest[:len(token)]) != token {
 		r.Fail()
@@ -46,13 +44,13 @@ func (r *Reader) Open(bracket string) {
 	r.inside = false
 }
 
-// Close reads its end, "}" or "]", before which nothing may be left.
+// Close reads the end of an object or an array, "}" or "]".
 func (r *Reader) Close(bracket string) {
 	r.take(bracket)
 	r.inside = true
 }
 
-// More reports whether there is another member or element, and passes over the comma before it.
+// More reports whether another member or element follows, and reads the comma before it.
 func (r *Reader) More() bool {
 	if len(r.rest) == 0 || r.rest[0] == '}' || r.rest[0] == ']' {
 		return false
@@ -64,7 +62,7 @@ func (r *Reader) More() bool {
 	return true
 }
 
-// Member reports whether the next member has the name, and goes on to its value if so.
+// Member reports whether the next member has this name, and if so reads the name.
 func (r *Reader) Member(name string) bool {
 	b := r.rest
 	if r.inside {
@@ -81,7 +79,7 @@ func (r *Reader) Member(name string) bool {
 	return true
 }
 
-// Key reads the name of a member, behind More. It must be printable ASCII without escapes.
+// Key reads the name of a member, after More. It must be printable ASCII without escapes.
 func (r *Reader) Key() []byte {
 	n := quoted(r.rest)
 	if n < 0 || bytes.ContainsFunc(r.rest[1:n-1], func(c rune) bool { return c < ' ' || c > '~' || c == '\\' }) {
@@ -96,7 +94,7 @@ func (r *Reader) Key() []byte {
 	return key
 }
 
-// Raw reads a value and gives it as it is. Nothing says that the value is in order.
+// Raw reads a value without validating it.
 func (r *Reader) Raw() []byte {
 	n := extent(r.rest)
 	if n <= 0 {
@@ -108,8 +106,8 @@ func (r *Reader) Raw() []byte {
 	return value
 }
 
-// Last reads the value of the last member of the outermost object together with the end of that,
-// and gives the value as it is, without having looked at it.
+// Last reads the last member's value in the outermost object, and the end of that object. It does not validate the
+// value.
 func (r *Reader) Last() []byte {
 	value, found := bytes.CutSuffix(r.rest, []byte("}"))
 	if !found || len(value) == 0 {
@@ -136,14 +134,14 @@ func (r *Reader) Text() string {
 	return text
 }
 
-// Skip reads a string, which must be in order, and forgets it.
+// Skip reads a valid string and discards it.
 func (r *Reader) Skip() {
 	if !valid(r.literal()) {
 		r.Fail()
 	}
 }
 
-// literal reads a string as it is between its quotes.
+// literal reads a string and returns the text between its quotes.
 func (r *Reader) literal() []byte {
 	n := quoted(r.rest)
 	if n < 0 {
@@ -155,7 +153,7 @@ func (r *Reader) literal() []byte {
 	return in
 }
 
-// quoted is the size of the string that b begins with, or -1.
+// quoted returns the size of the string at the start of b, or -1.
 func quoted(b []byte) int {
 	if len(b) == 0 || b[0] != '"' {
 		return -1
@@ -176,8 +174,7 @@ func quoted(b []byte) int {
 	}
 }
 
-// extent is the size of the value that b begins with, or -1. It looks at quotes, brackets and
-// commas only.
+// extent returns the size of the value at the start of b, or -1. It checks only quotes, brackets and commas.
 func extent(b []byte) int {
 	depth := 0
 	for i := 0; i < len(b); i++ {

@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// plain is how many bytes at the start of b stand for themselves in a string: up to an escape or a
-// control character. It looks at eight of them at a time.
+// plain returns the number of bytes in b before an escape or a control character. It checks eight at a time.
 func plain(b []byte) int {
 	const (
 		ones  = 0x0101010101010101
@@ -20,8 +19,7 @@ func plain(b []byte) int {
 	for ; i+8 <= len(b); i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
 		slash := w ^ '\\'*ones
-		// The highest bit of a byte says that it is small or a backslash; above the first such
-		// byte it may be wrong.
+		// The highest bit marks a control character or a backslash. Only the first mark is reliable.
 		if hit := ((w-' '*ones)&^w | (slash-ones)&^slash) & highs; hit != 0 {
 			return i + bits.TrailingZeros64(hit)/8
 		}
@@ -32,7 +30,7 @@ func plain(b []byte) int {
 	return i
 }
 
-// unquote is the text that stands between the quotes of a string.
+// unquote returns the string with this text between its quotes.
 func unquote(in []byte) (string, bool) {
 	n := plain(in)
 	if n == len(in) {
@@ -51,7 +49,7 @@ func unquote(in []byte) (string, bool) {
 			return "", false
 		}
 		if r < utf8.RuneSelf {
-			out.WriteByte(byte(r)) // which is cheaper than a rune
+			out.WriteByte(byte(r)) // faster than WriteRune
 		} else {
 			out.WriteRune(r)
 		}
@@ -60,8 +58,8 @@ func unquote(in []byte) (string, bool) {
 	}
 }
 
-// valid reports whether encoding/json would take what stands between the quotes of a string. It
-// says no to some that are odd.
+// valid reports whether encoding/json accepts a string with this text between its quotes. It rejects lone surrogates,
+// which encoding/json accepts.
 func valid(in []byte) bool {
 	for {
 		in = in[plain(in):]
@@ -76,8 +74,8 @@ func valid(in []byte) bool {
 	}
 }
 
-// escape is what the escape at the start of b stands for, and its size; 0 if there is none, or half
-// of a surrogate pair.
+// escape returns the character and the size of the escape at the start of b. The size is 0 for an invalid escape or half
+// a surrogate pair.
 func escape(b []byte) (rune, int) {
 	if len(b) < 2 || b[0] != '\\' {
 		return 0, 0
@@ -110,7 +108,7 @@ func escape(b []byte) (rune, int) {
 	return r, 12
 }
 
-// hex4 reads an escape of the form \u1234.
+// hex4 decodes an escape like \u1234.
 func hex4(b []byte) (rune, bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false

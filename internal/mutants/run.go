@@ -41,10 +41,9 @@ func newRunner(ctx context.Context, timeout time.Duration) (*runner, error) {
 		return nil, err
 	}
 	home, tmp := filepath.Join(temp, "home"), filepath.Join(temp, "tmp")
-	for _, dir := range []string{home, tmp} {
-		if err := errors.Join(os.Mkdir(dir, 0o755), os.Chmod(temp, 0o755)); err != nil { // some tests become another user
-			return nil, err
-		}
+	// Some tests become another user, who must be able to enter.
+	if err := errors.Join(os.Chmod(temp, 0o755), os.Mkdir(home, 0o755), os.Mkdir(tmp, 0o755)); err != nil {
+		return nil, err
 	}
 	e, err := local.New(local.Config{Vars: map[string]string{
 		"HOME": home, "TMPDIR": tmp, "GOCACHE": vars[0], "GOMODCACHE": vars[1],

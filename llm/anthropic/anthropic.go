@@ -1,3 +1,42 @@
+// Package anthropic implements Anthropic's Messages API.
+//
+// # Requests
+//
+// System and developer messages become the system blocks, wherever they are in the conversation. Messages of
+// one role in a row are merged, because user and assistant must alternate, and tool results come first in
+// their user message. Thinking is sent back with its signature to the model that made it and omitted for any
+// other. Empty texts are omitted; a short text replaces media that the API does not support. Arguments of a
+// tool call that are not a JSON object are sent as {"_raw": "…"}, those of a freeform tool as
+// {"input": "…"}.
+//
+// The messages are last in the body, so that the bytes of a request are a prefix of the next one's. Cache
+// breakpoints are the exception: one is after the tools and the system blocks, one at the end of the
+// messages, and one where the end was in the request before. They are placed unless Request.NoCache is set or
+// the caller sets cache_control.
+//
+// max_tokens is Request.MaxTokens, or the model's limit in the catalogue, or 32000.
+//
+// Effort becomes adaptive thinking with output_config.effort on models that the catalogue lists as
+// "adaptive". On others it becomes a token budget for thinking, always less than max_tokens:
+//
+//	minimal 1024 · low 4096 · medium 10240 · high 24576 · xhigh 32768 · max 65536
+//
+// Thinking is not requested where the API refuses it: if a tool is forced and, for budgets, in the middle of a
+// tool round that began without it. While it is on, sampling parameters that the API refuses are omitted: a
+// temperature other than 1, top_k, and top_p below 0.95. Of temperature and top_p, only the temperature is
+// sent.
+//
+// Output to a schema uses output_config.format if the catalogue says that the model supports it. Otherwise,
+// and for JSON without a schema, the model must call a tool with a reserved name, and the decoder turns
+// that call into text.
+//
+// # Answers
+//
+// The State of a part is a JSON object with the members of its block that have no field: the signature of
+// thinking, the citations of a text, the caller of a tool call. Blocks of server tools and unknown blocks
+// are stored whole as llm.Opaque. So is the container of an answer, which the next request names.
+//
+// A stream is complete only with its message_stop event.
 package anthropic
 
 import (
@@ -8,29 +47,25 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Name is what llm.State and llm.Request.Options call this dialect.
+// Name is the name of the dialect.
 const Name = "anthropic"
 
-// BaseURL is the root of Anthropic's own API.
+// BaseURL is the default base URL.
 const BaseURL = "https://api.anthropic.com"
 
-// DefaultMaxTokens is the max_tokens of models that the catalogue does not know. Every model since
-// Claude 4 takes it.
-const DefaultMaxTokens = 32000
+// defaultMaxTokens is max_tokens for unknown models. Every model since Claude 4 supports it.
+const defaultMaxTokens = 32000
 
 const version = "2023-06-01"
 
-// Config says how a provider is reached.
+// Config configures a provider.
 type Config struct {
-	wire.Endpoint
-	// AuthToken is sent as a bearer token, in place of the API key.
-	AuthToken string
-	// Catalogue tells the limits and abilities of models; nil is llm.DefaultCatalogue().
-	Catalogue *llm.Catalogue
+	wire.Endpoint                // the default Name is "anthropic", the default BaseURL is [BaseURL]
+	AuthToken     string         // sent as a bearer token instead of the API key
+	Catalogue     *llm.Catalogue // nil means llm.DefaultCatalogue()
 }
 
-// New makes a provider. Its name is "anthropic" and its base URL is Anthropic's, unless the
-// configuration says otherwise.
+// New returns a provider.
 func New(c Config) *wire.Provider {
 	if c.Name == "" {
 		c.Name = Name
@@ -44,23 +79,17 @@ func New(c Config) *wire.Provider {
 	return wire.NewProvider(NewDialect(c), c.Endpoint)
 }
 
-// NewDialect makes the codec alone; the endpoint is not looked at.
+// NewDialect returns the codec alone. It ignores the endpoint.
 func NewDialect(c Config) wire.Dialect {
-	d := newDialect(c.Catalogue)
-	d.bearer = c.AuthToken != ""
-	return d
+	if c.Catalogue == nil {
+		c.Catalogue = llm.DefaultCatalogue()
+	}
+	return &dialect{catalogue: c.Catalogue, bearer: c.AuthToken != ""}
 }
 
 type dialect struct {
 	catalogue *llm.Catalogue
 	bearer    bool
-}
-
-func newDialect(catalogue *llm.Catalogue) *dialect {
-	if catalogue == nil {
-		catalogue = llm.DefaultCatalogue()
-	}
-	return &dialect{catalogue: catalogue}
 }
 
 func (*dialect) Name() string { return Name }
@@ -73,7 +102,7 @@ func (d *dialect) Authorize(h http.Header, key string) {
 	}
 }
 
-// model is what the catalogue knows of a model, which Bedrock and Vertex give names of their own.
+// model looks a model up, also by its name on Bedrock or Vertex.
 func (d *dialect) model(name string) (llm.Model, bool) {
 	if m, ok := d.catalogue.Exact(Name, name); ok {
 		return m, true
@@ -81,7 +110,7 @@ func (d *dialect) model(name string) (llm.Model, bool) {
 	return d.catalogue.Exact(Name, plainModel(name))
 }
 
-// plainModel is Anthropic's name for a model of Bedrock, such as
+// plainModel returns Anthropic's name for a model of Bedrock, such as
 // "us.anthropic.claude-haiku-4-5-20251001-v1:0".
 func plainModel(name string) string {
 	if _, rest, ok := strings.Cut(name, "anthropic."); ok {

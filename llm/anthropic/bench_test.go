@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// benchStream is a stream like those that coding agents get: thinking, text, and a call.
+// benchStream returns a typical stream: thinking, text, and a call.
 func benchStream() (stream []byte, events int) {
 	list := []string{start(""), `{"type":"ping"}`, begin(0, `{"type":"thinking","thinking":"","signature":""}`)}
 	for i := range 100 {
@@ -30,7 +30,7 @@ func benchStream() (stream []byte, events int) {
 
 func BenchmarkStream(b *testing.B) {
 	stream, events := benchStream()
-	d := newDialect(nil)
+	d := NewDialect(Config{})
 	b.ReportAllocs()
 	for b.Loop() {
 		a := wire.NewAssembler(Name, "m", func(llm.StreamEvent) bool { return true })
@@ -43,7 +43,7 @@ func BenchmarkStream(b *testing.B) {
 
 func TestStream_AllocationsPerEvent(t *testing.T) {
 	stream, events := benchStream()
-	d := newDialect(nil)
+	d := NewDialect(Config{})
 	n := testing.AllocsPerRun(10, func() {
 		a := wire.NewAssembler(Name, "m", func(llm.StreamEvent) bool { return true })
 		if err := wire.Read(d, wire.Answer{Status: 200, Header: http.Header{}, Body: bytes.NewReader(stream), Stream: true}, a); err != nil {
@@ -55,7 +55,7 @@ func TestStream_AllocationsPerEvent(t *testing.T) {
 	}
 }
 
-// benchHistory is a conversation of 200 messages.
+// benchHistory returns a conversation of 200 messages.
 func benchHistory() []llm.Message {
 	messages := []llm.Message{llm.SystemText("You are a coding agent.")}
 	for n := range 67 {
@@ -69,7 +69,7 @@ func benchHistory() []llm.Message {
 }
 
 func BenchmarkEncode200(b *testing.B) {
-	d := newDialect(nil)
+	d := NewDialect(Config{})
 	r := &llm.Request{Model: "m", Messages: benchHistory(), Tools: []llm.ToolDef{weather}}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -81,7 +81,7 @@ func BenchmarkEncode200(b *testing.B) {
 
 // BenchmarkEncode200Cached appends two messages to a history of 198 that was sent before.
 func BenchmarkEncode200Cached(b *testing.B) {
-	d := newDialect(nil)
+	d := NewDialect(Config{})
 	history := benchHistory()
 	r := &llm.Request{Model: "m", Tools: []llm.ToolDef{weather}}
 	b.ReportAllocs()

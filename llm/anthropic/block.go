@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// containerKind marks the opaque part that holds the container of an answer.
+	// containerKind is the Kind of the opaque part with the container of an answer.
 	containerKind = "container"
-	// resultKind marks the opaque part in a tool result that holds members of its block which
+	// resultKind is the Kind of the opaque part in a tool result with the members of its block that
 	// llm.ToolResult has no field for.
 	resultKind = "tool_result"
 )
@@ -22,11 +22,11 @@ const (
 type blocks struct {
 	wire.Encoder
 	model  string
-	mark   int  // before the closing brace of the last block that takes a breakpoint; 0 if none
-	manual bool // a block brings a breakpoint of its own
+	mark   int  // before the closing brace of the last block that may have a breakpoint; 0 if none
+	manual bool // a block has its own breakpoint
 }
 
-// usable is state that can be sent to the model: made by it, and a JSON object.
+// usable returns the state if it is a JSON object that can be sent to the model.
 func usable(s llm.State, model string) (wire.Value, bool) {
 	if !s.For(Name, model) {
 		return nil, false
@@ -35,11 +35,10 @@ func usable(s llm.State, model string) (wire.Value, bool) {
 	return v, err == nil && v.Kind() == '{'
 }
 
-// run writes a message of the API.
+// run writes one message of the API.
 func (b *blocks) run(rn run, messages []llm.Message) error {
 	b.Open('{')
-	b.Key("role")
-	b.Str(rn.role)
+	b.Field("role", rn.role)
 	b.Key("content")
 	b.Open('[')
 	var err error
@@ -55,7 +54,7 @@ func (b *blocks) run(rn run, messages []llm.Message) error {
 	return err
 }
 
-// user writes the parts of the user's messages, tool results first.
+// user writes the parts of user messages, tool results first.
 func (b *blocks) user(messages []llm.Message) error {
 	for i := range messages {
 		for _, p := range messages[i].Parts {
@@ -81,7 +80,7 @@ func (b *blocks) user(messages []llm.Message) error {
 
 func fromUser(r llm.Role) bool { return r == llm.RoleUser || r == llm.RoleTool }
 
-// other writes the parts of an assistant message, or of a system message that stands in place.
+// other writes the parts of an assistant message, or of a system message that stays in place.
 func (b *blocks) other(role string, m *llm.Message) error {
 	if role == "system" {
 		if m.Role != llm.RoleAssistant && inPlace(m, b.model) {
@@ -124,7 +123,7 @@ func (b *blocks) system(p llm.Part) {
 	}
 }
 
-// content writes a part that may stand in a user message or a tool result.
+// content writes a part of a user message or a tool result.
 func (b *blocks) content(p llm.Part) error {
 	switch p := p.(type) {
 	case llm.Text:
@@ -135,7 +134,7 @@ func (b *blocks) content(p llm.Part) error {
 	case llm.Document:
 		return b.document(p.Media)
 	case llm.Audio:
-		b.text("[audio, which this model cannot hear]", nil)
+		b.text("[audio: not supported]", nil)
 	case llm.Opaque:
 		b.opaque(&p)
 	}
@@ -144,17 +143,16 @@ func (b *blocks) content(p llm.Part) error {
 
 func (b *blocks) begin(kind string) {
 	b.Open('{')
-	b.Key("type")
-	b.Str(kind)
+	b.Field("type", kind)
 }
 
-// end closes a block that takes a breakpoint.
+// end closes a block that may have a breakpoint.
 func (b *blocks) end(extra wire.Value) {
 	for m := extra.Members(); m.Next(); {
 		if string(m.Key) == "cache_control" {
 			b.manual = true
 		}
-		writeMember(&b.Encoder, m.Key, m.Value)
+		b.Member(m.Key, m.Value)
 	}
 	b.Close('}')
 	b.mark = len(b.Buf) - 1
@@ -165,12 +163,11 @@ func (b *blocks) text(s string, extra wire.Value) {
 		return
 	}
 	b.begin("text")
-	b.Key("text")
-	b.Str(s)
+	b.Field("text", s)
 	b.end(extra)
 }
 
-// thinking writes a thinking block, which takes no breakpoint.
+// thinking writes a thinking block, which must not have a breakpoint.
 func (b *blocks) thinking(t *llm.Thinking) {
 	extra, ok := usable(t.State, b.model)
 	if !ok {
@@ -181,8 +178,7 @@ func (b *blocks) thinking(t *llm.Thinking) {
 		b.begin("redacted_thinking")
 	} else {
 		b.begin("thinking")
-		b.Key("thinking")
-		b.Str(t.Text)
+		b.Field("thinking", t.Text)
 	}
 	b.end(extra)
 	b.mark = mark
@@ -197,17 +193,15 @@ func (b *blocks) opaque(o *llm.Opaque) {
 
 func (b *blocks) call(c *llm.ToolCall) {
 	b.begin("tool_use")
-	b.Key("id")
-	b.Str(plainID(c.ID))
-	b.Key("name")
-	b.Str(c.Name)
+	b.Field("id", plainID(c.ID))
+	b.Field("name", c.Name)
 	b.Key("input")
 	b.input(c)
 	extra, _ := usable(c.State, b.model)
 	b.end(extra)
 }
 
-// input writes the arguments of a call, which must be an object whatever the model produced.
+// input writes the arguments of a call, which must be an object.
 func (b *blocks) input(c *llm.ToolCall) {
 	key := "input"
 	if !c.Custom {
@@ -222,15 +216,13 @@ func (b *blocks) input(c *llm.ToolCall) {
 		key = "_raw"
 	}
 	b.Open('{')
-	b.Key(key)
-	b.Str(c.Arguments)
+	b.Field(key, c.Arguments)
 	b.Close('}')
 }
 
 func (b *blocks) result(r *llm.ToolResult) error {
 	b.begin("tool_result")
-	b.Key("tool_use_id")
-	b.Str(plainID(r.ID))
+	b.Field("tool_use_id", plainID(r.ID))
 	if r.IsError {
 		b.Key("is_error")
 		b.Bool(true)
@@ -267,13 +259,13 @@ func (b *blocks) image(m llm.Media) error {
 		return err
 	}
 	if m.Data == nil {
-		b.source("image", "url", "", func() { b.Key("url"); b.Str(m.URL) })
+		b.source("image", "url", "", func() { b.Field("url", m.URL) })
 	} else {
 		switch m.MIME {
 		case "image/jpeg", "image/png", "image/gif", "image/webp":
 			b.source("image", "base64", m.MIME, func() { b.Key("data"); b.Base64("", m.Data) })
 		default:
-			b.text(fmt.Sprintf("[image of type %s, which this model cannot see]", m.MIME), nil)
+			b.text(fmt.Sprintf("[image of type %s: not supported]", m.MIME), nil)
 			return nil
 		}
 	}
@@ -288,13 +280,13 @@ func (b *blocks) document(m llm.Media) error {
 	}
 	switch {
 	case m.Data == nil:
-		b.source("document", "url", "", func() { b.Key("url"); b.Str(m.URL) })
+		b.source("document", "url", "", func() { b.Field("url", m.URL) })
 	case m.MIME == "application/pdf":
 		b.source("document", "base64", m.MIME, func() { b.Key("data"); b.Base64("", m.Data) })
 	case utf8.Valid(m.Data):
-		b.source("document", "text", "text/plain", func() { b.Key("data"); b.Str(string(m.Data)) })
+		b.source("document", "text", "text/plain", func() { b.Field("data", string(m.Data)) })
 	default:
-		b.text(fmt.Sprintf("[document %s of type %s, which this model cannot read]", m.Name, m.MIME), nil)
+		b.text(fmt.Sprintf("[document %s of type %s: not supported]", m.Name, m.MIME), nil)
 		return nil
 	}
 	b.StrField("title", m.Name)
@@ -302,7 +294,7 @@ func (b *blocks) document(m llm.Media) error {
 	return nil
 }
 
-// source begins a block of this kind and writes its source.
+// source opens a block of this kind and writes its source.
 func (b *blocks) source(kind, form, mime string, data func()) {
 	b.begin(kind)
 	b.Key("source")
@@ -312,7 +304,7 @@ func (b *blocks) source(kind, form, mime string, data func()) {
 	b.Close('}')
 }
 
-// plainID is a tool call's id in the characters that the API takes. Ids that differ still do.
+// plainID returns the id of a tool call in the characters that the API allows. Different ids stay different.
 func plainID(id string) string {
 	if id == "" {
 		return "call"

@@ -7,14 +7,14 @@ import (
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
-	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/llm/llmtest/conformance"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
-	llmtest.Conformance(t, llmtest.Subject{
+	conformance.Run(t, conformance.Subject{
 		Dialect: anthropic.Name,
 		Model:   "claude-test",
 		Open:    func(e wire.Endpoint) llm.Provider { return anthropic.New(anthropic.Config{Endpoint: e}) },

@@ -77,7 +77,7 @@ func read(ia *interaction, body []byte) (*llm.Response, error) {
 }
 
 // TestCorpus_EveryAnswerDecodesWithoutLoss compares each recorded answer with what the corpus
-// expects and with what is computed here from the raw body.
+// expects and with the raw body.
 func TestCorpus_EveryAnswerDecodesWithoutLoss(t *testing.T) {
 	for _, protocol := range []string{"anthropic-messages", "anthropic-vertex"} {
 		counts := map[string]int{}
@@ -113,8 +113,8 @@ func TestCorpus_EveryAnswerDecodesWithoutLoss(t *testing.T) {
 	}
 }
 
-// splicedID is a stream that breaks off in a tool call and goes on with another message. The
-// corpus lists the broken call; we leave it out, since it cannot be run.
+// splicedID is a stream that is interrupted in a tool call and continues with another message. The
+// corpus lists the interrupted call; the decoder drops it.
 const splicedID = "e35e4d84ac988974"
 
 func againstExpect(ia *interaction, resp *llm.Response) (problems []string) {
@@ -300,7 +300,7 @@ func againstRaw(body []byte, resp *llm.Response) (problems []string) {
 }
 
 // TestCorpus_EveryRequestParsesAndEncodesToItself sends each recorded request through Parse and
-// Encode. Beside the documented normalisations nothing may change.
+// Encode. Only the documented normalisations may change it.
 func TestCorpus_EveryRequestParsesAndEncodesToItself(t *testing.T) {
 	for _, protocol := range []string{"anthropic-messages", "anthropic-vertex", "bedrock-invoke"} {
 		n, leaves, options, opaque := 0, 0, map[string]int{}, map[string]int{}
@@ -349,7 +349,7 @@ func TestCorpus_EveryRequestParsesAndEncodesToItself(t *testing.T) {
 	}
 }
 
-// flatten is a request as paths and values, normalised as Parse documents it.
+// flatten returns a request as paths and values, normalised as Parse documents.
 func flatten(t testing.TB, body []byte) map[string]string {
 	var root map[string]any
 	if err := json.Unmarshal(body, &root); err != nil {

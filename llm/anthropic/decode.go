@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
@@ -26,7 +27,7 @@ func (d *dialect) Decode(body []byte, a *wire.Assembler) error {
 	dec.stopReason = v.Get("stop_reason").Str()
 	index := int64(0)
 	for it := content.Elements(); it.Next(); index++ {
-		dec.stop(index - 1) // the last block stays open, for it may be cut off
+		dec.stop(index - 1) // the last block stays open, because it may be truncated
 		dec.begin(index, it.Value)
 	}
 	dec.dropCut()
@@ -60,8 +61,8 @@ func (d *decoder) finish() {
 	d.a.Finish(reason, d.stopReason)
 }
 
-// dropCut leaves out the call that a whole answer ends with if it was cut off for length: its
-// input is an object all the same, but may lack members.
+// dropCut drops the last call of a whole answer that was truncated: its input is an object, but members may
+// be missing.
 func (d *decoder) dropCut() {
 	if n := len(d.blocks); n > 0 && d.blocks[n-1].kind == callBlock && finishReason(d.stopReason) == llm.FinishLength {
 		d.a.Drop(d.blocks[n-1].part)
@@ -69,8 +70,7 @@ func (d *decoder) dropCut() {
 	}
 }
 
-// fillHollow ends a call without arguments: that is a call with none, or one that was cut off
-// before its first.
+// fillHollow ends a call without arguments, or drops it if the answer was truncated.
 func (d *decoder) fillHollow(b *block, cut bool) {
 	if cut {
 		d.a.Drop(b.part)
@@ -95,8 +95,7 @@ func finishReason(raw string) llm.FinishReason {
 	return llm.FinishOther
 }
 
-// usage normalises a usage object. Its input_tokens leave out what the cache was read or written
-// for, and those two are added.
+// usage reads a usage object. Its input_tokens exclude tokens read from or written to the cache.
 func usage(raw wire.Value) llm.Usage {
 	if raw.Kind() != '{' {
 		return llm.Usage{}
@@ -115,7 +114,7 @@ func usage(raw wire.Value) llm.Usage {
 	return u
 }
 
-// addUsage takes the counts of a later event over those known already. The object is copied.
+// addUsage copies the counts of an event over those of earlier ones.
 func (d *decoder) addUsage(v wire.Value) {
 	switch {
 	case v.Kind() != '{':
@@ -126,7 +125,7 @@ func (d *decoder) addUsage(v wire.Value) {
 	}
 }
 
-// overlay is an object with the members of another put over its own. Null changes nothing.
+// overlay returns base with its members replaced by those of over that are not null.
 func overlay(base, over wire.Value) wire.Value {
 	var e wire.Encoder
 	e.Open('{')
@@ -134,40 +133,20 @@ func overlay(base, over wire.Value) wire.Value {
 		if v := over.Get(string(m.Key)); v.Exists() {
 			m.Value = v
 		}
-		writeMember(&e, m.Key, m.Value)
+		e.Member(m.Key, m.Value)
 	}
 	for m := over.Members(); m.Next(); {
 		if base.Get(string(m.Key)) == nil {
-			writeMember(&e, m.Key, m.Value)
+			e.Member(m.Key, m.Value)
 		}
 	}
 	e.Close('}')
 	return wire.Value(e.Buf)
 }
 
-// extras are the members of a block that are not among the known ones and say something, as an
-// object; nil if there are none.
+// extras returns the members of a block that are neither known nor empty, or nil.
 func extras(v wire.Value, known ...string) []byte {
-	var e wire.Encoder
-	for m := v.Members(); m.Next(); {
-		if m.Value.Exists() && string(m.Value) != "[]" && !contains(known, m.Key) {
-			if e.Buf == nil {
-				e.Open('{')
-			}
-			writeMember(&e, m.Key, m.Value)
-		}
-	}
-	if e.Buf != nil {
-		e.Close('}')
-	}
-	return e.Buf
-}
-
-func contains(names []string, key []byte) bool {
-	for _, n := range names {
-		if n == string(key) {
-			return true
-		}
-	}
-	return false
+	return wire.Rest(v, func(key string, v wire.Value) bool {
+		return !v.Exists() || string(v) == "[]" || slices.Contains(known, key)
+	})
 }

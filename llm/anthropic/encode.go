@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	// breakpoint is what a block gets behind its last member to end a cached prefix.
+	// breakpoint is the last member of a block that ends a cached prefix.
 	breakpoint = []byte(`,"cache_control":{"type":"ephemeral"}`)
 	closing    = []byte("]}")
 )
@@ -40,13 +40,9 @@ func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	h.Open('[')
 	mark := !r.NoCache && !h.manual
 	call.Body = make(wire.Body, 1, 7)
-	if r.Cache == nil {
-		call.Body, mark, err = new(history).add(call.Body, r, mark)
-	} else {
-		r.Cache.Encoder(Name, func() any { return new(history) }, func(e any) {
-			call.Body, mark, err = e.(*history).add(call.Body, r, mark)
-		})
-	}
+	r.Cache.Encoder(Name, func() any { return new(history) }, func(e any) {
+		call.Body, mark, err = e.(*history).add(call.Body, r, mark)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -80,11 +76,11 @@ func header(opts llm.Options) http.Header {
 	return h
 }
 
-// head is the part of a request's body before its messages.
+// head is the part of a request body before its messages.
 type head struct {
 	wire.Head
-	mark   int  // where the breakpoint goes for what never changes; 0 if nowhere
-	manual bool // the caller places cache breakpoints itself
+	mark   int  // position of the breakpoint; 0 if none
+	manual bool // the caller places cache breakpoints
 }
 
 // head writes the body up to the messages.
@@ -144,7 +140,7 @@ func (h *head) sampling(r *llm.Request, p plan) {
 	}
 }
 
-// system writes the instructions of the conversation.
+// system writes the system blocks.
 func (h *head) system(r *llm.Request) {
 	b := blocks{model: r.Model}
 	begun := false
@@ -173,7 +169,7 @@ func (h *head) system(r *llm.Request) {
 	h.Close(']')
 }
 
-// container is the container that the last answer ran in, if it ran in one.
+// container returns the container of the last answer, or "".
 func container(r *llm.Request) string {
 	for _, m := range slices.Backward(r.Messages) {
 		if m.Role != llm.RoleAssistant {
@@ -191,49 +187,18 @@ func container(r *llm.Request) string {
 	return ""
 }
 
-// merged is the caller's options with the objects filled up that we write as well.
+// merged returns the caller's options with thinking and output_config completed by those of the plan.
 func merged(options map[string]json.RawMessage, p plan) map[string]json.RawMessage {
-	thinking, okThinking := fill(options["thinking"], p.thinking)
-	output, okOutput := fill(options["output_config"], p.output)
-	if !okThinking && !okOutput {
-		return options
-	}
 	options = maps.Clone(options)
-	if okThinking {
-		options["thinking"] = thinking
-	}
-	if okOutput {
-		options["output_config"] = output
-	}
-	return options
-}
-
-// fill adds to an object of the caller's what ours has and it does not. One that brings a type of
-// its own stands for itself.
-func fill(theirs json.RawMessage, ours []byte) (json.RawMessage, bool) {
-	v, err := wire.ParseJSON(theirs)
-	if err != nil || len(ours) == 0 || v.Kind() != '{' || v.Get("type") != nil {
-		return nil, false
-	}
-	var e wire.Encoder
-	e.Open('{')
-	for m := wire.Value(ours).Members(); m.Next(); {
-		if v.Get(string(m.Key)) == nil {
-			writeMember(&e, m.Key, m.Value)
+	for name, ours := range map[string][]byte{"thinking": p.thinking, "output_config": p.output} {
+		// An option with a type of its own is complete.
+		theirs, err := wire.ParseJSON(options[name])
+		if err == nil && len(ours) > 0 && theirs.Kind() == '{' && theirs.Get("type") == nil {
+			rest := wire.Rest(ours, func(key string, _ wire.Value) bool { return theirs.Get(key) != nil })
+			options[name] = json.RawMessage(overlay(theirs, rest))
 		}
 	}
-	for m := v.Members(); m.Next(); {
-		writeMember(&e, m.Key, m.Value)
-	}
-	e.Close('}')
-	return e.Buf, true
-}
-
-// writeMember writes a member whose name may need escaping.
-func writeMember(e *wire.Encoder, key []byte, value wire.Value) {
-	e.Raw(wire.AppendString(nil, string(key)))
-	e.Buf = append(e.Buf, ':')
-	e.Raw(value)
+	return options
 }
 
 func setsCacheControl(options map[string]json.RawMessage) bool {

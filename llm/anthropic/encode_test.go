@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// testDialect knows one model of each kind.
+// testDialect returns a dialect with one model of each kind.
 func testDialect(t testing.TB) *dialect {
 	c, err := llm.NewCatalogue([]llm.Model{
 		{ID: "adaptive", Provider: Name, MaxOutput: 64000, Reasoning: true, Thinking: "adaptive", Schema: true, Efforts: []string{"low", "medium", "high"}},
@@ -20,7 +20,7 @@ func testDialect(t testing.TB) *dialect {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newDialect(c)
+	return NewDialect(Config{Catalogue: c}).(*dialect)
 }
 
 func encode(t testing.TB, r *llm.Request) *wire.Call {
@@ -35,7 +35,7 @@ func encode(t testing.TB, r *llm.Request) *wire.Call {
 	return call
 }
 
-// A typo must not mean that the model does not think.
+// A typo must not disable thinking.
 func TestEncode_AnEffortThatNobodyKnowsIsAnErrorWhereItStandsForABudget(t *testing.T) {
 	for _, model := range []string{"budget", "nobody-knows-me"} {
 		_, err := testDialect(t).Encode(&llm.Request{Model: model, Effort: "hihg", Messages: []llm.Message{llm.UserText("hi")}})
@@ -92,7 +92,7 @@ func TestEncode_Request(t *testing.T) {
 			`"model":"adaptive","max_tokens":64000,"output_config":{"format":{"type":"json_schema","schema":` + string(schema) + `}}`},
 		{"a schema by a forced tool, which goes without thinking", llm.Request{Model: "budget", Effort: "high", Output: &llm.OutputFormat{Schema: schema}},
 			`"model":"budget","max_tokens":32000,"tool_choice":{"type":"tool","name":"reins_json_output","disable_parallel_tool_use":true},` +
-				`"tools":[{"name":"reins_json_output","description":"Give the answer by calling this tool.","input_schema":` + string(schema) + `}]`},
+				`"tools":[{"name":"reins_json_output","description":"Call this tool to return the answer.","input_schema":` + string(schema) + `}]`},
 		{"options win and are merged", llm.Request{Model: "adaptive", Effort: "low", Options: map[string]llm.Options{Name: {Body: map[string]json.RawMessage{
 			"thinking": json.RawMessage(`{"display":"omitted"}`), "output_config": json.RawMessage(`{"effort":"max"}`), "metadata": json.RawMessage(`{"user_id":"u"}`), "max_tokens": json.RawMessage(`5`)}}}},
 			`"model":"adaptive","max_tokens":5,"thinking":{"type":"adaptive","display":"omitted"},"output_config":{"effort":"max"},"metadata":{"user_id":"u"}`},
@@ -168,7 +168,7 @@ func TestEncode_Messages(t *testing.T) {
 			assistant(llm.Image{Media: llm.Media{URL: "https://x/y.png"}})},
 			`[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"cG5n"}},{"type":"image","source":{"type":"url","url":"https://x/y.png"}},` +
 				`{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"cGRm"},"title":"a.pdf"},{"type":"document","source":{"type":"text","media_type":"text/plain","data":"# x"}},` +
-				`{"type":"text","text":"[image of type image/tiff, which this model cannot see]"},{"type":"text","text":"[audio, which this model cannot hear]"}]},{"role":"assistant","content":[{"type":"text","text":"[image]"}]}]`},
+				`{"type":"text","text":"[image of type image/tiff: not supported]"},{"type":"text","text":"[audio: not supported]"}]},{"role":"assistant","content":[{"type":"text","text":"[image]"}]}]`},
 		{"an image as a tool result", []llm.Message{llm.ToolResults(llm.ToolResult{ID: "a", Parts: []llm.Part{llm.Image{Media: llm.Media{MIME: "image/png", Data: []byte("png")}}}})},
 			`[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"cG5n"}}]}]}]`},
 	}
@@ -256,6 +256,44 @@ func TestEncode_RefusesWhatCannotBeSent(t *testing.T) {
 	} {
 		if _, err := testDialect(t).Encode(r); err == nil {
 			t.Errorf("%s: there is no error", name)
+		}
+	}
+}
+
+// Thinking in the options does not depend on the conversation.
+func TestShape_IsTheRequestedThinking(t *testing.T) {
+	call := llm.ToolCall{ID: "1", Name: "x", Arguments: "{}"}
+	round := []llm.Message{llm.UserText("a"), {Role: llm.RoleAssistant, Parts: []llm.Part{call}}, llm.ToolResults(llm.TextResult(call, "x", false))}
+	theirs := map[string]llm.Options{Name: {Body: map[string]json.RawMessage{"thinking": json.RawMessage(`{"type":"enabled","budget_tokens":2000}`)}}}
+	d := NewDialect(Config{}).(llm.Shaper)
+	for _, tt := range []struct {
+		name    string
+		model   string
+		options map[string]llm.Options
+		changes bool
+	}{
+		{"a budget", "claude-sonnet-4-5", nil, true},
+		{"adaptive", "claude-opus-4-6", nil, false},
+		{"the host's own", "claude-sonnet-4-5", theirs, false},
+	} {
+		shape := func(messages []llm.Message) string {
+			return d.Shape(&llm.Request{Model: tt.model, Effort: "high", Options: tt.options, Messages: messages})
+		}
+		if first, then := shape(round[:1]), shape(round); (first != then) != tt.changes {
+			t.Errorf("%s: %q, and after a call without thinking %q", tt.name, first, then)
+		}
+	}
+}
+
+func TestEffort_HasThisBudget(t *testing.T) {
+	for effort, want := range map[string]string{
+		"minimal": `{"type":"enabled","budget_tokens":1024}`, "low": `{"type":"enabled","budget_tokens":4096}`,
+		"medium": `{"type":"enabled","budget_tokens":10240}`, "high": `{"type":"enabled","budget_tokens":24576}`,
+		"xhigh": `{"type":"enabled","budget_tokens":32768}`, "max": `{"type":"enabled","budget_tokens":65536}`, "none": "",
+	} {
+		r := &llm.Request{Model: "budget", Effort: effort, MaxTokens: 200000}
+		if got := testDialect(t).Shape(r); got != want {
+			t.Errorf("%s: got %s, want %s", effort, got, want)
 		}
 	}
 }

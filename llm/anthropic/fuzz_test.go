@@ -36,7 +36,7 @@ func FuzzStream(f *testing.F) {
 			}
 			return true
 		})
-		err := wire.Read(newDialect(nil), wire.Answer{Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: bytes.NewReader(data), Stream: true}, a)
+		err := wire.Read(NewDialect(Config{}), wire.Answer{Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: bytes.NewReader(data), Stream: true}, a)
 		if err != nil && llm.KindOf(err) == llm.ErrUnknown && !strings.Contains(string(data), "error") {
 			t.Errorf("the error has no kind: %v", err)
 		}
@@ -51,7 +51,7 @@ func FuzzStream(f *testing.F) {
 
 // resend encodes a message that was received, which must give JSON.
 func resend(t *testing.T, m llm.Message) {
-	call, err := newDialect(nil).Encode(&llm.Request{Model: "m", Messages: []llm.Message{hi, m, hi}})
+	call, err := NewDialect(Config{}).Encode(&llm.Request{Model: "m", Messages: []llm.Message{hi, m, hi}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"type":"error","error":{"type":"api_error","message":"x"}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		a := wire.NewAssembler(Name, "m", nil)
-		if err := newDialect(nil).Decode(data, a); err == nil {
+		if err := NewDialect(Config{}).Decode(data, a); err == nil {
 			if !a.Done() {
 				t.Error("the answer is not finished")
 			}
@@ -81,7 +81,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"model":"m","max_tokens":5,"system":"s","messages":[{"role":"user","content":"hi"}],"stream":true}`))
 	f.Add([]byte(`{"model":"m","max_tokens":5,"thinking":{"type":"enabled","budget_tokens":2000},"tools":[{"name":"f","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}},{"type":"web_search_20250305","name":"w"}],"tool_choice":{"type":"any","disable_parallel_tool_use":true},"output_config":{"effort":"high","format":{"type":"json_schema","schema":{}}},"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"cG5n"}}],"is_error":false},{"type":"document","source":{"type":"text","media_type":"text/plain","data":"x"},"title":"t"}]},{"role":"system","content":[{"type":"text","text":"x"}]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d := newDialect(nil)
+		d := NewDialect(Config{}).(*dialect)
 		r, _, err := d.Parse(data)
 		if err != nil || r.Model == "" {
 			return

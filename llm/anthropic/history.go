@@ -5,25 +5,25 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// history encodes the messages of a conversation. Messages that follow each other in one role make
-// a run, which is one message to the API. Runs that another one follows are closed: they stay as
-// they are and are kept encoded. The last run may still grow and is encoded with every request.
+// history encodes the messages of a conversation. Messages of one role in a row are a run, which is one
+// message of the API. A run is closed when another follows: it does not change and is encoded only once. The
+// last run may still grow and is encoded with every request.
 type history struct {
 	seen   wire.History
-	buf    []byte // the closed runs; what is behind its length may be appended to, nothing changed
-	closed int    // so many messages are in closed runs
-	mark   int    // where the last closed run of the user takes a breakpoint; 0 if nowhere
-	manual bool   // a block brings a breakpoint of its own
+	buf    []byte // the closed runs, append-only
+	closed int    // number of messages in closed runs
+	mark   int    // position of the breakpoint in the last closed user run; 0 if none
+	manual bool   // a block has its own breakpoint
 }
 
-// run is a stretch of messages of one role.
+// run is a range of messages of one role.
 type run struct {
 	role     string
 	from, to int
 }
 
-// add adds the messages and the end of the body. With mark set it places breakpoints, unless a
-// block brings one of its own, and reports whether it did.
+// add appends the messages and the end of the body. With mark set it places breakpoints, unless a block has
+// its own, and reports whether it did.
 func (h *history) add(body wire.Body, r *llm.Request, mark bool) (wire.Body, bool, error) {
 	if h.seen.Pending(r.Model, r.Messages) == 0 {
 		*h = history{seen: h.seen}
@@ -49,7 +49,7 @@ func (h *history) add(body wire.Body, r *llm.Request, mark bool) (wire.Body, boo
 	return withBreakpoint(body, last.Buf, last.mark), true, nil
 }
 
-// withBreakpoint adds a piece of JSON with a breakpoint at mark, if that is not 0.
+// withBreakpoint appends a piece of JSON with a breakpoint at mark, unless mark is 0.
 func withBreakpoint(body wire.Body, piece []byte, mark int) wire.Body {
 	if mark == 0 {
 		return append(body, piece)
@@ -91,13 +91,13 @@ func (h *history) close(rn run, r *llm.Request) error {
 	return nil
 }
 
-// fail forgets everything, since the messages at hand count as seen but are not encoded.
+// fail resets the history, because it has recorded messages that are not encoded.
 func (h *history) fail(err error) error {
 	*h = history{}
 	return err
 }
 
-// roleOf is the API's role of message i, or "" if nothing of it is sent among the messages.
+// roleOf returns the API's role of message i, or "" if it is not sent among the messages.
 func roleOf(r *llm.Request, i int) string {
 	m := &r.Messages[i]
 	switch m.Role {
@@ -118,8 +118,8 @@ func roleOf(r *llm.Request, i int) string {
 	return ""
 }
 
-// inPlace reports whether a system message came from a request that had it among its messages: all
-// its parts bring state then.
+// inPlace reports whether a system message was parsed from among the messages of a request: then all its
+// parts have state.
 func inPlace(m *llm.Message, model string) bool {
 	for _, p := range m.Parts {
 		var s llm.State
@@ -145,7 +145,7 @@ func begunBefore(messages []llm.Message) bool {
 	return false
 }
 
-// sendable reports whether any of the parts makes a block.
+// sendable reports whether any of the parts becomes a block.
 func sendable(parts []llm.Part, role, model string) bool {
 	for _, p := range parts {
 		switch p := p.(type) {

@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// turn is what one round of an agent adds to a conversation.
+// turn returns the messages of one round.
 func turn(rng *rand.Rand, n int) []llm.Message {
 	text := fmt.Sprintf("turn %d: \"quoted\" – ünïcode\n", n)
 	switch rng.IntN(6) {
@@ -45,7 +45,7 @@ func conversation(rng *rand.Rand, turns int) []llm.Message {
 	return messages
 }
 
-// open is a body without the brackets at its end.
+// open returns a body without its closing brackets.
 func open(body []byte) []byte { return bytes.TrimRight(body, "]}") }
 
 func TestEncode_ARequestIsAPrefixOfTheNext(t *testing.T) {
@@ -83,7 +83,7 @@ func TestEncode_OnlyBreakpointsMoveInTheNextRequest(t *testing.T) {
 	}
 }
 
-// TestEncode_CachedIsTheSameAsFromScratch grows, forks and cuts conversations at random.
+// TestEncode_CachedIsTheSameAsFromScratch extends, forks and truncates conversations at random.
 func TestEncode_CachedIsTheSameAsFromScratch(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 7))

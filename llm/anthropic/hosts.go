@@ -3,15 +3,16 @@ package anthropic
 import (
 	"bytes"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Vertex makes the Rewrite of an endpoint for Claude on Google's Vertex AI. The base URL to go
-// with it is "https://LOCATION-aiplatform.googleapis.com/v1". Requests are authorised by a Google
-// access token, which Config.AuthToken or Endpoint.Sign supplies.
+// Vertex returns the Rewrite of an endpoint for Claude on Google's Vertex AI. Its base URL is
+// "https://LOCATION-aiplatform.googleapis.com/v1". Config.AuthToken or Endpoint.Sign must supply a Google
+// access token.
 func Vertex(project, location string) func(*llm.Request, *wire.Call) error {
 	return func(r *llm.Request, c *wire.Call) error {
 		method := ":rawPredict"
@@ -22,16 +23,14 @@ func Vertex(project, location string) func(*llm.Request, *wire.Call) error {
 			"/publishers/anthropic/models/" + url.PathEscape(r.Model) + method
 		c.Header.Del("Anthropic-Version")
 		return rehead(c, []string{"model", "anthropic_version"}, func(e *wire.Encoder) {
-			e.Key("anthropic_version")
-			e.Str("vertex-2023-10-16")
+			e.Field("anthropic_version", "vertex-2023-10-16")
 		})
 	}
 }
 
-// Bedrock makes the Rewrite of an endpoint for Claude on Amazon Bedrock's InvokeModel. The base URL
-// to go with it is "https://bedrock-runtime.REGION.amazonaws.com", and Endpoint.Sign signs the
-// requests. Bedrock streams in a framing of its own, which is not supported: every call is made
-// for a whole answer, and the caller sees its events all at once.
+// Bedrock returns the Rewrite of an endpoint for Claude on Amazon Bedrock's InvokeModel. Its base URL is
+// "https://bedrock-runtime.REGION.amazonaws.com", and Endpoint.Sign must sign the requests. Bedrock's own
+// framing of streams is not supported: every call requests a whole answer, and its events arrive at once.
 func Bedrock() func(*llm.Request, *wire.Call) error {
 	return func(r *llm.Request, c *wire.Call) error {
 		c.Stream = false
@@ -40,8 +39,7 @@ func Bedrock() func(*llm.Request, *wire.Call) error {
 		c.Header.Del("Anthropic-Beta")
 		c.Header.Del("Anthropic-Version")
 		return rehead(c, []string{"model", "stream", "anthropic_version", "anthropic_beta"}, func(e *wire.Encoder) {
-			e.Key("anthropic_version")
-			e.Str("bedrock-2023-05-31")
+			e.Field("anthropic_version", "bedrock-2023-05-31")
 			if betas != "" {
 				e.Key("anthropic_beta")
 				e.Open('[')
@@ -54,7 +52,7 @@ func Bedrock() func(*llm.Request, *wire.Call) error {
 	}
 }
 
-// rehead writes the first piece of a body again, with new members first and without those named.
+// rehead rewrites the first piece of a body, with new members first and without the named ones.
 func rehead(c *wire.Call, without []string, add func(*wire.Encoder)) error {
 	first := c.Body[0]
 	open := bytes.HasSuffix(first, []byte(`"messages":[`))
@@ -70,8 +68,8 @@ func rehead(c *wire.Call, without []string, add func(*wire.Encoder)) error {
 	e.Open('{')
 	add(&e)
 	for m := v.Members(); m.Next(); {
-		if !contains(without, m.Key) {
-			writeMember(&e, m.Key, m.Value)
+		if !slices.Contains(without, string(m.Key)) {
+			e.Member(m.Key, m.Value)
 		}
 	}
 	e.Close('}')

@@ -5,14 +5,14 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// opaque is a block that is not modelled, or thinking that is redacted.
+// opaque is a block that is not modelled, or redacted thinking.
 type opaque struct {
 	kind    string
 	members []member
-	partial []byte // of input, as deltas brought it
+	partial []byte // of the input
 }
 
-// member is a member of the block: JSON, or the text of a string that deltas continue.
+// member is a member of the block: JSON, or a string that grows by deltas.
 type member struct {
 	key         string
 	value, text []byte
@@ -26,9 +26,8 @@ func newOpaque(v wire.Value) *opaque {
 	return o
 }
 
-// add takes up a delta, by the rule that all deltas follow: its members continue those of the
-// block if they are strings and replace them if not; citations are collected, and partial JSON
-// makes the input.
+// add applies a delta. Its strings are appended to those of the block, other members replace them, citations
+// are collected, and partial JSON becomes the input.
 func (o *opaque) add(delta wire.Value) {
 	for it := delta.Members(); it.Next(); {
 		switch key := string(it.Key); {
@@ -55,7 +54,7 @@ func (o *opaque) add(delta wire.Value) {
 	}
 }
 
-// member is the member with this name, made if there is none.
+// member returns the member with this name. It adds one if there is none.
 func (o *opaque) member(key string) *member {
 	for i := range o.members {
 		if o.members[i].key == key {
@@ -66,7 +65,7 @@ func (o *opaque) member(key string) *member {
 	return &o.members[len(o.members)-1]
 }
 
-// part is the finished block.
+// part returns the finished block.
 func (o *opaque) part(a *wire.Assembler) llm.Part {
 	if in, err := wire.ParseJSON(o.partial); err == nil && in.Kind() == '{' {
 		o.member("input").value = in
@@ -77,7 +76,7 @@ func (o *opaque) part(a *wire.Assembler) llm.Part {
 		if m.value == nil {
 			m.value = wire.AppendString(nil, string(m.text))
 		}
-		writeMember(&e, []byte(m.key), m.value)
+		e.Member([]byte(m.key), m.value)
 	}
 	e.Close('}')
 	if o.kind == "redacted_thinking" {

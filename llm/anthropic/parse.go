@@ -12,10 +12,11 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Parse reads a request in Anthropic's form. Encoding what it returns gives the same request, with
-// content that was a string written as one text block, neighbours of one role merged, and without
-// the null members. What a request of ours has no field for is put in its options, and blocks that
-// it has no part for are kept whole.
+var _ wire.Parser = (*dialect)(nil)
+
+// Parse reads a request body. Encoding the result returns the same request, except that a string becomes one
+// text block, messages of one role in a row are merged and null members are omitted. Members without a
+// field become options, and blocks without a part type become opaque.
 func (d *dialect) Parse(body []byte) (*llm.Request, []string, error) {
 	v, err := wire.ParseJSON(body)
 	if err != nil {
@@ -65,14 +66,11 @@ func (p *parser) member(name string, v wire.Value) {
 	case "stream":
 		r.Unary = !v.Bool()
 	case "temperature":
-		f := v.Float()
-		r.Temperature = &f
+		r.Temperature = new(v.Float())
 	case "top_p":
-		f := v.Float()
-		r.TopP = &f
+		r.TopP = new(v.Float())
 	case "top_k":
-		k := int(v.Int())
-		r.TopK = &k
+		r.TopK = new(int(v.Int()))
 	case "stop_sequences":
 		for it := v.Elements(); it.Next(); {
 			r.Stop = append(r.Stop, it.Value.Str())
@@ -99,11 +97,9 @@ func (p *parser) member(name string, v wire.Value) {
 func (p *parser) thinking(v wire.Value) {
 	switch kind := v.Get("type"); {
 	case kind.Is("enabled"):
-		n := int(v.Get("budget_tokens").Int())
-		p.r.ThinkingBudget = &n
+		p.r.ThinkingBudget = new(int(v.Get("budget_tokens").Int()))
 	case kind.Is("disabled") && p.r.Effort == "":
-		none := 0
-		p.r.ThinkingBudget = &none
+		p.r.ThinkingBudget = new(int)
 	}
 }
 
@@ -117,8 +113,7 @@ func (p *parser) toolChoice(v wire.Value) {
 	modes := map[string]llm.ToolMode{"auto": llm.ToolAuto, "any": llm.ToolRequired, "tool": llm.ToolNamed, "none": llm.ToolNone}
 	p.r.ToolChoice = llm.ToolChoice{Mode: modes[v.Get("type").Str()], Name: v.Get("name").Str()}
 	if one := v.Get("disable_parallel_tool_use"); one.Exists() {
-		parallel := !one.Bool()
-		p.r.ParallelTools = &parallel
+		p.r.ParallelTools = new(!one.Bool())
 	}
 }
 
@@ -131,13 +126,12 @@ func tool(v wire.Value) llm.ToolDef {
 	t.Description = v.Get("description").Str()
 	t.Parameters = json.RawMessage(v.Get("input_schema").Clone())
 	if s := v.Get("strict"); s.Exists() {
-		strict := s.Bool()
-		t.Strict = &strict
+		t.Strict = new(s.Bool())
 	}
 	return t
 }
 
-// reconcile puts those members in the options that would not be encoded as they were.
+// reconcile adds options for the members that would not be encoded as they were.
 func (d *dialect) reconcile(p parser, v wire.Value) error {
 	opts := llm.Options{Body: p.options}
 	h, err := d.head(p.r, opts, streams(p.r, opts))
@@ -163,7 +157,7 @@ func (d *dialect) reconcile(p parser, v wire.Value) error {
 	return nil
 }
 
-// same reports whether two JSON texts mean the same.
+// same reports whether two JSON texts are equal as values.
 func same(a, b wire.Value) bool {
 	if bytes.Equal(a, b) {
 		return true

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
@@ -67,7 +68,7 @@ func (p *parser) message(path string, v wire.Value) {
 	}
 }
 
-// userMessages splits a user message in tool results and what the user says.
+// userMessages splits a user message into messages of tool results and of other parts.
 func (p *parser) userMessages(parts []llm.Part) {
 	var last llm.Role
 	for _, part := range parts {
@@ -84,8 +85,8 @@ func (p *parser) userMessages(parts []llm.Part) {
 	}
 }
 
-// inPlace adds a system message that stands among the others. Its parts get state, if only an
-// empty object, to tell it from one that belongs before them.
+// inPlace adds a system message from among the messages. Its parts get state, if only an empty object, to
+// mark it as such.
 func (p *parser) inPlace(parts []llm.Part) {
 	for i, part := range parts {
 		if t, ok := part.(llm.Text); ok && t.State.Dialect == "" {
@@ -96,7 +97,7 @@ func (p *parser) inPlace(parts []llm.Part) {
 	p.r.Messages = append(p.r.Messages, llm.Message{Role: llm.RoleSystem, Parts: parts})
 }
 
-// block reads a content block. What would not be encoded as it was is kept whole instead.
+// block reads a content block. A block that would not be encoded as it was becomes opaque.
 func (p *parser) block(role string, v wire.Value) llm.Part {
 	kind := v.Get("type").Str()
 	if kind == "tool_result" && role == "user" {
@@ -118,7 +119,7 @@ func (p *parser) block(role string, v wire.Value) llm.Part {
 	return llm.Opaque{Kind: kind, State: p.state(v)}
 }
 
-// part is the part that a block makes, or nil.
+// part returns the part for a block, or nil.
 func (p *parser) part(role, kind string, v wire.Value) llm.Part {
 	switch kind {
 	case "text":
@@ -150,20 +151,13 @@ func (p *parser) part(role, kind string, v wire.Value) llm.Part {
 	return nil
 }
 
-// rest is the state for the members of a block that are not among the known ones.
+// rest returns the state with the members of a block that are not known.
 func (p *parser) rest(v wire.Value, known ...string) llm.State {
-	var e wire.Encoder
-	e.Open('{')
-	for m := v.Members(); m.Next(); {
-		if !contains(known, m.Key) {
-			writeMember(&e, m.Key, m.Value)
-		}
-	}
-	if len(e.Buf) == 1 {
+	rest := wire.Rest(v, func(key string, _ wire.Value) bool { return slices.Contains(known, key) })
+	if rest == nil {
 		return llm.State{}
 	}
-	e.Close('}')
-	return p.state(e.Buf)
+	return p.state(rest)
 }
 
 func media(v wire.Value) (llm.Media, bool) {
@@ -186,7 +180,7 @@ func media(v wire.Value) (llm.Media, bool) {
 	return m, true
 }
 
-// result reads a tool result. Members without a field go in an opaque part of it.
+// result reads a tool result. Members without a field become an opaque part of it.
 func (p *parser) result(v wire.Value) llm.Part {
 	r := llm.ToolResult{ID: v.Get("tool_use_id").Str(), IsError: v.Get("is_error").Bool()}
 	known := []string{"type", "tool_use_id"}
@@ -214,7 +208,7 @@ func (p *parser) result(v wire.Value) llm.Part {
 	return r
 }
 
-// nameOf is the name of the tool that was called with this id.
+// nameOf returns the name of the tool in the call with this id.
 func (p *parser) nameOf(id string) string {
 	for i := len(p.r.Messages) - 1; i >= 0; i-- {
 		for _, part := range p.r.Messages[i].Parts {

@@ -7,22 +7,19 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// plan is what a request asks of the model beside its messages, after the API's rules on what goes
-// with what were applied.
+// plan holds the settings of a request that depend on each other by the rules of the API.
 type plan struct {
-	maxTokens int64
-	thinking  []byte // the member's value; nil if it is not sent
-	thinks    bool
-	output    []byte // of output_config
-	// outputTool says that JSON is asked for by way of a tool that the model must call.
-	outputTool bool
-	err        error // what cannot be planned for
+	maxTokens  int64
+	thinking   []byte // value of thinking; nil to omit it
+	thinks     bool
+	output     []byte // value of output_config
+	outputTool bool   // the model must call a tool to return JSON
+	err        error
 }
 
 const minBudget = 1024
 
-// efforts are the words for effort, least first, and the tokens that they stand for on models
-// whose thinking takes a budget.
+// efforts lists the efforts, least first, with their token budgets for models whose thinking has a budget.
 var efforts = []struct {
 	name   string
 	budget int64
@@ -30,7 +27,7 @@ var efforts = []struct {
 	{"minimal", minBudget}, {"low", 4096}, {"medium", 10240}, {"high", 24576}, {"xhigh", 32768}, {"max", 65536},
 }
 
-// effortBudget is the tokens that an effort stands for; 0 for "none".
+// effortBudget returns the token budget of an effort.
 func effortBudget(effort string) (tokens int64, ok bool) {
 	for _, e := range efforts {
 		if e.name == effort {
@@ -55,7 +52,7 @@ func (d *dialect) plan(r *llm.Request, opts llm.Options) plan {
 		p.maxTokens = m.MaxOutput
 	}
 	if p.maxTokens == 0 {
-		p.maxTokens = DefaultMaxTokens
+		p.maxTokens = defaultMaxTokens
 	}
 	var format []byte
 	if r.Output != nil && wire.Value(opts.Body["output_config"]).Get("format") == nil && opts.Body["output_format"] == nil {
@@ -76,7 +73,7 @@ func (d *dialect) plan(r *llm.Request, opts llm.Options) plan {
 	return p
 }
 
-// Shape tells how thinking is asked for.
+// Shape returns the value of thinking, which may depend on the conversation.
 func (d *dialect) Shape(r *llm.Request) string {
 	opts := r.Options[Name]
 	p := d.plan(r, opts)
@@ -86,7 +83,7 @@ func (d *dialect) Shape(r *llm.Request) string {
 	return string(p.thinking)
 }
 
-// adaptive plans for a model that decides for itself how much to think.
+// adaptive plans adaptive thinking.
 func (p *plan) adaptive(r *llm.Request, m llm.Model, forced bool) (effort string) {
 	off := r.Effort == "none" || r.Effort == "" && r.ThinkingBudget != nil && *r.ThinkingBudget <= 0
 	switch {
@@ -102,19 +99,19 @@ func (p *plan) adaptive(r *llm.Request, m llm.Model, forced bool) (effort string
 	return nearest(r.Effort, m.Efforts)
 }
 
-// budget plans for a model whose thinking takes a number of tokens.
+// budget plans thinking with a token budget.
 func (p *plan) budget(r *llm.Request, forced bool) {
 	tokens := int64(0)
 	switch {
 	case r.ThinkingBudget != nil:
 		tokens = int64(*r.ThinkingBudget)
 	case r.Effort != "":
-		most, ok := effortBudget(r.Effort)
+		budget, ok := effortBudget(r.Effort)
 		if !ok {
 			p.err = llm.EffortError(r.Model, r.Effort, effortNames())
 			return
 		}
-		tokens = min(most, p.maxTokens-p.maxTokens/4)
+		tokens = min(budget, p.maxTokens-p.maxTokens/4)
 	}
 	if tokens >= p.maxTokens {
 		tokens = p.maxTokens - p.maxTokens/4
@@ -124,8 +121,7 @@ func (p *plan) budget(r *llm.Request, forced bool) {
 	}
 	var e wire.Encoder
 	e.Open('{')
-	e.Key("type")
-	e.Str("enabled")
+	e.Field("type", "enabled")
 	e.Key("budget_tokens")
 	e.Int(tokens)
 	e.Close('}')
@@ -142,8 +138,7 @@ func (p *plan) outputConfig(effort string, schema []byte) {
 	if schema != nil {
 		e.Key("format")
 		e.Open('{')
-		e.Key("type")
-		e.Str("json_schema")
+		e.Field("type", "json_schema")
 		e.Key("schema")
 		e.Raw(schema)
 		e.Close('}')
@@ -152,10 +147,10 @@ func (p *plan) outputConfig(effort string, schema []byte) {
 	p.output = e.Buf
 }
 
-// nearest is the word that the model takes for an effort: the same, the next lesser one, or its
-// least. Words that are unknown here are passed on.
-func nearest(effort string, takes []string) string {
-	if len(takes) == 0 || slices.Contains(takes, effort) {
+// nearest returns the supported effort for an effort: the same, the next lower one, or the lowest. It returns
+// an unknown effort unchanged.
+func nearest(effort string, supported []string) string {
+	if len(supported) == 0 || slices.Contains(supported, effort) {
 		return effort
 	}
 	rank := func(name string) int {
@@ -171,17 +166,16 @@ func nearest(effort string, takes []string) string {
 		return effort
 	}
 	best := ""
-	for _, t := range takes {
-		if i := rank(t); i >= 0 && i < want || best == "" && i >= 0 {
-			best = t
+	for _, s := range supported {
+		if i := rank(s); i >= 0 && i < want || best == "" && i >= 0 {
+			best = s
 		}
 	}
 	return best
 }
 
-// roundWithoutThinking reports whether the conversation ends in a tool round whose first answer
-// does not begin with thinking that this model would take back. The API refuses to switch thinking
-// on there.
+// roundWithoutThinking reports whether the conversation ends in a tool round whose first answer does not begin
+// with thinking of this model. The API refuses to enable thinking there.
 func roundWithoutThinking(r *llm.Request) bool {
 	first := -1
 	for i := len(r.Messages); i > 0; {

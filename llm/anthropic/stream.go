@@ -7,25 +7,24 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// NewDecoder begins to read a streamed answer.
 func (d *dialect) NewDecoder(a *wire.Assembler) wire.Decoder { return &decoder{a: a} }
 
 // decoder reads the events of a stream.
 type decoder struct {
 	a          *wire.Assembler
 	blocks     []block
-	id         string // of the message that is being read
+	id         string // of the current message
 	usage      wire.Value
 	stopReason string
 	container  wire.Value
-	called     bool // there was a tool call
-	output     bool // there was a call of the output tool
-	held       int  // bytes that were read and are not in the assembler
+	called     bool // a tool was called
+	output     bool // the output tool was called
+	held       int  // bytes stored outside the assembler
 }
 
 var errTooLarge = errors.New("the response is larger than the limit")
 
-// event is what the members of an event hold.
+// event holds the members of an event.
 type event struct {
 	kind, index, delta, block, message, usage wire.Value
 }
@@ -78,10 +77,10 @@ func (d *decoder) Event(ev wire.Event) error {
 	return nil
 }
 
-// Usage is what message_start told, and later what message_delta did, which comes last.
+// Usage returns the counts of message_start and of message_delta, which comes last.
 func (d *decoder) Usage() (u llm.Usage, final bool) { return usage(d.usage), d.stopReason != "" }
 
-// End leaves the answer incomplete, since only message_stop completes it.
+// End does nothing, because only message_stop completes an answer.
 func (d *decoder) End() {}
 
 func (d *decoder) unknown(kind wire.Value, ev wire.Event, v wire.Value) {
@@ -92,8 +91,8 @@ func (d *decoder) unknown(kind wire.Value, ev wire.Event, v wire.Value) {
 	d.a.Raw(name, v)
 }
 
-// start reads a message_start event. It may come twice for one message, and a proxy that lost its
-// server may go on with another message: what was left open then is over.
+// start reads a message_start event. It may come twice for one message. A proxy that lost its server may
+// continue with another message, which ends the open blocks.
 func (d *decoder) start(message wire.Value) {
 	id := message.Get("id").Str()
 	again := d.id != "" && d.id == id
@@ -118,7 +117,7 @@ func (d *decoder) start(message wire.Value) {
 	}
 }
 
-// abandon closes the blocks of a message that broke off.
+// abandon closes the blocks of an interrupted message.
 func (d *decoder) abandon() {
 	for i := range d.blocks {
 		if b := &d.blocks[i]; b.kind == callBlock {
@@ -143,7 +142,7 @@ func (d *decoder) messageDelta(e event, v wire.Value) {
 	}
 }
 
-// hold counts bytes that are kept outside the assembler, which counts its own.
+// hold counts bytes stored outside the assembler.
 func (d *decoder) hold(n int) error {
 	if d.held += n; d.a.Max > 0 && d.held > d.a.Max {
 		return errTooLarge
@@ -179,7 +178,7 @@ func (d *decoder) delta(index int64, delta, v wire.Value) error {
 	return nil
 }
 
-// announce begins the block of a delta whose start is missing, where the delta tells what it is.
+// announce opens the block of a delta without a start, if the delta determines its type.
 func (d *decoder) announce(index int64, kind wire.Value) *block {
 	switch {
 	case kind.Is("text_delta"):
@@ -190,7 +189,7 @@ func (d *decoder) announce(index int64, kind wire.Value) *block {
 	return d.find(index)
 }
 
-// find is the open block with this index.
+// find returns the open block with this index, or nil.
 func (d *decoder) find(index int64) *block {
 	for i := len(d.blocks) - 1; i >= 0; i-- {
 		if b := &d.blocks[i]; b.index == index && !b.closed {
@@ -200,8 +199,7 @@ func (d *decoder) find(index int64) *block {
 	return nil
 }
 
-// begin opens a block. A start that comes twice, or that announces a block which message_start
-// held already, changes nothing.
+// begin opens a block. It ignores a repeated start, and one for a block of message_start.
 func (d *decoder) begin(index int64, v wire.Value) {
 	kind, id := v.Get("type"), v.Get("id").Str()
 	if b := d.find(index); b != nil {
@@ -261,7 +259,7 @@ func (d *decoder) stop(index int64) {
 	}
 }
 
-// close ends a block. A tool call that was cut off stays open in the assembler.
+// close ends a block. A tool call without arguments stays open until the finish.
 func (d *decoder) close(b *block) {
 	if b.closed {
 		return
@@ -282,7 +280,7 @@ func (d *decoder) close(b *block) {
 	d.seal(b)
 }
 
-// fill ends a call, with the input of its start if no deltas brought another.
+// fill ends a call. Without deltas, its arguments are the input of its start.
 func (d *decoder) fill(b *block) {
 	if d.a.SoFar(b.part) == "" {
 		d.a.Delta(b.part, b.input)

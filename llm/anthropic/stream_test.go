@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// sse makes a stream of events from their data.
+// sse returns a stream of events with this data.
 func sse(events ...string) string {
 	var b strings.Builder
 	for _, e := range events {
@@ -39,14 +39,14 @@ func ending(reason string) string {
 
 const done = `{"type":"message_stop"}`
 
-// readStream gives the response, the kinds of the events in order, and the error.
+// readStream returns the response, the types of the events, and the error.
 func readStream(stream string) (*llm.Response, []string, error) {
 	var kinds []string
 	a := wire.NewAssembler(Name, "m", func(ev llm.StreamEvent) bool {
 		kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", ev), "llm."))
 		return true
 	})
-	err := wire.Read(newDialect(nil), wire.Answer{Status: 200, Header: http.Header{}, Body: strings.NewReader(stream), Stream: true}, a)
+	err := wire.Read(NewDialect(Config{}), wire.Answer{Status: 200, Header: http.Header{}, Body: strings.NewReader(stream), Stream: true}, a)
 	return a.Response(), kinds, err
 }
 
@@ -194,7 +194,7 @@ func TestStream_HeldBytesAreLimited(t *testing.T) {
 		events = append(events, delta(0, `{"type":"x_delta","x":"`+strings.Repeat("y", 1000)+`"}`))
 	}
 	a := wire.NewAssembler(Name, "m", nil)
-	err := wire.Read(newDialect(nil), wire.Answer{Status: 200, Header: http.Header{}, Body: strings.NewReader(sse(events...)), Stream: true, Limits: wire.Limits{MaxTotal: 50000}}, a)
+	err := wire.Read(NewDialect(Config{}), wire.Answer{Status: 200, Header: http.Header{}, Body: strings.NewReader(sse(events...)), Stream: true, Limits: wire.Limits{MaxTotal: 50000}}, a)
 	if llm.KindOf(err) != llm.ErrMalformed {
 		t.Errorf("the error is %v", err)
 	}
@@ -203,7 +203,7 @@ func TestStream_HeldBytesAreLimited(t *testing.T) {
 func TestDecode_WholeAnswers(t *testing.T) {
 	body := `{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[{"type":"thinking","thinking":"hm","signature":"s1"},{"type":"text","text":"a","citations":null},{"type":"tool_use","id":"a","name":"weather","input":{"city": "Rome"},"caller":{"type":"direct"}},{"type":"novelty","x":1}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2}}`
 	a := wire.NewAssembler(Name, "m", nil)
-	if err := newDialect(nil).Decode([]byte(body), a); err != nil {
+	if err := NewDialect(Config{}).Decode([]byte(body), a); err != nil {
 		t.Fatal(err)
 	}
 	m := a.Response().Message
@@ -215,12 +215,32 @@ func TestDecode_WholeAnswers(t *testing.T) {
 	}
 	a = wire.NewAssembler(Name, "m", nil)
 	cut := strings.Replace(strings.Replace(body, "tool_use\",\"usage", "max_tokens\",\"usage", 1), `,{"type":"novelty","x":1}`, "", 1)
-	if err := newDialect(nil).Decode([]byte(cut), a); err != nil || len(a.Response().ToolCalls()) != 0 || len(a.Response().Message.Parts) != 2 {
+	if err := NewDialect(Config{}).Decode([]byte(cut), a); err != nil || len(a.Response().ToolCalls()) != 0 || len(a.Response().Message.Parts) != 2 {
 		t.Errorf("a call that may be cut off is there: %+v, %v", a.Response(), err)
 	}
 	for _, bad := range []string{`{}`, `[]`, `{"content":`, `{"type":"error","error":{"type":"api_error","message":"x"}}`} {
-		if err := newDialect(nil).Decode([]byte(bad), wire.NewAssembler(Name, "m", nil)); err == nil {
+		if err := NewDialect(Config{}).Decode([]byte(bad), wire.NewAssembler(Name, "m", nil)); err == nil {
 			t.Errorf("%s was accepted", bad)
 		}
+	}
+}
+
+// An answer that is sent back must begin with its thinking, redacted or not.
+func TestDecode_BlocksOfWholeAnswerKeepTheirOrder(t *testing.T) {
+	const answer = `{"id":"msg_1","type":"message","role":"assistant","model":"m","stop_reason":"tool_use","content":[
+		{"type":"redacted_thinking","data":"abc"},
+		{"type":"text","text":"Let me see."},
+		{"type":"server_tool_use","id":"srvtoolu_1","name":"code_execution","input":{}},
+		{"type":"tool_use","id":"toolu_1","name":"f","input":{"a":1}}]}`
+	a := wire.NewAssembler(Name, "m", nil)
+	if err := NewDialect(Config{}).Decode([]byte(answer), a); err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, p := range a.Response().Message.Parts {
+		got += fmt.Sprintf("%T ", p)
+	}
+	if want := fmt.Sprintf("%T %T %T %T ", llm.Thinking{}, llm.Text{}, llm.Opaque{}, llm.ToolCall{}); got != want {
+		t.Errorf("got parts %s, want %s", got, want)
 	}
 }

@@ -15,25 +15,25 @@ const (
 	outputBlock // a call of the output tool, which becomes text
 )
 
-// block is a content block that is being read.
+// block is the state of a content block.
 type block struct {
 	index     int64
 	kind      int
 	typ, id   string
-	part      int    // of the assembler; of an opaque block there is none yet
-	input     string // of a tool call, as its start gives it
+	part      int    // of the assembler, except for an opaque block
+	input     string // of a tool call, from its start
 	signature []byte
 	citations []byte
 	extra     []byte
 	opaque    *opaque
-	repeated  string // what the deltas to come may say again
+	repeated  string // text that the next deltas may repeat
 	touched   bool   // there were deltas
-	filled    bool   // message_start held it already
+	filled    bool   // it was in message_start
 	closed    bool
-	hollow    bool // a call that is closed and has no arguments yet
+	hollow    bool // a closed call without arguments
 }
 
-// takes reports whether deltas of this kind bring the block's text.
+// takes reports whether deltas of this kind contain the block's text.
 func (b *block) takes(kind wire.Value) bool {
 	switch b.kind {
 	case textBlock:
@@ -46,7 +46,7 @@ func (b *block) takes(kind wire.Value) bool {
 	return false
 }
 
-// add takes up a delta that brings something else, and reports whether the block has such things.
+// add applies a delta without text, and reports whether it fits the block.
 func (b *block) add(kind, value, delta wire.Value) bool {
 	switch {
 	case b.kind == opaqueBlock:
@@ -63,7 +63,7 @@ func (b *block) add(kind, value, delta wire.Value) bool {
 	return true
 }
 
-// unseen is what of a delta is not a repetition of what the block held from the start.
+// unseen returns the text of a delta without what repeats the start of the block.
 func (b *block) unseen(s string) string {
 	if b.repeated == "" {
 		return s
@@ -84,7 +84,7 @@ func (b *block) cite(citation wire.Value) {
 	b.citations = append(b.citations, citation...)
 }
 
-// state is what the block holds beside its text, as an object.
+// state returns the members of the block except its text, as an object.
 func (b *block) state() []byte {
 	if len(b.signature) == 0 && len(b.citations) == 0 {
 		return b.extra
@@ -99,7 +99,7 @@ func (b *block) state() []byte {
 		e.Close(']')
 	}
 	for m := wire.Value(b.extra).Members(); m.Next(); {
-		writeMember(&e, m.Key, m.Value)
+		e.Member(m.Key, m.Value)
 	}
 	e.Close('}')
 	return e.Buf

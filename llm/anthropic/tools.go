@@ -9,8 +9,8 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// outputTool is the reserved name of the tool that takes structured output from models without a
-// native form of it. The decoder turns calls of it into text.
+// outputTool is the reserved name of the tool for structured output on models that do not support it
+// directly. The decoder turns its calls into text.
 const outputTool = "reins_json_output"
 
 var anyObject = json.RawMessage(`{"type":"object"}`)
@@ -41,7 +41,7 @@ func (h *head) tools(r *llm.Request, p plan) error {
 	return nil
 }
 
-// tool writes one tool and reports how many there were to write.
+// tool writes one tool and returns how many it wrote.
 func (h *head) tool(e *wire.Encoder, t *llm.ToolDef) (int, error) {
 	if t.Hosted.Dialect != "" {
 		if t.Hosted.Dialect != Name {
@@ -59,11 +59,9 @@ func (h *head) tool(e *wire.Encoder, t *llm.ToolDef) (int, error) {
 		return 0, fmt.Errorf("the tool name %q is reserved", outputTool)
 	}
 	e.Open('{')
-	e.Key("name")
-	e.Str(t.Name)
+	e.Field("name", t.Name)
 	if t.Freeform != nil {
-		e.Key("description")
-		e.Str(freeformDescription(t))
+		e.Field("description", freeformDescription(t))
 		e.Key("input_schema")
 		e.Raw([]byte(`{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`))
 	} else {
@@ -74,7 +72,7 @@ func (h *head) tool(e *wire.Encoder, t *llm.ToolDef) (int, error) {
 			schema = anyObject
 		}
 		if _, err := wire.ParseJSON(schema); err != nil {
-			return 0, fmt.Errorf("the parameters of tool %q are no JSON Schema: %w", t.Name, err)
+			return 0, fmt.Errorf("the parameters of tool %q are not JSON: %w", t.Name, err)
 		}
 		e.Raw(schema)
 	}
@@ -90,11 +88,11 @@ func freeformDescription(t *llm.ToolDef) string {
 	if t.Freeform.Definition == "" {
 		return t.Description
 	}
-	return fmt.Sprintf("%s\n\nThe input is text of this form (%s):\n%s", t.Description, t.Freeform.Syntax, t.Freeform.Definition)
+	return fmt.Sprintf("%s\n\nThe input must match this grammar (%s):\n%s", t.Description, t.Freeform.Syntax, t.Freeform.Definition)
 }
 
 func writeOutputTool(e *wire.Encoder, o *llm.OutputFormat) {
-	description := "Give the answer by calling this tool."
+	description := "Call this tool to return the answer."
 	if o.Description != "" {
 		description += " " + o.Description
 	}
@@ -103,16 +101,14 @@ func writeOutputTool(e *wire.Encoder, o *llm.OutputFormat) {
 		schema = anyObject
 	}
 	e.Open('{')
-	e.Key("name")
-	e.Str(outputTool)
-	e.Key("description")
-	e.Str(description)
+	e.Field("name", outputTool)
+	e.Field("description", description)
 	e.Key("input_schema")
 	e.Raw(schema)
 	e.Close('}')
 }
 
-// choice writes the tool choice for n tools beside the output tool.
+// choice writes the tool choice for n tools, not counting the output tool.
 func (h *head) choice(r *llm.Request, p plan, n int) {
 	kind, name, parallel := "", "", r.ParallelTools
 	switch r.ToolChoice.Mode {
@@ -130,8 +126,7 @@ func (h *head) choice(r *llm.Request, p plan, n int) {
 		}
 	}
 	if p.outputTool {
-		one := false
-		parallel = &one
+		parallel = new(bool)
 		if n == 0 || kind == "none" {
 			kind, name = "tool", outputTool
 		} else if kind != "tool" {
@@ -144,8 +139,7 @@ func (h *head) choice(r *llm.Request, p plan, n int) {
 		return
 	}
 	h.Open('{')
-	h.Key("type")
-	h.Str(kind)
+	h.Field("type", kind)
 	h.StrField("name", name)
 	if parallel != nil && kind != "none" {
 		h.Key("disable_parallel_tool_use")
@@ -154,7 +148,7 @@ func (h *head) choice(r *llm.Request, p plan, n int) {
 	h.Close('}')
 }
 
-// endsHosted reports whether the last tool is a hosted one, not all of which take a breakpoint.
+// endsHosted reports whether the last tool is hosted. Not all hosted tools may have a breakpoint.
 func endsHosted(r *llm.Request, p plan) bool {
 	return !p.outputTool && len(r.Tools) > 0 && r.Tools[len(r.Tools)-1].Hosted.Dialect != ""
 }

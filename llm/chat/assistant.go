@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,14 +9,13 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// fieldsKind is the kind of opaque parts that hold members of their message.
+// fieldsKind is the kind of opaque parts with members of their message.
 const fieldsKind = "message"
 
-// goesBack lists the members of an answer's message that a server wants back although nothing in
-// the request says what they are.
+// goesBack lists the kinds of opaque parts that are sent back.
 var goesBack = []string{fieldsKind, "extra_content", "refusal"}
 
-// assistant writes a message of the model. One of which nothing remains is left out.
+// assistant writes an assistant message, unless it is empty.
 func (c *conversation) assistant(parts []llm.Part) error {
 	text, list := c.content(parts, "")
 	calls := hasCalls(parts)
@@ -73,7 +73,7 @@ func (c *conversation) call(call llm.ToolCall) {
 	c.out.Close('}')
 }
 
-// arguments are a call's arguments as a JSON object, whatever the model wrote.
+// arguments returns a call's arguments as a JSON object, even if the model's were invalid.
 func arguments(call llm.ToolCall) string {
 	if call.Custom {
 		return object("input", call.Arguments)
@@ -93,12 +93,12 @@ func object(key, text string) string {
 	return string(append(b, '}'))
 }
 
-// replays reports whether a thinking part goes back to the server.
+// replays reports whether a thinking part is sent back.
 func (c *conversation) replays(p llm.Thinking) bool {
 	return !c.quirks.NoReplay && p.State.For(Name, c.model)
 }
 
-// reasons reports whether any thinking goes back.
+// reasons reports whether any thinking is sent back.
 func (c *conversation) reasons(parts []llm.Part) bool {
 	return slices.ContainsFunc(parts, func(p llm.Part) bool {
 		t, ok := p.(llm.Thinking)
@@ -106,7 +106,7 @@ func (c *conversation) reasons(parts []llm.Part) bool {
 	})
 }
 
-// reasoning writes the thinking that goes back as members of the message.
+// reasoning writes thinking as members of the message.
 func (c *conversation) reasoning(parts []llm.Part, calls bool) {
 	var member string
 	var text strings.Builder
@@ -119,7 +119,7 @@ func (c *conversation) reasoning(parts []llm.Part, calls bool) {
 		data := wire.Value(t.State.Data)
 		switch {
 		case data.Kind() == '"':
-			member = orElse(c.quirks.Reasoning, data.Str())
+			member = cmp.Or(c.quirks.Reasoning, data.Str())
 			text.WriteString(t.Text)
 		case data.Kind() == '{' && !isContentPart(data) && !whole:
 			whole = true
@@ -131,7 +131,7 @@ func (c *conversation) reasoning(parts []llm.Part, calls bool) {
 	case member != "":
 		c.field(member, text.String())
 	case calls && c.quirks.ReasoningDue:
-		c.field(orElse(c.quirks.Reasoning, "reasoning_content"), "")
+		c.field(cmp.Or(c.quirks.Reasoning, "reasoning_content"), "")
 	}
 }
 
@@ -142,7 +142,7 @@ func (c *conversation) field(name, text string) {
 	c.out.Str(text)
 }
 
-// members writes the members of an object into the object that is open and not empty.
+// members adds the members of an object to the open object, which must not be empty.
 func (c *conversation) members(object wire.Value) {
 	for m := object.Members(); m.Next(); {
 		c.out.Buf = append(c.out.Buf, ',')
@@ -152,7 +152,7 @@ func (c *conversation) members(object wire.Value) {
 	}
 }
 
-// fields writes the members that opaque parts hold for their message.
+// fields writes the members of the message in opaque parts.
 func (c *conversation) fields(parts []llm.Part) {
 	for _, p := range parts {
 		if o, ok := p.(llm.Opaque); ok && isFields(o) && o.State.For(Name, c.model) {
@@ -165,7 +165,7 @@ func isFields(o llm.Opaque) bool {
 	return slices.Contains(goesBack, o.Kind) && wire.Value(o.State.Data).Kind() == '{'
 }
 
-// isContentPart reports whether state is a content part: an object with a type.
+// isContentPart reports whether state is a content part, an object with a type.
 func isContentPart(data wire.Value) bool { return data.Get("type").Kind() == '"' }
 
 func hasFields(parts []llm.Part) bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// benchStream is a stream as OpenAI sends it: text, then a tool call, then the counts.
+// benchStream returns a stream like OpenAI's: text, a tool call and token counts.
 func benchStream() (stream []byte, events int) {
 	var b strings.Builder
 	chunk := func(delta, finish string) {
@@ -61,7 +61,7 @@ func BenchmarkEncode200(b *testing.B) {
 	messages := benchMessages()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := d.Encode(&llm.Request{Model: "m", Messages: messages, Tools: textTools}); err != nil {
+		if _, err := d.Encode(&llm.Request{Model: "m", Messages: messages, Tools: someTools}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -71,13 +71,13 @@ func BenchmarkEncode200Cached(b *testing.B) {
 	d := NewDialect(Quirks{})
 	messages := benchMessages()
 	cache := new(llm.Cache)
-	r := &llm.Request{Model: "m", Messages: messages[:len(messages):len(messages)], Tools: textTools, Cache: cache}
+	r := &llm.Request{Model: "m", Messages: messages[:len(messages):len(messages)], Tools: someTools, Cache: cache}
 	if _, err := d.Encode(r); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if len(r.Messages) > 2200 { // a fresh conversation from time to time
+		if len(r.Messages) > 2200 { // start a new conversation
 			b.StopTimer()
 			r.Messages = messages[:len(messages):len(messages)]
 			_, _ = d.Encode(r)

@@ -6,7 +6,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// call reads a tool call, or a piece of one.
+// call decodes a tool call, or a piece of one.
 func (s *stream) call(v, chunk wire.Value) {
 	var id, name, args, extra wire.Value
 	index := int64(-1)
@@ -48,7 +48,7 @@ func (s *stream) call(v, chunk wire.Value) {
 	}
 }
 
-// appendMember adds a member to an object that is being written.
+// appendMember adds a member to an object without its closing brace.
 func appendMember(object, key []byte, v wire.Value) []byte {
 	if len(object) == 0 {
 		object = append(object, '{')
@@ -59,8 +59,8 @@ func appendMember(object, key []byte, v wire.Value) []byte {
 	return append(object, v...)
 }
 
-// find is the call that a piece belongs to, or nil if it begins a new one. Servers tell calls
-// apart by index, by id, by neither, or give every call the same index.
+// find returns the call that a piece belongs to, or nil for a new call. Servers identify calls by index, by id, by
+// neither, or give every call the same index.
 func (s *stream) find(index int64, id, name string) *call {
 	for i := len(s.calls) - 1; i >= 0; i-- {
 		c := &s.calls[i]
@@ -91,7 +91,7 @@ func (s *stream) begin(index int64, id, name string, custom bool, chunk wire.Val
 	return &s.calls[len(s.calls)-1]
 }
 
-// rename gives a call the id or the name that came late.
+// rename sets an id or a name that arrived late.
 func (s *stream) rename(c *call, id, name string) {
 	if c.made && id != "" && !s.taken(id) {
 		c.id, c.made = id, false
@@ -111,14 +111,13 @@ func (s *stream) taken(id string) bool {
 	return false
 }
 
-// makeID makes an id for a call that has none. It depends on the answer alone, so that reading the
-// answer again gives the same one.
+// makeID returns an id for a call without one. It depends only on the answer, so decoding it again gives the same id.
 func (s *stream) makeID(chunk wire.Value) string {
 	n := strconv.Itoa(len(s.calls))
 	return "call_" + wire.Digest(string(chunk)+n) + n
 }
 
-// function reads a call in the older form, of which there is at most one.
+// function decodes a call in the older form. An answer has at most one.
 func (s *stream) function(v, chunk wire.Value) {
 	name, args := v.Get("name"), v.Get("arguments")
 	if s.legacy < 0 {

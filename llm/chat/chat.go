@@ -1,3 +1,35 @@
+// Package chat speaks OpenAI's Chat Completions protocol to every server that is compatible with it: hosted vendors,
+// gateways and local servers.
+//
+// Servers differ. How they differ in requests is data: a [Quirks] value, which [QuirksFor] finds by the host of the base
+// URL and the model, and which [Config] can replace. Answers need no table: the decoder accepts every known form from every
+// server. Package texttools recovers tool calls that a model wrote as text.
+//
+// # Differences from llm.Request
+//
+//   - The text parts of a message are sent as one string, separated by a blank line (without a separator in an assistant
+//     message), because many servers do not accept lists of text.
+//   - Tool messages contain only text. Images and files of a tool result follow in a user message after the last result of
+//     the turn, and the tool message says so.
+//   - A failed tool result starts with "Error: ".
+//   - Freeform tools are sent as functions with one string parameter, "input". Their calls arrive as ordinary calls with the
+//     arguments {"input": …}.
+//   - Arguments of a tool call that are not a JSON object are sent as {"_raw": "…"}, empty ones as {}.
+//   - A refusal is an opaque part of kind "refusal", and the answer finishes with llm.FinishContentFilter.
+//   - Only the first choice of an answer is read.
+//
+// # Provider state
+//
+// The state of a Thinking part says where its text is sent back: a JSON string names a member of the assistant message
+// ("reasoning_content"), an object with a type is a content part (Mistral), and any other object contains whole members
+// ("reasoning_details"). The state of a ToolCall, and an Opaque part of kind "message", contain further members of the call or
+// the message. The state of a Text part is its content part. Thinking without state of this dialect and model is not
+// sent.
+//
+// # Parse
+//
+// Parsing a request and encoding it again gives the same JSON, except that null members are dropped and tools get
+// their type. A member that llm.Request cannot reproduce is stored whole in the request's options.
 package chat
 
 import (
@@ -9,43 +41,30 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/chat/texttools"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Name is the dialect's name.
 const Name = "openai-chat"
 
-// DefaultBaseURL is where requests go if the configuration does not say.
+// DefaultBaseURL is the base URL of a provider without one.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// Config says where and how Chat Completions is spoken.
+// Config configures a provider.
 type Config struct {
 	wire.Endpoint
-	Catalogue *llm.Catalogue // nil is llm.DefaultCatalogue()
-	// Quirks replaces what QuirksFor finds for the base URL and the model.
-	Quirks *Quirks
-	// TextTools says whether tool calls that a model prints as text are recovered. It is on,
-	// except for OpenAI and Azure, whose servers never leave calls in the text.
-	TextTools Switch
+	Catalogue *llm.Catalogue // default: llm.DefaultCatalogue()
+	Quirks    *Quirks        // default: QuirksFor the base URL and the model
 }
-
-// Switch turns something on or off; the zero value leaves it at its default.
-type Switch int
-
-// The positions of a switch.
-const (
-	Default Switch = iota
-	On
-	Off
-)
 
 // Provider calls a Chat Completions server.
 type Provider struct {
 	*wire.Provider
-	textTools bool
+	dialect *dialect
 }
 
-// New makes a provider.
+// New returns a provider. By default its name is "chat" and its base URL DefaultBaseURL.
 func New(c Config) *Provider {
 	if c.Name == "" {
 		c.Name = "chat"
@@ -60,29 +79,26 @@ func New(c Config) *Provider {
 	if c.Quirks != nil {
 		d.fix(*c.Quirks)
 	}
-	text := c.TextTools == On || c.TextTools == Default && !d.quirks("").NoTextTools
-	return &Provider{wire.NewProvider(d, c.Endpoint), text}
+	return &Provider{wire.NewProvider(d, c.Endpoint), d}
 }
 
-// Stream makes one call.
+// Stream calls the model. It recovers tool calls written as text, unless Quirks.NoTextTools is set.
 func (p *Provider) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-	if p.textTools && len(r.Tools) > 0 {
-		return TextTools(p.Provider.Stream)(ctx, r)
+	if p.dialect.quirks(r.Model).NoTextTools {
+		return p.Provider.Stream(ctx, r)
 	}
-	return p.Provider.Stream(ctx, r)
+	return texttools.Recover(p.Provider.Stream)(ctx, r)
 }
 
-// NewDialect is the protocol with fixed quirks. The zero Quirks are the protocol as OpenAI
-// publishes it.
+// NewDialect returns the protocol with fixed quirks. The zero Quirks are OpenAI's own API.
 func NewDialect(q Quirks) wire.Dialect {
 	d := new(dialect)
 	d.fix(q)
 	return d
 }
 
-// Azure fills in the configuration for a resource of Azure OpenAI, such as
-// "https://name.openai.azure.com". Request.Model names the deployment. With an empty version the
-// resource's v1 API is used, which needs none; with one, such as "2024-10-21", its deployment URLs.
+// Azure configures a provider for an Azure OpenAI resource, such as "https://name.openai.azure.com". Request.Model is the
+// deployment. With an API version, such as "2024-10-21", requests go to the deployment's URL, otherwise to the v1 API.
 func Azure(resource, apiVersion string, c Config) Config {
 	c.BaseURL = strings.TrimRight(resource, "/") + "/openai/v1"
 	if apiVersion != "" {
@@ -107,7 +123,7 @@ type dialect struct {
 	fixed     *Quirks
 	baseURL   string
 	catalogue *llm.Catalogue
-	cacheKey  string // names this dialect's encoder in a cache
+	cacheKey  string // of this dialect's encoder in an llm.Cache
 }
 
 func (d *dialect) fix(q Quirks) {
@@ -124,7 +140,7 @@ func (d *dialect) quirks(model string) Quirks {
 	return QuirksFor(d.baseURL, model)
 }
 
-// Authorize sets the key's header.
+// Authorize sets the header with the API key.
 func (d *dialect) Authorize(h http.Header, key string) {
 	if header := d.quirks("").KeyHeader; header != "" {
 		h.Set(header, key)
@@ -133,7 +149,7 @@ func (d *dialect) Authorize(h http.Header, key string) {
 	h.Set("Authorization", "Bearer "+key)
 }
 
-// known is what the catalogue says of a model, if it knows it.
+// known returns a model from the catalogue.
 func (d *dialect) known(model string) (llm.Model, bool) {
 	if d.catalogue == nil {
 		return llm.Model{}, false

@@ -11,6 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/llm/llmtest/conformance"
 	"github.com/reins-agent/reins/llm/wire"
 	"go.uber.org/goleak"
 )
@@ -18,9 +19,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
-	for name, c := range map[string]chat.Config{"compatible": {}, "text tools off": {TextTools: chat.Off}, "published": {Quirks: &chat.Quirks{}}} {
+	for name, c := range map[string]chat.Config{"compatible": {}, "text tools off": {Quirks: &chat.Quirks{NoTextTools: true}}, "published": {Quirks: &chat.Quirks{}}} {
 		t.Run(name, func(t *testing.T) {
-			llmtest.Conformance(t, llmtest.Subject{Dialect: chat.Name, Model: "gpt-test", Open: func(e wire.Endpoint) llm.Provider {
+			conformance.Run(t, conformance.Subject{Dialect: chat.Name, Model: "gpt-test", Open: func(e wire.Endpoint) llm.Provider {
 				c.Endpoint = e
 				return chat.New(c)
 			}})
@@ -28,7 +29,6 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestAzure_RequestsGoToTheDeployment: the path, the version and the key's header are Azure's.
 func TestAzure_RequestsGoToTheDeployment(t *testing.T) {
 	var got []*http.Request
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,23 +43,23 @@ func TestAzure_RequestsGoToTheDeployment(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p.Name() != "azure" {
-			t.Errorf("name %q", p.Name())
+			t.Errorf("got name %q, want azure", p.Name())
 		}
 	}
 	if u := got[0].URL; u.EscapedPath() != "/openai/deployments/my%20gpt/chat/completions" || u.RawQuery != "api-version=2024-10-21" {
-		t.Errorf("URL %s", u)
+		t.Errorf("got URL %s, want that of the deployment", u)
 	}
 	if u := got[1].URL; u.Path != "/openai/v1/chat/completions" || u.RawQuery != "" {
-		t.Errorf("URL %s", u)
+		t.Errorf("got URL %s, want that of the v1 API", u)
 	}
 	for _, r := range got {
 		if r.Header.Get("api-key") != "secret-key" || r.Header.Get("Authorization") != "" {
-			t.Errorf("headers %v", r.Header)
+			t.Errorf("got headers %v, want the key in api-key", r.Header)
 		}
 	}
 }
 
-func TestNew_TextToolsAreOnButForOpenAI(t *testing.T) {
+func TestStream_RecoversTextToolsExceptForOpenAI(t *testing.T) {
 	printed := "<tool_call>{\"name\": \"read\", \"arguments\": {}}</tool_call>"
 	server := llmtest.NewServer(&llmtest.Script{Reply: func(int, *llm.Request) llmtest.Turn { return llmtest.Say(printed) }})
 	defer server.Close()
@@ -70,10 +70,9 @@ func TestNew_TextToolsAreOnButForOpenAI(t *testing.T) {
 		config chat.Config
 		calls  int
 	}{
-		"by default":        {chat.Config{}, 1},
-		"off":               {chat.Config{TextTools: chat.Off}, 0},
-		"OpenAI":            {chat.Config{Quirks: &openai}, 0},
-		"OpenAI, asked for": {chat.Config{Quirks: &openai, TextTools: chat.On}, 1},
+		"by default": {chat.Config{}, 1},
+		"off":        {chat.Config{Quirks: &chat.Quirks{NoTextTools: true}}, 0},
+		"OpenAI":     {chat.Config{Quirks: &openai}, 0},
 	} {
 		c.config.Endpoint = wire.Endpoint{BaseURL: server.BaseURL(chat.Name), APIKey: "key", HTTPClient: client}
 		r := &llm.Request{Model: "m", Messages: []llm.Message{llm.UserText("hi")}, Tools: []llm.ToolDef{{Name: "read", Parameters: json.RawMessage(`{"type":"object"}`)}}}
@@ -82,7 +81,44 @@ func TestNew_TextToolsAreOnButForOpenAI(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := len(resp.ToolCalls()); n != c.calls || (n == 0) != strings.Contains(resp.Text(), "<tool_call>") {
-			t.Errorf("%s: %d calls, text %q", name, n, resp.Text())
+			t.Errorf("%s: got %d calls and text %q, want %d calls", name, n, resp.Text(), c.calls)
+		}
+	}
+}
+
+func TestNew_Defaults(t *testing.T) {
+	if got := chat.New(chat.Config{}).Name(); got != "chat" {
+		t.Errorf("got name %q, want chat", got)
+	}
+	if chat.Name != "openai-chat" || chat.DefaultBaseURL != "https://api.openai.com/v1" {
+		t.Errorf("got dialect %q and base URL %q", chat.Name, chat.DefaultBaseURL)
+	}
+}
+
+func TestQuirksFor_MatchesHostsPortsAndModels(t *testing.T) {
+	compatible := chat.Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, Merge: true}
+	openai := chat.Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true}
+	older, azure, template := openai, openai, compatible
+	older.NoDeveloper = true
+	azure.NoCacheKey, azure.KeyHeader = true, "api-key"
+	template.Effort = chat.EffortTemplate
+	ollama := compatible
+	ollama.Reasoning, ollama.NoParallel = "reasoning", true
+	for _, c := range []struct {
+		url, model string
+		want       chat.Quirks
+	}{
+		{"https://api.openai.com/v1", "gpt-5", openai},
+		{"https://api.openai.com/v1", "gpt-3.5-turbo", older},
+		{"https://name.openai.azure.com/openai/v1", "m", azure},
+		{"https://fakeopenai.azure.com/v1", "m", compatible},
+		{"http://localhost:11434/v1", "m", ollama},
+		{"http://localhost:8000/v1", "m", compatible},
+		{"http://localhost:8000/v1", "Qwen/Qwen3-8B", template},
+		{"://", "m", compatible},
+	} {
+		if got := chat.QuirksFor(c.url, c.model); got != c.want {
+			t.Errorf("QuirksFor(%q, %q) is\n%+v, want\n%+v", c.url, c.model, got, c.want)
 		}
 	}
 }

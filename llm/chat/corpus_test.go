@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// interaction is a record of the corpus.
+// interaction is a recorded exchange.
 type interaction struct {
 	ID        string
 	Vendor    string
@@ -56,7 +56,6 @@ func (i interaction) body() []byte {
 	return i.Response.BodyB64
 }
 
-// recordings reads the recorded Chat Completions traffic.
 func recordings(t testing.TB) []interaction { return corpus.Traffic[interaction](t, "openai-chat") }
 
 func decode(i interaction) (*llm.Response, error) {
@@ -69,13 +68,13 @@ func decode(i interaction) (*llm.Response, error) {
 	return a.Response(), err
 }
 
-// Where the corpus' own reading is not ours, and why ours is kept.
+// deviations are answers that we decode differently from the corpus, and why.
 var deviations = map[string]string{
-	"856731648a88de9b": "usage: the server repeats its last event with all counts zero; the counts before are kept",
-	"5ffe42a40d5ff23e": "reasoning: it stands in reasoning_details only, which is read as thinking",
+	"856731648a88de9b": "usage: the server repeats its last event with zero counts; we use the previous ones",
+	"5ffe42a40d5ff23e": "reasoning: it is in reasoning_details only, which we decode as thinking",
 }
 
-func TestDecode_EveryRecordedAnswerKeepsAllItHolds(t *testing.T) {
+func TestCorpus_EveryAnswerDecodesWithoutLoss(t *testing.T) {
 	counts := map[string]int{}
 	for _, i := range recordings(t) {
 		resp, err := decode(i)
@@ -85,9 +84,9 @@ func TestDecode_EveryRecordedAnswerKeepsAllItHolds(t *testing.T) {
 		}
 		if i.Expect.Outcome != "ok" {
 			if err == nil {
-				t.Errorf("%s: an error was expected", i.ID)
+				t.Errorf("%s: got no error, want one", i.ID)
 			} else if e := i.Expect.Error; e != nil && e.Message != "" && !strings.Contains(err.Error(), e.Message) {
-				t.Errorf("%s: error %q does not tell %q", i.ID, err, e.Message)
+				t.Errorf("%s: got error %q, want one with %q", i.ID, err, e.Message)
 			}
 			continue
 		}
@@ -129,7 +128,7 @@ func againstExpectation(i interaction, resp *llm.Response) (problems []string) {
 	n := 0
 	for _, want := range i.Expect.ToolCalls {
 		if want.Legacy && want.Name == "" {
-			continue // a form that was not filled in
+			continue // an empty form
 		}
 		if n >= len(calls) {
 			report("calls", len(calls), len(i.Expect.ToolCalls))
@@ -153,7 +152,7 @@ func againstExpectation(i interaction, resp *llm.Response) (problems []string) {
 	return problems
 }
 
-// sameArguments compares arguments with the corpus', which gives them parsed where they can be.
+// sameArguments compares arguments with the corpus's, which are parsed if possible.
 func sameArguments(got string, want json.RawMessage) bool {
 	var s string
 	if json.Unmarshal(want, &s) == nil && s == got {
@@ -171,7 +170,7 @@ func opaque(resp *llm.Response, kind string) string {
 	return ""
 }
 
-// rawAnswer is an answer as encoding/json reads it.
+// rawAnswer is an answer decoded by encoding/json.
 type rawAnswer struct {
 	Choices []struct {
 		Index        int
@@ -181,8 +180,8 @@ type rawAnswer struct {
 	}
 }
 
-// againstBody compares the response with what encoding/json finds in the raw bytes: text, argument
-// bytes, reasoning details and signatures.
+// againstBody compares the response with the body decoded by encoding/json: text, arguments, reasoning details and
+// signatures.
 func againstBody(i interaction, resp *llm.Response) (problems []string) {
 	var text, secrets []string
 	args := map[string]string{}
@@ -219,7 +218,7 @@ func againstBody(i interaction, resp *llm.Response) (problems []string) {
 		}
 	}
 	if got := strings.Join(text, ""); !strings.Contains(resp.Text(), got) {
-		problems = append(problems, "text: the body says "+got)
+		problems = append(problems, "text: the body has "+got)
 	}
 	var want, got []string
 	for _, a := range args {
@@ -243,7 +242,7 @@ func againstBody(i interaction, resp *llm.Response) (problems []string) {
 	return problems
 }
 
-// secretsIn finds the values in provider state that must come back unchanged.
+// secretsIn returns the values in provider state that must be sent back unchanged.
 func secretsIn(raw json.RawMessage) (out []string) {
 	v, err := tree(raw)
 	if err != nil {
@@ -269,7 +268,7 @@ func secretsIn(raw json.RawMessage) (out []string) {
 	return out
 }
 
-// events splits an answer into its JSON objects.
+// events returns the JSON objects of an answer.
 func events(i interaction) [][]byte {
 	body := i.body()
 	if !i.Streaming || bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
@@ -284,7 +283,7 @@ func events(i interaction) [][]byte {
 	return out
 }
 
-func TestParse_EveryRecordedRequestEncodesToItself(t *testing.T) {
+func TestCorpus_EveryRequestEncodesToItself(t *testing.T) {
 	d := NewDialect(Quirks{})
 	requests, paths := 0, map[string]int{}
 	for _, i := range recordings(t) {
@@ -307,7 +306,7 @@ func TestParse_EveryRecordedRequestEncodesToItself(t *testing.T) {
 			t.Errorf("%s: %v", i.ID, err)
 		}
 		if !reflect.DeepEqual(missing, dropped) {
-			t.Errorf("%s: lost %v, but told of %v", i.ID, missing, dropped)
+			t.Errorf("%s: lost %v, but Parse reported %v", i.ID, missing, dropped)
 		}
 		added, _ := lost(call.Body.Bytes(), []byte(*i.Request.Body))
 		for _, p := range added {
@@ -323,8 +322,7 @@ func TestParse_EveryRecordedRequestEncodesToItself(t *testing.T) {
 	t.Logf("openai-chat: %d requests, not modelled: %v", requests, paths)
 }
 
-// throughJSON writes a request in our own form and reads it again, as a user of the wire commands
-// does between parse and encode.
+// throughJSON encodes a request in our own format and decodes it, as between "reins wire parse" and "encode".
 func throughJSON(t *testing.T, r *llm.Request) *llm.Request {
 	t.Helper()
 	b, err := json.Marshal(r)

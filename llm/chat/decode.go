@@ -8,7 +8,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Decode reads a whole answer.
+// Decode decodes a whole answer.
 func (d *dialect) Decode(body []byte, a *wire.Assembler) error {
 	v, err := wire.ParseJSON(body)
 	if err != nil {
@@ -21,7 +21,7 @@ func (d *dialect) Decode(body []byte, a *wire.Assembler) error {
 		return errors.New("the answer is not a JSON object")
 	}
 	if !v.Get("choices").Exists() {
-		// Not an answer as we know it, and not an error either: it is kept as it is.
+		// Neither an answer nor an error: return it unchanged.
 		a.Part(llm.Opaque{Kind: "response", State: a.State(v)})
 		a.Finish(llm.FinishOther, "")
 		return nil
@@ -34,7 +34,7 @@ func (d *dialect) Decode(body []byte, a *wire.Assembler) error {
 	return s.finish()
 }
 
-// NewDecoder begins to read a streamed answer.
+// NewDecoder returns a decoder for a streamed answer.
 func (d *dialect) NewDecoder(a *wire.Assembler) wire.Decoder { return newStream(a) }
 
 // isError reports whether a body or an event is an error instead of an answer.
@@ -54,38 +54,38 @@ func isError(v wire.Value) bool {
 	return failed
 }
 
-// stream reads the events of an answer. A whole answer is read as a stream of one event.
+// stream decodes the events of an answer. A whole answer is a stream of one event.
 type stream struct {
 	a        *wire.Assembler
-	whole    bool // the answer came in one piece
+	whole    bool // not streamed
 	begun    bool
 	text     int // the open text part, or -1
 	thinking int // the open thinking part, or -1
 	member   string
 	details  details
-	mistral  bool // the thinking came as content parts
+	mistral  bool // the thinking arrived as content parts
 	calls    []call
-	legacy   int // the call that came as function_call, or -1
+	legacy   int // the part of a function_call, or -1
 	refusal  []byte
 	finished bool
 	raw      string // the finish reason
 	usage    llm.Usage
 }
 
-// call is a tool call in the making.
+// call is a tool call that is being decoded.
 type call struct {
 	part  int
-	index int64 // as the server counts, or -1
+	index int64 // the server's, or -1
 	id    string
 	name  string
-	made  bool // the id is ours
+	made  bool // the id is made up
 }
 
 func newStream(a *wire.Assembler) *stream {
 	return &stream{a: a, text: -1, thinking: -1, legacy: -1}
 }
 
-// Event reads one event of a stream.
+// Event decodes one event of a stream.
 func (s *stream) Event(ev wire.Event) error {
 	data := bytes.TrimSpace(ev.Data)
 	if len(data) == 0 {
@@ -97,7 +97,7 @@ func (s *stream) Event(ev wire.Event) error {
 	v, err := wire.ParseJSON(data)
 	if err != nil {
 		if ev.Cut && s.finished {
-			return s.finish() // only the end of the stream is missing
+			return s.finish() // the answer was already complete
 		}
 		return err
 	}
@@ -107,14 +107,14 @@ func (s *stream) Event(ev wire.Event) error {
 	return s.chunk(v)
 }
 
-// End finishes a stream that stopped without [DONE], if the answer was complete.
+// End finishes a complete answer without [DONE].
 func (s *stream) End() {
 	if s.finished {
 		_ = s.finish()
 	}
 }
 
-// chunk reads one object of a stream, or a whole answer.
+// chunk decodes one object of a stream, or a whole answer.
 func (s *stream) chunk(v wire.Value) error {
 	var id, model, choices, usage wire.Value
 	suspect := false
@@ -158,7 +158,7 @@ func (s *stream) chunk(v wire.Value) error {
 	return nil
 }
 
-// choice reads a choice if it is the first, and reports whether it is.
+// choice decodes a choice if it is the first, and reports whether it is.
 func (s *stream) choice(v, chunk wire.Value) bool {
 	var delta, message, finish wire.Value
 	for m := v.Members(); m.Next(); {
@@ -175,8 +175,8 @@ func (s *stream) choice(v, chunk wire.Value) bool {
 			}
 		}
 	}
-	// Some servers repeat the whole message beside the deltas, or behind them, and some put an
-	// empty delta beside a whole message.
+	// Some servers repeat the whole message with or after the deltas, and some send an empty delta with a whole
+	// message.
 	if s.whole && hasMembers(message) || !hasMembers(delta) && !s.a.Begun() {
 		delta = message
 	}
@@ -196,7 +196,7 @@ func hasMembers(v wire.Value) bool {
 	return m.Next()
 }
 
-// delta reads a piece of the message, or all of it.
+// delta decodes a piece of the message, or all of it.
 func (s *stream) delta(v, chunk wire.Value) {
 	var content, details, calls, legacy wire.Value
 	reasoned := false
@@ -241,7 +241,7 @@ func hasElements(v wire.Value) bool {
 	return it.Next()
 }
 
-// content reads text, or a list of parts.
+// content decodes text, or a list of parts.
 func (s *stream) content(v wire.Value) {
 	switch v.Kind() {
 	case '"':
@@ -276,7 +276,6 @@ func (s *stream) contentPart(v wire.Value) {
 	}
 }
 
-// write adds to the text.
 func (s *stream) write(text string) {
 	if text == "" {
 		return
@@ -288,7 +287,7 @@ func (s *stream) write(text string) {
 	s.a.Delta(s.text, text)
 }
 
-// other keeps what the message holds besides, if it is worth keeping.
+// other stores an unknown member of the message, unless it is empty.
 func (s *stream) other(key []byte, v wire.Value) {
 	if v.Kind() == '{' && hasMembers(v) && !blank(v) || v.Kind() == '[' && hasElements(v) {
 		data := append([]byte("{"), wire.AppendString(nil, string(key))...)
@@ -297,7 +296,7 @@ func (s *stream) other(key []byte, v wire.Value) {
 	}
 }
 
-// blank reports whether an object is a form that was not filled in.
+// blank reports whether all members of an object are empty.
 func blank(v wire.Value) bool {
 	for m := v.Members(); m.Next(); {
 		switch m.Value.Kind() {

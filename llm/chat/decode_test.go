@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// read reads a streamed answer.
+// read decodes a streamed answer.
 func read(stream string) (*llm.Response, []llm.StreamEvent, error) {
 	var events []llm.StreamEvent
 	a := wire.NewAssembler(Name, "m", func(ev llm.StreamEvent) bool { events = append(events, ev); return true })
@@ -23,7 +23,7 @@ func read(stream string) (*llm.Response, []llm.StreamEvent, error) {
 	return a.Response(), events, err
 }
 
-// sse makes a stream of deltas; one that begins with '!' is a whole event.
+// sse returns a stream of deltas. One that starts with '!' is a whole event.
 func sse(deltas ...string) string {
 	var b strings.Builder
 	for _, d := range deltas {
@@ -41,7 +41,7 @@ const (
 	done    = `![DONE]`
 )
 
-// summary is what a response holds, in short.
+// summary describes a response in short.
 func summary(r *llm.Response) string {
 	var b strings.Builder
 	for _, p := range r.Message.Parts {
@@ -63,37 +63,37 @@ func summary(r *llm.Response) string {
 	return fmt.Sprintf("%s%s/%s", b.String(), r.Finish.Reason, r.Finish.Raw)
 }
 
-func TestStream_QuirksOfServersAreUnderstood(t *testing.T) {
+func TestStream_DecodesTheQuirksOfServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   []string
 		want string
 	}{
-		"text":                          {[]string{`{"role":"assistant","content":""}`, `{"content":"Hel"}`, `{"content":"lo"}`, stopped, done}, "text(Hello) stop/stop"},
-		"no [DONE]":                     {[]string{`{"content":"Hi"}`, stopped}, "text(Hi) stop/stop"},
-		"no finish reason":              {[]string{`{"content":"Hi"}`, done}, "text(Hi) stop/"},
-		"finish reason eos":             {[]string{`{"content":"Hi"}`, `!{"choices":[{"delta":{},"finish_reason":"eos"}]}`, done}, "text(Hi) stop/eos"},
-		"unknown finish reason":         {[]string{`{"content":"Hi"}`, `!{"choices":[{"delta":{},"finish_reason":"tired"}]}`, done}, "text(Hi) other/tired"},
-		"finish twice":                  {[]string{`{"content":"Hi"}`, stopped, stopped, done}, "text(Hi) stop/stop"},
-		"content as parts":              {[]string{`{"content":[{"type":"text","text":"H"},{"type":"text","text":"i"}]}`, stopped, done}, "text(Hi) stop/stop"},
-		"thinking as parts":             {[]string{`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]}]}`, `{"content":[{"type":"thinking","thinking":[{"type":"text","text":"b"}],"closed":true},{"type":"text","text":"c"}]}`, stopped, done}, `thinking(ab|{"type":"thinking","thinking":[{"type":"text","text":"ab"}],"closed":true}) text(c) stop/stop`},
-		"reasoning_content":             {[]string{`{"reasoning_content":"a"}`, `{"reasoning_content":"b","content":""}`, `{"content":"c"}`, stopped, done}, `thinking(ab|"reasoning_content") text(c) stop/stop`},
-		"two reasoning members":         {[]string{`{"reasoning":"a","reasoning_content":"a"}`, `{"content":"c"}`, stopped, done}, `thinking(a|"reasoning") text(c) stop/stop`},
-		"reasoning details":             {[]string{`{"reasoning":"a","reasoning_details":[{"type":"reasoning.text","text":"a","index":0}]}`, `{"reasoning":"b","reasoning_details":[{"type":"reasoning.text","text":"b","index":0}]}`, `{"reasoning_details":[{"type":"reasoning.text","signature":"sig","index":0}]}`, `{"content":"c"}`, `{"reasoning_details":[{"type":"reasoning.encrypted","data":"x","index":1}]}`, stopped, done}, `thinking(ab|{"reasoning":"ab","reasoning_details":[{"type":"reasoning.text","text":"ab","index":0,"signature":"sig"},{"type":"reasoning.encrypted","data":"x","index":1}]}) text(c) stop/stop`},
-		"encrypted details only":        {[]string{`{"content":"c"}`, `{"reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]}`, stopped, done}, `text(c) thinking(|{"reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]}) stop/stop`},
-		"calls":                         {[]string{`{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}]}`, `{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\""}}]}`, `{"tool_calls":[{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}]}`, `{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}`, stopped, done}, `call(a f {"x":1}) call(b g {}) tool_calls/stop`},
-		"calls without index":           {[]string{`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{"}}]}`, `{"tool_calls":[{"function":{"arguments":"}"}}]}`, `{"tool_calls":[{"id":"b","function":{"name":"f","arguments":"{}"}}]}`, stopped, done}, `call(a f {}) call(b f {}) tool_calls/stop`},
-		"calls of one index":            {[]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`, `{"tool_calls":[{"index":0,"id":"b","function":{"name":"f","arguments":"{}"}}]}`, stopped, done}, `call(a f {}) call(b f {}) tool_calls/stop`},
-		"id and name repeated":          {[]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}`, `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}]}`, stopped, done}, `call(a f {}) tool_calls/stop`},
-		"name late":                     {[]string{`{"tool_calls":[{"index":0,"id":"a"}]}`, `{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}`, stopped, done}, `call(a f {}) tool_calls/stop`},
-		"arguments as an object":        {[]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}]}`, stopped, done}, `call(a f {"x":1}) tool_calls/stop`},
-		"thought signature of a call":   {[]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]}`, stopped, done}, `call(a f {}|{"extra_content":{"google":{"thought_signature":"s"}}}) tool_calls/stop`},
-		"refusal":                       {[]string{`{"refusal":"I "}`, `{"refusal":"won't"}`, stopped, done}, `opaque(refusal|{"refusal":"I won't"}) content_filter/stop`},
-		"annotations":                   {[]string{`{"content":"a","annotations":[{"type":"url_citation"}]}`, stopped, done}, `opaque(annotations|{"annotations":[{"type":"url_citation"}]}) text(a) stop/stop`},
-		"a call cut off for length":     {[]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x"}}]}`, `!{"choices":[{"delta":{},"finish_reason":"length"}]}`, done}, "length/length"},
-		"other choices are passed over": {[]string{`!{"choices":[{"index":1,"delta":{"content":"no"}}]}`, `{"content":"yes"}`, stopped, done}, "text(yes) stop/stop"},
-		"the whole message again":       {[]string{`{"content":"a"}`, `!{"choices":[{"index":0,"message":{"content":"ab"},"delta":{"content":"b"},"finish_reason":"stop"}]}`, `!{"object":"chat.completion.done","choices":[{"index":0,"message":{"content":"ab"},"finish_reason":"stop"}]}`}, "text(ab) stop/stop"},
-		"a whole answer in one event":   {[]string{`!{"choices":[{"index":0,"message":{"content":"ab"},"finish_reason":"stop"}]}`, done}, "text(ab) stop/stop"},
-		"text, call, text":              {[]string{`{"content":"a"}`, `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`, `{"content":"b"}`, stopped, done}, "text(a) call(a f {}) text(b) tool_calls/stop"},
+		"text":                        {[]string{`{"role":"assistant","content":""}`, `{"content":"Hel"}`, `{"content":"lo"}`, stopped, done}, "text(Hello) stop/stop"},
+		"no [DONE]":                   {[]string{`{"content":"Hi"}`, stopped}, "text(Hi) stop/stop"},
+		"no finish reason":            {[]string{`{"content":"Hi"}`, done}, "text(Hi) stop/"},
+		"finish reason eos":           {[]string{`{"content":"Hi"}`, `!{"choices":[{"delta":{},"finish_reason":"eos"}]}`, done}, "text(Hi) stop/eos"},
+		"unknown finish reason":       {[]string{`{"content":"Hi"}`, `!{"choices":[{"delta":{},"finish_reason":"tired"}]}`, done}, "text(Hi) other/tired"},
+		"finish twice":                {[]string{`{"content":"Hi"}`, stopped, stopped, done}, "text(Hi) stop/stop"},
+		"content as parts":            {[]string{`{"content":[{"type":"text","text":"H"},{"type":"text","text":"i"}]}`, stopped, done}, "text(Hi) stop/stop"},
+		"thinking as parts":           {[]string{`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]}]}`, `{"content":[{"type":"thinking","thinking":[{"type":"text","text":"b"}],"closed":true},{"type":"text","text":"c"}]}`, stopped, done}, `thinking(ab|{"type":"thinking","thinking":[{"type":"text","text":"ab"}],"closed":true}) text(c) stop/stop`},
+		"reasoning_content":           {[]string{`{"reasoning_content":"a"}`, `{"reasoning_content":"b","content":""}`, `{"content":"c"}`, stopped, done}, `thinking(ab|"reasoning_content") text(c) stop/stop`},
+		"two reasoning members":       {[]string{`{"reasoning":"a","reasoning_content":"a"}`, `{"content":"c"}`, stopped, done}, `thinking(a|"reasoning") text(c) stop/stop`},
+		"reasoning details":           {[]string{`{"reasoning":"a","reasoning_details":[{"type":"reasoning.text","text":"a","index":0}]}`, `{"reasoning":"b","reasoning_details":[{"type":"reasoning.text","text":"b","index":0}]}`, `{"reasoning_details":[{"type":"reasoning.text","signature":"sig","index":0}]}`, `{"content":"c"}`, `{"reasoning_details":[{"type":"reasoning.encrypted","data":"x","index":1}]}`, stopped, done}, `thinking(ab|{"reasoning":"ab","reasoning_details":[{"type":"reasoning.text","text":"ab","index":0,"signature":"sig"},{"type":"reasoning.encrypted","data":"x","index":1}]}) text(c) stop/stop`},
+		"encrypted details only":      {[]string{`{"content":"c"}`, `{"reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]}`, stopped, done}, `text(c) thinking(|{"reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]}) stop/stop`},
+		"calls":                       {[]string{`{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}]}`, `{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\""}}]}`, `{"tool_calls":[{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}]}`, `{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}`, stopped, done}, `call(a f {"x":1}) call(b g {}) tool_calls/stop`},
+		"calls without index":         {[]string{`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{"}}]}`, `{"tool_calls":[{"function":{"arguments":"}"}}]}`, `{"tool_calls":[{"id":"b","function":{"name":"f","arguments":"{}"}}]}`, stopped, done}, `call(a f {}) call(b f {}) tool_calls/stop`},
+		"calls of one index":          {[]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`, `{"tool_calls":[{"index":0,"id":"b","function":{"name":"f","arguments":"{}"}}]}`, stopped, done}, `call(a f {}) call(b f {}) tool_calls/stop`},
+		"id and name repeated":        {[]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}`, `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}]}`, stopped, done}, `call(a f {}) tool_calls/stop`},
+		"name late":                   {[]string{`{"tool_calls":[{"index":0,"id":"a"}]}`, `{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}`, stopped, done}, `call(a f {}) tool_calls/stop`},
+		"arguments as an object":      {[]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}]}`, stopped, done}, `call(a f {"x":1}) tool_calls/stop`},
+		"thought signature of a call": {[]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]}`, stopped, done}, `call(a f {}|{"extra_content":{"google":{"thought_signature":"s"}}}) tool_calls/stop`},
+		"refusal":                     {[]string{`{"refusal":"I "}`, `{"refusal":"won't"}`, stopped, done}, `opaque(refusal|{"refusal":"I won't"}) content_filter/stop`},
+		"annotations":                 {[]string{`{"content":"a","annotations":[{"type":"url_citation"}]}`, stopped, done}, `opaque(annotations|{"annotations":[{"type":"url_citation"}]}) text(a) stop/stop`},
+		"a truncated call":            {[]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x"}}]}`, `!{"choices":[{"delta":{},"finish_reason":"length"}]}`, done}, "length/length"},
+		"other choices are ignored":   {[]string{`!{"choices":[{"index":1,"delta":{"content":"no"}}]}`, `{"content":"yes"}`, stopped, done}, "text(yes) stop/stop"},
+		"the whole message again":     {[]string{`{"content":"a"}`, `!{"choices":[{"index":0,"message":{"content":"ab"},"delta":{"content":"b"},"finish_reason":"stop"}]}`, `!{"object":"chat.completion.done","choices":[{"index":0,"message":{"content":"ab"},"finish_reason":"stop"}]}`}, "text(ab) stop/stop"},
+		"a whole answer in one event": {[]string{`!{"choices":[{"index":0,"message":{"content":"ab"},"finish_reason":"stop"}]}`, done}, "text(ab) stop/stop"},
+		"text, call, text":            {[]string{`{"content":"a"}`, `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`, `{"content":"b"}`, stopped, done}, "text(a) call(a f {}) text(b) tool_calls/stop"},
 	} {
 		resp, _, err := read(": comment\n\n" + sse(c.in...))
 		if err != nil {
@@ -104,7 +104,7 @@ func TestStream_QuirksOfServersAreUnderstood(t *testing.T) {
 	}
 }
 
-func TestStream_CallsWithoutIDsGetUniqueOnesEveryTimeTheSame(t *testing.T) {
+func TestStream_CallsWithoutIDsGetStableUniqueOnes(t *testing.T) {
 	in := sse(`{"tool_calls":[{"id":"","function":{"name":"f","arguments":"{}"}},{"function":{"name":"f","arguments":"{}"}}]}`, `{"function_call":{"name":"g","arguments":"{"}}`, `{"function_call":{"arguments":"}"}}`, stopped, done)
 	first, _, err := read(in)
 	if err != nil {
@@ -112,14 +112,14 @@ func TestStream_CallsWithoutIDsGetUniqueOnesEveryTimeTheSame(t *testing.T) {
 	}
 	calls := first.ToolCalls()
 	if len(calls) != 3 || calls[2].Name != "g" || calls[2].Arguments != "{}" {
-		t.Fatalf("calls %v", calls)
+		t.Fatalf("got calls %v, want f, f and g({})", calls)
 	}
 	if calls[0].ID == "" || calls[0].ID == calls[1].ID || calls[1].ID == calls[2].ID {
-		t.Errorf("ids %v", calls)
+		t.Errorf("got %v, want unique ids", calls)
 	}
 	second, _, _ := read(in)
 	if summary(first) != summary(second) {
-		t.Error("the ids change from one reading to the next")
+		t.Error("decoding again gives other ids")
 	}
 }
 
@@ -129,23 +129,23 @@ func TestStream_Failures(t *testing.T) {
 		kind llm.ErrorKind
 		say  string
 	}{
-		"cut off":                {sse(`{"content":"a"}`), llm.ErrIncomplete, "ended"},
+		"interrupted":            {sse(`{"content":"a"}`), llm.ErrIncomplete, "ended"},
 		"error event":            {sse(`{"content":"a"}`) + "event: error\ndata: {\"error\":{\"message\":\"tool failed\",\"status_code\":400}}\n\n", llm.ErrInvalidRequest, "tool failed"},
 		"error chunk":            {sse(`{"content":"a"}`, `!{"error":{"code":502,"message":"upstream"},"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`), llm.ErrServer, "upstream"},
 		"error as text":          {sse(`!{"error":"busy","status":503}`), llm.ErrUnknown, "busy"},
 		"a body with an error":   {`{"error":{"message":"no credit","code":"insufficient_quota"}}`, llm.ErrQuota, "no credit"},
 		"malformed":              {sse(`{"content":"a"}`, `!{"choices":[`, done), llm.ErrMalformed, "JSON"},
-		"cut off in a call":      {sse(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x"}}]}`, done), llm.ErrIncomplete, "arguments"},
+		"interrupted in a call":  {sse(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x"}}]}`, done), llm.ErrIncomplete, "arguments"},
 		"an error that is null":  {sse(`!{"error":null,"choices":[{"delta":{"content":"a"}}]}`), llm.ErrIncomplete, "ended"},
 		"detail instead of body": {`{"detail":"Not Found"}`, llm.ErrUnknown, "Not Found"},
 	} {
 		_, events, err := read(c.in)
 		if err == nil || llm.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.say) {
-			t.Errorf("%s: error %v of kind %s, want %s", name, err, llm.KindOf(err), c.kind)
+			t.Errorf("%s: got error %v of kind %s, want %s with %q", name, err, llm.KindOf(err), c.kind, c.say)
 		}
 		for _, ev := range events {
 			if _, ended := ev.(llm.ToolCallEnd); ended {
-				t.Errorf("%s: a call that was cut off got an end", name)
+				t.Errorf("%s: an incomplete call has ended", name)
 			}
 		}
 	}
@@ -165,17 +165,16 @@ func TestUsage_MeansTheSameForEveryServer(t *testing.T) {
 	} {
 		got := usage(wire.Value(c.in))
 		if fmt.Sprint(got) != fmt.Sprint(c.want) {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
 	resp, _, err := read(sse(`{"content":"a"}`, stopped, `!{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}`, `!{"choices":[],"usage":{"prompt_tokens":0,"completion_tokens":0}}`, done))
 	if err != nil || resp.Usage.Input != 3 || string(resp.Usage.Raw) != `{"prompt_tokens":3,"completion_tokens":1}` {
-		t.Errorf("usage %+v, %v", resp.Usage, err)
+		t.Errorf("got usage %+v, error %v; want the first counts", resp.Usage, err)
 	}
 }
 
-// TestReplay_AnAnswerGoesBackAsItCame: what a server gave as state stands in the next request.
-func TestReplay_AnAnswerGoesBackAsItCame(t *testing.T) {
+func TestEncode_SendsAnswersBackWithTheirState(t *testing.T) {
 	for name, message := range map[string]string{
 		"reasoning_content": `{"role":"assistant","content":"a","reasoning_content":"r"}`,
 		"details":           `{"role":"assistant","content":"a","reasoning":"r","reasoning_details":[{"type":"reasoning.text","text":"r","signature":"s","index":0},{"type":"reasoning.encrypted","data":"d","index":1}]}`,
@@ -198,12 +197,12 @@ func TestReplay_AnAnswerGoesBackAsItCame(t *testing.T) {
 	}
 }
 
-func TestDecode_WhatIsNoAnswerIsKept(t *testing.T) {
+func TestDecode_ReturnsAnUnknownBodyAsAnOpaquePart(t *testing.T) {
 	a := wire.NewAssembler(Name, "m", nil)
 	if err := NewDialect(Quirks{}).Decode([]byte(`{"hello":1}`), a); err != nil {
 		t.Fatal(err)
 	}
 	if got := summary(a.Response()); got != `opaque(response|{"hello":1}) other/` {
-		t.Error(got)
+		t.Errorf("got %s, want the body as an opaque part", got)
 	}
 }

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,8 +12,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Encode builds the request. The messages stand last in the body, so that a request's bytes are
-// the beginning of those of the next request of the conversation.
+// Encode encodes a request. The messages come last, so that the body is a prefix of the conversation's next request.
 func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	q := d.quirks(r.Model)
 	opts := r.Options[Name]
@@ -29,8 +29,7 @@ func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	return call, nil
 }
 
-// messages encodes the conversation: what will stay as it is, and what stands behind it only in
-// this request.
+// messages encodes the conversation: the part that the next request repeats, and the rest.
 func (d *dialect) messages(r *llm.Request, q Quirks) (fixed, tail []byte, err error) {
 	encode := func(e *conversation) {
 		e.quirks, e.model = q, r.Model
@@ -44,14 +43,14 @@ func (d *dialect) messages(r *llm.Request, q Quirks) (fixed, tail []byte, err er
 		encode(&conversation{})
 		return fixed, tail, err
 	}
-	// Two providers may serve one conversation in turn: each has its own buffer.
+	// Several providers may take turns in one conversation. Each has its own buffer.
 	r.Cache.Encoder(d.cacheKey, func() any { return new(conversation) }, func(e any) {
 		encode(e.(*conversation))
 	})
 	return fixed, tail, err
 }
 
-// head writes everything but the messages, up to their opening bracket.
+// head encodes everything before the messages, with their opening bracket.
 func (d *dialect) head(r *llm.Request, q Quirks) []byte {
 	h := head{Head: wire.Head{Encoder: wire.Encoder{Buf: make([]byte, 0, 1024)}, Options: r.Options[Name].Body}}
 	h.drop("messages")
@@ -82,7 +81,7 @@ func (d *dialect) head(r *llm.Request, q Quirks) []byte {
 	return h.Buf
 }
 
-// head is wire.Head with objects that options may extend.
+// head is a wire.Head with objects that options can extend.
 type head struct {
 	wire.Head
 	cloned bool
@@ -99,8 +98,7 @@ func (h *head) drop(name string) {
 	delete(h.Options, name)
 }
 
-// merge writes a member that is an object. An option of that name that is an object too is merged
-// into it, its members winning and those that are null being left out.
+// merge writes an object, merged with the option of that name. The option's members win; null ones are dropped.
 func (h *head) merge(name string, ours []byte) {
 	opt, err := wire.ParseJSON(h.Options[name])
 	if err != nil || opt.Kind() != '{' {
@@ -135,14 +133,8 @@ func (h *head) member(key []byte, value wire.Value) {
 }
 
 func (h *head) sampling(r *llm.Request, q Quirks) {
-	if r.MaxTokens > 0 {
-		name := q.MaxTokens
-		if name == "" {
-			name = "max_completion_tokens"
-		}
-		if h.Set(name) {
-			h.Int(int64(r.MaxTokens))
-		}
+	if r.MaxTokens > 0 && h.Set(cmp.Or(q.MaxTokens, "max_completion_tokens")) {
+		h.Int(int64(r.MaxTokens))
 	}
 	if r.Temperature != nil && h.Set("temperature") {
 		h.Float(*r.Temperature)
@@ -162,7 +154,7 @@ func (h *head) sampling(r *llm.Request, q Quirks) {
 	}
 }
 
-// effort writes how hard the model is to think, in the server's way.
+// effort writes the reasoning effort in the server's form.
 func (h *head) effort(r *llm.Request, q Quirks) {
 	if r.Effort == "" && r.ThinkingBudget == nil {
 		return
@@ -203,7 +195,7 @@ func (h *head) effort(r *llm.Request, q Quirks) {
 	}
 }
 
-// output asks for JSON.
+// output requests JSON.
 func (h *head) output(o *llm.OutputFormat, q Quirks) {
 	if o == nil || !h.Set("response_format") {
 		return
@@ -219,7 +211,7 @@ func (h *head) output(o *llm.OutputFormat, q Quirks) {
 	h.Key("json_schema")
 	h.Open('{')
 	h.Key("name")
-	h.Str(orElse(o.Name, "output"))
+	h.Str(cmp.Or(o.Name, "output"))
 	h.StrField("description", o.Description)
 	if o.Strict != nil {
 		h.Key("strict")
@@ -231,7 +223,7 @@ func (h *head) output(o *llm.OutputFormat, q Quirks) {
 	h.Close('}')
 }
 
-// tools writes the tools and what belongs to them, which servers refuse where there are no tools.
+// tools writes the tools, and the members that servers refuse without tools.
 func (h *head) tools(r *llm.Request, q Quirks) {
 	n := 0
 	for _, t := range r.Tools {
@@ -258,7 +250,7 @@ func (h *head) tools(r *llm.Request, q Quirks) {
 	h.Close(']')
 }
 
-// offered reports whether the tool can be offered in this dialect.
+// offered reports whether this dialect can send the tool.
 func offered(t llm.ToolDef, model string) bool {
 	return t.Hosted.Dialect == "" || t.Hosted.For(Name, model)
 }
@@ -319,7 +311,7 @@ func (h *head) tool(t llm.ToolDef, q Quirks) {
 	h.Close('}')
 }
 
-// freeform writes the schema that stands for free text.
+// freeform writes the schema for free text.
 func (h *head) freeform(f llm.Freeform) {
 	h.Buf = append(h.Buf, `{"type":"object","properties":{"input":{"type":"string"`...)
 	if f.Definition != "" {
@@ -329,7 +321,7 @@ func (h *head) freeform(f llm.Freeform) {
 	h.Buf = append(h.Buf, `}},"required":["input"],"additionalProperties":false}`...)
 }
 
-// compact removes the space between the tokens of JSON, which costs money.
+// compact removes white space from JSON, because models charge for it.
 func compact(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\n') < 0 && !bytes.Contains(raw, []byte(`": `)) {
 		return raw
@@ -339,11 +331,4 @@ func compact(raw []byte) []byte {
 		return raw
 	}
 	return b.Bytes()
-}
-
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

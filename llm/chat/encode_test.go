@@ -15,7 +15,12 @@ import (
 
 var png = []byte("\x89PNG\r\n\x1a\n not much of a picture")
 
-// longTalk is a conversation with all that a loop puts into one.
+var someTools = []llm.ToolDef{
+	{Name: "read", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)},
+	{Name: "run"},
+}
+
+// longTalk returns a conversation with everything that an agent loop produces.
 func longTalk(turns int, model string) []llm.Message {
 	own := func(data string) llm.State {
 		return llm.State{Dialect: Name, Model: model, Data: []byte(data)}
@@ -70,22 +75,22 @@ func dialects() map[string]wire.Dialect {
 	return out
 }
 
-func TestEncode_ARequestIsThePrefixOfTheNext(t *testing.T) {
+func TestEncode_ARequestIsAPrefixOfTheNext(t *testing.T) {
 	messages := longTalk(50, "m")
 	for name, d := range dialects() {
 		cache := new(llm.Cache)
 		var before []byte
 		for n := 1; n <= len(messages); n++ {
-			r := &llm.Request{Model: "m", Messages: messages[:n:n], Tools: textTools, Cache: cache, CacheKey: "k"}
+			r := &llm.Request{Model: "m", Messages: messages[:n:n], Tools: someTools, Cache: cache, CacheKey: "k"}
 			call, err := d.Encode(r)
 			if err != nil {
 				t.Fatal(err)
 			}
 			now := call.Body.Bytes()
-			// A message that is joined with the one before it changes where that one ends.
+			// A merged message changes the end of the previous one.
 			joined := d.(*dialect).quirks("m").Merge && messages[n-1].Role == llm.RoleUser
 			if before != nil && !joined && !bytes.HasPrefix(now, bytes.TrimSuffix(before, []byte("]}"))) {
-				t.Fatalf("%s: request %d is no continuation:\n%s\n%s", name, n, before, now)
+				t.Fatalf("%s: request %d does not continue the previous one:\n%s\n%s", name, n, before, now)
 			}
 			before = now
 			if n%40 == 0 || n == len(messages) {
@@ -97,7 +102,7 @@ func TestEncode_ARequestIsThePrefixOfTheNext(t *testing.T) {
 	}
 }
 
-func TestEncode_UserMessagesInARowAreOneWhereTheRolesMustAlternate(t *testing.T) {
+func TestEncode_MergesConsecutiveUserMessagesWhereRolesMustAlternate(t *testing.T) {
 	call := llm.ToolCall{ID: "c", Name: "read", Arguments: "{}"}
 	image := llm.Image{Media: llm.Media{Data: png}}
 	messages := []llm.Message{
@@ -115,17 +120,17 @@ func TestEncode_UserMessagesInARowAreOneWhereTheRolesMustAlternate(t *testing.T)
 	}
 	got, texts := roles(NewDialect(compatible))
 	if want := []string{"user", "assistant", "tool", "user", "assistant", "user", "system", "user"}; !slices.Equal(got, want) {
-		t.Errorf("the roles are %v, want %v", got, want)
+		t.Errorf("got roles %v, want %v", got, want)
 	}
 	if want := "the task\n\na summary\n\nin two parts"; texts[0] != want {
-		t.Errorf("the first message is %q, want %q", texts[0], want)
+		t.Errorf("got first message %q, want %q", texts[0], want)
 	}
-	if got, _ := roles(NewDialect(openai)); len(got) != len(messages)+1 { // the image comes in a message of its own
-		t.Errorf("OpenAI gets %v", got)
+	if got, _ := roles(NewDialect(openai)); len(got) != len(messages)+1 { // the image has its own message
+		t.Errorf("OpenAI got %v, want %d messages", got, len(messages)+1)
 	}
 }
 
-func TestEncode_TheCacheChangesNoByte(t *testing.T) {
+func TestEncode_TheCacheDoesNotChangeTheBody(t *testing.T) {
 	d := NewDialect(Quirks{})
 	other := NewDialect(compatible)
 	rapid.Check(t, func(t *rapid.T) {
@@ -153,7 +158,7 @@ func TestEncode_TheCacheChangesNoByte(t *testing.T) {
 	})
 }
 
-func TestEncode_BytesThatWereHandedOutStay(t *testing.T) {
+func TestEncode_ReturnedBytesDoNotChange(t *testing.T) {
 	d := NewDialect(Quirks{})
 	messages := longTalk(20, "m")
 	cache := new(llm.Cache)
@@ -171,13 +176,12 @@ func TestEncode_BytesThatWereHandedOutStay(t *testing.T) {
 	}
 	for i, call := range calls {
 		if !bytes.Equal(call.Body.Bytes(), copies[i]) {
-			t.Fatalf("request %d changed after it was handed out", i)
+			t.Fatalf("request %d changed after it was returned", i)
 		}
 	}
 }
 
-// encoding is a table of requests and what must stand in their bodies.
-func TestEncode_MessagesTakeTheirForm(t *testing.T) {
+func TestEncode_AssistantMessages(t *testing.T) {
 	state := func(data string) llm.State { return llm.State{Dialect: Name, Model: "m", Data: []byte(data)} }
 	foreign := llm.State{Dialect: "anthropic", Data: []byte("sig")}
 	for name, c := range map[string]struct {
@@ -192,20 +196,20 @@ func TestEncode_MessagesTakeTheirForm(t *testing.T) {
 		"foreign opaque parts are dropped": {[]llm.Part{llm.Opaque{Kind: "x", State: foreign}, llm.Text{Text: "a"}}, Quirks{}, `{"role":"assistant","content":"a"}`},
 		"thinking of another model is dropped": {[]llm.Part{llm.Thinking{Text: "x", State: llm.State{Dialect: Name, Model: "n", Data: []byte(`"reasoning"`)}}, llm.Text{Text: "a"}}, Quirks{},
 			`{"role":"assistant","content":"a"}`},
-		"own thinking goes back in its member": {[]llm.Part{llm.Thinking{Text: "x", State: state(`"reasoning_content"`)}, llm.Text{Text: "a"}}, Quirks{},
+		"own thinking is sent back in its member": {[]llm.Part{llm.Thinking{Text: "x", State: state(`"reasoning_content"`)}, llm.Text{Text: "a"}}, Quirks{},
 			`{"role":"assistant","content":"a","reasoning_content":"x"}`},
 		"the server's member wins": {[]llm.Part{llm.Thinking{Text: "x", State: state(`"reasoning_content"`)}, llm.Text{Text: "a"}}, Quirks{Reasoning: "reasoning"},
 			`{"role":"assistant","content":"a","reasoning":"x"}`},
-		"missing reasoning is sent empty where it is due": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f", Arguments: "{}"}}, Quirks{ReasoningDue: true},
+		"missing reasoning is sent empty where it is required": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f", Arguments: "{}"}}, Quirks{ReasoningDue: true},
 			`{"role":"assistant","content":null,"reasoning_content":"","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]}`},
-		"thinking as a content part goes back in place": {[]llm.Part{llm.Thinking{Text: "x", State: state(`{"type":"thinking","thinking":[]}`)}, llm.Text{Text: "a"}}, Quirks{},
+		"a thinking part is sent back in place": {[]llm.Part{llm.Thinking{Text: "x", State: state(`{"type":"thinking","thinking":[]}`)}, llm.Text{Text: "a"}}, Quirks{},
 			`{"role":"assistant","content":[{"type":"thinking","thinking":[]},{"type":"text","text":"a"}]}`},
 		"broken arguments are wrapped": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f", Arguments: `{"a`}}, Quirks{},
 			`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"_raw\":\"{\\\"a\"}"}}]}`},
 		"free text of a custom call is wrapped": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f", Arguments: "hi", Custom: true}}, Quirks{},
 			`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"input\":\"hi\"}"}}]}`},
-		"a message of nothing is left out": {[]llm.Part{llm.Thinking{Text: "x", State: foreign}}, Quirks{}, ``},
-		"a refusal goes back":              {[]llm.Part{llm.Opaque{Kind: "refusal", State: state(`{"refusal":"no"}`)}}, Quirks{}, `{"role":"assistant","content":"","refusal":"no"}`},
+		"an empty message is dropped": {[]llm.Part{llm.Thinking{Text: "x", State: foreign}}, Quirks{}, ``},
+		"a refusal is sent back":      {[]llm.Part{llm.Opaque{Kind: "refusal", State: state(`{"refusal":"no"}`)}}, Quirks{}, `{"role":"assistant","content":"","refusal":"no"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.RoleAssistant, Parts: c.parts}}}
@@ -218,7 +222,7 @@ func TestEncode_MessagesTakeTheirForm(t *testing.T) {
 	}
 }
 
-func TestEncode_ToolResultsTakeTheirForm(t *testing.T) {
+func TestEncode_ToolResults(t *testing.T) {
 	results := llm.ToolResults(
 		llm.ToolResult{ID: "call_123456", Name: "f", Parts: []llm.Part{llm.Text{Text: "a"}, llm.Image{Media: llm.Media{URL: "https://x/y.png"}}}},
 		llm.ToolResult{ID: "abcdefghi", Name: "g", Parts: []llm.Part{llm.Text{Text: "bad"}}, IsError: true})
@@ -229,17 +233,17 @@ func TestEncode_ToolResultsTakeTheirForm(t *testing.T) {
 		`{"type":"image_url","image_url":{"url":"https://x/y.png"}}]},{"role":"user","content":"go on"}]}`,
 	} {
 		if !strings.Contains(plain, want) {
-			t.Errorf("%s\nis not in\n%s", want, plain)
+			t.Errorf("want\n%s\nin\n%s", want, plain)
 		}
 	}
 	mistral := string(body(t, NewDialect(QuirksFor("https://api.mistral.ai/v1", "m")), r))
 	for _, want := range []string{`"tool_call_id":"abcdefghi","name":"g"`, `"content":[{"type":"text","text":"a"},{"type":"image_url"`, `{"role":"assistant","content":"Understood."},{"role":"user","content":"go on"}`} {
 		if !strings.Contains(mistral, want) {
-			t.Errorf("%s\nis not in\n%s", want, mistral)
+			t.Errorf("want\n%s\nin\n%s", want, mistral)
 		}
 	}
 	if strings.Contains(mistral, "call_123456") {
-		t.Error("Mistral got an id that it refuses")
+		t.Error("Mistral got an invalid id")
 	}
 }
 
@@ -268,7 +272,7 @@ func TestEncode_HeadFollowsTheQuirks(t *testing.T) {
 	} {
 		d := NewDialect(QuirksFor(c.url, c.r.Model))
 		if got := string(body(t, d, &c.r)); !strings.Contains(got, c.want) {
-			t.Errorf("%s: got\n%s\nwithout\n%s", c.url, got, c.want)
+			t.Errorf("%s: got\n%s\nwant\n%s", c.url, got, c.want)
 		}
 	}
 }
@@ -285,15 +289,15 @@ func TestEncode_OptionsComeLastAndWin(t *testing.T) {
 	}
 	call, _ := d.Encode(r)
 	if call.Header.Get("X-Title") != "t" || call.Path != "/chat/completions" || !call.Stream {
-		t.Errorf("call %+v", call)
+		t.Errorf("got call %+v, want a stream to /chat/completions with the header", call)
 	}
 }
 
-func TestEncode_MediaThatCannotBeReadIsAnError(t *testing.T) {
+func TestEncode_UnreadableMediaIsAnError(t *testing.T) {
 	r := &llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{llm.Image{Media: llm.Media{Path: "no/such/file.png"}}}}}, Cache: new(llm.Cache)}
 	for range 2 {
 		if _, err := NewDialect(Quirks{}).Encode(r); llm.KindOf(err) != llm.ErrInvalidRequest {
-			t.Errorf("error %v", err)
+			t.Errorf("got error %v, want an invalid request", err)
 		}
 	}
 }

@@ -8,45 +8,34 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// reasons maps the finish reasons in use, in lower case, to ours.
-var reasons = map[string]llm.FinishReason{
-	"stop":                          llm.FinishStop,
-	"eos":                           llm.FinishStop,
-	"eos_token":                     llm.FinishStop,
-	"end_turn":                      llm.FinishStop,
-	"stop_sequence":                 llm.FinishStop,
-	"complete":                      llm.FinishStop,
-	"length":                        llm.FinishLength,
-	"max_tokens":                    llm.FinishLength,
-	"model_length":                  llm.FinishLength,
-	"model_context_window_exceeded": llm.FinishLength,
-	"tool_calls":                    llm.FinishToolCalls,
-	"tool_call":                     llm.FinishToolCalls,
-	"tool_use":                      llm.FinishToolCalls,
-	"function_call":                 llm.FinishToolCalls,
-	"content_filter":                llm.FinishContentFilter,
-	"safety":                        llm.FinishContentFilter,
-	"sensitive":                     llm.FinishContentFilter,
-	"refusal":                       llm.FinishContentFilter,
-	"error":                         llm.FinishError,
-	"network_error":                 llm.FinishError,
+// finishReason returns the reason for a server's word, in any case.
+func finishReason(raw string) llm.FinishReason {
+	switch strings.ToLower(raw) {
+	case "stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete":
+		return llm.FinishStop
+	case "length", "max_tokens", "model_length", "model_context_window_exceeded":
+		return llm.FinishLength
+	case "tool_calls", "tool_call", "tool_use", "function_call":
+		return llm.FinishToolCalls
+	case "content_filter", "safety", "sensitive", "refusal":
+		return llm.FinishContentFilter
+	case "error", "network_error":
+		return llm.FinishError
+	}
+	return llm.FinishOther
 }
 
-// finish completes the answer. An answer that gives no reason has ended by itself, unless it
-// breaks off within the arguments of a call.
+// finish completes the answer. An answer without a reason has stopped, unless it ends within the arguments of a call.
 func (s *stream) finish() error {
 	if s.a.Done() {
 		return nil
 	}
-	reason, known := reasons[strings.ToLower(s.raw)]
-	switch {
-	case s.raw == "":
+	reason := finishReason(s.raw)
+	if s.raw == "" {
 		if s.broken() {
 			return &llm.Error{Kind: llm.ErrIncomplete, Message: "the answer ended within the arguments of a tool call"}
 		}
 		reason = llm.FinishStop
-	case !known:
-		reason = llm.FinishOther
 	}
 	if reason == llm.FinishStop && len(s.calls) > 0 {
 		reason = llm.FinishToolCalls
@@ -63,7 +52,7 @@ func (s *stream) finish() error {
 	return nil
 }
 
-// finishThinking closes the thinking with its state. Details without text are redacted thinking.
+// finishThinking ends the thinking with its state. Details without text are redacted thinking.
 func (s *stream) finishThinking() {
 	switch {
 	case s.thinking >= 0:
@@ -76,7 +65,7 @@ func (s *stream) finishThinking() {
 	s.details.items = nil
 }
 
-// broken reports whether the last call has the beginning of its arguments only.
+// broken reports whether the arguments of the last call are incomplete.
 func (s *stream) broken() bool {
 	if len(s.calls) == 0 {
 		return false
@@ -86,7 +75,7 @@ func (s *stream) broken() bool {
 	return args != "" && err != nil
 }
 
-// count takes in token counts. Some servers send them more than once, and empty at the end.
+// count records token counts. Some servers send them more than once, and zeros at the end.
 func (s *stream) count(v wire.Value) {
 	u := usage(v)
 	if u.Input == 0 && u.Output == 0 && s.usage.Raw != nil {
@@ -96,12 +85,11 @@ func (s *stream) count(v wire.Value) {
 	s.usage = u
 }
 
-// Usage is what was counted last. Most servers count once, behind the end of the answer.
+// Usage returns the latest token counts. Most servers send them once, after the answer.
 func (s *stream) Usage() (u llm.Usage, final bool) { return s.usage, s.finished && s.usage.Raw != nil }
 
-// usage normalises token counts. Prompt tokens include the cached ones, except with servers where
-// those are more than the prompt; completion tokens include the reasoning, except where only the
-// total does.
+// usage normalizes token counts. Prompt tokens include cached ones, unless those exceed the prompt. Completion tokens
+// include reasoning, unless only the total does.
 func usage(v wire.Value) llm.Usage {
 	var u llm.Usage
 	var total int64

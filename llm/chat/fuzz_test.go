@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// contract checks what every reader of events relies on.
+// contract checks the rules for events.
 func contract(t *testing.T, events []llm.StreamEvent, resp *llm.Response, err error) {
 	t.Helper()
 	var text strings.Builder
@@ -23,15 +23,15 @@ func contract(t *testing.T, events []llm.StreamEvent, resp *llm.Response, err er
 		case llm.Finish:
 			finished = true
 			if i != len(events)-1 {
-				t.Fatal("events behind the finish")
+				t.Fatal("events after Finish")
 			}
 		}
 	}
 	if finished != (err == nil) {
-		t.Fatalf("finished %v, error %v", finished, err)
+		t.Fatalf("got Finish %v and error %v, want one of them", finished, err)
 	}
 	if err == nil && text.String() != resp.Text() {
-		t.Fatalf("the deltas say %q, the response %q", text.String(), resp.Text())
+		t.Fatalf("got deltas %q, want %q as in the response", text.String(), resp.Text())
 	}
 }
 
@@ -47,13 +47,13 @@ func fuzzRead(t *testing.T, data []byte, stream bool) {
 	if err != nil {
 		return
 	}
-	// Whatever was read can be sent back.
+	// Every decoded answer can be sent back.
 	call, err := NewDialect(Quirks{}).Encode(&llm.Request{Model: "m", Messages: []llm.Message{a.Response().Message}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !json.Valid(call.Body.Bytes()) {
-		t.Fatalf("sent back as %s", call.Body.Bytes())
+		t.Fatalf("invalid JSON is sent back: %s", call.Body.Bytes())
 	}
 }
 
@@ -86,14 +86,14 @@ func FuzzParse(f *testing.F) {
 		}
 		out := call.Body.Bytes()
 		if !json.Valid(out) {
-			t.Fatalf("encoded as %s", out)
+			t.Fatalf("encoded to invalid JSON: %s", out)
 		}
 		missing, err := lost(data, out)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if strings.Join(missing, " ") != strings.Join(dropped, " ") {
-			t.Fatalf("lost %v, told of %v", missing, dropped)
+			t.Fatalf("lost %v, but Parse reported %v", missing, dropped)
 		}
 	})
 }

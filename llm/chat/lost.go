@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// lost lists the paths of the leaves of JSON a that are not in JSON b. Leaves that are null count
-// as absent.
+// lost returns the paths of the values in JSON a that are not in JSON b. Null values do not count.
 func lost(a, b []byte) ([]string, error) {
 	x, err := tree(a)
 	if err != nil {
@@ -51,7 +50,7 @@ func compare(path string, a, b any, paths *[]string) {
 	}
 }
 
-// equal compares JSON trees; numbers are equal if they have the same value.
+// equal compares JSON trees, numbers by value.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:
@@ -75,7 +74,7 @@ func equal(a, b any) bool {
 	return a == b
 }
 
-// sameNumber compares numbers that are short enough to be exact.
+// sameNumber compares numbers short enough to be exact.
 func sameNumber(a, b json.Number) bool {
 	const exact = 15
 	x, errX := a.Float64()

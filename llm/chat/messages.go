@@ -1,27 +1,28 @@
 package chat
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// conversation encodes messages, each only once. Bytes that were handed out are never written
-// again: what is new is appended, and a conversation that is no continuation gets a new buffer.
+// conversation encodes each message only once. Returned bytes never change: new messages are appended, and another
+// conversation gets a new buffer.
 type conversation struct {
 	quirks Quirks
 	model  string
-	vision bool // images can be sent
+	vision bool // the model accepts images
 
 	history  wire.History
 	out      wire.Encoder
-	lastTool bool       // the last message written is a tool message
-	media    []llm.Part // of tool results, to follow behind the last of them
-	waiting  []llm.Part // of user messages, to be joined with those that follow
+	lastTool bool       // the last message is a tool message
+	media    []llm.Part // of tool results, to send after the last of them
+	waiting  []llm.Part // of user messages, to merge with the next
 }
 
-// encode returns the encoded messages, and what ends this request's body behind them.
+// encode returns the encoded messages and the end of this request's body.
 func (c *conversation) encode(messages []llm.Message) (fixed, tail []byte, err error) {
 	known := c.history.Pending(c.model, messages)
 	if known == 0 {
@@ -38,7 +39,7 @@ func (c *conversation) encode(messages []llm.Message) (fixed, tail []byte, err e
 	if len(c.media) == 0 && len(c.waiting) == 0 {
 		return fixed, []byte("]}"), nil
 	}
-	// These still wait for further messages; in this request they stand last.
+	// Later messages may follow these in the next request.
 	end := conversation{quirks: c.quirks, model: c.model, vision: c.vision, media: c.media, waiting: c.waiting, lastTool: c.lastTool}
 	if len(fixed) > 0 {
 		end.out.Buf = append(end.out.Buf, ',')
@@ -81,7 +82,7 @@ func (c *conversation) message(m llm.Message) error {
 	return c.plain(m.Role, parts)
 }
 
-// user takes in a user message. Where two in a row are refused it waits for the next one.
+// user writes a user message, or keeps it to merge it with the next one.
 func (c *conversation) user(parts []llm.Part) error {
 	if c.quirks.Merge && !hasFields(parts) {
 		if len(parts) == 0 {
@@ -97,7 +98,7 @@ func (c *conversation) user(parts []llm.Part) error {
 	return c.plain(llm.RoleUser, parts)
 }
 
-// plain writes a message that has a role and content.
+// plain writes a message with a role and content.
 func (c *conversation) plain(role llm.Role, parts []llm.Part) error {
 	c.open(string(role))
 	if text, list := c.content(parts, "\n\n"); list {
@@ -121,7 +122,7 @@ func (c *conversation) open(role string) {
 	c.out.Str(role)
 }
 
-// bridge separates a user message from the tool message before it, where it must be.
+// bridge writes an assistant message after a tool message, if the server requires it.
 func (c *conversation) bridge() {
 	if c.lastTool && c.quirks.Bridge {
 		c.open("assistant")
@@ -131,7 +132,7 @@ func (c *conversation) bridge() {
 	}
 }
 
-// flush writes what waits for further messages.
+// flush writes waiting media and user messages.
 func (c *conversation) flush() error {
 	if err := c.flushMedia(); err != nil {
 		return err
@@ -139,17 +140,17 @@ func (c *conversation) flush() error {
 	return c.flushUser()
 }
 
-// flushMedia sends the media that wait behind tool messages, as a message of the user.
+// flushMedia writes the media of tool results as a user message.
 func (c *conversation) flushMedia() error {
 	if len(c.media) == 0 {
 		return nil
 	}
-	parts := append([]llm.Part{llm.Text{Text: "The files that the tools above returned:"}}, c.media...)
+	parts := append([]llm.Part{llm.Text{Text: "Files returned by the tools above:"}}, c.media...)
 	c.media = nil
 	return c.user(parts)
 }
 
-// flushUser writes the user messages that wait, as one.
+// flushUser writes the waiting user messages as one.
 func (c *conversation) flushUser() error {
 	if len(c.waiting) == 0 {
 		return nil
@@ -160,7 +161,7 @@ func (c *conversation) flushUser() error {
 	return c.plain(llm.RoleUser, parts)
 }
 
-// content says whether the parts must be written as a list, and if not, their text.
+// content returns the parts as one text, or reports that they need a list.
 func (c *conversation) content(parts []llm.Part, separator string) (text string, list bool) {
 	var texts []string
 	for _, p := range parts {
@@ -190,8 +191,7 @@ func (c *conversation) content(parts []llm.Part, separator string) (text string,
 	return strings.Join(texts, separator), false
 }
 
-// list writes the parts as a list of content parts. Empty texts are left out, but for the last
-// if the list would be empty otherwise.
+// list writes the parts as a list, without empty texts.
 func (c *conversation) list(parts []llm.Part) error {
 	c.out.Open('[')
 	for _, p := range parts {
@@ -240,12 +240,12 @@ func (c *conversation) text(s string) {
 
 func (c *conversation) image(p llm.Image) error {
 	if !c.vision {
-		c.text("[an image that this model cannot see]")
+		c.text("[image omitted: this model does not accept images]")
 		return nil
 	}
 	m, err := reference(p.Media)
 	if err != nil {
-		return llm.Errorf(llm.ErrInvalidRequest, "", "an image cannot be sent: %w", err)
+		return llm.Errorf(llm.ErrInvalidRequest, "", "cannot send image: %w", err)
 	}
 	c.out.Open('{')
 	c.out.Key("type")
@@ -263,10 +263,10 @@ func (c *conversation) image(p llm.Image) error {
 func (c *conversation) audio(p llm.Audio) error {
 	m, err := wire.Inline(p.Media)
 	if err != nil {
-		return llm.Errorf(llm.ErrInvalidRequest, "", "a sound cannot be sent: %w", err)
+		return llm.Errorf(llm.ErrInvalidRequest, "", "cannot send audio: %w", err)
 	}
 	if m.Data == nil {
-		c.text("[a sound at " + m.URL + "]")
+		c.text("[audio: " + m.URL + "]")
 		return nil
 	}
 	c.out.Open('{')
@@ -286,11 +286,11 @@ func (c *conversation) audio(p llm.Audio) error {
 func (c *conversation) document(p llm.Document) error {
 	m, err := reference(p.Media)
 	if err != nil {
-		return llm.Errorf(llm.ErrInvalidRequest, "", "a document cannot be sent: %w", err)
+		return llm.Errorf(llm.ErrInvalidRequest, "", "cannot send document: %w", err)
 	}
 	remote := m.URL != "" && !strings.HasPrefix(m.URL, "data:")
 	if remote && c.quirks.Documents == "" {
-		c.text("[a document at " + m.URL + "]")
+		c.text("[document: " + m.URL + "]")
 		return nil
 	}
 	c.out.Open('{')
@@ -314,7 +314,7 @@ func (c *conversation) document(p llm.Document) error {
 	return nil
 }
 
-// reference is the medium as it travels: its URL as it is, or its data.
+// reference returns media with its URL, or with its data.
 func reference(m llm.Media) (llm.Media, error) {
 	if m.URL != "" {
 		m.URL = wire.TrueDataURI(m.URL)
@@ -328,24 +328,25 @@ func (c *conversation) dataURL(m llm.Media, standard string) {
 		c.out.Str(m.URL)
 		return
 	}
-	kind := orElse(m.MIME, standard)
+	kind := cmp.Or(m.MIME, standard)
 	if strings.ContainsAny(kind, "\"\\\n\r") {
 		kind = standard
 	}
 	c.out.Base64("data:"+kind+";base64,", m.Data)
 }
 
-// audioFormats are the names of sound formats in the protocol.
-var audioFormats = map[string]string{"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/wav": "wav", "audio/wave": "wav", "audio/x-wav": "wav"}
-
+// audioFormat returns the protocol's name of an audio type.
 func audioFormat(mime string) string {
-	if f, ok := audioFormats[mime]; ok {
-		return f
+	switch mime {
+	case "audio/mpeg":
+		return "mp3"
+	case "audio/wave", "audio/x-wav":
+		return "wav"
 	}
 	return strings.TrimPrefix(mime, "audio/")
 }
 
-// toolID is the id of a tool call as the server takes it.
+// toolID returns the id of a tool call in the form that the server accepts.
 func (c *conversation) toolID(id string) string {
 	n := c.quirks.ToolIDs
 	switch {

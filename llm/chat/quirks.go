@@ -5,65 +5,59 @@ import (
 	"strings"
 )
 
-// Quirks are how a server departs from the protocol that OpenAI publishes, as far as requests are
-// concerned. The zero value departs in nothing.
+// Quirks describe how requests to a server differ from OpenAI's API. The zero value is no difference.
 type Quirks struct {
-	// MaxTokens is the member that limits the answer; "" is "max_completion_tokens".
+	// MaxTokens is the member that limits the answer; default "max_completion_tokens".
 	MaxTokens string
 	// NoDeveloper sends developer messages as system messages.
 	NoDeveloper bool
-	// NoStreamUsage leaves out stream_options, which asks for token counts in a stream.
+	// NoStreamUsage omits stream_options, which requests token counts in a stream.
 	NoStreamUsage bool
-	// Effort is how the effort of thinking is set.
+	// Effort is the way to set the reasoning effort.
 	Effort Effort
-	// Reasoning is the member of an assistant message in which reasoning text goes back; "" is
-	// the one it came in.
+	// Reasoning is the member of an assistant message for reasoning text; default: the member that the text arrived in.
 	Reasoning string
 	// NoReplay never sends reasoning back.
 	NoReplay bool
-	// ReasoningDue is set where an assistant message with tool calls but without reasoning is
-	// refused: an empty reasoning_content is sent with calls that have none of their own, such
-	// as those of another model.
+	// ReasoningDue sends an empty reasoning_content with tool calls that have no reasoning, such as those of another
+	// model, because the server refuses them without it.
 	ReasoningDue bool
-	// NoRequired is set where tool_choice knows no "required": it is sent as "auto".
+	// NoRequired sends the tool choice "required" as "auto".
 	NoRequired bool
-	// NoParallel leaves out parallel_tool_calls.
+	// NoParallel omits parallel_tool_calls.
 	NoParallel bool
-	// NoStrict leaves out the strict flag of tools.
+	// NoStrict omits the strict flag of tools.
 	NoStrict bool
-	// NoSchema asks for a JSON object where a JSON Schema was asked for.
+	// NoSchema requests a JSON object instead of a JSON Schema.
 	NoSchema bool
-	// NoCacheKey leaves out prompt_cache_key.
+	// NoCacheKey omits prompt_cache_key.
 	NoCacheKey bool
-	// NoTopK leaves out top_k, which OpenAI does not take.
+	// NoTopK omits top_k.
 	NoTopK bool
-	// ToolNames puts the tool's name into tool messages.
+	// ToolNames adds the tool's name to tool messages.
 	ToolNames bool
-	// ToolIDs is the exact length of the ids of tool calls, and MaxToolID their greatest length;
-	// 0 is any. Other ids are replaced, in calls and results alike.
+	// ToolIDs is the required length of tool call ids, and MaxToolID the maximum; 0 is any. Other ids are replaced, in
+	// calls and results.
 	ToolIDs, MaxToolID int
-	// Bridge puts an assistant message between a tool message and a user message, where the
-	// server takes no user message in that place.
+	// Bridge inserts an assistant message between a tool message and a user message.
 	Bridge bool
-	// Merge joins user messages that follow one another, where the server's template wants the
-	// roles to alternate, as those of many local models do.
+	// Merge joins consecutive user messages. The templates of many local models require alternating roles.
 	Merge bool
-	// ToolMedia is set where tool messages take images.
+	// ToolMedia sends images in tool messages.
 	ToolMedia bool
-	// Documents is how a document with a URL is sent; "" is a text that names it, "file" is a
-	// file part and "document_url" a part of that type.
+	// Documents is the type of content part for a document with a URL, "file" or "document_url"; default: a text with
+	// the URL.
 	Documents string
-	// KeyHeader is the header for the API key; "" is a bearer token in Authorization.
+	// KeyHeader is the header for the API key; default: a bearer token in Authorization.
 	KeyHeader string
-	// NoTextTools is set where the server never leaves tool calls in the text.
+	// NoTextTools does not look for tool calls in the text, because the server parses them all.
 	NoTextTools bool
 }
 
-// Effort is a way to set the effort of thinking.
+// Effort is a way to set the reasoning effort.
 type Effort string
 
-// The ways to set the effort. Those that only switch thinking on and off switch it off for the
-// effort "none".
+// The ways to set the effort. Those that only switch thinking on or off switch it off for "none".
 const (
 	EffortWord     Effort = ""                     // reasoning_effort: "high"
 	EffortObject   Effort = "reasoning"            // reasoning: {"effort": "high"} or {"max_tokens": 2000}
@@ -71,19 +65,18 @@ const (
 	EffortTypeWord Effort = "thinking+effort"      // both thinking and reasoning_effort
 	EffortEnable   Effort = "enable_thinking"      // enable_thinking: true, thinking_budget: 2000
 	EffortTemplate Effort = "chat_template_kwargs" // chat_template_kwargs: {"enable_thinking": true}
-	EffortNone     Effort = "none"                 // there is none
+	EffortNone     Effort = "none"                 // cannot be set
 )
 
 var (
 	openai = Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true}
 	azure  = Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true, NoCacheKey: true, KeyHeader: "api-key"}
-	// compatible is a server of which nothing else is known.
+	// compatible is an unknown server.
 	compatible = Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, Merge: true}
 )
 
-// vendors is the table of quirks. The first row that matches decides. A host matches itself, its
-// subdomains, and as ":port" that port; a row without hosts matches all. A model matches if its
-// name contains the word; a row without models matches all.
+// vendors is the table of quirks. The first matching row applies. A host matches itself and its subdomains, ":port" any
+// host with that port. A model matches if its name contains the word. Rows without hosts or models match all.
 var vendors = []struct {
 	hosts, models []string
 	quirks        Quirks
@@ -116,8 +109,8 @@ var vendors = []struct {
 	{nil, []string{"qwen3", "qwen-3"}, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, Effort: EffortTemplate, Merge: true}},
 }
 
-// QuirksFor are the known quirks of the server at a base URL for a model. A server that is not
-// known is taken for one that is compatible with OpenAI's older API.
+// QuirksFor returns the quirks of the server at a base URL for a model. Unknown servers are treated as compatible with
+// OpenAI's older API.
 func QuirksFor(baseURL, model string) Quirks {
 	host, port := hostPort(baseURL)
 	model = strings.ToLower(model)

@@ -7,7 +7,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// reason adds to the thinking, which came in this member of the message.
+// reason adds to the thinking. Member is the member of the message that contains it.
 func (s *stream) reason(member, text string) {
 	if text == "" {
 		return
@@ -27,8 +27,7 @@ func (s *stream) endText() {
 	}
 }
 
-// endThinking closes the thinking when something else begins. With details it stays open, for
-// some of them come last.
+// endThinking ends the thinking when another part starts. With details it stays open, because some arrive last.
 func (s *stream) endThinking() {
 	if s.thinking >= 0 && len(s.details.items) == 0 {
 		s.a.SetState(s.thinking, s.state())
@@ -37,7 +36,7 @@ func (s *stream) endThinking() {
 	}
 }
 
-// state is how the open thinking goes back.
+// state returns the state of the open thinking.
 func (s *stream) state() llm.State {
 	text := s.a.SoFar(s.thinking)
 	var b []byte
@@ -59,8 +58,8 @@ func (s *stream) state() llm.State {
 	return s.a.State(b)
 }
 
-// detail reads reasoning_details. Their text is the thinking where no other member has it; their
-// summaries are not, for a server that wants those shown repeats them in the other member.
+// detail decodes reasoning_details. Their text is the thinking if no other member has it. Servers repeat summaries in the
+// other member.
 func (s *stream) detail(v wire.Value, reasoned bool) {
 	for it := v.Elements(); it.Next(); {
 		if !reasoned {
@@ -70,7 +69,7 @@ func (s *stream) detail(v wire.Value, reasoned bool) {
 	}
 }
 
-// details collects reasoning details, joining the pieces in which a stream sends them.
+// details collects reasoning details and joins their pieces.
 type details struct{ items []detail }
 
 type detail struct {
@@ -80,13 +79,13 @@ type detail struct {
 
 type member struct {
 	key  string
-	raw  []byte // the value, unless it is text that grows
+	raw  []byte // the value, unless grow is set
 	text []byte
 	grow bool
 }
 
-// add takes in one detail, or a piece of one: a piece has the type and the index of the detail
-// before it. Encrypted data comes whole.
+// add adds a detail or a piece of one. A piece has the type and index of the previous detail. Encrypted data arrives
+// whole.
 func (d *details) add(v wire.Value) {
 	kind, index := v.Get("type").Str(), string(v.Get("index"))
 	var to *detail
@@ -124,7 +123,7 @@ func (d *detail) set(key string, v wire.Value) {
 	d.members = append(d.members, m)
 }
 
-// append writes the details as a JSON array.
+// append encodes the details as a JSON array.
 func (d *details) append(b []byte) []byte {
 	b = append(b, '[')
 	for i, item := range d.items {

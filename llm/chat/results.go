@@ -6,8 +6,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// results writes a tool message for each result among the parts, and returns the parts that are
-// none and belong to no result. Opaque members before a result belong to its message.
+// results writes a tool message for each result, and returns the other parts. Opaque members before a result belong to
+// its message.
 func (c *conversation) results(parts []llm.Part) (rest []llm.Part, err error) {
 	var fields []llm.Part
 	for _, p := range parts {

@@ -1,3 +1,5 @@
+// Package connect creates clients from the environment, for a named provider, or for a model server on this
+// machine.
 package connect
 
 import (
@@ -10,33 +12,23 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Config says how clients are made. The zero value reads the process's environment and takes the
-// defaults everywhere else.
+// Config configures clients. The zero value uses the environment of the process and defaults.
 type Config struct {
-	Getenv     func(string) string // nil is os.Getenv
-	Catalogue  *llm.Catalogue      // nil is llm.DefaultCatalogue()
-	HTTPClient *http.Client        // nil is one from wire.NewHTTPClient, shared by the providers
+	Getenv     func(string) string // nil means os.Getenv
+	Catalogue  *llm.Catalogue      // nil means llm.DefaultCatalogue()
+	HTTPClient *http.Client        // nil means one from wire.NewHTTPClient, shared by the providers
 	Limits     wire.Limits
-	// Retry is innermost. The zero value is llm.SessionRetries(), which starts an answer again that
-	// was cut off; consumers of streams are told by Retry.Discard. Retries: -1 switches it off.
+	// Retry is the retry policy. The zero value means llm.SessionRetries(), which restarts interrupted
+	// answers: consumers of streams must obey Retry.Discard. Retries: -1 disables retries.
 	Retry      llm.RetryPolicy
 	Middleware []llm.Middleware // outside of Retry, so that it sees the retries
-	// Default is the provider that FromEnv's client uses for requests that name none. Without it
-	// such requests are errors as soon as there is more than one provider.
-	Default string
-	// BaseURL replaces the address of the one provider that Open connects to.
-	BaseURL string
-	// Search says where Open looks for a local server.
-	Search Search
-	// Found is told which local server Open connects to, and the model for requests that name none,
-	// before anything is sent: a server may take minutes to load a model. Nil tells nobody.
-	Found func(s Server, model string)
-	// Debug gets what goes over the wire, without credentials; nil is nothing.
-	Debug io.Writer
+	Default    string           // the provider for requests that name none, for FromEnv
+	BaseURL    string           // the base URL of the provider, for Open
+	Search     Search           // where to look for a local server, for Open
+	Debug      io.Writer        // receives all HTTP traffic without credentials; may be nil
 }
 
-// env reads a variable. Space around a value, such as the line end of a file that it was read
-// from, is never part of it.
+// env returns a variable without surrounding space, such as the line end of a file.
 func (c Config) env(name string) string {
 	get := c.Getenv
 	if get == nil {
@@ -45,12 +37,12 @@ func (c Config) env(name string) string {
 	return strings.TrimSpace(get(name))
 }
 
-// endpoint makes what the providers' endpoints have in common.
+// endpoint returns the common settings of all endpoints.
 func (c Config) endpoint() wire.Endpoint {
 	return wire.Endpoint{HTTPClient: c.HTTPClient, Limits: c.Limits}
 }
 
-// prepared is the configuration with its HTTP client made.
+// prepared returns the configuration with its HTTP client set.
 func (c Config) prepared() Config {
 	if c.HTTPClient == nil {
 		c.HTTPClient = wire.NewHTTPClient(c.Limits)

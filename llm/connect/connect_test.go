@@ -74,14 +74,14 @@ func TestFromEnv_DefaultProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Complete(t.Context(), &llm.Request{}); llm.KindOf(err) != llm.ErrConfiguration {
-		t.Errorf("a provider was guessed: %v", err)
+		t.Errorf("a request without a provider: got %v, want a configuration error", err)
 	}
 	if _, err := connect.FromEnv(connect.Config{Getenv: two.get, Default: "anthropic"}); llm.KindOf(err) != llm.ErrConfiguration {
-		t.Errorf("a default that is not there is accepted: %v", err)
+		t.Errorf("an unknown default: got %v, want a configuration error", err)
 	}
 }
 
-// recorder is a server that remembers its requests and fails them.
+// recorder is a server that records its requests and fails them.
 type recorder struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -157,7 +157,7 @@ func TestFromEnv_EveryVariableReachesTheWire(t *testing.T) {
 			}
 		}
 		if strings.Contains(got.URL.String(), "secret") {
-			t.Errorf("%s: the key stands in the URL %s", provider, got.URL)
+			t.Errorf("%s: the key is in the URL %s", provider, got.URL)
 		}
 	}
 }
@@ -169,9 +169,36 @@ func TestFromEnv_AnthropicTokenIsABearer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = c.Complete(t.Context(), request("", "claude-opus-5-5")) // it fails; what was sent counts
+	_, _ = c.Complete(t.Context(), request("", "claude-opus-5-5")) // fails; only the request matters
 	if h := srv.last(t).Header; h.Get("Authorization") != "Bearer token" || h.Get("X-Api-Key") != "" {
 		t.Errorf("the headers are %v", h)
+	}
+}
+
+// transport answers HTTP requests in memory.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestFromEnv_DefaultURLs(t *testing.T) {
+	var got string
+	client := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+		got = r.URL.String()
+		return nil, errors.New("not sent")
+	})}
+	e := env{"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
+	c, err := connect.FromEnv(connect.Config{Getenv: e.get, HTTPClient: client, Retry: llm.RetryPolicy{Retries: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for provider, want := range map[string]string{
+		"openai":    "https://api.openai.com/v1/responses",
+		"anthropic": "https://api.anthropic.com/v1/messages",
+		"gemini":    "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse",
+	} {
+		if _, err := c.Complete(t.Context(), request(provider, "m")); llm.KindOf(err) != llm.ErrNetwork || got != want {
+			t.Errorf("%s: got %s (%v), want %s", provider, got, err, want)
+		}
 	}
 }
 
@@ -215,7 +242,7 @@ func TestOpen_SaysWhatIsMissing(t *testing.T) {
 	} {
 		_, err := connect.Open(t.Context(), name, connect.Config{Getenv: env{}.get})
 		if llm.KindOf(err) != llm.ErrConfiguration || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: the error is %v, want it to say %s", name, err, says)
+			t.Errorf("%s: got %v, want an error that says %s", name, err, says)
 		}
 	}
 }
@@ -247,7 +274,7 @@ func TestAuthentication_ARefusedKeyIsNamedByItsVariableAndNotShown(t *testing.T)
 	}
 }
 
-func TestDebug_TellsEverythingButCredentials(t *testing.T) {
+func TestDebug_LogsEverythingExceptCredentials(t *testing.T) {
 	srv := newRecorder(t, 400)
 	srv.echo = true
 	e := env{"OPENAI_API_KEY": "odd secret", "OPENAI_BASE_URL": srv.URL, "ANTHROPIC_AUTH_TOKEN": "token-of-mine", "ANTHROPIC_BASE_URL": srv.URL}
@@ -264,7 +291,7 @@ func TestDebug_TellsEverythingButCredentials(t *testing.T) {
 		}
 		for _, secret := range []string{"odd secret", "token-of-mine"} {
 			if strings.Contains(err.Error()+string(e.Body), secret) {
-				t.Errorf("%s: a credential shows in the error %v", p, err)
+				t.Errorf("%s: a credential is visible in the error %v", p, err)
 			}
 		}
 	}
@@ -275,12 +302,12 @@ func TestDebug_TellsEverythingButCredentials(t *testing.T) {
 	}
 	for _, secret := range []string{"odd secret", "token-of-mine"} {
 		if strings.Contains(log.String(), secret) {
-			t.Errorf("a credential shows in the log:\n%s", log.String())
+			t.Errorf("a credential is visible in the log:\n%s", log.String())
 		}
 	}
 }
 
-func TestDebug_StreamIsToldAndPassedOnWhole(t *testing.T) {
+func TestDebug_StreamIsLoggedAndForwarded(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, `data: {"id":"1","choices":[{"index":0,"delta":{"role":"assistant","content":"hello"},"finish_reason":null}]}`+"\n\n"+

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,15 +13,15 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// debugClient is an HTTP client that tells out of all that passes it, without credentials.
+// debugClient returns a copy of c that writes all traffic to out, without credentials.
 func debugClient(c *http.Client, out io.Writer, secrets []string) *http.Client {
 	next := c.Transport
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	told := *c
-	told.Transport = &debugTransport{next: next, log: &debugLog{out: out, secrets: secrets}}
-	return &told
+	logged := *c
+	logged.Transport = &debugTransport{next: next, log: &debugLog{out: out, secrets: secrets}}
+	return &logged
 }
 
 type debugTransport struct {
@@ -55,8 +56,7 @@ func (t *debugTransport) CloseIdleConnections() {
 	}
 }
 
-// debugBody tells the lines of a body as they are read. Whole lines, so that a credential in one
-// is never cut in two.
+// debugBody logs a body in whole lines, so that no credential is split.
 type debugBody struct {
 	io.ReadCloser
 	log  *debugLog
@@ -81,7 +81,7 @@ func (b *debugBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// debugLog writes lines from many calls at a time.
+// debugLog writes lines of concurrent calls.
 type debugLog struct {
 	mu      sync.Mutex
 	out     io.Writer
@@ -98,14 +98,9 @@ func (l *debugLog) print(format string, args ...any) {
 	fmt.Fprintln(l.out, wire.Redact(text))
 }
 
-// header tells the headers, of those that carry credentials the name only.
+// header logs headers, without the values of those with credentials.
 func (l *debugLog) header(mark string, h http.Header) {
-	var names []string
-	for name := range h {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
 		value := strings.Join(h[name], ", ")
 		if lower := strings.ToLower(name); strings.Contains(lower, "auth") || strings.Contains(lower, "key") ||
 			strings.Contains(lower, "token") && !strings.Contains(lower, "ratelimit") || strings.Contains(lower, "cookie") || strings.Contains(lower, "secret") {

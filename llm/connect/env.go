@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/reins-agent/reins/llm"
@@ -10,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm/openai"
 )
 
-// The variables that hold credentials.
+// Variables with credentials.
 const (
 	openaiKey      = "OPENAI_API_KEY"
 	anthropicKey   = "ANTHROPIC_API_KEY"
@@ -20,19 +21,19 @@ const (
 	chatKey        = "REINS_CHAT_API_KEY"
 )
 
-// chatURL is the variable that makes the chat provider; its server may need no key.
+// chatURL enables the chat provider; its server may need no key.
 const chatURL = "REINS_CHAT_BASE_URL"
 
-// FromEnv makes a client of the providers that the environment has credentials for:
+// FromEnv returns a client with all providers that the environment has credentials for:
 //
 //   - openai from OPENAI_API_KEY, with OPENAI_BASE_URL, OPENAI_ORG_ID and OPENAI_PROJECT_ID
 //   - anthropic from ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, with ANTHROPIC_BASE_URL
 //   - gemini from GEMINI_API_KEY or GOOGLE_API_KEY, with GEMINI_BASE_URL
 //   - chat from REINS_CHAT_BASE_URL, with REINS_CHAT_API_KEY
 //
-// A base URL is written as the vendor's own libraries want it: OPENAI_BASE_URL and
-// REINS_CHAT_BASE_URL up to the version ("https://api.openai.com/v1"), the others without it. With
-// no provider at all it is an error of kind llm.ErrConfiguration.
+// Base URLs have the form of the vendors' own libraries: OPENAI_BASE_URL and REINS_CHAT_BASE_URL include the
+// version ("https://api.openai.com/v1"), the others do not. Without any provider, FromEnv returns an error
+// of kind llm.ErrConfiguration.
 func FromEnv(c Config) (*llm.Client, error) {
 	c.BaseURL = ""
 	c = c.prepared()
@@ -43,13 +44,13 @@ func FromEnv(c Config) (*llm.Client, error) {
 		}
 	}
 	if len(providers) == 0 {
-		return nil, llm.Errorf(llm.ErrConfiguration, "", "no provider is configured: set %s, %s, %s or %s, "+
-			"or run `reins demo`, which needs no key", openaiKey, anthropicKey, geminiKey, chatURL)
+		return nil, llm.Errorf(llm.ErrConfiguration, "", "no provider is configured: set %s, %s, %s or %s; "+
+			"`reins demo` needs no key", openaiKey, anthropicKey, geminiKey, chatURL)
 	}
 	return c.client(c.Default, providers...)
 }
 
-// vendor is a provider that the environment can name.
+// vendor is a provider that the environment can configure.
 type vendor struct {
 	name  string
 	needs []string // one of these must be set
@@ -63,16 +64,12 @@ var vendors = []vendor{
 	{"chat", []string{chatURL}, openChat},
 }
 
-func (v vendor) present(c Config) bool { return c.firstEnv(v.needs...) != "" }
-
-// firstEnv is the first of the variables that is set.
-func (c Config) firstEnv(names ...string) string {
-	v, _ := c.key(names...)
-	return v
+func (v vendor) present(c Config) bool {
+	value, _ := c.key(v.needs...)
+	return value != ""
 }
 
-// key is the value of the first of the variables that is set, and its name. If none is set it is
-// the first that could be.
+// key returns the value and the name of the first variable that is set, or else the first name.
 func (c Config) key(names ...string) (value, from string) {
 	for _, name := range names {
 		if v := c.env(name); v != "" {
@@ -82,7 +79,7 @@ func (c Config) key(names ...string) (value, from string) {
 	return "", names[0]
 }
 
-// secrets lists the credentials that the environment holds.
+// secrets returns the credentials in the environment.
 func (c Config) secrets() (list []string) {
 	for _, name := range []string{openaiKey, anthropicKey, anthropicToken, geminiKey, googleKey, chatKey} {
 		if v := c.env(name); v != "" {
@@ -92,13 +89,8 @@ func (c Config) secrets() (list []string) {
 	return list
 }
 
-// baseURL is the address that was asked for, or the one that the variable holds.
-func (c Config) baseURL(variable string) string {
-	if c.BaseURL != "" {
-		return c.BaseURL
-	}
-	return c.env(variable)
-}
+// baseURL returns the configured base URL, or else that of the variable.
+func (c Config) baseURL(variable string) string { return cmp.Or(c.BaseURL, c.env(variable)) }
 
 func openOpenAI(c Config) llm.Provider {
 	e := c.endpoint()
@@ -117,7 +109,7 @@ func openAnthropic(c Config) llm.Provider {
 	e := c.endpoint()
 	e.APIKey, e.KeyFrom = c.key(anthropicKey)
 	e.BaseURL = c.baseURL("ANTHROPIC_BASE_URL")
-	token := c.env(anthropicToken) // which takes the place of the key
+	token := c.env(anthropicToken) // used instead of the key
 	if token != "" {
 		e.KeyFrom = anthropicToken
 	}

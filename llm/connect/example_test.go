@@ -28,7 +28,7 @@ func ExampleFromEnv() {
 			fmt.Print(ev.Text)
 		case llm.Retry:
 			if ev.Discard {
-				fmt.Println("\n(the answer was cut off and starts again)")
+				fmt.Println("\n(the answer was interrupted and restarts)")
 			}
 		}
 	}

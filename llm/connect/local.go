@@ -20,34 +20,33 @@ type Server struct {
 	Models  []string
 }
 
-// Search looks for model servers on this machine, and nowhere else. The zero value looks where the
-// known ones listen by default and gives each of them a second.
+// Search looks for model servers on this machine only. The zero value tries the default ports of known servers,
+// with a timeout of one second.
 type Search struct {
 	Places  []Place
 	Timeout time.Duration
 }
 
-// Place is where a server may listen.
+// Place is a port where a server may listen.
 type Place struct {
 	Name string
 	Port int
 }
 
-// usual is where the known servers listen unless they are told otherwise.
-var usual = []Place{{"Ollama", 11434}, {"llama.cpp", 8080}, {"LM Studio", 1234}, {"vLLM", 8000}}
-
-// Local looks for model servers at their usual ports. See [Search.Local].
-func Local(ctx context.Context) ([]Server, error) { return Search{}.Local(ctx) }
-
-// Local asks all places at the same time for their models and lists those that have some, in the
-// order of the places. It is an error of kind llm.ErrConfiguration if there are none.
-func (s Search) Local(ctx context.Context) ([]Server, error) {
+func (s Search) withDefaults() Search {
 	if s.Places == nil {
-		s.Places = usual
+		s.Places = []Place{{"Ollama", 11434}, {"llama.cpp", 8080}, {"LM Studio", 1234}, {"vLLM", 8000}}
 	}
 	if s.Timeout == 0 {
 		s.Timeout = time.Second
 	}
+	return s
+}
+
+// Local tries all places in parallel and returns the servers that have models, in the order of the places. It
+// returns an error of kind llm.ErrConfiguration if there are none.
+func (s Search) Local(ctx context.Context) ([]Server, error) {
+	s = s.withDefaults()
 	answers := make([]Server, len(s.Places))
 	var wg sync.WaitGroup
 	for i, p := range s.Places {
@@ -66,7 +65,7 @@ func (s Search) Local(ctx context.Context) ([]Server, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, llm.Errorf(llm.ErrCancelled, "local", "the search for a local server was cancelled: %w", context.Cause(ctx))
 		}
-		return nil, llm.Errorf(llm.ErrConfiguration, "local", "no model server with a model runs on this machine; tried %s; start one, or give its address with --base-url",
+		return nil, llm.Errorf(llm.ErrConfiguration, "local", "no model server found (tried %s); start one, or set its address with --base-url",
 			strings.Join(tried, ", "))
 	}
 	return found, nil
@@ -74,7 +73,7 @@ func (s Search) Local(ctx context.Context) ([]Server, error) {
 
 func (p Place) host() string { return fmt.Sprintf("127.0.0.1:%d", p.Port) }
 
-// ask gets the list of models from a place. A server without models is as good as none.
+// ask returns the server at a place with its models, or one without models.
 func (s Search) ask(ctx context.Context, p Place) Server {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
@@ -83,7 +82,7 @@ func (s Search) ask(ctx context.Context, p Place) Server {
 	if err != nil {
 		return Server{}
 	}
-	// No proxy and no redirects: nothing leaves this machine.
+	// Without proxy and redirects, nothing leaves this machine.
 	client := http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -113,5 +112,5 @@ func (s Search) ask(ctx context.Context, p Place) Server {
 	return srv
 }
 
-// owners tells servers apart that moved in at another's port, by whom they say owns their models.
+// owners identifies servers at another's port, by the owner of their models.
 var owners = map[string]string{"library": "Ollama", "llamacpp": "llama.cpp", "organization_owner": "LM Studio", "vllm": "vLLM"}

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/chat"
 )
 
-// Names lists what Open takes.
+// Names returns the names that Open accepts.
 func Names() []string {
 	var names []string
 	for _, v := range vendors {
@@ -18,10 +18,9 @@ func Names() []string {
 	return append(names, "local")
 }
 
-// Open makes a client of one provider: "openai", "anthropic", "gemini" or "chat" from the
-// environment as in FromEnv, or "local" for a server on this machine, which is looked for unless
-// Config.BaseURL says where it is. With a Config.BaseURL no key is needed, because a server of
-// one's own may have none.
+// Open returns a client with one provider: "openai", "anthropic", "gemini" or "chat" from the environment as in
+// FromEnv, or "local" for a server on this machine, at Config.BaseURL or found by Config.Search. With a
+// Config.BaseURL no key is required.
 func Open(ctx context.Context, name string, c Config) (*llm.Client, error) {
 	c = c.prepared()
 	if name == "local" {
@@ -36,12 +35,12 @@ func Open(ctx context.Context, name string, c Config) (*llm.Client, error) {
 			continue
 		}
 		if c.BaseURL == "" && !v.present(c) {
-			return nil, llm.Errorf(llm.ErrConfiguration, "", "the provider %s is not configured: set %s, or run `reins demo`, which needs no key",
+			return nil, llm.Errorf(llm.ErrConfiguration, "", "provider %s is not configured: set %s; `reins demo` needs no key",
 				name, strings.Join(v.needs, " or "))
 		}
 		return c.client(name, v.open(c))
 	}
-	return nil, llm.Errorf(llm.ErrConfiguration, "", "there is no provider %q; there are: %s", name, strings.Join(Names(), ", "))
+	return nil, llm.Errorf(llm.ErrConfiguration, "", "unknown provider %q; use one of: %s", name, strings.Join(Names(), ", "))
 }
 
 func (c Config) openLocal(ctx context.Context) (llm.Provider, error) {
@@ -54,20 +53,17 @@ func (c Config) openLocal(ctx context.Context) (llm.Provider, error) {
 			return nil, err
 		}
 		e.BaseURL, model = servers[0].BaseURL, servers[0].Models[0]
-		if c.Found != nil {
-			c.Found(servers[0], model)
-		}
 	}
-	return standardModel{chat.New(chat.Config{Endpoint: e, Catalogue: c.Catalogue}), model}, nil
+	return defaultModel{chat.New(chat.Config{Endpoint: e, Catalogue: c.Catalogue}), model}, nil
 }
 
-// standardModel is a provider with a model for requests that name none.
-type standardModel struct {
+// defaultModel is a provider with a model for requests that name none.
+type defaultModel struct {
 	llm.Provider
 	model string
 }
 
-func (p standardModel) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+func (p defaultModel) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	if r.Model == "" {
 		named := *r
 		named.Model = p.model

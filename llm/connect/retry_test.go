@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 )
 
-// protocols are the four providers of FromEnv, with a model that each knows.
+// protocols lists the four providers of FromEnv with a model for each.
 var protocols = map[string]string{"openai": "gpt-5", "anthropic": "claude-sonnet-4-5", "gemini": "gemini-2.5-pro", "chat": "some-model"}
 
 // counter is a transport that counts the bytes of answers.
@@ -41,8 +41,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// dial connects all four providers to a strict server that plays the turns. The waits between
-// retries are as good as none.
+// dial connects all four providers to a strict server that plays the turns. The waits between retries are
+// negligible.
 func dial(t *testing.T, reply func(n int, r *llm.Request) llmtest.Turn) (*llm.Client, *counter, *llmtest.Server) {
 	t.Helper()
 	srv := llmtest.NewServer(&llmtest.Script{Reply: reply})
@@ -65,12 +65,12 @@ func dial(t *testing.T, reply func(n int, r *llm.Request) llmtest.Turn) (*llm.Cl
 	return c, count, srv
 }
 
-// seen is what a consumer that obeys Discard has at the end of a stream.
+// seen is the result of a consumer that obeys Discard.
 type seen struct {
 	text, arguments string
 	content         int // events since the last attempt began
 	retries         []llm.Retry
-	lost            []int // content that each retry made void
+	lost            []int // content that each retry discarded
 	resp            *llm.Response
 	err             error
 }
@@ -162,7 +162,7 @@ func TestRetry_TenFailuresInARowAreSurvivedAndElevenAreNot(t *testing.T) {
 				}
 				return llmtest.Say("at last")
 			})
-			for range 2 { // a call that succeeds leaves the next one all its retries
+			for range 2 { // the retries are per call
 				calls.Store(0)
 				got := consume(t, c, provider)
 				if got.err != nil || got.text != "at last" || len(got.retries) != 10 {

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// benchStream is an answer of text in many responses, shaped like those of the real API.
+// benchStream returns a typical answer of text in many responses.
 func benchStream(events int) []byte {
 	var b bytes.Buffer
 	for i := range events {
@@ -52,7 +52,7 @@ func TestStream_TextEventsTakeFewAllocations(t *testing.T) {
 	}
 }
 
-// bench200 is a history of about 200 messages.
+// bench200 returns a history of about 200 messages.
 func bench200() []llm.Message { return longHistory(94) }
 
 func BenchmarkEncode200(b *testing.B) {

@@ -9,6 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/llm/llmtest/conformance"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
@@ -16,7 +17,7 @@ func TestConformance(t *testing.T) {
 	for _, model := range []string{"gemini-2.5-flash", "gemini-3-pro-preview"} {
 		t.Run(model, func(t *testing.T) {
 			t.Cleanup(func() { goleak.VerifyNone(t) })
-			llmtest.Conformance(t, llmtest.Subject{
+			conformance.Run(t, conformance.Subject{
 				Dialect: gemini.Name,
 				Model:   model,
 				Open:    func(e wire.Endpoint) llm.Provider { return gemini.New(gemini.Config{Endpoint: e}) },
@@ -26,7 +27,7 @@ func TestConformance(t *testing.T) {
 }
 
 // TestEncode_SwitchingModelsInMidConversation plays one conversation over models of two
-// generations: the strict server must take the history of one from the other.
+// generations: the strict server must accept the history of one from the other.
 func TestEncode_SwitchingModelsInMidConversation(t *testing.T) {
 	script := llmtest.Play(
 		llmtest.Call("look", `{"at":1}`), llmtest.Call("look", `{"at":2}`), llmtest.Call("look", `{"at":3}`), llmtest.Say("done"))

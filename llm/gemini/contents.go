@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -8,17 +9,16 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// contentEncoder writes messages as contents, append-only. Its last content stays open, so that
-// the next message can join it.
+// contentEncoder writes messages as contents, append-only. The last content stays open for the next message.
 type contentEncoder struct {
 	history wire.History
 	out     wire.Encoder
-	role    string            // of the open content; "" if there is none
+	role    string            // of the open content, or ""
 	called  bool              // the open content has a function call
-	calls   map[string]string // the names of the calls so far, by id
+	calls   map[string]string // names of the calls so far, by id
 }
 
-// encode writes the messages that were not written before.
+// encode writes the new messages.
 func (e *contentEncoder) encode(m model, messages []llm.Message) error {
 	known := e.history.Pending(m.name, messages)
 	if known == 0 {
@@ -27,13 +27,13 @@ func (e *contentEncoder) encode(m model, messages []llm.Message) error {
 	for i, msg := range messages[known:] {
 		if err := e.message(m, msg); err != nil {
 			e.history.Forget()
-			return fmt.Errorf("message %d cannot be sent to Gemini: %w", known+i+1, err)
+			return fmt.Errorf("cannot encode message %d: %w", known+i+1, err)
 		}
 	}
 	return nil
 }
 
-// body gives what was written and what closes it. What was written is never overwritten.
+// body returns the contents, which are never overwritten, and what closes them.
 func (e *contentEncoder) body() (contents, tail []byte) {
 	n := len(e.out.Buf)
 	tail = []byte("]}]}")
@@ -43,7 +43,7 @@ func (e *contentEncoder) body() (contents, tail []byte) {
 	return e.out.Buf[:n:n], tail
 }
 
-// open makes sure that a content of this role is open.
+// open opens a content of this role, unless one is open.
 func (e *contentEncoder) open(role string) {
 	if e.role == role {
 		return
@@ -52,8 +52,7 @@ func (e *contentEncoder) open(role string) {
 		e.out.Buf = append(e.out.Buf, "]}"...)
 	}
 	e.out.Open('{')
-	e.out.Key("role")
-	e.out.Str(role)
+	e.out.Field("role", role)
 	e.out.Key("parts")
 	e.out.Open('[')
 	e.role, e.called = role, false
@@ -108,7 +107,7 @@ func (e *contentEncoder) part(m model, role string, p llm.Part) error {
 	return nil
 }
 
-// signature is the thoughtSignature for this model that a state holds.
+// signature returns the thoughtSignature in a state of this model, or "".
 func signature(s llm.State, m model) string {
 	if !s.For(Name, m.name) {
 		return ""
@@ -116,15 +115,14 @@ func signature(s llm.State, m model) string {
 	return string(s.Data)
 }
 
-// text writes a text part. One that is empty and unsigned says nothing, and the API refuses it.
+// text writes a text part, unless it is empty and unsigned: the API refuses that.
 func (e *contentEncoder) text(role, text string, thought bool, signature string) {
 	if text == "" && signature == "" {
 		return
 	}
 	e.open(role)
 	e.out.Open('{')
-	e.out.Key("text")
-	e.out.Str(text)
+	e.out.Field("text", text)
 	if thought {
 		e.out.Key("thought")
 		e.out.Bool(true)
@@ -133,11 +131,10 @@ func (e *contentEncoder) text(role, text string, thought bool, signature string)
 	e.out.Close('}')
 }
 
-// unsigned is the state of a thought that is Gemini's own, but has no signature. It cannot be
-// one, since it is no base64.
+// unsigned is the state of a thought without a signature. It is not valid base64, so it is not a signature.
 const unsigned = "!"
 
-// thought writes a thought that this model made; others mean nothing to it.
+// thought writes a thought of this model.
 func (e *contentEncoder) thought(role string, m model, t llm.Thinking) {
 	sig := signature(t.State, m)
 	switch {
@@ -156,7 +153,7 @@ func (e *contentEncoder) thought(role string, m model, t llm.Thinking) {
 	}
 }
 
-// call writes a function call. Of the calls of one content the first needs a signature.
+// call writes a function call. The first call of a content needs a signature.
 func (e *contentEncoder) call(m model, c llm.ToolCall) {
 	e.calls[c.ID] = c.Name
 	e.open("model")
@@ -169,8 +166,7 @@ func (e *contentEncoder) call(m model, c llm.ToolCall) {
 	e.out.Key("functionCall")
 	e.out.Open('{')
 	e.id(c.ID)
-	e.out.Key("name")
-	e.out.Str(c.Name)
+	e.out.Field("name", c.Name)
 	e.out.Key("args")
 	e.arguments(c)
 	e.out.Close('}')
@@ -178,9 +174,9 @@ func (e *contentEncoder) call(m model, c llm.ToolCall) {
 	e.out.Close('}')
 }
 
-// id writes an id, unless we made it.
+// id writes an id, unless the decoder made it.
 func (e *contentEncoder) id(id string) {
-	if !strings.HasPrefix(id, CallIDPrefix) {
+	if !strings.HasPrefix(id, callIDPrefix) {
 		e.out.StrField("id", id)
 	}
 }
@@ -201,12 +197,11 @@ func (e *contentEncoder) arguments(c llm.ToolCall) {
 
 func (e *contentEncoder) wrapped(key, text string) {
 	e.out.Open('{')
-	e.out.Key(key)
-	e.out.Str(text)
+	e.out.Field(key, text)
 	e.out.Close('}')
 }
 
-// media writes a file as a part of its own.
+// media writes a file as a part.
 func (e *contentEncoder) media(role string, m llm.Media) error {
 	m, err := wire.Inline(m)
 	if err != nil {
@@ -224,17 +219,11 @@ func (e *contentEncoder) blob(m llm.Media) {
 		e.out.Key("fileData")
 		e.out.Open('{')
 		e.out.StrField("mimeType", m.MIME)
-		e.out.Key("fileUri")
-		e.out.Str(m.URL)
+		e.out.Field("fileUri", m.URL)
 	} else {
-		mime := m.MIME
-		if mime == "" {
-			mime = "application/octet-stream"
-		}
 		e.out.Key("inlineData")
 		e.out.Open('{')
-		e.out.Key("mimeType")
-		e.out.Str(mime)
+		e.out.Field("mimeType", cmp.Or(m.MIME, "application/octet-stream"))
 		e.out.Key("data")
 		e.out.Base64("", m.Data)
 	}

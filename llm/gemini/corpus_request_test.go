@@ -21,7 +21,7 @@ type object = map[string]any
 var index = regexp.MustCompile(`\[\d+\]`)
 
 // TestCorpus_RecordedRequestsSurviveParseAndEncode compares every leaf of a recorded request with
-// what comes of parsing and encoding it, after the normalisations that Parse documents. Leaves
+// the result of parsing and encoding it, after the normalisations that Parse documents. Leaves
 // that are lost must be listed by Parse.
 func TestCorpus_RecordedRequestsSurviveParseAndEncode(t *testing.T) {
 	d := NewDialect(Config{})
@@ -75,7 +75,7 @@ func lost(want, got map[string]string, dropped []string) (problems []string) {
 	return problems
 }
 
-// corrected reports whether the type of an image is that of its data: some clients sent another.
+// corrected reports whether the adapter corrected the type of an image that a client sent wrongly.
 func corrected(path string, got map[string]string) bool {
 	blob, ok := strings.CutSuffix(path, ".mimeType")
 	data, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(got[blob+".data"], "string "))
@@ -200,7 +200,7 @@ func normaliseTools(tools []any) []any {
 	return out
 }
 
-// lowerTypes writes the types of a schema in small letters.
+// lowerTypes converts the types of a schema to lower case.
 func lowerTypes(v any) any {
 	switch v := v.(type) {
 	case object:
@@ -289,7 +289,7 @@ func normalisePart(p object) object {
 }
 
 // TestCorpus_SignaturesAreSentBackInPlace replays recorded answers as history: every signature
-// must stand in the next request to the same model, byte for byte and in order.
+// must be in the next request to the same model, byte for byte and in order.
 func TestCorpus_SignaturesAreSentBackInPlace(t *testing.T) {
 	d := NewDialect(Config{})
 	n := 0

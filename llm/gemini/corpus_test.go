@@ -49,7 +49,7 @@ type interaction struct {
 // recordings reads the recorded traffic of this protocol.
 func recordings(t *testing.T) []interaction { return corpus.Traffic[interaction](t, "gemini") }
 
-// text is a body that was recorded as text or as JSON.
+// text returns a body that was recorded as text or as JSON.
 func text(raw json.RawMessage) []byte {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -81,7 +81,7 @@ func (x interaction) read() (*llm.Response, error) {
 	return a.Response(), err
 }
 
-// truth is what an answer says, read off its raw body without the adapter.
+// truth is the content of an answer, read from its raw body without the adapter.
 type truth struct {
 	text, thoughts string
 	calls          []truthCall
@@ -162,7 +162,7 @@ func (out *truth) part(p map[string]json.RawMessage) {
 	}
 }
 
-// documents are the JSON documents of a body: events, the elements of an array, or one object.
+// documents returns the JSON documents of a body: events, the elements of an array, or one object.
 func documents(t *testing.T, body []byte) []json.RawMessage {
 	body = bytes.TrimSpace(body)
 	var docs []json.RawMessage
@@ -183,7 +183,7 @@ func documents(t *testing.T, body []byte) []json.RawMessage {
 	return docs
 }
 
-// signatures are the signatures that a message would send back.
+// signatures returns the signatures of a message.
 func signatures(m llm.Message) (out []string, opaque int) {
 	for _, p := range m.Parts {
 		var s llm.State
@@ -297,7 +297,7 @@ func compareCalls(got []llm.ToolCall, want []truthCall, x interaction) (problems
 		if c.Name != want[i].name || want[i].id != "" && c.ID != want[i].id {
 			problems = append(problems, fmt.Sprintf("call %d is %s %s, want %s %s", i, c.ID, c.Name, want[i].id, want[i].name))
 		}
-		if seen[c.ID] || (want[i].id == "") != strings.HasPrefix(c.ID, CallIDPrefix) {
+		if seen[c.ID] || (want[i].id == "") != strings.HasPrefix(c.ID, callIDPrefix) {
 			problems = append(problems, "the id "+c.ID+" is not unique, or not known as ours")
 		}
 		seen[c.ID] = true

@@ -3,15 +3,15 @@ package gemini
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
+	"errors"
 	"strconv"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Decode reads a whole answer: one response, or the array of responses that streamGenerateContent
-// gives where it is not asked for server-sent events.
+// Decode reads a whole answer: one response, or the array of responses that streamGenerateContent returns
+// without alt=sse.
 func (d dialect) Decode(body []byte, a *wire.Assembler) error {
 	v, err := wire.ParseJSON(body)
 	if err != nil {
@@ -22,21 +22,20 @@ func (d dialect) Decode(body []byte, a *wire.Assembler) error {
 		return err
 	}
 	if v.Kind() == '{' && dec.answered {
-		dec.finished = true // A whole answer needs no finish reason to be whole.
+		dec.finished = true // a whole answer may have no finish reason
 	}
 	dec.End()
 	return nil
 }
 
-// NewDecoder reads a streamed answer.
 func (dialect) NewDecoder(a *wire.Assembler) wire.Decoder { return newDecoder(a) }
 
-// decoder reads the responses of one answer. Every response may carry a finish reason, and some
-// models put one on all of them, so that only the end of the stream ends the answer.
+// decoder reads the responses of one answer. Some models send a finish reason with every response, so only the
+// end of the stream ends the answer.
 type decoder struct {
 	a        *wire.Assembler
-	open     int  // the text or thought that grows; -1 if there is none
-	thought  bool // it is a thought
+	open     int  // the open text or thought, or -1
+	thought  bool // the open part is a thought
 	streamed *streamedCall
 	calls    int
 	ids      map[string]bool
@@ -50,7 +49,6 @@ type decoder struct {
 
 func newDecoder(a *wire.Assembler) *decoder { return &decoder{a: a, open: -1} }
 
-// Event reads one response.
 func (d *decoder) Event(ev wire.Event) error {
 	if string(ev.Data) == "[DONE]" {
 		return nil
@@ -62,7 +60,7 @@ func (d *decoder) Event(ev wire.Event) error {
 	return d.answer(v)
 }
 
-// Usage is what the latest chunk counted.
+// Usage returns the counts of the last response.
 func (d *decoder) Usage() (u llm.Usage, final bool) {
 	if len(d.usage) == 0 {
 		return u, false
@@ -70,7 +68,7 @@ func (d *decoder) Usage() (u llm.Usage, final bool) {
 	return readUsage(d.usage), d.finished
 }
 
-// End finishes the answer if a finish reason was seen and no call is cut off.
+// End finishes the answer if there was a finish reason and no call is incomplete.
 func (d *decoder) End() {
 	if !d.finished {
 		return
@@ -97,7 +95,7 @@ func (d *decoder) answer(v wire.Value) error {
 	case '[':
 		for it := v.Elements(); it.Next(); {
 			if it.Value.Kind() != '{' {
-				return fmt.Errorf("an answer is an array of something other than objects")
+				return errors.New("the answer is not an array of objects")
 			}
 			if err := d.response(it.Value); err != nil {
 				return err
@@ -105,7 +103,7 @@ func (d *decoder) answer(v wire.Value) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("an answer is no JSON object")
+	return errors.New("the answer is not a JSON object")
 }
 
 func (d *decoder) response(v wire.Value) error {
@@ -146,7 +144,7 @@ func (d *decoder) response(v wire.Value) error {
 	return nil
 }
 
-// start tells the id and model, of which later responses only repeat the first.
+// start sets the id and model, which later responses repeat.
 func (d *decoder) start(id, model wire.Value) {
 	if r := d.a.Response(); r.ID == "" || r.Model == "" {
 		d.a.Start(id.Str(), model.Str())
@@ -208,7 +206,7 @@ func (d *decoder) part(v wire.Value) error {
 	return nil
 }
 
-// text grows the open part or, where the kind changes or a signature is involved, begins another.
+// text appends to the open part. If the kind changes or there is a signature, it opens another.
 func (d *decoder) text(text wire.Value, thought bool, sig wire.Value) {
 	if len(text) == len(`""`) && sig == nil {
 		return
@@ -238,8 +236,8 @@ func (d *decoder) close() {
 	}
 }
 
-// whole adds a part that is not text. A file becomes a part of ours if there is nothing on it
-// that must come back.
+// whole adds a part that is not text. A file becomes an image, audio or document, unless keep is set because it
+// must be sent back whole.
 func (d *decoder) whole(v, data wire.Value, keep bool) {
 	if !keep {
 		if p, ok := mediaPart(data); ok {
@@ -250,7 +248,7 @@ func (d *decoder) whole(v, data wire.Value, keep bool) {
 	d.a.Part(llm.Opaque{Kind: kind(v), State: d.a.State(v)})
 }
 
-// kind is what a part is called: its first member that is not about thoughts.
+// kind returns the name of a part: its first member that is not about thoughts.
 func kind(v wire.Value) string {
 	found := ""
 	for m := v.Members(); m.Next(); {
@@ -283,8 +281,7 @@ func (d *decoder) call(v, sig wire.Value) error {
 	return nil
 }
 
-// repeated reports whether a call with this id of the API's came before: an event that was sent
-// twice must not run a tool twice.
+// repeated reports whether there was a call with this id: a repeated event must not run a tool twice.
 func (d *decoder) repeated(id string) bool {
 	if d.ids[id] {
 		return true
@@ -308,8 +305,7 @@ func (d *decoder) beginCall(id, name string, sig wire.Value) int {
 	return i
 }
 
-// newID makes an id that no other call of the conversation has. Ids of responses are unique, and
-// so are random numbers; other providers take the result as well.
+// newID returns an id that is unique in the conversation and valid for other providers.
 func (d *decoder) newID() string {
 	if d.idStem == "" {
 		d.idStem = d.a.Response().ID
@@ -319,10 +315,10 @@ func (d *decoder) newID() string {
 			d.idStem = hex.EncodeToString(b[:])
 		}
 	}
-	return CallIDPrefix + d.idStem + "-" + strconv.Itoa(d.calls)
+	return callIDPrefix + d.idStem + "-" + strconv.Itoa(d.calls)
 }
 
-// usable reports whether an id consists of what every provider takes in ids, and is short enough.
+// usable reports whether every provider accepts the characters and the length of an id.
 func usable(id string) bool {
 	for _, c := range []byte(id) {
 		if c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {

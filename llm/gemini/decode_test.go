@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// receive reads an answer and gives the events as text, one each.
+// receive reads an answer and returns its events as text.
 func receive(body, contentType string, stream bool) (*llm.Response, []string, error) {
 	var events []string
 	a := wire.NewAssembler(Name, "gemini-3-pro", func(ev llm.StreamEvent) bool {
@@ -39,7 +39,7 @@ func sse(docs ...string) string {
 	return b.String()
 }
 
-// content is a response with one candidate of these parts.
+// content returns a response with one candidate of these parts.
 func content(parts, more string) string {
 	return `{"candidates":[{"content":{"parts":[` + parts + `],"role":"model"}` + more + `}],"responseId":"R-1","modelVersion":"m"}`
 }
@@ -61,7 +61,7 @@ func TestDecode_Parts(t *testing.T) {
 		{"a signature on empty text is kept", []string{content(`{"text":"a"}`, ""), content(`{"text":"","thoughtSignature":"S"}`, stop)},
 			[]llm.Part{llm.Text{Text: "a"}, llm.Text{State: own("S")}}},
 		{"calls get ids from the response's", []string{content(`{"functionCall":{"name":"f","args":{"n":1.50}},"thoughtSignature":"S"},{"functionCall":{"name":"g"}}`, stop)},
-			[]llm.Part{llm.ToolCall{ID: CallIDPrefix + "R-1-0", Name: "f", Arguments: `{"n":1.50}`, State: own("S")}, llm.ToolCall{ID: CallIDPrefix + "R-1-1", Name: "g", Arguments: "{}"}}},
+			[]llm.Part{llm.ToolCall{ID: callIDPrefix + "R-1-0", Name: "f", Arguments: `{"n":1.50}`, State: own("S")}, llm.ToolCall{ID: callIDPrefix + "R-1-1", Name: "g", Arguments: "{}"}}},
 		{"a call sent twice counts once", []string{content(`{"functionCall":{"id":"x","name":"f","args":{}}}`, ""), content(`{"functionCall":{"id":"x","name":"f","args":{}}}`, stop)},
 			[]llm.Part{llm.ToolCall{ID: "x", Name: "f", Arguments: "{}"}}},
 		{"a streamed call", []string{
@@ -99,7 +99,7 @@ func TestDecode_IdsAreUniqueWithoutAResponseId(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range resp.ToolCalls() {
-			if seen[c.ID] || !strings.HasPrefix(c.ID, CallIDPrefix) || !usable(strings.TrimPrefix(c.ID, CallIDPrefix)) {
+			if seen[c.ID] || !strings.HasPrefix(c.ID, callIDPrefix) || !usable(strings.TrimPrefix(c.ID, callIDPrefix)) {
 				t.Fatalf("id %q", c.ID)
 			}
 			seen[c.ID] = true

@@ -10,8 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Encode builds the call. The members that stay the same over a conversation come first and the
-// contents last.
+// Encode writes what stays the same over a conversation first and the contents last.
 func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	m := d.model(r.Model)
 	if r.ThinkingBudget == nil && r.Effort != "" && !m.usesLevels() && !slices.Contains(effortWords, r.Effort) {
@@ -42,28 +41,22 @@ func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	return call, nil
 }
 
-// encodeContents gives the contents without the bracket that opens them, and what ends the body.
+// encodeContents returns the contents without their opening bracket, and the end of the body.
 func encodeContents(r *llm.Request, m model) (contents, tail []byte, err error) {
-	use := func(encoder any) {
+	r.Cache.Encoder(Name, func() any { return new(contentEncoder) }, func(encoder any) {
 		e := encoder.(*contentEncoder)
 		err = e.encode(m, r.Messages)
 		contents, tail = e.body()
-	}
-	create := func() any { return new(contentEncoder) }
-	if r.Cache == nil {
-		use(create())
-	} else {
-		r.Cache.Encoder(Name, create, use)
-	}
+	})
 	return contents, tail, err
 }
 
-// head writes the body up to the bracket that opens the contents.
+// head writes the body up to the opening bracket of the contents.
 func head(r *llm.Request, m model) []byte {
 	h := wire.Head{Options: maps.Clone(r.Options[Name].Body)}
 	h.Open('{')
 	merge(&h, "generationConfig", func(sub *wire.Head) { generationConfig(sub, r, m) })
-	// Models before Gemini 3 refuse functions beside JSON output, also those that may not be called.
+	// Models before Gemini 3 refuse JSON output together with functions, even if these must not be called.
 	if r.Output == nil || r.ToolChoice.Mode != llm.ToolNone || m.version >= 3 {
 		merge(&h, "toolConfig", func(sub *wire.Head) { toolConfig(sub, r) })
 		if len(r.Tools) > 0 {
@@ -78,7 +71,7 @@ func head(r *llm.Request, m model) []byte {
 	return h.Buf
 }
 
-// merge writes an object whose members the option of the same name may replace one by one.
+// merge writes an object. The option of the same name replaces its members one by one.
 func merge(h *wire.Head, name string, write func(*wire.Head)) {
 	option, given := h.Options[name]
 	v, _ := wire.ParseJSON(option)
@@ -133,7 +126,7 @@ func generationConfig(h *wire.Head, r *llm.Request, m model) {
 	}
 }
 
-// thinkingConfig asks for thoughts to be shown whenever it asks for thinking.
+// thinkingConfig requests thinking, and that thoughts are returned.
 func thinkingConfig(h *wire.Head, r *llm.Request, m model) {
 	thoughts := r.Effort != "none"
 	h.Open('{')
@@ -143,8 +136,7 @@ func thinkingConfig(h *wire.Head, r *llm.Request, m model) {
 		h.Key("thinkingBudget")
 		h.Int(int64(*r.ThinkingBudget))
 	case m.usesLevels():
-		h.Key("thinkingLevel")
-		h.Str(m.level(r.Effort))
+		h.Field("thinkingLevel", m.level(r.Effort))
 	default:
 		h.Key("thinkingBudget")
 		h.Int(int64(m.budget(r.Effort)))
@@ -156,15 +148,14 @@ func thinkingConfig(h *wire.Head, r *llm.Request, m model) {
 	h.Close('}')
 }
 
-// toolConfig says which functions may be called. Without functions the API takes none.
+// toolConfig writes which functions may be called. Without functions the API refuses it.
 func toolConfig(h *wire.Head, r *llm.Request) {
 	mode := map[llm.ToolMode]string{llm.ToolAuto: "AUTO", llm.ToolNone: "NONE", llm.ToolRequired: "ANY", llm.ToolNamed: "ANY"}[r.ToolChoice.Mode]
 	if mode == "" || !hasFunctions(r.Tools) || !h.Set("functionCallingConfig") {
 		return
 	}
 	h.Open('{')
-	h.Key("mode")
-	h.Str(mode)
+	h.Field("mode", mode)
 	if r.ToolChoice.Mode == llm.ToolNamed {
 		h.Key("allowedFunctionNames")
 		h.Open('[')
@@ -175,17 +166,10 @@ func toolConfig(h *wire.Head, r *llm.Request) {
 }
 
 func hasFunctions(tools []llm.ToolDef) bool {
-	for _, t := range tools {
-		if !hosted(t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tools, func(t llm.ToolDef) bool { return t.Hosted.Dialect == "" })
 }
 
-func hosted(t llm.ToolDef) bool { return t.Hosted.Dialect != "" }
-
-// tools writes functions that stand together as one tool, and each of Google's own as another.
+// tools writes functions in a row as one tool, and each hosted tool as another.
 func tools(h *wire.Head, defs []llm.ToolDef) {
 	if !h.Set("tools") {
 		return
@@ -193,17 +177,14 @@ func tools(h *wire.Head, defs []llm.ToolDef) {
 	h.Open('[')
 	grouped := false
 	for _, t := range defs {
-		switch {
-		case hosted(t):
-			if t.Hosted.Dialect != Name {
-				continue
-			}
+		switch t.Hosted.Dialect {
+		case Name:
 			if grouped {
 				h.Buf = append(h.Buf, "]}"...)
 				grouped = false
 			}
 			h.Raw(t.Hosted.Data)
-		default:
+		case "":
 			if !grouped {
 				h.Open('{')
 				h.Key("functionDeclarations")
@@ -224,14 +205,12 @@ const (
 	textParameters = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`
 )
 
-// declaration writes a function with its schema as it is: parametersJsonSchema takes JSON Schema
-// and passes over the keywords it does not know.
+// declaration writes a function. Its schema is sent unchanged: parametersJsonSchema accepts JSON Schema and
+// ignores unknown keywords.
 func declaration(h *wire.Head, t llm.ToolDef) {
 	h.Open('{')
-	h.Key("name")
-	h.Str(t.Name)
-	h.Key("description")
-	h.Str(t.Description)
+	h.Field("name", t.Name)
+	h.Field("description", t.Description)
 	h.Key("parametersJsonSchema")
 	schema, err := wire.ParseJSON(t.Parameters)
 	switch {
@@ -266,8 +245,7 @@ func systemInstruction(h *wire.Head, messages []llm.Message) {
 				h.Open('[')
 			}
 			h.Open('{')
-			h.Key("text")
-			h.Str(t.Text)
+			h.Field("text", t.Text)
 			h.Close('}')
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// encoded is the body that a request gives.
+// encoded returns the body of a request.
 func encoded(t *testing.T, r *llm.Request) string {
 	t.Helper()
 	call, err := NewDialect(Config{}).Encode(r)
@@ -29,7 +29,7 @@ func encoded(t *testing.T, r *llm.Request) string {
 	return string(body)
 }
 
-// contentsOf is what stands in the contents of the body.
+// contentsOf returns the contents of a body.
 func contentsOf(t *testing.T, r *llm.Request) string {
 	t.Helper()
 	_, contents, _ := strings.Cut(encoded(t, r), `"contents":`)
@@ -43,7 +43,7 @@ func state(model, data string) llm.State {
 func TestEncode_ContentsOfEveryKind(t *testing.T) {
 	const m2, m3 = "gemini-2.5-flash", "gemini-3-pro-preview"
 	image := llm.Image{Media: llm.Media{MIME: "image/png", Data: []byte("png")}}
-	call := llm.ToolCall{ID: CallIDPrefix + "x-0", Name: "read", Arguments: `{"n": 1.0}`}
+	call := llm.ToolCall{ID: callIDPrefix + "x-0", Name: "read", Arguments: `{"n": 1.0}`}
 	foreign := llm.ToolCall{ID: "toolu_1", Name: "read", Arguments: `{}`}
 	result := func(c llm.ToolCall, parts ...llm.Part) llm.Message {
 		return llm.ToolResults(llm.ToolResult{ID: c.ID, Name: c.Name, Parts: parts})
@@ -187,7 +187,7 @@ func TestEncode_MissingFileIsAnErrorAndLeavesTheCacheUsable(t *testing.T) {
 	}
 }
 
-// longHistory is a conversation of n turns with tools, parallel calls, thoughts and pictures.
+// longHistory returns a conversation of n turns with tools, parallel calls, thoughts and images.
 func longHistory(n int) []llm.Message {
 	const model = "gemini-3-pro-preview"
 	messages := []llm.Message{llm.SystemText("You work on code."), llm.UserText("Please fix the tests.")}
@@ -196,13 +196,13 @@ func longHistory(n int) []llm.Message {
 		parts := []llm.Part{
 			llm.Thinking{Text: "I should look.", State: state(model, sig)},
 			llm.Text{Text: fmt.Sprintf("Step %d: \"quoted\" ünïcode.", i)},
-			llm.ToolCall{ID: fmt.Sprintf("%sr-%d", CallIDPrefix, 2*i), Name: "read_file", Arguments: fmt.Sprintf(`{"path":"a%d.go","limit":%d}`, i, i), State: state(model, sig)},
+			llm.ToolCall{ID: fmt.Sprintf("%sr-%d", callIDPrefix, 2*i), Name: "read_file", Arguments: fmt.Sprintf(`{"path":"a%d.go","limit":%d}`, i, i), State: state(model, sig)},
 			llm.ToolCall{ID: fmt.Sprintf("real-%d", i), Name: "shell", Arguments: `{"command":["go","test","./..."]}`},
 			llm.Text{State: state(model, sig)},
 		}
 		messages = append(messages, llm.Message{Role: llm.RoleAssistant, Parts: parts})
 		results := []llm.ToolResult{
-			{ID: fmt.Sprintf("%sr-%d", CallIDPrefix, 2*i), Name: "read_file", Parts: []llm.Part{llm.Text{Text: strings.Repeat("line of code\n", 20)}}},
+			{ID: fmt.Sprintf("%sr-%d", callIDPrefix, 2*i), Name: "read_file", Parts: []llm.Part{llm.Text{Text: strings.Repeat("line of code\n", 20)}}},
 			{ID: fmt.Sprintf("real-%d", i), Parts: []llm.Part{llm.Text{Text: "FAIL"}}, IsError: true},
 		}
 		if i%5 == 0 {
@@ -241,8 +241,8 @@ func TestEncode_RequestIsAPrefixOfTheNext(t *testing.T) {
 	}
 }
 
-// TestEncode_CacheNeverChangesWhatIsSent goes back and forth in histories and models, as sessions
-// that fork do, and holds on to earlier bodies, which must stay as they were.
+// TestEncode_CacheNeverChangesWhatIsSent switches between histories and models, like sessions
+// that fork, and checks that earlier bodies do not change.
 func TestEncode_CacheNeverChangesWhatIsSent(t *testing.T) {
 	d := NewDialect(Config{})
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -277,10 +277,21 @@ func TestEncode_CacheNeverChangesWhatIsSent(t *testing.T) {
 	}
 }
 
-// A typo must not mean the most that the model can think.
+// A typo must not mean maximum effort.
 func TestEncode_AnEffortThatNobodyKnowsIsAnErrorWhereItStandsForABudget(t *testing.T) {
 	_, err := NewDialect(Config{}).Encode(&llm.Request{Model: "gemini-2.5-flash", Effort: "lwo", Messages: []llm.Message{llm.UserText("hi")}})
 	if err == nil || !strings.Contains(err.Error(), `"lwo"; use none, minimal, low, medium, high, xhigh or max`) {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestEffort_HasThisBudget(t *testing.T) {
+	for effort, want := range map[string]int{"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576, "max": 24576} {
+		if got := (model{name: "gemini-2.5-flash"}).budget(effort); got != want {
+			t.Errorf("%s: got %d, want %d", effort, got, want)
+		}
+	}
+	if got := (model{name: "gemini-2.5-pro"}).budget("none"); got != 128 {
+		t.Errorf("none of a Pro model: got %d, want 128", got)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// name is an enumeration's value as the API wrote it, which may be its number.
+// name returns the value of an enumeration as it was sent, which may be a number.
 func name(v wire.Value) string {
 	if v.Kind() == '"' {
 		return v.Str()
@@ -15,14 +15,14 @@ func name(v wire.Value) string {
 	return string(v)
 }
 
-// finishNumbers are the finish reasons by number, for servers that write them so.
+// finishNumbers maps the numbers of finish reasons, which some servers send.
 var finishNumbers = map[string]string{
 	"1": "STOP", "2": "MAX_TOKENS", "3": "SAFETY", "4": "RECITATION", "5": "OTHER", "6": "LANGUAGE",
 	"7": "BLOCKLIST", "8": "PROHIBITED_CONTENT", "9": "SPII", "10": "MALFORMED_FUNCTION_CALL",
 	"11": "IMAGE_SAFETY", "12": "UNEXPECTED_TOOL_CALL", "13": "TOO_MANY_TOOL_CALLS",
 }
 
-// finishReason reads a finish reason. An answer in one piece may have none.
+// finishReason maps a finish reason. A whole answer may have none.
 func finishReason(raw string) llm.FinishReason {
 	if word, ok := finishNumbers[raw]; ok {
 		raw = word
@@ -42,7 +42,7 @@ func finishReason(raw string) llm.FinishReason {
 	return llm.FinishOther
 }
 
-// readUsage counts thoughts as output and what tools of Google's put into the prompt as input.
+// readUsage reads the token counts. Thoughts count as output, and the prompt of hosted tools as input.
 func readUsage(raw wire.Value) llm.Usage {
 	var u llm.Usage
 	for m := raw.Members(); m.Next(); {

@@ -19,7 +19,7 @@ var fuzzSeeds = []string{
 	content(`{"inlineData":{"mimeType":"image/png","data":"AAAA"}},{"executableCode":{}}`, stop),
 }
 
-// checked fails on answers that break the promises of the decoder.
+// checked fails on answers that violate the contract of the decoder.
 func checked(t *testing.T, resp *llm.Response, err error) {
 	if err != nil {
 		return
@@ -64,7 +64,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzParse also checks that parsing what was encoded loses nothing more.
+// FuzzParse also checks that parsing an encoded request loses nothing.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"contents":[{"role":"user","parts":[{"text":"q"},{"inline_data":{"mime_type":"image/png","data":"AA=="}}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}},"thoughtSignature":"S"},{"thought":true,"thoughtSignature":"x"}]},{"parts":[{"functionResponse":{"name":"f","response":{"result":"x"}}}]}]}`))
 	f.Add([]byte(`{"systemInstruction":{"parts":[{"text":"s"}]},"tools":[{"functionDeclarations":[{"name":"f","parameters":{"type":"OBJECT","nullable":true,"anyOf":[{}],"minItems":"3"}}],"googleSearch":{}}],"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["f"]}}}`))

@@ -1,33 +1,29 @@
-// Package gemini speaks Google's generateContent protocol, as the Gemini API and Vertex AI serve it.
+// Package gemini implements Google's generateContent protocol for the Gemini API and Vertex AI.
 //
-// # Mapping
+// # Requests
 //
-// System and developer messages become systemInstruction, wherever they stand. The other messages
-// become contents of the roles user and model, which alternate: neighbours of one role are merged.
-// Tool results are functionResponse parts whose response is {"result": text} or {"error": text};
-// the text is never taken apart, even if it is JSON. Pictures of a result stand in its parts for
-// models that take them there (from Gemini 3 on) and behind it as parts of their own for others.
+// System and developer messages become systemInstruction, wherever they are. The other messages become
+// contents with the roles user and model; messages of one role in a row are merged. Tool results are
+// functionResponse parts whose response is {"result": text} or {"error": text}, even if the text is JSON.
+// Images of a result are in its parts for models that support that (from Gemini 3 on) and after it for others.
 //
-// Gemini usually gives function calls no ids. The decoder then makes one: [CallIDPrefix], the id
-// of the response and a number, or random digits if the response has no usable id. Ids with that
-// prefix are never sent; those that the API gave are, with the call and with its result.
+// Gemini usually sends function calls without ids. The decoder then makes one: "gemini-call-", the id of the
+// response and a number, or random digits if the response has no usable id. Ids with that prefix are never
+// sent; ids from the API are, with the call and with its result.
+//
+// Arguments that are not a JSON object are sent as {"_raw": text}, and those of freeform tools as
+// {"input": text}.
+//
+// ParallelTools, ToolDef.Strict, Image.Detail, CacheKey and NoCache are ignored: the protocol has no
+// counterpart. Caching is implicit.
 //
 // # Provider state
 //
-// The State of a text, a thought or a call is its thoughtSignature, as the base64 text that was
-// received. It goes back in the same place to the model that made it. A part that carries a
-// signature is never merged with another one, even if its text is empty. For other models
-// signatures are left out and thoughts dropped; models that insist on a signature (from Gemini 3
-// on) get Google's documented stand-in on the first call of each content. Parts that are not
-// modelled, such as executableCode or toolCall, are llm.Opaque.
-//
-// Arguments that are no JSON object are sent as {"_raw": text}, and those of freeform tools as
-// {"input": text}.
-//
-// # What has no place here
-//
-// ParallelTools, ToolDef.Strict, Image.Detail, CacheKey and NoCache have no counterpart and are
-// passed over. Caching is implicit.
+// The State of a text, a thought or a call is its thoughtSignature, as received. It is sent back in the same
+// place to the model that made it. A part with a signature is never merged with another, even if its text is
+// empty. For other models, signatures are omitted and thoughts dropped. Models that require a signature
+// (from Gemini 3 on) get Google's documented placeholder on the first call of each content. Parts that are
+// not modelled, such as executableCode or toolCall, are llm.Opaque.
 package gemini
 
 import (
@@ -40,19 +36,19 @@ import (
 // Name is the name of the dialect.
 const Name = "gemini"
 
-// BaseURL is the root of Google's public Gemini API.
+// BaseURL is the default base URL.
 const BaseURL = "https://generativelanguage.googleapis.com"
 
-// CallIDPrefix begins the ids that this package makes for calls that came without one.
-const CallIDPrefix = "gemini-call-"
+// callIDPrefix is the prefix of ids for calls that came without one.
+const callIDPrefix = "gemini-call-"
 
-// Config says where and how Gemini is reached. The zero value with an APIKey is the public API.
+// Config configures a provider.
 type Config struct {
-	wire.Endpoint
-	Catalogue *llm.Catalogue // nil is llm.DefaultCatalogue
+	wire.Endpoint                // the default Name is "gemini", the default BaseURL is [BaseURL]
+	Catalogue     *llm.Catalogue // nil means llm.DefaultCatalogue()
 }
 
-// New makes a provider. Its name is "gemini" unless the configuration gives another.
+// New returns a provider.
 func New(c Config) *wire.Provider {
 	if c.Name == "" {
 		c.Name = "gemini"
@@ -63,7 +59,7 @@ func New(c Config) *wire.Provider {
 	return wire.NewProvider(NewDialect(c), c.Endpoint)
 }
 
-// NewDialect makes the codec alone; the endpoint is not looked at.
+// NewDialect returns the codec alone. It ignores the endpoint.
 func NewDialect(c Config) wire.Dialect {
 	if c.Catalogue == nil {
 		c.Catalogue = llm.DefaultCatalogue()
@@ -75,6 +71,5 @@ type dialect struct{ catalogue *llm.Catalogue }
 
 func (dialect) Name() string { return Name }
 
-// Authorize puts the key into a header. The API takes it in the URL as well, where logs would
-// show it.
+// Authorize sets a header, not the URL parameter that the API also accepts, because logs would show that.
 func (dialect) Authorize(h http.Header, key string) { h.Set("X-Goog-Api-Key", key) }

@@ -9,15 +9,14 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// standInSignature is what Google documents for calls that have no signature because another
-// model, or nobody, made them: the words skip_thought_signature_validator, in base64 as all bytes
-// in JSON.
+// standInSignature is Google's documented placeholder for calls that another model made:
+// skip_thought_signature_validator in base64.
 const standInSignature = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 
-// model is what encoding needs to know of a model.
+// model describes a model for encoding.
 type model struct {
 	name    string // as requested
-	version int    // its generation, 0 if the name does not tell
+	version int    // its generation, or 0 if unknown
 	info    llm.Model
 }
 
@@ -31,8 +30,8 @@ func (d dialect) model(name string) model {
 	return m
 }
 
-// generation reads the leading number off "gemini-2.5-flash". The names that end in "-latest"
-// stand for the current generation.
+// generation returns the first number of a name such as "gemini-2.5-flash". Names that end in "-latest" mean
+// the current generation.
 func generation(name string) int {
 	rest, ok := strings.CutPrefix(name, "gemini-")
 	if !ok {
@@ -51,11 +50,11 @@ func generation(name string) int {
 	return 0
 }
 
-// needsSignatures reports whether the model refuses calls without a signature.
+// needsSignatures reports whether the model requires signatures on calls.
 func (m model) needsSignatures() bool { return m.version >= 3 }
 
-// takesMedia reports whether a function response may hold this kind of media. A model that is
-// not known is taken for a current one.
+// takesMedia reports whether a function response may contain this type of media. Unknown models are assumed to
+// be current ones.
 func (m model) takesMedia(mime string) bool {
 	switch {
 	case m.version == 0:
@@ -66,7 +65,7 @@ func (m model) takesMedia(mime string) bool {
 	return strings.HasPrefix(mime, "image/") || mime == "application/pdf" || mime == "text/plain"
 }
 
-// path is where the model's method is called.
+// path returns the URL path of a method of the model.
 func (m model) path(method string) string {
 	name := m.name
 	if !strings.Contains(name, "/") {
@@ -79,7 +78,7 @@ func (m model) path(method string) string {
 	return "/v1beta/" + strings.Join(segments, "/") + ":" + method
 }
 
-// usesLevels reports whether the model's thinking is set by a word instead of a number of tokens.
+// usesLevels reports whether thinking is set by a level instead of a number of tokens.
 func (m model) usesLevels() bool {
 	switch m.info.Thinking {
 	case "level", "effort":
@@ -90,11 +89,10 @@ func (m model) usesLevels() bool {
 	return m.version == 0 || m.version >= 3
 }
 
-// effortWords are the efforts in use, least first.
+// effortWords lists the efforts, least first.
 var effortWords = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// level is the thinkingLevel nearest to an effort among those that the model takes. Words that
-// are not known are left to the API.
+// level returns the supported thinkingLevel nearest to an effort. It returns an unknown effort unchanged.
 func (m model) level(effort string) string {
 	levels := m.info.Efforts
 	if len(levels) == 0 {
@@ -114,12 +112,12 @@ func (m model) level(effort string) string {
 	return best
 }
 
-// budget is the thinkingBudget for an effort, with Google's own figures for these words.
+// budget returns the thinkingBudget for an effort, as Google documents it.
 func (m model) budget(effort string) int {
 	switch effort {
 	case "none":
 		if strings.Contains(m.name, "-pro") {
-			return 128 // Pro models cannot be kept from thinking.
+			return 128 // thinking of Pro models cannot be disabled
 		}
 		return 0
 	case "minimal", "low":

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -9,22 +10,22 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Parse reads a request body. Members may be named in camelCase or in snake_case, as the API
-// takes both; Encode writes camelCase. What this package does not model at the top, in
-// generationConfig or in toolConfig goes into the options, where Encode finds it again.
+var _ wire.Parser = dialect{}
+
+// Parse reads a request body with names in camelCase or snake_case; Encode writes camelCase. Members of the
+// body, generationConfig or toolConfig that have no field become options.
 //
-// Encode gives back an equal body but for these: neighbouring contents of one role are merged and
-// get a role, functions that stand together share a tool and have their schema as
-// parametersJsonSchema, text that is empty and unsigned is left out, data is in the standard
-// base64 alphabet, calls without args have empty ones, and responses without an object an empty
-// result.
+// Encoding the result returns an equal body, except that contents of one role in a row are merged and get
+// a role, functions in a row share a tool and have their schema as parametersJsonSchema, empty unsigned text
+// is omitted, data is in the standard base64 alphabet, calls without args have empty ones, and responses
+// without an object an empty result.
 func (d dialect) Parse(body []byte) (*llm.Request, []string, error) {
 	v, err := wire.ParseJSON(body)
 	if err != nil {
 		return nil, nil, err
 	}
 	if v.Kind() != '{' {
-		return nil, nil, fmt.Errorf("a Gemini request is a JSON object, and this is not one")
+		return nil, nil, errors.New("the request is not a JSON object")
 	}
 	p := parser{r: &llm.Request{}, options: make(map[string]json.RawMessage)}
 	var system, contents, config, choice wire.Value
@@ -70,7 +71,7 @@ func (p *parser) drop(format string, args ...any) {
 	p.dropped = append(p.dropped, fmt.Sprintf(format, args...))
 }
 
-// camel is a member's name in camelCase.
+// camel returns a name in camelCase.
 func camel(key []byte) string {
 	if !strings.Contains(string(key), "_") {
 		return string(key)
@@ -87,7 +88,7 @@ func camel(key []byte) string {
 	return string(out)
 }
 
-// fields reads the members of an object whose names may be in either case.
+// fields returns the members of an object by their names in camelCase.
 func fields(v wire.Value) map[string]wire.Value {
 	f := make(map[string]wire.Value)
 	for m := v.Members(); m.Next(); {
@@ -96,7 +97,7 @@ func fields(v wire.Value) map[string]wire.Value {
 	return f
 }
 
-// own makes the state of something that stood in a request: any model of the dialect may get it.
+// own returns state from a request: any model of the dialect may get it.
 func own(data []byte) llm.State {
 	return llm.State{Dialect: Name, Data: append([]byte(nil), data...)}
 }
@@ -133,9 +134,7 @@ func (p *parser) tools(v wire.Value) {
 		rest := wire.Encoder{Buf: []byte("{")}
 		for m := it.Value.Members(); m.Next(); {
 			if camel(m.Key) != "functionDeclarations" {
-				rest.Str(camel(m.Key))
-				rest.Buf = append(rest.Buf, ':')
-				rest.Raw(m.Value)
+				rest.Member([]byte(camel(m.Key)), m.Value)
 				continue
 			}
 			i := -1

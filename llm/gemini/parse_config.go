@@ -9,8 +9,8 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// generationConfig reads what has a field in the request. The rest stays an option, and so does
-// what the fields hold only roughly.
+// generationConfig reads the settings. Those that the fields of a request do not represent exactly become
+// options.
 func (p *parser) generationConfig(v wire.Value) {
 	if !v.Exists() {
 		return
@@ -24,9 +24,7 @@ func (p *parser) generationConfig(v wire.Value) {
 			if key == "thinkingConfig" {
 				value = renamed(value)
 			}
-			rest.Str(key)
-			rest.Buf = append(rest.Buf, ':')
-			rest.Raw(value)
+			rest.Member([]byte(key), value)
 		}
 	}
 	rest.Close('}')
@@ -35,7 +33,7 @@ func (p *parser) generationConfig(v wire.Value) {
 	}
 }
 
-// setting reads one setting and reports whether the request now says the same.
+// setting reads one setting and reports whether the request represents it exactly.
 func (p *parser) setting(key string, v wire.Value, all map[string]wire.Value) bool {
 	switch key {
 	case "maxOutputTokens":
@@ -98,16 +96,14 @@ func (p *parser) thinking(v wire.Value) bool {
 	return p.r.Model == "" && known && p.r.Effort == level && len(f) == 2 && thoughts.Bool()
 }
 
-// renamed is an object with its members in camelCase.
+// renamed returns an object with its members in camelCase.
 func renamed(v wire.Value) wire.Value {
 	if v.Kind() != '{' {
 		return v
 	}
 	e := wire.Encoder{Buf: []byte("{")}
 	for m := v.Members(); m.Next(); {
-		e.Str(camel(m.Key))
-		e.Buf = append(e.Buf, ':')
-		e.Raw(m.Value)
+		e.Member([]byte(camel(m.Key)), m.Value)
 	}
 	e.Close('}')
 	return e.Buf
@@ -134,8 +130,8 @@ func number(v wire.Value, to **float64) bool {
 	return true
 }
 
-// toolConfig reads the tool choice. What ToolChoice cannot say, such as several allowed names,
-// stays an option too.
+// toolConfig reads the tool choice. What ToolChoice cannot represent, such as several allowed names, becomes an
+// option.
 func (p *parser) toolConfig(v wire.Value) {
 	if !v.Exists() {
 		return
@@ -146,16 +142,14 @@ func (p *parser) toolConfig(v wire.Value) {
 		if key == "functionCallingConfig" && p.choice(m.Value) && hasFunctions(p.r.Tools) {
 			continue
 		}
-		rest.Str(key)
-		rest.Buf = append(rest.Buf, ':')
-		rest.Raw(renamed(m.Value))
+		rest.Member([]byte(key), renamed(m.Value))
 	}
 	if rest.Close('}'); len(rest.Buf) > len("{}") {
 		p.options["toolConfig"] = json.RawMessage(rest.Buf)
 	}
 }
 
-// choice reports whether ToolChoice holds the whole of the configuration.
+// choice reads the tool choice and reports whether ToolChoice represents it exactly.
 func (p *parser) choice(v wire.Value) bool {
 	f := fields(v)
 	var names []string

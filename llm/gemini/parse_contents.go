@@ -20,7 +20,7 @@ func (p *parser) contents(v wire.Value) {
 	}
 }
 
-// content reads one content into messages: the function responses in it are one of their own.
+// content reads one content. Its function responses become a message with role tool.
 func (p *parser) content(v wire.Value, path string) {
 	role := llm.RoleUser
 	for m := v.Members(); m.Next(); {
@@ -59,8 +59,8 @@ func (p *parser) content(v wire.Value, path string) {
 	flush()
 }
 
-// part reads one part. A part with a member that is not modelled is kept as it is, unless it is a
-// call or a response: those must stay what they are, and what they lose is listed.
+// part reads one part. A part with an unknown member becomes opaque, unless it is a call or a response: then the
+// member is dropped and listed.
 func (p *parser) part(v wire.Value, path string) llm.Part {
 	f := fields(v)
 	if call, ok := f["functionCall"]; ok && call.Kind() == '{' {
@@ -81,7 +81,7 @@ func (p *parser) part(v wire.Value, path string) llm.Part {
 	return llm.Opaque{Kind: kind(v), State: own(v)}
 }
 
-// extras lists the members of a part that are not among the known ones.
+// extras lists the unknown members of a part as dropped.
 func (p *parser) extras(f map[string]wire.Value, path string, known ...string) {
 	for _, key := range slices.Sorted(maps.Keys(f)) {
 		if !slices.Contains(known, key) {
@@ -90,7 +90,7 @@ func (p *parser) extras(f map[string]wire.Value, path string, known ...string) {
 	}
 }
 
-// modelled reads a part that is text, a thought or a file, and nothing else.
+// modelled returns a part that is only a text, a thought or a file, or nil.
 func modelled(f map[string]wire.Value) llm.Part {
 	sig, text := f["thoughtSignature"], f["text"]
 	thought := f["thought"].Bool()
@@ -124,7 +124,7 @@ func modelled(f map[string]wire.Value) llm.Part {
 	return nil
 }
 
-// mediaPart reads inlineData or fileData, if there is nothing in it that is not modelled.
+// mediaPart reads inlineData or fileData, if it has no unknown members.
 func mediaPart(v wire.Value) (llm.Part, bool) {
 	f := fields(v)
 	mime := f["mimeType"].Str()
@@ -148,7 +148,7 @@ func mediaPart(v wire.Value) (llm.Part, bool) {
 	return llm.Document{Media: m}, true
 }
 
-// decodeBase64 takes both alphabets, with or without padding, as the API does.
+// decodeBase64 accepts both alphabets, with or without padding, like the API.
 func decodeBase64(s string) ([]byte, error) {
 	s = strings.TrimRight(s, "=")
 	if strings.ContainsAny(s, "-_") {
@@ -183,7 +183,7 @@ func (p *parser) call(v, sig wire.Value, path string) llm.Part {
 
 func (p *parser) newID() string {
 	p.calls++
-	return CallIDPrefix + strconv.Itoa(p.calls)
+	return callIDPrefix + strconv.Itoa(p.calls)
 }
 
 func (p *parser) response(v wire.Value, path string) llm.Part {
@@ -215,8 +215,8 @@ func (p *parser) response(v wire.Value, path string) llm.Part {
 	return r
 }
 
-// returned is what a function returned: the text of a result that Encode would write the same
-// way, or else the object, which reads as text to other providers.
+// returned reads the response of a function: the text of a result or error that Encode writes in the same form,
+// or else the whole object.
 func returned(v wire.Value) llm.Text {
 	f := fields(v)
 	for _, key := range []string{"result", "error"} {
@@ -227,8 +227,7 @@ func returned(v wire.Value) llm.Text {
 	return llm.Text{Text: string(v), State: own(v)}
 }
 
-// answered finds the call that a response answers, by its id or, if it has none, by its name and
-// place, and gives its id.
+// answered returns the id of the call for a response, found by its id or else by its name or position.
 func (p *parser) answered(r llm.ToolResult) string {
 	for _, byName := range []bool{true, false} {
 		for i, c := range p.pending {

@@ -34,11 +34,11 @@ func TestParse_ReadsWhatTheRequestModels(t *testing.T) {
 			{Role: llm.RoleUser, Parts: []llm.Part{llm.Text{Text: "q"}, llm.Image{Media: llm.Media{MIME: "image/png", Data: []byte{0xff, 0xef}}}}},
 			{Role: llm.RoleAssistant, Parts: []llm.Part{
 				llm.Thinking{Text: "t", State: own(unsigned)},
-				llm.ToolCall{ID: CallIDPrefix + "1", Name: "f", Arguments: `{"n": 1}`, State: own("S")},
-				llm.ToolCall{ID: CallIDPrefix + "2", Name: "f"}}},
+				llm.ToolCall{ID: callIDPrefix + "1", Name: "f", Arguments: `{"n": 1}`, State: own("S")},
+				llm.ToolCall{ID: callIDPrefix + "2", Name: "f"}}},
 			{Role: llm.RoleTool, Parts: []llm.Part{
-				llm.ToolResult{ID: CallIDPrefix + "1", Name: "f", Parts: []llm.Part{llm.Text{Text: "one"}}},
-				llm.ToolResult{ID: CallIDPrefix + "2", Name: "f", Parts: []llm.Part{llm.Text{Text: `{"x": 2}`, State: own(`{"x": 2}`)}}}}},
+				llm.ToolResult{ID: callIDPrefix + "1", Name: "f", Parts: []llm.Part{llm.Text{Text: "one"}}},
+				llm.ToolResult{ID: callIDPrefix + "2", Name: "f", Parts: []llm.Part{llm.Text{Text: `{"x": 2}`, State: own(`{"x": 2}`)}}}}},
 			llm.UserText("go on"),
 		},
 		Tools: []llm.ToolDef{
@@ -60,7 +60,7 @@ func TestParse_ReadsWhatTheRequestModels(t *testing.T) {
 	}
 }
 
-// What ToolChoice and Effort hold only roughly must still come back exactly.
+// What ToolChoice and Effort cannot represent exactly must still be encoded exactly.
 func TestParse_RoughValuesAreKeptExactlyInTheOptions(t *testing.T) {
 	const tools = `"tools":[{"functionDeclarations":[{"name":"f","description":"","parametersJsonSchema":{}}]}]`
 	for _, c := range []struct {

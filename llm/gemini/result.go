@@ -1,25 +1,21 @@
 package gemini
 
 import (
+	"cmp"
+
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// lateMedia is a file of a tool result that the model does not take inside the result.
+// lateMedia is a file of a tool result that is sent after it, because the model does not support it inside.
 type lateMedia struct {
 	tool  string
 	media llm.Media
 }
 
-// result writes a tool result and returns the files that must follow it.
+// result writes a tool result and returns the files that follow it.
 func (e *contentEncoder) result(m model, r llm.ToolResult) ([]lateMedia, error) {
-	name := r.Name
-	if name == "" {
-		name = e.calls[r.ID]
-	}
-	if name == "" {
-		name = "tool"
-	}
+	name := cmp.Or(r.Name, e.calls[r.ID], "tool")
 	inside, late, err := split(m, name, r.Parts)
 	if err != nil {
 		return nil, err
@@ -29,8 +25,7 @@ func (e *contentEncoder) result(m model, r llm.ToolResult) ([]lateMedia, error) 
 	e.out.Key("functionResponse")
 	e.out.Open('{')
 	e.id(r.ID)
-	e.out.Key("name")
-	e.out.Str(name)
+	e.out.Field("name", name)
 	e.out.Key("response")
 	e.response(m, r)
 	e.resultParts(m, r.Parts, inside)
@@ -39,8 +34,7 @@ func (e *contentEncoder) result(m model, r llm.ToolResult) ([]lateMedia, error) 
 	return late, nil
 }
 
-// response writes what a tool returned: text under "result" or "error", or, if the result was
-// read from a request in Gemini's own form, the object that stood there.
+// response writes the text of a result under "result" or "error", or the object that was parsed from a request.
 func (e *contentEncoder) response(m model, r llm.ToolResult) {
 	texts := 0
 	var last llm.Text
@@ -60,7 +54,7 @@ func (e *contentEncoder) response(m model, r llm.ToolResult) {
 	}
 }
 
-// split sorts the files of a result into those that it may hold and those that must follow it.
+// split returns the files that a result may contain and those that follow it.
 func split(m model, tool string, parts []llm.Part) (inside []llm.Media, late []lateMedia, err error) {
 	for _, p := range parts {
 		var media llm.Media
@@ -110,7 +104,7 @@ func (e *contentEncoder) resultParts(m model, parts []llm.Part, media []llm.Medi
 	}
 }
 
-// late writes the files that follow the results of a message, each under the name of its tool.
+// late writes the files that follow the results of a message, each after the name of its tool.
 func (e *contentEncoder) late(files []lateMedia) {
 	for _, f := range files {
 		e.text("user", "From the result of "+f.tool+":", false, "")

@@ -8,8 +8,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// jsonSchema turns a schema in the API's own form, which is OpenAPI's with types in capitals,
-// into JSON Schema.
+// jsonSchema converts a schema in the API's form, OpenAPI with types in capitals, to JSON Schema.
 func jsonSchema(v wire.Value) json.RawMessage {
 	var e wire.Encoder
 	writeSchema(&e, v)
@@ -58,7 +57,7 @@ func writeSchema(e *wire.Encoder, v wire.Value) {
 	e.Close('}')
 }
 
-// typeNumbers are the types by number, for clients that write them so.
+// typeNumbers maps the numbers of types, which some clients send.
 var typeNumbers = map[string]string{
 	"1": "string", "2": "number", "3": "integer", "4": "boolean", "5": "array", "6": "object", "7": "null",
 }
@@ -81,7 +80,7 @@ func writeType(e *wire.Encoder, v wire.Value, nullable bool) {
 	}
 }
 
-// unquoted is a number that may stand in a string, as 64-bit numbers do.
+// unquoted returns a number that may be in a string, like 64-bit numbers.
 func unquoted(v wire.Value) wire.Value {
 	if n, err := strconv.ParseInt(v.Str(), 10, 64); err == nil {
 		return strconv.AppendInt(nil, n, 10)

@@ -8,16 +8,16 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// streamedCall is a function call whose arguments arrive piece by piece, each with its JSON path,
-// as Vertex AI sends them on demand. The call grows until a piece says that none will follow.
+// streamedCall is a function call whose arguments arrive in pieces, each with its JSON path. Vertex AI sends
+// them on request.
 type streamedCall struct {
 	index int
 	size  int
 	root  node
 }
 
-// node is a value of the arguments: a scalar, a string that may still grow, or a container whose
-// children keep the order in which they came.
+// node is a value of the arguments: a scalar, a string that may grow, or a container with its children in the
+// order of arrival.
 type node struct {
 	scalar   string
 	text     []byte
@@ -28,7 +28,7 @@ type node struct {
 	byKey    map[string]int
 }
 
-// maxPath bounds the depth of arguments, and with it the stack that writing them takes.
+// maxPath limits the depth of arguments, and so the stack that writing them needs.
 const maxPath = 200
 
 func (d *decoder) streamedCall(v, sig wire.Value) error {
@@ -61,7 +61,7 @@ func (d *decoder) endStreamed() {
 	d.streamed = nil
 }
 
-// add puts one piece where its path says.
+// add applies one piece.
 func (c *streamedCall) add(v wire.Value) error {
 	c.size += len(v)
 	steps, err := pathSteps(v.Get("jsonPath").Str())
@@ -123,7 +123,7 @@ func (n *node) write(e *wire.Encoder) {
 	}
 }
 
-// step is one step of a path: a member's name, or an index.
+// step is one step of a path: a member name or an index.
 type step struct {
 	key   string
 	index bool
@@ -131,7 +131,7 @@ type step struct {
 
 // pathSteps reads a path such as $.files[0].name or $['a b'].
 func pathSteps(path string) ([]step, error) {
-	malformed := fmt.Errorf("a piece of a function call has the path %q, which is not readable", path)
+	malformed := fmt.Errorf("invalid path %q in a function call", path)
 	rest, ok := strings.CutPrefix(path, "$")
 	if !ok {
 		return nil, malformed

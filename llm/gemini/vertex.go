@@ -10,13 +10,12 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Vertex is the endpoint of a Google Cloud project on Vertex AI:
+// Vertex returns the endpoint of a Google Cloud project on Vertex AI:
 //
 //	gemini.New(gemini.Config{Endpoint: gemini.Vertex("my-project", "global", gemini.Bearer(token))})
 //
-// Location is a region such as "europe-west4", a multi-region ("us", "eu") or "global". Sign
-// authorises each request; it may be nil where APIKey is set on the endpoint instead, as in
-// express mode, which has no project either.
+// Location is a region such as "europe-west4", a multi-region ("us", "eu") or "global". Sign authorizes each
+// request. In express mode, sign is nil and project empty, and the endpoint needs an APIKey.
 func Vertex(project, location string, sign func(r *http.Request, body []byte) error) wire.Endpoint {
 	parent := ""
 	if project != "" {
@@ -50,7 +49,7 @@ func vertexHost(location string) string {
 	return "https://" + location + "-aiplatform.googleapis.com"
 }
 
-// Bearer makes a signer from a source of OAuth access tokens, which is asked before every call.
+// Bearer returns a signer that calls token for an OAuth access token before every request.
 func Bearer(token func(ctx context.Context) (string, error)) func(r *http.Request, body []byte) error {
 	return func(r *http.Request, _ []byte) error {
 		t, err := token(r.Context())

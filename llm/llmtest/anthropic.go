@@ -2,8 +2,8 @@ package llmtest
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"net/http"
-	"strings"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
@@ -21,13 +21,7 @@ func (anthropicProtocol) dialect() wire.Dialect { return anthropic.NewDialect(an
 
 func (anthropicProtocol) base() (provider, path string) { return "anthropic", "" }
 
-func (anthropicProtocol) key(r *http.Request) string {
-	if k := r.Header.Get("X-Api-Key"); k != "" {
-		return k
-	}
-	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return token
-}
+func (anthropicProtocol) key(r *http.Request) string { return bearer(r, "X-Api-Key") }
 
 func (anthropicProtocol) streaming(_ *http.Request, body []byte) bool {
 	return wire.Value(body).Get("stream").Bool()
@@ -40,19 +34,7 @@ func (anthropicProtocol) refusal() (string, func([]any) string) {
 func (anthropicProtocol) requestID(id string) (header, value string) { return "Request-Id", id }
 
 func (anthropicProtocol) failure(status int, message string) []byte {
-	var e wire.Encoder
-	e.Open('{')
-	e.Key("type")
-	e.Str("error")
-	e.Key("error")
-	e.Open('{')
-	e.Key("type")
-	e.Str(anthropicErrorType(status))
-	e.Key("message")
-	e.Str(message)
-	e.Close('}')
-	e.Close('}')
-	return e.Buf
+	return object("type", "error", "error", object("type", anthropicErrorType(status), "message", message))
 }
 
 func (p anthropicProtocol) midFailure(status int, message string) []byte {
@@ -100,246 +82,131 @@ func anthropicStopReason(f llm.FinishReason) string {
 	return string(f)
 }
 
-// anthropicBlock is a content block of an answer: what stands in it from the start, and what its
-// deltas bring.
+// anthropicBlock is a content block: whole, and as its start and deltas in a stream.
 type anthropicBlock struct {
-	open  func(e *wire.Encoder, whole bool) // writes the members behind the type
-	kind  string
-	delta string // the type of the deltas
-	field string // what they call their text
-	text  string
-	// last is a delta that ends the block, if it has one.
-	last []byte
+	whole, start json.RawMessage
+	deltas       []json.RawMessage
 }
 
-// answer is the blocks of a reply and why it ends. A model that is made to call one tool gives its
-// text as the input of that tool.
-func (anthropicProtocol) answer(rep reply) ([]anthropicBlock, llm.FinishReason) {
-	var out []anthropicBlock
+// answer returns the blocks of a reply and its stop reason. If the request forces a tool, a JSON text becomes the
+// input of that tool.
+func (anthropicProtocol) answer(rep reply) (blocks []anthropicBlock, stop string) {
 	finish := rep.Finish
 	forced := ""
 	if c := rep.Request.ToolChoice; c.Mode == llm.ToolNamed && len(llm.Message{Parts: rep.Parts}.ToolCalls()) == 0 {
 		forced = c.Name
 	}
-	for i, p := range rep.Parts {
+	for _, p := range rep.Parts {
 		switch p := p.(type) {
 		case llm.Text:
-			if v, err := wire.ParseJSON([]byte(p.Text)); forced != "" && err == nil && v.Kind() == '{' {
-				out = append(out, anthropicCall("toolu_"+rep.ID, forced, p.Text))
+			if forced != "" && isObject(p.Text) {
+				blocks = append(blocks, anthropicCall("toolu_"+rep.ID, forced, p.Text, rep.Chunk))
 				finish = llm.FinishToolCalls
 				continue
 			}
-			out = append(out, anthropicBlock{kind: "text", delta: "text_delta", field: "text", text: p.Text})
+			blocks = append(blocks, anthropicBlock{
+				whole:  object("type", "text", "text", p.Text),
+				start:  object("type", "text", "text", ""),
+				deltas: anthropicDeltas("text_delta", "text", chunks(p.Text, rep.Chunk)),
+			})
 		case llm.Thinking:
-			out = append(out, anthropicThinking(p, i))
+			blocks = append(blocks, anthropicThinking(p, rep.Chunk))
 		case llm.ToolCall:
-			out = append(out, anthropicCall(p.ID, p.Name, p.Arguments))
+			blocks = append(blocks, anthropicCall(p.ID, p.Name, p.Arguments, rep.Chunk))
 		case llm.Opaque:
-			out = append(out, anthropicBlock{kind: p.Kind, open: func(e *wire.Encoder, _ bool) { writeMembers(e, p.State.Data, "type") }})
+			data := json.RawMessage(p.State.Data)
+			blocks = append(blocks, anthropicBlock{whole: data, start: data})
 		}
 	}
-	return out, finish
+	return blocks, anthropicStopReason(finish)
 }
 
-func anthropicCall(id, name, arguments string) anthropicBlock {
-	return anthropicBlock{kind: "tool_use", delta: "input_json_delta", field: "partial_json", text: arguments,
-		open: func(e *wire.Encoder, whole bool) {
-			e.StrField("id", id)
-			e.StrField("name", name)
-			e.Key("input")
-			if v, err := wire.ParseJSON([]byte(arguments)); whole && err == nil && v.Kind() == '{' {
-				e.Raw(v)
-			} else {
-				e.Raw([]byte("{}"))
-			}
-		}}
+func isObject(text string) bool {
+	v, err := wire.ParseJSON([]byte(text))
+	return err == nil && v.Kind() == '{'
 }
 
-// anthropicThinking signs the thinking with its state, or with something of its own.
-func anthropicThinking(t llm.Thinking, i int) anthropicBlock {
+func anthropicDeltas(kind, field string, pieces []string) (deltas []json.RawMessage) {
+	for _, s := range pieces {
+		deltas = append(deltas, object("type", kind, field, s))
+	}
+	return deltas
+}
+
+func anthropicCall(id, name, arguments string, chunk int) anthropicBlock {
+	block := func(input string) json.RawMessage {
+		return object("type", "tool_use", "id", id, "name", name, "input", json.RawMessage(input))
+	}
+	b := anthropicBlock{start: block("{}")}
+	if b.whole = b.start; isObject(arguments) {
+		b.whole = block(arguments)
+	}
+	pieces := append([]string{""}, chunks(arguments, chunk)...) // the API starts with an empty delta
+	b.deltas = anthropicDeltas("input_json_delta", "partial_json", pieces)
+	return b
+}
+
+// anthropicThinking uses the state as the signature, or makes one up.
+func anthropicThinking(t llm.Thinking, chunk int) anthropicBlock {
 	signature := string(t.State.Data)
-	if v, err := wire.ParseJSON(t.State.Data); err == nil && v.Kind() == '{' {
+	if isObject(signature) {
+		v := wire.Value(t.State.Data)
 		signature = v.Get("signature").Str() + v.Get("data").Str()
 	}
 	if signature == "" {
-		signature = base64.StdEncoding.EncodeToString([]byte("signature of " + t.Text + string(rune('0'+i%10))))
+		signature = base64.StdEncoding.EncodeToString([]byte("signature of " + t.Text))
 	}
 	if t.Redacted {
-		return anthropicBlock{kind: "redacted_thinking", open: func(e *wire.Encoder, _ bool) { e.StrField("data", signature) }}
+		block := object("type", "redacted_thinking", "data", signature)
+		return anthropicBlock{whole: block, start: block}
 	}
-	var d wire.Encoder
-	d.Open('{')
-	d.StrField("type", "signature_delta")
-	d.StrField("signature", signature)
-	d.Close('}')
-	return anthropicBlock{kind: "thinking", delta: "thinking_delta", field: "thinking", text: t.Text, last: d.Buf,
-		open: func(e *wire.Encoder, whole bool) {
-			e.Key("signature")
-			if whole {
-				e.Str(signature)
-			} else {
-				e.Str("")
-			}
-		}}
-}
-
-// writeMembers writes the members of an object beside one of them.
-func writeMembers(e *wire.Encoder, object []byte, without string) {
-	for m := wire.Value(object).Members(); m.Next(); {
-		if string(m.Key) != without {
-			e.Key(string(m.Key))
-			e.Raw(m.Value)
-		}
+	return anthropicBlock{
+		whole:  object("type", "thinking", "thinking", t.Text, "signature", signature),
+		start:  object("type", "thinking", "thinking", "", "signature", ""),
+		deltas: append(anthropicDeltas("thinking_delta", "thinking", chunks(t.Text, chunk)), object("type", "signature_delta", "signature", signature)),
 	}
 }
 
-// write writes the block, whole or as a stream begins it.
-func (b *anthropicBlock) write(e *wire.Encoder, whole bool) {
-	e.Open('{')
-	e.Key("type")
-	e.Str(b.kind)
-	if b.field == "text" || b.field == "thinking" {
-		e.Key(b.field)
-		if whole {
-			e.Str(b.text)
-		} else {
-			e.Str("")
-		}
+// message encodes a message: a whole answer, or the start of a stream if stop is nil.
+func (p anthropicProtocol) message(rep reply, blocks []anthropicBlock, stop any) json.RawMessage {
+	var content []json.RawMessage
+	for _, b := range blocks {
+		content = append(content, b.whole)
 	}
-	if b.open != nil {
-		b.open(e, whole)
-	}
-	e.Close('}')
-}
-
-// message writes a message object: a whole answer, or with nothing in it yet.
-func (p anthropicProtocol) message(e *wire.Encoder, rep reply, blocks []anthropicBlock, stop string) {
-	e.Open('{')
-	e.StrField("id", "msg_"+rep.ID)
-	e.StrField("type", "message")
-	e.StrField("role", "assistant")
-	e.StrField("model", rep.Model)
-	e.Key("content")
-	e.Open('[')
-	for i := range blocks {
-		blocks[i].write(e, true)
-	}
-	e.Close(']')
-	anthropicStop(e, stop)
-	e.Key("usage")
 	u := rep.Usage
-	if stop == "" {
+	if stop == nil {
 		u.Output = 1
 	}
-	anthropicUsage(e, u)
-	e.Close('}')
+	return object("id", "msg_"+rep.ID, "type", "message", "role", "assistant", "model", rep.Model, "content", list(content...),
+		"stop_reason", stop, "stop_sequence", nil, "usage", anthropicUsage(u))
 }
 
-func anthropicStop(e *wire.Encoder, stop string) {
-	e.Key("stop_reason")
-	if stop == "" {
-		e.Raw([]byte("null"))
-	} else {
-		e.Str(stop)
-	}
-	e.Key("stop_sequence")
-	e.Raw([]byte("null"))
-}
-
-// anthropicUsage writes the counts as this API has them, with the cached input apart.
-func anthropicUsage(e *wire.Encoder, u llm.Usage) {
-	e.Open('{')
-	for _, f := range []struct {
-		name string
-		n    int64
-	}{
-		{"input_tokens", u.Input - u.CacheRead - u.CacheWrite},
-		{"cache_creation_input_tokens", u.CacheWrite},
-		{"cache_read_input_tokens", u.CacheRead},
-		{"output_tokens", u.Output},
-	} {
-		e.Key(f.name)
-		e.Int(f.n)
-	}
-	e.Close('}')
+// anthropicUsage encodes token counts. Unlike llm.Usage, input_tokens excludes cached input.
+func anthropicUsage(u llm.Usage) json.RawMessage {
+	return object("input_tokens", u.Input-u.CacheRead-u.CacheWrite, "cache_creation_input_tokens", u.CacheWrite,
+		"cache_read_input_tokens", u.CacheRead, "output_tokens", u.Output)
 }
 
 func (p anthropicProtocol) unary(rep reply) []byte {
-	blocks, finish := p.answer(rep)
-	var e wire.Encoder
-	p.message(&e, rep, blocks, anthropicStopReason(finish))
-	return e.Buf
+	blocks, stop := p.answer(rep)
+	return p.message(rep, blocks, stop)
 }
 
-func (p anthropicProtocol) stream(rep reply) [][]byte {
-	blocks, finish := p.answer(rep)
-	var frames [][]byte
-	event := func(kind string, write func(e *wire.Encoder)) {
-		var e wire.Encoder
-		e.Open('{')
-		e.StrField("type", kind)
-		if write != nil {
-			write(&e)
+func (p anthropicProtocol) stream(rep reply) (frames [][]byte) {
+	event := func(kind string, pairs ...any) {
+		frames = append(frames, frame(kind, object(append([]any{"type", kind}, pairs...)...)))
+	}
+	blocks, stop := p.answer(rep)
+	event("message_start", "message", p.message(rep, nil, nil))
+	event("ping")
+	for i, b := range blocks {
+		event("content_block_start", "index", i, "content_block", b.start)
+		for _, d := range b.deltas {
+			event("content_block_delta", "index", i, "delta", d)
 		}
-		e.Close('}')
-		frames = append(frames, frame(kind, e.Buf))
+		event("content_block_stop", "index", i)
 	}
-	event("message_start", func(e *wire.Encoder) {
-		e.Key("message")
-		p.message(e, rep, nil, "")
-	})
-	event("ping", nil)
-	for i := range blocks {
-		blocks[i].stream(int64(i), rep.Chunk, event)
-	}
-	event("message_delta", func(e *wire.Encoder) {
-		e.Key("delta")
-		e.Open('{')
-		anthropicStop(e, anthropicStopReason(finish))
-		e.Close('}')
-		e.Key("usage")
-		anthropicUsage(e, rep.Usage)
-	})
-	event("message_stop", nil)
+	event("message_delta", "delta", object("stop_reason", stop, "stop_sequence", nil), "usage", anthropicUsage(rep.Usage))
+	event("message_stop")
 	return frames
-}
-
-// stream writes the events of one block.
-func (b *anthropicBlock) stream(index int64, chunk int, event func(string, func(*wire.Encoder))) {
-	event("content_block_start", func(e *wire.Encoder) {
-		e.Key("index")
-		e.Int(index)
-		e.Key("content_block")
-		b.write(e, false)
-	})
-	delta := func(write func(e *wire.Encoder)) {
-		event("content_block_delta", func(e *wire.Encoder) {
-			e.Key("index")
-			e.Int(index)
-			e.Key("delta")
-			write(e)
-		})
-	}
-	piece := func(s string) {
-		delta(func(e *wire.Encoder) {
-			e.Open('{')
-			e.StrField("type", b.delta)
-			e.Key(b.field)
-			e.Str(s)
-			e.Close('}')
-		})
-	}
-	if b.kind == "tool_use" {
-		piece("") // as the real server does
-	}
-	for _, s := range chunks(b.text, chunk) {
-		piece(s)
-	}
-	if b.last != nil {
-		delta(func(e *wire.Encoder) { e.Raw(b.last) })
-	}
-	event("content_block_stop", func(e *wire.Encoder) {
-		e.Key("index")
-		e.Int(index)
-	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// messages checks the roles, the blocks and that calls and results match.
+// messages checks roles and blocks, and that calls and results match.
 func (c *anthropicCheck) messages() error {
 	last := ""
 	var calls []string
@@ -85,39 +85,40 @@ func (c *anthropicCheck) content(path, role string, content wire.Value) error {
 	return nil
 }
 
-// anthropicBlocks says which members the blocks have and in whose messages they may stand.
-var anthropicBlocks = map[string]struct {
-	roles   string
-	members []string
+// anthropicBlocks lists the roles and the members of each type of block.
+var anthropicBlocks = []struct {
+	kind, roles string
+	members     []string
 }{
-	"text":              {"user assistant system result", []string{"text", "citations", "cache_control"}},
-	"image":             {"user result", []string{"source", "cache_control"}},
-	"document":          {"user result", []string{"source", "title", "context", "citations", "cache_control"}},
-	"search_result":     {"user result", []string{"source", "title", "content", "citations", "cache_control"}},
-	"thinking":          {"assistant", []string{"thinking", "signature"}},
-	"redacted_thinking": {"assistant", []string{"data"}},
-	"tool_use":          {"assistant", []string{"id", "name", "input", "caller", "cache_control"}},
-	"tool_result":       {"user", []string{"tool_use_id", "content", "is_error", "cache_control"}},
+	{"text", "user assistant system result", []string{"type", "text", "citations", "cache_control"}},
+	{"image", "user result", []string{"type", "source", "cache_control"}},
+	{"document", "user result", []string{"type", "source", "title", "context", "citations", "cache_control"}},
+	{"search_result", "user result", []string{"type", "source", "title", "content", "citations", "cache_control"}},
+	{"thinking", "assistant", []string{"type", "thinking", "signature"}},
+	{"redacted_thinking", "assistant", []string{"type", "data"}},
+	{"tool_use", "assistant", []string{"type", "id", "name", "input", "caller", "cache_control"}},
+	{"tool_result", "user", []string{"type", "tool_use_id", "content", "is_error", "cache_control"}},
 }
 
 func (c *anthropicCheck) block(path, role string, b wire.Value) error {
 	kind := b.Get("type").Str()
-	rule, known := anthropicBlocks[kind]
 	if kind == "" {
 		return fmt.Errorf("%s.type: Field required", path)
 	}
 	if err := c.cacheControl(path+".cache_control", b.Get("cache_control")); err != nil {
 		return err
 	}
-	if !known {
-		return nil // of a server's tool
-	}
 	path += "." + kind
-	if !strings.Contains(rule.roles, role) {
-		return fmt.Errorf("%s: blocks of this type may not stand in %s messages", path, role)
-	}
-	if err := onlyMembers(path+".", b, append([]string{"type"}, rule.members...)...); err != nil {
-		return err
+	for _, rule := range anthropicBlocks {
+		if rule.kind != kind {
+			continue
+		}
+		if !strings.Contains(rule.roles, role) {
+			return fmt.Errorf("%s: not allowed in %s messages", path, role)
+		}
+		if err := onlyMembers(path+".", b, rule.members...); err != nil {
+			return err
+		}
 	}
 	switch kind {
 	case "text":
@@ -135,10 +136,10 @@ func (c *anthropicCheck) block(path, role string, b wire.Value) error {
 			return fmt.Errorf("%s.data: Field required", path)
 		}
 	case "tool_use":
-		if !anthropicID.MatchString(b.Get("id").Str()) {
+		if !anthropicID.match(b.Get("id").Str()) {
 			return fmt.Errorf("%s.id: String should match pattern '%s'", path, anthropicID)
 		}
-		if !anthropicToolName.MatchString(b.Get("name").Str()) {
+		if !anthropicToolName.match(b.Get("name").Str()) {
 			return fmt.Errorf("%s.name: String should match pattern '%s'", path, anthropicToolName)
 		}
 		if b.Get("input").Kind() != '{' {
@@ -180,7 +181,7 @@ func checkSource(path, kind string, s wire.Value) error {
 		}
 		data, err := base64.StdEncoding.DecodeString(s.Get("data").Str())
 		if err != nil || len(data) == 0 {
-			return fmt.Errorf("%s.base64.data: the data is not valid base64, or empty", path)
+			return fmt.Errorf("%s.base64.data: the data is empty or not valid base64", path)
 		}
 		if found := http.DetectContentType(data); strings.HasPrefix(found, "image/") && !s.Get("media_type").Is(found) {
 			return fmt.Errorf("%s.base64.data: Image does not match the provided media type %s", path, s.Get("media_type").Str())
@@ -214,7 +215,7 @@ func resultIDs(m wire.Value) (ids []string) {
 	return ids
 }
 
-// matchResults checks that the results answer the calls of the message before, each once.
+// matchResults checks that the results answer each call of the previous message once.
 func matchResults(path string, calls, results []string) error {
 	open := slices.Clone(calls)
 	for _, id := range results {
@@ -238,12 +239,12 @@ func unanswered(path string, ids []string) error {
 	return fmt.Errorf("%s: `tool_use` ids were found without `tool_result` blocks immediately after: %s", path, strings.Join(ids, ", "))
 }
 
-// thinkingInRound checks that a tool round goes on with thinking only if it began with it.
+// thinkingInRound checks that a tool round with thinking enabled starts with thinking.
 func (c *anthropicCheck) thinkingInRound() error {
 	if !c.v.Get("thinking", "type").Is("enabled") {
 		return nil
 	}
-	var first wire.Value // block of the round
+	var first wire.Value // type of the round's first block
 	inRound := false
 	for it := c.v.Get("messages").Elements(); it.Next(); {
 		switch role := it.Value.Get("role"); {

@@ -23,7 +23,7 @@ func TestAnthropic_RefusesWhatTheAPIRefuses(t *testing.T) {
 		return `{"model":"m","max_tokens":5000` + extra + `,"messages":[` + strings.Join(messages, ",") + `]}`
 	}
 	tests := []struct{ name, body, want string }{
-		{"a good one", request(f, user, call, done), ""},
+		{"valid", request(f, user, call, done), ""},
 		{"no model", `{"max_tokens":1,"messages":[` + user + `]}`, "model"},
 		{"no max_tokens", `{"model":"m","messages":[` + user + `]}`, "max_tokens"},
 		{"no messages", request(""), "messages"},
@@ -36,12 +36,12 @@ func TestAnthropic_RefusesWhatTheAPIRefuses(t *testing.T) {
 		{"unanswered last call", request(f, user, call), "without `tool_result`"},
 		{"unknown result", request("", done), "unexpected `tool_use_id`"},
 		{"result twice", request(f, user, call, strings.Replace(done, "]}", `,{"type":"tool_result","tool_use_id":"a"}]}`, 1)), "single result"},
-		{"result behind text", request(f, user, call, strings.Replace(done, "[", `[{"type":"text","text":"x"},`, 1)), "before other content"},
+		{"result after text", request(f, user, call, strings.Replace(done, "[", `[{"type":"text","text":"x"},`, 1)), "before other content"},
 		{"call id twice", request(f, user, call, done, call, done), "unique"},
 		{"bad call id", request(f, user, strings.Replace(call, `"a"`, `"a b"`, 1)), "pattern"},
-		{"input that is no object", request(f, user, strings.Replace(call, `{}`, `"x"`, 1)), "input"},
+		{"input not an object", request(f, user, strings.Replace(call, `{}`, `"x"`, 1)), "input"},
 		{"unknown member of a block", request("", `{"role":"user","content":[{"type":"text","text":"x","foo":1}]}`), "foo"},
-		{"call in a user message", request("", strings.Replace(call, "assistant", "user", 1)), "may not stand"},
+		{"call in a user message", request("", strings.Replace(call, "assistant", "user", 1)), "not allowed"},
 		{"bad image type", request("", `{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/bmp","data":"eA=="}}]}`), "media_type"},
 		{"bad base64", request("", `{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"!"}}]}`), "base64"},
 		{"unsigned thinking", request("", user, `{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":""}]}`), "signature"},
@@ -62,26 +62,26 @@ func TestAnthropic_RefusesWhatTheAPIRefuses(t *testing.T) {
 	for _, tt := range tests {
 		err := Validate(anthropic.Name, []byte(tt.body))
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: the error is %v, want %q in it", tt.name, err, tt.want)
+			t.Errorf("%s: got error %v, want one with %q", tt.name, err, tt.want)
 		}
 	}
 }
 
-// TestAnthropic_OddHistoriesMakeValidRequests encodes what a loop can come up with and checks it.
+// TestAnthropic_OddHistoriesMakeValidRequests encodes histories that an agent loop can produce.
 func TestAnthropic_OddHistoriesMakeValidRequests(t *testing.T) {
 	call := func(id string) llm.ToolCall { return llm.ToolCall{ID: id, Name: "f", Arguments: "not json"} }
 	result := func(id string, parts ...llm.Part) llm.ToolResult { return llm.ToolResult{ID: id, Parts: parts} }
 	assistant := func(parts ...llm.Part) llm.Message { return llm.Message{Role: llm.RoleAssistant, Parts: parts} }
 	hi := llm.UserText("hi")
 	tests := map[string][]llm.Message{
-		"neighbours":          {hi, hi, llm.AssistantText("a"), llm.AssistantText("b"), hi},
-		"nothing said":        {hi, llm.AssistantText(""), hi},
-		"steering":            {hi, assistant(call("a")), hi, llm.ToolResults(result("a")), hi},
-		"results apart":       {hi, assistant(call("a"), call("b")), llm.ToolResults(result("b")), llm.ToolResults(result("a", llm.Text{}))},
-		"an error of nothing": {hi, assistant(call("a|b")), llm.ToolResults(llm.ToolResult{ID: "a|b", IsError: true})},
-		"foreign thinking":    {hi, assistant(llm.Thinking{Text: "x", State: llm.State{Dialect: "gemini", Data: []byte("x")}}, call("a")), llm.ToolResults(result("a"))},
-		"media":               {{Role: llm.RoleUser, Parts: []llm.Part{llm.Image{Media: llm.Media{Data: pixel}}, llm.Audio{Media: llm.Media{Data: []byte("x")}}, llm.Document{Media: llm.Media{Data: []byte("\xff\xfe"), Name: "x.bin"}}}}},
-		"a late instruction":  {llm.SystemText("s"), hi, llm.AssistantText("a"), {Role: llm.RoleDeveloper, Parts: []llm.Part{llm.Text{Text: "d"}}}, hi},
+		"neighbours":         {hi, hi, llm.AssistantText("a"), llm.AssistantText("b"), hi},
+		"empty answer":       {hi, llm.AssistantText(""), hi},
+		"steering":           {hi, assistant(call("a")), hi, llm.ToolResults(result("a")), hi},
+		"results apart":      {hi, assistant(call("a"), call("b")), llm.ToolResults(result("b")), llm.ToolResults(result("a", llm.Text{}))},
+		"empty error":        {hi, assistant(call("a|b")), llm.ToolResults(llm.ToolResult{ID: "a|b", IsError: true})},
+		"foreign thinking":   {hi, assistant(llm.Thinking{Text: "x", State: llm.State{Dialect: "gemini", Data: []byte("x")}}, call("a")), llm.ToolResults(result("a"))},
+		"media":              {{Role: llm.RoleUser, Parts: []llm.Part{llm.Image{Media: llm.Media{Data: []byte("\x89PNG\r\n\x1a\n")}}, llm.Audio{Media: llm.Media{Data: []byte("x")}}, llm.Document{Media: llm.Media{Data: []byte("\xff\xfe"), Name: "x.bin"}}}}},
+		"a late instruction": {llm.SystemText("s"), hi, llm.AssistantText("a"), {Role: llm.RoleDeveloper, Parts: []llm.Part{llm.Text{Text: "d"}}}, hi},
 	}
 	for name, messages := range tests {
 		for _, effort := range []string{"", "none", "low", "high"} {

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// anthropicFields are the members that a request may have.
+// anthropicFields are the members of a request.
 var anthropicFields = []string{
 	"model", "messages", "max_tokens", "system", "stream", "metadata", "stop_sequences", "temperature", "top_k", "top_p",
 	"tools", "tool_choice", "thinking", "service_tier", "container", "cache_control", "output_config", "output_format",
@@ -17,11 +17,10 @@ var anthropicFields = []string{
 }
 
 var (
-	anthropicToolName = newPattern(`^[a-zA-Z0-9_-]{1,128}$`)
-	anthropicID       = newPattern(`^[a-zA-Z0-9_-]+$`)
+	anthropicToolName = &pattern{text: `^[a-zA-Z0-9_-]{1,128}$`}
+	anthropicID       = &pattern{text: `^[a-zA-Z0-9_-]+$`}
 )
 
-// validate refuses what the Messages API refuses.
 func (anthropicProtocol) validate(r *http.Request, body []byte) error {
 	if r != nil && r.Header.Get("Anthropic-Version") == "" {
 		return errors.New("anthropic-version: header is required")
@@ -45,7 +44,7 @@ func (anthropicProtocol) validate(r *http.Request, body []byte) error {
 	return nil
 }
 
-// onlyMembers refuses an object with a member that is not among the names.
+// onlyMembers refuses an object with other members than these.
 func onlyMembers(path string, v wire.Value, names ...string) error {
 	for m := v.Members(); m.Next(); {
 		if !slices.Contains(names, string(m.Key)) {
@@ -134,14 +133,14 @@ func (c *anthropicCheck) tool(path string, t wire.Value) error {
 	}
 	if kind := t.Get("type"); kind.Exists() && !kind.Is("custom") {
 		c.tools[t.Get("name").Str()] = true
-		return nil // run by the server, each with members of its own
+		return nil // run by the server, with its own members
 	}
 	if err := onlyMembers(path+".custom.", t, "type", "name", "description", "input_schema", "strict", "cache_control",
 		"defer_loading", "allowed_callers", "input_examples", "eager_input_streaming"); err != nil {
 		return err
 	}
 	name := t.Get("name").Str()
-	if !anthropicToolName.MatchString(name) {
+	if !anthropicToolName.match(name) {
 		return fmt.Errorf("%s.custom.name: String should match pattern '%s'", path, anthropicToolName)
 	}
 	if c.tools[name] {

@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,8 +16,8 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Interaction is one HTTP exchange of a cassette.
-type Interaction struct {
+// exchange is a request and its answer in a cassette.
+type exchange struct {
 	Method   string            `json:"method"`
 	Path     string            `json:"path"` // with query
 	Request  string            `json:"request"`
@@ -26,20 +27,19 @@ type Interaction struct {
 	Base64   bool              `json:"base64,omitempty"` // Response is base64
 }
 
-// keptHeaders are the response headers that a cassette keeps.
-var keptHeaders = []string{"Content-Type", "Retry-After", "Retry-After-Ms", "X-Request-Id", "Request-Id"}
+// recordedHeaders are the response headers in a cassette.
+var recordedHeaders = []string{"Content-Type", "Retry-After", "Retry-After-Ms", "X-Request-Id", "Request-Id"}
 
-// Recorder is a transport that keeps the traffic that passes through it. Headers of requests are
-// not kept, and what looks like a key is removed from bodies.
+// Recorder is a transport that records its traffic. It omits request headers and redacts keys.
 type Recorder struct {
-	Transport http.RoundTripper // nil is http.DefaultTransport
-	Secrets   []string          // further texts to remove
+	Transport http.RoundTripper // default: http.DefaultTransport
+	Secrets   []string          // other texts to redact
 
 	mu    sync.Mutex
-	tapes []*Interaction
+	tapes []*exchange
 }
 
-// RoundTrip passes a request on and takes the exchange down.
+// RoundTrip forwards a request and records the exchange.
 func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := drain(req)
 	if err != nil {
@@ -53,8 +53,8 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	tape := &Interaction{Method: req.Method, Path: r.clean(req.URL.RequestURI()), Request: r.clean(string(body)), Status: resp.StatusCode, Header: map[string]string{}}
-	for _, k := range keptHeaders {
+	tape := &exchange{Method: req.Method, Path: r.clean(req.URL.RequestURI()), Request: r.clean(string(body)), Status: resp.StatusCode, Header: map[string]string{}}
+	for _, k := range recordedHeaders {
 		if v := resp.Header.Get(k); v != "" {
 			tape.Header[k] = v
 		}
@@ -70,21 +70,18 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func (t *Interaction) set(body string) {
-	t.Response, t.Base64 = body, false
-	if !utf8.ValidString(body) {
-		b, _ := json.Marshal([]byte(body))
-		t.Response, t.Base64 = strings.Trim(string(b), `"`), true
+func (t *exchange) set(body string) {
+	t.Response, t.Base64 = body, !utf8.ValidString(body)
+	if t.Base64 {
+		t.Response = base64.StdEncoding.EncodeToString([]byte(body))
 	}
 }
 
-func (t *Interaction) body() ([]byte, error) {
+func (t *exchange) body() ([]byte, error) {
 	if !t.Base64 {
 		return []byte(t.Response), nil
 	}
-	var b []byte
-	err := json.Unmarshal([]byte(`"`+t.Response+`"`), &b)
-	return b, err
+	return base64.StdEncoding.DecodeString(t.Response)
 }
 
 func (r *Recorder) clean(s string) string {
@@ -96,7 +93,7 @@ func (r *Recorder) clean(s string) string {
 	return wire.Redact(s)
 }
 
-// Save writes the cassette.
+// Save writes the cassette to a file.
 func (r *Recorder) Save(path string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +104,7 @@ func (r *Recorder) Save(path string) error {
 	return os.WriteFile(path, append(data, '\n'), 0o600)
 }
 
-// taping hands on what was read of a body when it is closed.
+// taping passes the bytes read from a body to done when it is closed.
 type taping struct {
 	io.ReadCloser
 	buf  bytes.Buffer
@@ -125,14 +122,14 @@ func (t *taping) Close() error {
 	return t.ReadCloser.Close()
 }
 
-// Replayer is a transport that answers from a cassette. A request that is not on it fails, with
-// the difference to the nearest one that is; each exchange is played once.
+// Replayer is a transport that answers from a cassette, in any order and each exchange once. An unknown request fails
+// with its difference from the recorded one.
 type Replayer struct {
 	mu    sync.Mutex
-	tapes []*Interaction
+	tapes []*exchange
 }
 
-// LoadCassette reads a cassette.
+// LoadCassette reads a cassette from a file.
 func LoadCassette(path string) (*Replayer, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -140,7 +137,7 @@ func LoadCassette(path string) (*Replayer, error) {
 	}
 	r := &Replayer{}
 	if err := json.Unmarshal(data, &r.tapes); err != nil {
-		return nil, fmt.Errorf("%s is no cassette: %w", path, err)
+		return nil, fmt.Errorf("%s is not a cassette: %w", path, err)
 	}
 	return r, nil
 }
@@ -151,18 +148,18 @@ func (r *Replayer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked := &Interaction{Method: req.Method, Path: wire.Redact(req.URL.RequestURI()), Request: wire.Redact(string(body))}
+	asked := &exchange{Method: req.Method, Path: wire.Redact(req.URL.RequestURI()), Request: wire.Redact(string(body))}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.tapes, func(t *Interaction) bool { return t.matches(asked) })
+	i := slices.IndexFunc(r.tapes, func(t *exchange) bool { return t.matches(asked) })
 	if i < 0 {
-		return nil, fmt.Errorf("the cassette has no answer for this request: %s", r.nearest(asked))
+		return nil, fmt.Errorf("not in the cassette: %s", r.nearest(asked))
 	}
 	tape := r.tapes[i]
 	r.tapes = slices.Delete(r.tapes, i, i+1)
 	answer, err := tape.body()
 	if err != nil {
-		return nil, fmt.Errorf("the cassette's answer to %s is damaged: %w", tape.Path, err)
+		return nil, fmt.Errorf("invalid answer to %s in the cassette: %w", tape.Path, err)
 	}
 	h := http.Header{}
 	for k, v := range tape.Header {
@@ -174,21 +171,21 @@ func (r *Replayer) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func (t *Interaction) matches(o *Interaction) bool {
+func (t *exchange) matches(o *exchange) bool {
 	return t.Method == o.Method && t.Path == o.Path && sameJSON(t.Request, o.Request)
 }
 
-// Unplayed counts the exchanges that were not asked for yet.
+// Unplayed returns the number of exchanges not yet replayed.
 func (r *Replayer) Unplayed() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.tapes)
 }
 
-// nearest describes how the request differs from the next one on the cassette.
-func (r *Replayer) nearest(asked *Interaction) string {
+// nearest describes how a request differs from the next recorded one.
+func (r *Replayer) nearest(asked *exchange) string {
 	if len(r.tapes) == 0 {
-		return fmt.Sprintf("%s %s (the cassette is at its end)", asked.Method, asked.Path)
+		return fmt.Sprintf("%s %s: all exchanges were replayed", asked.Method, asked.Path)
 	}
 	next := r.tapes[0]
 	for _, t := range r.tapes {
@@ -198,9 +195,9 @@ func (r *Replayer) nearest(asked *Interaction) string {
 		}
 	}
 	if next.Method != asked.Method || next.Path != asked.Path {
-		return fmt.Sprintf("%s %s, next on it is %s %s", asked.Method, asked.Path, next.Method, next.Path)
+		return fmt.Sprintf("%s %s; next is %s %s", asked.Method, asked.Path, next.Method, next.Path)
 	}
-	return "the body differs\n" + bodyDiff(next.Request, asked.Request)
+	return "the body differs (- recorded, + sent):\n" + bodyDiff(next.Request, asked.Request)
 }
 
 func drain(req *http.Request) ([]byte, error) {
@@ -224,7 +221,7 @@ func indent(s string) string {
 	return string(out)
 }
 
-// bodyDiff shows where two bodies first differ, line by line of their indented form.
+// bodyDiff returns the first different lines of two bodies, indented, with context.
 func bodyDiff(want, got string) string {
 	w, g := strings.Split(indent(want), "\n"), strings.Split(indent(got), "\n")
 	i := 0

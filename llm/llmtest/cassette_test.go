@@ -23,7 +23,7 @@ func ask(p llm.Provider, t *testing.T, text string) (*llm.Response, error) {
 	return llm.Collect(p.Stream(t.Context(), &llm.Request{Model: "claude-x", MaxTokens: 100, Messages: []llm.Message{llm.UserText(text)}}))
 }
 
-// record tapes two calls against a server and returns the cassette's path and the base URL.
+// record records two calls to a server and returns the cassette's path and the base URL.
 func record(t *testing.T) (path, baseURL string) {
 	t.Helper()
 	server := llmtest.NewServer(llmtest.Play(llmtest.Say("one, and your key is "+cassetteKey), llmtest.Say("two")))
@@ -51,18 +51,18 @@ func TestCassette_ReplaysWhatWasRecordedInAnyOrder(t *testing.T) {
 	p := provider(baseURL, replay)
 	two, err := ask(p, t, "second")
 	if err != nil || two.Text() != "two" {
-		t.Fatalf("%v, %v", two, err)
+		t.Fatalf("got %v, error %v; want the second answer", two, err)
 	}
 	one, err := ask(p, t, "first, [redacted]")
 	if err != nil || !strings.HasPrefix(one.Text(), "one") {
-		t.Fatalf("%v, %v", one, err)
+		t.Fatalf("got %v, error %v; want the first answer", one, err)
 	}
 	if n := replay.Unplayed(); n != 0 {
-		t.Errorf("%d exchanges were not played", n)
+		t.Errorf("got %d exchanges left, want none", n)
 	}
 }
 
-func TestCassette_HoldsNoSecrets(t *testing.T) {
+func TestCassette_ContainsNoSecrets(t *testing.T) {
 	path, _ := record(t)
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -70,24 +70,24 @@ func TestCassette_HoldsNoSecrets(t *testing.T) {
 	}
 	for _, secret := range []string{cassetteKey, "hush-hush", "X-Api-Key", "x-api-key"} {
 		if strings.Contains(string(b), secret) {
-			t.Errorf("the cassette tells %q", secret)
+			t.Errorf("the cassette contains %q", secret)
 		}
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the cassette is readable by others: %v, %v", info.Mode(), err)
+		t.Errorf("got mode %v, error %v; want 0600", info.Mode(), err)
 	}
 }
 
-func TestCassette_MissFailsLoudlyWithTheDifference(t *testing.T) {
+func TestCassette_AnUnknownRequestFailsWithTheDifference(t *testing.T) {
 	path, baseURL := record(t)
 	replay, err := llmtest.LoadCassette(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = ask(provider(baseURL, replay), t, "third")
-	if err == nil || !strings.Contains(err.Error(), "the cassette has no answer") ||
+	if err == nil || !strings.Contains(err.Error(), "not in the cassette") ||
 		!strings.Contains(err.Error(), `"text": "first, [redacted]"`) || !strings.Contains(err.Error(), `"text": "third"`) {
-		t.Errorf("the miss says: %v", err)
+		t.Errorf("got error %v, want the difference", err)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestCassette_DamagedFileIsRefused(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := llmtest.LoadCassette(path); err == nil || !strings.Contains(err.Error(), "is no cassette") {
-		t.Errorf("%v", err)
+	if _, err := llmtest.LoadCassette(path); err == nil || !strings.Contains(err.Error(), "is not a cassette") {
+		t.Errorf("got error %v, want one that says so", err)
 	}
 }

@@ -2,7 +2,6 @@ package llmtest
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -11,8 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// chatProtocol is the server's side of OpenAI's Chat Completions API, with the reasoning members
-// that compatible servers add to it.
+// chatProtocol is the server's side of the Chat Completions API, with the reasoning that compatible servers add.
 type chatProtocol struct{}
 
 func (chatProtocol) match(r *http.Request) bool {
@@ -23,7 +21,7 @@ func (chatProtocol) dialect() wire.Dialect { return chat.NewDialect(chat.Quirks{
 
 func (chatProtocol) base() (provider, path string) { return "chat", "/v1" }
 
-func (chatProtocol) key(r *http.Request) string { return openaiProtocol{}.key(r) }
+func (chatProtocol) key(r *http.Request) string { return bearer(r, "api-key") }
 
 func (chatProtocol) refusal() (string, func([]any) string) {
 	return "messages", func(path []any) string {
@@ -38,28 +36,24 @@ func (chatProtocol) streaming(_ *http.Request, body []byte) bool {
 }
 
 func (chatProtocol) failure(status int, message string) []byte {
-	return openaiObject("error", openaiError(status, message))
+	return object("error", openaiError(status, message))
 }
 
 func (chatProtocol) midFailure(status int, message string) []byte {
-	return frame("", openaiObject("error", openaiError(status, message)))
+	return frame("", object("error", openaiError(status, message)))
 }
 
 func (chatProtocol) unary(rep reply) []byte {
-	var message wire.Encoder
-	message.Open('{')
-	message.Key("role")
-	message.Str("assistant")
-	var text, reasoning strings.Builder
+	var text any
+	var reasoning string
 	var details, calls []json.RawMessage
-	spoke := false
 	for _, p := range rep.Parts {
 		switch p := p.(type) {
 		case llm.Text:
-			spoke = true
-			text.WriteString(p.Text)
+			before, _ := text.(string)
+			text = before + p.Text
 		case llm.Thinking:
-			reasoning.WriteString(p.Text)
+			reasoning += p.Text
 			if len(p.State.Data) > 0 {
 				details = append(details, chatDetail(len(details), p.Text, string(p.State.Data)))
 			}
@@ -67,49 +61,39 @@ func (chatProtocol) unary(rep reply) []byte {
 			calls = append(calls, chatCall(-1, p, p.Arguments))
 		}
 	}
-	message.Key("content")
-	if spoke {
-		message.Str(text.String())
-	} else {
-		message.Raw([]byte("null"))
-	}
-	if len(details) > 0 {
-		message.StrField("reasoning", reasoning.String())
-		message.Key("reasoning_details")
-		message.Raw(chatList(details))
-	} else {
-		message.StrField("reasoning_content", reasoning.String())
+	message := []any{"role", "assistant", "content", text}
+	switch {
+	case len(details) > 0:
+		message = append(message, "reasoning", reasoning, "reasoning_details", list(details...))
+	case reasoning != "":
+		message = append(message, "reasoning_content", reasoning)
 	}
 	if len(calls) > 0 {
-		message.Key("tool_calls")
-		message.Raw(chatList(calls))
+		message = append(message, "tool_calls", list(calls...))
 	}
-	message.Key("refusal")
-	message.Raw([]byte("null"))
-	message.Close('}')
-	choice := openaiObject("index", 0, "message", json.RawMessage(message.Buf), "logprobs", nil, "finish_reason", chatReason(rep.Finish))
-	return openaiObject("id", "chatcmpl-"+rep.ID, "object", "chat.completion", "created", 1700000000, "model", rep.Model,
-		"choices", chatList([]json.RawMessage{choice}), "usage", chatUsage(rep.Usage), "service_tier", "default", "system_fingerprint", "fp_llmtest")
+	choice := object("index", 0, "message", object(append(message, "refusal", nil)...), "logprobs", nil, "finish_reason", chatReason(rep.Finish))
+	return object("id", "chatcmpl-"+rep.ID, "object", "chat.completion", "created", 1700000000, "model", rep.Model,
+		"choices", list(choice), "usage", chatUsage(rep.Usage), "service_tier", "default", "system_fingerprint", "fp_llmtest")
 }
 
 func (chatProtocol) stream(rep reply) [][]byte {
 	w := chatWriter{rep: rep, usage: json.RawMessage("null")}
-	w.delta(openaiObject("role", "assistant", "content", "", "refusal", nil), nil)
+	w.delta(object("role", "assistant", "content", "", "refusal", nil), nil)
 	details, calls := 0, 0
 	for _, p := range rep.Parts {
 		switch p := p.(type) {
 		case llm.Text:
 			for _, s := range chunks(p.Text, rep.Chunk) {
-				w.delta(openaiObject("content", s), nil)
+				w.delta(object("content", s), nil)
 			}
 		case llm.Thinking:
 			w.thinking(p, details)
 			details++
 		case llm.ToolCall:
-			w.delta(openaiObject("tool_calls", chatList([]json.RawMessage{chatCall(calls, p, "")})), nil)
+			w.delta(object("tool_calls", list(chatCall(calls, p, ""))), nil)
 			for _, s := range chunks(p.Arguments, rep.Chunk) {
-				piece := openaiObject("index", calls, "function", openaiObject("arguments", s))
-				w.delta(openaiObject("tool_calls", chatList([]json.RawMessage{piece})), nil)
+				piece := object("index", calls, "function", object("arguments", s))
+				w.delta(object("tool_calls", list(piece)), nil)
 			}
 			calls++
 		}
@@ -119,7 +103,7 @@ func (chatProtocol) stream(rep reply) [][]byte {
 	return append(w.frames, frame("", []byte("[DONE]")))
 }
 
-// chatWriter writes the chunks of a stream.
+// chatWriter collects the chunks of a stream.
 type chatWriter struct {
 	rep    reply
 	usage  json.RawMessage
@@ -127,32 +111,32 @@ type chatWriter struct {
 }
 
 func (w *chatWriter) delta(delta json.RawMessage, finish any) {
-	choice := openaiObject("index", 0, "delta", delta, "logprobs", nil, "finish_reason", finish)
-	w.chunk(chatList([]json.RawMessage{choice}), w.usage)
+	choice := object("index", 0, "delta", delta, "logprobs", nil, "finish_reason", finish)
+	w.chunk(list(choice), w.usage)
 }
 
 func (w *chatWriter) chunk(choices, usage json.RawMessage) {
-	w.frames = append(w.frames, frame("", openaiObject("id", "chatcmpl-"+w.rep.ID, "object", "chat.completion.chunk", "created", 1700000000,
+	w.frames = append(w.frames, frame("", object("id", "chatcmpl-"+w.rep.ID, "object", "chat.completion.chunk", "created", 1700000000,
 		"model", w.rep.Model, "service_tier", "default", "system_fingerprint", "fp_llmtest", "choices", choices, "usage", usage)))
 }
 
-// thinking writes reasoning: with state as gateways do, without as most servers do.
+// thinking writes reasoning with state like gateways, without like most servers.
 func (w *chatWriter) thinking(p llm.Thinking, index int) {
 	if len(p.State.Data) == 0 {
 		for _, s := range chunks(p.Text, w.rep.Chunk) {
-			w.delta(openaiObject("reasoning_content", s), nil)
+			w.delta(object("reasoning_content", s), nil)
 		}
 		return
 	}
 	for _, s := range chunks(p.Text, w.rep.Chunk) {
-		piece := chatList([]json.RawMessage{chatDetail(index, s, "")})
-		w.delta(openaiObject("reasoning", s, "reasoning_details", piece), nil)
+		piece := list(chatDetail(index, s, ""))
+		w.delta(object("reasoning", s, "reasoning_details", piece), nil)
 	}
-	last := chatList([]json.RawMessage{chatDetail(index, "", string(p.State.Data))})
-	w.delta(openaiObject("reasoning_details", last), nil)
+	last := list(chatDetail(index, "", string(p.State.Data)))
+	w.delta(object("reasoning_details", last), nil)
 }
 
-// chatDetail is a reasoning detail, or a piece of one.
+// chatDetail encodes a reasoning detail, or a piece of one.
 func chatDetail(index int, text, signature string) json.RawMessage {
 	pairs := []any{"type", "reasoning.text"}
 	if text != "" {
@@ -161,26 +145,16 @@ func chatDetail(index int, text, signature string) json.RawMessage {
 	if signature != "" {
 		pairs = append(pairs, "signature", signature)
 	}
-	return openaiObject(append(pairs, "format", "llmtest-v1", "index", index)...)
+	return object(append(pairs, "format", "llmtest-v1", "index", index)...)
 }
 
-// chatCall is a tool call; in a stream it has an index.
+// chatCall encodes a tool call, with an index unless it is negative.
 func chatCall(index int, c llm.ToolCall, arguments string) json.RawMessage {
-	pairs := []any{"id", c.ID, "type", "function", "function", openaiObject("name", c.Name, "arguments", arguments)}
+	pairs := []any{"id", c.ID, "type", "function", "function", object("name", c.Name, "arguments", arguments)}
 	if index >= 0 {
 		pairs = append([]any{"index", index}, pairs...)
 	}
-	return openaiObject(pairs...)
-}
-
-func chatList(items []json.RawMessage) json.RawMessage {
-	var e wire.Encoder
-	e.Open('[')
-	for _, item := range items {
-		e.Raw(item)
-	}
-	e.Close(']')
-	return e.Buf
+	return object(pairs...)
 }
 
 func chatReason(r llm.FinishReason) string {
@@ -192,10 +166,7 @@ func chatReason(r llm.FinishReason) string {
 }
 
 func chatUsage(u llm.Usage) json.RawMessage {
-	return openaiObject("prompt_tokens", u.Input, "completion_tokens", u.Output, "total_tokens", u.Input+u.Output,
-		"prompt_tokens_details", openaiObject("cached_tokens", u.CacheRead, "audio_tokens", 0),
-		"completion_tokens_details", openaiObject("reasoning_tokens", u.Reasoning, "audio_tokens", 0))
+	return object("prompt_tokens", u.Input, "completion_tokens", u.Output, "total_tokens", u.Input+u.Output,
+		"prompt_tokens_details", object("cached_tokens", u.CacheRead, "audio_tokens", 0),
+		"completion_tokens_details", object("reasoning_tokens", u.Reasoning, "audio_tokens", 0))
 }
-
-// chatPath names a message for an error.
-func chatPath(i int) string { return fmt.Sprintf("messages[%d]", i) }

@@ -9,23 +9,32 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// chatFields are the members that a message of each role may have.
-var chatFields = map[string][]string{
-	"system":    {"role", "content", "name"},
-	"developer": {"role", "content", "name"},
-	"user":      {"role", "content", "name"},
-	"tool":      {"role", "content", "tool_call_id", "name"},
-	"function":  {"role", "content", "name"},
-	"assistant": {"role", "content", "name", "refusal", "audio", "function_call", "tool_calls", "annotations", "reasoning", "reasoning_content", "reasoning_details", "extra_content"},
+// chatFields returns the members of a message.
+func chatFields(role string) []string {
+	fields := []string{"role", "content", "name"}
+	switch role {
+	case "system", "developer", "user", "function":
+		return fields
+	case "tool":
+		return append(fields, "tool_call_id")
+	case "assistant":
+		return append(fields, "refusal", "audio", "function_call", "tool_calls", "annotations",
+			"reasoning", "reasoning_content", "reasoning_details", "extra_content")
+	}
+	return nil
 }
 
-// chatParts are the types of content parts that a message of each role may have.
-var chatParts = map[string][]string{
-	"system":    {"text"},
-	"developer": {"text"},
-	"user":      {"text", "image_url", "input_audio", "file"},
-	"tool":      {"text"},
-	"assistant": {"text", "refusal", "thinking"},
+// chatParts returns the types of content parts in a message.
+func chatParts(role string) []string {
+	switch role {
+	case "user":
+		return []string{"text", "image_url", "input_audio", "file"}
+	case "assistant":
+		return []string{"text", "refusal", "thinking"}
+	case "function":
+		return nil
+	}
+	return []string{"text"}
 }
 
 // chatMessages checks the conversation.
@@ -47,16 +56,16 @@ func chatMessages(v wire.Value) error {
 	return c.answered()
 }
 
-// chatTalk remembers the calls that wait for their results.
+// chatTalk tracks the calls without a result.
 type chatTalk struct {
 	open []string
 	done map[string]bool
 }
 
 func (c *chatTalk) message(m wire.Value, n int) error {
-	at, role := chatPath(n), m.Get("role").Str()
-	known, ok := chatFields[role]
-	if !ok {
+	at, role := fmt.Sprintf("messages[%d]", n), m.Get("role").Str()
+	known := chatFields(role)
+	if known == nil {
 		return fmt.Errorf("invalid value for '%s.role': %q", at, role)
 	}
 	for f := m.Members(); f.Next(); {
@@ -81,7 +90,7 @@ func (c *chatTalk) message(m wire.Value, n int) error {
 	return nil
 }
 
-// answered checks that no call waits for its result any more.
+// answered checks that every call has a result.
 func (c *chatTalk) answered() error {
 	if len(c.open) > 0 {
 		return fmt.Errorf("an assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'; the following tool_call_ids did not have response messages: %s", strings.Join(c.open, ", "))
@@ -100,7 +109,7 @@ func (c *chatTalk) result(m wire.Value, at string) error {
 	case i < 0 && c.done[id]:
 		return fmt.Errorf("invalid '%s': the tool call %q was answered before", at, id)
 	case i < 0:
-		return fmt.Errorf("invalid parameter: '%s' with role 'tool' must be a response to a preceding message with 'tool_calls'; there is no call %q", at, id)
+		return fmt.Errorf("invalid parameter: '%s' with role 'tool' must be a response to a preceding message with 'tool_calls'; unknown call %q", at, id)
 	}
 	c.open = slices.Delete(c.open, i, i+1)
 	c.done[id] = true
@@ -124,12 +133,12 @@ func (c *chatTalk) assistant(m wire.Value, at string) error {
 		case id == "":
 			return fmt.Errorf("missing required parameter: '%s.id'", path)
 		case slices.Contains(c.open, id):
-			return fmt.Errorf("invalid '%s.id': %q stands for two calls", path, id)
+			return fmt.Errorf("invalid '%s.id': duplicate call %q", path, id)
 		case kind != "function" && kind != "custom":
 			return fmt.Errorf("invalid value for '%s.type': %q", path, kind)
 		}
 		f := it.Value.Get(kind)
-		if name := f.Get("name").Str(); !openaiName.MatchString(name) {
+		if name := f.Get("name").Str(); !openaiName.match(name) {
 			return fmt.Errorf("invalid '%s.%s.name': %q does not match %s", path, kind, name, openaiName)
 		}
 		if args := f.Get("arguments"); kind == "function" && args.Kind() != '"' {
@@ -169,8 +178,8 @@ func chatContent(m wire.Value, at, role string) error {
 
 func chatPart(p wire.Value, at, role string) error {
 	kind := p.Get("type").Str()
-	if !slices.Contains(chatParts[role], kind) {
-		return fmt.Errorf("invalid value for '%s.type': %q; in a message of role '%s' supported values are %q", at, kind, role, chatParts[role])
+	if !slices.Contains(chatParts(role), kind) {
+		return fmt.Errorf("invalid value for '%s.type': %q; in a message of role '%s' supported values are %q", at, kind, role, chatParts(role))
 	}
 	var need []string
 	switch kind {
@@ -198,14 +207,14 @@ func chatPart(p wire.Value, at, role string) error {
 	return nil
 }
 
-// alternates checks a conversation as strict templates do.
+// alternates refuses consecutive user messages, as strict templates do.
 func alternates(body []byte) error {
 	last := ""
 	n := 0
 	for it := wire.Value(body).Get("messages").Elements(); it.Next(); n++ {
 		role := it.Value.Get("role").Str()
 		if role == "user" && last == "user" {
-			return fmt.Errorf("conversation roles must alternate user/assistant/user/assistant/...; '%s' is the user's again", chatPath(n))
+			return fmt.Errorf("conversation roles must alternate user/assistant/user/assistant/...; 'messages[%d]' is a second user message", n)
 		}
 		last = role
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// chatParameters are the top-level members that the API knows, and behind them those that
-// compatible servers have in common.
+// chatParameters are the members of a request, followed by those that many compatible servers add.
 var chatParameters = []string{
 	"audio", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs", "max_completion_tokens",
 	"max_tokens", "messages", "metadata", "modalities", "model", "moderation", "n", "parallel_tool_calls", "prediction",
@@ -27,7 +26,7 @@ func (chatProtocol) validate(_ *http.Request, body []byte) error {
 		return fmt.Errorf("we could not parse the JSON body of your request: %w", err)
 	}
 	if v.Kind() != '{' {
-		return errors.New("the body of the request is no JSON object")
+		return errors.New("the body of the request is not a JSON object")
 	}
 	for m := v.Members(); m.Next(); {
 		if !slices.Contains(chatParameters, string(m.Key)) {
@@ -52,18 +51,9 @@ func chatScalars(v wire.Value) error {
 		"max_tokens": "0", "max_completion_tokens": "0", "n": "0", "seed": "0", "stop": `"[`, "parallel_tool_calls": "tf",
 		"prompt_cache_key": `"`, "reasoning_effort": `"`, "response_format": "{", "tool_choice": `"{`, "metadata": "{",
 	}
-	for m := v.Members(); m.Next(); {
-		if want, ok := kinds[string(m.Key)]; ok && m.Value.Exists() && !slices.Contains([]byte(want), m.Value.Kind()) {
-			return fmt.Errorf("invalid type for '%s'", m.Key)
-		}
-	}
-	for _, r := range []struct {
-		name     string
-		min, max float64
-	}{{"temperature", 0, 2}, {"top_p", 0, 1}, {"max_tokens", 1, 1e9}, {"max_completion_tokens", 1, 1e9}, {"n", 1, 128}} {
-		if n := v.Get(r.name); n.Exists() && (n.Float() < r.min || n.Float() > r.max) {
-			return fmt.Errorf("invalid '%s': expected a value from %g to %g, but got %s instead", r.name, r.min, r.max, n)
-		}
+	err := openaiTypes(v, kinds, []openaiRange{{"temperature", 0, 2}, {"top_p", 0, 1}, {"max_tokens", 1, 1e9}, {"max_completion_tokens", 1, 1e9}, {"n", 1, 128}})
+	if err != nil {
+		return err
 	}
 	if v.Get("max_tokens").Exists() && v.Get("max_completion_tokens").Exists() {
 		return errors.New("setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported")
@@ -88,7 +78,6 @@ func chatCount(v wire.Value) int {
 	return n
 }
 
-// chatTools checks the tool definitions.
 func chatTools(v wire.Value) error {
 	if t := v.Get("tools"); t.Exists() && chatCount(t) == 0 {
 		return errors.New("[] is too short - 'tools'")
@@ -113,11 +102,11 @@ func chatTool(t wire.Value, at string, names map[string]bool) error {
 		return fmt.Errorf("missing required parameter: '%s.%s'", at, kind)
 	}
 	name := def.Get("name").Str()
-	if !openaiName.MatchString(name) {
+	if !openaiName.match(name) {
 		return fmt.Errorf("invalid '%s.%s.name': %q does not match %s", at, kind, name, openaiName)
 	}
 	if names[name] {
-		return fmt.Errorf("invalid '%s.%s.name': there are two tools named %q", at, kind, name)
+		return fmt.Errorf("invalid '%s.%s.name': duplicate tool %q", at, kind, name)
 	}
 	names[name] = true
 	if kind == "custom" {
@@ -132,16 +121,10 @@ func chatTool(t wire.Value, at string, names map[string]bool) error {
 	if !schema.Exists() {
 		return nil
 	}
-	if schema.Kind() != '{' || !schema.Get("type").Is("object") {
-		return fmt.Errorf("invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'", name)
-	}
-	if err := openaiSchema(schema, "", def.Get("strict").Bool()); err != nil {
-		return fmt.Errorf("invalid schema for function '%s': %w", name, err)
-	}
-	return nil
+	return openaiParametersSchema(name, schema, def.Get("strict").Bool())
 }
 
-// chatChoice checks what needs tools to be there.
+// chatChoice checks the members that require tools.
 func chatChoice(v wire.Value) error {
 	tools := chatCount(v.Get("tools")) > 0
 	if v.Get("parallel_tool_calls").Exists() && !tools {
@@ -167,10 +150,9 @@ func chatChoice(v wire.Value) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("invalid value for 'tool_choice': no tool %q is among the 'tools'", name)
+	return fmt.Errorf("invalid value for 'tool_choice': unknown tool %q", name)
 }
 
-// chatFormat checks the response format.
 func chatFormat(v wire.Value) error {
 	f := v.Get("response_format")
 	if !f.Exists() {
@@ -183,7 +165,7 @@ func chatFormat(v wire.Value) error {
 		return nil
 	}
 	s := f.Get("json_schema")
-	if name := s.Get("name").Str(); !openaiName.MatchString(name) {
+	if name := s.Get("name").Str(); !openaiName.match(name) {
 		return fmt.Errorf("invalid 'response_format.json_schema.name': %q does not match %s", name, openaiName)
 	}
 	if err := openaiSchema(s.Get("schema"), "", s.Get("strict").Bool()); err != nil {

@@ -9,30 +9,29 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Fault is what goes wrong with a call. The zero value is nothing.
+// Fault is a failure of a call. The zero value is none.
 type Fault struct {
-	// Status makes the call fail with this HTTP status, RetryAfter being the header's value.
+	// Status fails the call with this HTTP status and RetryAfter as the header.
 	Status     int
 	RetryAfter string
-	Message    string // of the error; "" is a usual one
+	Message    string // of the error; default: the usual one
 
-	// CutAt ends the body after so many bytes, as if the connection had closed cleanly there.
-	// With Reset the connection is reset instead, at once if CutAt is 0.
+	// CutAt ends the body after this many bytes, as if the connection had been closed. With Reset the connection
+	// is reset instead, at once if CutAt is 0.
 	CutAt int
 	Reset bool
-	// Stall sends nothing more after so many bytes, until the client goes away; StallAtOnce does
-	// so before the headers, and SlowFirstByte only for a while.
+	// StallAt sends nothing after this many bytes until the client disconnects. StallAtOnce stalls before the headers.
+	// SlowFirstByte delays the headers.
 	StallAt       int
 	StallAtOnce   bool
 	SlowFirstByte time.Duration
-	// Malformed puts broken JSON in the place of an event or the body.
+	// Malformed replaces an event, or the body, by invalid JSON.
 	Malformed bool
-	// Duplicate sends the events twice that carry no piece of content, such as the beginnings and
-	// ends of parts.
+	// Duplicate sends events without content twice, such as the start and end of parts.
 	Duplicate bool
-	// MidStream puts an error event with this status before the last event.
+	// MidStream sends an error event with this status before the last event.
 	MidStream int
-	// Pings puts comment lines between the events.
+	// Pings sends comment lines between the events.
 	Pings bool
 }
 
@@ -51,19 +50,19 @@ func (f Fault) message() string {
 	return http.StatusText(f.Status + f.MidStream)
 }
 
-// breaks reports whether the fault keeps a stream in memory from finishing.
+// breaks reports whether the fault interrupts a stream in memory.
 func (f Fault) breaks() bool {
 	return f.CutAt > 0 || f.Reset || f.StallAt > 0 || f.StallAtOnce || f.Malformed || f.MidStream != 0
 }
 
-// breakStream is the error that a broken stream in memory ends with.
-func (f Fault) breakStream(ctx context.Context, name string) error {
+// streamError returns the error that ends a stream in memory.
+func (f Fault) streamError(ctx context.Context, name string) error {
 	switch {
 	case f.StallAt > 0 || f.StallAtOnce:
 		<-ctx.Done()
 		return cancelled(name, ctx.Err())
 	case f.MidStream != 0:
-		return f.memoryError(name)
+		return f.statusError(name)
 	case f.Malformed:
 		return llm.Errorf(llm.ErrMalformed, name, "malformed JSON")
 	case f.Reset:
@@ -72,15 +71,13 @@ func (f Fault) breakStream(ctx context.Context, name string) error {
 	return llm.Errorf(llm.ErrIncomplete, name, "the stream ended before the answer did")
 }
 
-// memoryError is the error that the HTTP status would give.
-func (f Fault) memoryError(name string) error {
+// statusError returns the error for the HTTP status of the fault.
+func (f Fault) statusError(name string) error {
 	h := http.Header{}
 	if f.RetryAfter != "" {
 		h.Set("Retry-After", f.RetryAfter)
 	}
-	status := f.Status + f.MidStream
-	body := append(wire.AppendString([]byte(`{"error":{"message":`), f.message()), "}}"...)
-	e := wire.HTTPError(status, h, body)
+	e := wire.HTTPError(f.Status+f.MidStream, h, object("error", object("message", f.message())))
 	e.Provider = name
 	e.UsageComplete = f.Status != 0
 	return e

@@ -11,8 +11,8 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// geminiProtocol is the server's side of generateContent and streamGenerateContent. Models from
-// Gemini 3 on give ids and signatures, and want the signatures back; older ones do neither.
+// geminiProtocol is the server's side of generateContent and streamGenerateContent. Gemini 3 and later models send ids and
+// signatures, and require the signatures back.
 type geminiProtocol struct{}
 
 func (geminiProtocol) match(r *http.Request) bool {
@@ -25,11 +25,7 @@ func (geminiProtocol) dialect() wire.Dialect { return gemini.NewDialect(gemini.C
 func (geminiProtocol) base() (provider, path string) { return "gemini", "" }
 
 func (geminiProtocol) key(r *http.Request) string {
-	if key := r.Header.Get("X-Goog-Api-Key"); key != "" {
-		return key
-	}
-	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return token
+	return bearer(r, "X-Goog-Api-Key")
 }
 
 func (geminiProtocol) streaming(r *http.Request, _ []byte) bool {
@@ -52,7 +48,7 @@ func (p geminiProtocol) midFailure(status int, message string) []byte {
 	return geminiFrame(p.failure(status, message))
 }
 
-// geminiStatus is Google's word for an HTTP status.
+// geminiStatus returns Google's name of an HTTP status.
 func geminiStatus(status int) string {
 	switch status {
 	case http.StatusUnauthorized:
@@ -76,7 +72,6 @@ func geminiStatus(status int) string {
 
 type geminiObject = map[string]any
 
-// geminiJSON encodes values that have been checked to be encodable.
 func geminiJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -85,26 +80,21 @@ func geminiJSON(v any) []byte {
 	return b
 }
 
-// geminiFrame is a server-sent event as Google frames it.
+// geminiFrame encodes a server-sent event with CRLF, like Google.
 func geminiFrame(data []byte) []byte {
 	return append(append([]byte("data: "), data...), "\r\n\r\n"...)
 }
 
 func (geminiProtocol) unary(rep reply) []byte {
-	var parts []geminiObject
-	whole := rep
-	whole.Chunk = 1 << 30
-	for _, step := range geminiSteps(whole) {
-		parts = append(parts, step...)
-	}
-	return geminiResponse(rep, parts, true)
+	rep.Chunk = 1 << 30
+	return geminiResponse(rep, geminiParts(rep), true)
 }
 
-// stream writes a response for every step and one that only ends the answer.
+// stream encodes a response for every part, and one that ends the answer.
 func (geminiProtocol) stream(rep reply) [][]byte {
 	var frames [][]byte
-	for _, step := range geminiSteps(rep) {
-		frames = append(frames, geminiFrame(geminiResponse(rep, step, false)))
+	for _, part := range geminiParts(rep) {
+		frames = append(frames, geminiFrame(geminiResponse(rep, []geminiObject{part}, false)))
 	}
 	return append(frames, geminiFrame(geminiResponse(rep, []geminiObject{{"text": ""}}, true)))
 }
@@ -142,15 +132,14 @@ func geminiFinish(reason llm.FinishReason) string {
 	return "OTHER"
 }
 
-// geminiSteps are the parts of an answer, step by step as they are streamed. Text arrives in
-// pieces, and its signature behind it on an empty one; calls arrive whole.
-func geminiSteps(rep reply) [][]geminiObject {
-	var steps [][]geminiObject
+// geminiParts returns the parts of an answer as they are streamed: text in pieces, with its signature on an empty one
+// after it; calls whole.
+func geminiParts(rep reply) (parts []geminiObject) {
 	add := func(part geminiObject, signature string) {
 		if signature != "" {
 			part["thoughtSignature"] = signature
 		}
-		steps = append(steps, []geminiObject{part})
+		parts = append(parts, part)
 	}
 	strict := geminiStrict(rep.Model)
 	called := false
@@ -185,18 +174,16 @@ func geminiSteps(rep reply) [][]geminiObject {
 		case llm.Image:
 			add(geminiObject{"inlineData": geminiObject{"mimeType": p.MIME, "data": p.Data}}, "")
 		case llm.Opaque:
-			if p.State.Dialect == gemini.Name && json.Valid(p.State.Data) {
-				var part geminiObject
-				if json.Unmarshal(p.State.Data, &part) == nil {
-					add(part, "")
-				}
+			var part geminiObject
+			if p.State.Dialect == gemini.Name && json.Unmarshal(p.State.Data, &part) == nil {
+				add(part, "")
 			}
 		}
 	}
-	return steps
+	return parts
 }
 
-// geminiSignature is the signature that a scripted state stands for.
+// geminiSignature returns the signature for a state in the script.
 func geminiSignature(s llm.State) string {
 	if s.Dialect != gemini.Name || len(s.Data) == 0 {
 		return ""
@@ -207,7 +194,7 @@ func geminiSignature(s llm.State) string {
 	return base64.StdEncoding.EncodeToString(s.Data)
 }
 
-// geminiCall is a function call. One whose arguments are cut off is never sent.
+// geminiCall returns a function call. Calls with truncated arguments are never sent.
 func geminiCall(c llm.ToolCall, withID bool) (call geminiObject, whole bool) {
 	call = geminiObject{"name": c.Name}
 	if withID {
@@ -226,7 +213,7 @@ func geminiCall(c llm.ToolCall, withID bool) (call geminiObject, whole bool) {
 	return call, true
 }
 
-// geminiStrict reports whether a model wants its signatures back.
+// geminiStrict reports whether a model requires its signatures back.
 func geminiStrict(model string) bool {
 	rest, ok := strings.CutPrefix(model[strings.LastIndexByte(model, '/')+1:], "gemini-")
 	return ok && rest != "" && rest[0] >= '3' && rest[0] <= '9'

@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// geminiCallRef is a function call that waits for its response.
+// geminiCallRef is a function call without a response.
 type geminiCallRef struct{ id, name string }
 
-// contents checks that roles alternate and that the content behind function calls answers each
-// of them exactly once.
+// contents checks that roles alternate and that the content after function calls answers each exactly once.
 func (c *geminiCheck) contents(v any) {
 	list := c.list("contents", v)
 	if len(list) == 0 {
@@ -41,7 +40,7 @@ func (c *geminiCheck) contents(v any) {
 	}
 }
 
-// content checks one content, given the calls that it must answer, and returns those it makes.
+// content checks one content, which must answer the open calls, and returns its own calls.
 func (c *geminiCheck) content(path, role string, parts []any, open []geminiCallRef) (calls []geminiCallRef) {
 	if len(parts) == 0 {
 		c.fail("%s.parts must not be empty", path)
@@ -73,7 +72,7 @@ func (c *geminiCheck) content(path, role string, parts []any, open []geminiCallR
 	return calls
 }
 
-// geminiData are the members of which a part has exactly one.
+// geminiData lists the members of which a part has exactly one.
 var geminiData = []string{"text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"}
 
 func (c *geminiCheck) part(path string, v any) map[string]any {
@@ -102,7 +101,7 @@ func (c *geminiCheck) media(path string, part map[string]any) {
 	if v, ok := part["inlineData"]; ok {
 		blob := c.object(path+".inlineData", v, "mimeType", "data", "displayName")
 		if mime, _ := blob["mimeType"].(string); mime == "" {
-			c.fail("%s.inlineData: the mime type is missing", path)
+			c.fail("%s.inlineData: missing mimeType", path)
 		}
 		if !geminiBase64(blob["data"]) || blob["data"] == "" {
 			c.fail("Invalid value at '%s.inlineData.data': Base64 decoding failed", path)
@@ -111,7 +110,7 @@ func (c *geminiCheck) media(path string, part map[string]any) {
 	if v, ok := part["fileData"]; ok {
 		file := c.object(path+".fileData", v, "mimeType", "fileUri", "displayName")
 		if uri, _ := file["fileUri"].(string); uri == "" {
-			c.fail("%s.fileData: the file URI is missing", path)
+			c.fail("%s.fileData: missing fileUri", path)
 		}
 	}
 }
@@ -120,7 +119,7 @@ func (c *geminiCheck) call(path string, f map[string]any) geminiCallRef {
 	c.object(path+".functionCall", f, "id", "name", "args")
 	name, _ := f["name"].(string)
 	id, _ := f["id"].(string)
-	if !geminiName.MatchString(name) {
+	if !geminiName.match(name) {
 		c.fail("%s.functionCall.name: Name cannot be empty or malformed: %q", path, name)
 	}
 	if _, ok := f["args"].(map[string]any); !ok && f["args"] != nil {
@@ -129,7 +128,7 @@ func (c *geminiCheck) call(path string, f map[string]any) geminiCallRef {
 	return geminiCallRef{id, name}
 }
 
-// response takes the call that it answers out of the open ones.
+// response removes the answered call from the open ones.
 func (c *geminiCheck) response(path string, f map[string]any, open []geminiCallRef) []geminiCallRef {
 	c.object(path+".functionResponse", f, "id", "name", "response", "parts", "willContinue", "scheduling")
 	name, _ := f["name"].(string)
@@ -143,7 +142,7 @@ func (c *geminiCheck) response(path string, f map[string]any, open []geminiCallR
 	}
 	i := slices.IndexFunc(open, func(r geminiCallRef) bool { return r.name == name && r.id == id })
 	if i < 0 {
-		c.fail("%s: the function response for %q (id %q) answers no open function call", path, name, id)
+		c.fail("%s: no open function call for the response %q (id %q)", path, name, id)
 		return open
 	}
 	return slices.Delete(slices.Clone(open), i, i+1)

@@ -39,31 +39,31 @@ func TestGemini_RefusesWhatTheAPIRefuses(t *testing.T) {
 		{"no JSON", `{`, "invalid JSON"},
 		{"unknown member", with(`"stream":true`), `Unknown name "stream"`},
 		{"no contents", `{}`, "contents is not specified"},
-		{"a role that is none", contents(`{"role":"assistant","parts":[{"text":"q"}]}`), "valid role"},
+		{"an unknown role", contents(`{"role":"assistant","parts":[{"text":"q"}]}`), "valid role"},
 		{"roles that do not alternate", contents(user, user), "alternate"},
-		{"a model that begins", contents(`{"role":"model","parts":[{"text":"q"}]}`, user), "begins with a user turn"},
-		{"a model that ends", contents(user, `{"role":"model","parts":[{"text":"q"}]}`), "end with a user turn"},
+		{"model first", contents(`{"role":"model","parts":[{"text":"q"}]}`, user), "begins with a user turn"},
+		{"model last", contents(user, `{"role":"model","parts":[{"text":"q"}]}`), "end with a user turn"},
 		{"no parts", contents(`{"role":"user","parts":[]}`), "must not be empty"},
 		{"empty text", contents(answer(`{"text":""}`)), "empty text"},
-		{"a part of nothing", contents(answer(`{"thought":true}`)), "required oneof"},
-		{"a part of two things", contents(answer(`{"text":"a","fileData":{"fileUri":"x"}}`)), "required oneof"},
+		{"an empty part", contents(answer(`{"thought":true}`)), "required oneof"},
+		{"a part with two contents", contents(answer(`{"text":"a","fileData":{"fileUri":"x"}}`)), "required oneof"},
 		{"an unknown part", contents(answer(`{"image":"a"}`)), `Unknown name "image"`},
-		{"data that is no base64", contents(answer(`{"inlineData":{"mimeType":"image/png","data":"*"}}`)), "Base64"},
+		{"data not in base64", contents(answer(`{"inlineData":{"mimeType":"image/png","data":"*"}}`)), "Base64"},
 		{"a call without an answer", contents(user, call, user), "number of function response parts"},
-		{"a call answered twice", contents(user, call, answer(result+","+result)), "answers no open function call"},
-		{"an answer to another id", contents(user, call, answer(`{"functionResponse":{"id":"b","name":"f","response":{}}}`)), "answers no open function call"},
-		{"an answer to another name", contents(user, call, answer(`{"functionResponse":{"id":"a","name":"g","response":{}}}`)), "answers no open function call"},
-		{"an answer to nothing", contents(answer(result)), "answers no open function call"},
-		{"an answer that is no object", contents(user, call, answer(`{"functionResponse":{"id":"a","name":"f","response":"x"}}`)), "an object is expected"},
+		{"a call answered twice", contents(user, call, answer(result+","+result)), "no open function call"},
+		{"an answer to another id", contents(user, call, answer(`{"functionResponse":{"id":"b","name":"f","response":{}}}`)), "no open function call"},
+		{"an answer to another name", contents(user, call, answer(`{"functionResponse":{"id":"a","name":"g","response":{}}}`)), "no open function call"},
+		{"an answer to nothing", contents(answer(result)), "no open function call"},
+		{"an answer that is not an object", contents(user, call, answer(`{"functionResponse":{"id":"a","name":"f","response":"x"}}`)), "an object is expected"},
 		{"a call without a signature", contents(user, `{"role":"model","parts":[{"functionCall":{"name":"f"}}]}`, answer(result)), "thought_signature"},
 		{"a call by the user", contents(answer(`{"functionCall":{"name":"f"},"thoughtSignature":"c2ln"}`)), "role model"},
 		{"a bad function name", with(`"tools":[{"functionDeclarations":[{"name":"a b"}]}]`), "Invalid function name"},
 		{"a function declared twice", with(`"tools":[{"functionDeclarations":[{"name":"a"},{"name":"a"}]}]`), "Duplicate"},
-		{"a schema of no known type", with(`"tools":[{"functionDeclarations":[{"name":"a","parametersJsonSchema":{"type":"object","properties":{"x":{"type":"str"}}}}]}]`), "str is not a type"},
-		{"parameters that are no object", with(`"tools":[{"functionDeclarations":[{"name":"a","parametersJsonSchema":{"type":"string"}}]}]`), "must be object"},
-		{"a tool of nothing", with(`"tools":[{}]`), "one of its fields"},
+		{"an unknown type in a schema", with(`"tools":[{"functionDeclarations":[{"name":"a","parametersJsonSchema":{"type":"object","properties":{"x":{"type":"str"}}}}]}]`), "str is not a type"},
+		{"parameters not an object", with(`"tools":[{"functionDeclarations":[{"name":"a","parametersJsonSchema":{"type":"string"}}]}]`), "must be object"},
+		{"an empty tool", with(`"tools":[{}]`), "one of its fields"},
 		{"a mode without functions", with(`"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}`), "without function_declarations"},
-		{"a mode that is none", with(`"tools":[{"functionDeclarations":[{"name":"a"}]}],"toolConfig":{"functionCallingConfig":{"mode":"required"}}`), "mode"},
+		{"an unknown mode", with(`"tools":[{"functionDeclarations":[{"name":"a"}]}],"toolConfig":{"functionCallingConfig":{"mode":"required"}}`), "mode"},
 		{"a name that is not declared", with(`"tools":[{"functionDeclarations":[{"name":"a"}]}],"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["b"]}}`), "not declared"},
 		{"an unknown setting", with(`"generationConfig":{"max_tokens":1}`), `Unknown name "max_tokens"`},
 		{"a level and a budget", with(`"generationConfig":{"thinkingConfig":{"thinkingLevel":"low","thinkingBudget":1}}`), "only one of"},
@@ -72,13 +72,13 @@ func TestGemini_RefusesWhatTheAPIRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := geminiValidate(c.body); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want one with %q", err, c.want)
+				t.Errorf("got error %v, want one with %q", err, c.want)
 			}
 		})
 	}
 }
 
-func TestGemini_FailuresHaveGooglesShape(t *testing.T) {
+func TestGemini_FailuresHaveGooglesForm(t *testing.T) {
 	var got struct {
 		Error struct {
 			Code            int
@@ -89,6 +89,6 @@ func TestGemini_FailuresHaveGooglesShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Error.Code != 429 || got.Error.Status != "RESOURCE_EXHAUSTED" || got.Error.Message != "slow down" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want code 429, RESOURCE_EXHAUSTED, slow down", got)
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// validate checks a request. Without an HTTP request the model is not known, and what depends on
-// it is not checked.
+// validate checks a request. Without an HTTP request the model is unknown, and signatures are not checked.
 func (geminiProtocol) validate(r *http.Request, body []byte) error {
 	var req geminiObject
 	if err := json.Unmarshal(body, &req); err != nil {
@@ -31,7 +30,7 @@ func (geminiProtocol) validate(r *http.Request, body []byte) error {
 	return c.err
 }
 
-// geminiCheck collects the first thing that is wrong with a request.
+// geminiCheck records the first error of a request.
 type geminiCheck struct {
 	strict    bool
 	functions map[string]bool
@@ -44,7 +43,7 @@ func (c *geminiCheck) fail(format string, args ...any) {
 	}
 }
 
-// object checks that a value is an object with no members but these.
+// object checks that a value is an object with known members.
 func (c *geminiCheck) object(path string, v any, known ...string) geminiObject {
 	o, ok := v.(geminiObject)
 	if !ok {
@@ -70,7 +69,7 @@ func (c *geminiCheck) list(path string, v any) []any {
 	return l
 }
 
-var geminiName = newPattern(`^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$`)
+var geminiName = &pattern{text: `^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$`}
 
 func (c *geminiCheck) tools(v any) {
 	for i, t := range c.list("tools", v) {
@@ -90,7 +89,7 @@ func (c *geminiCheck) declaration(path string, v any) {
 	d := c.object(path, v, "name", "description", "parameters", "parametersJsonSchema", "response", "responseJsonSchema", "behavior")
 	name, _ := d["name"].(string)
 	switch {
-	case !geminiName.MatchString(name):
+	case !geminiName.match(name):
 		c.fail("%s.name: Invalid function name %q", path, name)
 	case c.functions[name]:
 		c.fail("%s.name: Duplicate function declaration found: %s", path, name)
@@ -108,7 +107,7 @@ func (c *geminiCheck) declaration(path string, v any) {
 
 var geminiTypes = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 
-// schema checks that a JSON Schema is well-formed as far as the API looks at it.
+// schema checks the parts of a JSON Schema that the API checks.
 func (c *geminiCheck) schema(path string, v any) {
 	if _, ok := v.(bool); ok {
 		return
@@ -176,7 +175,7 @@ func (c *geminiCheck) toolConfig(v any) {
 	}
 	for _, n := range names {
 		if s, _ := n.(string); !c.functions[s] {
-			c.fail("allowed_function_names has %v, which is not declared", n)
+			c.fail("allowed_function_names: %v is not declared", n)
 		}
 	}
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// linked is a recorded session of several calls; the steps are the ids of its exchanges.
+// linked is a recorded session. Steps are the ids of its exchanges.
 type linked struct {
 	ID       string
 	Protocol string
 	Steps    []string
 }
 
-// exchange is a recorded call and its answer.
+// exchange is a recorded request and its answer.
 type exchange struct {
 	ID        string
 	Model     string
@@ -51,7 +51,7 @@ func (x *exchange) answer() []byte {
 	return recorded(x.Response.Body)
 }
 
-// recorded is a body that was recorded as text or as JSON.
+// recorded returns a body that was recorded as text or as JSON.
 func recorded(raw json.RawMessage) []byte {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -60,7 +60,7 @@ func recorded(raw json.RawMessage) []byte {
 	return raw
 }
 
-// linkedCorpus reads the sessions of a protocol and the exchanges that they are made of.
+// linkedCorpus returns the sessions of a protocol and their exchanges by id.
 func linkedCorpus(t *testing.T, protocol string) ([]linked, map[string]*exchange) {
 	t.Helper()
 	var sessions []linked
@@ -91,8 +91,8 @@ func linkedCorpus(t *testing.T, protocol string) ([]linked, map[string]*exchange
 	return sessions, all
 }
 
-// linkedDialects are the adapters for the protocols as the corpus names them, with the members of a
-// request that hold the conversation, and those in it that carry what a client cannot make itself.
+// linkedDialects maps the corpus's protocols to dialects, to the members of a request with the conversation, and to the
+// members in it with opaque values.
 var linkedDialects = map[string]struct {
 	wire.Dialect
 	members, keys []string
@@ -104,11 +104,10 @@ var linkedDialects = map[string]struct {
 	chat.Name:            {chat.NewDialect(chat.Quirks{}), []string{"messages"}, []string{"reasoning", "reasoning_content", "signature", "data", "thought_signature"}},
 }
 
-// TestCorpus_OpaqueValuesGoBackAsRealClientsSentThem plays every linked session again: our adapter
-// reads the recorded answer, the next request is made of our own history and of what the real
-// client said next, and what the real request echoes must stand in ours, with the same part of
-// the conversation and in the same order.
-func TestCorpus_OpaqueValuesGoBackAsRealClientsSentThem(t *testing.T) {
+// TestCorpus_OpaqueValuesAreSentBackLikeRealClientsDid replays every linked session. The next request consists of the
+// answers as our adapter decodes them and the real client's messages. It must echo the same opaque values as the real
+// request, in the same parts and order.
+func TestCorpus_OpaqueValuesAreSentBackLikeRealClientsDid(t *testing.T) {
 	want := map[string]int{openai.Name: 31, "anthropic-messages": 2, "anthropic-vertex": 0, gemini.Name: 42, chat.Name: 0} // 75 in all
 	if corpus.IsSample(t) {
 		want = map[string]int{openai.Name: 2, "anthropic-messages": 2, "anthropic-vertex": 0, gemini.Name: 2, chat.Name: 1}
@@ -127,21 +126,21 @@ func TestCorpus_OpaqueValuesGoBackAsRealClientsSentThem(t *testing.T) {
 				others += r.other
 			}
 			if echoing != want {
-				t.Errorf("%d sessions echo an opaque value; the corpus has %d", echoing, want)
+				t.Errorf("got %d sessions that echo an opaque value, want %d", echoing, want)
 			}
-			t.Logf("%d of %d sessions echo %d opaque values; there are %d other echoes", echoing, len(sessions), values, others)
+			t.Logf("%d of %d sessions echo %d opaque values; %d other echoes", echoing, len(sessions), values, others)
 		})
 	}
 }
 
-// replay is a session that is played again.
+// replay replays a session.
 type replay struct {
 	t       *testing.T
 	session linked
-	answers [][]byte // so far, as they were recorded
-	known   []string // the opaque values of the last one, as the corpus lists them
-	opaque  int      // so many of these were echoed at once
-	other   int      // and so many values later, in another writing, or of kinds that are not listed
+	answers [][]byte // recorded so far
+	known   []string // opaque values of the last answer, from the corpus
+	opaque  int      // echoed known values
+	other   int      // echoed values that are older, encoded differently or not listed
 }
 
 func (p *replay) run(all map[string]*exchange) {
@@ -172,7 +171,7 @@ func (p *replay) run(all map[string]*exchange) {
 	}
 }
 
-// said adds what the real client said behind the last answer.
+// said appends the real client's messages after the last answer.
 func (p *replay) said(r, real *llm.Request) {
 	from := len(real.Messages)
 	for from > 0 && real.Messages[from-1].Role != llm.RoleAssistant {
@@ -197,7 +196,7 @@ func (p *replay) answer(d wire.Dialect, x *exchange) llm.Message {
 	return a.Response().Message
 }
 
-// compare looks for the echoes of a real request in ours.
+// compare checks that our request has the echoes of the real one.
 func (p *replay) compare(x *exchange, r *llm.Request, real []byte) {
 	d := linkedDialects[p.session.Protocol]
 	call, err := d.Encode(r)
@@ -208,16 +207,16 @@ func (p *replay) compare(x *exchange, r *llm.Request, real []byte) {
 	seen := map[string]bool{}
 	for _, e := range echoes(tree(p.t, real, d.members), "", d.keys) {
 		if !p.answered(e.value) || seen[e.value] {
-			continue // of the client's own making, or one that it copied to further calls
+			continue // made up by the client, or repeated
 		}
 		seen[e.value] = true
 		i := slices.IndexFunc(ours, e.same)
 		if i < 0 && !slices.Contains(p.known, e.value) {
-			// OpenAI encrypts reasoning anew at the end of a stream; either value will do.
+			// OpenAI encrypts reasoning again at the end of a stream. Both values are valid.
 			i = slices.IndexFunc(ours, func(o echo) bool { return o.key == "encrypted" && slices.Contains(p.known, o.value) })
 		}
 		if i < 0 {
-			p.t.Errorf("%s: %.40s… in %s of %.40q is not sent back; sent are %.200s", x.ID, e.value, e.key, e.place, ours)
+			p.t.Errorf("%s: %.40s… in %s of %.40q is not sent back; got %.200s", x.ID, e.value, e.key, e.place, ours)
 			continue
 		}
 		ours = ours[i+1:]
@@ -229,7 +228,7 @@ func (p *replay) compare(x *exchange, r *llm.Request, real []byte) {
 	}
 }
 
-// answered reports whether a value stands in an answer.
+// answered reports whether an answer contains a value.
 func (p *replay) answered(value string) bool {
 	quoted := wire.AppendString(nil, value)
 	return slices.ContainsFunc(p.answers, func(a []byte) bool {
@@ -237,18 +236,17 @@ func (p *replay) answered(value string) bool {
 	})
 }
 
-// echo is a value that goes back to a provider, and where it stands.
+// echo is a value that is sent back, and its place.
 type echo struct{ key, value, place string }
 
-// same reports whether two echoes are one. Some clients write the same bytes in another base64.
+// same reports whether two echoes are equal. Some clients use the other base64 alphabet.
 func (e echo) same(o echo) bool {
 	return e.key == o.key && e.place == o.place && standardBase64(e.value) == standardBase64(o.value)
 }
 
 func standardBase64(s string) string { return strings.NewReplacer("-", "+", "_", "/").Replace(s) }
 
-// echoes lists what stands under the keys, in order; the members of an object have none. Place is
-// what stands for the object around v.
+// echoes returns the values of the keys in v, in order. Place identifies the object around v.
 func echoes(v any, place string, keys []string) (out []echo) {
 	switch v := v.(type) {
 	case []any:
@@ -267,11 +265,11 @@ func echoes(v any, place string, keys []string) (out []echo) {
 			}
 		}
 	}
-	return slices.Compact(out) // some clients send reasoning in both members that there are for it
+	return slices.Compact(out) // some clients send reasoning twice
 }
 
-// placeOf is what tells an object from others: what it calls, or the ids of its calls, or its text;
-// "" if nothing does. Real clients make ids up where Gemini gives none, and some change arguments.
+// placeOf identifies an object by its call, the ids of its calls or its text, or returns "". Real clients make up ids
+// for Gemini's calls, and some change arguments.
 func placeOf(object map[string]any) string {
 	if call, ok := object["functionCall"].(map[string]any); ok {
 		return fmt.Sprint("call of ", call["name"])
@@ -291,7 +289,7 @@ func placeOf(object map[string]any) string {
 	return ""
 }
 
-// tree is what a request has in these members.
+// tree returns these members of a request.
 func tree(t *testing.T, body []byte, members []string) any {
 	t.Helper()
 	var request map[string]any

@@ -21,11 +21,7 @@ func (openaiProtocol) dialect() wire.Dialect { return openai.NewDialect(openai.C
 func (openaiProtocol) base() (provider, path string) { return "openai", "/v1" }
 
 func (openaiProtocol) key(r *http.Request) string {
-	if key := r.Header.Get("api-key"); key != "" {
-		return key
-	}
-	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return key
+	return bearer(r, "api-key")
 }
 
 func (openaiProtocol) refusal() (string, func([]any) string) {
@@ -41,11 +37,11 @@ func (openaiProtocol) streaming(_ *http.Request, body []byte) bool {
 }
 
 func (openaiProtocol) failure(status int, message string) []byte {
-	return openaiObject("error", openaiError(status, message))
+	return object("error", openaiError(status, message))
 }
 
 func (openaiProtocol) midFailure(status int, message string) []byte {
-	return frame("error", openaiObject("type", "error", "sequence_number", 999, "error", openaiError(status, message)))
+	return frame("error", object("type", "error", "sequence_number", 999, "error", openaiError(status, message)))
 }
 
 func openaiError(status int, message string) json.RawMessage {
@@ -60,41 +56,18 @@ func openaiError(status int, message string) json.RawMessage {
 	case status >= 500:
 		kind, code = "server_error", "server_error"
 	}
-	return openaiObject("message", message, "type", kind, "param", nil, "code", code)
+	return object("message", message, "type", kind, "param", nil, "code", code)
 }
 
-// openaiObject writes an object with its members in this order: names and values by turns.
-func openaiObject(pairs ...any) json.RawMessage {
-	var e wire.Encoder
-	e.Open('{')
-	for i := 0; i+1 < len(pairs); i += 2 {
-		e.Key(pairs[i].(string))
-		switch v := pairs[i+1].(type) {
-		case string:
-			e.Str(v)
-		case json.RawMessage:
-			e.Raw(v)
-		default:
-			b, err := json.Marshal(v)
-			if err != nil {
-				panic(err)
-			}
-			e.Raw(b)
-		}
-	}
-	e.Close('}')
-	return e.Buf
-}
-
-// openaiItem is an output item in the making.
+// openaiItem is an output item.
 type openaiItem struct {
 	id, kind string
 	part     llm.Part
-	cut      bool // it is where the answer was cut off
+	cut      bool // truncated
 	raw      json.RawMessage
 }
 
-// items are the items of a reply.
+// items returns the output items of a reply.
 func (openaiProtocol) items(rep reply) []openaiItem {
 	var items []openaiItem
 	add := func(prefix, kind string, p llm.Part) {
@@ -126,7 +99,7 @@ func (openaiProtocol) items(rep reply) []openaiItem {
 	return items
 }
 
-// form is the item as it is announced, or as it is in the end.
+// form encodes the item as it starts, or whole.
 func (it openaiItem) form(whole bool) json.RawMessage {
 	if it.raw != nil {
 		return it.raw
@@ -148,18 +121,18 @@ func (it openaiItem) form(whole bool) json.RawMessage {
 		if whole {
 			text = p.Arguments
 		}
-		return openaiObject("id", it.id, "type", it.kind, "status", status, key, text, "call_id", p.ID, "name", p.Name)
+		return object("id", it.id, "type", it.kind, "status", status, key, text, "call_id", p.ID, "name", p.Name)
 	case llm.Text:
-		content := []json.RawMessage{}
+		content := list()
 		if whole {
-			content = append(content, openaiText(p.Text))
+			content = list(openaiText(p.Text))
 		}
-		return openaiObject("id", it.id, "type", it.kind, "status", status, "content", content, "role", "assistant")
+		return object("id", it.id, "type", it.kind, "status", status, "content", content, "role", "assistant")
 	}
 	return json.RawMessage("{}")
 }
 
-// reasoning is a reasoning item. State that a script gives is the item, or its encrypted content.
+// reasoning encodes a reasoning item. A state in the script is the whole item or its encrypted content.
 func (it openaiItem) reasoning(p llm.Thinking, whole bool) json.RawMessage {
 	secret := "gAAAAAB" + it.id
 	if v, err := wire.ParseJSON(p.State.Data); err == nil && v.Kind() == '{' && p.State.Dialect == openai.Name {
@@ -167,39 +140,39 @@ func (it openaiItem) reasoning(p llm.Thinking, whole bool) json.RawMessage {
 	} else if p.State.Dialect == openai.Name && len(p.State.Data) > 0 {
 		secret = string(p.State.Data)
 	}
-	summary := []json.RawMessage{}
+	summary := list()
 	if whole && p.Text != "" {
-		summary = append(summary, openaiObject("type", "summary_text", "text", p.Text))
+		summary = list(object("type", "summary_text", "text", p.Text))
 	}
-	return openaiObject("id", it.id, "type", it.kind, "encrypted_content", secret, "summary", summary)
+	return object("id", it.id, "type", it.kind, "encrypted_content", secret, "summary", summary)
 }
 
 func openaiText(text string) json.RawMessage {
-	return openaiObject("type", "output_text", "annotations", []string{}, "logprobs", []string{}, "text", text)
+	return object("type", "output_text", "annotations", []string{}, "logprobs", []string{}, "text", text)
 }
 
-// response is the response object with this status.
-func (openaiProtocol) response(rep reply, status string, output []json.RawMessage) json.RawMessage {
+// response encodes the response with this status.
+func (openaiProtocol) response(rep reply, status string, output ...json.RawMessage) json.RawMessage {
 	var details, usage, failure any
 	switch {
 	case status == "incomplete" && rep.Finish == llm.FinishLength:
-		details = openaiObject("reason", "max_output_tokens")
+		details = object("reason", "max_output_tokens")
 	case status == "incomplete":
-		details = openaiObject("reason", string(rep.Finish))
+		details = object("reason", string(rep.Finish))
 	case status == "failed":
-		failure = openaiObject("code", "server_error", "message", "The scripted model failed.")
+		failure = object("code", "server_error", "message", "The scripted model failed.")
 	}
 	if u := rep.Usage; status != "in_progress" {
-		usage = openaiObject(
-			"input_tokens", u.Input, "input_tokens_details", openaiObject("cached_tokens", u.CacheRead, "cache_write_tokens", u.CacheWrite),
-			"output_tokens", u.Output, "output_tokens_details", openaiObject("reasoning_tokens", u.Reasoning),
+		usage = object(
+			"input_tokens", u.Input, "input_tokens_details", object("cached_tokens", u.CacheRead, "cache_write_tokens", u.CacheWrite),
+			"output_tokens", u.Output, "output_tokens_details", object("reasoning_tokens", u.Reasoning),
 			"total_tokens", u.Input+u.Output)
 	}
-	return openaiObject("id", "resp_"+rep.ID, "object", "response", "created_at", 1700000000, "status", status,
-		"error", failure, "incomplete_details", details, "model", rep.Model, "output", output, "usage", usage)
+	return object("id", "resp_"+rep.ID, "object", "response", "created_at", 1700000000, "status", status,
+		"error", failure, "incomplete_details", details, "model", rep.Model, "output", list(output...), "usage", usage)
 }
 
-// status is how a response with this finish ends.
+// status returns the status of a response with this finish.
 func (openaiProtocol) status(reason llm.FinishReason) string {
 	switch reason {
 	case llm.FinishStop, llm.FinishToolCalls:
@@ -211,28 +184,26 @@ func (openaiProtocol) status(reason llm.FinishReason) string {
 }
 
 func (o openaiProtocol) unary(rep reply) []byte {
-	output := []json.RawMessage{}
+	var output []json.RawMessage
 	for _, it := range o.items(rep) {
 		output = append(output, it.form(true))
 	}
-	return o.response(rep, o.status(rep.Finish), output)
+	return o.response(rep, o.status(rep.Finish), output...)
 }
 
-// openaiStream writes numbered events.
-type openaiStream struct {
-	frames [][]byte
-}
+// openaiStream collects numbered events.
+type openaiStream struct{ frames [][]byte }
 
 func (s *openaiStream) event(kind string, pairs ...any) {
 	pairs = append([]any{"type", kind, "sequence_number", len(s.frames)}, pairs...)
-	s.frames = append(s.frames, frame(kind, openaiObject(pairs...)))
+	s.frames = append(s.frames, frame(kind, object(pairs...)))
 }
 
 func (o openaiProtocol) stream(rep reply) [][]byte {
 	var s openaiStream
-	output := []json.RawMessage{}
-	s.event("response.created", "response", o.response(rep, "in_progress", output))
-	s.event("response.in_progress", "response", o.response(rep, "in_progress", output))
+	var output []json.RawMessage
+	s.event("response.created", "response", o.response(rep, "in_progress"))
+	s.event("response.in_progress", "response", o.response(rep, "in_progress"))
 	for i, it := range o.items(rep) {
 		s.event("response.output_item.added", "output_index", i, "item", it.form(false))
 		s.content(i, it, rep.Chunk)
@@ -240,11 +211,11 @@ func (o openaiProtocol) stream(rep reply) [][]byte {
 		output = append(output, it.form(true))
 	}
 	status := o.status(rep.Finish)
-	s.event("response."+status, "response", o.response(rep, status, output))
+	s.event("response."+status, "response", o.response(rep, status, output...))
 	return s.frames
 }
 
-// content writes how item i grows.
+// content writes the deltas of item i.
 func (s *openaiStream) content(i int, it openaiItem, chunk int) {
 	place := []any{"item_id", it.id, "output_index", i}
 	grow := func(kind, text string, place []any) {
@@ -264,10 +235,10 @@ func (s *openaiStream) content(i int, it openaiItem, chunk int) {
 			return
 		}
 		place = append(place, "summary_index", 0)
-		s.event("response.reasoning_summary_part.added", append(place, "part", openaiObject("type", "summary_text", "text", ""))...)
+		s.event("response.reasoning_summary_part.added", append(place, "part", object("type", "summary_text", "text", ""))...)
 		grow("response.reasoning_summary_text.delta", p.Text, place)
 		s.event("response.reasoning_summary_text.done", append(place, "text", p.Text)...)
-		s.event("response.reasoning_summary_part.done", append(place, "part", openaiObject("type", "summary_text", "text", p.Text))...)
+		s.event("response.reasoning_summary_part.done", append(place, "part", object("type", "summary_text", "text", p.Text))...)
 	case llm.ToolCall:
 		kind, key := "response.function_call_arguments", "arguments"
 		if p.Custom {

@@ -11,12 +11,12 @@ import (
 
 // openaiInput checks the input items of a request.
 type openaiInput struct {
-	stored    bool // items are kept, so that ids may refer to them
-	elsewhere bool // the conversation begins before the input
+	stored    bool // the server stores items, so ids may refer to them
+	elsewhere bool // the conversation starts before the input
 	calls     map[string]*openaiCall
-	ids       map[string]bool // of items, and of calls that are taken as they come
-	thinking  string          // the id of a reasoning item that waits for what follows it
-	waiting   bool
+	ids       map[string]bool // of items and of unchecked calls
+	thinking  string          // the id of the last reasoning item
+	waiting   bool            // it needs an item of the model after it
 }
 
 type openaiCall struct {
@@ -54,7 +54,7 @@ func (c *openaiInput) lonely() error {
 	return fmt.Errorf("item '%s' of type 'reasoning' was provided without its required following item", c.thinking)
 }
 
-// unanswered reports a call that has no output yet.
+// unanswered returns an error if a call has no output.
 func (c *openaiInput) unanswered() error {
 	for id, call := range c.calls {
 		if !call.answered {
@@ -99,7 +99,7 @@ func (c *openaiInput) item(at string, v wire.Value) error {
 	return openaiOneOf(at+".type", v.Get("type"), openaiItemTypes...)
 }
 
-// openaiItemTypes are the items that are taken as they come.
+// openaiItemTypes are the items that are not checked.
 var openaiItemTypes = []string{
 	"additional_tools", "apply_patch_call", "apply_patch_call_output", "code_interpreter_call", "compaction",
 	"compaction_trigger", "computer_call", "computer_call_output", "configuration_update", "file_search_call",
@@ -121,7 +121,7 @@ func (c *openaiInput) message(at string, v wire.Value) error {
 	return openaiContent(at+".content", v.Get("content"), allowed)
 }
 
-// openaiContent checks a text or a list of content parts.
+// openaiContent checks a text or a list of parts.
 func openaiContent(at string, v wire.Value, allowed []string) error {
 	if v.Kind() == '"' {
 		return nil
@@ -188,7 +188,7 @@ func (c *openaiInput) call(at, kind string, v wire.Value) error {
 			return fmt.Errorf("missing required parameter: '%s.%s'", at, k)
 		}
 	}
-	if name := v.Get("name").Str(); !openaiName.MatchString(name) {
+	if name := v.Get("name").Str(); !openaiName.match(name) {
 		return fmt.Errorf("invalid '%s.name': %q does not match %s", at, name, openaiName)
 	}
 	id := v.Get("call_id").Str()
@@ -196,7 +196,7 @@ func (c *openaiInput) call(at, kind string, v wire.Value) error {
 		return fmt.Errorf("invalid '%s.call_id': expected a string of 1 to 64 characters", at)
 	}
 	if c.calls[id] != nil {
-		return fmt.Errorf("invalid '%s.call_id': there are two calls with the id %s", at, id)
+		return fmt.Errorf("invalid '%s.call_id': duplicate call %s", at, id)
 	}
 	c.calls[id] = &openaiCall{kind: kind}
 	return nil

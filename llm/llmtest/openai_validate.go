@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// openaiParameters are the top-level members that the API knows.
+// openaiParameters are the members of a request.
 var openaiParameters = []string{
 	"access_programs", "background", "context_management", "conversation", "include", "input", "instructions",
 	"max_output_tokens", "max_tool_calls", "metadata", "model", "moderation", "parallel_tool_calls",
@@ -18,8 +18,8 @@ var openaiParameters = []string{
 	"tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
 }
 
-// openaiName is how tools and formats may be named.
-var openaiName = newPattern(`^[a-zA-Z0-9_-]{1,64}$`)
+// openaiName matches the names of tools and formats.
+var openaiName = &pattern{text: `^[a-zA-Z0-9_-]{1,64}$`}
 
 func (openaiProtocol) validate(_ *http.Request, body []byte) error {
 	v, err := wire.ParseJSON(body)
@@ -27,7 +27,7 @@ func (openaiProtocol) validate(_ *http.Request, body []byte) error {
 		return fmt.Errorf("the JSON body of the request could not be parsed: %w", err)
 	}
 	if v.Kind() != '{' {
-		return errors.New("the body of the request is no JSON object")
+		return errors.New("the body of the request is not a JSON object")
 	}
 	for m := v.Members(); m.Next(); {
 		if !slices.Contains(openaiParameters, string(m.Key)) {
@@ -54,24 +54,35 @@ func openaiScalars(v wire.Value) error {
 		"parallel_tool_calls": "tf", "temperature": "0", "top_p": "0", "max_output_tokens": "0", "tools": "[",
 		"include": "[", "reasoning": "{", "text": "{", "metadata": "{", "stream_options": "{",
 	}
-	for m := v.Members(); m.Next(); {
-		if want, ok := kinds[string(m.Key)]; ok && m.Value.Exists() && !slices.Contains([]byte(want), m.Value.Kind()) {
-			return fmt.Errorf("invalid type for '%s'", m.Key)
-		}
-	}
-	for _, r := range []struct {
-		name     string
-		min, max float64
-	}{{"temperature", 0, 2}, {"top_p", 0, 1}, {"max_output_tokens", 16, 1e9}} {
-		if n := v.Get(r.name); n.Exists() && (n.Float() < r.min || n.Float() > r.max) {
-			return fmt.Errorf("invalid '%s': expected a value from %g to %g, but got %s instead", r.name, r.min, r.max, n)
-		}
+	err := openaiTypes(v, kinds, []openaiRange{{"temperature", 0, 2}, {"top_p", 0, 1}, {"max_output_tokens", 16, 1e9}})
+	if err != nil {
+		return err
 	}
 	if v.Get("stream_options").Exists() && !v.Get("stream").Bool() {
 		return errors.New("the 'stream_options' parameter is only allowed when 'stream' is enabled")
 	}
 	if e := v.Get("reasoning", "effort"); e.Exists() {
 		return openaiOneOf("reasoning.effort", e, "none", "minimal", "low", "medium", "high", "xhigh", "max")
+	}
+	return nil
+}
+
+type openaiRange struct {
+	name     string
+	min, max float64
+}
+
+// openaiTypes checks the first bytes of the members' values and the ranges of numbers.
+func openaiTypes(v wire.Value, kinds map[string]string, ranges []openaiRange) error {
+	for m := v.Members(); m.Next(); {
+		if want, ok := kinds[string(m.Key)]; ok && m.Value.Exists() && !slices.Contains([]byte(want), m.Value.Kind()) {
+			return fmt.Errorf("invalid type for '%s'", m.Key)
+		}
+	}
+	for _, r := range ranges {
+		if n := v.Get(r.name); n.Exists() && (n.Float() < r.min || n.Float() > r.max) {
+			return fmt.Errorf("invalid '%s': expected a value from %g to %g, but got %s instead", r.name, r.min, r.max, n)
+		}
 	}
 	return nil
 }
@@ -83,7 +94,6 @@ func openaiOneOf(name string, v wire.Value, allowed ...string) error {
 	return nil
 }
 
-// openaiTools checks the tool definitions.
 func openaiTools(v wire.Value) error {
 	names := map[string]bool{}
 	n := 0
@@ -96,34 +106,40 @@ func openaiTools(v wire.Value) error {
 		default:
 			continue
 		}
-		if !openaiName.MatchString(name) {
+		if !openaiName.match(name) {
 			return fmt.Errorf("invalid '%s.name': %q does not match %s", at, name, openaiName)
 		}
 		if names[name] {
-			return fmt.Errorf("invalid '%s.name': there are two tools named %q", at, name)
+			return fmt.Errorf("invalid '%s.name': duplicate tool %q", at, name)
 		}
 		names[name] = true
 		if kind == "custom" {
 			continue
 		}
-		schema := it.Value.Get("parameters")
-		if schema.Kind() != '{' || !schema.Get("type").Is("object") {
-			return fmt.Errorf("invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'", name)
-		}
-		if err := openaiSchema(schema, "", it.Value.Get("strict").Bool()); err != nil {
-			return fmt.Errorf("invalid schema for function '%s': %w", name, err)
+		if err := openaiParametersSchema(name, it.Value.Get("parameters"), it.Value.Get("strict").Bool()); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// openaiSchema checks that a JSON Schema is well-formed, and for strict use closed.
+func openaiParametersSchema(name string, schema wire.Value, strict bool) error {
+	if schema.Kind() != '{' || !schema.Get("type").Is("object") {
+		return fmt.Errorf("invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'", name)
+	}
+	if err := openaiSchema(schema, "", strict); err != nil {
+		return fmt.Errorf("invalid schema for function '%s': %w", name, err)
+	}
+	return nil
+}
+
+// openaiSchema checks that a JSON Schema is well-formed and, if strict, closed.
 func openaiSchema(v wire.Value, at string, strict bool) error {
 	if v.Kind() != '{' {
 		if v.Kind() == 't' || v.Kind() == 'f' {
 			return nil
 		}
-		return fmt.Errorf("in context=(%s), %s is no schema", at, v)
+		return fmt.Errorf("in context=(%s), %s is not a schema", at, v)
 	}
 	kinds := []string{"object", "array", "string", "number", "integer", "boolean", "null"}
 	for it := openaiList(v.Get("type")); it.Next(); {
@@ -133,7 +149,7 @@ func openaiSchema(v wire.Value, at string, strict bool) error {
 	}
 	for _, key := range []string{"properties", "$defs", "definitions"} {
 		if p := v.Get(key); p.Exists() && p.Kind() != '{' {
-			return fmt.Errorf("in context=(%s), '%s' is no object", at, key)
+			return fmt.Errorf("in context=(%s), '%s' is not an object", at, key)
 		}
 		for m := v.Get(key).Members(); m.Next(); {
 			if err := openaiSchema(m.Value, at+"/"+key+"/"+string(m.Key), strict); err != nil {
@@ -164,7 +180,7 @@ func openaiSchema(v wire.Value, at string, strict bool) error {
 	return nil
 }
 
-// openaiList iterates over a list, or over one value as if it were one.
+// openaiList iterates over a list, or over a single value.
 func openaiList(v wire.Value) wire.Elements {
 	if v == nil || v.Kind() == '[' {
 		return v.Elements()
@@ -203,7 +219,7 @@ func openaiFormat(v wire.Value) error {
 	if !f.Get("type").Is("json_schema") {
 		return nil
 	}
-	if name := f.Get("name").Str(); !openaiName.MatchString(name) {
+	if name := f.Get("name").Str(); !openaiName.match(name) {
 		return fmt.Errorf("invalid 'text.format.name': %q does not match %s", name, openaiName)
 	}
 	if err := openaiSchema(f.Get("schema"), "", f.Get("strict").Bool()); err != nil {

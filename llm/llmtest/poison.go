@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// refuses reports the first place of the request that holds the script's poison, or nil.
+// refuses returns the first item of the request that contains the script's poison, or nil.
 func (s *Script) refuses(r *llm.Request) *llm.Item {
 	if s.Poison == "" {
 		return nil
@@ -33,7 +33,7 @@ func (s *Script) refuses(r *llm.Request) *llm.Item {
 	return nil
 }
 
-// holds reports whether a part has this text or these bytes in it.
+// holds reports whether a part contains the text or bytes.
 func holds(p llm.Part, poison string) bool {
 	switch p := p.(type) {
 	case llm.Text:
@@ -50,15 +50,15 @@ func holds(p llm.Part, poison string) bool {
 	return false
 }
 
-// poisonError is what a call with poison fails with in memory.
+// poisonError returns the error of a call with poison in memory.
 func (s *Script) poisonError(at *llm.Item) error {
 	e := llm.Errorf(llm.ErrInvalidRequest, s.Name(), "message %d, part %d: the content cannot be processed", at.Message, at.Part)
 	e.Status, e.Item, e.UsageComplete = 400, at, true
 	return e
 }
 
-// poisoned finds poison in the items of a request body and returns the path to the part that holds
-// it, as names and indexes; nil if there is none. A file is found whole, in base64.
+// poisoned returns the path, as names and indexes, of the first part in a request body that contains poison, or nil.
+// Files are compared whole, in base64.
 func poisoned(body []byte, list, poison string) []any {
 	var request map[string]any
 	if poison == "" || json.Unmarshal(body, &request) != nil {
@@ -74,7 +74,7 @@ func poisoned(body []byte, list, poison string) []any {
 	return path
 }
 
-// pathTo is the path to the first string that holds one of the texts.
+// pathTo returns the path to the first string that contains one of the texts.
 func pathTo(path []any, v any, texts ...string) []any {
 	switch v := v.(type) {
 	case string:
@@ -97,7 +97,7 @@ func pathTo(path []any, v any, texts ...string) []any {
 	return nil
 }
 
-// bracketed writes a path as OpenAI and Google do: messages[2].content[0].
+// bracketed formats a path like OpenAI and Google: messages[2].content[0].
 func bracketed(path []any) string {
 	var b strings.Builder
 	for i, step := range path {
@@ -114,7 +114,7 @@ func bracketed(path []any) string {
 	return b.String()
 }
 
-// dotted writes a path as Anthropic does: messages.2.content.0.
+// dotted formats a path like Anthropic: messages.2.content.0.
 func dotted(path []any) string {
 	words := make([]string, len(path))
 	for i, step := range path {

@@ -1,7 +1,11 @@
 package llmtest
 
 import (
+	"encoding/json"
 	"net/http"
+	"regexp"
+	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/reins-agent/reins/llm"
@@ -13,40 +17,39 @@ type protocol interface {
 	// match reports whether the request is for this protocol.
 	match(r *http.Request) bool
 	dialect() wire.Dialect
-	// base is the provider that speaks it in connect, and the path of the base URL for its adapter.
+	// base returns the provider's name in package connect and the path of the adapter's base URL.
 	base() (provider, path string)
-	// key is the API key that the request brings, or "".
+	// key returns the API key of the request, or "".
 	key(r *http.Request) string
-	// validate reports what the real API would refuse, as a sentence that names the place.
+	// validate returns the error for a request that the real API would refuse.
 	validate(r *http.Request, body []byte) error
 	// streaming reports whether the request asks for a stream.
 	streaming(r *http.Request, body []byte) bool
-	// unary writes a reply as a whole answer.
+	// unary encodes a reply as one body.
 	unary(rep reply) []byte
-	// stream writes a reply as server-sent events, one frame each with its blank line.
+	// stream encodes a reply as server-sent events, each with its blank line.
 	stream(rep reply) [][]byte
-	// failure writes the body of an HTTP error, and midFailure an error event of a stream.
+	// failure encodes the body of an HTTP error, midFailure an error event of a stream.
 	failure(status int, message string) []byte
 	midFailure(status int, message string) []byte
-	// refusal is the member of a request that holds its items, and what an error says of one of
-	// them, given the path to it.
+	// refusal returns the member of a request that holds its items, and the error message for the item at a path.
 	refusal() (list string, complain func(path []any) string)
-	// requestID is the name and value of the header that identifies an answer.
+	// requestID returns the header that identifies an answer.
 	requestID(id string) (header, value string)
 }
 
-// reply is what a protocol writes: a turn with everything filled in.
+// reply is a turn with its defaults set.
 type reply struct {
-	ID      string // of the answer, without the protocol's prefix
+	ID      string // without the protocol's prefix
 	Model   string
 	Parts   []llm.Part
 	Finish  llm.FinishReason
 	Usage   llm.Usage
-	Chunk   int // bytes of text per delta, about
+	Chunk   int // approximate bytes of text per delta
 	Request *llm.Request
 }
 
-// chunks cuts s into pieces of about n bytes, between characters.
+// chunks splits s into pieces of about n bytes, between characters.
 func chunks(s string, n int) []string {
 	var out []string
 	for len(s) > 0 {
@@ -60,7 +63,7 @@ func chunks(s string, n int) []string {
 	return out
 }
 
-// frame is one server-sent event; an empty name leaves the event field out.
+// frame encodes a server-sent event, without an event field if the name is empty.
 func frame(name string, data []byte) []byte {
 	var b []byte
 	if name != "" {
@@ -69,3 +72,60 @@ func frame(name string, data []byte) []byte {
 	b = append(append(b, "data: "...), data...)
 	return append(b, "\n\n"...)
 }
+
+// object encodes alternating names and values as an object, in this order.
+func object(pairs ...any) json.RawMessage {
+	var e wire.Encoder
+	e.Open('{')
+	for i := 0; i+1 < len(pairs); i += 2 {
+		e.Key(pairs[i].(string))
+		switch v := pairs[i+1].(type) {
+		case string:
+			e.Str(v)
+		case json.RawMessage:
+			e.Raw(v)
+		default:
+			b, err := json.Marshal(v)
+			if err != nil {
+				panic("llmtest: " + err.Error())
+			}
+			e.Raw(b)
+		}
+	}
+	e.Close('}')
+	return e.Buf
+}
+
+// list encodes values as an array, also if there are none.
+func list(items ...json.RawMessage) json.RawMessage {
+	var e wire.Encoder
+	e.Open('[')
+	for _, item := range items {
+		e.Raw(item)
+	}
+	e.Close(']')
+	return e.Buf
+}
+
+// bearer returns the key in a header, or the token in Authorization.
+func bearer(r *http.Request, header string) string {
+	if key := r.Header.Get(header); key != "" {
+		return key
+	}
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return token
+}
+
+// pattern is a regular expression compiled on first use, because programs with a demo link this package.
+type pattern struct {
+	text string
+	once sync.Once
+	re   *regexp.Regexp
+}
+
+func (p *pattern) match(s string) bool {
+	p.once.Do(func() { p.re = regexp.MustCompile(p.text) })
+	return p.re.MatchString(s)
+}
+
+func (p *pattern) String() string { return p.text }

@@ -1,3 +1,10 @@
+// Package llmtest is a test kit for programs that call language models. It needs no model.
+//
+// A [Script] says what the model does, turn by turn. It is an llm.Provider itself, for tests in memory. A [Server]
+// plays the same script over HTTP in the wire protocols of OpenAI (Responses and Chat Completions), Anthropic and
+// Gemini. It validates every request as strictly as the real APIs, and fails on request as networks and providers do
+// ([Fault]). [Recorder] and [Replayer] record HTTP traffic in cassettes and replay it. Package conformance is the test suite
+// for adapters.
 package llmtest
 
 import (
@@ -5,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,71 +20,62 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Turn is what the scripted model does in one call.
+// Turn is the model's part in one call.
 type Turn struct {
-	Parts  []llm.Part       // the answer; tool calls without an ID get one
-	Finish llm.FinishReason // zero is FinishToolCalls where there are calls, else FinishStop
-	Usage  llm.Usage        // zero is a plausible count
-	Chunk  int              // bytes of text in one delta, about; zero is 16
+	Parts  []llm.Part       // the answer; a tool call without an ID gets one
+	Finish llm.FinishReason // default: FinishToolCalls if there are calls, else FinishStop
+	Usage  llm.Usage        // default: an estimate
+	Chunk  int              // approximate bytes of text per delta; default 16
 
-	Delay time.Duration // before the answer begins
-	Gap   time.Duration // between two events
-	Fault Fault         // what goes wrong
+	Delay time.Duration // before the answer
+	Gap   time.Duration // between events
+	Fault Fault
 
-	// Check, if set, looks at the request; its error is what the call fails with.
+	// Check, if set, inspects the request. The call fails with its error.
 	Check func(r *llm.Request) error
 }
 
-// Say is a turn of one text.
+// Say returns a turn with one text.
 func Say(text string) Turn { return Turn{Parts: []llm.Part{llm.Text{Text: text}}} }
 
-// Call is a turn of one tool call with JSON arguments.
+// Call returns a turn with one tool call. The arguments are JSON.
 func Call(name, arguments string) Turn {
 	return Turn{Parts: []llm.Part{llm.ToolCall{Name: name, Arguments: arguments}}}
 }
 
-// Fail is a turn that fails with an HTTP status.
+// Fail returns a turn that fails with an HTTP status.
 func Fail(status int) Turn { return Turn{Fault: Fault{Status: status}} }
 
-// Script is a scripted model. It is safe for concurrent use; the fields must not change once it
-// is in use.
+// A Script is a scripted model, safe for concurrent use. Its fields must not change while it is in use.
 type Script struct {
-	// Turns are played in order; a call behind the last one fails.
+	// Turns are played in order. Calls after the last one fail.
 	Turns []Turn
-	// Reply, if set, decides on the turn instead; n counts the calls from 0. It must be safe for
-	// concurrent use.
+	// Reply, if set, returns the turn for call n, counted from 0. It must be safe for concurrent use.
 	Reply func(n int, r *llm.Request) Turn
-	// Poison, if set, is a text or a file's bytes that the provider cannot take: as long as a
-	// request holds it, the call is refused with a 400 that names the place, and no turn is played.
+	// Poison, if set, is a text or a file's content that the model refuses. A request that contains it fails with a
+	// 400 that names the place, and plays no turn.
 	Poison string
-	// ProviderName is the name as an llm.Provider; "" is "script".
-	ProviderName string
 
 	mu       sync.Mutex
 	requests []*llm.Request
-	refused  int // of the requests, for poison
+	refused  int // requests with poison
 	calls    int
 }
 
-// Play is a script of these turns.
+// Play returns a script with these turns.
 func Play(turns ...Turn) *Script { return &Script{Turns: turns} }
 
-// Requests are the requests that arrived so far.
+// Requests returns the requests received so far.
 func (s *Script) Requests() []*llm.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]*llm.Request(nil), s.requests...)
+	return slices.Clone(s.requests)
 }
 
-// Name is the provider's name.
-func (s *Script) Name() string {
-	if s.ProviderName == "" {
-		return "script"
-	}
-	return s.ProviderName
-}
+// Name returns "script".
+func (s *Script) Name() string { return "script" }
 
-// record takes down a request and returns how many before it played a turn.
+// record stores a request and returns the number of turns played before it.
 func (s *Script) record(r *llm.Request, refused bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +87,7 @@ func (s *Script) record(r *llm.Request, refused bool) int {
 	return n
 }
 
-// next takes down the request and returns the turn for it.
+// next records the request and returns the turn for it.
 func (s *Script) next(r *llm.Request) (Turn, error) {
 	n := s.record(r, false)
 	var t Turn
@@ -108,41 +107,38 @@ func (s *Script) next(r *llm.Request) (Turn, error) {
 	return s.complete(t, r), nil
 }
 
-// complete fills in what the turn leaves open.
+// complete sets the defaults of a turn.
 func (s *Script) complete(t Turn, r *llm.Request) Turn {
-	parts := make([]llm.Part, len(t.Parts))
-	calls := 0
+	finish := llm.FinishStop
+	t.Parts = slices.Clone(t.Parts)
 	for i, p := range t.Parts {
-		if c, ok := p.(llm.ToolCall); ok {
-			calls++
-			if c.ID == "" {
-				s.mu.Lock()
-				s.calls++
-				c.ID = fmt.Sprintf("call_%04d", s.calls)
-				s.mu.Unlock()
-			}
-			p = c
+		c, ok := p.(llm.ToolCall)
+		if !ok {
+			continue
 		}
-		parts[i] = p
+		finish = llm.FinishToolCalls
+		if c.ID == "" {
+			s.mu.Lock()
+			s.calls++
+			c.ID = fmt.Sprintf("call_%04d", s.calls)
+			s.mu.Unlock()
+			t.Parts[i] = c
+		}
 	}
-	t.Parts = parts
 	if t.Finish == "" {
-		t.Finish = llm.FinishStop
-		if calls > 0 {
-			t.Finish = llm.FinishToolCalls
-		}
+		t.Finish = finish
 	}
 	if t.Chunk <= 0 {
 		t.Chunk = 16
 	}
 	if t.Usage.Input == 0 && t.Usage.Output == 0 {
-		t.Usage = guess(r, t.Parts)
+		t.Usage = estimate(r, t.Parts)
 	}
 	return t
 }
 
-// guess counts tokens the rough way: four bytes are one.
-func guess(r *llm.Request, answer []llm.Part) llm.Usage {
+// estimate counts a token for every four bytes.
+func estimate(r *llm.Request, answer []llm.Part) llm.Usage {
 	size := func(parts []llm.Part) (n int) {
 		for _, p := range parts {
 			switch p := p.(type) {
@@ -167,8 +163,8 @@ func guess(r *llm.Request, answer []llm.Part) llm.Usage {
 	return llm.Usage{Input: int64(in/4 + 1), Output: int64(size(answer)/4 + 1)}
 }
 
-// Stream plays the next turn in memory. Of the faults it knows those that are not about HTTP:
-// Status, Stall, CutAt (any: the stream ends early) and MidStream.
+// Stream plays the next turn in memory. Faults of the connection become the errors that an adapter reports for
+// them; SlowFirstByte, Duplicate and Pings have no effect.
 func (s *Script) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	return func(yield func(llm.StreamEvent, error) bool) {
 		if at := s.refuses(r); at != nil {
@@ -194,12 +190,12 @@ func (s *Script) play(ctx context.Context, r *llm.Request, t Turn, yield func(ll
 		return cancelled(s.Name(), err)
 	}
 	if t.Fault.Status != 0 {
-		return t.Fault.memoryError(s.Name())
+		return t.Fault.statusError(s.Name())
 	}
 	var broken error
 	a := wire.NewAssembler("script", r.Model, func(ev llm.StreamEvent) bool {
 		if _, last := ev.(llm.Finish); last && t.Fault.breaks() {
-			broken = t.Fault.breakStream(ctx, s.Name())
+			broken = t.Fault.streamError(ctx, s.Name())
 			return false
 		}
 		if err := pause(ctx, t.Gap); err != nil {
@@ -214,13 +210,13 @@ func (s *Script) play(ctx context.Context, r *llm.Request, t Turn, yield func(ll
 		feed(a, p, t.Chunk)
 	}
 	a.Finish(t.Finish, string(t.Finish))
-	if e, ok := errors.AsType[*llm.Error](broken); ok { // as Anthropic does: the input is counted first
+	if e, ok := errors.AsType[*llm.Error](broken); ok { // like Anthropic, which reports input tokens first
 		e.Usage = llm.Usage{Input: t.Usage.Input, CacheRead: t.Usage.CacheRead, CacheWrite: t.Usage.CacheWrite}
 	}
 	return broken
 }
 
-// feed gives a part to the assembler piece by piece.
+// feed passes a part to the assembler in pieces.
 func feed(a *wire.Assembler, p llm.Part, chunk int) {
 	switch p := p.(type) {
 	case llm.Text:

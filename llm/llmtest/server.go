@@ -6,7 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,42 +14,46 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Server plays a script over HTTP in all four wire protocols, at once: the path of a request says
-// which one it speaks. Requests that the real API would refuse are refused in its own words' shape.
+// Server plays a script over HTTP in all four wire protocols. The path of a request selects the protocol. Requests that
+// the real API would refuse are refused with errors of the same form.
 type Server struct {
 	config    ServerConfig
 	protocols []protocol
-	http      *httptest.Server
+	url       string
+	http      http.Server
 
 	mu         sync.Mutex
+	running    sync.WaitGroup
+	closed     bool
 	n          int
 	violations []error
 	bodies     [][]byte
 }
 
-// ServerConfig sets up a server. Only Script is needed.
+// ServerConfig configures a server. Only Script is required.
 type ServerConfig struct {
 	Script *Script
-	// Key is the API key that requests must bring; "" accepts any but none.
+	// Key is the API key that requests must have; "" accepts any key but an empty one.
 	Key string
-	// Lenient accepts requests that the real API would refuse.
-	Lenient bool
-	// Alternate refuses chats in which two user messages follow one another, as the templates of many
-	// local models do.
+	// Alternate refuses chats with two consecutive user messages, as the templates of many local models do.
 	Alternate bool
-	// Blind answers without looking at the conversations that requests hold: nothing is checked, and
-	// the script is shown the model only. It is for long sessions, of which every request would be
-	// read from its start again; Bodies has what to check.
+	// Blind answers without parsing the conversation: nothing is validated, and the script only sees the model. It keeps
+	// long sessions fast. Check Bodies afterwards.
 	Blind bool
 }
 
-// NewServer starts a server on a loopback port. It must be closed.
+// NewServer starts a server for a script on a loopback port. The caller must close it.
 func NewServer(script *Script) *Server { return StartServer(ServerConfig{Script: script}) }
 
-// StartServer starts a server on a loopback port. It must be closed.
+// StartServer starts a server on a loopback port. The caller must close it.
 func StartServer(c ServerConfig) *Server {
-	s := &Server{config: c, protocols: protocols()}
-	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic("llmtest: " + err.Error())
+	}
+	s := &Server{config: c, protocols: protocols(), url: "http://" + listener.Addr().String()}
+	s.http.Handler = http.HandlerFunc(s.serve)
+	s.running.Go(func() { _ = s.http.Serve(listener) })
 	return s
 }
 
@@ -57,53 +61,63 @@ func protocols() []protocol {
 	return []protocol{openaiProtocol{}, chatProtocol{}, anthropicProtocol{}, geminiProtocol{}}
 }
 
-// Close stops the server and breaks off what it is doing.
+// Close closes all connections and waits for the server to stop.
 func (s *Server) Close() {
-	s.http.CloseClientConnections()
-	s.http.Close()
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	_ = s.http.Close()
+	s.running.Wait()
 }
 
-// BaseURL returns the base URL for an adapter, by the name of its dialect ("openai-responses",
-// "openai-chat", "anthropic", "gemini") or of its provider ("openai", "chat"). It panics on any
-// other name.
+// BaseURL returns the base URL for a dialect ("openai-responses", "openai-chat", "anthropic", "gemini") or a provider
+// ("openai", "chat"). It panics on any other name.
 func (s *Server) BaseURL(name string) string {
 	var names []string
 	for _, p := range s.protocols {
 		provider, path := p.base()
 		dialect := p.dialect().Name()
 		if name == dialect || name == provider {
-			return s.http.URL + path
+			return s.url + path
 		}
 		names = append(names, dialect)
 	}
-	panic(fmt.Sprintf("llmtest: Server.BaseURL: no dialect %q; use one of %s", name, strings.Join(names, ", ")))
+	panic(fmt.Sprintf("llmtest: Server.BaseURL: unknown dialect %q; use one of %s", name, strings.Join(names, ", ")))
 }
 
-// Violations are the reasons for which requests were refused so far.
+// Violations returns the errors of the requests refused so far.
 func (s *Server) Violations() []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]error(nil), s.violations...)
+	return slices.Clone(s.violations)
 }
 
-// Bodies are the bodies of the requests that arrived so far.
+// Bodies returns the bodies of the requests received so far.
 func (s *Server) Bodies() [][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([][]byte(nil), s.bodies...)
+	return slices.Clone(s.bodies)
 }
 
-// Validate checks a request body as the server does.
+// Validate checks a request body as the server does, by the name of its dialect.
 func Validate(dialect string, body []byte) error {
 	for _, p := range protocols() {
 		if p.dialect().Name() == dialect {
 			return p.validate(nil, body)
 		}
 	}
-	return fmt.Errorf("there is no dialect %q", dialect)
+	return fmt.Errorf("unknown dialect %q", dialect)
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.running.Add(1)
+	s.mu.Unlock()
+	defer s.running.Done()
 	for _, p := range s.protocols {
 		if p.match(r) {
 			s.answer(w, r, p)
@@ -147,12 +161,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p protocol) {
 	play(w, r, p, turn, rep, p.streaming(r, body))
 }
 
-// read makes a request of its body, if the real API would take it.
+// read parses a request, unless the real API would refuse it.
 func (s *Server) read(r *http.Request, p protocol, body []byte) (*llm.Request, error) {
 	if s.config.Blind {
 		return &llm.Request{Model: wire.Value(body).Get("model").Str()}, nil
 	}
-	if err := p.validate(r, body); err != nil && !s.config.Lenient {
+	if err := p.validate(r, body); err != nil {
 		return nil, err
 	}
 	if err := alternates(body); err != nil && s.config.Alternate && p == (chatProtocol{}) {
@@ -162,7 +176,7 @@ func (s *Server) read(r *http.Request, p protocol, body []byte) (*llm.Request, e
 	return req, err
 }
 
-// modelOf is the model of a request, which Gemini has in the path.
+// modelOf returns the model of a request. Gemini has it in the path.
 func modelOf(r *http.Request, model string) string {
 	if _, rest, ok := strings.Cut(r.URL.Path, "/models/"); ok && model == "" {
 		model, _, _ = strings.Cut(rest, ":")
@@ -220,7 +234,7 @@ func play(w http.ResponseWriter, r *http.Request, p protocol, turn Turn, rep rep
 	send(w, r, turn, spoil(f, p, frames, stream))
 }
 
-// spoil applies the faults that change what is sent.
+// spoil applies the faults that change the frames.
 func spoil(f Fault, p protocol, frames [][]byte, stream bool) [][]byte {
 	if f.Malformed {
 		broken := []byte(`{"type":"oops`)
@@ -248,13 +262,12 @@ func spoil(f Fault, p protocol, frames [][]byte, stream bool) [][]byte {
 	return out
 }
 
-// repeatable reports whether a frame carries no piece of content of its own, so that a client can
-// be asked to take it twice.
+// repeatable reports whether a frame has no content, so that clients must accept it twice.
 func repeatable(fr []byte, last bool) bool {
 	return last || bytes.HasPrefix(fr, []byte("event:")) && !bytes.Contains(fr, []byte("delta"))
 }
 
-// send writes the frames one by one, up to where the connection breaks.
+// send writes the frames until the connection fails.
 func send(w http.ResponseWriter, r *http.Request, turn Turn, frames [][]byte) {
 	f := turn.Fault
 	out := http.NewResponseController(w)
@@ -285,7 +298,7 @@ func send(w http.ResponseWriter, r *http.Request, turn Turn, frames [][]byte) {
 	}
 }
 
-// reset breaks the connection off hard.
+// reset resets the connection.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

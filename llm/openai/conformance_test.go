@@ -6,7 +6,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/llm/llmtest/conformance"
 	"github.com/reins-agent/reins/llm/openai"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -14,7 +14,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
-	llmtest.Conformance(t, llmtest.Subject{
+	conformance.Run(t, conformance.Subject{
 		Dialect: openai.Name,
 		Model:   "gpt-5.5",
 		Open:    func(e wire.Endpoint) llm.Provider { return openai.New(openai.Config{Endpoint: e}) },

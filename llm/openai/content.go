@@ -8,29 +8,26 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// begin makes sure that a message item is open. A message with members of its own is another
-// message than one with others; a nil rest fits into any that is open.
+// begin opens a message item with these additional members, unless one is open.
 func (e *itemEncoder) begin(role llm.Role, rest wire.Value) {
 	if e.open {
 		return
 	}
 	e.open, e.message = true, rest
-	e.Open('{')
-	e.Key("type")
-	e.Str("message")
-	e.Key("role")
 	switch role {
 	case llm.RoleAssistant, llm.RoleDeveloper, llm.RoleSystem:
-		e.Str(string(role))
 	default:
-		e.Str(string(llm.RoleUser))
+		role = llm.RoleUser
 	}
+	e.Open('{')
+	e.Field("type", "message")
+	e.Field("role", string(role))
 	e.rest(rest)
 	e.Key("content")
 	e.Open('[')
 }
 
-// end closes the message item that is open, if any.
+// end closes the open message item, if any.
 func (e *itemEncoder) end() {
 	if e.open {
 		e.open, e.message = false, nil
@@ -39,7 +36,7 @@ func (e *itemEncoder) end() {
 	}
 }
 
-// content writes a part into a message item.
+// content writes a part into a message item. A text whose message had other members begins a new one.
 func (e *itemEncoder) content(role llm.Role, p llm.Part) error {
 	var message, part wire.Value
 	if t, ok := p.(llm.Text); ok {
@@ -51,7 +48,7 @@ func (e *itemEncoder) content(role llm.Role, p llm.Part) error {
 	return e.contentPart(role, p, part)
 }
 
-// partOf is what the state of a text says of its content part.
+// partOf returns the additional members of a text's content part.
 func (e *itemEncoder) partOf(p llm.Part) wire.Value {
 	if t, ok := p.(llm.Text); ok {
 		_, part := split(t.State, e.model)
@@ -75,9 +72,9 @@ func (e *itemEncoder) contentPart(role llm.Role, p llm.Part, rest wire.Value) er
 		}
 		e.text(role, "[document]", nil)
 	case llm.Audio:
-		e.text(role, "[audio, which cannot be sent here]", nil)
+		e.text(role, "[audio: not supported]", nil)
 	case llm.Thinking, llm.ToolCall, llm.ToolResult:
-		return fmt.Errorf("a %T cannot stand inside a tool result", p)
+		return fmt.Errorf("a tool result cannot contain a %T", p)
 	}
 	return nil
 }
@@ -91,13 +88,11 @@ func (e *itemEncoder) text(role llm.Role, text string, rest wire.Value) {
 		kind = "output_text"
 	}
 	e.Open('{')
-	e.Key("type")
-	e.Str(kind)
-	e.Key(key)
-	e.Str(text)
+	e.Field("type", kind)
+	e.Field(key, text)
 	for m := rest.Members(); m.Next(); {
 		if string(m.Key) != "type" {
-			member(&e.Encoder, m.Key, m.Value)
+			e.Member(m.Key, m.Value)
 		}
 	}
 	e.Close('}')
@@ -109,8 +104,7 @@ func (e *itemEncoder) image(p llm.Image) error {
 		return err
 	}
 	e.Open('{')
-	e.Key("type")
-	e.Str("input_image")
+	e.Field("type", "input_image")
 	e.Key("image_url")
 	e.source(m)
 	e.StrField("detail", p.Detail)
@@ -124,8 +118,7 @@ func (e *itemEncoder) document(p llm.Document) error {
 		return err
 	}
 	e.Open('{')
-	e.Key("type")
-	e.Str("input_file")
+	e.Field("type", "input_file")
 	if m.Data == nil {
 		e.Key("file_url")
 	} else {
@@ -153,17 +146,17 @@ func (e *itemEncoder) source(m llm.Media) {
 	e.Base64("data:"+kind+";base64,", m.Data)
 }
 
-// mustEscape reports whether a character of a MIME type would have to be escaped.
+// mustEscape reports whether a character of a MIME type needs escaping.
 func mustEscape(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' }
 
-// fileName is a name for a file that has none: the API wants to see one, with the right ending.
+// fileName returns a name for a file without one: the API requires one with the right extension.
 func fileName(kind string) string {
-	_, ending, _ := strings.Cut(kind, "/")
+	_, extension, _ := strings.Cut(kind, "/")
 	switch {
-	case ending == "plain":
-		ending = "txt"
-	case ending == "" || strings.ContainsAny(ending, ".-+;"):
+	case extension == "plain":
+		extension = "txt"
+	case extension == "" || strings.ContainsAny(extension, ".-+;"):
 		return "file"
 	}
-	return "file." + ending
+	return "file." + extension
 }

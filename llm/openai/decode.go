@@ -15,14 +15,14 @@ func (d *dialect) Decode(body []byte, a *wire.Assembler) error {
 		return err
 	}
 	if v.Kind() != '{' {
-		return errors.New("the response is no JSON object")
+		return errors.New("the response is not a JSON object")
 	}
 	dec := &decoder{a: a}
 	return dec.response(v)
 }
 
-// response reads a whole response object: the answer to an unary call, or the last word of a
-// stream, which repeats the items.
+// response reads a whole response object: the answer to a unary call, or the last event of a stream, which
+// repeats the items.
 func (d *decoder) response(v wire.Value) error {
 	status := v.Get("status").Str()
 	if status == "failed" || v.Get("error").Exists() && v.Get("output").Kind() != '[' {
@@ -42,7 +42,7 @@ func (d *decoder) response(v wire.Value) error {
 		if !seen.done {
 			d.settle(seen, it.Value)
 		} else if seen.kind == "reasoning" && it.Value.Get("encrypted_content").Exists() {
-			d.a.SetState(seen.part, d.a.State(it.Value)) // encrypted anew, and as good as before
+			d.a.SetState(seen.part, d.a.State(it.Value)) // the same reasoning, encrypted again
 		}
 	}
 	d.a.Usage(usage(v.Get("usage")))
@@ -50,9 +50,8 @@ func (d *decoder) response(v wire.Value) error {
 	return nil
 }
 
-// match finds the item of a stream that is item n of its response: by its id, or by its place
-// for servers whose ids change. Places may be off where the response leaves items out, and ids
-// may be the same for several items.
+// match returns the streamed item that is item n of the response: by its id, or by its index for servers
+// whose ids change. Several items may have one id, and the response may omit items.
 func (d *decoder) match(item wire.Value, n int) *item {
 	id := item.Get("id").Str()
 	for _, it := range d.items {
@@ -68,7 +67,7 @@ func (d *decoder) match(item wire.Value, n int) *item {
 	return nil
 }
 
-// finish ends the answer. Calls that never came to their end were cut off.
+// finish ends the answer and drops calls that were interrupted.
 func (d *decoder) finish(status, detail string) {
 	for _, it := range d.items {
 		if isCall(it.kind) && !it.done {
@@ -103,8 +102,7 @@ func (d *decoder) reason(status, detail string) llm.FinishReason {
 	return llm.FinishOther
 }
 
-// usage reads the token counts. The API counts cached tokens as input and reasoning as output,
-// which is what we do.
+// usage reads the token counts.
 func usage(v wire.Value) llm.Usage {
 	if v.Kind() != '{' {
 		return llm.Usage{}
@@ -126,7 +124,7 @@ func usage(v wire.Value) llm.Usage {
 	return u
 }
 
-// failed makes the error of a response that failed, and takes its token counts.
+// failed returns the error of a failed response and records its token counts.
 func (d *decoder) failed(v wire.Value) error {
 	if u := v.Get("usage"); u.Kind() == '{' {
 		d.a.Usage(usage(u))
@@ -134,11 +132,11 @@ func (d *decoder) failed(v wire.Value) error {
 	return failure(v)
 }
 
-// failure makes the error of a response or event that says it failed.
+// failure returns the error that a response or event reports.
 func failure(v wire.Value) error {
 	e := wire.BodyError(0, v)
 	if e.Message == "" {
-		e.Message = "the response failed without saying why"
+		e.Message = "the response failed without a reason"
 	}
 	if e.Kind == llm.ErrUnknown {
 		e.Kind = kindOf(e.Code)
@@ -146,7 +144,7 @@ func failure(v wire.Value) error {
 	return e
 }
 
-// kindOf classifies the codes of failed responses that are only in use here.
+// kindOf classifies codes of failed responses that only this API uses.
 func kindOf(code string) llm.ErrorKind {
 	switch {
 	case strings.Contains(code, "policy"):
@@ -159,7 +157,7 @@ func kindOf(code string) llm.ErrorKind {
 	return llm.ErrUnknown
 }
 
-// reasoningText is what can be read of a reasoning item: its summaries, or else its own text.
+// reasoningText returns the readable text of a reasoning item: its summaries, or else its content.
 func reasoningText(item wire.Value) string {
 	if s := joined(item.Get("summary")); s != "" {
 		return s
@@ -167,7 +165,7 @@ func reasoningText(item wire.Value) string {
 	return joined(item.Get("content"))
 }
 
-// paragraph stands between the parts of a summary.
+// paragraph separates the parts of a summary.
 const paragraph = "\n\n"
 
 func joined(parts wire.Value) string {

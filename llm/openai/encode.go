@@ -10,8 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Encode builds the request: everything that stays the same over a conversation first, the input
-// items last.
+// Encode writes what stays the same over a conversation first and the input items last.
 func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	options := r.Options[Name]
 	call := &wire.Call{Path: "/responses", Header: make(http.Header), Stream: !r.Unary}
@@ -36,14 +35,14 @@ func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	return call, nil
 }
 
-// stored reports whether the options ask the provider to keep the response, which it also does
-// where the member is left out.
+// stored reports whether the provider stores the response because of the options. Without the member, that is
+// its default.
 func stored(body map[string]json.RawMessage) bool {
 	v, replaced := body["store"]
 	return replaced && strings.TrimSpace(string(v)) != "false"
 }
 
-// head writes all members of the body but the input.
+// head writes all members of the body except the input.
 func (d *dialect) head(r *llm.Request, options map[string]json.RawMessage) (*wire.Head, error) {
 	h := &wire.Head{Options: options}
 	if options["reasoning"] != nil || options["text"] != nil {
@@ -75,7 +74,7 @@ func (d *dialect) head(r *llm.Request, options map[string]json.RawMessage) (*wir
 	return h, tools(h, r.Tools)
 }
 
-// transport writes how the answer is to come and what is kept of it.
+// transport writes how the answer is sent and stored.
 func (d *dialect) transport(h *wire.Head, r *llm.Request) {
 	if !r.Unary && h.Set("stream") {
 		h.Bool(true)
@@ -106,7 +105,7 @@ func (d *dialect) sampling(h *wire.Head, r *llm.Request) {
 	}
 }
 
-// reasoning is the members that we write of the reasoning object.
+// reasoning returns the adapter's members of the reasoning object.
 func (d *dialect) reasoning(r *llm.Request) []byte {
 	var e wire.Encoder
 	e.StrField("effort", r.Effort)
@@ -116,8 +115,8 @@ func (d *dialect) reasoning(r *llm.Request) []byte {
 	return e.Buf
 }
 
-// merge writes an object that the adapter and the options may both have members for; those of the
-// options win. Own is the adapter's members without the braces around them.
+// merge writes an object with the adapter's own members, given without braces, and those of an option, which
+// win.
 func merge(h *wire.Head, name string, option json.RawMessage, own []byte) {
 	over, _ := wire.ParseJSON(option)
 	if over != nil && over.Kind() != '{' {
@@ -134,23 +133,16 @@ func merge(h *wire.Head, name string, option json.RawMessage, own []byte) {
 	h.Open('{')
 	for m := wire.Value("{" + string(own) + "}").Members(); m.Next(); {
 		if over.Get(string(m.Key)) == nil {
-			member(&h.Encoder, m.Key, m.Value)
+			h.Member(m.Key, m.Value)
 		}
 	}
 	for m := over.Members(); m.Next(); {
-		member(&h.Encoder, m.Key, m.Value)
+		h.Member(m.Key, m.Value)
 	}
 	h.Close('}')
 }
 
-// member writes a member as it was read.
-func member(e *wire.Encoder, key []byte, value wire.Value) {
-	e.Str(string(key))
-	e.Buf = append(e.Buf, ':')
-	e.Raw(value)
-}
-
-// instructions joins the system messages, apart from those that keep a place of their own.
+// instructions joins the system messages, except those that stay in place.
 func instructions(messages []llm.Message) (text string, any bool) {
 	var all []string
 	for _, m := range messages {

@@ -117,7 +117,7 @@ func TestEncode_Input(t *testing.T) {
 				message(llm.RoleAssistant, llm.Image{Media: llm.Media{URL: "https://x/y.png"}})},
 			`{"type":"message","role":"user","content":[{"type":"input_file","file_data":"data:application/pdf;base64,AQ==","filename":"file.pdf"},` +
 				`{"type":"input_file","file_data":"data:text/plain;base64,AQ==","filename":"a.txt"},{"type":"input_file","file_url":"https://x/y.pdf"},` +
-				`{"type":"input_text","text":"[audio, which cannot be sent here]"}]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"[image]"}]}`,
+				`{"type":"input_text","text":"[audio: not supported]"}]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"[image]"}]}`,
 		},
 		"broken state is left out": {
 			[]llm.Message{message(llm.RoleAssistant, llm.Thinking{State: mine(`{"type":`)}, llm.Opaque{State: mine(`}`)}, llm.Text{Text: "a", State: mine(`[`)}, llm.ToolCall{ID: "c1", Name: "f", Arguments: `{"a": 1}`, State: mine("{")})},
@@ -211,8 +211,8 @@ func TestEncode_SaysWhatIsWrong(t *testing.T) {
 	for name, r := range map[string]*llm.Request{
 		"tool \"f\"": {Tools: []llm.ToolDef{{Name: "f", Parameters: jsonRaw("{")}}},
 		"schema":     {Output: &llm.OutputFormat{Schema: jsonRaw("{")}},
-		"neither":    {Messages: []llm.Message{message(llm.RoleUser, llm.Document{})}},
-		"inside":     {Messages: []llm.Message{llm.ToolResults(llm.ToolResult{ID: "a", Parts: []llm.Part{llm.Thinking{}, llm.Text{}}})}},
+		"no data":    {Messages: []llm.Message{message(llm.RoleUser, llm.Document{})}},
+		"contain":    {Messages: []llm.Message{llm.ToolResults(llm.ToolResult{ID: "a", Parts: []llm.Part{llm.Thinking{}, llm.Text{}}})}},
 	} {
 		if _, err := NewDialect(Config{}).Encode(r); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("got %v, want an error about %s", err, name)

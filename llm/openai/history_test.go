@@ -11,7 +11,7 @@ import (
 
 const model = "gpt-5.5"
 
-// thought is a thinking part as this model would have made it.
+// thought returns a thinking part of this model.
 func thought(n int) llm.Thinking {
 	item := fmt.Sprintf(`{"id":"rs_%d","type":"reasoning","summary":[{"type":"summary_text","text":"Step %d."}],"encrypted_content":"gAAAA%dé\u00e9=="}`, n, n, n)
 	return llm.Thinking{Text: fmt.Sprintf("Step %d.", n), State: llm.State{Dialect: Name, Model: model, Data: []byte(item)}}
@@ -50,7 +50,7 @@ func turn(n int) []llm.Message {
 	return append(msgs, assistant, llm.ToolResults(results...))
 }
 
-// longRequest has so many turns, and tools.
+// longRequest returns a request with this many turns, and tools.
 func longRequest(turns int) *llm.Request {
 	r := &llm.Request{
 		Model:    model,
@@ -143,7 +143,7 @@ func TestEncode_BodyStaysValidWhileTheConversationGrows(t *testing.T) {
 	}
 }
 
-func TestEncode_FailureIsNotRemembered(t *testing.T) {
+func TestEncode_FailureIsNotCached(t *testing.T) {
 	cache := &llm.Cache{}
 	r := &llm.Request{Model: model, Cache: cache, Messages: []llm.Message{
 		llm.UserText("a"),

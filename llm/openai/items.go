@@ -12,31 +12,24 @@ type itemEncoder struct {
 	wire.Encoder
 	history wire.History
 	model   string
-	stored  bool            // the provider keeps items and finds them by their ids
-	custom  map[string]bool // the ids of custom tool calls
-	lost    map[string]bool // the ids of opaque calls that were left out
+	stored  bool            // the provider stores items and finds them by id
+	custom  map[string]bool // ids of custom tool calls
+	lost    map[string]bool // ids of opaque calls that were omitted
 
 	open    bool       // a message item is open
-	message wire.Value // the rest of the open message
+	message wire.Value // additional members of the open message
 }
 
-// input encodes the messages, or those that the cache does not hold yet.
-func (d *dialect) input(r *llm.Request, stored bool) ([]byte, error) {
-	if r.Cache == nil {
-		e := &itemEncoder{model: r.Model, stored: stored}
-		return e.encode(r.Messages)
-	}
-	var items []byte
-	var err error
-	create := func() any { return &itemEncoder{} }
-	r.Cache.Encoder(Name, create, func(encoder any) {
+// input encodes the messages.
+func (d *dialect) input(r *llm.Request, stored bool) (items []byte, err error) {
+	r.Cache.Encoder(Name, func() any { return new(itemEncoder) }, func(encoder any) {
 		items, err = encoder.(*itemEncoder).resume(r, stored)
 	})
 	return items, err
 }
 
-// resume encodes what is new in r. The bytes it returns stay as they are: later requests only
-// append behind them, or begin a new buffer.
+// resume encodes the messages of r that are new. The bytes it returns never change: later requests append
+// after them or use a new buffer.
 func (e *itemEncoder) resume(r *llm.Request, stored bool) ([]byte, error) {
 	key := r.Model
 	if stored {
@@ -68,7 +61,7 @@ func (e *itemEncoder) encode(messages []llm.Message) ([]byte, error) {
 	return e.Buf[:len(e.Buf):len(e.Buf)], nil
 }
 
-// room is about how much the messages take, so that a long history is not copied while it grows.
+// room estimates the encoded size of the messages, so that the buffer need not grow.
 func room(messages []llm.Message) int {
 	n := 64
 	for _, m := range messages {
@@ -95,8 +88,7 @@ func room(messages []llm.Message) int {
 	return n + n/8
 }
 
-// parts writes the items of one message. Parts that are content share a message item as long as
-// nothing comes between them.
+// parts writes the items of one message. Content parts in a row share a message item.
 func (e *itemEncoder) parts(m llm.Message) error {
 	last := e.lastItem(m)
 	for i, p := range m.Parts {
@@ -129,7 +121,7 @@ func (e *itemEncoder) parts(m llm.Message) error {
 	return nil
 }
 
-// lastItem is the place of the last part that becomes something other than reasoning.
+// lastItem returns the index of the last part that becomes an item other than reasoning.
 func (e *itemEncoder) lastItem(m llm.Message) int {
 	for i := len(m.Parts) - 1; i >= 0; i-- {
 		switch p := m.Parts[i].(type) {
@@ -147,14 +139,14 @@ func (e *itemEncoder) lastItem(m llm.Message) int {
 	return -1
 }
 
-// silent reports whether a part is an empty text, which is left out beside others.
+// silent reports whether a part is empty text, which is omitted if there are other parts.
 func silent(p llm.Part) bool {
 	t, ok := p.(llm.Text)
 	return ok && t.Text == "" && len(t.State.Data) == 0
 }
 
-// replays reports whether a reasoning item can go back: it must be this model's, and hold what the
-// provider cannot look up.
+// replays reports whether a reasoning item can be sent back: this model made it, and it has content or the
+// provider stored it.
 func (e *itemEncoder) replays(t llm.Thinking) bool {
 	if !t.State.For(Name, e.model) {
 		return false
@@ -211,8 +203,7 @@ func mark(set map[string]bool, id string) map[string]bool {
 	return set
 }
 
-// call writes a tool call. The arguments of a function must look like an object to the servers
-// that parse them.
+// call writes a tool call.
 func (e *itemEncoder) call(c llm.ToolCall) {
 	kind, key, text := "function_call", "arguments", c.Arguments
 	if c.Custom {
@@ -222,14 +213,10 @@ func (e *itemEncoder) call(c llm.ToolCall) {
 		text = arguments(text)
 	}
 	e.Open('{')
-	e.Key("type")
-	e.Str(kind)
-	e.Key("call_id")
-	e.Str(sentID(c.ID))
-	e.Key("name")
-	e.Str(c.Name)
-	e.Key(key)
-	e.Str(text)
+	e.Field("type", kind)
+	e.Field("call_id", sentID(c.ID))
+	e.Field("name", c.Name)
+	e.Field(key, text)
 	if c.State.For(Name, e.model) {
 		rest, _ := wire.ParseJSON(c.State.Data)
 		e.rest(rest)
@@ -237,7 +224,7 @@ func (e *itemEncoder) call(c llm.ToolCall) {
 	e.Close('}')
 }
 
-// sentID is the id of a call as the API takes it: not empty, and of at most 64 characters.
+// sentID returns the id of a call in the form that the API requires: not empty, at most 64 characters.
 func sentID(id string) string {
 	switch {
 	case id == "":
@@ -248,6 +235,7 @@ func sentID(id string) string {
 	return id
 }
 
+// arguments returns arguments as a JSON object, because some servers parse them.
 func arguments(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return "{}"
@@ -258,10 +246,10 @@ func arguments(text string) string {
 	return string(append(wire.AppendString([]byte(`{"_raw":`), text), '}'))
 }
 
-// rest writes the members of an object into the one that is open.
+// rest writes the members of an object into the open one.
 func (e *itemEncoder) rest(object wire.Value) {
 	for m := object.Members(); m.Next(); {
-		member(&e.Encoder, m.Key, m.Value)
+		e.Member(m.Key, m.Value)
 	}
 }
 
@@ -271,10 +259,8 @@ func (e *itemEncoder) result(r llm.ToolResult) error {
 		kind = "custom_tool_call_output"
 	}
 	e.Open('{')
-	e.Key("type")
-	e.Str(kind)
-	e.Key("call_id")
-	e.Str(sentID(r.ID))
+	e.Field("type", kind)
+	e.Field("call_id", sentID(r.ID))
 	e.Key("output")
 	if err := e.output(r); err != nil {
 		return err
@@ -294,7 +280,7 @@ func first(parts []llm.Part) llm.Part {
 	return parts[0]
 }
 
-// output writes a result as a string where it is one text, else as a list.
+// output writes a result as a string if it is one text, else as a list.
 func (e *itemEncoder) output(r llm.ToolResult) error {
 	parts := r.Parts
 	if r.IsError {
@@ -327,7 +313,7 @@ func (e *itemEncoder) output(r llm.ToolResult) error {
 	return nil
 }
 
-// asError makes sure that a result reads as a failure.
+// asError makes a result start with "Error".
 func asError(parts []llm.Part) []llm.Part {
 	const sign = "Error"
 	t, ok := first(parts).(llm.Text)

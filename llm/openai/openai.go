@@ -1,7 +1,33 @@
+// Package openai implements the OpenAI Responses API.
+//
+// # Requests
+//
+// System messages become the instructions, joined by a blank line; developer messages stay in place. An
+// assistant message becomes the items it came from: reasoning, messages, tool calls and any others, in
+// their order. Requests are stateless by default: store is false, and reasoning is requested in encrypted
+// form so that it can be sent back. Other parameters of the API (previous_response_id, conversation,
+// service_tier, …) go through Request.Options. Options for reasoning and text are merged member by member.
+// The API has no stop sequences, no top_k and no thinking budget: those fields of a request are ignored.
+//
+// # Provider state
+//
+// The State of a Thinking part is the whole reasoning item. It is sent back byte for byte, in its place, to
+// the model that made it. It is omitted for other models, if no other item of its message follows (the API
+// refuses that), and if it contains neither encrypted nor readable reasoning while store is false. The State
+// of a Text or ToolCall holds the members of its item that have no field, such as id, status and phase. Items
+// that are not modelled are Opaque and sent back unchanged. A refusal is Text, marked as a refusal in its
+// State; the answer then ends with FinishContentFilter.
+//
+// # Tool calls and results
+//
+// Arguments are sent as the model wrote them, but empty ones as {}, and those that are not a JSON object as
+// {"_raw": "…"}, because servers parse them. The API has no flag for failed tools: a result with IsError
+// starts with "Error: ".
 package openai
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
@@ -11,39 +37,62 @@ import (
 // Name is the name of the dialect.
 const Name = "openai-responses"
 
-// DefaultBaseURL is the root of OpenAI's own API.
-const DefaultBaseURL = "https://api.openai.com/v1"
+// BaseURL is the default base URL.
+const BaseURL = "https://api.openai.com/v1"
 
 const encryptedReasoning = "reasoning.encrypted_content"
 
-// Config says where and how the Responses API is spoken.
+// Config configures a provider.
 type Config struct {
-	wire.Endpoint // Name is "openai" and BaseURL is DefaultBaseURL if empty
+	wire.Endpoint // the default Name is "openai", the default BaseURL is [BaseURL]
 
-	Catalogue *llm.Catalogue // nil is llm.DefaultCatalogue()
-	// Summary asks reasoning models for summaries of their reasoning: "auto", "concise" or
-	// "detailed". The default is not to ask, because OpenAI refuses it to organisations that
-	// it has not verified.
+	Catalogue *llm.Catalogue // nil means llm.DefaultCatalogue()
+	// Summary requests summaries of reasoning: "auto", "concise" or "detailed". The default is none, because
+	// OpenAI refuses them to organisations that it has not verified.
 	Summary string
-	// Obfuscation keeps the random padding of streamed events, a protection against listeners
-	// who guess at the text from the size of packets. By default it is switched off.
+	// Obfuscation keeps the random padding of streamed events, which hides the length of the text from
+	// network observers. It is off by default.
 	Obfuscation bool
-	// KeyHeader is the header that carries the API key. By default it is sent as a bearer token.
+	// KeyHeader is the header for the API key. By default it is sent as a bearer token.
 	KeyHeader string
 }
 
-// New makes a provider.
+// New returns a provider.
 func New(c Config) *wire.Provider {
 	if c.Endpoint.Name == "" {
 		c.Endpoint.Name = "openai"
 	}
 	if c.BaseURL == "" {
-		c.BaseURL = DefaultBaseURL
+		c.BaseURL = BaseURL
 	}
 	return wire.NewProvider(NewDialect(c), c.Endpoint)
 }
 
-// NewDialect makes the codec alone. It uses the settings of c other than the endpoint.
+// Azure returns the configuration for Azure OpenAI, where models are named by their deployments. The endpoint
+// is that of the resource, such as "https://my-resource.openai.azure.com", or just its name. An empty API
+// version means the current one. To use a Microsoft Entra token instead of a key, set KeyHeader to "".
+func Azure(endpoint, apiKey, apiVersion string) Config {
+	base := strings.TrimRight(endpoint, "/")
+	if !strings.Contains(base, "://") {
+		if !strings.Contains(base, ".") {
+			base += ".openai.azure.com"
+		}
+		base = "https://" + base
+	}
+	if !strings.Contains(base, "/openai") {
+		base += "/openai/v1"
+	}
+	query := ""
+	if apiVersion != "" {
+		query = url.Values{"api-version": {apiVersion}}.Encode()
+	}
+	return Config{
+		Endpoint:  wire.Endpoint{Name: "azure", BaseURL: base, APIKey: apiKey, Query: query},
+		KeyHeader: "api-key",
+	}
+}
+
+// NewDialect returns the codec alone. It ignores the endpoint.
 func NewDialect(c Config) wire.Dialect {
 	if c.Catalogue == nil {
 		c.Catalogue = llm.DefaultCatalogue()
@@ -68,8 +117,8 @@ func (d *dialect) Authorize(h http.Header, key string) {
 	h.Set("Authorization", "Bearer "+key)
 }
 
-// reasons reports whether the model is one that reasons. The API refuses to be asked for the
-// encrypted reasoning of one that does not. Models that nobody knows are taken for new ones.
+// reasons reports whether the model reasons: the API refuses to return encrypted reasoning for one that does
+// not. Unknown models are assumed to be new ones.
 func (d *dialect) reasons(model string) bool {
 	if m, ok := d.catalogue.Exact("openai", model); ok {
 		return m.Reasoning

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// answering is a server that notes the request it got.
+// answering starts a server that records its request.
 func answering(t *testing.T, got *http.Request) *httptest.Server {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		*got = *r

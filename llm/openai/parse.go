@@ -9,17 +9,18 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Parse reads a request body. A member that llm.Request has no place for becomes an option, and so
-// does one whose absence must be remembered because Encode would write it: that option is null.
-// Members that are null are taken as absent; a list of one text stands for the text, and the
-// other way round.
+var _ wire.Parser = (*dialect)(nil)
+
+// Parse reads a request body. A member without a field in llm.Request becomes an option. A missing member
+// that Encode would write becomes a null option. Null members count as missing, and a list of one text
+// is the same as the text.
 func (d *dialect) Parse(body []byte) (*llm.Request, []string, error) {
 	v, err := wire.ParseJSON(body)
 	if err != nil {
 		return nil, nil, err
 	}
 	if v.Kind() != '{' {
-		return nil, nil, errors.New("the request body is no JSON object")
+		return nil, nil, errors.New("the request is not a JSON object")
 	}
 	p := parser{
 		req:     &llm.Request{Model: v.Get("model").Str(), Unary: !v.Get("stream").Bool()},
@@ -46,7 +47,7 @@ type parser struct {
 	dropped []string
 }
 
-// top reads a top-level member and reports whether the request says all of it now.
+// top reads a top-level member and reports whether the request represents all of it.
 func (p *parser) top(key string, v wire.Value) bool {
 	r := p.req
 	switch key {
@@ -61,8 +62,7 @@ func (p *parser) top(key string, v wire.Value) bool {
 	case "tool_choice":
 		return p.toolChoice(v)
 	case "parallel_tool_calls":
-		on := v.Bool()
-		r.ParallelTools = &on
+		r.ParallelTools = new(v.Bool())
 	case "max_output_tokens":
 		r.MaxTokens = max(0, int(v.Int()))
 		return r.MaxTokens > 0
@@ -89,12 +89,11 @@ func number(v wire.Value) *float64 {
 	if v.Kind() != '0' {
 		return nil
 	}
-	f := v.Float()
-	return &f
+	return new(v.Float())
 }
 
-// defaults notes what Encode would write and this request does not say, and forgets the options
-// that are what Encode writes anyway.
+// defaults adds null options for missing members that Encode would write, and removes options that are what
+// Encode writes anyway.
 func (p *parser) defaults(d *dialect, v wire.Value) {
 	note := func(key, standard string, written bool) {
 		switch {
@@ -119,26 +118,26 @@ func compact(raw json.RawMessage) string {
 	return string(b)
 }
 
-// reasoning takes the effort; the rest is an option.
+// reasoning reads the effort; the rest becomes an option.
 func (p *parser) reasoning(v wire.Value) bool {
 	if v.Kind() != '{' {
 		return false
 	}
 	p.req.Effort = v.Get("effort").Str()
-	rest := remaining(v, func(key string, _ wire.Value) bool { return key == "effort" && p.req.Effort != "" })
+	rest := wire.Rest(v, func(key string, _ wire.Value) bool { return key == "effort" && p.req.Effort != "" })
 	if rest != nil || p.req.Effort == "" {
 		p.options["reasoning"] = orEmpty(rest)
 	}
 	return true
 }
 
-// text takes the format if it asks for JSON; the rest is an option.
+// text reads the format if it is JSON; the rest becomes an option.
 func (p *parser) text(v wire.Value) bool {
 	if v.Kind() != '{' {
 		return false
 	}
 	taken := p.format(v.Get("format"))
-	rest := remaining(v, func(key string, _ wire.Value) bool { return taken && key == "format" })
+	rest := wire.Rest(v, func(key string, _ wire.Value) bool { return taken && key == "format" })
 	if rest != nil || !taken {
 		p.options["text"] = orEmpty(rest)
 	}
@@ -164,7 +163,7 @@ func (p *parser) format(v wire.Value) bool {
 		case "schema":
 			o.Schema = json.RawMessage(m.Value.Clone())
 		case "strict":
-			o.Strict = strictly(m.Value)
+			o.Strict = new(m.Value.Bool())
 		default:
 			return false
 		}
@@ -172,7 +171,7 @@ func (p *parser) format(v wire.Value) bool {
 	switch {
 	case v.Get("type").Is("json_object") && o.Name == "" && o.Description == "" && o.Strict == nil && o.Schema == nil:
 	case v.Get("type").Is("json_schema") && wire.Value(o.Schema).Kind() == '{' && formatName(o.Name) == o.Name:
-		if o.Strict == nil { // the API's default, which is not ours
+		if o.Strict == nil { // Encode has another default than the API
 			o.Strict = new(bool)
 		}
 	default:
@@ -207,6 +206,42 @@ func (p *parser) toolChoice(v wire.Value) bool {
 	}
 	p.req.ToolChoice = llm.ToolChoice{Mode: llm.ToolNamed, Name: name}
 	return true
+}
+
+// toolFrom reads a tool definition. One with members that ToolDef has no field for is also stored whole as a
+// hosted tool.
+func toolFrom(v wire.Value) llm.ToolDef {
+	var t llm.ToolDef
+	known := v.Get("name").Kind() == '"'
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
+		case "type":
+			known = known && (m.Value.Is("function") || m.Value.Is("custom"))
+		case "name":
+			t.Name = m.Value.Str()
+		case "description":
+			t.Description = m.Value.Str()
+			known = known && t.Description != ""
+		case "parameters":
+			t.Parameters = json.RawMessage(m.Value.Clone())
+			known = known && m.Value.Kind() == '{'
+		case "strict":
+			t.Strict = new(m.Value.Bool())
+			known = known && (m.Value.Kind() == 't' || m.Value.Kind() == 'f')
+		case "format":
+			t.Freeform = &llm.Freeform{Syntax: m.Value.Get("syntax").Str(), Definition: m.Value.Get("definition").Str()}
+			known = known && m.Value.Get("type").Is("grammar")
+		default:
+			known = false
+		}
+	}
+	if v.Get("type").Is("custom") && t.Freeform == nil {
+		t.Freeform = &llm.Freeform{}
+	}
+	if !known || t.Freeform == nil && t.Parameters == nil {
+		t.Hosted = llm.State{Dialect: Name, Data: v.Clone()}
+	}
+	return t
 }
 
 func (p *parser) drop(format string, args ...any) {

@@ -8,8 +8,8 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// input reads the input: a text, or items. What one side says in a row becomes one message, but
-// two message items never become one.
+// input reads the input: a text, or items. Items of one role in a row become one message, but two message
+// items never do.
 func (p *parser) input(v wire.Value) bool {
 	switch v.Kind() {
 	case '"':
@@ -49,7 +49,7 @@ func (p *parser) item(n int, v wire.Value) {
 	p.add(opaqueRole(v, kind), llm.Opaque{Kind: kind, State: p.state(v)})
 }
 
-// opaqueRole is who an item that is not modelled comes from.
+// opaqueRole returns the role of an item that is not modelled.
 func opaqueRole(v wire.Value, kind string) llm.Role {
 	switch {
 	case v.Get("role").Is("developer"):
@@ -62,7 +62,7 @@ func opaqueRole(v wire.Value, kind string) llm.Role {
 	return llm.RoleAssistant
 }
 
-// add puts a part into the message at the end if that is of the same side, else into a new one.
+// add appends a part to the last message if it has the same role, else to a new one.
 func (p *parser) add(role llm.Role, part llm.Part) {
 	msgs := p.req.Messages
 	if n := len(msgs); n > 0 && msgs[n-1].Role == role && (role == llm.RoleAssistant || role == llm.RoleTool) {
@@ -72,7 +72,7 @@ func (p *parser) add(role llm.Role, part llm.Part) {
 	p.req.Messages = append(msgs, llm.Message{Role: role, Parts: []llm.Part{part}})
 }
 
-// state is what belongs to the model of the request.
+// state returns state for the model of the request.
 func (p *parser) state(data []byte) llm.State {
 	if data == nil {
 		return llm.State{}
@@ -80,7 +80,7 @@ func (p *parser) state(data []byte) llm.State {
 	return llm.State{Dialect: Name, Model: p.req.Model, Data: append([]byte(nil), data...)}
 }
 
-// message reads a message item and reports whether it could.
+// message reads a message item. It reports false if it cannot represent the item.
 func (p *parser) message(v wire.Value) bool {
 	role := llm.Role(v.Get("role").Str())
 	switch role {
@@ -97,7 +97,7 @@ func (p *parser) message(v wire.Value) bool {
 		return false
 	}
 	for i, part := range parts {
-		if silent(part) { // Encode would leave it out
+		if silent(part) { // Encode would omit it
 			parts[i] = llm.Text{State: llm.State{Dialect: Name, Data: []byte(`{"part":{}}`)}}
 		}
 	}
@@ -120,8 +120,8 @@ func endsInContent(m llm.Message) bool {
 	return true
 }
 
-// content reads the content of a message, or the output of a tool. Rest goes with every text. It
-// fails if there is nothing that could carry the rest, or nothing at all.
+// content reads the content of a message or the output of a tool. Every text carries the rest. It reports
+// false if there is no content, or no text to carry the rest.
 func (p *parser) content(v wire.Value, rest []byte) (parts []llm.Part, ok bool) {
 	if v.Kind() == '"' {
 		return []llm.Part{llm.Text{Text: v.Str(), State: p.rest(rest, nil)}}, true
@@ -139,7 +139,7 @@ func (p *parser) content(v wire.Value, rest []byte) (parts []llm.Part, ok bool) 
 	return parts, carried && len(parts) > 0
 }
 
-// rest is the state of a text. What the model did not make goes to any model.
+// rest returns the state of a text. Without an id the model did not make it, and any model may get it.
 func (p *parser) rest(message, part []byte) llm.State {
 	s := p.state(textState(message, part))
 	if !wire.Value(message).Get("id").Exists() {
@@ -175,7 +175,7 @@ func (p *parser) contentPart(v wire.Value, rest []byte) llm.Part {
 	return llm.Opaque{Kind: contentKind + v.Get("type").Str(), State: s}
 }
 
-// mediaFrom reads a file given by a URL, if the part has no members but that and one other.
+// mediaFrom reads a file given by a URL, if the part has no members except that and one other.
 func mediaFrom(v wire.Value, url, other string) (llm.Media, bool) {
 	for m := v.Members(); m.Next(); {
 		switch string(m.Key) {

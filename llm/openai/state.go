@@ -1,47 +1,30 @@
 package openai
 
 import (
+	"slices"
+
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// The State of a Text is an object of two objects: "message" holds the members of the message item
-// it stands in, and "part" those of the content part it is, in both cases without what the unified
-// message says already. Texts of one message have the same "message". The State of a ToolCall is
-// the remaining members of its item. That of Thinking and Opaque is the whole item, or the whole
-// content part for an Opaque whose Kind starts with contentKind.
+// The State of a Text has two objects: "message" holds the members of its message item, and "part" those of
+// its content part, both without what llm.Message represents. Texts of one message have the same
+// "message". The State of a ToolCall holds the other members of its item. That of Thinking and Opaque is the
+// whole item, or the whole content part for an Opaque whose Kind starts with contentKind.
 
-// contentKind marks an Opaque that is a content part and not an item.
+// contentKind is the prefix of the Kind of an Opaque that is a content part, not an item.
 const contentKind = "content."
 
-// remaining writes the members of v but for those named, as an object; nil if there are none.
-func remaining(v wire.Value, skip func(key string, value wire.Value) bool) []byte {
-	var e wire.Encoder
-	for m := v.Members(); m.Next(); {
-		if skip(string(m.Key), m.Value) {
-			continue
-		}
-		if e.Buf == nil {
-			e.Open('{')
-		}
-		member(&e, m.Key, m.Value)
-	}
-	if e.Buf != nil {
-		e.Close('}')
-	}
-	return e.Buf
-}
-
-// messageRest is what a message item says beyond role and content.
+// messageRest returns the members of a message item except role and content.
 func messageRest(item wire.Value) []byte {
-	return remaining(item, func(key string, v wire.Value) bool {
+	return wire.Rest(item, func(key string, v wire.Value) bool {
 		return key == "role" || key == "content" || key == "type" && v.Is("message")
 	})
 }
 
-// partRest is what a content part says beyond its text.
+// partRest returns the members of a content part except its text.
 func partRest(part wire.Value) []byte {
-	return remaining(part, func(key string, v wire.Value) bool {
+	return wire.Rest(part, func(key string, v wire.Value) bool {
 		switch key {
 		case "text", "refusal":
 			return true
@@ -52,39 +35,28 @@ func partRest(part wire.Value) []byte {
 	})
 }
 
-// answerRest is partRest of an answer, where empty lists say nothing and log probabilities are
-// not wanted back.
+// answerRest is partRest for an answer. It omits empty members and log probabilities.
 func answerRest(part wire.Value) []byte {
-	return remaining(part, func(key string, v wire.Value) bool {
-		switch key {
-		case "text", "refusal", "logprobs":
-			return true
-		case "type":
-			return !v.Is("refusal")
-		}
-		return !v.Exists() || string(v) == "[]"
+	return wire.Rest(partRest(part), func(key string, v wire.Value) bool {
+		return key == "logprobs" || !v.Exists() || string(v) == "[]"
 	})
 }
 
-// callRest is what a call's item says beyond the call.
+// callRest returns the members of a call's item that ToolCall has no field for.
 func callRest(item wire.Value) []byte {
-	return remaining(item, func(key string, v wire.Value) bool {
-		switch key {
-		case "type", "call_id", "name", "arguments", "input":
-			return true
-		}
-		return false
+	return wire.Rest(item, func(key string, _ wire.Value) bool {
+		return slices.Contains([]string{"type", "call_id", "name", "arguments", "input"}, key)
 	})
 }
 
-// resultRest is what a result's item says beyond the result.
+// resultRest returns the members of a result's item that ToolResult has no field for.
 func resultRest(item wire.Value) []byte {
-	return remaining(item, func(key string, v wire.Value) bool {
+	return wire.Rest(item, func(key string, _ wire.Value) bool {
 		return key == "type" || key == "call_id" || key == "output"
 	})
 }
 
-// textState joins the two rests; nil if there is nothing in them.
+// textState joins the two rests, or returns nil if both are nil.
 func textState(message, part []byte) []byte {
 	if message == nil && part == nil {
 		return nil
@@ -123,7 +95,7 @@ func split(s llm.State, model string) (message, part wire.Value) {
 	return message, part
 }
 
-// inPlace reports whether a system message was an input item and is to stay one.
+// inPlace reports whether a system message was an input item and stays one.
 func inPlace(m llm.Message) bool {
 	for _, p := range m.Parts {
 		if t, ok := p.(llm.Text); ok && t.State.Dialect == Name {

@@ -8,35 +8,34 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// NewDecoder begins to read a streamed response.
 func (d *dialect) NewDecoder(a *wire.Assembler) wire.Decoder { return &decoder{a: a} }
 
-// decoder reads the events of one response. An item is announced, grows by deltas and is repeated
-// whole when it is done; the response repeats all items at its end. Each of these may be missing.
+// decoder reads the events of one response. An item is announced, grows by deltas and is repeated whole at its
+// end. The last event repeats all items. Each of these may be missing.
 type decoder struct {
 	a       *wire.Assembler
 	items   []*item
-	last    *item // the item of the latest event
+	last    *item // the item of the last event
 	calls   int
 	refused bool
 
-	sequence int64 // number and size of the latest event
+	sequence int64 // number and size of the last event
 	size     int
 }
 
 // item is an output item.
 type item struct {
-	index   int64 // its place in the output; -1 if unknown
+	index   int64 // in the output; -1 if unknown
 	id      string
 	kind    string
 	part    int   // of reasoning and calls; -1 if not begun
-	texts   []int // the parts of a message by content index; -1 if not begun
-	chapter int64 // of the latest piece of reasoning
+	texts   []int // parts of a message by content index; -1 if not begun
+	chapter int64 // of the last piece of reasoning
 	done    bool
-	claimed bool // by an item of the response at the end
+	claimed bool // by an item of the last event
 }
 
-// event is the members of an event that are of use.
+// event holds the members of an event.
 type event struct {
 	kind                            []byte
 	delta, item, part, response, id wire.Value
@@ -44,7 +43,6 @@ type event struct {
 	whole                           wire.Value // text, refusal, arguments or input
 }
 
-// Event reads one event.
 func (d *decoder) Event(ev wire.Event) error {
 	data := bytes.TrimSpace(ev.Data)
 	if len(data) == 0 || string(data) == "[DONE]" {
@@ -85,7 +83,7 @@ func (d *decoder) Event(ev wire.Event) error {
 		}
 	}
 	if sequence > 0 && sequence == d.sequence && len(data) == d.size {
-		return nil // the same event again
+		return nil // a repeated event
 	}
 	d.sequence, d.size = sequence, len(data)
 	return d.dispatch(&e, v)
@@ -138,14 +136,13 @@ func (d *decoder) dispatch(e *event, v wire.Value) error {
 	return nil
 }
 
-// Usage is nothing: only the last event of a response has counts, also if it failed.
+// Usage returns nothing, because only the last event has counts.
 func (d *decoder) Usage() (u llm.Usage, final bool) { return u, false }
 
-// End has nothing to do: only a last event completes a response.
+// End does nothing, because only the last event completes a response.
 func (d *decoder) End() {}
 
-// find gives the open or latest item that an event of this kind of item is about. It is made if it
-// was not announced.
+// find returns the item of this kind that an event is about. It creates one that was not announced.
 func (d *decoder) find(e *event, kind string) *item {
 	index := int64(-1)
 	if e.output.Kind() == '0' {
@@ -165,14 +162,14 @@ func (d *decoder) find(e *event, kind string) *item {
 	return it
 }
 
-// is reports whether an event for an item of this kind at this place is about it. Some servers
-// give no places, or the same to all items.
+// is reports whether an event with this index and kind is about the item. Some servers send no index, or the
+// same one for all items.
 func (it *item) is(index int64, kind string) bool {
 	return it.kind == kind && (it.index == index || index < 0 && !it.done)
 }
 
-// findWhole is find for events that carry an item, where an item with another id than a finished
-// one is another item.
+// findWhole is like find, for events with a whole item. If the item it finds is done and has another id, it
+// creates a new one.
 func (d *decoder) findWhole(e *event) *item {
 	kind, id := e.item.Get("type").Str(), e.item.Get("id").Str()
 	it := d.find(e, kind)
@@ -213,10 +210,10 @@ func callID(item wire.Value) string {
 	return item.Get("id").Str()
 }
 
-// maxContent bounds the parts of one message, which their numbers would otherwise make room for.
+// maxContent limits the parts of one message, because a large index would allocate that many.
 const maxContent = 1 << 12
 
-// text is the part for a content index of a message, begun if need be.
+// text returns the part for the content index of the event, or -1, and opens it if necessary.
 func (d *decoder) text(e *event) int {
 	it := d.find(e, "message")
 	if it.done {
@@ -238,7 +235,7 @@ func (d *decoder) textAt(it *item, n int64) int {
 	return it.texts[n]
 }
 
-// call is the part of a call's item, begun if need be.
+// call returns the part of a call's item, or -1, and opens it if necessary.
 func (d *decoder) call(e *event, kind string) int {
 	it := d.find(e, kind)
 	if it.done {
@@ -250,7 +247,7 @@ func (d *decoder) call(e *event, kind string) int {
 	return it.part
 }
 
-// reasoning adds to a reasoning item, with space between its chapters.
+// reasoning appends to a reasoning item, with a blank line between its chapters.
 func (d *decoder) reasoning(e *event, chapter wire.Value) {
 	it := d.find(e, "reasoning")
 	if it.done {
@@ -268,7 +265,7 @@ func (d *decoder) reasoning(e *event, chapter wire.Value) {
 	d.a.Delta(it.part, e.delta.Str())
 }
 
-// settle completes an item with its last form.
+// settle completes an item with its final form.
 func (d *decoder) settle(it *item, v wire.Value) {
 	kind := v.Get("type").Str()
 	it.kind, it.done = kind, true
@@ -311,7 +308,7 @@ func (d *decoder) settleMessage(it *item, v wire.Value) {
 		d.a.SetState(i, d.a.State(textState(rest, answerRest(c.Value))))
 		d.a.End(i)
 	}
-	for _, i := range it.texts { // those that the last form does not repeat
+	for _, i := range it.texts { // texts that the final form does not repeat
 		d.a.End(i)
 	}
 }

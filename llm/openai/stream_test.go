@@ -27,7 +27,7 @@ const (
 	completed = `{"type":"response.completed","response":{"id":"resp_1","model":"gpt-5.5-2026","status":"completed","error":null,"output":[],"usage":{"input_tokens":5,"input_tokens_details":{"cached_tokens":3,"cache_write_tokens":1},"output_tokens":7,"output_tokens_details":{"reasoning_tokens":2},"total_tokens":12}}}`
 )
 
-// script runs events through the decoder and writes down what comes out, one event in a line.
+// script decodes events and returns the result, one event per line.
 func script(t *testing.T, body []byte) (string, error) {
 	t.Helper()
 	var out []string
@@ -203,7 +203,7 @@ func TestStream_Errors(t *testing.T) {
 		"a flat error event":      {`{"type":"error","code":"rate_limit_exceeded","message":"slow down","param":null}`, llm.ErrRateLimit, "slow down"},
 		"a failed response":       {`{"type":"response.failed","response":{"status":"failed","error":{"code":"insufficient_quota","message":"no money"}}}`, llm.ErrQuota, "no money"},
 		"a policy":                {`{"type":"response.failed","response":{"status":"failed","error":{"code":"bio_policy","message":"no"}}}`, llm.ErrContentFilter, "no"},
-		"a failure without words": {`{"type":"response.failed","response":{"status":"failed","error":null}}`, llm.ErrServer, "without saying why"},
+		"a failure without words": {`{"type":"response.failed","response":{"status":"failed","error":null}}`, llm.ErrServer, "without a reason"},
 		"an error without a type": {`{"error":{"message":"bad gateway","type":"api_error"}}`, llm.ErrServer, "bad gateway"},
 		"a broken event":          {`{"type":`, llm.ErrMalformed, "malformed JSON"},
 		"nothing more":            {`[DONE]`, llm.ErrIncomplete, "ended before"},
@@ -247,7 +247,7 @@ func TestStream_UsageIsNormalised(t *testing.T) {
 	}
 }
 
-// recordedLike is a stream as the API sends it: a reasoning summary, a long text and a call.
+// recordedLike returns a typical stream: a reasoning summary, a long text and a call.
 func recordedLike(deltas int) ([]byte, int) {
 	events := []string{created,
 		`{"type":"response.output_item.added","output_index":0,"item":{"id":"rs_0a63f40a2632b743","type":"reasoning","encrypted_content":"gAAAAABo","summary":[]}}`,

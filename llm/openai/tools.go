@@ -1,15 +1,15 @@
 package openai
 
 import (
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// toolBytes is about how much room the tools take.
+// toolBytes estimates the encoded size of the tools.
 func toolBytes(defs []llm.ToolDef) int {
 	n := 0
 	for _, t := range defs {
@@ -18,9 +18,11 @@ func toolBytes(defs []llm.ToolDef) int {
 	return n
 }
 
-// tools writes the tool definitions, if there are any for this dialect.
+// tools writes the tool definitions, except tools that other providers host.
 func tools(h *wire.Head, defs []llm.ToolDef) error {
-	defs = usable(defs)
+	defs = slices.DeleteFunc(slices.Clone(defs), func(t llm.ToolDef) bool {
+		return len(t.Hosted.Data) > 0 && t.Hosted.Dialect != Name
+	})
 	if len(defs) == 0 || !h.Set("tools") {
 		return nil
 	}
@@ -34,39 +36,18 @@ func tools(h *wire.Head, defs []llm.ToolDef) error {
 	return nil
 }
 
-// usable leaves out the tools that other providers run.
-func usable(defs []llm.ToolDef) []llm.ToolDef {
-	for i, t := range defs {
-		if !foreign(t) {
-			continue
-		}
-		kept := append([]llm.ToolDef(nil), defs[:i]...)
-		for _, t := range defs[i+1:] {
-			if !foreign(t) {
-				kept = append(kept, t)
-			}
-		}
-		return kept
-	}
-	return defs
-}
-
-func foreign(t llm.ToolDef) bool { return len(t.Hosted.Data) > 0 && t.Hosted.Dialect != Name }
-
 func tool(e *wire.Encoder, t llm.ToolDef) error {
 	if len(t.Hosted.Data) > 0 {
 		e.Raw(t.Hosted.Data)
 		return nil
 	}
-	e.Open('{')
-	e.Key("type")
+	kind := "function"
 	if t.Freeform != nil {
-		e.Str("custom")
-	} else {
-		e.Str("function")
+		kind = "custom"
 	}
-	e.Key("name")
-	e.Str(t.Name)
+	e.Open('{')
+	e.Field("type", kind)
+	e.Field("name", t.Name)
 	e.StrField("description", t.Description)
 	if t.Freeform != nil {
 		grammar(e, *t.Freeform)
@@ -77,19 +58,16 @@ func tool(e *wire.Encoder, t llm.ToolDef) error {
 	return nil
 }
 
-// grammar writes what text a freeform tool takes; any text is the API's default.
+// grammar writes the grammar of a freeform tool. Without one, it accepts any text.
 func grammar(e *wire.Encoder, f llm.Freeform) {
 	if f == (llm.Freeform{}) {
 		return
 	}
 	e.Key("format")
 	e.Open('{')
-	e.Key("type")
-	e.Str("grammar")
-	e.Key("syntax")
-	e.Str(f.Syntax)
-	e.Key("definition")
-	e.Str(f.Definition)
+	e.Field("type", "grammar")
+	e.Field("syntax", f.Syntax)
+	e.Field("definition", f.Definition)
 	e.Close('}')
 }
 
@@ -100,7 +78,7 @@ func parameters(e *wire.Encoder, t llm.ToolDef) error {
 	} else {
 		v, err := wire.ParseJSON(t.Parameters)
 		if err != nil {
-			return fmt.Errorf("the parameters of tool %q are no JSON: %w", t.Name, err)
+			return fmt.Errorf("the parameters of tool %q are not JSON: %w", t.Name, err)
 		}
 		e.Raw(v)
 	}
@@ -126,14 +104,12 @@ func toolChoice(h *wire.Head, r *llm.Request) {
 		}
 	}
 	h.Open('{')
-	h.Key("type")
-	h.Str(kind)
-	h.Key("name")
-	h.Str(r.ToolChoice.Name)
+	h.Field("type", kind)
+	h.Field("name", r.ToolChoice.Name)
 	h.Close('}')
 }
 
-// outputFormat is the members that we write of the text object.
+// outputFormat returns the adapter's members of the text object.
 func outputFormat(o *llm.OutputFormat) ([]byte, error) {
 	if o == nil {
 		return nil, nil
@@ -146,13 +122,11 @@ func outputFormat(o *llm.OutputFormat) ([]byte, error) {
 	}
 	schema, err := wire.ParseJSON(o.Schema)
 	if err != nil {
-		return nil, fmt.Errorf("the schema of the output is no JSON: %w", err)
+		return nil, fmt.Errorf("the output schema is not JSON: %w", err)
 	}
 	e.Open('{')
-	e.Key("type")
-	e.Str("json_schema")
-	e.Key("name")
-	e.Str(formatName(o.Name))
+	e.Field("type", "json_schema")
+	e.Field("name", formatName(o.Name))
 	e.StrField("description", o.Description)
 	e.Key("schema")
 	e.Raw(schema)
@@ -166,7 +140,7 @@ func outputFormat(o *llm.OutputFormat) ([]byte, error) {
 	return e.Buf, nil
 }
 
-// formatName makes a name that the API takes: at most 64 letters, digits, dashes and underscores.
+// formatName returns a valid name: at most 64 letters, digits, dashes and underscores.
 func formatName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
@@ -180,12 +154,12 @@ func formatName(name string) string {
 	return name[:min(len(name), 64)]
 }
 
-// unsupported are the keywords that strict output does not take.
+// unsupported lists the keywords that strict output does not support.
 var unsupported = []string{"allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "patternProperties"}
 
-// closed reports whether every object of the schema names all its members as required and allows
-// no others, and the schema has no unsupported keyword: what strict output demands. A property
-// that is named like a keyword is taken for one, which errs on the safe side.
+// closed reports whether the schema is valid for strict output: every object requires all its members and
+// allows no others, and there is no unsupported keyword. It takes a property with the name of a keyword for
+// the keyword, which is safe.
 func closed(schema wire.Value) bool {
 	switch schema.Kind() {
 	case '[':
@@ -225,55 +199,4 @@ func allRequired(schema wire.Value) bool {
 		}
 	}
 	return true
-}
-
-// strictly is a pointer for a Strict field.
-func strictly(v wire.Value) *bool {
-	b := v.Bool()
-	return &b
-}
-
-// toolFrom reads a tool definition. One with members that ToolDef has no place for is kept whole
-// as a hosted tool, next to what can be read of it.
-func toolFrom(v wire.Value) llm.ToolDef {
-	var t llm.ToolDef
-	whole := llm.State{Dialect: Name, Data: v.Clone()}
-	known := v.Get("name").Kind() == '"'
-	for m := v.Members(); m.Next(); {
-		switch string(m.Key) {
-		case "type":
-			known = known && (m.Value.Is("function") || m.Value.Is("custom"))
-		case "name":
-			t.Name = m.Value.Str()
-		case "description":
-			t.Description = m.Value.Str()
-			known = known && t.Description != ""
-		case "parameters":
-			t.Parameters = json.RawMessage(m.Value.Clone())
-			known = known && m.Value.Kind() == '{'
-		case "strict":
-			t.Strict = strictly(m.Value)
-			known = known && (m.Value.Kind() == 't' || m.Value.Kind() == 'f')
-		case "format":
-			f, ok := freeform(m.Value)
-			t.Freeform = &f
-			known = known && ok
-		default:
-			known = false
-		}
-	}
-	if v.Get("type").Is("custom") && t.Freeform == nil {
-		t.Freeform = &llm.Freeform{}
-	}
-	if !known || t.Freeform == nil && t.Parameters == nil {
-		t.Hosted = whole
-	}
-	return t
-}
-
-func freeform(v wire.Value) (f llm.Freeform, ok bool) {
-	if !v.Get("type").Is("grammar") {
-		return f, false
-	}
-	return llm.Freeform{Syntax: v.Get("syntax").Str(), Definition: v.Get("definition").Str()}, true
 }

@@ -10,13 +10,12 @@ import (
 
 var errTooLarge = errors.New("the response is larger than the limit")
 
-// Assembler builds a response part by part and emits the events for it on the way. Decoders hold
-// one and say what they read: each Begin… opens a part and gives its index, which the calls that
-// follow name. A part may be left open; Finish closes it.
+// Assembler builds a response part by part and emits its events. A decoder calls Begin… to open a part
+// and passes the index it returns to the calls for that part. Finish closes parts that are still open.
 type Assembler struct {
 	Dialect string
-	Model   string // the model that was asked for, which tags provider state
-	Max     int    // bytes of content that are accepted; 0 is no limit
+	Model   string // the requested model; it tags provider state
+	Max     int    // maximum bytes of content; 0 means no limit
 
 	resp    llm.Response
 	parts   []*block
@@ -30,34 +29,27 @@ type Assembler struct {
 }
 
 type block struct {
-	part   llm.Part // what is known of it so far
+	part   llm.Part
 	text   strings.Builder
 	open   bool
-	absent bool // a tool call that was cut off
+	absent bool // an interrupted tool call
 }
 
-// NewAssembler makes an assembler that hands its events to emit until emit returns false.
+// NewAssembler returns an assembler that passes its events to emit until emit returns false.
 func NewAssembler(dialect, model string, emit func(llm.StreamEvent) bool) *Assembler {
 	return &Assembler{Dialect: dialect, Model: model, emit: emit}
 }
 
-// Stopped reports whether the consumer has had enough, and Done whether the answer is complete.
-func (a *Assembler) Stopped() bool { return a.stopped }
-
 // Done reports whether Finish was called.
 func (a *Assembler) Done() bool { return a.done }
 
-// Err is set when the content grew over the limit.
-func (a *Assembler) Err() error { return a.err }
-
-// Begun reports whether any part was begun.
+// Begun reports whether a part was opened.
 func (a *Assembler) Begun() bool { return len(a.parts) > 0 }
 
-// Response is the response; its message is there once Done.
+// Response returns the response. It has no message until Done.
 func (a *Assembler) Response() *llm.Response { return &a.resp }
 
-// Partial is what was assembled so far, for showing what came of an answer that broke off. Tool
-// calls that were not ended are left out.
+// Partial returns the response so far, to show an interrupted answer. It omits unfinished tool calls.
 func (a *Assembler) Partial() *llm.Response {
 	if a.done {
 		return &a.resp
@@ -83,7 +75,7 @@ func (a *Assembler) Partial() *llm.Response {
 	return &resp
 }
 
-// State tags data with the dialect and the model. The data is copied.
+// State copies data and tags it with the dialect and the model.
 func (a *Assembler) State(data []byte) llm.State {
 	if len(data) == 0 {
 		return llm.State{}
@@ -95,7 +87,7 @@ func (a *Assembler) State(data []byte) llm.State {
 	return llm.State{Dialect: a.Dialect, Model: model, Data: append([]byte(nil), data...)}
 }
 
-// Start tells the answer's id and model. Later calls fill in what was not known yet.
+// Start sets the answer's id and model. Later calls fill in what is missing.
 func (a *Assembler) Start(id, model string) {
 	if a.resp.ID == "" {
 		a.resp.ID = id
@@ -130,7 +122,7 @@ func (a *Assembler) BeginCall(id, name string, custom bool) int {
 	return i
 }
 
-// Delta adds to the text, the thinking or the arguments of part i.
+// Delta appends to the text, the thinking or the arguments of part i.
 func (a *Assembler) Delta(i int, s string) {
 	if s == "" || !a.valid(i) || !a.grow(len(s)) {
 		return
@@ -147,7 +139,7 @@ func (a *Assembler) Delta(i int, s string) {
 	}
 }
 
-// SoFar is the text of part i up to now.
+// SoFar returns the text of part i up to now.
 func (a *Assembler) SoFar(i int) string {
 	if i < 0 || i >= len(a.parts) {
 		return ""
@@ -155,7 +147,7 @@ func (a *Assembler) SoFar(i int) string {
 	return a.parts[i].text.String()
 }
 
-// SetState gives part i what its provider wants back.
+// SetState sets the provider state of part i.
 func (a *Assembler) SetState(i int, s llm.State) {
 	if i < 0 || i >= len(a.parts) {
 		return
@@ -173,7 +165,7 @@ func (a *Assembler) SetState(i int, s llm.State) {
 	}
 }
 
-// SetCall corrects the id and name of an open tool call, for protocols that send them late.
+// SetCall sets the id and name of an open tool call, for protocols that send them late.
 func (a *Assembler) SetCall(i int, id, name string) {
 	if !a.valid(i) {
 		return
@@ -184,8 +176,8 @@ func (a *Assembler) SetCall(i int, id, name string) {
 	}
 }
 
-// End closes part i. A tool call whose arguments are not a whole object stays open until Finish
-// tells whether they were cut off.
+// End closes part i. A tool call whose arguments are not a complete object stays open: Finish decides
+// whether it was interrupted.
 func (a *Assembler) End(i int) {
 	if !a.valid(i) {
 		return
@@ -215,6 +207,30 @@ func (a *Assembler) end(i int) {
 	}
 }
 
+// Settle sets the complete text, thinking or arguments of part i, for protocols that repeat a part at its
+// end. If whole continues what was streamed, the rest is emitted as a delta; otherwise it replaces the
+// streamed text in the part. An empty whole changes nothing.
+func (a *Assembler) Settle(i int, whole string) {
+	if whole == "" || !a.valid(i) {
+		return
+	}
+	if rest, ok := strings.CutPrefix(whole, a.SoFar(i)); ok {
+		a.Delta(i, rest)
+		return
+	}
+	if b := a.parts[i]; a.grow(max(0, len(whole)-b.text.Len())) {
+		b.text.Reset()
+		b.text.WriteString(whole)
+	}
+}
+
+// Drop removes part i from the response, for an interrupted tool call.
+func (a *Assembler) Drop(i int) {
+	if a.valid(i) {
+		a.parts[i].open, a.parts[i].absent = false, true
+	}
+}
+
 // Part adds a part that arrived whole.
 func (a *Assembler) Part(p llm.Part) int {
 	if o, ok := p.(llm.Opaque); ok && !a.grow(len(o.State.Data)) {
@@ -226,17 +242,14 @@ func (a *Assembler) Part(p llm.Part) int {
 	return i
 }
 
-// Raw passes on an event that is not modelled.
+// Raw emits an event that is not modelled.
 func (a *Assembler) Raw(kind string, data []byte) { a.send(llm.Raw{Type: kind, Data: data}) }
 
 // Usage sets the final token counts.
 func (a *Assembler) Usage(u llm.Usage) { a.resp.Usage, a.counted = u, true }
 
-// Spent is what the provider counted so far, and whether that is final.
-func (a *Assembler) Spent() (u llm.Usage, final bool) { return a.resp.Usage, a.counted }
-
-// Finish completes the answer. Parts still open are closed; but if the model did not stop of its
-// own accord, an open tool call survives only if its arguments are a whole object.
+// Finish completes the answer and closes open parts. If the model was stopped, it drops open tool calls
+// whose arguments are not a complete object.
 func (a *Assembler) Finish(reason llm.FinishReason, raw string) {
 	if a.done || a.err != nil {
 		return
@@ -263,7 +276,7 @@ func (a *Assembler) Finish(reason llm.FinishReason, raw string) {
 	a.send(llm.Finish{Response: &a.resp})
 }
 
-// partCost is what a part counts for by itself, so that a stream of empty ones has an end too.
+// partCost counts towards Max for every part, so that a stream of empty parts is limited too.
 const partCost = 64
 
 func (a *Assembler) begin(p llm.Part) int {

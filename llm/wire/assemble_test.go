@@ -1,4 +1,4 @@
-package wire_test
+package wire
 
 import (
 	"fmt"
@@ -6,11 +6,10 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
-func assembler(dst *[]llm.StreamEvent) *wire.Assembler {
-	return wire.NewAssembler("toy", "m", func(ev llm.StreamEvent) bool {
+func assembler(dst *[]llm.StreamEvent) *Assembler {
+	return NewAssembler("toy", "m", func(ev llm.StreamEvent) bool {
 		*dst = append(*dst, ev)
 		return true
 	})
@@ -91,17 +90,17 @@ func TestAssembler_NothingHappensAfterTheEnd(t *testing.T) {
 	a.Delta(7, "nowhere")
 	a.End(-1)
 	if len(evs) != n || a.Response().Text() != "" || a.Response().Finish.Reason != llm.FinishStop {
-		t.Errorf("%d events came late; the response is %+v", len(evs)-n, a.Response())
+		t.Errorf("got %d events after the finish; the response is %+v", len(evs)-n, a.Response())
 	}
 }
 
 func TestAssembler_ConsumerThatLeavesGetsNothingMore(t *testing.T) {
 	n := 0
-	a := wire.NewAssembler("toy", "m", func(llm.StreamEvent) bool { n++; return false })
+	a := NewAssembler("toy", "m", func(llm.StreamEvent) bool { n++; return false })
 	a.Delta(a.BeginText(), "x")
 	a.Finish(llm.FinishStop, "")
-	if n != 1 || !a.Stopped() {
-		t.Errorf("%d events were sent", n)
+	if n != 1 || !a.stopped {
+		t.Errorf("got %d events, want 1", n)
 	}
 }
 
@@ -121,12 +120,54 @@ func TestAssembler_SizeIsBounded(t *testing.T) {
 	opaque := assembler(&evs)
 	opaque.Max = 1000
 	opaque.Part(llm.Opaque{State: llm.State{Data: make([]byte, 2000)}})
-	for name, a := range map[string]*wire.Assembler{"text": text, "empty parts": empty, "opaque": opaque} {
-		if a.Err() == nil {
-			t.Errorf("%s: no limit held", name)
+	for name, a := range map[string]*Assembler{"text": text, "empty parts": empty, "opaque": opaque} {
+		if a.err == nil {
+			t.Errorf("%s: got no error, want one", name)
 		}
 		if a.Finish(llm.FinishStop, ""); a.Done() {
-			t.Errorf("%s: what is over the limit is finished all the same", name)
+			t.Errorf("%s: an answer over the limit was finished", name)
 		}
+	}
+}
+
+func TestSettle_SendsOnlyWhatWasNotStreamed(t *testing.T) {
+	for _, c := range []struct{ streamed, whole, want, sent string }{
+		{"", "abc", "abc", "abc"},
+		{"ab", "abc", "abc", "c"},
+		{"abc", "abc", "abc", ""},
+		{"abc", "", "abc", ""},
+		{"axc", "abc", "abc", ""},
+	} {
+		sent := ""
+		a := NewAssembler("d", "m", func(ev llm.StreamEvent) bool {
+			if d, ok := ev.(llm.TextDelta); ok {
+				sent += d.Text
+			}
+			return true
+		})
+		i := a.BeginText()
+		a.Delta(i, c.streamed)
+		sent = ""
+		a.Settle(i, c.whole)
+		a.Finish(llm.FinishStop, "")
+		if got := a.Response().Text(); got != c.want || sent != c.sent {
+			t.Errorf("Settle(%q) after %q: text %q sent %q, want %q and %q", c.whole, c.streamed, got, sent, c.want, c.sent)
+		}
+	}
+}
+
+func TestDrop_RemovesTheCallFromTheResponse(t *testing.T) {
+	a := NewAssembler("d", "m", func(ev llm.StreamEvent) bool {
+		if _, ok := ev.(llm.ToolCallEnd); ok {
+			t.Error("a dropped call got a ToolCallEnd")
+		}
+		return true
+	})
+	i := a.BeginCall("c", "f", false)
+	a.Delta(i, `{"a":1}`)
+	a.Drop(i)
+	a.Finish(llm.FinishStop, "")
+	if n := len(a.Response().ToolCalls()); n != 0 {
+		t.Errorf("the response has %d calls, want 0", n)
 	}
 }

@@ -1,3 +1,10 @@
+// Package wire is the shared part of the provider adapters. An adapter only encodes requests and decodes
+// answers: it implements [Dialect] and does no I/O.
+//
+// [Provider] drives a dialect over HTTP, with limits, typed errors and signing. [Read] turns one HTTP
+// answer into events; `reins wire decode` runs it too. [Value] reads JSON without building trees,
+// [Encoder] writes it append-only, [Assembler] builds the events and the response, and [History] records
+// what was already encoded.
 package wire
 
 import (
@@ -9,16 +16,15 @@ import (
 // Dialect is a provider's protocol: requests to bytes, bytes to events. It does no I/O and keeps
 // no state between calls.
 type Dialect interface {
-	// Name is what llm.State and llm.Request.Options call the dialect.
+	// Name is the key of the dialect in llm.State and llm.Request.Options.
 	Name() string
-	// Encode builds the HTTP request for r. With a cache in r, messages that were encoded before
-	// are not encoded again.
+	// Encode builds the HTTP request for r. With a cache in r, it encodes only new messages.
 	Encode(r *llm.Request) (*Call, error)
 	// Decode reads a whole answer into a and finishes it.
 	Decode(body []byte, a *Assembler) error
 	// NewDecoder begins to read a streamed answer into a.
 	NewDecoder(a *Assembler) Decoder
-	// Authorize puts an API key where the provider looks for it.
+	// Authorize sets the header for the API key.
 	Authorize(h http.Header, key string)
 }
 
@@ -32,31 +38,30 @@ type Parser interface {
 
 // Decoder reads a streamed answer.
 type Decoder interface {
-	// Event reads one event. An error that is an *llm.Error is the provider's; any other means
-	// that the event is malformed. Once the answer is complete the decoder finishes its assembler.
+	// Event reads one event and finishes the assembler once the answer is complete. It returns an
+	// *llm.Error if the provider reports an error, and any other error if the event is malformed.
 	Event(ev Event) error
-	// End is called when the stream is over and the assembler is not done. It finishes the
-	// assembler if the answer is complete all the same.
+	// End is called when the stream ends before the assembler is done. It finishes the assembler if
+	// the answer is complete anyway.
 	End()
-	// Usage is called when the stream broke off: it tells the token counts that came before, and
-	// whether they are final.
+	// Usage returns the token counts received so far and whether they are final. It is called when
+	// the stream was interrupted.
 	Usage() (u llm.Usage, final bool)
 }
 
-// Call is an HTTP request in the making.
+// Call is an encoded HTTP request.
 type Call struct {
 	Path   string // below the base URL, with a leading slash
 	Query  string
 	Header http.Header
 	Body   Body
-	Stream bool // the answer is asked for as server-sent events
+	Stream bool // asks for server-sent events
 }
 
-// Body is a request body in pieces, so that long histories need not be copied to be sent.
+// Body is a request body in pieces, so that a long history can be sent without copying it.
 type Body [][]byte
 
-// Len is the number of bytes of the body.
-func (b Body) Len() int64 {
+func (b Body) size() int64 {
 	var n int64
 	for _, p := range b {
 		n += int64(len(p))
@@ -64,9 +69,9 @@ func (b Body) Len() int64 {
 	return n
 }
 
-// Bytes is the body in one piece.
+// Bytes returns the body in one piece.
 func (b Body) Bytes() []byte {
-	out := make([]byte, 0, b.Len())
+	out := make([]byte, 0, b.size())
 	for _, p := range b {
 		out = append(out, p...)
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// toy is a small dialect. A stream's events are words: "[DONE]" ends the answer, "!…" is an error
-// of the provider's, "?" is malformed and anything else is text. A whole answer is a JSON string.
+// toy is a small dialect. The events of a stream are words: "[DONE]" ends the answer, "!…" is a provider
+// error, "?" is malformed and anything else is text. A whole answer is a JSON string.
 type toy struct{}
 
 func (toy) Name() string { return "toy" }
 
 func (toy) Encode(r *llm.Request) (*wire.Call, error) {
 	if r.Model == "impossible" {
-		return nil, errors.New("this request has no form")
+		return nil, errors.New("cannot encode this request")
 	}
 	return &wire.Call{
 		Path:   "/talk",
@@ -53,7 +53,7 @@ func (d *toyDecoder) Event(ev wire.Event) error {
 	case data == "[DONE]":
 		d.a.Finish(llm.FinishStop, "stop")
 	case data == "?":
-		return errors.New("a question is no event")
+		return errors.New("malformed event")
 	case strings.HasPrefix(data, "!"):
 		return &llm.Error{Kind: llm.ErrServer, Message: data[1:]}
 	default:

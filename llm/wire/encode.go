@@ -4,27 +4,28 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
-// Encoder writes JSON onto Buf. It places commas by looking at the last byte written, so that an
-// encoding can be broken off anywhere and continued later.
+// Encoder appends JSON to Buf. It places commas by the last byte written, so that encoding can stop
+// anywhere and continue later.
 type Encoder struct{ Buf []byte }
 
-// Open and Close write a bracket or brace. Open begins a value: in an array it is preceded by a
-// comma where one is due.
+// Open writes an opening bracket or brace, after a comma if one is due.
 func (e *Encoder) Open(bracket byte) {
 	e.comma()
 	e.Buf = append(e.Buf, bracket)
 }
 
-// Close ends what Open began.
+// Close writes a closing bracket or brace.
 func (e *Encoder) Close(bracket byte) { e.Buf = append(e.Buf, bracket) }
 
-// Key writes a member's name. Names are written as they are and must need no escaping.
+// Key writes a member name, which must not need escaping.
 func (e *Encoder) Key(name string) {
 	e.comma()
 	e.Buf = append(e.Buf, '"')
@@ -32,7 +33,7 @@ func (e *Encoder) Key(name string) {
 	e.Buf = append(e.Buf, '"', ':')
 }
 
-// Str, Int, Float, Bool and Raw write a value: an array's next element, or what a key names.
+// Str writes a string.
 func (e *Encoder) Str(s string) {
 	e.comma()
 	e.Buf = AppendString(e.Buf, s)
@@ -62,7 +63,7 @@ func (e *Encoder) Raw(v []byte) {
 	e.Buf = append(e.Buf, v...)
 }
 
-// Base64 writes bytes as a base64 string behind a prefix, which must need no escaping.
+// Base64 writes a string: the prefix, which must not need escaping, and the data in base64.
 func (e *Encoder) Base64(prefix string, data []byte) {
 	e.comma()
 	e.Buf = append(e.Buf, '"')
@@ -71,11 +72,23 @@ func (e *Encoder) Base64(prefix string, data []byte) {
 	e.Buf = append(e.Buf, '"')
 }
 
-// StrField writes a member that is a string, if the string is not empty.
+// Field writes a member that is a string.
+func (e *Encoder) Field(name, s string) {
+	e.Key(name)
+	e.Str(s)
+}
+
+// Member writes a member as it was read.
+func (e *Encoder) Member(name []byte, value Value) {
+	e.Str(string(name))
+	e.Buf = append(e.Buf, ':')
+	e.Raw(value)
+}
+
+// StrField writes a member that is a string, unless it is empty.
 func (e *Encoder) StrField(name, s string) {
 	if s != "" {
-		e.Key(name)
-		e.Str(s)
+		e.Field(name, s)
 	}
 }
 
@@ -89,7 +102,34 @@ func (e *Encoder) comma() {
 	}
 }
 
-// AppendString appends s as a JSON string. What is not valid UTF-8 in s is written as U+FFFD.
+// Rest returns the object without the members that skip reports, or nil if none are left.
+func Rest(object Value, skip func(name string, value Value) bool) []byte {
+	var e Encoder
+	for m := object.Members(); m.Next(); {
+		if skip(string(m.Key), m.Value) {
+			continue
+		}
+		if e.Buf == nil {
+			e.Open('{')
+		}
+		e.Member(m.Key, m.Value)
+	}
+	if e.Buf != nil {
+		e.Close('}')
+	}
+	return e.Buf
+}
+
+// Digest returns 11 letters and digits derived from s. Adapters build call ids from it if the id of another
+// provider does not have the form theirs requires.
+func Digest(s string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s))
+	letters := base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+	return strings.NewReplacer("-", "x", "_", "y").Replace(letters)
+}
+
+// AppendString appends s as a JSON string, with invalid UTF-8 replaced by U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
@@ -132,14 +172,14 @@ func appendEscaped(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
-// Head writes the members of a request's body that stand before its messages. Options replace the
-// members they name; an option of null leaves its member out.
+// Head writes the members of a request body before its messages. Options replace members by name; a
+// null option omits its member.
 type Head struct {
 	Encoder
 	Options map[string]json.RawMessage
 }
 
-// Set writes a member's name and reports true, unless an option replaces the member.
+// Set writes a member name and reports true, unless an option replaces the member.
 func (h *Head) Set(name string) bool {
 	if _, replaced := h.Options[name]; replaced {
 		return false
@@ -148,14 +188,11 @@ func (h *Head) Set(name string) bool {
 	return true
 }
 
-// Extra writes the options, in the order of their names.
+// Extra writes the options, sorted by name.
 func (h *Head) Extra() {
 	for _, name := range slices.Sorted(maps.Keys(h.Options)) {
 		if v := bytes.TrimSpace(h.Options[name]); len(v) > 0 && string(v) != "null" {
-			h.comma()
-			h.Buf = AppendString(h.Buf, name)
-			h.Buf = append(h.Buf, ':')
-			h.Raw(v)
+			h.Member([]byte(name), v)
 		}
 	}
 }

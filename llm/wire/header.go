@@ -18,7 +18,7 @@ func requestID(h http.Header) string {
 	return ""
 }
 
-// retryAfter reads how long the provider asks to wait, in any of the forms in use.
+// retryAfter returns how long the provider asks to wait, or 0. Providers use several headers and forms.
 func retryAfter(h http.Header) time.Duration {
 	for _, k := range []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"} {
 		if ms, err := strconv.ParseFloat(h.Get(k), 64); err == nil && ms > 0 {
@@ -38,7 +38,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// rateLimit reads the allowance off the headers that vendors send.
+// rateLimit reads the rate limit headers of the vendors.
 func rateLimit(h http.Header) llm.RateLimit {
 	number := func(keys ...string) int64 {
 		for _, k := range keys {
@@ -58,7 +58,7 @@ func rateLimit(h http.Header) llm.RateLimit {
 	}
 }
 
-// reset is a time given as a time or as the duration until it.
+// reset returns the time of the first header that has one, as a time or as the duration until then.
 func reset(h http.Header, keys ...string) time.Time {
 	for _, k := range keys {
 		v := h.Get(k)

@@ -1,12 +1,9 @@
 package wire
 
-import (
-	"github.com/reins-agent/reins/llm"
-)
+import "github.com/reins-agent/reins/llm"
 
-// History remembers which messages an encoder has encoded already. It knows a message by its
-// parts' place in memory, which is why messages must not change once they were in a request with
-// a cache.
+// History records which messages an encoder has encoded. It identifies a message by the address of its
+// parts, so a message must not change after it was in a request with a cache.
 type History struct {
 	key  string
 	seen []identity
@@ -18,10 +15,9 @@ type identity struct {
 	n     int
 }
 
-// Pending compares the messages with those seen before and returns how many of them, from the
-// start, are already encoded. If the messages are no continuation of what was seen, or if key,
-// which stands for everything else that the encoding depends on, has changed, that is none of
-// them and the encoder must start afresh. All messages count as seen from then on.
+// Pending returns how many of the messages, from the start, are already encoded, and records all of them.
+// It returns 0, and the encoder must start again, if the messages do not continue the recorded ones or if
+// key has changed. The key stands for everything else that the encoding depends on.
 func (h *History) Pending(key string, messages []llm.Message) (known int) {
 	known = len(h.seen)
 	if key != h.key || known > len(messages) {
@@ -41,7 +37,7 @@ func (h *History) Pending(key string, messages []llm.Message) (known int) {
 	return known
 }
 
-// Forget makes the next call of Pending start afresh.
+// Forget makes the next call of Pending return 0.
 func (h *History) Forget() { h.seen, h.key = nil, "" }
 
 func identify(m llm.Message) identity {

@@ -2,14 +2,19 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reins-agent/reins/llm"
 )
 
-// HTTPError makes the error for an answer whose status is not a success.
+// HTTPError returns the error for an answer with an error status.
 func HTTPError(status int, h http.Header, body []byte) *llm.Error {
 	v, _ := ParseJSON(body)
 	e := BodyError(status, v)
@@ -21,16 +26,14 @@ func HTTPError(status int, h http.Header, body []byte) *llm.Error {
 	if d := retryAfter(h); d > 0 {
 		e.RetryAfter = d
 	}
-	switch strings.ToLower(h.Get("X-Should-Retry")) {
-	case "true":
+	if strings.EqualFold(h.Get("X-Should-Retry"), "true") {
 		e.Temporary = true
 	}
 	return e
 }
 
-// BodyError makes the error for an error object, which a body or an event of a stream holds in one
-// of the usual shapes: {"error":{…}}, {"error":"…"}, [{"error":…}], {"message":…}, {"detail":…}.
-// Status is 0 where there is none, as in the middle of a stream.
+// BodyError returns the error that a body or an event describes, in one of the usual shapes:
+// {"error":{…}}, {"error":"…"}, [{"error":…}], {"message":…}, {"detail":…}. The status is 0 for an event.
 func BodyError(status int, v Value) *llm.Error {
 	obj := errorObject(v)
 	e := &llm.Error{Status: status, Body: v.Clone()}
@@ -46,14 +49,14 @@ func BodyError(status int, v Value) *llm.Error {
 	e.Kind = classify(e.Status, strings.ToLower(words), strings.ToLower(e.Message))
 	e.RetryAfter = retryInfo(obj)
 	if e.Kind == llm.ErrQuota && e.RetryAfter > 0 && !bytes.Contains(obj, []byte("PerDay")) {
-		// Google says "quota" of limits per minute as well, and then when to come back.
+		// Google also uses "quota" for limits per minute, with a time to retry after.
 		e.Kind = llm.ErrRateLimit
 	}
 	e.Temporary = e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict
 	return e
 }
 
-// errorObject finds the object that describes the error.
+// errorObject returns the object or string that describes the error.
 func errorObject(v Value) Value {
 	if v.Kind() == '[' {
 		it := v.Elements()
@@ -73,7 +76,7 @@ func errorObject(v Value) Value {
 	return v
 }
 
-// text is the first of the members that is a string that says something, or a number.
+// text returns the first of the members that is a number or a string that is not empty.
 func text(v Value, keys ...string) string {
 	for _, k := range keys {
 		switch m := v.Get(k); m.Kind() {
@@ -88,7 +91,7 @@ func text(v Value, keys ...string) string {
 	return ""
 }
 
-// statusIn is an HTTP status that stands in the object itself.
+// statusIn returns the HTTP status in the object, or 0.
 func statusIn(v Value) int64 {
 	for _, k := range []string{"code", "status", "status_code"} {
 		if n := v.Get(k).Int(); n >= 400 && n < 600 {
@@ -98,8 +101,8 @@ func statusIn(v Value) int64 {
 	return 0
 }
 
-// signs maps what providers write in codes, types and messages to kinds. The first that is found
-// decides. Those under codes are looked for in codes and types only.
+// signs maps codes, types and messages of providers to kinds. The first match decides. Codes are
+// searched for in codes and types only.
 var signs = []struct {
 	kind           llm.ErrorKind
 	codes, phrases []string
@@ -126,8 +129,8 @@ var signs = []struct {
 	{llm.ErrInvalidRequest, []string{"invalid", "bad_request", "failed_precondition", "unprocessable"}, nil},
 }
 
-// classify gives the kind for a status, refined by what the codes and the message say. The status
-// decides where it can: a 401 is an authentication error whatever its text says.
+// classify returns the kind for a status, refined by the codes and the message. The status decides
+// where it can: a 401 is an authentication error whatever its text says.
 func classify(status int, codes, message string) llm.ErrorKind {
 	sign := llm.ErrUnknown
 	for _, s := range signs {
@@ -166,24 +169,17 @@ func classify(status int, codes, message string) llm.ErrorKind {
 }
 
 func oneOf(sign, otherwise llm.ErrorKind, allowed ...llm.ErrorKind) llm.ErrorKind {
-	for _, k := range allowed {
-		if sign == k {
-			return k
-		}
+	if slices.Contains(allowed, sign) {
+		return sign
 	}
 	return otherwise
 }
 
 func containsAny(s string, subs []string) bool {
-	for _, sub := range subs {
-		if strings.Contains(s, sub) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(subs, func(sub string) bool { return strings.Contains(s, sub) })
 }
 
-// retryInfo reads the wait that Google's error details ask for.
+// retryInfo returns the wait that Google's error details ask for, or 0.
 func retryInfo(obj Value) time.Duration {
 	for it := obj.Get("details").Elements(); it.Next(); {
 		if d, err := time.ParseDuration(it.Value.Get("retryDelay").Str()); err == nil && d > 0 {
@@ -200,4 +196,40 @@ func snippet(body []byte) string {
 		s = strings.ToValidUTF8(s[:show], "") + "…"
 	}
 	return s
+}
+
+const redacted = "[redacted]"
+
+// keyShapes matches the API keys of known vendors and credentials in headers.
+var keyShapes = lazily(`(?i)\b(?:sk|rk|pk|gsk|xai|r8|hf|nvapi|pplx|csk|fw)[-_][a-z0-9_\-]{16,}|\bAIza[a-z0-9_\-]{30,}|\bya29\.[a-z0-9_\-.]{20,}|\bBearer\s+[a-z0-9_\-.=+/]{12,}`)
+
+// Redact replaces everything in text that looks like a credential.
+func Redact(text string) string { return keyShapes().ReplaceAllString(text, redacted) }
+
+// redact replaces a known secret, and everything that looks like one.
+func redact(text, secret string) string {
+	if len(secret) >= 4 {
+		text = strings.ReplaceAll(text, secret, redacted)
+		text = strings.ReplaceAll(text, url.QueryEscape(secret), redacted)
+	}
+	return Redact(text)
+}
+
+// plainNetworkError returns the message of a failed call without the URL, which may be private.
+func plainNetworkError(err error) string {
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		host := ""
+		if u, perr := url.Parse(ue.URL); perr == nil {
+			host = u.Host
+		}
+		return "the call to " + host + " failed: " + ue.Err.Error()
+	}
+	return err.Error()
+}
+
+// lazily compiles a pattern when it is first used. The patterns here are for errors: most processes
+// never need them, and compiling them would slow down every start.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

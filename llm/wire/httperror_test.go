@@ -17,7 +17,7 @@ func TestHTTPError_StatusAndBodyGiveTheKind(t *testing.T) {
 		body      string
 		kind      llm.ErrorKind
 		retryable bool
-		message   string // "" is any
+		message   string // "" means any
 	}{
 		// The status alone.
 		{"401", 401, ``, llm.ErrAuthentication, false, ""},
@@ -67,7 +67,7 @@ func TestHTTPError_StatusAndBodyGiveTheKind(t *testing.T) {
 		{"Google context", 400, `{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}`, llm.ErrContextLength, false, ""},
 		{"vLLM context", 400, `{"object":"error","message":"This model's maximum context length is 4096 tokens.","code":400}`, llm.ErrContextLength, false, ""},
 
-		// Others that the text tells.
+		// Others, by text.
 		{"content filter", 400, `{"error":{"message":"The response was filtered due to Azure's content management policy.","code":"content_filter"}}`, llm.ErrContentFilter, false, ""},
 		{"401 whatever it says", 401, `{"error":{"message":"exceeded your current quota"}}`, llm.ErrAuthentication, false, ""},
 		{"500 whatever it says", 500, `{"error":{"type":"invalid_request_error","message":"x"}}`, llm.ErrServer, true, ""},
@@ -152,7 +152,7 @@ func TestHTTPError_RequestIDOfEveryVendor(t *testing.T) {
 		h := http.Header{}
 		h.Set(k, "id-1")
 		if e := wire.HTTPError(500, h, nil); e.RequestID != "id-1" {
-			t.Errorf("%s is not read", k)
+			t.Errorf("header %s was not read", k)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func TestHTTPError_ServerMaySayThatARetryHelps(t *testing.T) {
 	h := http.Header{}
 	h.Set("X-Should-Retry", "true")
 	if !wire.HTTPError(400, h, nil).Retryable() {
-		t.Error("it is not believed")
+		t.Error("X-Should-Retry was ignored")
 	}
 }
 
@@ -184,4 +184,27 @@ func FuzzHTTPError(f *testing.F) {
 			t.Fatalf("kind %q, retry after %v", e.Kind, e.RetryAfter)
 		}
 	})
+}
+
+func TestRedact_RemovesCredentials(t *testing.T) {
+	long := strings.Repeat("a1B2", 10)
+	for _, secret := range []string{
+		"sk-proj-" + long, "sk-ant-api03-" + long + "_-x", "sk-or-v1-" + long, "AIza" + long, "gsk_" + long, "xai-" + long,
+		"Bearer " + long, "bearer abc.def-ghi_jkl", "ya29." + long, "hf_" + long,
+	} {
+		for _, frame := range []string{"%", "key: % is bad", `{"k":"%"}`, "x=%&y"} {
+			if got := wire.Redact(strings.ReplaceAll(frame, "%", secret)); strings.Contains(got, secret[8:]) {
+				t.Errorf("%q is visible in %q", secret, got)
+			}
+		}
+	}
+}
+
+func TestRedact_KeepsOrdinaryText(t *testing.T) {
+	for _, text := range []string{"", "the task-list is long", "sk-short", "risk-assessment", "Bearer", "model claude-opus-5-5 not found",
+		"desk-0123456789abcdefghijk is furniture"} {
+		if got := wire.Redact(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
 }

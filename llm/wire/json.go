@@ -6,12 +6,12 @@ import (
 	"unsafe"
 )
 
-// Value is one JSON value, still encoded, without surrounding space; nil where there is none. Its
-// methods give the zero value when the JSON is of another type, so that a field that a provider
-// changed or left out reads as absent. They assume well-formed JSON, which [ParseJSON] checks.
+// Value is one encoded JSON value without surrounding space, or nil. Its methods return the zero value if
+// the JSON has another type, so a field that a provider changed or omitted reads as absent. They assume
+// well-formed JSON, which [ParseJSON] checks.
 type Value []byte
 
-// maxDepth bounds the nesting of JSON, and with it the stack that reading takes.
+// maxDepth limits the nesting of JSON, and so the stack that reading needs.
 const maxDepth = 1000
 
 // ParseJSON checks that data is one well-formed JSON value and returns it.
@@ -21,7 +21,7 @@ func ParseJSON(data []byte) (Value, error) {
 	end, ok := s.value(start, 0)
 	if ok {
 		if rest := s.space(end); rest != len(data) {
-			s.fail(rest, "there is more after the value")
+			s.fail(rest, "unexpected data after the value")
 			ok = false
 		}
 	}
@@ -31,7 +31,7 @@ func ParseJSON(data []byte) (Value, error) {
 	return Value(data[start:end]), nil
 }
 
-// Kind is the type of the value: '{', '[', '"', '0' (number), 't', 'f', 'n', or 0 if there is none.
+// Kind returns the type of the value: '{', '[', '"', '0' (number), 't', 'f', 'n', or 0 for nil.
 func (v Value) Kind() byte {
 	if len(v) == 0 {
 		return 0
@@ -42,10 +42,10 @@ func (v Value) Kind() byte {
 	return '0'
 }
 
-// Exists reports whether there is a value other than null.
+// Exists reports whether the value is neither nil nor null.
 func (v Value) Exists() bool { return len(v) > 0 && v[0] != 'n' }
 
-// Str is the text of a string.
+// Str returns the text of a string.
 func (v Value) Str() string {
 	if v.Kind() != '"' || len(v) < 2 {
 		return ""
@@ -54,7 +54,7 @@ func (v Value) Str() string {
 	if plain(raw) {
 		return string(raw)
 	}
-	// The bytes were made for this string alone, so that they can become it.
+	// Nothing else refers to these bytes, so they can become the string without a copy.
 	b := unescape(make([]byte, 0, len(raw)), raw)
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
@@ -67,7 +67,7 @@ func (v Value) Is(s string) bool {
 	return string(v[1:len(v)-1]) == s
 }
 
-// Int is the value of a number, or of a string that holds one; fractions are cut off.
+// Int returns the value of a number, or of a string that contains one, without the fraction.
 func (v Value) Int() int64 {
 	switch v.Kind() {
 	case '0':
@@ -83,7 +83,7 @@ func (v Value) Int() int64 {
 	return 0
 }
 
-// Float is the value of a number.
+// Float returns the value of a number.
 func (v Value) Float() float64 {
 	if v.Kind() != '0' {
 		return 0
@@ -95,10 +95,10 @@ func (v Value) Float() float64 {
 // Bool reports whether the value is true.
 func (v Value) Bool() bool { return v.Kind() == 't' }
 
-// Clone copies the value, for keeping it when its buffer is reused.
+// Clone copies the value.
 func (v Value) Clone() Value { return bytes.Clone(v) }
 
-// Get is the member of an object at the end of a path of keys.
+// Get returns the member of an object at the end of a path of names.
 func (v Value) Get(path ...string) Value {
 	for _, key := range path {
 		var found Value
@@ -114,33 +114,65 @@ func (v Value) Get(path ...string) Value {
 	return v
 }
 
-// Members iterates over an object; Elements over an array. They visit nothing in a value of
-// another type.
+// Members iterates over an object, and over nothing if the value has another type:
 //
 //	for m := v.Members(); m.Next(); {
 //		switch string(m.Key) { … m.Value … }
 //	}
-func (v Value) Members() Members { return Members{walk: newWalk(v, '{')} }
+func (v Value) Members() Members { return Members{it: newWalk(v, '{')} }
 
-// Elements iterates over an array.
-func (v Value) Elements() Elements { return Elements{walk: newWalk(v, '[')} }
+// Elements iterates over an array, and over nothing if the value has another type.
+func (v Value) Elements() Elements { return Elements{it: newWalk(v, '[')} }
 
 // Members is an iteration over the members of an object.
 type Members struct {
 	Key   []byte
 	Value Value
-	walk
+	it    walk
 }
 
 // Elements is an iteration over the elements of an array.
 type Elements struct {
 	Value Value
-	walk
+	it    walk
+}
+
+// Next advances to the next member and reports whether there is one.
+func (m *Members) Next() bool {
+	it := &m.it
+	if it.pos == 0 || it.pos >= len(it.data) || it.data[it.pos] != '"' {
+		return false
+	}
+	end, ok := it.str(it.pos)
+	if !ok {
+		return false
+	}
+	m.Key = it.data[it.pos+1 : end-1]
+	if !plain(m.Key) {
+		m.Key = unescape(nil, m.Key)
+	}
+	colon := it.space(end)
+	if colon >= len(it.data) {
+		return false
+	}
+	m.Value, ok = it.next(it.space(colon + 1))
+	return ok
+}
+
+// Next advances to the next element and reports whether there is one.
+func (e *Elements) Next() bool {
+	it := &e.it
+	if it.pos == 0 || it.pos >= len(it.data) || it.data[it.pos] == ']' {
+		return false
+	}
+	var ok bool
+	e.Value, ok = it.next(it.pos)
+	return ok
 }
 
 type walk struct {
 	scanner
-	pos int // of the next member or element; 0 when the iteration is over
+	pos int // of the next member or element; 0 at the end
 }
 
 func newWalk(v Value, open byte) walk {
@@ -152,38 +184,7 @@ func newWalk(v Value, open byte) walk {
 	return it
 }
 
-// Next goes to the next member and reports whether there is one.
-func (m *Members) Next() bool {
-	if m.pos == 0 || m.pos >= len(m.data) || m.data[m.pos] != '"' {
-		return false
-	}
-	end, ok := m.str(m.pos)
-	if !ok {
-		return false
-	}
-	m.Key = m.data[m.pos+1 : end-1]
-	if !plain(m.Key) {
-		m.Key = unescape(nil, m.Key)
-	}
-	colon := m.space(end)
-	if colon >= len(m.data) {
-		return false
-	}
-	m.Value, ok = m.next(m.space(colon + 1))
-	return ok
-}
-
-// Next goes to the next element and reports whether there is one.
-func (e *Elements) Next() bool {
-	if e.pos == 0 || e.pos >= len(e.data) || e.data[e.pos] == ']' {
-		return false
-	}
-	var ok bool
-	e.Value, ok = e.next(e.pos)
-	return ok
-}
-
-// next reads the value at start and moves on past the comma behind it.
+// next returns the value at start and advances past the comma after it.
 func (it *walk) next(start int) (Value, bool) {
 	end := it.skip(start)
 	if end <= start {

@@ -38,10 +38,10 @@ func TestValue_Navigation(t *testing.T) {
 		t.Errorf("i is %v", got)
 	}
 	if !v.Get("t").Bool() || v.Get("f").Bool() || v.Get("z").Bool() {
-		t.Error("booleans are read wrongly")
+		t.Error("Bool is wrong")
 	}
 	if v.Get("z").Exists() || !v.Get("f").Exists() || v.Get("none").Exists() {
-		t.Error("only null and what is not there do not exist")
+		t.Error("Exists is wrong")
 	}
 	if got := string(v.Get("o", "k", "deep")); got != `[1, [2, {"x": "y"}], ""]` {
 		t.Errorf("deep is %s", got)
@@ -50,7 +50,7 @@ func TestValue_Navigation(t *testing.T) {
 		t.Error("a key with an escape in it is not found")
 	}
 	if got := v.Get("dup").Int(); got != 2 {
-		t.Errorf("of two members the first is taken: %d", got)
+		t.Errorf("of two members with one name the first was read: %d", got)
 	}
 	n := 0
 	for it := v.Get("o", "k", "deep").Elements(); it.Next(); {
@@ -76,7 +76,7 @@ func TestValue_OtherTypesReadAsAbsent(t *testing.T) {
 	}
 	var none wire.Value
 	if none.Kind() != 0 || none.Str() != "" || none.Int() != 0 || none.Exists() || none.Get("x") != nil {
-		t.Error("no value is not read as nothing")
+		t.Error("nil is not read as absent")
 	}
 }
 
@@ -105,9 +105,9 @@ func TestParseJSON_ErrorsNameThePlace(t *testing.T) {
 		`{"a" 1}`:     "byte 5",
 		`[1 2]`:       "byte 3",
 		`{"a":tru}`:   "byte 5",
-		`{"a":"b`:     "ends at byte 7",
-		``:            "ends at byte 0",
-		`[1] x`:       "more after",
+		`{"a":"b`:     "end at byte 7",
+		``:            "end at byte 0",
+		`[1] x`:       "after the value",
 		`"\x"`:        "escape",
 		"\"\n\"":      "control",
 		`01`:          "byte 0",
@@ -116,14 +116,14 @@ func TestParseJSON_ErrorsNameThePlace(t *testing.T) {
 		`{1:2}`:       "name",
 		`[}`:          "byte 1",
 		"\ufeff{}":    "byte 0",
-		`"\u12`:       "ends",
-		`{"a":1}{}`:   "more after",
-		`nul`:         "word",
+		`"\u12`:       "unexpected end",
+		`{"a":1}{}`:   "after the value",
+		`nul`:         "literal",
 		`[1,2,"\u{"]`: "escape",
 	} {
 		_, err := wire.ParseJSON([]byte(s))
 		if err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: the error is %v, want it to say %q", s, err, says)
+			t.Errorf("%q: got %v, want an error that says %q", s, err, says)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestParseJSON_DepthIsBounded(t *testing.T) {
 	}
 }
 
-// rebuild makes the tree that encoding/json would, by navigation alone.
+// rebuild builds the tree of encoding/json from a Value.
 func rebuild(v wire.Value) any {
 	switch v.Kind() {
 	case '{':
@@ -164,7 +164,7 @@ func rebuild(v wire.Value) any {
 
 func depth(data []byte) int { return bytes.Count(data, []byte("[")) + bytes.Count(data, []byte("{")) }
 
-// JSON is what encoding/json says it is, and reads the same.
+// FuzzJSON compares with encoding/json.
 func FuzzJSON(f *testing.F) {
 	for _, s := range []string{document, `[]`, `-0.0e-5`, `"\ud800"`, "\"\xff\"", `{"a":{"a":[{}]}}`, `[1,2`, `"\ud83dA\ude00"`} {
 		f.Add([]byte(s))
@@ -176,7 +176,7 @@ func FuzzJSON(f *testing.F) {
 		}
 		if err != nil {
 			if len(data) < 1000 {
-				rebuild(wire.Value(data)) // what is malformed must still be safe to look at
+				rebuild(wire.Value(data)) // must not panic
 			}
 			return
 		}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -13,12 +14,11 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// maxInline bounds the files that are read to be sent inline.
+// maxInline limits the size of files that are sent inline.
 const maxInline = 100 << 20
 
-// Inline returns m with Data and MIME filled in where it names a local file, and with MIME found
-// out where it was not given. That of an image is taken from its bytes whatever it was given as,
-// because providers refuse an image that is not what its type says. A Media with a URL stays a
+// Inline reads the file that m names and sets the MIME type if it is missing. It always takes the type of
+// an image from its bytes, because providers refuse images with a wrong type. A Media with a URL stays a
 // reference, unless the URL is a data URI.
 func Inline(m llm.Media) (llm.Media, error) {
 	if m.Path != "" && m.Data == nil {
@@ -42,7 +42,7 @@ func Inline(m llm.Media) (llm.Media, error) {
 		}
 	}
 	if m.Data == nil && m.URL == "" {
-		return m, fmt.Errorf("a media part has neither data, URL nor path")
+		return m, errors.New("a media part has no data, URL or path")
 	}
 	if m.MIME == "" {
 		m.MIME = sniff(m)
@@ -58,13 +58,12 @@ func readInline(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxInline {
-		return nil, fmt.Errorf("%s cannot be sent inline: it is not a regular file of at most %d MiB", path, maxInline>>20)
+		return nil, fmt.Errorf("cannot send %s: not a regular file of at most %d MiB", path, maxInline>>20)
 	}
 	return os.ReadFile(path)
 }
 
-// trueImage is the type of an image by its bytes. Other types stay as they were given, and so do
-// images of a kind that is not known here.
+// trueImage returns the type of an image by its bytes. It returns kind for other files and unknown images.
 func trueImage(kind string, data []byte) string {
 	if !strings.HasPrefix(kind, "image/") && kind != "application/octet-stream" {
 		return kind
@@ -75,8 +74,8 @@ func trueImage(kind string, data []byte) string {
 	return kind
 }
 
-// TrueDataURI corrects the type in the data URI of an image, as [Inline] does for its data. Any
-// other URL is returned as it is.
+// TrueDataURI corrects the type in the data URI of an image, as [Inline] does for its data. It returns any
+// other URL unchanged.
 func TrueDataURI(uri string) string {
 	kind, payload, ok := strings.Cut(strings.TrimPrefix(uri, "data:"), ";base64,")
 	if !ok || !strings.HasPrefix(uri, "data:image/") {
@@ -114,7 +113,7 @@ func sniff(m llm.Media) string {
 func ParseDataURI(uri string) (kind string, data []byte, err error) {
 	meta, payload, ok := strings.Cut(strings.TrimPrefix(uri, "data:"), ",")
 	if !ok {
-		return "", nil, fmt.Errorf("a data URI has no comma")
+		return "", nil, errors.New("invalid data URI: no comma")
 	}
 	kind, params, _ := strings.Cut(meta, ";")
 	if strings.HasSuffix(params, "base64") || meta == "base64" {
@@ -125,7 +124,7 @@ func ParseDataURI(uri string) (kind string, data []byte, err error) {
 		data = []byte(s)
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("a data URI of type %s is malformed: %w", kind, err)
+		return "", nil, fmt.Errorf("invalid data URI of type %s: %w", kind, err)
 	}
 	return kind, data, nil
 }

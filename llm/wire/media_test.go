@@ -17,10 +17,10 @@ func TestInline_ReadsLocalFilesAndFindsTheirType(t *testing.T) {
 	dir := t.TempDir()
 	for name, tt := range map[string]struct{ data, want string }{
 		"picture.png":   {png, "image/png"},
-		"wrong.txt":     {png, "image/png"}, // what is in it counts
+		"wrong.txt":     {png, "image/png"}, // by content
 		"paper.pdf":     {"%PDF-1.7\n", "application/pdf"},
 		"no-extension":  {"GIF89a....", "image/gif"},
-		"page.html":     {"just words", "text/html"}, // nothing in it speaks against its name
+		"page.html":     {"just words", "text/html"}, // by name
 		"words.unknown": {"just words", "text/plain"},
 		"bytes.unknown": {"\x00\x01\x02", "application/octet-stream"},
 	} {

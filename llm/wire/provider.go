@@ -13,23 +13,21 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Endpoint says where and how a dialect is spoken.
+// Endpoint configures where and how a dialect is used.
 type Endpoint struct {
-	Name    string // of the provider, for routing; "" is the adapter's own
-	BaseURL string // "" is the vendor's
+	Name    string // of the provider, for routing; "" means the adapter's default
+	BaseURL string // "" means the vendor's
 	APIKey  string
-	// KeyFrom says where APIKey comes from, or would come from: the name of an environment variable,
-	// say. Errors about the key name it.
+	// KeyFrom names the source of APIKey, such as an environment variable, for errors about the key.
 	KeyFrom string
 	Header  http.Header // added to every request
-	// Query is added to every URL, such as "api-version=2025-04-01-preview".
-	Query string
-	// Rewrite may change a request before it is signed and sent, for endpoints that want
-	// another path or body. It is how Azure, Vertex and Bedrock are reached.
+	Query   string      // added to every URL, such as "api-version=2025-04-01-preview"
+	// Rewrite changes a request before it is signed and sent, for endpoints with other paths or bodies
+	// such as Vertex and Bedrock.
 	Rewrite func(r *llm.Request, c *Call) error
-	// Sign authorises a request; it gets the whole body. With it, APIKey is not sent.
+	// Sign authorizes a request, given its whole body. APIKey is then not sent.
 	Sign       func(r *http.Request, body []byte) error
-	HTTPClient *http.Client // nil is one from NewHTTPClient
+	HTTPClient *http.Client // nil means one from NewHTTPClient
 	Limits     Limits
 }
 
@@ -39,7 +37,7 @@ type Provider struct {
 	endpoint Endpoint
 }
 
-// NewProvider makes a provider from an endpoint whose Name and BaseURL are set.
+// NewProvider returns a provider for an endpoint with a Name and a BaseURL.
 func NewProvider(d Dialect, e Endpoint) *Provider {
 	e.BaseURL = strings.TrimRight(e.BaseURL, "/")
 	e.Limits = e.Limits.withDefaults()
@@ -49,8 +47,8 @@ func NewProvider(d Dialect, e Endpoint) *Provider {
 	return &Provider{d, e}
 }
 
-// NewHTTPClient makes the HTTP client of an endpoint that has none: it has a pool of connections of
-// its own, keeps to the connect limit and follows no redirects to other hosts.
+// NewHTTPClient returns the default HTTP client for an endpoint. It has its own connection pool, applies the
+// connect limit and does not follow redirects to other hosts.
 func NewHTTPClient(l Limits) *http.Client {
 	l = l.withDefaults()
 	t := http.DefaultTransport.(*http.Transport).Clone()
@@ -60,8 +58,8 @@ func NewHTTPClient(l Limits) *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: sameOrigin}
 }
 
-// sameOrigin follows redirects only to where the request was sent in the first place: net/http
-// would take the keys that stand in headers of the vendors' own along to any host.
+// sameOrigin follows redirects only to the original host: net/http would forward the vendors' own key
+// headers to any other.
 func sameOrigin(req *http.Request, via []*http.Request) error {
 	if from := via[0].URL; req.URL.Scheme != from.Scheme || req.URL.Host != from.Host || len(via) >= 5 {
 		return http.ErrUseLastResponse
@@ -69,13 +67,10 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Name is the provider's name.
+// Name returns the provider's name.
 func (p *Provider) Name() string { return p.endpoint.Name }
 
-// Dialect is the protocol that the provider speaks.
-func (p *Provider) Dialect() Dialect { return p.dialect }
-
-// Shape is what the dialect's Shape tells, if it has one.
+// Shape returns the dialect's shape for the request, or "" if the dialect is not a Shaper.
 func (p *Provider) Shape(r *llm.Request) string {
 	if s, ok := p.dialect.(llm.Shaper); ok {
 		return s.Shape(r)
@@ -92,14 +87,17 @@ func (p *Provider) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.Str
 			}
 			return yield(ev, nil)
 		})
-		if err := p.call(ctx, r, a); err != nil && !a.Stopped() {
-			yield(nil, p.spent(err, a))
+		if err := p.call(ctx, r, a); err != nil && !a.stopped {
+			if e, ok := errors.AsType[*llm.Error](err); ok {
+				e.Usage, e.UsageComplete = a.resp.Usage, a.counted
+			}
+			yield(nil, err)
 		}
 	}
 }
 
 func (p *Provider) call(ctx context.Context, r *llm.Request, a *Assembler) error {
-	a.counted = true // nothing, as long as nothing is sent
+	a.counted = true // nothing was sent yet, so nothing was used
 	call, err := p.encode(r)
 	if err != nil {
 		return p.typed(err, llm.ErrInvalidRequest)
@@ -123,8 +121,13 @@ func (p *Provider) call(ctx context.Context, r *llm.Request, a *Assembler) error
 		Stream: call.Stream,
 		Limits: p.endpoint.Limits,
 	}, a)
-	if err != nil && !a.Stopped() {
-		return p.located(p.keyed(p.failed(w, err)), r)
+	if err != nil && !a.stopped {
+		e := p.failed(w, err)
+		p.explainKey(e)
+		if e.Item == nil {
+			e.Item = locate(p.dialect, r, e)
+		}
+		return e
 	}
 	if a.Done() {
 		w.drain(resp.Body)
@@ -151,10 +154,10 @@ func (p *Provider) request(ctx context.Context, call *Call) (*http.Request, erro
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
 	if err != nil {
-		return nil, fmt.Errorf("the base URL is not usable: %w", err)
+		return nil, fmt.Errorf("invalid base URL: %w", err)
 	}
 	if s := req.URL.Scheme; s != "http" && s != "https" || req.URL.Host == "" {
-		return nil, fmt.Errorf("the base URL %q is not usable: it must begin with https:// or http:// and a host", p.endpoint.BaseURL)
+		return nil, fmt.Errorf("invalid base URL %q: use https:// or http:// and a host", p.endpoint.BaseURL)
 	}
 	call.Body.attach(req)
 	req.Header.Set("Content-Type", "application/json")
@@ -169,7 +172,7 @@ func (p *Provider) request(ctx context.Context, call *Call) (*http.Request, erro
 	}
 	if p.endpoint.Sign != nil {
 		if err := p.endpoint.Sign(req, call.Body.Bytes()); err != nil {
-			return nil, fmt.Errorf("the request could not be signed: %w", err)
+			return nil, fmt.Errorf("cannot sign the request: %w", err)
 		}
 	} else if p.endpoint.APIKey != "" {
 		p.dialect.Authorize(req.Header, p.endpoint.APIKey)
@@ -177,18 +180,17 @@ func (p *Provider) request(ctx context.Context, call *Call) (*http.Request, erro
 	return req, nil
 }
 
-// attach makes the pieces the request's body.
+// attach sets the request's body.
 func (b Body) attach(req *http.Request) {
 	open := func() io.ReadCloser { return &bodyReader{pieces: b} }
 	req.Body = open()
-	req.ContentLength = b.Len()
+	req.ContentLength = b.size()
 	req.GetBody = func() (io.ReadCloser, error) { return open(), nil }
 }
 
-// bodyReader reads a body.
 type bodyReader struct {
 	pieces Body
-	at     int // in the first of them
+	at     int // position in the first piece
 }
 
 func (r *bodyReader) Read(p []byte) (n int, err error) {
@@ -207,27 +209,18 @@ func (r *bodyReader) Read(p []byte) (n int, err error) {
 
 func (r *bodyReader) Close() error { return nil }
 
-// failed makes the error of a call that broke off, with what the limits know of the reason.
-func (p *Provider) failed(w *watch, err error) error {
+// failed returns the error of an interrupted call. An exceeded limit or a cancellation explains it best.
+func (p *Provider) failed(w *watch, err error) *llm.Error {
 	if cause := w.cause(); cause != nil {
 		err = cause
 	}
 	return p.typed(err, llm.ErrNetwork)
 }
 
-// spent adds what the failed call used.
-func (p *Provider) spent(err error, a *Assembler) error {
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		e.Usage, e.UsageComplete = a.Spent()
-	}
-	return err
-}
-
-// keyed adds to an error about the key where to put a valid one.
-func (p *Provider) keyed(err error) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || e.Kind != llm.ErrAuthentication || p.endpoint.KeyFrom == "" {
-		return err
+// explainKey adds the source of the key to an authentication error.
+func (p *Provider) explainKey(e *llm.Error) {
+	if e.Kind != llm.ErrAuthentication || p.endpoint.KeyFrom == "" {
+		return
 	}
 	note := "the key is from " + p.endpoint.KeyFrom
 	if p.endpoint.APIKey == "" {
@@ -237,19 +230,10 @@ func (p *Provider) keyed(err error) error {
 		note = fmt.Sprintf("%s (%s)", e.Message, note)
 	}
 	e.Message = note
-	return err
 }
 
-// located adds which part of the request the provider refused, where its error tells.
-func (p *Provider) located(err error, r *llm.Request) error {
-	if e, ok := errors.AsType[*llm.Error](err); ok && e.Item == nil {
-		e.Item = locate(p.dialect, r, e)
-	}
-	return err
-}
-
-// typed makes sure that err is an *llm.Error of this provider and holds no secret.
-func (p *Provider) typed(err error, kind llm.ErrorKind) error {
+// typed returns err as an *llm.Error of this provider without secrets.
+func (p *Provider) typed(err error, kind llm.ErrorKind) *llm.Error {
 	var e *llm.Error
 	if !errors.As(err, &e) {
 		e = &llm.Error{Kind: kind, Message: plainNetworkError(err), Err: err}

@@ -17,7 +17,7 @@ import (
 
 const secret = "very-secret-key/+1234"
 
-// serve makes a provider and the server it talks to, with nothing left behind after the test.
+// serve returns a provider and starts its server. It checks for leaked goroutines.
 func serve(t *testing.T, e wire.Endpoint, h http.HandlerFunc) *wire.Provider {
 	t.Helper()
 	ignore := goleak.IgnoreCurrent()
@@ -95,7 +95,7 @@ func TestProvider_HowAnswersEnd(t *testing.T) {
 		name  string
 		write http.HandlerFunc
 		unary bool
-		kind  llm.ErrorKind // "" is success
+		kind  llm.ErrorKind // "" means success
 		text  string
 	}{
 		{"stream", say("data: a\n\ndata: b\n\ndata: [DONE]\n\n"), false, "", "ab"},
@@ -136,7 +136,7 @@ func TestProvider_HowAnswersEnd(t *testing.T) {
 				t.Errorf("the text is %q, want %q", text, tt.text)
 			}
 			if (err == nil) != (tt.kind == "") || err != nil && llm.KindOf(err) != tt.kind {
-				t.Errorf("the error is %v, want kind %q", err, tt.kind)
+				t.Errorf("got error %v, want kind %q", err, tt.kind)
 			}
 			var e *llm.Error
 			if errors.As(err, &e) && e.Provider != "toy" {
@@ -166,7 +166,7 @@ func TestProvider_RequestsThatCannotBeMade(t *testing.T) {
 			p := serve(t, tt.e, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
 			_, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: tt.model}))
 			if llm.KindOf(err) != tt.kind {
-				t.Errorf("the error is %v, want kind %s", err, tt.kind)
+				t.Errorf("got error %v, want kind %s", err, tt.kind)
 			}
 		})
 	}
@@ -200,14 +200,14 @@ func TestProvider_KeysNeverShowInErrors(t *testing.T) {
 			}
 			for _, shown := range []string{err.Error(), string(e.Body), e.Code, fmt.Sprintf("%+v", *e), fmt.Sprint(e.Err)} {
 				if strings.Contains(shown, secret) || strings.Contains(shown, "very-secret-key") {
-					t.Errorf("the key shows in %q", shown)
+					t.Errorf("the key is visible in %q", shown)
 				}
 			}
 		})
 	}
 }
 
-// The keys of some vendors stand in headers that net/http takes along to another host.
+// net/http would forward the key headers of some vendors to another host.
 func TestProvider_KeysDoNotFollowRedirectsToOtherHosts(t *testing.T) {
 	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("the other host got %v", r.Header)
@@ -269,6 +269,6 @@ func TestProvider_StreamsLeaveTheirConnectionForTheNextCall(t *testing.T) {
 		}
 	}
 	if len(conns) != 1 {
-		t.Errorf("five calls took %d connections", len(conns))
+		t.Errorf("five calls used %d connections, want 1", len(conns))
 	}
 }

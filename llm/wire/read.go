@@ -12,16 +12,16 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Answer is an HTTP answer to be read.
+// Answer is an HTTP answer.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   io.Reader
-	Stream bool // a stream was asked for
+	Stream bool // a stream was requested
 	Limits Limits
 }
 
-// Read reads an answer into a. The error it returns is an *llm.Error, unless reading Body failed.
+// Read reads an answer into a. It returns an *llm.Error unless reading Body failed.
 func Read(d Dialect, ans Answer, a *Assembler) error {
 	ans.Limits = ans.Limits.withDefaults()
 	a.Max = ans.Limits.MaxTotal
@@ -43,20 +43,13 @@ func Read(d Dialect, ans Answer, a *Assembler) error {
 	} else {
 		err = readWhole(d, br, a, ans.Limits.MaxEvent)
 	}
-	return annotate(err, a.resp.RequestID)
-}
-
-// annotate makes sure that an error of the provider's tells the request id.
-func annotate(err error, requestID string) error {
-	var e *llm.Error
-	if errors.As(err, &e) && e.RequestID == "" {
-		e.RequestID = requestID
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.RequestID == "" {
+		e.RequestID = a.resp.RequestID
 	}
 	return err
 }
 
-// isStream tells a stream from a whole answer, which some servers give where a stream was asked
-// for, and the other way round.
+// isStream reports whether the answer is a stream. Some servers do not send what was requested.
 func isStream(ans Answer, br *bufio.Reader) bool {
 	switch ct := ans.Header.Get("Content-Type"); {
 	case strings.HasPrefix(ct, "text/event-stream"):
@@ -68,7 +61,7 @@ func isStream(ans Answer, br *bufio.Reader) bool {
 	return c != '{' && c != '[' && (ans.Stream || c == ':' || c == 'd' || c == 'e')
 }
 
-// firstByte peeks at the first byte that is not white space.
+// firstByte returns the first byte that is not white space, without consuming it.
 func firstByte(br *bufio.Reader) byte {
 	for n := 1; n <= 512; n++ {
 		b, err := br.Peek(n)
@@ -83,22 +76,22 @@ func firstByte(br *bufio.Reader) byte {
 }
 
 func readStream(dec Decoder, r io.Reader, a *Assembler, maxEvent int) error {
-	sse := NewSSE(r, maxEvent)
-	for !a.Done() && !a.Stopped() {
-		ev, err := sse.Next()
+	events := newSSE(r, maxEvent)
+	for !a.Done() && !a.stopped {
+		ev, err := events.next()
 		if err == io.EOF {
 			dec.End()
-			if a.Done() || a.Stopped() {
+			if a.Done() || a.stopped {
 				return a.failure()
 			}
-			return incomplete("the stream ended before the answer did")
+			return incomplete("the stream ended before the answer was complete")
 		}
 		if err != nil {
 			return readFailure(err)
 		}
 		if err := dec.Event(ev); err != nil {
 			if ev.Cut && !isProviderError(err) {
-				return incomplete("the stream broke off in the middle of an event")
+				return incomplete("the stream ended in the middle of an event")
 			}
 			return malformed(err, ev.Data)
 		}
@@ -123,13 +116,13 @@ func readWhole(d Dialect, r io.Reader, a *Assembler, limit int) error {
 	if err := d.Decode(body, a); err != nil {
 		return malformed(err, body)
 	}
-	if !a.Done() && !a.Stopped() && a.err == nil {
-		return incomplete("the answer has no end")
+	if !a.Done() && !a.stopped && a.err == nil {
+		return incomplete("the answer is not complete")
 	}
 	return a.failure()
 }
 
-// failure is the assembler's own error as one of ours.
+// failure returns the assembler's error as an *llm.Error.
 func (a *Assembler) failure() error {
 	if a.err == nil {
 		return nil
@@ -141,7 +134,7 @@ func incomplete(message string) error {
 	return &llm.Error{Kind: llm.ErrIncomplete, Message: message}
 }
 
-// malformed wraps a decoder's error, with a piece of what it stumbled over.
+// malformed wraps a decoder's error, with the start of the data that caused it.
 func malformed(err error, data []byte) error {
 	if isProviderError(err) {
 		return err
@@ -158,7 +151,7 @@ func isProviderError(err error) bool {
 	return errors.As(err, &e)
 }
 
-// readFailure types the errors of reading that are not the network's.
+// readFailure types read errors that are not network errors.
 func readFailure(err error) error {
 	switch {
 	case errors.Is(err, errTooLarge):

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// scanner reads well-formedness off JSON text.
+// scanner checks that JSON is well-formed.
 type scanner struct {
 	data []byte
 	err  error
@@ -14,7 +14,7 @@ type scanner struct {
 func (s *scanner) fail(at int, what string) (int, bool) {
 	if s.err == nil {
 		if at >= len(s.data) {
-			s.err = fmt.Errorf("malformed JSON: it ends at byte %d in the middle of a value", len(s.data))
+			s.err = fmt.Errorf("malformed JSON: unexpected end at byte %d", len(s.data))
 		} else {
 			s.err = fmt.Errorf("malformed JSON at byte %d: %s", at, what)
 		}
@@ -44,7 +44,7 @@ func (s *scanner) value(i, depth int) (int, bool) {
 		return s.str(i)
 	case '{', '[':
 		if depth >= maxDepth {
-			return s.fail(i, "it is nested too deeply")
+			return s.fail(i, "nested too deeply")
 		}
 		return s.nested(i, c, depth+1)
 	case 't':
@@ -81,16 +81,16 @@ func (s *scanner) nested(i int, open byte, depth int) (int, bool) {
 		case s.data[i] == closing:
 			return i + 1, true
 		case s.data[i] != ',':
-			return s.fail(i, "a comma or the end of the object or array is missing")
+			return s.fail(i, "expected a comma or the end of the object or array")
 		}
 		i = s.space(i + 1)
 	}
 }
 
-// key reads a member's name and colon and returns where its value starts.
+// key reads a member name and its colon, and returns the start of the value.
 func (s *scanner) key(i int) (int, bool) {
 	if i < len(s.data) && s.data[i] != '"' {
-		return s.fail(i, "a member name is missing")
+		return s.fail(i, "expected a member name")
 	}
 	end, ok := s.str(i)
 	if !ok {
@@ -99,7 +99,7 @@ func (s *scanner) key(i int) (int, bool) {
 	if end = s.space(end); end < len(s.data) && s.data[end] == ':' {
 		return s.space(end + 1), true
 	}
-	return s.fail(end, "a colon is missing")
+	return s.fail(end, "expected a colon")
 }
 
 func (s *scanner) str(i int) (int, bool) {
@@ -108,11 +108,11 @@ func (s *scanner) str(i int) (int, bool) {
 		case c == '"':
 			return j + 1, true
 		case c < ' ':
-			return s.fail(j, "a control character stands in a string")
+			return s.fail(j, "control character in a string")
 		case c == '\\':
 			j++
 			if j < len(s.data) && !s.escape(j) {
-				return s.fail(j, "an escape sequence is unknown")
+				return s.fail(j, "unknown escape sequence")
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func (s *scanner) word(i int, w string) (int, bool) {
 	if len(s.data) >= i+len(w) && string(s.data[i:i+len(w)]) == w {
 		return i + len(w), true
 	}
-	return s.fail(i, "a word other than true, false and null")
+	return s.fail(i, "unknown literal")
 }
 
 func (s *scanner) number(i int) (int, bool) {
@@ -148,13 +148,13 @@ func (s *scanner) number(i int) (int, bool) {
 	}
 	whole := s.digits(i)
 	if whole == i || (s.data[i] == '0' && whole > i+1) {
-		return s.fail(start, "this starts no JSON value")
+		return s.fail(start, "expected a JSON value")
 	}
 	i = whole
 	if i < len(s.data) && s.data[i] == '.' {
 		frac := s.digits(i + 1)
 		if frac == i+1 {
-			return s.fail(i, "a number has no digits behind its point")
+			return s.fail(i, "expected digits after the decimal point")
 		}
 		i = frac
 	}
@@ -165,7 +165,7 @@ func (s *scanner) number(i int) (int, bool) {
 		}
 		exp := s.digits(i)
 		if exp == i {
-			return s.fail(i, "a number has no digits in its exponent")
+			return s.fail(i, "expected digits in the exponent")
 		}
 		i = exp
 	}
@@ -179,7 +179,7 @@ func (s *scanner) digits(i int) int {
 	return i
 }
 
-// skip returns the end of the well-formed value at i, looking only at quotes and brackets.
+// skip returns the end of the well-formed value at i. It looks only at quotes and brackets.
 func (s *scanner) skip(i int) int {
 	depth := 0
 	for j := i; j < len(s.data); j++ {
@@ -205,7 +205,7 @@ func (s *scanner) skip(i int) int {
 	return len(s.data)
 }
 
-// closingQuote finds the quote that ends the string whose text starts at i.
+// closingQuote returns the position of the quote that ends the string whose text starts at i.
 func (s *scanner) closingQuote(i int) int {
 	for i < len(s.data) {
 		n := bytes.IndexByte(s.data[i:], '"')

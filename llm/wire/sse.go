@@ -6,36 +6,34 @@ import (
 	"io"
 )
 
-// Event is one server-sent event. Its bytes are valid until the next call of SSE.Next.
+// Event is one server-sent event. Its bytes are valid only while the decoder handles it.
 type Event struct {
-	Name []byte // the event field; empty if there was none
+	Name []byte // the event field, or empty
 	Data []byte // the data lines, joined by newlines
-	// Cut is set on a last event that no blank line ended: it may be whole or cut off.
-	Cut bool
+	Cut  bool   // the stream ended without a blank line, so the event may be incomplete
 }
 
-// SSE splits a stream of server-sent events as the WHATWG standard says: lines end in LF, CR or
-// CRLF, a byte order mark at the start and comments are passed over, several data lines make one.
-// Unlike the standard it also gives a last event that no blank line ends, marked as Cut.
-type SSE struct {
+// sse splits a stream of server-sent events as the WHATWG standard defines them. Unlike the standard, it
+// also returns a last event that no blank line ends, marked as Cut.
+type sse struct {
 	r    io.Reader
 	max  int
 	buf  []byte // buf[pos:] is read but not consumed
 	pos  int
-	seen int // how far buf was searched for a line end
+	seen int // how far buf was searched for the end of a line
 	err  error
 
 	name, data []byte
 	hasData    bool
-	skipLF     bool // the last line ended in CR: an LF now belongs to it
+	skipLF     bool // the last line ended in CR: an LF that follows belongs to it
 	begun      bool
 }
 
-// NewSSE reads events of at most max bytes from r.
-func NewSSE(r io.Reader, max int) *SSE { return &SSE{r: r, max: max} }
+// newSSE reads events of at most max bytes from r.
+func newSSE(r io.Reader, max int) *sse { return &sse{r: r, max: max} }
 
-// Next gives the next event, or io.EOF behind the last one.
-func (s *SSE) Next() (Event, error) {
+// next returns the next event, or io.EOF after the last.
+func (s *sse) next() (Event, error) {
 	s.name, s.data, s.hasData = s.name[:0], s.data[:0], false
 	for {
 		line, err := s.line()
@@ -58,7 +56,7 @@ func (s *SSE) Next() (Event, error) {
 	}
 }
 
-func (s *SSE) field(line []byte) error {
+func (s *sse) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte{':'})
 	value = bytes.TrimPrefix(value, []byte{' '})
 	switch string(name) {
@@ -77,8 +75,8 @@ func (s *SSE) field(line []byte) error {
 	return nil
 }
 
-// line gives the next line without its end. The last line of a stream needs no end.
-func (s *SSE) line() ([]byte, error) {
+// line returns the next line without its end. The last line of a stream needs no end.
+func (s *sse) line() ([]byte, error) {
 	for {
 		if s.skipLF && s.pos < len(s.buf) {
 			if s.buf[s.pos] == '\n' {
@@ -121,7 +119,7 @@ func lineEnd(b []byte) int {
 	return lf
 }
 
-func (s *SSE) trimBOM(line []byte) []byte {
+func (s *sse) trimBOM(line []byte) []byte {
 	if !s.begun {
 		s.begun = true
 		line = bytes.TrimPrefix(line, []byte("\uFEFF"))
@@ -129,8 +127,8 @@ func (s *SSE) trimBOM(line []byte) []byte {
 	return line
 }
 
-// fill reads once, making room first.
-func (s *SSE) fill() {
+// fill makes room in the buffer and reads once.
+func (s *sse) fill() {
 	if s.pos > 0 {
 		n := copy(s.buf, s.buf[s.pos:])
 		s.buf = s.buf[:n]
@@ -147,7 +145,7 @@ func (s *SSE) fill() {
 	s.err = err
 }
 
-func (s *SSE) tooLarge() error {
+func (s *sse) tooLarge() error {
 	s.err = fmt.Errorf("%w of %d bytes for one event", errTooLarge, s.max)
 	return s.err
 }

@@ -1,4 +1,4 @@
-package wire_test
+package wire
 
 import (
 	"bytes"
@@ -8,20 +8,18 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-
-	"github.com/reins-agent/reins/llm/wire"
 )
 
-// sent is an event as text, so that it outlives its buffer.
+// sent is a copy of an event.
 type sent struct {
 	name, data string
 	cut        bool
 }
 
 func events(r io.Reader, limit int) (list []sent, err error) {
-	s := wire.NewSSE(r, limit)
+	s := newSSE(r, limit)
 	for {
-		ev, err := s.Next()
+		ev, err := s.next()
 		if err == io.EOF {
 			return list, nil
 		}
@@ -82,7 +80,7 @@ func TestSSE_EventsUpToTheLimitPassWhateverTheirSize(t *testing.T) {
 	big := strings.Repeat("x", 5<<20)
 	got, err := events(strings.NewReader("data: "+big+"\n\n"), 5<<20)
 	if err != nil || len(got) != 1 || got[0].data != big {
-		t.Errorf("%d events, error %v", len(got), err)
+		t.Errorf("got %d events, error %v", len(got), err)
 	}
 }
 
@@ -97,12 +95,12 @@ func TestSSE_WhatIsOverTheLimitIsAnErrorAndNotHeld(t *testing.T) {
 	} {
 		_, err := events(r, 1000)
 		if err == nil || !strings.Contains(err.Error(), "limit of 1000 bytes") {
-			t.Errorf("%s: the error is %v", name, err)
+			t.Errorf("%s: got error %v", name, err)
 		}
 	}
 }
 
-// endless repeats a text forever.
+// endless repeats a text.
 type endless string
 
 func (e endless) Read(p []byte) (int, error) {
@@ -121,7 +119,7 @@ func TestSSE_ReadErrorComesThroughBehindWholeEvents(t *testing.T) {
 	}
 }
 
-// reference splits a stream the slow and obvious way.
+// reference splits a stream in the simplest way.
 func reference(in string) (list []sent) {
 	in = strings.TrimPrefix(in, "\uFEFF")
 	in = strings.ReplaceAll(strings.ReplaceAll(in, "\r\n", "\n"), "\r", "\n")
@@ -160,7 +158,7 @@ func reference(in string) (list []sent) {
 	return list
 }
 
-// However a stream is cut into chunks, it gives the events that the reference gives.
+// FuzzSSE checks that the chunks in which a stream arrives make no difference.
 func FuzzSSE(f *testing.F) {
 	f.Add([]byte("event: e\r\ndata: x\rdata: y\n\n: c\n\ndata"), uint8(1))
 	f.Add([]byte("\uFEFFdata: x\n\ndata:y\n\r\n\r"), uint8(2))

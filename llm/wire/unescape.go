@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// plain reports whether the inside of a string literal is its own text.
+// plain reports whether the inside of a string literal needs no decoding.
 func plain(raw []byte) bool {
 	ascii := true
 	for _, c := range raw {
@@ -19,8 +19,7 @@ func plain(raw []byte) bool {
 	return ascii || utf8.Valid(raw)
 }
 
-// unescape appends the text of a string literal's inside. What is not valid Unicode becomes
-// U+FFFD, as everywhere in Go.
+// unescape appends the decoded inside of a string literal. Invalid Unicode becomes U+FFFD.
 func unescape(dst, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {

@@ -14,16 +14,14 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Limits bound a call in time and size. Zero values take the defaults; negative ones are no limit.
+// Limits limits the time and size of a call. Zero means the default, a negative value no limit.
 type Limits struct {
-	Connect   time.Duration // until there is a connection; default 30 s
+	Connect   time.Duration // until connected; default 30 s
 	FirstByte time.Duration // from the request sent to the first byte of the answer; default 5 min
-	// Unary is FirstByte for calls that are not streamed, where the whole answer is made before
-	// its first byte is sent; default 15 min.
-	Unary    time.Duration
-	Idle     time.Duration // between two reads of a streamed answer; default 2 min
-	MaxEvent int           // bytes of one streamed event or of a whole answer; default 64 MiB
-	MaxTotal int           // bytes of content of one streamed answer; default 256 MiB
+	Unary     time.Duration // FirstByte for calls that are not streamed; default 15 min
+	Idle      time.Duration // between two reads of an answer; default 2 min
+	MaxEvent  int           // bytes of one streamed event or of a whole answer; default 64 MiB
+	MaxTotal  int           // bytes of content of one streamed answer; default 256 MiB
 }
 
 func (l Limits) withDefaults() Limits {
@@ -47,7 +45,7 @@ func standard[T int | time.Duration](v, otherwise, unlimited T) T {
 	return v
 }
 
-// watch cancels a call that is over one of its limits. One timer serves the phases in turn.
+// watch cancels a call that exceeds a time limit. The phases of the call share one timer.
 type watch struct {
 	ctx    context.Context
 	parent context.Context
@@ -86,8 +84,8 @@ func newWatch(parent context.Context, l Limits, stream bool) *watch {
 	return w
 }
 
-// enter begins a phase. The transport may report that a request was written when its answer is
-// being read already, so that nothing leads back from the last phase.
+// enter begins a phase. It never leaves the last one, because the transport may report that a request was
+// written while its answer is already being read.
 func (w *watch) enter(p *phase) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +96,7 @@ func (w *watch) enter(p *phase) {
 	w.timer.Reset(p.limit)
 }
 
-// connected reports whether there was a connection, so that something may have been sent.
+// connected reports whether there was a connection: something may have been sent.
 func (w *watch) connected() bool { return w.phase.Load() != w.dial }
 
 func (w *watch) stop() {
@@ -106,7 +104,7 @@ func (w *watch) stop() {
 	w.cancel(nil)
 }
 
-// cause says why the call was cancelled, or nil if it was not.
+// cause returns why the call was cancelled, or nil if it was not.
 func (w *watch) cause() error {
 	if err := w.parent.Err(); err != nil {
 		kind := llm.ErrCancelled
@@ -122,15 +120,14 @@ func (w *watch) cause() error {
 	return nil
 }
 
-// reader is r with the idle limit on it. Any byte is a sign of life.
+// reader returns r with the idle limit. Every read resets the timer.
 func (w *watch) reader(r io.Reader) io.Reader {
 	w.enter(w.idle)
 	return &watched{r, w}
 }
 
-// drain reads what a server sends behind a complete answer, usually nothing but the end of the
-// body, because only a body read to its end leaves the connection for the next call. It does not
-// wait long: a new connection costs less.
+// drain reads the rest of the body after a complete answer, so that the connection can be reused. It does
+// not wait long, because a new connection costs less.
 func (w *watch) drain(body io.Reader) {
 	w.timer.Reset(50 * time.Millisecond)
 	_, _ = io.CopyN(io.Discard, body, 64<<10)

@@ -21,8 +21,8 @@ const (
 	jsonHead   = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
 )
 
-// piped makes a provider whose server is the function, at the other end of a pipe. In a synctest
-// bubble the limits then run on its clock. The server's connection is closed when it returns.
+// piped returns a provider whose server is a function at the other end of a pipe. In a synctest
+// bubble the limits run on the fake clock. The connection is closed when the server returns.
 func piped(limits wire.Limits, dialTime time.Duration, serve func(c net.Conn)) *wire.Provider {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		select {
@@ -49,7 +49,7 @@ func piped(limits wire.Limits, dialTime time.Duration, serve func(c net.Conn)) *
 	})
 }
 
-// talk makes a call and returns the text that arrived, how long it took and how it ended.
+// talk makes a call and returns the text, the duration and the error.
 func talk(ctx context.Context, p *wire.Provider, r *llm.Request) (text string, took time.Duration, err error) {
 	start := time.Now()
 	for ev, e := range p.Stream(ctx, r) {
@@ -63,7 +63,7 @@ func talk(ctx context.Context, p *wire.Provider, r *llm.Request) (text string, t
 	return text, time.Since(start), err
 }
 
-// bubble runs a test on a clock of its own and then lets the servers that still wait come to an end.
+// bubble runs a test with a fake clock, then lets waiting servers finish.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	synctest.Test(t, func(t *testing.T) {
 		f(t)
@@ -94,7 +94,7 @@ func TestLimits(t *testing.T) {
 		answer []any // text to write and times to wait
 		took   time.Duration
 		text   string
-		says   string // "" is success
+		says   string // "" means success
 	}{
 		{"all in time", false, 900 * time.Millisecond, []any{9 * time.Second, streamHead, "data: a\n\n", 4 * time.Second, "data: b\n\n", 4 * time.Second, "data: [DONE]\n\n"},
 			17900 * time.Millisecond, "ab", ""},
@@ -124,7 +124,7 @@ func TestLimits(t *testing.T) {
 				}
 				var e *llm.Error
 				if !errors.As(err, &e) || e.Kind != llm.ErrTimeout || !strings.Contains(e.Message, tt.says) || !e.Retryable() {
-					t.Errorf("the error is %v, want a timeout that says %q", err, tt.says)
+					t.Errorf("got %v, want a timeout that says %q", err, tt.says)
 				}
 			})
 		})
@@ -137,13 +137,13 @@ func TestLimits_NegativeIsNone(t *testing.T) {
 			write(c, 24*time.Hour, streamHead, 24*time.Hour, "data: a\n\ndata: [DONE]\n\n")
 		})
 		if text, took, err := talk(t.Context(), p, &llm.Request{}); text != "a" || took != 49*time.Hour || err != nil {
-			t.Errorf("%q after %v, %v", text, took, err)
+			t.Errorf("got %q after %v, %v, want \"a\" after 49h", text, took, err)
 		}
 	})
 }
 
 func TestCancel(t *testing.T) {
-	stop := errors.New("the user has had enough")
+	stop := errors.New("stopped by the user")
 	for name, answer := range map[string][]any{
 		"before the first byte": {time.Hour},
 		"in the middle":         {streamHead, "data: a\n\n", time.Hour},
@@ -159,7 +159,7 @@ func TestCancel(t *testing.T) {
 					t.Errorf("the error is %v", err)
 				}
 				if took != time.Second {
-					t.Errorf("it took %v", took)
+					t.Errorf("the call took %v, want 1s", took)
 				}
 			})
 		})
@@ -173,7 +173,7 @@ func TestCancel_TheCallersDeadlineIsATimeout(t *testing.T) {
 		defer cancel()
 		_, took, err := talk(ctx, p, &llm.Request{})
 		if llm.KindOf(err) != llm.ErrTimeout || !errors.Is(err, context.DeadlineExceeded) || took != 3*time.Second {
-			t.Errorf("%v after %v", err, took)
+			t.Errorf("got %v after %v, want a timeout after 3s", err, took)
 		}
 	})
 }
@@ -192,7 +192,7 @@ func TestCancel_BreakingOffClosesTheConnection(t *testing.T) {
 			}
 		}
 		if err := <-closed; err == nil {
-			t.Error("the server was sent more")
+			t.Error("the server received more data")
 		}
 	})
 }

@@ -1,5 +1,4 @@
-// Package textfiletest draws text files in every encoding, with every kind of
-// line ending, for property tests that compare bytes.
+// Package textfiletest draws text files in every encoding and with every line ending, for property tests.
 package textfiletest
 
 import (
@@ -12,16 +11,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A Format is an encoding together with its byte order mark and the characters
-// that sample files in it are made of.
+// A Format is an encoding with its byte order mark and characters for sample files.
 type Format struct {
 	Name     string
 	encoding encoding.Encoding
 	bom      string
-	// alphabet has characters outside ASCII that are certain to be recognised.
-	alphabet []rune
-	// header is a first line that makes the encoding recognisable.
-	header string
+	alphabet []rune // non-ASCII characters that are certain to be recognised
+	header   string // a first line that makes the encoding recognisable
 }
 
 const (
@@ -43,8 +39,7 @@ func formats() []Format {
 		{"UTF-16BE", utf16(unicode.BigEndian), "", []rune("éß漢"), "a header that keeps the file mostly ASCII"},
 		{"GBK", simplifiedchinese.GBK, "", []rune(hanText), "中文"},
 		{"GB18030", simplifiedchinese.GB18030, "", []rune(hanText), "中文的人 \U00020000"},
-		// A high byte before a space is not GBK, and these letters cannot begin
-		// a sequence of UTF-8 with the other characters.
+		// A high byte before a space is not GBK, and these letters cannot start a UTF-8 sequence.
 		{"ISO 8859-1", charmap.ISO8859_1, "", []rune(ansiText), "caf\u00e9 au lait"},
 		{"Windows-1252", charmap.Windows1252, "", []rune("üöÀ€“”–"), "10\u20ac and caf\u00e9 au lait"},
 	}
@@ -59,9 +54,9 @@ func (f Format) Encode(t *rapid.T, text string) string {
 	return out
 }
 
-// Line draws text without line endings in characters that the format has.
+// Line draws a line of text, without an ending, in characters of the format.
 func (f Format) Line(t *rapid.T, label string) string {
-	// Without <, which begins the text that makes a line unique.
+	// Without <, which starts the unique text of a line.
 	const ascii = "abcxyzABC0123 (){}[]=+-*/.,:;'\">\t_#"
 	kinds := rapid.SliceOfN(rapid.IntRange(0, 9), 0, 20).Draw(t, label)
 	var line []rune
@@ -75,8 +70,7 @@ func (f Format) Line(t *rapid.T, label string) string {
 	return string(line)
 }
 
-// A Sample is a text file with everything known about it. Every line begins
-// with a text that occurs nowhere else in it, such as <7>.
+// A Sample is a text file and its parts. Every line starts with a unique text, such as <7>.
 type Sample struct {
 	Format
 	BOM     string   // the bytes of the mark
@@ -105,7 +99,7 @@ func Draw(t *rapid.T) Sample {
 	return s
 }
 
-// Bytes returns the bytes of the lines from one up to, not including, another.
+// Bytes returns the bytes of the lines [from, to).
 func (s Sample) Bytes(t *rapid.T, from, to int) string {
 	out := ""
 	for i := from; i < to; i++ {

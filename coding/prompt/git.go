@@ -1,0 +1,212 @@
+package prompt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// Git is a snapshot of the repository at the start of a session.
+type Git struct {
+	Repository bool
+	Branch     string // "" if unknown; "(detached)" for a detached head
+	// The numbers of files; all -1 if unknown.
+	Staged, Modified, Untracked, Conflicted int
+	Commits                                 []string // the last ones, newest first: short hash and subject
+}
+
+const (
+	gitTimeout = 5 * time.Second
+	gitCommits = 10
+	maxSubject = 200 // bytes of a commit's subject or a branch name
+)
+
+// TakeGit takes a snapshot of the repository of the working directory. It treats repositories as hostile:
+// no hook, filter, monitor, pager, signature checker or transport that they configure is run. What git
+// does not report in time is left out.
+func TakeGit(ctx context.Context, e env.Environment) Git {
+	s := Git{Staged: -1, Modified: -1, Untracked: -1, Conflicted: -1}
+	t := findTree(ctx, e)
+	if !t.git && !t.fenced {
+		return s
+	}
+	s.Repository = t.git
+	var wg sync.WaitGroup
+	wg.Go(func() { s.Commits = gitLog(ctx, e) })
+	status, err := gitStatus(ctx, e)
+	wg.Wait()
+	switch {
+	case err == nil:
+		s.Repository = true
+		s.readStatus(status)
+	case t.git:
+		s.Branch = branchOf(ctx, e, t.root)
+	}
+	return s
+}
+
+// git runs a git command that only reads.
+func git(ctx context.Context, e env.Environment, vars map[string]string, args ...string) (string, error) {
+	safe := []string{
+		"git", "--no-pager", "--no-optional-locks", "--literal-pathspecs",
+		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=true",
+		"-c", "log.showSignature=false", "-c", "color.ui=false", "-c", "submodule.recurse=false",
+	}
+	command := env.Command{
+		Args: append(safe, args...), Timeout: gitTimeout, MaxOutput: 16 << 20,
+		// Without transports, a partial clone cannot fetch missing objects.
+		Env: map[string]string{
+			"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1",
+			"GIT_PAGER": "cat", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C",
+		},
+	}
+	for k, v := range vars {
+		command.Env[k] = v
+	}
+	r, err := env.Exec(ctx, e, command)
+	switch {
+	case err != nil:
+		return r.Stdout, err
+	case r.Exit.TimedOut:
+		return r.Stdout, errors.New("git took too long")
+	case r.Exit.Code != 0:
+		return r.Stdout, gitExit(r.Exit.Code)
+	}
+	return r.Stdout, nil
+}
+
+// gitExit is the exit code of a git command that failed.
+type gitExit int
+
+func (g gitExit) Error() string { return fmt.Sprintf("git exited with code %d", int(g)) }
+
+// gitStatus returns the status in git's porcelain v2 format. Comparing a file with the index runs the
+// filters that the repository configures, so they are disabled first.
+func gitStatus(ctx context.Context, e env.Environment) (string, error) {
+	names, err := git(ctx, e, nil, "config", "-z", "--name-only", "--get-regexp", `^filter\.`)
+	if err != nil && err != error(gitExit(1)) { // 1 means that there are none
+		return "", err
+	}
+	vars := map[string]string{}
+	n := 0
+	for _, name := range strings.Split(names, "\x00") {
+		if name != "" {
+			value := ""
+			if strings.HasSuffix(name, ".required") {
+				value = "false"
+			}
+			vars[fmt.Sprintf("GIT_CONFIG_KEY_%d", n)], vars[fmt.Sprintf("GIT_CONFIG_VALUE_%d", n)] = name, value
+			n++
+		}
+	}
+	vars["GIT_CONFIG_COUNT"] = strconv.Itoa(n)
+	return git(ctx, e, vars, "status", "--porcelain=v2", "--branch", "--no-ahead-behind", "--no-renames",
+		"--untracked-files=normal", "--ignore-submodules=all", "-z")
+}
+
+// readStatus parses the output of gitStatus.
+func (s *Git) readStatus(status string) {
+	s.Staged, s.Modified, s.Untracked, s.Conflicted = 0, 0, 0, 0
+	for _, entry := range strings.Split(status, "\x00") {
+		kind, rest, _ := strings.Cut(entry, " ")
+		switch {
+		case strings.HasPrefix(entry, "# branch.head "):
+			s.Branch = strings.TrimPrefix(entry, "# branch.head ")
+		case kind == "?":
+			s.Untracked++
+		case kind == "u":
+			s.Conflicted++
+		case kind == "1" || kind == "2":
+			if rest != "" && rest[0] != '.' {
+				s.Staged++
+			}
+			if len(rest) > 1 && rest[1] != '.' {
+				s.Modified++
+			}
+		}
+	}
+}
+
+func gitLog(ctx context.Context, e env.Environment) []string {
+	out, err := git(ctx, e, nil, "log", "-n", strconv.Itoa(gitCommits), "--no-show-signature", "--no-notes", "--format=%h %s", "-z")
+	if err != nil {
+		return nil // such as in a repository without commits
+	}
+	var commits []string
+	for _, line := range strings.Split(out, "\x00") {
+		if line = shorten(oneLine(line), maxSubject); line != "" {
+			commits = append(commits, line)
+		}
+	}
+	return commits
+}
+
+// Branch returns the branch that is checked out in the working directory, or "" if unknown. It runs no
+// command.
+func Branch(ctx context.Context, e env.Environment) string {
+	if t := findTree(ctx, e); t.git {
+		return branchOf(ctx, e, t.root)
+	}
+	return ""
+}
+
+// branchOf reads the branch from the files of a repository.
+func branchOf(ctx context.Context, e env.Environment, root string) string {
+	head, err := env.ReadFile(ctx, e, e.Info().Paths().Join(root, ".git", "HEAD"), 4096)
+	if err != nil {
+		return ""
+	}
+	branch, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/")
+	switch {
+	case !ok:
+		return "(detached)"
+	case branch == ".invalid": // references are stored elsewhere
+		return ""
+	}
+	return shorten(oneLine(branch), maxSubject)
+}
+
+// text returns the part of the prompt about the repository.
+func (s *Git) text() string {
+	if !s.Repository || s.Branch == "" && len(s.Commits) == 0 && s.Staged < 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("<git_snapshot>\nTaken at the start of the session and not updated.\n")
+	if s.Branch != "" {
+		fmt.Fprintf(&b, "Current branch: %s\n", oneLine(s.Branch))
+	}
+	if s.Staged >= 0 {
+		fmt.Fprintf(&b, "Status: %s\n", s.status())
+	}
+	if len(s.Commits) > 0 {
+		b.WriteString("Recent commits:\n")
+		for _, c := range s.Commits {
+			b.WriteString("  " + oneLine(c) + "\n")
+		}
+	}
+	head, rest, _ := strings.Cut(b.String(), "\n")
+	return head + "\n" + fenced(rest) + "</git_snapshot>"
+}
+
+func (s *Git) status() string {
+	var parts []string
+	for _, p := range []struct {
+		count int
+		what  string
+	}{{s.Conflicted, "conflicted"}, {s.Staged, "staged"}, {s.Modified, "modified"}, {s.Untracked, "untracked"}} {
+		if p.count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.count, p.what))
+		}
+	}
+	if len(parts) == 0 {
+		return "clean"
+	}
+	return strings.Join(parts, ", ") + " (numbers of files)"
+}

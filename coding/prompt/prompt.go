@@ -1,0 +1,167 @@
+// Package prompt builds the system prompts of coding sessions from the base instructions of a model
+// family, facts about the environment and the git repository, the tools, the project's documents and the
+// user's instructions.
+//
+// Text from a repository cannot close the block that it stands in.
+package prompt
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/tool"
+)
+
+// Config configures a system prompt. The zero value looks everything up.
+type Config struct {
+	Date time.Time // default: today
+	// Tools are the tools that the model is offered; nil means those of the profile.
+	Tools []tool.Spec
+	// User is the user's instructions. They come last and take precedence.
+	User string
+	// Git and Docs reuse what was found before, so that all prompts of a session agree; nil looks now.
+	// Set Docs to &Docs{} to ignore the documents of an untrusted project.
+	Git  *Git
+	Docs *Docs
+}
+
+// Base is the part of a prompt that depends on the model.
+type Base struct {
+	Instructions string   // see [Instructions]
+	Model        string   // name of the model
+	Cutoff       string   // knowledge cutoff; "" if unknown
+	DocFiles     []string // names of project documents
+}
+
+// Build returns a system prompt in five layers: base instructions, environment, tools, project documents,
+// user instructions. Later layers take precedence. The same inputs give the same bytes. Build fails only
+// if ctx ends; unknown facts are left out.
+func (b Base) Build(ctx context.Context, e env.Environment, c Config) (string, error) {
+	if c.Date.IsZero() {
+		c.Date = time.Now()
+	}
+	if c.Git == nil {
+		git := TakeGit(ctx, e)
+		c.Git = &git
+	}
+	if c.Docs == nil {
+		docs := FindDocs(ctx, e, b.DocFiles)
+		c.Docs = &docs
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	layers := []string{b.Instructions, b.environment(e.Info(), c), c.Git.text(), toolText(c.Tools), c.Docs.text(), userText(c.User)}
+	layers = slices.DeleteFunc(layers, func(layer string) bool { return layer == "" })
+	return strings.Join(layers, "\n\n") + "\n", nil
+}
+
+// environment returns the block with facts about the environment. Unknown values are left out.
+func (b Base) environment(info env.Info, c Config) string {
+	return "<environment>\n" +
+		line("Working directory", info.Dir) +
+		line("Is git repository", fmt.Sprint(c.Git.Repository)) +
+		line("Git branch", c.Git.Branch) +
+		line("Platform", info.Platform) +
+		line("OS version", info.OSVersion) +
+		line("Today's date", c.Date.Format(time.DateOnly)) +
+		line("Model", b.Model) +
+		line("Knowledge cutoff", b.Cutoff) +
+		"</environment>"
+}
+
+// line returns a line of the environment block, or "" if the value is unknown.
+func line(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s\n", name, fenced(oneLine(value)))
+}
+
+// toolText lists the tools. Their parameters are part of the request.
+func toolText(specs []tool.Spec) string {
+	if len(specs) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("# Available tools\n")
+	for _, s := range specs {
+		fmt.Fprintf(&b, "\n- %s: %s", s.Name, oneLine(s.Description))
+	}
+	if slices.ContainsFunc(specs, func(s tool.Spec) bool { return s.Name == "spawn_agent" }) {
+		b.WriteString(subagentText)
+	}
+	return b.String()
+}
+
+const subagentText = "\n\nUse spawn_agent for work that does not need this conversation: a broad search through the code, " +
+	"or independent parts of a task, which then run in parallel. A subagent sees nothing of this conversation, " +
+	"so put everything it needs into its task, and collect its report with wait. Do small and sequential work yourself."
+
+// userHead precedes the user's instructions. UserInstructions finds it in the prompts of saved sessions.
+const userHead = "# User instructions\n\nThese come from the user and take precedence over everything above.\n\n"
+
+func userText(instructions string) string {
+	instructions = strings.TrimSpace(instructions)
+	if instructions == "" {
+		return ""
+	}
+	return userHead + instructions
+}
+
+// Describes reports whether a recorded prompt is still correct: it has these instructions, and names this
+// model, the working directory and the tools.
+func (b Base) Describes(system string, info env.Info, tools []tool.Spec) bool {
+	if !strings.HasPrefix(system, b.Instructions+"\n\n") {
+		return false
+	}
+	parts := []string{"\n" + line("Working directory", info.Dir), "\n" + line("Model", b.Model)}
+	if list := toolText(tools); list != "" {
+		parts = append(parts, "\n\n"+list+"\n")
+	}
+	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(system, part) })
+}
+
+// Generated reports whether Build made a prompt, as opposed to the user.
+func Generated(system string) bool {
+	return strings.Contains(system, "\n\n<environment>\nWorking directory: ") || strings.HasPrefix(system, "<environment>\nWorking directory: ")
+}
+
+// UserInstructions returns the user's part of a prompt made by Build. It is the last part. A project
+// document that imitates it is inside a block that it cannot close.
+func UserInstructions(system string) string {
+	if i := strings.LastIndex(system, "</project_instructions>"); i >= 0 {
+		system = system[i:]
+	}
+	_, user, _ := strings.Cut(system, "\n\n"+userHead)
+	return strings.TrimSpace(user)
+}
+
+// oneLine replaces line breaks and other control characters with spaces.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' || r == 0x85 {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return strings.TrimSpace(s)
+}
+
+// shorten truncates s to limit bytes.
+func shorten(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
+
+var promptTag = regexp.MustCompile(`(?i)<(\s*/?\s*(?:environment|git_snapshot|project_instructions)\b)`)
+
+// fenced escapes tags in text from a repository, so that it cannot close its block or open another.
+func fenced(s string) string { return promptTag.ReplaceAllString(s, "&lt;$1") }

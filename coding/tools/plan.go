@@ -1,0 +1,53 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/reins-agent/reins/tool"
+)
+
+type updatePlanIn struct {
+	Explanation string     `json:"explanation,omitempty" jsonschema:"why the plan changed"`
+	Plan        []planStep `json:"plan" jsonschema:"all steps, in order"`
+}
+
+type planStep struct {
+	Step   string `json:"step" jsonschema:"the step, in a few words"`
+	Status string `json:"status" jsonschema:"at most one step is in_progress"`
+}
+
+// UpdatePlan returns the tool that records the model's plan. It is also codex's plan tool.
+func UpdatePlan() tool.Tool {
+	return PlanTool[updatePlanIn]("update_plan", "Record the plan for the task: short steps, at most one in progress. Each call replaces the whole plan.",
+		"plan.status", []any{"pending", "in_progress", "completed"}, "Plan updated")
+}
+
+// PlanTool makes a plan tool. The call itself is the plan: hosts show it and compaction preserves it, so
+// the tool only checks that at most one item is in progress. status is the path of the status parameter.
+func PlanTool[In any](name, description, status string, values []any, done string) tool.Tool {
+	spec := tool.Spec{Name: name, Version: "1.0.0", Description: description, Idempotent: true, Plan: true, Output: payload()}
+	return tool.New(WithEnums[In](spec, map[string][]any{status: values}), tool.Nothing,
+		func(_ context.Context, c *tool.Call, _ In) (tool.Result, error) {
+			type item struct {
+				Status string `json:"status"`
+			}
+			var list struct {
+				Plan  []item `json:"plan"`
+				Todos []item `json:"todos"`
+			}
+			if err := json.Unmarshal(c.Args, &list); err != nil {
+				return tool.Result{}, err
+			}
+			active := 0
+			for _, i := range append(list.Plan, list.Todos...) {
+				if i.Status == "in_progress" {
+					active++
+				}
+			}
+			if active > 1 {
+				return tool.Failure(tool.ValidationError, "%d items are in_progress; only one may be.", active), nil
+			}
+			return tool.Success("%s", done), nil
+		})
+}

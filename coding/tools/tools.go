@@ -1,0 +1,145 @@
+// Package tools is the standard coding tools: reading, writing, editing and patching files, searching,
+// running commands in the foreground and in the background, and viewing images. They work in the
+// environment of the call, so the same tools run on this machine, in a container or in memory.
+//
+// A tool declares what a call will touch before it runs, rejects invalid input with a code and a hint
+// that lets a model recover, and changes nothing on disk if it fails.
+//
+// Behind each tool is an operation ([Op]) with typed arguments and results. The standard tools and the
+// vendors' tools of package native present the same operations ([Set]), so accesses are declared and work
+// is done in one place.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reins-agent/reins/tool"
+)
+
+// Config configures the coding tools. The zero value is the default.
+type Config struct {
+	// DefaultTimeout and MaxTimeout bound foreground commands: the timeout of a command that asks for
+	// none, and the longest that one can ask for. They default to the constants of the same names, but a
+	// profile has the default timeout of its family.
+	DefaultTimeout time.Duration
+	MaxTimeout     time.Duration
+	// MaxFileSize is the size of the largest file that is read whole ([MaxFileSize]).
+	MaxFileSize int64
+	// ClassicPatch makes apply_patch keep the changes before the one that failed, as codex does,
+	// instead of undoing them.
+	ClassicPatch bool
+	// State is shared by the tool sets of one session; nil makes a new one.
+	State *State
+}
+
+// The defaults of the tools.
+const (
+	DefaultTimeout = 10 * time.Second
+	MaxTimeout     = 10 * time.Minute
+	MaxFileSize    = 64 << 20
+)
+
+// WithDefaults fills in zero fields.
+func (c Config) WithDefaults() Config {
+	if c.DefaultTimeout <= 0 {
+		c.DefaultTimeout = DefaultTimeout
+	}
+	if c.MaxTimeout <= 0 {
+		c.MaxTimeout = MaxTimeout
+	}
+	c.DefaultTimeout = min(c.DefaultTimeout, c.MaxTimeout)
+	if c.MaxFileSize <= 0 {
+		c.MaxFileSize = MaxFileSize
+	}
+	if c.State == nil {
+		c.State = NewState()
+	}
+	return c
+}
+
+func (c Config) timeouts() tool.Timeouts {
+	return tool.Timeouts{Default: c.DefaultTimeout, Max: c.MaxTimeout}
+}
+
+// State is what tools remember between calls: background processes, and which call is changing files.
+type State struct {
+	turn chan struct{} // full while a call changes files
+
+	mu      sync.Mutex
+	last    int // number of the last background process
+	running map[string]*process
+}
+
+// NewState returns an empty state.
+func NewState() *State {
+	return &State{turn: make(chan struct{}, 1), running: make(map[string]*process)}
+}
+
+// New makes a set of coding tools. They share their background processes.
+func New(c Config) []tool.Tool {
+	f, sh := newWorkers(c)
+	return append([]tool.Tool{
+		standard(f.readFile(), showPage), f.readManyFiles(), standard(f.writeFile(), showWritten), standard(f.editFile(), showEdited),
+		f.patchTool(), f.deleteFile(), standard(listDir(), showListing), globTool(), grepTool(),
+		standard(f.viewImage(), func(in Image, page Page) tool.Result { return showImage(in.Path, page) }), sh.tool(),
+	}, append(sh.backgroundTools(), UpdatePlan())...)
+}
+
+// newWorkers makes the workers of one set of tools.
+func newWorkers(c Config) (files, *shell) {
+	c = c.WithDefaults()
+	return files{c}, &shell{c, c.State}
+}
+
+// oneByOne makes calls that change files wait for each other: two calls that read, change and write the
+// same file in parallel would lose a change.
+func oneByOne[In, Out any](f files, run func(context.Context, *tool.Call, In) (Out, error)) func(context.Context, *tool.Call, In) (Out, error) {
+	return func(ctx context.Context, c *tool.Call, in In) (out Out, err error) {
+		select {
+		case f.config.State.turn <- struct{}{}:
+			defer func() { <-f.config.State.turn }()
+			return run(ctx, c, in)
+		case <-ctx.Done():
+			return out, failed(ctx.Err(), "")
+		}
+	}
+}
+
+// payloads caches the schemas of payload for all sessions.
+var payloads sync.Map // of the fields, joined, to json.RawMessage
+
+// payload returns the output schema of a tool: the output, and fields given as "name type".
+func payload(fields ...string) json.RawMessage {
+	key := strings.Join(fields, ",")
+	if schema, known := payloads.Load(key); known {
+		return schema.(json.RawMessage)
+	}
+	text := map[string]any{"type": "string"}
+	properties := map[string]any{"output": text, "model_output": text}
+	for _, f := range fields {
+		name, kind, _ := strings.Cut(f, " ")
+		properties[name] = map[string]any{"type": kind}
+	}
+	b, err := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": []string{"output", "model_output"}})
+	if err != nil {
+		panic(err) // strings can always be encoded
+	}
+	payloads.Store(key, json.RawMessage(b))
+	return b
+}
+
+// Plural returns a number with a noun, such as "2 lines".
+func Plural(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "ch"):
+		noun += "e"
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}

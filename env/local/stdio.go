@@ -1,0 +1,59 @@
+package local
+
+import (
+	"os"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// stdio is the standard files of a process: the child's ends and ours.
+type stdio struct {
+	child  [3]*os.File
+	output [2]*os.File // to read: standard output, standard error
+	stdin  *os.File    // to write
+	feed   *os.File    // stdin, if it is a pipe
+}
+
+// newStdio creates the pipes or the terminal of a command. null is shared by all commands.
+func newStdio(c env.Command, null *os.File) (*stdio, error) {
+	if c.PTY {
+		return terminalStdio(c)
+	}
+	pl := &stdio{child: [3]*os.File{null}}
+	for i := range pl.output {
+		r, w, err := os.Pipe()
+		if err != nil {
+			pl.close(null)
+			return nil, err
+		}
+		pl.child[i+1], pl.output[i] = w, r
+	}
+	if c.KeepStdin || c.Stdin != nil {
+		r, w, err := os.Pipe()
+		if err != nil {
+			pl.close(null)
+			return nil, err
+		}
+		pl.child[0], pl.stdin, pl.feed = r, w, w
+	}
+	return pl, nil
+}
+
+// close closes everything except null.
+func (pl *stdio) close(null *os.File) {
+	pl.closeChild(null)
+	for _, f := range []*os.File{pl.output[0], pl.output[1], pl.feed} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// closeChild closes the child's ends, of which it has copies.
+func (pl *stdio) closeChild(null *os.File) {
+	for _, f := range pl.child {
+		if f != nil && f != null {
+			f.Close() // a terminal is the same file three times; closing it again is harmless
+		}
+	}
+}

@@ -1,7 +1,0 @@
-//go:build !unix
-
-package cli
-
-func surviveBackground() {}
-
-func inBackground(error) bool { return false }

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/reins-agent/reins/event"
+)
+
+// TestDefaults_OfFlags pins every default that is not empty, false or 0. All values are literals: a
+// changed constant must fail here.
+func TestDefaults_OfFlags(t *testing.T) {
+	want := map[string]string{
+		"reins ask --timeout":                 "10m0s",
+		"reins run --compact-at":              "0.8",
+		"reins run --max-rounds":              "200",
+		"reins run --output":                  "text",
+		"reins run --toolset":                 "standard",
+		"reins sessions search --limit":       "100",
+		"reins sessions search --per-session": "3",
+		"reins tool call --args":              "{}",
+		"reins tool call --toolset":           "standard",
+		"reins tool list --toolset":           "standard",
+		"reins wire decode --max-bytes":       "67108864",
+		"reins wire decode --status":          "200",
+	}
+	got := make(map[string]string)
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			switch f.DefValue {
+			case "", "false", "0", "0s", "[]":
+			default:
+				got[cmd.CommandPath()+" --"+f.Name] = f.DefValue
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot(Host{}))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("defaults of flags (-want +got):\n%s", diff)
+	}
+}
+
+// TestDefaults_OfARun pins the limits of a run without flags, as the session records them.
+func TestDefaults_OfARun(t *testing.T) {
+	server := newModelServer()
+	defer server.Close()
+	var out, side bytes.Buffer
+	env := map[string]string{"ANTHROPIC_API_KEY": canary, "ANTHROPIC_BASE_URL": server.BaseURL("anthropic"), "REINS_HOME": t.TempDir()}
+	h := Host{
+		Args:  []string{"run", "--cwd", t.TempDir(), "--output", "stream-json", "ping"},
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &side, Getenv: func(name string) string { return env[name] },
+	}
+	if code := Main(h); code != 0 {
+		t.Fatalf("exit code %d: %s", code, side.String())
+	}
+	var start struct {
+		Kind string
+		Data event.SessionStart
+	}
+	line, _, _ := bytes.Cut(out.Bytes(), []byte("\n"))
+	if err := json.Unmarshal(line, &start); err != nil || start.Kind != "SESSION_START" {
+		t.Fatalf("the first event is %s (%v), want SESSION_START", line, err)
+	}
+	want := event.Rules{ToolRounds: 200, LoopWindow: 10, CompactAt: 0.8}
+	if diff := cmp.Diff(want, start.Data.Rules); diff != "" {
+		t.Errorf("limits of a run (-want +got):\n%s", diff)
+	}
+}
+
+func TestDefaults_OfInput(t *testing.T) {
+	if inputTimeout != 5*time.Second || maxInput != 8388608 || listOnTerminal != 40 {
+		t.Errorf("input timeout %v, maximum input %d, sessions on a terminal %d; want 5s, 8388608, 40", inputTimeout, maxInput, listOnTerminal)
+	}
+}
+
+func TestDocs_PageNamesEveryCommandAndFlag(t *testing.T) {
+	page, err := os.ReadFile("../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		if !strings.Contains(string(page), "`"+cmd.CommandPath()) && !strings.Contains(string(page), "`"+cmd.Name()+" ") && !strings.Contains(string(page), "`"+cmd.Name()+"`") {
+			t.Errorf("docs/cli.md does not name %q", cmd.CommandPath())
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if !strings.Contains(string(page), "`--"+f.Name) && !strings.Contains(string(page), " --"+f.Name) {
+				t.Errorf("docs/cli.md does not name --%s of %q", f.Name, cmd.CommandPath())
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot(Host{}))
+}

@@ -1,0 +1,17 @@
+package connect
+
+import (
+	"reflect"
+	"testing"
+	"time"
+)
+
+func TestSearch_Defaults(t *testing.T) {
+	want := Search{
+		Places:  []Place{{"Ollama", 11434}, {"llama.cpp", 8080}, {"LM Studio", 1234}, {"vLLM", 8000}},
+		Timeout: 1000 * time.Millisecond,
+	}
+	if got := (Search{}).withDefaults(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
