@@ -155,7 +155,7 @@ func (r *restoring) exist(t *taking, paths []string) error {
 			return err
 		}
 		if e == nil {
-			return fmt.Errorf("%s: %w in the checkpoint and the workspace, or is ignored", p, fs.ErrNotExist)
+			return fmt.Errorf("%s: %w, neither in the checkpoint nor in the workspace, or it is ignored", p, fs.ErrNotExist)
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ func (f format) size(data []byte) (size image.Point, err error) {
 		perPixel += 12 // three coefficients of four bytes
 	}
 	if int64(c.Width)*int64(c.Height) > maxDecoded/perPixel {
-		return size, &Error{Reason: TooLarge, Message: fmt.Sprintf("The image of %d × %d pixels is too large to process; scale it down first.", c.Width, c.Height)}
+		return size, &Error{Reason: TooLarge, Message: fmt.Sprintf("the image of %d × %d pixels is too large to process; scale it down first", c.Width, c.Height)}
 	}
 	return image.Pt(c.Width, c.Height), nil
 }
@@ -92,7 +92,7 @@ func (f format) survive(err *error) {
 }
 
 func (f format) corrupt(err error) *Error {
-	return &Error{Reason: Corrupt, Message: fmt.Sprintf("The %s image is damaged or incomplete and cannot be read.", f.name), Err: err}
+	return &Error{Reason: Corrupt, Message: fmt.Sprintf("the %s image is damaged or incomplete", f.name), Err: err}
 }
 
 // qualities lists the JPEG qualities to try, best first.
@@ -121,7 +121,7 @@ func (s source) encode(l limits) ([]byte, string, error) {
 			return out, mime, nil
 		}
 		if side = side * 3 / 4; side < minSide {
-			return nil, "", &Error{Reason: TooLarge, Message: "The image cannot be made small enough to be sent."}
+			return nil, "", &Error{Reason: TooLarge, Message: "the image cannot be made small enough to be sent"}
 		}
 	}
 }

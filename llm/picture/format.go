@@ -81,7 +81,7 @@ func formatOf(data []byte) (format, error) {
 		return format{"GIF", mime, gif.DecodeConfig, gif.Decode, false}, nil
 	case "image/webp":
 		if animatedWebP(data) {
-			return format{}, &Error{Reason: Unsupported, Message: "The image is an animated WebP; convert it to PNG or JPEG."}
+			return format{}, &Error{Reason: Unsupported, Message: "animated WebP images are not supported; convert it to PNG or JPEG"}
 		}
 		lossless := bytes.Contains(data[:min(len(data), 4096)], []byte("VP8L"))
 		return format{"WebP", mime, webp.DecodeConfig, webp.Decode, !lossless}, nil
@@ -90,9 +90,9 @@ func formatOf(data []byte) (format, error) {
 	case "image/tiff":
 		return format{"TIFF", mime, tiff.DecodeConfig, tiff.Decode, false}, nil
 	case "":
-		return format{}, &Error{Reason: NotAnImage, Message: "The file is not an image in a known format; send it as text or as a document, or convert it to PNG."}
+		return format{}, &Error{Reason: NotAnImage, Message: "not an image in a known format; send it as text or as a document, or convert it to PNG"}
 	default:
-		return format{}, &Error{Reason: Unsupported, Message: fmt.Sprintf("Images of type %s are not supported; convert it to PNG or JPEG.", mime)}
+		return format{}, &Error{Reason: Unsupported, Message: fmt.Sprintf("images of type %s are not supported; convert it to PNG or JPEG", mime)}
 	}
 }
 

@@ -30,8 +30,8 @@ const (
 // Error is the error for an image that cannot be sent.
 type Error struct {
 	Reason  Reason
-	Message string // one sentence
-	Err     error  // of the decoder, or nil
+	Message string
+	Err     error // of the decoder, or nil
 }
 
 func (e *Error) Error() string { return e.Message }
