@@ -181,3 +181,33 @@ func TestDoD_9_6_SteeringIsARecordOfItsOwnAndAUserMessageToTheModel(t *testing.T
 		t.Error(diff)
 	}
 }
+
+// late is a workspace that calls f when the work on an input is over and its outcome is not told yet.
+type late struct {
+	desk
+	f func()
+}
+
+func (l *late) Take(ctx context.Context, label string) (string, int, error) {
+	if f := l.f; len(l.kept) == 1 {
+		l.f = func() {}
+		f()
+	}
+	return l.desk.Take(ctx, label)
+}
+
+func TestDoD_9_6_MessagesAfterTheLastStepAreWorkedOnInTheSameSubmit(t *testing.T) {
+	for name, send := range map[string]func(*Session, ...llm.Part) error{"steering": (*Session).Steer, "follow-up": (*Session).FollowUp} {
+		var s *Session
+		w := &late{f: func() {
+			if err := send(s, text("one more thing")); err != nil {
+				t.Error(err)
+			}
+		}}
+		script := llmtest.Play(calls("write"), llmtest.Say("First."), llmtest.Say("Second."))
+		s = open(t, script, func(c *Config) { c.Checkpoints = w })
+		if out := submit(t, s, "go"); out.Text != "Second." || len(s.Queue()) != 0 || s.State() != Idle {
+			t.Errorf("%s: got %+v in state %s with %d messages waiting, want Text Second., none waiting", name, out, s.State(), len(s.Queue()))
+		}
+	}
+}

@@ -156,16 +156,20 @@ func TestFault_AtEveryEventBoundaryTheSessionStaysLegalAndUsable(t *testing.T) {
 	}
 	points := int(clean.log.n.Load())
 	clean.finish(t)
-	t.Logf("%d points, %d faults each", points, len(faults))
-	for i, name := range sortedNames(faults) {
+	runs := 0
+	for _, name := range sortedNames(faults) {
 		fault := faults[name]
 		t.Run(name, func(t *testing.T) {
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-			// At the first record there is no session yet. Behind it every boundary has two of the faults.
-			for at := 2 + i%2; at <= points && !t.Failed(); at += 2 {
+			for at := 2; at <= points && !t.Failed(); at++ { // at the first record there is no session yet
 				runWithFault(t, e, at, fault)
+				runs++
 			}
 		})
+	}
+	t.Logf("%d runs: %d points with %d faults each", runs, points-1, len(faults))
+	if !t.Failed() && runs != 4*(points-1) {
+		t.Errorf("%d runs, want %d", runs, 4*(points-1))
 	}
 }
 
@@ -175,6 +179,9 @@ func runWithFault(t *testing.T, e env.Environment, at int, fault func(*rig, func
 	defer cancel()
 	r := newRig(t, e, at, func(r *rig) { fault(r, cancel) })
 	out, err := r.Submit(ctx, text("main"))
+	if n := r.log.n.Load(); n < int64(at) {
+		t.Errorf("at %d: there was no fault, because there were only %d records", at, n)
+	}
 	switch out.Status {
 	case StatusDone, StatusInterrupted, StatusFailed:
 	default:

@@ -271,6 +271,9 @@ func TestSave_DiskThatFailsAtAnyMomentStopsTheWorkAndLosesNothingAcknowledged(t 
 				stopped++
 			}
 			t.Logf("%d moments", stopped)
+			if stopped < 3 {
+				t.Errorf("the disk failed in %d runs, want at least 3", stopped)
+			}
 		})
 	}
 }

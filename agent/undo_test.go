@@ -675,3 +675,15 @@ func TestUndo_TakesThePlanAndTheFilesOfTheInputBack(t *testing.T) {
 		}
 	}
 }
+
+func TestUndo_ChangesNoFilesOfAnotherDirectory(t *testing.T) {
+	d := &desk{files: map[string]string{"a": "mine"}, kept: []map[string]string{{"a": "theirs"}}}
+	kept := event.Checkpoint{ID: "1", Dir: "/elsewhere", Files: 1}
+	s := tookUp(t, llmtest.Play(), func(c *Config) { c.Checkpoints = d }, logged(begun, asked, kept, over)...)
+	if u, err := s.Undo(t.Context(), Parts{Chat: true, Files: true}); !errors.Is(err, ErrElsewhere) || u.Chat || u.Files || len(u.Changed) > 0 {
+		t.Errorf("got %+v, %v, want ErrElsewhere and nothing done", u, err)
+	}
+	if d.files["a"] != "mine" || len(s.Messages()) != 2 {
+		t.Errorf("the file is %q and the conversation has %d messages, want mine and 2", d.files["a"], len(s.Messages()))
+	}
+}

@@ -167,6 +167,34 @@ func TestTake_SeesChangesWithinOneTickOfTheClock(t *testing.T) {
 	}
 }
 
+func TestTake_ReadsAFileAgainUntilItsTimesAreSettled(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("f", "1")
+	future := time.Now().Add(time.Hour)
+	must(t, os.Chtimes(w.path("f"), future, future))
+	for range 2 {
+		_, stats, err := w.store.Take(context.Background(), "")
+		must(t, err)
+		equal(t, "files read", stats.Read, 1)
+	}
+}
+
+func TestTake_ReadsAFileThatChangesMeanwhileUpTo3Times(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("f", "x")
+	reads := 1
+	w.store.step = func(what string) error {
+		if what == "write object" && reads < 3 {
+			reads++
+			w.write("f", strings.Repeat("x", reads))
+		}
+		return nil
+	}
+	a := w.take()
+	w.store.step = nil
+	equal(t, "status", w.status(a), "")
+}
+
 func TestTake_FailsAboveTheLimits(t *testing.T) {
 	base := t.TempDir()
 	w := openWorkspace(t, base)

@@ -183,6 +183,22 @@ func FuzzReadTable(f *testing.F) {
 	})
 }
 
+func TestOpenObjects_RefusesATableThatPointsElsewhere(t *testing.T) {
+	for _, bad := range []span{{offset: -1, stored: 9, size: 9}, {offset: 1, stored: 9, size: 9}, {stored: 9, size: 8}, {stored: 9, size: 1<<30 + 1}} {
+		s := newWorkspace(t).store
+		w := newPackWriter(s, func(hash) bool { return false })
+		h, err := w.add([]byte("an object"))
+		must(t, err)
+		w.added[h] = bad
+		must(t, w.finish())
+		o, err := openObjects(s.packs())
+		must(t, err)
+		if len(o.damaged) != 1 || o.has(h) {
+			t.Errorf("%+v: got %d damaged packs, want 1", bad, len(o.damaged))
+		}
+	}
+}
+
 func TestStore_WorksWithADamagedRecord(t *testing.T) {
 	w := newWorkspace(t)
 	var ids []ID

@@ -129,3 +129,20 @@ func TestRestore_KeepsFilesThatItsCheckpointCouldNotRead(t *testing.T) {
 	must(t, os.Chmod(w.path("closed"), 0o755))
 	same(t, "undo", w.state(), want)
 }
+
+func TestTake_AnUnreadableFileIsNotAMissingOne(t *testing.T) {
+	dir, ours := asNobody(t)
+	if !ours {
+		return
+	}
+	w := openWorkspace(t, dir)
+	w.write("x", "1")
+	must(t, os.Chmod(w.path("x"), 0))
+	a := w.take()
+	w.remove("x")
+	b := w.take()
+	equal(t, "same checkpoint", a == b, false)
+	w.write("x", "2")
+	w.restore(b)
+	same(t, "restored", w.state(), map[string]string{})
+}

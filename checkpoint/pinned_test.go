@@ -69,3 +69,24 @@ func TestStore_NobodyElseCanReadIt(t *testing.T) {
 		t.Errorf("%d files, want a pack, a record and a lock", files)
 	}
 }
+
+func TestTake_FlushesContentBeforeAndNamesAfterTheRename(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("f", "1")
+	var steps []string
+	w.store.step = func(what string) error {
+		steps = append(steps, what)
+		return nil
+	}
+	w.take()
+	renames := 0
+	for i, what := range steps {
+		if what != "rename" {
+			continue
+		}
+		renames++
+		equal(t, "step before a rename", steps[i-1], "sync file")
+		equal(t, "step after a rename", steps[i+1], "sync directory")
+	}
+	equal(t, "renames, of a pack and a record", renames, 2)
+}

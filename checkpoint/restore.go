@@ -98,7 +98,7 @@ func (r *restoring) prepare(ctx context.Context, id ID, o RestoreOptions) ([]Cha
 		return nil, err
 	}
 	r.target = c.root
-	if err := r.savePresent(ctx, id, o); err != nil {
+	if err := r.savePresent(ctx, id, o.Paths); err != nil {
 		return nil, err
 	}
 	if r.root, err = os.OpenRoot(r.store.workspace); err != nil {
@@ -120,25 +120,17 @@ func (r *restoring) prepare(ctx context.Context, id ID, o RestoreOptions) ([]Cha
 	return r.spare(ctx, changes, o)
 }
 
-// savePresent takes the checkpoint of the current state. It includes ignored files that the states in
-// question contain.
-func (r *restoring) savePresent(ctx context.Context, id ID, o RestoreOptions) error {
+// savePresent takes the checkpoint of the current state. It includes ignored files that would be restored.
+func (r *restoring) savePresent(ctx context.Context, id ID, paths []string) error {
 	t, err := r.store.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer t.close()
-	if err := t.scan.include("", r.target, false); err != nil {
+	if err := t.scan.include("", r.target); err != nil {
 		return err
 	}
-	for _, left := range o.Left {
-		if c, err := r.store.readRecord(left); err == nil && t.objects.has(c.root) {
-			if err := t.scan.include("", c.root, true); err != nil {
-				return err
-			}
-		}
-	}
-	if err := r.exist(t, o.Paths); err != nil {
+	if err := r.exist(t, paths); err != nil {
 		return err
 	}
 	if r.Before, _, err = t.take(ctx, "before restoring "+string(id)); err != nil {
@@ -163,7 +155,7 @@ func (r *restoring) exist(t *taking, paths []string) error {
 			return err
 		}
 		if e == nil {
-			return fmt.Errorf("%s: %w, neither in the checkpoint nor in the workspace", p, fs.ErrNotExist)
+			return fmt.Errorf("%s: %w, neither in the checkpoint nor in the workspace, or it is ignored", p, fs.ErrNotExist)
 		}
 	}
 	return nil

@@ -134,8 +134,8 @@ func (sc *scan) node(name string, st search.TreeStat) (node, bool) {
 }
 
 // include adds existing files that a tree has and the scan has not, because they are ignored now.
-// Restoring the tree may overwrite them. Those marked as ignored are never removed.
-func (sc *scan) include(dir string, tree hash, ignored bool) error {
+// Restoring the tree may overwrite them.
+func (sc *scan) include(dir string, tree hash) error {
 	entries, err := sc.objects.tree(tree)
 	if err != nil {
 		return err
@@ -154,12 +154,11 @@ func (sc *scan) include(dir string, tree hash, ignored bool) error {
 			if !ok {
 				continue
 			}
-			added.ignored = ignored
 			sc.at.insert(added)
 			n = &added
 		}
 		if e.isDir() && n.isDir() {
-			if err := sc.include(path, e.hash, ignored); err != nil {
+			if err := sc.include(path, e.hash); err != nil {
 				return err
 			}
 		}

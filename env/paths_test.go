@@ -7,7 +7,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// The rules are tables, so that those of Windows are tested on every system.
+// The rules of every platform are tested on every platform.
 
 func TestPaths_Clean(t *testing.T) {
 	for platform, tests := range map[string]map[string]string{
@@ -195,7 +195,7 @@ func TestPaths_KeyAndSeparators(t *testing.T) {
 	}
 }
 
-// FuzzPaths checks what must hold for every pair of paths.
+// FuzzPaths checks properties of every pair of paths.
 func FuzzPaths(f *testing.F) {
 	for _, s := range []string{"", "/", "/a/../b/", `C:\a`, "C:", `\\s\h\x`, `\\?\UNC\a\b\..`, "//", "///", `\\?\`, "a/./..", "a/../C:/b", `\\?\UNC`, "C:/.. /x"} {
 		f.Add(s, `C:\work`)

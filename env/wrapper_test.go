@@ -28,8 +28,8 @@ func newLocal(t testing.TB) *local.Env {
 	return e
 }
 
-// refusedOutside tries every operation on a path that must be refused. If the path ends in a link
-// that lies inside, those that act on the link itself are left out.
+// refusedOutside checks that every operation refuses a path. link is set if the path is a link inside
+// the scope; operations on the link itself are then skipped.
 func refusedOutside(t *testing.T, s env.Environment, path string, link bool) {
 	t.Helper()
 	ctx := t.Context()
@@ -54,8 +54,6 @@ func refusedOutside(t *testing.T, s env.Environment, path string, link bool) {
 		}
 	}
 }
-
-// All that the tests of scopes attack lies in directories of their own.
 
 func TestScoped_PathsOutsideAreRefused(t *testing.T) {
 	e := newLocal(t)
@@ -101,19 +99,19 @@ func TestScoped_SymbolicLinksThatLeadOutAreRefused(t *testing.T) {
 		refusedOutside(t, s, path, true)
 	}
 	if list, err := e.ReadDir(ctx, "out"); err != nil || len(list) != 1 {
-		t.Errorf("outside there is now %v, %v", list, err)
+		t.Errorf("the directory outside contains %v, %v", list, err)
 	}
 	if data, err := env.ReadFile(ctx, e, "out/secret", 0); err != nil || string(data) != "out/secret" {
-		t.Errorf("the file outside holds %q, %v", data, err)
+		t.Errorf("the file outside contains %q, %v", data, err)
 	}
-	// Links that stay inside work, and a link itself can be removed wherever it leads.
+	// Links that lead inside work, and any link can be removed.
 	for _, path := range []string{"in", "indir/f", "inabs/f"} {
 		if err := s.WriteFile(ctx, path, []byte("new"), 0o644); err != nil {
 			t.Error(err)
 		}
 	}
 	if data, err := env.ReadFile(ctx, e, "sub/d/f", 0); err != nil || string(data) != "new" {
-		t.Errorf("through a link inside was written %q, %v", data, err)
+		t.Errorf("writing through a link inside gave %q, %v", data, err)
 	}
 	if fi, err := s.Stat(ctx, "in"); err != nil || fi.Name != "in" {
 		t.Errorf("Stat of a link inside: %+v, %v", fi, err)
@@ -142,7 +140,7 @@ func TestScoped_DirectoryMayItselfBeALink(t *testing.T) {
 			t.Errorf("%s: read %q, %v", path, data, err)
 		}
 	}
-	// The scope stays what it was when the link is turned to another place.
+	// The scope does not change when the link does.
 	if err := e.WriteFile(ctx, "other/f", []byte("other"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -150,11 +148,11 @@ func TestScoped_DirectoryMayItselfBeALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Open(ctx, "f"); !errors.Is(err, env.ErrOutside) {
-		t.Errorf("after the link was turned: %v, want ErrOutside", err)
+		t.Errorf("after the link changed: %v, want ErrOutside", err)
 	}
 }
 
-// unresolved is an environment that cannot tell where some paths lead.
+// unresolved is an environment that cannot resolve some paths.
 type unresolved struct{ env.Environment }
 
 var errUnresolved = errors.New("cannot tell")
@@ -176,7 +174,7 @@ func TestScoped_WhatCannotBeResolvedIsRefused(t *testing.T) {
 		t.Errorf("WriteFile: %v", err)
 	}
 	if data, _ := env.ReadFile(t.Context(), m, "sub/f", 0); string(data) != "old" {
-		t.Errorf("the file holds %q", data)
+		t.Errorf("the file contains %q", data)
 	}
 }
 
@@ -203,7 +201,7 @@ func TestScoped_KnowsWindowsPathsEverywhere(t *testing.T) {
 	}
 }
 
-func TestWrapper_BelowGivesThePathThatTheEnvironmentBelowKnows(t *testing.T) {
+func TestWrapper_BelowTranslatesThePath(t *testing.T) {
 	m := envtest.NewMemory("linux")
 	l := slog.New(slog.DiscardHandler)
 	for _, tt := range []struct {
@@ -218,11 +216,11 @@ func TestWrapper_BelowGivesThePathThatTheEnvironmentBelowKnows(t *testing.T) {
 		{env.Scoped(m, "sub"), "../a", "", env.ErrOutside},
 	} {
 		if tt.e.Unwrap() != env.Environment(m) {
-			t.Errorf("%T does not give what it wraps", tt.e)
+			t.Errorf("%T does not unwrap to its environment", tt.e)
 		}
 		got, _, err := tt.e.Below(t.Context(), "read", tt.path)
 		if got != tt.want || !errors.Is(err, tt.err) {
-			t.Errorf("%T: %s is %q below, %v, want %q, %v", tt.e, tt.path, got, err, tt.want, tt.err)
+			t.Errorf("%T: Below(%s) = %q, %v, want %q, %v", tt.e, tt.path, got, err, tt.want, tt.err)
 		}
 	}
 }
@@ -240,8 +238,14 @@ func TestLogged_OneRecordForEachCallAndEachExit(t *testing.T) {
 	e.WriteFile(ctx, "f", []byte("secret"), 0o644)
 	env.ReadFile(ctx, e, "f", 0)
 	e.Stat(ctx, "missing")
-	if _, err := env.Exec(ctx, e, env.Command{Line: "echo secret | cat; exit 3"}); err != nil {
+	p, err := e.Start(ctx, env.Command{Line: "echo secret | cat; exit 3"})
+	if err != nil {
 		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := p.Wait(ctx); err != nil {
+			t.Fatal(err)
+		}
 	}
 	want := `level=INFO msg=write path=f bytes=6
 level=DEBUG msg=open path=f
@@ -274,6 +278,15 @@ func TestExec_MissingOutputIsMarked(t *testing.T) {
 	half := strings.Repeat("x", 500)
 	if want := half + "\n[... 4000 bytes of output dropped ...]\n" + half; r.Stdout != want || r.Dropped != 4000 {
 		t.Errorf("dropped %d, output %q", r.Dropped, r.Stdout)
+	}
+}
+
+func TestExec_KeepsOneMebibyteByDefault(t *testing.T) {
+	for size, whole := range map[int]bool{1_048_576: true, 1_048_577: false} {
+		r, err := env.Exec(t.Context(), newLocal(t), env.Command{Line: fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", size), Timeout: time.Minute})
+		if err != nil || (r.Dropped == 0) != whole {
+			t.Errorf("of %d bytes %d were dropped, %v; want none: %v", size, r.Dropped, err, whole)
+		}
 	}
 }
 

@@ -2,10 +2,43 @@ package event
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/tool"
 )
+
+func TestSave_ValuesOverTheLimitsGoIntoBlobs(t *testing.T) {
+	result := func(size int) Data {
+		return ToolCallEnd{ID: "c", Output: tool.Text(strings.Repeat("x", size)), Model: "x"}
+	}
+	input := func(size int) Data {
+		return UserInput{Message: llm.Message{Role: llm.RoleUser, Parts: []llm.Part{llm.Image{Media: llm.Media{MIME: "image/png", Data: make([]byte, size)}}}}}
+	}
+	for _, c := range []struct {
+		name string
+		data Data
+		want int
+	}{
+		{"output of 64 KiB", result(65536), 0}, {"larger output", result(65537), 1},
+		{"image of 4 KiB", input(4096), 0}, {"larger image", input(4097), 1},
+	} {
+		s := new(Memory)
+		w, err := s.Create(t.Context(), Meta{ID: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Save(t.Context(), w, Record{Seq: 1, Data: c.data}); err != nil {
+			t.Fatal(err)
+		}
+		for r, err := range s.Load(t.Context(), "a", 0) {
+			if got := len(Blobs(r)); err != nil || got != c.want {
+				t.Errorf("%s: %d blobs, want %d (%v)", c.name, got, c.want, err)
+			}
+		}
+	}
+}
 
 // TestMedia_IsFoundInEveryKind fails when a kind is added that can hold media and mapMedia does not look there.
 func TestMedia_IsFoundInEveryKind(t *testing.T) {

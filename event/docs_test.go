@@ -130,7 +130,7 @@ func sections() []section {
 			"A limit was reached: `max_tool_rounds`, `max_turns`, `tree_turns`, `tree_tokens`, `tree_cost` or `tree_duration`."},
 		{Warning{Code: "context_window", Message: "Context usage at ~84% of context window"}, "", "A problem that does not stop the work. `code` is `context_window`, `summary_failed`, `no_checkpoint`, or absent."},
 		{Error{Class: "rate_limit", Message: "anthropic: rate limit (HTTP 429)", Retryable: true}, "1",
-			"The work on the input failed. `retryable` means that it may succeed later. `class` is the kind of error, or `panic` if the host's code panicked; then there is a `stack`. `item` is the part of the conversation that the provider refused, and `body` the model's output in place of the requested object."},
+			"The work on the input failed. `retryable` means that it may succeed later. `class` is the kind of error, `save` if the session could not be saved, or `panic` if the host's code panicked; then there is a `stack`. `item` is the part of the conversation that the provider refused, and `body` the model's output in place of the requested object."},
 		{ProcessingEnd{Outcome: "done", State: "IDLE", Rounds: 4}, "",
 			"The work on the input ended. `outcome` is `done`, `awaiting_input`, `awaiting_approval`, `limit`, `cut_off`, `paused`, `refused`, `loop`, `interrupted` or `failed`. `state` is the state after it: `IDLE`, `AWAITING_INPUT`, `AWAITING_APPROVAL`, `CLOSED`, or `PROCESSING` if more input is queued. `question` is what the model asks the user."},
 		{SessionEnd{Reason: "closed", State: "CLOSED"}, "",

@@ -44,14 +44,14 @@ func TestLog_DurableRecordsAreNumberedAndTransientOnesAreNot(t *testing.T) {
 	b, _ := l.Append(Record{Data: TextDelta{Text: "x"}})
 	c, _ := l.Append(Record{Data: Warning{Message: "two"}})
 	if a.Seq != 1 || b.Seq != 0 || c.Seq != 2 || a.Time.IsZero() {
-		t.Errorf("%d %d %d", a.Seq, b.Seq, c.Seq)
+		t.Errorf("got numbers %d, %d and %d, want 1, 0 and 2", a.Seq, b.Seq, c.Seq)
 	}
 	if l.Last() != 2 {
-		t.Errorf("last is %d", l.Last())
+		t.Errorf("got last %d, want 2", l.Last())
 	}
 }
 
-func TestLog_LateReaderSeesEveryDurableRecordFromWhereItLeftOff(t *testing.T) {
+func TestLog_LateReaderSeesAllDurableRecords(t *testing.T) {
 	l := &Log{}
 	for range 200 {
 		l.Append(Record{Data: TextDelta{Text: "x"}})
@@ -67,7 +67,7 @@ func TestLog_LateReaderSeesEveryDurableRecordFromWhereItLeftOff(t *testing.T) {
 			t.Errorf("after %d: %d records, want %d", after, len(got), want)
 		}
 		if len(got) > 0 && got[0].Seq != after+1 {
-			t.Errorf("after %d comes %d", after, got[0].Seq)
+			t.Errorf("got record %d after %d", got[0].Seq, after)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestLog_LiveReaderSeesDeltas(t *testing.T) {
 	}
 }
 
-func TestLog_SlowReaderLosesDeltasButNothingElse(t *testing.T) {
+func TestLog_SlowReaderLosesTransientRecordsOnly(t *testing.T) {
 	l := &Log{}
 	r := l.join(0) // somebody who follows but does not read
 	defer l.leave(r)
@@ -113,14 +113,14 @@ func TestLog_SlowReaderLosesDeltasButNothingElse(t *testing.T) {
 		l.Append(Record{Data: TextEnd{}})
 	}
 	if len(l.loose) > maxTransient {
-		t.Errorf("%d transient records are kept", len(l.loose))
+		t.Errorf("the log keeps %d transient records", len(l.loose))
 	}
 	if got := len(l.Records(0)); got != 20 {
 		t.Errorf("%d durable records", got)
 	}
 }
 
-func TestLog_DeltasGoWhenEverybodyHasSeenThem(t *testing.T) {
+func TestLog_DropsTransientRecordsThatAllReadersHaveSeen(t *testing.T) {
 	l := &Log{}
 	for range 100 {
 		l.Append(Record{Data: TextDelta{Text: "x"}})
@@ -131,7 +131,7 @@ func TestLog_DeltasGoWhenEverybodyHasSeenThem(t *testing.T) {
 	}
 }
 
-func TestLog_ReaderEndsWithTheLogOrWithItsContext(t *testing.T) {
+func TestLog_ReaderEndsWithTheLogOrItsContext(t *testing.T) {
 	l := &Log{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -146,10 +146,10 @@ func TestLog_ReaderEndsWithTheLogOrWithItsContext(t *testing.T) {
 	}
 	l.Close()
 	if _, ok := l.Append(Record{Data: Warning{Message: "y"}}); ok {
-		t.Error("a closed log took a record")
+		t.Error("a closed log accepted a record")
 	}
 	if len(l.readers) != 0 {
-		t.Errorf("%d readers are left", len(l.readers))
+		t.Errorf("%d readers remain", len(l.readers))
 	}
 }
 
@@ -166,7 +166,7 @@ func TestLog_ManyReadersAndWritersLoseNothing(t *testing.T) {
 				}
 				if r.Seq != 0 {
 					if r.Seq != last+1 {
-						t.Errorf("%d comes behind %d", r.Seq, last)
+						t.Errorf("got record %d after %d", r.Seq, last)
 					}
 					last = r.Seq
 					n++
@@ -227,7 +227,7 @@ func TestRecord_EveryKindSurvivesARoundTrip(t *testing.T) {
 	}
 }
 
-func TestRecord_UnknownKindIsKept(t *testing.T) {
+func TestRecord_UnknownKindSurvivesARoundTrip(t *testing.T) {
 	const in = `{"seq":3,"time":"2026-01-02T03:04:05Z","kind":"FROM_THE_FUTURE","data":{"x":[1,2]}}`
 	var r Record
 	if err := json.Unmarshal([]byte(in), &r); err != nil {
@@ -235,7 +235,7 @@ func TestRecord_UnknownKindIsKept(t *testing.T) {
 	}
 	out, err := json.Marshal(r)
 	if err != nil || string(out) != in {
-		t.Errorf("%s, %v", out, err)
+		t.Errorf("got %s, want %s (%v)", out, in, err)
 	}
 }
 
@@ -253,7 +253,7 @@ func FuzzRecord(f *testing.F) {
 		}
 		var again Record
 		if err := json.Unmarshal(out, &again); err != nil {
-			t.Fatalf("%q was written as %q, which is not readable: %v", b, out, err)
+			t.Fatalf("%q encodes as %q, which does not decode: %v", b, out, err)
 		}
 	})
 }

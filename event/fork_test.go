@@ -22,7 +22,7 @@ import (
 
 var epoch = time.Date(2020, 11, 15, 9, 30, 0, 0, time.UTC)
 
-// stores are those that everything here must work on.
+// stores are the stores to test.
 var stores = map[string]func(*testing.T) event.Store{
 	"memory": func(*testing.T) event.Store { return new(event.Memory) },
 	"files":  func(t *testing.T) event.Store { return newFiles(t, t.TempDir()) },
@@ -37,7 +37,7 @@ func newFiles(t *testing.T, dir string) *filestore.Store {
 	return s
 }
 
-// save makes a session of data, one record each.
+// save creates a session with a record for each data.
 func save(t *testing.T, s event.Store, m event.Meta, data ...event.Data) {
 	t.Helper()
 	w, err := s.Create(t.Context(), m)
@@ -81,10 +81,10 @@ func metas(t *testing.T, s event.Store) []string {
 
 func price(p float64) *float64 { return &p }
 
-// long is an output that has to go into a blob.
+// long is an output that goes into a blob.
 var long = strings.Repeat("a line of output\n", 10_000)
 
-// work is a session with everything in it that a fork has to see to.
+// work returns a session with blobs, model calls and their costs.
 func work() []event.Data {
 	picture := llm.Image{Media: llm.Media{MIME: "image/png", Data: []byte(strings.Repeat("pixels", 2000))}}
 	return []event.Data{
@@ -105,7 +105,7 @@ func described() event.Meta {
 	}
 }
 
-func TestFork_HasTheRecordsUpToTheOneThatWasChosen(t *testing.T) {
+func TestFork_CopiesRecordsUpToANumber(t *testing.T) {
 	for name, open := range stores {
 		for _, at := range []event.Seq{1, 3, 5, 7} {
 			t.Run(fmt.Sprintf("%s at %d", name, at), func(t *testing.T) {
@@ -126,14 +126,14 @@ func TestFork_HasTheRecordsUpToTheOneThatWasChosen(t *testing.T) {
 					t.Errorf("the fork is %+v", m)
 				}
 				if got := load(t, s, "a"); len(got) != 7 || got[0].Session != "a" {
-					t.Error("the session itself was changed")
+					t.Error("the parent was changed")
 				}
 			})
 		}
 	}
 }
 
-func TestFork_IsDescribedLikeTheSession(t *testing.T) {
+func TestFork_InheritsTheDescription(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
@@ -144,7 +144,7 @@ func TestFork_IsDescribedLikeTheSession(t *testing.T) {
 			}
 			want := described()
 			want.ID, want.Title, want.Dir, want.Tags = "b", "Mine", "/other", nil
-			want.Summary = "" // which tells of what came later
+			want.Summary = "" // it covers more than the fork
 			want.Parent, want.ForkedAt, want.Last = "a", 3, 3
 			want.Turns, want.Usage, want.Cost = 1, llm.Usage{Input: 10, Output: 1}, price(0.5)
 			want.Created, want.Updated = m.Created, m.Updated
@@ -165,7 +165,7 @@ func TestFork_IsDescribedLikeTheSession(t *testing.T) {
 	}
 }
 
-func TestFork_BringsItsBlobsAndNoOthers(t *testing.T) {
+func TestFork_CopiesOnlyItsBlobs(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
@@ -223,7 +223,7 @@ func TestFork_ManyRecordsAreWrittenInPieces(t *testing.T) {
 	}
 }
 
-// appends watches how a fork is written, and lets it fail.
+// appends counts the calls of Append and can make one fail.
 type appends struct {
 	event.Store
 	failAt      int // the call that fails, from 1
@@ -251,7 +251,7 @@ func (w spyWriter) Append(ctx context.Context, records ...event.Record) error {
 	return w.Writer.Append(ctx, records...)
 }
 
-func TestFork_LeavesNothingBehindWhenItFails(t *testing.T) {
+func TestFork_LeavesNothingAfterAFailure(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
@@ -279,7 +279,7 @@ func TestFork_LeavesNothingBehindWhenItFails(t *testing.T) {
 	}
 }
 
-// cancelling ends a context in the middle of reading.
+// cancelling cancels a context while records are read.
 type cancelling struct {
 	event.Store
 	cancel func()
@@ -298,13 +298,13 @@ func (c *cancelling) Load(ctx context.Context, id string, after event.Seq) iter.
 	}
 }
 
-func TestFork_RefusesWhatCannotBe(t *testing.T) {
+func TestFork_RefusesInvalidArguments(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
 			save(t, s, described(), work()...)
 			if _, err := event.Fork(t.Context(), s, "a", 8, event.Meta{ID: "b"}); err == nil || !strings.Contains(err.Error(), "at record 8: its last record is 7") {
-				t.Errorf("behind the end: %v", err)
+				t.Errorf("after the end: %v", err)
 			}
 			if _, err := event.Fork(t.Context(), s, "none", 0, event.Meta{ID: "b"}); !errors.Is(err, event.ErrNotFound) {
 				t.Errorf("of nothing: %v", err)
@@ -322,7 +322,7 @@ func TestFork_RefusesWhatCannotBe(t *testing.T) {
 	}
 }
 
-func TestFork_WorksBesideAWriter(t *testing.T) {
+func TestFork_MayRunBesideAWriter(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
@@ -339,7 +339,7 @@ func TestFork_WorksBesideAWriter(t *testing.T) {
 	}
 }
 
-// damage spoils the line of a log that holds a text.
+// damage changes the line of a log that contains a text.
 func damage(t *testing.T, dir, id, text string) {
 	t.Helper()
 	name := filepath.Join(dir, id, "log.jsonl")
@@ -352,7 +352,7 @@ func damage(t *testing.T, dir, id, text string) {
 	}
 }
 
-func TestFork_RefusesADamagedSessionAndSalvageDoesNot(t *testing.T) {
+func TestSalvage_AcceptsADamagedRecord(t *testing.T) {
 	dir := t.TempDir()
 	s := newFiles(t, dir)
 	save(t, s, described(), work()...)
@@ -374,14 +374,14 @@ func TestFork_RefusesADamagedSessionAndSalvageDoesNot(t *testing.T) {
 		t.Errorf("the third record is %+v", got[2].Data)
 	}
 	if report, err := s.Verify(t.Context(), "c"); err != nil || !report.Clean() {
-		t.Errorf("the fork is not sound: %v, %v", report, err)
+		t.Errorf("the fork is damaged: %v, %v", report, err)
 	}
 	if m, err := event.Salvage(t.Context(), s, "a", 3, event.Meta{ID: "d"}); err != nil || m.Last != 2 || m.ForkedAt != 2 {
 		t.Errorf("up to the damage it is %+v, %v", m, err)
 	}
 }
 
-func TestFork_RefusesALostBlobAndSalvageDoesNot(t *testing.T) {
+func TestSalvage_AcceptsALostBlob(t *testing.T) {
 	for name, spoil := range map[string]func(string) error{
 		"lost":    os.Remove,
 		"damaged": func(name string) error { return os.WriteFile(name, []byte("other"), 0o600) },
@@ -412,7 +412,7 @@ func TestFork_RefusesALostBlobAndSalvageDoesNot(t *testing.T) {
 	}
 }
 
-func TestFork_AFullDiskIsNoLostBlob(t *testing.T) {
+func TestSalvage_RefusesAFullDisk(t *testing.T) {
 	s := new(event.Memory)
 	save(t, s, described(), work()...)
 	if _, err := event.Salvage(t.Context(), fullStore{s}, "a", 0, event.Meta{ID: "b"}); !errors.Is(err, errFull) {

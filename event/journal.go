@@ -72,7 +72,7 @@ func (j *Journal) Append(r Record) (Record, bool) {
 		return r, false
 	}
 	if j.err != nil || transient && len(j.queue) == 0 && !j.busy {
-		return r, j.Log.Show(r)
+		return r, j.Log.show(r)
 	}
 	if j.held != nil && !transient {
 		first := *j.held
@@ -150,7 +150,7 @@ func (j *Journal) publish(batch []Record) {
 	for _, r := range batch {
 		switch {
 		case j.err != nil || !r.Durable():
-			j.Log.Show(r)
+			j.Log.show(r)
 		default:
 			j.Log.Append(r)
 			j.saved = r.Seq

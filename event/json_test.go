@@ -18,7 +18,7 @@ func agree(t *testing.T, b []byte) {
 	wantErr := want.UnmarshalJSON(b)
 	got, err := DecodeRecord(b)
 	if (err == nil) != (wantErr == nil) {
-		t.Fatalf("%q: %v, and UnmarshalJSON says %v", b, err, wantErr)
+		t.Fatalf("%q: DecodeRecord returns %v and UnmarshalJSON %v", b, err, wantErr)
 	}
 	if err != nil {
 		return
@@ -68,14 +68,14 @@ func TestDecodeRecord_AgreesWithUnmarshalJSON(t *testing.T) {
 		agree(t, b)
 		_, kind, raw, ok := envelope(b)
 		if !ok {
-			t.Errorf("%s is left to encoding/json", b)
+			t.Errorf("%s takes the slow path", b)
 		} else if _, err := decodeOnce(kind, raw); err != nil {
-			t.Errorf("%s is left to encoding/json: %v", b, err)
+			t.Errorf("%s takes the slow path: %v", b, err)
 		}
 	}
 }
 
-func TestDecodeRecord_LeavesTheUnusualToEncodingJSON(t *testing.T) {
+func TestDecodeRecord_AgreesOnUnusualJSON(t *testing.T) {
 	for _, data := range []string{
 		`{"id":"c","output":null}`, `{"id":"c","output":"x","output":"y"}`, `{"id":"c","Output":"x"}`, `{"id":"c","output": "x" }`,
 		`{"id":"c","output":"x","model_output":"\ud800"}`, `{"output":5}`, `{"output":"x"`, `{"output":"\x"}`, `{"output":"x",}`,
@@ -100,7 +100,7 @@ func TestDecodeRecord_LeavesTheUnusualToEncodingJSON(t *testing.T) {
 	}
 }
 
-func TestAppendRecord_WritesWhatEncodingJSONDoes(t *testing.T) {
+func TestAppendRecord_AgreesWithEncodingJSON(t *testing.T) {
 	for _, r := range append(ownRecords(), Record{Time: time.Now(), Session: "<\xff>", Agent: "1", Data: Unknown{"NEW", json.RawMessage(" { \"a\" : 1 }\n")}}) {
 		data, err := json.Marshal(r.Data)
 		if err != nil {
@@ -112,17 +112,17 @@ func TestAppendRecord_WritesWhatEncodingJSONDoes(t *testing.T) {
 		}
 		got, err := AppendRecord([]byte("before"), r)
 		if err != nil || string(got) != "before"+string(want) {
-			t.Errorf("it writes %s, %v, and encoding/json %s", got, err, want)
+			t.Errorf("got %s, want %s (%v)", got, want, err)
 		}
 	}
 	for _, r := range []Record{{Data: Unknown{"NEW", json.RawMessage("{")}}, {Time: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC), Data: Warning{}}} {
 		if b, err := AppendRecord([]byte("before"), r); err == nil || string(b) != "before" {
-			t.Errorf("%+v is written as %s", r, b)
+			t.Errorf("%+v is encoded as %s, want an error", r, b)
 		}
 	}
 }
 
-func TestDecodeRecord_KeepsNothingOfItsInput(t *testing.T) {
+func TestDecodeRecord_RetainsNothingOfItsInput(t *testing.T) {
 	b := []byte(`{"seq":1,"time":"2026-01-02T03:04:05Z","session":"s","kind":"NEW","data":{"a":"b"}}`)
 	r, err := DecodeRecord(b)
 	if err != nil {
@@ -130,7 +130,7 @@ func TestDecodeRecord_KeepsNothingOfItsInput(t *testing.T) {
 	}
 	clear(b)
 	if got := string(r.Data.(Unknown).Raw); got != `{"a":"b"}` || r.Session != "s" {
-		t.Errorf("%s in %s", got, r.Session)
+		t.Errorf("got %s in session %s", got, r.Session)
 	}
 }
 

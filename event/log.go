@@ -52,7 +52,7 @@ func (l *Log) Append(r Record) (Record, bool) {
 		return r, false
 	}
 	if r.Kind().Transient() {
-		l.show(r)
+		l.addTransient(r)
 		return r, true
 	}
 	if r.Time.IsZero() {
@@ -68,19 +68,19 @@ func (l *Log) Append(r Record) (Record, bool) {
 	return r, true
 }
 
-// Show adds a record as if it were transient: it has no number and only current readers see it. It reports
+// show adds a record as if it were transient: it has no number and only current readers see it. It reports
 // false if the log is closed.
-func (l *Log) Show(r Record) bool {
+func (l *Log) show(r Record) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return false
 	}
-	l.show(r)
+	l.addTransient(r)
 	return true
 }
 
-func (l *Log) show(r Record) {
+func (l *Log) addTransient(r Record) {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
 	}

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzNeedle compares with the regular expressions of the standard library, which know the same
-// forms of letters.
+// FuzzNeedle compares needles with case-insensitive regular expressions.
 func FuzzNeedle(f *testing.F) {
 	f.Add("The quick BROWN fox", "brown")
 	f.Add("100 \u212A \u017F", "ks")
@@ -16,7 +15,7 @@ func FuzzNeedle(f *testing.F) {
 	f.Add("\xff\u0301e\u0301 \U0001F469\u200d\U0001F467", "e")
 	f.Fuzz(func(t *testing.T, text, query string) {
 		if query == "" || !utf8.ValidString(query) || strings.ContainsRune(query, utf8.RuneError) {
-			return // nobody types that
+			return
 		}
 		start, end := newNeedle(query).index(text)
 		want := regexp.MustCompile("(?i)" + regexp.QuoteMeta(query)).FindStringIndex(text)
@@ -24,14 +23,14 @@ func FuzzNeedle(f *testing.F) {
 			want = []int{-1, -1}
 		}
 		if start != want[0] || end != want[1] {
-			t.Fatalf("%q in %q: %d to %d, want %v", query, text, start, end, want)
+			t.Fatalf("%q in %q: got %d to %d, want %v", query, text, start, end, want)
 		}
 		if start < 0 {
 			return
 		}
 		s := newSnippet(text, start, end)
 		if !utf8.ValidString(s.Text) || strings.ContainsAny(s.Text, "\n\r\t") {
-			t.Errorf("the snippet is %q", s.Text)
+			t.Errorf("got snippet %q, want one line of UTF-8", s.Text)
 		}
 		if s.Text[s.Start:s.End] != oneSpace(text[start:end]) {
 			t.Errorf("the match in %q is %q", s.Text, s.Text[s.Start:s.End])

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// follower is a reader that is stepped by hand, and what a reader may see.
+// follower is a reader that is stepped by hand.
 type follower struct {
 	after Seq
 	next  func() (Record, error, bool)
@@ -18,8 +18,8 @@ type follower struct {
 	seen  []Record
 }
 
-// Readers that join, read, pause and leave at any time see every durable record behind the one they
-// asked for, in order, and of the transient ones a part, in order and each in its place.
+// TestLog_AnyReaderSeesEverythingDurableInOrder lets readers join, read, pause and leave at random. They must see
+// all durable records after the one they asked for, and some of the transient ones, all in order.
 func TestLog_AnyReaderSeesEverythingDurableInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := &Log{}
@@ -55,7 +55,7 @@ func TestLog_AnyReaderSeesEverythingDurableInOrder(t *testing.T) {
 				f := readers[rapid.IntRange(0, len(readers)-1).Draw(t, "reader")]
 				for range rapid.IntRange(0, 100).Draw(t, "n") {
 					if last := lastSeq(f); last >= l.Last() {
-						return // it might have to wait
+						return // it could block
 					}
 					f.read(t)
 				}

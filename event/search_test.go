@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// hits are those of a query, as "session where seq snippet" with the match in brackets.
+// hits returns the hits of a query as "session where seq snippet" with the match in brackets.
 func hits(t *testing.T, s event.Store, q event.Query) []string {
 	t.Helper()
 	var out []string
@@ -155,7 +155,7 @@ func TestSearch_SnippetsAreOneLineAndIgnoreCase(t *testing.T) {
 	}
 }
 
-func TestSearch_DamageDoesNotStopIt(t *testing.T) {
+func TestSearch_ContinuesAfterDamage(t *testing.T) {
 	dir := t.TempDir()
 	s := newFiles(t, dir)
 	save(t, s, event.Meta{ID: "a"}, event.UserInput{Message: llm.UserText("word one")}, event.Warning{Message: "spoiled"}, event.UserInput{Message: llm.UserText("word two")})
@@ -206,7 +206,7 @@ func TestSearch_Stops(t *testing.T) {
 	}
 	for _, err := range event.Search(t.Context(), s, event.Query{}) {
 		if err == nil {
-			t.Error("it searches for nothing")
+			t.Error("an empty text is accepted")
 		}
 	}
 }

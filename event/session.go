@@ -168,7 +168,7 @@ type Warning struct {
 
 // Error reports that the work failed.
 type Error struct {
-	Class     string    `json:"class"` // an llm.ErrorKind, or "panic"
+	Class     string    `json:"class"` // an llm.ErrorKind, "panic" or ClassSave
 	Message   string    `json:"message"`
 	Retryable bool      `json:"retryable,omitempty"`
 	Stack     string    `json:"stack,omitempty"`

@@ -10,10 +10,10 @@
 //
 // # Provider state
 //
-// Providers need some of what they return back unchanged in the next request: signatures of thinking,
-// encrypted reasoning, thought signatures of tool calls. It travels as [State], raw bytes tagged with the
-// dialect and model that made them. Only the adapter of that dialect reads it; for any other model it
-// downgrades the part or drops it.
+// Some data must be returned to its provider unchanged in the next request: signatures of thinking, encrypted
+// reasoning, thought signatures of tool calls. It is stored as [State], raw bytes tagged with the dialect and
+// model that made them. Only the adapter of that dialect reads it; for any other model it downgrades the
+// part or drops it.
 //
 // # Append-only requests
 //

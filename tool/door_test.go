@@ -96,7 +96,7 @@ func TestPipeline_ActsOnlyAfterTheApproval(t *testing.T) {
 }
 
 func TestPreview_IsFoundThroughWrappersAndReadsOnly(t *testing.T) {
-	inner := WithPreview(writer("/nowhere/at/all"), func(_ context.Context, _ *Call, in echoIn) (Preview, error) {
+	inner := WithPreview(writer(filepath.Join(t.TempDir(), "file")), func(_ context.Context, _ *Call, in echoIn) (Preview, error) {
 		if in.Text == "panic" {
 			panic("oops")
 		}

@@ -1,5 +1,4 @@
-// Command reins runs coding agents and looks inside their traffic. Package host/cli holds its
-// commands.
+// Command reins runs coding agents. Its commands are in package host/cli.
 package main
 
 import (

@@ -13,21 +13,21 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// file runs an operation on the target of a path, with the checks and errors common to all
-// operations.
+// file runs an operation on the target of a path.
 func (e *Env) file(ctx context.Context, op, path string, f func(h handle, name string) error) error {
-	return e.operate(ctx, op, path, true, f)
+	return e.operate(ctx, op, path, func() error { return e.tree.follow(path, true, f) })
 }
 
 // link is like file, but does not follow the last element of the path.
 func (e *Env) link(ctx context.Context, op, path string, f func(h handle, name string) error) error {
-	return e.operate(ctx, op, path, false, f)
+	return e.operate(ctx, op, path, func() error { return e.tree.follow(path, false, f) })
 }
 
-func (e *Env) operate(ctx context.Context, op, path string, last bool, f func(h handle, name string) error) error {
+// operate runs an operation with the checks and errors common to all.
+func (e *Env) operate(ctx context.Context, op, path string, f func() error) error {
 	err := e.usable(ctx)
 	if err == nil {
-		err = e.tree.follow(path, last, f)
+		err = f()
 	}
 	if err != nil {
 		return &fs.PathError{Op: op, Path: path, Err: e.tree.explain(err)}
@@ -262,28 +262,17 @@ func (e *Env) move(ctx context.Context, hf handle, from string, ht handle, to st
 
 // WriteFile implements [env.Environment].
 func (e *Env) WriteFile(ctx context.Context, path string, data []byte, perm fs.FileMode) error {
-	err := e.usable(ctx)
-	if err == nil {
-		err = e.tree.write(ctx, path, data, perm.Perm())
-	}
-	if err != nil {
-		return &fs.PathError{Op: "write", Path: path, Err: e.tree.explain(err)}
-	}
-	return nil
+	return e.operate(ctx, "write", path, func() error { return e.tree.write(ctx, path, data, perm.Perm()) })
 }
 
 // RealPath implements [env.Environment].
-func (e *Env) RealPath(ctx context.Context, path string) (string, error) {
-	err := e.usable(ctx)
-	var abs string
-	if err == nil {
-		abs, err = e.tree.abs(path)
-	}
-	if err == nil {
-		abs, err = e.tree.canonical(abs, true)
-	}
-	if err != nil {
-		return "", &fs.PathError{Op: "resolve", Path: path, Err: e.tree.explain(err)}
-	}
-	return abs, nil
+func (e *Env) RealPath(ctx context.Context, path string) (real string, err error) {
+	err = e.operate(ctx, "resolve", path, func() error {
+		abs, err := e.tree.abs(path)
+		if err == nil {
+			real, err = e.tree.canonical(abs, true)
+		}
+		return err
+	})
+	return real, err
 }

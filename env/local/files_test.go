@@ -94,7 +94,7 @@ func TestWriteFile_SymlinkLoopFails(t *testing.T) {
 	}
 }
 
-func TestWriteFile_KeepsModeOwnerAndAttributes(t *testing.T) {
+func TestWriteFile_KeepsModeAndOwner(t *testing.T) {
 	dir := t.TempDir()
 	lay(t, dir, "f")
 	path := filepath.Join(dir, "f")

@@ -125,14 +125,9 @@ func (g *group) close() {
 	}
 }
 
-// closedChan returns a closed channel.
-func closedChan() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}
-
 // endMarked ends all processes with one of the marks.
 func endMarked(m marks, grace time.Duration) {
-	killAll(targets{marks: m}, closedChan(), grace)
+	gone := make(chan struct{})
+	close(gone)
+	killAll(targets{marks: m}, gone, grace)
 }

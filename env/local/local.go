@@ -225,12 +225,6 @@ func (e *Env) files(std [3]*os.File) []*os.File {
 	return list
 }
 
-// newMark returns the mark of the next command. The caller holds e.mu.
-func (e *Env) newMark() mark {
-	e.seq++
-	return mark{e.id, e.seq}
-}
-
 // spoolFile creates a file for the output of one process, and the private directory if there is none
 // yet. The watchdog, which removes the directory if this process is killed, is told its name first.
 // The name goes through the pipe: other users could read it in arguments and create it themselves.

@@ -17,7 +17,6 @@ const giveUpTime = 200 * time.Millisecond
 // Process is a command on this machine.
 type Process struct {
 	env     *Env
-	command string
 	started time.Time
 	mark    mark
 	group   *group

@@ -167,15 +167,17 @@ func TestSpool_IsPrivateAndGoesAway(t *testing.T) {
 	}
 }
 
-func TestPTY_IsATerminal(t *testing.T) {
+func TestPTY_IsATerminalOf24By80UnlessSet(t *testing.T) {
 	e := newEnv(t, local.Config{})
-	p, err := e.Start(t.Context(), env.Command{Line: "test -t 0 && test -t 1 && test -t 2 && stty size", PTY: true, Rows: 33, Cols: 101})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := wait(t, p)
-	if got := text(t, p, env.Both); x.Code != 0 || got != "33 101\r\n" {
-		t.Errorf("exit %d, output %q", x.Code, got)
+	for want, c := range map[string]env.Command{"24 80\r\n": {}, "33 101\r\n": {Rows: 33, Cols: 101}} {
+		c.Line, c.PTY = "test -t 0 && test -t 1 && test -t 2 && stty size", true
+		p, err := e.Start(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x, got := wait(t, p), text(t, p, env.Both); x.Code != 0 || got != want {
+			t.Errorf("exit %d, output %q, want %q", x.Code, got, want)
+		}
 	}
 }
 

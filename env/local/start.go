@@ -39,7 +39,7 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 		if errors.Is(err, errTooManyArgs) {
 			err = env.ErrTooLong
 		}
-		return nil, fmt.Errorf("start %s: %w", p.command, err)
+		return nil, fmt.Errorf("start %s: %w", path, err)
 	}
 	return p, nil
 }
@@ -98,19 +98,16 @@ func (e *Env) register(c env.Command) (*Process, error) {
 	if limit <= 0 {
 		limit = e.maxOutput
 	}
+	e.seq++
 	p := &Process{
 		env:      e,
-		command:  c.Line,
-		mark:     e.newMark(),
+		mark:     mark{e.id, e.seq},
 		out:      newCapture(limit, e.spoolFile),
 		pty:      c.PTY,
 		onOutput: c.OnOutput,
 		done:     make(chan struct{}),
 		gone:     make(chan struct{}),
 		killed:   make(chan struct{}),
-	}
-	if p.command == "" {
-		p.command = strings.Join(c.Args, " ")
 	}
 	e.captures[p.out] = struct{}{}
 	e.busy.Add(1)

@@ -4,6 +4,7 @@ package local
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,6 +30,67 @@ func TestReplacement_FailedRenameLeavesNothing(t *testing.T) {
 	}
 	if list, _ := os.ReadDir(dir); len(list) != 0 {
 		t.Errorf("left behind: %v", list)
+	}
+}
+
+// modeAtRead is a reader that records the mode of the temporary file while it is written.
+type modeAtRead struct {
+	dir  string
+	mode fs.FileMode
+}
+
+func (m *modeAtRead) Read([]byte) (int, error) {
+	files, _ := filepath.Glob(filepath.Join(m.dir, ".reins-*.tmp"))
+	if len(files) == 1 {
+		if fi, err := os.Stat(files[0]); err == nil {
+			m.mode = fi.Mode()
+		}
+	}
+	return 0, io.EOF
+}
+
+func TestReplacement_IsPrivateUntilItHasItsOwner(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "f"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	old, err := d.Stat("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := replacement{dir: d, name: "f", old: old, flush: (*os.File).Sync}
+	m := &modeAtRead{dir: dir}
+	if err := r.write(t.Context(), m); err != nil || m.mode != 0o600 {
+		t.Errorf("mode while writing is %v, %v, want 0600", m.mode, err)
+	}
+}
+
+// swapped is a handle on which a file is replaced between Stat and OpenFile.
+type swapped struct{ machine }
+
+func (swapped) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(name+".swapped", flag, perm)
+}
+
+func TestOpenRegular_ChecksTheOpenedFileToo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	if err := errors.Join(os.WriteFile(file, nil, 0o644), syscall.Mkfifo(file+".swapped", 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := openRegular(swapped{}, file); !errors.Is(err, env.ErrSpecial) {
+		t.Errorf("got %v, %v, want ErrSpecial", f, err)
+	}
+}
+
+func TestTimeout_AfterTheExitDoesNothing(t *testing.T) {
+	p := &Process{exited: true}
+	if p.end(true); p.ending || p.timedOut {
+		t.Error("a timeout after the exit ended the process")
 	}
 }
 

@@ -13,11 +13,10 @@ import (
 	"time"
 )
 
-// The benchmarks report processor time, which a busy machine disturbs less than the clock: ms-cpu
-// is ours per search, peer-ms-cpu that of the peer on the same tree in the same run, and ratio the
-// first by the second.
+// The benchmarks report processor time, which depends less on load than wall-clock time: ms-cpu is
+// ours per search, peer-ms-cpu the peer's on the same tree, and ratio the first divided by the second.
 
-// goSource is the tree that is searched.
+// goSource returns the tree to search.
 func goSource(b *testing.B) string {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -26,7 +25,7 @@ func goSource(b *testing.B) string {
 	return filepath.Join(strings.TrimSpace(string(out)), "src")
 }
 
-// selfCPU is the processor time that this process has used.
+// selfCPU returns the processor time used by this process.
 func selfCPU(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -35,7 +34,7 @@ func selfCPU(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peerCPU is the processor time of one run of a program.
+// peerCPU runs a program and returns its processor time.
 func peerCPU(b *testing.B, dir string, out *bytes.Buffer, args ...string) time.Duration {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = dir
@@ -47,7 +46,7 @@ func peerCPU(b *testing.B, dir string, out *bytes.Buffer, args ...string) time.D
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// versus runs ours and the peer by turns.
+// versus runs ours and the peer in turn.
 func versus(b *testing.B, dir string, ours func() int, peer []string) {
 	if _, err := exec.LookPath(peer[0]); err != nil {
 		b.Fatalf("%s is needed: install ripgrep and fd-find", peer[0])

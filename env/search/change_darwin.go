@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// changeOf gives the time of a file's last change of any kind, and its inode.
+// changeOf returns the change time and the inode of a file.
 func changeOf(info fs.FileInfo) (changed int64, inode uint64) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -4,5 +4,5 @@ package search
 
 import "io/fs"
 
-// changeOf knows nothing here: the platform's file information has neither.
+// changeOf returns zeros: the platform's file information has neither.
 func changeOf(fs.FileInfo) (changed int64, inode uint64) { return 0, 0 }

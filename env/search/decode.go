@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// decode gives the text of a file's bytes: without a UTF-8 byte order mark, and converted to
-// UTF-8 if a mark says that it is UTF-16. It is false for binary files, which are those with a
-// NUL byte in their text.
+// decode returns the text of a file, without a byte order mark and converted to UTF-8 if the mark is
+// that of UTF-16. It reports false for a binary file: one with a NUL byte in its text.
 func decode(data []byte) (text []byte, ok bool) {
 	switch {
 	case len(data) >= 3 && data[0] == 0xEF && data[1] == 0xBB && data[2] == 0xBF:
@@ -22,7 +21,7 @@ func decode(data []byte) (text []byte, ok bool) {
 	return data, bytes.IndexByte(data, 0) < 0
 }
 
-// binaryHead reports whether a file that starts with these bytes is binary whatever follows.
+// binaryHead reports whether a file that starts with these bytes is binary.
 func binaryHead(head []byte) bool {
 	if len(head) >= 2 && (head[0] == 0xFF && head[1] == 0xFE || head[0] == 0xFE && head[1] == 0xFF) {
 		return false
@@ -30,7 +29,7 @@ func binaryHead(head []byte) bool {
 	return bytes.IndexByte(head, 0) >= 0
 }
 
-// decodeUTF16 converts to UTF-8; half pairs and a half character at the end become U+FFFD.
+// decodeUTF16 converts to UTF-8. Unpaired surrogates and a trailing byte become U+FFFD.
 func decodeUTF16(data []byte, order binary.ByteOrder) []byte {
 	out := make([]byte, 0, len(data))
 	for len(data) >= 2 {

@@ -10,26 +10,26 @@ import (
 	"unicode/utf8"
 )
 
-// dfa says which lines match a pattern, for patterns without a literal to look for. It runs the
-// program of the expression as an automaton whose states are made when they are first reached, at
-// one table lookup a byte, over many lines in one go. It only says that a line matches, not where.
+// dfa finds lines that match a pattern without literals. It runs the compiled expression as a lazily
+// built automaton, with one table lookup per byte, over many lines at once. It reports that a line
+// matches, not where.
 //
-// A state is the set of instructions that are waiting for a character, before those that consume
-// nothing are followed, and the kind of the character before. Following them takes the next
-// character too, because "$" and "\b" look at it, so a match shows one character late.
+// A state is the set of instructions that wait for a character, before empty-width instructions are
+// followed, and the kind of the previous character. Following those needs the next character, because
+// "$" and "\b" look at it, so a match is seen one character late.
 type dfa struct {
 	prog   *syntax.Prog
-	bounds []rune // class i is from bounds[i] up to bounds[i+1]; all its characters act alike
+	bounds []rune // class i is the range from bounds[i] to bounds[i+1]; its characters are equivalent
 	ascii  [utf8.RuneSelf]int32
-	stride int // the classes, and one for the end of a line
+	stride int // number of classes, plus one for the end of a line
 
-	table  []int32 // of state and class: the next state times stride, or one of the marks below
+	table  []int32 // by state and class: the offset of the next state, or a constant below
 	states []dfaState
 	index  map[string]int32
 	resets int
 
-	// Working memory of a step.
-	seen  []uint32 // by instruction: the step that saw it last
+	// Buffers of step.
+	seen  []uint32 // by instruction: the last epoch that visited it
 	epoch uint32
 	stack []uint32
 	next  []uint32
@@ -54,14 +54,14 @@ const (
 	matchState   int32 = -2
 )
 
-// Bounds on the automaton. One that has to be thrown away too often is slower than package regexp.
+// Limits on the automaton. One that is reset too often is slower than package regexp.
 const (
 	maxProgram = 1000
 	maxTable   = 1 << 18
 	maxResets  = 16
 )
 
-// newDFA returns nil if the expression is too large.
+// newDFA returns a dfa, or nil if the expression is too large.
 func newDFA(tree *syntax.Regexp) *dfa {
 	prog, err := syntax.Compile(tree.Simplify())
 	if err != nil || len(prog.Inst) > maxProgram {
@@ -78,7 +78,7 @@ func newDFA(tree *syntax.Regexp) *dfa {
 	return d
 }
 
-// classBounds finds where characters begin to act differently.
+// classBounds returns the boundaries between classes of equivalent characters.
 func classBounds(prog *syntax.Prog) []rune {
 	bounds := []rune{0, '0', '9' + 1, 'A', 'Z' + 1, '_', '_' + 1, 'a', 'z' + 1, '\n', '\n' + 1}
 	for _, inst := range prog.Inst {
@@ -107,14 +107,14 @@ func (d *dfa) class(r rune) int {
 	return sort.Search(len(d.bounds), func(i int) bool { return d.bounds[i] > r }) - 1
 }
 
-// reset forgets all states but the first, in which a line begins.
+// reset drops all states except the first, the start of a line.
 func (d *dfa) reset() {
 	d.table, d.states, d.index = d.table[:0], d.states[:0], map[string]int32{}
 	d.next = d.next[:0]
 	d.state(lineStart)
 }
 
-// state gives the state of the instructions in d.next, made if it is new.
+// state returns the state of the instructions in d.next, creating it if needed.
 func (d *dfa) state(before charKind) int32 {
 	slices.Sort(d.next)
 	d.next = slices.Compact(d.next)
@@ -134,8 +134,8 @@ func (d *dfa) state(before charKind) int32 {
 	return s
 }
 
-// seek gives an offset in the first line at or after pos that matches, or -1. Pos is the start of
-// a line. It is false if the pattern makes too many states.
+// seek returns an offset in the first matching line at or after pos, or -1. pos must be the start of a
+// line. It reports false if the pattern has too many states.
 func (d *dfa) seek(buf []byte, pos int) (at int, ok bool) {
 	s := int32(0)
 	for i := pos; i < len(buf); {
@@ -171,7 +171,7 @@ func (d *dfa) seek(buf []byte, pos int) (at int, ok bool) {
 	return -1, true
 }
 
-// step works out one entry of the table.
+// step computes one entry of the table.
 func (d *dfa) step(s, class int32) (next int32, ok bool) {
 	from := d.states[int(s)/d.stride]
 	if len(d.table) > maxTable {
@@ -187,8 +187,8 @@ func (d *dfa) step(s, class int32) (next int32, ok bool) {
 	return next, true
 }
 
-// follow runs the instructions of a state and of a match that starts here, up to the character of
-// the class and over it.
+// follow runs the instructions of a state, and of a match that starts here, over one character of the
+// class.
 func (d *dfa) follow(from dfaState, class int32) int32 {
 	end := int(class) == len(d.bounds)
 	var r rune
@@ -234,7 +234,7 @@ func (d *dfa) follow(from dfaState, class int32) int32 {
 	return d.state(after)
 }
 
-// emptyFlags tells which conditions hold between two characters of a line.
+// emptyFlags returns the empty-width conditions that hold between two characters of a line.
 func emptyFlags(before, after charKind, end bool) syntax.EmptyOp {
 	flags := syntax.EmptyNoWordBoundary
 	if (before == wordChar) != (after == wordChar) {
@@ -249,8 +249,7 @@ func emptyFlags(before, after charKind, end bool) syntax.EmptyOp {
 	return flags
 }
 
-// lineAt gives the bounds of the line that holds offset at; a line feed belongs to the line it
-// ends.
+// lineAt returns the bounds of the line at an offset. A line feed belongs to the line it ends.
 func lineAt(buf []byte, low, at int) (start, end int) {
 	return low + bytes.LastIndexByte(buf[low:at], '\n') + 1, lineEnd(buf, at)
 }

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// needRipgrep fails in continuous integration if rg is missing, where it must be installed.
+// needRipgrep skips a test if rg is missing, and fails it in continuous integration.
 func needRipgrep(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("rg"); err == nil {
@@ -29,7 +29,7 @@ func needRipgrep(t testing.TB) {
 	t.Skip("no rg on PATH: install ripgrep to compare with it")
 }
 
-// realRipgrep lets rg itself walk and search, and gives its lines as text does.
+// realRipgrep runs rg and returns its lines in the format of text.
 func realRipgrep(t testing.TB, root, home string, q GrepQuery) []string {
 	t.Helper()
 	out := runRipgrep(t, root, home, append([]string{"--json"}, ripgrepArgs(q)...))
@@ -116,7 +116,7 @@ func runRipgrep(t testing.TB, root, home string, args []string) []byte {
 	return stdout.Bytes()
 }
 
-// agree compares our answers with ripgrep's on one random tree.
+// agree compares our results with those of ripgrep on a random tree.
 func agree(t *testing.T, c chooser, fatalf func(string, ...any)) {
 	root, home := randomTree(t, c)
 	l := &Local{Dir: root, home: home}
@@ -140,7 +140,7 @@ func sortedLines(s string) []string {
 	return lines
 }
 
-// ignoreFiles shows what a failure depends on.
+// ignoreFiles returns the ignore files of a tree, for failure messages.
 func ignoreFiles(t testing.TB, root string) string {
 	out, err := exec.Command("sh", "-c", `cd "$1/.."; find .. -name '.*ignore' -o -name exclude -o -name ignore -o -name .git | while read -r f; do echo "== $f"; test -f "$f" && cat "$f"; done`, "sh", root).Output()
 	if err != nil {
@@ -149,7 +149,7 @@ func ignoreFiles(t testing.TB, root string) string {
 	return string(out)
 }
 
-// The two file layers must give the same on one tree, in the same order.
+// Both layers must return the same results in the same order.
 func TestSearch_LayersGiveTheSame(t *testing.T) {
 	for seed := range uint64(40) {
 		c := seeded{rand.New(rand.NewPCG(seed, 3))}

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// PatternError says that a pattern of a query cannot be used.
+// PatternError is an invalid pattern of a query.
 type PatternError struct {
 	Kind    string // "regular expression", "glob" or "file type"
 	Pattern string
-	Pos     int    // byte offset of the fault in Pattern, or -1
-	Problem string // what is wrong there
-	Hint    string // what to do about it; may be empty
+	Pos     int // byte offset of the problem in Pattern, or -1
+	Problem string
+	Hint    string // how to fix it; may be empty
 }
 
-// Error is one sentence: the pattern, the place, the problem and the hint.
+// Error implements the error interface.
 func (e *PatternError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "invalid %s %q", e.Kind, e.Pattern)
@@ -30,7 +30,7 @@ func (e *PatternError) Error() string {
 	return b.String()
 }
 
-// regexError explains an error of package regexp/syntax.
+// regexError converts an error of package regexp/syntax.
 func regexError(pattern string, err error) *PatternError {
 	pe := &PatternError{Kind: "regular expression", Pattern: pattern, Pos: -1, Problem: err.Error()}
 	var se *syntax.Error
@@ -51,21 +51,21 @@ func regexError(pattern string, err error) *PatternError {
 func regexHint(se *syntax.Error) string {
 	switch se.Code {
 	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen:
-		return `write \( and \) for literal parentheses, or search for literal text`
+		return `write \( and \) for literal parentheses, or search for a literal string`
 	case syntax.ErrMissingBracket:
-		return `write \[ for a literal bracket, or search for literal text`
+		return `write \[ for a literal bracket, or search for a literal string`
 	case syntax.ErrMissingRepeatArgument:
 		return `put a backslash before a literal *, + or ?`
 	case syntax.ErrTrailingBackslash:
 		return `write \\ for a literal backslash`
 	}
 	if what := unsupported(se); what != "" {
-		return what + " are not supported; write the expression without them"
+		return what + " are not supported; rewrite the expression without them"
 	}
 	return ""
 }
 
-// unsupported names the construct of Perl's syntax that was refused, if it is one.
+// unsupported returns the name of the unsupported Perl construct, or "" for any other error.
 func unsupported(se *syntax.Error) string {
 	switch se.Code {
 	case syntax.ErrInvalidPerlOp, syntax.ErrInvalidNamedCapture:

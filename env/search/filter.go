@@ -2,13 +2,13 @@ package search
 
 import "strings"
 
-// filter decides which entries of a directory a search sees. It is built once per query.
+// filter decides which entries of a directory are searched.
 type filter struct {
-	globs   rules // "!" is inverted: a plain glob chooses
-	chooses bool  // at least one glob chooses, so files that none chooses are out
+	globs   rules // with the meaning of "!" inverted
+	chooses bool  // at least one glob selects files, so all others are excluded
 	types   *glob // nil: files of every type
 	hidden  bool
-	// names, if set, are the path elements for which a hidden entry is seen after all.
+	// names, if set, matches hidden entries that are searched anyway.
 	names *glob
 }
 
@@ -32,7 +32,7 @@ func newFilter(globs, types []string, hidden bool) (*filter, error) {
 	return f, err
 }
 
-// escapeComment keeps a leading "#" or "!" from being read as ignore file syntax.
+// escapeComment escapes a leading "#" or "!", which has a meaning in ignore files.
 func escapeComment(pattern string) string {
 	if strings.HasPrefix(pattern, "#") || strings.HasPrefix(pattern, "!") {
 		return `\` + pattern
@@ -40,11 +40,11 @@ func escapeComment(pattern string) string {
 	return pattern
 }
 
-// candidate is an entry that is being decided on. Its path is only put together if a rule asks.
+// candidate is an entry to decide on. Its path is built only if a rule needs it.
 type candidate struct {
 	dir  string // absolute
 	base string
-	skip int // the part of the path after skip is relative to the search's root
+	skip int // offset in the path of the part relative to the root of the search
 	full string
 }
 
@@ -55,8 +55,7 @@ func (c *candidate) path() string {
 	return c.full
 }
 
-// admits reports whether an entry is searched, or for a directory entered. The order of the
-// questions and what each answer overrules are ripgrep's.
+// admits reports whether a file is searched or a directory entered. Precedence is that of ripgrep.
 func (f *filter) admits(ig *ignores, c *candidate, dir bool) bool {
 	if c.base == ".git" {
 		return false

@@ -2,34 +2,33 @@ package search
 
 import "bytes"
 
-// finder looks for any of several literals in a buffer. For each literal it watches one rare byte
-// with the very fast bytes.IndexByte and compares the rest only where that byte is; literals
-// share a watched byte where they can. It is never changed, and its state for one buffer is a
-// [cursor].
+// finder searches for any of several literals. For each it looks for one rare byte with
+// bytes.IndexByte, and compares the rest only where that byte occurs. Literals share a watched byte if
+// possible. A finder is immutable; its state for one buffer is a [cursor].
 type finder struct {
 	watches []watch
 	exact   bool      // every occurrence is a match of the pattern
-	pair    *pairScan // the way to look for a single literal without a rare byte
+	pair    *pairScan // for a single literal without a rare byte; otherwise nil
 }
 
-// watch is one byte to stop at, and the literals that have it.
+// watch is a byte to stop at, and the literals that contain it.
 type watch struct {
 	b    byte
 	lits []watched
 }
 
-// watched is a literal with one of its bytes watched. A second byte, the guard, settles most false
-// stops before the rest is compared.
+// watched is a literal with a watched byte. A second byte, the guard, rejects most false stops before
+// the rest is compared.
 type watched struct {
 	literal
 	offset int  // of the watched byte in text
 	delta  int  // from there to the guard
-	guard  byte // what the guard is, once its bits in mask are set
+	guard  byte // value of the guard with the bits of mask set
 	mask   byte
 }
 
-// guarded gives l with the byte at offset watched. Between it and the guard there must be no k or
-// s of a folded literal, because their third forms would change the distance.
+// guarded returns l with the byte at offset watched, and chooses its guard. In a folded literal there
+// must be no k or s between the two, because their third forms would change the distance.
 func guarded(l literal, offset int) watched {
 	w := watched{literal: l, offset: offset, guard: l.text[offset]}
 	low := 1 << 30
@@ -40,7 +39,7 @@ func guarded(l literal, offset int) watched {
 		}
 		f := pairFrequency(b, l.fold)
 		if i == offset-1 || i == offset+1 || b == l.text[offset] {
-			f *= 3 // neighbours and repeats say less than two letters by chance would
+			f *= 3 // neighbours and repeats are correlated
 		}
 		if f < low {
 			low, w.delta, w.guard = f, i-offset, b
@@ -57,13 +56,13 @@ func guarded(l literal, offset int) watched {
 	return w
 }
 
-// passes reports whether the guard allows the literal to stand in buf with its watched byte at i.
+// passes reports whether the guard matches, with the watched byte at buf[i].
 func (w *watched) passes(buf []byte, i int) bool {
 	g := uint(i + w.delta)
 	return g < uint(len(buf)) && buf[g]|w.mask == w.guard || w.delta == 0
 }
 
-// newFinder returns nil if there are no literals to look for.
+// newFinder returns a finder, or nil if there are no literals.
 func newFinder(lits []literal, exact bool) *finder {
 	if len(lits) == 0 {
 		return nil
@@ -78,10 +77,10 @@ func newFinder(lits []literal, exact bool) *finder {
 	return f
 }
 
-// add chooses the byte of l to watch. A byte that is watched already costs nothing more to stop
-// at, so it wins over a rarer one unless it is far more common.
+// add adds a literal and chooses its watched byte. A byte that is already watched costs nothing extra,
+// so it is preferred unless it is much more frequent.
 func (f *finder) add(l literal) {
-	const newWatch = 200 // as if that many more of 65,536 bytes were stopped at
+	const newWatch = 200 // cost of another watched byte, in stops per 65,536 bytes
 	best, _ := rarest(l)
 	low := 1 << 30
 	for i := range len(l.text) {
@@ -118,8 +117,8 @@ func (f *finder) find(b byte) *watch {
 	return nil
 }
 
-// byteForms lists the bytes at which a character of a literal can show. The third form of k and s
-// starts with a byte of its own: U+212A is E2 84 AA, U+017F is C5 BF.
+// byteForms returns the first bytes of all forms of a character. The third forms of k and s are not
+// ASCII: U+212A is E2 84 AA, U+017F is C5 BF.
 func byteForms(b byte, fold bool) []byte {
 	switch {
 	case !fold || b < 'a' || b > 'z':
@@ -132,14 +131,14 @@ func byteForms(b byte, fold bool) []byte {
 	return []byte{b, b - 'a' + 'A'}
 }
 
-// cursor is the state of a finder in one buffer: where each watched byte is next.
+// cursor is the state of a finder in one buffer.
 type cursor struct {
 	*finder
 	buf  []byte
-	next []int // parallel to watches; len(buf) when there is no more
+	next []int // next offset of each watched byte, or len(buf)
 }
 
-// reset begins with a new buffer.
+// reset starts with a new buffer.
 func (c *cursor) reset(f *finder, buf []byte) {
 	c.finder, c.buf = f, buf
 	c.next = c.next[:0]
@@ -161,9 +160,8 @@ func indexFrom(buf []byte, b byte, pos int) int {
 	return len(buf)
 }
 
-// seek gives the next place at or after pos that may belong to a literal, or -1. The place is
-// inside the literal, not at its start. If sure is false, the literal may not be there after all,
-// because bytes outside ASCII are in the way of comparing; it is for the pattern to decide.
+// seek returns the next offset at or after pos that may be inside a literal, or -1. If sure is false,
+// non-ASCII bytes prevented the comparison, and the pattern must decide.
 func (c *cursor) seek(pos int) (at int, sure bool) {
 	switch {
 	case c.pair != nil:
@@ -200,7 +198,7 @@ func (c *cursor) seek(pos int) (at int, sure bool) {
 	}
 }
 
-// seekOne is seek with a single watched byte, without the bookkeeping.
+// seekOne is seek for a single watched byte.
 func (c *cursor) seekOne(pos int) (at int, sure bool) {
 	w := &c.watches[0]
 	at = max(c.next[0], pos)
@@ -226,7 +224,7 @@ func (c *cursor) seekOne(pos int) (at int, sure bool) {
 	return -1, false
 }
 
-// at reports whether the literal may stand in buf with its watched byte at i, and if that is sure.
+// at reports whether the literal may occur with its watched byte at buf[i], and whether that is sure.
 func (w *watched) at(buf []byte, i int) (ok, sure bool) {
 	if w.fold {
 		return w.foldAt(buf, i)
@@ -238,8 +236,8 @@ func (w *watched) at(buf []byte, i int) (ok, sure bool) {
 	return string(buf[start:start+len(w.text)]) == w.text, true
 }
 
-// foldAt compares outwards from the watched byte. Where a k or s meets a byte outside ASCII the
-// lengths no longer agree, so it says yes without being sure.
+// foldAt compares in both directions from the watched byte. Where a k or s meets a non-ASCII byte the
+// lengths may differ, so the result is true but not sure.
 func (w *watched) foldAt(buf []byte, i int) (ok, sure bool) {
 	if c := w.text[w.offset]; lower(buf[i]) != c {
 		return (c == 'k' || c == 's') && buf[i] >= 0x80, false

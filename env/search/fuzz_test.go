@@ -11,8 +11,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// plainGlob reports whether doublestar, given whole paths, must agree with us. It lets classes match
-// a slash, and "**" after a star does not match nothing.
+// plainGlob reports whether doublestar must agree with us on whole paths. In doublestar, classes match
+// a slash, and "**" after a star needs at least one element.
 func plainGlob(pattern string) bool {
 	if strings.ContainsAny(pattern, `\[{}`) || strings.Contains(pattern, "//") || strings.Contains(pattern, "***") || strings.Contains(pattern, "*/**") {
 		return false
@@ -39,7 +39,7 @@ func FuzzGlob(f *testing.F) {
 		g, err := compileGlob(pattern, false)
 		if err != nil {
 			if pe, ok := err.(*PatternError); !ok || pe.Pattern != pattern || pe.Problem == "" {
-				t.Fatalf("error %v for %q is no useful PatternError", err, pattern)
+				t.Fatalf("compileGlob(%q): got error %v, want a PatternError", pattern, err)
 			}
 			return
 		}
@@ -77,7 +77,7 @@ func FuzzGitignore(f *testing.F) {
 		c.full = "/r/" + path
 		got := rs.match(&c, len("/r/"), dir)
 
-		// The last line that matches on its own decides.
+		// The last line that matches decides.
 		want := undecided
 		for _, r := range rs {
 			if (!r.dirOnly || dir) && r.glob.match(path) {
@@ -108,7 +108,7 @@ func FuzzGrepPrefilter(f *testing.F) {
 		p, err := compilePattern(&GrepQuery{Pattern: text, IgnoreCase: fold, Multiline: multiline})
 		if err != nil {
 			if _, ok := err.(*PatternError); !ok {
-				t.Fatalf("error %v is no PatternError", err)
+				t.Fatalf("got error %v, want a PatternError", err)
 			}
 			return
 		}
@@ -126,7 +126,7 @@ func FuzzGrepPrefilter(f *testing.F) {
 	})
 }
 
-// plainHits finds hits without any prefilter.
+// plainHits finds hits with package regexp only.
 func plainHits(re *regexp.Regexp, data []byte, multiline bool) []hit {
 	var hits []hit
 	if multiline {

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// generic is the layer over the methods that every environment has.
+// generic is the layer for any environment.
 type generic struct {
 	env env.Environment
 }
@@ -25,10 +25,10 @@ func (g *generic) abs(p string) string {
 
 func (g *generic) real(p string) string { return p }
 
-// globals are unknown: an environment does not say where its user keeps a configuration.
+// globals returns nil: the configuration of the user is unknown.
 func (g *generic) globals() rules { return nil }
 
-// rooted gives back the slash that a root directory loses to the layer's way of writing paths.
+// rooted restores the trailing slash of a root directory.
 func rooted(p string) string {
 	if p == "" || len(p) == 2 && p[1] == ':' {
 		return p + "/"
@@ -70,7 +70,7 @@ func (g *generic) readFile(ctx context.Context, p string, buf []byte, limit int6
 	return readAll(f, buf, limit)
 }
 
-// readAll reads to the end, in buf while it fits.
+// readAll reads to the end, in buf if it fits.
 func readAll(r io.Reader, buf []byte, limit int64) ([]byte, error) {
 	buf = buf[:0]
 	for headSeen := false; ; {
@@ -96,7 +96,7 @@ func readAll(r io.Reader, buf []byte, limit int64) ([]byte, error) {
 	}
 }
 
-// genericDir is a directory that is known by its path.
+// genericDir is a directory identified by its path.
 type genericDir struct {
 	layer *generic
 	path  string

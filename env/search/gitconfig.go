@@ -7,8 +7,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// excludesFile finds core.excludesFile in the text of a git configuration file. A value that
-// starts with "~/" is relative to home.
+// excludesFile returns core.excludesFile of a git configuration, with "~/" expanded.
 func excludesFile(config, home string) string {
 	section, value := "", ""
 	for line := range strings.Lines(config) {
@@ -28,8 +27,8 @@ func excludesFile(config, home string) string {
 	return value
 }
 
-// globalExcludes reads the user's own ignore file: what core.excludesFile names, else
-// git/ignore in the configuration directory. The read function gives "" for a missing file.
+// globalExcludes reads the ignore file of the user: core.excludesFile, or git/ignore in the
+// configuration directory. read returns "" for a missing file.
 func globalExcludes(home, xdg string, read func(path string) string) rules {
 	if xdg == "" && home != "" {
 		xdg = path.Join(home, ".config")
@@ -50,8 +49,8 @@ func globalExcludes(home, xdg string, read func(path string) string) rules {
 	return parseIgnore(read(file))
 }
 
-// commonDir finds the directory that holds info/exclude for a .git that is a file, as it is in a
-// linked worktree. The text is that of the .git file in dir.
+// commonDir returns the directory with info/exclude for a .git file, as in a linked worktree. text is
+// the content of that file in dir.
 func commonDir(paths env.Paths, dir, text string, read func(path string) string) string {
 	gitdir, ok := strings.CutPrefix(strings.TrimSpace(text), "gitdir:")
 	if !ok {

@@ -14,7 +14,7 @@ const (
 	maxBraceDepth   = 16
 )
 
-// A glob is a compiled path pattern. When it is compiled, braces are expanded and each alternative
+// glob is a compiled path pattern. When it is compiled, braces are expanded and each alternative
 // is split at its slashes. Matching backtracks to the last "**" only, so it takes at most quadratic
 // time. Package doublestar matches single elements.
 type glob struct {

@@ -10,15 +10,14 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Root gives the directory that the search starts in: Path, and below it the directories that the
-// pattern names literally at its start. It is "" for the working directory. The path rules are those of
-// the environment that is searched.
+// Root returns the directory in which the search starts: Path joined with the literal directories at
+// the start of the pattern. "" is the working directory.
 func (q GlobQuery) Root(paths env.Paths) string {
 	root, _ := q.split(paths)
 	return root
 }
 
-// split gives the root of the search and the pattern below it.
+// split returns the root of the search and the pattern below it.
 func (q GlobQuery) split(paths env.Paths) (root, rest string) {
 	pattern := q.Pattern
 	if paths.IsAbs(pattern) {
@@ -34,12 +33,12 @@ func (q GlobQuery) split(paths env.Paths) (root, rest string) {
 	return paths.Join(q.Path, base), rest
 }
 
-// named reports whether the pattern names directories, relative to Path, that may be missing.
+// named reports whether the pattern starts with literal directories, which may be missing.
 func (q GlobQuery) named(paths env.Paths) bool {
 	return !paths.IsAbs(q.Pattern) && q.Root(paths) != q.Path
 }
 
-// globFiles answers a GlobQuery through a layer.
+// globFiles runs a GlobQuery on a layer.
 func globFiles(ctx context.Context, l layer, q GlobQuery) (GlobResult, error) {
 	start, rest := q.split(l.paths())
 	g, err := compileGlob(rest, q.IgnoreCase)
@@ -78,7 +77,7 @@ func globFiles(ctx context.Context, l layer, q GlobQuery) (GlobResult, error) {
 	return res, nil
 }
 
-// add keeps a file whose name matches.
+// add adds a file if it matches.
 func (r *GlobResult) add(ctx context.Context, g *glob, n *node, e *entry, display, root string) {
 	if !g.matchBelow(n.abs[len(root):], e.name) {
 		return
@@ -96,8 +95,8 @@ func (r *GlobResult) add(ctx context.Context, g *glob, n *node, e *entry, displa
 	r.Files = append(r.Files, GlobFile{Path: displayPath(display, root, n, e.name), Size: e.details.size, ModTime: e.details.modTime})
 }
 
-// matchBelow matches a file by its directory's path, which starts with a slash unless it is the
-// root, and its name. A pattern that is only about names needs no path.
+// matchBelow matches a file by its directory, which is empty or starts with a slash, and its name. It
+// avoids joining them if the name alone decides.
 func (g *glob) matchBelow(dir, name string) bool {
 	if dir == "" || g.onlyNames() {
 		return g.match(name)
@@ -124,8 +123,8 @@ func (r *GlobResult) finish(limit int) {
 	s.Files, s.Matches = len(r.Files), len(r.Files)
 }
 
-// splitGlob cuts a pattern before the first element that is not literal. The last element always
-// stays in the pattern.
+// splitGlob splits a pattern before the first element that is not literal. The last element always
+// stays in rest.
 func splitGlob(pattern string) (base, rest string) {
 	rest = pattern
 	for {
@@ -139,7 +138,7 @@ func splitGlob(pattern string) (base, rest string) {
 	return base, rest
 }
 
-// wholePattern restates an error about a part of a glob for all of it.
+// wholePattern makes an error about part of a glob name all of it.
 func wholePattern(err error, pattern string) error {
 	if pe, ok := err.(*PatternError); ok && pe.Kind == "glob" {
 		pe.Pattern = pattern

@@ -13,24 +13,23 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Files are handed to workers in chunks, because handing over has a price of its own. A chunk is
-// also what the caller gets its results in the order of.
+// Files are passed to workers in chunks, which is cheaper than one at a time.
 const (
 	chunkFiles  = 32
 	chunksAhead = 4 // per worker
 )
 
-// chunk is a run of files in path order.
+// chunk is a sequence of files in path order.
 type chunk struct {
 	items   []item
 	results []result
 	counts  Summary
-	broken  bool // the search ended before all of it was done
+	broken  bool // the search ended before it was complete
 	done    chan struct{}
 }
 
-// result is a file's matches on their way to the caller. For matches that span lines it also says
-// how many matches and lines there are up to the end of each hit, so that it can be cut.
+// result is the matches of a file. For matches that span lines, marks has the number of matches and
+// lines up to the end of each hit, so that the result can be truncated.
 type result struct {
 	FileMatch
 	marks []mark
@@ -43,12 +42,12 @@ type item struct {
 	name string
 }
 
-// search is one grep under way.
+// search is a running grep.
 type search struct {
 	q       GrepQuery
 	layer   layer
 	root    string // absolute
-	display string // what result paths begin with
+	display string // prefix of result paths
 	pattern *pattern
 	walker  *walker
 	stop    atomic.Bool
@@ -82,8 +81,7 @@ func grep(ctx context.Context, l layer, q GrepQuery, yield func(FileMatch) bool)
 	return s.finish(ctx, sum)
 }
 
-// finish adds what the walk knows, and tells a time limit of the query from an end of the caller's
-// context.
+// finish completes the summary and determines the error.
 func (s *search) finish(ctx context.Context, sum Summary) (Summary, error) {
 	if s.walker != nil {
 		sum.Failed += int(s.walker.failed.Load())
@@ -133,7 +131,7 @@ func newSearch(ctx context.Context, l layer, q GrepQuery) (*search, error) {
 	return s, nil
 }
 
-// withTimeout is context.WithTimeout, but without a limit if d is zero.
+// withTimeout is context.WithTimeout, without a timeout if d is zero.
 func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if d > 0 {
 		return context.WithTimeout(ctx, d)
@@ -148,8 +146,8 @@ func (s *search) workerCount() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// produce walks the tree and hands out chunks. Both channels get every chunk; order also keeps
-// the walk from running far ahead of the results.
+// produce walks the tree and sends each chunk to both channels. order also keeps the walk from running
+// far ahead of the results.
 func (s *search) produce(ctx context.Context) {
 	defer close(s.order)
 	defer close(s.work)
@@ -182,7 +180,7 @@ func (s *search) send(ctx context.Context, c *chunk) bool {
 		c.release()
 		return false
 	}
-	s.work <- c // has room whenever order has
+	s.work <- c // has space if order has
 	return true
 }
 
@@ -194,7 +192,7 @@ func (c *chunk) release() {
 	}
 }
 
-// deliver gives results to the caller in order, up to the limit.
+// deliver yields results in order, up to the limit.
 func (s *search) deliver(ctx context.Context, yield func(FileMatch) bool) Summary {
 	var sum Summary
 	for c := range s.order {
@@ -236,8 +234,8 @@ func (s *Summary) add(o *Summary) {
 	s.Failed += o.Failed
 }
 
-// limit cuts a result to what the query's HeadLimit still allows. It reports whether the result
-// is whole; one that is not allowed at all is left without matches.
+// limit truncates a result to what HeadLimit still allows, possibly to no matches. It reports whether
+// the result is complete.
 func (s *search) limit(sum *Summary, m *result) (whole bool) {
 	switch {
 	case s.q.HeadLimit <= 0:
@@ -257,8 +255,8 @@ func (s *search) limit(sum *Summary, m *result) (whole bool) {
 	return false
 }
 
-// truncate keeps the first matches of a file, and what context stands before them. Of matches
-// that share lines it keeps all or none, but never nothing if something is allowed.
+// truncate keeps the first matches of a file and their context. Of matches that share lines it keeps
+// all or none, but at least the first hit.
 func (m *result) truncate(matches int) {
 	lines := matches
 	if m.marks != nil && matches > 0 {
@@ -286,7 +284,7 @@ func (m *result) truncate(matches int) {
 	}
 }
 
-// consume does the chunks of one worker.
+// consume processes chunks in one worker.
 func (s *search) consume(ctx context.Context) {
 	w := newWorker(s)
 	for c := range s.work {
@@ -300,7 +298,7 @@ func (s *search) consume(ctx context.Context) {
 	}
 }
 
-// path gives the path of an item as results show it.
+// path returns the path of an item for results.
 func (s *search) path(it item) string {
 	if it.node == nil {
 		return s.display
@@ -308,9 +306,9 @@ func (s *search) path(it item) string {
 	return displayPath(s.display, s.root, it.node, it.name)
 }
 
-// displayPath joins a result's path; display is clean, or empty.
+// displayPath returns the path of a file for results. display is clean or empty.
 func displayPath(display, root string, n *node, name string) string {
-	below := n.abs[len(root):] // empty, or starts with a slash
+	below := n.abs[len(root):] // empty or starts with a slash
 	switch {
 	case display == "" && below == "":
 		return name

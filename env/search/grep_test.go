@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain fixes the seed of the random trees: what ripgrep does in every corner is not ours to
-// guarantee, so that a run must be the same each time. Give -rapid.seed to look further.
+// TestMain fixes the seed of the random trees, because we do not guarantee to agree with ripgrep in
+// every corner case. Use -rapid.seed to try others.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.seed", "20261115"); err != nil {
 		panic(err)
@@ -55,7 +55,7 @@ func bothLayers(t *testing.T, dir string, test func(t *testing.T, s Searcher)) {
 func TestGrep_ReportsByElementOfPath(t *testing.T) {
 	bothLayers(t, writeTree(t, sample), func(t *testing.T, s Searcher) {
 		got, sum := grepAll(t, s, GrepQuery{Pattern: "foo"})
-		// As ripgrep's --sort path: "a" comes before "a-b", though "a-b/" sorts before "a/".
+		// The order of ripgrep --sort path: "a" is before "a-b", although "a-b/" sorts before "a/".
 		want := "a/one.txt:1:first foo\na/one.txt:3:third foo\na/two.go:1:package foo\na-b/three.txt:1:foo\n"
 		if diff := cmp.Diff(want, text(got)); diff != "" {
 			t.Error(diff)
@@ -156,7 +156,7 @@ func TestGrep_TimeoutGivesPartialResult(t *testing.T) {
 	for i := range 300 {
 		writeFile(t, filepath.Join(dir, strconv.Itoa(i)), "foo\n", false)
 	}
-	// The environment uses up the time while the search is under way.
+	// The environment blocks until the timeout.
 	slow := slowEnv{diskEnv{dir: dir}, filepath.Join(dir, "250")}
 	var got []FileMatch
 	sum, err := Grep(t.Context(), slow, GrepQuery{Pattern: "foo", Timeout: 50 * time.Millisecond}, func(m FileMatch) bool {
@@ -173,7 +173,7 @@ func TestGrep_TimeoutGivesPartialResult(t *testing.T) {
 	}
 }
 
-// slowEnv does not return from opening one file until the context ends.
+// slowEnv blocks in Open of one file until the context is done.
 type slowEnv struct {
 	diskEnv
 	path string
@@ -266,6 +266,18 @@ func TestGrep_LongLinesAreCutBetweenCharacters(t *testing.T) {
 	}
 }
 
+func TestGrep_SkipsFilesAbove32MiBByDefault(t *testing.T) {
+	dir := t.TempDir()
+	bothLayers(t, dir, func(t *testing.T, s Searcher) {
+		for size, skipped := range map[int]int{33_554_432: 0, 33_554_433: 1} {
+			writeFile(t, filepath.Join(dir, "f"), strings.Repeat("x", size), false)
+			if got, sum := grepAll(t, s, GrepQuery{Pattern: "x", Mode: Files}); sum.TooBig != skipped || len(got) != 1-skipped {
+				t.Errorf("%d bytes: %d matches, %+v, want %d skipped", size, len(got), sum, skipped)
+			}
+		}
+	})
+}
+
 func TestGrep_DoesNotFollowSymbolicLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // making links needs a privilege there
@@ -323,15 +335,15 @@ func TestGrep_BadPatternsSayWhatIsWrongAndWhere(t *testing.T) {
 		q    GrepQuery
 		want string
 	}{
-		{GrepQuery{Pattern: "a(b"}, "invalid regular expression \"a(b\" at offset 0: missing closing ); write \\( and \\) for literal parentheses, or search for literal text"},
-		{GrepQuery{Pattern: "x[a"}, "invalid regular expression \"x[a\" at offset 1: missing closing ] (\"[a\"); write \\[ for a literal bracket, or search for literal text"},
+		{GrepQuery{Pattern: "a(b"}, "invalid regular expression \"a(b\" at offset 0: missing closing ); write \\( and \\) for literal parentheses, or search for a literal string"},
+		{GrepQuery{Pattern: "x[a"}, "invalid regular expression \"x[a\" at offset 1: missing closing ] (\"[a\"); write \\[ for a literal bracket, or search for a literal string"},
 		{GrepQuery{Pattern: "a|*"}, "invalid regular expression \"a|*\" at offset 2: missing argument to repetition operator (\"*\"); put a backslash before a literal *, + or ?"},
-		{GrepQuery{Pattern: `a(?=b)`}, "invalid regular expression \"a(?=b)\" at offset 1: invalid or unsupported Perl syntax (\"(?=\"); lookahead and lookbehind assertions are not supported; write the expression without them"},
-		{GrepQuery{Pattern: `a\nb`}, `invalid regular expression "a\\nb": it holds a line end, which cannot match within one line; search in multiline mode`},
+		{GrepQuery{Pattern: `a(?=b)`}, "invalid regular expression \"a(?=b)\" at offset 1: invalid or unsupported Perl syntax (\"(?=\"); lookahead and lookbehind assertions are not supported; rewrite the expression without them"},
+		{GrepQuery{Pattern: `a\nb`}, `invalid regular expression "a\\nb": contains a line feed, which cannot match within one line; use multiline mode`},
 		{GrepQuery{Pattern: "a", Globs: []string{"*.{go"}}, `invalid glob "*.{go": unbalanced brackets or braces, or a trailing backslash; write \[, \{ or \\ to match the character itself`},
 		{GrepQuery{Pattern: "a", Globs: []string{"x[a"}}, `invalid glob "x[a": unbalanced brackets or braces, or a trailing backslash; write \[, \{ or \\ to match the character itself`},
-		{GrepQuery{Pattern: "a", Types: []string{"tsx"}}, `invalid file type "tsx": no such type; did you mean ts, typescript?`},
-		{GrepQuery{Pattern: "a", Types: []string{"qqq"}}, `invalid file type "qqq": no such type; use a glob such as "*.ext" instead`},
+		{GrepQuery{Pattern: "a", Types: []string{"tsx"}}, `invalid file type "tsx": unknown type; did you mean ts, typescript?`},
+		{GrepQuery{Pattern: "a", Types: []string{"qqq"}}, `invalid file type "qqq": unknown type; use a glob such as "*.ext" instead`},
 	} {
 		_, err := l.Grep(t.Context(), c.q, func(FileMatch) bool { return true })
 		var pe *PatternError

@@ -15,8 +15,8 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// writeTree writes the files of a txtar archive below a new directory. A name that ends in a
-// slash is a directory.
+// writeTree writes the files of a txtar archive to a new directory. A name that ends in a slash is a
+// directory.
 func writeTree(t testing.TB, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,11 +43,10 @@ func writeFile(t testing.TB, name, data string, isDir bool) {
 	}
 }
 
-// isolated is a Local on dir that does not see the configuration of the user who runs the test.
+// isolated returns a Local that ignores the configuration of the user.
 func isolated(dir string) *Local { return &Local{Dir: dir, home: filepath.Join(dir, "no-home")} }
 
-// diskEnv is a plain environment on a directory of the disk. It has no search of its own, so the
-// generic layer is used. Only what searching needs is there.
+// diskEnv is an environment without its own search, with only the methods that the generic layer needs.
 type diskEnv struct {
 	env.Environment
 	dir string
@@ -99,7 +98,7 @@ func grepAll(t testing.TB, s Searcher, q GrepQuery) ([]FileMatch, Summary) {
 	return out, sum
 }
 
-// genericSearcher gives the generic layer the shape of a Searcher.
+// genericSearcher is a Searcher that uses the generic layer.
 type genericSearcher struct{ e env.Environment }
 
 func (g genericSearcher) Grep(ctx context.Context, q GrepQuery, yield func(FileMatch) bool) (Summary, error) {
@@ -110,7 +109,7 @@ func (g genericSearcher) Glob(ctx context.Context, q GlobQuery) (GlobResult, err
 	return Glob(ctx, g.e, q)
 }
 
-// paths gives the paths of matches, for comparing.
+// paths returns the paths of matches, one per line.
 func paths(ms []FileMatch) string {
 	var b strings.Builder
 	for _, m := range ms {
@@ -119,7 +118,7 @@ func paths(ms []FileMatch) string {
 	return b.String()
 }
 
-// text prints matches as grep does: path:number:line, with dashes around context.
+// text formats matches as grep does: path:number:line, with dashes for context.
 func text(ms []FileMatch) string {
 	var b strings.Builder
 	for _, m := range ms {

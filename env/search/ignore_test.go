@@ -85,7 +85,7 @@ func TestIgnore_FilesOfTheTree(t *testing.T) {
 	}
 }
 
-// fileList gives what a glob finds, by path.
+// fileList returns the files that a glob finds, sorted by path.
 func fileList(t *testing.T, s Searcher, q GlobQuery) string {
 	t.Helper()
 	got, _ := globPaths(t, s, q)
@@ -110,7 +110,7 @@ func TestIgnore_GlobalExcludes(t *testing.T) {
 	}
 }
 
-func TestLocal_ConfinementIsAskedForRootAndLinks(t *testing.T) {
+func TestLocal_OpenConfinesTheSearch(t *testing.T) {
 	outside := writeTree(t, "-- secret --\nfoo\n")
 	dir := writeTree(t, "-- in --\nfoo\n")
 	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// verdict is what a set of rules says about a path.
+// verdict is the decision of a set of rules on a path.
 type verdict uint8
 
 const (
@@ -26,9 +26,9 @@ type rule struct {
 	glob    *glob
 }
 
-// parseIgnore reads the syntax of gitignore as ripgrep does: braces work as in other globs, all
-// trailing white space is dropped unless a backslash keeps the last space, and a line that is no
-// valid glob is passed over. Reading ends at a line that is not UTF-8.
+// parseIgnore parses gitignore syntax as ripgrep does: braces are supported, trailing white space is
+// removed unless the last space is escaped, and invalid globs are skipped. Parsing stops at a line that
+// is not valid UTF-8.
 func parseIgnore(data string) rules {
 	data = strings.TrimPrefix(data, "\ufeff")
 	var rs rules
@@ -44,7 +44,7 @@ func parseIgnore(data string) rules {
 	return rs
 }
 
-// parseRule parses one line; ok is false for blank lines and comments.
+// parseRule parses a line. It reports false for blank lines and comments.
 func parseRule(line string) (r rule, ok bool, err error) {
 	if strings.HasPrefix(line, "#") {
 		return rule{}, false, nil
@@ -80,8 +80,8 @@ func parseRule(line string) (r rule, ok bool, err error) {
 	return r, true, nil
 }
 
-// match gives the verdict of the last rule that matches. What follows skip in the candidate's path
-// is relative to the directory of the ignore file.
+// match returns the verdict of the last rule that matches. The path after skip is relative to the
+// directory of the ignore file.
 func (rs rules) match(c *candidate, skip int, dir bool) verdict {
 	for i := len(rs) - 1; i >= 0; i-- {
 		r := &rs[i]

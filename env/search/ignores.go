@@ -1,11 +1,10 @@
 package search
 
-// ignores are the rules in force in one directory, gathered on the way down to it. It is never
-// changed once children share it.
+// ignores has the rules of a directory, collected from its parents. It is immutable, because
+// subdirectories share it.
 //
-// The kinds are asked in the order of the fields, and within a kind the nearest directory first;
-// the first rule set that decides wins. Git's own files count only inside a repository and end at
-// its root, where a nested repository begins anew.
+// Rule sets are tried in the order of the fields, and within a field the nearest directory first; the
+// first that decides wins. Git's files apply only inside a repository, up to its root.
 type ignores struct {
 	rgignore  []scopedRules
 	ignore    []scopedRules
@@ -16,23 +15,22 @@ type ignores struct {
 	any       bool // at least one rule set
 }
 
-// scopedRules are rules that apply below a directory. Paths are absolute here; skip is the length
-// of the directory's path and the slash after it.
+// scopedRules are rules that apply below a directory. skip is the length of its path and a slash.
 type scopedRules struct {
 	rules rules
 	skip  int
 }
 
-// found is what a directory holds that bears on ignoring.
+// found has the ignore files of a directory.
 type found struct {
 	dir                         string // absolute, without a slash at its end
-	repo                        bool   // it has a .git
+	repo                        bool   // there is a .git
 	rgignore, ignore, gitignore rules
 	exclude                     rules
 }
 
-// enter gives the rules in force inside a directory below ig. The globals apply to every
-// repository, relative to its root.
+// enter returns the rules of a subdirectory. The globals apply to every repository, relative to its
+// root.
 func (ig *ignores) enter(f found, globals rules) *ignores {
 	if !f.repo && f.rgignore == nil && f.ignore == nil && (f.gitignore == nil || !ig.inRepo) {
 		return ig
@@ -54,14 +52,6 @@ func (ig *ignores) enter(f found, globals rules) *ignores {
 	return &next
 }
 
-// asRepo gives the rules that are in force if the directory counts as inside a repository, so that
-// its .gitignore files are heeded without git.
-func (ig *ignores) asRepo() *ignores {
-	next := *ig
-	next.inRepo = true
-	return &next
-}
-
 func prepend(rs rules, skip int, list []scopedRules) []scopedRules {
 	if len(rs) == 0 {
 		return list
@@ -70,7 +60,7 @@ func prepend(rs rules, skip int, list []scopedRules) []scopedRules {
 	return append(append(out, scopedRules{rs, skip}), list...)
 }
 
-// match gives the verdict on an entry.
+// match returns the verdict on an entry.
 func (ig *ignores) match(c *candidate, dir bool) verdict {
 	for _, kind := range [...][]scopedRules{ig.rgignore, ig.ignore, ig.gitignore, ig.exclude, ig.global} {
 		for i := range kind {

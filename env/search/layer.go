@@ -9,48 +9,47 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Why a file was not read to its end.
+// Errors of reading a file that is skipped.
 var (
 	errTooBig = errors.New("file is above the size limit")
 	errBinary = errors.New("file is binary")
 )
 
-// headSize is how much of a file is read before deciding whether the rest is worth reading.
+// headSize is how much of a file is read to detect binary files before the rest is read.
 const headSize = 64 << 10
 
-// layer reaches the files of one environment. Paths are absolute, with slashes, and without one at
-// the end: the root directory is "" here, that of a drive "C:".
+// layer accesses the files of an environment. Paths are absolute, with slashes and without a trailing
+// one: the root directory is "", that of a drive "C:".
 type layer interface {
-	// paths are the rules for the paths of queries.
+	// paths returns the rules for paths in queries.
 	paths() env.Paths
 	// abs makes a path of a query absolute.
 	abs(path string) string
-	// real resolves symbolic links where the layer can, so that ignore files are looked for in
-	// the directories above the real place.
+	// real resolves symbolic links if the layer can. Ignore files are looked for above that path.
 	real(path string) string
 	// stat follows symbolic links.
 	stat(ctx context.Context, path string) (entry, error)
 	// openDir and readFile follow symbolic links.
 	openDir(ctx context.Context, path string) (directory, error)
 	readFile(ctx context.Context, path string, buf []byte, limit int64) ([]byte, error)
-	// globals are the ignore rules that the user has for all repositories.
+	// globals returns the ignore rules of the user for all repositories.
 	globals() rules
 }
 
-// directory is an open directory. Names are those of entries that list returned, and symbolic
-// links are not followed.
+// directory is an open directory. Its methods take the names of its entries and do not follow
+// symbolic links.
 type directory interface {
-	// list gives the entries in any order. It may use room as working memory.
+	// list returns the entries in any order. It may use room as a buffer.
 	list(ctx context.Context, room []byte) ([]entry, error)
 	open(ctx context.Context, name string) (directory, error)
-	// read gives the whole file, in buf if it fits. It fails with errTooBig if the file is larger
-	// than limit, and may fail with errBinary if its head is binary.
+	// read returns the whole file, in buf if it fits. It returns errTooBig if the file is larger
+	// than limit, and may return errBinary if its head is binary.
 	read(ctx context.Context, name string, buf []byte, limit int64) ([]byte, error)
 	stat(ctx context.Context, name string) (entry, error)
 	close()
 }
 
-// entry is a file in a directory. Its details are set by stat, and by list where they come free.
+// entry is a file in a directory. stat sets its details; list may do so.
 type entry struct {
 	name    string
 	details *details
@@ -61,7 +60,7 @@ type details struct {
 	size    int64
 	modTime time.Time
 	mode    fs.FileMode
-	// changed and inode tell versions of a file apart; they are 0 where the layer does not know.
+	// changed and inode distinguish versions of a file; 0 if unknown.
 	changed int64
 	inode   uint64
 }

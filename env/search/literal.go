@@ -7,30 +7,30 @@ import (
 	"unicode/utf8"
 )
 
-// literal is text that a match must hold. With fold, the text is lower-case ASCII and stands for
-// itself in any case, including the two letters outside ASCII that fold to k and s.
+// literal is text that a match must contain. With fold, the text is lower-case ASCII and matches in
+// any case, including the two non-ASCII letters that fold to k and s.
 type literal struct {
 	text string
 	fold bool
 }
 
-// Bounds on the literals taken from a pattern: more or longer ones do not make the search faster.
+// Limits on the literals of a pattern. More or longer ones do not make the search faster.
 const (
 	maxLiterals   = 32
 	maxLiteralLen = 64
 	maxClassRunes = 8
 )
 
-// literalSet is what is known about the text that an expression matches.
+// literalSet describes the text that an expression matches.
 type literalSet struct {
-	// exact, if not nil, are all the texts the expression matches, and it matches them anywhere.
+	// exact, if not nil, has all texts that the expression matches, wherever they occur.
 	exact []literal
-	// need, if not nil, are texts of which every match holds at least one.
+	// need, if not nil, has texts of which every match contains at least one.
 	need []literal
 }
 
-// requiredLiterals finds literals of which one must occur in every match of re. It gives nil if
-// there are none. If exact is true, every occurrence is a match.
+// requiredLiterals returns literals of which every match of re contains at least one, or nil. If exact
+// is true, every occurrence is a match.
 func requiredLiterals(re *syntax.Regexp) (lits []literal, exact bool) {
 	s := literalsOf(re, 0)
 	if useful(s.exact) {
@@ -77,7 +77,7 @@ func literalsOf(re *syntax.Regexp, depth int) literalSet {
 	return literalSet{}
 }
 
-// required gives the set to look for, from what is exact or else needed.
+// required returns the literals to look for.
 func (s literalSet) required() []literal {
 	if useful(s.exact) {
 		return s.exact
@@ -85,8 +85,8 @@ func (s literalSet) required() []literal {
 	return s.need
 }
 
-// literalRunes handles a run of characters. U+FFFD also matches bytes that are no UTF-8, and a
-// folded letter outside ASCII has several encodings, so both cut the run.
+// literalRunes handles a sequence of characters. U+FFFD also matches invalid UTF-8, and a folded
+// non-ASCII letter has several encodings, so both end a literal.
 func literalRunes(runes []rune, fold bool) literalSet {
 	usable := func(r rune) bool {
 		return r != utf8.RuneError && utf8.ValidRune(r) && (!fold || r < utf8.RuneSelf)
@@ -135,7 +135,7 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// classLiterals spells out a small character class.
+// classLiterals lists the characters of a small class.
 func classLiterals(ranges []rune) literalSet {
 	var lits []literal
 	for i := 0; i+1 < len(ranges); i += 2 {
@@ -167,10 +167,10 @@ func alternateLiterals(subs []*syntax.Regexp, depth int) literalSet {
 	return out
 }
 
-// concatLiterals joins neighbours whose texts are all known, and keeps the best of the joined
-// runs and of what the other parts need.
+// concatLiterals joins adjacent parts whose texts are all known. It returns the cheapest of the joined
+// texts and of the literals that the other parts need.
 func concatLiterals(subs []*syntax.Regexp, depth int) literalSet {
-	run := []literal{{}} // the texts that the parts since the last break can match
+	run := []literal{{}} // the texts of the parts since the last one that is not exact
 	var best []literal
 	whole := true
 	consider := func(lits []literal) {
@@ -200,7 +200,7 @@ func concatLiterals(subs []*syntax.Regexp, depth int) literalSet {
 	return literalSet{need: best}
 }
 
-// crossLiterals joins each text of a with each of b, or gives nil if that is not possible.
+// crossLiterals joins each text of a with each of b. It returns nil if that is not possible.
 func crossLiterals(a, b []literal) []literal {
 	if len(a)*len(b) > maxLiterals {
 		return nil
@@ -220,10 +220,10 @@ func crossLiterals(a, b []literal) []literal {
 	return out
 }
 
-// hasCase reports whether folding could change the text; outside ASCII it always might.
+// hasCase reports whether folding may change the text.
 func hasCase(s string) bool { return hasLetter(s) || !isASCII(s) }
 
-// bounded gives up on sets that have grown too large.
+// bounded returns nil for sets that are too large.
 func bounded(lits []literal) []literal {
 	if len(lits) > maxLiterals {
 		return nil
@@ -231,8 +231,8 @@ func bounded(lits []literal) []literal {
 	return lits
 }
 
-// cost estimates the work of looking for all of lits, from how common their bytes are: stopping
-// at every occurrence of the rarest byte, and trying the pattern at every occurrence of the whole.
+// cost estimates the work of searching for lits from the frequency of their bytes: stopping at every
+// occurrence of the rarest byte, and running the pattern at every occurrence of the literal.
 func cost(lits []literal) float64 {
 	total := 0.0
 	for _, l := range lits {
@@ -246,7 +246,7 @@ func cost(lits []literal) float64 {
 	return total
 }
 
-// pairFrequency counts a byte, with its other case if folded.
+// pairFrequency returns the frequency of a byte, including its other case if folded.
 func pairFrequency(b byte, fold bool) int {
 	f := byteFrequency(b)
 	if fold && 'a' <= b && b <= 'z' {
@@ -255,8 +255,8 @@ func pairFrequency(b byte, fold bool) int {
 	return f
 }
 
-// rarest gives the offset of the literal's least common byte. In a folded literal k and s are
-// chosen only if there is nothing else, since they have a third form.
+// rarest returns the offset of the least frequent byte. In a folded literal k and s are the last
+// choice, because they have a third form.
 func rarest(l literal) (offset, frequency int) {
 	frequency = 1 << 30
 	for i := range len(l.text) {
@@ -271,8 +271,8 @@ func rarest(l literal) (offset, frequency int) {
 	return offset, frequency
 }
 
-// byteFrequency gives how often each byte occurs in 65,536 bytes of program text, averaged over
-// Go, C, Python and JavaScript sources. It only steers which byte of a literal is looked for.
+// byteFrequency returns how often a byte occurs in 65,536 bytes of source code, averaged over Go, C,
+// Python and JavaScript. It affects speed only.
 func byteFrequency(b byte) int { return int(byteFrequencies[b]) }
 
 var byteFrequencies = [256]uint16{

@@ -11,29 +11,27 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Local searches the disk of this machine. The zero value searches the process's working
-// directory without confinement. Its methods may be called concurrently.
+// Local searches the local disk. The zero value searches the working directory of the process without
+// confinement. Its methods may be called concurrently.
 type Local struct {
-	// Dir is what relative paths are relative to; "" is the process's working directory.
+	// Dir is the directory for relative paths; "" is the working directory of the process.
 	Dir string
 
-	// Open opens a file or directory for reading, given an absolute path in the platform's form.
-	// An environment that is confined to some directories refuses others here. It is called for
-	// the root of a search, for symbolic links that are followed and for ignore files. All else
-	// is reached from an open directory without following links, so that a search cannot leave
-	// the tree it was given; on platforms where that is not possible, Open is called for all.
-	// It must not block on FIFOs. If nil, files are opened plainly.
+	// Open, if set, opens files and directories by absolute path. It can refuse those outside of
+	// some directories, and must not block on FIFOs. On Linux it is called for the root of a search
+	// and for ignore files; everything else is opened relative to its directory without following
+	// links, so that a search cannot leave its tree. Elsewhere it is called for all files.
 	Open func(path string) (*os.File, error)
 
 	home string // for tests: the directory with the user's git configuration
 }
 
-// Grep is [Grep] on this machine's disk.
+// Grep implements [Searcher].
 func (l *Local) Grep(ctx context.Context, q GrepQuery, yield func(FileMatch) bool) (Summary, error) {
 	return grep(ctx, localLayer{l}, q, yield)
 }
 
-// Glob is [Glob] on this machine's disk.
+// Glob implements [Searcher].
 func (l *Local) Glob(ctx context.Context, q GlobQuery) (GlobResult, error) {
 	return globFiles(ctx, localLayer{l}, q)
 }
@@ -59,7 +57,7 @@ func (l localLayer) real(p string) string {
 	return strings.TrimSuffix(filepath.ToSlash(resolved), "/")
 }
 
-// native gives the platform's form of a path of the layer.
+// native converts a path of the layer to one of the platform.
 func native(p string) string {
 	return filepath.FromSlash(rooted(p))
 }
@@ -107,7 +105,7 @@ func (l localLayer) readFile(_ context.Context, p string, buf []byte, limit int6
 	return readAll(f, buf, limit)
 }
 
-// globals reads the user's configuration from outside the confinement: it says what not to show.
+// globals reads the configuration of the user. Confinement does not apply, because it only hides files.
 func (l localLayer) globals() rules {
 	home, config := l.home, ""
 	if home == "" {

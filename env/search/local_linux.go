@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rawDir is a directory by its descriptor. Everything below it is opened relative to it, which
-// spares the kernel the walk down the path and cannot be diverted by a link put in the way.
+// rawDir is a directory identified by its descriptor. Entries are opened relative to it, which is
+// faster than by path and safe from links that are swapped in.
 type rawDir struct {
 	fd   int
-	file *os.File // owns fd, if it was opened by path
+	file *os.File // the owner of fd, or nil
 }
 
 func (l localLayer) openDir(_ context.Context, p string) (directory, error) {
@@ -90,7 +90,7 @@ func (d *rawDir) read(_ context.Context, name string, buf []byte, limit int64) (
 	}
 }
 
-// grow makes room for the whole file, unless it is above the limit.
+// grow returns a buffer for the whole file, unless that is larger than limit.
 func grow(fd int, buf []byte, limit int64) ([]byte, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -99,7 +99,7 @@ func grow(fd int, buf []byte, limit int64) ([]byte, error) {
 	if limit >= 0 && (st.Size > limit || int64(len(buf)) > limit) {
 		return buf, errTooBig
 	}
-	// One byte more than the size lets the read that finds the end succeed without growing.
+	// One extra byte, so that the read that finds the end needs no growing.
 	want := max(int(st.Size)+1, 2*len(buf), 4096)
 	return append(make([]byte, 0, want), buf...)[:want], nil
 }
@@ -131,7 +131,7 @@ func modeKind(mode uint32) kind {
 	return otherKind
 }
 
-// fileMode translates the mode of a file, a directory or a symbolic link.
+// fileMode converts the mode of a file, a directory or a symbolic link.
 func fileMode(mode uint32) fs.FileMode {
 	m := fs.FileMode(mode & 0o777)
 	for _, bit := range [...]struct {
@@ -153,8 +153,7 @@ func fileMode(mode uint32) fs.FileMode {
 	return m | fs.ModeIrregular
 }
 
-// list reads directory entries as the kernel gives them. All names of one system call share one
-// string.
+// list returns the entries in the order of the kernel. All names of one system call share a string.
 func (d *rawDir) list(ctx context.Context, room []byte) ([]entry, error) {
 	var entries []entry
 	for {
@@ -171,7 +170,7 @@ func (d *rawDir) list(ctx context.Context, room []byte) ([]entry, error) {
 		entries = appendEntries(entries, string(room[:n]), room[:n])
 	}
 	for i := range entries {
-		// Some file systems do not say the kind in the listing.
+		// Some file systems do not report the kind.
 		if entries[i].kind == unknownKind {
 			st, err := d.stat(ctx, entries[i].name)
 			if err != nil {
@@ -185,8 +184,8 @@ func (d *rawDir) list(ctx context.Context, room []byte) ([]entry, error) {
 
 const unknownKind kind = 255
 
-// appendEntries reads a block of linux_dirent64 records: inode and offset of 8 bytes each, 2 of
-// record length, 1 of type, and the name, ended by a NUL. Text is a copy of block for the names.
+// appendEntries parses linux_dirent64 records: 8 bytes of inode, 8 of offset, 2 of record length, 1 of
+// type, and the name with a NUL. text is a copy of block for the names.
 func appendEntries(entries []entry, text string, block []byte) []entry {
 	const header, typical = 19, 32
 	entries = slices.Grow(entries, len(block)/typical)
@@ -222,7 +221,7 @@ func direntKind(t byte) kind {
 	return otherKind
 }
 
-// changeOf gives the time of a file's last change of any kind, and its inode.
+// changeOf returns the change time and the inode of a file.
 func changeOf(info fs.FileInfo) (changed int64, inode uint64) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

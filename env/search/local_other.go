@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// pathDir is a directory by its path, for platforms without a faster way.
+// pathDir is a directory identified by its path.
 type pathDir struct {
 	layer localLayer
 	path  string

@@ -5,26 +5,26 @@ import (
 	"sync/atomic"
 )
 
-// hit is a run of whole lines of a buffer that hold matches. In line mode it is one line.
+// hit is a range of whole lines with matches. In line mode it is one line.
 type hit struct {
 	start, end int // of the lines, without the last line feed
 	matches    int
-	spans      []Span // of the matches in the buffer, if wanted
+	spans      []Span // ranges of the matches, if requested
 }
 
-// matcher finds hits in one buffer after another. Each worker has its own.
+// matcher finds hits in buffers. Each worker has its own.
 type matcher struct {
 	*pattern
 	cursor cursor
-	dfa    *dfa         // made when first needed
-	noDFA  bool         // the pattern is too much for one
-	stop   *atomic.Bool // set when the search is over and what is left does not matter
+	dfa    *dfa         // created when first needed
+	noDFA  bool         // the pattern is too complex for a dfa
+	stop   *atomic.Bool // set when the search is over
 	spans  bool         // fill hit.spans
 	hits   []hit        // of the current buffer; reused
 }
 
-// find gives the first hits of buf, at most limit if that is positive. The slice is only valid
-// until the next call. What follows the last line feed counts as a line unless it is empty.
+// find returns the first hits in buf, at most limit if that is positive. They are valid until the next
+// call. Text after the last line feed is a line unless it is empty.
 func (m *matcher) find(buf []byte, limit int) []hit {
 	m.hits = m.hits[:0]
 	if limit <= 0 {
@@ -42,7 +42,7 @@ func (m *matcher) find(buf []byte, limit int) []hit {
 	return m.hits
 }
 
-// findCandidates tries the pattern only on lines that hold a required literal.
+// findCandidates runs the pattern only on lines with a required literal.
 func (m *matcher) findCandidates(buf []byte, limit int) {
 	m.cursor.reset(m.finder, buf)
 	for pos := 0; len(m.hits) < limit && !m.stop.Load(); {
@@ -61,7 +61,7 @@ func (m *matcher) findCandidates(buf []byte, limit int) {
 	}
 }
 
-// findLines has no literal to go by, so all of the text goes through an automaton.
+// findLines finds lines without the help of literals.
 func (m *matcher) findLines(buf []byte, limit int) {
 	if m.dfa == nil && !m.noDFA {
 		m.dfa = newDFA(m.tree)
@@ -86,7 +86,7 @@ func (m *matcher) findLines(buf []byte, limit int) {
 	}
 }
 
-// findEachLine tries the pattern on every line.
+// findEachLine runs the pattern on every line.
 func (m *matcher) findEachLine(buf []byte, pos, limit int) {
 	for pos < len(buf) && len(m.hits) < limit && !m.stop.Load() {
 		end := lineEnd(buf, pos)
@@ -97,7 +97,7 @@ func (m *matcher) findEachLine(buf []byte, pos, limit int) {
 	}
 }
 
-// addLine records a line that matches.
+// addLine adds a matching line.
 func (m *matcher) addLine(buf []byte, start, end int) {
 	h := hit{start: start, end: end, matches: 1}
 	if m.spans {
@@ -108,8 +108,8 @@ func (m *matcher) addLine(buf []byte, start, end int) {
 	m.hits = append(m.hits, h)
 }
 
-// findSpans lets matches cross lines. A match at the very end, after the last line feed, is on no
-// line and does not count.
+// findSpans finds matches that may span lines. A match after the last line feed is on no line and is
+// skipped.
 func (m *matcher) findSpans(buf []byte, limit int) {
 	if m.finder != nil {
 		m.cursor.reset(m.finder, buf)
@@ -117,19 +117,15 @@ func (m *matcher) findSpans(buf []byte, limit int) {
 			return
 		}
 	}
-	total := 0
-	for _, span := range m.matches(buf, limit) {
+	for _, span := range m.re.FindAllIndex(buf, limit) {
 		if span[0] == len(buf) && buf[len(buf)-1] == '\n' {
-			return
-		}
-		if total++; total > limit {
 			return
 		}
 		m.addSpan(buf, Span{span[0], span[1]})
 	}
 }
 
-// addSpan records a match that may cross lines. Matches that share a line share a hit.
+// addSpan adds a match that may span lines. Matches on the same line share a hit.
 func (m *matcher) addSpan(buf []byte, s Span) {
 	start := bytes.LastIndexByte(buf[:s.Start], '\n') + 1
 	end := lineEnd(buf, max(s.Start, s.End-1))
@@ -146,15 +142,7 @@ func (m *matcher) addSpan(buf []byte, s Span) {
 	}
 }
 
-// matches gives the ranges of the first matches in buf.
-func (m *matcher) matches(buf []byte, limit int) [][]int {
-	if limit > len(buf) {
-		return m.re.FindAllIndex(buf, -1)
-	}
-	return m.re.FindAllIndex(buf, limit)
-}
-
-// lineEnd gives the offset of the line feed at or after pos, or of the end of buf.
+// lineEnd returns the offset of the next line feed at or after pos, or len(buf).
 func lineEnd(buf []byte, pos int) int {
 	if i := bytes.IndexByte(buf[pos:], '\n'); i >= 0 {
 		return pos + i

@@ -5,24 +5,24 @@ import (
 	"math/bits"
 )
 
-// pairScan looks for a literal all of whose bytes are common, where watching one byte would stop
-// too often. It tests for two of the bytes at their distance, at eight positions at once in the
-// lanes of a machine word. Ignoring case costs it nothing.
+// pairScan searches for a literal that has only frequent bytes, where watching one byte would stop too
+// often. It tests for two of its bytes at their distance, at eight positions at a time in the lanes of
+// a machine word. Ignoring case costs nothing.
 type pairScan struct {
-	lit           watched // by the first byte of the pair
-	gap           int     // from there to the second
+	lit           watched // the watched byte is the first of the pair
+	gap           int     // from the first to the second
 	first, second uint64
-	caseless      uint64 // bits that do not count in comparing; those of case, if it is ignored
+	caseless      uint64 // bits to ignore: those of case when folding
 }
 
-// How many of 65,536 bytes watching may stop at before a pairScan is faster. Ignoring case, there
-// are two bytes to watch.
+// The number of stops per 65,536 bytes above which a pairScan is faster than watching. When folding,
+// two bytes are watched.
 const (
 	pairThreshold     = 400
 	foldPairThreshold = 150
 )
 
-// newPairScan returns nil if watching one byte is faster or there are no two bytes to test.
+// newPairScan returns nil if watching one byte is faster or there is no suitable pair.
 func newPairScan(l literal) *pairScan {
 	if _, f := rarest(l); f < foldPairThreshold || !l.fold && f < pairThreshold {
 		return nil
@@ -39,9 +39,9 @@ func newPairScan(l literal) *pairScan {
 	return p
 }
 
-// rarestPair chooses two bytes that seldom stand at their distance by chance; both offsets are
-// zero if there are none. From the one to the other there must be no k or s of a folded literal,
-// because their third forms would change the distance.
+// rarestPair returns the offsets of the two bytes that are least likely to occur together, or zeros.
+// In a folded literal there must be no k or s between them, because their third forms would change the
+// distance.
 func rarestPair(l literal) (a, b int) {
 	low := 1 << 62
 	for i := range len(l.text) {
@@ -52,7 +52,7 @@ func rarestPair(l literal) (a, b int) {
 			}
 			f := pairFrequency(l.text[i], l.fold) * pairFrequency(c, l.fold)
 			if j == i+1 || c == l.text[i] {
-				f *= 3 // neighbours and repeats occur together more often than by chance
+				f *= 3 // neighbours and repeats are correlated
 			}
 			if j > i && f < low {
 				low, a, b = f, i, j
@@ -67,7 +67,7 @@ const (
 	highBits = 0x8080808080808080
 )
 
-// seek is as [cursor.seek].
+// seek is like cursor.seek.
 func (p *pairScan) seek(buf []byte, pos int) (at int, sure bool) {
 	first, second, caseless, gap := p.first, p.second, p.caseless, p.gap
 	i := pos
@@ -77,7 +77,7 @@ func (p *pairScan) seek(buf []byte, pos int) (at int, sure bool) {
 		u := ((binary.LittleEndian.Uint64(a[8:]) ^ first) | (binary.LittleEndian.Uint64(b[8:]) ^ second)) &^ caseless
 		v := ((binary.LittleEndian.Uint64(a[16:]) ^ first) | (binary.LittleEndian.Uint64(b[16:]) ^ second)) &^ caseless
 		w := ((binary.LittleEndian.Uint64(a[24:]) ^ first) | (binary.LittleEndian.Uint64(b[24:]) ^ second)) &^ caseless
-		// A lane that is zero, and sometimes the one above it, gets its high bit set.
+		// Sets the high bit of each zero lane, and sometimes of the lane above.
 		t, u, v, w = (t-lowBits)&^t, (u-lowBits)&^u, (v-lowBits)&^v, (w-lowBits)&^w
 		if (t|u|v|w)&highBits == 0 {
 			continue
@@ -96,7 +96,7 @@ func (p *pairScan) seek(buf []byte, pos int) (at int, sure bool) {
 	return -1, false
 }
 
-// check compares the literal at the positions from i on whose lanes were set.
+// check compares the literal at the positions, from i on, whose lanes have the high bit set.
 func (p *pairScan) check(buf []byte, i int, found [4]uint64) (at int, sure bool) {
 	for _, z := range found {
 		for z &= highBits; z != 0; z &= z - 1 {

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// pattern is a compiled search pattern. It is never changed, and shared by all workers.
+// pattern is a compiled search pattern. It is immutable and shared by all workers.
 type pattern struct {
 	re        *regexp.Regexp
-	tree      *syntax.Regexp // what re matches; in line mode without any way to match "\n"
+	tree      *syntax.Regexp // the syntax of re; in line mode it cannot match "\n"
 	finder    *finder        // nil if no literal is required
 	multiline bool
 }
 
-// compilePattern compiles the query's pattern. An error is always a *PatternError.
+// compilePattern compiles the pattern of a query. Its errors are of type *PatternError.
 func compilePattern(q *GrepQuery) (*pattern, error) {
 	text := q.Pattern
 	if q.Literal {
@@ -42,8 +42,8 @@ func compilePattern(q *GrepQuery) (*pattern, error) {
 		if matchesNewline(tree) {
 			return nil, &PatternError{
 				Kind: "regular expression", Pattern: q.Pattern, Pos: -1,
-				Problem: "it holds a line end, which cannot match within one line",
-				Hint:    "search in multiline mode",
+				Problem: "contains a line feed, which cannot match within one line",
+				Hint:    "use multiline mode",
 			}
 		}
 		tree = withoutNewline(tree)
@@ -52,7 +52,7 @@ func compilePattern(q *GrepQuery) (*pattern, error) {
 	return &pattern{re: re, tree: tree, finder: newFinder(lits, exact), multiline: q.Multiline}, nil
 }
 
-// matchesNewline reports whether the pattern spells out a line feed.
+// matchesNewline reports whether the pattern contains a literal line feed.
 func matchesNewline(re *syntax.Regexp) bool {
 	if re.Op == syntax.OpLiteral && slices.Contains(re.Rune, '\n') {
 		return true
@@ -60,8 +60,8 @@ func matchesNewline(re *syntax.Regexp) bool {
 	return slices.ContainsFunc(re.Sub, matchesNewline)
 }
 
-// withoutNewline restates re for text without line feeds, which is what single lines are: no class
-// holds one, and the ends of the text are those of the line.
+// withoutNewline rewrites re for single lines: no class contains a line feed, and the text begins and
+// ends with the line.
 func withoutNewline(re *syntax.Regexp) *syntax.Regexp {
 	out := *re
 	switch re.Op {
@@ -84,7 +84,7 @@ func withoutNewline(re *syntax.Regexp) *syntax.Regexp {
 	return &out
 }
 
-// removeRune takes one character out of the ranges of a class.
+// removeRune removes a character from the ranges of a class.
 func removeRune(ranges []rune, r rune) []rune {
 	out := make([]rune, 0, len(ranges)+2)
 	for i := 0; i+1 < len(ranges); i += 2 {

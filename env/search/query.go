@@ -2,10 +2,10 @@ package search
 
 import "time"
 
-// DefaultMaxFileSize is the size above which files are skipped when a query does not say.
+// DefaultMaxFileSize is the default of GrepQuery.MaxFileSize.
 const DefaultMaxFileSize = 32 << 20
 
-// Mode says what a grep reports for each file.
+// Mode selects what a grep reports for each file.
 type Mode int
 
 // The modes of a grep.
@@ -15,101 +15,101 @@ const (
 	Count               // the number of matches
 )
 
-// GrepQuery says what to search for and where. Only Pattern is needed.
+// GrepQuery is a query for [Grep]. Only Pattern is required.
 type GrepQuery struct {
 	Pattern    string // RE2 syntax
 	Literal    bool   // Pattern is plain text
 	IgnoreCase bool
-	// Multiline lets a match span lines, and "." match line ends. Without it every line is
-	// matched on its own, without its line feed.
+	// Multiline lets a match span lines, and "." match line feeds. Otherwise each line is matched
+	// separately, without its line feed.
 	Multiline bool
 
-	// Path is a file or directory; "" is the working directory. A file that is named here is
-	// searched whatever the filters below say.
+	// Path is the file or directory to search; "" is the working directory. The filters below do
+	// not apply to a file.
 	Path string
-	// Globs choose files by path as ripgrep's -g does: a glob with a slash is relative to Path,
-	// one without matches the last element; "!" in front excludes; the last that matches wins.
-	// A file they choose is searched even if it is hidden or ignored.
+	// Globs select files by path, as ripgrep's -g does. A glob with a slash is relative to Path;
+	// one without matches the last element. A leading "!" excludes. The last glob that matches
+	// wins. A selected file is searched even if it is hidden or ignored.
 	Globs []string
-	// Types choose files by the kind of their name, such as "go" or "py". See [TypeNames].
+	// Types select files by ripgrep's names for file types, such as "go" or "py".
 	Types    []string
-	Hidden   bool // also files and directories whose name starts with a dot
-	NoIgnore bool // also what ignore files exclude
+	Hidden   bool // include files and directories whose name starts with a dot
+	NoIgnore bool // include what ignore files exclude
 
 	Mode          Mode
-	Before, After int  // lines of context around each match
+	Before, After int  // lines of context
 	Spans         bool // fill Line.Spans
 
-	// HeadLimit ends the search after that many results: matching lines in Content mode, files
-	// in the others. MaxPerFile bounds the matches taken from one file. Zero means no limit.
+	// HeadLimit is the maximum number of results: matching lines in Content mode, otherwise files.
+	// MaxPerFile is the maximum number of matches per file. Zero means no limit.
 	HeadLimit  int
 	MaxPerFile int
-	// MaxLine cuts longer lines to that many bytes. Zero means no limit.
+	// MaxLine is the number of bytes to which lines are truncated. Zero means no limit.
 	MaxLine int
-	// MaxFileSize skips larger files. Zero is DefaultMaxFileSize, negative means no limit.
+	// MaxFileSize is the size above which files are skipped. Zero means DefaultMaxFileSize,
+	// negative means no limit.
 	MaxFileSize int64
-	// Timeout ends the search with what was found so far. Zero means no limit.
+	// Timeout ends the search with the results so far. Zero means no limit.
 	Timeout time.Duration
 }
 
-// FileMatch is a file that matched.
+// FileMatch is a file with matches.
 type FileMatch struct {
-	// Path is GrepQuery.Path joined with the file's place below it, with slashes.
+	// Path is GrepQuery.Path joined with the file's path relative to it, with slashes.
 	Path string
-	// Matches counts the matching lines, or in a Multiline search the matches; never above
+	// Matches is the number of matching lines, or of matches in a Multiline search. It is at most
 	// GrepQuery.MaxPerFile.
 	Matches int
-	// Lines are the matching lines and their context, in order. They are set in Content mode.
+	// Lines are the matching lines and their context, in order. Only Content mode sets them.
 	Lines []Line
 }
 
-// Line is one line of a file, without its line feed.
+// Line is a line of a file, without its line feed.
 type Line struct {
 	Number int  // from 1
 	Match  bool // false for context
-	Cut    bool // the text was longer than GrepQuery.MaxLine
+	Cut    bool // Text was truncated to GrepQuery.MaxLine
 	Text   string
-	// Spans are the byte ranges of the matches in the line before it was cut, if asked for.
+	// Spans are the byte ranges of the matches in the whole line, if GrepQuery.Spans is set.
 	Spans []Span
 }
 
 // Span is a range of bytes.
 type Span struct{ Start, End int }
 
-// GlobQuery says which names to look for and where.
+// GlobQuery is a query for [Glob].
 type GlobQuery struct {
-	// Pattern is matched against paths relative to Path: "*" and "?" stop at slashes, "**" as a
-	// whole element crosses them, and [a-z], [!a-z] and {a,b} are known. Directories that the
-	// pattern names literally at its start are entered even if hidden or ignored, and an
+	// Pattern is matched against paths relative to Path. "*" and "?" do not match a slash, "**" as
+	// a whole element matches any number of directories, and [a-z], [!a-z] and {a,b} are supported.
+	// Literal directories at the start of the pattern are entered even if hidden or ignored. An
 	// absolute pattern replaces Path.
 	Pattern    string
 	Path       string // a directory; "" is the working directory
 	IgnoreCase bool
-	Hidden     bool // also hidden files that the pattern does not name with a dot of its own
-	NoIgnore   bool
-	Limit      int           // keep only that many files, the newest; zero means all
-	Timeout    time.Duration // end with what was found so far; zero means no limit
+	Hidden     bool          // include hidden files that no element of the pattern names with a dot
+	NoIgnore   bool          // include what ignore files exclude
+	Limit      int           // maximum number of files, the newest; zero means no limit
+	Timeout    time.Duration // end with the results so far; zero means no limit
 }
 
-// GlobResult is the answer to a GlobQuery: files, newest first, files of the same time by path.
+// GlobResult has the files found, newest first, then by path.
 type GlobResult struct {
 	Files   []GlobFile
 	Summary Summary
 }
 
-// GlobFile is a file that was found. Path is as in [FileMatch].
+// GlobFile is a file found by [Glob]. Path is as in [FileMatch].
 type GlobFile struct {
 	Path    string
 	Size    int64
 	ModTime time.Time
 }
 
-// Reason says why a result is partial.
+// Reason is why a result is partial; "" if it is complete.
 type Reason string
 
 // The reasons for a partial result.
 const (
-	Complete     Reason = ""
 	LimitReached Reason = "result limit reached"
 	TimedOut     Reason = "time limit reached"
 	Stopped      Reason = "stopped by the caller"
@@ -117,22 +117,22 @@ const (
 	Unreadable   Reason = "some files or directories could not be read"
 )
 
-// Summary counts what a search did.
+// Summary describes what a search did.
 type Summary struct {
 	Files   int // with matches
 	Matches int // in them
-	// Searched counts the files that were read, or for Glob those whose name was looked at. How
-	// far workers ran ahead of a limit varies, so it is only exact when the search was complete.
+	// Searched counts the files read, or for Glob the names matched. It is exact only if the search
+	// was complete, because workers run ahead of limits.
 	Searched int
-	Binary   int // skipped because they hold a NUL byte
+	Binary   int // skipped because they contain a NUL byte
 	TooBig   int // skipped because of MaxFileSize
 	Failed   int // files and directories that could not be read
 
-	Partial bool // there may be more than was reported
+	Partial bool // there may be more results
 	Reason  Reason
 }
 
-// partial marks the summary, keeping the first reason.
+// partial marks the summary as partial. The first reason wins.
 func (s *Summary) partial(r Reason) {
 	if !s.Partial {
 		s.Partial, s.Reason = true, r

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// chooser draws numbers: from a seed, or from rapid, which can shrink what it drew.
+// chooser draws random numbers, from a seed or from rapid.
 type chooser interface {
 	below(n int) int // 0 ≤ result < n
 }
@@ -50,7 +50,7 @@ var (
 	}
 )
 
-// randomTree writes a tree with ignore files in it, and a home directory beside it.
+// randomTree writes a random tree with ignore files, and a home directory.
 func randomTree(t testing.TB, c chooser) (root, home string) {
 	base, err := os.MkdirTemp(t.TempDir(), "")
 	if err != nil {
@@ -113,8 +113,8 @@ func randomIgnores(t testing.TB, c chooser, dir string) {
 	}
 }
 
-// floating keeps the rules that are not anchored. An anchored one in the user's own ignore file is
-// relative to the repository for git and for us, but to the start of the search for ripgrep.
+// floating drops anchored rules. In the ignore file of the user, git and we apply them relative to the
+// repository, but ripgrep relative to the start of the search.
 func floating(rules string) string {
 	var b strings.Builder
 	for line := range strings.Lines(rules) {
@@ -172,7 +172,7 @@ var (
 	grepTypes         = []string{"go", "py", "md", "json", "make", "txt"}
 )
 
-// randomQuery draws a query that ripgrep can answer as well.
+// randomQuery draws a query that ripgrep supports too.
 func randomQuery(c chooser) GrepQuery {
 	q := GrepQuery{Pattern: pick(c, grepPatterns), IgnoreCase: chance(c, 30), Hidden: chance(c, 30), NoIgnore: chance(c, 15)}
 	if chance(c, 25) {

@@ -8,20 +8,20 @@ import (
 
 var lineFeed = []byte{'\n'}
 
-// place is a line of a buffer that is to be reported.
+// place is a line to report.
 type place struct {
 	start, end int
 	number     int
-	hit        int // index of the hit it belongs to, or -1 for context
+	hit        int // index of its hit, or -1 for context
 }
 
-// renderer turns hits into lines with their context. Its slice is reused from file to file.
+// renderer converts hits to lines with context. Its slice is reused for the next file.
 type renderer struct {
 	before, after, maxLine int
 	places                 []place
 }
 
-// lines gives the lines of the hits and their context. Their text is copied out of buf.
+// lines returns the lines of the hits and their context. It copies their text.
 func (r *renderer) lines(buf []byte, hits []hit) []Line {
 	r.collect(buf, hits)
 	size := 0
@@ -46,11 +46,11 @@ func (r *renderer) lines(buf []byte, hits []hit) []Line {
 	return lines
 }
 
-// collect finds the lines to report, each once and in order.
+// collect finds the lines to report, in order and without duplicates.
 func (r *renderer) collect(buf []byte, hits []hit) {
 	r.places = r.places[:0]
-	counted, number := 0, 1 // number is that of the line at counted
-	done := 0               // start of the first line that is not yet reported
+	counted, number := 0, 1 // number is the number of the line at counted
+	done := 0               // start of the first line not reported yet
 	for i, h := range hits {
 		start := backLines(buf, done, h.start, r.before)
 		number += bytes.Count(buf[counted:start], lineFeed)
@@ -67,7 +67,7 @@ func (r *renderer) collect(buf []byte, hits []hit) {
 	}
 }
 
-// add reports the lines that start in buf[pos:until], and gives the start of the line after them.
+// add adds the lines that start in buf[pos:until], and returns the start of the next line.
 func (r *renderer) add(buf []byte, pos, until int, number *int, hit int) int {
 	for pos < until && pos < len(buf) {
 		end := lineEnd(buf, pos)
@@ -78,7 +78,7 @@ func (r *renderer) add(buf []byte, pos, until int, number *int, hit int) int {
 	return pos
 }
 
-// backLines gives the start of the n-th line before the one at pos, but not before low.
+// backLines returns the start of the n-th line before the one at pos, but not before low.
 func backLines(buf []byte, low, pos, n int) int {
 	for ; n > 0 && pos > low; n-- {
 		pos = max(low, low+bytes.LastIndexByte(buf[low:pos-1], '\n')+1)
@@ -86,7 +86,7 @@ func backLines(buf []byte, low, pos, n int) int {
 	return pos
 }
 
-// cut gives the end of what is reported of a line, which never splits a character.
+// cut returns the end of a line after truncation. It does not split a character.
 func (r *renderer) cut(buf []byte, p place) int {
 	if r.maxLine <= 0 || p.end-p.start <= r.maxLine {
 		return p.end
@@ -98,7 +98,7 @@ func (r *renderer) cut(buf []byte, p place) int {
 	return end
 }
 
-// clipSpans gives the parts of spans on one line, relative to its start.
+// clipSpans returns the parts of spans on one line, relative to its start.
 func clipSpans(spans []Span, p place) []Span {
 	var out []Span
 	for _, s := range spans {

@@ -8,15 +8,14 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// route is the way from an environment through its wrappers to the searcher that answers for it.
+// route leads from an environment through its wrappers to a searcher underneath.
 //
-// A wrapper is told of the search and translates its path, or refuses it. What lies below that path
-// is then searched without the wrappers. So links must not be followed on this way: one could lead
-// where a wrapper would refuse to go.
+// Each wrapper translates the path of a search, or refuses it. The searcher then bypasses the wrappers,
+// so it must not follow links, which could lead to paths that a wrapper would refuse.
 type route struct {
 	top      env.Environment
 	wrappers []env.Wrapper
-	searcher Searcher // nil if there is none
+	searcher Searcher // or nil
 }
 
 func findRoute(e env.Environment) route {
@@ -35,14 +34,14 @@ func findRoute(e env.Environment) route {
 	}
 }
 
-// passage is one search on its way down.
+// passage is one search along a route.
 type passage struct {
-	from, to string // the path as it was asked for, and as the searcher knows it
+	from, to string // the requested path, and the path for the searcher
 	paths    env.Paths
 	done     []func(error)
 }
 
-// pass tells the wrappers of a search.
+// pass announces a search to the wrappers.
 func (r route) pass(ctx context.Context, op, path string) (*passage, error) {
 	path = orHere(path)
 	p := &passage{from: path, to: path, paths: r.top.Info().Paths()}
@@ -58,18 +57,18 @@ func (r route) pass(ctx context.Context, op, path string) (*passage, error) {
 	return p, nil
 }
 
-// finish tells the wrappers how the search ended, the innermost first.
+// finish reports the outcome to the wrappers, the innermost first.
 func (p *passage) finish(err error) {
 	for _, done := range slices.Backward(p.done) {
 		done(err)
 	}
 }
 
-// moved reports whether the searcher has another name for the path.
+// moved reports whether the wrappers changed the path.
 func (p *passage) moved() bool { return p.from != p.to }
 
-// shown gives a result's path as it is asked for above. It reports false for one that does not lie
-// below the path that was searched.
+// shown converts a path of the searcher to one above the wrappers. It reports false for a path that is
+// not below the searched one.
 func (p *passage) shown(path string) (string, bool) {
 	from, to := display(p.paths, p.from), display(p.paths, p.to)
 	if path == to {
@@ -141,7 +140,7 @@ func (r route) glob(ctx context.Context, q GlobQuery) (GlobResult, error) {
 	return res, nil
 }
 
-// orHere gives a path, or the working directory where there is none.
+// orHere returns p, or "." if it is empty.
 func orHere(p string) string {
 	if p == "" {
 		return "."

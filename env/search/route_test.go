@@ -16,8 +16,8 @@ import (
 	"github.com/reins-agent/reins/env/search"
 )
 
-// counting is an environment with a search of its own. It counts how often that is asked, and how
-// often files are read through its methods instead.
+// counting is an environment with its own search. It counts its searches, and the reads through its
+// other methods.
 type counting struct {
 	env.Environment
 	searches, reads int
@@ -43,7 +43,7 @@ func (c *counting) ReadDir(ctx context.Context, path string) ([]env.FileInfo, er
 	return c.Environment.ReadDir(ctx, path)
 }
 
-// newCounting makes an environment with some files that all hold "needle".
+// newCounting returns an environment with files that contain "needle".
 func newCounting(t *testing.T, platform string) *counting {
 	t.Helper()
 	m := envtest.NewMemory(platform)
@@ -55,7 +55,7 @@ func newCounting(t *testing.T, platform string) *counting {
 	return &counting{Environment: m}
 }
 
-// stacks are wrappers whose working directory is sub.
+// stacks are combinations of wrappers with the working directory sub.
 var stacks = map[string]func(e env.Environment, l *slog.Logger) env.Environment{
 	"scoped":                func(e env.Environment, _ *slog.Logger) env.Environment { return env.Scoped(e, "sub") },
 	"scoped twice":          func(e env.Environment, _ *slog.Logger) env.Environment { return env.Scoped(env.Scoped(e, "."), "sub") },
@@ -185,7 +185,7 @@ func TestSearch_ScopesConfineTheSearchBelowThem(t *testing.T) {
 	}
 }
 
-// stray is an environment whose search gives a result from elsewhere.
+// stray is an environment whose search returns a result outside of the searched path.
 type stray struct{ env.Environment }
 
 func (s stray) Grep(_ context.Context, q search.GrepQuery, yield func(search.FileMatch) bool) (search.Summary, error) {
@@ -225,7 +225,7 @@ func TestSearch_EachSearchBelowALoggerIsLoggedOnce(t *testing.T) {
 			return a
 		}}))
 		e := stacks[name](newCounting(t, "linux"), l)
-		// Asking for real paths is logged too, and not counted here.
+		// RealPath is logged too, and not counted here.
 		grepPaths(t, e, "d")
 		globPaths(t, e, search.GlobQuery{Pattern: "*.go"})
 		_, err := search.Grep(t.Context(), e, search.GrepQuery{Pattern: "x", Path: "missing"}, nil)
@@ -244,7 +244,7 @@ func TestSearch_EachSearchBelowALoggerIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// Windows paths are understood wherever this program runs.
+// Windows paths work on every platform.
 func TestSearch_WindowsPathsEverywhere(t *testing.T) {
 	e := newCounting(t, "windows").Environment // without a search of its own
 	for path, want := range map[string][]string{

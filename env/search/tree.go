@@ -6,26 +6,25 @@ import (
 	"io/fs"
 )
 
-// TreeQuery says what [Local.Tree] walks.
+// TreeQuery is a query for [Local.Tree].
 type TreeQuery struct {
-	// SkipDir, if set, is asked for each directory whether to leave it out. The path is relative
-	// to the walk's root, with slashes. It may be called from several goroutines.
+	// SkipDir, if set, reports whether to skip a directory. The path is relative to the root, with
+	// slashes. It may be called concurrently.
 	SkipDir func(path string) bool
 
-	// Failed, if set, is told of directories that could not be read, in whole or in part.
+	// Failed, if set, is called for directories that could not be read completely.
 	Failed func(path string, err error)
 }
 
-// TreeEntry is a regular file, a directory or a symbolic link of a tree. It is valid during the
-// call that it is given to.
+// TreeEntry is a regular file, a directory or a symbolic link.
 type TreeEntry struct {
-	Dir  string // relative to the walk's root, with slashes; "" is the root itself
-	Name string // in that directory
+	Dir  string // relative to the root, with slashes; "" is the root
+	Name string
 	Stat TreeStat
 }
 
-// TreeStat is what tells two versions of a file apart without reading them. It is about the file or
-// link itself, not about what a link leads to. Times are nanoseconds since 1970. ChangeTime and Inode are 0 on platforms that do not have them.
+// TreeStat distinguishes versions of a file without reading it. For a symbolic link it describes the
+// link. Times are nanoseconds since 1970. ChangeTime and Inode are 0 where unavailable.
 type TreeStat struct {
 	Size       int64
 	Mode       fs.FileMode
@@ -34,17 +33,17 @@ type TreeStat struct {
 	Inode      uint64
 }
 
-// TreeStatOf gives the stat of a file that was looked at by other means.
+// TreeStatOf converts a FileInfo.
 func TreeStatOf(info fs.FileInfo) TreeStat { return statEntry(info).details.stat() }
 
 func (d *details) stat() TreeStat {
 	return TreeStat{d.size, d.mode, d.modTime.UnixNano(), d.changed, d.inode}
 }
 
-// Tree calls visit for every regular file, directory and symbolic link below a directory, hidden
-// ones too, but for those that ignore files exclude and for .git. The .gitignore files count
-// whether or not there is a repository. A directory comes before what it holds, and entries of one
-// directory are in byte order of their names. An error of visit ends the walk and is returned.
+// Tree calls visit for every regular file, directory and symbolic link below Dir, including hidden
+// ones, but not for .git and ignored files. .gitignore files apply even without a repository. A
+// directory comes before its entries, which are sorted by name. The entry is valid during the call. If
+// visit returns an error, Tree returns it.
 func (l *Local) Tree(ctx context.Context, q TreeQuery, visit func(*TreeEntry) error) error {
 	layer := localLayer{l}
 	root := layer.abs("")
@@ -63,10 +62,10 @@ func (l *Local) Tree(ctx context.Context, q TreeQuery, visit func(*TreeEntry) er
 // treeWalk is a walk of a whole tree.
 type treeWalk struct {
 	TreeQuery
-	skip int // the length of the root's path and the slash after it
+	skip int // length of the root path and a slash
 }
 
-// rel is the path of a directory relative to the root.
+// rel returns the path of a directory relative to the root.
 func (t *treeWalk) rel(n *node) string {
 	if len(n.abs) < t.skip {
 		return ""
@@ -74,7 +73,7 @@ func (t *treeWalk) rel(n *node) string {
 	return n.abs[t.skip:]
 }
 
-// skips reports whether the query leaves out an entry that the filter admits.
+// skips reports whether the query skips an entry.
 func (t *treeWalk) skips(n *node, e *entry) bool {
 	if t == nil || e.kind != dirKind || t.SkipDir == nil {
 		return false
@@ -85,8 +84,7 @@ func (t *treeWalk) skips(n *node, e *entry) bool {
 	return t.SkipDir(e.name)
 }
 
-// look completes entries of a directory with what the disk says of them, and drops those that are
-// gone or became something else.
+// look adds details to the entries of a directory, and drops those that were removed or replaced.
 func (t *treeWalk) look(ctx context.Context, n *node, entries []entry) []entry {
 	kept := entries[:0]
 	for _, e := range entries {
@@ -101,7 +99,7 @@ func (t *treeWalk) look(ctx context.Context, n *node, entries []entry) []entry {
 	return kept
 }
 
-// fail reports a directory that could not be read. One that is gone is no failure.
+// fail reports a directory that could not be read, unless it was removed.
 func (t *treeWalk) fail(n *node, err error) {
 	if t.Failed != nil && !isMissing(err) {
 		t.Failed(t.rel(n), err)

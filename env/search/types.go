@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// typeGlobs gives the name patterns of each known file type. The names are those that ripgrep
-// uses for the same files. It is never changed.
+// typeGlobs has the name patterns of file types, with the names that ripgrep uses.
 var typeGlobs = map[string]string{
 	"asm":        "*.{asm,s,S}",
 	"awk":        "*.awk",
@@ -135,5 +134,5 @@ func unknownType(name string) *PatternError {
 	if len(near) > 0 {
 		hint = fmt.Sprintf("did you mean %s?", strings.Join(near, ", "))
 	}
-	return &PatternError{Kind: "file type", Pattern: name, Pos: -1, Problem: "no such type", Hint: hint}
+	return &PatternError{Kind: "file type", Pattern: name, Pos: -1, Problem: "unknown type", Hint: hint}
 }

@@ -11,35 +11,34 @@ import (
 	"sync/atomic"
 )
 
-// lookAhead is how many sibling directories are listed at a time before they are needed.
+// lookAhead is the number of sibling directories to list ahead.
 const lookAhead = 8
 
-// listRoom is the working memory for listing a directory.
+// listRoom is the size of the buffer for listing a directory.
 const listRoom = 32 << 10
 
-// walker goes through a tree in path order. While one directory is being used its next siblings
-// are read in the background, so the order costs little waiting.
+// walker visits a tree in path order. It reads the next directories in the background.
 type walker struct {
 	layer    layer
 	filter   *filter
 	noIgnore bool
-	tree     *treeWalk // set if directories and symbolic links are visited as well
-	root     string    // absolute, as it is opened
-	place    string    // the same without symbolic links, which is what ignore rules see
+	tree     *treeWalk // set if directories and symbolic links are visited too
+	root     string    // absolute
+	place    string    // root without symbolic links, for ignore rules
 	globals  rules
 	failed   atomic.Int64
 	loaders  sync.WaitGroup
-	rooms    sync.Pool // of *[]byte, for listing
+	rooms    sync.Pool // of *[]byte, for list
 }
 
-// node is a directory of the walk. Its files can be read until the last holder releases it.
+// node is a directory of the walk. It stays open until its last holder releases it.
 type node struct {
 	parent  *node
-	abs     string // as it is opened
-	at      string // as ignore rules see it
+	abs     string // path to open
+	at      string // path for ignore rules
 	dir     directory
 	ignores *ignores
-	entries []entry // admitted ones, in order
+	entries []entry // admitted by the filter, in order
 	err     error   // why it could not be read
 	loaded  chan struct{}
 	holders atomic.Int32
@@ -53,9 +52,8 @@ func (n *node) release() {
 	}
 }
 
-// walk calls visit for each file below the root that the filter admits, in path order, until it
-// returns false. The node is that of the file's directory; to use it after visit has returned,
-// visit retains it.
+// walk calls visit for each admitted file below the root, in path order, until it returns false. n is
+// the directory of the file. visit must retain n to use it later.
 func (w *walker) walk(ctx context.Context, visit func(n *node, e *entry) bool) error {
 	w.place = w.layer.real(w.root)
 	ig := &ignores{}
@@ -64,7 +62,7 @@ func (w *walker) walk(ctx context.Context, visit func(n *node, e *entry) bool) e
 		ig = w.ancestors(ctx)
 	}
 	if w.tree != nil {
-		ig = ig.asRepo()
+		ig.inRepo = true // .gitignore files apply without a repository too
 	}
 	root := &node{abs: w.root, at: w.place, ignores: ig}
 	dir, err := w.layer.openDir(ctx, w.root)
@@ -82,7 +80,7 @@ func (w *walker) walk(ctx context.Context, visit func(n *node, e *entry) bool) e
 	return nil
 }
 
-// visit goes through a loaded directory and gives up its hold on it.
+// visit visits a loaded directory and releases it.
 func (w *walker) visit(ctx context.Context, n *node, visit func(*node, *entry) bool) bool {
 	var children []*node
 	for i := range n.entries {
@@ -142,7 +140,7 @@ func (w *walker) child(n *node, e *entry) *node {
 	return c
 }
 
-// prefetch loads directories in the background, one after the other.
+// prefetch loads directories in the background.
 func (w *walker) prefetch(ctx context.Context, batch []*node) {
 	for _, n := range batch {
 		n.holders.Store(1)
@@ -156,7 +154,7 @@ func (w *walker) prefetch(ctx context.Context, batch []*node) {
 	})
 }
 
-// enter opens and loads a directory; one that cannot be read is counted and stays empty.
+// enter opens and loads a directory. One that cannot be read is counted and left empty.
 func (w *walker) enter(ctx context.Context, n *node) {
 	dir, err := n.parent.dir.open(ctx, path.Base(n.abs))
 	if err == nil {
@@ -172,7 +170,7 @@ func (w *walker) enter(ctx context.Context, n *node) {
 	}
 }
 
-// load lists a directory and keeps what the filter admits.
+// load lists a directory and filters its entries.
 func (w *walker) load(ctx context.Context, n *node) error {
 	room, _ := w.rooms.Get().(*[]byte)
 	if room == nil {
@@ -205,7 +203,7 @@ func (w *walker) load(ctx context.Context, n *node) error {
 	return nil
 }
 
-// found reads the ignore files among the entries of a directory.
+// found reads the ignore files of a directory.
 func (w *walker) found(ctx context.Context, n *node, entries []entry) found {
 	f := found{dir: n.at}
 	for i := range entries {
@@ -224,7 +222,7 @@ func (w *walker) found(ctx context.Context, n *node, entries []entry) found {
 	return f
 }
 
-// ancestors gathers the rules of the directories above the root.
+// ancestors returns the rules of the directories above the root.
 func (w *walker) ancestors(ctx context.Context) *ignores {
 	ig := &ignores{}
 	for i := 0; i < len(w.place); i++ {
@@ -247,7 +245,7 @@ func (w *walker) ancestors(ctx context.Context) *ignores {
 
 func (w *walker) rules(ctx context.Context, p string) rules { return parseIgnore(w.text(ctx, p)) }
 
-// text reads a small file; one that cannot be read is empty.
+// text returns the content of a small file, or "" if it cannot be read.
 func (w *walker) text(ctx context.Context, p string) string {
 	data, err := w.layer.readFile(ctx, p, nil, 1<<20)
 	if err != nil {
@@ -256,7 +254,7 @@ func (w *walker) text(ctx context.Context, p string) string {
 	return string(data)
 }
 
-// exclude reads info/exclude of the repository whose root is dir.
+// exclude reads info/exclude of the repository at dir.
 func (w *walker) exclude(ctx context.Context, dir string) rules {
 	text := func(p string) string { return w.text(ctx, p) }
 	git := dir + "/.git"

@@ -5,10 +5,10 @@ import (
 	"context"
 )
 
-// bufferSize holds most source files whole.
+// bufferSize is large enough for most source files.
 const bufferSize = 256 << 10
 
-// worker reads and matches files. It owns the memory it reuses from file to file.
+// worker reads and matches files. It reuses its buffers.
 type worker struct {
 	*search
 	match  matcher
@@ -25,7 +25,7 @@ func newWorker(s *search) *worker {
 	}
 }
 
-// chunk searches all files of a chunk with the Go engine.
+// chunk searches the files of a chunk.
 func (w *worker) chunk(ctx context.Context, c *chunk) {
 	for _, it := range c.items {
 		if w.stop.Load() {
@@ -37,7 +37,7 @@ func (w *worker) chunk(ctx context.Context, c *chunk) {
 		if ok {
 			hits = w.match.find(text, w.matchLimit())
 		}
-		// What ended early may have missed something.
+		// A search that was stopped may be incomplete.
 		if ctx.Err() != nil || w.stop.Load() {
 			c.broken = true
 			return
@@ -48,7 +48,7 @@ func (w *worker) chunk(ctx context.Context, c *chunk) {
 	}
 }
 
-// load reads a file and gives its text, unless it is to be skipped.
+// load returns the text of a file, or false if the file is skipped.
 func (w *worker) load(ctx context.Context, it item, counts *Summary) (text []byte, ok bool) {
 	data, err := w.read(ctx, it)
 	if cap(data) > cap(w.buf) {
@@ -83,8 +83,8 @@ func (w *worker) read(ctx context.Context, it item) ([]byte, error) {
 	return it.node.dir.read(ctx, it.name, w.buf, w.q.MaxFileSize)
 }
 
-// matchLimit is how many matches of one file are worth finding. In Content mode one more than the
-// head limit lets the end of the search know that there was more.
+// matchLimit returns the maximum number of matches to find in a file. In Content mode it is one more
+// than the head limit, to detect that there are more.
 func (w *worker) matchLimit() int {
 	limit := w.q.MaxPerFile
 	switch {

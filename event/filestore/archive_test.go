@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// exported is the archive of a session with three records, a title and two blobs.
+// exported returns the archive of a session with three records, a title and two blobs.
 func exported(t testing.TB, s *Store) []byte {
 	t.Helper()
 	w := create(t, s, "a")
@@ -32,7 +32,7 @@ func exported(t testing.TB, s *Store) []byte {
 	return out.Bytes()
 }
 
-func TestImport_BringsBackWhatWasExported(t *testing.T) {
+func TestImport_RestoresAnExport(t *testing.T) {
 	from, to := newStore(t, Config{}), newStore(t, Config{})
 	archive := exported(t, from)
 	for _, how := range []Import{{}, {ID: "Other"}} {
@@ -41,7 +41,7 @@ func TestImport_BringsBackWhatWasExported(t *testing.T) {
 		id := report.Session
 		holds(t, to, id, 3)
 		if r := clean(t, to, id); r.Blobs != 2 || r.BlobSize != 6 || report.Records != 3 {
-			t.Errorf("%+v and %+v", r, report)
+			t.Errorf("verify: got %+v, want %+v", r, report)
 		}
 		if m, err := to.Meta(t.Context(), id); err != nil || m.Title != "t" || m.ID != id || m.Last != 3 {
 			t.Errorf("%+v, %v", m, err)
@@ -77,25 +77,25 @@ func TestImport_DamageIsRefusedUnlessAllowed(t *testing.T) {
 func empty(t *testing.T, s *Store) {
 	t.Helper()
 	for m, err := range s.List(t.Context()) {
-		t.Errorf("there is %q, %v", m.ID, err)
+		t.Errorf("got session %q and %v, want none", m.ID, err)
 	}
 	if entries, _ := os.ReadDir(s.path(".staging")); len(entries) != 0 {
-		t.Errorf("left over: %v", entries)
+		t.Errorf("files remain: %v", entries)
 	}
 }
 
-func TestImport_CutArchiveIsRefused(t *testing.T) {
+func TestImport_TruncatedArchiveIsRefused(t *testing.T) {
 	archive := exported(t, newStore(t, Config{}))
 	to := newStore(t, Config{})
 	for size := 0; size < len(archive)-3*512; size += 97 { // which ends in a blob and two blocks of nothing
 		if _, err := to.Import(t.Context(), bytes.NewReader(archive[:size]), Import{}); err == nil {
-			t.Fatalf("%d of %d bytes were taken", size, len(archive))
+			t.Fatalf("the first %d of %d bytes were accepted", size, len(archive))
 		}
 		empty(t, to)
 	}
 }
 
-func TestImport_NamesInAnArchiveAreNoPaths(t *testing.T) {
+func TestImport_NamesAreNotUsedAsPaths(t *testing.T) {
 	archive := exported(t, newStore(t, Config{}))
 	outside := filepath.Join(t.TempDir(), "evil")
 	for _, name := range []string{"../evil", outside, "blobs/../../evil", "blobs/x", "log.jsonl", "torn.jsonl"} {
@@ -121,7 +121,7 @@ func TestImport_NamesInAnArchiveAreNoPaths(t *testing.T) {
 	}
 }
 
-// rawHeader is the header of a file in an archive, such as the tar package does not write.
+// rawHeader returns a tar header that the tar package would not write.
 func rawHeader(name string, kind byte, size int, magic string, rest map[int]string) []byte {
 	b := make([]byte, 512)
 	put := func(at int, text string) { copy(b[at:], text) }
@@ -141,7 +141,7 @@ func rawHeader(name string, kind byte, size int, magic string, rest map[int]stri
 	return b
 }
 
-func TestImport_FilesThatAreLargerThanTheyLookAreRefused(t *testing.T) {
+func TestImport_SparseFilesAndLinksAreRefused(t *testing.T) {
 	archive := exported(t, newStore(t, Config{}))
 	first, err := tar.NewReader(bytes.NewReader(archive)).Next()
 	must(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// saveWork writes a session of about so many bytes.
+// saveWork saves a session of about the given size.
 func saveWork(t testing.TB, s *Store, id string, size int64) (bytes int64, records event.Seq) {
 	t.Helper()
 	w := create(t, s, id)
@@ -64,15 +64,14 @@ func BenchmarkLoad_100MB(b *testing.B) {
 	b.ReportMetric(validFloor(b, s).Seconds(), "valid-cpu-s")
 }
 
-// heap is the memory of all objects, garbage included.
+// heap returns the memory of all objects, including garbage.
 func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// validFloor is the processor time that encoding/json takes to check the syntax of the log once,
-// and nothing else.
+// validFloor returns the CPU time that json.Valid takes for the log.
 func validFloor(b *testing.B, s *Store) time.Duration {
 	log := readLogFile(b, s, "a")
 	start := cpuTime()
@@ -84,7 +83,7 @@ func validFloor(b *testing.B, s *Store) time.Duration {
 	return cpuTime() - start
 }
 
-// BenchmarkLoad_End is the last record of 100 MB.
+// BenchmarkLoad_End loads the last record of 100 MB.
 func BenchmarkLoad_End(b *testing.B) {
 	s := newStore(b, Config{})
 	size, records := saveWork(b, s, "a", 100e6)
@@ -104,11 +103,11 @@ func TestLoad_MemoryDoesNotGrowWithTheSession(t *testing.T) {
 	least, most := held(t, s, "small"), held(t, s, "large")
 	t.Logf("%d bytes held for 1 MiB, %d for %d", least, most, large)
 	if limit := 2*least + 1<<20; most > limit {
-		t.Errorf("while a session of %d bytes is read %d are held, and %d for one of 1 MiB", large, most, least)
+		t.Errorf("reading %d bytes uses %d bytes of memory, and reading 1 MiB %d", large, most, least)
 	}
 }
 
-// held is the most memory in use at any of some moments while a session is read.
+// held returns the maximum of several samples of the memory in use while a session is read.
 func held(t *testing.T, s *Store, id string) uint64 {
 	before := live()
 	var most uint64

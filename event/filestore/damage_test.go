@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-func TestLoad_DamagedRecordIsReportedAndPassedOver(t *testing.T) {
+func TestLoad_DamagedRecordIsReportedAndSkipped(t *testing.T) {
 	s := newStore(t, Config{})
 	saved(t, s, "a", 5)
 	log := readLogFile(t, s, "a")
@@ -31,7 +31,7 @@ func TestLoad_DamagedRecordIsReportedAndPassedOver(t *testing.T) {
 		t.Errorf("the damage is at %+v, want line 5 at byte %d", d, start)
 	}
 	if _, damage := load(t, s, "a", 3); damage != nil {
-		t.Errorf("behind it there is damage: %v", damage)
+		t.Errorf("got damage after it: %v", damage)
 	}
 	r, err := s.Verify(t.Context(), "a")
 	if err != nil || r.Clean() || r.Records != 4 || r.Last != 5 {
@@ -60,7 +60,7 @@ func TestOpen_DamagedLastRecordKeepsItsNumber(t *testing.T) {
 	}
 }
 
-func TestLoad_MissingDoubledAndDisorderedRecordsAreReported(t *testing.T) {
+func TestLoad_MissingRepeatedAndUnorderedRecordsAreReported(t *testing.T) {
 	s := newStore(t, Config{})
 	saved(t, s, "a", 5)
 	must(t, os.Remove(s.path("a", indexName)))                        // which knows of a longer log
@@ -109,8 +109,8 @@ func TestIndex_DamagedOrMissingIsRebuiltFromTheLog(t *testing.T) {
 	}
 }
 
-// Whatever happens to the bytes of a log, what comes out of it was put into it, and what is lost
-// is reported.
+// TestLoad_DamageIsNeverSilent checks that Load returns only records that were saved, and reports every loss,
+// whatever happens to the bytes of a log.
 func TestLoad_DamageIsNeverSilent(t *testing.T) {
 	s := newStore(t, Config{})
 	const n = 8
@@ -129,16 +129,16 @@ func TestLoad_DamageIsNeverSilent(t *testing.T) {
 		last := event.Seq(0)
 		for _, r := range records {
 			if r.Seq <= last || r.Seq > n || !same(r, record(r.Seq)) {
-				rt.Fatalf("record %+v behind %d", r, last)
+				rt.Fatalf("got record %+v after %d", r, last)
 			}
 			last = r.Seq
 		}
 		if len(records) < n && len(reports) == 0 {
-			rt.Fatalf("%d of %d records, and no report", len(records), n)
+			rt.Fatalf("got %d of %d records and no error", len(records), n)
 		}
 		report, err := s.Verify(t.Context(), "a")
 		if len(records) < n && err == nil && report.Clean() {
-			rt.Fatalf("%d of %d records, and verify says %+v", len(records), n, report)
+			rt.Fatalf("got %d of %d records, and verify reports %+v", len(records), n, report)
 		}
 	})
 }
@@ -157,7 +157,7 @@ func tryLoad(t *testing.T, s *Store) (records []event.Record, reports []error, e
 	return records, reports, nil
 }
 
-// damage changes, removes, doubles or adds bytes.
+// damage changes, removes, repeats or adds bytes.
 func damage(t *rapid.T, log []byte) []byte {
 	if len(log) == 0 {
 		return log
@@ -179,7 +179,7 @@ func damage(t *rapid.T, log []byte) []byte {
 	return append(append(log[:at:at], rapid.SliceOfN(rapid.Byte(), 1, 50).Draw(t, "bytes")...), log[at:]...)
 }
 
-func TestVerify_BlobThatARecordRefersToAndIsGone(t *testing.T) {
+func TestVerify_MissingBlobIsReported(t *testing.T) {
 	dir := t.TempDir()
 	s, err := New(Config{Dir: dir})
 	if err != nil {

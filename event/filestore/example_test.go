@@ -33,7 +33,7 @@ func Example() {
 	}
 	for r, err := range store.Load(ctx, "first", 0) {
 		if err != nil {
-			log.Fatal(err) // or go on behind what is damaged
+			log.Fatal(err) // or continue after the damage
 		}
 		fmt.Println(r.Seq, r.Kind())
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// faulty is a disk that fails when told to.
+// faulty is a disk that fails on demand.
 type faulty struct {
 	OS
 	mu     sync.Mutex
-	writes error // of every write, of which half gets through
-	space  int   // bytes that can be written before writes fails; -1 is any number
+	writes error // of every write after space bytes
+	space  int   // bytes that can be written before that
 	syncs  error
 	names  error // of everything that changes a directory
 	undo   error // of truncating
@@ -70,7 +70,7 @@ type faultyFile struct {
 	disk *faulty
 }
 
-// allowed is how much of a write gets through.
+// allowed returns the part of a write that succeeds, and the error for the rest.
 func (f *faultyFile) allowed(b []byte) ([]byte, error) {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
@@ -120,20 +120,20 @@ func TestAppend_FullDiskLosesNothingAcknowledged(t *testing.T) {
 				t.Fatalf("two records fit into %d bytes", space)
 			}
 			if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "cannot save session a") {
-				t.Fatalf("the error is %v", err)
+				t.Fatalf("got error %v, want ENOSPC for session a", err)
 			}
 			holdsAtLeast(t, s, 3, undo == nil)
 			if err := w.Append(t.Context(), record(4)); !errors.Is(err, syscall.ENOSPC) {
-				t.Fatalf("a writer that failed goes on: %v", err)
+				t.Fatalf("after a failure, Append returns %v, want ENOSPC", err)
 			}
 			must(t, w.Close())
 			disk.set(func() { disk.writes, disk.undo = nil, nil })
-			goesOn(t, s)
+			continues(t, s)
 		}
 	}
 }
 
-// holdsAtLeast checks that the acknowledged records are there and, if exact, no others.
+// holdsAtLeast checks that the session has n records or, unless exact, more.
 func holdsAtLeast(t *testing.T, s *Store, n int, exact bool) {
 	t.Helper()
 	records, damage := load(t, s, "a", 0)
@@ -142,8 +142,8 @@ func holdsAtLeast(t *testing.T, s *Store, n int, exact bool) {
 	}
 }
 
-// goesOn opens the session and writes to it.
-func goesOn(t *testing.T, s *Store) {
+// continues opens the session and writes to it.
+func continues(t *testing.T, s *Store) {
 	t.Helper()
 	w := open(t, s, "a")
 	m, err := s.Meta(t.Context(), "a")
@@ -154,7 +154,7 @@ func goesOn(t *testing.T, s *Store) {
 	clean(t, s, "a")
 }
 
-func TestAppend_FailedFlushTakesTheRecordsBack(t *testing.T) {
+func TestAppend_FailedFlushRemovesTheRecords(t *testing.T) {
 	disk := &faulty{}
 	s := newStore(t, Config{FS: disk})
 	w := create(t, s, "a")
@@ -168,7 +168,7 @@ func TestAppend_FailedFlushTakesTheRecordsBack(t *testing.T) {
 	must(t, w.Close())
 	holds(t, s, "a", 3)
 	disk.set(func() { disk.syncs = nil })
-	goesOn(t, s)
+	continues(t, s)
 }
 
 func TestStore_ReadOnlyDirectoryCanBeRead(t *testing.T) {
@@ -194,10 +194,10 @@ func TestStore_ReadOnlyDirectoryCanBeRead(t *testing.T) {
 	}
 	must(t, w.Close())
 	disk.set(func() { disk.names, disk.writes = nil, nil })
-	goesOn(t, s)
+	continues(t, s)
 }
 
-func TestCreate_ThatFailedCanBeTriedAgain(t *testing.T) {
+func TestCreate_CanBeRetriedAfterAFailure(t *testing.T) {
 	for space := range 200 {
 		disk := &faulty{writes: syscall.ENOSPC, space: space}
 		if space%2 == 0 {
@@ -213,11 +213,11 @@ func TestCreate_ThatFailedCanBeTriedAgain(t *testing.T) {
 		} else if !errors.Is(err, event.ErrExists) || disk.space != 0 {
 			t.Fatalf("%d bytes: %v", space, err)
 		}
-		goesOn(t, s)
+		continues(t, s)
 	}
 }
 
-func TestPutBlob_ThatFailsLeavesNothing(t *testing.T) {
+func TestPutBlob_LeavesNothingAfterAFailure(t *testing.T) {
 	disk := &faulty{}
 	s := newStore(t, Config{FS: disk})
 	w := create(t, s, "a")
@@ -231,13 +231,13 @@ func TestPutBlob_ThatFailsLeavesNothing(t *testing.T) {
 	}
 	disk.set(func() { disk.syncs = nil })
 	if r := clean(t, s, "a"); r.Blobs != 0 {
-		t.Errorf("%d blobs", r.Blobs)
+		t.Errorf("got %d blobs, want none", r.Blobs)
 	}
 	must(t, w.Append(t.Context(), record(1)))
 	must(t, w.Close())
 }
 
-func TestMeta_ClockGoingBackwardsChangesNoOrder(t *testing.T) {
+func TestMeta_ClockGoingBackwardsDoesNotChangeUpdated(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	s := newStore(t, Config{Now: func() time.Time { return now }})
 	w := create(t, s, "a")
@@ -252,5 +252,5 @@ func TestMeta_ClockGoingBackwardsChangesNoOrder(t *testing.T) {
 	if !after.Updated.Equal(before.Updated) || !after.Created.Equal(before.Created) || after.Title != "t" {
 		t.Errorf("%+v became %+v", before, after)
 	}
-	goesOn(t, s)
+	continues(t, s)
 }

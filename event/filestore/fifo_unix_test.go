@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestList_IsNotHeldUpByWhatIsNoFile(t *testing.T) {
+func TestList_DoesNotBlockOnAFIFO(t *testing.T) {
 	for _, name := range []string{logName, indexName} {
 		s := newStore(t, Config{})
 		saved(t, s, "a", 3)
@@ -33,7 +33,7 @@ func TestList_IsNotHeldUpByWhatIsNoFile(t *testing.T) {
 			want = 1
 		}
 		if described != want || failed != 2-want {
-			t.Errorf("%s: %d sessions are described, %d are not", name, described, failed)
+			t.Errorf("%s: got %d sessions and %d errors", name, described, failed)
 		}
 		if _, err := s.Open(t.Context(), "a"); name == logName && !errors.Is(err, errNotRegular) {
 			t.Errorf("%s: %v", name, err)
@@ -45,7 +45,7 @@ func TestList_IsNotHeldUpByWhatIsNoFile(t *testing.T) {
 	}
 }
 
-func TestOpenBlob_IsNotHeldUpByWhatIsNoFile(t *testing.T) {
+func TestOpenBlob_DoesNotBlockOnAFIFO(t *testing.T) {
 	s := newStore(t, Config{})
 	w := create(t, s, "a")
 	defer w.Close()

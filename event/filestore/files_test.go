@@ -15,13 +15,17 @@ import (
 
 func TestStore_FilesAreForTheUserOnly(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // which has no such bits
+		return // it has no such modes
 	}
 	s := newStore(t, Config{Dir: filepath.Join(t.TempDir(), "new", "dir")})
 	w := create(t, s, "A.b")
 	must(t, w.Append(t.Context(), recordsUpTo(3)...))
 	_, _, err := w.PutBlob(t.Context(), strings.NewReader("x"))
 	must(t, errors.Join(err, w.Close()))
+	writeLogFile(t, s, "A.b", append(readLogFile(t, s, "A.b"), "torn"...))
+	w = open(t, s, "A.b")
+	must(t, w.Lease(&holder{dup: func(f *os.File) *os.File { return f }}))
+	must(t, w.Close())
 	var names []string
 	must(t, filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
 		must(t, err)
@@ -39,13 +43,13 @@ func TestStore_FilesAreForTheUserOnly(t *testing.T) {
 		names = append(names, filepath.ToSlash(name))
 		return nil
 	}))
-	const want = ". .locks .locks/a.b a.b a.b/blobs a.b/blobs/2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881 a.b/log.jsonl a.b/meta.json a.b/tmp"
+	const want = ". .leases .leases/a.b .locks .locks/a.b a.b a.b/blobs a.b/blobs/2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881 a.b/log.jsonl a.b/meta.json a.b/torn.jsonl"
 	if got := strings.Join(names, " "); got != want {
-		t.Errorf("the files are %s", got)
+		t.Errorf("the files are\n%s\nwant\n%s", got, want)
 	}
 }
 
-func TestStore_OtherThingsInTheDirectoryAreLeftAlone(t *testing.T) {
+func TestStore_LeavesOtherFilesAlone(t *testing.T) {
 	s := newStore(t, Config{})
 	saved(t, s, "a", 1)
 	must(t, os.WriteFile(filepath.Join(s.dir, "notes.txt"), nil, filePerm))
@@ -57,7 +61,7 @@ func TestStore_OtherThingsInTheDirectoryAreLeftAlone(t *testing.T) {
 		n++
 	}
 	if n != 1 {
-		t.Errorf("%d sessions", n)
+		t.Errorf("got %d sessions, want 1", n)
 	}
 	if err := s.Delete(t.Context(), "photos"); !errors.Is(err, event.ErrNotFound) {
 		t.Error(err)
@@ -85,7 +89,7 @@ func TestDelete_RacesWithWritersWithoutHarm(t *testing.T) {
 	}
 }
 
-// churn takes a session through its whole life, together with others who do the same.
+// churn creates or opens a session, appends to it and deletes it, while others do the same.
 func churn(t *testing.T, s *Store) error {
 	w, err := s.Create(t.Context(), event.Meta{ID: "a"})
 	if errors.Is(err, event.ErrExists) {
@@ -96,7 +100,7 @@ func churn(t *testing.T, s *Store) error {
 	}
 	m, err := s.Meta(t.Context(), "a")
 	if err != nil {
-		return err // nobody may delete it now
+		return err // it is locked, so nobody can have deleted it
 	}
 	if err := errors.Join(w.Append(t.Context(), record(m.Last+1)), w.Close()); err != nil {
 		return err
@@ -111,7 +115,7 @@ func TestMeta_KilledWriterIsListedUpToDate(t *testing.T) {
 	for seq := event.Seq(1); seq <= 5; seq++ {
 		r := record(seq)
 		if seq == 3 {
-			r.Data = big // and so the index is written in the middle
+			r.Data = big // meta.json is written after it
 		}
 		must(t, w.Append(t.Context(), r))
 		m, err := s.Meta(t.Context(), "a")

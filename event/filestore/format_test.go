@@ -12,8 +12,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// fixture unpacks a session of a released format. The files in testdata are never changed: they
-// are what users have.
+// fixture unpacks a session of a released format. Its file in testdata must not change.
 func fixture(t *testing.T, s *Store, name string) (want string) {
 	t.Helper()
 	archive, err := txtar.ParseFile(filepath.Join("testdata", name))
@@ -30,7 +29,7 @@ func fixture(t *testing.T, s *Store, name string) (want string) {
 	return want
 }
 
-func TestFormat_EveryReleasedOneIsRead(t *testing.T) {
+func TestFormat_EveryReleasedFormatIsRead(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "format*.txtar"))
 	must(t, err)
 	if len(files) != format {
@@ -63,7 +62,7 @@ func TestFormat_EveryReleasedOneIsRead(t *testing.T) {
 	}
 }
 
-// again is the JSON form that a value has now, which may have more in it than it used to have.
+// again decodes a value and encodes it again, which may add new members.
 func again[T any](t *testing.T, old string) string {
 	t.Helper()
 	var v T
@@ -78,7 +77,7 @@ func encode(t *testing.T, v any) string {
 	return string(b)
 }
 
-func TestFormat_NewerOneIsRefused(t *testing.T) {
+func TestFormat_NewerFormatIsRefused(t *testing.T) {
 	s := newStore(t, Config{})
 	saved(t, s, "a", 2)
 	log, err := appendJSON(readLogFile(t, s, "a"), header{2, "a"})

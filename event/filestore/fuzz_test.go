@@ -9,8 +9,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// FuzzLog reads anything as a log. Beside the bytes as they are it reads them as lines whose
-// checksum is right, since few others would get past it.
+// FuzzLog reads the input as a log, as it is and with correct checksums.
 func FuzzLog(f *testing.F) {
 	s := newStore(f, Config{})
 	saved(f, s, "a", 3)
@@ -41,12 +40,12 @@ func readAll(t *testing.T, b []byte) {
 		var damage *event.CorruptError
 		if err != nil && !errors.As(err, &damage) {
 			if err == io.EOF && c.in.end+c.in.torn != int64(len(b)) {
-				t.Fatalf("%d and %d of %d bytes", c.in.end, c.in.torn, len(b))
+				t.Fatalf("complete lines have %d bytes and the rest %d, want %d in total", c.in.end, c.in.torn, len(b))
 			}
 			return
 		}
 		if c.in.start != end || c.in.end <= end || damage != nil && damage.Offset != end {
-			t.Fatalf("a line from %d to %d behind %d", c.in.start, c.in.end, end)
+			t.Fatalf("got a line from %d to %d after %d", c.in.start, c.in.end, end)
 		}
 		end = c.in.end
 		if damage == nil {

@@ -57,7 +57,7 @@ func open(t testing.TB, s *Store, id string) *Writer {
 	return w.(*Writer)
 }
 
-// saved is a session of n records that nobody has open.
+// saved creates a session of n records and closes it.
 func saved(t testing.TB, s *Store, id string, n event.Seq) {
 	t.Helper()
 	w := create(t, s, id)
@@ -65,7 +65,7 @@ func saved(t testing.TB, s *Store, id string, n event.Seq) {
 	must(t, w.Close())
 }
 
-// load gives the records and the damage of a session.
+// load returns the records and the damage of a session.
 func load(t testing.TB, s *Store, id string, after event.Seq) (records []event.Record, damage []*event.CorruptError) {
 	t.Helper()
 	for r, err := range s.Load(t.Context(), id, after) {
@@ -82,7 +82,7 @@ func load(t testing.TB, s *Store, id string, after event.Seq) (records []event.R
 	return records, damage
 }
 
-// holds checks that a session has the first n records and nothing else.
+// holds checks that a session has exactly the first n records.
 func holds(t testing.TB, s *Store, id string, n event.Seq) {
 	t.Helper()
 	got, damage := load(t, s, id, 0)
@@ -91,7 +91,7 @@ func holds(t testing.TB, s *Store, id string, n event.Seq) {
 	}
 	for i, r := range got {
 		if !same(r, record(event.Seq(i+1))) {
-			t.Fatalf("record %d is %+v", i+1, r)
+			t.Fatalf("got record %d %+v, want %+v", i+1, r, record(event.Seq(i+1)))
 		}
 	}
 }

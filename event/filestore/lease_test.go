@@ -12,8 +12,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// reluctant is a file system on which a lock is held by somebody who gives it back when it was asked
-// for so many times.
+// reluctant is a file system on which somebody else holds a lock for the first few attempts.
 type reluctant struct {
 	FS
 	dir  string // what the path of the lock has in it
@@ -31,7 +30,7 @@ func (r *reluctant) Lock(name string) (io.Closer, error) {
 	return r.FS.Lock(name)
 }
 
-// elsewhere takes a lock as another process would.
+// elsewhere takes a lock like another process.
 func elsewhere(t *testing.T, name string) io.Closer {
 	t.Helper()
 	l, err := OS{}.Lock(name)
@@ -48,7 +47,7 @@ func TestOpen_WaitsForALockThatAKilledProcessHoldsForAMoment(t *testing.T) {
 	must(t, s.Delete(t.Context(), "a"))
 }
 
-func TestOpen_SaysAfterAWhileThatASessionIsOpenElsewhere(t *testing.T) {
+func TestOpen_ReturnsErrLockedAfterATimeout(t *testing.T) {
 	s := newStore(t, Config{})
 	saved(t, s, "a", 1)
 	defer elsewhere(t, s.lockPath("a")).Close()
@@ -67,11 +66,18 @@ func TestOpen_SaysAfterAWhileThatASessionIsOpenElsewhere(t *testing.T) {
 		t.Errorf("lock: %v", err)
 	}
 	if !s.claim("a") {
-		t.Error("the session counts as open here")
+		t.Error("the session is still claimed")
 	}
 }
 
-// holder keeps a copy of what it holds, as a process would that was started with it.
+func TestOpen_WaitsASecondForALockAndAMinuteForCommands(t *testing.T) {
+	s := newStore(t, Config{})
+	if got, want := s.waits, (waits{lock: time.Second, lease: time.Minute, notice: time.Second}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// holder keeps a copy of the file, like a child process.
 type holder struct {
 	copies   []*os.File
 	released int
@@ -83,7 +89,7 @@ func (h *holder) Hold(f *os.File) (release func()) {
 	return func() { h.released++ }
 }
 
-func TestOpen_WaitsWhileCommandsOfAKilledProcessAreEnded(t *testing.T) {
+func TestOpen_WaitsForCommandsOfAKilledProcess(t *testing.T) {
 	s := newStore(t, Config{})
 	saved(t, s, "a", 1)
 	must(t, os.MkdirAll(s.dir+"/"+leasesName, dirPerm))
@@ -92,13 +98,13 @@ func TestOpen_WaitsWhileCommandsOfAKilledProcessAreEnded(t *testing.T) {
 	s.waits.notice = time.Millisecond
 	s.waiting = func(id string) {
 		if told++; id != "a" {
-			t.Errorf("told of %q", id)
+			t.Errorf("Waiting got %q, want a", id)
 		}
 		held.Close()
 	}
 	must(t, open(t, s, "a").Close())
 	if told != 1 {
-		t.Errorf("told %d times", told)
+		t.Errorf("Waiting was called %d times, want 1", told)
 	}
 
 	held = elsewhere(t, s.leasePath("a"))

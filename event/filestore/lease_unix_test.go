@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inherited gives a holder whose copies are of the same lock, as those of child processes are.
+// inherited returns a holder whose copies share the lock, like those of child processes.
 func inherited(t *testing.T) *holder {
 	return &holder{dup: func(f *os.File) *os.File {
 		fd, err := unix.Dup(int(f.Fd()))
@@ -20,16 +20,16 @@ func inherited(t *testing.T) *holder {
 	}}
 }
 
-func TestLease_KeepsASessionFromBeingOpenedAfterItsProcessIsGone(t *testing.T) {
+func TestLease_OutlivesAKilledProcess(t *testing.T) {
 	s := newStore(t, Config{})
 	w := create(t, s, "a")
 	h := inherited(t)
 	must(t, w.Lease(h))
-	must(t, w.Lease(h)) // is the same
+	must(t, w.Lease(h)) // has no effect
 	if len(h.copies) != 1 {
-		t.Fatalf("%d files are held", len(h.copies))
+		t.Fatalf("got %d held files, want 1", len(h.copies))
 	}
-	// The process is killed: all its files are closed, and nothing is unlocked by itself.
+	// Killing the process closes its files without unlocking them.
 	must(t, w.lease.(heldLock).File.Close())
 	must(t, w.lock.(*claimed).Closer.(heldLock).File.Close())
 	must(t, w.log.Close())
@@ -43,7 +43,7 @@ func TestLease_KeepsASessionFromBeingOpenedAfterItsProcessIsGone(t *testing.T) {
 	must(t, open(t, again, "a").Close())
 }
 
-func TestLease_EndsWithTheWriterThoughTheFileIsStillHeld(t *testing.T) {
+func TestLease_EndsWithTheWriter(t *testing.T) {
 	s := newStore(t, Config{})
 	w := create(t, s, "a")
 	h := inherited(t)
@@ -51,7 +51,7 @@ func TestLease_EndsWithTheWriterThoughTheFileIsStillHeld(t *testing.T) {
 	must(t, w.Close())
 	defer h.copies[0].Close()
 	if h.released != 1 {
-		t.Errorf("released %d times", h.released)
+		t.Errorf("released %d times, want 1", h.released)
 	}
 	s.waits.lease = 0
 	w = open(t, s, "a")
@@ -60,6 +60,6 @@ func TestLease_EndsWithTheWriterThoughTheFileIsStillHeld(t *testing.T) {
 	h.copies[1].Close()
 	must(t, s.Delete(t.Context(), "a"))
 	if _, err := os.Stat(s.leasePath("a")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the lease is left: %v", err)
+		t.Errorf("the lease file remains: %v", err)
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestLock_IsFreeAtOnceThoughAChildProcessBegins(t *testing.T) {
+func TestLock_IsReleasedWhileAChildProcessStarts(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock")
 	held, err := OS{}.Lock(name)
 	must(t, err)
-	// Until it runs its program, a child has all the files of its parent.
+	// Until it calls exec, a child has all the files of its parent.
 	child, err := unix.Dup(int(held.(interface{ Fd() uintptr }).Fd()))
 	must(t, err)
 	defer os.NewFile(uintptr(child), "child").Close()

@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// titled is a session of n records with a title, which stands behind the records.
+// titled creates a session of n records and sets its title after them.
 func titled(t testing.TB, s *Store, id string, n event.Seq) event.Meta {
 	t.Helper()
 	w := create(t, s, id)
@@ -27,16 +27,16 @@ func titled(t testing.TB, s *Store, id string, n event.Seq) event.Meta {
 	return m
 }
 
-// corrupt checks that an error is one of damage and says something.
+// corrupt checks that an error is a CorruptError with a text.
 func corrupt(t testing.TB, err error, says string) {
 	t.Helper()
 	var damage *event.CorruptError
 	if !errors.As(err, &damage) || errors.Is(err, event.ErrNotFound) || !strings.Contains(err.Error(), says) {
-		t.Errorf("the error is %v, want one of damage that says %q", err, says)
+		t.Errorf("got error %v, want a CorruptError with %q", err, says)
 	}
 }
 
-// goneLogs are ways to lose a log.
+// goneLogs are ways to lose a log, by name.
 var goneLogs = map[string]func(path string) error{
 	"removed":       os.Remove,
 	"emptied":       func(path string) error { return os.Truncate(path, 0) },
@@ -44,7 +44,7 @@ var goneLogs = map[string]func(path string) error{
 	"zeroes":        func(path string) error { return os.WriteFile(path, make([]byte, 5000), filePerm) },
 }
 
-func TestStore_SessionWhoseLogIsGoneIsDamagedNotAbsent(t *testing.T) {
+func TestStore_MissingLogIsReported(t *testing.T) {
 	for name, lose := range goneLogs {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t, Config{})
@@ -70,7 +70,7 @@ func TestStore_SessionWhoseLogIsGoneIsDamagedNotAbsent(t *testing.T) {
 	}
 }
 
-func TestStore_SessionWhoseLogAndIndexAreGoneIsDamagedToo(t *testing.T) {
+func TestStore_MissingLogAndDamagedIndexAreReported(t *testing.T) {
 	s := newStore(t, Config{})
 	saved(t, s, "session", 5)
 	must(t, os.Truncate(s.path("session", logName), 0))
@@ -84,7 +84,7 @@ func TestStore_SessionWhoseLogAndIndexAreGoneIsDamagedToo(t *testing.T) {
 	isGoneEverywhere(t, s, "session", "meta.json cannot be read")
 }
 
-// isGoneEverywhere checks what a session without a log does, and deletes it.
+// isGoneEverywhere checks all methods on a session without a log, and deletes it.
 func isGoneEverywhere(t *testing.T, s *Store, id, says string) {
 	t.Helper()
 	ctx := t.Context()
@@ -118,7 +118,7 @@ func isGoneEverywhere(t *testing.T, s *Store, id, says string) {
 	clean(t, s, id)
 }
 
-func TestStore_SessionNeverCreatedToTheEndIsNone(t *testing.T) {
+func TestStore_IncompleteSessionIsNotFound(t *testing.T) {
 	for name, log := range map[string][]byte{"no log": nil, "empty": {}, "half a header": []byte(`{"format":1`)} {
 		s := newStore(t, Config{})
 		must(t, os.Mkdir(s.path("a"), dirPerm))
@@ -145,12 +145,12 @@ func TestStore_SessionNeverCreatedToTheEndIsNone(t *testing.T) {
 	}
 }
 
-// noNames is a disk on which no directory can be flushed.
+// noNames is a disk that cannot flush directories.
 type noNames struct{ OS }
 
 func (noNames) SyncDir(string) error { return syscall.EIO }
 
-func TestCreate_ThatFailedLeavesNoIndex(t *testing.T) {
+func TestCreate_LeavesNoIndexAfterAFailure(t *testing.T) {
 	dir := t.TempDir()
 	s := newStore(t, Config{Dir: dir, FS: noNames{}})
 	large := event.Meta{ID: "a", Prompt: strings.Repeat("x", 2*indexStep)} // for which meta.json is written at once
@@ -164,7 +164,7 @@ func TestCreate_ThatFailedLeavesNoIndex(t *testing.T) {
 	clean(t, s, "a")
 }
 
-func TestOpen_LogThatLostItsEndAtAnyByteGoesOnBehindIt(t *testing.T) {
+func TestOpen_ContinuesAfterALostEnd(t *testing.T) {
 	s := newStore(t, Config{})
 	want := titled(t, s, "a", 3)
 	whole, index := readLogFile(t, s, "a"), readIndexFile(t, s)
@@ -182,7 +182,7 @@ func TestOpen_LogThatLostItsEndAtAnyByteGoesOnBehindIt(t *testing.T) {
 			t.Fatalf("cut at %d, opened: %v", size, lost)
 		}
 		if err := w.Append(t.Context(), record(3)); !errors.Is(err, event.ErrOrder) {
-			t.Fatalf("cut at %d: a number that was given away: %v", size, err)
+			t.Fatalf("cut at %d: a used number is accepted: %v", size, err)
 		}
 		w = reopened(t, s, w)
 		must(t, w.Append(t.Context(), record(4)))
@@ -198,12 +198,12 @@ func TestOpen_LogThatLostItsEndAtAnyByteGoesOnBehindIt(t *testing.T) {
 			must(t, os.RemoveAll(s.path("a", indexName))) // the log says it without
 		}
 		if now := readLogFile(t, s, "a"); !bytes.HasPrefix(now, cut) {
-			t.Fatalf("cut at %d: what was there is changed", size)
+			t.Fatalf("cut at %d: the rest of the log was changed", size)
 		}
 	}
 }
 
-// reopened opens a session that a writer has.
+// reopened closes a writer and opens its session again.
 func reopened(t *testing.T, s *Store, w *Writer) *Writer {
 	t.Helper()
 	must(t, w.Close())
@@ -217,7 +217,7 @@ func readIndexFile(t *testing.T, s *Store) []byte {
 	return b
 }
 
-// damages is the damage of a session, for which Load and Verify give the same.
+// damages returns the damage of a session, and checks that Load and Verify agree.
 func damages(t *testing.T, s *Store) []*event.CorruptError {
 	t.Helper()
 	_, damage := load(t, s, "a", 0)
@@ -234,8 +234,7 @@ func damages(t *testing.T, s *Store) []*event.CorruptError {
 	return damage
 }
 
-// reportsLoss checks what is said about a log of which the given part is left, and of which meta.json
-// knows more.
+// reportsLoss checks the reports about a log of which only the given part is left.
 func reportsLoss(t *testing.T, s *Store, left []byte, want event.Meta) {
 	t.Helper()
 	records, _ := load(t, s, "a", 0)
@@ -245,7 +244,7 @@ func reportsLoss(t *testing.T, s *Store, left []byte, want event.Meta) {
 	}
 	damage := damages(t, s)
 	if len(damage) != 1 || damage[0].Offset != int64(len(left)) || damage[0].Line != lines+1 {
-		t.Fatalf("%d lines are left, damage %v", lines, damage)
+		t.Fatalf("with %d lines left, got damage %v", lines, damage)
 	}
 	says := "the log has lost its last"
 	if len(records) == 3 {
@@ -253,7 +252,7 @@ func reportsLoss(t *testing.T, s *Store, left []byte, want event.Meta) {
 	}
 	corrupt(t, damage[0], says)
 	if _, damage := load(t, s, "a", 3); damage != nil {
-		t.Fatalf("behind it there is damage: %v", damage)
+		t.Fatalf("got damage after it: %v", damage)
 	}
 	if m, err := s.Meta(t.Context(), "a"); err != nil || encode(t, m) != encode(t, want) {
 		t.Fatalf("described as %+v, %v", m, err)
@@ -265,7 +264,7 @@ func reportsLoss(t *testing.T, s *Store, left []byte, want event.Meta) {
 	}
 }
 
-func TestOpen_EndThatBecameZeroesIsLost(t *testing.T) {
+func TestOpen_ZeroedEndIsLost(t *testing.T) {
 	s := newStore(t, Config{})
 	want := titled(t, s, "a", 3)
 	log := readLogFile(t, s, "a")
@@ -282,7 +281,7 @@ func TestOpen_EndThatBecameZeroesIsLost(t *testing.T) {
 	}
 }
 
-func TestOpen_LossOfMuchTakesNoSpace(t *testing.T) {
+func TestOpen_LargeLossTakesNoSpace(t *testing.T) {
 	s := newStore(t, Config{})
 	w := create(t, s, "a")
 	must(t, w.Append(t.Context(), record(1)))
@@ -309,7 +308,7 @@ func TestOpen_LossOfMuchTakesNoSpace(t *testing.T) {
 	}
 }
 
-func TestOpen_LossOnAFullDiskIsStillALoss(t *testing.T) {
+func TestOpen_LossOnAFullDiskIsReported(t *testing.T) {
 	s := newStore(t, Config{})
 	titled(t, s, "a", 5)
 	log, index := readLogFile(t, s, "a"), readIndexFile(t, s)
@@ -343,7 +342,7 @@ func TestOpen_LossOnAFullDiskIsStillALoss(t *testing.T) {
 	}
 }
 
-func TestImport_ExportOfALogThatLostItsEndSaysSo(t *testing.T) {
+func TestImport_LostEndIsReported(t *testing.T) {
 	from, to := newStore(t, Config{}), newStore(t, Config{})
 	titled(t, from, "a", 5)
 	log := readLogFile(t, from, "a")
@@ -365,8 +364,7 @@ func TestImport_ExportOfALogThatLostItsEndSaysSo(t *testing.T) {
 	}
 }
 
-// Readers look at meta.json and at the log, which are never written at the same time.
-func TestStore_ReadersBesideAWriterSeeNoLoss(t *testing.T) {
+func TestStore_ConcurrentReadersSeeNoLoss(t *testing.T) {
 	s := newStore(t, Config{})
 	w := create(t, s, "a")
 	done := make(chan struct{})
@@ -411,7 +409,7 @@ func TestStore_ReadersBesideAWriterSeeNoLoss(t *testing.T) {
 	must(t, w.Close())
 }
 
-// order notes what is flushed and what takes the place of something else.
+// order records writes, flushes and renames.
 type order struct {
 	OS
 	mu    sync.Mutex
@@ -454,7 +452,7 @@ func (f orderFile) Sync() error {
 	return err
 }
 
-func TestWriter_IndexIsNeverAheadOfTheFlushedLog(t *testing.T) {
+func TestWriter_FlushesTheLogBeforeTheIndex(t *testing.T) {
 	disk := &order{}
 	s := newStore(t, Config{FS: disk, Now: func() time.Time { return time.Unix(1, 0) }})
 	w := create(t, s, "a")

@@ -19,7 +19,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// writerDir, in the environment, makes the test binary one of many writers of a directory.
+// writerDir is an environment variable that makes the test binary a writer to a directory.
 const writerDir = "REINS_TEST_WRITER_DIR"
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ const (
 	kills    = 50
 )
 
-// write appends to sessions, telling of each record when it is safe, until stdin ends.
+// write appends to sessions until stdin ends, and prints each record that is safe.
 func write(dir string, acknowledged io.Writer) error {
 	s, err := New(Config{Dir: dir})
 	if err != nil {
@@ -98,7 +98,7 @@ func writeSome(s *Store, id string, acknowledged io.Writer) error {
 	return errors.Join(err, w.Close())
 }
 
-// writerProcess is a process that writes until it is killed or told to stop.
+// writerProcess is a process that writes until it is killed or stopped.
 type writerProcess struct {
 	cmd  *exec.Cmd
 	in   io.Closer
@@ -125,7 +125,7 @@ func startWriter(t *testing.T, dir string, acks *ledger) *writerProcess {
 	return p
 }
 
-// ledger is what processes were told is safe.
+// ledger holds the records that processes printed as safe.
 type ledger struct {
 	mu      sync.Mutex
 	records map[string]string // "session seq" to "pid size"
@@ -162,7 +162,7 @@ func TestStore_FiftyProcessesKilledAtRandomLoseNothingAcknowledged(t *testing.T)
 		select { // somebody got on
 		case <-acks.more:
 		case <-time.After(time.Minute):
-			t.Fatal("nobody writes any more")
+			t.Fatal("no process is writing")
 		}
 		i := rand.IntN(len(running))
 		must(t, running[i].cmd.Process.Kill())
@@ -191,7 +191,7 @@ func checkAcknowledged(t *testing.T, dir string, acks *ledger) {
 		listed++
 		report := clean(t, s, m.ID)
 		if report.Last != m.Last {
-			t.Errorf("%s ends with %d, and is listed with %d", m.ID, report.Last, m.Last)
+			t.Errorf("%s ends with record %d, but is listed with %d", m.ID, report.Last, m.Last)
 		}
 		for r, err := range s.Load(t.Context(), m.ID, 0) {
 			must(t, err)
@@ -203,7 +203,7 @@ func checkAcknowledged(t *testing.T, dir string, acks *ledger) {
 	for key, want := range acks.records {
 		got, ok := found[key]
 		if !ok || got != want && !strings.HasSuffix(want, " 0") {
-			t.Errorf("record %s is %q, and was acknowledged as %q", key, got, want)
+			t.Errorf("record %s: got %q, want %q", key, got, want)
 		}
 	}
 	t.Logf("%d records of %d were acknowledged, in %d sessions", len(acks.records), len(found), listed)

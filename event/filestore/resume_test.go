@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 )
 
-// conversation is a saved session with one answer, and what resumes it.
+// conversation saves a session with one answer. It returns the configuration to resume it, its store and its log.
 func conversation(t *testing.T) (agent.Config, *filestore.Store, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +41,7 @@ func conversation(t *testing.T) (agent.Config, *filestore.Store, string) {
 	return c, store, filepath.Join(dir, "a", "log.jsonl")
 }
 
-func TestResume_LogThatLostItsEndIsRefusedUnlessDamageIsSkipped(t *testing.T) {
+func TestResume_LostEndIsRefusedUnlessDamageIsSkipped(t *testing.T) {
 	c, store, log := conversation(t)
 	before, err := store.Meta(t.Context(), "a")
 	if err != nil {
@@ -55,7 +55,7 @@ func TestResume_LogThatLostItsEndIsRefusedUnlessDamageIsSkipped(t *testing.T) {
 	if err := os.Truncate(log, int64(cut)); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // trying does not help
+	for range 2 {
 		_, err := agent.Resume(t.Context(), c)
 		var damage *event.CorruptError
 		if !errors.As(err, &damage) || damage.Offset != int64(cut) {
@@ -88,7 +88,7 @@ func TestResume_LogThatLostItsEndIsRefusedUnlessDamageIsSkipped(t *testing.T) {
 	}
 }
 
-func TestResume_LogThatIsGoneIsRefused(t *testing.T) {
+func TestResume_MissingLogIsRefused(t *testing.T) {
 	c, _, log := conversation(t)
 	if err := os.Remove(log); err != nil {
 		t.Fatal(err)

@@ -13,9 +13,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// work makes up the records of a session like those of real work on code: in every round a model
-// that thinks and calls some tools, and their results, of 1 to 60 kB, mostly small; now and then
-// the user. It is always the same session.
+// work generates a session like real work on code: rounds of thinking, tool calls and results of 1 to 60 kB,
+// and sometimes user input. It always generates the same session.
 type work struct {
 	random *rand.Rand
 	code   []string // lines
@@ -50,7 +49,7 @@ func newWork() *work {
 	return w
 }
 
-// text is about as much of the code as it says.
+// text returns about the given amount of code.
 func (w *work) text(size int) string {
 	var b strings.Builder
 	for i := w.random.IntN(len(w.code)); b.Len() < size; i++ {
@@ -59,7 +58,7 @@ func (w *work) text(size int) string {
 	return b.String()
 }
 
-// size is a size between two, more likely small than large.
+// size returns a random size, more likely small than large.
 func (w *work) size(least, most int) int {
 	x := w.random.Float64()
 	return int(float64(least) * math.Pow(float64(most)/float64(least), x*x*x))
@@ -71,8 +70,7 @@ func (w *work) record(d event.Data) event.Record {
 	return event.Record{Seq: w.seq, Time: at, Session: "2026-01-02-a-session", Data: d}
 }
 
-// round is what one round adds: first what is written when the model has answered, then when the
-// tools are done and the next call begins.
+// round returns the records of a round: up to the model's answer, and up to the start of the next call.
 func (w *work) round() (answer, results []event.Record) {
 	w.call++
 	usage := llm.Usage{Input: 4000, Output: 300, Reasoning: 100, CacheRead: 90_000, Raw: json.RawMessage(`{"input_tokens":4000,"output_tokens":300,"cache_read_input_tokens":90000}`)}

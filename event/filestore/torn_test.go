@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-func TestOpen_LogTornAtAnyByteGoesOn(t *testing.T) {
+func TestOpen_ContinuesALogTornAtAnyByte(t *testing.T) {
 	s := newStore(t, Config{})
 	saved(t, s, "a", 2)
 	whole := readLogFile(t, s, "a")
@@ -24,11 +24,11 @@ func TestOpen_LogTornAtAnyByteGoesOn(t *testing.T) {
 	}
 }
 
-// goOn continues a session whose log was cut.
+// goOn continues a session whose log was truncated.
 func goOn(t *testing.T, s *Store, cut []byte) {
 	t.Helper()
 	lines := bytes.Count(cut, []byte("\n"))
-	if lines == 0 { // it was never created
+	if lines == 0 { // incomplete
 		must(t, create(t, s, "a").Close())
 		holds(t, s, "a", 0)
 		return
@@ -47,11 +47,11 @@ func goOn(t *testing.T, s *Store, cut []byte) {
 		t.Fatalf("%d bytes are still torn", r.Torn)
 	}
 	if kept := keptTorn(t, s); !bytes.Equal(kept, torn) {
-		t.Fatalf("cut at %d: %q was kept of %q", len(cut), kept, torn)
+		t.Fatalf("cut at %d: torn.jsonl has %q, want %q", len(cut), kept, torn)
 	}
 }
 
-// keptTorn is what torn.jsonl has.
+// keptTorn returns the content of torn.jsonl.
 func keptTorn(t *testing.T, s *Store) []byte {
 	t.Helper()
 	b, err := os.ReadFile(s.path("a", tornName))

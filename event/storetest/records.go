@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// variety is a record of each shape that is stored in its own way.
+// variety returns records of all JSON forms.
 func variety() []event.Record {
 	cost := 0.25
 	data := []event.Data{
@@ -37,7 +37,7 @@ func records(s *suite) {
 	want := variety()
 	s.append(w, want[0])
 	s.append(w, want[1:]...)
-	s.append(w) // nothing
+	s.append(w)
 	s.holds("a", 0, want)
 	s.must(w.Close())
 	s.holds("a", 0, want)
@@ -71,7 +71,7 @@ func loadStops(s *suite) {
 	}
 	s.wants(last, context.Canceled)
 	if n != 2 {
-		s.Errorf("%d steps after being cancelled at the first", n)
+		s.Errorf("got %d steps after cancelling at the first, want 2", n)
 	}
 }
 
@@ -130,7 +130,7 @@ func oneWriter(s *suite) {
 	_, err = s.store.Open(s.Context(), "a")
 	s.wants(err, event.ErrLocked)
 	s.append(w, warning(2))
-	s.create("b") // another one is free
+	s.create("b")
 }
 
 func readers(s *suite) {
@@ -142,7 +142,7 @@ func readers(s *suite) {
 			for last < 200 {
 				for r, err := range s.store.Load(s.Context(), "a", last) {
 					if err != nil || r.Seq != last+1 {
-						s.Errorf("record %d behind %d: %v", r.Seq, last, err)
+						s.Errorf("got record %d after %d: %v", r.Seq, last, err)
 						return
 					}
 					last = r.Seq
@@ -162,7 +162,7 @@ func closed(s *suite) {
 	s.must(w.Close())
 	_, _, err := w.PutBlob(s.Context(), strings.NewReader("x"))
 	if errs := []error{err, w.Append(s.Context(), warning(1)), w.SetMeta(s.Context(), event.Meta{})}; errs[0] == nil || errs[1] == nil || errs[2] == nil {
-		s.Errorf("a writer that is closed works: %v", errs)
+		s.Errorf("a closed writer returned %v, want errors", errs)
 	}
 	s.holds("a", 0, nil)
 }
@@ -179,7 +179,7 @@ func cancelled(s *suite) {
 	s.must(w.Close())
 	s.holds("a", 0, nil)
 	if n := len(s.list()); n != 1 {
-		s.Errorf("%d sessions", n)
+		s.Errorf("got %d sessions, want 1", n)
 	}
 }
 

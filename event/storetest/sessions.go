@@ -20,7 +20,7 @@ func goodIDs(s *suite) {
 		s.must(s.create(id).Close())
 		s.must(s.open(id).Close())
 		if got := s.meta(id).ID; got != id {
-			s.Errorf("%q became %q", id, got)
+			s.Errorf("got id %q, want %q", got, id)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func badIDs(s *suite) {
 		}
 	}
 	if n := len(s.list()); n != 0 {
-		s.Errorf("%d sessions", n)
+		s.Errorf("got %d sessions, want none", n)
 	}
 }
 
@@ -65,7 +65,7 @@ func collisions(s *suite) {
 
 func missing(s *suite) {
 	if n := len(s.list()); n != 0 {
-		s.Errorf("%d sessions in an empty store", n)
+		s.Errorf("got %d sessions in an empty store", n)
 	}
 	_, err := s.store.Open(s.Context(), "a")
 	s.wants(err, event.ErrNotFound)
@@ -80,7 +80,7 @@ func missing(s *suite) {
 		n++
 	}
 	if n != 1 {
-		s.Errorf("%d errors", n)
+		s.Errorf("got %d errors, want 1", n)
 	}
 }
 
@@ -89,13 +89,13 @@ func metaFollows(s *suite) {
 	w := s.create("a")
 	m := s.meta("a")
 	if m.ID != "a" || m.Last != 0 || m.Created.Before(before) || m.Updated.Before(m.Created) {
-		s.Errorf("a new session has %+v", m)
+		s.Errorf("a new session is described as %+v", m)
 	}
 	s.append(w, warnings(1, 7)...)
 	for range 2 {
 		now := s.meta("a")
 		if now.Last != 7 || !now.Updated.Equal(warning(7).Time) || !now.Created.Equal(m.Created) {
-			s.Errorf("after seven records it has %+v", now)
+			s.Errorf("after seven records it is described as %+v", now)
 		}
 		s.must(w.Close())
 	}
@@ -108,7 +108,7 @@ func metaSet(s *suite) {
 	s.must(err)
 	defer w.Close()
 	if m := s.meta("a"); m.Title != "t" || m.Prompt != "p\nq" || len(m.Tags) != 2 || m.Parent != "b" || m.ForkedAt != 9 || !m.Created.Equal(epoch) {
-		s.Errorf("created with %+v", m)
+		s.Errorf("created as %+v, want %+v", m, first)
 	}
 	s.append(w, warnings(1, 3)...)
 	s.must(w.SetMeta(s.Context(), event.Meta{ID: "other", Title: "new", Model: "m", Turns: 2, Usage: llm.Usage{Output: 5}, Cost: &cost, Last: 99}))
@@ -116,10 +116,10 @@ func metaSet(s *suite) {
 	for range 2 {
 		m := s.meta("a")
 		if m.ID != "a" || m.Title != "new" || m.Prompt != "" || m.Tags != nil || m.Turns != 2 || m.Usage.Output != 5 || m.Cost == nil || *m.Cost != cost {
-			s.Errorf("set to %+v", m)
+			s.Errorf("SetMeta set %+v", m)
 		}
 		if m.Last != 4 || !m.Created.Equal(epoch) || !m.Updated.Equal(warning(4).Time) {
-			s.Errorf("the store's own part is %+v", m)
+			s.Errorf("SetMeta changed what the store maintains: %+v", m)
 		}
 		s.must(w.Close())
 	}
@@ -138,7 +138,7 @@ func clock(s *suite) {
 	s.must(w.SetMeta(s.Context(), event.Meta{Title: "x"}))
 	s.must(w.Close())
 	if m := s.meta("a"); !m.Updated.Equal(late) || m.Last != 2 {
-		s.Errorf("%+v, but it was updated at %v before", m, late)
+		s.Errorf("got %+v, want Updated %v and Last 2", m, late)
 	}
 	s.holds("a", 0, []event.Record{warning(1), back})
 }
@@ -160,12 +160,12 @@ func list(s *suite) {
 		got += m.ID
 	}
 	if got != "acb" {
-		s.Errorf("the order is %s", got)
+		s.Errorf("got order %s, want acb", got)
 	}
 	for m, err := range s.store.List(s.Context()) {
 		s.must(err)
 		if m.ID != "a" || m.Last != 2 {
-			s.Errorf("%+v", m)
+			s.Errorf("the first session is %+v, want a with 2 records", m)
 		}
 		break
 	}
@@ -180,7 +180,7 @@ func remove(s *suite) {
 	s.must(s.store.Delete(s.Context(), "a"))
 	s.wants(s.store.Delete(s.Context(), "a"), event.ErrNotFound)
 	if n := len(s.list()); n != 0 {
-		s.Errorf("%d sessions", n)
+		s.Errorf("got %d sessions, want none", n)
 	}
 	s.create("a")
 	s.holds("a", 0, nil)
@@ -202,14 +202,14 @@ func blobs(s *suite) {
 		hash, size, err := w.PutBlob(s.Context(), bytes.NewReader(data))
 		s.must(err)
 		if sum := sha256.Sum256(data); hash != hex.EncodeToString(sum[:]) || size != int64(len(data)) {
-			s.Errorf("%d bytes are kept as %s of %d", len(data), hash, size)
+			s.Errorf("PutBlob of %d bytes returned %s and %d", len(data), hash, size)
 		}
 		r, err := s.store.OpenBlob(s.Context(), "a", hash)
 		s.must(err)
 		got, err := io.ReadAll(r)
 		s.must(errors.Join(err, r.Close()))
 		if !bytes.Equal(got, data) {
-			s.Errorf("%d bytes came back as %d", len(data), len(got))
+			s.Errorf("got %d bytes, want %d", len(got), len(data))
 		}
 		_, err = s.store.OpenBlob(s.Context(), "b", hash)
 		s.wants(err, fs.ErrNotExist)

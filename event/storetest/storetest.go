@@ -1,4 +1,4 @@
-// Package storetest is the suite that every [event.Store] must pass.
+// Package storetest tests implementations of [event.Store].
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) event.Store { return mystore.New(t.TempDir()) })
@@ -15,34 +15,34 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// Run tests a store. open gives a new one, empty, each time.
+// Run tests a store. Each call of open must return a new, empty one.
 func Run(t *testing.T, open func(t *testing.T) event.Store) {
 	for _, test := range []struct {
 		name string
 		run  func(*suite)
 	}{
 		{"RecordsComeBackAsTheyWere", records},
-		{"LoadBeginsBehindANumber", loadAfter},
-		{"LoadCanBeLeftAndCancelled", loadStops},
-		{"NumbersGoOnWhereTheLogEnds", order},
+		{"LoadStartsAfterANumber", loadAfter},
+		{"LoadCanBeStoppedAndCancelled", loadStops},
+		{"NumbersAreConsecutive", order},
 		{"UnknownKindsSurvive", unknown},
 		{"LargeRecordsSurvive", large},
-		{"WriterGoesOnAfterReopening", reopen},
+		{"WriterContinuesAfterReopening", reopen},
 		{"OneWriterAtATime", oneWriter},
-		{"ReadersNeedNoLease", readers},
+		{"ReadersNeedNoLock", readers},
 		{"ClosedWriterRefuses", closed},
-		{"UsableIDsAreTaken", goodIDs},
-		{"UnusableIDsAreRefused", badIDs},
+		{"ValidIDsAreAccepted", goodIDs},
+		{"InvalidIDsAreRefused", badIDs},
 		{"IDsThatDifferInCaseCollide", collisions},
 		{"MissingSessionIsNotFound", missing},
 		{"MetaFollowsRecords", metaFollows},
-		{"MetaIsSetAndKeepsWhatTheStoreOwns", metaSet},
-		{"UpdatedNeverGoesBack", clock},
-		{"ListHasTheLastWrittenFirst", list},
+		{"SetMetaKeepsWhatTheStoreMaintains", metaSet},
+		{"UpdatedNeverDecreases", clock},
+		{"ListIsOrderedByLastWrite", list},
 		{"DeleteRemovesEverything", remove},
 		{"DeleteOfAnOpenSessionIsRefused", removeOpen},
-		{"BlobsAreKeptByHash", blobs},
-		{"BlobReaderThatFailsKeepsNothing", blobFails},
+		{"BlobsAreStoredByHash", blobs},
+		{"FailedBlobIsNotStored", blobFails},
 		{"CancelledContextWritesNothing", cancelled},
 		{"SessionsAreWrittenConcurrently", concurrent},
 	} {
@@ -65,11 +65,11 @@ func (s *suite) must(err error) {
 func (s *suite) wants(err, want error) {
 	s.Helper()
 	if !errors.Is(err, want) {
-		s.Errorf("the error is %v, want %v", err, want)
+		s.Errorf("got error %v, want %v", err, want)
 	}
 }
 
-// create begins a session that ends with the test.
+// create creates a session and closes its writer after the test.
 func (s *suite) create(id string) event.Writer {
 	s.Helper()
 	w, err := s.store.Create(s.Context(), event.Meta{ID: id})
@@ -86,10 +86,10 @@ func (s *suite) open(id string) event.Writer {
 	return w
 }
 
-// epoch is when the records of the suite happen.
+// epoch is the time of the first record.
 var epoch = time.Date(2100, 1, 2, 3, 4, 5, 6, time.UTC)
 
-// warning is a small record.
+// warning returns a small record.
 func warning(seq event.Seq) event.Record {
 	return event.Record{Seq: seq, Time: epoch.Add(time.Duration(seq) * time.Second), Session: "a", Data: event.Warning{Message: fmt.Sprint("number ", seq)}}
 }
@@ -117,16 +117,16 @@ func (s *suite) load(id string, after event.Seq) []event.Record {
 	return out
 }
 
-// holds checks what a session has behind a number.
+// holds checks the records of a session after a number.
 func (s *suite) holds(id string, after event.Seq, want []event.Record) {
 	s.Helper()
 	got := s.load(id, after)
 	if len(got) != len(want) {
-		s.Fatalf("%s has %d records behind %d, want %d", id, len(got), after, len(want))
+		s.Fatalf("%s has %d records after %d, want %d", id, len(got), after, len(want))
 	}
 	for i := range want {
 		if a, b := s.json(got[i]), s.json(want[i]); a != b {
-			s.Fatalf("record %d is\n%.2000s\nwant\n%.2000s", i, a, b)
+			s.Fatalf("record %d: got\n%.2000s\nwant\n%.2000s", i, a, b)
 		}
 	}
 }

@@ -27,9 +27,8 @@ const canary = "sk-test-0123456789abcdef"
 // quickExit keeps the race detector from waiting a second at the end of each process.
 const quickExit = "GORACE=atexit_sleep_ms=0"
 
-// TestScripts runs the command line as users do. Each script has a model server of its own at
-// $SERVER, which does what the prompt says; see reply. The command "exits CODE COMMAND…" runs a
-// command and compares its exit code.
+// TestScripts runs the scripts in testdata. Each has its own model server at $SERVER, which obeys the
+// prompt; see reply. The script command "exits CODE COMMAND..." checks the exit code of a command.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
@@ -51,7 +50,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// newModelServer starts a server for the model of reply, which takes only the canary as its key.
+// newModelServer starts a server for the model of reply. It accepts only the canary as its key.
 func newModelServer() *llmtest.Server {
 	return llmtest.StartServer(llmtest.ServerConfig{Script: &llmtest.Script{Reply: reply}, Key: canary})
 }
@@ -80,9 +79,9 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// reply plays a model that obeys. Its prompt is one of the words below, or lines of the form
-// "call TOOL JSON", which are carried out one in each turn before it says what it saw last. It is
-// the first one of the conversation, unless a later one has such lines.
+// reply plays a model that obeys the prompt: one of the words below, or lines of the form "call TOOL
+// JSON", one for each turn. In the end it repeats the last tool result. The prompt is the first message,
+// or the last one with such lines.
 func reply(_ int, r *llm.Request) llmtest.Turn {
 	prompt, stage := "", 0
 	for _, m := range r.Messages {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// typing is a keyboard that is typed on by writing to a pipe.
+// typing returns a keyboard, and a writer to type on it.
 func typing(t *testing.T) (*keyboard, *io.PipeWriter) {
 	r, w := io.Pipe()
 	t.Cleanup(func() { w.Close() })

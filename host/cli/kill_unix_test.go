@@ -53,7 +53,7 @@ func TestRun_KilledAtTwoHundredMomentsResumesAndCompletesTheTask(t *testing.T) {
 			})
 		}
 	})
-	for _, pid := range pids { // at the end, since the system takes its time to bury them
+	for _, pid := range pids { // at the end, because the system reaps them late
 		checkGone(t, pid)
 	}
 	checkVerified(t, home, int(lives.Load())+1)
@@ -61,9 +61,8 @@ func TestRun_KilledAtTwoHundredMomentsResumesAndCompletesTheTask(t *testing.T) {
 		usual.lines, usual.took, kills-left.Load(), processes.Load(), lives.Load(), last)
 }
 
-// violent gives the moments of a life: some when a line was just printed, some at any time of a
-// usual run, and sooner the less there is left of it. The life goes on in peace at times, and when
-// enough were killed.
+// violent returns the moments to kill the processes of a life: after a number of lines, or after a time
+// that shrinks with the work left. Some processes, and all after enough kills, are left alone.
 func violent(rng *rand.Rand, usual process, left *atomic.Int64, l *life) func() moment {
 	counted := 0
 	return func() moment {
@@ -79,7 +78,7 @@ func violent(rng *rand.Rand, usual process, left *atomic.Int64, l *life) func() 
 	}
 }
 
-// checkVerified has the program look at every byte of all sessions.
+// checkVerified runs "reins sessions verify".
 func checkVerified(t *testing.T, home string, sessions int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patient)

@@ -23,19 +23,19 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// protocols are those that the providers speak.
+// protocols maps providers to their protocols.
 var protocols = map[string]string{"openai": "openai-responses", "chat": "openai-chat", "anthropic": "anthropic", "gemini": "gemini"}
 
-// life is a session and the processes that it lives in, one after the other.
+// life is a session and its processes, one after the other.
 type life struct {
 	*testing.T
 	id, home, provider string
 	task               *task
 	server             *llmtest.Server
 	store              *filestore.Store
-	printed            map[event.Seq]string // what its processes said is safe
+	printed            map[event.Seq]string // records that its processes printed
 	kills, processes   int
-	last               map[event.Kind]int // what was printed last before a kill, how often
+	last               map[event.Kind]int // counts of the last printed kind before a kill
 }
 
 func newLife(t *testing.T, home, id, provider string, rounds [][]taskStep) *life {
@@ -49,17 +49,16 @@ func newLife(t *testing.T, home, id, provider string, rounds [][]taskStep) *life
 	return l
 }
 
-// moment is when a process is killed: when so many lines were printed, or so much time has passed.
-// The zero value is never.
+// moment is when a process is killed: after a number of lines or after a time. The zero value is never.
 type moment struct {
 	lines int
 	after time.Duration
 }
 
-// process is the end of one.
+// process describes how a process ended.
 type process struct {
 	killed bool
-	last   event.Kind // of what it printed; "" is nothing
+	last   event.Kind // the last printed; "" if none
 	code   int
 	lines  int
 	took   time.Duration
@@ -67,11 +66,11 @@ type process struct {
 	errors string
 }
 
-// plainReins is where buildReins puts the program.
+// plainReins is the program that buildReins builds.
 func plainReins(home string) string { return filepath.Join(home, "reins") }
 
-// buildReins builds the program as users have it. With the race detector, which the rest of the
-// tests has, it takes ten times as long to start.
+// buildReins builds the program without the race detector, with which it takes ten times as long to
+// start.
 func buildReins(t *testing.T, home string) {
 	t.Helper()
 	out, err := exec.Command("go", "build", "-o", plainReins(home), "github.com/reins-agent/reins/cmd/reins").CombinedOutput()
@@ -80,7 +79,7 @@ func buildReins(t *testing.T, home string) {
 	}
 }
 
-// run runs the program until its end, which may be violent, and takes down what it printed.
+// run runs the program until it ends or is killed, and records its output.
 func (l *life) run(end moment, args ...string) (p process) {
 	l.processes++
 	base := l.server.BaseURL(protocols[l.provider])
@@ -105,7 +104,7 @@ func (l *life) run(end moment, args ...string) (p process) {
 	for lines := bufio.NewReader(out); ; {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			break // the last line may be cut off
+			break // the last line may be truncated
 		}
 		if p.lines++; p.lines == end.lines {
 			kill()
@@ -122,7 +121,7 @@ func (l *life) run(end moment, args ...string) (p process) {
 	return p
 }
 
-// runEnv is the environment of a process that keeps its state in a directory.
+// runEnv returns the environment of a process with its own state directory.
 func runEnv(home string) []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", quickExit, "REINS_HOME=" + home}
 	for _, name := range []string{"OPENAI", "ANTHROPIC", "GEMINI", "REINS_CHAT"} {
@@ -131,7 +130,7 @@ func runEnv(home string) []string {
 	return env
 }
 
-// note takes down a line that was printed.
+// note records a printed line.
 func (l *life) note(line string, p *process) {
 	if strings.HasPrefix(line, `{"type":"result"`) {
 		if err := json.Unmarshal([]byte(line), &p.result); err != nil {
@@ -154,7 +153,7 @@ func (l *life) note(line string, p *process) {
 	l.printed[r.Seq] = canonical(r)
 }
 
-// canonical is a record as JSON, its output in it wherever that was.
+// canonical returns a record as JSON, with its output inline.
 func canonical(r event.Record) string {
 	if e, ok := r.Data.(event.ToolCallEnd); ok && e.OutputBlob != nil {
 		e.Output, e.OutputBlob = tool.Text(tool.String(e.Output)), nil
@@ -167,7 +166,7 @@ func canonical(r event.Record) string {
 	return string(b)
 }
 
-// saved are the records in the store. Everything that was printed must be among them.
+// saved returns the records in the store. They must include everything that was printed.
 func (l *life) saved() (records []event.Record) {
 	l.Helper()
 	found := 0
@@ -194,8 +193,7 @@ func (l *life) saved() (records []event.Record) {
 	return records
 }
 
-// next is the command that goes on with the session, as a user who knows what is there would give
-// it; over says that there is nothing more to do.
+// next returns the arguments that continue the session, and whether it is over.
 func (l *life) next() (args []string, over bool) {
 	l.Helper()
 	const prompt = "Do the task."
@@ -222,7 +220,7 @@ func (l *life) next() (args []string, over bool) {
 	return []string{"--resume", l.id}, false
 }
 
-// live sees the session through, with a process killed as long as there is a moment for it.
+// live runs the session to its end, and kills its processes at the given moments.
 func (l *life) live(moments func() moment) {
 	l.Helper()
 	defer l.server.Close()
@@ -241,7 +239,7 @@ func (l *life) live(moments func() moment) {
 	}
 }
 
-// check checks what is left of a session that is finished.
+// check checks a finished session.
 func (l *life) check() {
 	l.Helper()
 	records := l.saved()
@@ -272,7 +270,7 @@ func (l *life) check() {
 	}
 }
 
-// checkEffects checks that every call had its effect once, and one that was interrupted at most.
+// checkEffects checks that every call took effect once, and an interrupted one at most once.
 func (l *life) checkEffects(messages []llm.Message) {
 	l.Helper()
 	if last := messages[len(messages)-1].Text(); last != taskDone {

@@ -20,9 +20,9 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 )
 
-// TestRun_KilledOnABusyMachineAndResumedAtOnceDoesNothingTwice has a model that looks, when a call
-// was interrupted, whether it took effect, and makes the call again if it did not. That is right only
-// if nothing of the killed run is alive by then. "make storm" does it at full size.
+// TestRun_KilledOnABusyMachineAndResumedAtOnceDoesNothingTwice has a model that repeats an interrupted
+// call unless it took effect. That is correct only if nothing of the killed run is still alive. "make
+// storm" runs it at full size.
 func TestRun_KilledOnABusyMachineAndResumedAtOnceDoesNothingTwice(t *testing.T) {
 	kills, others, path := 3, 200, ""
 	home := t.TempDir()
@@ -62,8 +62,8 @@ func TestRun_KilledOnABusyMachineAndResumedAtOnceDoesNothingTwice(t *testing.T) 
 	t.Logf("%d kills in %d sessions beside %d other processes; %s", kills-left, lives, others, spread(waits))
 }
 
-// slowGrep gives a directory for the PATH with a grep that takes its time, as it does for a watchdog
-// on a machine with thousands of processes.
+// slowGrep returns a directory for the PATH with a slow grep, as on a machine with thousands of
+// processes.
 func slowGrep(t *testing.T) string {
 	t.Helper()
 	grep, err := exec.LookPath("grep")
@@ -78,13 +78,13 @@ func slowGrep(t *testing.T) string {
 	return dir + ":"
 }
 
-// effectAfter is how long a command takes until it has its effect.
+// effectAfter is how long a command runs before it takes effect.
 const effectAfter = 200 * time.Millisecond
 
-// effects is how many a session is to have.
+// effects is the number of effects of a session.
 const effects = 5
 
-// crowd starts processes that do nothing. They end with the test, however it ends.
+// crowd starts idle processes that end with the test.
 func crowd(t *testing.T, n int) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", `i=0; while [ $i -lt "$1" ]; do sleep 3600 & i=$((i+1)); done; echo up; read x; kill -9 0`, "sh", fmt.Sprint(n))
@@ -110,11 +110,11 @@ func crowd(t *testing.T, n int) {
 	go io.Copy(io.Discard, out)
 }
 
-// storm is a session that is killed again and again.
+// storm is a session that is killed repeatedly.
 type storm struct {
 	*testing.T
 	id, home, dir string
-	path          string // what the PATH begins with
+	path          string // the first directory of the PATH
 	server        *llmtest.Server
 	calls         int
 	begun         bool
@@ -132,7 +132,7 @@ func newStorm(t *testing.T, home, id string) *storm {
 
 func (s *storm) journal() string { return filepath.Join(s.dir, "journal.txt") }
 
-// tokens counts what is in the journal.
+// tokens counts the entries of the journal.
 func (s *storm) tokens() map[string]int {
 	text, err := os.ReadFile(s.journal())
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *storm) tokens() map[string]int {
 	return times
 }
 
-// reply asks for the first effect that is not there yet.
+// reply asks for the first missing effect.
 func (s *storm) reply(int, *llm.Request) llmtest.Turn {
 	there := s.tokens()
 	for i := range effects {
@@ -162,8 +162,8 @@ func (s *storm) reply(int, *llm.Request) llmtest.Turn {
 	return llmtest.Say(taskDone)
 }
 
-// run runs the program, and kills it when a command has run for so long; negative is never. It gives
-// how long a resumed session took from the start of its process to its first record.
+// run runs the program, and kills it when a command has run for a time; negative is never. It returns
+// how long a resumed session took from process start to its first record.
 func (s *storm) run(killAfter time.Duration) (killed, over bool, wait time.Duration) {
 	args := []string{"run", "--yes", "--output", "stream-json", "--profile", "generic", "--base-url", s.server.BaseURL("anthropic")}
 	resumed := s.begun
@@ -213,7 +213,7 @@ func (s *storm) run(killAfter time.Duration) (killed, over bool, wait time.Durat
 	return false, true, wait
 }
 
-// ended reports whether the work came to its end before the process was killed.
+// ended reports whether the work ended before the process was killed.
 func (s *storm) ended() bool {
 	store, err := filestore.New(filestore.Config{Dir: filepath.Join(s.home, "sessions")})
 	if err != nil {
@@ -231,7 +231,7 @@ func (s *storm) ended() bool {
 	return false
 }
 
-// check checks that every effect is there once.
+// check checks that every effect happened once.
 func (s *storm) check() {
 	s.Helper()
 	there := s.tokens()
@@ -242,7 +242,7 @@ func (s *storm) check() {
 	}
 }
 
-// spread describes times.
+// spread summarizes durations.
 func spread(times []time.Duration) string {
 	if len(times) == 0 {
 		return "no resumed session"

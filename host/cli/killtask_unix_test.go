@@ -15,10 +15,10 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 )
 
-// taskDone is the last word of the model on a task.
+// taskDone is the last message of the model.
 const taskDone = "The task is done."
 
-// taskStep is a tool call of a task. Every one that changes something leaves a marker of its own, once.
+// taskStep is a tool call of a task. Each one that changes something leaves its own marker once.
 type taskStep string
 
 const (
@@ -29,7 +29,7 @@ const (
 	leaves taskStep = "leave" // leaves a process behind
 )
 
-// longTask is what the model wants done: a round of calls after the other.
+// longTask lists rounds of calls.
 var longTask = [][]taskStep{
 	{reads, reads, reads},
 	{shells},
@@ -43,8 +43,8 @@ var longTask = [][]taskStep{
 	{edits, shells},
 }
 
-// task is a model at work. What it asks for follows from the conversation alone: a call that was
-// interrupted is made again, with another marker.
+// task is a model that works on a task. Its next call depends only on the conversation. It repeats an
+// interrupted call with a new marker.
 type task struct {
 	rounds [][]taskStep
 	dir    string
@@ -54,7 +54,7 @@ type task struct {
 	problems []string
 }
 
-// newTask makes the workspace of a task.
+// newTask creates the workspace of a task.
 func newTask(t *testing.T, rounds [][]taskStep) *task {
 	t.Helper()
 	k := &task{rounds: rounds, dir: t.TempDir()}
@@ -88,7 +88,7 @@ func (k *task) reply(_ int, r *llm.Request) llmtest.Turn {
 	return turn
 }
 
-// rest is what is to be done next: what is left of the round at hand, or the next one.
+// rest returns the remaining calls of the current round, or the next round.
 func (k *task) rest(messages []llm.Message) []taskStep {
 	round, rest := 0, k.rounds[0]
 	for i, m := range messages {
@@ -120,10 +120,10 @@ func (k *task) rest(messages []llm.Message) []taskStep {
 	return rest
 }
 
-// interrupted reports whether a result is that of a call that was cut off.
+// interrupted reports whether a result is that of an interrupted call.
 func interrupted(result string) bool { return strings.Contains(result, "interrupted: ") }
 
-// resultsOf are the results that the messages begin with.
+// resultsOf returns the leading tool results of messages.
 func resultsOf(messages []llm.Message) (results []llm.ToolResult) {
 	for _, m := range messages {
 		if m.Role == llm.RoleAssistant {
@@ -138,7 +138,7 @@ func resultsOf(messages []llm.Message) (results []llm.ToolResult) {
 	return results
 }
 
-// says is part of what a call says that did its work.
+// says returns a part of the output of a successful call.
 func (s taskStep) says() string {
 	switch s {
 	case reads:
@@ -167,7 +167,7 @@ func (s taskStep) call(marker string) llm.ToolCall {
 	return llm.ToolCall{ID: "call_" + marker, Name: name, Arguments: args}
 }
 
-// ran is how often the calls had their effect, by marker.
+// ran counts the effects of calls, by marker.
 func (k *task) ran(t *testing.T) map[string]int {
 	t.Helper()
 	times := make(map[string]int)
@@ -181,7 +181,7 @@ func (k *task) ran(t *testing.T) map[string]int {
 	return times
 }
 
-// processes are those that the commands were and left.
+// processes returns the process IDs of the commands and of their children.
 func (k *task) processes(t *testing.T) (pids []int) {
 	t.Helper()
 	for line := range strings.Lines(k.read(t, "journal.txt")) {

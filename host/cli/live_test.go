@@ -17,7 +17,7 @@ import (
 // costs money, so it runs only with REINS_LIVE=1, for the providers whose keys are set.
 func TestSmoke_9_13(t *testing.T) {
 	if os.Getenv("REINS_LIVE") != "1" {
-		return // most people have no keys, and nobody wants to pay by accident
+		return // it needs keys and costs money
 	}
 	for provider, key := range map[string]string{"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"} {
 		if os.Getenv(key) != "" {
@@ -31,7 +31,7 @@ type live struct {
 	*testing.T
 	dir     string
 	session *agent.Session
-	seen    event.Seq // the last event before the task at hand
+	seen    event.Seq // the last event before the current task
 
 	childCalls int // tool calls of subagents
 }

@@ -30,7 +30,7 @@ func TestParity_9_12(t *testing.T) {
 	}
 }
 
-// bench is a session at work for a scripted model.
+// bench is a session with a scripted model.
 type bench struct {
 	*testing.T
 	provider string
@@ -39,12 +39,12 @@ type bench struct {
 	session  *agent.Session
 
 	mu    sync.Mutex
-	turns []llmtest.Turn // what the model does next
+	turns []llmtest.Turn // of the model, next first
 	seen  []*llm.Request
-	child []llmtest.Turn // what the model of a subagent does
+	child []llmtest.Turn // of the subagents' model
 }
 
-// childTask begins the task of every subagent here.
+// childTask is the start of every subagent's task.
 const childTask = "You are a helper."
 
 func newBench(t *testing.T, provider string) *bench {
@@ -92,7 +92,7 @@ func (b *bench) reply(_ int, r *llm.Request) llmtest.Turn {
 	return turn
 }
 
-// submit gives the session a task, which the model carries out in these turns.
+// submit gives the session a task, and the model these turns.
 func (b *bench) submit(task string, turns ...llmtest.Turn) agent.Outcome {
 	b.Helper()
 	b.mu.Lock()
@@ -108,7 +108,7 @@ func (b *bench) submit(task string, turns ...llmtest.Turn) agent.Outcome {
 	return out
 }
 
-// all are the events so far.
+// all returns the events so far.
 func (b *bench) all() []event.Record {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
@@ -126,7 +126,7 @@ func (b *bench) all() []event.Record {
 	return all
 }
 
-// ends are the results of the calls of a tool, in their order.
+// ends returns the results of the calls of a tool, in order.
 func (b *bench) ends(name string) (ends []event.ToolCallEnd) {
 	b.Helper()
 	for _, r := range b.all() {
@@ -137,7 +137,7 @@ func (b *bench) ends(name string) (ends []event.ToolCallEnd) {
 	return ends
 }
 
-// results are the tool results that the last request ends with.
+// results returns the tool results at the end of the last request.
 func (b *bench) results() (texts []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,7 +152,7 @@ func (b *bench) results() (texts []string) {
 	return texts
 }
 
-// result is the only tool result that the last request ends with.
+// result returns the only tool result at the end of the last request.
 func (b *bench) result() string {
 	b.Helper()
 	all := b.results()
@@ -185,8 +185,8 @@ func (b *bench) wantContains(text string, parts ...string) {
 	}
 }
 
-// create is a call that makes a file, and edit one that changes a line of it, in the form of the
-// provider's own tools.
+// create returns a call that creates a file, and edit one that changes a line of it, with the provider's
+// own tools.
 func (b *bench) create(name, line string) llm.ToolCall {
 	if b.provider == "openai" {
 		return patchCall("*** Add File: " + name + "\n+" + line)
@@ -212,10 +212,10 @@ func patchCall(body string) llm.ToolCall {
 	return llm.ToolCall{Name: "apply_patch", Arguments: "*** Begin Patch\n" + body + "\n*** End Patch", Custom: true}
 }
 
-// does is a turn of tool calls.
+// does returns a turn with tool calls.
 func does(calls ...llm.ToolCall) llmtest.Turn { return act("", nil, calls...) }
 
-// object is a call with arguments of any types.
+// object returns a call with arguments of any type.
 func object(name string, args map[string]any) llm.ToolCall {
 	b, err := json.Marshal(args)
 	if err != nil {

@@ -173,7 +173,7 @@ var parityCases = []struct {
 	}},
 }
 
-// checkEditTools looks at the editing tool that the provider was offered.
+// checkEditTools checks which editing tool the provider was offered.
 func (b *bench) checkEditTools() {
 	b.Helper()
 	other := map[string]string{"apply_patch": "edit_file", "edit_file": "apply_patch"}[b.editTool()]

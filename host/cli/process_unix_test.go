@@ -19,10 +19,10 @@ import (
 	"time"
 )
 
-// patient is how long a test waits for something that should come soon.
+// patient is the timeout for everything that should happen soon.
 const patient = 30 * time.Second
 
-// command is the program as a process of its own, with a model server that obeys; see reply.
+// command returns the program as a process, with a model server that obeys; see reply.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	server := newModelServer()
@@ -36,7 +36,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// exitCodeOf waits for the end of a process.
+// exitCodeOf waits for a process and returns its exit code.
 func exitCodeOf(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
 	watchdog := time.AfterFunc(patient, func() { _ = cmd.Process.Kill() })
@@ -49,7 +49,7 @@ func exitCodeOf(t *testing.T, cmd *exec.Cmd) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// lastResult is the result on the last line of an output, which must be the only one.
+// lastResult parses the result on the last line of an output. There must be no other.
 func lastResult(t *testing.T, out string) result {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
@@ -66,10 +66,10 @@ func lastResult(t *testing.T, out string) result {
 	return r
 }
 
-// sleeper is a prompt for a command that tells its process id and stays.
+// sleeper is a prompt for a command that prints its process ID and sleeps.
 const sleeper = `call shell {"command":"echo pid=$$=; exec sleep 600","timeout_ms":600000}`
 
-// readPID reads the events up to the one that tells the process id of the sleeper.
+// readPID reads events up to the process ID of the sleeper.
 func readPID(t *testing.T, out *bufio.Reader) int {
 	t.Helper()
 	for {
@@ -134,7 +134,7 @@ func TestRun_SignalEndsWithAResultAndLeavesNoProcess(t *testing.T) {
 			code := exitCodeOf(t, cmd)
 			r := lastResult(t, string(rest))
 			if code != 130 || r.ExitCode != 130 || r.Outcome != "interrupted" || r.Turns != 1 || r.SessionID == "" || r.Usage.Input == 0 {
-				t.Errorf("exit code %d, result %+v", code, r)
+				t.Errorf("exit code %d, result %+v; want 130, interrupted, one turn", code, r)
 			}
 			checkGone(t, pid)
 		})
@@ -164,7 +164,7 @@ func TestRun_ContinuesAfterAHangupUnderNohup(t *testing.T) {
 
 func TestRun_SecondSignalQuitsWithAResult(t *testing.T) {
 	t.Parallel()
-	// The command does not mind the first signal.
+	// The command ignores the first signal.
 	cmd := command(t, "run", "--yes", "--output", "stream-json",
 		`call shell {"command":"trap '' TERM; echo pid=$$=; while :; do sleep 1; done","timeout_ms":600000}`)
 	out := start(t, cmd)
@@ -179,7 +179,7 @@ func TestRun_SecondSignalQuitsWithAResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code, r := exitCodeOf(t, cmd), lastResult(t, string(rest)); code != 130 || r.Outcome != "interrupted" || r.Turns != 1 {
-		t.Errorf("exit code %d, result %+v", code, r)
+		t.Errorf("exit code %d, result %+v; want 130, interrupted, one turn", code, r)
 	}
 	checkGone(t, pid)
 }
@@ -212,7 +212,7 @@ func TestRun_OpenStdinDoesNotHangIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.signal {
-				// A pipe does not hold that much: when it is written, the process reads.
+				// A pipe does not hold that much: once it is written, the process is reading.
 				if _, err := in.Write(make([]byte, 1<<20)); err != nil {
 					t.Fatal(err)
 				}
@@ -243,12 +243,12 @@ func TestRun_ReaderOfTheOutputGoesAway(t *testing.T) {
 	pid := readPID(t, bufio.NewReader(r))
 	r.Close()
 	if code := exitCodeOf(t, cmd); code != 1 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 1", code)
 	}
 	checkGone(t, pid)
 }
 
-// killAtWork kills reins while a command of the model sleeps.
+// killAtWork starts a process with the sleeper and kills it.
 func killAtWork(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	pid := readPID(t, start(t, cmd))
@@ -259,7 +259,7 @@ func killAtWork(t *testing.T, cmd *exec.Cmd) {
 	exitCodeOf(t, cmd)
 }
 
-func TestRun_GoingOnSaysWhichCallWasCutOff(t *testing.T) {
+func TestRun_ResumedRunNamesTheInterruptedCall(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, "run", "--yes", "--session-id", "killed", "--output", "stream-json", sleeper)
 	killAtWork(t, cmd)

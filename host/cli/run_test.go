@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 )
 
-// crashing is a view that fails over its first event.
+// crashing is a view that fails on its first event.
 type crashing struct {
 	how    func() error
 	result result
@@ -51,12 +51,12 @@ func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
 	}
 }
 
-func TestText_AnswerThatIsBrokenOffAndBegunAgain(t *testing.T) {
+func TestTextView_InterruptedAnswerIsMarkedAndPrintedAgain(t *testing.T) {
 	var out, side bytes.Buffer
 	v := &textView{out: &out, side: &side, live: true, calls: show.Calls{}}
 	for _, d := range []event.Data{
 		event.TextDelta{Text: "Hal"}, event.ModelRetry{Attempt: 3, Max: 11, Delay: 8 * time.Second, Discard: true, Error: event.Error{Message: "cut"}},
-		event.TextDelta{Text: "He"}, event.TextDelta{Text: "ll"}, // the rest was lost on the way to a slow reader
+		event.TextDelta{Text: "He"}, event.TextDelta{Text: "ll"}, // a slow reader missed the rest
 		event.TextEnd{Message: llm.AssistantText("Hello")},
 	} {
 		if err := v.show(event.Record{Data: d}); err != nil {
@@ -74,7 +74,7 @@ func TestText_AnswerThatIsBrokenOffAndBegunAgain(t *testing.T) {
 func TestPrompt_SilentInputIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent, w := io.Pipe()
-		defer w.Close() // lets the reading end, which cannot be interrupted
+		defer w.Close() // ends the read, which cannot be interrupted
 		if text, err := readInput(t.Context(), silent, time.Minute); text != "" || !errors.Is(err, errSilent) {
 			t.Errorf("a silent input gives %q (%v)", text, err)
 		}

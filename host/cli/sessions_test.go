@@ -20,11 +20,9 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// The commands that scripts make sessions with.
-
-// newSession is "newsession FILE…": each file is a session, its first line the description, with an
-// age beside the members of event.Meta, and the others its records without their numbers and times.
-// $WORK is the directory of the script, and $LONG a text that is too long for a record.
+// newSession implements the script command "newsession FILE...". Each file is a session: its first line
+// is an event.Meta with an age, and the others are records without numbers and times. $WORK is the
+// directory of the script, and $LONG a text that is too long for a record.
 func newSession(ts *testscript.TestScript, neg bool, files []string) {
 	if neg || len(files) == 0 {
 		ts.Fatalf("usage: newsession FILE…")
@@ -60,7 +58,7 @@ func saveSession(s event.Store, m event.Meta, records []event.Record) error {
 	return errors.Join(event.Save(context.Background(), w, records...), w.Close())
 }
 
-// scriptStore is the store of a script, at a time.
+// scriptStore returns the store of a script, with a fixed time.
 func scriptStore(ts *testscript.TestScript, now time.Time) *filestore.Store {
 	dir, err := stateDir(Host{Getenv: ts.Getenv})
 	ts.Check(err)
@@ -69,7 +67,7 @@ func scriptStore(ts *testscript.TestScript, now time.Time) *filestore.Store {
 	return s
 }
 
-// holdSession is "holdsession ID": the session is open elsewhere until the script ends.
+// holdSession implements "holdsession ID", which keeps a session open until the script ends.
 func holdSession(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: holdsession ID")
@@ -79,7 +77,7 @@ func holdSession(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { _ = w.Close() })
 }
 
-// spoil is "spoil FILE OLD NEW": it replaces the first OLD in a file.
+// spoil implements "spoil FILE OLD NEW", which replaces the first OLD in a file.
 func spoil(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: spoil FILE OLD NEW")
@@ -91,18 +89,6 @@ func spoil(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s has no %q in it", args[0], args[1])
 	}
 	ts.Check(os.WriteFile(name, bytes.Replace(b, []byte(args[1]), []byte(args[2]), 1), 0o600))
-}
-
-func TestAgo_TellsHowLongAgo(t *testing.T) {
-	then := time.Date(2026, 3, 4, 12, 0, 0, 0, time.Local)
-	for d, want := range map[time.Duration]string{
-		-time.Hour: "just now", 0: "just now", 11 * time.Second: "11 s ago", 61 * time.Second: "1 min ago", 59 * time.Minute: "59 min ago",
-		3*time.Hour + time.Minute: "3 h ago", 25 * time.Hour: "1 d ago", 29 * day: "29 d ago", 31 * day: "2026-03-04",
-	} {
-		if got := show.Ago(d, then); got != want {
-			t.Errorf("%v: %q, want %q", d, got, want)
-		}
-	}
 }
 
 func TestParseAge(t *testing.T) {
@@ -152,8 +138,7 @@ func TestNearIDs_AreThoseThatWereMeant(t *testing.T) {
 	}
 }
 
-// hostile is what an imported session may have in every place: it changes the title of a terminal,
-// clears it, and turns the direction of writing.
+// hostile is text that sets the title of a terminal, clears it, and changes the direction of writing.
 const hostile = "\x1b]0;owned\x07\x1b[2J\u202eX\u009b31m\r\nY"
 
 func hostileRecords(id string) []event.Record {

@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// keeper is a process for which sessions are kept.
+// keeper has a state directory with sessions.
 type keeper struct {
 	*testing.T
 	home string
@@ -25,7 +25,7 @@ type keeper struct {
 
 func newKeeper(t *testing.T) keeper { return keeper{t, t.TempDir()} }
 
-// store is that of the process, at a time that is so long ago.
+// store returns the session store, with a time in the past.
 func (k keeper) store(age time.Duration) *filestore.Store {
 	k.Helper()
 	then := time.Now().Add(-age)
@@ -187,7 +187,7 @@ func TestSessions_ImportOfASilentInputCanBeInterrupted(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// More than a pipe holds: when it is written, the process has begun to read.
+	// A pipe does not hold that much: once it is written, the process is reading.
 	archive := tar.NewWriter(in)
 	if err := archive.WriteHeader(&tar.Header{Name: "meta.json", Size: 8 << 20}); err != nil {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func (c *console) text() string {
 	return c.shown.String()
 }
 
-// await waits for a text on the terminal.
+// await waits until a text appears on the terminal.
 func (c *console) await(text string) {
 	c.t.Helper()
 	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -82,7 +82,7 @@ func (c *console) press(keys string) {
 	}
 }
 
-// end waits for the end and returns everything that was shown.
+// end waits for the exit code and returns everything that was shown.
 func (c *console) end(code int) string {
 	c.t.Helper()
 	got := exitCodeOf(c.t, c.cmd)
@@ -277,7 +277,7 @@ func TestRun_TerminalTakesWhatIsTypedMeanwhileToTheAgent(t *testing.T) {
 
 func TestRun_TerminalKeepsAQuestionUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
-	// The subagent asks, while the agent above it works on and reads.
+	// The subagent asks while the main agent works.
 	prompt := `call spawn_agent {"task":"call shell {\"command\":\"touch made\"}"}` + "\n" +
 		`call glob {"pattern":"one"}` + "\n" + `call glob {"pattern":"two"}` + "\n" + `call wait {"agent_id":"1"}`
 	con := onTerminal(t, command(t, "run", prompt))

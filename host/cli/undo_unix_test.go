@@ -50,7 +50,7 @@ func TestUndo_OnATerminalFromTheRunToTheRedo(t *testing.T) {
 	}
 }
 
-func TestUndo_AsksBeforeItTakesBackWhatTheUserDid(t *testing.T) {
+func TestUndo_AsksBeforeItOverwritesTheUsersChanges(t *testing.T) {
 	for _, c := range []struct {
 		name, keys, agents, mine string
 		code                     int

@@ -23,7 +23,7 @@ type view interface {
 	show(r event.Record) error
 	// finish shows the result. Nothing is shown after it.
 	finish(r result) error
-	// ask shows a question until the returned function is called. Nothing else is shown meanwhile.
+	// ask shows a question and nothing else until the returned function is called.
 	ask(question string) (done func(answered bool))
 	// typed records that the user typed a line, which moves the cursor to the next one.
 	typed()

@@ -12,7 +12,7 @@ import (
 // A mutant is one change of the code that the tests should notice.
 type mutant struct {
 	name     string
-	file     string  // relative to the module's root
+	pkg      string  // directory of the package it changes, relative to the module's root
 	tests    []tests // which should notice it
 	old, new string
 	survives string // why no test can notice it
@@ -43,8 +43,8 @@ func parse(list string) ([]*mutant, error) {
 	}
 	seen := map[string]bool{}
 	for _, m := range all {
-		if m.file == "" || m.old == "" || len(m.tests) == 0 || seen[m.name] {
-			errs = append(errs, fmt.Errorf("mutant %s: needs a file, tests, old text and a name that no other mutant has", m.name))
+		if m.pkg == "" || m.old == "" || len(m.tests) == 0 || seen[m.name] {
+			errs = append(errs, fmt.Errorf("mutant %s: needs a package, tests, old text and a name that no other mutant has", m.name))
 		}
 		seen[m.name] = true
 	}
@@ -64,8 +64,8 @@ func (m *mutant) add(line string) error {
 	key, value, _ := strings.Cut(line, " ")
 	value = strings.TrimSpace(value)
 	switch key {
-	case "file":
-		m.file = value
+	case "in":
+		m.pkg = value
 	case "tests":
 		pkg, run, _ := strings.Cut(value, " ")
 		m.tests = append(m.tests, tests{pkg, strings.TrimSpace(run)})
@@ -84,23 +84,36 @@ func joinLines(text, line string) string {
 	return text + "\n" + line
 }
 
-// in reports whether the mutant changes a file of a package, such as ./agent or ./agent/....
+// in reports whether the mutant changes a package, such as ./agent or ./agent/....
 func (m *mutant) in(pkg string) bool {
-	dir := "./" + path.Dir(m.file)
 	if below, ok := strings.CutSuffix(pkg, "/..."); ok {
-		return dir == below || strings.HasPrefix(dir, below+"/")
+		return below == "." || strings.HasPrefix(m.pkg+"/", path.Clean(below)+"/")
 	}
-	return pkg == "" || dir == "./"+path.Clean(pkg)
+	return pkg == "" || m.pkg == path.Clean(pkg)
 }
 
-// apply returns the file as the mutant changes it.
-func (m *mutant) apply(root string) ([]byte, error) {
-	text, err := os.ReadFile(filepath.Join(root, m.file))
+// apply returns the file that the mutant changes, relative to the root, and its new content.
+func (m *mutant) apply(root string) (file string, changed []byte, err error) {
+	files, err := filepath.Glob(filepath.Join(root, m.pkg, "*.go"))
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	if n := strings.Count(string(text), m.old); n != 1 {
-		return nil, fmt.Errorf("the old text occurs %d times in %s, not once", n, m.file)
+	places := 0
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return "", nil, err
+		}
+		if n := strings.Count(string(text), m.old); n > 0 {
+			places += n
+			file, changed = name, []byte(strings.Replace(string(text), m.old, m.new, 1))
+		}
 	}
-	return []byte(strings.Replace(string(text), m.old, m.new, 1)), nil
+	if places != 1 {
+		return "", nil, fmt.Errorf("the old text occurs %d times in %s, not once", places, m.pkg)
+	}
+	return file, changed, nil
 }

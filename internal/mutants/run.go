@@ -97,7 +97,7 @@ func (r *runner) try(ctx context.Context, m *mutant) verdict {
 
 // overlay writes the changed file, and the overlay that puts it in place of the original.
 func (r *runner) overlay(m *mutant, dir string) (string, error) {
-	text, err := m.apply(r.root)
+	original, text, err := m.apply(r.root)
 	if err != nil {
 		return "", err
 	}
@@ -105,7 +105,7 @@ func (r *runner) overlay(m *mutant, dir string) (string, error) {
 	if err := os.WriteFile(changed, text, 0o600); err != nil {
 		return "", err
 	}
-	replace := map[string]map[string]string{"Replace": {filepath.Join(r.root, m.file): changed}}
+	replace := map[string]map[string]string{"Replace": {original: changed}}
 	b, err := json.Marshal(replace)
 	if err != nil {
 		return "", err

@@ -19,7 +19,7 @@ func (d *dialect) Decode(body []byte, a *wire.Assembler) error {
 	}
 	content := v.Get("content")
 	if content.Kind() != '[' {
-		return errors.New("the answer has no content")
+		return errors.New("the response has no content")
 	}
 	dec := &decoder{a: a}
 	a.Start(v.Get("id").Str(), v.Get("model").Str())

@@ -49,7 +49,7 @@ func (h *head) tool(e *wire.Encoder, t *llm.ToolDef) (int, error) {
 		}
 		v, err := wire.ParseJSON(t.Hosted.Data)
 		if err != nil || v.Kind() != '{' {
-			return 0, fmt.Errorf("the hosted tool %q is not a JSON object: %w", t.Name, err)
+			return 0, fmt.Errorf("the hosted tool %q is not a JSON object", t.Name)
 		}
 		h.manual = h.manual || bytes.Contains(v, []byte(`"cache_control"`))
 		e.Raw(v)

@@ -48,8 +48,8 @@ import (
 // Name is the dialect's name.
 const Name = "openai-chat"
 
-// DefaultBaseURL is the base URL of a provider without one.
-const DefaultBaseURL = "https://api.openai.com/v1"
+// BaseURL is the default base URL.
+const BaseURL = "https://api.openai.com/v1"
 
 // Config configures a provider.
 type Config struct {
@@ -64,13 +64,13 @@ type Provider struct {
 	dialect *dialect
 }
 
-// New returns a provider. By default its name is "chat" and its base URL DefaultBaseURL.
+// New returns a provider. By default its name is "chat" and its base URL [BaseURL].
 func New(c Config) *Provider {
 	if c.Name == "" {
 		c.Name = "chat"
 	}
 	if c.BaseURL == "" {
-		c.BaseURL = DefaultBaseURL
+		c.BaseURL = BaseURL
 	}
 	d := &dialect{baseURL: c.BaseURL, catalogue: c.Catalogue, cacheKey: Name + " " + c.BaseURL}
 	if d.catalogue == nil {

@@ -65,7 +65,7 @@ func TestStream_RecoversTextToolsExceptForOpenAI(t *testing.T) {
 	defer server.Close()
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
-	openai := chat.QuirksFor(chat.DefaultBaseURL, "m")
+	openai := chat.QuirksFor(chat.BaseURL, "m")
 	for name, c := range map[string]struct {
 		config chat.Config
 		calls  int
@@ -90,8 +90,8 @@ func TestNew_Defaults(t *testing.T) {
 	if got := chat.New(chat.Config{}).Name(); got != "chat" {
 		t.Errorf("got name %q, want chat", got)
 	}
-	if chat.Name != "openai-chat" || chat.DefaultBaseURL != "https://api.openai.com/v1" {
-		t.Errorf("got dialect %q and base URL %q", chat.Name, chat.DefaultBaseURL)
+	if chat.Name != "openai-chat" || chat.BaseURL != "https://api.openai.com/v1" {
+		t.Errorf("got dialect %q and base URL %q", chat.Name, chat.BaseURL)
 	}
 }
 

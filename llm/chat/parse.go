@@ -10,17 +10,19 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Parse reads a request in the protocol's own form.
+var _ wire.Parser = (*dialect)(nil)
+
+// Parse reads a request body. Members without a field in llm.Request become options.
 func (d *dialect) Parse(body []byte) (*llm.Request, []string, error) {
 	v, err := wire.ParseJSON(body)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the request is not readable: %w", err)
+		return nil, nil, err
 	}
 	if v.Kind() != '{' {
 		return nil, nil, errors.New("the request is not a JSON object")
 	}
 	p := parser{r: &llm.Request{Unary: true}}
-	// The model comes first, because provider state is tagged with it.
+	// The model is first, because provider state is tagged with it.
 	p.r.Model = v.Get("model").Str()
 	p.quirks = d.quirks(p.r.Model)
 	for m := v.Members(); m.Next(); {
@@ -38,7 +40,7 @@ type parser struct {
 	quirks Quirks
 }
 
-// member reads what is understood of a member of the request. What is not, keepRest keeps.
+// member reads a top-level member, as far as llm.Request represents it.
 func (p *parser) member(key string, v wire.Value) {
 	r := p.r
 	switch key {
@@ -56,8 +58,7 @@ func (p *parser) member(key string, v wire.Value) {
 		r.TopP = float(v)
 	case "top_k":
 		if v.Kind() == '0' {
-			n := int(v.Int())
-			r.TopK = &n
+			r.TopK = new(int(v.Int()))
 		}
 	case "stop":
 		if s := v.Str(); s != "" {
@@ -73,8 +74,7 @@ func (p *parser) member(key string, v wire.Value) {
 			r.Effort = e
 		}
 		if n := v.Get("max_tokens"); n.Kind() == '0' {
-			budget := int(n.Int())
-			r.ThinkingBudget = &budget
+			r.ThinkingBudget = new(int(n.Int()))
 		}
 	case "parallel_tool_calls":
 		r.ParallelTools = boolean(v)
@@ -95,16 +95,14 @@ func float(v wire.Value) *float64 {
 	if v.Kind() != '0' {
 		return nil
 	}
-	f := v.Float()
-	return &f
+	return new(v.Float())
 }
 
 func boolean(v wire.Value) *bool {
 	if k := v.Kind(); k != 't' && k != 'f' {
 		return nil
 	}
-	b := v.Bool()
-	return &b
+	return new(v.Bool())
 }
 
 func outputFormat(v wire.Value) *llm.OutputFormat {
@@ -165,14 +163,14 @@ func (p *parser) state(v wire.Value) llm.State {
 	return llm.State{Dialect: Name, Model: p.r.Model, Data: v.Clone()}
 }
 
-// keepRest puts those members of the request into its options that encoding what was understood
-// of it would not give back. An option of null keeps the encoder from adding a member.
+// keepRest adds options for the members that would not be encoded as they were. A null option keeps the encoder
+// from adding a member.
 func (p *parser) keepRest(d *dialect, v wire.Value) error {
 	bare := *p.r
 	bare.Messages = nil
 	ours, err := wire.ParseJSON(append(d.head(&bare, p.quirks), "]}"...))
 	if err != nil {
-		return fmt.Errorf("a schema in the request is not readable: %w", err)
+		return fmt.Errorf("invalid schema in the request: %w", err)
 	}
 	options := make(map[string]json.RawMessage)
 	for m := v.Members(); m.Next(); {
@@ -195,33 +193,26 @@ func (p *parser) keepRest(d *dialect, v wire.Value) error {
 	return nil
 }
 
-// override is an option that gives theirs, also where objects are merged with ours.
+// override returns an option that is encoded as theirs, although objects are merged with ours.
 func override(theirs, ours wire.Value) []byte {
 	if theirs.Kind() != '{' || ours.Kind() != '{' {
 		return theirs.Clone()
 	}
 	var e wire.Encoder
 	e.Open('{')
-	write := func(key []byte, v wire.Value) {
-		if len(e.Buf) > 1 {
-			e.Buf = append(e.Buf, ',')
-		}
-		e.Buf = append(wire.AppendString(e.Buf, string(key)), ':')
-		e.Buf = append(e.Buf, v...)
-	}
 	for m := theirs.Members(); m.Next(); {
-		write(m.Key, m.Value)
+		e.Member(m.Key, m.Value)
 	}
 	for m := ours.Members(); m.Next(); {
 		if theirs.Get(string(m.Key)) == nil {
-			write(m.Key, wire.Value("null"))
+			e.Member(m.Key, wire.Value("null"))
 		}
 	}
 	e.Close('}')
 	return e.Buf
 }
 
-// dropped lists what encoding the request again would not give back.
+// dropped lists what encoding the request again would lose.
 func (p *parser) dropped(d *dialect, v wire.Value) ([]string, error) {
 	call, err := d.Encode(p.r)
 	if err != nil {

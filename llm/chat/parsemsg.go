@@ -7,13 +7,13 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// message reads one message. Members that have no place in the vocabulary become an opaque part.
+// message reads one message. Members without a part type become an opaque part.
 func (p *parser) message(v wire.Value) {
 	role := v.Get("role").Str()
 	m := llm.Message{Role: llm.Role(role)}
 	var fields []byte
 	var id, name string
-	plain := true // the role is one of ours
+	plain := true // the role is known
 	switch m.Role {
 	case llm.RoleSystem, llm.RoleDeveloper, llm.RoleUser, llm.RoleAssistant, llm.RoleTool:
 	default:
@@ -55,7 +55,7 @@ func (p *parser) message(v wire.Value) {
 	p.add(m)
 }
 
-// add appends the message; tool messages in a row become one.
+// add appends the message. Tool messages in a row become one.
 func (p *parser) add(m llm.Message) {
 	if n := len(p.r.Messages); n > 0 && m.Role == llm.RoleTool && p.r.Messages[n-1].Role == llm.RoleTool {
 		last := &p.r.Messages[n-1]
@@ -73,8 +73,8 @@ func isReasoning(key string) bool {
 	return false
 }
 
-// thinking reads the members of a message that hold reasoning. One alone that is text is named by
-// the state; otherwise the state holds them all.
+// thinking reads the reasoning members of a message. If there is only one, and it is text, the state is its name;
+// otherwise the state holds all of them.
 func (p *parser) thinking(v wire.Value) []llm.Part {
 	var fields []byte
 	var text, member string
@@ -123,7 +123,7 @@ func (p *parser) call(v wire.Value) llm.Part {
 		}
 	}
 	if !c.Custom && arguments(c) != c.Arguments {
-		// A recorded request says what it said, even if we would not say it.
+		// Keep the arguments of a recorded request, even if the encoder would write others.
 		fields = appendMember(fields, []byte("function"), f)
 	}
 	if len(fields) > 0 {
@@ -148,8 +148,7 @@ func (p *parser) content(v wire.Value, role llm.Role) []llm.Part {
 	if mixed && !inTool {
 		return parts
 	}
-	// A list of nothing but texts would become a string if the state did not keep it, and media
-	// in a tool message would move.
+	// Without this state, a list of texts would become a string, and media in a tool message would move.
 	i := 0
 	for it := v.Elements(); it.Next(); i++ {
 		switch part := parts[i].(type) {
@@ -163,8 +162,8 @@ func (p *parser) content(v wire.Value, role llm.Role) []llm.Part {
 	return parts
 }
 
-// part reads a content part. If the part that is understood would not be written the same way, the
-// original is kept: as the state of a text, else as an opaque part.
+// part reads a content part. If it would not be encoded as it was, the original becomes the state of a text, or
+// else an opaque part.
 func (p *parser) part(v wire.Value) llm.Part {
 	part := understand(v)
 	if part != nil {

@@ -95,7 +95,7 @@ func (d *decoder) answer(v wire.Value) error {
 	case '[':
 		for it := v.Elements(); it.Next(); {
 			if it.Value.Kind() != '{' {
-				return errors.New("the answer is not an array of objects")
+				return errors.New("the response is not an array of objects")
 			}
 			if err := d.response(it.Value); err != nil {
 				return err
@@ -103,7 +103,7 @@ func (d *decoder) answer(v wire.Value) error {
 		}
 		return nil
 	}
-	return errors.New("the answer is not a JSON object")
+	return errors.New("the response is not a JSON object")
 }
 
 func (d *decoder) response(v wire.Value) error {

@@ -68,7 +68,7 @@ func (f Fault) streamError(ctx context.Context, name string) error {
 	case f.Reset:
 		return llm.Errorf(llm.ErrNetwork, name, "connection reset")
 	}
-	return llm.Errorf(llm.ErrIncomplete, name, "the stream ended before the answer did")
+	return llm.Errorf(llm.ErrIncomplete, name, "the stream ended before the response was complete")
 }
 
 // statusError returns the error for the HTTP status of the fault.

@@ -9,9 +9,9 @@ import (
 
 const maxDepth = 1000
 
-// complete makes JSON of the beginning of a JSON object or array: it cuts off what cannot stand
-// yet, such as a key without a value or a number that may go on, and closes what is open. There is
-// nothing to complete in text that does not start like one.
+// complete returns valid JSON for a prefix of a JSON object or array. It removes an incomplete end, such as a
+// key without a value or a number that may continue, and closes strings and brackets. It reports false for
+// any other text.
 func complete(prefix string) (string, bool) {
 	if prefix == "" || prefix[0] != '{' && prefix[0] != '[' {
 		return "", false
@@ -30,22 +30,20 @@ func complete(prefix string) (string, bool) {
 	return b.String(), true
 }
 
-// completion walks over JSON and remembers the last place where it could be broken off.
+// completion scans JSON and records the last position where it can end.
 type completion struct {
 	text  string
-	open  []byte // the closing brackets that are due, innermost last
+	open  []byte // closing brackets that are due, innermost last
 	depth int
-	keep  int    // text[:keep] can stand …
-	end   string // … with this behind it …
-	due   int    // … and open[:due] behind that
+	keep  int    // the result is text[:keep],
+	end   string // this,
+	due   int    // and open[:due] in reverse
 }
 
-// safe says that text[:i] can stand once the open brackets are closed, behind an end of its own.
-// It is called whenever a bracket was opened or closed.
+// safe records that the result can be text[:i], end and the open brackets.
 func (c *completion) safe(i int, end string) { c.keep, c.end, c.due = i, end, len(c.open) }
 
-// value walks over the value at i and returns what is behind it, or -1 if the text ends or goes
-// wrong before that.
+// value scans the value at i and returns its end, or -1 if the value is incomplete or malformed.
 func (c *completion) value(i int) int {
 	if i >= len(c.text) {
 		return -1
@@ -110,7 +108,7 @@ func (c *completion) nested(i int, open byte) int {
 	return i + 1
 }
 
-// key walks over a member's name and colon to its value.
+// key scans a member name and its colon and returns the start of the value, or -1.
 func (c *completion) key(i int) int {
 	if c.text[i] != '"' {
 		return -1
@@ -124,7 +122,7 @@ func (c *completion) key(i int) int {
 	return c.space(i + 1)
 }
 
-// str walks over a string. A value can be broken off between any two of its characters.
+// str scans a string and returns its end, or -1. A value, unlike a name, may end after any character.
 func (c *completion) str(start int, value bool) int {
 	i := start + 1
 	for i < len(c.text) {
@@ -150,8 +148,7 @@ func (c *completion) str(start int, value bool) int {
 	return -1
 }
 
-// escape returns the end of the escape sequence at i, of both halves if it is a surrogate pair; -1
-// if it is malformed or not yet whole.
+// escape returns the end of the escape sequence or surrogate pair at i, or -1 if it is incomplete or malformed.
 func (c *completion) escape(i int) int {
 	if i+1 >= len(c.text) {
 		return -1
@@ -167,7 +164,7 @@ func (c *completion) escape(i int) int {
 		return -1
 	}
 	if rest := c.text[i+6:]; utf16.IsSurrogate(r) && r < 0xdc00 && strings.HasPrefix(`\u`, rest[:min(2, len(rest))]) {
-		// Its other half is on the way, or may be.
+		// The other half may follow.
 		if _, ok := c.hex(i + 6); !ok {
 			return -1
 		}
@@ -197,7 +194,7 @@ func (c *completion) hex(i int) (r rune, ok bool) {
 	return r, true
 }
 
-// number walks over a number, which is whole once something stands behind it.
+// number scans a number and returns its end, or -1. It is complete only if something follows.
 func (c *completion) number(i int) int {
 	end := i
 	for end < len(c.text) && strings.IndexByte("+-.eE0123456789", c.text[end]) >= 0 {
@@ -216,7 +213,7 @@ func (c *completion) space(i int) int {
 	return i
 }
 
-// wholeRunes is the length of text without a character at its end that is not all there.
+// wholeRunes returns the length of text without an incomplete character at its end.
 func wholeRunes(text string) int {
 	for n := 1; n <= min(utf8.UTFMax, len(text)); n++ {
 		i := len(text) - n

@@ -12,24 +12,24 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Form describes the JSON that is asked for and reads it from answers. A Form does not change and
-// its methods are pure, so that a recorded conversation is read the same way again.
+// Form describes the requested JSON and reads it from answers. It is immutable and its methods are pure, so a
+// recorded conversation is always read in the same way.
 type Form struct {
 	output  llm.OutputFormat
 	schema  *jsonschema.Resolved
 	wrapped bool // the value is the member "value" of an object
 }
 
-// answerName is the name of the output where the caller gives none.
+// answerName is the default name of the output.
 const answerName = "answer"
 
-// FormOf makes the form for a Go type. Fields are described to the model by their "json" and
-// "jsonschema" tags. Providers want an object at the root of a schema; any other type is wrapped in
-// one, and [Form.Decode] takes it out again.
+// FormOf returns the form for a Go type. The "json" and "jsonschema" tags describe its fields to the model.
+// Providers require an object at the root of a schema: FormOf wraps any other type in one, and [Form.Decode]
+// unwraps it.
 func FormOf[T any]() (*Form, error) {
 	schema, err := jsonschema.For[T](nil)
 	if err != nil {
-		return nil, llm.Errorf(llm.ErrConfiguration, "", "cannot make a JSON Schema for %T: %w", *new(T), err)
+		return nil, llm.Errorf(llm.ErrConfiguration, "", "cannot create a JSON Schema for %T: %w", *new(T), err)
 	}
 	plainArrays(schema)
 	wrapped := schema.Type != "object"
@@ -43,13 +43,12 @@ func FormOf[T any]() (*Form, error) {
 	}
 	raw, err := json.Marshal(schema)
 	if err != nil {
-		return nil, llm.Errorf(llm.ErrConfiguration, "", "cannot write the JSON Schema for %T: %w", *new(T), err)
+		return nil, llm.Errorf(llm.ErrConfiguration, "", "cannot marshal the JSON Schema for %T: %w", *new(T), err)
 	}
 	return newForm(llm.OutputFormat{Schema: raw}, schema, wrapped)
 }
 
-// plainArrays makes arrays of what may be null or an array: a model that has nothing to list gives an
-// empty list.
+// plainArrays removes null from the types of arrays: a model with nothing to list returns an empty list.
 func plainArrays(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -64,14 +63,13 @@ func plainArrays(s *jsonschema.Schema) {
 	plainArrays(s.AdditionalProperties)
 }
 
-// ParseForm makes the form for an output format, such as one that was recorded. It does not know
-// about wrapped types: Decode reads the JSON as it stands.
+// ParseForm returns the form for an output format, such as one from a record. Its Decode does not unwrap types.
 func ParseForm(output llm.OutputFormat) (*Form, error) {
-	schema := &jsonschema.Schema{Type: "object"} // without a schema, any object will do
+	schema := &jsonschema.Schema{Type: "object"} // without a schema, any object
 	if len(output.Schema) > 0 {
 		schema = new(jsonschema.Schema)
 		if err := json.Unmarshal(output.Schema, schema); err != nil {
-			return nil, llm.Errorf(llm.ErrConfiguration, "", "the schema of the output is not a JSON Schema: %w", err)
+			return nil, llm.Errorf(llm.ErrConfiguration, "", "the output schema is not a JSON Schema: %w", err)
 		}
 	}
 	return newForm(output, schema, false)
@@ -80,7 +78,7 @@ func ParseForm(output llm.OutputFormat) (*Form, error) {
 func newForm(output llm.OutputFormat, schema *jsonschema.Schema, wrapped bool) (*Form, error) {
 	resolved, err := schema.Resolve(nil)
 	if err != nil {
-		return nil, llm.Errorf(llm.ErrConfiguration, "", "the JSON Schema of the output is invalid: %w", err)
+		return nil, llm.Errorf(llm.ErrConfiguration, "", "invalid output schema: %w", err)
 	}
 	if output.Name == "" {
 		output.Name = answerName
@@ -92,8 +90,8 @@ func newForm(output llm.OutputFormat, schema *jsonschema.Schema, wrapped bool) (
 	return &Form{output, resolved, wrapped}, nil
 }
 
-// isStrict reports whether providers can hold a model to the schema while it writes: every object
-// must list its members, all of them required.
+// isStrict reports whether providers can enforce the schema during generation: every object must list its
+// members, all of them required.
 func isStrict(s *jsonschema.Schema) bool {
 	if s == nil {
 		return true
@@ -112,29 +110,27 @@ func isStrict(s *jsonschema.Schema) bool {
 	return typed && isStrict(s.Items) && !slices.ContainsFunc(s.AnyOf, func(s *jsonschema.Schema) bool { return !isStrict(s) })
 }
 
-// Output returns the output format for a request. Strict is set if the schema allows it and the
-// format did not say otherwise.
+// Output returns the output format for a request. Its Strict is set by default if the schema allows it.
 func (f *Form) Output() llm.OutputFormat { return f.output }
 
-// Ask returns the message that asks a model for the object at the end of its work.
+// Ask returns the message that requests the object from a model at the end of its work.
 func (f *Form) Ask() string {
 	if len(f.output.Schema) == 0 {
-		return "Now give the result of your work as a JSON object and nothing else."
+		return "Return the result of your work now, as a JSON object and nothing else."
 	}
-	return fmt.Sprintf("Now give the result of your work as JSON and nothing else. It must fit this schema: %s", f.output.Schema)
+	return fmt.Sprintf("Return the result of your work now, as JSON and nothing else. It must match this schema: %s", f.output.Schema)
 }
 
-// Repair returns the message that tells a model what was wrong with the object it gave.
+// Repair returns the message that reports a wrong object to a model.
 func (f *Form) Repair(wrong error) string {
-	return fmt.Sprintf("That is not the object that was asked for: %v. Give it again, as JSON and nothing else.", wrong)
+	return fmt.Sprintf("That is not the requested object: %v. Return it again, as JSON and nothing else.", wrong)
 }
 
-// Extract returns the JSON in an answer: its text, without a fenced code block around it, or else
-// the arguments of a call of the tool by which some providers are made to give it. It returns "" if
-// there is neither.
+// Extract returns the JSON in an answer: its text without a fenced code block around it, or else the arguments
+// of a call of the output tool. It returns "" if there is neither.
 func (f *Form) Extract(msg llm.Message) string { return unfence(f.answer(msg)) }
 
-// answer is the text of a message that should hold the value.
+// answer returns the text of a message that should contain the value.
 func (f *Form) answer(msg llm.Message) string {
 	if text := msg.Text(); strings.TrimSpace(text) != "" {
 		return text
@@ -147,7 +143,7 @@ func (f *Form) answer(msg llm.Message) string {
 	return ""
 }
 
-// Check reports what is wrong with the JSON that Extract returned; nil if it fits the schema.
+// Check returns an error if the JSON from Extract does not match the schema.
 func (f *Form) Check(text string) error {
 	if text == "" {
 		return errors.New("it is empty")
@@ -157,23 +153,23 @@ func (f *Form) Check(text string) error {
 		return fmt.Errorf("it is not JSON: %w", err)
 	}
 	if err := f.schema.Validate(tree); err != nil {
-		return fmt.Errorf("it does not fit the schema: %w", err)
+		return fmt.Errorf("it does not match the schema: %w", err)
 	}
 	return nil
 }
 
-// Decode checks the JSON and stores it in the value that the pointer points to.
+// Decode checks the JSON and stores it in the value, a pointer.
 func (f *Form) Decode(text string, value any) error {
 	if err := f.Check(text); err != nil {
 		return err
 	}
 	if err := f.unmarshal([]byte(text), value); err != nil {
-		return fmt.Errorf("it fits the schema but not the type: %w", err)
+		return fmt.Errorf("it matches the schema but not the type: %w", err)
 	}
 	return nil
 }
 
-// unmarshal decodes into value, out of the object that it may be wrapped in.
+// unmarshal decodes and unwraps the value.
 func (f *Form) unmarshal(data []byte, value any) error {
 	if f.wrapped {
 		value = &struct {
@@ -183,7 +179,7 @@ func (f *Form) unmarshal(data []byte, value any) error {
 	return json.Unmarshal(data, value)
 }
 
-// unfence takes text out of the fenced code block around it. The block's end may still be missing.
+// unfence returns the text in a fenced code block, whose end may be missing, or else the text itself.
 func unfence(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
@@ -194,7 +190,7 @@ func unfence(text string) string {
 	if !ok {
 		return text
 	}
-	_, inside, _ = strings.Cut(inside, "\n") // past the language
+	_, inside, _ = strings.Cut(inside, "\n") // skip the language
 	if end := strings.LastIndex(inside, fence); end >= 0 {
 		inside = inside[:end]
 	}

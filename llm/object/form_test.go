@@ -111,7 +111,7 @@ func TestForm_StrictWhereTheSchemaAllowsIt(t *testing.T) {
 	}
 }
 
-// A form that went through a record reads answers as the one it was made from.
+// A form from a record reads answers like the original.
 func TestForm_SurvivesBeingRecorded(t *testing.T) {
 	f := formOf[recipe](t)
 	record, err := json.Marshal(f.Output())
@@ -149,5 +149,22 @@ func TestForm_WithoutASchemaAnyObjectWillDo(t *testing.T) {
 		if _, err := object.ParseForm(llm.OutputFormat{Schema: json.RawMessage(schema)}); llm.KindOf(err) != llm.ErrConfiguration {
 			t.Errorf("%s: %v", schema, err)
 		}
+	}
+}
+
+func TestForm_ListsAreArraysAndNotNull(t *testing.T) {
+	form, err := object.FormOf[struct {
+		Names []string `json:"names"`
+		Note  *string  `json:"note"`
+	}]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := string(form.Output().Schema)
+	if !strings.Contains(schema, `"type":"array"`) || strings.Contains(schema, `["null","array"]`) || !strings.Contains(schema, `["null","string"]`) {
+		t.Error(schema)
+	}
+	if form.Check(`{"names":null,"note":null}`) == nil || form.Check(`{"names":[],"note":null}`) != nil {
+		t.Error("a list may be null, or an empty one may not be")
 	}
 }

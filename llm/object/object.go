@@ -1,3 +1,7 @@
+// Package object requests Go values from models instead of text.
+//
+// The JSON Schema of the type is sent with the request, and the answer is checked against it. The result is a
+// value of the type, or an error that says what does not fit.
 package object
 
 import (
@@ -7,11 +11,11 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Generate makes a call whose answer is a T. Fields of T are described to the model by their
-// "json" and "jsonschema" tags. A Schema in r.Output is used in place of the one made from T.
+// Generate makes a call whose answer is a T. The "json" and "jsonschema" tags of T describe its fields to the
+// model. A Schema in r.Output replaces that of T.
 //
-// An answer that is no T is an *llm.Error of kind llm.ErrNoObject whose Body is the answer's text;
-// the response comes with it. The answer may stand in a fenced code block.
+// If the answer is not a T, Generate returns the response and an *llm.Error of kind llm.ErrNoObject, whose Body
+// is the text of the answer. The answer may be in a fenced code block.
 func Generate[T any](ctx context.Context, c *llm.Client, r *llm.Request) (T, *llm.Response, error) {
 	var zero T
 	f, err := formFor[T](r.Output)
@@ -26,8 +30,8 @@ func Generate[T any](ctx context.Context, c *llm.Client, r *llm.Request) (T, *ll
 	return value, resp, err
 }
 
-// formFor makes the form for T, or for the schema that the request already has. Name, description
-// and strictness are the request's where it has them.
+// formFor returns the form for T, or for the schema of the request. Name, description and strictness are those
+// of the request, if set.
 func formFor[T any](given *llm.OutputFormat) (*Form, error) {
 	if given != nil && given.Schema != nil {
 		return ParseForm(*given)
@@ -46,7 +50,7 @@ func formFor[T any](given *llm.OutputFormat) (*Form, error) {
 	return f, nil
 }
 
-// request is the request with the form's output.
+// request returns a copy of the request with the form's output.
 func (f *Form) request(r *llm.Request) *llm.Request {
 	request := *r
 	output := f.output
@@ -54,14 +58,14 @@ func (f *Form) request(r *llm.Request) *llm.Request {
 	return &request
 }
 
-// read takes the value out of a whole answer.
+// read returns the value in a whole answer.
 func read[T any](f *Form, resp *llm.Response) (value T, err error) {
 	if err := f.Decode(f.Extract(resp.Message), &value); err != nil {
 		var zero T
 		return zero, &llm.Error{
 			Kind:      llm.ErrNoObject,
 			Provider:  resp.Provider,
-			Message:   fmt.Sprintf("the answer, which finished with %s, is not the object that was asked for: %v", resp.Finish.Reason, err),
+			Message:   fmt.Sprintf("the answer (finish reason %s) is not the requested object: %v", resp.Finish.Reason, err),
 			RequestID: resp.RequestID,
 			Body:      []byte(f.answer(resp.Message)),
 			Err:       err,

@@ -19,7 +19,7 @@ type recipe struct {
 	Time  int      `json:"time,omitempty"`
 }
 
-// speaker is a provider that says text in small pieces, or puts it in a call of the tool "answer".
+// speaker is a provider that sends text in small pieces, or in a call of the tool "answer".
 type speaker struct {
 	text    string
 	asTool  bool

@@ -8,19 +8,17 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Update is a state of a value that is still being written.
+// Update is a partial or complete value.
 type Update[T any] struct {
-	// Value is what there is of it. Until it is Done, text may be cut off, members and elements
-	// may be missing, and nothing was validated.
-	Value T
-	Done  bool
-	// Response is the model's answer, once Done.
-	Response *llm.Response
+	// Value is the value so far. Until Done, text may be incomplete, members and elements may be missing,
+	// and nothing is validated.
+	Value    T
+	Done     bool
+	Response *llm.Response // the answer, if Done
 }
 
-// Stream is Generate with the value growing before the eyes of the caller. The last update is Done
-// and holds the validated value; or else the stream ends in an error, as Generate would give it.
-// If the call is retried, updates start from nothing again.
+// Stream is like Generate, but yields the value while it grows. The last update is Done and has the validated
+// value, unless the stream ends in an error. If the call is retried, the value starts again from nothing.
 func Stream[T any](ctx context.Context, c *llm.Client, r *llm.Request) iter.Seq2[Update[T], error] {
 	return func(yield func(Update[T], error) bool) {
 		f, err := formFor[T](r.Output)
@@ -46,16 +44,16 @@ func Stream[T any](ctx context.Context, c *llm.Client, r *llm.Request) iter.Seq2
 	}
 }
 
-// growth follows a value through a stream.
+// growth is a value that grows with a stream.
 type growth[T any] struct {
 	*Form
 	text  strings.Builder
-	tool  int    // the index of the tool call that carries the value, counted from 1
-	shown string // what the last update was decoded from
-	next  int    // the length of text at which to look again
+	tool  int    // index of the tool call with the value, from 1
+	shown string // JSON of the last update
+	next  int    // length of text at which to decode again
 }
 
-// add takes in an event and decodes anew if that seems worth it.
+// add applies an event. It returns the value if it has changed.
 func (g *growth[T]) add(ev llm.StreamEvent) (value T, changed bool) {
 	switch ev := ev.(type) {
 	case llm.TextDelta:
@@ -79,7 +77,7 @@ func (g *growth[T]) add(ev llm.StreamEvent) (value T, changed bool) {
 	if g.text.Len() < g.next {
 		return value, false
 	}
-	// Each look costs the whole length. Looking less often as it grows keeps the sum in bounds.
+	// Decoding costs the whole length, so decode less often as the text grows.
 	g.next = g.text.Len() + 1 + g.text.Len()/32
 	whole, ok := complete(unfence(g.text.String()))
 	if !ok || whole == g.shown || g.unmarshal([]byte(whole), &value) != nil {

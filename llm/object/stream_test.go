@@ -15,7 +15,7 @@ func stream[T any](t *testing.T, s *speaker) (updates []object.Update[T], err er
 	t.Helper()
 	for u, e := range object.Stream[T](t.Context(), s.client(t), &llm.Request{}) {
 		if err != nil {
-			t.Fatal("the stream goes on after its error")
+			t.Fatal("the stream continues after its error")
 		}
 		if err = e; e == nil {
 			updates = append(updates, u)
@@ -96,7 +96,7 @@ func TestStream_ConsumerMayLeave(t *testing.T) {
 	}
 }
 
-// Long values are not decoded anew for every delta.
+// Long values are not decoded for every delta.
 func TestStream_UpdatesGetRarerAsTheValueGrows(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"name":"Soup","steps":[`)

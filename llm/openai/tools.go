@@ -20,16 +20,16 @@ func toolBytes(defs []llm.ToolDef) int {
 
 // tools writes the tool definitions, except tools that other providers host.
 func tools(h *wire.Head, defs []llm.ToolDef) error {
-	defs = slices.DeleteFunc(slices.Clone(defs), func(t llm.ToolDef) bool {
-		return len(t.Hosted.Data) > 0 && t.Hosted.Dialect != Name
-	})
-	if len(defs) == 0 || !h.Set("tools") {
+	usable := func(t llm.ToolDef) bool { return len(t.Hosted.Data) == 0 || t.Hosted.Dialect == Name }
+	if !slices.ContainsFunc(defs, usable) || !h.Set("tools") {
 		return nil
 	}
 	h.Open('[')
 	for _, t := range defs {
-		if err := tool(&h.Encoder, t); err != nil {
-			return err
+		if usable(t) {
+			if err := tool(&h.Encoder, t); err != nil {
+				return err
+			}
 		}
 	}
 	h.Close(']')

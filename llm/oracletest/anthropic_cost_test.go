@@ -45,8 +45,8 @@ func anthropicContest(t testing.TB) contest {
 	return c
 }
 
-// anthropicRead reads a stream with the SDK. With accumulate it also builds the message, as ours
-// always does.
+// anthropicRead reads a stream with the SDK. With accumulate it also builds the message, which Reins always
+// does.
 func anthropicRead(t testing.TB, client sdk.Client, accumulate bool) {
 	stream := client.Messages.NewStreaming(context.Background(), anthropicParams())
 	var m sdk.Message

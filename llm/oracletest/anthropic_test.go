@@ -21,8 +21,8 @@ func anthropicState(data string) llm.State {
 	return llm.State{Dialect: anthropic.Name, Model: anthropicModel, Data: []byte(data)}
 }
 
-// anthropicHistory is a conversation of n rounds, two messages each, with thinking, parallel calls
-// and pictures.
+// anthropicHistory returns a conversation of n rounds, two messages each, with thinking, parallel calls and
+// images.
 func anthropicHistory(n int) []llm.Message {
 	messages := []llm.Message{llm.SystemText("You work on code."), llm.UserText("Please fix the tests.")}
 	for i := range n {
@@ -61,8 +61,8 @@ func anthropicEncoded(t testing.TB, r *llm.Request) []byte {
 	return call.Body.Bytes()
 }
 
-// TestAnthropic_TheSDKsTypesHoldOurRequests decodes bodies of ours into the SDK's types and encodes
-// them again, which must not lose anything. Only stream is not a field of theirs.
+// TestAnthropic_TheSDKsTypesHoldOurRequests decodes our bodies into the SDK's types and encodes them again. Only
+// stream is not one of their fields.
 func TestAnthropic_TheSDKsTypesHoldOurRequests(t *testing.T) {
 	parallel, budget := false, 2000
 	media := llm.Message{Role: llm.RoleUser, Parts: []llm.Part{

@@ -41,8 +41,7 @@ func chatContest(t testing.TB) contest {
 	return c
 }
 
-// chatRead reads a stream with the SDK. With accumulate it also builds the message, as ours always
-// does.
+// chatRead reads a stream with the SDK. With accumulate it also builds the message, which Reins always does.
 func chatRead(t testing.TB, client sdk.Client, accumulate bool) {
 	stream := client.Chat.Completions.NewStreaming(context.Background(), chatParams())
 	var acc sdk.ChatCompletionAccumulator

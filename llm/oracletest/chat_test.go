@@ -18,7 +18,7 @@ import (
 
 const chatModel = "gpt-5.5"
 
-// chatHistory is a conversation of n rounds with parallel calls and pictures.
+// chatHistory returns a conversation of n rounds with parallel calls and images.
 func chatHistory(n int) []llm.Message {
 	messages := []llm.Message{llm.SystemText("You work on code."), llm.UserText("Please fix the tests.")}
 	for i := range n {
@@ -82,8 +82,8 @@ func TestChat_SDKTypesHoldOurRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, got := openaiFlat(t, body), openaiFlat(t, again)
-	delete(want, ".stream") // which the SDK sets when it sends
-	// The SDK writes a named choice, but cannot read it: it takes it for a list of allowed tools.
+	delete(want, ".stream") // the SDK sets it when it sends
+	// The SDK writes a named choice, but reads it as a list of allowed tools.
 	delete(want, ".tool_choice.function.name")
 	choice, err := json.Marshal(sdk.ToolChoiceOptionFunctionToolChoice(sdk.ChatCompletionNamedToolChoiceFunctionParam{Name: "read_file"}))
 	if err != nil || !strings.Contains(string(body), `"tool_choice":{"type":"function","function":{"name":"read_file"}}`) || string(choice) != `{"function":{"name":"read_file"},"type":"function"}` {
@@ -122,7 +122,7 @@ func chatClient(server *llmtest.Server) sdk.Client {
 	return sdk.NewClient(option.WithAPIKey("key"), option.WithBaseURL(server.BaseURL(chat.Name)), option.WithMaxRetries(0))
 }
 
-// chatCompare checks what the SDK understood of the scripted turn.
+// chatCompare checks what the SDK read from the scripted turn.
 func chatCompare(t *testing.T, c *sdk.ChatCompletion) {
 	t.Helper()
 	if len(c.Choices) != 1 {

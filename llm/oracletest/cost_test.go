@@ -17,20 +17,20 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 )
 
-// contest is the same work done by a vendor's SDK and by us, over answers in memory, so that only
-// the work of the clients is measured.
+// contest is the same work done by a vendor's SDK and by Reins. Answers are in memory, so that only the clients
+// are measured.
 type contest struct {
 	sdk string // its name
-	// stream and short are answers of our server: a long stream, mostly deltas as a model's is, and
-	// a whole answer of one word. events counts what is in the stream.
+	// stream and short are answers of our server: a long stream of mostly deltas, and a whole answer of one
+	// word. events is the number of events in the stream.
 	stream, short canned
 	events        int
 	model         string
 	ours          func(http.RoundTripper) llm.Provider
 	request       func([]llm.Message) *llm.Request
 	history       func(rounds int) []llm.Message
-	// streamTheirs reads the stream with the SDK, by what it does with the events, and
-	// requestTheirs sends a history of 200 messages with it.
+	// streamTheirs reads the stream with the SDK, by how it uses the events, and requestTheirs sends a history
+	// of 200 messages.
 	streamTheirs  map[string]func()
 	requestTheirs func()
 }
@@ -51,7 +51,7 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// recorded takes an answer of our server to a request, and the number of events in it.
+// recorded returns an answer of our server and the number of events in it.
 func recorded(t testing.TB, dialect, path, body string, turn llmtest.Turn) (canned, int) {
 	t.Helper()
 	server := llmtest.NewServer(llmtest.Play(turn))
@@ -75,7 +75,7 @@ func recorded(t testing.TB, dialect, path, body string, turn llmtest.Turn) (cann
 	return canned{resp.Header.Get("Content-Type"), answer}, bytes.Count(answer, []byte("data: "))
 }
 
-// longTurn is an answer of many words and a large call.
+// longTurn returns an answer of many words and a large call.
 func longTurn() llmtest.Turn {
 	return llmtest.Turn{Parts: []llm.Part{
 		llm.Text{Text: strings.Repeat("The next words of an answer,\nas they arrive. ", 150)},
@@ -102,8 +102,8 @@ func (c contest) streamOurs(t testing.TB) func() {
 	}
 }
 
-// requestOurs sends 200 messages with ours. Cached, each request has two messages more than the one
-// before it; when the history has doubled it starts again, which is then part of the cost.
+// requestOurs sends 200 messages with Reins. If cached, each request has two messages more than the one before;
+// when the history has doubled it starts again, which is part of the cost.
 func (c contest) requestOurs(t testing.TB, cached bool) func() {
 	p := c.ours(c.short)
 	all := c.history(199)
@@ -123,13 +123,13 @@ func (c contest) requestOurs(t testing.TB, cached bool) func() {
 	}
 }
 
-// cost is what one run of something takes.
+// cost is the cost of one run.
 type cost struct {
 	cpu    time.Duration
 	allocs float64
 }
 
-// measure runs something n times and takes the processor's time and the allocations.
+// measure runs something n times and measures CPU time and allocations.
 func measure(n int, run func()) cost {
 	run()
 	runtime.GC()
@@ -146,8 +146,8 @@ func measure(n int, run func()) cost {
 	return cost{cpu / time.Duration(n), float64(after.Mallocs-before.Mallocs) / float64(n)}
 }
 
-// print shows what both sides take for the same work. Only the allocations are asserted, since they
-// do not depend on what else the machine does.
+// print shows the costs of both sides. Only the allocations are asserted, because they do not depend on the load
+// of the machine.
 func (c contest) print(t *testing.T) {
 	row := func(what string, per int, want float64, theirs, ours cost) {
 		n := time.Duration(per)

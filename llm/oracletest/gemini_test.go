@@ -33,7 +33,7 @@ func geminiState(s string) llm.State {
 	return llm.State{Dialect: gemini.Name, Model: geminiModel, Data: []byte(s)}
 }
 
-// geminiHistory is a conversation of n rounds with thoughts, parallel calls and pictures.
+// geminiHistory returns a conversation of n rounds with thoughts, parallel calls and images.
 func geminiHistory(n int) []llm.Message {
 	messages := []llm.Message{llm.SystemText("You work on code."), llm.UserText("Please fix the tests.")}
 	for i := range n {
@@ -76,8 +76,8 @@ func geminiEncoded(t testing.TB, r *llm.Request) []byte {
 	return call.Body.Bytes()
 }
 
-// TestGemini_SDKTypesHoldOurRequests decodes our body into the SDK's types, which must know every
-// field, encodes it again and compares.
+// TestGemini_SDKTypesHoldOurRequests decodes our body into the SDK's types, which must have every field, encodes
+// it again and compares.
 func TestGemini_SDKTypesHoldOurRequests(t *testing.T) {
 	ours := geminiEncoded(t, geminiRequest(geminiHistory(12)))
 	var body geminiBody
@@ -113,7 +113,7 @@ func geminiClient(t testing.TB, server *llmtest.Server) *genai.Client {
 	return client
 }
 
-// geminiTurns is a script of two rounds of tools and an answer.
+// geminiTurns returns a script of two rounds of tools and an answer.
 func geminiTurns() []llmtest.Turn {
 	return []llmtest.Turn{
 		{Parts: []llm.Part{
@@ -126,8 +126,8 @@ func geminiTurns() []llmtest.Turn {
 	}
 }
 
-// TestGemini_SDKClientTalksToOurServer plays a conversation with the SDK's client. The server is
-// strict, so that this also shows that it refuses nothing of what the SDK sends.
+// TestGemini_SDKClientTalksToOurServer plays a conversation with the SDK's client. It also shows that the strict
+// server accepts everything the SDK sends.
 func TestGemini_SDKClientTalksToOurServer(t *testing.T) {
 	for _, model := range []string{geminiModel, "gemini-2.5-flash"} {
 		for _, stream := range []bool{false, true} {
@@ -150,7 +150,7 @@ func TestGemini_SDKClientTalksToOurServer(t *testing.T) {
 	}
 }
 
-// geminiConversation runs the tools until there is nothing to run, and tells what each answer was.
+// geminiConversation runs the tools until there are no more calls, and returns the answers.
 func geminiConversation(t *testing.T, client *genai.Client, model string, stream bool) (answers []string) {
 	history := []*genai.Content{genai.NewContentFromText("look", genai.RoleUser)}
 	config := &genai.GenerateContentConfig{
@@ -191,7 +191,7 @@ func geminiConversation(t *testing.T, client *genai.Client, model string, stream
 	return answers
 }
 
-// geminiRun writes an answer down and makes a result for each of its calls.
+// geminiRun records an answer and returns a result for each of its calls.
 func geminiRun(parts []*genai.Part) (answer string, results []*genai.Part) {
 	var thoughts, text string
 	var calls []string
@@ -213,7 +213,7 @@ func geminiRun(parts []*genai.Part) (answer string, results []*genai.Part) {
 	return strings.Join(append([]string{thoughts, text}, calls...), "|"), results
 }
 
-// TestGemini_SDKSeesOurErrors checks that a refusal is one in the SDK's eyes too.
+// TestGemini_SDKSeesOurErrors checks that the SDK recognizes a refusal.
 func TestGemini_SDKSeesOurErrors(t *testing.T) {
 	server := llmtest.NewServer(llmtest.Play(llmtest.Fail(429)))
 	defer server.Close()

@@ -43,7 +43,7 @@ func openaiCanned(rt http.RoundTripper) sdk.Client {
 	return sdk.NewClient(option.WithAPIKey("key"), option.WithHTTPClient(&http.Client{Transport: rt}), option.WithMaxRetries(0))
 }
 
-// openaiRead reads a stream with the SDK and takes each event apart, as a caller must.
+// openaiRead reads a stream with the SDK and switches on each event, as a caller must.
 func openaiRead(t testing.TB, client sdk.Client) {
 	stream := client.Responses.NewStreaming(context.Background(), openaiParams())
 	n := 0

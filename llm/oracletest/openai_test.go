@@ -23,8 +23,7 @@ func openaiState(format string, args ...any) llm.State {
 	return llm.State{Dialect: openai.Name, Model: openaiModel, Data: fmt.Appendf(nil, format, args...)}
 }
 
-// openaiHistory is a conversation of n rounds with reasoning, parallel and freeform calls and
-// pictures.
+// openaiHistory returns a conversation of n rounds with reasoning, parallel and freeform calls and images.
 func openaiHistory(n int) []llm.Message {
 	messages := []llm.Message{llm.SystemText("You work on code."), llm.UserText("Please fix the tests.")}
 	for i := range n {
@@ -115,7 +114,7 @@ func TestOpenAI_SDKTypesHoldOurRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, got := openaiFlat(t, body), openaiFlat(t, again)
-	delete(want, ".stream") // which the SDK sets when it sends
+	delete(want, ".stream") // the SDK sets it when it sends
 	openaiExactly(t, body, got)
 	var lost []string
 	for path, leaf := range want {
@@ -138,8 +137,8 @@ func TestOpenAI_SDKTypesHoldOurRequests(t *testing.T) {
 	t.Logf("%d leaves of a request went through the SDK's types", len(want))
 }
 
-// openaiExactly reads what the SDK takes for another member of a union, an assistant's message and
-// a tool choice, into the types that it has for them.
+// openaiExactly reads assistant messages and tool choices into their types. The SDK alone reads them as other
+// members of a union.
 func openaiExactly(t *testing.T, body []byte, got map[string]string) {
 	t.Helper()
 	var raw struct {
@@ -191,7 +190,7 @@ func openaiClient(t *testing.T, server *llmtest.Server) sdk.Client {
 	return sdk.NewClient(option.WithBaseURL(server.BaseURL(openai.Name)), option.WithAPIKey("key"), option.WithMaxRetries(0))
 }
 
-// openaiCheck compares what the SDK got with the script.
+// openaiCheck compares what the SDK read with the script.
 func openaiCheck(t *testing.T, resp *responses.Response) {
 	t.Helper()
 	want := llm.Message{Parts: openaiTurn.Parts}

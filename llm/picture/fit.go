@@ -10,42 +10,38 @@ import (
 	"image/png"
 )
 
-// maxDecoded bounds the memory that one image may take while it is decoded.
+// maxDecoded limits the memory for decoding one image.
 const maxDecoded = 256 << 20
 
-// Fit returns an image that is within the limits, and its MIME type. One that is within them already
-// is returned as it is, not as a copy. All others are decoded, scaled down where they must be, turned
-// upright and encoded anew, as PNG or, where that is too large or the image is a photograph, as JPEG;
-// of an animation this keeps the first frame. The error is an [Error].
-func Fit(data []byte, l Limits) (out []byte, mime string, err error) {
+// fit returns an image within the limits and its MIME type. A PNG or JPEG within the limits is returned unchanged.
+// Any other image is decoded, scaled down if necessary, turned upright and encoded as PNG or, if that is too large
+// or the image is a photograph, as JPEG. Of an animation only the first frame is left. The error is an [Error].
+func fit(data []byte, l limits) (out []byte, mime string, err error) {
 	f, err := formatOf(data)
 	if err != nil {
-		// What is unknown here may still be something that the provider reads.
-		if mime := Detect(data); mime != "" && mime != WebP && l.takes(mime) && l.holds(len(data)) {
-			return data, mime, nil
-		}
 		return nil, "", err
 	}
 	size, err := f.size(data)
 	if err != nil {
 		return nil, "", err
 	}
-	// An image is decoded even if it is to be sent as it is: only then one knows that it is whole.
+	// Only decoding shows that an image is complete.
 	img, err := f.image(data)
 	if err != nil {
 		return nil, "", err
 	}
-	if l.takes(f.mime) && l.holds(len(data)) && l.spans(size.X, size.Y) && !(f.mime == GIF && animatedGIF(data)) {
+	fits := l.holds(len(data)) && (l.side == 0 || max(size.X, size.Y) <= l.side)
+	if (f.mime == pngType || f.mime == jpegType) && fits {
 		return data, f.mime, nil
 	}
 	src := source{Image: img, turn: orientation(data, f.mime), photo: f.lossy}
-	if f.mime == PNG {
+	if f.mime == pngType {
 		src.png = len(data)
 	}
 	return src.encode(l)
 }
 
-// size reads how large the image is and refuses one that would take too much memory.
+// size returns the size of the image, or an error if decoding it needs too much memory.
 func (f format) size(data []byte) (size image.Point, err error) {
 	defer f.survive(&err)
 	c, err := f.config(bytes.NewReader(data))
@@ -53,11 +49,11 @@ func (f format) size(data []byte) (size image.Point, err error) {
 		return size, f.corrupt(err)
 	}
 	perPixel := bytesPerPixel(c.ColorModel)
-	if f.mime == JPEG && progressiveJPEG(data) {
+	if f.mime == jpegType && progressiveJPEG(data) {
 		perPixel += 12 // three coefficients of four bytes
 	}
 	if int64(c.Width)*int64(c.Height) > maxDecoded/perPixel {
-		return size, &Error{Reason: TooLarge, Message: fmt.Sprintf("The image of %d × %d pixels is too large to be processed; scale it down first.", c.Width, c.Height)}
+		return size, &Error{Reason: TooLarge, Message: fmt.Sprintf("the image of %d × %d pixels is too large to process; scale it down first", c.Width, c.Height)}
 	}
 	return image.Pt(c.Width, c.Height), nil
 }
@@ -88,8 +84,7 @@ func (f format) image(data []byte) (img image.Image, err error) {
 	return img, nil
 }
 
-// survive makes an error of a panic: decoders of rare formats are known to have one left for data
-// that somebody made for the purpose.
+// survive turns a panic into an error: decoders of rare formats may panic on malicious data.
 func (f format) survive(err *error) {
 	if r := recover(); r != nil {
 		*err = f.corrupt(fmt.Errorf("the decoder panicked: %v", r))
@@ -97,28 +92,28 @@ func (f format) survive(err *error) {
 }
 
 func (f format) corrupt(err error) *Error {
-	return &Error{Reason: Corrupt, Message: fmt.Sprintf("The %s image is damaged or incomplete and cannot be read.", f.name), Err: err}
+	return &Error{Reason: Corrupt, Message: fmt.Sprintf("the %s image is damaged or incomplete", f.name), Err: err}
 }
 
-// qualities are those of JPEG that are tried, best first.
+// qualities lists the JPEG qualities to try, best first.
 var qualities = []int{90, 75, 60, 40}
 
-// minSide is the size below which an image is not worth sending.
+// minSide is the minimum size of a scaled image.
 const minSide = 32
 
-// source is an image that is to be encoded anew.
+// source is an image to encode again.
 type source struct {
 	image.Image
-	turn  int // its orientation
+	turn  int // EXIF orientation
 	photo bool
-	png   int // how large it was as a PNG; 0 if it was none
+	png   int // original size as a PNG, or 0
 }
 
-// encode makes the image small enough: by scaling it to the limit, by quality, and at last by size.
-func (s source) encode(l Limits) ([]byte, string, error) {
+// encode scales the image to the limit, then reduces its quality, then scales it further.
+func (s source) encode(l limits) ([]byte, string, error) {
 	side := max(s.Bounds().Dx(), s.Bounds().Dy())
-	if l.Side > 0 {
-		side = min(side, l.Side)
+	if l.side > 0 {
+		side = min(side, l.side)
 	}
 	for {
 		small := upright(shrink(s.Image, side), s.turn)
@@ -126,31 +121,30 @@ func (s source) encode(l Limits) ([]byte, string, error) {
 			return out, mime, nil
 		}
 		if side = side * 3 / 4; side < minSide {
-			return nil, "", &Error{Reason: TooLarge, Message: "The image cannot be made small enough to be sent."}
+			return nil, "", &Error{Reason: TooLarge, Message: "the image cannot be made small enough to be sent"}
 		}
 	}
 }
 
-// smallest encodes in the first way that is within the limits.
-func (s source) smallest(img *image.RGBA, l Limits) ([]byte, string) {
+// smallest returns the first encoding within the limits, or nil.
+func (s source) smallest(img *image.RGBA, l limits) ([]byte, string) {
 	var b bytes.Buffer
-	if (!s.photo || !img.Opaque()) && l.takes(PNG) && l.holds(s.expected(img)) {
+	if (!s.photo || !img.Opaque()) && l.holds(s.expected(img)) {
 		if png.Encode(&b, img) == nil && l.holds(b.Len()) {
-			return b.Bytes(), PNG
+			return b.Bytes(), pngType
 		}
 	}
 	flat := flatten(img)
 	for _, q := range qualities {
 		b.Reset()
-		if jpeg.Encode(&b, flat, &jpeg.Options{Quality: q}) == nil && l.takes(JPEG) && l.holds(b.Len()) {
-			return bytes.Clone(b.Bytes()), JPEG
+		if jpeg.Encode(&b, flat, &jpeg.Options{Quality: q}) == nil && l.holds(b.Len()) {
+			return bytes.Clone(b.Bytes()), jpegType
 		}
 	}
 	return nil, ""
 }
 
-// expected is about how large the scaled image is as a PNG, to spare the long work of finding out
-// that it is too large. It is 0 where nothing is known.
+// expected estimates the size of the scaled image as a PNG, or returns 0. Encoding a PNG is slow.
 func (s source) expected(img *image.RGBA) int {
 	area := func(r image.Rectangle) int64 { return int64(r.Dx()) * int64(r.Dy()) }
 	return int(int64(s.png) * area(img.Bounds()) / area(s.Bounds()))

@@ -16,27 +16,31 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// format is a kind of image that can be decoded.
+const (
+	pngType  = "image/png"
+	jpegType = "image/jpeg"
+)
+
+// format is an image format that can be decoded.
 type format struct {
 	name, mime string
 	config     func(io.Reader) (image.Config, error)
 	decode     func(io.Reader) (image.Image, error)
-	// lossy formats hold photographs rather than drawings and screenshots.
-	lossy bool
+	lossy      bool // probably a photograph, not a drawing or a screenshot
 }
 
-// Detect is the MIME type of an image by its bytes, or "" if they are no image of a known kind.
+// Detect returns the MIME type of an image by its bytes, or "" if the format is unknown.
 func Detect(data []byte) string {
 	head := string(data[:min(len(data), 64)])
 	switch {
 	case strings.HasPrefix(head, "\x89PNG\r\n\x1a\n"):
-		return PNG
+		return pngType
 	case strings.HasPrefix(head, "\xff\xd8\xff"):
-		return JPEG
+		return jpegType
 	case strings.HasPrefix(head, "GIF87a"), strings.HasPrefix(head, "GIF89a"):
-		return GIF
+		return "image/gif"
 	case strings.HasPrefix(head, "RIFF") && len(head) > 12 && head[8:12] == "WEBP":
-		return WebP
+		return "image/webp"
 	case strings.HasPrefix(head, "BM") && len(head) > 18:
 		return "image/bmp"
 	case strings.HasPrefix(head, "II*\x00"), strings.HasPrefix(head, "MM\x00*"):
@@ -53,31 +57,31 @@ func Detect(data []byte) string {
 	return ""
 }
 
-// brand is the type of an image in an ISO container, by its major brand.
+// brand returns the type of an image in an ISO container by its major brand.
 func brand(b string) string {
 	switch b {
 	case "heic", "heix", "hevc", "hevx":
-		return HEIC
+		return "image/heic"
 	case "mif1", "msf1", "heim", "heis":
-		return HEIF
+		return "image/heif"
 	case "avif", "avis":
 		return "image/avif"
 	}
 	return ""
 }
 
-// formatOf finds out how to decode data.
+// formatOf returns the format of an image.
 func formatOf(data []byte) (format, error) {
 	switch mime := Detect(data); mime {
-	case PNG:
+	case pngType:
 		return format{"PNG", mime, png.DecodeConfig, png.Decode, false}, nil
-	case JPEG:
+	case jpegType:
 		return format{"JPEG", mime, jpeg.DecodeConfig, jpeg.Decode, true}, nil
-	case GIF:
+	case "image/gif":
 		return format{"GIF", mime, gif.DecodeConfig, gif.Decode, false}, nil
-	case WebP:
+	case "image/webp":
 		if animatedWebP(data) {
-			return format{}, &Error{Reason: Unsupported, Message: "The image is an animated WebP, which cannot be sent; convert it to PNG or JPEG."}
+			return format{}, &Error{Reason: Unsupported, Message: "animated WebP images are not supported; convert it to PNG or JPEG"}
 		}
 		lossless := bytes.Contains(data[:min(len(data), 4096)], []byte("VP8L"))
 		return format{"WebP", mime, webp.DecodeConfig, webp.Decode, !lossless}, nil
@@ -86,51 +90,18 @@ func formatOf(data []byte) (format, error) {
 	case "image/tiff":
 		return format{"TIFF", mime, tiff.DecodeConfig, tiff.Decode, false}, nil
 	case "":
-		return format{}, &Error{Reason: NotAnImage, Message: "The file is not an image of a known kind; send it as text or as a document, or convert it to PNG."}
+		return format{}, &Error{Reason: NotAnImage, Message: "not an image in a known format; send it as text or as a document, or convert it to PNG"}
 	default:
-		return format{}, &Error{Reason: Unsupported, Message: fmt.Sprintf("The image is of type %s, which cannot be sent; convert it to PNG or JPEG.", mime)}
+		return format{}, &Error{Reason: Unsupported, Message: fmt.Sprintf("images of type %s are not supported; convert it to PNG or JPEG", mime)}
 	}
 }
 
-// animatedWebP reports whether the extended header of a WebP announces an animation.
+// animatedWebP reports whether a WebP is an animation, by its extended header.
 func animatedWebP(data []byte) bool {
 	return len(data) > 20 && string(data[12:16]) == "VP8X" && data[20]&2 != 0
 }
 
-// animatedGIF reports whether a GIF has more than one frame.
-func animatedGIF(data []byte) bool {
-	if len(data) < 13 {
-		return false
-	}
-	colours := func(flags byte) int {
-		if flags&0x80 == 0 {
-			return 0
-		}
-		return 3 << (flags&7 + 1)
-	}
-	at, frames := 13+colours(data[10]), 0
-	for at < len(data) && frames < 2 {
-		switch data[at] {
-		case 0x21: // an extension
-			at += 2
-		case 0x2c: // a frame
-			if at+10 > len(data) {
-				return false
-			}
-			frames++
-			at += 10 + colours(data[at+9]) + 1
-		default:
-			return false
-		}
-		for at < len(data) && data[at] != 0 {
-			at += 1 + int(data[at])
-		}
-		at++
-	}
-	return frames > 1
-}
-
-// progressiveJPEG reports whether a JPEG comes in several passes, which takes far more memory.
+// progressiveJPEG reports whether a JPEG is progressive: decoding it needs far more memory.
 func progressiveJPEG(data []byte) bool {
 	found := false
 	segments(data, func(marker byte, _ []byte) bool {
@@ -140,7 +111,7 @@ func progressiveJPEG(data []byte) bool {
 	return found
 }
 
-// segments visits the segments in the header of a JPEG, as long as visit returns true.
+// segments visits the segments in the header of a JPEG until visit returns false.
 func segments(data []byte, visit func(marker byte, body []byte) bool) {
 	for at := 2; at+4 <= len(data) && data[at] == 0xff; {
 		marker := data[at+1]

@@ -1,4 +1,4 @@
-package picture_test
+package picture
 
 import (
 	"bytes"
@@ -9,13 +9,12 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/picture"
 )
 
 func TestIngest_FilesAreReadAndImagesMadeFit(t *testing.T) {
 	dir := t.TempDir()
 	small := asPNG(smooth(40, 30))
-	file := filepath.Join(dir, "photo.jpg") // which it is not
+	file := filepath.Join(dir, "photo.jpg") // a PNG
 	notes := filepath.Join(dir, "notes.pdf")
 	for path, data := range map[string][]byte{file: small, notes: []byte("%PDF-1.4 notes")} {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -33,13 +32,13 @@ func TestIngest_FilesAreReadAndImagesMadeFit(t *testing.T) {
 		llm.Document{},
 	}
 	before := append([]llm.Part(nil), parts...)
-	got, err := picture.Ingest(parts)
+	got, err := Ingest(parts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range parts {
 		if img, ok := parts[i].(llm.Image); ok && img.Path != before[i].(llm.Image).Path {
-			t.Error("the parts that were given have changed")
+			t.Error("the caller's parts were changed")
 		}
 	}
 	for i := 1; i <= 2; i++ {
@@ -58,33 +57,33 @@ func TestIngest_FilesAreReadAndImagesMadeFit(t *testing.T) {
 	}
 }
 
-func TestIngest_WhatCannotBeUsedIsNamed(t *testing.T) {
+func TestIngest_ErrorsNameThePart(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "none.png")
 	for name, tt := range map[string]struct {
 		part llm.Part
 		says string
 	}{
-		"not an image":  {llm.Image{Media: llm.Media{Data: []byte("hello"), MIME: "image/png"}}, "part 2 of the input cannot be used"},
+		"not an image":  {llm.Image{Media: llm.Media{Data: []byte("hello"), MIME: "image/png"}}, "cannot use part 2 of the input"},
 		"missing file":  {llm.Document{Media: llm.Media{Path: missing}}, "none.png"},
 		"a directory":   {llm.Audio{Media: llm.Media{Path: t.TempDir()}}, "not a regular file"},
 		"a browser's":   {llm.Image{Media: llm.Media{URL: "blob:https://example.org/1"}}, "pass the data instead"},
-		"a broken data": {llm.Image{Media: llm.Media{URL: "data:image/png;base64,!"}}, "malformed"},
+		"a broken data": {llm.Image{Media: llm.Media{URL: "data:image/png;base64,!"}}, "invalid data URI"},
 	} {
-		_, err := picture.Ingest([]llm.Part{llm.Text{Text: "x"}, tt.part})
+		_, err := Ingest([]llm.Part{llm.Text{Text: "x"}, tt.part})
 		if llm.KindOf(err) != llm.ErrInvalidRequest || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), "part 2") {
-			t.Errorf("%s: %v, want it to say %q", name, err, tt.says)
+			t.Errorf("%s: got %v, want an error that says %q", name, err, tt.says)
 		}
 	}
 }
 
-func TestFitAll_LeavesOutWhatIsNoImageAndSaysSo(t *testing.T) {
+func TestFitAll_OmitsInvalidImagesWithANote(t *testing.T) {
 	good := llm.Image{Media: llm.Media{Data: asPNG(smooth(4, 4))}}
 	bad := llm.Image{Media: llm.Media{Data: []byte("hello")}}
-	usable, note := picture.FitAll([]llm.Image{good, bad, good, bad})
-	if len(usable) != 2 || usable[0].MIME != "image/png" || strings.Count(note, "\n[image left out: ") != 2 {
+	usable, note := FitAll([]llm.Image{good, bad, good, bad})
+	if len(usable) != 2 || usable[0].MIME != "image/png" || strings.Count(note, "\n[image omitted: ") != 2 {
 		t.Errorf("%d images, note %q", len(usable), note)
 	}
-	if usable, note := picture.FitAll(nil); usable != nil || note != "" {
+	if usable, note := FitAll(nil); usable != nil || note != "" {
 		t.Errorf("%v, %q", usable, note)
 	}
 }

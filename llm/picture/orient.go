@@ -6,14 +6,13 @@ import (
 	"image"
 )
 
-// orientation is how an image is to be turned to stand upright, from 1 (it does) to 8, as EXIF
-// counts. Cameras store images as the sensor lies and leave the turning to the viewer.
+// orientation returns the EXIF orientation of an image, from 1 (upright) to 8. Cameras store images unturned.
 func orientation(data []byte, mime string) int {
 	turn := 1
 	switch mime {
 	case "image/tiff":
 		turn = orientationTag(data)
-	case JPEG:
+	case jpegType:
 		segments(data, func(marker byte, body []byte) bool {
 			exif, ok := bytes.CutPrefix(body, []byte("Exif\x00\x00"))
 			if marker != 0xe1 || !ok {
@@ -26,7 +25,7 @@ func orientation(data []byte, mime string) int {
 	return turn
 }
 
-// orientationTag reads the tag from the first directory of a TIFF structure.
+// orientationTag returns the orientation in the first directory of a TIFF structure, or 1.
 func orientationTag(data []byte) int {
 	if len(data) < 8 {
 		return 1
@@ -55,7 +54,7 @@ func orientationTag(data []byte) int {
 	return 1
 }
 
-// upright turns an image as its orientation says.
+// upright turns an image by its orientation.
 func upright(img *image.RGBA, turn int) *image.RGBA {
 	if turn <= 1 {
 		return img
@@ -75,7 +74,7 @@ func upright(img *image.RGBA, turn int) *image.RGBA {
 	return out
 }
 
-// turned is where a pixel of an image of w × h comes to stand.
+// turned returns the new position of a pixel in an image of w × h.
 func turned(turn, x, y, w, h int) image.Point {
 	switch turn {
 	case 2: // mirrored
@@ -86,11 +85,11 @@ func turned(turn, x, y, w, h int) image.Point {
 		return image.Pt(x, h-1-y)
 	case 5:
 		return image.Pt(y, x)
-	case 6: // to be turned clockwise
+	case 6: // turn clockwise
 		return image.Pt(h-1-y, x)
 	case 7:
 		return image.Pt(h-1-y, w-1-x)
-	case 8: // to be turned counter-clockwise
+	case 8: // turn counter-clockwise
 		return image.Pt(y, w-1-x)
 	}
 	return image.Pt(x, y)

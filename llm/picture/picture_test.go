@@ -1,9 +1,11 @@
-package picture_test
+package picture
 
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"image"
 	"image/color"
 	"image/color/palette"
@@ -12,16 +14,13 @@ import (
 	"image/png"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
-
-	"github.com/reins-agent/reins/llm/picture"
 )
 
-// webpPixel is a WebP of one pixel.
+// webpPixel is a WebP with one pixel.
 const webpPixel = "UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA=="
 
 func fromBase64(s string) []byte {
@@ -32,7 +31,7 @@ func fromBase64(s string) []byte {
 	return b
 }
 
-// smooth is an image that compresses well, noisy one that does not.
+// smooth returns an image that compresses well.
 func smooth(w, h int) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
@@ -43,6 +42,7 @@ func smooth(w, h int) *image.NRGBA {
 	return img
 }
 
+// noisy returns an image that does not compress well.
 func noisy(w, h int) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	r := rand.New(rand.NewPCG(1, 2))
@@ -95,60 +95,66 @@ func asTIFF(img image.Image) []byte {
 	return b.Bytes()
 }
 
-// check decodes what Fit made and sees that it keeps to the limits.
-func check(t testing.TB, out []byte, mime string, l picture.Limits) image.Image {
+// check decodes an image from fit and checks the limits.
+func check(t testing.TB, out []byte, mime string, l limits) image.Image {
 	t.Helper()
-	if picture.Detect(out) != mime || len(l.Formats) > 0 && !slices.Contains(l.Formats, mime) {
-		t.Fatalf("the image is %s and said to be %s; %v are taken", picture.Detect(out), mime, l.Formats)
+	if Detect(out) != mime || mime != pngType && mime != jpegType {
+		t.Fatalf("the image is %s and labelled %s", Detect(out), mime)
 	}
-	if l.Bytes > 0 && len(out) > l.Bytes || l.Base64 > 0 && base64.StdEncoding.EncodedLen(len(out)) > l.Base64 {
+	if l.bytes > 0 && len(out) > l.bytes {
 		t.Fatalf("the image has %d bytes, over the limits %+v", len(out), l)
 	}
 	img, _, err := image.Decode(bytes.NewReader(out))
 	if err != nil {
 		t.Fatalf("the image cannot be decoded: %v", err)
 	}
-	if s := img.Bounds().Size(); l.Side > 0 && max(s.X, s.Y) > l.Side {
-		t.Fatalf("the image is %v, over the limit of %d", s, l.Side)
+	if s := img.Bounds().Size(); l.side > 0 && max(s.X, s.Y) > l.side {
+		t.Fatalf("the image is %v, over the limit of %d", s, l.side)
 	}
 	return img
 }
 
-func TestFit_WhatIsWithinTheLimitsPassesUnchanged(t *testing.T) {
-	img := smooth(40, 30)
-	for mime, data := range map[string][]byte{
-		picture.PNG: asPNG(img), picture.JPEG: asJPEG(img), picture.GIF: asGIF(img), picture.WebP: fromBase64(webpPixel),
-	} {
-		out, got, err := picture.Fit(data, picture.For("anthropic"))
+func TestFit_AnImageWithinTheLimitsIsNotChanged(t *testing.T) {
+	img := smooth(2000, 30)
+	for mime, data := range map[string][]byte{pngType: asPNG(img), jpegType: asJPEG(img)} {
+		out, got, err := fit(data, strictest)
 		if err != nil || got != mime || &out[0] != &data[0] {
 			t.Errorf("%s became %s of %d bytes, %v", mime, got, len(out), err)
 		}
 	}
 }
 
-func TestFit_WhatIsTooLargeIsMadeToFit(t *testing.T) {
+func TestLimits_AreThoseOfAllProviders(t *testing.T) {
+	if want := (limits{side: 2000, bytes: 3_000_000}); strictest != want {
+		t.Errorf("got %+v, want %+v", strictest, want)
+	}
+	if maxDecoded != 268_435_456 {
+		t.Errorf("decoding may use %d bytes, want 268435456", maxDecoded)
+	}
+}
+
+func TestFit_OtherImagesAreScaledOrConverted(t *testing.T) {
 	tests := map[string]struct {
 		data   []byte
-		limits picture.Limits
-		size   image.Point // wanted; zero is any
+		limits limits
+		size   image.Point // zero means any
 		mime   string
 	}{
-		"wide screenshot":          {asPNG(smooth(2400, 60)), picture.Strictest(), image.Pt(2000, 50), picture.PNG},
-		"tall photograph":          {asJPEG(smooth(30, 2500)), picture.Strictest(), image.Pt(24, 2000), picture.JPEG},
-		"one pixel wide":           {asPNG(smooth(1, 4001)), picture.Strictest(), image.Pt(1, 2000), picture.PNG},
-		"noise over the bytes":     {asPNG(noisy(300, 200)), picture.Limits{Bytes: 80 << 10}, image.Pt(300, 200), picture.JPEG},
-		"noise over base64":        {asPNG(noisy(200, 200)), picture.Limits{Base64: 64 << 10}, image.Pt(200, 200), picture.JPEG},
-		"only smaller helps":       {asPNG(noisy(200, 200)), picture.Limits{Bytes: 4 << 10}, image.Point{}, picture.JPEG},
-		"GIF where it is not read": {asGIF(smooth(50, 40)), picture.For("gemini"), image.Pt(50, 40), picture.PNG},
-		"WebP likewise":            {fromBase64(webpPixel), picture.For("chat"), image.Pt(1, 1), ""},
-		"animation":                {asGIF(smooth(50, 40), smooth(50, 40)), picture.For("openai"), image.Pt(50, 40), picture.PNG},
-		"BMP":                      {asBMP(smooth(50, 40)), picture.For("openai"), image.Pt(50, 40), picture.PNG},
-		"TIFF":                     {asTIFF(smooth(50, 40)), picture.For("openai"), image.Pt(50, 40), picture.PNG},
-		"no limits at all":         {asBMP(smooth(50, 40)), picture.Limits{}, image.Pt(50, 40), picture.PNG},
+		"wide screenshot":      {asPNG(smooth(2400, 60)), strictest, image.Pt(2000, 50), pngType},
+		"tall photograph":      {asJPEG(smooth(30, 2500)), strictest, image.Pt(24, 2000), jpegType},
+		"one pixel wide":       {asPNG(smooth(1, 4001)), strictest, image.Pt(1, 2000), pngType},
+		"noise over the bytes": {asPNG(noisy(300, 200)), limits{bytes: 80 << 10}, image.Pt(300, 200), jpegType},
+		"only smaller helps":   {asPNG(noisy(200, 200)), limits{bytes: 4 << 10}, image.Point{}, jpegType},
+		"GIF":                  {asGIF(smooth(50, 40)), strictest, image.Pt(50, 40), pngType},
+		"WebP":                 {fromBase64(webpPixel), strictest, image.Pt(1, 1), ""},
+		"animation":            {asGIF(smooth(50, 40), smooth(50, 40)), strictest, image.Pt(50, 40), pngType},
+		"BMP":                  {asBMP(smooth(50, 40)), strictest, image.Pt(50, 40), pngType},
+		"TIFF":                 {asTIFF(smooth(50, 40)), strictest, image.Pt(50, 40), pngType},
+		"no limits at all":     {asBMP(smooth(50, 40)), limits{}, image.Pt(50, 40), pngType},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			out, mime, err := picture.Fit(tt.data, tt.limits)
+			out, mime, err := fit(tt.data, tt.limits)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +170,7 @@ func TestFit_WhatIsTooLargeIsMadeToFit(t *testing.T) {
 }
 
 func TestFit_ScalingKeepsTheColours(t *testing.T) {
-	out, _, err := picture.Fit(asPNG(smooth(444, 310)), picture.Limits{Side: 100})
+	out, _, err := fit(asPNG(smooth(444, 310)), limits{side: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,29 +189,29 @@ func TestFit_ScalingKeepsTheColours(t *testing.T) {
 	}
 }
 
-func TestFit_TransparencyIsKeptOrPutOnWhite(t *testing.T) {
+func TestFit_TransparencyBecomesWhiteInAJPEG(t *testing.T) {
 	glass := image.NewNRGBA(image.Rect(0, 0, 300, 300)) // all transparent
-	out, mime, err := picture.Fit(asPNG(glass), picture.Limits{Side: 100})
-	if err != nil || mime != picture.PNG {
+	out, mime, err := fit(asPNG(glass), limits{side: 100})
+	if err != nil || mime != pngType {
 		t.Fatalf("%s, %v", mime, err)
 	}
-	if _, _, _, a := check(t, out, mime, picture.Limits{Side: 100}).At(50, 50).RGBA(); a != 0 {
+	if _, _, _, a := check(t, out, mime, limits{side: 100}).At(50, 50).RGBA(); a != 0 {
 		t.Errorf("the alpha is %d", a)
 	}
 	veiled := noisy(300, 300)
 	for i := 3; i < len(veiled.Pix); i += 4 {
 		veiled.Pix[i] = 40
 	}
-	out, mime, err = picture.Fit(asPNG(veiled), picture.Limits{Bytes: 20 << 10})
-	if err != nil || mime != picture.JPEG {
+	out, mime, err = fit(asPNG(veiled), limits{bytes: 20 << 10})
+	if err != nil || mime != jpegType {
 		t.Fatalf("%s, %v", mime, err)
 	}
-	if r, _, _, _ := check(t, out, mime, picture.Limits{}).At(50, 50).RGBA(); r < 0xd000 {
-		t.Errorf("the veil is on %x, not on white", r)
+	if r, _, _, _ := check(t, out, mime, limits{}).At(50, 50).RGBA(); r < 0xd000 {
+		t.Errorf("the red channel is %x, want nearly white", r)
 	}
 }
 
-// turnedJPEG is a JPEG with a red left half whose EXIF has this orientation.
+// turnedJPEG returns a JPEG with a red left half and this EXIF orientation.
 func turnedJPEG(turn byte, bigEndian bool) []byte {
 	img := image.NewRGBA(image.Rect(0, 0, 400, 200))
 	for y := range 200 {
@@ -227,14 +233,14 @@ func turnedJPEG(turn byte, bigEndian bool) []byte {
 }
 
 func TestFit_PhotographsStandUpright(t *testing.T) {
-	// Where the red half of the stored image is once it is turned.
+	// The side of the red half after turning.
 	for turn, red := range map[byte]string{1: "left", 2: "right", 3: "right", 4: "left", 5: "top", 6: "top", 7: "bottom", 8: "bottom"} {
 		for _, bigEndian := range []bool{false, true} {
-			out, mime, err := picture.Fit(turnedJPEG(turn, bigEndian), picture.Limits{Side: 100})
+			out, mime, err := fit(turnedJPEG(turn, bigEndian), limits{side: 100})
 			if err != nil {
 				t.Fatal(err)
 			}
-			img := check(t, out, mime, picture.Limits{Side: 100})
+			img := check(t, out, mime, limits{side: 100})
 			s := img.Bounds().Size()
 			at := map[string]image.Point{"left": {5, s.Y / 2}, "right": {s.X - 5, s.Y / 2}, "top": {s.X / 2, 5}, "bottom": {s.X / 2, s.Y - 5}}[red]
 			if r, _, b, _ := img.At(at.X, at.Y).RGBA(); r < b || turn >= 5 != (s.Y > s.X) {
@@ -244,7 +250,7 @@ func TestFit_PhotographsStandUpright(t *testing.T) {
 	}
 }
 
-func TestFit_WhatCannotBeSentIsATypedError(t *testing.T) {
+func TestFit_OtherDataIsATypedError(t *testing.T) {
 	img := asPNG(noisy(100, 100))
 	photo := asJPEG(noisy(100, 100))
 	huge := asPNG(smooth(10, 10))
@@ -254,59 +260,33 @@ func TestFit_WhatCannotBeSentIsATypedError(t *testing.T) {
 	copy(bomb[6:], "\xff\xff\xff\xff")
 	tests := map[string]struct {
 		data []byte
-		want picture.Reason
+		want Reason
 	}{
-		"nothing":        {nil, picture.NotAnImage},
-		"text":           {[]byte("hello, this is no image"), picture.NotAnImage},
-		"a PDF":          {[]byte("%PDF-1.7 whatever"), picture.NotAnImage},
-		"an SVG":         {[]byte(`<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>`), picture.Unsupported},
-		"a HEIC":         {[]byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1"), picture.Unsupported},
-		"an icon":        {[]byte("\x00\x00\x01\x00\x01\x00\x10\x10\x00\x00\x01\x00\x20\x00"), picture.Unsupported},
-		"cut PNG":        {img[:len(img)/2], picture.Corrupt},
-		"cut JPEG":       {photo[:len(photo)/2], picture.Corrupt},
-		"only a header":  {img[:8], picture.Corrupt},
-		"PNG bomb":       {huge, picture.TooLarge},
-		"GIF bomb":       {bomb, picture.TooLarge},
-		"animated WebP":  {[]byte("RIFF\x20\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00"), picture.Unsupported},
-		"damaged WebP":   {fromBase64(webpPixel)[:20], picture.Corrupt},
-		"damaged TIFF":   {[]byte("II*\x00\xff\xff\xff\x7f"), picture.Corrupt},
-		"damaged bitmap": {asBMP(smooth(9, 9))[:60], picture.Corrupt},
+		"nothing":        {nil, NotAnImage},
+		"text":           {[]byte("hello, this is no image"), NotAnImage},
+		"a PDF":          {[]byte("%PDF-1.7 whatever"), NotAnImage},
+		"an SVG":         {[]byte(`<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>`), Unsupported},
+		"a HEIC":         {[]byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1"), Unsupported},
+		"an icon":        {[]byte("\x00\x00\x01\x00\x01\x00\x10\x10\x00\x00\x01\x00\x20\x00"), Unsupported},
+		"cut PNG":        {img[:len(img)/2], Corrupt},
+		"cut JPEG":       {photo[:len(photo)/2], Corrupt},
+		"only a header":  {img[:8], Corrupt},
+		"PNG bomb":       {huge, TooLarge},
+		"GIF bomb":       {bomb, TooLarge},
+		"animated WebP":  {[]byte("RIFF\x20\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00"), Unsupported},
+		"damaged WebP":   {fromBase64(webpPixel)[:20], Corrupt},
+		"damaged TIFF":   {[]byte("II*\x00\xff\xff\xff\x7f"), Corrupt},
+		"damaged bitmap": {asBMP(smooth(9, 9))[:60], Corrupt},
 	}
 	for name, tt := range tests {
-		_, _, err := picture.Fit(tt.data, picture.Strictest())
-		var e *picture.Error
-		if !errors.As(err, &e) || e.Reason != tt.want || !strings.HasSuffix(err.Error(), ".") {
-			t.Errorf("%s: %v, want an error for the reason %s", name, err, tt.want)
+		_, _, err := fit(tt.data, strictest)
+		var e *Error
+		if !errors.As(err, &e) || e.Reason != tt.want {
+			t.Errorf("%s: %v, want reason %s", name, err, tt.want)
 		}
 	}
-	if _, _, err := picture.Fit(img, picture.Limits{Bytes: 10}); err == nil {
-		t.Error("an image fits into ten bytes")
-	}
-}
-
-func TestFit_HEICGoesToWhoReadsIt(t *testing.T) {
-	data := []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1")
-	if _, mime, err := picture.Fit(data, picture.For("gemini")); err != nil || mime != picture.HEIC {
-		t.Errorf("%s, %v", mime, err)
-	}
-}
-
-func TestLimits_StrictestFitsAllProviders(t *testing.T) {
-	s := picture.Strictest()
-	if s.Side != 2000 || s.Base64 == 0 || s.Bytes == 0 || !slices.Equal(s.Formats, []string{picture.JPEG, picture.PNG}) {
-		t.Errorf("the strictest limits are %+v", s)
-	}
-	for _, name := range []string{"anthropic", "openai", "gemini", "chat", "unheard of"} {
-		l := picture.For(name)
-		over := func(strict, limit int) bool { return limit > 0 && strict > limit }
-		if over(s.Side, l.Side) || over(s.Bytes, l.Bytes) || over(s.Base64, l.Base64) {
-			t.Errorf("%+v is not within %+v of %s", s, l, name)
-		}
-		for _, f := range s.Formats {
-			if !slices.Contains(l.Formats, f) {
-				t.Errorf("%s does not take %s", name, f)
-			}
-		}
+	if _, _, err := fit(img, limits{bytes: 10}); err == nil {
+		t.Error("got no error for a limit of ten bytes")
 	}
 }
 
@@ -319,10 +299,10 @@ func FuzzFit(f *testing.F) {
 		f.Add(data, uint16(8), uint16(400))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, side, size uint16) {
-		l := picture.Limits{Side: int(side), Bytes: int(size)}
-		out, mime, err := picture.Fit(data, l)
+		l := limits{side: int(side), bytes: int(size)}
+		out, mime, err := fit(data, l)
 		if err != nil {
-			var e *picture.Error
+			var e *Error
 			if !errors.As(err, &e) || e.Message == "" {
 				t.Fatalf("the error is %#v", err)
 			}
@@ -330,4 +310,28 @@ func FuzzFit(f *testing.F) {
 		}
 		check(t, out, mime, l)
 	})
+}
+
+// fixCRC corrects the checksum of a PNG header.
+
+func fixCRC(data []byte) { binary.BigEndian.PutUint32(data[29:], crc32.ChecksumIEEE(data[12:29])) }
+
+func BenchmarkFit(b *testing.B) {
+	for name, data := range map[string][]byte{
+		"screenshot 1280x720 as it is":  asPNG(smooth(1280, 720)),
+		"screenshot 3840x2160 to scale": asPNG(smooth(3840, 2160)),
+		"photograph 12 MP to scale":     asJPEG(smooth(4000, 3000)),
+		"photograph 48 MP to scale":     asJPEG(smooth(8000, 6000)),
+		"noise to compress":             asPNG(noisy(1400, 1400)),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				if _, _, err := fit(data, strictest); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

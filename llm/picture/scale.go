@@ -6,9 +6,9 @@ import (
 	"image/draw"
 )
 
-// shrink scales the image down until its longer side has this many pixels; it does not enlarge.
-// Each pixel becomes the average of all that it covers, which neither loses thin lines nor makes
-// patterns. It reads the source row by row, so that the copy takes no more memory than the result.
+// shrink scales the image down to this many pixels on the longer side; it does not enlarge. Each pixel is the
+// average of all pixels it covers, which keeps thin lines and avoids patterns. It reads the source row by row
+// to save memory.
 func shrink(src image.Image, side int) *image.RGBA {
 	b := src.Bounds()
 	longer := max(b.Dx(), b.Dy())
@@ -42,19 +42,18 @@ func shrink(src image.Image, side int) *image.RGBA {
 	return dst
 }
 
-// share says to which pixel of the result a pixel of the source belongs: it gives so much to that
-// one and so much to the one behind it.
+// share is how much a pixel of the source adds to pixel at of the result and to the next one.
 type share struct {
 	at         int
 	here, next float32
-	last       bool // nothing more comes for the pixel of the result
+	last       bool // the pixel of the result is complete
 }
 
-// spread divides n pixels among m, which are not more.
+// spread divides n pixels among m ≤ n.
 func spread(n, m int) []share {
 	shares := make([]share, n)
 	for i := range shares {
-		// Where the pixel begins and ends in the result, in n-ths of a pixel there.
+		// The start and end of the pixel in the result, in n-ths of a pixel.
 		from, to := int64(i)*int64(m), int64(i+1)*int64(m)
 		at := from / int64(n)
 		edge := min(to, (at+1)*int64(n))
@@ -94,7 +93,7 @@ func store(pix []byte, sums []float32) {
 	}
 }
 
-// flatten puts the image on white, for JPEG knows no transparency.
+// flatten puts the image on white, because JPEG has no transparency.
 func flatten(img *image.RGBA) *image.RGBA {
 	if img.Opaque() {
 		return img

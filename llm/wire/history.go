@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/reins-agent/reins/llm"
+import (
+	"slices"
+
+	"github.com/reins-agent/reins/llm"
+)
 
 // History records which messages an encoder has encoded. It identifies a message by the address of its
 // parts, so a message must not change after it was in a request with a cache.
@@ -30,7 +34,7 @@ func (h *History) Pending(key string, messages []llm.Message) (known int) {
 		}
 	}
 	h.key = key
-	h.seen = h.seen[:known]
+	h.seen = slices.Grow(h.seen[:known], len(messages)-known)
 	for _, m := range messages[known:] {
 		h.seen = append(h.seen, identify(m))
 	}

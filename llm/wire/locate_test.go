@@ -395,6 +395,7 @@ func TestLocate_RecordedErrorsNameTheirPart(t *testing.T) {
 			Body   any
 		}
 	}
+	located := 0
 	for protocol, name := range map[string]string{"anthropic-messages": "anthropic", "openai-responses": "openai", "openai-chat": "chat", "gemini": "gemini"} {
 		d := tongues()[name].dialect
 		for _, x := range corpus.Traffic[exchange](t, protocol) {
@@ -411,7 +412,13 @@ func TestLocate_RecordedErrorsNameTheirPart(t *testing.T) {
 			if show(got) != show(want[x.ID]) {
 				t.Errorf("%s: %.200s: got %v, want %v", x.ID, answer, show(got), show(want[x.ID]))
 			}
+			if got != nil {
+				located++
+			}
 		}
+	}
+	if located != len(want) && !corpus.IsSample(t) {
+		t.Errorf("%d errors were located, want %d", located, len(want))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Answer is an HTTP answer.
+// Answer is an HTTP response to read.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -84,7 +84,7 @@ func readStream(dec Decoder, r io.Reader, a *Assembler, maxEvent int) error {
 			if a.Done() || a.stopped {
 				return a.failure()
 			}
-			return incomplete("the stream ended before the answer was complete")
+			return incomplete("the stream ended before the response was complete")
 		}
 		if err != nil {
 			return readFailure(err)
@@ -108,16 +108,16 @@ func readWhole(d Dialect, r io.Reader, a *Assembler, limit int) error {
 		return readFailure(err)
 	}
 	if len(body) > limit {
-		return &llm.Error{Kind: llm.ErrMalformed, Message: fmt.Sprintf("the answer is larger than the limit of %d bytes", limit)}
+		return &llm.Error{Kind: llm.ErrMalformed, Message: fmt.Sprintf("the response is larger than the limit of %d bytes", limit)}
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
-		return incomplete("the answer is empty")
+		return incomplete("the response is empty")
 	}
 	if err := d.Decode(body, a); err != nil {
 		return malformed(err, body)
 	}
 	if !a.Done() && !a.stopped && a.err == nil {
-		return incomplete("the answer is not complete")
+		return incomplete("the response is not complete")
 	}
 	return a.failure()
 }
@@ -157,7 +157,7 @@ func readFailure(err error) error {
 	case errors.Is(err, errTooLarge):
 		return &llm.Error{Kind: llm.ErrMalformed, Message: err.Error(), Err: err}
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &llm.Error{Kind: llm.ErrIncomplete, Message: "the connection closed before the answer was complete", Err: err}
+		return &llm.Error{Kind: llm.ErrIncomplete, Message: "the connection closed before the response was complete", Err: err}
 	}
 	return err
 }

@@ -65,9 +65,9 @@ type phase struct {
 
 func newWatch(parent context.Context, l Limits, stream bool) *watch {
 	w := &watch{parent: parent, idle: &phase{l.Idle, "no data arrived for %v"}}
-	w.first = &phase{l.FirstByte, "no answer within %v"}
+	w.first = &phase{l.FirstByte, "no response within %v"}
 	if !stream {
-		w.first = &phase{l.Unary, "no answer within %v"}
+		w.first = &phase{l.Unary, "no response within %v"}
 	}
 	w.dial = &phase{l.Connect, "no connection within %v"}
 	ctx, cancel := context.WithCancelCause(parent)

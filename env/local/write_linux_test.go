@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/reins-agent/reins/env/local"
 )
 
@@ -96,4 +98,22 @@ func playNobody(dir string) error {
 		}
 	}
 	return nil
+}
+
+func TestWriteFile_KeepsExtendedAttributes(t *testing.T) {
+	e := newEnv(t, local.Config{})
+	file := filepath.Join(e.Info().Dir, "f")
+	if err := errors.Join(os.WriteFile(file, nil, 0o644), unix.Setxattr(file, "user.reins", []byte("kept"), 0)); err != nil {
+		if errors.Is(err, unix.ENOTSUP) {
+			return // this file system has none
+		}
+		t.Fatal(err)
+	}
+	if err := e.WriteFile(t.Context(), "f", []byte("new"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	value := make([]byte, 10)
+	if n, err := unix.Getxattr(file, "user.reins", value); err != nil || string(value[:n]) != "kept" {
+		t.Errorf("the attribute is %q, %v, want \"kept\"", value[:max(n, 0)], err)
+	}
 }
