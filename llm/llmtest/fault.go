@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Fault is a failure of a call. The zero value is none.
+// Fault is a simulated failure of a call. The zero value means none.
 type Fault struct {
 	// Status fails the call with this HTTP status and RetryAfter as the header.
 	Status     int
