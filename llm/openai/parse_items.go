@@ -132,7 +132,7 @@ func (p *parser) content(v wire.Value, rest []byte) (parts []llm.Part, ok bool) 
 		if _, isText := part.(llm.Text); isText {
 			carried = true
 		} else if !carried {
-			return nil, false // the first part must be the one that carries
+			return nil, false // the first part must carry the rest
 		}
 		parts = append(parts, part)
 	}
