@@ -5,8 +5,8 @@
 // switch vendors, change Request.Provider as well.
 //
 // A [Client] routes requests to named providers through middleware such as [RetryPolicy]. The adapters are
-// the packages openai, anthropic, gemini and chat; wire is their shared part. Package connect creates clients
-// from the environment.
+// the packages openai, anthropic, gemini and chat; wire contains their shared code. Package connect creates
+// clients from the environment.
 //
 // # Provider state
 //

@@ -36,7 +36,7 @@ type GenerateRequest struct {
 type GenerateResult struct {
 	Response *Response // the last answer, with the tool calls that were not run
 	Messages []Message // new in the conversation: answers and tool results
-	Usage    Usage     // of all calls, including failed attempts
+	Usage    Usage     // sum over all calls, including failed attempts
 }
 
 // Generate makes a call, runs the tools that the model calls, sends their results and returns the last

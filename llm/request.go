@@ -107,8 +107,8 @@ type Cache struct {
 	encoders map[string]any
 }
 
-// Encoder calls use with the encoder of the dialect, which create makes if there is none yet. No two calls of
-// use overlap. A nil Cache always creates an encoder.
+// Encoder calls use with the encoder of the dialect, after creating it with create if there is none yet.
+// Calls of use never overlap. A nil Cache always creates an encoder.
 func (c *Cache) Encoder(dialect string, create func() any, use func(encoder any)) {
 	if c == nil {
 		use(create())

@@ -13,7 +13,7 @@ type Response struct {
 	Message   Message // role assistant
 	Finish    FinishInfo
 	Usage     Usage
-	Retried   Usage  // of failed attempts before this answer, as far as reported; set by Collect
+	Retried   Usage  // tokens of failed attempts before this answer, as far as reported; set by Collect
 	RequestID string // the provider's id for the HTTP request
 	RateLimit RateLimit
 }

@@ -78,7 +78,7 @@ type Retry struct {
 	Max     int // maximum number of attempts
 	Delay   time.Duration
 	Discard bool
-	Err     error // of the failed attempt; [Spent] returns the tokens it used
+	Err     error // error of the failed attempt; [Spent] returns the tokens it used
 }
 
 // Finish is the last event of an answer that did not fail.

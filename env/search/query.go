@@ -119,13 +119,13 @@ const (
 
 // Summary describes what a search did.
 type Summary struct {
-	Files   int // with matches
-	Matches int // in them
+	Files   int // files with matches
+	Matches int // matches in these files
 	// Searched counts the files read, or for Glob the names matched. It is exact only if the search
 	// was complete, because workers run ahead of limits.
 	Searched int
-	Binary   int // skipped because they contain a NUL byte
-	TooBig   int // skipped because of MaxFileSize
+	Binary   int // files skipped because they contain a NUL byte
+	TooBig   int // files skipped because of MaxFileSize
 	Failed   int // files and directories that could not be read
 
 	Partial bool // there may be more results

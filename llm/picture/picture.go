@@ -31,7 +31,7 @@ const (
 type Error struct {
 	Reason  Reason
 	Message string
-	Err     error // of the decoder, or nil
+	Err     error // the decoder's error, or nil
 }
 
 func (e *Error) Error() string { return e.Message }

@@ -15,7 +15,7 @@ import (
 
 // Endpoint configures where and how a dialect is used.
 type Endpoint struct {
-	Name    string // of the provider, for routing; "" means the adapter's default
+	Name    string // name of the provider, for routing; "" means the adapter's default
 	BaseURL string // "" means the vendor's
 	APIKey  string
 	// KeyFrom names the source of APIKey, such as an environment variable, for errors about the key.
