@@ -67,7 +67,7 @@ func patchAccess(ctx context.Context, c *tool.Call, in Patch) []policy.Access {
 func (f files) planPatch(ctx context.Context, e env.Environment, in Patch) (plan patch.Plan, partial, err error) {
 	p, err := patch.Parse(in.Patch)
 	if err != nil {
-		return plan, nil, tool.Errorf(tool.PatchError, "The patch is invalid; nothing was changed: %v", err)
+		return plan, nil, tool.Errorf(tool.PatchError, "Nothing was changed: %v", err)
 	}
 	if a, b := sameFile(ctx, e, p.Ops); a != "" {
 		return plan, nil, tool.Errorf(tool.EditConflict, "%s and %s are the same file, and nothing was changed. Put all changes to a file under one name. To change only the letter case of a name, use mv.", a, b)
