@@ -1,4 +1,4 @@
-// Package tools is the standard coding tools: reading, writing, editing and patching files, searching,
+// Package tools provides the standard coding tools: reading, writing, editing and patching files, searching,
 // running commands in the foreground and in the background, and viewing images. They work in the
 // environment of the call, so the same tools run on this machine, in a container or in memory.
 //
