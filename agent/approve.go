@@ -116,7 +116,7 @@ type Pending struct {
 	event.ApprovalRequested
 }
 
-// Pending lists the tool calls that wait for an approval, those of subagents too.
+// Pending lists the tool calls that wait for an approval, including those of subagents.
 func (s *Session) Pending() []Pending {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()

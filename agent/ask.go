@@ -9,8 +9,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// AskUser is the name of the tool with which a model asks the user. A call stops the work; the next input is
-// its result.
+// AskUser is the name of the tool that asks the user. A call stops the work; the next input is its result.
 const AskUser = "ask_user"
 
 // Roles of tools that the session handles itself. A tool that only has the same name runs like any other.

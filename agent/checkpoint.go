@@ -11,22 +11,21 @@ import (
 
 // Checkpoints saves and restores states of the workspace. Package coding implements it for a directory.
 type Checkpoints interface {
-	// Take saves the present state of the workspace.
+	// Take saves the current state of the workspace.
 	Take(ctx context.Context, label string) (id string, files int, err error)
-	// Restore restores a state and returns the files that it changed, also if it fails.
+	// Restore restores a state and returns the files that it changed, even if it fails.
 	Restore(ctx context.Context, r Restore) (changed []string, err error)
 }
 
-// Restore says what to restore.
+// Restore is what to restore.
 type Restore struct {
 	ID    string   // of the state to restore
 	Paths []string // the files and directories to restore; nil is all
-	// Left are states in which the session left the workspace. A file that matches none of them was
-	// changed by others since; Restore decides whether to restore it too, or refuses. If Left is empty,
-	// that is unknown.
+	// Left lists the states in which the session left the workspace; empty means unknown. A file that matches
+	// none of them was changed by others since. Checkpoints.Restore may restore it, keep it or refuse.
 	Left []string
-	// Begin is called with the ID of the present state after that is saved and before anything changes. If
-	// it fails, nothing changes.
+	// Begin is called with the ID of the current state, once that is saved and before anything changes. If it
+	// fails, nothing changes.
 	Begin func(before string) error
 }
 

@@ -9,13 +9,13 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// Compaction configures when and how a conversation is compacted. The zero value never does it
-// automatically. The log keeps everything.
+// Compaction configures when and how a conversation is compacted. The zero value compacts only on request.
+// The log keeps everything.
 type Compaction struct {
-	// At is the share of the context window at which the conversation is compacted, such as 0.8; 0 is
-	// never. With it, a call that fails because the conversation is too long is repeated after compaction.
+	// At is the share of the context window at which the conversation is compacted, such as 0.8; 0 is never.
+	// If At is set, a call that fails because the conversation is too long is repeated after compaction.
 	At float64
-	// To is the share to compact to; 0 is half of At.
+	// To is the share of the window to compact to; 0 is half of At.
 	To float64
 	// NoModel compacts without a summary by the model.
 	NoModel bool

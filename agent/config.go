@@ -42,24 +42,24 @@ type Config struct {
 	Allow, Deny []string
 	Env         env.Environment
 
-	// Policy, Mode, Approve, Hooks and Middleware are those of the tool pipeline, for subagents too. They may
+	// Policy, Mode, Approve, Hooks and Middleware configure the tool pipeline, also for subagents. They may
 	// be called concurrently, because read-only calls run in parallel.
 	//
-	// When its ctx ends, or if it returns tool.ErrPending, Approve leaves the call pending; Resolve and
-	// Continue pick it up again. Without Approve, calls that need an approval are refused.
+	// If its ctx ends, or if Approve returns tool.ErrPending, the call stays pending; see Resolve and
+	// Continue. Without Approve, calls that need an approval are refused.
 	Policy     policy.Policy
 	Mode       policy.Mode
 	Approve    func(ctx context.Context, r tool.Request) (tool.Approval, error)
 	Hooks      []tool.Hook
 	Middleware []tool.Middleware
-	// BeforeModel may change a request before it is sent. An error fails the work.
+	// BeforeModel may change a request before it is sent. An error ends the work with StatusFailed.
 	BeforeModel []func(ctx context.Context, r *llm.Request) error
 	// TransformContext may replace the messages of a request. It must not modify them in place. The
 	// conversation itself does not change.
 	TransformContext func([]llm.Message) []llm.Message
 
-	// Adapt returns what goes with another model, for Reconfigure, Resume and subagents. Without it, tools
-	// and prompt stay the same when the model changes.
+	// Adapt returns the setup for another model, for Reconfigure, Resume and subagents. Without it, tools and
+	// prompt stay the same when the model changes.
 	Adapt func(ctx context.Context, provider, model string) (Setup, error)
 
 	Options   map[string]llm.Options // provider options for every request
@@ -72,8 +72,8 @@ type Config struct {
 	ContextWindow int64
 	Catalogue     *llm.Catalogue // for prices and windows; nil is llm.DefaultCatalogue()
 
-	// Store saves the session, so that it can be resumed; nil keeps it in memory. Meta adds to what the
-	// store knows about a new session: a title, tags, the branch.
+	// Store saves the session, so that it can be resumed; nil keeps it in memory. Meta describes a new
+	// session in the store: title, tags, branch.
 	Store event.Store
 	Meta  event.Meta
 	// SkipDamaged makes Resume skip records that cannot be read instead of failing.
@@ -100,11 +100,11 @@ type Config struct {
 // Model names a model and its provider; "" is the provider of the session.
 type Model struct{ Provider, Name string }
 
-// Limits of a session. Zero fields use the default, negative ones mean no limit. Limits of the tree include
-// all subagents. They are checked before each model call.
+// Limits of a session. Zero fields use the default, negative ones mean no limit. Tree limits include all
+// subagents. They are checked before each model call.
 type Limits struct {
 	ToolRounds int // per input; default 200
-	Turns      int // answers of the agent; default no limit
+	Turns      int // answers of the model; default no limit
 
 	TreeTurns    int // model calls
 	TreeTokens   int64

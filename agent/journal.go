@@ -108,8 +108,8 @@ func shorten(text string, most int) string {
 	return line
 }
 
-// SaveError says that a session could not be written to its store. What was acknowledged before is
-// safe. The session is closed and can be resumed when the cause is gone.
+// SaveError reports that a session could not be written to its store. Everything acknowledged before is safe.
+// The session is closed and can be resumed when the problem is fixed.
 type SaveError = event.SaveError
 
 // asEvent returns the record of an error.

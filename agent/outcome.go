@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm/object"
 )
 
-// Status says how the work on an input ended.
+// Status is how the work on an input ended.
 type Status = event.Status
 
 // The statuses. The session accepts more input after all of them, unless it was closed or the error is
@@ -34,7 +34,7 @@ type Outcome struct {
 	Status   Status
 	Text     string // the model's last answer
 	Limit    event.Limit
-	Question string // what the model asks the user; it may also be done
+	Question string // what the model asks the user, also with StatusDone
 	Object   string // the result as JSON, if requested
 	Rounds   int    // tool rounds
 	Turns    int    // answers of the model
@@ -97,9 +97,9 @@ func (s *Session) reason(e *event.Error) error {
 
 // SubmitObject is Submit with a structured result. When the work is done, the model is called once more,
 // without tools, for its result as JSON that matches the schema of T. Tags "json" and "jsonschema" describe
-// its fields. The schema does not affect anything the model says before.
+// its fields. The schema does not affect earlier answers.
 //
-// The value is valid only if the error is nil. If the work ends with another status than StatusDone, or the
+// The value is valid only if the error is nil. If the work ends with a status other than StatusDone, or the
 // model does not return a valid object, the error is an *llm.Error of kind llm.ErrNoObject, with the answer
 // in its Body.
 func SubmitObject[T any](ctx context.Context, s *Session, input ...llm.Part) (value T, out Outcome, err error) {

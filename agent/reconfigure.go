@@ -45,21 +45,21 @@ func (s *Session) newKit(c Config) (*kit, error) {
 	return k, nil
 }
 
-// Setup is what goes with a model: its tools, its prompt and its capabilities.
+// Setup is the tools, the prompt and the capabilities of a model.
 type Setup struct {
 	Tools         *tool.Registry
 	System        string
 	Options       map[string]llm.Options
 	Vision        bool
 	Unary, Serial bool
-	ContextWindow int64 // 0 takes the catalogue's
+	ContextWindow int64 // 0 uses the catalogue
 }
 
-// Change is what Reconfigure changes. Zero fields leave things as they are.
+// Change is what Reconfigure changes. Zero fields change nothing.
 type Change struct {
 	Provider string
 	Model    string
-	// Keep keeps tools, prompt and capabilities when the model changes. Otherwise Config.Adapt returns those
+	// Keep keeps tools, prompt and capabilities when the model changes. Otherwise Config.Adapt provides those
 	// of the new model.
 	Keep bool
 
@@ -83,8 +83,8 @@ type change struct {
 }
 
 // Reconfigure applies a Change as a whole, in one record, at the next safe point: now, or after the running
-// tool calls have their results. If the model changes, tools and prompt follow it (see Config.Adapt). If the
-// result would not be a valid configuration, Reconfigure returns an error and changes nothing.
+// tool calls have their results. If the model changes, tools and prompt change with it (see Config.Adapt). If
+// the result is not a valid configuration, Reconfigure returns an error and changes nothing.
 func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
 	s.tree.mu.Lock()
 	c := s.now

@@ -30,13 +30,13 @@ func (c *Config) newLog() (journal, error) {
 	return event.NewJournal(&event.Log{}, w, 0), nil
 }
 
-// Resume opens the session Config.ID of Config.Store, however it ended. Model, effort, system prompt and
-// timeouts that the configuration leaves empty stay as they were. With another model, Config.Adapt provides
-// the prompt, unless the configuration has one. Tool calls that were running are not run again; their
-// results say that they were interrupted. Calls that wait for an approval or an answer still wait, and
-// queued messages are still queued. Continue or Submit continues interrupted work.
+// Resume opens the session Config.ID in Config.Store, no matter how it ended. Model, effort, system prompt
+// and timeouts default to those of the session. With another model, Config.Adapt provides the prompt, unless
+// the configuration has one. Tool calls that were running are not run again; their results say that they were
+// interrupted. Calls that wait for an approval or an answer still wait, and queued messages are still queued.
+// Continue or Submit continues interrupted work.
 //
-// Resuming and closing a session without doing anything leaves no record.
+// Resuming and closing a session without doing anything appends no records.
 func Resume(ctx context.Context, c Config) (*Session, error) {
 	if c.Store == nil || c.ID == "" {
 		return nil, errors.New("cannot resume: Store and ID are required")

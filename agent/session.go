@@ -16,8 +16,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Session is one agent and its conversation. All methods may be called concurrently. A session that
-// has nothing to do holds no goroutine.
+// Session is one agent and its conversation. All methods may be called concurrently. An idle session uses no
+// goroutines.
 type Session struct {
 	id     string
 	path   string // in the tree of agents; "" is the root
@@ -63,7 +63,7 @@ type tree struct {
 
 func newTree() *tree { return &tree{fold: step.NewTree(), agents: make(map[string]*Session)} }
 
-// New creates a session, in the store if there is one. It makes no model calls and starts nothing.
+// New creates a session, in the store if there is one. It makes no model calls and starts no work.
 func New(c Config) (*Session, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func build(c Config, path string, parent *Session, log journal, tr *tree) (_ *Se
 // ID returns the ID of the session.
 func (s *Session) ID() string { return s.id }
 
-// State returns where the session is in its life.
+// State returns the state of the session.
 func (s *Session) State() State {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -127,9 +127,9 @@ func (s *Session) State() State {
 	return s.state.Phase()
 }
 
-// Events returns the records of the session and its subagents after a record, as they happen; 0 starts at
-// the beginning. It ends when the session is closed, or with an error when ctx ends. With a store, a durable
-// record is delivered when it is saved.
+// Events yields the records of the session and its subagents after a record, as they are appended; 0 starts
+// at the beginning. It ends when the session is closed, or with an error when ctx ends. With a store, a
+// durable record is delivered when it is saved.
 func (s *Session) Events(ctx context.Context, after event.Seq) iter.Seq2[event.Record, error] {
 	return s.log.Events(ctx, after)
 }
@@ -151,8 +151,8 @@ func (s *Session) Total() Total {
 	return s.tree.fold.At(time.Now())
 }
 
-// Submit gives the session input and works on it until there is an outcome. It also works on input that
-// waits (FollowUp); the outcome is that of the last. The error is non-nil only if the outcome's status is
+// Submit gives the session input and works on it until there is an outcome. It also works on queued input
+// (see FollowUp); the outcome is that of the last input. The error is non-nil only if the outcome's status is
 // StatusFailed or StatusInterrupted, or if the work could not begin: ErrClosed, ErrBusy, ErrNoInput, or a
 // file or image in the input that cannot be used. Images are scaled to what every provider accepts.
 // Cancelling ctx interrupts the work; Continue or the next input continues it. If the session can no longer
@@ -174,9 +174,9 @@ func (s *Session) submit(ctx context.Context, input []llm.Part, output *llm.Outp
 }
 
 // Continue is Submit without input. It continues work that was interrupted or failed, in this process or
-// another, tool calls that wait for an approval, and queued messages. If only subagents have work left, it
-// continues theirs and waits for them. It returns ErrNothingToContinue if there is nothing to do, or if a
-// question must be answered first.
+// another, and handles tool calls that wait for an approval and queued messages. If only subagents have work
+// left, it continues that and waits for them. It returns ErrNothingToContinue if there is nothing to do, or
+// if a question must be answered first.
 func (s *Session) Continue(ctx context.Context) (Outcome, error) {
 	ctx, err := s.begin(ctx)
 	if err != nil {

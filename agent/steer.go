@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm/picture"
 )
 
-// Queued is a message that waits for its place in the conversation.
+// Queued is a message that is not in the conversation yet.
 type Queued = step.Queued
 
 // Steer adds a message to the conversation before the next model call: after the current tool round, or
@@ -22,15 +22,14 @@ func (s *Session) Steer(parts ...llm.Part) error { return s.queue(parts, false) 
 // after the next one. It returns when the message is saved.
 func (s *Session) FollowUp(parts ...llm.Part) error { return s.queue(parts, true) }
 
-// Queue lists the waiting messages: steering first, then follow-ups.
+// Queue lists the queued messages: steering first, then follow-ups.
 func (s *Session) Queue() []Queued {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	return s.state.Queue()
 }
 
-// Withdraw removes a waiting message from the queue, by its number. It fails if the message is not waiting
-// any more.
+// Withdraw removes a message from the queue, by its number. It fails if the message is no longer queued.
 func (s *Session) Withdraw(seq event.Seq) error {
 	return s.commit(func() error {
 		if !slices.ContainsFunc(s.state.Queue(), func(q Queued) bool { return q.Seq == seq }) {

@@ -29,7 +29,7 @@ type AgentType struct {
 	Description string   // for the model that chooses
 	System      string   // system prompt; "" is that of the session
 	Preface     string   // precedes every task
-	Tools       []string // allowed tools; nil allows all of the session
+	Tools       []string // allowed tools; nil allows all tools of the session
 	ReadOnly    bool     // allow read-only tools only
 	Model       string   // "" is that of the session
 	Effort      string

@@ -376,7 +376,7 @@ type AgentInfo struct {
 	Queue   []Queued
 }
 
-// Agents lists the agents of the session, the root first and each before its subagents.
+// Agents lists the agents of the session, each before its subagents.
 func (s *Session) Agents() []AgentInfo {
 	list := []AgentInfo{s.info()}
 	for _, c := range s.below() {
@@ -418,8 +418,8 @@ func (s *Session) SteerAgent(path string, parts ...llm.Part) error {
 	return a.Steer(parts...)
 }
 
-// InterruptAgent interrupts an agent and those below it, and returns when they have stopped. The parent
-// gets what there is as the result. The agent can be given more work.
+// InterruptAgent interrupts an agent and those below it, and returns when they have stopped. The parent gets
+// the partial result. The agent can be given more work.
 func (s *Session) InterruptAgent(path string) error {
 	a, err := s.find(path)
 	if err != nil {

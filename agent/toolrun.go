@@ -19,7 +19,7 @@ import (
 const maxParallel = 10
 
 // ErrAborted is the cause of an interruption by an approval with Abort set.
-var ErrAborted = errors.New("aborted when asked for an approval")
+var ErrAborted = errors.New("aborted by the approver")
 
 // runTools runs the first of the calls, or the leading read-only ones in parallel. Nothing runs before the
 // record of its start is saved.

@@ -23,17 +23,17 @@ type Undone struct {
 	Input   event.Seq // the input that was undone or redone
 	Prompt  string    // its text
 	Chat    bool      // the conversation was rewound
-	Files   bool      // the files were restored
-	Partly  bool      // but not all of them; the error says why
+	Files   bool      // files were restored
+	Partly  bool      // only some files were restored; the error says why
 	Changed []string  // the files that changed
 }
 
-// Parts says what of an input to undo.
+// Parts selects what to undo of an input.
 type Parts = event.Parts
 
-// Undo undoes the last input that was not undone yet: the conversation since then, the changes to files of
-// the workspace, or both. Redo reverts that. The log keeps everything. Subagents that are still working are
-// interrupted first.
+// Undo undoes the last input that was not undone yet: the conversation since then, the changes to files in
+// the workspace, or both. Redo reverts an undo. The log keeps everything. Subagents that are still working
+// are interrupted first.
 //
 // If there is no checkpoint from before the input changed files, only the conversation is rewound, and the
 // error wraps ErrFilesStay. Config.Checkpoints decides about files that others changed since; if it refuses,
@@ -50,8 +50,8 @@ func (s *Session) Undo(ctx context.Context, what Parts) (Undone, error) {
 	})
 }
 
-// RestoreFiles restores files and leaves the conversation as it is: to a checkpoint or, with "", to what
-// they were before the last input that changed any and was not undone. It restores only the files and
+// RestoreFiles restores files and leaves the conversation as it is: to a checkpoint or, with "", to their
+// state before the last input that changed files and was not undone. It restores only the files and
 // directories in paths. With a checkpoint, no paths means all. Redo reverts it.
 func (s *Session) RestoreFiles(ctx context.Context, checkpoint string, paths ...string) (Undone, error) {
 	return s.exclusively(ctx, func(ctx context.Context) (Undone, error) {

@@ -1,12 +1,12 @@
-// Command bench measures the overhead of coding agents: the time to the first request, the time and CPU time from the end
-// of an answer to the next request, and peak memory. All contestants run in turn against the same scripted model, which
-// asks for one `echo` after another and answers at once:
+// Command bench measures the overhead of coding agents: the time to the first request, the time from the end of an
+// answer to the next request, the CPU time of a round, and peak memory. All contestants run in turn against the
+// same scripted model, which asks for one `echo` after another and answers at once:
 //
 //   - floor, a minimal agent loop (see bench/floor);
 //   - reins run, with two protocols;
 //   - other agents, if they are installed.
 //
-// It prints a table, and whether reins is within the project's limits.
+// It prints a table and whether reins is within its limits.
 package main
 
 import (

@@ -99,8 +99,8 @@ func kill(pid int) error {
 	return err
 }
 
-// peakMemory returns the peak memory of a process and its descendants in bytes, or 0 if the system is not Linux. The peak
-// that wait reports is of no use, because it includes the memory of the parent before exec.
+// peakMemory returns the peak memory of a process and its descendants in bytes, or 0 if the system is not Linux.
+// The peak that wait reports cannot be used, because it includes the memory of the parent before exec.
 func peakMemory(pid int) int64 {
 	var sum int64
 	for _, p := range tree(pid) {

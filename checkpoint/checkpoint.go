@@ -1,5 +1,5 @@
-// Package checkpoint takes snapshots of a workspace and restores them. It does not need git and never
-// touches it: nothing named .git is recorded, written or removed.
+// Package checkpoint takes snapshots of a workspace and restores them. It does not need git and never changes
+// a repository: nothing named .git is recorded, written or removed.
 //
 // # What is recorded
 //
@@ -20,9 +20,9 @@
 // written, so a crash leaves a complete checkpoint or none. Every object is checked against its hash
 // when it is read; [Verify] checks all of them.
 //
-// An index caches the size, times and inode of each file, so that unchanged files are not read again.
-// A file modified so recently that another change might leave its times as they are is read every
-// time. Losing the index only costs time.
+// An index caches the size, times and inode of each file, so that unchanged files are not read again. A file
+// that was modified very recently is always read, because another change might not change its times. Losing
+// the index only costs time.
 //
 // # How it is restored
 //
@@ -33,7 +33,7 @@
 // listed in an [IncompleteError]; the rest is restored. With [RestoreOptions].Left, changes that others
 // made since can be kept, or reported before anything is restored.
 //
-// A Store holds nothing in memory or open between calls. One lock per store serializes all calls,
+// Between calls, a Store keeps nothing in memory and no files open. One lock per store serializes all calls,
 // including those of other processes.
 package checkpoint
 

@@ -16,8 +16,8 @@ const (
 	Deleted  ChangeKind = "deleted"
 )
 
-// Change is a difference between two states of a workspace. A directory that was created, removed or
-// changed its mode has a change too.
+// Change is a difference between two states of a workspace. Directories that were created or removed, or
+// whose mode changed, are included.
 type Change struct {
 	Path string // relative to the workspace, with slashes
 	Kind ChangeKind

@@ -13,7 +13,7 @@ import (
 
 // Restored is the result of Restore.
 type Restored struct {
-	Before  ID       // the checkpoint of the state before; restoring it is redo
+	Before  ID       // the checkpoint of the state before; restore it to undo the restore
 	Changes []Change // what changed in the workspace, in path order
 }
 
@@ -26,10 +26,10 @@ type RestoreOptions struct {
 	// An error stops the restore.
 	Begin func(before ID) error
 
-	// Left lists the states in which the caller left the workspace. A file that would be changed, and
-	// that differs from all of them, was changed later by others; Later controls what to do with it. If
-	// none of the states can be read, that applies to all files. Allowed lists files, relative to the
-	// workspace and with slashes, that [Refuse] restores all the same.
+	// Left lists the states in which the caller left the workspace. A file that would be changed, and that
+	// differs from all of them, was changed later by others; Later controls what to do with it. If none of
+	// the states can be read, that applies to all files. Allowed lists files, relative to the workspace and
+	// with slashes, that [Refuse] does not apply to.
 	Left    []ID
 	Later   Later
 	Allowed []string

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/coding/tools"
 )
 
-// Family is the vendor whose agent a model was trained for. It decides which tools and instructions the
+// Family is the vendor whose agent a model was trained for. It selects the tools and instructions that the
 // model gets.
 type Family string
 

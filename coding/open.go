@@ -42,7 +42,7 @@ type Config struct {
 	// Vars are environment variables for commands, unless Session.Env is set.
 	Vars map[string]string
 
-	// Family decides on tools and instructions. It defaults to that of the model's name.
+	// Family selects tools and instructions. It defaults to that of the model's name.
 	Family Family
 	// Toolset is the form of the tools. It defaults to Standard. With Native, a model whose family has no
 	// native tools is an error; if the session changes to one later, it gets the standard tools.

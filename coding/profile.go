@@ -28,7 +28,7 @@ import (
 type Profile struct {
 	Provider string // as in llm.Request
 	Model    string
-	Family   Family // decides on tools and instructions
+	Family   Family // selects tools and instructions
 
 	DisplayName string // the model's name for people
 	Cutoff      string // knowledge cutoff, such as "2026-02"; "" if unknown
@@ -69,7 +69,7 @@ type Toolset string
 
 // The toolsets.
 const (
-	Standard Toolset = "standard" // the same tools for every model; the family decides which of them
+	Standard Toolset = "standard" // the tools of package tools; the family selects among them
 	Native   Toolset = "native"   // the tools of the vendor's own agent: codex, Claude Code or gemini-cli
 )
 

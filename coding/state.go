@@ -66,7 +66,7 @@ const sessionsName = "sessions"
 const CheckpointsDir = "checkpoints"
 
 // OpenSessions returns the store for the sessions of a state directory. It creates nothing yet. waiting, if
-// not nil, is called with the ID of a session that cannot be opened before commands of a killed process are
+// not nil, is called with the ID of a session that cannot be opened until commands of a killed process have
 // stopped.
 func OpenSessions(state string, waiting func(id string)) (*filestore.Store, error) {
 	return filestore.New(filestore.Config{Dir: filepath.Join(state, sessionsName), Waiting: waiting})

@@ -8,9 +8,9 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Clear replaces old tool results by a note, the oldest first, and then images and other files in old
-// user messages, until the goal is met. It leaves the last three rounds and the user's newest message
-// alone. It reports whether the conversation becomes smaller, which may not be enough for the goal.
+// Clear replaces old tool results with a note, the oldest first, and then images and other files in old user
+// messages, until the goal is met. It leaves the last three rounds and the user's newest message alone. It
+// reports whether the conversation becomes smaller, which may not be enough for the goal.
 func Clear(m Meter, messages []llm.Message, g Goal) (Edit, bool) {
 	c := divide(m, messages)
 	e := Edit{Cleared: c.clear(c.old(), c.weight-g.target(m))}

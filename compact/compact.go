@@ -9,12 +9,12 @@
 //
 // Try them in this order, each only if the one before did not reach the [Goal]:
 //
-//   - [Clear] replaces old tool results by a short note. It needs no model call, and the model can call
+//   - [Clear] replaces old tool results with a short note. It needs no model call, and the model can call
 //     the tool again.
-//   - [Prepare] and [Summary.Finish] replace the older part of the conversation by a summary that the
-//     model writes. The request for it is a prefix of the conversation and a prompt, so that most of it
+//   - [Prepare] and [Summary.Finish] replace the older part of the conversation with a summary that
+//     the model writes. The request for it is a prefix of the conversation and a prompt, so that most of it
 //     comes from the provider's cache, or a shortened copy if that does not fit.
-//   - [Fallback] replaces the older part by a digest made without a model. It also works on a
+//   - [Fallback] replaces the older part with a digest made without a model. It also works on a
 //     conversation that has outgrown the window, where the other two may fail.
 //
 // [Condense] shortens a single large result before it is added to a conversation.
@@ -28,8 +28,8 @@
 //     newest. The rest is truncated in the middle, with a note;
 //   - the plan and the list of changed files, from [Facts] or an earlier summary;
 //   - tool calls without a result, with their message;
-//   - the last rounds, if the goal allows. The very last one is kept anyway unless that saves too
-//     little. Only the content of tool results may be shortened in these messages.
+//   - the last rounds, if the goal allows. The very last one is kept even if the goal is missed,
+//     unless that saves too little. Only the content of tool results may be shortened in these messages.
 //
 // The history stays valid: every call has its result in the next message, no message is empty, and the
 // first message after the leading ones is the user's.

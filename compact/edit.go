@@ -10,9 +10,9 @@ import (
 
 // Edit describes how to make a conversation smaller. Its JSON form can be recorded and applied again.
 type Edit struct {
-	// Cleared lists parts to replace by a text.
+	// Cleared lists parts to replace with a text.
 	Cleared []Cleared `json:"cleared,omitempty"`
-	// Replaced is the number of messages after the leading system and developer messages to replace by
+	// Replaced is the number of messages after the leading system and developer messages to replace with
 	// Messages.
 	Replaced int           `json:"replaced,omitempty"`
 	Messages []llm.Message `json:"messages,omitempty"`

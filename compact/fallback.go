@@ -8,10 +8,10 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Fallback makes a conversation smaller without a model, and reports whether it does. If clearing old
-// results meets the goal, it does only that. Otherwise it replaces the older part by a digest, and keeps
-// less and less until the goal is met. If even what must be kept exceeds the goal, it also keeps the
-// last round, as long as that saves a quarter. If the goal is already met, there is no edit.
+// Fallback makes a conversation smaller without a model, and reports whether it does. If clearing old results
+// meets the goal, it does only that. Otherwise it replaces the older part with a digest, and keeps less and
+// less until the goal is met. If the goal cannot be met, it keeps the last round if the conversation still
+// shrinks by a quarter. If the goal is already met, there is no edit.
 func Fallback(m Meter, messages []llm.Message, g Goal, f Facts) (Edit, bool) {
 	c := divide(m, messages)
 	target := g.target(m)

@@ -41,7 +41,7 @@ type Environment interface {
 	// Open opens a file for reading. Devices, FIFOs and sockets are refused with [ErrSpecial].
 	Open(ctx context.Context, path string) (io.ReadCloser, error)
 	// WriteFile replaces or creates a file atomically, creating missing parents. Readers see the
-	// old content or the new, and a failure leaves the old. An existing file keeps its mode and
+	// old content or the new, and a failure keeps the old. An existing file keeps its mode and
 	// owner, and a symbolic link stays a link; perm applies to new files.
 	WriteFile(ctx context.Context, path string, data []byte, perm fs.FileMode) error
 	// Remove deletes a file or an empty directory. It deletes a symbolic link, not its target.

@@ -13,8 +13,8 @@ import (
 // absolute path or through a symbolic link, is refused with [ErrOutside]. A path that cannot be
 // resolved is refused too. Close closes e.
 //
-// Running commands are not confined. A directory that is replaced by a link between the check and
-// the operation is not noticed; if that matters, confine the environment itself.
+// Running commands are not confined. Replacing a directory by a link between the check and the
+// operation is not detected; if that matters, confine the environment itself.
 func Scoped(e Environment, dir string) Wrapper {
 	s := &scoped{Environment: e, info: e.Info()}
 	s.paths = s.info.Paths()

@@ -8,10 +8,10 @@ import (
 
 // Wrapper is an environment on top of another one, as returned by [ReadOnly], [Logged] and [Scoped].
 //
-// An environment may have methods beyond [Environment], such as its own search. A caller that looks
-// for one descends with Unwrap and asks each wrapper with Below for the path to use underneath. Only
-// reads may bypass wrappers this way, and only at or below that path without following symbolic
-// links.
+// An environment may have methods beyond [Environment], such as its own search. A caller that needs
+// one calls Unwrap until it finds it, and calls Below on each wrapper to get the path to use
+// underneath. Only reads may bypass wrappers this way, and only at or below that path without
+// following symbolic links.
 type Wrapper interface {
 	Environment
 	// Unwrap returns the environment underneath.

@@ -52,6 +52,6 @@ type Rewind struct {
 	Abandons bool `json:"abandons,omitempty"`
 }
 
-// RewindStart announces that files are about to be restored. Without the Rewind that completes it, some of
-// them may have been.
+// RewindStart announces that files are about to be restored. If no Rewind follows, some of them may have been
+// restored.
 type RewindStart struct{ Rewind }

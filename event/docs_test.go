@@ -82,7 +82,7 @@ func sections() []section {
 		{TextEnd{Call: 1, ID: "msg_01", Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: "I will run the tests."}, call}}}, "",
 			"The complete answer: its text, its reasoning as far as the provider shows it, and the message with all parts, including tool calls. Each answer has one, even without text."},
 		{ModelRetry{Call: 1, Attempt: 2, Max: 11, Delay: 1500 * time.Millisecond, Discard: true, Error: Error{Class: "server", Message: "anthropic: server (HTTP 529): Overloaded", Retryable: true}}, "",
-			"A model call failed and is retried after a delay. `attempt` is the number of the next attempt, and `max` the maximum. With `discard`, everything shown since MODEL_CALL_START is void."},
+			"A model call failed and is retried after a delay. `attempt` is the number of the next attempt, and `max` the maximum. With `discard`, discard everything shown since MODEL_CALL_START."},
 		{ModelCallEnd{Call: 1, Model: "claude-opus-4-6", Usage: llm.Usage{Input: 2100, Output: 150, CacheRead: 1900}, Cost: &cost, Duration: 2300 * time.Millisecond, Finish: "tool_calls"}, "",
 			"The model call ended. `cost` is in US dollars, or null if the price is unknown. `input_tokens` counts everything the model read, cached or not. A failed call has an `error`, and `partial` is the text received before it failed. `retried` is the usage of earlier attempts. `incomplete` means that the provider may bill more for failed attempts than it reported. `summary` is the answer if the purpose was a summary."},
 		{ToolCallStart{ID: "call_1", Name: "shell", Arguments: json.RawMessage(`{"command":"go test ./..."}`)}, "",
@@ -136,7 +136,7 @@ func sections() []section {
 		{SessionEnd{Reason: "closed", State: "CLOSED"}, "",
 			"The session or subagent ended. `undelivered` are queued messages; they are queued again if the session is resumed."},
 		{SessionResume{Setup: setup, Dir: "/srv/project", Interrupted: true}, "",
-			"The session was resumed and used: the record is written together with the next one. `interrupted` means that the session did not end properly, and `lost` is how many records could not be read. `system` is present if the prompt changed."},
+			"The session was resumed. The record is written together with the next one, when the session is used. `interrupted` means that the session did not end properly, and `lost` is how many records could not be read. `system` is present if the prompt changed."},
 	}
 }
 

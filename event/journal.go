@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// SaveError means that a session could not be saved. Everything acknowledged before is safe. The session is
+// SaveError reports that a session could not be saved. Everything acknowledged before is safe. The session is
 // closed, and can be resumed when the problem is fixed.
 type SaveError struct{ Err error }
 

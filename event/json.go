@@ -42,8 +42,8 @@ func encodeData(d Data) ([]byte, error) {
 	return json.Marshal(d)
 }
 
-// DecodeRecord decodes a record and retains no part of b. Its result is that of UnmarshalJSON, but for the
-// output of MarshalJSON it is several times faster.
+// DecodeRecord decodes a record and retains no part of b. It returns the same as UnmarshalJSON, but is
+// several times faster for the output of MarshalJSON.
 func DecodeRecord(b []byte) (Record, error) {
 	if r, kind, raw, ok := envelope(b); ok {
 		if data, err := decodeOnce(kind, raw); err == nil {

@@ -43,8 +43,8 @@ func NewLog(records []Record) *Log {
 	return l
 }
 
-// Append adds a record and returns it. It sets the time unless there is one, and the number of a durable
-// record unless it is higher than the last. It never blocks. It reports false if the log is closed.
+// Append adds a record and returns it. It sets the time unless it is set, and the number of a durable record
+// unless it is higher than the last. It never blocks. It reports false if the log is closed.
 func (l *Log) Append(r Record) (Record, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

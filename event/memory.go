@@ -122,7 +122,7 @@ func (s *Memory) Meta(ctx context.Context, id string) (Meta, error) {
 	return session.meta.Clone(), nil
 }
 
-// List describes all sessions, the last written first.
+// List describes all sessions, most recently written first.
 func (s *Memory) List(ctx context.Context) iter.Seq2[Meta, error] {
 	return func(yield func(Meta, error) bool) {
 		s.mu.Lock()

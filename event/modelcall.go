@@ -42,8 +42,8 @@ type ModelCallEnd struct {
 	Summary    string    `json:"summary,omitempty"` // the answer to a PurposeSummary
 }
 
-// ModelRetry announces another attempt at a model call that failed. With Discard, everything streamed since
-// the call started is void.
+// ModelRetry announces another attempt at a model call that failed. With Discard, drop everything streamed
+// since the call started.
 type ModelRetry struct {
 	Call    int           `json:"call"`
 	Attempt int           `json:"attempt"`

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Past holds what undo and redo need: the inputs of a session, what was before each, and what was undone.
-// It is a fold over records, like Spending. P is what the caller wants back when the conversation is
+// Past holds what undo and redo need: the inputs of a session, the state before each, and what was undone. It
+// is a fold over records, like Spending. P is the caller's state, which is returned when the conversation is
 // rewound.
 type Past[P any] struct {
 	inputs []pastInput[P]
@@ -33,30 +33,30 @@ type undone[P any] struct {
 	whole  bool // all files that the input changed were restored
 }
 
-// Parts says what of an input to undo.
+// Parts selects what to undo of an input.
 type Parts struct {
 	Chat  bool // the conversation
 	Files bool // the files of the workspace
 }
 
-// Undoing is a rewind to perform.
+// Undoing is a rewind that is still to be performed.
 type Undoing struct {
 	Rewind
-	// Left are checkpoints of states in which the session left the workspace. A file that matches none of
-	// them was changed by others since.
+	// Left lists checkpoints of the states in which the session left the workspace. A file that matches none
+	// of them was changed by others since.
 	Left []string
-	// Unkept says why the files of the input cannot be restored although it may have changed some.
+	// Unkept is why the files of the input cannot be restored, although it may have changed some.
 	Unkept string
 }
 
-// Input records an input and what was before it. Nothing can be redone after that.
+// Input records an input and the state before it. Nothing can be redone after that.
 func (p *Past[P]) Input(seq Seq, before P) {
 	p.inputs = append(p.inputs, pastInput[P]{seq: seq, before: before})
 	p.undone, p.begun = nil, nil
 }
 
 // Apply records a Checkpoint, RewindStart or Rewind; other records are ignored. For a rewind of the
-// conversation it returns the state to return to. now is the present one.
+// conversation it returns the state to return to. now is the current one.
 func (p *Past[P]) Apply(d Data, now P) (to P, rewound bool) {
 	switch d := d.(type) {
 	case Checkpoint:
@@ -107,8 +107,8 @@ func (p *Past[P]) Kept() (kept, settled bool) {
 	return in.kept(), in.kept() || in.unkept != ""
 }
 
-// Undo returns the rewind of the last input of which something can be undone, or could if there were a
-// checkpoint. An interrupted restore of files comes first.
+// Undo returns the rewind of the last input that can be undone, even if only in part or if its checkpoint is
+// missing. An interrupted restore of files comes first.
 func (p *Past[P]) Undo(what Parts) (u Undoing, ok bool) {
 	if b := p.begun; b != nil && what.Files {
 		if b.Redo {
@@ -149,8 +149,8 @@ func abandon(b *Rewind) Undoing {
 	}
 }
 
-// RestoreFiles returns the rewind that restores files and leaves the conversation as it is: to a
-// checkpoint in a directory or, with "", to what they were before the last input that changed any.
+// RestoreFiles returns the rewind that restores files and leaves the conversation as it is: to a checkpoint
+// in a directory or, with "", to their state before the last input that changed files.
 func (p *Past[P]) RestoreFiles(checkpoint, dir string, paths []string) (u Undoing, ok bool) {
 	for _, in := range slices.Backward(p.inputs) {
 		u.Rewind = Rewind{Input: in.seq, Files: true, Restored: in.checkpoint, Dir: in.dir, Paths: paths}
@@ -169,7 +169,7 @@ func (p *Past[P]) RestoreFiles(checkpoint, dir string, paths []string) (u Undoin
 	return Undoing{}, false
 }
 
-// Redo returns the rewind that takes the last undo back.
+// Redo returns the rewind that reverts the last undo.
 func (p *Past[P]) Redo() (u Undoing, ok bool) {
 	if b := p.begun; b != nil {
 		if b.Redo {
@@ -241,7 +241,7 @@ type Input struct {
 	Prompt     string
 	Checkpoint string // of the workspace before it changed anything; "" if it changed nothing
 	Dir        string // of the checkpoint
-	Undone     Parts  // what of it was undone and not redone
+	Undone     Parts  // what was undone and not redone
 }
 
 // Inputs lists the inputs of a session from its records. Only UserInput, Checkpoint and Rewind records

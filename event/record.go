@@ -1,4 +1,4 @@
-// Package event holds what happened in a session, as records in a log.
+// Package event records what happens in a session, in a log.
 //
 // Every durable fact (an input, an answer of the model, a tool result, an approval, a limit, an error, a
 // change of the setup) is one numbered [Record]. The state of a session is a fold over its records, so
@@ -72,7 +72,7 @@ func (r *Record) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Unknown is data of a kind that this version does not know.
+// Unknown is data of a kind that this version does not support.
 type Unknown struct {
 	Name Kind
 	Raw  json.RawMessage

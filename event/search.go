@@ -29,7 +29,7 @@ func (q Query) Matches(m Meta) bool {
 	return (q.Dir == "" || m.Dir == q.Dir) && (q.Tag == "" || slices.Contains(m.Tags, q.Tag)) && (q.Only == nil || q.Only(m))
 }
 
-// Hit is a text that matches.
+// Hit is a match.
 type Hit struct {
 	Session Meta `json:"session"`
 	// Where is "title", "prompt", "summary" or "tag" for the description of the session. For records it is
@@ -42,10 +42,10 @@ type Hit struct {
 	Snippet
 }
 
-// Search finds a text in the descriptions of sessions and in what the user, the model and the tools said. It
-// yields the last written session first, and at most one hit for each record.
+// Search finds text in the descriptions of sessions and in the messages of the user, the model and the tools.
+// It yields the most recently written session first, and at most one hit for each record.
 //
-// What cannot be read yields an error with its session, after which the search continues. It ends when ctx is
+// If something cannot be read, Search yields an error with the session and continues. It ends when ctx is
 // done.
 func Search(ctx context.Context, s Store, q Query) iter.Seq2[Hit, error] {
 	return func(yield func(Hit, error) bool) {

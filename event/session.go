@@ -23,7 +23,7 @@ type SessionEnd struct {
 	Undelivered []llm.Message `json:"undelivered,omitempty"`
 }
 
-// SessionResume resumes a session with its setup from now on.
+// SessionResume resumes a session. Its setup applies from now on.
 type SessionResume struct {
 	Setup
 	Dir         string `json:"dir,omitempty"`
@@ -32,7 +32,7 @@ type SessionResume struct {
 	Lost        int    `json:"lost,omitempty"`        // how many records could not be read
 }
 
-// Settings changes the setup.
+// Settings replaces the setup.
 type Settings struct {
 	Setup
 	System string `json:"system,omitempty"` // the system prompt, if it changed
@@ -179,7 +179,7 @@ type Error struct {
 // ClassSave is the class of a SaveError.
 const ClassSave = "save"
 
-// Fatal reports whether the error ends the session because calling again cannot help.
+// Fatal reports whether the error ends the session because a retry cannot help.
 func (e Error) Fatal() bool {
 	switch e.Class {
 	case string(llm.ErrAuthentication), string(llm.ErrAccessDenied), string(llm.ErrContextLength), ClassSave:

@@ -2,7 +2,7 @@ package event
 
 import "github.com/reins-agent/reins/llm"
 
-// Status says how the work on an input ended.
+// Status is how the work on an input ended.
 type Status string
 
 // Statuses of a ProcessingEnd.
@@ -62,7 +62,7 @@ type Purpose string
 // PurposeSummary asks for a summary, which is not part of the conversation.
 const PurposeSummary Purpose = "summary"
 
-// Source says who added a message that is not user input to the conversation.
+// Source is who added a message to the conversation, other than the user.
 type Source string
 
 // Sources of a SteeringInjected.
@@ -78,7 +78,7 @@ const (
 	SourcePause  = Source(llm.FinishPause)
 )
 
-// CompactionReason says why a conversation was compacted.
+// CompactionReason is why a conversation was compacted.
 type CompactionReason string
 
 // Reasons for a Compaction.
@@ -88,7 +88,7 @@ const (
 	CompactionContextLength CompactionReason = "context_length" // the provider refused the request as too long
 )
 
-// CompactionMethod says how a conversation was compacted.
+// CompactionMethod is how a conversation was compacted.
 type CompactionMethod string
 
 // Methods of a Compaction.
@@ -98,7 +98,7 @@ const (
 	CompactionDigest  CompactionMethod = "digest"  // a digest was made without the model
 )
 
-// WarningCode says what a Warning is about.
+// WarningCode is what a Warning is about.
 type WarningCode string
 
 // Codes of a Warning.

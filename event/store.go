@@ -30,8 +30,8 @@ type Store interface {
 	// Load yields the records of a session after a number, in order. A record that cannot be read yields a
 	// *CorruptError, after which the iteration continues.
 	Load(ctx context.Context, id string, after Seq) iter.Seq2[Record, error]
-	// Meta describes a session. List describes all sessions, the last written first, without reading their
-	// logs.
+	// Meta describes a session. List describes all sessions, most recently written first, without reading
+	// their logs.
 	Meta(ctx context.Context, id string) (Meta, error)
 	List(ctx context.Context) iter.Seq2[Meta, error]
 	// OpenBlob opens a blob of a session.
@@ -53,7 +53,7 @@ type Writer interface {
 	Close() error
 }
 
-// Leaser is a Writer that can keep its session locked beyond the death of the process.
+// Leaser is a Writer that can keep its session locked after the process dies.
 type Leaser interface {
 	// Lease keeps others from opening the session while processes that h started are alive, even if this
 	// process is killed. It ends when the writer is closed.
@@ -92,8 +92,8 @@ func (e *CorruptError) Error() string {
 
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// Latest returns the last written session that match accepts; nil accepts all. It returns ErrNotFound if there
-// is none. Sessions that cannot be described are skipped.
+// Latest returns the most recently written session that match accepts; nil accepts all. It returns
+// ErrNotFound if there is none. Sessions that cannot be described are skipped.
 func Latest(ctx context.Context, s Store, match func(Meta) bool) (Meta, error) {
 	for m, err := range s.List(ctx) {
 		if ctx.Err() != nil {
@@ -130,7 +130,7 @@ type Meta struct {
 	Cost     *float64  `json:"cost"` // in US dollars; null if it is unknown
 }
 
-// Compare orders sessions, the last written first.
+// Compare orders sessions, most recently written first.
 func (m Meta) Compare(other Meta) int {
 	return cmp.Or(other.Updated.Compare(m.Updated), cmp.Compare(m.ID, other.ID))
 }
@@ -169,8 +169,8 @@ func (m Meta) Clone() Meta {
 // maxID keeps paths short enough for all systems.
 const maxID = 128
 
-// CheckID returns an ErrBadID unless id can be the id of a session: a file name that is valid on all systems
-// and cannot be mistaken for a flag or a path. It has at most 128 ASCII letters, digits and . _ - @ + = ~ ,
+// CheckID returns an ErrBadID unless id is a valid session id: a file name that is valid on all systems and
+// cannot be mistaken for a flag or a path. It has at most 128 ASCII letters, digits and . _ - @ + = ~ ,
 // characters, starts with a letter, a digit or _, and does not end in a dot.
 func CheckID(id string) error {
 	switch {
@@ -195,7 +195,7 @@ func CheckID(id string) error {
 	return nil
 }
 
-// FoldID returns the id in lower case. Ids that fold to the same cannot coexist in a store.
+// FoldID returns the id in lower case. Ids that differ only in case cannot coexist in a store.
 func FoldID(id string) string { return strings.ToLower(id) }
 
 func alphanumeric(c byte) bool {

@@ -14,7 +14,7 @@ import (
 // Model describes a model. Unknown numbers are 0, unknown prices nil.
 type Model struct {
 	ID            string   `json:"id"`
-	Provider      string   `json:"provider"` // "openai", "anthropic", "gemini", or who serves it over chat
+	Provider      string   `json:"provider"` // "openai", "anthropic", "gemini", or a vendor that uses chat
 	Name          string   `json:"name"`
 	Aliases       []string `json:"aliases,omitempty"`
 	ContextWindow int64    `json:"context_window,omitempty"`
@@ -24,7 +24,7 @@ type Model struct {
 	Vision        bool     `json:"vision,omitempty"`
 	Documents     bool     `json:"documents,omitempty"`
 	Audio         bool     `json:"audio,omitempty"`
-	Schema        bool     `json:"schema,omitempty"` // supports output to a JSON Schema
+	Schema        bool     `json:"schema,omitempty"` // supports output that follows a JSON Schema
 	Reasoning     bool     `json:"reasoning,omitempty"`
 	// Thinking is how the effort is set: "effort" (a word), "adaptive" (Anthropic's adaptive
 	// thinking with an effort word), "level" (Gemini's thinkingLevel) or "budget" (tokens).
@@ -36,7 +36,7 @@ type Model struct {
 	Price    *Price   `json:"price,omitempty"`
 }
 
-// Price is in US dollars for a million tokens. A nil field is unknown, or there is no such price.
+// Price is in US dollars per million tokens. A nil field means that the price is unknown or does not exist.
 type Price struct {
 	Input          *float64 `json:"input,omitempty"`
 	Output         *float64 `json:"output,omitempty"`
@@ -88,7 +88,7 @@ type Cost struct {
 // NewCost returns the result of [Price.Cost] as a Cost.
 func NewCost(dollars float64, known bool) Cost { return Cost{dollars, known} }
 
-// CostOf returns the cost in a record, where nil means unknown.
+// CostOf returns the cost for a recorded amount; nil means unknown.
 func CostOf(dollars *float64) Cost {
 	if dollars == nil {
 		return Cost{}
@@ -127,7 +127,7 @@ type Catalogue struct {
 //go:embed catalogue.json
 var catalogueJSON []byte
 
-// DefaultCatalogue returns the catalogue that is part of this package.
+// DefaultCatalogue returns the built-in catalogue.
 func DefaultCatalogue() *Catalogue { return defaultCatalogue() }
 
 var defaultCatalogue = sync.OnceValue(func() *Catalogue {
@@ -172,7 +172,7 @@ func NewCatalogue(models []Model) (*Catalogue, error) {
 	return c, nil
 }
 
-// Merge returns the models of both catalogues. If both have a model, that of over wins.
+// Merge returns the models of both catalogues. If both have a model, the one in over wins.
 func (c *Catalogue) Merge(over *Catalogue) (*Catalogue, error) {
 	models := append([]Model(nil), over.models...)
 	for _, m := range c.models {

@@ -1,25 +1,25 @@
-// Package llm is one API for language models of all providers.
+// Package llm provides one API for the models of different providers.
 //
 // A [Request] holds messages made of [Part] values. The answer is a sequence of [StreamEvent] values that
 // ends in one [Finish] or one error. A [Provider] makes the call. To switch models, change Request.Model; to
 // switch vendors, change Request.Provider as well.
 //
 // A [Client] routes requests to named providers through middleware such as [RetryPolicy]. The adapters are
-// the packages openai, anthropic, gemini and chat; wire is their shared part. Package connect creates clients
-// from the environment.
+// the packages openai, anthropic, gemini and chat; wire contains their shared code. Package connect creates
+// clients from the environment.
 //
 // # Provider state
 //
-// Some data must be returned to its provider unchanged in the next request: signatures of thinking, encrypted
+// Some data must be returned to its provider unchanged in the next request: thinking signatures, encrypted
 // reasoning, thought signatures of tool calls. It is stored as [State], raw bytes tagged with the dialect and
-// model that made them. Only the adapter of that dialect reads it; for any other model it downgrades the
-// part or drops it.
+// model that made them. Only the adapter of that dialect reads it. For other models, the part is sent without
+// it or dropped.
 //
 // # Append-only requests
 //
-// Prompt caches match prefixes. Adapters therefore encode requests append-only: if model, tools and system
-// prompt do not change and the history only grows, the bytes of one request are a prefix of the next
-// one's. With a [Cache] in the request, a message is encoded only once.
+// Prompt caches match prefixes. Adapters therefore encode requests append-only: if the model, tools and
+// system prompt do not change and the history only grows, each request begins with the bytes of the previous
+// one, up to the end of its messages. With a [Cache] in the request, a message is encoded only once.
 package llm
 
 import (
@@ -89,7 +89,7 @@ func (c *Client) Complete(ctx context.Context, r *Request) (*Response, error) {
 	return Collect(c.Stream(ctx, r))
 }
 
-// Shape implements [Shaper] with the shape of the provider.
+// Shape implements [Shaper]. It returns the provider's shape, or "" if the provider is not a Shaper.
 func (c *Client) Shape(r *Request) string {
 	p, _ := c.provider(r.Provider)
 	if s, ok := p.(Shaper); ok {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ErrorKind classifies errors of calls.
+// ErrorKind classifies call errors.
 type ErrorKind string
 
 // The kinds of errors.
@@ -32,7 +32,7 @@ const (
 	ErrUnknown         ErrorKind = "unknown"
 )
 
-// Error is the error of a failed call. Message and Body contain no secrets.
+// Error describes a failed call. Message and Body contain no secrets.
 type Error struct {
 	Kind       ErrorKind
 	Provider   string
@@ -42,7 +42,7 @@ type Error struct {
 	RetryAfter time.Duration // how long the provider asks to wait, or 0
 	RequestID  string
 	Body       []byte // the raw error body, as far as it was read
-	Temporary  bool   // the provider says that a retry may help, whatever the kind
+	Temporary  bool   // the provider reports that a retry may help, whatever the kind
 	Item       *Item  // the part of the request that was refused, or nil if unknown
 	Err        error  // the cause, or nil
 
@@ -54,9 +54,9 @@ type Error struct {
 }
 
 // Item is a place in a request: the index of a message in Request.Messages, of a part in it, and of a part
-// inside that part if it is a ToolResult. Part and Inner are -1 if they are unknown. If the provider
-// refuses something that several messages were joined into, Message is the newest of them, because the
-// provider accepted the others before.
+// inside that part if it is a ToolResult. Part and Inner are -1 if they are unknown. If the refused value
+// was joined from several messages, Message is the newest of them, because the provider accepted the
+// others before.
 type Item struct{ Message, Part, Inner int }
 
 func (e *Error) Error() string {
@@ -90,7 +90,7 @@ func (e *Error) Retryable() bool {
 	return e.Temporary
 }
 
-// KindOf returns the kind of an error of a call, or ErrUnknown.
+// KindOf returns the kind of a call error, or ErrUnknown.
 func KindOf(err error) ErrorKind {
 	var e *Error
 	if errors.As(err, &e) {
@@ -99,9 +99,9 @@ func KindOf(err error) ErrorKind {
 	return ErrUnknown
 }
 
-// Spent returns the tokens that a failed call used, as far as the provider reported them, and whether
-// they are complete. The error is that of a stream or of a [Retry] event; each attempt of a call reports
-// its own tokens.
+// Spent returns the tokens that a failed call used, as far as the provider reported them, and whether they
+// are complete. The error comes from a stream or a [Retry] event; each attempt of a call reports its own
+// tokens.
 func Spent(err error) (u Usage, complete bool) {
 	if err == nil {
 		return Usage{}, true
@@ -113,7 +113,7 @@ func Spent(err error) (u Usage, complete bool) {
 	return e.Usage, e.UsageComplete || e.Kind == ErrConfiguration
 }
 
-// Errorf returns an error that is not from an HTTP answer.
+// Errorf returns an error that does not come from an HTTP response.
 func Errorf(kind ErrorKind, provider, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
 	return &Error{Kind: kind, Provider: provider, Message: wrapped.Error(), Err: errors.Unwrap(wrapped)}

@@ -27,8 +27,8 @@ func TextFunc(f func(ctx context.Context, call ToolCall) (string, error)) ToolFu
 type GenerateRequest struct {
 	Request
 	Funcs map[string]ToolFunc // by tool name
-	// Rounds is how often tools run and their results are sent to the model. 0 means once, NoRounds never.
-	// Tool calls after the last round are returned.
+	// Rounds is the maximum number of times that tools run and their results are sent to the model. 0 means 1,
+	// NoRounds means none. Tool calls after the last round are returned.
 	Rounds int
 }
 
@@ -36,7 +36,7 @@ type GenerateRequest struct {
 type GenerateResult struct {
 	Response *Response // the last answer, with the tool calls that were not run
 	Messages []Message // new in the conversation: answers and tool results
-	Usage    Usage     // of all calls, including failed attempts
+	Usage    Usage     // sum over all calls, including failed attempts
 }
 
 // Generate makes a call, runs the tools that the model calls, sends their results and returns the last
@@ -77,7 +77,7 @@ func Generate(ctx context.Context, c *Client, req GenerateRequest) (*GenerateRes
 	}
 }
 
-// stoppedToCall reports whether the answer is complete, and so are its calls.
+// stoppedToCall reports whether the answer, and therefore its calls, are complete.
 func stoppedToCall(r *Response) bool {
 	return r.Finish.Reason == FinishToolCalls || r.Finish.Reason == FinishStop
 }

@@ -14,8 +14,8 @@ const (
 	RoleTool      Role = "tool"
 )
 
-// Message is one entry of a conversation. After it was in a request with a [Cache], neither it nor its parts
-// may be changed.
+// Message is one entry of a conversation. Once it was sent in a request with a [Cache], neither it nor its
+// parts may be changed.
 type Message struct {
 	Role  Role
 	Parts []Part

@@ -4,8 +4,8 @@ package llm
 // [Thinking] or [Opaque].
 type Part interface{ part() }
 
-// State is data that a provider needs back verbatim with a part. Only the adapter of Dialect reads Data, and
-// sends it only to Model, or to any model of the dialect if Model is empty.
+// State is data that must be sent back to the provider unchanged, together with its part. Only the adapter of
+// Dialect reads Data, and sends it only to Model, or to any model of the dialect if Model is empty.
 type State struct {
 	Dialect string
 	Model   string
@@ -39,13 +39,13 @@ type Image struct {
 	Detail string
 }
 
-// Audio is sound.
+// Audio is an audio file.
 type Audio struct{ Media }
 
 // Document is a file such as a PDF.
 type Document struct{ Media }
 
-// ToolCall is a request of the model to run a tool. Arguments is the exact text the model produced: a JSON
+// ToolCall is a request by the model to run a tool. Arguments is the exact text the model produced: a JSON
 // object, or free text for a Custom tool.
 type ToolCall struct {
 	ID        string
@@ -79,7 +79,7 @@ type Thinking struct {
 	State    State
 }
 
-// Opaque is an item of a provider that this package does not model. It is stored whole and sent back in its
+// Opaque is a provider's item that this package does not model. It is stored whole and sent back in its
 // place. Kind is the provider's name for it.
 type Opaque struct {
 	Kind  string

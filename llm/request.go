@@ -47,7 +47,7 @@ type Request struct {
 	Cache *Cache `json:"-"`
 }
 
-// Options are additions of one dialect to a request.
+// Options are additions to a request for one dialect.
 type Options struct {
 	Body   map[string]json.RawMessage `json:"body,omitempty"`   // top-level members of the request body
 	Header map[string]string          `json:"header,omitempty"` // HTTP headers
@@ -91,7 +91,7 @@ const (
 	ToolNamed    ToolMode = "named"
 )
 
-// OutputFormat requests JSON instead of free text. Without a Schema, that is any JSON object.
+// OutputFormat requests JSON instead of free text. Without a Schema, any JSON object is valid.
 type OutputFormat struct {
 	Name        string          `json:"name,omitempty"`
 	Description string          `json:"description,omitempty"`
@@ -107,8 +107,8 @@ type Cache struct {
 	encoders map[string]any
 }
 
-// Encoder calls use with the encoder of the dialect, which create makes if there is none yet. No two calls of
-// use overlap. A nil Cache always creates an encoder.
+// Encoder calls use with the encoder of the dialect, after creating it with create if there is none yet.
+// Calls of use never overlap. A nil Cache always creates an encoder.
 func (c *Cache) Encoder(dialect string, create func() any, use func(encoder any)) {
 	if c == nil {
 		use(create())

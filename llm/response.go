@@ -13,7 +13,7 @@ type Response struct {
 	Message   Message // role assistant
 	Finish    FinishInfo
 	Usage     Usage
-	Retried   Usage  // of failed attempts before this answer, as far as reported; set by Collect
+	Retried   Usage  // tokens of failed attempts before this answer, as far as reported; set by Collect
 	RequestID string // the provider's id for the HTTP request
 	RateLimit RateLimit
 }
@@ -27,7 +27,7 @@ func (r *Response) Thinking() string { return r.Message.Thinking() }
 // ToolCalls returns the tool calls of the message.
 func (r *Response) ToolCalls() []ToolCall { return r.Message.ToolCalls() }
 
-// FinishReason is why the model stopped.
+// FinishReason is the reason why the model stopped.
 type FinishReason string
 
 // The reasons to stop. FinishPause means that the provider paused a long turn; send the conversation again
@@ -42,7 +42,7 @@ const (
 	FinishOther         FinishReason = "other"
 )
 
-// FinishInfo is why the model stopped. Raw is the provider's own reason.
+// FinishInfo is the reason why the model stopped. Raw is the provider's own reason.
 type FinishInfo struct {
 	Reason FinishReason
 	Raw    string

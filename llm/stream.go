@@ -15,7 +15,7 @@ type Start struct {
 	ID, Model, RequestID string
 }
 
-// TextStart, TextDelta and TextEnd bracket a text part.
+// TextStart, TextDelta and TextEnd are the events of a text part.
 type (
 	TextStart struct{ Index int }
 	TextDelta struct {
@@ -28,7 +28,7 @@ type (
 	}
 )
 
-// ThinkingStart, ThinkingDelta and ThinkingEnd bracket a thinking part.
+// ThinkingStart, ThinkingDelta and ThinkingEnd are the events of a thinking part.
 type (
 	ThinkingStart struct{ Index int }
 	ThinkingDelta struct {
@@ -41,7 +41,8 @@ type (
 	}
 )
 
-// ToolCallStart, ToolCallDelta and ToolCallEnd bracket a tool call. An interrupted call has no ToolCallEnd.
+// ToolCallStart, ToolCallDelta and ToolCallEnd are the events of a tool call. An interrupted call has no
+// ToolCallEnd.
 type (
 	ToolCallStart struct {
 		Index    int
@@ -77,7 +78,7 @@ type Retry struct {
 	Max     int // maximum number of attempts
 	Delay   time.Duration
 	Discard bool
-	Err     error // of the failed attempt; [Spent] returns the tokens it used
+	Err     error // error of the failed attempt; [Spent] returns the tokens it used
 }
 
 // Finish is the last event of an answer that did not fail.
@@ -103,13 +104,14 @@ type Provider interface {
 	// Name is the name for Request.Provider.
 	Name() string
 	// Stream makes one call and yields its events. The last is a Finish or an error. It does not retry.
-	// Stopping the iteration ends the call.
+	// Stopping the iteration cancels the call.
 	Stream(ctx context.Context, r *Request) iter.Seq2[StreamEvent, error]
 }
 
-// Shaper is implemented by providers that adapt settings of a request to its conversation, such as thinking.
+// Shaper is implemented by providers that derive settings of a request, such as thinking, from the
+// conversation.
 type Shaper interface {
-	// Shape returns these settings. If they differ from those of the request before, the provider cannot
+	// Shape returns these settings. If they differ from those of the previous request, the provider cannot
 	// use its prompt cache.
 	Shape(r *Request) string
 }

@@ -175,7 +175,7 @@ func describe(a Access) (code, reason string) {
 	return "unknown_access", a.String()
 }
 
-// AllowAll allows every call. Use it where making a call already approves it.
+// AllowAll allows every call. Use it if whoever makes the call has already approved it.
 type AllowAll struct{}
 
 // Decide implements Policy.

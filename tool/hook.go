@@ -20,7 +20,7 @@ type Hook interface {
 	AfterTool(ctx context.Context, c Call, r *Result) error
 }
 
-// HookResult is a hook's answer to a call. The zero value has no objection.
+// HookResult is a hook's answer to a call. The zero value lets the call proceed.
 type HookResult struct {
 	Args    json.RawMessage // replaces the arguments, which are validated again; nil keeps them
 	Deny    bool            // refuses the call

@@ -49,7 +49,7 @@ type Pipeline struct {
 // it and replace the result, but it cannot run another tool or change the arguments.
 type Middleware func(ctx context.Context, c Call, next func(context.Context) (Result, error)) (Result, error)
 
-// Outcome is the outcome of a call.
+// Outcome is how a call ended.
 type Outcome struct {
 	Call     Call   // with the arguments that were judged last
 	Tool     string // the tool's own name; "" if the call named no known tool

@@ -1,15 +1,14 @@
-// Package tool lets an agent act: tools with strict inputs, and the one pipeline that every tool call
-// goes through.
+// Package tool defines tools for agents, and the pipeline that runs every tool call.
 //
-// A [Tool] describes itself ([Spec]), declares what a call will touch (Access) and does it (Run). [New]
-// makes a tool from a Go function and infers the input schema from its argument type. A [Registry]
-// holds the tools of an agent. A [Pipeline] runs calls: it looks up the tool, validates the arguments,
-// consults hooks, the policy and, if needed, a person, executes the call, and bounds what the model
-// sees. A registry gives its tools only to pipelines, so no registered tool runs any other way.
+// A [Tool] describes itself ([Spec]), declares what a call will touch (Access) and does it (Run). [New] makes
+// a tool from a Go function and infers the input schema from its argument type. A [Registry] holds the tools
+// of an agent. A [Pipeline] runs calls: it looks up the tool, validates the arguments, consults hooks, the
+// policy and, if needed, an approver, executes the call, and bounds what the model sees. Registered tools run
+// only through a pipeline.
 //
-// Nothing runs before it is permitted. A tool that can predict its changes implements [Previewer],
-// which only reads. An approver without an answer yet returns [ErrPending]: the call is then neither
-// run nor refused, and can be run again later.
+// Nothing runs before it is permitted. A tool that can predict its changes implements [Previewer], which only
+// reads. An approver that has no answer yet returns [ErrPending]: the call is then neither run nor refused,
+// and can be run again later.
 //
 // A failed tool returns a Result with an [Error] that the model can read and recover from. A Go error
 // or a panic in a tool becomes such a result too.
@@ -26,7 +25,7 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// Tool is something an agent can do.
+// Tool is an operation that a model can call.
 type Tool interface {
 	Spec() Spec
 	// Access returns what the call will touch, given its validated arguments. Nil means unknown,
@@ -92,7 +91,7 @@ type Call struct {
 	Timeouts Timeouts
 	// Vision reports whether the model accepts images.
 	Vision bool
-	// Accesses is what the call was judged by. The pipeline sets it before the call runs.
+	// Accesses lists the accesses that the policy judged. The pipeline sets it before the call runs.
 	Accesses []policy.Access
 }
 

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Mode is which part of an output truncation keeps.
+// Mode is the part of an output that truncation keeps.
 type Mode string
 
 // The modes: the beginning and the end, the beginning only, or the end only.

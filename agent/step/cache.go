@@ -23,8 +23,8 @@ func (s *State) request(d event.ModelCallStart) {
 	s.rewritten, s.notes, s.summary = "", nil, summary{failures: s.summary.failures}
 }
 
-// Breaks returns why a request does not continue the last one, or "". Where hooks change requests, last
-// has the messages that were sent.
+// Breaks returns why a request does not continue the last one, or "". If hooks change requests, last holds
+// the messages that were sent.
 func (s *State) Breaks(now event.ModelCallStart, messages, last []llm.Message) string {
 	l := s.sent
 	if last == nil {
@@ -66,7 +66,7 @@ func extends(old, now []llm.Message) bool {
 	return slices.EqualFunc(old, now[:len(old)], Same)
 }
 
-// Same reports whether two messages are equal. Mostly they share their parts.
+// Same reports whether two messages are equal. It is fast if they share their parts.
 func Same(a, b llm.Message) bool {
 	if a.Role != b.Role || len(a.Parts) != len(b.Parts) {
 		return false

@@ -19,7 +19,7 @@ func (s *State) place() place { return place{slices.Clip(s.messages), s.facts} }
 // Undo returns the rewind that undoes the last input; see [event.Past.Undo].
 func (s *State) Undo(what event.Parts) (event.Undoing, bool) { return s.past.Undo(what) }
 
-// Redo returns the rewind that takes the last undo back.
+// Redo returns the rewind that reverts the last undo.
 func (s *State) Redo() (event.Undoing, bool) { return s.past.Redo() }
 
 // RestoreFiles returns the rewind that restores files only; see [event.Past.RestoreFiles].

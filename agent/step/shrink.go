@@ -61,7 +61,7 @@ func (s *State) compactIfFull() Action {
 }
 
 // Compact returns the next action to compact the conversation now. A driver calls it until it returns an
-// Append with a Compaction, or Stop if that is not possible, whose error it records as a warning.
+// Append with a Compaction, or a Stop if that is not possible. It records the error of the Stop as a warning.
 func (s *State) Compact() Action {
 	a, problem := s.shrink(event.CompactionManual)
 	switch {
@@ -213,5 +213,5 @@ func (s *State) compacted(d event.Compaction) {
 // Size estimates how many tokens the conversation takes.
 func (s *State) Size() int64 { return s.meter.Estimate() }
 
-// Facts returns what no summary may lose.
+// Facts returns what a summary must not lose.
 func (s *State) Facts() compact.Facts { return s.facts }

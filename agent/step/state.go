@@ -58,7 +58,7 @@ type State struct {
 	used Used // since the last input
 }
 
-// Queued is a waiting message.
+// Queued is a queued message.
 type Queued struct {
 	Seq      event.Seq // of its SteeringQueued record
 	Message  llm.Message
@@ -113,7 +113,7 @@ func (s *State) Turns() int { return s.turns }
 // Called returns the number of model calls, including failed ones.
 func (s *State) Called() int { return s.called }
 
-// Queue lists the waiting messages: steering first, then follow-ups.
+// Queue lists the queued messages: steering first, then follow-ups.
 func (s *State) Queue() []Queued { return slices.Concat(s.steering, s.followUp) }
 
 // Spawned lists the subagents, each with its first task.

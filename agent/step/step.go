@@ -21,7 +21,7 @@ import (
 type Action interface{ action() }
 
 type (
-	// Append records a fact that follows from those before it.
+	// Append records a fact that follows from earlier records.
 	Append struct{ Data event.Data }
 
 	// CallModel calls the model for an answer or, with event.PurposeSummary, for a summary. The call is
@@ -45,11 +45,11 @@ type (
 		End       event.ProcessingEnd
 	}
 
-	// Stop ends the work on an input, or says that there is none.
+	// Stop ends the work on an input, or reports that there is none.
 	Stop struct {
 		Status   event.Status
 		Limit    event.Limit
-		Question string // what the model asks the user; it may also be done
+		Question string // what the model asks the user, also with StatusDone
 		Text     string // the last answer
 		Object   string // the result as JSON, if requested
 		Rounds   int

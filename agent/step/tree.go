@@ -89,7 +89,7 @@ func (t *Tree) resumed() {
 // Total returns what was used up to the last record.
 func (t *Tree) Total() Total { return t.At(t.last) }
 
-// At returns what was used up to a moment.
+// At returns what was used up to a time.
 func (t *Tree) At(now time.Time) Total {
 	spent := t.spent.Clone()
 	total := Total{

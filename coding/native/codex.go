@@ -235,7 +235,7 @@ type patchIn struct {
 func (in patchIn) patch() tools.Patch { return tools.Patch{Patch: in.Input} }
 
 func (c codex) applyPatch(freeform *llm.Freeform) tool.Tool {
-	spec := named(c.Patch.Spec, "apply_patch", "Edit files with a patch. Either all changes are made or none.", codexLimit(0))
+	spec := named(c.Patch.Spec, "apply_patch", "Edit files with a patch. Either all changes are applied or none.", codexLimit(0))
 	if spec.Freeform = freeform; freeform != nil {
 		spec.Description += " " + tools.FreeformNote
 	}

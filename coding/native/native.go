@@ -2,9 +2,9 @@
 // and gemini-cli (Google). Models work best with the tools they were trained on, so names, parameters,
 // output formats and limits match the vendor's agent.
 //
-// The tools present the operations of package tools, like the standard tools: their calls go through the
-// same pipeline and declare the same accesses. What a library should not do on its own (save results to
-// files, open a browser, identify as the vendor's program) is left out.
+// Like the standard tools, they use the operations of package tools: their calls go through the same pipeline
+// and declare the same accesses. What a library should not do on its own (save results to files, open a
+// browser, identify as the vendor's program) is left out.
 package native
 
 import (

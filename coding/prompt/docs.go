@@ -16,7 +16,7 @@ const docBudget = 32 << 10
 
 const docMarker = "[Project instructions truncated at 32KB]"
 
-// Docs is the documents with a project's instructions for agents.
+// Docs holds the documents with a project's instructions for agents.
 type Docs struct {
 	Files     []Doc // from the root to the working directory
 	Truncated bool  // there was more than 32 KiB

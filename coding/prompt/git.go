@@ -27,9 +27,9 @@ const (
 	maxSubject = 200 // bytes of a commit's subject or a branch name
 )
 
-// TakeGit takes a snapshot of the repository of the working directory. It treats repositories as hostile:
-// no hook, filter, monitor, pager, signature checker or transport that they configure is run. What git
-// does not report in time is left out.
+// TakeGit takes a snapshot of the repository of the working directory. It does not trust repositories: no
+// hook, filter, monitor, pager, signature checker or transport that they configure is run. What git does not
+// report in time is left out.
 func TakeGit(ctx context.Context, e env.Environment) Git {
 	s := Git{Staged: -1, Modified: -1, Untracked: -1, Conflicted: -1}
 	t := findTree(ctx, e)

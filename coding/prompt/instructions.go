@@ -18,8 +18,8 @@ var instructionTemplates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Option("missingkey=error").ParseFS(instructionFiles, "instructions/*.md"))
 })
 
-// Wording is what the instructions say about the tools: their names by purpose. A name is "" if there is no
-// such tool.
+// Wording holds what the instructions say about the tools, such as their names by purpose. A name is "" if
+// there is no such tool.
 type Wording struct {
 	Native, Freeform bool
 	Timeout          string // default command timeout, such as "10 seconds"

@@ -2,7 +2,7 @@
 // family, facts about the environment and the git repository, the tools, the project's documents and the
 // user's instructions.
 //
-// Text from a repository cannot close the block that it stands in.
+// Text from a repository is escaped so that it cannot close the block around it.
 package prompt
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Config configures a system prompt. The zero value looks everything up.
+// Config configures a system prompt. The zero value uses the defaults.
 type Config struct {
 	Date time.Time // default: today
 	// Tools are the tools that the model is offered; nil means those of the profile.
 	Tools []tool.Spec
 	// User is the user's instructions. They come last and take precedence.
 	User string
-	// Git and Docs reuse what was found before, so that all prompts of a session agree; nil looks now.
+	// Git and Docs reuse what was found before, so that all prompts of a session agree; nil looks them up.
 	// Set Docs to &Docs{} to ignore the documents of an untrusted project.
 	Git  *Git
 	Docs *Docs
@@ -132,8 +132,8 @@ func Generated(system string) bool {
 	return strings.Contains(system, "\n\n<environment>\nWorking directory: ") || strings.HasPrefix(system, "<environment>\nWorking directory: ")
 }
 
-// UserInstructions returns the user's part of a prompt made by Build. It is the last part. A project
-// document that imitates it is inside a block that it cannot close.
+// UserInstructions returns the user's part of a prompt made by Build. It is the last part. A project document
+// cannot imitate it, because it cannot close the block around it.
 func UserInstructions(system string) string {
 	if i := strings.LastIndex(system, "</project_instructions>"); i >= 0 {
 		system = system[i:]

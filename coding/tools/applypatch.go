@@ -15,7 +15,7 @@ func (f files) applyPatch() Op[Patch, Patched] {
 	return Op[Patch, Patched]{
 		Spec: tool.Spec{
 			Name: "apply_patch", Version: "1.0.0",
-			Description: "Apply code changes using the patch format. Creates, deletes, moves and modifies files in a single operation. Either all changes are made or none.",
+			Description: "Apply code changes using the patch format. Creates, deletes, moves and modifies files in a single operation. Either all changes are applied or none.",
 			Permissions: []tool.Permission{tool.FSRead, tool.FSWrite, tool.FSDelete}, SideEffects: "creates, changes, moves and deletes files", Destructive: true,
 			Output: payload("files integer"),
 			Limit:  tool.Limit{Chars: 10_000, Lines: -1, Mode: tool.Tail},
@@ -67,10 +67,10 @@ func patchAccess(ctx context.Context, c *tool.Call, in Patch) []policy.Access {
 func (f files) planPatch(ctx context.Context, e env.Environment, in Patch) (plan patch.Plan, partial, err error) {
 	p, err := patch.Parse(in.Patch)
 	if err != nil {
-		return plan, nil, tool.Errorf(tool.PatchError, "The patch is not valid, and nothing was changed: %v", err)
+		return plan, nil, tool.Errorf(tool.PatchError, "Nothing was changed: %v", err)
 	}
 	if a, b := sameFile(ctx, e, p.Ops); a != "" {
-		return plan, nil, tool.Errorf(tool.EditConflict, "%s and %s are the same file, and nothing was changed. Put all changes to a file under one name. To change only the letter case of a name, use the command mv.", a, b)
+		return plan, nil, tool.Errorf(tool.EditConflict, "%s and %s are the same file, and nothing was changed. Put all changes to a file under one name. To change only the letter case of a name, use mv.", a, b)
 	}
 	plan, err = p.Plan(source{ctx, e, f}, patch.Options{Classic: f.config.ClassicPatch, Paths: e.Info().Paths()})
 	if err != nil && len(plan.Ops) == 0 {

@@ -88,8 +88,8 @@ func TestApplyPatch_FailureInAnyFileChangesNone(t *testing.T) {
 			t.Fatalf("%v: the files were %q and are %q", c.ops, before, after)
 		}
 	}
-	r.fails(tool.PatchError, "apply_patch", args{"patch": "hello"}, "not valid")
-	r.fails(tool.PatchError, "apply_patch", patch("*** Rename File: x"), "not valid", "*** ")
+	r.fails(tool.PatchError, "apply_patch", args{"patch": "hello"}, "invalid patch")
+	r.fails(tool.PatchError, "apply_patch", patch("*** Rename File: x"), "invalid patch", "*** ")
 	r.fails(tool.PatchError, "apply_patch", patch())
 }
 

@@ -102,9 +102,9 @@ func searchFailed(err error, p string) *tool.Error {
 func startFailed(err error) *tool.Error {
 	switch {
 	case errors.Is(err, env.ErrReadOnly):
-		return tool.Errorf(tool.PermissionDenied, "Permission denied: the environment is read-only and runs no commands.")
+		return tool.Errorf(tool.PermissionDenied, "Permission denied: the environment is read-only and cannot run commands.")
 	case errors.Is(err, env.ErrNoCommands):
-		return tool.Errorf(tool.PermissionDenied, "This environment runs no commands. Use the file tools instead.")
+		return tool.Errorf(tool.PermissionDenied, "This environment cannot run commands. Use the file tools instead.")
 	case errors.Is(err, env.ErrTooLong):
 		return tool.Errorf(tool.ValidationError, "The command is too long for one command line. Write it to a script and run that.")
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

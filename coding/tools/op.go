@@ -14,8 +14,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Op is one operation, independent of the tool that presents it. Do returns a [*tool.Error] for a
-// failure that the model can recover from.
+// Op is one operation, independent of the tool that uses it. Do returns a [*tool.Error] for a failure that
+// the model can recover from.
 type Op[In, Out any] struct {
 	Spec   tool.Spec // of the standard tool
 	Access tool.Access[In]
@@ -24,8 +24,8 @@ type Op[In, Out any] struct {
 	Preview func(ctx context.Context, c *tool.Call, in In) (tool.Preview, error)
 }
 
-// Over makes a tool over an operation. Its calls declare and preview what the operation does with the
-// arguments that args converts.
+// Over makes a tool from an operation, which declares and previews its calls. args converts the arguments of
+// the tool to those of the operation.
 func Over[In, Arg, Out any](spec tool.Spec, op Op[Arg, Out], args func(In) Arg, run tool.Run[In]) tool.Tool {
 	t := tool.New(spec, func(ctx context.Context, c *tool.Call, in In) []policy.Access {
 		return op.Access(ctx, c, args(in))
@@ -79,7 +79,7 @@ func WithEnums[In any](spec tool.Spec, enums map[string][]any) tool.Spec {
 	return spec
 }
 
-// Set is the operations that the tools of one session share.
+// Set holds the operations that the tools of one session share.
 type Set struct {
 	Read  Op[Read, Page]
 	Write Op[Write, Written]
@@ -110,10 +110,10 @@ func NewSet(c Config) Set {
 	}
 }
 
-// ID is the id of a background process. It reads from a JSON string or number, because agents differ.
+// ID is the id of a background process. It decodes from a JSON string or number, because agents differ.
 type ID string
 
-// UnmarshalJSON reads a string or a number.
+// UnmarshalJSON decodes a string or a number.
 func (p *ID) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, (*string)(p))

@@ -82,5 +82,5 @@ func TestPaths_ErrorsOfEnvironmentsAreExplained(t *testing.T) {
 	r.fails(tool.NotADirectory, "read_file", args{"file_path": `src\a.go\`}, "not a directory")
 	r.fails(tool.NotADirectory, "glob", args{"pattern": "*", "path": `src\a.go`}, "not a directory")
 	r.fails(tool.EditConflict, "apply_patch", args{"patch": "*** Begin Patch\n*** Update File: src\\a.go\n@@\n-one\n+1\n*** Update File: SRC\\A.go\n@@\n-two\n+2\n*** End Patch"}, "same file")
-	r.fails(tool.PermissionDenied, "shell", args{"command": "dir"}, "runs no commands")
+	r.fails(tool.PermissionDenied, "shell", args{"command": "dir"}, "cannot run commands")
 }

@@ -48,7 +48,7 @@ func (f files) readMany(ctx context.Context, c *tool.Call, in readManyIn) (tool.
 		if err := ctx.Err(); err != nil {
 			return tool.Result{}, err
 		}
-		one := tool.Failure(tool.TooLarge, "not read because the output is full; read it separately.")
+		one := tool.Failure(tool.TooLarge, "not read because the output limit was reached; read it separately.")
 		if b.Len() < maxManyOutput {
 			page, err := f.open(ctx, c, Read{Path: p, Limit: in.Limit})
 			if one = showPage(Read{Path: p}, page); err != nil {

@@ -17,7 +17,7 @@ import (
 // The results of the operations. Their Fields methods return the values for programs, which do not
 // depend on the tool.
 
-// Page is lines of a file, or an image.
+// Page holds lines of a file, or an image.
 type Page struct {
 	Lines []string // without their endings
 	First int      // number of the first line, from 1
@@ -70,7 +70,7 @@ func (e Edited) Fields() map[string]any {
 	return map[string]any{"replacements": e.Replacements, "match": string(e.Match)}
 }
 
-// Patched is the changes made by a patch.
+// Patched holds the changes made by a patch.
 type Patched struct {
 	Changes []patch.FileOp
 	Notes   []string
@@ -112,7 +112,7 @@ func (p Patched) Paths() []string {
 	return paths
 }
 
-// Listing is the entries of a directory. Each directory precedes its entries.
+// Listing holds the entries of a directory. Each directory precedes its entries.
 type Listing struct {
 	Entries []Entry
 	Ignored int  // number of skipped entries

@@ -1,13 +1,13 @@
 // Package tools provides the standard coding tools: reading, writing, editing and patching files, searching,
-// running commands in the foreground and in the background, and viewing images. They work in the
-// environment of the call, so the same tools run on this machine, in a container or in memory.
+// running commands in the foreground and in the background, and viewing images. They work in the environment
+// of the call, so the same tools run on this machine, in a container or in memory.
 //
 // A tool declares what a call will touch before it runs, rejects invalid input with a code and a hint
 // that lets a model recover, and changes nothing on disk if it fails.
 //
-// Behind each tool is an operation ([Op]) with typed arguments and results. The standard tools and the
-// vendors' tools of package native present the same operations ([Set]), so accesses are declared and work
-// is done in one place.
+// Each tool uses an operation ([Op]) with typed arguments and results. The standard tools and the vendors'
+// tools of package native share the operations ([Set]), so accesses are declared and work is done in one
+// place.
 package tools
 
 import (
@@ -24,12 +24,12 @@ import (
 
 // Config configures the coding tools. The zero value is the default.
 type Config struct {
-	// DefaultTimeout and MaxTimeout bound foreground commands: the timeout of a command that asks for
-	// none, and the longest that one can ask for. They default to the constants of the same names, but a
-	// profile has the default timeout of its family.
+	// DefaultTimeout and MaxTimeout bound foreground commands: the timeout of a command that asks for none,
+	// and the maximum that it can ask for. They default to the constants of the same names, but a profile has
+	// the default timeout of its family.
 	DefaultTimeout time.Duration
 	MaxTimeout     time.Duration
-	// MaxFileSize is the size of the largest file that is read whole ([MaxFileSize]).
+	// MaxFileSize is the maximum size of a file that is read whole. It defaults to the constant.
 	MaxFileSize int64
 	// ClassicPatch makes apply_patch keep the changes before the one that failed, as codex does,
 	// instead of undoing them.
@@ -67,7 +67,7 @@ func (c Config) timeouts() tool.Timeouts {
 	return tool.Timeouts{Default: c.DefaultTimeout, Max: c.MaxTimeout}
 }
 
-// State is what tools remember between calls: background processes, and which call is changing files.
+// State holds what tools share between calls: background processes, and which call is changing files.
 type State struct {
 	turn chan struct{} // full while a call changes files
 
@@ -145,9 +145,8 @@ func Plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// Aliases returns the names and arguments that the vendors' own agents use for these tools. A model that
-// falls back on the tools it was trained with then reaches them. The Params maps are shared and must not
-// be modified.
+// Aliases returns the names and arguments that the vendors' own agents use for these tools. Calls by a model
+// that uses the names it was trained on then still work. The Params maps are shared and must not be modified.
 func Aliases() []tool.Alias { return slices.Clone(vendorAliases()) }
 
 var vendorAliases = sync.OnceValue(func() []tool.Alias {

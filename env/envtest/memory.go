@@ -141,7 +141,7 @@ func (m *Memory) Stat(ctx context.Context, path string) (info env.FileInfo, err 
 	return info, err
 }
 
-// Lstat is Stat, because there are no symbolic links.
+// Lstat is the same as Stat, because there are no symbolic links.
 func (m *Memory) Lstat(ctx context.Context, path string) (env.FileInfo, error) {
 	return m.Stat(ctx, path)
 }
@@ -168,7 +168,7 @@ func (m *Memory) Open(ctx context.Context, path string) (r io.ReadCloser, err er
 	return r, err
 }
 
-// WriteFile replaces a file, or makes it and its parents.
+// WriteFile replaces or creates a file, creating missing parents.
 func (m *Memory) WriteFile(ctx context.Context, path string, data []byte, perm fs.FileMode) error {
 	return m.do(ctx, "write", path, func(abs string) error {
 		old := m.files[m.key(abs)]
@@ -264,7 +264,7 @@ func (m *Memory) Start(context.Context, env.Command) (env.Process, error) {
 	return nil, fmt.Errorf("start a command: %w", env.ErrNoCommands)
 }
 
-// Close ends the environment.
+// Close closes the environment.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

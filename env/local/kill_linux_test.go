@@ -50,7 +50,7 @@ func TestGrace_IsTwoSeconds(t *testing.T) {
 		start := time.Now()
 		q := targets{group: c.Process.Pid}
 		if !terminate(q) {
-			t.Error("nobody was asked to end")
+			t.Error("found no process to terminate")
 		}
 		awaitExit(q, make(chan struct{}), grace)
 		if took := time.Since(start); took != 2*time.Second {

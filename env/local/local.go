@@ -2,22 +2,22 @@
 //
 // # Processes
 //
-// A command runs in its own process group. It has no terminal unless it asks for one, inherits no
-// files of the host, and its standard input is empty unless one is given. It ends when it exits, even
-// if background children hold its output open. On a timeout, a canceled context or Close, the command
-// and all its descendants get SIGTERM and, two seconds later, SIGKILL.
+// A command runs in its own process group. It has no terminal unless Command.PTY is set, inherits no
+// open files of the host, and its standard input is empty unless one is given. It ends when its
+// process exits, even if background children hold its output open. On a timeout, a canceled context
+// or Close, the command and all its descendants get SIGTERM and, two seconds later, SIGKILL.
 //
 // Descendants are found by a variable in their environment that identifies the command, by their
 // process group or session while the command's process id is reserved, and by their parents. A
 // process that left the group with setsid or a double fork is found too. Only a process that dropped
 // its environment, left its group and lost its parent escapes. Catching it would need a subreaper or
-// a control group, and a library must not turn its host into either.
+// a control group, and a library must not impose either on its host.
 //
-// Each environment has a watchdog, a small shell that is started with the first command. It waits for
-// the end of a pipe whose other end only this process holds. When this process dies, the watchdog
-// kills all commands. [Env.Hold] lets others know when it has finished. macOS hides the variables of
-// system programs, so the watchdog also tracks process groups there. On Windows, job objects do all
-// of this.
+// Each environment has a watchdog, a small shell script that is started with the first command. It
+// waits for the end of a pipe whose other end only this process holds. When this process dies, the
+// watchdog kills all commands. [Env.Hold] lets other processes wait until it has finished. macOS
+// hides the variables of system programs, so the watchdog also tracks process groups there. On
+// Windows, job objects do all of this.
 //
 // # Output
 //
@@ -30,8 +30,8 @@
 // directory is flushed after that. If the target has other hard links, they keep the old content.
 //
 // With Config.Roots, every path is resolved through os.Root. Neither "..", nor a symbolic link, nor a
-// link swapped in at the wrong moment leads out. A file that is hard-linked to one outside can be
-// read; writing it leaves the one outside unchanged.
+// link swapped in at the wrong moment leads out of the roots. A file that is hard-linked to one
+// outside can be read; writing it leaves the one outside unchanged.
 package local
 
 import (
@@ -79,7 +79,7 @@ type Config struct {
 	Inherit Inherit
 	Vars    map[string]string
 
-	// MaxOutput is the default of Command.MaxOutput; zero means 64 MiB.
+	// MaxOutput is the default for Command.MaxOutput; zero means 64 MiB.
 	MaxOutput int64
 	// SpoolDir is the parent of the private directory for long output. The default is the system's
 	// temporary directory.
@@ -258,8 +258,8 @@ func (e *Env) checkSpool() error {
 }
 
 // Hold keeps a file open in the watchdog. If this process is killed, the file stays open until all
-// commands started since have been killed, so a lock on it tells others when that is done. Commands
-// do not inherit the file. It must not be closed before release.
+// commands started since have been killed, so other processes can wait for that with a lock on it.
+// Commands do not inherit the file. It must not be closed before release.
 func (e *Env) Hold(f *os.File) (release func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -151,7 +151,7 @@ func TestSpool_IsPrivateAndGoesAway(t *testing.T) {
 	wait(t, p)
 	files, _ := filepath.Glob(filepath.Join(spool, "reins-*", "*"))
 	if len(files) != 1 {
-		t.Fatalf("the spool holds %v", files)
+		t.Fatalf("the spool contains %v", files)
 	}
 	if fi, err := os.Stat(filepath.Dir(files[0])); err != nil || fi.Mode().Perm() != 0o700 {
 		t.Errorf("the private directory: %v, %v", fi.Mode(), err)
@@ -163,7 +163,7 @@ func TestSpool_IsPrivateAndGoesAway(t *testing.T) {
 		t.Error(err)
 	}
 	if files, _ := filepath.Glob(filepath.Join(spool, "reins-*", "*")); len(files) != 0 {
-		t.Errorf("after Release the spool holds %v", files)
+		t.Errorf("after Release the spool contains %v", files)
 	}
 }
 

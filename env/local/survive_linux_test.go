@@ -67,7 +67,7 @@ func TestClose_NobodySurvives(t *testing.T) {
 				t.Errorf("the watchdog is left: %v", pids)
 			}
 			if left, _ := os.ReadDir(spool); len(left) > 0 {
-				t.Errorf("the spool directory holds %v", left)
+				t.Errorf("the spool directory contains %v", left)
 			}
 		})
 	}
@@ -108,7 +108,7 @@ func TestCancel_NobodySurvives(t *testing.T) {
 			p := runStubborn(t, ctx, e, line)
 			cancel()
 			wait(t, p)
-			await(t, "nobody is left", func() bool { return len(inDir(e.Info().Dir)) == 0 })
+			await(t, "no process is left", func() bool { return len(inDir(e.Info().Dir)) == 0 })
 		})
 	}
 }
@@ -154,9 +154,9 @@ func TestKilledHost_NobodySurvives(t *testing.T) {
 				t.Fatal(err)
 			}
 			host.Wait()
-			await(t, "nobody is left", func() bool { return len(inDir(dir)) == 0 && len(watchdogs(spool)) == 0 })
+			await(t, "no process is left", func() bool { return len(inDir(dir)) == 0 && len(watchdogs(spool)) == 0 })
 			if left, _ := os.ReadDir(spool); len(left) > 0 {
-				t.Errorf("the spool directory holds %v", left)
+				t.Errorf("the spool directory contains %v", left)
 			}
 		})
 	}
@@ -294,7 +294,7 @@ func TestSession_OfTheHostIsSpared(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "nobody is left", func() bool { return len(inDir(dir)) == 0 && len(watchdogs(spool)) == 0 })
+	await(t, "no process is left", func() bool { return len(inDir(dir)) == 0 && len(watchdogs(spool)) == 0 })
 	if err := syscall.Kill(bystander, 0); err != nil {
 		t.Errorf("the bystander: %v", err)
 	}
@@ -370,6 +370,6 @@ func TestWriteFile_FullDiskLeavesOldFileAndNothingElse(t *testing.T) {
 	list, _ := os.ReadDir(dir)
 	data, _ := os.ReadFile(filepath.Join(dir, "old"))
 	if len(list) != 1 || string(data) != "old" {
-		t.Errorf("the directory holds %v, the old file %q", list, data)
+		t.Errorf("the directory contains %v, the old file %q", list, data)
 	}
 }

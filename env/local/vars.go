@@ -49,7 +49,7 @@ var coreNames = map[string]bool{
 	"NUMBER_OF_PROCESSORS": true, "PROCESSOR_ARCHITECTURE": true,
 }
 
-// quiet has variables that keep programs from waiting for a person. Every command gets them.
+// quiet has variables that keep programs from waiting for user input. Every command gets them.
 //
 // "true" as the editor accepts the proposed text, which suits an amended commit or a merge; an empty
 // commit message still fails. The todo list of an interactive rebase must not be accepted unseen, so

@@ -28,8 +28,8 @@ type GrepQuery struct {
 	// not apply to a file.
 	Path string
 	// Globs select files by path, as ripgrep's -g does. A glob with a slash is relative to Path;
-	// one without matches the last element. A leading "!" excludes. The last glob that matches
-	// wins. A selected file is searched even if it is hidden or ignored.
+	// one without a slash matches the last element. A leading "!" excludes. The last glob that
+	// matches wins. A selected file is searched even if it is hidden or ignored.
 	Globs []string
 	// Types select files by ripgrep's names for file types, such as "go" or "py".
 	Types    []string
@@ -86,7 +86,7 @@ type GlobQuery struct {
 	Pattern    string
 	Path       string // a directory; "" is the working directory
 	IgnoreCase bool
-	Hidden     bool          // include hidden files that no element of the pattern names with a dot
+	Hidden     bool          // include all hidden files; without it, only those that the pattern names with a dot
 	NoIgnore   bool          // include what ignore files exclude
 	Limit      int           // maximum number of files, the newest; zero means no limit
 	Timeout    time.Duration // end with the results so far; zero means no limit
@@ -105,7 +105,7 @@ type GlobFile struct {
 	ModTime time.Time
 }
 
-// Reason is why a result is partial; "" if it is complete.
+// Reason is the reason why a result is partial; "" if it is complete.
 type Reason string
 
 // The reasons for a partial result.
@@ -119,13 +119,13 @@ const (
 
 // Summary describes what a search did.
 type Summary struct {
-	Files   int // with matches
-	Matches int // in them
+	Files   int // files with matches
+	Matches int // matches in these files
 	// Searched counts the files read, or for Glob the names matched. It is exact only if the search
 	// was complete, because workers run ahead of limits.
 	Searched int
-	Binary   int // skipped because they contain a NUL byte
-	TooBig   int // skipped because of MaxFileSize
+	Binary   int // files skipped because they contain a NUL byte
+	TooBig   int // files skipped because of MaxFileSize
 	Failed   int // files and directories that could not be read
 
 	Partial bool // there may be more results

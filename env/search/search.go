@@ -5,9 +5,9 @@
 // Ignore files, hidden files and binary files are treated as ripgrep treats them by default. Symbolic
 // links are not followed.
 //
-// Most of the speed comes from not running the regular expression. The pattern is analyzed for
-// literals of which every match contains at least one, and only lines with such a literal are matched
-// with package regexp. Patterns without literals run as a DFA.
+// Most of the speed comes from not running the regular expression. If every match must contain one of
+// a few literals, only lines with such a literal are matched with package regexp. Patterns without
+// literals run as a DFA.
 //
 // Regular expressions are those of package regexp: without lookahead, lookbehind and backreferences.
 //
@@ -23,7 +23,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Searcher is implemented by environments with a faster search of their own. The contract is that of
+// Searcher is implemented by environments with their own, faster search. The contract is that of
 // [Grep] and [Glob].
 type Searcher interface {
 	Grep(ctx context.Context, q GrepQuery, yield func(FileMatch) bool) (Summary, error)

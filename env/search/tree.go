@@ -42,8 +42,8 @@ func (d *details) stat() TreeStat {
 
 // Tree calls visit for every regular file, directory and symbolic link below Dir, including hidden
 // ones, but not for .git and ignored files. .gitignore files apply even without a repository. A
-// directory comes before its entries, which are sorted by name. The entry is valid during the call. If
-// visit returns an error, Tree returns it.
+// directory comes before its entries, which are sorted by name. The entry is valid only during the
+// call. If visit returns an error, Tree returns it.
 func (l *Local) Tree(ctx context.Context, q TreeQuery, visit func(*TreeEntry) error) error {
 	layer := localLayer{l}
 	root := layer.abs("")

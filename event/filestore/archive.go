@@ -26,8 +26,8 @@ type archiveIndex struct {
 	Blobs int `json:"blobs"` // how many follow, because a truncated tar archive may look complete
 }
 
-// Export writes a session as a tar archive: its description, its log, then its blobs. It may run beside a
-// writer, and exports the session as of its start. Damage is exported as it is.
+// Export writes a session as a tar archive: its description, its log, then its blobs. The session may have a
+// writer; Export writes what the session contained when it was called. Damage is exported as it is.
 func (s *Store) Export(ctx context.Context, id string, out io.Writer) error {
 	if err := usable(ctx, id); err != nil {
 		return err

@@ -18,8 +18,8 @@ type FS interface {
 	RemoveAll(name string) error
 	// SyncDir flushes the names in a directory.
 	SyncDir(name string) error
-	// Lock locks a file, creating it if necessary. The lock ends when it is closed or the process dies.
-	// Lock returns ErrHeld if somebody else has the lock.
+	// Lock locks a file, creating it if necessary. The lock ends when it is closed or the process dies. Lock
+	// returns ErrHeld if the lock is already held.
 	Lock(name string) (io.Closer, error)
 }
 
@@ -35,7 +35,7 @@ type File interface {
 	Sync() error
 }
 
-// ErrHeld means that somebody else has a lock.
+// ErrHeld means that a lock is already held.
 var ErrHeld = errors.New("the lock is held")
 
 // OS is the file system of the operating system.

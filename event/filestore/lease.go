@@ -125,7 +125,7 @@ func (s *Store) await(ctx context.Context, name string, timeout time.Duration, n
 	}
 }
 
-// Lease has h hold a locked file. Whoever opens the session waits for that lock. See [event.Leaser].
+// Lease makes h hold a locked file. Opening the session waits for that lock. See [event.Leaser].
 func (w *Writer) Lease(h event.Holder) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

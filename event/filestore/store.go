@@ -19,21 +19,23 @@
 // reports them and continues after them.
 //
 // meta.json is written after the part of the log that it covers is on the disk. If the log is shorter than
-// that, its end was lost, which no crash does. Readers report the loss. The next writer replaces the lost part
-// by one invalid line of the same size and continues after it, so the loss stays visible and no record number
-// is used twice.
+// that, its end was lost, which a crash cannot cause. Readers report the loss. The next writer replaces the
+// lost part with one invalid line of the same size and continues after it, so the loss stays visible and no
+// record number is used twice.
 //
 // # Concurrency
 //
 // Several processes can use one directory. A session has one writer at a time; the operating system releases
-// its lock when the process ends. Commands of a killed process may outlive it for a moment. Whoever stops them
-// holds the lease, and the next writer waits for it (see [event.Leaser]). Readers need no lock and write
-// nothing, so they work on a disk that is full or read-only. They may see records that are not flushed yet.
+// its lock when the process ends. Commands of a killed process may outlive it for a moment. The process that
+// stops them holds the lease, and the next writer waits for it (see [event.Leaser]). Readers need no lock and
+// write nothing, so they work on a disk that is full or read-only. They may see records that are not flushed
+// yet.
 //
 // # Listing
 //
-// If the log is longer than meta.json says, because it has a writer or the writer was killed, only the rest is
-// read. If meta.json is missing or damaged, the whole log is read. An intact log does not depend on meta.json.
+// If the log is longer than meta.json records, because it has a writer or the writer was killed, only the
+// rest is read. If meta.json is missing or damaged, the whole log is read. An intact log does not depend on
+// meta.json.
 package filestore
 
 import (
@@ -136,8 +138,8 @@ func (s *Store) Meta(ctx context.Context, id string) (event.Meta, error) {
 	return x.Meta, nil
 }
 
-// List describes all sessions, the last written first. Before them come the sessions that cannot be described,
-// each as an error and what is known of it.
+// List describes all sessions, most recently written first. Before them, it yields an error for each session
+// that cannot be described, with what is known about it.
 func (s *Store) List(ctx context.Context) iter.Seq2[event.Meta, error] {
 	return func(yield func(event.Meta, error) bool) {
 		names, err := s.names()
@@ -206,7 +208,7 @@ func (s *Store) describe(name string) (event.Meta, error) {
 	return now.Meta, err
 }
 
-// Delete removes a session. For all processes it disappears at once.
+// Delete removes a session. It disappears atomically.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	if err := usable(ctx, id); err != nil {
 		return err

@@ -31,8 +31,8 @@ type Report struct {
 // Clean reports whether there are no problems.
 func (r Report) Clean() bool { return len(r.Problems) == 0 }
 
-// Verify checks all of a session without changing it. It may run beside a writer. Problems are in the report;
-// an error means that the session could not be checked.
+// Verify checks all of a session without changing it. The session may have a writer. Problems are in the
+// report; an error means that the session could not be checked.
 func (s *Store) Verify(ctx context.Context, id string) (Report, error) {
 	report := Report{Session: id}
 	if err := usable(ctx, id); err != nil {

@@ -36,7 +36,8 @@ CACHED is the part of INPUT that the provider read from its cache, HIT its
 share, and WRITTEN the tokens added to the cache. Unknown prices are shown as
 unknown, not as $0.
 
-Without SESSION, use the last session of this directory.`,
+Without SESSION, use the last session of this directory, or else of the nearest
+parent directory.`,
 		Example: `  reins cost
   reins cost --all --since 7d
   reins cost 4TKZ K3ZQ --json`,

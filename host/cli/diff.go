@@ -34,7 +34,8 @@ a unified diff. Changes by tools, by shell commands and by hand are included.
 FROM and TO are checkpoints, or prompts (@N) for the state before them. Without
 TO, compare with the current files. "reins diff --list" lists both.
 
-Without SESSION, use the last session of this directory. It may be running.`,
+Without SESSION, use the last session of this directory, or else of the nearest
+parent directory. The session may be running.`,
 		Example: `  reins diff --stat
   reins diff @57 @120 -- parser.go
   reins diff 4TKZ --list`,

@@ -25,8 +25,8 @@ type connection struct {
 
 func (c *connection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&c.provider, "provider", "", "model provider: openai, anthropic, gemini, chat or local (default: chosen by --model, or by the API key that is set)")
-	f.StringVar(&c.model, "model", "", "model to use (default: the provider's default)")
+	f.StringVar(&c.provider, "provider", "", "model provider: openai, anthropic, gemini, chat or local (default: the session's, if any, or chosen by --model or the API key that is set)")
+	f.StringVar(&c.model, "model", "", "model to use (default: the session's, if any, or the provider's default)")
 	f.StringVar(&c.baseURL, "base-url", "", "`URL` of the API (default: the provider's)")
 	f.StringVar(&c.catalogue, "catalogue", "", catalogueHelp)
 	f.BoolVar(&c.debug, "debug", false, "log HTTP traffic to standard error, without keys")

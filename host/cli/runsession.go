@@ -166,8 +166,8 @@ func (o run) place(ctx context.Context, h Host, dir, command string) (saved, err
 	return s, err
 }
 
-// lastSession returns the last session of a directory. "reins run" also continues the session of a
-// parent directory; other commands only name it.
+// lastSession returns the last session of a directory. "reins run" also accepts the session of a parent
+// directory; for other commands that is an error that names the session.
 func (o run) lastSession(ctx context.Context, h Host, store event.Store, dir, command string) (event.Meta, error) {
 	if o.dir != "" || command != runCommand {
 		return latestSession(ctx, h, store, dir, command)

@@ -19,7 +19,7 @@ type call struct {
 
 func callName(agent, id string) string { return agent + " " + id }
 
-// Note records a record, except for the end of a call.
+// Note applies a record. It ignores the end of a call; see End.
 func (c Calls) Note(r event.Record) {
 	switch d := r.Data.(type) {
 	case event.ToolCallStart:

@@ -1,8 +1,8 @@
 // Package show formats what a session does as text for people: the title of a tool call, an event on one
-// line, a diff, a table of costs, the age of something. All hosts can share it.
+// line, a diff, a table of costs, the age of something.
 //
-// Text from models, tools and repositories is made safe to print; see [Visible]. Functions that return
-// one line do so already, unless they say otherwise.
+// Text from models, tools and repositories is made safe to print; see [Visible]. Functions that return one
+// line make it safe, unless their comment says otherwise.
 package show
 
 import (
@@ -67,8 +67,8 @@ func briefAnswer(m llm.Message) string {
 	return Summary(strings.Join(names, ", "))
 }
 
-// Notice formats an event beside the conversation on one line, such as a limit, a retry or a compaction;
-// "" for all others.
+// Notice formats an event that is not part of the conversation on one line, such as a limit, a retry or a
+// compaction; "" for all others.
 func Notice(data event.Data) string {
 	switch d := data.(type) {
 	case event.SessionResume:
@@ -189,8 +189,8 @@ func Retry(d event.ModelRetry, in time.Duration) string {
 	return fmt.Sprintf("retrying in %s (%s): %s", Duration(in), attempt, Summary(d.Error.Message))
 }
 
-// Stop formats why a session stopped before its task was done; "" if it is done, or if the error or the
-// limit tells.
+// Stop formats why a session stopped before its task was done; "" if it is done, or if the error or the limit
+// is shown instead.
 func Stop(status agent.Status) string {
 	switch status {
 	case agent.StatusLoop:

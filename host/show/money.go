@@ -24,7 +24,7 @@ func SmallPrice(dollars float64) string {
 	return Price(&dollars)
 }
 
-// Tokens formats a number of tokens, from 1000 on in thousands.
+// Tokens formats a number of tokens, in thousands from 1000 on.
 func Tokens(n int64) string {
 	if n < 1000 {
 		return strconv.FormatInt(n, 10)

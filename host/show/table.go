@@ -121,7 +121,7 @@ func runeColumns(r rune) int {
 	return 1
 }
 
-// Cut truncates a text to so many columns, with an ellipsis at its end or, with tail, at its start.
+// Cut truncates a text to a number of columns, with an ellipsis at its end or, with tail, at its start.
 func Cut(s string, columns int, tail bool) string {
 	if Width(s) <= columns {
 		return s
@@ -142,7 +142,7 @@ func Cut(s string, columns int, tail bool) string {
 	return string(runes)
 }
 
-// Fit truncates a text to so many columns, without an ellipsis.
+// Fit truncates a text to a number of columns, without an ellipsis.
 func Fit(text string, columns int) string {
 	for i, r := range text {
 		if columns -= runeColumns(r); columns < 0 {

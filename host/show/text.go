@@ -116,7 +116,7 @@ func Plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Ago formats a time that is d ago, as its date from 30 days on.
+// Ago formats how long ago t was, which is d. From 30 days on, it returns the date of t.
 func Ago(d time.Duration, t time.Time) string {
 	switch {
 	case d < 10*time.Second:

@@ -64,11 +64,6 @@ type verdict struct {
 
 // try applies a mutant and runs its tests until one fails.
 func (r *runner) try(ctx context.Context, m *mutant) verdict {
-	for _, t := range m.tests {
-		if err := r.passes(ctx, t); err != nil {
-			return verdict{false, fmt.Sprintf("CANNOT TELL: the tests fail without it: %v", err)}
-		}
-	}
 	dir, err := os.MkdirTemp(r.temp, "mutant-")
 	if err != nil {
 		return verdict{false, err.Error()}
@@ -79,6 +74,9 @@ func (r *runner) try(ctx context.Context, m *mutant) verdict {
 		return verdict{false, "DOES NOT APPLY: " + err.Error()}
 	}
 	for _, t := range m.tests {
+		if err := r.passes(ctx, t); err != nil {
+			return verdict{false, fmt.Sprintf("CANNOT TELL: the tests fail without it: %v", err)}
+		}
 		failure, err := r.test(ctx, t, dir, "-overlay="+overlay)
 		switch {
 		case err != nil:

@@ -2,17 +2,16 @@
 //
 // # Requests
 //
-// System and developer messages become the system blocks, wherever they are in the conversation. Messages of
-// one role in a row are merged, because user and assistant must alternate, and tool results come first in
+// System and developer messages become the system blocks, wherever they are in the conversation. Consecutive
+// messages of one role are merged, because user and assistant must alternate, and tool results come first in
 // their user message. Thinking is sent back with its signature to the model that made it and omitted for any
 // other. Empty texts are omitted; a short text replaces media that the API does not support. Arguments of a
-// tool call that are not a JSON object are sent as {"_raw": "…"}, those of a freeform tool as
-// {"input": "…"}.
+// tool call that are not a JSON object are sent as {"_raw": "…"}, those of a freeform tool as {"input": "…"}.
 //
-// The messages are last in the body, so that the bytes of a request are a prefix of the next one's. Cache
-// breakpoints are the exception: one is after the tools and the system blocks, one at the end of the
-// messages, and one where the end was in the request before. They are placed unless Request.NoCache is set or
-// the caller sets cache_control.
+// The messages are last in the body, so that each request begins with the bytes of the previous one, up to the
+// end of its messages. Cache breakpoints are the exception: one is after the tools and the system blocks, one
+// at the end of the messages, and one where the previous request ended. They are placed unless Request.NoCache
+// is set or the caller sets cache_control.
 //
 // max_tokens is Request.MaxTokens, or the model's limit in the catalogue, or 32000.
 //
@@ -26,9 +25,9 @@
 // temperature other than 1, top_k, and top_p below 0.95. Of temperature and top_p, only the temperature is
 // sent.
 //
-// Output to a schema uses output_config.format if the catalogue says that the model supports it. Otherwise,
-// and for JSON without a schema, the model must call a tool with a reserved name, and the decoder turns
-// that call into text.
+// Output to a schema uses output_config.format if the model supports it according to the catalogue. Otherwise,
+// and for JSON without a schema, the model must call a tool with a reserved name, and the decoder turns that
+// call into text.
 //
 // # Answers
 //
@@ -79,7 +78,7 @@ func New(c Config) *wire.Provider {
 	return wire.NewProvider(NewDialect(c), c.Endpoint)
 }
 
-// NewDialect returns the codec alone. It ignores the endpoint.
+// NewDialect returns the dialect alone. It ignores the endpoint.
 func NewDialect(c Config) wire.Dialect {
 	if c.Catalogue == nil {
 		c.Catalogue = llm.DefaultCatalogue()

@@ -191,7 +191,7 @@ func container(r *llm.Request) string {
 func merged(options map[string]json.RawMessage, p plan) map[string]json.RawMessage {
 	options = maps.Clone(options)
 	for name, ours := range map[string][]byte{"thinking": p.thinking, "output_config": p.output} {
-		// An option with a type of its own is complete.
+		// An option with its own type is complete.
 		theirs, err := wire.ParseJSON(options[name])
 		if err == nil && len(ours) > 0 && theirs.Kind() == '{' && theirs.Get("type") == nil {
 			rest := wire.Rest(ours, func(key string, _ wire.Value) bool { return theirs.Get(key) != nil })

@@ -5,7 +5,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// history encodes the messages of a conversation. Messages of one role in a row are a run, which is one
+// history encodes the messages of a conversation. Consecutive messages of one role are a run, which is one
 // message of the API. A run is closed when another follows: it does not change and is encoded only once. The
 // last run may still grow and is encoded with every request.
 type history struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Vertex returns the Rewrite of an endpoint for Claude on Google's Vertex AI. Its base URL is
+// Vertex returns the Endpoint.Rewrite for Claude on Google's Vertex AI. The base URL is
 // "https://LOCATION-aiplatform.googleapis.com/v1". Config.AuthToken or Endpoint.Sign must supply a Google
 // access token.
 func Vertex(project, location string) func(*llm.Request, *wire.Call) error {
@@ -28,7 +28,7 @@ func Vertex(project, location string) func(*llm.Request, *wire.Call) error {
 	}
 }
 
-// Bedrock returns the Rewrite of an endpoint for Claude on Amazon Bedrock's InvokeModel. Its base URL is
+// Bedrock returns the Endpoint.Rewrite for Claude on Amazon Bedrock's InvokeModel. The base URL is
 // "https://bedrock-runtime.REGION.amazonaws.com", and Endpoint.Sign must sign the requests. Bedrock's own
 // framing of streams is not supported: every call requests a whole answer, and its events arrive at once.
 func Bedrock() func(*llm.Request, *wire.Call) error {

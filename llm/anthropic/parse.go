@@ -15,7 +15,7 @@ import (
 var _ wire.Parser = (*dialect)(nil)
 
 // Parse reads a request body. Encoding the result returns the same request, except that a string becomes one
-// text block, messages of one role in a row are merged and null members are omitted. Members without a
+// text block, consecutive messages of one role are merged and null members are omitted. Members without a
 // field become options, and blocks without a part type become opaque.
 func (d *dialect) Parse(body []byte) (*llm.Request, []string, error) {
 	v, err := wire.ParseJSON(body)

@@ -1,9 +1,9 @@
-// Package chat speaks OpenAI's Chat Completions protocol to every server that is compatible with it: hosted vendors,
-// gateways and local servers.
+// Package chat implements OpenAI's Chat Completions protocol for all compatible servers: hosted vendors, gateways
+// and local servers.
 //
-// Servers differ. How they differ in requests is data: a [Quirks] value, which [QuirksFor] finds by the host of the base
-// URL and the model, and which [Config] can replace. Answers need no table: the decoder accepts every known form from every
-// server. Package texttools recovers tool calls that a model wrote as text.
+// Servers differ in the requests they accept. A [Quirks] value describes the differences. [QuirksFor] selects it
+// by the host of the base URL and the model, unless Config.Quirks is set. Answers need no table: the decoder
+// accepts every known form from every server. Package texttools recovers tool calls that a model wrote as text.
 //
 // # Differences from llm.Request
 //
@@ -20,11 +20,11 @@
 //
 // # Provider state
 //
-// The state of a Thinking part says where its text is sent back: a JSON string names a member of the assistant message
-// ("reasoning_content"), an object with a type is a content part (Mistral), and any other object contains whole members
-// ("reasoning_details"). The state of a ToolCall, and an Opaque part of kind "message", contain further members of the call or
-// the message. The state of a Text part is its content part. Thinking without state of this dialect and model is not
-// sent.
+// The state of a Thinking part determines where its text is sent back: a JSON string names a member of the
+// assistant message ("reasoning_content"), an object with a type is a content part (Mistral), and any other object
+// contains whole members ("reasoning_details"). The state of a ToolCall, and an Opaque part of kind "message",
+// contain further members of the call or the message. The state of a Text part is its content part. Thinking
+// without state of this dialect and model is not sent.
 //
 // # Parse
 //
@@ -90,7 +90,7 @@ func (p *Provider) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.Str
 	return texttools.Recover(p.Provider.Stream)(ctx, r)
 }
 
-// NewDialect returns the protocol with fixed quirks. The zero Quirks are OpenAI's own API.
+// NewDialect returns the protocol with fixed quirks. The zero Quirks are those of OpenAI's own API.
 func NewDialect(q Quirks) wire.Dialect {
 	d := new(dialect)
 	d.fix(q)

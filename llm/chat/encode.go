@@ -43,7 +43,7 @@ func (d *dialect) messages(r *llm.Request, q Quirks) (fixed, tail []byte, err er
 		encode(&conversation{})
 		return fixed, tail, err
 	}
-	// Several providers may take turns in one conversation. Each has its own buffer.
+	// Several providers may alternate in one conversation. Each has its own buffer.
 	r.Cache.Encoder(d.cacheKey, func() any { return new(conversation) }, func(e any) {
 		encode(e.(*conversation))
 	})
@@ -321,7 +321,7 @@ func (h *head) freeform(f llm.Freeform) {
 	h.Buf = append(h.Buf, `}},"required":["input"],"additionalProperties":false}`...)
 }
 
-// compact removes white space from JSON, because models charge for it.
+// compact removes white space from JSON, because providers charge for it.
 func compact(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\n') < 0 && !bytes.Contains(raw, []byte(`": `)) {
 		return raw

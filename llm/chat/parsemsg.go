@@ -55,7 +55,7 @@ func (p *parser) message(v wire.Value) {
 	p.add(m)
 }
 
-// add appends the message. Tool messages in a row become one.
+// add appends the message. Consecutive tool messages become one.
 func (p *parser) add(m llm.Message) {
 	if n := len(p.r.Messages); n > 0 && m.Role == llm.RoleTool && p.r.Messages[n-1].Role == llm.RoleTool {
 		last := &p.r.Messages[n-1]

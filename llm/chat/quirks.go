@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Quirks describe how requests to a server differ from OpenAI's API. The zero value is no difference.
+// Quirks describe how requests to a server differ from OpenAI's API. The zero value means no difference.
 type Quirks struct {
 	// MaxTokens is the member that limits the answer; default "max_completion_tokens".
 	MaxTokens string
@@ -36,8 +36,8 @@ type Quirks struct {
 	NoTopK bool
 	// ToolNames adds the tool's name to tool messages.
 	ToolNames bool
-	// ToolIDs is the required length of tool call ids, and MaxToolID the maximum; 0 is any. Other ids are replaced, in
-	// calls and results.
+	// ToolIDs is the required length of tool call ids, and MaxToolID the maximum; 0 means any. Other ids are
+	// replaced, in calls and results.
 	ToolIDs, MaxToolID int
 	// Bridge inserts an assistant message between a tool message and a user message.
 	Bridge bool

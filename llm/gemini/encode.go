@@ -169,7 +169,7 @@ func hasFunctions(tools []llm.ToolDef) bool {
 	return slices.ContainsFunc(tools, func(t llm.ToolDef) bool { return t.Hosted.Dialect == "" })
 }
 
-// tools writes functions in a row as one tool, and each hosted tool as another.
+// tools writes consecutive functions as one tool, and each hosted tool as another.
 func tools(h *wire.Head, defs []llm.ToolDef) {
 	if !h.Set("tools") {
 		return

@@ -3,13 +3,13 @@
 // # Requests
 //
 // System and developer messages become systemInstruction, wherever they are. The other messages become
-// contents with the roles user and model; messages of one role in a row are merged. Tool results are
+// contents with the roles user and model; consecutive messages of one role are merged. Tool results are
 // functionResponse parts whose response is {"result": text} or {"error": text}, even if the text is JSON.
 // Images of a result are in its parts for models that support that (from Gemini 3 on) and after it for others.
 //
 // Gemini usually sends function calls without ids. The decoder then makes one: "gemini-call-", the id of the
 // response and a number, or random digits if the response has no usable id. Ids with that prefix are never
-// sent; ids from the API are, with the call and with its result.
+// sent. Ids from the API are sent with the call and with its result.
 //
 // Arguments that are not a JSON object are sent as {"_raw": text}, and those of freeform tools as
 // {"input": text}.
@@ -59,7 +59,7 @@ func New(c Config) *wire.Provider {
 	return wire.NewProvider(NewDialect(c), c.Endpoint)
 }
 
-// NewDialect returns the codec alone. It ignores the endpoint.
+// NewDialect returns the dialect alone. It ignores the endpoint.
 func NewDialect(c Config) wire.Dialect {
 	if c.Catalogue == nil {
 		c.Catalogue = llm.DefaultCatalogue()

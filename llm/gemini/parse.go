@@ -15,10 +15,10 @@ var _ wire.Parser = dialect{}
 // Parse reads a request body with names in camelCase or snake_case; Encode writes camelCase. Members of the
 // body, generationConfig or toolConfig that have no field become options.
 //
-// Encoding the result returns an equal body, except that contents of one role in a row are merged and get
-// a role, functions in a row share a tool and have their schema as parametersJsonSchema, empty unsigned text
-// is omitted, data is in the standard base64 alphabet, calls without args have empty ones, and responses
-// without an object an empty result.
+// Encoding the result returns an equal body, except that consecutive contents of one role are merged and get
+// a role, consecutive functions share a tool and have their schema as parametersJsonSchema, empty unsigned
+// text is omitted, data is in the standard base64 alphabet, calls without args have empty ones, and
+// responses without an object an empty result.
 func (d dialect) Parse(body []byte) (*llm.Request, []string, error) {
 	v, err := wire.ParseJSON(body)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Fault is a failure of a call. The zero value is none.
+// Fault is a simulated failure of a call. The zero value means none.
 type Fault struct {
 	// Status fails the call with this HTTP status and RetryAfter as the header.
 	Status     int
 	RetryAfter string
-	Message    string // of the error; default: the usual one
+	Message    string // error message; default: the usual one for the status
 
 	// CutAt ends the body after this many bytes, as if the connection had been closed. With Reset the connection
 	// is reset instead, at once if CutAt is 0.

@@ -1,10 +1,10 @@
 // Package llmtest is a test kit for programs that call language models. It needs no model.
 //
-// A [Script] says what the model does, turn by turn. It is an llm.Provider itself, for tests in memory. A [Server]
-// plays the same script over HTTP in the wire protocols of OpenAI (Responses and Chat Completions), Anthropic and
-// Gemini. It validates every request as strictly as the real APIs, and fails on request as networks and providers do
-// ([Fault]). [Recorder] and [Replayer] record HTTP traffic in cassettes and replay it. Package conformance is the test suite
-// for adapters.
+// A [Script] defines what the model does, turn by turn. It is an llm.Provider itself, for tests in memory. A
+// [Server] plays the same script over HTTP in the wire protocols of OpenAI (Responses and Chat Completions),
+// Anthropic and Gemini. It validates every request as strictly as the real APIs, and can simulate network and
+// provider failures ([Fault]). [Recorder] and [Replayer] record HTTP traffic in cassettes and replay it. Package
+// conformance is the test suite for adapters.
 package llmtest
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Turn is the model's part in one call.
+// Turn describes the model's behavior in one call.
 type Turn struct {
 	Parts  []llm.Part       // the answer; a tool call without an ID gets one
 	Finish llm.FinishReason // default: FinishToolCalls if there are calls, else FinishStop
@@ -46,14 +46,14 @@ func Call(name, arguments string) Turn {
 // Fail returns a turn that fails with an HTTP status.
 func Fail(status int) Turn { return Turn{Fault: Fault{Status: status}} }
 
-// A Script is a scripted model, safe for concurrent use. Its fields must not change while it is in use.
+// Script is a scripted model. It is safe for concurrent use. Its fields must not change while it is in use.
 type Script struct {
 	// Turns are played in order. Calls after the last one fail.
 	Turns []Turn
 	// Reply, if set, returns the turn for call n, counted from 0. It must be safe for concurrent use.
 	Reply func(n int, r *llm.Request) Turn
-	// Poison, if set, is a text or a file's content that the model refuses. A request that contains it fails with a
-	// 400 that names the place, and plays no turn.
+	// Poison, if set, is a text or a file's content that the model refuses. A request that contains it fails with
+	// an HTTP 400 error that names the place, and plays no turn.
 	Poison string
 
 	mu       sync.Mutex

@@ -37,8 +37,8 @@ type ServerConfig struct {
 	Key string
 	// Alternate refuses chats with two consecutive user messages, as the templates of many local models do.
 	Alternate bool
-	// Blind answers without parsing the conversation: nothing is validated, and the script only sees the model. It keeps
-	// long sessions fast. Check Bodies afterwards.
+	// Blind answers without parsing the conversation: nothing is validated, and the script only sees the model.
+	// This is faster for long sessions. Check Bodies afterwards.
 	Blind bool
 }
 

@@ -63,7 +63,8 @@ func plainArrays(s *jsonschema.Schema) {
 	plainArrays(s.AdditionalProperties)
 }
 
-// ParseForm returns the form for an output format, such as one from a record. Its Decode does not unwrap types.
+// ParseForm returns the form for an output format, such as one from a record. Its Decode method does not unwrap
+// values.
 func ParseForm(output llm.OutputFormat) (*Form, error) {
 	schema := &jsonschema.Schema{Type: "object"} // without a schema, any object
 	if len(output.Schema) > 0 {
@@ -121,7 +122,7 @@ func (f *Form) Ask() string {
 	return fmt.Sprintf("Return the result of your work now, as JSON and nothing else. It must match this schema: %s", f.output.Schema)
 }
 
-// Repair returns the message that reports a wrong object to a model.
+// Repair returns the message that reports an invalid object to a model.
 func (f *Form) Repair(wrong error) string {
 	return fmt.Sprintf("That is not the requested object: %v. Return it again, as JSON and nothing else.", wrong)
 }

@@ -1,7 +1,7 @@
 // Package object requests Go values from models instead of text.
 //
 // The JSON Schema of the type is sent with the request, and the answer is checked against it. The result is a
-// value of the type, or an error that says what does not fit.
+// value of the type, or an error that describes what does not match.
 package object
 
 import (

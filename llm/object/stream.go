@@ -17,8 +17,8 @@ type Update[T any] struct {
 	Response *llm.Response // the answer, if Done
 }
 
-// Stream is like Generate, but yields the value while it grows. The last update is Done and has the validated
-// value, unless the stream ends in an error. If the call is retried, the value starts again from nothing.
+// Stream is like Generate, but also yields partial values as they arrive. The last update is Done and has the
+// validated value, unless the stream ends in an error. If the call is retried, the value starts empty again.
 func Stream[T any](ctx context.Context, c *llm.Client, r *llm.Request) iter.Seq2[Update[T], error] {
 	return func(yield func(Update[T], error) bool) {
 		f, err := formFor[T](r.Output)

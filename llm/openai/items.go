@@ -88,7 +88,7 @@ func room(messages []llm.Message) int {
 	return n + n/8
 }
 
-// parts writes the items of one message. Content parts in a row share a message item.
+// parts writes the items of one message. Consecutive content parts share a message item.
 func (e *itemEncoder) parts(m llm.Message) error {
 	last := e.lastItem(m)
 	for i, p := range m.Parts {

@@ -48,7 +48,7 @@ type Config struct {
 
 	Catalogue *llm.Catalogue // nil means llm.DefaultCatalogue()
 	// Summary requests summaries of reasoning: "auto", "concise" or "detailed". The default is none, because
-	// OpenAI refuses them to organisations that it has not verified.
+	// OpenAI does not return them to unverified organisations.
 	Summary string
 	// Obfuscation keeps the random padding of streamed events, which hides the length of the text from
 	// network observers. It is off by default.
@@ -69,7 +69,7 @@ func New(c Config) *wire.Provider {
 }
 
 // Azure returns the configuration for Azure OpenAI, where models are named by their deployments. The endpoint
-// is that of the resource, such as "https://my-resource.openai.azure.com", or just its name. An empty API
+// is the URL of the resource, such as "https://my-resource.openai.azure.com", or its name. An empty API
 // version means the current one. To use a Microsoft Entra token instead of a key, set KeyHeader to "".
 func Azure(endpoint, apiKey, apiVersion string) Config {
 	base := strings.TrimRight(endpoint, "/")
@@ -92,7 +92,7 @@ func Azure(endpoint, apiKey, apiVersion string) Config {
 	}
 }
 
-// NewDialect returns the codec alone. It ignores the endpoint.
+// NewDialect returns the dialect alone. It ignores the endpoint.
 func NewDialect(c Config) wire.Dialect {
 	if c.Catalogue == nil {
 		c.Catalogue = llm.DefaultCatalogue()

@@ -171,7 +171,7 @@ func (p *parser) format(v wire.Value) bool {
 	switch {
 	case v.Get("type").Is("json_object") && o.Name == "" && o.Description == "" && o.Strict == nil && o.Schema == nil:
 	case v.Get("type").Is("json_schema") && wire.Value(o.Schema).Kind() == '{' && formatName(o.Name) == o.Name:
-		if o.Strict == nil { // Encode has another default than the API
+		if o.Strict == nil { // Encode's default differs from the API's
 			o.Strict = new(bool)
 		}
 	default:

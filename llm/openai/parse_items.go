@@ -8,8 +8,8 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// input reads the input: a text, or items. Items of one role in a row become one message, but two message
-// items never do.
+// input reads the input: a text, or items. Consecutive items of one role become one message, but two
+// message items are never merged.
 func (p *parser) input(v wire.Value) bool {
 	switch v.Kind() {
 	case '"':
@@ -132,7 +132,7 @@ func (p *parser) content(v wire.Value, rest []byte) (parts []llm.Part, ok bool) 
 		if _, isText := part.(llm.Text); isText {
 			carried = true
 		} else if !carried {
-			return nil, false // the first part must be the one that carries
+			return nil, false // the first part must carry the rest
 		}
 		parts = append(parts, part)
 	}

@@ -30,7 +30,7 @@ type item struct {
 	kind    string
 	part    int   // of reasoning and calls; -1 if not begun
 	texts   []int // parts of a message by content index; -1 if not begun
-	chapter int64 // of the last piece of reasoning
+	chapter int64 // index of the last reasoning part
 	done    bool
 	claimed bool // by an item of the last event
 }
@@ -247,7 +247,7 @@ func (d *decoder) call(e *event, kind string) int {
 	return it.part
 }
 
-// reasoning appends to a reasoning item, with a blank line between its chapters.
+// reasoning appends to a reasoning item, with a blank line between its parts.
 func (d *decoder) reasoning(e *event, chapter wire.Value) {
 	it := d.find(e, "reasoning")
 	if it.done {

@@ -1,4 +1,4 @@
-// Package picture makes files fit for model providers before they enter a conversation.
+// Package picture prepares files for model providers before they enter a conversation.
 //
 // A conversation is sent again with every request, perhaps to another provider. An image that a provider refuses
 // would be refused every time. So files are read once, and images are checked by their bytes: those within
@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Reason is why an image cannot be sent.
+// Reason is the reason why an image cannot be sent.
 type Reason string
 
 // The reasons.
@@ -31,7 +31,7 @@ const (
 type Error struct {
 	Reason  Reason
 	Message string
-	Err     error // of the decoder, or nil
+	Err     error // the decoder's error, or nil
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -51,8 +51,8 @@ var strictest = limits{side: 2000, bytes: 3_000_000}
 
 func (l limits) holds(bytes int) bool { return l.bytes == 0 || bytes <= l.bytes }
 
-// Ingest reads the files of the parts and makes images fit for any provider. Parts that only refer to a URL stay
-// as they are.
+// Ingest reads the files of the parts and converts images to what every provider accepts. Parts that only refer
+// to a URL stay as they are.
 func Ingest(parts []llm.Part) ([]llm.Part, error) {
 	out := slices.Clone(parts)
 	for i, p := range parts {
@@ -75,8 +75,8 @@ func Ingest(parts []llm.Part) ([]llm.Part, error) {
 	return out, nil
 }
 
-// FitAll makes the images of a tool result fit for any provider. The note has a line for each image that cannot
-// be sent.
+// FitAll converts the images of a tool result to what every provider accepts. The note has a line for each image
+// that cannot be sent.
 func FitAll(images []llm.Image) (usable []llm.Image, note string) {
 	for _, img := range images {
 		img, err := ingest(img)
@@ -89,7 +89,7 @@ func FitAll(images []llm.Image) (usable []llm.Image, note string) {
 	return usable, note
 }
 
-// ingest makes an image fit for any provider, unless it only refers to a URL.
+// ingest converts an image to what every provider accepts, unless it only refers to a URL.
 func ingest(img llm.Image) (llm.Image, error) {
 	m, err := inline(img.Media)
 	if err != nil || m.Data == nil {

@@ -248,8 +248,8 @@ func (a *Assembler) Raw(kind string, data []byte) { a.send(llm.Raw{Type: kind, D
 // Usage sets the final token counts.
 func (a *Assembler) Usage(u llm.Usage) { a.resp.Usage, a.counted = u, true }
 
-// Finish completes the answer and closes open parts. If the model was stopped, it drops open tool calls
-// whose arguments are not a complete object.
+// Finish completes the answer and closes open parts. Unless the reason is FinishStop or FinishToolCalls,
+// it drops open tool calls whose arguments may be incomplete.
 func (a *Assembler) Finish(reason llm.FinishReason, raw string) {
 	if a.done || a.err != nil {
 		return

@@ -1,5 +1,5 @@
-// Package wire is the shared part of the provider adapters. An adapter only encodes requests and decodes
-// answers: it implements [Dialect] and does no I/O.
+// Package wire contains the code that the provider adapters share. An adapter only encodes requests and
+// decodes answers: it implements [Dialect] and does no I/O.
 //
 // [Provider] drives a dialect over HTTP, with limits, typed errors and signing. [Read] turns one HTTP
 // answer into events; `reins wire decode` runs it too. [Value] reads JSON without building trees,
@@ -13,8 +13,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Dialect is a provider's protocol: requests to bytes, bytes to events. It does no I/O and keeps
-// no state between calls.
+// Dialect encodes requests and decodes answers in a provider's protocol. It does no I/O and has no state
+// between calls.
 type Dialect interface {
 	// Name is the key of the dialect in llm.State and llm.Request.Options.
 	Name() string
@@ -29,7 +29,7 @@ type Dialect interface {
 }
 
 // Parser is implemented by dialects that can also read requests, for test servers and `reins wire parse`.
-// Making calls does not need it.
+// A Provider does not need it.
 type Parser interface {
 	// Parse reads the body of a request, the inverse of Encode. Dropped lists what llm.Request cannot
 	// represent, as paths such as "messages[2].name".

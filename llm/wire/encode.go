@@ -16,7 +16,7 @@ import (
 // anywhere and continue later.
 type Encoder struct{ Buf []byte }
 
-// Open writes an opening bracket or brace, after a comma if one is due.
+// Open writes an opening bracket or brace, after a comma if one is needed.
 func (e *Encoder) Open(bracket byte) {
 	e.comma()
 	e.Buf = append(e.Buf, bracket)

@@ -20,7 +20,7 @@ type identity struct {
 }
 
 // Pending returns how many of the messages, from the start, are already encoded, and records all of them.
-// It returns 0, and the encoder must start again, if the messages do not continue the recorded ones or if
+// It returns 0, and the encoder must start over, if the messages do not continue the recorded ones or if
 // key has changed. The key stands for everything else that the encoding depends on.
 func (h *History) Pending(key string, messages []llm.Message) (known int) {
 	known = len(h.seen)

@@ -114,24 +114,24 @@ func (v Value) Get(path ...string) Value {
 	return v
 }
 
-// Members iterates over an object, and over nothing if the value has another type:
+// Members returns an iterator over an object. It is empty if the value has another type:
 //
 //	for m := v.Members(); m.Next(); {
 //		switch string(m.Key) { … m.Value … }
 //	}
 func (v Value) Members() Members { return Members{it: newWalk(v, '{')} }
 
-// Elements iterates over an array, and over nothing if the value has another type.
+// Elements returns an iterator over an array. It is empty if the value has another type.
 func (v Value) Elements() Elements { return Elements{it: newWalk(v, '[')} }
 
-// Members is an iteration over the members of an object.
+// Members iterates over the members of an object.
 type Members struct {
 	Key   []byte
 	Value Value
 	it    walk
 }
 
-// Elements is an iteration over the elements of an array.
+// Elements iterates over the elements of an array.
 type Elements struct {
 	Value Value
 	it    walk

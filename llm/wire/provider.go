@@ -15,7 +15,7 @@ import (
 
 // Endpoint configures where and how a dialect is used.
 type Endpoint struct {
-	Name    string // of the provider, for routing; "" means the adapter's default
+	Name    string // name of the provider, for routing; "" means the adapter's default
 	BaseURL string // "" means the vendor's
 	APIKey  string
 	// KeyFrom names the source of APIKey, such as an environment variable, for errors about the key.
@@ -37,7 +37,7 @@ type Provider struct {
 	endpoint Endpoint
 }
 
-// NewProvider returns a provider for an endpoint with a Name and a BaseURL.
+// NewProvider returns a provider. The endpoint must have a Name and a BaseURL.
 func NewProvider(d Dialect, e Endpoint) *Provider {
 	e.BaseURL = strings.TrimRight(e.BaseURL, "/")
 	e.Limits = e.Limits.withDefaults()
@@ -48,7 +48,7 @@ func NewProvider(d Dialect, e Endpoint) *Provider {
 }
 
 // NewHTTPClient returns the default HTTP client for an endpoint. It has its own connection pool, applies the
-// connect limit and does not follow redirects to other hosts.
+// connect timeout and does not follow redirects to other hosts.
 func NewHTTPClient(l Limits) *http.Client {
 	l = l.withDefaults()
 	t := http.DefaultTransport.(*http.Transport).Clone()

@@ -57,7 +57,7 @@ var wrappers = []struct{ open, close string }{
 	{"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"},
 }
 
-// mayBegin reports whether s starts with a marker, or may do so with more text. First says that no text precedes s.
+// mayBegin reports whether s starts with a marker or is the beginning of one. If first is set, no text precedes s.
 func mayBegin(s string, first, final bool) bool {
 	begins := func(marker string) bool {
 		return strings.HasPrefix(s, marker) || !final && strings.HasPrefix(marker, s)
@@ -78,7 +78,7 @@ func mayBegin(s string, first, final bool) bool {
 	return false
 }
 
-// read reads the calls at the start of s and returns their length. First says that no text precedes s.
+// read reads the calls at the start of s and returns their length. If first is set, no text precedes s.
 func (f *finder) read(s string, first, final bool) (n int, calls []call, v verdict) {
 	if first && (s[0] == '{' || s[0] == '[') {
 		c := &cursor{s: s, final: final}
@@ -417,8 +417,8 @@ func (f *finder) glm(c *cursor) []call {
 	return []call{{name, args.object()}}
 }
 
-// typed returns the JSON of a value written as plain text: a string if the tool's schema says so, otherwise the JSON
-// it contains, if any.
+// typed returns the JSON of a value written as plain text: a string if the tool's schema requires one, otherwise
+// the JSON it contains, if any.
 func (f *finder) typed(tool, key, value string) []byte {
 	schema, err := wire.ParseJSON(f.tools[tool].Parameters)
 	if err == nil && schema.Get("properties", key, "type").Is("string") || f.tools[tool].Freeform != nil {

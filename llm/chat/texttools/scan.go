@@ -6,8 +6,8 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// maxEffort limits the bytes read while looking for calls in one text part. A text that needs more is hostile, and
-// its rest stays text.
+// maxEffort limits the bytes read while looking for calls in one text part. Only hostile text needs more, and its
+// rest stays text.
 const maxEffort = 64 << 20
 
 // scan splits text into plain text and tool calls as it arrives. The result does not depend on how the text is split
@@ -88,7 +88,7 @@ func (s *scan) marker(final bool) int {
 	return len(s.held)
 }
 
-// verdict is the result of reading. More text changes it only if it is more.
+// verdict is the result of reading. Only the verdict more can change when more text arrives.
 type verdict int
 
 const (

@@ -17,8 +17,8 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Recover is middleware that turns tool calls in the text into tool calls. An answer with recovered calls finishes with
-// llm.FinishToolCalls. White space around the calls is dropped.
+// Recover is middleware that turns calls written as text into tool calls. An answer with recovered calls finishes
+// with llm.FinishToolCalls. White space around the calls is dropped.
 func Recover(next llm.StreamFunc) llm.StreamFunc {
 	return func(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		if len(r.Tools) == 0 {

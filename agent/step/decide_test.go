@@ -1,0 +1,201 @@
+package step_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reins-agent/reins/agent/step"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// course is a session in the making: a second passes from one record to the next.
+type course struct {
+	*step.Tree
+	seq event.Seq
+}
+
+// begin starts the work on an input under rules.
+func begin(model event.ModelSetup, rules event.Rules, more ...event.Data) *course {
+	c := &course{Tree: step.NewTree()}
+	model.Model = "m"
+	c.add(event.SessionStart{ID: "s", Setup: event.Setup{ModelSetup: model, Rules: rules}}, event.UserInput{Message: llm.UserText("go")})
+	c.add(more...)
+	return c
+}
+
+func (c *course) add(data ...event.Data) {
+	for _, d := range data {
+		c.seq++
+		c.Apply(event.Record{Seq: c.seq, Time: time.Unix(int64(c.seq), 0), Data: d})
+	}
+}
+
+// answer ends a model call: 100 tokens, one dollar.
+func (c *course) answer(finish llm.FinishReason, parts ...llm.Part) {
+	dollar, call := 1.0, c.Agent("").Called()+1
+	c.add(event.ModelCallStart{Call: call, Model: "m"},
+		event.TextEnd{Call: call, Message: llm.Message{Role: llm.RoleAssistant, Parts: parts}},
+		event.ModelCallEnd{Call: call, Model: "m", Finish: finish, Usage: llm.Usage{Input: 90, Output: 10}, Cost: &dollar})
+}
+
+// round is a model call and the tool call that it leads to: five seconds.
+func (c *course) round(tool string) {
+	id := fmt.Sprint("call ", c.seq)
+	c.answer(llm.FinishToolCalls, llm.ToolCall{ID: id, Name: tool, Arguments: "{}"})
+	c.add(event.ToolCallStart{ID: id, Name: tool}, event.ToolCallEnd{ID: id, Name: tool, Model: "ok"})
+}
+
+// next follows the records that follow by themselves, and returns the last action in a few words.
+func (c *course) next() string {
+	var said []string
+	for {
+		switch a := c.Agent("").Next().(type) {
+		case step.Append:
+			said = append(said, describe(a.Data))
+			c.add(a.Data)
+		case step.Stop:
+			return strings.Join(append(said, "stop "+string(a.Status)+" "+string(a.Limit)), ", ")
+		default:
+			return strings.Join(append(said, strings.TrimPrefix(fmt.Sprintf("%T", a), "step.")), ", ")
+		}
+	}
+}
+
+func describe(d event.Data) string {
+	switch d := d.(type) {
+	case event.TurnLimit:
+		return "limit " + string(d.Limit)
+	case event.Error:
+		return "error " + d.Class
+	case event.ToolCallEnd:
+		return "result " + d.Model
+	}
+	return string(d.Kind())
+}
+
+func TestNext_StopsExactlyAtALimit(t *testing.T) {
+	for limit, tt := range map[string]struct {
+		rules  event.Rules
+		rounds int // that reach it
+	}{
+		"max_tool_rounds": {event.Rules{ToolRounds: 3}, 3},
+		"max_turns":       {event.Rules{Turns: 3}, 3},
+		"tree_turns":      {event.Rules{TreeTurns: 3}, 3},
+		"tree_tokens":     {event.Rules{TreeTokens: 300}, 3},
+		"tree_cost":       {event.Rules{TreeCost: 3}, 3},
+		"tree_duration":   {event.Rules{TreeDuration: 15 * time.Second}, 3},
+	} {
+		c := begin(event.ModelSetup{}, tt.rules)
+		for i := range tt.rounds {
+			if got := c.next(); got != "CallModel" {
+				t.Errorf("%s, after %d rounds: %s, want CallModel", limit, i, got)
+			}
+			c.round(fmt.Sprint("tool", i))
+		}
+		if got, want := c.next(), "limit "+limit+", PROCESSING_END, stop limit "+limit; got != want {
+			t.Errorf("%s, after %d rounds: %s, want %s", limit, tt.rounds, got, want)
+		}
+	}
+}
+
+func TestNext_NoUnpricedModelUnderACostLimit(t *testing.T) {
+	for unpriced, want := range map[bool]string{false: "CallModel", true: "error configuration, PROCESSING_END, stop failed "} {
+		c := begin(event.ModelSetup{Unpriced: unpriced}, event.Rules{TreeCost: 3})
+		if got := c.next(); got != want {
+			t.Errorf("unpriced %v: %s, want %s", unpriced, got, want)
+		}
+	}
+}
+
+func TestNext_LoopsOfUpToThreeCallsAreWarnedAboutOnceAndThenStopped(t *testing.T) {
+	for length, want := range map[int]string{1: "loop", 2: "loop", 3: "loop", 4: ""} {
+		c := begin(event.ModelSetup{}, event.Rules{LoopWindow: 12})
+		var got []string
+		for i := range 24 {
+			c.round(fmt.Sprint("tool", i%length))
+			if n := c.next(); n != "CallModel" {
+				got = append(got, fmt.Sprint(i+1, " ", n))
+			}
+		}
+		wanted := []string{"12 LOOP_DETECTION, STEERING_INJECTED, CallModel", "24 LOOP_DETECTION, STEERING_INJECTED, PROCESSING_END, stop loop "}
+		if want == "" {
+			wanted = nil
+		}
+		if !slices.Equal(got, wanted) {
+			t.Errorf("a pattern of %d calls: %q, want %q", length, got, wanted)
+		}
+	}
+}
+
+func TestNext_TruncatedAnswersAreContinuedThreeTimes(t *testing.T) {
+	c := begin(event.ModelSetup{}, event.Rules{})
+	for i := range 3 {
+		c.answer(llm.FinishLength, llm.Text{Text: "and"})
+		if got := c.next(); got != "STEERING_INJECTED, CallModel" {
+			t.Errorf("after %d truncated answers: %s, want another call", i+1, got)
+		}
+	}
+	c.answer(llm.FinishLength, llm.Text{Text: "so on"})
+	if got := c.next(); got != "PROCESSING_END, stop cut_off " {
+		t.Errorf("after 4 truncated answers: %s, want the end", got)
+	}
+}
+
+func TestNext_WarnsWhenFourFifthsOfTheWindowAreUsed(t *testing.T) {
+	for used, want := range map[int64]string{790: "CallModel", 830: "WARNING, CallModel"} {
+		c := begin(event.ModelSetup{Window: 1000}, event.Rules{})
+		c.add(event.ModelCallStart{Call: 1, Model: "m"},
+			event.TextEnd{Call: 1, Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: "a", Name: "t", Arguments: "{}"}}}},
+			event.ModelCallEnd{Call: 1, Model: "m", Finish: llm.FinishToolCalls, Usage: llm.Usage{Input: used}},
+			event.ToolCallStart{ID: "a", Name: "t"}, event.ToolCallEnd{ID: "a", Name: "t", Model: "ok"})
+		if got := c.next(); got != want {
+			t.Errorf("%d of 1000 tokens: %s, want %s", used, got, want)
+		}
+	}
+}
+
+func TestNext_CallThatWasRunningWhenTheProcessDiedIsNotRunAgain(t *testing.T) {
+	c := begin(event.ModelSetup{}, event.Rules{})
+	c.answer(llm.FinishToolCalls, llm.ToolCall{ID: "a", Name: "t", Arguments: "{}"}, llm.ToolCall{ID: "b", Name: "t", Arguments: "{}"})
+	c.add(event.ToolCallStart{ID: "a", Name: "t"}, event.SessionResume{Setup: c.Agent("").Setup()}, event.Continue{})
+	a, ok := c.Agent("").Next().(step.Append)
+	if end, is := a.Data.(event.ToolCallEnd); !ok || !is || end.ID != "a" || end.Error == nil {
+		t.Errorf("got %+v, want an error as the result of call a", a)
+	}
+}
+
+func TestNext_FallbackAfterAFailureThatAnotherModelMaySolve(t *testing.T) {
+	spare := event.Rules{Fallback: []event.ModelSetup{{Model: "spare"}}}
+	for name, tt := range map[string]struct {
+		failure event.Error
+		want    string
+	}{
+		"used-up quota":   {event.Error{Class: string(llm.ErrQuota)}, "MODEL_FALLBACK, CallModel"},
+		"retryable":       {event.Error{Class: string(llm.ErrServer), Retryable: true}, "MODEL_FALLBACK, CallModel"},
+		"refused request": {event.Error{Class: string(llm.ErrInvalidRequest)}, "error invalid_request, PROCESSING_END, stop failed "},
+	} {
+		c := begin(event.ModelSetup{}, spare, event.ModelCallStart{Call: 1, Model: "m"}, event.ModelCallEnd{Call: 1, Model: "m", Error: &tt.failure})
+		if got := c.next(); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+		c.answer(llm.FinishStop, llm.Text{Text: "Done."})
+		c.next()
+		c.add(event.UserInput{Message: llm.UserText("more")})
+		if got := c.Agent("").Effective().Model; got != "m" {
+			t.Errorf("%s: the next input goes to %s, want m", name, got)
+		}
+	}
+}
+
+func TestNext_SteeringThatComesWithTheLastAnswerIsStillInjected(t *testing.T) {
+	c := begin(event.ModelSetup{}, event.Rules{})
+	c.answer(llm.FinishStop, llm.Text{Text: "Done."})
+	c.add(event.SteeringQueued{Message: llm.UserText("wait")}, event.SteeringQueued{Message: llm.UserText("then"), FollowUp: true})
+	if got := c.next(); got != "STEERING_INJECTED, CallModel" {
+		t.Errorf("got %s, want the message and another call", got)
+	}
+}
