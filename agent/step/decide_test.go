@@ -199,3 +199,21 @@ func TestNext_SteeringThatComesWithTheLastAnswerIsStillInjected(t *testing.T) {
 		t.Errorf("got %s, want the message and another call", got)
 	}
 }
+
+func TestNext_DigestOnlyWhenTheWindowIsAlmostFull(t *testing.T) {
+	for used, want := range map[int64]event.CompactionMethod{900: "", 940: "digest"} { // and about 20 tokens of the last result
+		c := begin(event.ModelSetup{Window: 1000}, event.Rules{CompactAt: 0.5, NoSummary: true})
+		for i := range 10 {
+			id := fmt.Sprint("call ", i)
+			c.add(event.ModelCallStart{Call: i + 1, Model: "m"},
+				event.TextEnd{Call: i + 1, Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: strings.Repeat("word ", 40)}, llm.ToolCall{ID: id, Name: "t", Arguments: "{}"}}}},
+				event.ModelCallEnd{Call: i + 1, Model: "m", Finish: llm.FinishToolCalls, Usage: llm.Usage{Input: used}},
+				event.ToolCallStart{ID: id, Name: "t"}, event.ToolCallEnd{ID: id, Name: "t", Model: strings.Repeat("line\n", 10)})
+		}
+		a, _ := c.Agent("").Next().(step.Append)
+		d, _ := a.Data.(event.Compaction)
+		if d.Method != want {
+			t.Errorf("%d of 1000 tokens: method %q, want %q", used, d.Method, want)
+		}
+	}
+}
