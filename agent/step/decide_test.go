@@ -217,3 +217,18 @@ func TestNext_DigestOnlyWhenTheWindowIsAlmostFull(t *testing.T) {
 		}
 	}
 }
+
+func TestNext_CompactsDownToHalfOfTheThreshold(t *testing.T) {
+	c := begin(event.ModelSetup{Window: 10_000}, event.Rules{CompactAt: 0.8})
+	for i := range 20 {
+		id := fmt.Sprint("call ", i)
+		c.add(event.ModelCallStart{Call: i + 1, Model: "m"},
+			event.TextEnd{Call: i + 1, Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: id, Name: "t", Arguments: "{}"}}}},
+			event.ModelCallEnd{Call: i + 1, Model: "m", Finish: llm.FinishToolCalls, Usage: llm.Usage{Input: int64(400 * (i + 1))}},
+			event.ToolCallStart{ID: id, Name: "t"}, event.ToolCallEnd{ID: id, Name: "t", Model: strings.Repeat("a line\n", 230)})
+	}
+	a, _ := c.Agent("").Next().(step.Append)
+	if d, ok := a.Data.(event.Compaction); !ok || d.Method != "clear" || d.Before < 8000 || d.After > 4000 {
+		t.Errorf("got %T, by %q, from %d to %d tokens, want a compaction by clear, from 8000 to 4000 at most", a.Data, d.Method, d.Before, d.After)
+	}
+}
