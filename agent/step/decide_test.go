@@ -199,3 +199,36 @@ func TestNext_SteeringThatComesWithTheLastAnswerIsStillInjected(t *testing.T) {
 		t.Errorf("got %s, want the message and another call", got)
 	}
 }
+
+func TestNext_DigestOnlyWhenTheWindowIsAlmostFull(t *testing.T) {
+	for used, want := range map[int64]event.CompactionMethod{900: "", 940: "digest"} { // and about 20 tokens of the last result
+		c := begin(event.ModelSetup{Window: 1000}, event.Rules{CompactAt: 0.5, NoSummary: true})
+		for i := range 10 {
+			id := fmt.Sprint("call ", i)
+			c.add(event.ModelCallStart{Call: i + 1, Model: "m"},
+				event.TextEnd{Call: i + 1, Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: strings.Repeat("word ", 40)}, llm.ToolCall{ID: id, Name: "t", Arguments: "{}"}}}},
+				event.ModelCallEnd{Call: i + 1, Model: "m", Finish: llm.FinishToolCalls, Usage: llm.Usage{Input: used}},
+				event.ToolCallStart{ID: id, Name: "t"}, event.ToolCallEnd{ID: id, Name: "t", Model: strings.Repeat("line\n", 10)})
+		}
+		a, _ := c.Agent("").Next().(step.Append)
+		d, _ := a.Data.(event.Compaction)
+		if d.Method != want {
+			t.Errorf("%d of 1000 tokens: method %q, want %q", used, d.Method, want)
+		}
+	}
+}
+
+func TestNext_CompactsDownToHalfOfTheThreshold(t *testing.T) {
+	c := begin(event.ModelSetup{Window: 10_000}, event.Rules{CompactAt: 0.8})
+	for i := range 20 {
+		id := fmt.Sprint("call ", i)
+		c.add(event.ModelCallStart{Call: i + 1, Model: "m"},
+			event.TextEnd{Call: i + 1, Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: id, Name: "t", Arguments: "{}"}}}},
+			event.ModelCallEnd{Call: i + 1, Model: "m", Finish: llm.FinishToolCalls, Usage: llm.Usage{Input: int64(400 * (i + 1))}},
+			event.ToolCallStart{ID: id, Name: "t"}, event.ToolCallEnd{ID: id, Name: "t", Model: strings.Repeat("a line\n", 230)})
+	}
+	a, _ := c.Agent("").Next().(step.Append)
+	if d, ok := a.Data.(event.Compaction); !ok || d.Method != "clear" || d.Before < 8000 || d.After > 4000 {
+		t.Errorf("got %T, by %q, from %d to %d tokens, want a compaction by clear, from 8000 to 4000 at most", a.Data, d.Method, d.Before, d.After)
+	}
+}
