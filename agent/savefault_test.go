@@ -140,7 +140,7 @@ func (r *faultyLife) checkError(made bool, err error) {
 	case !made:
 	case !errors.As(err, &save):
 		r.Errorf("the error is a %T: %v", err, err)
-	case strings.Count(text, "stopped because the session cannot be saved") != 1:
+	case strings.Count(text, "work stopped: cannot save") != 1:
 		r.Errorf("the error does not say once that the work was stopped: %v", err)
 	}
 }

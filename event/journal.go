@@ -12,7 +12,7 @@ import (
 type SaveError struct{ Err error }
 
 func (e *SaveError) Error() string {
-	return "stopped because the session cannot be saved: " + e.Err.Error()
+	return "work stopped: " + e.Err.Error()
 }
 
 func (e *SaveError) Unwrap() error { return e.Err }

@@ -180,7 +180,7 @@ func (w *memoryWriter) update(ctx context.Context, f func(*memorySession) error)
 		return err
 	}
 	if w.closed {
-		return fmt.Errorf("session %s was not saved: %w", w.session.meta.ID, fs.ErrClosed)
+		return fmt.Errorf("cannot save session %s: %w", w.session.meta.ID, fs.ErrClosed)
 	}
 	return f(w.session)
 }
