@@ -457,3 +457,37 @@ func TestSubagent_ClosedGivesUpWhatWaits(t *testing.T) {
 		t.Errorf("%v, ran %d times", err, ran.Load())
 	}
 }
+
+// A link can be exchanged while a question waits: what was approved is another file by then.
+func TestApproval_DoesNotHoldForACallThatHasComeToAccessSomethingElse(t *testing.T) {
+	target, ran := "/a", 0
+	touch := tool.New(tool.Spec{Name: "touch"}, func(context.Context, *tool.Call, echoIn) []policy.Access {
+		return []policy.Access{{Kind: policy.Write, Target: target}}
+	}, func(context.Context, *tool.Call, echoIn) (tool.Result, error) {
+		ran++
+		return tool.Success("done"), nil
+	})
+	script := llmtest.Play(calls("touch"), llmtest.Say("Done."))
+	s := open(t, script, func(c *Config) {
+		with(touch)(c)
+		c.Policy, c.Approve = askPolicy{}, ApproveLater
+	})
+	submit(t, s, "go")
+	for _, want := range []string{"/a", "/b"} {
+		pending := s.Pending()
+		if len(pending) != 1 || len(pending[0].Accesses) != 1 || pending[0].Accesses[0].Target != want || ran != 0 {
+			t.Fatalf("waiting: %+v after %d runs, want a write of %s and no run", pending, ran, want)
+		}
+		if err := s.Resolve(t.Context(), pending[0].ID, tool.Approval{Allow: true}); err != nil {
+			t.Fatal(err)
+		}
+		target = "/b"
+		out, err := s.Continue(t.Context())
+		if wanted := map[string]Status{"/a": StatusAwaitingApproval, "/b": StatusDone}[want]; err != nil || out.Status != wanted {
+			t.Fatalf("%s was approved: got %+v, %v, want %s", want, out, err, wanted)
+		}
+	}
+	if ran != 1 {
+		t.Errorf("the tool ran %d times, want once", ran)
+	}
+}
