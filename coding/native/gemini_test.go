@@ -98,19 +98,16 @@ func TestGemini_ShellOutputs(t *testing.T) {
 	})
 }
 
-func TestGemini_CommandIsEndedWhenItIsSilentForTooLong(t *testing.T) {
+// The test of Command.Idle in package tools shows that output resets the timeout.
+func TestGemini_SilentCommandIsStopped(t *testing.T) {
 	if p := profile(coding.GeminiFamily, coding.ToolConfig{}); p.ToolConfig.DefaultTimeout != 300*time.Second {
-		t.Errorf("the timeout is %v, want 300s", p.ToolConfig.DefaultTimeout)
+		t.Errorf("got timeout %v, want 300s", p.ToolConfig.DefaultTimeout)
 	}
-	r := newRig(t, coding.GeminiFamily, coding.ToolConfig{DefaultTimeout: 3 * time.Second})
-	r.golden([]step{
-		{"longer than the timeout, but not silent", "run_shell_command", args{"command": "for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.4; done"},
-			"<untrusted_context>\nOutput: 1\n2\n3\n4\n5\n6\n7\n8\n\n</untrusted_context>", ""},
-	})
-	out := r.run("run_shell_command", args{"command": "echo on; exec sleep 600"})
+	r := newRig(t, coding.GeminiFamily, coding.ToolConfig{DefaultTimeout: time.Second})
+	out := r.run("run_shell_command", args{"command": "exec sleep 600"})
 	if out.OK() || out.Result.Error.Code != tool.ShellTimeout ||
-		!strings.HasPrefix(out.Model, "<untrusted_context>\nOutput: on\n\nError: The command was stopped because it printed nothing for 3s.\nExit Code: ") {
-		t.Errorf("silence gives %q (%+v)", out.Model, out.Result.Error)
+		!strings.HasPrefix(out.Model, "<untrusted_context>\nOutput: (empty)\nError: The command was stopped because it printed nothing for 1s.\nExit Code: ") {
+		t.Errorf("got %q (%+v), want a timeout", out.Model, out.Result.Error)
 	}
 }
 
