@@ -133,9 +133,9 @@ func recordedSystem(ctx context.Context, store event.Store, id string) (string, 
 		case event.SessionStart:
 			system = d.System
 		case event.SessionResume:
-			if d.System != "" {
-				system = d.System
-			}
+			system = cmp.Or(d.System, system)
+		case event.Settings:
+			system = cmp.Or(d.System, system)
 		}
 	}
 	return system, nil

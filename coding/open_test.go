@@ -206,6 +206,19 @@ func TestOpen_ResumeKeepsThePromptThatTheUserWrote(t *testing.T) {
 	}
 }
 
+func TestOpen_ResumeKeepsAPromptThatReconfigureSet(t *testing.T) {
+	g := newOpenRig(t)
+	s := g.open(Config{Provider: "chat", Model: "gpt-oss-120b"})
+	system := "You are a parrot."
+	if err := s.Reconfigure(t.Context(), agent.Change{System: &system}); err != nil {
+		t.Fatal(err)
+	}
+	g.ask(s)
+	if got := g.ask(g.open(Config{Resume: s.ID(), Provider: "chat", Model: "qwen3-coder"})).Messages[0].Text(); got != system {
+		t.Errorf("got prompt %.80q, want %q", got, system)
+	}
+}
+
 func TestUserInstructions_AreNeverTakenFromTheProject(t *testing.T) {
 	g := newOpenRig(t)
 	const userHead = "# User instructions\n\nThese come from the user and take precedence over everything above.\n\n"
