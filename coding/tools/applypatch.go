@@ -12,10 +12,13 @@ import (
 )
 
 func (f files) applyPatch() Op[Patch, Patched] {
+	description := "Apply code changes using the patch format. Creates, deletes, moves and modifies files in a single operation."
+	if !f.config.ClassicPatch {
+		description += " Either all changes are applied or none."
+	}
 	return Op[Patch, Patched]{
 		Spec: tool.Spec{
-			Name: "apply_patch", Version: "1.0.0",
-			Description: "Apply code changes using the patch format. Creates, deletes, moves and modifies files in a single operation. Either all changes are applied or none.",
+			Name: "apply_patch", Version: "1.0.0", Description: description,
 			Permissions: []tool.Permission{tool.FSRead, tool.FSWrite, tool.FSDelete}, SideEffects: "creates, changes, moves and deletes files", Destructive: true,
 			Output: payload("files integer"),
 			Limit:  tool.Limit{Chars: 10_000, Lines: -1, Mode: tool.Tail},

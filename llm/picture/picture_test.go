@@ -263,7 +263,7 @@ func TestFit_OtherDataIsATypedError(t *testing.T) {
 		want Reason
 	}{
 		"nothing":        {nil, NotAnImage},
-		"text":           {[]byte("hello, this is no image"), NotAnImage},
+		"text":           {[]byte("hello, this is not an image"), NotAnImage},
 		"a PDF":          {[]byte("%PDF-1.7 whatever"), NotAnImage},
 		"an SVG":         {[]byte(`<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>`), Unsupported},
 		"a HEIC":         {[]byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1"), Unsupported},
