@@ -29,6 +29,7 @@ var layers = [][]string{
 	{"env"},
 	{"env/search", "env/envtest"},
 	{"env/local", "checkpoint"},
+	{"policy/shell"},
 	{"policy"},
 	{"tool"},
 	{"event"},
@@ -56,11 +57,11 @@ var allowed = map[string][]string{
 	"llm/chat":      {},
 	"llm/connect":   {},
 	"env":           {"golang.org/x/", "github.com/google/jsonschema-go/"},
-	"policy":        {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
-	"tool":          {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
-	"event":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
-	"agent/step":    {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
-	"agent":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
+	"policy":        {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
+	"tool":          {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
+	"event":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
+	"agent/step":    {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
+	"agent":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
 }
 
 func list(t *testing.T, format string, args ...string) []string {

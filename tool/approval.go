@@ -115,6 +115,7 @@ func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Qu
 	e := out.Call.Env
 	if e != nil {
 		q.Workspace.Paths = e.Info().Paths()
+		q.Workspace.Files = e
 	}
 	if q.Workspace.Dir != "" || e == nil {
 		return q, nil
