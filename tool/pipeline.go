@@ -149,6 +149,7 @@ func (p *Pipeline) execute(ctx context.Context, t Tool, c Call) (res Result) {
 			res.Error.Details = map[string]any{"stack": string(debug.Stack())}
 		}
 	}()
+	c.Env = bind(c.Env, c.Accesses)
 	run := func(ctx context.Context) (Result, error) {
 		own := c
 		return t.Run(ctx, &own)
