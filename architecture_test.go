@@ -19,7 +19,7 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
-	{"internal/apitext", "internal/jsonscan", "internal/corpus"},
+	{"internal/apitext", "internal/jsonscan", "internal/corpus", "internal/hidden"},
 	{"llm"},
 	{"llm/wire"},
 	{"llm/chat/texttools"},
@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"llm/llmtest/conformance"},
 	{"env"},
 	{"env/search", "env/envtest"},
-	{"env/local", "checkpoint"},
+	{"env/local", "checkpoint", "trust"},
 	{"policy"},
 	{"tool"},
 	{"event"},
@@ -132,7 +132,7 @@ func TestArchitecture_CommandDoesNotLinkTestCode(t *testing.T) {
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"bench", "checkpoint", "coding/state.go", "env/local", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "internal/mutants", "llm/wire/media.go",
+	"bench", "checkpoint", "coding/state.go", "env/local", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "internal/mutants", "llm/wire/media.go", "trust",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.
