@@ -71,24 +71,34 @@ func words(args []arg) []string {
 	return list
 }
 
-// braces returns the words that brace expansion makes of one.
-func braces(w *syntax.Word) []*syntax.Word {
+// maxWords bounds the words that a brace expansion makes.
+const maxWords = 1000
+
+// braces returns the words that brace expansion makes of one, or false if there are too many.
+func braces(w *syntax.Word) ([]*syntax.Word, bool) {
 	c := *w
 	c.Parts = slices.Clone(w.Parts)
 	if !syntax.SplitBraces(&c) {
-		return []*syntax.Word{w}
+		return []*syntax.Word{w}, true
 	}
-	return expand.Braces(&c)
+	var list []*syntax.Word
+	for x, err := range expand.BracesSeq(nil, &c) {
+		if err != nil || len(list) == maxWords {
+			return nil, false
+		}
+		list = append(list, x)
+	}
+	return list, true
 }
 
 // args evaluates the words of a command.
 func (a *analyzer) args(list []*syntax.Word, st *state) []arg {
 	var args []arg
 	for _, w := range list {
-		expanded := braces(w)
-		if len(expanded) > 10_000 {
-			a.opaque("a brace expansion makes more than 10,000 words")
-			continue
+		expanded, ok := braces(w)
+		if !ok {
+			a.opaque("a brace expansion makes more than %d words", maxWords)
+			args = append(args, arg{{many: true}})
 		}
 		for _, x := range expanded {
 			v := a.eval(x, st)

@@ -81,6 +81,8 @@ type Options struct {
 const (
 	maxLine  = 256 << 10
 	maxDepth = 40 // nested scripts, such as sh -c in sh -c
+	// Values of variables are computed so often. After that they count as unknown.
+	maxResolved = 20_000
 )
 
 // Analyze returns the effects of a command line. It returns an error if the line cannot be parsed, or if
@@ -103,6 +105,7 @@ type analyzer struct {
 	reads      map[string]int // how many builtins assign to a variable
 	funcs      map[string]bool
 	resolving  []string // variables whose values are being computed
+	resolved   int      // how often a value was computed
 }
 
 // state is where and with which input a command runs.
