@@ -191,7 +191,7 @@ func (a *analyzer) run(args []arg, st *state) output {
 		a.add(Effect{Words: words(args), Outer: st.outer, Unknown: "the program it runs is only known when it runs", Opaque: true})
 		return text
 	}
-	if a.funcs[name] {
+	if a.funcs[name] && len(st.outer) == 0 {
 		return text // its body was analysed where it is defined
 	}
 	program, standard := programName(name)

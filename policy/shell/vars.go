@@ -55,10 +55,6 @@ func (a *analyzer) collect(f *syntax.File) {
 			if w, ok := n.Loop.(*syntax.WordIter); ok {
 				a.collectLoop(w)
 			}
-		case *syntax.FuncDecl:
-			if n.Name != nil {
-				a.funcs[n.Name.Value] = true
-			}
 		case *syntax.BinaryArithm:
 			if w, ok := n.X.(*syntax.Word); ok && strings.HasSuffix(n.Op.String(), "=") {
 				a.numbers[w.Lit()] = true
@@ -116,6 +112,12 @@ func (a *analyzer) collectLoop(w *syntax.WordIter) {
 func (a *analyzer) collectCall(c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
 		return
+	}
+	switch c.Args[0].Lit() {
+	case "unset", "builtin", "command", "eval":
+		for _, w := range c.Args[1:] {
+			a.removed[w.Lit()] = true
+		}
 	}
 	switch c.Args[0].Lit() {
 	case "read", "mapfile", "readarray", "getopts", "printf", "command", "builtin", "wait", "declare", "export", "local", "typeset", "readonly":

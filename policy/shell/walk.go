@@ -69,6 +69,7 @@ func (a *analyzer) stmt(s *syntax.Stmt, st *state) flow {
 	if s.Cmd == nil {
 		return flow{ok: st.dirs, any: st.dirs}
 	}
+	inner.maybe = inner.maybe || s.Background
 	f := a.command(s.Cmd, &inner)
 	if s.Negated {
 		f.ok = f.any
@@ -92,14 +93,14 @@ func (a *analyzer) command(c syntax.Command, st *state) flow {
 	case *syntax.Block:
 		return a.stmts(c.Stmts, st)
 	case *syntax.Subshell:
-		f := a.stmts(c.Stmts, st)
+		f := a.stmts(c.Stmts, st.perhaps())
 		return flow{ok: st.dirs, any: st.dirs, out: f.out}
 	case *syntax.IfClause:
 		return a.ifClause(c, st)
 	case *syntax.WhileClause:
 		return a.loop(st, func(st *state) flow {
 			cond := a.stmts(c.Cond, st)
-			body := a.stmts(c.Do, st.with(cond.any))
+			body := a.stmts(c.Do, st.with(cond.any).perhaps())
 			return flow{any: union(cond.any, body.any), out: body.out}
 		})
 	case *syntax.ForClause:
@@ -111,16 +112,20 @@ func (a *analyzer) command(c syntax.Command, st *state) flow {
 			for _, p := range item.Patterns {
 				a.eval(p, st)
 			}
-			f.any = union(f.any, a.stmts(item.Stmts, st).any)
+			f.any = union(f.any, a.stmts(item.Stmts, st.perhaps()).any)
 		}
 		f.ok = f.any
 		return f
 	case *syntax.FuncDecl:
 		// Its body is judged here, for any arguments and any directory that the line may be in.
 		before := len(a.effects)
-		if f := a.stmt(c.Body, st); !slices.Equal(f.any, st.dirs) {
+		f := a.stmt(c.Body, st.perhaps())
+		if c.Name != nil && !st.maybe && !a.removed[c.Name.Value] {
+			a.funcs[c.Name.Value] = true
+		}
+		if !slices.Equal(f.any, st.dirs) {
 			a.effects = a.effects[:before]
-			a.stmt(c.Body, st.with(nil))
+			a.stmt(c.Body, st.with(nil).perhaps())
 			return flow{}
 		}
 	case *syntax.ArithmCmd:
@@ -144,13 +149,16 @@ func (a *analyzer) command(c syntax.Command, st *state) flow {
 }
 
 func (a *analyzer) binary(c *syntax.BinaryCmd, st *state) flow {
+	if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt {
+		st = st.perhaps()
+	}
 	left := a.stmt(c.X, st)
 	switch c.Op {
 	case syntax.AndStmt:
-		right := a.stmt(c.Y, st.with(left.ok))
+		right := a.stmt(c.Y, st.with(left.ok).perhaps())
 		return flow{ok: right.ok, any: union(left.any, right.any)}
 	case syntax.OrStmt:
-		right := a.stmt(c.Y, st.with(left.any))
+		right := a.stmt(c.Y, st.with(left.any).perhaps())
 		return flow{ok: union(left.ok, right.ok), any: union(left.any, right.any)}
 	}
 	next := st.with(st.dirs) // each stage of a pipeline is a process of its own
@@ -163,10 +171,10 @@ func (a *analyzer) binary(c *syntax.BinaryCmd, st *state) flow {
 
 func (a *analyzer) ifClause(c *syntax.IfClause, st *state) flow {
 	cond := a.stmts(c.Cond, st)
-	then := a.stmts(c.Then, st.with(cond.ok))
+	then := a.stmts(c.Then, st.with(cond.ok).perhaps())
 	f := flow{any: union(cond.any, then.any)}
 	if c.Else != nil {
-		f.any = union(f.any, a.ifClause(c.Else, st.with(cond.any)).any)
+		f.any = union(f.any, a.ifClause(c.Else, st.with(cond.any).perhaps()).any)
 	}
 	f.ok = f.any
 	return f
@@ -200,7 +208,7 @@ func (a *analyzer) forClause(c *syntax.ForClause, st *state) flow {
 	default:
 		a.opaque("it uses a loop that is not analysed")
 	}
-	return a.loop(st, func(st *state) flow { return a.stmts(c.Do, st) })
+	return a.loop(st, func(st *state) flow { return a.stmts(c.Do, st.perhaps()) })
 }
 
 // redirect records what a redirection opens.

@@ -153,14 +153,14 @@ func (a *analyzer) part(p syntax.WordPart, st *state, quoted, first bool) []valu
 		if p.TempFile || p.ReplyVar {
 			a.opaque("it uses a substitution that is not analysed")
 		}
-		v := a.stmts(p.Stmts, st.with(st.dirs)).out.value()
+		v := a.stmts(p.Stmts, st.perhaps()).out.value()
 		v.many = !quoted
 		return []value{v}
 	case *syntax.ArithmExp:
 		a.arithm(p.X, st)
 		return []value{{number: true}}
 	case *syntax.ProcSubst:
-		a.stmts(p.Stmts, st.with(st.dirs))
+		a.stmts(p.Stmts, st.perhaps())
 		return []value{{stream: true, known: true, text: "/dev/fd/63"}}
 	case *syntax.ExtGlob:
 		return []value{{glob: true, many: true}}

@@ -180,7 +180,12 @@ func runShell(a *analyzer, args []arg, st *state) output {
 // nested analyses a script inside another one. Its functions and variables are its own, but analysing them
 // together only makes more values possible.
 func (a *analyzer) nested(script string, st *state, e Effect) output {
-	if err := a.script(script, st); err != nil {
+	funcs := a.funcs
+	if a.funcs = map[string]bool{}; len(e.Words) > 0 && e.Words[0] == "eval" {
+		a.funcs = funcs
+	}
+	defer func() { a.funcs = funcs }()
+	if err := a.script(script, st.perhaps()); err != nil {
 		e.Unknown = err.Error()
 		a.add(e)
 	}
