@@ -332,6 +332,9 @@ func (a *analyzer) variable(name string, st *state, quoted bool) []value {
 	if a.numbers[name] {
 		v = append(v, value{number: true})
 	}
+	if !st.scope.assigns(name) { // it may still have the value that it had before the line
+		v = append(v, initial(name, quoted))
+	}
 	before := len(a.effects) // the assignment records them
 	for _, w := range a.vars[name] {
 		for _, x := range a.eval(w, st) {
@@ -343,6 +346,15 @@ func (a *analyzer) variable(name string, st *state, quoted bool) []value {
 		return []value{{many: !quoted}}
 	}
 	return v
+}
+
+// initial returns the value that a variable has before the line. By convention only names in capitals are in
+// the environment.
+func initial(name string, quoted bool) value {
+	if name == strings.ToUpper(name) {
+		return value{many: !quoted}
+	}
+	return value{known: true, many: !quoted}
 }
 
 // fields returns what an unquoted variable expands to if it has the given value.

@@ -180,12 +180,11 @@ func runShell(a *analyzer, args []arg, st *state) output {
 // nested analyses a script inside another one. Its functions and variables are its own, but analysing them
 // together only makes more values possible.
 func (a *analyzer) nested(script string, st *state, e Effect) output {
-	funcs := a.funcs
-	if a.funcs = map[string]bool{}; len(e.Words) > 0 && e.Words[0] == "eval" {
-		a.funcs = funcs
+	up := st.scope
+	if e.Words[0] != "eval" {
+		up = nil // another process
 	}
-	defer func() { a.funcs = funcs }()
-	if err := a.script(script, st.perhaps()); err != nil {
+	if err := a.script(script, st.within(up)); err != nil {
 		e.Unknown = err.Error()
 		a.add(e)
 	}
