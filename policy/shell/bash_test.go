@@ -68,15 +68,17 @@ const fakeProgram = `#!/bin/sh
 { printf '%s\0' "$#" "${0##*/}"; [ $# = 0 ] || printf '%s\0' "$@"; } >> "${0%/bin/*}/log"
 `
 
-// The driver runs one script after another. Nothing outlives it, there is no network, only its directory can be
-// written, and processor time and file sizes are limited.
+// The driver runs the scripts, several at a time. Nothing outlives it, there is no network, only its directory can
+// be written, and time and file sizes are limited.
 const bashDriver = `
 mount --bind "$1" "$1" && mount -o remount,bind,ro / || exit 1
 ulimit -t 2 -f 64
-for d in "$1"/s/*; do
-	cd "$d/work" || exit 1
-	env -i PATH="$d/bin:$1/real" HOME="$d/work" TMPDIR="$1" FUNCNEST=20 "$1/real/timeout" 5 bash -c "$(cat "$d/script")" < /dev/null > "$d/out" 2>&1
-done
+one() {
+	cd "$2/work" || return
+	exec env -i PATH="$2/bin:$1/real" HOME="$2/work" TMPDIR="$1" FUNCNEST=20 "$1/real/timeout" -s KILL 1 bash -c "$(cat "$2/script")" < /dev/null > "$2/out" 2>&1
+}
+export -f one
+printf '%s\0' "$1"/s/* | xargs -0 -P 8 -n 1 bash -c 'one "$0" "$1"' "$1"
 exit 0
 `
 

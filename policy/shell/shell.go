@@ -102,10 +102,10 @@ type analyzer struct {
 	opaqueVars map[string]bool // assigned from input or output
 	numbers    map[string]bool // assigned by arithmetic
 	sources    map[string]output
-	reads      map[string]int // how many builtins assign to a variable
+	reads      map[string]int  // how many builtins assign to a variable
 	removed    map[string]bool // functions and variables that the line removes somewhere
-	resolving  []string // variables whose values are being computed
-	resolved   int      // how often a value was computed
+	resolving  []string        // variables whose values are being computed
+	resolved   int             // how often a value was computed
 }
 
 // state is where and with which input a command runs.

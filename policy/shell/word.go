@@ -182,6 +182,9 @@ func all(parts []syntax.WordPart) bool {
 
 // literal returns the value of unquoted text.
 func (a *analyzer) literal(s string, first bool) value {
+	if strings.Contains(s, "<(") || strings.Contains(s, ">(") {
+		a.opaque("it uses a process substitution inside another expansion") // which the parser does not see
+	}
 	v := value{known: true, glob: hasGlob(s) && s != "["}
 	if first && strings.HasPrefix(s, "~") {
 		user, rest, _ := strings.Cut(s, "/")
