@@ -28,7 +28,7 @@ type Pipeline struct {
 	Policy policy.Policy
 	// Granted is consulted when the policy asks. If it returns true, the call is allowed by the rule
 	// it names, without asking.
-	Granted func(q policy.Query) (rule string, ok bool)
+	Granted func(ctx context.Context, q policy.Query) (rule string, ok bool)
 	// Approve decides on calls that the policy asks about; nil refuses them. An error refuses the
 	// call too, except that ErrPending, and any error after ctx has ended, leave it pending.
 	Approve func(ctx context.Context, r Request) (Approval, error)
@@ -68,6 +68,8 @@ type Outcome struct {
 	Model    string
 	Duration time.Duration // excludes Waited
 	Waited   time.Duration // the time until the approval
+
+	changed bool // the policy replaced the arguments
 }
 
 // OK reports whether the call ran and succeeded.
