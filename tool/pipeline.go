@@ -18,7 +18,8 @@ import (
 //	lookup → validate → hooks before → policy → approval → middleware( execute ) → hooks after → truncate → audit
 //
 // Arguments changed by a hook or an approval are validated and judged again before they run; nothing
-// changes them after that. An error or a panic before execution refuses the call. Each call has exactly
+// changes them after that. An approved call is refused if its accesses changed while it waited. While a
+// call runs, its environment refuses what was not judged. An error or a panic before execution refuses the call. Each call has exactly
 // one outcome, which records the decision and its rule.
 type Pipeline struct {
 	Registry *Registry
