@@ -13,6 +13,7 @@ import (
 
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/internal/suggest"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
 )
@@ -127,7 +128,7 @@ func checkProvider(c *llm.Catalogue, provider string) error {
 	if provider == "" || slices.Contains(names, provider) {
 		return nil
 	}
-	if near := nearWords(provider, names); len(near) > 0 {
+	if near := suggest.Words(provider, names); len(near) > 0 {
 		return usagef("unknown provider %q; did you mean %s?", provider, near[0])
 	}
 	return usagef("unknown provider %q: use %s", provider, strings.Join(names, ", "))
