@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"env/search", "env/envtest"},
 	{"env/local", "checkpoint"},
 	{"policy"},
-	{"tool"},
+	{"tool", "config"},
 	{"event"},
 	{"event/filestore", "event/storetest"},
 	{"agent/step"},
@@ -132,7 +132,7 @@ func TestArchitecture_CommandDoesNotLinkTestCode(t *testing.T) {
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"bench", "checkpoint", "coding/state.go", "env/local", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "internal/mutants", "llm/wire/media.go",
+	"bench", "checkpoint", "coding/state.go", "config", "env/local", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "internal/mutants", "llm/wire/media.go",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.
