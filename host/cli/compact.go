@@ -58,7 +58,11 @@ func (o compactCommand) do(ctx context.Context, h Host) (err error) {
 	if err != nil {
 		return err
 	}
-	o.follow(place.meta)
+	if !o.noModel {
+		if err := o.configure(h, place.meta); err != nil {
+			return err
+		}
+	}
 	s, err := o.open(ctx, h, place)
 	if err != nil {
 		return err
