@@ -102,6 +102,7 @@ type builder struct {
 	meta    event.Meta   // of the resumed session
 	made    []io.Closer  // to be closed with the session
 	git     *prompt.Git  // shared by all prompts of the session
+	warned  []string     // problems that were reported
 }
 
 func (b *builder) open(ctx context.Context) (*agent.Session, error) {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 )
 
@@ -21,8 +22,8 @@ func TestDefault_AllowsReadingInsideAndTouchingNothingAndAsksAboutTheRest(t *tes
 		{"unclean path", []Access{{Kind: Read, Target: "/repo/../x"}}, Ask, "reads /repo/../x, outside the working directory"},
 		{"relative path", []Access{{Kind: Read, Target: "a.go"}}, Ask, "reads a.go, outside the working directory"},
 		{"write inside", []Access{{Kind: Write, Target: "/repo/a.go"}}, Ask, "writes /repo/a.go"},
-		{"delete inside", []Access{{Kind: Delete, Target: "/repo/a.go"}}, Ask, "deletes /repo/a.go"},
-		{"exec", []Access{{Kind: Exec, Target: "rm -rf build", Dir: "/repo"}}, Ask, "runs: rm -rf build"},
+		{"delete inside", []Access{{Kind: Delete, Target: "/repo/a.go"}}, Ask, "deletes /repo/a.go, which this session did not create"},
+		{"exec", []Access{{Kind: Exec, Target: "make build", Dir: "/repo"}}, Ask, "runs: make build: it runs make"},
 		{"connect", []Access{{Kind: Connect, Target: "example.com:443"}}, Ask, "connects to example.com:443"},
 		{"unknown kind", []Access{{Kind: "mount", Target: "/repo"}}, Ask, "mount /repo"},
 		{"one bad among good", []Access{{Kind: Read, Target: "/repo/a"}, {Kind: Write, Target: "/repo/b"}}, Ask, "writes /repo/b"},
@@ -55,7 +56,7 @@ func TestDecision_JSONKeepsVerdictCodeRuleAndReason(t *testing.T) {
 		t.Fatalf("got %s (%v)", b, err)
 	}
 	var got Decision
-	if err := json.Unmarshal(b, &got); err != nil || got != want {
+	if err := json.Unmarshal(b, &got); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v (%v), want %+v", got, err, want)
 	}
 }

@@ -115,6 +115,7 @@ func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Qu
 	e := out.Call.Env
 	if e != nil {
 		q.Workspace.Paths = e.Info().Paths()
+		q.Workspace.Files = e
 	}
 	if q.Workspace.Dir != "" || e == nil {
 		return q, nil
@@ -160,6 +161,7 @@ func (p *Pipeline) ask(ctx context.Context, t target, out *Outcome) (a Approval,
 		Agent: p.Agent, Call: out.Call.clone(), Spec: t.spec, Accesses: slices.Clone(out.Accesses),
 		Decision: out.Decision, tool: t.tool,
 	}
+	r.Call.Env = bind(r.Call.Env, r.Accesses)
 	err = guard(func() (err error) {
 		a, err = p.Approve(ctx, r)
 		return err
@@ -178,7 +180,7 @@ func (p *Pipeline) answered(ctx context.Context, t target, out *Outcome) bool {
 	case a.Abort || !a.Allow:
 		return out.refuse("%s was refused", out.Tool)
 	case a.Args == nil:
-		return true
+		return p.stillValid(ctx, t, out)
 	}
 	if err := t.check.check(a.Args); err != nil {
 		return out.refuse("%s was approved with changed arguments that are invalid: %v", out.Tool, err)
@@ -188,6 +190,22 @@ func (p *Pipeline) answered(ctx context.Context, t target, out *Outcome) bool {
 	if v := out.Decision.Verdict; v != policy.Allow && v != policy.Ask {
 		return out.refuse("%s was approved with changed arguments, but these were denied: %s", out.Tool, reason(out.Decision))
 	}
+	return true
+}
+
+// stillValid judges a call again after it was approved, because links or rules may have changed while
+// the approval was pending.
+func (p *Pipeline) stillValid(ctx context.Context, t target, out *Outcome) bool {
+	asked := *out
+	p.judge(ctx, t, out)
+	if (out.Accesses == nil) != (asked.Accesses == nil) || !slices.Equal(out.Accesses, asked.Accesses) {
+		out.deny("approval", "changed", "its accesses changed while it waited for approval")
+		return out.refuse("%s was not run because what it would access changed while it waited for approval; try again", out.Tool)
+	}
+	if v := out.Decision.Verdict; v != policy.Allow && v != policy.Ask {
+		return out.refuse("%s was approved, but then denied: %s", out.Tool, reason(out.Decision))
+	}
+	out.Decision = asked.Decision // the one that was approved
 	return true
 }
 

@@ -156,7 +156,7 @@ func TestPipeline_StagesRunInOrder(t *testing.T) {
 	p.Limits = map[string]Limit{"echo": {Chars: 1, Mode: Head}}
 	p.Audit = func(o Outcome) { say("audit:" + o.Model[:1]) }
 	p.Run(t.Context(), call("echo", `{"text":"x"}`))
-	want := "before access policy granted approve outer inner run after:a long output audit:a"
+	want := "before access policy granted approve access policy granted outer inner run after:a long output audit:a"
 	if got := strings.Join(order, " "); got != want {
 		t.Errorf("order %q, want %q", got, want)
 	}

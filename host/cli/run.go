@@ -28,6 +28,7 @@ type run struct {
 	allow, deny  []string
 	output       string
 	yes          bool
+	trust        bool
 
 	resume, fork string
 	continueLast bool
@@ -98,6 +99,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.StringSliceVar(&o.deny, "tool-deny", nil, "do not offer these tools")
 	f.StringVar(&o.output, "output", "text", "output format: text, json (the result) or stream-json (every event, then the result)")
 	f.BoolVar(&o.yes, "yes", false, "allow everything without asking")
+	f.BoolVar(&o.trust, "trust", false, "trust the project for this run, whatever \"reins trust\" has recorded")
 	f.StringVar(&o.resume, "resume", "", "continue the session `ID`, which can be a unique prefix or \"latest\"")
 	f.BoolVar(&o.continueLast, "continue", false, "continue the last session of this directory, or else of the nearest parent directory")
 	f.StringVar(&o.fork, "fork", "", "continue a copy of the session `ID[@SEQ]`, up to record SEQ if given")

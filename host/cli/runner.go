@@ -114,6 +114,7 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	if err != nil && !(r.flags.resumes() && errors.Is(err, errNoPrompt)) {
 		return err
 	}
+	prompt = flagHidden(r.host, prompt)
 	r.given = prompt
 	place, err := r.flags.place(ctx, r.host, cmp.Or(r.flags.dir, "."), runCommand)
 	if err != nil {
