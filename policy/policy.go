@@ -143,8 +143,8 @@ type Decision struct {
 	Code    string  `json:"code,omitempty"`   // the kind of reason, for programs
 	Rule    string  `json:"rule"`             // the rule that decided; never empty
 	Reason  string  `json:"reason,omitempty"` // for people and for the model
-	// Args, with Allow, replaces the arguments of the call. They are validated and judged again.
-	Args json.RawMessage `json:"args,omitempty"`
+	// Args, with Allow, replaces the arguments of the call by this JSON. It is validated and judged again.
+	Args string `json:"args,omitempty"`
 }
 
 // Policy decides on calls.
