@@ -51,8 +51,8 @@ type Permissions struct {
 	// Rules is another form of Allow, Ask and Deny. Load moves its rules there.
 	Rules []Rule `toml:"rule" json:"rule,omitempty" project:"any" jsonschema:"rules as tables"`
 
-	AdditionalDirectories []string `toml:"additional_directories" json:"additional_directories,omitempty" jsonschema:"directories that belong to the workspace, beside the working directory"`
-	Protected             []string `toml:"protected" json:"protected,omitempty" project:"any" jsonschema:"paths to protect from changes, as .gitignore patterns; only an allow rule that names the path lifts it"`
+	AdditionalDirectories []string `toml:"additional_directories" json:"additional_directories,omitempty" jsonschema:"directories that count as inside the workspace"`
+	Protected             []string `toml:"protected" json:"protected,omitempty" project:"any" jsonschema:"files and directories to protect from changes; only an allow rule that names the path, such as Edit(go.sum), lifts it"`
 }
 
 // Rule is a permission rule as a table. Command, Path and Domain mean what they mean between the parentheses

@@ -63,7 +63,7 @@ the prompt.`,
 func (o ask) run(ctx context.Context, h Host, prompt string) error {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	s, err := o.configure(h, ".", event.Meta{})
+	s, err := o.configure(h, ".", h.trusted("."), event.Meta{})
 	if err != nil {
 		return err
 	}

@@ -58,8 +58,9 @@ func (o compactCommand) do(ctx context.Context, h Host) (err error) {
 	if err != nil {
 		return err
 	}
+	o.trust = trusts(h, ".")
 	if !o.noModel {
-		if err := o.configure(h, place.meta); err != nil {
+		if _, err := o.connection.configure(h, ".", o.trust, place.meta); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ func newConfigShow(h Host) *cobra.Command {
 		Short: "Show all settings that apply in this directory",
 		Args:  wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			s, err := h.settings(".", nil)
+			s, err := h.settings(".", h.trusted("."), nil)
 			if err != nil {
 				return err
 			}
@@ -104,7 +104,7 @@ if it has no value.`,
 		Args:              wantArgs(1, 1, "one KEY"),
 		ValidArgsFunction: completeKeys,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := h.settings(".", nil)
+			s, err := h.settings(".", h.trusted("."), nil)
 			if err != nil {
 				return err
 			}
@@ -233,7 +233,7 @@ they are. The VALUE of a list is one element or a TOML array.`,
 
 // reportOverride reports that a setting has no effect because a higher layer overrides it.
 func (h Host) reportOverride(key string, layer config.Layer) error {
-	s, err := h.settings(".", nil)
+	s, err := h.settings(".", h.trusted("."), nil)
 	if err != nil {
 		return err
 	}

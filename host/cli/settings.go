@@ -27,21 +27,22 @@ func overrides(flags *pflag.FlagSet) (list []config.Override) {
 	return list
 }
 
-// sources returns the sources of the configuration for a directory.
+// sources returns the sources of the configuration for a directory that the user does not trust.
 func (h Host) sources(dir string, flags []config.Override) (config.Sources, error) {
 	root, err := config.Root(cmp.Or(dir, "."))
 	if err != nil {
 		return config.Sources{}, usageError{err}
 	}
-	return config.Sources{Dir: root, Trusted: false, Flags: flags, Getenv: h.Getenv, SystemDir: h.systemDir}, nil
+	return config.Sources{Dir: root, Flags: flags, Getenv: h.Getenv, SystemDir: h.systemDir}, nil
 }
 
 // settings reads the configuration for a directory and prints its notes.
-func (h Host) settings(dir string, flags []config.Override) (*config.Settings, error) {
+func (h Host) settings(dir string, trusted bool, flags []config.Override) (*config.Settings, error) {
 	src, err := h.sources(dir, flags)
 	if err != nil {
 		return nil, err
 	}
+	src.Trusted = trusted
 	s, err := config.Load(src)
 	if err != nil {
 		return nil, usageError{err}
@@ -55,7 +56,7 @@ func (h Host) settings(dir string, flags []config.Override) (*config.Settings, e
 
 // configure applies the configuration for a directory. Flags win over the session, and the session over lower
 // layers. Without a command line it does nothing.
-func (c *connection) configure(h Host, dir string, session event.Meta) (*config.Settings, error) {
+func (c *connection) configure(h Host, dir string, trusted bool, session event.Meta) (*config.Settings, error) {
 	if c.parsed == nil {
 		return nil, nil
 	}
@@ -65,7 +66,7 @@ func (c *connection) configure(h Host, dir string, session event.Meta) (*config.
 			config.Override{Key: "provider", Value: session.Provider, Name: "session " + session.ID},
 			config.Override{Key: "model", Value: session.Model, Name: "session " + session.ID})
 	}
-	s, err := h.settings(dir, flags)
+	s, err := h.settings(dir, trusted, flags)
 	if err != nil {
 		return nil, err
 	}
@@ -98,9 +99,11 @@ func layerOf(s *config.Settings, key string) config.Layer {
 	return config.LayerDefault
 }
 
-// configure applies the configuration to a run. A resumed session keeps its effort, unless a flag sets it.
+// configure applies the configuration to a run, and finds out whether its directory is trusted. A resumed session
+// keeps its effort, unless a flag sets it.
 func (o *run) configure(h Host, session event.Meta) error {
-	s, err := o.connection.configure(h, o.dir, session)
+	o.trust = o.trust || trusts(h, cmp.Or(o.dir, "."))
+	s, err := o.connection.configure(h, o.dir, o.trust, session)
 	if s == nil || err != nil {
 		return err
 	}
