@@ -54,7 +54,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		Warn: func(err error) { notef(r.host, "%v", err) },
 		Session: agent.Config{
 			ID: o.id, Client: k.Client, Allow: o.allow, Deny: o.deny, Limits: o.limits(), SkipDamaged: o.skipDamaged,
-			Approve:    r.asker.approve,
+			Approve: r.asker.approve, Mode: o.permitted.mode, Policy: policy.Standard{Rules: o.permitted.rules}, Workspace: o.permitted.workspace,
 			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel},
 			Meta:       event.Meta{Prompt: show.FirstLine(r.given)}, // lists the session even if it is interrupted early
 		},
@@ -66,7 +66,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		}
 	}
 	if o.yes {
-		c.Session.Policy = policy.AllowAll{}
+		c.Session.Policy = yes{o.permitted.rules}
 	}
 	for _, name := range o.fallback {
 		c.Session.Fallback = append(c.Session.Fallback, agent.Model{Name: name})
