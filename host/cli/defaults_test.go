@@ -24,6 +24,7 @@ func TestDefaults_OfFlags(t *testing.T) {
 		"reins run --max-rounds":              "200",
 		"reins run --output":                  "text",
 		"reins run --toolset":                 "standard",
+		"reins sessions import --max-size":    "1024",
 		"reins sessions search --limit":       "100",
 		"reins sessions search --per-session": "3",
 		"reins tool call --args":              "{}",
