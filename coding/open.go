@@ -117,7 +117,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 			return nil, err
 		}
 	}
-	s.Middleware = append(s.Middleware[:len(s.Middleware):len(s.Middleware)], recordDiffs)
+	s.Middleware = append(s.Middleware[:len(s.Middleware):len(s.Middleware)], recordDiffs, b.recordSeen)
 	s.Owned = append(s.Owned[:len(s.Owned):len(s.Owned)], b.made...)
 	if c.Resume == "" {
 		return agent.New(*s)

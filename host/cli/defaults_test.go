@@ -26,6 +26,7 @@ func TestDefaults_OfFlags(t *testing.T) {
 		"reins run --mode":                    "default",
 		"reins run --output":                  "text",
 		"reins run --toolset":                 "standard",
+		"reins sessions import --max-size":    "1024",
 		"reins sessions search --limit":       "100",
 		"reins sessions search --per-session": "3",
 		"reins tool call --args":              "{}",
