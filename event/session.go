@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -29,7 +30,10 @@ type SessionResume struct {
 	Dir         string `json:"dir,omitempty"`
 	System      string `json:"system,omitempty"`      // the system prompt, if it changed
 	Interrupted bool   `json:"interrupted,omitempty"` // the session was interrupted while it worked
-	Lost        int    `json:"lost,omitempty"`        // how many records could not be read
+	// Imported means that the records before come from an archive. Their system prompt, approvals and
+	// subagents no longer count.
+	Imported bool `json:"imported,omitempty"`
+	Lost     int  `json:"lost,omitempty"` // how many records could not be read
 }
 
 // Settings replaces the setup.
@@ -47,6 +51,7 @@ type Setup struct {
 	Timeouts       tool.Timeouts `json:"command_timeouts,omitzero"` // zero means the tools' defaults
 	Tools          []string      `json:"tools,omitempty"`           // names of the tools offered
 	Vision         bool          `json:"vision,omitempty"`
+	Mode           policy.Mode   `json:"mode,omitempty"` // the permission mode
 	Rules          Rules         `json:"rules,omitzero"`
 }
 

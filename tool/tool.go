@@ -28,8 +28,9 @@ import (
 // Tool is an operation that a model can call.
 type Tool interface {
 	Spec() Spec
-	// Access returns what the call will touch, given its validated arguments. Nil means unknown,
-	// which needs approval. A call that touches nothing returns an empty, non-nil slice.
+	// Access returns what the call will touch, given its validated arguments. Paths have their symbolic
+	// links resolved. Nil means unknown, which needs approval. A call that touches nothing returns an
+	// empty, non-nil slice.
 	Access(ctx context.Context, c *Call) []policy.Access
 	// Run does the work. It must return when ctx ends.
 	Run(ctx context.Context, c *Call) (Result, error)
@@ -74,6 +75,10 @@ type Spec struct {
 	// Limit bounds what the model sees of the output. Zero fields default to [DefaultLimit].
 	Limit Limit `json:"limit,omitzero"`
 
+	// Adapt converts the arguments of a call that was made for an incompatible version of the tool. Without
+	// it, such a call is refused. See [Call.Version].
+	Adapt func(version string, args json.RawMessage) (json.RawMessage, error) `json:"-"`
+
 	// Role marks tools that the host treats specially, for example by answering their calls itself.
 	// The pipeline ignores it.
 	Role string `json:"role,omitempty"`
@@ -84,7 +89,12 @@ type Call struct {
 	ID   string
 	Name string          // the name that was called, possibly an alias
 	Args json.RawMessage // an object, validated before Access and Run see it
-	Env  env.Environment // where the tool works
+	// Version is the version of the tool that the call was made for; "" is the current one. A call for the
+	// same major version runs, unless its minor version is newer than that of the tool.
+	Version string
+	// Env is where the tool works. In a call with declared accesses, it refuses all others. A read covers
+	// the files below a directory; a change covers only the file itself.
+	Env env.Environment
 	// Output, if set, is called with output as it appears.
 	Output func(p []byte)
 	// Timeouts apply to commands. Zero fields default to those of the tool.

@@ -18,6 +18,7 @@ type Tree struct {
 	spent  event.Spending
 	worked time.Duration
 	grants policy.Grants
+	made   map[string]bool // files that tools created, by real path
 
 	active int       // working agents
 	since  time.Time // when the first of them started
@@ -61,10 +62,17 @@ func (t *Tree) Apply(r event.Record) {
 	switch d := r.Data.(type) {
 	case event.SessionResume:
 		t.resumed()
+		if d.Imported {
+			t.disown()
+		}
 	case event.ModelCallStart:
 		t.turns++
 	case event.SubagentStart:
 		t.Agent(d.ID)
+	case event.ToolCallEnd:
+		t.files(d)
+	case event.Rewind:
+		t.made = nil
 	}
 	t.spent.Add(r)
 	t.last = r.Time
@@ -83,6 +91,33 @@ func (t *Tree) resumed() {
 			s.closeAnswer()
 			s.recovered()
 		}
+	}
+}
+
+// files applies which files a call deleted and created.
+func (t *Tree) files(d event.ToolCallEnd) {
+	for _, a := range d.Accesses {
+		if a.Kind == policy.Delete {
+			delete(t.made, a.Target)
+		}
+	}
+	for _, p := range d.Artifacts.FilesCreated {
+		if t.made == nil {
+			t.made = make(map[string]bool)
+		}
+		t.made[p] = true
+	}
+}
+
+// Created reports whether a tool call created the file at a real path. It does not know what commands create.
+func (t *Tree) Created(path string) bool { return t.made[path] }
+
+// disown drops what the records so far permit: they come from somebody else.
+func (t *Tree) disown() {
+	t.grants, t.made = nil, nil
+	for _, s := range t.agents {
+		s.lapse(true)
+		s.spawned = nil
 	}
 }
 
@@ -163,8 +198,14 @@ func (t *Tree) grant(c *call) {
 	if c.request == nil || c.approval == nil || !c.approval.Allowed || c.approval.Scope == "" || c.approval.Arguments != nil {
 		return
 	}
-	t.grants = append(t.grants, policy.Grant{Tool: c.request.Tool, Accesses: c.request.Accesses, Rule: "approved: " + string(c.approval.Scope)})
+	g := policy.Grant{Tool: c.request.Tool, Accesses: c.request.Accesses, Rule: "approved: " + string(c.approval.Scope)}
+	for _, text := range c.approval.Rules {
+		if r, err := policy.ParseRule(text); err == nil {
+			g.Rules = append(g.Rules, r)
+		}
+	}
+	t.grants = append(t.grants, g)
 }
 
-// Granted returns the approval that covers a call.
-func (t *Tree) Granted(q policy.Query) (policy.Grant, bool) { return t.grants.Find(q) }
+// Grants returns the approvals that hold for more than one call.
+func (t *Tree) Grants() policy.Grants { return slices.Clip(t.grants) }
