@@ -19,7 +19,7 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
-	{"internal/apitext", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/thorough"},
+	{"internal/apitext", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/suggest", "internal/thorough"},
 	{"llm"},
 	{"llm/wire"},
 	{"llm/chat/texttools"},
@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"env/local", "checkpoint", "trust"},
 	{"policy/shell"},
 	{"policy"},
-	{"tool"},
+	{"tool", "config"},
 	{"event"},
 	{"event/filestore", "event/storetest"},
 	{"agent/step"},
@@ -133,7 +133,7 @@ func TestArchitecture_CommandDoesNotLinkTestCode(t *testing.T) {
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"bench", "checkpoint", "coding/state.go", "env/local", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "internal/mutants", "llm/wire/media.go", "trust",
+	"bench", "checkpoint", "coding/state.go", "config", "env/local", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "internal/mutants", "llm/wire/media.go", "trust",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.

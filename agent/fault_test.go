@@ -75,7 +75,7 @@ func newRig(t *testing.T, e env.Environment, at int, spring func(*rig)) *rig {
 		}
 		return next(ctx)
 	}}
-	with(fake("echo", true, streamed), fake("write", false, echo), fake("run", false, r.run))(&c)
+	with(fake("echo", true, streamed), fake("write", false, echo), acting("run", r.run))(&c)
 	if err := c.complete(); err != nil {
 		t.Fatal(err)
 	}

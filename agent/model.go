@@ -134,6 +134,9 @@ type callResult struct {
 	err        error
 }
 
+// maxPartial is about how much text of a failed answer is recorded, in bytes.
+const maxPartial = 1 << 20
+
 // stream makes the call and records its progress.
 func (s *Session) stream(ctx context.Context, r *llm.Request, call int, purpose event.Purpose) (got callResult) {
 	var text strings.Builder
@@ -148,7 +151,9 @@ func (s *Session) stream(ctx context.Context, r *llm.Request, call int, purpose 
 				got.resp = ev.Response
 				return nil
 			case llm.TextDelta:
-				text.WriteString(ev.Text)
+				if text.Len() < maxPartial {
+					text.WriteString(ev.Text)
+				}
 			case llm.Retry:
 				u, complete := llm.Spent(ev.Err)
 				got.retried = got.retried.Add(u)

@@ -82,7 +82,9 @@ func (s *Session) runBatch(ctx context.Context, k *kit, calls []step.Call) error
 // runCall runs one call through the pipeline.
 func (s *Session) runCall(ctx context.Context, k *kit, c llm.ToolCall) (out tool.Outcome) {
 	err := guarded("the pipeline of "+c.Name, func() error {
-		out = k.pipe.Run(ctx, tool.Call{
+		pipe := *k.pipe
+		pipe.Mode = s.mode()
+		out = pipe.Run(ctx, tool.Call{
 			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c), Env: k.env, Vision: k.vision, Timeouts: k.timeouts,
 			Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
 		})
@@ -95,6 +97,16 @@ func (s *Session) runCall(ctx context.Context, k *kit, c llm.ToolCall) (out tool
 		return tool.Outcome{Result: res, Model: res.Error.Message, Decision: policy.Decision{Verdict: policy.Deny, Rule: "internal error", Reason: err.Error()}}
 	}
 	return out
+}
+
+// mode returns the permission mode, which the whole tree shares.
+func (s *Session) mode() policy.Mode {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	if root, ok := s.tree.agents[""]; ok {
+		return root.now.Mode
+	}
+	return s.now.Mode
 }
 
 // finishCall records the result of a call, unless it waits for an approval.

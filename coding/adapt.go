@@ -84,7 +84,7 @@ func (b *builder) systemPrompt(ctx context.Context, p *Profile, tools *tool.Regi
 	offer := b.session
 	offer.Tools = tools
 	c.Tools = agent.Offered(offer)
-	if p.base(c.Tools).Describes(recorded, e.Info(), c.Tools) {
+	if p.base(c.Tools).Describes(recorded, e.Info(), c.Tools, c.Trusted) {
 		return "", nil
 	}
 	if c.Git == nil {

@@ -32,7 +32,7 @@ import (
 
 // Config configures a session for [Open]. Zero fields default to what `reins run` does without flags.
 type Config struct {
-	Provider string // default: the provider that serves the model, or the only one with a key
+	Provider string // default: the provider that serves the model, or the first one with a key
 	Model    string // default: that of the provider
 	Effort   string // reasoning effort; default: that of the provider
 	Dir      string // working directory; default: the current one

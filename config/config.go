@@ -36,7 +36,7 @@ type Config struct {
 
 // Run has the limits of a run.
 type Run struct {
-	MaxRounds int     `toml:"max_rounds" json:"max_rounds,omitempty" default:"200" min:"1" project:"stricter" jsonschema:"maximum tool rounds per prompt"`
+	MaxRounds int     `toml:"max_rounds" json:"max_rounds,omitempty" default:"200" min:"0" project:"stricter" jsonschema:"maximum tool rounds per prompt"`
 	MaxTurns  int     `toml:"max_turns" json:"max_turns,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"maximum model calls in a session; 0 means no limit"`
 	Budget    float64 `toml:"budget" json:"budget,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"spending limit of a session in US dollars; 0 means no limit"`
 	CompactAt float64 `toml:"compact_at" json:"compact_at,omitempty" default:"0.8" min:"0" max:"1" project:"trusted" jsonschema:"share of the context window at which the conversation is compacted; 0 disables it"`
@@ -51,8 +51,8 @@ type Permissions struct {
 	// Rules is another form of Allow, Ask and Deny. Load moves its rules there.
 	Rules []Rule `toml:"rule" json:"rule,omitempty" project:"any" jsonschema:"rules as tables"`
 
-	AdditionalDirectories []string `toml:"additional_directories" json:"additional_directories,omitempty" jsonschema:"directories that belong to the workspace, beside the working directory"`
-	Protected             []string `toml:"protected" json:"protected,omitempty" project:"any" jsonschema:"paths to protect from changes, as .gitignore patterns; only an allow rule that names the path lifts it"`
+	AdditionalDirectories []string `toml:"additional_directories" json:"additional_directories,omitempty" jsonschema:"directories that count as inside the workspace"`
+	Protected             []string `toml:"protected" json:"protected,omitempty" project:"any" jsonschema:"files and directories to protect from changes; only an allow rule that names the path, such as Edit(go.sum), lifts it"`
 }
 
 // Rule is a permission rule as a table. Command, Path and Domain mean what they mean between the parentheses

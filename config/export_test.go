@@ -1,5 +1,7 @@
 package config
 
+import "strings"
+
 // OpenToProjects returns the keys that projects can set, with the condition.
 func OpenToProjects() map[string]string {
 	open := map[string]string{}
@@ -11,9 +13,6 @@ func OpenToProjects() map[string]string {
 	return open
 }
 
-// UserDir is userDir.
-var UserDir = userDir
-
 // KeyTags returns all keys with the tags that documentation needs.
 func KeyTags() (list [][3]string) {
 	for _, f := range fields {
@@ -24,4 +23,10 @@ func KeyTags() (list [][3]string) {
 		list = append(list, [3]string{f.key, doc, f.tag.Get("project")})
 	}
 	return list
+}
+
+// Modes returns the values of permissions.mode.
+func Modes() []string {
+	f, _ := findField("permissions.mode")
+	return strings.Fields(f.tag.Get("enum"))
 }

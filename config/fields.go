@@ -83,8 +83,8 @@ func child(t reflect.Type, name string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// unknownKey returns an error about a part of a path that t does not have. It suggests a similar name there, or
-// else a key elsewhere with this name.
+// unknownKey returns an error about a part of a path that t does not have. It suggests a key elsewhere with this
+// name, or else a similar one there.
 func unknownKey(t reflect.Type, path []string, part int) error {
 	section := strings.Join(path[:part], ".")
 	if section != "" {
@@ -98,13 +98,13 @@ func unknownKey(t reflect.Type, path []string, part int) error {
 			siblings = append(siblings, t.Field(i).Tag.Get("toml"))
 		}
 	}
-	if near := suggest.Words(name, siblings); len(near) > 0 {
-		return fmt.Errorf("unknown key %q; did you mean %s%s?", key, section, near[0])
-	}
 	for _, f := range fields {
-		if strings.HasSuffix(f.key, "."+path[len(path)-1]) {
+		if strings.HasSuffix("."+f.key, "."+path[len(path)-1]) {
 			return fmt.Errorf("unknown key %q; did you mean %s?", key, f.key)
 		}
+	}
+	if near := suggest.Words(name, siblings); len(near) > 0 {
+		return fmt.Errorf("unknown key %q; did you mean %s%s?", key, section, near[0])
 	}
 	return fmt.Errorf("unknown key %q; \"reins config schema\" describes all keys", key)
 }

@@ -97,8 +97,8 @@ func Root(dir string) (string, error) {
 		return "", err
 	}
 	for at := abs; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return at, nil
+		if _, err := os.Lstat(filepath.Join(at, ".git")); !errors.Is(err, fs.ErrNotExist) {
+			return at, nil // a repository, or one that cannot be ruled out
 		}
 		if at == filepath.Dir(at) {
 			return abs, nil

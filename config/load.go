@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"reflect"
@@ -35,7 +36,8 @@ type Settings struct {
 	// Notes lists settings that have no effect.
 	Notes []Note
 
-	origins map[string][]Origin
+	origins   map[string][]Origin
+	dir, home string
 }
 
 // Entry is one key with its value.
@@ -76,7 +78,7 @@ func Load(src Sources) (*Settings, error) {
 	if src.Getenv == nil {
 		src.Getenv = os.Getenv
 	}
-	s := &Settings{origins: map[string][]Origin{}}
+	s := &Settings{origins: map[string][]Origin{}, dir: src.Dir, home: cmp.Or(src.Getenv("HOME"), src.Getenv("USERPROFILE"))}
 	for _, o := range defaults() {
 		if err := s.override(LayerDefault, o); err != nil {
 			return nil, err

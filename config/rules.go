@@ -1,6 +1,13 @@
 package config
 
-import "fmt"
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/reins-agent/reins/policy"
+)
 
 // text returns a rule in the syntax of Allow, Ask and Deny.
 func (r Rule) text() (string, error) {
@@ -16,7 +23,7 @@ func (r Rule) text() (string, error) {
 	case 1:
 		return r.Tool + "(" + inside + ")", nil
 	}
-	return "", fmt.Errorf("set only one of command, path and domain")
+	return "", errors.New("set only one of command, path and domain")
 }
 
 // moveRules moves rules that are tables to the lists of their decisions, and checks all rules.
@@ -40,7 +47,7 @@ func (l *layer) moveRules() error {
 	delete(l.keys, "permissions.rule")
 	for decision, list := range lists {
 		for i, text := range *list {
-			if err := checkRule(text); err != nil {
+			if _, err := policy.ParseRule(text); err != nil {
 				return l.errorAt(l.items["permissions."+decision][i], "permissions.%s: %v", decision, err)
 			}
 		}
@@ -48,10 +55,56 @@ func (l *layer) moveRules() error {
 	return nil
 }
 
-// checkRule returns an error for a rule that package policy would not understand.
-func checkRule(text string) error {
-	if text == "" {
-		return fmt.Errorf("a rule is empty")
+// Policy returns the permission mode and rules.
+func (s *Settings) Policy() (policy.Mode, policy.Rules, error) {
+	p := s.Permissions
+	mode, err := policy.ParseMode(p.Mode)
+	if err != nil {
+		return "", policy.Rules{}, err
 	}
-	return nil
+	var rules policy.Rules
+	for _, list := range []struct {
+		texts []string
+		rules *[]policy.Rule
+	}{{p.Allow, &rules.Allow}, {p.Ask, &rules.Ask}, {p.Deny, &rules.Deny}} {
+		for _, text := range list.texts {
+			r, err := policy.ParseRule(text)
+			if err != nil {
+				return "", policy.Rules{}, err
+			}
+			*list.rules = append(*list.rules, r)
+		}
+	}
+	return mode, rules, nil
+}
+
+// Paths returns the additional directories and the protected paths as absolute, real paths. Relative ones begin
+// at the root of the project, and ~ is the home directory.
+func (s *Settings) Paths() (additional, protected []string) {
+	for _, path := range s.Permissions.AdditionalDirectories {
+		additional = append(additional, s.realPath(path))
+	}
+	for _, path := range s.Permissions.Protected {
+		protected = append(protected, s.realPath(path))
+	}
+	return additional, protected
+}
+
+// realPath returns an absolute path without symbolic links. What does not exist yet has none.
+func (s *Settings) realPath(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) && s.home != "" {
+		path = s.home + rest
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.dir, path)
+	}
+	path = filepath.Clean(path)
+	for above, rest := path, ""; ; above, rest = filepath.Dir(above), filepath.Join(filepath.Base(above), rest) {
+		if real, err := filepath.EvalSymlinks(above); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if above == filepath.Dir(above) {
+			return path
+		}
+	}
 }

@@ -72,7 +72,7 @@ func TestSchema_RejectsWhatLoadRejects(t *testing.T) {
 	s := schema(t)
 	for _, text := range []string{
 		"modle = \"x\"", "model = 1", "provider = \"x\"", "permissions.mode = \"yolo\"", "permissions.alow = []", "permissions.deny = \"x\"",
-		"run.budget = -1", "run.compact_at = 2", "run.max_turns = 1.5", "run.max_rounds = 0", "hooks = [{event = \"x\"}]",
+		"run.budget = -1", "run.compact_at = 2", "run.max_turns = 1.5", "run.max_rounds = -1", "hooks = [{event = \"x\"}]",
 		"[[permissions.rule]]\ntool = \"x\"", "base_url = \"http://127.0.0.1:1\"",
 	} {
 		if s.Validate(asJSON(t, text)) == nil {

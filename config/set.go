@@ -64,8 +64,12 @@ func (f File) edited(k field, before []byte, text string, add bool) ([]byte, err
 		text = "[" + text + "]"
 	}
 	line := []byte(k.key + " = " + text)
+	var wrong *Error
+	if _, err := parse(Origin{Layer: LayerFlag}, line); errors.As(err, &wrong) {
+		return nil, errors.New(wrong.Message)
+	}
 	if err := decode(line, &want); err != nil {
-		return nil, fmt.Errorf("%s must be %s", k.key, typeName(k.typ))
+		return nil, err
 	}
 	value := k.in(&want)
 	switch {

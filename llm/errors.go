@@ -43,6 +43,7 @@ type Error struct {
 	RequestID  string
 	Body       []byte // the raw error body, as far as it was read
 	Temporary  bool   // the provider reports that a retry may help, whatever the kind
+	Final      bool   // a retry does not help, whatever the kind
 	Item       *Item  // the part of the request that was refused, or nil if unknown
 	Err        error  // the cause, or nil
 
@@ -85,9 +86,9 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) Retryable() bool {
 	switch e.Kind {
 	case ErrRateLimit, ErrServer, ErrTimeout, ErrNetwork, ErrIncomplete:
-		return true
+		return !e.Final
 	}
-	return e.Temporary
+	return e.Temporary && !e.Final
 }
 
 // KindOf returns the kind of a call error, or ErrUnknown.

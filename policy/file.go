@@ -3,9 +3,13 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/reins-agent/reins/env"
 )
 
 // file is an access to files.
@@ -14,6 +18,8 @@ type file struct {
 	glob    bool // the target is a pattern
 	deep    bool // everything below is used too
 	visible bool // but hidden files are not
+	names   []string
+	follow  bool
 	command bool // a rule allows the command that uses it
 }
 
@@ -34,6 +40,7 @@ func (j *judge) file(f file) Decision {
 	for i, t := range targets {
 		g := f
 		g.Target = t
+		g.deep = f.deep && (!f.glob || i > 0 || strings.Contains(f.Target, "**"))
 		if d := j.path(g); i == 0 || d.Verdict < strictest.Verdict {
 			strictest = d
 		}
@@ -49,8 +56,10 @@ func (j *judge) byName(f file) (Decision, bool) {
 	base := path.Base(f.Target)
 	match := func(r Rule) bool {
 		name := path.Base(strings.TrimRight(r.pattern, "/*"))
-		ok, _ := path.Match(base, name)
-		return ok && j.concerns(r, f) && r.pattern != "" && !strings.ContainsAny(name, "*?[") && (base[0] == '.') == (name[0] == '.')
+		if r.pattern == "" || !j.concerns(r, f) || strings.ContainsAny(name, "*?[") || !matchesName(base, name) {
+			return false
+		}
+		return r.matches(j.q.Workspace, path.Dir(f.Target)+"/"+name) && !strings.HasSuffix(r.pattern, "/**")
 	}
 	_, what := describe(f.Access)
 	if r, ok := find(j.rules.Deny, match); ok {
@@ -62,6 +71,19 @@ func (j *judge) byName(f file) (Decision, bool) {
 	return Decision{}, false
 }
 
+// brackets matches what patterns of shells and of Go understand differently.
+var brackets = regexp.MustCompile(`\[[!^]?\]?([^\]\[]|\[:[a-z]*:\]|\[)*\]`)
+
+// matchesName reports whether a name may match a pattern of a shell.
+func matchesName(pattern, name string) bool {
+	pattern = strings.ReplaceAll(brackets.ReplaceAllString(pattern, "?"), `\`, "")
+	if i := strings.IndexByte(pattern, '['); i >= 0 {
+		pattern = pattern[:i] + "*"
+	}
+	ok, err := path.Match(pattern, name)
+	return err != nil || ok && (name[0] != '.' || pattern[0] == '.')
+}
+
 // resolve returns the real paths of an access by a command. A tool declares real paths itself.
 func (j *judge) resolve(f file) ([]string, error) {
 	w := j.q.Workspace
@@ -71,15 +93,35 @@ func (j *judge) resolve(f file) ([]string, error) {
 	if w.Files == nil || !w.Paths.IsAbs(f.Target) {
 		return []string{f.Target}, nil
 	}
-	if f.Kind == Delete { // deleting a link does not touch what it points to
-		dir, err := w.Files.RealPath(j.ctx, w.Paths.Dir(f.Target))
-		return []string{w.Paths.Join(dir, w.Paths.Base(f.Target))}, err
+	if base := w.Paths.Base(f.Target); f.Kind == Delete && base != ".." { // deleting a link does not touch its target
+		real, err := j.real(strings.TrimSuffix(strings.TrimRight(f.Target, "/"), base))
+		return []string{w.Paths.Join(real, base)}, err
 	}
-	real, err := w.Files.RealPath(j.ctx, f.Target)
+	real, err := j.real(f.Target)
+	return []string{real}, err
+}
+
+// real resolves a path as the system does: ".." is the parent of what a link before it points to.
+func (j *judge) real(p string) (string, error) {
+	w := j.q.Workspace
+	elements := strings.Split(w.Paths.ToSlash(p), "/")
+	done := elements[0]
+	for _, e := range elements[1:] {
+		if e != ".." {
+			done += "/" + e
+			continue
+		}
+		real, err := w.Files.RealPath(j.ctx, done+"/")
+		if err != nil {
+			return "", errors.New("it cannot be resolved")
+		}
+		done = strings.TrimSuffix(w.Paths.ToSlash(w.Paths.Dir(real)), "/")
+	}
+	real, err := w.Files.RealPath(j.ctx, done+"/")
 	if err != nil {
-		return nil, errors.New("it cannot be resolved")
+		return "", errors.New("it cannot be resolved")
 	}
-	return []string{real}, nil
+	return real, nil
 }
 
 // expand returns the files that a pattern matches now, or the directory that it begins with.
@@ -87,12 +129,16 @@ func (j *judge) expand(pattern string) ([]string, error) {
 	w := j.q.Workspace
 	dir := pattern[:strings.IndexAny(pattern, "*?[")]
 	dir = dir[:strings.LastIndexByte(dir, '/')+1]
-	dir = w.Paths.Clean(dir)
-	if w.Files == nil || strings.ContainsAny(pattern, "{}") {
-		return []string{dir}, nil
+	if w.Files == nil {
+		return []string{w.Paths.Clean(dir)}, nil
+	}
+	rest := pattern[len(dir):]
+	dir, err := j.real(dir)
+	if err != nil || strings.Contains(rest, "..") {
+		return nil, errors.New("it cannot be resolved")
 	}
 	found := []string{}
-	levels := strings.Split(strings.TrimPrefix(pattern[len(strings.TrimSuffix(dir, "/")):], "/"), "/")
+	levels := strings.Split(rest, "/")
 	dirs := []string{dir}
 	seen := 0
 	for i, level := range levels {
@@ -106,9 +152,9 @@ func (j *judge) expand(pattern string) ([]string, error) {
 				return nil, fmt.Errorf("more than %d files", maxFiles)
 			}
 			for _, e := range entries {
-				if ok, err := path.Match(level, e.Name); err != nil || level == "**" {
+				if level == "**" {
 					return []string{dir}, nil
-				} else if ok && (e.Name[0] != '.' || level[0] == '.') {
+				} else if matchesName(level, e.Name) {
 					next = append(next, w.Paths.Join(d, e.Name))
 				}
 			}
@@ -136,7 +182,9 @@ func (j *judge) path(f file) Decision {
 		rules   []Rule
 		verdict Verdict
 	}{{j.rules.Deny, Deny}, {j.rules.Ask, Ask}} {
-		if r, ok := find(list.rules, func(r Rule) bool { return j.concerns(r, f) && r.matches(w, f.Target) }); ok {
+		if r, ok := find(list.rules, func(r Rule) bool {
+			return j.concerns(r, f) && r.matches(w, f.Target) && !(f.glob && r.below(w, f.Target))
+		}); ok {
 			return byRule(list.verdict, r, what)
 		}
 		if f.deep {
@@ -197,40 +245,84 @@ func (j *judge) named(rules []Rule, target string) bool {
 // below decides on a directory that is searched: whether a file in it has a rule.
 func (j *judge) below(rules []Rule, v Verdict, f file) (Decision, bool) {
 	w := j.q.Workspace
-	var concerned []Rule
+	s := search{judge: j, file: f, verdict: v}
 	for _, r := range rules {
 		if j.concerns(r, f) && r.pattern != "" && r.mayMatchBelow(w, f.Target) {
-			concerned = append(concerned, r)
+			s.rules = append(s.rules, r)
 		}
 	}
-	if len(concerned) == 0 || w.Files == nil {
+	if len(s.rules) == 0 && !f.follow || w.Files == nil {
 		return Decision{}, false
 	}
-	seen := 0
-	var walk func(dir string) (Decision, bool)
-	walk = func(dir string) (Decision, bool) {
-		entries, _ := w.Files.ReadDir(j.ctx, dir)
-		for _, e := range entries {
-			if seen++; seen > maxFiles {
-				return j.asks("unresolved", fmt.Sprintf("searches %s, which has more than %d files, and rule %s may apply to one", f.Target, maxFiles, concerned[0])), true
+	return s.walk(f.Target)
+}
+
+// search looks for files below a directory that a rule is about.
+type search struct {
+	*judge
+	file    file
+	rules   []Rule
+	verdict Verdict
+	seen    int
+	links   []string // directories that links led to
+}
+
+func (s *search) walk(dir string) (Decision, bool) {
+	w := s.q.Workspace
+	entries, _ := w.Files.ReadDir(s.ctx, dir)
+	for _, e := range entries {
+		if s.seen++; s.seen > maxFiles {
+			return s.asks("unresolved", fmt.Sprintf("searches %s, which has more than %d files", s.file.Target, maxFiles)), true
+		}
+		if s.file.visible && strings.HasPrefix(e.Name, ".") {
+			continue
+		}
+		p := w.Paths.Join(dir, e.Name)
+		if e.IsDir() {
+			if s.file.follow && splits.MatchString(e.Name) {
+				return s.asks("unresolved", fmt.Sprintf("splits the name %q, which becomes another path", p)), true
 			}
-			if f.visible && strings.HasPrefix(e.Name, ".") {
-				continue
-			}
-			p := w.Paths.Join(dir, e.Name)
-			if r, ok := find(concerned, func(r Rule) bool { return r.matches(w, p) }); ok {
-				d := byRule(v, r, "searches "+f.Target+", which contains "+p)
-				return d, true
-			}
-			if e.IsDir() && e.Name != ".git" && e.Name != "node_modules" {
-				if d, ok := walk(p); ok {
+			if e.Name != ".git" && e.Name != "node_modules" {
+				if d, ok := s.walk(p); ok {
 					return d, true
 				}
+				continue
+			}
+		} else if len(s.file.names) > 0 && !slices.ContainsFunc(s.file.names, func(n string) bool { return matchesName(n, e.Name) }) {
+			continue
+		}
+		if d, ok := s.entry(p, e); ok {
+			return d, true
+		}
+	}
+	return Decision{}, false
+}
+
+// splits matches the name of a directory that, split at its blanks, makes the rest of a path absolute or a path
+// in the parent directory.
+var splits = regexp.MustCompile(`\s(\.\.)?$`)
+
+// entry decides on a file below, or on what a link points to if links are followed.
+func (s *search) entry(p string, e env.FileInfo) (Decision, bool) {
+	w := s.q.Workspace
+	what := "searches " + s.file.Target + ", which contains " + p
+	if s.file.follow && e.Mode&fs.ModeSymlink != 0 {
+		real, err := w.Files.RealPath(s.ctx, p)
+		if err != nil || !w.inside(real) {
+			return s.asks("reads_outside", what+", a link to "+real+", outside the working directory"), true
+		}
+		p = real
+		if !w.Paths.Within(s.file.Target, real) && !slices.Contains(s.links, real) {
+			s.links = append(s.links, real)
+			if d, ok := s.walk(real); ok {
+				return d, true
 			}
 		}
-		return Decision{}, false
 	}
-	return walk(f.Target)
+	if r, ok := find(s.rules, func(r Rule) bool { return r.matches(w, p) }); ok {
+		return byRule(s.verdict, r, what), true
+	}
+	return Decision{}, false
 }
 
 // ruleFor returns the pattern that names a path.

@@ -50,6 +50,15 @@ func (r Rule) matches(w Workspace, file string) bool {
 	}
 }
 
+// below reports whether the pattern matches a directory only because it matches everything below.
+func (r Rule) below(w Workspace, dir string) bool {
+	own, ok := strings.CutSuffix(r.pattern, "/**")
+	if r.pattern = own; !strings.HasPrefix(own, "/") && !strings.HasPrefix(own, "~") {
+		r.pattern = "./" + own
+	}
+	return ok && r.matches(w, dir) && !r.matches(w, path.Dir(dir))
+}
+
 // mayMatchBelow reports whether the pattern could match something below a directory.
 func (r Rule) mayMatchBelow(w Workspace, dir string) bool {
 	if r.matches(w, dir) || r.pattern == "" {

@@ -159,11 +159,17 @@ type Func func(ctx context.Context, q Query) Decision
 // Decide calls the function.
 func (f Func) Decide(ctx context.Context, q Query) Decision { return f(ctx, q) }
 
-// Default is [Standard] without rules.
-type Default struct{}
+// Extensible is a policy of rules.
+type Extensible interface {
+	Policy
+	// Allowing returns the policy with more rules that allow calls.
+	Allowing(rules []Rule) Policy
+	// Suggest returns rules that would allow a call and similar ones, narrowest first.
+	Suggest(ctx context.Context, q Query) []Suggestion
+}
 
-// Decide implements Policy.
-func (Default) Decide(ctx context.Context, q Query) Decision { return Standard{}.Decide(ctx, q) }
+// Default is [Standard] without rules.
+type Default struct{ Standard }
 
 // AllowAll allows every call. Use it if whoever makes the call has already approved it.
 type AllowAll struct{}
@@ -177,21 +183,30 @@ func (AllowAll) Decide(context.Context, Query) Decision {
 type Grant struct {
 	Tool     string
 	Accesses []Access // nil covers calls that do not declare theirs
+	Rules    []Rule   // cover more calls, of any tool
 	Rule     string
 }
 
 // Grants are the approvals given so far.
 type Grants []Grant
 
-// Find returns the grant that covers a call: one for the same tool with all of the call's accesses. A call
-// that does not declare its accesses is covered by a grant for such calls only.
-func (g Grants) Find(q Query) (Grant, bool) {
+// Find returns the rule of the grant that covers a call: one for the same tool with all of the call's accesses,
+// or one whose rules allow it together with the policy. A call that does not declare its accesses is covered by
+// a grant for such calls only.
+func (g Grants) Find(ctx context.Context, p Policy, q Query) (rule string, ok bool) {
+	var rules []Rule
 	for _, grant := range g {
 		if grant.Tool == q.Tool && (grant.Accesses == nil) == (q.Accesses == nil) && covers(grant.Accesses, q.Accesses) {
-			return grant, true
+			return grant.Rule, true
+		}
+		rules = append(rules, grant.Rules...)
+	}
+	if e, extensible := p.(Extensible); extensible && len(rules) > 0 {
+		if d := e.Allowing(rules).Decide(ctx, q); d.Verdict == Allow {
+			return d.Rule, true
 		}
 	}
-	return Grant{}, false
+	return "", false
 }
 
 func covers(granted, asked []Access) bool {

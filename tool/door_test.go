@@ -144,7 +144,7 @@ func TestPipeline_StagesRunInOrder(t *testing.T) {
 		say("policy")
 		return policy.Decision{Verdict: policy.Ask, Rule: "test"}
 	})
-	p.Granted = func(policy.Query) (string, bool) { say("granted"); return "", false }
+	p.Granted = func(context.Context, policy.Query) (string, bool) { say("granted"); return "", false }
 	p.Approve = func(context.Context, Request) (Approval, error) { say("approve"); return Approval{Allow: true}, nil }
 	layer := func(name string) Middleware {
 		return func(ctx context.Context, _ Call, next func(context.Context) (Result, error)) (Result, error) {

@@ -18,7 +18,8 @@ import (
 //	lookup → validate → hooks before → policy → approval → middleware( execute ) → hooks after → truncate → audit
 //
 // Arguments changed by a hook or an approval are validated and judged again before they run; nothing
-// changes them after that. An error or a panic before execution refuses the call. Each call has exactly
+// changes them after that. An approved call is refused if its accesses changed while it waited. While a
+// call runs, its environment refuses what was not judged. An error or a panic before execution refuses the call. Each call has exactly
 // one outcome, which records the decision and its rule.
 type Pipeline struct {
 	Registry *Registry
@@ -28,7 +29,7 @@ type Pipeline struct {
 	Policy policy.Policy
 	// Granted is consulted when the policy asks. If it returns true, the call is allowed by the rule
 	// it names, without asking.
-	Granted func(q policy.Query) (rule string, ok bool)
+	Granted func(ctx context.Context, q policy.Query) (rule string, ok bool)
 	// Approve decides on calls that the policy asks about; nil refuses them. An error refuses the
 	// call too, except that ErrPending, and any error after ctx has ended, leave it pending.
 	Approve func(ctx context.Context, r Request) (Approval, error)
@@ -68,6 +69,8 @@ type Outcome struct {
 	Model    string
 	Duration time.Duration // excludes Waited
 	Waited   time.Duration // the time until the approval
+
+	changed bool // the policy replaced the arguments
 }
 
 // OK reports whether the call ran and succeeded.

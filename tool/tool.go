@@ -28,8 +28,9 @@ import (
 // Tool is an operation that a model can call.
 type Tool interface {
 	Spec() Spec
-	// Access returns what the call will touch, given its validated arguments. Nil means unknown,
-	// which needs approval. A call that touches nothing returns an empty, non-nil slice.
+	// Access returns what the call will touch, given its validated arguments. Paths have their symbolic
+	// links resolved. Nil means unknown, which needs approval. A call that touches nothing returns an
+	// empty, non-nil slice.
 	Access(ctx context.Context, c *Call) []policy.Access
 	// Run does the work. It must return when ctx ends.
 	Run(ctx context.Context, c *Call) (Result, error)
@@ -84,7 +85,9 @@ type Call struct {
 	ID   string
 	Name string          // the name that was called, possibly an alias
 	Args json.RawMessage // an object, validated before Access and Run see it
-	Env  env.Environment // where the tool works
+	// Env is where the tool works. In a call with declared accesses, it refuses all others. A read covers
+	// the files below a directory; a change covers only the file itself.
+	Env env.Environment
 	// Output, if set, is called with output as it appears.
 	Output func(p []byte)
 	// Timeouts apply to commands. Zero fields default to those of the tool.

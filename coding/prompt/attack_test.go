@@ -113,6 +113,7 @@ var attacks = map[string]struct {
 	"git proxy":           {plan: func(r hostile) { r.git("config", "core.gitProxy", r.trap); r.missing("git://host/x") }, plain: "log"},
 	"upload pack":         {plan: func(r hostile) { r.git("config", "remote.origin.uploadpack", r.trap); r.missing(r.dir) }, plain: "log"},
 	"submodule":           {plan: hostile.submodule},
+	"submodule's filter":  {plan: hostile.submoduleFilter},
 	"inside a submodule":  {plan: hostile.submodule, below: "inner"},
 	"included file":       {plan: hostile.included},
 	"worktree's settings": {plan: hostile.worktreeConfig},
@@ -143,6 +144,15 @@ func (r hostile) submodule() {
 	other := repository(r.t)
 	r.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.dir, "inner")
 	project{r.t, filepath.Join(r.dir, "inner")}.git("config", "core.fsmonitor", r.trap)
+}
+
+// submoduleFilter adds a submodule that has its own filter, which the outer repository does not know.
+func (r hostile) submoduleFilter() {
+	other := repository(r.t)
+	r.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.dir, "inner")
+	inner := r
+	inner.dir = filepath.Join(r.dir, "inner")
+	inner.filter("clean")
 }
 
 func (r hostile) included() {
@@ -208,6 +218,7 @@ func runOnTerminal(t *testing.T, dir, line string) {
 	words := strings.Fields(line)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm"}
 	tty, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)

@@ -117,10 +117,13 @@ func userText(instructions string) string {
 	return userHead + instructions
 }
 
-// Describes reports whether a recorded prompt is still correct: it has these instructions, and names this
-// model, the working directory and the tools.
-func (b Base) Describes(system string, info env.Info, tools []tool.Spec) bool {
+// Describes reports whether a recorded prompt is still correct: it has these instructions, names this model,
+// the working directory and the tools, and marks documents as untrusted unless the project is trusted.
+func (b Base) Describes(system string, info env.Info, tools []tool.Spec, trusted bool) bool {
 	if !strings.HasPrefix(system, b.Instructions+"\n\n") {
+		return false
+	}
+	if _, docs, found := strings.Cut(system, "\n\n"+docHead); found && strings.HasPrefix(docs, untrustedHead) == trusted {
 		return false
 	}
 	parts := []string{"\n" + line("Working directory", info.Dir), "\n" + line("Model", b.Model)}

@@ -206,7 +206,7 @@ func TestSwap_UnboundCallsLeak(t *testing.T) {
 
 // REINS_SWAP_TRIES=10000 repeats the races more often.
 func TestSwap_RacesLeadNowhere(t *testing.T) {
-	tries := 200
+	tries := 100
 	if n, err := strconv.Atoi(os.Getenv("REINS_SWAP_TRIES")); err == nil {
 		tries = n
 	}

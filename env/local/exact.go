@@ -25,7 +25,7 @@ func (e *Env) NoLinks(outer env.Environment) env.Environment {
 type exact struct{ handle }
 
 func (x exact) Lstat(name string) (fi fs.FileInfo, err error) {
-	f, err := openNoLinks(x.handle, name, openEntry)
+	f, err := openNoLinks(x.handle, name, findEntry)
 	if err == nil {
 		defer f.Close()
 		return f.Stat()
@@ -61,7 +61,7 @@ func (x exact) OpenFile(name string, flag int, _ fs.FileMode) (f *os.File, err e
 }
 
 func (x exact) OpenRoot(name string) (*os.Root, error) {
-	f, err := openNoLinks(x.handle, name, openDirectory)
+	f, err := openNoLinks(x.handle, name, findDirectory)
 	if err == nil {
 		defer f.Close()
 		if path, ok := descriptorPath(f); ok {
@@ -166,7 +166,7 @@ func (t *tree) workdir(given, dir string) (path string, release func() error, er
 	if err != nil {
 		return "", nil, err
 	}
-	f, err := openNoLinks(h, name, openDirectory)
+	f, err := openNoLinks(h, name, findDirectory)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return dir, keep, nil
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Flags of openNoLinks: openEntry opens an entry of a directory without reading it, even if it is a
-// symbolic link, and openDirectory a directory.
+// Flags of openNoLinks that only find a file: any, any including a symbolic link, and a directory.
 const (
-	openEntry     = unix.O_PATH | unix.O_NOFOLLOW
-	openDirectory = unix.O_PATH | unix.O_DIRECTORY
+	findFile      = unix.O_PATH
+	findEntry     = unix.O_PATH | unix.O_NOFOLLOW
+	findDirectory = unix.O_PATH | unix.O_DIRECTORY
 )
 
 // openNoLinks opens an existing file and refuses symbolic links in its name. The error is

@@ -59,18 +59,24 @@ func TestNoLinks_RefusesPathsWithLinks(t *testing.T) {
 	eachExact(t, func(t *testing.T, e env.Environment, dir string) {
 		ctx := t.Context()
 		ops := map[string]func(path string) error{
-			"stat":        func(p string) error { _, err := e.Stat(ctx, p); return err },
-			"open":        func(p string) error { _, err := read(ctx, e, p); return err },
-			"list":        func(p string) error { _, err := e.ReadDir(ctx, p); return err },
-			"write":       func(p string) error { return e.WriteFile(ctx, p, nil, 0o644) },
-			"lstat":       func(p string) error { _, err := e.Lstat(ctx, p); return err },
-			"remove":      func(p string) error { return e.Remove(ctx, p) },
-			"mkdir":       func(p string) error { return e.Mkdir(ctx, p, 0o755) },
-			"rename":      func(p string) error { return e.Rename(ctx, p, "moved") },
-			"rename to":   func(p string) error { return e.Rename(ctx, "d/file", p) },
-			"start":       func(p string) error { _, err := e.Start(ctx, env.Command{Line: "true", Dir: p}); return err },
-			"grep":        func(p string) error { _, err := search.Grep(ctx, e, search.GrepQuery{Pattern: "t", Path: p}, nil); return err },
-			"glob":        func(p string) error { _, err := search.Glob(ctx, e, search.GlobQuery{Pattern: "*", Path: p}); return err },
+			"stat":      func(p string) error { _, err := e.Stat(ctx, p); return err },
+			"open":      func(p string) error { _, err := read(ctx, e, p); return err },
+			"list":      func(p string) error { _, err := e.ReadDir(ctx, p); return err },
+			"write":     func(p string) error { return e.WriteFile(ctx, p, nil, 0o644) },
+			"lstat":     func(p string) error { _, err := e.Lstat(ctx, p); return err },
+			"remove":    func(p string) error { return e.Remove(ctx, p) },
+			"mkdir":     func(p string) error { return e.Mkdir(ctx, p, 0o755) },
+			"rename":    func(p string) error { return e.Rename(ctx, p, "moved") },
+			"rename to": func(p string) error { return e.Rename(ctx, "d/file", p) },
+			"start":     func(p string) error { _, err := e.Start(ctx, env.Command{Line: "true", Dir: p}); return err },
+			"grep": func(p string) error {
+				_, err := search.Grep(ctx, e, search.GrepQuery{Pattern: "t", Path: p}, nil)
+				return err
+			},
+			"glob": func(p string) error {
+				_, err := search.Glob(ctx, e, search.GlobQuery{Pattern: "*", Path: p})
+				return err
+			},
 			"glob prefix": func(p string) error { _, err := search.Glob(ctx, e, search.GlobQuery{Pattern: p + "/*"}); return err },
 		}
 		for name, op := range ops {

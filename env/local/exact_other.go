@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-const openEntry, openDirectory = 0, 0
+const findFile, findEntry, findDirectory = 0, 0, 0
 
 func openNoLinks(handle, string, int) (*os.File, error) { return nil, errors.ErrUnsupported }
 

@@ -17,10 +17,10 @@ import (
 //go:embed watchdog.sh
 var watchdogScript string
 
-// guard is the watchdog: a shell that waits for the end of a pipe. Only this process holds the other
-// end, so the pipe ends when this process dies. The watchdog then kills all processes with a mark of
+// guard is the watchdog: a shell that waits for the end of a socket. Only this process holds the other
+// end, so the socket ends when this process dies. The watchdog then kills all processes with a mark of
 // the environment. It runs in its own session, away from any terminal, and has no file of the host
-// except the pipe and those of Hold.
+// except the socket and those of Hold.
 type guard struct {
 	proc *os.Process
 	exit exitWaiter
@@ -31,7 +31,7 @@ type guard struct {
 
 // newGuard starts the watchdog of an environment. The caller holds e.mu.
 func newGuard(e *Env) (*guard, error) {
-	r, w, err := os.Pipe()
+	r, w, err := socketPair()
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +71,20 @@ func newGuard(e *Env) (*guard, error) {
 		g.exit.reap(g.proc)
 	}()
 	return g, nil
+}
+
+// socketPair returns two connected sockets. Commands could open a pipe through /proc, to end the watchdog
+// or to keep it waiting; sockets cannot be opened there.
+func socketPair() (r, w *os.File, err error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	syscall.CloseOnExec(fds[0])
+	syscall.CloseOnExec(fds[1])
+	return os.NewFile(uintptr(fds[0]), "watchdog"), os.NewFile(uintptr(fds[1]), "watchdog"), nil
 }
 
 // covers reports whether the watchdog is running and has all files to hold.

@@ -217,6 +217,20 @@ func (t *tree) canonical(abs string, last bool) (string, error) {
 	return cur, nil
 }
 
+// plain reports whether an absolute path exists and has no symbolic links, if the system can tell at once.
+func (t *tree) plain(abs string) bool {
+	h, name, err := t.find(abs)
+	if err != nil {
+		return false
+	}
+	f, err := openNoLinks(h, name, findFile)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}
+
 func elements(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
 }

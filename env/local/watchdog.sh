@@ -18,7 +18,7 @@ while read -r verb arg; do
 	esac
 done
 
-# The pipe has ended, so the host is dead. Find and kill its commands. There may be thousands of other
+# The socket has ended, so the host is dead. Find and kill its commands. There may be thousands of other
 # processes, so a single grep reads all of them, and the shell only looks at what it found.
 if [ ! -r /proc/self/environ ] || ! cd /proc; then
 	how=ps

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -62,6 +63,13 @@ the prompt.`,
 func (o ask) run(ctx context.Context, h Host, prompt string) error {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
+	s, err := o.configure(h, ".", h.trusted("."), event.Meta{})
+	if err != nil {
+		return err
+	}
+	if s != nil {
+		o.effort = s.Effort
+	}
 	k, err := o.open(ctx, h)
 	if err != nil {
 		return err

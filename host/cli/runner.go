@@ -156,9 +156,11 @@ func (r *runner) begin(ctx context.Context, place saved) (s *agent.Session, err 
 		if r.flags.dir, err = place.dir(r.flags.dir); err != nil {
 			return nil, err
 		}
-		r.flags.follow(place.meta)
 	}
 	if err := checkDir(r.flags.dir); err != nil {
+		return nil, err
+	}
+	if err := r.flags.configure(r.host, place.meta); err != nil {
 		return nil, err
 	}
 	k, err := r.flags.connection.open(ctx, r.host)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/trust"
 )
@@ -186,12 +187,9 @@ func (o trustCommand) printList(h Host, store *trust.Store) error {
 
 // trusts reports whether the user trusts a directory, and tells them what has no effect if they do not.
 func trusts(h Host, dir string) bool {
-	state, err := stateDir(h)
-	if err != nil {
-		return false
-	}
-	st, err := trust.Open(state).State(dir)
+	st, err := h.trustState(dir)
 	switch {
+	case errors.Is(err, coding.ErrNoStateDir):
 	case err != nil:
 		notef(h, "untrusted project: %v", err)
 	case len(st.Changed) > 0:
@@ -204,6 +202,20 @@ func trusts(h Host, dir string) bool {
 		notef(h, "untrusted project, ignoring %s; run \"reins trust\" to review it", nameFiles(names))
 	}
 	return st.Trusted
+}
+
+// trusted reports whether the user trusts a directory.
+func (h Host) trusted(dir string) bool {
+	st, err := h.trustState(dir)
+	return err == nil && st.Trusted
+}
+
+func (h Host) trustState(dir string) (trust.State, error) {
+	state, err := stateDir(h)
+	if err != nil {
+		return trust.State{}, err
+	}
+	return trust.Open(state).State(dir)
 }
 
 // nameFiles lists the first few files of a list.

@@ -26,7 +26,7 @@ func (d *dialect) Decode(body []byte, a *wire.Assembler) error {
 	dec.addUsage(v.Get("usage"))
 	dec.stopReason = v.Get("stop_reason").Str()
 	index := int64(0)
-	for it := content.Elements(); it.Next(); index++ {
+	for it := content.Elements(); it.Next() && !a.Full(); index++ {
 		dec.stop(index - 1) // the last block stays open, because it may be truncated
 		dec.begin(index, it.Value)
 	}
@@ -121,7 +121,9 @@ func (d *decoder) addUsage(v wire.Value) {
 	case d.usage == nil:
 		d.usage = v.Clone()
 	default:
+		before := len(d.usage)
 		d.usage = overlay(d.usage, v)
+		d.a.Hold(64 * max(0, len(d.usage)-before)) // more than its size, because merging takes time
 	}
 }
 

@@ -1,8 +1,6 @@
 package anthropic
 
 import (
-	"errors"
-
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -19,10 +17,7 @@ type decoder struct {
 	container  wire.Value
 	called     bool // a tool was called
 	output     bool // the output tool was called
-	held       int  // bytes stored outside the assembler
 }
-
-var errTooLarge = errors.New("the response is larger than the limit")
 
 // event holds the members of an event.
 type event struct {
@@ -56,10 +51,9 @@ func (d *decoder) Event(ev wire.Event) error {
 	}
 	switch {
 	case e.kind.Is("content_block_delta"):
-		return d.delta(e.index.Int(), e.delta, v)
+		d.delta(e.index.Int(), e.delta, v)
 	case e.kind.Is("content_block_start"):
 		d.begin(e.index.Int(), e.block)
-		return d.hold(len(e.block))
 	case e.kind.Is("content_block_stop"):
 		d.stop(e.index.Int())
 	case e.kind.Is("message_start"):
@@ -109,7 +103,7 @@ func (d *decoder) start(message wire.Value) {
 		d.stopReason = s
 	}
 	index := int64(0)
-	for it := message.Get("content").Elements(); it.Next(); index++ {
+	for it := message.Get("content").Elements(); it.Next() && !d.a.Full(); index++ {
 		d.begin(index, it.Value)
 		if b := d.find(index); b != nil {
 			b.filled = true
@@ -142,16 +136,8 @@ func (d *decoder) messageDelta(e event, v wire.Value) {
 	}
 }
 
-// hold counts bytes stored outside the assembler.
-func (d *decoder) hold(n int) error {
-	if d.held += n; d.a.Max > 0 && d.held > d.a.Max {
-		return errTooLarge
-	}
-	return nil
-}
-
 // delta reads a content_block_delta event.
-func (d *decoder) delta(index int64, delta, v wire.Value) error {
+func (d *decoder) delta(index int64, delta, v wire.Value) {
 	var kind, value wire.Value
 	for m := delta.Members(); m.Next(); {
 		if string(m.Key) == "type" {
@@ -169,13 +155,13 @@ func (d *decoder) delta(index int64, delta, v wire.Value) error {
 	case b.takes(kind):
 		b.touched = true
 		d.a.Delta(b.part, b.unseen(value.Str()))
-		return nil
+		return
 	case b.add(kind, value, delta):
 		b.touched = true
-		return d.hold(len(delta))
+		d.a.Hold(len(delta))
+		return
 	}
 	d.a.Raw("content_block_delta", v)
-	return nil
 }
 
 // announce opens the block of a delta without a start, if the delta determines its type.
@@ -199,6 +185,9 @@ func (d *decoder) find(index int64) *block {
 	return nil
 }
 
+// blockCost is about what a block needs besides its content.
+const blockCost = 512
+
 // begin opens a block. It ignores a repeated start, and one for a block of message_start.
 func (d *decoder) begin(index int64, v wire.Value) {
 	kind, id := v.Get("type"), v.Get("id").Str()
@@ -215,6 +204,9 @@ func (d *decoder) begin(index int64, v wire.Value) {
 		} else {
 			d.close(b)
 		}
+	}
+	if !d.a.Hold(blockCost + len(v)) {
+		return
 	}
 	b := block{index: index, id: id, typ: kind.Str()}
 	switch {

@@ -217,7 +217,7 @@ func (s *stream) delta(v, chunk wire.Value) {
 		case "function_call":
 			legacy = m.Value
 		case "refusal":
-			if m.Value.Kind() == '"' {
+			if m.Value.Kind() == '"' && s.a.Hold(len(m.Value)) {
 				s.refusal = append(s.refusal, m.Value.Str()...)
 			}
 		default:
@@ -228,7 +228,7 @@ func (s *stream) delta(v, chunk wire.Value) {
 		s.detail(details, reasoned)
 	}
 	s.content(content)
-	for it := calls.Elements(); it.Next(); {
+	for it := calls.Elements(); it.Next() && !s.a.Full(); {
 		s.call(it.Value, chunk)
 	}
 	if legacy.Kind() == '{' {
@@ -249,7 +249,7 @@ func (s *stream) content(v wire.Value) {
 			s.write(v.Str())
 		}
 	case '[':
-		for it := v.Elements(); it.Next(); {
+		for it := v.Elements(); it.Next() && !s.a.Full(); {
 			s.contentPart(it.Value)
 		}
 	}

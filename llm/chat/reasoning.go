@@ -65,9 +65,14 @@ func (s *stream) detail(v wire.Value, reasoned bool) {
 		if !reasoned {
 			s.reason("reasoning_details", it.Value.Get("text").Str())
 		}
-		s.details.add(it.Value)
+		if !s.a.Hold(s.details.add(it.Value)) {
+			return
+		}
 	}
 }
+
+// memberCost is about what a member needs besides its content. It also limits the time to find a member.
+const memberCost = 1024
 
 // details collects reasoning details and joins their pieces.
 type details struct{ items []detail }
@@ -84,9 +89,9 @@ type member struct {
 	grow bool
 }
 
-// add adds a detail or a piece of one. A piece has the type and index of the previous detail. Encrypted data arrives
-// whole.
-func (d *details) add(v wire.Value) {
+// add adds a detail or a piece of one, and returns how many bytes that needs. A piece has the type and index of the
+// previous detail. Encrypted data arrives whole.
+func (d *details) add(v wire.Value) (size int) {
 	kind, index := v.Get("type").Str(), string(v.Get("index"))
 	var to *detail
 	if n := len(d.items); n > 0 && d.items[n-1].kind == kind && d.items[n-1].index == index && kind != "reasoning.encrypted" {
@@ -94,13 +99,16 @@ func (d *details) add(v wire.Value) {
 	} else {
 		d.items = append(d.items, detail{kind: kind, index: index})
 		to = &d.items[n]
+		size = memberCost
 	}
 	for m := v.Members(); m.Next(); {
-		to.set(string(m.Key), m.Value)
+		size += to.set(string(m.Key), m.Value)
 	}
+	return size
 }
 
-func (d *detail) set(key string, v wire.Value) {
+// set sets a member, or adds to its text. It returns how many bytes that needs.
+func (d *detail) set(key string, v wire.Value) (size int) {
 	grow := (key == "text" || key == "summary") && v.Kind() == '"'
 	for i := range d.members {
 		m := &d.members[i]
@@ -109,10 +117,12 @@ func (d *detail) set(key string, v wire.Value) {
 			continue
 		case grow && m.grow:
 			m.text = append(m.text, v.Str()...)
+			return len(v)
 		case v.Exists():
+			size = max(0, len(v)-len(m.raw))
 			m.raw, m.grow = bytes.Clone(v), false
 		}
-		return
+		return size
 	}
 	m := member{key: key, grow: grow}
 	if grow {
@@ -121,6 +131,7 @@ func (d *detail) set(key string, v wire.Value) {
 		m.raw = bytes.Clone(v)
 	}
 	d.members = append(d.members, m)
+	return memberCost + len(key) + len(v)
 }
 
 // append encodes the details as a JSON array.

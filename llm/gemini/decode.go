@@ -93,7 +93,7 @@ func (d *decoder) answer(v wire.Value) error {
 	case '{':
 		return d.response(v)
 	case '[':
-		for it := v.Elements(); it.Next(); {
+		for it := v.Elements(); it.Next() && !d.a.Full(); {
 			if it.Value.Kind() != '{' {
 				return errors.New("the response is not an array of objects")
 			}
@@ -156,7 +156,7 @@ func (d *decoder) candidate(v wire.Value) error {
 	for m := v.Members(); m.Next(); {
 		switch string(m.Key) {
 		case "content":
-			for it := m.Value.Get("parts").Elements(); it.Next(); {
+			for it := m.Value.Get("parts").Elements(); it.Next() && !d.a.Full(); {
 				if err := d.part(it.Value); err != nil {
 					return err
 				}

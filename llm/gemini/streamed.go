@@ -28,6 +28,9 @@ type node struct {
 	byKey    map[string]int
 }
 
+// nodeCost is about what a node needs besides its content.
+const nodeCost = 512
+
 // maxPath limits the depth of arguments, and so the stack that writing them needs.
 const maxPath = 200
 
@@ -37,11 +40,12 @@ func (d *decoder) streamedCall(v, sig wire.Value) error {
 		d.streamed = &streamedCall{index: d.beginCall(v.Get("id").Str(), name.Str(), sig)}
 	}
 	for it := v.Get("partialArgs").Elements(); it.Next(); {
+		before := d.streamed.size
 		if err := d.streamed.add(it.Value); err != nil {
 			return err
 		}
-		if d.a.Max > 0 && d.streamed.size > d.a.Max {
-			return fmt.Errorf("the arguments of a function call are larger than the limit of %d bytes", d.a.Max)
+		if !d.a.Hold(d.streamed.size - before) {
+			return nil
 		}
 	}
 	if !v.Get("willContinue").Bool() {
@@ -63,22 +67,23 @@ func (d *decoder) endStreamed() {
 
 // add applies one piece.
 func (c *streamedCall) add(v wire.Value) error {
-	c.size += len(v)
 	steps, err := pathSteps(v.Get("jsonPath").Str())
 	if err != nil {
 		return err
 	}
 	n := &c.root
 	for _, s := range steps {
-		n = n.child(s)
+		n = c.child(n, s)
 	}
 	for m := v.Members(); m.Next(); {
 		switch string(m.Key) {
 		case "stringValue":
 			n.isText = true
 			n.text = append(n.text, m.Value.Str()...)
+			c.size += len(m.Value)
 		case "numberValue", "boolValue":
 			n.scalar = string(m.Value)
+			c.size += len(m.Value)
 		case "nullValue":
 			n.scalar = "null"
 		}
@@ -86,10 +91,12 @@ func (c *streamedCall) add(v wire.Value) error {
 	return nil
 }
 
-func (n *node) child(s step) *node {
+// child returns the node at a step below n. It creates one that does not exist.
+func (c *streamedCall) child(n *node, s step) *node {
 	if i, ok := n.byKey[s.key]; ok {
 		return n.children[i]
 	}
+	c.size += nodeCost + len(s.key)
 	if n.byKey == nil {
 		n.byKey = make(map[string]int)
 	}

@@ -33,7 +33,7 @@ func (d *decoder) response(v wire.Value) error {
 	}
 	d.a.Start(v.Get("id").Str(), v.Get("model").Str())
 	n := 0
-	for it := v.Get("output").Elements(); it.Next(); n++ {
+	for it := v.Get("output").Elements(); it.Next() && !d.a.Full(); n++ {
 		seen := d.match(it.Value, n)
 		if seen == nil {
 			seen = d.newItem(-1)

@@ -182,16 +182,23 @@ func (d *decoder) findWhole(e *event) *item {
 
 func (d *decoder) newItem(index int64) *item {
 	it := &item{index: index, part: -1, chapter: -1}
-	d.items = append(d.items, it)
+	if d.a.Hold(itemCost) {
+		d.items = append(d.items, it)
+	}
 	d.last = it
 	return it
 }
+
+// itemCost is about what an item needs besides its content. It also limits the time to find an item.
+const itemCost = 2048
 
 // added begins an item.
 func (d *decoder) added(e *event, v wire.Value) {
 	it := d.findWhole(e)
 	kind := it.kind
-	it.id = e.item.Get("id").Str()
+	if it.id = e.item.Get("id").Str(); !d.a.Hold(len(it.id)) {
+		return
+	}
 	switch {
 	case it.done || it.part >= 0:
 	case kind == "reasoning":
@@ -227,6 +234,9 @@ func (d *decoder) textAt(it *item, n int64) int {
 		return -1
 	}
 	for int64(len(it.texts)) <= n {
+		if !d.a.Hold(16) {
+			return -1
+		}
 		it.texts = append(it.texts, -1)
 	}
 	if it.texts[n] < 0 {

@@ -15,7 +15,7 @@ var errTooLarge = errors.New("the response is larger than the limit")
 type Assembler struct {
 	Dialect string
 	Model   string // the requested model; it tags provider state
-	Max     int    // maximum bytes of content; 0 means no limit
+	Max     int    // maximum bytes of the answer in memory; 0 means no limit
 
 	resp    llm.Response
 	parts   []*block
@@ -31,6 +31,7 @@ type Assembler struct {
 type block struct {
 	part   llm.Part
 	text   strings.Builder
+	state  int // the size of the part's state
 	open   bool
 	absent bool // an interrupted tool call
 }
@@ -42,6 +43,12 @@ func NewAssembler(dialect, model string, emit func(llm.StreamEvent) bool) *Assem
 
 // Done reports whether Finish was called.
 func (a *Assembler) Done() bool { return a.done }
+
+// Full reports whether the answer is larger than Max. A decoder may then stop.
+func (a *Assembler) Full() bool { return a.err != nil }
+
+// Hold counts bytes that a decoder stores itself. It reports whether they fit.
+func (a *Assembler) Hold(n int) bool { return a.grow(n) }
 
 // Begun reports whether a part was opened.
 func (a *Assembler) Begun() bool { return len(a.parts) > 0 }
@@ -89,10 +96,10 @@ func (a *Assembler) State(data []byte) llm.State {
 
 // Start sets the answer's id and model. Later calls fill in what is missing.
 func (a *Assembler) Start(id, model string) {
-	if a.resp.ID == "" {
+	if a.resp.ID == "" && a.grow(len(id)) {
 		a.resp.ID = id
 	}
-	if a.resp.Model == "" {
+	if a.resp.Model == "" && a.grow(len(model)) {
 		a.resp.Model = model
 	}
 	if !a.started {
@@ -103,22 +110,28 @@ func (a *Assembler) Start(id, model string) {
 
 // BeginText opens a text part.
 func (a *Assembler) BeginText() int {
-	i := a.begin(llm.Text{})
-	a.send(llm.TextStart{Index: i})
+	i := a.begin(llm.Text{}, 0)
+	if i >= 0 {
+		a.send(llm.TextStart{Index: i})
+	}
 	return i
 }
 
 // BeginThinking opens a thinking part.
 func (a *Assembler) BeginThinking() int {
-	i := a.begin(llm.Thinking{})
-	a.send(llm.ThinkingStart{Index: i})
+	i := a.begin(llm.Thinking{}, 0)
+	if i >= 0 {
+		a.send(llm.ThinkingStart{Index: i})
+	}
 	return i
 }
 
 // BeginCall opens a tool call.
 func (a *Assembler) BeginCall(id, name string, custom bool) int {
-	i := a.begin(llm.ToolCall{ID: id, Name: name, Custom: custom})
-	a.send(llm.ToolCallStart{Index: i, ID: id, Name: name, Custom: custom})
+	i := a.begin(llm.ToolCall{ID: id, Name: name, Custom: custom}, len(id)+len(name))
+	if i >= 0 {
+		a.send(llm.ToolCallStart{Index: i, ID: id, Name: name, Custom: custom})
+	}
 	return i
 }
 
@@ -152,16 +165,21 @@ func (a *Assembler) SetState(i int, s llm.State) {
 	if i < 0 || i >= len(a.parts) {
 		return
 	}
-	switch p := a.parts[i].part.(type) {
+	b := a.parts[i]
+	if !a.grow(max(0, len(s.Data)-b.state)) {
+		return
+	}
+	b.state = len(s.Data)
+	switch p := b.part.(type) {
 	case llm.Text:
 		p.State = s
-		a.parts[i].part = p
+		b.part = p
 	case llm.Thinking:
 		p.State = s
-		a.parts[i].part = p
+		b.part = p
 	case llm.ToolCall:
 		p.State = s
-		a.parts[i].part = p
+		b.part = p
 	}
 }
 
@@ -170,7 +188,7 @@ func (a *Assembler) SetCall(i int, id, name string) {
 	if !a.valid(i) {
 		return
 	}
-	if c, ok := a.parts[i].part.(llm.ToolCall); ok {
+	if c, ok := a.parts[i].part.(llm.ToolCall); ok && a.grow(len(id)+len(name)) {
 		c.ID, c.Name = id, name
 		a.parts[i].part = c
 	}
@@ -233,13 +251,29 @@ func (a *Assembler) Drop(i int) {
 
 // Part adds a part that arrived whole.
 func (a *Assembler) Part(p llm.Part) int {
-	if o, ok := p.(llm.Opaque); ok && !a.grow(len(o.State.Data)) {
-		return -1
+	i := a.begin(p, size(p))
+	if i >= 0 {
+		a.parts[i].open = false
+		a.send(llm.PartDone{Index: i, Part: p})
 	}
-	i := a.begin(p)
-	a.parts[i].open = false
-	a.send(llm.PartDone{Index: i, Part: p})
 	return i
+}
+
+// size returns how many bytes a part that arrived whole needs.
+func size(p llm.Part) int {
+	switch p := p.(type) {
+	case llm.Opaque:
+		return len(p.Kind) + len(p.State.Data)
+	case llm.Thinking:
+		return len(p.Text) + len(p.State.Data)
+	case llm.Image:
+		return len(p.Data)
+	case llm.Audio:
+		return len(p.Data)
+	case llm.Document:
+		return len(p.Data)
+	}
+	return 0
 }
 
 // Raw emits an event that is not modelled.
@@ -276,12 +310,16 @@ func (a *Assembler) Finish(reason llm.FinishReason, raw string) {
 	a.send(llm.Finish{Response: &a.resp})
 }
 
-// partCost counts towards Max for every part, so that a stream of empty parts is limited too.
-const partCost = 64
+// partCost counts towards Max for every part, so that a stream of empty parts is limited too. It includes what
+// decoders store about a part, and the time that they need to find it.
+const partCost = 1024
 
-func (a *Assembler) begin(p llm.Part) int {
+// begin opens a part. It returns -1 if the part does not fit.
+func (a *Assembler) begin(p llm.Part, size int) int {
 	a.Start("", "")
-	a.grow(partCost)
+	if !a.grow(partCost + size) {
+		return -1
+	}
 	a.parts = append(a.parts, &block{part: p, open: true})
 	return len(a.parts) - 1
 }

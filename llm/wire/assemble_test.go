@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/reins-agent/reins/llm"
@@ -120,7 +121,23 @@ func TestAssembler_SizeIsBounded(t *testing.T) {
 	opaque := assembler(&evs)
 	opaque.Max = 1000
 	opaque.Part(llm.Opaque{State: llm.State{Data: make([]byte, 2000)}})
-	for name, a := range map[string]*Assembler{"text": text, "empty parts": empty, "opaque": opaque} {
+	full := func(f func(a *Assembler)) *Assembler {
+		a := assembler(&evs)
+		a.Max = 1000
+		f(a)
+		return a
+	}
+	long := strings.Repeat("x", 2000)
+	for name, a := range map[string]*Assembler{
+		"text": text, "empty parts": empty, "opaque": opaque,
+		"id":    full(func(a *Assembler) { a.Start(long, "") }),
+		"model": full(func(a *Assembler) { a.Start("", long) }),
+		"call":  full(func(a *Assembler) { a.BeginCall(long, "", false) }),
+		"name":  full(func(a *Assembler) { a.SetCall(a.BeginCall("", "", false), "", long) }),
+		"state": full(func(a *Assembler) { a.SetState(a.BeginText(), llm.State{Data: []byte(long)}) }),
+		"image": full(func(a *Assembler) { a.Part(llm.Image{Media: llm.Media{Data: []byte(long)}}) }),
+		"held":  full(func(a *Assembler) { a.Hold(2000) }),
+	} {
 		if a.err == nil {
 			t.Errorf("%s: got no error, want one", name)
 		}

@@ -10,7 +10,7 @@ import (
 func TestLimits_Defaults(t *testing.T) {
 	want := Limits{
 		Connect: 30 * time.Second, FirstByte: 300 * time.Second, Unary: 900 * time.Second, Idle: 120 * time.Second,
-		MaxEvent: 67_108_864, MaxTotal: 268_435_456,
+		Call: 3600 * time.Second, MaxEvent: 8_388_608, MaxTotal: 8_388_608,
 	}
 	if got := (Limits{}).withDefaults(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -53,7 +53,7 @@ func TestRedirects_AreFollowedFiveTimesOnTheSameHost(t *testing.T) {
 // TestWatch_TheIdlePhaseIsTheLast is about transports that report a request as written after its answer
 // has begun.
 func TestWatch_TheIdlePhaseIsTheLast(t *testing.T) {
-	w := newWatch(t.Context(), Limits{Connect: time.Hour, FirstByte: time.Hour, Idle: time.Hour}, true)
+	w := newWatch(t.Context(), Limits{Connect: time.Hour, FirstByte: time.Hour, Idle: time.Hour, Call: time.Hour}, true)
 	defer w.stop()
 	w.enter(w.first)
 	w.enter(w.idle)

@@ -126,7 +126,7 @@ func TestProvider_HowAnswersEnd(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, `"`+strings.Repeat("x", 2000)+`"`)
 		}, true, llm.ErrMalformed, ""},
-		{"sum over the limit", say(strings.Repeat("data: "+strings.Repeat("x", 500)+"\n\n", 100)), false, llm.ErrMalformed, strings.Repeat("x", 3500)},
+		{"sum over the limit", say(strings.Repeat("data: "+strings.Repeat("x", 500)+"\n\n", 100)), false, llm.ErrMalformed, strings.Repeat("x", 2500)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -20,8 +20,9 @@ type Limits struct {
 	FirstByte time.Duration // from the request sent to the first byte of the answer; default 5 min
 	Unary     time.Duration // FirstByte for calls that are not streamed; default 15 min
 	Idle      time.Duration // between two reads of an answer; default 2 min
-	MaxEvent  int           // bytes of one streamed event or of a whole answer; default 64 MiB
-	MaxTotal  int           // bytes of content of one streamed answer; default 256 MiB
+	Call      time.Duration // from the start of the call to its end; default 1 h; exceeding it is not retried
+	MaxEvent  int           // bytes of one streamed event or of a whole answer; default 8 MiB
+	MaxTotal  int           // bytes of one answer in memory, with all its parts; default 8 MiB
 }
 
 func (l Limits) withDefaults() Limits {
@@ -30,8 +31,9 @@ func (l Limits) withDefaults() Limits {
 	l.FirstByte = standard(l.FirstByte, 5*time.Minute, never)
 	l.Unary = standard(l.Unary, 15*time.Minute, never)
 	l.Idle = standard(l.Idle, 2*time.Minute, never)
-	l.MaxEvent = standard(l.MaxEvent, 64<<20, math.MaxInt/2)
-	l.MaxTotal = standard(l.MaxTotal, 256<<20, math.MaxInt/2)
+	l.Call = standard(l.Call, time.Hour, never)
+	l.MaxEvent = standard(l.MaxEvent, 8<<20, math.MaxInt/2)
+	l.MaxTotal = standard(l.MaxTotal, 8<<20, math.MaxInt/2)
 	return l
 }
 
@@ -51,7 +53,8 @@ type watch struct {
 	parent context.Context
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
-	mu     sync.Mutex // for entering a phase
+	whole  *time.Timer // for the whole call
+	mu     sync.Mutex  // for entering a phase
 	phase  atomic.Pointer[phase]
 	dial   *phase
 	first  *phase
@@ -77,6 +80,9 @@ func newWatch(parent context.Context, l Limits, stream bool) *watch {
 		p := w.phase.Load()
 		cancel(&llm.Error{Kind: llm.ErrTimeout, Message: fmt.Sprintf(p.what, p.limit)})
 	})
+	w.whole = time.AfterFunc(l.Call, func() {
+		cancel(&llm.Error{Kind: llm.ErrTimeout, Final: true, Message: fmt.Sprintf("the response was not complete within %v", l.Call)})
+	})
 	w.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:      func(httptrace.GotConnInfo) { w.enter(w.first) },
 		WroteRequest: func(httptrace.WroteRequestInfo) { w.enter(w.first) },
@@ -101,6 +107,7 @@ func (w *watch) connected() bool { return w.phase.Load() != w.dial }
 
 func (w *watch) stop() {
 	w.timer.Stop()
+	w.whole.Stop()
 	w.cancel(nil)
 }
 

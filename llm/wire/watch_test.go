@@ -131,9 +131,38 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+func TestAttack_AnswerThatNeverEndsIsStoppedAndNotRetried(t *testing.T) {
+	for name, drop := range map[string]string{"comments": ": ping\n\n", "bytes": "x", "events": "data: \n\n"} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				calls := 0
+				p := piped(wire.Limits{}, 0, func(c net.Conn) {
+					calls++
+					write(c, streamHead, "data: a\n\n")
+					for err := error(nil); err == nil; <-time.After(time.Minute) {
+						_, err = io.WriteString(c, drop)
+					}
+				})
+				client, err := llm.NewClient(llm.ClientConfig{Providers: []llm.Provider{p}, Middleware: []llm.Middleware{llm.SessionRetries().Middleware()}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				_, err = llm.Collect(client.Stream(t.Context(), &llm.Request{Model: "m"}))
+				if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.ErrTimeout || e.Message != "the response was not complete within 1h0m0s" || e.Retryable() {
+					t.Errorf("got %v, want a final timeout", err)
+				}
+				if took := time.Since(start); took != time.Hour || calls != 1 {
+					t.Errorf("it took %v and %d calls, want 1h and 1", took, calls)
+				}
+			})
+		})
+	}
+}
+
 func TestLimits_NegativeIsNone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := piped(wire.Limits{Connect: -1, FirstByte: -1, Idle: -1, MaxEvent: -1, MaxTotal: -1}, time.Hour, func(c net.Conn) {
+		p := piped(wire.Limits{Connect: -1, FirstByte: -1, Idle: -1, Call: -1, MaxEvent: -1, MaxTotal: -1}, time.Hour, func(c net.Conn) {
 			write(c, 24*time.Hour, streamHead, 24*time.Hour, "data: a\n\ndata: [DONE]\n\n")
 		})
 		if text, took, err := talk(t.Context(), p, &llm.Request{}); text != "a" || took != 49*time.Hour || err != nil {

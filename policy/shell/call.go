@@ -53,6 +53,11 @@ func (g arg) maybeOption() bool {
 	})
 }
 
+// numbered reports whether the word begins with a number. As an option, a negative one is invalid.
+func (g arg) numbered() bool {
+	return len(g) == 1 && g[0].form != "" && g[0].form[0] >= '0' && g[0].form[0] <= '9'
+}
+
 // several reports whether the word may become several words, or none.
 func (g arg) several() bool {
 	return slices.ContainsFunc(g, func(v value) bool { return v.many && !v.glob })
@@ -66,24 +71,34 @@ func words(args []arg) []string {
 	return list
 }
 
-// braces returns the words that brace expansion makes of one.
-func braces(w *syntax.Word) []*syntax.Word {
+// maxWords bounds the words that a brace expansion makes.
+const maxWords = 1000
+
+// braces returns the words that brace expansion makes of one, or false if there are too many.
+func braces(w *syntax.Word) ([]*syntax.Word, bool) {
 	c := *w
 	c.Parts = slices.Clone(w.Parts)
 	if !syntax.SplitBraces(&c) {
-		return []*syntax.Word{w}
+		return []*syntax.Word{w}, true
 	}
-	return expand.Braces(&c)
+	var list []*syntax.Word
+	for x, err := range expand.BracesSeq(nil, &c) {
+		if err != nil || len(list) == maxWords {
+			return nil, false
+		}
+		list = append(list, x)
+	}
+	return list, true
 }
 
 // args evaluates the words of a command.
 func (a *analyzer) args(list []*syntax.Word, st *state) []arg {
 	var args []arg
 	for _, w := range list {
-		expanded := braces(w)
-		if len(expanded) > 10_000 {
-			a.opaque("a brace expansion makes more than 10,000 words")
-			continue
+		expanded, ok := braces(w)
+		if !ok {
+			a.opaque("a brace expansion makes more than %d words", maxWords)
+			args = append(args, arg{{many: true}})
 		}
 		for _, x := range expanded {
 			v := a.eval(x, st)
@@ -110,6 +125,10 @@ func bare(w *syntax.Word) bool {
 // call analyses a simple command.
 func (a *analyzer) call(c *syntax.CallExpr, st *state) flow {
 	for _, n := range c.Assigns {
+		if n.Name != nil && n.Name.Value == "IFS" && len(c.Args) > 0 && c.Args[0].Lit() == "read" && !a.funcs["read"] {
+			a.eval(n.Value, st) // it only changes how this line is split
+			continue
+		}
 		a.assign(n, st)
 	}
 	here := flow{ok: st.dirs, any: st.dirs}
@@ -129,26 +148,29 @@ func (a *analyzer) call(c *syntax.CallExpr, st *state) flow {
 
 // cd follows a change of the working directory.
 func (a *analyzer) cd(args []arg, st *state) flow {
-	for len(args) > 1 && (args[1].is("--") || args[1].is("-P") || args[1].is("-L") || args[1].is("-e")) {
+	if len(args) > 1 && args[1].is("--") || len(args) > 1 && args[1].is("-L") {
 		args = slices.Delete(slices.Clone(args), 1, 2)
 	}
 	to := arg{exact(a.Home)}
 	if len(args) == 2 {
 		to = args[1]
 	}
-	f := flow{any: st.dirs}
+	e := Effect{Words: words(args), Outer: st.outer}
 	var targets []string
 	for _, v := range to {
 		list, ok := a.file(Read, st, v)
-		if len(args) > 2 || !ok || v.glob || v.inside || v.text == "-" || v.text == "" || len(list) == 0 {
+		if len(args) > 2 || !ok || v.glob || v.inside || strings.HasPrefix(v.text, "-") || v.text == "" || len(list) == 0 {
+			e.Unknown = "it changes to a directory that is only known when it runs"
+			a.add(e)
 			return flow{}
 		}
 		for _, x := range list {
-			targets = append(targets, x.Path)
+			x.Path = a.Paths.Clean(x.Path) // unlike programs, cd resolves ".." by name
+			e.Accesses, targets = append(e.Accesses, x), append(targets, x.Path)
 		}
 	}
-	f.ok, f.any = targets, union(st.dirs, targets)
-	return f
+	a.add(e)
+	return flow{ok: targets, any: union(st.dirs, targets)}
 }
 
 // standardDirs are where the system keeps its programs.

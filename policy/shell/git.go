@@ -126,11 +126,15 @@ func (in *invocation) gitGlobals() (dirs []string, rest []arg, ok bool) {
 			rest = rest[2:]
 		case word == "-c" && len(rest) > 1:
 			setting, ok := rest[1].text()
+			if !ok || strings.HasPrefix(strings.ToLower(setting), "alias.") {
+				in.effect.Opaque = true // it may be any command
+			}
 			if !ok || !harmlessSettings.MatchString(strings.ToLower(setting)) {
 				return dirs, rest, false
 			}
 			rest = rest[2:]
 		case strings.HasPrefix(word, "-"):
+			in.effect.Opaque = strings.HasPrefix(word, "--config") || strings.HasPrefix(word, "-c") || strings.HasPrefix(word, "--exec")
 			return dirs, rest, false
 		default:
 			return dirs, rest, true
@@ -145,7 +149,7 @@ func (in *invocation) gitRead(sub string, p program) output {
 	if !certain && p.dangerous() {
 		in.unknown("a name may be an option of git")
 	}
-	out, separated := text, slices.ContainsFunc(in.args, func(g arg) bool { return g.is("--") })
+	out, separated := gitNames(sub, opts, rest), slices.ContainsFunc(in.args, func(g arg) bool { return g.is("--") })
 	for _, o := range opts {
 		switch {
 		case o.in("", p.outputsLong) && strings.HasPrefix(o.long, "o"):
@@ -158,26 +162,50 @@ func (in *invocation) gitRead(sub string, p program) output {
 			in.unknown("git " + sub + " " + o.String() + " may run programs")
 		case o.in(p.files, p.filesLong) && o.value != nil:
 			in.uses(Read, o.value)
-		case o.in("", []string{"name-only"}), sub == "grep" && o.in("l", []string{"files-with-matches"}):
-			out = paths
-		case o.in("", []string{"no-index"}):
+		case o.in("", []string{"no-index", "untracked"}):
 			separated = true
+			if sub == "grep" { // it also searches files that git does not know
+				in.searches(literal("."))
+			}
 		}
-	}
-	if sub == "ls-files" {
-		out = paths
 	}
 	for _, g := range rest {
 		w, ok := g.text()
 		_, file, revision := strings.Cut(w, ":")
 		switch {
-		case ok && revision && !strings.HasPrefix(w, ":"):
-			in.uses(Read, literal(file))
+		case ok && revision:
+			in.uses(Read, literal(file[strings.LastIndexByte(file, ':')+1:]))
 		case separated || sub == "blame" || ok && strings.ContainsAny(w, "/.") && !strings.Contains(w, "..") && !strings.HasPrefix(w, "origin/"):
 			in.uses(Read, g)
 		}
 	}
 	return out
+}
+
+// gitNames returns what a command prints: names if its options leave nothing else.
+func gitNames(sub string, opts []option, rest []arg) output {
+	only := slices.ContainsFunc(opts, func(o option) bool {
+		return o.long == "name-only" && (sub == "diff" || sub == "ls-tree") || sub == "grep" && o.in("l", []string{"files-with-matches"})
+	})
+	more := slices.ContainsFunc(opts, func(o option) bool {
+		return o.letter == 0 && !slices.Contains(plainNames, o.long) || o.letter != 0 && strings.IndexByte("lcomznriwEFP", o.letter) < 0
+	})
+	above := slices.ContainsFunc(rest, func(g arg) bool {
+		w, ok := g.text()
+		return !ok || strings.HasPrefix(w, ":") || strings.Contains(w, "..") && sub == "ls-files"
+	})
+	if !only && sub != "ls-files" || more || above {
+		return text
+	}
+	from := &origin{starts: []string{"."}}
+	for _, g := range rest {
+		w, _ := g.text()
+		if sub != "ls-files" || !strings.HasPrefix(w, "*.") || strings.Contains(w, "/") {
+			return paths
+		}
+		from.names = append(from.names, w)
+	}
+	return output{paths.kind, from}
 }
 
 // gitList handles branch and tag.

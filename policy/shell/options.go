@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -46,6 +47,12 @@ type program struct {
 	// names are options that make it print the names of files.
 	names     string
 	namesLong []string
+	// follows are options that make a search follow symbolic links, and followsAll means that it always does.
+	follows     string
+	followsLong []string
+	followsAll  bool
+	// listsLong are options that make it list files without reading them.
+	listsLong []string
 }
 
 // operands says what words without a dash are.
@@ -71,6 +78,9 @@ func (p program) parse(args []arg) (opts []option, rest []arg, certain bool) {
 	certain = true
 	for i := 0; i < len(args); i++ {
 		word, ok := args[i].text()
+		if w := args[i].word(); !ok && globValue.MatchString(w) {
+			word, ok = w, true // whatever matches is a value of the same option
+		}
 		switch {
 		case !ok:
 			if args[i].maybeOption() {
@@ -112,6 +122,9 @@ func (p program) parse(args []arg) (opts []option, rest []arg, certain bool) {
 	}
 	return opts, rest, certain
 }
+
+// globValue matches an option whose value is an unquoted pattern, such as --include=*.go.
+var globValue = regexp.MustCompile(`^--[a-z-]+=`)
 
 // takesValue reports whether a long option, perhaps abbreviated, is in one of the lists.
 func takesValue(name string, lists ...[]string) bool {
@@ -169,23 +182,70 @@ func (in *invocation) table(p program) output {
 			deep = true
 		}
 	}
+	p.followsAll = p.followsAll || slices.ContainsFunc(opts, func(o option) bool { return o.in(p.follows, p.followsLong) })
+	p.lists = p.lists || slices.ContainsFunc(opts, func(o option) bool { return slices.Contains(p.listsLong, o.long) })
 	p.visible = p.visible && !slices.ContainsFunc(opts, func(o option) bool { return o.in(p.hidden, p.hiddenLong) })
+	if in.name == "less" || in.name == "more" {
+		for _, g := range rest {
+			if w, _ := g.text(); strings.HasPrefix(w, "+") || g[0].glob {
+				in.unknown("a name may be a command of " + in.name)
+			}
+		}
+	}
+	n := len(in.effect.Accesses)
 	in.operands(p, rest, skip, deep)
-	return p.output(opts, len(rest) <= skip, in.st.stdin)
+	if in.name == "grep" || in.name == "egrep" || in.name == "fgrep" {
+		in.grepOptions(opts, in.effect.Accesses[n:])
+	}
+	out := p.output(opts, len(rest) <= skip, in.st.stdin)
+	if out.is(paths) && deep && out.from == nil {
+		out.from = starts(rest, skip, !p.followsAll)
+	}
+	return out
+}
+
+// starts returns the origin of names that a search prints.
+func starts(rest []arg, skip int, files bool) *origin {
+	from := &origin{files: files}
+	for _, g := range rest[min(skip, len(rest)):] {
+		from.add(g)
+	}
+	return from.orDot()
+}
+
+// grepOptions applies the options of grep that choose files.
+func (in *invocation) grepOptions(opts []option, accesses []Access) {
+	var include []string
+	for _, o := range opts {
+		if w := o.value.word(); len(o.value) > 0 && o.long == "include" && w != Unset {
+			include = append(include, w)
+		}
+	}
+	for i := range accesses {
+		if include != nil {
+			accesses[i].Names = include
+		}
+	}
 }
 
 // output returns what a program prints.
 func (p program) output(opts []option, piped bool, stdin output) output {
 	switch {
 	case slices.ContainsFunc(opts, func(o option) bool { return o.in(p.names, p.namesLong) }):
+		if slices.ContainsFunc(opts, func(o option) bool { return o.letter == 0 && !slices.Contains(plainNames, o.long) }) {
+			return text
+		}
 		return paths
-	case p.filter && piped && stdin != zeroed && !slices.ContainsFunc(opts, func(o option) bool { return o.in(p.changes, nil) || o.letter == 0 }):
+	case p.filter && piped && !stdin.is(zeroed) && !slices.ContainsFunc(opts, func(o option) bool { return o.in(p.changes, nil) || o.letter == 0 }):
 		return stdin
-	case p.prints == numbers && !piped:
+	case p.prints.is(numbers) && (p.operands == data && len(opts) > 0 || p.operands != data && !piped), p.prints.is(paths) && slices.ContainsFunc(opts, func(o option) bool { return o.in(p.changes, nil) || o.letter == 0 }):
 		return text
 	}
 	return p.prints
 }
+
+// plainNames are long options with which a search still prints names only.
+var plainNames = []string{"files-with-matches", "files-without-match", "files", "include", "exclude", "exclude-dir", "recursive", "glob", "iglob", "type", "type-not", "hidden", "no-ignore", "ignore-case", "fixed-strings", "word-regexp", "max-depth", "sort", "regexp", "name-only", "cached", "others", "modified", "exclude-standard", "diff-filter", "staged", "merge-base"}
 
 // operands records what a program does with the words that are no options.
 func (in *invocation) operands(p program, rest []arg, skip int, deep bool) {
@@ -223,6 +283,7 @@ func (in *invocation) operands(p program, rest []arg, skip int, deep bool) {
 			in.searches(g)
 			for i := range in.effect.Accesses[n:] {
 				in.effect.Accesses[n+i].Visible = p.visible
+				in.effect.Accesses[n+i].Follow = in.effect.Accesses[n+i].Follow || p.followsAll
 			}
 		} else if !g.is("-") {
 			in.uses(Read, g)

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -42,7 +43,7 @@ func (in *invocation) sed() output {
 		args = append(args, g)
 	}
 	opts, rest, certain := p.parse(args)
-	if !certain {
+	if !certain && slices.ContainsFunc(args, func(g arg) bool { _, ok := g.text(); return !ok && g.maybeOption() && !g.numbered() }) {
 		in.unknown("a name may be an option of sed")
 	}
 	scripts := 0
@@ -72,7 +73,10 @@ func (in *invocation) sed() output {
 }
 
 func (in *invocation) sedScript(g arg) {
-	script, ok := g.text()
+	script, ok := "", false
+	if len(g) == 1 {
+		script, ok = g[0].shape()
+	}
 	if !ok || !sedOnlyPrints(script) {
 		in.unknown("its sed script may write files or run commands")
 	}
@@ -178,7 +182,7 @@ func (in *invocation) awk() output {
 	if in.asksVersion() {
 		return text
 	}
-	p := program{values: "Fv"}
+
 	rest, program := in.args, arg(nil)
 	for len(rest) > 0 && program == nil {
 		w, ok := rest[0].text()
@@ -199,7 +203,7 @@ func (in *invocation) awk() output {
 			program = rest[0]
 		}
 	}
-	_ = p
+
 	source, ok := program.text()
 	if program == nil || !ok || !awkOnlyPrints(source) {
 		in.unknown("its awk program may write files or run commands")

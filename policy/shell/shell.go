@@ -33,12 +33,17 @@ const (
 // Access is a file or directory that a command uses.
 type Access struct {
 	Kind Kind
-	Path string // absolute and clean; a pattern if Glob is set
+	// Path is absolute; a pattern if Glob is set. It may contain "..", which the system resolves after links.
+	Path string
 	Glob bool
 	// Deep means everything below a directory too.
 	Deep bool
 	// Visible means that hidden files below are left out.
 	Visible bool
+	// Names are patterns of the files below that are used. None means all.
+	Names []string
+	// Follow means that symbolic links below are followed, or that names below are split at blanks.
+	Follow bool
 }
 
 // Effect is what one command of a line does.
@@ -76,6 +81,8 @@ type Options struct {
 const (
 	maxLine  = 256 << 10
 	maxDepth = 40 // nested scripts, such as sh -c in sh -c
+	// Values of variables are computed so often. After that they count as unknown.
+	maxResolved = 20_000
 )
 
 // Analyze returns the effects of a command line. It returns an error if the line cannot be parsed, or if
@@ -98,6 +105,7 @@ type analyzer struct {
 	reads      map[string]int // how many builtins assign to a variable
 	funcs      map[string]bool
 	resolving  []string // variables whose values are being computed
+	resolved   int      // how often a value was computed
 }
 
 // state is where and with which input a command runs.
@@ -171,10 +179,7 @@ func (a *analyzer) file(kind Kind, st *state, v value) ([]Access, bool) {
 	case v.stream:
 		return nil, true
 	case v.inside:
-		var list []Access
-		for _, d := range st.dirs {
-			list = append(list, Access{Kind: kind, Path: d, Deep: true})
-		}
+		list := a.below(kind, st, v.from)
 		return list, len(list) > 0
 	case !v.known:
 		return nil, false
@@ -182,13 +187,42 @@ func (a *analyzer) file(kind Kind, st *state, v value) ([]Access, bool) {
 		return nil, true
 	}
 	if a.Paths.IsAbs(v.text) {
-		return []Access{{Kind: kind, Path: a.Paths.Clean(v.text), Glob: v.glob}}, true
+		return []Access{{Kind: kind, Path: a.abs("", v.text), Glob: v.glob}}, true
 	}
 	var list []Access
 	for _, d := range st.dirs {
-		list = append(list, Access{Kind: kind, Path: a.Paths.Abs(d, v.text), Glob: v.glob})
+		list = append(list, Access{Kind: kind, Path: a.abs(d, v.text), Glob: v.glob})
 	}
 	return list, len(list) > 0
+}
+
+// below returns the accesses to the files that a name may be.
+func (a *analyzer) below(kind Kind, st *state, from *origin) []Access {
+	if from == nil {
+		from = &origin{starts: []string{"."}}
+	}
+	var list []Access
+	for _, d := range st.dirs {
+		for _, s := range from.starts {
+			if a.Paths.IsAbs(s) {
+				d = ""
+			}
+			list = append(list, Access{Kind: kind, Path: a.abs(d, s), Deep: true, Names: from.names, Follow: !from.files})
+		}
+	}
+	return list
+}
+
+// abs returns the path of a name in a directory. The ".." after another name stays: if that is a link, it means
+// the parent of its target.
+func (a *analyzer) abs(dir, name string) string {
+	if dir != "" {
+		name = strings.TrimSuffix(dir, "/") + "/" + name
+	}
+	if !strings.Contains(name, "..") {
+		return a.Paths.Clean(name)
+	}
+	return name
 }
 
 // union returns the directories of both; unknown wins.

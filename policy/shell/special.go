@@ -16,7 +16,7 @@ func init() {
 		"find": (*invocation).find, "sed": (*invocation).sed, "gsed": (*invocation).sed, "awk": (*invocation).awk, "gawk": (*invocation).awk, "mawk": (*invocation).awk,
 		"git": (*invocation).git, "test": (*invocation).test, "[": (*invocation).test, "printf": (*invocation).printf, "read": (*invocation).read,
 		"mapfile": (*invocation).read, "readarray": (*invocation).read, "set": (*invocation).set, "shopt": (*invocation).shopt, "unset": (*invocation).unset,
-		"date": (*invocation).date, "ps": (*invocation).ps, "printenv": (*invocation).printenv, "tar": (*invocation).tar, "unzip": (*invocation).unzip, "gzip": (*invocation).gzip, "gunzip": (*invocation).gzip,
+		"getopts": (*invocation).getopts, "wait": (*invocation).wait, "gofmt": (*invocation).gofmt, "date": (*invocation).date, "ps": (*invocation).ps, "printenv": (*invocation).printenv, "tar": (*invocation).tar, "unzip": (*invocation).unzip, "gzip": (*invocation).gzip, "gunzip": (*invocation).gzip,
 		"go": (*invocation).golang, "jq": (*invocation).jq,
 		"rm": (*invocation).rm, "rmdir": (*invocation).rm, "unlink": (*invocation).rm, "mv": (*invocation).move, "cp": (*invocation).move, "ln": (*invocation).move, "install": (*invocation).move,
 		"touch": (*invocation).writer, "mkdir": (*invocation).writer, "tee": (*invocation).writer, "truncate": (*invocation).writer, "chmod": (*invocation).mode, "chown": (*invocation).mode, "chgrp": (*invocation).mode, "dd": (*invocation).dd,
@@ -44,8 +44,9 @@ func (in *invocation) other() output {
 
 // find reads directories. Its actions may run commands and change files.
 func (in *invocation) find() output {
-	out, started := paths, false
+	out, started, joined := paths, false, true
 	var starts []arg
+	from := &origin{}
 	for i := 0; i < len(in.args); i++ {
 		word, ok := in.args[i].text()
 		if !ok {
@@ -55,7 +56,9 @@ func (in *invocation) find() output {
 			}
 			if !started {
 				starts = append(starts, in.args[i])
+				from.add(in.args[i])
 			}
+			joined = joined && !in.args[i].several()
 			continue
 		}
 		next := func() arg {
@@ -66,8 +69,17 @@ func (in *invocation) find() output {
 		}
 		switch word {
 		case "-H", "-L", "-P":
+			joined = joined && word != "-L" // a file may then be behind a link
 			continue
-		case "-D", "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-type", "-xtype", "-size", "-mtime", "-atime", "-ctime", "-mmin", "-amin", "-cmin", "-maxdepth", "-mindepth", "-user", "-group", "-uid", "-gid", "-perm", "-links", "-inum", "-lname", "-ilname", "-fstype", "-regextype", "-used", "-context":
+		case "-name":
+			if name := next().word(); name != Unset && joined && from.names == nil {
+				from = &origin{starts: from.starts, names: []string{name}, files: from.files}
+			}
+		case "-type":
+			if next().is("f") && joined {
+				from = &origin{starts: from.starts, names: from.names, files: true}
+			}
+		case "-D", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-xtype", "-size", "-mtime", "-atime", "-ctime", "-mmin", "-amin", "-cmin", "-maxdepth", "-mindepth", "-user", "-group", "-uid", "-gid", "-perm", "-links", "-inum", "-lname", "-ilname", "-fstype", "-regextype", "-used", "-context":
 			next()
 		case "-printf":
 			next()
@@ -94,9 +106,12 @@ func (in *invocation) find() output {
 			for i++; i < len(in.args) && !in.args[i].is(";") && !(in.args[i].is("+") && len(command) > 0 && command[len(command)-1].is("{}")); i++ {
 				command = append(command, in.args[i])
 			}
-			in.inner(command)
+			in.inner(command, from.orDot())
 			out = text
-		case "-print", "-ls", "-prune", "-quit", "-depth", "-d", "-xdev", "-mount", "-follow", "-daystart", "-empty", "-true", "-false", "-readable", "-writable", "-executable", "-nouser", "-nogroup", "-not", "!", "(", ")", "-o", "-or", "-a", "-and", ",", "-noleaf", "-warn", "-nowarn", "-ignore_readdir_race", "-E", "-X", "-s", "-x":
+		case "-print", "-ls", "-prune", "-quit", "-depth", "-d", "-xdev", "-mount", "-follow", "-daystart", "-empty", "-true", "-false", "-readable", "-writable", "-executable", "-nouser", "-nogroup", "-a", "-and", "-noleaf", "-warn", "-nowarn", "-ignore_readdir_race", "-E", "-X", "-s", "-x":
+		case "-not", "!", "(", ")", "-o", "-or", ",":
+			// Tests in such expressions do not hold for all names.
+			from, joined = &origin{starts: from.starts}, false
 		default:
 			switch {
 			case strings.HasPrefix(word, "-newer"):
@@ -106,6 +121,7 @@ func (in *invocation) find() output {
 				in.unknown("find " + word + " is not known")
 			case !started:
 				starts = append(starts, in.args[i])
+				from.add(in.args[i])
 				continue
 			}
 		}
@@ -117,11 +133,34 @@ func (in *invocation) find() output {
 	for _, s := range starts {
 		in.uses(Read, s)
 	}
+	if !out.is(text) {
+		out.from = from.orDot()
+	}
 	return out
 }
 
+// add adds a directory that names are below. If it is not known, nothing is known about the names.
+func (o *origin) add(g arg) {
+	s, ok := g.text()
+	if !ok {
+		s = ""
+	}
+	o.starts = append(o.starts, s)
+}
+
+// orDot returns the origin with the working directory if it has no other, or nil if a directory is not known.
+func (o *origin) orDot() *origin {
+	switch {
+	case slices.Contains(o.starts, ""):
+		return nil
+	case len(o.starts) == 0:
+		return &origin{starts: []string{"."}, names: o.names, files: o.files}
+	}
+	return o
+}
+
 // inner analyses the command of find -exec with a name in place of {}.
-func (in *invocation) inner(command []arg) {
+func (in *invocation) inner(command []arg, from *origin) {
 	if len(command) == 0 {
 		in.unknown("find runs a command that cannot be found")
 		return
@@ -129,7 +168,7 @@ func (in *invocation) inner(command []arg) {
 	list := slices.Clone(command)
 	for i, g := range list {
 		if w, ok := g.text(); ok && strings.Contains(w, "{}") {
-			list[i] = arg{{text: strings.SplitN(w, "{}", 2)[0], inside: w == "{}", dotted: w == "{}"}}
+			list[i] = arg{replaced(w, "{}", output{dotted.kind, from}.value())}
 		}
 	}
 	st := *in.st
@@ -181,7 +220,7 @@ func (in *invocation) assigns(g arg) {
 
 // read handles read and mapfile.
 func (in *invocation) read() output {
-	p := program{values: "aidnNptucCOs"}
+	p := program{values: "dnOsuCc"}
 	if in.name == "read" {
 		p.values = "aidnNptu"
 	}
@@ -200,14 +239,60 @@ func (in *invocation) read() output {
 	for _, g := range rest {
 		in.assigns(g)
 	}
-	if len(rest) == 1 && in.name == "read" && in.st.stdin != text {
+	if len(rest) == 1 && in.name == "read" && !in.st.stdin.is(text) {
 		if name, ok := rest[0].text(); ok && in.a.readers(name) == 1 {
 			in.a.sources[name] = in.st.stdin
-			if in.st.stdin == zeroed {
-				in.a.sources[name] = paths
+			if in.st.stdin.is(zeroed) {
+				in.a.sources[name] = output{paths.kind, in.st.stdin.from}
 			}
 			delete(in.a.opaqueVars, name)
 		}
+	}
+	return text
+}
+
+func (in *invocation) getopts() output {
+	if len(in.args) > 1 {
+		in.assigns(in.args[1])
+	}
+	return text
+}
+
+// wait assigns to the variable that -p names.
+func (in *invocation) wait() output {
+	opts, _, certain := program{values: "p"}.parse(in.args)
+	if !certain {
+		in.unknown("a name may be an option of wait")
+	}
+	for _, o := range opts {
+		if o.letter == 'p' {
+			in.assigns(o.value)
+		}
+	}
+	return text
+}
+
+// gofmt writes files only with -w, and a profile with -cpuprofile.
+func (in *invocation) gofmt() output {
+	kind := Read
+	var files []arg
+	for i := 0; i < len(in.args); i++ {
+		w, ok := in.args[i].text()
+		switch name := strings.TrimLeft(w, "-"); {
+		case !ok && in.args[i].maybeOption():
+			in.unknown("a name may be an option of gofmt")
+		case !strings.HasPrefix(w, "-") || w == "-":
+			files = append(files, in.args[i])
+		case name == "w":
+			kind = Write
+		case name == "r":
+			i++
+		case name != "l" && name != "d" && name != "s" && name != "e" && !strings.HasPrefix(name, "r="):
+			in.unknown("gofmt " + w + " may write files")
+		}
+	}
+	for _, g := range files {
+		in.uses(kind, g)
 	}
 	return text
 }
@@ -364,12 +449,16 @@ func (in *invocation) golang() output {
 	return in.other()
 }
 
+// jqReaches matches what a jq filter uses to reach beyond its input.
+var jqReaches = regexp.MustCompile(`(^|[^.\w"$])(env|import|include|input_filename)\b|\$ENV`)
+
 // jq can print the environment, and its options with two values need care.
 func (in *invocation) jq() output {
 	if in.asksVersion() {
 		return text
 	}
 	var rest []arg
+	options := 0
 	for i := 0; i < len(in.args); i++ {
 		w, ok := in.args[i].text()
 		switch {
@@ -385,8 +474,11 @@ func (in *invocation) jq() output {
 			i++
 		default:
 			rest = append(rest, in.args[i])
-			if !ok && len(rest) == 1 || ok && (strings.Contains(w, "env") || strings.Contains(w, "$ENV") || strings.Contains(w, "import") || strings.Contains(w, "include")) {
+			if len(rest) == 1+options && (!ok || jqReaches.MatchString(w)) || ok && (strings.HasPrefix(w, "-") && strings.Contains(w, "f")) {
 				in.unknown("its jq filter may print the environment or load code")
+			}
+			if ok && strings.HasPrefix(w, "-") {
+				options++
 			}
 		}
 	}

@@ -106,7 +106,9 @@ func (a *analyzer) collectLoop(w *syntax.WordIter) {
 		a.opaqueVars[w.Name.Value] = true
 	}
 	for _, item := range w.Items {
-		a.vars[w.Name.Value] = append(a.vars[w.Name.Value], braces(item)...)
+		list, ok := braces(item)
+		a.vars[w.Name.Value] = append(a.vars[w.Name.Value], list...)
+		a.opaqueVars[w.Name.Value] = a.opaqueVars[w.Name.Value] || !ok
 	}
 }
 

@@ -8,15 +8,35 @@ import (
 )
 
 // output is what a command prints, as far as it matters when another command reads it.
-type output int
+type output struct {
+	kind outputKind
+	from *origin // of names
+}
 
-const (
-	text    output = iota
-	paths          // names of files below the working directory
-	dotted         // such names that do not begin with a dash
-	zeroed         // such names, each ended by a zero byte
-	numbers        // numbers
+type outputKind int
+
+var (
+	text    = output{}
+	paths   = output{kind: 1} // names of files below the working directory
+	dotted  = output{kind: 2} // such names that do not begin with a dash
+	zeroed  = output{kind: 3} // such names, each ended by a zero byte
+	numbers = output{kind: 4} // numbers
 )
+
+// is reports whether two outputs are of the same kind.
+func (o output) is(p output) bool { return o.kind == p.kind }
+
+// origin is what is known about names that a command prints. Nil means any name below the working directory.
+type origin struct {
+	starts []string // directories, relative to the working directory or absolute
+	names  []string // patterns of the last element; none means all
+	files  bool     // there are no symbolic links among them
+}
+
+// value returns a value for one of the names.
+func (o output) value() value {
+	return value{inside: o.is(paths) || o.is(dotted), dotted: o.is(dotted), number: o.is(numbers), from: o.from}
+}
 
 // flow is how a statement leaves the working directory, and what it prints.
 type flow struct {
@@ -26,8 +46,11 @@ type flow struct {
 
 func (a *analyzer) stmts(list []*syntax.Stmt, st *state) flow {
 	f := flow{ok: st.dirs, any: st.dirs}
-	for _, s := range list {
-		f = a.stmt(s, st.with(f.any))
+	for i, s := range list {
+		before := f.out
+		if f = a.stmt(s, st.with(f.any)); i > 0 && f.out != before {
+			f.out = text
+		}
 	}
 	return f
 }
@@ -49,6 +72,9 @@ func (a *analyzer) stmt(s *syntax.Stmt, st *state) flow {
 	f := a.command(s.Cmd, &inner)
 	if s.Negated {
 		f.ok = f.any
+	}
+	if slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.DplOut }) {
+		f.out = text // it may contain error messages
 	}
 	if s.Background {
 		f.ok, f.any = st.dirs, st.dirs
@@ -128,7 +154,9 @@ func (a *analyzer) binary(c *syntax.BinaryCmd, st *state) flow {
 		return flow{ok: union(left.ok, right.ok), any: union(left.any, right.any)}
 	}
 	next := st.with(st.dirs) // each stage of a pipeline is a process of its own
-	next.stdin = left.out
+	if next.stdin = left.out; c.Op == syntax.PipeAll {
+		next.stdin = text
+	}
 	right := a.stmt(c.Y, next)
 	return flow{ok: st.dirs, any: st.dirs, out: right.out}
 }

@@ -19,6 +19,10 @@ type value struct {
 	dotted bool // such a name that does not begin with a dash
 	many   bool // it may become several words, or none
 	stream bool // a pipe, such as <(…)
+	// from says more about a name below the working directory.
+	from *origin
+	// form is the text with 0 for each number that is not known, if there are only such unknown parts.
+	form string
 }
 
 func exact(s string) value { return value{text: s, known: true} }
@@ -64,9 +68,14 @@ func concat(x, y value) value {
 		return x
 	}
 	v := value{many: x.many || y.many, glob: x.glob || y.glob}
+	if f, ok := x.shape(); ok && !v.glob {
+		if g, ok := y.shape(); ok {
+			v.form = f + g
+		}
+	}
 	switch {
 	case x.known && y.known:
-		v.text, v.known = x.text+y.text, true
+		v.text, v.known, v.form = x.text+y.text, true, ""
 	case x.known:
 		v.text = x.text + y.text
 		// A directory before a name below it is still below; anything else may lead elsewhere.
@@ -81,6 +90,27 @@ func concat(x, y value) value {
 		v.text = x.text
 	}
 	return v
+}
+
+// replaced returns a word in which a value stands in place of a marker.
+func replaced(word, marker string, v value) value {
+	parts := strings.Split(word, marker)
+	all := exact(parts[0])
+	for _, p := range parts[1:] {
+		all = concat(concat(all, v), exact(p))
+	}
+	return all
+}
+
+// shape returns the text with 0 for each unknown number, if nothing else in it is unknown.
+func (v value) shape() (string, bool) {
+	switch {
+	case v.known:
+		return v.text, !v.glob && !v.stream
+	case v.number:
+		return "0", true
+	}
+	return v.form, v.form != ""
 }
 
 // stays reports whether a relative path cannot lead out of its directory.
@@ -123,8 +153,9 @@ func (a *analyzer) part(p syntax.WordPart, st *state, quoted, first bool) []valu
 		if p.TempFile || p.ReplyVar {
 			a.opaque("it uses a substitution that is not analysed")
 		}
-		out := a.stmts(p.Stmts, st.with(st.dirs)).out
-		return []value{{number: out == numbers, inside: out == paths || out == dotted, dotted: out == dotted, many: !quoted}}
+		v := a.stmts(p.Stmts, st.with(st.dirs)).out.value()
+		v.many = !quoted
+		return []value{v}
 	case *syntax.ArithmExp:
 		a.arithm(p.X, st)
 		return []value{{number: true}}
@@ -286,15 +317,15 @@ func (a *analyzer) variable(name string, st *state, quoted bool) []value {
 		return v
 	case name == "HOME" && len(a.vars[name]) == 0 && a.Home != "":
 		return []value{exact(a.Home)}
-	case a.sources[name] != text && len(a.vars[name]) == 0 && !a.opaqueVars[name]:
-		s := a.sources[name]
-		return []value{{inside: s != numbers, number: s == numbers, dotted: s == dotted}}
-	case slices.Contains(a.resolving, name), a.opaqueVars[name], len(a.vars[name]) == 0 && !a.numbers[name]:
+	case !a.sources[name].is(text) && len(a.vars[name]) == 0 && !a.opaqueVars[name]:
+		return []value{a.sources[name].value()}
+	case slices.Contains(a.resolving, name), a.opaqueVars[name], a.resolved > maxResolved, len(a.vars[name]) == 0 && !a.numbers[name]:
 		if secretName(name) {
 			a.unsafe("$%s looks like a secret", name)
 		}
 		return []value{{many: !quoted}}
 	}
+	a.resolved++
 	a.resolving = append(a.resolving, name)
 	defer func() { a.resolving = a.resolving[:len(a.resolving)-1] }()
 	var v []value

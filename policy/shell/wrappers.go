@@ -236,8 +236,8 @@ func runXargs(a *analyzer, args []arg, st *state) output {
 	for _, o := range opts {
 		switch {
 		case o.in("0", []string{"null"}):
-			if input == zeroed {
-				input = dotted
+			if input.is(zeroed) {
+				input.kind = dotted.kind
 			}
 		case o.in("I", []string{"replace"}) && o.value != nil:
 			replace, _ = o.value.text()
@@ -246,10 +246,12 @@ func runXargs(a *analyzer, args []arg, st *state) output {
 			a.open(Read, o.value, st)
 		}
 	}
-	if input == zeroed {
+	if input.is(zeroed) {
 		input = text
 	}
-	name := arg{{inside: input == paths || input == dotted, dotted: input == dotted, number: input == numbers, many: replace == ""}}
+	v := input.value()
+	v.many = replace == ""
+	name := arg{v}
 	rest := slices.Clone(args[min(head, len(args)):])
 	if len(rest) == 0 {
 		return text // it echoes its input
@@ -259,7 +261,7 @@ func runXargs(a *analyzer, args []arg, st *state) output {
 	}
 	for i, g := range rest {
 		if w, ok := g.text(); ok && replace != "" && strings.Contains(w, replace) {
-			rest[i] = arg{{text: w[:strings.Index(w, replace)], inside: w == replace && name[0].inside, dotted: w == replace && name[0].dotted}}
+			rest[i] = arg{replaced(w, replace, v)}
 		}
 	}
 	return a.run(rest, st)
