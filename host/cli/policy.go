@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/repo"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -155,10 +157,12 @@ func (o policyCheck) checker(h Host) (*checker, error) {
 		return nil, err
 	}
 	reg.Alias(coding.NativeAliases()...)
-	home, _ := os.UserHomeDir()
-	return &checker{env: e, pipe: tool.Pipeline{
-		Registry: reg, Policy: policy.Standard{Rules: rules}, Mode: mode, Workspace: policy.Workspace{Home: home},
-	}}, nil
+	w := policy.Workspace{}
+	w.Home, _ = os.UserHomeDir()
+	if !trusts(h, cmp.Or(o.dir, ".")) {
+		w.Git = func(ctx context.Context, dir string) string { return repo.Runs(ctx, e, dir) }
+	}
+	return &checker{env: e, pipe: tool.Pipeline{Registry: reg, Policy: policy.Standard{Rules: rules}, Mode: mode, Workspace: w}}, nil
 }
 
 // checkQuery is a line of input for --jsonl.

@@ -21,13 +21,13 @@ import (
 
 // project is a repository in a temporary directory, with a program that leaves a mark when it runs: the canary.
 type project struct {
-	t            *testing.T
+	t            testing.TB
 	base, dir    string // dir is the repository, in base
 	canary, mark string
 	global       string // the user's configuration
 }
 
-func newProject(t *testing.T) *project {
+func newProject(t testing.TB) *project {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/env"
@@ -50,7 +51,7 @@ type repository struct {
 	hash        int    // bytes of an object name
 }
 
-// find checks the repository of a directory. It searches as git does.
+// find checks the repository of a directory. It searches as git does, and continues where git might.
 func (c *checker) find(dir string) error {
 	dir, err := c.env.RealPath(c.ctx, dir)
 	if err != nil {
@@ -63,7 +64,9 @@ func (c *checker) find(dir string) error {
 		if yes, err := c.exists(dir, ".git"); err != nil {
 			return err
 		} else if yes {
-			return c.workTree(dir)
+			if certain, err := c.workTree(dir); certain || err != nil {
+				return err
+			}
 		}
 		if err := c.bare(dir); err != nil {
 			return err
@@ -124,27 +127,23 @@ func (c *checker) gitDir(dir string) (string, error) {
 	return c.env.RealPath(c.ctx, name)
 }
 
-// workTree checks the repository of a directory with a .git entry.
-func (c *checker) workTree(dir string) error {
-	dir, err := c.env.RealPath(c.ctx, dir)
-	if err != nil {
-		return err
+// workTree checks the repository of a directory with a .git entry. It reports whether git is certain to use it.
+func (c *checker) workTree(dir string) (certain bool, err error) {
+	if dir, err = c.env.RealPath(c.ctx, dir); err != nil {
+		return false, err
 	}
 	name, err := c.gitDir(dir)
 	if err != nil {
-		return err
+		return false, err
 	}
 	r, err := c.inspect(name, dir)
 	if err != nil {
-		return err
-	}
-	if err := c.complete(r); err != nil {
-		return err
+		return false, err
 	}
 	if r.tree != "" && r.tree != dir {
-		return elsewhere(r)
+		return false, elsewhere(r)
 	}
-	return c.contents(r, dir)
+	return c.complete(r), c.contents(r, dir)
 }
 
 // elsewhere is the error for a repository that makes git read other directories.
@@ -154,26 +153,24 @@ func elsewhere(r repository) error {
 
 var head = regexp.MustCompile(`^(ref: refs/[^\s]+|[0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// complete returns an error if git may not recognize a repository and use the one above it.
-func (c *checker) complete(r repository) error {
+// complete reports whether git recognizes a repository. Otherwise it searches further.
+func (c *checker) complete(r repository) bool {
 	name := c.paths.Join(r.dir, "HEAD")
 	text, err := c.line(name)
-	if err != nil {
-		return err
-	}
-	if fi, err := c.env.Lstat(c.ctx, name); err != nil || !fi.Mode.IsRegular() || !head.MatchString(text) {
-		return fmt.Errorf("%s is not a repository", r.dir)
+	if fi, statErr := c.env.Lstat(c.ctx, name); err != nil || statErr != nil || !fi.Mode.IsRegular() || !head.MatchString(text) {
+		return false
 	}
 	for _, name := range []string{"objects", "refs"} {
 		dir := c.paths.Join(r.common, name)
-		if fi, err := c.env.Stat(c.ctx, dir); err != nil || !fi.IsDir() {
-			return fmt.Errorf("%s is not a repository", r.dir)
+		fi, err := c.env.Stat(c.ctx, dir)
+		if err != nil || !fi.IsDir() {
+			return false
 		}
 		if _, err := c.exists(dir, "x"); err != nil { // git must be able to use the directory
-			return err
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
 // inspect checks the settings and hooks of a repository. Its work tree is "" if unknown.
@@ -302,15 +299,18 @@ func (c *checker) hooks(r repository, tree string, list []setting, fetches bool)
 
 // hook returns an error if git would run a hook.
 func (c *checker) hook(name string) error {
-	windows := c.env.Info().Platform == "windows"
-	for _, suffix := range []string{"", ".exe"} {
-		fi, err := c.env.Stat(c.ctx, name+suffix)
+	names, windows := []string{name}, c.env.Info().Platform == "windows"
+	if windows {
+		names = append(names, name+".exe")
+	}
+	for _, name := range names {
+		fi, err := c.env.Stat(c.ctx, name)
 		switch {
 		case missing(err):
 		case err != nil:
 			return err
 		case fi.Mode.IsRegular() && (windows || fi.Mode&0o111 != 0):
-			return fmt.Errorf("the hook %s", name+suffix)
+			return fmt.Errorf("the hook %s", name)
 		}
 	}
 	return nil
@@ -323,7 +323,7 @@ func (c *checker) contents(r repository, tree string) error {
 		return nil
 	}
 	c.seen[key] = true
-	for _, dir := range []string{r.dir, r.common} {
+	for _, dir := range slices.Compact([]string{r.dir, r.common}) {
 		if err := c.modules(c.paths.Join(dir, "modules")); err != nil {
 			return err
 		}
@@ -365,7 +365,8 @@ func (c *checker) entry(dir string, isRepo bool) error {
 	case err != nil || !yes:
 		return err
 	case isRepo:
-		return c.workTree(dir)
+		_, err = c.workTree(dir)
+		return err
 	}
 	return fmt.Errorf("the sparse index does not list the files of %s", dir)
 }

@@ -71,8 +71,8 @@ var attacks = map[string]struct {
 	"nested submodule":    {plan: (*project).nestedSubmodule, why: "core.fsmonitor"},
 	"sparse index":        {plan: (*project).sparse, why: "sparse index"},
 	"SHA-256":             {plan: (*project).sha256, why: "core.fsmonitor"},
-	"HEAD of no use":      {plan: (*project).brokenInner, below: "inner", why: "not a repository"},
-	"objects of no use":   {plan: (*project).noObjects, below: "inner", why: "not a repository"},
+	"HEAD of no use":      {plan: (*project).brokenInner, below: "inner", why: "core.fsmonitor"},
+	"objects of no use":   {plan: (*project).noObjects, below: "inner", why: "core.fsmonitor"},
 	"old submodule diff":  {plan: (*project).oldSubmodule, git: "log -p", why: "diff.submodule"},
 	"modules only":        {plan: (*project).modulesOnly, git: "log -p", why: "diff.external"},
 }
@@ -232,7 +232,7 @@ func (p *project) sparse() {
 }
 
 // raw decodes the name of an object.
-func raw(t *testing.T, id string) string {
+func raw(t testing.TB, id string) string {
 	t.Helper()
 	b, err := hex.DecodeString(id)
 	if err != nil {
@@ -383,6 +383,7 @@ var harmless = map[string]struct {
 	"inside .git":          {plan: func(p *project) { p.submodule("inner") }, below: ".git"},
 	"inside .git/modules":  {plan: func(p *project) { p.submodule("inner") }, below: ".git/modules/inner"},
 	"detached":             {plan: func(p *project) { p.git(p.dir, "checkout", "-q", "--detach") }},
+	"incomplete":           {plan: func(p *project) { p.write(p.base, "plain/.git/config", "[core]\n") }, below: "../plain"},
 	"no commits":           {plan: func(p *project) { p.git(p.base, "init", "-q", "empty") }, below: "../empty"},
 	"many entries":         {plan: func(p *project) { p.many(30_000) }},
 	"many, offset table":   {plan: func(p *project) { p.config("index.threads", "true"); p.many(30_000) }},
