@@ -69,6 +69,8 @@ func TestAttack_NothingInARepositoryRunsOrRedirectsBeforeTrust(t *testing.T) {
 		says string
 	}{
 		{first.Args[1:], 4, "needs approval"}, // the repository cannot grant permissions
+		{[]string{"run", "--no-save", `call shell {"command":"git status"}`}, 4, "core.fsmonitor"},
+		{[]string{"policy", "check", "--command", "git log -p | head"}, 4, "core.fsmonitor"},
 		{[]string{"run", "--continue", "ping"}, 0, "you said"},
 		{[]string{"run", "--yes", "--output", "json", `call read_file {"file_path":"a.txt"}`}, 0, `"outcome":"done"`},
 		{[]string{"ask", "ping"}, 0, "pong"},
@@ -79,6 +81,8 @@ func TestAttack_NothingInARepositoryRunsOrRedirectsBeforeTrust(t *testing.T) {
 		{[]string{"undo"}, 0, ""},
 		{[]string{"trust"}, 4, ".mcp.json"},
 		{[]string{"trust", "--list"}, 0, "no trusted projects"},
+		{[]string{"trust", "--yes"}, 0, "trusted"},
+		{[]string{"policy", "check", "--command", "git log -p | head"}, 0, "allow"},
 	} {
 		cmd := exec.Command("reins", step.args...)
 		cmd.Dir, cmd.Env = first.Dir, append(first.Env, "REINS_HOME="+state)

@@ -21,6 +21,7 @@ import (
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/repo"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -306,6 +307,9 @@ func (o policyCheck) checker(h Host) (*checker, error) {
 		return nil, err
 	}
 	reg.Alias(coding.NativeAliases()...)
+	if !h.trusted(cmp.Or(o.dir, ".")) {
+		p.workspace.Git = func(ctx context.Context, dir string) string { return repo.Runs(ctx, e, dir) }
+	}
 	return &checker{env: e, pipe: tool.Pipeline{
 		Registry: reg, Policy: policy.Standard{Rules: rules}, Mode: mode, Workspace: p.workspace,
 	}}, nil
