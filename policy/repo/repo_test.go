@@ -514,6 +514,10 @@ func TestRuns_ReportsWhatItCannotRead(t *testing.T) {
 		"work tree elsewhere":   {func(p *project) { p.config("core.worktree", p.base) }, "core.worktree"},
 		"hash":                  {func(p *project) { p.config("extensions.objectFormat", "sha256") }, "objectFormat"},
 		"hooks at home":         {func(p *project) { p.config("core.hooksPath", "~/hooks") }, "core.hookspath"},
+		"hook of a fetch": {func(p *project) {
+			p.missing("https://host/x")
+			p.hook(filepath.Join(p.dir, ".git/hooks"), "pre-auto-gc")
+		}, "pre-auto-gc"},
 		"configured hook":       {func(p *project) { p.config("hook.x.command", p.canary) }, "hook.x.command"},       // git 2.54
 		"deprecated command":    {func(p *project) { p.config("alias.whatchanged", "!"+p.canary) }, "whatchanged"},   // git 2.52
 		"submodule's directory": {func(p *project) { p.config("submodule.x.gitdir", "docs") }, "submodule.x.gitdir"}, // git 2.53
