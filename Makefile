@@ -6,7 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 
-.PHONY: test lint vet race setup bench fuzz mutants storm build clean
+.PHONY: test lint vet race setup bench fuzz mutants exhaustive storm build clean
 
 test: setup lint vet race
 
@@ -39,6 +39,11 @@ fuzz:
 # one package. It takes about an hour for all of them.
 mutants:
 	@go run ./internal/mutants -pkg "$(PKG)"
+
+# Runs the longest tests in full: every fault at every record, 200 kills. "make test" runs a part of them, a
+# different one each time.
+exhaustive:
+	REINS_EXHAUSTIVE=1 go test -count=1 -timeout 60m ./agent/... ./host/cli
 
 # Kills runs in the middle of commands beside 2,500 other processes, and resumes them at once.
 storm:

@@ -19,7 +19,7 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
-	{"internal/apitext", "internal/jsonscan", "internal/corpus"},
+	{"internal/apitext", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/suggest", "internal/thorough"},
 	{"llm"},
 	{"llm/wire"},
 	{"llm/chat/texttools"},
@@ -28,9 +28,10 @@ var layers = [][]string{
 	{"llm/llmtest/conformance"},
 	{"env"},
 	{"env/search", "env/envtest"},
-	{"env/local", "checkpoint"},
+	{"env/local", "checkpoint", "trust"},
+	{"policy/shell", "policy/repo"},
 	{"policy"},
-	{"tool"},
+	{"tool", "config"},
 	{"event"},
 	{"event/filestore", "event/storetest"},
 	{"agent/step"},
@@ -56,11 +57,11 @@ var allowed = map[string][]string{
 	"llm/chat":      {},
 	"llm/connect":   {},
 	"env":           {"golang.org/x/", "github.com/google/jsonschema-go/"},
-	"policy":        {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
-	"tool":          {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
-	"event":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
-	"agent/step":    {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
-	"agent":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/"},
+	"policy":        {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
+	"tool":          {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
+	"event":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
+	"agent/step":    {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
+	"agent":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
 }
 
 func list(t *testing.T, format string, args ...string) []string {
@@ -121,7 +122,7 @@ func TestArchitecture_CommandDoesNotLinkTestCode(t *testing.T) {
 	if !slices.Contains(deps, module+"llm/llmtest") {
 		t.Error("cmd/reins does not link llm/llmtest: reins demo needs it, or this test is obsolete")
 	}
-	for _, pkg := range []string{"testing", "net/http/httptest", module + "llm/llmtest/conformance", module + "internal/corpus"} {
+	for _, pkg := range []string{"testing", "net/http/httptest", module + "llm/llmtest/conformance", module + "internal/corpus", "internal/hidden", "internal/thorough"} {
 		if slices.Contains(deps, pkg) {
 			t.Errorf("cmd/reins links %s", pkg)
 		}
@@ -132,7 +133,7 @@ func TestArchitecture_CommandDoesNotLinkTestCode(t *testing.T) {
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"bench", "checkpoint", "coding/state.go", "env/local", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "internal/mutants", "llm/wire/media.go",
+	"bench", "checkpoint", "coding/state.go", "config", "env/local", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "internal/mutants", "llm/wire/media.go", "trust",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.

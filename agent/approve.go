@@ -57,7 +57,7 @@ func (s *Session) requested(r tool.Request) (given *tool.Approval, answers chan 
 	c, _ := s.state.Call(r.Call.ID)
 	same := c.Request != nil && reflect.DeepEqual(c.Request.Accesses, r.Accesses)
 	if d := c.Approval; d != nil && (same || d.Arguments != nil) {
-		return &tool.Approval{Allow: d.Allowed, Scope: d.Scope, Args: d.Arguments, Message: d.Reason, Abort: d.Abort}, nil, true
+		return &tool.Approval{Allow: d.Allowed, Scope: d.Scope, Rules: d.Rules, Args: d.Arguments, Message: d.Reason, Abort: d.Abort}, nil, true
 	}
 	if !same {
 		s.note(event.ApprovalRequested{
@@ -179,7 +179,7 @@ func (s *Session) resolve(id string, a tool.Approval) error {
 }
 
 func resolved(id string, a tool.Approval) event.ApprovalResolved {
-	return event.ApprovalResolved{ID: id, Allowed: a.Allow && !a.Abort, Scope: a.Scope, Arguments: a.Args, Reason: a.Message, Abort: a.Abort}
+	return event.ApprovalResolved{ID: id, Allowed: a.Allow && !a.Abort, Scope: a.Scope, Rules: a.Rules, Arguments: a.Args, Reason: a.Message, Abort: a.Abort}
 }
 
 // asked ends the work and reports true if only an answer can continue it: to a question, or to approvals

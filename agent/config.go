@@ -49,6 +49,7 @@ type Config struct {
 	// Continue. Without Approve, calls that need an approval are refused.
 	Policy     policy.Policy
 	Mode       policy.Mode
+	Workspace  policy.Workspace // for the policy; Dir is that of Env by default
 	Approve    func(ctx context.Context, r tool.Request) (tool.Approval, error)
 	Hooks      []tool.Hook
 	Middleware []tool.Middleware

@@ -91,7 +91,7 @@ func TestDoD_9_1_TurnLimitHoldsAcrossInputs(t *testing.T) {
 
 // sleeper is a tool that runs a command that does not end, and says so by touching a file.
 func sleeper(started chan<- env.Process) tool.Tool {
-	return fake("sleep", false, func(ctx context.Context, c *tool.Call, _ string) (tool.Result, error) {
+	return acting("sleep", func(ctx context.Context, c *tool.Call, _ string) (tool.Result, error) {
 		p, err := c.Env.Start(ctx, env.Command{Line: "sleep 600 & sleep 600"})
 		if err != nil {
 			return tool.Result{}, err

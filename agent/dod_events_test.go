@@ -206,7 +206,7 @@ func TestDoD_9_11_GracefulShutdownInOrder(t *testing.T) {
 		defer mu.Unlock()
 		order = append(order, what)
 	}
-	serve := fake("serve", false, func(ctx context.Context, c *tool.Call, _ string) (tool.Result, error) {
+	serve := acting("serve", func(ctx context.Context, c *tool.Call, _ string) (tool.Result, error) {
 		p, err := c.Env.Start(ctx, env.Command{Line: "echo up; exec sleep 1000", OnOutput: func(env.Stream, []byte) { close(serving) }})
 		if err != nil {
 			return tool.Result{}, err

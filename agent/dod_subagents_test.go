@@ -91,8 +91,8 @@ func TestDoD_9_9_SubagentsEventsAreNestedInTheParentsStream(t *testing.T) {
 }
 
 func TestDoD_9_9_SubagentSharesTheEnvironment(t *testing.T) {
-	put := tool.New(tool.Spec{Name: "put"}, tool.Nothing, func(ctx context.Context, c *tool.Call, in echoIn) (tool.Result, error) {
-		return tool.Success("ok"), c.Env.WriteFile(ctx, in.Text, []byte("x"), 0o644)
+	put := acting("put", func(ctx context.Context, c *tool.Call, text string) (tool.Result, error) {
+		return tool.Success("ok"), c.Env.WriteFile(ctx, text, []byte("x"), 0o644)
 	})
 	script := play(map[string][]llmtest.Turn{
 		"main":   {spawn(`{"task":"whole"}`), wait("1"), spawn(`{"task":"scoped","working_dir":"sub"}`), wait("2"), spawn(`{"task":"x","working_dir":"nowhere"}`), llmtest.Say("Done.")},

@@ -112,6 +112,12 @@ func fake(name string, readOnly bool, run func(ctx context.Context, c *tool.Call
 		func(ctx context.Context, c *tool.Call, in echoIn) (tool.Result, error) { return run(ctx, c, in.Text) })
 }
 
+// acting is like fake, but does not declare its accesses, so it may use the whole environment.
+func acting(name string, run func(ctx context.Context, c *tool.Call, text string) (tool.Result, error)) tool.Tool {
+	return tool.New(tool.Spec{Name: name, Description: "A tool."}, nil,
+		func(ctx context.Context, c *tool.Call, in echoIn) (tool.Result, error) { return run(ctx, c, in.Text) })
+}
+
 // planner is a tool that keeps the model's plan.
 func planner() tool.Tool {
 	return tool.New(tool.Spec{Name: "update_plan", Description: "Keep the plan.", ReadOnly: true, Plan: true}, harmless[echoIn],

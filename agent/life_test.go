@@ -20,6 +20,7 @@ import (
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/thorough"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/tool"
@@ -378,7 +379,7 @@ func TestLife_AnyCourseCutOffAnywhereIsAsIfItHadNotBeen(t *testing.T) {
 	most, _ := strconv.Atoi(flag.Lookup("rapid.checks").Value.String())
 	lived := 0
 	rapid.Check(t, func(t *rapid.T) {
-		if lived++; lived > most/10 { // one of these lives is as long as many usual checks
+		if lived++; lived > most/thorough.Of(10, 25) { // one of these lives is as long as many usual checks
 			return
 		}
 		l := newLives(t, e)

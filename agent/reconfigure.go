@@ -36,7 +36,7 @@ func (s *Session) newKit(c Config) (*kit, error) {
 	k.digest = digest(k.definitions)
 	k.pipe = &tool.Pipeline{
 		Registry: tools, Hooks: c.Hooks, Policy: c.Policy, Approve: s.approve, Middleware: c.Middleware, Limits: c.ToolLimits,
-		Agent: s.path, Mode: c.Mode, Granted: s.granted,
+		Agent: s.path, Workspace: c.Workspace, Granted: s.granted,
 	}
 	// A link that is swapped later must not move the workspace.
 	if dir, err := c.Env.RealPath(context.Background(), c.Env.Info().Dir); err == nil {
@@ -67,6 +67,7 @@ type Change struct {
 	ThinkingBudget *int    // negative is the provider's default
 	Timeouts       *tool.Timeouts
 	System         *string
+	Mode           policy.Mode // of the session and all its subagents
 	Options        map[string]llm.Options
 	Vision         *bool
 	ContextWindow  int64
@@ -170,6 +171,7 @@ func (ch Change) apply(c *Config) {
 	if ch.Options != nil {
 		c.Options = ch.Options
 	}
+	c.Mode = cmp.Or(ch.Mode, c.Mode)
 	if ch.Vision != nil {
 		c.Vision = *ch.Vision
 	}
@@ -216,7 +218,7 @@ func (s *Session) setup() event.Setup {
 	c := &s.now
 	return event.Setup{
 		ModelSetup: c.model(c.Provider, c.Model, c.ContextWindow), Effort: c.Effort, ThinkingBudget: c.ThinkingBudget,
-		Timeouts: c.Timeouts, Tools: s.kit.tools.Names(), Vision: c.Vision, Rules: c.rules(s.depth),
+		Timeouts: c.Timeouts, Tools: s.kit.tools.Names(), Vision: c.Vision, Mode: c.Mode, Rules: c.rules(s.depth),
 	}
 }
 
@@ -258,15 +260,23 @@ func (s *Session) SetThinkingBudget(tokens int) error {
 	return s.Reconfigure(context.Background(), Change{ThinkingBudget: &tokens})
 }
 
+// SetMode changes the permission mode of the session and all its subagents. It is short for Reconfigure.
+func (s *Session) SetMode(m policy.Mode) error {
+	return s.Reconfigure(context.Background(), Change{Mode: m})
+}
+
 // SetTimeouts changes the command timeouts; zero fields use those of the tools. It is short for Reconfigure.
 func (s *Session) SetTimeouts(t tool.Timeouts) error {
 	return s.Reconfigure(context.Background(), Change{Timeouts: &t})
 }
 
 // granted reports whether an earlier approval covers a call.
-func (s *Session) granted(q policy.Query) (rule string, ok bool) {
+func (s *Session) granted(ctx context.Context, q policy.Query) (rule string, ok bool) {
 	s.tree.mu.Lock()
-	defer s.tree.mu.Unlock()
-	g, ok := s.tree.fold.Granted(q)
-	return g.Rule, ok
+	grants, p := s.tree.fold.Grants(), s.now.Policy
+	s.tree.mu.Unlock()
+	if p == nil {
+		p = policy.Default{}
+	}
+	return grants.Find(ctx, p, q)
 }

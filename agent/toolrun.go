@@ -87,7 +87,9 @@ func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Ou
 		version = c.Request.Version
 	}
 	err := guarded("the pipeline of "+c.Name, func() error {
-		out = k.pipe.Run(ctx, tool.Call{
+		pipe := *k.pipe
+		pipe.Mode = s.mode()
+		out = pipe.Run(ctx, tool.Call{
 			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c.ToolCall), Version: version, Env: k.env, Vision: k.vision, Timeouts: k.timeouts,
 			Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
 		})
@@ -100,6 +102,16 @@ func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Ou
 		return tool.Outcome{Result: res, Model: res.Error.Message, Decision: policy.Decision{Verdict: policy.Deny, Rule: "internal error", Reason: err.Error()}}
 	}
 	return out
+}
+
+// mode returns the permission mode, which the whole tree shares.
+func (s *Session) mode() policy.Mode {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	if root, ok := s.tree.agents[""]; ok {
+		return root.now.Mode
+	}
+	return s.now.Mode
 }
 
 // finishCall records the result of a call, unless it waits for an approval.

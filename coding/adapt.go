@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding/prompt"
@@ -84,7 +85,7 @@ func (b *builder) systemPrompt(ctx context.Context, p *Profile, tools *tool.Regi
 	offer := b.session
 	offer.Tools = tools
 	c.Tools = agent.Offered(offer)
-	if p.base(c.Tools).Describes(recorded, e.Info(), c.Tools) {
+	if p.base(c.Tools).Describes(recorded, e.Info(), c.Tools, c.Trusted) {
 		return "", nil
 	}
 	if c.Git == nil {
@@ -94,7 +95,22 @@ func (b *builder) systemPrompt(ctx context.Context, p *Profile, tools *tool.Regi
 		}
 		c.Git = b.git
 	}
+	if c.Docs == nil {
+		docs := prompt.FindDocs(ctx, e, p.DocFiles)
+		b.warnOnce(docs.Warnings())
+		c.Docs = &docs
+	}
 	return p.SystemPrompt(ctx, e, c)
+}
+
+// warnOnce reports problems to the host. The prompts of several models have the same ones.
+func (b *builder) warnOnce(problems []string) {
+	for _, p := range problems {
+		if b.config.Warn != nil && !slices.Contains(b.warned, p) {
+			b.warned = append(b.warned, p)
+			b.config.Warn(errors.New(p))
+		}
+	}
 }
 
 // recorded returns the generated system prompt of the resumed session, unless another one is wanted or it

@@ -3,7 +3,6 @@ package coding
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
@@ -16,19 +15,20 @@ type Connection struct {
 	Model    string
 	// Server is the local server that was found, if the provider is "local".
 	Server *connect.Server
+	// Keys lists the providers with a key, if the first of several was chosen.
+	Keys []string
 }
 
-// Connect makes a client. The provider defaults to the one that serves the model, or else to the only one
-// with a key in the environment. The model defaults to that of the provider, or the first one of a local
+// Connect makes a client. The provider defaults to the one that serves the model, or else to the first one
+// with a key in the environment, in the order of [connect.Names]. The model defaults to that of the provider, or the first one of a local
 // server.
 func Connect(ctx context.Context, provider, model string, c connect.Config) (Connection, error) {
 	if c.Catalogue == nil {
 		c.Catalogue = llm.DefaultCatalogue()
 	}
 	k := Connection{Provider: provider, Model: model}
-	var err error
 	if k.Provider == "" {
-		if k.Provider, err = chooseProvider(model, c); err != nil {
+		if err := k.chooseProvider(c); err != nil {
 			return Connection{}, err
 		}
 	}
@@ -39,9 +39,11 @@ func Connect(ctx context.Context, provider, model string, c connect.Config) (Con
 		}
 		k.Server, c.BaseURL = &servers[0], servers[0].BaseURL
 	}
-	if k.Client, err = openClient(ctx, k.Provider, c); err != nil {
+	client, err := openClient(ctx, k.Provider, c)
+	if err != nil {
 		return Connection{}, err
 	}
+	k.Client = client
 	if k.Model != "" {
 		return k, nil
 	}
@@ -68,18 +70,20 @@ func openClient(ctx context.Context, provider string, c connect.Config) (*llm.Cl
 	return connect.FromEnv(c)
 }
 
-// chooseProvider returns the provider that serves a model, or the only one with a key.
-func chooseProvider(model string, c connect.Config) (string, error) {
-	if m, ok := c.Catalogue.Lookup("", model); ok && slices.Contains(connect.Names(), m.Provider) {
-		return m.Provider, nil
+// chooseProvider sets the provider that serves the model, or the first one with a key.
+func (k *Connection) chooseProvider(c connect.Config) error {
+	if m, ok := c.Catalogue.Lookup("", k.Model); ok && slices.Contains(connect.Names(), m.Provider) {
+		k.Provider = m.Provider
+		return nil
 	}
 	client, err := connect.FromEnv(c)
 	if err != nil {
-		return "", err
+		return err
 	}
 	names := client.Providers()
+	k.Provider = names[0]
 	if len(names) > 1 {
-		return "", llm.Errorf(llm.ErrConfiguration, "", "found keys for several providers (%s): choose one with --provider or --model", strings.Join(names, ", "))
+		k.Keys = names
 	}
-	return names[0], nil
+	return nil
 }

@@ -27,12 +27,13 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
 	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/policy/repo"
 	"github.com/reins-agent/reins/tool"
 )
 
 // Config configures a session for [Open]. Zero fields default to what `reins run` does without flags.
 type Config struct {
-	Provider string // default: the provider that serves the model, or the only one with a key
+	Provider string // default: the provider that serves the model, or the first one with a key
 	Model    string // default: that of the provider
 	Effort   string // reasoning effort; default: that of the provider
 	Dir      string // working directory; default: the current one
@@ -102,6 +103,7 @@ type builder struct {
 	meta    event.Meta   // of the resumed session
 	made    []io.Closer  // to be closed with the session
 	git     *prompt.Git  // shared by all prompts of the session
+	warned  []string     // problems that were reported
 }
 
 func (b *builder) open(ctx context.Context) (*agent.Session, error) {
@@ -115,6 +117,9 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if s.Workspace.Git == nil && !c.Prompt.Trusted {
+		s.Workspace.Git = func(ctx context.Context, dir string) string { return repo.Runs(ctx, s.Env, dir) }
 	}
 	s.Middleware = append(s.Middleware[:len(s.Middleware):len(s.Middleware)], recordDiffs, b.recordSeen)
 	s.Owned = append(s.Owned[:len(s.Owned):len(s.Owned)], b.made...)

@@ -116,7 +116,7 @@ func TestDoD_9_8_ProjectDocumentationFilesAreDiscoveredAndIncluded(t *testing.T)
 	repo.write("a/AGENTS.md", "Rules of a.")
 	repo.write("a/b/CLAUDE.md", "Claude in b.")
 	repo.write("a/other/AGENTS.md", "Not on the way.")
-	text := prompt(t, model("claude-opus-5"), repo.env("a/b"), coding.PromptConfig{})
+	text := prompt(t, model("claude-opus-5"), repo.env("a/b"), coding.PromptConfig{Trusted: true})
 	inOrder(t, text, "# Project instructions",
 		"<project_instructions path=\"AGENTS.md\">\nRoot rules.\n</project_instructions>",
 		"<project_instructions path=\"CLAUDE.md\">\nRoot claude.",

@@ -105,7 +105,7 @@ func sessionCheckpoints(ctx context.Context, state, workspace string, warn func(
 		return noCheckpoints{err}
 	}
 	if _, err := store.List(ctx); err != nil && ctx.Err() == nil && warn != nil {
-		warn(fmt.Errorf("undo cannot restore some earlier checkpoints: %w", err))
+		warn(fmt.Errorf("undo cannot restore some earlier checkpoints: %w; run \"reins sessions verify\" for details", err))
 	}
 	return Checkpoints{Store: store}
 }

@@ -7,7 +7,8 @@
 //
 // The interface is small so that others can implement it. The rest is built on top: [Exec] runs a
 // command to completion, and package search provides grep and glob for every environment.
-// [ReadOnly], [Logged] and [Scoped] wrap any environment.
+// [ReadOnly], [Logged] and [Scoped] wrap any environment, and [NoLinks] is its view without symbolic
+// links.
 //
 // Package envtest has the suite that every implementation must pass.
 package env
@@ -167,6 +168,7 @@ type Exit struct {
 // Errors that environments wrap, in addition to those of io/fs.
 var (
 	ErrOutside    = errors.New("path is outside the allowed directories")
+	ErrLink       = errors.New("path contains a symbolic link") // see [NoLinks]
 	ErrReadOnly   = errors.New("environment is read-only")
 	ErrClosed     = errors.New("environment is closed")
 	ErrIsDir      = errors.New("is a directory")

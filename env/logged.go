@@ -23,6 +23,8 @@ type logged struct {
 
 func (l *logged) Unwrap() Environment { return l.Environment }
 
+func (l *logged) NoLinks(Environment) Environment { return &logged{NoLinks(l.Environment), l.log} }
+
 // Below logs the operation as a read when it ends.
 func (l *logged) Below(ctx context.Context, op, path string) (string, func(error), error) {
 	start := time.Now()

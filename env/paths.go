@@ -4,6 +4,8 @@ import (
 	"path"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Paths joins, cleans and compares paths by the rules of an environment's system. [Info.Paths]
@@ -117,8 +119,8 @@ func (p Paths) Dir(name string) string {
 	return backslashed(vol + path.Dir(rest))
 }
 
-// Within reports whether name is dir or below it. It reports false unless both are absolute. Case is
-// ignored on Windows.
+// Within reports whether name is dir or below it. It reports false unless both are absolute. Names are
+// compared as Key does: without case on Windows and macOS, and without Unicode normalization on macOS.
 func (p Paths) Within(dir, name string) bool {
 	_, ok := p.Rel(dir, name)
 	return ok
@@ -146,16 +148,22 @@ func (p Paths) Rel(dir, name string) (string, bool) {
 	return "", false
 }
 
-func (p Paths) same(a, b string) bool {
-	if p.windows {
-		return fold(a) == fold(b)
+func (p Paths) same(a, b string) bool { return a == b || p.folds && p.fold(a) == p.fold(b) }
+
+// fold returns a form that is equal for names that the platform treats as equal.
+func (p Paths) fold(name string) string {
+	switch {
+	case p.windows:
+		return fold(name)
+	case p.folds:
+		return foldApple(name)
 	}
-	return a == b
+	return name
 }
 
 // cut removes a prefix, which ends in a slash, from a path.
 func (p Paths) cut(prefix, name string) (string, bool) {
-	if !p.windows {
+	if !p.folds {
 		return strings.CutPrefix(name, prefix)
 	}
 	n := strings.Count(prefix, "/")
@@ -168,20 +176,21 @@ func (p Paths) cut(prefix, name string) (string, bool) {
 			}
 		}
 	}
-	if end == 0 || fold(name[:end]) != fold(prefix) {
+	if end == 0 || p.fold(name[:end]) != p.fold(prefix) {
 		return "", false
 	}
 	return name[end:], true
 }
 
-// Key returns a form of a path that is equal for all names that may denote the same file: clean, and
-// in lower case on Windows and macOS, where file systems usually ignore case.
+// Key returns a form of a path that is equal for all names that may denote the same file: clean,
+// without case on Windows and macOS, whose file systems usually ignore it, and in one Unicode
+// normalization on macOS.
 func (p Paths) Key(name string) string {
 	name = p.Clean(name)
-	if p.folds {
+	if p.windows {
 		return strings.ToLower(name)
 	}
-	return name
+	return p.fold(name)
 }
 
 // ToSlash returns a path with slashes as separators, which every environment accepts.
@@ -251,4 +260,32 @@ func fold(name string) string {
 		}
 		return r
 	}, name)
+}
+
+// foldApple returns a form that is equal for names that file systems of macOS treat as equal. They
+// ignore case and normalization, and HFS+ also ignores some invisible characters.
+func foldApple(name string) string {
+	if isLowerASCII(name) {
+		return name
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 0x200c <= r && r <= 0x200f, 0x202a <= r && r <= 0x202e, 0x206a <= r && r <= 0x206f, r == 0xfeff:
+			return -1
+		}
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return unicode.ToLower(least)
+	}, norm.NFD.String(name))
+}
+
+func isLowerASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 || 'A' <= s[i] && s[i] <= 'Z' {
+			return false
+		}
+	}
+	return true
 }

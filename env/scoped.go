@@ -13,10 +13,10 @@ import (
 // absolute path or through a symbolic link, is refused with [ErrOutside]. A path that cannot be
 // resolved is refused too. Close closes e.
 //
-// Running commands are not confined. Replacing a directory by a link between the check and the
-// operation is not detected; if that matters, confine the environment itself.
+// The operation works on the resolved path with [NoLinks], so a link that is swapped in meanwhile does
+// not lead out either. Running commands are not confined.
 func Scoped(e Environment, dir string) Wrapper {
-	s := &scoped{Environment: e, info: e.Info()}
+	s := &scoped{Environment: NoLinks(e), info: e.Info(), root: &realRoot{}}
 	s.paths = s.info.Paths()
 	s.info.Dir = s.paths.Abs(s.info.Dir, dir)
 	return s
@@ -24,16 +24,26 @@ func Scoped(e Environment, dir string) Wrapper {
 
 type scoped struct {
 	Environment
-	info  Info
-	paths Paths
+	info    Info
+	paths   Paths
+	root    *realRoot
+	noLinks bool // paths must be resolved already
+}
 
+// realRoot is the real path of a scope. It is resolved once: a directory that replaces it later is
+// outside.
+type realRoot struct {
 	mu   sync.Mutex
-	root string // the real path of info.Dir; "" until it is resolved
+	path string // "" until it is resolved
 }
 
 func (s *scoped) Info() Info { return s.info }
 
 func (s *scoped) Unwrap() Environment { return s.Environment }
+
+func (s *scoped) NoLinks(Environment) Environment {
+	return &scoped{Environment: s.Environment, info: s.info, paths: s.paths, root: s.root, noLinks: true}
+}
 
 // Below returns the real path.
 func (s *scoped) Below(ctx context.Context, _, path string) (string, func(error), error) {
@@ -41,19 +51,18 @@ func (s *scoped) Below(ctx context.Context, _, path string) (string, func(error)
 	return real, func(error) {}, err
 }
 
-// realRoot returns the real path of the scope. It is resolved once: a directory that replaces it
-// later is outside.
+// realRoot returns the real path of the scope.
 func (s *scoped) realRoot(ctx context.Context) (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.root == "" {
+	s.root.mu.Lock()
+	defer s.root.mu.Unlock()
+	if s.root.path == "" {
 		real, err := s.Environment.RealPath(ctx, s.info.Dir)
 		if err != nil {
 			return "", fmt.Errorf("resolve the directory %s: %w", s.info.Dir, err)
 		}
-		s.root = real
+		s.root.path = real
 	}
-	return s.root, nil
+	return s.root.path, nil
 }
 
 // target returns the real path of a path that leads inside.
@@ -97,10 +106,11 @@ func (s *scoped) enter(ctx context.Context, path string) (full, root string, err
 }
 
 // inside resolves a path and refuses one that leads out.
-func (s *scoped) inside(ctx context.Context, root, full, path string) (string, error) {
-	real, err := s.Environment.RealPath(ctx, full)
-	if err != nil {
-		return "", err
+func (s *scoped) inside(ctx context.Context, root, full, path string) (real string, err error) {
+	if real = full; !s.noLinks {
+		if real, err = s.Environment.RealPath(ctx, full); err != nil {
+			return "", err
+		}
 	}
 	if !s.paths.Within(root, real) {
 		return "", s.outside(path)
@@ -137,6 +147,11 @@ func (s *scoped) Lstat(ctx context.Context, path string) (FileInfo, error) {
 }
 
 func (s *scoped) RealPath(ctx context.Context, path string) (string, error) {
+	if s.noLinks {
+		links := *s
+		links.noLinks = false
+		return links.target(ctx, path)
+	}
 	return s.target(ctx, path)
 }
 

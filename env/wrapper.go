@@ -30,6 +30,8 @@ type readOnly struct{ Environment }
 
 func (r readOnly) Unwrap() Environment { return r.Environment }
 
+func (r readOnly) NoLinks(Environment) Environment { return readOnly{NoLinks(r.Environment)} }
+
 func (r readOnly) Below(_ context.Context, _, path string) (string, func(error), error) {
 	return path, func(error) {}, nil
 }

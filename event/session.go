@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -50,6 +51,7 @@ type Setup struct {
 	Timeouts       tool.Timeouts `json:"command_timeouts,omitzero"` // zero means the tools' defaults
 	Tools          []string      `json:"tools,omitempty"`           // names of the tools offered
 	Vision         bool          `json:"vision,omitempty"`
+	Mode           policy.Mode   `json:"mode,omitempty"` // the permission mode
 	Rules          Rules         `json:"rules,omitzero"`
 }
 

@@ -117,6 +117,7 @@ type (
 		ID        string          `json:"id"`
 		Allowed   bool            `json:"allowed"`
 		Scope     tool.Scope      `json:"scope,omitempty"`
+		Rules     []string        `json:"rules,omitempty"`     // what else the scope covers
 		Arguments json.RawMessage `json:"arguments,omitempty"` // replace those of the call
 		Reason    string          `json:"reason,omitempty"`    // for the model
 		Abort     bool            `json:"abort,omitempty"`     // stop the work

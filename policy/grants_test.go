@@ -19,7 +19,7 @@ func TestGrants_CoverTheSameToolWithTheSameAccessesOnly(t *testing.T) {
 		"undeclared, and granted":             {Query{Tool: "odd"}, true},
 		"declared, and granted as undeclared": {Query{Tool: "odd", Accesses: []Access{a}}, false},
 	} {
-		if _, got := grants.Find(c.query); got != c.want {
+		if _, got := grants.Find(t.Context(), Default{}, c.query); got != c.want {
 			t.Errorf("%s: covered %v, want %v", name, got, c.want)
 		}
 	}

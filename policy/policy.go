@@ -6,7 +6,8 @@
 //
 // A policy should depend on the query alone. Then the same query always gets the same decision, and the
 // record of a call explains it. Tools declare absolute, clean paths with symbolic links resolved.
-// [Default] asks about calls that do not declare their accesses. The zero [Decision] denies.
+// [Standard] is the policy of rules and modes.
+// [Default] is Standard without rules. The zero [Decision] denies.
 package policy
 
 import (
@@ -54,14 +55,36 @@ func (a *Access) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*plain)(a))
 }
 
-// Mode is a permission mode of the host, such as "plan". The host defines the values and the policy
-// that uses them; [Default] ignores the mode.
-type Mode string
-
-// Workspace is where an agent works.
+// Workspace is where an agent works, and what a policy may find out about it. All paths are absolute and real.
 type Workspace struct {
-	Dir   string    `json:"dir"` // absolute and real
-	Paths env.Paths `json:"-"`   // path rules of the environment
+	Dir   string    `json:"dir"`
+	Paths env.Paths `json:"-"` // path rules of the environment
+	// Roots are further directories that count as inside.
+	Roots []string `json:"roots,omitempty"`
+	// Protected are further files and directories that must not be written.
+	Protected []string `json:"protected,omitempty"`
+	Home      string   `json:"home,omitempty"` // the user's home directory; "" if unknown
+	// Files resolves the names in commands. If it is nil, commands that name symbolic links are judged by
+	// the names alone.
+	Files Files `json:"-"`
+	// Git returns why git must not run in a directory without asking: its configuration names programs. Nil
+	// trusts every repository.
+	Git func(ctx context.Context, dir string) (why string) `json:"-"`
+	// Sandboxed means that the system confines commands to the workspace.
+	Sandboxed bool `json:"sandboxed,omitempty"`
+	// Created reports whether this session created a file. Nil means that it created none.
+	Created func(path string) bool `json:"-"`
+}
+
+// Files is the part of an environment that resolves names.
+type Files interface {
+	RealPath(ctx context.Context, path string) (string, error)
+	ReadDir(ctx context.Context, path string) ([]env.FileInfo, error)
+}
+
+// inside reports whether a path is in the workspace.
+func (w Workspace) inside(path string) bool {
+	return w.Paths.Within(w.Dir, path) || slices.ContainsFunc(w.Roots, func(r string) bool { return w.Paths.Within(r, path) })
 }
 
 // Query describes a call to decide on.
@@ -120,6 +143,8 @@ type Decision struct {
 	Code    string  `json:"code,omitempty"`   // the kind of reason, for programs
 	Rule    string  `json:"rule"`             // the rule that decided; never empty
 	Reason  string  `json:"reason,omitempty"` // for people and for the model
+	// Args, with Allow, replaces the arguments of the call by this JSON. It is validated and judged again.
+	Args string `json:"args,omitempty"`
 }
 
 // Policy decides on calls.
@@ -134,46 +159,17 @@ type Func func(ctx context.Context, q Query) Decision
 // Decide calls the function.
 func (f Func) Decide(ctx context.Context, q Query) Decision { return f(ctx, q) }
 
-// Default is the default policy. It allows calls that touch nothing or only read inside the workspace,
-// and asks about all others.
-type Default struct{}
-
-// Decide implements Policy.
-func (Default) Decide(_ context.Context, q Query) Decision {
-	d := Decision{Verdict: Ask, Rule: "default"}
-	if q.Accesses == nil {
-		d.Code, d.Reason = "undeclared", "the tool does not declare what it touches"
-		return d
-	}
-	for _, a := range q.Accesses {
-		if a.Kind != Read || !q.Workspace.Paths.Within(q.Workspace.Dir, a.Target) {
-			d.Code, d.Reason = describe(a)
-			return d
-		}
-	}
-	d.Verdict, d.Code, d.Reason = Allow, "reads_inside", "only reads inside the working directory"
-	if len(q.Accesses) == 0 {
-		d.Code, d.Reason = "touches_nothing", "touches nothing"
-	}
-	return d
+// Extensible is a policy of rules.
+type Extensible interface {
+	Policy
+	// Allowing returns the policy with more rules that allow calls.
+	Allowing(rules []Rule) Policy
+	// Suggest returns rules that would allow a call and similar ones, narrowest first.
+	Suggest(ctx context.Context, q Query) []Suggestion
 }
 
-// describe explains why an access needs approval.
-func describe(a Access) (code, reason string) {
-	switch a.Kind {
-	case Read:
-		return "reads_outside", fmt.Sprintf("reads %s, outside the working directory", a.Target)
-	case Write:
-		return "writes", "writes " + a.Target
-	case Delete:
-		return "deletes", "deletes " + a.Target
-	case Exec:
-		return "runs", "runs: " + a.Target
-	case Connect:
-		return "connects", "connects to " + a.Target
-	}
-	return "unknown_access", a.String()
-}
+// Default is [Standard] without rules.
+type Default struct{ Standard }
 
 // AllowAll allows every call. Use it if whoever makes the call has already approved it.
 type AllowAll struct{}
@@ -187,21 +183,30 @@ func (AllowAll) Decide(context.Context, Query) Decision {
 type Grant struct {
 	Tool     string
 	Accesses []Access // nil covers calls that do not declare theirs
+	Rules    []Rule   // cover more calls, of any tool
 	Rule     string
 }
 
 // Grants are the approvals given so far.
 type Grants []Grant
 
-// Find returns the grant that covers a call: one for the same tool with all of the call's accesses. A call
-// that does not declare its accesses is covered by a grant for such calls only.
-func (g Grants) Find(q Query) (Grant, bool) {
+// Find returns the rule of the grant that covers a call: one for the same tool with all of the call's accesses,
+// or one whose rules allow it together with the policy. A call that does not declare its accesses is covered by
+// a grant for such calls only.
+func (g Grants) Find(ctx context.Context, p Policy, q Query) (rule string, ok bool) {
+	var rules []Rule
 	for _, grant := range g {
 		if grant.Tool == q.Tool && (grant.Accesses == nil) == (q.Accesses == nil) && covers(grant.Accesses, q.Accesses) {
-			return grant, true
+			return grant.Rule, true
+		}
+		rules = append(rules, grant.Rules...)
+	}
+	if e, extensible := p.(Extensible); extensible && len(rules) > 0 {
+		if d := e.Allowing(rules).Decide(ctx, q); d.Verdict == Allow {
+			return d.Rule, true
 		}
 	}
-	return Grant{}, false
+	return "", false
 }
 
 func covers(granted, asked []Access) bool {

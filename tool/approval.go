@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -18,8 +19,8 @@ var ErrPending = errors.New("the approval is pending")
 // Scope is what an approval covers.
 type Scope string
 
-// The scopes: this call, similar calls in this session, similar calls from now on. The host decides
-// which calls are similar; see [Pipeline.Granted].
+// The scopes: this call, calls that touch the same in this session, and those from now on. Approval.Rules can
+// cover more. The host saves what holds from now on.
 const (
 	Once       Scope = ""
 	ForSession Scope = "session"
@@ -30,6 +31,9 @@ const (
 type Approval struct {
 	Allow bool  `json:"allow"`
 	Scope Scope `json:"scope,omitempty"`
+	// Rules are what the scope covers beside this call, in the syntax of policy.ParseRule. Request.Suggest
+	// returns those that fit.
+	Rules []string `json:"rules,omitempty"`
 	// Args replaces the arguments, which are validated and judged again. The call runs with them
 	// unless the policy denies it.
 	Args json.RawMessage `json:"args,omitempty"`
@@ -47,7 +51,22 @@ type Request struct {
 	Accesses []policy.Access
 	Decision policy.Decision // why approval is needed
 
-	tool Tool
+	tool   Tool
+	policy policy.Policy
+	query  policy.Query
+}
+
+// Suggest returns rules that would allow this call and similar ones, narrowest first. It returns none if the
+// policy has no rules.
+func (r Request) Suggest(ctx context.Context) (s []policy.Suggestion) {
+	p, ok := r.policy.(policy.Extensible)
+	if !ok {
+		return nil
+	}
+	if err := guard(func() error { s = p.Suggest(ctx, r.query); return nil }); err != nil {
+		return nil
+	}
+	return s
 }
 
 // Preview returns what the call would change, without changing it. It returns false if the tool has no
@@ -77,17 +96,13 @@ func (p *Pipeline) judge(ctx context.Context, t target, out *Outcome) {
 		if err != nil {
 			return err
 		}
-		judge := p.Policy
-		if judge == nil {
-			judge = policy.Default{}
-		}
-		out.Decision = judge.Decide(ctx, q)
+		out.Decision = p.judges().Decide(ctx, q)
 		if out.Decision.Verdict == policy.Ask && p.Granted != nil {
-			if rule, ok := p.Granted(q); ok {
+			if rule, ok := p.Granted(ctx, q); ok {
 				out.Decision = policy.Decision{Verdict: policy.Allow, Code: "granted", Rule: rule, Reason: out.Decision.Reason}
 			}
 		}
-		return nil
+		return p.replace(t, out)
 	})
 	if err != nil {
 		out.deny("policy", "error", "the policy failed: "+err.Error())
@@ -95,6 +110,27 @@ func (p *Pipeline) judge(ctx context.Context, t target, out *Outcome) {
 	if out.Decision.Rule == "" {
 		out.Decision.Rule = "policy"
 	}
+}
+
+// judges returns the policy.
+func (p *Pipeline) judges() policy.Policy {
+	if p.Policy == nil {
+		return policy.Default{}
+	}
+	return p.Policy
+}
+
+// replace uses the arguments that the policy allows a call with, which are judged by Run.
+func (p *Pipeline) replace(t target, out *Outcome) error {
+	if out.Decision.Args == "" || out.Decision.Verdict != policy.Allow {
+		return nil
+	}
+	args := json.RawMessage(out.Decision.Args)
+	if err := t.check.check(args); err != nil {
+		return fmt.Errorf("it changed the arguments to invalid ones: %w", err)
+	}
+	out.Call.Args, out.changed = args, true
+	return nil
 }
 
 // accesses returns what a call declares. If the tool panics, nothing is declared.
@@ -115,6 +151,7 @@ func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Qu
 	e := out.Call.Env
 	if e != nil {
 		q.Workspace.Paths = e.Info().Paths()
+		q.Workspace.Files = e
 	}
 	if q.Workspace.Dir != "" || e == nil {
 		return q, nil
@@ -129,6 +166,11 @@ func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Qu
 func (p *Pipeline) permitted(ctx context.Context, t target, out *Outcome) bool {
 	ask := out.Decision // of a hook that asks for approval
 	p.judge(ctx, t, out)
+	if out.changed {
+		if p.judge(ctx, t, out); out.Decision.Args != "" && out.Decision.Args != string(out.Call.Args) {
+			out.deny("policy", "error", "the policy changes the arguments again and again")
+		}
+	}
 	if ask.Verdict == policy.Ask && out.Decision.Verdict == policy.Allow {
 		out.Decision = ask
 	}
@@ -172,8 +214,10 @@ func (p *Pipeline) ask(ctx context.Context, t target, out *Outcome) (a Approval,
 	defer func() { out.Waited = time.Since(start) }()
 	r := Request{
 		Agent: p.Agent, Call: out.Call.clone(), Spec: t.spec, Accesses: slices.Clone(out.Accesses),
-		Decision: out.Decision, tool: t.tool,
+		Decision: out.Decision, tool: t.tool, policy: p.judges(),
 	}
+	r.query, _ = p.query(ctx, t, out)
+	r.Call.Env = bind(r.Call.Env, r.Accesses)
 	err = guard(func() (err error) {
 		a, err = p.Approve(ctx, r)
 		return err
@@ -192,7 +236,7 @@ func (p *Pipeline) answered(ctx context.Context, t target, out *Outcome) bool {
 	case a.Abort || !a.Allow:
 		return out.refuse("%s was refused", out.Tool)
 	case a.Args == nil:
-		return true
+		return p.stillValid(ctx, t, out)
 	}
 	if err := t.check.check(a.Args); err != nil {
 		return out.refuse("%s was approved with changed arguments that are invalid: %v", out.Tool, err)
@@ -202,6 +246,22 @@ func (p *Pipeline) answered(ctx context.Context, t target, out *Outcome) bool {
 	if v := out.Decision.Verdict; v != policy.Allow && v != policy.Ask {
 		return out.refuse("%s was approved with changed arguments, but these were denied: %s", out.Tool, reason(out.Decision))
 	}
+	return true
+}
+
+// stillValid judges a call again after it was approved, because links or rules may have changed while
+// the approval was pending.
+func (p *Pipeline) stillValid(ctx context.Context, t target, out *Outcome) bool {
+	asked := *out
+	p.judge(ctx, t, out)
+	if (out.Accesses == nil) != (asked.Accesses == nil) || !slices.Equal(out.Accesses, asked.Accesses) {
+		out.deny("approval", "changed", "its accesses changed while it waited for approval")
+		return out.refuse("%s was not run because what it would access changed while it waited for approval; try again", out.Tool)
+	}
+	if v := out.Decision.Verdict; v != policy.Allow && v != policy.Ask {
+		return out.refuse("%s was approved, but then denied: %s", out.Tool, reason(out.Decision))
+	}
+	out.Decision = asked.Decision // the one that was approved
 	return true
 }
 

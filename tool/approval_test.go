@@ -46,7 +46,7 @@ func TestApproval_Decides(t *testing.T) {
 		if out.Approval == nil || out.Approval.Allow && c.err != nil || c.err == nil && out.Approval.Scope != c.answer.Scope {
 			t.Errorf("%s: the outcome has the approval %+v", c.name, out.Approval)
 		}
-		if out.Decision.Verdict != policy.Ask || out.Decision.Rule != "default" {
+		if out.Decision.Verdict != policy.Ask || out.Decision.Rule != "mode default" {
 			t.Errorf("%s: decision %+v", c.name, out.Decision)
 		}
 	}
@@ -154,7 +154,7 @@ func TestRequest_HoldsCopies(t *testing.T) {
 	if out.Model != "/good" || out.Accesses[0].Target != "/good" {
 		t.Errorf("the approver changed the call to %s over %v", out.Call.Args, out.Accesses)
 	}
-	if asked.Agent != "1.2" || asked.Spec.Name != "echo" || asked.Decision.Rule != "default" || asked.Decision.Reason != "reads /good, outside the working directory" {
+	if asked.Agent != "1.2" || asked.Spec.Name != "echo" || asked.Decision.Rule != "mode default" || asked.Decision.Reason != "reads /good, outside the working directory" {
 		t.Errorf("the approver got %+v", asked)
 	}
 }
@@ -175,7 +175,9 @@ func TestGranted_AnswersForWhatThePolicyAsksAbout(t *testing.T) {
 		p.Policy = policy.Func(func(context.Context, policy.Query) policy.Decision {
 			return policy.Decision{Verdict: c.verdict, Rule: "test"}
 		})
-		p.Granted = func(q policy.Query) (string, bool) { return "session", c.granted && q.Tool == "echo" }
+		p.Granted = func(_ context.Context, q policy.Query) (string, bool) {
+			return "session", c.granted && q.Tool == "echo"
+		}
 		if d := p.Run(t.Context(), call("echo", `{"text":"x"}`)).Decision; d.Verdict != c.want || d.Rule != c.rule {
 			t.Errorf("%v, granted %v: %+v, want %v by %s", c.verdict, c.granted, d, c.want, c.rule)
 		}
@@ -235,7 +237,7 @@ func TestPipeline_EveryDecisionNamesItsRule(t *testing.T) {
 	}{
 		{"unknown tool", call("nothing", `{}`), nil, policy.Decision{Verdict: policy.Deny, Code: "unknown_tool", Rule: "lookup", Reason: "unknown tool"}},
 		{"invalid arguments", call("echo", `{}`), nil, policy.Decision{Verdict: policy.Deny, Code: "invalid_arguments", Rule: "validation", Reason: "invalid arguments"}},
-		{"default", call("echo", `{"text":"/repo/a"}`), nil, policy.Decision{Verdict: policy.Allow, Code: "reads_inside", Rule: "default", Reason: "only reads inside the working directory"}},
+		{"default", call("echo", `{"text":"/repo/a"}`), nil, policy.Decision{Verdict: policy.Allow, Code: "reads_inside", Rule: "mode default", Reason: "only reads inside the working directory"}},
 		{"allow all", call("echo", `{"text":"/x"}`), policy.AllowAll{}, policy.Decision{Verdict: policy.Allow, Code: "allow_all", Rule: "allow-all", Reason: "everything is allowed"}},
 		{"policy without a rule", call("echo", `{"text":"/x"}`), nameless, policy.Decision{Verdict: policy.Allow, Rule: "policy"}},
 		{"panicking policy", call("echo", `{"text":"/x"}`), panics, policy.Decision{Verdict: policy.Deny, Code: "error", Rule: "policy", Reason: "the policy failed: it panicked: oops"}},

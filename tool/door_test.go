@@ -144,7 +144,7 @@ func TestPipeline_StagesRunInOrder(t *testing.T) {
 		say("policy")
 		return policy.Decision{Verdict: policy.Ask, Rule: "test"}
 	})
-	p.Granted = func(policy.Query) (string, bool) { say("granted"); return "", false }
+	p.Granted = func(context.Context, policy.Query) (string, bool) { say("granted"); return "", false }
 	p.Approve = func(context.Context, Request) (Approval, error) { say("approve"); return Approval{Allow: true}, nil }
 	layer := func(name string) Middleware {
 		return func(ctx context.Context, _ Call, next func(context.Context) (Result, error)) (Result, error) {
@@ -156,7 +156,7 @@ func TestPipeline_StagesRunInOrder(t *testing.T) {
 	p.Limits = map[string]Limit{"echo": {Chars: 1, Mode: Head}}
 	p.Audit = func(o Outcome) { say("audit:" + o.Model[:1]) }
 	p.Run(t.Context(), call("echo", `{"text":"x"}`))
-	want := "before access policy granted approve outer inner run after:a long output audit:a"
+	want := "before access policy granted approve access policy granted outer inner run after:a long output audit:a"
 	if got := strings.Join(order, " "); got != want {
 		t.Errorf("order %q, want %q", got, want)
 	}

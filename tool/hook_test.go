@@ -45,13 +45,13 @@ func TestHook_BeforeTheCall(t *testing.T) {
 		model string // what the model reads
 		rule  string
 	}{
-		{"no objection", []Hook{hooks{}}, "/repo/a", "default"},
+		{"no objection", []Hook{hooks{}}, "/repo/a", "mode default"},
 		{"in-place change has no effect", []Hook{hooks{before: func(c Call) (HookResult, error) {
 			copy(c.Args, `{"text":"/EVIL/x"}`)
 			return HookResult{}, nil
-		}}}, "/repo/a", "default"},
-		{"changed arguments run", []Hook{hooks{before: changed(`{"text":"/repo/b"}`)}}, "/repo/b", "default"},
-		{"changed arguments are judged", []Hook{hooks{before: changed(`{"text":"/x"}`)}}, "reads /x, outside", "default"},
+		}}}, "/repo/a", "mode default"},
+		{"changed arguments run", []Hook{hooks{before: changed(`{"text":"/repo/b"}`)}}, "/repo/b", "mode default"},
+		{"changed arguments are judged", []Hook{hooks{before: changed(`{"text":"/x"}`)}}, "reads /x, outside", "mode default"},
 		{"changed arguments are validated", []Hook{hooks{before: changed(`{"txt":1}`)}}, `invalid ones: "text" is missing`, "hook"},
 		{"the next hook sees them", []Hook{hooks{before: changed(`{"text":"/repo/b"}`)}, hooks{before: func(c Call) (HookResult, error) {
 			return HookResult{Deny: true, Message: "not " + string(c.Args)}, nil
@@ -78,7 +78,7 @@ func TestHook_AskIsNotAnsweredByAGrantAndDoesNotSoftenADenial(t *testing.T) {
 		p := pipeline(t, echo(nil))
 		p.Hooks = []Hook{hooks{before: func(Call) (HookResult, error) { return HookResult{Ask: true}, nil }}}
 		p.Policy = policy.Func(func(context.Context, policy.Query) policy.Decision { return policy.Decision{Verdict: verdict} })
-		p.Granted = func(policy.Query) (string, bool) { return "session", true }
+		p.Granted = func(context.Context, policy.Query) (string, bool) { return "session", true }
 		if out := p.Run(t.Context(), call("echo", `{"text":"x"}`)); out.OK() || out.Decision.Verdict != want {
 			t.Errorf("policy says %v: %+v, want %v", verdict, out.Decision, want)
 		}

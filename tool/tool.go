@@ -28,8 +28,9 @@ import (
 // Tool is an operation that a model can call.
 type Tool interface {
 	Spec() Spec
-	// Access returns what the call will touch, given its validated arguments. Nil means unknown,
-	// which needs approval. A call that touches nothing returns an empty, non-nil slice.
+	// Access returns what the call will touch, given its validated arguments. Paths have their symbolic
+	// links resolved. Nil means unknown, which needs approval. A call that touches nothing returns an
+	// empty, non-nil slice.
 	Access(ctx context.Context, c *Call) []policy.Access
 	// Run does the work. It must return when ctx ends.
 	Run(ctx context.Context, c *Call) (Result, error)
@@ -91,7 +92,9 @@ type Call struct {
 	// Version is the version of the tool that the call was made for; "" is the current one. A call for the
 	// same major version runs, unless its minor version is newer than that of the tool.
 	Version string
-	Env     env.Environment // where the tool works
+	// Env is where the tool works. In a call with declared accesses, it refuses all others. A read covers
+	// the files below a directory; a change covers only the file itself.
+	Env env.Environment
 	// Output, if set, is called with output as it appears.
 	Output func(p []byte)
 	// Timeouts apply to commands. Zero fields default to those of the tool.

@@ -17,6 +17,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/thorough"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/chat"
@@ -279,7 +280,11 @@ func newEnv(t *testing.T) *local.Env {
 
 func TestDriver_AnyLifeGivesTheSessionsRequests(t *testing.T) {
 	e := newEnv(t)
+	lived, lives := 0, thorough.Of(100, 25)
 	rapid.Check(t, func(rt *rapid.T) {
+		if lived++; lived > lives {
+			return
+		}
 		turns := rapid.SliceOfN(rapid.Custom(drawTurn), 3, 20).Draw(rt, "turns")
 		var acts []act
 		for i := range rapid.IntRange(1, 8).Draw(rt, "acts") {
@@ -302,12 +307,16 @@ func TestDriver_FaultAtEveryBoundaryGivesTheSessionsRequests(t *testing.T) {
 		return turn
 	}
 	course := []llmtest.Turn{call("echo", "echo"), call("write", "echo", "write"), call("plan"), call("large"), call("write"), llmtest.Say("Done.")}
+	n, chosen := 0, thorough.OneIn(4)
 	for at := range course {
 		for _, fault := range []llmtest.Turn{
 			{Fault: llmtest.Fault{Status: 500}}, {Fault: llmtest.Fault{Status: 400}}, {Fault: llmtest.Fault{Status: 413}}, {Fault: llmtest.Fault{CutAt: 1}},
 			call("cancel"), call("echo", "cancel", "write"), call("panic", "echo"), call("cancel", agent.AskUser),
 			{Parts: []llm.Part{llm.Text{Text: "Half"}}, Finish: llm.FinishLength}, {Finish: llm.FinishPause},
 		} {
+			if n++; !chosen(n) {
+				continue
+			}
 			turns := append(append(append([]llmtest.Turn{}, course[:at]...), fault), course[at:]...)
 			compare(t, turns, []act{queue("left", false), say("go"), continues, continues, queue("more", true), say("again")}, toy(t, e, 100_000, true))
 		}

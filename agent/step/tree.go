@@ -198,8 +198,14 @@ func (t *Tree) grant(c *call) {
 	if c.request == nil || c.approval == nil || !c.approval.Allowed || c.approval.Scope == "" || c.approval.Arguments != nil {
 		return
 	}
-	t.grants = append(t.grants, policy.Grant{Tool: c.request.Tool, Accesses: c.request.Accesses, Rule: "approved: " + string(c.approval.Scope)})
+	g := policy.Grant{Tool: c.request.Tool, Accesses: c.request.Accesses, Rule: "approved: " + string(c.approval.Scope)}
+	for _, text := range c.approval.Rules {
+		if r, err := policy.ParseRule(text); err == nil {
+			g.Rules = append(g.Rules, r)
+		}
+	}
+	t.grants = append(t.grants, g)
 }
 
-// Granted returns the approval that covers a call.
-func (t *Tree) Granted(q policy.Query) (policy.Grant, bool) { return t.grants.Find(q) }
+// Grants returns the approvals that hold for more than one call.
+func (t *Tree) Grants() policy.Grants { return slices.Clip(t.grants) }

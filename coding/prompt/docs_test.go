@@ -82,7 +82,7 @@ func TestFindDocs_ExactlyTheBudgetIsNotTruncated(t *testing.T) {
 	}
 }
 
-func TestFindDocs_LinksThatLeaveTheTreeAreRefused(t *testing.T) {
+func TestAttack_GuidanceFilesThatLinkOutOfTheTreeAreRefused(t *testing.T) {
 	outside := newProject(t)
 	outside.write("secret", "Secret.")
 	outside.write("dir/instructions.md", "Secret.")
@@ -94,6 +94,9 @@ func TestFindDocs_LinksThatLeaveTheTreeAreRefused(t *testing.T) {
 	d := repo.docs("sub", "AGENTS.md", ".codex/instructions.md")
 	if len(d.Files) != 0 || !slices.Equal(d.Refused, []string{"AGENTS.md", ".codex/instructions.md", "sub/AGENTS.md"}) {
 		t.Errorf("got %+v", d)
+	}
+	if w := d.Warnings(); len(w) != 3 || !strings.HasPrefix(w[2], "sub/AGENTS.md was not read") {
+		t.Errorf("got warnings %q", w)
 	}
 	if text := build(t, repo.env("sub"), prompt.Config{}); strings.Contains(text, "Secret.") {
 		t.Error("the secret is in the prompt")

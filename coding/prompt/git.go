@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,6 +38,10 @@ func TakeGit(ctx context.Context, e env.Environment) Git {
 		return s
 	}
 	s.Repository = t.git
+	if t.git && includes(ctx, e, t) {
+		s.Branch = branchOf(ctx, e, t.root)
+		return s
+	}
 	var wg sync.WaitGroup
 	wg.Go(func() { s.Commits = gitLog(ctx, e) })
 	status, err := gitStatus(ctx, e)
@@ -57,6 +62,7 @@ func git(ctx context.Context, e env.Environment, vars map[string]string, args ..
 		"git", "--no-pager", "--no-optional-locks", "--literal-pathspecs",
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=true",
 		"-c", "log.showSignature=false", "-c", "color.ui=false", "-c", "submodule.recurse=false",
+		"-c", "safe.bareRepository=explicit",
 	}
 	command := env.Command{
 		Args: append(safe, args...), Timeout: gitTimeout, MaxOutput: 16 << 20,
@@ -86,24 +92,53 @@ type gitExit int
 
 func (g gitExit) Error() string { return fmt.Sprintf("git exited with code %d", int(g)) }
 
+var include = regexp.MustCompile(`(?i)\[\s*include`)
+
+// includes reports whether the configuration of a repository includes other files. Git is not asked about such
+// a repository: it would wait for a file that is a pipe.
+func includes(ctx context.Context, e env.Environment, t tree) bool {
+	dir := t.paths.Join(t.root, ".git")
+	if link, err := env.ReadFile(ctx, e, dir, 4096); err == nil { // a worktree or a submodule
+		dir = t.paths.Abs(t.root, strings.TrimSpace(strings.TrimPrefix(string(link), "gitdir:")))
+	}
+	files := []string{t.paths.Join(dir, "config"), t.paths.Join(dir, "config.worktree")}
+	if common, err := env.ReadFile(ctx, e, t.paths.Join(dir, "commondir"), 4096); err == nil {
+		files = append(files, t.paths.Join(t.paths.Abs(dir, strings.TrimSpace(string(common))), "config"))
+	}
+	for _, file := range files {
+		if _, err := e.Stat(ctx, file); err != nil {
+			continue
+		}
+		if text, err := env.ReadFile(ctx, e, file, 1<<20); err != nil || include.Match(text) {
+			return true
+		}
+	}
+	return false
+}
+
 // gitStatus returns the status in git's porcelain v2 format. Comparing a file with the index runs the
-// filters that the repository configures, so they are disabled first.
+// filters that the repository configures, so they are disabled first, as are hooks that it configures by
+// name.
 func gitStatus(ctx context.Context, e env.Environment) (string, error) {
-	names, err := git(ctx, e, nil, "config", "-z", "--name-only", "--get-regexp", `^filter\.`)
+	names, err := git(ctx, e, nil, "config", "-z", "--name-only", "--get-regexp", `^(filter|hook)\.`)
 	if err != nil && err != error(gitExit(1)) { // 1 means that there are none
 		return "", err
 	}
 	vars := map[string]string{}
 	n := 0
 	for _, name := range strings.Split(names, "\x00") {
-		if name != "" {
-			value := ""
-			if strings.HasSuffix(name, ".required") {
-				value = "false"
-			}
-			vars[fmt.Sprintf("GIT_CONFIG_KEY_%d", n)], vars[fmt.Sprintf("GIT_CONFIG_VALUE_%d", n)] = name, value
-			n++
+		if name == "" {
+			continue
 		}
+		value := ""
+		switch end := strings.LastIndexByte(name, '.'); {
+		case strings.HasPrefix(name, "hook."):
+			name, value = name[:end]+".enabled", "false"
+		case name[end:] == ".required":
+			value = "false"
+		}
+		vars[fmt.Sprintf("GIT_CONFIG_KEY_%d", n)], vars[fmt.Sprintf("GIT_CONFIG_VALUE_%d", n)] = name, value
+		n++
 	}
 	vars["GIT_CONFIG_COUNT"] = strconv.Itoa(n)
 	return git(ctx, e, vars, "status", "--porcelain=v2", "--branch", "--no-ahead-behind", "--no-renames",

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/hidden"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -24,6 +25,8 @@ type Config struct {
 	Tools []tool.Spec
 	// User is the user's instructions. They come last and take precedence.
 	User string
+	// Trusted means that the user trusts the project. Otherwise its documents are marked as untrusted.
+	Trusted bool
 	// Git and Docs reuse what was found before, so that all prompts of a session agree; nil looks them up.
 	// Set Docs to &Docs{} to ignore the documents of an untrusted project.
 	Git  *Git
@@ -56,7 +59,7 @@ func (b Base) Build(ctx context.Context, e env.Environment, c Config) (string, e
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	layers := []string{b.Instructions, b.environment(e.Info(), c), c.Git.text(), toolText(c.Tools), c.Docs.text(), userText(c.User)}
+	layers := []string{b.Instructions, b.environment(e.Info(), c), c.Git.text(), toolText(c.Tools), c.Docs.text(c.Trusted), userText(c.User)}
 	layers = slices.DeleteFunc(layers, func(layer string) bool { return layer == "" })
 	return strings.Join(layers, "\n\n") + "\n", nil
 }
@@ -114,10 +117,13 @@ func userText(instructions string) string {
 	return userHead + instructions
 }
 
-// Describes reports whether a recorded prompt is still correct: it has these instructions, and names this
-// model, the working directory and the tools.
-func (b Base) Describes(system string, info env.Info, tools []tool.Spec) bool {
+// Describes reports whether a recorded prompt is still correct: it has these instructions, names this model,
+// the working directory and the tools, and marks documents as untrusted unless the project is trusted.
+func (b Base) Describes(system string, info env.Info, tools []tool.Spec, trusted bool) bool {
 	if !strings.HasPrefix(system, b.Instructions+"\n\n") {
+		return false
+	}
+	if _, docs, found := strings.Cut(system, "\n\n"+docHead); found && strings.HasPrefix(docs, untrustedHead) == trusted {
 		return false
 	}
 	parts := []string{"\n" + line("Working directory", info.Dir), "\n" + line("Model", b.Model)}
@@ -142,7 +148,7 @@ func UserInstructions(system string) string {
 	return strings.TrimSpace(user)
 }
 
-// oneLine replaces line breaks and other control characters with spaces.
+// oneLine replaces line breaks and other control characters with spaces, and hidden characters with U+FFFD.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' || r == 0x85 {
@@ -150,7 +156,7 @@ func oneLine(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return strings.TrimSpace(s)
+	return strings.TrimSpace(hidden.Replace(s, 0))
 }
 
 // shorten truncates s to limit bytes.

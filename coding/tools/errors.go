@@ -24,6 +24,8 @@ func failed(err error, p string) *tool.Error {
 		return tool.Errorf(tool.FileNotFound, "File not found: %s. Check the path, or search for the file by name.", p)
 	case errors.Is(err, env.ErrOutside):
 		return tool.Errorf(tool.PermissionDenied, "Permission denied: %s is outside the allowed directories. Use a path inside the working directory.", p)
+	case errors.Is(err, env.ErrLink):
+		return tool.Errorf(tool.PermissionDenied, "Permission denied: %s was replaced by a symbolic link meanwhile. Try again.", p)
 	case errors.Is(err, env.ErrReadOnly):
 		return tool.Errorf(tool.PermissionDenied, "Permission denied: %s cannot be changed because the environment is read-only.", p)
 	case errors.Is(err, fs.ErrPermission):
@@ -105,7 +107,10 @@ func searchFailed(err error, p string) *tool.Error {
 
 // startFailed returns the failure for a command that could not be started.
 func startFailed(err error) *tool.Error {
+	var known *tool.Error
 	switch {
+	case errors.As(err, &known):
+		return known
 	case errors.Is(err, env.ErrReadOnly):
 		return tool.Errorf(tool.PermissionDenied, "Permission denied: the environment is read-only and cannot run commands.")
 	case errors.Is(err, env.ErrNoCommands):

@@ -50,6 +50,14 @@ func NewMemory(platform string) *Memory {
 // Info implements [env.Environment].
 func (m *Memory) Info() env.Info { return m.info }
 
+// NoLinks returns m, because there are no symbolic links; see [env.NoLinks].
+func (m *Memory) NoLinks(e env.Environment) env.Environment {
+	if e != env.Environment(m) {
+		return nil
+	}
+	return m
+}
+
 // key returns the map key of a path. Case does not matter on Windows.
 func (m *Memory) key(abs string) string {
 	if m.info.Platform == "windows" {

@@ -268,9 +268,9 @@ func (e *Env) WriteFile(ctx context.Context, path string, data []byte, perm fs.F
 // RealPath implements [env.Environment].
 func (e *Env) RealPath(ctx context.Context, path string) (real string, err error) {
 	err = e.operate(ctx, "resolve", path, func() error {
-		abs, err := e.tree.abs(path)
-		if err == nil {
-			real, err = e.tree.canonical(abs, true)
+		real, err = e.tree.abs(path)
+		if err == nil && !e.tree.plain(real) {
+			real, err = e.tree.canonical(real, true)
 		}
 		return err
 	})

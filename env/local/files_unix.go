@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/reins-agent/reins/env"
 )
 
@@ -37,6 +39,21 @@ func syncUnsupported(err error) bool {
 // special reports whether a path is in /dev, except for shared memory files.
 func special(abs string) bool {
 	return abs == "/dev" || strings.HasPrefix(abs, "/dev/") && !strings.HasPrefix(abs, "/dev/shm/")
+}
+
+// renameBetween moves a file from one directory to another.
+func renameBetween(from *os.Root, old string, to *os.Root, name string) error {
+	f, err := from.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	t, err := to.Open(".")
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	return unix.Renameat(int(f.Fd()), old, int(t.Fd()), name)
 }
 
 // keepOwner gives f the owner and group of old. It fails if that is not permitted, because replacing

@@ -88,15 +88,19 @@ type Config struct {
 
 // Env is this machine as an [env.Environment]. It must be closed.
 type Env struct {
+	*state // shared with views
+	tree   tree
+}
+
+type state struct {
 	info      env.Info
 	maxOutput int64
 	spoolRoot string   // parent of the private directory
 	id        string   // random; the marks of all commands begin with it
 	outerMark string   // the marks of this process, if it runs inside such an environment
 	vars      []string // of every command, sorted
-	tree      tree
-	lastStray int  // descriptors up to this one are closed in children
-	terminal  bool // the host has a terminal
+	lastStray int      // descriptors up to this one are closed in children
+	terminal  bool     // the host has a terminal
 
 	mu       sync.Mutex
 	closed   bool
@@ -130,7 +134,7 @@ func New(c Config) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Env{
+	e := &Env{state: &state{
 		info:      env.Info{Dir: dir, Platform: runtime.GOOS, OSVersion: osVersion(), Shell: shell},
 		maxOutput: c.MaxOutput,
 		id:        newID(),
@@ -138,7 +142,7 @@ func New(c Config) (*Env, error) {
 		procs:     make(map[*Process]struct{}),
 		captures:  make(map[*capture]struct{}),
 		streams:   make(map[*stream]struct{}),
-	}
+	}}
 	if e.spoolRoot, err = filepath.Abs(cmp.Or(c.SpoolDir, os.TempDir())); err != nil {
 		return nil, fmt.Errorf("find a directory for command output: %w", err)
 	}

@@ -14,7 +14,7 @@ func (e *Env) Grep(ctx context.Context, q search.GrepQuery, yield func(search.Fi
 	if err := e.usable(ctx); err != nil {
 		return search.Summary{}, err
 	}
-	sum, err := e.searcher().Grep(ctx, q, yield)
+	sum, err := e.searcher(q.Path).Grep(ctx, q, yield)
 	return sum, searchError(err)
 }
 
@@ -23,7 +23,7 @@ func (e *Env) Glob(ctx context.Context, q search.GlobQuery) (search.GlobResult, 
 	if err := e.usable(ctx); err != nil {
 		return search.GlobResult{}, err
 	}
-	res, err := e.searcher().Glob(ctx, q)
+	res, err := e.searcher(q.Root(e.tree.paths)).Glob(ctx, q)
 	return res, searchError(err)
 }
 
@@ -36,23 +36,33 @@ func searchError(err error) error {
 	return &fs.PathError{Op: pe.Op, Path: pe.Path, Err: translate(pe.Err)}
 }
 
-func (e *Env) searcher() *search.Local {
+// searcher returns a search that starts at a path.
+func (e *Env) searcher(start string) *search.Local {
 	l := &search.Local{Dir: e.info.Dir}
-	if len(e.tree.roots) > 0 {
-		l.Open = e.openForSearch
+	if len(e.tree.roots) == 0 && !e.tree.exact {
+		return l
+	}
+	start = e.tree.paths.Abs(e.info.Dir, start)
+	ignoreFiles := e.tree
+	ignoreFiles.exact = false // their text is not part of a result
+	l.Open = func(path string) (*os.File, error) {
+		if path == start {
+			return e.tree.openForSearch(path)
+		}
+		return ignoreFiles.openForSearch(path)
 	}
 	return l
 }
 
-// openForSearch opens a file or directory inside the roots.
-func (e *Env) openForSearch(path string) (*os.File, error) {
+// openForSearch opens a file or directory.
+func (t *tree) openForSearch(path string) (*os.File, error) {
 	var f *os.File
-	err := e.tree.follow(path, true, func(h handle, name string) (err error) {
+	err := t.follow(path, true, func(h handle, name string) (err error) {
 		f, err = h.OpenFile(name, os.O_RDONLY|openNonblock, 0)
 		return err
 	})
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: e.tree.explain(err)}
+		return nil, &os.PathError{Op: "open", Path: path, Err: t.explain(err)}
 	}
 	return f, nil
 }

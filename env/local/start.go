@@ -26,12 +26,17 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	workdir, release, err := e.tree.workdir(c.Dir, dir)
+	if err != nil {
+		return nil, fmt.Errorf("run in %s: %w", dir, translate(err))
+	}
+	defer release()
 	p, err := e.register(c)
 	if err != nil {
 		return nil, err
 	}
 	p.ctx = ctx
-	if err := p.launch(c, path, args, dir); err != nil {
+	if err := p.launch(c, path, args, workdir); err != nil {
 		e.unregister(p)
 		if _, gone := os.Stat(dir); gone != nil {
 			return nil, fmt.Errorf("run in %s: %w", dir, translate(cause(gone)))

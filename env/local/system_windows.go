@@ -48,6 +48,9 @@ func special(abs string) bool {
 	return len(abs) >= 4 && abs[0] == '\\' && abs[1] == '\\' && (abs[2] == '.' || abs[2] == '?') && abs[3] == '\\'
 }
 
+// renameBetween is not supported: the file is copied.
+func renameBetween(*os.Root, string, *os.Root, string) error { return errCrossDevice }
+
 // keepOwner does nothing: a new file inherits the access list of its directory.
 func keepOwner(*os.File, fs.FileInfo) error { return nil }
 

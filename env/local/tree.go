@@ -55,6 +55,7 @@ type tree struct {
 	escape  error                // the error of os.Root for a path that leads out
 	flush   func(*os.File) error // makes a file or the names in a directory durable
 	special func(string) bool    // reports whether a path is reserved for devices
+	exact   bool                 // paths with symbolic links are refused
 }
 
 func newTree(wd string, dirs []string) (tree, error) {
@@ -113,8 +114,17 @@ func (t *tree) abs(path string) (string, error) {
 	return path, nil
 }
 
-// locate returns the handle for an absolute path, and the path relative to it.
+// locate returns the handle for operations on an absolute path, and the path relative to it.
 func (t *tree) locate(abs string) (handle, string, error) {
+	h, name, err := t.find(abs)
+	if err == nil && t.exact {
+		h = exact{h}
+	}
+	return h, name, err
+}
+
+// find returns the machine or the root that has an absolute path, and the path relative to it.
+func (t *tree) find(abs string) (handle, string, error) {
 	if len(t.roots) == 0 {
 		return machine{}, abs, nil
 	}
@@ -207,6 +217,20 @@ func (t *tree) canonical(abs string, last bool) (string, error) {
 	return cur, nil
 }
 
+// plain reports whether an absolute path exists and has no symbolic links, if the system can tell at once.
+func (t *tree) plain(abs string) bool {
+	h, name, err := t.find(abs)
+	if err != nil {
+		return false
+	}
+	f, err := openNoLinks(h, name, findFile)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}
+
 func elements(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
 }
@@ -214,7 +238,7 @@ func elements(path string) []string {
 // link returns the target of a symbolic link, or "" for any other file. Directories above a root are
 // not inspected, because the root was opened through them.
 func (t *tree) link(abs string) (string, error) {
-	h, name, err := t.locate(abs)
+	h, name, err := t.find(abs)
 	if err != nil {
 		for _, r := range t.roots {
 			for _, dir := range r.names {

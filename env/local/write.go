@@ -71,6 +71,8 @@ func (t *tree) writeOnce(ctx context.Context, abs string, data []byte, perm fs.F
 		old = nil
 	case err != nil:
 		return false, err
+	case old.Mode()&fs.ModeSymlink != 0 && t.exact:
+		return false, env.ErrLink
 	case old.Mode()&fs.ModeSymlink != 0:
 		return true, nil
 	}

@@ -18,9 +18,9 @@ type Local struct {
 	Dir string
 
 	// Open, if set, opens files and directories by absolute path. It can refuse paths outside some
-	// directories, and must not block on FIFOs. On Linux it is called for the root of a search and for
-	// ignore files; everything else is opened relative to its directory without following links, so
-	// that a search cannot leave its tree. Elsewhere it is called for all files.
+	// directories, and must not block on FIFOs. It is called for the root of a search and for ignore
+	// files; everything else is opened relative to its directory without following links, so that a
+	// search cannot leave its tree.
 	Open func(path string) (*os.File, error)
 
 	home string // for tests: the directory with the user's git configuration

@@ -33,6 +33,8 @@ func (c *counting) Glob(ctx context.Context, q search.GlobQuery) (search.GlobRes
 	return search.Glob(ctx, c.Environment, q)
 }
 
+func (c *counting) NoLinks(env.Environment) env.Environment { return c }
+
 func (c *counting) Open(ctx context.Context, path string) (io.ReadCloser, error) {
 	c.reads++
 	return c.Environment.Open(ctx, path)
@@ -187,6 +189,8 @@ func TestSearch_ScopesConfineTheSearchBelowThem(t *testing.T) {
 
 // stray is an environment whose search returns a result outside of the searched path.
 type stray struct{ env.Environment }
+
+func (s stray) NoLinks(env.Environment) env.Environment { return s }
 
 func (s stray) Grep(_ context.Context, q search.GrepQuery, yield func(search.FileMatch) bool) (search.Summary, error) {
 	for _, p := range []string{q.Path + "/in", "/work/subway/x.go", q.Path + "way/x"} {

@@ -24,7 +24,7 @@ import (
 )
 
 // Searcher is implemented by environments with their own, faster search. The contract is that of
-// [Grep] and [Glob].
+// [Grep] and [Glob]. Tool calls and scopes use it if the view of [env.NoLinks] implements it too.
 type Searcher interface {
 	Grep(ctx context.Context, q GrepQuery, yield func(FileMatch) bool) (Summary, error)
 	Glob(ctx context.Context, q GlobQuery) (GlobResult, error)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -45,7 +46,7 @@ the prompt.`,
 			if err != nil {
 				return err
 			}
-			return o.run(cmd.Context(), h, prompt)
+			return o.run(cmd.Context(), h, flagHidden(h, prompt))
 		},
 	}
 	o.connection.flags(cmd)
@@ -62,6 +63,13 @@ the prompt.`,
 func (o ask) run(ctx context.Context, h Host, prompt string) error {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
+	s, err := o.configure(h, ".", h.trusted("."), event.Meta{})
+	if err != nil {
+		return err
+	}
+	if s != nil {
+		o.effort = s.Effort
+	}
 	k, err := o.open(ctx, h)
 	if err != nil {
 		return err
@@ -75,6 +83,7 @@ func (o ask) run(ctx context.Context, h Host, prompt string) error {
 }
 
 func (o ask) print(h Host, stream iter.Seq2[llm.StreamEvent, error]) error {
+	out := screen(h.Stdout)
 	for ev, err := range stream {
 		if err != nil {
 			return o.failed(h, err)
@@ -87,13 +96,13 @@ func (o ask) print(h Host, stream iter.Seq2[llm.StreamEvent, error]) error {
 			notef(h, "%s; retrying in %v", oneLine(ev.Err), ev.Delay.Round(time.Millisecond))
 		case llm.TextDelta:
 			if o.stream && !o.json {
-				if _, err := io.WriteString(h.Stdout, ev.Text); err != nil {
+				if _, err := io.WriteString(out, ev.Text); err != nil {
 					return err
 				}
 			}
 		case llm.Finish:
 			if !o.json {
-				return o.printText(h, ev.Response)
+				return o.printText(h, out, ev.Response)
 			}
 			if !o.stream {
 				return printJSON(h.Stdout, newAnswerJSON(ev.Response, nil))
@@ -108,7 +117,7 @@ func (o ask) print(h Host, stream iter.Seq2[llm.StreamEvent, error]) error {
 	return nil
 }
 
-func (o ask) printText(h Host, resp *llm.Response) error {
+func (o ask) printText(h Host, out io.Writer, resp *llm.Response) error {
 	text := resp.Text()
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
@@ -116,7 +125,7 @@ func (o ask) printText(h Host, resp *llm.Response) error {
 	if o.stream {
 		text = "\n"
 	}
-	if _, err := io.WriteString(h.Stdout, text); err != nil {
+	if _, err := io.WriteString(out, text); err != nil {
 		return err
 	}
 	if resp.Finish.Reason != llm.FinishStop {

@@ -34,7 +34,8 @@ type Host struct {
 	Stderr io.Writer
 	Getenv func(string) string
 
-	quit <-chan struct{} // closed by the second interrupt; set by Main
+	quit      <-chan struct{} // closed by the second interrupt; set by Main
+	systemDir string          // with the system configuration; "" is the standard one
 }
 
 // Process returns the Host for the current process.
@@ -175,8 +176,8 @@ OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
 		SilenceErrors: true,
 		Version:       versionText(),
 	},
-		newRun(h), newDemo(h), newAsk(h), newTool(h), newModels(h), newSessions(h),
-		newUndo(h), newRedo(h), newDiff(h), newCost(h), newCompact(h), newWire(h), newVersion(h),
+		newRun(h), newDemo(h), newAsk(h), newTool(h), newPolicy(h), newModels(h), newConfig(h), newSessions(h),
+		newUndo(h), newRedo(h), newDiff(h), newCost(h), newCompact(h), newTrust(h), newUntrust(h), newWire(h), newVersion(h),
 	)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if not .HasSubCommands}}", 1))

@@ -17,7 +17,11 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"reins": func() { os.Exit(Main(Process())) },
+		"reins": func() {
+			h := Process()
+			h.systemDir = os.Getenv("TEST_SYSTEM_DIR")
+			os.Exit(Main(h))
+		},
 	})
 }
 
@@ -39,6 +43,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("CANARY_API_KEY", canary)
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("REINS_HOME", filepath.Join(e.WorkDir, "state"))
+			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "userconfig"))
+			e.Setenv("TEST_SYSTEM_DIR", filepath.Join(e.WorkDir, "etc"))
 			e.Vars = append(e.Vars, quickExit)
 			cache, err := exec.Command("go", "env", "GOCACHE").Output()
 			e.Setenv("GOCACHE", strings.TrimSpace(string(cache)))

@@ -58,7 +58,12 @@ func (o compactCommand) do(ctx context.Context, h Host) (err error) {
 	if err != nil {
 		return err
 	}
-	o.follow(place.meta)
+	o.trust = trusts(h, ".")
+	if !o.noModel {
+		if _, err := o.connection.configure(h, ".", o.trust, place.meta); err != nil {
+			return err
+		}
+	}
 	s, err := o.open(ctx, h, place)
 	if err != nil {
 		return err

@@ -1,16 +1,15 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/internal/suggest"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -81,7 +80,7 @@ func unknownCommand(of *cobra.Command, name string) error {
 		}
 	}
 	path := strings.TrimPrefix(of.CommandPath()+" "+name, "reins ")
-	if near := nearWords(name, names); len(near) > 0 {
+	if near := suggest.Words(name, names); len(near) > 0 {
 		return usagef("unknown command %q; did you mean \"%s %s\"?", path, of.CommandPath(), near[0])
 	}
 	return usagef("unknown command %q; see \"%s --help\"", path, of.CommandPath())
@@ -101,7 +100,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			}
 		})
 		name := unknown.GetSpecifiedName()
-		if near := nearWords(name, names); len(near) > 0 {
+		if near := suggest.Words(name, names); len(near) > 0 {
 			return usagef("unknown flag --%s; did you mean --%s?", name, near[0])
 		}
 		err = fmt.Errorf("unknown flag --%s", name)
@@ -131,67 +130,8 @@ func valueHint(flagType string) string {
 
 // didYouMean returns "; did you mean X or Y?" with the nearest words, or "".
 func didYouMean(word string, words []string) string {
-	if near := nearWords(word, words); len(near) > 0 {
+	if near := suggest.Words(word, words); len(near) > 0 {
 		return "; did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return ""
-}
-
-// nearWords returns up to two words, the nearest first, that differ from a mistyped one in a few
-// letters or contain it.
-func nearWords(word string, words []string) []string {
-	word = strings.ToLower(word)
-	limit := min(3, (len(word)+2)/3)
-	return nearest(words, 2, func(w string) (int, bool) {
-		wrong := distance(word, strings.ToLower(w))
-		if wrong > limit && len(word) >= 4 && strings.Contains(w, word) {
-			return limit + 1, true
-		}
-		return wrong, wrong <= limit
-	})
-}
-
-// nearest returns the words that match, at most so many, with the lowest score first.
-func nearest(words []string, maximum int, match func(word string) (score int, ok bool)) []string {
-	type scored struct {
-		word  string
-		score int
-	}
-	var found []scored
-	for _, w := range words {
-		if score, ok := match(w); ok {
-			found = append(found, scored{w, score})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
-	var near []string
-	for _, f := range found[:min(len(found), maximum)] {
-		near = append(near, f.word)
-	}
-	return near
-}
-
-// distance returns how many bytes must be changed, added, removed or swapped with their neighbour to
-// turn a into b.
-func distance(a, b string) int {
-	above, row := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		next := make([]int, len(b)+1)
-		next[0] = i + 1
-		for j := range len(b) {
-			change := row[j]
-			if a[i] != b[j] {
-				change++
-			}
-			next[j+1] = min(change, row[j+1]+1, next[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				next[j+1] = min(next[j+1], above[j-1]+1)
-			}
-		}
-		above, row = row, next
-	}
-	return row[len(b)]
 }

@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/event"
+
+	"github.com/reins-agent/reins/internal/thorough"
 )
 
-func TestRun_KilledAtTwoHundredMomentsResumesAndCompletesTheTask(t *testing.T) {
-	const kills = 200
+func TestRun_KilledAtAnyMomentResumesAndCompletesTheTask(t *testing.T) {
+	kills := thorough.Of(200, 60)
 	home := t.TempDir()
 	buildReins(t, home)
 	providers := []string{"anthropic", "openai", "gemini", "chat"}
@@ -30,7 +32,7 @@ func TestRun_KilledAtTwoHundredMomentsResumesAndCompletesTheTask(t *testing.T) {
 	}
 	whole.server.Close()
 	var left, lives, processes atomic.Int64
-	left.Store(kills)
+	left.Store(int64(kills))
 	var mu sync.Mutex
 	last := make(map[event.Kind]int)
 	pids := whole.task.processes(t)
@@ -58,7 +60,7 @@ func TestRun_KilledAtTwoHundredMomentsResumesAndCompletesTheTask(t *testing.T) {
 	}
 	checkVerified(t, home, int(lives.Load())+1)
 	t.Logf("an unkilled run prints %d lines in %v; %d kills in %d processes of %d sessions; the last line before a kill: %v",
-		usual.lines, usual.took, kills-left.Load(), processes.Load(), lives.Load(), last)
+		usual.lines, usual.took, int64(kills)-left.Load(), processes.Load(), lives.Load(), last)
 }
 
 // violent returns the moments to kill the processes of a life: after a number of lines, or after a time

@@ -10,9 +10,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/internal/suggest"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
 )
@@ -21,17 +23,20 @@ import (
 type connection struct {
 	provider, model, baseURL, catalogue string
 	debug                               bool
+
+	parsed *pflag.FlagSet // nil if there is no command line
 }
 
 func (c *connection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&c.provider, "provider", "", "model provider: openai, anthropic, gemini, chat or local (default: the session's, if any, or chosen by --model or the API key that is set)")
-	f.StringVar(&c.model, "model", "", "model to use (default: the session's, if any, or the provider's default)")
+	f.StringVar(&c.provider, "provider", "", "model provider: openai, anthropic, gemini, chat or local (default: the session's, if any, or the configured one, or chosen by --model or the API key that is set)")
+	f.StringVar(&c.model, "model", "", "model to use (default: the session's, if any, or the configured one, or the provider's default)")
 	f.StringVar(&c.baseURL, "base-url", "", "`URL` of the API (default: the provider's)")
 	f.StringVar(&c.catalogue, "catalogue", "", catalogueHelp)
 	f.BoolVar(&c.debug, "debug", false, "log HTTP traffic to standard error, without keys")
 	completeWords(cmd, "provider", connect.Names()...)
 	completeModels(cmd, c, "model")
+	c.parsed = f
 }
 
 // open connects to the provider and chooses the model.
@@ -44,6 +49,10 @@ func (c connection) open(ctx context.Context, h Host) (coding.Connection, error)
 	if err == nil && k.Server != nil {
 		notef(h, "using model %s from %s at %s", k.Model, k.Server.Name, k.Server.BaseURL)
 	}
+	if err == nil && len(k.Keys) > 0 {
+		notef(h, "using %s, the first of the providers with a key (%s); choose another with --provider, REINS_PROVIDER or \"reins config set provider NAME\"",
+			k.Provider, strings.Join(k.Keys, ", "))
+	}
 	return k, err
 }
 
@@ -52,7 +61,7 @@ func (c connection) config(h Host) (connect.Config, error) {
 	catalogue, err := loadCatalogue(c.catalogue)
 	conf := connect.Config{Getenv: h.Getenv, Catalogue: catalogue, BaseURL: c.baseURL}
 	if c.debug {
-		conf.Debug = h.Stderr
+		conf.Debug = screen(h.Stderr)
 	}
 	return conf, err
 }
@@ -127,7 +136,7 @@ func checkProvider(c *llm.Catalogue, provider string) error {
 	if provider == "" || slices.Contains(names, provider) {
 		return nil
 	}
-	if near := nearWords(provider, names); len(near) > 0 {
+	if near := suggest.Words(provider, names); len(near) > 0 {
 		return usagef("unknown provider %q; did you mean %s?", provider, near[0])
 	}
 	return usagef("unknown provider %q: use %s", provider, strings.Join(names, ", "))

@@ -68,6 +68,27 @@ func isTerminal(stream any) bool {
 	return ok
 }
 
+// screen returns a writer for text that is not safe to print. A terminal gets it as show.Visible does, files
+// and pipes get it unchanged.
+func screen(out io.Writer) io.Writer {
+	if isTerminal(out) {
+		return &safeWriter{out: out}
+	}
+	return out
+}
+
+type safeWriter struct {
+	out    io.Writer
+	stream show.Stream
+}
+
+func (s *safeWriter) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(s.out, s.stream.Visible(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
 // screenWidth returns the width of a terminal, or 0 if the stream is not one.
 func screenWidth(stream io.Writer) int {
 	f, ok := stream.(*os.File)

@@ -114,6 +114,7 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	if err != nil && !(r.flags.resumes() && errors.Is(err, errNoPrompt)) {
 		return err
 	}
+	prompt = flagHidden(r.host, prompt)
 	r.given = prompt
 	place, err := r.flags.place(ctx, r.host, cmp.Or(r.flags.dir, "."), runCommand)
 	if err != nil {
@@ -155,9 +156,11 @@ func (r *runner) begin(ctx context.Context, place saved) (s *agent.Session, err 
 		if r.flags.dir, err = place.dir(r.flags.dir); err != nil {
 			return nil, err
 		}
-		r.flags.follow(place.meta)
 	}
 	if err := checkDir(r.flags.dir); err != nil {
+		return nil, err
+	}
+	if err := r.flags.configure(r.host, place.meta); err != nil {
 		return nil, err
 	}
 	k, err := r.flags.connection.open(ctx, r.host)

@@ -50,11 +50,11 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	c := coding.Config{
 		Provider: k.Provider, Model: k.Model, Effort: o.effort, Dir: o.dir, Vars: r.vars, Connect: conf,
 		Family: coding.Family(o.profile), Toolset: coding.Toolset(o.toolset), ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout, ReadBeforeWrite: true},
-		Prompt: coding.PromptConfig{User: o.appendSystem}, Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
-		Warn: func(err error) { notef(r.host, "%v; run \"reins sessions verify\" for details", err) },
+		Prompt: coding.PromptConfig{User: o.appendSystem, Trusted: o.trust}, Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
+		Warn: func(err error) { notef(r.host, "%v", err) },
 		Session: agent.Config{
 			ID: o.id, Client: k.Client, Allow: o.allow, Deny: o.deny, Limits: o.limits(), SkipDamaged: o.skipDamaged,
-			Approve:    r.asker.approve,
+			Approve: r.asker.approve, Mode: o.permitted.mode, Policy: policy.Standard{Rules: o.permitted.rules}, Workspace: o.permitted.workspace,
 			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel},
 			Meta:       event.Meta{Prompt: show.FirstLine(r.given)}, // lists the session even if it is interrupted early
 		},
@@ -66,7 +66,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		}
 	}
 	if o.yes {
-		c.Session.Policy = policy.AllowAll{}
+		c.Session.Policy = yes{o.permitted.rules}
 	}
 	for _, name := range o.fallback {
 		c.Session.Fallback = append(c.Session.Fallback, agent.Model{Name: name})
@@ -81,13 +81,6 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	return c, nil
 }
 
-// follow adopts the model of a session, unless the flags choose one.
-func (o *run) follow(m event.Meta) {
-	if o.provider == "" && o.model == "" {
-		o.provider, o.model = m.Provider, m.Model
-	}
-}
-
 // checkModels rejects models whose price is unknown if there is a budget, and warns about models that
 // the catalogue does not list. Only the three vendors' models are all listed.
 func (o run) checkModels(h Host, known *llm.Catalogue, provider, model string) error {
@@ -100,7 +93,7 @@ func (o run) checkModels(h Host, known *llm.Catalogue, provider, model string) e
 		m, _ := known.Lookup(provider, name)
 		switch {
 		case o.budget > 0 && m.Price == nil:
-			return usagef("--budget cannot be enforced because the price of %s is unknown: add the model with --catalogue, or omit --budget", name)
+			return usagef("the budget cannot be enforced because the price of %s is unknown: add the model with --catalogue, or remove the budget", name)
 		case listed && m.Provider != provider:
 			notef(h, "%s: unknown %s model %q, trying it anyway%s", flag, provider, name, didYouMean(name, modelIDs(known, provider)))
 		}

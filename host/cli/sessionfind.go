@@ -14,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/internal/suggest"
 )
 
 // stateDir returns the directory for sessions and checkpoints. It may not exist yet.
@@ -112,12 +113,12 @@ func notFound(name string, all []string) error {
 // nearIDs returns up to three IDs that contain a name or start almost like it.
 func nearIDs(name string, all []string) []string {
 	name = event.FoldID(name)
-	return nearest(all, 3, func(id string) (int, bool) {
+	return suggest.Nearest(all, 3, func(id string) (int, bool) {
 		head := event.FoldID(id)
 		if len(name) >= 3 && strings.Contains(head, name) {
 			return 0, true
 		}
-		wrong := distance(name, head[:min(len(head), len(name))])
+		wrong := suggest.Distance(name, head[:min(len(head), len(name))])
 		return wrong, wrong <= min(2, len(name)/3)
 	})
 }

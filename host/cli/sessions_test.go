@@ -142,8 +142,9 @@ func TestNearIDs_AreThoseThatWereMeant(t *testing.T) {
 	}
 }
 
-// hostile is text that sets the title of a terminal, clears it, and changes the direction of writing.
-const hostile = "\x1b]0;owned\x07\x1b[2J\u202eX\u009b31m\r\nY"
+// hostile is text that sets the title of a terminal, clears it, changes the direction of writing, and hides
+// characters.
+const hostile = "\x1b]0;owned\x07\x1b[2J\u202eX\u009b31m\u200b\u2060\u00ad\u3164\ufeff\ufe01\U000E0041\r\nY"
 
 func hostileRecords(id string) []event.Record {
 	cost := 0.5
@@ -172,7 +173,7 @@ func hostileRecords(id string) []event.Record {
 	return records
 }
 
-func TestSessions_NothingThatAnImportedOneHoldsActsOnTheTerminal(t *testing.T) {
+func TestAttack_NothingInAnImportedSessionActsOnTheTerminal(t *testing.T) {
 	home := t.TempDir()
 	store, err := filestore.New(filestore.Config{Dir: filepath.Join(home, "sessions")})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/internal/hidden"
 )
 
 // textView prints what the agent says to out, and what it does to side. If side is a terminal, its last
@@ -25,6 +26,7 @@ type textView struct {
 	mu       sync.Mutex
 	midLine  bool   // out is in the middle of a line
 	said     string // the current message so far
+	stream   show.Stream
 	calls    show.Calls
 	seen     map[string]bool // diffs shown by a question
 	asking   bool            // a question waits for its answer
@@ -142,7 +144,7 @@ func (v *textView) say(text string) {
 	}
 	v.said += text
 	v.status.hide()
-	if _, err := io.WriteString(v.out, show.Visible(text)); err != nil && v.err == nil {
+	if _, err := io.WriteString(v.out, v.stream.Visible(text)); err != nil && v.err == nil {
 		v.err = fmt.Errorf("cannot write the output: %w", err)
 	}
 	v.midLine = !strings.HasSuffix(text, "\n")
@@ -182,6 +184,9 @@ func (v *textView) tool(indent, title string, took time.Duration, d event.ToolCa
 		note = " " + v.paint(show.Grey, show.Summary(lastLine(d.Model)))
 	}
 	fmt.Fprintf(v.side, "%s%s %s %s%s\n", indent, v.paint(colour, mark), title, v.paint(show.Grey, show.Duration(took)), note)
+	if r := hidden.Find(d.Model); r != nil {
+		v.line(indent, fmt.Sprintf("the result has hidden characters: %s", r))
+	}
 	if diff, ok := d.Fields[coding.DiffField].(string); ok {
 		if v.seen[diff] {
 			delete(v.seen, diff)

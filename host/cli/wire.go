@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/chat"
@@ -140,7 +141,7 @@ func newWireParse(h Host) *cobra.Command {
 				return fmt.Errorf("invalid %s request: %w", protocol, err)
 			}
 			for _, path := range dropped {
-				fmt.Fprintf(h.Stderr, "dropped: %s\n", path)
+				fmt.Fprintf(h.Stderr, "dropped: %s\n", show.OneLine(path))
 			}
 			return printJSON(h.Stdout, r)
 		},
@@ -170,7 +171,11 @@ func newWireEncode(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = h.Stdout.Write(append(call.Body.Bytes(), '\n'))
+			body := call.Body.Bytes()
+			if isTerminal(h.Stdout) {
+				body = show.EscapeJSON(body)
+			}
+			_, err = h.Stdout.Write(append(body, '\n'))
 			return err
 		},
 	}

@@ -6,41 +6,51 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/reins-agent/reins/internal/hidden"
 )
 
 // Visible makes untrusted text safe to print on a terminal. Characters that could move the cursor, change
-// the title or hide text become U+FFFD. Newlines and tabs stay, carriage returns are removed.
+// the title or hide text become U+FFFD. Newlines, tabs and emoji stay; carriage returns and a byte order mark
+// at the start are removed.
 func Visible(s string) string {
-	return strings.Map(func(r rune) rune {
+	var stream Stream
+	return stream.Visible(s)
+}
+
+// Stream makes text safe to print that arrives in pieces.
+type Stream struct{ last string } // the end of the text so far
+
+// Visible returns the next piece as [Visible] does. An emoji may be split between pieces.
+func (t *Stream) Visible(piece string) string {
+	safe := strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n' || r == '\t':
-			return r
 		case r == '\r':
 			return -1
-		case deceptive(r):
+		case r != '\n' && r != '\t' && controls(r):
 			return unicode.ReplacementChar
 		}
 		return r
-	}, s)
+	}, piece)
+	if t.last == "" {
+		safe = strings.TrimLeft(safe, "\uFEFF")
+	}
+	all := t.last + safe
+	safe = hidden.Replace(all, len(t.last))
+	const context = 2 // characters that decide whether the next one is part of an emoji
+	t.last = all
+	for n := utf8.RuneCountInString(all); n > context; n-- {
+		_, size := utf8.DecodeRuneInString(t.last)
+		t.last = t.last[size:]
+	}
+	return safe
 }
 
-// deceptive reports whether a character controls the terminal or invisibly changes how text reads:
-// control characters, direction marks, tags.
-func deceptive(r rune) bool {
-	switch {
-	case unicode.IsControl(r):
-		return true
-	case r == '\u2028' || r == '\u2029':
-		return true
-	case r >= '\u202A' && r <= '\u202E', r >= '\u2066' && r <= '\u2069':
-		return true
-	case r >= 0xE0000 && r <= 0xE007F:
-		return true
-	}
-	return false
-}
+// controls reports whether a character controls the terminal.
+func controls(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
 // Summary returns the first line of a text, at most 100 characters of it, with an ellipsis for the rest.
 func Summary(s string) string {
@@ -90,13 +100,19 @@ func Paint(colour, text string) string {
 // EscapeJSON makes JSON safe to print on a terminal without changing its meaning: it escapes the
 // characters that Visible would replace.
 func EscapeJSON(b []byte) []byte {
-	if bytes.IndexFunc(b, deceptive) < 0 {
+	s := string(b)
+	at, _ := hidden.Index(s, 0)
+	if at < 0 && bytes.IndexFunc(b, controls) < 0 {
 		return b
 	}
 	out := make([]byte, 0, len(b)+32)
-	for _, r := range string(b) {
+	for i, r := range s {
+		unseen := i == at
+		if unseen {
+			at, _ = hidden.Index(s, i+utf8.RuneLen(r))
+		}
 		switch {
-		case !deceptive(r):
+		case !unseen && !controls(r):
 			out = append(out, string(r)...)
 		case r > 0xFFFF:
 			r -= 0x10000

@@ -328,3 +328,43 @@ func TestDebug_StreamIsLoggedAndForwarded(t *testing.T) {
 		t.Errorf("the log is\n%s", log.String())
 	}
 }
+
+func TestDebug_CredentialsInABaseURLAreHidden(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Location", req.URL.String())
+		w.WriteHeader(400)
+		fmt.Fprintf(w, `{"error":{"message":"no: %s"}}`, req.URL)
+	}))
+	defer srv.Close()
+	defer srv.Client().CloseIdleConnections()
+	base := strings.Replace(srv.URL, "http://", "http://someone:pass-word-1@", 1) + "/v1/?key=hush%2Fhush&api-version=3"
+	for name, e := range map[string]env{
+		"openai": {"OPENAI_API_KEY": "secret-1", "OPENAI_BASE_URL": base}, "anthropic": {"ANTHROPIC_API_KEY": "secret-1", "ANTHROPIC_BASE_URL": base},
+		"gemini": {"GEMINI_API_KEY": "secret-1", "GEMINI_BASE_URL": base}, "chat": {"REINS_CHAT_BASE_URL": base}, "local": nil,
+	} {
+		var log bytes.Buffer
+		c := connect.Config{Getenv: e.get, HTTPClient: srv.Client(), Debug: &log}
+		if name == "local" {
+			c.BaseURL = base
+		}
+		client, err := connect.Open(t.Context(), name, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Complete(t.Context(), request("", "m")); llm.KindOf(err) != llm.ErrInvalidRequest {
+			t.Errorf("%s: %v", name, err)
+		}
+		line, _, _ := strings.Cut(log.String(), "\n")
+		if !strings.HasPrefix(line, "> POST http://[redacted]@127.0.0.1:") || !strings.Contains(line, "/v1/") || !strings.Contains(line, "?key=[redacted]&api-version=3") {
+			t.Errorf("%s: the first line is %s", name, line)
+		}
+		if !strings.Contains(log.String(), "no: /v1/") { // the server echoes the URL
+			t.Errorf("%s: the answer is not logged:\n%s", name, log.String())
+		}
+		for _, secret := range []string{"pass-word-1", "hush%2Fhush", "hush/hush"} {
+			if strings.Contains(log.String(), secret) {
+				t.Errorf("%s: %s is visible in the log:\n%s", name, secret, log.String())
+			}
+		}
+	}
+}

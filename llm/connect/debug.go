@@ -30,7 +30,7 @@ type debugTransport struct {
 }
 
 func (t *debugTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	t.log.print("> %s %s", req.Method, req.URL.Redacted())
+	t.log.print("> %s %s", req.Method, wire.RedactURL(req.URL.String()))
 	t.log.header(">", req.Header)
 	if req.GetBody != nil {
 		if body, err := req.GetBody(); err == nil {

@@ -3,6 +3,9 @@ package connect
 import (
 	"cmp"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
@@ -21,8 +24,13 @@ const (
 	chatKey        = "REINS_CHAT_API_KEY"
 )
 
-// chatURL enables the chat provider; its server may need no key.
-const chatURL = "REINS_CHAT_BASE_URL"
+// Variables with base URLs. chatURL enables the chat provider; its server may need no key.
+const (
+	openaiURL    = "OPENAI_BASE_URL"
+	anthropicURL = "ANTHROPIC_BASE_URL"
+	geminiURL    = "GEMINI_BASE_URL"
+	chatURL      = "REINS_CHAT_BASE_URL"
+)
 
 // FromEnv returns a client with all providers that the environment has credentials for:
 //
@@ -79,14 +87,36 @@ func (c Config) key(names ...string) (value, from string) {
 	return "", names[0]
 }
 
-// secrets returns the credentials in the environment.
+// secrets returns the credentials in the environment and in base URLs.
 func (c Config) secrets() (list []string) {
 	for _, name := range []string{openaiKey, anthropicKey, anthropicToken, geminiKey, googleKey, chatKey} {
 		if v := c.env(name); v != "" {
 			list = append(list, v)
 		}
 	}
+	for _, base := range []string{c.BaseURL, c.env(openaiURL), c.env(anthropicURL), c.env(geminiURL), c.env(chatURL)} {
+		list = append(list, urlSecrets(base)...)
+	}
 	return list
+}
+
+// urlSecrets returns the credentials in a URL, as they are written there and decoded.
+func urlSecrets(base string) (list []string) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return nil
+	}
+	password, _ := u.User.Password()
+	list = append(list, u.User.Username(), password)
+	for p := range strings.SplitSeq(u.RawQuery, "&") {
+		_, value, _ := strings.Cut(p, "=")
+		list = append(list, value)
+	}
+	for _, values := range u.Query() {
+		list = append(list, values...)
+	}
+	const shortest = 8 // shorter ones are not credentials, and would garble the log
+	return slices.DeleteFunc(list, func(s string) bool { return len(s) < shortest })
 }
 
 // baseURL returns the configured base URL, or else that of the variable.
@@ -95,7 +125,7 @@ func (c Config) baseURL(variable string) string { return cmp.Or(c.BaseURL, c.env
 func openOpenAI(c Config) llm.Provider {
 	e := c.endpoint()
 	e.APIKey, e.KeyFrom = c.key(openaiKey)
-	e.BaseURL = c.baseURL("OPENAI_BASE_URL")
+	e.BaseURL = c.baseURL(openaiURL)
 	e.Header = http.Header{}
 	for header, variable := range map[string]string{"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"} {
 		if v := c.env(variable); v != "" {
@@ -108,7 +138,7 @@ func openOpenAI(c Config) llm.Provider {
 func openAnthropic(c Config) llm.Provider {
 	e := c.endpoint()
 	e.APIKey, e.KeyFrom = c.key(anthropicKey)
-	e.BaseURL = c.baseURL("ANTHROPIC_BASE_URL")
+	e.BaseURL = c.baseURL(anthropicURL)
 	token := c.env(anthropicToken) // used instead of the key
 	if token != "" {
 		e.KeyFrom = anthropicToken
@@ -119,7 +149,7 @@ func openAnthropic(c Config) llm.Provider {
 func openGemini(c Config) llm.Provider {
 	e := c.endpoint()
 	e.APIKey, e.KeyFrom = c.key(geminiKey, googleKey)
-	e.BaseURL = c.baseURL("GEMINI_BASE_URL")
+	e.BaseURL = c.baseURL(geminiURL)
 	return gemini.New(gemini.Config{Endpoint: e, Catalogue: c.Catalogue})
 }
 

@@ -206,6 +206,34 @@ var keyShapes = lazily(`(?i)\b(?:sk|rk|pk|gsk|xai|r8|hf|nvapi|pplx|csk|fw)[-_][a
 // Redact replaces everything in text that looks like a credential.
 func Redact(text string) string { return keyShapes().ReplaceAllString(text, redacted) }
 
+// RedactURL replaces the credentials in a URL: everything before an @, and the values of the query, except for
+// parameters that are known to be harmless.
+func RedactURL(text string) string {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return Redact(text)
+	}
+	rest, query, found := strings.Cut(rest, "?")
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+		rest = redacted + rest[i:]
+	}
+	if found {
+		params := strings.Split(query, "&")
+		for i, p := range params {
+			switch name, _, named := strings.Cut(p, "="); {
+			case !named:
+				params[i] = redacted
+			case !slices.Contains(harmless, name):
+				params[i] = name + "=" + redacted
+			}
+		}
+		rest += "?" + strings.Join(params, "&")
+	}
+	return Redact(scheme + "://" + rest)
+}
+
+var harmless = []string{"alt", "api-version", "beta"}
+
 // redact replaces a known secret, and everything that looks like one.
 func redact(text, secret string) string {
 	if len(secret) >= 4 {

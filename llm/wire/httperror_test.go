@@ -208,3 +208,23 @@ func TestRedact_KeepsOrdinaryText(t *testing.T) {
 		}
 	}
 }
+
+func TestRedactURL(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://api.example/v1":                         "https://api.example/v1",
+		"https://api.example/v1?alt=sse&beta=true":       "https://api.example/v1?alt=sse&beta=true",
+		"https://api.example/v1?key=x":                   "https://api.example/v1?key=[redacted]",
+		"https://api.example/v1?alt=sse&k=x=y#z&":        "https://api.example/v1?alt=sse&k=[redacted]&[redacted]",
+		"https://api.example/v1?x":                       "https://api.example/v1?[redacted]",
+		"https://me:secret@api.example/v1":               "https://[redacted]@api.example/v1",
+		"https://secret@api.example":                     "https://[redacted]@api.example",
+		"https://me:se/cret@api.example/v1":              "https://[redacted]@api.example/v1",
+		"https://api.example/sk-proj-0123456789abcdefgh": "https://api.example/[redacted]",
+		"%zz://api.example/?key=x":                       "%zz://api.example/?key=[redacted]",
+		"not a URL?key=x":                                "not a URL?key=x",
+	} {
+		if got := wire.RedactURL(text); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}

@@ -144,9 +144,10 @@ func (p *Provider) encode(r *llm.Request) (*Call, error) {
 }
 
 func (p *Provider) request(ctx context.Context, call *Call) (*http.Request, error) {
-	url := p.endpoint.BaseURL + call.Path
+	base, query, _ := strings.Cut(p.endpoint.BaseURL, "?")
+	url := strings.TrimRight(base, "/") + call.Path
 	sep := "?"
-	for _, q := range []string{call.Query, p.endpoint.Query} {
+	for _, q := range []string{query, call.Query, p.endpoint.Query} {
 		if q != "" {
 			url += sep + q
 			sep = "&"
@@ -154,10 +155,10 @@ func (p *Provider) request(ctx context.Context, call *Call) (*http.Request, erro
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
 	if err != nil {
-		return nil, fmt.Errorf("invalid base URL: %w", err)
+		return nil, fmt.Errorf("invalid base URL %q: use https:// or http:// and a host", RedactURL(p.endpoint.BaseURL))
 	}
 	if s := req.URL.Scheme; s != "http" && s != "https" || req.URL.Host == "" {
-		return nil, fmt.Errorf("invalid base URL %q: use https:// or http:// and a host", p.endpoint.BaseURL)
+		return nil, fmt.Errorf("invalid base URL %q: use https:// or http:// and a host", RedactURL(p.endpoint.BaseURL))
 	}
 	call.Body.attach(req)
 	req.Header.Set("Content-Type", "application/json")

@@ -1,0 +1,86 @@
+// Package config reads the configuration of Reins.
+//
+// A configuration is written in TOML. [Load] merges several layers, lowest first: defaults, the system file,
+// the user file, the project file, the local project file, environment variables, flags, and the managed
+// file. A scalar of a higher layer replaces that of a lower one; lists unite. [Settings] records where every
+// value comes from.
+//
+// Files in a project belong to whoever wrote the project. They can never set endpoints, hooks, the sandbox
+// or wider permissions, and until the user trusts the project they can only forbid and ask for more. What
+// they set beyond that is ignored and reported in [Settings.Notes].
+package config
+
+// Config is the configuration. Struct tags define its keys:
+//
+//	toml, json   the name
+//	jsonschema   the description
+//	default      the default value
+//	env          the environment variable that sets it
+//	enum         the allowed values
+//	min, max     the bounds of a number
+//	project      who may set it in a project: "any" project, only a "trusted" one, or a "trusted" one that
+//	             makes it "stricter"; without this tag, none
+//	reserved     nothing uses it yet
+type Config struct {
+	Provider string `toml:"provider" json:"provider,omitempty" env:"REINS_PROVIDER" project:"trusted" enum:"openai anthropic gemini chat local" jsonschema:"model provider (default: the one that serves the model, or the first one with an API key)"`
+	Model    string `toml:"model" json:"model,omitempty" env:"REINS_MODEL" project:"trusted" jsonschema:"model (default: the provider's)"`
+	Effort   string `toml:"effort" json:"effort,omitempty" env:"REINS_EFFORT" project:"trusted" jsonschema:"reasoning effort: low, medium, high, or another level that the model supports"`
+	BaseURL  string `toml:"base_url" json:"base_url,omitempty" jsonschema:"URL of the provider's API; needs provider in the same file, because the provider's key is sent to it"`
+
+	Run         Run         `toml:"run" json:"run,omitzero" jsonschema:"limits of reins run"`
+	Permissions Permissions `toml:"permissions" json:"permissions,omitzero" jsonschema:"what the agent may do without asking"`
+	Sandbox     Sandbox     `toml:"sandbox" json:"sandbox,omitzero" jsonschema:"what commands can reach"`
+	Environment Environment `toml:"environment" json:"environment,omitzero" jsonschema:"environment variables of commands"`
+	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" reserved:"yes" jsonschema:"commands to run at events of a session"`
+}
+
+// Run has the limits of a run.
+type Run struct {
+	MaxRounds int     `toml:"max_rounds" json:"max_rounds,omitempty" default:"200" min:"0" project:"stricter" jsonschema:"maximum tool rounds per prompt"`
+	MaxTurns  int     `toml:"max_turns" json:"max_turns,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"maximum model calls in a session; 0 means no limit"`
+	Budget    float64 `toml:"budget" json:"budget,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"spending limit of a session in US dollars; 0 means no limit"`
+	CompactAt float64 `toml:"compact_at" json:"compact_at,omitempty" default:"0.8" min:"0" max:"1" project:"trusted" jsonschema:"share of the context window at which the conversation is compacted; 0 disables it"`
+}
+
+// Permissions decides which calls run, ask or are denied.
+type Permissions struct {
+	Mode  string   `toml:"mode" json:"mode,omitempty" default:"default" env:"REINS_MODE" project:"stricter" enum:"default acceptEdits plan auto dontAsk bypassPermissions" jsonschema:"permission mode"`
+	Allow []string `toml:"allow" json:"allow,omitempty" jsonschema:"calls to run without asking, such as Bash(git commit:*), Read(src/**), WebFetch(domain:example.com) or mcp__server"`
+	Ask   []string `toml:"ask" json:"ask,omitempty" project:"any" jsonschema:"calls to ask about, even if another rule allows them"`
+	Deny  []string `toml:"deny" json:"deny,omitempty" project:"any" jsonschema:"calls to refuse; wins over every other rule"`
+	// Rules is another form of Allow, Ask and Deny. Load moves its rules there.
+	Rules []Rule `toml:"rule" json:"rule,omitempty" project:"any" jsonschema:"rules as tables"`
+
+	AdditionalDirectories []string `toml:"additional_directories" json:"additional_directories,omitempty" jsonschema:"directories that count as inside the workspace"`
+	Protected             []string `toml:"protected" json:"protected,omitempty" project:"any" jsonschema:"files and directories to protect from changes; only an allow rule that names the path, such as Edit(go.sum), lifts it"`
+}
+
+// Rule is a permission rule as a table. Command, Path and Domain mean what they mean between the parentheses
+// of a rule; at most one of them is set.
+type Rule struct {
+	Decision string `toml:"decision" json:"decision" enum:"allow ask deny" jsonschema:"allow, ask or deny"`
+	Tool     string `toml:"tool" json:"tool" jsonschema:"tool, such as Bash, Read, Edit, WebFetch or mcp__server"`
+	Command  string `toml:"command" json:"command,omitempty" jsonschema:"command, or with :* at its end the beginning of commands"`
+	Path     string `toml:"path" json:"path,omitempty" jsonschema:".gitignore pattern of paths"`
+	Domain   string `toml:"domain" json:"domain,omitempty" jsonschema:"domain"`
+}
+
+// Sandbox limits what commands can reach.
+type Sandbox struct {
+	Mode          string   `toml:"mode" json:"mode,omitempty" reserved:"yes" jsonschema:"how commands are confined"`
+	Network       bool     `toml:"network" json:"network,omitempty" reserved:"yes" jsonschema:"whether commands in the sandbox can use the network"`
+	WritableRoots []string `toml:"writable_roots" json:"writable_roots,omitempty" reserved:"yes" jsonschema:"directories that commands in the sandbox can write, beside the workspace"`
+}
+
+// Environment selects the environment variables of commands.
+type Environment struct {
+	Pass []string `toml:"pass" json:"pass,omitempty" reserved:"yes" jsonschema:"names of variables that commands get although they look like secrets"`
+}
+
+// Hook is a command to run at an event of a session.
+type Hook struct {
+	Event   string `toml:"event" json:"event" jsonschema:"event that runs the command"`
+	Matcher string `toml:"matcher" json:"matcher,omitempty" jsonschema:"tools that the hook applies to (default: all)"`
+	Command string `toml:"command" json:"command" jsonschema:"shell command"`
+	Timeout int    `toml:"timeout" json:"timeout,omitempty" min:"0" jsonschema:"time limit in seconds"`
+}

@@ -1,0 +1,174 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reins-agent/reins/internal/suggest"
+)
+
+// field is one key of the configuration: a scalar or a list.
+type field struct {
+	key   string // with its sections, such as "permissions.mode"
+	index []int  // in Config
+	typ   reflect.Type
+	tag   reflect.StructTag
+}
+
+// fields lists all keys, in the order of Config.
+var fields = listFields(reflect.TypeFor[Config](), "", nil)
+
+func listFields(t reflect.Type, prefix string, index []int) (list []field) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, at := prefix+f.Tag.Get("toml"), append(slices.Clone(index), i)
+		if f.Type.Kind() == reflect.Struct {
+			list = append(list, listFields(f.Type, key+".", at)...)
+			continue
+		}
+		list = append(list, field{key, at, f.Type, f.Tag})
+	}
+	return list
+}
+
+// Keys returns all keys, such as "permissions.mode".
+func Keys() (names []string) {
+	for _, f := range fields {
+		names = append(names, f.key)
+	}
+	return names
+}
+
+// findField returns the field of a key, or an error with a suggestion.
+func findField(key string) (field, error) {
+	for _, f := range fields {
+		if f.key == key {
+			return f, nil
+		}
+	}
+	path := strings.Split(key, ".")
+	t, known := resolve(path)
+	return field{}, unknownKey(t, path, known)
+}
+
+// resolve returns the type of a key and the length of the path. For an unknown key it returns the type that
+// lacks a part of the path, and the index of that part.
+func resolve(path []string) (t reflect.Type, known int) {
+	t = reflect.TypeFor[Config]()
+	for i, name := range path {
+		if t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		next, ok := child(t, name)
+		if !ok {
+			return t, i
+		}
+		t = next
+	}
+	return t, len(path)
+}
+
+func child(t reflect.Type, name string) (reflect.Type, bool) {
+	if t.Kind() == reflect.Struct {
+		for i := range t.NumField() {
+			if f := t.Field(i); f.Tag.Get("toml") == name {
+				return f.Type, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// unknownKey returns an error about a part of a path that t does not have. It suggests a key elsewhere with this
+// name, or else a similar one there.
+func unknownKey(t reflect.Type, path []string, part int) error {
+	section := strings.Join(path[:part], ".")
+	if section != "" {
+		section += "."
+	}
+	name := path[min(part, len(path)-1)]
+	key := brief(strings.Join(path, "."))
+	var siblings []string
+	if t.Kind() == reflect.Struct {
+		for i := range t.NumField() {
+			siblings = append(siblings, t.Field(i).Tag.Get("toml"))
+		}
+	}
+	for _, f := range fields {
+		if strings.HasSuffix("."+f.key, "."+path[len(path)-1]) {
+			return fmt.Errorf("unknown key %q; did you mean %s?", key, f.key)
+		}
+	}
+	if near := suggest.Words(name, siblings); len(near) > 0 {
+		return fmt.Errorf("unknown key %q; did you mean %s%s?", key, section, near[0])
+	}
+	return fmt.Errorf("unknown key %q; \"reins config schema\" describes all keys", key)
+}
+
+func (f field) in(c *Config) reflect.Value { return reflect.ValueOf(c).Elem().FieldByIndex(f.index) }
+
+func (f field) isList() bool { return f.typ.Kind() == reflect.Slice }
+
+// check returns an error for a value out of bounds. For a list it checks one element.
+func (f field) check(v reflect.Value) error {
+	if v.Kind() != reflect.Struct {
+		return checkValue(f.key, f.tag, v)
+	}
+	for i := range v.NumField() {
+		sub := v.Type().Field(i)
+		name := f.key + "." + sub.Tag.Get("toml")
+		required := !strings.Contains(sub.Tag.Get("json"), ",omitempty")
+		if required && v.Field(i).IsZero() {
+			return fmt.Errorf("%s is missing", name)
+		}
+		if err := checkValue(name, sub.Tag, v.Field(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkValue(name string, tag reflect.StructTag, v reflect.Value) error {
+	if enum := strings.Fields(tag.Get("enum")); len(enum) > 0 && v.String() != "" && !slices.Contains(enum, v.String()) {
+		return fmt.Errorf("unknown %s %q; use %s", name, brief(v.String()), orList(enum))
+	}
+	var n float64
+	switch {
+	case v.CanInt():
+		n = float64(v.Int())
+	case v.CanFloat():
+		n = v.Float()
+	}
+	low, high := bounds(tag)
+	switch {
+	case math.IsNaN(n) || math.IsInf(n, 0):
+		return fmt.Errorf("%s must be a finite number", name)
+	case n < low && math.IsInf(high, 1):
+		return fmt.Errorf("%s must be at least %v", name, low)
+	case n < low || n > high:
+		return fmt.Errorf("%s must be between %v and %v", name, low, high)
+	}
+	return nil
+}
+
+// bounds returns the limits of a number.
+func bounds(tag reflect.StructTag) (low, high float64) {
+	low, high = math.Inf(-1), math.Inf(1)
+	if n, err := strconv.ParseFloat(tag.Get("min"), 64); err == nil {
+		low = n
+	}
+	if n, err := strconv.ParseFloat(tag.Get("max"), 64); err == nil {
+		high = n
+	}
+	return low, high
+}
+
+// orList returns words as "a, b or c".
+func orList(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}

@@ -1,0 +1,153 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Names of the files in the root of a project.
+const (
+	ProjectFile = ".reins/config.toml"
+	LocalFile   = ".reins/config.local.toml" // not for version control
+)
+
+// File is a configuration file, which may not exist.
+type File struct {
+	Layer Layer  `json:"layer"`
+	Path  string `json:"path"`
+
+	root, name string // the root of its project and its name there; "" for other files
+	required   bool   // it must exist
+}
+
+// Files returns the files that Load reads, lowest layer first.
+func (src Sources) Files() []File {
+	dir := src.SystemDir
+	if dir == "" {
+		dir = systemDir(runtime.GOOS)
+	}
+	files := []File{{Layer: LayerSystem, Path: filepath.Join(dir, "config.toml")}}
+	if user := src.userFile(); user.Path != "" {
+		files = append(files, user)
+	}
+	if src.Dir != "" {
+		files = append(files,
+			File{Layer: LayerProject, Path: filepath.Join(src.Dir, ProjectFile), root: src.Dir, name: ProjectFile},
+			File{Layer: LayerLocal, Path: filepath.Join(src.Dir, LocalFile), root: src.Dir, name: LocalFile})
+	}
+	return append(files, File{Layer: LayerManaged, Path: filepath.Join(dir, "managed.toml")})
+}
+
+func systemDir(goos string) string {
+	switch goos {
+	case "windows":
+		return `C:\ProgramData\reins`
+	case "darwin":
+		return "/Library/Application Support/reins"
+	}
+	return "/etc/reins"
+}
+
+func (src Sources) userFile() File {
+	getenv := src.Getenv
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	if path := getenv("REINS_CONFIG"); path != "" {
+		return File{Layer: LayerUser, Path: path, required: true}
+	}
+	dir := userDir(runtime.GOOS, getenv)
+	if dir == "" {
+		return File{}
+	}
+	return File{Layer: LayerUser, Path: filepath.Join(dir, "reins", "config.toml")}
+}
+
+// userDir returns the user's directory for configuration, or "".
+func userDir(goos string, getenv func(string) string) string {
+	// XDG requires relative paths to be ignored.
+	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	home := getenv("HOME")
+	switch {
+	case goos == "windows":
+		return getenv("AppData")
+	case home == "":
+		return ""
+	case goos == "darwin":
+		return filepath.Join(home, "Library", "Application Support")
+	}
+	return filepath.Join(home, ".config")
+}
+
+// Root returns the root of the project that a directory belongs to: the nearest directory with .git, or else
+// the directory itself. The path is absolute, without symbolic links.
+func Root(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if abs, err = filepath.EvalSymlinks(abs); err != nil {
+		return "", err
+	}
+	for at := abs; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); !errors.Is(err, fs.ErrNotExist) {
+			return at, nil // a repository, or one that cannot be ruled out
+		}
+		if at == filepath.Dir(at) {
+			return abs, nil
+		}
+	}
+}
+
+func (f File) inProject() bool { return f.root != "" }
+
+// Exists reports whether there is a file.
+func (f File) Exists() bool {
+	_, err := os.Lstat(f.Path)
+	return err == nil
+}
+
+// maxFile is the maximum size of a file.
+const maxFile = 1 << 20
+
+// read returns the content of a file, or nil if it does not exist. A file of a project cannot be a link that
+// leaves the project.
+func (f File) read() ([]byte, error) {
+	open, stat, name := os.Open, os.Stat, f.Path
+	if f.inProject() {
+		root, err := os.OpenRoot(f.root)
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		open, stat, name = root.Open, root.Stat, f.name
+	}
+	info, err := stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !f.required:
+		return nil, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("REINS_CONFIG names a file that does not exist: %s", f.Path)
+	case err != nil:
+		return nil, fmt.Errorf("cannot read %s: %w", f.Path, err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", f.Path)
+	}
+	file, err := open(name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", f.Path, err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("%s is larger than 1 MiB", f.Path)
+	}
+	return data, err
+}

@@ -1,0 +1,262 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Sources says where to look for settings.
+type Sources struct {
+	// Dir is the root of the project; see [Root]. "" means no project.
+	Dir string
+	// Trusted reports that the user trusts the project.
+	Trusted bool
+	// Flags are settings from the command line. Later ones win.
+	Flags []Override
+	// Getenv returns environment variables; nil means os.Getenv.
+	Getenv func(string) string
+	// SystemDir holds the system file and the managed file; "" means the standard directory.
+	SystemDir string
+}
+
+// Override is a setting from outside of files.
+type Override struct {
+	Key   string
+	Value string
+	Name  string // where it comes from, such as "--model"
+}
+
+// Settings is a configuration with the origin of every value.
+type Settings struct {
+	Config
+	// Notes lists settings that have no effect.
+	Notes []Note
+
+	origins   map[string][]Origin
+	dir, home string
+}
+
+// Entry is one key with its value.
+type Entry struct {
+	Key string `json:"key"`
+	// Value is a string, bool, int or float64, or a list.
+	Value any `json:"value"`
+	// Origins has the origin of the value, or that of each element of a list.
+	Origins []Origin `json:"origins"`
+}
+
+// Entries returns the keys that have a value, in the order of Config.
+func (s *Settings) Entries() (list []Entry) {
+	for _, f := range fields {
+		if e := s.entry(f); len(e.Origins) > 0 {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// Get returns a key with its value. Without a value it has no origins. An unknown key is an error.
+func (s *Settings) Get(key string) (Entry, error) {
+	f, err := findField(key)
+	if err != nil {
+		return Entry{}, err
+	}
+	return s.entry(f), nil
+}
+
+func (s *Settings) entry(f field) Entry {
+	return Entry{f.key, f.in(&s.Config).Interface(), s.origins[f.key]}
+}
+
+// Load reads and merges all layers. A file with an unknown key, a wrong type or an invalid value is an
+// [*Error]. Missing files are skipped.
+func Load(src Sources) (*Settings, error) {
+	if src.Getenv == nil {
+		src.Getenv = os.Getenv
+	}
+	s := &Settings{origins: map[string][]Origin{}, dir: src.Dir, home: cmp.Or(src.Getenv("HOME"), src.Getenv("USERPROFILE"))}
+	for _, o := range defaults() {
+		if err := s.override(LayerDefault, o); err != nil {
+			return nil, err
+		}
+	}
+	files := src.Files()
+	managed := len(files) - 1
+	for _, f := range files[:managed] {
+		if err := s.file(f, src.Trusted); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range src.variables() {
+		if err := s.override(LayerEnvironment, o); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range src.Flags {
+		if err := s.override(LayerFlag, o); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.file(files[managed], true)
+}
+
+// defaults returns the default values.
+func defaults() (list []Override) {
+	for _, f := range fields {
+		if value, ok := f.tag.Lookup("default"); ok {
+			list = append(list, Override{Key: f.key, Value: value})
+		}
+	}
+	return list
+}
+
+// variables returns the settings of the environment.
+func (src Sources) variables() (list []Override) {
+	for _, f := range fields {
+		if name := f.tag.Get("env"); name != "" {
+			if value := strings.TrimSpace(src.Getenv(name)); value != "" {
+				list = append(list, Override{f.key, value, name})
+			}
+		}
+	}
+	return list
+}
+
+// override applies a setting from outside of files.
+func (s *Settings) override(name Layer, o Override) error {
+	f, err := findField(o.Key)
+	if err != nil {
+		return err
+	}
+	text, err := f.literal(o.Value)
+	if err != nil {
+		return &Error{Name: o.Name, Message: err.Error()}
+	}
+	l, err := parse(Origin{Layer: name, Name: o.Name}, []byte(o.Key+" = "+text))
+	if err != nil {
+		return err
+	}
+	s.apply(l)
+	return nil
+}
+
+// file applies a file, if it exists.
+func (s *Settings) file(f File, trusted bool) error {
+	data, err := f.read()
+	if err != nil || data == nil {
+		return err
+	}
+	l, err := parse(Origin{Layer: f.Layer, Name: f.Path}, data)
+	if err != nil {
+		return err
+	}
+	if l.project() {
+		s.restrict(l, trusted)
+	}
+	s.noteReserved(l)
+	s.apply(l)
+	return nil
+}
+
+// restrict drops the keys that a project must not set, and reports them.
+func (s *Settings) restrict(l *layer, trusted bool) {
+	for _, f := range fields {
+		at, set := l.keys[f.key]
+		if !set {
+			continue
+		}
+		if reason := s.refuse(f, f.in(&l.config), trusted); reason != "" {
+			delete(l.keys, f.key)
+			s.Notes = append(s.Notes, Note{f.key, l.origin(at), reason})
+		}
+	}
+}
+
+// refuse returns why a project must not set a value, or "".
+func (s *Settings) refuse(f field, v reflect.Value, trusted bool) string {
+	switch who := f.tag.Get("project"); {
+	case who == "any":
+		return ""
+	case who != "trusted" && who != "stricter":
+		return "a project cannot set it; set it in your user configuration"
+	case !trusted:
+		return "the project is not trusted; see \"reins trust\""
+	case who == "stricter" && !stricter(v, f.in(&s.Config)):
+		return fmt.Sprintf("a project can only make it stricter than %v", f.in(&s.Config).Interface())
+	}
+	return ""
+}
+
+// widths lists the modes that can be compared, the strictest first.
+var widths = []string{"dontAsk", "default", "acceptEdits", "auto", "bypassPermissions"}
+
+// stricter reports whether a mode permits less than another, or a limit is lower. A limit of 0 is no limit.
+func stricter(v, than reflect.Value) bool {
+	switch {
+	case v.CanInt():
+		return v.Int() > 0 && (than.Int() == 0 || v.Int() < than.Int())
+	case v.CanFloat():
+		return v.Float() > 0 && (than.Float() == 0 || v.Float() < than.Float())
+	}
+	mode := slices.Index(widths, v.String())
+	return mode >= 0 && mode < slices.Index(widths, than.String())
+}
+
+// noteReserved reports keys that nothing uses yet.
+func (s *Settings) noteReserved(l *layer) {
+	for _, f := range fields {
+		if at, set := l.keys[f.key]; set && f.tag.Get("reserved") != "" {
+			s.Notes = append(s.Notes, Note{f.key, l.origin(at), "it is reserved for a later version"})
+		}
+	}
+}
+
+// apply merges a layer: its scalars replace those of lower layers, and its lists are added.
+func (s *Settings) apply(l *layer) {
+	if _, set := l.keys["provider"]; set && s.Provider != "" && l.config.Provider != s.Provider {
+		s.forget(l, "model", "base_url")
+	}
+	for _, f := range fields {
+		at, set := l.keys[f.key]
+		if !set {
+			continue
+		}
+		if !f.isList() {
+			f.in(&s.Config).Set(f.in(&l.config))
+			s.origins[f.key] = []Origin{l.origin(at)}
+			continue
+		}
+		s.unite(f, l)
+	}
+}
+
+// forget drops values of lower layers that belong to another provider than that of l. The address of one provider
+// must not get the key of another.
+func (s *Settings) forget(l *layer, keys ...string) {
+	for _, f := range fields {
+		if o := s.origins[f.key]; slices.Contains(keys, f.key) && len(o) > 0 && o[0].Layer != l.source.Layer {
+			f.in(&s.Config).SetZero()
+			delete(s.origins, f.key)
+		}
+	}
+}
+
+// unite adds the elements of a list that are new.
+func (s *Settings) unite(f field, l *layer) {
+	to, from := f.in(&s.Config), f.in(&l.config)
+	have := map[any]bool{}
+	for i := range to.Len() {
+		have[to.Index(i).Interface()] = true
+	}
+	for i, at := range l.items[f.key] {
+		if v := from.Index(i); !have[v.Interface()] {
+			have[v.Interface()] = true
+			to.Set(reflect.Append(to, v))
+			s.origins[f.key] = append(s.origins[f.key], l.origin(at))
+		}
+	}
+}

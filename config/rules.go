@@ -1,0 +1,110 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/reins-agent/reins/policy"
+)
+
+// text returns a rule in the syntax of Allow, Ask and Deny.
+func (r Rule) text() (string, error) {
+	inside, given := "", 0
+	for _, s := range []struct{ prefix, text string }{{"", r.Command}, {"", r.Path}, {"domain:", r.Domain}} {
+		if s.text != "" {
+			inside, given = s.prefix+s.text, given+1
+		}
+	}
+	switch given {
+	case 0:
+		return r.Tool, nil
+	case 1:
+		return r.Tool + "(" + inside + ")", nil
+	}
+	return "", errors.New("set only one of command, path and domain")
+}
+
+// moveRules moves rules that are tables to the lists of their decisions, and checks all rules.
+func (l *layer) moveRules() error {
+	p := &l.config.Permissions
+	lists := map[string]*[]string{"allow": &p.Allow, "ask": &p.Ask, "deny": &p.Deny}
+	for i, r := range p.Rules {
+		at := l.items["permissions.rule"][i]
+		text, err := r.text()
+		if err != nil {
+			return l.errorAt(at, "permissions.rule: %v", err)
+		}
+		key := "permissions." + r.Decision
+		*lists[r.Decision] = append(*lists[r.Decision], text)
+		l.items[key] = append(l.items[key], at)
+		if _, set := l.keys[key]; !set {
+			l.keys[key] = at
+		}
+	}
+	p.Rules = nil
+	delete(l.keys, "permissions.rule")
+	for decision, list := range lists {
+		for i, text := range *list {
+			if _, err := policy.ParseRule(text); err != nil {
+				return l.errorAt(l.items["permissions."+decision][i], "permissions.%s: %v", decision, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Policy returns the permission mode and rules.
+func (s *Settings) Policy() (policy.Mode, policy.Rules, error) {
+	p := s.Permissions
+	mode, err := policy.ParseMode(p.Mode)
+	if err != nil {
+		return "", policy.Rules{}, err
+	}
+	var rules policy.Rules
+	for _, list := range []struct {
+		texts []string
+		rules *[]policy.Rule
+	}{{p.Allow, &rules.Allow}, {p.Ask, &rules.Ask}, {p.Deny, &rules.Deny}} {
+		for _, text := range list.texts {
+			r, err := policy.ParseRule(text)
+			if err != nil {
+				return "", policy.Rules{}, err
+			}
+			*list.rules = append(*list.rules, r)
+		}
+	}
+	return mode, rules, nil
+}
+
+// Paths returns the additional directories and the protected paths as absolute, real paths. Relative ones begin
+// at the root of the project, and ~ is the home directory.
+func (s *Settings) Paths() (additional, protected []string) {
+	for _, path := range s.Permissions.AdditionalDirectories {
+		additional = append(additional, s.realPath(path))
+	}
+	for _, path := range s.Permissions.Protected {
+		protected = append(protected, s.realPath(path))
+	}
+	return additional, protected
+}
+
+// realPath returns an absolute path without symbolic links. What does not exist yet has none.
+func (s *Settings) realPath(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) && s.home != "" {
+		path = s.home + rest
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.dir, path)
+	}
+	path = filepath.Clean(path)
+	for above, rest := path, ""; ; above, rest = filepath.Dir(above), filepath.Join(filepath.Base(above), rest) {
+		if real, err := filepath.EvalSymlinks(above); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if above == filepath.Dir(above) {
+			return path
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/policy"
+)
+
+func TestPolicy_HasTheModeAndTheRules(t *testing.T) {
+	w := newWorld(t)
+	w.write(config.LayerUser, `[permissions]
+mode = "plan"
+allow = ["Read(src/**)"]
+ask = ["mcp__server"]
+deny = ["Bash(git push:*)"]
+[[permissions.rule]]
+decision = "allow"
+tool = "Bash"
+command = "git commit:*"
+[[permissions.rule]]
+decision = "deny"
+tool = "WebFetch"
+domain = "x.example"
+`)
+	mode, rules, err := w.load().Policy()
+	if err != nil || mode != policy.ModePlan {
+		t.Errorf("mode %q (%v), want plan", mode, err)
+	}
+	for _, c := range []struct {
+		name string
+		got  []policy.Rule
+		want []string
+	}{
+		{"allow", rules.Allow, []string{"Read(src/**)", "Bash(git commit:*)"}},
+		{"ask", rules.Ask, []string{"mcp__server"}},
+		{"deny", rules.Deny, []string{"Bash(git push:*)", "WebFetch(domain:x.example)"}},
+	} {
+		var got []string
+		for _, r := range c.got {
+			got = append(got, r.String())
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestPolicy_KnowsAllModes checks that the configuration accepts exactly the modes of package policy.
+func TestPolicy_KnowsAllModes(t *testing.T) {
+	for _, mode := range policy.Modes {
+		w := newWorld(t)
+		w.env["REINS_MODE"] = string(mode)
+		if got, _, err := w.load().Policy(); err != nil || got != mode {
+			t.Errorf("%s: %s (%v)", mode, got, err)
+		}
+	}
+	if enum := config.Modes(); len(enum) != len(policy.Modes) {
+		t.Errorf("the configuration has the modes %v, package policy %v", enum, policy.Modes)
+	}
+}
+
+func TestPaths_AreAbsoluteAndReal(t *testing.T) {
+	w := newWorld(t)
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.env["HOME"] = home
+	w.sources.Dir, err = filepath.EvalSymlinks(w.sources.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(home, "real"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real", filepath.Join(home, "link")); err != nil {
+		t.Skip(err)
+	}
+	w.write(config.LayerUser, "[permissions]\nadditional_directories = [\"~/link\", \"../beside\"]\nprotected = [\"go.sum\", \"~/link/missing/x\", \"~x\", \"~\"]\n")
+	additional, protected := w.load().Paths()
+	if want := []string{filepath.Join(home, "real"), filepath.Join(filepath.Dir(w.sources.Dir), "beside")}; !slices.Equal(additional, want) {
+		t.Errorf("additional directories %v, want %v", additional, want)
+	}
+	want := []string{filepath.Join(w.sources.Dir, "go.sum"), filepath.Join(home, "real", "missing", "x"), filepath.Join(w.sources.Dir, "~x"), home}
+	if !slices.Equal(protected, want) {
+		t.Errorf("protected %v, want %v", protected, want)
+	}
+}

@@ -1,0 +1,208 @@
+package config
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Set sets a key in the file and keeps everything else, including comments. The value is the text of a string,
+// number or bool, or a TOML array. It creates the file if necessary.
+func (f File) Set(key, value string) error { return f.change(key, value, false) }
+
+// Add adds an element to a list in the file, as Set does. It does nothing if the list has it.
+func (f File) Add(key, value string) error { return f.change(key, value, true) }
+
+func (f File) change(key, value string, add bool) error {
+	k, err := findField(key)
+	if err != nil {
+		return err
+	}
+	switch {
+	case add && k.typ != reflect.TypeFor[[]string]():
+		return fmt.Errorf("%s is not a list of strings", key)
+	case f.inProject() && k.tag.Get("project") == "":
+		return fmt.Errorf("a project cannot set %s; set it in your user configuration", key)
+	}
+	text := quote(value)
+	if !add {
+		if text, err = k.literal(value); err != nil {
+			return err
+		}
+	}
+	f.required = false
+	before, err := f.read()
+	if err != nil {
+		return err
+	}
+	after, err := f.edited(k, before, text, add)
+	if err != nil || bytes.Equal(before, after) {
+		return err
+	}
+	return f.write(after)
+}
+
+// edited returns the new content of the file. It checks that only this key changes.
+func (f File) edited(k field, before []byte, text string, add bool) ([]byte, error) {
+	var old, want, got Config
+	if err := decode(before, &old); err != nil {
+		_, err = parse(Origin{Layer: f.Layer, Name: f.Path}, before)
+		return nil, err
+	}
+	e := newEditor(before)
+	if add {
+		text = "[" + text + "]"
+	}
+	line := []byte(k.key + " = " + text)
+	var wrong *Error
+	if _, err := parse(Origin{Layer: LayerFlag}, line); errors.As(err, &wrong) {
+		return nil, errors.New(wrong.Message)
+	}
+	if err := decode(line, &want); err != nil {
+		return nil, err
+	}
+	value := k.in(&want)
+	switch {
+	case !add:
+		e.set(k.key, text)
+	case contains(k.in(&old), value.Index(0)):
+		return before, nil
+	default:
+		e.add(k.key, text)
+		value = reflect.AppendSlice(k.in(&old), value)
+	}
+	k.in(&old).Set(value)
+	if err := decode(e.data, &got); err != nil || !reflect.DeepEqual(old, got) {
+		return nil, fmt.Errorf("cannot change %s in %s; edit the file instead", k.key, f.Path)
+	}
+	_, err := parse(Origin{Layer: f.Layer, Name: f.Path}, e.data)
+	return e.data, err
+}
+
+func contains(list, v reflect.Value) bool {
+	for i := range list.Len() {
+		if list.Index(i).Equal(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// literal returns a value as TOML.
+func (f field) literal(value string) (string, error) {
+	if !utf8.ValidString(value) {
+		return "", fmt.Errorf("the value of %s is not valid UTF-8", f.key)
+	}
+	var err error
+	switch f.typ.Kind() {
+	case reflect.String:
+		return quote(value), nil
+	case reflect.Int:
+		_, err = strconv.Atoi(value)
+	case reflect.Float64:
+		_, err = strconv.ParseFloat(value, 64)
+	case reflect.Bool:
+		if value != "true" && value != "false" {
+			err = strconv.ErrSyntax
+		}
+	case reflect.Slice:
+		if !strings.HasPrefix(value, "[") {
+			return "[" + quote(value) + "]", nil
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s must be %s", f.key, typeName(f.typ))
+	}
+	return value, nil
+}
+
+// quote returns a TOML string.
+func quote(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '"' || r == '\\' }) {
+		return `"` + text + `"`
+	}
+	b, err := toml.Marshal(map[string]string{"k": text})
+	if err != nil {
+		return `""` // strings have no errors
+	}
+	return string(bytes.TrimSpace(bytes.TrimPrefix(b, []byte("k = "))))
+}
+
+// write replaces the file in one step. It keeps a symbolic link in the user's directories, and does not follow
+// one out of a project.
+func (f File) write(data []byte) error {
+	dir, name, mode := "", "", os.FileMode(0o600)
+	if f.inProject() {
+		dir, name, mode = f.root, f.name, 0o644
+	} else {
+		real, err := filepath.EvalSymlinks(f.Path)
+		if err != nil {
+			real = f.Path
+		}
+		if err := os.MkdirAll(filepath.Dir(real), 0o700); err != nil {
+			return err
+		}
+		dir, name = filepath.Split(real)
+	}
+	root, err := os.OpenRoot(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if f.inProject() {
+		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+	}
+	if f.Layer == LayerLocal {
+		if err := ignore(root, name); err != nil {
+			return err
+		}
+	}
+	return replace(root, name, data, mode)
+}
+
+// ignore keeps a file out of version control, unless its directory already has a .gitignore.
+func ignore(root *os.Root, name string) error {
+	list := filepath.Join(filepath.Dir(name), ".gitignore")
+	file, err := root.OpenFile(list, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(filepath.Base(name) + "\n")
+	return errors.Join(err, file.Close())
+}
+
+// replace writes a file in a directory under another name and renames it.
+func replace(root *os.Root, name string, data []byte, mode os.FileMode) error {
+	if info, err := root.Stat(name); err == nil {
+		mode = info.Mode().Perm()
+	}
+	temp := name + "." + rand.Text()
+	file, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = root.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(temp))
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+)
+
+// flagKeys maps flags to the keys of the configuration that they override.
+var flagKeys = map[string]string{
+	"provider": "provider", "model": "model", "effort": "effort", "base-url": "base_url",
+	"mode": "permissions.mode", "max-rounds": "run.max_rounds", "max-turns": "run.max_turns", "budget": "run.budget", "compact-at": "run.compact_at",
+}
+
+// overrides returns the settings of the flags that were given.
+func overrides(flags *pflag.FlagSet) (list []config.Override) {
+	flags.Visit(func(f *pflag.Flag) {
+		if key, ok := flagKeys[f.Name]; ok {
+			list = append(list, config.Override{Key: key, Value: f.Value.String(), Name: "--" + f.Name})
+		}
+	})
+	return list
+}
+
+// sources returns the sources of the configuration for a directory that the user does not trust.
+func (h Host) sources(dir string, flags []config.Override) (config.Sources, error) {
+	root, err := config.Root(cmp.Or(dir, "."))
+	if err != nil {
+		return config.Sources{}, usageError{err}
+	}
+	return config.Sources{Dir: root, Flags: flags, Getenv: h.Getenv, SystemDir: h.systemDir}, nil
+}
+
+// settings reads the configuration for a directory and prints its notes.
+func (h Host) settings(dir string, trusted bool, flags []config.Override) (*config.Settings, error) {
+	src, err := h.sources(dir, flags)
+	if err != nil {
+		return nil, err
+	}
+	src.Trusted = trusted
+	s, err := config.Load(src)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	for _, n := range s.Notes {
+		n.Origin.Name = shortDir(h, n.Origin.Name)
+		notef(h, "%v", n)
+	}
+	return s, nil
+}
+
+// configure applies the configuration for a directory. Flags win over the session, and the session over lower
+// layers. Without a command line it does nothing.
+func (c *connection) configure(h Host, dir string, trusted bool, session event.Meta) (*config.Settings, error) {
+	if c.parsed == nil {
+		return nil, nil
+	}
+	flags := overrides(c.parsed)
+	if chosen := c.provider != "" || c.model != ""; session.ID != "" && !chosen {
+		flags = append(flags,
+			config.Override{Key: "provider", Value: session.Provider, Name: "session " + session.ID},
+			config.Override{Key: "model", Value: session.Model, Name: "session " + session.ID})
+	}
+	s, err := h.settings(dir, trusted, flags)
+	if err != nil {
+		return nil, err
+	}
+	known, err := loadCatalogue(c.catalogue)
+	if err != nil {
+		return nil, err
+	}
+	c.provider, c.model, c.baseURL = s.Provider, s.Model, s.BaseURL
+	if otherVendor(s, known) {
+		c.provider = "" // chosen by the model
+	}
+	return s, nil
+}
+
+// vendors lists the providers whose models are all in the catalogue.
+var vendors = []string{"openai", "anthropic", "gemini"}
+
+// otherVendor reports whether the model was chosen in a layer above the provider and belongs to another vendor.
+func otherVendor(s *config.Settings, known *llm.Catalogue) bool {
+	m, listed := known.Lookup(s.Provider, s.Model)
+	return layerOf(s, "model").Above(layerOf(s, "provider")) && s.BaseURL == "" && listed &&
+		m.Provider != s.Provider && slices.Contains(vendors, s.Provider) && slices.Contains(vendors, m.Provider)
+}
+
+// layerOf returns the layer of a key, or the lowest one if it is not set.
+func layerOf(s *config.Settings, key string) config.Layer {
+	if e, err := s.Get(key); err == nil && len(e.Origins) > 0 {
+		return e.Origins[0].Layer
+	}
+	return config.LayerDefault
+}
+
+// configure applies the configuration to a run, and finds out whether its directory is trusted. A resumed session
+// keeps its effort, unless a flag sets it.
+func (o *run) configure(h Host, session event.Meta) error {
+	dir := cmp.Or(o.dir, session.Dir, ".")
+	o.trust = o.trust || trusts(h, dir)
+	s, err := o.connection.configure(h, dir, o.trust, session)
+	if s == nil || err != nil {
+		return err
+	}
+	if session.ID == "" || layerOf(s, "effort").Above(config.LayerEnvironment) {
+		o.effort = s.Effort
+	}
+	o.maxRounds, o.maxTurns, o.budget, o.compactAt = s.Run.MaxRounds, s.Run.MaxTurns, s.Run.Budget, s.Run.CompactAt
+	o.permitted, err = h.permissions(s, o.rules)
+	return err
+}

@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/trust"
+)
+
+type trustCommand struct{ yes, list, asJSON bool }
+
+func newTrust(h Host) *cobra.Command {
+	var o trustCommand
+	cmd := &cobra.Command{
+		Use:   "trust [DIR]",
+		Short: "Trust the configuration of a project",
+		Long: `Trust the project of a directory (default: the current one). Until then, nothing
+in it that can run a program or widen what an agent may do takes effect, and its
+instruction files are marked as untrusted for the model.
+
+Reins lists the files, asks, and remembers their content. If one of them
+changes, the project is untrusted until you trust it again. Trust covers a
+repository as a whole, but not repositories nested in it.
+
+It covers these files, not the programs that they name.`,
+		Example: `  reins trust
+  reins trust --yes ~/src/project
+  reins trust --list`,
+		Args: wantArgs(0, 1, "at most one DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			state, err := stateDir(h)
+			if err != nil {
+				return err
+			}
+			store := trust.Open(state)
+			switch {
+			case o.list && len(args) > 0:
+				return usagef("--list takes no DIR")
+			case o.list:
+				return o.printList(h, store)
+			}
+			return o.run(cmd.Context(), h, store, cmp.Or(strings.Join(args, ""), "."))
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.yes, "yes", false, "do not ask")
+	f.BoolVar(&o.list, "list", false, "list the trusted projects")
+	f.BoolVar(&o.asJSON, "json", false, "print the list as JSON, one object per line; needs --list")
+	return cmd
+}
+
+func newUntrust(h Host) *cobra.Command {
+	return &cobra.Command{
+		Use:   "untrust [DIR]",
+		Short: "Stop trusting a project",
+		Args:  wantArgs(0, 1, "at most one DIR"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			state, err := stateDir(h)
+			if err != nil {
+				return err
+			}
+			root, was, err := trust.Open(state).Untrust(cmp.Or(strings.Join(args, ""), "."))
+			switch {
+			case err != nil:
+				return err
+			case !was:
+				return fmt.Errorf("%s was not trusted", root)
+			}
+			_, err = fmt.Fprintf(h.Stdout, "untrusted %s\n", show.OneLine(root))
+			return err
+		},
+	}
+}
+
+// run shows what would be trusted, asks, and saves the answer.
+func (o trustCommand) run(ctx context.Context, h Host, store *trust.Store, dir string) error {
+	st, err := store.State(dir)
+	if err != nil {
+		return err
+	}
+	if !st.Trusted {
+		if err := showProject(h, st); err != nil {
+			return err
+		}
+		if err := o.confirm(ctx, h, st.Root); err != nil {
+			return err
+		}
+		if err := store.Trust(st.Project); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(h.Stdout, "trusted %s\n", show.OneLine(st.Root))
+	return err
+}
+
+// showProject lists the files that trust would put into effect.
+func showProject(h Host, st trust.State) error {
+	if len(st.Files) == 0 {
+		notef(h, "%s has no configuration, hooks, skills or MCP servers; if it gets some, you have to trust it again", st.Root)
+		return nil
+	}
+	t := &show.Table{Columns: []show.Column{{Title: "FILE", Colour: show.Cyan}, {Title: "CONTAINS"}, {Title: "STATE"}}}
+	for _, f := range st.Files {
+		state := "new"
+		switch {
+		case slices.Contains(st.Changed, f.Path):
+			state = "new or changed"
+		case len(st.Changed) > 0:
+			state = "as before"
+		}
+		t.Add(f.Path, f.What, state)
+	}
+	side := h
+	side.Stdout = h.Stderr
+	return printTable(side, t)
+}
+
+func (o trustCommand) confirm(ctx context.Context, h Host, root string) error {
+	if o.yes {
+		return nil
+	}
+	a := newAsker(h)
+	if a.unattended() {
+		notef(h, "refusing to trust %s without confirmation; use --yes", root)
+		return quietError{exitNeedsInput}
+	}
+	answer, err := a.ask(ctx, fmt.Sprintf("Trust %s? [y]es, [n]o: ", show.OneLine(root)))
+	if err != nil && !errors.Is(err, errNoAnswer) {
+		return err
+	}
+	switch strings.ToLower(answer) {
+	case "y", "yes":
+		return nil
+	}
+	notef(h, "not trusted")
+	return quietError{exitFailed}
+}
+
+// trustJSON is a trusted project as JSON.
+type trustJSON struct {
+	Root    string    `json:"root"`
+	Time    time.Time `json:"time"`
+	Trusted bool      `json:"trusted"`
+	Changed []string  `json:"changed"`
+	Error   string    `json:"error,omitempty"`
+}
+
+func (o trustCommand) printList(h Host, store *trust.Store) error {
+	list, err := store.List()
+	t := &show.Table{Columns: []show.Column{{Title: "PROJECT", Colour: show.Cyan}, {Title: "SINCE"}, {Title: "STATE"}}}
+	for _, e := range list {
+		st, problem := store.State(e.Root)
+		j := trustJSON{Root: e.Root, Time: e.Time, Trusted: st.Trusted, Changed: orEmpty(st.Changed)}
+		state := "trusted"
+		switch {
+		case problem != nil:
+			j.Error = problem.Error()
+			state = "untrusted: " + j.Error
+		case !st.Trusted:
+			state = "changed: " + strings.Join(st.Changed, ", ")
+		}
+		t.Add(e.Root, shortTime(h, e.Time), state)
+		if o.asJSON {
+			if err := printJSON(h.Stdout, j); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case o.asJSON || err != nil:
+		return err
+	case len(list) == 0:
+		notef(h, "no trusted projects")
+		return nil
+	}
+	return printTable(h, t)
+}
+
+// trusts reports whether the user trusts a directory, and tells them what has no effect if they do not.
+func trusts(h Host, dir string) bool {
+	st, err := h.trustState(dir)
+	switch {
+	case errors.Is(err, coding.ErrNoStateDir):
+	case err != nil:
+		notef(h, "untrusted project: %v", err)
+	case len(st.Changed) > 0:
+		notef(h, "%s changed since you trusted the project; it is untrusted until you run \"reins trust\" again", nameFiles(st.Changed))
+	case !st.Trusted && len(st.Files) > 0:
+		var names []string
+		for _, f := range st.Files {
+			names = append(names, f.Path)
+		}
+		notef(h, "untrusted project, ignoring %s; run \"reins trust\" to review it", nameFiles(names))
+	}
+	return st.Trusted
+}
+
+// trusted reports whether the user trusts a directory.
+func (h Host) trusted(dir string) bool {
+	st, err := h.trustState(dir)
+	return err == nil && st.Trusted
+}
+
+func (h Host) trustState(dir string) (trust.State, error) {
+	state, err := stateDir(h)
+	if err != nil {
+		return trust.State{}, err
+	}
+	return trust.Open(state).State(dir)
+}
+
+// nameFiles lists the first few files of a list.
+func nameFiles(names []string) string {
+	const maximum = 5
+	if n := len(names) - maximum; n > 0 {
+		names = append(slices.Clone(names[:maximum]), show.Plural(n, "other file"))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,351 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// file is an access to files.
+type file struct {
+	Access
+	glob    bool // the target is a pattern
+	deep    bool // everything below is used too
+	visible bool // but hidden files are not
+	names   []string
+	follow  bool
+	command bool // a rule allows the command that uses it
+}
+
+// maxFiles bounds the files that are looked at for one decision.
+const maxFiles = 20_000
+
+// file decides on an access to a file, or to all files that a pattern matches.
+func (j *judge) file(f file) Decision {
+	if d, ok := j.byName(f); ok {
+		return d
+	}
+	targets, err := j.resolve(f)
+	if err != nil {
+		return j.asks("unresolved", f.String()+": "+err.Error())
+	}
+	f.deep = f.deep || f.glob && strings.Contains(f.Target, "**")
+	strictest := j.allows("reads_inside", "only reads inside the working directory")
+	for i, t := range targets {
+		g := f
+		g.Target = t
+		g.deep = f.deep && (!f.glob || i > 0 || strings.Contains(f.Target, "**"))
+		if d := j.path(g); i == 0 || d.Verdict < strictest.Verdict {
+			strictest = d
+		}
+	}
+	return strictest
+}
+
+// byName decides on a pattern that a rule's own name matches, whether such a file exists or not.
+func (j *judge) byName(f file) (Decision, bool) {
+	if !f.glob {
+		return Decision{}, false
+	}
+	base := path.Base(f.Target)
+	match := func(r Rule) bool {
+		name := path.Base(strings.TrimRight(r.pattern, "/*"))
+		if r.pattern == "" || !j.concerns(r, f) || strings.ContainsAny(name, "*?[") || !matchesName(base, name) {
+			return false
+		}
+		return r.matches(j.q.Workspace, path.Dir(f.Target)+"/"+name) && !strings.HasSuffix(r.pattern, "/**")
+	}
+	_, what := describe(f.Access)
+	if r, ok := find(j.rules.Deny, match); ok {
+		return byRule(Deny, r, what), true
+	}
+	if r, ok := find(j.rules.Ask, match); ok {
+		return byRule(Ask, r, what), true
+	}
+	return Decision{}, false
+}
+
+// brackets matches what patterns of shells and of Go understand differently.
+var brackets = regexp.MustCompile(`\[[!^]?\]?([^\]\[]|\[:[a-z]*:\]|\[)*\]`)
+
+// matchesName reports whether a name may match a pattern of a shell.
+func matchesName(pattern, name string) bool {
+	pattern = strings.ReplaceAll(brackets.ReplaceAllString(pattern, "?"), `\`, "")
+	if i := strings.IndexByte(pattern, '['); i >= 0 {
+		pattern = pattern[:i] + "*"
+	}
+	ok, err := path.Match(pattern, name)
+	return err != nil || ok && (name[0] != '.' || pattern[0] == '.')
+}
+
+// resolve returns the real paths of an access by a command. A tool declares real paths itself.
+func (j *judge) resolve(f file) ([]string, error) {
+	w := j.q.Workspace
+	if f.glob {
+		return j.expand(f.Target)
+	}
+	if w.Files == nil || !w.Paths.IsAbs(f.Target) {
+		return []string{f.Target}, nil
+	}
+	if base := w.Paths.Base(f.Target); f.Kind == Delete && base != ".." { // deleting a link does not touch its target
+		real, err := j.real(strings.TrimSuffix(strings.TrimRight(f.Target, "/"), base))
+		return []string{w.Paths.Join(real, base)}, err
+	}
+	real, err := j.real(f.Target)
+	return []string{real}, err
+}
+
+// real resolves a path as the system does: ".." is the parent of what a link before it points to.
+func (j *judge) real(p string) (string, error) {
+	w := j.q.Workspace
+	elements := strings.Split(w.Paths.ToSlash(p), "/")
+	done := elements[0]
+	for _, e := range elements[1:] {
+		if e != ".." {
+			done += "/" + e
+			continue
+		}
+		real, err := w.Files.RealPath(j.ctx, done+"/")
+		if err != nil {
+			return "", errors.New("it cannot be resolved")
+		}
+		done = strings.TrimSuffix(w.Paths.ToSlash(w.Paths.Dir(real)), "/")
+	}
+	real, err := w.Files.RealPath(j.ctx, done+"/")
+	if err != nil {
+		return "", errors.New("it cannot be resolved")
+	}
+	return real, nil
+}
+
+// expand returns the files that a pattern matches now, or the directory that it begins with.
+func (j *judge) expand(pattern string) ([]string, error) {
+	w := j.q.Workspace
+	dir := pattern[:strings.IndexAny(pattern, "*?[")]
+	dir = dir[:strings.LastIndexByte(dir, '/')+1]
+	if w.Files == nil {
+		return []string{w.Paths.Clean(dir)}, nil
+	}
+	rest := pattern[len(dir):]
+	dir, err := j.real(dir)
+	if err != nil || strings.Contains(rest, "..") {
+		return nil, errors.New("it cannot be resolved")
+	}
+	found := []string{}
+	levels := strings.Split(rest, "/")
+	dirs := []string{dir}
+	seen := 0
+	for i, level := range levels {
+		var next []string
+		for _, d := range dirs {
+			entries, err := w.Files.ReadDir(j.ctx, d)
+			if err != nil {
+				continue
+			}
+			if seen += len(entries); seen > maxFiles {
+				return nil, fmt.Errorf("more than %d files", maxFiles)
+			}
+			for _, e := range entries {
+				if level == "**" {
+					return []string{dir}, nil
+				} else if matchesName(level, e.Name) {
+					next = append(next, w.Paths.Join(d, e.Name))
+				}
+			}
+		}
+		if dirs = next; i == len(levels)-1 {
+			found = next
+		}
+	}
+	real := []string{dir}
+	for _, p := range found {
+		r, err := w.Files.RealPath(j.ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		real = append(real, r)
+	}
+	return real, nil
+}
+
+// path decides on one path.
+func (j *judge) path(f file) Decision {
+	code, what := describe(f.Access)
+	w := j.q.Workspace
+	for _, list := range []struct {
+		rules   []Rule
+		verdict Verdict
+	}{{j.rules.Deny, Deny}, {j.rules.Ask, Ask}} {
+		if r, ok := find(list.rules, func(r Rule) bool {
+			return j.concerns(r, f) && r.matches(w, f.Target) && !(f.glob && r.below(w, f.Target))
+		}); ok {
+			return byRule(list.verdict, r, what)
+		}
+		if f.deep {
+			if d, ok := j.below(list.rules, list.verdict, f); ok {
+				return d
+			}
+		}
+	}
+	if f.Kind != Read {
+		if why := Protected(w, f.Target); why != "" && !j.named(j.rules.Allow, f.Target) {
+			return Decision{Verdict: Deny, Code: "protected", Rule: "protected " + why,
+				Reason: fmt.Sprintf("%s, which is protected; only a rule that names it, such as Edit(%s), allows that", what, ruleFor(w, f.Target))}
+		}
+	}
+	if r, ok := find(j.rules.Allow, func(r Rule) bool { return j.concerns(r, f) && r.matches(w, f.Target) }); ok && (j.q.Mode != ModePlan || f.Kind == Read) {
+		return byRule(Allow, r, what)
+	}
+	inside := w.inside(f.Target)
+	switch {
+	case f.Kind == Read && inside:
+		return j.allows("reads_inside", "only reads inside the working directory")
+	case f.Kind == Read:
+		return j.asks("reads_outside", what+", outside the working directory")
+	case f.Kind == Delete && !f.command:
+		return j.delete(f, what, inside)
+	case inside && (j.q.Mode == ModeAcceptEdits || j.q.Mode == ModeAuto):
+		return j.allows("edits_inside", what)
+	case !inside:
+		return j.asks("writes_outside", what+", outside the working directory")
+	}
+	return j.asks(code, what)
+}
+
+// delete decides on a deletion that no rule allows.
+func (j *judge) delete(f file, what string, inside bool) Decision {
+	own := !f.deep && j.q.Workspace.Created != nil && j.q.Workspace.Created(f.Target)
+	switch {
+	case !inside:
+		return j.asks("deletes_outside", what+", outside the working directory")
+	case !own:
+		return j.asks("deletes_foreign", what+", which this session did not create")
+	case j.q.Mode == ModeAcceptEdits || j.q.Mode == ModeAuto:
+		return j.allows("edits_inside", what)
+	}
+	return j.asks("deletes", what)
+}
+
+// concerns reports whether a rule is about accesses of this kind.
+func (j *judge) concerns(r Rule, f file) bool { return r.covers(j.q.Tool, f.Kind) }
+
+// named reports whether a rule names a path rather than all of them.
+func (j *judge) named(rules []Rule, target string) bool {
+	return slices.ContainsFunc(rules, func(r Rule) bool {
+		return r.pattern != "" && strings.Trim(r.pattern, "*/.") != "" && slices.Contains(r.kinds, Write) && r.matches(j.q.Workspace, target)
+	})
+}
+
+// below decides on a directory that is searched: whether a file in it has a rule.
+func (j *judge) below(rules []Rule, v Verdict, f file) (Decision, bool) {
+	w := j.q.Workspace
+	s := search{judge: j, file: f, verdict: v}
+	for _, r := range rules {
+		if j.concerns(r, f) && r.pattern != "" && r.mayMatchBelow(w, f.Target) {
+			s.rules = append(s.rules, r)
+		}
+	}
+	if len(s.rules) == 0 && !f.follow || w.Files == nil {
+		return Decision{}, false
+	}
+	return s.walk(f.Target)
+}
+
+// search looks for files below a directory that a rule is about.
+type search struct {
+	*judge
+	file    file
+	rules   []Rule
+	verdict Verdict
+	seen    int
+	links   []string // directories that links led to
+}
+
+func (s *search) walk(dir string) (Decision, bool) {
+	w := s.q.Workspace
+	entries, _ := w.Files.ReadDir(s.ctx, dir)
+	for _, e := range entries {
+		if s.seen++; s.seen > maxFiles {
+			return s.asks("unresolved", fmt.Sprintf("searches %s, which has more than %d files", s.file.Target, maxFiles)), true
+		}
+		if s.file.visible && strings.HasPrefix(e.Name, ".") {
+			continue
+		}
+		p := w.Paths.Join(dir, e.Name)
+		if e.IsDir() {
+			if s.file.follow && splits.MatchString(e.Name) {
+				return s.asks("unresolved", fmt.Sprintf("splits the name %q, which becomes another path", p)), true
+			}
+			if e.Name != ".git" && e.Name != "node_modules" {
+				if d, ok := s.walk(p); ok {
+					return d, true
+				}
+				continue
+			}
+		} else if len(s.file.names) > 0 && !slices.ContainsFunc(s.file.names, func(n string) bool { return matchesName(n, e.Name) }) {
+			continue
+		}
+		if d, ok := s.entry(p, e); ok {
+			return d, true
+		}
+	}
+	return Decision{}, false
+}
+
+// splits matches the name of a directory that, split at its blanks, makes the rest of a path absolute or a path
+// in the parent directory.
+var splits = regexp.MustCompile(`\s(\.\.)?$`)
+
+// entry decides on a file below, or on what a link points to if links are followed.
+func (s *search) entry(p string, e env.FileInfo) (Decision, bool) {
+	w := s.q.Workspace
+	what := "searches " + s.file.Target + ", which contains " + p
+	if s.file.follow && e.Mode&fs.ModeSymlink != 0 {
+		real, err := w.Files.RealPath(s.ctx, p)
+		if err != nil || !w.inside(real) {
+			return s.asks("reads_outside", what+", a link to "+real+", outside the working directory"), true
+		}
+		p = real
+		if !w.Paths.Within(s.file.Target, real) && !slices.Contains(s.links, real) {
+			s.links = append(s.links, real)
+			if d, ok := s.walk(real); ok {
+				return d, true
+			}
+		}
+	}
+	if r, ok := find(s.rules, func(r Rule) bool { return r.matches(w, p) }); ok {
+		return byRule(s.verdict, r, what), true
+	}
+	return Decision{}, false
+}
+
+// ruleFor returns the pattern that names a path.
+func ruleFor(w Workspace, target string) string {
+	if rel, ok := w.Paths.Rel(w.Dir, target); ok {
+		return "/" + rel
+	}
+	return "/" + w.Paths.ToSlash(target)
+}
+
+// describe explains an access.
+func describe(a Access) (code, reason string) {
+	switch a.Kind {
+	case Read:
+		return "reads", "reads " + a.Target
+	case Write:
+		return "writes", "writes " + a.Target
+	case Delete:
+		return "deletes", "deletes " + a.Target
+	case Exec:
+		return "runs", "runs: " + a.Target
+	case Connect:
+		return "connects", "connects to " + a.Target
+	}
+	return "unknown_access", a.String()
+}

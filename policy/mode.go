@@ -1,0 +1,44 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Mode says how much an agent may do without asking. Rules and protected paths hold in every mode.
+type Mode string
+
+// The modes.
+const (
+	// ModeDefault allows what only reads inside the workspace. It asks about the rest.
+	ModeDefault Mode = "default"
+	// ModeAcceptEdits also allows changes to files inside the workspace.
+	ModeAcceptEdits Mode = "acceptEdits"
+	// ModePlan allows what changes nothing, whatever the rules allow. It asks about the rest.
+	ModePlan Mode = "plan"
+	// ModeAuto also allows every command that a sandbox confines. Without a sandbox it is ModeAcceptEdits.
+	ModeAuto Mode = "auto"
+	// ModeDontAsk denies what ModeDefault would ask about.
+	ModeDontAsk Mode = "dontAsk"
+	// ModeBypass allows everything but what a rule denies and writing to protected paths.
+	ModeBypass Mode = "bypassPermissions"
+)
+
+// Modes lists all modes.
+var Modes = []Mode{ModeDefault, ModeAcceptEdits, ModePlan, ModeAuto, ModeDontAsk, ModeBypass}
+
+// ParseMode returns the mode of a name. The empty name is ModeDefault.
+func ParseMode(name string) (Mode, error) {
+	if name == "" {
+		return ModeDefault, nil
+	}
+	if i := slices.IndexFunc(Modes, func(m Mode) bool { return strings.EqualFold(string(m), name) }); i >= 0 {
+		return Modes[i], nil
+	}
+	names := make([]string, len(Modes))
+	for i, m := range Modes {
+		names[i] = string(m)
+	}
+	return ModeDefault, fmt.Errorf("unknown mode %q: use %s", name, strings.Join(names, ", "))
+}

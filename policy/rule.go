@@ -1,0 +1,330 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/shell"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Rule matches calls by what they do. [ParseRule] describes the syntax.
+type Rule struct {
+	text  string
+	tool  string // a tool's name, which may end in "*"; "" if kinds apply
+	kinds []Kind
+	// The specifier: at most one of these is set.
+	pattern string   // of a path
+	words   []string // the first words of a command
+	prefix  bool     // words may follow
+	wild    string   // a command with wildcards
+	domain  string
+}
+
+// Rules are lists of rules. A call is denied if a Deny rule matches, otherwise asked about if an Ask rule
+// does, otherwise allowed if Allow rules cover all of it.
+type Rules struct {
+	Allow, Ask, Deny []Rule
+}
+
+// families are the names of rules that match by what a call does, whatever its tool is called.
+var families = map[string][]Kind{
+	"Bash": {Exec}, "Shell": {Exec},
+	"Read": {Read}, "Grep": {Read}, "Glob": {Read}, "LS": {Read},
+	"Edit": {Write, Delete}, "Write": {Write, Delete}, "MultiEdit": {Write, Delete}, "NotebookEdit": {Write, Delete},
+	"Delete": {Delete}, "WebFetch": {Connect}, "WebSearch": {Connect},
+}
+
+// ParseRule parses a rule.
+//
+//	Bash                      every command
+//	Bash(npm test)            this command
+//	Bash(npm run build:*)     this command with any further arguments
+//	Bash(git * main)          a command with wildcards
+//	Read(src/**)              reading files by a pattern as in .gitignore, with any tool or command;
+//	Edit(/docs/*.md)          ~/x is in the home directory, //x is absolute, other patterns are relative to the workspace
+//	Delete(build/**)          deleting files; Edit covers it too
+//	WebFetch(domain:go.dev)   connecting to a host; *.go.dev is any host below it
+//	mcp__server               all tools of an MCP server
+//	mcp__server__tool         one of them
+//	grep                      any other name is that of a tool
+func ParseRule(text string) (Rule, error) {
+	r := Rule{text: strings.TrimSpace(text)}
+	name, spec, has := strings.Cut(r.text, "(")
+	if has && !strings.HasSuffix(spec, ")") {
+		return Rule{}, fmt.Errorf("invalid rule %q: the closing parenthesis is missing", text)
+	}
+	name, spec = strings.TrimSpace(name), strings.TrimSuffix(spec, ")")
+	if name == "" || strings.ContainsAny(name, " ()\"'") {
+		return Rule{}, fmt.Errorf("invalid rule %q: use a tool name, or a name with a pattern such as Bash(git commit:*)", text)
+	}
+	r.kinds = families[name]
+	if r.kinds == nil {
+		r.tool = name
+		if rest := strings.TrimPrefix(name, "mcp__"); rest != name && !strings.Contains(rest, "__") && !strings.HasSuffix(name, "*") {
+			r.tool = name + "__*"
+		}
+	}
+	if !has || spec == "*" || spec == "**" && r.is(Read, Write) {
+		return r, nil
+	}
+	if err := r.parseSpec(spec); err != nil {
+		return Rule{}, fmt.Errorf("invalid rule %q: %w", text, err)
+	}
+	return r, nil
+}
+
+func (r *Rule) is(kinds ...Kind) bool {
+	return slices.ContainsFunc(kinds, func(k Kind) bool { return slices.Contains(r.kinds, k) })
+}
+
+func (r *Rule) parseSpec(spec string) error {
+	switch {
+	case spec == "":
+		return errors.New("the pattern is empty")
+	case r.is(Exec):
+		return r.parseCommand(spec)
+	case r.is(Connect):
+		host, ok := strings.CutPrefix(spec, "domain:")
+		host = strings.TrimSuffix(strings.ToLower(host), ".")
+		if !ok || host == "" || strings.ContainsAny(host, "/: ") || strings.Contains(strings.TrimPrefix(host, "*."), "*") {
+			return errors.New("use domain:HOST or domain:*.HOST")
+		}
+		r.domain = host
+	case strings.HasPrefix(spec, "!"):
+		return errors.New("a pattern cannot be negated; use a rule in the other list")
+	default:
+		r.pattern = spec
+		if _, err := path.Match(strings.ReplaceAll(spec, "**", "*"), ""); err != nil {
+			return errors.New("the pattern is malformed")
+		}
+	}
+	return nil
+}
+
+// parseCommand parses the specifier of a Bash rule.
+func (r *Rule) parseCommand(spec string) error {
+	spec, r.prefix = strings.CutSuffix(spec, ":*")
+	if strings.Contains(spec, "*") {
+		if r.prefix {
+			return errors.New("use either wildcards or :*")
+		}
+		r.wild = strings.Join(strings.Fields(spec), " ")
+		if rest, ok := strings.CutSuffix(r.wild, " *"); ok && !strings.Contains(rest, "*") {
+			r.wild, r.prefix, spec = "", true, rest
+		} else {
+			return nil
+		}
+	}
+	fields, err := shell.Fields(spec, func(string) string { return "" })
+	if err != nil || strings.ContainsAny(spec, "$`") || len(fields) == 0 {
+		fields = strings.Fields(spec)
+	}
+	if len(fields) == 0 {
+		return errors.New("the command is empty")
+	}
+	r.words = fields
+	return nil
+}
+
+func (r Rule) String() string { return r.text }
+
+// MarshalText and UnmarshalText encode a rule as its text.
+func (r Rule) MarshalText() ([]byte, error) { return []byte(r.text), nil }
+
+// UnmarshalText parses a rule.
+func (r *Rule) UnmarshalText(text []byte) (err error) { *r, err = ParseRule(string(text)); return err }
+
+// named reports whether the rule names a tool, whatever a call does.
+func (r Rule) named(tool string) bool {
+	if r.tool == "" || r.pattern != "" {
+		return false
+	}
+	if prefix, ok := strings.CutSuffix(r.tool, "*"); ok {
+		return strings.HasPrefix(tool, prefix)
+	}
+	return r.tool == tool
+}
+
+// covers reports whether the rule is for accesses of a kind made by a tool, before its specifier is considered.
+func (r Rule) covers(tool string, k Kind) bool {
+	if r.tool != "" {
+		return r.pattern != "" && (r.tool == tool || r.tool == "*")
+	}
+	return slices.Contains(r.kinds, k)
+}
+
+// canonical joins words so that each word stays one.
+func canonical(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		q, err := syntax.Quote(w, syntax.LangBash)
+		if err != nil {
+			q = "'" + strings.ReplaceAll(w, "'", "") + "'"
+		}
+		quoted[i] = q
+	}
+	return strings.Join(quoted, " ")
+}
+
+// allows reports whether the rule covers a command in exactly these words.
+func (r Rule) allows(words []string) bool {
+	switch {
+	case !slices.Contains(r.kinds, Exec):
+		return false
+	case r.wild != "":
+		return wildcard(r.wild, canonical(words))
+	case r.words == nil:
+		return true
+	case len(words) < len(r.words) || len(words) > len(r.words) && !r.prefix:
+		return false
+	}
+	return slices.Equal(words[:len(r.words)], r.words)
+}
+
+// wildcard reports whether text matches a pattern in which * stands for any text.
+func wildcard(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	if !strings.HasPrefix(text, parts[0]) {
+		return false
+	}
+	text = text[len(parts[0]):]
+	for i, p := range parts[1:] {
+		if i == len(parts)-2 {
+			return strings.HasSuffix(text, p)
+		}
+		at := strings.Index(text, p)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(p):]
+	}
+	return text == ""
+}
+
+// forbids reports whether the rule matches a command in a wider sense: the program by any path, options in any
+// order and form, before or after the other words. maybe reports that words which are only known when the
+// command runs could make it match.
+func (r Rule) forbids(words []string) (yes, maybe bool) {
+	if !slices.Contains(r.kinds, Exec) || len(words) == 0 {
+		return false, false
+	}
+	words = append([]string{path.Base(words[0])}, words[1:]...)
+	switch {
+	case r.wild != "":
+		return wildcard(r.wild, canonical(words)) || wildcard(r.wild, strings.Join(words, " ")), slices.Contains(words, unset)
+	case r.words == nil || r.allows(words):
+		return true, false
+	}
+	plain, options := split(r.words)
+	return matchLoosely(plain, options, words)
+}
+
+const unset = "\x00"
+
+// split separates options, one letter or long name each, from the other words.
+func split(words []string) (plain []string, options []string) {
+	for _, w := range words {
+		switch {
+		case len(w) > 2 && w[0] == '-' && w[1] != '-' && len(w) <= 6:
+			for _, c := range w[1:] {
+				options = append(options, "-"+string(c))
+			}
+		case len(w) > 1 && w[0] == '-':
+			name, _, _ := strings.Cut(w, "=")
+			options = append(options, name)
+		default:
+			plain = append(plain, w)
+		}
+	}
+	return plain, options
+}
+
+// longForms are the long names of letters that deny rules often name.
+var longForms = map[string]string{"-r": "--recursive", "-R": "--recursive", "-f": "--force", "-d": "--delete", "-D": "--delete", "-n": "--dry-run", "-v": "--verbose", "-a": "--all", "-i": "--in-place", "-o": "--output"}
+
+// matchLoosely reports whether a command has the plain words, as its first ones, and all the options.
+func matchLoosely(plain, options, words []string) (yes, maybe bool) {
+	_, given := split(words)
+	for _, o := range options {
+		if !slices.ContainsFunc(given, func(g string) bool { return sameOption(o, g) }) {
+			if slices.Contains(words, unset) {
+				maybe = true
+				continue
+			}
+			return false, false
+		}
+	}
+	found, unsure := leading(plain, words)
+	return found && !maybe, found && maybe || unsure
+}
+
+func sameOption(rule, given string) bool {
+	return rule == given || longForms[rule] != "" && len(given) > 2 && strings.HasPrefix(longForms[rule], given) || longForms[given] != "" && longForms[given] == rule ||
+		strings.EqualFold(rule, given) && strings.EqualFold(rule, "-r") || strings.HasPrefix(rule, "--") && len(given) > 3 && strings.HasPrefix(rule, given)
+}
+
+// leading reports whether words begin with the plain ones if options are skipped, each with or without a value.
+func leading(plain, words []string) (yes, maybe bool) {
+	if len(plain) == 0 {
+		return true, false
+	}
+	if len(words) == 0 {
+		return false, false
+	}
+	w := words[0]
+	if w == unset {
+		rest, unsure := leading(plain[1:], words[1:])
+		return false, rest || unsure || true
+	}
+	if len(w) > 1 && w[0] == '-' && w != plain[0] {
+		yes, maybe = leading(plain, words[1:])
+		if !yes && len(words) > 1 && !strings.Contains(w, "=") {
+			y, m := leading(plain, words[2:])
+			yes, maybe = yes || y, maybe || m
+		}
+		return yes, maybe
+	}
+	if w != plain[0] {
+		return false, false
+	}
+	return leading(plain[1:], words[1:])
+}
+
+// connects reports whether the rule matches a host. A rule that denies also matches the hosts below.
+func (r Rule) connects(target string, strict bool) bool {
+	if !slices.Contains(r.kinds, Connect) {
+		return false
+	}
+	if r.domain == "" {
+		return true
+	}
+	host := hostOf(target)
+	if base, ok := strings.CutPrefix(r.domain, "*."); ok {
+		return strings.HasSuffix(host, "."+base)
+	}
+	return host == r.domain || !strict && strings.HasSuffix(host, "."+r.domain)
+}
+
+// hostOf returns the host of host, host:port or a URL, in lower case and without a final dot.
+func hostOf(target string) string {
+	if strings.ContainsAny(target, "\\ \t\r\n") {
+		return "" // programs disagree about the host
+	}
+	if scheme, rest, ok := strings.Cut(target, "://"); ok && !strings.ContainsAny(scheme, "/?#@:") {
+		target = rest
+	}
+	if end := strings.IndexAny(target, "/?#"); end >= 0 {
+		target = target[:end]
+	}
+	if at := strings.LastIndexByte(target, '@'); at >= 0 {
+		target = target[at+1:]
+	}
+	if i := strings.LastIndexByte(target, ':'); i >= 0 && !strings.HasSuffix(target, "]") && strings.Count(target, ":") == 1 || i >= 0 && strings.Contains(target, "]:") {
+		target = target[:i]
+	}
+	return strings.TrimSuffix(strings.ToLower(strings.Trim(target, "[]")), ".")
+}

@@ -1,0 +1,283 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// sed handles sed, whose scripts can write files and run commands.
+func (in *invocation) sed() output {
+	if in.asksVersion() {
+		return text
+	}
+	p := program{values: "l", valuesLong: []string{"line-length"}, patterns: "ef", patternsLong: []string{"expression", "file"}}
+	// GNU's -i and -s take no separate value, and -i ends its word.
+	var args []arg
+	edits := false
+	for i, g := range in.args {
+		w, ok := g.text()
+		if ok && w == "--" {
+			args = append(args, in.args[i:]...)
+			break
+		}
+		if ok && len(w) > 1 && w[0] == '-' && w[1] != '-' {
+			if at := strings.IndexByte(w, 'i'); at > 0 && !strings.ContainsAny(w[:at], "efl") {
+				edits = true
+				if strings.Contains(w[at:], "/") {
+					in.unknown("sed -i writes its backup elsewhere")
+				}
+				if w = w[:at]; w == "-" {
+					continue
+				}
+				g = literal(w)
+			}
+		}
+		if ok && strings.HasPrefix(w, "--i") {
+			edits = true
+			if strings.Contains(w, "/") {
+				in.unknown("sed -i writes its backup elsewhere")
+			}
+			continue
+		}
+		args = append(args, g)
+	}
+	opts, rest, certain := p.parse(args)
+	if !certain && slices.ContainsFunc(args, func(g arg) bool { _, ok := g.text(); return !ok && g.maybeOption() && !g.numbered() }) {
+		in.unknown("a name may be an option of sed")
+	}
+	scripts := 0
+	for _, o := range opts {
+		if !o.in(p.patterns, p.patternsLong) {
+			continue
+		}
+		scripts++
+		if o.in("f", []string{"file"}) && !o.in("e", []string{"expression"}) {
+			in.unknown("sed runs a script from a file")
+		} else {
+			in.sedScript(o.value)
+		}
+	}
+	if scripts == 0 && len(rest) > 0 {
+		in.sedScript(rest[0])
+		rest = rest[1:]
+	}
+	for _, g := range rest {
+		if edits {
+			in.uses(Write, g)
+		} else if !g.is("-") {
+			in.uses(Read, g)
+		}
+	}
+	return text
+}
+
+func (in *invocation) sedScript(g arg) {
+	script, ok := "", false
+	if len(g) == 1 {
+		script, ok = g[0].shape()
+	}
+	if !ok || !sedOnlyPrints(script) {
+		in.unknown("its sed script may write files or run commands")
+	}
+}
+
+// sedOnlyPrints reports whether a sed script surely has no command that uses files or runs programs.
+func sedOnlyPrints(s string) bool {
+	for {
+		s = strings.TrimLeft(s, " \t\n;{}")
+		var ok bool
+		if s, ok = sedAddress(s); !ok {
+			return false
+		}
+		s = strings.TrimLeft(s, " \t!")
+		if s == "" {
+			return true
+		}
+		command := s[0]
+		s = s[1:]
+		switch command {
+		case '{', '}':
+		case 'p', 'P', 'd', 'D', 'g', 'G', 'h', 'H', 'x', 'n', 'N', '=', 'z', 'F':
+		case 'q', 'Q', 'l':
+			s = strings.TrimLeft(s, " 0123456789")
+		case 'b', 't', 'T', ':':
+			s = s[strings.IndexAny(s+";", ";\n"):]
+		case '#':
+			s = s[strings.Index(s+"\n", "\n"):]
+		case 'a', 'i', 'c':
+			return !strings.Contains(s, "\n") // text to the end of the line
+		case 's', 'y':
+			if s, ok = sedSubstitute(s, command == 's'); !ok {
+				return false
+			}
+		default:
+			return false
+		}
+		if s = strings.TrimLeft(s, " \t"); s != "" && !strings.ContainsRune(";\n}{", rune(s[0])) && command != '{' && command != '}' {
+			return false
+		}
+	}
+}
+
+// sedAddress skips the address of a command.
+func sedAddress(s string) (string, bool) {
+	for {
+		s = strings.TrimLeft(s, " \t,")
+		switch {
+		case s == "":
+			return s, true
+		case strings.ContainsRune("0123456789$+~", rune(s[0])):
+			s = s[1:]
+		case s[0] == '/' || s[0] == '\\' && len(s) > 1:
+			if s[0] == '\\' {
+				s = s[1:]
+			}
+			rest, ok := delimited(s[1:], s[0])
+			if !ok {
+				return s, false
+			}
+			s = strings.TrimLeft(rest, "IM")
+		default:
+			return s, true
+		}
+	}
+}
+
+// sedSubstitute skips the parts and flags of s and y.
+func sedSubstitute(s string, flags bool) (string, bool) {
+	if s == "" || s[0] == '\n' || s[0] == '\\' {
+		return s, false
+	}
+	d := s[0]
+	s, ok := delimited(s[1:], d)
+	if ok {
+		s, ok = delimited(s, d)
+	}
+	if ok && flags {
+		s = strings.TrimLeft(s, "gpiIM0123456789")
+	}
+	return s, ok
+}
+
+// delimited returns what follows the next unescaped delimiter.
+func delimited(s string, d byte) (string, bool) {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case d:
+			return s[i+1:], true
+		case '[': // a delimiter in brackets depends on the implementation
+			if end := strings.IndexByte(s[i+1:], ']'); end >= 0 && strings.IndexByte(s[i+1:i+1+end], d) >= 0 {
+				return s, false
+			}
+		}
+	}
+	return s, false
+}
+
+// awk handles awk, whose programs can write files and run commands.
+func (in *invocation) awk() output {
+	if in.asksVersion() {
+		return text
+	}
+
+	rest, program := in.args, arg(nil)
+	for len(rest) > 0 && program == nil {
+		w, ok := rest[0].text()
+		switch {
+		case ok && (w == "-F" || w == "-v") && len(rest) > 1:
+			rest = rest[2:]
+		case ok && len(w) > 2 && (w[:2] == "-F" || w[:2] == "-v"):
+			rest = rest[1:]
+		case ok && w == "--":
+			rest = rest[1:]
+			if len(rest) > 0 {
+				program = rest[0]
+			}
+		case ok && strings.HasPrefix(w, "-"):
+			in.unknown("awk " + w + " may load code")
+			rest = rest[1:]
+		default:
+			program = rest[0]
+		}
+	}
+
+	source, ok := program.text()
+	if program == nil || !ok || !awkOnlyPrints(source) {
+		in.unknown("its awk program may write files or run commands")
+	}
+	if len(rest) > 1 {
+		for _, g := range rest[1:] {
+			if w, ok := g.text(); ok && isAssignment(g) && !strings.Contains(w, "/") {
+				continue
+			}
+			in.uses(Read, g)
+		}
+	}
+	return text
+}
+
+// awkOnlyPrints reports whether an awk program surely uses no files and runs no programs.
+func awkOnlyPrints(s string) bool {
+	depth, printing := 0, false
+	previous := byte(0)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			for i++; i < len(s) && s[i] != '"'; i++ {
+				if s[i] == '\\' {
+					i++
+				}
+			}
+		case c == '/' && (previous == 0 || strings.IndexByte("(,~!&|{};\n", previous) >= 0):
+			for i++; i < len(s) && s[i] != '/'; i++ {
+				if s[i] == '\\' {
+					i++
+				} else if s[i] == '[' || s[i] == '\n' {
+					if s[i] == '\n' || strings.IndexByte(s[i:], '/') < strings.IndexByte(s[i:], ']') {
+						return false
+					}
+				}
+			}
+		case c == '#':
+			for i < len(s) && s[i] != '\n' {
+				i++
+			}
+			printing, depth = false, 0
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ';' || c == '\n' || c == '{' || c == '}':
+			printing, depth = false, 0
+		case c == '>' && printing && depth <= 0:
+			return false
+		case c == '|' && (i+1 >= len(s) || s[i+1] != '|'):
+			return false
+		case c == '|':
+			i++
+		case c == '@' || c == '\\':
+			return false
+		case c == '_' || unicode.IsLetter(rune(c)):
+			start := i
+			for i < len(s) && (s[i] == '_' || unicode.IsLetter(rune(s[i])) || unicode.IsDigit(rune(s[i]))) {
+				i++
+			}
+			switch s[start:i] {
+			case "print", "printf":
+				printing, depth = true, 0
+			case "system", "getline", "close", "fflush", "ENVIRON", "ARGV", "ARGC", "SYMTAB", "FUNCTAB", "PROCINFO", "extension":
+				return false
+			}
+			i--
+			previous = 'a'
+			continue
+		}
+		if i < len(s) && s[i] != ' ' && s[i] != '\t' {
+			previous = s[i]
+		}
+	}
+	return true
+}

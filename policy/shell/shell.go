@@ -1,0 +1,264 @@
+// Package shell determines what a command line would do, without running it.
+//
+// [Analyze] parses a line once, as bash would, and returns an [Effect] for every command that bash might
+// execute: each stage of a pipeline, the body of a loop, the inside of a substitution, and the command behind
+// a wrapper such as env, timeout or sh -c. Each effect lists the files that the command reads, writes and
+// deletes. If more may happen, or the analysis cannot tell, Unknown says why. An effect is never left out:
+// what cannot be understood is unknown.
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// Kind is the kind of an access to a file.
+type Kind string
+
+// The kinds of accesses.
+const (
+	Read   Kind = "read"
+	Write  Kind = "write"
+	Delete Kind = "delete"
+)
+
+// Access is a file or directory that a command uses.
+type Access struct {
+	Kind Kind
+	// Path is absolute; a pattern if Glob is set. It may contain "..", which the system resolves after links.
+	Path string
+	Glob bool
+	// Deep means everything below a directory too.
+	Deep bool
+	// Visible means that hidden files below are left out.
+	Visible bool
+	// Names are patterns of the files below that are used. None means all.
+	Names []string
+	// Follow means that symbolic links below are followed, or that names below are split at blanks.
+	Follow bool
+}
+
+// Effect is what one command of a line does.
+type Effect struct {
+	// Words are the command and its arguments without quotes, with wrappers removed. A word that is only
+	// known when the line runs is [Unset].
+	Words []string
+	// Outer are the same words with their wrappers, outermost first, such as "sudo rm x" for "rm x".
+	Outer [][]string
+	// Also are further forms of the words, without options that do not change what the command is.
+	Also [][]string
+	// Accesses are the files that the command uses.
+	Accesses []Access
+	// Unknown says why the command may do more than its accesses. It is empty if they are all it does.
+	Unknown string
+	// Opaque means that it is not even known which programs run.
+	Opaque bool
+	// Mentions are paths that the words name, if it is not known what the command does with them.
+	Mentions []string
+	// Repos are directories whose git configuration the command uses.
+	Repos []string
+}
+
+// Unset stands for a word that is only known when the line runs.
+const Unset = "\x00"
+
+// Options describe where a command line runs.
+type Options struct {
+	Dir   string    // the working directory, absolute
+	Home  string    // the user's home directory; "" if unknown
+	Paths env.Paths // path rules of the environment
+}
+
+// Limits of a line. Longer ones are refused rather than analysed in part.
+const (
+	maxLine  = 256 << 10
+	maxDepth = 40 // nested scripts, such as sh -c in sh -c
+	// Values of variables are computed so often. After that they count as unknown.
+	maxResolved = 20_000
+)
+
+// Analyze returns the effects of a command line. It returns an error if the line cannot be parsed, or if
+// different shells may read it differently.
+func Analyze(line string, o Options) ([]Effect, error) {
+	a := &analyzer{Options: o, vars: map[string][]*syntax.Word{}, opaqueVars: map[string]bool{}, numbers: map[string]bool{}, removed: map[string]bool{}, sources: map[string]output{}, reads: map[string]int{}}
+	return a.effects, a.script(line, &state{dirs: []string{o.Dir}, scope: &scope{}})
+}
+
+// analyzer collects the effects of one line.
+type analyzer struct {
+	Options
+	effects []Effect
+	depth   int
+	// Every value that the line assigns to a variable, wherever it does so.
+	vars       map[string][]*syntax.Word
+	opaqueVars map[string]bool // assigned from input or output
+	numbers    map[string]bool // assigned by arithmetic
+	sources    map[string]output
+	reads      map[string]int  // how many builtins assign to a variable
+	removed    map[string]bool // functions and variables that the line removes somewhere
+	resolving  []string        // variables whose values are being computed
+	resolved   int             // how often a value was computed
+}
+
+// state is where and with which input a command runs.
+type state struct {
+	dirs  []string // the possible working directories; nil if unknown
+	stdin output
+	outer [][]string // wrappers around the command
+	scope *scope
+}
+
+func (s *state) with(dirs []string) *state { c := *s; c.dirs = dirs; return &c }
+
+// perhaps returns the state of a part that may not run, or runs in another process.
+func (s *state) perhaps() *state { c := *s; c.scope = &scope{up: s.scope}; return &c }
+
+// within returns the state of a part that may not run, and only after what a scope has.
+func (s *state) within(sc *scope) *state { c := *s; c.scope = &scope{up: sc}; return &c }
+
+// scope is what surely happened before a command runs.
+type scope struct {
+	up       *scope
+	funcs    []string // functions that were defined
+	assigned []string // variables that were assigned
+}
+
+func (sc *scope) defines(name string) bool {
+	return sc != nil && (slices.Contains(sc.funcs, name) || sc.up.defines(name))
+}
+
+func (sc *scope) assigns(name string) bool {
+	return sc != nil && (slices.Contains(sc.assigned, name) || sc.up.assigns(name))
+}
+
+// script analyses the text of a script.
+func (a *analyzer) script(text string, st *state) error {
+	if err := plain(text); err != nil {
+		return err
+	}
+	if a.depth++; a.depth > maxDepth {
+		return errors.New("too many nested shells")
+	}
+	defer func() { a.depth-- }()
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		var parse syntax.ParseError
+		if errors.As(err, &parse) {
+			return fmt.Errorf("it cannot be parsed: %s", parse.Text)
+		}
+		return fmt.Errorf("it cannot be parsed: %w", err)
+	}
+	a.collect(f)
+	a.stmts(f.Stmts, st)
+	return nil
+}
+
+// plain rejects text that shells may read differently from how it looks.
+func plain(text string) error {
+	switch {
+	case len(text) > maxLine:
+		return fmt.Errorf("it is longer than %d bytes", maxLine)
+	case !utf8.ValidString(text):
+		return errors.New("it is not valid UTF-8")
+	}
+	for _, r := range text {
+		switch {
+		case r == '\n' || r == '\t':
+		case r < 0x20 || r == 0x7f || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r):
+			return fmt.Errorf("it contains the invisible character U+%04X", r)
+		case unicode.Is(unicode.Zs, r) && r != ' ':
+			return fmt.Errorf("it contains the space U+%04X, which shells do not treat as one", r)
+		}
+	}
+	return nil
+}
+
+// add records an effect.
+func (a *analyzer) add(e Effect) { a.effects = append(a.effects, e) }
+
+// opaque records that something runs which cannot be named.
+func (a *analyzer) opaque(why string, args ...any) {
+	a.add(Effect{Words: []string{Unset}, Unknown: fmt.Sprintf(why, args...), Opaque: true})
+}
+
+// unsafe records that a shell feature may do more than the commands themselves.
+func (a *analyzer) unsafe(why string, args ...any) {
+	a.add(Effect{Unknown: fmt.Sprintf(why, args...)})
+}
+
+// file returns the accesses to a path as written, one for each directory the command may run in, or false if
+// the path is unknown.
+func (a *analyzer) file(kind Kind, st *state, v value) ([]Access, bool) {
+	switch {
+	case v.stream:
+		return nil, true
+	case v.inside:
+		list := a.below(kind, st, v.from)
+		return list, len(list) > 0
+	case !v.known:
+		return nil, false
+	case v.text == "":
+		return nil, true
+	}
+	if a.Paths.IsAbs(v.text) {
+		return []Access{{Kind: kind, Path: a.abs("", v.text), Glob: v.glob}}, true
+	}
+	var list []Access
+	for _, d := range st.dirs {
+		list = append(list, Access{Kind: kind, Path: a.abs(d, v.text), Glob: v.glob})
+	}
+	return list, len(list) > 0
+}
+
+// below returns the accesses to the files that a name may be.
+func (a *analyzer) below(kind Kind, st *state, from *origin) []Access {
+	if from == nil {
+		from = &origin{starts: []string{"."}}
+	}
+	var list []Access
+	for _, d := range st.dirs {
+		for _, s := range from.starts {
+			if a.Paths.IsAbs(s) {
+				d = ""
+			}
+			list = append(list, Access{Kind: kind, Path: a.abs(d, s), Deep: true, Names: from.names, Follow: !from.files})
+		}
+	}
+	return list
+}
+
+// abs returns the path of a name in a directory. The ".." after another name stays: if that is a link, it means
+// the parent of its target.
+func (a *analyzer) abs(dir, name string) string {
+	if dir != "" {
+		name = strings.TrimSuffix(dir, "/") + "/" + name
+	}
+	if !strings.Contains(name, "..") {
+		return a.Paths.Clean(name)
+	}
+	return name
+}
+
+// union returns the directories of both; unknown wins.
+func union(a, b []string) []string {
+	if a == nil || b == nil {
+		return nil
+	}
+	for _, d := range b {
+		if !slices.Contains(a, d) {
+			a = append(slices.Clone(a), d)
+		}
+	}
+	if len(a) > 8 {
+		return nil
+	}
+	return a
+}

@@ -1,0 +1,317 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// codeVariables change which code later commands run, or where they find it, by themselves or through the
+// programs that read them.
+var codeVariables = []string{
+	"PATH", "LD_*", "DYLD_*", "GIT_*", "BASH*", "ENV", "PS[0-4]", "PROMPT_COMMAND", "IFS", "CDPATH", "SHELLOPTS", "SHELL", "ZDOTDIR",
+	"HOME", "XDG_*", "TMPDIR", "OLDPWD", "PWD", "*EDITOR", "VISUAL", "*PAGER*", "LESS*", "MORE", "BROWSER", "TERMINFO*", "TERMCAP", "EXINIT", "VIMINIT",
+	"GO[A-Z]*", "CC", "CXX", "CPP", "LD", "AR", "AS", "FC", "*FLAGS", "MAKE*", "MFLAGS", "CMAKE_*", "COMPILER_PATH", "C_INCLUDE_PATH", "LIBRARY_PATH",
+	"NODE_OPTIONS", "NODE_PATH", "NODE_EXTRA_CA_CERTS", "npm_*", "NPM_*", "YARN_*", "PNPM_*", "COREPACK_*", "BUN_*", "DENO_*", "ELECTRON_*",
+	"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONBREAKPOINT", "PYTHONUSERBASE", "PYTHONEXECUTABLE", "PYTHONWARNINGS", "PYTHONPLATLIBDIR", "PIP_*", "UV_*", "VIRTUAL_ENV", "CONDA_*",
+	"PERL5*", "PERLLIB", "RUBY*", "GEM_*", "BUNDLE_*", "RAKE*", "PHPRC", "PHP_INI_SCAN_DIR", "LUA_*", "R_*", "JULIA_*",
+	"JAVA_*", "_JAVA_OPTIONS", "JDK_*", "CLASSPATH", "MAVEN_*", "GRADLE_*", "ANT_*", "KOTLIN_*", "SCALA_*", "DOTNET_*", "CORECLR_*", "COMPlus_*", "NUGET_*",
+	"RUSTC*", "RUSTDOC*", "RUSTUP_*", "CARGO_*", "SSH_*", "SUDO_*", "*_PROXY", "*_proxy", "GCONV_PATH", "LOCPATH", "NLSPATH", "MALLOC_*", "GLIBC_*",
+	"RIPGREP_CONFIG_PATH", "GREP_OPTIONS", "GREP_COLOR", "GZIP", "BZIP*", "XZ_*", "ZIPOPT", "TAR_OPTIONS", "TAPE", "RSYNC_*", "WGETRC", "CURL_*", "OPENSSL_*", "SSL_*",
+	"DOCKER_*", "KUBECONFIG", "AWS_*", "AZURE_*", "GOOGLE_*", "CLOUDSDK_*", "HELM_*", "TF_*", "ANSIBLE_*", "VAGRANT_*", "PULUMI_*", "PG*", "MYSQL_*",
+	"NIX_*", "GUIX_*", "FZF_*", "BAT_*", "DIFFPROG", "MERGETOOL", "TEXINPUTS", "TEXMF*", "MAILCAP*", "MAILCAPS", "HOSTALIASES", "RES_OPTIONS", "RESOLV_*",
+	"QT_*", "GTK_*", "GIO_*", "GST_*", "DBUS_*", "DISPLAY", "WAYLAND_*", "JQ_*", "INPUTRC", "HISTFILE", "MAIL*", "REINS_*", "CLAUDE_*", "CODEX_*", "GEMINI_*", "ANTHROPIC_*", "OPENAI_*",
+	"POSIXLY_CORRECT", "GLOBIGNORE", "EXECIGNORE", "FIGNORE", "FUNCNEST", "TIMEFORMAT", "ASAN_*", "UBSAN_*", "LSAN_*", "MSAN_*", "TSAN_*", "V8_*", "UV_*", "MOZ_*", "WINE*", "MANPATH", "GROFF_*", "SWIFT_*", "XCODE*", "DEVELOPER_DIR", "SDKROOT", "PKG_CONFIG*", "ACLOCAL*", "AUTO*", "M4PATH", "CONFIG_SITE", "CONFIG_SHELL", "DISTCC_*", "CCACHE_*", "SCCACHE_*", "BAZEL*", "USE_*",
+}
+
+// harmlessVariables are exceptions to codeVariables.
+var harmlessVariables = []string{"GOOS", "GOARCH", "GOARM", "GOMAXPROCS", "GOMEMLIMIT", "GOGC", "GOTRACEBACK", "LESSCHARSET", "MAKELEVEL", "PGUSER", "PGDATABASE", "JAVA_VERSION"}
+
+// isCode reports whether assigning to a variable may run code.
+func isCode(name string) bool {
+	match := func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }
+	return slices.ContainsFunc(codeVariables, match) && !slices.Contains(harmlessVariables, name)
+}
+
+// assignable records that the line assigns to a variable.
+func (a *analyzer) assignable(name string) {
+	if isCode(name) {
+		a.unsafe("it sets %s, which changes what programs do", name)
+	}
+	if strings.ContainsAny(name, "[]$`") {
+		a.unsafe("it assigns to %s, whose subscript is code", name)
+	}
+}
+
+// collect records every assignment of a script before it is analysed, so that the order does not matter.
+func (a *analyzer) collect(f *syntax.File) {
+	syntax.Walk(f, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Assign:
+			a.collectAssign(n)
+		case *syntax.ForClause:
+			if w, ok := n.Loop.(*syntax.WordIter); ok {
+				a.collectLoop(w)
+			}
+		case *syntax.BinaryArithm:
+			if w, ok := n.X.(*syntax.Word); ok && strings.HasSuffix(n.Op.String(), "=") {
+				a.numbers[w.Lit()] = true
+			}
+		case *syntax.UnaryArithm:
+			if w, ok := n.X.(*syntax.Word); ok {
+				a.numbers[w.Lit()] = true
+			}
+		case *syntax.ParamExp:
+			if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) && n.Param != nil {
+				a.vars[n.Param.Value] = append(a.vars[n.Param.Value], n.Exp.Word)
+			}
+		case *syntax.CallExpr:
+			a.collectCall(n)
+		case *syntax.DeclClause:
+			a.collectDeclare(n)
+		}
+		return true
+	})
+}
+
+// collectDeclare records variables whose attributes change the values that are assigned to them.
+func (a *analyzer) collectDeclare(c *syntax.DeclClause) {
+	changes := false
+	for _, n := range c.Args {
+		switch {
+		case n.Name == nil:
+			changes = changes || !strings.HasPrefix(n.Value.Lit(), "-") || strings.ContainsAny(n.Value.Lit(), "iulcn")
+		case changes:
+			a.opaqueVars[n.Name.Value] = true
+		}
+	}
+}
+
+func (a *analyzer) collectAssign(n *syntax.Assign) {
+	if n.Name == nil {
+		return
+	}
+	name := n.Name.Value
+	switch {
+	case n.Append || n.Index != nil || n.Value == nil && n.Array == nil:
+		a.opaqueVars[name] = a.opaqueVars[name] || n.Append || n.Index != nil
+		if n.Value == nil && n.Array == nil {
+			a.vars[name] = append(a.vars[name], &syntax.Word{})
+		}
+	case n.Array != nil:
+		for _, e := range n.Array.Elems {
+			if e.Value != nil {
+				a.vars[name] = append(a.vars[name], e.Value)
+			}
+		}
+	default:
+		a.vars[name] = append(a.vars[name], n.Value)
+	}
+}
+
+func (a *analyzer) collectLoop(w *syntax.WordIter) {
+	if !w.InPos.IsValid() || len(w.Items) == 0 {
+		a.opaqueVars[w.Name.Value] = true
+	}
+	for _, item := range w.Items {
+		list, ok := braces(item)
+		a.vars[w.Name.Value] = append(a.vars[w.Name.Value], list...)
+		a.opaqueVars[w.Name.Value] = a.opaqueVars[w.Name.Value] || !ok
+	}
+}
+
+// collectCall records the variables that builtins such as read assign to.
+func (a *analyzer) collectCall(c *syntax.CallExpr) {
+	if len(c.Args) == 0 {
+		return
+	}
+	switch c.Args[0].Lit() {
+	case "unset", "builtin", "command", "eval":
+		for _, w := range c.Args[1:] {
+			a.removed[w.Lit()] = true
+		}
+	}
+	switch c.Args[0].Lit() {
+	case "read", "mapfile", "readarray", "getopts", "printf", "command", "builtin", "wait", "declare", "export", "local", "typeset", "readonly":
+		for _, w := range c.Args[1:] {
+			name, _, _ := strings.Cut(w.Lit(), "=")
+			if syntax.ValidName(name) {
+				a.opaqueVars[name] = true
+				a.reads[name]++
+			}
+		}
+	}
+}
+
+// arithm checks an arithmetic expression. Bash evaluates the values of variables in it as expressions, in
+// which a subscript may contain a command substitution.
+func (a *analyzer) arithm(x syntax.ArithmExpr, st *state) {
+	switch x := x.(type) {
+	case nil:
+	case *syntax.BinaryArithm:
+		if w, ok := x.X.(*syntax.Word); ok && strings.HasSuffix(x.Op.String(), "=") && !strings.ContainsAny(x.Op.String(), "<>!") {
+			a.assignable(w.Lit())
+		}
+		a.arithm(x.X, st)
+		a.arithm(x.Y, st)
+	case *syntax.UnaryArithm:
+		a.arithm(x.X, st)
+	case *syntax.ParenArithm:
+		a.arithm(x.X, st)
+	case *syntax.Word:
+		a.operand(x, st)
+	default:
+		a.unsafe("it uses arithmetic that is not analysed")
+	}
+}
+
+// operand checks a word of an arithmetic expression.
+func (a *analyzer) operand(w *syntax.Word, st *state) {
+	if len(w.Parts) == 1 {
+		if p, ok := w.Parts[0].(*syntax.ParamExp); ok && p.Short == false && p.Dollar == p.Param.Pos() { // a[i] without a dollar sign
+			a.subscript(p.Index, st)
+		}
+	}
+	for _, v := range a.eval(w, st) {
+		switch {
+		case v.number, v.known && isNumberLiteral(v.text):
+		case v.known && syntax.ValidName(v.text):
+			a.number(v.text, st)
+		default:
+			a.unsafe("it evaluates a value as arithmetic that is only known when it runs")
+			return
+		}
+	}
+}
+
+// isNumberLiteral reports whether an operand is a number in any base.
+func isNumberLiteral(s string) bool {
+	if s == "" {
+		return true
+	}
+	return s[0] >= '0' && s[0] <= '9' && strings.Trim(strings.ToLower(s), "0123456789abcdefghijklmnopqrstuvwxyz#_@") == "" && !strings.ContainsAny(s, "[]$`")
+}
+
+// number checks that all values of a variable in arithmetic are numbers.
+func (a *analyzer) number(name string, st *state) {
+	for _, v := range a.variable(name, st, true) {
+		if !v.number && !(v.known && isNumber(v.text)) {
+			a.unsafe("it evaluates $%s as arithmetic, and its value is only known when it runs", name)
+			return
+		}
+	}
+}
+
+// subscript checks the index of an array, which is arithmetic or a key.
+func (a *analyzer) subscript(x syntax.ArithmExpr, st *state) {
+	if w, ok := x.(*syntax.Word); ok && (w.Lit() == "@" || w.Lit() == "*") {
+		return
+	}
+	a.arithm(x, st)
+}
+
+// test checks the expression of [[ ]].
+func (a *analyzer) test(x syntax.TestExpr, st *state) {
+	switch x := x.(type) {
+	case *syntax.Word:
+		a.eval(x, st)
+	case *syntax.ParenTest:
+		a.test(x.X, st)
+	case *syntax.UnaryTest:
+		if x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar {
+			a.variableTest(x.X, st)
+			return
+		}
+		a.test(x.X, st)
+	case *syntax.BinaryTest:
+		switch x.Op {
+		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+			for _, side := range []syntax.TestExpr{x.X, x.Y} {
+				if w, ok := side.(*syntax.Word); ok {
+					a.operand(w, st)
+				}
+			}
+		default:
+			a.test(x.X, st)
+			a.test(x.Y, st)
+		}
+	}
+}
+
+// variableTest checks the operand of -v, whose subscript is code.
+func (a *analyzer) variableTest(x syntax.TestExpr, st *state) {
+	w, ok := x.(*syntax.Word)
+	if !ok {
+		a.unsafe("it tests a variable whose name is only known when it runs")
+		return
+	}
+	for _, v := range a.eval(w, st) {
+		if !v.known || !syntax.ValidName(v.text) {
+			a.unsafe("it tests a variable whose name is only known when it runs")
+		}
+	}
+}
+
+// declare checks declare, local, export, readonly and typeset.
+func (a *analyzer) declare(c *syntax.DeclClause, st *state) {
+	integer, prints := false, len(c.Args) == 0
+	for _, arg := range c.Args {
+		if arg.Name == nil {
+			for _, v := range a.eval(arg.Value, st) {
+				switch {
+				case !v.known:
+					a.unsafe("%s gets options that are only known when it runs", c.Variant.Value)
+				case strings.HasPrefix(v.text, "-") && strings.Contains(v.text, "n"):
+					a.unsafe("%s %s makes a variable stand for another one", c.Variant.Value, v.text)
+				}
+				integer = integer || strings.Contains(v.text, "i")
+				prints = prints || strings.Contains(v.text, "p")
+				if !strings.HasPrefix(v.text, "-") && !strings.HasPrefix(v.text, "+") {
+					a.unsafe("%s assigns to a name that is only known when it runs", c.Variant.Value)
+				}
+			}
+			continue
+		}
+		a.assign(arg, st)
+		if integer && arg.Value != nil {
+			a.operand(arg.Value, st)
+		}
+	}
+	a.assigned(c.Args, st)
+	switch {
+	case prints:
+		a.unsafe("%s prints all variables, which may hold secrets", c.Variant.Value)
+	case c.Variant.Value == "nameref":
+		a.unsafe("nameref makes a variable stand for another one")
+	}
+}
+
+// assigned records variables that have the values of the line from now on.
+func (a *analyzer) assigned(list []*syntax.Assign, st *state) {
+	for _, n := range list {
+		if n.Name != nil && !a.removed[n.Name.Value] {
+			st.scope.assigned = append(st.scope.assigned, n.Name.Value)
+		}
+	}
+}
+
+// assign checks one assignment.
+func (a *analyzer) assign(n *syntax.Assign, st *state) {
+	if n.Name != nil {
+		a.assignable(n.Name.Value)
+	}
+	a.subscript(n.Index, st)
+	if n.Value != nil {
+		a.eval(n.Value, st)
+	}
+	if n.Array != nil {
+		for _, e := range n.Array.Elems {
+			a.subscript(e.Index, st)
+			if e.Value != nil {
+				a.eval(e.Value, st)
+			}
+		}
+	}
+}

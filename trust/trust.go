@@ -1,0 +1,199 @@
+// Package trust records which directories the user trusts. Nothing in a project that can run a program or
+// widen what an agent may do is honoured before that.
+//
+// Trust is bound to content: it holds for the files that the user saw, until one of them changes. It covers
+// a repository as a whole, but not repositories nested in it. A directory outside of repositories is
+// covered with its subdirectories.
+package trust
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Store holds the user's decisions, one file for each directory. A file is always replaced as a whole, so
+// processes need no lock.
+type Store struct{ dir string }
+
+// Open returns the store in a state directory. It creates nothing.
+func Open(state string) *Store { return &Store{filepath.Join(state, "trust")} }
+
+// State is whether a directory is trusted.
+type State struct {
+	Project
+	Trusted bool
+	// Changed lists the files that were added, changed or removed since the user trusted the project. The
+	// project is untrusted until the user trusts it again.
+	Changed []string
+}
+
+// record is the user's decision about a project.
+type record struct {
+	Root  string    `json:"root"`
+	Time  time.Time `json:"time"`
+	Files []File    `json:"files"`
+}
+
+// State returns whether a directory is trusted. If there is an error, it is not.
+func (s *Store) State(dir string) (State, error) {
+	p, err := s.Inspect(dir)
+	if err != nil {
+		return State{Project: p}, err
+	}
+	r, err := s.read(p.Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return State{Project: p}, nil
+	}
+	if err == nil {
+		err = s.outside(p.Root)
+	}
+	if err != nil {
+		return State{Project: p}, err
+	}
+	changed := p.changed(r.Files)
+	return State{Project: p, Trusted: len(changed) == 0, Changed: changed}, nil
+}
+
+// Trust records that the user trusts a project with these files.
+func (s *Store) Trust(p Project) error {
+	if err := s.outside(p.Root); err != nil {
+		return err
+	}
+	r := record{Root: p.Root, Time: time.Now().UTC().Truncate(time.Second), Files: p.Files}
+	old, err := s.read(p.Root)
+	if err == nil {
+		for _, f := range old.Files {
+			if !slices.Contains(p.dirs, f.Dir) { // seen when another subdirectory was trusted
+				r.Files = append(r.Files, f)
+			}
+		}
+	}
+	if err := s.write(r); err != nil {
+		return fmt.Errorf("cannot save that %s is trusted: %w", p.Root, err)
+	}
+	return nil
+}
+
+// Untrust removes the trust in the project of a directory. It reports whether there was any.
+func (s *Store) Untrust(dir string) (root string, was bool, err error) {
+	real, err := realDir(dir)
+	if err != nil {
+		return "", false, err
+	}
+	root = s.root(real)
+	err = os.Remove(s.file(root))
+	if errors.Is(err, fs.ErrNotExist) {
+		return root, false, nil
+	}
+	return root, err == nil, err
+}
+
+// Entry is a trusted project.
+type Entry struct {
+	Root string
+	Time time.Time // when the user trusted it
+}
+
+// List returns the trusted projects, sorted by path.
+func (s *Store) List() ([]Entry, error) {
+	files, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var list []Entry
+	var errs []error
+	for _, f := range files {
+		if strings.HasSuffix(f.Name(), suffix) {
+			r, err := readRecord(filepath.Join(s.dir, f.Name()))
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			list = append(list, Entry{r.Root, r.Time})
+		}
+	}
+	slices.SortFunc(list, func(a, b Entry) int { return cmp.Compare(a.Root, b.Root) })
+	return list, errors.Join(errs...)
+}
+
+// outside returns an error if the store is inside a project, where the project's files could be taken for
+// the user's decisions.
+func (s *Store) outside(root string) error {
+	for d := s.dir; ; d = filepath.Dir(d) {
+		real, err := filepath.EvalSymlinks(d)
+		if errors.Is(err, fs.ErrNotExist) && filepath.Dir(d) != d {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if rel, err := filepath.Rel(root, real); err == nil && filepath.IsLocal(rel) {
+			return fmt.Errorf("%s cannot be trusted: it contains the state directory of Reins; set REINS_HOME to a directory outside of it", root)
+		}
+		return nil
+	}
+}
+
+const suffix = ".json"
+
+// file returns the name of the record of a project.
+func (s *Store) file(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+suffix)
+}
+
+// read returns the record of a project.
+func (s *Store) read(root string) (record, error) {
+	r, err := readRecord(s.file(root))
+	if err == nil && r.Root != root {
+		err = fmt.Errorf("%s is about another directory: remove it", s.file(root))
+	}
+	return r, err
+}
+
+func readRecord(name string) (record, error) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return record{}, err
+	}
+	var r record
+	if err := json.Unmarshal(b, &r); err != nil {
+		return record{}, fmt.Errorf("%s is damaged: remove it: %w", name, err)
+	}
+	return r, nil
+}
+
+// write saves a record, for this user only.
+func (s *Store) write(r record) (err error) {
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(s.dir, "new-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(append(b, '\n'))
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), s.file(r.Root))
+}

@@ -1,0 +1,305 @@
+//go:build unix
+
+package trust
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// workspace is a directory with projects, and the user's store outside of it.
+type workspace struct {
+	t     *testing.T
+	dir   string
+	store *Store
+}
+
+func newWorkspace(t *testing.T) workspace {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return workspace{t, dir, Open(t.TempDir())}
+}
+
+func (w workspace) path(name string) string { return filepath.Join(w.dir, name) }
+
+func (w workspace) write(name, content string) {
+	w.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(w.path(name)), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(w.path(name), []byte(content), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w workspace) link(target, name string) {
+	w.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(w.path(name)), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.Symlink(target, w.path(name)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w workspace) remove(name string) {
+	w.t.Helper()
+	if err := os.RemoveAll(w.path(name)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w workspace) trust(dir string) {
+	w.t.Helper()
+	p, err := w.store.Inspect(w.path(dir))
+	if err == nil {
+		err = w.store.Trust(p)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// expect checks the state of a directory: whether it is trusted, and what has changed.
+func (w workspace) expect(dir string, trusted bool, changed ...string) {
+	w.t.Helper()
+	st, err := w.store.State(w.path(dir))
+	if err != nil || st.Trusted != trusted || !slices.Equal(st.Changed, changed) {
+		w.t.Errorf("%s: got trusted %v, changed %q, error %v, want %v and %q", dir, st.Trusted, st.Changed, err, trusted, changed)
+	}
+}
+
+func TestState_IsUntrustedUntilTheUserSaysOtherwise(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("p/.git/HEAD", "")
+	w.write("p/sub/x", "")
+	w.expect("p", false)
+	w.trust("p")
+	w.expect("p", true)
+	w.expect("p/sub", true)
+	if root, was, err := w.store.Untrust(w.path("p/sub")); root != w.path("p") || !was || err != nil {
+		t.Errorf("got %s, %v, %v", root, was, err)
+	}
+	w.expect("p", false)
+	if _, was, err := w.store.Untrust(w.path("p")); was || err != nil {
+		t.Errorf("again: got %v, %v", was, err)
+	}
+}
+
+func TestAttack_TrustedConfigurationThatChangesIsUntrusted(t *testing.T) {
+	for _, source := range sources {
+		t.Run(source.path, func(t *testing.T) {
+			w := newWorkspace(t)
+			file := source.path
+			if filepath.Ext(file) == "" {
+				file += "/deep/run.sh"
+			}
+			w.write("p/.git/HEAD", "")
+			w.trust("p")
+			w.write("p/"+file, "echo 1")
+			w.expect("p", false, file)
+			w.trust("p")
+			w.expect("p", true)
+			w.write("p/"+file, "echo 2")
+			w.expect("p", false, file)
+			w.write("p/"+file, "echo 1")
+			w.expect("p", true)
+			w.remove("p/" + file)
+			w.expect("p", false, file)
+		})
+	}
+}
+
+func TestAttack_TrustIsBoundToWhatTheUserSaw(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("p/.mcp.json", "{}")
+	seen, err := w.store.Inspect(w.path("p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("p/.mcp.json", `{"mcpServers":{"evil":{}}}`) // while the question waits
+	if err := w.store.Trust(seen); err != nil {
+		t.Fatal(err)
+	}
+	w.expect("p", false, ".mcp.json")
+}
+
+func TestAttack_NestedRepositoriesNeedTheirOwnTrust(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("p/.git/HEAD", "")
+	w.write("p/vendor/dir/.git/HEAD", "")
+	w.write("p/vendor/file/.git", "gitdir: ../../.git") // a forged worktree
+	w.link("../../.git", "p/vendor/link/.git")
+	w.link("nowhere", "p/vendor/dangling/.git")
+	w.trust("p")
+	w.expect("p/vendor", true)
+	for _, name := range []string{"dir", "file", "link", "dangling"} {
+		w.expect("p/vendor/"+name, false)
+	}
+	w.trust("p/vendor/dir")
+	w.expect("p/vendor/dir", true)
+	w.expect("p/vendor/file", false)
+}
+
+func TestAttack_SubdirectoriesCannotBringTheirOwnConfiguration(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("p/.git/HEAD", "")
+	w.write("p/.mcp.json", "{}")
+	w.write("p/a/.mcp.json", "{}")
+	w.write("p/b/x", "")
+	w.trust("p")
+	w.expect("p/b", true)
+	w.expect("p/a", false, "a/.mcp.json")
+	w.trust("p/a")
+	w.expect("p/a", true)
+	w.trust("p") // keeps what was trusted in a
+	w.expect("p/a", true)
+	w.write("p/a/.mcp.json", "[]")
+	w.expect("p/a", false, "a/.mcp.json")
+	w.expect("p", true)
+}
+
+func TestState_CoversSubdirectoriesOutsideOfRepositories(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("top/plain/x", "")
+	w.write("top/repo/.git/HEAD", "")
+	w.trust("top")
+	w.expect("top/plain", true)
+	w.expect("top/repo", false)
+	w.expect(".", false)
+}
+
+func TestAttack_PathsAreReal(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("good/.git/HEAD", "")
+	w.write("evil/x", "")
+	w.trust("good")
+	w.link("good", "link")
+	w.expect("link", true)
+	w.remove("link")
+	w.link("evil", "link") // swapped
+	w.expect("link", false)
+	w.link("../evil", "good/inner")
+	w.expect("good/inner", false)
+	w.write("good-evil/x", "") // has the trusted path as a prefix
+	w.expect("good-evil", false)
+}
+
+func TestAttack_FilesThatCannotBeCheckedAreNotTrusted(t *testing.T) {
+	for name, plant := range map[string]func(w workspace){
+		"a link that leaves the project": func(w workspace) {
+			w.write("outside", "secret")
+			w.link("../outside", "p/.mcp.json")
+		},
+		"a directory link that leaves the project": func(w workspace) {
+			w.write("outside/run.sh", "secret")
+			w.link("../../outside", "p/.reins/hooks")
+		},
+		"a link to a directory": func(w workspace) {
+			w.write("p/tools/run.sh", "x")
+			w.link("../../tools", "p/.reins/hooks/more")
+		},
+		"a FIFO": func(w workspace) {
+			if err := syscall.Mkfifo(w.path("p/.mcp.json"), 0o600); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+		"a large file": func(w workspace) {
+			w.write("p/.mcp.json", "")
+			if err := os.Truncate(w.path("p/.mcp.json"), 16<<20+1); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t)
+			w.write("p/.git/HEAD", "")
+			w.trust("p")
+			plant(w)
+			st, err := w.store.State(w.path("p"))
+			if st.Trusted || err == nil || !strings.Contains(err.Error(), "p cannot be trusted: .") {
+				t.Errorf("got trusted %v, error %v", st.Trusted, err)
+			}
+		})
+	}
+}
+
+func TestState_FollowsLinksInsideTheProject(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("p/.git/HEAD", "")
+	w.write("p/real.json", "1")
+	w.link("real.json", "p/.mcp.json")
+	w.trust("p")
+	w.expect("p", true)
+	w.write("p/real.json", "2")
+	w.expect("p", false, ".mcp.json")
+}
+
+func TestAttack_ProjectsDoNotBringDecisions(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("p/x", "")
+	w.store = Open(w.path("p/state")) // REINS_HOME points into the project
+	p, err := w.store.Inspect(w.path("p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.store.Trust(p); err == nil || !strings.Contains(err.Error(), "REINS_HOME") {
+		t.Errorf("got %v", err)
+	}
+	if err := w.store.write(record{Root: p.Root}); err != nil { // as if it came with the project
+		t.Fatal(err)
+	}
+	if st, err := w.store.State(w.path("p")); st.Trusted || err == nil {
+		t.Errorf("got trusted %v, error %v", st.Trusted, err)
+	}
+}
+
+func TestAttack_RecordsOfOtherDirectoriesDoNotCount(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("good/.git/HEAD", "")
+	w.write("evil/.git/HEAD", "")
+	w.trust("good")
+	if err := os.Rename(w.store.file(w.path("good")), w.store.file(w.path("evil"))); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := w.store.State(w.path("evil")); st.Trusted || err == nil {
+		t.Errorf("got trusted %v, error %v", st.Trusted, err)
+	}
+	if err := os.WriteFile(w.store.file(w.path("evil")), []byte(`{"root":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := w.store.State(w.path("evil")); st.Trusted || err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("damaged: got trusted %v, error %v", st.Trusted, err)
+	}
+}
+
+func TestStore_FilesAreForTheUserOnly(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("p/x", "")
+	w.write("q/x", "")
+	w.trust("q")
+	w.trust("p")
+	for name, want := range map[string]os.FileMode{w.store.dir: 0o700, w.store.file(w.path("p")): 0o600} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: got %v, %v, want %v", name, info.Mode(), err, want)
+		}
+	}
+	list, err := w.store.List()
+	if err != nil || len(list) != 2 || list[0].Root != w.path("p") || list[1].Root != w.path("q") || list[0].Time.IsZero() {
+		t.Errorf("got %v, %v", list, err)
+	}
+	files, err := os.ReadDir(w.store.dir)
+	if err != nil || len(files) != 2 {
+		t.Errorf("got %v, %v, want two records and nothing else", files, err)
+	}
+	if list, err := Open(t.TempDir()).List(); err != nil || len(list) != 0 {
+		t.Errorf("an empty store lists %v, %v", list, err)
+	}
+}
