@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"env"},
 	{"env/search", "env/envtest"},
 	{"env/local", "checkpoint", "trust"},
-	{"policy/shell"},
+	{"policy/shell", "policy/repo"},
 	{"policy"},
 	{"tool", "config"},
 	{"event"},

@@ -61,7 +61,7 @@ func (s *Session) requested(r tool.Request) (given *tool.Approval, answers chan 
 	}
 	if !same {
 		s.note(event.ApprovalRequested{
-			ID: r.Call.ID, Name: r.Call.Name, Tool: r.Spec.Name, Arguments: r.Call.Args,
+			ID: r.Call.ID, Name: r.Call.Name, Tool: r.Spec.Name, Version: r.Spec.Version, Arguments: r.Call.Args,
 			Accesses: r.Accesses, Rule: r.Decision.Rule, Reason: r.Decision.Reason,
 		})
 	}

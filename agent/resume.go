@@ -36,6 +36,9 @@ func (c *Config) newLog() (journal, error) {
 // interrupted. Calls that wait for an approval or an answer still wait, and queued messages are still queued.
 // Continue or Submit continues interrupted work.
 //
+// The first time that an imported session is resumed, its system prompt, approvals, pending calls and
+// subagents are dropped. The prompt is then that of the configuration or of Config.Adapt.
+//
 // Resuming and closing a session without doing anything appends no records.
 func Resume(ctx context.Context, c Config) (*Session, error) {
 	if c.Store == nil || c.ID == "" {
@@ -66,7 +69,7 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 		tr.fold.Apply(r)
 	}
 	root := tr.fold.Agent("")
-	if err := c.adopt(ctx, root); err != nil {
+	if err := c.adopt(ctx, root, meta.Foreign()); err != nil {
 		return nil, err
 	}
 	if err := lease(w, c.Env); err != nil {
@@ -78,8 +81,8 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 		return nil, err
 	}
 	s.meta = meta
-	d := event.SessionResume{Setup: s.setup(), Dir: s.dir(), Interrupted: root.Open(), Lost: lost}
-	if c.System != root.System() {
+	d := event.SessionResume{Setup: s.setup(), Dir: s.dir(), Interrupted: root.Open(), Lost: lost, Imported: meta.Foreign()}
+	if c.System != root.System() || d.Imported {
 		d.System = c.System
 	}
 	r := event.Record{Time: time.Now(), Session: s.id, Data: d}
@@ -106,7 +109,7 @@ func readRecords(ctx context.Context, c Config) (records []event.Record, lost in
 }
 
 // adopt fills in what the configuration leaves unchanged.
-func (c *Config) adopt(ctx context.Context, root *step.State) error {
+func (c *Config) adopt(ctx context.Context, root *step.State, foreign bool) error {
 	was := root.Setup()
 	if c.Model == "" {
 		c.Provider, c.Model = was.Provider, was.Model
@@ -119,12 +122,14 @@ func (c *Config) adopt(ctx context.Context, root *step.State) error {
 	if c.Timeouts == (tool.Timeouts{}) {
 		c.Timeouts = was.Timeouts
 	}
-	if c.System == "" && (c.Provider != was.Provider || c.Model != was.Model) {
+	if c.System == "" && (foreign || c.Provider != was.Provider || c.Model != was.Model) {
 		if err := c.adapt(ctx); err != nil {
 			return err
 		}
 	}
-	c.System = cmp.Or(c.System, root.System())
+	if !foreign {
+		c.System = cmp.Or(c.System, root.System())
+	}
 	return c.complete()
 }
 

@@ -37,7 +37,8 @@ func (s *Session) runTools(ctx context.Context, calls []step.Call) error {
 	calls = calls[:k.together(calls)]
 	for _, c := range calls {
 		if c.Request == nil || c.Approval != nil {
-			s.record(event.ToolCallStart{ID: c.ID, Name: c.Name, Arguments: k.arguments(c.ToolCall)})
+			spec, _ := k.tools.Spec(c.Name)
+			s.record(event.ToolCallStart{ID: c.ID, Name: c.Name, Arguments: k.arguments(c.ToolCall), Version: spec.Version})
 		}
 	}
 	s.checkpoint(ctx, k, calls)
@@ -63,11 +64,11 @@ func (s *Session) runBatch(ctx context.Context, k *kit, calls []step.Call) error
 		}
 	}
 	if len(calls) == 1 {
-		finish(0, s.runCall(ctx, k, calls[0].ToolCall))
+		finish(0, s.runCall(ctx, k, calls[0]))
 	} else {
 		var wg sync.WaitGroup
 		for i, c := range calls {
-			wg.Go(func() { finish(i, s.runCall(ctx, k, c.ToolCall)) })
+			wg.Go(func() { finish(i, s.runCall(ctx, k, c)) })
 		}
 		wg.Wait()
 	}
@@ -79,13 +80,17 @@ func (s *Session) runBatch(ctx context.Context, k *kit, calls []step.Call) error
 	return nil
 }
 
-// runCall runs one call through the pipeline.
-func (s *Session) runCall(ctx context.Context, k *kit, c llm.ToolCall) (out tool.Outcome) {
+// runCall runs one call through the pipeline. A call that waited for an approval is for the tool as it was then.
+func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Outcome) {
+	version := ""
+	if c.Request != nil {
+		version = c.Request.Version
+	}
 	err := guarded("the pipeline of "+c.Name, func() error {
 		pipe := *k.pipe
 		pipe.Mode = s.mode()
 		out = pipe.Run(ctx, tool.Call{
-			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c), Env: k.env, Vision: k.vision, Timeouts: k.timeouts,
+			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c.ToolCall), Version: version, Env: k.env, Vision: k.vision, Timeouts: k.timeouts,
 			Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
 		})
 		return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/reins-agent/reins/agent"
@@ -112,16 +113,21 @@ func (b *builder) warnOnce(problems []string) {
 	}
 }
 
-// recorded returns the generated system prompt of the resumed session, unless another one is wanted. What
-// the user wrote in it is kept for every model.
+// recorded returns the generated system prompt of the resumed session, unless another one is wanted or it
+// comes from an archive. What the user wrote in it is kept for every model. It also restores which files the
+// model knows.
 func (b *builder) recorded(ctx context.Context) (string, error) {
 	c := &b.config
-	if c.Resume == "" || c.Session.System != "" || c.Prompt.User != "" {
+	if c.Resume == "" || b.meta.Foreign() {
 		return "", nil
 	}
-	system, err := recordedSystem(ctx, b.session.Store, c.Resume)
+	system, seen, err := recordedFacts(ctx, b.session.Store, c.Resume)
 	if err != nil {
 		return "", err
+	}
+	c.ToolConfig.State.Remember(seen)
+	if c.Session.System != "" || c.Prompt.User != "" {
+		return "", nil
 	}
 	if system != "" && !prompt.Generated(system) {
 		c.Session.System = system
@@ -131,28 +137,43 @@ func (b *builder) recorded(ctx context.Context) (string, error) {
 	return system, nil
 }
 
-// recordedSystem returns the last system prompt of a saved session. Damaged records are skipped; resuming
-// the session decides whether that is acceptable.
-func recordedSystem(ctx context.Context, store event.Store, id string) (string, error) {
-	system := ""
+// recordSeen is middleware that adds the hashes of the files that the model now knows to the result of a call.
+func (b *builder) recordSeen(ctx context.Context, _ tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
+	res, err := next(ctx)
+	res.Artifacts.FilesSeen = b.config.ToolConfig.State.Seen()
+	return res, err
+}
+
+// recordedFacts returns the last system prompt of a saved session, and the files that its tools have read and
+// written. Damaged records are skipped; resuming the session decides whether that is acceptable.
+func recordedFacts(ctx context.Context, store event.Store, id string) (system string, seen map[string]string, _ error) {
+	seen = make(map[string]string)
 	for r, err := range store.Load(ctx, id, 0) {
 		var damage *event.CorruptError
 		switch {
 		case errors.As(err, &damage):
 			continue
 		case err != nil:
-			return "", err
-		case r.Agent != "":
+			return "", nil, err
+		}
+		if d, ok := r.Data.(event.ToolCallEnd); ok {
+			maps.Copy(seen, d.Artifacts.FilesSeen)
+		}
+		if r.Agent != "" {
 			continue
 		}
 		switch d := r.Data.(type) {
 		case event.SessionStart:
 			system = d.System
 		case event.SessionResume:
+			if d.Imported {
+				system = ""
+				clear(seen)
+			}
 			system = cmp.Or(d.System, system)
 		case event.Settings:
 			system = cmp.Or(d.System, system)
 		}
 	}
-	return system, nil
+	return system, seen, nil
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
 	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/policy/repo"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -117,7 +118,10 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 			return nil, err
 		}
 	}
-	s.Middleware = append(s.Middleware[:len(s.Middleware):len(s.Middleware)], recordDiffs)
+	if s.Workspace.Git == nil && !c.Prompt.Trusted {
+		s.Workspace.Git = func(ctx context.Context, dir string) string { return repo.Runs(ctx, s.Env, dir) }
+	}
+	s.Middleware = append(s.Middleware[:len(s.Middleware):len(s.Middleware)], recordDiffs, b.recordSeen)
 	s.Owned = append(s.Owned[:len(s.Owned):len(s.Owned)], b.made...)
 	if c.Resume == "" {
 		return agent.New(*s)

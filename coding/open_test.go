@@ -399,7 +399,7 @@ func TestOpen_RecordedPromptIsThatOfTheLastResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := recordedSystem(context.Background(), event.Store(store), s.ID()); err != nil || got != second {
+	if got, _, err := recordedFacts(context.Background(), event.Store(store), s.ID()); err != nil || got != second {
 		t.Errorf("the recorded prompt is another one than the last (%v)", err)
 	}
 }

@@ -217,14 +217,16 @@ func (p *Profile) tools() ([]tool.Tool, []tool.Alias) {
 }
 
 func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
-	set := tools.NewSet(p.ToolConfig)
+	c := p.ToolConfig
 	switch p.Family {
 	case OpenAIFamily:
-		return native.Codex(set, freeform, p.Vision)
+		c.ReadBeforeWrite = false // codex reads files with commands
+		return native.Codex(tools.NewSet(c), freeform, p.Vision)
 	case AnthropicFamily:
-		return native.Claude(set)
+		c.ReadBeforeWrite = true
+		return native.Claude(tools.NewSet(c))
 	}
-	return native.Gemini(set)
+	return native.Gemini(tools.NewSet(c))
 }
 
 // subagentAliases returns aliases of the subagent tools, which a session adds.

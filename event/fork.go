@@ -63,7 +63,7 @@ func (m Meta) inherit(parent Meta, at Seq) Meta {
 	if m.Tags == nil {
 		m.Tags = parent.Tags
 	}
-	m.Parent, m.ForkedAt = parent.ID, at
+	m.Parent, m.ForkedAt, m.Imported = parent.ID, at, min(parent.Imported, at+1)
 	return m
 }
 

@@ -30,7 +30,10 @@ type SessionResume struct {
 	Dir         string `json:"dir,omitempty"`
 	System      string `json:"system,omitempty"`      // the system prompt, if it changed
 	Interrupted bool   `json:"interrupted,omitempty"` // the session was interrupted while it worked
-	Lost        int    `json:"lost,omitempty"`        // how many records could not be read
+	// Imported means that the records before come from an archive. Their system prompt, approvals and
+	// subagents no longer count.
+	Imported bool `json:"imported,omitempty"`
+	Lost     int  `json:"lost,omitempty"` // how many records could not be read
 }
 
 // Settings replaces the setup.

@@ -122,6 +122,7 @@ type Meta struct {
 	Branch   string    `json:"branch,omitempty"` // of git
 	Parent   string    `json:"parent,omitempty"` // the session it was forked from
 	ForkedAt Seq       `json:"forked_at,omitempty"`
+	Imported Seq       `json:"imported,omitempty"` // the first number after the records of an archive; 0 if there are none
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`
 	Last     Seq       `json:"last"` // the number of the last record
@@ -129,6 +130,9 @@ type Meta struct {
 	Usage    llm.Usage `json:"usage"`
 	Cost     *float64  `json:"cost"` // in US dollars; null if it is unknown
 }
+
+// Foreign reports whether the session was imported from an archive and has not been continued since.
+func (m Meta) Foreign() bool { return m.Last < m.Imported }
 
 // Compare orders sessions, most recently written first.
 func (m Meta) Compare(other Meta) int {
@@ -148,10 +152,10 @@ func (m *Meta) Advance(r Record) error {
 	return nil
 }
 
-// Replace returns n with the values that stores maintain themselves: ID, Created, Last and Updated.
+// Replace returns n with the values that stores maintain themselves: ID, Created, Last, Updated and Imported.
 func (m Meta) Replace(n Meta) Meta {
 	n = n.Clone()
-	n.ID, n.Created, n.Last, n.Updated = m.ID, m.Created, m.Last, m.Updated
+	n.ID, n.Created, n.Last, n.Updated, n.Imported = m.ID, m.Created, m.Last, m.Updated, m.Imported
 	return n
 }
 

@@ -16,6 +16,7 @@ type ToolCallStart struct {
 	Name string `json:"name"`
 	// Arguments is the model's JSON object, or a string if the model's arguments are not JSON.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Version   string          `json:"version,omitempty"` // of the tool
 	// Question is what the call asks the user. The next input is its result.
 	Question string `json:"question,omitempty"`
 }
@@ -105,7 +106,8 @@ type (
 	ApprovalRequested struct {
 		ID        string          `json:"id"` // of the tool call
 		Name      string          `json:"name"`
-		Tool      string          `json:"tool,omitempty"` // the tool's own name, if the model used an alias
+		Tool      string          `json:"tool,omitempty"`    // the tool's own name, if the model used an alias
+		Version   string          `json:"version,omitempty"` // of the tool
 		Arguments json.RawMessage `json:"arguments,omitempty"`
 		Accesses  []policy.Access `json:"accesses"` // null if the tool did not declare them
 		Rule      string          `json:"rule,omitempty"`

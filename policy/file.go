@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -111,13 +112,13 @@ func (j *judge) real(p string) (string, error) {
 			done += "/" + e
 			continue
 		}
-		real, err := w.Files.RealPath(j.ctx, done+"/")
+		real, err := w.Files.RealPath(j.ctx, cmp.Or(done, "/"))
 		if err != nil {
 			return "", errors.New("it cannot be resolved")
 		}
 		done = strings.TrimSuffix(w.Paths.ToSlash(w.Paths.Dir(real)), "/")
 	}
-	real, err := w.Files.RealPath(j.ctx, done+"/")
+	real, err := w.Files.RealPath(j.ctx, cmp.Or(done, "/"))
 	if err != nil {
 		return "", errors.New("it cannot be resolved")
 	}

@@ -311,10 +311,15 @@ func (r Rule) connects(target string, strict bool) bool {
 
 // hostOf returns the host of host, host:port or a URL, in lower case and without a final dot.
 func hostOf(target string) string {
-	if _, rest, ok := strings.Cut(target, "://"); ok {
+	if strings.ContainsAny(target, "\\ \t\r\n") {
+		return "" // programs disagree about the host
+	}
+	if scheme, rest, ok := strings.Cut(target, "://"); ok && !strings.ContainsAny(scheme, "/?#@:") {
 		target = rest
 	}
-	target, _, _ = strings.Cut(target, "/")
+	if end := strings.IndexAny(target, "/?#"); end >= 0 {
+		target = target[:end]
+	}
 	if at := strings.LastIndexByte(target, '@'); at >= 0 {
 		target = target[at+1:]
 	}

@@ -150,6 +150,9 @@ func (j *judge) command(a Access) Decision {
 		}
 		return d
 	}
+	if dir != w.Dir { // as if it began with cd
+		effects = append(effects, shell.Effect{Words: []string{"cd", dir}, Accesses: []shell.Access{{Kind: shell.Read, Path: dir}}})
+	}
 	strictest := j.allows("reads_inside", "only reads inside the working directory")
 	for i, e := range effects {
 		if d := j.effect(e, a.Target); i == 0 || d.Verdict < strictest.Verdict {

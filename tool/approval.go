@@ -179,6 +179,8 @@ func (p *Pipeline) permitted(ctx context.Context, t target, out *Outcome) bool {
 		return true
 	case out.Decision.Verdict != policy.Ask:
 		return out.refuse("%s was denied: %s", out.Tool, reason(out.Decision))
+	case p.unread(ctx, t, out):
+		return false
 	case p.Approve == nil:
 		return out.refuse("%s needs approval (%s), but there is nobody to ask", out.Tool, reason(out.Decision))
 	}
@@ -192,6 +194,18 @@ func (p *Pipeline) permitted(ctx context.Context, t target, out *Outcome) bool {
 	}
 	out.Approval = &a
 	return p.answered(ctx, t, out)
+}
+
+// unread refuses a call that would fail with NotRead, and reports whether it did: nobody needs to be asked about it.
+// Other failures may tell the content of a file, which needs an approval.
+func (p *Pipeline) unread(ctx context.Context, t target, out *Outcome) bool {
+	_, _, err := Request{Call: out.Call, tool: t.tool}.Preview(ctx)
+	failure, ok := errors.AsType[*Error](err)
+	if !ok || failure.Code != NotRead {
+		return false
+	}
+	out.Result.Error = failure
+	return true
 }
 
 // ask asks for approval and records how long the answer took.

@@ -175,7 +175,9 @@ func TestGranted_AnswersForWhatThePolicyAsksAbout(t *testing.T) {
 		p.Policy = policy.Func(func(context.Context, policy.Query) policy.Decision {
 			return policy.Decision{Verdict: c.verdict, Rule: "test"}
 		})
-		p.Granted = func(_ context.Context, q policy.Query) (string, bool) { return "session", c.granted && q.Tool == "echo" }
+		p.Granted = func(_ context.Context, q policy.Query) (string, bool) {
+			return "session", c.granted && q.Tool == "echo"
+		}
 		if d := p.Run(t.Context(), call("echo", `{"text":"x"}`)).Decision; d.Verdict != c.want || d.Rule != c.rule {
 			t.Errorf("%v, granted %v: %+v, want %v by %s", c.verdict, c.granted, d, c.want, c.rule)
 		}

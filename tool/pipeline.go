@@ -125,6 +125,12 @@ func (p *Pipeline) admit(out *Outcome) (target, bool) {
 	out.Tool, out.Version = t.spec.Name, t.spec.Version
 	args, err := alias.rename(out.Call.Args)
 	if err == nil {
+		var refused *Error
+		if args, refused = t.spec.adapt(out.Call.Version, args); refused != nil {
+			out.deny("version", "incompatible_version", refused.Message)
+			out.Result.Error = refused
+			return t, false
+		}
 		err = t.check.check(args)
 	}
 	if err != nil {

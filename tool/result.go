@@ -30,7 +30,10 @@ type Result struct {
 // Artifacts lists what a call changed and ran.
 type Artifacts struct {
 	FilesChanged []string `json:"files_changed,omitempty"`
-	CommandsRun  []string `json:"commands_run,omitempty"`
+	FilesCreated []string `json:"files_created,omitempty"` // those that did not exist before, as real paths
+	// FilesSeen has the hashes of files whose content the model now knows, if the tools keep them.
+	FilesSeen   map[string]string `json:"files_seen,omitempty"`
+	CommandsRun []string          `json:"commands_run,omitempty"`
 }
 
 // Code is the kind of an Error. Codes are stable.
@@ -54,10 +57,12 @@ const (
 	IOError          Code = "IOError"
 	NotAFile         Code = "NotAFile"
 	NotADirectory    Code = "NotADirectory"
+	NotRead          Code = "NotRead" // the call would change a file whose content the model does not know
 	PatchError       Code = "PatchError"
 	ProcessNotFound  Code = "ProcessNotFound"
 	TooLarge         Code = "TooLarge"
 	UnsupportedMedia Code = "UnsupportedMedia"
+	VersionMismatch  Code = "VersionMismatch"
 )
 
 // Error is a failure that the model can read and recover from.

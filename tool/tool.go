@@ -75,6 +75,10 @@ type Spec struct {
 	// Limit bounds what the model sees of the output. Zero fields default to [DefaultLimit].
 	Limit Limit `json:"limit,omitzero"`
 
+	// Adapt converts the arguments of a call that was made for an incompatible version of the tool. Without
+	// it, such a call is refused. See [Call.Version].
+	Adapt func(version string, args json.RawMessage) (json.RawMessage, error) `json:"-"`
+
 	// Role marks tools that the host treats specially, for example by answering their calls itself.
 	// The pipeline ignores it.
 	Role string `json:"role,omitempty"`
@@ -85,6 +89,9 @@ type Call struct {
 	ID   string
 	Name string          // the name that was called, possibly an alias
 	Args json.RawMessage // an object, validated before Access and Run see it
+	// Version is the version of the tool that the call was made for; "" is the current one. A call for the
+	// same major version runs, unless its minor version is newer than that of the tool.
+	Version string
 	// Env is where the tool works. In a call with declared accesses, it refuses all others. A read covers
 	// the files below a directory; a change covers only the file itself.
 	Env env.Environment

@@ -90,7 +90,7 @@ func (s *State) resumed(r event.Record, d event.SessionResume) {
 	}
 	s.setup = d.Setup
 	s.loop.window = d.Rules.LoopWindow
-	if d.System != "" {
+	if d.System != "" || d.Imported {
 		s.setSystem(d.System)
 	}
 	s.sent.lost = s.sent.lost || d.Lost > 0

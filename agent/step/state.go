@@ -246,11 +246,12 @@ func (s *State) setSystem(text string) {
 	if text == systemOf(s.messages) {
 		return
 	}
-	messages := slices.Clone(s.messages)
+	messages := s.messages
 	if systemOf(messages) != "" {
-		messages[0] = llm.SystemText(text)
-	} else {
-		messages = slices.Insert(messages, 0, llm.SystemText(text))
+		messages = messages[1:]
+	}
+	if text != "" {
+		messages = append([]llm.Message{llm.SystemText(text)}, messages...)
 	}
 	s.rewrite(messages, "the system prompt was changed")
 }

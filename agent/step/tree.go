@@ -18,6 +18,7 @@ type Tree struct {
 	spent  event.Spending
 	worked time.Duration
 	grants policy.Grants
+	made   map[string]bool // files that tools created, by real path
 
 	active int       // working agents
 	since  time.Time // when the first of them started
@@ -61,10 +62,17 @@ func (t *Tree) Apply(r event.Record) {
 	switch d := r.Data.(type) {
 	case event.SessionResume:
 		t.resumed()
+		if d.Imported {
+			t.disown()
+		}
 	case event.ModelCallStart:
 		t.turns++
 	case event.SubagentStart:
 		t.Agent(d.ID)
+	case event.ToolCallEnd:
+		t.files(d)
+	case event.Rewind:
+		t.made = nil
 	}
 	t.spent.Add(r)
 	t.last = r.Time
@@ -83,6 +91,33 @@ func (t *Tree) resumed() {
 			s.closeAnswer()
 			s.recovered()
 		}
+	}
+}
+
+// files applies which files a call deleted and created.
+func (t *Tree) files(d event.ToolCallEnd) {
+	for _, a := range d.Accesses {
+		if a.Kind == policy.Delete {
+			delete(t.made, a.Target)
+		}
+	}
+	for _, p := range d.Artifacts.FilesCreated {
+		if t.made == nil {
+			t.made = make(map[string]bool)
+		}
+		t.made[p] = true
+	}
+}
+
+// Created reports whether a tool call created the file at a real path. It does not know what commands create.
+func (t *Tree) Created(path string) bool { return t.made[path] }
+
+// disown drops what the records so far permit: they come from somebody else.
+func (t *Tree) disown() {
+	t.grants, t.made = nil, nil
+	for _, s := range t.agents {
+		s.lapse(true)
+		s.spawned = nil
 	}
 }
 

@@ -2,10 +2,8 @@ package native
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/reins-agent/reins/coding/edit"
 	"github.com/reins-agent/reins/coding/tools"
@@ -27,9 +25,10 @@ const (
 	claudeColumns    = 500       // bytes of a line that Grep shows
 )
 
-// Claude returns the tools of Claude Code.
+// Claude returns the tools of Claude Code. They refuse to change files that were not read, so the set must have
+// been made with [tools.Config.ReadBeforeWrite].
 func Claude(set tools.Set) Toolset {
-	c := &claude{Set: set, seen: make(map[string][sha256.Size]byte)}
+	c := claude{set}
 	return Toolset{
 		[]tool.Tool{c.bash(), c.glob(), c.grep(), c.read(), c.edit(), c.write(), todoWrite(), c.taskOutput(), c.taskStop()},
 		[]tool.Alias{
@@ -39,12 +38,7 @@ func Claude(set tools.Set) Toolset {
 	}
 }
 
-type claude struct {
-	tools.Set
-
-	mu   sync.Mutex
-	seen map[string][sha256.Size]byte // hashes of files when last read or written, by real path
-}
+type claude struct{ tools.Set }
 
 func claudeLimit(chars int) tool.Limit {
 	return tool.Limit{Chars: chars, Lines: -1, Mode: tool.HeadTail}
@@ -53,41 +47,6 @@ func claudeLimit(chars int) tool.Limit {
 func claudeError(message string) string { return "<tool_use_error>" + message + "</tool_use_error>" }
 
 func claudeFailed(err error) (tool.Result, error) { return tool.Result{}, formatted(err, claudeError) }
-
-// saw records the content of a file that the model has seen.
-func (c *claude) saw(ctx context.Context, call *tool.Call, p string, content []byte) {
-	key := realPath(ctx, call, p)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.seen[key] = sha256.Sum256(content)
-}
-
-// check refuses to change a file whose current content the model has not read.
-func (c *claude) check(p string) tools.Check {
-	return func(ctx context.Context, call *tool.Call, old []byte) error {
-		if old == nil {
-			return nil
-		}
-		key := realPath(ctx, call, p)
-		c.mu.Lock()
-		sum, read := c.seen[key]
-		c.mu.Unlock()
-		switch {
-		case !read:
-			return tool.Errorf(tool.EditConflict, "%s has not been read yet. Read it before changing it.", p)
-		case sum != sha256.Sum256(old):
-			return tool.Errorf(tool.EditConflict, "%s has been modified since it was read. Read it again before changing it.", p)
-		}
-		return nil
-	}
-}
-
-func realPath(ctx context.Context, call *tool.Call, p string) string {
-	if real, err := call.Env.RealPath(ctx, p); err == nil {
-		return real
-	}
-	return p
-}
 
 type claudeReadIn struct {
 	Path       string  `json:"file_path" jsonschema:"the file to read"`
@@ -101,7 +60,7 @@ func (in claudeReadIn) read() tools.Read {
 	return tools.Read{Path: in.Path, Offset: int(in.Offset), Limit: int(in.Limit)}
 }
 
-func (c *claude) read() tool.Tool {
+func (c claude) read() tool.Tool {
 	spec := named(c.Read.Spec, "Read",
 		"Read a file. Returns each line as number, tab, text; at most 2000 lines unless limit is set. Can also read images and notebooks.",
 		claudeLimit(claudeReadTokens*tokenBytes))
@@ -120,7 +79,7 @@ func (c *claude) read() tool.Tool {
 		if err != nil {
 			return claudeFailed(err)
 		}
-		c.saw(ctx, call, in.Path, page.Source)
+		c.Saw(ctx, call, in.Path, page)
 		return res, nil
 	})
 }
@@ -150,19 +109,18 @@ type claudeEditIn struct {
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"replace every occurrence (default false)"`
 }
 
-func (c *claude) edit() tool.Tool {
+func (c claude) edit() tool.Tool {
 	spec := named(c.Edit.Spec, "Edit", "Replace text in a file. Read the file first. old_string must occur exactly once unless replace_all is set.", claudeLimit(claudeChars))
 	args := func(in claudeEditIn) tools.Edit {
-		return tools.Edit{Path: in.Path, Old: in.Old, New: in.New, ReplaceAll: in.ReplaceAll, Check: c.check(in.Path)}
+		return tools.Edit{Path: in.Path, Old: in.Old, New: in.New, ReplaceAll: in.ReplaceAll}
 	}
-	return present(spec, c.Edit, args, claudeError, c.edited)
+	return present(spec, c.Edit, args, claudeError, claudeEdited)
 }
 
-func (c *claude) edited(ctx context.Context, call *tool.Call, in claudeEditIn, e tools.Edited) tool.Result {
+func claudeEdited(ctx context.Context, call *tool.Call, in claudeEditIn, e tools.Edited) tool.Result {
 	if e.Created != nil {
-		return c.written(ctx, call, writeIn{Path: in.Path}, *e.Created)
+		return claudeWritten(ctx, call, writeIn{Path: in.Path}, *e.Created)
 	}
-	c.saw(ctx, call, in.Path, e.Content)
 	res := tool.Result{Fields: e.Fields()}
 	text := fmt.Sprintf("%s was updated.", e.Path)
 	if in.ReplaceAll {
@@ -185,22 +143,19 @@ type writeIn struct {
 	Content string `json:"content" jsonschema:"the full content of the file"`
 }
 
-func (c *claude) write() tool.Tool {
+func (c claude) write() tool.Tool {
 	spec := named(c.Write.Spec, "Write", "Write a file and create its parent directories. Replaces an existing file, which must be read first.", claudeLimit(claudeChars))
-	args := func(in writeIn) tools.Write {
-		return tools.Write{Path: in.Path, Content: in.Content, Check: c.check(in.Path)}
-	}
-	return present(spec, c.Write, args, claudeError, c.written)
+	args := func(in writeIn) tools.Write { return tools.Write{Path: in.Path, Content: in.Content} }
+	return present(spec, c.Write, args, claudeError, claudeWritten)
 }
 
-func (c *claude) written(ctx context.Context, call *tool.Call, in writeIn, w tools.Written) tool.Result {
-	c.saw(ctx, call, in.Path, w.New)
+func claudeWritten(_ context.Context, _ *tool.Call, _ writeIn, w tools.Written) tool.Result {
 	verb := "updated"
 	if w.Created {
 		verb = "created"
 	}
 	text := strings.TrimSpace(fmt.Sprintf("%s was %s. %s", w.Path, verb, w.Note))
-	return tool.Result{Output: tool.Text(text), Fields: w.Fields(), Artifacts: tool.Artifacts{FilesChanged: []string{in.Path}}}
+	return tool.Result{Output: tool.Text(text), Fields: w.Fields(), Artifacts: w.Artifacts}
 }
 
 type claudeBashIn struct {
@@ -215,7 +170,7 @@ func (in claudeBashIn) command() tools.Command {
 	return tools.Command{Command: in.Command, TimeoutMS: int64(in.Timeout), Description: in.Description, Background: in.Background, NoInput: true}
 }
 
-func (c *claude) bash() tool.Tool {
+func (c claude) bash() tool.Tool {
 	spec := named(c.Run.Spec, "Bash", fmt.Sprintf("Run a shell command. Standard input is empty. Each command runs in a new shell in the working directory. "+
 		"It is stopped after timeout milliseconds (default %d, at most %d).", c.Timeouts.Default.Milliseconds(), c.Timeouts.Max.Milliseconds()), claudeLimit(claudeBashChars))
 	return tools.Over(spec, c.Run, claudeBashIn.command, func(ctx context.Context, call *tool.Call, in claudeBashIn) (tool.Result, error) {
@@ -277,7 +232,7 @@ func (in claudeGlobIn) query() search.GlobQuery {
 	return search.GlobQuery{Pattern: in.Pattern, Path: in.Path, Limit: claudeFiles}
 }
 
-func (c *claude) glob() tool.Tool {
+func (c claude) glob() tool.Tool {
 	spec := named(c.Glob.Spec, "Glob", fmt.Sprintf("Find files matching a glob pattern, newest first; at most %d.", claudeFiles), claudeLimit(claudeChars))
 	return present(spec, c.Glob, claudeGlobIn.query, claudeError, func(_ context.Context, _ *tool.Call, _ claudeGlobIn, found search.GlobResult) tool.Result {
 		var lines []string
@@ -314,7 +269,7 @@ func (in claudeTaskOutputIn) output() tools.Output {
 	return tools.Output{ID: tools.ID(in.ID), WaitMS: wait}
 }
 
-func (c *claude) taskOutput() tool.Tool {
+func (c claude) taskOutput() tool.Tool {
 	spec := named(c.Output.Spec, "TaskOutput", "Read what a background command has printed since the last read, and whether it is still running.", claudeLimit(claudeBashChars))
 	return present(spec, c.Output, claudeTaskOutputIn.output, claudeError, claudeNews)
 }
@@ -331,7 +286,7 @@ func (in claudeTaskStopIn) stop() tools.Stop {
 	return tools.Stop{ID: tools.ID(in.ID)}
 }
 
-func (c *claude) taskStop() tool.Tool {
+func (c claude) taskStop() tool.Tool {
 	spec := named(c.Stop.Spec, "TaskStop", "Stop a background command and everything it started, and read the rest of its output.", claudeLimit(claudeBashChars))
 	return present(spec, c.Stop, claudeTaskStopIn.stop, claudeError, claudeNews)
 }

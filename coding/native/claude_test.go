@@ -57,13 +57,13 @@ func TestClaude_FilesOutputs(t *testing.T) {
 		{"create", "Write", args{"file_path": "new/n.txt", "content": "hello\n"}, "new/n.txt was created.", ""},
 		{"what was written is known", "Write", args{"file_path": "new/n.txt", "content": "hello hello\n"}, "new/n.txt was updated.", ""},
 		{"unread", "Write", args{"file_path": "big2", "content": "x"}, "big2 was created.", ""},
-		{"overwrite unread", "Write", args{"file_path": "big", "content": "x"}, use("big has not been read yet. Read it before changing it."), tool.EditConflict},
+		{"overwrite unread", "Write", args{"file_path": "big", "content": "x"}, use("big has not been read yet. Read it before changing it."), tool.NotRead},
 
 		{"edit", "Edit", args{"file_path": "a.txt", "old_string": "four", "new_string": "4"}, "a.txt was updated.", ""},
 		{"edit all", "Edit", args{"file_path": "new/n.txt", "old_string": "hello", "new_string": "bye", "replace_all": true}, "new/n.txt was updated: 2 occurrences replaced.", ""},
 		{"several places", "Edit", args{"file_path": "new/n.txt", "old_string": "bye", "new_string": "x"}, use("new/n.txt was not changed: old_string matches 2 places (lines 1, 1); add surrounding lines to make it unique, or replace every occurrence"), tool.EditConflict},
 		{"identical", "Edit", args{"file_path": "a.txt", "old_string": "one", "new_string": "one"}, use("a.txt was not changed: old_string and new_string are the same, so there is nothing to change"), tool.EditConflict},
-		{"edit unread", "Edit", args{"file_path": "wide", "old_string": "zz", "new_string": "x"}, use("wide has not been read yet. Read it before changing it."), tool.EditConflict},
+		{"edit unread", "Edit", args{"file_path": "wide", "old_string": "zz", "new_string": "x"}, use("wide has not been read yet. Read it before changing it."), tool.NotRead},
 		{"todo", "TodoWrite", args{"todos": []any{args{"content": "c", "status": "in_progress", "activeForm": "a"}}}, "The list was updated. Continue with the item in progress.", ""},
 		{"glob", "Glob", args{"pattern": "a*"}, "a.txt", ""},
 		{"no files", "Glob", args{"pattern": "*.rs"}, "No files found", ""},
@@ -73,7 +73,7 @@ func TestClaude_FilesOutputs(t *testing.T) {
 	}
 	r.write("a.txt", "changed by another\n")
 	r.golden([]step{
-		{"modified", "Edit", args{"file_path": "a.txt", "old_string": "changed", "new_string": "x"}, use("a.txt has been modified since it was read. Read it again before changing it."), tool.EditConflict},
+		{"modified", "Edit", args{"file_path": "a.txt", "old_string": "changed", "new_string": "x"}, use("a.txt has been modified since it was read. Read it again before changing it."), tool.NotRead},
 		{"curly quotes", "Write", args{"file_path": "q", "content": "say “yes”\n"}, "q was created.", ""},
 		{"matched by look", "Edit", args{"file_path": "q", "old_string": `say "yes"`, "new_string": "say no"},
 			"q was updated.\nold_string did not match exactly; the replaced text differs from it only in look-alike characters (quotes, dashes, spaces).\n" +

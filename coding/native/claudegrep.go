@@ -64,7 +64,7 @@ func (in claudeGrepIn) query() search.GrepQuery {
 	return q
 }
 
-func (c *claude) grep() tool.Tool {
+func (c claude) grep() tool.Tool {
 	spec := named(c.Grep.Spec, "Grep", "Search file contents using a regular expression (RE2 syntax).", claudeLimit(claudeGrepChars))
 	spec = tools.WithEnums[claudeGrepIn](spec, map[string][]any{"output_mode": {"content", "files_with_matches", "count"}})
 	return present(spec, c.Grep, claudeGrepIn.query, claudeError, func(_ context.Context, _ *tool.Call, in claudeGrepIn, found tools.Found) tool.Result {

@@ -246,7 +246,7 @@ func (c codex) patch(ctx context.Context, call *tool.Call, in patchIn) (tool.Res
 	p, err := c.Patch.Do(ctx, call, in.patch())
 	res := tool.Result{Fields: p.Fields()}
 	if err == nil || len(p.Changes) > 0 {
-		res.Output, res.Artifacts.FilesChanged = tool.Text(p.Report(err == nil)), p.Paths()
+		res.Output, res.Artifacts = tool.Text(p.Report(err == nil)), p.Artifacts
 	}
 	return res, formatted(err, func(m string) string { return "apply_patch verification failed: " + m })
 }

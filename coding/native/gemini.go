@@ -86,6 +86,7 @@ func (g gemini) read() tool.Tool {
 		case page.Total > 0 && len(page.Lines) == 0:
 			return tool.Failure(tool.ValidationError, "start_line %d is after the end of %s, which has %s.", page.First, in.Path, tools.Plural(page.Total, "line")), nil
 		}
+		g.Saw(ctx, c, in.Path, page)
 		return geminiText(geminiPage(page), page.Fields()), nil
 	})
 }
@@ -157,7 +158,7 @@ func (g gemini) write() tool.Tool {
 	return present(spec, g.Write, args, nil, geminiWritten)
 }
 
-func geminiWritten(_ context.Context, _ *tool.Call, in writeIn, w tools.Written) tool.Result {
+func geminiWritten(_ context.Context, _ *tool.Call, _ writeIn, w tools.Written) tool.Result {
 	text := fmt.Sprintf("Successfully overwrote file: %s.", w.Path)
 	if w.Created {
 		text = fmt.Sprintf("Successfully created and wrote to new file: %s.", w.Path)
@@ -166,7 +167,7 @@ func geminiWritten(_ context.Context, _ *tool.Call, in writeIn, w tools.Written)
 		text += " " + w.Note
 	}
 	res := geminiText(text+snippet(w.New, changedLines(w.Old, w.New)), w.Fields())
-	res.Artifacts.FilesChanged = []string{in.Path}
+	res.Artifacts = w.Artifacts
 	return res
 }
 

@@ -77,8 +77,6 @@ func TestPreview_TellsWhatTheVendorsRulesRefuse(t *testing.T) {
 		args   args
 		want   string
 	}{
-		{coding.AnthropicFamily, "Edit", args{"file_path": "one", "old_string": "1", "new_string": "2"}, "has not been read"},
-		{coding.AnthropicFamily, "Write", args{"file_path": "one", "content": "2"}, "has not been read"},
 		{coding.GeminiFamily, "replace", args{"file_path": "one", "instruction": "i", "old_string": "", "new_string": "2"}, "already exists"},
 		{coding.GeminiFamily, "replace", args{"file_path": "one", "instruction": "i", "old_string": "1", "new_string": "// ... rest of code ..."}, "placeholder"},
 		{coding.GeminiFamily, "write_file", args{"file_path": "one", "content": "// ... rest of code ..."}, "placeholder"},

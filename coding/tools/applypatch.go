@@ -18,7 +18,7 @@ func (f files) applyPatch() Op[Patch, Patched] {
 	}
 	return Op[Patch, Patched]{
 		Spec: tool.Spec{
-			Name: "apply_patch", Version: "1.0.0", Description: description,
+			Name: "apply_patch", Version: "1.0.0", Description: f.readFirst(description),
 			Permissions: []tool.Permission{tool.FSRead, tool.FSWrite, tool.FSDelete}, SideEffects: "creates, changes, moves and deletes files", Destructive: true,
 			Output: payload("files integer"),
 			Limit:  tool.Limit{Chars: 10_000, Lines: -1, Mode: tool.Tail},
@@ -38,7 +38,7 @@ func (f files) patchTool() tool.Tool {
 		if err != nil && len(p.Changes) == 0 {
 			return tool.Result{}, err
 		}
-		res := tool.Result{Output: tool.Text(p.Report(err == nil)), Fields: p.Fields(), Artifacts: tool.Artifacts{FilesChanged: p.Paths()}}
+		res := tool.Result{Output: tool.Text(p.Report(err == nil)), Fields: p.Fields(), Artifacts: p.Artifacts}
 		return res, err
 	})
 }
@@ -95,6 +95,15 @@ func (f files) patch(ctx context.Context, c *tool.Call, in Patch) (Patched, erro
 		return Patched{}, failure
 	}
 	done := Patched{Changes: t.done, Notes: append(plan.Notes, t.finish()...)}
+	done.Artifacts.FilesChanged = done.Paths()
+	for _, op := range t.done {
+		if op.Action != patch.Delete {
+			f.saw(ctx, c.Env, op.Path, op.Content)
+		}
+		if op.Action == patch.Add {
+			done.Artifacts.FilesCreated = append(done.Artifacts.FilesCreated, touches(ctx, c, policy.Write, op.Path).Target)
+		}
+	}
 	const kept = "The changes before it were made."
 	switch {
 	case failure != nil:
@@ -140,7 +149,13 @@ type source struct {
 	f   files
 }
 
-func (s source) Read(p string) ([]byte, error) { return s.f.read(s.ctx, s.env, p) }
+func (s source) Read(p string) ([]byte, error) {
+	data, err := s.f.read(s.ctx, s.env, p)
+	if err != nil {
+		return nil, err
+	}
+	return data, s.f.unread(s.ctx, s.env, p, data, nil)
+}
 
 func (s source) Exists(p string) (bool, error) {
 	info, err := s.env.Stat(s.ctx, p)
@@ -151,6 +166,10 @@ func (s source) Exists(p string) (bool, error) {
 		return false, err
 	case !info.Mode.IsRegular():
 		return false, tool.Errorf(tool.NotAFile, "%s is not a regular file.", p)
+	}
+	if s.f.config.ReadBeforeWrite { // the file is about to be replaced or deleted
+		data, err := s.f.read(s.ctx, s.env, p)
+		return true, s.f.unread(s.ctx, s.env, p, data, err)
 	}
 	return true, nil
 }

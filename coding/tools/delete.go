@@ -15,13 +15,13 @@ type deleteIn struct {
 func (f files) deleteFile() tool.Tool {
 	t := tool.New(tool.Spec{
 		Name: "delete_file", Version: "1.0.0",
-		Description: "Delete one file. Cannot delete directories. Deleting a symbolic link removes only the link.",
+		Description: f.readFirst("Delete one file. Cannot delete directories. Deleting a symbolic link removes only the link."),
 		Permissions: []tool.Permission{tool.FSDelete}, SideEffects: "deletes a file", Destructive: true,
 		Output: payload(),
 	}, func(ctx context.Context, c *tool.Call, in deleteIn) []policy.Access {
 		return []policy.Access{deletes(ctx, c.Env, in.Path)}
 	}, oneByOne(f, func(ctx context.Context, c *tool.Call, in deleteIn) (tool.Result, error) {
-		if err := deletable(ctx, c.Env, in.Path); err != nil {
+		if err := f.deletable(ctx, c.Env, in.Path); err != nil {
 			return tool.Result{}, err
 		}
 		if err := c.Env.Remove(ctx, in.Path); err != nil {
@@ -34,8 +34,8 @@ func (f files) deleteFile() tool.Tool {
 	return tool.WithPreview(t, f.previewDelete)
 }
 
-// deletable returns an error unless there is a file to delete at a path.
-func deletable(ctx context.Context, e env.Environment, p string) error {
+// deletable returns an error unless there is a file to delete at a path. A symbolic link has no content to know.
+func (f files) deletable(ctx context.Context, e env.Environment, p string) error {
 	info, err := e.Lstat(ctx, p)
 	if err == nil && info.IsDir() {
 		return tool.Errorf(tool.NotAFile, "%s is a directory; this tool deletes only files.", p)
@@ -46,11 +46,15 @@ func deletable(ctx context.Context, e env.Environment, p string) error {
 	if err != nil {
 		return failed(err, p)
 	}
-	return nil
+	if !f.config.ReadBeforeWrite || !info.Mode.IsRegular() {
+		return nil
+	}
+	content, err := f.read(ctx, e, p)
+	return f.unread(ctx, e, p, content, err)
 }
 
 func (f files) previewDelete(ctx context.Context, c *tool.Call, in deleteIn) (tool.Preview, error) {
-	if err := deletable(ctx, c.Env, in.Path); err != nil {
+	if err := f.deletable(ctx, c.Env, in.Path); err != nil {
 		return tool.Preview{}, err
 	}
 	before, err := f.content(ctx, c.Env, in.Path)

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ func (f files) editFile() Op[Edit, Edited] {
 	return Op[Edit, Edited]{
 		Spec: tool.Spec{
 			Name: "edit_file", Version: "1.0.0",
-			Description: "Replace an exact string in a file. old_string must occur exactly once unless replace_all is set. Nothing outside the replaced text changes.",
+			Description: f.readFirst("Replace an exact string in a file. old_string must occur exactly once unless replace_all is set. Nothing outside the replaced text changes."),
 			Permissions: []tool.Permission{tool.FSRead, tool.FSWrite}, SideEffects: "changes a file", Destructive: true,
 			Output: payload("replacements integer", "match string"),
 			Limit:  tool.Limit{Chars: 10_000, Lines: -1, Mode: tool.Tail},
@@ -37,7 +38,7 @@ func (f files) planEdit(ctx context.Context, c *tool.Call, in Edit) (old []byte,
 		return nil, r, errNewFile
 	}
 	if err == nil {
-		err = in.Check.do(ctx, c, old)
+		err = cmp.Or(in.Check.do(ctx, c, old), f.unread(ctx, c.Env, in.Path, old, nil))
 	}
 	if err == nil {
 		r, err = edit.Replace(old, in.Old, in.New, in.ReplaceAll)
@@ -61,6 +62,7 @@ func (f files) edit(ctx context.Context, c *tool.Call, in Edit) (Edited, error) 
 		if err := c.Env.WriteFile(ctx, in.Path, e.Content, 0o644); err != nil {
 			return e, failed(err, in.Path)
 		}
+		f.saw(ctx, c.Env, in.Path, e.Content)
 	}
 	return e, nil
 }

@@ -82,7 +82,12 @@ func patchFailed(err error, outcome string) *tool.Error {
 	case patch.Empty:
 		code = tool.PatchError
 	case patch.Unreadable:
-		if cause := failed(e.Err, e.Path); cause.Code != tool.IOError {
+		cause := failed(e.Err, e.Path)
+		switch cause.Code {
+		case tool.NotRead:
+			return tool.Errorf(tool.NotRead, "%s %s", cause.Message, outcome)
+		case tool.IOError:
+		default:
 			code = cause.Code
 		}
 	}

@@ -43,6 +43,7 @@ func (f files) picture(ctx context.Context, c *tool.Call, in Image) (Page, error
 	if kind == "" {
 		return Page{}, tool.Errorf(tool.UnsupportedMedia, "%s is not a PNG, JPEG, GIF or WebP image.", in.Path)
 	}
+	f.saw(ctx, c.Env, in.Path, data)
 	return imagePage(c, in.Path, data, kind, in.Detail)
 }
 
@@ -66,7 +67,7 @@ func imagePage(c *tool.Call, p string, data []byte, kind, detail string) (Page, 
 	if len(data) > maxImage {
 		return Page{}, tool.Errorf(tool.TooLarge, "%s is an image of %d MiB; the maximum is %d MiB. Scale it down first.", p, len(data)>>20, maxImage>>20)
 	}
-	page := Page{Image: &llm.Image{Media: llm.Media{MIME: kind, Data: data, Name: p}, Detail: detail}}
+	page := Page{Source: data, Image: &llm.Image{Media: llm.Media{MIME: kind, Data: data, Name: p}, Detail: detail}}
 	if conf, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
 		page.Width, page.Height = conf.Width, conf.Height
 	}

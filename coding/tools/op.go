@@ -96,6 +96,9 @@ type Set struct {
 	Input  Op[Input, News]
 	Stop   Op[Stop, News]
 
+	// Saw records that the model was shown a page of a file; see [Config.ReadBeforeWrite].
+	Saw func(ctx context.Context, c *tool.Call, path string, page Page)
+
 	Timeouts   tool.Timeouts // of commands
 	Background []tool.Tool   // the standard tools for background processes
 }
@@ -106,6 +109,7 @@ func NewSet(c Config) Set {
 	return Set{
 		Read: f.readFile(), Write: f.writeFile(), Edit: f.editFile(), Patch: f.applyPatch(), List: listDir(), Image: f.viewImage(),
 		Grep: grepOp(), Glob: globOp(), Run: sh.foreground(), Start: sh.background(), Output: sh.output(), Input: sh.input(), Stop: sh.stop(),
+		Saw:      func(ctx context.Context, c *tool.Call, p string, page Page) { f.saw(ctx, c.Env, p, page.Source) },
 		Timeouts: sh.config.timeouts(), Background: sh.backgroundTools(),
 	}
 }

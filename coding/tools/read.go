@@ -28,7 +28,27 @@ func (f files) readFile() Op[Read, Page] {
 	}
 }
 
-// open reads the requested lines of a file, or an image.
+// readTool makes the standard tool.
+func (f files) readTool() tool.Tool {
+	op := f.readFile()
+	return Over(op.Spec, op, same[Read], f.readShown)
+}
+
+// readShown reads a page, and records that the model has seen it.
+func (f files) readShown(ctx context.Context, c *tool.Call, in Read) (tool.Result, error) {
+	page, err := f.open(ctx, c, in)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	res := showPage(in, page)
+	if res.Error == nil {
+		f.saw(ctx, c.Env, in.Path, page.Source)
+	}
+	return res, nil
+}
+
+// open reads the requested lines of a file, or an image. For a file that is neither, the reason is all that the
+// model can learn about it.
 func (f files) open(ctx context.Context, c *tool.Call, in Read) (Page, error) {
 	var page Page
 	if in.Offset < 0 || in.Limit < 0 {
@@ -39,10 +59,12 @@ func (f files) open(ctx context.Context, c *tool.Call, in Read) (Page, error) {
 		return page, failed(err, in.Path)
 	}
 	if kind := imageType(data); kind != "" {
+		f.saw(ctx, c.Env, in.Path, data)
 		return imagePage(c, in.Path, data, kind, "")
 	}
 	file, err := textfile.Decode(data)
 	if err != nil {
+		f.saw(ctx, c.Env, in.Path, data)
 		return page, tool.Errorf(tool.BinaryFile, "%s is a binary file, or text in an unknown encoding: %v. Inspect it with a program such as file, xxd or strings.", in.Path, err)
 	}
 	page.Source, page.Encoding, page.Ending = data, file.Encoding().String(), file.Endings().Dominant().String()

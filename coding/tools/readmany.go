@@ -50,9 +50,8 @@ func (f files) readMany(ctx context.Context, c *tool.Call, in readManyIn) (tool.
 		}
 		one := tool.Failure(tool.TooLarge, "not read because the output limit was reached; read it separately.")
 		if b.Len() < maxManyOutput {
-			page, err := f.open(ctx, c, Read{Path: p, Limit: in.Limit})
-			if one = showPage(Read{Path: p}, page); err != nil {
-				one = tool.Result{}
+			var err error
+			if one, err = f.readShown(ctx, c, Read{Path: p, Limit: in.Limit}); err != nil {
 				errors.As(err, &one.Error)
 			}
 		}

@@ -48,6 +48,8 @@ type Written struct {
 	Old     []byte // nil if the file was created, or too large to read
 	New     []byte
 	Note    string // which style of the old content was kept
+
+	Artifacts tool.Artifacts
 }
 
 // Fields describes the file.
@@ -72,8 +74,9 @@ func (e Edited) Fields() map[string]any {
 
 // Patched holds the changes made by a patch.
 type Patched struct {
-	Changes []patch.FileOp
-	Notes   []string
+	Changes   []patch.FileOp
+	Notes     []string
+	Artifacts tool.Artifacts
 }
 
 // Fields counts the changed files.

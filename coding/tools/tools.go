@@ -34,6 +34,10 @@ type Config struct {
 	// ClassicPatch makes apply_patch keep the changes before the one that failed, as codex does,
 	// instead of undoing them.
 	ClassicPatch bool
+	// ReadBeforeWrite makes tools refuse to change or delete a file unless its current content was read or
+	// written with these tools. Commands do not count. A session of [coding.Open] remembers what was read when
+	// it is resumed.
+	ReadBeforeWrite bool
 	// State is shared by the tool sets of one session; nil makes a new one.
 	State *State
 }
@@ -67,25 +71,28 @@ func (c Config) timeouts() tool.Timeouts {
 	return tool.Timeouts{Default: c.DefaultTimeout, Max: c.MaxTimeout}
 }
 
-// State holds what tools share between calls: background processes, and which call is changing files.
+// State holds what tools share between calls: background processes, which call is changing files, and which
+// files the model knows.
 type State struct {
 	turn chan struct{} // full while a call changes files
 
 	mu      sync.Mutex
 	last    int // number of the last background process
 	running map[string]*process
+	seen    map[string]string // hashes of files when last read or written
+	news    map[string]string // those that Seen has not returned yet
 }
 
 // NewState returns an empty state.
 func NewState() *State {
-	return &State{turn: make(chan struct{}, 1), running: make(map[string]*process)}
+	return &State{turn: make(chan struct{}, 1), running: make(map[string]*process), seen: make(map[string]string)}
 }
 
 // New makes a set of coding tools. They share their background processes.
 func New(c Config) []tool.Tool {
 	f, sh := newWorkers(c)
 	return append([]tool.Tool{
-		standard(f.readFile(), showPage), f.readManyFiles(), standard(f.writeFile(), showWritten), standard(f.editFile(), showEdited),
+		f.readTool(), f.readManyFiles(), standard(f.writeFile(), showWritten), standard(f.editFile(), showEdited),
 		f.patchTool(), f.deleteFile(), standard(listDir(), showListing), globTool(), grepTool(),
 		standard(f.viewImage(), func(in Image, page Page) tool.Result { return showImage(in.Path, page) }), sh.tool(),
 	}, append(sh.backgroundTools(), UpdatePlan())...)

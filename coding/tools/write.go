@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ func (f files) writeFile() Op[Write, Written] {
 	return Op[Write, Written]{
 		Spec: tool.Spec{
 			Name: "write_file", Version: "1.0.0",
-			Description: "Write content to a file. Creates the file and its parent directories if needed and replaces existing content. An existing file keeps its encoding and line endings.",
+			Description: f.readFirst("Write content to a file. Creates the file and its parent directories if needed and replaces existing content. An existing file keeps its encoding and line endings."),
 			Permissions: []tool.Permission{tool.FSWrite}, SideEffects: "creates or replaces a file",
 			Destructive: true, Idempotent: true,
 			Output: payload("bytes_written integer", "created boolean"),
@@ -37,7 +38,7 @@ func (f files) planWrite(ctx context.Context, c *tool.Call, in Write) (Written, 
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, env.ErrTooLarge) {
 		return w, failed(err, in.Path)
 	}
-	if refused := in.Check.do(ctx, c, old); refused != nil {
+	if refused := cmp.Or(in.Check.do(ctx, c, old), f.unread(ctx, c.Env, in.Path, old, err)); refused != nil {
 		return w, refused
 	}
 	switch {
@@ -62,6 +63,11 @@ func (f files) write(ctx context.Context, c *tool.Call, in Write) (Written, erro
 	if err := c.Env.WriteFile(ctx, in.Path, w.New, 0o644); err != nil {
 		return w, failed(err, in.Path)
 	}
+	f.saw(ctx, c.Env, in.Path, w.New)
+	w.Artifacts.FilesChanged = []string{in.Path}
+	if w.Created {
+		w.Artifacts.FilesCreated = []string{touches(ctx, c, policy.Write, in.Path).Target}
+	}
 	return w, nil
 }
 
@@ -75,7 +81,7 @@ func (f files) previewWrite(ctx context.Context, c *tool.Call, in Write) (tool.P
 	}}}, nil
 }
 
-func showWritten(in Write, w Written) tool.Result {
+func showWritten(_ Write, w Written) tool.Result {
 	verb := "Replaced"
 	if w.Created {
 		verb = "Created"
@@ -84,7 +90,7 @@ func showWritten(in Write, w Written) tool.Result {
 	if w.Note != "" {
 		text += " " + w.Note
 	}
-	return tool.Result{Output: tool.Text(text), Fields: w.Fields(), Artifacts: tool.Artifacts{FilesChanged: []string{in.Path}}}
+	return tool.Result{Output: tool.Text(text), Fields: w.Fields(), Artifacts: w.Artifacts}
 }
 
 // inStyleOf encodes text with the encoding, byte order mark and line endings of the old content. Binary

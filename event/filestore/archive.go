@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -135,15 +136,25 @@ type Import struct {
 	// Damaged accepts a damaged archive. The log stays as it is, and damaged blobs get the hash of their
 	// content.
 	Damaged bool
+	MaxSize int64 // maximum size of the archive in bytes; default DefaultMaxSize
 }
 
-// maxIndex limits what is read of a file that may not be an archive.
-const maxIndex = 16 << 20
+// DefaultMaxSize is the default of Import.MaxSize.
+const DefaultMaxSize = 1 << 30
+
+const (
+	maxIndex = 16 << 20 // limits what is read of a file that may not be an archive
+	maxBlobs = 100_000  // limits the files of one archive
+)
+
+// ErrTooLarge means that an archive is larger than Import.MaxSize.
+var ErrTooLarge = errors.New("the archive is too large")
 
 // Import adds a session from an archive, completely or not at all. The archive need not be trusted: its names
-// are not used as paths.
+// are not used as paths, its size is limited, times in the future become the present, and Meta.Imported marks
+// the session.
 func (s *Store) Import(ctx context.Context, in io.Reader, how Import) (Report, error) {
-	archive := &archiveReader{ctx: ctx, tar: tar.NewReader(in)}
+	archive := &archiveReader{ctx: ctx, tar: tar.NewReader(&limited{in, cmp.Or(how.MaxSize, DefaultMaxSize)})}
 	x, err := archive.index()
 	if err != nil {
 		return Report{}, fmt.Errorf("not a session archive: %w", err)
@@ -172,6 +183,20 @@ func (s *Store) Import(ctx context.Context, in io.Reader, how Import) (Report, e
 		return i.report, errors.Join(fmt.Errorf("cannot import session %s: %w", id, err), s.files.RemoveAll(i.dir))
 	}
 	return i.report, nil
+}
+
+// limited is a reader that fails after a number of bytes.
+type limited struct {
+	in   io.Reader
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.in.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, ErrTooLarge
+	}
+	return n, err
 }
 
 // archiveReader reads the regular files of an archive.
@@ -260,13 +285,17 @@ func (i *importer) unpack(archive *archiveReader, x archiveIndex) error {
 		if err != nil {
 			return err
 		}
+		if n == maxBlobs {
+			return fmt.Errorf("the archive has more than %d blobs", maxBlobs)
+		}
 		if err := i.blob(h.Name, archive); err != nil {
 			return err
 		}
 	}
 }
 
-// log copies a log, replaces the id in its header, and verifies the copy.
+// log copies the complete lines of a log, replaces the id in its header, marks it as imported, and verifies
+// the copy.
 func (i *importer) log(archive io.Reader, format int) error {
 	f, err := i.store.files.OpenFile(filepath.Join(i.dir, logName), os.O_RDWR|os.O_CREATE|os.O_TRUNC, filePerm)
 	if err != nil {
@@ -289,20 +318,84 @@ func (i *importer) log(archive io.Reader, format int) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(f, io.MultiReader(bytes.NewReader(line), in)); err != nil {
+	if _, err := f.Write(line); err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil {
+	if err := i.lines(f, in); err != nil {
+		return err
+	}
+	x, err := i.mark(f)
+	if err != nil {
 		return err
 	}
 	if err := verifyLog(i.ctx, io.NewSectionReader(f, 0, 1<<62), known{}, i.id, &i.report, i.refs); err != nil {
 		return err
 	}
-	var x index
-	if _, err := x.extend(f, i.id); err != nil {
-		return err
-	}
 	return i.store.writeIndex(i.dir, x)
+}
+
+// lines copies lines without times in the future.
+func (i *importer) lines(to io.Writer, from io.Reader) error {
+	out := bufio.NewWriterSize(to, readSize)
+	now := i.store.now().UTC()
+	for in := newScanner(from, 1, 0); ; {
+		line, err := in.next()
+		if err == io.EOF {
+			return out.Flush()
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write(notAfter(now, append(line, '\n'))); err != nil {
+			return err
+		}
+	}
+}
+
+// mark adds a description to the log that says where the imported records end.
+func (i *importer) mark(f File) (x index, err error) {
+	if _, err := x.extend(f, i.id); err != nil {
+		return x, err
+	}
+	x.Meta.Imported = x.Meta.Last + 1
+	line, err := appendJSON(nil, description{x.Meta})
+	if err != nil {
+		return x, err
+	}
+	if _, err := f.WriteAt(line, x.Size); err != nil {
+		return x, err
+	}
+	x.Size, x.Lines = x.Size+int64(len(line)), x.Lines+1
+	return x, f.Sync()
+}
+
+// notAfter returns a line of a log with its times limited to now. A damaged line stays as it is.
+func notAfter(now time.Time, line []byte) []byte {
+	isMeta := bytes.HasPrefix(line, metaStart)
+	if !isMeta && !recordTime(line).After(now) {
+		return line
+	}
+	object, err := openLine(bytes.Clone(line))
+	if err != nil {
+		return line
+	}
+	var fixed []byte
+	if isMeta {
+		var d description
+		if err := json.Unmarshal(object, &d); err != nil {
+			return line
+		}
+		d.Meta.Created, d.Meta.Updated = earlier(d.Meta.Created, now), earlier(d.Meta.Updated, now)
+		fixed, err = appendJSON(nil, d)
+	} else {
+		text, rest := timeText(object)
+		fixed = slices.Concat(object[:len(object)-len(rest)-len(text)], now.AppendFormat(nil, time.RFC3339Nano), rest)
+		fixed, err = endLine(fixed, 0)
+	}
+	if err != nil {
+		return line
+	}
+	return fixed
 }
 
 func (i *importer) blob(name string, data io.Reader) error {

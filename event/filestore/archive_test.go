@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reins-agent/reins/event"
 )
@@ -208,4 +209,107 @@ func FuzzImport(f *testing.F) {
 			t.Errorf("%+v, then %+v", report, r)
 		}
 	})
+}
+
+// forged returns the archive of a session with three records from the year 2999 and a directory.
+func forged(t *testing.T) []byte {
+	t.Helper()
+	future := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := newStore(t, Config{Now: func() time.Time { return future }})
+	w, err := s.Create(t.Context(), event.Meta{ID: "a", Dir: "/here", Created: future, Imported: 1})
+	must(t, err)
+	for _, r := range recordsUpTo(3) {
+		r.Time = future
+		must(t, w.Append(t.Context(), r))
+	}
+	must(t, w.SetMeta(t.Context(), event.Meta{Title: "t", Dir: "/here"}))
+	must(t, w.Close())
+	var out bytes.Buffer
+	must(t, s.Export(t.Context(), "a", &out))
+	return out.Bytes()
+}
+
+func TestAttack_ImportedSessionIsMarkedAndNotFromTheFuture(t *testing.T) {
+	now := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
+	s := newStore(t, Config{Now: func() time.Time { return now }})
+	_, err := s.Import(t.Context(), bytes.NewReader(forged(t)), Import{})
+	must(t, err)
+	check := func(what string, foreign bool, last event.Seq) {
+		t.Helper()
+		m, err := s.Meta(t.Context(), "a")
+		must(t, err)
+		if m.Created.After(now) || m.Updated.After(now) || m.Foreign() != foreign || m.Imported != 4 || m.Last != last || m.Title != "t" {
+			t.Errorf("%s: %+v", what, m)
+		}
+	}
+	check("imported", true, 3)
+	must(t, os.Remove(s.path("a", indexName)))
+	check("without an index", true, 3)
+	records, damage := load(t, s, "a", 0)
+	if len(records) != 3 || damage != nil {
+		t.Fatalf("got %d records, damage %v", len(records), damage)
+	}
+	for _, r := range records {
+		if !r.Time.Equal(now) {
+			t.Errorf("record %d is from %v, want %v", r.Seq, r.Time, now)
+		}
+	}
+	clean(t, s, "a")
+
+	w := open(t, s, "a")
+	must(t, w.SetMeta(t.Context(), event.Meta{Title: "t", Imported: 1}))
+	check("renamed", true, 3)
+	must(t, w.Append(t.Context(), record(4)))
+	check("continued", false, 4)
+	must(t, w.Close())
+	fork, err := event.Fork(t.Context(), s, "a", 2, event.Meta{ID: "early"})
+	if err != nil || !fork.Foreign() {
+		t.Errorf("a fork of imported records: %+v, %v", fork, err)
+	}
+	if fork, err = event.Fork(t.Context(), s, "a", 0, event.Meta{ID: "late"}); err != nil || fork.Foreign() {
+		t.Errorf("a fork of the continued session: %+v, %v", fork, err)
+	}
+}
+
+func TestImport_SizeIsLimited(t *testing.T) {
+	archive := exported(t, newStore(t, Config{}))
+	to := newStore(t, Config{})
+	size := int64(len(archive))
+	for _, limit := range []int64{1, 512, 5000, size / 2} {
+		if _, err := to.Import(t.Context(), bytes.NewReader(archive), Import{MaxSize: limit}); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("with a limit of %d bytes: %v", limit, err)
+		}
+		empty(t, to)
+	}
+	if _, err := to.Import(t.Context(), bytes.NewReader(archive), Import{MaxSize: size}); err != nil {
+		t.Error(err)
+	}
+	if DefaultMaxSize != 1_073_741_824 {
+		t.Errorf("the default limit is %d", DefaultMaxSize)
+	}
+}
+
+// TestAttack_ArchiveOfDamagedLinesNeedsLittleMemory imports a log of empty lines, each of which is a problem.
+func TestAttack_ArchiveOfDamagedLinesNeedsLittleMemory(t *testing.T) {
+	archive := exported(t, newStore(t, Config{}))
+	var out bytes.Buffer
+	w, r := tar.NewWriter(&out), tar.NewReader(bytes.NewReader(archive))
+	for h, err := r.Next(); err == nil; h, err = r.Next() {
+		data, err := io.ReadAll(r)
+		must(t, err)
+		if h.Name == logName {
+			data = append(data, bytes.Repeat([]byte("\n"), 1<<20)...)
+			h.Size = int64(len(data))
+		}
+		must(t, w.WriteHeader(h))
+		_, err = w.Write(data)
+		must(t, err)
+	}
+	must(t, w.Close())
+	to := newStore(t, Config{})
+	report, err := to.Import(t.Context(), &out, Import{Damaged: true})
+	if err == nil || !strings.Contains(err.Error(), "more than 10000 problems") || len(report.Problems) > 10_001 {
+		t.Errorf("got %v and %d problems", err, len(report.Problems))
+	}
+	empty(t, to)
 }

@@ -46,6 +46,13 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // extend applies the rest of the log to the index, and returns the size of an incomplete last line. A damaged
 // line counts as a record, so that its number is not used again.
 func (x *index) extend(log io.ReaderAt, id string) (torn int64, err error) {

@@ -239,11 +239,18 @@ func number(b []byte) (event.Seq, bool) {
 // recordTime returns the time of a record without decoding all of it. It is zero if the time is not where
 // event.AppendRecord writes it.
 func recordTime(record []byte) time.Time {
-	_, rest, _ := bytes.Cut(record[:min(len(record), 100)], []byte(`,"time":"`))
-	text, _, found := bytes.Cut(rest, []byte(`"`))
-	if !found {
-		return time.Time{}
-	}
+	text, _ := timeText(record)
 	t, _ := time.Parse(time.RFC3339Nano, string(text))
 	return t
+}
+
+// timeText returns the text of a record's time and what follows it.
+func timeText(record []byte) (text, rest []byte) {
+	_, rest, _ = bytes.Cut(record[:min(len(record), 100)], []byte(`,"time":"`))
+	end := bytes.IndexByte(rest, '"')
+	if end < 0 {
+		return nil, nil
+	}
+	start := min(len(record), 100) - len(rest)
+	return rest[:end], record[start+end:]
 }

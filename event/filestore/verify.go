@@ -55,12 +55,18 @@ func (s *Store) Verify(ctx context.Context, id string) (Report, error) {
 	return report, s.verifyBlobs(ctx, id, &report)
 }
 
+// maxProblems limits the problems of a log that are reported, and so the memory for them.
+const maxProblems = 10_000
+
 // verifyLog checks a log. It returns an error if it cannot, or if the log as a whole is damaged.
 func verifyLog(ctx context.Context, log io.Reader, k known, id string, report *Report, refs references) error {
 	c := checker{in: readLog(log, id, index{})}
 	for {
 		if err := context.Cause(ctx); err != nil {
 			return err
+		}
+		if len(report.Problems) > maxProblems {
+			return fmt.Errorf("the log has more than %d problems", maxProblems)
 		}
 		e, err := c.next()
 		var damage *event.CorruptError

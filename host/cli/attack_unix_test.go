@@ -60,7 +60,7 @@ func hostileRepository(t *testing.T, dir string) (mark string) {
 // Whatever a repository brings, nothing of it runs or redirects requests before the user trusts it.
 func TestAttack_NothingInARepositoryRunsOrRedirectsBeforeTrust(t *testing.T) {
 	t.Parallel()
-	first := command(t, "run", "--session-id", "s", `call shell {"command":"echo from the model"}`)
+	first := command(t, "run", "--session-id", "s", `call shell {"command":"touch from-the-model"}`)
 	mark := hostileRepository(t, first.Dir)
 	state := t.TempDir()
 	for _, step := range []struct {
@@ -69,16 +69,20 @@ func TestAttack_NothingInARepositoryRunsOrRedirectsBeforeTrust(t *testing.T) {
 		says string
 	}{
 		{first.Args[1:], 4, "needs approval"}, // the repository cannot grant permissions
+		{[]string{"run", "--no-save", `call shell {"command":"git status"}`}, 4, "core.fsmonitor"},
+		{[]string{"policy", "check", "--command", "git log -p | head"}, 4, "core.fsmonitor"},
 		{[]string{"run", "--continue", "ping"}, 0, "you said"},
 		{[]string{"run", "--yes", "--output", "json", `call read_file {"file_path":"a.txt"}`}, 0, `"outcome":"done"`},
 		{[]string{"ask", "ping"}, 0, "pong"},
 		{[]string{"tool", "call", "grep", "--args", `{"pattern":"a"}`}, 0, "a.txt"},
-		{[]string{"sessions", "list"}, 0, "from the model"},
+		{[]string{"sessions", "list"}, 0, "from-the-model"},
 		{[]string{"diff"}, 0, ""},
 		{[]string{"cost"}, 0, ""},
 		{[]string{"undo"}, 0, ""},
 		{[]string{"trust"}, 4, ".mcp.json"},
 		{[]string{"trust", "--list"}, 0, "no trusted projects"},
+		{[]string{"trust", "--yes"}, 0, "trusted"},
+		{[]string{"policy", "check", "--command", "git log -p | head"}, 0, "allow"},
 	} {
 		cmd := exec.Command("reins", step.args...)
 		cmd.Dir, cmd.Env = first.Dir, append(first.Env, "REINS_HOME="+state)
@@ -106,7 +110,7 @@ func TestAttack_NothingInARepositoryRunsOrRedirectsBeforeTrust(t *testing.T) {
 // A value that begins with dashes is data wherever a value is expected.
 func TestAttack_ValuesThatBeginWithDashesAreData(t *testing.T) {
 	t.Parallel()
-	const prompt = `call shell {"command":"echo ran"}`
+	const prompt = `call shell {"command":"touch ran"}`
 	for _, c := range []struct {
 		args []string
 		code int

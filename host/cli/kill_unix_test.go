@@ -98,7 +98,7 @@ func TestRun_FiftyProcessesAtOnceHalfOfThemKilledLoseNothing(t *testing.T) {
 	const crowd = 50
 	home := t.TempDir()
 	buildReins(t, home)
-	short := [][]taskStep{{reads, shells}, {edits}, {shells}}
+	short := [][]taskStep{{reads, shells}, {looks, edits}, {shells}}
 	var lives []*life
 	var crew sync.WaitGroup
 	for n := range crowd {

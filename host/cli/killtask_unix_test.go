@@ -23,6 +23,7 @@ type taskStep string
 
 const (
 	reads  taskStep = "read"
+	looks  taskStep = "look" // at the file to be edited
 	edits  taskStep = "edit"
 	shells taskStep = "shell"
 	floods taskStep = "flood" // prints more than fits into a record
@@ -33,14 +34,14 @@ const (
 var longTask = [][]taskStep{
 	{reads, reads, reads},
 	{shells},
-	{reads, edits, shells},
+	{reads, looks, edits, shells},
 	{floods},
-	{edits, edits},
+	{looks, edits, edits},
 	{shells, reads, reads, shells},
-	{leaves, edits},
+	{leaves, looks, edits},
 	{reads, reads, reads, reads},
 	{floods, shells},
-	{edits, shells},
+	{looks, edits, shells},
 }
 
 // task is a model that works on a task. Its next call depends only on the conversation. It repeats an
@@ -103,6 +104,8 @@ func (k *task) rest(messages []llm.Message) []taskStep {
 		var again []taskStep
 		for i, s := range rest {
 			switch text := results[i].Text(); {
+			case interrupted(text) && s == edits: // it may have changed the file
+				again = append(again, looks, s)
 			case interrupted(text):
 				again = append(again, s)
 			case !strings.Contains(text, s.says()):
@@ -143,6 +146,8 @@ func (s taskStep) says() string {
 	switch s {
 	case reads:
 		return "something to read"
+	case looks:
+		return "END"
 	case edits:
 		return "1 replacement"
 	}
@@ -155,6 +160,8 @@ func (s taskStep) call(marker string) llm.ToolCall {
 	switch s {
 	case reads:
 		name, args = "read_file", `{"file_path":"read.txt"}`
+	case looks:
+		name, args = "read_file", `{"file_path":"notes.txt"}`
 	case edits:
 		name, args = "edit_file", fmt.Sprintf(`{"file_path":"notes.txt","old_string":"END","new_string":"%s\nEND"}`, marker)
 	case shells:

@@ -32,7 +32,8 @@ var parityCases = []struct {
 	{"Multi-file edit in one session", func(b *bench) {
 		b.write("a.txt", "one\n")
 		b.write("b.txt", "one\n")
-		b.submit("Change a.txt and b.txt.", does(b.edit("a.txt", "one", "two"), b.edit("b.txt", "one", "two")), llmtest.Say("Both."))
+		b.submit("Change a.txt and b.txt.", does(call("read_file", "file_path", "a.txt"), call("read_file", "file_path", "b.txt")),
+			does(b.edit("a.txt", "one", "two"), b.edit("b.txt", "one", "two")), llmtest.Say("Both."))
 		b.submit("Once more.", does(b.edit("a.txt", "two", "three")), does(b.edit("b.txt", "two", "three")), llmtest.Say("Again."))
 		b.wantFile("a.txt", "three\n")
 		b.wantFile("b.txt", "three\n")
@@ -148,6 +149,7 @@ var parityCases = []struct {
 	{"Error recovery (tool fails, model retries)", func(b *bench) {
 		b.write("a.txt", "one\n")
 		b.submit("Change it.",
+			does(call("read_file", "file_path", "a.txt")),
 			does(b.edit("a.txt", "not there", "two")),
 			does(call("no_such_tool", "x", "y")),
 			act("", sees("Unknown tool"), call("read_file", "nonsense", "a.txt")),
@@ -162,11 +164,11 @@ var parityCases = []struct {
 	{"Provider-specific editing format works", func(b *bench) {
 		b.write("old.txt", "a\nb\nb\n")
 		if b.provider == "openai" {
-			b.submit("Edit.", does(patchCall("*** Add File: new.txt\n+new\n*** Update File: old.txt\n*** Move to: moved.txt\n@@\n a\n-b\n+c\n b")), llmtest.Say("Done."))
+			b.submit("Edit.", does(call("read_file", "file_path", "old.txt")), does(patchCall("*** Add File: new.txt\n+new\n*** Update File: old.txt\n*** Move to: moved.txt\n@@\n a\n-b\n+c\n b")), llmtest.Say("Done."))
 			b.wantFile("moved.txt", "a\nc\nb\n")
 			b.wantFile("new.txt", "new\n")
 		} else {
-			b.submit("Edit.", does(object("edit_file", map[string]any{"file_path": "old.txt", "old_string": "b", "new_string": "c", "replace_all": true})), llmtest.Say("Done."))
+			b.submit("Edit.", does(call("read_file", "file_path", "old.txt")), does(object("edit_file", map[string]any{"file_path": "old.txt", "old_string": "b", "new_string": "c", "replace_all": true})), llmtest.Say("Done."))
 			b.wantFile("old.txt", "a\nc\nc\n")
 		}
 		b.checkEditTools()

@@ -3,26 +3,166 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/repo"
 	"github.com/reins-agent/reins/tool"
 )
 
 func newPolicy(h Host) *cobra.Command {
-	return group(&cobra.Command{Use: "policy", Short: "Explain and change permissions"}, newPolicyCheck(h))
+	return group(&cobra.Command{Use: "policy", Short: "Explain and change permissions"},
+		newPolicyCheck(h), newPolicyList(h), newPolicyAdd(h, "allow", "Allow calls without asking"), newPolicyAdd(h, "deny", "Deny calls"))
+}
+
+// permissions are what a run may do.
+type permissions struct {
+	mode      policy.Mode
+	rules     policy.Rules
+	workspace policy.Workspace
+}
+
+// permissions returns those of the configuration and of a file with more rules, if there is one. The mode of
+// the file wins over that of the configuration, and a flag over both.
+func (h Host) permissions(s *config.Settings, file string) (p permissions, err error) {
+	if p.mode, p.rules, err = s.Policy(); err != nil {
+		return p, usageError{err}
+	}
+	mode, more, err := readRules(file)
+	if err != nil {
+		return p, err
+	}
+	if mode != "" && !layerOf(s, "permissions.mode").Above(config.LayerEnvironment) {
+		p.mode = mode
+	}
+	p.rules.Allow, p.rules.Ask, p.rules.Deny = append(p.rules.Allow, more.Allow...), append(p.rules.Ask, more.Ask...), append(p.rules.Deny, more.Deny...)
+	p.workspace = h.workspace()
+	roots, protected := s.Paths()
+	p.workspace.Roots, p.workspace.Protected = roots, append(p.workspace.Protected, protected...)
+	return p, nil
+}
+
+// yes answers the questions of the standard policy. What it denies stays denied.
+type yes struct{ policy.Rules }
+
+// Decide implements policy.Policy.
+func (y yes) Decide(ctx context.Context, q policy.Query) policy.Decision {
+	d := policy.Standard{Rules: y.Rules}.Decide(ctx, q)
+	if d.Verdict == policy.Ask {
+		d.Verdict, d.Code, d.Rule = policy.Allow, "yes", "--yes"
+	}
+	return d
+}
+
+// workspace returns what policies know of every workspace: the home directory, and the files of Reins itself.
+func (h Host) workspace() (w policy.Workspace) {
+	if home := h.Getenv("HOME"); home != "" {
+		w.Home = realPath(home)
+	}
+	if state, err := stateDir(h); err == nil {
+		for _, dir := range []string{"sessions", "checkpoints", "trust"} {
+			w.Protected = append(w.Protected, realPath(filepath.Join(state, dir)))
+		}
+	}
+	if f, err := h.configFile(config.LayerUser); err == nil {
+		w.Protected = append(w.Protected, realPath(f.Path))
+	}
+	return w
+}
+
+// realPath resolves links as far as the path exists.
+func realPath(p string) string {
+	if real, err := filepath.EvalSymlinks(p); err == nil {
+		return real
+	}
+	if dir := filepath.Dir(p); dir != p {
+		return filepath.Join(realPath(dir), filepath.Base(p))
+	}
+	return p
+}
+
+// newPolicyList lists the mode and the rules that apply.
+func newPolicyList(h Host) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the permission mode and the rules that apply here",
+		Args:  wantArgs(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			s, err := h.settings(".", h.trusted("."), nil)
+			if err != nil {
+				return err
+			}
+			var entries []config.Entry
+			for _, e := range s.Entries() {
+				if strings.HasPrefix(e.Key, "permissions.") {
+					entries = append(entries, e)
+				}
+			}
+			return showConfig(h, entries, true, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// newPolicyAdd saves a rule in the configuration.
+func newPolicyAdd(h Host, list, short string) *cobra.Command {
+	var where layerFlags
+	cmd := &cobra.Command{
+		Use:   list + " [flags] RULE...",
+		Short: short,
+		Long: short + `, by rules that are saved in a configuration file (default: the user's).
+
+  Bash(npm test)            this command
+  Bash(npm run build:*)     this command with any further arguments
+  Read(src/**)              reading files that match a .gitignore pattern, with any tool or command
+  Edit(/docs/*.md)          changing and deleting them; a slash at the start is the working directory
+  WebFetch(domain:go.dev)   connecting to a host
+  mcp__server               the tools of an MCP server
+  grep                      a tool by its name`,
+		Example: "  reins policy " + list + ` "Bash(go test:*)"`,
+		Args:    wantArgs(1, anyNumber, "one or more RULEs"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			layer, err := where.layer(config.LayerUser)
+			if err != nil {
+				return err
+			}
+			file, err := h.configFile(layer)
+			if err != nil {
+				return err
+			}
+			for _, text := range args {
+				if _, err := policy.ParseRule(text); err != nil {
+					return usageError{err}
+				}
+			}
+			for _, text := range args {
+				if err := file.Add("permissions."+list, text); err != nil {
+					return usageError{err}
+				}
+			}
+			_, err = fmt.Fprintf(h.Stdout, "saved in %s\n", shortDir(h, file.Path))
+			return err
+		},
+	}
+	where.flags(cmd, "change")
+	return cmd
 }
 
 // ruleFile is a file of rules for --rules.
@@ -78,17 +218,28 @@ and 1 if it would be denied. With --jsonl the exit code is 0 if all input was re
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.mode, "mode", "", modeHelp)
-	f.StringVar(&o.rules, "rules", "", "read rules from `FILE`: a JSON object with mode, allow, ask and deny")
+	f.StringVar(&o.rules, "rules", "", rulesHelp+" instead of the configuration")
 	f.StringVar(&o.command, "command", "", "a command line")
 	f.StringVar(&o.tool, "tool", "", "the `NAME` of a tool")
 	f.StringVar(&o.args, "args", "{}", "arguments of the tool as `JSON`")
 	f.StringVar(&o.dir, "cwd", "", "check for directory `DIR` (default: the current directory)")
 	f.BoolVar(&o.jsonl, "jsonl", false, `read queries from standard input, one per line: {"id","command"} or {"id","tool","args"}`)
 	f.BoolVar(&o.asJSON, "json", false, "print the decision as JSON")
+	completeWords(cmd, "mode", modeNames()...)
 	return cmd
 }
 
-const modeHelp = "permission mode: default, acceptEdits, plan, auto, dontAsk or bypassPermissions"
+const (
+	modeHelp  = "permission mode: default, acceptEdits, plan, auto, dontAsk or bypassPermissions"
+	rulesHelp = "read rules from `FILE`, a JSON object with mode, allow, ask and deny"
+)
+
+func modeNames() (names []string) {
+	for _, m := range policy.Modes {
+		names = append(names, string(m))
+	}
+	return names
+}
 
 // checker decides on queries without running anything.
 type checker struct {
@@ -137,10 +288,11 @@ func (o policyCheck) run(cmd *cobra.Command, h Host) error {
 }
 
 func (o policyCheck) checker(h Host) (*checker, error) {
-	mode, rules, err := readRules(o.rules)
+	p, err := o.permissions(h)
 	if err != nil {
 		return nil, err
 	}
+	mode, rules := p.mode, p.rules
 	if o.mode != "" {
 		if mode, err = policy.ParseMode(o.mode); err != nil {
 			return nil, usageError{err}
@@ -155,10 +307,27 @@ func (o policyCheck) checker(h Host) (*checker, error) {
 		return nil, err
 	}
 	reg.Alias(coding.NativeAliases()...)
-	home, _ := os.UserHomeDir()
+	if !h.trusted(cmp.Or(o.dir, ".")) {
+		p.workspace.Git = func(ctx context.Context, dir string) string { return repo.Runs(ctx, e, dir) }
+	}
 	return &checker{env: e, pipe: tool.Pipeline{
-		Registry: reg, Policy: policy.Standard{Rules: rules}, Mode: mode, Workspace: policy.Workspace{Home: home},
+		Registry: reg, Policy: policy.Standard{Rules: rules}, Mode: mode, Workspace: p.workspace,
 	}}, nil
+}
+
+// permissions returns those of the file, or else of the configuration.
+func (o policyCheck) permissions(h Host) (p permissions, err error) {
+	if o.rules == "" {
+		dir := cmp.Or(o.dir, ".")
+		s, err := h.settings(dir, h.trusted(dir), nil)
+		if err != nil {
+			return p, err
+		}
+		return h.permissions(s, "")
+	}
+	p.workspace = h.workspace()
+	p.mode, p.rules, err = readRules(o.rules)
+	return p, err
 }
 
 // checkQuery is a line of input for --jsonl.

@@ -192,7 +192,7 @@ func TestRun_OpenStdinDoesNotHangIt(t *testing.T) {
 		code   int
 	}{
 		{"a prompt", []string{"ping"}, false, 0},
-		{"an approval", []string{`call shell {"command":"true"}`}, false, 4},
+		{"an approval", []string{`call shell {"command":"make"}`}, false, 4},
 		{"a question", []string{`call ask_user {"question":"Why?"}`}, false, 4},
 		{"no prompt", nil, false, 2},
 		{"a deadline", []string{"-", "--deadline", "100ms"}, false, 124},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/policy"
 )
 
 // run holds the flags of "reins run".
@@ -29,6 +30,8 @@ type run struct {
 	output       string
 	yes          bool
 	trust        bool
+	mode, rules  string
+	permitted    permissions
 
 	resume, fork string
 	continueLast bool
@@ -50,8 +53,10 @@ func newRun(h Host) *cobra.Command {
 directory until the task is done. Its answer goes to standard output, its
 progress to standard error.
 
-The agent may read files in the working directory. For anything else, Reins asks
-on the terminal, or refuses if there is none. Use --yes to allow everything.
+The agent may read files in the working directory, and run commands that only
+read there. For anything else, Reins asks on the terminal, or refuses if there is
+none. Use --mode and rules ("reins policy") to be asked less, --yes to approve
+everything.
 
 Every run is saved as a session. Use --continue or --resume to continue it, even
 after a crash, and "reins undo" to undo its last prompt, including file changes.
@@ -98,7 +103,9 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.StringSliceVar(&o.allow, "tool-allow", nil, "offer only these tools (default: all tools of the profile)")
 	f.StringSliceVar(&o.deny, "tool-deny", nil, "do not offer these tools")
 	f.StringVar(&o.output, "output", "text", "output format: text, json (the result) or stream-json (every event, then the result)")
-	f.BoolVar(&o.yes, "yes", false, "allow everything without asking")
+	f.StringVar(&o.mode, "mode", string(policy.ModeDefault), modeHelp)
+	f.StringVar(&o.rules, "rules", "", rulesHelp+", in addition to the configuration")
+	f.BoolVar(&o.yes, "yes", false, "approve everything that needs approval; rules that deny and protected paths still hold")
 	f.BoolVar(&o.trust, "trust", false, "trust the project for this run, whatever \"reins trust\" has recorded")
 	f.StringVar(&o.resume, "resume", "", "continue the session `ID`, which can be a unique prefix or \"latest\"")
 	f.BoolVar(&o.continueLast, "continue", false, "continue the last session of this directory, or else of the nearest parent directory")
@@ -113,6 +120,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	completeWords(cmd, "profile", "openai", "anthropic", "gemini", "generic")
 	completeWords(cmd, "toolset", string(coding.Standard), string(coding.Native))
 	completeWords(cmd, "output", "text", "json", "stream-json")
+	completeWords(cmd, "mode", modeNames()...)
 	completeModels(cmd, &o.connection, "fallback")
 }
 

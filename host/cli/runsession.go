@@ -49,12 +49,12 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	}
 	c := coding.Config{
 		Provider: k.Provider, Model: k.Model, Effort: o.effort, Dir: o.dir, Vars: r.vars, Connect: conf,
-		Family: coding.Family(o.profile), Toolset: coding.Toolset(o.toolset), ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout},
+		Family: coding.Family(o.profile), Toolset: coding.Toolset(o.toolset), ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout, ReadBeforeWrite: true},
 		Prompt: coding.PromptConfig{User: o.appendSystem, Trusted: o.trust}, Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
 		Warn: func(err error) { notef(r.host, "%v", err) },
 		Session: agent.Config{
 			ID: o.id, Client: k.Client, Allow: o.allow, Deny: o.deny, Limits: o.limits(), SkipDamaged: o.skipDamaged,
-			Approve:    r.asker.approve,
+			Approve: r.asker.approve, Mode: o.permitted.mode, Policy: policy.Standard{Rules: o.permitted.rules}, Workspace: o.permitted.workspace,
 			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel},
 			Meta:       event.Meta{Prompt: show.FirstLine(r.given)}, // lists the session even if it is interrupted early
 		},
@@ -66,7 +66,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		}
 	}
 	if o.yes {
-		c.Session.Policy = policy.AllowAll{}
+		c.Session.Policy = yes{o.permitted.rules}
 	}
 	for _, name := range o.fallback {
 		c.Session.Fallback = append(c.Session.Fallback, agent.Model{Name: name})

@@ -40,8 +40,8 @@ func openStore(h Host) (*filestore.Store, error) {
 // latest stands for the session that was used last.
 const latest = "latest"
 
-// findSession finds a session by its ID or a unique prefix, ignoring case. "latest" is the last used
-// session, unless a session has that ID. If the session exists but cannot be read, the result has its
+// findSession finds a session by its ID or a unique prefix, ignoring case. "latest" is the last session
+// used here, unless a session has that ID. If the session exists but cannot be read, the result has its
 // ID besides the error.
 func findSession(ctx context.Context, s event.Store, name string) (event.Meta, error) {
 	m, err := s.Meta(ctx, name)
@@ -84,7 +84,7 @@ func findSession(ctx context.Context, s event.Store, name string) (event.Meta, e
 }
 
 func lastUsed(ctx context.Context, s event.Store) (event.Meta, error) {
-	m, err := event.Latest(ctx, s, nil)
+	m, err := event.Latest(ctx, s, func(m event.Meta) bool { return !m.Foreign() })
 	if errors.Is(err, event.ErrNotFound) {
 		return m, usagef("no saved sessions")
 	}
@@ -196,7 +196,8 @@ func sessionToShow(ctx context.Context, h Host, store event.Store, args []string
 }
 
 // nearestSession returns the last session of a directory, or else of the nearest parent directory that
-// has one. It skips sessions that cannot be read.
+// has one. It skips sessions that cannot be read, and imported ones that were never continued: the archive
+// chose their directory.
 func nearestSession(ctx context.Context, store event.Store, dir string) (m event.Meta, above bool, err error) {
 	real, err := realDir(dir)
 	if err != nil {
@@ -210,7 +211,7 @@ func nearestSession(ctx context.Context, store event.Store, dir string) (m event
 			return event.Meta{}, false, context.Cause(ctx)
 		case err != nil && m.ID == "":
 			return event.Meta{}, false, err
-		case err != nil || m.Dir == "":
+		case err != nil || m.Dir == "" || m.Foreign():
 			continue
 		}
 		switch there, err := realDir(m.Dir); {

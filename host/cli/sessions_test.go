@@ -31,12 +31,16 @@ func newSession(ts *testscript.TestScript, neg bool, files []string) {
 		lines := strings.Split(strings.TrimSpace(ts.ReadFile(file)), "\n")
 		var m struct {
 			event.Meta
-			Age string `json:"age"`
+			Age string    `json:"age"`
+			At  time.Time `json:"at"` // instead of an age
 		}
 		ts.Check(json.Unmarshal([]byte(lines[0]), &m))
 		age, err := parseAge(m.Age)
 		ts.Check(err)
 		then := time.Now().Add(-age)
+		if !m.At.IsZero() {
+			then = m.At
+		}
 		var records []event.Record
 		for i, line := range lines[1:] {
 			line = strings.ReplaceAll(line, "$LONG", strings.Repeat("x", 80_000))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,6 +123,7 @@ func interruptible(ctx context.Context, in io.Reader) *io.PipeReader {
 type sessionsImport struct {
 	id      string
 	damaged bool
+	maxSize int64 // in MiB
 	asJSON  bool
 }
 
@@ -130,17 +132,24 @@ func newSessionsImport(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE|-",
 		Short: "Import a session from a file",
-		Long:  `Import a session that "reins sessions export" wrote, and print its ID.`,
-		Args:  wantArgs(1, 1, "one file, or - for standard input"),
+		Long: `Import a session that "reins sessions export" wrote, and print its ID.
+
+"latest" and --continue do not choose an imported session until it was continued
+by its ID. It then gets a new system prompt, and approvals in it do not count.`,
+		Args: wantArgs(1, 1, "one file, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := emptyFlag(cmd, "id"); err != nil {
 				return err
+			}
+			if o.maxSize <= 0 || o.maxSize > math.MaxInt64>>20 {
+				return usagef("--max-size must be a positive number of MiB")
 			}
 			return o.run(cmd.Context(), h, args[0])
 		},
 	}
 	cmd.Flags().StringVar(&o.id, "id", "", "use `ID` for the session (default: its original ID)")
 	cmd.Flags().BoolVar(&o.damaged, "damaged", false, "import a damaged archive as it is")
+	cmd.Flags().Int64Var(&o.maxSize, "max-size", filestore.DefaultMaxSize>>20, "maximum size of the archive in `MiB`")
 	jsonFlag(cmd, &o.asJSON)
 	return cmd
 }
@@ -161,10 +170,12 @@ func (o sessionsImport) run(ctx context.Context, h Host, file string) error {
 	}
 	archive := interruptible(ctx, in)
 	defer archive.Close()
-	report, err := store.Import(ctx, archive, filestore.Import{ID: o.id, Damaged: o.damaged})
+	report, err := store.Import(ctx, archive, filestore.Import{ID: o.id, Damaged: o.damaged, MaxSize: o.maxSize << 20})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.Is(err, filestore.ErrTooLarge):
+		return usagef("%w: it has more than %d MiB; raise the limit with --max-size", err, o.maxSize)
 	case errors.Is(err, event.ErrExists), errors.Is(err, event.ErrBadID), errors.Is(err, event.ErrLocked):
 		return usagef("%w; choose another ID with --id", err)
 	case err != nil && !report.Clean():

@@ -14,7 +14,7 @@ import (
 // flagKeys maps flags to the keys of the configuration that they override.
 var flagKeys = map[string]string{
 	"provider": "provider", "model": "model", "effort": "effort", "base-url": "base_url",
-	"max-rounds": "run.max_rounds", "max-turns": "run.max_turns", "budget": "run.budget", "compact-at": "run.compact_at",
+	"mode": "permissions.mode", "max-rounds": "run.max_rounds", "max-turns": "run.max_turns", "budget": "run.budget", "compact-at": "run.compact_at",
 }
 
 // overrides returns the settings of the flags that were given.
@@ -112,5 +112,6 @@ func (o *run) configure(h Host, session event.Meta) error {
 		o.effort = s.Effort
 	}
 	o.maxRounds, o.maxTurns, o.budget, o.compactAt = s.Run.MaxRounds, s.Run.MaxTurns, s.Run.Budget, s.Run.CompactAt
-	return nil
+	o.permitted, err = h.permissions(s, o.rules)
+	return err
 }

@@ -99,7 +99,8 @@ func (c *console) end(code int) string {
 }
 
 func TestRun_TerminalAsksWithTheDiff(t *testing.T) {
-	const prompt = `call edit_file {"file_path":"a.txt","old_string":"old","new_string":"new"}`
+	const prompt = `call read_file {"file_path":"a.txt"}
+call edit_file {"file_path":"a.txt","old_string":"old","new_string":"new"}`
 	for _, c := range []struct {
 		name, keys, content, says string
 		code                      int

@@ -105,6 +105,7 @@ type toolCall struct {
 	timeout time.Duration
 	dryRun  bool
 	classic bool
+	version string
 }
 
 func newToolCall(h Host) *cobra.Command {
@@ -126,6 +127,7 @@ The exit code is 1 if the call fails.`,
 	f.StringVar(&o.dir, "cwd", "", "run in directory `DIR` (default: the current directory)")
 	f.DurationVar(&o.timeout, "timeout", 0, "timeout for the call (default: the tool's)")
 	f.BoolVar(&o.classic, "classic-patch", false, "let apply_patch keep the changes before a failed one, as codex does")
+	f.StringVar(&o.version, "tool-version", "", "fail if the tool is incompatible with `VERSION`")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only print what the call would access and whether it would be allowed")
 	return cmd
 }
@@ -153,7 +155,7 @@ func (o toolCall) run(ctx context.Context, h Host, name string) error {
 	if err != nil {
 		return err
 	}
-	call := tool.Call{ID: "call_1", Name: name, Args: args, Env: e, Vision: true}
+	call := tool.Call{ID: "call_1", Name: name, Args: args, Version: o.version, Env: e, Vision: true}
 	if o.dryRun {
 		out := (&tool.Pipeline{Registry: reg}).Check(ctx, call)
 		err := printJSON(h.Stdout, map[string]any{"tool": out.Tool, "accesses": out.Accesses, "decision": out.Decision, "error": out.Result.Error})

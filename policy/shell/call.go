@@ -125,7 +125,7 @@ func bare(w *syntax.Word) bool {
 // call analyses a simple command.
 func (a *analyzer) call(c *syntax.CallExpr, st *state) flow {
 	for _, n := range c.Assigns {
-		if n.Name != nil && n.Name.Value == "IFS" && len(c.Args) > 0 && c.Args[0].Lit() == "read" && !a.funcs["read"] {
+		if n.Name != nil && n.Name.Value == "IFS" && len(c.Args) > 0 && c.Args[0].Lit() == "read" && !st.scope.defines("read") {
 			a.eval(n.Value, st) // it only changes how this line is split
 			continue
 		}
@@ -133,13 +133,14 @@ func (a *analyzer) call(c *syntax.CallExpr, st *state) flow {
 	}
 	here := flow{ok: st.dirs, any: st.dirs}
 	if len(c.Args) == 0 {
+		a.assigned(c.Assigns, st)
 		return here
 	}
 	args := a.args(c.Args, st)
 	if len(args) == 0 {
 		return here
 	}
-	if name, ok := args[0].text(); ok && name == "cd" && !a.funcs["cd"] {
+	if name, ok := args[0].text(); ok && name == "cd" && !st.scope.defines("cd") {
 		return a.cd(args, st)
 	}
 	here.out = a.run(args, st)
@@ -191,7 +192,7 @@ func (a *analyzer) run(args []arg, st *state) output {
 		a.add(Effect{Words: words(args), Outer: st.outer, Unknown: "the program it runs is only known when it runs", Opaque: true})
 		return text
 	}
-	if a.funcs[name] {
+	if st.scope.defines(name) && len(st.outer) == 0 {
 		return text // its body was analysed where it is defined
 	}
 	program, standard := programName(name)

@@ -8,15 +8,19 @@ import (
 
 // gitReads are the subcommands of git that only read, with the options that make them do more.
 var gitReads = map[string]program{
-	"status": {}, "log": gitDiff, "diff": gitDiff, "show": gitDiff, "whatchanged": gitDiff, "shortlog": gitDiff, "blame": {values: "LS", files: "S", filesLong: []string{"contents", "ignore-revs-file"}}, "annotate": {},
+	"status": {}, "log": gitDiff, "diff": gitDiff, "show": gitDiff, "whatchanged": gitDiff, "shortlog": gitDiff, "blame": gitBlame, "annotate": gitBlame,
 	"diff-tree": gitDiff, "diff-index": gitDiff, "diff-files": gitDiff, "range-diff": gitDiff, "format-patch": {writes: "o", writesLong: []string{"stdout-"}},
-	"ls-files": {values: "xX"}, "ls-tree": {}, "rev-parse": {}, "rev-list": gitDiff, "describe": {}, "name-rev": {}, "merge-base": {}, "for-each-ref": {}, "show-ref": {writes: "d"}, "show-branch": {},
+	"ls-files": {values: "xX"}, "ls-tree": {}, "rev-parse": {writesLong: []string{"show-superproject-working-tree"}}, "rev-list": gitDiff, "describe": {}, "name-rev": {}, "merge-base": {}, "for-each-ref": {}, "show-ref": {writes: "d"}, "show-branch": {},
 	"count-objects": {}, "check-ignore": {}, "check-attr": {}, "check-mailmap": {}, "cherry": {}, "version": {}, "var": {}, "cat-file": {writesLong: []string{"textconv", "filters"}},
 	"grep": {writes: "O", writesLong: []string{"open-files-in-pager", "ext-grep", "textconv"}, values: "efABCm", files: "f"}, "merge-tree": {writesLong: []string{"write-tree"}}, "verify-pack": {},
 }
 
-// gitDiff describes commands that show differences.
-var gitDiff = program{writesLong: []string{"ext-diff", "textconv", "show-signature"}, outputsLong: []string{"output"}, values: "nSGLOU", files: "O"}
+// gitBlame describes commands that show the origin of lines. They accept the options of git diff.
+var gitBlame = program{values: "LS", files: "S", filesLong: []string{"contents", "ignore-revs-file"}, outputsLong: []string{"output"}}
+
+// gitDiff describes commands that show differences. With --submodule they run git in directories that any commit
+// may name.
+var gitDiff = program{writesLong: []string{"ext-diff", "textconv", "show-signature", "submodule"}, outputsLong: []string{"output"}, values: "nSGLOU", files: "O"}
 
 // gitLists are subcommands that only read if they get no names, or an option that lists.
 var gitLists = map[string]struct {
@@ -85,6 +89,10 @@ func (in *invocation) git() output {
 		}
 		if !slices.Contains(subs, first) || sub == "remote" && first == "-v" && len(in.args) > 1 {
 			in.unknown("git " + sub + " " + first + " changes the repository")
+		}
+		if first != "" && (sub == "stash" || sub == "reflog") { // as git diff and git log
+			in.args = in.args[1:]
+			return in.gitRead(sub, gitDiff)
 		}
 	case reads && sub != "format-patch":
 		return in.gitRead(sub, p)

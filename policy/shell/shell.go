@@ -88,8 +88,8 @@ const (
 // Analyze returns the effects of a command line. It returns an error if the line cannot be parsed, or if
 // different shells may read it differently.
 func Analyze(line string, o Options) ([]Effect, error) {
-	a := &analyzer{Options: o, vars: map[string][]*syntax.Word{}, opaqueVars: map[string]bool{}, numbers: map[string]bool{}, funcs: map[string]bool{}, sources: map[string]output{}, reads: map[string]int{}}
-	return a.effects, a.script(line, &state{dirs: []string{o.Dir}})
+	a := &analyzer{Options: o, vars: map[string][]*syntax.Word{}, opaqueVars: map[string]bool{}, numbers: map[string]bool{}, removed: map[string]bool{}, sources: map[string]output{}, reads: map[string]int{}}
+	return a.effects, a.script(line, &state{dirs: []string{o.Dir}, scope: &scope{}})
 }
 
 // analyzer collects the effects of one line.
@@ -102,10 +102,10 @@ type analyzer struct {
 	opaqueVars map[string]bool // assigned from input or output
 	numbers    map[string]bool // assigned by arithmetic
 	sources    map[string]output
-	reads      map[string]int // how many builtins assign to a variable
-	funcs      map[string]bool
-	resolving  []string // variables whose values are being computed
-	resolved   int      // how often a value was computed
+	reads      map[string]int  // how many builtins assign to a variable
+	removed    map[string]bool // functions and variables that the line removes somewhere
+	resolving  []string        // variables whose values are being computed
+	resolved   int             // how often a value was computed
 }
 
 // state is where and with which input a command runs.
@@ -113,9 +113,31 @@ type state struct {
 	dirs  []string // the possible working directories; nil if unknown
 	stdin output
 	outer [][]string // wrappers around the command
+	scope *scope
 }
 
 func (s *state) with(dirs []string) *state { c := *s; c.dirs = dirs; return &c }
+
+// perhaps returns the state of a part that may not run, or runs in another process.
+func (s *state) perhaps() *state { c := *s; c.scope = &scope{up: s.scope}; return &c }
+
+// within returns the state of a part that may not run, and only after what a scope has.
+func (s *state) within(sc *scope) *state { c := *s; c.scope = &scope{up: sc}; return &c }
+
+// scope is what surely happened before a command runs.
+type scope struct {
+	up       *scope
+	funcs    []string // functions that were defined
+	assigned []string // variables that were assigned
+}
+
+func (sc *scope) defines(name string) bool {
+	return sc != nil && (slices.Contains(sc.funcs, name) || sc.up.defines(name))
+}
+
+func (sc *scope) assigns(name string) bool {
+	return sc != nil && (slices.Contains(sc.assigned, name) || sc.up.assigns(name))
+}
 
 // script analyses the text of a script.
 func (a *analyzer) script(text string, st *state) error {

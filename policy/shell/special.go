@@ -13,7 +13,7 @@ var special map[string]func(*invocation) output
 
 func init() {
 	special = map[string]func(*invocation) output{
-		"find": (*invocation).find, "sed": (*invocation).sed, "gsed": (*invocation).sed, "awk": (*invocation).awk, "gawk": (*invocation).awk, "mawk": (*invocation).awk,
+		"source": (*invocation).source, ".": (*invocation).source, "find": (*invocation).find, "sed": (*invocation).sed, "gsed": (*invocation).sed, "awk": (*invocation).awk, "gawk": (*invocation).awk, "mawk": (*invocation).awk,
 		"git": (*invocation).git, "test": (*invocation).test, "[": (*invocation).test, "printf": (*invocation).printf, "read": (*invocation).read,
 		"mapfile": (*invocation).read, "readarray": (*invocation).read, "set": (*invocation).set, "shopt": (*invocation).shopt, "unset": (*invocation).unset,
 		"getopts": (*invocation).getopts, "wait": (*invocation).wait, "gofmt": (*invocation).gofmt, "date": (*invocation).date, "ps": (*invocation).ps, "printenv": (*invocation).printenv, "tar": (*invocation).tar, "unzip": (*invocation).unzip, "gzip": (*invocation).gzip, "gunzip": (*invocation).gzip,
@@ -31,6 +31,15 @@ func init() {
 			delete(special, name)
 		}
 	}
+}
+
+// source runs the commands of a file in this shell.
+func (in *invocation) source() output {
+	in.effect.Opaque = true
+	if len(in.args) > 0 {
+		in.uses(Read, in.args[0])
+	}
+	return in.other()
 }
 
 // other handles programs that are only harmless if they print their version.
@@ -234,6 +243,7 @@ func (in *invocation) read() output {
 			in.assigns(o.value)
 		case o.letter == 'C' && in.name != "read":
 			in.unknown(in.name + " -C runs a command")
+			in.effect.Opaque = true
 		}
 	}
 	for _, g := range rest {

@@ -55,10 +55,6 @@ func (a *analyzer) collect(f *syntax.File) {
 			if w, ok := n.Loop.(*syntax.WordIter); ok {
 				a.collectLoop(w)
 			}
-		case *syntax.FuncDecl:
-			if n.Name != nil {
-				a.funcs[n.Name.Value] = true
-			}
 		case *syntax.BinaryArithm:
 			if w, ok := n.X.(*syntax.Word); ok && strings.HasSuffix(n.Op.String(), "=") {
 				a.numbers[w.Lit()] = true
@@ -73,9 +69,24 @@ func (a *analyzer) collect(f *syntax.File) {
 			}
 		case *syntax.CallExpr:
 			a.collectCall(n)
+		case *syntax.DeclClause:
+			a.collectDeclare(n)
 		}
 		return true
 	})
+}
+
+// collectDeclare records variables whose attributes change the values that are assigned to them.
+func (a *analyzer) collectDeclare(c *syntax.DeclClause) {
+	changes := false
+	for _, n := range c.Args {
+		switch {
+		case n.Name == nil:
+			changes = changes || !strings.HasPrefix(n.Value.Lit(), "-") || strings.ContainsAny(n.Value.Lit(), "iulcn")
+		case changes:
+			a.opaqueVars[n.Name.Value] = true
+		}
+	}
 }
 
 func (a *analyzer) collectAssign(n *syntax.Assign) {
@@ -84,7 +95,6 @@ func (a *analyzer) collectAssign(n *syntax.Assign) {
 	}
 	name := n.Name.Value
 	switch {
-	case n.Naked:
 	case n.Append || n.Index != nil || n.Value == nil && n.Array == nil:
 		a.opaqueVars[name] = a.opaqueVars[name] || n.Append || n.Index != nil
 		if n.Value == nil && n.Array == nil {
@@ -116,6 +126,12 @@ func (a *analyzer) collectLoop(w *syntax.WordIter) {
 func (a *analyzer) collectCall(c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
 		return
+	}
+	switch c.Args[0].Lit() {
+	case "unset", "builtin", "command", "eval":
+		for _, w := range c.Args[1:] {
+			a.removed[w.Lit()] = true
+		}
 	}
 	switch c.Args[0].Lit() {
 	case "read", "mapfile", "readarray", "getopts", "printf", "command", "builtin", "wait", "declare", "export", "local", "typeset", "readonly":
@@ -263,11 +279,21 @@ func (a *analyzer) declare(c *syntax.DeclClause, st *state) {
 			a.operand(arg.Value, st)
 		}
 	}
+	a.assigned(c.Args, st)
 	switch {
 	case prints:
 		a.unsafe("%s prints all variables, which may hold secrets", c.Variant.Value)
 	case c.Variant.Value == "nameref":
 		a.unsafe("nameref makes a variable stand for another one")
+	}
+}
+
+// assigned records variables that have the values of the line from now on.
+func (a *analyzer) assigned(list []*syntax.Assign, st *state) {
+	for _, n := range list {
+		if n.Name != nil && !a.removed[n.Name.Value] {
+			st.scope.assigned = append(st.scope.assigned, n.Name.Value)
+		}
 	}
 }
 

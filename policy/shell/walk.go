@@ -41,6 +41,7 @@ func (o output) value() value {
 // flow is how a statement leaves the working directory, and what it prints.
 type flow struct {
 	ok, any []string // directories after success, and after any end
+	scope   *scope   // what surely happened if it succeeds; nil if that is not more than what happened before
 	out     output
 }
 
@@ -69,12 +70,18 @@ func (a *analyzer) stmt(s *syntax.Stmt, st *state) flow {
 	if s.Cmd == nil {
 		return flow{ok: st.dirs, any: st.dirs}
 	}
+	if s.Background {
+		inner = *inner.perhaps()
+	}
 	f := a.command(s.Cmd, &inner)
 	if s.Negated {
 		f.ok = f.any
 	}
 	if slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.DplOut }) {
 		f.out = text // it may contain error messages
+	}
+	if s.Background || s.Negated {
+		f.scope = nil
 	}
 	if s.Background {
 		f.ok, f.any = st.dirs, st.dirs
@@ -92,14 +99,14 @@ func (a *analyzer) command(c syntax.Command, st *state) flow {
 	case *syntax.Block:
 		return a.stmts(c.Stmts, st)
 	case *syntax.Subshell:
-		f := a.stmts(c.Stmts, st)
+		f := a.stmts(c.Stmts, st.perhaps())
 		return flow{ok: st.dirs, any: st.dirs, out: f.out}
 	case *syntax.IfClause:
 		return a.ifClause(c, st)
 	case *syntax.WhileClause:
 		return a.loop(st, func(st *state) flow {
 			cond := a.stmts(c.Cond, st)
-			body := a.stmts(c.Do, st.with(cond.any))
+			body := a.stmts(c.Do, st.with(cond.any).perhaps())
 			return flow{any: union(cond.any, body.any), out: body.out}
 		})
 	case *syntax.ForClause:
@@ -111,16 +118,25 @@ func (a *analyzer) command(c syntax.Command, st *state) flow {
 			for _, p := range item.Patterns {
 				a.eval(p, st)
 			}
-			f.any = union(f.any, a.stmts(item.Stmts, st).any)
+			f.any = union(f.any, a.stmts(item.Stmts, st.perhaps()).any)
 		}
 		f.ok = f.any
 		return f
 	case *syntax.FuncDecl:
 		// Its body is judged here, for any arguments and any directory that the line may be in.
 		before := len(a.effects)
-		if f := a.stmt(c.Body, st); !slices.Equal(f.any, st.dirs) {
+		switch c.Body.Cmd.(type) {
+		case *syntax.Block, *syntax.Subshell:
+		default:
+			a.opaque("it defines a function whose body is not in braces") // the parser takes more than bash does
+		}
+		f := a.stmt(c.Body, st.perhaps())
+		if c.Name != nil && !a.removed[c.Name.Value] {
+			st.scope.funcs = append(st.scope.funcs, c.Name.Value)
+		}
+		if !slices.Equal(f.any, st.dirs) {
 			a.effects = a.effects[:before]
-			a.stmt(c.Body, st.with(nil))
+			a.stmt(c.Body, st.with(nil).perhaps())
 			return flow{}
 		}
 	case *syntax.ArithmCmd:
@@ -144,13 +160,17 @@ func (a *analyzer) command(c syntax.Command, st *state) flow {
 }
 
 func (a *analyzer) binary(c *syntax.BinaryCmd, st *state) flow {
+	if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt {
+		st = st.perhaps()
+	}
 	left := a.stmt(c.X, st)
 	switch c.Op {
 	case syntax.AndStmt:
-		right := a.stmt(c.Y, st.with(left.ok))
-		return flow{ok: right.ok, any: union(left.any, right.any)}
+		next := st.with(left.ok).within(left.success(st))
+		right := a.stmt(c.Y, next)
+		return flow{ok: right.ok, any: union(left.any, right.any), scope: right.success(next)}
 	case syntax.OrStmt:
-		right := a.stmt(c.Y, st.with(left.any))
+		right := a.stmt(c.Y, st.with(left.any).perhaps())
 		return flow{ok: union(left.ok, right.ok), any: union(left.any, right.any)}
 	}
 	next := st.with(st.dirs) // each stage of a pipeline is a process of its own
@@ -161,12 +181,20 @@ func (a *analyzer) binary(c *syntax.BinaryCmd, st *state) flow {
 	return flow{ok: st.dirs, any: st.dirs, out: right.out}
 }
 
+// success returns what surely happened if a statement that began in a state succeeded.
+func (f flow) success(st *state) *scope {
+	if f.scope != nil {
+		return f.scope
+	}
+	return st.scope
+}
+
 func (a *analyzer) ifClause(c *syntax.IfClause, st *state) flow {
 	cond := a.stmts(c.Cond, st)
-	then := a.stmts(c.Then, st.with(cond.ok))
+	then := a.stmts(c.Then, st.with(cond.ok).within(cond.success(st)))
 	f := flow{any: union(cond.any, then.any)}
 	if c.Else != nil {
-		f.any = union(f.any, a.ifClause(c.Else, st.with(cond.any)).any)
+		f.any = union(f.any, a.ifClause(c.Else, st.with(cond.any).perhaps()).any)
 	}
 	f.ok = f.any
 	return f
@@ -200,7 +228,13 @@ func (a *analyzer) forClause(c *syntax.ForClause, st *state) flow {
 	default:
 		a.opaque("it uses a loop that is not analysed")
 	}
-	return a.loop(st, func(st *state) flow { return a.stmts(c.Do, st) })
+	return a.loop(st, func(st *state) flow {
+		body := st.perhaps()
+		if l, ok := c.Loop.(*syntax.WordIter); ok {
+			body.scope.assigned = append(body.scope.assigned, l.Name.Value)
+		}
+		return a.stmts(c.Do, body)
+	})
 }
 
 // redirect records what a redirection opens.

@@ -153,14 +153,14 @@ func (a *analyzer) part(p syntax.WordPart, st *state, quoted, first bool) []valu
 		if p.TempFile || p.ReplyVar {
 			a.opaque("it uses a substitution that is not analysed")
 		}
-		v := a.stmts(p.Stmts, st.with(st.dirs)).out.value()
+		v := a.stmts(p.Stmts, st.perhaps()).out.value()
 		v.many = !quoted
 		return []value{v}
 	case *syntax.ArithmExp:
 		a.arithm(p.X, st)
 		return []value{{number: true}}
 	case *syntax.ProcSubst:
-		a.stmts(p.Stmts, st.with(st.dirs))
+		a.stmts(p.Stmts, st.perhaps())
 		return []value{{stream: true, known: true, text: "/dev/fd/63"}}
 	case *syntax.ExtGlob:
 		return []value{{glob: true, many: true}}
@@ -182,6 +182,9 @@ func all(parts []syntax.WordPart) bool {
 
 // literal returns the value of unquoted text.
 func (a *analyzer) literal(s string, first bool) value {
+	if strings.Contains(s, "<(") || strings.Contains(s, ">(") {
+		a.opaque("it uses a process substitution inside another expansion") // which the parser does not see
+	}
 	v := value{known: true, glob: hasGlob(s) && s != "["}
 	if first && strings.HasPrefix(s, "~") {
 		user, rest, _ := strings.Cut(s, "/")
@@ -332,6 +335,9 @@ func (a *analyzer) variable(name string, st *state, quoted bool) []value {
 	if a.numbers[name] {
 		v = append(v, value{number: true})
 	}
+	if !st.scope.assigns(name) { // it may still have the value that it had before the line
+		v = append(v, initial(name, quoted))
+	}
 	before := len(a.effects) // the assignment records them
 	for _, w := range a.vars[name] {
 		for _, x := range a.eval(w, st) {
@@ -343,6 +349,15 @@ func (a *analyzer) variable(name string, st *state, quoted bool) []value {
 		return []value{{many: !quoted}}
 	}
 	return v
+}
+
+// initial returns the value that a variable has before the line. By convention only names in capitals are in
+// the environment.
+func initial(name string, quoted bool) value {
+	if name == strings.ToUpper(name) {
+		return value{many: !quoted}
+	}
+	return value{known: true, many: !quoted}
 }
 
 // fields returns what an unquoted variable expands to if it has the given value.

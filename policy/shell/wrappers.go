@@ -180,7 +180,11 @@ func runShell(a *analyzer, args []arg, st *state) output {
 // nested analyses a script inside another one. Its functions and variables are its own, but analysing them
 // together only makes more values possible.
 func (a *analyzer) nested(script string, st *state, e Effect) output {
-	if err := a.script(script, st); err != nil {
+	up := st.scope
+	if e.Words[0] != "eval" {
+		up = nil // another process
+	}
+	if err := a.script(script, st.within(up)); err != nil {
 		e.Unknown = err.Error()
 		a.add(e)
 	}

@@ -1,0 +1,436 @@
+// Package repo finds out whether git would run programs that a repository names.
+//
+// Commands such as git status and git log only read, but the configuration of a repository can make them run
+// monitors, filters, pagers, diff drivers and hooks. [Runs] looks for such settings before git does. It reads
+// files only and starts no program.
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/reins-agent/reins/env"
+)
+
+const (
+	maxConfig = 1 << 20
+	maxIndex  = 64 << 20
+	maxLine   = 4096 // of files that contain one path
+	maxRepos  = 5000 // nested repositories, and directories to search for them
+)
+
+// Runs returns why a git command that only reads in a directory could run a program that the repository names,
+// or "" if it would run none. Nested repositories count. Settings of the user and the system do not. What cannot
+// be read or understood is a reason.
+func Runs(ctx context.Context, e env.Environment, dir string) (why string) {
+	c := &checker{ctx: ctx, env: e, paths: e.Info().Paths(), seen: map[string]bool{}}
+	if err := c.find(dir); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// checker checks a repository and those nested in it.
+type checker struct {
+	ctx   context.Context
+	env   env.Environment
+	paths env.Paths
+	seen  map[string]bool // repositories with their work trees
+	steps int             // compared with maxRepos
+}
+
+// repository is a repository whose settings and hooks were checked.
+type repository struct {
+	dir, common string // the directory of the work tree and of all of them
+	tree        string // the work tree according to core.worktree, or ""
+	hash        int    // bytes of an object name
+}
+
+// find checks the repository of a directory. It searches as git does, and continues where git might.
+func (c *checker) find(dir string) error {
+	dir, err := c.env.RealPath(c.ctx, dir)
+	if err != nil {
+		return err
+	}
+	if fi, err := c.env.Stat(c.ctx, dir); err != nil || !fi.IsDir() {
+		return fmt.Errorf("%s is not a directory", dir)
+	}
+	for {
+		if yes, err := c.exists(dir, ".git"); err != nil {
+			return err
+		} else if yes {
+			if certain, err := c.workTree(dir); certain || err != nil {
+				return err
+			}
+		}
+		if err := c.bare(dir); err != nil {
+			return err
+		}
+		above := c.paths.Dir(dir)
+		if above == dir {
+			return nil
+		}
+		dir = above
+	}
+}
+
+// bare checks a directory that git may take for a bare repository.
+func (c *checker) bare(dir string) error {
+	for _, names := range [][]string{{"HEAD"}, {"refs", "commondir"}} {
+		found := false
+		for _, name := range names {
+			yes, err := c.exists(dir, name)
+			if err != nil {
+				return err
+			}
+			found = found || yes
+		}
+		if !found {
+			return nil
+		}
+	}
+	r, err := c.inspect(dir, "")
+	if err != nil {
+		return err
+	}
+	if r.tree != "" { // must be the work tree of this repository
+		if back, err := c.gitDir(r.tree); err != nil || back != dir {
+			return elsewhere(r)
+		}
+	}
+	return c.contents(r, r.tree)
+}
+
+// gitDir returns the repository that the .git entry of a directory is or names.
+func (c *checker) gitDir(dir string) (string, error) {
+	name := c.paths.Join(dir, ".git")
+	fi, err := c.env.Stat(c.ctx, name)
+	if err != nil {
+		return "", err
+	}
+	if !fi.IsDir() {
+		text, err := c.line(name)
+		if err != nil {
+			return "", err
+		}
+		target, ok := strings.CutPrefix(text, "gitdir: ")
+		if !ok || target == "" {
+			return "", fmt.Errorf("%s does not name a repository", name)
+		}
+		name = c.paths.Abs(dir, target)
+	}
+	return c.env.RealPath(c.ctx, name)
+}
+
+// workTree checks the repository of a directory with a .git entry. It reports whether git is certain to use it.
+func (c *checker) workTree(dir string) (certain bool, err error) {
+	if dir, err = c.env.RealPath(c.ctx, dir); err != nil {
+		return false, err
+	}
+	name, err := c.gitDir(dir)
+	if err != nil {
+		return false, err
+	}
+	r, err := c.inspect(name, dir)
+	if err != nil {
+		return false, err
+	}
+	if r.tree != "" && r.tree != dir {
+		return false, elsewhere(r)
+	}
+	return c.complete(r), c.contents(r, dir)
+}
+
+// elsewhere is the error for a repository that makes git read other directories.
+func elsewhere(r repository) error {
+	return fmt.Errorf("core.worktree of %s is %s", r.dir, quote(r.tree))
+}
+
+var head = regexp.MustCompile(`^(ref: refs/[^\s]+|[0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// complete reports whether git recognizes a repository. Otherwise it searches further.
+func (c *checker) complete(r repository) bool {
+	name := c.paths.Join(r.dir, "HEAD")
+	text, err := c.line(name)
+	if fi, statErr := c.env.Lstat(c.ctx, name); err != nil || statErr != nil || !fi.Mode.IsRegular() || !head.MatchString(text) {
+		return false
+	}
+	for _, name := range []string{"objects", "refs"} {
+		dir := c.paths.Join(r.common, name)
+		fi, err := c.env.Stat(c.ctx, dir)
+		if err != nil || !fi.IsDir() {
+			return false
+		}
+		if _, err := c.exists(dir, "x"); err != nil { // git must be able to use the directory
+			return false
+		}
+	}
+	return true
+}
+
+// inspect checks the settings and hooks of a repository. Its work tree is "" if unknown.
+func (c *checker) inspect(dir, tree string) (repository, error) {
+	r := repository{dir: dir, common: dir, hash: 20}
+	linked, err := c.exists(dir, "commondir")
+	if err == nil && linked {
+		var text string
+		if text, err = c.line(c.paths.Join(dir, "commondir")); err == nil {
+			r.common, err = c.env.RealPath(c.ctx, c.paths.Abs(dir, text))
+		}
+	}
+	if err != nil {
+		return r, err
+	}
+	shared, err := c.settings(c.paths.Join(r.common, "config"))
+	if err != nil {
+		return r, err
+	}
+	own, err := c.settings(c.paths.Join(dir, "config.worktree"))
+	if err != nil {
+		return r, err
+	}
+	all := append(shared, own...)
+	names := promisors(all)
+	if err := fetches(all, names); err != nil {
+		return r, err
+	}
+	if err := r.setHash(shared); err != nil {
+		return r, err
+	}
+	if r.tree, err = c.tree(dir, all, linked); err != nil {
+		return r, err
+	}
+	return r, c.hooks(r, tree, all, len(names) > 0)
+}
+
+// settings reads a configuration file, which may be missing. It returns an error if a setting runs a program.
+func (c *checker) settings(name string) ([]setting, error) {
+	data, err := env.ReadFile(c.ctx, c.env, name, maxConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	for _, s := range list {
+		if s.program() {
+			return nil, fmt.Errorf("%s in %s", s, name)
+		}
+	}
+	return list, nil
+}
+
+// setHash sets the length of object names.
+func (r *repository) setHash(list []setting) error {
+	version, format := "0", ""
+	for _, s := range list {
+		switch s.key() {
+		case "core.repositoryformatversion":
+			version = s.value
+		case "extensions.objectformat":
+			format += s.value
+		}
+	}
+	switch {
+	case format == "" || format == "sha1":
+	case format == "sha256" && version == "1":
+		r.hash = 32
+	default:
+		return fmt.Errorf("extensions.objectFormat is %s", quote(format))
+	}
+	return nil
+}
+
+// tree returns the directory that core.worktree names, or "".
+func (c *checker) tree(dir string, list []setting, linked bool) (string, error) {
+	tree, own := "", false
+	for _, s := range list {
+		switch s.key() {
+		case "extensions.worktreeconfig":
+			own = true
+		case "core.worktree":
+			tree = s.value
+		}
+	}
+	if tree == "" || linked && !own { // git ignores it in a linked work tree
+		return "", nil
+	}
+	return c.env.RealPath(c.ctx, c.paths.Abs(dir, tree))
+}
+
+// hooks returns an error if reading commands run a hook of the repository.
+func (c *checker) hooks(r repository, tree string, list []setting, fetches bool) error {
+	dirs := []string{c.paths.Join(r.common, "hooks")}
+	for _, s := range list {
+		if s.key() != "core.hookspath" {
+			continue
+		}
+		if s.value == "" || strings.ContainsAny(s.value[:1], "~%:") {
+			return fmt.Errorf("%s", s)
+		}
+		for _, base := range []string{r.dir, r.tree, tree} {
+			if base != "" {
+				dirs = append(dirs, c.paths.Abs(base, s.value))
+			}
+		}
+	}
+	names := []string{"post-index-change"} // of status, which saves the index
+	if fetches {
+		names = append(names, "reference-transaction", "pre-auto-gc")
+	}
+	for _, dir := range dirs {
+		for _, name := range names {
+			if err := c.hook(c.paths.Join(dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hook returns an error if git would run a hook.
+func (c *checker) hook(name string) error {
+	names, windows := []string{name}, c.env.Info().Platform == "windows"
+	if windows {
+		names = append(names, name+".exe")
+	}
+	for _, name := range names {
+		fi, err := c.env.Stat(c.ctx, name)
+		switch {
+		case missing(err):
+		case err != nil:
+			return err
+		case fi.Mode.IsRegular() && (windows || fi.Mode&0o111 != 0):
+			return fmt.Errorf("the hook %s", name)
+		}
+	}
+	return nil
+}
+
+// contents checks the repositories nested in another one. Its work tree is "" if it has none.
+func (c *checker) contents(r repository, tree string) error {
+	key := r.dir + "\x00" + tree
+	if c.seen[key] {
+		return nil
+	}
+	c.seen[key] = true
+	for _, dir := range slices.Compact([]string{r.dir, r.common}) {
+		if err := c.modules(c.paths.Join(dir, "modules")); err != nil {
+			return err
+		}
+	}
+	if tree == "" {
+		return nil
+	}
+	name := c.paths.Join(r.dir, "index")
+	data, err := env.ReadFile(c.ctx, c.env, name, maxIndex)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	paths, err := nested(data, r.hash)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for path, isRepo := range paths {
+		if err := c.entry(c.paths.Join(tree, path), isRepo); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry checks a directory in the index.
+func (c *checker) entry(dir string, isRepo bool) error {
+	if err := c.step(); err != nil {
+		return err
+	}
+	name := ".git"
+	if !isRepo {
+		name = "."
+	}
+	yes, err := c.exists(dir, name)
+	switch {
+	case err != nil || !yes:
+		return err
+	case isRepo:
+		_, err = c.workTree(dir)
+		return err
+	}
+	return fmt.Errorf("the sparse index does not list the files of %s", dir)
+}
+
+// step counts nested repositories and directories.
+func (c *checker) step() error {
+	if c.steps++; c.steps > maxRepos {
+		return fmt.Errorf("there are more than %d nested repositories", maxRepos)
+	}
+	return nil
+}
+
+// modules checks the repositories below .git/modules. Git uses them for submodules without a work tree.
+func (c *checker) modules(dir string) error {
+	list, err := c.env.ReadDir(c.ctx, dir)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, fi := range list {
+		if err := c.step(); err != nil {
+			return err
+		}
+		sub := c.paths.Join(dir, fi.Name)
+		yes, err := c.exists(sub, "HEAD")
+		switch {
+		case err != nil:
+		case !yes:
+			err = c.modules(sub)
+		default:
+			var r repository
+			if r, err = c.inspect(sub, ""); err == nil {
+				err = c.contents(r, "")
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exists reports whether a directory has an entry.
+func (c *checker) exists(dir, name string) (bool, error) {
+	_, err := c.env.Lstat(c.ctx, c.paths.Join(dir, name))
+	if missing(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, env.ErrNotDir) }
+
+// line reads a file that contains one line.
+func (c *checker) line(name string) (string, error) {
+	data, err := env.ReadFile(c.ctx, c.env, name, maxLine)
+	if err != nil {
+		return "", err
+	}
+	text := strings.TrimRight(string(data), "\r\n")
+	if strings.ContainsAny(text, "\x00\n") {
+		return "", fmt.Errorf("%s has more than one line", name)
+	}
+	return text, nil
+}

@@ -1,0 +1,99 @@
+package repo
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// programs are the settings whose values reading commands run, as of git 2.55. Other settings name programs
+// too, such as editors, merge tools and mail commands. Reading commands do not run them.
+var programs = []string{
+	"core.fsmonitor", "core.pager", "core.alternaterefscommand",
+	"diff.external", "diff.command", "diff.textconv",
+	"filter.clean", "filter.smudge", "filter.process",
+	"merge.driver", // of merge-tree and log --remerge-diff
+	"gpg.program",  // of signatures in log
+	"hook.command",
+}
+
+// transports are the settings that can run programs when git fetches objects that a partial clone lacks. After
+// that git may also collect garbage.
+var transports = []string{
+	"core.sshcommand", "core.gitproxy", "core.askpass", "credential.helper", "remote.vcs", "remote.uploadpack",
+	"url.insteadof", "gc.recentobjectshook",
+}
+
+// inert are values of settings that turn a program on or off, and programs that do nothing.
+var inert = []string{"", "true", "false", "yes", "no", "on", "off", "1", "0", "cat"}
+
+// program reports whether reading commands run what a setting names.
+func (s setting) program() bool {
+	switch s.section {
+	case "include", "includeif":
+		return true // the file may contain anything
+	case "alias": // can replace deprecated commands
+		return s.name == "whatchanged" || s.sub == "whatchanged"
+	case "submodule": // a repository that is not in .git/modules
+		return s.name == "gitdir" && (!strings.HasPrefix(s.value, ".git/modules/") || strings.Contains(s.value, ".."))
+	}
+	if s.key() == "diff.submodule" { // runs git in directories that only old commits name
+		return strings.EqualFold(s.value, "diff")
+	}
+	return (s.section == "pager" || slices.Contains(programs, s.key())) && !slices.Contains(inert, strings.ToLower(s.value))
+}
+
+// remote is the name of a remote that is not a path, a URL or an option, and address a URL that git connects to
+// with its own programs or ssh.
+var (
+	remote  = regexp.MustCompile(`^[A-Za-z0-9][\w./-]*$`)
+	address = regexp.MustCompile(`^(https?|ssh)://[A-Za-z0-9]|^[A-Za-z0-9][\w.-]*@[A-Za-z0-9][\w.-]*:[^:]`)
+)
+
+// promisors returns the remotes from which git fetches missing objects.
+func promisors(list []setting) (names []string) {
+	for _, s := range list {
+		switch s.key() {
+		case "extensions.partialclone":
+			names = append(names, s.value)
+		case "remote.promisor", "remote.partialclonefilter":
+			names = append(names, s.sub)
+		}
+	}
+	return names
+}
+
+// fetches returns an error if fetching from a promisor can run programs that these settings name.
+func fetches(list []setting, names []string) error {
+	for _, name := range names {
+		known := false
+		for _, s := range list {
+			if s.key() != "remote.url" || s.sub != name {
+				continue
+			}
+			if known = address.MatchString(s.value); !known {
+				break
+			}
+		}
+		if !known || !remote.MatchString(name) {
+			return fmt.Errorf("it is a partial clone of %s, which may run programs", quote(name))
+		}
+	}
+	for _, s := range list {
+		if len(names) > 0 && (s.section == "protocol" || slices.Contains(transports, s.key())) {
+			return fmt.Errorf("%s in a partial clone", s)
+		}
+	}
+	return nil
+}
+
+func (s setting) String() string { return s.full() + " = " + quote(s.value) }
+
+// quote quotes a text of the repository, shortened.
+func quote(text string) string {
+	if len(text) > 80 {
+		text = text[:80] + "..."
+	}
+	return fmt.Sprintf("%q", text)
+}
