@@ -17,7 +17,7 @@ func init() {
 		"git": (*invocation).git, "test": (*invocation).test, "[": (*invocation).test, "printf": (*invocation).printf, "read": (*invocation).read,
 		"mapfile": (*invocation).read, "readarray": (*invocation).read, "set": (*invocation).set, "shopt": (*invocation).shopt, "unset": (*invocation).unset,
 		"getopts": (*invocation).getopts, "wait": (*invocation).wait, "gofmt": (*invocation).gofmt, "date": (*invocation).date, "ps": (*invocation).ps, "printenv": (*invocation).printenv, "tar": (*invocation).tar, "unzip": (*invocation).unzip, "gzip": (*invocation).gzip, "gunzip": (*invocation).gzip,
-		"go": (*invocation).golang, "jq": (*invocation).jq,
+		"go": (*invocation).golang, "jq": (*invocation).jq, "yq": (*invocation).yq,
 		"rm": (*invocation).rm, "rmdir": (*invocation).rm, "unlink": (*invocation).rm, "mv": (*invocation).move, "cp": (*invocation).move, "ln": (*invocation).move, "install": (*invocation).move,
 		"touch": (*invocation).writer, "mkdir": (*invocation).writer, "tee": (*invocation).writer, "truncate": (*invocation).writer, "chmod": (*invocation).mode, "chown": (*invocation).mode, "chgrp": (*invocation).mode, "dd": (*invocation).dd,
 	}
@@ -452,6 +452,18 @@ func (in *invocation) golang() output {
 		return text
 	}
 	return in.other()
+}
+
+var yqReaches = regexp.MustCompile(`(load\w*|env|strenv|system|import|include)\s*\(|envsubst|\$ENV|\binput_filename\b`)
+
+// yq evaluates expressions that can load files and print the environment.
+func (in *invocation) yq() output {
+	for i, g := range in.args {
+		if w, ok := g.text(); !ok && i == 0 || ok && yqReaches.MatchString(w) {
+			in.unknown("its yq expression may load files or print the environment")
+		}
+	}
+	return in.table(programs["yq"])
 }
 
 // jqReaches matches what a jq filter uses to reach beyond its input.
