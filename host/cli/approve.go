@@ -2,15 +2,15 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
-	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
-	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -21,10 +21,12 @@ type asker struct {
 
 	asking sync.Mutex // held while a question waits for its answer
 	keys   keyboard
-	all    bool // everything is approved
+	yes    bool // everything is approved without asking
 
 	mu      sync.Mutex
 	refused []string                 // calls refused because nobody could be asked
+	missing []string                 // rules that would have allowed them
+	agents  map[string]string        // what the subagents are for, by their paths
 	arrived map[string]chan struct{} // by call ID; closed when the view has reached its question
 }
 
@@ -36,11 +38,30 @@ func newAsker(h Host) *asker {
 // unattended reports whether there is no terminal to ask on.
 func (a *asker) unattended() bool { return !isTerminal(a.host.Stdin) || !isTerminal(a.host.Stderr) }
 
-// unanswered lists the calls that were refused because nobody could be asked.
-func (a *asker) unanswered() []string {
+// unanswered lists the calls that were refused because nobody could be asked, and rules that would allow them.
+func (a *asker) unanswered() (calls, rules []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.refused
+	return a.refused, a.missing
+}
+
+// note records what a question needs: what the agents are for, and that the view has reached the question.
+func (a *asker) note(r event.Record) {
+	switch d := r.Data.(type) {
+	case event.ApprovalRequested:
+		a.arrive(d.ID)
+	case event.SubagentStart:
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.agents == nil {
+			a.agents = make(map[string]string)
+		}
+		what := show.Summary(d.Task)
+		if d.Type != "" {
+			what = show.OneLine(d.Type) + ": " + what
+		}
+		a.agents[d.ID] = what
+	}
 }
 
 // arrival returns a channel that is closed when everything before a call's question was shown.
@@ -65,17 +86,32 @@ func (a *asker) arrive(id string) {
 	}
 }
 
-// refuse answers for a user who cannot be asked.
-func (a *asker) refuse(r tool.Request, why string) tool.Approval {
+// refuse answers for a user who cannot be asked. It tells the model what to do instead.
+func (a *asker) refuse(ctx context.Context, r tool.Request, why string) tool.Approval {
+	instead := "a --mode that permits it, or --yes"
+	rules := narrowest(suggestions(ctx, r))
+	if len(rules) > 0 {
+		instead = fmt.Sprintf("allow it with %q, %s", "reins policy allow "+quoteRules(rules), instead)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.refused = append(a.refused, r.Spec.Name+": "+r.Decision.Reason)
-	return tool.Approval{Message: "it needs approval (" + r.Decision.Reason + "), but " + why}
+	for _, rule := range rules {
+		if !slices.Contains(a.missing, rule) {
+			a.missing = append(a.missing, rule)
+		}
+	}
+	return tool.Approval{Message: fmt.Sprintf("it needs approval (%s), but %s. Do not repeat it. Use tools and commands that need no approval, or finish without it and say what is missing; the user can %s",
+		r.Decision.Reason, why, instead)}
 }
 
+// approve asks the user about a call.
 func (a *asker) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
+	if a.yes {
+		return tool.Approval{Allow: true}, nil
+	}
 	if a.unattended() {
-		return a.refuse(r, "there is no terminal to ask on (--yes allows everything)"), nil
+		return a.refuse(ctx, r, "there is no terminal to ask on"), nil
 	}
 	select {
 	case <-a.arrival(r.Call.ID):
@@ -84,75 +120,49 @@ func (a *asker) approve(ctx context.Context, r tool.Request) (tool.Approval, err
 	}
 	a.asking.Lock()
 	defer a.asking.Unlock()
-	if a.all {
-		return tool.Approval{Allow: true}, nil
+	answer, err := a.askCall(ctx, a.question(ctx, r))
+	if errors.Is(err, errNoAnswer) {
+		return a.refuse(ctx, r, err.Error()), nil
 	}
-	answer, err := a.ask(ctx, a.question(ctx, r))
-	switch {
-	case errors.Is(err, errNoAnswer):
-		return a.refuse(r, err.Error()), nil
-	case err != nil:
-		return tool.Approval{}, err
-	}
-	c := parseChoice(answer)
-	a.all = c.all
-	return tool.Approval{Allow: c.allow, Scope: c.scope, Message: c.message}, nil
+	return answer, err
 }
 
-// question describes a call to the user: its diff, its command, or what it accesses.
-func (a *asker) question(ctx context.Context, r tool.Request) string {
-	var b strings.Builder
-	b.WriteString(callHead(r.Agent, r.Spec.Name, r.Call.Args, r.Accesses))
-	diff := ""
-	switch p, ok, err := r.Preview(ctx); {
-	case err != nil:
-		fmt.Fprintf(&b, "  this call would fail: %s\n", show.Summary(err.Error()))
-	case ok:
-		const maxLines = 400
-		if diff = coding.PreviewDiff(r.Call.Env, p); diff != "" {
-			b.WriteString(show.Diff(diff, "  ", maxLines, a.host.colours(a.host.Stderr)))
-			a.view.sawDiff(diff)
+// askCall shows a question page by page until the user decides.
+func (a *asker) askCall(ctx context.Context, q *callQuestion) (answer tool.Approval, err error) {
+	done := a.view.ask(q.page())
+	defer func() { done(err == nil) }()
+	for {
+		line, err := a.keys.ask(ctx, q.prompt(), a.view.prompt)
+		if err != nil {
+			return tool.Approval{}, err
+		}
+		c, problem := q.parse(line)
+		if problem == "" && len(c.save) > 0 {
+			problem = a.save(c.save)
+		}
+		switch {
+		case problem != "":
+			a.view.prompt("· " + problem + "\n")
+		case c.more:
+			a.view.prompt(q.page())
+		default:
+			return c.approval, nil
 		}
 	}
-	for _, access := range r.Accesses {
-		if diff != "" && access.Kind != policy.Delete {
-			continue
-		}
-		b.WriteString(accessText(access))
-	}
-	if len(r.Accesses) == 0 {
-		fmt.Fprintf(&b, "  %s\n", show.Visible(string(r.Call.Args)))
-	}
-	b.WriteString(choices)
-	return b.String()
 }
 
-// callHead returns the first line of a question: the call, and the agent that asks unless it is the
-// main one. Commands are shown in full below.
-func callHead(agent, name string, args json.RawMessage, accesses []policy.Access) string {
-	title := show.Title(name, args)
-	for _, a := range accesses {
-		if a.Kind == policy.Exec {
-			title = show.Summary(name)
+// save adds rules to the user's configuration and returns what went wrong.
+func (a *asker) save(rules []string) (problem string) {
+	file, err := a.host.configFile(config.LayerUser)
+	for _, rule := range rules {
+		if err == nil {
+			err = file.Add("permissions.allow", rule)
 		}
 	}
-	if agent != "" {
-		title = "agent " + show.OneLine(agent) + " asks: " + title
+	if err != nil {
+		return "not saved, choose another answer: " + show.OneLine(err.Error())
 	}
-	return "\n" + title + "\n"
-}
-
-// accessText describes one access in full, because the user decides on it.
-func accessText(a policy.Access) string {
-	text := show.Visible(a.String())
-	if a.Kind == policy.Exec {
-		text = "runs: " + show.Visible(a.Target)
-	}
-	text = fmt.Sprintf("  %s\n", strings.ReplaceAll(text, "\n", "\n    "))
-	if a.Dir != "" {
-		text += fmt.Sprintf("    in %s\n", show.OneLine(a.Dir))
-	}
-	return text
+	return ""
 }
 
 // answer asks the user a question of the agent.
@@ -162,34 +172,10 @@ func (a *asker) answer(ctx context.Context, question string) (string, error) {
 	return a.ask(ctx, "\n"+show.Visible(question)+"\n> ")
 }
 
-// ask shows a question and waits for its answer.
-func (a *asker) ask(ctx context.Context, question string) (string, error) {
-	return a.keys.ask(ctx, func() func(bool) { return a.view.ask(question) })
-}
-
-// choices ends every question about a call. parseChoice parses the answer.
-const choices = "Allow? [y]es, [s]ession (don't ask again for this), [a]llow everything this run, [n]o, or type instructions: "
-
-// choice is the answer to a question about a call.
-type choice struct {
-	allow   bool
-	scope   tool.Scope
-	all     bool   // allow every later call too
-	message string // for the model, if the call is refused
-}
-
-// parseChoice parses an answer. Text that is not one of the choices refuses the call and goes to the
-// model.
-func parseChoice(answer string) choice {
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return choice{allow: true}
-	case "s", "session":
-		return choice{allow: true, scope: tool.ForSession}
-	case "a", "all":
-		return choice{allow: true, all: true}
-	case "", "n", "no":
-		return choice{message: "the user said no"}
-	}
-	return choice{message: "the user said: " + answer}
+// ask shows a question and waits for its answer. The last line of the question is shown when it takes an answer.
+func (a *asker) ask(ctx context.Context, question string) (answer string, err error) {
+	i := strings.LastIndexByte(question, '\n') + 1
+	done := a.view.ask(question[:i])
+	defer func() { done(err == nil) }()
+	return a.keys.ask(ctx, question[i:], a.view.prompt)
 }

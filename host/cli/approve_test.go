@@ -3,19 +3,30 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/tool"
 )
 
 // question runs a call whose approval is refused, and returns what the user was shown.
 func question(t *testing.T, dir string, tools []tool.Tool, name string, args any) string {
+	t.Helper()
+	return asked(t, dir, "", tools, name, args).page()
+}
+
+// asked runs a call whose approval is refused, and returns the question. The configuration is below dir.
+func asked(t *testing.T, dir, agent string, tools []tool.Tool, name string, args any) (q *callQuestion) {
 	t.Helper()
 	e, err := local.New(local.Config{Dir: dir})
 	if err != nil {
@@ -30,13 +41,17 @@ func question(t *testing.T, dir string, tools []tool.Tool, name string, args any
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := ""
-	p := &tool.Pipeline{Registry: reg, Approve: func(ctx context.Context, r tool.Request) (tool.Approval, error) {
-		shown = (&asker{host: Host{Stderr: &strings.Builder{}}, view: &textView{out: io.Discard, side: io.Discard}}).question(ctx, r)
+	a := &asker{host: Host{Stderr: &strings.Builder{}, Getenv: func(name string) string { return map[string]string{"HOME": dir}[name] }}, view: &textView{out: io.Discard, side: io.Discard}}
+	a.note(event.Record{Data: event.SubagentStart{ID: "1", Type: "explorer", Task: "count the lines"}})
+	p := &tool.Pipeline{Registry: reg, Agent: agent, Approve: func(ctx context.Context, r tool.Request) (tool.Approval, error) {
+		q = a.question(ctx, r)
 		return tool.Approval{}, nil
 	}}
 	p.Run(t.Context(), tool.Call{ID: "1", Name: name, Args: b, Env: e})
-	return shown
+	if q == nil {
+		t.Fatalf("%s %s was not asked about", name, b)
+	}
+	return q
 }
 
 func TestQuestion_ShowsTheChangesAndMakesNone(t *testing.T) {
@@ -84,10 +99,197 @@ func TestQuestion_DoesNotRunATool(t *testing.T) {
 	acts := tool.New(tool.Spec{Name: "acts"}, nil, func(context.Context, *tool.Call, in) (tool.Result, error) {
 		return tool.Success("done"), os.WriteFile(outside, nil, 0o600)
 	})
-	if got := question(t, dir, []tool.Tool{acts}, "acts", in{outside}); !strings.Contains(got, "Allow?") {
+	if got := question(t, dir, []tool.Tool{acts}, "acts", in{outside}); !strings.Contains(got, "asks: acts\n") {
 		t.Errorf("the question is %q", got)
 	}
 	if _, err := os.Stat(outside); err == nil {
 		t.Error("the tool ran without an approval")
+	}
+}
+
+func TestQuestion_Text(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tools := coding.NewTools(coding.ToolConfig{})
+	for _, c := range []struct {
+		agent, name string
+		args        map[string]string
+		want        string
+	}{
+		{"", "shell", map[string]string{"command": "go test ./..."}, `
+The agent asks: shell
+  runs: go test ./...
+    in DIR
+  why: it runs go
+
+  y  yes, once
+  p  yes, and allow commands that begin with "go test" for this session
+  s  yes, and do not ask again for exactly this command in this session
+  a  yes, always: save the rule Bash(go test:*) in ~/.config/reins/config.toml
+  n  no; or type what to do instead
+`},
+		{"1", "shell", map[string]string{"command": "cat a.txt | grep x; make all && go vet" + strings.Repeat(" ", 180) + "./..." + strings.Repeat("\n", 215) + "rm a.txt"}, `
+Agent 1 (explorer: count the lines) asks: shell
+  runs: cat a.txt | grep x; make all && go vet[180 spaces]./...
+  [214 blank lines]
+  rm a.txt
+    in DIR
+    part: make all: it runs make
+    part: go vet ./...: it runs go
+    part: rm a.txt: deletes DIR/a.txt
+
+  y  yes, once
+  p  yes, and allow commands that begin with "make all" and commands that begin with "go vet" and the command "rm a.txt" for this session
+  s  yes, and do not ask again for exactly this command in this session
+  a  yes, always: save the rules Bash(make all:*) and Bash(go vet:*) and Bash(rm a.txt) in ~/.config/reins/config.toml
+  n  no; or type what to do instead
+`},
+		{"", "edit_file", map[string]string{"file_path": "a.txt", "old_string": "one", "new_string": "1"}, `
+The agent asks: edit_file a.txt
+  --- a/a.txt
+  +++ b/a.txt
+  @@ -1 +1 @@
+  -one
+  +1
+  why: writes DIR/a.txt
+
+  y  yes, once
+  e  yes, and allow edits inside the working directory for this session
+  s  yes, and do not ask again when edit_file uses the same files in this session
+  a  yes, always: save the rule Edit(/**) in ~/.config/reins/config.toml
+  n  no; or type what to do instead
+`},
+		{"", "edit_file", map[string]string{"file_path": "a.txt", "old_string": "two", "new_string": "2"}, `
+The agent asks: edit_file
+  this call would fail: REASON
+  read DIR/a.txt
+  arguments: {"file_path":"a.txt","new_string":"2","old_string":"two"}
+  why: writes DIR/a.txt
+
+  y  yes, once
+  e  yes, and allow edits inside the working directory for this session
+  s  yes, and do not ask again when edit_file uses the same files in this session
+  a  yes, always: save the rule Edit(/**) in ~/.config/reins/config.toml
+  n  no; or type what to do instead
+`},
+		{"", "shell", map[string]string{"command": "x=("}, `
+The agent asks: shell
+  runs: x=(
+    in DIR
+  why: (it cannot be parsed: reached EOF without matching ` + "`(` with `)`" + `)
+
+  y  yes, once
+  s  yes, and do not ask again for exactly this command in this session
+  n  no; or type what to do instead
+`},
+	} {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.ReplaceAll(asked(t, dir, c.agent, tools, c.name, c.args).page(), real, "DIR")
+		got = regexp.MustCompile("would fail: .*").ReplaceAllString(got, "would fail: REASON")
+		if got != c.want {
+			t.Errorf("%s %q: got %s\nwant %s", c.name, c.args, got, c.want)
+		}
+	}
+}
+
+func TestQuestion_IsNotApprovedUnseen(t *testing.T) {
+	var lines strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&lines, "line %d\n", i)
+	}
+	for name, args := range map[string]map[string]string{
+		"write_file": {"file_path": "a.txt", "content": lines.String()},
+		"shell":      {"command": "make <<'EOF'\n" + lines.String() + "EOF"},
+	} {
+		dir := t.TempDir()
+		q := asked(t, dir, "", coding.NewTools(coding.ToolConfig{}), name, args)
+		shown := q.page()
+		if strings.Contains(shown, "yes, and") || !strings.Contains(shown, "\n  v        view the next part; 6") || strings.Count(shown, "\n") > 410 {
+			t.Errorf("%s: the first page is:\n%s", name, shown)
+		}
+		for _, answer := range []string{"y", "yes", "Y", "s", "p", "e", "a", "x"} {
+			if c, problem := q.parse(answer); problem == "" {
+				t.Errorf("%s: after one page, %q means %+v", name, answer, c)
+			}
+		}
+		if c, problem := q.parse("yes all"); problem != "" || !reflect.DeepEqual(c.approval, tool.Approval{Allow: true}) {
+			t.Errorf("%s: \"yes all\" means %+v, %s", name, c, problem)
+		}
+		for i := range 2 {
+			if c, problem := q.parse("v"); problem != "" || !c.more || c.approval.Allow {
+				t.Errorf("%s: page %d: \"v\" means %+v, %s", name, i, c, problem)
+			}
+			shown += q.page()
+		}
+		for i := range 1000 {
+			if n := strings.Count(shown, fmt.Sprintf("line %d\n", i)); n != 1 {
+				t.Errorf("%s: line %d is shown %d times", name, i, n)
+			}
+		}
+		if c, problem := q.parse("y"); problem != "" || !c.approval.Allow {
+			t.Errorf("%s: at the end, \"y\" means %+v, %s", name, c, problem)
+		}
+		if _, problem := q.parse("v"); problem == "" {
+			t.Errorf("%s: at the end there is more", name)
+		}
+	}
+}
+
+func TestQuestion_AnswersGrantWhatTheySay(t *testing.T) {
+	dir := t.TempDir()
+	tools := coding.NewTools(coding.ToolConfig{})
+	run := asked(t, dir, "", tools, "shell", map[string]string{"command": "go test ./..."})
+	edit := asked(t, dir, "", tools, "write_file", map[string]string{"file_path": "a.txt", "content": "a"})
+	run.page()
+	edit.page()
+	once := tool.Approval{Allow: true}
+	for _, c := range []struct {
+		q      *callQuestion
+		answer string
+		want   tool.Approval
+		save   []string
+		again  bool
+	}{
+		{run, "y", once, nil, false},
+		{run, " YES ", once, nil, false},
+		{run, "yes all", once, nil, false},
+		{run, "s", tool.Approval{Allow: true, Scope: tool.ForSession}, nil, false},
+		{run, "p", tool.Approval{Allow: true, Scope: tool.ForSession, Rules: []string{"Bash(go test:*)"}}, nil, false},
+		{run, "a", tool.Approval{Allow: true, Scope: tool.Always, Rules: []string{"Bash(go test:*)"}}, []string{"Bash(go test:*)"}, false},
+		{run, "e", tool.Approval{}, nil, true},
+		{run, "x", tool.Approval{}, nil, true},
+		{run, "n", tool.Approval{Message: "the user said no"}, nil, false},
+		{run, "", tool.Approval{Message: "the user said no"}, nil, false},
+		{run, "all", tool.Approval{Message: "the user said: all"}, nil, false},
+		{run, "use b.txt", tool.Approval{Message: "the user said: use b.txt"}, nil, false},
+		{edit, "e", tool.Approval{Allow: true, Scope: tool.ForSession, Rules: []string{"Edit(/**)"}}, nil, false},
+		{edit, "p", tool.Approval{}, nil, true},
+		{edit, "a", tool.Approval{Allow: true, Scope: tool.Always, Rules: []string{"Edit(/**)"}}, []string{"Edit(/**)"}, false},
+	} {
+		got, problem := c.q.parse(c.answer)
+		if !reflect.DeepEqual(got.approval, c.want) || !slices.Equal(got.save, c.save) || (problem != "") != c.again {
+			t.Errorf("%q means %+v, saves %q (%s); want %+v, %q", c.answer, got.approval, got.save, problem, c.want, c.save)
+		}
+	}
+}
+
+func TestQuestion_FilesWithoutADiffAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{"a.txt": "one\n", "b.bin": "two\n\xff\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	patch := "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** Update File: b.bin\n@@\n-two\n+zwei\n*** End Patch"
+	got := question(t, dir, coding.NewTools(coding.ToolConfig{}), "apply_patch", map[string]string{"patch": patch})
+	for _, part := range []string{"  +1\n", "b.bin without a diff: 6 bytes before, 7 after", "zwei"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%q is not in the question:\n%s", part, got)
+		}
 	}
 }

@@ -1,8 +1,12 @@
-//go:build !linux
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
 
 package cli
 
 import "os"
 
-// flushInput does nothing on this system: a line typed before a question counts as its answer.
+// flushInput does nothing on this system.
 func flushInput(*os.File) {}
+
+// pushInput does not detect unfinished lines on this system. Only the time of a whole line decides whether it is
+// an answer.
+func pushInput(*os.File) bool { return false }

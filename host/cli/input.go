@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/internal/hidden"
 )
 
@@ -114,18 +114,32 @@ func readInput(ctx context.Context, in io.Reader, timeout time.Duration) (string
 	}
 }
 
-// keyboard reads lines typed on the terminal during a run. A line typed while a question waits is its
-// answer. Other lines go to steer.
+// keyboard reads lines typed on the terminal during a run. A line that was begun after a question could be read
+// is its answer. Other lines go to steer.
 type keyboard struct {
 	in io.Reader
 
-	mu      sync.Mutex
-	reading bool
-	steer   func(line string) // nil drops lines that are not answers
-	answer  chan<- string     // of the current question, if any
-	asked   time.Time         // when the question was asked
-	closed  bool              // the terminal is gone
+	mu       sync.Mutex
+	reading  bool
+	steer    func(line string) // nil drops lines that are not answers
+	line     string            // an unfinished line, as far as it was read
+	question *prompt           // the current one, if any
+	closed   bool              // the terminal is gone
 }
+
+// prompt is a question that waits for a line.
+type prompt struct {
+	text   string
+	show   func(text string) // shows more of the question
+	answer chan string
+	since  time.Time // when the question was shown, or the last line that is not an answer
+	timer  *time.Timer
+	open   bool // the text is shown: the next line is the answer
+}
+
+// readingTime is how long a question is visible before it takes an answer. Until then, keys are meant for
+// something else.
+const readingTime = 500 * time.Millisecond
 
 // errNoAnswer means that the terminal was closed.
 var errNoAnswer = errors.New("the terminal was closed before there was an answer")
@@ -157,22 +171,15 @@ func (k *keyboard) flush() {
 	}
 }
 
-// ask shows a question and waits for its answer. Input typed before the question is not the answer.
-// The function that show returns is called when the question is over.
-func (k *keyboard) ask(ctx context.Context, show func() (done func(answered bool))) (line string, err error) {
-	answer := make(chan string, 1)
-	if !k.expect(answer) {
+// ask waits for the answer to a question that was just shown. It shows the text when it takes an answer.
+func (k *keyboard) ask(ctx context.Context, text string, more func(text string)) (string, error) {
+	q := &prompt{text: text, show: more, answer: make(chan string, 1)}
+	if !k.expect(q) {
 		return "", errNoAnswer
 	}
-	done := show()
-	defer func() {
-		k.mu.Lock()
-		k.answer = nil
-		k.mu.Unlock()
-		done(err == nil)
-	}()
+	defer k.end(q)
 	select {
-	case line, ok := <-answer:
+	case line, ok := <-q.answer:
 		if !ok {
 			return "", errNoAnswer
 		}
@@ -182,36 +189,59 @@ func (k *keyboard) ask(ctx context.Context, show func() (done func(answered bool
 	}
 }
 
-// expect makes the next line the answer to a question. It reports false if the terminal is gone.
-func (k *keyboard) expect(answer chan<- string) bool {
+// expect starts a question. It reports false if the terminal is gone.
+func (k *keyboard) expect(q *prompt) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.start()
 	if k.closed {
 		return false
 	}
-	if f, ok := k.in.(*os.File); ok {
-		flushInput(f)
-	}
-	k.answer, k.asked = answer, time.Now()
+	k.question, q.since = q, time.Now()
+	q.timer = time.AfterFunc(readingTime, func() { k.open(q) })
 	return true
+}
+
+func (k *keyboard) end(q *prompt) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	q.timer.Stop()
+	if k.question == q {
+		k.question = nil
+	}
+}
+
+// open makes the next line the answer to a question, unless the line was begun before. Such a line has to end
+// first.
+func (k *keyboard) open(q *prompt) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.question != q || q.open || time.Since(q.since) < readingTime || k.line != "" {
+		return
+	}
+	if f, ok := k.in.(*os.File); ok && pushInput(f) {
+		return
+	}
+	q.open = true
+	q.show(q.text)
 }
 
 // read reads lines until the terminal is gone. A read cannot be interrupted, so this ends with the
 // process. Ctrl-D ends a line or a question, not the input.
 func (k *keyboard) read() {
 	const gone = 100 // consecutive EOFs
-	in := bufio.NewReader(k.in)
+	buf := make([]byte, 4096)
 	for ends := 0; ends < gone; {
-		line, err := in.ReadString('\n')
-		at := time.Now()
+		n, err := k.in.Read(buf)
 		switch {
-		case line != "":
+		case n > 0:
 			ends = 0
-			k.deliver(line, at)
+			for piece := range strings.Lines(string(buf[:n])) {
+				k.deliver(piece)
+			}
 		case errors.Is(err, io.EOF):
 			ends++
-			k.resolve("", false)
+			k.hangUp()
 		case isBackgroundRead(err):
 			// Poll: a shell that moves a running job to the foreground sends it no signal.
 			time.Sleep(time.Second / 2)
@@ -222,34 +252,64 @@ func (k *keyboard) read() {
 	k.mu.Lock()
 	k.closed = true
 	k.mu.Unlock()
-	k.resolve("", false)
+	k.hangUp()
 }
 
-// deliver hands a line to the current question or to steer.
-func (k *keyboard) deliver(line string, at time.Time) {
-	k.mu.Lock()
-	early, steer := k.answer == nil || at.Before(k.asked), k.steer
-	k.mu.Unlock()
-	if !early && k.resolve(line, true) {
-		return
-	}
-	if line = strings.TrimSpace(line); line != "" && steer != nil {
-		steer(line)
-	}
-}
-
-// resolve answers the current question, or ends it without an answer. It reports whether there was a
-// question.
-func (k *keyboard) resolve(line string, ok bool) bool {
+// hangUp ends the current question without an answer.
+func (k *keyboard) hangUp() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.answer == nil {
-		return false
+	if k.question != nil {
+		close(k.question.answer)
+		k.question = nil
 	}
-	if ok {
-		k.answer <- line
+}
+
+// deliver hands a line to the current question or to steer. A piece without a newline is the beginning of a line.
+func (k *keyboard) deliver(piece string) {
+	k.mu.Lock()
+	k.line += piece
+	line, q, steer := k.line, k.question, k.steer
+	complete := strings.HasSuffix(line, "\n")
+	answers := q != nil && q.open
+	switch {
+	case !complete && q != nil: // pushInput made it readable, so it was begun too early
+		q.open = false
+	case !complete:
+	case answers:
+		k.line, k.question = "", nil
+		q.answer <- line
+	default:
+		k.line = ""
+		if q != nil {
+			q.since = time.Now()
+		}
 	}
-	close(k.answer)
-	k.answer = nil
-	return true
+	k.mu.Unlock()
+	switch {
+	case complete && answers:
+	case complete:
+		k.divert(strings.TrimSpace(line), steer, q)
+	case q != nil:
+		q.show("\rfor the agent: " + show.OneLine(line))
+	}
+}
+
+// divert handles a line that is not an answer. If it was typed while a question was shown, the user is told, and
+// the question takes an answer later.
+func (k *keyboard) divert(line string, steer func(string), q *prompt) {
+	note := "ignored, because it was typed before you could read the question"
+	if steer != nil && line != "" && (q == nil || !looksLikeAnswer(line)) {
+		steer(line)
+		note = "sent to the agent, because it was typed before you could read the question"
+	}
+	if q != nil {
+		q.show("· " + note + "\n")
+		q.timer.Reset(readingTime)
+	}
+}
+
+// looksLikeAnswer reports whether a line was meant for a question rather than for the agent.
+func looksLikeAnswer(line string) bool {
+	return len([]rune(line)) == 1 || slices.Contains([]string{"yes", "no", answerUnseen}, strings.ToLower(line))
 }

@@ -4,85 +4,189 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-// typing returns a keyboard, and a writer to type on it.
-func typing(t *testing.T) (*keyboard, *io.PipeWriter) {
+// desk is a keyboard, and what happens to the keys that are pressed on it.
+type desk struct {
+	keyboard
+	w       *io.PipeWriter
+	steered []string
+	shown   strings.Builder
+}
+
+func newDesk(t *testing.T) *desk {
 	r, w := io.Pipe()
-	t.Cleanup(func() { w.Close() })
-	return &keyboard{in: r}, w
+	t.Cleanup(func() { w.Close(); synctest.Wait() })
+	d := &desk{w: w}
+	d.in = r
+	d.listen(func(line string) { d.steered = append(d.steered, line) })
+	return d
+}
+
+// press types keys and waits until they have been handled.
+func (d *desk) press(keys string) {
+	io.WriteString(d.w, keys)
+	synctest.Wait()
+}
+
+type answered struct {
+	line string
+	err  error
+}
+
+// question asks, and returns where the answer will be.
+func (d *desk) question(ctx context.Context) <-chan answered {
+	c := make(chan answered, 1)
+	go func() {
+		line, err := d.ask(ctx, "Allow? ", func(text string) { d.shown.WriteString(text) })
+		c <- answered{line, err}
+	}()
+	synctest.Wait()
+	return c
+}
+
+// pass lets time pass.
+func pass(d time.Duration) {
+	time.Sleep(d) // of the clock of synctest
+	synctest.Wait()
 }
 
 func TestKeyboard_LineIsAnAnswerOnlyWhileAQuestionWaits(t *testing.T) {
-	k, w := typing(t)
-	steered := make(chan string, 10)
-	k.listen(func(line string) { steered <- line })
-	io.WriteString(w, "first\n\n")
-	if got := <-steered; got != "first" {
-		t.Errorf("the agent got %q", got)
-	}
-	hidden := false
-	answer, err := k.ask(t.Context(), func() func(bool) {
-		go io.WriteString(w, " yes \nsecond\n")
-		return func(answered bool) { hidden = answered }
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		d.press("first\n\n")
+		answer := d.question(t.Context())
+		pass(500 * time.Millisecond)
+		if got := d.shown.String(); got != "Allow? " {
+			t.Errorf("it shows %q", got)
+		}
+		d.press(" yes \nsecond\n")
+		if got := <-answer; got != (answered{"yes", nil}) {
+			t.Errorf("the answer is %+v", got)
+		}
+		if want := []string{"first", "second"}; !slices.Equal(d.steered, want) {
+			t.Errorf("the agent got %q, want %q", d.steered, want)
+		}
 	})
-	if answer != "yes" || err != nil || !hidden {
-		t.Errorf("the answer is %q (%v); the question is gone: %v", answer, err, hidden)
+}
+
+func TestKeyboard_KeysAcrossAQuestionDoNotAnswerIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys    string
+		steered []string
+	}{
+		"answers":              {strings.Repeat("y\n", 30), nil},
+		"lines":                {"first do\nthen this\nand y\n", []string{"first do", "then this", "and y"}},
+		"a line and an answer": {"this\ny\n", []string{"this"}},
+		"blank lines":          {strings.Repeat("\n", 40), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				var answer <-chan answered
+				line := ""
+				for i, key := range []byte(c.keys) {
+					if i == 3 {
+						answer = d.question(t.Context())
+					}
+					if line += string(key); key == '\n' { // as a terminal delivers it
+						d.press(line)
+						line = ""
+					}
+					pass(time.Second / 20)
+				}
+				if i := slices.Index(d.steered, "y"); i == 0 { // typed before the question
+					d.steered = d.steered[1:]
+				}
+				if len(answer) > 0 || !slices.Equal(d.steered, c.steered) {
+					t.Errorf("%d answers; the agent got %q, want %q", len(answer), d.steered, c.steered)
+				}
+				pass(500 * time.Millisecond)
+				d.press("n\n")
+				if got := <-answer; got != (answered{"n", nil}) {
+					t.Errorf("the answer is %+v", got)
+				}
+				if got := d.shown.String(); !strings.HasSuffix(got, "because it was typed before you could read the question\nAllow? ") {
+					t.Errorf("it shows %q", got)
+				}
+			})
+		})
 	}
-	if got := <-steered; got != "second" {
-		t.Errorf("after the answer the agent got %q", got)
-	}
+}
+
+func TestKeyboard_TakesNoAnswerForHalfASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		answer := d.question(t.Context())
+		pass(499 * time.Millisecond)
+		if d.press("y\n"); len(answer) > 0 || len(d.steered) > 0 {
+			t.Errorf("%d answers; the agent got %q", len(answer), d.steered)
+		}
+		pass(499 * time.Millisecond)
+		if d.press("no, use b.txt\n"); len(answer) > 0 || !slices.Equal(d.steered, []string{"no, use b.txt"}) {
+			t.Errorf("%d answers; the agent got %q", len(answer), d.steered)
+		}
+		pass(499 * time.Millisecond)
+		if strings.Contains(d.shown.String(), "Allow?") {
+			t.Errorf("it shows %q", d.shown.String())
+		}
+		pass(time.Millisecond)
+		if d.press("y\n"); len(answer) != 1 {
+			t.Error("no answer")
+		}
+	})
 }
 
 func TestKeyboard_QuestionEndsWithItsContextAndTheNextOneIsAnswered(t *testing.T) {
-	k, w := typing(t)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	_, err := k.ask(ctx, func() func(bool) { cancel(errInterrupted); return func(bool) {} })
-	if !errors.Is(err, errInterrupted) {
-		t.Errorf("the error is %v", err)
-	}
-	answer, err := k.ask(t.Context(), func() func(bool) { go io.WriteString(w, "n\n"); return func(bool) {} })
-	if answer != "n" || err != nil {
-		t.Errorf("the answer is %q (%v)", answer, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		answer := d.question(ctx)
+		cancel(errInterrupted)
+		if got := <-answer; !errors.Is(got.err, errInterrupted) {
+			t.Errorf("got %+v", got)
+		}
+		answer = d.question(t.Context())
+		pass(500 * time.Millisecond)
+		d.press("n\n")
+		if got := <-answer; got != (answered{"n", nil}) {
+			t.Errorf("got %+v", got)
+		}
+	})
 }
 
 func TestKeyboard_ClosedTerminalGivesNoAnswer(t *testing.T) {
-	k, w := typing(t)
-	_, err := k.ask(t.Context(), func() func(bool) { w.Close(); return func(bool) {} })
-	if !errors.Is(err, errNoAnswer) {
-		t.Errorf("the error is %v", err)
-	}
-	if _, err := k.ask(t.Context(), func() func(bool) { return func(bool) {} }); !errors.Is(err, errNoAnswer) {
-		t.Errorf("the next error is %v", err)
-	}
-}
-
-func TestChoice_IsOneOfTheLettersOrForTheModel(t *testing.T) {
-	for answer, want := range map[string]choice{
-		"y": {allow: true}, " YES ": {allow: true}, "a": {allow: true, all: true},
-		"": {message: "the user said no"}, "No": {message: "the user said no"},
-		"use b.txt": {message: "the user said: use b.txt"},
-	} {
-		if got := parseChoice(answer); got != want {
-			t.Errorf("%q means %+v, want %+v", answer, got, want)
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		answer := d.question(t.Context())
+		d.w.Close()
+		if got := <-answer; !errors.Is(got.err, errNoAnswer) {
+			t.Errorf("got %+v", got)
 		}
-	}
+		if got := <-d.question(t.Context()); !errors.Is(got.err, errNoAnswer) {
+			t.Errorf("then got %+v", got)
+		}
+	})
 }
 
-func TestKeyboard_LineFromBeforeTheQuestionIsNotItsAnswer(t *testing.T) {
-	var steered string
-	k := &keyboard{steer: func(line string) { steered = line }}
-	answer := make(chan string, 1)
-	k.answer, k.asked = answer, time.Now()
-	k.deliver("y\n", k.asked.Add(-time.Millisecond))
-	if len(answer) > 0 || steered != "y" {
-		t.Errorf("%d answers; the agent got %q", len(answer), steered)
-	}
-	k.deliver("n\n", k.asked.Add(time.Millisecond))
-	if got := <-answer; got != "n\n" {
-		t.Errorf("the answer is %q", got)
-	}
+func TestKeyboard_LineThatWasBegunTooEarlyIsNotAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		answer := d.question(t.Context())
+		pass(500 * time.Millisecond)
+		d.press("y") // a terminal delivers the beginning of a line only if it was pushed
+		if d.press("\n"); len(answer) > 0 {
+			t.Errorf("the answer is %+v", <-answer)
+		}
+		pass(500 * time.Millisecond)
+		d.press("y\n")
+		if got := <-answer; got != (answered{"y", nil}) {
+			t.Errorf("the answer is %+v", got)
+		}
+	})
 }

@@ -30,6 +30,7 @@ func (c *crashing) replay(event.Record)     {}
 func (c *crashing) workingIn(string)        {}
 func (c *crashing) sawDiff(string)          {}
 func (c *crashing) typed()                  {}
+func (c *crashing) prompt(string)           {}
 
 func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
 	for name, how := range map[string]func() error{

@@ -89,9 +89,10 @@ func (r *runner) guard(f func() error) (err error) {
 func (r *runner) result(ctx context.Context) result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	refused, missing := r.asker.unanswered()
 	res := result{
 		Type: "result", Text: r.out.Text, Question: r.out.Question, Limit: r.out.Limit, Rounds: r.out.Rounds,
-		Refused: r.asker.unanswered(), DurationMS: time.Since(r.start).Milliseconds(), SessionID: r.id,
+		Refused: refused, missing: missing, DurationMS: time.Since(r.start).Milliseconds(), SessionID: r.id,
 		saved: r.id != "" && !r.flags.noSave, elsewhere: r.elsewhere,
 		reached: reached{flags: r.flags, limit: r.limit, cost: r.cost, resumed: r.after > 0},
 	}
@@ -281,6 +282,7 @@ func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 		}
 		if 0 < rec.Seq && rec.Seq <= r.after { // transient events have no number
 			r.view.replay(rec)
+			r.asker.note(rec)
 			continue
 		}
 		r.note(rec)
@@ -289,9 +291,7 @@ func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 				stop(unseen)
 			}
 		}
-		if d, ok := rec.Data.(event.ApprovalRequested); ok {
-			r.asker.arrive(d.ID)
-		}
+		r.asker.note(rec)
 	}
 	return unseen
 }

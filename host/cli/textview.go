@@ -219,6 +219,14 @@ func (v *textView) ask(question string) func(bool) {
 	}
 }
 
+func (v *textView) prompt(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.asking {
+		fmt.Fprint(v.side, text)
+	}
+}
+
 // release shows the events held back during a question.
 func (v *textView) release() {
 	v.status.off, v.asking = false, false
@@ -257,6 +265,9 @@ func (v *textView) finish(r result) error {
 	}
 	for _, what := range r.Refused {
 		fmt.Fprintf(v.side, "reins: not approved: %s\n", show.OneLine(what))
+	}
+	if len(r.Refused) > 0 {
+		fmt.Fprintf(v.side, "reins: %s\n", r.howToAllow())
 	}
 	if reason := r.stopReason(); reason != "" {
 		fmt.Fprintf(v.side, "reins: %s\n", reason)

@@ -25,6 +25,8 @@ type view interface {
 	finish(r result) error
 	// ask shows a question and nothing else until the returned function is called.
 	ask(question string) (done func(answered bool))
+	// prompt shows more of the current question.
+	prompt(text string)
 	// typed records that the user typed a line, which moves the cursor to the next one.
 	typed()
 	// sawDiff records a diff that a question has shown and that need not be shown again.
@@ -77,6 +79,8 @@ func (v *jsonView) ask(question string) func(bool) {
 	}
 }
 
+func (v *jsonView) prompt(text string) { fmt.Fprint(v.questions, text) }
+
 func (*jsonView) workingIn(string)    {}
 func (*jsonView) replay(event.Record) {}
 func (*jsonView) typed()              {}
@@ -100,9 +104,10 @@ type result struct {
 	SessionID  string             `json:"session_id"`
 	ExitCode   int                `json:"exit_code"`
 
-	err       error // the source of Error
-	saved     bool  // the session can be continued
-	elsewhere bool  // the session belongs to another directory
+	missing   []string // rules that would allow the refused calls
+	err       error    // the source of Error
+	saved     bool     // the session can be continued
+	elsewhere bool     // the session belongs to another directory
 	reached   reached
 }
 
@@ -202,6 +207,14 @@ func (r reached) stopReason(limit event.Limit) string {
 		return fmt.Sprintf("stopped after %s: --max-rounds is %d", show.Plural(r.limit.Value, "tool round"), r.limit.Value)
 	}
 	return show.Limit(event.TurnLimit{Limit: limit})
+}
+
+// howToAllow says how to permit the refused calls.
+func (r result) howToAllow() string {
+	if len(r.missing) == 0 {
+		return "nobody could be asked: use --mode or --yes to permit such calls"
+	}
+	return "nobody could be asked: to permit such calls, use --mode or --yes, or run: reins policy allow " + quoteRules(r.missing)
 }
 
 // nextSteps names the commands that continue or undo the run.

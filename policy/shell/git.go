@@ -9,7 +9,7 @@ import (
 // gitReads are the subcommands of git that only read, with the options that make them do more.
 var gitReads = map[string]program{
 	"status": {}, "log": gitDiff, "diff": gitDiff, "show": gitDiff, "whatchanged": gitDiff, "shortlog": gitDiff, "blame": gitBlame, "annotate": gitBlame,
-	"diff-tree": gitDiff, "diff-index": gitDiff, "diff-files": gitDiff, "range-diff": gitDiff, "format-patch": {writes: "o", writesLong: []string{"stdout-"}},
+	"diff-tree": gitDiff, "diff-index": gitDiff, "diff-files": gitDiff, "range-diff": gitDiff,
 	"ls-files": {values: "x", files: "X", filesLong: []string{"exclude-from"}}, "ls-tree": {}, "rev-parse": {writesLong: []string{"show-superproject-working-tree"}}, "rev-list": gitDiff, "describe": {}, "name-rev": {}, "merge-base": {}, "for-each-ref": {}, "show-ref": {writes: "d"}, "show-branch": {},
 	"count-objects": {}, "check-ignore": {}, "check-attr": {}, "check-mailmap": {}, "cherry": {}, "version": {}, "var": {}, "cat-file": {writesLong: []string{"textconv", "filters", "batch", "batch-command"}},
 	"grep": {writes: "O", writesLong: []string{"open-files-in-pager", "ext-grep", "textconv"}, values: "efABCm", files: "f"}, "merge-tree": {writesLong: []string{"write-tree"}}, "verify-pack": {},
@@ -94,7 +94,7 @@ func (in *invocation) git() output {
 			in.args = in.args[1:]
 			return in.gitRead(sub, gitDiff)
 		}
-	case reads && sub != "format-patch":
+	case reads:
 		return in.gitRead(sub, p)
 	default:
 		if !slices.Contains([]string{"add", "commit", "push", "fetch", "merge", "rebase", "tag", "reset"}, sub) {
@@ -227,8 +227,8 @@ func (in *invocation) gitList(lists []string, p program) {
 			in.unknown("git " + o.String() + " changes the repository")
 		}
 	}
-	lists2 := slices.ContainsFunc(opts, func(o option) bool { return slices.Contains(lists, o.String()) })
-	if len(rest) > 0 && !lists2 {
+	listing := slices.ContainsFunc(opts, func(o option) bool { return slices.Contains(lists, o.String()) })
+	if len(rest) > 0 && !listing {
 		in.unknown("it creates a branch or a tag")
 	}
 }

@@ -95,6 +95,21 @@ func Analyze(line string, o Options) ([]Effect, error) {
 	return a.effects, err
 }
 
+// Commands returns the commands of a line for people, one for each effect that has words. A word that is only
+// known when the line runs is shown as "?". It returns nil if the line cannot be parsed.
+func Commands(line string) (list []string) {
+	effects, err := Analyze(line, Options{Dir: "/"})
+	if err != nil {
+		return nil
+	}
+	for _, e := range effects {
+		if len(e.Words) > 0 {
+			list = append(list, strings.ReplaceAll(strings.Join(e.Words, " "), Unset, "?"))
+		}
+	}
+	return list
+}
+
 // analyzer collects the effects of one line.
 type analyzer struct {
 	Options

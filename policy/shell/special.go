@@ -22,13 +22,8 @@ func init() {
 		"touch": (*invocation).writer, "mkdir": (*invocation).writer, "tee": (*invocation).writer, "truncate": (*invocation).writer, "chmod": (*invocation).mode, "chown": (*invocation).mode, "chgrp": (*invocation).mode, "dd": (*invocation).dd,
 	}
 	for _, name := range versioned {
-		if _, ok := special[name]; !ok {
+		if special[name] == nil {
 			special[name] = (*invocation).other
-		}
-	}
-	for _, name := range []string{"jq", "rg", "fd"} {
-		if _, ok := programs[name]; ok && name != "jq" {
-			delete(special, name)
 		}
 	}
 }

@@ -1,0 +1,117 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+const (
+	maxBlanks     = 32 // in a row that are shown as they are
+	maxBlankLines = 3
+)
+
+// Rows returns untrusted text as rows of a terminal, so that nothing in it can be out of sight. Long lines are
+// wrapped at width; 0 is no limit. Long runs of blanks and of blank lines are replaced with their number.
+func Rows(text string, width int) []string { return rows(text, width, false, false) }
+
+// DiffRows returns a diff as [Rows] does.
+func DiffRows(diff string, width int, colour bool) []string { return rows(diff, width, true, colour) }
+
+func rows(text string, width int, diff, colour bool) (list []string) {
+	blank, mark := 0, ""
+	end := func() {
+		switch {
+		case blank > maxBlankLines:
+			list = append(list, tint(fmt.Sprintf("%s[%d blank lines]", mark, blank), colour))
+		default:
+			for range blank {
+				list = append(list, tint(mark, colour))
+			}
+		}
+		blank = 0
+	}
+	for line := range strings.SplitSeq(strings.TrimSuffix(Visible(text), "\n"), "\n") {
+		sign := ""
+		if diff && line != "" && strings.ContainsRune("+- ", rune(line[0])) {
+			sign = line[:1]
+		}
+		if isBlank := strings.TrimLeftFunc(line[len(sign):], blankRune) == ""; isBlank {
+			if blank > 0 && sign != mark {
+				end()
+			}
+			blank, mark = blank+1, sign
+			continue
+		}
+		end()
+		for i, row := range wrap(sign+foldBlanks(line[len(sign):]), width) {
+			if colour && i > 0 { // of the same line
+				list = append(list, Paint(diffColour(line), row))
+				continue
+			}
+			list = append(list, tint(row, colour))
+		}
+	}
+	end()
+	return list
+}
+
+func tint(row string, colour bool) string {
+	if !colour {
+		return row
+	}
+	return Paint(diffColour(row), row)
+}
+
+// blankRune reports whether a character is as empty as a space.
+func blankRune(r rune) bool { return unicode.IsSpace(r) || r == '\u2800' }
+
+// foldBlanks replaces long runs of blanks in a line with their number.
+func foldBlanks(line string) string {
+	var b strings.Builder
+	for line != "" {
+		rest := strings.TrimLeftFunc(line, blankRune)
+		run := line[:len(line)-len(rest)]
+		b.WriteString(countBlanks(run))
+		end := strings.IndexFunc(rest, blankRune)
+		if end < 0 {
+			end = len(rest)
+		}
+		b.WriteString(rest[:end])
+		line = rest[end:]
+	}
+	return b.String()
+}
+
+// countBlanks returns a run of blanks as it is, or its number if it is long.
+func countBlanks(run string) string {
+	n := len([]rune(run))
+	switch {
+	case n <= maxBlanks:
+		return run
+	case strings.Trim(run, " ") == "":
+		return fmt.Sprintf("[%d spaces]", n)
+	case strings.Trim(run, "\t") == "":
+		return fmt.Sprintf("[%d tabs]", n)
+	}
+	return fmt.Sprintf("[%d blanks]", n)
+}
+
+// wrap splits a line into rows of at most width columns; 0 is no limit. Rows after the first are indented.
+func wrap(line string, width int) (list []string) {
+	const tab, indent = 8, "    "
+	start, columns := 0, 0
+	lead := ""
+	for i, r := range line {
+		n := runeColumns(r)
+		if r == '\t' {
+			n = tab
+		}
+		if width > 0 && columns+n > width && i > start {
+			list = append(list, lead+line[start:i])
+			start, columns, lead = i, len(indent), indent
+		}
+		columns += n
+	}
+	return append(list, lead+line[start:])
+}
