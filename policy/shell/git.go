@@ -87,6 +87,9 @@ func (in *invocation) git() output {
 		if len(in.args) > 0 {
 			first = in.args[0].word()
 		}
+		if sub == "reflog" && strings.HasPrefix(first, "-") {
+			return in.gitRead(sub, gitDiff)
+		}
 		if !slices.Contains(subs, first) || sub == "remote" && first == "-v" && len(in.args) > 1 {
 			in.unknown("git " + sub + " " + first + " changes the repository")
 		}

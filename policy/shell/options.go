@@ -83,6 +83,11 @@ func (p program) parse(args []arg) (opts []option, rest []arg, certain bool) {
 		if w := args[i].word(); !ok && globValue.MatchString(w) {
 			word, ok = w, true // whatever matches is a value of the same option
 		}
+		if g := args[i]; !ok && len(g) == 1 && !g[0].known && !g[0].many && globValue.MatchString(g[0].text) {
+			name, _, _ := strings.Cut(g[0].text[2:], "=")
+			opts = append(opts, option{long: name, value: arg{{}}})
+			continue
+		}
 		switch {
 		case !ok:
 			if args[i].maybeOption() {

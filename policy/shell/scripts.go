@@ -177,7 +177,7 @@ func delimited(s string, d byte) (string, bool) {
 		case d:
 			return s[i+1:], true
 		case '[': // a delimiter in brackets depends on the implementation
-			if end := strings.IndexByte(s[i+1:], ']'); end >= 0 && strings.IndexByte(s[i+1:i+1+end], d) >= 0 {
+			if end := strings.IndexByte(s[i+1:], ']'); end >= 0 && strings.IndexByte(strings.ReplaceAll(s[i+1:i+1+end], `\`+string(d), ""), d) >= 0 {
 				return s, false
 			}
 		}

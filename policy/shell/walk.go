@@ -285,7 +285,7 @@ func (a *analyzer) open(kind Kind, alternatives []value, st *state) {
 	for _, v := range alternatives {
 		list, ok := a.file(kind, st, v)
 		switch {
-		case !ok || v.glob || v.inside && kind == Write:
+		case !ok || (v.glob || v.inside) && kind == Write:
 			e.Unknown = "it redirects to a file whose name is only known when it runs"
 		case v.known && (strings.HasPrefix(v.text, "/dev/tcp/") || strings.HasPrefix(v.text, "/dev/udp/")):
 			e.Unknown = "it opens a network connection: " + v.text
