@@ -283,6 +283,9 @@ func (in *invocation) operands(p program, rest []arg, skip int, deep bool) {
 		}
 		return
 	}
+	if len(rest) == 0 && in.name == "rg" && in.st.piped && !p.lists {
+		return // it searches its input
+	}
 	if (deep || p.here) && len(rest) == 0 {
 		rest = []arg{literal(".")}
 	}

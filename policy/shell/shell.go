@@ -130,6 +130,7 @@ type analyzer struct {
 type state struct {
 	dirs  []string // the possible working directories; nil if unknown
 	stdin output
+	piped bool       // its input is a pipe
 	outer [][]string // wrappers around the command
 	scope *scope
 }

@@ -64,7 +64,7 @@ func (a *analyzer) stmt(s *syntax.Stmt, st *state) flow {
 	for _, r := range s.Redirs {
 		a.redirect(r, st)
 		if r.Op == syntax.RdrIn || r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc {
-			inner.stdin = text
+			inner.stdin, inner.piped = text, false
 		}
 	}
 	if s.Coprocess {
@@ -177,6 +177,7 @@ func (a *analyzer) binary(c *syntax.BinaryCmd, st *state) flow {
 		return flow{ok: union(left.ok, right.ok), any: union(left.any, right.any)}
 	}
 	next := st.with(st.dirs) // each stage of a pipeline is a process of its own
+	next.piped = true
 	if next.stdin = left.out; c.Op == syntax.PipeAll {
 		next.stdin = text
 	}

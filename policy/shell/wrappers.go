@@ -262,6 +262,8 @@ func runXargs(a *analyzer, args []arg, st *state) output {
 	v.many = replace == ""
 	name := arg{v}
 	rest := slices.Clone(args[min(head, len(args)):])
+	inner := *st
+	inner.stdin, inner.piped = text, false
 	if len(rest) == 0 {
 		return text // it echoes its input
 	}
@@ -273,5 +275,5 @@ func runXargs(a *analyzer, args []arg, st *state) output {
 			rest[i] = arg{replaced(w, replace, v)}
 		}
 	}
-	return a.run(rest, st)
+	return a.run(rest, &inner)
 }
