@@ -42,7 +42,7 @@ var programs = map[string]program{
 	"xxd":  {operands: secondOut, values: "cgslon"},
 	"zcat": {}, "bzcat": {}, "xzcat": {writesLong: []string{"files", "files0"}}, "zipinfo": {}, "nm": {responses: true}, "size": {responses: true}, "ldconfig": {writes: "CfrnNX", operands: nothing},
 	"less": {outputs: "oO", writes: "kK+", writesLong: []string{"log-file", "LOG-FILE", "lesskey-file", "lesskey-src", "lesskey-content"}, values: "bhjpPtTxyzD"}, "more": {},
-	"numfmt": {operands: data}, "tsort": {}, "pgrep": {operands: data}, "netstat": {operands: data}, "tput": {operands: data}, "yq": {writes: "is", writesLong: []string{"inplace", "split-exp"}, skip: 1, values: "opIN"},
+	"numfmt": {operands: data}, "tsort": {}, "pgrep": {operands: data}, "netstat": {operands: data}, "ss": {writes: "KDFN", writesLong: []string{"kill", "diag", "filter", "net"}, operands: data}, "lsof": {writes: "D", operands: data}, "clear": {operands: data}, "help": {operands: data}, "tput": {operands: data}, "yq": {writes: "is", writesLong: []string{"inplace", "split-exp"}, skip: 1, values: "opIN"},
 	"bat": {writesLong: []string{"pager", "generate-config-file", "build", "clear", "source", "target"}, values: "lrHm", valuesLong: []string{"language", "line-range", "style", "theme", "color", "paging", "tabs", "wrap"}},
 }
 

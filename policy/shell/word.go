@@ -324,7 +324,11 @@ func (a *analyzer) variable(name string, st *state, quoted bool) []value {
 	case name == "HOME" && len(a.vars[name]) == 0 && a.Home != "":
 		return []value{exact(a.Home)}
 	case !a.sources[name].is(text) && len(a.vars[name]) == 0 && !a.opaqueVars[name]:
-		return []value{a.sources[name].value()}
+		v := []value{a.sources[name].value()}
+		if !st.scope.assigns(name) {
+			v = append(v, initial(name, quoted))
+		}
+		return v
 	case slices.Contains(a.resolving, name), a.opaqueVars[name], len(a.vars[name]) == 0 && !a.numbers[name]:
 		if secretName(name) {
 			a.unsafe("$%s looks like a secret", name)
