@@ -273,6 +273,8 @@ func (k *keyboard) deliver(piece string) {
 	complete := strings.HasSuffix(line, "\n")
 	answers := q != nil && q.open
 	switch {
+	case !complete && q != nil: // pushInput made it readable, so it was begun too early
+		q.open = false
 	case !complete:
 	case answers:
 		k.line, k.question = "", nil
@@ -285,7 +287,7 @@ func (k *keyboard) deliver(piece string) {
 	}
 	k.mu.Unlock()
 	switch {
-	case answers:
+	case complete && answers:
 	case complete:
 		k.divert(strings.TrimSpace(line), steer, q)
 	case q != nil:

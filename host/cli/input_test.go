@@ -80,21 +80,24 @@ func TestKeyboard_KeysAcrossAQuestionDoNotAnswerIt(t *testing.T) {
 		keys    string
 		steered []string
 	}{
-		"answers":               {strings.Repeat("y\n", 30), nil},
-		"a line":                {"please use tabs, not spaces, in all files of this project\n", []string{"please use tabs, not spaces, in all files of this project"}},
-		"lines":                 {"first this\nthen\nthat, and y\n", []string{"first this", "then", "that, and y"}},
-		"a line and an answer":  {"and then\ny\n", []string{"and then"}},
-		"a line of blank lines": {strings.Repeat("\n", 40), nil},
+		"answers":              {strings.Repeat("y\n", 30), nil},
+		"lines":                {"first\nthis\nand y\n", []string{"first", "this", "and y"}},
+		"a line and an answer": {"this\ny\n", []string{"this"}},
+		"blank lines":          {strings.Repeat("\n", 40), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := newDesk(t)
 				var answer <-chan answered
+				line := ""
 				for i, key := range []byte(c.keys) {
 					if i == 3 {
 						answer = d.question(t.Context())
 					}
-					d.press(string(key))
+					if line += string(key); key == '\n' { // as a terminal delivers it
+						d.press(line)
+						line = ""
+					}
 					pass(time.Second / 20)
 				}
 				if i := slices.Index(d.steered, "y"); i == 0 { // typed before the question
@@ -167,6 +170,23 @@ func TestKeyboard_ClosedTerminalGivesNoAnswer(t *testing.T) {
 		}
 		if got := <-d.question(t.Context()); !errors.Is(got.err, errNoAnswer) {
 			t.Errorf("then got %+v", got)
+		}
+	})
+}
+
+func TestKeyboard_LineThatWasBegunTooEarlyIsNotAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		answer := d.question(t.Context())
+		pass(500 * time.Millisecond)
+		d.press("y") // a terminal delivers the beginning of a line only if it was pushed
+		if d.press("\n"); len(answer) > 0 {
+			t.Errorf("the answer is %+v", <-answer)
+		}
+		pass(500 * time.Millisecond)
+		d.press("y\n")
+		if got := <-answer; got != (answered{"y", nil}) {
+			t.Errorf("the answer is %+v", got)
 		}
 	})
 }

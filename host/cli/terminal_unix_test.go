@@ -6,8 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,12 +71,24 @@ func (c *console) text() string {
 // await waits until a text appears on the terminal.
 func (c *console) await(text string) {
 	c.t.Helper()
+	c.awaitTimes(text, 1)
+}
+
+// awaitAfter waits until a text appears after what was shown so far.
+func (c *console) awaitAfter(text string, seen int) {
+	c.t.Helper()
+	c.awaitTimes(text, strings.Count(c.text()[:seen], text)+1)
+}
+
+// awaitTimes waits until a text has appeared a number of times.
+func (c *console) awaitTimes(text string, n int) {
+	c.t.Helper()
 	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if strings.Contains(c.text(), text) {
+		if strings.Count(c.text(), text) >= n {
 			return
 		}
 	}
-	c.t.Fatalf("%q did not appear:\n%s", text, c.text())
+	c.t.Fatalf("%q did not appear %d times:\n%s", text, n, c.text())
 }
 
 func (c *console) press(keys string) {
@@ -145,23 +159,124 @@ call edit_file {"file_path":"a.txt","old_string":"old","new_string":"new"}`
 
 func TestRun_TerminalAsksWithTheCommandOncePerCall(t *testing.T) {
 	t.Parallel()
-	two := "call shell {\"command\":\"echo one\"}\ncall shell {\"command\":\"echo two\"}"
+	two := "call shell {\"command\":\"touch a && echo one\"}\ncall shell {\"command\":\"touch a && echo two\"}"
 	con := onTerminal(t, command(t, "run", two))
 	con.await("Allow?")
-	if _, question, _ := strings.Cut(con.text(), "\r\nshell\r\n"); strings.Count(question, "echo one") != 1 || !strings.HasPrefix(question, "  runs: echo one\r\n    in ") {
+	if _, question, _ := strings.Cut(con.text(), "asks: shell\r\n"); strings.Count(question, "echo one") != 1 || !strings.HasPrefix(question, "  runs: touch a && echo one\r\n    in ") {
 		t.Errorf("the command is not shown once:\n%s", con.text())
 	}
 	con.press("y\n")
-	con.await("runs: echo two")
+	con.await("runs: touch a && echo two")
+	con.awaitTimes("Allow?", 2)
 	con.press("y\n")
 	if text := con.end(0); strings.Count(text, "Allow?") != 2 || !strings.Contains(text, " s]\r\ntwo") {
 		t.Errorf("it shows:\n%s", text)
 	}
-	con = onTerminal(t, command(t, "run", two))
+}
+
+func TestRun_TerminalAnswersCoverLaterCalls(t *testing.T) {
+	const (
+		tool  = `call shell {"command":"./tool one"}` + "\n" + `call shell {"command":"./tool two"}`
+		same  = `call shell {"command":"./tool one"}` + "\n" + `call shell {"command":"./tool one"}`
+		edits = `call write_file {"file_path":"b.txt","content":"b"}` + "\n" + `call write_file {"file_path":"c.txt","content":"c"}`
+	)
+	for _, c := range []struct {
+		name, prompt, answer string
+		asked                int
+		config               string
+	}{
+		{"once", same, "y", 2, ""},
+		{"prefix", tool, "p", 1, ""},
+		{"the same", same, "s", 1, ""},
+		{"the same is not another", tool, "s", 2, ""},
+		{"always", tool, "a", 1, "[permissions]\nallow = ['Bash(./tool:*)']\n"},
+		{"edits", edits, "e", 1, ""},
+		{"edits are not commands", edits + "\n" + `call shell {"command":"./tool one"}`, "e", 2, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, "run", c.prompt)
+			if err := os.WriteFile(filepath.Join(cmd.Dir, "tool"), []byte("#!/bin/sh\necho \"ran $1\"\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			con := onTerminal(t, cmd)
+			con.await("Allow?")
+			con.press(c.answer + "\n")
+			if c.asked > 1 {
+				con.awaitTimes("Allow?", 2)
+				con.press("n\n")
+			}
+			if text := con.end(0); strings.Count(text, "Allow?") != c.asked {
+				t.Errorf("%d questions, want %d:\n%s", strings.Count(text, "Allow?"), c.asked, text)
+			}
+			b, _ := os.ReadFile(filepath.Join(cmd.Dir, ".config/reins/config.toml"))
+			if strings.ReplaceAll(string(b), `"`, "'") != c.config {
+				t.Errorf("the configuration is %q, want %q", b, c.config)
+			}
+		})
+	}
+}
+
+func TestRun_TerminalDoesNotApproveWhatWasNotShown(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	for i := range 500 {
+		lines = append(lines, "line "+strconv.Itoa(i))
+	}
+	con := onTerminal(t, command(t, "run", `call write_file {"file_path":"a.txt","content":"`+strings.Join(lines, `\n`)+`"}`))
 	con.await("Allow?")
-	con.press("a\n")
-	if text := con.end(0); strings.Count(text, "Allow?") != 1 || !strings.Contains(text, " s]\r\ntwo") {
-		t.Errorf("after \"all\" it shows:\n%s", text)
+	if strings.Contains(con.text(), "line 499") {
+		t.Fatalf("all of it is on the first page:\n%s", con.text())
+	}
+	con.press("y\n")
+	con.await(`not everything was shown: type v to view the rest, or "yes all"`)
+	con.awaitTimes("Allow?", 2)
+	con.press("v\n")
+	con.await("+line 499")
+	con.awaitTimes("Allow?", 3)
+	if _, err := os.Stat(filepath.Join(con.cmd.Dir, "a.txt")); err == nil {
+		t.Error("it was approved unseen")
+	}
+	con.press("y\n")
+	con.end(0)
+	if _, err := os.Stat(filepath.Join(con.cmd.Dir, "a.txt")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A line that is typed across a question goes to the agent as a whole.
+func TestRun_TerminalKeysFromBeforeAQuestionDoNotAnswerIt(t *testing.T) {
+	prompt := `call shell {"command":"touch started; until [ -e go ]; do sleep 0.05; done"}` + "\n" + `call shell {"command":"touch made"}`
+	for name, c := range map[string]struct{ before, shown, after, says string }{
+		"a line":    {"please use y", "for the agent: please use y", " not n\n", "queued for the agent: please use y not n"},
+		"an answer": {"y", "for the agent: y", "\n", "ignored, because it was typed before you could read the question"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			con := onTerminal(t, command(t, "run", prompt))
+			con.await("Allow?")
+			con.press("y\n")
+			awaitFile(t, filepath.Join(con.cmd.Dir, "started"))
+			seen := len(con.text())
+			con.press(c.before)
+			con.awaitAfter(c.before, seen) // the terminal has it
+			if err := os.WriteFile(filepath.Join(con.cmd.Dir, "go"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			con.await("runs: touch made")
+			con.await(c.shown)
+			con.press(c.after)
+			const note = "because it was typed before you could read the question"
+			con.await(note)
+			con.awaitAfter("Allow?", strings.Index(con.text(), note))
+			con.press("n\n")
+			if text := con.end(0); !strings.Contains(text, c.says) || !strings.Contains(text, "the user said no") {
+				t.Errorf("%q is missing:\n%s", c.says, text)
+			}
+			if _, err := os.Stat(filepath.Join(con.cmd.Dir, "made")); err == nil {
+				t.Error("the command was run")
+			}
+		})
 	}
 }
 
@@ -296,6 +411,36 @@ func TestRun_TerminalKeepsAQuestionUntilItIsAnswered(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(con.cmd.Dir, "made")); err != nil {
 		t.Error("the command was not run")
+	}
+}
+
+// A subagent works while a question of the main agent waits.
+func TestRun_TerminalOutputOfOtherAgentsWaitsForTheAnswer(t *testing.T) {
+	t.Parallel()
+	sub := `call shell {\"command\":\"cat one\"}\ncall shell {\"command\":\"cat two\"}`
+	prompt := `call spawn_agent {"task":"` + sub + `"}` + "\n" + `call shell {"command":"touch made"}` + "\n" + `call wait {"agent_id":"1"}`
+	cmd := command(t, "run", prompt)
+	for _, name := range []string{"one", "two"} {
+		if err := syscall.Mkfifo(filepath.Join(cmd.Dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	con := onTerminal(t, cmd)
+	con.await("Allow?")
+	for _, name := range []string{"one", "two"} { // the second is opened when the first command has ended
+		if err := os.WriteFile(filepath.Join(cmd.Dir, name), []byte("from "+name+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	con.press("y\n")
+	text := con.end(0)
+	_, after, _ := strings.Cut(text, "Allow?")
+	question, rest, _ := strings.Cut(after, "y\r\n")
+	if strings.ContainsAny(question, "\r\n\x1b") {
+		t.Errorf("something was shown between the question and its answer: %q", question)
+	}
+	if !strings.Contains(rest, "from one") || !strings.Contains(rest, "from two") {
+		t.Errorf("the output of the subagent is missing:\n%s", text)
 	}
 }
 
