@@ -27,7 +27,7 @@ type approval struct {
 // approve returns the answer to a request: one recorded earlier, the host's, or one of Resolve, whichever
 // comes first. It records the request and the answer.
 func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
-	given, answers, again := s.requested(r)
+	given, answers, again := s.requested(r, s.preview(ctx, r))
 	if given != nil {
 		return *given, nil
 	}
@@ -51,7 +51,7 @@ func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, e
 
 // requested records that a call waits for an approval, unless it did already. An answer that was recorded
 // earlier counts if the call still has the same accesses.
-func (s *Session) requested(r tool.Request) (given *tool.Approval, answers chan approval, again bool) {
+func (s *Session) requested(r tool.Request, preview string) (given *tool.Approval, answers chan approval, again bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	c, _ := s.state.Call(r.Call.ID)
@@ -62,7 +62,7 @@ func (s *Session) requested(r tool.Request) (given *tool.Approval, answers chan 
 	if !same {
 		s.note(event.ApprovalRequested{
 			ID: r.Call.ID, Name: r.Call.Name, Tool: r.Spec.Name, Version: r.Spec.Version, Arguments: r.Call.Args,
-			Accesses: r.Accesses, Rule: r.Decision.Rule, Reason: r.Decision.Reason,
+			Accesses: r.Accesses, Rule: r.Decision.Rule, Reason: r.Decision.Reason, Preview: preview,
 		})
 	}
 	s.work.asked[r.Call.ID] = true
@@ -72,6 +72,14 @@ func (s *Session) requested(r tool.Request) (given *tool.Approval, answers chan 
 	}
 	s.waiting[r.Call.ID] = answers
 	return nil, answers, same
+}
+
+// preview returns the host's description of a call.
+func (s *Session) preview(ctx context.Context, r tool.Request) (text string) {
+	if s.config.Describe != nil {
+		_ = guarded("Describe", func() error { text = s.config.Describe(ctx, r); return nil })
+	}
+	return text
 }
 
 var errNobody = errors.New("it needs an approval, and there is nobody to ask")

@@ -47,10 +47,12 @@ type Config struct {
 	//
 	// If its ctx ends, or if Approve returns tool.ErrPending, the call stays pending; see Resolve and
 	// Continue. Without Approve, calls that need an approval are refused.
-	Policy     policy.Policy
-	Mode       policy.Mode
-	Workspace  policy.Workspace // for the policy; Dir is that of Env by default
-	Approve    func(ctx context.Context, r tool.Request) (tool.Approval, error)
+	Policy    policy.Policy
+	Mode      policy.Mode
+	Workspace policy.Workspace // for the policy; Dir is that of Env by default
+	Approve   func(ctx context.Context, r tool.Request) (tool.Approval, error)
+	// Describe returns text for people about a call that needs approval, such as a diff. It is recorded.
+	Describe   func(ctx context.Context, r tool.Request) string
 	Hooks      []tool.Hook
 	Middleware []tool.Middleware
 	// BeforeModel may change a request before it is sent. An error ends the work with StatusFailed.

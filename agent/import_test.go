@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -133,5 +134,28 @@ func TestVersion_PendingCallIsForTheToolAsItWas(t *testing.T) {
 		if got := lastResults(script)[0].Text(); !strings.Contains(got, says) {
 			t.Errorf("version %s: the model reads %q, want %q", version, got, says)
 		}
+	}
+}
+
+func TestCreated_PolicyKnowsTheFilesOfTheSessionAfterAResumeToo(t *testing.T) {
+	var known []bool
+	judged := func(c *Config) {
+		c.Policy = policy.Func(func(_ context.Context, q policy.Query) policy.Decision {
+			known = append(known, q.Workspace.Created("/made"), q.Workspace.Created("/other"))
+			return policy.Decision{Verdict: policy.Allow, Rule: "all"}
+		})
+		with(fake("write", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
+			return tool.Result{Artifacts: tool.Artifacts{FilesCreated: []string{"/made"}}}, nil
+		}))(c)
+	}
+	store := &event.Memory{}
+	s := open(t, llmtest.Play(calls("write"), calls("echo"), llmtest.Say("Done.")), func(c *Config) { judged(c); c.Store, c.ID = store, "life" })
+	submit(t, s, "go")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	submit(t, tookUpFrom(t, store, llmtest.Play(calls("echo"), llmtest.Say("Done.")), judged), "again")
+	if want := []bool{false, false, true, false, true, false}; !slices.Equal(known, want) {
+		t.Errorf("the policy knew %v, want %v", known, want)
 	}
 }

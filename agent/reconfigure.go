@@ -42,6 +42,7 @@ func (s *Session) newKit(c Config) (*kit, error) {
 	if dir, err := c.Env.RealPath(context.Background(), c.Env.Info().Dir); err == nil {
 		k.pipe.Workspace.Dir = dir
 	}
+	k.pipe.Workspace.Created = s.created
 	return k, nil
 }
 
@@ -268,6 +269,13 @@ func (s *Session) SetMode(m policy.Mode) error {
 // SetTimeouts changes the command timeouts; zero fields use those of the tools. It is short for Reconfigure.
 func (s *Session) SetTimeouts(t tool.Timeouts) error {
 	return s.Reconfigure(context.Background(), Change{Timeouts: &t})
+}
+
+// created reports whether a tool call of the session created a file.
+func (s *Session) created(path string) bool {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	return s.tree.fold.Created(path)
 }
 
 // granted reports whether an earlier approval covers a call.

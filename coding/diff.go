@@ -11,6 +11,7 @@ import (
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/shell"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -49,6 +50,28 @@ func PreviewDiff(e env.Environment, p tool.Preview) string {
 		}
 	}
 	return b.String()
+}
+
+// maxDescribed bounds the description of a call in the log.
+const maxDescribed = 64 << 10
+
+// describe describes a call that needs approval: by its diff, or by the commands of its line.
+func describe(ctx context.Context, r tool.Request) string {
+	text := ""
+	if p, ok, err := r.Preview(ctx); ok && err == nil {
+		text = PreviewDiff(r.Call.Env, p)
+	}
+	for _, a := range r.Accesses {
+		if a.Kind == policy.Exec {
+			for _, command := range shell.Commands(a.Target) {
+				text += command + "\n"
+			}
+		}
+	}
+	if len(text) > maxDescribed {
+		text = strings.ToValidUTF8(text[:maxDescribed], "") + "\n[truncated]\n"
+	}
+	return text
 }
 
 // isText reports whether content is text and small enough to compare.

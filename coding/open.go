@@ -121,6 +121,9 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	if s.Workspace.Git == nil && !c.Prompt.Trusted {
 		s.Workspace.Git = func(ctx context.Context, dir string) string { return repo.Runs(ctx, s.Env, dir) }
 	}
+	if s.Describe == nil {
+		s.Describe = describe
+	}
 	s.Middleware = append(s.Middleware[:len(s.Middleware):len(s.Middleware)], recordDiffs, b.recordSeen)
 	s.Owned = append(s.Owned[:len(s.Owned):len(s.Owned)], b.made...)
 	if c.Resume == "" {

@@ -112,6 +112,7 @@ type (
 		Accesses  []policy.Access `json:"accesses"` // null if the tool did not declare them
 		Rule      string          `json:"rule,omitempty"`
 		Reason    string          `json:"reason"`
+		Preview   string          `json:"preview,omitempty"` // a diff, or the commands of a line, for people
 	}
 	ApprovalResolved struct {
 		ID        string          `json:"id"`

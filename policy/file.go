@@ -36,7 +36,12 @@ func (j *judge) file(f file) Decision {
 	if err != nil {
 		return j.asks("unresolved", f.String()+": "+err.Error())
 	}
-	f.deep = f.deep || f.glob && strings.Contains(f.Target, "**")
+	if base := path.Base(f.Target); f.glob && strings.Contains(f.Target, "**") {
+		f.deep, f.visible = true, f.visible || base[0] != '.'
+		if base != "**" {
+			f.names = []string{base}
+		}
+	}
 	strictest := j.allows("reads_inside", "only reads inside the working directory")
 	for i, t := range targets {
 		g := f

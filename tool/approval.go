@@ -122,8 +122,11 @@ func (p *Pipeline) judges() policy.Policy {
 
 // replace uses the arguments that the policy allows a call with, which are judged by Run.
 func (p *Pipeline) replace(t target, out *Outcome) error {
-	if out.Decision.Args == "" || out.Decision.Verdict != policy.Allow {
+	if d := out.Decision; d.Args == "" || d.Verdict != policy.Allow || d.Args == string(out.Call.Args) {
 		return nil
+	}
+	if out.changed {
+		return errors.New("it changes the arguments again and again")
 	}
 	args := json.RawMessage(out.Decision.Args)
 	if err := t.check.check(args); err != nil {
@@ -167,9 +170,7 @@ func (p *Pipeline) permitted(ctx context.Context, t target, out *Outcome) bool {
 	ask := out.Decision // of a hook that asks for approval
 	p.judge(ctx, t, out)
 	if out.changed {
-		if p.judge(ctx, t, out); out.Decision.Args != "" && out.Decision.Args != string(out.Call.Args) {
-			out.deny("policy", "error", "the policy changes the arguments again and again")
-		}
+		p.judge(ctx, t, out)
 	}
 	if ask.Verdict == policy.Ask && out.Decision.Verdict == policy.Allow {
 		out.Decision = ask

@@ -278,3 +278,57 @@ func TestOutcome_DurationLeavesTheWaitForTheApprovalOut(t *testing.T) {
 		}
 	})
 }
+
+func TestPolicy_CanAllowACallWithOtherArguments(t *testing.T) {
+	swap := func(to string) policy.Policy {
+		return policy.Func(func(_ context.Context, q policy.Query) policy.Decision {
+			if string(q.Args) == to {
+				return policy.Decision{Verdict: policy.Allow, Rule: "same"}
+			}
+			return policy.Decision{Verdict: policy.Allow, Rule: "swap", Args: to}
+		})
+	}
+	endless := policy.Func(func(_ context.Context, q policy.Query) policy.Decision {
+		return policy.Decision{Verdict: policy.Allow, Rule: "endless", Args: `{"text":"` + strings.Repeat("x", len(q.Args)) + `"}`}
+	})
+	refused := policy.Func(func(_ context.Context, q policy.Query) policy.Decision {
+		if strings.Contains(string(q.Args), "new") {
+			return policy.Decision{Verdict: policy.Deny, Rule: "no"}
+		}
+		return policy.Decision{Verdict: policy.Allow, Rule: "swap", Args: `{"text":"new"}`}
+	})
+	for name, c := range map[string]struct {
+		policy policy.Policy
+		ok     bool
+		model  string
+	}{
+		"changed":            {swap(`{"text":"new"}`), true, "new"},
+		"invalid":            {swap(`{"text":1}`), false, "changed the arguments to invalid ones"},
+		"changed and denied": {refused, false, "was denied"},
+		"again and again":    {endless, false, "again and again"},
+	} {
+		p := pipeline(t, echo(nil))
+		p.Policy = c.policy
+		if out := p.Run(t.Context(), call("echo", `{"text":"old"}`)); out.OK() != c.ok || !strings.Contains(out.Model, c.model) {
+			t.Errorf("%s: got %q, ok %v, by %+v; want %q, ok %v", name, out.Model, out.OK(), out.Decision, c.model, c.ok)
+		}
+	}
+}
+
+func TestRequest_SuggestsRulesOfThePolicy(t *testing.T) {
+	p := pipeline(t, echo(byText))
+	var got []policy.Suggestion
+	p.Approve = func(ctx context.Context, r Request) (Approval, error) {
+		got = r.Suggest(ctx)
+		return Approval{}, nil
+	}
+	p.Run(t.Context(), call("echo", `{"text":"/etc/x"}`))
+	if len(got) != 1 || got[0].Rules[0].String() != "Read(//etc/**)" {
+		t.Errorf("got %+v", got)
+	}
+	p.Policy = policy.Func(func(context.Context, policy.Query) policy.Decision { return policy.Decision{Verdict: policy.Ask} })
+	p.Run(t.Context(), call("echo", `{"text":"/etc/x"}`))
+	if got != nil {
+		t.Errorf("a policy without rules suggests %+v", got)
+	}
+}

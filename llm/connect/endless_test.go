@@ -34,7 +34,7 @@ var endless = map[string]map[string]string{
 		"calls":     `{"candidates":[{"content":{"parts":[{"functionCall":{"id":"%d","name":"x","args":{}}}]}}]}`,
 		"signature": `{"candidates":[{"content":{"parts":[{"text":"x","thoughtSignature":"$TEXT"}]}}]}`,
 		"image":     `{"candidates":[{"content":{"parts":[{"inlineData":{"mimeType":"image/png","data":"$TEXT"}}]}}]}`,
-		"arguments": `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"x","willContinue":true}},{"functionCall":{"willContinue":true,"partialArgs":[{"jsonPath":"$.a%d.b.c.d.e.f.g.h.i.j","stringValue":""}]}}]}}]}`,
+		"arguments": `{"candidates":[{"content":{"parts":[{"functionCall":{"willContinue":true,"partialArgs":[{"jsonPath":"$.a%d.b.c.d.e.f.g.h.i.j","stringValue":""}]}}]}}]}`,
 	},
 	"chat": {
 		"text":    `{"choices":[{"delta":{"content":"$TEXT"}}]}`,
@@ -47,6 +47,7 @@ var endless = map[string]map[string]string{
 
 // firstEvent has events that come before the endless ones.
 var firstEvent = map[string]string{
+	"gemini/arguments":    `data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"x","willContinue":true}}]}}]}` + "\n\n",
 	"anthropic/signature": `data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}` + "\n\n",
 }
 
@@ -86,7 +87,7 @@ func TestAttack_EndlessAnswerNeedsLittleMemory(t *testing.T) {
 func testEndless(t *testing.T, provider string, limit uint64, write func(io.Writer) error) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		write(w)
+		write(&limited{w, 32 << 20})
 	}))
 	defer server.Close()
 	client, err := connect.Open(t.Context(), provider, connect.Config{
@@ -111,6 +112,19 @@ func testEndless(t *testing.T, provider string, limit uint64, write func(io.Writ
 	} else {
 		t.Logf("the heap grew by %d MiB", grown>>20)
 	}
+}
+
+// limited fails after a number of bytes, so that a client without limits cannot use all memory.
+type limited struct {
+	io.Writer
+	left int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.left -= len(p); l.left < 0 {
+		return 0, io.ErrShortWrite
+	}
+	return l.Writer.Write(p)
 }
 
 func heap(collect bool) uint64 {

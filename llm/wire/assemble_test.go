@@ -108,22 +108,22 @@ func TestAssembler_ConsumerThatLeavesGetsNothingMore(t *testing.T) {
 func TestAssembler_SizeIsBounded(t *testing.T) {
 	var evs []llm.StreamEvent
 	text := assembler(&evs)
-	text.Max = 1000
+	text.Max = 1500
 	i := text.BeginText()
 	for range 1000 {
 		text.Delta(i, "0123456789")
 	}
 	empty := assembler(&evs)
-	empty.Max = 1000
+	empty.Max = 1500
 	for range 1000 {
 		empty.End(empty.BeginText())
 	}
 	opaque := assembler(&evs)
-	opaque.Max = 1000
+	opaque.Max = 1500
 	opaque.Part(llm.Opaque{State: llm.State{Data: make([]byte, 2000)}})
 	full := func(f func(a *Assembler)) *Assembler {
 		a := assembler(&evs)
-		a.Max = 1000
+		a.Max = 1500
 		f(a)
 		return a
 	}

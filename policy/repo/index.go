@@ -21,6 +21,7 @@ var errIndex = errors.New("the index cannot be parsed")
 type index struct {
 	data    []byte
 	version uint32
+	count   uint32          // of entries
 	hash    int             // bytes of an object name
 	paths   map[string]bool // nested repositories, and directories with unknown content
 }
@@ -37,7 +38,8 @@ func nested(data []byte, hash int) (map[string]bool, error) {
 		return nil, fmt.Errorf("the index has version %d", x.version)
 	}
 	x.data = data[:len(data)-hash]
-	end, ok := x.entries(12, binary.BigEndian.Uint32(data[8:]))
+	x.count = binary.BigEndian.Uint32(data[8:])
+	end, ok := x.entries(12, x.count)
 	if !ok || !x.offsetAgrees(end) {
 		return nil, errIndex
 	}
@@ -54,7 +56,7 @@ func (x *index) entries(pos int, n uint32) (end int, ok bool) {
 		}
 		mode := binary.BigEndian.Uint32(x.data[pos+24:])
 		flags := binary.BigEndian.Uint16(x.data[head-2:])
-		if flags&0x4000 != 0 && x.version > 2 {
+		if flags&0x4000 != 0 { // more flags
 			head += 2
 		}
 		if name, end = x.name(name, head); end < 0 {
@@ -133,16 +135,30 @@ func (x *index) extensions(pos int) error {
 		case "link":
 			return errors.New("the index is split") // most entries are in another file
 		case "IEOT": // git may read blocks of entries in parallel
-			for block := range slices.Chunk(body[min(4, size):], 8) {
-				if len(block) < 8 {
-					break
-				}
-				if _, ok := x.entries(int(binary.BigEndian.Uint32(block)), binary.BigEndian.Uint32(block[4:])); !ok {
-					return errIndex
-				}
+			if !x.blocks(body[min(4, size):]) {
+				return errIndex
 			}
 		}
 		pos += 8 + size
 	}
 	return nil
+}
+
+// blocks reads the entries of an offset table.
+func (x *index) blocks(table []byte) bool {
+	left := x.count
+	for block := range slices.Chunk(table, 8) {
+		if len(block) < 8 {
+			return false
+		}
+		n := binary.BigEndian.Uint32(block[4:])
+		if n > left {
+			return false
+		}
+		left -= n
+		if _, ok := x.entries(int(binary.BigEndian.Uint32(block)), n); !ok {
+			return false
+		}
+	}
+	return true
 }

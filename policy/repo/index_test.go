@@ -28,6 +28,15 @@ func build(entries [][]byte, extensions ...[]byte) []byte {
 	return slices.Concat([]byte("DIRC"), number(2), number(len(entries)), slices.Concat(entries...), slices.Concat(extensions...), make([]byte, 20))
 }
 
+func TestNested_ReadsMoreFlagsInEveryVersion(t *testing.T) {
+	plain := entry(0o100644, "\x00\x00a")
+	binary.BigEndian.PutUint16(plain[60:], 0x4000|1)
+	paths, err := nested(build([][]byte{plain, entry(modeRepo, "b")}), 20)
+	if !paths["b"] || err != nil {
+		t.Errorf("got %v, %v", paths, err)
+	}
+}
+
 // Git can find entries by offsets. They must not lead to others than those that follow the header.
 func TestNested_FindsEntriesThatOnlyOffsetsName(t *testing.T) {
 	plain, hidden := entry(0o100644, "a"), entry(modeRepo, "b")
@@ -56,6 +65,7 @@ func TestNested_RefusesWhatItCannotRead(t *testing.T) {
 		"entries":      slices.Concat([]byte("DIRC"), number(2), number(1), make([]byte, 20)),
 		"name":         build([][]byte{long}),
 		"split":        build(nil, extension("link", make([]byte, 20))),
+		"table":        build([][]byte{entry(0o100644, "a")}, extension("IEOT", number(1), number(12), number(1), number(12), number(1))),
 		"offset":       build([][]byte{entry(0o100644, "a")}, extension("IEOT", number(1), number(4), number(1))),
 		"size":         build(nil, slices.Concat([]byte("TREE"), number(1000), make([]byte, 30))),
 		"long offsets": build(nil, extension("IEOT", number(1), number(1<<31), number(1))),

@@ -40,13 +40,13 @@ var attacks = map[string]struct {
 	"signature by format":  {plan: func(p *project) { p.signed("gpg.openpgp.program", "format.pretty=%G?") }, git: "log", why: "gpg.openpgp.program"},
 	"alternates":           {plan: (*project).alternates, git: "log --alternate-refs", why: "core.alternaterefscommand"},
 	"ssh":                  {plan: func(p *project) { p.config("core.sshCommand", p.canary); p.missing("ssh://host/x") }, git: "log", why: "core.sshcommand"},
-	"git proxy":            {plan: func(p *project) { p.config("core.gitProxy", p.canary); p.missing("git://host/x") }, git: "log", why: "partial clone"},
-	"upload-pack":          {plan: func(p *project) { p.config("remote.origin.uploadpack", p.canary); p.missing(p.base) }, git: "log", why: "partial clone"},
-	"ext transport":        {plan: func(p *project) { p.config("protocol.ext.allow", "always"); p.missing("ext::" + p.canary) }, git: "log", why: "partial clone"},
-	"ext transport by vcs": {plan: (*project).vcs, git: "log", why: "partial clone"},
+	"git proxy":            {plan: func(p *project) { p.config("core.gitProxy", p.canary); p.missing("git://host/x") }, git: "log", why: "partial clone of"},
+	"upload-pack":          {plan: func(p *project) { p.config("remote.origin.uploadpack", p.canary); p.missing(p.base) }, git: "log", why: "partial clone of"},
+	"ext transport":        {plan: func(p *project) { p.config("protocol.ext.allow", "always"); p.missing("ext::" + p.canary) }, git: "log", why: "partial clone of"},
+	"ext transport by vcs": {plan: (*project).vcs, git: "log", why: "partial clone of"},
 	"rewritten URL":        {plan: (*project).rewritten, git: "log", why: "in a partial clone"},
-	"remote is an option":  {plan: (*project).optionRemote, git: "log", why: "partial clone"},
-	"remote in a file":     {plan: (*project).remoteFile, git: "log", why: "partial clone"},
+	"remote is an option":  {plan: (*project).optionRemote, git: "log", why: "partial clone of"},
+	"remote in a file":     {plan: (*project).remoteFile, git: "log", why: "partial clone of"},
 	"hook":                 {plan: func(p *project) { p.hook(filepath.Join(p.dir, ".git/hooks"), "post-index-change") }, why: "post-index-change"},
 	"hook elsewhere": {plan: func(p *project) {
 		p.config("core.hooksPath", "tools")
@@ -514,6 +514,10 @@ func TestRuns_ReportsWhatItCannotRead(t *testing.T) {
 		"work tree elsewhere":   {func(p *project) { p.config("core.worktree", p.base) }, "core.worktree"},
 		"hash":                  {func(p *project) { p.config("extensions.objectFormat", "sha256") }, "objectFormat"},
 		"hooks at home":         {func(p *project) { p.config("core.hooksPath", "~/hooks") }, "core.hookspath"},
+		"hook of a fetch": {func(p *project) {
+			p.missing("https://host/x")
+			p.hook(filepath.Join(p.dir, ".git/hooks"), "pre-auto-gc")
+		}, "pre-auto-gc"},
 		"configured hook":       {func(p *project) { p.config("hook.x.command", p.canary) }, "hook.x.command"},       // git 2.54
 		"deprecated command":    {func(p *project) { p.config("alias.whatchanged", "!"+p.canary) }, "whatchanged"},   // git 2.52
 		"submodule's directory": {func(p *project) { p.config("submodule.x.gitdir", "docs") }, "submodule.x.gitdir"}, // git 2.53

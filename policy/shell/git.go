@@ -9,9 +9,9 @@ import (
 // gitReads are the subcommands of git that only read, with the options that make them do more.
 var gitReads = map[string]program{
 	"status": {}, "log": gitDiff, "diff": gitDiff, "show": gitDiff, "whatchanged": gitDiff, "shortlog": gitDiff, "blame": gitBlame, "annotate": gitBlame,
-	"diff-tree": gitDiff, "diff-index": gitDiff, "diff-files": gitDiff, "range-diff": gitDiff, "format-patch": {writes: "o", writesLong: []string{"stdout-"}},
-	"ls-files": {values: "xX"}, "ls-tree": {}, "rev-parse": {writesLong: []string{"show-superproject-working-tree"}}, "rev-list": gitDiff, "describe": {}, "name-rev": {}, "merge-base": {}, "for-each-ref": {}, "show-ref": {writes: "d"}, "show-branch": {},
-	"count-objects": {}, "check-ignore": {}, "check-attr": {}, "check-mailmap": {}, "cherry": {}, "version": {}, "var": {}, "cat-file": {writesLong: []string{"textconv", "filters"}},
+	"diff-tree": gitDiff, "diff-index": gitDiff, "diff-files": gitDiff, "range-diff": gitDiff,
+	"ls-files": {values: "x", files: "X", filesLong: []string{"exclude-from"}}, "ls-tree": {}, "rev-parse": {writesLong: []string{"show-superproject-working-tree"}}, "rev-list": gitDiff, "describe": {}, "name-rev": {}, "merge-base": {}, "for-each-ref": {}, "show-ref": {writes: "d"}, "show-branch": {},
+	"count-objects": {}, "check-ignore": {}, "check-attr": {}, "check-mailmap": {}, "cherry": {}, "version": {}, "var": {}, "cat-file": {writesLong: []string{"textconv", "filters", "batch", "batch-command"}},
 	"grep": {writes: "O", writesLong: []string{"open-files-in-pager", "ext-grep", "textconv"}, values: "efABCm", files: "f"}, "merge-tree": {writesLong: []string{"write-tree"}}, "verify-pack": {},
 }
 
@@ -35,7 +35,7 @@ var gitLists = map[string]struct {
 
 // gitSub are subcommands whose first word says what they do.
 var gitSub = map[string][]string{
-	"stash": {"list", "show"}, "remote": {"", "-v", "--verbose", "get-url"}, "reflog": {"", "show", "exists"}, "worktree": {"list"}, "notes": {"", "list", "show"}, "bisect": {"log"}, "submodule": {}, "config": {}, "bundle": {"verify", "list-heads"},
+	"stash": {"list", "show"}, "remote": {"", "-v", "--verbose", "get-url"}, "reflog": {"", "show", "exists"}, "worktree": {"list"}, "notes": {"", "list", "show"}, "bisect": {"log"}, "submodule": {"status"}, "config": {}, "bundle": {"verify", "list-heads"},
 }
 
 var harmlessSettings = regexp.MustCompile(`^(color\.[a-z.]+|core\.(quotepath|abbrev|pager=cat$|pager=$)|log\.(decorate|date|showsignature=false$)|diff\.(renames|context|noprefix|algorithm|mnemonicprefix)|advice\.[a-z]+|status\.[a-z]+|grep\.[a-z]+number|core\.fsmonitor=(false)?$|core\.hookspath=/dev/null$)`)
@@ -94,7 +94,7 @@ func (in *invocation) git() output {
 			in.args = in.args[1:]
 			return in.gitRead(sub, gitDiff)
 		}
-	case reads && sub != "format-patch":
+	case reads:
 		return in.gitRead(sub, p)
 	default:
 		if !slices.Contains([]string{"add", "commit", "push", "fetch", "merge", "rebase", "tag", "reset"}, sub) {
@@ -227,8 +227,8 @@ func (in *invocation) gitList(lists []string, p program) {
 			in.unknown("git " + o.String() + " changes the repository")
 		}
 	}
-	lists2 := slices.ContainsFunc(opts, func(o option) bool { return slices.Contains(lists, o.String()) })
-	if len(rest) > 0 && !lists2 {
+	listing := slices.ContainsFunc(opts, func(o option) bool { return slices.Contains(lists, o.String()) })
+	if len(rest) > 0 && !listing {
 		in.unknown("it creates a branch or a tag")
 	}
 }
@@ -237,18 +237,20 @@ func (in *invocation) gitList(lists []string, p program) {
 func (in *invocation) gitConfig() {
 	p := program{values: "f", valuesLong: []string{"file", "blob", "type", "default"}}
 	opts, rest, certain := p.parse(in.args)
-	reads, global := false, false
+	reads, global, writes := false, false, false
 	file := arg(nil)
 	for _, o := range opts {
 		reads = reads || slices.Contains([]string{"get", "get-all", "get-regexp", "get-urlmatch", "list", "get-color", "get-colorbool"}, o.long) || o.letter == 'l'
+		writes = writes || o.letter == 'e' || o.in("", []string{"add", "replace-all", "unset-all", "rename-section", "remove-section", "edit"})
 		global = global || o.long == "global" || o.long == "system"
 		if o.letter == 'f' || o.long == "file" {
 			file = o.value
 		}
 	}
-	if len(rest) > 0 && (rest[0].is("get") || rest[0].is("list")) || len(opts) == 0 && len(rest) == 1 && !rest[0].is("edit") {
+	if len(rest) > 0 && (rest[0].is("get") || rest[0].is("list")) || len(rest) == 1 && !rest[0].is("edit") {
 		reads = true
 	}
+	reads = reads && !writes
 	switch {
 	case certain && reads && file != nil:
 		in.uses(Read, file)

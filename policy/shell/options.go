@@ -51,6 +51,8 @@ type program struct {
 	follows     string
 	followsLong []string
 	followsAll  bool
+	// responses means that @name stands for the words in a file.
+	responses bool
 	// listsLong are options that make it list files without reading them.
 	listsLong []string
 }
@@ -185,11 +187,13 @@ func (in *invocation) table(p program) output {
 	p.followsAll = p.followsAll || slices.ContainsFunc(opts, func(o option) bool { return o.in(p.follows, p.followsLong) })
 	p.lists = p.lists || slices.ContainsFunc(opts, func(o option) bool { return slices.Contains(p.listsLong, o.long) })
 	p.visible = p.visible && !slices.ContainsFunc(opts, func(o option) bool { return o.in(p.hidden, p.hiddenLong) })
-	if in.name == "less" || in.name == "more" {
-		for _, g := range rest {
-			if w, _ := g.text(); strings.HasPrefix(w, "+") || g[0].glob {
-				in.unknown("a name may be a command of " + in.name)
-			}
+	for _, g := range rest {
+		w, _ := g.text()
+		if (in.name == "less" || in.name == "more") && (strings.HasPrefix(w, "+") || g[0].glob) {
+			in.unknown("a name may be a command of " + in.name)
+		}
+		if p.responses && strings.HasPrefix(w, "@") {
+			in.unknown(in.name + " reads its words from a file")
 		}
 	}
 	n := len(in.effect.Accesses)

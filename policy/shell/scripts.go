@@ -102,7 +102,8 @@ func sedOnlyPrints(s string) bool {
 		case 'q', 'Q', 'l':
 			s = strings.TrimLeft(s, " 0123456789")
 		case 'b', 't', 'T', ':':
-			s = s[strings.IndexAny(s+";", ";\n"):]
+			s = strings.TrimLeft(s, " \t") // a label ends at a blank in some versions
+			s = s[strings.IndexAny(s+";", "; \t\n}"):]
 		case '#':
 			s = s[strings.Index(s+"\n", "\n"):]
 		case 'a', 'i', 'c':
@@ -222,7 +223,8 @@ func (in *invocation) awk() output {
 // awkOnlyPrints reports whether an awk program surely uses no files and runs no programs.
 func awkOnlyPrints(s string) bool {
 	depth, printing := 0, false
-	previous := byte(0)
+	previous, word := byte(0), ""
+	var conditions []bool // for each open parenthesis, whether it follows if, while or for
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == '"':
@@ -231,7 +233,12 @@ func awkOnlyPrints(s string) bool {
 					i++
 				}
 			}
-		case c == '/' && (previous == 0 || strings.IndexByte("(,~!&|{};\n", previous) >= 0):
+			if i >= len(s) {
+				return false
+			}
+		case c == '/' && previous != 0 && strings.IndexByte("+-$", previous) >= 0:
+			return false // a division or a regular expression
+		case c == '/' && (previous == 0 || strings.IndexByte("(,~!&|{};\n=<>*%^?:[", previous) >= 0):
 			for i++; i < len(s) && s[i] != '/'; i++ {
 				if s[i] == '\\' {
 					i++
@@ -241,6 +248,9 @@ func awkOnlyPrints(s string) bool {
 					}
 				}
 			}
+			if i >= len(s) {
+				return false
+			}
 		case c == '#':
 			for i < len(s) && s[i] != '\n' {
 				i++
@@ -248,8 +258,16 @@ func awkOnlyPrints(s string) bool {
 			printing, depth = false, 0
 		case c == '(':
 			depth++
+			conditions = append(conditions, previous == 'a' && (word == "if" || word == "while" || word == "for"))
 		case c == ')':
 			depth--
+			if n := len(conditions); n > 0 {
+				condition := conditions[n-1]
+				if conditions = conditions[:n-1]; condition {
+					previous = ';' // a statement follows
+					continue
+				}
+			}
 		case c == ';' || c == '\n' || c == '{' || c == '}':
 			printing, depth = false, 0
 		case c == '>' && printing && depth <= 0:
@@ -265,14 +283,17 @@ func awkOnlyPrints(s string) bool {
 			for i < len(s) && (s[i] == '_' || unicode.IsLetter(rune(s[i])) || unicode.IsDigit(rune(s[i]))) {
 				i++
 			}
-			switch s[start:i] {
+			word = s[start:i]
+			i--
+			previous = 'a'
+			switch word {
 			case "print", "printf":
-				printing, depth = true, 0
+				printing, depth, previous = true, 0, ';'
+			case "return", "else", "do", "in", "exit", "delete", "case":
+				previous = ';'
 			case "system", "getline", "close", "fflush", "ENVIRON", "ARGV", "ARGC", "SYMTAB", "FUNCTAB", "PROCINFO", "extension":
 				return false
 			}
-			i--
-			previous = 'a'
 			continue
 		}
 		if i < len(s) && s[i] != ' ' && s[i] != '\t' {

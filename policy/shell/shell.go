@@ -80,16 +80,34 @@ type Options struct {
 // Limits of a line. Longer ones are refused rather than analysed in part.
 const (
 	maxLine  = 256 << 10
-	maxDepth = 40 // nested scripts, such as sh -c in sh -c
-	// Values of variables are computed so often. After that they count as unknown.
-	maxResolved = 20_000
+	maxDepth = 40      // nested scripts, such as sh -c in sh -c
+	maxWork  = 100_000 // words and statements that are looked at, some of them several times
 )
 
 // Analyze returns the effects of a command line. It returns an error if the line cannot be parsed, or if
 // different shells may read it differently.
 func Analyze(line string, o Options) ([]Effect, error) {
 	a := &analyzer{Options: o, vars: map[string][]*syntax.Word{}, opaqueVars: map[string]bool{}, numbers: map[string]bool{}, removed: map[string]bool{}, sources: map[string]output{}, reads: map[string]int{}}
-	return a.effects, a.script(line, &state{dirs: []string{o.Dir}, scope: &scope{}})
+	err := a.script(line, &state{dirs: []string{o.Dir}, scope: &scope{}})
+	if err == nil && a.work > maxWork {
+		err = errors.New("it is too complex")
+	}
+	return a.effects, err
+}
+
+// Commands returns the commands of a line for people, one for each effect that has words. A word that is only
+// known when the line runs is shown as "?". It returns nil if the line cannot be parsed.
+func Commands(line string) (list []string) {
+	effects, err := Analyze(line, Options{Dir: "/"})
+	if err != nil {
+		return nil
+	}
+	for _, e := range effects {
+		if len(e.Words) > 0 {
+			list = append(list, strings.ReplaceAll(strings.Join(e.Words, " "), Unset, "?"))
+		}
+	}
+	return list
 }
 
 // analyzer collects the effects of one line.
@@ -105,7 +123,7 @@ type analyzer struct {
 	reads      map[string]int  // how many builtins assign to a variable
 	removed    map[string]bool // functions and variables that the line removes somewhere
 	resolving  []string        // variables whose values are being computed
-	resolved   int             // how often a value was computed
+	work       int             // how many words and statements were looked at
 }
 
 // state is where and with which input a command runs.

@@ -17,18 +17,13 @@ func init() {
 		"git": (*invocation).git, "test": (*invocation).test, "[": (*invocation).test, "printf": (*invocation).printf, "read": (*invocation).read,
 		"mapfile": (*invocation).read, "readarray": (*invocation).read, "set": (*invocation).set, "shopt": (*invocation).shopt, "unset": (*invocation).unset,
 		"getopts": (*invocation).getopts, "wait": (*invocation).wait, "gofmt": (*invocation).gofmt, "date": (*invocation).date, "ps": (*invocation).ps, "printenv": (*invocation).printenv, "tar": (*invocation).tar, "unzip": (*invocation).unzip, "gzip": (*invocation).gzip, "gunzip": (*invocation).gzip,
-		"go": (*invocation).golang, "jq": (*invocation).jq,
+		"go": (*invocation).golang, "jq": (*invocation).jq, "yq": (*invocation).yq,
 		"rm": (*invocation).rm, "rmdir": (*invocation).rm, "unlink": (*invocation).rm, "mv": (*invocation).move, "cp": (*invocation).move, "ln": (*invocation).move, "install": (*invocation).move,
 		"touch": (*invocation).writer, "mkdir": (*invocation).writer, "tee": (*invocation).writer, "truncate": (*invocation).writer, "chmod": (*invocation).mode, "chown": (*invocation).mode, "chgrp": (*invocation).mode, "dd": (*invocation).dd,
 	}
 	for _, name := range versioned {
-		if _, ok := special[name]; !ok {
+		if special[name] == nil {
 			special[name] = (*invocation).other
-		}
-	}
-	for _, name := range []string{"jq", "rg", "fd"} {
-		if _, ok := programs[name]; ok && name != "jq" {
-			delete(special, name)
 		}
 	}
 }
@@ -53,9 +48,9 @@ func (in *invocation) other() output {
 
 // find reads directories. Its actions may run commands and change files.
 func (in *invocation) find() output {
-	out, started, joined := paths, false, true
+	out, started, mixed := paths, false, false
 	var starts []arg
-	from := &origin{}
+	from := tests{}
 	for i := 0; i < len(in.args); i++ {
 		word, ok := in.args[i].text()
 		if !ok {
@@ -65,9 +60,9 @@ func (in *invocation) find() output {
 			}
 			if !started {
 				starts = append(starts, in.args[i])
-				from.add(in.args[i])
+				from.starts = append(from.starts, in.args[i])
 			}
-			joined = joined && !in.args[i].several()
+			from.unsure = from.unsure || in.args[i].several()
 			continue
 		}
 		next := func() arg {
@@ -78,21 +73,17 @@ func (in *invocation) find() output {
 		}
 		switch word {
 		case "-H", "-L", "-P":
-			joined = joined && word != "-L" // a file may then be behind a link
+			from.follows = from.follows || word == "-L"
 			continue
 		case "-name":
-			if name := next().word(); name != Unset && joined && from.names == nil {
-				from = &origin{starts: from.starts, names: []string{name}, files: from.files}
-			}
+			from.name(next().word())
 		case "-type":
-			if next().is("f") && joined {
-				from = &origin{starts: from.starts, names: from.names, files: true}
-			}
+			from.regular = next().is("f") && !from.negated && from.alternatives == 0
 		case "-D", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-xtype", "-size", "-mtime", "-atime", "-ctime", "-mmin", "-amin", "-cmin", "-maxdepth", "-mindepth", "-user", "-group", "-uid", "-gid", "-perm", "-links", "-inum", "-lname", "-ilname", "-fstype", "-regextype", "-used", "-context":
 			next()
 		case "-printf":
 			next()
-			out = text
+			mixed = true
 		case "-newer", "-anewer", "-cnewer", "-samefile", "-files0-from":
 			in.uses(Read, next())
 			if word == "-files0-from" {
@@ -107,20 +98,33 @@ func (in *invocation) find() output {
 			}
 		case "-fprint", "-fprint0", "-fls":
 			in.uses(Write, next())
+			mixed = true
 		case "-fprintf":
 			in.uses(Write, next())
+			mixed = true
 			next()
 		case "-exec", "-execdir", "-ok", "-okdir":
 			var command []arg
 			for i++; i < len(in.args) && !in.args[i].is(";") && !(in.args[i].is("+") && len(command) > 0 && command[len(command)-1].is("{}")); i++ {
 				command = append(command, in.args[i])
 			}
-			in.inner(command, from.orDot())
-			out = text
-		case "-print", "-ls", "-prune", "-quit", "-depth", "-d", "-xdev", "-mount", "-follow", "-daystart", "-empty", "-true", "-false", "-readable", "-writable", "-executable", "-nouser", "-nogroup", "-a", "-and", "-noleaf", "-warn", "-nowarn", "-ignore_readdir_race", "-E", "-X", "-s", "-x":
-		case "-not", "!", "(", ")", "-o", "-or", ",":
-			// Tests in such expressions do not hold for all names.
-			from, joined = &origin{starts: from.starts}, false
+			st := *in.st
+			if strings.HasSuffix(word, "dir") {
+				st.dirs = nil // it runs in the directory of each file
+			}
+			in.inner(command, from.origin(), st)
+			mixed = true
+		case "-print", "-prune", "-quit", "-depth", "-d", "-xdev", "-mount", "-follow", "-daystart", "-empty", "-true", "-false", "-readable", "-writable", "-executable", "-nouser", "-nogroup", "-a", "-and", "-noleaf", "-warn", "-nowarn", "-ignore_readdir_race", "-E", "-X", "-s", "-x":
+		case "-ls":
+			mixed = true
+		case "-not", "!":
+			from.negated = true
+			continue
+		case "(", ",":
+			from.unsure = from.unsure || from.negated || word == ","
+		case ")":
+		case "-o", "-or":
+			from.or()
 		default:
 			switch {
 			case strings.HasPrefix(word, "-newer"):
@@ -130,11 +134,11 @@ func (in *invocation) find() output {
 				in.unknown("find " + word + " is not known")
 			case !started:
 				starts = append(starts, in.args[i])
-				from.add(in.args[i])
+				from.starts = append(from.starts, in.args[i])
 				continue
 			}
 		}
-		started = true
+		started, from.negated = true, false
 	}
 	if len(starts) == 0 {
 		starts = []arg{literal(".")}
@@ -142,10 +146,48 @@ func (in *invocation) find() output {
 	for _, s := range starts {
 		in.uses(Read, s)
 	}
-	if !out.is(text) {
-		out.from = from.orDot()
+	if mixed {
+		return text
 	}
+	out.from = from.origin()
 	return out
+}
+
+// tests are those of a find command, as far as they restrict the names of the files.
+type tests struct {
+	starts       []arg
+	names        []string
+	named        bool // the current alternative restricts the name
+	unnamed      bool // an earlier one does not
+	alternatives int
+	negated      bool // the next test is negated
+	regular      bool // all are regular files
+	follows      bool // links are followed
+	unsure       bool
+}
+
+func (x *tests) name(pattern string) {
+	if !x.negated && pattern != Unset {
+		x.names, x.named = append(x.names, pattern), true
+	}
+}
+
+// or begins another alternative.
+func (x *tests) or() {
+	x.unnamed, x.named, x.regular = x.unnamed || !x.named, false, false
+	x.alternatives++
+}
+
+// origin returns what is known about the names, or nil.
+func (x *tests) origin() *origin {
+	o := &origin{files: x.regular && !x.follows && !x.unsure}
+	if x.named && !x.unnamed && !x.unsure {
+		o.names = slices.Clone(x.names)
+	}
+	for _, g := range x.starts {
+		o.add(g)
+	}
+	return o.orDot()
 }
 
 // add adds a directory that names are below. If it is not known, nothing is known about the names.
@@ -169,7 +211,7 @@ func (o *origin) orDot() *origin {
 }
 
 // inner analyses the command of find -exec with a name in place of {}.
-func (in *invocation) inner(command []arg, from *origin) {
+func (in *invocation) inner(command []arg, from *origin, st state) {
 	if len(command) == 0 {
 		in.unknown("find runs a command that cannot be found")
 		return
@@ -180,7 +222,6 @@ func (in *invocation) inner(command []arg, from *origin) {
 			list[i] = arg{replaced(w, "{}", output{dotted.kind, from}.value())}
 		}
 	}
-	st := *in.st
 	st.outer = append(slices.Clone(in.st.outer), in.effect.Words)
 	in.a.run(list, &st)
 }
@@ -252,6 +293,7 @@ func (in *invocation) read() output {
 	if len(rest) == 1 && in.name == "read" && !in.st.stdin.is(text) {
 		if name, ok := rest[0].text(); ok && in.a.readers(name) == 1 {
 			in.a.sources[name] = in.st.stdin
+			in.st.scope.assigned = append(in.st.scope.assigned, name)
 			if in.st.stdin.is(zeroed) {
 				in.a.sources[name] = output{paths.kind, in.st.stdin.from}
 			}
@@ -457,6 +499,18 @@ func (in *invocation) golang() output {
 		return text
 	}
 	return in.other()
+}
+
+var yqReaches = regexp.MustCompile(`(load\w*|env|strenv|system|import|include)\s*\(|envsubst|\$ENV|\binput_filename\b`)
+
+// yq evaluates expressions that can load files and print the environment.
+func (in *invocation) yq() output {
+	for i, g := range in.args {
+		if w, ok := g.text(); !ok && i == 0 || ok && yqReaches.MatchString(w) {
+			in.unknown("its yq expression may load files or print the environment")
+		}
+	}
+	return in.table(programs["yq"])
 }
 
 // jqReaches matches what a jq filter uses to reach beyond its input.

@@ -57,6 +57,9 @@ func (a *analyzer) stmts(list []*syntax.Stmt, st *state) flow {
 }
 
 func (a *analyzer) stmt(s *syntax.Stmt, st *state) flow {
+	if a.work++; a.work > maxWork {
+		return flow{}
+	}
 	inner := *st
 	for _, r := range s.Redirs {
 		a.redirect(r, st)

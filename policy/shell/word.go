@@ -35,6 +35,9 @@ func (a *analyzer) eval(w *syntax.Word, st *state) []value {
 	if w == nil {
 		return []value{exact("")}
 	}
+	if a.work++; a.work > maxWork {
+		return []value{{many: true}}
+	}
 	return a.parts(w.Parts, st, false)
 }
 
@@ -321,14 +324,17 @@ func (a *analyzer) variable(name string, st *state, quoted bool) []value {
 	case name == "HOME" && len(a.vars[name]) == 0 && a.Home != "":
 		return []value{exact(a.Home)}
 	case !a.sources[name].is(text) && len(a.vars[name]) == 0 && !a.opaqueVars[name]:
-		return []value{a.sources[name].value()}
-	case slices.Contains(a.resolving, name), a.opaqueVars[name], a.resolved > maxResolved, len(a.vars[name]) == 0 && !a.numbers[name]:
+		v := []value{a.sources[name].value()}
+		if !st.scope.assigns(name) {
+			v = append(v, initial(name, quoted))
+		}
+		return v
+	case slices.Contains(a.resolving, name), a.opaqueVars[name], len(a.vars[name]) == 0 && !a.numbers[name]:
 		if secretName(name) {
 			a.unsafe("$%s looks like a secret", name)
 		}
 		return []value{{many: !quoted}}
 	}
-	a.resolved++
 	a.resolving = append(a.resolving, name)
 	defer func() { a.resolving = a.resolving[:len(a.resolving)-1] }()
 	var v []value

@@ -217,9 +217,12 @@ func runTrap(a *analyzer, args []arg, st *state) output {
 	return a.nested(script, st.with(nil), Effect{Words: words(args), Unknown: "trap", Opaque: true})
 }
 
+// xargsLong are long options of xargs that are understood. Others may take the next word or not.
+var xargsLong = []string{"null", "max-args", "delimiter", "max-chars", "max-procs", "arg-file", "no-run-if-empty", "verbose", "exit"}
+
 // runXargs analyses the command that xargs runs with names from its input.
 func runXargs(a *analyzer, args []arg, st *state) output {
-	p := program{values: "ndLIEsP", files: "a", valuesLong: []string{"max-args", "delimiter", "max-lines", "replace", "eof", "max-chars", "max-procs"}, filesLong: []string{"arg-file"}}
+	p := program{values: "ndLIEsP", files: "a", valuesLong: []string{"max-args", "delimiter", "max-chars", "max-procs"}, filesLong: []string{"arg-file"}}
 	head := 1
 	for head < len(args) {
 		word, ok := args[head].text()
@@ -245,6 +248,8 @@ func runXargs(a *analyzer, args []arg, st *state) output {
 			}
 		case o.in("I", []string{"replace"}) && o.value != nil:
 			replace, _ = o.value.text()
+		case o.long != "" && !slices.Contains(xargsLong, o.long), o.letter != 0 && strings.IndexByte("0ndLIEsPatrxpo", o.letter) < 0:
+			return a.unsure(args, st)
 		case o.in("a", []string{"arg-file"}):
 			input = text
 			a.open(Read, o.value, st)
