@@ -88,10 +88,10 @@ func (a *asker) arrive(id string) {
 
 // refuse answers for a user who cannot be asked. It tells the model what to do instead.
 func (a *asker) refuse(ctx context.Context, r tool.Request, why string) tool.Approval {
-	instead := "a --mode that permits it, or --yes"
+	with := "another --mode, or --yes"
 	rules := narrowest(suggestions(ctx, r))
 	if len(rules) > 0 {
-		instead = fmt.Sprintf("allow it with %q, %s", "reins policy allow "+quoteRules(rules), instead)
+		with = "reins policy allow " + quoteRules(rules) + ", " + with
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -101,8 +101,8 @@ func (a *asker) refuse(ctx context.Context, r tool.Request, why string) tool.App
 			a.missing = append(a.missing, rule)
 		}
 	}
-	return tool.Approval{Message: fmt.Sprintf("it needs approval (%s), but %s. Do not repeat it. Use tools and commands that need no approval, or finish without it and say what is missing; the user can %s",
-		r.Decision.Reason, why, instead)}
+	return tool.Approval{Message: fmt.Sprintf("it needs approval (%s), but %s. Do not repeat it: use tools and commands that need no approval, "+
+		"or finish without it and tell the user what is missing. The user can permit it with: %s", r.Decision.Reason, why, with)}
 }
 
 // approve asks the user about a call.

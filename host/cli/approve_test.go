@@ -293,3 +293,30 @@ func TestQuestion_FilesWithoutADiffAreNamed(t *testing.T) {
 		}
 	}
 }
+
+func TestApprove_YesAsksNobody(t *testing.T) {
+	got, err := (&asker{yes: true}).approve(t.Context(), tool.Request{})
+	if err != nil || !reflect.DeepEqual(got, tool.Approval{Allow: true}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestSave_ReportsWhatWasNotSaved(t *testing.T) {
+	for _, blocked := range []bool{false, true} {
+		home := t.TempDir()
+		if blocked {
+			if err := os.WriteFile(filepath.Join(home, ".config"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a := &asker{host: Host{Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}}
+		problem := a.save([]string{"Bash(make:*)", "Bash(it's:*)"})
+		b, err := os.ReadFile(filepath.Join(home, ".config/reins/config.toml"))
+		if (problem != "") != blocked || (err != nil) != blocked {
+			t.Errorf("blocked %v: the problem is %q, the file is %q (%v)", blocked, problem, b, err)
+		}
+		if s := string(b); !blocked && (!strings.Contains(s, "Bash(make:*)") || !strings.Contains(s, "Bash(it's:*)")) {
+			t.Errorf("the file is %q", s)
+		}
+	}
+}

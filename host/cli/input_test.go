@@ -81,7 +81,7 @@ func TestKeyboard_KeysAcrossAQuestionDoNotAnswerIt(t *testing.T) {
 		steered []string
 	}{
 		"answers":              {strings.Repeat("y\n", 30), nil},
-		"lines":                {"first do\nthen this\nand y\n", []string{"first do", "then this", "and y"}},
+		"lines":                {"first\nthis\nand y\n", []string{"first", "this", "and y"}},
 		"a line and an answer": {"this\ny\n", []string{"this"}},
 		"blank lines":          {strings.Repeat("\n", 40), nil},
 	} {
