@@ -3,6 +3,8 @@ package shell
 import (
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // wrappers run another command. Each removes itself and analyses the rest.
@@ -168,6 +170,9 @@ func runShell(a *analyzer, args []arg, st *state) output {
 		if name := args[0].word(); !ok || strings.HasSuffix(name, "zsh") || strings.HasSuffix(name, "fish") || strings.HasSuffix(name, "ksh") {
 			break // another grammar, or text that is only known when it runs
 		}
+		if !strings.HasSuffix(args[0].word(), "bash") && !portable(script) {
+			break
+		}
 		return a.nested(script, st, e)
 	}
 	if len(rest) == 0 && len(args) > 1 && !slices.ContainsFunc(args[1:], func(g arg) bool { return !g.is("-n") }) {
@@ -175,6 +180,31 @@ func runShell(a *analyzer, args []arg, st *state) output {
 	}
 	a.add(e)
 	return text
+}
+
+// portable reports whether a script has no syntax that only bash understands: to another shell, ((make)) is a
+// command in two subshells.
+func portable(script string) bool {
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "")
+	ok := err == nil
+	if ok {
+		syntax.Walk(f, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.ArithmCmd, *syntax.TestClause, *syntax.LetClause, *syntax.CoprocClause, *syntax.ArrayExpr, *syntax.ProcSubst, *syntax.CStyleLoop, *syntax.ExtGlob:
+				ok = false
+			case *syntax.FuncDecl:
+				ok = ok && !n.RsrvWord
+			case *syntax.Redirect:
+				ok = ok && n.Op != syntax.RdrAll && n.Op != syntax.AppAll && n.Op != syntax.WordHdoc
+			case *syntax.BinaryCmd:
+				ok = ok && n.Op != syntax.PipeAll
+			case *syntax.SglQuoted:
+				ok = ok && !n.Dollar
+			}
+			return ok
+		})
+	}
+	return ok
 }
 
 // nested analyses a script inside another one. Its functions and variables are its own, but analysing them
