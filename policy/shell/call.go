@@ -46,8 +46,8 @@ func (g arg) maybeOption() bool {
 			return true
 		case v.text != "":
 			return strings.ContainsRune("-*?[", rune(v.text[0]))
-		case v.number:
-			return true
+		case v.number: // options that are numbers do nothing that matters
+			return false
 		}
 		return !v.known
 	})
