@@ -31,7 +31,7 @@ func newPlace(t testing.TB) place {
 		"README.md": "readme", "package.json": "{}", "go.mod": "module x", "main.go": "package main", "data.txt": "/etc/passwd",
 		"data.csv": "a,b", "data.json": "{}", "src/a.go": "package src", "src/b.go": "package src", "src/lib/util.ts": "", "src/with space.txt": "",
 		"docs/guide.md": "", "test/a_test.go": "", "build/out.txt": "", "logs/app.log": "", "vendor/x/x.go": "", "migrations/001.sql": "",
-		".env": "KEY=1", "secrets/key.pem": "BEGIN", ".git/config": "", ".git/HEAD": "ref: refs/heads/main", ".git/hooks/x": "",
+		".env": "KEY=1", "secrets/key.pem": "BEGIN", ".git/config": "", ".git/HEAD": "ref: refs/heads/main", ".git/hooks/x": "", "template/.vscode/tasks.json": "", "template/vendor/x.go": "", "plain/a/b.txt": "",
 		"../secret.txt": "secret", "../out/secret.txt": "secret", "../home/.bashrc": "", "../home/.ssh/id_rsa": "BEGIN", "../home/notes.txt": "",
 	} {
 		file := filepath.Join(p.dir, name)

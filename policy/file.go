@@ -331,6 +331,62 @@ func (s *search) entry(p string, e env.FileInfo) (Decision, bool) {
 	return Decision{}, false
 }
 
+// copies decides on the files below a directory that is copied to another place.
+func (j *judge) copies(from, to string) Decision {
+	w, seen := j.q.Workspace, 0
+	allow := j.allows("reads_inside", "only reads inside the working directory")
+	if w.Files == nil {
+		return allow
+	}
+	check := func(target string) Decision {
+		d := j.path(file{Access: Access{Kind: Write, Target: target}})
+		switch {
+		case d.Code == "protected":
+			d.Verdict = Ask // a copy of a whole project has such names
+		case d.Verdict != Deny && d.Code != "asked_by_rule":
+			return allow
+		}
+		return d
+	}
+	var walk func(from, to string) Decision
+	walk = func(from, to string) Decision {
+		entries, _ := w.Files.ReadDir(j.ctx, from)
+		for _, e := range entries {
+			if seen++; seen > maxFiles {
+				return j.asks("unresolved", fmt.Sprintf("copies more than %d files", maxFiles))
+			}
+			target := w.Paths.Join(to, e.Name)
+			if d := check(target); d.Verdict != Allow {
+				return d
+			}
+			if !e.IsDir() {
+				continue
+			}
+			if d := walk(w.Paths.Join(from, e.Name), target); d.Verdict != Allow {
+				return d
+			}
+		}
+		return allow
+	}
+	if !strings.ContainsAny(from, "*?[") {
+		return walk(from, to)
+	}
+	found, err := j.expand(from)
+	if err != nil {
+		return j.asks("unresolved", "copies "+from+": "+err.Error())
+	}
+	for _, f := range found[1:] {
+		target := w.Paths.Join(to, w.Paths.Base(f))
+		if d := check(target); d.Verdict != Allow {
+			return d
+		}
+		if d := walk(f, target); d.Verdict != Allow {
+			return d
+		}
+	}
+	return allow
+}
+
 // ruleFor returns the pattern that names a path.
 func ruleFor(w Workspace, target string) string {
 	if rel, ok := w.Paths.Rel(w.Dir, target); ok {

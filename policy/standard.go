@@ -180,6 +180,11 @@ func (j *judge) effect(e shell.Effect, line string) Decision {
 			strictest = d
 		}
 	}
+	for _, c := range e.Copies {
+		if d := j.copies(c[0], c[1]); d.Verdict < strictest.Verdict {
+			strictest = d
+		}
+	}
 	if strictest.Verdict == Deny {
 		return strictest
 	}

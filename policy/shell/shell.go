@@ -63,6 +63,8 @@ type Effect struct {
 	Opaque bool
 	// Mentions are paths that the words name, if it is not known what the command does with them.
 	Mentions []string
+	// Copies are sources and targets of copied or moved files, which may be directories.
+	Copies [][2]string
 	// Repos are directories whose git configuration the command uses.
 	Repos []string
 }

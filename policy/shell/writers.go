@@ -76,10 +76,25 @@ func (in *invocation) into(target arg, sources []arg) {
 	for _, g := range sources {
 		name, ok := g.text()
 		if !ok {
+			if g[0].glob && len(g) == 1 {
+				in.copies(g[0].text, dir)
+			}
 			continue // it is below the target, which is recorded
 		}
 		name = strings.TrimRight(name, "/")
-		in.uses(Write, literal(dir+"/"+name[strings.LastIndexByte(name, '/')+1:]))
+		below := dir + "/" + name[strings.LastIndexByte(name, '/')+1:]
+		in.uses(Write, literal(below))
+		in.copies(name, dir)
+		in.copies(name, below)
+	}
+}
+
+// copies records a source and a target.
+func (in *invocation) copies(from, to string) {
+	sources, _ := in.a.file(Read, in.st, exact(from))
+	targets, _ := in.a.file(Write, in.st, exact(to))
+	for i := range min(len(sources), len(targets)) { // one for each directory
+		in.effect.Copies = append(in.effect.Copies, [2]string{sources[i].Path, targets[i].Path})
 	}
 }
 
