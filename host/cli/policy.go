@@ -271,7 +271,7 @@ func (o policyCheck) run(cmd *cobra.Command, h Host) error {
 	}
 	d := c.decide(cmd.Context(), q)
 	if o.asJSON {
-		err = printJSON(h.Stdout, d)
+		err = printJSON(h.Stdout, answerOf(nil, d))
 	} else {
 		_, err = fmt.Fprintf(h.Stdout, "%s: %s\nrule: %s\n", d.Verdict, show.Visible(d.Reason), show.Visible(d.Rule))
 	}
@@ -340,10 +340,15 @@ type checkQuery struct {
 
 // checkAnswer is a line of its output.
 type checkAnswer struct {
-	ID       json.RawMessage `json:"id"`
+	ID       json.RawMessage `json:"id,omitempty"`
 	Decision policy.Verdict  `json:"decision"`
 	Rule     string          `json:"rule"`
 	Reason   string          `json:"reason"`
+	Code     string          `json:"code"`
+}
+
+func answerOf(id json.RawMessage, d policy.Decision) checkAnswer {
+	return checkAnswer{ID: id, Decision: d.Verdict, Rule: d.Rule, Reason: d.Reason, Code: d.Code}
 }
 
 // lines answers one query per line. A line that is not a query is denied.
@@ -359,7 +364,7 @@ func (c *checker) lines(ctx context.Context, in io.Reader, out io.Writer) error 
 			} else {
 				d = c.decide(ctx, q)
 			}
-			b, err := json.Marshal(checkAnswer{ID: q.ID, Decision: d.Verdict, Rule: d.Rule, Reason: d.Reason})
+			b, err := json.Marshal(answerOf(q.ID, d))
 			if err != nil {
 				return err
 			}

@@ -292,6 +292,8 @@ func (in *invocation) mentioned(word string) (found []string) {
 	if len(word) > 2 && word[0] == '-' && word[1] != '-' {
 		candidates = append(candidates, word[2:])
 	}
+	// A program in another language may name it in a string.
+	candidates = append(candidates, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`();,<>|&=[]{}", r) })...)
 	for _, c := range candidates {
 		if c == "" || len(c) > 4096 || strings.ContainsAny(c, "\n\x00") {
 			continue

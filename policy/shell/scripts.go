@@ -77,8 +77,15 @@ func (in *invocation) sedScript(g arg) {
 	if len(g) == 1 {
 		script, ok = g[0].shape()
 	}
-	if !ok || !sedOnlyPrints(script) {
-		in.unknown("its sed script may write files or run commands")
+	if ok && sedOnlyPrints(script) {
+		return
+	}
+	in.unknown("its sed script may write files or run commands")
+	for i := range len(script) {
+		if script[i] == 'w' || script[i] == 'W' || script[i] == 'e' {
+			name, _, _ := strings.Cut(script[i+1:], "\n")
+			in.effect.Mentions = append(in.effect.Mentions, in.mentioned(strings.TrimSpace(name))...)
+		}
 	}
 }
 
@@ -208,6 +215,7 @@ func (in *invocation) awk() output {
 	source, ok := program.text()
 	if program == nil || !ok || !awkOnlyPrints(source) {
 		in.unknown("its awk program may write files or run commands")
+		in.effect.Mentions = append(in.effect.Mentions, in.mentioned(source)...)
 	}
 	if len(rest) > 1 {
 		for _, g := range rest[1:] {
