@@ -99,7 +99,7 @@ func TestQuestion_DoesNotRunATool(t *testing.T) {
 	acts := tool.New(tool.Spec{Name: "acts"}, nil, func(context.Context, *tool.Call, in) (tool.Result, error) {
 		return tool.Success("done"), os.WriteFile(outside, nil, 0o600)
 	})
-	if got := question(t, dir, []tool.Tool{acts}, "acts", in{outside}); !strings.Contains(got, "asks: acts\n") {
+	if got := question(t, dir, []tool.Tool{acts}, "acts", in{outside}); !strings.Contains(got, "asks: acts\n") || !strings.Contains(got, "do not ask again for acts in this session\n") {
 		t.Errorf("the question is %q", got)
 	}
 	if _, err := os.Stat(outside); err == nil {
@@ -274,6 +274,20 @@ func TestQuestion_AnswersGrantWhatTheySay(t *testing.T) {
 		got, problem := c.q.parse(c.answer)
 		if !reflect.DeepEqual(got.approval, c.want) || !slices.Equal(got.save, c.save) || (problem != "") != c.again {
 			t.Errorf("%q means %+v, saves %q (%s); want %+v, %q", c.answer, got.approval, got.save, problem, c.want, c.save)
+		}
+	}
+}
+
+func TestQuestion_OffersNoRuleThatCannotBeShown(t *testing.T) {
+	for command, offered := range map[string]string{"rm 'a b'": "y p s a n", "rm 'a  b'": "y s n", "rm 'a\u200bb'": "y s n", "rm " + strings.Repeat("x", 300): "y s n"} {
+		q := asked(t, t.TempDir(), "", coding.NewTools(coding.ToolConfig{}), "shell", map[string]string{"command": command})
+		q.page()
+		var keys []string
+		for _, c := range q.offered() {
+			keys = append(keys, c.key)
+		}
+		if got := strings.Join(keys, " "); got != offered {
+			t.Errorf("%q: the answers are %s, want %s", command, got, offered)
 		}
 	}
 }

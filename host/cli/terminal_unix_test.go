@@ -213,6 +213,13 @@ func TestRun_TerminalAnswersCoverLaterCalls(t *testing.T) {
 			if strings.ReplaceAll(string(b), `"`, "'") != c.config {
 				t.Errorf("the configuration is %q, want %q", b, c.config)
 			}
+			if c.config != "" { // it holds for the next run
+				next := exec.Command("reins", cmd.Args[1:]...)
+				next.Dir, next.Env = cmd.Dir, cmd.Env
+				if out, err := next.CombinedOutput(); err != nil {
+					t.Errorf("the next run: %v\n%s", err, out)
+				}
+			}
 		})
 	}
 }
