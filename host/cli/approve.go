@@ -21,7 +21,6 @@ type asker struct {
 
 	asking sync.Mutex // held while a question waits for its answer
 	keys   keyboard
-	yes    bool // everything is approved without asking
 
 	mu      sync.Mutex
 	refused []string                 // calls refused because nobody could be asked
@@ -107,9 +106,6 @@ func (a *asker) refuse(ctx context.Context, r tool.Request, why string) tool.App
 
 // approve asks the user about a call.
 func (a *asker) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
-	if a.yes {
-		return tool.Approval{Allow: true}, nil
-	}
 	if a.unattended() {
 		return a.refuse(ctx, r, "there is no terminal to ask on"), nil
 	}

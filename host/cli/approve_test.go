@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -305,13 +304,6 @@ func TestQuestion_FilesWithoutADiffAreNamed(t *testing.T) {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is not in the question:\n%s", part, got)
 		}
-	}
-}
-
-func TestApprove_YesAsksNobody(t *testing.T) {
-	got, err := (&asker{yes: true}).approve(t.Context(), tool.Request{})
-	if err != nil || !reflect.DeepEqual(got, tool.Approval{Allow: true}) {
-		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
