@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +17,22 @@ type desk struct {
 	keyboard
 	w       *io.PipeWriter
 	steered []string
-	shown   strings.Builder
+
+	showing sync.Mutex
+	shown   string
+}
+
+// screen returns what was shown.
+func (d *desk) screen() string {
+	d.showing.Lock()
+	defer d.showing.Unlock()
+	return d.shown
+}
+
+func (d *desk) print(text string) {
+	d.showing.Lock()
+	defer d.showing.Unlock()
+	d.shown += text
 }
 
 func newDesk(t *testing.T) *desk {
@@ -43,7 +59,7 @@ type answered struct {
 func (d *desk) question(ctx context.Context) <-chan answered {
 	c := make(chan answered, 1)
 	go func() {
-		line, err := d.ask(ctx, "Allow? ", func(text string) { d.shown.WriteString(text) })
+		line, err := d.ask(ctx, "Allow? ", d.print)
 		c <- answered{line, err}
 	}()
 	synctest.Wait()
@@ -62,7 +78,7 @@ func TestKeyboard_LineIsAnAnswerOnlyWhileAQuestionWaits(t *testing.T) {
 		d.press("first\n\n")
 		answer := d.question(t.Context())
 		pass(500 * time.Millisecond)
-		if got := d.shown.String(); got != "Allow? " {
+		if got := d.screen(); got != "Allow? " {
 			t.Errorf("it shows %q", got)
 		}
 		d.press(" yes \nsecond\n")
@@ -111,7 +127,7 @@ func TestKeyboard_KeysAcrossAQuestionDoNotAnswerIt(t *testing.T) {
 				if got := <-answer; got != (answered{"n", nil}) {
 					t.Errorf("the answer is %+v", got)
 				}
-				if got := d.shown.String(); !strings.HasSuffix(got, "because it was typed before you could read the question\nAllow? ") {
+				if got := d.screen(); !strings.HasSuffix(got, "because it was typed before you could read the question\nAllow? ") {
 					t.Errorf("it shows %q", got)
 				}
 			})
@@ -132,8 +148,8 @@ func TestKeyboard_TakesNoAnswerForHalfASecond(t *testing.T) {
 			t.Errorf("%d answers; the agent got %q", len(answer), d.steered)
 		}
 		pass(499 * time.Millisecond)
-		if strings.Contains(d.shown.String(), "Allow?") {
-			t.Errorf("it shows %q", d.shown.String())
+		if strings.Contains(d.screen(), "Allow?") {
+			t.Errorf("it shows %q", d.screen())
 		}
 		pass(time.Millisecond)
 		if d.press("y\n"); len(answer) != 1 {
