@@ -343,8 +343,12 @@ func (in *invocation) gofmt() output {
 			in.unknown("gofmt " + w + " may write files")
 		}
 	}
+	n := len(in.effect.Accesses)
 	for _, g := range files {
 		in.uses(kind, g)
+	}
+	for i := range in.effect.Accesses[n:] {
+		in.effect.Accesses[n+i].Deep, in.effect.Accesses[n+i].Names = true, []string{"*.go"}
 	}
 	return text
 }
