@@ -85,6 +85,10 @@ func (a *analyzer) collectDeclare(c *syntax.DeclClause) {
 			changes = changes || !strings.HasPrefix(n.Value.Lit(), "-") || strings.ContainsAny(n.Value.Lit(), "iulcn")
 		case changes:
 			a.opaqueVars[n.Name.Value] = true
+		case n.Value != nil: // unlike a plain assignment, its words have braces expanded
+			if list, _ := braces(n.Value); len(list) != 1 {
+				a.opaqueVars[n.Name.Value] = true
+			}
 		}
 	}
 }

@@ -163,10 +163,11 @@ func (a *analyzer) command(c syntax.Command, st *state) flow {
 }
 
 func (a *analyzer) binary(c *syntax.BinaryCmd, st *state) flow {
+	first := st
 	if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt {
-		st = st.perhaps()
+		first = st.perhaps()
 	}
-	left := a.stmt(c.X, st)
+	left := a.stmt(c.X, first)
 	switch c.Op {
 	case syntax.AndStmt:
 		next := st.with(left.ok).within(left.success(st))
@@ -176,7 +177,7 @@ func (a *analyzer) binary(c *syntax.BinaryCmd, st *state) flow {
 		right := a.stmt(c.Y, st.with(left.any).perhaps())
 		return flow{ok: union(left.ok, right.ok), any: union(left.any, right.any)}
 	}
-	next := st.with(st.dirs) // each stage of a pipeline is a process of its own
+	next := st.perhaps() // each stage of a pipeline is a process of its own
 	next.piped = true
 	if next.stdin = left.out; c.Op == syntax.PipeAll {
 		next.stdin = text

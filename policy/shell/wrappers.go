@@ -200,6 +200,9 @@ func portable(script string) bool {
 				ok = ok && n.Op != syntax.PipeAll
 			case *syntax.SglQuoted:
 				ok = ok && !n.Dollar
+			case *syntax.Word:
+				list, few := braces(n)
+				ok = ok && few && len(list) == 1
 			}
 			return ok
 		})
