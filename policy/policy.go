@@ -63,7 +63,8 @@ type Workspace struct {
 	Roots []string `json:"roots,omitempty"`
 	// Protected are further files and directories that must not be written.
 	Protected []string `json:"protected,omitempty"`
-	Home      string   `json:"home,omitempty"` // the user's home directory; "" if unknown
+	Home      string   `json:"home,omitempty"`  // the user's home directory; "" if unknown
+	Shell     string   `json:"shell,omitempty"` // the program that runs command lines; "" is bash
 	// Files resolves the names in commands. If it is nil, commands that name symbolic links are judged by
 	// the names alone.
 	Files Files `json:"-"`

@@ -142,7 +142,7 @@ func (j *judge) command(a Access) Decision {
 	if dir == "" {
 		dir = w.Dir
 	}
-	effects, err := shell.Analyze(a.Target, shell.Options{Dir: dir, Home: w.Home, Paths: w.Paths})
+	effects, err := shell.Analyze(a.Target, shell.Options{Dir: dir, Home: w.Home, Paths: w.Paths, Shell: w.Shell})
 	if err != nil {
 		d := j.asks("unparsed", "runs: "+a.Target+" ("+err.Error()+")")
 		if r, ok := find(j.rules.Deny, func(r Rule) bool { return slices.Contains(r.kinds, Exec) && r.words == nil && r.wild == "" }); ok {

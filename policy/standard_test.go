@@ -283,3 +283,18 @@ func TestParseMode(t *testing.T) {
 		t.Errorf("modes %v", Modes)
 	}
 }
+
+func TestStandard_OtherShells(t *testing.T) {
+	for shell, want := range map[string]string{"": "allow allow", "/bin/bash": "allow allow", "/bin/sh": "allow ask", "/bin/zsh": "ask ask", "/usr/bin/fish": "ask ask"} {
+		w := place
+		w.Shell = shell
+		var got []string
+		for _, line := range []string{"ls | head", "((1 + 1)); ls"} {
+			d := Standard{}.Decide(t.Context(), Query{Tool: "t", Accesses: []Access{command(line)}, Workspace: w})
+			got = append(got, d.Verdict.String())
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: got %v, want %s", shell, got, want)
+		}
+	}
+}

@@ -101,7 +101,7 @@ func (j *judge) asking(a Access) (list []shell.Effect) {
 	if dir == "" {
 		dir = j.q.Workspace.Dir
 	}
-	effects, err := shell.Analyze(a.Target, shell.Options{Dir: dir, Home: j.q.Workspace.Home, Paths: j.q.Workspace.Paths})
+	effects, err := shell.Analyze(a.Target, shell.Options{Dir: dir, Home: j.q.Workspace.Home, Paths: j.q.Workspace.Paths, Shell: j.q.Workspace.Shell})
 	if err != nil {
 		return nil
 	}

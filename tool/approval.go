@@ -154,7 +154,7 @@ func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Qu
 	e := out.Call.Env
 	if e != nil {
 		q.Workspace.Paths = e.Info().Paths()
-		q.Workspace.Files = e
+		q.Workspace.Files, q.Workspace.Shell = e, e.Info().Shell
 	}
 	if q.Workspace.Dir != "" || e == nil {
 		return q, nil

@@ -452,6 +452,6 @@ func (c *checker) judge(ctx context.Context, name string, accesses []policy.Acce
 	if err != nil {
 		return policy.Decision{Code: "error", Rule: "policy", Reason: err.Error()}
 	}
-	w.Dir, w.Paths, w.Files = dir, info.Paths(), c.env
+	w.Dir, w.Paths, w.Files, w.Shell = dir, info.Paths(), c.env, info.Shell
 	return c.pipe.Policy.Decide(ctx, policy.Query{Tool: name, Accesses: accesses, Mode: c.pipe.Mode, Workspace: w})
 }

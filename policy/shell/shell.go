@@ -77,6 +77,7 @@ type Options struct {
 	Dir   string    // the working directory, absolute
 	Home  string    // the user's home directory; "" if unknown
 	Paths env.Paths // path rules of the environment
+	Shell string    // the program that runs the line; "" is bash
 }
 
 // Limits of a line. Longer ones are refused rather than analysed in part.
@@ -89,6 +90,9 @@ const (
 // Analyze returns the effects of a command line. It returns an error if the line cannot be parsed, or if
 // different shells may read it differently.
 func Analyze(line string, o Options) ([]Effect, error) {
+	if !readable(line, o.Shell) {
+		return nil, fmt.Errorf("%s may read it differently from bash", o.Shell)
+	}
 	a := &analyzer{Options: o, vars: map[string][]*syntax.Word{}, opaqueVars: map[string]bool{}, numbers: map[string]bool{}, removed: map[string]bool{}, sources: map[string]output{}, reads: map[string]int{}}
 	err := a.script(line, &state{dirs: []string{o.Dir}, scope: &scope{}})
 	if err == nil && a.work > maxWork {

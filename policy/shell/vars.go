@@ -174,7 +174,7 @@ func (a *analyzer) arithm(x syntax.ArithmExpr, st *state) {
 // operand checks a word of an arithmetic expression.
 func (a *analyzer) operand(w *syntax.Word, st *state) {
 	if len(w.Parts) == 1 {
-		if p, ok := w.Parts[0].(*syntax.ParamExp); ok && p.Short == false && p.Dollar == p.Param.Pos() { // a[i] without a dollar sign
+		if p, ok := w.Parts[0].(*syntax.ParamExp); ok && !p.Short && p.Dollar == p.Param.Pos() { // a[i] without a dollar sign
 			a.subscript(p.Index, st)
 		}
 	}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -167,10 +168,7 @@ func runShell(a *analyzer, args []arg, st *state) output {
 			break
 		}
 		script, ok := rest[0].text()
-		if name := args[0].word(); !ok || strings.HasSuffix(name, "zsh") || strings.HasSuffix(name, "fish") || strings.HasSuffix(name, "ksh") {
-			break // another grammar, or text that is only known when it runs
-		}
-		if !strings.HasSuffix(args[0].word(), "bash") && !portable(script) {
+		if !ok || !readable(script, args[0].word()) {
 			break
 		}
 		return a.nested(script, st, e)
@@ -208,6 +206,17 @@ func portable(script string) bool {
 		})
 	}
 	return ok
+}
+
+// readable reports whether a shell reads a script as bash does.
+func readable(script, shell string) bool {
+	switch path.Base(shell) {
+	case ".", "bash", "rbash": // "." is the base of ""
+		return true
+	case "sh", "dash", "ash":
+		return portable(script)
+	}
+	return false
 }
 
 // nested analyses a script inside another one. Its functions and variables are its own, but analysing them
