@@ -113,6 +113,9 @@ func openSame[T io.Closer](d *os.Root, name string, stat func(T) (fs.FileInfo, e
 		}
 		var f T
 		if f, err = open(); err != nil {
+			if _, outside := d.Lstat(".."); errors.Is(err, cause(outside)) { // it was replaced by a link that leads out
+				err = env.ErrLink
+			}
 			continue
 		}
 		if opened, err = stat(f); err == nil && os.SameFile(entry, opened) {
