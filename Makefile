@@ -23,13 +23,14 @@ vet:
 	@echo "types for darwin and windows"; go run ./internal/crosscheck darwin windows
 
 # Packages that start no goroutines are tested without the race detector, which takes several times as long. So is
-# llm/oracletest: the vendors' SDKs take long to compile. What vet has looked at is not vetted again.
+# llm/oracletest: the vendors' SDKs take long to compile. What vet has looked at is not vetted again, and test
+# binaries without debug information link faster.
 PLAIN := ./llm/openai ./llm/anthropic ./llm/gemini ./llm/chat ./llm/chat/texttools ./compact \
 	./coding/edit ./coding/patch ./coding/textfile ./policy ./policy/shell ./policy/repo ./config
 
 race:
-	@echo "test packages without goroutines"; go test -vet=off $(PLAIN)
-	@echo "test ."; go test -race -vet=off $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
+	@echo "test packages without goroutines"; go test -vet=off -ldflags=-w $(PLAIN)
+	@echo "test ."; go test -race -vet=off -ldflags=-w $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
 	@echo "test llm/oracletest"; cd llm/oracletest && go test ./...
 
 bench:
