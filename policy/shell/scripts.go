@@ -228,6 +228,23 @@ func (in *invocation) awk() output {
 	return text
 }
 
+// awkQuoted returns the index of the end of a string or a regular expression, or -1 if it does not end or awks may
+// disagree where.
+func awkQuoted(s string, i int, end byte) int {
+	for ; i < len(s) && s[i] != end; i++ {
+		switch {
+		case s[i] == '\\':
+			i++
+		case end == '/' && (s[i] == '\n' || s[i] == '[' && strings.IndexByte(s[i:], '/') < strings.IndexByte(s[i:], ']')):
+			return -1
+		}
+	}
+	if i >= len(s) {
+		return -1
+	}
+	return i
+}
+
 // awkOnlyPrints reports whether an awk program surely uses no files and runs no programs.
 func awkOnlyPrints(s string) bool {
 	depth, printing := 0, false
@@ -236,27 +253,13 @@ func awkOnlyPrints(s string) bool {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == '"':
-			for i++; i < len(s) && s[i] != '"'; i++ {
-				if s[i] == '\\' {
-					i++
-				}
-			}
-			if i >= len(s) {
+			if i = awkQuoted(s, i+1, '"'); i < 0 {
 				return false
 			}
 		case c == '/' && previous != 0 && strings.IndexByte("+-$", previous) >= 0:
 			return false // a division or a regular expression
 		case c == '/' && (previous == 0 || strings.IndexByte("(,~!&|{};\n=<>*%^?:[", previous) >= 0):
-			for i++; i < len(s) && s[i] != '/'; i++ {
-				if s[i] == '\\' {
-					i++
-				} else if s[i] == '[' || s[i] == '\n' {
-					if s[i] == '\n' || strings.IndexByte(s[i:], '/') < strings.IndexByte(s[i:], ']') {
-						return false
-					}
-				}
-			}
-			if i >= len(s) {
+			if i = awkQuoted(s, i+1, '/'); i < 0 {
 				return false
 			}
 		case c == '#':
