@@ -69,6 +69,36 @@ type Info struct {
 	Platform  string // a GOOS value: "linux", "darwin", "windows"
 	OSVersion string // for prompts, such as "Debian GNU/Linux 12 (kernel 6.18)"
 	Shell     string // the program that runs Command.Line, such as "/bin/bash"; "" if there are no commands
+	Limits    *Limits
+}
+
+// Limits describes what commands cannot do or do not get. Nil means that nobody limits them.
+type Limits struct {
+	// Sandbox is the mode of the sandbox, such as "workspace-write"; "" means that there is none. It also
+	// holds for changes of files.
+	Sandbox  string
+	Writable []string // directories that can be written in the sandbox
+	Temp     string   // one of them, for temporary files
+	Network  bool     // the network can be used in the sandbox
+	Withheld []string // names of the host's variables that commands do not get, sorted
+}
+
+// Confined is an environment with a sandbox.
+type Confined interface {
+	Environment
+	// Allows reports whether the sandbox permits writing a real path.
+	Allows(path string) bool
+	// Outside returns a view without the sandbox. Closing it closes the environment.
+	Outside() Environment
+}
+
+// Outside returns a view of an environment without its sandbox, and whether it has one.
+func Outside(e Environment) (Environment, bool) {
+	c, ok := e.(Confined)
+	if l := e.Info().Limits; !ok || l == nil || l.Sandbox == "" {
+		return e, false
+	}
+	return c.Outside(), true
 }
 
 // FileInfo describes a file. Name is the last element of the requested path.
@@ -170,6 +200,7 @@ var (
 	ErrOutside    = errors.New("path is outside the allowed directories")
 	ErrLink       = errors.New("path contains a symbolic link") // see [NoLinks]
 	ErrReadOnly   = errors.New("environment is read-only")
+	ErrConfined   = fmt.Errorf("the sandbox does not permit this: %w", fs.ErrPermission)
 	ErrClosed     = errors.New("environment is closed")
 	ErrIsDir      = errors.New("is a directory")
 	ErrNotDir     = errors.New("not a directory")

@@ -15,7 +15,7 @@ func (e *Env) NoLinks(outer env.Environment) env.Environment {
 	if outer != env.Environment(e) {
 		return nil // outer may have replaced methods
 	}
-	view := &Env{state: e.state, tree: e.tree}
+	view := &Env{state: e.state, tree: e.tree, outside: e.outside}
 	view.tree.exact = true
 	return view
 }

@@ -21,9 +21,12 @@ func (w *exitWaiter) prepare(a *syscall.SysProcAttr) {
 	a.PidFD = &w.fd
 }
 
-func (w *exitWaiter) started(int) {
-	if w.fd < 0 {
-		return
+func (w *exitWaiter) started(pid int) {
+	if w.fd < 0 { // the sandbox started it
+		var err error
+		if w.fd, err = unix.PidfdOpen(pid, 0); err != nil {
+			return
+		}
 	}
 	if err := syscall.SetNonblock(w.fd, true); err != nil {
 		syscall.Close(w.fd)

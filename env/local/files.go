@@ -197,14 +197,14 @@ func readDir(d *os.Root) ([]env.FileInfo, error) {
 
 // Mkdir implements [env.Environment].
 func (e *Env) Mkdir(ctx context.Context, path string, perm fs.FileMode) error {
-	return e.link(ctx, "make directory", path, func(h handle, name string) error {
+	return e.change(ctx, "make directory", path, false, func(h handle, name string) error {
 		return h.Mkdir(name, perm.Perm())
 	})
 }
 
 // Remove implements [env.Environment].
 func (e *Env) Remove(ctx context.Context, path string) error {
-	return e.link(ctx, "remove", path, func(h handle, name string) error { return h.Remove(name) })
+	return e.change(ctx, "remove", path, false, func(h handle, name string) error { return h.Remove(name) })
 }
 
 // Rename implements [env.Environment]. Between roots or file systems, a regular file is copied and
@@ -221,8 +221,16 @@ func (e *Env) Rename(ctx context.Context, from, to string) error {
 }
 
 func (e *Env) rename(ctx context.Context, from, to string) error {
-	return e.tree.follow(from, false, func(hf handle, nameFrom string) error {
-		return e.tree.follow(to, false, func(ht handle, nameTo string) error {
+	source, from, err := e.changeable(from, false)
+	if err != nil {
+		return err
+	}
+	target, to, err := e.changeable(to, false)
+	if err != nil {
+		return err
+	}
+	return source.follow(from, false, func(hf handle, nameFrom string) error {
+		return target.follow(to, false, func(ht handle, nameTo string) error {
 			if hf == ht {
 				err := hf.Rename(nameFrom, nameTo)
 				if !errors.Is(err, errCrossDevice) {
@@ -262,7 +270,13 @@ func (e *Env) move(ctx context.Context, hf handle, from string, ht handle, to st
 
 // WriteFile implements [env.Environment].
 func (e *Env) WriteFile(ctx context.Context, path string, data []byte, perm fs.FileMode) error {
-	return e.operate(ctx, "write", path, func() error { return e.tree.write(ctx, path, data, perm.Perm()) })
+	return e.operate(ctx, "write", path, func() error {
+		t, real, err := e.changeable(path, true)
+		if err != nil {
+			return err
+		}
+		return t.write(ctx, real, data, perm.Perm())
+	})
 }
 
 // RealPath implements [env.Environment].

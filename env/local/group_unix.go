@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reins-agent/reins/env/sandbox"
 )
 
 // group is a command and its descendants.
@@ -18,6 +20,7 @@ type group struct {
 	pid  int // also the id of its process group
 	proc *os.Process
 	exit exitWaiter
+	box  *sandbox.Box // nil if it is not confined
 
 	mu     sync.Mutex
 	reaped bool             // the ids may have been reused
@@ -25,7 +28,13 @@ type group struct {
 	closed bool
 }
 
-func newGroup(e *Env, mark mark) *group { return &group{env: e, mark: mark} }
+func newGroup(p *Process) *group {
+	g := &group{env: p.env, mark: p.mark}
+	if p.confined {
+		g.box = p.env.box
+	}
+	return g
+}
 
 // attr requests a new process group. If the host has a terminal, it requests a new session, so that
 // no command can prompt on that terminal. Otherwise it does not, because Linux schedules sessions as
@@ -40,7 +49,11 @@ func (g *group) attr(pty bool) *syscall.SysProcAttr {
 }
 
 func (g *group) start(path string, args []string, attr *os.ProcAttr) error {
-	p, err := os.StartProcess(path, args, attr)
+	start := os.StartProcess
+	if g.box != nil {
+		start = g.box.Start
+	}
+	p, err := start(path, args, attr)
 	if err != nil {
 		return err
 	}
@@ -112,6 +125,9 @@ func (g *group) killAll(gone <-chan struct{}, grace time.Duration) {
 	g.mu.Lock()
 	q := g.targets()
 	g.mu.Unlock()
+	if g.box != nil {
+		q.strays = g.env.strays(g)
+	}
 	killAll(q, gone, grace)
 }
 
@@ -125,9 +141,13 @@ func (g *group) close() {
 	}
 }
 
-// endMarked ends all processes with one of the marks.
-func endMarked(m marks, grace time.Duration) {
+// endMarked ends all processes with one of the marks, and those in the sandbox that belong to no command.
+func (e *Env) endMarked(m marks, grace time.Duration) {
 	gone := make(chan struct{})
 	close(gone)
-	killAll(targets{marks: m}, gone, grace)
+	except := &group{} // all commands that are running
+	if m.jobs == nil {
+		except = nil
+	}
+	killAll(targets{marks: m, strays: e.strays(except)}, gone, grace)
 }

@@ -46,6 +46,9 @@ func (g *guard) covers([]*os.File) bool { return true }
 // spools does nothing: the private directory of a killed process is not removed here.
 func (g *guard) spools(string) {}
 
+// confines does nothing: there is no sandbox.
+func (g *guard) confines(_, _, _ []string) {}
+
 func (g *guard) stop() error { return windows.CloseHandle(g.job) }
 
 // group is a command and its descendants: a job object inside that of the guard.
@@ -57,7 +60,7 @@ type group struct {
 	state *os.ProcessState
 }
 
-func newGroup(e *Env, _ mark) *group { return &group{env: e} }
+func newGroup(p *Process) *group { return &group{env: p.env} }
 
 // attr starts the process suspended, so it has no children before it is in its job.
 func (g *group) attr(bool) *syscall.SysProcAttr {
@@ -168,4 +171,4 @@ func (g *group) close() {
 }
 
 // endMarked does nothing: no process leaves its job.
-func endMarked(marks, time.Duration) {}
+func (e *Env) endMarked(marks, time.Duration) {}

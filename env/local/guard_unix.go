@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -112,6 +113,18 @@ func (g *guard) ended(pgid int) { g.tell("ended", pgid) }
 
 // spools tells the watchdog the name of the private directory.
 func (g *guard) spools(name string) { fmt.Fprintln(g.pipe, "spools", name) }
+
+// confines tells the watchdog about the sandbox: the namespaces whose processes to kill, and the paths to remove.
+// A path with a line break would end the message and is left out.
+func (g *guard) confines(spaces, reserved, forbidden []string) {
+	for verb, list := range map[string][]string{"space": spaces, "reserved": reserved, "forbidden": forbidden} {
+		for _, arg := range list {
+			if !strings.ContainsAny(arg, "\n\x00") {
+				fmt.Fprintln(g.pipe, verb, arg)
+			}
+		}
+	}
+}
 
 func (g *guard) tell(verb string, pgid int) {
 	if tellGroups && g != nil {

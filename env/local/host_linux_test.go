@@ -122,6 +122,9 @@ func inDir(dir string) []string {
 	for _, link := range links {
 		if at, err := os.Readlink(link); err == nil && at == dir {
 			cmdline, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "cmdline"))
+			if len(cmdline) == 0 {
+				continue // exiting: its memory is gone
+			}
 			list = append(list, strings.TrimPrefix(filepath.Dir(link), "/proc/")+" "+strings.ReplaceAll(string(cmdline), "\x00", " "))
 		}
 	}

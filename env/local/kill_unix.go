@@ -19,6 +19,9 @@ type targets struct {
 	marks marks
 	group int // 0: none
 	known map[int]identity
+	// strays, if set, reports whether a process is in the sandbox and belongs to no running command. Processes
+	// that dropped their mark, group and parent are found that way.
+	strays func(identity) bool
 }
 
 // identity distinguishes a process from a later one with the same id.

@@ -14,7 +14,7 @@ const sweepDelay = 50 * time.Millisecond
 // That is too slow after every command, so it is done when the command's context is done, and by
 // Close.
 type leftovers struct {
-	env string
+	env *Env
 
 	mu      sync.Mutex
 	stopped bool
@@ -76,7 +76,7 @@ func (l *leftovers) run() {
 	jobs := l.ended
 	l.ended = nil
 	l.mu.Unlock()
-	endMarked(marks{l.env, jobs}, grace)
+	l.env.endMarked(marks{l.env.id, jobs}, grace)
 }
 
 // stop ends sweeping. Close looks for all descendants itself.

@@ -49,6 +49,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/env/sandbox"
 )
 
 // grace is the time between SIGTERM and SIGKILL.
@@ -74,10 +75,17 @@ type Config struct {
 	// Shell runs Command.Line. The default is bash or else sh, and cmd.exe on Windows.
 	Shell string
 
-	// Inherit selects the host's variables that commands inherit. Vars are set in addition and
-	// override inherited ones.
+	// Inherit selects the host's variables that commands inherit, and Pass lists further ones for
+	// InheritListed; AWS_* stands for all that begin with AWS_. Vars are set in addition and override
+	// inherited ones.
 	Inherit Inherit
+	Pass    []string
 	Vars    map[string]string
+
+	// Sandbox confines commands and changes of files; Dir and Temp of it are set by New. The zero value confines
+	// nothing. Cache is a directory for the caches of confined commands; the default is a temporary one.
+	Sandbox sandbox.Config
+	Cache   string
 
 	// MaxOutput is the default for Command.MaxOutput; zero means 64 MiB.
 	MaxOutput int64
@@ -88,19 +96,23 @@ type Config struct {
 
 // Env is this machine as an [env.Environment]. It must be closed.
 type Env struct {
-	*state // shared with views
-	tree   tree
+	*state  // shared with views
+	tree    tree
+	outside bool // ignores the sandbox
 }
 
 type state struct {
 	info      env.Info
 	maxOutput int64
-	spoolRoot string   // parent of the private directory
-	id        string   // random; the marks of all commands begin with it
-	outerMark string   // the marks of this process, if it runs inside such an environment
-	vars      []string // of every command, sorted
-	lastStray int      // descriptors up to this one are closed in children
-	terminal  bool     // the host has a terminal
+	spoolRoot string       // parent of the private directory
+	spoolName string       // name of the private directory
+	box       *sandbox.Box // nil if commands are not confined
+	id        string       // random; the marks of all commands begin with it
+	outerMark string       // the marks of this process, if it runs inside such an environment
+	vars      []string     // of every command, sorted
+	outer     []string     // of commands outside the sandbox
+	lastStray int          // descriptors up to this one are closed in children
+	terminal  bool         // the host has a terminal
 
 	mu       sync.Mutex
 	closed   bool
@@ -109,6 +121,8 @@ type state struct {
 	captures map[*capture]struct{} // not released
 	null     *os.File              // standard input of commands without input
 	guard    *guard
+	hasTemp  bool                 // the directory for temporary files exists
+	told     int                  // namespaces of the sandbox that the guard knows
 	held     []*os.File           // files that the guard keeps open
 	spoolDir string               // the private directory; "" until it is needed
 	streams  map[*stream]struct{} // still open
@@ -135,7 +149,7 @@ func New(c Config) (*Env, error) {
 		return nil, err
 	}
 	e := &Env{state: &state{
-		info:      env.Info{Dir: dir, Platform: runtime.GOOS, OSVersion: osVersion(), Shell: shell},
+		info:      env.Info{Dir: dir, Platform: runtime.GOOS, OSVersion: osVersion(), Shell: shell, Limits: &env.Limits{}},
 		maxOutput: c.MaxOutput,
 		id:        newID(),
 		outerMark: os.Getenv(markerName),
@@ -149,11 +163,20 @@ func New(c Config) (*Env, error) {
 	if e.maxOutput <= 0 {
 		e.maxOutput = defaultMaxOutput
 	}
+	if err := e.newBox(c.Sandbox); err != nil {
+		return nil, err
+	}
 	host := os.Environ()
-	e.vars = varList(baseVars(c, host), host)
+	vars, withheld := baseVars(c, host)
+	e.info.Limits.Withheld = withheld
+	e.outer = varList(vars, host)
+	if e.vars = e.outer; e.box != nil {
+		setVars(vars, sandboxVars(e.info.Limits.Temp, c.Cache))
+		e.vars = varList(vars, host)
+	}
 	e.lastStray = strays()
 	e.terminal = hasTerminal()
-	e.leftover.env = e.id
+	e.leftover.env = e
 	if e.tree, err = newTree(dir, c.Roots); err != nil {
 		return nil, err
 	}
@@ -161,7 +184,13 @@ func New(c Config) (*Env, error) {
 }
 
 // Info implements [env.Environment].
-func (e *Env) Info() env.Info { return e.info }
+func (e *Env) Info() env.Info {
+	info := e.info
+	if e.outside {
+		info.Limits = &env.Limits{Withheld: e.info.Limits.Withheld}
+	}
+	return info
+}
 
 // Close ends all processes and their descendants as a timeout does, and releases all resources.
 // Closing again does nothing.
@@ -185,7 +214,7 @@ func (e *Env) Close() error {
 	}
 	e.busy.Wait()
 	if started {
-		endMarked(marks{env: e.id}, 0)
+		e.endMarked(marks{env: e.id}, 0)
 	}
 	e.closeStreams()
 	return e.releaseAll()
@@ -203,6 +232,9 @@ func (e *Env) releaseAll() error {
 		errs = append(errs, c.closeSpool())
 	}
 	clear(e.captures)
+	if e.box != nil {
+		errs = append(errs, e.box.Close())
+	}
 	if e.guard != nil {
 		errs = append(errs, e.guard.stop())
 	}
@@ -235,18 +267,29 @@ func (e *Env) files(std [3]*os.File) []*os.File {
 func (e *Env) spoolFile() (*os.File, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.spoolDir == "" {
-		name := spoolPrefix + newID()
-		if e.guard != nil {
-			e.guard.spools(name)
-		}
-		dir := filepath.Join(e.spoolRoot, name)
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return nil, err
-		}
-		e.spoolDir = dir
+	if err := e.makeSpool(); err != nil {
+		return nil, err
 	}
 	return os.CreateTemp(e.spoolDir, "output-")
+}
+
+// makeSpool creates the private directory if there is none yet. The caller holds e.mu.
+func (e *Env) makeSpool() error {
+	if e.spoolDir != "" {
+		return nil
+	}
+	if e.spoolName == "" {
+		e.spoolName = spoolPrefix + newID()
+	}
+	if e.guard != nil {
+		e.guard.spools(e.spoolName)
+	}
+	dir := filepath.Join(e.spoolRoot, e.spoolName)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	e.spoolDir = dir
+	return nil
 }
 
 // checkSpool reports early if the private directory cannot be created later.

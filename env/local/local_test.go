@@ -9,6 +9,7 @@ import (
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/envtest"
 	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/env/sandbox"
 )
 
 func TestMain(m *testing.M) {
@@ -43,6 +44,15 @@ func TestEnv_PassesEnvtest(t *testing.T) {
 
 func TestEnv_ConfinedPassesEnvtest(t *testing.T) {
 	envtest.Run(t, envtest.Subject{New: func(t *testing.T) env.Environment { return newEnv(t, local.Config{Roots: []string{"."}}) }})
+}
+
+func TestLocal_SuiteInASandbox(t *testing.T) {
+	if !sandbox.Probe().Any() {
+		t.Skip("no sandbox on this system")
+	}
+	envtest.Run(t, envtest.Subject{New: func(t *testing.T) env.Environment {
+		return newEnv(t, local.Config{Sandbox: sandbox.Config{Mode: sandbox.WorkspaceWrite}})
+	}})
 }
 
 func TestReadOnly_PassesEnvtest(t *testing.T) {

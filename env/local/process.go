@@ -16,18 +16,19 @@ const giveUpTime = 200 * time.Millisecond
 
 // Process is a command on this machine.
 type Process struct {
-	env     *Env
-	started time.Time
-	mark    mark
-	group   *group
-	out     *capture
-	streams []*stream
-	stdin   *os.File // for Write; nil if it is not open
-	feed    *os.File // the pipe to standard input, closed at the end
-	pty     bool
-	detach  func() bool // stops watching ctx
-	ctx     context.Context
-	timer   *time.Timer
+	env      *Env
+	started  time.Time
+	mark     mark
+	group    *group
+	out      *capture
+	streams  []*stream
+	stdin    *os.File // for Write; nil if it is not open
+	feed     *os.File // the pipe to standard input, closed at the end
+	pty      bool
+	confined bool
+	detach   func() bool // stops watching ctx
+	ctx      context.Context
+	timer    *time.Timer
 
 	pump     sync.Mutex // held while reading output and calling onOutput
 	onOutput func(env.Stream, []byte)
@@ -150,6 +151,9 @@ func (p *Process) watch() {
 		p.feed.Close()
 	}
 	held := p.drain()
+	if p.confined {
+		p.env.box.Sweep()
+	}
 	orphans := 0
 	if !ending {
 		orphans = p.group.orphans(held)

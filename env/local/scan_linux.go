@@ -45,7 +45,46 @@ func scan(q targets) []identity {
 			found[pid] = true
 		}
 	}
+	if q.strays != nil {
+		for _, id := range table {
+			if !found[id.pid] && q.strays(id) {
+				found[id.pid] = true
+			}
+		}
+	}
 	return withChildren(table, found)
+}
+
+// strays returns a function that finds processes of the sandbox without a mark that belong to no running command.
+// The command of except counts as ended. Nil means that all have ended; then marks do not matter.
+func (e *Env) strays(except *group) func(identity) bool {
+	if e.box == nil {
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	live := make(map[int]bool)
+	for p := range e.procs {
+		if p.group != except && except != nil {
+			live[p.group.pid] = true
+		}
+	}
+	buf := make([]byte, 16<<10)
+	return func(id identity) bool {
+		if !e.box.Contains(id.pid) {
+			return false
+		}
+		for at := id; at.pid > 1; {
+			t, ok := readStat(at.pid, buf)
+			if !ok || live[t.pid] || live[t.group] || live[t.session] {
+				return false
+			}
+			if at.pid = t.parent; at.pid == os.Getpid() {
+				break
+			}
+		}
+		return except == nil || !marks{env: e.id}.in(marker(id.pid, &buf))
+	}
 }
 
 // matches reports whether the ids of a process select it.

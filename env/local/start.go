@@ -31,6 +31,9 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 		return nil, fmt.Errorf("run in %s: %w", dir, translate(err))
 	}
 	defer release()
+	if err := e.readyBox(); err != nil {
+		return nil, err
+	}
 	p, err := e.register(c)
 	if err != nil {
 		return nil, err
@@ -109,6 +112,7 @@ func (e *Env) register(c env.Command) (*Process, error) {
 		mark:     mark{e.id, e.seq},
 		out:      newCapture(limit, e.spoolFile),
 		pty:      c.PTY,
+		confined: e.box != nil && !e.outside,
 		onOutput: c.OnOutput,
 		done:     make(chan struct{}),
 		gone:     make(chan struct{}),
@@ -141,6 +145,7 @@ func (e *Env) prepare() error {
 		e.null = f
 	}
 	if e.guard != nil && e.guard.covers(e.held) {
+		e.tellGuard()
 		return nil
 	}
 	g, err := newGuard(e)
@@ -150,7 +155,8 @@ func (e *Env) prepare() error {
 	if old := e.guard; old != nil {
 		e.busy.Go(func() { old.stop() })
 	}
-	e.guard = g
+	e.guard, e.told = g, 0
+	e.tellGuard()
 	return nil
 }
 
@@ -160,7 +166,7 @@ func (p *Process) launch(c env.Command, path string, args []string, dir string) 
 	if err != nil {
 		return err
 	}
-	p.group = newGroup(p.env, p.mark)
+	p.group = newGroup(p)
 	p.started = time.Now()
 	err = p.group.start(path, args, &os.ProcAttr{
 		Dir:   dir,

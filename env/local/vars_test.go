@@ -3,55 +3,75 @@ package local
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 )
 
-func TestInherit_Policies(t *testing.T) {
+func TestInherit_PassesWhatProgramsNeed(t *testing.T) {
+	pass := []string{"MY_*", "GH_TOKEN"}
 	for _, tt := range []struct {
-		name                string
-		filtered, all, core bool
+		variable       string
+		listed, passed bool
 	}{
-		{"PATH", true, true, true},
-		{"HOME", true, true, true},
-		{"GOPATH", true, true, true},
-		{"CARGO_HOME", true, true, true},
-		{"NVM_DIR", true, true, true},
-		{"LC_ALL", true, true, true},
-		{"Path", true, true, true},
-		{"EDITOR_THEME", true, true, false},
-		{"SSH_AUTH_SOCK", true, true, false},
-		{"KEYBOARD", true, true, false},
-		{"TOKENIZER", true, true, false},
-		{"OPENAI_API_KEY", false, true, false},
-		{"openai_api_key", false, true, false},
-		{"Client_Secret", false, true, false},
-		{"GITHUB_TOKEN", false, true, false},
-		{"DB_PASSWORD", false, true, false},
-		{"AWS_CREDENTIAL", false, true, false},
-		{"GOOGLE_APPLICATION_CREDENTIALS", false, true, false},
-		{"AWS_SECRET_ACCESS_KEY", false, true, false},
-		{"PASSWORD", false, true, false},
-		{"TOKEN", false, true, false},
+		{"PATH=/bin", true, true},
+		{"HOME=/root", true, true},
+		{"GOPATH=/go", true, true},
+		{"CGO_ENABLED=0", true, true},
+		{"LC_ALL=C", true, true},
+		{"Path=C:", true, true},
+		{"SSH_AUTH_SOCK=/tmp/a", true, true},
+		{"HTTPS_PROXY=http://proxy:8080", true, true},
+		{"HTTPS_PROXY=http://me:pw@proxy:8080", false, false},
+		{"GOPROXY=https://a.example,https://tok@b.example", false, false},
+		{"MY_SETTING=1", false, true},
+		{"gh_token=x", false, true},
+		{"GH_TOKENS=x", false, false},
 	} {
-		got := []bool{InheritFiltered.inherits(tt.name), InheritAll.inherits(tt.name), InheritCore.inherits(tt.name), InheritNone.inherits(tt.name)}
-		if want := []bool{tt.filtered, tt.all, tt.core, false}; !slices.Equal(got, want) {
-			t.Errorf("%s: filtered, all, core, none are %v, want %v", tt.name, got, want)
+		name, value, _ := strings.Cut(tt.variable, "=")
+		for i, want := range []bool{tt.listed, tt.passed} {
+			c := Config{}
+			if i == 1 {
+				c.Pass = pass
+			}
+			vars, withheld := baseVars(c, []string{tt.variable})
+			if _, got := vars[name]; got != want || slices.Contains(withheld, name) == want || got && vars[name] != value {
+				t.Errorf("%s with pass %v: passed %v, withheld %v, want %v", tt.variable, c.Pass, got, withheld, want)
+			}
 		}
 	}
 }
 
+func TestInherit_WithholdsSecretsOfAnyName(t *testing.T) {
+	for _, name := range strings.Fields(`
+		OPENAI_API_KEY ANTHROPIC_API_KEY GEMINI_API_KEY openai_api_key Client_Secret GITHUB_TOKEN GH_TOKEN GITLAB_PAT
+		DB_PASSWORD DATABASE_URL REDIS_URL SENTRY_DSN AWS_CREDENTIAL AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+		AWS_SESSION_TOKEN GOOGLE_APPLICATION_CREDENTIALS AZURE_CLIENT_SECRET PGPASSWORD MYSQL_PWD NPM_TOKEN NODE_AUTH_TOKEN
+		PASSWORD TOKEN SSHPASS SLACK_WEBHOOK STRIPE_KEY JWT HEROKU_AUTH DOCKER_AUTH_CONFIG KUBECONFIG VAULT_ADDR
+		TWILIO_SID npm_config__authToken MY_PASSPHRASE COOKIE SESSION GIT_ASKPASS CARGO_REGISTRY_TOKEN`) {
+		if vars, _ := baseVars(Config{}, []string{name + "=canary"}); vars[name] != "" && vars[name] != quiet[name] {
+			t.Errorf("%s is passed to commands", name)
+		}
+	}
+	if vars, withheld := baseVars(Config{Inherit: InheritAll}, []string{"TOKEN=x"}); vars["TOKEN"] != "x" || withheld != nil {
+		t.Errorf("InheritAll withholds %v", withheld)
+	}
+}
+
 func TestVars_ExplicitWinsOverQuietOverInherited(t *testing.T) {
-	host := []string{"PAGER=less", "GIT_EDITOR=vi", "A=host", "X_TOKEN=secret", markerName + "=outer.1;", "=C:=hidden"}
-	vars := baseVars(Config{Vars: map[string]string{"GIT_EDITOR": "mine", "X_TOKEN": "given"}}, host)
-	for name, want := range map[string]string{"PAGER": "cat", "GIT_EDITOR": "mine", "A": "host", "X_TOKEN": "given", "GIT_SEQUENCE_EDITOR": "false"} {
+	host := []string{"PAGER=less", "GIT_EDITOR=vi", "LANG=host", "X_TOKEN=secret", "Y_TOKEN=secret", markerName + "=outer.1;", "=C:=hidden"}
+	vars, withheld := baseVars(Config{Vars: map[string]string{"GIT_EDITOR": "mine", "X_TOKEN": "given"}}, host)
+	for name, want := range map[string]string{"PAGER": "cat", "GIT_EDITOR": "mine", "LANG": "host", "X_TOKEN": "given", "GIT_SEQUENCE_EDITOR": "false"} {
 		if vars[name] != want {
 			t.Errorf("%s is %q, want %q", name, vars[name], want)
 		}
 	}
+	if !slices.Equal(withheld, []string{"Y_TOKEN"}) {
+		t.Errorf("withheld: %v, want only Y_TOKEN", withheld)
+	}
 	if _, ok := vars[markerName]; ok {
 		t.Error("the marker was passed on unchanged")
 	}
-	if vars = baseVars(Config{Inherit: InheritNone}, host); !maps.Equal(vars, quiet) {
+	if vars, _ = baseVars(Config{Inherit: InheritNone}, host); !maps.Equal(vars, quiet) {
 		t.Errorf("with InheritNone: %v", vars)
 	}
 }

@@ -2,11 +2,16 @@
 name=$1 mark=$2 root=$3 dir=
 trap '' HUP INT QUIT TERM TSTP PIPE
 
-groups=
+newline='
+'
+groups= spaces= reserved= forbidden=
 while read -r verb arg; do
 	case $verb in
 	bye) exit 0 ;;
 	spools) dir=$arg ;;
+	space) spaces="$spaces$arg$newline" ;;
+	reserved) reserved="$arg$newline$reserved" ;;
+	forbidden) forbidden="$forbidden$arg$newline" ;;
 	began) groups="$groups $arg" ;;
 	ended)
 		rest=
@@ -35,8 +40,18 @@ every() {
 	printf '%s\n' [0-9]*/"$file" | xargs "$@" 2>/dev/null
 }
 
+# confined lists the processes in the namespaces of the sandbox.
+confined() {
+	[ -n "$spaces" ] || return
+	every ns/mnt ls -l | grep -F -e "${spaces%"$newline"}" | while read -r line; do
+		line=${line%/ns/mnt*}
+		echo "${line##* }"
+	done
+}
+
 # marked lists the processes with the mark.
 marked() {
+	confined
 	case $how in
 	grep)
 		for f in $(every environ grep -lsF -e "$mark"); do
@@ -131,6 +146,16 @@ while [ $clean -lt 2 ] && [ $round -lt 200 ]; do
 	fi
 	[ $clean -eq 2 ] || sleep 0.02 || sleep 1
 done
+IFS=$newline
+set -f
+for p in $forbidden; do
+	rm -f -- "$p"
+done
+for p in $reserved; do
+	rmdir -- "$p" 2>/dev/null
+done
+unset IFS
+set +f
 case $dir in
 */*) ;;
 reins-*) rm -rf -- "$root/$dir" ;;

@@ -1,0 +1,267 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// spawnerName is the name of the spawner process. A program that is started under it becomes a spawner instead
+// of running its main function.
+const spawnerName = "reins-sandbox"
+
+// spawnerSocket is the descriptor of its socket.
+const spawnerSocket = 3
+
+func init() {
+	if len(os.Args) != 1 || os.Args[0] != spawnerName {
+		return
+	}
+	runtime.LockOSThread() // only this thread is confined; it starts all commands
+	s := &server{fd: spawnerSocket}
+	if err := s.confine(); err != nil {
+		s.send(errorReply(err))
+		os.Exit(1)
+	}
+	s.send("ready")
+	s.serve()
+	os.Exit(0)
+}
+
+// A message is a list of strings, each ending in a NUL byte, after its total length in four bytes. The files of
+// a request come with the length.
+
+// pack encodes a message.
+func pack(list ...string) []byte {
+	size := 4
+	for _, s := range list {
+		size += len(s) + 1
+	}
+	b := make([]byte, 4, size)
+	for _, s := range list {
+		b = append(append(b, s...), 0)
+	}
+	binary.NativeEndian.PutUint32(b, uint32(size-4))
+	return b
+}
+
+// unpack decodes the body of a message.
+func unpack(body []byte) []string {
+	if len(body) == 0 {
+		return nil
+	}
+	return strings.Split(string(bytes.TrimSuffix(body, []byte{0})), "\x00")
+}
+
+// errorReply encodes an error: its number, so that callers can compare it, and its text.
+func errorReply(err error) []string {
+	var errno syscall.Errno
+	errors.As(err, &errno)
+	return []string{"error", strconv.Itoa(int(errno)), err.Error()}
+}
+
+// server is the spawner's side of the socket.
+type server struct{ fd int }
+
+func (s *server) send(list ...any) {
+	var flat []string
+	for _, v := range list {
+		switch v := v.(type) {
+		case string:
+			flat = append(flat, v)
+		case []string:
+			flat = append(flat, v...)
+		}
+	}
+	for b := pack(flat...); len(b) > 0; {
+		n, err := unix.Write(s.fd, b)
+		if err != nil {
+			if err == unix.EINTR {
+				continue
+			}
+			os.Exit(0) // the host is gone
+		}
+		b = b[n:]
+	}
+}
+
+// receive reads a message and its files.
+func (s *server) receive() (list []string, files []int, err error) {
+	var size [4]byte
+	oob := make([]byte, unix.CmsgSpace(3*4))
+	n, oobn, _, _, err := unix.Recvmsg(s.fd, size[:], oob, unix.MSG_CMSG_CLOEXEC|unix.MSG_WAITALL)
+	for err == unix.EINTR {
+		n, oobn, _, _, err = unix.Recvmsg(s.fd, size[:], oob, unix.MSG_CMSG_CLOEXEC|unix.MSG_WAITALL)
+	}
+	if err != nil || n < len(size) {
+		return nil, nil, errors.Join(err, io.EOF)
+	}
+	if messages, err := unix.ParseSocketControlMessage(oob[:oobn]); err == nil && len(messages) == 1 {
+		files, _ = unix.ParseUnixRights(&messages[0])
+	}
+	body := make([]byte, binary.NativeEndian.Uint32(size[:]))
+	for at := 0; at < len(body); {
+		n, err := unix.Read(s.fd, body[at:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return nil, nil, errors.Join(err, io.EOF)
+		}
+		at += n
+	}
+	return unpack(body), files, nil
+}
+
+// confine reads the rules of the sandbox and applies them to this thread.
+func (s *server) confine() error {
+	list, _, err := s.receive()
+	if err != nil {
+		return err
+	}
+	r := parseRules(list)
+	name := append([]byte(r.name), 0)
+	if err := unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0); err != nil {
+		return fmt.Errorf("set the name: %w", err)
+	}
+	if r.namespaces {
+		if err := mountAll(r.layout); err != nil {
+			return err
+		}
+		if !r.network {
+			if err := loopbackUp(); err != nil {
+				return fmt.Errorf("start the loopback interface: %w", err)
+			}
+		}
+	}
+	keep := kept
+	if os.Geteuid() != 0 {
+		keep = nil
+	}
+	if err := dropCapabilities(keep); err != nil {
+		return err
+	}
+	// Commands must not reach the memory of this process, whose other threads are free.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("protect the memory: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up privileges: %w", err)
+	}
+	if v := landlockVersion(); v > 0 {
+		if err := restrict(v, r.layout.writable, r.namespaces); err != nil {
+			return err
+		}
+	}
+	if err := setFilter(newFilter(r.network || r.namespaces)); err != nil {
+		return fmt.Errorf("filter system calls: %w", err)
+	}
+	return nil
+}
+
+// serve starts commands until the host closes the socket.
+func (s *server) serve() {
+	for {
+		list, files, err := s.receive()
+		if err != nil {
+			return
+		}
+		pid, err := start(list, files)
+		for _, fd := range files {
+			unix.Close(fd)
+		}
+		if err != nil {
+			s.send(errorReply(err))
+		} else {
+			s.send("pid", strconv.Itoa(pid))
+		}
+	}
+}
+
+// start starts the command of a request: flags, directory, program, the number of arguments, the arguments, and
+// the variables. Its parent is the host.
+func start(list []string, files []int) (int, error) {
+	if len(list) < 4 || len(files) != 3 {
+		return 0, unix.EPROTO
+	}
+	flags, dir, path := list[0], list[1], list[2]
+	count, err := strconv.Atoi(list[3])
+	if err != nil || count < 0 || count > len(list)-4 {
+		return 0, unix.EPROTO
+	}
+	args, vars := list[4:4+count], list[4+count:]
+	attr := &syscall.ProcAttr{
+		Dir: dir, Env: vars, Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])},
+		Sys: &syscall.SysProcAttr{
+			Setsid: strings.Contains(flags, "s"), Setctty: strings.Contains(flags, "t"), Setpgid: strings.Contains(flags, "g"),
+			Cloneflags: unix.CLONE_PARENT,
+		},
+	}
+	pid, err := syscall.ForkExec(path, args, attr)
+	return pid, err
+}
+
+// rules is what the host tells the spawner.
+type rules struct {
+	layout     layout
+	namespaces bool
+	network    bool
+	name       string
+}
+
+// list encodes the rules.
+func (r rules) list() []string {
+	var list []string
+	add := func(key string, values ...string) {
+		for _, v := range values {
+			list = append(list, key+v)
+		}
+	}
+	add("w", r.layout.writable...)
+	add("p", r.layout.protected...)
+	add("m", r.layout.pinned...)
+	add("c", r.name)
+	if r.namespaces {
+		add("n", "")
+	}
+	if r.network {
+		add("i", "")
+	}
+	return list
+}
+
+func parseRules(list []string) (r rules) {
+	for _, s := range list {
+		if s == "" {
+			continue
+		}
+		value := s[1:]
+		switch s[0] {
+		case 'w':
+			r.layout.writable = append(r.layout.writable, value)
+		case 'p':
+			r.layout.protected = append(r.layout.protected, value)
+		case 'm':
+			r.layout.pinned = append(r.layout.pinned, value)
+		case 'c':
+			r.name = value
+		case 'n':
+			r.namespaces = true
+		case 'i':
+			r.network = true
+		}
+	}
+	return r
+}
