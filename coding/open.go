@@ -23,6 +23,7 @@ import (
 	"github.com/reins-agent/reins/coding/prompt"
 	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
@@ -40,8 +41,12 @@ type Config struct {
 
 	// Connect configures the client, unless Session.Client is set.
 	Connect connect.Config
-	// Vars are environment variables for commands, unless Session.Env is set.
+	// Vars are environment variables for commands, unless Session.Env is set. Pass lists variables of the host
+	// that commands get beside those of [local.InheritListed].
 	Vars map[string]string
+	Pass []string
+	// Sandbox confines commands and changes of files, unless Session.Env is set. The zero value confines nothing.
+	Sandbox sandbox.Config
 
 	// Family selects tools and instructions. It defaults to that of the model's name.
 	Family Family
@@ -124,7 +129,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	if s.Describe == nil {
 		s.Describe = describe
 	}
-	s.Middleware = append(s.Middleware[:len(s.Middleware):len(s.Middleware)], recordDiffs, b.recordSeen)
+	s.Middleware = append(s.Middleware[:len(s.Middleware):len(s.Middleware)], recordDiffs, b.recordSeen, ExplainLimits)
 	s.Owned = append(s.Owned[:len(s.Owned):len(s.Owned)], b.made...)
 	if c.Resume == "" {
 		return agent.New(*s)
@@ -174,12 +179,26 @@ func (b *builder) findDir(context.Context) error {
 			return fmt.Errorf("the directory of session %s no longer exists: %s; choose another one", b.meta.ID, dir)
 		}
 	}
-	e, err := local.New(local.Config{Dir: dir, Vars: b.config.Vars})
+	c := local.Config{Dir: dir, Vars: b.config.Vars, Pass: b.config.Pass, Sandbox: b.config.Sandbox}
+	if c.Sandbox.Mode != "" && c.Sandbox.Mode != sandbox.Off && b.state != "" {
+		c.Sandbox.Cache = sandboxCache(b.state, dir)
+	}
+	e, err := local.New(c)
 	if err != nil {
 		return err
 	}
 	b.session.Env, b.made = e, append(b.made, e)
+	if e.Info().Limits.Sandbox != "" {
+		go b.warmUp(e) // while the model is called for the first time
+	}
 	return nil
+}
+
+// warmUp starts the sandbox and reports what it cannot enforce.
+func (b *builder) warmUp(e *local.Env) {
+	if s, _ := e.Sandbox(); len(s.Problems) > 0 && b.config.Warn != nil {
+		b.config.Warn(fmt.Errorf("the sandbox is not complete: %s", strings.Join(s.Problems, "; ")))
+	}
 }
 
 // connect makes the client.

@@ -141,3 +141,14 @@ func plainName(name string) string {
 	}
 	return cmp.Or(strings.Trim(name, ".-"), "root")
 }
+
+// sandboxCache returns the directory for the caches of confined commands in a workspace. Each workspace has its own:
+// what one project puts into a cache must not be used by another.
+func sandboxCache(state, dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(abs))
+	return filepath.Join(state, "sandbox", hex.EncodeToString(sum[:8]))
+}

@@ -67,14 +67,14 @@ type Rule struct {
 
 // Sandbox limits what commands can reach.
 type Sandbox struct {
-	Mode          string   `toml:"mode" json:"mode,omitempty" reserved:"yes" jsonschema:"how commands are confined"`
-	Network       bool     `toml:"network" json:"network,omitempty" reserved:"yes" jsonschema:"whether commands in the sandbox can use the network"`
-	WritableRoots []string `toml:"writable_roots" json:"writable_roots,omitempty" reserved:"yes" jsonschema:"directories that commands in the sandbox can write, beside the workspace"`
+	Mode          string   `toml:"mode" json:"mode,omitempty" enum:"read-only workspace-write off" jsonschema:"what commands can write: read-only (nothing), workspace-write or off (default: workspace-write where the system can enforce it)"`
+	Network       bool     `toml:"network" json:"network,omitempty" jsonschema:"whether commands in the sandbox can use the network"`
+	WritableRoots []string `toml:"writable_roots" json:"writable_roots,omitempty" jsonschema:"directories that commands in the sandbox can write, beside the workspace"`
 }
 
 // Environment selects the environment variables of commands.
 type Environment struct {
-	Pass []string `toml:"pass" json:"pass,omitempty" reserved:"yes" jsonschema:"names of variables that commands get although they look like secrets"`
+	Pass []string `toml:"pass" json:"pass,omitempty" jsonschema:"further environment variables that commands get, such as GH_TOKEN or AWS_*"`
 }
 
 // Hook is a command to run at an event of a session.

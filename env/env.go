@@ -88,6 +88,8 @@ type Confined interface {
 	Environment
 	// Allows reports whether the sandbox permits writing a real path.
 	Allows(path string) bool
+	// Enforced reports whether the system enforces all of the sandbox.
+	Enforced() bool
 	// Outside returns a view without the sandbox. Closing it closes the environment.
 	Outside() Environment
 }

@@ -39,9 +39,21 @@ type Access struct {
 	Target string `json:"target"`
 	// Dir is the directory an Exec starts in.
 	Dir string `json:"dir,omitempty"`
+	// Outside means that the access needs to leave the sandbox. Rules do not permit that, only an approval does.
+	Outside bool `json:"outside,omitempty"`
 }
 
-func (a Access) String() string { return string(a.Kind) + " " + a.Target }
+func (a Access) String() string {
+	if a.Outside {
+		return string(a.Kind) + " outside the sandbox " + a.Target
+	}
+	return string(a.Kind) + " " + a.Target
+}
+
+// LeavesSandbox reports whether one of the accesses needs to leave the sandbox.
+func LeavesSandbox(accesses []Access) bool {
+	return slices.ContainsFunc(accesses, func(a Access) bool { return a.Outside })
+}
 
 // UnmarshalJSON reads an access. It also accepts the form of String, which older records have.
 func (a *Access) UnmarshalJSON(b []byte) error {
@@ -192,7 +204,7 @@ type Grant struct {
 type Grants []Grant
 
 // Find returns the rule of the grant that covers a call: one for the same tool with all of the call's accesses,
-// or one whose rules allow it together with the policy. A call that does not declare its accesses is covered by
+// or one whose rules allow it together with the policy, unless it leaves the sandbox. A call that does not declare its accesses is covered by
 // a grant for such calls only.
 func (g Grants) Find(ctx context.Context, p Policy, q Query) (rule string, ok bool) {
 	var rules []Rule
@@ -202,7 +214,7 @@ func (g Grants) Find(ctx context.Context, p Policy, q Query) (rule string, ok bo
 		}
 		rules = append(rules, grant.Rules...)
 	}
-	if e, extensible := p.(Extensible); extensible && len(rules) > 0 {
+	if e, extensible := p.(Extensible); extensible && len(rules) > 0 && !LeavesSandbox(q.Accesses) {
 		if d := e.Allowing(rules).Decide(ctx, q); d.Verdict == Allow {
 			return d.Rule, true
 		}

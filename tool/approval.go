@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/policy"
 )
 
@@ -89,7 +90,7 @@ func (r Request) Preview(ctx context.Context) (p Preview, ok bool, err error) {
 
 // judge records the policy's decision on a call. A policy that fails denies.
 func (p *Pipeline) judge(ctx context.Context, t target, out *Outcome) {
-	out.Accesses = accesses(ctx, t.tool, out.Call)
+	out.Accesses = confine(out.Call.Env, accesses(ctx, t.tool, out.Call))
 	out.Call.Accesses = out.Accesses
 	err := guard(func() error {
 		q, err := p.query(ctx, t, out)
@@ -97,6 +98,9 @@ func (p *Pipeline) judge(ctx context.Context, t target, out *Outcome) {
 			return err
 		}
 		out.Decision = p.judges().Decide(ctx, q)
+		if policy.LeavesSandbox(out.Accesses) {
+			out.Decision = leaving(out.Decision, out.Accesses, p.Mode)
+		}
 		if out.Decision.Verdict == policy.Ask && p.Granted != nil {
 			if rule, ok := p.Granted(ctx, q); ok {
 				out.Decision = policy.Decision{Verdict: policy.Allow, Code: "granted", Rule: rule, Reason: out.Decision.Reason}
@@ -155,6 +159,9 @@ func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Qu
 	if e != nil {
 		q.Workspace.Paths = e.Info().Paths()
 		q.Workspace.Files, q.Workspace.Shell = e, e.Info().Shell
+	}
+	if box, ok := e.(env.Confined); ok && p.Mode == policy.ModeAuto {
+		q.Workspace.Sandboxed = box.Enforced()
 	}
 	if q.Workspace.Dir != "" || e == nil {
 		return q, nil

@@ -29,6 +29,9 @@ func bind(e env.Environment, accesses []policy.Access) env.Environment {
 	if e == nil || accesses == nil {
 		return e
 	}
+	if policy.LeavesSandbox(accesses) { // approved
+		e, _ = env.Outside(e)
+	}
 	info := e.Info()
 	b := &bound{Environment: env.NoLinks(e), links: e, paths: info.Paths(), judged: slices.Clone(accesses)}
 	for i, a := range b.judged {
@@ -40,6 +43,47 @@ func bind(e env.Environment, accesses []policy.Access) env.Environment {
 		}
 	}
 	return b
+}
+
+// confine marks the accesses that the sandbox of an environment does not permit. Without a sandbox there are none.
+func confine(e env.Environment, accesses []policy.Access) []policy.Access {
+	if e == nil {
+		return accesses
+	}
+	box, _ := e.(env.Confined)
+	_, confined := env.Outside(e)
+	accesses = slices.Clone(accesses)
+	for i := range accesses {
+		a := &accesses[i]
+		switch a.Kind {
+		case policy.Write, policy.Delete:
+			a.Outside = confined && !box.Allows(e.Info().Paths().Abs(e.Info().Dir, a.Target))
+		default:
+			a.Outside = confined && a.Outside
+		}
+	}
+	return accesses
+}
+
+// leaving turns permission for a call into a question, because the call would leave the sandbox. No policy permits
+// that on its own.
+func leaving(d policy.Decision, accesses []policy.Access, m policy.Mode) policy.Decision {
+	if d.Verdict == policy.Deny {
+		return d
+	}
+	i := slices.IndexFunc(accesses, func(a policy.Access) bool { return a.Outside })
+	what := "writes " + accesses[i].Target
+	switch accesses[i].Kind {
+	case policy.Exec:
+		what = "runs: " + accesses[i].Target
+	case policy.Delete:
+		what = "deletes " + accesses[i].Target
+	}
+	d = policy.Decision{Verdict: policy.Ask, Code: "outside_sandbox", Rule: "sandbox", Reason: what + ", outside the sandbox"}
+	if m == policy.ModeDontAsk {
+		d.Verdict, d.Reason = policy.Deny, d.Reason+" (mode dontAsk denies what would need approval)"
+	}
+	return d
 }
 
 // Unwrap and Below let a search bypass the wrapper; see [env.Wrapper].

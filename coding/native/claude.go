@@ -163,11 +163,11 @@ type claudeBashIn struct {
 	Timeout     float64 `json:"timeout,omitempty" jsonschema:"timeout in milliseconds (at most 600000)"`
 	Description string  `json:"description,omitempty" jsonschema:"what the command does, in a few words"`
 	Background  bool    `json:"run_in_background,omitempty" jsonschema:"leave it running; read its output with TaskOutput"`
-	NoSandbox   bool    `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"has no effect: the user configures the sandbox"`
+	NoSandbox   bool    `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"run it outside the sandbox; needs approval, so use it only after the sandbox made the command fail"`
 }
 
 func (in claudeBashIn) command() tools.Command {
-	return tools.Command{Command: in.Command, TimeoutMS: int64(in.Timeout), Description: in.Description, Background: in.Background, NoInput: true}
+	return tools.Command{Command: in.Command, TimeoutMS: int64(in.Timeout), Description: in.Description, Background: in.Background, NoInput: true, Outside: in.NoSandbox}
 }
 
 func (c claude) bash() tool.Tool {

@@ -59,7 +59,7 @@ type execIn struct {
 	MaxTokens float64  `json:"max_output_tokens,omitempty" jsonschema:"maximum number of output tokens (default 10000)"`
 	Shell     string   `json:"shell,omitempty" jsonschema:"the shell to use (default: the user's shell)"`
 	Login     *bool    `json:"login,omitempty" jsonschema:"with shell: use a login shell (default true)"`
-	Sandbox   string   `json:"sandbox_permissions,omitempty" jsonschema:"has no effect: approval is requested when needed"`
+	Sandbox   string   `json:"sandbox_permissions,omitempty" jsonschema:"require_escalated runs it outside the sandbox, after approval; use it only after the sandbox made the command fail"`
 	Question  string   `json:"justification,omitempty" jsonschema:"why the command is needed"`
 	Prefix    []string `json:"prefix_rule,omitempty" jsonschema:"has no effect"`
 }
@@ -75,7 +75,7 @@ func (in execIn) command() tools.Command {
 		}
 		line = quote(in.Shell) + " " + flag + " " + quote(in.Command)
 	}
-	return tools.Command{Command: line, Workdir: in.Workdir, Background: true, TTY: in.TTY, NoInput: !in.TTY, Env: codexEnv()}
+	return tools.Command{Command: line, Workdir: in.Workdir, Background: true, TTY: in.TTY, NoInput: !in.TTY, Env: codexEnv(), Outside: in.Sandbox == "require_escalated"}
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -23,7 +23,7 @@ func TestGemini_NamesParametersAndLimits(t *testing.T) {
 		{"glob", "case_sensitive:boolean dir_path:string pattern*:string respect_gemini_ignore:boolean respect_git_ignore:boolean"},
 		{"replace", "allow_multiple:boolean file_path*:string instruction*:string new_string*:string old_string*:string"},
 		{"write_file", "content*:string file_path*:string"},
-		{"run_shell_command", "command*:string delay_ms:number description:string dir_path:string is_background:boolean"},
+		{"run_shell_command", "command*:string delay_ms:number description:string dir_path:string is_background:boolean outside_sandbox:boolean"},
 		{"write_todos", "todos*:array(description*:string status*:string[pending in_progress completed cancelled blocked])"},
 		{"shell_output", "id*:string|integer wait_ms:integer"},
 		{"shell_input", "close:boolean id*:string|integer text:string wait_ms:integer"},

@@ -14,12 +14,13 @@ type geminiShellIn struct {
 	Description string  `json:"description,omitempty" jsonschema:"what the command does, in a few words"`
 	Dir         string  `json:"dir_path,omitempty" jsonschema:"the directory to run it in (default: the working directory)"`
 	Background  bool    `json:"is_background,omitempty" jsonschema:"leave it running; see shell_output, shell_input and shell_stop"`
+	Outside     bool    `json:"outside_sandbox,omitempty" jsonschema:"run it outside the sandbox; needs approval, so use it only after the sandbox made the command fail"`
 	Delay       float64 `json:"delay_ms,omitempty" jsonschema:"with is_background: wait this long and return the first output"`
 }
 
 func (in geminiShellIn) command() tools.Command {
 	return tools.Command{
-		Command: in.Command, Description: in.Description, Workdir: in.Dir, Background: in.Background, Idle: true,
+		Command: in.Command, Description: in.Description, Workdir: in.Dir, Background: in.Background, Idle: true, Outside: in.Outside,
 		Env: map[string]string{"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat"},
 	}
 }

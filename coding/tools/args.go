@@ -72,6 +72,7 @@ type Command struct {
 	Workdir     string `json:"workdir,omitempty" jsonschema:"the directory to run it in (default: the working directory)"`
 	Background  bool   `json:"background,omitempty" jsonschema:"leave it running and return immediately; see shell_output, shell_input and shell_stop"`
 	TTY         bool   `json:"tty,omitempty" jsonschema:"run it in a terminal"`
+	Outside     bool   `json:"outside_sandbox,omitempty" jsonschema:"run it outside the sandbox; needs approval, so use it only after the sandbox made the command fail"`
 
 	Env     map[string]string `json:"-"` // added to the environment's variables
 	NoInput bool              `json:"-"` // standard input is empty in the background too

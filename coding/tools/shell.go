@@ -41,7 +41,7 @@ func (s *shell) spec() tool.Spec {
 }
 
 func commandAccess(ctx context.Context, c *tool.Call, in Command) []policy.Access {
-	return []policy.Access{{Kind: policy.Exec, Target: in.Command, Dir: touches(ctx, c, policy.Exec, OrHere(in.Workdir)).Target}}
+	return []policy.Access{{Kind: policy.Exec, Target: in.Command, Dir: touches(ctx, c, policy.Exec, OrHere(in.Workdir)).Target, Outside: in.Outside}}
 }
 
 // commandPermissions returns the permissions that a command may use: all.

@@ -114,10 +114,11 @@ func (g *guard) ended(pgid int) { g.tell("ended", pgid) }
 // spools tells the watchdog the name of the private directory.
 func (g *guard) spools(name string) { fmt.Fprintln(g.pipe, "spools", name) }
 
-// confines tells the watchdog about the sandbox: the namespaces whose processes to kill, and the paths to remove.
-// A path with a line break would end the message and is left out.
-func (g *guard) confines(spaces, reserved, forbidden []string) {
-	for verb, list := range map[string][]string{"space": spaces, "reserved": reserved, "forbidden": forbidden} {
+// confines tells the watchdog that there is a sandbox, whose processes to kill, and which paths to remove. A path
+// with a line break would end the message and is left out.
+func (g *guard) confines(reserved, forbidden []string) {
+	fmt.Fprintln(g.pipe, "boxed")
+	for verb, list := range map[string][]string{"reserved": reserved, "forbidden": forbidden} {
 		for _, arg := range list {
 			if !strings.ContainsAny(arg, "\n\x00") {
 				fmt.Fprintln(g.pipe, verb, arg)

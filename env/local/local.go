@@ -83,9 +83,8 @@ type Config struct {
 	Vars    map[string]string
 
 	// Sandbox confines commands and changes of files; Dir and Temp of it are set by New. The zero value confines
-	// nothing. Cache is a directory for the caches of confined commands; the default is a temporary one.
+	// nothing. Without a Cache, the caches of confined commands are temporary.
 	Sandbox sandbox.Config
-	Cache   string
 
 	// MaxOutput is the default for Command.MaxOutput; zero means 64 MiB.
 	MaxOutput int64
@@ -122,7 +121,7 @@ type state struct {
 	null     *os.File              // standard input of commands without input
 	guard    *guard
 	hasTemp  bool                 // the directory for temporary files exists
-	told     int                  // namespaces of the sandbox that the guard knows
+	told     int                  // starts of the sandbox that the guard knows
 	held     []*os.File           // files that the guard keeps open
 	spoolDir string               // the private directory; "" until it is needed
 	streams  map[*stream]struct{} // still open
@@ -171,7 +170,7 @@ func New(c Config) (*Env, error) {
 	e.info.Limits.Withheld = withheld
 	e.outer = varList(vars, host)
 	if e.vars = e.outer; e.box != nil {
-		setVars(vars, sandboxVars(e.info.Limits.Temp, c.Cache))
+		setVars(vars, sandboxVars(e.info.Limits.Temp, c.Sandbox.Cache))
 		e.vars = varList(vars, host)
 	}
 	e.lastStray = strays()

@@ -24,6 +24,14 @@ func (e *Env) newBox(c sandbox.Config) error {
 	e.spoolName = spoolPrefix + newID()
 	c.Dir = e.info.Dir
 	c.Temp = filepath.Join(root, e.spoolName, "tmp")
+	if c.Cache != "" {
+		if err := os.MkdirAll(c.Cache, 0o700); err != nil {
+			return fmt.Errorf("create the directory for caches: %w", err)
+		}
+		if c.Cache, err = filepath.EvalSymlinks(c.Cache); err != nil {
+			return fmt.Errorf("find the directory for caches: %w", err)
+		}
+	}
 	if e.box, err = sandbox.New(c); err != nil {
 		return err
 	}
@@ -79,19 +87,25 @@ func (e *Env) readyBox() error {
 	return nil
 }
 
-// tellGuard tells the guard about new namespaces of the sandbox. The caller holds e.mu.
+// tellGuard tells the guard about the sandbox each time it was started. The caller holds e.mu.
 func (e *Env) tellGuard() {
 	if e.box == nil {
 		return
 	}
-	if spaces, reserved, forbidden := e.box.Traces(); len(spaces) != e.told {
-		e.guard.confines(spaces, reserved, forbidden)
-		e.told = len(spaces)
+	if starts, reserved, forbidden := e.box.Traces(); starts != e.told {
+		e.guard.confines(reserved, forbidden)
+		e.told = starts
 	}
 }
 
 // Allows implements [env.Confined].
 func (e *Env) Allows(path string) bool { return e.box == nil || e.outside || e.box.Allows(path) }
+
+// Enforced implements [env.Confined].
+func (e *Env) Enforced() bool {
+	s, ok := e.Sandbox()
+	return ok && s.Full()
+}
 
 // Outside implements [env.Confined].
 func (e *Env) Outside() env.Environment {

@@ -31,6 +31,11 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 		return nil, fmt.Errorf("run in %s: %w", dir, translate(err))
 	}
 	defer release()
+	if e.box != nil && !e.outside {
+		// The sandbox has mounts of its own, so it opens the directory by its name. Wherever that leads by then,
+		// the command stays confined.
+		workdir = dir
+	}
 	if err := e.readyBox(); err != nil {
 		return nil, err
 	}

@@ -4,12 +4,12 @@ trap '' HUP INT QUIT TERM TSTP PIPE
 
 newline='
 '
-groups= spaces= reserved= forbidden=
+groups= boxed= reserved= forbidden=
 while read -r verb arg; do
 	case $verb in
 	bye) exit 0 ;;
 	spools) dir=$arg ;;
-	space) spaces="$spaces$arg$newline" ;;
+	boxed) boxed=1 ;;
 	reserved) reserved="$arg$newline$reserved" ;;
 	forbidden) forbidden="$forbidden$arg$newline" ;;
 	began) groups="$groups $arg" ;;
@@ -40,18 +40,16 @@ every() {
 	printf '%s\n' [0-9]*/"$file" | xargs "$@" 2>/dev/null
 }
 
-# confined lists the processes in the namespaces of the sandbox.
+# confined lists the processes in the sandbox. Only they have a mount of its temporary directory.
 confined() {
-	[ -n "$spaces" ] || return
-	every ns/mnt ls -l | grep -F -e "${spaces%"$newline"}" | while read -r line; do
-		line=${line%/ns/mnt*}
-		echo "${line##* }"
+	[ -n "$boxed" ] && [ -n "$dir" ] || return
+	for f in $(every mountinfo grep -lsF -e "/$dir/tmp "); do
+		echo "${f%/mountinfo}"
 	done
 }
 
 # marked lists the processes with the mark.
 marked() {
-	confined
 	case $how in
 	grep)
 		for f in $(every environ grep -lsF -e "$mark"); do
@@ -137,6 +135,7 @@ clean=0 round=0
 while [ $clean -lt 2 ] && [ $round -lt 200 ]; do
 	round=$((round + 1))
 	pids=$(marked)
+	[ -n "$pids" ] || pids=$(confined)
 	[ "$how" = ps ] || learn_families "$pids" 2>/dev/null
 	[ -z "$families$pids" ] || kill -9 $families $pids
 	if [ -n "$pids" ] || family_lives || between_programs 2>/dev/null; then

@@ -47,7 +47,7 @@ func (b *Box) Start(path string, args []string, attr *os.ProcAttr) (*os.Process,
 func (b *Box) Contains(int) bool { return false }
 
 // Traces returns nothing: the profile also holds for paths that do not exist.
-func (b *Box) Traces() (spaces, reserved, forbidden []string) { return nil, nil, nil }
+func (b *Box) Traces() (starts int, reserved, forbidden []string) { return 0, nil, nil }
 
 // Sweep does nothing.
 func (b *Box) Sweep() []string { return nil }
@@ -90,3 +90,6 @@ func profile(l layout, network bool) string {
 func quote(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path) + `"`
 }
+
+// landlockVersion returns 0: only Linux has it.
+func landlockVersion() int { return 0 }

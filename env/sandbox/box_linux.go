@@ -30,8 +30,14 @@ type Box struct {
 	support  *Support // nil until it is known
 	socket   *os.File // of the spawner; nil if there is none
 	spawner  *os.Process
-	spaces   []string // the mount namespaces of all spawners so far
+	spaces   []space  // the mount namespaces of all spawners so far
 	reserved []string // placeholders that this box created
+}
+
+// space is a mount namespace. The open file keeps it, so that no later one gets the same id.
+type space struct {
+	id   string
+	file *os.File
 }
 
 // boxes counts the boxes of this process.
@@ -177,8 +183,13 @@ func (b *Box) enter(r rules) {
 	if !r.namespaces {
 		return
 	}
-	if id, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", b.spawner.Pid)); err == nil {
-		b.spaces = append(b.spaces, id)
+	name := fmt.Sprintf("/proc/%d/ns/mnt", b.spawner.Pid)
+	f, err := os.Open(name)
+	if err != nil {
+		return
+	}
+	if id, err := os.Readlink(name); err == nil {
+		b.spaces = append(b.spaces, space{id, f})
 	}
 }
 
@@ -225,6 +236,10 @@ func (b *Box) Close() error {
 	b.closed = true
 	b.drop()
 	b.unreserve()
+	for _, s := range b.spaces {
+		s.file.Close()
+	}
+	b.spaces = nil
 	return nil
 }
 
@@ -245,15 +260,15 @@ func (b *Box) Contains(pid int) bool {
 		return false
 	}
 	id, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "ns/mnt"))
-	return err == nil && slices.Contains(spaces, id)
+	return err == nil && slices.ContainsFunc(spaces, func(s space) bool { return s.id == id })
 }
 
-// Traces returns what to clean up if this process is killed: the mount namespaces whose processes are confined,
-// the empty directories that hold the place of protected paths, and the files that Sweep removes.
-func (b *Box) Traces() (spaces, reserved, forbidden []string) {
+// Traces returns how often the sandbox was started, and what to clean up if this process is killed: the empty
+// directories that hold the place of protected paths, and the files that Sweep removes.
+func (b *Box) Traces() (starts int, reserved, forbidden []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Clone(b.spaces), slices.Clone(b.reserved), slices.Clone(b.layout.forbidden)
+	return len(b.spaces), slices.Clone(b.reserved), slices.Clone(b.layout.forbidden)
 }
 
 // Sweep removes what commands must not create and mounts cannot prevent. It returns the paths.

@@ -16,8 +16,11 @@ func (*Box) Allows(string) bool                                        { return 
 func (*Box) Contains(int) bool                                         { return false }
 func (*Box) Sweep() []string                                           { return nil }
 func (*Box) Close() error                                              { return nil }
-func (*Box) Traces() (spaces, reserved, forbidden []string)            { return nil, nil, nil }
+func (*Box) Traces() (starts int, reserved, forbidden []string)        { return 0, nil, nil }
 func (*Box) Start(string, []string, *os.ProcAttr) (*os.Process, error) { return nil, ErrUnsupported }
 
 // Probe returns what this system can enforce: nothing.
 func Probe() Support { return Support{Problems: []string{"there is no sandbox for this system"}} }
+
+// landlockVersion returns 0: only Linux has it.
+func landlockVersion() int { return 0 }

@@ -59,6 +59,8 @@ type Config struct {
 	// Temp is a directory for temporary files, writable in all modes: a real path. It may not exist before the
 	// first command.
 	Temp string
+	// Cache is a directory for the caches of compilers and the like, writable in mode WorkspaceWrite: a real path.
+	Cache string
 	// Network lets commands use the network. Without it they have a loopback interface of their own.
 	Network bool
 }
@@ -133,6 +135,9 @@ func newLayout(c Config) (layout, error) {
 	}
 	if c.Temp != "" {
 		l.writable = append(l.writable, c.Temp)
+	}
+	if c.Cache != "" && c.Mode == WorkspaceWrite {
+		l.writable = append(l.writable, c.Cache)
 	}
 	return l, nil
 }
@@ -265,4 +270,13 @@ func (l layout) allows(path string) bool {
 func within(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
+}
+
+// Available reports whether this system can confine commands at all, or why not. It usually starts no process.
+func Available() (ok bool, why string) {
+	if landlockVersion() > 0 {
+		return true, ""
+	}
+	s := Probe()
+	return s.Any(), strings.Join(s.Problems, "; ")
 }

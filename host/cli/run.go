@@ -9,6 +9,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/policy"
 )
 
@@ -31,6 +32,9 @@ type run struct {
 	yes          bool
 	trust        bool
 	mode, rules  string
+	boxed        boxFlags
+	box          sandbox.Config
+	pass         []string
 	permitted    permissions
 
 	resume, fork string
@@ -105,7 +109,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.StringVar(&o.output, "output", "text", "output format: text, json (the result) or stream-json (every event, then the result)")
 	f.StringVar(&o.mode, "mode", string(policy.ModeDefault), modeHelp)
 	f.StringVar(&o.rules, "rules", "", rulesHelp+", in addition to the configuration")
-	f.BoolVar(&o.yes, "yes", false, "approve everything that needs approval; rules that deny and protected paths still hold")
+	f.BoolVar(&o.yes, "yes", false, "approve everything that needs approval; rules that deny, protected paths and the sandbox still hold")
 	f.BoolVar(&o.trust, "trust", false, "trust the project for this run, whatever \"reins trust\" has recorded")
 	f.StringVar(&o.resume, "resume", "", "continue the session `ID`, which can be a unique prefix or \"latest\"")
 	f.BoolVar(&o.continueLast, "continue", false, "continue the last session of this directory, or else of the nearest parent directory")
@@ -115,6 +119,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "skip unreadable records when resuming or forking a session")
 	f.Float64Var(&o.compactAt, "compact-at", compactAt, "compact the conversation at this share of the context window, 0 to disable")
 	f.StringSliceVar(&o.fallback, "fallback", nil, "models to switch to, in this order, if the model is unavailable")
+	o.boxed.flags(cmd)
 	completeFlag(cmd, "resume", completeSessions(h, anyNumber))
 	completeFlag(cmd, "fork", completeSessions(h, anyNumber))
 	completeWords(cmd, "profile", "openai", "anthropic", "gemini", "generic")

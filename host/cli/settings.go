@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"os"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -14,7 +15,7 @@ import (
 // flagKeys maps flags to the keys of the configuration that they override.
 var flagKeys = map[string]string{
 	"provider": "provider", "model": "model", "effort": "effort", "base-url": "base_url",
-	"mode": "permissions.mode", "max-rounds": "run.max_rounds", "max-turns": "run.max_turns", "budget": "run.budget", "compact-at": "run.compact_at",
+	"mode": "permissions.mode", "sandbox": "sandbox.mode", "network": "sandbox.network", "max-rounds": "run.max_rounds", "max-turns": "run.max_turns", "budget": "run.budget", "compact-at": "run.compact_at",
 }
 
 // overrides returns the settings of the flags that were given.
@@ -112,6 +113,21 @@ func (o *run) configure(h Host, session event.Meta) error {
 		o.effort = s.Effort
 	}
 	o.maxRounds, o.maxTurns, o.budget, o.compactAt = s.Run.MaxRounds, s.Run.MaxTurns, s.Run.Budget, s.Run.CompactAt
-	o.permitted, err = h.permissions(s, o.rules)
-	return err
+	if o.permitted, err = h.permissions(s, o.rules); err != nil {
+		return err
+	}
+	o.pass = s.Environment.Pass
+	if o.box, err = h.box(s, o.boxed.writable); err != nil {
+		return err
+	}
+	// What is inside for the policy can be written in the sandbox, and the other way round.
+	for _, dir := range o.box.Writable {
+		o.permitted.workspace.Roots = append(o.permitted.workspace.Roots, realPath(dir))
+	}
+	for _, dir := range o.permitted.workspace.Roots {
+		if fi, err := os.Stat(dir); err == nil && fi.IsDir() && !slices.Contains(o.box.Writable, dir) {
+			o.box.Writable = append(o.box.Writable, dir)
+		}
+	}
+	return nil
 }

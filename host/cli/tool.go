@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm/wire"
@@ -100,12 +101,14 @@ func joinPermissions(ps []tool.Permission) string {
 
 type toolCall struct {
 	toolFlags
-	args    string
-	dir     string
-	timeout time.Duration
-	dryRun  bool
-	classic bool
-	version string
+	boxFlags
+	overrides []config.Override
+	args      string
+	dir       string
+	timeout   time.Duration
+	dryRun    bool
+	classic   bool
+	version   string
 }
 
 func newToolCall(h Host) *cobra.Command {
@@ -119,9 +122,13 @@ The exit code is 1 if the call fails.`,
   reins tool call edit_file --args @edit.json
   reins tool call shell --args '{"command":"rm -rf build"}' --dry-run`,
 		Args: wantArgs(1, 1, "one tool name"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), h, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.overrides = overrides(cmd.Flags())
+			return o.run(cmd.Context(), h, args[0])
+		},
 	}
 	o.toolFlags.flags(cmd)
+	o.boxFlags.flags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.args, "args", "{}", "arguments as `JSON`, @FILE, or - for standard input")
 	f.StringVar(&o.dir, "cwd", "", "run in directory `DIR` (default: the current directory)")
@@ -137,21 +144,21 @@ func (o toolCall) run(ctx context.Context, h Host, name string) error {
 	if err != nil {
 		return err
 	}
-	e, err := local.New(local.Config{Dir: o.dir})
+	e, err := o.environment(h)
 	if err != nil {
 		return usageError{err}
 	}
 	defer e.Close()
-	config := coding.ToolConfig{ClassicPatch: o.classic}
+	tools := coding.ToolConfig{ClassicPatch: o.classic}
 	if o.timeout > 0 {
 		// The command gets the timeout, so that it can stop cleanly and keep its output. The
 		// pipeline gets a little more.
-		config.DefaultTimeout, config.MaxTimeout = o.timeout, o.timeout
+		tools.DefaultTimeout, tools.MaxTimeout = o.timeout, o.timeout
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.timeout+3*time.Second)
 		defer cancel()
 	}
-	reg, err := o.registry(config)
+	reg, err := o.registry(tools)
 	if err != nil {
 		return err
 	}
@@ -161,11 +168,24 @@ func (o toolCall) run(ctx context.Context, h Host, name string) error {
 		err := printJSON(h.Stdout, map[string]any{"tool": out.Tool, "accesses": out.Accesses, "decision": out.Decision, "error": out.Result.Error})
 		return cmp.Or(err, failIf(!out.OK()))
 	}
-	out := (&tool.Pipeline{Registry: reg, Policy: policy.AllowAll{}}).Run(ctx, call)
+	out := (&tool.Pipeline{Registry: reg, Policy: policy.AllowAll{}, Middleware: []tool.Middleware{coding.ExplainLimits}}).Run(ctx, call)
 	if c, ok := out.Result.Output.(io.Closer); ok {
 		defer c.Close()
 	}
 	return cmp.Or(printOutcome(h.Stdout, out), failIf(!out.OK()))
+}
+
+// environment returns where the call runs.
+func (o toolCall) environment(h Host) (*local.Env, error) {
+	s, err := h.settings(o.dir, h.trusted(cmp.Or(o.dir, ".")), o.overrides)
+	if err != nil {
+		return nil, err
+	}
+	box, err := h.box(s, o.boxFlags.writable)
+	if err != nil {
+		return nil, err
+	}
+	return local.New(local.Config{Dir: o.dir, Sandbox: box, Pass: s.Environment.Pass})
 }
 
 func (o toolCall) readArgs(h Host) (json.RawMessage, error) {

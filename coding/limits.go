@@ -1,0 +1,128 @@
+package coding
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// denials are parts of messages of programs that the sandbox refused something.
+var denials = []string{
+	"read-only file system", "permission denied", "operation not permitted", "device or resource busy", "eperm", "eacces", "erofs",
+	"network is unreachable", "could not resolve host", "temporary failure in name resolution", "name or service not known",
+	"getaddrinfo", "enetunreach", "eai_again", "no such host", "connection refused",
+}
+
+// explainTail is how much of the end of an output is searched for signs of a denial.
+const explainTail = 16 << 10
+
+// ExplainLimits is middleware that adds a note to the result of a failed command, if the sandbox or a variable
+// that it did not get may be the reason.
+func ExplainLimits(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
+	res, err := next(ctx)
+	i := slices.IndexFunc(c.Accesses, func(a policy.Access) bool { return a.Kind == policy.Exec })
+	if err != nil || i < 0 || c.Env == nil || !failedCommand(res) {
+		return res, err
+	}
+	limits := c.Env.Info().Limits
+	if limits == nil {
+		return res, nil
+	}
+	text := strings.ToLower(tail(res.Output))
+	if limits.Sandbox != "" && !c.Accesses[i].Outside && slices.ContainsFunc(denials, func(s string) bool { return strings.Contains(text, s) }) {
+		res.Notes = append(res.Notes, sandboxNote(*limits, c.Name))
+	}
+	if names := missed(limits.Withheld, c.Accesses[i].Target, tail(res.Output)); len(names) > 0 {
+		res.Notes = append(res.Notes, fmt.Sprintf("Commands do not get %s from the environment. The user can pass it with environment.pass in the configuration of reins.", strings.Join(names, ", ")))
+	}
+	return res, nil
+}
+
+// failedCommand reports whether a command ended with an error.
+func failedCommand(res tool.Result) bool {
+	switch code := res.Fields["exit_code"].(type) {
+	case int:
+		return code != 0
+	case int64:
+		return code != 0
+	}
+	return res.Error != nil
+}
+
+// tail returns the end of an output.
+func tail(o tool.Output) string {
+	if o == nil {
+		return ""
+	}
+	text, err := tool.Truncate(o, tool.Limit{Chars: explainTail, Lines: -1, Mode: tool.Tail})
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// sandboxNote describes the sandbox and how to leave it.
+func sandboxNote(l env.Limits, name string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "This ran in the sandbox (%s)", l.Sandbox)
+	if len(l.Writable) > 0 {
+		fmt.Fprintf(&b, ": commands can write below %s", strings.Join(l.Writable, ", "))
+		fmt.Fprintf(&b, ", except what decides what runs later, such as .git/hooks and .git/config")
+	}
+	if !l.Network {
+		b.WriteString("; there is no network beside loopback")
+	}
+	parameter := "outside_sandbox: true"
+	switch name {
+	case "Bash":
+		parameter = "dangerouslyDisableSandbox: true"
+	case "exec_command":
+		parameter = `sandbox_permissions: "require_escalated"`
+	}
+	fmt.Fprintf(&b, ". Use $TMPDIR for temporary files. If the sandbox is why it failed, and it is needed, repeat the call with %s; the user is asked first.", parameter)
+	return b.String()
+}
+
+// variablesOf names the beginnings of variables that programs use without naming them in their messages.
+var variablesOf = map[string][]string{
+	"gh": {"GH_", "GITHUB_"}, "glab": {"GITLAB_"}, "npm": {"NPM_", "NODE_AUTH_"}, "pnpm": {"NPM_", "NODE_AUTH_"}, "yarn": {"NPM_", "YARN_"},
+	"aws": {"AWS_"}, "gcloud": {"GOOGLE_", "CLOUDSDK_"}, "az": {"AZURE_", "ARM_"}, "terraform": {"TF_", "AWS_", "ARM_", "GOOGLE_"},
+	"psql": {"PG", "DATABASE_URL"}, "mysql": {"MYSQL_"}, "docker": {"DOCKER_"}, "kubectl": {"KUBE"}, "cargo": {"CARGO_"},
+	"twine": {"TWINE_"}, "vault": {"VAULT_"}, "heroku": {"HEROKU_"}, "git": {"GIT_ASKPASS", "SSH_ASKPASS"}, "sentry-cli": {"SENTRY_"},
+}
+
+// missed returns the withheld variables that a failed command may have needed: those that it or its output names,
+// and those of its program.
+func missed(withheld []string, line, output string) (names []string) {
+	for _, name := range withheld {
+		if containsWord(line, name) || containsWord(output, name) || slices.ContainsFunc(strings.Fields(line), func(word string) bool {
+			return slices.ContainsFunc(variablesOf[word], func(p string) bool { return strings.HasPrefix(name, p) })
+		}) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// containsWord reports whether a text contains a name that is not part of a longer one.
+func containsWord(text, name string) bool {
+	letter := func(b byte) bool {
+		return b == '_' || b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z'
+	}
+	for at := 0; ; {
+		i := strings.Index(text[at:], name)
+		if i < 0 {
+			return false
+		}
+		start, end := at+i, at+i+len(name)
+		if (start == 0 || !letter(text[start-1])) && (end == len(text) || !letter(text[end])) {
+			return true
+		}
+		at = end
+	}
+}

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/env/sandbox"
+	"github.com/reins-agent/reins/host/show"
+)
+
+// boxFlags select the sandbox of commands.
+type boxFlags struct {
+	mode     string
+	network  bool
+	writable []string
+}
+
+func (o *boxFlags) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.mode, "sandbox", "", "what commands and file tools can write: read-only (nothing), workspace-write or off (default: workspace-write where the system can enforce it)")
+	f.BoolVar(&o.network, "network", false, "let commands in the sandbox use the network")
+	f.StringSliceVar(&o.writable, "writable", nil, "let commands in the sandbox also write below directory `DIR`")
+	completeWords(cmd, "sandbox", modeWords()...)
+}
+
+func modeWords() (words []string) {
+	for _, m := range sandbox.Modes() {
+		words = append(words, string(m))
+	}
+	return words
+}
+
+// box returns the sandbox of the configuration and the flags. The configuration includes --sandbox and --network.
+// If nobody chose a mode and the system has no sandbox, it says so and returns none.
+func (h Host) box(s *config.Settings, more []string) (sandbox.Config, error) {
+	c := sandbox.Config{Mode: sandbox.Mode(s.Sandbox.Mode), Network: s.Sandbox.Network}
+	c.Writable = append(append(c.Writable, s.Sandbox.WritableRoots...), more...)
+	for _, dir := range c.Writable {
+		if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
+			return c, usagef("the writable directory %s does not exist", dir)
+		}
+	}
+	if c.Mode == sandbox.Off {
+		return sandbox.Config{}, nil
+	}
+	if ok, why := sandbox.Available(); !ok {
+		if c.Mode != "" {
+			return c, usagef("--sandbox %s: %s; use --sandbox off to run without a sandbox", c.Mode, why)
+		}
+		notef(h, "WARNING: commands are not confined: %s. Commands that are not known to be harmless need approval. Run \"reins doctor\" for details, or use --sandbox off to hide this.", why)
+		return sandbox.Config{}, nil
+	}
+	c.Mode = cmp.Or(c.Mode, sandbox.WorkspaceWrite)
+	return c, nil
+}
+
+func newDoctor(h Host) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Show what this system can enforce, and what Reins finds here",
+		Long: `Show what this system can enforce for the sandbox of commands, and whether the
+programs, keys and directories that Reins uses are there. The exit code is 1 if
+something is missing that Reins needs.`,
+		Args: wantArgs(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			checks := h.examine()
+			if asJSON {
+				for _, c := range checks {
+					if err := printJSON(h.Stdout, c); err != nil {
+						return err
+					}
+				}
+			} else {
+				t := &show.Table{Columns: []show.Column{{Title: "CHECK", Colour: show.Cyan}, {Title: "STATE"}, {Title: "DETAILS"}}}
+				for _, c := range checks {
+					t.Add(c.Name, c.State, c.Details)
+				}
+				if err := printTable(h, t); err != nil {
+					return err
+				}
+			}
+			for _, c := range checks {
+				if c.State == stateMissing {
+					return failIf(true)
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object per line")
+	return cmd
+}
+
+// The states of a check.
+const (
+	stateOK      = "ok"
+	statePartial = "partial"
+	stateNone    = "none"    // Reins works without it
+	stateMissing = "missing" // Reins needs it
+)
+
+// check is one finding of "reins doctor".
+type check struct {
+	Name    string `json:"check"`
+	State   string `json:"state"`
+	Details string `json:"details"`
+}
+
+// examine returns all findings.
+func (h Host) examine() []check {
+	s := sandbox.Probe()
+	checks := []check{sandboxCheck(s)}
+	if runtime.GOOS == "linux" {
+		checks = append(checks,
+			yesNo("namespaces", s.Namespaces, "mounts are read-only, protected paths cannot be replaced, the network is separate"),
+			yesNo("landlock", s.Landlock > 0, fmt.Sprintf("version %d: a second barrier for writing, and other processes are out of reach", s.Landlock)),
+			yesNo("seccomp", s.Seccomp, "system calls that could leave the sandbox fail"))
+	}
+	checks = append(checks, h.gitCheck(), h.stateCheck(), h.keyCheck())
+	return checks
+}
+
+func sandboxCheck(s sandbox.Support) check {
+	switch {
+	case s.Full():
+		return check{"sandbox", stateOK, "commands are confined: workspace-write, without network, unless you choose otherwise"}
+	case s.Any():
+		return check{"sandbox", statePartial, strings.Join(s.Problems, "; ") + ". Commands that are not known to be harmless need approval in every mode"}
+	}
+	return check{"sandbox", stateNone, strings.Join(s.Problems, "; ") + ". COMMANDS ARE NOT CONFINED: those that are not known to be harmless need approval"}
+}
+
+func yesNo(name string, ok bool, details string) check {
+	if !ok {
+		return check{name, stateNone, "not available"}
+	}
+	return check{name, stateOK, details}
+}
+
+func (h Host) gitCheck() check {
+	out, err := exec.Command("git", "version").Output()
+	if err != nil {
+		return check{"git", stateNone, "not found: the agent works without facts about the repository"}
+	}
+	return check{"git", stateOK, strings.TrimSpace(string(out))}
+}
+
+func (h Host) stateCheck() check {
+	dir, err := stateDir(h)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		var f *os.File
+		if f, err = os.CreateTemp(dir, "doctor-"); err == nil {
+			f.Close()
+			err = os.Remove(f.Name())
+		}
+	}
+	if err != nil {
+		return check{"sessions", stateMissing, fmt.Sprintf("%v; set REINS_HOME to a directory that you can write", err)}
+	}
+	return check{"sessions", stateOK, shortDir(h, dir)}
+}
+
+func (h Host) keyCheck() check {
+	var found []string
+	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"} {
+		if h.Getenv(name) != "" {
+			found = append(found, name)
+		}
+	}
+	if len(found) == 0 {
+		return check{"keys", stateNone, "no API key is set; set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or use a local server"}
+	}
+	return check{"keys", stateOK, strings.Join(found, ", ")}
+}
