@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/thorough"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/tool"
@@ -200,8 +201,9 @@ func TestModel_HookThatFailsOrPanicsFailsTheTurn(t *testing.T) {
 }
 
 func TestLoop_SimilarEditsToDifferentFilesNeverTrip(t *testing.T) {
+	edits := thorough.Of(100, 40)
 	script := &llmtest.Script{Reply: func(n int, _ *llm.Request) llmtest.Turn {
-		if n == 100 {
+		if n == edits {
 			return llmtest.Say("Done.")
 		}
 		return llmtest.Call("write", fmt.Sprintf(`{"text":"file%d.go"}`, n))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -158,7 +159,11 @@ func open(t *testing.T, client Streamer, change func(*Config)) *Session {
 // checkHistory checks that the log tells the conversation as the session has it.
 func checkHistory(t *testing.T, s *Session) {
 	t.Helper()
-	if diff := cmp.Diff(s.Messages(), step.Messages(s.log.Records(0), s.path)); diff != "" && openCalls(s) == 0 {
+	got, want := s.Messages(), step.Messages(s.log.Records(0), s.path)
+	if reflect.DeepEqual(got, want) || openCalls(s) != 0 { // cmp takes ten times as long
+		return
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("the log does not tell the conversation: %s", diff)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/thorough"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/chat"
@@ -169,11 +170,11 @@ func (l *long) announced() (at []int) {
 	return at
 }
 
-func TestPrefix_StaysTheSameOver200Rounds(t *testing.T) {
+func TestPrefix_StaysTheSameOverManyRounds(t *testing.T) {
 	for _, d := range dialects {
 		t.Run(d.Name(), func(t *testing.T) {
 			l := newLong(t, d.Name(), d.model, nil)
-			l.until(200)
+			l.until(thorough.Of(200, 60))
 			at, share := l.broken()
 			if len(at) > 0 || len(l.announced()) > 0 {
 				t.Errorf("requests %v do not extend those before them; announced are %v", at, l.announced())

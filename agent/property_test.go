@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/internal/thorough"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/policy"
@@ -45,7 +46,11 @@ func TestSession_AnyCourseLeavesAValidHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
+	courses := 0
 	rapid.Check(t, func(t *rapid.T) {
+		if courses++; courses > thorough.Of(1000, 40) {
+			return
+		}
 		var cancel context.CancelFunc
 		turns := rapid.SliceOfN(rapid.Custom(drawTurn), 1, 12).Draw(t, "turns")
 		script := &llmtest.Script{Reply: func(n int, r *llm.Request) llmtest.Turn {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/internal/thorough"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -242,21 +244,21 @@ func TestSave_DiskThatFailsAtAnyMomentStopsTheWorkAndLosesNothingAcknowledged(t 
 		step int // between two moments
 		fault
 	}{
-		{"full", 5, fault{op: "write", err: syscall.ENOSPC}},
-		{"full in the middle of a line", 1, fault{op: "write", err: syscall.ENOSPC, part: half}},
-		{"full at the end of a line", 5, fault{op: "write", err: syscall.ENOSPC, part: allBut1}},
-		{"full for a moment", 5, fault{op: "write", err: syscall.ENOSPC, part: half, once: true}},
-		{"short write", 5, fault{op: "write", err: io.ErrShortWrite, part: half, once: true}},
-		{"written, but with an error", 5, fault{op: "write", err: syscall.EIO, part: func(n int) int { return n }}},
-		{"flush fails", 5, fault{op: "sync", err: syscall.EIO}},
-		{"flush fails once", 1, fault{op: "sync", err: syscall.EIO, once: true}},
-		{"turns read-only", 5, fault{op: "write", err: syscall.EROFS}},
-		{"no new files", 1, fault{op: "name", err: syscall.EROFS}},
+		{"full", thorough.Of(1, 5), fault{op: "write", err: syscall.ENOSPC}},
+		{"full in the middle of a line", thorough.Of(1, 5), fault{op: "write", err: syscall.ENOSPC, part: half}},
+		{"full at the end of a line", thorough.Of(1, 5), fault{op: "write", err: syscall.ENOSPC, part: allBut1}},
+		{"full for a moment", thorough.Of(1, 5), fault{op: "write", err: syscall.ENOSPC, part: half, once: true}},
+		{"short write", thorough.Of(1, 5), fault{op: "write", err: io.ErrShortWrite, part: half, once: true}},
+		{"written, but with an error", thorough.Of(1, 5), fault{op: "write", err: syscall.EIO, part: func(n int) int { return n }}},
+		{"flush fails", thorough.Of(1, 5), fault{op: "sync", err: syscall.EIO}},
+		{"flush fails once", thorough.Of(1, 5), fault{op: "sync", err: syscall.EIO, once: true}},
+		{"turns read-only", thorough.Of(1, 5), fault{op: "write", err: syscall.EROFS}},
+		{"no new files", thorough.Of(1, 2), fault{op: "name", err: syscall.EROFS}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			stopped := 0
-			for c.at = 1; !t.Failed(); c.at += c.step {
+			for c.at = 1 + rand.IntN(c.step); !t.Failed(); c.at += c.step {
 				r := newFaultyLife(t, e, c.fault)
 				made, err := r.work()
 				if !r.disk.hasFailed() {

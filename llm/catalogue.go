@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -131,18 +130,25 @@ var catalogueJSON []byte
 func DefaultCatalogue() *Catalogue { return defaultCatalogue() }
 
 var defaultCatalogue = sync.OnceValue(func() *Catalogue {
-	c, err := ReadCatalogue(bytes.NewReader(catalogueJSON))
-	if err != nil {
-		panic("llm: invalid embedded catalogue: " + err.Error())
+	var file catalogueFile
+	err := json.Unmarshal(catalogueJSON, &file) // without the buffers of a decoder
+	if err == nil {
+		var c *Catalogue
+		if c, err = NewCatalogue(file.Models); err == nil {
+			return c
+		}
 	}
-	return c
+	panic("llm: invalid embedded catalogue: " + err.Error())
 })
+
+// catalogueFile is a catalogue as JSON.
+type catalogueFile struct {
+	Models []Model `json:"models"`
+}
 
 // ReadCatalogue reads a catalogue: a JSON object {"models": […]}.
 func ReadCatalogue(r io.Reader) (*Catalogue, error) {
-	var file struct {
-		Models []Model `json:"models"`
-	}
+	var file catalogueFile
 	dec := json.NewDecoder(r)
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&file); err != nil {
@@ -153,7 +159,7 @@ func ReadCatalogue(r io.Reader) (*Catalogue, error) {
 
 // NewCatalogue returns a catalogue of these models.
 func NewCatalogue(models []Model) (*Catalogue, error) {
-	c := &Catalogue{models: slices.Clone(models), byName: make(map[string]int)}
+	c := &Catalogue{models: slices.Clone(models), byName: make(map[string]int, 3*len(models))}
 	for i, m := range models {
 		if m.ID == "" || m.Provider == "" {
 			return nil, fmt.Errorf("model %d in the catalogue has no id or no provider", i+1)

@@ -258,3 +258,18 @@ func TestCheckEffort_NamesTheSupportedEfforts(t *testing.T) {
 		t.Errorf("%s, effort %q: got %v, want an error that says %q", tt.model, tt.effort, err, tt.says)
 	}
 }
+
+func TestDefaultCatalogue_HasNoUnknownFields(t *testing.T) {
+	f, err := os.Open("catalogue.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c, err := llm.ReadCatalogue(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(llm.DefaultCatalogue().Models()), len(c.Models()); got != want || want < 100 {
+		t.Errorf("the built-in catalogue has %d models, its file %d", got, want)
+	}
+}

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // file is an access to files.
@@ -78,11 +78,11 @@ func (j *judge) byName(f file) (Decision, bool) {
 }
 
 // brackets matches what patterns of shells and of Go understand differently.
-var brackets = regexp.MustCompile(`\[[!^]?\]?([^\]\[]|\[:[a-z]*:\]|\[)*\]`)
+var brackets = lazy.Regexp(`\[[!^]?\]?([^\]\[]|\[:[a-z]*:\]|\[)*\]`)
 
 // matchesName reports whether a name may match a pattern of a shell.
 func matchesName(pattern, name string) bool {
-	pattern = strings.ReplaceAll(brackets.ReplaceAllString(pattern, "?"), `\`, "")
+	pattern = strings.ReplaceAll(brackets().ReplaceAllString(pattern, "?"), `\`, "")
 	if i := strings.IndexByte(pattern, '['); i >= 0 {
 		pattern = pattern[:i] + "*"
 	}
@@ -285,7 +285,7 @@ func (s *search) walk(dir string) (Decision, bool) {
 		}
 		p := w.Paths.Join(dir, e.Name)
 		if e.IsDir() {
-			if s.file.follow && splits.MatchString(e.Name) {
+			if s.file.follow && splits().MatchString(e.Name) {
 				return s.asks("unresolved", fmt.Sprintf("splits the name %q, which becomes another path", p)), true
 			}
 			if e.Name != ".git" && e.Name != "node_modules" {
@@ -306,7 +306,7 @@ func (s *search) walk(dir string) (Decision, bool) {
 
 // splits matches the name of a directory that, split at its blanks, makes the rest of a path absolute or a path
 // in the parent directory.
-var splits = regexp.MustCompile(`\s(\.\.)?$`)
+var splits = lazy.Regexp(`\s(\.\.)?$`)
 
 // entry decides on a file below, or on what a link points to if links are followed.
 func (s *search) entry(p string, e env.FileInfo) (Decision, bool) {

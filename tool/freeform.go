@@ -42,7 +42,7 @@ func object(name, text string) json.RawMessage {
 // It returns "" if the tool is not freeform.
 func (r *Registry) textArgument(tool string) string {
 	e, _, ok := r.find(tool)
-	if !ok || e.tool.Spec().Freeform == nil {
+	if !ok || e.tool.Spec().Freeform == nil || e.check.compile() != nil {
 		return ""
 	}
 	required := e.check.schema.Required

@@ -230,8 +230,8 @@ func TestRegistry_IsSafeForConcurrentUse(t *testing.T) {
 }
 
 func FuzzCheck(f *testing.F) {
-	c, err := newChecker(schemaFor[echoIn]("echo"))
-	if err != nil {
+	c := checkerFor(schemaFor[echoIn]("echo"))
+	if err := c.compile(); err != nil {
 		f.Fatal(err)
 	}
 	for _, s := range []string{`{"text":"x"}`, `{"text":"x","tone":{"loud":true}}`, `{`, `[]`, `{"a":1,"a":2}`} {

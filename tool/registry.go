@@ -46,9 +46,11 @@ func (r *Registry) Register(tools ...Tool) error {
 		if spec.Name == "" {
 			return errors.New("tool has no name")
 		}
-		check, err := checkerFor(spec.Input)
-		if err != nil {
-			return fmt.Errorf("tool %s: invalid input schema: %w", spec.Name, err)
+		check := checkerFor(spec.Input)
+		if f, ok := t.(*funcTool); !ok || !f.inferred { // compiling takes long, and an inferred schema is valid
+			if err := check.compile(); err != nil {
+				return fmt.Errorf("tool %s: invalid input schema: %w", spec.Name, err)
+			}
 		}
 		if _, known := r.tools[spec.Name]; !known {
 			r.order = append(r.order, spec.Name)

@@ -54,8 +54,11 @@ func withoutNull(s *jsonschema.Schema) {
 	withoutNull(s.AdditionalProperties)
 }
 
-// checker validates arguments against a schema. It is immutable.
+// checker validates arguments against a schema. It is compiled when it is first used.
 type checker struct {
+	source   json.RawMessage
+	once     sync.Once
+	err      error // the schema is invalid
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
 }
@@ -65,40 +68,42 @@ type checker struct {
 var checkers sync.Map // of string to weak.Pointer[checker]
 
 // checkerFor returns the checker for a schema.
-func checkerFor(schema json.RawMessage) (*checker, error) {
+func checkerFor(schema json.RawMessage) *checker {
 	key := string(schema)
 	if p, known := checkers.Load(key); known {
 		if c := p.(weak.Pointer[checker]).Value(); c != nil {
-			return c, nil
+			return c
 		}
 	}
-	c, err := newChecker(schema)
-	if err != nil {
-		return nil, err
-	}
+	c := &checker{source: schema}
 	p := weak.Make(c)
 	checkers.Store(key, p)
 	runtime.AddCleanup(c, func(key string) { checkers.CompareAndDelete(key, p) }, key)
-	return c, nil
+	return c
 }
 
-func newChecker(schema json.RawMessage) (*checker, error) {
-	var s jsonschema.Schema
-	if err := json.Unmarshal(schema, &s); err != nil {
-		return nil, err
-	}
-	if s.Type != "object" {
-		return nil, fmt.Errorf("type is %q, must be \"object\"", s.Type)
-	}
-	resolved, err := s.Resolve(nil)
-	if err != nil {
-		return nil, err
-	}
-	return &checker{&s, resolved}, nil
+// compile prepares the checker, and returns what is wrong with its schema.
+func (c *checker) compile() error {
+	c.once.Do(func() {
+		var s jsonschema.Schema
+		if c.err = json.Unmarshal(c.source, &s); c.err != nil {
+			return
+		}
+		if s.Type != "object" {
+			c.err = fmt.Errorf("type is %q, must be \"object\"", s.Type)
+			return
+		}
+		c.schema = &s
+		c.resolved, c.err = s.Resolve(nil)
+	})
+	return c.err
 }
 
 // check returns what is wrong with the arguments, or nil.
 func (c *checker) check(args json.RawMessage) error {
+	if err := c.compile(); err != nil {
+		return fmt.Errorf("invalid input schema: %w", err)
+	}
 	v, err := decodeStrict(args)
 	if err != nil {
 		return err

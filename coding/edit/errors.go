@@ -2,10 +2,10 @@ package edit
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/reins-agent/reins/coding/textfile"
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // A Kind is why a replacement was refused. The values are stable.
@@ -81,13 +81,13 @@ func (r *replacer) missing() *Error {
 	return &Error{Kind: NotFound, nearest: textfile.FindNearest(r.view.Text, lines), hint: hint(r.old)}
 }
 
-var lineNumbered = regexp.MustCompile(`^\s*\d+(\t|→|\||: )`)
+var lineNumbered = lazy.Regexp(`^\s*\d+(\t|→|\||: )`)
 
 // hint recognises two common mistakes of models.
 func hint(old string) string {
 	numbered := true
 	for line := range strings.Lines(old) {
-		numbered = numbered && lineNumbered.MatchString(line)
+		numbered = numbered && lineNumbered().MatchString(line)
 	}
 	switch {
 	case numbered:

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
@@ -81,11 +81,11 @@ func (in execIn) command() tools.Command {
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // heredoc matches a command that only calls apply_patch with a patch as its input.
-var heredoc = regexp.MustCompile(`(?s)^\s*(?:apply_patch|applypatch)\s*<<-?\s*['"]?(\w+)['"]?[ \t]*\n(.*?)\n(\w+)\s*$`)
+var heredoc = lazy.Regexp(`(?s)^\s*(?:apply_patch|applypatch)\s*<<-?\s*['"]?(\w+)['"]?[ \t]*\n(.*?)\n(\w+)\s*$`)
 
 // patch returns the patch that the command applies, if it does only that.
 func (in execIn) patch() (text string, ok bool) {
-	m := heredoc.FindStringSubmatch(in.Command)
+	m := heredoc().FindStringSubmatch(in.Command)
 	if m == nil || m[1] != m[3] || strings.Contains("\n"+m[2]+"\n", "\n"+m[1]+"\n") || in.Workdir != "" || in.Shell != "" {
 		return "", false
 	}

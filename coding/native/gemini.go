@@ -3,12 +3,12 @@ package native
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/reins-agent/reins/coding/edit"
 	"github.com/reins-agent/reins/coding/textfile"
 	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )
@@ -172,14 +172,14 @@ func geminiWritten(_ context.Context, _ *tool.Call, _ writeIn, w tools.Written) 
 }
 
 // omission matches a placeholder for omitted code.
-var omission = regexp.MustCompile(`(?i)^[\s/#*(<!-]*(\.{3}|…)?\s*(the\s+)?(rest of|remaining|existing|unchanged)\s+[\w\s]+?(\.{3}|…)?[\s*/)>-]*$`)
+var omission = lazy.Regexp(`(?i)^[\s/#*(<!-]*(\.{3}|…)?\s*(the\s+)?(rest of|remaining|existing|unchanged)\s+[\w\s]+?(\.{3}|…)?[\s*/)>-]*$`)
 
 // complete rejects text with a placeholder for omitted code. Lines of the old text are allowed.
 func complete(arg, text, old string) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		dots := strings.Contains(line, "...") || strings.Contains(line, "…")
-		if dots && omission.MatchString(line) && !strings.Contains(old, line) {
+		if dots && omission().MatchString(line) && !strings.Contains(old, line) {
 			return tool.Errorf(tool.ValidationError, "%s contains a placeholder for omitted code (%q). Pass the complete text.", arg, line)
 		}
 	}

@@ -2,8 +2,9 @@ package patch
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 const (
@@ -26,7 +27,7 @@ func Parse(text string) (Patch, error) {
 }
 
 // hereDoc matches the first line of a here-document, with or without a command.
-var hereDoc = regexp.MustCompile(`^(?:(?:apply_patch|applypatch|cat)\s+)?<<-?\s*(?:'(\w+)'|"(\w+)"|(\w+))$`)
+var hereDoc = lazy.Regexp(`^(?:(?:apply_patch|applypatch|cat)\s+)?<<-?\s*(?:'(\w+)'|"(\w+)"|(\w+))$`)
 
 // unwrap removes white space and a here-document around a patch and splits it into lines. first is the
 // number of its first line in the text.
@@ -38,7 +39,7 @@ func unwrap(text string) (lines []string, first int) {
 	for i, line := range lines {
 		lines[i] = strings.TrimSuffix(line, "\r")
 	}
-	if m := hereDoc.FindStringSubmatch(lines[0]); m != nil && len(lines) >= 4 {
+	if m := hereDoc().FindStringSubmatch(lines[0]); m != nil && len(lines) >= 4 {
 		tag := m[1] + m[2] + m[3]
 		if strings.TrimSpace(lines[len(lines)-1]) == tag {
 			lines = lines[1 : len(lines)-1]

@@ -21,7 +21,7 @@ func newStdio(c env.Command, null *os.File) (*stdio, error) {
 	}
 	pl := &stdio{child: [3]*os.File{null}}
 	for i := range pl.output {
-		r, w, err := os.Pipe()
+		r, w, err := outputPipe()
 		if err != nil {
 			pl.close(null)
 			return nil, err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/checkpoint"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 type diffCommand struct {
@@ -200,12 +200,12 @@ func printStat(h Host, all []fileDiff) error {
 }
 
 var (
-	checkpointID = regexp.MustCompile(`^[0-9]{10}-[0-9a-f]{8}$`)
-	promptNumber = regexp.MustCompile(`^@?[0-9]{1,18}$`)
+	checkpointID = lazy.Regexp(`^[0-9]{10}-[0-9a-f]{8}$`)
+	promptNumber = lazy.Regexp(`^@?[0-9]{1,18}$`)
 )
 
 // isState reports whether s names a saved state: a checkpoint or a prompt.
-func isState(s string) bool { return checkpointID.MatchString(s) || promptNumber.MatchString(s) }
+func isState(s string) bool { return checkpointID().MatchString(s) || promptNumber().MatchString(s) }
 
 func invalidState(s string) error {
 	return usagef("invalid state %q: use a checkpoint or a prompt number from \"reins diff --list\"; put paths after --", s)
@@ -297,7 +297,7 @@ func (p prompts) dir(id checkpoint.ID, fallback string) string {
 
 // find returns the checkpoint that a state names.
 func (p prompts) find(state string) (checkpoint.ID, error) {
-	if checkpointID.MatchString(state) {
+	if checkpointID().MatchString(state) {
 		return checkpoint.ID(state), nil
 	}
 	n, err := strconv.ParseUint(strings.TrimPrefix(state, "@"), 10, 64)

@@ -10,6 +10,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env/sandbox"
+	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 )
 
@@ -75,6 +76,7 @@ further instructions.`,
   reins run --resume 4TKZ                         # continue interrupted work
   reins run --fork 4TKZ@57 "Try another approach"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			go llm.DefaultCatalogue() // it is decoded while the settings are read
 			v, err := newView(h, o.output)
 			if err != nil {
 				return err

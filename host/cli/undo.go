@@ -87,7 +87,7 @@ func (o undo) restore(ctx context.Context, p *pastSession, paths []string) (agen
 		}
 	}
 	switch {
-	case promptNumber.MatchString(o.to):
+	case promptNumber().MatchString(o.to):
 		p.title = "restored the state before @" + strings.TrimPrefix(o.to, "@")
 	case o.to != "":
 		p.title = "restored checkpoint " + o.to

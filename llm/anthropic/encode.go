@@ -91,7 +91,7 @@ func (d *dialect) head(r *llm.Request, opts llm.Options, stream bool) (*head, er
 	}
 	h := &head{Head: wire.Head{Options: merged(opts.Body, p)}}
 	h.manual = setsCacheControl(opts.Body)
-	h.Buf = make([]byte, 0, 1024)
+	h.Buf = make([]byte, 0, wire.HeadSize(r))
 	h.Open('{')
 	if h.Set("model") {
 		h.Str(r.Model)

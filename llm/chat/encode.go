@@ -52,7 +52,7 @@ func (d *dialect) messages(r *llm.Request, q Quirks) (fixed, tail []byte, err er
 
 // head encodes everything before the messages, with their opening bracket.
 func (d *dialect) head(r *llm.Request, q Quirks) []byte {
-	h := head{Head: wire.Head{Encoder: wire.Encoder{Buf: make([]byte, 0, 1024)}, Options: r.Options[Name].Body}}
+	h := head{Head: wire.Head{Encoder: wire.Encoder{Buf: make([]byte, 0, wire.HeadSize(r))}, Options: r.Options[Name].Body}}
 	h.drop("messages")
 	h.Open('{')
 	if h.Set("model") {

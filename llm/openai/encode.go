@@ -50,7 +50,7 @@ func (d *dialect) head(r *llm.Request, options map[string]json.RawMessage) (*wir
 		delete(h.Options, "reasoning")
 		delete(h.Options, "text")
 	}
-	h.Buf = make([]byte, 0, 1024+toolBytes(r.Tools))
+	h.Buf = make([]byte, 0, wire.HeadSize(r))
 	h.Open('{')
 	if h.Set("model") {
 		h.Str(r.Model)

@@ -9,15 +9,6 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// toolBytes estimates the encoded size of the tools.
-func toolBytes(defs []llm.ToolDef) int {
-	n := 0
-	for _, t := range defs {
-		n += len(t.Name) + len(t.Description) + len(t.Parameters) + len(t.Hosted.Data) + 100
-	}
-	return n
-}
-
 // tools writes the tool definitions, except tools that other providers host.
 func tools(h *wire.Head, defs []llm.ToolDef) error {
 	usable := func(t llm.ToolDef) bool { return len(t.Hosted.Data) == 0 || t.Hosted.Dialect == Name }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/reins-agent/reins/llm"
 )
 
 // Encoder appends JSON to Buf. It places commas by the last byte written, so that encoding can stop
@@ -177,6 +179,20 @@ func appendEscaped(dst []byte, c byte) []byte {
 type Head struct {
 	Encoder
 	Options map[string]json.RawMessage
+}
+
+// HeadSize estimates the size of a request without its conversation: the instructions, the tools, and the rest.
+func HeadSize(r *llm.Request) int {
+	n := 1024
+	for _, m := range r.Messages {
+		if m.Role == llm.RoleSystem {
+			n += len(m.Text()) * 17 / 16 // with escapes
+		}
+	}
+	for _, t := range r.Tools {
+		n += len(t.Name) + len(t.Description) + len(t.Parameters) + len(t.Hosted.Data) + 100
+	}
+	return n
 }
 
 // Set writes a member name and reports true, unless an option replaces the member.

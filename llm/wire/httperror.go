@@ -5,12 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -201,7 +200,7 @@ func snippet(body []byte) string {
 const redacted = "[redacted]"
 
 // keyShapes matches the API keys of known vendors and credentials in headers.
-var keyShapes = lazily(`(?i)\b(?:sk|rk|pk|gsk|xai|r8|hf|nvapi|pplx|csk|fw)[-_][a-z0-9_\-]{16,}|\bAIza[a-z0-9_\-]{30,}|\bya29\.[a-z0-9_\-.]{20,}|\bBearer\s+[a-z0-9_\-.=+/]{12,}`)
+var keyShapes = lazy.Regexp(`(?i)\b(?:sk|rk|pk|gsk|xai|r8|hf|nvapi|pplx|csk|fw)[-_][a-z0-9_\-]{16,}|\bAIza[a-z0-9_\-]{30,}|\bya29\.[a-z0-9_\-.]{20,}|\bBearer\s+[a-z0-9_\-.=+/]{12,}`)
 
 // Redact replaces everything in text that looks like a credential.
 func Redact(text string) string { return keyShapes().ReplaceAllString(text, redacted) }
@@ -254,10 +253,4 @@ func plainNetworkError(err error) string {
 		return "the call to " + host + " failed: " + ue.Err.Error()
 	}
 	return err.Error()
-}
-
-// lazily compiles a pattern when it is first used. The patterns here are for errors: most processes
-// never need them, and compiling them would slow down every start.
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

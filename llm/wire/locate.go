@@ -7,18 +7,19 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/llm"
 )
 
 var (
-	idIn = lazily(`[A-Za-z0-9_|][A-Za-z0-9_|.:\-]{3,199}`)
+	idIn = lazy.Regexp(`[A-Za-z0-9_|][A-Za-z0-9_|.:\-]{3,199}`)
 	// pathIn matches paths as providers write them: messages.3.content.0.image, messages.[3].role,
 	// input[5].content[1], contents[3].parts[1].inline_data and "messages", 3, "content".
-	pathIn = lazily(`\b(?:messages|input|contents)(?:\.?\[\d{1,9}\]|\.\d{1,9}\b|['"\\]+, ?\d{1,9}\b)` +
+	pathIn = lazy.Regexp(`\b(?:messages|input|contents)(?:\.?\[\d{1,9}\]|\.\d{1,9}\b|['"\\]+, ?\d{1,9}\b)` +
 		`(?:\.?\[\d{1,9}\]|\.\w{1,64}|['"\\]*, ?['"\\]*\w{1,64})*`)
-	stepIn = lazily(`\w+`)
+	stepIn = lazy.Regexp(`\w+`)
 	// fileIn matches errors about the content of a file, but not those of models that accept no files.
-	fileIn = lazily(`(?i)(?:could not|unable to|failed to|cannot) (?:process|decode|load|identify|fetch)\b[^.]{0,30} (?:image|url)` +
+	fileIn = lazy.Regexp(`(?i)(?:could not|unable to|failed to|cannot) (?:process|decode|load|identify|fetch)\b[^.]{0,30} (?:image|url)` +
 		`|(?:invalid|unsupported)[_ ]?(?:image|file)|image is not valid|not represent a valid image` +
 		`|image (?:exceeds|dimensions|does not match|format is not supported)|image(?: is|_)? ?too[_ ]large|image_parse_error|image\.source`)
 )

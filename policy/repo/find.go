@@ -2,8 +2,9 @@ package repo
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // find checks the repository of a directory. It searches as git does, and continues where git might.
@@ -106,13 +107,13 @@ func elsewhere(r repository) error {
 	return fmt.Errorf("core.worktree of %s is %s", r.dir, quote(r.tree))
 }
 
-var head = regexp.MustCompile(`^(ref: refs/[^\s]+|[0-9a-f]{40}|[0-9a-f]{64})$`)
+var head = lazy.Regexp(`^(ref: refs/[^\s]+|[0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // complete reports whether git recognizes a repository. Otherwise it searches further.
 func (c *checker) complete(r repository) bool {
 	name := c.paths.Join(r.dir, "HEAD")
 	text, err := c.line(name)
-	if fi, statErr := c.env.Lstat(c.ctx, name); err != nil || statErr != nil || !fi.Mode.IsRegular() || !head.MatchString(text) {
+	if fi, statErr := c.env.Lstat(c.ctx, name); err != nil || statErr != nil || !fi.Mode.IsRegular() || !head().MatchString(text) {
 		return false
 	}
 	for _, name := range []string{"objects", "refs"} {

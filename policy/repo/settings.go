@@ -2,9 +2,10 @@ package repo
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // programs are the settings whose values reading commands run, as of git 2.55. Other settings name programs
@@ -47,8 +48,8 @@ func (s setting) program() bool {
 // remote is the name of a remote that is not a path, a URL or an option, and address a URL that git connects to
 // with its own programs or ssh.
 var (
-	remote  = regexp.MustCompile(`^[A-Za-z0-9][\w./-]*$`)
-	address = regexp.MustCompile(`^(https?|ssh)://[A-Za-z0-9]|^[A-Za-z0-9][\w.-]*@[A-Za-z0-9][\w.-]*:[^:]`)
+	remote  = lazy.Regexp(`^[A-Za-z0-9][\w./-]*$`)
+	address = lazy.Regexp(`^(https?|ssh)://[A-Za-z0-9]|^[A-Za-z0-9][\w.-]*@[A-Za-z0-9][\w.-]*:[^:]`)
 )
 
 // promisors returns the remotes from which git fetches missing objects.
@@ -72,11 +73,11 @@ func fetches(list []setting, names []string) error {
 			if s.key() != "remote.url" || s.sub != name {
 				continue
 			}
-			if known = address.MatchString(s.value); !known {
+			if known = address().MatchString(s.value); !known {
 				break
 			}
 		}
-		if !known || !remote.MatchString(name) {
+		if !known || !remote().MatchString(name) {
 			return fmt.Errorf("it is a partial clone of %s, which may run programs", quote(name))
 		}
 	}

@@ -1,9 +1,10 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // gitReads are the subcommands of git that only read, with the options that make them do more.
@@ -38,7 +39,7 @@ var gitSub = map[string][]string{
 	"stash": {"list", "show"}, "remote": {"", "-v", "--verbose", "get-url"}, "reflog": {"", "show", "exists"}, "worktree": {"list"}, "notes": {"", "list", "show"}, "bisect": {"log"}, "submodule": {"status"}, "config": {}, "bundle": {"verify", "list-heads"},
 }
 
-var harmlessSettings = regexp.MustCompile(`^(color\.[a-z.]+|core\.(quotepath|abbrev|pager=cat$|pager=$)|log\.(decorate|date|showsignature=false$)|diff\.(renames|context|noprefix|algorithm|mnemonicprefix)|advice\.[a-z]+|status\.[a-z]+|grep\.[a-z]+number|core\.fsmonitor=(false)?$|core\.hookspath=/dev/null$)`)
+var harmlessSettings = lazy.Regexp(`^(color\.[a-z.]+|core\.(quotepath|abbrev|pager=cat$|pager=$)|log\.(decorate|date|showsignature=false$)|diff\.(renames|context|noprefix|algorithm|mnemonicprefix)|advice\.[a-z]+|status\.[a-z]+|grep\.[a-z]+number|core\.fsmonitor=(false)?$|core\.hookspath=/dev/null$)`)
 
 // git handles git. Reading commands use the configuration of the repository, which may name programs to run;
 // Repos says where.
@@ -140,7 +141,7 @@ func (in *invocation) gitGlobals() (dirs []string, rest []arg, ok bool) {
 			if !ok || strings.HasPrefix(strings.ToLower(setting), "alias.") {
 				in.effect.Opaque = true // it may be any command
 			}
-			if !ok || !harmlessSettings.MatchString(strings.ToLower(setting)) {
+			if !ok || !harmlessSettings().MatchString(strings.ToLower(setting)) {
 				return dirs, rest, false
 			}
 			rest = rest[2:]

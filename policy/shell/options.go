@@ -1,9 +1,10 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // program describes how a program reads its words, as far as it matters for what it does.
@@ -80,10 +81,10 @@ func (p program) parse(args []arg) (opts []option, rest []arg, certain bool) {
 	certain = true
 	for i := 0; i < len(args); i++ {
 		word, ok := args[i].text()
-		if w := args[i].word(); !ok && globValue.MatchString(w) {
+		if w := args[i].word(); !ok && globValue().MatchString(w) {
 			word, ok = w, true // whatever matches is a value of the same option
 		}
-		if g := args[i]; !ok && len(g) == 1 && !g[0].known && !g[0].many && globValue.MatchString(g[0].text) {
+		if g := args[i]; !ok && len(g) == 1 && !g[0].known && !g[0].many && globValue().MatchString(g[0].text) {
 			name, _, _ := strings.Cut(g[0].text[2:], "=")
 			opts = append(opts, option{long: name, value: arg{{}}})
 			continue
@@ -131,7 +132,7 @@ func (p program) parse(args []arg) (opts []option, rest []arg, certain bool) {
 }
 
 // globValue matches an option whose value is an unquoted pattern, such as --include=*.go.
-var globValue = regexp.MustCompile(`^--[a-z-]+=`)
+var globValue = lazy.Regexp(`^--[a-z-]+=`)
 
 // takesValue reports whether a long option, perhaps abbreviated, is in one of the lists.
 func takesValue(name string, lists ...[]string) bool {

@@ -1,11 +1,12 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // special are programs and builtins that a table cannot describe.
@@ -181,7 +182,7 @@ func (a *analyzer) readers(name string) int {
 	return a.reads[name]
 }
 
-var setFlags = regexp.MustCompile(`^[-+][abefhmnptuvxCEHT]*o?$`)
+var setFlags = lazy.Regexp(`^[-+][abefhmnptuvxCEHT]*o?$`)
 
 func (in *invocation) set() output {
 	if len(in.args) == 0 {
@@ -192,11 +193,11 @@ func (in *invocation) set() output {
 		if ok && w == "--" {
 			return text
 		}
-		if !ok && in.args[i].maybeOption() || ok && strings.HasPrefix(w, "-") && !setFlags.MatchString(w) {
+		if !ok && in.args[i].maybeOption() || ok && strings.HasPrefix(w, "-") && !setFlags().MatchString(w) {
 			in.unknown("set gets options that are not known")
 			return text
 		}
-		if ok && strings.HasSuffix(w, "o") && setFlags.MatchString(w) {
+		if ok && strings.HasSuffix(w, "o") && setFlags().MatchString(w) {
 			i++
 		}
 	}
@@ -258,7 +259,7 @@ func (in *invocation) printenv() output {
 	return text
 }
 
-var tarList = regexp.MustCompile(`^-?[tvfzjJ]*t[tvfzjJ]*$`)
+var tarList = lazy.Regexp(`^-?[tvfzjJ]*t[tvfzjJ]*$`)
 
 // tar only reads if it lists an archive.
 func (in *invocation) tar() output {
@@ -269,7 +270,7 @@ func (in *invocation) tar() output {
 	if len(in.args) > 0 {
 		first, ok = in.args[0].text()
 	}
-	if !ok || !tarList.MatchString(first) || len(in.args) < 2 {
+	if !ok || !tarList().MatchString(first) || len(in.args) < 2 {
 		in.mentions()
 		in.unknown("tar writes files or runs programs")
 		return text
@@ -325,12 +326,12 @@ func (in *invocation) golang() output {
 	return in.other()
 }
 
-var yqReaches = regexp.MustCompile(`(load\w*|env|strenv|system|import|include)\s*\(|envsubst|\$ENV|\binput_filename\b`)
+var yqReaches = lazy.Regexp(`(load\w*|env|strenv|system|import|include)\s*\(|envsubst|\$ENV|\binput_filename\b`)
 
 // yq evaluates expressions that can load files and print the environment.
 func (in *invocation) yq() output {
 	for i, g := range in.args {
-		if w, ok := g.text(); !ok && i == 0 || ok && yqReaches.MatchString(w) {
+		if w, ok := g.text(); !ok && i == 0 || ok && yqReaches().MatchString(w) {
 			in.unknown("its yq expression may load files or print the environment")
 		}
 	}
@@ -338,7 +339,7 @@ func (in *invocation) yq() output {
 }
 
 // jqReaches matches what a jq filter uses to reach beyond its input.
-var jqReaches = regexp.MustCompile(`(^|[^.\w"$])(env|import|include|input_filename)\b|\$ENV`)
+var jqReaches = lazy.Regexp(`(^|[^.\w"$])(env|import|include|input_filename)\b|\$ENV`)
 
 // jq can print the environment, and its options with two values need care.
 func (in *invocation) jq() output {
@@ -362,7 +363,7 @@ func (in *invocation) jq() output {
 			i++
 		default:
 			rest = append(rest, in.args[i])
-			if len(rest) == 1+options && (!ok || jqReaches.MatchString(w)) || ok && (strings.HasPrefix(w, "-") && strings.Contains(w, "f")) {
+			if len(rest) == 1+options && (!ok || jqReaches().MatchString(w)) || ok && (strings.HasPrefix(w, "-") && strings.Contains(w, "f")) {
 				in.unknown("its jq filter may print the environment or load code")
 			}
 			if ok && strings.HasPrefix(w, "-") {

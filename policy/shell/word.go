@@ -1,12 +1,13 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // value is one text that a word may expand to.
@@ -121,9 +122,9 @@ func stays(p string) bool {
 	return !strings.HasPrefix(p, "/") && !strings.HasPrefix(p, "~") && !slices.Contains(strings.Split(p, "/"), "..")
 }
 
-var number = regexp.MustCompile(`^[+-]?[0-9]*$`)
+var number = lazy.Regexp(`^[+-]?[0-9]*$`)
 
-func isNumber(s string) bool { return number.MatchString(s) }
+func isNumber(s string) bool { return number().MatchString(s) }
 
 func (a *analyzer) part(p syntax.WordPart, st *state, quoted, first bool) []value {
 	switch p := p.(type) {
