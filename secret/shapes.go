@@ -258,6 +258,9 @@ func findPassword(b []byte, n int, all bool) (match, verdict) {
 	return match{}, more
 }
 
+// pemStart is what may stand between the first line of a key and the next: escapes, quotes and line numbers.
+var pemStart = setOf(" \t\r\n\\nr\"'+,0-9|:→")
+
 // findPrivateKey finds a private key in PEM, also on one line with \n in it.
 func findPrivateKey(b []byte, n int, all bool) (match, verdict) {
 	const longest = len("ENCRYPTED PRIVATE KEY BLOCK-----")
@@ -273,8 +276,8 @@ func findPrivateKey(b []byte, n int, all bool) (match, verdict) {
 		return match{}, no
 	}
 	at := n + end + 5
-	skip := run(b, at, setOf(" \t\r\n\\nr\"'+,"), 16)
-	body := run(b, skip, setOf("A-Za-z0-9+/=:-"), 9)
+	skip := run(b, at, pemStart, 24)
+	body := run(b, skip, pemBody, 9)
 	switch {
 	case body-skip >= 9:
 		return match{to: body, tail: pem}, yes

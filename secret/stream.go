@@ -239,12 +239,16 @@ type pemEnd struct {
 	matched int // bytes of the marker, or of the five dashes after it
 	after   bool
 	over    bool
+	begun   bool // the line has more than a number
 	last    byte
 }
 
 const endMarker = "-----END"
 
-var pemBody = setOf("A-Za-z0-9+/=:,\\\"'\r\n\t-")
+var (
+	pemBody   = setOf("A-Za-z0-9+/=:,._\\\"'\r\n\t-")
+	pemPrefix = setOf(" \t0-9|:→") // of a line that a tool has numbered
+)
 
 // includes reports whether the next byte belongs to the key: a byte of base64 or of a header, until the end marker.
 func (e *pemEnd) includes(c byte) bool {
@@ -272,7 +276,12 @@ func (e *pemEnd) includes(c byte) bool {
 	if e.after {
 		e.matched = 0
 	}
-	return pemBody[c] || c == ' ' && (last == '\n' || last == ' ' || last == ':' || last == 0)
+	if prefix := pemPrefix[c]; c == '\n' || !e.begun && prefix {
+		e.begun = false
+		return true
+	}
+	e.begun = true
+	return pemBody[c] || c == ' ' && last == ':'
 }
 
 // maxLine is the length of a line that patterns see as a whole.
