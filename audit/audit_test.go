@@ -127,7 +127,7 @@ func TestAppend_WritesOneChainedLinePerCall(t *testing.T) {
 		t.Errorf("the mode is %v, want 0600", info.Mode())
 	}
 	var calls []string
-	for line, err := range Read(path) {
+	for line, err := range Read(path, 0) {
 		must(t, err)
 		calls = append(calls, line.Call)
 	}
@@ -248,6 +248,14 @@ func TestRotate_ContinuesTheChainAndKeepsSomeFiles(t *testing.T) {
 	wantOK(t, r, int(r.Last-r.First+1))
 	if r.Last != 40 || r.First < 2 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "removed by rotation") {
 		t.Errorf("got %+v", r)
+	}
+	var after []int64
+	for l, err := range Read(path, 30) {
+		must(t, err)
+		after = append(after, l.Seq)
+	}
+	if len(after) != 10 || after[0] != 31 || after[9] != 40 {
+		t.Errorf("after line 30, Read returns %v", after)
 	}
 	must(t, os.Remove(files[0]))
 	if r := verify(t, path, ""); r.OK() || !strings.Contains(r.Problems[0], "the beginning of the log is missing") {

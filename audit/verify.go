@@ -2,11 +2,13 @@ package audit
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,21 +45,32 @@ func Files(path string) ([]string, error) {
 
 func readFailed(err error) error { return fmt.Errorf("cannot read the audit log: %w", err) }
 
-// Read yields the lines of a log, oldest first. A line that cannot be read comes with an error.
-func Read(path string) iter.Seq2[Line, error] {
+// LineError reports a line that is damaged.
+type LineError struct {
+	Where string // file and line
+	Err   error
+}
+
+func (e *LineError) Error() string { return e.Where + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// Read yields the lines of a log with numbers above after, oldest first. A damaged line comes with a *LineError. Any
+// other error is the last.
+func Read(path string, after int64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
-		for p, err := range read(path) {
-			if err != nil {
+		for p, err := range read(path, after) {
+			switch {
+			case err != nil:
 				yield(Line{}, err)
 				return
-			}
-			if p.torn && p.err != nil {
+			case p.err == nil && p.line.Seq <= after, p.err != nil && p.torn: // it is being written
 				continue
+			case p.err != nil:
+				err = &LineError{p.where, p.err}
 			}
-			if p.err != nil {
-				p.err = fmt.Errorf("%s: %w", p.where, p.err)
-			}
-			if !yield(p.line, p.err) {
+			if !yield(p.line, err) {
 				return
 			}
 		}
@@ -73,23 +86,49 @@ type place struct {
 	torn  bool   // it has no end
 }
 
-// read yields the lines of all files. The error is that of reading a file.
-func read(path string) iter.Seq2[place, error] {
+// read yields the lines of all files, except for some with numbers up to after. The error is that of reading a file.
+func read(path string, after int64) iter.Seq2[place, error] {
 	return func(yield func(place, error) bool) {
 		files, err := Files(path)
 		if err != nil {
 			yield(place{}, err)
 			return
 		}
-		for _, name := range files {
-			if !readFile(name, yield) {
+		for i, name := range files {
+			if after > 0 && i+1 < len(files) && firstSeq(files[i+1]) <= after+1 {
+				continue // all its lines come before
+			}
+			if !readFile(name, after, yield) {
 				return
 			}
 		}
 	}
 }
 
-func readFile(name string, yield func(place, error) bool) bool {
+// firstSeq returns the number of the first line of a file, or a large one if it has none.
+func firstSeq(name string) (seq int64) {
+	seq = math.MaxInt64
+	readFile(name, 0, func(p place, err error) bool {
+		if err == nil && p.err == nil {
+			seq = p.line.Seq
+		}
+		return false
+	})
+	return seq
+}
+
+// seqOf returns the number at the beginning of a line, or a large one if it has none.
+func seqOf(b []byte) int64 {
+	digits, ok := bytes.CutPrefix(b, []byte(`{"seq":`))
+	number, _, found := bytes.Cut(digits[:min(len(digits), 24)], []byte(","))
+	n, err := strconv.ParseInt(string(number), 10, 64)
+	if !ok || !found || err != nil {
+		return math.MaxInt64
+	}
+	return n
+}
+
+func readFile(name string, after int64, yield func(place, error) bool) bool {
 	f, err := openFile(name, os.O_RDONLY)
 	if err != nil {
 		return yield(place{}, readFailed(err)) && false
@@ -98,7 +137,7 @@ func readFile(name string, yield func(place, error) bool) bool {
 	in := bufio.NewReaderSize(f, 64<<10)
 	for n := 1; ; n++ {
 		b, err := in.ReadBytes('\n')
-		if len(b) > 0 {
+		if len(b) > 0 && (after == 0 || seqOf(b) > after) {
 			p := place{where: fmt.Sprintf("%s:%d", filepath.Base(name), n)}
 			if p.torn = b[len(b)-1] != '\n'; !p.torn {
 				b = b[:len(b)-1]
@@ -139,7 +178,7 @@ func Verify(path, expect string) (Report, error) {
 		v.dropped = v.saved.Dropped
 		f.Close()
 	}
-	for p, err := range read(path) {
+	for p, err := range read(path, 0) {
 		if err != nil {
 			return v.Report, err
 		}

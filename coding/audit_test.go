@@ -25,7 +25,7 @@ func (g *openRig) auditLines() (lines []audit.Line) {
 	if err != nil || !r.OK() {
 		g.Fatalf("the audit log is not valid: %v %q", err, r.Problems)
 	}
-	for l, err := range audit.Read(path) {
+	for l, err := range audit.Read(path, 0) {
 		if err != nil {
 			g.Fatal(err)
 		}

@@ -7,7 +7,12 @@ import (
 
 // JSON redacts the strings in a JSON value, and whatever the name of its field says is secret. Everything else,
 // including the order of fields, stays the same. Text that is not JSON is redacted as text.
-func (r *Redactor) JSON(value []byte) []byte {
+func (r *Redactor) JSON(value []byte) []byte { return r.json(value, true) }
+
+// Strings redacts the strings in a JSON value as JSON does, whatever the names of fields are.
+func (r *Redactor) Strings(value []byte) []byte { return r.json(value, false) }
+
+func (r *Redactor) json(value []byte, names bool) []byte {
 	if r == nil {
 		return value
 	}
@@ -31,7 +36,7 @@ func (r *Redactor) JSON(value []byte) []byte {
 		var text string
 		_ = json.Unmarshal(value[i:end], &text) // it is valid
 		isName := bytes.HasPrefix(bytes.TrimLeft(value[end:], " \t\r\n"), []byte(":"))
-		if replacement := r.field(field, text, isName); replacement != text {
+		if replacement := r.field(field, text, isName || !names); replacement != text {
 			out = append(append(out, value[done:i]...), encode(replacement)...)
 			done = end
 		}
@@ -46,9 +51,12 @@ func (r *Redactor) JSON(value []byte) []byte {
 	return append(out, value[done:]...)
 }
 
-// field returns the redacted value of a field, or its redacted name.
-func (r *Redactor) field(name, text string, isName bool) string {
-	if t := r.trust(name); !isName && text != "" && placeholders.FindString(text) != text && (t == strongName || t == weakName && !plainWord.MatchString(text)) {
+// field returns the redacted value of a field. Unless anyName is set, it depends on the name.
+func (r *Redactor) field(name, text string, anyName bool) string {
+	if anyName {
+		return r.Text(text)
+	}
+	if t := r.trust(name); text != "" && placeholders.FindString(text) != text && (t == strongName || t == weakName && !plainWord.MatchString(text)) {
 		return placeholder(name)
 	}
 	return r.Text(text)

@@ -16,7 +16,7 @@ func (p *Pipeline) conceal(ctx context.Context, out *Outcome) {
 	}
 	p.refresh(ctx, out)
 	r := &out.Result
-	r.Output = redactOutput(p.Secrets, r.Output)
+	r.Output = Redact(p.Secrets, r.Output)
 	r.Fields = redactFields(p.Secrets, r.Fields)
 	if r.Error != nil {
 		e := *r.Error
@@ -105,8 +105,8 @@ func redactValue(s *secret.Redactor, v any) any {
 	return json.RawMessage(redacted)
 }
 
-// redactOutput returns an output without secrets. An output that has none stays as it is.
-func redactOutput(s *secret.Redactor, o Output) Output {
+// Redact returns an output without secrets. An output that has none stays as it is.
+func Redact(s *secret.Redactor, o Output) Output {
 	switch o := o.(type) {
 	case nil:
 		return nil
