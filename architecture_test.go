@@ -27,8 +27,8 @@ var layers = [][]string{
 	{"llm/connect", "llm/object", "llm/llmtest", "llm/picture", "compact"},
 	{"llm/llmtest/conformance"},
 	{"env"},
-	{"env/search", "env/envtest", "env/sandbox"},
-	{"env/local", "checkpoint", "trust"},
+	{"env/search", "env/envtest", "env/sandbox", "secret"},
+	{"env/local", "checkpoint", "trust", "audit"},
 	{"policy/shell", "policy/repo"},
 	{"policy"},
 	{"tool", "config"},
@@ -133,7 +133,7 @@ func TestArchitecture_CommandDoesNotLinkTestCode(t *testing.T) {
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"bench", "checkpoint", "coding/state.go", "config", "env/local", "env/sandbox", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "internal/mutants", "llm/wire/media.go", "trust",
+	"audit", "bench", "checkpoint", "coding/audit.go", "coding/state.go", "config", "env/local", "env/sandbox", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "internal/mutants", "llm/wire/media.go", "trust",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.

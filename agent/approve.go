@@ -79,7 +79,7 @@ func (s *Session) preview(ctx context.Context, r tool.Request) (text string) {
 	if s.config.Describe != nil {
 		_ = guarded("Describe", func() error { text = s.config.Describe(ctx, r); return nil })
 	}
-	return text
+	return s.config.Secrets.Text(text)
 }
 
 var errNobody = errors.New("it needs an approval, and there is nobody to ask")

@@ -15,6 +15,7 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/secret"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -55,6 +56,10 @@ type Config struct {
 	Describe   func(ctx context.Context, r tool.Request) string
 	Hooks      []tool.Hook
 	Middleware []tool.Middleware
+	// Secrets redacts what tools print and return, and what Describe says; nil redacts nothing.
+	Secrets *secret.Redactor
+	// Audit gets the outcome of every tool call, also if it was refused. It may be called concurrently.
+	Audit func(session, agent string, o tool.Outcome)
 	// BeforeModel may change a request before it is sent. An error ends the work with StatusFailed.
 	BeforeModel []func(ctx context.Context, r *llm.Request) error
 	// TransformContext may replace the messages of a request. It must not modify them in place. The

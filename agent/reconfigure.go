@@ -36,7 +36,7 @@ func (s *Session) newKit(c Config) (*kit, error) {
 	k.digest = digest(k.definitions)
 	k.pipe = &tool.Pipeline{
 		Registry: tools, Hooks: c.Hooks, Policy: c.Policy, Approve: s.approve, Middleware: c.Middleware, Limits: c.ToolLimits,
-		Agent: s.path, Workspace: c.Workspace, Granted: s.granted,
+		Agent: s.path, Workspace: c.Workspace, Granted: s.granted, Secrets: c.Secrets, Audit: s.audit,
 	}
 	// A link that is swapped later must not move the workspace.
 	if dir, err := c.Env.RealPath(context.Background(), c.Env.Info().Dir); err == nil {

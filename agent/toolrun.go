@@ -99,9 +99,18 @@ func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Ou
 	if errors.As(err, &p) {
 		res := tool.Failure(tool.InternalError, "Tool error (%s): %v", c.Name, err)
 		res.Error.Details = map[string]any{"stack": p.stack}
-		return tool.Outcome{Result: res, Model: res.Error.Message, Decision: policy.Decision{Verdict: policy.Deny, Rule: "internal error", Reason: err.Error()}}
+		out = tool.Outcome{Result: res, Model: res.Error.Message, Decision: policy.Decision{Verdict: policy.Deny, Rule: "internal error", Reason: err.Error()}}
+		out.Call = tool.Call{ID: c.ID, Name: c.Name, Args: k.arguments(c.ToolCall)}
+		_ = guarded("Audit", func() error { s.audit(out); return nil })
 	}
 	return out
+}
+
+// audit reports the outcome of a call to the host, unless it waits for an approval.
+func (s *Session) audit(out tool.Outcome) {
+	if s.config.Audit != nil && !out.Pending {
+		s.config.Audit(s.id, s.path, out)
+	}
 }
 
 // mode returns the permission mode, which the whole tree shares.

@@ -42,6 +42,7 @@ func (b *builder) adapt(ctx context.Context, provider, model, recorded string) (
 		}
 	}
 	u.System, err = b.systemPrompt(ctx, p, u.Tools, recorded)
+	u.System = b.session.Secrets.Text(u.System)
 	return u, err
 }
 

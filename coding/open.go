@@ -29,6 +29,7 @@ import (
 	"github.com/reins-agent/reins/llm/connect"
 	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/policy/repo"
+	"github.com/reins-agent/reins/secret"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -63,10 +64,14 @@ type Config struct {
 	// Prompt.User is added to it.
 	Prompt PromptConfig
 
+	// Secrets configures what is redacted, and Audit the audit log.
+	Secrets Secrets
+	Audit   Audit
+
 	// Resume is the ID of a session to resume. Provider, model, effort and directory default to those of
 	// the session. Its system prompt is kept if it matches the current model, tools and directory.
 	Resume string
-	// State is the directory for sessions and checkpoints. It defaults to [StateDir].
+	// State is the directory for sessions, checkpoints and the audit log. It defaults to [StateDir].
 	State string
 	// NoSave keeps the session in memory. It can then be neither resumed nor undone.
 	NoSave bool
@@ -109,6 +114,7 @@ type builder struct {
 	made    []io.Closer  // to be closed with the session
 	git     *prompt.Git  // shared by all prompts of the session
 	warned  []string     // problems that were reported
+	secrets *secret.Redactor
 }
 
 func (b *builder) open(ctx context.Context) (*agent.Session, error) {
@@ -118,7 +124,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	if s.Catalogue == nil {
 		s.Catalogue = cmp.Or(c.Connect.Catalogue, llm.DefaultCatalogue())
 	}
-	for _, step := range []func(context.Context) error{b.findStore, b.findDir, b.connect, b.prepare, b.keep} {
+	for _, step := range []func(context.Context) error{b.findStore, b.findDir, b.conceal, b.connect, b.prepare, b.keep, b.audit} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

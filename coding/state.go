@@ -83,14 +83,14 @@ func checkpointDir(state, workspace string) (string, error) {
 	return filepath.Join(state, CheckpointsDir, plainName(filepath.Base(real))+"-"+hex.EncodeToString(sum[:6])), nil
 }
 
-// OpenCheckpoints opens the checkpoints of a workspace. They never include sessions and checkpoints, even if
-// the state directory is inside the workspace: restoring those would destroy saved sessions.
+// OpenCheckpoints opens the checkpoints of a workspace. They never include sessions, checkpoints and the
+// audit log, even if the state directory is inside the workspace: restoring those would destroy them.
 func OpenCheckpoints(state, workspace string) (*checkpoint.Store, error) {
 	place, err := checkpointDir(state, workspace)
 	if err != nil {
 		return nil, err
 	}
-	own := []string{filepath.Join(state, sessionsName), filepath.Join(state, CheckpointsDir)}
+	own := []string{filepath.Join(state, sessionsName), filepath.Join(state, CheckpointsDir), filepath.Join(state, auditDir)}
 	return checkpoint.Open(checkpoint.Config{Dir: workspace, Store: place, Exclude: own, Keep: keptCheckpoints})
 }
 

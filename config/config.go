@@ -31,6 +31,8 @@ type Config struct {
 	Permissions Permissions `toml:"permissions" json:"permissions,omitzero" jsonschema:"what the agent may do without asking"`
 	Sandbox     Sandbox     `toml:"sandbox" json:"sandbox,omitzero" jsonschema:"what commands can reach"`
 	Environment Environment `toml:"environment" json:"environment,omitzero" jsonschema:"environment variables of commands"`
+	Secrets     Secrets     `toml:"secrets" json:"secrets,omitzero" jsonschema:"what is hidden from models and logs"`
+	Audit       Audit       `toml:"audit" json:"audit,omitzero" jsonschema:"the log of tool calls"`
 	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" reserved:"yes" jsonschema:"commands to run at events of a session"`
 }
 
@@ -75,6 +77,22 @@ type Sandbox struct {
 // Environment selects the environment variables of commands.
 type Environment struct {
 	Pass []string `toml:"pass" json:"pass,omitempty" jsonschema:"further environment variables that commands get, such as GH_TOKEN or AWS_*"`
+}
+
+// Secrets selects what is redacted.
+type Secrets struct {
+	Redact   bool     `toml:"redact" json:"redact,omitempty" default:"true" jsonschema:"whether secrets in results of tools are replaced before models and logs see them; exports and the audit log are always redacted"`
+	Names    []string `toml:"names" json:"names,omitempty" project:"trusted" jsonschema:"names of further environment variables whose values are secret; * matches any characters"`
+	Patterns []string `toml:"patterns" json:"patterns,omitempty" project:"trusted" jsonschema:"regular expressions for further secrets, such as EMP-[0-9]{6}"`
+}
+
+// Audit configures the audit log.
+type Audit struct {
+	Enabled  bool   `toml:"enabled" json:"enabled,omitempty" default:"true" jsonschema:"whether tool calls are recorded in the audit log"`
+	Required bool   `toml:"required" json:"required,omitempty" default:"true" jsonschema:"whether tools are refused while the audit log cannot be written"`
+	Path     string `toml:"path" json:"path,omitempty" jsonschema:"file of the audit log (default: audit/audit.jsonl in the state directory)"`
+	MaxSize  int    `toml:"max_size" json:"max_size,omitempty" default:"16" min:"1" max:"1048576" jsonschema:"size in MiB at which a new file is begun"`
+	Keep     int    `toml:"keep" json:"keep,omitempty" default:"10" min:"1" max:"10000" jsonschema:"number of older files to keep"`
 }
 
 // Hook is a command to run at an event of a session.

@@ -106,6 +106,8 @@ func TestLoad_Defaults(t *testing.T) {
 	want := config.Config{
 		Run:         config.Run{MaxRounds: 200, CompactAt: 0.8},
 		Permissions: config.Permissions{Mode: "default"},
+		Secrets:     config.Secrets{Redact: true},
+		Audit:       config.Audit{Enabled: true, Required: true, MaxSize: 16, Keep: 10},
 	}
 	if diff := cmp.Diff(want, s.Config); diff != "" {
 		t.Errorf("without files (-want +got):\n%s", diff)
@@ -133,6 +135,16 @@ network = true
 writable_roots = ["/"]
 [environment]
 pass = ["OPENAI_API_KEY"]
+[secrets]
+redact = false
+names = ["SITE_*"]
+patterns = ["SITE-[0-9]+"]
+[audit]
+enabled = false
+required = false
+path = "/dev/null"
+max_size = 1
+keep = 1
 [[permissions.rule]]
 decision = "allow"
 tool = "Bash"
@@ -167,11 +179,12 @@ allow = ["Bash(make:*)"]
 				want.Permissions.Ask = []string{"Read(src/**)"}
 				want.Permissions.Deny = []string{"Bash(ls:*)", "Read(.env)"}
 				want.Permissions.Protected = []string{"docs/**"}
-				never := []string{"base_url", "permissions.allow", "permissions.additional_directories", "sandbox.mode", "sandbox.network", "sandbox.writable_roots", "environment.pass", "hooks"}
+				never := []string{"base_url", "permissions.allow", "permissions.additional_directories", "sandbox.mode", "sandbox.network", "sandbox.writable_roots", "environment.pass", "hooks", "secrets.redact", "audit.enabled", "audit.required", "audit.path", "audit.max_size", "audit.keep"}
 				wider := []string{"run.max_rounds", "run.max_turns", "run.budget", "permissions.mode"}
-				untrusted := []string{"provider", "run.compact_at"}
+				untrusted := []string{"provider", "run.compact_at", "secrets.names", "secrets.patterns"}
 				if trusted {
 					want.Provider, want.BaseURL, want.Run.CompactAt = "openai", "", 0.5
+					want.Secrets.Names, want.Secrets.Patterns = []string{"SITE_*"}, []string{"SITE-[0-9]+"}
 				}
 				if diff := cmp.Diff(want, s.Config); diff != "" {
 					t.Errorf("with the hostile file (-want +got):\n%s", diff)
@@ -206,6 +219,7 @@ func TestLoad_EveryKeyIsClosedToProjectsUnlessListed(t *testing.T) {
 		"provider": "trusted", "model": "trusted", "effort": "trusted", "run.compact_at": "trusted",
 		"run.max_rounds": "stricter", "run.max_turns": "stricter", "run.budget": "stricter", "permissions.mode": "stricter",
 		"permissions.ask": "any", "permissions.deny": "any", "permissions.rule": "any", "permissions.protected": "any",
+		"secrets.names": "trusted", "secrets.patterns": "trusted",
 	}
 	if diff := cmp.Diff(open, config.OpenToProjects()); diff != "" {
 		t.Errorf("keys that projects can set (-want +got):\n%s", diff)
@@ -281,6 +295,11 @@ func TestLoad_Origins(t *testing.T) {
 		"run.max_turns":    "0 [default]",
 		"run.compact_at":   "0.8 [default]",
 		"permissions.mode": "default [default]",
+		"secrets.redact":   "true [default]",
+		"audit.enabled":    "true [default]",
+		"audit.required":   "true [default]",
+		"audit.max_size":   "16 [default]",
+		"audit.keep":       "10 [default]",
 		"permissions.deny": "[Read(x) Read(y) Read(z) WebFetch(domain:x.example)] [SYS/config.toml:4 SYS/config.toml:6 USER/reins/config.toml:4 USER/reins/config.toml:5]",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

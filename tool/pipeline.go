@@ -11,11 +11,12 @@ import (
 
 	"github.com/reins-agent/reins/internal/hidden"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/secret"
 )
 
 // Pipeline runs every tool call the same way:
 //
-//	lookup → validate → hooks before → policy → approval → middleware( execute ) → hooks after → truncate → audit
+//	lookup → validate → hooks before → policy → approval → middleware( execute ) → redact → hooks after → truncate → audit
 //
 // Arguments changed by a hook or an approval are validated and judged again before they run; nothing
 // changes them after that. An approved call is refused if its accesses changed while it waited. While a
@@ -37,6 +38,8 @@ type Pipeline struct {
 	Middleware []Middleware
 	// Limits override how much output the model sees, by tool name.
 	Limits map[string]Limit
+	// Secrets redacts results and output as it appears; nil redacts nothing.
+	Secrets *secret.Redactor
 	// Audit gets every outcome, including those of refused calls.
 	Audit func(Outcome)
 
@@ -89,9 +92,14 @@ func (p *Pipeline) Run(ctx context.Context, call Call) Outcome {
 	out := Outcome{Call: call}
 	t, ok := p.admit(&out)
 	if ok && p.before(ctx, t, &out) && p.permitted(ctx, t, &out) {
-		out.Result = p.execute(ctx, t.tool, out.Call)
+		call, end := p.concealed(ctx, &out)
+		out.Result = p.execute(ctx, t.tool, call)
+		end()
+		p.conceal(ctx, &out)
 		out.noteApproval()
 		p.after(ctx, out.Call, &out.Result)
+	} else {
+		p.conceal(ctx, &out)
 	}
 	if !out.Pending {
 		out.Model = p.modelText(&out, t.spec.Limit)

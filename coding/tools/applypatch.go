@@ -8,6 +8,7 @@ import (
 	"github.com/reins-agent/reins/coding/patch"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/secret"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -72,12 +73,19 @@ func (f files) planPatch(ctx context.Context, e env.Environment, in Patch) (plan
 	if err != nil {
 		return plan, nil, tool.Errorf(tool.PatchError, "Nothing was changed: %v", err)
 	}
+	if err := f.patchPlaceholder(in.Patch); err != nil {
+		return plan, nil, err
+	}
 	if a, b := sameFile(ctx, e, p.Ops); a != "" {
 		return plan, nil, tool.Errorf(tool.EditConflict, "%s and %s are the same file, and nothing was changed. Put all changes to a file under one name. To change only the letter case of a name, use mv.", a, b)
 	}
 	plan, err = p.Plan(source{ctx, e, f}, patch.Options{Classic: f.config.ClassicPatch, Paths: e.Info().Paths()})
 	if err != nil && len(plan.Ops) == 0 {
-		return plan, nil, patchFailed(err, "Nothing was changed.")
+		outcome := "Nothing was changed."
+		if f.config.Redacted && secret.Added(nil, []byte(in.Patch)) != "" {
+			outcome += " A placeholder such as [redacted:KIND] stands for a secret in the file and does not match it; choose lines without it, or use a command."
+		}
+		return plan, nil, patchFailed(err, outcome)
 	}
 	return plan, err, nil
 }

@@ -38,7 +38,7 @@ func (f files) planEdit(ctx context.Context, c *tool.Call, in Edit) (old []byte,
 		return nil, r, errNewFile
 	}
 	if err == nil {
-		err = cmp.Or(in.Check.do(ctx, c, old), f.unread(ctx, c.Env, in.Path, old, nil))
+		err = cmp.Or(in.Check.do(ctx, c, old), f.unread(ctx, c.Env, in.Path, old, nil), f.hidden(in.Path, old, in.Old), f.placeholder(in.Path, in.Old, in.New))
 	}
 	if err == nil {
 		r, err = edit.Replace(old, in.Old, in.New, in.ReplaceAll)

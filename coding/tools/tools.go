@@ -38,6 +38,9 @@ type Config struct {
 	// written with these tools. Commands do not count. A session of [coding.Open] remembers what was read when
 	// it is resumed.
 	ReadBeforeWrite bool
+	// Redacted says that results are redacted (see package secret): tools then refuse to write a placeholder over
+	// what it stands for.
+	Redacted bool
 	// State is shared by the tool sets of one session; nil makes a new one.
 	State *State
 }

@@ -22,6 +22,7 @@ func TestDefaults_OfFlags(t *testing.T) {
 		"reins ask --timeout":                 "10m0s",
 		"reins run --compact-at":              "0.8",
 		"reins run --max-rounds":              "200",
+		"reins audit tail --lines":            "10",
 		"reins policy check --args":           "{}",
 		"reins run --mode":                    "default",
 		"reins run --output":                  "text",

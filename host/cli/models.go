@@ -61,7 +61,7 @@ func (c connection) config(h Host) (connect.Config, error) {
 	catalogue, err := loadCatalogue(c.catalogue)
 	conf := connect.Config{Getenv: h.Getenv, Catalogue: catalogue, BaseURL: c.baseURL}
 	if c.debug {
-		conf.Debug = screen(h.Stderr)
+		conf.Debug = redacted(screen(h.Stderr))
 	}
 	return conf, err
 }

@@ -19,7 +19,7 @@ import (
 
 // notef prints a message for the user that is not the result.
 func notef(h Host, format string, args ...any) {
-	fmt.Fprintln(h.Stderr, "reins: "+show.OneLine(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(h.Stderr, "reins: "+show.OneLine(hostSecrets().Text(fmt.Sprintf(format, args...))))
 }
 
 func jsonFlag(cmd *cobra.Command, asJSON *bool) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
@@ -37,6 +38,7 @@ type run struct {
 	box          sandbox.Config
 	pass         []string
 	permitted    permissions
+	settings     *config.Settings
 
 	resume, fork string
 	continueLast bool

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
 	"github.com/reins-agent/reins/host/show"
@@ -59,6 +60,9 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 			Meta:       event.Meta{Prompt: show.FirstLine(r.given)}, // lists the session even if it is interrupted early
 		},
 	}
+	if c.Audit, c.Secrets, err = o.guards(r.host); err != nil {
+		return c, err
+	}
 	if place.store != nil {
 		c.Session.Store = place.store
 		if c.State, err = stateDir(r.host); err != nil {
@@ -79,6 +83,23 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		c.Session.System = string(b)
 	}
 	return c, nil
+}
+
+// guards returns what the configuration says about the audit log and secrets. The demo has no configuration. With
+// --no-save, a run does not need the state directory, unless the configuration requires the audit log.
+func (o run) guards(h Host) (a coding.Audit, s coding.Secrets, err error) {
+	c := o.settings
+	if c == nil {
+		return coding.Audit{Off: true}, s, nil
+	}
+	a, err = auditConfig(h, c)
+	if o.noSave && layerOf(c, "audit.required") == config.LayerDefault {
+		a.Optional = true
+		if errors.Is(err, coding.ErrNoStateDir) {
+			a.Off, err = true, nil
+		}
+	}
+	return a, coding.Secrets{Off: !c.Secrets.Redact, Names: c.Secrets.Names, Patterns: c.Secrets.Patterns}, err
 }
 
 // checkModels rejects models whose price is unknown if there is a budget, and warns about models that

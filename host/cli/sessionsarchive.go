@@ -21,8 +21,9 @@ import (
 )
 
 type sessionsExport struct {
-	force  bool
-	asJSON bool
+	force    bool
+	noRedact bool
+	asJSON   bool
 }
 
 // exported reports an export as JSON.
@@ -39,13 +40,15 @@ func newSessionsExport(h Host) *cobra.Command {
 		Short:             "Export a session to a file",
 		ValidArgsFunction: completeSessions(h, 1),
 		Long: `Export a session to a tar archive for "reins sessions import". The archive holds
-the whole conversation, including any secrets in it.`,
+the whole conversation. Known secrets in it are replaced by placeholders such as
+[redacted:github-token].`,
 		Example: `  reins sessions export K3ZQ session.tar
   reins sessions export K3ZQ - | ssh other reins sessions import -`,
 		Args: wantArgs(2, 2, "an ID and a file, or - for standard output"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), h, args[0], args[1]) },
 	}
 	cmd.Flags().BoolVar(&o.force, "force", false, "replace an existing file")
+	cmd.Flags().BoolVar(&o.noRedact, "no-redact", false, "export the session as it is, including secrets")
 	jsonFlag(cmd, &o.asJSON)
 	return cmd
 }
@@ -65,13 +68,17 @@ func (o sessionsExport) run(ctx context.Context, h Host, name, file string) erro
 	if err != nil {
 		return err
 	}
+	export := func(w io.Writer) error { return exportRedacted(ctx, h, store, m, w) }
+	if o.noRedact {
+		export = func(w io.Writer) error { return store.Export(ctx, m.ID, w) }
+	}
 	if file == "-" {
-		return store.Export(ctx, m.ID, h.Stdout)
+		return export(h.Stdout)
 	}
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		return usagef("%s is a directory: give a file, such as %s", file, filepath.Join(file, m.ID+".tar"))
 	}
-	size, err := o.write(file, func(w io.Writer) error { return store.Export(ctx, m.ID, w) })
+	size, err := o.write(file, export)
 	if err != nil {
 		return err
 	}

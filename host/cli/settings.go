@@ -109,6 +109,7 @@ func (o *run) configure(h Host, session event.Meta) error {
 	if s == nil || err != nil {
 		return err
 	}
+	o.settings = s
 	if session.ID == "" || layerOf(s, "effort").Above(config.LayerEnvironment) {
 		o.effort = s.Effort
 	}

@@ -1,0 +1,312 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Config configures a log. Zero fields have the defaults.
+type Config struct {
+	MaxSize int64 // bytes of one file; default 16 MiB
+	Keep    int   // older files to keep; default 10
+}
+
+// The defaults of Config.
+const (
+	DefaultMaxSize = 16 << 20
+	DefaultKeep    = 10
+)
+
+// Log appends to an audit log. It may be used concurrently, also by several processes.
+type Log struct {
+	path   string
+	config Config
+
+	mu   sync.Mutex
+	lock *os.File // locked while a line is written; it has the last number and hash
+	file *os.File
+	last head  // of the file when this process last wrote to it
+	size int64 // of the file then
+}
+
+// head is the end of a log.
+type head struct {
+	Seq     int64  `json:"seq"`
+	Hash    string `json:"hash"`
+	Dropped int64  `json:"dropped,omitempty"` // the last line that a rotation has removed
+}
+
+// maxWait is how long to wait for another process that writes a line.
+const maxWait = 10 * time.Second
+
+var errLocked = errors.New("another process has locked it")
+
+// headName returns the file beside a log that has its head.
+func headName(path string) string { return path + ".head" }
+
+// Open opens the log at a path and creates it if necessary. Only the user can read it.
+func Open(path string, c Config) (*Log, error) {
+	if c.MaxSize <= 0 {
+		c.MaxSize = DefaultMaxSize
+	}
+	if c.Keep <= 0 {
+		c.Keep = DefaultKeep
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, openFailed(err)
+	}
+	l := &Log{path: path, config: c}
+	var err error
+	if l.lock, err = openFile(headName(path), os.O_RDWR|os.O_CREATE); err != nil {
+		return nil, openFailed(err)
+	}
+	if err := l.open(); err != nil {
+		return nil, errors.Join(openFailed(err), l.lock.Close())
+	}
+	return l, nil
+}
+
+func openFailed(err error) error { return fmt.Errorf("cannot open the audit log: %w", err) }
+
+// openFile opens a regular file, but not through a symbolic link.
+func openFile(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|openFlags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, f.Close(), &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")})
+	}
+	return f, nil
+}
+
+func (l *Log) open() (err error) {
+	l.file, err = openFile(l.path, os.O_RDWR|os.O_APPEND|os.O_CREATE)
+	l.size = -1
+	return err
+}
+
+// Close closes the log after saving it to the disk.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return errors.Join(l.file.Sync(), l.file.Close(), l.lock.Close())
+}
+
+// Append appends entries, each with one write. If it fails, it returns how many were appended.
+func (l *Log) Append(entries ...Entry) (n int, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := lock(l.lock); err != nil {
+		return 0, l.failed(err)
+	}
+	defer func() { err = errors.Join(err, unlock(l.lock)) }()
+	for _, e := range entries {
+		if err := l.append(e); err != nil {
+			return n, l.failed(err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+func (l *Log) failed(err error) error { return fmt.Errorf("cannot write the audit log: %w", err) }
+
+// append appends one entry. The log is locked.
+func (l *Log) append(e Entry) error {
+	torn, err := l.catchUp()
+	if err != nil {
+		return err
+	}
+	line := Line{Seq: l.last.Seq + 1, Entry: e, Torn: torn, Prev: l.last.Hash}
+	b, err := line.encode()
+	if err != nil {
+		return err
+	}
+	if l.size > 0 && l.size+int64(len(b)) > l.config.MaxSize {
+		if err := l.rotate(); err != nil {
+			return err
+		}
+		line.Dropped = l.last.Dropped
+		if b, err = line.encode(); err != nil {
+			return err
+		}
+	}
+	if err := l.write(b); err != nil {
+		return err
+	}
+	l.last.Seq, l.last.Hash, l.size = line.Seq, line.Hash, l.size+int64(len(b))
+	return l.saveHead()
+}
+
+// write writes a line. What a failed write leaves is removed, or else is torn.
+func (l *Log) write(b []byte) error {
+	n, err := l.file.Write(b)
+	if err == nil {
+		return nil
+	}
+	if n > 0 && l.file.Truncate(l.size) != nil {
+		l.size = -1
+	}
+	return err
+}
+
+// catchUp finds the end of the log, which another process may have written or replaced. It ends an incomplete line
+// and returns its hash.
+func (l *Log) catchUp() (torn string, err error) {
+	info, err := os.Lstat(l.path)
+	mine, ferr := l.file.Stat()
+	if err != nil || ferr != nil || !os.SameFile(info, mine) {
+		l.file.Close()
+		if err := l.open(); err != nil {
+			return "", err
+		}
+		if mine, err = l.file.Stat(); err != nil {
+			return "", err
+		}
+	}
+	if mine.Size() == l.size {
+		return "", nil
+	}
+	end, torn, err := lastLine(l.file, mine.Size())
+	if err != nil {
+		return "", err
+	}
+	if torn != "" {
+		if _, err := l.file.Write([]byte("\n")); err != nil {
+			return "", err
+		}
+		if mine, err = l.file.Stat(); err != nil {
+			return "", err
+		}
+	}
+	// Lines that were removed from the end must be missed, so the chain continues from the last one that was written.
+	saved := readHead(l.lock)
+	if saved.Seq >= end.Seq {
+		end = saved
+	}
+	end.Dropped = saved.Dropped
+	l.last, l.size = end, mine.Size()
+	return torn, nil
+}
+
+// lastLine returns the last line of a file, and the hash of an incomplete one after it.
+func lastLine(f *os.File, size int64) (last head, torn string, err error) {
+	for chunk := int64(64 << 10); ; chunk *= 4 {
+		start := max(0, size-chunk)
+		b := make([]byte, size-start)
+		if _, err := f.ReadAt(b, start); err != nil && err != io.EOF {
+			return last, "", err
+		}
+		if start > 0 { // the first line may not be whole
+			if i := bytes.IndexByte(b, '\n'); i >= 0 {
+				b = b[i+1:]
+			} else {
+				b = nil
+			}
+		}
+		if i := bytes.LastIndexByte(b, '\n'); len(b) > 0 && i != len(b)-1 {
+			torn = hashOf(b[i+1:])
+			b = b[:i+1]
+		}
+		for len(b) > 0 {
+			b = b[:len(b)-1]
+			i := bytes.LastIndexByte(b, '\n') + 1
+			if l, err := decode(b[i:]); err == nil {
+				return head{Seq: l.Seq, Hash: l.Hash}, torn, nil
+			}
+			b = b[:i]
+		}
+		if start == 0 {
+			return last, torn, nil
+		}
+	}
+}
+
+// rotate renames the file, and those before it, and begins a new one. Where a file cannot be renamed, as on Windows
+// while another process has it open, the log continues in it.
+func (l *Log) rotate() error {
+	if err := errors.Join(l.file.Sync(), l.file.Close()); err != nil {
+		return err
+	}
+	free := 1
+	for ; free < l.config.Keep; free++ {
+		if _, err := os.Lstat(numbered(l.path, free)); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	err := l.drop(numbered(l.path, free))
+	for ; err == nil && free > 0; free-- {
+		err = os.Rename(numbered(l.path, free-1), numbered(l.path, free))
+	}
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	if err := l.open(); err != nil {
+		return err
+	}
+	info, err := l.file.Stat()
+	if err != nil {
+		return err
+	}
+	l.size = info.Size()
+	return nil
+}
+
+// drop saves the number of the last line of a file that is about to be replaced, if it exists.
+func (l *Log) drop(name string) error {
+	f, err := openFile(name, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	last, _, err := lastLine(f, info.Size())
+	if err != nil {
+		return err
+	}
+	l.last.Dropped = max(l.last.Dropped, last.Seq)
+	return l.saveHead()
+}
+
+// numbered returns the path of an older file; 1 is the newest of them, and 0 is the log itself.
+func numbered(path string, i int) string {
+	if i == 0 {
+		return path
+	}
+	return path + "." + strconv.Itoa(i)
+}
+
+// saveHead saves the number and the hash of the last line, so that its removal is noticed.
+func (l *Log) saveHead() error {
+	b, err := json.Marshal(l.last)
+	if err != nil {
+		return err
+	}
+	b = append(b, bytes.Repeat([]byte(" "), max(0, 120-len(b)))...)
+	_, err = l.lock.WriteAt(append(b, '\n'), 0)
+	return err
+}
+
+// readHead returns the head that was saved last. It is zero if there is none.
+func readHead(f io.ReaderAt) (h head) {
+	b := make([]byte, 256)
+	n, _ := f.ReadAt(b, 0)
+	_ = json.Unmarshal(bytes.TrimSpace(b[:n]), &h) // what is not a head says nothing
+	return h
+}

@@ -1,0 +1,223 @@
+package coding
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reins-agent/reins/audit"
+	"github.com/reins-agent/reins/secret"
+	"github.com/reins-agent/reins/tool"
+)
+
+// Secrets configures what is redacted in results of tools, the system prompt and the audit log; see package secret.
+type Secrets struct {
+	// Off leaves results and the system prompt as they are. The audit log is redacted all the same.
+	Off bool
+	// Names are further variables whose values are secret, and Patterns are regular expressions.
+	Names, Patterns []string
+	// Vars are the environment variables of the host as NAME=VALUE. They default to those of this process.
+	Vars []string
+}
+
+// Audit configures the audit log; see package audit.
+type Audit struct {
+	// Off disables it.
+	Off bool
+	// Path is the file. It defaults to [AuditFile] of the state directory. Without one there is no log.
+	Path string
+	// MaxSize and Keep bound the log; zero fields use the defaults of package audit.
+	MaxSize int64
+	Keep    int
+	// Optional lets tools run although the log cannot be written. Without it, all calls are refused until it can
+	// be.
+	Optional bool
+}
+
+// auditDir is the directory in a state directory for the audit log.
+const auditDir = "audit"
+
+// AuditFile returns the audit log of a state directory.
+func AuditFile(state string) string { return filepath.Join(state, auditDir, "audit.jsonl") }
+
+// conceal makes the redactor of the session.
+func (b *builder) conceal(ctx context.Context) (err error) {
+	c, s := &b.config.Secrets, &b.session
+	if b.secrets = s.Secrets; b.secrets == nil {
+		vars := c.Vars
+		if vars == nil {
+			vars = os.Environ()
+		}
+		b.secrets, err = secret.New(ctx, secret.Config{Vars: vars, Env: s.Env, Names: c.Names, Patterns: c.Patterns})
+	}
+	if !c.Off {
+		s.Secrets, b.config.ToolConfig.Redacted = b.secrets, true
+	}
+	return err
+}
+
+// audit opens the audit log.
+func (b *builder) audit(context.Context) error {
+	c := b.config.Audit
+	if c.Path == "" && b.state != "" {
+		c.Path = AuditFile(b.state)
+	}
+	if c.Off || c.Path == "" || b.session.Audit != nil {
+		return nil
+	}
+	a := &auditor{secrets: b.secrets, optional: c.Optional, warn: b.config.Warn}
+	var err error
+	if a.log, err = audit.Open(c.Path, audit.Config{MaxSize: c.MaxSize, Keep: c.Keep}); err != nil {
+		if c.Optional && a.warn != nil {
+			a.warn(fmt.Errorf("%w; tool calls are not recorded", err))
+		}
+		if c.Optional {
+			return nil
+		}
+		return err
+	}
+	s := &b.session
+	s.Audit, s.Hooks = a.record, append([]tool.Hook{a}, s.Hooks...)
+	b.made = append(b.made, a)
+	return nil
+}
+
+// auditor writes outcomes to the audit log. Entries that cannot be written wait, and so do all further calls.
+type auditor struct {
+	log      *audit.Log
+	secrets  *secret.Redactor
+	optional bool
+	warn     func(error)
+
+	mu      sync.Mutex
+	waiting []audit.Entry
+	failed  bool // the failure was reported
+}
+
+// record writes the outcome of a call.
+func (a *auditor) record(session, agent string, o tool.Outcome) {
+	e := a.entry(session, agent, o)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.waiting = append(a.waiting, e)
+	_ = a.write() // BeforeTool tries again
+}
+
+// write writes the entries that wait; mu is held.
+func (a *auditor) write() error {
+	n, err := a.log.Append(a.waiting...)
+	if a.waiting = a.waiting[n:]; err == nil {
+		a.failed = false
+		return nil
+	}
+	consequence := "tools are refused until it can be written"
+	if a.optional {
+		a.waiting, consequence = nil, "tool calls are not recorded"
+	}
+	if !a.failed && a.warn != nil {
+		a.warn(fmt.Errorf("%w; %s", err, consequence))
+	}
+	a.failed = true
+	return err
+}
+
+// BeforeTool refuses a call while an earlier one is not in the log.
+func (a *auditor) BeforeTool(context.Context, tool.Call) (tool.HookResult, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.waiting) == 0 {
+		return tool.HookResult{}, nil
+	}
+	if err := a.write(); err != nil && !a.optional {
+		return tool.HookResult{Deny: true, Message: err.Error() + ". No tool can run until it can be written; ask the user to fix this."}, nil
+	}
+	return tool.HookResult{}, nil
+}
+
+// AfterTool does nothing.
+func (a *auditor) AfterTool(context.Context, tool.Call, *tool.Result) error { return nil }
+
+// Close closes the log, and reports entries that could not be written.
+func (a *auditor) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.waiting) > 0 && a.write() != nil && a.warn != nil {
+		a.warn(fmt.Errorf("%d tool calls are not in the audit log", len(a.waiting)))
+	}
+	return a.log.Close()
+}
+
+// entry describes an outcome without secrets.
+func (a *auditor) entry(session, agent string, o tool.Outcome) audit.Entry {
+	text := a.secrets.Text
+	e := audit.Entry{
+		Time: time.Now().UTC(), Trace: strings.TrimSuffix(session+"/"+agent, "/"), Call: o.Call.ID, Name: text(o.Call.Name), Version: o.Version, Args: a.arguments(o.Call.Args),
+		Decision: audit.Decision{Verdict: o.Decision.Verdict.String(), Code: o.Decision.Code, Rule: text(o.Decision.Rule), Reason: text(o.Decision.Reason)},
+		OK:       o.OK(), Duration: o.Duration.Milliseconds(), Waited: o.Waited.Milliseconds(),
+	}
+	if o.Tool != o.Call.Name {
+		e.Tool = o.Tool
+	}
+	if o.Approval != nil {
+		e.Approval = &audit.Approval{Allowed: o.Approval.Allow, Scope: string(o.Approval.Scope), Message: text(o.Approval.Message)}
+	}
+	if o.Result.Error != nil {
+		e.Error = string(o.Result.Error.Code)
+	}
+	for _, p := range o.Result.Artifacts.FilesChanged {
+		e.FilesChanged = append(e.FilesChanged, text(p))
+	}
+	for _, c := range o.Result.Artifacts.CommandsRun {
+		e.CommandsRun = append(e.CommandsRun, shortened(text(c)))
+	}
+	return e
+}
+
+// maxArgument is the length of the longest text in arguments that is recorded as a whole.
+const maxArgument = 2048
+
+// arguments returns arguments without secrets and with long texts shortened.
+func (a *auditor) arguments(args json.RawMessage) json.RawMessage {
+	args = a.secrets.JSON(args)
+	var v any
+	if len(args) > 0 && len(args) <= maxArgument && json.Valid(args) {
+		return args
+	}
+	if json.Unmarshal(args, &v) != nil {
+		v = string(args)
+	}
+	b, err := json.Marshal(shortenAll(v))
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// shortenAll shortens every text in a JSON value.
+func shortenAll(v any) any {
+	switch v := v.(type) {
+	case string:
+		return shortened(v)
+	case []any:
+		for i := range v {
+			v[i] = shortenAll(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = shortenAll(v[k])
+		}
+	}
+	return v
+}
+
+func shortened(text string) string {
+	if len(text) <= maxArgument {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxArgument], "") + fmt.Sprintf("… (%d bytes)", len(text))
+}

@@ -1,0 +1,148 @@
+package secret
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// secretName matches the names of variables and fields that hold secrets, in upper case with words separated by _.
+var secretName = regexp.MustCompile(`(^|_)(` +
+	`API_?KEYS?|APP_?KEY|ACCESS_?KEY(_ID)?|SECRET_?KEY|PRIVATE_?KEY|SIGNING_?KEY|ENCRYPTION_?KEY|MASTER_?KEY|SSH_?KEY|AUTH_?KEY|LICENSE_?KEY|ACCOUNT_?KEY|KEY|KEYS|` +
+	`[A-Z0-9]*SECRETS?|[A-Z0-9]*TOKENS?|[A-Z0-9]*PASSWORDS?|[A-Z0-9]*PASSWD|PASSPHRASE|[A-Z0-9]*PASS|PASSCODE|PWD|PW|PIN|` +
+	`CREDENTIALS?|CREDS?|AUTH|AUTHORIZATION|PAT|JWT|BEARER|COOKIE|SALT|PEPPER|SEED|MNEMONIC|CERT|PEM|HMAC|SIGNATURE|` +
+	`DSN|DATABASE_?URL|DB_?URL|REDIS_?URL|MONGO(DB)?_?UR[IL]|POSTGRES(QL)?_?UR[IL]|AMQP_?URL|CONNECTION_?STRING|CONN_?STR|WEBHOOK(_URL)?|SAS` +
+	`)(_(VALUE|ID|B64|BASE64|PROD|PRODUCTION|DEV|STAGING|TEST|LIVE|\d+))*$`)
+
+var camel = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+
+// notSecret lists names that match secretName but are not secret.
+var notSecret = []string{"PWD", "OLDPWD", "INIT_CWD", "SSH_AUTH_SOCK", "GPG_KEY"}
+
+// Name reports whether a variable or a field of this name holds a secret.
+func Name(name string) bool {
+	upper := strings.ToUpper(camel.ReplaceAllString(name, "${1}_${2}"))
+	upper = strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(upper)
+	return secretName.MatchString(upper) && !slices.Contains(notSecret, upper)
+}
+
+// minValue is the length of the shortest value that is redacted.
+const minValue = 8
+
+// maxValue is the length of a value that is compared as a whole. Of longer ones the beginning is.
+const maxValue = 4096
+
+// trust is how much the name of a variable says about its value.
+type trust int
+
+const (
+	anyName    trust = iota // the value must look random
+	weakName                // the value must not look like a word
+	strongName              // the value is secret unless it is common
+)
+
+// weak matches secret names that often have other values, such as SORT_KEY.
+var weak = regexp.MustCompile(`(?i)(^|[_.-])(KEYS?|AUTH|PIN|PASS|CERT|SEED|SALT|PEPPER|SIGNATURE|COOKIE|ID|SAS|TEST|DEV)$`)
+
+var plainWord = regexp.MustCompile(`^([a-z]+|[A-Z]+|[A-Z][a-z]+)([_.:/ -]([a-z]+|[A-Z]+|[A-Z][a-z]+))*$`)
+
+// secretValues returns the texts to redact for the value of a variable: the value, its lines if it has several,
+// the password if it is a URL, and the forms that values have in JSON and URLs.
+func secretValues(value string, name trust) (list []string) {
+	add := func(v string, name trust) {
+		v = strings.Trim(strings.TrimSpace(v), "\"'")
+		v = v[:min(len(v), maxValue)]
+		if len(v) < minValue || ordinary(v) || name == weakName && plainWord.MatchString(v) || name == anyName && !random(v) {
+			return
+		}
+		list = append(list, v)
+		for _, form := range []string{url.QueryEscape(v), quoted(v)} {
+			if form != v {
+				list = append(list, form)
+			}
+		}
+	}
+	if u, err := url.Parse(strings.TrimSpace(value)); err == nil && u.Scheme != "" && u.Host != "" {
+		password, set := u.User.Password()
+		switch {
+		case set && password != "" && !ordinary(password):
+			add(value, strongName)
+			add(password, strongName)
+		case name > anyName && (u.RawQuery != "" || slices.ContainsFunc(strings.FieldsFunc(u.Path, slash), random)):
+			add(value, strongName) // such as a webhook
+		}
+		return list
+	}
+	add(value, name)
+	if lines := strings.Fields(value); len(lines) > 1 {
+		for _, line := range lines {
+			if len(line) >= 2*minValue {
+				add(line, anyName)
+			}
+		}
+	}
+	return list
+}
+
+// quoted returns a text as it appears between the quotes of a JSON string.
+func quoted(v string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(v)
+}
+
+// commonValues are values that occur in ordinary text.
+var commonValues = []string{
+	"password", "passw0rd", "password1", "password123", "changeme", "change-me", "changeit", "undefined", "secret123", "postgres", "postgresql", "mongodb", "rabbitmq",
+	"localhost", "development", "production", "staging", "testing", "example", "disabled", "enabled", "default", "required",
+	"optional", "internal", "username", "administrator", "redacted", "your-key-here", "your_api_key", "your-api-key", "placeholder", "supersecret",
+	"anonymous", "certificate", "unlimited", "truncated", "sha256", "HS256", "RS256", "application", "database", "configuration",
+}
+
+var (
+	plainNumber = regexp.MustCompile(`^[-+]?[\d.,:_/ T-]+Z?$`)
+	plainPath   = regexp.MustCompile(`^(~|\.{1,2}|[A-Za-z]:)?([/\\][^/\\:]*)+(:([/\\][^/\\:]*)+)*$`)
+	variable    = regexp.MustCompile(`^(\$\{?\w+\}?|\$\(.*\)|\{\{.*\}\}|<[^>]*>|%\w+%|\*+|x+|X+|\.+)$`)
+)
+
+// ordinary reports whether a value occurs in ordinary text: a common word, a number, a path or a reference.
+func ordinary(v string) bool {
+	return slices.ContainsFunc(commonValues, func(c string) bool { return strings.EqualFold(c, v) }) ||
+		plainNumber.MatchString(v) || variable.MatchString(v) || strings.Contains(v, "[redacted:") ||
+		strings.Count(v, v[:min(1, len(v))]) == len(v) || plainPath.MatchString(v) && !slices.ContainsFunc(strings.FieldsFunc(v, slash), random)
+}
+
+func slash(c rune) bool { return c == '/' || c == '\\' || c == ':' }
+
+// random reports whether a value looks generated: long enough, without spaces, and with letters and digits that are
+// not just a number at the end of a word.
+func random(v string) bool {
+	if len(v) < 12 || strings.ContainsAny(v, " \t\n") {
+		return false
+	}
+	digits, changes := 0, 0
+	last := byte(0)
+	for i := range len(v) {
+		class := classOf(v[i])
+		if class == '0' {
+			digits++
+		}
+		if i > 0 && class != last && class != 0 && last != 0 {
+			changes++
+		}
+		last = class
+	}
+	return changes >= 4 && digits > 0
+}
+
+// classOf returns the kind of a letter or digit, or 0.
+func classOf(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return '0'
+	case 'a' <= c && c <= 'z':
+		return 'a'
+	case 'A' <= c && c <= 'Z':
+		return 'A'
+	}
+	return 0
+}

@@ -1,0 +1,329 @@
+package secret
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+)
+
+// hashBits is the size of the table of anchors. It fits the first-level cache of a processor.
+const hashBits = 13
+
+// rules finds anchors: the beginnings of what may be secrets. The first three bytes of an anchor, in lower case,
+// select an entry of the table, so that almost all text is skipped with one look at each byte.
+type rules struct {
+	table   [1 << hashBits]uint16 // an index in buckets
+	buckets [][]anchor
+	starts  map[string]bool // the first one and two bytes of anchors
+}
+
+// anchor begins a secret: a rule's, or a whole value.
+type anchor struct {
+	text string
+	rule *rule  // nil for a value
+	kind string // the placeholder
+}
+
+func newRules(values map[string]string) *rules {
+	r := &rules{buckets: make([][]anchor, 1), starts: make(map[string]bool)}
+	shapes := rulesOfShapes()
+	for i := range shapes {
+		for _, text := range shapes[i].anchors {
+			r.add(anchor{text, &shapes[i], placeholder(shapes[i].kind)})
+		}
+	}
+	sorted := make([]string, 0, len(values))
+	for v := range values {
+		sorted = append(sorted, v)
+	}
+	// The longest come first.
+	slices.SortFunc(sorted, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	for _, v := range sorted {
+		r.add(anchor{text: v, kind: values[v]})
+	}
+	return r
+}
+
+func (r *rules) add(a anchor) {
+	slot := &r.table[hash(trigram([]byte(a.text)))]
+	if *slot == 0 {
+		*slot = uint16(len(r.buckets))
+		r.buckets = append(r.buckets, nil)
+	}
+	r.buckets[*slot] = append(r.buckets[*slot], a)
+	low := lower([]byte(a.text[:2]))
+	r.starts[low[:1]], r.starts[low] = true, true
+}
+
+// lower sets the bit that distinguishes lower case in every byte.
+func lower(b []byte) string {
+	return strings.Map(func(c rune) rune { return c | 0x20 }, string(b))
+}
+
+func trigram(b []byte) uint32 {
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16
+}
+
+// hash returns the entry of three bytes. The fourth does not matter.
+func hash(trigram uint32) uint32 { return (trigram | 0x202020) << 8 * 0x9E3779B1 >> (32 - hashBits) }
+
+// next returns the first position from i on where an anchor may begin. If there is none, it returns len(b), or less
+// if the end of b may be the beginning of an anchor.
+func (r *rules) next(b []byte, i int, all bool) int {
+	for ; i+8 <= len(b); i += 4 { // four positions at a time
+		t := binary.LittleEndian.Uint64(b[i:])
+		if r.table[hash(uint32(t))]|r.table[hash(uint32(t>>8))]|r.table[hash(uint32(t>>16))]|r.table[hash(uint32(t>>24))] != 0 {
+			break
+		}
+	}
+	for ; i+3 <= len(b); i++ {
+		if r.table[hash(trigram(b[i:]))] != 0 {
+			return i
+		}
+	}
+	for ; !all && i < len(b); i++ {
+		if r.starts[lower(b[i:])] {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// at returns the secret that begins or is announced at i.
+func (r *rules) at(b []byte, i int, before byte, all bool) (m match, kind string, v verdict) {
+	rest := b[i:]
+	if len(rest) < 3 {
+		return m, "", more
+	}
+	for _, a := range r.buckets[r.table[hash(trigram(rest))]] {
+		if a.rule == nil {
+			m, v = match{to: len(a.text)}, has(rest, a.text, false, all)
+		} else if a.rule.inside || !word[before] {
+			if v = has(rest, a.text, a.rule.fold, all); v == yes {
+				m, v = a.rule.find(rest, len(a.text), all)
+			}
+		}
+		if v != no {
+			return m, a.kind, v
+		}
+	}
+	return m, "", no
+}
+
+// has reports whether a text begins with a prefix. Fold ignores the case of letters.
+func has(b []byte, prefix string, fold, all bool) verdict {
+	n := min(len(b), len(prefix))
+	for i := range n {
+		if b[i] != prefix[i] && !(fold && b[i]^prefix[i] == 0x20 && classOf(b[i]) > '0') {
+			return no
+		}
+	}
+	switch {
+	case n == len(prefix):
+		return yes
+	case all:
+		return no
+	}
+	return more
+}
+
+// Stream redacts a text that comes in pieces. It must not be used concurrently.
+type Stream struct {
+	redactor *Redactor
+	rules    *rules
+	held     []byte // what may begin a secret
+	last     byte   // the byte before held
+	tail     *set   // of the secret that was found last
+	end      pemEnd
+	line     []byte // what patterns have not seen yet
+	found    int
+}
+
+// Stream returns a new stream. A nil Redactor's stream changes nothing.
+func (r *Redactor) Stream() *Stream {
+	if r == nil {
+		return &Stream{}
+	}
+	return &Stream{redactor: r, rules: r.rules.Load()}
+}
+
+// Found returns the number of secrets found so far.
+func (s *Stream) Found() int { return s.found }
+
+// Write returns what can be shown of the text so far. The result may share memory with p.
+func (s *Stream) Write(p []byte) []byte { return s.write(p, false) }
+
+// Close returns the rest of the text.
+func (s *Stream) Close() []byte { return s.write(nil, true) }
+
+func (s *Stream) write(p []byte, all bool) []byte {
+	if s.rules == nil {
+		return p
+	}
+	out := s.scan(p, all)
+	if len(s.redactor.patterns) == 0 {
+		return out
+	}
+	return s.lines(out, all)
+}
+
+// scan redacts the next piece, except for patterns.
+func (s *Stream) scan(p []byte, all bool) []byte {
+	b := p
+	if len(s.held) > 0 {
+		b = append(s.held, p...)
+		s.held = nil
+	}
+	var out []byte // nil while b is unchanged
+	i := 0
+	if s.tail != nil {
+		i, out = s.swallow(b, 0), []byte{}
+	}
+	done := i
+	for {
+		if i = s.rules.next(b, i, all); i >= len(b) {
+			break
+		}
+		m, kind, v := s.rules.at(b, i, s.before(b, i), all)
+		if v == more {
+			break
+		}
+		if v == no {
+			i++
+			continue
+		}
+		s.found++
+		out = append(out, b[done:i]...)
+		if m.from > 0 { // what announces the secret may hold others
+			sub := Stream{redactor: s.redactor, rules: s.rules, last: s.before(b, i)}
+			out = append(out, sub.scan(b[i:i+m.from], true)...)
+		}
+		out = append(out, kind...)
+		s.tail, s.end = m.tail, pemEnd{}
+		i = s.swallow(b, i+m.to)
+		done = i
+	}
+	s.last, s.held = s.before(b, i), append(s.held, b[i:]...)
+	if out == nil {
+		return b[:i]
+	}
+	return append(out, b[done:i]...)
+}
+
+// before returns the byte before i.
+func (s *Stream) before(b []byte, i int) byte {
+	if i == 0 {
+		return s.last
+	}
+	return b[i-1]
+}
+
+// swallow returns where the secret that was found last ends, at i or after it.
+func (s *Stream) swallow(b []byte, i int) int {
+	if s.tail == nil {
+		return i
+	}
+	for ; i < len(b); i++ {
+		if s.tail == pem && !s.end.includes(b[i]) || s.tail != pem && !s.tail[b[i]] {
+			s.tail = nil
+			return i
+		}
+	}
+	return i
+}
+
+// pemEnd finds the end of a private key.
+type pemEnd struct {
+	matched int // bytes of the marker, or of the five dashes after it
+	after   bool
+	over    bool
+	begun   bool // the line has more than a number
+	last    byte
+}
+
+const endMarker = "-----END"
+
+var (
+	pemBody   = setOf("A-Za-z0-9+/=:,._\\\"'\r\n\t-")
+	pemPrefix = setOf(" \t0-9|:→") // of a line that a tool has numbered
+)
+
+// includes reports whether the next byte belongs to the key: a byte of base64 or of a header, until the end marker.
+func (e *pemEnd) includes(c byte) bool {
+	last := e.last
+	e.last = c
+	switch {
+	case e.over:
+		return false
+	case e.after:
+		if c != '-' {
+			e.matched = 0
+			return upper[c] || c == ' '
+		}
+		e.matched++
+		e.over = e.matched == 5
+		return true
+	case c == '-':
+		e.matched = min(e.matched+1, 5)
+	case e.matched >= 5 && c == endMarker[e.matched]:
+		e.matched++
+		e.after = e.matched == len(endMarker)
+	default:
+		e.matched = 0
+	}
+	if e.after {
+		e.matched = 0
+	}
+	if prefix := pemPrefix[c]; c == '\n' || !e.begun && prefix {
+		e.begun = false
+		return true
+	}
+	e.begun = true
+	return pemBody[c] || c == ' ' && last == ':'
+}
+
+// maxLine is the length of a line that patterns see as a whole.
+const maxLine = 64 << 10
+
+// lines redacts what the patterns match in the whole lines so far.
+func (s *Stream) lines(p []byte, all bool) []byte {
+	s.line = append(s.line, p...)
+	var out []byte
+	for {
+		n := bytes.IndexByte(s.line, '\n') + 1
+		switch {
+		case n == 0 && len(s.line) > maxLine, n > maxLine:
+			n = maxLine
+		case n == 0 && all:
+			n = len(s.line)
+		}
+		if n == 0 {
+			return out
+		}
+		out = append(out, s.match(s.line[:n])...)
+		s.line = s.line[n:]
+	}
+}
+
+// match redacts what the patterns match in a line, outside of placeholders.
+func (s *Stream) match(line []byte) []byte {
+	for _, re := range s.redactor.patterns {
+		if !re.Match(line) {
+			continue
+		}
+		var out []byte
+		done := 0
+		for _, p := range append(placeholders.FindAllIndex(line, -1), []int{len(line), len(line)}) {
+			out = append(out, re.ReplaceAllFunc(line[done:p[0]], func([]byte) []byte {
+				s.found++
+				return []byte(placeholder("pattern"))
+			})...)
+			out = append(out, line[p[0]:p[1]]...)
+			done = p[1]
+		}
+		line = out
+	}
+	return line
+}
