@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"llm/llmtest/conformance"},
 	{"env"},
 	{"env/search", "env/envtest"},
-	{"env/local", "checkpoint", "trust"},
+	{"env/local", "checkpoint", "trust", "hook"},
 	{"policy/shell", "policy/repo"},
 	{"policy"},
 	{"tool", "config"},
