@@ -80,7 +80,7 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.meta = meta
+	s.meta, s.resumed = meta, true
 	d := event.SessionResume{Setup: s.setup(), Dir: s.dir(), Interrupted: root.Open(), Lost: lost, Imported: meta.Foreign()}
 	if c.System != root.System() || d.Imported {
 		d.System = c.System

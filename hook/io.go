@@ -68,6 +68,9 @@ const (
 	Deny  Decision = "deny"
 )
 
+// Restricts reports whether the decision asks for approval or denies.
+func (d Decision) Restricts() bool { return d == Ask || d == Deny }
+
 func (d Decision) rank() int {
 	switch d {
 	case None:
