@@ -36,7 +36,7 @@ func (h toolHooks) BeforeTool(ctx context.Context, c tool.Call) (res tool.HookRe
 	if q := h.judged(c.ID); q != nil && q.Version == spec.Version {
 		return tool.HookResult{Args: q.Arguments, Ask: q.Rule == "hook", Message: q.Reason}, nil
 	}
-	for _, call := range h.config.Hooks.Calls(spec.Name, c.Args) {
+	for _, call := range h.config.Hooks.Calls(h.dir(), spec.Name, c.Args) {
 		out := h.fireCall(ctx, hook.Input{Event: hook.PreToolUse}, c.ID, spec.Name, call)
 		res.Deny = res.Deny || out.Decision == hook.Deny || out.Stop
 		res.Ask = res.Ask || out.Decision == hook.Ask
@@ -66,7 +66,7 @@ func (h toolHooks) AfterTool(ctx context.Context, c tool.Call, res *tool.Result)
 	if res.Error != nil {
 		in = hook.Input{Event: hook.PostToolUseFailure, Error: res.Error.Message}
 	}
-	for _, call := range h.config.Hooks.Calls(spec.Name, c.Args) {
+	for _, call := range h.config.Hooks.Calls(h.dir(), spec.Name, c.Args) {
 		if out := h.fireCall(ctx, in, c.ID, spec.Name, call); out.Response != nil && res.Error == nil {
 			res.Output, res.Present, res.Images = tool.Text(*out.Response), nil, nil
 		}
@@ -132,7 +132,7 @@ func (s *Session) hookCalls(e hook.Event, name string, args json.RawMessage) []h
 	if !s.config.Hooks.Has(e) {
 		return nil
 	}
-	return s.config.Hooks.Calls(name, args)
+	return s.config.Hooks.Calls(s.dir(), name, args)
 }
 
 // denied runs the hooks of PermissionDenied if a call was refused.

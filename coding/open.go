@@ -124,6 +124,9 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	if s.Describe == nil {
 		s.Describe = describe
 	}
+	if s.Hooks != nil {
+		s.Hooks = s.Hooks.Translating(hookCalls(s.Env.Info().Paths()))
+	}
 	s.Middleware = append(s.Middleware[:len(s.Middleware):len(s.Middleware)], recordDiffs, b.recordSeen)
 	s.Owned = append(s.Owned[:len(s.Owned):len(s.Owned)], b.made...)
 	if c.Resume == "" {

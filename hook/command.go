@@ -24,17 +24,9 @@ func (s *Set) command(ctx context.Context, e env.Environment, h Hook, in Input) 
 	if err != nil {
 		return Output{}, err
 	}
-	ctx, kill := context.WithCancel(ctx)
-	failed := false
-	defer func() {
-		if failed { // other commands may leave children running, which end with the work
-			kill()
-		}
-	}()
 	res, err := env.Exec(ctx, e, env.Command{
 		Line: h.Command, Env: s.vars(in), Stdin: bytes.NewReader(append(stdin, '\n')), Timeout: h.timeout(), MaxOutput: maxOutput,
 	})
-	failed = err != nil || res.TimedOut
 	stderr := strings.TrimSpace(res.Stderr)
 	switch {
 	case err != nil:

@@ -57,7 +57,7 @@ type Hook struct {
 type Set struct {
 	hooks     []compiled
 	dir       string
-	translate func(tool string, args json.RawMessage) []Call
+	translate func(dir, tool string, args json.RawMessage) []Call
 }
 
 type compiled struct {
@@ -123,18 +123,18 @@ type Call struct {
 	Back func(input json.RawMessage) (json.RawMessage, error)
 }
 
-// Translating returns a copy of the set whose hooks see tool calls as f returns them. A call that changes several files
-// may be several calls for hooks.
-func (s *Set) Translating(f func(tool string, args json.RawMessage) []Call) *Set {
+// Translating returns a copy of the set whose hooks see the tool calls of an agent in dir as f returns them. A call for
+// several files may be several calls for hooks.
+func (s *Set) Translating(f func(dir, tool string, args json.RawMessage) []Call) *Set {
 	t := *s
 	t.translate = f
 	return &t
 }
 
 // Calls returns a tool call as hooks see it.
-func (s *Set) Calls(tool string, args json.RawMessage) []Call {
+func (s *Set) Calls(dir, tool string, args json.RawMessage) []Call {
 	if s.translate != nil {
-		if calls := s.translate(tool, args); len(calls) > 0 {
+		if calls := s.translate(dir, tool, args); len(calls) > 0 {
 			return calls
 		}
 	}
