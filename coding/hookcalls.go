@@ -51,8 +51,9 @@ var claudeAliases = sync.OnceValue(func() map[string]tool.Alias {
 	return all
 })
 
-// hookCalls translates tool calls for hooks. Paths are those of an environment.
-func hookCalls(paths env.Paths) func(dir, name string, args json.RawMessage) []hook.Call {
+// HookCalls translates tool calls for [hook.Set.Translating]: hooks see them as those of Claude Code, with the absolute
+// paths of an environment. Open does this for the hooks of a session.
+func HookCalls(paths env.Paths) func(dir, name string, args json.RawMessage) []hook.Call {
 	return func(dir, name string, args json.RawMessage) []hook.Call {
 		in := map[string]json.RawMessage{}
 		if json.Unmarshal(args, &in) != nil {

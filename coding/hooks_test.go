@@ -183,7 +183,7 @@ func text(m llm.Message) string {
 }
 
 func TestHookCalls_AreThoseOfClaudeCode(t *testing.T) {
-	f := hookCalls(env.PathsOf("linux"))
+	f := HookCalls(env.PathsOf("linux"))
 	for _, c := range []struct{ tool, args, want string }{
 		{"shell", `{"command":"ls","timeout_ms":5,"background":true}`, `Bash {"command":"ls","run_in_background":true,"timeout":5}`},
 		{"exec_command", `{"cmd":"ls","workdir":"x"}`, `Bash {"command":"ls","workdir":"x"}`},
@@ -216,7 +216,7 @@ func TestHookCalls_AreThoseOfClaudeCode(t *testing.T) {
 
 // Whatever a hook leaves unchanged comes back as it was, apart from absolute paths.
 func TestHookCalls_ComeBack(t *testing.T) {
-	f := hookCalls(env.PathsOf("linux"))
+	f := HookCalls(env.PathsOf("linux"))
 	args := map[string]string{
 		"shell": `{"background":true,"command":"ls","timeout_ms":5}`, "exec_command": `{"cmd":"ls"}`, "shell_input": `{"id":"1","text":"x"}`,
 		"grep":      `{"after":1,"case_insensitive":true,"glob_filter":"*.go","max_results":3,"path":"/w/src","pattern":"x"}`,

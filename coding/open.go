@@ -125,7 +125,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 		s.Describe = describe
 	}
 	if s.Hooks != nil {
-		s.Hooks = s.Hooks.Translating(hookCalls(s.Env.Info().Paths()))
+		s.Hooks = s.Hooks.Translating(HookCalls(s.Env.Info().Paths()))
 	}
 	s.Middleware = append(s.Middleware[:len(s.Middleware):len(s.Middleware)], recordDiffs, b.recordSeen)
 	s.Owned = append(s.Owned[:len(s.Owned):len(s.Owned)], b.made...)

@@ -22,6 +22,8 @@ func TestDefaults_OfFlags(t *testing.T) {
 		"reins ask --timeout":                 "10m0s",
 		"reins run --compact-at":              "0.8",
 		"reins run --max-rounds":              "200",
+		"reins hooks test --input":            "{}",
+		"reins hooks test --prompt":           "test",
 		"reins policy check --args":           "{}",
 		"reins run --mode":                    "default",
 		"reins run --output":                  "text",

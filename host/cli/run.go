@@ -9,6 +9,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/policy"
 )
 
@@ -32,6 +33,7 @@ type run struct {
 	trust        bool
 	mode, rules  string
 	permitted    permissions
+	hooks        *hook.Set
 
 	resume, fork string
 	continueLast bool

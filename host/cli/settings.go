@@ -112,6 +112,9 @@ func (o *run) configure(h Host, session event.Meta) error {
 		o.effort = s.Effort
 	}
 	o.maxRounds, o.maxTurns, o.budget, o.compactAt = s.Run.MaxRounds, s.Run.MaxTurns, s.Run.Budget, s.Run.CompactAt
+	if o.hooks, err = h.hooks(s, dir, o.trust); err != nil {
+		return err
+	}
 	o.permitted, err = h.permissions(s, o.rules)
 	return err
 }
