@@ -35,6 +35,9 @@ func (s *Session) Compact(ctx context.Context) (d event.Compaction, err error) {
 		return event.Compaction{}, err
 	}
 	defer func() { s.release(Outcome{}, err) }()
+	if err = s.startHooks(ctx); err != nil {
+		return d, err
+	}
 	for {
 		s.tree.mu.Lock()
 		a := s.state.Compact()

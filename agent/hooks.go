@@ -26,10 +26,11 @@ func (e *StoppedError) Error() string {
 	return "stopped by a hook: " + cmp.Or(e.Reason, "no reason given")
 }
 
-// fire runs the hooks of an event and records their runs.
+// fire runs the hooks of an event and records their runs. One of a tool call that stops the work does so after the
+// calls that run.
 func (s *Session) fire(ctx context.Context, in hook.Input) hook.Output {
 	hooks := s.config.Hooks
-	if !hooks.Has(in.Event) {
+	if !hooks.Has(in.Event) { // the usual case
 		return hook.Output{}
 	}
 	in.Session, in.Dir, in.Mode, in.Agent, in.AgentType = s.id, s.dir(), string(cmp.Or(s.mode(), policy.ModeDefault)), s.path, s.config.kind
@@ -38,6 +39,9 @@ func (s *Session) fire(ctx context.Context, in hook.Input) hook.Output {
 	defer s.tree.mu.Unlock()
 	for _, d := range step.Ran(in, r) {
 		s.note(d)
+	}
+	if in.Call != "" && r.Stop {
+		s.work.halted = cmp.Or(s.work.halted, r.StopReason, "no reason given")
 	}
 	return r.Output
 }
@@ -70,7 +74,7 @@ func (s *Session) startHooks(ctx context.Context) error {
 // submitHooks runs the hooks of UserPromptSubmit. An error means that they refuse the input.
 func (s *Session) submitHooks(ctx context.Context, msg llm.Message) error {
 	out := s.fire(ctx, hook.Input{Event: hook.UserPromptSubmit, Prompt: msg.Text()})
-	if out.Stop || out.Decision == hook.Deny {
+	if out.Refuses() {
 		return &BlockedError{cmp.Or(out.Reason, out.StopReason)}
 	}
 	return nil
@@ -81,6 +85,15 @@ func stopEvent(depth int) hook.Event {
 		return hook.SubagentStop
 	}
 	return hook.Stop
+}
+
+// updateHooks records whether hooks decide on the end of the work, which may have changed since a subagent was spawned.
+func (s *Session) updateHooks() {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	if set := s.setup(); set.Rules.StopHooks != s.state.Setup().Rules.StopHooks {
+		s.note(event.Settings{Setup: set})
+	}
 }
 
 // stopHooks runs the hooks that decide whether the work may end.

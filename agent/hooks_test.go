@@ -367,6 +367,9 @@ func TestHooks_StopCannotKeepAnAgentWorkingForever(t *testing.T) {
 			t.Errorf("%d model calls, want the first and ten more", n)
 		}
 	}
+	if w := records[event.Warning](s); len(w) != 2 || w[0].Code != event.WarningStopHooks {
+		t.Errorf("%+v, want a warning for each input", w)
+	}
 }
 
 func TestHooks_SubagentStopMakesASubagentContinue(t *testing.T) {
@@ -387,6 +390,38 @@ func TestHooks_SubagentStopMakesASubagentContinue(t *testing.T) {
 	submit(t, s, "main")
 	if end := records[event.SubagentEnd](s); len(end) != 1 || end[0].Output != "Whole." {
 		t.Errorf("%+v", end)
+	}
+}
+
+// The hooks of a resumed session apply to its old subagents too.
+func TestHooks_OfAResumedSessionApplyToItsSubagents(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		count := 0
+		stop := hooks(on(hook.SubagentStop, func(hook.Input) hook.Output { count++; return hook.Output{} }))
+		script := play(map[string][]llmtest.Turn{
+			"main":  {spawn(`{"task":"child"}`), wait("1"), llmtest.Say("Half."), llmtest.Call("send_input", `{"agent_id":"1","message":"more"}`), wait("1"), llmtest.Say("Done.")},
+			"child": {llmtest.Say("One."), llmtest.Say("Two.")},
+		})
+		s := open(t, script, func(c *Config) {
+			c.Store, c.ID = &event.Memory{}, "life"
+			if before {
+				c.Hooks = stop
+			}
+		})
+		submit(t, s, "main")
+		s.Close()
+		c := s.config
+		if c.Hooks = stop; before {
+			c.Hooks = nil
+		}
+		s, err := Resume(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := submit(t, s, "and then"); out.Text != "Done." || count != 1 {
+			t.Errorf("hooks at first: %v; %+v, and %d runs, want 1", before, out, count)
+		}
+		s.Close()
 	}
 }
 

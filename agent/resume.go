@@ -140,6 +140,7 @@ func (s *Session) accompany(ctx context.Context) (out Outcome, err error) {
 	if !s.takeUp(ctx) {
 		return Outcome{}, ErrNothingToContinue
 	}
+	_ = s.startHooks(ctx) // the work has begun
 	out.Status, out.Cost.Known = StatusDone, true
 	if err = s.waitBelow(ctx); err != nil {
 		out.Status, err = StatusInterrupted, fmt.Errorf("interrupted: %w", err)

@@ -100,6 +100,7 @@ func (s *Session) start(ctx context.Context, begin func() bool) {
 		s.parent.record(event.SubagentEnd{ID: s.path, Status: failed, Reason: err.Error()})
 		return
 	}
+	s.updateHooks()
 	go func() {
 		err := guarded("agent "+s.path, func() error {
 			_, err := s.run(ctx, begin)

@@ -3,8 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 
@@ -31,29 +29,13 @@ type toolHooks struct {
 
 // BeforeTool runs the hooks of PreToolUse. They have run already for a call that waited for an approval: the arguments
 // of the request are those that they left.
-func (h toolHooks) BeforeTool(ctx context.Context, c tool.Call) (res tool.HookResult, err error) {
+func (h toolHooks) BeforeTool(ctx context.Context, c tool.Call) (tool.HookResult, error) {
 	spec, _ := h.tools.Spec(c.Name)
 	if q := h.judged(c.ID); q != nil && q.Version == spec.Version {
 		return tool.HookResult{Args: q.Arguments, Ask: q.Rule == "hook", Message: q.Reason}, nil
 	}
-	for _, call := range h.config.Hooks.Calls(h.dir(), spec.Name, c.Args) {
-		out := h.fireCall(ctx, hook.Input{Event: hook.PreToolUse}, c.ID, spec.Name, call)
-		res.Deny = res.Deny || out.Decision == hook.Deny || out.Stop
-		res.Ask = res.Ask || out.Decision == hook.Ask
-		if out.Decision.Restricts() || out.Stop {
-			res.Message = cmp.Or(res.Message, out.Reason, out.StopReason)
-		}
-		if out.Input == nil {
-			continue
-		}
-		if call.Back == nil {
-			return res, fmt.Errorf("it changed the input of %s, which cannot be changed", call.Name)
-		}
-		if res.Args, err = call.Back(out.Input); err != nil {
-			return res, fmt.Errorf("it changed the input: %w", err)
-		}
-	}
-	return res, nil
+	out := h.fire(ctx, hook.Input{Event: hook.PreToolUse, Call: c.ID, Tool: spec.Name, ToolInput: c.Args})
+	return tool.HookResult{Args: out.Input, Deny: out.Refuses(), Ask: out.Decision == hook.Ask, Message: cmp.Or(out.Reason, out.StopReason)}, nil
 }
 
 // AfterTool runs the hooks of PostToolUse or PostToolUseFailure, unless the work was interrupted.
@@ -62,28 +44,32 @@ func (h toolHooks) AfterTool(ctx context.Context, c tool.Call, res *tool.Result)
 		return nil
 	}
 	spec, _ := h.tools.Spec(c.Name)
-	in := hook.Input{Event: hook.PostToolUse, Response: hookResponse(*res)}
+	in := hook.Input{Event: hook.PostToolUse, Call: c.ID, Tool: spec.Name, ToolInput: c.Args}
 	if res.Error != nil {
-		in = hook.Input{Event: hook.PostToolUseFailure, Error: res.Error.Message}
+		in.Event, in.Error = hook.PostToolUseFailure, res.Error.Message
+	} else {
+		in.Response = hookResponse(*res)
 	}
-	for _, call := range h.config.Hooks.Calls(h.dir(), spec.Name, c.Args) {
-		if out := h.fireCall(ctx, in, c.ID, spec.Name, call); out.Response != nil && res.Error == nil {
-			res.Output, res.Present, res.Images = tool.Text(*out.Response), nil, nil
-		}
+	if out := h.fire(ctx, in); out.Response != nil && res.Error == nil {
+		res.Output, res.Present, res.Images = tool.Text(*out.Response), nil, nil
 	}
 	return nil
 }
 
-// fireCall runs the hooks of an event of a tool call. One that stops the work does so after the round.
-func (s *Session) fireCall(ctx context.Context, in hook.Input, id, name string, c hook.Call) hook.Output {
-	in.Call, in.Tool, in.Names, in.ToolInput = id, c.Name, append([]string{name}, c.Names...), c.Input
-	out := s.fire(ctx, in)
-	if out.Stop {
-		s.tree.mu.Lock()
-		s.work.halted = cmp.Or(s.work.halted, out.StopReason, "no reason given")
-		s.tree.mu.Unlock()
+// maxResponse is how much of an output hooks get, in bytes.
+const maxResponse = 256 << 10
+
+// hookResponse returns a result for hooks.
+func hookResponse(res tool.Result) map[string]any {
+	text := []byte(nil)
+	if res.Output != nil {
+		r := res.Output.Open()
+		defer r.Close()
+		text, _ = io.ReadAll(io.LimitReader(r, maxResponse)) // the model is told if it cannot be read
 	}
-	return out
+	m := map[string]any{"success": true, "output": string(text), "stdout": string(text)}
+	maps.Copy(m, res.Fields)
+	return m
 }
 
 // halted returns why a hook stops the work, or nil.
@@ -115,11 +101,9 @@ func (s *Session) permissionHooks(ctx context.Context, r tool.Request) *tool.App
 	if c.Request != nil {
 		return nil
 	}
-	for _, c := range s.hookCalls(hook.PermissionRequest, r.Spec.Name, r.Call.Args) {
-		out := s.fireCall(ctx, hook.Input{Event: hook.PermissionRequest, Reason: r.Decision.Reason}, r.Call.ID, r.Spec.Name, c)
-		if out.Stop || out.Decision == hook.Deny {
-			return &tool.Approval{Message: cmp.Or(out.Reason, out.StopReason, "a hook denied it")}
-		}
+	out := s.fire(ctx, hook.Input{Event: hook.PermissionRequest, Call: r.Call.ID, Tool: r.Spec.Name, ToolInput: r.Call.Args, Reason: r.Decision.Reason})
+	if out.Refuses() {
+		return &tool.Approval{Message: cmp.Or(out.Reason, out.StopReason, "a hook denied it")}
 	}
 	if s.config.Approve != nil {
 		s.fire(ctx, hook.Input{Event: hook.Notification, Kind: "permission_prompt", Message: "Reins needs your approval to use " + r.Spec.Name})
@@ -127,41 +111,11 @@ func (s *Session) permissionHooks(ctx context.Context, r tool.Request) *tool.App
 	return nil
 }
 
-// hookCalls returns a call as the hooks of an event see it.
-func (s *Session) hookCalls(e hook.Event, name string, args json.RawMessage) []hook.Call {
-	if !s.config.Hooks.Has(e) {
-		return nil
-	}
-	return s.config.Hooks.Calls(s.dir(), name, args)
-}
-
 // denied runs the hooks of PermissionDenied if a call was refused.
 func (s *Session) denied(ctx context.Context, out tool.Outcome) {
 	d := out.Decision
-	if out.Result.Error == nil || out.Result.Error.Code != tool.PermissionDenied ||
-		d.Verdict != policy.Deny && (d.Verdict != policy.Ask || out.Approval != nil && out.Approval.Allow) {
-		return
+	if e := out.Result.Error; e != nil && e.Code == tool.PermissionDenied &&
+		(d.Verdict == policy.Deny || d.Verdict == policy.Ask && (out.Approval == nil || !out.Approval.Allow)) {
+		s.fire(ctx, hook.Input{Event: hook.PermissionDenied, Call: out.Call.ID, Tool: out.Tool, ToolInput: out.Call.Args, Reason: e.Message})
 	}
-	for _, c := range s.hookCalls(hook.PermissionDenied, out.Tool, out.Call.Args) {
-		s.fireCall(ctx, hook.Input{Event: hook.PermissionDenied, Reason: out.Result.Error.Message}, out.Call.ID, out.Tool, c)
-	}
-}
-
-// maxResponse is how much of an output hooks get, in bytes.
-const maxResponse = 256 << 10
-
-// hookResponse returns a result for hooks.
-func hookResponse(res tool.Result) map[string]any {
-	m := maps.Clone(res.Fields)
-	if m == nil {
-		m = make(map[string]any)
-	}
-	m["success"], m["output"] = true, ""
-	if res.Output != nil {
-		r := res.Output.Open()
-		defer r.Close()
-		text, _ := io.ReadAll(io.LimitReader(r, maxResponse)) // the model is told if it cannot be read
-		m["output"], m["stdout"] = string(text), string(text)
-	}
-	return m
 }

@@ -120,4 +120,5 @@ const (
 	WarningContextWindow WarningCode = "context_window"
 	WarningSummaryFailed WarningCode = "summary_failed"
 	WarningNoCheckpoint  WarningCode = "no_checkpoint"
+	WarningStopHooks     WarningCode = "stop_hooks" // they wanted to keep the agent working too often
 )

@@ -131,14 +131,15 @@ func (s *Set) Translating(f func(dir, tool string, args json.RawMessage) []Call)
 	return &t
 }
 
-// Calls returns a tool call as hooks see it.
-func (s *Set) Calls(dir, tool string, args json.RawMessage) []Call {
-	if s.translate != nil {
-		if calls := s.translate(dir, tool, args); len(calls) > 0 {
-			return calls
-		}
+// calls returns a tool call as hooks see it. Other events are one call without a name.
+func (s *Set) calls(in Input) (calls []Call) {
+	if in.Tool != "" && s.translate != nil {
+		calls = s.translate(in.Dir, in.Tool, in.ToolInput)
 	}
-	return []Call{{Name: tool, Input: args, Back: func(in json.RawMessage) (json.RawMessage, error) { return in, nil }}}
+	if len(calls) > 0 {
+		return calls
+	}
+	return []Call{{Name: in.Tool, Input: in.ToolInput, Back: func(input json.RawMessage) (json.RawMessage, error) { return input, nil }}}
 }
 
 // Has reports whether there are hooks for an event.
@@ -190,20 +191,44 @@ type Run struct {
 
 // Run runs the matching hooks one after the other. Each sees the tool input as those before it left it. All of them run,
 // also after one has denied. Commands run in e.
+//
+// Tool and ToolInput are those of the session. Hooks get the call translated, and Output.Input is translated back.
 func (s *Set) Run(ctx context.Context, e env.Environment, in Input) (r Result) {
-	for _, h := range s.Match(in) {
-		start := time.Now()
-		out, err := s.call(ctx, e, h, in)
-		if err != nil {
-			out = h.failed(err)
+	if !s.Has(in.Event) {
+		return r
+	}
+	own := in.Tool
+	for _, c := range s.calls(in) {
+		in.Tool, in.ToolInput, in.Names = c.Name, c.Input, append([]string{own}, c.Names...)
+		for _, h := range s.Match(in) {
+			run, args := s.run(ctx, e, h, in, c)
+			if args != nil {
+				in.ToolInput = run.Output.Input
+			}
+			r.Runs = append(r.Runs, run)
+			out := run.Output
+			out.Input = args
+			r.add(out)
 		}
-		if out.Input != nil {
-			in.ToolInput = out.Input
-		}
-		r.add(out)
-		r.Runs = append(r.Runs, Run{h, out, err, time.Since(start)})
 	}
 	return r
+}
+
+// run runs a hook on a call. It returns the arguments if the hook changed the input.
+func (s *Set) run(ctx context.Context, e env.Environment, h Hook, in Input, c Call) (r Run, args json.RawMessage) {
+	start := time.Now()
+	out, err := s.call(ctx, e, h, in)
+	switch {
+	case err != nil || out.Input == nil:
+	case c.Back == nil:
+		err = fmt.Errorf("it changed the input of %s, which cannot be changed here", in.Tool)
+	default:
+		args, err = c.Back(out.Input)
+	}
+	if err != nil {
+		out, args = h.failed(err), nil
+	}
+	return Run{h, out, err, time.Since(start)}, args
 }
 
 // failed returns what the failure of a hook means.

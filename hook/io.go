@@ -68,9 +68,6 @@ const (
 	Deny  Decision = "deny"
 )
 
-// Restricts reports whether the decision asks for approval or denies.
-func (d Decision) Restricts() bool { return d == Ask || d == Deny }
-
 func (d Decision) rank() int {
 	switch d {
 	case None:
@@ -94,6 +91,9 @@ type Output struct {
 	Stop       bool            // the work stops
 	StopReason string          // for the user
 }
+
+// Refuses reports whether a call or input must not go on.
+func (o Output) Refuses() bool { return o.Decision == Deny || o.Stop }
 
 // add merges the answer of a later hook. The strictest decision wins.
 func (o *Output) add(p Output) {

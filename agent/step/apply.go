@@ -211,6 +211,8 @@ func (s *State) warning(d event.Warning) {
 	switch d.Code {
 	case event.WarningContextWindow:
 		s.warned = true
+	case event.WarningStopHooks:
+		s.consulted = true
 	case event.WarningSummaryFailed:
 		s.summary.warned = true
 		s.summary.failures++

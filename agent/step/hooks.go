@@ -1,6 +1,7 @@
 package step
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/reins-agent/reins/event"
@@ -9,6 +10,14 @@ import (
 
 // maxStops limits how often hooks can keep an agent working on an input.
 const maxStops = 10
+
+// consult asks hooks whether the work may end, unless they have kept it going too often.
+func (s *State) consult() Action {
+	if s.stops < maxStops {
+		return RunHooks{Active: s.stops > 0, Answer: s.text}
+	}
+	return Append{event.Warning{Code: event.WarningStopHooks, Message: fmt.Sprintf("The work ends although hooks want the agent to continue: they have done so %d times", s.stops)}}
+}
 
 // hooked applies that a hook ran.
 func (s *State) hooked(d event.Hook) {

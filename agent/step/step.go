@@ -132,8 +132,8 @@ func (s *State) rest() Action {
 // finish ends the work on an input.
 func (s *State) finish() Action {
 	if s.halt.Status == event.StatusDone {
-		if s.setup.Rules.StopHooks && !s.consulted && s.stops < maxStops {
-			return RunHooks{Active: s.stops > 0, Answer: s.text}
+		if s.setup.Rules.StopHooks && !s.consulted {
+			return s.consult()
 		}
 		if a := s.form(); a != nil {
 			return a

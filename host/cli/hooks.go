@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -224,49 +223,4 @@ func (h Host) allHooks() ([]foundHook, error) {
 		return nil, usageError{err}
 	}
 	return h.findHooks(s, src.Dir, h.trusted("."))
-}
-
-// sampleInput is the input of an event for "reins hooks test".
-func sampleInput(e hook.Event, prompt string) hook.Input {
-	in := hook.Input{Event: e, Session: "test", Mode: "default"}
-	switch e {
-	case hook.UserPromptSubmit:
-		in.Prompt = prompt
-	case hook.SessionStart:
-		in.Source = "startup"
-	case hook.SessionEnd:
-		in.Reason = "other"
-	case hook.Stop, hook.SubagentStop:
-		in.StopActive, in.Answer = new(bool), "Done."
-	case hook.StopFailure, hook.PostToolUseFailure:
-		in.Error = "test"
-	case hook.PostToolUse:
-		in.Response = map[string]any{"success": true, "output": "", "stdout": ""}
-	case hook.PreCompact, hook.PostCompact:
-		in.Trigger = "auto"
-	case hook.Notification:
-		in.Kind, in.Message = "permission_prompt", "test"
-	}
-	if e == hook.SubagentStart || e == hook.SubagentStop {
-		in.Agent, in.AgentType = "1", "Explore"
-	}
-	return in
-}
-
-// toolInput completes the input of an event of a tool call.
-func toolInput(in hook.Input, name string, c hook.Call) hook.Input {
-	in.Tool, in.Names, in.ToolInput, in.Call = c.Name, append([]string{name}, c.Names...), c.Input, "test"
-	return in
-}
-
-func ofTool(e hook.Event) bool {
-	return strings.HasSuffix(string(e), "ToolUse") || e == hook.PostToolUseFailure || e == hook.PermissionRequest || e == hook.PermissionDenied
-}
-
-func validJSON(text string) (json.RawMessage, error) {
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &object); err != nil {
-		return nil, usagef("--input must be a JSON object: %w", err)
-	}
-	return json.RawMessage(text), nil
 }

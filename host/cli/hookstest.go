@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -49,7 +50,7 @@ func eventNames() (names []string) {
 }
 
 func (o hooksTest) run(ctx context.Context, h Host, e hook.Event) error {
-	calls, err := o.check(e)
+	in, err := o.sample(e)
 	if err != nil {
 		return err
 	}
@@ -70,55 +71,72 @@ func (o hooksTest) run(ctx context.Context, h Host, e hook.Event) error {
 		set, _ = hook.New()
 	}
 	set = set.Translating(coding.HookCalls(place.Info().Paths()))
-	var all hook.Output
+	in.Dir = place.Info().Dir
+	r := set.Run(ctx, place, in)
 	t := &show.Table{Columns: []show.Column{{Title: "HOOK", Colour: show.Cyan}, {Title: "OUTCOME"}, {Title: "TIME"}, {Title: "ANSWER"}}}
-	rows := 0
-	for i, in := range calls(set, place.Info().Dir) {
-		in.Dir = place.Info().Dir
-		r := set.Run(ctx, place, in)
-		for _, d := range step.Ran(in, r) {
-			t.Add(d.Name, string(d.Outcome), show.Duration(d.Duration), show.OneLine(hookAnswer(d)))
-			rows++
-		}
-		if i == 0 || stricterThan(all, r.Output) {
-			all = r.Output
-		}
+	for _, d := range step.Ran(in, r) {
+		t.Add(d.Name, string(d.Outcome), show.Duration(d.Duration), show.OneLine(hookAnswer(d)))
 	}
-	if rows == 0 {
+	if len(r.Runs) == 0 {
 		notef(h, "no active hook matches; see \"reins hooks list\"")
 		return nil
 	}
 	if err := printTable(h, t); err != nil {
 		return err
 	}
-	return o.conclude(h, e, all)
+	return conclude(h, e, r.Output)
 }
 
-// check returns the inputs that the flags ask for.
-func (o hooksTest) check(e hook.Event) (func(*hook.Set, string) []hook.Input, error) {
-	if !e.Fires() {
-		return nil, usagef("unknown event %q%s", e, didYouMean(string(e), eventNames()))
-	}
+// sample returns the input that the flags describe.
+func (o hooksTest) sample(e hook.Event) (hook.Input, error) {
 	in := sampleInput(e, o.prompt)
-	if !ofTool(e) {
-		if o.tool != "" {
-			return nil, usagef("%s is not about a tool call: leave out --tool", e)
-		}
-		return func(*hook.Set, string) []hook.Input { return []hook.Input{in} }, nil
+	switch ofTool := in.Call != ""; {
+	case !e.Fires():
+		return in, usagef("unknown event %q%s", e, didYouMean(string(e), eventNames()))
+	case ofTool && o.tool == "":
+		return in, usagef("%s needs --tool, such as --tool Bash", e)
+	case !ofTool && o.tool != "":
+		return in, usagef("%s is not about a tool call: leave out --tool", e)
+	case !ofTool:
+		return in, nil
 	}
-	if o.tool == "" {
-		return nil, usagef("%s needs --tool, such as --tool Bash", e)
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(o.input), &object); err != nil {
+		return in, usagef("--input must be a JSON object: %w", err)
 	}
-	args, err := validJSON(o.input)
-	if err != nil {
-		return nil, err
+	in.Tool, in.ToolInput = o.tool, json.RawMessage(o.input)
+	return in, nil
+}
+
+// sampleInput returns the input of an event.
+func sampleInput(e hook.Event, prompt string) hook.Input {
+	in := hook.Input{Event: e, Session: "test", Mode: "default"}
+	switch e {
+	case hook.UserPromptSubmit:
+		in.Prompt = prompt
+	case hook.SessionStart:
+		in.Source = "startup"
+	case hook.SessionEnd:
+		in.Reason = "other"
+	case hook.PreCompact, hook.PostCompact:
+		in.Trigger = "auto"
+	case hook.Notification:
+		in.Kind, in.Message = "permission_prompt", "test"
+	case hook.PreToolUse, hook.PermissionRequest, hook.PermissionDenied:
+		in.Call = "test"
+	case hook.PostToolUse:
+		in.Call, in.Response = "test", map[string]any{"success": true, "output": "", "stdout": ""}
+	case hook.PostToolUseFailure:
+		in.Call, in.Error = "test", "test"
+	case hook.StopFailure:
+		in.Error = "test"
+	case hook.Stop, hook.SubagentStop:
+		in.StopActive, in.Answer = new(bool), "Done."
 	}
-	return func(set *hook.Set, dir string) (list []hook.Input) {
-		for _, c := range set.Calls(dir, o.tool, args) {
-			list = append(list, toolInput(in, o.tool, c))
-		}
-		return list
-	}, nil
+	if e == hook.SubagentStart || e == hook.SubagentStop {
+		in.Agent, in.AgentType = "1", "Explore"
+	}
+	return in
 }
 
 // hookAnswer returns everything that a hook said.
@@ -132,13 +150,8 @@ func hookAnswer(d event.Hook) string {
 	return strings.Join(parts, "; ")
 }
 
-// stricterThan reports whether b is stricter than a.
-func stricterThan(a, b hook.Output) bool {
-	return b.Stop && !a.Stop || b.Decision == hook.Deny && a.Decision != hook.Deny || b.Decision.Restricts() && !a.Decision.Restricts()
-}
-
 // conclude prints what would happen.
-func (o hooksTest) conclude(h Host, e hook.Event, out hook.Output) error {
+func conclude(h Host, e hook.Event, out hook.Output) error {
 	text, err := "nothing changes", error(nil)
 	switch denied := out.Decision == hook.Deny; {
 	case out.Stop:
