@@ -207,7 +207,12 @@ func (s *Session) Continue(ctx context.Context) (Outcome, error) {
 
 // run calls start, which records what to work on, and works on that and on queued input.
 func (s *Session) run(ctx context.Context, start func() bool) (out Outcome, err error) {
-	defer func() { s.release(out, err) }()
+	left := false // then the next work may have begun
+	defer func() {
+		if !left {
+			s.release(out, err)
+		}
+	}()
 	s.takeUp(ctx)
 	begun := time.Now()
 	for more := start(); more; {
@@ -218,7 +223,7 @@ func (s *Session) run(ctx context.Context, start func() bool) (out Outcome, err 
 		if failure := s.keep(ctx); failure != nil && err == nil {
 			out.Status, err = StatusFailed, failure
 		}
-		more = s.proceed(out, err)
+		more, left = s.proceed(out, err)
 	}
 	return out, err
 }
@@ -325,16 +330,17 @@ func (s *Session) interrupted(cause error) {
 }
 
 // proceed ends the work, or continues with a message that came at the last moment. It reports whether there
-// is more to do.
-func (s *Session) proceed(out Outcome, err error) bool {
+// is more to do, and whether the work has ended.
+func (s *Session) proceed(out Outcome, err error) (more, left bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	if d, ok := s.state.Resumption(); ok && out.Status == StatusDone && err == nil && !s.closing {
 		s.note(d)
-		return true
+		return true, false
 	}
-	if !s.closing && !fatal(err) {
-		s.leave(out, err)
+	if s.closing || fatal(err) {
+		return false, false
 	}
-	return false
+	s.leave(out, err)
+	return false, true
 }
