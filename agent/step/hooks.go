@@ -19,13 +19,15 @@ func (s *State) consult() Action {
 	return Append{event.Warning{Code: event.WarningStopHooks, Message: fmt.Sprintf("The work ends although hooks want the agent to continue: they have done so %d times", s.stops)}}
 }
 
-// hooked applies that a hook ran.
+// hooked applies that a hook ran. What it says about a call follows the results of the round, in the order of the calls.
 func (s *State) hooked(d event.Hook) {
-	if d.Context != "" {
-		s.notes = append(s.notes, note(d.Event+" hook: "+d.Context, event.SourceHook))
+	notes := &s.notes
+	if c := s.find(d.Call); c != nil && d.Call != "" {
+		notes = &c.notes
+		c.hooked = c.hooked || d.Event == string(hook.PreToolUse)
 	}
-	if c := s.find(d.Call); c != nil && d.Event == string(hook.PreToolUse) {
-		c.hooked = true
+	if d.Context != "" {
+		*notes = append(*notes, note(d.Event+" hook: "+d.Context, event.SourceHook))
 	}
 	if !keepsWorking(hook.Event(d.Event)) {
 		return

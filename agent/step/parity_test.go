@@ -335,7 +335,6 @@ func TestDriver_HooksGiveTheSessionsRequests(t *testing.T) {
 	e := newEnv(t)
 	config := func() agent.Config {
 		c := toy(t, e, 100_000, true)()
-		c.Serial = true // what hooks of parallel calls say has no order
 		say := func(e hook.Event, out func(hook.Input) hook.Output) hook.Hook {
 			return hook.Hook{Event: e, Func: func(_ context.Context, in hook.Input) (hook.Output, error) { return out(in), nil }}
 		}

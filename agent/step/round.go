@@ -36,7 +36,8 @@ type call struct {
 	question string
 	request  *event.ApprovalRequested
 	approval *event.ApprovalResolved
-	hooked   bool   // the hooks of PreToolUse have run
+	hooked   bool // the hooks of PreToolUse have run
+	notes    []event.Data
 	lapsed   string // why it will not run
 	result   *llm.ToolResult
 }
@@ -246,6 +247,7 @@ func (s *State) endRound() {
 	for i, c := range s.calls {
 		results[i] = *c.result
 		s.loop.add(c.ToolCall, results[i].Text())
+		s.notes = append(s.notes, c.notes...)
 	}
 	s.say(llm.ToolResults(results...))
 	s.calls = nil
