@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"llm/llmtest/conformance"},
 	{"env"},
 	{"env/search", "env/envtest", "env/sandbox", "secret"},
-	{"env/local", "checkpoint", "trust", "audit"},
+	{"env/local", "checkpoint", "trust", "audit", "hook"},
 	{"policy/shell", "policy/repo"},
 	{"policy"},
 	{"tool", "config"},

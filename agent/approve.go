@@ -27,6 +27,9 @@ type approval struct {
 // approve returns the answer to a request: one recorded earlier, the host's, or one of Resolve, whichever
 // comes first. It records the request and the answer.
 func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
+	if refused := s.permissionHooks(ctx, r); refused != nil {
+		return *refused, nil
+	}
 	given, answers, again := s.requested(r, s.preview(ctx, r))
 	if given != nil {
 		return *given, nil

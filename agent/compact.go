@@ -35,15 +35,20 @@ func (s *Session) Compact(ctx context.Context) (d event.Compaction, err error) {
 		return event.Compaction{}, err
 	}
 	defer func() { s.release(Outcome{}, err) }()
+	if err = s.startHooks(ctx); err != nil {
+		return d, err
+	}
 	for {
 		s.tree.mu.Lock()
 		a := s.state.Compact()
 		s.tree.mu.Unlock()
 		switch a := a.(type) {
 		case step.Append:
-			s.record(a.Data)
-			return a.Data.(event.Compaction), s.keep(ctx)
+			d := a.Data.(event.Compaction)
+			s.shrink(ctx, d)
+			return d, s.keep(ctx)
 		case step.CallModel:
+			s.beforeShrinking(ctx, manualCompact)
 			if err := s.callModel(ctx, a); err != nil {
 				return d, err
 			}

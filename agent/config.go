@@ -13,6 +13,7 @@ import (
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/secret"
@@ -43,8 +44,8 @@ type Config struct {
 	Allow, Deny []string
 	Env         env.Environment
 
-	// Policy, Mode, Approve, Hooks and Middleware configure the tool pipeline, also for subagents. They may
-	// be called concurrently, because read-only calls run in parallel.
+	// Policy, Mode, Approve and Middleware configure the tool pipeline, also for subagents. They may be called
+	// concurrently, because read-only calls run in parallel.
 	//
 	// If its ctx ends, or if Approve returns tool.ErrPending, the call stays pending; see Resolve and
 	// Continue. Without Approve, calls that need an approval are refused.
@@ -54,12 +55,14 @@ type Config struct {
 	Approve   func(ctx context.Context, r tool.Request) (tool.Approval, error)
 	// Describe returns text for people about a call that needs approval, such as a diff. It is recorded.
 	Describe   func(ctx context.Context, r tool.Request) string
-	Hooks      []tool.Hook
 	Middleware []tool.Middleware
 	// Secrets redacts what tools print and return, and what Describe says; nil redacts nothing.
 	Secrets *secret.Redactor
 	// Audit gets the outcome of every tool call, also if it was refused. It may be called concurrently.
 	Audit func(session, agent string, o tool.Outcome)
+	// Hooks run at events of the session and its subagents, possibly concurrently. Their commands run in Env.
+	// Each run is recorded.
+	Hooks *hook.Set
 	// BeforeModel may change a request before it is sent. An error ends the work with StatusFailed.
 	BeforeModel []func(ctx context.Context, r *llm.Request) error
 	// TransformContext may replace the messages of a request. It must not modify them in place. The
@@ -101,6 +104,7 @@ type Config struct {
 	// Owned is closed with the session, in order. An environment that is not shared belongs here.
 	Owned []io.Closer
 
+	kind    string      // type of a subagent
 	added   []tool.Tool // by Reconfigure
 	removed []string
 }

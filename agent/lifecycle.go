@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/hook"
 )
 
 // work is the work on an input.
@@ -13,6 +14,7 @@ type work struct {
 	cancel context.CancelCauseFunc
 	over   chan struct{} // closed at its end
 	asked  map[string]bool
+	halted string // why a hook stops the work
 }
 
 // ErrInterrupted is the cause of an interruption by Interrupt.
@@ -29,8 +31,8 @@ func (s *Session) begin(ctx context.Context) (context.Context, error) {
 		return nil, ErrBusy
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	s.work = &work{cancel, make(chan struct{}), make(map[string]bool)}
-	s.failure = nil
+	s.work = &work{cancel: cancel, over: make(chan struct{}), asked: make(map[string]bool)}
+	s.failure, s.shrinking = nil, false
 	return ctx, nil
 }
 
@@ -113,6 +115,9 @@ func (s *Session) shutdown(reason string) error {
 		if s.depth > 0 {
 			s.end(reason)
 			return
+		}
+		if s.started {
+			s.fire(context.Background(), hook.Input{Event: hook.SessionEnd, Reason: "other"})
 		}
 		owned := s.closeOwned()
 		s.end(reason)

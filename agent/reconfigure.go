@@ -8,6 +8,7 @@ import (
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
@@ -35,7 +36,7 @@ func (s *Session) newKit(c Config) (*kit, error) {
 	k := &kit{tools: tools, definitions: tools.Definitions(), env: c.Env, timeouts: c.Timeouts, vision: c.Vision, serial: c.Serial, results: c.Compaction.Results}
 	k.digest = digest(k.definitions)
 	k.pipe = &tool.Pipeline{
-		Registry: tools, Hooks: c.Hooks, Policy: c.Policy, Approve: s.approve, Middleware: c.Middleware, Limits: c.ToolLimits,
+		Registry: tools, Hooks: s.toolHooks(tools), Policy: c.Policy, Approve: s.approve, Middleware: c.Middleware, Limits: c.ToolLimits,
 		Agent: s.path, Workspace: c.Workspace, Granted: s.granted, Secrets: c.Secrets, Audit: s.audit,
 	}
 	// A link that is swapped later must not move the workspace.
@@ -234,6 +235,7 @@ func (c *Config) rules(depth int) event.Rules {
 	r := event.Rules{
 		ToolRounds: max(c.Limits.ToolRounds, 0), Turns: max(c.Limits.Turns, 0), LoopWindow: max(c.LoopWindow, 0),
 		CompactAt: c.Compaction.At, CompactTo: c.Compaction.To, NoSummary: c.Compaction.NoModel,
+		StopHooks: len(c.Hooks.Match(hook.Input{Event: stopEvent(depth), AgentType: c.kind})) > 0,
 	}
 	for _, m := range c.Fallback {
 		r.Fallback = append(r.Fallback, c.model(cmp.Or(m.Provider, c.Provider), m.Name, 0))

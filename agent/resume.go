@@ -80,7 +80,7 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.meta = meta
+	s.meta, s.resumed = meta, true
 	d := event.SessionResume{Setup: s.setup(), Dir: s.dir(), Interrupted: root.Open(), Lost: lost, Imported: meta.Foreign()}
 	if c.System != root.System() || d.Imported {
 		d.System = c.System
@@ -140,6 +140,7 @@ func (s *Session) accompany(ctx context.Context) (out Outcome, err error) {
 	if !s.takeUp(ctx) {
 		return Outcome{}, ErrNothingToContinue
 	}
+	_ = s.startHooks(ctx) // the work has begun
 	out.Status, out.Cost.Known = StatusDone, true
 	if err = s.waitBelow(ctx); err != nil {
 		out.Status, err = StatusInterrupted, fmt.Errorf("interrupted: %w", err)

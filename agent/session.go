@@ -50,6 +50,9 @@ type Session struct {
 	sent      []llm.Message
 	meta      event.Meta
 	described time.Time // when meta was last saved
+	resumed   bool
+	started   bool // the hooks of SessionStart have run
+	shrinking bool // those of PreCompact have, and the conversation is not compacted yet
 }
 
 // tree is shared by the agents of one session.
@@ -153,8 +156,8 @@ func (s *Session) Total() Total {
 
 // Submit gives the session input and works on it until there is an outcome. It also works on queued input
 // (see FollowUp); the outcome is that of the last input. The error is non-nil only if the outcome's status is
-// StatusFailed or StatusInterrupted, or if the work could not begin: ErrClosed, ErrBusy, ErrNoInput, or a
-// file or image in the input that cannot be used. Images are scaled to what every provider accepts.
+// StatusFailed or StatusInterrupted, or if the work could not begin: ErrClosed, ErrBusy, ErrNoInput, a
+// *BlockedError, or a file or image in the input that cannot be used. Images are scaled to what every provider accepts.
 // Cancelling ctx interrupts the work; Continue or the next input continues it. If the session can no longer
 // be saved, the work stops with a *SaveError and the session is closed.
 func (s *Session) Submit(ctx context.Context, input ...llm.Part) (Outcome, error) {
@@ -168,6 +171,13 @@ func (s *Session) submit(ctx context.Context, input []llm.Part, output *llm.Outp
 	}
 	ctx, err = s.begin(ctx)
 	if err != nil {
+		return Outcome{}, err
+	}
+	if err = s.startHooks(ctx); err == nil {
+		err = s.submitHooks(ctx, msg)
+	}
+	if err != nil {
+		s.release(Outcome{}, err)
 		return Outcome{}, err
 	}
 	return s.run(ctx, func() bool { return s.accept(msg, output) })
@@ -188,22 +198,32 @@ func (s *Session) Continue(ctx context.Context) (Outcome, error) {
 	if !ok {
 		return s.accompany(ctx)
 	}
+	if err := s.startHooks(ctx); err != nil {
+		s.release(Outcome{}, err)
+		return Outcome{}, err
+	}
 	return s.run(ctx, s.resumes)
 }
 
 // run calls start, which records what to work on, and works on that and on queued input.
 func (s *Session) run(ctx context.Context, start func() bool) (out Outcome, err error) {
-	defer func() { s.release(out, err) }()
+	left := false // then the next work may have begun
+	defer func() {
+		if !left {
+			s.release(out, err)
+		}
+	}()
 	s.takeUp(ctx)
 	begun := time.Now()
 	for more := start(); more; {
 		out, err = s.process(ctx)
+		s.endHooks(ctx, out, err)
 		s.checkpointAfter(ctx)
 		out.Duration = time.Since(begun)
 		if failure := s.keep(ctx); failure != nil && err == nil {
 			out.Status, err = StatusFailed, failure
 		}
-		more = s.proceed(out, err)
+		more, left = s.proceed(out, err)
 	}
 	return out, err
 }
@@ -237,10 +257,17 @@ func (s *Session) process(ctx context.Context) (Outcome, error) {
 			return out, err
 		}
 		switch a := s.next().(type) {
+		case step.Append:
+			s.shrink(ctx, a.Data.(event.Compaction))
 		case step.CallModel:
+			if a.Purpose == event.PurposeSummary {
+				s.beforeShrinking(ctx, autoCompact)
+			}
 			err = s.callModel(ctx, a)
 		case step.RunTools:
 			err = s.runTools(ctx, a.Calls)
+		case step.RunHooks:
+			s.stopHooks(ctx, a)
 		case step.Await:
 			if s.asked(a) {
 				return s.outcome(step.Stop{Status: a.End.Outcome, Question: a.Question, Rounds: a.End.Rounds})
@@ -252,7 +279,8 @@ func (s *Session) process(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// next returns the next action, after recording the facts that follow from the records.
+// next returns the next action, after recording the facts that follow from the records. It returns a compaction
+// if there are hooks for it.
 func (s *Session) next() step.Action {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -260,7 +288,7 @@ func (s *Session) next() step.Action {
 		s.applyChanges()
 		next := s.state.Next()
 		a, ok := next.(step.Append)
-		if !ok {
+		if _, compacts := a.Data.(event.Compaction); !ok || compacts && s.watchesCompaction() {
 			return next
 		}
 		if d, over := a.Data.(event.ProcessingEnd); over && s.closing {
@@ -302,16 +330,17 @@ func (s *Session) interrupted(cause error) {
 }
 
 // proceed ends the work, or continues with a message that came at the last moment. It reports whether there
-// is more to do.
-func (s *Session) proceed(out Outcome, err error) bool {
+// is more to do, and whether the work has ended.
+func (s *Session) proceed(out Outcome, err error) (more, left bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	if d, ok := s.state.Resumption(); ok && out.Status == StatusDone && err == nil && !s.closing {
 		s.note(d)
-		return true
+		return true, false
 	}
-	if !s.closing && !fatal(err) {
-		s.leave(out, err)
+	if s.closing || fatal(err) {
+		return false, false
 	}
-	return false
+	s.leave(out, err)
+	return false, true
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -62,6 +63,9 @@ func empty(msg llm.Message) bool {
 func (s *Session) queue(parts []llm.Part, followUp bool) error {
 	msg, err := message(parts)
 	if err != nil {
+		return err
+	}
+	if err := s.submitHooks(context.Background(), msg); err != nil {
 		return err
 	}
 	return s.commit(func() error {

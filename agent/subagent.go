@@ -116,7 +116,7 @@ func (s *Session) childConfig(ctx context.Context, start event.SubagentStart, ki
 	s.tree.mu.Lock()
 	c, tools := s.now, s.kit.tools
 	s.tree.mu.Unlock()
-	c.Tools = toolsFor(tools, kind)
+	c.Tools, c.kind = toolsFor(tools, kind), start.Type
 	if model := cmp.Or(start.Model, kind.Model, c.Model); model != c.Model {
 		if err := c.become(ctx, model, kind); err != nil {
 			return c, err

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -49,6 +50,7 @@ func (s *Session) spawn(ctx context.Context, start event.SubagentStart) (*Sessio
 		return nil, err
 	}
 	child.spawned, child.preface = start, kind.Preface
+	child.fire(ctx, hook.Input{Event: hook.SubagentStart})
 	child.assign(ctx, start.Task)
 	return child, nil
 }
@@ -98,6 +100,7 @@ func (s *Session) start(ctx context.Context, begin func() bool) {
 		s.parent.record(event.SubagentEnd{ID: s.path, Status: failed, Reason: err.Error()})
 		return
 	}
+	s.updateHooks()
 	go func() {
 		err := guarded("agent "+s.path, func() error {
 			_, err := s.run(ctx, begin)

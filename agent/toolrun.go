@@ -72,9 +72,13 @@ func (s *Session) runBatch(ctx context.Context, k *kit, calls []step.Call) error
 		}
 		wg.Wait()
 	}
+	cause := s.halted()
 	if aborted {
-		s.failure = ErrAborted
-		s.record(event.Interrupted{Reason: ErrAborted.Error(), Abandon: true})
+		cause = ErrAborted
+	}
+	if cause != nil {
+		s.failure = cause
+		s.record(event.Interrupted{Reason: cause.Error(), Abandon: true})
 		s.interruptBelow()
 	}
 	return nil
@@ -93,6 +97,7 @@ func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Ou
 			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c.ToolCall), Version: version, Env: k.env, Vision: k.vision, Timeouts: k.timeouts,
 			Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
 		})
+		s.denied(ctx, out)
 		return nil
 	})
 	var p *panicError

@@ -82,7 +82,7 @@ func (b *builder) audit(context.Context) error {
 		return err
 	}
 	s := &b.session
-	s.Audit, s.Hooks = a.record, append([]tool.Hook{a}, s.Hooks...)
+	s.Audit, s.Middleware = a.record, append([]tool.Middleware{a.gate}, s.Middleware...)
 	b.made = append(b.made, a)
 	return nil
 }
@@ -105,7 +105,7 @@ func (a *auditor) record(session, agent string, o tool.Outcome) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.waiting = append(a.waiting, e)
-	_ = a.write() // BeforeTool tries again
+	_ = a.write() // gate tries again
 }
 
 // write writes the entries that wait; mu is held.
@@ -126,21 +126,26 @@ func (a *auditor) write() error {
 	return err
 }
 
-// BeforeTool refuses a call while an earlier one is not in the log.
-func (a *auditor) BeforeTool(context.Context, tool.Call) (tool.HookResult, error) {
+// gate is middleware that refuses a call while an earlier one is not in the log.
+func (a *auditor) gate(ctx context.Context, _ tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
+	if err := a.ready(); err != nil {
+		return tool.Failure(tool.PermissionDenied, "%v. No tool can run until it can be written; ask the user to fix this.", err), nil
+	}
+	return next(ctx)
+}
+
+// ready writes the entries that wait, and returns an error if calls must wait too.
+func (a *auditor) ready() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.waiting) == 0 {
-		return tool.HookResult{}, nil
+		return nil
 	}
 	if err := a.write(); err != nil && !a.optional {
-		return tool.HookResult{Deny: true, Message: err.Error() + ". No tool can run until it can be written; ask the user to fix this."}, nil
+		return err
 	}
-	return tool.HookResult{}, nil
+	return nil
 }
-
-// AfterTool does nothing.
-func (a *auditor) AfterTool(context.Context, tool.Call, *tool.Result) error { return nil }
 
 // Close closes the log, and reports entries that could not be written.
 func (a *auditor) Close() error {

@@ -135,6 +135,9 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	if s.Describe == nil {
 		s.Describe = describe
 	}
+	if s.Hooks != nil {
+		s.Hooks = s.Hooks.Translating(HookCalls(s.Env.Info().Paths()))
+	}
 	s.Middleware = append(s.Middleware[:len(s.Middleware):len(s.Middleware)], recordDiffs, b.recordSeen, ExplainLimits)
 	s.Owned = append(s.Owned[:len(s.Owned):len(s.Owned)], b.made...)
 	if c.Resume == "" {

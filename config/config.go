@@ -5,9 +5,9 @@
 // file. A scalar of a higher layer replaces that of a lower one; lists unite. [Settings] records where every
 // value comes from.
 //
-// Files in a project belong to whoever wrote the project. They can never set endpoints, hooks, the sandbox
-// or wider permissions, and until the user trusts the project they can only forbid and ask for more. What
-// they set beyond that is ignored and reported in [Settings.Notes].
+// Files in a project belong to whoever wrote the project. They can never set endpoints, the sandbox or wider
+// permissions, and until the user trusts the project they can only forbid and ask for more. What they set
+// beyond that is ignored and reported in [Settings.Notes].
 package config
 
 // Config is the configuration. Struct tags define its keys:
@@ -20,7 +20,6 @@ package config
 //	min, max     the bounds of a number
 //	project      who may set it in a project: "any" project, only a "trusted" one, or a "trusted" one that
 //	             makes it "stricter"; without this tag, none
-//	reserved     nothing uses it yet
 type Config struct {
 	Provider string `toml:"provider" json:"provider,omitempty" env:"REINS_PROVIDER" project:"trusted" enum:"openai anthropic gemini chat local" jsonschema:"model provider (default: the one that serves the model, or the first one with an API key)"`
 	Model    string `toml:"model" json:"model,omitempty" env:"REINS_MODEL" project:"trusted" jsonschema:"model (default: the provider's)"`
@@ -33,7 +32,8 @@ type Config struct {
 	Environment Environment `toml:"environment" json:"environment,omitzero" jsonschema:"environment variables of commands"`
 	Secrets     Secrets     `toml:"secrets" json:"secrets,omitzero" jsonschema:"what is hidden from models and logs"`
 	Audit       Audit       `toml:"audit" json:"audit,omitzero" jsonschema:"the log of tool calls"`
-	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" reserved:"yes" jsonschema:"commands to run at events of a session"`
+	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" project:"trusted" jsonschema:"commands to run at events of a session"`
+	ClaudeHooks bool        `toml:"claude_hooks" json:"claude_hooks,omitempty" jsonschema:"also run the hooks of Claude Code: those of the user and, in trusted projects, of the project"`
 }
 
 // Run has the limits of a run.
@@ -97,8 +97,10 @@ type Audit struct {
 
 // Hook is a command to run at an event of a session.
 type Hook struct {
-	Event   string `toml:"event" json:"event" jsonschema:"event that runs the command"`
-	Matcher string `toml:"matcher" json:"matcher,omitempty" jsonschema:"tools that the hook applies to (default: all)"`
+	Event   string `toml:"event" json:"event" enum:"PreToolUse PostToolUse PostToolUseFailure PermissionRequest PermissionDenied UserPromptSubmit SessionStart SessionEnd Stop StopFailure SubagentStart SubagentStop PreCompact PostCompact Notification Setup ConfigChange CwdChanged FileChanged TaskCreated TaskCompleted TeammateIdle WorktreeCreate WorktreeRemove" jsonschema:"event that runs the command"`
+	Matcher string `toml:"matcher" json:"matcher,omitempty" jsonschema:"tools that the hook applies to, such as Bash or Edit|Write (default: all)"`
 	Command string `toml:"command" json:"command" jsonschema:"shell command"`
-	Timeout int    `toml:"timeout" json:"timeout,omitempty" min:"0" jsonschema:"time limit in seconds"`
+	Name    string `toml:"name" json:"name,omitempty" jsonschema:"name for people (default: the command)"`
+	Timeout int    `toml:"timeout" json:"timeout,omitempty" min:"0" jsonschema:"time limit in seconds (default: 60, and 10 for SessionEnd)"`
+	OnError string `toml:"on_error" json:"on_error,omitempty" enum:"allow block" jsonschema:"what a failure of the hook means (default: block for PreToolUse and PermissionRequest)"`
 }

@@ -17,9 +17,6 @@ func OpenToProjects() map[string]string {
 func KeyTags() (list [][3]string) {
 	for _, f := range fields {
 		doc := f.tag.Get("jsonschema")
-		if f.tag.Get("reserved") != "" {
-			doc += " (reserved)"
-		}
 		list = append(list, [3]string{f.key, doc, f.tag.Get("project")})
 	}
 	return list

@@ -157,7 +157,6 @@ func (s *Settings) file(f File, trusted bool) error {
 	if l.project() {
 		s.restrict(l, trusted)
 	}
-	s.noteReserved(l)
 	s.apply(l)
 	return nil
 }
@@ -204,15 +203,6 @@ func stricter(v, than reflect.Value) bool {
 	}
 	mode := slices.Index(widths, v.String())
 	return mode >= 0 && mode < slices.Index(widths, than.String())
-}
-
-// noteReserved reports keys that nothing uses yet.
-func (s *Settings) noteReserved(l *layer) {
-	for _, f := range fields {
-		if at, set := l.keys[f.key]; set && f.tag.Get("reserved") != "" {
-			s.Notes = append(s.Notes, Note{f.key, l.origin(at), "it is reserved for a later version"})
-		}
-	}
 }
 
 // apply merges a layer: its scalars replace those of lower layers, and its lists are added.

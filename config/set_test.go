@@ -81,7 +81,7 @@ func TestSet_Forms(t *testing.T) {
 		{"an empty section", "[run]\n[permissions]\n", "run.budget", "1", "[run]\nbudget = 1\n[permissions]\n"},
 		{"the same value", "model = \"a\" # x\n", "model", "a", "model = \"a\" # x\n"},
 		{"a multi-line string", "model = \"\"\"\na\"\"\"\neffort = \"low\"\n", "model", "b", "model = \"b\"\neffort = \"low\"\n"},
-		{"a list of tables", "", "hooks", `[{event = "e", command = "c"}]`, "hooks = [{event = \"e\", command = \"c\"}]\n"},
+		{"a list of tables", "", "hooks", `[{event = "Stop", command = "c"}]`, "hooks = [{event = \"Stop\", command = \"c\"}]\n"},
 	} {
 		w := newWorld(t)
 		if c.file != "" {
@@ -152,7 +152,7 @@ func TestSet_RefusesMistakesAndChangesNothing(t *testing.T) {
 
 func TestSet_InProjects(t *testing.T) {
 	w := newWorld(t)
-	for _, key := range []string{"base_url", "permissions.allow", "hooks", "sandbox.network", "environment.pass", "permissions.additional_directories"} {
+	for _, key := range []string{"base_url", "permissions.allow", "claude_hooks", "sandbox.network", "environment.pass", "permissions.additional_directories"} {
 		if err := w.file(config.LayerProject).Set(key, "true"); err == nil || !strings.Contains(err.Error(), "a project cannot set "+key) {
 			t.Errorf("%s: %v", key, err)
 		}

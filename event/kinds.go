@@ -44,6 +44,7 @@ const (
 	KindRewind            Kind = "REWIND"
 	KindSubagentStart     Kind = "SUBAGENT_START"
 	KindSubagentEnd       Kind = "SUBAGENT_END"
+	KindHook              Kind = "HOOK"
 	KindWarning           Kind = "WARNING"
 	KindError             Kind = "ERROR"
 )
@@ -94,6 +95,7 @@ func (RewindStart) Kind() Kind       { return KindRewindStart }
 func (Rewind) Kind() Kind            { return KindRewind }
 func (SubagentStart) Kind() Kind     { return KindSubagentStart }
 func (SubagentEnd) Kind() Kind       { return KindSubagentEnd }
+func (Hook) Kind() Kind              { return KindHook }
 func (Warning) Kind() Kind           { return KindWarning }
 func (Error) Kind() Kind             { return KindError }
 
@@ -104,7 +106,7 @@ var dataTypes = typesOf(
 	ReasoningDelta{}, ReasoningEnd{}, ArgumentsDelta{}, ToolCallStart{}, ToolCallDelta{}, ToolCallEnd{},
 	ApprovalRequested{}, ApprovalResolved{}, SteeringQueued{}, SteeringInjected{}, SteeringWithdrawn{}, TurnLimit{},
 	LoopDetection{}, Settings{}, CacheBroken{}, ModelFallback{}, Compaction{}, Quarantine{}, Checkpoint{},
-	RewindStart{}, Rewind{}, SubagentStart{}, SubagentEnd{}, Warning{}, Error{},
+	RewindStart{}, Rewind{}, SubagentStart{}, SubagentEnd{}, Hook{}, Warning{}, Error{},
 )
 
 func typesOf(all ...Data) map[Kind]reflect.Type {

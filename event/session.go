@@ -1,6 +1,7 @@
 package event
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/reins-agent/reins/llm"
@@ -78,6 +79,8 @@ type Rules struct {
 	CompactAt float64 `json:"compact_at,omitempty"` // as a fraction of the context window
 	CompactTo float64 `json:"compact_to,omitempty"`
 	NoSummary bool    `json:"no_summary,omitempty"` // compact without the model
+
+	StopHooks bool `json:"stop_hooks,omitempty"` // hooks decide whether the work may end
 
 	Fallback []ModelSetup `json:"fallback,omitempty"`
 }
@@ -164,6 +167,21 @@ type (
 		Reason  string         `json:"reason,omitempty"` // why it did not complete
 	}
 )
+
+// Hook reports that a hook ran.
+type Hook struct {
+	Event   string          `json:"event"`
+	Name    string          `json:"name"`
+	Call    string          `json:"call,omitempty"` // the tool call that it was about
+	Outcome HookOutcome     `json:"outcome"`
+	Reason  string          `json:"reason,omitempty"`  // of the outcome
+	Input   json.RawMessage `json:"input,omitempty"`   // the changed input of the tool call
+	Message string          `json:"message,omitempty"` // for the user
+	// Context is for the model. It enters the conversation as SteeringInjected, after the results of tool calls
+	// that are open.
+	Context  string        `json:"context,omitempty"`
+	Duration time.Duration `json:"duration_ns"`
+}
 
 // Warning reports a problem that does not stop the work.
 type Warning struct {

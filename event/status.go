@@ -71,11 +71,25 @@ const (
 	SourceLoop   Source = "loop_detection"
 	SourceObject Source = "structured_output"
 	SourceAnswer Source = "answer" // the user's answer to a tool call, if a result cannot hold it
+	SourceHook   Source = "hook"
 
 	// The last model call finished for this reason.
 	SourceLength = Source(llm.FinishLength)
 	SourceError  = Source(llm.FinishError)
 	SourcePause  = Source(llm.FinishPause)
+)
+
+// HookOutcome is what a hook did.
+type HookOutcome string
+
+// Outcomes of a Hook.
+const (
+	HookOK      HookOutcome = "ok"      // nothing, or it added context
+	HookChanged HookOutcome = "changed" // it changed the input or output of a tool call
+	HookAsked   HookOutcome = "asked"   // it requires an approval
+	HookBlocked HookOutcome = "blocked" // it refused a call or input, or kept the agent working
+	HookStopped HookOutcome = "stopped" // it stopped the work
+	HookFailed  HookOutcome = "failed"  // it failed, and that has no effect
 )
 
 // CompactionReason is why a conversation was compacted.
@@ -106,4 +120,5 @@ const (
 	WarningContextWindow WarningCode = "context_window"
 	WarningSummaryFailed WarningCode = "summary_failed"
 	WarningNoCheckpoint  WarningCode = "no_checkpoint"
+	WarningStopHooks     WarningCode = "stop_hooks" // they wanted to keep the agent working too often
 )

@@ -25,6 +25,7 @@ var sources = []struct{ path, what string }{
 	{".reins/skills", "skill"},
 	{".agents/skills", "skill"},
 	{".claude/skills", "skill"},
+	{".claude/hooks", "hook"},
 	{".claude/settings.json", "hooks and permissions"},
 	{".claude/settings.local.json", "hooks and permissions"},
 	{".mcp.json", "MCP servers"},

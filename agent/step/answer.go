@@ -92,7 +92,7 @@ func (s *State) take(reason llm.FinishReason, u llm.Usage) {
 		s.object.answered(msg)
 		return
 	}
-	s.question = ""
+	s.question, s.consulted = "", false
 	if s.continues == 0 {
 		s.text = ""
 	}

@@ -38,6 +38,8 @@ func (s *State) Apply(r event.Record) {
 		s.model(r, d)
 	case event.ToolCallStart, event.ToolCallEnd, event.ApprovalRequested, event.ApprovalResolved:
 		s.tool(d)
+	case event.Hook:
+		s.hooked(d)
 	case event.LoopDetection:
 		s.noted(d)
 	case event.TurnLimit:
@@ -122,7 +124,8 @@ func (s *State) recovered() {
 
 func (s *State) input(r event.Record, d event.UserInput) {
 	s.unqueue(d.Queued, d.Message, d.FollowUp)
-	s.standIn, s.notes = nil, nil
+	s.standIn, s.notes = nil, s.fromHooks()
+	s.stops, s.consulted = 0, false
 	s.object.begin(d)
 	s.used = Used{Cost: llm.Cost{Known: true}}
 	if d.Answers != "" {
@@ -208,6 +211,8 @@ func (s *State) warning(d event.Warning) {
 	switch d.Code {
 	case event.WarningContextWindow:
 		s.warned = true
+	case event.WarningStopHooks:
+		s.consulted = true
 	case event.WarningSummaryFailed:
 		s.summary.warned = true
 		s.summary.failures++

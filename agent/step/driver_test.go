@@ -8,6 +8,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )
@@ -59,6 +60,8 @@ func (d *driver) submit(ctx context.Context, input func(*step.State) event.Data)
 			d.call(ctx, a)
 		case step.RunTools:
 			d.run(ctx, a.Calls[0])
+		case step.RunHooks:
+			d.fire(ctx, hook.Input{Event: hook.Stop, StopActive: &a.Active, Answer: a.Answer})
 		case step.Await:
 			d.append(a.End)
 			return
@@ -66,6 +69,15 @@ func (d *driver) submit(ctx context.Context, input func(*step.State) event.Data)
 			return
 		}
 	}
+}
+
+// fire runs the hooks of an event.
+func (d *driver) fire(ctx context.Context, in hook.Input) hook.Output {
+	r := d.config.Hooks.Run(ctx, d.config.Env, in)
+	for _, data := range step.Ran(in, r) {
+		d.append(data)
+	}
+	return r.Output
 }
 
 func (d *driver) call(ctx context.Context, a step.CallModel) {
@@ -99,11 +111,25 @@ func (d *driver) run(ctx context.Context, c step.Call) {
 		return
 	}
 	d.append(event.ToolCallStart{ID: c.ID, Name: c.Name})
-	p := &tool.Pipeline{Registry: d.config.Tools, Policy: d.config.Policy, Middleware: d.config.Middleware, Limits: d.config.ToolLimits, Approve: d.config.Approve}
+	p := &tool.Pipeline{Registry: d.config.Tools, Policy: d.config.Policy, Middleware: d.config.Middleware, Limits: d.config.ToolLimits, Approve: d.config.Approve, Hooks: []tool.Hook{toolHook{d}}}
 	out := p.Run(ctx, tool.Call{ID: c.ID, Name: c.Name, Args: d.config.Tools.Arguments(c.ToolCall), Env: d.config.Env, Vision: d.config.Vision})
 	spec, _ := d.config.Tools.Spec(c.Name)
 	d.append(event.ToolCallEnd{
 		ID: c.ID, Name: c.Name, Output: out.Result.Output, Model: out.Model, Images: out.Result.Images, Error: out.Result.Error,
 		Artifacts: out.Result.Artifacts, Accesses: out.Accesses, Decision: out.Decision, Plan: spec.Plan,
 	})
+}
+
+// toolHook runs the hooks of PostToolUse.
+type toolHook struct{ *driver }
+
+func (toolHook) BeforeTool(context.Context, tool.Call) (tool.HookResult, error) {
+	return tool.HookResult{}, nil
+}
+
+func (h toolHook) AfterTool(ctx context.Context, c tool.Call, res *tool.Result) error {
+	if res.Error == nil {
+		h.fire(ctx, hook.Input{Event: hook.PostToolUse, Tool: c.Name, Call: c.ID})
+	}
+	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/internal/thorough"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
@@ -79,7 +80,12 @@ func say(text string) act {
 	return act{"submit " + text,
 		func(ctx context.Context, s *agent.Session) { _, _ = s.Submit(ctx, llm.Text{Text: text}) },
 		func(ctx context.Context, d *driver) {
-			d.submit(ctx, func(s *step.State) event.Data { return s.Accept(llm.UserText(text), nil) })
+			if len(d.log) == 1 {
+				d.fire(ctx, hook.Input{Event: hook.SessionStart, Source: "startup"})
+			}
+			if d.fire(ctx, hook.Input{Event: hook.UserPromptSubmit, Prompt: text}).Decision != hook.Deny {
+				d.submit(ctx, func(s *step.State) event.Data { return s.Accept(llm.UserText(text), nil) })
+			}
 		}}
 }
 
@@ -112,6 +118,7 @@ var (
 				panic(err)
 			}
 			format := form.Output()
+			d.fire(ctx, hook.Input{Event: hook.UserPromptSubmit, Prompt: "judge"})
 			d.submit(ctx, func(s *step.State) event.Data { return s.Accept(llm.UserText("judge"), &format) })
 		}}
 	continues = act{"continue",
@@ -321,6 +328,41 @@ func TestDriver_FaultAtEveryBoundaryGivesTheSessionsRequests(t *testing.T) {
 			compare(t, turns, []act{queue("left", false), say("go"), continues, continues, queue("more", true), say("again")}, toy(t, e, 100_000, true))
 		}
 	}
+}
+
+// What hooks add to a conversation, and that they keep the agent working, follows from the records.
+func TestDriver_HooksGiveTheSessionsRequests(t *testing.T) {
+	e := newEnv(t)
+	config := func() agent.Config {
+		c := toy(t, e, 100_000, true)()
+		say := func(e hook.Event, out func(hook.Input) hook.Output) hook.Hook {
+			return hook.Hook{Event: e, Func: func(_ context.Context, in hook.Input) (hook.Output, error) { return out(in), nil }}
+		}
+		var err error
+		c.Hooks, err = hook.New(
+			say(hook.SessionStart, func(in hook.Input) hook.Output { return hook.Output{Context: "started: " + in.Source} }),
+			say(hook.UserPromptSubmit, func(in hook.Input) hook.Output {
+				if in.Prompt == "secret" {
+					return hook.Output{Decision: hook.Deny, Context: "never seen"}
+				}
+				return hook.Output{Context: "prompt: " + in.Prompt}
+			}),
+			say(hook.PostToolUse, func(in hook.Input) hook.Output { return hook.Output{Context: "ran " + in.Tool} }),
+			say(hook.Stop, func(in hook.Input) hook.Output {
+				if *in.StopActive {
+					return hook.Output{}
+				}
+				return hook.Output{Decision: hook.Deny, Reason: "not yet: " + in.Answer}
+			}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	call := llmtest.Turn{Parts: []llm.Part{llm.ToolCall{Name: "echo", Arguments: `{"text":"x"}`}, llm.ToolCall{Name: "plan", Arguments: `{"text":"y"}`}}}
+	ask := llmtest.Turn{Parts: []llm.Part{llm.ToolCall{Name: agent.AskUser, Arguments: `{"question":"Which?"}`}}}
+	turns := []llmtest.Turn{call, llmtest.Say("Done."), call, llmtest.Say("Really done."), ask, llmtest.Say("I see."), llmtest.Say("Over.")}
+	compare(t, turns, []act{say("secret"), say("one"), say("two"), say("three"), say("four"), asksObject}, config)
 }
 
 var durations = regexp.MustCompile(`\b\d+(\.\d+)? ?(ms|s)\b`)

@@ -25,6 +25,7 @@ type Call struct {
 	llm.ToolCall
 	Request  *event.ApprovalRequested
 	Approval *event.ApprovalResolved
+	Hooked   bool // the hooks of PreToolUse have run
 }
 
 // call is a tool call of the last answer.
@@ -35,6 +36,8 @@ type call struct {
 	question string
 	request  *event.ApprovalRequested
 	approval *event.ApprovalResolved
+	hooked   bool // the hooks of PreToolUse have run
+	notes    []event.Data
 	lapsed   string // why it will not run
 	result   *llm.ToolResult
 }
@@ -75,7 +78,7 @@ func (s *State) Call(id string) (Call, bool) {
 	return Call{}, false
 }
 
-func (c *call) view() Call { return Call{c.ToolCall, c.request, c.approval} }
+func (c *call) view() Call { return Call{c.ToolCall, c.request, c.approval, c.hooked} }
 
 // round returns the action for the calls of the last answer, nil if there is none now.
 func (s *State) round() Action {
@@ -244,6 +247,7 @@ func (s *State) endRound() {
 	for i, c := range s.calls {
 		results[i] = *c.result
 		s.loop.add(c.ToolCall, results[i].Text())
+		s.notes = append(s.notes, c.notes...)
 	}
 	s.say(llm.ToolResults(results...))
 	s.calls = nil

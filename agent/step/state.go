@@ -37,6 +37,8 @@ type State struct {
 	continues int          // of an answer that was truncated or paused
 	loop      loopDetector
 	notes     []event.Data // to be recorded next
+	stops     int          // how often hooks kept the agent working on this input
+	consulted bool         // hooks have said whether the work may end
 
 	called   int                   // model calls, including failed ones
 	calling  *event.ModelCallStart // the current call

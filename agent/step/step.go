@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Action is what to do next: Append, CallModel, RunTools, Await or Stop.
+// Action is what to do next: Append, CallModel, RunTools, RunHooks, Await or Stop.
 type Action interface{ action() }
 
 type (
@@ -36,6 +36,12 @@ type (
 	// RunTools runs the first of these calls, or the leading ones that may run in parallel. Each is recorded
 	// from ToolCallStart to ToolCallEnd, unless it asks the user or waits for an approval.
 	RunTools struct{ Calls []Call }
+
+	// RunHooks runs the hooks that decide whether the work may end. Each is recorded as a Hook.
+	RunHooks struct {
+		Active bool   // they kept the agent working before
+		Answer string // the last one of the model
+	}
 
 	// Await waits for the answer to a question, or for approvals. A driver that cannot get them now
 	// appends End and stops.
@@ -60,6 +66,7 @@ type (
 func (Append) action()    {}
 func (CallModel) action() {}
 func (RunTools) action()  {}
+func (RunHooks) action()  {}
 func (Await) action()     {}
 func (Stop) action()      {}
 
@@ -125,6 +132,9 @@ func (s *State) rest() Action {
 // finish ends the work on an input.
 func (s *State) finish() Action {
 	if s.halt.Status == event.StatusDone {
+		if s.setup.Rules.StopHooks && !s.consulted {
+			return s.consult()
+		}
 		if a := s.form(); a != nil {
 			return a
 		}

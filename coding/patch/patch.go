@@ -68,6 +68,21 @@ type Op struct {
 	hunks []hunk // for Update: at least one
 }
 
+// Texts returns the lines that an Update looks for, and what it replaces them with.
+func (o Op) Texts() (old, new string) {
+	for _, h := range o.hunks {
+		for _, l := range h.lines {
+			if l.op != insert {
+				old += l.text + "\n"
+			}
+			if l.op != remove {
+				new += l.text + "\n"
+			}
+		}
+	}
+	return old, new
+}
+
 // A hunk is one run of changed lines with their context.
 type hunk struct {
 	hints     []string // the texts of its @@ lines, without empty ones

@@ -96,6 +96,9 @@ func reply(_ int, r *llm.Request) llmtest.Turn {
 			stage++
 		case m.Role == llm.RoleUser && (prompt == "" || strings.HasPrefix(m.Text(), "call ")):
 			prompt, stage = m.Text(), 0
+			if t, ok := m.Parts[0].(llm.Text); ok { // what follows is what hooks add
+				prompt = t.Text
+			}
 		}
 	}
 	switch prompt {

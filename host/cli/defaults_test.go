@@ -23,6 +23,8 @@ func TestDefaults_OfFlags(t *testing.T) {
 		"reins run --compact-at":              "0.8",
 		"reins run --max-rounds":              "200",
 		"reins audit tail --lines":            "10",
+		"reins hooks test --input":            "{}",
+		"reins hooks test --prompt":           "test",
 		"reins policy check --args":           "{}",
 		"reins run --mode":                    "default",
 		"reins run --output":                  "text",

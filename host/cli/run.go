@@ -11,6 +11,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/sandbox"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 )
@@ -39,6 +40,7 @@ type run struct {
 	pass         []string
 	permitted    permissions
 	settings     *config.Settings
+	hooks        *hook.Set
 
 	resume, fork string
 	continueLast bool

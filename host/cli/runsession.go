@@ -14,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
@@ -56,8 +57,8 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		Session: agent.Config{
 			ID: o.id, Client: k.Client, Allow: o.allow, Deny: o.deny, Limits: o.limits(), SkipDamaged: o.skipDamaged,
 			Approve: r.asker.approve, Mode: o.permitted.mode, Policy: policy.Standard{Rules: o.permitted.rules}, Workspace: o.permitted.workspace,
-			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel},
-			Meta:       event.Meta{Prompt: show.FirstLine(r.given)}, // lists the session even if it is interrupted early
+			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel}, Hooks: o.hooks,
+			Meta: event.Meta{Prompt: show.FirstLine(r.given)}, // lists the session even if it is interrupted early
 		},
 	}
 	if c.Audit, c.Secrets, err = o.guards(r.host); err != nil {
@@ -68,6 +69,9 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		if c.State, err = stateDir(r.host); err != nil {
 			return c, err
 		}
+	}
+	if o.hooks.Has(hook.UserPromptSubmit) { // it may be refused
+		c.Session.Meta.Prompt = ""
 	}
 	if o.yes {
 		c.Session.Policy = yes{o.permitted.rules}

@@ -130,5 +130,6 @@ func (o *run) configure(h Host, session event.Meta) error {
 			o.box.Writable = append(o.box.Writable, dir)
 		}
 	}
-	return nil
+	o.hooks, err = h.hooks(s, dir, o.trust)
+	return err
 }

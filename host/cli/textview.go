@@ -132,6 +132,10 @@ func (v *textView) note(indent string, data event.Data) {
 		if d.Interrupted || d.Lost > 0 {
 			v.line(indent, show.Notice(d))
 		}
+	case event.Hook:
+		if text := show.Notice(d); text != "" {
+			v.line(indent, text)
+		}
 	case event.Compaction, event.Quarantine, event.ModelFallback, event.Rewind, event.SubagentStart, event.SubagentEnd, event.Warning:
 		v.line(indent, show.Notice(d))
 	}

@@ -95,6 +95,8 @@ func Notice(data event.Data) string {
 		return "agent " + OneLine(d.ID) + " " + OneLine(string(d.Status))
 	case event.ModelRetry:
 		return fmt.Sprintf("%s; retried after %s", Summary(d.Error.Message), Duration(d.Delay))
+	case event.Hook:
+		return hooked(d)
 	case event.Warning:
 		return OneLine(d.Message)
 	case event.Error:
@@ -108,6 +110,21 @@ func Notice(data event.Data) string {
 		return "unknown record, from a newer version"
 	}
 	return ""
+}
+
+// hooked says what a hook did, or what it tells the user.
+func hooked(d event.Hook) string {
+	text := ""
+	if d.Outcome != event.HookOK {
+		text = strings.TrimSuffix(string(d.Outcome)+": "+Summary(d.Reason), ": ")
+	}
+	if d.Message != "" {
+		text = strings.TrimPrefix(text+"; "+Summary(d.Message), "; ")
+	}
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s hook %s %s", OneLine(d.Event), Summary(d.Name), text)
 }
 
 func resumed(d event.SessionResume) string {

@@ -1,0 +1,146 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/reins-agent/reins/agent/step"
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/hook"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
+)
+
+// BlockedError reports that a hook refused input. The input is not recorded.
+type BlockedError struct{ Reason string }
+
+func (e *BlockedError) Error() string {
+	return "the input was blocked by a hook: " + cmp.Or(e.Reason, "no reason given")
+}
+
+// StoppedError is the cause of an interruption by a hook.
+type StoppedError struct{ Reason string }
+
+func (e *StoppedError) Error() string {
+	return "stopped by a hook: " + cmp.Or(e.Reason, "no reason given")
+}
+
+// fire runs the hooks of an event and records their runs. One of a tool call that stops the work does so after the
+// calls that run.
+func (s *Session) fire(ctx context.Context, in hook.Input) hook.Output {
+	hooks := s.config.Hooks
+	if !hooks.Has(in.Event) { // the usual case
+		return hook.Output{}
+	}
+	in.Session, in.Dir, in.Mode, in.Agent, in.AgentType = s.id, s.dir(), string(cmp.Or(s.mode(), policy.ModeDefault)), s.path, s.config.kind
+	r := hooks.Run(ctx, s.hookEnv(), in)
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	for _, d := range step.Ran(in, r) {
+		s.note(d)
+	}
+	if in.Call != "" && r.Stop {
+		s.work.halted = cmp.Or(s.work.halted, r.StopReason, "no reason given")
+	}
+	return r.Output
+}
+
+// hookEnv returns the environment of the root: that of a subagent may be confined.
+func (s *Session) hookEnv() env.Environment {
+	for s.parent != nil {
+		s = s.parent
+	}
+	return s.config.Env
+}
+
+// startHooks runs the hooks of SessionStart before the first work of this process. An error means that there is
+// nothing to do.
+func (s *Session) startHooks(ctx context.Context) error {
+	if s.started || s.depth > 0 {
+		return nil
+	}
+	s.started = true
+	in := hook.Input{Event: hook.SessionStart, Source: "startup", Model: s.now.Model}
+	if s.resumed {
+		in.Source = "resume"
+	}
+	if out := s.fire(ctx, in); out.Stop {
+		return &StoppedError{out.StopReason}
+	}
+	return nil
+}
+
+// submitHooks runs the hooks of UserPromptSubmit. An error means that they refuse the input.
+func (s *Session) submitHooks(ctx context.Context, msg llm.Message) error {
+	out := s.fire(ctx, hook.Input{Event: hook.UserPromptSubmit, Prompt: msg.Text()})
+	if out.Refuses() {
+		return &BlockedError{cmp.Or(out.Reason, out.StopReason)}
+	}
+	return nil
+}
+
+func stopEvent(depth int) hook.Event {
+	if depth > 0 {
+		return hook.SubagentStop
+	}
+	return hook.Stop
+}
+
+// updateHooks records whether hooks decide on the end of the work, which may have changed since a subagent was spawned.
+func (s *Session) updateHooks() {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	if set := s.setup(); set.Rules.StopHooks != s.state.Setup().Rules.StopHooks {
+		s.note(event.Settings{Setup: set})
+	}
+}
+
+// stopHooks runs the hooks that decide whether the work may end.
+func (s *Session) stopHooks(ctx context.Context, a step.RunHooks) {
+	s.fire(ctx, hook.Input{Event: stopEvent(s.depth), StopActive: &a.Active, Answer: a.Answer})
+}
+
+// endHooks runs the hooks after the work on an input.
+func (s *Session) endHooks(ctx context.Context, out Outcome, err error) {
+	switch {
+	case out.Status == StatusFailed && err != nil:
+		s.fire(ctx, hook.Input{Event: hook.StopFailure, Error: err.Error(), Answer: out.Text})
+	case out.Status == StatusAwaitingInput:
+		s.fire(ctx, hook.Input{Event: hook.Notification, Kind: "idle_prompt", Message: cmp.Or(out.Question, "Reins is waiting for your input")})
+	}
+}
+
+// What triggers a compaction.
+const (
+	autoCompact   = "auto"
+	manualCompact = "manual"
+)
+
+// watchesCompaction reports whether hooks must run when the conversation is compacted.
+func (s *Session) watchesCompaction() bool {
+	return s.config.Hooks.Has(hook.PreCompact) || s.config.Hooks.Has(hook.PostCompact) || s.config.Hooks.Has(hook.SessionStart)
+}
+
+// beforeShrinking runs the hooks of PreCompact once for each compaction.
+func (s *Session) beforeShrinking(ctx context.Context, trigger string) {
+	if !s.shrinking {
+		s.shrinking = true
+		s.fire(ctx, hook.Input{Event: hook.PreCompact, Trigger: trigger})
+	}
+}
+
+// shrink compacts the conversation, with the hooks before and after that.
+func (s *Session) shrink(ctx context.Context, d event.Compaction) {
+	trigger := autoCompact
+	if d.Reason == event.CompactionManual {
+		trigger = manualCompact
+	}
+	s.beforeShrinking(ctx, trigger)
+	s.record(d)
+	s.shrinking = false
+	s.fire(ctx, hook.Input{Event: hook.PostCompact, Trigger: trigger})
+	if s.depth == 0 {
+		s.fire(ctx, hook.Input{Event: hook.SessionStart, Source: "compact", Model: s.now.Model})
+	}
+}

@@ -1,0 +1,211 @@
+package hook
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/reins-agent/reins/env"
+)
+
+const (
+	maxOutput  = 256 << 10 // bytes of a command
+	maxContext = 10_000    // bytes for the model
+)
+
+// command runs a command and reads its answer. A command that is late is killed with all its children.
+func (s *Set) command(ctx context.Context, e env.Environment, h Hook, in Input) (Output, error) {
+	stdin, err := json.Marshal(in)
+	if err != nil {
+		return Output{}, err
+	}
+	res, err := env.Exec(ctx, e, env.Command{
+		Line: h.Command, Env: s.vars(in), Stdin: bytes.NewReader(append(stdin, '\n')), Timeout: h.timeout(), MaxOutput: maxOutput,
+	})
+	stderr := strings.TrimSpace(res.Stderr)
+	switch {
+	case err != nil:
+		return Output{}, err
+	case res.TimedOut:
+		return Output{}, fmt.Errorf("it took longer than %v", h.timeout())
+	case res.Code == 2:
+		return blocked(in.Event, limit(cmp.Or(stderr, "no reason given"))), nil
+	case res.Code != 0:
+		return Output{}, fmt.Errorf("exit code %d%s", res.Code, after(": ", limit(stderr)))
+	case res.Dropped > 0:
+		return Output{}, fmt.Errorf("it printed more than %d KiB", maxOutput>>10)
+	}
+	return parse(in.Event, res.Stdout)
+}
+
+// vars returns the environment variables of a command.
+func (s *Set) vars(in Input) map[string]string {
+	dir := cmp.Or(s.dir, in.Dir)
+	return map[string]string{
+		"CLAUDE_PROJECT_DIR": dir, "REINS_PROJECT_DIR": dir,
+		"HOOK_EVENT": string(in.Event), "HOOK_TOOL_NAME": in.Tool, "HOOK_SESSION_ID": in.Session, "HOOK_CWD": in.Dir,
+	}
+}
+
+// blocked returns the meaning of exit code 2: the user is told if the event cannot be blocked.
+func blocked(e Event, reason string) Output {
+	if e.Blocks() || e.reports() {
+		return Output{Decision: Deny, Reason: reason}
+	}
+	return Output{Message: reason}
+}
+
+// answer is the JSON that a command prints.
+type answer struct {
+	Continue      *bool     `json:"continue"`
+	StopReason    string    `json:"stopReason"`
+	SystemMessage string    `json:"systemMessage"`
+	Decision      string    `json:"decision"`
+	Reason        string    `json:"reason"`
+	Specific      *specific `json:"hookSpecificOutput"`
+}
+
+type specific struct {
+	Event      string          `json:"hookEventName"`
+	Permission string          `json:"permissionDecision"`
+	Reason     string          `json:"permissionDecisionReason"`
+	Input      json.RawMessage `json:"updatedInput"`
+	Context    string          `json:"additionalContext"`
+	Response   json.RawMessage `json:"updatedToolOutput"`
+	MCP        json.RawMessage `json:"updatedMCPToolOutput"`
+	Decision   *struct {       // PermissionRequest
+		Behavior  string `json:"behavior"`
+		Message   string `json:"message"`
+		Interrupt bool   `json:"interrupt"`
+	} `json:"decision"`
+}
+
+// parse reads what a command printed: an object, or plain text.
+func parse(e Event, stdout string) (Output, error) {
+	text := strings.TrimSpace(stdout)
+	if !strings.HasPrefix(text, "{") {
+		if e.textIsContext() {
+			return Output{Context: limit(text)}, nil
+		}
+		return Output{}, nil
+	}
+	var a answer
+	if err := json.Unmarshal([]byte(text), &a); err != nil {
+		return Output{}, fmt.Errorf("its output is not valid JSON: %w", err)
+	}
+	return a.output(e)
+}
+
+// output translates an answer.
+func (a answer) output(e Event) (Output, error) {
+	out := Output{Message: limit(a.SystemMessage), Reason: limit(a.Reason)}
+	var err error
+	if out.Decision, err = decision(a.Decision); err != nil {
+		return out, err
+	}
+	if a.Continue != nil && !*a.Continue {
+		out.Stop, out.StopReason = true, limit(a.StopReason)
+	}
+	if sp := a.Specific; sp != nil {
+		if err := sp.add(e, &out); err != nil {
+			return out, err
+		}
+	}
+	return out, out.check(e)
+}
+
+func (sp *specific) add(e Event, out *Output) error {
+	if sp.Event != "" && sp.Event != string(e) {
+		return fmt.Errorf("hookEventName is %q, not %s", sp.Event, e)
+	}
+	own, err := decision(sp.Permission)
+	if err != nil {
+		return err
+	}
+	out.add(Output{Decision: own, Reason: limit(sp.Reason), Context: limit(sp.Context), Input: present(sp.Input), Response: text(sp.Response, sp.MCP)})
+	if d := sp.Decision; d != nil {
+		own, err := decision(d.Behavior)
+		if err != nil {
+			return err
+		}
+		out.add(Output{Decision: own, Reason: limit(d.Message), Stop: d.Interrupt, StopReason: limit(d.Message)})
+	}
+	return nil
+}
+
+// decision reads a decision under any of its names.
+func decision(name string) (Decision, error) {
+	switch name {
+	case "":
+		return None, nil
+	case "allow", "approve":
+		return Allow, nil
+	case "ask", "defer":
+		return Ask, nil
+	case "deny", "block":
+		return Deny, nil
+	}
+	return None, fmt.Errorf("unknown decision %q", name)
+}
+
+// check rejects an answer that could be misunderstood.
+func (o Output) check(e Event) error {
+	_, err := decision(string(o.Decision))
+	switch {
+	case err != nil:
+		return err
+	case o.Input == nil:
+		return nil
+	case e != PreToolUse:
+		return fmt.Errorf("%s hooks cannot change the input of a tool", e)
+	case !json.Valid(o.Input) || !bytes.HasPrefix(bytes.TrimSpace(o.Input), []byte("{")):
+		return errors.New("the changed input is not a JSON object")
+	}
+	return nil
+}
+
+func present(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	return raw
+}
+
+// text returns the first of the values as text.
+func text(values ...json.RawMessage) *string {
+	for _, raw := range values {
+		if raw = present(raw); raw != nil {
+			s := ""
+			if json.Unmarshal(raw, &s) != nil {
+				s = string(raw)
+			}
+			return &s
+		}
+	}
+	return nil
+}
+
+// limit shortens text for the model and the user.
+func limit(s string) string {
+	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
+	if len(s) <= maxContext {
+		return s
+	}
+	n := maxContext
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + fmt.Sprintf("\n[... %d more bytes]", len(s)-n)
+}
+
+func after(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}

@@ -1,0 +1,69 @@
+package hook
+
+import "slices"
+
+// Event is a point in the life of a session at which hooks run. Its value is the name that Claude Code and codex use.
+type Event string
+
+// Events that sessions fire.
+const (
+	PreToolUse         Event = "PreToolUse"         // before a tool call is judged
+	PostToolUse        Event = "PostToolUse"        // after a call that succeeded
+	PostToolUseFailure Event = "PostToolUseFailure" // after a call that ran and failed
+	PermissionRequest  Event = "PermissionRequest"  // before somebody is asked to approve a call
+	PermissionDenied   Event = "PermissionDenied"   // after a call was refused
+	UserPromptSubmit   Event = "UserPromptSubmit"   // before input is accepted
+	SessionStart       Event = "SessionStart"       // before the first work of a new or resumed session
+	SessionEnd         Event = "SessionEnd"         // when a session that has worked is closed
+	Stop               Event = "Stop"               // before the work on an input ends
+	StopFailure        Event = "StopFailure"        // after the work on an input failed
+	SubagentStart      Event = "SubagentStart"      // before a subagent starts
+	SubagentStop       Event = "SubagentStop"       // before the work of a subagent ends
+	PreCompact         Event = "PreCompact"         // before the conversation is compacted
+	PostCompact        Event = "PostCompact"        // after that
+	Notification       Event = "Notification"       // when the user is needed
+)
+
+// Events that nothing fires yet.
+const (
+	Setup          Event = "Setup"
+	ConfigChange   Event = "ConfigChange"
+	CwdChanged     Event = "CwdChanged"
+	FileChanged    Event = "FileChanged"
+	TaskCreated    Event = "TaskCreated"
+	TaskCompleted  Event = "TaskCompleted"
+	TeammateIdle   Event = "TeammateIdle"
+	WorktreeCreate Event = "WorktreeCreate"
+	WorktreeRemove Event = "WorktreeRemove"
+)
+
+var fired = []Event{
+	PreToolUse, PostToolUse, PostToolUseFailure, PermissionRequest, PermissionDenied, UserPromptSubmit, SessionStart, SessionEnd,
+	Stop, StopFailure, SubagentStart, SubagentStop, PreCompact, PostCompact, Notification,
+}
+
+var reserved = []Event{Setup, ConfigChange, CwdChanged, FileChanged, TaskCreated, TaskCompleted, TeammateIdle, WorktreeCreate, WorktreeRemove}
+
+// Events lists all events.
+func Events() []Event { return slices.Concat(fired, reserved) }
+
+// Fires reports whether sessions fire the event.
+func (e Event) Fires() bool { return slices.Contains(fired, e) }
+
+// guards reports whether a hook of the event that fails denies by default.
+func (e Event) guards() bool { return e == PreToolUse || e == PermissionRequest }
+
+// Blocks reports whether a hook of the event can block: refuse a call or input, or keep an agent working.
+func (e Event) Blocks() bool {
+	switch e {
+	case PreToolUse, PermissionRequest, UserPromptSubmit, Stop, SubagentStop:
+		return true
+	}
+	return false
+}
+
+// reports reports whether the model gets what a hook of the event says, although it can block nothing.
+func (e Event) reports() bool { return e == PostToolUse || e == PostToolUseFailure }
+
+// textIsContext reports whether plain text on standard output is context for the model.
+func (e Event) textIsContext() bool { return e == SessionStart || e == UserPromptSubmit }

@@ -1,0 +1,121 @@
+package hook
+
+import "encoding/json"
+
+// Input describes an event to a hook. As JSON it is what Claude Code and codex write to a command's standard input.
+// Fields that do not belong to the event are empty.
+type Input struct {
+	Event      Event  `json:"hook_event_name"`
+	Session    string `json:"session_id"`
+	Transcript string `json:"transcript_path"` // always ""; scripts expect the member
+	Dir        string `json:"cwd"`
+	Mode       string `json:"permission_mode,omitempty"`
+	Agent      string `json:"agent_id,omitempty"`   // path of a subagent
+	AgentType  string `json:"agent_type,omitempty"` // of a subagent
+
+	// Of tool calls.
+	Tool      string          `json:"tool_name,omitempty"`
+	ToolInput json.RawMessage `json:"tool_input,omitempty"`
+	Call      string          `json:"tool_use_id,omitempty"`
+	Response  any             `json:"tool_response,omitempty"` // PostToolUse
+	Error     string          `json:"error,omitempty"`         // PostToolUseFailure, StopFailure
+
+	Prompt string `json:"prompt,omitempty"` // UserPromptSubmit
+	Source string `json:"source,omitempty"` // SessionStart: startup or resume
+	Model  string `json:"model,omitempty"`  // SessionStart
+	Reason string `json:"reason,omitempty"` // SessionEnd, PermissionDenied
+
+	// StopActive is set for Stop and SubagentStop. It is true if the agent works because such a hook blocked.
+	StopActive *bool  `json:"stop_hook_active,omitempty"`
+	Answer     string `json:"last_assistant_message,omitempty"` // Stop, SubagentStop
+
+	Trigger string `json:"trigger,omitempty"`           // PreCompact, PostCompact: manual or auto
+	Message string `json:"message,omitempty"`           // Notification
+	Kind    string `json:"notification_type,omitempty"` // Notification: permission_prompt or idle_prompt
+
+	// Names are other names of the tool that matchers may use.
+	Names []string `json:"-"`
+}
+
+// subject returns what a matcher is compared with. An event without a subject matches every matcher.
+func (in *Input) subject() []string {
+	switch in.Event {
+	case PreToolUse, PostToolUse, PostToolUseFailure, PermissionRequest, PermissionDenied:
+		return append([]string{in.Tool}, in.Names...)
+	case SessionStart:
+		return []string{in.Source}
+	case SessionEnd:
+		return []string{in.Reason}
+	case SubagentStart, SubagentStop:
+		return []string{in.AgentType}
+	case PreCompact, PostCompact:
+		return []string{in.Trigger}
+	case Notification:
+		return []string{in.Kind}
+	}
+	return nil
+}
+
+// Decision is what a hook says about a call, input or the end of work.
+type Decision string
+
+// The decisions, from the mildest to the strictest. Allow never lifts what the policy decides. Deny blocks: it
+// refuses a call or input, and makes an agent that is about to stop continue.
+const (
+	None  Decision = ""
+	Allow Decision = "allow"
+	Ask   Decision = "ask"
+	Deny  Decision = "deny"
+)
+
+func (d Decision) rank() int {
+	switch d {
+	case None:
+		return 0
+	case Allow:
+		return 1
+	case Ask:
+		return 2
+	}
+	return 3
+}
+
+// Output is the answer of a hook. The zero value has no effect.
+type Output struct {
+	Decision   Decision
+	Reason     string          // of the decision, for the model
+	Input      json.RawMessage // PreToolUse: replaces the tool's input
+	Response   *string         // PostToolUse: replaces the tool's output
+	Context    string          // for the model
+	Message    string          // for the user
+	Stop       bool            // the work stops
+	StopReason string          // for the user
+}
+
+// Refuses reports whether a call or input must not go on.
+func (o Output) Refuses() bool { return o.Decision == Deny || o.Stop }
+
+// add merges the answer of a later hook. The strictest decision wins.
+func (o *Output) add(p Output) {
+	switch {
+	case p.Decision.rank() > o.Decision.rank():
+		o.Decision, o.Reason = p.Decision, p.Reason
+	case p.Decision == o.Decision:
+		o.Reason = join(o.Reason, p.Reason)
+	}
+	if p.Input != nil {
+		o.Input = p.Input
+	}
+	if p.Response != nil {
+		o.Response = p.Response
+	}
+	o.Context, o.Message = join(o.Context, p.Context), join(o.Message, p.Message)
+	o.Stop, o.StopReason = o.Stop || p.Stop, join(o.StopReason, p.StopReason)
+}
+
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n" + b
+}
