@@ -40,6 +40,9 @@ var boxes atomic.Uint32
 // New returns a box. It starts no process before it is used.
 func New(c Config) (*Box, error) {
 	l, err := newLayout(c)
+	if err == nil {
+		err = checkWritable(l)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("set up the sandbox: %w", err)
 	}
