@@ -108,6 +108,9 @@ func copyTrees(l layout) ([]tree, error) {
 	for _, path := range slices.Concat(l.protected, kernelMounts(mounted, l)) {
 		attributes[path] = writable | unix.MOUNT_ATTR_RDONLY
 	}
+	for _, path := range l.reopened {
+		attributes[path] = writable
+	}
 	trees := make([]tree, 0, len(attributes))
 	for _, path := range slices.Sorted(maps.Keys(attributes)) {
 		t, err := copyTree(path, attributes[path])

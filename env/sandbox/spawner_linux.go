@@ -257,6 +257,7 @@ func (r rules) list() []string {
 	}
 	add("w", r.layout.writable...)
 	add("p", r.layout.protected...)
+	add("o", r.layout.reopened...)
 	add("m", r.layout.pinned...)
 	add("c", r.name)
 	if r.namespaces {
@@ -279,6 +280,8 @@ func parseRules(list []string) (r rules) {
 			r.layout.writable = append(r.layout.writable, value)
 		case 'p':
 			r.layout.protected = append(r.layout.protected, value)
+		case 'o':
+			r.layout.reopened = append(r.layout.reopened, value)
 		case 'm':
 			r.layout.pinned = append(r.layout.pinned, value)
 		case 'c':
