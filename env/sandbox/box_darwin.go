@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -18,10 +19,11 @@ type Box struct {
 
 // New returns a box. It starts no process.
 func New(c Config) (*Box, error) {
-	l, err := newLayout(c)
+	roots, err := c.roots()
 	if err != nil {
 		return nil, fmt.Errorf("set up the sandbox: %w", err)
 	}
+	l := c.layout(roots)
 	return &Box{layout: l, profile: profile(l, c.Network)}, nil
 }
 
@@ -68,11 +70,15 @@ func profile(l layout, network bool) string {
 	var b strings.Builder
 	b.WriteString("(version 1)\n(allow default)\n(deny file-write*)\n")
 	b.WriteString("(allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/tty\") (literal \"/dev/ptmx\") (regex #\"^/dev/ttys[0-9]+$\"))\n")
-	for _, dir := range l.writable {
-		fmt.Fprintf(&b, "(allow file-write* (subpath %s))\n", quote(dir))
+	verbs := make(map[string]string)
+	for _, dir := range slices.Concat(l.writable, l.reopened) {
+		verbs[dir] = "allow"
 	}
 	for _, path := range slices.Concat(l.protected, l.forbidden) {
-		fmt.Fprintf(&b, "(deny file-write* (subpath %s))\n", quote(path))
+		verbs[path] = "deny"
+	}
+	for _, path := range slices.Sorted(maps.Keys(verbs)) { // parents first
+		fmt.Fprintf(&b, "(%s file-write* (subpath %s))\n", verbs[path], quote(path))
 	}
 	for _, path := range l.pinned {
 		fmt.Fprintf(&b, "(deny file-write-unlink (literal %s))\n", quote(path))

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -15,26 +16,29 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // Box starts confined processes. It must be closed. Its methods may be called concurrently.
 type Box struct {
-	layout  layout // as configured
-	network bool
-	name    string // of the spawner, and of commands until they are executed
+	config Config
+	roots  []string
+	name   string // of the spawner, and of commands until they are executed
 
 	mu       sync.Mutex
 	closed   bool
+	layout   layout
 	support  *Support // nil until it is known
 	socket   *os.File // of the spawner; nil if there is none
 	spawner  *os.Process
-	spaces   []space  // the mount namespaces of all spawners so far
-	reserved []string // placeholders that this box created
+	mounted  map[string]fileID // what the spawner has mounted over itself
+	spaces   []space           // the mount namespaces of all spawners so far
+	reserved []placeholder
 }
 
-// space is a mount namespace. The open file keeps it, so that no later one gets the same id.
+// space is a mount namespace. Its id is not used again while the file is open.
 type space struct {
 	id   string
 	file *os.File
@@ -45,11 +49,16 @@ var boxes atomic.Uint32
 
 // New returns a box. It starts no process before it is used.
 func New(c Config) (*Box, error) {
-	l, err := newLayout(c)
+	roots, err := c.roots()
+	b := &Box{config: c, roots: roots, name: fmt.Sprintf("reins-%x", boxes.Add(1))}
+	if err == nil {
+		b.layout = c.layout(roots)
+		err = checkWritable(b.layout)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("set up the sandbox: %w", err)
 	}
-	return &Box{layout: l, network: c.Network, name: fmt.Sprintf("reins-%x", boxes.Add(1))}, nil
+	return b, nil
 }
 
 // Support returns what the box enforces. The first time, it starts the spawner to see what works.
@@ -68,24 +77,39 @@ func (b *Box) Support() Support {
 }
 
 // Writable returns the directories that commands can write.
-func (b *Box) Writable() []string { return slices.Clone(b.layout.writable) }
+func (b *Box) Writable() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.layout.writable)
+}
 
 // Allows reports whether a real path may be written.
-func (b *Box) Allows(path string) bool { return b.layout.allows(path) }
+func (b *Box) Allows(path string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.layout.allows(path)
+}
 
 // Start starts a confined process, as a child of this one. Of attr, it uses Dir, Env, the first three files, and
-// Setsid, Setctty and Setpgid of Sys.
+// Setsid, Setctty and Setpgid of Sys. The files should be pipes, terminals or the null device: what is open is not
+// confined.
 func (b *Box) Start(path string, args []string, attr *os.ProcAttr) (*os.Process, error) {
+	request, err := newRequest(path, args, attr)
+	if err != nil {
+		return nil, err
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return nil, os.ErrClosed
 	}
-	reply, err := b.ask(path, args, attr)
-	if errors.Is(err, io.EOF) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
-		// The spawner was killed. Another one starts this command.
+	if b.socket != nil && b.stale() {
 		b.drop()
-		reply, err = b.ask(path, args, attr)
+	}
+	reply, err := b.ask(request, attr.Files[:3])
+	if errors.Is(err, errSpawner) {
+		b.drop()
+		reply, err = b.ask(request, attr.Files[:3])
 	}
 	if err != nil {
 		return nil, err
@@ -98,13 +122,8 @@ func (b *Box) Start(path string, args []string, attr *os.ProcAttr) (*os.Process,
 	return os.FindProcess(pid)
 }
 
-// ask sends a request, after starting the spawner if there is none.
-func (b *Box) ask(path string, args []string, attr *os.ProcAttr) ([]string, error) {
-	if b.socket == nil {
-		if err := b.launch(); err != nil {
-			return nil, fmt.Errorf("start the sandbox: %w", err)
-		}
-	}
+// newRequest encodes a command.
+func newRequest(path string, args []string, attr *os.ProcAttr) ([]byte, error) {
 	flags := ""
 	if s := attr.Sys; s != nil {
 		for flag, set := range map[string]bool{"s": s.Setsid, "t": s.Setctty, "g": s.Setpgid} {
@@ -114,21 +133,41 @@ func (b *Box) ask(path string, args []string, attr *os.ProcAttr) ([]string, erro
 		}
 	}
 	list := append([]string{flags, attr.Dir, path, strconv.Itoa(len(args))}, args...)
-	fds := make([]int, 0, 3)
-	for _, f := range attr.Files[:3] {
+	list = append(list, attr.Env...)
+	for _, s := range list {
+		if strings.ContainsRune(s, 0) {
+			return nil, unix.EINVAL
+		}
+	}
+	return pack(list...), nil
+}
+
+// ask sends a request, after starting the spawner if there is none.
+func (b *Box) ask(request []byte, files []*os.File) ([]string, error) {
+	if b.socket == nil {
+		if err := b.launch(); err != nil {
+			return nil, fmt.Errorf("start the sandbox: %w", err)
+		}
+	}
+	fds := make([]int, 0, len(files))
+	for _, f := range files {
 		fds = append(fds, int(f.Fd()))
 	}
-	if err := send(b.socket, pack(append(list, attr.Env...)...), unix.UnixRights(fds...)); err != nil {
+	if err := b.send(request, unix.UnixRights(fds...)); err != nil {
 		return nil, err
 	}
-	return receive(b.socket)
+	return b.receive()
 }
 
 // launch starts the spawner and waits until it is confined: with namespaces if possible, or else without.
 func (b *Box) launch() error {
+	b.layout = b.config.layout(b.roots)
 	s := Support{Landlock: landlockVersion(), Seccomp: true, Namespaces: true}
 	b.reserve()
-	err := b.try(rules{layout: b.mounts(), namespaces: true, network: b.network, name: b.name})
+	err := errNoNamespaces
+	if useNamespaces {
+		err = b.try(rules{layout: b.present(), namespaces: true, network: b.config.Network, name: b.name})
+	}
 	if err != nil {
 		s.Namespaces = false
 		s.Problems = append(s.Problems, fmt.Sprintf("namespaces are not available (%v): protected paths below writable directories are not enforced", err))
@@ -136,7 +175,7 @@ func (b *Box) launch() error {
 		if s.Landlock == 0 {
 			err = fmt.Errorf("%w: %s; Landlock is not available either", ErrUnsupported, s.Problems[0])
 		} else {
-			err = b.try(rules{layout: b.layout, network: b.network, name: b.name})
+			err = b.try(rules{layout: b.layout, network: b.config.Network, name: b.name})
 		}
 	}
 	if s.Landlock < landlockSignals {
@@ -148,6 +187,11 @@ func (b *Box) launch() error {
 	return err
 }
 
+// useNamespaces is false in tests of what happens without them.
+var useNamespaces = true
+
+var errNoNamespaces = errors.New("switched off")
+
 // try starts a spawner with these rules.
 func (b *Box) try(r rules) error {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -156,41 +200,56 @@ func (b *Box) try(r rules) error {
 	}
 	mine, its := os.NewFile(uintptr(fds[0]), "sandbox"), os.NewFile(uintptr(fds[1]), "sandbox")
 	defer its.Close()
+	limit := unix.Timeval{Usec: 200_000}
+	err = errors.Join(unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit),
+		unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit))
+	if err != nil {
+		mine.Close()
+		return os.NewSyscallError("setsockopt", err)
+	}
 	p, err := startSpawner(its, r)
 	if err != nil {
 		mine.Close()
 		return err
 	}
 	b.socket, b.spawner = mine, p
-	err = send(mine, pack(r.list()...), nil)
+	err = b.send(pack(r.list()...), nil)
 	var reply []string
 	if err == nil {
-		reply, err = receive(mine)
+		reply, err = b.receive()
 	}
-	if err == nil {
-		if reply[0] == "ready" {
-			b.enter(r)
-			return nil
-		}
+	if err == nil && reply[0] != "ready" {
 		_, err = parseReply(reply)
 	}
-	b.drop()
+	if err == nil {
+		err = b.enter(r)
+	}
+	if err != nil {
+		b.drop()
+	}
 	return err
 }
 
-// enter remembers the namespace of the spawner.
-func (b *Box) enter(r rules) {
+// enter remembers the namespace of the spawner and what is mounted in it.
+func (b *Box) enter(r rules) error {
+	b.mounted = make(map[string]fileID)
 	if !r.namespaces {
-		return
+		return nil
 	}
-	name := fmt.Sprintf("/proc/%d/ns/mnt", b.spawner.Pid)
-	f, err := os.Open(name)
+	file, err := os.Open(fmt.Sprintf("/proc/%d/ns/mnt", b.spawner.Pid))
 	if err != nil {
-		return
+		return err
 	}
-	if id, err := os.Readlink(name); err == nil {
-		b.spaces = append(b.spaces, space{id, f})
+	id, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
+	if err != nil {
+		file.Close()
+		return err
 	}
+	b.spaces = append(b.spaces, space{id, file})
+	for _, path := range slices.Concat(r.layout.protected, r.layout.pinned) {
+		b.mounted[path], _ = identify(path)
+	}
+	return nil
 }
 
 // startSpawner starts this program as a spawner, in new namespaces if the rules need them.
@@ -243,14 +302,6 @@ func (b *Box) Close() error {
 	return nil
 }
 
-// unreserve removes the placeholders that are still empty.
-func (b *Box) unreserve() {
-	for _, path := range slices.Backward(b.reserved) {
-		os.Remove(path)
-	}
-	b.reserved = nil
-}
-
 // Contains reports whether a process is confined by this box. Processes cannot leave it.
 func (b *Box) Contains(pid int) bool {
 	b.mu.Lock()
@@ -268,12 +319,18 @@ func (b *Box) Contains(pid int) bool {
 func (b *Box) Traces() (starts int, reserved, forbidden []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.spaces), slices.Clone(b.reserved), slices.Clone(b.layout.forbidden)
+	for _, p := range b.reserved {
+		reserved = append(reserved, p.path)
+	}
+	return len(b.spaces), reserved, slices.Clone(b.layout.forbidden)
 }
 
 // Sweep removes what commands must not create and mounts cannot prevent. It returns the paths.
 func (b *Box) Sweep() (removed []string) {
-	for _, path := range b.layout.forbidden {
+	b.mu.Lock()
+	paths := b.layout.forbidden
+	b.mu.Unlock()
+	for _, path := range paths {
 		if os.Remove(path) == nil {
 			removed = append(removed, path)
 		}
@@ -281,53 +338,68 @@ func (b *Box) Sweep() (removed []string) {
 	return removed
 }
 
-// reserve creates empty directories for protected paths that do not exist. Git ignores them.
-func (b *Box) reserve() {
-	for _, path := range b.layout.protected {
-		if missing(path) && !missing(filepath.Dir(path)) && os.Mkdir(path, 0o755) == nil {
-			b.reserved = append(b.reserved, path)
-		}
-	}
-}
-
-// mounts returns the layout without protected paths that do not exist although they were reserved: their parents
-// are missing, or cannot be written.
-func (b *Box) mounts() layout {
-	l := b.layout
-	l.protected = slices.DeleteFunc(slices.Clone(l.protected), missing)
-	l.pinned = slices.DeleteFunc(slices.Clone(l.pinned), missing)
-	return l
-}
-
-func missing(path string) bool {
-	_, err := os.Lstat(path)
-	return errors.Is(err, os.ErrNotExist)
-}
+// errSpawner means that the spawner does not answer. A command can kill or stop it; another one then starts.
+var errSpawner = errors.New("the sandbox does not answer")
 
 // send writes a message, with files if rights are given.
-func send(f *os.File, data, rights []byte) error {
-	fd := int(f.Fd())
-	n, err := unix.SendmsgN(fd, data[:4], rights, nil, unix.MSG_NOSIGNAL)
-	for err == unix.EINTR {
-		n, err = unix.SendmsgN(fd, data[:4], rights, nil, unix.MSG_NOSIGNAL)
+func (b *Box) send(data, rights []byte) error {
+	fd := int(b.socket.Fd())
+	for len(data) > 0 {
+		n, err := unix.SendmsgN(fd, data, rights, nil, unix.MSG_NOSIGNAL)
+		if err == unix.EINTR || err == unix.EAGAIN && !b.stopped() {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", errSpawner, err)
+		}
+		data, rights = data[n:], nil
 	}
-	if err == nil && n == 4 {
-		_, err = f.Write(data[4:])
-	}
-	return err
+	return nil
 }
 
 // receive reads a reply.
-func receive(f *os.File) ([]string, error) {
+func (b *Box) receive() ([]string, error) {
 	var size [4]byte
-	if _, err := io.ReadFull(f, size[:]); err != nil {
-		return nil, io.EOF
+	if err := b.read(size[:]); err != nil {
+		return nil, err
 	}
 	body := make([]byte, binary.NativeEndian.Uint32(size[:]))
-	if _, err := io.ReadFull(f, body); err != nil {
-		return nil, io.EOF
+	if err := b.read(body); err != nil {
+		return nil, err
 	}
 	return unpack(body), nil
+}
+
+func (b *Box) read(buf []byte) error {
+	fd := int(b.socket.Fd())
+	for len(buf) > 0 {
+		n, err := unix.Read(fd, buf)
+		if err == unix.EINTR || err == unix.EAGAIN && !b.stopped() {
+			continue
+		}
+		if err != nil || n == 0 {
+			return fmt.Errorf("%w: %w", errSpawner, cmp.Or(err, io.EOF))
+		}
+		buf = buf[n:]
+	}
+	return nil
+}
+
+// stopped reports whether a command has stopped the spawner.
+func (b *Box) stopped() bool {
+	_, rest := readStat(b.spawner.Pid)
+	return len(rest) > 0 && (rest[0] == "T" || rest[0] == "t")
+}
+
+// readStat returns the name of a process and the other fields of its status.
+func readStat(pid int) (name string, rest []string) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	end := strings.LastIndexByte(string(data), ')')
+	if err != nil || end < 0 {
+		return "", nil
+	}
+	_, name, _ = strings.Cut(string(data[:end]), "(")
+	return name, strings.Fields(string(data[end+1:]))
 }
 
 // parseReply returns the process id or the error in a reply.
@@ -345,30 +417,42 @@ func parseReply(reply []string) (int, error) {
 }
 
 // reapFailed reaps the process of a command that could not be executed. It is a child of this process, which
-// does not know its id, but it still has the name of the spawner.
+// does not know its id, but it still has the name of the spawner, and is about to exit. A command could use the
+// same name, so this does not wait for ever.
 func (b *Box) reapFailed() {
+	for range 100 {
+		for _, pid := range children() {
+			name, rest := readStat(pid)
+			if name != b.name || len(rest) == 0 || rest[0] != "Z" {
+				continue
+			}
+			if n, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); err == nil && n == pid {
+				return
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// children returns the children of this process.
+func children() (pids []int) {
 	dir, err := os.Open("/proc")
 	if err != nil {
-		return
+		return nil
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
 	me := strconv.Itoa(os.Getpid())
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
-		if err != nil || pid == b.spawner.Pid {
-			continue
-		}
-		data, err := os.ReadFile("/proc/" + name + "/stat")
 		if err != nil {
 			continue
 		}
-		comm, rest, ok := strings.Cut(string(data), ") ")
-		if fields := strings.Fields(rest); ok && len(fields) > 1 && fields[1] == me && strings.HasSuffix(comm, "("+b.name) {
-			var status unix.WaitStatus
-			unix.Wait4(pid, &status, 0, nil)
+		if _, rest := readStat(pid); len(rest) > 1 && rest[1] == me {
+			pids = append(pids, pid)
 		}
 	}
+	return pids
 }
 
 // Probe returns what this system can enforce. It starts a process.

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -44,11 +45,9 @@ func controlled(version int) uint64 {
 // devices are files that commands can write everywhere.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"}
 
-// deviceDirs are directories of devices that commands can write: those of the namespaces, if there are any.
-var deviceDirs = []string{"/dev/pts", "/dev/shm"}
-
-// restrict applies Landlock to this thread and the processes that it starts.
-func restrict(version int, writable []string, private bool) error {
+// restrict applies Landlock to this thread and the processes that it starts. private are directories of devices
+// that the sandbox has for itself.
+func restrict(version int, writable, private []string) error {
 	all := controlled(version)
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: all}
 	if version >= landlockSignals {
@@ -60,21 +59,19 @@ func restrict(version int, writable []string, private bool) error {
 	}
 	defer unix.Close(int(fd))
 	for _, dir := range writable {
-		if err := permit(int(fd), dir, all&^unix.LANDLOCK_ACCESS_FS_IOCTL_DEV, true); err != nil {
+		if err := permit(int(fd), dir, all&^unix.LANDLOCK_ACCESS_FS_IOCTL_DEV, unix.RESOLVE_NO_SYMLINKS); err != nil {
 			return err
 		}
 	}
 	file := all & (writeFile | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV)
 	for _, dev := range devices {
-		if err := permit(int(fd), dev, file, false); err != nil {
+		if err := permit(int(fd), dev, file, 0); err != nil && !errors.Is(err, unix.ENOENT) {
 			return err
 		}
 	}
-	if private {
-		for _, dir := range deviceDirs {
-			if err := permit(int(fd), dir, all, false); err != nil {
-				return err
-			}
+	for _, dir := range private {
+		if err := permit(int(fd), dir, all, 0); err != nil {
+			return err
 		}
 	}
 	if _, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
@@ -83,13 +80,10 @@ func restrict(version int, writable []string, private bool) error {
 	return nil
 }
 
-// permit adds a rule for a path and what is below it. A path that does not exist is an error if it must.
-func permit(ruleset int, path string, access uint64, must bool) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+// permit adds a rule for a path and what is below it.
+func permit(ruleset int, path string, access, resolve uint64) error {
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolve})
 	if err != nil {
-		if !must {
-			return nil
-		}
 		return fmt.Errorf("open %s: %w", path, err)
 	}
 	defer unix.Close(fd)

@@ -4,8 +4,11 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,154 +19,191 @@ type tree struct {
 	fd   int
 }
 
-// copyTree copies the mounts at a path.
-func copyTree(path string) (tree, error) {
-	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+// openReal opens a path that must have no symbolic link in it, except that it may be one itself. Commands that
+// replaced a directory by a link get an error, not another directory.
+func openReal(path string) (int, error) {
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
+	})
+	if err != nil {
+		return -1, fmt.Errorf("open %s: %w", path, err)
+	}
+	return fd, nil
+}
+
+// copyTree copies the mounts at a path, and sets attributes of the copy. Instead of a symbolic link it copies the
+// null device: a mount at a link hides it, so that it cannot be replaced.
+func copyTree(path string, attributes uint64) (tree, error) {
+	fd, err := openReal(path)
+	if err != nil {
+		return tree{}, err
+	}
+	defer func() { unix.Close(fd) }()
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		unix.Close(fd)
+		if fd, err = openReal(os.DevNull); err != nil {
+			return tree{}, err
+		}
+	}
+	t := tree{path: path}
+	t.fd, err = unix.OpenTree(fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
 	if err != nil {
 		return tree{}, fmt.Errorf("copy the mount of %s: %w", path, err)
 	}
-	return tree{path, fd}, nil
-}
-
-// readOnly makes the tree read-only.
-func (t tree) readOnly() error {
-	return unix.MountSetattr(t.fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	if err := unix.MountSetattr(t.fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attributes}); err != nil {
+		return tree{}, fmt.Errorf("restrict the mount of %s: %w", path, err)
+	}
+	return t, nil
 }
 
 // attach mounts the tree at its path.
 func (t tree) attach() error {
 	defer unix.Close(t.fd)
-	if err := unix.MoveMount(t.fd, "", unix.AT_FDCWD, t.path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+	at, err := openReal(t.path)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	if err := unix.MoveMount(t.fd, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
 		return fmt.Errorf("mount %s: %w", t.path, err)
 	}
 	return nil
 }
 
-// mountAll makes everything read-only except the writable directories.
-func mountAll(l layout) error {
+// mountAll makes everything read-only except the writable directories. It returns the directories of devices
+// that the sandbox has for itself.
+func mountAll(l layout) (private []string, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make mounts private: %w", err)
+		return nil, fmt.Errorf("make mounts private: %w", err)
 	}
-	writable := make([]tree, 0, len(l.writable))
-	for _, dir := range l.writable {
-		t, err := copyTree(dir)
-		if err != nil {
-			return err
-		}
-		writable = append(writable, t)
+	trees, err := copyTrees(l)
+	if err != nil {
+		return nil, err
 	}
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID}); err != nil {
-		return fmt.Errorf("make mounts read-only: %w", err)
+		return nil, fmt.Errorf("make mounts read-only: %w", err)
 	}
-	for _, t := range writable {
+	private = mountDevices(l)
+	for _, t := range trees {
 		if err := t.attach(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	mountDevices()
-	return mountProtected(l)
+	return private, nil
 }
 
-// mountDevices gives the sandbox terminals and shared memory of its own. Without them, those of the system
-// stay read-only.
-func mountDevices() {
-	const flags = unix.MS_NOSUID | unix.MS_NOEXEC
-	_ = unix.Mount("tmpfs", "/dev/shm", "tmpfs", flags|unix.MS_NODEV, "mode=1777")
-	_ = unix.Mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=620")
-}
-
-// mountProtected mounts the protected and the pinned paths over themselves, parents first. A mount cannot be
-// moved or removed.
-func mountProtected(l layout) error {
-	paths := slices.Concat(l.pinned, l.protected)
-	slices.Sort(paths)
-	for _, path := range slices.Compact(paths) {
-		t, err := copyTree(withoutLink(path))
+// copyTrees copies what is mounted over itself, parents first: the writable directories, the paths in them that
+// must not change, and those that must not move. A mount can be neither moved nor removed.
+func copyTrees(l layout) ([]tree, error) {
+	mounted, err := mountTypes()
+	if err != nil {
+		return nil, err
+	}
+	const writable = unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOSUID
+	attributes := make(map[string]uint64)
+	for _, path := range slices.Concat(l.pinned, l.writable) {
+		attributes[path] = writable
+	}
+	for _, path := range slices.Concat(l.protected, kernelMounts(mounted, l)) {
+		attributes[path] = writable | unix.MOUNT_ATTR_RDONLY
+	}
+	for _, path := range l.reopened {
+		attributes[path] = writable
+	}
+	trees := make([]tree, 0, len(attributes))
+	for _, path := range slices.Sorted(maps.Keys(attributes)) {
+		t, err := copyTree(path, attributes[path])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		t.path = path
-		if !slices.Contains(l.pinned, path) {
-			if err := t.readOnly(); err != nil {
-				return fmt.Errorf("make %s read-only: %w", path, err)
+		trees = append(trees, t)
+	}
+	return trees, nil
+}
+
+// kernelTypes are the file systems through which the kernel and its devices are controlled.
+var kernelTypes = []string{
+	"proc", "sysfs", "cgroup", "cgroup2", "devtmpfs", "devpts", "debugfs", "tracefs", "securityfs", "configfs", "bpf",
+	"pstore", "efivarfs", "binfmt_misc", "fusectl", "mqueue", "selinuxfs", "nsfs", "rpc_pipefs", "nfsd",
+}
+
+// mountPoint is a line of the list of mounts.
+type mountPoint struct{ path, kind string }
+
+// mountTypes returns all mounts.
+func mountTypes() (list []mountPoint, err error) {
+	data, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("list mounts: %w", err)
+	}
+	for line := range strings.Lines(string(data)) {
+		before, after, _ := strings.Cut(line, " - ")
+		fields := strings.Fields(before)
+		kind, _, _ := strings.Cut(after, " ")
+		if len(fields) > 4 {
+			list = append(list, mountPoint{unescape(fields[4]), kind})
+		}
+	}
+	return list, nil
+}
+
+// unescape decodes the octal escapes of a path in the list of mounts.
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
 			}
 		}
-		if err := t.attach(); err != nil {
-			return err
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// kernelMounts returns the file systems of the kernel below writable directories, such as those of a chroot.
+func kernelMounts(mounted []mountPoint, l layout) (paths []string) {
+	for _, m := range mounted {
+		if slices.Contains(kernelTypes, m.kind) && slices.ContainsFunc(l.writable, func(dir string) bool { return within(dir, m.path) }) {
+			paths = append(paths, m.path)
+		}
+	}
+	return paths
+}
+
+// checkWritable refuses writable directories on a file system of the kernel.
+func checkWritable(l layout) error {
+	mounted, err := mountTypes()
+	if err != nil {
+		return err
+	}
+	for _, dir := range l.writable {
+		var on mountPoint
+		for _, m := range mounted {
+			if within(m.path, dir) && len(m.path) >= len(on.path) {
+				on = m
+			}
+		}
+		if slices.Contains(kernelTypes, on.kind) {
+			return fmt.Errorf("make %s writable: it is on a file system of the kernel (%s)", dir, on.kind)
 		}
 	}
 	return nil
 }
 
-// withoutLink returns what to mount at a path: the path itself or, if it is a symbolic link, an empty file. A
-// mount at a link hides it, so that it cannot be replaced.
-func withoutLink(path string) string {
-	if fi, err := os.Lstat(path); err == nil && fi.Mode()&os.ModeSymlink != 0 {
-		return os.DevNull
+// mountDevices gives the sandbox terminals and shared memory of its own, and returns their directories. Those of
+// the system stay read-only.
+func mountDevices(l layout) (private []string) {
+	const flags = unix.MS_NOSUID | unix.MS_NOEXEC
+	used := slices.ContainsFunc(l.writable, func(dir string) bool { return within("/dev/shm", dir) })
+	if !used && unix.Mount("tmpfs", "/dev/shm", "tmpfs", flags|unix.MS_NODEV, "mode=1777") == nil {
+		private = append(private, "/dev/shm")
 	}
-	return path
-}
-
-// loopbackUp starts the loopback interface of a new network namespace.
-func loopbackUp() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
+	if unix.Mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=620") == nil {
+		private = append(private, "/dev/pts")
 	}
-	defer unix.Close(fd)
-	ifr, err := unix.NewIfreq("lo")
-	if err != nil {
-		return err
-	}
-	ifr.SetUint16(unix.IFF_UP)
-	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ifr)
-}
-
-// kept are the capabilities that commands of root keep: root expects to write any file, where mounts permit it.
-var kept = []uint{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID}
-
-// dropCapabilities takes all capabilities but those in keep from this thread and the processes that it starts.
-func dropCapabilities(keep []uint) error {
-	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil && err != unix.EINVAL {
-		return fmt.Errorf("clear ambient capabilities: %w", err)
-	}
-	for c := uint(0); c < 64; c++ {
-		if slices.Contains(keep, c) {
-			continue
-		}
-		err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0)
-		if err == unix.EINVAL {
-			break // no such capability
-		}
-		if err == unix.EPERM && len(keep) == 0 {
-			break // an ordinary user gets none of them
-		}
-		if err != nil {
-			return fmt.Errorf("drop capability %d: %w", c, err)
-		}
-	}
-	var mask [2]uint32
-	for _, c := range keep {
-		mask[c/32] |= 1 << (c % 32)
-	}
-	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var data [2]unix.CapUserData
-	if err := unix.Capget(&hdr, &data[0]); err != nil {
-		return fmt.Errorf("read capabilities: %w", err)
-	}
-	for i := range data {
-		both := data[i].Permitted & mask[i]
-		data[i] = unix.CapUserData{Effective: both, Permitted: both}
-	}
-	if err := unix.Capset(&hdr, &data[0]); err != nil {
-		return fmt.Errorf("drop capabilities: %w", err)
-	}
-	return nil
-}
-
-// capable reports whether this process has a capability.
-func capable(c uint) bool {
-	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var data [2]unix.CapUserData
-	return unix.Capget(&hdr, &data[0]) == nil && data[c/32].Effective&(1<<(c%32)) != 0
+	return private
 }

@@ -61,6 +61,8 @@ type Config struct {
 	Temp string
 	// Cache is a directory for the caches of compilers and the like, writable in mode WorkspaceWrite: a real path.
 	Cache string
+	// Protected are further paths that commands must not change, such as files of the host program: real paths.
+	Protected []string
 	// Network lets commands use the network. Without it they have a loopback interface of their own.
 	Network bool
 }
@@ -93,45 +95,52 @@ func (s Support) Full() bool {
 	return s.Seatbelt || s.Namespaces && s.Seccomp && s.Landlock >= landlockSignals
 }
 
-// layout is what a box makes writable, with real paths.
+// layout is what a box makes writable, with real paths. The innermost directory that contains a path decides.
 type layout struct {
 	writable  []string
-	protected []string // below writable ones; may not exist
+	protected []string // may not exist
+	reopened  []string // writable directories in a protected one
 	pinned    []string // stay writable, but cannot be moved
 	forbidden []string // must not appear; removed if a command creates them
 }
 
-// newLayout resolves the directories of a configuration.
-func newLayout(c Config) (layout, error) {
-	var l layout
-	var dirs []string
-	if c.Mode == WorkspaceWrite {
-		dirs = append(dirs, c.Dir)
-		for _, d := range c.Writable {
-			if !filepath.IsAbs(d) {
-				d = filepath.Join(c.Dir, d)
-			}
-			dirs = append(dirs, d)
-		}
+// roots returns the real paths of the writable directories, parents first.
+func (c Config) roots() (roots []string, err error) {
+	if c.Mode != WorkspaceWrite {
+		return nil, nil
 	}
-	for _, d := range dirs {
+	for _, d := range append([]string{c.Dir}, c.Writable...) {
+		if !filepath.IsAbs(d) {
+			d = filepath.Join(c.Dir, d)
+		}
 		real, err := filepath.EvalSymlinks(d)
 		if err != nil {
-			return l, fmt.Errorf("find the writable directory %s: %w", d, err)
+			return nil, fmt.Errorf("find the writable directory %s: %w", d, err)
 		}
 		if fi, err := os.Stat(real); err != nil || !fi.IsDir() {
-			return l, fmt.Errorf("make %s writable: not a directory", d)
+			return nil, fmt.Errorf("make %s writable: not a directory", d)
 		}
 		if real == "/" {
-			return l, errors.New("make / writable: use sandbox mode off instead")
+			return nil, errors.New("make / writable: use sandbox mode off instead")
 		}
-		if !slices.Contains(l.writable, real) {
-			l.writable = append(l.writable, real)
-		}
+		roots = append(roots, real)
 	}
-	slices.Sort(l.writable) // parents first
-	for _, root := range slices.Clone(l.writable) {
+	slices.Sort(roots)
+	return slices.Compact(roots), nil
+}
+
+// layout returns what is writable with these roots. A root that another one protects is writable.
+func (c Config) layout(roots []string) layout {
+	l := layout{writable: slices.Clone(roots)}
+	for _, root := range roots {
 		l.protect(root)
+	}
+	l.protected = slices.DeleteFunc(l.protected, func(p string) bool { return slices.Contains(roots, p) })
+	l.protectHome()
+	for _, path := range c.Protected {
+		if l.open(path) {
+			l.protected = append(l.protected, path)
+		}
 	}
 	if c.Temp != "" {
 		l.writable = append(l.writable, c.Temp)
@@ -139,7 +148,44 @@ func newLayout(c Config) (layout, error) {
 	if c.Cache != "" && c.Mode == WorkspaceWrite {
 		l.writable = append(l.writable, c.Cache)
 	}
-	return l, nil
+	l.pin()
+	return l
+}
+
+// protectHome protects the home directory if a command could change it: shells and other programs run what hidden
+// files in it say. The other directories in it stay writable.
+func (l *layout) protectHome() {
+	home, err := os.UserHomeDir()
+	if err == nil {
+		home, err = filepath.EvalSymlinks(home)
+	}
+	if err != nil || !l.open(home) {
+		return
+	}
+	l.protected = append(l.protected, home)
+	entries, _ := os.ReadDir(home)
+	for _, e := range entries {
+		if path := filepath.Join(home, e.Name()); e.IsDir() && e.Name()[0] != '.' && !slices.Contains(l.protected, path) {
+			l.reopened = append(l.reopened, path)
+		}
+	}
+}
+
+// pin adds the directories between a writable one and what is special in it: if they could be moved, a copy could
+// take their place.
+func (l *layout) pin() {
+	for _, path := range slices.Concat(l.writable, l.protected, l.forbidden) {
+		for _, root := range slices.Concat(l.writable, l.reopened) {
+			if !within(root, path) || path == root {
+				continue
+			}
+			for dir := filepath.Dir(path); dir != root; dir = filepath.Dir(dir) {
+				if l.open(dir) && !slices.Contains(l.pinned, dir) && !slices.Contains(l.writable, dir) {
+					l.pinned = append(l.pinned, dir)
+				}
+			}
+		}
+	}
 }
 
 // projectNames are files and directories of a project that decide what runs later, outside of the sandbox.
@@ -152,9 +198,6 @@ func (l *layout) protect(root string) {
 	}
 	l.protectGit(filepath.Join(root, ".git"))
 	for _, git := range nestedRepositories(root) {
-		for dir := filepath.Dir(git); dir != root; dir = filepath.Dir(dir) {
-			l.pinned = append(l.pinned, dir)
-		}
 		l.protectGit(git)
 	}
 }
@@ -174,11 +217,34 @@ func (l *layout) protectGit(git string) {
 		l.protected = append(l.protected, git)
 		return
 	}
-	l.pinned = append(l.pinned, git)
 	for _, name := range []string{"config", "hooks", "modules", "worktrees"} {
 		l.protected = append(l.protected, filepath.Join(git, name))
 	}
 	l.forbidden = append(l.forbidden, filepath.Join(git, "commondir"))
+	l.protectNamed(git)
+}
+
+// protectNamed protects the hooks and files in the workspace that the configuration of a repository names.
+func (l *layout) protectNamed(git string) {
+	data, _ := os.ReadFile(filepath.Join(git, "config"))
+	for line := range strings.Lines(string(data)) {
+		key, value, _ := strings.Cut(line, "=")
+		base := git
+		switch strings.ToLower(strings.TrimSpace(key)) {
+		case "hookspath":
+			base = filepath.Dir(git)
+		case "path": // of an included file
+		default:
+			continue
+		}
+		path := strings.Trim(strings.TrimSpace(value), `"`)
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(base, path)
+		}
+		if _, err := os.Lstat(path); err == nil && l.open(path) && !slices.Contains(l.writable, path) {
+			l.protected = append(l.protected, filepath.Clean(path))
+		}
+	}
 }
 
 // redirects reports whether a repository reads more configuration than the file config, or has links where
@@ -208,6 +274,7 @@ func (l *layout) linkedWorktree(file string) {
 	if dir = strings.TrimSpace(dir); !ok || !filepath.IsAbs(dir) {
 		return
 	}
+	dir = filepath.Clean(dir)
 	common := filepath.Dir(filepath.Dir(dir))
 	back, err := os.ReadFile(filepath.Join(dir, "gitdir"))
 	real, errReal := filepath.EvalSymlinks(dir)
@@ -216,7 +283,7 @@ func (l *layout) linkedWorktree(file string) {
 		return
 	}
 	l.writable = append(l.writable, dir)
-	for _, name := range []string{"commondir", "gitdir", "config.worktree"} {
+	for _, name := range []string{"commondir", "gitdir", "config.worktree", "modules"} {
 		l.protected = append(l.protected, filepath.Join(dir, name))
 	}
 	for _, name := range []string{"objects", "refs", "logs"} {
@@ -260,11 +327,23 @@ func nestedRepositories(root string) (found []string) {
 	return found
 }
 
-// allows reports whether a path may be written: it is below a writable directory and not protected.
+// allows reports whether a path may be written.
 func (l layout) allows(path string) bool {
-	return slices.ContainsFunc(l.writable, func(dir string) bool { return within(dir, path) && path != dir }) &&
-		!slices.ContainsFunc(l.protected, func(p string) bool { return within(p, path) }) &&
-		!slices.Contains(l.forbidden, path) && !slices.Contains(l.pinned, path)
+	return l.open(path) && !slices.Contains(l.writable, path) && !slices.Contains(l.forbidden, path) && !slices.Contains(l.pinned, path)
+}
+
+// open reports whether a path is writable, or would be if it could be moved. Protected names match in any case.
+func (l layout) open(path string) (open bool) {
+	innermost := -1
+	for _, dir := range slices.Concat(l.writable, l.reopened) {
+		if len(dir) > innermost && within(dir, path) {
+			innermost, open = len(dir), true
+		}
+	}
+	lower := strings.ToLower(path)
+	return open && !slices.ContainsFunc(l.protected, func(p string) bool {
+		return len(p) >= innermost && within(strings.ToLower(p), lower)
+	})
 }
 
 func within(dir, path string) bool {

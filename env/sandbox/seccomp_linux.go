@@ -42,6 +42,13 @@ var refused = map[uintptr]unix.Errno{
 	unix.SYS_CLONE3: unix.ENOSYS,
 }
 
+// onlySelf are system calls that change limits or priorities, and the argument that says whose. Commands can change
+// only their own, with 0: a limit could end other processes of the user.
+var onlySelf = map[uintptr]uint32{
+	unix.SYS_PRLIMIT64: 0, unix.SYS_SETPRIORITY: 1, unix.SYS_IOPRIO_SET: 1,
+	unix.SYS_SCHED_SETSCHEDULER: 0, unix.SYS_SCHED_SETPARAM: 0, unix.SYS_SCHED_SETATTR: 0,
+}
+
 // newNamespace are the flags of clone that create a namespace.
 const newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
@@ -74,6 +81,13 @@ func (p *program) failIf(condition uint16, k uint32, errno unix.Errno) {
 	p.fail(errno)
 }
 
+// failUnless adds "unless the condition holds, fail".
+func (p *program) failUnless(condition uint16, k uint32, errno unix.Errno) {
+	p.skip(1, condition, k)
+	p.add(unix.BPF_JMP|unix.BPF_JA, 1)
+	p.fail(errno)
+}
+
 // call adds the rules for one system call. They end with a return, and start with the number loaded.
 func (p *program) call(number uintptr, rules func(*program)) {
 	var body program
@@ -87,9 +101,7 @@ func (p *program) call(number uintptr, rules func(*program)) {
 func newFilter(inet bool) []unix.SockFilter {
 	var p program
 	p.load(offsetArch)
-	p.skip(1, unix.BPF_JEQ, auditArch)
-	p.add(unix.BPF_JMP|unix.BPF_JA, 1)
-	p.fail(unix.ENOSYS)
+	p.failUnless(unix.BPF_JEQ, auditArch, unix.ENOSYS)
 	p.load(offsetNumber)
 	p.failIf(unix.BPF_JGT, lastSyscall, unix.ENOSYS) // includes the x32 calls of amd64
 	p.call(unix.SYS_SOCKET, func(p *program) {
@@ -102,11 +114,15 @@ func newFilter(inet bool) []unix.SockFilter {
 		}
 		p.fail(unix.EACCES)
 	})
-	// A pair of datagram sockets could send to any path.
+	// Pairs of other types could send to any path: AF_UNIX also makes a datagram socket of SOCK_RAW.
 	p.call(unix.SYS_SOCKETPAIR, func(p *program) {
+		p.loadArg(0)
+		p.failUnless(unix.BPF_JEQ, unix.AF_UNIX, unix.EACCES)
 		p.loadArg(1)
 		p.add(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, 0xf)
-		p.failIf(unix.BPF_JEQ, unix.SOCK_DGRAM, unix.EACCES)
+		p.skip(1, unix.BPF_JEQ, unix.SOCK_STREAM)
+		p.allow()
+		p.failUnless(unix.BPF_JEQ, unix.SOCK_SEQPACKET, unix.EACCES)
 	})
 	p.call(unix.SYS_CLONE, func(p *program) {
 		p.loadArg(0)
@@ -118,6 +134,12 @@ func newFilter(inet bool) []unix.SockFilter {
 		p.failIf(unix.BPF_JEQ, unix.TIOCLINUX, unix.EPERM)
 		p.failIf(unix.BPF_JEQ, unix.TIOCCONS, unix.EPERM)
 	})
+	for number, arg := range onlySelf {
+		p.call(number, func(p *program) {
+			p.loadArg(arg)
+			p.failUnless(unix.BPF_JEQ, 0, unix.EPERM)
+		})
+	}
 	for number, errno := range refused {
 		p.failIf(unix.BPF_JEQ, uint32(number), errno)
 	}

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -73,7 +75,10 @@ func errorReply(err error) []string {
 }
 
 // server is the spawner's side of the socket.
-type server struct{ fd int }
+type server struct {
+	fd   int
+	null int // the null device as commands get it
+}
 
 func (s *server) send(list ...any) {
 	var flat []string
@@ -127,6 +132,10 @@ func (s *server) receive() (list []string, files []int, err error) {
 
 // confine reads the rules of the sandbox and applies them to this thread.
 func (s *server) confine() error {
+	// Commands must inherit neither the socket nor what this process inherited by accident.
+	if err := unix.CloseRange(spawnerSocket, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("close files: %w", err)
+	}
 	list, _, err := s.receive()
 	if err != nil {
 		return err
@@ -136,8 +145,9 @@ func (s *server) confine() error {
 	if err := unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0); err != nil {
 		return fmt.Errorf("set the name: %w", err)
 	}
+	var private []string
 	if r.namespaces {
-		if err := mountAll(r.layout); err != nil {
+		if private, err = mountAll(r.layout); err != nil {
 			return err
 		}
 		if !r.network {
@@ -145,6 +155,9 @@ func (s *server) confine() error {
 				return fmt.Errorf("start the loopback interface: %w", err)
 			}
 		}
+	}
+	if s.null, err = unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
+		return fmt.Errorf("open the null device: %w", err)
 	}
 	keep := kept
 	if os.Geteuid() != 0 {
@@ -161,7 +174,7 @@ func (s *server) confine() error {
 		return fmt.Errorf("give up privileges: %w", err)
 	}
 	if v := landlockVersion(); v > 0 {
-		if err := restrict(v, r.layout.writable, r.namespaces); err != nil {
+		if err := restrict(v, r.layout.writable, private); err != nil {
 			return err
 		}
 	}
@@ -178,7 +191,7 @@ func (s *server) serve() {
 		if err != nil {
 			return
 		}
-		pid, err := start(list, files)
+		pid, err := start(list, s.own(files))
 		for _, fd := range files {
 			unix.Close(fd)
 		}
@@ -188,6 +201,19 @@ func (s *server) serve() {
 			s.send("pid", strconv.Itoa(pid))
 		}
 	}
+}
+
+// own returns the files of a command. The host's null device is on a mount where commands of root could change its
+// mode, so they get another one.
+func (s *server) own(files []int) []int {
+	list := slices.Clone(files)
+	for i, fd := range list {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == unix.Mkdev(1, 3) {
+			list[i] = s.null
+		}
+	}
+	return list
 }
 
 // start starts the command of a request: flags, directory, program, the number of arguments, the arguments, and
@@ -231,6 +257,7 @@ func (r rules) list() []string {
 	}
 	add("w", r.layout.writable...)
 	add("p", r.layout.protected...)
+	add("o", r.layout.reopened...)
 	add("m", r.layout.pinned...)
 	add("c", r.name)
 	if r.namespaces {
@@ -253,6 +280,8 @@ func parseRules(list []string) (r rules) {
 			r.layout.writable = append(r.layout.writable, value)
 		case 'p':
 			r.layout.protected = append(r.layout.protected, value)
+		case 'o':
+			r.layout.reopened = append(r.layout.reopened, value)
 		case 'm':
 			r.layout.pinned = append(r.layout.pinned, value)
 		case 'c':
