@@ -58,10 +58,10 @@ type Request struct {
 }
 
 // Suggest returns rules that would allow this call and similar ones, narrowest first. It returns none if the
-// policy has no rules.
+// policy has no rules, or if the call leaves the sandbox, which no rule allows.
 func (r Request) Suggest(ctx context.Context) (s []policy.Suggestion) {
 	p, ok := r.policy.(policy.Extensible)
-	if !ok {
+	if !ok || policy.LeavesSandbox(r.Accesses) {
 		return nil
 	}
 	if err := guard(func() error { s = p.Suggest(ctx, r.query); return nil }); err != nil {

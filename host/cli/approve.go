@@ -11,6 +11,7 @@ import (
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -89,7 +90,9 @@ func (a *asker) arrive(id string) {
 func (a *asker) refuse(ctx context.Context, r tool.Request, why string) tool.Approval {
 	with := "another --mode, or --yes"
 	rules := narrowest(suggestions(ctx, r))
-	if len(rules) > 0 {
+	if policy.LeavesSandbox(r.Accesses) {
+		with = "--writable DIR, or --sandbox off"
+	} else if len(rules) > 0 {
 		with = "reins policy allow " + quoteRules(rules) + ", " + with
 	}
 	a.mu.Lock()

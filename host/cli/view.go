@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/reins-agent/reins/agent"
@@ -211,6 +213,9 @@ func (r reached) stopReason(limit event.Limit) string {
 
 // howToAllow says how to permit the refused calls.
 func (r result) howToAllow() string {
+	if slices.ContainsFunc(r.Refused, func(why string) bool { return strings.HasSuffix(why, "outside the sandbox") }) {
+		return "nobody could be asked: use --writable DIR to let the sandbox write there, or --sandbox off"
+	}
 	if len(r.missing) == 0 {
 		return "nobody could be asked: use --mode or --yes to permit such calls"
 	}
