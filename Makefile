@@ -48,7 +48,7 @@ mutants:
 # Runs the longest tests in full: every fault at every record, 200 kills. "make test" runs a part of them, a
 # different one each time.
 exhaustive:
-	REINS_EXHAUSTIVE=1 go test -count=1 -timeout 60m ./agent/... ./host/cli
+	REINS_EXHAUSTIVE=1 go test -count=1 -timeout 60m ./agent/... ./host/cli ./event/filestore
 
 # Kills runs in the middle of commands beside 2,500 other processes, and resumes them at once.
 storm:
