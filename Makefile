@@ -24,13 +24,14 @@ vet:
 
 # Packages that start no goroutines are tested without the race detector, which takes several times as long. So is
 # llm/oracletest: the vendors' SDKs take long to compile. What vet has looked at is not vetted again, and test
-# binaries without debug information link faster.
-PLAIN := ./llm/openai ./llm/anthropic ./llm/gemini ./llm/chat ./llm/chat/texttools ./compact \
-	./coding/edit ./coding/patch ./coding/textfile ./policy ./policy/shell ./policy/repo ./config
+# binaries without debug information link faster. The race detector need not wait a second at the end of each process.
+PLAIN := ./llm/openai ./llm/anthropic ./llm/gemini ./llm/chat ./llm/chat/texttools ./llm/object ./llm/picture \
+	./compact ./coding/edit ./coding/patch ./coding/textfile ./policy ./policy/shell ./policy/repo ./config ./trust \
+	./agent/step ./host/show ./cmd/reins ./internal/apitext ./internal/corpus ./internal/hidden ./internal/jsonscan
 
 race:
 	@echo "test packages without goroutines"; go test -vet=off -ldflags=-w $(PLAIN)
-	@echo "test ."; go test -race -vet=off -ldflags=-w $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
+	@echo "test ."; GORACE=atexit_sleep_ms=10 go test -race -vet=off -ldflags=-w $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
 	@echo "test llm/oracletest"; cd llm/oracletest && go test ./...
 
 bench:
@@ -48,7 +49,7 @@ mutants:
 # Runs the longest tests in full: every fault at every record, 200 kills. "make test" runs a part of them, a
 # different one each time.
 exhaustive:
-	REINS_EXHAUSTIVE=1 go test -count=1 -timeout 60m ./agent/... ./host/cli
+	REINS_EXHAUSTIVE=1 go test -count=1 -timeout 60m ./agent/... ./host/cli ./event/filestore
 
 # Kills runs in the middle of commands beside 2,500 other processes, and resumes them at once.
 storm:

@@ -47,7 +47,7 @@ func (r *Registry) Register(tools ...Tool) error {
 			return errors.New("tool has no name")
 		}
 		check := checkerFor(spec.Input)
-		if f, ok := t.(*funcTool); !ok || !f.inferred { // compiling takes long, and an inferred schema is valid
+		if !isInferred(spec.Input) { // compiling takes long, and an inferred schema is valid
 			if err := check.compile(); err != nil {
 				return fmt.Errorf("tool %s: invalid input schema: %w", spec.Name, err)
 			}

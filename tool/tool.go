@@ -15,7 +15,6 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -145,12 +144,10 @@ type Run[In any] func(ctx context.Context, c *Call, in In) (Result, error)
 // jsonschema tag is its description. A nil access leaves the accesses undeclared. New panics if In has
 // no schema.
 func New[In any](spec Spec, access Access[In], run Run[In]) Tool {
-	inferred := spec.Input == nil
-	if inferred {
+	if spec.Input == nil {
 		spec.Input = schemaFor[In](spec.Name)
-		inferred = bytes.HasPrefix(spec.Input, []byte(`{"type":"object"`))
 	}
-	t := &funcTool{spec: spec, inferred: inferred, run: func(ctx context.Context, c *Call) (Result, error) {
+	t := &funcTool{spec: spec, run: func(ctx context.Context, c *Call) (Result, error) {
 		in, err := decode[In](c)
 		if err != nil {
 			return Failure(ValidationError, "%v", err), nil
@@ -190,14 +187,13 @@ func decode[In any](c *Call) (in In, err error) {
 // NewRaw makes a tool whose schema is known only at run time, such as one offered by another server. A
 // nil access leaves the accesses undeclared.
 func NewRaw(spec Spec, access func(ctx context.Context, c *Call) []policy.Access, run func(ctx context.Context, c *Call) (Result, error)) Tool {
-	return &funcTool{spec: spec, access: access, run: run}
+	return &funcTool{spec, access, run}
 }
 
 type funcTool struct {
-	spec     Spec
-	inferred bool // the input schema is that of a Go type, and describes an object
-	access   func(ctx context.Context, c *Call) []policy.Access
-	run      func(ctx context.Context, c *Call) (Result, error)
+	spec   Spec
+	access func(ctx context.Context, c *Call) []policy.Access
+	run    func(ctx context.Context, c *Call) (Result, error)
 }
 
 func (t *funcTool) Spec() Spec { return t.spec }

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/thorough"
 )
 
 // writerDir is an environment variable that makes the test binary a writer to a directory.
@@ -158,7 +159,7 @@ func TestStore_FiftyProcessesKilledAtRandomLoseNothingAcknowledged(t *testing.T)
 	for range writers {
 		running = append(running, startWriter(t, dir, acks))
 	}
-	for range kills {
+	for range thorough.Of(kills, 25) {
 		select { // somebody got on
 		case <-acks.more:
 		case <-time.After(time.Minute):

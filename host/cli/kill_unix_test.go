@@ -19,7 +19,7 @@ import (
 )
 
 func TestRun_KilledAtAnyMomentResumesAndCompletesTheTask(t *testing.T) {
-	kills := thorough.Of(200, 40)
+	kills := thorough.Of(200, 20)
 	home := t.TempDir()
 	buildReins(t, home)
 	providers := []string{"anthropic", "openai", "gemini", "chat"}

@@ -73,7 +73,7 @@ func plainReins(home string) string { return filepath.Join(home, "reins") }
 // start.
 func buildReins(t *testing.T, home string) {
 	t.Helper()
-	out, err := exec.Command("go", "build", "-o", plainReins(home), "github.com/reins-agent/reins/cmd/reins").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", plainReins(home), "github.com/reins-agent/reins/cmd/reins").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
