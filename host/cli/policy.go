@@ -19,6 +19,7 @@ import (
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/policy/repo"
@@ -35,6 +36,7 @@ type permissions struct {
 	mode      policy.Mode
 	rules     policy.Rules
 	workspace policy.Workspace
+	box       sandbox.Config
 }
 
 // permissions returns those of the configuration and of a file with more rules, if there is one. The mode of
@@ -244,7 +246,7 @@ func modeNames() (names []string) {
 // checker decides on queries without running anything.
 type checker struct {
 	pipe tool.Pipeline
-	env  env.Environment
+	env  *local.Env
 }
 
 func (o policyCheck) run(cmd *cobra.Command, h Host) error {
@@ -298,7 +300,7 @@ func (o policyCheck) checker(h Host) (*checker, error) {
 			return nil, usageError{err}
 		}
 	}
-	e, err := local.New(local.Config{Dir: o.dir})
+	e, err := local.New(local.Config{Dir: o.dir, Sandbox: p.box})
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -315,7 +317,7 @@ func (o policyCheck) checker(h Host) (*checker, error) {
 	}}, nil
 }
 
-// permissions returns those of the file, or else of the configuration.
+// permissions returns those of the file, or else of the configuration, with its sandbox.
 func (o policyCheck) permissions(h Host) (p permissions, err error) {
 	if o.rules == "" {
 		dir := cmp.Or(o.dir, ".")
@@ -323,7 +325,10 @@ func (o policyCheck) permissions(h Host) (p permissions, err error) {
 		if err != nil {
 			return p, err
 		}
-		return h.permissions(s, "")
+		if p, err = h.permissions(s, ""); err == nil {
+			p.box, err = h.box(s, nil)
+		}
+		return p, err
 	}
 	p.workspace = h.workspace()
 	p.mode, p.rules, err = readRules(o.rules)
@@ -453,5 +458,6 @@ func (c *checker) judge(ctx context.Context, name string, accesses []policy.Acce
 		return policy.Decision{Code: "error", Rule: "policy", Reason: err.Error()}
 	}
 	w.Dir, w.Paths, w.Files, w.Shell = dir, info.Paths(), c.env, info.Shell
+	w.Sandboxed = c.pipe.Mode == policy.ModeAuto && c.env.Enforced()
 	return c.pipe.Policy.Decide(ctx, policy.Query{Tool: name, Accesses: accesses, Mode: c.pipe.Mode, Workspace: w})
 }
