@@ -173,6 +173,33 @@ func TestStream_HoldsBackOnlyABoundedTail(t *testing.T) {
 	}
 }
 
+func TestText_RedactsPrivateKeysInNumberedLines(t *testing.T) {
+	r := redactor(t, Config{})
+	block := "-----BEGIN PRIVATE " + "KEY-----\n" + strings.Repeat("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj\n", 3) + "-----END PRIVATE KEY-----\nafter it"
+	for _, prefix := range []string{"%d\t", "%6d | ", "%d→", "%d:", "key.pem:%d:", "key.pem-%d-", "+", "    "} {
+		text := ""
+		for i, line := range strings.Split(block, "\n") {
+			if strings.Contains(prefix, "%") {
+				text += fmt.Sprintf(prefix, i+8)
+			} else {
+				text += prefix
+			}
+			text += line + "\n"
+		}
+		if got := r.Text(text); strings.Contains(got, "hkiG9w0B") || !strings.Contains(got, "after it") {
+			t.Errorf("with %q, it became\n%s", prefix, got)
+		}
+	}
+}
+
+func TestText_SearchesWhatAnnouncesASecret(t *testing.T) {
+	r := redactor(t, Config{})
+	got := r.Text("https://ghp_" + body(36) + ":x-oauth-basic@github.com")
+	if want := "https://[redacted:github-token]:[redacted:url-password]@github.com"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestPatterns_ApplyWithinLinesAndNotToPlaceholders(t *testing.T) {
 	r := redactor(t, Config{Patterns: []string{`[a-z]{8,}`, `\d{4}-\d{4}`}})
 	in := "card 1234-5678 ghp_" + body(36) + "\nabcdefghijk"

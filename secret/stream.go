@@ -4,18 +4,20 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"slices"
 	"strings"
 )
 
 // hashBits is the size of the table of anchors. It fits the first-level cache of a processor.
-const hashBits = 13
+const hashBits = 14
 
-// rules finds anchors: the beginnings of what may be secrets. The first three bytes of an anchor, in lower case,
-// select an entry of the table, so that almost all text is skipped with one look at each byte.
+// rules finds anchors: the beginnings of what may be secrets. The first three bytes of an anchor select an entry of
+// the table, so that almost all text is skipped with one look at each byte.
 type rules struct {
-	table   [1 << hashBits]uint16 // an index in buckets
-	buckets [][]anchor
+	table   [1 << hashBits]bool
+	index   [1 << hashBits]uint16 // where anchors has those of an entry
+	anchors [][]anchor
 	starts  map[string]bool // the first one and two bytes of anchors
 }
 
@@ -27,64 +29,72 @@ type anchor struct {
 }
 
 func newRules(values map[string]string) *rules {
-	r := &rules{buckets: make([][]anchor, 1), starts: make(map[string]bool)}
+	r := &rules{anchors: make([][]anchor, 1), starts: make(map[string]bool)}
 	shapes := rulesOfShapes()
 	for i := range shapes {
 		for _, text := range shapes[i].anchors {
 			r.add(anchor{text, &shapes[i], placeholder(shapes[i].kind)})
 		}
 	}
-	sorted := make([]string, 0, len(values))
-	for v := range values {
-		sorted = append(sorted, v)
-	}
-	// The longest come first.
-	slices.SortFunc(sorted, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	for _, v := range sorted {
+	// The longest values come first.
+	for _, v := range slices.SortedFunc(maps.Keys(values), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) {
 		r.add(anchor{text: v, kind: values[v]})
 	}
 	return r
 }
 
+// add adds an anchor under its first three bytes, in all combinations of cases if its case does not matter.
 func (r *rules) add(a anchor) {
-	slot := &r.table[hash(trigram([]byte(a.text)))]
-	if *slot == 0 {
-		*slot = uint16(len(r.buckets))
-		r.buckets = append(r.buckets, nil)
+	variants := 1
+	if a.rule != nil && a.rule.fold {
+		variants = 8
 	}
-	r.buckets[*slot] = append(r.buckets[*slot], a)
-	low := lower([]byte(a.text[:2]))
-	r.starts[low[:1]], r.starts[low] = true, true
+	for v := range variants {
+		k := [3]byte([]byte(a.text))
+		for i := range k {
+			if v>>i&1 == 0 {
+				continue
+			}
+			if k[i] ^= 0x20; classOf(k[i]) <= '0' {
+				k[i] ^= 0x20 // it is not a letter
+			}
+		}
+		h := hash(trigram(k[:]))
+		r.table[h] = true
+		slot := &r.index[h]
+		if *slot == 0 {
+			*slot = uint16(len(r.anchors))
+			r.anchors = append(r.anchors, nil)
+		}
+		if list := &r.anchors[*slot]; len(*list) == 0 || (*list)[len(*list)-1] != a {
+			*list = append(*list, a)
+		}
+		r.starts[string(k[:1])], r.starts[string(k[:2])] = true, true
+	}
 }
 
-// lower sets the bit that distinguishes lower case in every byte.
-func lower(b []byte) string {
-	return strings.Map(func(c rune) rune { return c | 0x20 }, string(b))
-}
+func trigram(b []byte) uint32 { return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 }
 
-func trigram(b []byte) uint32 {
-	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16
-}
-
-// hash returns the entry of three bytes. The fourth does not matter.
-func hash(trigram uint32) uint32 { return (trigram | 0x202020) << 8 * 0x9E3779B1 >> (32 - hashBits) }
+// hash returns the entry of the three lowest bytes; the product does not depend on the fourth.
+func hash(trigram uint32) uint32 { return trigram * (0x9E3779 << 8) >> (32 - hashBits) }
 
 // next returns the first position from i on where an anchor may begin. If there is none, it returns len(b), or less
 // if the end of b may be the beginning of an anchor.
 func (r *rules) next(b []byte, i int, all bool) int {
-	for ; i+8 <= len(b); i += 4 { // four positions at a time
+	for ; i+8 <= len(b); i += 6 { // six positions at a time
 		t := binary.LittleEndian.Uint64(b[i:])
-		if r.table[hash(uint32(t))]|r.table[hash(uint32(t>>8))]|r.table[hash(uint32(t>>16))]|r.table[hash(uint32(t>>24))] != 0 {
+		if r.table[hash(uint32(t))] || r.table[hash(uint32(t>>8))] || r.table[hash(uint32(t>>16))] ||
+			r.table[hash(uint32(t>>24))] || r.table[hash(uint32(t>>32))] || r.table[hash(uint32(t>>40))] {
 			break
 		}
 	}
 	for ; i+3 <= len(b); i++ {
-		if r.table[hash(trigram(b[i:]))] != 0 {
+		if r.table[hash(trigram(b[i:]))] {
 			return i
 		}
 	}
 	for ; !all && i < len(b); i++ {
-		if r.starts[lower(b[i:])] {
+		if r.starts[string(b[i:])] {
 			return i
 		}
 	}
@@ -97,7 +107,9 @@ func (r *rules) at(b []byte, i int, before byte, all bool) (m match, kind string
 	if len(rest) < 3 {
 		return m, "", more
 	}
-	for _, a := range r.buckets[r.table[hash(trigram(rest))]] {
+	list := r.anchors[r.index[hash(trigram(rest))]]
+	for n := range list {
+		a := &list[n]
 		if a.rule == nil {
 			m, v = match{to: len(a.text)}, has(rest, a.text, false, all)
 		} else if a.rule.inside || !word[before] {

@@ -148,9 +148,9 @@ func auditResult(l audit.Line) string {
 func auditDecision(l audit.Line) string {
 	text := l.Decision.Verdict
 	if a := l.Approval; a != nil {
-		text = "refused by the user"
+		text = "not approved"
 		if a.Allowed {
-			text = "approved by the user"
+			text = "approved"
 		}
 	}
 	return show.OneLine(text + " (" + l.Decision.Rule + ")")
