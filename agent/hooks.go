@@ -119,7 +119,7 @@ const (
 
 // watchesCompaction reports whether hooks must run when the conversation is compacted.
 func (s *Session) watchesCompaction() bool {
-	return s.config.Hooks.Has(hook.PreCompact) || s.config.Hooks.Has(hook.PostCompact) || s.config.Hooks.Has(hook.SessionStart)
+	return s.config.Hooks.Has(hook.PreCompact) || s.config.Hooks.Has(hook.PostCompact)
 }
 
 // beforeShrinking runs the hooks of PreCompact once for each compaction.
@@ -140,7 +140,4 @@ func (s *Session) shrink(ctx context.Context, d event.Compaction) {
 	s.record(d)
 	s.shrinking = false
 	s.fire(ctx, hook.Input{Event: hook.PostCompact, Trigger: trigger})
-	if s.depth == 0 {
-		s.fire(ctx, hook.Input{Event: hook.SessionStart, Source: "compact", Model: s.now.Model})
-	}
 }

@@ -490,7 +490,9 @@ func TestHooks_PermissionRequestCanOnlyRefuse(t *testing.T) {
 
 func TestHooks_CompactionIsAnnouncedOnce(t *testing.T) {
 	var o observer
-	s, _ := narrow(t, 8, summary, func(c *Config) { c.Hooks = hooks(o.all()...) })
+	s, script := narrow(t, 8, summary, func(c *Config) {
+		c.Hooks = hooks(append(o.all(), on(hook.PostCompact, func(hook.Input) hook.Output { return hook.Output{Context: "xyzzy"} }))...)
+	})
 	submit(t, s, "task: keep this in mind")
 	n := len(records[event.Compaction](s))
 	if n == 0 {
@@ -500,8 +502,13 @@ func TestHooks_CompactionIsAnnouncedOnce(t *testing.T) {
 	for _, e := range o.sorted() {
 		count[e]++
 	}
-	if count["PreCompact  auto"] != n || count["PostCompact  auto"] != n || count["SessionStart  compact"] != n {
+	if count["PreCompact  auto"] != n || count["PostCompact  auto"] != n {
 		t.Errorf("%d compactions and %v", n, count)
+	}
+	for _, r := range script.Requests() { // it could cause the next compaction, and so on
+		if strings.Contains(sketch(r.Messages), "xyzzy") {
+			t.Fatalf("a hook of a compaction adds to the conversation:\n%s", sketch(r.Messages))
+		}
 	}
 	before := count["PreCompact  manual"]
 	if _, err := s.Compact(t.Context()); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/internal/thorough"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -95,6 +96,17 @@ func (l *lives) draw(id string) Config {
 		Provider:      rapid.SampledFrom([]string{"", "", "p"}).Draw(l.T, "provider"),
 		Effort:        rapid.SampledFrom([]string{"", "high"}).Draw(l.T, "effort"),
 		System:        rapid.SampledFrom([]string{"", "Be good.", "Be better."}).Draw(l.T, "system"),
+	}
+	if rapid.Bool().Draw(l.T, "hooks") {
+		say := func(in hook.Input) hook.Output { return hook.Output{Context: "said at " + in.Tool} }
+		stop := func(in hook.Input) hook.Output {
+			if *in.StopActive {
+				return hook.Output{}
+			}
+			return hook.Output{Decision: hook.Deny, Reason: "not yet"}
+		}
+		c.Hooks = hooks(on(hook.SessionStart, say), on(hook.UserPromptSubmit, say), on(hook.PostCompact, say), on(hook.PreToolUse, say), on(hook.PostToolUse, say),
+			on(hook.Stop, stop), on(hook.SubagentStop, stop))
 	}
 	if rapid.IntRange(0, 2).Draw(l.T, "budget") == 0 {
 		c.ThinkingBudget, c.Timeouts = new(1000), tool.Timeouts{Default: time.Second}

@@ -66,6 +66,7 @@ type answer struct {
 	StopReason    string    `json:"stopReason"`
 	SystemMessage string    `json:"systemMessage"`
 	Decision      string    `json:"decision"`
+	Permission    string    `json:"permissionDecision"` // in the wrong place, but clear
 	Reason        string    `json:"reason"`
 	Specific      *specific `json:"hookSpecificOutput"`
 }
@@ -85,9 +86,12 @@ type specific struct {
 	} `json:"decision"`
 }
 
-// parse reads what a command printed: an object, or plain text.
+// parse reads what a command printed: an object, or plain text. A decision counts even if text precedes the object.
 func parse(e Event, stdout string) (Output, error) {
 	text := strings.TrimSpace(stdout)
+	if _, object, found := strings.Cut("\n"+text, "\n{"); found && e.Blocks() && !e.textIsContext() {
+		text = "{" + object
+	}
 	if !strings.HasPrefix(text, "{") {
 		if e.textIsContext() {
 			return Output{Context: limit(text)}, nil
@@ -105,7 +109,7 @@ func parse(e Event, stdout string) (Output, error) {
 func (a answer) output(e Event) (Output, error) {
 	out := Output{Message: limit(a.SystemMessage), Reason: limit(a.Reason)}
 	var err error
-	if out.Decision, err = decision(a.Decision); err != nil {
+	if out.Decision, err = decision(cmp.Or(a.Decision, a.Permission)); err != nil {
 		return out, err
 	}
 	if a.Continue != nil && !*a.Continue {

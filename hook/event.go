@@ -65,5 +65,15 @@ func (e Event) Blocks() bool {
 // reports reports whether the model gets what a hook of the event says, although it can block nothing.
 func (e Event) reports() bool { return e == PostToolUse || e == PostToolUseFailure }
 
+// addsContext reports whether hooks of the event can add context for the model. What a hook adds at a compaction could
+// cause the next one.
+func (e Event) addsContext() bool {
+	switch e {
+	case PreToolUse, PostToolUse, PostToolUseFailure, PermissionDenied, UserPromptSubmit, SessionStart, SubagentStart, Stop, SubagentStop:
+		return true
+	}
+	return false
+}
+
 // textIsContext reports whether plain text on standard output is context for the model.
 func (e Event) textIsContext() bool { return e == SessionStart || e == UserPromptSubmit }

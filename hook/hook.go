@@ -228,6 +228,9 @@ func (s *Set) run(ctx context.Context, e env.Environment, h Hook, in Input, c Ca
 	if err != nil {
 		out, args = h.failed(err), nil
 	}
+	if !in.Event.addsContext() {
+		out.Context = ""
+	}
 	return Run{h, out, err, time.Since(start)}, args
 }
 
