@@ -126,7 +126,7 @@ func (g *group) killAll(gone <-chan struct{}, grace time.Duration) {
 	q := g.targets()
 	g.mu.Unlock()
 	if g.box != nil {
-		q.strays = g.env.strays(g)
+		q.strays, q.adopted = g.env.strays(g), g.env.adopted()
 	}
 	killAll(q, gone, grace)
 }
@@ -149,5 +149,5 @@ func (e *Env) endMarked(m marks, grace time.Duration) {
 	if m.jobs == nil {
 		except = nil
 	}
-	killAll(targets{marks: m, strays: e.strays(except)}, gone, grace)
+	killAll(targets{marks: m, strays: e.strays(except), adopted: e.adopted()}, gone, grace)
 }

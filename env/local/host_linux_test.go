@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -38,6 +39,13 @@ func playRole() {
 		err = playTerminal(os.Args[1])
 	case "full":
 		err = playFull(os.Args[1])
+	case "confined":
+		err = playConfined(os.Args[1], os.Args[2], os.Args[3])
+	case "hidden":
+		unix.Prctl(unix.PR_SET_DUMPABLE, uintptr(os.Args[1][0]-48), 0, 0, 0)
+		time.Sleep(10 * time.Minute)
+	case "sibling":
+		err = playSibling()
 	case "nobody":
 		err = playNobody(os.Args[1])
 	}

@@ -86,7 +86,7 @@ func FuzzParseStat(f *testing.F) {
 
 func TestParseStat_NameMayContainAnything(t *testing.T) {
 	e, ok := parseStat(9, []byte("9 (a) R 1 (c) Z 2 3 4 "+strings.Repeat("0 ", 15)+"77 0"))
-	if want := (tableEntry{identity{9, 2, 3, 77}, 4, true, false, true}); !ok || e != want {
+	if want := (tableEntry{identity{9, 2, 3, 77}, 4, true, false, true, false}); !ok || e != want {
 		t.Errorf("%+v, %v, want %+v", e, ok, want)
 	}
 }

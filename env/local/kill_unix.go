@@ -22,6 +22,8 @@ type targets struct {
 	// strays, if set, reports whether a process is in the sandbox and belongs to no running command. Processes
 	// that dropped their mark, group and parent are found that way.
 	strays func(identity) bool
+	// adopted, if set, reports whether a process made itself a child of this one. Nothing else reaps it.
+	adopted func(identity) bool
 }
 
 // identity distinguishes a process from a later one with the same id.
@@ -51,6 +53,12 @@ func killAll(q targets, gone <-chan struct{}, grace time.Duration) {
 		awaitExit(q, gone, grace)
 	}
 	deadline := time.Now().Add(killTime)
+	var children []int
+	defer func() {
+		for _, pid := range children {
+			syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+		}
+	}()
 	// A process that forks while the table is read may be missed, so look twice.
 	for clean, pause := 0, time.Millisecond; clean < 2 && time.Now().Before(deadline); {
 		if q.group != 0 {
@@ -63,6 +71,9 @@ func killAll(q targets, gone <-chan struct{}, grace time.Duration) {
 		}
 		clean = 0
 		for _, id := range found {
+			if q.adopted != nil && q.adopted(id) {
+				children = append(children, id.pid)
+			}
 			id.signal(syscall.SIGKILL)
 		}
 		time.Sleep(pause)

@@ -10,8 +10,8 @@
 // Descendants are found by a variable in their environment that identifies the command, by their
 // process group or session while the command's process id is reserved, and by their parents. A
 // process that left the group with setsid or a double fork is found too. Only a process that dropped
-// its environment, left its group and lost its parent escapes. Catching it would need a subreaper or
-// a control group, and a library must not impose either on its host.
+// its environment, left its group and lost its parent escapes, and only without a sandbox: on Linux,
+// the namespaces of the sandbox identify it.
 //
 // Each environment has a watchdog, a small shell script that is started with the first command. It
 // waits for the end of a pipe whose other end only this process holds. When this process dies, the
@@ -170,7 +170,7 @@ func New(c Config) (*Env, error) {
 	e.info.Limits.Withheld = withheld
 	e.outer = varList(vars, host)
 	if e.vars = e.outer; e.box != nil {
-		setVars(vars, sandboxVars(e.info.Limits.Temp, c.Sandbox.Cache))
+		e.confineVars(vars, c.Sandbox.Cache)
 		e.vars = varList(vars, host)
 	}
 	e.lastStray = strays()

@@ -23,7 +23,9 @@ func (e *Env) newBox(c sandbox.Config) error {
 	}
 	e.spoolName = spoolPrefix + newID()
 	c.Dir = e.info.Dir
-	c.Temp = filepath.Join(root, e.spoolName, "tmp")
+	private := filepath.Join(root, e.spoolName)
+	c.Temp = filepath.Join(private, "tmp")
+	c.Protected = append(slices.Clone(c.Protected), private)
 	if c.Cache != "" {
 		if err := os.MkdirAll(c.Cache, 0o700); err != nil {
 			return fmt.Errorf("create the directory for caches: %w", err)
@@ -40,13 +42,14 @@ func (e *Env) newBox(c sandbox.Config) error {
 	return nil
 }
 
-// sandboxVars returns the variables that make programs write where they can. Caches of compilers and package
+// confineVars sets the variables that make programs write where they can. Caches of compilers and package
 // managers are separate, because what a command puts into the user's own would be used outside of the sandbox.
-func sandboxVars(temp, cache string) map[string]string {
+func (e *Env) confineVars(vars map[string]string, cache string) {
+	temp := e.info.Limits.Temp
 	if cache == "" {
 		cache = temp
 	}
-	return map[string]string{
+	setVars(vars, map[string]string{
 		"TMPDIR": temp, "TMP": temp, "TEMP": temp,
 		"GOCACHE":             filepath.Join(cache, "go-build"),
 		"GOLANGCI_LINT_CACHE": filepath.Join(cache, "golangci-lint"),
@@ -55,6 +58,10 @@ func sandboxVars(temp, cache string) map[string]string {
 		"YARN_CACHE_FOLDER":   filepath.Join(cache, "yarn"),
 		"PIP_CACHE_DIR":       filepath.Join(cache, "pip"),
 		"CCACHE_DIR":          filepath.Join(cache, "ccache"),
+	})
+	if _, err := os.Lstat(filepath.Join(e.info.Dir, ".git")); err != nil {
+		// Go takes the placeholder for a repository, and fails because git does not.
+		vars["GOFLAGS"] = strings.TrimSpace(vars["GOFLAGS"] + " -buildvcs=false")
 	}
 }
 

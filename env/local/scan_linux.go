@@ -17,6 +17,7 @@ type tableEntry struct {
 	zombie    bool
 	noProgram bool // a kernel thread, or exiting
 	noVars    bool
+	starting  bool // has not executed a program since it was forked
 }
 
 // scan returns the targets in /proc. Zombies and this process are excluded.
@@ -79,11 +80,36 @@ func (e *Env) strays(except *group) func(identity) bool {
 			if !ok || live[t.pid] || live[t.group] || live[t.session] {
 				return false
 			}
+			if except != nil && t.starting && t.parent == os.Getpid() {
+				return false // a command that is being started has no mark yet
+			}
 			if at.pid = t.parent; at.pid == os.Getpid() {
 				break
 			}
 		}
 		return except == nil || !marks{env: e.id}.in(marker(id.pid, &buf))
+	}
+}
+
+// adopted returns a function that finds processes of the sandbox that are children of this process although they are
+// not commands: a process can give its children its own parent.
+func (e *Env) adopted() func(identity) bool {
+	if e.box == nil {
+		return nil
+	}
+	return func(id identity) bool {
+		if id.parent != os.Getpid() || !e.box.Contains(id.pid) {
+			return false
+		}
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		for p := range e.procs {
+			if p.group.pid == id.pid {
+				return false
+			}
+		}
+		t, ok := readStat(id.pid, make([]byte, 4096))
+		return ok && (!t.starting || e.closed)
 	}
 }
 
@@ -101,8 +127,8 @@ func readStat(pid int, buf []byte) (tableEntry, bool) {
 	return parseStat(pid, buf[:n])
 }
 
-// Flags of a process without a program.
-const kernelThread, exiting = 0x00200000, 0x4
+// Flags of a process without a program, and of one that still has that of its parent.
+const kernelThread, exiting, forked = 0x00200000, 0x4, 0x40
 
 // parseStat parses /proc/PID/stat. The name in parentheses may contain anything.
 func parseStat(pid int, text []byte) (tableEntry, bool) {
@@ -127,6 +153,7 @@ func parseStat(pid int, text []byte) (tableEntry, bool) {
 		session:   num(3),
 		zombie:    state == 'Z' || state == 'X',
 		noProgram: num(6)&(kernelThread|exiting) != 0,
+		starting:  num(6)&forked != 0,
 		noVars:    len(fields) < 49 || num(47) != 0 && num(47) == num(48),
 	}, true
 }

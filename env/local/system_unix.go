@@ -90,3 +90,6 @@ func keepAttributes(f, old *os.File) {}
 
 // strays returns nil: without namespaces, processes of the sandbox cannot be told from others.
 func (e *Env) strays(*group) func(identity) bool { return nil }
+
+// adopted returns nil, for the same reason.
+func (e *Env) adopted() func(identity) bool { return nil }

@@ -150,8 +150,13 @@ set -f
 for p in $forbidden; do
 	rm -f -- "$p"
 done
+# A placeholder that another host needs too is locked.
 for p in $reserved; do
-	rmdir -- "$p" 2>/dev/null
+	if [ -d "$p" ] && command -v flock >/dev/null; then
+		flock -n "$p" rmdir -- "$p" 2>/dev/null
+	else
+		rmdir -- "$p" 2>/dev/null
+	fi
 done
 unset IFS
 set +f

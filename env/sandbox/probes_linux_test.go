@@ -36,7 +36,7 @@ var probes = map[string]func(args []string) error{
 	"pidfd_getfd":       stealFile,
 	"process_vm_readv":  func(a []string) error { return otherMemory(unix.ProcessVMReadv, a) },
 	"process_vm_writev": func(a []string) error { return otherMemory(unix.ProcessVMWritev, a) },
-	"mem":               func(a []string) error { return canOpen("/proc/"+a[0]+"/mem", unix.O_RDWR) },
+	"mem":               func(a []string) error { return canOpen("/proc/"+a[0]+"/mem", unix.O_RDONLY) },
 	"environ":           func(a []string) error { return canRead("/proc/" + a[0] + "/environ") },
 	"fd":                func(a []string) error { return canOpen("/proc/"+a[0]+"/fd/"+a[1], unix.O_PATH) },
 	"root":              func(a []string) error { return canOpen("/proc/"+a[0]+"/root/etc", unix.O_PATH) },

@@ -17,7 +17,6 @@ import (
 
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
-	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/host/show"
