@@ -189,8 +189,8 @@ func (b *builder) findDir(context.Context) error {
 		}
 	}
 	c := local.Config{Dir: dir, Vars: b.config.Vars, Pass: b.config.Pass, Sandbox: b.config.Sandbox}
-	if c.Sandbox.Mode != "" && c.Sandbox.Mode != sandbox.Off && b.state != "" {
-		c.Sandbox.Cache = sandboxCache(b.state, dir)
+	if c.Sandbox.Mode == sandbox.WorkspaceWrite && c.Sandbox.Cache == "" && b.state != "" {
+		c.Sandbox.Cache = SandboxCache(b.state, dir)
 	}
 	e, err := local.New(c)
 	if err != nil {

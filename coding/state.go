@@ -142,9 +142,9 @@ func plainName(name string) string {
 	return cmp.Or(strings.Trim(name, ".-"), "root")
 }
 
-// sandboxCache returns the directory for the caches of confined commands in a workspace. Each workspace has its own:
+// SandboxCache returns the directory for the caches of confined commands in a workspace. Each workspace has its own:
 // what one project puts into a cache must not be used by another.
-func sandboxCache(state, dir string) string {
+func SandboxCache(state, dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return ""

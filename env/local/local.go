@@ -113,21 +113,23 @@ type state struct {
 	lastStray int          // descriptors up to this one are closed in children
 	terminal  bool         // the host has a terminal
 
-	mu       sync.Mutex
-	closed   bool
-	seq      int
-	procs    map[*Process]struct{} // running, or with running descendants
-	captures map[*capture]struct{} // not released
-	null     *os.File              // standard input of commands without input
-	guard    *guard
-	hasTemp  bool                 // the directory for temporary files exists
-	told     int                  // starts of the sandbox that the guard knows
-	held     []*os.File           // files that the guard keeps open
-	spoolDir string               // the private directory; "" until it is needed
-	streams  map[*stream]struct{} // still open
-	leftover leftovers
-	busy     sync.WaitGroup // watching and killing processes
-	reading  sync.WaitGroup // readers of streams
+	mu        sync.Mutex
+	closed    bool
+	seq       int
+	procs     map[*Process]struct{} // running, or with running descendants
+	captures  map[*capture]struct{} // not released
+	null      *os.File              // standard input of commands without input
+	guard     *guard
+	cacheLock *os.File
+	cache     string               // for the caches of confined commands; "" is the temporary directory
+	hasTemp   bool                 // the directory for temporary files exists
+	told      int                  // starts of the sandbox that the guard knows
+	held      []*os.File           // files that the guard keeps open
+	spoolDir  string               // the private directory; "" until it is needed
+	streams   map[*stream]struct{} // still open
+	leftover  leftovers
+	busy      sync.WaitGroup // watching and killing processes
+	reading   sync.WaitGroup // readers of streams
 }
 
 var _ env.Environment = (*Env)(nil)
@@ -170,7 +172,7 @@ func New(c Config) (*Env, error) {
 	e.info.Limits.Withheld = withheld
 	e.outer = varList(vars, host)
 	if e.vars = e.outer; e.box != nil {
-		e.confineVars(vars, c.Sandbox.Cache)
+		e.confineVars(vars, e.cache)
 		e.vars = varList(vars, host)
 	}
 	e.lastStray = strays()
@@ -233,6 +235,9 @@ func (e *Env) releaseAll() error {
 	clear(e.captures)
 	if e.box != nil {
 		errs = append(errs, e.box.Close())
+	}
+	if e.cacheLock != nil {
+		errs = append(errs, e.cacheLock.Close())
 	}
 	if e.guard != nil {
 		errs = append(errs, e.guard.stop())

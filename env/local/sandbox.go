@@ -17,6 +17,9 @@ func (e *Env) newBox(c sandbox.Config) error {
 	if c.Mode == "" || c.Mode == sandbox.Off {
 		return nil
 	}
+	if c.Mode != sandbox.WorkspaceWrite {
+		c.Cache = ""
+	}
 	root, err := filepath.EvalSymlinks(e.spoolRoot)
 	if err != nil {
 		return fmt.Errorf("find a directory for temporary files: %w", err)
@@ -27,38 +30,78 @@ func (e *Env) newBox(c sandbox.Config) error {
 	c.Temp = filepath.Join(private, "tmp")
 	c.Protected = append(slices.Clone(c.Protected), private)
 	if c.Cache != "" {
-		if err := os.MkdirAll(c.Cache, 0o700); err != nil {
-			return fmt.Errorf("create the directory for caches: %w", err)
+		if c.Cache, e.cacheLock, err = lockCache(c.Cache); err != nil {
+			return err
 		}
-		if c.Cache, err = filepath.EvalSymlinks(c.Cache); err != nil {
-			return fmt.Errorf("find the directory for caches: %w", err)
-		}
+	}
+	if c.Cache != "" {
+		c.Overlays = overlays(c.Cache)
 	}
 	if e.box, err = sandbox.New(c); err != nil {
 		return err
 	}
+	e.cache = c.Cache
 	l := e.info.Limits
 	l.Sandbox, l.Writable, l.Temp, l.Network = string(c.Mode), e.box.Writable(), c.Temp, c.Network
 	return nil
 }
 
-// confineVars sets the variables that make programs write where they can. Caches of compilers and package
-// managers are separate, because what a command puts into the user's own would be used outside of the sandbox.
+// caches are the caches of compilers and package managers, with the variable for each and where it is by default,
+// in the home directory or in that for caches. Commands have caches of their own, over those of the user: what a
+// command changed in the user's would be used outside of the sandbox.
+var caches = []struct{ variable, name, place string }{
+	{"GOCACHE", "go-build", "cache/go-build"},
+	{"GOLANGCI_LINT_CACHE", "golangci-lint", "cache/golangci-lint"},
+	{"STATICCHECK_CACHE", "staticcheck", "cache/staticcheck"},
+	{"npm_config_cache", "npm", "home/.npm"},
+	{"YARN_CACHE_FOLDER", "yarn", "cache/yarn"},
+	{"PIP_CACHE_DIR", "pip", "cache/pip"},
+	{"CCACHE_DIR", "ccache", "cache/ccache"},
+}
+
+// cacheOf returns the user's own directory for a cache, or "" if there is none.
+func cacheOf(variable, place string) string {
+	dir := os.Getenv(variable)
+	if dir == "" {
+		root, name, _ := strings.Cut(place, "/")
+		find := os.UserHomeDir
+		if root == "cache" {
+			find = os.UserCacheDir
+		}
+		home, err := find()
+		if err != nil {
+			return ""
+		}
+		dir = filepath.Join(home, name)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if fi, errStat := os.Stat(real); err != nil || errStat != nil || !fi.IsDir() {
+		return ""
+	}
+	return real
+}
+
+// overlays returns the overlays of the user's caches.
+func overlays(cache string) (list []sandbox.Overlay) {
+	for _, c := range caches {
+		if lower := cacheOf(c.variable, c.place); lower != "" {
+			list = append(list, sandbox.Overlay{Dir: filepath.Join(cache, c.name), Lower: lower})
+		}
+	}
+	return list
+}
+
+// confineVars sets the variables that make programs write where they can.
 func (e *Env) confineVars(vars map[string]string, cache string) {
 	temp := e.info.Limits.Temp
 	if cache == "" {
 		cache = temp
 	}
-	setVars(vars, map[string]string{
-		"TMPDIR": temp, "TMP": temp, "TEMP": temp,
-		"GOCACHE":             filepath.Join(cache, "go-build"),
-		"GOLANGCI_LINT_CACHE": filepath.Join(cache, "golangci-lint"),
-		"STATICCHECK_CACHE":   filepath.Join(cache, "staticcheck"),
-		"npm_config_cache":    filepath.Join(cache, "npm"),
-		"YARN_CACHE_FOLDER":   filepath.Join(cache, "yarn"),
-		"PIP_CACHE_DIR":       filepath.Join(cache, "pip"),
-		"CCACHE_DIR":          filepath.Join(cache, "ccache"),
-	})
+	own := map[string]string{"TMPDIR": temp, "TMP": temp, "TEMP": temp}
+	for _, c := range caches {
+		own[c.variable] = filepath.Join(cache, c.name)
+	}
+	setVars(vars, own)
 	if _, err := os.Lstat(filepath.Join(e.info.Dir, ".git")); err != nil {
 		// Go takes the placeholder for a repository, and fails because git does not.
 		vars["GOFLAGS"] = strings.TrimSpace(vars["GOFLAGS"] + " -buildvcs=false")

@@ -164,6 +164,7 @@ func (b *Box) launch() error {
 	b.layout = b.config.layout(b.roots)
 	s := Support{Landlock: landlockVersion(), Seccomp: true, Namespaces: true}
 	b.reserve()
+	b.layout.overlays = slices.DeleteFunc(slices.Clone(b.layout.overlays), func(o Overlay) bool { return o.makeDirs() != nil })
 	err := errNoNamespaces
 	if useNamespaces {
 		err = b.try(rules{layout: b.present(), namespaces: true, network: b.config.Network, name: b.name})

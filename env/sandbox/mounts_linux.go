@@ -90,7 +90,27 @@ func mountAll(l layout) (private []string, err error) {
 			return nil, err
 		}
 	}
+	for _, o := range l.overlays {
+		if o.mount() == nil {
+			private = append(private, o.Dir)
+		}
+	}
 	return private, nil
+}
+
+// mount shows the directory of the user, with the changes of commands over it. Without support for that, Dir is an
+// ordinary directory.
+func (o Overlay) mount() error {
+	upper, work := o.changes()
+	if strings.ContainsAny(o.Lower+upper, ",:\\") {
+		return unix.EINVAL // separators of the options
+	}
+	options := "lowerdir=" + o.Lower + ",upperdir=" + upper + ",workdir=" + work
+	err := unix.Mount("overlay", o.Dir, "overlay", unix.MS_NODEV|unix.MS_NOSUID, options+",userxattr")
+	if err != nil {
+		err = unix.Mount("overlay", o.Dir, "overlay", unix.MS_NODEV|unix.MS_NOSUID, options)
+	}
+	return err
 }
 
 // copyTrees copies what is mounted over itself, parents first: the writable directories, the paths in them that

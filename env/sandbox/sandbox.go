@@ -61,10 +61,36 @@ type Config struct {
 	Temp string
 	// Cache is a directory for the caches of compilers and the like, writable in mode WorkspaceWrite: a real path.
 	Cache string
+	// Overlays show directories of the user inside Cache, so that commands can use them and change their own copy.
+	Overlays []Overlay
 	// Protected are further paths that commands must not change, such as files of the host program: real paths.
 	Protected []string
 	// Network lets commands use the network. Without it they have a loopback interface of their own.
 	Network bool
+}
+
+// Overlay is a directory that contains what another one contains. Changes of it do not reach the other one. Where
+// the system does not support that, it is an ordinary directory.
+type Overlay struct {
+	Dir   string // in Config.Cache
+	Lower string // a real path
+}
+
+// changes returns the directories for the changes.
+func (o Overlay) changes() (upper, work string) {
+	base := filepath.Join(filepath.Dir(o.Dir), "."+filepath.Base(o.Dir))
+	return base + ".changes", base + ".work"
+}
+
+// makeDirs creates the directories of an overlay.
+func (o Overlay) makeDirs() error {
+	upper, work := o.changes()
+	for _, dir := range []string{o.Dir, upper, work} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ErrUnsupported means that this system cannot confine processes.
@@ -102,6 +128,7 @@ type layout struct {
 	reopened  []string // writable directories in a protected one
 	pinned    []string // stay writable, but cannot be moved
 	forbidden []string // must not appear; removed if a command creates them
+	overlays  []Overlay
 }
 
 // roots returns the real paths of the writable directories, parents first.
@@ -147,6 +174,7 @@ func (c Config) layout(roots []string) layout {
 	}
 	if c.Cache != "" && c.Mode == WorkspaceWrite {
 		l.writable = append(l.writable, c.Cache)
+		l.overlays = c.Overlays
 	}
 	l.pin()
 	return l

@@ -259,6 +259,9 @@ func (r rules) list() []string {
 	add("p", r.layout.protected...)
 	add("o", r.layout.reopened...)
 	add("m", r.layout.pinned...)
+	for _, o := range r.layout.overlays {
+		add("v", o.Dir, o.Lower)
+	}
 	add("c", r.name)
 	if r.namespaces {
 		add("n", "")
@@ -270,6 +273,7 @@ func (r rules) list() []string {
 }
 
 func parseRules(list []string) (r rules) {
+	var overlaid []string
 	for _, s := range list {
 		if s == "" {
 			continue
@@ -284,6 +288,8 @@ func parseRules(list []string) (r rules) {
 			r.layout.reopened = append(r.layout.reopened, value)
 		case 'm':
 			r.layout.pinned = append(r.layout.pinned, value)
+		case 'v':
+			overlaid = append(overlaid, value)
 		case 'c':
 			r.name = value
 		case 'n':
@@ -291,6 +297,9 @@ func parseRules(list []string) (r rules) {
 		case 'i':
 			r.network = true
 		}
+	}
+	for pair := range slices.Chunk(overlaid, 2) {
+		r.layout.overlays = append(r.layout.overlays, Overlay{pair[0], pair[1]})
 	}
 	return r
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/policy"
@@ -184,6 +185,9 @@ func (o toolCall) environment(h Host) (*local.Env, error) {
 	box, err := h.box(s, o.boxFlags.writable)
 	if err != nil {
 		return nil, err
+	}
+	if state, err := stateDir(h); err == nil && box.Mode == sandbox.WorkspaceWrite {
+		box.Cache = coding.SandboxCache(state, o.dir)
 	}
 	return local.New(local.Config{Dir: o.dir, Sandbox: box, Pass: s.Environment.Pass})
 }
