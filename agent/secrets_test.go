@@ -37,13 +37,18 @@ func TestSecrets_ReachNeitherRecordsNorTheModel(t *testing.T) {
 		}
 	})
 	var wg sync.WaitGroup
+	listening := make(chan struct{})
 	wg.Go(func() {
 		for r, err := range s.Events(context.Background(), 0) {
+			if _, first := r.Data.(event.SessionStart); first {
+				close(listening)
+			}
 			if d, ok := r.Data.(event.ToolCallDelta); ok && err == nil {
 				deltas = append(deltas, d.Text)
 			}
 		}
 	})
+	<-listening
 	submit(t, s, "go")
 	s.Close()
 	wg.Wait()

@@ -13,13 +13,14 @@ import (
 // The dotenv files of a project: at most maxDepth directories below the working directory, among the first maxDirs.
 const (
 	maxDepth = 2
-	maxDirs  = 200
+	maxDirs  = 100
 	maxFile  = 1 << 20
 )
 
 // dotenv follows the dotenv files of an environment.
 type dotenv struct {
 	env    env.Environment
+	walked bool             // the directories below the working directory were searched
 	listed time.Time        // when the working directory had last changed
 	files  map[string]stamp // by path
 }
@@ -79,16 +80,18 @@ func (d *dotenv) add(path string) {
 	}
 }
 
-// find looks for files: below the working directory once, and in it whenever it has changed.
+// find looks for files in the working directory if it has changed, and once also below it: not at first, because a
+// session should start quickly.
 func (d *dotenv) find(ctx context.Context) {
 	dir := d.env.Info().Dir
 	info, err := d.env.Stat(ctx, dir)
-	if err != nil || info.ModTime.Equal(d.listed) {
+	walk := !d.walked && !d.listed.IsZero()
+	if err != nil || !walk && info.ModTime.Equal(d.listed) {
 		return
 	}
 	depth := 0
-	if d.listed.IsZero() {
-		depth = maxDepth
+	if walk {
+		d.walked, depth = true, maxDepth
 	}
 	d.listed = info.ModTime
 	d.list(ctx, dir, depth)

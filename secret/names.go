@@ -5,26 +5,33 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // secretName matches the names of variables and fields that hold secrets, in upper case with words separated by _.
-var secretName = regexp.MustCompile(`(^|_)(` +
+var secretName = lazily(`(^|_)(` +
 	`API_?KEYS?|APP_?KEY|ACCESS_?KEY(_ID)?|SECRET_?KEY|PRIVATE_?KEY|SIGNING_?KEY|ENCRYPTION_?KEY|MASTER_?KEY|SSH_?KEY|AUTH_?KEY|LICENSE_?KEY|ACCOUNT_?KEY|KEY|KEYS|` +
 	`[A-Z0-9]*SECRETS?|[A-Z0-9]*TOKENS?|[A-Z0-9]*PASSWORDS?|[A-Z0-9]*PASSWD|PASSPHRASE|[A-Z0-9]*PASS|PASSCODE|PWD|PW|PIN|` +
 	`CREDENTIALS?|CREDS?|AUTH|AUTHORIZATION|PAT|JWT|BEARER|COOKIE|SALT|PEPPER|SEED|MNEMONIC|CERT|PEM|HMAC|SIGNATURE|` +
 	`DSN|DATABASE_?URL|DB_?URL|REDIS_?URL|MONGO(DB)?_?UR[IL]|POSTGRES(QL)?_?UR[IL]|AMQP_?URL|CONNECTION_?STRING|CONN_?STR|WEBHOOK(_URL)?|SAS` +
 	`)(_(VALUE|ID|B64|BASE64|PROD|PRODUCTION|DEV|STAGING|TEST|LIVE|\d+))*$`)
 
-var camel = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+var camel = lazily(`([a-z0-9])([A-Z])`)
 
 // notSecret lists names that match secretName but are not secret.
 var notSecret = []string{"PWD", "OLDPWD", "INIT_CWD", "SSH_AUTH_SOCK", "GPG_KEY"}
 
 // Name reports whether a variable or a field of this name holds a secret.
 func Name(name string) bool {
-	upper := strings.ToUpper(camel.ReplaceAllString(name, "${1}_${2}"))
+	upper := strings.ToUpper(camel().ReplaceAllString(name, "${1}_${2}"))
 	upper = strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(upper)
-	return secretName.MatchString(upper) && !slices.Contains(notSecret, upper)
+	return secretName().MatchString(upper) && !slices.Contains(notSecret, upper)
+}
+
+// lazily returns a function that compiles an expression when it is first needed, because programs that redact nothing
+// should start quickly.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
 // minValue is the length of the shortest value that is redacted.
@@ -43,9 +50,9 @@ const (
 )
 
 // weak matches secret names that often have other values, such as SORT_KEY.
-var weak = regexp.MustCompile(`(?i)(^|[_.-])(KEYS?|AUTH|PIN|PASS|CERT|SEED|SALT|PEPPER|SIGNATURE|COOKIE|ID|SAS|TEST|DEV)$`)
+var weak = lazily(`(?i)(^|[_.-])(KEYS?|AUTH|PIN|PASS|CERT|SEED|SALT|PEPPER|SIGNATURE|COOKIE|ID|SAS|TEST|DEV)$`)
 
-var plainWord = regexp.MustCompile(`^([a-z]+|[A-Z]+|[A-Z][a-z]+)([_.:/ -]([a-z]+|[A-Z]+|[A-Z][a-z]+))*$`)
+var plainWord = lazily(`^([a-z]+|[A-Z]+|[A-Z][a-z]+)([_.:/ -]([a-z]+|[A-Z]+|[A-Z][a-z]+))*$`)
 
 // secretValues returns the texts to redact for the value of a variable: the value, its lines if it has several,
 // the password if it is a URL, and the forms that values have in JSON and URLs.
@@ -53,7 +60,7 @@ func secretValues(value string, name trust) (list []string) {
 	add := func(v string, name trust) {
 		v = strings.Trim(strings.TrimSpace(v), "\"'")
 		v = v[:min(len(v), maxValue)]
-		if len(v) < minValue || ordinary(v) || name == weakName && plainWord.MatchString(v) || name == anyName && !random(v) {
+		if len(v) < minValue || ordinary(v) || name == weakName && plainWord().MatchString(v) || name == anyName && !random(v) {
 			return
 		}
 		list = append(list, v)
@@ -99,16 +106,16 @@ var commonValues = []string{
 }
 
 var (
-	plainNumber = regexp.MustCompile(`^[-+]?[\d.,:_/ T-]+Z?$`)
-	plainPath   = regexp.MustCompile(`^(~|\.{1,2}|[A-Za-z]:)?([/\\][^/\\:]*)+(:([/\\][^/\\:]*)+)*$`)
-	variable    = regexp.MustCompile(`^(\$\{?\w+\}?|\$\(.*\)|\{\{.*\}\}|<[^>]*>|%\w+%|\*+|x+|X+|\.+)$`)
+	plainNumber = lazily(`^[-+]?[\d.,:_/ T-]+Z?$`)
+	plainPath   = lazily(`^(~|\.{1,2}|[A-Za-z]:)?([/\\][^/\\:]*)+(:([/\\][^/\\:]*)+)*$`)
+	variable    = lazily(`^(\$\{?\w+\}?|\$\(.*\)|\{\{.*\}\}|<[^>]*>|%\w+%|\*+|x+|X+|\.+)$`)
 )
 
 // ordinary reports whether a value occurs in ordinary text: a common word, a number, a path or a reference.
 func ordinary(v string) bool {
 	return slices.ContainsFunc(commonValues, func(c string) bool { return strings.EqualFold(c, v) }) ||
-		plainNumber.MatchString(v) || variable.MatchString(v) || strings.Contains(v, "[redacted:") ||
-		strings.Count(v, v[:min(1, len(v))]) == len(v) || plainPath.MatchString(v) && !slices.ContainsFunc(strings.FieldsFunc(v, slash), random)
+		plainNumber().MatchString(v) || variable().MatchString(v) || strings.Contains(v, "[redacted:") ||
+		strings.Count(v, v[:min(1, len(v))]) == len(v) || plainPath().MatchString(v) && !slices.ContainsFunc(strings.FieldsFunc(v, slash), random)
 }
 
 func slash(c rune) bool { return c == '/' || c == '\\' || c == ':' }

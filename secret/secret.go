@@ -42,7 +42,8 @@ type Redactor struct {
 	files  *dotenv           // nil if there are none
 }
 
-// New returns a Redactor. It reads dotenv files, and ignores those that it cannot read.
+// New returns a Redactor. It reads the dotenv files in the working directory, and ignores those that it cannot read.
+// The first Refresh also looks below that directory.
 func New(ctx context.Context, c Config) (*Redactor, error) {
 	r := &Redactor{values: make(map[string]string)}
 	for _, p := range c.Patterns {
@@ -83,7 +84,7 @@ func (r *Redactor) trust(name string) trust {
 		return strongName
 	case !Name(name):
 		return anyName
-	case weak.MatchString(name) && !strings.Contains(strings.ToUpper(name), "API"):
+	case weak().MatchString(name) && !strings.Contains(strings.ToUpper(name), "API"):
 		return weakName
 	}
 	return strongName
@@ -134,21 +135,21 @@ func placeholder(kind string) string {
 	}, kind) + "]"
 }
 
-var placeholders = regexp.MustCompile(`\[redacted:[A-Za-z0-9_.-]+\]`)
+var placeholders = lazily(`\[redacted:[A-Za-z0-9_.-]+\]`)
 
 // Added returns the first placeholder that occurs more often in a new text than in the old one, or "".
 func Added(old, text []byte) string {
 	count := make(map[string]int)
-	for _, p := range placeholders.FindAll(text, -1) {
+	for _, p := range placeholders().FindAll(text, -1) {
 		count[string(p)]++
 	}
 	if len(count) == 0 {
 		return ""
 	}
-	for _, p := range placeholders.FindAll(old, -1) {
+	for _, p := range placeholders().FindAll(old, -1) {
 		count[string(p)]--
 	}
-	for _, p := range placeholders.FindAll(text, -1) {
+	for _, p := range placeholders().FindAll(text, -1) {
 		if count[string(p)] > 0 {
 			return string(p)
 		}

@@ -244,6 +244,7 @@ func TestDotenv_ValuesAreRedactedAndFollowTheFile(t *testing.T) {
 	}
 	check("tok-en-one development x9Y8z7W6v5U4", "[redacted:A_TOKEN] development [redacted:B]")
 	check("line-one-11\nline-two after-broken", "[redacted:MULTI_SECRET] [redacted:C_PASSWORD]")
+	r.Refresh(t.Context())
 	check("example-value nested-value too-deep-value", "example-value [redacted:E_SECRET] too-deep-value")
 
 	write(".env.production", "G_SECRET=new-file-value")
@@ -324,5 +325,30 @@ func BenchmarkStream(b *testing.B) {
 		s := r.Stream()
 		s.Write(text)
 		s.Close()
+	}
+}
+
+// BenchmarkNew measures what a session pays once.
+func BenchmarkNew(b *testing.B) {
+	e, err := local.New(local.Config{Dir: ".."})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	for b.Loop() {
+		redactor(b, Config{Vars: os.Environ(), Env: e})
+	}
+}
+
+// BenchmarkRefresh measures what a tool call pays if no file has changed.
+func BenchmarkRefresh(b *testing.B) {
+	e, err := local.New(local.Config{Dir: ".."})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	r := redactor(b, Config{Env: e})
+	for b.Loop() {
+		r.Refresh(b.Context())
 	}
 }

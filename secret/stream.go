@@ -327,7 +327,7 @@ func (s *Stream) match(line []byte) []byte {
 		}
 		var out []byte
 		done := 0
-		for _, p := range append(placeholders.FindAllIndex(line, -1), []int{len(line), len(line)}) {
+		for _, p := range append(placeholders().FindAllIndex(line, -1), []int{len(line), len(line)}) {
 			out = append(out, re.ReplaceAllFunc(line[done:p[0]], func([]byte) []byte {
 				s.found++
 				return []byte(placeholder("pattern"))

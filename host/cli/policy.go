@@ -55,6 +55,9 @@ func (h Host) permissions(s *config.Settings, file string) (p permissions, err e
 	p.workspace = h.workspace()
 	roots, protected := s.Paths()
 	p.workspace.Roots, p.workspace.Protected = roots, append(p.workspace.Protected, protected...)
+	if a, err := auditConfig(h, s); err == nil && !a.Off {
+		p.workspace.Protected = append(p.workspace.Protected, realPath(a.Path), realPath(a.Path+".head"))
+	}
 	return p, nil
 }
 
@@ -76,7 +79,7 @@ func (h Host) workspace() (w policy.Workspace) {
 		w.Home = realPath(home)
 	}
 	if state, err := stateDir(h); err == nil {
-		for _, dir := range []string{"sessions", "checkpoints", "trust"} {
+		for _, dir := range []string{"sessions", "checkpoints", "trust", "audit"} {
 			w.Protected = append(w.Protected, realPath(filepath.Join(state, dir)))
 		}
 	}

@@ -53,6 +53,7 @@ func sessionSecrets(ctx context.Context, h Host, dir string) (*secret.Redactor, 
 	if err != nil {
 		return nil, usageError{err}
 	}
+	r.Refresh(ctx)
 	return r, nil
 }
 
