@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"os"
 	"os/exec"
 	"slices"
 	"testing"
@@ -8,38 +9,44 @@ import (
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
-	"github.com/reins-agent/reins/env/sandbox"
 )
 
 // BenchmarkSandbox compares the median time of a command without a sandbox, with ours, under bubblewrap if it is
-// installed, and with another start of this program as a helper would need. Contestants alternate.
+// installed, and with another start of this program, as a sandbox in a helper would need. They alternate.
 //
 //	go test ./env/local -run xxx -bench Sandbox -benchtime 200x
 func BenchmarkSandbox(b *testing.B) {
-	plain := newEnv(b, local.Config{Dir: b.TempDir()})
-	boxed := newEnv(b, local.Config{Dir: b.TempDir(), Sandbox: sandbox.Config{Mode: sandbox.WorkspaceWrite}})
+	plain := newEnv(b, local.Config{})
+	boxed := newEnv(b, local.Config{Sandbox: confined})
 	if s, _ := boxed.Sandbox(); !s.Full() {
 		b.Fatalf("the sandbox is not complete: %v", s.Problems)
 	}
-	run := func(e *local.Env, args ...string) func() {
-		return func() {
-			r, err := env.Exec(b.Context(), e, env.Command{Args: args})
-			if err != nil || r.Code != 0 {
-				b.Fatal(err, r)
-			}
-		}
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
 	}
-	contestants := map[string]func(){"plain": run(plain, "/bin/sh", "-c", ":"), "sandbox": run(boxed, "/bin/sh", "-c", ":")}
+	commands := map[string]func() (env.ExecResult, error){
+		"plain": func() (env.ExecResult, error) {
+			return env.Exec(b.Context(), plain, env.Command{Args: []string{"/bin/sh", "-c", ":"}})
+		},
+		"sandbox": func() (env.ExecResult, error) {
+			return env.Exec(b.Context(), boxed, env.Command{Args: []string{"/bin/sh", "-c", ":"}})
+		},
+		"reexec": func() (env.ExecResult, error) {
+			return env.Exec(b.Context(), plain, env.Command{Args: []string{self}, Env: map[string]string{roleVar: "reexec"}})
+		},
+	}
 	if bwrap, err := exec.LookPath("bwrap"); err == nil {
-		contestants["bwrap"] = run(plain, bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-net", "--cap-drop", "ALL", "/bin/sh", "-c", ":")
+		args := []string{bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-net", "--cap-drop", "ALL", "/bin/sh", "-c", ":"}
+		commands["bwrap"] = func() (env.ExecResult, error) { return env.Exec(b.Context(), plain, env.Command{Args: args}) }
 	}
-	contestants["reexec"] = run(plain, "/bin/sh", "-c", `exec "$0" -test.run=^$ >/dev/null`, "/proc/self/exe")
-	delete(contestants, "reexec")
 	times := map[string][]time.Duration{}
 	for b.Loop() {
-		for name, f := range contestants {
+		for name, run := range commands {
 			start := time.Now()
-			f()
+			if r, err := run(); err != nil || r.Code != 0 {
+				b.Fatal(name, r, err)
+			}
 			times[name] = append(times[name], time.Since(start))
 		}
 	}

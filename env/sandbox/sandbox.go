@@ -219,6 +219,9 @@ func (l *layout) pin() {
 // projectNames are files and directories of a project that decide what runs later, outside of the sandbox.
 var projectNames = []string{".reins", ".claude", ".codex", ".gemini", ".cursor", ".vscode", ".idea", ".husky", ".mcp.json"}
 
+// Reserves reports whether a box may keep an empty directory with this name in a workspace, as a placeholder.
+func Reserves(name string) bool { return name == ".git" || slices.Contains(projectNames, name) }
+
 // protect adds the protected paths of a writable directory, and of the repositories in it.
 func (l *layout) protect(root string) {
 	for _, name := range projectNames {
