@@ -396,13 +396,6 @@ func TestLoad_TablesOfHooks(t *testing.T) {
 	}
 }
 
-func sameLines(a, b string) bool {
-	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
-	slices.Sort(x)
-	slices.Sort(y)
-	return slices.Equal(x, y)
-}
-
 func TestLoad_ProjectFileIsReadOnlyInsideTheProject(t *testing.T) {
 	w := newWorld(t)
 	secret := filepath.Join(t.TempDir(), "secret.toml")

@@ -62,7 +62,11 @@ func (o hooksTest) run(ctx context.Context, h Host, e hook.Event) error {
 	if err != nil {
 		return err
 	}
-	place, err := local.New(local.Config{})
+	box, err := h.box(s, nil)
+	if err != nil {
+		return err
+	}
+	place, err := local.New(local.Config{Sandbox: box, Pass: s.Environment.Pass})
 	if err != nil {
 		return err
 	}
