@@ -56,7 +56,6 @@ func reopen(t *testing.T, path string, c Config) *Log {
 	t.Helper()
 	l, err := Open(path, c)
 	must(t, err)
-	t.Cleanup(func() { l.Close() })
 	return l
 }
 
@@ -203,7 +202,7 @@ func TestVerify_ExpectsAnAnchor(t *testing.T) {
 func TestAppend_ContinuesAfterATornLine(t *testing.T) {
 	l, path := open(t, Config{})
 	add(t, l, "1", "2")
-	must(t, l.Close())
+	must(t, l.Sync())
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	must(t, err)
 	_, err = f.WriteString(`{"seq":3,"time":"2026-`)
@@ -356,7 +355,6 @@ func BenchmarkAppend(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer l.Close()
 	for b.Loop() {
 		if _, err := l.Append(entry("call")); err != nil {
 			b.Fatal(err)

@@ -26,16 +26,20 @@ const (
 	DefaultKeep    = 10
 )
 
-// Log appends to an audit log. It may be used concurrently, also by several processes.
+// Log appends to an audit log. It may be used concurrently, also by several processes. Between two calls it has no open
+// files.
 type Log struct {
 	path   string
 	config Config
 
 	mu   sync.Mutex
-	lock *os.File // locked while a line is written; it has the last number and hash
+	last head        // when this process last wrote to the log
+	was  os.FileInfo // of the file then; nil if it is not known
+	size int64       // of the file
+
+	// Open while lines are written.
+	lock *os.File // locked; it has the last number and hash
 	file *os.File
-	last head  // of the file when this process last wrote to it
-	size int64 // of the file then
 }
 
 // head is the end of a log.
@@ -65,14 +69,10 @@ func Open(path string, c Config) (*Log, error) {
 		return nil, openFailed(err)
 	}
 	l := &Log{path: path, config: c}
-	var err error
-	if l.lock, err = openFile(headName(path), os.O_RDWR|os.O_CREATE); err != nil {
+	if err := l.open(); err != nil {
 		return nil, openFailed(err)
 	}
-	if err := l.open(); err != nil {
-		return nil, errors.Join(openFailed(err), l.lock.Close())
-	}
-	return l, nil
+	return l, l.close()
 }
 
 func openFailed(err error) error { return fmt.Errorf("cannot open the audit log: %w", err) }
@@ -89,32 +89,56 @@ func openFile(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
+// open opens and locks the files.
 func (l *Log) open() (err error) {
-	l.file, err = openFile(l.path, os.O_RDWR|os.O_APPEND|os.O_CREATE)
-	l.size = -1
+	if l.lock, err = openFile(headName(l.path), os.O_RDWR|os.O_CREATE); err != nil {
+		return err
+	}
+	if err = lock(l.lock); err == nil {
+		err = l.openLog()
+	}
+	if err != nil {
+		err = errors.Join(err, l.lock.Close())
+	}
 	return err
 }
 
-// Close closes the log after saving it to the disk.
-func (l *Log) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return errors.Join(l.file.Sync(), l.file.Close(), l.lock.Close())
+func (l *Log) openLog() (err error) {
+	l.file, err = openFile(l.path, os.O_RDWR|os.O_APPEND|os.O_CREATE)
+	return err
 }
 
-// Append appends entries, each with one write. If it fails, it returns how many were appended.
+// close closes and unlocks the files.
+func (l *Log) close() error { return errors.Join(l.file.Close(), unlock(l.lock), l.lock.Close()) }
+
+// Sync saves the log to the disk.
+func (l *Log) Sync() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.open(); err != nil {
+		return l.failed(err)
+	}
+	return errors.Join(l.file.Sync(), l.close())
+}
+
+// Append appends entries, each with one write, and returns how many were appended.
 func (l *Log) Append(entries ...Entry) (n int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := lock(l.lock); err != nil {
+	if err := l.open(); err != nil {
 		return 0, l.failed(err)
 	}
-	defer func() { err = errors.Join(err, unlock(l.lock)) }()
-	for _, e := range entries {
-		if err := l.append(e); err != nil {
-			return n, l.failed(err)
+	for err == nil && n < len(entries) {
+		if err = l.append(entries[n]); err == nil {
+			n++
+			err = l.saveHead()
 		}
-		n++
+	}
+	if info, err := l.file.Stat(); err == nil {
+		l.was = info
+	}
+	if err = errors.Join(err, l.close()); err != nil {
+		return n, l.failed(err)
 	}
 	return n, nil
 }
@@ -145,17 +169,14 @@ func (l *Log) append(e Entry) error {
 		return err
 	}
 	l.last.Seq, l.last.Hash, l.size = line.Seq, line.Hash, l.size+int64(len(b))
-	return l.saveHead()
+	return nil
 }
 
 // write writes a line. What a failed write leaves is removed, or else is torn.
 func (l *Log) write(b []byte) error {
 	n, err := l.file.Write(b)
-	if err == nil {
-		return nil
-	}
-	if n > 0 && l.file.Truncate(l.size) != nil {
-		l.size = -1
+	if err != nil && n > 0 {
+		err = errors.Join(err, l.file.Truncate(l.size))
 	}
 	return err
 }
@@ -163,18 +184,11 @@ func (l *Log) write(b []byte) error {
 // catchUp finds the end of the log, which another process may have written or replaced. It ends an incomplete line
 // and returns its hash.
 func (l *Log) catchUp() (torn string, err error) {
-	info, err := os.Lstat(l.path)
-	mine, ferr := l.file.Stat()
-	if err != nil || ferr != nil || !os.SameFile(info, mine) {
-		l.file.Close()
-		if err := l.open(); err != nil {
-			return "", err
-		}
-		if mine, err = l.file.Stat(); err != nil {
-			return "", err
-		}
+	mine, err := l.file.Stat()
+	if err != nil {
+		return "", err
 	}
-	if mine.Size() == l.size {
+	if l.was != nil && os.SameFile(l.was, mine) && mine.Size() == l.size {
 		return "", nil
 	}
 	end, torn, err := lastLine(l.file, mine.Size())
@@ -195,7 +209,7 @@ func (l *Log) catchUp() (torn string, err error) {
 		end = saved
 	}
 	end.Dropped = saved.Dropped
-	l.last, l.size = end, mine.Size()
+	l.last, l.was, l.size = end, mine, mine.Size()
 	return torn, nil
 }
 
@@ -251,14 +265,13 @@ func (l *Log) rotate() error {
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	if err := l.open(); err != nil {
+	if err := l.openLog(); err != nil {
 		return err
 	}
-	info, err := l.file.Stat()
-	if err != nil {
+	if l.was, err = l.file.Stat(); err != nil {
 		return err
 	}
-	l.size = info.Size()
+	l.size = l.was.Size()
 	return nil
 }
 

@@ -97,6 +97,7 @@ type auditor struct {
 	mu      sync.Mutex
 	waiting []audit.Entry
 	failed  bool // the failure was reported
+	wrote   bool
 }
 
 // record writes the outcome of a call.
@@ -111,6 +112,7 @@ func (a *auditor) record(session, agent string, o tool.Outcome) {
 // write writes the entries that wait; mu is held.
 func (a *auditor) write() error {
 	n, err := a.log.Append(a.waiting...)
+	a.wrote = a.wrote || n > 0
 	if a.waiting = a.waiting[n:]; err == nil {
 		a.failed = false
 		return nil
@@ -147,14 +149,17 @@ func (a *auditor) ready() error {
 	return nil
 }
 
-// Close closes the log, and reports entries that could not be written.
+// Close saves the log to the disk, and reports entries that could not be written.
 func (a *auditor) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.waiting) > 0 && a.write() != nil && a.warn != nil {
 		a.warn(fmt.Errorf("%d tool calls are not in the audit log", len(a.waiting)))
 	}
-	return a.log.Close()
+	if !a.wrote {
+		return nil
+	}
+	return a.log.Sync()
 }
 
 // entry describes an outcome without secrets.

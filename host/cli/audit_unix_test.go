@@ -23,7 +23,6 @@ func TestAuditTail_FollowsTheLogIntoANewFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close()
 	add := func(call, name string) {
 		t.Helper()
 		if _, err := log.Append(audit.Entry{Time: time.Now(), Trace: "S", Call: call, Name: name, CommandsRun: []string{"command of " + call}}); err != nil {
