@@ -26,7 +26,7 @@ vet:
 # llm/oracletest: the vendors' SDKs take long to compile. What vet has looked at is not vetted again, and test
 # binaries without debug information link faster.
 PLAIN := ./llm/openai ./llm/anthropic ./llm/gemini ./llm/chat ./llm/chat/texttools ./compact \
-	./coding/edit ./coding/patch ./coding/textfile ./policy ./policy/shell ./policy/repo ./config
+	./coding/edit ./coding/patch ./coding/textfile ./policy ./policy/shell ./policy/repo ./config ./env/sandbox
 
 race:
 	@echo "test packages without goroutines"; go test -vet=off -ldflags=-w $(PLAIN)
