@@ -26,7 +26,7 @@ vet:
 # llm/oracletest: the vendors' SDKs take long to compile. What vet has looked at is not vetted again, and test
 # binaries without debug information link faster. The race detector need not wait a second at the end of each process.
 PLAIN := ./llm/openai ./llm/anthropic ./llm/gemini ./llm/chat ./llm/chat/texttools ./llm/object ./llm/picture \
-	./compact ./coding/edit ./coding/patch ./coding/textfile ./policy ./policy/shell ./policy/repo ./config ./trust \
+	./compact ./coding/edit ./coding/patch ./coding/textfile ./policy ./policy/shell ./policy/repo ./config ./trust ./env/sandbox ./secret \
 	./agent/step ./host/show ./cmd/reins ./internal/apitext ./internal/corpus ./internal/hidden ./internal/jsonscan
 
 race:
