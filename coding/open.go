@@ -192,22 +192,17 @@ func (b *builder) findDir(context.Context) error {
 	if c.Sandbox.Mode == sandbox.WorkspaceWrite && c.Sandbox.Cache == "" && b.state != "" {
 		c.Sandbox.Cache = SandboxCache(b.state, dir)
 	}
+	if b.config.Warn != nil {
+		c.Incomplete = func(s sandbox.Support) {
+			b.config.Warn(fmt.Errorf("the sandbox is not complete: %s", strings.Join(s.Problems, "; ")))
+		}
+	}
 	e, err := local.New(c)
 	if err != nil {
 		return err
 	}
 	b.session.Env, b.made = e, append(b.made, e)
-	if e.Info().Limits.Sandbox != "" {
-		go b.warmUp(e) // while the model is called for the first time
-	}
 	return nil
-}
-
-// warmUp starts the sandbox and reports what it cannot enforce.
-func (b *builder) warmUp(e *local.Env) {
-	if s, _ := e.Sandbox(); len(s.Problems) > 0 && b.config.Warn != nil {
-		b.config.Warn(fmt.Errorf("the sandbox is not complete: %s", strings.Join(s.Problems, "; ")))
-	}
 }
 
 // connect makes the client.

@@ -85,6 +85,9 @@ type Config struct {
 	// Sandbox confines commands and changes of files; Dir and Temp of it are set by New. The zero value confines
 	// nothing. Without a Cache, the caches of confined commands are temporary.
 	Sandbox sandbox.Config
+	// Incomplete, if set, is called when the sandbox is started for the first command, if the system cannot enforce
+	// all of it.
+	Incomplete func(sandbox.Support)
 
 	// MaxOutput is the default for Command.MaxOutput; zero means 64 MiB.
 	MaxOutput int64
@@ -101,17 +104,19 @@ type Env struct {
 }
 
 type state struct {
-	info      env.Info
-	maxOutput int64
-	spoolRoot string       // parent of the private directory
-	spoolName string       // name of the private directory
-	box       *sandbox.Box // nil if commands are not confined
-	id        string       // random; the marks of all commands begin with it
-	outerMark string       // the marks of this process, if it runs inside such an environment
-	vars      []string     // of every command, sorted
-	outer     []string     // of commands outside the sandbox
-	lastStray int          // descriptors up to this one are closed in children
-	terminal  bool         // the host has a terminal
+	info       env.Info
+	maxOutput  int64
+	spoolRoot  string       // parent of the private directory
+	spoolName  string       // name of the private directory
+	box        *sandbox.Box // nil if commands are not confined
+	report     sync.Once    // calls incomplete
+	incomplete func(sandbox.Support)
+	id         string   // random; the marks of all commands begin with it
+	outerMark  string   // the marks of this process, if it runs inside such an environment
+	vars       []string // of every command, sorted
+	outer      []string // of commands outside the sandbox
+	lastStray  int      // descriptors up to this one are closed in children
+	terminal   bool     // the host has a terminal
 
 	mu        sync.Mutex
 	closed    bool
@@ -164,6 +169,7 @@ func New(c Config) (*Env, error) {
 	if e.maxOutput <= 0 {
 		e.maxOutput = defaultMaxOutput
 	}
+	e.incomplete = c.Incomplete
 	if err := e.newBox(c.Sandbox); err != nil {
 		return nil, err
 	}

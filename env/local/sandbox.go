@@ -131,8 +131,12 @@ func (e *Env) readyBox() error {
 	if err != nil {
 		return fmt.Errorf("create the directory for temporary files: %w", err)
 	}
-	if s := e.box.Support(); !s.Any() {
+	s := e.box.Support()
+	if !s.Any() {
 		return fmt.Errorf("start the sandbox: %s", strings.Join(s.Problems, "; "))
+	}
+	if !s.Full() && e.incomplete != nil {
+		e.report.Do(func() { e.incomplete(s) })
 	}
 	return nil
 }

@@ -163,11 +163,9 @@ func (b *Box) ask(request []byte, files []*os.File) ([]string, error) {
 func (b *Box) launch() error {
 	b.layout = b.config.layout(b.roots)
 	s := Support{Landlock: landlockVersion(), Seccomp: true, Namespaces: true}
-	b.reserve()
-	b.layout.overlays = slices.DeleteFunc(slices.Clone(b.layout.overlays), func(o Overlay) bool { return o.makeDirs() != nil })
 	err := errNoNamespaces
 	if useNamespaces {
-		err = b.try(rules{layout: b.present(), namespaces: true, network: b.config.Network, name: b.name})
+		err = b.try(rules{namespaces: true, network: b.config.Network, name: b.name}, b.makeMountPoints)
 	}
 	if err != nil {
 		s.Namespaces = false
@@ -176,7 +174,7 @@ func (b *Box) launch() error {
 		if s.Landlock == 0 {
 			err = fmt.Errorf("%w: %s; Landlock is not available either", ErrUnsupported, s.Problems[0])
 		} else {
-			err = b.try(rules{layout: b.layout, network: b.config.Network, name: b.name})
+			err = b.try(rules{network: b.config.Network, name: b.name}, func() layout { return b.layout })
 		}
 	}
 	if s.Landlock < landlockSignals {
@@ -188,13 +186,20 @@ func (b *Box) launch() error {
 	return err
 }
 
+// makeMountPoints creates the directories that are mounted over, and returns what to mount.
+func (b *Box) makeMountPoints() layout {
+	b.reserve()
+	b.layout.overlays = slices.DeleteFunc(slices.Clone(b.layout.overlays), func(o Overlay) bool { return o.makeDirs() != nil })
+	return b.present()
+}
+
 // useNamespaces is false in tests of what happens without them.
 var useNamespaces = true
 
 var errNoNamespaces = errors.New("switched off")
 
-// try starts a spawner with these rules.
-func (b *Box) try(r rules) error {
+// try starts a spawner with these rules. It gets the layout while the spawner starts.
+func (b *Box) try(r rules, layout func() layout) error {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return os.NewSyscallError("socketpair", err)
@@ -214,6 +219,7 @@ func (b *Box) try(r rules) error {
 		return err
 	}
 	b.socket, b.spawner = mine, p
+	r.layout = layout()
 	err = b.send(pack(r.list()...), nil)
 	var reply []string
 	if err == nil {
@@ -285,7 +291,7 @@ func (b *Box) drop() {
 	}
 	b.socket.Close()
 	b.spawner.Kill()
-	b.spawner.Wait()
+	go b.spawner.Wait() // the end of its namespaces takes milliseconds
 	b.socket, b.spawner = nil, nil
 }
 
