@@ -122,7 +122,7 @@ type state struct {
 	null     *os.File              // standard input of commands without input
 	guard    *guard
 	hasTemp  bool                 // the directory for temporary files exists
-	told     int                  // namespaces of the sandbox that the guard knows
+	told     string               // what the guard knows about the sandbox
 	held     []*os.File           // files that the guard keeps open
 	spoolDir string               // the private directory; "" until it is needed
 	streams  map[*stream]struct{} // still open

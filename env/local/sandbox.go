@@ -86,14 +86,15 @@ func (e *Env) readyBox() error {
 	return nil
 }
 
-// tellGuard tells the guard about new namespaces of the sandbox. The caller holds e.mu.
+// tellGuard tells the guard what is new about the sandbox. The caller holds e.mu.
 func (e *Env) tellGuard() {
 	if e.box == nil {
 		return
 	}
-	if spaces, reserved, forbidden := e.box.Traces(); len(spaces) != e.told {
+	spaces, reserved, forbidden := e.box.Traces()
+	if all := strings.Join(slices.Concat(spaces, reserved, forbidden), "\n"); all != e.told {
 		e.guard.confines(spaces, reserved, forbidden)
-		e.told = len(spaces)
+		e.told = all
 	}
 }
 

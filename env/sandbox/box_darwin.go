@@ -45,6 +45,9 @@ func (b *Box) Start(path string, args []string, attr *os.ProcAttr) (*os.Process,
 	return os.StartProcess(seatbelt, list, attr)
 }
 
+// Terminal returns [ErrUnsupported]: commands can use the terminals of the system.
+func (b *Box) Terminal() (host, tty *os.File, err error) { return nil, nil, ErrUnsupported }
+
 // Contains returns false: there are no namespaces.
 func (b *Box) Contains(int) bool { return false }
 

@@ -13,6 +13,7 @@ func New(Config) (*Box, error) { return nil, ErrUnsupported }
 func (*Box) Support() Support                                          { return Probe() }
 func (*Box) Writable() []string                                        { return nil }
 func (*Box) Allows(string) bool                                        { return false }
+func (*Box) Terminal() (host, tty *os.File, err error)                 { return nil, nil, ErrUnsupported }
 func (*Box) Contains(int) bool                                         { return false }
 func (*Box) Sweep() []string                                           { return nil }
 func (*Box) Close() error                                              { return nil }
