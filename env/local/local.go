@@ -128,7 +128,7 @@ type state struct {
 	cacheLock *os.File
 	cache     string               // for the caches of confined commands; "" is the temporary directory
 	hasTemp   bool                 // the directory for temporary files exists
-	told      int                  // starts of the sandbox that the guard knows
+	told      string               // what the guard knows about the sandbox
 	held      []*os.File           // files that the guard keeps open
 	spoolDir  string               // the private directory; "" until it is needed
 	streams   map[*stream]struct{} // still open

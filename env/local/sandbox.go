@@ -141,14 +141,15 @@ func (e *Env) readyBox() error {
 	return nil
 }
 
-// tellGuard tells the guard about the sandbox each time it was started. The caller holds e.mu.
+// tellGuard tells the guard what is new about the sandbox. The caller holds e.mu.
 func (e *Env) tellGuard() {
 	if e.box == nil {
 		return
 	}
-	if starts, reserved, forbidden := e.box.Traces(); starts != e.told {
+	reserved, forbidden := e.box.Traces()
+	if all := strings.Join(append(slices.Concat(reserved, forbidden), "boxed"), "\n"); all != e.told {
 		e.guard.confines(reserved, forbidden)
-		e.told = starts
+		e.told = all
 	}
 }
 

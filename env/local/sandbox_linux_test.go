@@ -268,8 +268,8 @@ func TestSandbox_SpoolIsProtectedInsideTheWorkspace(t *testing.T) {
 
 func TestSandbox_TerminalWorks(t *testing.T) {
 	e := newBoxed(t, local.Config{})
-	r, err := env.Exec(t.Context(), e, env.Command{Line: "test -t 0 && echo x > /dev/tty && stty size", PTY: true})
-	if err != nil || r.Code != 0 {
+	r, err := env.Exec(t.Context(), e, env.Command{Line: "test -t 0 && tty && echo x > /dev/tty && echo y > /dev/stdout && echo z > /dev/stderr && stty size", PTY: true})
+	if err != nil || r.Code != 0 || !strings.Contains(r.Stdout, "24 80") {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/env/sandbox"
 )
 
 // findShell returns the path of the shell.
@@ -33,9 +34,19 @@ func findShell(want string) (string, error) {
 
 func shellArgs(shell, line string) []string { return []string{shell, "-c", line} }
 
+// openTerminal opens a pseudo-terminal, in the sandbox if there is one.
+func openTerminal(box *sandbox.Box) (master, tty *os.File, err error) {
+	if box != nil {
+		if master, tty, err = box.Terminal(); err == nil {
+			return master, tty, nil
+		}
+	}
+	return pty.Open()
+}
+
 // terminalStdio opens a pseudo-terminal for a command.
-func terminalStdio(c env.Command) (*stdio, error) {
-	master, tty, err := pty.Open()
+func terminalStdio(c env.Command, box *sandbox.Box) (*stdio, error) {
+	master, tty, err := openTerminal(box)
 	if err != nil {
 		return nil, err
 	}

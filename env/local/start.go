@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/env/sandbox"
 )
 
 // Start implements [env.Environment].
@@ -160,14 +161,18 @@ func (e *Env) prepare() error {
 	if old := e.guard; old != nil {
 		e.busy.Go(func() { old.stop() })
 	}
-	e.guard, e.told = g, 0
+	e.guard, e.told = g, ""
 	e.tellGuard()
 	return nil
 }
 
 // launch starts the process and the goroutines that follow it.
 func (p *Process) launch(c env.Command, path string, args []string, dir string) error {
-	pl, err := newStdio(c, p.env.null)
+	var box *sandbox.Box
+	if p.confined {
+		box = p.env.box
+	}
+	pl, err := newStdio(c, p.env.null, box)
 	if err != nil {
 		return err
 	}

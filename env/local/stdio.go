@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/env/sandbox"
 )
 
 // stdio is the standard files of a process: the child's ends and ours.
@@ -14,10 +15,11 @@ type stdio struct {
 	feed   *os.File    // stdin, if it is a pipe
 }
 
-// newStdio creates the pipes or the terminal of a command. null is shared by all commands.
-func newStdio(c env.Command, null *os.File) (*stdio, error) {
+// newStdio creates the pipes or the terminal of a command. null is shared by all commands. box is nil if the command
+// is not confined.
+func newStdio(c env.Command, null *os.File, box *sandbox.Box) (*stdio, error) {
 	if c.PTY {
-		return terminalStdio(c)
+		return terminalStdio(c, box)
 	}
 	pl := &stdio{child: [3]*os.File{null}}
 	for i := range pl.output {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/windows"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/env/sandbox"
 )
 
 // osVersion returns the release of Windows.
@@ -94,7 +95,7 @@ func commandLine(args []string) string {
 func hasTerminal() bool { return false }
 
 // terminalStdio returns an error: terminals are not supported.
-func terminalStdio(env.Command) (*stdio, error) {
+func terminalStdio(env.Command, *sandbox.Box) (*stdio, error) {
 	return nil, fmt.Errorf("run a command in a terminal on Windows: %w", errors.ErrUnsupported)
 }
 

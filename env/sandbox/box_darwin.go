@@ -45,11 +45,14 @@ func (b *Box) Start(path string, args []string, attr *os.ProcAttr) (*os.Process,
 	return os.StartProcess(seatbelt, list, attr)
 }
 
+// Terminal returns [ErrUnsupported]: commands can use the terminals of the system.
+func (b *Box) Terminal() (host, tty *os.File, err error) { return nil, nil, ErrUnsupported }
+
 // Contains returns false: there are no namespaces.
 func (b *Box) Contains(int) bool { return false }
 
 // Traces returns nothing: the profile also holds for paths that do not exist.
-func (b *Box) Traces() (starts int, reserved, forbidden []string) { return 0, nil, nil }
+func (b *Box) Traces() (reserved, forbidden []string) { return nil, nil }
 
 // Sweep does nothing.
 func (b *Box) Sweep() []string { return nil }

@@ -156,7 +156,30 @@ func (b *Box) ask(request []byte, files []*os.File) ([]string, error) {
 	if err := b.send(request, unix.UnixRights(fds...)); err != nil {
 		return nil, err
 	}
-	return b.receive()
+	reply, _, err := b.receive()
+	return reply, err
+}
+
+// Terminal opens a terminal for a command: its end for the host, and the one to start the command with. Other
+// terminals work too, but commands cannot open them again by their names.
+func (b *Box) Terminal() (host, tty *os.File, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.socket == nil || b.support == nil || !b.support.Namespaces {
+		return nil, nil, ErrUnsupported
+	}
+	err = b.send(pack(terminalRequest...), nil)
+	var files []int
+	if err == nil {
+		_, files, err = b.receive()
+	}
+	if err == nil && len(files) != 2 {
+		err = ErrUnsupported
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(files[0]), "/dev/ptmx"), os.NewFile(uintptr(files[1]), "/dev/tty"), nil
 }
 
 // launch starts the spawner and waits until it is confined: with namespaces if possible, or else without.
@@ -223,7 +246,7 @@ func (b *Box) try(r rules, layout func() layout) error {
 	err = b.send(pack(r.list()...), nil)
 	var reply []string
 	if err == nil {
-		reply, err = b.receive()
+		reply, _, err = b.receive()
 	}
 	if err == nil && reply[0] != "ready" {
 		_, err = parseReply(reply)
@@ -252,11 +275,34 @@ func (b *Box) enter(r rules) error {
 		file.Close()
 		return err
 	}
+	b.prune()
 	b.spaces = append(b.spaces, space{id, file})
 	for _, path := range slices.Concat(r.layout.protected, r.layout.pinned) {
 		b.mounted[path], _ = identify(path)
 	}
 	return nil
+}
+
+// maxSpaces is the number of namespaces above which those without processes are forgotten.
+const maxSpaces = 8
+
+// prune forgets namespaces without processes if there are many.
+func (b *Box) prune() {
+	if len(b.spaces) < maxSpaces {
+		return
+	}
+	used := make(map[string]bool)
+	links, _ := filepath.Glob("/proc/[0-9]*/ns/mnt")
+	for _, link := range links {
+		id, _ := os.Readlink(link)
+		used[id] = true
+	}
+	b.spaces = slices.DeleteFunc(slices.Clone(b.spaces), func(s space) bool {
+		if !used[s.id] {
+			s.file.Close()
+		}
+		return !used[s.id]
+	})
 }
 
 // startSpawner starts this program as a spawner, in new namespaces if the rules need them.
@@ -321,15 +367,15 @@ func (b *Box) Contains(pid int) bool {
 	return err == nil && slices.ContainsFunc(spaces, func(s space) bool { return s.id == id })
 }
 
-// Traces returns how often the sandbox was started, and what to clean up if this process is killed: the empty
-// directories that hold the place of protected paths, and the files that Sweep removes.
-func (b *Box) Traces() (starts int, reserved, forbidden []string) {
+// Traces returns what to clean up if this process is killed: the empty directories that hold the place of protected
+// paths, and the files that Sweep removes.
+func (b *Box) Traces() (reserved, forbidden []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range b.reserved {
 		reserved = append(reserved, p.path)
 	}
-	return len(b.spaces), reserved, slices.Clone(b.layout.forbidden)
+	return reserved, slices.Clone(b.layout.forbidden)
 }
 
 // Sweep removes what commands must not create and mounts cannot prevent. It returns the paths.
@@ -364,32 +410,59 @@ func (b *Box) send(data, rights []byte) error {
 	return nil
 }
 
-// receive reads a reply.
-func (b *Box) receive() ([]string, error) {
+// receive reads a reply and its files.
+func (b *Box) receive() (reply []string, files []int, err error) {
 	var size [4]byte
-	if err := b.read(size[:]); err != nil {
-		return nil, err
+	oob := make([]byte, unix.CmsgSpace(2*4))
+	n, oobn := 0, 0
+	err = b.retry(func(fd int) (int, error) {
+		n, oobn, _, _, err = unix.Recvmsg(fd, size[:], oob, unix.MSG_CMSG_CLOEXEC)
+		return n, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if messages, err := unix.ParseSocketControlMessage(oob[:oobn]); err == nil && len(messages) == 1 {
+		files, _ = unix.ParseUnixRights(&messages[0])
+	}
+	if err := b.read(size[n:]); err != nil {
+		return nil, nil, err
 	}
 	body := make([]byte, binary.NativeEndian.Uint32(size[:]))
 	if err := b.read(body); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return unpack(body), nil
+	return unpack(body), files, nil
 }
 
+// read fills a buffer from the socket.
 func (b *Box) read(buf []byte) error {
-	fd := int(b.socket.Fd())
 	for len(buf) > 0 {
-		n, err := unix.Read(fd, buf)
+		n := 0
+		err := b.retry(func(fd int) (_ int, err error) {
+			n, err = unix.Read(fd, buf)
+			return n, err
+		})
+		if err != nil {
+			return err
+		}
+		buf = buf[n:]
+	}
+	return nil
+}
+
+// retry reads from the socket until something arrives. It gives up if the spawner is gone or stopped.
+func (b *Box) retry(read func(fd int) (int, error)) error {
+	for {
+		n, err := read(int(b.socket.Fd()))
 		if err == unix.EINTR || err == unix.EAGAIN && !b.stopped() {
 			continue
 		}
 		if err != nil || n == 0 {
 			return fmt.Errorf("%w: %w", errSpawner, cmp.Or(err, io.EOF))
 		}
-		buf = buf[n:]
+		return nil
 	}
-	return nil
 }
 
 // stopped reports whether a command has stopped the spawner.

@@ -13,10 +13,11 @@ func New(Config) (*Box, error) { return nil, ErrUnsupported }
 func (*Box) Support() Support                                          { return Probe() }
 func (*Box) Writable() []string                                        { return nil }
 func (*Box) Allows(string) bool                                        { return false }
+func (*Box) Terminal() (host, tty *os.File, err error)                 { return nil, nil, ErrUnsupported }
 func (*Box) Contains(int) bool                                         { return false }
 func (*Box) Sweep() []string                                           { return nil }
 func (*Box) Close() error                                              { return nil }
-func (*Box) Traces() (starts int, reserved, forbidden []string)        { return 0, nil, nil }
+func (*Box) Traces() (reserved, forbidden []string)                    { return nil, nil }
 func (*Box) Start(string, []string, *os.ProcAttr) (*os.Process, error) { return nil, ErrUnsupported }
 
 // Probe returns what this system can enforce: nothing.

@@ -217,7 +217,7 @@ func (l *layout) pin() {
 }
 
 // projectNames are files and directories of a project that decide what runs later, outside of the sandbox.
-var projectNames = []string{".reins", ".claude", ".codex", ".gemini", ".cursor", ".vscode", ".idea", ".husky", ".mcp.json"}
+var projectNames = []string{".reins", ".agents", ".claude", ".codex", ".gemini", ".cursor", ".vscode", ".idea", ".husky", ".mcp.json"}
 
 // Reserves reports whether a box may keep an empty directory with this name in a workspace, as a placeholder.
 func Reserves(name string) bool { return name == ".git" || slices.Contains(projectNames, name) }
@@ -259,7 +259,7 @@ func (l *layout) protectGit(git string) {
 func (l *layout) protectNamed(git string) {
 	data, _ := os.ReadFile(filepath.Join(git, "config"))
 	for line := range strings.Lines(string(data)) {
-		key, value, _ := strings.Cut(line, "=")
+		key, value, _ := strings.Cut(line[strings.LastIndexByte(line, ']')+1:], "=")
 		base := git
 		switch strings.ToLower(strings.TrimSpace(key)) {
 		case "hookspath":

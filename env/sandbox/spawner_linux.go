@@ -191,6 +191,10 @@ func (s *server) serve() {
 		if err != nil {
 			return
 		}
+		if slices.Equal(list, terminalRequest) {
+			s.sendTerminal()
+			continue
+		}
 		pid, err := start(list, s.own(files))
 		for _, fd := range files {
 			unix.Close(fd)
@@ -201,6 +205,31 @@ func (s *server) serve() {
 			s.send("pid", strconv.Itoa(pid))
 		}
 	}
+}
+
+// terminalRequest asks for a terminal.
+var terminalRequest = []string{"terminal"}
+
+// sendTerminal sends both ends of a new terminal. It is one of the sandbox, so commands can open it by its name.
+func (s *server) sendTerminal() {
+	main, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		s.send(errorReply(err))
+		return
+	}
+	defer unix.Close(main)
+	err = unix.IoctlSetPointerInt(main, unix.TIOCSPTLCK, 0)
+	if err != nil {
+		s.send(errorReply(err))
+		return
+	}
+	tty, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(main), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+	if errno != 0 {
+		s.send(errorReply(errno))
+		return
+	}
+	defer unix.Close(int(tty))
+	unix.Sendmsg(s.fd, pack("terminal"), unix.UnixRights(main, int(tty)), nil, unix.MSG_NOSIGNAL)
 }
 
 // own returns the files of a command. The host's null device is on a mount where commands of root could change its
