@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -299,4 +300,30 @@ func TestSandbox_GoDoesNotTakeThePlaceholderForARepository(t *testing.T) {
 	if err != nil || strings.TrimSpace(r.Stdout) != "-mod=mod -buildvcs=false" {
 		t.Errorf("%+v, %v", r, err)
 	}
+}
+
+// TestSandbox_StoppingACommandSparesOthers stops commands while others are being started. Those have no mark until
+// their program is executed.
+func TestSandbox_StoppingACommandSparesOthers(t *testing.T) {
+	e := newBoxed(t, local.Config{})
+	var others sync.WaitGroup
+	for range 4 {
+		others.Go(func() {
+			for range 50 {
+				if r, err := env.Exec(t.Context(), e, env.Command{Args: []string{"/bin/true"}}); err != nil || r.Code != 0 {
+					t.Errorf("%+v, %v, want success", r, err)
+				}
+			}
+		})
+	}
+	for range 20 {
+		p, err := e.Start(t.Context(), env.Command{Args: []string{"/bin/sleep", "600"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x, err := p.Stop(t.Context()); err != nil || x.Signal != "SIGTERM" {
+			t.Errorf("%+v, %v", x, err)
+		}
+	}
+	others.Wait()
 }
