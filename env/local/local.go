@@ -131,6 +131,7 @@ type state struct {
 	told      string               // what the guard knows about the sandbox
 	held      []*os.File           // files that the guard keeps open
 	spoolDir  string               // the private directory; "" until it is needed
+	spool     *os.Root             // the same, open
 	streams   map[*stream]struct{} // still open
 	leftover  leftovers
 	busy      sync.WaitGroup // watching and killing processes
@@ -249,7 +250,7 @@ func (e *Env) releaseAll() error {
 		errs = append(errs, e.guard.stop())
 	}
 	if e.spoolDir != "" {
-		errs = append(errs, os.RemoveAll(e.spoolDir))
+		errs = append(errs, e.spool.Close(), os.RemoveAll(e.spoolDir))
 	}
 	return errors.Join(errs...)
 }
@@ -280,7 +281,8 @@ func (e *Env) spoolFile() (*os.File, error) {
 	if err := e.makeSpool(); err != nil {
 		return nil, err
 	}
-	return os.CreateTemp(e.spoolDir, "output-")
+	// The directory is open, because a command that can write its parent could replace it.
+	return e.spool.OpenFile("output-"+newID(), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 }
 
 // makeSpool creates the private directory if there is none yet. The caller holds e.mu.
@@ -298,7 +300,26 @@ func (e *Env) makeSpool() error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
-	e.spoolDir = dir
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	if err := sameDir(root, dir); err != nil {
+		return errors.Join(err, root.Close())
+	}
+	e.spoolDir, e.spool = dir, root
+	return nil
+}
+
+// sameDir reports whether a path is the directory that was opened at it, and not a link.
+func sameDir(root *os.Root, path string) error {
+	opened, err := root.Stat(".")
+	if err != nil {
+		return err
+	}
+	if info, err := os.Lstat(path); err != nil || !os.SameFile(info, opened) {
+		return fmt.Errorf("use %s: it was replaced", path)
+	}
 	return nil
 }
 

@@ -216,7 +216,7 @@ func (e *Env) makeTemp() error {
 	}
 	err := e.makeSpool()
 	if err == nil {
-		err = os.Mkdir(e.info.Limits.Temp, 0o700)
+		err = e.spool.Mkdir("tmp", 0o700)
 	}
 	e.hasTemp = err == nil
 	return err

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -271,6 +272,23 @@ func TestSandbox_SpoolIsProtectedInsideTheWorkspace(t *testing.T) {
 	}
 }
 
+// TestSandbox_SpoolCannotBeReplacedByOthers replaces the private directory by a link, as the command of another
+// session could that can write the parent.
+func TestSandbox_SpoolCannotBeReplacedByOthers(t *testing.T) {
+	parent, elsewhere := t.TempDir(), t.TempDir()
+	e := newBoxed(t, local.Config{SpoolDir: parent})
+	private := filepath.Dir(e.Info().Limits.Temp)
+	if err := errors.Join(os.Rename(private, private+".old"), os.Symlink(elsewhere, private)); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := env.Exec(t.Context(), e.Outside(), env.Command{Line: "yes | head -c 1000000"}); err != nil || len(r.Stdout) != 1_000_000 {
+		t.Errorf("%d bytes, %v", len(r.Stdout), err)
+	}
+	if left, _ := os.ReadDir(elsewhere); len(left) > 0 {
+		t.Errorf("the host wrote %v", left)
+	}
+}
+
 func TestSandbox_TerminalWorks(t *testing.T) {
 	e := newBoxed(t, local.Config{})
 	r, err := env.Exec(t.Context(), e, env.Command{Line: "test -t 0 && tty && echo x > /dev/tty && echo y > /dev/stdout && echo z > /dev/stderr && stty size", PTY: true})
@@ -286,4 +304,30 @@ func TestSandbox_GoDoesNotTakeThePlaceholderForARepository(t *testing.T) {
 	if err != nil || strings.TrimSpace(r.Stdout) != "-mod=mod -buildvcs=false" {
 		t.Errorf("%+v, %v", r, err)
 	}
+}
+
+// TestSandbox_StoppingACommandSparesOthers stops commands while others are being started. Those have no mark until
+// their program is executed.
+func TestSandbox_StoppingACommandSparesOthers(t *testing.T) {
+	e := newBoxed(t, local.Config{})
+	var others sync.WaitGroup
+	for range 4 {
+		others.Go(func() {
+			for range 50 {
+				if r, err := env.Exec(t.Context(), e, env.Command{Args: []string{"/bin/true"}}); err != nil || r.Code != 0 {
+					t.Errorf("%+v, %v, want success", r, err)
+				}
+			}
+		})
+	}
+	for range 20 {
+		p, err := e.Start(t.Context(), env.Command{Args: []string{"/bin/sleep", "600"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x, err := p.Stop(t.Context()); err != nil || x.Signal != "SIGTERM" {
+			t.Errorf("%+v, %v", x, err)
+		}
+	}
+	others.Wait()
 }

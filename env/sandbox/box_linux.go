@@ -347,6 +347,7 @@ func (b *Box) Close() error {
 	defer b.mu.Unlock()
 	b.closed = true
 	b.drop()
+	b.sweep()
 	b.unreserve()
 	for _, s := range b.spaces {
 		s.file.Close()
@@ -381,9 +382,12 @@ func (b *Box) Traces() (reserved, forbidden []string) {
 // Sweep removes what commands must not create and mounts cannot prevent. It returns the paths.
 func (b *Box) Sweep() (removed []string) {
 	b.mu.Lock()
-	paths := b.layout.forbidden
-	b.mu.Unlock()
-	for _, path := range paths {
+	defer b.mu.Unlock()
+	return b.sweep()
+}
+
+func (b *Box) sweep() (removed []string) {
+	for _, path := range b.layout.forbidden {
 		if os.Remove(path) == nil {
 			removed = append(removed, path)
 		}

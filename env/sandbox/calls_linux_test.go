@@ -51,7 +51,8 @@ var callProbes = []struct {
 	// Files, past the paths.
 	{"setxattr @file", everyone}, {"utimensat @file", everyone}, {"fchmodat2 @file", everyone},
 	{"exchange @git @dir", everyone}, {"exchange @claude @dir", everyone}, {"exchange @file @inside", everyone},
-	{"whiteout @git @new", varies}, {"mknod @new", onlyRoot}, {"handle @file", onlyRoot}, {"link race @out", everyone},
+	{"whiteout @git @new", varies}, {"mknod @new", onlyRoot}, {"handle @file", onlyRoot}, {"link race @out", everyone}, {"link race @hooks", everyone}, {"link race @claude", everyone},
+	{"terminal @terminal", everyone},
 	// The kernel.
 	{"io_uring", everyone}, {"keyctl", everyone}, {"add_key", everyone}, {"bpf", onlyRoot}, {"perf", everyone},
 	{"userfaultfd", everyone}, {"fanotify", onlyRoot}, {"tiocsti", onlyRoot}, {"cgroup @cgroup", onlyRoot},
@@ -162,6 +163,22 @@ var targets = map[string]func(*stage) []string{
 	"dir":    func(s *stage) []string { return []string{s.ws + "/dir"} },
 	"new":    func(s *stage) []string { return []string{s.ws + "/new"} },
 	"git":    func(s *stage) []string { return []string{s.ws + "/.git"} },
+	"hooks":  func(s *stage) []string { return []string{s.ws + "/.git/hooks"} },
+	"terminal": func(s *stage) []string {
+		main, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.t.Cleanup(func() { main.Close() })
+		n, err := unix.IoctlGetUint32(int(main.Fd()), unix.TIOCGPTN)
+		if err == nil {
+			err = unix.IoctlSetPointerInt(int(main.Fd()), unix.TIOCSPTLCK, 0)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return []string{fmt.Sprintf("/dev/pts/%d", n)}
+	},
 	"claude": func(s *stage) []string { return []string{s.ws + "/.claude"} },
 	"mount": func(s *stage) []string {
 		if os.Getuid() == 0 {

@@ -85,6 +85,7 @@ var probes = map[string]func(args []string) error{
 	"cgroup":        func(a []string) error { return os.WriteFile(a[0]+"/cgroup.procs", []byte("0"), 0) },
 	"null mode":     func([]string) error { return unix.Fchmod(0, 0o666) },
 	"files":         inherited,
+	"terminal":      func(a []string) error { return canOpen(a[0], unix.O_WRONLY|unix.O_NOCTTY) },
 	"link race":     raceLink,
 	"shared memory": attachMemory,
 	"victim":        playVictim,
@@ -302,11 +303,14 @@ func inherited([]string) error {
 	return errors.New("only standard files")
 }
 
-// raceLink writes a file below a name that another thread changes from a directory into a link to the directory
-// outside and back.
+// raceLink writes a file below a name that another thread changes from a directory into a link to the target and back.
 func raceLink(args []string) error {
-	out := args[0]
-	if err := errors.Join(os.Mkdir("d", 0o755), os.Symlink(out, "l")); err != nil {
+	base, err := os.MkdirTemp(".", "race-")
+	if err != nil {
+		return err
+	}
+	dir, link := base+"/d", base+"/l"
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.Symlink(args[0], link)); err != nil {
 		return err
 	}
 	stop := make(chan struct{})
@@ -317,14 +321,17 @@ func raceLink(args []string) error {
 			case <-stop:
 				return
 			default:
-				unix.Renameat2(unix.AT_FDCWD, "d", unix.AT_FDCWD, "l", unix.RENAME_EXCHANGE)
+				unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE)
 			}
 		}
 	}()
-	for range 5_000 {
-		os.WriteFile("d/race", nil, 0o644)
+	for range 1_000 {
+		os.WriteFile(dir+"/race", nil, 0o644)
+		unix.Unlink(base + "/hard")
+		unix.Link(dir+"/config", base+"/hard")
+		os.WriteFile(base+"/hard", nil, 0o644)
 	}
-	_, err := os.Stat(out + "/race")
+	_, err = os.Stat(args[0] + "/race")
 	return err
 }
 
