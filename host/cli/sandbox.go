@@ -57,7 +57,7 @@ func (h Host) box(s *config.Settings, more []string) (sandbox.Config, error) {
 		notef(h, "WARNING: commands are not confined: %s. Commands that are not known to be harmless need approval. Run \"reins doctor\" for details, or use --sandbox off to hide this.", why)
 		return sandbox.Config{}, nil
 	}
-	c.Mode = cmp.Or(c.Mode, sandbox.WorkspaceWrite)
+	c.Mode, c.Protected = cmp.Or(c.Mode, sandbox.WorkspaceWrite), h.workspace().Protected
 	return c, nil
 }
 
