@@ -69,7 +69,7 @@ type Rule struct {
 
 // Sandbox limits what commands can reach.
 type Sandbox struct {
-	Mode          string   `toml:"mode" json:"mode,omitempty" enum:"read-only workspace-write off" jsonschema:"what commands can write: read-only (nothing), workspace-write or off (default: workspace-write where the system can enforce it)"`
+	Mode          string   `toml:"mode" json:"mode,omitempty" env:"REINS_SANDBOX" enum:"read-only workspace-write off" jsonschema:"what commands can write: read-only (nothing), workspace-write or off (default: workspace-write where the system can enforce it)"`
 	Network       bool     `toml:"network" json:"network,omitempty" jsonschema:"whether commands in the sandbox can use the network"`
 	WritableRoots []string `toml:"writable_roots" json:"writable_roots,omitempty" jsonschema:"directories that commands in the sandbox can write, beside the workspace"`
 }

@@ -30,7 +30,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.Command("reins", args...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "TERM=xterm", "LANG=C.UTF-8", quickExit,
+		"PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "TERM=xterm", "LANG=C.UTF-8", quickExit, "REINS_SANDBOX=off",
 		"ANTHROPIC_API_KEY=" + canary, "ANTHROPIC_BASE_URL=" + server.BaseURL("anthropic"),
 	}
 	return cmd
