@@ -61,6 +61,9 @@ func (s *Session) startHooks(ctx context.Context) error {
 		return nil
 	}
 	s.started = true
+	if !s.resumed {
+		s.fire(ctx, hook.Input{Event: hook.Setup, Trigger: "init"})
+	}
 	in := hook.Input{Event: hook.SessionStart, Source: "startup", Model: s.now.Model}
 	if s.resumed {
 		in.Source = "resume"

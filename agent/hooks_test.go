@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -117,7 +118,7 @@ func TestHooks_EachFiresOnceInASessionWithASubagentAndAResume(t *testing.T) {
 		"Notification  permission_prompt", "PermissionDenied  broken", "PermissionRequest  write",
 		"PostToolUse  spawn_agent", "PostToolUse  wait", "PostToolUse  write", "PostToolUse 1 echo Explore", "PostToolUseFailure  fails",
 		"PreToolUse  broken", "PreToolUse  fails", "PreToolUse  spawn_agent", "PreToolUse  wait", "PreToolUse  write", "PreToolUse 1 echo Explore",
-		"SessionEnd", "SessionEnd", "SessionStart  resume", "SessionStart  startup", "Stop", "SubagentStart 1  Explore", "SubagentStop 1  Explore",
+		"SessionEnd", "SessionEnd", "SessionStart  resume", "SessionStart  startup", "Setup  init", "Stop", "SubagentStart 1  Explore", "SubagentStop 1  Explore",
 		"UserPromptSubmit  main",
 	}
 	if diff := cmp.Diff(want, o.sorted()); diff != "" {
@@ -528,5 +529,39 @@ func TestHooks_FailureOfTheWorkIsReported(t *testing.T) {
 	s := open(t, llmtest.Play(llmtest.Fail(400)), hooked(on(hook.StopFailure, func(in hook.Input) hook.Output { got = in; return hook.Output{} })))
 	if _, err := s.Submit(t.Context(), text("go")); err == nil || got.Error != err.Error() {
 		t.Errorf("the hook gets %q, want %v", got.Error, err)
+	}
+}
+
+func TestHooks_AreToldOfChangedFilesAndSettings(t *testing.T) {
+	var mu sync.Mutex
+	var seen []string
+	see := func(in hook.Input) hook.Output {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", in.Event, in.Source+in.Trigger, in.Change, path.Base(in.File))))
+		return hook.Output{}
+	}
+	writes := acting("writes", func(ctx context.Context, c *tool.Call, _ string) (tool.Result, error) {
+		for _, name := range []string{"new.txt", "old.txt"} {
+			if err := c.Env.WriteFile(ctx, name, []byte("x"), 0o644); err != nil {
+				return tool.Result{}, err
+			}
+		}
+		real, err := c.Env.RealPath(ctx, "new.txt")
+		return tool.Result{Artifacts: tool.Artifacts{FilesChanged: []string{"new.txt", "old.txt", "gone.txt"}, FilesCreated: []string{real}}}, err
+	})
+	s := open(t, play(map[string][]llmtest.Turn{"go": {calls("writes"), llmtest.Say("Done.")}}), func(c *Config) {
+		c.Hooks = hooks(on(hook.FileChanged, see), on(hook.ConfigChange, see), on(hook.Setup, see), on(hook.SessionStart, see))
+		with(writes)(c)
+		c.Policy = policy.AllowAll{}
+	})
+	defer s.Close()
+	submit(t, s, "go")
+	if err := s.SetMode(policy.ModePlan); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"Setup init  .", "SessionStart startup  .", "FileChanged  add new.txt", "FileChanged  change old.txt", "FileChanged  unlink gone.txt", "ConfigChange session  ."}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -99,11 +99,15 @@ func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
 	if err != nil {
 		return err
 	}
-	return s.commit(func() error {
+	err = s.commit(func() error {
 		s.changes = append(s.changes, next)
 		s.applyChanges()
 		return nil
 	})
+	if err == nil {
+		s.fire(ctx, hook.Input{Event: hook.ConfigChange, Source: "session"})
+	}
+	return err
 }
 
 // change returns a configuration with a change.

@@ -3,8 +3,11 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"maps"
+	"slices"
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/hook"
@@ -14,7 +17,7 @@ import (
 
 // toolHooks adapts the hooks of tool calls to the pipeline.
 func (s *Session) toolHooks(tools *tool.Registry) []tool.Hook {
-	for _, e := range []hook.Event{hook.PreToolUse, hook.PostToolUse, hook.PostToolUseFailure} {
+	for _, e := range []hook.Event{hook.PreToolUse, hook.PostToolUse, hook.PostToolUseFailure, hook.FileChanged} {
 		if s.config.Hooks.Has(e) {
 			return []tool.Hook{toolHooks{s, tools}}
 		}
@@ -53,7 +56,25 @@ func (h toolHooks) AfterTool(ctx context.Context, c tool.Call, res *tool.Result)
 	if out := h.fire(ctx, in); out.Response != nil && res.Error == nil {
 		res.Output, res.Present, res.Images = tool.Text(*out.Response), nil, nil
 	}
+	h.changed(ctx, c, res.Artifacts)
 	return nil
+}
+
+// changed runs the hooks of FileChanged for each file that a call changed.
+func (h toolHooks) changed(ctx context.Context, c tool.Call, made tool.Artifacts) {
+	if !h.config.Hooks.Has(hook.FileChanged) {
+		return
+	}
+	for _, path := range made.FilesChanged {
+		full := c.Env.Info().Paths().Abs(c.Env.Info().Dir, path)
+		change := "change"
+		if _, err := c.Env.Stat(ctx, full); errors.Is(err, fs.ErrNotExist) {
+			change = "unlink"
+		} else if real, err := c.Env.RealPath(ctx, full); err == nil && slices.Contains(made.FilesCreated, real) {
+			change = "add"
+		}
+		h.fire(ctx, hook.Input{Event: hook.FileChanged, Call: c.ID, File: full, Change: change})
+	}
 }
 
 // maxResponse is how much of an output hooks get, in bytes.

@@ -22,14 +22,14 @@ const (
 	PreCompact         Event = "PreCompact"         // before the conversation is compacted
 	PostCompact        Event = "PostCompact"        // after that
 	Notification       Event = "Notification"       // when the user is needed
+	Setup              Event = "Setup"              // before SessionStart of a new session
+	ConfigChange       Event = "ConfigChange"       // after the model, the tools, the mode or another setting was changed
+	FileChanged        Event = "FileChanged"        // after a tool changed a file, for each file
 )
 
 // Events that nothing fires yet.
 const (
-	Setup          Event = "Setup"
-	ConfigChange   Event = "ConfigChange"
 	CwdChanged     Event = "CwdChanged"
-	FileChanged    Event = "FileChanged"
 	TaskCreated    Event = "TaskCreated"
 	TaskCompleted  Event = "TaskCompleted"
 	TeammateIdle   Event = "TeammateIdle"
@@ -39,10 +39,10 @@ const (
 
 var fired = []Event{
 	PreToolUse, PostToolUse, PostToolUseFailure, PermissionRequest, PermissionDenied, UserPromptSubmit, SessionStart, SessionEnd,
-	Stop, StopFailure, SubagentStart, SubagentStop, PreCompact, PostCompact, Notification,
+	Stop, StopFailure, SubagentStart, SubagentStop, PreCompact, PostCompact, Notification, Setup, ConfigChange, FileChanged,
 }
 
-var reserved = []Event{Setup, ConfigChange, CwdChanged, FileChanged, TaskCreated, TaskCompleted, TeammateIdle, WorktreeCreate, WorktreeRemove}
+var reserved = []Event{CwdChanged, TaskCreated, TaskCompleted, TeammateIdle, WorktreeCreate, WorktreeRemove}
 
 // Events lists all events.
 func Events() []Event { return slices.Concat(fired, reserved) }

@@ -41,15 +41,15 @@ func bash(command string) hook.Input {
 	return hook.Input{Event: hook.PreToolUse, Session: "s1", Dir: "/w", Tool: "Bash", Names: []string{"shell"}, ToolInput: args, Call: "c1"}
 }
 
-func TestEvents_TwentyFourAndFifteenFire(t *testing.T) {
+func TestEvents_TwentyFourAndEighteenFire(t *testing.T) {
 	fires := 0
 	for _, e := range hook.Events() {
 		if e.Fires() {
 			fires++
 		}
 	}
-	if n := len(hook.Events()); n != 24 || fires != 15 {
-		t.Errorf("%d events, %d fire; want 24 and 15", n, fires)
+	if n := len(hook.Events()); n != 24 || fires != 18 {
+		t.Errorf("%d events, %d fire; want 24 and 18", n, fires)
 	}
 }
 
@@ -283,7 +283,7 @@ func TestReadClaude(t *testing.T) {
 		"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"guard","timeout":5,"onFailure":"block"},{"type":"prompt","prompt":"ok?"}]}],
 		"Stop":[{"hooks":[{"type":"command","command":"a"},{"type":"command","command":"b","async":true},{"type":"command","command":"c","if":"Bash(rm *)"}]}],
 		"InstructionsLoaded":[{"hooks":[{"type":"command","command":"d"}]}],
-		"FileChanged":[{"hooks":[{"type":"command","command":"e"}]}]}}`))
+		"CwdChanged":[{"hooks":[{"type":"command","command":"e"}]}]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestReadClaude(t *testing.T) {
 		got = append(got, strings.Join([]string{string(f.Event), f.Matcher, f.Command, f.Timeout.String(), string(f.OnError), f.Inactive}, ";"))
 	}
 	want := []string{
-		"FileChanged;;e;0s;;nothing fires this event yet", `InstructionsLoaded;;d;0s;;unknown event "InstructionsLoaded"`,
+		"CwdChanged;;e;0s;;nothing fires this event yet", `InstructionsLoaded;;d;0s;;unknown event "InstructionsLoaded"`,
 		"PreToolUse;Bash;guard;5s;block;", `PreToolUse;Bash;;0s;;hooks of type "prompt" are not supported`,
 		"Stop;;a;0s;;", "Stop;;b;0s;;async hooks are not supported", "Stop;;c;0s;;conditions (if) are not supported",
 	}

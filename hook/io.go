@@ -1,6 +1,9 @@
 package hook
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Input describes an event to a hook. As JSON it is what Claude Code and codex write to a command's standard input.
 // Fields that do not belong to the event are empty.
@@ -21,7 +24,7 @@ type Input struct {
 	Error     string          `json:"error,omitempty"`         // PostToolUseFailure, StopFailure
 
 	Prompt string `json:"prompt,omitempty"` // UserPromptSubmit
-	Source string `json:"source,omitempty"` // SessionStart: startup or resume
+	Source string `json:"source,omitempty"` // SessionStart: startup or resume; ConfigChange: session
 	Model  string `json:"model,omitempty"`  // SessionStart
 	Reason string `json:"reason,omitempty"` // SessionEnd, PermissionDenied
 
@@ -29,7 +32,9 @@ type Input struct {
 	StopActive *bool  `json:"stop_hook_active,omitempty"`
 	Answer     string `json:"last_assistant_message,omitempty"` // Stop, SubagentStop
 
-	Trigger string `json:"trigger,omitempty"`           // PreCompact, PostCompact: manual or auto
+	Trigger string `json:"trigger,omitempty"`           // PreCompact, PostCompact: manual or auto; Setup: init
+	File    string `json:"file_path,omitempty"`         // FileChanged
+	Change  string `json:"event,omitempty"`             // FileChanged: add, change or unlink
 	Message string `json:"message,omitempty"`           // Notification
 	Kind    string `json:"notification_type,omitempty"` // Notification: permission_prompt or idle_prompt
 
@@ -48,8 +53,12 @@ func (in *Input) subject() []string {
 		return []string{in.Reason}
 	case SubagentStart, SubagentStop:
 		return []string{in.AgentType}
-	case PreCompact, PostCompact:
+	case PreCompact, PostCompact, Setup:
 		return []string{in.Trigger}
+	case ConfigChange:
+		return []string{in.Source}
+	case FileChanged:
+		return []string{in.File[strings.LastIndexAny(in.File, `/\`)+1:]}
 	case Notification:
 		return []string{in.Kind}
 	}
