@@ -1,0 +1,162 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// errSpawner means that the spawner does not answer. A command can kill or stop it; another one then starts.
+var errSpawner = errors.New("the sandbox does not answer")
+
+// send writes a message, with files if rights are given.
+func (b *Box) send(data, rights []byte) error {
+	fd := int(b.socket.Fd())
+	for len(data) > 0 {
+		n, err := unix.SendmsgN(fd, data, rights, nil, unix.MSG_NOSIGNAL)
+		if err == unix.EINTR || err == unix.EAGAIN && !b.stopped() {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", errSpawner, err)
+		}
+		data, rights = data[n:], nil
+	}
+	return nil
+}
+
+// receive reads a reply and its files.
+func (b *Box) receive() (reply []string, files []int, err error) {
+	var size [4]byte
+	oob := make([]byte, unix.CmsgSpace(2*4))
+	n, oobn := 0, 0
+	err = b.retry(func(fd int) (int, error) {
+		n, oobn, _, _, err = unix.Recvmsg(fd, size[:], oob, unix.MSG_CMSG_CLOEXEC)
+		return n, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if messages, err := unix.ParseSocketControlMessage(oob[:oobn]); err == nil && len(messages) == 1 {
+		files, _ = unix.ParseUnixRights(&messages[0])
+	}
+	if err := b.read(size[n:]); err != nil {
+		return nil, nil, err
+	}
+	body := make([]byte, binary.NativeEndian.Uint32(size[:]))
+	if err := b.read(body); err != nil {
+		return nil, nil, err
+	}
+	return unpack(body), files, nil
+}
+
+// read fills a buffer from the socket.
+func (b *Box) read(buf []byte) error {
+	for len(buf) > 0 {
+		n := 0
+		err := b.retry(func(fd int) (_ int, err error) {
+			n, err = unix.Read(fd, buf)
+			return n, err
+		})
+		if err != nil {
+			return err
+		}
+		buf = buf[n:]
+	}
+	return nil
+}
+
+// retry reads from the socket until something arrives. It gives up if the spawner is gone or stopped.
+func (b *Box) retry(read func(fd int) (int, error)) error {
+	for {
+		n, err := read(int(b.socket.Fd()))
+		if err == unix.EINTR || err == unix.EAGAIN && !b.stopped() {
+			continue
+		}
+		if err != nil || n == 0 {
+			return fmt.Errorf("%w: %w", errSpawner, cmp.Or(err, io.EOF))
+		}
+		return nil
+	}
+}
+
+// stopped reports whether a command has stopped the spawner.
+func (b *Box) stopped() bool {
+	_, rest := readStat(b.spawner.Pid)
+	return len(rest) > 0 && (rest[0] == "T" || rest[0] == "t")
+}
+
+// readStat returns the name of a process and the other fields of its status.
+func readStat(pid int) (name string, rest []string) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	end := strings.LastIndexByte(string(data), ')')
+	if err != nil || end < 0 {
+		return "", nil
+	}
+	_, name, _ = strings.Cut(string(data[:end]), "(")
+	return name, strings.Fields(string(data[end+1:]))
+}
+
+// parseReply returns the process id or the error in a reply.
+func parseReply(reply []string) (int, error) {
+	switch {
+	case len(reply) == 2 && reply[0] == "pid":
+		return strconv.Atoi(reply[1])
+	case len(reply) == 3 && reply[0] == "error":
+		if n, _ := strconv.Atoi(reply[1]); n != 0 && reply[2] == syscall.Errno(n).Error() {
+			return 0, syscall.Errno(n)
+		}
+		return 0, errors.New(reply[2])
+	}
+	return 0, fmt.Errorf("unexpected reply of the sandbox: %q", reply)
+}
+
+// reapFailed reaps the process of a command that could not be executed. It is a child of this process, which
+// does not know its id, but it still has the name of the spawner, and is about to exit. A command could use the
+// same name, so this does not wait for ever.
+func (b *Box) reapFailed() {
+	for range 100 {
+		for _, pid := range children() {
+			name, rest := readStat(pid)
+			if name != b.name || len(rest) == 0 || rest[0] != "Z" {
+				continue
+			}
+			if n, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); err == nil && n == pid {
+				return
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// children returns the children of this process.
+func children() (pids []int) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	me := strconv.Itoa(os.Getpid())
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if _, rest := readStat(pid); len(rest) > 1 && rest[1] == me {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

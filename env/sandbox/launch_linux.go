@@ -1,0 +1,173 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// launch starts the spawner and waits until it is confined: with namespaces if possible, or else without.
+func (b *Box) launch() error {
+	b.layout = b.config.layout(b.roots)
+	s := Support{Landlock: landlockVersion(), Seccomp: true, Namespaces: true}
+	err := errNoNamespaces
+	if useNamespaces {
+		err = b.try(rules{namespaces: true, network: b.config.Network, name: b.name}, b.makeMountPoints)
+	}
+	if err != nil {
+		s.Namespaces = false
+		s.Problems = append(s.Problems, fmt.Sprintf("namespaces are not available (%v): protected paths below writable directories are not enforced", err))
+		b.unreserve()
+		if s.Landlock == 0 {
+			err = fmt.Errorf("%w: %s; Landlock is not available either", ErrUnsupported, s.Problems[0])
+		} else {
+			err = b.try(rules{network: b.config.Network, name: b.name}, func() layout { return b.layout })
+		}
+	}
+	if s.Landlock < landlockSignals {
+		s.Problems = append(s.Problems, fmt.Sprintf("Landlock has version %d: other processes are protected from version %d (Linux 6.12)", s.Landlock, landlockSignals))
+	}
+	if err == nil {
+		b.support = &s
+	}
+	return err
+}
+
+// makeMountPoints creates the directories that are mounted over, and returns what to mount.
+func (b *Box) makeMountPoints() layout {
+	b.reserve()
+	b.layout.overlays = slices.DeleteFunc(slices.Clone(b.layout.overlays), func(o Overlay) bool { return o.makeDirs() != nil })
+	return b.present()
+}
+
+// useNamespaces is false in tests of what happens without them.
+var useNamespaces = true
+
+var errNoNamespaces = errors.New("switched off")
+
+// try starts a spawner with these rules. It gets the layout while the spawner starts.
+func (b *Box) try(r rules, layout func() layout) error {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("socketpair", err)
+	}
+	mine, its := os.NewFile(uintptr(fds[0]), "sandbox"), os.NewFile(uintptr(fds[1]), "sandbox")
+	defer its.Close()
+	limit := unix.Timeval{Usec: 200_000}
+	err = errors.Join(unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit),
+		unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit))
+	if err != nil {
+		mine.Close()
+		return os.NewSyscallError("setsockopt", err)
+	}
+	p, err := startSpawner(its, r)
+	if err != nil {
+		mine.Close()
+		return err
+	}
+	b.socket, b.spawner = mine, p
+	r.layout = layout()
+	err = b.send(pack(r.list()...), nil)
+	var reply []string
+	if err == nil {
+		reply, _, err = b.receive()
+	}
+	if err == nil && reply[0] != "ready" {
+		_, err = parseReply(reply)
+	}
+	if err == nil {
+		err = b.enter(r)
+	}
+	if err != nil {
+		b.drop()
+	}
+	return err
+}
+
+// enter remembers the namespace of the spawner and what is mounted in it.
+func (b *Box) enter(r rules) error {
+	b.mounted = make(map[string]fileID)
+	if !r.namespaces {
+		return nil
+	}
+	file, err := os.Open(fmt.Sprintf("/proc/%d/ns/mnt", b.spawner.Pid))
+	if err != nil {
+		return err
+	}
+	id, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
+	if err != nil {
+		file.Close()
+		return err
+	}
+	b.prune()
+	b.spaces = append(b.spaces, space{id, file})
+	for _, path := range slices.Concat(r.layout.protected, r.layout.pinned) {
+		b.mounted[path], _ = identify(path)
+	}
+	return nil
+}
+
+// maxSpaces is the number of namespaces above which those without processes are forgotten.
+const maxSpaces = 8
+
+// prune forgets namespaces without processes if there are many.
+func (b *Box) prune() {
+	if len(b.spaces) < maxSpaces {
+		return
+	}
+	used := make(map[string]bool)
+	links, _ := filepath.Glob("/proc/[0-9]*/ns/mnt")
+	for _, link := range links {
+		id, _ := os.Readlink(link)
+		used[id] = true
+	}
+	b.spaces = slices.DeleteFunc(slices.Clone(b.spaces), func(s space) bool {
+		if !used[s.id] {
+			s.file.Close()
+		}
+		return !used[s.id]
+	})
+}
+
+// startSpawner starts this program as a spawner, in new namespaces if the rules need them.
+func startSpawner(socket *os.File, r rules) (*os.Process, error) {
+	sys := &syscall.SysProcAttr{Setsid: true}
+	if r.namespaces {
+		sys.Cloneflags = unix.CLONE_NEWNS | unix.CLONE_NEWIPC
+		if !r.network {
+			sys.Cloneflags |= unix.CLONE_NEWNET
+		}
+		if !capable(unix.CAP_SYS_ADMIN) {
+			sys.Cloneflags |= unix.CLONE_NEWUSER
+			sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
+			sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
+			sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+		}
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	return os.StartProcess("/proc/self/exe", []string{spawnerName}, &os.ProcAttr{
+		Dir: "/", Env: []string{"GOMAXPROCS=1"}, Files: []*os.File{null, null, null, socket}, Sys: sys,
+	})
+}
+
+// drop ends the spawner.
+func (b *Box) drop() {
+	if b.socket == nil {
+		return
+	}
+	b.socket.Close()
+	b.spawner.Kill()
+	go b.spawner.Wait() // the end of its namespaces takes milliseconds
+	b.socket, b.spawner = nil, nil
+}
