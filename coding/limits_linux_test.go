@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/policy"
@@ -225,4 +226,17 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+func TestPrompt_DescribesTheSandbox(t *testing.T) {
+	b := newBoxed(t, local.Config{})
+	for want, e := range map[string]env.Environment{
+		"Sandbox: workspace-write: commands can write only in the working directory and in $TMPDIR, and have no network\n": b.env,
+		"": b.env.Outside(),
+	} {
+		text, err := NewProfile(ProfileConfig{Provider: "anthropic", Model: "claude-sonnet-5-5"}).SystemPrompt(t.Context(), e, PromptConfig{})
+		if err != nil || !strings.Contains(text, want) || want == "" && strings.Contains(text, "Sandbox:") {
+			t.Errorf("%q is not in the prompt (%v):\n%s", want, err, text)
+		}
+	}
 }

@@ -72,10 +72,27 @@ func (b Base) environment(info env.Info, c Config) string {
 		line("Git branch", c.Git.Branch) +
 		line("Platform", info.Platform) +
 		line("OS version", info.OSVersion) +
+		line("Sandbox", sandboxText(info.Limits)) +
 		line("Today's date", c.Date.Format(time.DateOnly)) +
 		line("Model", b.Model) +
 		line("Knowledge cutoff", b.Cutoff) +
 		"</environment>"
+}
+
+// sandboxText describes the sandbox of commands. It names no path that differs between sessions, so that the prompt
+// can be cached.
+func sandboxText(l *env.Limits) string {
+	if l == nil || l.Sandbox == "" {
+		return ""
+	}
+	text := l.Sandbox + ": commands can write only in $TMPDIR"
+	if l.Sandbox != "read-only" {
+		text = l.Sandbox + ": commands can write only in the working directory and in $TMPDIR"
+	}
+	if !l.Network {
+		text += ", and have no network"
+	}
+	return text
 }
 
 // line returns a line of the environment block, or "" if the value is unknown.
