@@ -29,9 +29,12 @@ PLAIN := ./llm/openai ./llm/anthropic ./llm/gemini ./llm/chat ./llm/chat/texttoo
 	./compact ./coding/edit ./coding/patch ./coding/textfile ./policy ./policy/shell ./policy/repo ./config ./trust ./env/sandbox ./secret \
 	./agent/step ./host/show ./cmd/reins ./internal/apitext ./internal/corpus ./internal/hidden ./internal/jsonscan
 
+# The scripts of host/cli start hundreds of processes, each slow with the race detector; the other tests of the package
+# have it.
 race:
 	@echo "test packages without goroutines"; go test -vet=off -ldflags=-w $(PLAIN)
-	@echo "test ."; GORACE=atexit_sleep_ms=10 go test -race -vet=off -ldflags=-w $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
+	@echo "test the scripts of host/cli"; go test -vet=off -ldflags=-w -run '^TestScripts$$' ./host/cli
+	@echo "test ."; GORACE=atexit_sleep_ms=10 go test -race -skip '^TestScripts$$' -vet=off -ldflags=-w $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
 	@echo "test llm/oracletest"; cd llm/oracletest && go test ./...
 
 bench:
@@ -46,10 +49,11 @@ fuzz:
 mutants:
 	@go run ./internal/mutants -pkg "$(PKG)"
 
-# Runs the longest tests in full: every fault at every record, 200 kills. "make test" runs a part of them, a
+# Runs the longest tests in full: every fault at every record, 200 kills; and the scripts with the race detector. "make test" runs a part of them, a
 # different one each time.
 exhaustive:
 	REINS_EXHAUSTIVE=1 go test -count=1 -timeout 60m ./agent/... ./host/cli ./event/filestore
+	go test -race -count=1 -run '^TestScripts$$' ./host/cli
 
 # Kills runs in the middle of commands beside 2,500 other processes, and resumes them at once.
 storm:

@@ -391,7 +391,7 @@ func TestLife_AnyCourseCutOffAnywhereIsAsIfItHadNotBeen(t *testing.T) {
 	most, _ := strconv.Atoi(flag.Lookup("rapid.checks").Value.String())
 	lived := 0
 	rapid.Check(t, func(t *rapid.T) {
-		if lived++; lived > most/thorough.Of(10, 25) { // one of these lives is as long as many usual checks
+		if lived++; lived > most/thorough.Of(10, 40) { // one of these lives is as long as many usual checks
 			return
 		}
 		l := newLives(t, e)
