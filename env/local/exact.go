@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/reins-agent/reins/env"
 )
@@ -113,7 +114,8 @@ func openSame[T io.Closer](d *os.Root, name string, stat func(T) (fs.FileInfo, e
 		}
 		var f T
 		if f, err = open(); err != nil {
-			if _, outside := d.Lstat(".."); errors.Is(err, cause(outside)) { // it was replaced by a link that leads out
+			// It was replaced by a link: one that leads out, or one that changes again and again.
+			if _, outside := d.Lstat(".."); errors.Is(err, cause(outside)) || errors.Is(err, syscall.ELOOP) {
 				err = env.ErrLink
 			}
 			continue
