@@ -170,9 +170,12 @@ func New(c Config) (*Env, error) {
 	if e.maxOutput <= 0 {
 		e.maxOutput = defaultMaxOutput
 	}
+	if e.tree, err = newTree(dir, c.Roots); err != nil {
+		return nil, err
+	}
 	e.incomplete = c.Incomplete
 	if err := e.newBox(c.Sandbox); err != nil {
-		return nil, err
+		return nil, errors.Join(err, e.releaseAll())
 	}
 	host := os.Environ()
 	vars, withheld := baseVars(c, host)
@@ -185,9 +188,6 @@ func New(c Config) (*Env, error) {
 	e.lastStray = strays()
 	e.terminal = hasTerminal()
 	e.leftover.env = e
-	if e.tree, err = newTree(dir, c.Roots); err != nil {
-		return nil, err
-	}
 	return e, nil
 }
 

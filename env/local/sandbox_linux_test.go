@@ -331,3 +331,18 @@ func TestSandbox_StoppingACommandSparesOthers(t *testing.T) {
 	}
 	others.Wait()
 }
+
+// TestSandbox_FailureLeavesTheCacheToOthers makes New fail after the cache was locked.
+func TestSandbox_FailureLeavesTheCacheToOthers(t *testing.T) {
+	cache := t.TempDir()
+	for range 20 { // more than there are caches
+		c := sandbox.Config{Mode: sandbox.WorkspaceWrite, Cache: cache, Writable: []string{"missing"}}
+		if e, err := local.New(local.Config{Dir: t.TempDir(), Sandbox: c}); err == nil {
+			e.Close()
+			t.Fatal("New accepts a writable directory that does not exist")
+		}
+	}
+	if list, _ := filepath.Glob(cache + "/*.lock"); len(list) != 1 {
+		t.Errorf("%d caches are locked, want that the first one is used again and again", len(list))
+	}
+}
