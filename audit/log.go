@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/reins-agent/reins/internal/filelock"
 )
 
 // Config configures a log. Zero fields have the defaults.
@@ -109,7 +111,9 @@ func (l *Log) openLog() (err error) {
 }
 
 // close closes and unlocks the files.
-func (l *Log) close() error { return errors.Join(l.file.Close(), unlock(l.lock), l.lock.Close()) }
+func (l *Log) close() error {
+	return errors.Join(l.file.Close(), filelock.Unlock(l.lock), l.lock.Close())
+}
 
 // Sync saves the log to the disk.
 func (l *Log) Sync() error {
@@ -295,6 +299,21 @@ func (l *Log) drop(name string) error {
 	}
 	l.last.Dropped = max(l.last.Dropped, last.Seq)
 	return l.saveHead()
+}
+
+// lock waits until no other process has locked the file, but not for ever.
+func lock(f *os.File) error {
+	start := time.Now()
+	for wait := 50 * time.Microsecond; ; wait = min(2*wait, 10*time.Millisecond) {
+		ok, err := filelock.Try(f)
+		switch {
+		case err != nil || ok:
+			return err
+		case time.Since(start) >= maxWait:
+			return errLocked
+		}
+		time.Sleep(wait)
+	}
 }
 
 // numbered returns the path of an older file; 1 is the newest of them, and 0 is the log itself.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/reins-agent/reins/internal/filelock"
 )
 
 // tempPrefix starts the names of files of the store that are not complete yet.
@@ -109,7 +111,7 @@ func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
 		return nil, err
 	}
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		ok, err := tryLock(f)
+		ok, err := filelock.Try(f)
 		if ok {
 			return func() { f.Close() }, nil
 		}

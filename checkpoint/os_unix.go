@@ -6,29 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 const openNonblock = syscall.O_NONBLOCK | syscall.O_NOCTTY
 
 const errNotEmpty = syscall.ENOTEMPTY
-
-// tryLock reports whether it got the lock. Closing f releases it.
-func tryLock(f *os.File) (bool, error) {
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch err {
-		case nil:
-			return true, nil
-		case unix.EWOULDBLOCK:
-			return false, nil
-		case unix.EINTR:
-			continue
-		}
-		return false, err
-	}
-}
 
 // syncDir makes the entries of a directory durable.
 func syncDir(dir string) error {

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/reins-agent/reins/internal/filelock"
 )
 
 // FS is a file system. Tests use it to simulate disks that fail.
@@ -79,7 +81,15 @@ func (s *Store) openFile(name string, flag int, perm fs.FileMode) (File, error) 
 // fork and exec, has the descriptor too.
 type heldLock struct{ *os.File }
 
-func (l heldLock) Close() error { return errors.Join(unlock(l.File), l.File.Close()) }
+func (l heldLock) Close() error { return errors.Join(filelock.Unlock(l.File), l.File.Close()) }
+
+// lock locks an open file until its last descriptor is closed.
+func lock(f *os.File) error {
+	if ok, err := filelock.Try(f); ok || err != nil {
+		return err
+	}
+	return ErrHeld
+}
 
 // Lock locks a file. Deleting a session removes its lock file, so the lock only counts if the file still has
 // its name.

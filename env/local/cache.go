@@ -1,5 +1,3 @@
-//go:build unix
-
 package local
 
 import (
@@ -7,7 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
+
+	"github.com/reins-agent/reins/internal/filelock"
 )
 
 // maxCaches is how many environments at a time have lasting caches below one directory.
@@ -25,7 +24,7 @@ func lockCache(parent string) (dir string, lock *os.File, err error) {
 		if err != nil {
 			return "", nil, fmt.Errorf("lock a directory for caches: %w", err)
 		}
-		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		if ok, err := filelock.Try(f); err == nil && ok {
 			real, err := filepath.EvalSymlinks(dir)
 			return real, f, err
 		}
