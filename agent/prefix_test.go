@@ -282,3 +282,59 @@ func TestPrefix_RoundWithoutThinkingIsAnnounced(t *testing.T) {
 		})
 	}
 }
+
+// Three hundred tools of an MCP server, found and called, in each protocol: what a request says of them, and that the
+// one after a search extends the one before it.
+func TestPrefix_StaysTheSameWhenADeferredToolIsFound(t *testing.T) {
+	described := func(wrap func(tool.Tool) tool.Tool) (tools []tool.Tool) {
+		for i := range 300 {
+			tools = append(tools, wrap(tool.New(tool.Spec{
+				Name:        fmt.Sprintf("mcp__server%d__operation_%d", i%10, i),
+				Description: fmt.Sprintf("Performs operation %d on an object of the server, and returns the object as it is after that.", i),
+			}, tool.Nothing, func(ctx context.Context, c *tool.Call, in echoIn) (tool.Result, error) { return echo(ctx, c, in.Text) })))
+		}
+		return tools
+	}
+	for _, d := range dialects {
+		t.Run(d.Name(), func(t *testing.T) {
+			script := &llmtest.Script{Reply: func(n int, _ *llm.Request) llmtest.Turn {
+				switch n {
+				case 0:
+					return llmtest.Turn{Parts: []llm.Part{llm.ToolCall{Name: tool.SearchName, Arguments: `{"query":"operation 123"}`}}}
+				case 1:
+					return llmtest.Turn{Parts: []llm.Part{llm.ToolCall{Name: tool.CallName, Arguments: `{"name":"mcp__server3__operation_123","arguments":{"text":"hello"}}`}}}
+				}
+				return llmtest.Turn{Parts: []llm.Part{text("Done.")}}
+			}}
+			first := func(wrap func(tool.Tool) tool.Tool) *long {
+				l := &long{t: t, dialect: d.Name()}
+				l.server = llmtest.StartServer(llmtest.ServerConfig{Script: script, Blind: true})
+				t.Cleanup(l.server.Close)
+				l.Session = open(t, nil, func(c *Config) {
+					c.Client, c.Provider, c.Model = fourProviders(t, l.server), d.Name(), d.model
+					with(described(wrap)...)(c)
+				})
+				if _, err := l.Submit(t.Context(), text("Use operation 123.")); err != nil {
+					t.Fatal(err)
+				}
+				return l
+			}
+			l := first(tool.Defer)
+			if at, _ := l.broken(); len(at) > 0 || len(l.announced()) > 0 || len(l.server.Bodies()) != 3 {
+				t.Errorf("of %d requests %v do not extend those before them; announced are %v", len(l.server.Bodies()), at, l.announced())
+			}
+			bodies := l.server.Bodies()
+			if !bytes.Contains(bodies[1], []byte("Performs operation 123 on")) || bytes.Contains(bodies[0], []byte("Performs operation 123 on")) {
+				t.Error("the search does not describe the tool, or it was described before")
+			}
+			if !bytes.Contains(bodies[2], []byte("hello")) {
+				t.Error("the tool was not called")
+			}
+			all := len(first(func(t tool.Tool) tool.Tool { return t }).server.Bodies()[0])
+			if len(bodies[0])*10 > all {
+				t.Errorf("the first request has %d bytes with deferred tools, %d with all of them", len(bodies[0]), all)
+			}
+			t.Logf("first request: %d bytes with deferred tools, %d with all of them", len(bodies[0]), all)
+		})
+	}
+}

@@ -318,7 +318,7 @@ func TestReconfigure_ToolsComeAndGoBetweenTwoCalls(t *testing.T) {
 	submit(t, s, "go")
 	names := func(r *llm.Request) (names []string) {
 		for _, d := range r.Tools {
-			if !isSubagentTool(d.Name) {
+			if !isOwnTool(d.Name) {
 				names = append(names, d.Name)
 			}
 		}

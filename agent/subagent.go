@@ -69,13 +69,16 @@ func (s *Session) registry(c Config) (*tool.Registry, error) {
 	allowed := func(name string) bool {
 		return (allow == nil || slices.Contains(allow, name)) && !slices.Contains(deny, name)
 	}
+	excluded := func(name string) bool {
+		_, taken := c.Tools.Spec(name)
+		return taken || !allowed(name)
+	}
 	r := c.Tools.Select(allowed)
-	if s.depth >= c.Subagents.MaxDepth {
-		return r, nil
+	if err := r.RegisterSearch(excluded); err != nil || s.depth >= c.Subagents.MaxDepth {
+		return r, err
 	}
 	for _, t := range s.subagentTools(c.Subagents.Types) {
-		name := t.Spec().Name
-		if _, taken := c.Tools.Spec(name); taken || !allowed(name) {
+		if excluded(t.Spec().Name) {
 			continue
 		}
 		if err := r.Register(t); err != nil {
@@ -86,7 +89,7 @@ func (s *Session) registry(c Config) (*tool.Registry, error) {
 }
 
 // Offered returns the tools that a session with this configuration offers to its model, including those for
-// subagents.
+// subagents and without deferred ones.
 func Offered(c Config) []tool.Spec {
 	if c.Tools == nil {
 		c.Tools = &tool.Registry{}
@@ -96,7 +99,7 @@ func Offered(c Config) []tool.Spec {
 	if err != nil {
 		panic("agent: a tool for subagents cannot be registered: " + err.Error())
 	}
-	return r.Specs()
+	return slices.DeleteFunc(r.Specs(), func(spec tool.Spec) bool { return spec.Deferred })
 }
 
 // realNames resolves aliases; nil stays nil.

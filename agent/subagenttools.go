@@ -14,9 +14,10 @@ import (
 
 // The tools for subagents access nothing themselves: everything a subagent does goes through the pipeline.
 
-func isSubagentTool(name string) bool {
+// isOwnTool reports whether the session adds a tool of this name itself.
+func isOwnTool(name string) bool {
 	switch name {
-	case "spawn_agent", "send_input", "wait", "close_agent", "list_agents":
+	case "spawn_agent", "send_input", "wait", "close_agent", "list_agents", tool.SearchName, tool.CallName:
 		return true
 	}
 	return false

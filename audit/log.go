@@ -301,7 +301,7 @@ func (l *Log) drop(name string) error {
 	return l.saveHead()
 }
 
-// lock waits until no other process has locked the file, but not for ever.
+// lock waits until no other process has locked the file, for at most maxWait.
 func lock(f *os.File) error {
 	start := time.Now()
 	for wait := 50 * time.Microsecond; ; wait = min(2*wait, 10*time.Millisecond) {

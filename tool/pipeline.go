@@ -123,10 +123,17 @@ func (p *Pipeline) Check(ctx context.Context, call Call) Outcome {
 
 // admit finds the tool and validates the arguments.
 func (p *Pipeline) admit(out *Outcome) (target, bool) {
+	call, invalid := p.Registry.resolve(out.Call)
+	if invalid != nil {
+		out.deny("validation", "invalid_arguments", "invalid arguments")
+		out.Result.Error = invalid
+		return target{}, false
+	}
+	out.Call = call
 	e, alias, ok := p.Registry.find(out.Call.Name)
 	if !ok {
 		out.deny("lookup", "unknown_tool", "unknown tool")
-		out.Result = Failure(UnknownTool, "Unknown tool: %s. Available tools: %s", out.Call.Name, strings.Join(p.Registry.Names(), ", "))
+		out.Result = Failure(UnknownTool, "Unknown tool: %s. Available tools: %s", out.Call.Name, strings.Join(p.Registry.offered(), ", "))
 		return target{}, false
 	}
 	t := target{e.tool, e.tool.Spec(), e.check}

@@ -112,6 +112,15 @@ func (r *Registry) Names() []string {
 	return slices.Clone(r.order)
 }
 
+// offered returns the names of the tools that are not deferred.
+func (r *Registry) offered() []string {
+	var names []string
+	for _, d := range r.Definitions() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
 // Specs returns the descriptions of the tools, in the order of Names.
 func (r *Registry) Specs() []Spec {
 	r.mu.RLock()
@@ -123,14 +132,17 @@ func (r *Registry) Specs() []Spec {
 	return specs
 }
 
-// Definitions returns the tools as a model is offered them, in the order of Names.
+// Definitions returns the tools as a model is offered them, in the order of Names. Deferred ones are left out.
 func (r *Registry) Definitions() []llm.ToolDef {
 	specs := r.Specs()
-	defs := make([]llm.ToolDef, len(specs))
-	for i, s := range specs {
-		defs[i] = llm.ToolDef{Name: s.Name, Description: s.Description, Parameters: s.Input}
+	defs := make([]llm.ToolDef, 0, len(specs))
+	for _, s := range specs {
+		def := llm.ToolDef{Name: s.Name, Description: s.Description, Parameters: s.Input}
 		if s.Freeform != nil {
-			defs[i].Parameters, defs[i].Freeform = nil, s.Freeform
+			def.Parameters, def.Freeform = nil, s.Freeform
+		}
+		if !s.Deferred {
+			defs = append(defs, def)
 		}
 	}
 	return defs

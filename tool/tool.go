@@ -72,6 +72,9 @@ type Spec struct {
 	// that. The text arrives as the first required string of Input; see [Registry.Arguments].
 	Freeform *llm.Freeform `json:"freeform,omitempty"`
 
+	// Deferred leaves the tool out of requests; see [Defer].
+	Deferred bool `json:"deferred,omitempty"`
+
 	// Limit bounds what the model sees of the output. Zero fields default to [DefaultLimit].
 	Limit Limit `json:"limit,omitzero"`
 

@@ -69,7 +69,7 @@ func Ran(in hook.Input, r hook.Result) (records []event.Hook) {
 		}
 		switch blocked := out.Decision == hook.Deny; {
 		case in.Event == hook.UserPromptSubmit && (r.Stop || r.Decision == hook.Deny):
-			d.Context = "" // there is no input that it belongs to
+			d.Context = "" // the input was refused
 		case blocked && (in.Event == hook.PostToolUse || in.Event == hook.PostToolUseFailure || keepsWorking(in.Event)):
 			d.Context = strings.TrimSpace(out.Reason + "\n" + out.Context)
 		}
