@@ -22,6 +22,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding/prompt"
 	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/event"
@@ -60,6 +61,9 @@ type Config struct {
 	ToolConfig ToolConfig
 	// Tools are added to those of the profile and replace tools with the same name.
 	Tools []tool.Tool
+	// Extend, if set, returns further tools for the environment of the session, such as those of MCP servers. Later
+	// changes of them go to Session.Reconfigure.
+	Extend func(ctx context.Context, e env.Environment) ([]tool.Tool, error)
 	// Prompt configures the system prompt. Prompt.Tools is ignored. If Session.System is set, only
 	// Prompt.User is added to it.
 	Prompt PromptConfig
@@ -124,7 +128,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	if s.Catalogue == nil {
 		s.Catalogue = cmp.Or(c.Connect.Catalogue, llm.DefaultCatalogue())
 	}
-	for _, step := range []func(context.Context) error{b.findStore, b.findDir, b.conceal, b.connect, b.prepare, b.keep, b.audit} {
+	for _, step := range []func(context.Context) error{b.findStore, b.findDir, b.extend, b.conceal, b.connect, b.prepare, b.keep, b.audit} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -203,6 +207,16 @@ func (b *builder) findDir(context.Context) error {
 	}
 	b.session.Env, b.made = e, append(b.made, e)
 	return nil
+}
+
+// extend adds the tools of Extend.
+func (b *builder) extend(ctx context.Context) error {
+	if b.config.Extend == nil {
+		return nil
+	}
+	more, err := b.config.Extend(ctx, b.session.Env)
+	b.config.Tools = append(b.config.Tools[:len(b.config.Tools):len(b.config.Tools)], more...)
+	return err
 }
 
 // connect makes the client.

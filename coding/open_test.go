@@ -430,3 +430,16 @@ func TestOpen_Defaults(t *testing.T) {
 		}
 	}
 }
+
+func TestOpen_ExtendAddsToolsForTheEnvironment(t *testing.T) {
+	g := newOpenRig(t)
+	more := tool.New(tool.Spec{Name: "more", Description: "More."}, tool.Nothing, func(context.Context, *tool.Call, struct{}) (tool.Result, error) { return tool.Result{}, nil })
+	var in string
+	s := g.open(Config{Provider: "anthropic", Model: "claude-sonnet-5-5", Extend: func(_ context.Context, e env.Environment) ([]tool.Tool, error) {
+		in = e.Info().Dir
+		return []tool.Tool{more}, nil
+	}})
+	if r := g.ask(s); !slices.Contains(toolNames(r), "more") || in == "" {
+		t.Errorf("offered %q, extended in %q", toolNames(r), in)
+	}
+}
