@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"policy/shell", "policy/repo"},
 	{"policy"},
 	{"tool", "config"},
-	{"event"},
+	{"event", "mcp"},
 	{"event/filestore", "event/storetest"},
 	{"agent/step"},
 	{"agent"},
