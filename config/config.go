@@ -32,6 +32,7 @@ type Config struct {
 	Environment Environment `toml:"environment" json:"environment,omitzero" jsonschema:"environment variables of commands"`
 	Secrets     Secrets     `toml:"secrets" json:"secrets,omitzero" jsonschema:"what is hidden from models and logs"`
 	Audit       Audit       `toml:"audit" json:"audit,omitzero" jsonschema:"the log of tool calls"`
+	MCP         MCP         `toml:"mcp" json:"mcp,omitzero" jsonschema:"how MCP servers are used"`
 	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" project:"trusted" jsonschema:"commands to run at events of a session"`
 	ClaudeHooks bool        `toml:"claude_hooks" json:"claude_hooks,omitempty" jsonschema:"also run the hooks of Claude Code: those of the user and, in trusted projects, of the project"`
 }
@@ -93,6 +94,12 @@ type Audit struct {
 	Path     string `toml:"path" json:"path,omitempty" jsonschema:"file of the audit log (default: audit/audit.jsonl in the state directory)"`
 	MaxSize  int    `toml:"max_size" json:"max_size,omitempty" default:"16" min:"1" max:"1048576" jsonschema:"size in MiB at which a new file is begun"`
 	Keep     int    `toml:"keep" json:"keep,omitempty" default:"10" min:"1" max:"10000" jsonschema:"number of older files to keep"`
+}
+
+// MCP configures how MCP servers are used. The servers themselves are in mcp.json.
+type MCP struct {
+	Wait       int `toml:"wait" json:"wait,omitempty" default:"5" min:"0" max:"600" jsonschema:"how long the first model call waits for MCP servers, in seconds"`
+	DeferAbove int `toml:"defer_above" json:"defer_above,omitempty" default:"10000" min:"0" jsonschema:"size of the tools of MCP servers, in tokens, above which the model searches for them instead of seeing all of them; 0 means never"`
 }
 
 // Hook is a command to run at an event of a session.

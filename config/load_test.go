@@ -107,7 +107,7 @@ func TestLoad_Defaults(t *testing.T) {
 		Run:         config.Run{MaxRounds: 200, CompactAt: 0.8},
 		Permissions: config.Permissions{Mode: "default"},
 		Secrets:     config.Secrets{Redact: true},
-		Audit:       config.Audit{Enabled: true, Required: true, MaxSize: 16, Keep: 10},
+		Audit:       config.Audit{Enabled: true, Required: true, MaxSize: 16, Keep: 10}, MCP: config.MCP{Wait: 5, DeferAbove: 10_000},
 	}
 	if diff := cmp.Diff(want, s.Config); diff != "" {
 		t.Errorf("without files (-want +got):\n%s", diff)
@@ -146,6 +146,9 @@ required = false
 path = "/dev/null"
 max_size = 1
 keep = 1
+[mcp]
+wait = 600
+defer_above = 1
 [[permissions.rule]]
 decision = "allow"
 tool = "Bash"
@@ -180,7 +183,7 @@ allow = ["Bash(make:*)"]
 				want.Permissions.Ask = []string{"Read(src/**)"}
 				want.Permissions.Deny = []string{"Bash(ls:*)", "Read(.env)"}
 				want.Permissions.Protected = []string{"docs/**"}
-				never := []string{"base_url", "permissions.allow", "permissions.additional_directories", "sandbox.mode", "sandbox.network", "sandbox.writable_roots", "environment.pass", "claude_hooks", "secrets.redact", "audit.enabled", "audit.required", "audit.path", "audit.max_size", "audit.keep"}
+				never := []string{"base_url", "permissions.allow", "permissions.additional_directories", "sandbox.mode", "sandbox.network", "sandbox.writable_roots", "environment.pass", "claude_hooks", "secrets.redact", "audit.enabled", "audit.required", "audit.path", "audit.max_size", "audit.keep", "mcp.wait", "mcp.defer_above"}
 				wider := []string{"run.max_rounds", "run.max_turns", "run.budget", "permissions.mode"}
 				untrusted := []string{"provider", "run.compact_at", "secrets.names", "secrets.patterns", "hooks"}
 				if trusted {
@@ -300,6 +303,7 @@ func TestLoad_Origins(t *testing.T) {
 		"secrets.redact":   "true [default]",
 		"audit.enabled":    "true [default]",
 		"audit.required":   "true [default]",
+		"mcp.wait":         "5 [default]", "mcp.defer_above": "10000 [default]",
 		"audit.max_size":   "16 [default]",
 		"audit.keep":       "10 [default]",
 		"permissions.deny": "[Read(x) Read(y) Read(z) WebFetch(domain:x.example)] [SYS/config.toml:4 SYS/config.toml:6 USER/reins/config.toml:4 USER/reins/config.toml:5]",
@@ -318,7 +322,7 @@ func TestLoad_Mistakes(t *testing.T) {
 		"mode = \"plan\"":                       `1:1: unknown key "mode"; did you mean permissions.mode?`,
 		"Provider = \"openai\"":                 `1:1: unknown key "Provider"; did you mean provider?`,
 		"\"permissions.mode\" = \"plan\"":       `1:1: unknown key "permissions.mode"; did you mean permissions.mode?`,
-		"[mcp]\nservers = 1":                    `1:2: unknown key "mcp"; "reins config schema" describes all keys`,
+		"[mcps]\nservers = 1":                   `1:2: unknown key "mcps"; did you mean mcp?`,
 		"[[hooks]]\nevent=\"a\"\ncomand=\"b\"":  `3:1: unknown key "hooks.comand"; did you mean hooks.command?`,
 		"model.name = \"x\"":                    `1:1: unknown key "model.name"; "reins config schema" describes all keys`,
 		"model = 1":                             `1:1: model must be a string`,

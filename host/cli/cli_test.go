@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 			h.systemDir = os.Getenv("TEST_SYSTEM_DIR")
 			os.Exit(Main(h))
 		},
+		"mcpserver": mcpServer,
 	})
 }
 

@@ -25,6 +25,8 @@ func TestDefaults_OfFlags(t *testing.T) {
 		"reins audit tail --lines":            "10",
 		"reins hooks test --input":            "{}",
 		"reins hooks test --prompt":           "test",
+		"reins mcp logs --lines":              "100",
+		"reins mcp test --timeout":            "30s",
 		"reins policy check --args":           "{}",
 		"reins run --mode":                    "default",
 		"reins run --output":                  "text",

@@ -47,6 +47,8 @@ type run struct {
 	id           string
 	wrong        error // a mistake found while parsing the flags
 	noSave       bool
+	noMCP        bool
+	mcpConfig    []string
 	skipDamaged  bool
 	fallback     []string
 	compactAt    float64
@@ -101,6 +103,8 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.effort, "effort", "", effortHelp)
 	f.StringVar(&o.dir, "cwd", "", "run in directory `DIR` (default: the current directory)")
+	f.StringArrayVar(&o.mcpConfig, "mcp-config", nil, "also use the MCP servers in `FILE`; can be repeated")
+	f.BoolVar(&o.noMCP, "no-mcp", false, "use no MCP servers")
 	f.StringVar(&o.profile, "profile", "", "use the tools and instructions for openai, anthropic, gemini or generic models (default: chosen by model)")
 	f.StringVar(&o.toolset, "toolset", string(coding.Standard), toolsetHelp)
 	f.IntVar(&o.maxRounds, "max-rounds", 200, "maximum tool rounds per prompt")

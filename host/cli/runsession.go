@@ -29,7 +29,21 @@ func (r *runner) session(ctx context.Context, k coding.Connection, place saved) 
 	if err := r.flags.checkModels(r.host, c.Connect.Catalogue, k.Provider, k.Model); err != nil {
 		return nil, err
 	}
+	tools, err := r.mcpServers()
+	if err != nil {
+		return nil, err
+	}
+	if tools != nil {
+		c.Extend, c.Session.Owned = tools.open, append(c.Session.Owned, tools)
+	}
 	s, err := coding.Open(ctx, c)
+	switch {
+	case tools == nil:
+	case err == nil:
+		tools.attach(s)
+	default:
+		_ = tools.Close()
+	}
 	var unwritable *os.PathError
 	switch {
 	case err == nil:

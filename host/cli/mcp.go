@@ -1,0 +1,382 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/mcp"
+)
+
+// projectServers lists the MCP servers of a project.
+const projectServers = ".mcp.json"
+
+func newMCP(h Host) *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "mcp",
+		Short: "Manage MCP servers",
+		Long: `Manage MCP servers, whose tools "reins run" offers to the agent as
+mcp__SERVER__TOOL.
+
+Servers are listed in mcp.json beside your configuration file, and in .mcp.json
+of a project, which needs your trust ("reins trust"). Both have the form that
+Claude Code uses.`,
+	}, newMCPList(h), newMCPAdd(h), newMCPRemove(h), newMCPTest(h), newMCPLogs(h))
+}
+
+// foundServer is an MCP server of a file.
+type foundServer struct {
+	name     string
+	file     mcp.FileServer
+	server   mcp.Server
+	origin   config.Origin
+	inactive string // why it is not used
+	err      error
+}
+
+// userServers returns the file of the user's servers.
+func (h Host) userServers() (string, error) {
+	f, err := h.configFile(config.LayerUser)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(filepath.Dir(f.Path), "mcp.json"), nil
+}
+
+// findServers lists the servers for a project, sorted by name, with those that are inactive. A server of the user wins
+// over one of the project with the same name, because the user's rules name it.
+func (h Host) findServers(root string, trusted bool, extra []string) ([]foundServer, error) {
+	type place struct {
+		layer     config.Layer
+		dir, name string
+	}
+	var places []place
+	for _, name := range extra {
+		places = append(places, place{config.LayerFlag, filepath.Dir(name), filepath.Base(name)})
+	}
+	if path, err := h.userServers(); err == nil {
+		places = append(places, place{config.LayerUser, filepath.Dir(path), filepath.Base(path)})
+	}
+	places = append(places, place{config.LayerProject, root, projectServers})
+	var list []foundServer
+	for _, p := range places {
+		found, err := h.readServers(p.dir, p.name, p.layer)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		for _, f := range found {
+			if i := slices.IndexFunc(list, func(o foundServer) bool { return o.name == f.name && o.inactive == "" }); i >= 0 {
+				f.inactive = "replaced by the one in " + shortDir(h, list[i].origin.Name)
+			}
+			if p.layer == config.LayerProject && !trusted {
+				f.inactive = untrustedProject
+			}
+			list = append(list, f)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b foundServer) int { return strings.Compare(a.name, b.name) })
+	return list, nil
+}
+
+// readServers reads the servers of one file, which need not exist unless a flag names it.
+func (h Host) readServers(dir, name string, layer config.Layer) (list []foundServer, err error) {
+	path := filepath.Join(dir, name)
+	data, err := readSettings(dir, name, layer != config.LayerProject)
+	if errors.Is(err, fs.ErrNotExist) && layer != config.LayerFlag {
+		return nil, nil
+	}
+	var file *mcp.File
+	if err == nil {
+		file, err = mcp.ParseFile(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, name := range file.Names() {
+		f := foundServer{name: name, origin: config.Origin{Layer: layer, Name: path}}
+		if f.file, f.err = file.Get(name); f.err == nil {
+			f.server, f.err = f.file.Server(h.Getenv)
+		}
+		if f.file.Disabled {
+			f.inactive = "disabled"
+		}
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+// target describes how a server is reached, without secrets.
+func (f foundServer) target() string {
+	if u := cmp.Or(f.file.URL, f.file.HTTPURL); u != "" {
+		return wire.Redact(u)
+	}
+	return wire.Redact(strings.Join(append([]string{f.file.Command}, f.file.Args...), " "))
+}
+
+func (f foundServer) transport() string {
+	switch {
+	case f.file.Type != "":
+		return f.file.Type
+	case cmp.Or(f.file.URL, f.file.HTTPURL) != "":
+		return "http"
+	}
+	return "stdio"
+}
+
+// state describes whether the server is used.
+func (f foundServer) state() string {
+	switch {
+	case f.inactive != "":
+		return "inactive: " + f.inactive
+	case f.err != nil:
+		return "invalid: " + f.err.Error()
+	}
+	return "active"
+}
+
+// serverJSON is a server as JSON.
+type serverJSON struct {
+	Name      string        `json:"name"`
+	Transport string        `json:"transport"`
+	Target    string        `json:"target"`
+	Origin    config.Origin `json:"origin"`
+	Active    bool          `json:"active"`
+	Reason    string        `json:"reason,omitempty"` // why it is not
+}
+
+func newMCPList(h Host) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the MCP servers of this project, without starting them",
+		Args:  wantArgs(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			list, err := h.serversHere(".")
+			if err != nil {
+				return err
+			}
+			t := &show.Table{Columns: []show.Column{{Title: "SERVER", Colour: show.Cyan}, {Title: "TYPE"}, {Title: "TARGET"}, {Title: "FROM"}, {Title: "STATE"}}}
+			for _, f := range list {
+				if asJSON {
+					j := serverJSON{f.name, f.transport(), f.target(), f.origin, f.state() == "active", strings.TrimPrefix(f.state(), "active")}
+					if err := printJSON(h.Stdout, j); err != nil {
+						return err
+					}
+					continue
+				}
+				t.Add(f.name, f.transport(), f.target(), shortDir(h, f.origin.Name), f.state())
+			}
+			if asJSON {
+				return nil
+			}
+			if len(list) == 0 {
+				notef(h, `no MCP servers; add one with "reins mcp add"`)
+				return nil
+			}
+			return printTable(h, t)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per server")
+	return cmd
+}
+
+// serversHere lists the servers for a directory.
+func (h Host) serversHere(dir string) ([]foundServer, error) {
+	root, err := config.Root(dir)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return h.findServers(root, h.trusted(dir), nil)
+}
+
+type mcpAdd struct {
+	project, disabled, unconfined, replace bool
+	transport                              string
+	env, headers                           []string
+}
+
+func newMCPAdd(h Host) *cobra.Command {
+	var o mcpAdd
+	cmd := &cobra.Command{
+		Use:   "add NAME [flags] (URL | -- COMMAND [ARG...])",
+		Short: "Add an MCP server",
+		Long: `Add an MCP server that a command starts or that a URL names.
+
+The command runs in the sandbox, like those of the agent: it has no network and
+writes only in the workspace. Use --unconfined for a server that needs more. It
+gets only the environment variables that commands get, and those that --env
+names. ${NAME} stands for a variable of your environment, so that the file does
+not contain its value.`,
+		Example: `  reins mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
+  reins mcp add tracker --header 'Authorization: Bearer ${TRACKER_TOKEN}' https://tracker.example.com/mcp
+  reins mcp add db --env 'DATABASE_URL=${DATABASE_URL}' --unconfined -- db-server --read-only`,
+		Args: wantArgs(2, anyNumber, "a name and a URL or a command"),
+		RunE: func(_ *cobra.Command, args []string) error { return o.run(h, args[0], args[1:]) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.project, "project", false, "add it to .mcp.json of this project")
+	f.StringVar(&o.transport, "type", "", "stdio, http or sse (default: stdio for a command, http for a URL)")
+	f.StringArrayVar(&o.env, "env", nil, "environment variable of the command, as `NAME=VALUE`; can be repeated")
+	f.StringArrayVar(&o.headers, "header", nil, "HTTP header, as `NAME:VALUE`; can be repeated")
+	f.BoolVar(&o.unconfined, "unconfined", false, "run the command outside the sandbox")
+	f.BoolVar(&o.disabled, "disabled", false, "do not use the server yet")
+	f.BoolVar(&o.replace, "replace", false, "replace a server of the same name")
+	return cmd
+}
+
+func (o mcpAdd) run(h Host, name string, target []string) error {
+	s := mcp.FileServer{Type: o.transport, Disabled: o.disabled, Unconfined: o.unconfined}
+	url := strings.HasPrefix(target[0], "http://") || strings.HasPrefix(target[0], "https://")
+	switch {
+	case url && len(target) > 1:
+		return usagef("a URL takes no arguments: %s", strings.Join(target[1:], " "))
+	case url:
+		s.URL, s.Type = target[0], cmp.Or(o.transport, "http")
+	default:
+		s.Command, s.Args = target[0], target[1:]
+	}
+	var err error
+	if s.Env, err = pairs("--env", "=", o.env); err != nil {
+		return err
+	}
+	if s.Headers, err = pairs("--header", ":", o.headers); err != nil {
+		return err
+	}
+	set := func(string) string { return "x" } // variables may be set later
+	if _, err := s.Server(set); err != nil {
+		return usageError{err}
+	}
+	path, err := h.changeServers(o.project, func(f *mcp.File) error {
+		if _, err := f.Get(name); err == nil && !o.replace {
+			return usagef("server %s already exists; use --replace to replace it", name)
+		}
+		return f.Set(name, s)
+	})
+	if err != nil {
+		return err
+	}
+	notef(h, `added %s to %s; try it with "reins mcp test %s"`, name, shortDir(h, path), name)
+	if o.project && !h.trusted(".") {
+		notef(h, `this project is not trusted, so its servers are not used; see "reins trust"`)
+	}
+	return nil
+}
+
+// pairs splits the values of a flag into names and values.
+func pairs(flag, separator string, list []string) (map[string]string, error) {
+	m := map[string]string{}
+	for _, text := range list {
+		name, value, ok := strings.Cut(text, separator)
+		if !ok || name == "" {
+			return nil, usagef("%s: %q is not NAME%sVALUE", flag, text, separator)
+		}
+		m[name] = strings.TrimSpace(value)
+	}
+	return m, nil
+}
+
+// changeServers changes the servers of the user or of the project, and returns the path of their file.
+func (h Host) changeServers(project bool, change func(*mcp.File) error) (path string, err error) {
+	var dir string
+	if project {
+		if dir, err = config.Root("."); err != nil {
+			return "", usageError{err}
+		}
+		path = filepath.Join(dir, projectServers)
+	} else if path, err = h.userServers(); err != nil {
+		return "", err
+	}
+	data, err := readSettings(filepath.Dir(path), filepath.Base(path), !project)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return path, fmt.Errorf("%s: %w", path, err)
+	}
+	file, err := mcp.ParseFile(data)
+	if err != nil {
+		return path, usagef("%s: %w", path, err)
+	}
+	if err := change(file); err != nil {
+		return path, err
+	}
+	if data, err = file.Format(); err != nil {
+		return path, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return path, err
+	}
+	perm := fs.FileMode(0o600) // it may contain tokens
+	if project {
+		perm = 0o644
+	}
+	return path, replaceFile(path, data, perm)
+}
+
+// replaceFile writes a file as a whole. A link stays a link, and an existing file keeps its permissions.
+func replaceFile(path string, data []byte, perm fs.FileMode) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if fi, err := os.Stat(path); err == nil {
+		perm = fi.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".reins-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(perm), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func newMCPRemove(h Host) *cobra.Command {
+	var project bool
+	cmd := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Remove an MCP server",
+		Args:  wantArgs(1, 1, "the name of a server"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			var known []string
+			path, err := h.changeServers(project, func(f *mcp.File) error {
+				known = f.Names()
+				if !f.Remove(args[0]) {
+					return usagef("there is no server %s%s", args[0], didYouMean(args[0], known))
+				}
+				return nil
+			})
+			if err == nil {
+				notef(h, "removed %s from %s", args[0], shortDir(h, path))
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&project, "project", false, "remove it from .mcp.json of this project")
+	return cmd
+}
+
+// active returns the servers to use, by name. Those that are invalid are reported.
+func (h Host) activeServers(list []foundServer) map[string]mcp.Server {
+	m := map[string]mcp.Server{}
+	for _, f := range list {
+		switch {
+		case f.inactive != "":
+		case f.err != nil:
+			notef(h, "MCP server %s (%s): %v", f.name, shortDir(h, f.origin.Name), f.err)
+		default:
+			m[f.name] = f.server
+		}
+	}
+	return m
+}

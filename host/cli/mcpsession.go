@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/mcp"
+	"github.com/reins-agent/reins/tool"
+)
+
+// servers are the MCP servers of a run.
+type servers struct {
+	host       Host
+	list       map[string]mcp.Server
+	wait       time.Duration // how long the first model call waits for them
+	deferAbove int           // bytes of definitions
+	elicit     func(ctx context.Context, server string, q mcp.ElicitRequest) (mcp.ElicitAnswer, error)
+	logs       serverLogs
+
+	mu       sync.Mutex
+	client   *mcp.Client
+	session  *agent.Session
+	deferred bool
+	pending  []mcp.Change // that came before the session
+	reported map[string]bool
+}
+
+// open connects to the servers and returns their tools, as Extend of a session. It waits for slow servers only for
+// some time; their tools are added later.
+func (s *servers) open(ctx context.Context, e env.Environment) ([]tool.Tool, error) {
+	client := mcp.Open(ctx, mcp.Config{
+		Env: e, Servers: s.list, Version: Version, Roots: []string{e.Info().Dir}, Elicit: s.elicit, Log: s.logs.write, OnChange: s.changed,
+	})
+	s.mu.Lock()
+	s.client = client
+	s.mu.Unlock()
+	client.Wait(ctx, s.wait)
+	s.report(client.Status())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending = nil // they are in the list
+	return s.offer(client.Tools()), nil
+}
+
+// offer defers the tools if their descriptions are too long together. Once deferred, they stay deferred, so that the
+// requests of a session keep their start.
+func (s *servers) offer(tools []tool.Tool) []tool.Tool {
+	s.deferred = s.deferred || s.deferAbove > 0 && tool.DefinitionSize(tools) > s.deferAbove
+	if !s.deferred {
+		return tools
+	}
+	later := make([]tool.Tool, len(tools))
+	for i, t := range tools {
+		later[i] = tool.Defer(t)
+	}
+	return later
+}
+
+// attach passes changes of the tools to the session from now on.
+func (s *servers) attach(session *agent.Session) {
+	s.mu.Lock()
+	s.session = session
+	pending := s.pending
+	s.pending = nil
+	s.mu.Unlock()
+	for _, c := range pending {
+		s.changed(c)
+	}
+}
+
+// changed passes a change of the tools to the session.
+func (s *servers) changed(c mcp.Change) {
+	s.mu.Lock()
+	session, client := s.session, s.client
+	if session == nil {
+		s.pending = append(s.pending, c)
+		s.mu.Unlock()
+		return
+	}
+	add := s.offer(c.Add)
+	s.mu.Unlock()
+	s.report(client.Status())
+	if len(add)+len(c.Remove) == 0 {
+		return
+	}
+	if err := session.Reconfigure(context.Background(), agent.Change{Add: add, Remove: c.Remove}); err != nil && !errors.Is(err, agent.ErrClosed) {
+		notef(s.host, "the tools of an MCP server changed, but cannot be used: %v", err)
+	}
+}
+
+// report says once which servers cannot be used, and which tools.
+func (s *servers) report(list []mcp.Status) {
+	for _, st := range list {
+		var lines []string
+		switch st.State {
+		case mcp.Failed:
+			lines = append(lines, fmt.Sprintf("MCP server %s failed: %v", st.Name, st.Err))
+		case mcp.NeedsAuth:
+			lines = append(lines, fmt.Sprintf(`MCP server %s needs authorization; run "reins mcp test %s"`, st.Name, st.Name))
+		case mcp.Pending:
+			lines = append(lines, fmt.Sprintf("MCP server %s is still starting; its tools are added when it is ready", st.Name))
+		}
+		for _, q := range st.LeftOut {
+			lines = append(lines, fmt.Sprintf("MCP server %s: tool %s is left out: %s", st.Name, show.OneLine(q.Tool), show.Summary(q.Reason)))
+		}
+		for _, line := range lines {
+			s.mu.Lock()
+			again := s.reported[line]
+			if s.reported == nil {
+				s.reported = map[string]bool{}
+			}
+			s.reported[line] = true
+			s.mu.Unlock()
+			if !again {
+				notef(s.host, "%s", show.Summary(line))
+			}
+		}
+	}
+}
+
+// Close disconnects from the servers.
+func (s *servers) Close() error {
+	s.mu.Lock()
+	client := s.client
+	s.mu.Unlock()
+	if client == nil {
+		return nil
+	}
+	return errors.Join(client.Close(), s.logs.Close())
+}
+
+// maxServerLog is the size at which the log of a server is begun anew. The one before it is kept.
+const maxServerLog = 1 << 20
+
+// serverLogs keeps what servers write to standard error, a file for each. Without a directory it keeps nothing.
+type serverLogs struct {
+	dir string
+
+	mu    sync.Mutex
+	files map[string]*os.File
+	sizes map[string]int64
+}
+
+func serverLog(dir, name string) string { return filepath.Join(dir, url.PathEscape(name)+".log") }
+
+// write adds a line to the log of a server. Without it the server works as well, so errors are ignored.
+func (l *serverLogs) write(name string, line []byte) {
+	if l.dir == "" {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f, err := l.open(name)
+	if err != nil {
+		return
+	}
+	n, _ := fmt.Fprintf(f, "%s %s\n", time.Now().UTC().Format(time.RFC3339), strings.TrimRight(string(line), "\r\n"))
+	l.sizes[name] += int64(n)
+}
+
+// open returns the log of a server; mu is held.
+func (l *serverLogs) open(name string) (*os.File, error) {
+	path := serverLog(l.dir, name)
+	if f := l.files[name]; f != nil {
+		if l.sizes[name] < maxServerLog {
+			return f, nil
+		}
+		f.Close()
+		delete(l.files, name)
+		if err := os.Rename(path, path+".old"); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(l.dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if l.files == nil {
+		l.files, l.sizes = map[string]*os.File{}, map[string]int64{}
+	}
+	l.files[name] = f
+	l.sizes[name], err = f.Seek(0, io.SeekEnd)
+	return f, err
+}
+
+func (l *serverLogs) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var err error
+	for _, f := range l.files {
+		err = errors.Join(err, f.Close())
+	}
+	l.files = nil
+	return err
+}
+
+// servers returns the MCP servers of the run, or nil if there are none.
+func (r *runner) mcpServers() (*servers, error) {
+	o := r.flags
+	if o.noMCP || o.settings == nil {
+		return nil, nil
+	}
+	src, err := r.host.sources(cmp.Or(o.dir, "."), nil)
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.host.findServers(src.Dir, o.trust, o.mcpConfig)
+	if err != nil {
+		return nil, err
+	}
+	list := r.host.activeServers(found)
+	if len(list) == 0 {
+		return nil, nil
+	}
+	const bytesPerToken = 4
+	s := &servers{host: r.host, list: list, wait: time.Duration(o.settings.MCP.Wait) * time.Second, deferAbove: o.settings.MCP.DeferAbove * bytesPerToken}
+	if !r.asker.unattended() {
+		s.elicit = r.asker.elicit
+	}
+	if dir, err := stateDir(r.host); err == nil && !o.noSave {
+		s.logs.dir = filepath.Join(dir, "mcp")
+	}
+	return s, nil
+}

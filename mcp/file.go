@@ -1,0 +1,156 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reins-agent/reins/internal/lazy"
+)
+
+// File is a file that lists servers, such as the .mcp.json of a project. Other programs keep settings of their own in
+// such files, so unknown members are kept when the file is changed.
+type File struct {
+	members map[string]json.RawMessage
+	servers map[string]json.RawMessage
+}
+
+// FileServer is a server as a file describes it, in the form that Claude Code, Cursor and gemini-cli use.
+type FileServer struct {
+	Type       string            `json:"type,omitempty"` // stdio, http or sse
+	Command    string            `json:"command,omitempty"`
+	Args       []string          `json:"args,omitempty"`
+	Env        map[string]string `json:"env,omitempty"`
+	Dir        string            `json:"cwd,omitempty"`
+	URL        string            `json:"url,omitempty"`
+	HTTPURL    string            `json:"httpUrl,omitempty"` // of gemini-cli
+	Headers    map[string]string `json:"headers,omitempty"`
+	Timeout    int               `json:"timeout,omitempty"` // of a call, in milliseconds
+	Disabled   bool              `json:"disabled,omitempty"`
+	Unconfined bool              `json:"unconfined,omitempty"`
+}
+
+// ParseFile reads a file. Empty data is a file without servers.
+func ParseFile(data []byte) (*File, error) {
+	f := &File{members: map[string]json.RawMessage{}, servers: map[string]json.RawMessage{}}
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	if len(bytes.TrimSpace(data)) == 0 {
+		return f, nil
+	}
+	if err := json.Unmarshal(data, &f.members); err != nil {
+		return nil, fmt.Errorf("not a JSON object: %w", err)
+	}
+	if list := f.members["mcpServers"]; list != nil {
+		if err := json.Unmarshal(list, &f.servers); err != nil {
+			return nil, fmt.Errorf("mcpServers is not an object of servers: %w", err)
+		}
+	}
+	return f, nil
+}
+
+// Names returns the names of the servers, sorted.
+func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.servers)) }
+
+// Get returns a server as the file describes it.
+func (f *File) Get(name string) (s FileServer, err error) {
+	data, ok := f.servers[name]
+	if !ok {
+		return s, fmt.Errorf("there is no server %q", name)
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, fmt.Errorf("server %q: %w", name, err)
+	}
+	return s, nil
+}
+
+// Set adds or replaces a server.
+func (f *File) Set(name string, s FileServer) error {
+	data, err := json.Marshal(s)
+	f.servers[name] = data
+	return err
+}
+
+// Remove removes a server and reports whether there was one.
+func (f *File) Remove(name string) bool {
+	_, ok := f.servers[name]
+	delete(f.servers, name)
+	return ok
+}
+
+// Format returns the content of the file.
+func (f *File) Format() ([]byte, error) {
+	list, err := json.Marshal(f.servers)
+	if err != nil {
+		return nil, err
+	}
+	f.members["mcpServers"] = list
+	data, err := json.MarshalIndent(f.members, "", "  ")
+	return append(data, '\n'), err
+}
+
+// Server returns the configuration of a server. References to environment variables, such as ${TOKEN} or
+// ${PORT:-8080}, are replaced; one that is not set and has no default is an error.
+func (s FileServer) Server(getenv func(string) string) (Server, error) {
+	x := expansion{getenv: getenv}
+	out := Server{
+		Command: x.text(s.Command), Args: make([]string, len(s.Args)), Env: x.all(s.Env), Dir: x.text(s.Dir),
+		URL: x.text(s.URL), Headers: x.all(s.Headers), Timeout: time.Duration(s.Timeout) * time.Millisecond, Disabled: s.Disabled, Unconfined: s.Unconfined,
+	}
+	for i, a := range s.Args {
+		out.Args[i] = x.text(a)
+	}
+	if out.URL == "" {
+		out.URL = x.text(s.HTTPURL)
+	}
+	switch s.Type {
+	case "", "stdio", "http":
+	case "streamable-http", "streamableHttp", "streamable_http":
+	case "sse":
+		out.Type = "sse"
+	default:
+		return out, fmt.Errorf("unknown type %q: use stdio, http or sse", s.Type)
+	}
+	switch {
+	case len(x.missing) > 0:
+		return out, fmt.Errorf("environment variable %s is not set", strings.Join(x.missing, ", "))
+	case s.Timeout < 0:
+		return out, errors.New("timeout is negative")
+	case s.Type == "stdio" && out.URL != "", out.Type == "sse" && out.URL == "", strings.Contains(s.Type, "http") && out.URL == "":
+		return out, fmt.Errorf("a server of type %s needs %s", s.Type, map[bool]string{true: "a command, not a url", false: "a url"}[s.Type == "stdio"])
+	}
+	return out, nil
+}
+
+var reference = lazy.Regexp(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
+
+// expansion replaces references to variables.
+type expansion struct {
+	getenv  func(string) string
+	missing []string
+}
+
+func (x *expansion) text(s string) string {
+	return reference().ReplaceAllStringFunc(s, func(ref string) string {
+		name, fallback, given := strings.Cut(ref[2:len(ref)-1], ":-")
+		if v := x.getenv(name); v != "" {
+			return v
+		}
+		if !given && !slices.Contains(x.missing, name) {
+			x.missing = append(x.missing, name)
+		}
+		return fallback
+	})
+}
+
+func (x *expansion) all(m map[string]string) map[string]string {
+	out := make(map[string]string, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out[k] = x.text(m[k])
+	}
+	return out
+}
