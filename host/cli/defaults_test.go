@@ -25,6 +25,8 @@ func TestDefaults_OfFlags(t *testing.T) {
 		"reins audit tail --lines":            "10",
 		"reins hooks test --input":            "{}",
 		"reins hooks test --prompt":           "test",
+		"reins mcp serve --mode":              "default",
+		"reins mcp serve --toolset":           "standard",
 		"reins policy check --args":           "{}",
 		"reins run --mode":                    "default",
 		"reins run --output":                  "text",
