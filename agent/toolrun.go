@@ -97,7 +97,7 @@ func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Ou
 			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c.ToolCall), Version: version, Env: k.env, Vision: k.vision, Timeouts: k.timeouts,
 			Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
 		})
-		s.denied(ctx, out)
+		s.callHooks(nil).Ended(ctx, out)
 		return nil
 	})
 	var p *panicError

@@ -27,6 +27,8 @@ func TestDefaults_OfFlags(t *testing.T) {
 		"reins hooks test --prompt":           "test",
 		"reins mcp logs --lines":              "100",
 		"reins mcp test --timeout":            "30s",
+		"reins mcp serve --mode":              "default",
+		"reins mcp serve --toolset":           "standard",
 		"reins policy check --args":           "{}",
 		"reins run --mode":                    "default",
 		"reins run --output":                  "text",

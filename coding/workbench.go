@@ -1,0 +1,140 @@
+package coding
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/hook"
+	"github.com/reins-agent/reins/policy/repo"
+	"github.com/reins-agent/reins/tool"
+	"github.com/reins-agent/reins/tool/callhook"
+)
+
+// Workbench runs tool calls as a session does, without a model or records.
+type Workbench struct {
+	Pipeline *tool.Pipeline
+	Env      env.Environment
+
+	hooks *benchHooks
+	made  []io.Closer
+}
+
+// OpenWorkbench sets up what [Open] sets up for tool calls: the environment with its sandbox, redaction, hooks and the
+// audit log. It uses the fields of Config that are about these. The function makes the tools. The calls have a random
+// session ID in the audit log.
+func OpenWorkbench(ctx context.Context, c Config, newTools func(ToolConfig) (*tool.Registry, error)) (*Workbench, error) {
+	b := &builder{config: c, session: c.Session, state: c.State}
+	b.config.ToolConfig.State = tools.NewState()
+	w, err := b.workbench(ctx, newTools)
+	if err != nil {
+		return nil, errors.Join(err, (&Workbench{made: b.made}).Close())
+	}
+	return w, nil
+}
+
+func (b *builder) workbench(ctx context.Context, newTools func(ToolConfig) (*tool.Registry, error)) (*Workbench, error) {
+	s := &b.session
+	for _, step := range []func(context.Context) error{b.findDir, b.conceal, b.audit} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	reg, err := newTools(b.config.ToolConfig)
+	if err != nil {
+		return nil, err
+	}
+	p := &tool.Pipeline{
+		Registry: reg, Policy: s.Policy, Mode: s.Mode, Workspace: s.Workspace, Approve: s.Approve, Secrets: s.Secrets, Limits: s.ToolLimits,
+		Middleware: append(slices.Clip(s.Middleware), ExplainLimits),
+	}
+	// A link that is swapped later must not move the workspace.
+	if p.Workspace.Dir, err = s.Env.RealPath(ctx, s.Env.Info().Dir); err != nil {
+		return nil, err
+	}
+	if p.Workspace.Git == nil && !b.config.Prompt.Trusted {
+		p.Workspace.Git = func(ctx context.Context, dir string) string { return repo.Runs(ctx, s.Env, dir) }
+	}
+	h := newBenchHooks(rand.Text(), s.Hooks, s.Env, p)
+	if h.Hooks() != nil {
+		p.Hooks = []tool.Hook{h}
+	}
+	p.Audit = func(o tool.Outcome) {
+		if o.Pending {
+			return
+		}
+		if s.Audit != nil {
+			s.Audit(h.session, "", o)
+		}
+		h.Ended(context.WithoutCancel(ctx), o)
+		h.heard(o.Call.ID)
+	}
+	return &Workbench{Pipeline: p, Env: s.Env, hooks: h, made: b.made}, nil
+}
+
+// Guard runs the hooks that decide before somebody is asked for an approval. It returns an answer if they refuse the
+// call.
+func (w *Workbench) Guard(ctx context.Context, r tool.Request) *tool.Approval {
+	return w.hooks.Requested(ctx, r, true)
+}
+
+// Close closes everything that OpenWorkbench created.
+func (w *Workbench) Close() (err error) {
+	for _, made := range w.made {
+		err = errors.Join(err, made.Close())
+	}
+	return err
+}
+
+// benchHooks runs the hooks of a workbench. What they say to the model becomes notes of the results.
+type benchHooks struct {
+	callhook.Calls
+	session string
+
+	mu   sync.Mutex
+	said map[string][]string // by call
+}
+
+func newBenchHooks(session string, set *hook.Set, e env.Environment, p *tool.Pipeline) *benchHooks {
+	if set != nil {
+		set = set.Translating(HookCalls(e.Info().Paths()))
+	}
+	h := &benchHooks{session: session, said: make(map[string][]string)}
+	h.Calls = callhook.Calls{Set: set, Tools: p.Registry, Fire: func(ctx context.Context, in hook.Input) hook.Output {
+		in.Session, in.Dir, in.Mode = session, p.Workspace.Dir, string(p.Mode)
+		out := set.Run(ctx, e, in).Output
+		text := out.Context
+		if out.Decision == hook.Deny && (in.Event == hook.PostToolUse || in.Event == hook.PostToolUseFailure) {
+			text = strings.TrimSpace(out.Reason + "\n" + text)
+		}
+		if text != "" {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.said[in.Call] = append(h.said[in.Call], text)
+		}
+		return out
+	}}
+	return h
+}
+
+// AfterTool runs the hooks after a call, and adds what hooks said about it to its result.
+func (h *benchHooks) AfterTool(ctx context.Context, c tool.Call, res *tool.Result) error {
+	err := h.Calls.AfterTool(ctx, c, res)
+	res.Notes = append(res.Notes, h.heard(c.ID)...)
+	return err
+}
+
+// heard returns what hooks said about a call, and forgets it.
+func (h *benchHooks) heard(call string) []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	said := h.said[call]
+	delete(h.said, call)
+	return said
+}

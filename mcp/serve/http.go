@@ -1,0 +1,262 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Path is where the handler serves MCP.
+const Path = "/mcp"
+
+// Limits of HTTP connections.
+const (
+	minToken       = 16 // bytes
+	maxSessions    = 64
+	maxRequests    = 256
+	maxHeader      = 64 << 10
+	sessionTimeout = 30 * time.Minute
+	headerTimeout  = 10 * time.Second
+	bodyTimeout    = 30 * time.Second
+	writeTimeout   = 30 * time.Second
+	idleTimeout    = 2 * time.Minute
+	shutdownTime   = 5 * time.Second
+)
+
+// requestHeader has the ID of a request for the calls in it. Clients cannot set it.
+const requestHeader = "X-Reins-Request"
+
+// HTTPConfig configures access over HTTP.
+type HTTPConfig struct {
+	// Token must be sent by clients as a bearer token. It has at least 16 bytes.
+	Token string
+	// Hosts are the names that clients may use for this server, beside localhost. IP addresses need not be listed.
+	Hosts []string
+	// Origins are the origins of web pages that may use it, such as https://example.com, beside the server's own.
+	Origins []string
+	// MaxSessions is the maximum number of sessions. It defaults to 64.
+	MaxSessions int
+	// SessionTimeout ends sessions without requests. It defaults to 30 minutes.
+	SessionTimeout time.Duration
+	// EventStore lets clients that were disconnected receive what they missed. Without it, a call is cancelled when its
+	// client disconnects.
+	EventStore sdk.EventStore
+}
+
+// Serve serves clients over HTTP at [Path] until ctx is done.
+func (s *Server) Serve(ctx context.Context, l net.Listener, c HTTPConfig) error {
+	h, err := s.Handler(c)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	requests, cancel := context.WithCancel(ctx)
+	defer cancel()
+	srv := &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		BaseContext: func(net.Listener) context.Context { return requests },
+	}
+	stop := context.AfterFunc(ctx, func() {
+		// The contexts of the requests have ended, and so do their calls.
+		last, cancel := context.WithTimeout(context.Background(), shutdownTime)
+		defer cancel()
+		if srv.Shutdown(last) != nil {
+			srv.Close()
+		}
+	})
+	defer stop()
+	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Handler returns a handler for clients over HTTP. It refuses requests without the token, with the name of another
+// host, or from web pages of other origins.
+func (s *Server) Handler(c HTTPConfig) (http.Handler, error) {
+	if len(c.Token) < minToken {
+		return nil, errors.New("the token for MCP over HTTP is too short: use at least 16 random characters")
+	}
+	if c.MaxSessions <= 0 {
+		c.MaxSessions = maxSessions
+	}
+	if c.SessionTimeout <= 0 {
+		c.SessionTimeout = sessionTimeout
+	}
+	get := func(*http.Request) *sdk.Server { return s.sdk }
+	h := &handler{server: s, config: c, token: sha256.Sum256([]byte("Bearer " + c.Token)), slots: make(chan struct{}, maxRequests)}
+	h.sessions = sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
+		SessionTimeout: c.SessionTimeout, MaxRequestBodyBytes: maxMessage, EventStore: c.EventStore, DisableLocalhostProtection: true,
+	})
+	h.single = sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
+		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxMessage, DisableLocalhostProtection: true,
+	})
+	return h, nil
+}
+
+type handler struct {
+	server   *Server
+	config   HTTPConfig
+	token    [sha256.Size]byte
+	slots    chan struct{} // full while maxRequests requests are served
+	sessions http.Handler  // of clients with sessions
+	single   http.Handler  // of clients that have no sessions, since protocol version 2026-07-28
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	w = &patient{ResponseWriter: w, control: http.NewResponseController(w)}
+	if status, problem := h.refuse(req); status != 0 {
+		if status == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+		}
+		http.Error(w, problem, status)
+		return
+	}
+	select {
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
+	default:
+		busy(w, "too many requests at the same time")
+		return
+	}
+	if !readBody(w, req) {
+		return
+	}
+	ctx := req.Context()
+	if h.config.EventStore != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	id := h.server.track(ctx)
+	defer h.server.forget(id)
+	req.Header.Set(requestHeader, id)
+	h.dispatch(w, req)
+}
+
+// dispatch hands a request to the SDK.
+func (h *handler) dispatch(w http.ResponseWriter, req *http.Request) {
+	session := req.Header.Get("Mcp-Session-Id")
+	switch {
+	case req.Header.Get("Mcp-Protocol-Version") >= asksByResult:
+		h.single.ServeHTTP(w, req)
+		return
+	case session != "" && req.Method == http.MethodDelete:
+		h.server.cancel(session) // the SDK waits for its calls
+	case session == "" && req.Method == http.MethodPost:
+		if !h.server.admit(h.config.MaxSessions) {
+			busy(w, "too many sessions")
+			return
+		}
+		defer h.server.admitted()
+	}
+	h.sessions.ServeHTTP(w, req)
+}
+
+func busy(w http.ResponseWriter, problem string) {
+	w.Header().Set("Retry-After", "10")
+	http.Error(w, problem, http.StatusServiceUnavailable)
+}
+
+// admit reports whether there may be another session, and counts it until admitted is called.
+func (s *Server) admit(maximum int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.sessions
+	for range s.sdk.Sessions() {
+		n++
+	}
+	if n >= maximum {
+		return false
+	}
+	s.sessions++
+	return true
+}
+
+func (s *Server) admitted() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions--
+}
+
+// refuse returns why a request is refused, or 0.
+func (h *handler) refuse(req *http.Request) (status int, problem string) {
+	given := sha256.Sum256([]byte(req.Header.Get("Authorization")))
+	switch {
+	case !h.known(hostname(req.Host)):
+		return http.StatusForbidden, "this server is not known by the name in the Host header"
+	case !h.mayAsk(req):
+		return http.StatusForbidden, "web pages of this origin may not use this server"
+	case subtle.ConstantTimeCompare(given[:], h.token[:]) != 1:
+		return http.StatusUnauthorized, "the bearer token is missing or wrong"
+	case req.URL.Path != Path:
+		return http.StatusNotFound, "not found; MCP is served at " + Path
+	}
+	return 0, ""
+}
+
+// known reports whether a name is one of this server. A web page can make any name point here, but not an address.
+func (h *handler) known(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil || strings.EqualFold(host, "localhost") || slices.ContainsFunc(h.config.Hosts, func(name string) bool { return strings.EqualFold(name, host) })
+}
+
+// hostname returns the name or address in a Host header.
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.Trim(host, "[]")
+}
+
+// mayAsk reports whether a request comes from a program, or from a web page that may use this server.
+func (h *handler) mayAsk(req *http.Request) bool {
+	origins := req.Header.Values("Origin")
+	if len(origins) == 0 {
+		return true
+	}
+	own, err := url.Parse(origins[0])
+	return len(origins) == 1 && (slices.Contains(h.config.Origins, origins[0]) ||
+		err == nil && (own.Scheme == "http" || own.Scheme == "https") && own.Host == req.Host)
+}
+
+// readBody reads the body of a request within a time and size limit, and reports whether it could.
+func readBody(w http.ResponseWriter, req *http.Request) bool {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a test server may not support it
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxMessage))
+	if err != nil {
+		status := http.StatusBadRequest
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			status = http.StatusRequestEntityTooLarge
+		}
+		w.Header().Set("Connection", "close")
+		http.Error(w, "the request cannot be read: "+err.Error(), status)
+		return false
+	}
+	_ = control.SetReadDeadline(time.Time{})
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	return true
+}
+
+// patient is a response whose client has a limited time to read each part of it.
+type patient struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+func (p *patient) Write(b []byte) (int, error) {
+	_ = p.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	return p.ResponseWriter.Write(b)
+}

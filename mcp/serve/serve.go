@@ -1,0 +1,252 @@
+// Package serve offers the tools of a pipeline to MCP clients, over standard input and output or over HTTP.
+//
+// Every call goes through the pipeline: it is validated, judged, approved, confined, redacted, truncated and audited
+// as a call of a model is. A client sees what a model would see. If a call needs approval and the client supports
+// elicitation, the client's user is asked; otherwise the pipeline's own approver decides.
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/tool"
+)
+
+// maxMessage is the size limit of a message from a client, in bytes.
+const maxMessage = 8 << 20
+
+// defaultCalls is the default of Config.MaxCalls.
+const defaultCalls = 16
+
+// Config configures a server.
+type Config struct {
+	Name, Version string // of the server, for clients
+
+	// Pipeline runs every call. Its Approve decides on calls that need approval if the client cannot ask its user;
+	// nil refuses them.
+	Pipeline *tool.Pipeline
+	Env      env.Environment // where the tools work
+	// Describe returns what a user is shown before they approve a call. It defaults to the tool, its arguments, what it
+	// accesses and why it needs approval.
+	Describe func(ctx context.Context, r tool.Request) string
+	// Guard, if set, is called before a user or Pipeline.Approve is asked. An answer that it returns refuses the call.
+	Guard func(ctx context.Context, r tool.Request) *tool.Approval
+	// MaxCalls is the maximum number of calls that run at the same time; others wait. It defaults to 16.
+	MaxCalls int
+
+	// Options and Extend give access to the server of the SDK, for example to add resources and prompts. What they add
+	// does not go through the pipeline.
+	Options sdk.ServerOptions
+	Extend  func(*sdk.Server)
+}
+
+// Server offers the tools of a pipeline.
+type Server struct {
+	config Config
+	sdk    *sdk.Server
+	slots  chan struct{} // full while MaxCalls calls run
+	open   questions
+
+	mu       sync.Mutex
+	running  map[*running]struct{}
+	requests map[string]context.Context // of HTTP requests, by a random ID
+	sessions int                        // that are being created
+}
+
+// running is a call that runs.
+type running struct {
+	session *sdk.ServerSession
+	cancel  context.CancelCauseFunc
+}
+
+// New returns a server for the tools that the pipeline has now. A tool that MCP cannot describe is an error.
+func New(c Config) (*Server, error) {
+	if c.Pipeline == nil || c.Pipeline.Registry == nil || c.Env == nil {
+		return nil, errors.New("an MCP server needs a pipeline with tools and an environment")
+	}
+	if c.MaxCalls <= 0 {
+		c.MaxCalls = defaultCalls
+	}
+	if c.Describe == nil {
+		c.Describe = describe
+	}
+	if c.Options.Capabilities == nil {
+		c.Options.Capabilities = &sdk.ServerCapabilities{}
+	}
+	s := &Server{
+		config: c, slots: make(chan struct{}, c.MaxCalls), running: make(map[*running]struct{}), requests: make(map[string]context.Context),
+		sdk: sdk.NewServer(&sdk.Implementation{Name: c.Name, Version: c.Version}, &c.Options),
+	}
+	for _, spec := range c.Pipeline.Registry.Specs() {
+		if err := s.add(spec); err != nil {
+			return nil, err
+		}
+	}
+	if c.Extend != nil {
+		c.Extend(s.sdk)
+	}
+	return s, nil
+}
+
+// add offers a tool.
+func (s *Server) add(spec tool.Spec) (err error) {
+	defer func() {
+		if v := recover(); v != nil { // the SDK panics for a schema that is not one
+			err = fmt.Errorf("tool %s: %v", spec.Name, v)
+		}
+	}()
+	out, err := structured(spec.Output)
+	if err != nil {
+		return fmt.Errorf("tool %s: invalid output schema: %w", spec.Name, err)
+	}
+	t := &sdk.Tool{Name: spec.Name, Description: spec.Description, InputSchema: spec.Input, Annotations: &sdk.ToolAnnotations{
+		ReadOnlyHint: spec.ReadOnly, DestructiveHint: &spec.Destructive, IdempotentHint: spec.Idempotent, OpenWorldHint: &spec.OpenWorld,
+	}}
+	if out != nil {
+		t.OutputSchema = out.schema
+	}
+	s.sdk.AddTool(t, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return s.call(ctx, req, out)
+	})
+	return nil
+}
+
+// Run serves one client until in ends or ctx is done. Calls that still run then are cancelled, and Run waits for them.
+// It does not close the streams.
+func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	id := s.track(ctx)
+	defer s.forget(id)
+	// A read of standard input cannot be interrupted. It may outlive this server.
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, in)
+		cancel(errClientGone)
+		w.CloseWithError(err)
+	}()
+	err := s.sdk.Run(context.WithValue(ctx, requestKey{}, id), &sdk.IOTransport{Reader: r, Writer: noClose{out}, MaxLineLength: maxMessage})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// noClose is a writer that is not closed with its user.
+type noClose struct{ io.Writer }
+
+func (noClose) Close() error { return nil }
+
+// errClientGone is the cause of a context whose client has disconnected.
+var errClientGone = errors.New("the MCP client disconnected")
+
+// requestKey is the context key of the ID that track returned.
+type requestKey struct{}
+
+// track registers a context whose end cancels the calls that refer to it by the returned ID. The SDK does not derive
+// the contexts of calls from those of connections and requests.
+func (s *Server) track(ctx context.Context) (id string) {
+	id = rand.Text()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests[id] = ctx
+	return id
+}
+
+func (s *Server) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.requests, id)
+}
+
+// begin returns a context for a call, which ends with its request, and a function that ends it.
+func (s *Server) begin(ctx context.Context, req *sdk.CallToolRequest) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	id, _ := ctx.Value(requestKey{}).(string)
+	if req.Extra != nil && req.Extra.Header.Get(requestHeader) != "" {
+		id = req.Extra.Header.Get(requestHeader)
+	}
+	r := &running{session: req.Session, cancel: cancel}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running[r] = struct{}{}
+	parent, ok := s.requests[id]
+	if !ok { // it has ended
+		cancel(errClientGone)
+		return ctx, func() { s.end(r) }
+	}
+	stop := context.AfterFunc(parent, func() { cancel(errClientGone) })
+	return ctx, func() {
+		stop()
+		s.end(r)
+	}
+}
+
+func (s *Server) end(r *running) {
+	r.cancel(nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.running, r)
+}
+
+// cancel cancels the calls of a session.
+func (s *Server) cancel(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r := range s.running {
+		if r.session.ID() == session {
+			r.cancel(errClientGone)
+		}
+	}
+}
+
+// result describes the structured content of a tool.
+type result struct {
+	schema json.RawMessage
+	fields map[string]bool // the properties of the schema
+}
+
+// structured returns the output schema that clients see: without model_output, because clients get no other output.
+// It returns nil if the tool has none.
+func structured(schema json.RawMessage) (*result, error) {
+	if len(schema) == 0 {
+		return nil, nil
+	}
+	var all map[string]any
+	if err := json.Unmarshal(schema, &all); err != nil {
+		return nil, err
+	}
+	properties, _ := all["properties"].(map[string]any)
+	r := &result{fields: make(map[string]bool)}
+	for name := range properties {
+		r.fields[name] = name != modelOutput
+	}
+	delete(properties, modelOutput)
+	if required, ok := all["required"].([]any); ok {
+		kept := []any{}
+		for _, name := range required {
+			if name != modelOutput {
+				kept = append(kept, name)
+			}
+		}
+		all["required"] = kept
+	}
+	var err error
+	r.schema, err = json.Marshal(all)
+	return r, err
+}
+
+// Properties of the output schemas of tools: the whole output, and what the model sees of it. Clients get the latter
+// as the output.
+const (
+	wholeOutput = "output"
+	modelOutput = "model_output"
+)

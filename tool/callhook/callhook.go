@@ -1,0 +1,115 @@
+// Package callhook runs the hooks of package hook at the tool calls of a pipeline.
+package callhook
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/reins-agent/reins/hook"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// Calls runs hooks at tool calls. It is a [tool.Hook].
+type Calls struct {
+	Set   *hook.Set
+	Tools *tool.Registry
+	// Fire runs the hooks of an event. It adds what does not depend on the call to the input.
+	Fire func(ctx context.Context, in hook.Input) hook.Output
+}
+
+// Hooks returns the hooks for a pipeline. There are none if the set has no hooks of events before and after calls.
+func (h Calls) Hooks() []tool.Hook {
+	for _, e := range []hook.Event{hook.PreToolUse, hook.PostToolUse, hook.PostToolUseFailure, hook.FileChanged} {
+		if h.Set.Has(e) {
+			return []tool.Hook{h}
+		}
+	}
+	return nil
+}
+
+// BeforeTool runs the hooks of PreToolUse.
+func (h Calls) BeforeTool(ctx context.Context, c tool.Call) (tool.HookResult, error) {
+	spec, _ := h.Tools.Spec(c.Name)
+	out := h.Fire(ctx, hook.Input{Event: hook.PreToolUse, Call: c.ID, Tool: spec.Name, ToolInput: c.Args})
+	return tool.HookResult{Args: out.Input, Deny: out.Refuses(), Ask: out.Decision == hook.Ask, Message: cmp.Or(out.Reason, out.StopReason)}, nil
+}
+
+// AfterTool runs the hooks of PostToolUse or PostToolUseFailure, unless the work was interrupted.
+func (h Calls) AfterTool(ctx context.Context, c tool.Call, res *tool.Result) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	spec, _ := h.Tools.Spec(c.Name)
+	in := hook.Input{Event: hook.PostToolUse, Call: c.ID, Tool: spec.Name, ToolInput: c.Args}
+	if res.Error != nil {
+		in.Event, in.Error = hook.PostToolUseFailure, res.Error.Message
+	} else {
+		in.Response = response(*res)
+	}
+	if out := h.Fire(ctx, in); out.Response != nil && res.Error == nil {
+		res.Output, res.Present, res.Images = tool.Text(*out.Response), nil, nil
+	}
+	h.changed(ctx, c, res.Artifacts)
+	return nil
+}
+
+// changed runs the hooks of FileChanged for each file that a call changed.
+func (h Calls) changed(ctx context.Context, c tool.Call, made tool.Artifacts) {
+	if !h.Set.Has(hook.FileChanged) {
+		return
+	}
+	for _, path := range made.FilesChanged {
+		full := c.Env.Info().Paths().Abs(c.Env.Info().Dir, path)
+		change := "change"
+		if _, err := c.Env.Stat(ctx, full); errors.Is(err, fs.ErrNotExist) {
+			change = "unlink"
+		} else if real, err := c.Env.RealPath(ctx, full); err == nil && slices.Contains(made.FilesCreated, real) {
+			change = "add"
+		}
+		h.Fire(ctx, hook.Input{Event: hook.FileChanged, Call: c.ID, File: full, Change: change})
+	}
+}
+
+// maxResponse is how much of an output hooks get, in bytes.
+const maxResponse = 256 << 10
+
+// response returns a result for hooks.
+func response(res tool.Result) map[string]any {
+	text := []byte(nil)
+	if res.Output != nil {
+		r := res.Output.Open()
+		defer r.Close()
+		text, _ = io.ReadAll(io.LimitReader(r, maxResponse)) // the model is told if it cannot be read
+	}
+	m := map[string]any{"success": true, "output": string(text), "stdout": string(text)}
+	maps.Copy(m, res.Fields)
+	return m
+}
+
+// Requested runs the hooks of PermissionRequest before somebody is asked for the first time, and those of Notification
+// if somebody can be asked. It returns an answer if the hooks refuse the call.
+func (h Calls) Requested(ctx context.Context, r tool.Request, attended bool) *tool.Approval {
+	out := h.Fire(ctx, hook.Input{Event: hook.PermissionRequest, Call: r.Call.ID, Tool: r.Spec.Name, ToolInput: r.Call.Args, Reason: r.Decision.Reason})
+	if out.Refuses() {
+		return &tool.Approval{Message: cmp.Or(out.Reason, out.StopReason, "a hook denied it")}
+	}
+	if attended {
+		h.Fire(ctx, hook.Input{Event: hook.Notification, Kind: "permission_prompt", Message: "Reins needs your approval to use " + r.Spec.Name})
+	}
+	return nil
+}
+
+// Ended runs the hooks of PermissionDenied if a call was refused.
+func (h Calls) Ended(ctx context.Context, out tool.Outcome) {
+	d := out.Decision
+	if e := out.Result.Error; e != nil && e.Code == tool.PermissionDenied &&
+		(d.Verdict == policy.Deny || d.Verdict == policy.Ask && (out.Approval == nil || !out.Approval.Allow)) {
+		h.Fire(ctx, hook.Input{Event: hook.PermissionDenied, Call: out.Call.ID, Tool: out.Tool, ToolInput: out.Call.Args, Reason: e.Message})
+	}
+}
