@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/mcp"
 )
 
@@ -177,4 +179,41 @@ func (f formField) parse(line string) (value any, given bool, err error) {
 		return nil, false, fmt.Errorf("answer with one of %s", show.OneLine(strings.Join(f.Enum, ", ")))
 	}
 	return line, true, nil
+}
+
+// maxSample is the maximum length of an answer that a server can ask a model for, in tokens.
+const maxSample = 4096
+
+// sampler lets MCP servers use the model of a run. The user approves each use, because it costs money that the session
+// does not count.
+type sampler struct {
+	*asker
+	connection coding.Connection
+}
+
+func (s sampler) sample(ctx context.Context, server string, q mcp.SampleRequest) (mcp.SampleAnswer, error) {
+	s.asking.Lock()
+	defer s.asking.Unlock()
+	limit := int(min(q.MaxTokens, maxSample))
+	question := fmt.Sprintf("\nMCP server %s wants %s to answer, with %d tokens at most:\n", show.OneLine(server), show.OneLine(s.connection.Model), limit)
+	for _, m := range q.Messages {
+		question += fmt.Sprintf("  %s: %s\n", m.Role, show.Visible(m.Text()))
+	}
+	line, err := s.ask(ctx, question+"[y]es, [n]o > ")
+	if err != nil {
+		return mcp.SampleAnswer{}, err
+	}
+	if !strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "y") {
+		return mcp.SampleAnswer{}, errors.New("the user said no")
+	}
+	r := &llm.Request{Provider: s.connection.Provider, Model: s.connection.Model, Messages: q.Messages, MaxTokens: limit, Stop: q.Stop, NoCache: true}
+	if q.System != "" {
+		r.Messages = append([]llm.Message{llm.SystemText(q.System)}, q.Messages...)
+	}
+	resp, err := s.connection.Client.Complete(ctx, r)
+	if err != nil {
+		return mcp.SampleAnswer{}, err
+	}
+	notef(s.host, "MCP server %s used %d input and %d output tokens", show.OneLine(server), resp.Usage.Input, resp.Usage.Output)
+	return mcp.SampleAnswer{Model: s.connection.Model, Text: resp.Message.Text()}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/mcp"
@@ -27,6 +28,7 @@ type servers struct {
 	wait       time.Duration // how long the first model call waits for them
 	deferAbove int           // bytes of definitions
 	elicit     func(ctx context.Context, server string, q mcp.ElicitRequest) (mcp.ElicitAnswer, error)
+	sample     func(ctx context.Context, server string, q mcp.SampleRequest) (mcp.SampleAnswer, error)
 	logs       serverLogs
 
 	mu       sync.Mutex
@@ -41,7 +43,7 @@ type servers struct {
 // some time; their tools are added later.
 func (s *servers) open(ctx context.Context, e env.Environment) ([]tool.Tool, error) {
 	client := mcp.Open(ctx, mcp.Config{
-		Env: e, Servers: s.list, Version: Version, Roots: []string{e.Info().Dir}, Elicit: s.elicit, Log: s.logs.write, OnChange: s.changed,
+		Env: e, Servers: s.list, Version: Version, Roots: []string{e.Info().Dir}, Elicit: s.elicit, Sample: s.sample, Log: s.logs.write, OnChange: s.changed,
 	})
 	s.mu.Lock()
 	s.client = client
@@ -209,8 +211,8 @@ func (l *serverLogs) Close() error {
 	return err
 }
 
-// servers returns the MCP servers of the run, or nil if there are none.
-func (r *runner) mcpServers() (*servers, error) {
+// mcpServers returns the MCP servers of the run, or nil if there are none.
+func (r *runner) mcpServers(k coding.Connection) (*servers, error) {
 	o := r.flags
 	if o.noMCP || o.settings == nil {
 		return nil, nil
@@ -231,6 +233,9 @@ func (r *runner) mcpServers() (*servers, error) {
 	s := &servers{host: r.host, list: list, wait: time.Duration(o.settings.MCP.Wait) * time.Second, deferAbove: o.settings.MCP.DeferAbove * bytesPerToken}
 	if !r.asker.unattended() {
 		s.elicit = r.asker.elicit
+		if o.budget == 0 { // what servers spend is not counted
+			s.sample = sampler{r.asker, k}.sample
+		}
 	}
 	if dir, err := stateDir(r.host); err == nil && !o.noSave {
 		s.logs.dir = filepath.Join(dir, "mcp")

@@ -29,7 +29,7 @@ func (r *runner) session(ctx context.Context, k coding.Connection, place saved) 
 	if err := r.flags.checkModels(r.host, c.Connect.Catalogue, k.Provider, k.Model); err != nil {
 		return nil, err
 	}
-	tools, err := r.mcpServers()
+	tools, err := r.mcpServers(k)
 	if err != nil {
 		return nil, err
 	}
