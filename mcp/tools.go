@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -181,9 +180,4 @@ func clip(text string) string {
 		return text
 	}
 	return string([]rune(text)[:maxDescription]) + " [truncated]"
-}
-
-// cleanSchema returns a schema that every provider accepts, or what is wrong with it.
-func cleanSchema(schema any) (json.RawMessage, error) {
-	return json.Marshal(schema)
 }
