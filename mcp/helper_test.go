@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -155,6 +156,7 @@ func testServer() *sdk.Server {
 		return text("%s", strings.Join(os.Environ(), "\n")), nil, nil
 	})
 	add("hang", func(ctx context.Context, _ *sdk.CallToolRequest, _ textInput) (*sdk.CallToolResult, any, error) {
+		fmt.Fprintln(os.Stderr, "hanging")
 		<-ctx.Done()
 		fmt.Fprintln(os.Stderr, "cancelled")
 		return nil, nil, ctx.Err()
@@ -164,21 +166,155 @@ func testServer() *sdk.Server {
 
 // rawServer is a server without the SDK, for what no SDK would do.
 func rawServer(kind string) {
-	in := bufio.NewReader(os.Stdin)
+	r := &raw{kind: kind, in: bufio.NewReader(os.Stdin)}
+	switch kind {
+	case "silent":
+		io.Copy(io.Discard, r.in)
+		return
+	case "dies":
+		fmt.Fprintln(os.Stderr, "starting\nAPI_KEY is not set")
+		os.Exit(3)
+	case "noise":
+		for r.say("no JSON") == nil {
+		}
+	case "endless line":
+		for r.write(strings.Repeat("[", 1<<20)) == nil {
+		}
+	case "stderr":
+		go func() {
+			for line := strings.Repeat("x", 1000); ; {
+				fmt.Fprintln(os.Stderr, line)
+			}
+		}()
+	}
 	for {
-		line, err := in.ReadBytes('\n')
+		line, err := r.in.ReadBytes('\n')
 		if err != nil {
 			return
 		}
-		var m struct {
-			ID     json.RawMessage
-			Method string
+		var m request
+		if json.Unmarshal(line, &m) == nil {
+			r.handle(m)
 		}
-		if json.Unmarshal(line, &m) != nil {
-			continue
-		}
-		fmt.Fprintf(os.Stderr, "%s got %s\n", kind, m.Method)
 	}
+}
+
+type raw struct {
+	kind  string
+	in    *bufio.Reader
+	calls int
+	lists int
+	mu    sync.Mutex
+}
+
+type request struct {
+	ID     json.RawMessage
+	Method string
+	Params struct{ Name, Cursor string }
+}
+
+func (r *raw) write(text string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, err := io.WriteString(os.Stdout, text)
+	return err
+}
+
+func (r *raw) say(line string) error { return r.write(line + "\n") }
+
+func (r *raw) answer(id json.RawMessage, result string) {
+	r.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result))
+}
+
+func (r *raw) text(id json.RawMessage, text string) {
+	r.answer(id, fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, text))
+}
+
+func (r *raw) handle(m request) {
+	switch m.Method {
+	case "initialize":
+		r.answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"raw","version":"0"}}`)
+		if r.kind == "notifications" {
+			go r.repeat(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
+		}
+		if r.kind == "changes" {
+			go r.repeat(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		}
+	case "tools/list":
+		r.list(m)
+	case "tools/call":
+		r.calls++
+		r.call(m)
+	case "notifications/cancelled":
+		fmt.Fprintln(os.Stderr, "cancelled")
+	default:
+		if r.kind == "old" && m.Method == "server/discover" {
+			os.Exit(1)
+		}
+		if m.ID != nil {
+			r.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown method"}}`, m.ID))
+		}
+	}
+}
+
+func (r *raw) repeat(line string) {
+	for r.say(line) == nil {
+	}
+}
+
+func (r *raw) list(m request) {
+	tool := func(name string) string {
+		return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name)
+	}
+	r.lists++
+	tools, next := []string{tool("b"), tool("a")}, ""
+	switch r.kind {
+	case "changes":
+		tools = append(tools, tool(fmt.Sprintf("new%d", r.lists)))
+	case "pages":
+		next = `,"nextCursor":"again"`
+		tools = []string{tool(fmt.Sprintf("t%d", r.lists))}
+	case "bad tools":
+		tools = append(tools,
+			`{"name":"text","inputSchema":{"type":"string"}}`,
+			`{"name":"ref","inputSchema":{"type":"object","properties":{"x":{"$ref":"#/nowhere"}}}}`,
+			`{"name":"hidden","description":"Adds.\u200b\udb40\udc41","inputSchema":{"type":"object"}}`,
+			tool("a"), `{"name":"long","description":"`+strings.Repeat("d", 10000)+`","inputSchema":{"type":"object"}}`)
+	}
+	r.answer(m.ID, `{"tools":[`+strings.Join(tools, ",")+`]`+next+`}`)
+	if r.kind == "deaf" {
+		select {} // and read nothing more
+	}
+}
+
+func (r *raw) call(m request) {
+	switch r.kind {
+	case "garbage":
+		r.say("Listening on port 1234\n\n{\"broken\n[]\n{}\nnull")
+	case "huge":
+		if m.Params.Name == "b" {
+			r.text(m.ID, strings.Repeat("x", 50<<20))
+			return
+		}
+	case "wrong ids":
+		r.text(json.RawMessage(`987654`), "wrong")
+		r.text(json.RawMessage(`"x"`), "wrong")
+		r.text(json.RawMessage(`null`), "wrong")
+	case "closes":
+		os.Stdout.Close()
+		select {}
+	case "late":
+		if r.calls == 1 { // answered with the next call
+			first := m
+			line, _ := r.in.ReadBytes('\n') // the cancellation
+			var note request
+			json.Unmarshal(line, &note)
+			r.handle(note)
+			r.text(first.ID, "late")
+			return
+		}
+	}
+	r.text(m.ID, "done "+m.Params.Name)
 }
 
 // handler serves a server over HTTP.

@@ -149,9 +149,7 @@ type stream struct {
 func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.body.Read(p)
 	for range bytes.Count(p[:n], []byte("\n\n")) + bytes.Count(p[:n], []byte("\r\n\r\n")) {
-		if e := s.rate.wait(s.ctx, nil); e != nil {
-			return n, e
-		}
+		s.rate.wait(s.ctx)
 	}
 	return n, err
 }

@@ -2,41 +2,52 @@ package mcp
 
 import (
 	"context"
-	"io"
 	"time"
 )
 
 const (
 	burst     = 10_000 // messages that are handled at once
 	perSecond = 1000   // messages that are handled per second after that
+	slowdown  = 10 * time.Millisecond
 )
 
-// rate slows down a server that sends more messages than any useful one. The SDK queues messages without a limit, so
-// they must not be read faster than they are handled.
+// rate limits the messages of a server to more than any useful one sends. The SDK queues them without a limit.
 type rate struct {
-	left int
-	last time.Time
+	left    int
+	last    time.Time
+	refused int
 }
 
-func newRate() *rate { return &rate{burst, time.Now()} }
+func newRate() *rate { return &rate{left: burst, last: time.Now()} }
 
-// wait waits until another message may be handled.
-func (r *rate) wait(ctx context.Context, closed <-chan struct{}) error {
-	for r.left <= 0 {
-		now := time.Now()
-		r.left = min(burst, int(now.Sub(r.last).Seconds()*perSecond))
-		if r.left > 0 {
-			r.last = now
-			break
-		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-closed:
-			return io.EOF
-		case <-ctx.Done():
-			return ctx.Err()
+// allow reports whether another message may be handled. Messages that may not be slow down the caller, so that a flood
+// takes little processor time.
+func (r *rate) allow(ctx context.Context) bool {
+	if r.left <= 0 {
+		if n := int(time.Since(r.last).Seconds() * perSecond); n > 0 {
+			r.left, r.last = min(burst, n), time.Now()
 		}
 	}
-	r.left--
-	return nil
+	if r.left > 0 {
+		r.left--
+		return true
+	}
+	if r.refused++; r.refused%100 == 0 {
+		r.pause(ctx)
+	}
+	return false
+}
+
+// wait waits until another message may be handled.
+func (r *rate) wait(ctx context.Context) {
+	for !r.allow(ctx) && ctx.Err() == nil {
+		r.pause(ctx)
+	}
+}
+
+func (r *rate) pause(ctx context.Context) {
+	select {
+	case <-time.After(slowdown):
+	case <-ctx.Done():
+	}
 }

@@ -225,6 +225,7 @@ func (s *server) follow(ctx context.Context, c *conn) error {
 	defer func() {
 		s.mu.Lock()
 		s.conn = nil
+		s.pending(nil)
 		s.mu.Unlock()
 	}()
 	wait := minRefresh

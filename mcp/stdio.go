@@ -19,8 +19,8 @@ import (
 const (
 	// maxMessage is the maximum size of a message. A connection with a larger one is closed.
 	maxMessage = 16 << 20
-	// maxBacklog is the maximum size of messages that were received but not handled yet.
-	maxBacklog = 2 * maxMessage
+	// maxBacklog is the size of messages that may wait to be handled. The server has to wait for the others.
+	maxBacklog = 64 << 10
 	// maxStray is the maximum number of lines in a row that are not messages.
 	maxStray = 1000
 	// exitTime is how long a server may take to exit once its input is closed.
@@ -29,23 +29,24 @@ const (
 
 // stdio is the connection to a process. It implements sdk.Transport and sdk.Connection.
 type stdio struct {
-	proc  env.Process
-	log   *tail
-	rate  *rate
-	ended context.CancelFunc // releases the context of the process
+	proc env.Process
+	log  *tail
+	rate *rate
 
-	out    chan []byte   // messages for the process
-	closed chan struct{} // closed by Close
-	gone   chan struct{} // closed when the process has ended
-	once   sync.Once
+	out   chan []byte     // messages for the process
+	open  context.Context // done when Close was called
+	close context.CancelFunc
+	gone  chan struct{}      // closed when the process has ended
+	free  context.CancelFunc // releases the context of the process
+	once  sync.Once
 
 	mu      sync.Mutex
-	part    []byte // the incomplete last line
+	changed sync.Cond // something below has changed
+	part    []byte    // the incomplete last line
 	lines   [][]byte
 	backlog int
 	stray   int
-	err     error         // why there are no further lines
-	more    chan struct{} // has a value if there may be something new
+	err     error // why there are no further lines
 }
 
 // startStdio starts the program of a server. It runs until the connection is closed, whatever becomes of ctx.
@@ -56,17 +57,17 @@ func startStdio(ctx context.Context, e env.Environment, s Server, log *tail) (*s
 	if s.Unconfined {
 		e, _ = env.Outside(e)
 	}
-	c := &stdio{
-		log: log, rate: newRate(), out: make(chan []byte, 16),
-		closed: make(chan struct{}), gone: make(chan struct{}), more: make(chan struct{}, 1),
-	}
-	ctx, c.ended = context.WithCancel(context.WithoutCancel(ctx))
+	c := &stdio{log: log, rate: newRate(), out: make(chan []byte, 16), gone: make(chan struct{})}
+	c.changed.L = &c.mu
+	c.open, c.close = context.WithCancel(context.Background())
+	ctx, c.free = context.WithCancel(context.WithoutCancel(ctx))
 	proc, err := e.Start(ctx, env.Command{
 		Args: append([]string{s.Command}, s.Args...), Dir: s.Dir, Env: s.Env,
 		KeepStdin: true, MaxOutput: 1, OnOutput: c.receive,
 	})
 	if err != nil {
-		c.ended()
+		c.free()
+		c.close()
 		return nil, err
 	}
 	c.proc = proc
@@ -117,10 +118,10 @@ func (c *stdio) line() {
 	c.lines = append(c.lines, text)
 	c.backlog += len(text)
 	c.part = nil
-	if c.backlog > maxBacklog {
-		c.end(errors.New("the server sends messages faster than they can be handled"))
+	c.changed.Broadcast()
+	for c.backlog > maxBacklog && len(c.lines) > 1 && c.err == nil {
+		c.changed.Wait()
 	}
-	c.wake()
 }
 
 // end records why there are no further lines; c.mu is held.
@@ -129,14 +130,7 @@ func (c *stdio) end(err error) {
 		c.err = err
 	}
 	c.part = nil
-	c.wake()
-}
-
-func (c *stdio) wake() {
-	select {
-	case c.more <- struct{}{}:
-	default:
-	}
+	c.changed.Broadcast()
 }
 
 // watch waits for the end of the process.
@@ -160,7 +154,7 @@ func exitError(e env.Exit) error {
 func (c *stdio) send() {
 	for {
 		select {
-		case <-c.closed:
+		case <-c.open.Done():
 			return
 		case b := <-c.out:
 			if _, err := c.proc.Write(b); err != nil {
@@ -174,48 +168,39 @@ func (c *stdio) Connect(context.Context) (sdk.Connection, error) { return c, nil
 
 func (c *stdio) SessionID() string { return "" }
 
-func (c *stdio) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c *stdio) Read(context.Context) (jsonrpc.Message, error) {
 	for {
-		line, err := c.next(ctx)
+		line, err := c.next()
 		if err != nil {
 			return nil, err
 		}
 		m, err := jsonrpc.DecodeMessage(line)
-		if err == nil {
+		if err != nil {
+			c.log.Write(append(line[:min(len(line), 1000)], '\n'))
+			continue
+		}
+		if _, answer := m.(*jsonrpc.Response); answer || c.rate.allow(c.open) {
 			return m, nil
 		}
-		c.log.Write(append(line[:min(len(line), 1000)], '\n'))
 	}
 }
 
 // next waits for the next line.
-func (c *stdio) next(ctx context.Context) ([]byte, error) {
-	if err := c.rate.wait(ctx, c.closed); err != nil {
-		return nil, err
+func (c *stdio) next() ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.lines) == 0 && c.err == nil {
+		c.changed.Wait()
 	}
-	for {
-		c.mu.Lock()
-		if len(c.lines) > 0 {
-			line := c.lines[0]
-			c.lines[0] = nil
-			c.lines = c.lines[1:]
-			c.backlog -= len(line)
-			c.mu.Unlock()
-			return line, nil
-		}
-		err := c.err
-		c.mu.Unlock()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case <-c.more:
-		case <-c.closed:
-			return nil, io.EOF
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	if c.open.Err() != nil || len(c.lines) == 0 {
+		return nil, c.err
 	}
+	line := c.lines[0]
+	c.lines[0] = nil
+	c.lines = c.lines[1:]
+	c.backlog -= len(line)
+	c.changed.Broadcast()
+	return line, nil
 }
 
 func (c *stdio) Write(ctx context.Context, m jsonrpc.Message) error {
@@ -226,7 +211,7 @@ func (c *stdio) Write(ctx context.Context, m jsonrpc.Message) error {
 	select {
 	case c.out <- append(b, '\n'):
 		return nil
-	case <-c.closed:
+	case <-c.open.Done():
 		return io.ErrClosedPipe
 	case <-c.proc.Done():
 		return io.ErrClosedPipe
@@ -239,7 +224,10 @@ func (c *stdio) Write(ctx context.Context, m jsonrpc.Message) error {
 // that. The SDK holds a lock while it closes a connection.
 func (c *stdio) Close() error {
 	c.once.Do(func() {
-		close(c.closed)
+		c.close()
+		c.mu.Lock()
+		c.end(io.EOF)
+		c.mu.Unlock()
 		go c.stop()
 	})
 	return nil
@@ -255,7 +243,7 @@ func (c *stdio) stop() {
 	case <-timer.C:
 	}
 	c.proc.Stop(context.Background()) // and its children
-	c.ended()
+	c.free()
 }
 
 // wait waits until the process and its children have ended.
