@@ -28,12 +28,13 @@ const (
 	maxRequests    = 256
 	maxHeader      = 64 << 10
 	sessionTimeout = 30 * time.Minute
-	headerTimeout  = 10 * time.Second
-	bodyTimeout    = 30 * time.Second
-	writeTimeout   = 30 * time.Second
 	idleTimeout    = 2 * time.Minute
 	shutdownTime   = 5 * time.Second
 )
+
+// timeouts are how long a client may take to send the header and the body of a request, and to read a part of the
+// response. Tests change them.
+var timeouts = struct{ header, body, write time.Duration }{10 * time.Second, 30 * time.Second, 30 * time.Second}
 
 // requestHeader has the ID of a request for the calls in it. Clients cannot set it.
 const requestHeader = "X-Reins-Request"
@@ -64,7 +65,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, c HTTPConfig) error 
 	requests, cancel := context.WithCancel(ctx)
 	defer cancel()
 	srv := &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		Handler: h, ReadHeaderTimeout: timeouts.header, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return requests },
 	}
 	stop := context.AfterFunc(ctx, func() {
@@ -232,7 +233,7 @@ func (h *handler) mayAsk(req *http.Request) bool {
 // readBody reads the body of a request within a time and size limit, and reports whether it could.
 func readBody(w http.ResponseWriter, req *http.Request) bool {
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a test server may not support it
+	_ = control.SetReadDeadline(time.Now().Add(timeouts.body)) // a test server may not support it
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxMessage))
 	if err != nil {
 		status := http.StatusBadRequest
@@ -257,6 +258,6 @@ type patient struct {
 func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 func (p *patient) Write(b []byte) (int, error) {
-	_ = p.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_ = p.control.SetWriteDeadline(time.Now().Add(timeouts.write))
 	return p.ResponseWriter.Write(b)
 }
