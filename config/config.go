@@ -21,7 +21,7 @@ package config
 //	project      who may set it in a project: "any" project, only a "trusted" one, or a "trusted" one that
 //	             makes it "stricter"; without this tag, none
 type Config struct {
-	Provider string `toml:"provider" json:"provider,omitempty" env:"REINS_PROVIDER" project:"trusted" enum:"openai anthropic gemini chat local" jsonschema:"model provider (default: the one that serves the model, or the first one with an API key)"`
+	Provider string `toml:"provider" json:"provider,omitempty" env:"REINS_PROVIDER" project:"trusted" enum:"openai anthropic gemini chat local bedrock vertex azure azure-chat" jsonschema:"model provider (default: the one that serves the model, or the first one with an API key)"`
 	Model    string `toml:"model" json:"model,omitempty" env:"REINS_MODEL" project:"trusted" jsonschema:"model (default: the provider's)"`
 	Effort   string `toml:"effort" json:"effort,omitempty" env:"REINS_EFFORT" project:"trusted" jsonschema:"reasoning effort: low, medium, high, or another level that the model supports"`
 	BaseURL  string `toml:"base_url" json:"base_url,omitempty" jsonschema:"URL of the provider's API; needs provider in the same file, because the provider's key is sent to it"`

@@ -337,7 +337,7 @@ func TestLoad_Mistakes(t *testing.T) {
 		"[run]\nbudget = -1":                    `2:1: run.budget must be at least 0`,
 		"[run]\nbudget = nan":                   `2:1: run.budget must be a finite number`,
 		"[run]\ncompact_at = 80":                `2:1: run.compact_at must be between 0 and 1`,
-		"provider = \"openi\"":                  `1:1: unknown provider "openi"; use openai, anthropic, gemini, chat or local`,
+		"provider = \"openi\"":                  `1:1: unknown provider "openi"; use openai, anthropic, gemini, chat, local, bedrock, vertex, azure or azure-chat`,
 		"[permissions]\nmode = \"yolo\"":        `2:1: unknown permissions.mode "yolo"; use default, acceptEdits, plan, auto, dontAsk or bypassPermissions`,
 		"[permissions]\nallow = [\"\"]":         `2:10: permissions.allow: invalid rule "": use a tool name`,
 		"[permissions]\ndeny = [\"Read(x\"]":    `2:9: permissions.deny: invalid rule "Read(x": the closing parenthesis is missing`,

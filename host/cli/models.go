@@ -29,7 +29,7 @@ type connection struct {
 
 func (c *connection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&c.provider, "provider", "", "model provider: openai, anthropic, gemini, chat or local (default: the session's, if any, or the configured one, or chosen by --model or the API key that is set)")
+	f.StringVar(&c.provider, "provider", "", "model provider: openai, anthropic, gemini, chat, local, bedrock, vertex, azure or azure-chat (default: the session's, if any, or the configured one, or chosen by --model or the API key that is set)")
 	f.StringVar(&c.model, "model", "", "model to use (default: the session's, if any, or the configured one, or the provider's default)")
 	f.StringVar(&c.baseURL, "base-url", "", "`URL` of the API (default: the provider's)")
 	f.StringVar(&c.catalogue, "catalogue", "", catalogueHelp)

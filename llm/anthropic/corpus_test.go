@@ -3,6 +3,7 @@ package anthropic
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -297,6 +298,57 @@ func againstRaw(body []byte, resp *llm.Response) (problems []string) {
 		problem("usage", u, ra.usage)
 	}
 	return problems
+}
+
+// TestCorpus_EveryAnswerOfBedrockDecodesWithoutLoss compares Claude's recorded answers on Bedrock, whole and in the
+// framing of AWS, with the raw body.
+func TestCorpus_EveryAnswerOfBedrockDecodesWithoutLoss(t *testing.T) {
+	whole, streams := 0, 0
+	for _, ia := range corpus.Traffic[interaction](t, "bedrock-invoke") {
+		body := ia.body(t)
+		raw := unframed(t, body)
+		if !bytes.Contains(raw, []byte(`"stop_reason"`)) || !bytes.Contains(raw, []byte(`"content"`)) {
+			continue // another protocol
+		}
+		resp, err := read(&ia, body)
+		if err != nil {
+			t.Errorf("%s: %v", ia.ID, err)
+			continue
+		}
+		for _, problem := range againstRaw(raw, resp) {
+			t.Errorf("%s: %s", ia.ID, problem)
+		}
+		if ia.Streaming {
+			streams++
+			if _, err := read(&ia, body[:len(body)-1]); llm.KindOf(err) != llm.ErrIncomplete {
+				t.Errorf("%s: without its last byte: got %v, want an incomplete stream", ia.ID, err)
+			}
+		} else {
+			whole++
+		}
+	}
+	if whole == 0 || streams == 0 && !corpus.IsSample(t) {
+		t.Errorf("compared %d answers and %d streams, want both", whole, streams)
+	}
+	t.Logf("compared %d answers and %d streams", whole, streams)
+}
+
+// unframed returns the events in a stream of AWS as server-sent events, and any other body unchanged. It verifies
+// nothing.
+func unframed(t testing.TB, body []byte) (sse []byte) {
+	if len(body) == 0 || body[0] != 0 {
+		return body
+	}
+	for len(body) >= 16 {
+		total, head := binary.BigEndian.Uint32(body), binary.BigEndian.Uint32(body[4:])
+		var chunk struct{ Bytes []byte }
+		if err := json.Unmarshal(body[12+head:total-4], &chunk); err != nil {
+			t.Fatal(err)
+		}
+		sse = append(append(append(sse, "data:"...), chunk.Bytes...), '\n')
+		body = body[total:]
+	}
+	return sse
 }
 
 // TestCorpus_EveryRequestParsesAndEncodesToItself sends each recorded request through Parse and

@@ -28,13 +28,16 @@ func Vertex(project, location string) func(*llm.Request, *wire.Call) error {
 	}
 }
 
-// Bedrock returns the Endpoint.Rewrite for Claude on Amazon Bedrock's InvokeModel. The base URL is
-// "https://bedrock-runtime.REGION.amazonaws.com", and Endpoint.Sign must sign the requests. Bedrock's own
-// framing of streams is not supported: every call requests a whole answer, and its events arrive at once.
+// Bedrock returns the Endpoint.Rewrite for Claude on Amazon Bedrock's InvokeModel and
+// InvokeModelWithResponseStream. The base URL is "https://bedrock-runtime.REGION.amazonaws.com".
+// Config.AuthToken must be a Bedrock API key, or Endpoint.Sign must sign the requests.
 func Bedrock() func(*llm.Request, *wire.Call) error {
 	return func(r *llm.Request, c *wire.Call) error {
-		c.Stream = false
-		c.Path = "/model/" + url.PathEscape(r.Model) + "/invoke"
+		c.Path = "/model/" + url.QueryEscape(r.Model) + "/invoke"
+		if c.Stream {
+			c.Path += "-with-response-stream"
+			c.Header.Set("Accept", "application/vnd.amazon.eventstream")
+		}
 		betas := c.Header.Get("Anthropic-Beta")
 		c.Header.Del("Anthropic-Beta")
 		c.Header.Del("Anthropic-Version")

@@ -26,7 +26,9 @@ func TestHosts_RewriteTheCall(t *testing.T) {
 			`{"anthropic_version":"vertex-2023-10-16","max_tokens":5,"stream":true,` + messages + `}`, true},
 		{"Vertex, unary", Vertex("p", "eu"), "claude@1", true, "/projects/p/locations/eu/publishers/anthropic/models/claude@1:rawPredict",
 			`{"anthropic_version":"vertex-2023-10-16","max_tokens":5,` + messages + `}`, false},
-		{"Bedrock", Bedrock(), "arn:aws:x/y", false, "/model/arn:aws:x%2Fy/invoke",
+		{"Bedrock, stream", Bedrock(), "us.anthropic.c-v1:0", false, "/model/us.anthropic.c-v1%3A0/invoke-with-response-stream",
+			`{"anthropic_version":"bedrock-2023-05-31","anthropic_beta":["b1","b2"],"max_tokens":5,` + messages + `}`, true},
+		{"Bedrock, unary", Bedrock(), "arn:aws:x/y", true, "/model/arn%3Aaws%3Ax%2Fy/invoke",
 			`{"anthropic_version":"bedrock-2023-05-31","anthropic_beta":["b1","b2"],"max_tokens":5,` + messages + `}`, false},
 	}
 	for _, tt := range tests {

@@ -26,6 +26,8 @@ type Config struct {
 	BaseURL    string           // the base URL of the provider, for Open
 	Search     Search           // where to look for a local server, for Open
 	Debug      io.Writer        // receives all HTTP traffic without credentials; may be nil
+
+	quiet *http.Client // HTTPClient without Debug, to request credentials
 }
 
 // env returns a variable without surrounding space, such as the line end of a file.
@@ -47,6 +49,7 @@ func (c Config) prepared() Config {
 	if c.HTTPClient == nil {
 		c.HTTPClient = wire.NewHTTPClient(c.Limits)
 	}
+	c.quiet = c.HTTPClient
 	if c.Debug != nil {
 		c.HTTPClient = debugClient(c.HTTPClient, c.Debug, c.secrets())
 	}

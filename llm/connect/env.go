@@ -38,6 +38,7 @@ const (
 //   - anthropic from ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, with ANTHROPIC_BASE_URL
 //   - gemini from GEMINI_API_KEY or GOOGLE_API_KEY, with GEMINI_BASE_URL
 //   - chat from REINS_CHAT_BASE_URL, with REINS_CHAT_API_KEY
+//   - a cloud platform, if Config.Default names it; see [Open]
 //
 // Base URLs have the form of the vendors' own libraries: OPENAI_BASE_URL and REINS_CHAT_BASE_URL include the
 // version ("https://api.openai.com/v1"), the others do not. Without any provider, FromEnv returns an error
@@ -50,6 +51,11 @@ func FromEnv(c Config) (*llm.Client, error) {
 		if v.present(c) {
 			providers = append(providers, v.open(c))
 		}
+	}
+	if p, err := c.openCloud(c.Default); err != nil {
+		return nil, err
+	} else if p != nil {
+		providers = append(providers, p)
 	}
 	if len(providers) == 0 {
 		return nil, llm.Errorf(llm.ErrConfiguration, "", "no provider is configured: set %s, %s, %s or %s; "+
@@ -89,12 +95,14 @@ func (c Config) key(names ...string) (value, from string) {
 
 // secrets returns the credentials in the environment and in base URLs.
 func (c Config) secrets() (list []string) {
-	for _, name := range []string{openaiKey, anthropicKey, anthropicToken, geminiKey, googleKey, chatKey} {
+	for _, name := range []string{openaiKey, anthropicKey, anthropicToken, geminiKey, googleKey, chatKey,
+		bedrockToken, awsSecret, awsSession, googleToken, gcloudToken, azureKey, azureToken} {
 		if v := c.env(name); v != "" {
 			list = append(list, v)
 		}
 	}
-	for _, base := range []string{c.BaseURL, c.env(openaiURL), c.env(anthropicURL), c.env(geminiURL), c.env(chatURL)} {
+	for _, base := range []string{c.BaseURL, c.env(openaiURL), c.env(anthropicURL), c.env(geminiURL), c.env(chatURL),
+		c.env(bedrockURL), c.env(vertexURL), c.env(azureURL)} {
 		list = append(list, urlSecrets(base)...)
 	}
 	return list

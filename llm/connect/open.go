@@ -15,16 +15,27 @@ func Names() []string {
 	for _, v := range vendors {
 		names = append(names, v.name)
 	}
-	return append(names, "local")
+	names = append(names, "local")
+	for _, p := range clouds {
+		names = append(names, p.name)
+	}
+	return names
 }
 
 // Open returns a client with one provider: "openai", "anthropic", "gemini" or "chat" from the environment as in
-// FromEnv, or "local" for a server on this machine, at Config.BaseURL or found by Config.Search. With a
-// Config.BaseURL no key is required.
+// FromEnv, "local" for a server on this machine, at Config.BaseURL or found by Config.Search, or a cloud platform
+// with its usual variables and files: "bedrock", "vertex", "azure" or "azure-chat". With a Config.BaseURL no key is
+// required.
 func Open(ctx context.Context, name string, c Config) (*llm.Client, error) {
 	c = c.prepared()
 	if name == "local" {
 		p, err := c.openLocal(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return c.client(name, p)
+	}
+	if p, err := c.openCloud(name); p != nil || err != nil {
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Server plays a script over HTTP in all four wire protocols. The path of a request selects the protocol. Requests that
+// Server plays a script over HTTP in all wire protocols, also as cloud platforms use them. The path of a request selects the protocol. Requests that
 // the real API would refuse are refused with errors of the same form.
 type Server struct {
 	config    ServerConfig
@@ -58,7 +58,7 @@ func StartServer(c ServerConfig) *Server {
 }
 
 func protocols() []protocol {
-	return []protocol{openaiProtocol{}, chatProtocol{}, anthropicProtocol{}, geminiProtocol{}}
+	return []protocol{openaiProtocol{}, chatProtocol{}, anthropicProtocol{}, geminiProtocol{}, converseProtocol{}, bedrockClaude, vertexClaude}
 }
 
 // Close closes all connections and waits for the server to stop.
@@ -70,8 +70,8 @@ func (s *Server) Close() {
 	s.running.Wait()
 }
 
-// BaseURL returns the base URL for a dialect ("openai-responses", "openai-chat", "anthropic", "gemini") or a provider
-// ("openai", "chat"). It panics on any other name.
+// BaseURL returns the base URL for a dialect ("openai-responses", "openai-chat", "anthropic", "gemini",
+// "bedrock-converse") or a provider ("openai", "chat", "bedrock", "vertex"). It panics on any other name.
 func (s *Server) BaseURL(name string) string {
 	var names []string
 	for _, p := range s.protocols {
@@ -80,7 +80,9 @@ func (s *Server) BaseURL(name string) string {
 		if name == dialect || name == provider {
 			return s.url + path
 		}
-		names = append(names, dialect)
+		if !slices.Contains(names, dialect) {
+			names = append(names, dialect)
+		}
 	}
 	panic(fmt.Sprintf("llmtest: Server.BaseURL: unknown dialect %q; use one of %s", name, strings.Join(names, ", ")))
 }
@@ -134,7 +136,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p protocol) {
 	}
 	id := s.record(body)
 	w.Header().Set(p.requestID("req_" + id))
-	if key := p.key(r); key == "" || (s.config.Key != "" && key != s.config.Key) {
+	if !authorized(p, r, body, s.config.Key) {
 		refuse(w, p, http.StatusUnauthorized, "invalid API key")
 		return
 	}
@@ -161,6 +163,25 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p protocol) {
 	play(w, r, p, turn, rep, p.streaming(r, body))
 }
 
+// cloudProtocol is implemented by protocols of cloud platforms.
+type cloudProtocol interface {
+	// authorized reports whether a request is signed with the key, or has it as a token; "" accepts any key.
+	authorized(r *http.Request, body []byte, key string) bool
+	// contentType is the type of a stream, and reframe encodes a server-sent event for it.
+	contentType() string
+	reframe(sse []byte) []byte
+	// errorType is the value of the header X-Amzn-Errortype, or "".
+	errorType(status int) string
+}
+
+func authorized(p protocol, r *http.Request, body []byte, key string) bool {
+	if c, ok := p.(cloudProtocol); ok {
+		return c.authorized(r, body, key)
+	}
+	sent := p.key(r)
+	return sent != "" && (key == "" || sent == key)
+}
+
 // read parses a request, unless the real API would refuse it.
 func (s *Server) read(r *http.Request, p protocol, body []byte) (*llm.Request, error) {
 	if s.config.Blind {
@@ -176,8 +197,11 @@ func (s *Server) read(r *http.Request, p protocol, body []byte) (*llm.Request, e
 	return req, err
 }
 
-// modelOf returns the model of a request. Gemini has it in the path.
+// modelOf returns the model of a request. Gemini and the cloud platforms have it in the path.
 func modelOf(r *http.Request, model string) string {
+	if _, rest, ok := strings.Cut(r.URL.Path, "/model/"); ok && model == "" {
+		return rest[:strings.LastIndexByte(rest, '/')]
+	}
 	if _, rest, ok := strings.Cut(r.URL.Path, "/models/"); ok && model == "" {
 		model, _, _ = strings.Cut(rest, ":")
 	}
@@ -200,6 +224,9 @@ func (s *Server) violated(err error) {
 
 func refuse(w http.ResponseWriter, p protocol, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
+	if c, ok := p.(cloudProtocol); ok && c.errorType(status) != "" {
+		w.Header().Set("X-Amzn-Errortype", c.errorType(status))
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(p.failure(status, message))
 }
@@ -231,7 +258,14 @@ func play(w http.ResponseWriter, r *http.Request, p protocol, turn Turn, rep rep
 		frames = p.stream(rep)
 		w.Header().Set("Content-Type", "text/event-stream")
 	}
-	send(w, r, turn, spoil(f, p, frames, stream))
+	frames = spoil(f, p, frames, stream)
+	if c, ok := p.(cloudProtocol); ok && stream {
+		w.Header().Set("Content-Type", c.contentType())
+		for i := range frames {
+			frames[i] = c.reframe(frames[i])
+		}
+	}
+	send(w, r, turn, frames)
 }
 
 // spoil applies the faults that change the frames.

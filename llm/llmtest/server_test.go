@@ -21,6 +21,7 @@ func TestServer_BaseURLAcceptsDialectsAndProvidersOnly(t *testing.T) {
 	defer srv.Close()
 	for name, path := range map[string]string{
 		"openai-responses": "/v1", "openai": "/v1", "openai-chat": "/v1", "chat": "/v1", "anthropic": "", "gemini": "",
+		"bedrock-converse": "", "bedrock": "", "vertex": "",
 	} {
 		if got := srv.BaseURL(name); !strings.HasPrefix(got, "http://127.0.0.1:") || got != srv.url+path {
 			t.Errorf("BaseURL(%q) is %s, want the server's URL with the path %q", name, got, path)
@@ -29,7 +30,7 @@ func TestServer_BaseURLAcceptsDialectsAndProvidersOnly(t *testing.T) {
 	for _, name := range []string{"bogus", "", "openai-"} {
 		func() {
 			defer func() {
-				want := fmt.Sprintf("llmtest: Server.BaseURL: unknown dialect %q; use one of openai-responses, openai-chat, anthropic, gemini", name)
+				want := fmt.Sprintf("llmtest: Server.BaseURL: unknown dialect %q; use one of openai-responses, openai-chat, anthropic, gemini, bedrock-converse", name)
 				if got := recover(); got != want {
 					t.Errorf("BaseURL(%q) panics with %v, want %s", name, got, want)
 				}

@@ -55,7 +55,7 @@ type Call struct {
 	Query  string
 	Header http.Header
 	Body   Body
-	Stream bool // asks for server-sent events
+	Stream bool // asks for a stream
 }
 
 // Body is a request body in pieces, so that a long history can be sent without copying it.

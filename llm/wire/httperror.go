@@ -19,6 +19,10 @@ func HTTPError(status int, h http.Header, body []byte) *llm.Error {
 	e := BodyError(status, v)
 	e.Body = body
 	e.RequestID = requestID(h)
+	if code, _, _ := strings.Cut(h.Get("X-Amzn-Errortype"), ":"); code != "" && e.Code == "" {
+		e.Code = code
+		e.Kind = classify(status, strings.ToLower(code), strings.ToLower(e.Message))
+	}
 	if e.Message == "" {
 		e.Message = snippet(body)
 	}
@@ -36,7 +40,7 @@ func HTTPError(status int, h http.Header, body []byte) *llm.Error {
 func BodyError(status int, v Value) *llm.Error {
 	obj := errorObject(v)
 	e := &llm.Error{Status: status, Body: v.Clone()}
-	e.Message = text(obj, "message", "detail", "error_description", "msg")
+	e.Message = text(obj, "message", "Message", "detail", "error_description", "msg")
 	e.Code = text(obj, "code", "type", "status")
 	if obj.Kind() == '"' {
 		e.Message = obj.Str()
@@ -108,11 +112,11 @@ var signs = []struct {
 	codes, phrases []string
 }{
 	{llm.ErrQuota,
-		[]string{"insufficient_quota", "quota_exceeded", "billing", "insufficient_balance", "payment_required", "credit"},
+		[]string{"insufficient_quota", "quota_exceeded", "billing", "insufficient_balance", "payment_required", "credit", "servicequotaexceeded"},
 		[]string{"exceeded your current quota", "insufficient balance", "credit balance is too low", "billing hard limit", "out of credits", "insufficient credits", "requires more credits"}},
 	{llm.ErrContextLength,
 		[]string{"context_length", "context_window", "request_too_large", "string_above_max_length"},
-		[]string{"context length", "context window", "prompt is too long", "maximum context", "input token count", "too many tokens", "exceeds the maximum number of tokens", "reduce the length", "input length and `max_tokens` exceed", "request too large", "exceeds the available context size"}},
+		[]string{"context length", "context window", "prompt is too long", "maximum context", "input token count", "too many tokens", "exceeds the maximum number of tokens", "reduce the length", "input length and `max_tokens` exceed", "request too large", "input is too long", "exceeds the available context size"}},
 	{llm.ErrContentFilter,
 		[]string{"content_filter", "content_policy", "responsibleai", "moderation"},
 		[]string{"content management policy", "content policy", "safety system"}},
@@ -121,7 +125,8 @@ var signs = []struct {
 	{llm.ErrServer,
 		[]string{"overloaded", "server_error", "api_error", "internal", "unavailable", "engine_overloaded", "service_"}, []string{"overloaded"}},
 	{llm.ErrAuthentication,
-		[]string{"authentication", "unauthenticated", "invalid_api_key", "unauthorized", "api_key_invalid"},
+		[]string{"authentication", "unauthenticated", "invalid_api_key", "unauthorized", "api_key_invalid",
+			"expiredtoken", "unrecognizedclient", "invalidsignature", "incompletesignature", "missingauthenticationtoken"},
 		[]string{"api key not valid", "invalid api key", "incorrect api key"}},
 	{llm.ErrAccessDenied, []string{"permission", "forbidden", "access_denied"}, nil},
 	{llm.ErrNotFound, []string{"not_found", "model_not_found"}, nil},

@@ -19,7 +19,7 @@ type Endpoint struct {
 	Name    string // name of the provider, for routing; "" means the adapter's default
 	BaseURL string // "" means the vendor's
 	APIKey  string
-	// KeyFrom names the source of APIKey, such as an environment variable, for errors about the key.
+	// KeyFrom names the source of APIKey or of what Sign uses, such as an environment variable, for errors about it.
 	KeyFrom string
 	Header  http.Header // added to every request
 	Query   string      // added to every URL, such as "api-version=2025-04-01-preview"
@@ -243,7 +243,9 @@ func (p *Provider) explainKey(e *llm.Error) {
 		return
 	}
 	note := "the key is from " + p.endpoint.KeyFrom
-	if p.endpoint.APIKey == "" {
+	if p.endpoint.Sign != nil {
+		note = "the credentials are from " + p.endpoint.KeyFrom
+	} else if p.endpoint.APIKey == "" {
 		note = "no key was sent; set " + p.endpoint.KeyFrom
 	}
 	if e.Message != "" {

@@ -36,7 +36,7 @@ func Read(d Dialect, ans Answer, a *Assembler) error {
 	var err error
 	if isStream(ans, br) {
 		dec := d.NewDecoder(a)
-		err = readStream(dec, br, a, ans.Limits.MaxEvent)
+		err = readStream(dec, frames(ans, br), a)
 		if err != nil && !a.counted {
 			a.resp.Usage, a.counted = dec.Usage()
 		}
@@ -52,7 +52,7 @@ func Read(d Dialect, ans Answer, a *Assembler) error {
 // isStream reports whether the answer is a stream. Some servers do not send what was requested.
 func isStream(ans Answer, br *bufio.Reader) bool {
 	switch ct := ans.Header.Get("Content-Type"); {
-	case strings.HasPrefix(ct, "text/event-stream"):
+	case strings.HasPrefix(ct, "text/event-stream"), strings.HasPrefix(ct, eventStreamType):
 		return true
 	case !ans.Stream && strings.HasPrefix(ct, "application/json"):
 		return false
@@ -75,8 +75,18 @@ func firstByte(br *bufio.Reader) byte {
 	return 0
 }
 
-func readStream(dec Decoder, r io.Reader, a *Assembler, maxEvent int) error {
-	events := newSSE(r, maxEvent)
+// eventReader splits a stream into events. After the last one it returns io.EOF.
+type eventReader interface{ next() (Event, error) }
+
+// frames returns the reader for the framing of the answer.
+func frames(ans Answer, r io.Reader) eventReader {
+	if strings.HasPrefix(ans.Header.Get("Content-Type"), eventStreamType) {
+		return &eventStream{r: r, max: ans.Limits.MaxEvent}
+	}
+	return newSSE(r, ans.Limits.MaxEvent)
+}
+
+func readStream(dec Decoder, events eventReader, a *Assembler) error {
 	for !a.Done() && !a.stopped {
 		ev, err := events.next()
 		if err == io.EOF {

@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// Event is one server-sent event. Its bytes are valid only while the decoder handles it.
+// Event is one event of a stream. Its bytes are valid only while the decoder handles it.
 type Event struct {
-	Name []byte // the event field, or empty
-	Data []byte // the data lines, joined by newlines
+	Name []byte // the type of the event, or empty
+	Data []byte // of server-sent events, the data lines, joined by newlines
 	Cut  bool   // the stream ended without a blank line, so the event may be incomplete
 }
 

@@ -1,0 +1,61 @@
+// Package bedrock implements the Converse API of Amazon Bedrock, and the signatures of AWS. Converse serves the models
+// of every vendor in one form. Claude is better served in Anthropic's own protocol: see anthropic.Bedrock.
+//
+// # Requests
+//
+// System and developer messages become the system blocks, wherever they are. Consecutive messages of one role are
+// merged. Blank texts are omitted, and a short text replaces media that the API does not support. Arguments of a tool
+// call that are not a JSON object are sent as {"_raw": "…"}, those of a freeform tool as {"input": "…"}. If the
+// conversation has tool calls but the request has no tools, the called ones are declared, because the API requires it.
+// The API has no tool choice "none": the tools are then omitted, if the conversation has no calls.
+//
+// JSON output is requested by an instruction, because few models support more. Effort is sent to models that are known
+// to support it: Amazon Nova 2 and gpt-oss. TopK, ThinkingBudget, ParallelTools, ToolDef.Strict, CacheKey and NoCache
+// are ignored. Options replace members of the body, such as additionalModelRequestFields or guardrailConfig.
+//
+// # Answers
+//
+// The State of thinking is a JSON object with its signature or its redacted content. It is sent back to the model that
+// made it; thinking without either is not sent back. The State of a text with citations is its whole block. Blocks that
+// are not modelled are llm.Opaque.
+package bedrock
+
+import (
+	"net/http"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// Name is the name of the dialect.
+const Name = "bedrock-converse"
+
+// Config configures a provider.
+type Config struct {
+	// The default Name is "bedrock". The BaseURL is "https://bedrock-runtime.REGION.amazonaws.com". The APIKey is a
+	// Bedrock API key; without one, Sign must be set.
+	wire.Endpoint
+	Catalogue *llm.Catalogue // nil means llm.DefaultCatalogue()
+}
+
+// New returns a provider.
+func New(c Config) *wire.Provider {
+	if c.Name == "" {
+		c.Name = "bedrock"
+	}
+	return wire.NewProvider(NewDialect(c), c.Endpoint)
+}
+
+// NewDialect returns the dialect alone. It ignores the endpoint.
+func NewDialect(c Config) wire.Dialect {
+	if c.Catalogue == nil {
+		c.Catalogue = llm.DefaultCatalogue()
+	}
+	return dialect{c.Catalogue}
+}
+
+type dialect struct{ catalogue *llm.Catalogue }
+
+func (dialect) Name() string { return Name }
+
+func (dialect) Authorize(h http.Header, key string) { h.Set("Authorization", "Bearer "+key) }

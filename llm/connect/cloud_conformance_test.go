@@ -1,0 +1,62 @@
+package connect_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/bedrock"
+	"github.com/reins-agent/reins/llm/chat"
+	"github.com/reins-agent/reins/llm/connect"
+	"github.com/reins-agent/reins/llm/llmtest/conformance"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// opened is a client as a provider.
+type opened struct {
+	*llm.Client
+	name string
+}
+
+func (o opened) Name() string { return o.name }
+
+func (o opened) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+	return o.Client.Stream(ctx, r)
+}
+
+// TestConformance_OfCloudPlatforms runs the suite through Open, with the variables that users set. The variable key
+// has the key of the server. The platforms that are not here use the protocols of other packages unchanged.
+func TestConformance_OfCloudPlatforms(t *testing.T) {
+	for _, tt := range []struct {
+		name, provider, dialect, model string
+		env                            env
+		key                            string
+	}{
+		{"Claude on Bedrock, signed", "bedrock", anthropic.Name, "us.anthropic.claude-test-v1:0",
+			env{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SESSION_TOKEN": "session"}, "AWS_SECRET_ACCESS_KEY"},
+		{"Converse, signed", "bedrock", bedrock.Name, "amazon.nova-test-v1:0",
+			env{"AWS_DEFAULT_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE"}, "AWS_SECRET_ACCESS_KEY"},
+		{"Claude on Vertex", "vertex", anthropic.Name, "claude-test@20260101", env{"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "europe-west4"}, "CLOUDSDK_AUTH_ACCESS_TOKEN"},
+		{"Azure Chat, dated", "azure-chat", chat.Name, "my-deployment", env{"AZURE_OPENAI_API_VERSION": "2024-10-21"}, "AZURE_OPENAI_API_KEY"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			conformance.Run(t, conformance.Subject{Dialect: tt.dialect, Model: tt.model, Open: func(e wire.Endpoint) llm.Provider {
+				get := func(name string) string {
+					if name == tt.key {
+						return e.APIKey
+					}
+					return tt.env[name]
+				}
+				client, err := connect.Open(context.Background(), tt.provider, connect.Config{
+					Getenv: get, BaseURL: e.BaseURL, HTTPClient: e.HTTPClient, Limits: e.Limits, Retry: llm.RetryPolicy{Retries: -1},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return opened{client, tt.provider}
+			}})
+		})
+	}
+}
