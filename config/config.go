@@ -32,6 +32,7 @@ type Config struct {
 	Environment Environment `toml:"environment" json:"environment,omitzero" jsonschema:"environment variables of commands"`
 	Secrets     Secrets     `toml:"secrets" json:"secrets,omitzero" jsonschema:"what is hidden from models and logs"`
 	Audit       Audit       `toml:"audit" json:"audit,omitzero" jsonschema:"the log of tool calls"`
+	Skills      Skills      `toml:"skills" json:"skills,omitzero" jsonschema:"instructions for kinds of tasks"`
 	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" project:"trusted" jsonschema:"commands to run at events of a session"`
 	ClaudeHooks bool        `toml:"claude_hooks" json:"claude_hooks,omitempty" jsonschema:"also run the hooks of Claude Code: those of the user and, in trusted projects, of the project"`
 }
@@ -93,6 +94,12 @@ type Audit struct {
 	Path     string `toml:"path" json:"path,omitempty" jsonschema:"file of the audit log (default: audit/audit.jsonl in the state directory)"`
 	MaxSize  int    `toml:"max_size" json:"max_size,omitempty" default:"16" min:"1" max:"1048576" jsonschema:"size in MiB at which a new file is begun"`
 	Keep     int    `toml:"keep" json:"keep,omitempty" default:"10" min:"1" max:"10000" jsonschema:"number of older files to keep"`
+}
+
+// Skills selects skills.
+type Skills struct {
+	Paths   []string `toml:"paths" json:"paths,omitempty" jsonschema:"further skills, or directories with skills"`
+	Disable []string `toml:"disable" json:"disable,omitempty" project:"trusted" jsonschema:"names of skills and commands that are not used"`
 }
 
 // Hook is a command to run at an event of a session.
