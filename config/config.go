@@ -33,6 +33,7 @@ type Config struct {
 	Secrets     Secrets     `toml:"secrets" json:"secrets,omitzero" jsonschema:"what is hidden from models and logs"`
 	Audit       Audit       `toml:"audit" json:"audit,omitzero" jsonschema:"the log of tool calls"`
 	MCP         MCP         `toml:"mcp" json:"mcp,omitzero" jsonschema:"how MCP servers are used"`
+	Skills      Skills      `toml:"skills" json:"skills,omitzero" jsonschema:"instructions for kinds of tasks"`
 	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" project:"trusted" jsonschema:"commands to run at events of a session"`
 	ClaudeHooks bool        `toml:"claude_hooks" json:"claude_hooks,omitempty" jsonschema:"also run the hooks of Claude Code: those of the user and, in trusted projects, of the project"`
 }
@@ -100,6 +101,12 @@ type Audit struct {
 type MCP struct {
 	Wait       int `toml:"wait" json:"wait,omitempty" default:"5" min:"0" max:"600" jsonschema:"how long the first model call waits for MCP servers, in seconds"`
 	DeferAbove int `toml:"defer_above" json:"defer_above,omitempty" default:"10000" min:"0" jsonschema:"size of the tools of MCP servers, in tokens, above which the model searches for them instead of seeing all of them; 0 means never"`
+}
+
+// Skills selects skills.
+type Skills struct {
+	Paths   []string `toml:"paths" json:"paths,omitempty" jsonschema:"further skills, or directories with skills"`
+	Disable []string `toml:"disable" json:"disable,omitempty" project:"trusted" jsonschema:"names of skills and commands that are not used"`
 }
 
 // Hook is a command to run at an event of a session.

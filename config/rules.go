@@ -90,6 +90,14 @@ func (s *Settings) Paths() (additional, protected []string) {
 	return additional, protected
 }
 
+// SkillPaths returns the directories of skills as absolute, real paths, by the same rules.
+func (s *Settings) SkillPaths() (dirs []string) {
+	for _, path := range s.Skills.Paths {
+		dirs = append(dirs, s.realPath(path))
+	}
+	return dirs
+}
+
 // realPath returns an absolute path without symbolic links. What does not exist yet has none.
 func (s *Settings) realPath(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) && s.home != "" {

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/skill"
+)
+
+func newSkills(h Host) *cobra.Command {
+	return group(&cobra.Command{Use: "skills", Short: "List, show and check skills"}, newSkillsList(h), newSkillsShow(h), newSkillsLint(h))
+}
+
+// findSkills finds the skills for a directory. Those of the project count only if it is trusted.
+func (h Host) findSkills(s *config.Settings, dir string, trusted bool) (*skill.Registry, error) {
+	src, err := h.sources(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	dir, err = realDir(cmp.Or(dir, "."))
+	if err != nil {
+		return nil, err
+	}
+	o := skill.Options{
+		Home: cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE")), Claude: h.Getenv("CLAUDE_CONFIG_DIR"), Codex: h.Getenv("CODEX_HOME"),
+		Paths: s.SkillPaths(), Dir: dir, Disable: s.Skills.Disable,
+	}
+	if f, err := h.configFile(config.LayerUser); err == nil {
+		o.Config = filepath.Dir(f.Path)
+	}
+	if trusted {
+		o.Project = src.Dir
+	}
+	return skill.Discover(o), nil
+}
+
+// skillsHere finds the skills for the current directory and reports those that cannot be used.
+func (h Host) skillsHere() (*skill.Registry, error) {
+	trusted := trusts(h, ".")
+	s, err := h.settings(".", trusted, nil)
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.findSkills(s, ".", trusted)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range r.Problems() {
+		notef(h, "%v", p)
+	}
+	return r, nil
+}
+
+// skillJSON is a skill as JSON.
+type skillJSON struct {
+	Name         string       `json:"name"`
+	Aliases      []string     `json:"aliases"`
+	Description  string       `json:"description"`
+	Kind         skill.Kind   `json:"kind"`
+	Source       skill.Source `json:"source"`
+	Path         string       `json:"path,omitempty"`
+	AllowedTools []string     `json:"allowed_tools"` // null allows all
+	Model        string       `json:"model,omitempty"`
+	User         bool         `json:"user_invocable"`
+	ByModel      bool         `json:"model_invocable"`
+	Warnings     []string     `json:"warnings"`
+}
+
+func newSkillsList(h Host) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the skills and commands that can be used here",
+		Args:  wantArgs(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			r, err := h.skillsHere()
+			if err != nil {
+				return err
+			}
+			t := &show.Table{Columns: []show.Column{{Title: "NAME", Colour: show.Cyan}, {Title: "FROM"}, {Title: "TOOLS"}, {Title: "DESCRIPTION"}}}
+			for _, s := range r.All() {
+				if asJSON {
+					j := skillJSON{s.Name, orEmpty(s.Aliases), s.Description, s.Kind, s.Source, s.Path, s.AllowedTools, s.Model, s.UserInvocable, s.ModelInvoked, orEmpty(s.Warnings)}
+					if err := printJSON(h.Stdout, j); err != nil {
+						return err
+					}
+					continue
+				}
+				t.Add(s.Name, cmp.Or(shortDir(h, s.Path), string(s.Source)), s.Tools(), strings.Join(strings.Fields(s.Description), " "))
+			}
+			if asJSON {
+				return nil
+			}
+			return printTable(h, t)
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func newSkillsShow(h Host) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show NAME [ARGS]",
+		Short: "Show what a skill tells the model",
+		Args:  wantArgs(1, anyNumber, "the NAME of a skill, and perhaps arguments for it"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			quiet := h
+			quiet.Stderr = io.Discard
+			r, err := quiet.skillsHere()
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, s := range r.All() {
+				names = append(names, cobra.CompletionWithDesc(s.Name, s.Description))
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := h.skillsHere()
+			if err != nil {
+				return err
+			}
+			s, ok := r.Find(strings.TrimPrefix(args[0], "/"))
+			if !ok {
+				var names []string
+				for _, s := range r.All() {
+					names = append(names, slices.Concat([]string{s.Name}, s.Aliases)...)
+				}
+				return usagef("unknown skill %q%s", args[0], didYouMean(args[0], names))
+			}
+			for _, w := range s.Warnings {
+				notef(h, "%s: %s", s.Name, w)
+			}
+			_, err = fmt.Fprintln(h.Stdout, show.Visible(s.Invoke(strings.Join(args[1:], " "))))
+			return err
+		},
+	}
+}

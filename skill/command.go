@@ -1,0 +1,159 @@
+package skill
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// commands adds commands of Claude Code. Those in subdirectories have their names before their own.
+func (f *finder) commands(p place) {
+	f.each(p, ".md", true, func(name, full, content string) error {
+		d, err := parse(content)
+		if err != nil {
+			return err
+		}
+		s := d.command(name, KindClaude)
+		s.ModelInvoked = s.ModelInvoked && d.text("description") != ""
+		f.addCommand(p, full, s)
+		return nil
+	})
+}
+
+// prompts adds prompts of codex, which calls them "/prompts:name".
+func (f *finder) prompts(p place) {
+	f.each(p, ".md", false, func(name, full, content string) error {
+		d, err := parse(content)
+		if err != nil {
+			return err
+		}
+		s := d.command("prompts:"+name, KindCodex)
+		s.ModelInvoked = false
+		f.addCommand(p, full, s)
+		return nil
+	})
+}
+
+// gemini adds commands of gemini-cli.
+func (f *finder) gemini(p place) {
+	f.each(p, ".toml", true, func(name, full, content string) error {
+		var file struct{ Prompt, Description string }
+		if err := toml.Unmarshal([]byte(content), &file); err != nil {
+			return err
+		}
+		if strings.TrimSpace(file.Prompt) == "" {
+			return errors.New("prompt is missing or empty")
+		}
+		s := document{body: strings.TrimSpace(file.Prompt)}.command(name, KindGemini)
+		s.Description, s.ModelInvoked = cmp.Or(file.Description, s.Description), false
+		f.addCommand(p, full, s)
+		return nil
+	})
+}
+
+// command returns the command in a file. Its name is that of the file.
+func (d document) command(name string, k Kind) *Skill {
+	delete(d.fields, "name")
+	s := d.skill(name)
+	s.Kind, s.Warnings = k, nil
+	if _, short, ok := strings.Cut(name, ":"); ok {
+		s.Aliases = append(s.Aliases, short[strings.LastIndexByte(short, ':')+1:])
+	}
+	return s
+}
+
+func (f *finder) addCommand(p place, full string, s *Skill) {
+	s.Source, s.Path = p.source, full
+	f.add(s)
+}
+
+// each calls use with the name, the path and the content of each file in a place.
+func (f *finder) each(p place, ext string, deep bool, use func(name, full, content string) error) {
+	dir, err := p.resolve(p.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		f.problem(p.dir, err)
+		return
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		f.problem(p.dir, err)
+		return
+	}
+	defer root.Close()
+	n := 0
+	err = fs.WalkDir(root.FS(), ".", func(file string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && file != "." && (!deep || skipped(e.Name()) || strings.Count(file, "/") >= maxDepth):
+			return fs.SkipDir
+		case e.IsDir() || path.Ext(file) != ext:
+			return nil
+		}
+		if n++; n > maxFiles {
+			return errors.New("there are too many files")
+		}
+		full := filepath.Join(dir, filepath.FromSlash(file))
+		name := strings.ReplaceAll(strings.TrimSuffix(file, ext), "/", ":")
+		content, err := read(root, file)
+		if err == nil && !usable.MatchString(name) {
+			err = errors.New("its name cannot be used as a command; use letters, digits and hyphens")
+		}
+		if err == nil {
+			err = use(name, full, content)
+		}
+		if err != nil {
+			f.problem(full, err)
+		}
+		return nil
+	})
+	if err != nil {
+		f.problem(p.dir, err)
+	}
+}
+
+// Agent is an agent of Claude Code: a kind of subagent.
+type Agent struct {
+	Name        string
+	Description string
+	Tools       []string // nil allows all
+	Model       string   // "" is that of the session
+	Prompt      string
+	Source      Source
+	Path        string
+}
+
+// agents adds agents of Claude Code.
+func (f *finder) agents(p place) {
+	f.each(p, ".md", true, func(name, full, content string) error {
+		d, err := parse(content)
+		if err != nil {
+			return err
+		}
+		s := d.skill(path.Base(strings.ReplaceAll(name, ":", "/")))
+		if d.text("description") == "" || s.Instructions == "" {
+			return errors.New("an agent needs a description and a prompt")
+		}
+		a := Agent{Name: s.Name, Description: oneLine(s.Description), Model: s.Model, Prompt: s.Instructions, Source: p.source, Path: full}
+		if v, given := d.fields["tools"]; given {
+			a.Tools = v.list
+			if a.Tools == nil {
+				a.Tools = splitTools(v.text)
+			}
+		}
+		if a.Model == "inherit" {
+			a.Model = ""
+		}
+		f.registry.addAgent(a)
+		return nil
+	})
+}

@@ -1,0 +1,192 @@
+package skill
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Options say where to look for skills.
+type Options struct {
+	Home   string // the user's home directory; "" finds none of the user's skills
+	Config string // the directory of the user's configuration of Reins; "" if there is none
+	Claude string // the configuration of Claude Code; "" is .claude in Home
+	Codex  string // the configuration of codex; "" is .codex in Home
+	// Paths are further skills, or directories of skills.
+	Paths []string
+	// Project is the root of the project. Leave it empty unless the user trusts the project.
+	Project string
+	// Dir is the working directory, in Project if there is one.
+	Dir string
+	// Disable lists skills by name that are not loaded.
+	Disable []string
+}
+
+// Problem is a skill that was not loaded.
+type Problem struct {
+	Path   string
+	Reason string
+}
+
+func (p Problem) Error() string { return fmt.Sprintf("skipping %s: %s", p.Path, p.Reason) }
+
+const (
+	maxDepth = 4    // directories between a place and a skill
+	maxDirs  = 2000 // directories that are looked at in one place
+)
+
+// place is a directory to look into.
+type place struct {
+	dir    string
+	source Source
+	find   func(*finder, place)
+	bounds bounds
+}
+
+// Discover finds the skills, lowest priority first: built-in ones, those of the user, those of the configuration, and
+// those of the project, from its root to the working directory. The last one of a name wins. Skills that cannot be
+// used are in [Registry.Problems].
+func Discover(o Options) *Registry {
+	f := &finder{registry: &Registry{}, disabled: o.Disable, seen: map[string]bool{}}
+	for _, s := range builtins(o.Dir) {
+		f.add(s)
+	}
+	for _, p := range o.places() {
+		f.seen = map[string]bool{} // of this place
+		p.find(f, p)
+	}
+	return f.registry
+}
+
+// places lists the places in the order of their priority.
+func (o Options) places() (list []place) {
+	user := func(dir string, find func(*finder, place), names ...string) {
+		if dir != "" {
+			dir = filepath.Join(append([]string{dir}, names...)...)
+			list = append(list, place{dir, User, find, bounds{dir, orDir(o.Home, dir)}})
+		}
+	}
+	claude, codex := orJoin(o.Claude, o.Home, ".claude"), orJoin(o.Codex, o.Home, ".codex")
+	user(codex, (*finder).prompts, "prompts")
+	user(o.Home, (*finder).gemini, ".gemini", "commands")
+	user(claude, (*finder).commands, "commands")
+	user(claude, (*finder).agents, "agents")
+	user(o.Home, (*finder).skills, ".config", "agents", "skills")
+	user(o.Home, (*finder).skills, ".agents", "skills")
+	user(claude, (*finder).skills, "skills")
+	user(o.Config, (*finder).skills, "skills")
+	for _, dir := range o.Paths {
+		list = append(list, place{dir, Config, (*finder).skills, around(filepath.Join(dir, "x"))})
+	}
+	for _, dir := range o.projectDirs() {
+		for _, sub := range []struct {
+			name string
+			find func(*finder, place)
+		}{
+			{".codex/prompts", (*finder).prompts}, {".gemini/commands", (*finder).gemini}, {".claude/commands", (*finder).commands},
+			{".claude/agents", (*finder).agents}, {".agents/skills", (*finder).skills}, {".claude/skills", (*finder).skills}, {".reins/skills", (*finder).skills},
+		} {
+			list = append(list, place{filepath.Join(dir, filepath.FromSlash(sub.name)), Project, sub.find, bounds{o.Project, o.Project}})
+		}
+	}
+	return list
+}
+
+// projectDirs lists the directories from the root of the project to the working directory.
+func (o Options) projectDirs() (dirs []string) {
+	if o.Project == "" {
+		return nil
+	}
+	for d := o.Dir; below(o.Project, d) && d != o.Project; d = filepath.Dir(d) {
+		dirs = append(dirs, d)
+	}
+	dirs = append(dirs, o.Project)
+	slices.Reverse(dirs)
+	return dirs
+}
+
+func orJoin(dir, base, name string) string {
+	if dir != "" || base == "" {
+		return dir
+	}
+	return filepath.Join(base, name)
+}
+
+// orDir returns a directory if it contains another, or else the parent's parent of that.
+func orDir(dir, other string) string {
+	if dir != "" && below(dir, other) {
+		return dir
+	}
+	return filepath.Dir(filepath.Dir(other))
+}
+
+// finder collects skills.
+type finder struct {
+	registry *Registry
+	disabled []string
+	seen     map[string]bool // real directories
+}
+
+func (f *finder) add(s *Skill) {
+	if !slices.Contains(f.disabled, s.Name) {
+		f.registry.Add(s)
+	}
+}
+
+func (f *finder) problem(path string, err error) {
+	f.registry.problems = append(f.registry.problems, Problem{path, err.Error()})
+}
+
+// skills adds the skills of a place: the directory itself, or those at some depth below it.
+func (f *finder) skills(p place) { f.descend(p, p.dir, maxDepth) }
+
+func (f *finder) descend(p place, dir string, depth int) {
+	real, err := p.resolve(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		f.problem(dir, err)
+		return
+	}
+	if f.seen[real] || len(f.seen) >= maxDirs {
+		return
+	}
+	f.seen[real] = true
+	entries, err := os.ReadDir(real)
+	if err != nil {
+		f.problem(dir, err)
+		return
+	}
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.EqualFold(e.Name(), fileName) }) {
+		s, err := load(real, p.bounds)
+		if err != nil {
+			f.problem(dir, err)
+			return
+		}
+		s.Source = p.source
+		f.add(s)
+		return
+	}
+	for _, e := range entries {
+		if info, err := os.Stat(filepath.Join(real, e.Name())); err == nil && info.IsDir() && depth > 0 && !skipped(e.Name()) {
+			f.descend(p, filepath.Join(dir, e.Name()), depth-1)
+		}
+	}
+}
+
+// resolve returns the real path of a directory. Links of a project must not leave it.
+func (p place) resolve(dir string) (string, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	if p.source == Project && !below(p.bounds.outer, real) {
+		return "", errors.New("it is a link that leaves the project; replace it")
+	}
+	return filepath.Abs(real)
+}

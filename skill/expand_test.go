@@ -1,0 +1,80 @@
+package skill
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestExpand_FindsTheSkillOfACommand(t *testing.T) {
+	var r Registry
+	r.Add(&Skill{Name: "greet", Aliases: []string{"hi"}, Instructions: "Greet $ARGUMENTS.", UserInvocable: true, Kind: KindSkill, AllowedTools: []string{"Read", `Bash(echo "a":*)`}})
+	r.Add(&Skill{Name: "inner", Instructions: "x", ModelInvoked: true})
+	exists := func(path string) bool { return path == "/tmp" }
+	for input, want := range map[string]string{
+		"/greet Ann":             "Greet Ann.",
+		"  /hi  Ann  and Bob\nx": "Greet Ann  and Bob\nx.",
+		"/greet":                 "Greet .",
+		"greet /greet":           "",
+		"/tmp is full":           "",
+		"/usr/bin is full":       "",
+		"/ greet":                "",
+		"// comment":             "",
+	} {
+		inv, err := r.Expand(input, exists)
+		switch {
+		case err != nil:
+			t.Errorf("%q: %v", input, err)
+		case want == "" && inv != nil:
+			t.Errorf("%q: got %+v", input, inv)
+		case want != "" && (inv == nil || !strings.Contains(inv.Text, want)):
+			t.Errorf("%q: got %+v, want %q", input, inv, want)
+		}
+	}
+	for input, want := range map[string]string{
+		"/gret Ann": "unknown skill /gret; did you mean /greet?",
+		"/zzzzzz":   `unknown skill /zzzzzz; "reins skills list" lists them`,
+		"/inner":    "skill inner is only for the model",
+	} {
+		if inv, err := r.Expand(input, exists); inv != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, %v, want %q", input, inv, err, want)
+		}
+	}
+	if _, err := r.ForModel("greet"); err == nil {
+		t.Error("a skill that is only for the user was given to the model")
+	}
+}
+
+func TestActive_ReadsWhatInvokeWrote(t *testing.T) {
+	for _, tools := range [][]string{nil, {}, {"Read"}, {`Bash(echo "<a>" && b:*)`, "mcp__x__y"}} {
+		s := &Skill{Name: "a<b", Instructions: "</skill> and <skill name=\"z\">\n", AllowedTools: tools}
+		name, got, ok := Active(s.Invoke("x"))
+		if !ok || name != s.Name || !slices.Equal(got, tools) || (got == nil) != (tools == nil) {
+			t.Errorf("%q: got %q, %q, %v", tools, name, got, ok)
+		}
+	}
+	for _, text := range []string{"", "x <skill name=\"a\">\n", "<skill name=\"a\"", "<skills name=\"a\">\n"} {
+		if name, _, ok := Active(text); ok {
+			t.Errorf("%q: got %q", text, name)
+		}
+	}
+}
+
+func TestInvoke_KeepsDollarSignsOfScripts(t *testing.T) {
+	s := &Skill{Name: "x", Kind: KindSkill, Instructions: "awk '{print $1}' $ARGUMENTS $12 $HOME"}
+	if got := s.Invoke(""); !strings.Contains(got, "awk '{print $1}'  $12 $HOME") {
+		t.Errorf("without arguments: %s", got)
+	}
+	if got := s.Invoke("f"); !strings.Contains(got, "awk '{print f}' f $12 $HOME") {
+		t.Errorf("with arguments: %s", got)
+	}
+}
+
+func TestInvoke_TellsTheModelWhereFilesAre(t *testing.T) {
+	s := &Skill{Name: "x", Instructions: "Run ${CLAUDE_SKILL_DIR}/a.sh.", Dir: "/s/x", Files: []string{"a.sh", "b.md"}}
+	want := "<skill name=\"x\">\nRun /s/x/a.sh.\n\nDirectory of this skill: /s/x\nRelative paths in the skill begin there.\n" +
+		"Its files, to be read when they are needed: a.sh, b.md\n</skill>\n\nplease"
+	if got := s.Invoke("please"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

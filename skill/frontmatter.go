@@ -1,0 +1,178 @@
+package skill
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxFrontmatter is the maximum size of frontmatter, in bytes.
+const maxFrontmatter = 64 << 10
+
+// document is a Markdown file with frontmatter.
+type document struct {
+	fields  map[string]value
+	body    string
+	line    int    // of the first line of the body, counted from 1
+	invalid string // why the frontmatter is not valid YAML; the fields were read one by one
+	missing bool   // there is no frontmatter
+}
+
+// value is a field of frontmatter. Scalars are text, whatever YAML takes them for.
+type value struct {
+	text  string
+	list  []string // of a list; not nil
+	pairs map[string]string
+	line  int // in the file, counted from 1
+}
+
+// parse reads a file. It accepts frontmatter that is not valid YAML as far as it can.
+func parse(content string) (document, error) {
+	content = strings.ReplaceAll(strings.TrimPrefix(content, "\ufeff"), "\r\n", "\n")
+	lines := strings.Split(content, "\n")
+	start := slices.IndexFunc(lines, func(l string) bool { return strings.TrimSpace(l) != "" })
+	if start < 0 || strings.TrimRight(lines[start], " \t") != "---" {
+		return document{body: strings.TrimSpace(content), line: max(start, 0) + 1, missing: true}, nil
+	}
+	n := slices.IndexFunc(lines[start+1:], func(l string) bool { return strings.TrimRight(l, " \t") == "---" })
+	if n < 0 {
+		return document{}, errors.New(`the frontmatter is not closed; add a line "---" after it`)
+	}
+	end := start + 1 + n
+	front := strings.Join(lines[start+1:end], "\n")
+	if len(front) > maxFrontmatter {
+		return document{}, fmt.Errorf("the frontmatter is larger than %d KiB", maxFrontmatter>>10)
+	}
+	rest := lines[end+1:]
+	blank := max(slices.IndexFunc(rest, func(l string) bool { return strings.TrimSpace(l) != "" }), 0)
+	d := document{body: strings.TrimSpace(strings.Join(rest[blank:], "\n")), line: end + 2 + blank}
+	fields, err := parseFields(front, start+2)
+	if err != nil {
+		d.invalid = err.Error()
+		fields = parseLines(lines[start+1:end], start+2)
+	}
+	d.fields = fields
+	return d, nil
+}
+
+// parseFields reads YAML that begins in a line.
+func parseFields(front string, first int) (map[string]value, error) {
+	root, err := decode(front)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]value{}
+	if root == nil {
+		return fields, nil
+	}
+	if root.Kind != yaml.MappingNode {
+		return nil, errors.New("it is not a list of fields")
+	}
+	for i := 0; i < len(root.Content); i += 2 {
+		key, node := root.Content[i], root.Content[i+1]
+		v := value{line: first + key.Line - 1}
+		switch node.Kind {
+		case yaml.ScalarNode:
+			v.text = scalar(node)
+		case yaml.SequenceNode:
+			v.list = []string{}
+			for _, e := range node.Content {
+				v.list = append(v.list, scalar(e))
+			}
+			v.text = strings.Join(v.list, ", ")
+		case yaml.MappingNode:
+			v.pairs = map[string]string{}
+			for i := 0; i < len(node.Content); i += 2 {
+				v.pairs[scalar(node.Content[i])] = scalar(node.Content[i+1])
+			}
+		}
+		fields[scalar(key)] = v
+	}
+	return fields, nil
+}
+
+// scalar returns the text of a node. What is nested deeper is written as YAML.
+func scalar(n *yaml.Node) string {
+	if n.Kind == yaml.ScalarNode {
+		if n.Tag == "!!null" && n.Style == 0 && n.Value != "" {
+			return ""
+		}
+		return n.Value
+	}
+	b, err := yaml.Marshal(n)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// breaks are characters that end a line in YAML 1.1 only.
+var breaks = strings.NewReplacer("\u0085", " ", "\u2028", " ", "\u2029", " ")
+
+// decode parses YAML without anchors, which could make it grow, and returns its root; nil if it is empty.
+func decode(text string) (root *yaml.Node, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			root, err = nil, fmt.Errorf("it cannot be parsed: %v", v)
+		}
+	}()
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(breaks.Replace(text)), &doc); err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if doc.Kind == 0 || len(doc.Content) == 0 {
+		return nil, nil
+	}
+	if slices.ContainsFunc(nodes(doc.Content[0]), func(n *yaml.Node) bool { return n.Anchor != "" || n.Kind == yaml.AliasNode }) {
+		return nil, errors.New("anchors are not supported")
+	}
+	return doc.Content[0], nil
+}
+
+// nodes lists a node and everything in it.
+func nodes(n *yaml.Node) []*yaml.Node {
+	list := []*yaml.Node{n}
+	for _, c := range n.Content {
+		list = append(list, nodes(c)...)
+	}
+	return list
+}
+
+var fieldLine = regexp.MustCompile(`^([A-Za-z][\w-]*)\s*:(.*)$`)
+
+// parseLines reads fields one by one. The text of one that is not valid YAML is taken as it is, such as a
+// description with a colon.
+func parseLines(lines []string, first int) map[string]value {
+	fields := map[string]value{}
+	for i := 0; i < len(lines); {
+		start := i
+		for i++; i < len(lines) && (lines[i] == "" || strings.ContainsRune(" \t-", rune(lines[i][0]))); i++ {
+		}
+		m := fieldLine.FindStringSubmatch(lines[start])
+		if m == nil {
+			continue
+		}
+		if one, err := parseFields(strings.Join(lines[start:i], "\n"), first+start); err == nil {
+			maps.Copy(fields, one)
+			continue
+		}
+		text := []string{strings.TrimSpace(m[2])}
+		for _, l := range lines[start+1 : i] {
+			text = append(text, strings.TrimSpace(l))
+		}
+		fields[m[1]] = value{text: unquote(strings.TrimSpace(strings.Join(text, " "))), line: first + start}
+	}
+	return fields
+}
+
+func unquote(s string) string {
+	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
+		return s[1 : len(s)-1]
+	}
+	return s
+}

@@ -1,0 +1,218 @@
+package skill
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/reins-agent/reins/internal/hidden"
+)
+
+// format checks the rules of the format and reports whether the skill is valid.
+func (l *linter) format(main, content string) bool {
+	d, _ := parse(content)
+	list := validate(content, filepath.Base(l.dir))
+	for _, v := range list {
+		l.add(v.rule, v.severity, main, d.fields[v.field].line, "%s", v.message)
+	}
+	// A file that is not even a map of fields lacks these as well.
+	if len(list) == 1 && list[0].rule == "FORMAT-01" {
+		if d.text("name") == "" {
+			l.add("SKILL-02", Critical, main, 1, "name is missing or empty")
+		}
+		if d.text("description") == "" {
+			l.add("SKILL-03", Critical, main, 1, "description is missing or empty")
+		}
+	}
+	return len(list) == 0
+}
+
+var trigger = regexp.MustCompile(`(?i)\buse\s+(this\s+(skill\s+)?)?(when|if)\b|\bwhen\s+to\s+use\b`)
+
+// quality checks what the format leaves open.
+func (l *linter) quality(main, content string) {
+	if main != fileName {
+		l.add("SKILL-01", High, main, 1, "some agents find only %s; rename the file", fileName)
+	}
+	d, err := parse(content)
+	if err != nil {
+		return
+	}
+	description := d.text("description")
+	if description != "" && !trigger.MatchString(description) && d.extension("when-to-use", "when_to_use") == "" && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(description)), "deprecated") {
+		l.add("SKILL-06", Medium, main, d.fields["description"].line, `description does not say when to use the skill; add a sentence that begins with "Use when"`)
+	}
+	if d.body == "" {
+		l.add("SKILL-07", High, main, d.line, "there are no instructions after the frontmatter")
+	}
+}
+
+// collect reads the files that rules are about, and reports links that leave the skill.
+func (l *linter) collect(main string) {
+	err := fs.WalkDir(l.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && skipped(e.Name()), e.IsDir() && name != "." && l.isSkill(name):
+			return fs.SkipDir
+		case e.IsDir():
+			return nil
+		case len(l.names) == maxFiles:
+			l.add("FILE-02", High, name, 1, "the skill has more than %d files", maxFiles)
+			return fs.SkipAll
+		}
+		l.names = append(l.names, name)
+		info, err := l.root.Stat(name)
+		switch {
+		case err != nil:
+			l.add("LINK-01", Critical, name, 1, "this is a link that leaves the skill or leads nowhere")
+		case !info.Mode().IsRegular():
+			l.add("FILE-01", High, name, 1, "this is not a regular file")
+		case slices.Contains([]string{".md", ".yaml", ".yml"}, path.Ext(name)):
+			l.text(name, name == main)
+		}
+		return nil
+	})
+	if err != nil {
+		l.add("FILE-01", High, ".", 1, "the files cannot be listed: %v", err)
+	}
+}
+
+// isSkill reports whether a subdirectory is a skill of its own.
+func (l *linter) isSkill(dir string) bool {
+	_, err := l.root.Stat(dir + "/" + fileName)
+	return err == nil
+}
+
+// text reads a text file.
+func (l *linter) text(name string, main bool) {
+	severity := Medium
+	if main {
+		severity = Critical
+	}
+	text, err := readRaw(l.root, name)
+	switch {
+	case err != nil:
+		l.add("FILE-02", severity, name, 1, "%v", err)
+		return
+	case !utf8.ValidString(text):
+		l.add("FILE-01", severity, name, 1, "the file is not UTF-8 text")
+		return
+	}
+	l.texts[name] = strings.ReplaceAll(text, "\r\n", "\n")
+	if r := hidden.Find(text); r != nil {
+		l.add("TEXT-01", Critical, name, r.Line, "the file has characters that people cannot see: %s", r)
+	}
+}
+
+var (
+	installed = regexp.MustCompile(`(?i)\binstall(ed|ation)?[_-]path\b`)
+	estimates = regexp.MustCompile(`(?i:takes?\s+(about\s+|around\s+|~\s*)?\d+\s*(-\s*\d+\s*)?(sec|min|hour)|~\s*\d+\s*(min|hour)|estimated\s+time)|\bETA\b`)
+	absolute  = regexp.MustCompile(`(?:^|[\s"'(=:\x60])(/Users/[\w.-]+|/home/[\w.-]+|[A-Z]:\\+\w)`)
+	stepName  = regexp.MustCompile(`^step-\d{2}[a-z]?-[a-z0-9-]+\.md$`)
+)
+
+// all checks the rules about every file.
+func (l *linter) all() {
+	for _, name := range l.names {
+		text, ok := l.texts[name]
+		if !ok {
+			continue
+		}
+		l.lines(name, text)
+		if path.Ext(name) == ".md" {
+			l.markdown(name, text)
+		}
+	}
+	l.steps()
+}
+
+// lines checks the rules about single lines outside of code blocks.
+func (l *linter) lines(name, text string) {
+	for i, line := range proseLines(text) {
+		switch {
+		case installed.MatchString(line):
+			l.add("PATH-02", High, name, i+1, "this depends on where the skill is installed; use relative paths")
+		case absolute.MatchString(line):
+			l.add("PATH-03", High, name, i+1, "%s is a path of one machine; use relative paths", strings.TrimSpace(absolute.FindStringSubmatch(line)[1]))
+		}
+		if m := estimates.FindString(line); m != "" {
+			l.add("SEQ-02", Low, name, i+1, "%q estimates a time, which depends on the model", m)
+		}
+	}
+}
+
+// markdown checks frontmatter and references of a Markdown file.
+func (l *linter) markdown(name, text string) {
+	if !strings.EqualFold(name, fileName) {
+		l.metadata(name, text)
+	}
+	dir := path.Dir(name)
+	for _, r := range references(text, 1) {
+		target := path.Join(dir, r.target)
+		if why := l.bounds.escape(filepath.Join(l.dir, filepath.FromSlash(dir)), r.target); why != "" {
+			l.add("REF-02", Critical, name, r.line, "%s %s", r.target, strings.TrimPrefix(why, "which "))
+			continue
+		}
+		if l.exists(target) || !r.link && l.exists(path.Clean(r.target)) {
+			continue
+		}
+		severity := Medium
+		if r.link {
+			severity = High
+		}
+		l.add("REF-01", severity, name, r.line, "%s does not exist", r.target)
+	}
+}
+
+func (l *linter) exists(name string) bool {
+	_, err := os.Stat(filepath.Join(l.dir, filepath.FromSlash(name)))
+	return err == nil
+}
+
+// metadata checks that only SKILL.md names and describes the skill. Templates may look like anything.
+func (l *linter) metadata(name, text string) {
+	top, _, _ := strings.Cut(name, "/")
+	d, err := parse(text)
+	if err != nil || top == "assets" || top == "templates" || top == "agents" {
+		return
+	}
+	for i, key := range []string{"name", "description"} {
+		v, given := d.fields[key]
+		switch {
+		case !given:
+		case top == "steps":
+			l.add("STEP-06", Medium, name, v.line, "a step needs no %s; remove it", key)
+		default:
+			l.add([]string{"WF-01", "WF-02"}[i], High, name, v.line, "only %s has a %s; remove it here", fileName, key)
+		}
+	}
+}
+
+// steps checks the files of a workflow in steps.
+func (l *linter) steps() {
+	n := 0
+	for _, name := range l.names {
+		base, ok := strings.CutPrefix(name, "steps/")
+		if !ok || path.Ext(base) != ".md" || strings.Contains(base, "/") {
+			continue
+		}
+		if strings.HasPrefix(base, "step-") {
+			n++
+		}
+		if !stepName.MatchString(base) {
+			l.add("STEP-01", Medium, name, 1, "the name of a step is step-NN-description.md, in lower case")
+		}
+	}
+	switch {
+	case n == 1:
+		l.add("STEP-07", Low, "steps", 1, "there is only one step; move it to %s", fileName)
+	case n > 10:
+		l.add("STEP-07", Low, "steps", 1, "there are %d steps; more than 10 are too many to follow", n)
+	}
+}

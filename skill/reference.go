@@ -1,0 +1,182 @@
+package skill
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Limits of the format, in characters.
+const (
+	maxName          = 64
+	maxDescription   = 1024
+	maxCompatibility = 500
+)
+
+// formatFields are the fields of the format.
+var formatFields = []string{"allowed-tools", "compatibility", "description", "license", "metadata", "name"}
+
+// violation is a breach of the format, which makes a skill invalid.
+type violation struct {
+	rule, severity string
+	field          string // the field that it is about, or ""
+	message        string
+}
+
+// validate applies the rules of the format's reference validator, skills-ref, to a file SKILL.md in a directory.
+// The findings have the same verdict as it, though not the same words.
+func validate(content, dir string) (list []violation) {
+	fields, err := strictFields(content)
+	if err != nil {
+		return []violation{{rule: "FORMAT-01", severity: Critical, message: err.Error()}}
+	}
+	for _, key := range fields.keys {
+		if !slices.Contains(formatFields, key) {
+			severity := Medium
+			if slices.Contains(extensions, key) {
+				severity = Low
+			}
+			list = append(list, violation{"FORMAT-02", severity, key, fmt.Sprintf("the format has no field %q; put it under metadata", key)})
+		}
+	}
+	list = append(list, validateName(fields, dir)...)
+	if text, ok := fields.text("description"); !ok {
+		list = append(list, violation{"SKILL-03", Critical, "description", "description is missing or empty; say what the skill does and when to use it"})
+	} else if n := utf8.RuneCountInString(text); n > maxDescription {
+		list = append(list, violation{"SKILL-06", Medium, "description", fmt.Sprintf("description has %d characters; the maximum is %d", n, maxDescription)})
+	}
+	if node, given := fields.nodes["compatibility"]; given {
+		if node.Kind != yaml.ScalarNode {
+			list = append(list, violation{"FORMAT-03", High, "compatibility", "compatibility must be text"})
+		} else if n := utf8.RuneCountInString(node.Value); n > maxCompatibility {
+			list = append(list, violation{"FORMAT-03", High, "compatibility", fmt.Sprintf("compatibility has %d characters; the maximum is %d", n, maxCompatibility)})
+		}
+	}
+	return list
+}
+
+func validateName(fields strict, dir string) (list []violation) {
+	name, ok := fields.text("name")
+	if !ok {
+		return []violation{{"SKILL-02", Critical, "name", fmt.Sprintf("name is missing or empty; add \"name: %s\"", dir)}}
+	}
+	name = norm.NFKC.String(strings.TrimSpace(name))
+	wrong := func(is bool, why string) {
+		if is {
+			list = append(list, violation{"SKILL-04", High, "name", fmt.Sprintf("name %q %s", name, why)})
+		}
+	}
+	n := utf8.RuneCountInString(name)
+	wrong(n > maxName, fmt.Sprintf("has %d characters; the maximum is %d", n, maxName))
+	wrong(name != strings.ToLower(name), "must be in lower case")
+	wrong(strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-"), "must not begin or end with a hyphen")
+	wrong(strings.Contains(name, "--"), "must not have two hyphens in a row")
+	wrong(strings.ContainsFunc(name, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r) }),
+		"has other characters than letters, digits and hyphens")
+	if norm.NFKC.String(dir) != name {
+		list = append(list, violation{"SKILL-05", High, "name", fmt.Sprintf("name %q differs from the name of the directory, %q", name, dir)})
+	}
+	return list
+}
+
+// strict are the fields of valid frontmatter.
+type strict struct {
+	keys  []string
+	nodes map[string]*yaml.Node
+}
+
+// text returns the text of a field, and false if it is missing, blank or not text.
+func (s strict) text(key string) (string, bool) {
+	n := s.nodes[key]
+	if n == nil || n.Kind != yaml.ScalarNode || strings.TrimSpace(n.Value) == "" {
+		return "", false
+	}
+	return n.Value, true
+}
+
+// tabAfter matches a tab after the colon of a field, which the reference does not accept.
+var tabAfter = regexp.MustCompile(`(?m)^\s*[^\s#'"][^:#]*:\t`)
+
+// strictFields parses frontmatter as the reference does: it ends at the next three hyphens, and YAML is limited to
+// plain maps, lists and text.
+func strictFields(content string) (strict, error) {
+	content = strings.ReplaceAll(strings.ReplaceAll(content, "\r\n", "\n"), "\r", "\n")
+	if !utf8.ValidString(content) {
+		return strict{}, errors.New("the file is not UTF-8")
+	}
+	if !strings.HasPrefix(content, "---") {
+		return strict{}, errors.New(`the file does not begin with frontmatter; begin it with a line "---"`)
+	}
+	front, _, closed := strings.Cut(content[3:], "---")
+	switch {
+	case !closed:
+		return strict{}, errors.New(`the frontmatter is not closed; add a line "---" after it`)
+	case len(front) > maxFrontmatter:
+		return strict{}, fmt.Errorf("the frontmatter is larger than %d KiB", maxFrontmatter>>10)
+	case tabAfter.MatchString(front):
+		return strict{}, errors.New("the frontmatter has a tab after a colon; use a space")
+	}
+	root, err := decode(front)
+	if err == nil {
+		err = plainYAML(root)
+	}
+	if err != nil {
+		return strict{}, fmt.Errorf("the frontmatter is not valid: %w", err)
+	}
+	s := strict{nodes: map[string]*yaml.Node{}}
+	for i := 0; i < len(root.Content); i += 2 {
+		s.keys = append(s.keys, root.Content[i].Value)
+		s.nodes[root.Content[i].Value] = root.Content[i+1]
+	}
+	return s, nil
+}
+
+// plainYAML returns an error for YAML that the reference does not accept.
+func plainYAML(root *yaml.Node) error {
+	if root == nil || root.Kind != yaml.MappingNode {
+		return errors.New("it is not a list of fields")
+	}
+	for _, n := range nodes(root) {
+		switch {
+		case n.Style&yaml.FlowStyle != 0:
+			return fmt.Errorf("line %d: braces and brackets need quotes", n.Line)
+		case n.Style&yaml.TaggedStyle != 0:
+			return fmt.Errorf("line %d: tags are not supported", n.Line)
+		case n.Kind == yaml.MappingNode:
+			if err := plainMap(n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// plainMap returns an error for duplicate and merged keys, and for maps that are not indented alike.
+func plainMap(n *yaml.Node) error {
+	seen := map[string]bool{}
+	column := 0
+	for i := 0; i < len(n.Content); i += 2 {
+		key, v := n.Content[i], n.Content[i+1]
+		switch {
+		case key.Kind != yaml.ScalarNode:
+			return fmt.Errorf("line %d: a key is not text", key.Line)
+		case seen[key.Value]:
+			return fmt.Errorf("line %d: duplicate field %q", key.Line, key.Value)
+		case key.Tag == "!!merge":
+			return fmt.Errorf("line %d: << is not supported", key.Line)
+		case v.Kind == yaml.MappingNode && column != 0 && v.Column != column:
+			return fmt.Errorf("line %d: this is not indented as the fields before", v.Line)
+		case v.Kind == yaml.MappingNode:
+			column = v.Column
+		}
+		seen[key.Value] = true
+	}
+	return nil
+}

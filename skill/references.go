@@ -1,0 +1,100 @@
+package skill
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// bounds say how far the references of a skill may lead.
+type bounds struct {
+	inner string // freely: the project, or the directory of skills
+	outer string // only to what does not exist, because the author had another layout in mind
+}
+
+// around returns the bounds of a skill outside of a known place: its repository, or the directory of skills.
+func around(dir string) bounds {
+	for d := filepath.Dir(dir); ; d = filepath.Dir(d) {
+		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
+			return bounds{d, d}
+		}
+		if filepath.Dir(d) == d {
+			parent := filepath.Dir(dir)
+			return bounds{parent, filepath.Dir(parent)}
+		}
+	}
+}
+
+// escape returns why a reference from a directory leaves its bounds, or "".
+func (b bounds) escape(dir, target string) string {
+	full := filepath.Join(dir, filepath.FromSlash(target))
+	switch {
+	case below(b.inner, full):
+		return ""
+	case !below(b.outer, full):
+		return "which leaves the skill"
+	}
+	if _, err := os.Lstat(full); err == nil {
+		return "which exists outside of the skill"
+	}
+	return ""
+}
+
+func below(dir, file string) bool {
+	rel, err := filepath.Rel(dir, file)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// reference is a mention of a file.
+type reference struct {
+	target string
+	line   int
+	link   bool // a Markdown link or an attribute, as opposed to code in a sentence
+}
+
+var (
+	links  = regexp.MustCompile(`\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)|\bexec="([^"]+)"`)
+	quoted = regexp.MustCompile("`((?:\\.{1,2}/|(?:scripts|references|assets|templates|steps|resources)/)[^`\\s]+)`")
+)
+
+// references lists the relative references of a Markdown text outside of code blocks.
+func references(text string, first int) (list []reference) {
+	for i, line := range proseLines(text) {
+		for _, m := range links.FindAllStringSubmatch(line, -1) {
+			list = append(list, reference{cmp.Or(m[1], m[2]), first + i, true})
+		}
+		for _, m := range quoted.FindAllStringSubmatch(line, -1) {
+			list = append(list, reference{m[1], first + i, false})
+		}
+	}
+	relative := list[:0]
+	for _, r := range list {
+		r.target, _, _ = strings.Cut(r.target, "#")
+		if r.target != "" && !strings.HasPrefix(r.target, "/") && !strings.ContainsAny(r.target, ":{}<>*$|?") {
+			relative = append(relative, r)
+		}
+	}
+	return relative
+}
+
+// proseLines returns the lines of a Markdown text, with those of code blocks empty.
+func proseLines(text string) []string {
+	lines := strings.Split(text, "\n")
+	fence := ""
+	for i, l := range lines {
+		trimmed := strings.TrimLeft(l, " \t>")
+		mark := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`~"))]
+		switch {
+		case fence == "" && len(mark) >= 3 && (mark[0] == '`' && !strings.Contains(trimmed[len(mark):], "`") || mark[0] == '~'):
+			fence, lines[i] = mark, ""
+		case fence != "":
+			if strings.HasPrefix(mark, fence) && strings.TrimSpace(trimmed[len(mark):]) == "" {
+				fence = ""
+			}
+			lines[i] = ""
+		}
+	}
+	return lines
+}

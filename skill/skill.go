@@ -1,0 +1,162 @@
+// Package skill reads skills: instructions for a kind of task, in the format of agentskills.io.
+//
+// A skill is a directory with a file SKILL.md: YAML frontmatter with a name and a description, then the
+// instructions in Markdown. [Discover] finds the skills of the user and of a trusted project, and reads commands
+// of Claude Code, prompts of codex, commands of gemini-cli and agents of Claude Code as they are. The model sees
+// only names and descriptions ([Registry.Listing]) until a skill is used ([Skill.Invoke]). Other files of a skill
+// are read when they are needed, with the ordinary tools.
+//
+// Loading is lenient: a skill with formal mistakes still works. It fails closed on what may harm: links and
+// references that leave the skill, characters that people cannot see, and files that are too large. [Lint] reports
+// all mistakes.
+package skill
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind is the format of a skill.
+type Kind string
+
+// The formats.
+const (
+	KindSkill  Kind = "skill"   // a directory with SKILL.md
+	KindClaude Kind = "command" // a command of Claude Code
+	KindCodex  Kind = "prompt"  // a prompt of codex
+	KindGemini Kind = "gemini"  // a command of gemini-cli
+)
+
+// Source is where a skill comes from.
+type Source string
+
+// The sources, lowest first. A skill replaces those of the same name in lower sources.
+const (
+	Builtin Source = "builtin"
+	User    Source = "user"
+	Config  Source = "config"
+	Project Source = "project"
+)
+
+// Skill is a set of instructions with a name.
+type Skill struct {
+	Name          string
+	Description   string
+	License       string
+	Compatibility string
+	Metadata      map[string]string
+	// AllowedTools lists the tools that may be used while the skill is active, such as Read or Bash(git:*). Nil
+	// allows all. A skill never permits more than the policy does.
+	AllowedTools []string
+
+	Aliases       []string
+	ArgumentHint  string // such as "[message]"
+	WhenToUse     string
+	Model         string // to use while the skill is active; "" is that of the session
+	UserInvocable bool   // with /name
+	ModelInvoked  bool   // the model may use it
+
+	// Available reports whether the skill makes sense here; nil means that it does.
+	Available func() bool
+
+	Instructions string // the text after the frontmatter
+	Kind         Kind
+	Source       Source
+	Path         string   // of the file; "" if it is built in
+	Dir          string   // of the skill, absolute; "" if it has no directory
+	Files        []string // the other files in Dir, relative and with slashes
+	// Warnings lists formal mistakes that did not prevent loading.
+	Warnings []string
+
+	allowedTools string // as written
+}
+
+// available reports whether the skill can be used.
+func (s *Skill) available() bool { return s.Available == nil || s.Available() }
+
+// Tools returns the allowed tools as one text, or "all".
+func (s *Skill) Tools() string {
+	if s.AllowedTools == nil {
+		return "all"
+	}
+	return strings.Join(s.AllowedTools, ", ")
+}
+
+// maxListed is how many files of a skill the model is told about.
+const maxListed = 50
+
+// Invoke returns the text that makes a model follow the skill. It begins with a tag that [Active] reads.
+func (s *Skill) Invoke(args string) string {
+	args = strings.TrimSpace(args)
+	var b strings.Builder
+	fmt.Fprintf(&b, `<skill name="%s"`, attribute(s.Name))
+	if s.AllowedTools != nil {
+		fmt.Fprintf(&b, ` allowed-tools="%s"`, attribute(strings.Join(s.AllowedTools, ", ")))
+	}
+	body, rest := s.substitute(args)
+	fmt.Fprintf(&b, ">\n%s\n", strings.ReplaceAll(body, "</skill", "&lt;/skill"))
+	if s.Dir != "" {
+		fmt.Fprintf(&b, "\nDirectory of this skill: %s\nRelative paths in the skill begin there.\n", s.Dir)
+	}
+	if len(s.Files) > 0 {
+		n := min(len(s.Files), maxListed)
+		fmt.Fprintf(&b, "Its files, to be read when they are needed: %s", strings.Join(s.Files[:n], ", "))
+		if n < len(s.Files) {
+			fmt.Fprintf(&b, " and %d more", len(s.Files)-n)
+		}
+		b.WriteString("\n")
+	}
+	if note := s.injections(); note != "" {
+		fmt.Fprintf(&b, "\n[%s]\n", note)
+	}
+	b.WriteString("</skill>")
+	if rest != "" {
+		b.WriteString("\n\n" + rest)
+	}
+	return b.String()
+}
+
+// Active returns the name and the allowed tools of the skill that a text from [Skill.Invoke] is about. Nil tools
+// are not restricted.
+func Active(text string) (name string, tools []string, ok bool) {
+	head, _, closed := strings.Cut(text, ">\n")
+	head, tagged := strings.CutPrefix(head, `<skill name="`)
+	if !closed || !tagged {
+		return "", nil, false
+	}
+	name, rest, ok := strings.Cut(head, `"`)
+	if !ok {
+		return "", nil, false
+	}
+	list, restricted := strings.CutPrefix(rest, ` allowed-tools="`)
+	if restricted {
+		tools = append([]string{}, splitTools(plain(strings.TrimSuffix(list, `"`)))...)
+	}
+	return plain(name), tools, true
+}
+
+var (
+	escapes   = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ")
+	unescapes = strings.NewReplacer("&amp;", "&", "&quot;", `"`, "&lt;", "<", "&gt;", ">")
+)
+
+func attribute(s string) string { return escapes.Replace(s) }
+
+func plain(s string) string { return unescapes.Replace(s) }
+
+// splitTools splits a list of tools at commas and blanks outside of parentheses.
+func splitTools(text string) (tools []string) {
+	depth := 0
+	for _, tool := range strings.FieldsFunc(text, func(r rune) bool {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			depth = max(depth-1, 0)
+		}
+		return depth == 0 && (r == ',' || r == ' ' || r == '\t' || r == '\n')
+	}) {
+		tools = append(tools, strings.TrimSpace(tool))
+	}
+	return tools
+}
