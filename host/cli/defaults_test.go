@@ -25,6 +25,7 @@ func TestDefaults_OfFlags(t *testing.T) {
 		"reins audit tail --lines":            "10",
 		"reins hooks test --input":            "{}",
 		"reins hooks test --prompt":           "test",
+		"reins mcp login --timeout":           "5m0s",
 		"reins mcp logs --lines":              "100",
 		"reins mcp test --timeout":            "30s",
 		"reins mcp serve --mode":              "default",

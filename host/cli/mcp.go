@@ -31,7 +31,7 @@ mcp__SERVER__TOOL.
 Servers are listed in mcp.json beside your configuration file, and in .mcp.json
 of a project, which needs your trust ("reins trust"). Both have the form that
 Claude Code uses.`,
-	}, newMCPList(h), newMCPAdd(h), newMCPRemove(h), newMCPTest(h), newMCPLogs(h), newMCPServe(h))
+	}, newMCPList(h), newMCPAdd(h), newMCPRemove(h), newMCPTest(h), newMCPLogs(h), newMCPLogin(h), newMCPLogout(h), newMCPServe(h))
 }
 
 // foundServer is an MCP server of a file.

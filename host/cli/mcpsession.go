@@ -43,7 +43,7 @@ type servers struct {
 // some time; their tools are added later.
 func (s *servers) open(ctx context.Context, e env.Environment) ([]tool.Tool, error) {
 	client := mcp.Open(ctx, mcp.Config{
-		Env: e, Servers: s.list, Version: Version, Roots: []string{e.Info().Dir}, Elicit: s.elicit, Sample: s.sample, Log: s.logs.write, OnChange: s.changed,
+		Env: e, Servers: s.list, Version: Version, Roots: []string{e.Info().Dir}, Elicit: s.elicit, Sample: s.sample, Token: s.host.token(s.list), Log: s.logs.write, OnChange: s.changed,
 	})
 	s.mu.Lock()
 	s.client = client
@@ -110,7 +110,7 @@ func (s *servers) report(list []mcp.Status) {
 		case mcp.Failed:
 			lines = append(lines, fmt.Sprintf("MCP server %s failed: %v", st.Name, st.Err))
 		case mcp.NeedsAuth:
-			lines = append(lines, fmt.Sprintf(`MCP server %s needs authorization; run "reins mcp test %s"`, st.Name, st.Name))
+			lines = append(lines, fmt.Sprintf(`MCP server %s needs authorization; run "reins mcp login %s"`, st.Name, st.Name))
 		case mcp.Pending:
 			lines = append(lines, fmt.Sprintf("MCP server %s is still starting; its tools are added when it is ready", st.Name))
 		}

@@ -72,7 +72,7 @@ func (o mcpTest) run(ctx context.Context, h Host, names []string) error {
 		logs.dir = filepath.Join(dir, "mcp")
 	}
 	defer logs.Close()
-	client := mcp.Open(ctx, mcp.Config{Env: e, Servers: chosen, Connect: o.timeout, Version: Version, Roots: []string{e.Info().Dir}, Log: logs.write})
+	client := mcp.Open(ctx, mcp.Config{Env: e, Servers: chosen, Connect: o.timeout, Version: Version, Roots: []string{e.Info().Dir}, Token: h.token(chosen), Log: logs.write})
 	defer client.Close()
 	client.Wait(ctx, o.timeout)
 	return o.print(h, client)

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/mcp"
+)
+
+// grants returns the authorizations of the user for MCP servers, or nil if there is no state directory.
+func (h Host) grants() *mcp.Grants {
+	dir, err := stateDir(h)
+	if err != nil {
+		return nil
+	}
+	return &mcp.Grants{Dir: filepath.Join(dir, "mcp", "grants")}
+}
+
+// token returns the Token function for servers.
+func (h Host) token(list map[string]mcp.Server) func(ctx context.Context, server, refused string) (string, error) {
+	if g := h.grants(); g != nil {
+		return g.Token(list)
+	}
+	return nil
+}
+
+func newMCPLogin(h Host) *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "login NAME",
+		Short: "Authorize access to an MCP server",
+		Long: `Authorize access to an MCP server that uses OAuth. It prints an address to open in
+a browser on this machine, and waits until you have agreed there. The token is
+saved in the state directory, and refreshed when it ends.`,
+		Args: wantArgs(1, 1, "the name of a server"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, g, err := h.remoteServer(args[0])
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			err = g.Login(ctx, s, func(url string) error {
+				notef(h, "open this address in a browser, and agree there:\n%s", url)
+				return nil
+			})
+			if err == nil {
+				notef(h, "server %s is authorized", args[0])
+			}
+			return err
+		},
+	}
+	cmd.Flags().DurationVar(&timeout, "timeout", 5*time.Minute, "how long to wait")
+	return cmd
+}
+
+func newMCPLogout(h Host) *cobra.Command {
+	return &cobra.Command{
+		Use:   "logout NAME",
+		Short: "Forget the authorization for an MCP server",
+		Args:  wantArgs(1, 1, "the name of a server"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, g, err := h.remoteServer(args[0])
+			if err != nil {
+				return err
+			}
+			had, err := g.Logout(s)
+			switch {
+			case err != nil:
+				return err
+			case !had:
+				notef(h, "server %s was not authorized", args[0])
+			default:
+				notef(h, "forgot the authorization for server %s", args[0])
+			}
+			return nil
+		},
+	}
+}
+
+// remoteServer returns a server that is reached over HTTP.
+func (h Host) remoteServer(name string) (s mcp.Server, g *mcp.Grants, err error) {
+	list, err := h.serversHere(".")
+	if err != nil {
+		return s, nil, err
+	}
+	chosen, err := choose(h, list, []string{name})
+	if err != nil {
+		return s, nil, err
+	}
+	if s = chosen[name]; s.URL == "" {
+		return s, nil, usagef("server %s has a command; only a server with a URL can be authorized", name)
+	}
+	if g = h.grants(); g == nil {
+		_, err = stateDir(h)
+	}
+	return s, g, err
+}

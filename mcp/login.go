@@ -1,0 +1,237 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/oauth2"
+)
+
+// Grants keeps what users have authorized: an access token for each server, and what is needed to refresh it. The files
+// are readable by the user only.
+type Grants struct {
+	Dir        string
+	HTTPClient *http.Client // default: one without special settings
+
+	mu sync.Mutex
+}
+
+// grant is the authorization for one server.
+type grant struct {
+	URL    string        `json:"url"`
+	Client oauth2.Config `json:"client"`
+	Token  *oauth2.Token `json:"token"`
+}
+
+// refreshBefore is how long before its end a token is refreshed.
+const refreshBefore = time.Minute
+
+// Login has the user authorize access to a server: it calls open with a URL that the user visits, and waits until the
+// browser is redirected back to this machine.
+func (g *Grants) Login(ctx context.Context, s Server, open func(url string) error) error {
+	if s.URL == "" {
+		return errors.New("only a server with a URL can be authorized")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	back := "http://" + l.Addr().String() + "/callback"
+	var saved grant
+	h, err := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
+		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
+			ClientName: "Reins", RedirectURIs: []string{back}, GrantTypes: []string{"authorization_code", "refresh_token"},
+			ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: "none",
+		}},
+		RedirectURL: back, RequestRefreshToken: true, Client: g.HTTPClient,
+		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+			wait := callback(l)
+			if err := open(args.URL); err != nil {
+				return nil, err
+			}
+			return wait(ctx)
+		},
+		NewTokenSource: func(ctx context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
+			saved = grant{URL: s.URL, Client: *c, Token: t}
+			return c.TokenSource(ctx, t), nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	req, resp, err := g.challenge(ctx, s)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusUnauthorized {
+		resp.Body.Close()
+		return errors.New("the server does not ask for authorization")
+	}
+	if err := h.Authorize(ctx, req, resp); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.save(saved)
+}
+
+// challenge returns the answer of a server to a request without a token.
+func (g *Grants) challenge(ctx context.Context, s Server) (*http.Request, *http.Response, error) {
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader(hello))
+	if err != nil {
+		return nil, nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	resp, err := g.client().Do(req)
+	return req, resp, err
+}
+
+func (g *Grants) client() *http.Client {
+	if g.HTTPClient != nil {
+		return g.HTTPClient
+	}
+	return http.DefaultClient
+}
+
+// callback serves the page that the browser is redirected to. The returned function waits for the authorization that
+// the first request brings.
+func callback(l net.Listener) func(ctx context.Context) (*auth.AuthorizationResult, error) {
+	type answer struct {
+		result *auth.AuthorizationResult
+		err    error
+	}
+	got := make(chan answer, 1)
+	srv := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/callback" {
+			http.NotFound(w, r)
+			return
+		}
+		q := r.URL.Query()
+		a := answer{result: &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}}
+		text := "Reins is authorized. You can close this page."
+		if q.Get("code") == "" {
+			a.err = fmt.Errorf("the authorization was refused: %s", clip(strings.TrimSpace(q.Get("error")+" "+q.Get("error_description"))))
+			text = "Reins is not authorized. You can close this page."
+		}
+		select {
+		case got <- a:
+		default:
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, text)
+	})}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(l) }()
+	return func(ctx context.Context) (*auth.AuthorizationResult, error) {
+		defer func() {
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			defer cancel()
+			_ = srv.Shutdown(last)
+		}()
+		select {
+		case a := <-got:
+			return a.result, a.err
+		case err := <-done:
+			return nil, err
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting for the authorization: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// Logout forgets the authorization for a server, and reports whether there was one.
+func (g *Grants) Logout(s Server) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	err := os.Remove(g.file(s.URL))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Token returns the Token function of a Config with these servers. It refreshes tokens before they end and when a server
+// refuses them, and never waits for the user.
+func (g *Grants) Token(servers map[string]Server) func(ctx context.Context, server, refused string) (string, error) {
+	return func(ctx context.Context, server, refused string) (string, error) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		saved, err := g.load(servers[server].URL)
+		if err != nil || saved.Token == nil {
+			return "", err
+		}
+		t := saved.Token
+		valid := t.AccessToken != refused && (t.Expiry.IsZero() || time.Until(t.Expiry) > refreshBefore)
+		if valid || t.RefreshToken == "" {
+			if t.AccessToken == refused {
+				return "", nil
+			}
+			return t.AccessToken, nil
+		}
+		ctx = context.WithValue(ctx, oauth2.HTTPClient, g.client())
+		next, err := saved.Client.TokenSource(ctx, &oauth2.Token{RefreshToken: t.RefreshToken}).Token()
+		if err != nil {
+			return "", nil // the user must authorize it again
+		}
+		saved.Token = next
+		return next.AccessToken, g.save(saved)
+	}
+}
+
+// file returns the file of the grant for a URL.
+func (g *Grants) file(url string) string {
+	sum := sha256.Sum256([]byte(url))
+	return filepath.Join(g.Dir, hex.EncodeToString(sum[:16])+".json")
+}
+
+func (g *Grants) load(url string) (saved grant, err error) {
+	data, err := os.ReadFile(g.file(url))
+	if errors.Is(err, fs.ErrNotExist) {
+		return saved, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &saved)
+	}
+	if err == nil && saved.URL != url {
+		err = fmt.Errorf("%s is for another server", g.file(url))
+	}
+	return saved, err
+}
+
+func (g *Grants) save(saved grant) error {
+	data, err := json.Marshal(saved)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(g.Dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(g.Dir, "new-*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), g.file(saved.URL))
+}

@@ -1,0 +1,218 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// authServer is an MCP server that needs authorization, with its authorization server.
+type authServer struct {
+	*httptest.Server
+	life time.Duration // of a token
+
+	mu        sync.Mutex
+	verifiers map[string]string // of codes
+	tokens    map[string]bool   // that are valid
+	refresh   string            // the valid refresh token
+	refreshes int
+	deny      bool
+}
+
+func newAuthServer(t *testing.T) *authServer {
+	s := &authServer{life: time.Hour, verifiers: map[string]string{}, tokens: map[string]bool{}}
+	server := sdk.NewServer(&sdk.Implementation{Name: "guarded"}, nil)
+	sdk.AddTool(server, &sdk.Tool{Name: "hello"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "hello"}}}, nil, nil
+	})
+	mux := http.NewServeMux()
+	s.Server = httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	verify := func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.tokens[token] {
+			return nil, auth.ErrInvalidToken
+		}
+		return &auth.TokenInfo{Expiration: time.Now().Add(time.Hour)}, nil
+	}
+	guard := auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{ResourceMetadataURL: s.URL + "/.well-known/oauth-protected-resource"})
+	mux.Handle("/mcp", guard(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true})))
+	answer := func(w http.ResponseWriter, v any) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(v)
+	}
+	mux.HandleFunc("/.well-known/oauth-protected-resource", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, map[string]any{"resource": s.URL + "/mcp", "authorization_servers": []string{s.URL}})
+	})
+	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, map[string]any{
+			"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token", "registration_endpoint": s.URL + "/register",
+			"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"},
+		})
+	})
+	mux.HandleFunc("/register", func(w http.ResponseWriter, r *http.Request) {
+		var in map[string]any
+		_ = json.NewDecoder(r.Body).Decode(&in)
+		in["client_id"] = "client-1"
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_ = json.NewEncoder(w).Encode(in)
+	})
+	mux.HandleFunc("/authorize", s.authorize)
+	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
+		v, err := s.token(r)
+		if err != nil {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_ = json.NewEncoder(w).Encode(map[string]any{"error": "invalid_grant", "error_description": err.Error()})
+			return
+		}
+		answer(w, v)
+	})
+	return s
+}
+
+func (s *authServer) authorize(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := r.URL.Query()
+	back, _ := url.Parse(q.Get("redirect_uri"))
+	out := url.Values{"state": {q.Get("state")}}
+	if s.deny {
+		out.Set("error", "access_denied")
+	} else {
+		code := fmt.Sprintf("code-%d", len(s.verifiers))
+		s.verifiers[code] = q.Get("code_challenge")
+		out.Set("code", code)
+	}
+	back.RawQuery = out.Encode()
+	http.Redirect(w, r, back.String(), http.StatusFound)
+}
+
+func (s *authServer) token(r *http.Request) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch r.FormValue("grant_type") {
+	case "authorization_code":
+		sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
+		if s.verifiers[r.FormValue("code")] != base64.RawURLEncoding.EncodeToString(sum[:]) {
+			return nil, errors.New("the verifier is wrong")
+		}
+	case "refresh_token":
+		if s.refresh == "" || r.FormValue("refresh_token") != s.refresh {
+			return nil, errors.New("the refresh token is wrong")
+		}
+		s.refreshes++
+	}
+	access := fmt.Sprintf("access-%d", len(s.tokens))
+	s.tokens[access], s.refresh = true, fmt.Sprintf("refresh-%d", len(s.tokens))
+	return map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": int(s.life.Seconds()), "refresh_token": s.refresh}, nil
+}
+
+// revoke makes all tokens invalid.
+func (s *authServer) revoke(refresh bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for token := range s.tokens {
+		s.tokens[token] = false
+	}
+	if refresh {
+		s.refresh = ""
+	}
+}
+
+// browse visits a URL as a browser does.
+func browse(u string) error {
+	resp, err := http.Get(u)
+	if err == nil {
+		err = resp.Body.Close()
+	}
+	return err
+}
+
+func TestLogin_AuthorizesAndRefreshes(t *testing.T) {
+	s := newAuthServer(t)
+	g := &Grants{Dir: filepath.Join(t.TempDir(), "grants")}
+	servers := map[string]Server{"guarded": {URL: s.URL + "/mcp"}}
+	open := func() *Client {
+		c := Open(t.Context(), Config{Servers: servers, Token: g.Token(servers)})
+		t.Cleanup(func() { c.Close() })
+		c.Wait(t.Context(), time.Minute)
+		return c
+	}
+	state := func(when string, want State) {
+		t.Helper()
+		if st := open().Status()[0]; st.State != want {
+			t.Errorf("%s: %s, %v, want %s", when, st.State, st.Err, want)
+		}
+	}
+	state("before the login", NeedsAuth)
+	if err := g.Login(t.Context(), servers["guarded"], browse); err != nil {
+		t.Fatal(err)
+	}
+	state("after the login", Connected)
+	files, err := os.ReadDir(g.Dir)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	if fi, err := files[0].Info(); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("the mode is %v, %v", fi.Mode(), err)
+	}
+
+	s.revoke(false)
+	state("after the server has forgotten the token", Connected)
+	if s.refreshes != 1 {
+		t.Errorf("refreshed %d times, want once", s.refreshes)
+	}
+	s.revoke(true)
+	state("after the server has forgotten everything", NeedsAuth)
+
+	s.life = 30 * time.Second // about to end
+	if err := g.Login(t.Context(), servers["guarded"], browse); err != nil {
+		t.Fatal(err)
+	}
+	before := s.refreshes
+	if token, err := g.Token(servers)(t.Context(), "guarded", ""); err != nil || token == "" || s.refreshes != before+1 {
+		t.Errorf("a token that is about to end: %q, %v, refreshed %d times", token, err, s.refreshes-before)
+	}
+	if had, err := g.Logout(servers["guarded"]); !had || err != nil {
+		t.Errorf("logout: %v, %v", had, err)
+	}
+	state("after the logout", NeedsAuth)
+}
+
+func TestLogin_Refused(t *testing.T) {
+	s := newAuthServer(t)
+	s.deny = true
+	g := &Grants{Dir: t.TempDir()}
+	if err := g.Login(t.Context(), Server{URL: s.URL + "/mcp"}, browse); err == nil || !strings.Contains(err.Error(), "access_denied") {
+		t.Errorf("a refused login: %v", err)
+	}
+	if err := g.Login(t.Context(), Server{Command: "x"}, browse); err == nil {
+		t.Error("a command was authorized")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := g.Login(ctx, Server{URL: s.URL + "/mcp"}, func(string) error { cancel(); return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted login: %v", err)
+	}
+	if files, _ := os.ReadDir(g.Dir); len(files) != 0 {
+		t.Errorf("%d files are left", len(files))
+	}
+}
