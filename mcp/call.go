@@ -58,29 +58,30 @@ func (s *server) do(ctx context.Context, output func([]byte), p progressParams, 
 		}
 		stop()
 		unsent := errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing)
+		if unsent || errors.Is(err, errAuth) {
+			c.drop(err)
+		}
 		if !unsent || !again {
 			return err
 		}
-		c.leave(ctx)
 	}
 }
 
-// leave waits until a connection that was lost is no longer used.
-func (c *conn) leave(ctx context.Context) {
-	select {
-	case <-c.dead:
-	case <-ctx.Done():
-	case <-time.After(callWait):
-	}
-	for c.srv.current() == c && ctx.Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
-}
-
-func (s *server) current() *conn {
+// drop ends a connection that does not work anymore, so that the next request waits for a new one.
+func (c *conn) drop(err error) {
+	s := c.srv
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.conn
+	if s.conn != c {
+		return
+	}
+	c.cause, s.conn = err, nil
+	if errors.Is(err, errAuth) {
+		s.state, s.err = NeedsAuth, errAuth
+	} else {
+		s.pending(nil)
+	}
+	go c.close()
 }
 
 // errDown means that there is no connection to a server.

@@ -25,6 +25,8 @@ type conn struct {
 	srv  *server
 	dead chan struct{} // closed when the connection has ended
 	err  error         // why; read it after dead is closed
+	// cause is why the connection was dropped, if it was; srv.mu guards it.
+	cause error
 
 	end  context.CancelFunc // ends all requests and calls at once
 	wait func()             // waits for the process; nil for HTTP

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -160,6 +161,30 @@ func testServer() *sdk.Server {
 		<-ctx.Done()
 		fmt.Fprintln(os.Stderr, "cancelled")
 		return nil, nil, ctx.Err()
+	})
+	add("progress", func(ctx context.Context, r *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
+		n, _ := strconv.Atoi(in.Text)
+		for i := range n {
+			r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+				ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: float64(n), Message: fmt.Sprintf("step %d", i+1),
+			})
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-ctx.Done():
+				return nil, nil, ctx.Err()
+			}
+		}
+		return text("finished"), nil, nil
+	})
+	add("add", func(_ context.Context, _ *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
+		add(in.Text, func(context.Context, *sdk.CallToolRequest, textInput) (*sdk.CallToolResult, any, error) {
+			return text("new"), nil, nil
+		})
+		return text("added"), nil, nil
+	})
+	add("remove", func(_ context.Context, _ *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
+		s.RemoveTools(in.Text)
+		return text("removed"), nil, nil
 	})
 	return s
 }

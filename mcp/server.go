@@ -135,6 +135,11 @@ func (s *server) run(ctx context.Context) {
 			known = true
 			err = s.follow(ctx, c)
 			c.close()
+			select {
+			case <-s.retry:
+				err = errRetry
+			default:
+			}
 		}
 		if ctx.Err() != nil {
 			s.settle(Disabled, nil)
@@ -221,12 +226,16 @@ func (s *server) attempt(ctx context.Context, version *string) (*conn, error) {
 }
 
 // follow lists the tools again when they change. It returns why the connection is lost.
-func (s *server) follow(ctx context.Context, c *conn) error {
+func (s *server) follow(ctx context.Context, c *conn) (err error) {
 	defer func() {
 		s.mu.Lock()
-		s.conn = nil
-		s.pending(nil)
-		s.mu.Unlock()
+		defer s.mu.Unlock()
+		if s.conn == c {
+			s.conn = nil
+			s.pending(nil)
+		} else if ctx.Err() == nil {
+			err = c.cause
+		}
 	}()
 	wait := minRefresh
 	var refresh <-chan time.Time
