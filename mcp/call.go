@@ -19,6 +19,9 @@ const (
 	progressFactor = 10
 )
 
+// codeRejected is the code of the SDK's error for a request that HTTP did not answer.
+const codeRejected = -32005
+
 var errTimeout = errors.New("timeout")
 
 // call calls a tool of the server.
@@ -167,11 +170,11 @@ func (s *server) failure(ctx context.Context, err error) tool.Result {
 		return tool.Failure(Unavailable, "MCP server %s requires authorization. The user must authorize it.", s.name)
 	case errors.As(err, &down):
 		return tool.Failure(Unavailable, "MCP server %s is not connected: %s", s.name, clip(down.err.Error()))
-	case errors.As(err, &answer):
+	case errors.As(err, &answer) && answer.Code != codeRejected:
 		return tool.Failure(ToolFailed, "MCP server %s answered with an error: %s", s.name, clip(answer.Message))
 	case errors.Is(err, io.EOF):
 		err = errors.New("the server closed the connection")
 	}
-	return tool.Failure(Unavailable, "MCP server %s was lost during the call: %s. It is being reconnected. Whether the call had an effect is not known.",
+	return tool.Failure(Unavailable, "MCP server %s was lost during the call: %s. Whether the call had an effect is not known. The next call connects again.",
 		s.name, clip(err.Error()))
 }

@@ -233,7 +233,7 @@ func (s *server) follow(ctx context.Context, c *conn) (err error) {
 		if s.conn == c {
 			s.conn = nil
 			s.pending(nil)
-		} else if ctx.Err() == nil {
+		} else if ctx.Err() == nil && err != errRetry {
 			err = c.cause
 		}
 	}()
