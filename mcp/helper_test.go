@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	if code == 0 {
-		if err := goleak.Find(); err != nil {
+		// Servers of tests that were replaced do not notice that their sessions are over.
+		if err := goleak.Find(goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
