@@ -17,6 +17,9 @@ const (
 	defaultTimeout = 2 * time.Minute
 	// progressFactor is how many times the timeout a call may take if it reports progress.
 	progressFactor = 10
+	// After maxProgress reports, a call shows only some.
+	maxProgress   = 100
+	progressPause = time.Second
 )
 
 // codeRejected is the code of the SDK's error for a request that HTTP did not answer.
@@ -132,15 +135,19 @@ func (c *conn) limit(ctx context.Context, output func([]byte)) (limited context.
 		cancel(errTimeout)
 	})
 	close(armed)
+	c.calls.Add(1)
 	id := fmt.Sprintf("reins-%d", c.tokens.Add(1))
-	c.progress.Store(id, func(p *sdk.ProgressNotificationParams) {
+	shown, last := 0, time.Time{}
+	c.progress.Store(id, func(p *sdk.ProgressNotificationParams) { // one call at a time
 		timer.Reset(max(0, min(timeout, time.Until(end))))
-		if output != nil {
+		if output != nil && (shown < maxProgress || time.Since(last) > progressPause) {
+			shown, last = shown+1, time.Now()
 			output([]byte(progressLine(p)))
 		}
 	})
 	return ctx, id, func() {
 		timer.Stop()
+		c.calls.Add(-1)
 		c.progress.Delete(id)
 		cancel(nil)
 	}

@@ -32,6 +32,7 @@ type conn struct {
 	wait func()             // waits for the process; nil for HTTP
 	link sdk.Connection
 
+	calls    atomic.Int32 // requests to the server that are not answered
 	asking   atomic.Int32 // requests of the server that the user or a model is answering
 	progress sync.Map     // of progress tokens to func(*sdk.ProgressNotificationParams)
 	tokens   atomic.Int64

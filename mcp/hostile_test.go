@@ -9,9 +9,9 @@ import (
 )
 
 // failed opens a client with a server that cannot be connected, and returns its status.
-func failed(t *testing.T, s Server) Status {
+func failed(t *testing.T, s Server, limit time.Duration) Status {
 	t.Helper()
-	c := open(t, Config{Servers: map[string]Server{"bad": s, "good": program(t, "sdk")}, Connect: 2 * time.Second})
+	c := open(t, Config{Servers: map[string]Server{"bad": s, "good": program(t, "sdk")}, Connect: limit})
 	c.Wait(t.Context(), time.Minute)
 	if got := tool.String(invoke(t, c, "mcp__good__echo", `{"text":"fine"}`).Output); got != "fine" {
 		t.Errorf("the other server answered %q", got)
@@ -21,19 +21,26 @@ func failed(t *testing.T, s Server) Status {
 
 func TestHostile_ServersThatCannotBeConnectedAreReported(t *testing.T) {
 	for kind, says := range map[string]string{
-		"silent": "did not answer within 2s", "dies": "exited with code 3; its last output: API_KEY is not set",
+		"dies": "exited with code 3; its last output: API_KEY is not set",
 		"noise": "other things than messages", "endless line": "larger than 16 MiB",
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			st := failed(t, program(t, kind))
+			st := failed(t, program(t, kind), time.Minute)
 			if st.State != Failed || st.Err == nil || !strings.Contains(st.Err.Error(), says) {
 				t.Errorf("the server is %s: %v; want an error with %q", st.State, st.Err, says)
 			}
 		})
 	}
+	t.Run("silent", func(t *testing.T) {
+		t.Parallel()
+		st := failed(t, program(t, "silent"), 3*time.Second)
+		if st.State != Failed || st.Err == nil || !strings.Contains(st.Err.Error(), "did not answer within 3s") {
+			t.Errorf("the server is %s: %v", st.State, st.Err)
+		}
+	})
 	t.Run("missing program", func(t *testing.T) {
-		st := failed(t, Server{Command: "no-such-program-anywhere"})
+		st := failed(t, Server{Command: "no-such-program-anywhere"}, time.Minute)
 		if st.State != Failed || st.Err == nil || !strings.Contains(st.Err.Error(), "no-such-program-anywhere") {
 			t.Errorf("the server is %s: %v", st.State, st.Err)
 		}

@@ -78,15 +78,17 @@ func (c *Client) newServer(name string, cfg Server) *server {
 
 // begin starts to connect to the server.
 func (s *server) begin() {
-	switch {
-	case s.state != Pending:
-	case s.Tools != nil:
-		s.offer(s.own())
-		s.settle(Connected, nil)
-	default:
-		s.running = true
+	s.mu.Lock()
+	s.running = s.state == Pending && s.Tools == nil
+	own := s.state == Pending && s.Tools != nil
+	s.mu.Unlock()
+	if s.running {
 		go s.run(s.ctx)
 		return
+	}
+	if own {
+		s.offer(s.own())
+		s.settle(Connected, nil)
 	}
 	close(s.done)
 }
@@ -154,7 +156,7 @@ func (s *server) run(ctx context.Context) {
 		}
 		s.pause(ctx, nil)
 		failures = 0
-		s.pend(s.err)
+		s.pend(err)
 	}
 }
 

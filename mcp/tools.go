@@ -174,8 +174,11 @@ func sameSpec(a, b tool.Spec) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// clip bounds a text of a server.
-func clip(text string) string {
+// clip bounds a text of a server, and replaces characters that people cannot see.
+func clip(text string) string { return shorten(hidden.Replace(text, 0)) }
+
+// shorten bounds a text.
+func shorten(text string) string {
 	if utf8.RuneCountInString(text) <= maxDescription {
 		return text
 	}
