@@ -125,7 +125,7 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 		}
 	}
 	o := &sdk.ClientOptions{
-		Logger:                 slog.New(slog.DiscardHandler),
+		Logger:                 slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelError})),
 		Capabilities:           &sdk.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed() },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {

@@ -177,6 +177,9 @@ func testServer() *sdk.Server {
 		}
 		return text("finished"), nil, nil
 	})
+	add("write", func(_ context.Context, _ *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
+		return text("written"), nil, os.WriteFile(in.Text, nil, 0o644)
+	})
 	add("add", func(_ context.Context, _ *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
 		add(in.Text, func(context.Context, *sdk.CallToolRequest, textInput) (*sdk.CallToolResult, any, error) {
 			return text("new"), nil, nil

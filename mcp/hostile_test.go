@@ -21,7 +21,7 @@ func failed(t *testing.T, s Server, limit time.Duration) Status {
 
 func TestHostile_ServersThatCannotBeConnectedAreReported(t *testing.T) {
 	for kind, says := range map[string]string{
-		"dies": "exited with code 3; its last output: API_KEY is not set",
+		"dies":  "exited with code 3; its last output: API_KEY is not set",
 		"noise": "other things than messages", "endless line": "larger than 16 MiB",
 	} {
 		t.Run(kind, func(t *testing.T) {
