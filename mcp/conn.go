@@ -147,6 +147,9 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 		o.Capabilities.RootsV2 = &sdk.RootCapabilities{}
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "reins", Version: cfg.Version}, o)
+	if err := sdk.AddSendingCustomMethod[*rawParams, *rawTools](client, rawList); err != nil {
+		panic(err) // the method is not one of the SDK
+	}
 	for _, dir := range cfg.Roots {
 		//lint:ignore SA1019 servers still use it
 		client.AddRoots(&sdk.Root{URI: fileURI(dir), Name: dir[strings.LastIndexAny(dir, `/\`)+1:]})

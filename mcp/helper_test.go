@@ -195,7 +195,7 @@ func testServer() *sdk.Server {
 
 // rawServer is a server without the SDK, for what no SDK would do.
 func rawServer(kind string) {
-	r := &raw{kind: kind, in: bufio.NewReader(os.Stdin)}
+	r := &raw{kind: kind, in: bufio.NewReader(os.Stdin), out: os.Stdout}
 	switch kind {
 	case "silent":
 		io.Copy(io.Discard, r.in)
@@ -231,6 +231,7 @@ func rawServer(kind string) {
 type raw struct {
 	kind  string
 	in    *bufio.Reader
+	out   io.Writer
 	calls int
 	lists int
 	mu    sync.Mutex
@@ -245,7 +246,7 @@ type request struct {
 func (r *raw) write(text string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, err := io.WriteString(os.Stdout, text)
+	_, err := io.WriteString(r.out, text)
 	return err
 }
 
@@ -303,6 +304,8 @@ func (r *raw) list(m request) {
 	case "pages":
 		next = `,"nextCursor":"again"`
 		tools = []string{tool(fmt.Sprintf("t%d", r.lists))}
+	case "odd tools":
+		tools = append(tools, `{"name":"number","description":5,"inputSchema":{}}`, `{"name":["x"]}`, `null`, `"text"`, tool("c"))
 	case "bad tools":
 		tools = append(tools,
 			`{"name":"text","inputSchema":{"type":"string"}}`,

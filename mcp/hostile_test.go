@@ -1,6 +1,10 @@
 package mcp
 
 import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,5 +122,47 @@ func TestHostile_BadToolsAreLeftOutAndNamed(t *testing.T) {
 	}
 	if n := len(c.Tools()[2].Spec().Description); n > maxDescription+20 {
 		t.Errorf("a description has %d bytes", n)
+	}
+}
+
+func TestHostile_ToolsThatCannotBeDecodedAreLeftOutAndNamed(t *testing.T) {
+	over := func(s Server) {
+		t.Helper()
+		c := ready(t, Config{Servers: map[string]Server{"x": s}})
+		defer c.Close()
+		if got := strings.Join(names(c), " "); got != "mcp__x__b mcp__x__a mcp__x__c" {
+			t.Errorf("the tools are %s", got)
+		}
+		left := c.Status()[0].LeftOut
+		if len(left) != 4 || !slices.ContainsFunc(left, func(q Quarantine) bool { return q.Tool == "number" && strings.Contains(q.Reason, "malformed") }) {
+			t.Errorf("left out are %v", left)
+		}
+	}
+	over(program(t, "odd tools"))
+	for _, kind := range []string{"application/json", "text/event-stream"} {
+		s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { oddTools(w, r, kind) }))
+		over(Server{URL: s.URL})
+	}
+}
+
+// oddTools is a server over HTTP like "odd tools".
+func oddTools(w http.ResponseWriter, r *http.Request, kind string) {
+	var m request
+	if r.Method != "POST" || json.NewDecoder(r.Body).Decode(&m) != nil {
+		http.Error(w, "no", http.StatusMethodNotAllowed)
+		return
+	}
+	var out strings.Builder
+	server := &raw{kind: "odd tools", out: &out}
+	server.handle(m)
+	if out.Len() == 0 {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header().Set("Content-Type", kind)
+	if kind == "text/event-stream" {
+		fmt.Fprintf(w, "data: %s\n", out.String())
+	} else {
+		fmt.Fprint(w, out.String())
 	}
 }

@@ -205,7 +205,7 @@ func (c *stdio) next() ([]byte, error) {
 }
 
 func (c *stdio) Write(ctx context.Context, m jsonrpc.Message) error {
-	b, err := jsonrpc.EncodeMessage(m)
+	b, err := jsonrpc.EncodeMessage(realMethod(m))
 	if err != nil {
 		return err
 	}
