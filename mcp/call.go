@@ -17,7 +17,13 @@ const (
 	defaultTimeout = 2 * time.Minute
 	// progressFactor is how many times the timeout a call may take if it reports progress.
 	progressFactor = 10
+	// After maxProgress reports, a call shows only some.
+	maxProgress   = 100
+	progressPause = time.Second
 )
+
+// codeRejected is the code of the SDK's error for a request that HTTP did not answer.
+const codeRejected = -32005
 
 var errTimeout = errors.New("timeout")
 
@@ -58,29 +64,30 @@ func (s *server) do(ctx context.Context, output func([]byte), p progressParams, 
 		}
 		stop()
 		unsent := errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing)
+		if unsent || errors.Is(err, errAuth) {
+			c.drop(err)
+		}
 		if !unsent || !again {
 			return err
 		}
-		c.leave(ctx)
 	}
 }
 
-// leave waits until a connection that was lost is no longer used.
-func (c *conn) leave(ctx context.Context) {
-	select {
-	case <-c.dead:
-	case <-ctx.Done():
-	case <-time.After(callWait):
-	}
-	for c.srv.current() == c && ctx.Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
-}
-
-func (s *server) current() *conn {
+// drop ends a connection that does not work anymore, so that the next request waits for a new one.
+func (c *conn) drop(err error) {
+	s := c.srv
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.conn
+	if s.conn != c {
+		return
+	}
+	c.cause, s.conn = err, nil
+	if errors.Is(err, errAuth) {
+		s.state, s.err = NeedsAuth, errAuth
+	} else {
+		s.pending(nil)
+	}
+	go c.close()
 }
 
 // errDown means that there is no connection to a server.
@@ -128,15 +135,19 @@ func (c *conn) limit(ctx context.Context, output func([]byte)) (limited context.
 		cancel(errTimeout)
 	})
 	close(armed)
+	c.calls.Add(1)
 	id := fmt.Sprintf("reins-%d", c.tokens.Add(1))
-	c.progress.Store(id, func(p *sdk.ProgressNotificationParams) {
+	shown, last := 0, time.Time{}
+	c.progress.Store(id, func(p *sdk.ProgressNotificationParams) { // one call at a time
 		timer.Reset(max(0, min(timeout, time.Until(end))))
-		if output != nil {
+		if output != nil && (shown < maxProgress || time.Since(last) > progressPause) {
+			shown, last = shown+1, time.Now()
 			output([]byte(progressLine(p)))
 		}
 	})
 	return ctx, id, func() {
 		timer.Stop()
+		c.calls.Add(-1)
 		c.progress.Delete(id)
 		cancel(nil)
 	}
@@ -166,11 +177,11 @@ func (s *server) failure(ctx context.Context, err error) tool.Result {
 		return tool.Failure(Unavailable, "MCP server %s requires authorization. The user must authorize it.", s.name)
 	case errors.As(err, &down):
 		return tool.Failure(Unavailable, "MCP server %s is not connected: %s", s.name, clip(down.err.Error()))
-	case errors.As(err, &answer):
+	case errors.As(err, &answer) && answer.Code != codeRejected:
 		return tool.Failure(ToolFailed, "MCP server %s answered with an error: %s", s.name, clip(answer.Message))
 	case errors.Is(err, io.EOF):
 		err = errors.New("the server closed the connection")
 	}
-	return tool.Failure(Unavailable, "MCP server %s was lost during the call: %s. It is being reconnected. Whether the call had an effect is not known.",
+	return tool.Failure(Unavailable, "MCP server %s was lost during the call: %s. Whether the call had an effect is not known. The next call connects again.",
 		s.name, clip(err.Error()))
 }

@@ -25,11 +25,14 @@ type conn struct {
 	srv  *server
 	dead chan struct{} // closed when the connection has ended
 	err  error         // why; read it after dead is closed
+	// cause is why the connection was dropped, if it was; srv.mu guards it.
+	cause error
 
 	end  context.CancelFunc // ends all requests and calls at once
 	wait func()             // waits for the process; nil for HTTP
 	link sdk.Connection
 
+	calls    atomic.Int32 // requests to the server that are not answered
 	asking   atomic.Int32 // requests of the server that the user or a model is answering
 	progress sync.Map     // of progress tokens to func(*sdk.ProgressNotificationParams)
 	tokens   atomic.Int64
@@ -122,7 +125,7 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 		}
 	}
 	o := &sdk.ClientOptions{
-		Logger:                 slog.New(slog.DiscardHandler),
+		Logger:                 slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelError})),
 		Capabilities:           &sdk.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed() },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
@@ -144,6 +147,9 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 		o.Capabilities.RootsV2 = &sdk.RootCapabilities{}
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "reins", Version: cfg.Version}, o)
+	if err := sdk.AddSendingCustomMethod[*rawParams, *rawTools](client, rawList); err != nil {
+		panic(err) // the method is not one of the SDK
+	}
 	for _, dir := range cfg.Roots {
 		//lint:ignore SA1019 servers still use it
 		client.AddRoots(&sdk.Root{URI: fileURI(dir), Name: dir[strings.LastIndexAny(dir, `/\`)+1:]})

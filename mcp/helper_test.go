@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +30,8 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	if code == 0 {
-		if err := goleak.Find(); err != nil {
+		// Servers of tests that were replaced do not notice that their sessions are over.
+		if err := goleak.Find(goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
@@ -161,12 +163,39 @@ func testServer() *sdk.Server {
 		fmt.Fprintln(os.Stderr, "cancelled")
 		return nil, nil, ctx.Err()
 	})
+	add("progress", func(ctx context.Context, r *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
+		n, _ := strconv.Atoi(in.Text)
+		for i := range n {
+			r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+				ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: float64(n), Message: fmt.Sprintf("step %d", i+1),
+			})
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-ctx.Done():
+				return nil, nil, ctx.Err()
+			}
+		}
+		return text("finished"), nil, nil
+	})
+	add("write", func(_ context.Context, _ *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
+		return text("written"), nil, os.WriteFile(in.Text, nil, 0o644)
+	})
+	add("add", func(_ context.Context, _ *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
+		add(in.Text, func(context.Context, *sdk.CallToolRequest, textInput) (*sdk.CallToolResult, any, error) {
+			return text("new"), nil, nil
+		})
+		return text("added"), nil, nil
+	})
+	add("remove", func(_ context.Context, _ *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
+		s.RemoveTools(in.Text)
+		return text("removed"), nil, nil
+	})
 	return s
 }
 
 // rawServer is a server without the SDK, for what no SDK would do.
 func rawServer(kind string) {
-	r := &raw{kind: kind, in: bufio.NewReader(os.Stdin)}
+	r := &raw{kind: kind, in: bufio.NewReader(os.Stdin), out: os.Stdout}
 	switch kind {
 	case "silent":
 		io.Copy(io.Discard, r.in)
@@ -202,6 +231,7 @@ func rawServer(kind string) {
 type raw struct {
 	kind  string
 	in    *bufio.Reader
+	out   io.Writer
 	calls int
 	lists int
 	mu    sync.Mutex
@@ -216,7 +246,7 @@ type request struct {
 func (r *raw) write(text string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, err := io.WriteString(os.Stdout, text)
+	_, err := io.WriteString(r.out, text)
 	return err
 }
 
@@ -274,6 +304,8 @@ func (r *raw) list(m request) {
 	case "pages":
 		next = `,"nextCursor":"again"`
 		tools = []string{tool(fmt.Sprintf("t%d", r.lists))}
+	case "odd tools":
+		tools = append(tools, `{"name":"number","description":5,"inputSchema":{}}`, `{"name":["x"]}`, `null`, `"text"`, tool("c"))
 	case "bad tools":
 		tools = append(tools,
 			`{"name":"text","inputSchema":{"type":"string"}}`,

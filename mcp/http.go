@@ -111,6 +111,10 @@ func (r *remote) send(q *http.Request, token string) (*http.Response, error) {
 		}
 		own.Body = body
 	}
+	if err := realRequest(own); err != nil {
+		done()
+		return nil, err
+	}
 	if token != "" {
 		own.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -133,8 +137,11 @@ func (r *remote) send(q *http.Request, token string) (*http.Response, error) {
 	if err == nil && len(data) > maxMessage {
 		err = fmt.Errorf("the server sent a message larger than %d MiB", maxMessage>>20)
 	}
+	if err != nil {
+		return nil, err
+	}
 	p.Body = io.NopCloser(bytes.NewReader(data))
-	return p, err
+	return p, nil
 }
 
 // stream is the body of an answer with several messages. It slows down a server that sends too many.

@@ -78,15 +78,17 @@ func (c *Client) newServer(name string, cfg Server) *server {
 
 // begin starts to connect to the server.
 func (s *server) begin() {
-	switch {
-	case s.state != Pending:
-	case s.Tools != nil:
-		s.offer(s.own())
-		s.settle(Connected, nil)
-	default:
-		s.running = true
+	s.mu.Lock()
+	s.running = s.state == Pending && s.Tools == nil
+	own := s.state == Pending && s.Tools != nil
+	s.mu.Unlock()
+	if s.running {
 		go s.run(s.ctx)
 		return
+	}
+	if own {
+		s.offer(s.own())
+		s.settle(Connected, nil)
 	}
 	close(s.done)
 }
@@ -135,6 +137,11 @@ func (s *server) run(ctx context.Context) {
 			known = true
 			err = s.follow(ctx, c)
 			c.close()
+			select {
+			case <-s.retry:
+				err = errRetry
+			default:
+			}
 		}
 		if ctx.Err() != nil {
 			s.settle(Disabled, nil)
@@ -149,7 +156,7 @@ func (s *server) run(ctx context.Context) {
 		}
 		s.pause(ctx, nil)
 		failures = 0
-		s.pend(s.err)
+		s.pend(err)
 	}
 }
 
@@ -221,12 +228,16 @@ func (s *server) attempt(ctx context.Context, version *string) (*conn, error) {
 }
 
 // follow lists the tools again when they change. It returns why the connection is lost.
-func (s *server) follow(ctx context.Context, c *conn) error {
+func (s *server) follow(ctx context.Context, c *conn) (err error) {
 	defer func() {
 		s.mu.Lock()
-		s.conn = nil
-		s.pending(nil)
-		s.mu.Unlock()
+		defer s.mu.Unlock()
+		if s.conn == c {
+			s.conn = nil
+			s.pending(nil)
+		} else if ctx.Err() == nil && err != errRetry {
+			err = c.cause
+		}
 	}()
 	wait := minRefresh
 	var refresh <-chan time.Time

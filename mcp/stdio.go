@@ -59,6 +59,7 @@ func startStdio(ctx context.Context, e env.Environment, s Server, log *tail) (*s
 	}
 	c := &stdio{log: log, rate: newRate(), out: make(chan []byte, 16), gone: make(chan struct{})}
 	c.changed.L = &c.mu
+	log.reset()
 	c.open, c.close = context.WithCancel(context.Background())
 	ctx, c.free = context.WithCancel(context.WithoutCancel(ctx))
 	proc, err := e.Start(ctx, env.Command{
@@ -204,7 +205,7 @@ func (c *stdio) next() ([]byte, error) {
 }
 
 func (c *stdio) Write(ctx context.Context, m jsonrpc.Message) error {
-	b, err := jsonrpc.EncodeMessage(m)
+	b, err := jsonrpc.EncodeMessage(realMethod(m))
 	if err != nil {
 		return err
 	}
@@ -255,12 +256,32 @@ type tail struct {
 	mu   sync.Mutex
 	kept []byte
 	part []byte
+	sent int // bytes that were passed on since the server was started
 }
 
 const (
 	maxTail = 8 << 10
 	maxLine = 4 << 10 // longer lines are split
+	maxLog  = 8 << 20 // further lines are not passed on
 )
+
+// pass passes on a line; t.mu is held.
+func (t *tail) pass(line []byte) {
+	if t.line == nil || t.sent > maxLog {
+		return
+	}
+	if t.sent += len(line) + 1; t.sent > maxLog {
+		line = []byte("[the server writes too much; the rest is not logged]")
+	}
+	t.line(line)
+}
+
+// reset allows as much as for a new server.
+func (t *tail) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sent = 0
+}
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
@@ -277,9 +298,7 @@ func (t *tail) Write(p []byte) (int, error) {
 		}
 		t.part, rest = append(t.part, line...), after
 		if whole {
-			if t.line != nil {
-				t.line(t.part)
-			}
+			t.pass(t.part)
 			t.part = t.part[:0]
 		}
 	}

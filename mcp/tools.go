@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -35,19 +36,19 @@ func (c *conn) list(ctx context.Context) (listing, error) {
 	if caps.Tools == nil {
 		return l, nil
 	}
-	params := &sdk.ListToolsParams{}
+	cursor := ""
 	for range maxPages {
-		page, err := c.ListTools(ctx, params)
+		tools, bad, next, err := c.page(ctx, cursor)
 		if err != nil {
 			return l, err
 		}
-		for _, t := range page.Tools {
+		for _, t := range tools {
 			l.add(c.srv, t)
 		}
-		if page.NextCursor == "" || len(l.tools)+len(l.leftOut) >= maxTools {
+		l.leftOut = append(l.leftOut, bad...)
+		if cursor = next; next == "" || len(l.tools)+len(l.leftOut) >= maxTools {
 			break
 		}
-		params.Cursor = page.NextCursor
 	}
 	return l, nil
 }
@@ -57,10 +58,12 @@ func (l *listing) add(s *server, t *sdk.Tool) {
 	name := ToolName(s.name, t.Name)
 	made, err := s.remoteTool(name, t)
 	switch _, twice := l.origins[name]; {
+	case t.Name == "":
+		err = errors.New("it has no name")
 	case len(l.tools) >= maxTools:
 		err = fmt.Errorf("the server has more than %d tools", maxTools)
 	case twice:
-		err = fmt.Errorf("the server lists this tool twice")
+		err = errors.New("the server lists this tool twice")
 	}
 	if err != nil {
 		l.leftOut = append(l.leftOut, Quarantine{clip(t.Name), err.Error()})
@@ -174,8 +177,11 @@ func sameSpec(a, b tool.Spec) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// clip bounds a text of a server.
-func clip(text string) string {
+// clip bounds a text of a server, and replaces characters that people cannot see.
+func clip(text string) string { return shorten(hidden.Replace(text, 0)) }
+
+// shorten bounds a text.
+func shorten(text string) string {
 	if utf8.RuneCountInString(text) <= maxDescription {
 		return text
 	}
