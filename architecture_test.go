@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"policy"},
 	{"tool", "config"},
 	{"tool/callhook"},
-	{"event"},
+	{"event", "mcp"},
 	{"event/filestore", "event/storetest"},
 	{"agent/step"},
 	{"agent"},

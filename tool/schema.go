@@ -141,7 +141,7 @@ func checkValue(s *jsonschema.Schema, path string, v any) error {
 	if s.Type != "" && !hasType(v, s.Type) {
 		return fmt.Errorf("%s is %s but must be of type %s; schema: %s", named(path), describe(v), s.Type, line(s))
 	}
-	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return e == v }) {
+	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return reflect.DeepEqual(e, v) }) {
 		return fmt.Errorf("%s is %s but must be one of the enum values; schema: %s", named(path), describe(v), line(s))
 	}
 	switch v := v.(type) {

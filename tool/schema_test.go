@@ -50,3 +50,12 @@ func TestRegister_RefusesATypeThatIsNotAnObject(t *testing.T) {
 		}
 	}
 }
+
+func TestCheck_EnumOfListsDoesNotPanic(t *testing.T) {
+	c := checkerFor(json.RawMessage(`{"type":"object","properties":{"a":{"enum":[[1,2],{"x":1}]}}}`))
+	for args, valid := range map[string]bool{`{"a":[1,2]}`: true, `{"a":{"x":1}}`: true, `{"a":[1]}`: false, `{"a":{}}`: false} {
+		if err := c.check(json.RawMessage(args)); (err == nil) != valid {
+			t.Errorf("%s: got %v, want valid %v", args, err, valid)
+		}
+	}
+}

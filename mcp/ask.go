@@ -1,0 +1,124 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// ElicitRequest is what a server wants to know from the user: the values of a form, or that the user visits a URL.
+type ElicitRequest struct {
+	Message string
+	Schema  json.RawMessage // of the form: an object with plain properties
+	URL     string
+}
+
+// ElicitAnswer is the user's answer.
+type ElicitAnswer struct {
+	Action  ElicitAction
+	Content map[string]any // the values, if the action is Accept
+}
+
+// ElicitAction is what the user did. The empty action is Cancel.
+type ElicitAction string
+
+// The actions of a user.
+const (
+	Accept  ElicitAction = "accept"
+	Decline ElicitAction = "decline"
+	Cancel  ElicitAction = "cancel" // dismissed without a choice
+)
+
+// SampleRequest is a conversation that a server wants a model to continue.
+type SampleRequest struct {
+	System      string
+	Messages    []llm.Message
+	MaxTokens   int64
+	Temperature float64
+	Stop        []string
+}
+
+// SampleAnswer is the answer of a model.
+type SampleAnswer struct {
+	Model string
+	Text  string
+}
+
+// ask has the host answer a request of the server. It does not wait for a host that ignores its context.
+func ask[T any](ctx context.Context, c *conn, f func(context.Context) (T, error)) (T, error) {
+	c.asking.Add(1)
+	defer c.asking.Add(-1)
+	type answer struct {
+		value T
+		err   error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		v, err := f(ctx)
+		got <- answer{v, err}
+	}()
+	select {
+	case a := <-got:
+		return a.value, a.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
+
+func (c *conn) elicit(ctx context.Context, q *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	r := ElicitRequest{Message: clip(q.Params.Message), URL: q.Params.URL}
+	if q.Params.RequestedSchema != nil {
+		b, err := json.Marshal(q.Params.RequestedSchema)
+		if err != nil {
+			return nil, err
+		}
+		r.Schema = b
+	}
+	a, err := ask(ctx, c, func(ctx context.Context) (ElicitAnswer, error) { return c.srv.client.cfg.Elicit(ctx, c.srv.name, r) })
+	if err != nil {
+		return nil, err
+	}
+	res := &sdk.ElicitResult{Action: string(Cancel)}
+	if a.Action != "" {
+		res.Action = string(a.Action)
+	}
+	if a.Action == Accept {
+		res.Content = a.Content
+	}
+	return res, nil
+}
+
+//lint:ignore SA1019 servers still use it
+func (c *conn) sample(ctx context.Context, q *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
+	p := q.Params
+	r := SampleRequest{System: p.SystemPrompt, MaxTokens: p.MaxTokens, Temperature: p.Temperature, Stop: p.StopSequences}
+	for _, m := range p.Messages {
+		r.Messages = append(r.Messages, message(m.Role, m.Content))
+	}
+	a, err := ask(ctx, c, func(ctx context.Context) (SampleAnswer, error) { return c.srv.client.cfg.Sample(ctx, c.srv.name, r) })
+	if err != nil {
+		return nil, err
+	}
+	//lint:ignore SA1019 servers still use it
+	return &sdk.CreateMessageResult{Model: a.Model, Role: "assistant", Content: &sdk.TextContent{Text: a.Text}, StopReason: "endTurn"}, nil
+}
+
+// message converts a message of a server.
+func message(role sdk.Role, content sdk.Content) llm.Message {
+	m := llm.Message{Role: llm.RoleUser}
+	if role == "assistant" {
+		m.Role = llm.RoleAssistant
+	}
+	var images []llm.Image
+	if text := show([]sdk.Content{content}, true, &images); text != "" {
+		m.Parts = append(m.Parts, llm.Text{Text: text})
+	}
+	for _, i := range images {
+		m.Parts = append(m.Parts, i)
+	}
+	return m
+}

@@ -1,0 +1,177 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/reins-agent/reins/tool"
+)
+
+const (
+	defaultTimeout = 2 * time.Minute
+	// progressFactor is how many times the timeout a call may take if it reports progress.
+	progressFactor = 10
+)
+
+var errTimeout = errors.New("timeout")
+
+// call calls a tool of the server.
+func (s *server) call(ctx context.Context, name string, c *tool.Call) tool.Result {
+	params := &sdk.CallToolParams{Name: name, Arguments: c.Args}
+	var res *sdk.CallToolResult
+	err := s.do(ctx, c.Output, params, func(ctx context.Context, conn *conn) (err error) {
+		res, err = conn.CallTool(ctx, params)
+		return err
+	})
+	if err != nil {
+		return s.failure(ctx, err)
+	}
+	return result(res, c.Vision)
+}
+
+// progressParams are parameters of a request that may report progress.
+type progressParams interface {
+	SetProgressToken(t any)
+}
+
+// do makes a request within the time limit of the server. A request that did not reach the server, because the
+// connection or the session was lost before, is made again once.
+func (s *server) do(ctx context.Context, output func([]byte), p progressParams, f func(context.Context, *conn) error) error {
+	for again := true; ; again = false {
+		c, err := s.connected(ctx)
+		if err != nil {
+			return err
+		}
+		limit, token, stop := c.limit(ctx, output)
+		if p != nil {
+			p.SetProgressToken(token)
+		}
+		err = f(limit, c)
+		if err != nil && context.Cause(limit) == errTimeout {
+			err = errTimeout
+		}
+		stop()
+		unsent := errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing)
+		if unsent || errors.Is(err, errAuth) {
+			c.drop(err)
+		}
+		if !unsent || !again {
+			return err
+		}
+	}
+}
+
+// drop ends a connection that does not work anymore, so that the next request waits for a new one.
+func (c *conn) drop(err error) {
+	s := c.srv
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn != c {
+		return
+	}
+	c.cause, s.conn = err, nil
+	if errors.Is(err, errAuth) {
+		s.state, s.err = NeedsAuth, errAuth
+	} else {
+		s.pending(nil)
+	}
+	go c.close()
+}
+
+// errDown means that there is no connection to a server.
+type errDown struct{ err error }
+
+func (e errDown) Error() string { return fmt.Sprintf("the server is not connected: %v", e.err) }
+func (e errDown) Unwrap() error { return e.err }
+
+// connected returns the connection. If there is none, it waits for one for a short time.
+func (s *server) connected(ctx context.Context) (*conn, error) {
+	s.revive(false)
+	limit, cancel := context.WithTimeout(ctx, callWait)
+	defer cancel()
+	s.wait(limit)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.conn != nil && s.state == Connected:
+		return s.conn, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case s.err != nil:
+		return nil, errDown{s.err}
+	}
+	return nil, errDown{fmt.Errorf("its state is %s", s.state)}
+}
+
+// limit returns a context that ends when the server has not reported progress for too long. Time in which the server
+// waits for an answer does not count.
+func (c *conn) limit(ctx context.Context, output func([]byte)) (limited context.Context, token any, stop func()) {
+	timeout := c.srv.Timeout
+	if timeout <= 0 {
+		timeout = defaultTimeout
+	}
+	end := time.Now().Add(progressFactor * timeout)
+	ctx, cancel := context.WithCancelCause(ctx)
+	var timer *time.Timer
+	armed := make(chan struct{})
+	timer = time.AfterFunc(timeout, func() {
+		<-armed
+		if c.asking.Load() > 0 {
+			timer.Reset(timeout)
+			return
+		}
+		cancel(errTimeout)
+	})
+	close(armed)
+	id := fmt.Sprintf("reins-%d", c.tokens.Add(1))
+	c.progress.Store(id, func(p *sdk.ProgressNotificationParams) {
+		timer.Reset(max(0, min(timeout, time.Until(end))))
+		if output != nil {
+			output([]byte(progressLine(p)))
+		}
+	})
+	return ctx, id, func() {
+		timer.Stop()
+		c.progress.Delete(id)
+		cancel(nil)
+	}
+}
+
+func progressLine(p *sdk.ProgressNotificationParams) string {
+	line := fmt.Sprintf("%g", p.Progress)
+	if p.Total > 0 {
+		line += fmt.Sprintf("/%g", p.Total)
+	}
+	if p.Message != "" {
+		line += " " + clip(p.Message)
+	}
+	return line + "\n"
+}
+
+// failure returns the result of a call that got no answer.
+func (s *server) failure(ctx context.Context, err error) tool.Result {
+	var down errDown
+	var answer *jsonrpc.Error
+	switch {
+	case ctx.Err() != nil:
+		return tool.Failure(tool.Cancelled, "The call was cancelled: %v", context.Cause(ctx))
+	case errors.Is(err, errTimeout):
+		return tool.Failure(TimedOut, "MCP server %s did not answer in time. The call was cancelled.", s.name)
+	case errors.Is(err, errAuth):
+		return tool.Failure(Unavailable, "MCP server %s requires authorization. The user must authorize it.", s.name)
+	case errors.As(err, &down):
+		return tool.Failure(Unavailable, "MCP server %s is not connected: %s", s.name, clip(down.err.Error()))
+	case errors.As(err, &answer):
+		return tool.Failure(ToolFailed, "MCP server %s answered with an error: %s", s.name, clip(answer.Message))
+	case errors.Is(err, io.EOF):
+		err = errors.New("the server closed the connection")
+	}
+	return tool.Failure(Unavailable, "MCP server %s was lost during the call: %s. It is being reconnected. Whether the call had an effect is not known.",
+		s.name, clip(err.Error()))
+}

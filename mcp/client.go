@@ -1,0 +1,247 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/reins-agent/reins/tool"
+)
+
+// Client holds the connections to servers. All methods may be called concurrently.
+type Client struct {
+	cfg  Config
+	base http.RoundTripper
+	ctx  context.Context
+	end  context.CancelFunc
+
+	changes sync.Mutex // held while OnChange runs
+	setting sync.Mutex // held while servers are added and removed
+
+	mu      sync.Mutex
+	closed  bool
+	servers map[string]*server
+}
+
+// Open starts to connect to all servers and returns at once; see [Client.Wait]. A server with an invalid configuration
+// has the state Failed. The connections end with ctx, and with Close.
+func Open(ctx context.Context, cfg Config) *Client {
+	cfg.Connect = cmp.Or(cfg.Connect, 30*time.Second)
+	c := &Client{cfg: cfg, servers: map[string]*server{}}
+	c.ctx, c.end = context.WithCancel(ctx)
+	if h := cfg.HTTPClient; h != nil && h.Transport != nil {
+		c.base = h.Transport
+	} else {
+		c.base = http.DefaultTransport.(*http.Transport).Clone()
+	}
+	c.SetServers(cfg.Servers)
+	return c
+}
+
+// Close ends all connections and waits for the processes of servers to end.
+func (c *Client) Close() error {
+	c.end()
+	c.setting.Lock()
+	defer c.setting.Unlock()
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	for _, s := range c.all() {
+		s.close()
+	}
+	if c.cfg.HTTPClient == nil {
+		c.base.(*http.Transport).CloseIdleConnections()
+	}
+	return nil
+}
+
+// Wait waits until no server is pending, at most for the given time.
+func (c *Client) Wait(ctx context.Context, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for _, s := range c.all() {
+		if s.wait(ctx) != nil {
+			return
+		}
+	}
+}
+
+// all returns the servers, sorted by name.
+func (c *Client) all() []*server {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := make([]*server, 0, len(c.servers))
+	for _, name := range slices.Sorted(maps.Keys(c.servers)) {
+		list = append(list, c.servers[name])
+	}
+	return list
+}
+
+// find returns a server.
+func (c *Client) find(name string) (*server, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.servers[name]; s != nil {
+		return s, nil
+	}
+	return nil, fmt.Errorf("unknown MCP server %q", name)
+}
+
+// Tools returns the tools of all servers that are or were connected, sorted by the name of the server and then as the
+// server lists them. If a server has resources, list_mcp_resources and read_mcp_resource follow.
+func (c *Client) Tools() []tool.Tool {
+	var tools []tool.Tool
+	resources := false
+	for _, s := range c.all() {
+		s.mu.Lock()
+		tools = append(tools, s.tools...)
+		resources = resources || s.resources
+		s.mu.Unlock()
+	}
+	if resources {
+		tools = append(tools, c.resourceTools()...)
+	}
+	return tools
+}
+
+// Origin returns the server and the server's own name of a tool.
+func (c *Client) Origin(name string) (server, tool string, ok bool) {
+	for _, s := range c.all() {
+		s.mu.Lock()
+		tool, ok = s.origins[name]
+		s.mu.Unlock()
+		if ok {
+			return s.name, tool, true
+		}
+	}
+	return "", "", false
+}
+
+// Status describes all servers, sorted by name.
+func (c *Client) Status() []Status {
+	var list []Status
+	for _, s := range c.all() {
+		list = append(list, s.status())
+	}
+	return list
+}
+
+func (s *server) status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := Status{
+		Name: s.name, State: s.state, Err: s.err, LeftOut: slices.Clone(s.leftOut),
+		ServerName: s.about.name, ServerVersion: s.about.version, Protocol: s.about.protocol, Instructions: s.about.instructions,
+		Resources: s.resources, Prompts: s.prompts, Stderr: s.log.String(),
+	}
+	for _, t := range s.tools {
+		st.Tools = append(st.Tools, t.Spec().Name)
+	}
+	return st
+}
+
+// Reconnect connects to a server again, and returns why it cannot.
+func (c *Client) Reconnect(ctx context.Context, name string) error {
+	s, err := c.find(name)
+	if err != nil {
+		return err
+	}
+	s.revive(true)
+	if err := s.wait(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Enable enables or disables a server. It waits until an enabled server is connected, and returns why it is not. The
+// tools of a disabled server are removed.
+func (c *Client) Enable(ctx context.Context, name string, on bool) error {
+	c.setting.Lock()
+	s, err := c.find(name)
+	if err == nil && s.Disabled == on {
+		cfg := s.Server
+		cfg.Disabled = !on
+		s = c.replace(name, &cfg)
+	}
+	c.setting.Unlock()
+	if s == nil || !on {
+		return err
+	}
+	if err := s.wait(ctx); err != nil {
+		return err
+	}
+	return s.status().Err
+}
+
+// Diff is what SetServers did.
+type Diff struct {
+	Added, Removed, Changed []string
+	Errors                  map[string]error // of invalid configurations
+}
+
+// SetServers replaces the set of servers. Servers whose configuration stays the same keep their connection. It does
+// not wait for new servers, so Errors has only those of invalid configurations.
+func (c *Client) SetServers(servers map[string]Server) Diff {
+	c.setting.Lock()
+	defer c.setting.Unlock()
+	d := Diff{Errors: map[string]error{}}
+	c.mu.Lock()
+	known := maps.Clone(c.servers)
+	c.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if _, stays := servers[name]; !stays {
+			c.replace(name, nil)
+			d.Removed = append(d.Removed, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		cfg := servers[name]
+		switch old := known[name]; {
+		case old == nil:
+			d.Added = append(d.Added, name)
+		case !reflect.DeepEqual(old.Server, cfg):
+			d.Changed = append(d.Changed, name)
+		default:
+			continue
+		}
+		if s := c.replace(name, &cfg); s != nil {
+			if st := s.status(); st.State == Failed {
+				d.Errors[name] = st.Err
+			}
+		}
+	}
+	return d
+}
+
+// replace ends a server and starts it with another configuration, or removes it if there is none.
+func (c *Client) replace(name string, cfg *Server) *server {
+	c.mu.Lock()
+	old := c.servers[name]
+	c.mu.Unlock()
+	if old != nil {
+		old.close()
+	}
+	c.mu.Lock()
+	delete(c.servers, name)
+	var next *server
+	if cfg != nil && !c.closed {
+		next = c.newServer(name, *cfg)
+		c.servers[name] = next
+	}
+	c.mu.Unlock()
+	if old != nil {
+		old.retract()
+	}
+	if next != nil {
+		next.begin()
+	}
+	return next
+}

@@ -1,0 +1,177 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// legacy is the last protocol version with an initialize request. Some servers exit when they get the request that
+// newer versions begin with.
+const legacy = "2025-11-25"
+
+// conn is a connection to a server.
+type conn struct {
+	*sdk.ClientSession
+	srv  *server
+	dead chan struct{} // closed when the connection has ended
+	err  error         // why; read it after dead is closed
+	// cause is why the connection was dropped, if it was; srv.mu guards it.
+	cause error
+
+	end  context.CancelFunc // ends all requests and calls at once
+	wait func()             // waits for the process; nil for HTTP
+	link sdk.Connection
+
+	asking   atomic.Int32 // requests of the server that the user or a model is answering
+	progress sync.Map     // of progress tokens to func(*sdk.ProgressNotificationParams)
+	tokens   atomic.Int64
+}
+
+// tap keeps the connection of a transport, because closing an SDK session waits for its calls.
+type tap struct {
+	sdk.Transport
+	conn *conn
+}
+
+func (t tap) Connect(ctx context.Context) (sdk.Connection, error) {
+	link, err := t.Transport.Connect(ctx)
+	t.conn.link = link
+	return link, err
+}
+
+// connect connects to the server before limit is done. The caller closes the connection.
+func (s *server) connect(ctx, limit context.Context, version string) (*conn, error) {
+	c := &conn{srv: s, dead: make(chan struct{})}
+	transport, err := c.transport(ctx)
+	if err != nil {
+		return nil, startError{err}
+	}
+	// The SDK would end some connections with the context of Connect, and let some requests outlast it.
+	stop := context.AfterFunc(limit, c.end)
+	c.ClientSession, err = s.sdkClient(c).Connect(ctx, tap{transport, c}, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	if !stop() {
+		err = context.Cause(limit)
+	}
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	go func() {
+		c.err = c.Wait()
+		close(c.dead)
+	}()
+	return c, nil
+}
+
+// startError means that a process was not started, or an address is invalid.
+type startError struct{ error }
+
+// transport starts the process of a server, or prepares HTTP.
+func (c *conn) transport(ctx context.Context) (sdk.Transport, error) {
+	s := c.srv
+	if s.Command != "" {
+		p, err := startStdio(ctx, s.client.cfg.Env, s.Server, s.log)
+		if err != nil {
+			return nil, err
+		}
+		c.wait, c.end = p.wait, func() { p.Close() }
+		return p, nil
+	}
+	r, err := newRemote(ctx, s.client.base, s.Server)
+	if err != nil {
+		return nil, err
+	}
+	if token := s.client.cfg.Token; token != nil {
+		r.token = func(ctx context.Context, refused string) (string, error) { return token(ctx, s.name, refused) }
+	}
+	c.end = r.end
+	return r.transport(s.Server), nil
+}
+
+// close ends the connection, and its process.
+func (c *conn) close() {
+	timer := time.AfterFunc(time.Second, c.end)
+	defer timer.Stop()
+	if c.link != nil {
+		c.link.Close() // sends a request, over HTTP
+	}
+	c.end()
+	if c.ClientSession != nil {
+		go c.Close() // waits for callbacks of the host
+	}
+	if c.wait != nil {
+		c.wait()
+	}
+}
+
+// sdkClient returns the SDK's client for a connection.
+func (s *server) sdkClient(c *conn) *sdk.Client {
+	cfg := s.client.cfg
+	changed := func() {
+		select {
+		case s.changed <- struct{}{}:
+		default:
+		}
+	}
+	o := &sdk.ClientOptions{
+		Logger:                 slog.New(slog.DiscardHandler),
+		Capabilities:           &sdk.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed() },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			if f, ok := c.progress.Load(r.Params.ProgressToken); ok {
+				f.(func(*sdk.ProgressNotificationParams))(r.Params)
+			}
+		},
+	}
+	if cfg.Elicit != nil {
+		o.Capabilities.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}
+		o.ElicitationHandler = c.elicit
+	}
+	if cfg.Sample != nil {
+		//lint:ignore SA1019 servers still use it
+		o.CreateMessageHandler = c.sample
+	}
+	if len(cfg.Roots) > 0 {
+		//lint:ignore SA1019 servers still use it
+		o.Capabilities.RootsV2 = &sdk.RootCapabilities{}
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "reins", Version: cfg.Version}, o)
+	for _, dir := range cfg.Roots {
+		//lint:ignore SA1019 servers still use it
+		client.AddRoots(&sdk.Root{URI: fileURI(dir), Name: dir[strings.LastIndexAny(dir, `/\`)+1:]})
+	}
+	return client
+}
+
+// fileURI returns the URI of an absolute path of any system.
+func fileURI(path string) string {
+	path = strings.ReplaceAll(path, `\`, "/")
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}
+
+// explain adds to an error what the process of the server last wrote.
+func (s *server) explain(err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("the server did not answer within %v", s.client.cfg.Connect)
+	case errors.Is(err, io.EOF):
+		err = errors.New("the server closed the connection")
+	}
+	if last := s.log.last(); last != "" && s.Command != "" {
+		return fmt.Errorf("%w; its last output: %s", err, last)
+	}
+	return err
+}

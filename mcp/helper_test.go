@@ -1,0 +1,352 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+
+	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/tool"
+)
+
+// TestMain runs the test binary as a server if it is asked to.
+func TestMain(m *testing.M) {
+	if kind := os.Getenv("MCP_TEST_SERVER"); kind != "" {
+		serve(kind)
+		return
+	}
+	code := m.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// program returns the configuration of a server that the test binary runs.
+func program(t testing.TB, kind string, vars ...string) Server {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Server{Command: self, Env: map[string]string{"MCP_TEST_SERVER": kind}}
+	for _, v := range vars {
+		name, value, _ := strings.Cut(v, "=")
+		s.Env[name] = value
+	}
+	return s
+}
+
+// open opens a client with an environment, and closes both at the end of the test.
+func open(t testing.TB, cfg Config) *Client {
+	t.Helper()
+	e, err := local.New(local.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Env = e
+	c := Open(t.Context(), cfg)
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// ready opens a client and waits for its servers.
+func ready(t testing.TB, cfg Config) *Client {
+	t.Helper()
+	c := open(t, cfg)
+	c.Wait(t.Context(), time.Minute)
+	for _, s := range c.Status() {
+		if s.State != Connected {
+			t.Fatalf("server %s is %s: %v", s.Name, s.State, s.Err)
+		}
+	}
+	return c
+}
+
+// names returns the names of the tools.
+func names(c *Client) []string {
+	var list []string
+	for _, t := range c.Tools() {
+		list = append(list, t.Spec().Name)
+	}
+	return list
+}
+
+// invoke calls a tool by its name.
+func invoke(t testing.TB, c *Client, name, args string) tool.Result {
+	t.Helper()
+	return invokeCall(t.Context(), t, c, &tool.Call{Name: name, Args: json.RawMessage(args)})
+}
+
+func invokeCall(ctx context.Context, t testing.TB, c *Client, call *tool.Call) tool.Result {
+	t.Helper()
+	for _, one := range c.Tools() {
+		if one.Spec().Name == call.Name {
+			res, err := one.Run(ctx, call)
+			if err != nil {
+				t.Fatalf("%s: %v", call.Name, err)
+			}
+			return res
+		}
+	}
+	t.Fatalf("there is no tool %s in %v", call.Name, names(c))
+	return tool.Result{}
+}
+
+// serve runs a server for tests on standard input and output.
+func serve(kind string) {
+	switch kind {
+	case "sdk":
+		s := testServer()
+		if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil && !errors.Is(err, io.EOF) {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	default:
+		rawServer(kind)
+	}
+}
+
+type textInput struct {
+	Text string `json:"text,omitempty"`
+}
+
+func text(format string, args ...any) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf(format, args...)}}}
+}
+
+// testServer returns a well-behaved server.
+func testServer() *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1.2.3"}, &sdk.ServerOptions{Instructions: "Use echo."})
+	add := func(name string, f func(context.Context, *sdk.CallToolRequest, textInput) (*sdk.CallToolResult, any, error)) {
+		sdk.AddTool(s, &sdk.Tool{Name: name, Description: "Test " + name, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, f)
+	}
+	add("echo", func(_ context.Context, _ *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
+		return text("%s", in.Text), nil, nil
+	})
+	add("fail", func(_ context.Context, _ *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
+		return nil, nil, errors.New("it failed: " + in.Text)
+	})
+	add("pid", func(context.Context, *sdk.CallToolRequest, textInput) (*sdk.CallToolResult, any, error) {
+		return text("%d", os.Getpid()), nil, nil
+	})
+	add("environ", func(context.Context, *sdk.CallToolRequest, textInput) (*sdk.CallToolResult, any, error) {
+		return text("%s", strings.Join(os.Environ(), "\n")), nil, nil
+	})
+	add("hang", func(ctx context.Context, _ *sdk.CallToolRequest, _ textInput) (*sdk.CallToolResult, any, error) {
+		fmt.Fprintln(os.Stderr, "hanging")
+		<-ctx.Done()
+		fmt.Fprintln(os.Stderr, "cancelled")
+		return nil, nil, ctx.Err()
+	})
+	add("progress", func(ctx context.Context, r *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
+		n, _ := strconv.Atoi(in.Text)
+		for i := range n {
+			r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+				ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: float64(n), Message: fmt.Sprintf("step %d", i+1),
+			})
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-ctx.Done():
+				return nil, nil, ctx.Err()
+			}
+		}
+		return text("finished"), nil, nil
+	})
+	add("add", func(_ context.Context, _ *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
+		add(in.Text, func(context.Context, *sdk.CallToolRequest, textInput) (*sdk.CallToolResult, any, error) {
+			return text("new"), nil, nil
+		})
+		return text("added"), nil, nil
+	})
+	add("remove", func(_ context.Context, _ *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
+		s.RemoveTools(in.Text)
+		return text("removed"), nil, nil
+	})
+	return s
+}
+
+// rawServer is a server without the SDK, for what no SDK would do.
+func rawServer(kind string) {
+	r := &raw{kind: kind, in: bufio.NewReader(os.Stdin)}
+	switch kind {
+	case "silent":
+		io.Copy(io.Discard, r.in)
+		return
+	case "dies":
+		fmt.Fprintln(os.Stderr, "starting\nAPI_KEY is not set")
+		os.Exit(3)
+	case "noise":
+		for r.say("no JSON") == nil {
+		}
+	case "endless line":
+		for r.write(strings.Repeat("[", 1<<20)) == nil {
+		}
+	case "stderr":
+		go func() {
+			for line := strings.Repeat("x", 1000); ; {
+				fmt.Fprintln(os.Stderr, line)
+			}
+		}()
+	}
+	for {
+		line, err := r.in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var m request
+		if json.Unmarshal(line, &m) == nil {
+			r.handle(m)
+		}
+	}
+}
+
+type raw struct {
+	kind  string
+	in    *bufio.Reader
+	calls int
+	lists int
+	mu    sync.Mutex
+}
+
+type request struct {
+	ID     json.RawMessage
+	Method string
+	Params struct{ Name, Cursor string }
+}
+
+func (r *raw) write(text string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, err := io.WriteString(os.Stdout, text)
+	return err
+}
+
+func (r *raw) say(line string) error { return r.write(line + "\n") }
+
+func (r *raw) answer(id json.RawMessage, result string) {
+	r.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result))
+}
+
+func (r *raw) text(id json.RawMessage, text string) {
+	r.answer(id, fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, text))
+}
+
+func (r *raw) handle(m request) {
+	switch m.Method {
+	case "initialize":
+		r.answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"raw","version":"0"}}`)
+		if r.kind == "notifications" {
+			go r.repeat(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
+		}
+		if r.kind == "changes" {
+			go r.repeat(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		}
+	case "tools/list":
+		r.list(m)
+	case "tools/call":
+		r.calls++
+		r.call(m)
+	case "notifications/cancelled":
+		fmt.Fprintln(os.Stderr, "cancelled")
+	default:
+		if r.kind == "old" && m.Method == "server/discover" {
+			os.Exit(1)
+		}
+		if m.ID != nil {
+			r.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown method"}}`, m.ID))
+		}
+	}
+}
+
+func (r *raw) repeat(line string) {
+	for r.say(line) == nil {
+	}
+}
+
+func (r *raw) list(m request) {
+	tool := func(name string) string {
+		return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name)
+	}
+	r.lists++
+	tools, next := []string{tool("b"), tool("a")}, ""
+	switch r.kind {
+	case "changes":
+		tools = append(tools, tool(fmt.Sprintf("new%d", r.lists)))
+	case "pages":
+		next = `,"nextCursor":"again"`
+		tools = []string{tool(fmt.Sprintf("t%d", r.lists))}
+	case "bad tools":
+		tools = append(tools,
+			`{"name":"text","inputSchema":{"type":"string"}}`,
+			`{"name":"ref","inputSchema":{"type":"object","properties":{"x":{"$ref":"#/nowhere"}}}}`,
+			`{"name":"hidden","description":"Adds.\u200b\udb40\udc41","inputSchema":{"type":"object"}}`,
+			tool("a"), `{"name":"long","description":"`+strings.Repeat("d", 10000)+`","inputSchema":{"type":"object"}}`)
+	}
+	r.answer(m.ID, `{"tools":[`+strings.Join(tools, ",")+`]`+next+`}`)
+	if r.kind == "deaf" {
+		select {} // and read nothing more
+	}
+}
+
+func (r *raw) call(m request) {
+	switch r.kind {
+	case "garbage":
+		r.say("Listening on port 1234\n\n{\"broken\n[]\n{}\nnull")
+	case "huge":
+		if m.Params.Name == "b" {
+			r.text(m.ID, strings.Repeat("x", 50<<20))
+			return
+		}
+	case "wrong ids":
+		r.text(json.RawMessage(`987654`), "wrong")
+		r.text(json.RawMessage(`"x"`), "wrong")
+		r.text(json.RawMessage(`null`), "wrong")
+	case "closes":
+		os.Stdout.Close()
+		select {}
+	case "late":
+		if r.calls == 1 { // answered with the next call
+			first := m
+			line, _ := r.in.ReadBytes('\n') // the cancellation
+			var note request
+			json.Unmarshal(line, &note)
+			r.handle(note)
+			r.text(first.ID, "late")
+			return
+		}
+	}
+	r.text(m.ID, "done "+m.Params.Name)
+}
+
+// handler serves a server over HTTP.
+func handler(kind string, s *sdk.Server) http.Handler {
+	get := func(*http.Request) *sdk.Server { return s }
+	if kind == "sse" {
+		return sdk.NewSSEHandler(get, nil)
+	}
+	return sdk.NewStreamableHTTPHandler(get, nil)
+}

@@ -1,0 +1,115 @@
+package mcp
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reins-agent/reins/tool"
+)
+
+// failed opens a client with a server that cannot be connected, and returns its status.
+func failed(t *testing.T, s Server) Status {
+	t.Helper()
+	c := open(t, Config{Servers: map[string]Server{"bad": s, "good": program(t, "sdk")}, Connect: 2 * time.Second})
+	c.Wait(t.Context(), time.Minute)
+	if got := tool.String(invoke(t, c, "mcp__good__echo", `{"text":"fine"}`).Output); got != "fine" {
+		t.Errorf("the other server answered %q", got)
+	}
+	return c.Status()[0]
+}
+
+func TestHostile_ServersThatCannotBeConnectedAreReported(t *testing.T) {
+	for kind, says := range map[string]string{
+		"silent": "did not answer within 2s", "dies": "exited with code 3; its last output: API_KEY is not set",
+		"noise": "other things than messages", "endless line": "larger than 16 MiB",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			st := failed(t, program(t, kind))
+			if st.State != Failed || st.Err == nil || !strings.Contains(st.Err.Error(), says) {
+				t.Errorf("the server is %s: %v; want an error with %q", st.State, st.Err, says)
+			}
+		})
+	}
+	t.Run("missing program", func(t *testing.T) {
+		st := failed(t, Server{Command: "no-such-program-anywhere"})
+		if st.State != Failed || st.Err == nil || !strings.Contains(st.Err.Error(), "no-such-program-anywhere") {
+			t.Errorf("the server is %s: %v", st.State, st.Err)
+		}
+	})
+}
+
+func TestHostile_ServersStayUsable(t *testing.T) {
+	for _, kind := range []string{"garbage", "wrong ids", "stderr", "notifications", "changes", "old", "pages"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			c := ready(t, Config{Servers: map[string]Server{"x": program(t, kind)}})
+			name := names(c)[0]
+			for range 3 {
+				res := invoke(t, c, name, `{}`)
+				if got := tool.String(res.Output); res.Error != nil || !strings.HasPrefix(got, "done") {
+					t.Fatalf("got %q and the error %v", got, res.Error)
+				}
+			}
+			if n := len(names(c)); n > maxTools {
+				t.Errorf("there are %d tools", n)
+			}
+			if n := len(c.Status()[0].Stderr); n > maxTail {
+				t.Errorf("%d bytes of standard error are kept", n)
+			}
+		})
+	}
+}
+
+func TestHostile_LargeMessageEndsTheConnectionOnly(t *testing.T) {
+	c := ready(t, Config{Servers: map[string]Server{"x": program(t, "huge")}})
+	res := invoke(t, c, "mcp__x__b", `{}`)
+	if res.Error == nil || res.Error.Code != Unavailable || !strings.Contains(res.Error.Message, "larger than 16 MiB") {
+		t.Errorf("got the error %v", res.Error)
+	}
+	if res := invoke(t, c, "mcp__x__a", `{}`); res.Error != nil || tool.String(res.Output) != "done a" {
+		t.Errorf("after that, the server answers %q and the error %v", tool.String(res.Output), res.Error)
+	}
+}
+
+func TestHostile_ServerThatClosesItsOutputIsRestarted(t *testing.T) {
+	s := program(t, "closes")
+	s.Timeout = 500 * time.Millisecond
+	c := ready(t, Config{Servers: map[string]Server{"x": s}})
+	if res := invoke(t, c, "mcp__x__a", `{}`); res.Error == nil || res.Error.Code != Unavailable && res.Error.Code != TimedOut {
+		t.Errorf("got %q and the error %v", tool.String(res.Output), res.Error)
+	}
+}
+
+func TestHostile_ServerThatReadsNothingCannotBlock(t *testing.T) {
+	s := program(t, "deaf")
+	s.Timeout = 200 * time.Millisecond
+	c := ready(t, Config{Servers: map[string]Server{"x": s}})
+	for range 20 { // more than fits into the pipe
+		res := invoke(t, c, "mcp__x__a", `{"text":"`+strings.Repeat("x", 64<<10)+`"}`)
+		if res.Error == nil || res.Error.Code != TimedOut {
+			t.Fatalf("got %q and the error %v", tool.String(res.Output), res.Error)
+		}
+	}
+}
+
+func TestHostile_BadToolsAreLeftOutAndNamed(t *testing.T) {
+	c := ready(t, Config{Servers: map[string]Server{"x": program(t, "bad tools")}})
+	if got := strings.Join(names(c), " "); got != "mcp__x__b mcp__x__a mcp__x__long" {
+		t.Errorf("the tools are %s", got)
+	}
+	want := map[string]string{"text": "of type string", "ref": "#/nowhere", "hidden": "cannot see", "a": "twice"}
+	for _, q := range c.Status()[0].LeftOut {
+		if !strings.Contains(q.Reason, want[q.Tool]) || want[q.Tool] == "" {
+			t.Errorf("%s is left out because: %s", q.Tool, q.Reason)
+		}
+		delete(want, q.Tool)
+	}
+	if len(want) > 0 {
+		t.Errorf("not left out: %v", want)
+	}
+	if n := len(c.Tools()[2].Spec().Description); n > maxDescription+20 {
+		t.Errorf("a description has %d bytes", n)
+	}
+}

@@ -1,0 +1,163 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// errAuth means that a server refuses requests without a valid token.
+var errAuth = errors.New("the server requires authorization")
+
+// remote is the HTTP side of a connection. It sends headers to the configured origin only, limits what is read, and
+// ends all requests with the connection.
+type remote struct {
+	base    http.RoundTripper
+	origin  string
+	headers map[string]string
+	token   func(ctx context.Context, refused string) (string, error) // nil without tokens
+
+	life context.Context // of the connection
+	end  context.CancelFunc
+}
+
+// newRemote returns the HTTP side of a connection to a server.
+func newRemote(ctx context.Context, base http.RoundTripper, s Server) (*remote, error) {
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("invalid URL %q: use an http or https URL", s.URL)
+	}
+	r := &remote{base: base, origin: originOf(u), headers: s.Headers}
+	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
+	return r, nil
+}
+
+// transport returns the SDK's transport over this connection.
+func (r *remote) transport(s Server) sdk.Transport {
+	client := &http.Client{Transport: r, CheckRedirect: r.redirect}
+	if s.Type == "sse" {
+		return &sdk.SSEClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxMessage}
+	}
+	return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxMessage}
+}
+
+func originOf(u *url.URL) string { return strings.ToLower(u.Scheme + "://" + u.Host) }
+
+// redirect refuses to leave the origin, where the headers must not be sent.
+func (r *remote) redirect(next *http.Request, via []*http.Request) error {
+	if originOf(next.URL) != r.origin {
+		return fmt.Errorf("the server redirects to %s; if that is intended, configure this address", originOf(next.URL))
+	}
+	if len(via) >= 5 {
+		return errors.New("too many redirects")
+	}
+	return nil
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (r *remote) RoundTrip(q *http.Request) (*http.Response, error) {
+	if originOf(q.URL) != r.origin {
+		return nil, fmt.Errorf("the server names an address at another origin, %s", originOf(q.URL))
+	}
+	token, err := r.askToken(q.Context(), "")
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.send(q, token)
+	if err != nil || p.StatusCode != http.StatusUnauthorized {
+		return p, err
+	}
+	p.Body.Close()
+	next, err := r.askToken(q.Context(), token)
+	if err != nil || next == "" || next == token {
+		return nil, errors.Join(errAuth, err)
+	}
+	p, err = r.send(q, next)
+	if err == nil && p.StatusCode == http.StatusUnauthorized {
+		p.Body.Close()
+		return nil, errAuth
+	}
+	return p, err
+}
+
+func (r *remote) askToken(ctx context.Context, refused string) (string, error) {
+	if r.token == nil {
+		return "", nil
+	}
+	return r.token(ctx, refused)
+}
+
+// send sends a copy of a request. The answer to a request is read here if it is a single message, because the SDK
+// closes the connection if that is interrupted.
+func (r *remote) send(q *http.Request, token string) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(q.Context())
+	stop := context.AfterFunc(r.life, cancel)
+	done := func() { stop(); cancel() }
+	own := q.Clone(ctx)
+	if q.GetBody != nil {
+		body, err := q.GetBody()
+		if err != nil {
+			done()
+			return nil, err
+		}
+		own.Body = body
+	}
+	if token != "" {
+		own.Header.Set("Authorization", "Bearer "+token)
+	}
+	for name, value := range r.headers {
+		own.Header.Set(name, value)
+	}
+	p, err := r.base.RoundTrip(own)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	kind, _, _ := mime.ParseMediaType(p.Header.Get("Content-Type"))
+	if kind == "text/event-stream" {
+		p.Body = &stream{body: p.Body, done: done, ctx: ctx, rate: newRate()}
+		return p, nil
+	}
+	defer done()
+	defer p.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(p.Body, maxMessage+1))
+	if err == nil && len(data) > maxMessage {
+		err = fmt.Errorf("the server sent a message larger than %d MiB", maxMessage>>20)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.Body = io.NopCloser(bytes.NewReader(data))
+	return p, nil
+}
+
+// stream is the body of an answer with several messages. It slows down a server that sends too many.
+type stream struct {
+	body io.ReadCloser
+	ctx  context.Context
+	rate *rate
+	once sync.Once
+	done func()
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	n, err := s.body.Read(p)
+	for range bytes.Count(p[:n], []byte("\n\n")) + bytes.Count(p[:n], []byte("\r\n\r\n")) {
+		s.rate.wait(s.ctx)
+	}
+	return n, err
+}
+
+func (s *stream) Close() error {
+	s.once.Do(s.done)
+	return s.body.Close()
+}

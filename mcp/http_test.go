@@ -1,0 +1,290 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/reins-agent/reins/tool"
+)
+
+// site is a server over HTTP whose handler can be replaced.
+type site struct {
+	*httptest.Server
+	handler atomic.Value // of http.HandlerFunc
+}
+
+func newSite(t *testing.T, h http.Handler) *site {
+	s := &site{}
+	s.set(h)
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.handler.Load().(http.HandlerFunc)(w, r) }))
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+func (s *site) set(h http.Handler) { s.handler.Store(http.HandlerFunc(h.ServeHTTP)) }
+
+// stateful returns a server of the protocol with sessions.
+func stateful() http.Handler {
+	old := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return testServer() }, nil)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Protocol-Version") > legacy {
+			http.Error(w, "unsupported", http.StatusBadRequest)
+			return
+		}
+		old.ServeHTTP(w, r)
+	})
+}
+
+func echo(t *testing.T, c *Client, server string) {
+	t.Helper()
+	res := invoke(t, c, "mcp__"+server+"__echo", `{"text":"hello"}`)
+	if got := tool.String(res.Output); got != "hello" {
+		t.Errorf("echo gave %q and the error %v", got, res.Error)
+	}
+}
+
+func TestHTTP_LostSessionIsReplaced(t *testing.T) {
+	s := newSite(t, stateful())
+	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL}}})
+	echo(t, c, "x")
+	s.set(stateful()) // which does not know the session
+	for range 3 {
+		echo(t, c, "x")
+	}
+	c.Close()
+}
+
+func TestHTTP_LongCallDoesNotPoisonTheConnection(t *testing.T) {
+	for name, options := range map[string]*sdk.StreamableHTTPOptions{"streams": nil, "single answers": {JSONResponse: true}} {
+		t.Run(name, func(t *testing.T) {
+			handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return testServer() }, options)
+			var sessions atomic.Int32
+			s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == "POST" && r.Header.Get("Mcp-Session-Id") == "" && r.Header.Get("Mcp-Protocol-Version") <= legacy {
+					sessions.Add(1)
+				}
+				handler.ServeHTTP(w, r)
+			}))
+			c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL, Timeout: 300 * time.Millisecond}}})
+			before := sessions.Load()
+			other := make(chan tool.Result, 1)
+			go func() { other <- invoke(t, c, "mcp__x__progress", `{"text":"7"}`) }()
+			if res := invoke(t, c, "mcp__x__hang", `{}`); res.Error == nil || res.Error.Code != TimedOut {
+				t.Errorf("got the error %v, want a timeout", res.Error)
+			}
+			echo(t, c, "x")
+			if res := <-other; tool.String(res.Output) != "finished" && options == nil {
+				t.Errorf("another call was interrupted: %q and the error %v", tool.String(res.Output), res.Error)
+			}
+			if sessions.Load() != before {
+				t.Error("the connection was replaced")
+			}
+			c.Close()
+		})
+	}
+}
+
+func TestHTTP_ServerErrorsFailOneCall(t *testing.T) {
+	good := stateful()
+	s := newSite(t, good)
+	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL}}})
+	for _, status := range []int{500, 502, 503, 429} {
+		s.set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", status) }))
+		if res := invoke(t, c, "mcp__x__echo", `{}`); res.Error == nil {
+			t.Errorf("status %d: got %q", status, tool.String(res.Output))
+		}
+		s.set(good)
+		echo(t, c, "x")
+	}
+	c.Close()
+}
+
+func TestHTTP_LargeAnswerFailsTheCallOnly(t *testing.T) {
+	for _, kind := range []string{"application/json", "text/event-stream"} {
+		t.Run(kind, func(t *testing.T) {
+			good := stateful()
+			s := newSite(t, good)
+			c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL}}})
+			s.set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", kind)
+				fmt.Fprint(w, `data: {"jsonrpc":"2.0","id":1,"result":"`)
+				for range 50 {
+					fmt.Fprint(w, strings.Repeat("x", 1<<20))
+				}
+			}))
+			if res := invoke(t, c, "mcp__x__echo", `{}`); res.Error == nil {
+				t.Errorf("got %d bytes", res.Output.Len())
+			}
+			s.set(good)
+			echo(t, c, "x")
+			c.Close()
+		})
+	}
+}
+
+func TestHTTP_HeadersStayAtTheirOrigin(t *testing.T) {
+	var stolen atomic.Value
+	thief := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		stolen.Store(fmt.Sprint(r.Header))
+		http.Error(w, "no", http.StatusNotFound)
+	}))
+	elsewhere := strings.Replace(thief.URL, "127.0.0.1", "localhost", 1)
+	for name, h := range map[string]http.HandlerFunc{
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, thief.URL, http.StatusTemporaryRedirect)
+		},
+		"to another name": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere, http.StatusPermanentRedirect)
+		},
+		"endpoint": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "event: endpoint\ndata: %s\n\n", thief.URL)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, h)
+			cfg := Server{URL: s.URL, Headers: map[string]string{"Authorization": "Bearer secret"}}
+			if name == "endpoint" {
+				cfg.Type = "sse"
+			}
+			c := open(t, Config{Servers: map[string]Server{"x": cfg}})
+			c.Wait(t.Context(), time.Minute)
+			if st := c.Status()[0]; st.State != Failed || !strings.Contains(st.Err.Error(), "http://") {
+				t.Errorf("the server is %s: %v", st.State, st.Err)
+			}
+			if got := stolen.Load(); got != nil {
+				t.Errorf("another origin got %v", got)
+			}
+			c.Close()
+		})
+	}
+}
+
+func TestHTTP_RedirectsAtTheOriginAreFollowed(t *testing.T) {
+	good := stateful()
+	var without atomic.Int32
+	s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Key") != "k" {
+			without.Add(1)
+		}
+		if r.URL.Path != "/moved/" {
+			http.Redirect(w, r, "/moved/", http.StatusTemporaryRedirect)
+			return
+		}
+		good.ServeHTTP(w, r)
+	}))
+	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL, Headers: map[string]string{"X-Key": "k"}}}})
+	echo(t, c, "x")
+	if n := without.Load(); n > 0 {
+		t.Errorf("%d requests had no headers", n)
+	}
+	c.Close()
+}
+
+func TestHTTP_WithoutATokenTheServerNeedsAuthAtOnce(t *testing.T) {
+	s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="/.well-known/oauth-protected-resource"`)
+		http.Error(w, "who are you?", http.StatusUnauthorized)
+	}))
+	for _, kind := range []string{"http", "sse"} {
+		c := open(t, Config{Servers: map[string]Server{"x": {URL: s.URL, Type: kind}}})
+		c.Wait(t.Context(), time.Minute)
+		if st := c.Status()[0]; st.State != NeedsAuth || st.Err == nil {
+			t.Errorf("%s: the server is %s: %v", kind, st.State, st.Err)
+		}
+		c.Close()
+	}
+}
+
+func TestHTTP_TokensAreSentAndRenewed(t *testing.T) {
+	good := stateful()
+	var valid atomic.Value
+	valid.Store("one")
+	s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+valid.Load().(string) {
+			http.Error(w, "no", http.StatusUnauthorized)
+			return
+		}
+		good.ServeHTTP(w, r)
+	}))
+	var current, refused atomic.Value
+	current.Store("one")
+	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL}}, Token: func(_ context.Context, server, bad string) (string, error) {
+		if bad != "" {
+			refused.Store(server + " " + bad)
+			current.Store(valid.Load())
+		}
+		return current.Load().(string), nil
+	}})
+	echo(t, c, "x")
+	valid.Store("two")
+	echo(t, c, "x")
+	if got := refused.Load(); got != "x one" {
+		t.Errorf("the refused token is %v", got)
+	}
+	c.Close()
+}
+
+func TestHTTP_TokenThatStaysRefusedNeedsAuth(t *testing.T) {
+	good := stateful()
+	s := newSite(t, good)
+	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL}}, Token: func(context.Context, string, string) (string, error) { return "same", nil }})
+	s.set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusUnauthorized) }))
+	res := invoke(t, c, "mcp__x__echo", `{}`)
+	if res.Error == nil || res.Error.Code != Unavailable || !strings.Contains(res.Error.Message, "authorization") {
+		t.Errorf("the error is %v", res.Error)
+	}
+	if st := c.Status()[0]; st.State != NeedsAuth {
+		t.Errorf("the server is %s: %v", st.State, st.Err)
+	}
+	s.set(good)
+	if err := c.Reconnect(t.Context(), "x"); err != nil {
+		t.Error(err)
+	}
+	echo(t, c, "x")
+	c.Close()
+}
+
+func TestHTTP_UnreachableServer(t *testing.T) {
+	s := newSite(t, stateful())
+	s.Close()
+	hole := newSite(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
+	c := open(t, Config{Connect: time.Second, Servers: map[string]Server{"closed": {URL: s.URL}, "hole": {URL: hole.URL}, "invalid": {URL: "ftp://x"}, "odd": {URL: s.URL, Type: "ws"}}})
+	c.Wait(t.Context(), time.Minute)
+	for i, says := range []string{"refused", "did not answer within 1s", "ftp://x", `"ws"`} {
+		if st := c.Status()[i]; st.State != Failed || !strings.Contains(st.Err.Error(), says) {
+			t.Errorf("server %s is %s: %v", st.Name, st.State, st.Err)
+		}
+	}
+	c.Close()
+}
+
+func TestHTTP_RestartedServerIsUsedAgain(t *testing.T) {
+	s := newSite(t, stateful())
+	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL, Type: "http"}}})
+	s.CloseClientConnections()
+	s.set(stateful())
+	got := invokeCall(t.Context(), t, c, &tool.Call{Name: "mcp__x__echo", Args: json.RawMessage(`{"text":"hello"}`)})
+	if tool.String(got.Output) != "hello" {
+		t.Errorf("got %q and the error %v", tool.String(got.Output), got.Error)
+	}
+	c.Close()
+}

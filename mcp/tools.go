@@ -1,0 +1,183 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"unicode/utf8"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/reins-agent/reins/internal/hidden"
+	"github.com/reins-agent/reins/tool"
+)
+
+const (
+	maxTools       = 1000 // of a server
+	maxPages       = 100
+	maxDescription = 4096 // characters
+)
+
+// list asks the server for what it offers.
+func (c *conn) list(ctx context.Context) (listing, error) {
+	l := listing{origins: map[string]string{}}
+	init := c.InitializeResult()
+	l.about.protocol, l.about.instructions = init.ProtocolVersion, clip(init.Instructions)
+	if i := init.ServerInfo; i != nil {
+		l.about.name, l.about.version = clip(i.Name), clip(i.Version)
+	}
+	caps := init.Capabilities
+	if caps == nil {
+		return l, nil
+	}
+	l.resources, l.prompts = caps.Resources != nil, caps.Prompts != nil
+	if caps.Tools == nil {
+		return l, nil
+	}
+	params := &sdk.ListToolsParams{}
+	for range maxPages {
+		page, err := c.ListTools(ctx, params)
+		if err != nil {
+			return l, err
+		}
+		for _, t := range page.Tools {
+			l.add(c.srv, t)
+		}
+		if page.NextCursor == "" || len(l.tools)+len(l.leftOut) >= maxTools {
+			break
+		}
+		params.Cursor = page.NextCursor
+	}
+	return l, nil
+}
+
+// add adds a tool of a server, or the reason why it is left out.
+func (l *listing) add(s *server, t *sdk.Tool) {
+	name := ToolName(s.name, t.Name)
+	made, err := s.remoteTool(name, t)
+	switch _, twice := l.origins[name]; {
+	case len(l.tools) >= maxTools:
+		err = fmt.Errorf("the server has more than %d tools", maxTools)
+	case twice:
+		err = fmt.Errorf("the server lists this tool twice")
+	}
+	if err != nil {
+		l.leftOut = append(l.leftOut, Quarantine{clip(t.Name), err.Error()})
+		return
+	}
+	l.tools = append(l.tools, made)
+	l.origins[name] = t.Name
+}
+
+// remoteTool returns a tool of the server. What the server claims about its effects is not used.
+func (s *server) remoteTool(name string, t *sdk.Tool) (tool.Tool, error) {
+	if h := hidden.Find(t.Description); h != nil {
+		return nil, fmt.Errorf("its description has characters that people cannot see: %s", h)
+	}
+	schema, err := cleanSchema(t.InputSchema)
+	if err != nil {
+		return nil, err
+	}
+	made := tool.NewRaw(tool.Spec{
+		Name: name, Description: clip(t.Description), Input: schema,
+		Permissions: []tool.Permission{tool.NetConnect}, OpenWorld: true,
+	}, nil, func(ctx context.Context, c *tool.Call) (tool.Result, error) { return s.call(ctx, t.Name, c), nil })
+	// The registry of a session must accept the tool.
+	if err := new(tool.Registry).Register(made); err != nil {
+		return nil, err
+	}
+	return made, nil
+}
+
+// own returns the listing of a server with tools of the host.
+func (s *server) own() listing {
+	l := listing{origins: map[string]string{}}
+	for _, t := range s.Tools {
+		name := ToolName(s.name, t.Spec().Name)
+		if _, twice := l.origins[name]; twice {
+			l.leftOut = append(l.leftOut, Quarantine{t.Spec().Name, "there are two tools with this name"})
+			continue
+		}
+		l.tools = append(l.tools, renamed{t, name})
+		l.origins[name] = t.Spec().Name
+	}
+	return l
+}
+
+// renamed is a tool of the host with the name that it has as a tool of a server.
+type renamed struct {
+	tool.Tool
+	name string
+}
+
+func (t renamed) Spec() tool.Spec {
+	s := t.Tool.Spec()
+	s.Name = t.name
+	return s
+}
+
+// Unwrap returns the host's tool.
+func (t renamed) Unwrap() tool.Tool { return t.Tool }
+
+// offer replaces what the server offers, and reports what has changed.
+func (s *server) offer(l listing) {
+	s.client.changes.Lock()
+	defer s.client.changes.Unlock()
+	s.mu.Lock()
+	had, hadResources := s.tools, s.resources
+	change := Change{Server: s.name}
+	for i, t := range l.tools {
+		at := slices.IndexFunc(had, func(o tool.Tool) bool { return o.Spec().Name == t.Spec().Name })
+		if at >= 0 && sameSpec(had[at].Spec(), t.Spec()) {
+			l.tools[i] = had[at]
+		} else {
+			change.Add = append(change.Add, t)
+		}
+	}
+	for _, o := range had {
+		if _, stays := l.origins[o.Spec().Name]; !stays {
+			change.Remove = append(change.Remove, o.Spec().Name)
+		}
+	}
+	s.listing = l
+	s.mu.Unlock()
+	if l.resources && !hadResources {
+		change.Add = append(change.Add, s.client.resourceTools()...)
+	}
+	s.client.report(change)
+}
+
+// retract removes all tools of a server that was ended.
+func (s *server) retract() {
+	s.client.changes.Lock()
+	defer s.client.changes.Unlock()
+	change := Change{Server: s.name}
+	s.mu.Lock()
+	for _, t := range s.tools {
+		change.Remove = append(change.Remove, t.Spec().Name)
+	}
+	s.listing = listing{}
+	s.mu.Unlock()
+	s.client.report(change)
+}
+
+// report passes on a change; c.changes is held.
+func (c *Client) report(ch Change) {
+	if f := c.cfg.OnChange; f != nil && len(ch.Add)+len(ch.Remove) > 0 && c.ctx.Err() == nil {
+		f(ch)
+	}
+}
+
+func sameSpec(a, b tool.Spec) bool {
+	a.Adapt, b.Adapt = nil, nil
+	return reflect.DeepEqual(a, b)
+}
+
+// clip bounds a text of a server.
+func clip(text string) string {
+	if utf8.RuneCountInString(text) <= maxDescription {
+		return text
+	}
+	return string([]rune(text)[:maxDescription]) + " [truncated]"
+}
