@@ -6,7 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 
-.PHONY: test lint vet packages race setup bench fuzz mutants exhaustive storm build clean
+.PHONY: test lint vet packages race setup bench fuzz mutants exhaustive storm test-mcp test-local-models build clean
 
 test: setup lint vet packages
 
@@ -56,6 +56,12 @@ exhaustive:
 # Kills runs in the middle of commands beside 2,500 other processes, and resumes them at once.
 storm:
 	REINS_STORM=1 go test ./host/cli -run KilledOnABusyMachine -count=1 -timeout 20m -v
+
+# Runs the official MCP conformance suite against the client and the server of Reins, real MCP servers and the MCP
+# inspector. The programs are installed once, by npm. Everything runs in a network namespace of its own, because some
+# servers listen on all interfaces: that needs root, or a system that lets users create namespaces.
+test-mcp:
+	@tools=$$(sh scripts/mcp-tools.sh) && REINS_MCP_TOOLS=$$tools go test -count=1 -timeout 20m ./mcp/... ./internal/mcpsuite
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/reins-agent/reins/host/cli.Version=$(VERSION)" -o bin/reins ./cmd/reins

@@ -14,7 +14,10 @@ import (
 
 // call runs a call of a client.
 func (s *Server) call(ctx context.Context, req *sdk.CallToolRequest, out *result) (*sdk.CallToolResult, error) {
-	ctx, end := s.begin(ctx, req)
+	ctx, end, err := s.begin(ctx, req)
+	if err != nil {
+		return nil, err
+	}
 	defer end()
 	select {
 	case s.slots <- struct{}{}:

@@ -97,6 +97,9 @@ func (s *Server) Handler(c HTTPConfig) (http.Handler, error) {
 	}
 	get := func(*http.Request) *sdk.Server { return s.sdk }
 	h := &handler{server: s, config: c, token: sha256.Sum256([]byte("Bearer " + c.Token)), slots: make(chan struct{}, maxRequests)}
+	if c.EventStore != nil {
+		h.outliving, _ = s.track(context.Background())
+	}
 	h.sessions = sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
 		SessionTimeout: c.SessionTimeout, MaxRequestBodyBytes: maxMessage, EventStore: c.EventStore, DisableLocalhostProtection: true,
 	})
@@ -113,6 +116,8 @@ type handler struct {
 	slots    chan struct{} // full while maxRequests requests are served
 	sessions http.Handler  // of clients with sessions
 	single   http.Handler  // of clients that have no sessions, since protocol version 2026-07-28
+
+	outliving string // the origin of all calls, if they outlive their requests
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -134,12 +139,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if !readBody(w, req) {
 		return
 	}
-	ctx := req.Context()
-	if h.config.EventStore != nil {
-		ctx = context.WithoutCancel(ctx)
+	id := h.outliving
+	if id == "" {
+		var wait func()
+		id, wait = h.server.track(req.Context())
+		defer wait()
 	}
-	id := h.server.track(ctx)
-	defer h.server.forget(id)
 	req.Header.Set(requestHeader, id)
 	h.dispatch(w, req)
 }

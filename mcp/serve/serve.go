@@ -57,8 +57,8 @@ type Server struct {
 
 	mu       sync.Mutex
 	running  map[*running]struct{}
-	requests map[string]context.Context // of HTTP requests, by a random ID
-	sessions int                        // that are being created
+	requests map[string]*origin // connections and HTTP requests that calls end with, by a random ID
+	sessions int                // that are being created
 }
 
 // running is a call that runs.
@@ -82,7 +82,7 @@ func New(c Config) (*Server, error) {
 		c.Options.Capabilities = &sdk.ServerCapabilities{}
 	}
 	s := &Server{
-		config: c, slots: make(chan struct{}, c.MaxCalls), running: make(map[*running]struct{}), requests: make(map[string]context.Context),
+		config: c, slots: make(chan struct{}, c.MaxCalls), running: make(map[*running]struct{}), requests: make(map[string]*origin),
 		sdk: sdk.NewServer(&sdk.Implementation{Name: c.Name, Version: c.Version}, &c.Options),
 	}
 	for _, spec := range c.Pipeline.Registry.Specs() {
@@ -119,21 +119,21 @@ func (s *Server) add(spec tool.Spec) (err error) {
 	return nil
 }
 
-// Run serves one client until in ends or ctx is done. Calls that still run then are cancelled, and Run waits for them.
-// It does not close the streams.
+// Run serves one client until in ends or ctx is done. Calls that run when in ends have two seconds to finish. Calls
+// that still run then are cancelled, and Run waits for them. It does not close the streams.
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	id := s.track(ctx)
-	defer s.forget(id)
+	id, wait := s.track(ctx)
+	defer wait()
+	defer cancel(errClientGone)
 	// A read of standard input cannot be interrupted. It may outlive this server.
 	r, w := io.Pipe()
 	go func() {
 		_, err := io.Copy(w, in)
-		cancel(errClientGone)
 		w.CloseWithError(err)
 	}()
-	err := s.sdk.Run(context.WithValue(ctx, requestKey{}, id), &sdk.IOTransport{Reader: r, Writer: noClose{out}, MaxLineLength: maxMessage})
+	t := &sdk.IOTransport{Reader: r, Writer: noClose{out}, MaxLineLength: maxMessage}
+	err := s.sdk.Run(context.WithValue(ctx, requestKey{}, id), lingering{t, func() { cancel(errClientGone) }})
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -145,56 +145,58 @@ type noClose struct{ io.Writer }
 
 func (noClose) Close() error { return nil }
 
-// errClientGone is the cause of a context whose client has disconnected.
-var errClientGone = errors.New("the MCP client disconnected")
-
 // requestKey is the context key of the ID that track returned.
 type requestKey struct{}
 
-// track registers a context whose end cancels the calls that refer to it by the returned ID. The SDK does not derive
-// the contexts of calls from those of connections and requests.
-func (s *Server) track(ctx context.Context) (id string) {
-	id = rand.Text()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests[id] = ctx
-	return id
+// origin is a connection or an HTTP request that calls come from.
+type origin struct {
+	ctx   context.Context
+	calls sync.WaitGroup
 }
 
-func (s *Server) forget(id string) {
+// track registers a context whose end cancels the calls that refer to it by the returned ID. The SDK does not derive
+// the contexts of calls from those of connections and requests. No call can begin after the function that it returns,
+// which waits for those that run.
+func (s *Server) track(ctx context.Context) (id string, wait func()) {
+	id = rand.Text()
+	r := &origin{ctx: ctx}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.requests, id)
+	s.requests[id] = r
+	return id, func() {
+		s.mu.Lock()
+		delete(s.requests, id)
+		s.mu.Unlock()
+		r.calls.Wait()
+	}
 }
 
 // begin returns a context for a call, which ends with its request, and a function that ends it.
-func (s *Server) begin(ctx context.Context, req *sdk.CallToolRequest) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
+func (s *Server) begin(ctx context.Context, req *sdk.CallToolRequest) (context.Context, func(), error) {
 	id, _ := ctx.Value(requestKey{}).(string)
 	if req.Extra != nil && req.Extra.Header.Get(requestHeader) != "" {
 		id = req.Extra.Header.Get(requestHeader)
 	}
-	r := &running{session: req.Session, cancel: cancel}
+	ctx, cancel := context.WithCancelCause(ctx)
+	c := &running{session: req.Session, cancel: cancel}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.running[r] = struct{}{}
-	parent, ok := s.requests[id]
+	r, ok := s.requests[id]
 	if !ok { // it has ended
-		cancel(errClientGone)
-		return ctx, func() { s.end(r) }
+		cancel(nil)
+		return nil, nil, errClientGone
 	}
-	stop := context.AfterFunc(parent, func() { cancel(errClientGone) })
+	s.running[c] = struct{}{}
+	r.calls.Add(1)
+	stop := context.AfterFunc(r.ctx, func() { cancel(errClientGone) })
 	return ctx, func() {
 		stop()
-		s.end(r)
-	}
-}
-
-func (s *Server) end(r *running) {
-	r.cancel(nil)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.running, r)
+		cancel(nil)
+		s.mu.Lock()
+		delete(s.running, c)
+		s.mu.Unlock()
+		r.calls.Done()
+	}, nil
 }
 
 // cancel cancels the calls of a session.

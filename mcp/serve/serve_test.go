@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -341,12 +342,37 @@ func TestCancel_OfARequestCancelsTheCall(t *testing.T) {
 }
 
 func TestRun_EndsWithItsInputAlthoughACallRuns(t *testing.T) {
+	old := grace
+	grace = 0
+	defer func() { grace = old }()
 	w := newWait()
 	s, end := newBench(t, nil, w.tool()).stdio(t, versions[0], nil)
 	go func() { _, _ = s.CallTool(context.Background(), &sdk.CallToolParams{Name: "wait"}) }()
 	<-w.started
 	end()
 	<-w.ended
+}
+
+// TestRun_AnswersRequestsBeforeTheEndOfItsInput pipes requests to a server.
+func TestRun_AnswersRequestsBeforeTheEndOfItsInput(t *testing.T) {
+	goOn := make(chan struct{})
+	slow := tool.New(tool.Spec{Name: "slow"}, tool.Nothing, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
+		<-goOn
+		return tool.Success("done"), nil
+	})
+	in := io.MultiReader(strings.NewReader(initialize+"\n"+`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"+`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow"}}`+"\n"), ended(goOn))
+	var out bytes.Buffer
+	if err := newBench(t, nil, slow).Run(t.Context(), in, &out); err != nil || !strings.Contains(out.String(), `"text":"done"`) {
+		t.Errorf("Run: %v, output %s; want the result of the call", err, out.String())
+	}
+}
+
+// ended is a reader that closes a channel at its end.
+type ended chan struct{}
+
+func (e ended) Read([]byte) (int, error) {
+	close(e)
+	return 0, io.EOF
 }
 
 func TestRun_EndsWithItsContextAlthoughNothingIsRead(t *testing.T) {
