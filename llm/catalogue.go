@@ -204,12 +204,36 @@ func (c *Catalogue) Default(provider string) (Model, bool) {
 
 // Lookup returns the model with this id or alias from the provider, or else from the first provider that has
 // it, because a proxy or a local server may serve any model. If the catalogue does not have the name, Lookup
-// ignores a date at its end ("-20250514", "-2025-08-07"). Use [Catalogue.Exact] if the provider matters.
+// ignores a date at its end ("-20250514", "-2025-08-07"), and what Bedrock adds to the names of models. Use
+// [Catalogue.Exact] if the provider matters.
 func (c *Catalogue) Lookup(provider, name string) (Model, bool) {
 	if m, ok := c.Exact(provider, name); ok {
 		return m, true
 	}
-	return c.find("", name)
+	if m, ok := c.find("", name); ok || provider != "bedrock" {
+		return m, ok
+	}
+	return c.onBedrock(name)
+}
+
+// onBedrock returns the model behind a name such as "us.anthropic.claude-opus-4-6-v1:0". It has a price only if the
+// profile is global, because regions have their own prices.
+func (c *Catalogue) onBedrock(name string) (m Model, ok bool) {
+	profile, rest := "", ""
+	if i := strings.Index(name, "anthropic."); i >= 0 {
+		profile, rest = name[:i], name[i+len("anthropic."):]
+		if v := strings.LastIndex(rest, "-v"); v > 0 && strings.Trim(rest[v+len("-v"):], "0123456789:") == "" {
+			rest = rest[:v]
+		}
+		m, ok = c.Exact("anthropic", rest)
+	} else if i := strings.Index(name, "amazon."); i >= 0 {
+		profile = name[:i]
+		m, ok = c.Exact("bedrock", name[i:])
+	}
+	if profile != "global." {
+		m.Price = nil
+	}
+	return m, ok
 }
 
 // Exact is like Lookup, but returns only models of the provider.

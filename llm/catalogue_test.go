@@ -163,6 +163,30 @@ func TestCatalogue_LookupFindsDatedAndAliasedNames(t *testing.T) {
 	}
 }
 
+func TestCatalogue_LookupKnowsTheNamesOfBedrock(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		priced     bool
+	}{
+		{"global.anthropic.claude-opus-4-6-v1", "claude-opus-4-6", true},
+		{"us.anthropic.claude-opus-4-6-v1", "claude-opus-4-6", false},
+		{"anthropic.claude-sonnet-4-6", "claude-sonnet-4-6", false},
+		{"global.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5", true},
+		{"arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-haiku-4-5-20251001-v1:0", "claude-haiku-4-5", false},
+		{"amazon.nova-pro-v1:0", "amazon.nova-pro-v1:0", true},
+		{"eu.amazon.nova-pro-v1:0", "amazon.nova-pro-v1:0", false},
+		{"meta.llama-9", "", false},
+	} {
+		m, ok := llm.DefaultCatalogue().Lookup("bedrock", tt.name)
+		if m.ID != tt.want || ok != (tt.want != "") || (m.Price != nil) != tt.priced {
+			t.Errorf("%s: got %q, %v, price %v; want %q", tt.name, m.ID, ok, m.Price, tt.want)
+		}
+		if m, ok := llm.DefaultCatalogue().Lookup("anthropic", tt.name); ok && m.Provider != "bedrock" {
+			t.Errorf("%s is taken for a model of Anthropic's own API", tt.name)
+		}
+	}
+}
+
 func TestCatalogue_AProviderMayServeModelsOfOthers(t *testing.T) {
 	c := catalogue(t, `{"models":[{"id":"a","provider":"p","name":"p's"},{"id":"a","provider":"q","name":"q's"},{"id":"b","provider":"q","name":"b","aliases":["c"]}]}`)
 	for _, tt := range []struct{ provider, model, want string }{

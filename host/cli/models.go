@@ -81,7 +81,9 @@ func newModels(h Host) *cobra.Command {
 		Short: "List known models, their limits and prices",
 		Long: `List known models, or those whose name contains PATTERN. Prices are in US
 dollars per million tokens. Models that are not listed work too, but their
-prices are unknown.`,
+prices are unknown. For a cloud platform, the models of the vendors that it
+serves are listed; on bedrock, Claude is named anthropic.NAME, and on azure,
+models have the names of your deployments.`,
 		Args: wantArgs(0, 1, "at most one PATTERN"),
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(h, strings.ToLower(strings.Join(args, ""))) },
 	}
@@ -107,7 +109,7 @@ func (o models) run(h Host, pattern string) error {
 	found := []llm.Model{}
 	for _, m := range c.Models() {
 		names := strings.ToLower(strings.Join(append([]string{m.ID, m.Name}, m.Aliases...), " "))
-		if (o.provider == "" || m.Provider == o.provider) && strings.Contains(names, pattern) && (o.all || !m.Retired || pattern != "") {
+		if (o.provider == "" || m.Provider == o.provider || slices.Contains(hosted[o.provider], m.Provider)) && strings.Contains(names, pattern) && (o.all || !m.Retired || pattern != "") {
 			found = append(found, m)
 		}
 	}
@@ -118,6 +120,11 @@ func (o models) run(h Host, pattern string) error {
 		return noMatch(c, o.provider, pattern)
 	}
 	return printTable(h, modelTable(found))
+}
+
+// hosted lists the providers whose models a cloud platform serves too.
+var hosted = map[string][]string{
+	"bedrock": {"anthropic"}, "vertex": {"gemini", "anthropic"}, "azure": {"openai"}, "azure-chat": {"openai"},
 }
 
 // modelProviders lists the providers in a catalogue.
@@ -133,7 +140,7 @@ func modelProviders(c *llm.Catalogue) []string {
 
 func checkProvider(c *llm.Catalogue, provider string) error {
 	names := modelProviders(c)
-	if provider == "" || slices.Contains(names, provider) {
+	if provider == "" || slices.Contains(names, provider) || hosted[provider] != nil {
 		return nil
 	}
 	if near := suggest.Words(provider, names); len(near) > 0 {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/llm/connect"
 )
 
 // boxFlags select the sandbox of commands.
@@ -124,7 +126,7 @@ func (h Host) examine() []check {
 			yesNo("landlock", s.Landlock > 0, fmt.Sprintf("version %d: a second barrier for writing, and other processes are out of reach", s.Landlock)),
 			yesNo("seccomp", s.Seccomp, "system calls that could leave the sandbox fail"))
 	}
-	checks = append(checks, h.gitCheck(), h.stateCheck(), h.keyCheck())
+	checks = append(checks, h.gitCheck(), h.stateCheck(), h.keyCheck(), h.cloudCheck())
 	return checks
 }
 
@@ -182,4 +184,18 @@ func (h Host) keyCheck() check {
 		return check{"keys", stateNone, "no API key is set; set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or use a local server"}
 	}
 	return check{"keys", stateOK, strings.Join(found, ", ")}
+}
+
+// cloudCheck reports which cloud platforms are configured. It calls none of them.
+func (h Host) cloudCheck() check {
+	var found []string
+	for _, name := range []string{"bedrock", "vertex", "azure"} {
+		if _, err := connect.Open(context.Background(), name, connect.Config{Getenv: h.Getenv}); err == nil {
+			found = append(found, name)
+		}
+	}
+	if len(found) == 0 {
+		return check{"clouds", stateNone, "neither bedrock nor vertex nor azure is configured"}
+	}
+	return check{"clouds", stateOK, strings.Join(found, ", ") + "; choose one with --provider"}
 }

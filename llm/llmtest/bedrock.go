@@ -51,8 +51,6 @@ func (p hostedClaude) validate(r *http.Request, body []byte) error {
 		return errors.New("stream: Extra inputs are not permitted")
 	case p.host == "vertex" && v.Get("stream").Bool() != p.streaming(r, nil):
 		return errors.New("stream: does not match the method")
-	case r.Header.Get("Anthropic-Version") != "":
-		return errors.New("anthropic-version: the header is not supported")
 	}
 	plain := wire.Rest(v, func(name string, _ wire.Value) bool {
 		return name == "anthropic_version" || name == "anthropic_beta" && p.host == "bedrock"
