@@ -5,10 +5,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/exchanges"
 	"github.com/reins-agent/reins/llm"
@@ -234,6 +236,22 @@ output_price = 1000
 	m.says(out, "gate", "large", "100k", "1k", "1000")
 	out, _ = m.reins(0, "run", "--continue", "and again")
 	m.says(out, "all is done")
+}
+
+func TestProviders_AKnownModelNeedsOnlyItsName(t *testing.T) {
+	no, price := false, 7.0
+	known := llm.DefaultCatalogue()
+	want, _ := known.Exact("anthropic", "claude-opus-5-5")
+	got := catalogued(config.Model{ID: "claude-opus-5-5", Vision: &no, InputPrice: &price, OutputPrice: &price}, known)
+	if got.ContextWindow != want.ContextWindow || got.MaxOutput != want.MaxOutput || got.Name != want.Name || !slices.Equal(got.Efforts, want.Efforts) || got.Vision || !got.Tools {
+		t.Errorf("%+v, want what is known: %+v", got, want)
+	}
+	if cost, ok := got.Price.Cost(llm.Usage{Input: 1e6, CacheRead: 1e6}); !ok || cost != 7 {
+		t.Errorf("cached input costs %v, %v, want the price of input", cost, ok)
+	}
+	if got = catalogued(config.Model{ID: "claude-opus-5-5"}, known); got.Price != nil {
+		t.Errorf("the price of another provider is used: %+v", got.Price)
+	}
 }
 
 func TestProviders_KeysCanComeFromACommandAndHeadersFromAFlag(t *testing.T) {

@@ -139,7 +139,7 @@ func (o models) run(h Host, pattern string) error {
 	if err != nil {
 		return err
 	}
-	if c, err = connect.Catalogue(c, h.entries(s)); err != nil {
+	if c, err = connect.Catalogue(c, h.entries(s, c)); err != nil {
 		return usageError{err}
 	}
 	if err := checkProvider(c, o.provider); err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 )
 
 // entries returns the providers of the configuration, by name. Keys and headers are determined when one is used.
-func (h Host) entries(s *config.Settings) (list []connect.Entry) {
+func (h Host) entries(s *config.Settings, known *llm.Catalogue) (list []connect.Entry) {
 	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
 		p := s.Providers[name]
 		e := connect.Entry{Name: name, BaseURL: p.BaseURL, Protocol: p.Protocol, KeyFrom: p.KeyEnv, Load: h.credentials(p)}
@@ -27,18 +28,33 @@ func (h Host) entries(s *config.Settings) (list []connect.Entry) {
 			e.KeyFrom = "key_command"
 		}
 		for _, m := range p.Models {
-			e.Models = append(e.Models, catalogued(m))
+			e.Models = append(e.Models, catalogued(m, known))
 		}
 		list = append(list, e)
 	}
 	return list
 }
 
-// catalogued returns a model of the configuration as the catalogue describes models.
-func catalogued(m config.Model) llm.Model {
-	out := llm.Model{
-		ID: m.ID, Name: m.Name, ContextWindow: int64(m.ContextWindow), MaxOutput: int64(m.MaxOutput),
-		Vision: m.Vision, Tools: m.Tools == nil || *m.Tools, Reasoning: m.Reasoning,
+// catalogued returns a model of the configuration as the catalogue describes models. A model that is known by its name
+// provides what the configuration leaves out, except for prices.
+func catalogued(m config.Model, known *llm.Catalogue) llm.Model {
+	out, listed := known.Lookup("", m.ID)
+	if !listed {
+		out.Tools = true
+	}
+	out.ID, out.Aliases, out.Freeform, out.Retired, out.Price = m.ID, nil, false, false, nil
+	out.Name = cmp.Or(m.Name, out.Name, m.ID)
+	out.ContextWindow, out.MaxOutput = cmp.Or(int64(m.ContextWindow), out.ContextWindow), cmp.Or(int64(m.MaxOutput), out.MaxOutput)
+	for _, b := range []struct {
+		given *bool
+		to    *bool
+	}{{m.Vision, &out.Vision}, {m.Tools, &out.Tools}, {m.Reasoning, &out.Reasoning}} {
+		if b.given != nil {
+			*b.to = *b.given
+		}
+	}
+	if !out.Reasoning {
+		out.Thinking, out.Efforts = "", nil
 	}
 	if m.InputPrice != nil || m.OutputPrice != nil {
 		out.Price = &llm.Price{Input: m.InputPrice, Output: m.OutputPrice, CacheRead: m.CacheReadPrice, CacheWrite: m.CacheWritePrice}

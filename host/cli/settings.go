@@ -75,7 +75,7 @@ func (c *connection) configure(h Host, dir string, trusted bool, session event.M
 	if err != nil {
 		return nil, err
 	}
-	c.provider, c.model, c.baseURL, c.responseTimeout, c.entries = s.Provider, s.Model, s.BaseURL, s.ResponseTimeout, h.entries(s)
+	c.provider, c.model, c.baseURL, c.responseTimeout, c.entries = s.Provider, s.Model, s.BaseURL, s.ResponseTimeout, h.entries(s, known)
 	if otherVendor(s, known) {
 		c.provider = "" // chosen by the model
 	}

@@ -48,6 +48,8 @@ func (c Config) loaded(ctx context.Context, name string) (Config, error) {
 	return c, nil
 }
 
+var vendorOf = map[string]string{"responses": "openai", "messages": "anthropic", "gemini": "gemini"}
+
 // entry returns the entry with a name.
 func (c Config) entry(name string) (Entry, bool) {
 	i := slices.IndexFunc(c.Entries, func(e Entry) bool { return e.Name == name })
@@ -85,6 +87,15 @@ func (e Entry) open(c Config) (llm.Provider, error) {
 	catalogue, err := Catalogue(c.Catalogue, c.Entries)
 	if err != nil {
 		return nil, err
+	}
+	if vendor := vendorOf[e.Protocol]; vendor != "" { // whose models the adapter looks up
+		models := slices.Clone(e.Models)
+		for i := range models {
+			models[i].Provider, models[i].Default = vendor, false
+		}
+		if catalogue, err = Extend(catalogue, models...); err != nil {
+			return nil, err
+		}
 	}
 	switch e.Protocol {
 	case "", "chat":

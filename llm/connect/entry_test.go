@@ -92,6 +92,23 @@ func TestEntry_ModelsAreInTheCatalogueAndTheirLimitIsSent(t *testing.T) {
 	}
 }
 
+func TestEntry_OtherProtocolsKnowItsModelsToo(t *testing.T) {
+	srv := newRecorder(t, 400)
+	c := connect.Config{Getenv: env{}.get, HTTPClient: srv.Client(), Entries: []connect.Entry{
+		{Name: "mine", BaseURL: srv.URL, Protocol: "messages", Models: []llm.Model{{ID: "their-model", MaxOutput: 777}, {ID: "claude-opus-5-5", MaxOutput: 778}}},
+	}}
+	client, err := connect.Open(t.Context(), "mine", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for model, want := range map[string]string{"their-model": `"max_tokens":777`, "claude-opus-5-5": `"max_tokens":778`} {
+		_, _ = client.Complete(t.Context(), request("mine", model))
+		if body := srv.lastBody(); !strings.Contains(body, want) {
+			t.Errorf("%s: %s, want %s", model, body, want)
+		}
+	}
+}
+
 func TestFirstModel_IsAskedFromTheServer(t *testing.T) {
 	lists := map[string]string{"/one/models": `{"data":[{"id":"only"}]}`, "/many/models": `{"data":[{"id":"a"},{"id":"b"}]}`, "/llama/models": "llamacpp-models"}
 	srv := exchanges.Serve(t, func(r exchanges.Request) string { return lists[r.Path] })
