@@ -27,6 +27,10 @@ func Names() []string {
 // cloud platform with its usual variables and files: "bedrock", "vertex", "azure" or "azure-chat". With a
 // Config.BaseURL no key is required.
 func Open(ctx context.Context, name string, c Config) (*llm.Client, error) {
+	c, err := c.loaded(ctx, name)
+	if err != nil {
+		return nil, err
+	}
 	c = c.prepared()
 	if name == "local" {
 		p, err := c.openLocal(ctx)
