@@ -30,6 +30,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/policy/repo"
 	"github.com/reins-agent/reins/secret"
+	"github.com/reins-agent/reins/skill"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -60,6 +61,9 @@ type Config struct {
 	ToolConfig ToolConfig
 	// Tools are added to those of the profile and replace tools with the same name.
 	Tools []tool.Tool
+	// Skills are offered to the model, which gets their names and descriptions. See [Commands] for the user's use of
+	// them. Agents of the registry become agent types. Nil means no skills.
+	Skills *skill.Registry
 	// Prompt configures the system prompt. Prompt.Tools is ignored. If Session.System is set, only
 	// Prompt.User is added to it.
 	Prompt PromptConfig
@@ -93,7 +97,7 @@ const compactAt = 0.8
 
 // Open assembles a coding session. Closing the session closes everything that Open created.
 func Open(ctx context.Context, c Config) (*agent.Session, error) {
-	b := &builder{config: c, session: c.Session}
+	b := &builder{config: c, session: c.Session, active: &activeSkills{}}
 	b.config.ToolConfig.State = tools.NewState()
 	s, err := b.open(ctx)
 	if err != nil {
@@ -102,6 +106,7 @@ func Open(ctx context.Context, c Config) (*agent.Session, error) {
 		}
 		return nil, err
 	}
+	b.active.follow(s)
 	return s, nil
 }
 
@@ -115,6 +120,7 @@ type builder struct {
 	git     *prompt.Git  // shared by all prompts of the session
 	warned  []string     // problems that were reported
 	secrets *secret.Redactor
+	active  *activeSkills
 }
 
 func (b *builder) open(ctx context.Context) (*agent.Session, error) {
@@ -124,7 +130,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	if s.Catalogue == nil {
 		s.Catalogue = cmp.Or(c.Connect.Catalogue, llm.DefaultCatalogue())
 	}
-	for _, step := range []func(context.Context) error{b.findStore, b.findDir, b.conceal, b.connect, b.prepare, b.keep, b.audit} {
+	for _, step := range []func(context.Context) error{b.findStore, b.findDir, b.conceal, b.connect, b.useSkills, b.prepare, b.keep, b.audit} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
