@@ -81,6 +81,9 @@ func skillAliases() []tool.Alias {
 func (b *builder) useSkills(context.Context) error {
 	s, r := &b.session, b.config.Skills
 	if r == nil {
+		if b.config.Resume != "" { // a skill may be active
+			s.Policy = b.active.policy(orDefault(s.Policy), false)
+		}
 		return nil
 	}
 	for _, p := range r.Problems() {
@@ -149,9 +152,7 @@ func modelFor(c *llm.Catalogue, provider, name string) string {
 
 // readable returns a policy that lets every tool read the files of skills.
 func readable(p policy.Policy, r *skill.Registry) policy.Policy {
-	if p == nil {
-		p = policy.Default{}
-	}
+	p = orDefault(p)
 	var rules []policy.Rule
 	for _, s := range r.All() {
 		if s.Dir == "" {
@@ -163,6 +164,13 @@ func readable(p policy.Policy, r *skill.Registry) policy.Policy {
 	}
 	if e, ok := p.(policy.Extensible); ok && len(rules) > 0 {
 		return e.Allowing(rules)
+	}
+	return p
+}
+
+func orDefault(p policy.Policy) policy.Policy {
+	if p == nil {
+		return policy.Default{}
 	}
 	return p
 }
@@ -188,19 +196,19 @@ type Commands struct {
 // Submit is agent.Session.Submit for input from a user. Input of the form "/name args" uses a skill: the session gets
 // its instructions, and works with its model until the work on the input ends. An unknown name is an error. Other
 // input is submitted as it is.
-func (c Commands) Submit(ctx context.Context, s *agent.Session, input string) (agent.Outcome, error) {
+func (c Commands) Submit(ctx context.Context, s *agent.Session, input string, more ...llm.Part) (agent.Outcome, error) {
 	inv, err := c.Skills.Expand(input, c.Exists)
 	if err != nil {
 		return agent.Outcome{}, llm.Errorf(llm.ErrConfiguration, "", "%v", err)
 	}
 	if inv == nil {
-		return s.Submit(ctx, llm.Text{Text: input})
+		return s.Submit(ctx, append([]llm.Part{llm.Text{Text: input}}, more...)...)
 	}
 	restore, err := c.changeModel(ctx, s, inv.Skill)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
-	out, err := s.Submit(ctx, llm.Text{Text: inv.Text})
+	out, err := s.Submit(ctx, append([]llm.Part{llm.Text{Text: inv.Text}}, more...)...)
 	return out, errors.Join(err, restore())
 }
 

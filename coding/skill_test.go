@@ -157,6 +157,7 @@ func TestSkills_RestrictionsAreAStack(t *testing.T) {
 		{"glob", `{"pattern":"*"}`, false},
 		{"read_file", `{"file_path":"a"}`, true}, // the inner one overrides
 		{"skill", `{"name":"outer"}`, true},      // it does not list Skill
+		{"skill", `{"name":"inner"}`, false},     // again, which does not count twice
 		{"write_file", `{"file_path":"b","content":"x"}`, true},
 		{"skill", `{"done":true}`, false},
 		{"read_file", `{"file_path":"a"}`, false}, // the outer one is restored
@@ -210,7 +211,7 @@ func TestCommands_ASkillOfTheUserHoldsUntilTheInputIsDone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if text := s.Messages()[1].Text(); !strings.Contains(text, "Do look with around.") {
+	if text := s.Messages()[1].Text(); !strings.HasPrefix(text, "/look around\n\n<skill name=\"look\" allowed-tools=\"Read\">\nDo look with around.") {
 		t.Errorf("the model got %q", text)
 	}
 	got := results(s)
@@ -244,7 +245,7 @@ func TestSkills_RestrictionsSurviveAnInterruptionAndAResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.model = llmtest.Play(llmtest.Call("write_file", `{"file_path":"a","content":"x"}`), llmtest.Say("done"))
-		s = g.open(Config{Resume: s.ID(), Model: "claude-sonnet-5-5", Skills: &skill.Registry{}, Session: agent.Config{Policy: policy.AllowAll{}}})
+		s = g.open(Config{Resume: s.ID(), Model: "claude-sonnet-5-5", Session: agent.Config{Policy: policy.AllowAll{}}})
 		if _, err := s.Continue(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -409,5 +410,19 @@ func TestSkills_AResumedSessionHasAPromptForTheSkillsOfTheDay(t *testing.T) {
 		}
 		first = g.open(Config{Model: "claude-sonnet-5-5", Skills: one})
 		g.ask(first)
+	}
+}
+
+func TestSkills_CodexReadsWithCommands(t *testing.T) {
+	g := newOpenRig(t)
+	r := g.skills(t.TempDir(), map[string]string{".claude/skills/look/SKILL.md": named("look", "Read, Grep")})
+	g.model = llmtest.Play(llmtest.Call("exec_command", `{"cmd":"ls"}`), llmtest.Call("exec_command", `{"cmd":"touch x"}`), llmtest.Say("done"))
+	s := g.open(Config{Model: "gpt-5.6", Toolset: Native, Skills: r, Session: agent.Config{Policy: policy.AllowAll{}}})
+	if _, err := (Commands{Skills: r}).Submit(t.Context(), s, "/look"); err != nil {
+		t.Fatal(err)
+	}
+	got := results(s)
+	if len(got) != 2 || strings.Contains(got[0], refused) || !strings.Contains(got[1], refused) {
+		t.Errorf("got %q", got)
 	}
 }

@@ -106,6 +106,9 @@ func loaded(stack []activeSkill, d event.ToolCallEnd) []activeSkill {
 		return stack
 	}
 	name, _ := d.Fields[fieldSkill].(string)
+	if n := len(stack); n > 0 && stack[n-1].name == name { // loaded again
+		return stack
+	}
 	return append(slices.Clip(stack), activeSkill{name, texts(d.Fields[fieldTools]), true})
 }
 
@@ -207,10 +210,11 @@ func (s activeSkill) refusal(tool string) string {
 // allows reports whether the skill lists what a call does.
 func (s activeSkill) allows(ctx context.Context, q policy.Query) bool {
 	name := standardName(q.Tool)
-	if name == "skill" && done(q.Args) {
+	if name == "skill" && s.may(q.Args) {
 		return true
 	}
 	var rules []policy.Rule
+	reads := false
 	for _, entry := range s.tools {
 		bare, _, pattern := strings.Cut(entry, "(")
 		listed := standardName(strings.TrimSpace(bare))
@@ -218,18 +222,27 @@ func (s activeSkill) allows(ctx context.Context, q policy.Query) bool {
 		if same && !pattern {
 			return true
 		}
+		reads = reads || listed == "read_file" || listed == "grep"
 		// A command may also write files with redirections if the skill may.
 		redirects := name == "shell" && (listed == "write_file" || listed == "edit_file")
 		if r, err := policy.ParseRule(entry); err == nil && (same || redirects || standard[strings.ToLower(bare)] == "") {
 			rules = append(rules, r)
 		}
 	}
+	if reads && q.Tool == "exec_command" { // the tools of codex have no other way to read
+		return policy.ReadOnly().Decide(ctx, q).Verdict == policy.Allow
+	}
 	return policy.Within(ctx, q, rules)
 }
 
-func done(args json.RawMessage) bool {
-	var in skillIn
-	return json.Unmarshal(args, &in) == nil && in.Done
+// may reports whether a call ends the skill, or loads it again after its instructions were removed from the
+// conversation.
+func (s activeSkill) may(args json.RawMessage) bool {
+	var in struct {
+		skillIn
+		Skill string
+	}
+	return json.Unmarshal(args, &in) == nil && (in.Done || cmp.Or(in.Name, in.Skill) == s.name)
 }
 
 // standard maps the names of tools in other agents, in lower case, to those of the standard tools.

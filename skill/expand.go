@@ -14,7 +14,7 @@ import (
 type Invocation struct {
 	Skill *Skill
 	Args  string
-	Text  string // for the model; see [Skill.Invoke]
+	Text  string // for the model
 }
 
 // command matches the input "/name args".
@@ -31,11 +31,14 @@ func (r *Registry) Expand(input string, exists func(path string) bool) (*Invocat
 	s, ok := r.Find(name)
 	switch {
 	case ok && s.UserInvocable:
-		return &Invocation{s, args, s.Invoke(args)}, nil
+		return &Invocation{s, args, s.typed(name, args)}, nil
 	case exists != nil && exists("/"+name):
 		return nil, nil
 	case ok:
 		return nil, fmt.Errorf("skill %s is only for the model: its user-invocable is false", name)
+	}
+	if _, known := r.skills[name]; known {
+		return nil, fmt.Errorf("skill %s cannot be used here: it is not available in this directory", name)
 	}
 	return nil, r.unknown("/", name, func(s *Skill) bool { return s.UserInvocable })
 }
