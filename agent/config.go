@@ -105,6 +105,7 @@ type Config struct {
 	Owned []io.Closer
 
 	kind    string      // type of a subagent
+	named   bool        // the tools of agent types were checked
 	added   []tool.Tool // by Reconfigure
 	removed []string
 }
@@ -137,6 +138,7 @@ func (c *Config) complete() error {
 	}
 	c.Limits.ToolRounds, c.LoopWindow = cmp.Or(c.Limits.ToolRounds, 200), cmp.Or(c.LoopWindow, 10)
 	c.Subagents = c.Subagents.withDefaults()
+	c.named = true
 	return nil
 }
 
@@ -172,6 +174,9 @@ func (c *Config) unknownTools() (problems []error) {
 	}
 	check("Allow", c.Allow)
 	check("Deny", c.Deny)
+	if c.named { // those of another model may have other names
+		return problems
+	}
 	for _, name := range sortedNames(c.Subagents.Types) {
 		check(fmt.Sprintf("agent type %s", name), c.Subagents.Types[name].Tools)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/reins-agent/reins/coding/prompt"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/skill"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -71,6 +72,12 @@ func (b *builder) registry(p *Profile) (*tool.Registry, error) {
 	if err := r.Register(agent.AskUserTool()); err != nil {
 		return nil, err
 	}
+	if b.offersSkills() {
+		if err := r.Register(b.skillTool(p)); err != nil {
+			return nil, err
+		}
+		r.Alias(skillAliases()...)
+	}
 	return r, r.Register(b.config.Tools...)
 }
 
@@ -85,8 +92,8 @@ func (b *builder) systemPrompt(ctx context.Context, p *Profile, tools *tool.Regi
 	}
 	offer := b.session
 	offer.Tools = tools
-	c.Tools = agent.Offered(offer)
-	if p.base(c.Tools).Describes(recorded, e.Info(), c.Tools, c.Trusted) {
+	c.Tools, c.Skills = agent.Offered(offer), b.config.Skills.Listing(skill.DefaultBudget)
+	if p.base(c.Tools).Describes(recorded, e.Info(), c) {
 		return "", nil
 	}
 	if c.Git == nil {

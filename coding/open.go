@@ -31,6 +31,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/policy/repo"
 	"github.com/reins-agent/reins/secret"
+	"github.com/reins-agent/reins/skill"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -64,6 +65,9 @@ type Config struct {
 	// Extend, if set, returns further tools for the environment of the session, such as those of MCP servers. Later
 	// changes of them go to Session.Reconfigure.
 	Extend func(ctx context.Context, e env.Environment) ([]tool.Tool, error)
+	// Skills are offered to the model, which gets their names and descriptions. See [Commands] for the user's use of
+	// them. Agents of the registry become agent types. Nil means no skills.
+	Skills *skill.Registry
 	// Prompt configures the system prompt. Prompt.Tools is ignored. If Session.System is set, only
 	// Prompt.User is added to it.
 	Prompt PromptConfig
@@ -97,7 +101,7 @@ const compactAt = 0.8
 
 // Open assembles a coding session. Closing the session closes everything that Open created.
 func Open(ctx context.Context, c Config) (*agent.Session, error) {
-	b := &builder{config: c, session: c.Session}
+	b := &builder{config: c, session: c.Session, active: &activeSkills{}}
 	b.config.ToolConfig.State = tools.NewState()
 	s, err := b.open(ctx)
 	if err != nil {
@@ -106,6 +110,7 @@ func Open(ctx context.Context, c Config) (*agent.Session, error) {
 		}
 		return nil, err
 	}
+	b.active.follow(s)
 	return s, nil
 }
 
@@ -119,6 +124,7 @@ type builder struct {
 	git     *prompt.Git  // shared by all prompts of the session
 	warned  []string     // problems that were reported
 	secrets *secret.Redactor
+	active  *activeSkills
 }
 
 func (b *builder) open(ctx context.Context) (*agent.Session, error) {
@@ -128,7 +134,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	if s.Catalogue == nil {
 		s.Catalogue = cmp.Or(c.Connect.Catalogue, llm.DefaultCatalogue())
 	}
-	for _, step := range []func(context.Context) error{b.findStore, b.findDir, b.extend, b.conceal, b.connect, b.prepare, b.keep, b.audit} {
+	for _, step := range []func(context.Context) error{b.findStore, b.findDir, b.extend, b.conceal, b.connect, b.useSkills, b.prepare, b.keep, b.audit} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

@@ -14,28 +14,31 @@ import (
 type Invocation struct {
 	Skill *Skill
 	Args  string
-	Text  string // for the model; see [Skill.Invoke]
+	Text  string // for the model
 }
 
 // command matches the input "/name args".
 var command = regexp.MustCompile(`(?s)^/([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*)(?:\s+(.*))?$`)
 
-// Expand returns the skill that the input "/name args" names; nil if the input is not of this form. An unknown name
-// is an error, unless exists reports that it is the path of a file.
+// Expand returns the skill that the input "/name args" names; nil if the input is not of this form, or if r is nil. An
+// unknown name is an error, unless exists reports that it is the path of a file.
 func (r *Registry) Expand(input string, exists func(path string) bool) (*Invocation, error) {
 	m := command.FindStringSubmatch(strings.TrimSpace(input))
-	if m == nil {
+	if m == nil || r == nil {
 		return nil, nil
 	}
 	name, args := m[1], strings.TrimSpace(m[2])
 	s, ok := r.Find(name)
 	switch {
 	case ok && s.UserInvocable:
-		return &Invocation{s, args, s.Invoke(args)}, nil
+		return &Invocation{s, args, s.typed(name, args)}, nil
 	case exists != nil && exists("/"+name):
 		return nil, nil
 	case ok:
 		return nil, fmt.Errorf("skill %s is only for the model: its user-invocable is false", name)
+	}
+	if _, known := r.skills[name]; known {
+		return nil, fmt.Errorf("skill %s cannot be used here: it is not available in this directory", name)
 	}
 	return nil, r.unknown("/", name, func(s *Skill) bool { return s.UserInvocable })
 }

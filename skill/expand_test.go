@@ -40,6 +40,25 @@ func TestExpand_FindsTheSkillOfACommand(t *testing.T) {
 			t.Errorf("%q: got %v, %v, want %q", input, inv, err, want)
 		}
 	}
+	r.Add(&Skill{Name: "later", Available: func() bool { return false }, UserInvocable: true})
+	if _, err := r.Expand("/later", nil); err == nil || !strings.Contains(err.Error(), "skill later cannot be used here") {
+		t.Errorf("got %v", err)
+	}
+	r.Add(&Skill{Name: "plain", Instructions: "Do it.", UserInvocable: true, Kind: KindSkill})
+	long := strings.Repeat("word ", 100)
+	for input, want := range map[string]string{
+		"/plain":         "/plain\n\n<skill name=\"plain\">\nDo it.\n</skill>",
+		"/plain now":     "/plain now\n\n<skill name=\"plain\">\nDo it.\n</skill>",
+		"/plain a\nb":    "/plain a\n\n<skill name=\"plain\">\nDo it.\n</skill>\n\na\nb",
+		"/plain " + long: "/plain " + long[:199] + "…\n\n<skill name=\"plain\">\nDo it.\n</skill>\n\n" + strings.TrimSpace(long),
+	} {
+		inv, err := r.Expand(input, nil)
+		if err != nil || inv.Text != want {
+			t.Errorf("%q: got %q, %v, want %q", input, inv.Text, err, want)
+		} else if name, _, ok := Active(inv.Text); !ok || name != "plain" {
+			t.Errorf("%q: active is %q", input, name)
+		}
+	}
 	if _, err := r.ForModel("greet"); err == nil {
 		t.Error("a skill that is only for the user was given to the model")
 	}

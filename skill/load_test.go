@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -142,14 +141,6 @@ func TestAttack_HostileSkillsAreRefusedWithTheReason(t *testing.T) {
 		"large frontmatter": {func(w tree) {
 			w.write("home/skills/evil/SKILL.md", "---\nname: evil\ndescription: "+strings.Repeat("x", 65<<10)+"\n---\nx")
 		}, "the frontmatter is larger than 64 KiB"},
-		"a FIFO": {func(w tree) {
-			if err := os.MkdirAll(w.path("home/skills/evil"), 0o755); err != nil {
-				w.t.Fatal(err)
-			}
-			if err := syscall.Mkfifo(w.path("home/skills/evil/SKILL.md"), 0o600); err != nil {
-				w.t.Fatal(err)
-			}
-		}, "is not a regular file"},
 		"binary":   {func(w tree) { w.write("home/skills/evil/SKILL.md", plain+"\x00") }, "not UTF-8"},
 		"unclosed": {func(w tree) { w.write("home/skills/evil/SKILL.md", "---\nname: evil\n") }, "not closed"},
 	} {

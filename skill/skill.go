@@ -88,6 +88,29 @@ const maxListed = 50
 // Invoke returns the text that makes a model follow the skill. It begins with a tag that [Active] reads.
 func (s *Skill) Invoke(args string) string {
 	args = strings.TrimSpace(args)
+	block, rest := s.block(args)
+	if rest != "" {
+		block += "\n\n" + rest
+	}
+	return block
+}
+
+// typed returns the text for a use of the skill by the user. It begins with what the user typed, as a title.
+func (s *Skill) typed(name, args string) string {
+	line, more, _ := strings.Cut(args, "\n")
+	title := strings.TrimSpace("/" + name + " " + shorten(line, maxTitle))
+	block, rest := s.block(args)
+	if rest != "" && (more != "" || shorten(line, maxTitle) != line) {
+		block += "\n\n" + rest
+	}
+	return title + "\n\n" + block
+}
+
+// maxTitle is how much of the arguments is repeated in a title, in characters.
+const maxTitle = 200
+
+// block returns the instructions with a tag around them, and what is left of the arguments.
+func (s *Skill) block(args string) (text, rest string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<skill name="%s"`, attribute(s.Name))
 	if s.AllowedTools != nil {
@@ -110,15 +133,15 @@ func (s *Skill) Invoke(args string) string {
 		fmt.Fprintf(&b, "\n[%s]\n", note)
 	}
 	b.WriteString("</skill>")
-	if rest != "" {
-		b.WriteString("\n\n" + rest)
-	}
-	return b.String()
+	return b.String(), rest
 }
 
-// Active returns the name and the allowed tools of the skill that a text from [Skill.Invoke] is about. Nil tools
-// are not restricted.
+// Active returns the name and the allowed tools of the skill that a text from [Skill.Invoke] or [Registry.Expand] is
+// about. Nil tools are not restricted.
 func Active(text string) (name string, tools []string, ok bool) {
+	if strings.HasPrefix(text, "/") {
+		_, text, _ = strings.Cut(text, "\n\n")
+	}
 	head, _, closed := strings.Cut(text, ">\n")
 	head, tagged := strings.CutPrefix(head, `<skill name="`)
 	if !closed || !tagged {

@@ -23,6 +23,8 @@ type Config struct {
 	Date time.Time // default: today
 	// Tools are the tools that the model is offered; nil means those of the profile.
 	Tools []tool.Spec
+	// Skills lists the skills that the model can use, one in a line.
+	Skills string
 	// User is the user's instructions. They come last and take precedence.
 	User string
 	// Trusted means that the user trusts the project. Otherwise its documents are marked as untrusted.
@@ -41,7 +43,7 @@ type Base struct {
 	DocFiles     []string // names of project documents
 }
 
-// Build returns a system prompt in five layers: base instructions, environment, tools, project documents,
+// Build returns a system prompt in six layers: base instructions, environment, tools, skills, project documents,
 // user instructions. Later layers take precedence. The same inputs give the same bytes. Build fails only
 // if ctx ends; unknown facts are left out.
 func (b Base) Build(ctx context.Context, e env.Environment, c Config) (string, error) {
@@ -59,7 +61,7 @@ func (b Base) Build(ctx context.Context, e env.Environment, c Config) (string, e
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	layers := []string{b.Instructions, b.environment(e.Info(), c), c.Git.text(), toolText(c.Tools), c.Docs.text(c.Trusted), userText(c.User)}
+	layers := []string{b.Instructions, b.environment(e.Info(), c), c.Git.text(), toolText(c.Tools), skillText(c.Skills, c.Tools), c.Docs.text(c.Trusted), userText(c.User)}
 	layers = slices.DeleteFunc(layers, func(layer string) bool { return layer == "" })
 	return strings.Join(layers, "\n\n") + "\n", nil
 }
@@ -123,6 +125,17 @@ const subagentText = "\n\nUse spawn_agent for work that does not need this conve
 	"or independent parts of a task, which then run in parallel. A subagent sees nothing of this conversation, " +
 	"so put everything it needs into its task, and collect its report with wait. Do small and sequential work yourself."
 
+const skillHead = "# Skills\n\nA skill is a set of instructions for a kind of task. When a task matches one of these, call "
+
+// skillText lists the skills, if there is a tool that loads them.
+func skillText(skills string, tools []tool.Spec) string {
+	i := slices.IndexFunc(tools, func(s tool.Spec) bool { return slices.Contains([]string{"skill", "Skill", "activate_skill"}, s.Name) })
+	if skills == "" || i < 0 {
+		return ""
+	}
+	return skillHead + tools[i].Name + " with its name before you begin, and follow what it returns.\n\n" + fenced(skills)
+}
+
 // userHead precedes the user's instructions. UserInstructions finds it in the prompts of saved sessions.
 const userHead = "# User instructions\n\nThese come from the user and take precedence over everything above.\n\n"
 
@@ -135,17 +148,22 @@ func userText(instructions string) string {
 }
 
 // Describes reports whether a recorded prompt is still correct: it has these instructions, names this model,
-// the working directory and the tools, and marks documents as untrusted unless the project is trusted.
-func (b Base) Describes(system string, info env.Info, tools []tool.Spec, trusted bool) bool {
+// the working directory, the tools and the skills, and marks documents as untrusted unless the project is trusted.
+func (b Base) Describes(system string, info env.Info, c Config) bool {
 	if !strings.HasPrefix(system, b.Instructions+"\n\n") {
 		return false
 	}
-	if _, docs, found := strings.Cut(system, "\n\n"+docHead); found && strings.HasPrefix(docs, untrustedHead) == trusted {
+	if _, docs, found := strings.Cut(system, "\n\n"+docHead); found && strings.HasPrefix(docs, untrustedHead) == c.Trusted {
 		return false
 	}
 	parts := []string{"\n" + line("Working directory", info.Dir), "\n" + line("Model", b.Model)}
-	if list := toolText(tools); list != "" {
-		parts = append(parts, "\n\n"+list+"\n")
+	for _, list := range []string{toolText(c.Tools), skillText(c.Skills, c.Tools)} {
+		if list != "" {
+			parts = append(parts, "\n\n"+list+"\n")
+		}
+	}
+	if skillText(c.Skills, c.Tools) == "" && strings.Contains(system, "\n\n"+skillHead) {
+		return false
 	}
 	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(system, part) })
 }

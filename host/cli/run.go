@@ -14,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/skill"
 )
 
 // run holds the flags of "reins run".
@@ -41,6 +42,7 @@ type run struct {
 	permitted    permissions
 	settings     *config.Settings
 	hooks        *hook.Set
+	skills       *skill.Registry
 
 	resume, fork string
 	continueLast bool
@@ -72,6 +74,8 @@ everything.
 Every run is saved as a session. Use --continue or --resume to continue it, even
 after a crash, and "reins undo" to undo its last prompt, including file changes.
 
+A prompt "/NAME ARGS" uses a skill or a command; see "reins skills list".
+
 Piped input is added to the prompt, unless nothing arrives within 5 seconds. Use
 "-" to wait for it. Lines that you type while the agent works are sent to it as
 further instructions.`,
@@ -79,6 +83,7 @@ further instructions.`,
   reins run --yes --output stream-json "Update the dependencies" > events.jsonl
   git diff | reins run "Review this diff. Change nothing."
   reins run --continue "Now update the changelog"
+  reins run "/review main..HEAD"                  # use a skill
   reins run --resume 4TKZ                         # continue interrupted work
   reins run --fork 4TKZ@57 "Try another approach"`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
@@ -29,6 +30,8 @@ type runner struct {
 	store event.Store // nil if the session is not saved
 	after event.Seq   // the last record of earlier runs
 	given string      // the prompt; "" continues interrupted work
+
+	commands coding.Commands // prompts that use skills
 
 	mu        sync.Mutex // guards the fields below
 	spent     event.Spending
@@ -168,6 +171,10 @@ func (r *runner) begin(ctx context.Context, place saved) (s *agent.Session, err 
 	if err != nil {
 		return nil, err
 	}
+	r.commands = coding.Commands{
+		Skills: r.flags.skills, Provider: k.Provider, Warn: func(err error) { notef(r.host, "%v", err) },
+		Exists: func(path string) bool { _, err := os.Lstat(path); return err == nil },
+	}
 	s, err = r.session(ctx, k, place)
 	return s, explainResume(cmp.Or(place.meta.ID, r.flags.id), explainExists(r.flags.id, "--session-id", err))
 }
@@ -236,8 +243,11 @@ const continuePrompt = "Continue the task where you stopped."
 // submit gives the agent input. Without input, it continues interrupted work or repeats the agent's
 // question.
 func (r *runner) submit(ctx context.Context, s *agent.Session, input string) (agent.Outcome, error) {
-	if input != "" {
+	switch {
+	case input != "" && s.Question() != "": // an answer is not a command
 		return s.Submit(ctx, llm.Text{Text: input})
+	case input != "":
+		return r.commands.Submit(ctx, s, input)
 	}
 	if q := s.Question(); q != "" {
 		return agent.Outcome{Status: agent.StatusAwaitingInput, Question: q}, nil

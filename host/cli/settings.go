@@ -130,6 +130,9 @@ func (o *run) configure(h Host, session event.Meta) error {
 			o.box.Writable = append(o.box.Writable, dir)
 		}
 	}
+	if o.skills, err = h.findSkills(s, dir, o.trust); err != nil {
+		return err
+	}
 	o.hooks, err = h.hooks(s, dir, o.trust)
 	return err
 }

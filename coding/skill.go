@@ -1,0 +1,238 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding/native"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/skill"
+	"github.com/reins-agent/reins/tool"
+)
+
+// The fields of a result with which a skill begins and ends.
+const (
+	fieldSkill = "skill"
+	fieldTools = "allowed_tools"
+	fieldDone  = "done"
+)
+
+// skillTools are the names of the tool that loads skills.
+var skillTools = []string{"skill", "Skill", "activate_skill"}
+
+type skillIn struct {
+	Name string `json:"name,omitempty" jsonschema:"name of the skill"`
+	Args string `json:"args,omitempty" jsonschema:"arguments for the skill"`
+	Done bool   `json:"done,omitempty" jsonschema:"the work of the skill that was loaded last is finished"`
+}
+
+// skillTool returns the tool that loads skills, in the form of the profile.
+func (b *builder) skillTool(p *Profile) tool.Tool {
+	spec := tool.Spec{
+		Name: "skill", Version: "1.0.0", Idempotent: true, Limit: tool.Limit{Chars: 300_000, Lines: -1},
+		Description: "Load a skill: instructions for a kind of task. Follow what it returns. While a skill is active, only the tools that it allows can be used.",
+	}
+	if b.config.Session.System != "" { // the prompt does not list them
+		spec.Description += "\n" + b.config.Skills.Listing(skill.DefaultBudget)
+	}
+	switch {
+	case p.Toolset == Native && p.Family == AnthropicFamily:
+		return native.ClaudeSkill(spec, b.useSkill)
+	case p.Toolset == Native && p.Family == GeminiFamily:
+		return native.GeminiSkill(spec, b.useSkill)
+	}
+	spec.Description += " Pass done when its work is finished."
+	return tool.New(spec, tool.Nothing, func(_ context.Context, _ *tool.Call, in skillIn) (tool.Result, error) {
+		if in.Done {
+			res := tool.Success("The skill is no longer active.")
+			res.Fields = map[string]any{fieldDone: true}
+			return res, nil
+		}
+		return b.useSkill(in.Name, in.Args), nil
+	})
+}
+
+// useSkill returns the instructions of a skill.
+func (b *builder) useSkill(name, args string) tool.Result {
+	s, err := b.config.Skills.ForModel(name)
+	if err != nil {
+		return tool.Failure(tool.ValidationError, "%v.", err)
+	}
+	res := tool.Result{Output: tool.Text(s.Invoke(args)), Fields: map[string]any{fieldSkill: s.Name}}
+	if s.AllowedTools != nil {
+		res.Fields[fieldTools] = s.AllowedTools
+	}
+	return res
+}
+
+// skillAliases are other names of the standard tool.
+func skillAliases() []tool.Alias {
+	return []tool.Alias{{Name: "Skill", Tool: "skill", Params: map[string]string{"skill": "name"}}, {Name: "activate_skill", Tool: "skill"}}
+}
+
+// useSkills makes the skills of the configuration take effect: the policy lets the model read their files and
+// enforces their limits, and agents of Claude Code become types of subagents.
+func (b *builder) useSkills(context.Context) error {
+	s, r := &b.session, b.config.Skills
+	if r == nil {
+		if b.config.Resume != "" { // a skill may be active
+			s.Policy = b.active.policy(orDefault(s.Policy), false)
+		}
+		return nil
+	}
+	for _, p := range r.Problems() {
+		b.warnOnce([]string{p.Error()})
+	}
+	s.Policy = b.active.policy(readable(s.Policy, r), !b.config.Prompt.Trusted)
+	if len(r.Agents()) == 0 {
+		return nil
+	}
+	have := s.Tools
+	if have == nil {
+		p, err := b.profile(s.Provider, s.Model)
+		if err != nil {
+			return err
+		}
+		if have, err = b.registry(p); err != nil {
+			return err
+		}
+	}
+	types := map[string]agent.AgentType{}
+	for _, a := range r.Agents() {
+		types[a.Name] = agent.AgentType{
+			Description: strings.TrimSuffix(a.Description, "."), Preface: a.Prompt, Tools: namesIn(have, a.Tools),
+			Model: modelFor(s.Catalogue, s.Provider, a.Model),
+		}
+	}
+	maps.Copy(types, s.Subagents.Types) // those of the caller win
+	s.Subagents.Types = types
+	return nil
+}
+
+// namesIn returns the tools that the names in another agent stand for; nil stays nil. A tool with a pattern is left
+// out, because agent types cannot have patterns.
+func namesIn(have *tool.Registry, names []string) []string {
+	if names == nil {
+		return nil
+	}
+	real := []string{}
+	for _, name := range names {
+		listed := standardName(name)
+		for _, tool := range have.Names() {
+			if n := standardName(tool); n == listed || slices.Contains(companions[listed], n) {
+				real = append(real, tool)
+			}
+		}
+	}
+	return real
+}
+
+// modelFor returns the model that a skill or an agent asks for, such as "haiku", or "" if the provider does not have
+// it.
+func modelFor(c *llm.Catalogue, provider, name string) string {
+	if name == "" || name == "inherit" {
+		return ""
+	}
+	if m, ok := c.Exact(provider, name); ok {
+		return m.ID
+	}
+	for _, m := range slices.Backward(c.Models()) {
+		if m.Provider == provider && !m.Retired && slices.Contains(strings.Split(m.ID, "-"), name) {
+			return m.ID
+		}
+	}
+	return ""
+}
+
+// readable returns a policy that lets every tool read the files of skills.
+func readable(p policy.Policy, r *skill.Registry) policy.Policy {
+	p = orDefault(p)
+	var rules []policy.Rule
+	for _, s := range r.All() {
+		if s.Dir == "" {
+			continue
+		}
+		if rule, err := policy.ParseRule("Read(/" + escapePattern(s.Dir) + "/**)"); err == nil {
+			rules = append(rules, rule)
+		}
+	}
+	if e, ok := p.(policy.Extensible); ok && len(rules) > 0 {
+		return e.Allowing(rules)
+	}
+	return p
+}
+
+func orDefault(p policy.Policy) policy.Policy {
+	if p == nil {
+		return policy.Default{}
+	}
+	return p
+}
+
+var patternEscapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`)
+
+func escapePattern(path string) string { return patternEscapes.Replace(path) }
+
+// offersSkills reports whether the model can use a skill.
+func (b *builder) offersSkills() bool {
+	return slices.ContainsFunc(b.config.Skills.All(), func(s *skill.Skill) bool { return s.ModelInvoked })
+}
+
+// Commands gives sessions input that may use skills.
+type Commands struct {
+	Skills    *skill.Registry
+	Provider  string                 // of the session, for the models of skills
+	Catalogue *llm.Catalogue         // default: llm.DefaultCatalogue()
+	Exists    func(path string) bool // reports whether "/name" is a file; nil means that it is not
+	Warn      func(error)            // gets problems that do not stop the work; may be nil
+}
+
+// Submit is agent.Session.Submit for input from a user. Input of the form "/name args" uses a skill: the session gets
+// its instructions, and works with its model until the work on the input ends. An unknown name is an error. Other
+// input is submitted as it is.
+func (c Commands) Submit(ctx context.Context, s *agent.Session, input string, more ...llm.Part) (agent.Outcome, error) {
+	inv, err := c.Skills.Expand(input, c.Exists)
+	if err != nil {
+		return agent.Outcome{}, llm.Errorf(llm.ErrConfiguration, "", "%v", err)
+	}
+	if inv == nil {
+		return s.Submit(ctx, append([]llm.Part{llm.Text{Text: input}}, more...)...)
+	}
+	restore, err := c.changeModel(ctx, s, inv.Skill)
+	if err != nil {
+		return agent.Outcome{}, err
+	}
+	out, err := s.Submit(ctx, append([]llm.Part{llm.Text{Text: inv.Text}}, more...)...)
+	return out, errors.Join(err, restore())
+}
+
+// changeModel changes to the model of a skill. The returned function changes back.
+func (c Commands) changeModel(ctx context.Context, s *agent.Session, k *skill.Skill) (restore func() error, err error) {
+	stay := func() error { return nil }
+	if c.Catalogue == nil {
+		c.Catalogue = llm.DefaultCatalogue()
+	}
+	before, model := s.Agents()[0].Model, modelFor(c.Catalogue, c.Provider, k.Model)
+	if model == "" && k.Model != "" && k.Model != "inherit" && c.Warn != nil {
+		c.Warn(fmt.Errorf("skill %s asks for model %s, which is unknown here; using %s", k.Name, k.Model, before))
+	}
+	if model == "" || model == before {
+		return stay, nil
+	}
+	if err := s.Reconfigure(ctx, agent.Change{Model: model}); err != nil {
+		return stay, fmt.Errorf("skill %s: cannot change to model %s: %w", k.Name, model, err)
+	}
+	return func() error {
+		err := s.Reconfigure(context.WithoutCancel(ctx), agent.Change{Model: before})
+		if errors.Is(err, agent.ErrClosed) {
+			return nil
+		}
+		return err
+	}, nil
+}

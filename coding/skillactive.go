@@ -1,0 +1,312 @@
+package coding
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/shell"
+	"github.com/reins-agent/reins/skill"
+)
+
+// activeSkills knows which skills are active in a session. It follows from the records alone, so that it survives
+// a crash: a skill of the user is active until the work on the input is done, one that the model loaded until the
+// model says that it is finished, or as long.
+type activeSkills struct {
+	mu      sync.Mutex
+	session *agent.Session // nil until it is open
+	last    event.Seq      // the last record that was applied
+	stacks  map[string][]activeSkill
+}
+
+// activeSkill is a skill that an agent works with.
+type activeSkill struct {
+	name    string
+	tools   []string // nil allows what the skill before it allows
+	byModel bool
+}
+
+// follow sets the session.
+func (a *activeSkills) follow(s *agent.Session) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.session = s
+}
+
+// update applies the records that are new. All records before a tool call are saved when it is judged.
+func (a *activeSkills) update(ctx context.Context) error {
+	if a.session == nil || a.last >= a.session.Last() {
+		return nil
+	}
+	end := a.session.Last()
+	for r, err := range a.session.Events(ctx, a.last) {
+		if err != nil {
+			return err
+		}
+		if r.Seq == 0 { // transient
+			continue
+		}
+		a.apply(r)
+		a.last = r.Seq
+		if a.last >= end {
+			break
+		}
+	}
+	return nil
+}
+
+// apply applies a record.
+func (a *activeSkills) apply(r event.Record) {
+	stack := a.stacks[r.Agent]
+	switch d := r.Data.(type) {
+	case event.UserInput:
+		if d.Answers != "" {
+			return
+		}
+		stack = nil
+		if name, tools, ok := skill.Active(d.Message.Text()); ok {
+			stack = []activeSkill{{name: name, tools: tools}}
+		}
+	case event.ProcessingEnd:
+		if d.Outcome != event.StatusDone {
+			return
+		}
+		stack = nil
+	case event.Rewind:
+		if d.Chat {
+			stack = nil
+		}
+	case event.ToolCallEnd:
+		stack = loaded(stack, d)
+	}
+	if a.stacks == nil {
+		a.stacks = map[string][]activeSkill{}
+	}
+	a.stacks[r.Agent] = stack
+}
+
+// loaded returns the skills after a call of the tool that loads them.
+func loaded(stack []activeSkill, d event.ToolCallEnd) []activeSkill {
+	if !slices.Contains(skillTools, d.Name) || d.Error != nil {
+		return stack
+	}
+	if done, _ := d.Fields[fieldDone].(bool); done {
+		if n := len(stack); n > 0 && stack[n-1].byModel {
+			return stack[:n-1]
+		}
+		return stack
+	}
+	name, _ := d.Fields[fieldSkill].(string)
+	if n := len(stack); n > 0 && stack[n-1].name == name { // loaded again
+		return stack
+	}
+	return append(slices.Clip(stack), activeSkill{name, texts(d.Fields[fieldTools]), true})
+}
+
+// texts returns a list of texts, which is a list of anything in a saved record.
+func texts(v any) []string {
+	switch v := v.(type) {
+	case []string:
+		return v
+	case []any:
+		list := []string{}
+		for _, e := range v {
+			list = append(list, fmt.Sprint(e))
+		}
+		return list
+	}
+	return nil
+}
+
+// limits returns the skills that limit an agent: the last ones with a list, of itself and of the agents above it.
+func (a *activeSkills) limits(ctx context.Context, path string) (list []activeSkill, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.update(ctx); err != nil {
+		return nil, err
+	}
+	for {
+		for _, s := range slices.Backward(a.stacks[path]) {
+			if s.tools != nil {
+				list = append(list, s)
+				break
+			}
+		}
+		if path == "" {
+			return list, nil
+		}
+		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
+	}
+}
+
+// policy returns a policy that refuses what active skills do not allow and, in an untrusted project, the scripts of
+// its skills.
+func (a *activeSkills) policy(p policy.Policy, untrusted bool) policy.Policy {
+	limited := skillPolicy{p, a, untrusted}
+	if e, ok := p.(policy.Extensible); ok {
+		return extensibleSkillPolicy{limited, e}
+	}
+	return limited
+}
+
+type skillPolicy struct {
+	policy.Policy
+	active    *activeSkills
+	untrusted bool
+}
+
+// Decide implements policy.Policy.
+func (p skillPolicy) Decide(ctx context.Context, q policy.Query) policy.Decision {
+	limits, err := p.active.limits(ctx, q.Agent)
+	if err != nil {
+		return policy.Decision{Code: "skill", Rule: "skill", Reason: "it cannot be determined which skills are active: " + err.Error()}
+	}
+	for _, s := range limits {
+		if !s.allows(ctx, q) {
+			return policy.Decision{Code: "skill", Rule: "skill " + s.name, Reason: s.refusal(q.Tool)}
+		}
+	}
+	if p.untrusted {
+		if script := untrustedScript(q); script != "" {
+			return policy.Decision{Code: "untrusted_skill", Rule: "untrusted skill",
+				Reason: fmt.Sprintf("it runs %s, which belongs to a skill of a project that the user does not trust; the user can review it with \"reins trust\"", script)}
+		}
+	}
+	return p.Policy.Decide(ctx, q)
+}
+
+type extensibleSkillPolicy struct {
+	skillPolicy
+	base policy.Extensible
+}
+
+// Allowing implements policy.Extensible.
+func (p extensibleSkillPolicy) Allowing(rules []policy.Rule) policy.Policy {
+	return p.active.policy(p.base.Allowing(rules), p.untrusted)
+}
+
+// Suggest implements policy.Extensible.
+func (p extensibleSkillPolicy) Suggest(ctx context.Context, q policy.Query) []policy.Suggestion {
+	return p.base.Suggest(ctx, q)
+}
+
+func (s activeSkill) refusal(tool string) string {
+	text := fmt.Sprintf("skill %s is active and allows only %s, not %s", s.name, cmp.Or(strings.Join(s.tools, ", "), "no tools"), tool)
+	if s.byModel {
+		text += "; if its work is finished, call skill with done: true"
+	}
+	return text
+}
+
+// allows reports whether the skill lists what a call does.
+func (s activeSkill) allows(ctx context.Context, q policy.Query) bool {
+	name := standardName(q.Tool)
+	if name == "skill" && s.may(q.Args) {
+		return true
+	}
+	var rules []policy.Rule
+	reads := false
+	for _, entry := range s.tools {
+		bare, _, pattern := strings.Cut(entry, "(")
+		listed := standardName(strings.TrimSpace(bare))
+		same := name == listed || slices.Contains(companions[listed], name)
+		if same && !pattern {
+			return true
+		}
+		reads = reads || listed == "read_file" || listed == "grep"
+		// A command may also write files with redirections if the skill may.
+		redirects := name == "shell" && (listed == "write_file" || listed == "edit_file")
+		if r, err := policy.ParseRule(entry); err == nil && (same || redirects || standard[strings.ToLower(bare)] == "") {
+			rules = append(rules, r)
+		}
+	}
+	if reads && q.Tool == "exec_command" { // the tools of codex have no other way to read
+		return policy.ReadOnly().Decide(ctx, q).Verdict == policy.Allow
+	}
+	return policy.Within(ctx, q, rules)
+}
+
+// may reports whether a call ends the skill, or loads it again after its instructions were removed from the
+// conversation.
+func (s activeSkill) may(args json.RawMessage) bool {
+	var in struct {
+		skillIn
+		Skill string
+	}
+	return json.Unmarshal(args, &in) == nil && (in.Done || cmp.Or(in.Name, in.Skill) == s.name)
+}
+
+// standard maps the names of tools in other agents, in lower case, to those of the standard tools.
+var standard = sync.OnceValue(func() map[string]string {
+	names := map[string]string{
+		"multiedit": "edit_file", "notebookedit": "edit_file", "todowrite": "update_plan", "write_todos": "update_plan",
+		"askuserquestion": "ask_user", "askuser": "ask_user", "list_directory": "list_dir", "taskoutput": "shell_output", "taskstop": "shell_stop",
+	}
+	for _, a := range slices.Concat(tools.Aliases(), subagentAliases(), skillAliases()) {
+		names[strings.ToLower(a.Name)] = a.Tool
+		names[strings.ToLower(a.Tool)] = a.Tool
+	}
+	return names
+})()
+
+// standardName returns the name of the standard tool that corresponds to a tool.
+func standardName(name string) string { return cmp.Or(standard[strings.ToLower(name)], name) }
+
+// companions are the tools that come with another one.
+var companions = map[string][]string{
+	"shell":       {"shell_output", "shell_input", "shell_stop"},
+	"read_file":   {"read_many_files", "view_image"},
+	"glob":        {"list_dir"},
+	"edit_file":   {"apply_patch"},
+	"write_file":  {"apply_patch"},
+	"spawn_agent": {"send_input", "wait", "close_agent", "list_agents"},
+}
+
+// projectSkill matches paths of skills in a project.
+var projectSkill = regexp.MustCompile(`(^|/)\.(agents|claude|reins)/skills(/|$)`)
+
+// untrustedScript returns the file of a project's skill that a call would run, or "".
+func untrustedScript(q policy.Query) string {
+	w := q.Workspace
+	for _, a := range q.Accesses {
+		if a.Kind != policy.Exec {
+			continue
+		}
+		dir := cmp.Or(a.Dir, w.Dir)
+		effects, err := shell.Analyze(a.Target, shell.Options{Dir: dir, Home: w.Home, Paths: w.Paths, Shell: w.Shell})
+		if err != nil {
+			return "" // needs an approval anyway
+		}
+		inSkill := func(path string) bool {
+			full := w.Paths.Abs(dir, path)
+			rel, inside := w.Paths.Rel(w.Dir, full)
+			return inside && projectSkill.MatchString(w.Paths.ToSlash(rel))
+		}
+		runs, file := inSkill("."), ""
+		if runs {
+			file = dir
+		}
+		unknown := false
+		for _, e := range effects {
+			unknown = unknown || e.Unknown != ""
+			for _, word := range slices.Concat(e.Words, e.Mentions) {
+				if word != shell.Unset && inSkill(word) {
+					runs, file = true, cmp.Or(file, word)
+				}
+			}
+		}
+		if runs && unknown {
+			return file
+		}
+	}
+	return ""
+}

@@ -1,0 +1,45 @@
+package policy
+
+import (
+	"context"
+	"slices"
+
+	"github.com/reins-agent/reins/policy/shell"
+)
+
+// Within reports whether rules name all that a call does: its tool, or each of its accesses and each command of its
+// lines. Unlike [Standard], it does not accept what only reads, except for changing the directory.
+func Within(ctx context.Context, q Query, rules []Rule) bool {
+	if slices.ContainsFunc(rules, func(r Rule) bool { return r.named(q.Tool) }) {
+		return true
+	}
+	q.Mode = ModeDefault
+	j := &judge{ctx: ctx, q: q, rules: Rules{Allow: rules}}
+	return len(q.Accesses) > 0 && !slices.ContainsFunc(q.Accesses, func(a Access) bool { return !j.names(a) })
+}
+
+// names reports whether a rule names an access.
+func (j *judge) names(a Access) bool {
+	if a.Kind != Exec {
+		return slices.ContainsFunc(j.rules.Allow, func(r Rule) bool {
+			return a.Kind == Connect && r.connects(a.Target, true) || a.Kind != Connect && j.concerns(r, file{Access: a}) && r.matches(j.q.Workspace, a.Target)
+		})
+	}
+	w := j.q.Workspace
+	dir := a.Dir
+	if dir == "" {
+		dir = w.Dir
+	}
+	effects, err := shell.Analyze(a.Target, shell.Options{Dir: dir, Home: w.Home, Paths: w.Paths, Shell: w.Shell})
+	return err == nil && !slices.ContainsFunc(effects, func(e shell.Effect) bool { return !j.namesEffect(e) })
+}
+
+// namesEffect reports whether a rule names a command, or the file that a redirection writes.
+func (j *judge) namesEffect(e shell.Effect) bool {
+	if _, ok := j.grants(e); ok || len(e.Words) > 0 && e.Words[0] == "cd" {
+		return true
+	}
+	return len(e.Words) == 0 && e.Unknown == "" && !slices.ContainsFunc(e.Accesses, func(x shell.Access) bool {
+		return Kind(x.Kind) != Read && !j.names(Access{Kind: Kind(x.Kind), Target: x.Path})
+	})
+}
