@@ -6,7 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 
-.PHONY: test lint vet race setup bench fuzz mutants exhaustive storm build clean
+.PHONY: test lint vet race setup bench fuzz mutants exhaustive storm test-local-models build clean
 
 test: setup lint vet race
 
@@ -58,6 +58,12 @@ exhaustive:
 # Kills runs in the middle of commands beside 2,500 other processes, and resumes them at once.
 storm:
 	REINS_STORM=1 go test ./host/cli -run KilledOnABusyMachine -count=1 -timeout 20m -v
+
+# Runs Reins with a real Ollama, whose models have scripted weights. The first run builds Ollama with gcc (6 to 15 minutes)
+# and installs the Portkey gateway from npm, both in the user's cache directory. The tests take about two minutes.
+test-local-models:
+	@ollama=$$(sh localtest/ollama.sh) && portkey=$$(sh localtest/gateway.sh) && cd localtest && \
+	REINS_OLLAMA=$$ollama REINS_PORTKEY=$$portkey go test -count=1 -timeout 20m ./...
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/reins-agent/reins/host/cli.Version=$(VERSION)" -o bin/reins ./cmd/reins
