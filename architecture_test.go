@@ -19,7 +19,7 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
-	{"internal/apitext", "internal/filelock", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/suggest", "internal/thorough"},
+	{"internal/apitext", "internal/exchanges", "internal/filelock", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/suggest", "internal/thorough"},
 	{"llm"},
 	{"llm/wire"},
 	{"llm/chat/texttools"},
@@ -122,7 +122,7 @@ func TestArchitecture_CommandDoesNotLinkTestCode(t *testing.T) {
 	if !slices.Contains(deps, module+"llm/llmtest") {
 		t.Error("cmd/reins does not link llm/llmtest: reins demo needs it, or this test is obsolete")
 	}
-	for _, pkg := range []string{"testing", "net/http/httptest", module + "llm/llmtest/conformance", module + "internal/corpus", "internal/hidden", "internal/thorough"} {
+	for _, pkg := range []string{"testing", "net/http/httptest", module + "llm/llmtest/conformance", module + "internal/corpus", module + "internal/exchanges", "internal/hidden", "internal/thorough"} {
 		if slices.Contains(deps, pkg) {
 			t.Errorf("cmd/reins links %s", pkg)
 		}

@@ -86,7 +86,9 @@ func TestFinish_RefusalPauseAndGarbageHaveOutcomesOfTheirOwn(t *testing.T) {
 		{"pauses", []llmtest.Turn{ends(llm.FinishPause, text("1")), ends(llm.FinishPause, text("2")), ends(llm.FinishPause, text("3")), ends(llm.FinishPause, text("4"))}, StatusPaused, 4},
 		{"garbage once", []llmtest.Turn{ends(llm.FinishError), llmtest.Say("Done.")}, StatusDone, 2},
 		{"garbage", []llmtest.Turn{ends(llm.FinishError), ends(llm.FinishError), ends(llm.FinishError), ends(llm.FinishError)}, StatusFailed, 4},
-		{"nothing at all", []llmtest.Turn{ends(llm.FinishStop)}, StatusDone, 1},
+		{"nothing at all, once", []llmtest.Turn{ends(llm.FinishStop), llmtest.Say("Done.")}, StatusDone, 2},
+		{"nothing but thinking, once", []llmtest.Turn{ends(llm.FinishStop, llm.Thinking{Text: "hm"}), llmtest.Say("Done.")}, StatusDone, 2},
+		{"nothing at all", []llmtest.Turn{ends(llm.FinishStop), ends(llm.FinishStop, text("\n")), ends(llm.FinishStop), ends(llm.FinishStop)}, StatusFailed, 4},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			script := llmtest.Play(append(tt.turns, llmtest.Say("Next."))...)

@@ -117,7 +117,7 @@ func asEvent(err error) event.Error {
 	rec := event.Error{Class: string(llm.KindOf(err)), Message: err.Error()}
 	var e *llm.Error
 	if errors.As(err, &e) {
-		rec.Retryable = e.Retryable()
+		rec.Retryable, rec.Window = e.Retryable(), e.Window
 	}
 	var p *panicError
 	if errors.As(err, &p) {

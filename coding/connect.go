@@ -6,6 +6,7 @@ import (
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
+	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Connection is a client with the chosen provider and model.
@@ -13,57 +14,64 @@ type Connection struct {
 	Client   *llm.Client
 	Provider string
 	Model    string
-	// Server is the local server that was found, if the provider is "local".
+	// Catalogue has the models of the configuration, those of connect.Config.Entries, and the local model as its
+	// server describes it.
+	Catalogue *llm.Catalogue
+	// Server is the server of the model, if the provider is "local".
 	Server *connect.Server
+	// Asked reports that the server was asked for a model.
+	Asked bool
 	// Keys lists the providers with a key, if the first of several was chosen.
 	Keys []string
 }
 
 // Connect makes a client. The provider defaults to the one that serves the model, or else to the first one
-// with a key in the environment, in the order of [connect.Names]. The model defaults to that of the provider, or the first one of a local
-// server.
-func Connect(ctx context.Context, provider, model string, c connect.Config) (Connection, error) {
-	if c.Catalogue == nil {
-		c.Catalogue = llm.DefaultCatalogue()
+// with a key in the environment, in the order of [connect.Names]. The model defaults to that of the provider. A local
+// server, or another one without a default, is asked for its models.
+func Connect(ctx context.Context, provider, model string, c connect.Config) (k Connection, err error) {
+	if c.Catalogue, err = connect.Catalogue(c.Catalogue, c.Entries); err != nil {
+		return k, err
 	}
-	k := Connection{Provider: provider, Model: model}
+	if c.HTTPClient == nil {
+		c.HTTPClient = wire.NewHTTPClient(c.Limits)
+	}
+	k = Connection{Provider: provider, Model: model}
 	if k.Provider == "" {
 		if err := k.chooseProvider(c); err != nil {
 			return Connection{}, err
 		}
 	}
-	if k.Provider == "local" && c.BaseURL == "" {
-		servers, err := c.Search.Local(ctx)
+	if k.Provider == "local" {
+		srv, m, err := connect.Find(ctx, c, k.Model)
 		if err != nil {
 			return Connection{}, err
 		}
-		k.Server, c.BaseURL = &servers[0], servers[0].BaseURL
+		k.Server, k.Model, c.BaseURL = &srv, m.ID, srv.BaseURL
+		if c.Catalogue, err = connect.Extend(c.Catalogue, m); err != nil {
+			return Connection{}, err
+		}
 	}
-	client, err := openClient(ctx, k.Provider, c)
-	if err != nil {
+	k.Catalogue = c.Catalogue
+	if k.Client, err = openClient(ctx, k.Provider, c); err != nil {
 		return Connection{}, err
 	}
-	k.Client = client
 	if k.Model != "" {
 		return k, nil
 	}
-	standard, ok := c.Catalogue.Default(k.Provider)
-	switch {
-	case ok:
+	if standard, ok := c.Catalogue.Default(k.Provider); ok {
 		k.Model = standard.ID
-	case k.Server != nil:
-		k.Model = k.Server.Models[0]
-	default:
-		return Connection{}, llm.Errorf(llm.ErrConfiguration, "", "no model given, and provider %s has no default: choose one (--model)", k.Provider)
+		return k, nil
 	}
-	return k, nil
+	k.Asked = true
+	k.Model, err = connect.FirstModel(ctx, k.Provider, c)
+	return k, err
 }
 
-// openClient connects to a provider and, unless its address is given, to all others with a key in the
+// openClient connects to a provider and, unless its address or its headers are given, to all others with a key in the
 // environment, so that a session can change to their models.
 func openClient(ctx context.Context, provider string, c connect.Config) (*llm.Client, error) {
 	client, err := connect.Open(ctx, provider, c)
-	if err != nil || c.BaseURL != "" {
+	if err != nil || c.BaseURL != "" || len(c.Header) > 0 || !slices.Contains(connect.Names(), provider) {
 		return client, err
 	}
 	c.Default = provider
@@ -72,7 +80,11 @@ func openClient(ctx context.Context, provider string, c connect.Config) (*llm.Cl
 
 // chooseProvider sets the provider that serves the model, or the first one with a key.
 func (k *Connection) chooseProvider(c connect.Config) error {
-	if m, ok := c.Catalogue.Lookup("", k.Model); ok && slices.Contains(connect.Names(), m.Provider) {
+	names := connect.Names()
+	for _, e := range c.Entries {
+		names = append(names, e.Name)
+	}
+	if m, ok := c.Catalogue.Lookup("", k.Model); ok && slices.Contains(names, m.Provider) {
 		k.Provider = m.Provider
 		return nil
 	}
@@ -80,7 +92,7 @@ func (k *Connection) chooseProvider(c connect.Config) error {
 	if err != nil {
 		return err
 	}
-	names := client.Providers()
+	names = client.Providers()
 	k.Provider = names[0]
 	if len(names) > 1 {
 		k.Keys = names

@@ -224,7 +224,7 @@ func (b *builder) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Client, s.Provider, s.Model = k.Client, k.Provider, k.Model
+	s.Client, s.Provider, s.Model, s.Catalogue = k.Client, k.Provider, k.Model, k.Catalogue
 	return nil
 }
 

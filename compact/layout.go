@@ -138,7 +138,7 @@ func (c *conversation) shorten(u unit, budget int64, must bool) (found []Cleared
 			if r, ok := p.(llm.ToolResult); ok {
 				results++
 				content := partsLoad(r.Parts)
-				l = load{l.bytes - content.bytes, l.tokens - content.tokens}
+				l.bytes, l.tokens = l.bytes-content.bytes, l.tokens-content.tokens
 			}
 		}
 		rest -= c.m.tokens(l)

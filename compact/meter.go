@@ -83,6 +83,12 @@ func (m Meter) Estimate() int64 {
 	return m.overhead + m.tokens(m.all)
 }
 
+// Least returns a number of tokens that any provider counts at least for the text of the conversation, without
+// thinking, and whether there is thinking, which providers drop from earlier turns.
+func (m Meter) Least() (tokens int64, thinking bool) {
+	return int64(float64(m.all.bytes-m.all.thought) / maxRatio), m.all.thought > 0
+}
+
 // Weigh returns the approximate number of tokens in messages.
 func (m Meter) Weigh(msgs ...llm.Message) int64 {
 	var sum load
@@ -124,9 +130,12 @@ func bounded(ratio float64) float64 { return min(maxRatio, max(minRatio, ratio))
 
 // load is the size of messages: bytes of text, which the ratio converts to tokens, and tokens of media,
 // which do not depend on it.
-type load struct{ bytes, tokens int64 }
+// Thought is the part of bytes that providers may drop.
+type load struct{ bytes, tokens, thought int64 }
 
-func (l load) add(o load) load { return load{l.bytes + o.bytes, l.tokens + o.tokens} }
+func (l load) add(o load) load {
+	return load{l.bytes + o.bytes, l.tokens + o.tokens, l.thought + o.thought}
+}
 
 // frameBytes is the overhead of each message, call and result.
 const frameBytes = 12
@@ -150,16 +159,17 @@ func partLoad(p llm.Part) load {
 	case llm.Text:
 		return load{bytes: int64(len(p.Text))}
 	case llm.Thinking:
+		n := int64(len(p.Text))
 		if p.Text == "" {
-			return load{bytes: int64(len(p.State.Data) / 2)} // encrypted: about two bytes for one of text
+			n = int64(len(p.State.Data) / 2) // encrypted: about two bytes for one of text
 		}
-		return load{bytes: int64(len(p.Text))}
+		return load{bytes: n, thought: n}
 	case llm.ToolCall:
 		return load{bytes: frameBytes + int64(len(p.Name)+len(p.Arguments))}
 	case llm.ToolResult:
 		return partsLoad(p.Parts).add(load{bytes: frameBytes})
 	case llm.Opaque:
-		return load{bytes: int64(len(p.State.Data))}
+		return load{bytes: int64(len(p.State.Data)), thought: int64(len(p.State.Data))}
 	case llm.Audio:
 		return mediaLoad(p.Media, 500)
 	case llm.Document:

@@ -18,6 +18,7 @@ package config
 //	env          the environment variable that sets it
 //	enum         the allowed values
 //	min, max     the bounds of a number
+//	format       "duration" for a time such as 20m
 //	project      who may set it in a project: "any" project, only a "trusted" one, or a "trusted" one that
 //	             makes it "stricter"; without this tag, none
 type Config struct {
@@ -25,6 +26,9 @@ type Config struct {
 	Model    string `toml:"model" json:"model,omitempty" env:"REINS_MODEL" project:"trusted" jsonschema:"model (default: the provider's)"`
 	Effort   string `toml:"effort" json:"effort,omitempty" env:"REINS_EFFORT" project:"trusted" jsonschema:"reasoning effort: low, medium, high, or another level that the model supports"`
 	BaseURL  string `toml:"base_url" json:"base_url,omitempty" jsonschema:"URL of the provider's API; needs provider in the same file, because the provider's key is sent to it"`
+
+	ResponseTimeout string              `toml:"response_timeout" json:"response_timeout,omitempty" format:"duration" jsonschema:"time limit for the first byte of an answer, such as 20m (default: 5m, and 15m for local servers and answers that are not streamed)"`
+	Providers       map[string]Provider `toml:"providers" json:"providers,omitempty" jsonschema:"further providers, by name"`
 
 	Run         Run         `toml:"run" json:"run,omitzero" jsonschema:"limits of reins run"`
 	Permissions Permissions `toml:"permissions" json:"permissions,omitzero" jsonschema:"what the agent may do without asking"`

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/reins-agent/reins/internal/suggest"
 )
@@ -52,6 +53,9 @@ func findField(key string) (field, error) {
 	}
 	path := strings.Split(key, ".")
 	t, known := resolve(path)
+	if top, _ := resolve(path[:1]); known == len(path) && top.Kind() == reflect.Map {
+		return field{}, fmt.Errorf("%s cannot be used alone; edit the file, or use %s", key, path[0])
+	}
 	return field{}, unknownKey(t, path, known)
 }
 
@@ -62,6 +66,10 @@ func resolve(path []string) (t reflect.Type, known int) {
 	for i, name := range path {
 		if t.Kind() == reflect.Slice {
 			t = t.Elem()
+		}
+		if t.Kind() == reflect.Map {
+			t = t.Elem()
+			continue
 		}
 		next, ok := child(t, name)
 		if !ok {
@@ -113,19 +121,46 @@ func (f field) in(c *Config) reflect.Value { return reflect.ValueOf(c).Elem().Fi
 
 func (f field) isList() bool { return f.typ.Kind() == reflect.Slice }
 
+func (f field) isMap() bool { return f.typ.Kind() == reflect.Map }
+
 // check returns an error for a value out of bounds. For a list it checks one element.
 func (f field) check(v reflect.Value) error {
-	if v.Kind() != reflect.Struct {
-		return checkValue(f.key, f.tag, v)
+	if f.key == "provider" {
+		return nil // see checkProvider
 	}
+	return checkAny(f.key, f.tag, v)
+}
+
+// checkAny checks a value and what is in it.
+func checkAny(name string, tag reflect.StructTag, v reflect.Value) error {
+	switch v.Kind() {
+	case reflect.Struct:
+		return checkStruct(name, v)
+	case reflect.Slice:
+		for i := range v.Len() {
+			if err := checkAny(name, tag, v.Index(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		v = v.Elem()
+	}
+	return checkValue(name, tag, v)
+}
+
+func checkStruct(name string, v reflect.Value) error {
 	for i := range v.NumField() {
 		sub := v.Type().Field(i)
-		name := f.key + "." + sub.Tag.Get("toml")
+		name := name + "." + sub.Tag.Get("toml")
 		required := !strings.Contains(sub.Tag.Get("json"), ",omitempty")
 		if required && v.Field(i).IsZero() {
 			return fmt.Errorf("%s is missing", name)
 		}
-		if err := checkValue(name, sub.Tag, v.Field(i)); err != nil {
+		if err := checkAny(name, sub.Tag, v.Field(i)); err != nil {
 			return err
 		}
 	}
@@ -133,6 +168,11 @@ func (f field) check(v reflect.Value) error {
 }
 
 func checkValue(name string, tag reflect.StructTag, v reflect.Value) error {
+	if tag.Get("format") == "duration" && v.String() != "" {
+		if d, err := time.ParseDuration(v.String()); err != nil || d <= 0 {
+			return fmt.Errorf("%s must be a time such as 90s or 20m", name)
+		}
+	}
 	if enum := strings.Fields(tag.Get("enum")); len(enum) > 0 && v.String() != "" && !slices.Contains(enum, v.String()) {
 		return fmt.Errorf("unknown %s %q; use %s", name, brief(v.String()), orList(enum))
 	}

@@ -11,6 +11,7 @@ import (
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"base_url = \"x\"\nhooks = [{event = \"a\", command = \"b\"}]\n[permissions]\nmode = \"auto\"\nallow = [\"Bash\"]\n[sandbox]\nnetwork = true\n",
+		"[providers.x]\nbase_url = \"http://y\"\nheaders = {A = \"b\"}\n[[providers.x.models]]\nid = \"m\"\ninput_price = 1\n", "providers.x.y = 1", "[[providers]]", "providers.\"\" = {}", "[providers.x.headers]\na = 1",
 		"", "model = \"x\"", "[[hooks]]\n[hooks.x]", "hooks.event = 1", "a.b.c = [[{}]]", "permissions = {rule = [{tool = \"x\"}]}",
 		"[permissions]\n[permissions.rule]\ntool = \"\"", "permissions.deny = [\n\"a\", # b\n]", "\"\" = 1", "[run]\nbudget = 1e400",
 		"model = 2020-01-01", "hooks = [[]]", "[[permissions.rule]]\ndecision = \"allow\"\ntool = \"Bash\"\ncommand = \"sh\"\n", "# a\n\r\n[run]\r\nbudget = 5",

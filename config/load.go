@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -45,7 +46,7 @@ type Entry struct {
 	Key string `json:"key"`
 	// Value is a string, bool, int or float64, or a list.
 	Value any `json:"value"`
-	// Origins has the origin of the value, or that of each element of a list.
+	// Origins has the origin of the value, or that of each element of a list, or of each entry of a map by its name.
 	Origins []Origin `json:"origins"`
 }
 
@@ -101,7 +102,10 @@ func Load(src Sources) (*Settings, error) {
 			return nil, err
 		}
 	}
-	return s, s.file(files[managed], true)
+	if err := s.file(files[managed], true); err != nil {
+		return nil, err
+	}
+	return s, s.checkProvider()
 }
 
 // defaults returns the default values.
@@ -215,12 +219,32 @@ func (s *Settings) apply(l *layer) {
 		if !set {
 			continue
 		}
+		if f.isMap() {
+			s.replace(l)
+			continue
+		}
 		if !f.isList() {
 			f.in(&s.Config).Set(f.in(&l.config))
 			s.origins[f.key] = []Origin{l.origin(at)}
 			continue
 		}
 		s.unite(f, l)
+	}
+}
+
+// replace adds the providers of a layer. One with the same name replaces the whole entry, so that no address gets the
+// key of another.
+func (s *Settings) replace(l *layer) {
+	if s.Providers == nil {
+		s.Providers = map[string]Provider{}
+	}
+	for name, p := range l.config.Providers {
+		s.Providers[name] = p
+		s.origins["providers."+name] = []Origin{l.origin(l.keys["providers."+name])}
+	}
+	s.origins["providers"] = nil
+	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
+		s.origins["providers"] = append(s.origins["providers"], s.origins["providers."+name]...)
 	}
 }
 

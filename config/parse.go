@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -86,6 +87,12 @@ func (l *layer) check() error {
 			continue
 		}
 		v := f.in(&l.config)
+		if f.isMap() {
+			if err := l.checkProviders(); err != nil {
+				return err
+			}
+			continue
+		}
 		if !f.isList() {
 			if err := f.check(v); err != nil {
 				return l.errorAt(at, "%v", err)
@@ -96,6 +103,25 @@ func (l *layer) check() error {
 			if err := f.check(v.Index(i)); err != nil {
 				return l.errorAt(at, "%v", err)
 			}
+		}
+	}
+	return nil
+}
+
+// checkProviders checks the entries of providers.
+func (l *layer) checkProviders() error {
+	for _, name := range slices.Sorted(maps.Keys(l.config.Providers)) {
+		key := "providers." + name
+		at, found := l.keys[key]
+		if !found {
+			at = l.keys["providers"]
+		}
+		p := l.config.Providers[name]
+		if err := checkAny(key, "", reflect.ValueOf(p)); err != nil {
+			return l.errorAt(at, "%v", err)
+		}
+		if err := p.check(name); err != nil {
+			return l.errorAt(at, "%s: %v", key, err)
 		}
 	}
 	return nil
@@ -165,13 +191,28 @@ func (w *walker) header(n *unstable.Node, table []string) error {
 	switch {
 	case known < len(table):
 		return w.layer.errorAt(at, "%v", unknownKey(t, table, known))
-	case n.Kind == unstable.Table && t.Kind() == reflect.Struct:
+	case n.Kind == unstable.Table && (t.Kind() == reflect.Struct || t.Kind() == reflect.Map):
+		w.mark(table, at)
 		return nil
 	case n.Kind == unstable.ArrayTable && t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
+		w.mark(table, at)
 		w.element(key, at)
 		return nil
 	}
 	return w.layer.errorAt(at, "%s must be %s, not a table", key, typeName(t))
+}
+
+// mark records the place of an entry of a map, and that the map is set.
+func (w *walker) mark(full []string, at place) {
+	if t, _ := resolve(full[:1]); t.Kind() != reflect.Map {
+		return
+	}
+	for n := 1; n <= min(2, len(full)); n++ {
+		key := strings.Join(full[:n], ".")
+		if _, set := w.layer.keys[key]; !set {
+			w.layer.keys[key] = at
+		}
+	}
 }
 
 // element records an element of a list.
@@ -190,6 +231,7 @@ func (w *walker) keyValue(table []string, n *unstable.Node) error {
 	if known < len(full) {
 		return w.layer.errorAt(at, "%v", unknownKey(t, full, known))
 	}
+	w.mark(full, at)
 	return w.value(full, t, n.Value(), at)
 }
 
@@ -200,7 +242,7 @@ func (w *walker) value(full []string, t reflect.Type, n *unstable.Node, at place
 		return w.layer.errorAt(at, "%s must be %s", key, typeName(t))
 	}
 	switch t.Kind() {
-	case reflect.Struct:
+	case reflect.Struct, reflect.Map:
 		for it := n.Children(); it.Next(); {
 			if err := w.keyValue(full, it.Node()); err != nil {
 				return err
@@ -233,6 +275,8 @@ func (w *walker) value(full []string, t reflect.Type, n *unstable.Node, at place
 // fits reports whether a TOML value can have a type.
 func fits(t reflect.Type, kind unstable.Kind) bool {
 	switch t.Kind() {
+	case reflect.Pointer:
+		return fits(t.Elem(), kind)
 	case reflect.String:
 		return kind == unstable.String
 	case reflect.Bool:
@@ -243,7 +287,7 @@ func fits(t reflect.Type, kind unstable.Kind) bool {
 		return kind == unstable.Float || kind == unstable.Integer
 	case reflect.Slice:
 		return kind == unstable.Array
-	case reflect.Struct:
+	case reflect.Struct, reflect.Map:
 		return kind == unstable.InlineTable
 	}
 	return false
@@ -252,6 +296,8 @@ func fits(t reflect.Type, kind unstable.Kind) bool {
 // typeName describes a type in an error.
 func typeName(t reflect.Type) string {
 	switch t.Kind() {
+	case reflect.Pointer:
+		return typeName(t.Elem())
 	case reflect.String:
 		return "a string"
 	case reflect.Bool:

@@ -48,6 +48,10 @@ func complete(s *jsonschema.Schema, t reflect.Type) {
 			}
 		}
 		switch {
+		case f.Tag.Get("toml") == "provider" && t == reflect.TypeFor[Config]():
+			p.Enum = nil // further ones may be in another file
+		case f.Type.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Struct:
+			complete(p.AdditionalProperties, f.Type.Elem())
 		case f.Type.Kind() == reflect.Struct:
 			complete(p, f.Type)
 		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:

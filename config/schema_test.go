@@ -71,7 +71,8 @@ func TestSchema_AcceptsTheExamplesOfTheDocumentation(t *testing.T) {
 func TestSchema_RejectsWhatLoadRejects(t *testing.T) {
 	s := schema(t)
 	for _, text := range []string{
-		"modle = \"x\"", "model = 1", "provider = \"x\"", "permissions.mode = \"yolo\"", "permissions.alow = []", "permissions.deny = \"x\"",
+		"modle = \"x\"", "model = 1", "response_timeout = 5", "providers.x = {}", "providers = [1]", "providers.x = {base_url = \"http://y\", protocol = \"soap\"}",
+		"providers.x = {base_url = \"http://y\", key = \"secret\"}", "providers.x = {base_url = \"http://y\", models = [{id = \"m\", input_price = -1}]}", "permissions.mode = \"yolo\"", "permissions.alow = []", "permissions.deny = \"x\"",
 		"run.budget = -1", "run.compact_at = 2", "run.max_turns = 1.5", "run.max_rounds = -1", "hooks = [{event = \"x\"}]",
 		"[[permissions.rule]]\ntool = \"x\"", "base_url = \"http://127.0.0.1:1\"",
 	} {

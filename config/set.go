@@ -86,6 +86,11 @@ func (f File) edited(k field, before []byte, text string, add bool) ([]byte, err
 		return nil, fmt.Errorf("cannot change %s in %s; edit the file instead", k.key, f.Path)
 	}
 	_, err := parse(Origin{Layer: f.Layer, Name: f.Path}, e.data)
+	if err == nil && k.key == "provider" && !f.inProject() {
+		if err := known(got.Provider, got.Providers); err != nil { // a project can use those of the user
+			return nil, err
+		}
+	}
 	return e.data, err
 }
 

@@ -130,7 +130,7 @@ func sections() []section {
 			"A hook ran; see hooks.md. `outcome` is `ok`, `changed` (it changed the input or output of the tool call `call`; `input` is the new one), `asked` (it requires an approval), `blocked` (it refused a call or input, or kept the agent working), `stopped` (it stopped the work) or `failed` (without effect; a failure that refuses a call is `blocked`). `message` is for the user. `context` is for the model and enters the conversation as STEERING_INJECTED."},
 		{TurnLimit{Limit: "tree_cost", Value: 2, Detail: "the agents have spent $2.0312 of $2.0000"}, "",
 			"A limit was reached: `max_tool_rounds`, `max_turns`, `tree_turns`, `tree_tokens`, `tree_cost` or `tree_duration`."},
-		{Warning{Code: "context_window", Message: "Context usage at ~84% of context window"}, "", "A problem that does not stop the work. `code` is `context_window`, `summary_failed`, `no_checkpoint`, `stop_hooks` (hooks wanted to keep the agent working too often), or absent."},
+		{Warning{Code: "context_window", Message: "Context usage at ~84% of context window"}, "", "A problem that does not stop the work. `code` is `context_window`, `summary_failed`, `context_truncated` (the server dropped part of the conversation without an error), `no_checkpoint`, `stop_hooks` (hooks wanted to keep the agent working too often), or absent."},
 		{Error{Class: "rate_limit", Message: "anthropic: rate limit (HTTP 429)", Retryable: true}, "1",
 			"The work on the input failed. `retryable` means that it may succeed later. `class` is the kind of error, `save` if the session could not be saved, or `panic` if the host's code panicked; then there is a `stack`. `item` is the part of the conversation that the provider refused, and `body` the model's output in place of the requested object."},
 		{ProcessingEnd{Outcome: "done", State: "IDLE", Rounds: 4}, "",
@@ -209,7 +209,7 @@ func TestDocs_ValuesAreDocumented(t *testing.T) {
 		KindCompaction: join([]CompactionReason{CompactionThreshold, CompactionManual, CompactionContextLength},
 			[]CompactionMethod{CompactionClear, CompactionSummary, CompactionDigest}),
 		KindHook:    join([]HookOutcome{HookOK, HookChanged, HookAsked, HookBlocked, HookStopped, HookFailed}, []Limit{}),
-		KindWarning: join([]WarningCode{WarningContextWindow, WarningSummaryFailed, WarningNoCheckpoint, WarningStopHooks}, []Limit{}),
+		KindWarning: join([]WarningCode{WarningContextWindow, WarningSummaryFailed, WarningTruncated, WarningNoCheckpoint, WarningStopHooks}, []Limit{}),
 	} {
 		for _, v := range values {
 			if !strings.Contains(texts[kind], "`"+v+"`") {

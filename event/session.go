@@ -195,8 +195,9 @@ type Error struct {
 	Message   string    `json:"message"`
 	Retryable bool      `json:"retryable,omitempty"`
 	Stack     string    `json:"stack,omitempty"`
-	Item      *llm.Item `json:"item,omitempty"` // the part of the conversation that the provider refused
-	Body      string    `json:"body,omitempty"` // the model's output in place of the requested object
+	Item      *llm.Item `json:"item,omitempty"`           // the part of the conversation that the provider refused
+	Window    int64     `json:"context_window,omitempty"` // of the model, if the provider reported it with the error
+	Body      string    `json:"body,omitempty"`           // the model's output in place of the requested object
 }
 
 // ClassSave is the class of a SaveError.

@@ -119,6 +119,7 @@ type WarningCode string
 const (
 	WarningContextWindow WarningCode = "context_window"
 	WarningSummaryFailed WarningCode = "summary_failed"
+	WarningTruncated     WarningCode = "context_truncated" // the server dropped part of the conversation
 	WarningNoCheckpoint  WarningCode = "no_checkpoint"
 	WarningStopHooks     WarningCode = "stop_hooks" // they wanted to keep the agent working too often
 )

@@ -21,6 +21,7 @@ const (
 	ErrQuota           ErrorKind = "quota_exhausted"
 	ErrContentFilter   ErrorKind = "content_filter"
 	ErrServer          ErrorKind = "server"
+	ErrLoading         ErrorKind = "model_loading" // the server has not loaded the model yet
 	ErrTimeout         ErrorKind = "timeout"
 	ErrNetwork         ErrorKind = "network"
 	ErrIncomplete      ErrorKind = "incomplete_stream"
@@ -45,6 +46,7 @@ type Error struct {
 	Temporary  bool   // the provider reports that a retry may help, whatever the kind
 	Final      bool   // a retry does not help, whatever the kind
 	Item       *Item  // the part of the request that was refused, or nil if unknown
+	Window     int64  // the context window that the provider reported with the error, or 0
 	Err        error  // the cause, or nil
 
 	// Usage holds the tokens that the provider counted before the call failed. With UsageComplete they
@@ -85,7 +87,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // Retryable reports whether the same call may succeed later.
 func (e *Error) Retryable() bool {
 	switch e.Kind {
-	case ErrRateLimit, ErrServer, ErrTimeout, ErrNetwork, ErrIncomplete:
+	case ErrRateLimit, ErrServer, ErrLoading, ErrTimeout, ErrNetwork, ErrIncomplete:
 		return !e.Final
 	}
 	return e.Temporary && !e.Final

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -15,6 +16,9 @@ type RetryPolicy struct {
 	Base    time.Duration // delay before the first retry, doubled each time; 0 means 1 s
 	Cap     time.Duration // maximum delay; 0 means 60 s
 	Budget  time.Duration // maximum sum of the delays of a call; 0 means no limit
+	// Loading is how long a call waits for a server that is still loading the model; 0 means 15 min, a negative value
+	// not at all. These retries do not count as the others.
+	Loading time.Duration
 	// Restart also retries after content has reached the consumer. The event then has Discard set. Without
 	// Restart, such an error is final.
 	Restart bool
@@ -28,7 +32,7 @@ func SessionRetries() RetryPolicy { return RetryPolicy{Retries: 10, Restart: tru
 
 // IsZero reports whether no field is set.
 func (p RetryPolicy) IsZero() bool {
-	return p.Retries == 0 && p.Base == 0 && p.Cap == 0 && p.Budget == 0 && !p.Restart && p.Jitter == nil
+	return p.Retries == 0 && p.Base == 0 && p.Cap == 0 && p.Budget == 0 && p.Loading == 0 && !p.Restart && p.Jitter == nil
 }
 
 // Middleware returns client middleware that applies the policy.
@@ -46,13 +50,16 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 	case p.Retries == 0:
 		p.Retries = 2
 	case p.Retries < 0:
-		p.Retries = 0
+		p.Retries, p.Loading = 0, cmp.Or(p.Loading, -1)
 	}
 	if p.Base == 0 {
 		p.Base = time.Second
 	}
 	if p.Cap == 0 {
 		p.Cap = time.Minute
+	}
+	if p.Loading == 0 {
+		p.Loading = 15 * time.Minute
 	}
 	if p.Jitter == nil {
 		p.Jitter = rand.Float64
@@ -61,18 +68,26 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 }
 
 func (p RetryPolicy) run(ctx context.Context, r *Request, next StreamFunc, yield func(StreamEvent, error) bool) {
-	var waited time.Duration
+	var waited, loading time.Duration
+	loads := 0 // attempts while the server was loading
 	for attempt := 1; ; attempt++ {
 		content, err := relay(next(ctx, r), yield)
 		if err == nil {
 			return
 		}
-		delay, again := p.next(attempt, err)
+		delay, again := p.next(attempt-loads, err)
+		most := p.Retries + 1 + loads
+		if KindOf(err) == ErrLoading {
+			delay = min(max(time.Second, loading), 5*time.Second)
+			loading += delay
+			loads++
+			again, most = loading <= p.Loading, 0
+		}
 		if !again || ctx.Err() != nil || (content && !p.Restart) || (p.Budget > 0 && waited+delay > p.Budget) {
 			yield(nil, err)
 			return
 		}
-		if !yield(Retry{Attempt: attempt + 1, Max: p.Retries + 1, Delay: delay, Discard: content, Err: err}, nil) {
+		if !yield(Retry{Attempt: attempt + 1, Max: most, Delay: delay, Discard: content, Err: err}, nil) {
 			return
 		}
 		if !wait(ctx, delay) {

@@ -314,3 +314,32 @@ func TestGenerate_CountsAttemptsThatFailed(t *testing.T) {
 		}
 	})
 }
+
+func TestRetry_WaitsForAModelThatIsStillLoading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loading := failure(&llm.Error{Kind: llm.ErrLoading, Status: 503, Message: "Loading model"})
+		turns := slices.Repeat([][]step{loading}, 40)
+		turns = append(turns, failure(overloaded), answer("ready"))
+		out := runRetry(t, t.Context(), llm.RetryPolicy{Retries: 1, Jitter: noJitter}, turns...)
+		if out.err != nil || out.resp == nil {
+			t.Fatalf("after %v and %d calls: %v", out.elapsed, out.calls, out.err)
+		}
+		if want := []time.Duration{time.Second, time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second}; !slices.Equal(out.waits[:5], want) {
+			t.Errorf("the first waits are %v, want %v", out.waits[:5], want)
+		}
+		if first, last := out.retries[0], out.retries[40]; first.Attempt != 2 || first.Max != 0 || last.Attempt != 42 || last.Max != 42 {
+			t.Errorf("the first and the last retry: %+v and %+v", first, last)
+		}
+		for _, policy := range []llm.RetryPolicy{{}, llm.SessionRetries()} {
+			out = runRetry(t, t.Context(), policy, loading)
+			if llm.KindOf(out.err) != llm.ErrLoading || out.elapsed < 14*time.Minute || out.elapsed > 15*time.Minute {
+				t.Errorf("a server that loads for ever: %v after %v, want an error within 15 minutes", out.err, out.elapsed)
+			}
+		}
+		for _, policy := range []llm.RetryPolicy{{Retries: -1}, {Loading: -1}} {
+			if out = runRetry(t, t.Context(), policy, loading); out.calls != 1 {
+				t.Errorf("%+v: %d calls, want 1", policy, out.calls)
+			}
+		}
+	})
+}

@@ -75,7 +75,7 @@ type Raw struct {
 // consumer must discard the events of the failed attempt.
 type Retry struct {
 	Attempt int // number of the next attempt, from 2
-	Max     int // maximum number of attempts
+	Max     int // maximum number of attempts; 0 while the server is loading the model
 	Delay   time.Duration
 	Discard bool
 	Err     error // error of the failed attempt; [Spent] returns the tokens it used

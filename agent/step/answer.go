@@ -2,6 +2,7 @@ package step
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/event"
@@ -33,6 +34,9 @@ func (s *State) callEnded(d event.ModelCallEnd) {
 	purpose := event.Purpose("")
 	if s.calling != nil && s.calling.Call == d.Call {
 		purpose = s.calling.Purpose
+	}
+	if d.Error != nil && d.Error.Window > 0 {
+		s.refused = event.ModelSetup{Provider: s.sent.Provider, Model: s.sent.Model, Window: d.Error.Window}
 	}
 	s.calling = nil
 	s.used.Usage = s.used.Usage.Add(d.Usage).Add(d.Retried)
@@ -79,10 +83,11 @@ func (s *State) take(reason llm.FinishReason, u llm.Usage) {
 	s.answer, s.answerer, s.failure, s.tried = nil, s.sent.Model, nil, attempts{}
 	s.turns++
 	s.used.Turns++
+	sent := s.meter
 	if len(msg.Parts) > 0 {
 		s.say(msg)
 	}
-	s.meter.Reported(u)
+	s.count(u, sent)
 	s.warned = s.warned && s.filled() > warnAt
 	s.calls = nil
 	for _, c := range msg.ToolCalls() {
@@ -103,10 +108,23 @@ func (s *State) take(reason llm.FinishReason, u llm.Usage) {
 		s.lapse(true)
 	case reason == llm.FinishLength || reason == llm.FinishPause || reason == llm.FinishError:
 		s.cutOff(reason)
+	case len(s.calls) == 0 && u.Output > 0 && blank(msg, s.text): // some servers drop calls that they cannot parse
+		s.cutOff(llm.FinishError)
 	case len(s.calls) == 0:
 		s.halt = &Stop{Status: event.StatusDone}
 		s.question, s.continues = closingQuestion(s.text), 0
 	}
+}
+
+// blank reports whether an answer says nothing. The text includes the pieces before it.
+func blank(msg llm.Message, text string) bool {
+	return strings.TrimSpace(text) == "" && !slices.ContainsFunc(msg.Parts, func(p llm.Part) bool {
+		switch p.(type) {
+		case llm.Text, llm.Thinking:
+			return false
+		}
+		return true
+	})
 }
 
 // cutOff decides what to do about an incomplete answer.
@@ -119,14 +137,14 @@ func (s *State) cutOff(reason llm.FinishReason) {
 	case s.continues <= maxContinues && reason == llm.FinishLength:
 		s.notes = append(s.notes, note("Your answer was truncated because it reached the output limit. Continue exactly where it stopped, in smaller pieces.", event.Source(reason)))
 	case s.continues <= maxContinues && reason == llm.FinishError:
-		s.notes = append(s.notes, note("The API could not parse your last answer, most likely because of a malformed tool call. Try again.", event.Source(reason)))
+		s.notes = append(s.notes, note("Your last answer was empty or could not be parsed, most likely because of a malformed tool call. Try again.", event.Source(reason)))
 	case s.continues <= maxContinues:
 	case reason == llm.FinishLength:
 		s.halt = &Stop{Status: event.StatusCutOff}
 	case reason == llm.FinishPause:
 		s.halt = &Stop{Status: event.StatusPaused}
 	default:
-		s.notes = append(s.notes, event.Error{Class: string(llm.ErrMalformed), Message: "the model returned unusable answers several times in a row"})
+		s.notes = append(s.notes, event.Error{Class: string(llm.ErrMalformed), Message: "the model returned empty or unusable answers several times in a row; the server may have dropped malformed tool calls"})
 	}
 }
 

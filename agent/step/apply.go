@@ -17,7 +17,7 @@ func (s *State) Apply(r event.Record) {
 	case event.SessionResume:
 		s.resumed(r, d)
 	case event.Settings:
-		s.setup = d.Setup
+		s.setup, s.refused = d.Setup, event.ModelSetup{}
 		if d.System != "" {
 			s.setSystem(d.System)
 		}
@@ -90,7 +90,7 @@ func (s *State) resumed(r event.Record, d event.SessionResume) {
 	if d.Provider != s.setup.Provider || d.Model != s.setup.Model {
 		s.standIn = nil
 	}
-	s.setup = d.Setup
+	s.setup, s.refused = d.Setup, event.ModelSetup{}
 	s.loop.window = d.Rules.LoopWindow
 	if d.System != "" || d.Imported {
 		s.setSystem(d.System)
@@ -125,7 +125,7 @@ func (s *State) recovered() {
 func (s *State) input(r event.Record, d event.UserInput) {
 	s.unqueue(d.Queued, d.Message, d.FollowUp)
 	s.standIn, s.notes = nil, s.fromHooks()
-	s.stops, s.consulted = 0, false
+	s.stops, s.consulted, s.read.warned = 0, false, false
 	s.object.begin(d)
 	s.used = Used{Cost: llm.Cost{Known: true}}
 	if d.Answers != "" {
@@ -211,6 +211,9 @@ func (s *State) warning(d event.Warning) {
 	switch d.Code {
 	case event.WarningContextWindow:
 		s.warned = true
+	case event.WarningTruncated:
+		s.read.warned = true
+		s.noted(d)
 	case event.WarningStopHooks:
 		s.consulted = true
 	case event.WarningSummaryFailed:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent/step"
+	"github.com/reins-agent/reins/compact"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
@@ -71,6 +72,8 @@ func describe(d event.Data) string {
 		return "limit " + string(d.Limit)
 	case event.Error:
 		return "error " + d.Class
+	case event.Warning:
+		return "warning " + string(d.Code)
 	case event.ToolCallEnd:
 		return "result " + d.Model
 	}
@@ -146,7 +149,7 @@ func TestNext_TruncatedAnswersAreContinuedThreeTimes(t *testing.T) {
 }
 
 func TestNext_WarnsWhenFourFifthsOfTheWindowAreUsed(t *testing.T) {
-	for used, want := range map[int64]string{790: "CallModel", 830: "WARNING, CallModel"} {
+	for used, want := range map[int64]string{790: "CallModel", 830: "warning context_window, CallModel"} {
 		c := begin(event.ModelSetup{Window: 1000}, event.Rules{})
 		c.add(event.ModelCallStart{Call: 1, Model: "m"},
 			event.TextEnd{Call: 1, Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: "a", Name: "t", Arguments: "{}"}}}},
@@ -230,5 +233,88 @@ func TestNext_CompactsDownToHalfOfTheThreshold(t *testing.T) {
 	a, _ := c.Agent("").Next().(step.Append)
 	if d, ok := a.Data.(event.Compaction); !ok || d.Method != "clear" || d.Before < 8000 || d.After > 4000 {
 		t.Errorf("got %T, by %q, from %d to %d tokens, want a compaction by clear, from 8000 to 4000 at most", a.Data, d.Method, d.Before, d.After)
+	}
+}
+
+// counted is a model call for which the provider counts so many tokens, and the result of its tool call, if any.
+func (c *course) counted(input int64, tools, result string, parts ...llm.Part) string {
+	call, finish := c.Agent("").Called()+1, llm.FinishStop
+	id := fmt.Sprint(call)
+	parts = append(parts, llm.Text{Text: "ok"})
+	if result != "" {
+		parts, finish = append(parts, llm.ToolCall{ID: id, Name: "t", Arguments: "{}"}), llm.FinishToolCalls
+	}
+	c.add(event.ModelCallStart{Call: call, Model: "m", Tools: tools}, event.TextEnd{Call: call, Message: llm.Message{Role: llm.RoleAssistant, Parts: parts}},
+		event.ModelCallEnd{Call: call, Model: "m", Finish: finish, Usage: llm.Usage{Input: input, Output: 10}})
+	if result != "" {
+		c.add(event.ToolCallStart{ID: id, Name: "t"}, event.ToolCallEnd{ID: id, Name: "t", Model: result})
+	}
+	return c.next() + "; "
+}
+
+// more is another input and a call for it.
+func (c *course) more(input int64, tools string) string {
+	c.add(event.UserInput{Message: llm.UserText("more")})
+	return c.counted(input, tools, "")
+}
+
+func TestNext_WarnsIfTheServerDroppedPartOfTheConversation(t *testing.T) {
+	long := event.SteeringInjected{Message: llm.UserText(strings.Repeat("some words ", 8000))} // 11,000 tokens at least
+	summary := event.Compaction{Edit: compact.Edit{Replaced: 2, Messages: []llm.Message{llm.UserText("summary")}}}
+	for name, tt := range map[string]struct {
+		run  func(c *course) string
+		want int // warnings
+	}{
+		"exactly the window":          {func(c *course) string { return c.counted(65_536, "", "") }, 1},
+		"less than the window":        {func(c *course) string { return c.counted(65_535, "", "") }, 0},
+		"less than the text can have": {func(c *course) string { c.add(long); return c.counted(10_900, "", "") }, 1},
+		"few tokens for the text":     {func(c *course) string { c.add(long); return c.counted(11_100, "", "") }, 0},
+		"no count":                    {func(c *course) string { c.add(long); return c.counted(0, "", "") }, 0},
+		"less than before":            {func(c *course) string { return c.counted(32_000, "", "") + c.more(15_000, "") }, 1},
+		"about as much as before":     {func(c *course) string { return c.counted(32_000, "", "") + c.more(31_000, "") }, 0},
+		"no count in between":         {func(c *course) string { return c.counted(32_000, "", "") + c.more(0, "") + c.more(15_000, "") }, 1},
+		"a few tokens":                {func(c *course) string { return c.counted(900, "", "") + c.more(100, "") }, 0},
+		"other tools":                 {func(c *course) string { return c.counted(32_000, "a", "") + c.more(15_000, "b") }, 0},
+		"compacted":                   {func(c *course) string { c.counted(32_000, "", ""); c.add(summary); return c.more(15_000, "") }, 0},
+		"thinking is not repeated": {func(c *course) string {
+			return c.counted(32_000, "", "", llm.Thinking{Text: "hm"}) + c.more(15_000, "")
+		}, 0},
+		"again for one input":  {func(c *course) string { return c.counted(65_536, "", "result") + c.counted(65_536, "", "") }, 1},
+		"again for two inputs": {func(c *course) string { return c.counted(65_536, "", "") + c.more(65_536, "") }, 2},
+	} {
+		c := begin(event.ModelSetup{Window: 65_536}, event.Rules{})
+		if got := tt.run(c); strings.Count(got, "warning context_truncated") != tt.want {
+			t.Errorf("%s: %s, want %d warnings", name, got, tt.want)
+		}
+	}
+}
+
+func TestNext_ATruncatedConversationIsCompacted(t *testing.T) {
+	c := begin(event.ModelSetup{Window: 4096}, event.Rules{CompactAt: 0.8, NoSummary: true})
+	result := strings.Repeat("result ", 300)
+	for i, input := range []int64{600, 1100, 1600} {
+		if got := c.counted(input, "", result); got != "CallModel; " {
+			t.Fatalf("round %d: %s", i+1, got)
+		}
+	}
+	if got := c.counted(4096, "", result); got != "warning context_truncated, COMPACTION, CallModel; " {
+		t.Errorf("after a truncated call: %s", got)
+	}
+}
+
+func TestWindow_IsThatOfARefusal(t *testing.T) {
+	c := begin(event.ModelSetup{Window: 131_072}, event.Rules{})
+	refuse := func(model string) {
+		call := c.Agent("").Called() + 1
+		c.add(event.ModelCallStart{Call: call, Model: model}, event.ModelCallEnd{Call: call, Error: &event.Error{Class: string(llm.ErrContextLength), Window: 8192}})
+	}
+	if refuse("other"); c.Agent("").Window() != 131_072 {
+		t.Errorf("after another model's refusal: %d", c.Agent("").Window())
+	}
+	if refuse("m"); c.Agent("").Window() != 8192 {
+		t.Errorf("after a refusal: %d, want 8192", c.Agent("").Window())
+	}
+	if c.add(event.Settings{Setup: event.Setup{ModelSetup: event.ModelSetup{Model: "m", Window: 32_768}}}); c.Agent("").Window() != 32_768 {
+		t.Errorf("after new settings: %d, want 32768", c.Agent("").Window())
 	}
 }

@@ -94,7 +94,7 @@ func (d *driver) call(ctx context.Context, a step.CallModel) {
 		var e *llm.Error
 		end.Error = &event.Error{Class: string(llm.KindOf(err)), Message: err.Error()}
 		if errors.As(err, &e) {
-			end.Error.Retryable, end.Error.Item = e.Retryable(), e.Item
+			end.Error.Retryable, end.Error.Item, end.Error.Window = e.Retryable(), e.Item, e.Window
 		}
 	case a.Purpose == event.PurposeSummary:
 		end.Usage, end.Finish, end.Summary = resp.Usage, resp.Finish.Reason, step.SummaryOf(resp)

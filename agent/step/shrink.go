@@ -30,7 +30,13 @@ type summary struct {
 }
 
 // Window returns the context window of the model in use, 0 if unknown.
-func (s *State) Window() int64 { return s.Effective().Window }
+func (s *State) Window() int64 {
+	set := s.Effective()
+	if r := s.refused; r.Window > 0 && r.Provider == set.Provider && r.Model == set.Model {
+		return r.Window
+	}
+	return set.Window
+}
 
 // filled returns the share of the window that the conversation takes, 0 if unknown.
 func (s *State) filled() float64 {

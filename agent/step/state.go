@@ -51,6 +51,8 @@ type State struct {
 	object   object
 	warned   bool // that the window is nearly full
 	sent     sent
+	read     read
+	refused  event.ModelSetup // the model that refused a conversation as too long, with its window
 
 	steering, followUp []Queued
 	past               event.Past[place]
@@ -230,7 +232,7 @@ func (s *State) say(msg llm.Message) {
 
 // rewrite replaces the conversation for a reason. Open calls stay open.
 func (s *State) rewrite(messages []llm.Message, reason string) {
-	s.messages, s.rewritten = slices.Clip(messages), reason
+	s.messages, s.rewritten, s.read.input = slices.Clip(messages), reason, 0
 	s.meter.Reset(s.messages)
 }
 

@@ -199,6 +199,9 @@ func Limit(d event.TurnLimit) string {
 
 // Retry formats a retry of a model call after a delay, with its reason.
 func Retry(d event.ModelRetry, in time.Duration) string {
+	if d.Error.Class == string(llm.ErrLoading) {
+		return fmt.Sprintf("the server is still loading the model; trying again in %s", Duration(in))
+	}
 	attempt := fmt.Sprintf("attempt %d", d.Attempt)
 	if d.Max > 0 {
 		attempt += fmt.Sprintf(" of %d", d.Max)

@@ -80,6 +80,7 @@ func (s *stream) find(index int64, id, name string) *call {
 }
 
 func (s *stream) begin(index int64, id, name string, custom bool, chunk wire.Value) *call {
+	s.flush()
 	s.endText()
 	s.endThinking()
 	c := call{index: index, id: id, name: name}

@@ -17,6 +17,8 @@
 //   - Arguments of a tool call that are not a JSON object are sent as {"_raw": "…"}, empty ones as {}.
 //   - A refusal is an opaque part of kind "refusal", and the answer finishes with llm.FinishContentFilter.
 //   - Only the first choice of an answer is read.
+//   - Thinking between <think> tags at the start of the text becomes a Thinking part without state.
+//   - Without MaxTokens, the limit is max_output of the model, if the catalogue lists it for this provider.
 //
 // # Provider state
 //
@@ -72,7 +74,7 @@ func New(c Config) *Provider {
 	if c.BaseURL == "" {
 		c.BaseURL = BaseURL
 	}
-	d := &dialect{baseURL: c.BaseURL, catalogue: c.Catalogue, cacheKey: Name + " " + c.BaseURL}
+	d := &dialect{provider: c.Name, baseURL: c.BaseURL, catalogue: c.Catalogue, cacheKey: Name + " " + c.BaseURL}
 	if d.catalogue == nil {
 		d.catalogue = llm.DefaultCatalogue()
 	}
@@ -121,6 +123,7 @@ func Azure(resource, apiVersion string, c Config) Config {
 
 type dialect struct {
 	fixed     *Quirks
+	provider  string
 	baseURL   string
 	catalogue *llm.Catalogue
 	cacheKey  string // of this dialect's encoder in an llm.Cache
@@ -154,5 +157,15 @@ func (d *dialect) known(model string) (llm.Model, bool) {
 	if d.catalogue == nil {
 		return llm.Model{}, false
 	}
-	return d.catalogue.Lookup("", model)
+	return d.catalogue.Lookup(d.provider, model)
+}
+
+// maxTokens returns the limit of an answer: that of the request or, for a model that the catalogue lists for this
+// provider, that of the model. Without any, some servers let a model write for ever.
+func (d *dialect) maxTokens(r *llm.Request) int64 {
+	if r.MaxTokens > 0 || d.catalogue == nil {
+		return int64(r.MaxTokens)
+	}
+	m, _ := d.catalogue.Exact(d.provider, r.Model)
+	return m.MaxOutput
 }

@@ -26,7 +26,7 @@ func (d *dialect) Decode(body []byte, a *wire.Assembler) error {
 		a.Finish(llm.FinishOther, "")
 		return nil
 	}
-	s := newStream(a)
+	s := d.newStream(a)
 	s.whole = true
 	if err := s.chunk(v); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (d *dialect) Decode(body []byte, a *wire.Assembler) error {
 }
 
 // NewDecoder returns a decoder for a streamed answer.
-func (d *dialect) NewDecoder(a *wire.Assembler) wire.Decoder { return newStream(a) }
+func (d *dialect) NewDecoder(a *wire.Assembler) wire.Decoder { return d.newStream(a) }
 
 // isError reports whether a body or an event is an error instead of an answer.
 func isError(v wire.Value) bool {
@@ -62,6 +62,7 @@ type stream struct {
 	text     int // the open text part, or -1
 	thinking int // the open thinking part, or -1
 	member   string
+	inline   inline
 	details  details
 	mistral  bool // the thinking arrived as content parts
 	calls    []call
@@ -81,8 +82,12 @@ type call struct {
 	made  bool // the id is made up
 }
 
-func newStream(a *wire.Assembler) *stream {
-	return &stream{a: a, text: -1, thinking: -1, legacy: -1}
+func (d *dialect) newStream(a *wire.Assembler) *stream {
+	s := &stream{a: a, text: -1, thinking: -1, legacy: -1}
+	if d.quirks(a.Model).NoTextTools {
+		s.inline.state = inlineOff
+	}
+	return s
 }
 
 // Event decodes one event of a stream.
@@ -208,6 +213,7 @@ func (s *stream) delta(v, chunk wire.Value) {
 		case "reasoning_content", "reasoning", "thinking":
 			if m.Value.Kind() == '"' && len(m.Value) > 2 && !reasoned {
 				reasoned = true
+				s.flush()
 				s.reason(string(m.Key), m.Value.Str())
 			}
 		case "reasoning_details":
@@ -276,7 +282,24 @@ func (s *stream) contentPart(v wire.Value) {
 	}
 }
 
+// write adds to the text. Thinking at its start is split off.
 func (s *stream) write(text string) {
+	if s.inline.state != inlineOff && s.a.Hold(len(text)) {
+		var thinking string
+		thinking, text = s.inline.split(text)
+		s.reason("", thinking)
+	}
+	s.say(text)
+}
+
+// flush decodes the text that may have been the start of a tag.
+func (s *stream) flush() {
+	thinking, text := s.inline.flush()
+	s.reason("", thinking)
+	s.say(text)
+}
+
+func (s *stream) say(text string) {
 	if text == "" {
 		return
 	}

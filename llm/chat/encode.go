@@ -66,7 +66,7 @@ func (d *dialect) head(r *llm.Request, q Quirks) []byte {
 			h.merge("stream_options", []byte(`{"include_usage":true}`))
 		}
 	}
-	h.sampling(r, q)
+	h.sampling(r, q, d.maxTokens(r))
 	if m, ok := d.known(r.Model); !ok || m.Reasoning {
 		h.effort(r, q)
 	}
@@ -132,9 +132,9 @@ func (h *head) member(key []byte, value wire.Value) {
 	h.Raw(value)
 }
 
-func (h *head) sampling(r *llm.Request, q Quirks) {
-	if r.MaxTokens > 0 && h.Set(cmp.Or(q.MaxTokens, "max_completion_tokens")) {
-		h.Int(int64(r.MaxTokens))
+func (h *head) sampling(r *llm.Request, q Quirks, maxTokens int64) {
+	if maxTokens > 0 && h.Set(cmp.Or(q.MaxTokens, "max_completion_tokens")) {
+		h.Int(maxTokens)
 	}
 	if r.Temperature != nil && h.Set("temperature") {
 		h.Float(*r.Temperature)

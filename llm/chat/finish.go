@@ -40,6 +40,7 @@ func (s *stream) finish() error {
 	if reason == llm.FinishStop && len(s.calls) > 0 {
 		reason = llm.FinishToolCalls
 	}
+	s.flush()
 	s.endText()
 	s.finishThinking()
 	if len(s.refusal) > 0 {

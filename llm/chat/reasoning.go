@@ -7,7 +7,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// reason adds to the thinking. Member is the member of the message that contains it.
+// reason adds to the thinking. Member is the member of the message that contains it, "" if it is in the text.
 func (s *stream) reason(member, text string) {
 	if text == "" {
 		return
@@ -52,7 +52,7 @@ func (s *stream) state() llm.State {
 	case s.mistral:
 		b = append(b, `{"type":"thinking","thinking":[{"type":"text","text":`...)
 		b = append(wire.AppendString(b, text), `}],"closed":true}`...)
-	default:
+	case s.member != "": // thinking from the text is not sent back
 		b = wire.AppendString(b, s.member)
 	}
 	return s.a.State(b)

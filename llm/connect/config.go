@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
@@ -24,7 +25,10 @@ type Config struct {
 	Middleware []llm.Middleware // outside of Retry, so that it sees the retries
 	Default    string           // the provider for requests that name none, for FromEnv
 	BaseURL    string           // the base URL of the provider, for Open
-	Search     Search           // where to look for a local server, for Open
+	Header     http.Header      // added to the requests of the provider, for Open
+	Entries    []Entry          // further providers, for Open
+	Search     Search           // where to look for a local server, for Open and Find
+	Progress   func(string)     // called when something takes time, such as loading a model; may be nil
 	Debug      io.Writer        // receives all HTTP traffic without credentials; may be nil
 }
 
@@ -39,7 +43,16 @@ func (c Config) env(name string) string {
 
 // endpoint returns the common settings of all endpoints.
 func (c Config) endpoint() wire.Endpoint {
-	return wire.Endpoint{HTTPClient: c.HTTPClient, Limits: c.Limits}
+	return wire.Endpoint{HTTPClient: c.HTTPClient, Limits: c.Limits, Header: c.Header.Clone()}
+}
+
+// localLimits returns the limits for a local server, which may need long to read a prompt before it answers.
+func (c Config) localLimits() wire.Limits {
+	l := c.Limits
+	if l.FirstByte == 0 {
+		l.FirstByte = 15 * time.Minute
+	}
+	return l
 }
 
 // prepared returns the configuration with its HTTP client set.

@@ -101,6 +101,9 @@ func (l *debugLog) print(format string, args ...any) {
 // header logs headers, without the values of those with credentials.
 func (l *debugLog) header(mark string, h http.Header) {
 	for _, name := range slices.Sorted(maps.Keys(h)) {
+		if len(h[name]) == 0 {
+			continue
+		}
 		value := strings.Join(h[name], ", ")
 		if lower := strings.ToLower(name); strings.Contains(lower, "auth") || strings.Contains(lower, "key") ||
 			strings.Contains(lower, "token") && !strings.Contains(lower, "ratelimit") || strings.Contains(lower, "cookie") || strings.Contains(lower, "secret") {

@@ -43,7 +43,7 @@ const (
 // version ("https://api.openai.com/v1"), the others do not. Without any provider, FromEnv returns an error
 // of kind llm.ErrConfiguration.
 func FromEnv(c Config) (*llm.Client, error) {
-	c.BaseURL = ""
+	c.BaseURL, c.Header = "", nil
 	c = c.prepared()
 	var providers []llm.Provider
 	for _, v := range vendors {
@@ -97,6 +97,12 @@ func (c Config) secrets() (list []string) {
 	for _, base := range []string{c.BaseURL, c.env(openaiURL), c.env(anthropicURL), c.env(geminiURL), c.env(chatURL)} {
 		list = append(list, urlSecrets(base)...)
 	}
+	for _, values := range c.Header {
+		list = append(list, long(values)...)
+	}
+	for _, e := range c.Entries {
+		list = append(list, e.secrets()...)
+	}
 	return list
 }
 
@@ -115,8 +121,13 @@ func urlSecrets(base string) (list []string) {
 	for _, values := range u.Query() {
 		list = append(list, values...)
 	}
-	const shortest = 8 // shorter ones are not credentials, and would garble the log
-	return slices.DeleteFunc(list, func(s string) bool { return len(s) < shortest })
+	return long(list)
+}
+
+// long returns the texts that may be credentials. Shorter ones would garble the log.
+func long(list []string) []string {
+	const shortest = 8
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return len(s) < shortest })
 }
 
 // baseURL returns the configured base URL, or else that of the variable.
@@ -126,9 +137,11 @@ func openOpenAI(c Config) llm.Provider {
 	e := c.endpoint()
 	e.APIKey, e.KeyFrom = c.key(openaiKey)
 	e.BaseURL = c.baseURL(openaiURL)
-	e.Header = http.Header{}
+	if e.Header == nil {
+		e.Header = http.Header{}
+	}
 	for header, variable := range map[string]string{"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"} {
-		if v := c.env(variable); v != "" {
+		if v := c.env(variable); v != "" && e.Header.Get(header) == "" {
 			e.Header.Set(header, v)
 		}
 	}

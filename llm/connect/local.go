@@ -2,10 +2,9 @@ package connect
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,11 +12,28 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Server is a model server on this machine.
+// Server is a model server, usually on this machine.
 type Server struct {
-	Name    string // such as "Ollama"
+	Name    string // such as "Ollama"; "" if it is unknown
 	BaseURL string // for the chat protocol
 	Models  []string
+	Loading bool // it is loading its model, and does not list it yet
+
+	list []listed
+}
+
+func (s Server) String() string {
+	if s.Name == "" {
+		return s.BaseURL
+	}
+	return s.Name + " at " + s.BaseURL
+}
+
+// has returns the name of a model if the server has it. The tag "latest" may be omitted.
+func (s Server) has(model string) bool {
+	return slices.ContainsFunc(s.list, func(l listed) bool {
+		return l.ID == model || l.ID == model+":latest" || slices.Contains(l.Aliases, model)
+	})
 }
 
 // Search looks for model servers on this machine only. The zero value tries the default ports of known servers,
@@ -35,7 +51,7 @@ type Place struct {
 
 func (s Search) withDefaults() Search {
 	if s.Places == nil {
-		s.Places = []Place{{"Ollama", 11434}, {"llama.cpp", 8080}, {"LM Studio", 1234}, {"vLLM", 8000}}
+		s.Places = []Place{{ollama, 11434}, {llamaCPP, 8080}, {lmStudio, 1234}, {vLLM, 8000}}
 	}
 	if s.Timeout == 0 {
 		s.Timeout = time.Second
@@ -43,20 +59,32 @@ func (s Search) withDefaults() Search {
 	return s
 }
 
-// Local tries all places in parallel and returns the servers that have models, in the order of the places. It
-// returns an error of kind llm.ErrConfiguration if there are none.
+// Local tries all places in parallel and returns the servers that have models or are loading one, in the order of
+// the places. It returns an error of kind llm.ErrConfiguration if there are none.
 func (s Search) Local(ctx context.Context) ([]Server, error) {
 	s = s.withDefaults()
+	// Without proxy and redirects, nothing leaves this machine.
+	p := prober{timeout: s.Timeout, client: &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 	answers := make([]Server, len(s.Places))
 	var wg sync.WaitGroup
-	for i, p := range s.Places {
-		wg.Go(func() { answers[i] = s.ask(ctx, p) })
+	for i, place := range s.Places {
+		wg.Go(func() {
+			if found, err := p.list(ctx, "http://"+place.host()+"/v1"); err == nil {
+				answers[i] = found
+				if found.Name == "" {
+					answers[i].Name = place.Name
+				}
+			}
+		})
 	}
 	wg.Wait()
 	var found []Server
 	var tried []string
 	for i, a := range answers {
-		if len(a.Models) > 0 {
+		if len(a.Models) > 0 || a.Loading {
 			found = append(found, a)
 		}
 		tried = append(tried, s.Places[i].Name+" at "+s.Places[i].host())
@@ -72,45 +100,3 @@ func (s Search) Local(ctx context.Context) ([]Server, error) {
 }
 
 func (p Place) host() string { return fmt.Sprintf("127.0.0.1:%d", p.Port) }
-
-// ask returns the server at a place with its models, or one without models.
-func (s Search) ask(ctx context.Context, p Place) Server {
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	srv := Server{Name: p.Name, BaseURL: "http://" + p.host() + "/v1"}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.BaseURL+"/models", nil)
-	if err != nil {
-		return Server{}
-	}
-	// Without proxy and redirects, nothing leaves this machine.
-	client := http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return Server{}
-	}
-	defer resp.Body.Close()
-	var list struct {
-		Data []struct {
-			ID      string `json:"id"`
-			OwnedBy string `json:"owned_by"`
-		} `json:"data"`
-	}
-	if resp.StatusCode != http.StatusOK || json.NewDecoder(io.LimitReader(resp.Body, 4<<20)).Decode(&list) != nil {
-		return Server{}
-	}
-	for _, m := range list.Data {
-		if m.ID != "" {
-			srv.Models = append(srv.Models, m.ID)
-		}
-		if name, known := owners[m.OwnedBy]; known {
-			srv.Name = name
-		}
-	}
-	return srv
-}
-
-// owners identifies servers at another's port, by the owner of their models.
-var owners = map[string]string{"library": "Ollama", "llamacpp": "llama.cpp", "organization_owner": "LM Studio", "vllm": "vLLM"}

@@ -19,7 +19,7 @@ func Names() []string {
 }
 
 // Open returns a client with one provider: "openai", "anthropic", "gemini" or "chat" from the environment as in
-// FromEnv, or "local" for a server on this machine, at Config.BaseURL or found by Config.Search. With a
+// FromEnv, one of Config.Entries, or "local" for a server on this machine, at Config.BaseURL or found by Config.Search. With a
 // Config.BaseURL no key is required.
 func Open(ctx context.Context, name string, c Config) (*llm.Client, error) {
 	c = c.prepared()
@@ -40,19 +40,30 @@ func Open(ctx context.Context, name string, c Config) (*llm.Client, error) {
 		}
 		return c.client(name, v.open(c))
 	}
-	return nil, llm.Errorf(llm.ErrConfiguration, "", "unknown provider %q; use one of: %s", name, strings.Join(Names(), ", "))
+	if e, ok := c.entry(name); ok {
+		p, err := e.open(c)
+		if err != nil {
+			return nil, err
+		}
+		return c.client(name, p)
+	}
+	names := Names()
+	for _, e := range c.Entries {
+		names = append(names, e.Name)
+	}
+	return nil, llm.Errorf(llm.ErrConfiguration, "", "unknown provider %q; use one of: %s", name, strings.Join(names, ", "))
 }
 
 func (c Config) openLocal(ctx context.Context) (llm.Provider, error) {
 	e := c.endpoint()
-	e.Name, e.BaseURL = "local", c.BaseURL
+	e.Name, e.BaseURL, e.Limits = "local", c.BaseURL, c.localLimits()
 	model := ""
 	if e.BaseURL == "" {
-		servers, err := c.Search.Local(ctx)
+		srv, m, err := c.await(ctx, "")
 		if err != nil {
 			return nil, err
 		}
-		e.BaseURL, model = servers[0].BaseURL, servers[0].Models[0]
+		e.BaseURL, model = srv.BaseURL, m.ID
 	}
 	return defaultModel{chat.New(chat.Config{Endpoint: e, Catalogue: c.Catalogue}), model}, nil
 }

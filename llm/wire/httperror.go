@@ -46,6 +46,7 @@ func BodyError(status int, v Value) *llm.Error {
 	}
 	words := strings.Join([]string{text(obj, "type"), text(obj, "code"), text(obj, "status")}, " ")
 	e.Kind = classify(e.Status, strings.ToLower(words), strings.ToLower(e.Message))
+	e.Window = max(obj.Get("n_ctx").Int(), 0)
 	e.RetryAfter = retryInfo(obj)
 	if e.Kind == llm.ErrQuota && e.RetryAfter > 0 && !bytes.Contains(obj, []byte("PerDay")) {
 		// Google also uses "quota" for limits per minute, with a time to retry after.
@@ -159,6 +160,10 @@ func classify(status int, codes, message string) llm.ErrorKind {
 		return oneOf(sign, llm.ErrInvalidRequest, llm.ErrContextLength, llm.ErrContentFilter, llm.ErrQuota, llm.ErrAuthentication)
 	case status == http.StatusGatewayTimeout:
 		return llm.ErrTimeout
+	case status == http.StatusServiceUnavailable && containsAny(message, []string{"loading model", "currently loading", "still loading", "model is loading"}):
+		return llm.ErrLoading
+	case status >= 500 && strings.Contains(message, "image input is not supported"): // llama-server
+		return llm.ErrInvalidRequest
 	case status >= 500:
 		return llm.ErrServer
 	case status >= 400:

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
@@ -108,7 +109,7 @@ func (p *Provider) call(ctx context.Context, r *llm.Request, a *Assembler) error
 	if err != nil {
 		return p.typed(err, llm.ErrConfiguration)
 	}
-	resp, err := p.endpoint.HTTPClient.Do(req)
+	resp, err := p.send(w, req)
 	a.counted = !w.connected()
 	if err != nil {
 		return p.failed(w, err)
@@ -124,6 +125,7 @@ func (p *Provider) call(ctx context.Context, r *llm.Request, a *Assembler) error
 	if err != nil && !a.stopped {
 		e := p.failed(w, err)
 		p.explainKey(e)
+		p.explainPath(e, call.Path)
 		if e.Item == nil {
 			e.Item = locate(p.dialect, r, e)
 		}
@@ -133,6 +135,23 @@ func (p *Provider) call(ctx context.Context, r *llm.Request, a *Assembler) error
 		w.drain(resp.Body)
 	}
 	return nil
+}
+
+// send sends a request. Some servers close connections that they promised to keep, so a request without an answer on a
+// connection that was used before is sent again on a new one. Idempotency-Key without a value, which is not sent,
+// lets net/http do so; it does not if the connection is closed while it writes the body.
+func (p *Provider) send(w *watch, req *http.Request) (*http.Response, error) {
+	if _, set := req.Header["Idempotency-Key"]; !set {
+		req.Header["Idempotency-Key"] = nil
+	}
+	for again := true; ; again = false {
+		resp, err := p.endpoint.HTTPClient.Do(req)
+		if err == nil || !again || !w.reused.Load() || w.ctx.Err() != nil {
+			return resp, err
+		}
+		p.endpoint.HTTPClient.CloseIdleConnections() // they may be closed too
+		req.Body, _ = req.GetBody()
+	}
 }
 
 func (p *Provider) encode(r *llm.Request) (*Call, error) {
@@ -145,15 +164,15 @@ func (p *Provider) encode(r *llm.Request) (*Call, error) {
 
 func (p *Provider) request(ctx context.Context, call *Call) (*http.Request, error) {
 	base, query, _ := strings.Cut(p.endpoint.BaseURL, "?")
-	url := strings.TrimRight(base, "/") + call.Path
+	target := strings.TrimRight(base, "/") + call.Path
 	sep := "?"
 	for _, q := range []string{query, call.Query, p.endpoint.Query} {
 		if q != "" {
-			url += sep + q
+			target += sep + q
 			sep = "&"
 		}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, nil)
 	if err != nil {
 		return nil, fmt.Errorf("invalid base URL %q: use https:// or http:// and a host", RedactURL(p.endpoint.BaseURL))
 	}
@@ -231,6 +250,16 @@ func (p *Provider) explainKey(e *llm.Error) {
 		note = fmt.Sprintf("%s (%s)", e.Message, note)
 	}
 	e.Message = note
+}
+
+// explainPath suggests /v1 if the server does not have the path and the base URL has none.
+func (p *Provider) explainPath(e *llm.Error, path string) {
+	u, err := url.Parse(p.endpoint.BaseURL)
+	if e.Kind != llm.ErrNotFound || err != nil || strings.Trim(u.Path, "/") != "" || u.Host == "" ||
+		strings.HasPrefix(path, "/v1") || strings.Contains(strings.ToLower(e.Message), "model") {
+		return
+	}
+	e.Message += fmt.Sprintf(" (the base URL has no path; most servers need %s://%s/v1)", u.Scheme, u.Host)
 }
 
 // typed returns err as an *llm.Error of this provider without secrets.

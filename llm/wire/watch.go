@@ -59,6 +59,7 @@ type watch struct {
 	dial   *phase
 	first  *phase
 	idle   *phase
+	reused atomic.Bool // the connection was used before
 }
 
 type phase struct {
@@ -84,7 +85,10 @@ func newWatch(parent context.Context, l Limits, stream bool) *watch {
 		cancel(&llm.Error{Kind: llm.ErrTimeout, Final: true, Message: fmt.Sprintf("the response was not complete within %v", l.Call)})
 	})
 	w.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn:      func(httptrace.GotConnInfo) { w.enter(w.first) },
+		GotConn: func(c httptrace.GotConnInfo) {
+			w.reused.Store(c.Reused)
+			w.enter(w.first)
+		},
 		WroteRequest: func(httptrace.WroteRequestInfo) { w.enter(w.first) },
 	})
 	return w

@@ -1,0 +1,140 @@
+package connect
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/chat"
+	"github.com/reins-agent/reins/llm/gemini"
+	"github.com/reins-agent/reins/llm/openai"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// Entry is a provider that the user has configured: a service that speaks the protocol of a vendor.
+type Entry struct {
+	Name     string // must not be one of Names
+	BaseURL  string
+	Protocol string // one of Protocols; "" means "chat"
+	Key      string // "" sends no key
+	KeyFrom  string // names the source of Key, for errors
+	Header   http.Header
+	Models   []llm.Model // their Provider is ignored; the first one is the default
+}
+
+// Protocols returns the protocols of an Entry.
+func Protocols() []string { return []string{"chat", "responses", "messages", "gemini"} }
+
+// entry returns the entry with a name.
+func (c Config) entry(name string) (Entry, bool) {
+	i := slices.IndexFunc(c.Entries, func(e Entry) bool { return e.Name == name })
+	if i < 0 {
+		return Entry{}, false
+	}
+	e := c.Entries[i]
+	e.BaseURL = cmp.Or(c.BaseURL, e.BaseURL)
+	e.Header = e.Header.Clone()
+	if e.Header == nil {
+		e.Header = http.Header{}
+	}
+	maps.Copy(e.Header, c.Header)
+	return e, true
+}
+
+func (e Entry) secrets() []string {
+	list := urlSecrets(e.BaseURL)
+	if e.Key != "" {
+		list = append(list, e.Key)
+	}
+	for _, values := range e.Header {
+		list = append(list, long(values)...)
+	}
+	return list
+}
+
+func (e Entry) open(c Config) (llm.Provider, error) {
+	if e.BaseURL == "" {
+		return nil, llm.Errorf(llm.ErrConfiguration, "", "provider %s has no base URL", e.Name)
+	}
+	to := wire.Endpoint{
+		Name: e.Name, BaseURL: e.BaseURL, APIKey: e.Key, KeyFrom: e.KeyFrom, Header: e.Header, HTTPClient: c.HTTPClient, Limits: c.Limits,
+	}
+	catalogue, err := Catalogue(c.Catalogue, c.Entries)
+	if err != nil {
+		return nil, err
+	}
+	switch e.Protocol {
+	case "", "chat":
+		return chat.New(chat.Config{Endpoint: to, Catalogue: catalogue}), nil
+	case "responses":
+		return openai.New(openai.Config{Endpoint: to, Catalogue: catalogue}), nil
+	case "messages":
+		return anthropic.New(anthropic.Config{Endpoint: to, Catalogue: catalogue}), nil
+	case "gemini":
+		return gemini.New(gemini.Config{Endpoint: to, Catalogue: catalogue}), nil
+	}
+	return nil, llm.Errorf(llm.ErrConfiguration, "", "provider %s has the unknown protocol %q; use %s", e.Name, e.Protocol, strings.Join(Protocols(), ", "))
+}
+
+// Catalogue returns a catalogue with the models of entries, after the others. Nil means llm.DefaultCatalogue().
+func Catalogue(base *llm.Catalogue, entries []Entry) (*llm.Catalogue, error) {
+	if base == nil {
+		base = llm.DefaultCatalogue()
+	}
+	var models []llm.Model
+	for _, e := range entries {
+		for i, m := range e.Models {
+			m.Provider, m.Name, m.Default = e.Name, cmp.Or(m.Name, m.ID), i == 0
+			models = append(models, m)
+		}
+	}
+	if len(models) == 0 {
+		return base, nil
+	}
+	return Extend(base, models...)
+}
+
+// Extend returns a catalogue with further models, which replace those with the same provider and ID. A name alone
+// still means the model that it meant before.
+func Extend(base *llm.Catalogue, models ...llm.Model) (*llm.Catalogue, error) {
+	kept := slices.DeleteFunc(base.Models(), func(old llm.Model) bool {
+		return slices.ContainsFunc(models, func(m llm.Model) bool { return m.Provider == old.Provider && m.ID == old.ID })
+	})
+	return llm.NewCatalogue(append(kept, models...))
+}
+
+// FirstModel returns a model of the server of a provider, for a provider without a default model. It must be the only
+// one, unless the server is a known local one.
+func FirstModel(ctx context.Context, provider string, c Config) (string, error) {
+	c = c.prepared()
+	e, ok := c.entry(provider)
+	if provider == "chat" {
+		key, _ := c.key(chatKey)
+		e, ok = Entry{Name: provider, BaseURL: c.baseURL(chatURL), Key: key, Header: c.Header.Clone()}, true
+	}
+	if !ok || e.BaseURL == "" || e.Protocol != "" && e.Protocol != "chat" && e.Protocol != "responses" {
+		return "", llm.Errorf(llm.ErrConfiguration, "", "no model given, and provider %s has no default: choose one (--model)", provider)
+	}
+	if e.Header == nil {
+		e.Header = http.Header{}
+	}
+	if e.Key != "" {
+		e.Header.Set("Authorization", "Bearer "+e.Key)
+	}
+	p := prober{client: c.HTTPClient, header: e.Header, timeout: 10 * c.Search.withDefaults().Timeout}
+	srv, err := p.listAny(ctx, e.BaseURL)
+	if err != nil {
+		return "", llm.Errorf(llm.ErrConfiguration, "", "no model given, and provider %s does not list its models (%w): choose one (--model)", provider, err)
+	}
+	if len(srv.Models) > 1 && srv.Name == "" {
+		return "", llm.Errorf(llm.ErrConfiguration, "", "no model given: choose one of provider %s (--model), such as %s", provider, strings.Join(srv.Models[:min(len(srv.Models), 5)], ", "))
+	}
+	c.BaseURL = e.BaseURL
+	_, m, err := c.choose(ctx, p, []Server{srv}, "")
+	return m.ID, err
+}
