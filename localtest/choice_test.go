@@ -30,7 +30,7 @@ func TestLocal_ChoosesTheServerThatHasTheModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.stop()
-	if err := other.create(model{name: "elsewhere", script: models[0].script, template: full}); err != nil {
+	if err := other.create(model{name: "elsewhere", script: editing, template: full}); err != nil {
 		t.Fatal(err)
 	}
 	search := connect.Search{Places: []connect.Place{other.place(t, "First"), shared.place(t, "Second")}}
@@ -55,7 +55,7 @@ func TestLocal_ChoosesTheServerThatHasTheModel(t *testing.T) {
 func TestLocal_ChoosesAModelWithTools(t *testing.T) {
 	dir, _ := project(t)
 	out := runReins(t, dir, "run", "--provider", "local", "--base-url", shared.url("/v1"), task)
-	if strings.Contains(out.stderr, "no-tools") || !strings.Contains(out.stderr, "using model") {
-		t.Errorf("the newest model has no tools; want another one, and its name:\n%s", out.stderr)
+	if strings.TrimSpace(out.stdout) != greeting || !strings.Contains(out.stderr, "text:latest") {
+		t.Errorf("got %q, want the answer of text, the newest model with tools, and its name:\n%s", out.stdout, out.stderr)
 	}
 }

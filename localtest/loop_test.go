@@ -13,7 +13,7 @@ const task = "Change the greeting to goodbye."
 func TestLoop_ReadsAndEditsAFile(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, p protocol) {
 		dir, file := project(t)
-		args := append([]string{"run", "--yes", "--output", "stream-json"}, p.flags(shared, "edit")...)
+		args := append([]string{"run", "--yes", "--profile", "generic", "--output", "stream-json"}, p.flags(shared, "edit")...)
 		out := runReins(t, dir, append(args, task)...)
 		events, result := out.records(t)
 		if result.Outcome != "done" || out.code != 0 || result.Text != "The greeting is now goodbye." {

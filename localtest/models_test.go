@@ -15,7 +15,7 @@ type model struct {
 	name     string
 	script   gguf.Model
 	template string
-	window   int // num_ctx; 0 means the server's default, 4096
+	window   int // num_ctx; 0 means the server's default, 4096 without a GPU
 }
 
 // Parts of templates. Ollama finds out from them what a model can do: it has tools if the template mentions .Tools,
@@ -53,25 +53,33 @@ var editing = gguf.Model{Answers: []string{
 	"<think>Both calls worked.</think>The greeting is now goodbye.",
 }}
 
+// endless never stops, also when it is told to continue.
+var endless = gguf.Model{Endless: true, Answers: []string{
+	"This loop never ends, and ", "It goes on and on and ", "Still no end in sight, so ", "Again from the beginning: ", "Once more, ",
+}}
+
+// models are the models of the shared server, oldest first. Ollama lists the newest first.
 var models = []model{
-	{name: "text", script: gguf.Model{Answers: []string{greeting}}, template: full, window: window},
 	{name: "think", script: gguf.Model{Answers: []string{"<think>Two and two. Let me see.</think>It is four."}}, template: full, window: window},
+	{name: "inline", script: gguf.Model{Answers: []string{"<think>Two and two. Let me see.</think>\n\nIt is four."}}, template: noThink, window: window},
 	{name: "edit", script: editing, template: full, window: window},
 	{name: "edit-small", script: editing, template: full, window: 2048},
-	{name: "edit-default", script: editing, template: full},
 	{name: "swallowed", script: gguf.Model{Answers: []string{call("no_such_tool", `{"path": "greeting.txt"}`)}}, template: full, window: window},
-	{name: "inline", script: gguf.Model{Answers: []string{"<think>Two and two. Let me see.</think>\n\nIt is four."}}, template: noThink, window: window},
-	{name: "endless", script: gguf.Model{Answers: []string{"There was a loop that never ended, and "}, Endless: true}, template: full, window: window},
+	{name: "endless", script: endless, template: full, window: window},
+	{name: "text", script: gguf.Model{Answers: []string{greeting}}, template: full, window: window},
 	{name: "no-tools", script: gguf.Model{Answers: []string{greeting}}, template: textOnly, window: window},
 }
 
 // create gives a model to the server.
 func (s *server) create(m model) error {
-	sample, err := os.ReadFile("../docs/tools.md")
-	if err != nil {
-		return err
+	for _, page := range []string{"../docs/tools.md", "../docs/events.md"} { // English and JSON
+		text, err := os.ReadFile(page)
+		if err != nil {
+			return err
+		}
+		m.script.Sample += string(text)
 	}
-	m.script.Context, m.script.Sample = 131072, string(sample)
+	m.script.Context = 131072
 	var weights bytes.Buffer
 	if err := m.script.Write(&weights); err != nil {
 		return fmt.Errorf("model %s: %w", m.name, err)

@@ -66,7 +66,7 @@ func TestInlineThinking_IsSplitOff(t *testing.T) {
 
 func TestMaxOutput_EndsAnEndlessAnswer(t *testing.T) {
 	catalogue := filepath.Join(t.TempDir(), "models.json")
-	entry := `{"models":[{"id":"endless","provider":"chat","name":"Endless","context_window":32768,"max_output":50,"tools":true}]}`
+	entry := `{"models":[{"id":"endless","provider":"local","name":"Endless","context_window":32768,"max_output":50,"tools":true}]}`
 	if err := os.WriteFile(catalogue, []byte(entry), 0o600); err != nil {
 		t.Fatal(err)
 	}

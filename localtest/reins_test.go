@@ -20,6 +20,7 @@ type protocol struct {
 }
 
 var protocols = []protocol{
+	{"local", "/v1"},  // Chat Completions, and what the server says about its models
 	{"chat", "/v1"},   // Chat Completions
 	{"openai", "/v1"}, // Responses
 	{"anthropic", ""}, // Messages

@@ -10,7 +10,8 @@ import (
 // bytes per token, as with real models.
 const learned = 1000
 
-var word = regexp.MustCompile(` ?\pL+`)
+// word is a word or punctuation. The tokenizer joins bytes only within them.
+var word = regexp.MustCompile(` ?\pL+| ?[^\s\pL\pN]+`)
 
 // learn adds the tokens that byte-pair encoding finds in the words of a text.
 func (v *vocabulary) learn(sample string) {
