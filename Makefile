@@ -63,6 +63,12 @@ storm:
 test-mcp:
 	@tools=$$(sh scripts/mcp-tools.sh) && REINS_MCP_TOOLS=$$tools go test -count=1 -timeout 20m ./mcp/... ./internal/mcpsuite
 
+# Runs Reins with a real Ollama, whose models have scripted weights. The first run builds Ollama with gcc (6 to 15 minutes)
+# and installs the Portkey gateway from npm, both in the user's cache directory. The tests take about two minutes.
+test-local-models:
+	@ollama=$$(sh localtest/ollama.sh) && portkey=$$(sh localtest/gateway.sh) && cd localtest && \
+	REINS_OLLAMA=$$ollama REINS_PORTKEY=$$portkey go test -count=1 -timeout 20m ./...
+
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/reins-agent/reins/host/cli.Version=$(VERSION)" -o bin/reins ./cmd/reins
 
