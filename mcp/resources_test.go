@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -104,5 +105,23 @@ func TestPrompts_AreListedAndFilledIn(t *testing.T) {
 	got, err := c.GetPrompt(t.Context(), "lib", "review", map[string]string{"file": "a.go"})
 	if err != nil || len(got) != 2 || got[0].Role != llm.RoleUser || got[0].Parts[0].(llm.Text).Text != "Review a.go" || got[1].Role != llm.RoleAssistant {
 		t.Errorf("got %+v and the error %v", got, err)
+	}
+}
+
+func TestCommand_ExpandsPrompts(t *testing.T) {
+	c := withLibrary(t)
+	parts, ok, err := c.Command(t.Context(), "/mcp__lib__review main.go and more")
+	if !ok || err != nil || fmt.Sprint(parts) != "[{Review main.go and more} {Assistant: I will.}]" {
+		t.Errorf("%v, %v, %v", parts, ok, err)
+	}
+	for input, want := range map[string]string{"/mcp__lib__review": "needs the argument file", "/mcp__lib__none x": "no connected MCP server has such a prompt"} {
+		if _, ok, err := c.Command(t.Context(), input); !ok || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v, want %s", input, ok, err, want)
+		}
+	}
+	for _, input := range []string{"review", "/review", "mcp__lib__review"} {
+		if _, ok, err := c.Command(t.Context(), input); ok || err != nil {
+			t.Errorf("%s: %v, %v", input, ok, err)
+		}
 	}
 }

@@ -25,6 +25,10 @@ func mcpServer() {
 		err := os.WriteFile(in.Text, []byte("written"), 0o600)
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprint("result: ", err)}}, IsError: err != nil}, nil, nil
 	})
+	s.AddPrompt(&sdk.Prompt{Name: "greet", Arguments: []*sdk.PromptArgument{{Name: "name", Required: true}}}, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+		text := `call mcp__echo__echo {"text":"greetings, ` + r.Params.Arguments["name"] + `"}`
+		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
+	})
 	more := 0
 	if len(os.Args) > 1 {
 		more, _ = strconv.Atoi(os.Args[1])

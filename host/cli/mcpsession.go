@@ -17,6 +17,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/mcp"
 	"github.com/reins-agent/reins/tool"
 )
@@ -130,6 +131,14 @@ func (s *servers) report(list []mcp.Status) {
 			}
 		}
 	}
+}
+
+// command expands a prompt of a server that the user names, if any; s may be nil.
+func (s *servers) command(ctx context.Context, input string) ([]llm.Part, bool, error) {
+	if s == nil {
+		return nil, false, nil
+	}
+	return s.client.Command(ctx, input)
 }
 
 // Close disconnects from the servers.

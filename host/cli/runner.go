@@ -32,6 +32,7 @@ type runner struct {
 	given string      // the prompt; "" continues interrupted work
 
 	commands coding.Commands // prompts that use skills
+	tools    *servers        // MCP servers, or nil
 
 	mu        sync.Mutex // guards the fields below
 	spent     event.Spending
@@ -247,6 +248,12 @@ func (r *runner) submit(ctx context.Context, s *agent.Session, input string) (ag
 	case input != "" && s.Question() != "": // an answer is not a command
 		return s.Submit(ctx, llm.Text{Text: input})
 	case input != "":
+		if parts, ok, err := r.tools.command(ctx, input); ok || err != nil {
+			if err != nil {
+				return agent.Outcome{}, usageError{err}
+			}
+			return s.Submit(ctx, parts...)
+		}
 		return r.commands.Submit(ctx, s, input)
 	}
 	if q := s.Question(); q != "" {

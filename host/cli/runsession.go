@@ -41,6 +41,7 @@ func (r *runner) session(ctx context.Context, k coding.Connection, place saved) 
 	case tools == nil:
 	case err == nil:
 		tools.attach(s)
+		r.tools = tools
 	default:
 		_ = tools.Close()
 	}

@@ -1,0 +1,71 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// Command expands input of a user that begins with the name of a prompt, such as "/mcp__server__prompt ARG...". The
+// words after the name are its arguments in their order, and the last argument gets the rest. It reports false for
+// other input.
+func (c *Client) Command(ctx context.Context, input string) (parts []llm.Part, ok bool, err error) {
+	name, rest, _ := strings.Cut(strings.TrimSpace(input), " ")
+	if !strings.HasPrefix(name, "/mcp__") {
+		return nil, false, nil
+	}
+	prompts, err := c.Prompts(ctx, "")
+	for _, p := range prompts {
+		if "/"+ToolName(p.Server, p.Name) != name {
+			continue
+		}
+		args, err := p.arguments(rest)
+		if err != nil {
+			return nil, true, err
+		}
+		messages, err := c.GetPrompt(ctx, p.Server, p.Name, args)
+		return flatten(messages), true, err
+	}
+	if err != nil {
+		return nil, true, fmt.Errorf("there is no command %s: %w", name, err)
+	}
+	return nil, true, fmt.Errorf("there is no command %s: no connected MCP server has such a prompt", name)
+}
+
+// arguments assigns words to the arguments of a prompt.
+func (p Prompt) arguments(text string) (map[string]string, error) {
+	args := map[string]string{}
+	for i, a := range p.Arguments {
+		text = strings.TrimSpace(text)
+		word, rest, _ := strings.Cut(text, " ")
+		if i == len(p.Arguments)-1 {
+			word, rest = text, ""
+		}
+		if word == "" && a.Required {
+			return nil, fmt.Errorf("prompt %s of MCP server %s needs the argument %s", p.Name, p.Server, a.Name)
+		}
+		if word != "" {
+			args[a.Name] = word
+		}
+		text = rest
+	}
+	if strings.TrimSpace(text) != "" {
+		return nil, fmt.Errorf("prompt %s of MCP server %s takes no arguments", p.Name, p.Server)
+	}
+	return args, nil
+}
+
+// flatten returns the parts of a prompt as one input. What the assistant says in it is marked.
+func flatten(messages []llm.Message) (parts []llm.Part) {
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if t, ok := p.(llm.Text); ok && m.Role == llm.RoleAssistant {
+				p = llm.Text{Text: "Assistant: " + t.Text}
+			}
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
