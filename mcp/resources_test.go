@@ -2,8 +2,8 @@ package mcp
 
 import (
 	"context"
-	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -111,7 +111,7 @@ func TestPrompts_AreListedAndFilledIn(t *testing.T) {
 func TestCommand_ExpandsPrompts(t *testing.T) {
 	c := withLibrary(t)
 	parts, ok, err := c.Command(t.Context(), "/mcp__lib__review main.go and more")
-	if !ok || err != nil || fmt.Sprint(parts) != "[{Review main.go and more} {Assistant: I will.}]" {
+	if want := []llm.Part{llm.Text{Text: "Review main.go and more"}, llm.Text{Text: "Assistant: I will."}}; !ok || err != nil || !reflect.DeepEqual(parts, want) {
 		t.Errorf("%v, %v, %v", parts, ok, err)
 	}
 	for input, want := range map[string]string{"/mcp__lib__review": "needs the argument file", "/mcp__lib__none x": "no connected MCP server has such a prompt"} {
