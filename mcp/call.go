@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -29,7 +29,10 @@ var errTimeout = errors.New("timeout")
 
 // call calls a tool of the server.
 func (s *server) call(ctx context.Context, name string, c *tool.Call) tool.Result {
-	params := &sdk.CallToolParams{Name: name, Arguments: c.Args}
+	params := &sdk.CallToolParams{Name: name}
+	if len(c.Args) > 0 {
+		params.Arguments = c.Args
+	}
 	var res *sdk.CallToolResult
 	err := s.do(ctx, c.Output, params, func(ctx context.Context, conn *conn) (err error) {
 		res, err = conn.CallTool(ctx, params)
@@ -137,8 +140,14 @@ func (c *conn) limit(ctx context.Context, output func([]byte)) (limited context.
 	close(armed)
 	c.calls.Add(1)
 	id := fmt.Sprintf("reins-%d", c.tokens.Add(1))
-	shown, last := 0, time.Time{}
-	c.progress.Store(id, func(p *sdk.ProgressNotificationParams) { // one call at a time
+	var mu sync.Mutex
+	shown, last, over := 0, time.Time{}, false
+	c.progress.Store(id, func(p *sdk.ProgressNotificationParams) {
+		mu.Lock()
+		defer mu.Unlock()
+		if over {
+			return
+		}
 		timer.Reset(max(0, min(timeout, time.Until(end))))
 		if output != nil && (shown < maxProgress || time.Since(last) > progressPause) {
 			shown, last = shown+1, time.Now()
@@ -146,6 +155,9 @@ func (c *conn) limit(ctx context.Context, output func([]byte)) (limited context.
 		}
 	})
 	return ctx, id, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
 		timer.Stop()
 		c.calls.Add(-1)
 		c.progress.Delete(id)
@@ -179,9 +191,7 @@ func (s *server) failure(ctx context.Context, err error) tool.Result {
 		return tool.Failure(Unavailable, "MCP server %s is not connected: %s", s.name, clip(down.err.Error()))
 	case errors.As(err, &answer) && answer.Code != codeRejected:
 		return tool.Failure(ToolFailed, "MCP server %s answered with an error: %s", s.name, clip(answer.Message))
-	case errors.Is(err, io.EOF):
-		err = errors.New("the server closed the connection")
 	}
 	return tool.Failure(Unavailable, "MCP server %s was lost during the call: %s. Whether the call had an effect is not known. The next call connects again.",
-		s.name, clip(err.Error()))
+		s.name, clip(reason(err).Error()))
 }

@@ -266,10 +266,10 @@ func TestHTTP_UnreachableServer(t *testing.T) {
 		io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
 	}))
-	c := open(t, Config{Connect: time.Second, Servers: map[string]Server{"closed": {URL: s.URL}, "hole": {URL: hole.URL}, "invalid": {URL: "ftp://x"}, "odd": {URL: s.URL, Type: "ws"}}})
+	c := open(t, Config{Connect: time.Second, Servers: map[string]Server{"closed": {URL: s.URL + "?key=secret"}, "hole": {URL: hole.URL}, "invalid": {URL: "ftp://x"}, "odd": {URL: s.URL, Type: "ws"}}})
 	c.Wait(t.Context(), time.Minute)
 	for i, says := range []string{"refused", "did not answer within 1s", "ftp://x", `"ws"`} {
-		if st := c.Status()[i]; st.State != Failed || !strings.Contains(st.Err.Error(), says) {
+		if st := c.Status()[i]; st.State != Failed || !strings.Contains(st.Err.Error(), says) || strings.Contains(st.Err.Error(), "secret") {
 			t.Errorf("server %s is %s: %v", st.Name, st.State, st.Err)
 		}
 	}

@@ -96,6 +96,24 @@ func TestResources_NoToolsWithoutResources(t *testing.T) {
 	}
 }
 
+func TestResources_ToolsComeAndGoWithThem(t *testing.T) {
+	s := newSite(t, sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return library() }, nil))
+	changes := make(chan Change, 10)
+	c := ready(t, Config{Servers: map[string]Server{"lib": {URL: s.URL}, "more": {URL: s.URL}}, OnChange: func(ch Change) { changes <- ch }})
+	if ch := <-changes; len(ch.Add) != 2 || ch.Add[1].Spec().Name != "read_mcp_resource" {
+		t.Errorf("the change is %+v", ch)
+	}
+	c.SetServers(map[string]Server{"more": {URL: s.URL}})
+	if len(changes) > 0 || len(c.Tools()) != 2 {
+		t.Errorf("with one server left there are the tools %v and the change %+v", names(c), <-changes)
+	}
+	c.SetServers(nil)
+	if ch := <-changes; !slices.Equal(ch.Remove, []string{"list_mcp_resources", "read_mcp_resource"}) || len(c.Tools()) > 0 {
+		t.Errorf("the change is %+v", ch)
+	}
+	c.Close()
+}
+
 func TestPrompts_AreListedAndFilledIn(t *testing.T) {
 	c := withLibrary(t)
 	list, err := c.Prompts(t.Context(), "")

@@ -205,6 +205,7 @@ func (s *server) attempt(ctx context.Context, version *string) (*conn, error) {
 		c, err = s.connect(ctx, limit, legacy)
 	}
 	if err != nil {
+		*version = ""
 		return nil, err
 	}
 	l, err := c.list(limit)

@@ -25,6 +25,8 @@ const (
 	maxStray = 1000
 	// exitTime is how long a server may take to exit once its input is closed.
 	exitTime = 300 * time.Millisecond
+	// stopTime is how long killing it may take.
+	stopTime = 10 * time.Second
 )
 
 // stdio is the connection to a process. It implements sdk.Transport and sdk.Connection.
@@ -49,8 +51,8 @@ type stdio struct {
 	err     error // why there are no further lines
 }
 
-// startStdio starts the program of a server. It runs until the connection is closed, whatever becomes of ctx.
-func startStdio(ctx context.Context, e env.Environment, s Server, log *tail) (*stdio, error) {
+// startStdio starts the program of a server before limit is done. It runs until the connection is closed.
+func startStdio(limit context.Context, e env.Environment, s Server, log *tail) (*stdio, error) {
 	if e == nil {
 		return nil, errors.New("there is no environment to run a command in")
 	}
@@ -61,7 +63,10 @@ func startStdio(ctx context.Context, e env.Environment, s Server, log *tail) (*s
 	c.changed.L = &c.mu
 	log.reset()
 	c.open, c.close = context.WithCancel(context.Background())
-	ctx, c.free = context.WithCancel(context.WithoutCancel(ctx))
+	ctx, free := context.WithCancel(context.WithoutCancel(limit))
+	c.free = free
+	stop := context.AfterFunc(limit, free)
+	defer stop()
 	proc, err := e.Start(ctx, env.Command{
 		Args: append([]string{s.Command}, s.Args...), Dir: s.Dir, Env: s.Env,
 		KeepStdin: true, MaxOutput: 1, OnOutput: c.receive,
@@ -243,7 +248,9 @@ func (c *stdio) stop() {
 	case <-c.proc.Done():
 	case <-timer.C:
 	}
-	c.proc.Stop(context.Background()) // and its children
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	c.proc.Stop(ctx) // and its children
 	c.free()
 }
 

@@ -127,31 +127,29 @@ func (t renamed) Unwrap() tool.Tool { return t.Tool }
 func (s *server) offer(l listing) {
 	s.client.changes.Lock()
 	defer s.client.changes.Unlock()
-	s.mu.Lock()
-	had, hadResources := s.tools, s.resources
+	had := s.client.hasResources()
 	change := Change{Server: s.name}
+	s.mu.Lock()
+	old := s.tools
 	for i, t := range l.tools {
-		at := slices.IndexFunc(had, func(o tool.Tool) bool { return o.Spec().Name == t.Spec().Name })
-		if at >= 0 && sameSpec(had[at].Spec(), t.Spec()) {
-			l.tools[i] = had[at]
+		at := slices.IndexFunc(old, func(o tool.Tool) bool { return o.Spec().Name == t.Spec().Name })
+		if at >= 0 && sameSpec(old[at].Spec(), t.Spec()) {
+			l.tools[i] = old[at]
 		} else {
 			change.Add = append(change.Add, t)
 		}
 	}
-	for _, o := range had {
+	for _, o := range old {
 		if _, stays := l.origins[o.Spec().Name]; !stays {
 			change.Remove = append(change.Remove, o.Spec().Name)
 		}
 	}
 	s.listing = l
 	s.mu.Unlock()
-	if l.resources && !hadResources {
-		change.Add = append(change.Add, s.client.resourceTools()...)
-	}
-	s.client.report(change)
+	s.client.report(change, had)
 }
 
-// retract removes all tools of a server that was ended.
+// retract removes all tools of a server that was ended and is not one of the client's anymore.
 func (s *server) retract() {
 	s.client.changes.Lock()
 	defer s.client.changes.Unlock()
@@ -160,13 +158,22 @@ func (s *server) retract() {
 	for _, t := range s.tools {
 		change.Remove = append(change.Remove, t.Spec().Name)
 	}
+	had := s.resources
 	s.listing = listing{}
 	s.mu.Unlock()
-	s.client.report(change)
+	s.client.report(change, had || s.client.hasResources())
 }
 
-// report passes on a change; c.changes is held.
-func (c *Client) report(ch Change) {
+// report passes on a change; c.changes is held. hadResources reports whether a server had resources before.
+func (c *Client) report(ch Change, hadResources bool) {
+	switch has := c.hasResources(); {
+	case has && !hadResources:
+		ch.Add = append(ch.Add, c.resourceTools()...)
+	case hadResources && !has:
+		for _, t := range c.resourceTools() {
+			ch.Remove = append(ch.Remove, t.Spec().Name)
+		}
+	}
 	if f := c.cfg.OnChange; f != nil && len(ch.Add)+len(ch.Remove) > 0 && c.ctx.Err() == nil {
 		f(ch)
 	}
