@@ -380,8 +380,6 @@ func TestHTTP_OtherSessionsKeepTheirCalls(t *testing.T) {
 	_, header, _ := send(t, client(t), request(t, "POST", address, initialize))
 	r := request(t, "DELETE", address, "")
 	r.Header.Set("Mcp-Session-Id", header.Get("Mcp-Session-Id"))
-	// A client cannot name the request of another one either.
-	r.Header.Set(requestHeader, "x")
 	if status, _, body := send(t, client(t), r); status != http.StatusNoContent {
 		t.Fatalf("DELETE: %d %s, want 204", status, body)
 	}
@@ -389,6 +387,19 @@ func TestHTTP_OtherSessionsKeepTheirCalls(t *testing.T) {
 	case <-w.ended:
 		t.Error("the call of another session ended")
 	default:
+	}
+}
+
+// TestHTTP_ClientsCannotNameTheOriginOfACall sends the header that binds calls to their requests.
+func TestHTTP_ClientsCannotNameTheOriginOfACall(t *testing.T) {
+	b := newBench(t, nil)
+	address := b.listen(t, HTTPConfig{Token: testToken})
+	_, header, _ := send(t, client(t), request(t, "POST", address, initialize))
+	r := request(t, "POST", address, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"glob","arguments":{"pattern":"*"}}}`)
+	r.Header.Set("Mcp-Session-Id", header.Get("Mcp-Session-Id"))
+	r.Header.Set(requestHeader, "another")
+	if status, _, body := send(t, client(t), r); status != 200 || len(b.outcomes()) != 1 {
+		t.Errorf("%d %s, %d calls; want one call", status, body, len(b.outcomes()))
 	}
 }
 

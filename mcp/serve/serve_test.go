@@ -392,31 +392,49 @@ func TestRun_EndsWithItsContextAlthoughNothingIsRead(t *testing.T) {
 }
 
 func TestCalls_AreLimited(t *testing.T) {
-	var mu sync.Mutex
-	running, most := 0, 0
-	enter := tool.New(tool.Spec{Name: "enter"}, tool.Nothing, func(ctx context.Context, c *tool.Call, _ struct{}) (tool.Result, error) {
-		mu.Lock()
-		running++
-		most = max(most, running)
-		mu.Unlock()
-		_, _ = c.Env.Stat(ctx, "a.txt") // lets others run
-		mu.Lock()
-		running--
-		mu.Unlock()
+	entered, release := make(chan struct{}, 10), make(chan struct{})
+	enter := tool.New(tool.Spec{Name: "enter"}, tool.Nothing, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
+		entered <- struct{}{}
+		<-release
 		return tool.Success("done"), nil
 	})
 	s, _ := newBench(t, func(c *Config) { c.MaxCalls = 2 }, enter).stdio(t, versions[0], nil)
 	var wg sync.WaitGroup
-	for range 100 {
+	for range cap(entered) {
 		wg.Go(func() {
 			if r, err := s.CallTool(context.Background(), &sdk.CallToolParams{Name: "enter"}); err != nil || r.IsError {
 				t.Errorf("%s, %v", asJSON(t, r), err)
 			}
 		})
 	}
+	<-entered
+	<-entered
+	for range 50 { // other requests are answered, and give further calls time to begin
+		if err := s.Ping(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(entered); n > 0 {
+		t.Errorf("%d calls ran at the same time, want 2", n+2)
+	}
+	close(release)
 	wg.Wait()
-	if most > 2 {
-		t.Errorf("%d calls ran at the same time, want at most 2", most)
+}
+
+func TestCall_StructuredContentHasOnlyWhatTheSchemaNames(t *testing.T) {
+	count := tool.New(tool.Spec{Name: "count", Output: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
+		tool.Nothing, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
+			return tool.Result{Output: tool.Text("three"), Fields: object{"n": 3, "internal": true}}, nil
+		})
+	plain := tool.New(tool.Spec{Name: "plain"}, tool.Nothing, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
+		return tool.Result{Output: tool.Text("three"), Fields: object{"n": 3}}, nil
+	})
+	s, _ := newBench(t, nil, count, plain).stdio(t, versions[0], nil)
+	if r, got := call(t, s, "count", nil); asJSON(t, r.StructuredContent) != `{"n":3}` || got != "three" {
+		t.Errorf("count: %s, want the field that the schema names", asJSON(t, r))
+	}
+	if r, _ := call(t, s, "plain", nil); r.StructuredContent != nil {
+		t.Errorf("plain: %s, want no structured content", asJSON(t, r))
 	}
 }
 
