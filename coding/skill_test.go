@@ -426,3 +426,20 @@ func TestSkills_CodexReadsWithCommands(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestCommands_ASkillEndsWithTheNextInput(t *testing.T) {
+	g := newOpenRig(t)
+	r := g.skills(t.TempDir(), map[string]string{".claude/skills/look/SKILL.md": named("look", "Read")})
+	g.model = llmtest.Play(llmtest.Fail(400), llmtest.Call("write_file", `{"file_path":"a","content":"x"}`), llmtest.Say("done"))
+	s := g.open(Config{Model: "claude-sonnet-5-5", Skills: r, Session: agent.Config{Policy: policy.AllowAll{}}})
+	c := Commands{Skills: r}
+	if _, err := c.Submit(t.Context(), s, "/look"); err == nil {
+		t.Fatal("the work did not fail")
+	}
+	if _, err := c.Submit(t.Context(), s, "write"); err != nil {
+		t.Fatal(err)
+	}
+	if got := results(s); len(got) != 1 || strings.Contains(got[0], refused) {
+		t.Errorf("got %q", got)
+	}
+}
