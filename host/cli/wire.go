@@ -12,13 +12,14 @@ import (
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/bedrock"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/openai"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-const protocolNames = "openai-responses, openai-chat, anthropic or gemini"
+const protocolNames = "openai-responses, openai-chat, anthropic, gemini or bedrock-converse"
 
 func dialect(name string) (wire.Dialect, error) {
 	switch name {
@@ -30,6 +31,8 @@ func dialect(name string) (wire.Dialect, error) {
 		return anthropic.NewDialect(anthropic.Config{}), nil
 	case gemini.Name:
 		return gemini.NewDialect(gemini.Config{}), nil
+	case bedrock.Name:
+		return bedrock.NewDialect(bedrock.Config{}), nil
 	case "":
 		return nil, usagef("--protocol is required: use %s", protocolNames)
 	}
@@ -51,7 +54,7 @@ providers.`,
 
 func protocolFlag(cmd *cobra.Command, protocol *string) {
 	cmd.Flags().StringVar(protocol, "protocol", "", protocolNames)
-	completeWords(cmd, "protocol", openai.Name, chat.Name, anthropic.Name, gemini.Name)
+	completeWords(cmd, "protocol", openai.Name, chat.Name, anthropic.Name, gemini.Name, bedrock.Name)
 }
 
 type wireDecode struct {

@@ -110,7 +110,7 @@ func (c Config) awsCredentials(p awsProfile) (get func(context.Context) (bedrock
 		}
 		return func(context.Context) (bedrock.Credentials, error) { return k, nil }, awsKeyID, nil
 	case p.external():
-		return fromCommand("aws", "configure", "export-credentials", "--format", "process", "--profile", p.name), from, nil
+		return fromAWS("--profile", p.name), from, nil
 	case p.values["aws_access_key_id"] != "":
 		return func(context.Context) (bedrock.Credentials, error) {
 			now, err := c.awsProfile() // other tools renew the file
@@ -123,7 +123,17 @@ func (c Config) awsCredentials(p awsProfile) (get func(context.Context) (bedrock
 		}
 		return fromCommand(shell[0], shell[1], p.values["credential_process"]), from, nil
 	}
+	for _, name := range []string{"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
+		if c.env(name) != "" {
+			return fromAWS(), name, nil
+		}
+	}
 	return nil, "", nil
+}
+
+// fromAWS returns the credentials that the AWS command line finds.
+func fromAWS(flags ...string) func(context.Context) (bedrock.Credentials, error) {
+	return fromCommand("aws", append([]string{"configure", "export-credentials", "--format", "process"}, flags...)...)
 }
 
 // fromCommand returns the credentials that a command prints as JSON, until they expire.

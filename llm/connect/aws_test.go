@@ -72,7 +72,14 @@ func TestBedrock_ProfilesOfTheSharedFiles(t *testing.T) {
 	keys := write(t, home, ".aws/credentials", awsKeys, 0o600)
 	write(t, home, "printed.json", `{"Version":1,"AccessKeyId":"RUNID","SecretAccessKey":"s","SessionToken":"runtoken"}`, 0o600)
 	bin := t.TempDir()
-	write(t, bin, "aws", "#!/bin/sh\n"+`[ "$*" = "configure export-credentials --format process --profile sso" ] && echo '{"AccessKeyId":"SSOID","SecretAccessKey":"s","Expiration":"2999-01-01T00:00:00Z"}'`+"\n", 0o700)
+	write(t, bin, "aws", `#!/bin/sh
+case "$*" in
+"configure export-credentials --format process --profile sso") id=SSOID ;;
+"configure export-credentials --format process") id=PODID ;;
+*) exit 1 ;;
+esac
+echo '{"AccessKeyId":"'$id'","SecretAccessKey":"s","Expiration":"2999-01-01T00:00:00Z"}'
+`, 0o700)
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, tt := range []struct {
 		name              string
@@ -85,6 +92,7 @@ func TestBedrock_ProfilesOfTheSharedFiles(t *testing.T) {
 		{"process", env{"HOME": home, "AWS_PROFILE": "run"}, "RUNID", "eu-west-3", "runtoken"},
 		{"single sign-on", env{"HOME": home, "AWS_PROFILE": "sso"}, "SSOID", "eu-north-1", ""},
 		{"keys of the environment", env{"HOME": home, "AWS_PROFILE": "work", "AWS_ACCESS_KEY_ID": "ENVID", "AWS_SECRET_ACCESS_KEY": "s"}, "ENVID", "eu-west-2", ""},
+		{"container", env{"AWS_CONTAINER_CREDENTIALS_FULL_URI": "x", "AWS_REGION": "us-east-1"}, "PODID", "us-east-1", ""},
 		{"other files", env{"AWS_SHARED_CREDENTIALS_FILE": keys, "AWS_REGION": "us-east-1"}, "DEFAULTID", "us-east-1", ""},
 	} {
 		r := sent(t, "bedrock", "anthropic.claude", tt.env)

@@ -107,11 +107,13 @@ func TestEventStream_EveryChangedByteIsDetected(t *testing.T) {
 }
 
 func TestEventStream_RefusesWrongMessages(t *testing.T) {
-	short := binary.BigEndian.AppendUint32(nil, 20)
-	short = binary.BigEndian.AppendUint32(short, 5)
-	short = binary.BigEndian.AppendUint32(short, crc32.ChecksumIEEE(short))
+	checked := func(b []byte) []byte { return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)) }
+	short := checked([]byte{0, 0, 0, 20, 0, 0, 0, 5})
+	prelude := event("a", "1")
+	prelude[8]++
 	for name, in := range map[string][]byte{
-		"headers longer than the message": append(short, make([]byte, 8)...),
+		"headers longer than the message": checked(append(short, 1, 2, 3, 4)),
+		"wrong checksum of the prelude":   checked(prelude[:len(prelude)-4]),
 		"unknown header type":             rawMessage([]byte{1, 'x', 10}, ""),
 		"truncated header name":           rawMessage([]byte{9, 'x'}, ""),
 		"truncated header value":          rawMessage([]byte{1, 'x', 7, 0, 9, 'a'}, ""),
@@ -124,9 +126,7 @@ func TestEventStream_RefusesWrongMessages(t *testing.T) {
 			t.Errorf("%s: got %v, %v; want a malformed response", name, got, err)
 		}
 	}
-	huge := binary.BigEndian.AppendUint32(nil, 1<<31)
-	huge = binary.BigEndian.AppendUint32(huge, 0)
-	huge = binary.BigEndian.AppendUint32(huge, crc32.ChecksumIEEE(huge))
+	huge := checked([]byte{0x80, 0, 0, 0, 0, 0, 0, 0})
 	if _, err := streamed(bytes.NewReader(huge), 1<<20); !errors.Is(err, errTooLarge) {
 		t.Errorf("a message of 2 GiB: got %v, want an error about the limit", err)
 	}

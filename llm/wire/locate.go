@@ -14,9 +14,9 @@ import (
 var (
 	idIn = lazy.Regexp(`[A-Za-z0-9_|][A-Za-z0-9_|.:\-]{3,199}`)
 	// pathIn matches paths as providers write them: messages.3.content.0.image, messages.[3].role,
-	// input[5].content[1], contents[3].parts[1].inline_data and "messages", 3, "content".
-	pathIn = lazy.Regexp(`\b(?:messages|input|contents)(?:\.?\[\d{1,9}\]|\.\d{1,9}\b|['"\\]+, ?\d{1,9}\b)` +
-		`(?:\.?\[\d{1,9}\]|\.\w{1,64}|['"\\]*, ?['"\\]*\w{1,64})*`)
+	// input[5].content[1], contents[3].parts[1].inline_data, #/messages/3/content and "messages", 3, "content".
+	pathIn = lazy.Regexp(`\b(?:messages|input|contents)(?:\.?\[\d{1,9}\]|[./]\d{1,9}\b|['"\\]+, ?\d{1,9}\b)` +
+		`(?:\.?\[\d{1,9}\]|[./]\w{1,64}|['"\\]*, ?['"\\]*\w{1,64})*`)
 	stepIn = lazy.Regexp(`\w+`)
 	// fileIn matches errors about the content of a file, but not those of models that accept no files.
 	fileIn = lazy.Regexp(`(?i)(?:could not|unable to|failed to|cannot) (?:process|decode|load|identify|fetch)\b[^.]{0,30} (?:image|url)` +

@@ -14,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/internal/corpus"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/bedrock"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/openai"
@@ -91,6 +92,13 @@ func tongues() map[string]tongue {
 				message("* GenerateContentRequest.%s.data: required oneof field 'data' must have one initialized field\n", plain),
 			}},
 	}
+	tongues["bedrock"] = tongue{bedrock.NewDialect(bedrock.Config{}), "nova-x", "messages", []string{"content"},
+		func(m string) string { return `{"signature":"` + m + `"}` },
+		[]func([]any) (string, string){
+			message("The value at %s is invalid.", dotted),
+			message("Malformed input request: #/%s: extraneous key [x] is not permitted, please reformat your input and try again.",
+				func(s []any) string { return strings.ReplaceAll(dotted(s), ".", "/") }),
+		}}
 	gateway := tongues["chat"]
 	gateway.dialect = chat.NewDialect(chat.Quirks{Bridge: true, ToolMedia: true, NoDeveloper: true})
 	tongues["chat of another server"] = gateway

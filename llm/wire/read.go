@@ -78,12 +78,13 @@ func firstByte(br *bufio.Reader) byte {
 // eventReader splits a stream into events. After the last one it returns io.EOF.
 type eventReader interface{ next() (Event, error) }
 
-// frames returns the reader for the framing of the answer.
-func frames(ans Answer, r io.Reader) eventReader {
-	if strings.HasPrefix(ans.Header.Get("Content-Type"), eventStreamType) {
-		return &eventStream{r: r, max: ans.Limits.MaxEvent}
+// frames returns the reader for the framing of the answer. Only messages of AWS begin with a zero.
+func frames(ans Answer, br *bufio.Reader) eventReader {
+	first, _ := br.Peek(1)
+	if strings.HasPrefix(ans.Header.Get("Content-Type"), eventStreamType) || string(first) == "\x00" {
+		return &eventStream{r: br, max: ans.Limits.MaxEvent}
 	}
-	return newSSE(r, ans.Limits.MaxEvent)
+	return newSSE(br, ans.Limits.MaxEvent)
 }
 
 func readStream(dec Decoder, events eventReader, a *Assembler) error {
