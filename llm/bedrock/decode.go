@@ -51,8 +51,8 @@ func (d *decoder) whole(v wire.Value) int {
 		d.calls = append(d.calls, i)
 		return i
 	} else if r := v.Get("reasoningContent"); r.Kind() == '{' {
-		b := block{part: -1, redacted: r.Get("redactedContent").Str(), signature: r.Get("reasoningText", "signature").Str()}
-		if b.redacted == "" {
+		b := block{part: -1, redacted: []byte(r.Get("redactedContent").Str()), signature: []byte(r.Get("reasoningText", "signature").Str())}
+		if len(b.redacted) == 0 {
 			b.part = d.a.BeginThinking()
 			d.a.Delta(b.part, r.Get("reasoningText", "text").Str())
 		}
@@ -93,7 +93,7 @@ type decoder struct {
 // block is a content block that is being streamed.
 type block struct {
 	part                int // -1 for redacted thinking, which is added at its end
-	signature, redacted string
+	signature, redacted []byte
 	closed              bool
 }
 
@@ -181,8 +181,8 @@ func (d *decoder) thinking(index int64, delta wire.Value) {
 	if d.a.Hold(blockCost + len(delta)) {
 		b := d.begin(index, open, false)
 		d.a.Delta(b.part, delta.Get("text").Str())
-		b.signature += delta.Get("signature").Str()
-		b.redacted += delta.Get("redactedContent").Str()
+		b.signature = append(b.signature, delta.Get("signature").Str()...)
+		b.redacted = append(b.redacted, delta.Get("redactedContent").Str()...)
 	}
 }
 
@@ -205,13 +205,13 @@ func (d *decoder) end(b *block) {
 
 // state returns what must be sent back with thinking, or nil.
 func (b *block) state() []byte {
-	if b.signature == "" && b.redacted == "" {
+	if len(b.signature)+len(b.redacted) == 0 {
 		return nil
 	}
 	var e wire.Encoder
 	e.Open('{')
-	e.StrField("signature", b.signature)
-	e.StrField("redactedContent", b.redacted)
+	e.StrField("signature", string(b.signature))
+	e.StrField("redactedContent", string(b.redacted))
 	e.Close('}')
 	return e.Buf
 }

@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"net/http"
+	"net/url"
 	"os/exec"
 	"strings"
 	"sync"
@@ -129,12 +132,16 @@ func openVertex(c Config) (llm.Provider, error) {
 	case !isLabel(location):
 		return nil, notConfigured(name, "GOOGLE_CLOUD_LOCATION is %q, which is not a location", location)
 	}
-	e := gemini.Vertex(project, location, nil)
-	e.Name, e.BaseURL = name, cmp.Or(base, e.BaseURL)
-	e.HTTPClient, e.Limits = c.HTTPClient, c.Limits
-	e.Header, e.KeyFrom = account.header, account.from
+	e, standard := c.endpoint(), gemini.Vertex(project, location, nil)
+	e.Name, e.BaseURL, e.Rewrite = name, cmp.Or(base, standard.BaseURL), standard.Rewrite
+	e.KeyFrom = account.from
 	if account.token != nil {
 		e.Sign = gemini.Bearer(account.token)
+	}
+	if account.quota != "" {
+		header := http.Header{"X-Goog-User-Project": {account.quota}}
+		maps.Copy(header, e.Header)
+		e.Header = header
 	}
 	claude := e
 	claude.BaseURL = strings.TrimRight(e.BaseURL, "/") + "/v1"
@@ -210,13 +217,12 @@ func openAzureChat(c Config) (llm.Provider, error) {
 		quirks.KeyHeader = ""
 	}
 	conf := chat.Config{Endpoint: r.endpoint, Catalogue: c.Catalogue, Quirks: &quirks}
-	switch {
-	case r.dated:
+	if r.dated {
 		conf = chat.Azure(r.url, r.version, conf)
-	default:
+	} else {
 		conf = chat.Azure(r.url, "", conf)
 		if r.version != "" {
-			conf.Query = "api-version=" + r.version
+			conf.Query = "api-version=" + url.QueryEscape(r.version)
 		}
 	}
 	return chat.New(conf), nil

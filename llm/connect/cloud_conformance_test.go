@@ -8,7 +8,6 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/bedrock"
-	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/connect"
 	"github.com/reins-agent/reins/llm/llmtest/conformance"
 	"github.com/reins-agent/reins/llm/wire"
@@ -39,7 +38,6 @@ func TestConformance_OfCloudPlatforms(t *testing.T) {
 		{"Converse, signed", "bedrock", bedrock.Name, "amazon.nova-test-v1:0",
 			env{"AWS_DEFAULT_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE"}, "AWS_SECRET_ACCESS_KEY"},
 		{"Claude on Vertex", "vertex", anthropic.Name, "claude-test@20260101", env{"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "europe-west4"}, "CLOUDSDK_AUTH_ACCESS_TOKEN"},
-		{"Azure Chat, dated", "azure-chat", chat.Name, "my-deployment", env{"AZURE_OPENAI_API_VERSION": "2024-10-21"}, "AZURE_OPENAI_API_KEY"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			conformance.Run(t, conformance.Subject{Dialect: tt.dialect, Model: tt.model, Open: func(e wire.Endpoint) llm.Provider {

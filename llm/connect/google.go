@@ -40,7 +40,7 @@ type googleAccount struct {
 	token   func(context.Context) (string, error)
 	from    string // the source of the token
 	project string // the account's own project, or ""
-	header  http.Header
+	quota   string // the project to charge, or ""
 }
 
 // googleAccount looks for an access token in the environment, application default credentials and, if allowed, the
@@ -114,9 +114,7 @@ func (c Config) googleFile(path string, data []byte) (a googleAccount, err error
 		}
 		form = func() (url.Values, error) { return f.assertion(key, time.Now()) }
 	case "authorized_user":
-		if f.QuotaProjectID != "" {
-			a.header = http.Header{"X-Goog-User-Project": {f.QuotaProjectID}}
-		}
+		a.quota = f.QuotaProjectID
 		form = func() (url.Values, error) {
 			return url.Values{"grant_type": {"refresh_token"}, "client_id": {f.ClientID}, "client_secret": {f.ClientSecret}, "refresh_token": {f.RefreshToken}}, nil
 		}
