@@ -266,11 +266,17 @@ func (o mcpAdd) run(h Host, name string, target []string) error {
 		return err
 	}
 	notef(h, `added %s to %s; try it with "reins mcp test %s"`, name, shortDir(h, path), name)
+	if launcher := strings.TrimSuffix(filepath.Base(s.Command), ".exe"); !o.unconfined && slices.Contains(launchers, launcher) {
+		notef(h, "%s may download programs or start containers, which the sandbox does not permit; if so, add the server again with --replace --unconfined", launcher)
+	}
 	if o.project && !h.trusted(".") {
 		notef(h, `this project is not trusted, so its servers are not used; see "reins trust"`)
 	}
 	return nil
 }
+
+// launchers are programs that fetch the server that they start.
+var launchers = []string{"npx", "bunx", "pnpm", "yarn", "uvx", "uv", "pipx", "deno", "docker", "podman"}
 
 // pairs splits the values of a flag into names and values.
 func pairs(flag, separator string, list []string) (map[string]string, error) {

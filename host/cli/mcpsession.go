@@ -34,6 +34,7 @@ type servers struct {
 
 	mu       sync.Mutex
 	client   *mcp.Client
+	env      env.Environment
 	session  *agent.Session
 	deferred bool
 	pending  []mcp.Change // that came before the session
@@ -47,7 +48,7 @@ func (s *servers) open(ctx context.Context, e env.Environment) ([]tool.Tool, err
 		Env: e, Servers: s.list, Version: Version, Roots: []string{e.Info().Dir}, Elicit: s.elicit, Sample: s.sample, Token: s.host.token(s.list), Log: s.logs.write, OnChange: s.changed,
 	})
 	s.mu.Lock()
-	s.client = client
+	s.client, s.env = client, e
 	s.mu.Unlock()
 	client.Wait(ctx, s.wait)
 	s.report(client.Status())
@@ -109,7 +110,7 @@ func (s *servers) report(list []mcp.Status) {
 		var lines []string
 		switch st.State {
 		case mcp.Failed:
-			lines = append(lines, fmt.Sprintf("MCP server %s failed: %v", st.Name, st.Err))
+			lines = append(lines, fmt.Sprintf("MCP server %s failed: %v%s", st.Name, st.Err, confinedHint(s.list[st.Name], s.env)))
 		case mcp.NeedsAuth:
 			lines = append(lines, fmt.Sprintf(`MCP server %s needs authorization; run "reins mcp login %s"`, st.Name, st.Name))
 		case mcp.Pending:
@@ -139,6 +140,18 @@ func (s *servers) command(ctx context.Context, input string) ([]llm.Part, bool, 
 		return nil, false, nil
 	}
 	return s.client.Command(ctx, input)
+}
+
+// confinedHint says that a server runs in the sandbox, which may be why it fails.
+func confinedHint(s mcp.Server, e env.Environment) string {
+	l := e.Info().Limits
+	if s.Command == "" || s.Unconfined || l == nil || l.Sandbox == "" {
+		return ""
+	}
+	if l.Network {
+		return `; it runs in the sandbox, see --unconfined in "reins mcp add --help"`
+	}
+	return `; it runs in the sandbox without network, see --unconfined in "reins mcp add --help"`
 }
 
 // Close disconnects from the servers.

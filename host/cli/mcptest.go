@@ -75,7 +75,7 @@ func (o mcpTest) run(ctx context.Context, h Host, names []string) error {
 	client := mcp.Open(ctx, mcp.Config{Env: e, Servers: chosen, Connect: o.timeout, Version: Version, Roots: []string{e.Info().Dir}, Token: h.token(chosen), Log: logs.write})
 	defer client.Close()
 	client.Wait(ctx, o.timeout)
-	return o.print(h, client)
+	return o.print(h, client, func(name string) string { return confinedHint(chosen[name], e) })
 }
 
 // choose returns the servers with these names, or all active ones.
@@ -110,7 +110,7 @@ func choose(h Host, list []foundServer, names []string) (map[string]mcp.Server, 
 }
 
 // print shows the servers and their tools, and fails if one cannot be used.
-func (o mcpTest) print(h Host, client *mcp.Client) error {
+func (o mcpTest) print(h Host, client *mcp.Client, hint func(name string) string) error {
 	failed := 0
 	specs := map[string]string{}
 	for _, t := range client.Tools() {
@@ -129,8 +129,16 @@ func (o mcpTest) print(h Host, client *mcp.Client) error {
 		}
 		var b strings.Builder
 		fmt.Fprintf(&b, "%s: %s", st.Name, st.State)
-		if st.Err != nil {
+		switch {
+		case st.Err != nil:
 			fmt.Fprintf(&b, ": %s", show.Visible(st.Err.Error()))
+		case st.State == mcp.Pending:
+			fmt.Fprintf(&b, ": it did not answer within %v", o.timeout)
+		case st.State == mcp.NeedsAuth:
+			fmt.Fprintf(&b, `; run "reins mcp login %s"`, st.Name)
+		}
+		if st.State == mcp.Pending || st.State == mcp.Failed {
+			b.WriteString(hint(st.Name))
 		}
 		b.WriteByte('\n')
 		for _, name := range st.Tools {
