@@ -93,13 +93,16 @@ func ParseHeader(text string) (name, value string, err error) {
 	return http.CanonicalHeaderKey(name), value, checkHeader(name, value)
 }
 
-// Expand replaces ${NAME} by the value of an environment variable. A variable that is not set is an error.
+// Expand replaces ${NAME} by the value of an environment variable, and ${NAME:-DEFAULT} by that or the default. A
+// variable that is not set and has no default is an error.
 func Expand(text string, getenv func(string) string) (string, error) {
 	var missing error
 	out := variableIn().ReplaceAllStringFunc(text, func(ref string) string {
-		name := ref[2 : len(ref)-1]
-		value := strings.TrimSpace(getenv(name))
-		if value == "" {
+		name, value, given := strings.Cut(ref[2:len(ref)-1], ":-")
+		if set := strings.TrimSpace(getenv(name)); set != "" {
+			return set
+		}
+		if !given {
 			missing = fmt.Errorf("the environment variable %s is not set", name)
 		}
 		return value
@@ -107,7 +110,7 @@ func Expand(text string, getenv func(string) string) (string, error) {
 	return out, missing
 }
 
-var variableIn = lazy.Regexp(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
+var variableIn = lazy.Regexp(`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`)
 
 // builtIn returns the providers that need no entry.
 func builtIn() []string {

@@ -119,7 +119,7 @@ func TestProviders_AFlagCanNameAnEntryOfAFile(t *testing.T) {
 
 func TestExpand_ReplacesVariablesAndReportsMissingOnes(t *testing.T) {
 	getenv := func(name string) string { return map[string]string{"A": " one\n"}[name] }
-	if got, err := config.Expand("Bearer ${A} $A ${} ${a b}", getenv); err != nil || got != "Bearer one $A ${} ${a b}" {
+	if got, err := config.Expand("Bearer ${A} $A ${} ${a b} ${A:-x} ${B:-y z} ${B:-}", getenv); err != nil || got != "Bearer one $A ${} ${a b} one y z " {
 		t.Errorf("%q, %v", got, err)
 	}
 	if _, err := config.Expand("${A}${MISSING}", getenv); err == nil || !strings.Contains(err.Error(), "MISSING is not set") {

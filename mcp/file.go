@@ -2,15 +2,13 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // File is a file that lists servers, such as the .mcp.json of a project. Other programs keep settings of their own in
@@ -93,58 +91,46 @@ func (f *File) Format() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// Server returns the configuration of a server. References to environment variables, such as ${TOKEN} or
-// ${PORT:-8080}, are replaced; one that is not set and has no default is an error.
-func (s FileServer) Server(getenv func(string) string) (Server, error) {
-	x := expansion{getenv: getenv}
+// Server returns the configuration of a server. Expand replaces references to environment variables, such as ${TOKEN}.
+func (s FileServer) Server(expand func(string) (string, error)) (Server, error) {
+	x := expansion{expand: expand}
 	out := Server{
 		Command: x.text(s.Command), Args: make([]string, len(s.Args)), Env: x.all(s.Env), Dir: x.text(s.Dir),
-		URL: x.text(s.URL), Headers: x.all(s.Headers), Timeout: time.Duration(s.Timeout) * time.Millisecond, Disabled: s.Disabled, Unconfined: s.Unconfined,
+		URL: x.text(cmp.Or(s.URL, s.HTTPURL)), Headers: x.all(s.Headers), Timeout: time.Duration(s.Timeout) * time.Millisecond, Disabled: s.Disabled, Unconfined: s.Unconfined,
 	}
 	for i, a := range s.Args {
 		out.Args[i] = x.text(a)
 	}
-	if out.URL == "" {
-		out.URL = x.text(s.HTTPURL)
-	}
 	switch s.Type {
-	case "", "stdio", "http":
-	case "streamable-http", "streamableHttp", "streamable_http":
+	case "", "stdio", "http", "streamable-http", "streamableHttp", "streamable_http":
 	case "sse":
 		out.Type = "sse"
 	default:
 		return out, fmt.Errorf("unknown type %q: use stdio, http or sse", s.Type)
 	}
 	switch {
-	case len(x.missing) > 0:
-		return out, fmt.Errorf("environment variable %s is not set", strings.Join(x.missing, ", "))
+	case x.err != nil:
+		return out, x.err
 	case s.Timeout < 0:
 		return out, errors.New("timeout is negative")
-	case s.Type == "stdio" && out.URL != "", out.Type == "sse" && out.URL == "", strings.Contains(s.Type, "http") && out.URL == "":
-		return out, fmt.Errorf("a server of type %s needs %s", s.Type, map[bool]string{true: "a command, not a url", false: "a url"}[s.Type == "stdio"])
+	case s.Type == "stdio" && out.URL != "":
+		return out, errors.New("a server of type stdio needs a command, not a url")
+	case s.Type != "" && s.Type != "stdio" && out.URL == "":
+		return out, fmt.Errorf("a server of type %s needs a url", s.Type)
 	}
 	return out, nil
 }
 
-var reference = lazy.Regexp(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
-
-// expansion replaces references to variables.
+// expansion expands texts and keeps the first error.
 type expansion struct {
-	getenv  func(string) string
-	missing []string
+	expand func(string) (string, error)
+	err    error
 }
 
 func (x *expansion) text(s string) string {
-	return reference().ReplaceAllStringFunc(s, func(ref string) string {
-		name, fallback, given := strings.Cut(ref[2:len(ref)-1], ":-")
-		if v := x.getenv(name); v != "" {
-			return v
-		}
-		if !given && !slices.Contains(x.missing, name) {
-			x.missing = append(x.missing, name)
-		}
-		return fallback
-	})
+	out, err := x.expand(s)
+	x.err = cmp.Or(x.err, err)
+	return out
 }
 
 func (x *expansion) all(m map[string]string) map[string]string {

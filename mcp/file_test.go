@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -30,10 +31,12 @@ func TestFile_KeepsWhatOthersWrote(t *testing.T) {
 }
 
 func TestFile_ServersOfOtherPrograms(t *testing.T) {
-	getenv := func(name string) string { return map[string]string{"TOKEN": "t", "DIR": "/d"}[name] }
+	expand := func(text string) (string, error) {
+		return strings.NewReplacer("${TOKEN}", "t", "${DIR}", "/d").Replace(text), nil
+	}
 	for text, want := range map[string]Server{
-		`{"command":"npx","args":["-y","${DIR}/x","${NO:-y}","$HOME"],"env":{"A":"b${TOKEN}"},"cwd":"${DIR}"}`: {Command: "npx", Args: []string{"-y", "/d/x", "y", "$HOME"}, Env: map[string]string{"A": "bt"}, Dir: "/d"},
-		`{"type":"http","url":"https://x/${NO:-mcp}","headers":{"Authorization":"Bearer ${TOKEN}"}}`:           {URL: "https://x/mcp", Headers: map[string]string{"Authorization": "Bearer t"}},
+		`{"command":"npx","args":["-y","${DIR}/x","$HOME"],"env":{"A":"b${TOKEN}"},"cwd":"${DIR}"}`: {Command: "npx", Args: []string{"-y", "/d/x", "$HOME"}, Env: map[string]string{"A": "bt"}, Dir: "/d"},
+		`{"type":"http","url":"https://x/mcp","headers":{"Authorization":"Bearer ${TOKEN}"}}`:       {URL: "https://x/mcp", Headers: map[string]string{"Authorization": "Bearer t"}},
 		`{"type":"sse","url":"https://x"}`:                                        {URL: "https://x", Type: "sse"},
 		`{"httpUrl":"https://x","timeout":1500,"trust":true}`:                     {URL: "https://x", Timeout: 1500e6},
 		`{"command":"c","disabled":true,"unconfined":true,"alwaysAllow":["all"]}`: {Command: "c", Disabled: true, Unconfined: true},
@@ -46,7 +49,7 @@ func TestFile_ServersOfOtherPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Server(getenv)
+		got, err := s.Server(expand)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -65,20 +68,26 @@ func TestFile_ServersOfOtherPrograms(t *testing.T) {
 }
 
 func TestFile_Mistakes(t *testing.T) {
+	unset := func(text string) (string, error) {
+		if strings.Contains(text, "$") {
+			return "", errors.New("cannot expand " + text)
+		}
+		return text, nil
+	}
 	for text, want := range map[string]string{
 		`[]`: "not a JSON object", `{"mcpServers":[]}`: "mcpServers is not an object of servers", `{`: "not a JSON object",
-		`{"mcpServers":{"s":{"command":1}}}`:                              `server "s"`,
-		`{"mcpServers":{"s":{"command":"x","env":{"A":"${B}${C}${B}"}}}}`: "environment variable B, C is not set",
-		`{"mcpServers":{"s":{"type":"pigeon","url":"x"}}}`:                `unknown type "pigeon"`,
-		`{"mcpServers":{"s":{"type":"stdio","url":"x"}}}`:                 "a server of type stdio needs a command, not a url",
-		`{"mcpServers":{"s":{"type":"sse","command":"x"}}}`:               "a server of type sse needs a url",
-		`{"mcpServers":{"s":{"command":"x","timeout":-1}}}`:               "timeout is negative",
+		`{"mcpServers":{"s":{"command":1}}}`:                    `server "s"`,
+		`{"mcpServers":{"s":{"command":"x","env":{"A":"$B"}}}}`: "cannot expand $B",
+		`{"mcpServers":{"s":{"type":"pigeon","url":"x"}}}`:      `unknown type "pigeon"`,
+		`{"mcpServers":{"s":{"type":"stdio","url":"x"}}}`:       "a server of type stdio needs a command, not a url",
+		`{"mcpServers":{"s":{"type":"sse","command":"x"}}}`:     "a server of type sse needs a url",
+		`{"mcpServers":{"s":{"command":"x","timeout":-1}}}`:     "timeout is negative",
 	} {
 		f, err := ParseFile([]byte(text))
 		if err == nil {
 			var s FileServer
 			if s, err = f.Get("s"); err == nil {
-				_, err = s.Server(func(string) string { return "" })
+				_, err = s.Server(unset)
 			}
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {

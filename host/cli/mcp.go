@@ -105,7 +105,7 @@ func (h Host) readServers(dir, name string, layer config.Layer) (list []foundSer
 	for _, name := range file.Names() {
 		f := foundServer{name: name, origin: config.Origin{Layer: layer, Name: path}}
 		if f.file, f.err = file.Get(name); f.err == nil {
-			f.server, f.err = f.file.Server(h.Getenv)
+			f.server, f.err = f.file.Server(func(text string) (string, error) { return config.Expand(text, h.Getenv) })
 		}
 		if f.file.Disabled {
 			f.inactive = "disabled"
@@ -252,8 +252,8 @@ func (o mcpAdd) run(h Host, name string, target []string) error {
 	if s.Headers, err = pairs("--header", ":", o.headers); err != nil {
 		return err
 	}
-	set := func(string) string { return "x" } // variables may be set later
-	if _, err := s.Server(set); err != nil {
+	later := func(text string) (string, error) { return text, nil } // variables may be set later
+	if _, err := s.Server(later); err != nil {
 		return usageError{err}
 	}
 	path, err := h.changeServers(o.project, func(f *mcp.File) error {
