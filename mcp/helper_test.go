@@ -170,7 +170,7 @@ func testServer() *sdk.Server {
 				ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: float64(n), Message: fmt.Sprintf("step %d", i+1),
 			})
 			select {
-			case <-time.After(100 * time.Millisecond):
+			case <-time.After(50 * time.Millisecond):
 			case <-ctx.Done():
 				return nil, nil, ctx.Err()
 			}
@@ -325,7 +325,11 @@ func (r *raw) call(m request) {
 		r.say("Listening on port 1234\n\n{\"broken\n[]\n{}\nnull")
 	case "huge":
 		if m.Params.Name == "b" {
-			r.text(m.ID, strings.Repeat("x", 50<<20))
+			r.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, m.ID))
+			for range 50 {
+				r.write(strings.Repeat("x", 1<<20))
+			}
+			r.say(`"}]}}`)
 			return
 		}
 	case "wrong ids":

@@ -24,6 +24,7 @@ func failed(t *testing.T, s Server, limit time.Duration) Status {
 }
 
 func TestHostile_ServersThatCannotBeConnectedAreReported(t *testing.T) {
+	t.Parallel()
 	for kind, says := range map[string]string{
 		"dies":  "exited with code 3; its last output: API_KEY is not set",
 		"noise": "other things than messages", "endless line": "larger than 16 MiB",
@@ -52,6 +53,7 @@ func TestHostile_ServersThatCannotBeConnectedAreReported(t *testing.T) {
 }
 
 func TestHostile_ServersStayUsable(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"garbage", "wrong ids", "stderr", "notifications", "changes", "old", "pages"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -74,6 +76,7 @@ func TestHostile_ServersStayUsable(t *testing.T) {
 }
 
 func TestHostile_LargeMessageEndsTheConnectionOnly(t *testing.T) {
+	t.Parallel()
 	c := ready(t, Config{Servers: map[string]Server{"x": program(t, "huge")}})
 	res := invoke(t, c, "mcp__x__b", `{}`)
 	if res.Error == nil || res.Error.Code != Unavailable || !strings.Contains(res.Error.Message, "larger than 16 MiB") {
@@ -85,6 +88,7 @@ func TestHostile_LargeMessageEndsTheConnectionOnly(t *testing.T) {
 }
 
 func TestHostile_ServerThatClosesItsOutputIsRestarted(t *testing.T) {
+	t.Parallel()
 	s := program(t, "closes")
 	s.Timeout = 500 * time.Millisecond
 	c := ready(t, Config{Servers: map[string]Server{"x": s}})
@@ -94,18 +98,23 @@ func TestHostile_ServerThatClosesItsOutputIsRestarted(t *testing.T) {
 }
 
 func TestHostile_ServerThatReadsNothingCannotBlock(t *testing.T) {
+	t.Parallel()
 	s := program(t, "deaf")
 	s.Timeout = 200 * time.Millisecond
 	c := ready(t, Config{Servers: map[string]Server{"x": s}})
+	results := make(chan tool.Result)
 	for range 20 { // more than fits into the pipe
-		res := invoke(t, c, "mcp__x__a", `{"text":"`+strings.Repeat("x", 64<<10)+`"}`)
-		if res.Error == nil || res.Error.Code != TimedOut {
-			t.Fatalf("got %q and the error %v", tool.String(res.Output), res.Error)
+		go func() { results <- invoke(t, c, "mcp__x__a", `{"text":"`+strings.Repeat("x", 64<<10)+`"}`) }()
+	}
+	for range 20 {
+		if res := <-results; res.Error == nil || res.Error.Code != TimedOut {
+			t.Errorf("got %q and the error %v", tool.String(res.Output), res.Error)
 		}
 	}
 }
 
 func TestHostile_BadToolsAreLeftOutAndNamed(t *testing.T) {
+	t.Parallel()
 	c := ready(t, Config{Servers: map[string]Server{"x": program(t, "bad tools")}})
 	if got := strings.Join(names(c), " "); got != "mcp__x__b mcp__x__a mcp__x__long" {
 		t.Errorf("the tools are %s", got)
@@ -126,6 +135,7 @@ func TestHostile_BadToolsAreLeftOutAndNamed(t *testing.T) {
 }
 
 func TestHostile_ToolsThatCannotBeDecodedAreLeftOutAndNamed(t *testing.T) {
+	t.Parallel()
 	over := func(s Server) {
 		t.Helper()
 		c := ready(t, Config{Servers: map[string]Server{"x": s}})

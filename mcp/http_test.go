@@ -56,6 +56,7 @@ func echo(t *testing.T, c *Client, server string) {
 }
 
 func TestHTTP_LostSessionIsReplaced(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, stateful())
 	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL}}})
 	echo(t, c, "x")
@@ -67,6 +68,7 @@ func TestHTTP_LostSessionIsReplaced(t *testing.T) {
 }
 
 func TestHTTP_LongCallDoesNotPoisonTheConnection(t *testing.T) {
+	t.Parallel()
 	for name, options := range map[string]*sdk.StreamableHTTPOptions{"streams": nil, "single answers": {JSONResponse: true}} {
 		t.Run(name, func(t *testing.T) {
 			handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return testServer() }, options)
@@ -77,10 +79,10 @@ func TestHTTP_LongCallDoesNotPoisonTheConnection(t *testing.T) {
 				}
 				handler.ServeHTTP(w, r)
 			}))
-			c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL, Timeout: 300 * time.Millisecond}}})
+			c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL, Timeout: time.Second}}})
 			before := sessions.Load()
 			other := make(chan tool.Result, 1)
-			go func() { other <- invoke(t, c, "mcp__x__progress", `{"text":"7"}`) }()
+			go func() { other <- invoke(t, c, "mcp__x__progress", `{"text":"30"}`) }()
 			if res := invoke(t, c, "mcp__x__hang", `{}`); res.Error == nil || res.Error.Code != TimedOut {
 				t.Errorf("got the error %v, want a timeout", res.Error)
 			}
@@ -97,6 +99,7 @@ func TestHTTP_LongCallDoesNotPoisonTheConnection(t *testing.T) {
 }
 
 func TestHTTP_ServerErrorsFailOneCall(t *testing.T) {
+	t.Parallel()
 	good := stateful()
 	s := newSite(t, good)
 	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL}}})
@@ -112,6 +115,7 @@ func TestHTTP_ServerErrorsFailOneCall(t *testing.T) {
 }
 
 func TestHTTP_LargeAnswerFailsTheCallOnly(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"application/json", "text/event-stream"} {
 		t.Run(kind, func(t *testing.T) {
 			good := stateful()
@@ -135,6 +139,7 @@ func TestHTTP_LargeAnswerFailsTheCallOnly(t *testing.T) {
 }
 
 func TestHTTP_HeadersStayAtTheirOrigin(t *testing.T) {
+	t.Parallel()
 	var stolen atomic.Value
 	thief := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		stolen.Store(fmt.Sprint(r.Header))
@@ -175,6 +180,7 @@ func TestHTTP_HeadersStayAtTheirOrigin(t *testing.T) {
 }
 
 func TestHTTP_RedirectsAtTheOriginAreFollowed(t *testing.T) {
+	t.Parallel()
 	good := stateful()
 	var without atomic.Int32
 	s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -196,6 +202,7 @@ func TestHTTP_RedirectsAtTheOriginAreFollowed(t *testing.T) {
 }
 
 func TestHTTP_WithoutATokenTheServerNeedsAuthAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="/.well-known/oauth-protected-resource"`)
 		http.Error(w, "who are you?", http.StatusUnauthorized)
@@ -211,6 +218,7 @@ func TestHTTP_WithoutATokenTheServerNeedsAuthAtOnce(t *testing.T) {
 }
 
 func TestHTTP_TokensAreSentAndRenewed(t *testing.T) {
+	t.Parallel()
 	good := stateful()
 	var valid atomic.Value
 	valid.Store("one")
@@ -240,6 +248,7 @@ func TestHTTP_TokensAreSentAndRenewed(t *testing.T) {
 }
 
 func TestHTTP_TokenThatStaysRefusedNeedsAuth(t *testing.T) {
+	t.Parallel()
 	good := stateful()
 	s := newSite(t, good)
 	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL}}, Token: func(context.Context, string, string) (string, error) { return "same", nil }})
@@ -260,6 +269,7 @@ func TestHTTP_TokenThatStaysRefusedNeedsAuth(t *testing.T) {
 }
 
 func TestHTTP_UnreachableServer(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, stateful())
 	s.Close()
 	hole := newSite(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -277,6 +287,7 @@ func TestHTTP_UnreachableServer(t *testing.T) {
 }
 
 func TestHTTP_RestartedServerIsUsedAgain(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, stateful())
 	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL, Type: "http"}}})
 	s.CloseClientConnections()

@@ -138,11 +138,11 @@ func TestLife_ProgressIsOutputAndExtendsTheTime(t *testing.T) {
 	s.Timeout = 500 * time.Millisecond
 	c := ready(t, Config{Servers: map[string]Server{"x": s}})
 	var out strings.Builder
-	res := invokeCall(t.Context(), t, c, &tool.Call{Name: "mcp__x__progress", Args: json.RawMessage(`{"text":"8"}`), Output: func(p []byte) { out.Write(p) }})
+	res := invokeCall(t.Context(), t, c, &tool.Call{Name: "mcp__x__progress", Args: json.RawMessage(`{"text":"14"}`), Output: func(p []byte) { out.Write(p) }})
 	if got := tool.String(res.Output); got != "finished" {
 		t.Errorf("got %q and the error %v", got, res.Error)
 	}
-	if got := out.String(); !strings.Contains(got, "1/8 step 1\n") || !strings.Contains(got, "8/8 step 8\n") {
+	if got := out.String(); !strings.Contains(got, "1/14 step 1\n") || !strings.Contains(got, "14/14 step 14\n") {
 		t.Errorf("the output is %q", got)
 	}
 	if res := invoke(t, c, "mcp__x__progress", `{"text":"1000"}`); res.Error == nil || res.Error.Code != TimedOut {
