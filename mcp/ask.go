@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -47,10 +48,17 @@ type SampleAnswer struct {
 	Text  string
 }
 
-// ask has the host answer a request of the server. It does not wait for a host that ignores its context.
+// maxAsking is the maximum number of requests of a server that are answered at a time.
+const maxAsking = 4
+
+// ask has the host answer a request of the server. A server may ask only while it works on a call. ask does not wait
+// for a host that ignores its context.
 func ask[T any](ctx context.Context, c *conn, f func(context.Context) (T, error)) (T, error) {
-	c.asking.Add(1)
 	defer c.asking.Add(-1)
+	if n := c.asking.Add(1); n > maxAsking || c.calls.Load() == 0 {
+		var none T
+		return none, errors.New("the client answers only requests that belong to a call, and few at a time")
+	}
 	type answer struct {
 		value T
 		err   error

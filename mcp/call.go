@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -17,13 +17,22 @@ const (
 	defaultTimeout = 2 * time.Minute
 	// progressFactor is how many times the timeout a call may take if it reports progress.
 	progressFactor = 10
+	// After maxProgress reports, a call shows only some.
+	maxProgress   = 100
+	progressPause = time.Second
 )
+
+// codeRejected is the code of the SDK's error for a request that HTTP did not answer.
+const codeRejected = -32005
 
 var errTimeout = errors.New("timeout")
 
 // call calls a tool of the server.
 func (s *server) call(ctx context.Context, name string, c *tool.Call) tool.Result {
-	params := &sdk.CallToolParams{Name: name, Arguments: c.Args}
+	params := &sdk.CallToolParams{Name: name}
+	if len(c.Args) > 0 {
+		params.Arguments = c.Args
+	}
 	var res *sdk.CallToolResult
 	err := s.do(ctx, c.Output, params, func(ctx context.Context, conn *conn) (err error) {
 		res, err = conn.CallTool(ctx, params)
@@ -129,15 +138,28 @@ func (c *conn) limit(ctx context.Context, output func([]byte)) (limited context.
 		cancel(errTimeout)
 	})
 	close(armed)
+	c.calls.Add(1)
 	id := fmt.Sprintf("reins-%d", c.tokens.Add(1))
+	var mu sync.Mutex
+	shown, last, over := 0, time.Time{}, false
 	c.progress.Store(id, func(p *sdk.ProgressNotificationParams) {
+		mu.Lock()
+		defer mu.Unlock()
+		if over {
+			return
+		}
 		timer.Reset(max(0, min(timeout, time.Until(end))))
-		if output != nil {
+		if output != nil && (shown < maxProgress || time.Since(last) > progressPause) {
+			shown, last = shown+1, time.Now()
 			output([]byte(progressLine(p)))
 		}
 	})
 	return ctx, id, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
 		timer.Stop()
+		c.calls.Add(-1)
 		c.progress.Delete(id)
 		cancel(nil)
 	}
@@ -167,11 +189,9 @@ func (s *server) failure(ctx context.Context, err error) tool.Result {
 		return tool.Failure(Unavailable, "MCP server %s requires authorization. The user must authorize it.", s.name)
 	case errors.As(err, &down):
 		return tool.Failure(Unavailable, "MCP server %s is not connected: %s", s.name, clip(down.err.Error()))
-	case errors.As(err, &answer):
+	case errors.As(err, &answer) && answer.Code != codeRejected:
 		return tool.Failure(ToolFailed, "MCP server %s answered with an error: %s", s.name, clip(answer.Message))
-	case errors.Is(err, io.EOF):
-		err = errors.New("the server closed the connection")
 	}
-	return tool.Failure(Unavailable, "MCP server %s was lost during the call: %s. It is being reconnected. Whether the call had an effect is not known.",
-		s.name, clip(err.Error()))
+	return tool.Failure(Unavailable, "MCP server %s was lost during the call: %s. Whether the call had an effect is not known. The next call connects again.",
+		s.name, clip(reason(err).Error()))
 }

@@ -18,8 +18,11 @@ import (
 type Client struct {
 	cfg  Config
 	base http.RoundTripper
+	own  *http.Transport // base, if it belongs to the client
 	ctx  context.Context
 	end  context.CancelFunc
+
+	resourceTools func() []tool.Tool
 
 	changes sync.Mutex // held while OnChange runs
 	setting sync.Mutex // held while servers are added and removed
@@ -38,8 +41,10 @@ func Open(ctx context.Context, cfg Config) *Client {
 	if h := cfg.HTTPClient; h != nil && h.Transport != nil {
 		c.base = h.Transport
 	} else {
-		c.base = http.DefaultTransport.(*http.Transport).Clone()
+		c.own = http.DefaultTransport.(*http.Transport).Clone()
+		c.base = c.own
 	}
+	c.resourceTools = sync.OnceValue(c.newResourceTools)
 	c.SetServers(cfg.Servers)
 	return c
 }
@@ -55,8 +60,8 @@ func (c *Client) Close() error {
 	for _, s := range c.all() {
 		s.close()
 	}
-	if c.cfg.HTTPClient == nil {
-		c.base.(*http.Transport).CloseIdleConnections()
+	if c.own != nil {
+		c.own.CloseIdleConnections()
 	}
 	return nil
 }
@@ -97,17 +102,24 @@ func (c *Client) find(name string) (*server, error) {
 // server lists them. If a server has resources, list_mcp_resources and read_mcp_resource follow.
 func (c *Client) Tools() []tool.Tool {
 	var tools []tool.Tool
-	resources := false
 	for _, s := range c.all() {
 		s.mu.Lock()
 		tools = append(tools, s.tools...)
-		resources = resources || s.resources
 		s.mu.Unlock()
 	}
-	if resources {
+	if c.hasResources() {
 		tools = append(tools, c.resourceTools()...)
 	}
 	return tools
+}
+
+// hasResources reports whether a server has resources.
+func (c *Client) hasResources() bool {
+	return slices.ContainsFunc(c.all(), func(s *server) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.resources
+	})
 }
 
 // Origin returns the server and the server's own name of a tool.
@@ -156,9 +168,11 @@ func (c *Client) Reconnect(ctx context.Context, name string) error {
 	if err := s.wait(ctx); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
+	st := s.status()
+	if st.State == Disabled {
+		return fmt.Errorf("MCP server %q is disabled", name)
+	}
+	return st.Err
 }
 
 // Enable enables or disables a server. It waits until an enabled server is connected, and returns why it is not. The

@@ -32,6 +32,7 @@ type conn struct {
 	wait func()             // waits for the process; nil for HTTP
 	link sdk.Connection
 
+	calls    atomic.Int32 // requests to the server that are not answered
 	asking   atomic.Int32 // requests of the server that the user or a model is answering
 	progress sync.Map     // of progress tokens to func(*sdk.ProgressNotificationParams)
 	tokens   atomic.Int64
@@ -52,7 +53,7 @@ func (t tap) Connect(ctx context.Context) (sdk.Connection, error) {
 // connect connects to the server before limit is done. The caller closes the connection.
 func (s *server) connect(ctx, limit context.Context, version string) (*conn, error) {
 	c := &conn{srv: s, dead: make(chan struct{})}
-	transport, err := c.transport(ctx)
+	transport, err := c.transport(limit)
 	if err != nil {
 		return nil, startError{err}
 	}
@@ -77,17 +78,17 @@ func (s *server) connect(ctx, limit context.Context, version string) (*conn, err
 type startError struct{ error }
 
 // transport starts the process of a server, or prepares HTTP.
-func (c *conn) transport(ctx context.Context) (sdk.Transport, error) {
+func (c *conn) transport(limit context.Context) (sdk.Transport, error) {
 	s := c.srv
 	if s.Command != "" {
-		p, err := startStdio(ctx, s.client.cfg.Env, s.Server, s.log)
+		p, err := startStdio(limit, s.client.cfg.Env, s.Server, s.log)
 		if err != nil {
 			return nil, err
 		}
 		c.wait, c.end = p.wait, func() { p.Close() }
 		return p, nil
 	}
-	r, err := newRemote(ctx, s.client.base, s.Server)
+	r, err := newRemote(limit, s.client.base, s.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 		}
 	}
 	o := &sdk.ClientOptions{
-		Logger:                 slog.New(slog.DiscardHandler),
+		Logger:                 slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelError})),
 		Capabilities:           &sdk.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed() },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
@@ -146,6 +147,9 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 		o.Capabilities.RootsV2 = &sdk.RootCapabilities{}
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "reins", Version: cfg.Version}, o)
+	if err := sdk.AddSendingCustomMethod[*rawParams, *rawTools](client, rawList); err != nil {
+		panic(err) // the method is not one of the SDK
+	}
 	for _, dir := range cfg.Roots {
 		//lint:ignore SA1019 servers still use it
 		client.AddRoots(&sdk.Root{URI: fileURI(dir), Name: dir[strings.LastIndexAny(dir, `/\`)+1:]})
@@ -162,13 +166,25 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
+// reason returns an error without the URL of a request, which may contain a secret, and without what the SDK did.
+func reason(err error) error {
+	var request *url.Error
+	switch {
+	case errors.As(err, &request):
+		return request.Err
+	case errors.Is(err, io.EOF):
+		return errors.New("the server closed the connection")
+	}
+	return err
+}
+
 // explain adds to an error what the process of the server last wrote.
 func (s *server) explain(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("the server did not answer within %v", s.client.cfg.Connect)
-	case errors.Is(err, io.EOF):
-		err = errors.New("the server closed the connection")
+	default:
+		err = reason(err)
 	}
 	if last := s.log.last(); last != "" && s.Command != "" {
 		return fmt.Errorf("%w; its last output: %s", err, last)

@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	if code == 0 {
-		if err := goleak.Find(); err != nil {
+		// Servers of tests that were replaced do not notice that their sessions are over.
+		if err := goleak.Find(goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
@@ -176,6 +177,9 @@ func testServer() *sdk.Server {
 		}
 		return text("finished"), nil, nil
 	})
+	add("write", func(_ context.Context, _ *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
+		return text("written"), nil, os.WriteFile(in.Text, nil, 0o644)
+	})
 	add("add", func(_ context.Context, _ *sdk.CallToolRequest, in textInput) (*sdk.CallToolResult, any, error) {
 		add(in.Text, func(context.Context, *sdk.CallToolRequest, textInput) (*sdk.CallToolResult, any, error) {
 			return text("new"), nil, nil
@@ -191,7 +195,7 @@ func testServer() *sdk.Server {
 
 // rawServer is a server without the SDK, for what no SDK would do.
 func rawServer(kind string) {
-	r := &raw{kind: kind, in: bufio.NewReader(os.Stdin)}
+	r := &raw{kind: kind, in: bufio.NewReader(os.Stdin), out: os.Stdout}
 	switch kind {
 	case "silent":
 		io.Copy(io.Discard, r.in)
@@ -227,6 +231,7 @@ func rawServer(kind string) {
 type raw struct {
 	kind  string
 	in    *bufio.Reader
+	out   io.Writer
 	calls int
 	lists int
 	mu    sync.Mutex
@@ -241,7 +246,7 @@ type request struct {
 func (r *raw) write(text string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, err := io.WriteString(os.Stdout, text)
+	_, err := io.WriteString(r.out, text)
 	return err
 }
 
@@ -299,6 +304,8 @@ func (r *raw) list(m request) {
 	case "pages":
 		next = `,"nextCursor":"again"`
 		tools = []string{tool(fmt.Sprintf("t%d", r.lists))}
+	case "odd tools":
+		tools = append(tools, `{"name":"number","description":5,"inputSchema":{}}`, `{"name":["x"]}`, `null`, `"text"`, tool("c"))
 	case "bad tools":
 		tools = append(tools,
 			`{"name":"text","inputSchema":{"type":"string"}}`,

@@ -1,6 +1,10 @@
 package mcp
 
 import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,9 +13,9 @@ import (
 )
 
 // failed opens a client with a server that cannot be connected, and returns its status.
-func failed(t *testing.T, s Server) Status {
+func failed(t *testing.T, s Server, limit time.Duration) Status {
 	t.Helper()
-	c := open(t, Config{Servers: map[string]Server{"bad": s, "good": program(t, "sdk")}, Connect: 2 * time.Second})
+	c := open(t, Config{Servers: map[string]Server{"bad": s, "good": program(t, "sdk")}, Connect: limit})
 	c.Wait(t.Context(), time.Minute)
 	if got := tool.String(invoke(t, c, "mcp__good__echo", `{"text":"fine"}`).Output); got != "fine" {
 		t.Errorf("the other server answered %q", got)
@@ -21,19 +25,26 @@ func failed(t *testing.T, s Server) Status {
 
 func TestHostile_ServersThatCannotBeConnectedAreReported(t *testing.T) {
 	for kind, says := range map[string]string{
-		"silent": "did not answer within 2s", "dies": "exited with code 3; its last output: API_KEY is not set",
+		"dies":  "exited with code 3; its last output: API_KEY is not set",
 		"noise": "other things than messages", "endless line": "larger than 16 MiB",
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			st := failed(t, program(t, kind))
+			st := failed(t, program(t, kind), time.Minute)
 			if st.State != Failed || st.Err == nil || !strings.Contains(st.Err.Error(), says) {
 				t.Errorf("the server is %s: %v; want an error with %q", st.State, st.Err, says)
 			}
 		})
 	}
+	t.Run("silent", func(t *testing.T) {
+		t.Parallel()
+		st := failed(t, program(t, "silent"), 3*time.Second)
+		if st.State != Failed || st.Err == nil || !strings.Contains(st.Err.Error(), "did not answer within 3s") {
+			t.Errorf("the server is %s: %v", st.State, st.Err)
+		}
+	})
 	t.Run("missing program", func(t *testing.T) {
-		st := failed(t, Server{Command: "no-such-program-anywhere"})
+		st := failed(t, Server{Command: "no-such-program-anywhere"}, time.Minute)
 		if st.State != Failed || st.Err == nil || !strings.Contains(st.Err.Error(), "no-such-program-anywhere") {
 			t.Errorf("the server is %s: %v", st.State, st.Err)
 		}
@@ -111,5 +122,47 @@ func TestHostile_BadToolsAreLeftOutAndNamed(t *testing.T) {
 	}
 	if n := len(c.Tools()[2].Spec().Description); n > maxDescription+20 {
 		t.Errorf("a description has %d bytes", n)
+	}
+}
+
+func TestHostile_ToolsThatCannotBeDecodedAreLeftOutAndNamed(t *testing.T) {
+	over := func(s Server) {
+		t.Helper()
+		c := ready(t, Config{Servers: map[string]Server{"x": s}})
+		defer c.Close()
+		if got := strings.Join(names(c), " "); got != "mcp__x__b mcp__x__a mcp__x__c" {
+			t.Errorf("the tools are %s", got)
+		}
+		left := c.Status()[0].LeftOut
+		if len(left) != 4 || !slices.ContainsFunc(left, func(q Quarantine) bool { return q.Tool == "number" && strings.Contains(q.Reason, "malformed") }) {
+			t.Errorf("left out are %v", left)
+		}
+	}
+	over(program(t, "odd tools"))
+	for _, kind := range []string{"application/json", "text/event-stream"} {
+		s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { oddTools(w, r, kind) }))
+		over(Server{URL: s.URL})
+	}
+}
+
+// oddTools is a server over HTTP like "odd tools".
+func oddTools(w http.ResponseWriter, r *http.Request, kind string) {
+	var m request
+	if r.Method != "POST" || json.NewDecoder(r.Body).Decode(&m) != nil {
+		http.Error(w, "no", http.StatusMethodNotAllowed)
+		return
+	}
+	var out strings.Builder
+	server := &raw{kind: "odd tools", out: &out}
+	server.handle(m)
+	if out.Len() == 0 {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header().Set("Content-Type", kind)
+	if kind == "text/event-stream" {
+		fmt.Fprintf(w, "data: %s\n", out.String())
+	} else {
+		fmt.Fprint(w, out.String())
 	}
 }

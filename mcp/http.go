@@ -111,6 +111,10 @@ func (r *remote) send(q *http.Request, token string) (*http.Response, error) {
 		}
 		own.Body = body
 	}
+	if err := realRequest(own); err != nil {
+		done()
+		return nil, err
+	}
 	if token != "" {
 		own.Header.Set("Authorization", "Bearer "+token)
 	}

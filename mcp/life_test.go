@@ -254,3 +254,32 @@ func TestLife_VariablesOfTheHostStayThere(t *testing.T) {
 		t.Errorf("the server has the variables %q", vars)
 	}
 }
+
+func TestLife_ServerThatIsKilledAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	c := ready(t, Config{Servers: map[string]Server{"x": program(t, "sdk")}})
+	before := names(c)
+	pids := map[int]bool{}
+	for range 4 { // each adds to the delay before the next start
+		pid := pidOf(t, c, "x")
+		if pids[pid] {
+			t.Fatal("a killed server is still there")
+		}
+		pids[pid] = true
+		results := make(chan tool.Result, 5)
+		for range cap(results) {
+			go func() { results <- invoke(t, c, "mcp__x__echo", `{"text":"hello"}`) }()
+		}
+		if p, err := os.FindProcess(pid); err != nil || p.Kill() != nil {
+			t.Fatalf("process %d: %v", pid, err)
+		}
+		for range cap(results) {
+			if res := <-results; res.Error == nil && tool.String(res.Output) != "hello" || res.Error != nil && res.Error.Code != Unavailable {
+				t.Errorf("a call gave %q and the error %v", tool.String(res.Output), res.Error)
+			}
+		}
+	}
+	if after := names(c); !slices.Equal(after, before) {
+		t.Errorf("the tools are %v, and were %v", after, before)
+	}
+}

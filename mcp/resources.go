@@ -173,8 +173,8 @@ func (c *Client) GetPrompt(ctx context.Context, server, name string, args map[st
 	return list, nil
 }
 
-// resourceTools returns the tools for resources of all servers.
-func (c *Client) resourceTools() []tool.Tool {
+// newResourceTools returns the tools for resources of all servers.
+func (c *Client) newResourceTools() []tool.Tool {
 	type listInput struct {
 		Server string `json:"server,omitempty" jsonschema:"Name of an MCP server. Omit it to list the resources of all servers."`
 	}

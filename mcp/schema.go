@@ -102,7 +102,7 @@ func (c *cleaner) keyword(out map[string]any, key string, v any, refs []string, 
 	switch key {
 	case "description", "title", "format":
 		if s, ok := v.(string); ok {
-			out[key] = clip(s)
+			out[key] = shorten(s)
 		}
 	case "pattern":
 		if s, ok := v.(string); ok {

@@ -78,15 +78,17 @@ func (c *Client) newServer(name string, cfg Server) *server {
 
 // begin starts to connect to the server.
 func (s *server) begin() {
-	switch {
-	case s.state != Pending:
-	case s.Tools != nil:
-		s.offer(s.own())
-		s.settle(Connected, nil)
-	default:
-		s.running = true
+	s.mu.Lock()
+	s.running = s.state == Pending && s.Tools == nil
+	own := s.state == Pending && s.Tools != nil
+	s.mu.Unlock()
+	if s.running {
 		go s.run(s.ctx)
 		return
+	}
+	if own {
+		s.offer(s.own())
+		s.settle(Connected, nil)
 	}
 	close(s.done)
 }
@@ -154,7 +156,7 @@ func (s *server) run(ctx context.Context) {
 		}
 		s.pause(ctx, nil)
 		failures = 0
-		s.pend(s.err)
+		s.pend(err)
 	}
 }
 
@@ -203,6 +205,7 @@ func (s *server) attempt(ctx context.Context, version *string) (*conn, error) {
 		c, err = s.connect(ctx, limit, legacy)
 	}
 	if err != nil {
+		*version = ""
 		return nil, err
 	}
 	l, err := c.list(limit)
@@ -233,7 +236,7 @@ func (s *server) follow(ctx context.Context, c *conn) (err error) {
 		if s.conn == c {
 			s.conn = nil
 			s.pending(nil)
-		} else if ctx.Err() == nil {
+		} else if ctx.Err() == nil && err != errRetry {
 			err = c.cause
 		}
 	}()

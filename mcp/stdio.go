@@ -25,6 +25,8 @@ const (
 	maxStray = 1000
 	// exitTime is how long a server may take to exit once its input is closed.
 	exitTime = 300 * time.Millisecond
+	// stopTime is how long killing it may take.
+	stopTime = 10 * time.Second
 )
 
 // stdio is the connection to a process. It implements sdk.Transport and sdk.Connection.
@@ -49,8 +51,8 @@ type stdio struct {
 	err     error // why there are no further lines
 }
 
-// startStdio starts the program of a server. It runs until the connection is closed, whatever becomes of ctx.
-func startStdio(ctx context.Context, e env.Environment, s Server, log *tail) (*stdio, error) {
+// startStdio starts the program of a server before limit is done. It runs until the connection is closed.
+func startStdio(limit context.Context, e env.Environment, s Server, log *tail) (*stdio, error) {
 	if e == nil {
 		return nil, errors.New("there is no environment to run a command in")
 	}
@@ -59,8 +61,12 @@ func startStdio(ctx context.Context, e env.Environment, s Server, log *tail) (*s
 	}
 	c := &stdio{log: log, rate: newRate(), out: make(chan []byte, 16), gone: make(chan struct{})}
 	c.changed.L = &c.mu
+	log.reset()
 	c.open, c.close = context.WithCancel(context.Background())
-	ctx, c.free = context.WithCancel(context.WithoutCancel(ctx))
+	ctx, free := context.WithCancel(context.WithoutCancel(limit))
+	c.free = free
+	stop := context.AfterFunc(limit, free)
+	defer stop()
 	proc, err := e.Start(ctx, env.Command{
 		Args: append([]string{s.Command}, s.Args...), Dir: s.Dir, Env: s.Env,
 		KeepStdin: true, MaxOutput: 1, OnOutput: c.receive,
@@ -204,7 +210,7 @@ func (c *stdio) next() ([]byte, error) {
 }
 
 func (c *stdio) Write(ctx context.Context, m jsonrpc.Message) error {
-	b, err := jsonrpc.EncodeMessage(m)
+	b, err := jsonrpc.EncodeMessage(realMethod(m))
 	if err != nil {
 		return err
 	}
@@ -242,7 +248,9 @@ func (c *stdio) stop() {
 	case <-c.proc.Done():
 	case <-timer.C:
 	}
-	c.proc.Stop(context.Background()) // and its children
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	c.proc.Stop(ctx) // and its children
 	c.free()
 }
 
@@ -255,12 +263,32 @@ type tail struct {
 	mu   sync.Mutex
 	kept []byte
 	part []byte
+	sent int // bytes that were passed on since the server was started
 }
 
 const (
 	maxTail = 8 << 10
 	maxLine = 4 << 10 // longer lines are split
+	maxLog  = 8 << 20 // further lines are not passed on
 )
+
+// pass passes on a line; t.mu is held.
+func (t *tail) pass(line []byte) {
+	if t.line == nil || t.sent > maxLog {
+		return
+	}
+	if t.sent += len(line) + 1; t.sent > maxLog {
+		line = []byte("[the server writes too much; the rest is not logged]")
+	}
+	t.line(line)
+}
+
+// reset allows as much as for a new server.
+func (t *tail) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sent = 0
+}
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
@@ -277,9 +305,7 @@ func (t *tail) Write(p []byte) (int, error) {
 		}
 		t.part, rest = append(t.part, line...), after
 		if whole {
-			if t.line != nil {
-				t.line(t.part)
-			}
+			t.pass(t.part)
 			t.part = t.part[:0]
 		}
 	}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -35,19 +36,19 @@ func (c *conn) list(ctx context.Context) (listing, error) {
 	if caps.Tools == nil {
 		return l, nil
 	}
-	params := &sdk.ListToolsParams{}
+	cursor := ""
 	for range maxPages {
-		page, err := c.ListTools(ctx, params)
+		tools, bad, next, err := c.page(ctx, cursor)
 		if err != nil {
 			return l, err
 		}
-		for _, t := range page.Tools {
+		for _, t := range tools {
 			l.add(c.srv, t)
 		}
-		if page.NextCursor == "" || len(l.tools)+len(l.leftOut) >= maxTools {
+		l.leftOut = append(l.leftOut, bad...)
+		if cursor = next; next == "" || len(l.tools)+len(l.leftOut) >= maxTools {
 			break
 		}
-		params.Cursor = page.NextCursor
 	}
 	return l, nil
 }
@@ -57,10 +58,12 @@ func (l *listing) add(s *server, t *sdk.Tool) {
 	name := ToolName(s.name, t.Name)
 	made, err := s.remoteTool(name, t)
 	switch _, twice := l.origins[name]; {
+	case t.Name == "":
+		err = errors.New("it has no name")
 	case len(l.tools) >= maxTools:
 		err = fmt.Errorf("the server has more than %d tools", maxTools)
 	case twice:
-		err = fmt.Errorf("the server lists this tool twice")
+		err = errors.New("the server lists this tool twice")
 	}
 	if err != nil {
 		l.leftOut = append(l.leftOut, Quarantine{clip(t.Name), err.Error()})
@@ -124,31 +127,29 @@ func (t renamed) Unwrap() tool.Tool { return t.Tool }
 func (s *server) offer(l listing) {
 	s.client.changes.Lock()
 	defer s.client.changes.Unlock()
-	s.mu.Lock()
-	had, hadResources := s.tools, s.resources
+	had := s.client.hasResources()
 	change := Change{Server: s.name}
+	s.mu.Lock()
+	old := s.tools
 	for i, t := range l.tools {
-		at := slices.IndexFunc(had, func(o tool.Tool) bool { return o.Spec().Name == t.Spec().Name })
-		if at >= 0 && sameSpec(had[at].Spec(), t.Spec()) {
-			l.tools[i] = had[at]
+		at := slices.IndexFunc(old, func(o tool.Tool) bool { return o.Spec().Name == t.Spec().Name })
+		if at >= 0 && sameSpec(old[at].Spec(), t.Spec()) {
+			l.tools[i] = old[at]
 		} else {
 			change.Add = append(change.Add, t)
 		}
 	}
-	for _, o := range had {
+	for _, o := range old {
 		if _, stays := l.origins[o.Spec().Name]; !stays {
 			change.Remove = append(change.Remove, o.Spec().Name)
 		}
 	}
 	s.listing = l
 	s.mu.Unlock()
-	if l.resources && !hadResources {
-		change.Add = append(change.Add, s.client.resourceTools()...)
-	}
-	s.client.report(change)
+	s.client.report(change, had)
 }
 
-// retract removes all tools of a server that was ended.
+// retract removes all tools of a server that was ended and is not one of the client's anymore.
 func (s *server) retract() {
 	s.client.changes.Lock()
 	defer s.client.changes.Unlock()
@@ -157,13 +158,22 @@ func (s *server) retract() {
 	for _, t := range s.tools {
 		change.Remove = append(change.Remove, t.Spec().Name)
 	}
+	had := s.resources
 	s.listing = listing{}
 	s.mu.Unlock()
-	s.client.report(change)
+	s.client.report(change, had || s.client.hasResources())
 }
 
-// report passes on a change; c.changes is held.
-func (c *Client) report(ch Change) {
+// report passes on a change; c.changes is held. hadResources reports whether a server had resources before.
+func (c *Client) report(ch Change, hadResources bool) {
+	switch has := c.hasResources(); {
+	case has && !hadResources:
+		ch.Add = append(ch.Add, c.resourceTools()...)
+	case hadResources && !has:
+		for _, t := range c.resourceTools() {
+			ch.Remove = append(ch.Remove, t.Spec().Name)
+		}
+	}
 	if f := c.cfg.OnChange; f != nil && len(ch.Add)+len(ch.Remove) > 0 && c.ctx.Err() == nil {
 		f(ch)
 	}
@@ -174,8 +184,11 @@ func sameSpec(a, b tool.Spec) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// clip bounds a text of a server.
-func clip(text string) string {
+// clip bounds a text of a server, and replaces characters that people cannot see.
+func clip(text string) string { return shorten(hidden.Replace(text, 0)) }
+
+// shorten bounds a text.
+func shorten(text string) string {
 	if utf8.RuneCountInString(text) <= maxDescription {
 		return text
 	}

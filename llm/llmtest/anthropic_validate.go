@@ -18,6 +18,7 @@ var anthropicFields = []string{
 
 var (
 	anthropicToolName = &pattern{text: `^[a-zA-Z0-9_-]{1,128}$`}
+	anthropicProperty = &pattern{text: `^[a-zA-Z0-9_.-]{1,64}$`}
 	anthropicID       = &pattern{text: `^[a-zA-Z0-9_-]+$`}
 )
 
@@ -151,6 +152,13 @@ func (c *anthropicCheck) tool(path string, t wire.Value) error {
 		return fmt.Errorf("%s.custom.input_schema.type: Input should be 'object'", path)
 	} else if p := s.Get("properties"); p != nil && p.Kind() != '{' {
 		return fmt.Errorf("%s.custom.input_schema: JSON schema is invalid", path)
+	} else if s.Get("oneOf").Exists() || s.Get("allOf").Exists() || s.Get("anyOf").Exists() {
+		return fmt.Errorf("%s.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level", path)
+	}
+	for m := t.Get("input_schema").Get("properties").Members(); m.Next(); {
+		if !anthropicProperty.match(string(m.Key)) {
+			return fmt.Errorf("%s.custom.input_schema.properties: Property keys should match pattern '%s'", path, anthropicProperty)
+		}
 	}
 	return nil
 }

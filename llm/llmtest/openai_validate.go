@@ -157,6 +157,9 @@ func openaiSchema(v wire.Value, at string, strict bool) error {
 			}
 		}
 	}
+	if v.Get("type").Is("array") && !v.Get("items").Exists() {
+		return fmt.Errorf("in context=(%s), array schema missing items", at)
+	}
 	if items := v.Get("items"); items.Exists() {
 		if err := openaiSchema(items, at+"/items", strict); err != nil {
 			return err
