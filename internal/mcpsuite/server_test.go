@@ -1,5 +1,7 @@
 package mcpsuite
 
+//lint:file-ignore SA1019 the suite tests logging and sampling, which the newest protocol version deprecates
+
 import (
 	"context"
 	"encoding/base64"
@@ -104,8 +106,6 @@ func pipelineTools() []tool.Tool {
 		}, nil, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Success("done"), nil }),
 	}
 }
-
-type object = map[string]any
 
 // extend adds what tests only the SDK: content that results of Reins do not have, logging, sampling, forms, resources
 // and prompts.

@@ -54,6 +54,9 @@ func (a *approver) approve(ctx context.Context, r tool.Request) (tool.Approval, 
 		return a.otherwise(ctx, r)
 	}
 	text := a.server.config.Describe(ctx, r)
+	if secrets := a.server.config.Pipeline.Secrets; secrets != nil {
+		text = secrets.Text(text) // clients may show it to a model
+	}
 	if len(text) > maxQuestion {
 		return tool.Approval{Message: fmt.Sprintf("it needs approval (%s), but it is too large to be shown to the user; make smaller changes", r.Decision.Reason)}, nil
 	}

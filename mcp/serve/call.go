@@ -19,15 +19,10 @@ func (s *Server) call(ctx context.Context, req *sdk.CallToolRequest, out *result
 		return nil, err
 	}
 	defer end()
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 	ask := &approver{server: s, req: req, otherwise: s.config.Pipeline.Approve}
 	pipe := *s.config.Pipeline
 	pipe.Approve = ask.approve
+	pipe.Middleware = append([]tool.Middleware{s.limit}, pipe.Middleware...)
 	c := tool.Call{ID: "mcp_" + rand.Text(), Name: req.Params.Name, Args: req.Params.Arguments, Env: s.config.Env, Vision: true}
 	var shown *progress
 	if token := req.Params.GetProgressToken(); token != nil {
@@ -46,6 +41,17 @@ func (s *Server) call(ctx context.Context, req *sdk.CallToolRequest, out *result
 		return nil, context.Cause(ctx)
 	}
 	return answer(o, out), nil
+}
+
+// limit is middleware that limits how many calls run at the same time. Calls that wait for an approval do not count.
+func (s *Server) limit(ctx context.Context, _ tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+		return next(ctx)
+	case <-ctx.Done():
+		return tool.Result{}, context.Cause(ctx)
+	}
 }
 
 // answer returns an outcome as clients see it.

@@ -32,9 +32,12 @@ const (
 	shutdownTime   = 5 * time.Second
 )
 
-// timeouts are how long a client may take to send the header and the body of a request, and to read a part of the
-// response. Tests change them.
-var timeouts = struct{ header, body, write time.Duration }{10 * time.Second, 30 * time.Second, 30 * time.Second}
+// delays are how long a client may take to send the header and the body of a request, and to read a part of the
+// response.
+type delays struct{ header, body, write time.Duration }
+
+// timeouts are the delays of new handlers. Tests change them.
+var timeouts = delays{10 * time.Second, 30 * time.Second, 30 * time.Second}
 
 // requestHeader has the ID of a request for the calls in it. Clients cannot set it.
 const requestHeader = "X-Reins-Request"
@@ -96,7 +99,7 @@ func (s *Server) Handler(c HTTPConfig) (http.Handler, error) {
 		c.SessionTimeout = sessionTimeout
 	}
 	get := func(*http.Request) *sdk.Server { return s.sdk }
-	h := &handler{server: s, config: c, token: sha256.Sum256([]byte("Bearer " + c.Token)), slots: make(chan struct{}, maxRequests)}
+	h := &handler{server: s, config: c, delays: timeouts, token: sha256.Sum256([]byte("Bearer " + c.Token)), slots: make(chan struct{}, maxRequests)}
 	if c.EventStore != nil {
 		h.outliving, _ = s.track(context.Background())
 	}
@@ -112,6 +115,7 @@ func (s *Server) Handler(c HTTPConfig) (http.Handler, error) {
 type handler struct {
 	server   *Server
 	config   HTTPConfig
+	delays   delays
 	token    [sha256.Size]byte
 	slots    chan struct{} // full while maxRequests requests are served
 	sessions http.Handler  // of clients with sessions
@@ -121,7 +125,7 @@ type handler struct {
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	w = &patient{ResponseWriter: w, control: http.NewResponseController(w)}
+	w = &patient{ResponseWriter: w, control: http.NewResponseController(w), timeout: h.delays.write}
 	if status, problem := h.refuse(req); status != 0 {
 		if status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", "Bearer")
@@ -136,7 +140,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		busy(w, "too many requests at the same time")
 		return
 	}
-	if !readBody(w, req) {
+	if !h.readBody(w, req) {
 		return
 	}
 	id := h.outliving
@@ -236,9 +240,9 @@ func (h *handler) mayAsk(req *http.Request) bool {
 }
 
 // readBody reads the body of a request within a time and size limit, and reports whether it could.
-func readBody(w http.ResponseWriter, req *http.Request) bool {
+func (h *handler) readBody(w http.ResponseWriter, req *http.Request) bool {
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(timeouts.body)) // a test server may not support it
+	_ = control.SetReadDeadline(time.Now().Add(h.delays.body)) // a test server may not support it
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxMessage))
 	if err != nil {
 		status := http.StatusBadRequest
@@ -258,11 +262,12 @@ func readBody(w http.ResponseWriter, req *http.Request) bool {
 type patient struct {
 	http.ResponseWriter
 	control *http.ResponseController
+	timeout time.Duration
 }
 
 func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 func (p *patient) Write(b []byte) (int, error) {
-	_ = p.control.SetWriteDeadline(time.Now().Add(timeouts.write))
+	_ = p.control.SetWriteDeadline(time.Now().Add(p.timeout))
 	return p.ResponseWriter.Write(b)
 }

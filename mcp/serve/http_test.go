@@ -282,7 +282,7 @@ func TestHTTP_ClientThatReadsNothingIsDisconnected(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error)
 	go func() { served <- newBench(t, nil, talk).Serve(ctx, l, HTTPConfig{Token: testToken}) }()
-	one := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Dial: func(string, string) (net.Conn, error) { return l.dial(), nil }}}
+	one := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) { return l.dial(), nil }}}
 	_, header, _ := send(t, one, request(t, "POST", "http://localhost/mcp", initialize))
 	conn := l.dial()
 	defer conn.Close()

@@ -121,8 +121,8 @@ func (s *Server) add(spec tool.Spec) (err error) {
 
 // Run serves one client until in ends or ctx is done. Calls that run when in ends have two seconds to finish. Calls
 // that still run then are cancelled, and Run waits for them. It does not close the streams.
-func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+func (s *Server) Run(parent context.Context, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancelCause(parent)
 	id, wait := s.track(ctx)
 	defer wait()
 	defer cancel(errClientGone)
@@ -133,11 +133,15 @@ func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 		w.CloseWithError(err)
 	}()
 	t := &sdk.IOTransport{Reader: r, Writer: noClose{out}, MaxLineLength: maxMessage}
-	err := s.sdk.Run(context.WithValue(ctx, requestKey{}, id), lingering{t, func() { cancel(errClientGone) }})
-	if ctx.Err() != nil {
+	err := s.sdk.Run(context.WithValue(ctx, requestKey{}, id), lingering{t, cancel})
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		return err
+	case cause == errClientGone, parent.Err() != nil:
 		return nil
+	default:
+		return fmt.Errorf("the input of the MCP client cannot be read: %w", cause)
 	}
-	return err
 }
 
 // noClose is a writer that is not closed with its user.

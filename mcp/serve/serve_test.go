@@ -247,6 +247,38 @@ func TestApproval_WhatCannotBeShownIsRefused(t *testing.T) {
 	}
 }
 
+func TestApproval_QuestionIsRedacted(t *testing.T) {
+	b := newBench(t, nil)
+	var questions []string
+	s, _ := b.stdio(t, versions[0], asked(&sdk.ElicitResult{Action: "decline"}, nil, &questions))
+	call(t, s, "shell", object{"command": "touch hunter2hunter2hunter2"})
+	if len(questions) != 1 || strings.Contains(questions[0], "hunter2") || !strings.Contains(questions[0], "[redacted:API_TOKEN]") {
+		t.Errorf("the client is asked %q, want the secret redacted", questions)
+	}
+}
+
+// TestApproval_WaitingCallsDoNotBlockOthers checks that calls run while questions have no answer.
+func TestApproval_WaitingCallsDoNotBlockOthers(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.MaxCalls = 1 })
+	asking, answer := make(chan struct{}), make(chan struct{})
+	s, _ := b.stdio(t, versions[0], &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		close(asking)
+		<-answer
+		return &sdk.ElicitResult{Action: "decline"}, nil
+	}})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = s.CallTool(context.Background(), &sdk.CallToolParams{Name: "shell", Arguments: object{"command": "touch x"}})
+	}()
+	<-asking
+	if r, got := call(t, s, "glob", object{"pattern": "*"}); r.IsError {
+		t.Error(got)
+	}
+	close(answer)
+	<-done
+}
+
 func TestApproval_GuardRefusesBeforeAnybodyIsAsked(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Guard = func(context.Context, tool.Request) *tool.Approval {
@@ -373,6 +405,13 @@ type ended chan struct{}
 func (e ended) Read([]byte) (int, error) {
 	close(e)
 	return 0, io.EOF
+}
+
+func TestRun_RefusesHugeMessages(t *testing.T) {
+	in := io.MultiReader(strings.NewReader(initialize+"\n{"), io.LimitReader(spaces{}, maxMessage+1))
+	if err := newBench(t, nil).Run(t.Context(), in, io.Discard); err == nil {
+		t.Error("a message of more than 8 MiB: no error")
+	}
 }
 
 func TestRun_EndsWithItsContextAlthoughNothingIsRead(t *testing.T) {

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 	"time"
 
@@ -20,7 +21,7 @@ var grace = 2 * time.Second
 // grace period. So a file of requests can be piped to a server.
 type lingering struct {
 	sdk.Transport
-	ended func()
+	ended context.CancelCauseFunc
 }
 
 // Connect connects.
@@ -31,7 +32,7 @@ func (t lingering) Connect(ctx context.Context) (sdk.Connection, error) {
 
 type lingeringConn struct {
 	sdk.Connection
-	ended  func()
+	ended  context.CancelCauseFunc
 	idle   chan struct{} // closed when the last request is answered after the end of the input
 	closed chan struct{}
 	close  sync.Once
@@ -47,7 +48,8 @@ func (c *lingeringConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() {
 		c.count(1, false)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, io.EOF):
 		c.count(0, true)
 		select {
 		case <-c.idle:
@@ -55,7 +57,9 @@ func (c *lingeringConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		case <-ctx.Done():
 		case <-time.After(grace):
 		}
-		c.ended()
+		c.ended(errClientGone)
+	case err != nil:
+		c.ended(err)
 	}
 	return m, err
 }
