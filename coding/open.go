@@ -64,7 +64,7 @@ type Config struct {
 	Tools []tool.Tool
 	// Extend, if set, returns further tools for the environment of the session, such as those of MCP servers. Later
 	// changes of them go to Session.Reconfigure.
-	Extend func(ctx context.Context, e env.Environment) ([]tool.Tool, error)
+	Extend func(ctx context.Context, e env.Environment) (Extension, error)
 	// Skills are offered to the model, which gets their names and descriptions. See [Commands] for the user's use of
 	// them. Agents of the registry become agent types. Nil means no skills.
 	Skills *skill.Registry
@@ -94,6 +94,13 @@ type Config struct {
 	// empty fields and keeps the others, so Client, Env, Tools, System, Store, Checkpoints and Compaction
 	// can each be replaced. Provider, Model and Effort are used if they are empty above.
 	Session agent.Config
+}
+
+// Extension is what a host adds to a session.
+type Extension struct {
+	Tools []tool.Tool
+	// About is what the origins of tools say about them, by name. The prompt marks it as untrusted.
+	About map[string]string
 }
 
 // compactAt is the default share of the context window at which a conversation is compacted.
@@ -221,7 +228,8 @@ func (b *builder) extend(ctx context.Context) error {
 		return nil
 	}
 	more, err := b.config.Extend(ctx, b.session.Env)
-	b.config.Tools = append(b.config.Tools[:len(b.config.Tools):len(b.config.Tools)], more...)
+	b.config.Tools = append(b.config.Tools[:len(b.config.Tools):len(b.config.Tools)], more.Tools...)
+	b.config.Prompt.About = more.About
 	return err
 }
 

@@ -43,7 +43,7 @@ type servers struct {
 
 // open connects to the servers and returns their tools, as Extend of a session. It waits for slow servers only for
 // some time; their tools are added later.
-func (s *servers) open(ctx context.Context, e env.Environment) ([]tool.Tool, error) {
+func (s *servers) open(ctx context.Context, e env.Environment) (coding.Extension, error) {
 	client := mcp.Open(ctx, mcp.Config{
 		Env: e, Servers: s.list, Version: Version, Roots: []string{e.Info().Dir}, Elicit: s.elicit, Sample: s.sample, Token: s.host.token(s.list), Log: s.logs.write, OnChange: s.changed,
 	})
@@ -55,7 +55,11 @@ func (s *servers) open(ctx context.Context, e env.Environment) ([]tool.Tool, err
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pending = nil // they are in the list
-	return s.offer(client.Tools()), nil
+	ext := coding.Extension{Tools: s.offer(client.Tools()), About: map[string]string{}}
+	for _, st := range client.Status() {
+		ext.About["MCP server "+st.Name] = st.Instructions
+	}
+	return ext, nil
 }
 
 // offer defers the tools if their descriptions are too long together. Once deferred, they stay deferred, so that the
