@@ -1,0 +1,78 @@
+package coding
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/mcp"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// A server gets another tool while the agent works; the next model call offers it.
+func TestMCP_ToolsThatChangeReachARunningSession(t *testing.T) {
+	server := sdk.NewServer(&sdk.Implementation{Name: "growing"}, nil)
+	say := func(text string) sdk.ToolHandlerFor[struct{}, any] {
+		return func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
+		}
+	}
+	sdk.AddTool(server, &sdk.Tool{Name: "grow"}, func(ctx context.Context, r *sdk.CallToolRequest, in struct{}) (*sdk.CallToolResult, any, error) {
+		sdk.AddTool(server, &sdk.Tool{Name: "grown"}, say("from the new tool"))
+		return say("growing")(ctx, r, in)
+	})
+	site := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+	t.Cleanup(func() {
+		for s := range server.Sessions() {
+			s.Close()
+		}
+		site.CloseClientConnections()
+		site.Close()
+	})
+
+	changed := make(chan mcp.Change, 10)
+	client := mcp.Open(t.Context(), mcp.Config{
+		Servers:  map[string]mcp.Server{"s": {URL: site.URL}},
+		OnChange: func(c mcp.Change) { changed <- c },
+	})
+	t.Cleanup(func() { client.Close() })
+	client.Wait(t.Context(), time.Minute)
+	<-changed // the first list
+
+	g := newOpenRig(t)
+	var session *agent.Session
+	wait := tool.New(tool.Spec{Name: "wait_for_change", Description: "Waits."}, tool.Nothing, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result, error) {
+		c := <-changed
+		return tool.Success("changed"), session.Reconfigure(ctx, agent.Change{Add: c.Add, Remove: c.Remove})
+	})
+	g.model = llmtest.Play(
+		llmtest.Turn{Parts: []llm.Part{llm.ToolCall{Name: "mcp__s__grow", Arguments: "{}"}}},
+		llmtest.Turn{Parts: []llm.Part{llm.ToolCall{Name: "wait_for_change", Arguments: "{}"}}},
+		llmtest.Turn{Parts: []llm.Part{llm.ToolCall{Name: "mcp__s__grown", Arguments: "{}"}}},
+		llmtest.Say("done"))
+	session = g.open(Config{Provider: "anthropic", Model: "claude-sonnet-5-5", Tools: []tool.Tool{wait},
+		Extend: func(context.Context, env.Environment) (Extension, error) {
+			return Extension{Tools: client.Tools()}, nil
+		}, Session: agent.Config{Policy: policy.AllowAll{}}})
+	if out, err := session.Submit(t.Context(), llm.Text{Text: "grow"}); err != nil || out.Text != "done" {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	requests := g.model.Requests()
+	last := requests[len(requests)-1]
+	if !slices.Contains(toolNames(last), "mcp__s__grown") || slices.Contains(toolNames(requests[0]), "mcp__s__grown") {
+		t.Errorf("the last request offers %q", toolNames(last))
+	}
+	if r := last.Messages[len(last.Messages)-1].Parts[0].(llm.ToolResult); r.Text() != "from the new tool" {
+		t.Errorf("the new tool returned %q", r.Text())
+	}
+}
