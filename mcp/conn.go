@@ -30,7 +30,7 @@ type conn struct {
 
 	end  context.CancelFunc // ends all requests and calls at once
 	wait func()             // waits for the process; nil for HTTP
-	link sdk.Connection
+	link atomic.Pointer[sdk.Connection]
 
 	calls    atomic.Int32 // requests to the server that are not answered
 	asking   atomic.Int32 // requests of the server that the user or a model is answering
@@ -46,7 +46,9 @@ type tap struct {
 
 func (t tap) Connect(ctx context.Context) (sdk.Connection, error) {
 	link, err := t.Transport.Connect(ctx)
-	t.conn.link = link
+	if err == nil {
+		t.conn.link.Store(&link)
+	}
 	return link, err
 }
 
@@ -58,7 +60,10 @@ func (s *server) connect(ctx, limit context.Context, version string) (*conn, err
 		return nil, startError{err}
 	}
 	// The SDK would end some connections with the context of Connect, and let some requests outlast it.
-	stop := context.AfterFunc(limit, c.end)
+	stop := context.AfterFunc(limit, func() {
+		c.end()
+		c.unlink()
+	})
 	c.ClientSession, err = s.sdkClient(c).Connect(ctx, tap{transport, c}, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if !stop() {
 		err = context.Cause(limit)
@@ -103,15 +108,20 @@ func (c *conn) transport(limit context.Context) (sdk.Transport, error) {
 func (c *conn) close() {
 	timer := time.AfterFunc(time.Second, c.end)
 	defer timer.Stop()
-	if c.link != nil {
-		c.link.Close() // sends a request, over HTTP
-	}
+	c.unlink()
 	c.end()
 	if c.ClientSession != nil {
 		go c.Close() // waits for callbacks of the host
 	}
 	if c.wait != nil {
 		c.wait()
+	}
+}
+
+// unlink closes the SDK's side of the connection. Over HTTP, that sends a request.
+func (c *conn) unlink() {
+	if link := c.link.Load(); link != nil {
+		(*link).Close()
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -23,6 +24,7 @@ var errAuth = errors.New("the server requires authorization")
 type remote struct {
 	base    http.RoundTripper
 	origin  string
+	sse     bool
 	headers map[string]string
 	token   func(ctx context.Context, refused string) (string, error) // nil without tokens
 
@@ -36,7 +38,7 @@ func newRemote(ctx context.Context, base http.RoundTripper, s Server) (*remote, 
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("invalid URL %q: use an http or https URL", s.URL)
 	}
-	r := &remote{base: base, origin: originOf(u), headers: s.Headers}
+	r := &remote{base: base, origin: originOf(u), sse: s.Type == "sse", headers: s.Headers}
 	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
 	return r, nil
 }
@@ -68,6 +70,64 @@ func (r *remote) RoundTrip(q *http.Request) (*http.Response, error) {
 	if originOf(q.URL) != r.origin {
 		return nil, fmt.Errorf("the server names an address at another origin, %s", originOf(q.URL))
 	}
+	if q.Method == http.MethodGet && !r.sse {
+		return r.listen(q)
+	}
+	return r.authorized(q)
+}
+
+// listenTime is how long the SDK waits for the answer to a request for notifications. It does nothing else meanwhile.
+const listenTime = time.Second
+
+// listen requests the stream of notifications. If the server does not answer soon, as some do before the first
+// notification, it returns an answer whose body begins when the server's does. A failure means that there is no such
+// stream, because the SDK would try for a long time.
+func (r *remote) listen(q *http.Request) (*http.Response, error) {
+	type answer struct {
+		*http.Response
+		err error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		p, err := r.authorized(q)
+		got <- answer{p, err}
+	}()
+	select {
+	case a := <-got:
+		if a.err != nil {
+			return &http.Response{StatusCode: http.StatusMethodNotAllowed, Body: http.NoBody, Request: q}, nil
+		}
+		return a.Response, nil
+	case <-time.After(listenTime):
+	}
+	body, w := io.Pipe()
+	go func() {
+		defer w.Close()
+		a := <-got
+		if a.err == nil {
+			defer a.Body.Close()
+		}
+		if a.err == nil && mediaType(a.Header) == eventStream {
+			io.Copy(w, a.Body)
+			return
+		}
+		select { // without notifications
+		case <-r.life.Done():
+		case <-q.Context().Done():
+		}
+	}()
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {eventStream}}, Body: body, Request: q}, nil
+}
+
+const eventStream = "text/event-stream"
+
+func mediaType(h http.Header) string {
+	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return kind
+}
+
+// authorized sends a request with a token, and with another one if that is refused.
+func (r *remote) authorized(q *http.Request) (*http.Response, error) {
 	token, err := r.askToken(q.Context(), "")
 	if err != nil {
 		return nil, err
@@ -126,8 +186,7 @@ func (r *remote) send(q *http.Request, token string) (*http.Response, error) {
 		done()
 		return nil, err
 	}
-	kind, _, _ := mime.ParseMediaType(p.Header.Get("Content-Type"))
-	if kind == "text/event-stream" {
+	if mediaType(p.Header) == eventStream {
 		p.Body = &stream{body: p.Body, done: done, ctx: ctx, rate: newRate()}
 		return p, nil
 	}

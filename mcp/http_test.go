@@ -299,3 +299,102 @@ func TestHTTP_RestartedServerIsUsedAgain(t *testing.T) {
 	echo(t, c, "x")
 	c.Close()
 }
+
+// The SDK waits for the answer to the request for a stream of notifications before it is connected (go-sdk#633).
+func TestHTTP_ServerWithoutAStreamOfNotificationsCanBeUsed(t *testing.T) {
+	t.Parallel()
+	good := stateful()
+	for name, get := range map[string]http.HandlerFunc{
+		"no answer": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"reset":     func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"500":       func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusInternalServerError) },
+		"404":       func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusNotFound) },
+		"200":       func(http.ResponseWriter, *http.Request) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet {
+					get(w, r)
+					return
+				}
+				good.ServeHTTP(w, r)
+			}))
+			c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL}}, Connect: 10 * time.Second})
+			echo(t, c, "x")
+			c.Close()
+		})
+	}
+}
+
+func TestHTTP_LateStreamOfNotificationsIsUsed(t *testing.T) {
+	t.Parallel()
+	server := testServer()
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	open := make(chan struct{})
+	s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Protocol-Version") > legacy {
+			http.Error(w, "unsupported", http.StatusBadRequest)
+			return
+		}
+		if r.Method == http.MethodGet {
+			<-open
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	changes := make(chan Change, 10)
+	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL}}, OnChange: func(ch Change) { changes <- ch }})
+	<-changes
+	close(open)
+	for i := 0; ; i++ { // the server forgets notifications that come before the stream
+		invoke(t, c, "mcp__x__add", fmt.Sprintf(`{"text":"extra%d"}`, i))
+		select {
+		case ch := <-changes:
+			if len(ch.Add) == 0 || !strings.HasPrefix(ch.Add[0].Spec().Name, "mcp__x__extra") {
+				t.Errorf("the change is %+v", ch)
+			}
+			c.Close()
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func TestHTTP_FloodOfNotificationsLeavesTheServerUsable(t *testing.T) {
+	t.Parallel()
+	good := stateful()
+	s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			good.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", eventStream)
+		for r.Context().Err() == nil {
+			fmt.Fprint(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n")
+		}
+	}))
+	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL}}})
+	for range 5 {
+		echo(t, c, "x")
+	}
+	c.Close()
+}
+
+func TestHTTP_EndlessAnswerTimesOut(t *testing.T) {
+	t.Parallel()
+	good := stateful()
+	s := newSite(t, good)
+	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL, Timeout: time.Second}}})
+	s.set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", eventStream)
+		for r.Context().Err() == nil {
+			fmt.Fprint(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n\n")
+		}
+	}))
+	if res := invoke(t, c, "mcp__x__echo", `{}`); res.Error == nil || res.Error.Code != TimedOut {
+		t.Errorf("got %q and the error %v, want a timeout", tool.String(res.Output), res.Error)
+	}
+	s.set(good)
+	echo(t, c, "x")
+	c.Close()
+}

@@ -184,6 +184,9 @@ func TestLife_EnableReconnectAndSetServers(t *testing.T) {
 	if err := c.Enable(t.Context(), "x", false); err != nil || state("x") != Disabled || len(names(c)) != n {
 		t.Errorf("disabled: %v, %s, %d tools", err, state("x"), len(names(c)))
 	}
+	if err := c.Reconnect(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "disabled") {
+		t.Errorf("reconnecting a disabled server gives the error %v", err)
+	}
 	if err := c.Reconnect(t.Context(), "z"); err == nil || !strings.Contains(err.Error(), `"z"`) {
 		t.Errorf("an unknown server gives the error %v", err)
 	}
@@ -258,6 +261,9 @@ func TestLife_VariablesOfTheHostStayThere(t *testing.T) {
 func TestLife_ServerThatIsKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	c := ready(t, Config{Servers: map[string]Server{"x": program(t, "sdk")}})
+	if err := c.Reconnect(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
 	before := names(c)
 	pids := map[int]bool{}
 	for range 4 { // each adds to the delay before the next start

@@ -144,7 +144,10 @@ func (s *server) run(ctx context.Context) {
 			}
 		}
 		if ctx.Err() != nil {
-			s.settle(Disabled, nil)
+			s.mu.Lock()
+			s.running = false
+			s.mu.Unlock()
+			s.settle(Failed, errors.New("the client was closed"))
 			return
 		}
 		if failures++; err == errRetry || time.Since(began) > stableTime {
@@ -218,7 +221,7 @@ func (s *server) attempt(ctx context.Context, version *string) (*conn, error) {
 	}
 	s.offer(l)
 	s.mu.Lock()
-	s.conn = c
+	s.conn, s.manual = c, false
 	s.mu.Unlock()
 	select {
 	case <-s.retry: // asked for before this connection
