@@ -443,3 +443,44 @@ func TestCommands_ASkillEndsWithTheNextInput(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestSkills_ListedNamesAndPatterns(t *testing.T) {
+	exec := func(line string) []policy.Access { return []policy.Access{{Kind: policy.Exec, Target: line}} }
+	for _, c := range []struct {
+		tools, tool, args string
+		accesses          []policy.Access
+		want              bool
+	}{
+		{"bash", "shell", "", exec("rm x"), true},
+		{"Bash", "exec_command", "", exec("rm x"), true},
+		{"run_shell_command", "Bash", "", exec("rm x"), true},
+		{"Bash", "shell_output", "", nil, true},
+		{"Bash(git:*)", "shell_output", "", nil, true},
+		{"Bash(git:*)", "shell_input", "", nil, false},
+		{"Read", "read_many_files", "", nil, true},
+		{"Read", "grep", "", nil, false},
+		{"Grep", "grep_search", "", nil, true},
+		{"Glob", "list_dir", "", nil, true},
+		{"Edit", "apply_patch", "", nil, true},
+		{"MultiEdit", "replace", "", nil, true},
+		{"Write", "delete_file", "", nil, false},
+		{"TodoWrite", "update_plan", "", nil, true},
+		{"Agent", "wait", "", nil, true},
+		{"mcp__github", "mcp__github__issue", "", nil, true},
+		{"mcp__github__issue", "mcp__github__pr", "", nil, false},
+		{"own_tool", "own_tool", "", nil, true},
+		{"Skill(a)", "skill", `{"name":"a"}`, nil, true},
+		{"Skill(a)", "skill", `{"name":"b"}`, nil, false},
+		{"Skill(a)", "Skill", `{"skill":"a"}`, nil, true},
+		{"Read", "skill", `{"name":"own"}`, nil, true},
+		{"Read(src/**)", "read_file", "", []policy.Access{{Kind: policy.Read, Target: "/w/src/a"}}, true},
+		{"Read(src/**)", "read_file", "", []policy.Access{{Kind: policy.Read, Target: "/w/b"}}, false},
+		{"", "read_file", "", nil, false},
+	} {
+		s := activeSkill{name: "own", tools: []string{c.tools}}
+		q := policy.Query{Tool: c.tool, Args: []byte(c.args), Accesses: c.accesses, Workspace: policy.Workspace{Dir: "/w"}}
+		if got := s.allows(t.Context(), q); got != c.want {
+			t.Errorf("%s with %s %s: got %v", c.tools, c.tool, c.args, got)
+		}
+	}
+}

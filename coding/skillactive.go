@@ -216,10 +216,12 @@ func (s activeSkill) allows(ctx context.Context, q policy.Query) bool {
 	var rules []policy.Rule
 	reads := false
 	for _, entry := range s.tools {
-		bare, _, pattern := strings.Cut(entry, "(")
+		bare, spec, pattern := strings.Cut(entry, "(")
 		listed := standardName(strings.TrimSpace(bare))
 		same := name == listed || slices.Contains(companions[listed], name)
-		if same && !pattern {
+		switch {
+		case same && !pattern, same && (name == "shell_output" || name == "shell_stop"),
+			same && name == "skill" && skillName(q.Args) == strings.TrimSuffix(spec, ")"):
 			return true
 		}
 		reads = reads || listed == "read_file" || listed == "grep"
@@ -238,11 +240,17 @@ func (s activeSkill) allows(ctx context.Context, q policy.Query) bool {
 // may reports whether a call ends the skill, or loads it again after its instructions were removed from the
 // conversation.
 func (s activeSkill) may(args json.RawMessage) bool {
-	var in struct {
-		skillIn
-		Skill string
+	var in skillIn
+	return json.Unmarshal(args, &in) == nil && (in.Done || skillName(args) == s.name)
+}
+
+// skillName returns the name in a call that loads a skill, of any toolset.
+func skillName(args json.RawMessage) string {
+	var in struct{ Name, Skill string }
+	if json.Unmarshal(args, &in) != nil {
+		return ""
 	}
-	return json.Unmarshal(args, &in) == nil && (in.Done || cmp.Or(in.Name, in.Skill) == s.name)
+	return cmp.Or(in.Name, in.Skill)
 }
 
 // standard maps the names of tools in other agents, in lower case, to those of the standard tools.

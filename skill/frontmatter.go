@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -34,30 +35,47 @@ type value struct {
 // parse reads a file. It accepts frontmatter that is not valid YAML as far as it can.
 func parse(content string) (document, error) {
 	content = strings.ReplaceAll(strings.TrimPrefix(content, "\ufeff"), "\r\n", "\n")
-	lines := strings.Split(content, "\n")
-	start := slices.IndexFunc(lines, func(l string) bool { return strings.TrimSpace(l) != "" })
-	if start < 0 || strings.TrimRight(lines[start], " \t") != "---" {
-		return document{body: strings.TrimSpace(content), line: max(start, 0) + 1, missing: true}, nil
-	}
-	n := slices.IndexFunc(lines[start+1:], func(l string) bool { return strings.TrimRight(l, " \t") == "---" })
-	if n < 0 {
+	front, rest, ok := split(content)
+	switch {
+	case !ok && strings.HasPrefix(strings.TrimSpace(content), "---"):
 		return document{}, errors.New(`the frontmatter is not closed; add a line "---" after it`)
-	}
-	end := start + 1 + n
-	front := strings.Join(lines[start+1:end], "\n")
-	if len(front) > maxFrontmatter {
+	case !ok:
+		rest = content
+	case len(front) > maxFrontmatter:
 		return document{}, fmt.Errorf("the frontmatter is larger than %d KiB", maxFrontmatter>>10)
 	}
-	rest := lines[end+1:]
-	blank := max(slices.IndexFunc(rest, func(l string) bool { return strings.TrimSpace(l) != "" }), 0)
-	d := document{body: strings.TrimSpace(strings.Join(rest[blank:], "\n")), line: end + 2 + blank}
-	fields, err := parseFields(front, start+2)
+	body := strings.TrimSpace(rest)
+	before := content[:len(content)-len(rest)]
+	if body != "" {
+		before = content[:len(content)-len(strings.TrimLeftFunc(rest, unicode.IsSpace))]
+	}
+	d := document{body: body, line: 1 + strings.Count(before, "\n"), missing: !ok}
+	if !ok {
+		return d, nil
+	}
+	first := 1 + strings.Count(content[:strings.Index(content, "---")], "\n")
+	fields, err := parseFields(front, first)
 	if err != nil {
 		d.invalid = err.Error()
-		fields = parseLines(lines[start+1:end], start+2)
+		fields = parseLines(strings.Split(front, "\n"), first)
 	}
 	d.fields = fields
 	return d, nil
+}
+
+// fences match the lines around frontmatter.
+var fences = regexp.MustCompile(`(?s)^\s*---[ \t]*(\n(?:.*?\n)??)---[ \t]*(?:\n(.*))?$`)
+
+// split returns the frontmatter, which begins in the line of its first hyphens, and what follows it. If there is no line
+// of three hyphens after it, it ends at the next three hyphens, as for the reference.
+func split(content string) (front, rest string, ok bool) {
+	if m := fences.FindStringSubmatch(content); m != nil {
+		return m[1], m[2], true
+	}
+	if !strings.HasPrefix(content, "---") {
+		return "", "", false
+	}
+	return strings.Cut(content[3:], "---")
 }
 
 // parseFields reads YAML that begins in a line.
@@ -99,9 +117,6 @@ func parseFields(front string, first int) (map[string]value, error) {
 // scalar returns the text of a node. What is nested deeper is written as YAML.
 func scalar(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode {
-		if n.Tag == "!!null" && n.Style == 0 && n.Value != "" {
-			return ""
-		}
 		return n.Value
 	}
 	b, err := yaml.Marshal(n)

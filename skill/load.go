@@ -207,13 +207,21 @@ func (d document) text(key string) string { return d.fields[key].text }
 func (d document) extension(keys ...string) string {
 	for _, k := range keys {
 		if v, ok := d.fields[k]; ok {
-			return strings.TrimSpace(v.text)
+			return nonNull(v.text)
 		}
 		if v, ok := d.fields["metadata"].pairs[k]; ok {
-			return strings.TrimSpace(v)
+			return nonNull(v)
 		}
 	}
 	return ""
+}
+
+// nonNull returns a trimmed text, or "" for the null of YAML.
+func nonNull(text string) string {
+	if text = strings.TrimSpace(text); text == "null" || text == "~" {
+		return ""
+	}
+	return text
 }
 
 // firstLine returns the first line of a text, without Markdown marks.

@@ -110,6 +110,29 @@ func TestLoad_AcceptsOddFrontmatter(t *testing.T) {
 	}
 }
 
+func TestParse_FindsTheFrontmatter(t *testing.T) {
+	for content, want := range map[string]struct {
+		name, body string
+		line       int
+	}{
+		"---\nname: a\n---\nb":                   {"a", "b", 4},
+		"---\nname: a\n---\n\n\nb\n":             {"a", "b", 6},
+		"\n\n---\nname: a\n---\nb\n---\nc":       {"a", "b\n---\nc", 6},
+		"---\n---\nname: b\n---\n":               {"", "name: b\n---", 3},
+		"---\nname: a\n----\nb":                  {"a", "-\nb", 3},
+		"---  \r\nname: a\r\n--- \r\nb\r\n":      {"a", "b", 4},
+		"\ufeff---\nname: a\ntext: x---y\n---\n": {"a", "", 5},
+		"---\nname: a\n---":                      {"a", "", 3},
+		"text\n---\nname: a\n---\n":              {"", "text\n---\nname: a\n---", 1},
+		"":                                       {"", "", 1},
+	} {
+		d, err := parse(content)
+		if err != nil || d.text("name") != want.name || d.body != want.body || d.line != want.line {
+			t.Errorf("%q: got %q, %q, line %d, %v", content, d.text("name"), d.body, d.line, err)
+		}
+	}
+}
+
 func TestAttack_HostileSkillsAreRefusedWithTheReason(t *testing.T) {
 	const plain = "---\nname: evil\ndescription: d\n---\n\n"
 	for name, c := range map[string]struct {

@@ -3,7 +3,6 @@ package skill
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -53,7 +52,7 @@ func validate(content, dir string) (list []violation) {
 		list = append(list, violation{"SKILL-06", Medium, "description", fmt.Sprintf("description has %d characters; the maximum is %d", n, maxDescription)})
 	}
 	if node, given := fields.nodes["compatibility"]; given {
-		if node.Kind != yaml.ScalarNode {
+		if !isText(node) {
 			list = append(list, violation{"FORMAT-03", High, "compatibility", "compatibility must be text"})
 		} else if n := utf8.RuneCountInString(node.Value); n > maxCompatibility {
 			list = append(list, violation{"FORMAT-03", High, "compatibility", fmt.Sprintf("compatibility has %d characters; the maximum is %d", n, maxCompatibility)})
@@ -95,14 +94,16 @@ type strict struct {
 // text returns the text of a field, and false if it is missing, blank or not text.
 func (s strict) text(key string) (string, bool) {
 	n := s.nodes[key]
-	if n == nil || n.Kind != yaml.ScalarNode || strings.TrimSpace(n.Value) == "" {
+	if n == nil || !isText(n) || strings.TrimSpace(n.Value) == "" {
 		return "", false
 	}
 	return n.Value, true
 }
 
-// tabAfter matches a tab after the colon of a field, which the reference does not accept.
-var tabAfter = regexp.MustCompile(`(?m)^\s*[^\s#'"][^:#]*:\t`)
+// isText reports whether a node is text. Two words are special in YAML 1.1.
+func isText(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && !(n.Style == 0 && (n.Value == "=" || n.Value == "<<"))
+}
 
 // strictFields parses frontmatter as the reference does: it ends at the next three hyphens, and YAML is limited to
 // plain maps, lists and text.
@@ -120,12 +121,10 @@ func strictFields(content string) (strict, error) {
 		return strict{}, errors.New(`the frontmatter is not closed; add a line "---" after it`)
 	case len(front) > maxFrontmatter:
 		return strict{}, fmt.Errorf("the frontmatter is larger than %d KiB", maxFrontmatter>>10)
-	case tabAfter.MatchString(front):
-		return strict{}, errors.New("the frontmatter has a tab after a colon; use a space")
 	}
 	root, err := decode(front)
 	if err == nil {
-		err = plainYAML(root)
+		err = plainYAML(root, strings.Split(breaks.Replace(front), "\n"))
 	}
 	if err != nil {
 		return strict{}, fmt.Errorf("the frontmatter is not valid: %w", err)
@@ -138,8 +137,8 @@ func strictFields(content string) (strict, error) {
 	return s, nil
 }
 
-// plainYAML returns an error for YAML that the reference does not accept.
-func plainYAML(root *yaml.Node) error {
+// plainYAML returns an error for YAML that the reference does not accept. The lines are its source.
+func plainYAML(root *yaml.Node, lines []string) error {
 	if root == nil || root.Kind != yaml.MappingNode {
 		return errors.New("it is not a list of fields")
 	}
@@ -149,6 +148,8 @@ func plainYAML(root *yaml.Node) error {
 			return fmt.Errorf("line %d: braces and brackets need quotes", n.Line)
 		case n.Style&yaml.TaggedStyle != 0:
 			return fmt.Errorf("line %d: tags are not supported", n.Line)
+		case n.Kind == yaml.ScalarNode && oddSource(n, lines):
+			return fmt.Errorf("line %d: a tab or an exclamation mark needs quotes", n.Line)
 		case n.Kind == yaml.MappingNode:
 			if err := plainMap(n); err != nil {
 				return err
@@ -156,6 +157,21 @@ func plainYAML(root *yaml.Node) error {
 		}
 	}
 	return nil
+}
+
+// oddSource reports whether the source of a scalar has a tab before it, a tab in it without quotes, or an empty tag.
+func oddSource(n *yaml.Node, lines []string) bool {
+	if n.Line < 1 || n.Line > len(lines) {
+		return false
+	}
+	line := []rune(lines[n.Line-1])
+	at := min(max(n.Column-1, 0), len(line))
+	before, after := string(line[:at]), string(line[at:])
+	for _, end := range []string{" #", ": ", ":\t"} { // what follows a key is another node
+		after, _, _ = strings.Cut(after, end)
+	}
+	return strings.Contains(before, "\t") || strings.HasSuffix(strings.TrimSpace(before), ": !") || strings.TrimSpace(after) == "!" ||
+		n.Style == 0 && (strings.Contains(after, "\t") || strings.Contains(n.Value, "\t"))
 }
 
 // plainMap returns an error for duplicate and merged keys, and for maps that are not indented alike.
