@@ -23,15 +23,16 @@ type Provider struct {
 	Models     []Model           `toml:"models" json:"models,omitempty" jsonschema:"models of the provider; the first one is the default"`
 }
 
-// Model describes a model of a Provider. Prices are in US dollars per million tokens.
+// Model describes a model of a Provider. What is not set is taken from a known model with the same name, except for
+// prices. Prices are in US dollars per million tokens.
 type Model struct {
 	ID              string   `toml:"id" json:"id" jsonschema:"name in requests"`
 	Name            string   `toml:"name" json:"name,omitempty" jsonschema:"name for people (default: the id)"`
 	ContextWindow   int      `toml:"context_window" json:"context_window,omitempty" min:"0" jsonschema:"context window in tokens"`
 	MaxOutput       int      `toml:"max_output" json:"max_output,omitempty" min:"0" jsonschema:"maximum length of an answer in tokens"`
-	Vision          bool     `toml:"vision" json:"vision,omitempty" jsonschema:"whether it accepts images"`
-	Tools           *bool    `toml:"tools" json:"tools,omitempty" jsonschema:"whether it can call tools (default: true)"`
-	Reasoning       bool     `toml:"reasoning" json:"reasoning,omitempty" jsonschema:"whether a reasoning effort can be set"`
+	Vision          *bool    `toml:"vision" json:"vision,omitempty" jsonschema:"whether it accepts images"`
+	Tools           *bool    `toml:"tools" json:"tools,omitempty" jsonschema:"whether it can call tools"`
+	Reasoning       *bool    `toml:"reasoning" json:"reasoning,omitempty" jsonschema:"whether a reasoning effort can be set"`
 	InputPrice      *float64 `toml:"input_price" json:"input_price,omitempty" min:"0" jsonschema:"price of input"`
 	OutputPrice     *float64 `toml:"output_price" json:"output_price,omitempty" min:"0" jsonschema:"price of output"`
 	CacheReadPrice  *float64 `toml:"cache_read_price" json:"cache_read_price,omitempty" min:"0" jsonschema:"price of input that is read from the cache"`

@@ -37,11 +37,11 @@ func TestProviders_AreReadFromTheUsersFile(t *testing.T) {
 	w := newWorld(t)
 	w.write(config.LayerUser, gateway)
 	s := w.load()
-	three, fifteen, zero, no := 3.0, 15.5, 0.0, false
+	three, fifteen, zero, yes, no := 3.0, 15.5, 0.0, true, false
 	want := map[string]config.Provider{"gateway": {
 		BaseURL: "https://gateway.example/v1", Protocol: "responses", KeyEnv: "GATEWAY_KEY", Headers: map[string]string{"X-Team": "blue", "X-Org": "${ORG}"},
 		Models: []config.Model{
-			{ID: "large", ContextWindow: 200_000, MaxOutput: 32_000, Vision: true, Reasoning: true, InputPrice: &three, OutputPrice: &fifteen},
+			{ID: "large", ContextWindow: 200_000, MaxOutput: 32_000, Vision: &yes, Reasoning: &yes, InputPrice: &three, OutputPrice: &fifteen},
 			{ID: "free", Tools: &no, InputPrice: &zero, OutputPrice: &zero},
 		},
 	}}

@@ -300,6 +300,11 @@ func TestNext_ATruncatedConversationIsCompacted(t *testing.T) {
 	if got := c.counted(4096, "", result); got != "warning context_truncated, COMPACTION, CallModel; " {
 		t.Errorf("after a truncated call: %s", got)
 	}
+	c = begin(event.ModelSetup{Window: 40_000}, event.Rules{CompactAt: 0.8, NoSummary: true})
+	result = strings.Repeat("result ", 1500)
+	if got := c.counted(29_000, "", result) + c.counted(14_000, "", result); got != "CallModel; warning context_truncated, warning context_window, CallModel; " {
+		t.Errorf("after a call that read less than the one before: %s", got)
+	}
 }
 
 func TestWindow_IsThatOfARefusal(t *testing.T) {

@@ -93,7 +93,9 @@ func (o ask) print(h Host, stream iter.Seq2[llm.StreamEvent, error]) error {
 			if ev.Discard && o.stream && !o.json {
 				return o.failed(h, ev.Err) // printed text cannot be withdrawn
 			}
-			notef(h, "%s; retrying in %v", oneLine(ev.Err), ev.Delay.Round(time.Millisecond))
+			if announces(llm.KindOf(ev.Err) == llm.ErrLoading, ev.Attempt) {
+				notef(h, "%s; retrying in %v", oneLine(ev.Err), ev.Delay.Round(time.Millisecond))
+			}
 		case llm.TextDelta:
 			if o.stream && !o.json {
 				if _, err := io.WriteString(out, ev.Text); err != nil {

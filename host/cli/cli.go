@@ -21,6 +21,7 @@ import (
 
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/connect"
 )
 
 // Version is set at build time. If it is empty, the module's version is used.
@@ -36,6 +37,7 @@ type Host struct {
 
 	quit      <-chan struct{} // closed by the second interrupt; set by Main
 	systemDir string          // with the system configuration; "" is the standard one
+	search    connect.Search  // where to look for local servers
 }
 
 // Process returns the Host for the current process.

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -66,11 +67,17 @@ func showConfig(h Host, entries []config.Entry, origin, asJSON bool) error {
 			continue
 		}
 		for i, o := range e.Origins {
+			key := e.Key
+			if entries, ok := e.Value.(map[string]config.Provider); ok {
+				name := slices.Sorted(maps.Keys(entries))[i]
+				key += "." + name
+				text, _ = marshal(entries[name])
+			}
 			if list, ok := e.Value.([]string); ok {
 				text, _ = marshal(list[i])
 			}
 			o.Name = shortDir(h, o.Name)
-			t.Add(e.Key, string(text), show.OneLine(o.String()))
+			t.Add(key, string(text), show.OneLine(o.String()))
 		}
 	}
 	if origin && !asJSON {
@@ -84,6 +91,19 @@ func masked(value any) any {
 	switch v := value.(type) {
 	case string:
 		return wire.RedactURL(v)
+	case map[string]config.Provider:
+		shown := map[string]config.Provider{}
+		for name, p := range v {
+			p.BaseURL, p.KeyCommand = wire.RedactURL(p.BaseURL), wire.Redact(p.KeyCommand)
+			p.Headers = maps.Clone(p.Headers)
+			for header, value := range p.Headers {
+				if !strings.HasPrefix(value, "${") {
+					p.Headers[header] = "[redacted]"
+				}
+			}
+			shown[name] = p
+		}
+		return shown
 	case []config.Hook:
 		v = slices.Clone(v)
 		for i := range v {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,21 +18,27 @@ import (
 	"github.com/reins-agent/reins/internal/suggest"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
+	"github.com/reins-agent/reins/llm/wire"
 )
 
 // connection holds the flags of commands that call a provider.
 type connection struct {
 	provider, model, baseURL, catalogue string
+	responseTimeout                     string
+	headers                             []string
 	debug                               bool
 
-	parsed *pflag.FlagSet // nil if there is no command line
+	entries []connect.Entry // of the configuration
+	parsed  *pflag.FlagSet  // nil if there is no command line
 }
 
 func (c *connection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&c.provider, "provider", "", "model provider: openai, anthropic, gemini, chat or local (default: the session's, if any, or the configured one, or chosen by --model or the API key that is set)")
+	f.StringVar(&c.provider, "provider", "", "model provider: openai, anthropic, gemini, chat, local, or one of your configuration (default: the session's, if any, or the configured one, or chosen by --model or the API key that is set)")
 	f.StringVar(&c.model, "model", "", "model to use (default: the session's, if any, or the configured one, or the provider's default)")
 	f.StringVar(&c.baseURL, "base-url", "", "`URL` of the API (default: the provider's)")
+	f.StringArrayVar(&c.headers, "header", nil, "add the HTTP header `\"NAME: VALUE\"` to the provider's requests; can be repeated")
+	f.StringVar(&c.responseTimeout, "response-timeout", "", "time limit for the first byte of an answer, such as `20m` (default: 5m, and 15m for local servers and answers that are not streamed)")
 	f.StringVar(&c.catalogue, "catalogue", "", catalogueHelp)
 	f.BoolVar(&c.debug, "debug", false, "log HTTP traffic to standard error, without keys")
 	completeWords(cmd, "provider", connect.Names()...)
@@ -47,7 +54,10 @@ func (c connection) open(ctx context.Context, h Host) (coding.Connection, error)
 	}
 	k, err := coding.Connect(ctx, c.provider, c.model, conf)
 	if err == nil && k.Server != nil {
-		notef(h, "using model %s from %s at %s", k.Model, k.Server.Name, k.Server.BaseURL)
+		notef(h, "using model %s from %s%s", k.Model, k.Server, windowNote(k))
+	}
+	if err == nil && k.Asked {
+		notef(h, "using model %s of provider %s", k.Model, k.Provider)
 	}
 	if err == nil && len(k.Keys) > 0 {
 		notef(h, "using %s, the first of the providers with a key (%s); choose another with --provider, REINS_PROVIDER or \"reins config set provider NAME\"",
@@ -56,10 +66,34 @@ func (c connection) open(ctx context.Context, h Host) (coding.Connection, error)
 	return k, err
 }
 
+// windowNote describes the context window of a local model, and how to raise one that is small for an agent.
+func windowNote(k coding.Connection) string {
+	const small = 16_384
+	m, _ := k.Catalogue.Exact(k.Provider, k.Model)
+	switch {
+	case m.ContextWindow == 0:
+		return ""
+	case m.ContextWindow < small && k.Server.Name == "Ollama":
+		return fmt.Sprintf(", with a context window of only %d tokens; raise it with OLLAMA_CONTEXT_LENGTH or num_ctx", m.ContextWindow)
+	}
+	return fmt.Sprintf(", with a context window of %d tokens", m.ContextWindow)
+}
+
 // config returns the configuration of the client.
 func (c connection) config(h Host) (connect.Config, error) {
 	catalogue, err := loadCatalogue(c.catalogue)
-	conf := connect.Config{Getenv: h.Getenv, Catalogue: catalogue, BaseURL: c.baseURL}
+	if err != nil {
+		return connect.Config{}, err
+	}
+	if catalogue, err = connect.Catalogue(catalogue, c.entries); err != nil {
+		return connect.Config{}, usageError{err}
+	}
+	header, err := parseHeaders(c.headers)
+	firstByte, _ := time.ParseDuration(c.responseTimeout) // it was checked
+	conf := connect.Config{
+		Getenv: h.Getenv, Catalogue: catalogue, BaseURL: c.baseURL, Header: header, Entries: c.entries, Search: h.search,
+		Limits: wire.Limits{FirstByte: firstByte, Unary: firstByte}, Progress: func(text string) { notef(h, "%s", text) },
+	}
 	if c.debug {
 		conf.Debug = redacted(screen(h.Stderr))
 	}
@@ -100,6 +134,13 @@ func (o models) run(h Host, pattern string) error {
 	c, err := loadCatalogue(o.catalogue)
 	if err != nil {
 		return err
+	}
+	s, err := h.settings(".", h.trusted("."), nil)
+	if err != nil {
+		return err
+	}
+	if c, err = connect.Catalogue(c, h.entries(s, c)); err != nil {
+		return usageError{err}
 	}
 	if err := checkProvider(c, o.provider); err != nil {
 		return err

@@ -49,6 +49,9 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	if err != nil {
 		return coding.Config{}, err
 	}
+	if k.Catalogue != nil {
+		conf.Catalogue = k.Catalogue
+	}
 	c := coding.Config{
 		Provider: k.Provider, Model: k.Model, Effort: o.effort, Dir: o.dir, Vars: r.vars, Pass: o.pass, Sandbox: o.box, Connect: conf,
 		Family: coding.Family(o.profile), Toolset: coding.Toolset(o.toolset), ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout, ReadBeforeWrite: true},
@@ -103,7 +106,13 @@ func (o run) guards(h Host) (a coding.Audit, s coding.Secrets, err error) {
 			a.Off, err = true, nil
 		}
 	}
-	return a, coding.Secrets{Off: !c.Secrets.Redact, Names: c.Secrets.Names, Patterns: c.Secrets.Patterns}, err
+	s = coding.Secrets{Off: !c.Secrets.Redact, Names: slices.Clone(c.Secrets.Names), Patterns: c.Secrets.Patterns}
+	for _, p := range c.Providers {
+		if p.KeyEnv != "" {
+			s.Names = append(s.Names, p.KeyEnv)
+		}
+	}
+	return a, s, err
 }
 
 // checkModels rejects models whose price is unknown if there is a budget, and warns about models that

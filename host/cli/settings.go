@@ -14,7 +14,7 @@ import (
 
 // flagKeys maps flags to the keys of the configuration that they override.
 var flagKeys = map[string]string{
-	"provider": "provider", "model": "model", "effort": "effort", "base-url": "base_url",
+	"provider": "provider", "model": "model", "effort": "effort", "base-url": "base_url", "response-timeout": "response_timeout",
 	"mode": "permissions.mode", "sandbox": "sandbox.mode", "network": "sandbox.network", "max-rounds": "run.max_rounds", "max-turns": "run.max_turns", "budget": "run.budget", "compact-at": "run.compact_at",
 }
 
@@ -75,7 +75,7 @@ func (c *connection) configure(h Host, dir string, trusted bool, session event.M
 	if err != nil {
 		return nil, err
 	}
-	c.provider, c.model, c.baseURL = s.Provider, s.Model, s.BaseURL
+	c.provider, c.model, c.baseURL, c.responseTimeout, c.entries = s.Provider, s.Model, s.BaseURL, s.ResponseTimeout, h.entries(s, known)
 	if otherVendor(s, known) {
 		c.provider = "" // chosen by the model
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/internal/hidden"
+	"github.com/reins-agent/reins/llm"
 )
 
 // textView prints what the agent says to out, and what it does to side. If side is a terminal, its last
@@ -118,7 +119,9 @@ func (v *textView) note(indent string, data event.Data) {
 			v.say(" [interrupted]")
 		}
 		v.said = ""
-		v.line(indent, show.Retry(d, d.Delay))
+		if announces(d.Error.Class == string(llm.ErrLoading), d.Attempt) {
+			v.line(indent, show.Retry(d, d.Delay))
+		}
 		v.status.retry(d)
 	case event.SteeringQueued:
 		v.line(indent, "queued for the agent: "+show.OneLine(show.MessageText(d.Message)))

@@ -86,6 +86,7 @@ type recorder struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []*http.Request
+	body     string // of the last one
 	status   int
 	echo     bool
 }
@@ -94,8 +95,9 @@ func newRecorder(t *testing.T, status int) *recorder {
 	t.Helper()
 	r := &recorder{status: status}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
 		r.mu.Lock()
-		r.requests = append(r.requests, req)
+		r.requests, r.body = append(r.requests, req), string(body)
 		r.mu.Unlock()
 		w.WriteHeader(r.status)
 		if r.echo {
@@ -107,6 +109,12 @@ func newRecorder(t *testing.T, status int) *recorder {
 		r.Close()
 	})
 	return r
+}
+
+func (r *recorder) lastBody() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.body
 }
 
 func (r *recorder) last(t *testing.T) *http.Request {

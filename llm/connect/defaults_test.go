@@ -15,3 +15,9 @@ func TestSearch_Defaults(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
+
+func TestLocalLimits_Defaults(t *testing.T) {
+	if got := (Config{}).localLimits().FirstByte; got != 15*time.Minute {
+		t.Errorf("a local server has %v for its first byte, want 15 minutes", got)
+	}
+}

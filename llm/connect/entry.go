@@ -25,10 +25,30 @@ type Entry struct {
 	KeyFrom  string // names the source of Key, for errors
 	Header   http.Header
 	Models   []llm.Model // their Provider is ignored; the first one is the default
+	// Load, if set, returns Key and Header when the provider is opened.
+	Load func(ctx context.Context) (key string, header http.Header, err error)
 }
 
 // Protocols returns the protocols of an Entry.
 func Protocols() []string { return []string{"chat", "responses", "messages", "gemini"} }
+
+// loaded returns the configuration with the key and the headers of the entry with this name, if there is one.
+func (c Config) loaded(ctx context.Context, name string) (Config, error) {
+	i := slices.IndexFunc(c.Entries, func(e Entry) bool { return e.Name == name })
+	if i < 0 || c.Entries[i].Load == nil {
+		return c, nil
+	}
+	c.Entries = slices.Clone(c.Entries)
+	e := &c.Entries[i]
+	key, header, err := e.Load(ctx)
+	if err != nil {
+		return c, llm.Errorf(llm.ErrConfiguration, "", "provider %s: %w", name, err)
+	}
+	e.Key, e.Header, e.Load = key, header, nil
+	return c, nil
+}
+
+var vendorOf = map[string]string{"responses": "openai", "messages": "anthropic", "gemini": "gemini"}
 
 // entry returns the entry with a name.
 func (c Config) entry(name string) (Entry, bool) {
@@ -67,6 +87,15 @@ func (e Entry) open(c Config) (llm.Provider, error) {
 	catalogue, err := Catalogue(c.Catalogue, c.Entries)
 	if err != nil {
 		return nil, err
+	}
+	if vendor := vendorOf[e.Protocol]; vendor != "" { // whose models the adapter looks up
+		models := slices.Clone(e.Models)
+		for i := range models {
+			models[i].Provider, models[i].Default = vendor, false
+		}
+		if catalogue, err = Extend(catalogue, models...); err != nil {
+			return nil, err
+		}
 	}
 	switch e.Protocol {
 	case "", "chat":
@@ -111,6 +140,10 @@ func Extend(base *llm.Catalogue, models ...llm.Model) (*llm.Catalogue, error) {
 // FirstModel returns a model of the server of a provider, for a provider without a default model. It must be the only
 // one, unless the server is a known local one.
 func FirstModel(ctx context.Context, provider string, c Config) (string, error) {
+	c, err := c.loaded(ctx, provider)
+	if err != nil {
+		return "", err
+	}
 	c = c.prepared()
 	e, ok := c.entry(provider)
 	if provider == "chat" {

@@ -22,7 +22,7 @@ func Find(ctx context.Context, c Config, model string) (Server, llm.Model, error
 
 // await is like find, but waits for a server that is loading.
 func (c Config) await(ctx context.Context, model string) (Server, llm.Model, error) {
-	limit := cmp.Or(c.Retry.Loading, 15*time.Minute)
+	limit, pause := cmp.Or(c.Retry.Loading, 15*time.Minute), cmp.Or(c.Retry.Base, time.Second)
 	for waited := time.Duration(0); ; {
 		srv, m, loading, err := c.find(ctx, model)
 		if err == nil || !loading || waited >= limit {
@@ -31,7 +31,6 @@ func (c Config) await(ctx context.Context, model string) (Server, llm.Model, err
 		if waited == 0 {
 			c.progress(srv.String() + " is loading its model; waiting")
 		}
-		pause := c.Search.withDefaults().Timeout
 		select {
 		case <-time.After(pause):
 			waited += pause

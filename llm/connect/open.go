@@ -22,6 +22,10 @@ func Names() []string {
 // FromEnv, one of Config.Entries, or "local" for a server on this machine, at Config.BaseURL or found by Config.Search. With a
 // Config.BaseURL no key is required.
 func Open(ctx context.Context, name string, c Config) (*llm.Client, error) {
+	c, err := c.loaded(ctx, name)
+	if err != nil {
+		return nil, err
+	}
 	c = c.prepared()
 	if name == "local" {
 		p, err := c.openLocal(ctx)

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/connect"
+)
+
+// entries returns the providers of the configuration, by name. Keys and headers are determined when one is used.
+func (h Host) entries(s *config.Settings, known *llm.Catalogue) (list []connect.Entry) {
+	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
+		p := s.Providers[name]
+		e := connect.Entry{Name: name, BaseURL: p.BaseURL, Protocol: p.Protocol, KeyFrom: p.KeyEnv, Load: h.credentials(p)}
+		if p.KeyCommand != "" {
+			e.KeyFrom = "key_command"
+		}
+		for _, m := range p.Models {
+			e.Models = append(e.Models, catalogued(m, known))
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// catalogued returns a model of the configuration as the catalogue describes models. A model that is known by its name
+// provides what the configuration leaves out, except for prices.
+func catalogued(m config.Model, known *llm.Catalogue) llm.Model {
+	out, listed := known.Lookup("", m.ID)
+	if !listed {
+		out.Tools = true
+	}
+	out.ID, out.Aliases, out.Freeform, out.Retired, out.Price = m.ID, nil, false, false, nil
+	out.Name = cmp.Or(m.Name, out.Name, m.ID)
+	out.ContextWindow, out.MaxOutput = cmp.Or(int64(m.ContextWindow), out.ContextWindow), cmp.Or(int64(m.MaxOutput), out.MaxOutput)
+	for _, b := range []struct {
+		given *bool
+		to    *bool
+	}{{m.Vision, &out.Vision}, {m.Tools, &out.Tools}, {m.Reasoning, &out.Reasoning}} {
+		if b.given != nil {
+			*b.to = *b.given
+		}
+	}
+	if !out.Reasoning {
+		out.Thinking, out.Efforts = "", nil
+	}
+	if m.InputPrice != nil || m.OutputPrice != nil {
+		out.Price = &llm.Price{Input: m.InputPrice, Output: m.OutputPrice, CacheRead: m.CacheReadPrice, CacheWrite: m.CacheWritePrice}
+		if out.Price.CacheRead == nil {
+			out.Price.CacheRead = m.InputPrice
+		}
+		if out.Price.CacheWrite == nil {
+			out.Price.CacheWrite = m.InputPrice
+		}
+	}
+	return out
+}
+
+// credentials returns a function that determines the key and the headers of a provider, once.
+func (h Host) credentials(p config.Provider) func(context.Context) (string, http.Header, error) {
+	var mu sync.Mutex
+	var key string
+	return func(ctx context.Context) (_ string, header http.Header, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if key == "" {
+			if key, err = h.providerKey(ctx, p); err != nil {
+				return "", nil, err
+			}
+		}
+		header = http.Header{}
+		for name, value := range p.Headers {
+			if value, err = config.Expand(value, h.Getenv); err != nil {
+				return "", nil, fmt.Errorf("header %s: %w", name, err)
+			}
+			header.Set(name, value)
+		}
+		return key, header, nil
+	}
+}
+
+func (h Host) providerKey(ctx context.Context, p config.Provider) (string, error) {
+	switch {
+	case p.KeyEnv != "":
+		key := strings.TrimSpace(h.Getenv(p.KeyEnv))
+		if key == "" {
+			return "", fmt.Errorf("no key: set the environment variable %s", p.KeyEnv)
+		}
+		return key, nil
+	case p.KeyCommand != "":
+		return h.runKeyCommand(ctx, p.KeyCommand)
+	}
+	return "", nil
+}
+
+// runKeyCommand returns what a command of the user's configuration prints. It may ask the user something.
+func (h Host) runKeyCommand(ctx context.Context, command string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	shell := []string{"sh", "-c"}
+	if runtime.GOOS == "windows" {
+		shell = []string{"cmd", "/C"}
+	}
+	cmd := exec.CommandContext(ctx, shell[0], append(shell[1:], command)...)
+	cmd.Stderr = h.Stderr
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	key := strings.TrimSpace(string(out))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("key_command failed: %w", err)
+	case key == "" || strings.ContainsAny(key, "\r\n"):
+		return "", errors.New("key_command must print the key, on one line")
+	}
+	return key, nil
+}
+
+// parseHeaders parses the values of --header.
+func parseHeaders(list []string) (http.Header, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	h := http.Header{}
+	for _, text := range list {
+		name, value, err := config.ParseHeader(text)
+		if err != nil {
+			return nil, usagef("--header: %w", err)
+		}
+		h.Add(name, value)
+	}
+	return h, nil
+}
+
+// announces reports whether to show a retry. While a server is loading, about one line a minute is enough.
+func announces(loading bool, attempt int) bool { return !loading || attempt == 2 || attempt%12 == 0 }
