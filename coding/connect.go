@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -17,17 +18,15 @@ type Connection struct {
 	// Catalogue has the models of the configuration, those of connect.Config.Entries, and the local model as its
 	// server describes it.
 	Catalogue *llm.Catalogue
-	// Server is the server of the model, if the provider is "local".
+	// Server is the server of the model, if it was asked about it; see [connect.Find].
 	Server *connect.Server
-	// Asked reports that the server was asked for a model.
-	Asked bool
 	// Keys lists the providers with a key, if the first of several was chosen.
 	Keys []string
 }
 
 // Connect makes a client. The provider defaults to the one that serves the model, or else to the first one
-// with a key in the environment, in the order of [connect.Names]. The model defaults to that of the provider. A local
-// server, or another one without a default, is asked for its models.
+// with a key in the environment, in the order of [connect.Names]. The model defaults to that of the provider, or to one
+// that its server has.
 func Connect(ctx context.Context, provider, model string, c connect.Config) (k Connection, err error) {
 	if c.Catalogue, err = connect.Catalogue(c.Catalogue, c.Entries); err != nil {
 		return k, err
@@ -41,30 +40,40 @@ func Connect(ctx context.Context, provider, model string, c connect.Config) (k C
 			return Connection{}, err
 		}
 	}
-	if k.Provider == "local" {
-		srv, m, err := connect.Find(ctx, c, k.Model)
-		if err != nil {
-			return Connection{}, err
-		}
-		k.Server, k.Model, c.BaseURL = &srv, m.ID, srv.BaseURL
-		if c.Catalogue, err = connect.Extend(c.Catalogue, m); err != nil {
-			return Connection{}, err
-		}
+	if standard, ok := c.Catalogue.Default(k.Provider); ok && k.Model == "" {
+		k.Model = standard.ID
 	}
-	k.Catalogue = c.Catalogue
-	if k.Client, err = openClient(ctx, k.Provider, c); err != nil {
+	if err := k.ask(ctx, &c); err != nil {
 		return Connection{}, err
 	}
-	if k.Model != "" {
-		return k, nil
-	}
-	if standard, ok := c.Catalogue.Default(k.Provider); ok {
-		k.Model = standard.ID
-		return k, nil
-	}
-	k.Asked = true
-	k.Model, err = connect.FirstModel(ctx, k.Provider, c)
+	k.Catalogue = c.Catalogue
+	k.Client, err = openClient(ctx, k.Provider, c)
 	return k, err
+}
+
+// ask asks the server of the provider about the model, or for one. What it says is added to the catalogue.
+func (k *Connection) ask(ctx context.Context, c *connect.Config) error {
+	srv, m, err := connect.Find(ctx, k.Provider, *c, k.Model)
+	if err != nil {
+		return err
+	}
+	k.Server, k.Model = srv, m.ID
+	if srv == nil {
+		return nil
+	}
+	if k.Provider == "local" {
+		c.BaseURL = srv.BaseURL
+	}
+	known, listed := c.Catalogue.Exact(k.Provider, m.ID)
+	switch {
+	case listed && m.ContextWindow > 0 && (known.ContextWindow == 0 || m.ContextWindow < known.ContextWindow):
+		known.ContextWindow, known.MaxOutput = m.ContextWindow, cmp.Or(known.MaxOutput, m.MaxOutput)
+		m = known
+	case listed, k.Provider != "local" && m.ContextWindow == 0:
+		return nil
+	}
+	c.Catalogue, err = connect.Extend(c.Catalogue, m)
+	return err
 }
 
 // openClient connects to a provider and, unless its address or its headers are given, to all others with a key in the

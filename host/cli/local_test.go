@@ -164,7 +164,7 @@ func TestLocal_SaysWhichServerAndModelItTook(t *testing.T) {
 	_, side = m.reins(0, "ask", "--provider", "local", "--base-url", llama.URL, "hi")
 	m.says(side, "script.gguf from llama.cpp at "+llama.URL+"/v1")
 	_, side = m.reins(0, "ask", "--provider", "chat", "--base-url", llama.URL+"/v1", "hi")
-	m.says(side, "using model script.gguf of provider chat")
+	m.says(side, "using model script.gguf from llama.cpp at "+llama.URL+"/v1, with a context window of 32768 tokens")
 	_, side = m.reins(1, "ask", "--provider", "chat", "--base-url", llama.URL, "--model", "x", "hi")
 	m.says(side, "most servers need "+llama.URL+"/v1")
 }
@@ -264,7 +264,7 @@ key_command = "echo run >> runs; echo gate-secret"
 `)
 	out, side := m.reins(0, "ask", "--header", "X-Team: blue", "hi")
 	m.says(out, "Hello from a real server")
-	m.says(side, "using model large of provider gate")
+	m.says(side, "using model large from "+gate.URL+"/v1")
 	if runs, _ := os.ReadFile("runs"); string(runs) != "run\n" {
 		t.Errorf("the command ran %d times, want once", strings.Count(string(runs), "run"))
 	}

@@ -53,11 +53,8 @@ func (c connection) open(ctx context.Context, h Host) (coding.Connection, error)
 		return coding.Connection{}, err
 	}
 	k, err := coding.Connect(ctx, c.provider, c.model, conf)
-	if err == nil && k.Server != nil {
+	if _, standard := conf.Catalogue.Default(k.Provider); err == nil && k.Server != nil && (k.Server.Name != "" || c.model == "" && !standard) {
 		notef(h, "using model %s from %s%s", k.Model, k.Server, windowNote(k))
-	}
-	if err == nil && k.Asked {
-		notef(h, "using model %s of provider %s", k.Model, k.Provider)
 	}
 	if err == nil && len(k.Keys) > 0 {
 		notef(h, "using %s, the first of the providers with a key (%s); choose another with --provider, REINS_PROVIDER or \"reins config set provider NAME\"",

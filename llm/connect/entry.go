@@ -136,38 +136,3 @@ func Extend(base *llm.Catalogue, models ...llm.Model) (*llm.Catalogue, error) {
 	})
 	return llm.NewCatalogue(append(kept, models...))
 }
-
-// FirstModel returns a model of the server of a provider, for a provider without a default model. It must be the only
-// one, unless the server is a known local one.
-func FirstModel(ctx context.Context, provider string, c Config) (string, error) {
-	c, err := c.loaded(ctx, provider)
-	if err != nil {
-		return "", err
-	}
-	c = c.prepared()
-	e, ok := c.entry(provider)
-	if provider == "chat" {
-		key, _ := c.key(chatKey)
-		e, ok = Entry{Name: provider, BaseURL: c.baseURL(chatURL), Key: key, Header: c.Header.Clone()}, true
-	}
-	if !ok || e.BaseURL == "" || e.Protocol != "" && e.Protocol != "chat" && e.Protocol != "responses" {
-		return "", llm.Errorf(llm.ErrConfiguration, "", "no model given, and provider %s has no default: choose one (--model)", provider)
-	}
-	if e.Header == nil {
-		e.Header = http.Header{}
-	}
-	if e.Key != "" {
-		e.Header.Set("Authorization", "Bearer "+e.Key)
-	}
-	p := prober{client: c.HTTPClient, header: e.Header, timeout: 10 * c.Search.withDefaults().Timeout}
-	srv, err := p.listAny(ctx, e.BaseURL)
-	if err != nil {
-		return "", llm.Errorf(llm.ErrConfiguration, "", "no model given, and provider %s does not list its models (%w): choose one (--model)", provider, err)
-	}
-	if len(srv.Models) > 1 && srv.Name == "" {
-		return "", llm.Errorf(llm.ErrConfiguration, "", "no model given: choose one of provider %s (--model), such as %s", provider, strings.Join(srv.Models[:min(len(srv.Models), 5)], ", "))
-	}
-	c.BaseURL = e.BaseURL
-	_, m, err := c.choose(ctx, p, []Server{srv}, "")
-	return m.ID, err
-}

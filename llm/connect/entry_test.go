@@ -109,25 +109,46 @@ func TestEntry_OtherProtocolsKnowItsModelsToo(t *testing.T) {
 	}
 }
 
-func TestFirstModel_IsAskedFromTheServer(t *testing.T) {
+func TestFind_WithoutAModelAsksTheServerOfAnyProvider(t *testing.T) {
 	lists := map[string]string{"/one/models": `{"data":[{"id":"only"}]}`, "/many/models": `{"data":[{"id":"a"},{"id":"b"}]}`, "/llama/models": "llamacpp-models"}
 	srv := exchanges.Serve(t, func(r exchanges.Request) string { return lists[r.Path] })
 	c, _ := config(t)
 	c.Entries = []connect.Entry{
 		{Name: "one", BaseURL: srv.URL + "/one", Key: "secret-key"}, {Name: "many", BaseURL: srv.URL + "/many"},
-		{Name: "none", BaseURL: srv.URL + "/none"}, {Name: "claude", BaseURL: srv.URL + "/one", Protocol: "messages"},
+		{Name: "none", BaseURL: srv.URL + "/none"}, {Name: "far", BaseURL: "http://192.0.2.1", Protocol: "messages"},
 	}
-	if m, err := connect.FirstModel(t.Context(), "one", c); err != nil || m != "only" || srv.Requests("/one/models")[0].Header.Get("Authorization") != "Bearer secret-key" {
-		t.Errorf("one model: %q, %v", m, err)
+	if _, m, err := connect.Find(t.Context(), "one", c, ""); err != nil || m.ID != "only" || m.Provider != "one" || srv.Requests("/one/models")[0].Header.Get("Authorization") != "Bearer secret-key" {
+		t.Errorf("one model: %+v, %v", m, err)
 	}
-	for name, says := range map[string]string{"many": "such as a, b", "none": "does not list its models", "claude": "has no default", "openai": "has no default"} {
-		if m, err := connect.FirstModel(t.Context(), name, c); llm.KindOf(err) != llm.ErrConfiguration || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %q, %v", name, m, err)
+	for name, says := range map[string]string{"many": "such as a, b", "none": "does not list its models", "far": "has no default", "openai": "has no default"} {
+		if _, m, err := connect.Find(t.Context(), name, c, ""); llm.KindOf(err) != llm.ErrConfiguration || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %+v, %v", name, m, err)
 		}
 	}
 	c.Getenv = env{"REINS_CHAT_BASE_URL": srv.URL + "/llama", "REINS_CHAT_API_KEY": "chat-secret"}.get
-	if m, err := connect.FirstModel(t.Context(), "chat", c); err != nil || m != "script.gguf" || srv.Requests("/llama/models")[0].Header.Get("Authorization") != "Bearer chat-secret" {
-		t.Errorf("chat: %q, %v", m, err)
+	if _, m, err := connect.Find(t.Context(), "chat", c, ""); err != nil || m.ID != "script.gguf" || srv.Requests("/llama/models")[0].Header.Get("Authorization") != "Bearer chat-secret" {
+		t.Errorf("chat: %+v, %v", m, err)
+	}
+}
+
+func TestFind_AsksAnyProviderOnThisMachineAboutAModel(t *testing.T) {
+	ollama := newOllama(t, "4096")
+	c, _ := config(t)
+	c.Entries = []connect.Entry{{Name: "mine", BaseURL: ollama.URL + "/v1", Protocol: "responses"}, {Name: "far", BaseURL: "http://192.0.2.1/v1"}}
+	for provider, base := range map[string]string{"chat": ollama.URL + "/v1", "openai": ollama.URL + "/v1", "anthropic": ollama.URL, "mine": ""} {
+		c.BaseURL = base
+		srv, m, err := connect.Find(t.Context(), provider, c, "scripted-think")
+		if err != nil || srv == nil || srv.Name != "Ollama" || m.Provider != provider || m.ContextWindow != 4096 || !m.Vision {
+			t.Errorf("%s: %v, %+v, %v", provider, srv, m, err)
+		}
+	}
+	c.BaseURL = ""
+	if srv, m, err := connect.Find(t.Context(), "far", c, "x"); err != nil || srv != nil || m.ID != "x" {
+		t.Errorf("a server elsewhere: %v, %+v, %v", srv, m, err)
+	}
+	c.BaseURL = exchanges.Serve(t, func(exchanges.Request) string { return "" }).URL + "/v1"
+	if _, m, err := connect.Find(t.Context(), "chat", c, "x"); err != nil || m.ID != "x" || m.ContextWindow != 0 {
+		t.Errorf("a server that does not tell: %+v, %v", m, err)
 	}
 }
 

@@ -3,29 +3,46 @@ package connect
 import (
 	"cmp"
 	"context"
+	"net"
+	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/reins-agent/reins/internal/suggest"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Find returns the server that has a model, and what it says about it. Without a name it chooses the first model that
-// supports tools. It asks the server at Config.BaseURL or, without one, those that Config.Search finds. A server at
-// Config.BaseURL may have models that it does not list.
+// Find asks the server of a provider about a model, or for one if the name is empty. The provider "local" has the
+// server at Config.BaseURL or, without one, the first that Config.Search finds with the model. Other providers are asked
+// only if their server is on this machine, or if there is no model; otherwise, and if they do not answer, Find returns
+// nil and the name alone.
 //
-// If a server is still loading its model, Find waits for it. An Ollama server loads the model, because its context
-// window is known only then.
-func Find(ctx context.Context, c Config, model string) (Server, llm.Model, error) {
-	return c.prepared().await(ctx, model)
+// Without a name, the first model that supports tools is chosen; a server that is not known to be a local one must
+// have only one. If a server is still loading its model, Find waits for it. An Ollama server loads the model, because
+// its context window is known only then.
+func Find(ctx context.Context, provider string, c Config, model string) (*Server, llm.Model, error) {
+	c, err := c.loaded(ctx, provider)
+	if err != nil {
+		return nil, llm.Model{}, err
+	}
+	return c.prepared().await(ctx, provider, model)
 }
 
-// await is like find, but waits for a server that is loading.
-func (c Config) await(ctx context.Context, model string) (Server, llm.Model, error) {
+// await waits for a server that is loading.
+func (c Config) await(ctx context.Context, provider, model string) (*Server, llm.Model, error) {
 	limit, pause := cmp.Or(c.Retry.Loading, 15*time.Minute), cmp.Or(c.Retry.Base, time.Second)
+	t := c.target(provider)
+	if model != "" && provider != "local" && !onThisMachine(t.base) {
+		return nil, llm.Model{ID: model, Provider: provider}, nil
+	}
 	for waited := time.Duration(0); ; {
-		srv, m, loading, err := c.find(ctx, model)
+		srv, m, loading, err := t.find(ctx, model)
 		if err == nil || !loading || waited >= limit {
+			if err != nil && model != "" && provider != "local" {
+				return nil, llm.Model{ID: model, Provider: provider}, nil // the first call explains what is wrong, if anything is
+			}
 			return srv, m, err
 		}
 		if waited == 0 {
@@ -35,70 +52,132 @@ func (c Config) await(ctx context.Context, model string) (Server, llm.Model, err
 		case <-time.After(pause):
 			waited += pause
 		case <-ctx.Done():
-			return srv, m, llm.Errorf(llm.ErrCancelled, "local", "cancelled while the server loads its model: %w", context.Cause(ctx))
+			return srv, m, llm.Errorf(llm.ErrCancelled, provider, "cancelled while the server loads its model: %w", context.Cause(ctx))
 		}
 	}
 }
 
-// find is like Find, but does not wait. It reports whether a server is loading.
-func (c Config) find(ctx context.Context, model string) (srv Server, m llm.Model, loading bool, err error) {
-	p := prober{client: c.HTTPClient, header: c.Header, timeout: 10 * c.Search.withDefaults().Timeout}
-	var servers []Server
-	if c.BaseURL == "" {
-		servers, err = c.Search.Local(ctx)
-	} else if srv, err = p.listAny(ctx, c.BaseURL); err == nil {
-		servers = []Server{srv}
-	} else if model != "" {
-		return srv, c.unknown(model), false, nil // the first call explains what is wrong, if anything is
+// target is where to ask for models.
+type target struct {
+	Config
+	prober
+	provider string
+	base     string // "" searches this machine
+}
+
+// target returns where to ask a provider. The other protocols have no list of models in a form that this package reads,
+// unless a local server has several protocols.
+func (c Config) target(provider string) target {
+	e, _ := c.entry(provider)
+	switch provider {
+	case "local":
+		e = Entry{BaseURL: c.BaseURL, Header: c.Header.Clone()}
+	case "chat":
+		e = Entry{BaseURL: c.baseURL(chatURL), Header: c.Header.Clone()}
+		e.Key, _ = c.key(chatKey)
+	case "openai":
+		e = Entry{BaseURL: c.baseURL(openaiURL), Header: c.Header.Clone(), Protocol: "responses"}
+		e.Key, _ = c.key(openaiKey)
+	case "anthropic":
+		e = Entry{BaseURL: c.baseURL(anthropicURL), Header: c.Header.Clone(), Protocol: "messages"}
 	}
+	if e.Header == nil {
+		e.Header = http.Header{}
+	}
+	if e.Key != "" {
+		e.Header.Set("Authorization", "Bearer "+e.Key)
+	}
+	if (e.Protocol == "messages" || e.Protocol == "gemini") && !onThisMachine(e.BaseURL) {
+		e.BaseURL = ""
+	}
+	return target{c, prober{client: c.HTTPClient, header: e.Header, timeout: 10 * c.Search.withDefaults().Timeout}, provider, e.BaseURL}
+}
+
+// onThisMachine reports whether the host of a URL is this machine.
+func onThisMachine(base string) bool {
+	u, err := url.Parse(base)
 	if err != nil {
-		return srv, m, false, err
+		return false
 	}
-	srv, m, err = c.choose(ctx, p, servers, model)
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// find asks once. It reports whether a server is loading.
+func (t target) find(ctx context.Context, model string) (*Server, llm.Model, bool, error) {
+	servers, err := t.servers(ctx)
+	if err != nil {
+		if t.provider == "local" && t.base != "" && model != "" {
+			return &Server{BaseURL: t.base}, t.unknown(model), false, nil
+		}
+		return nil, llm.Model{}, false, err
+	}
+	srv, m, err := t.choose(ctx, servers, model)
 	if err == nil {
-		c.describe(ctx, p, srv, &m, true)
-		return srv, m, false, nil
+		t.describe(ctx, t.prober, srv, &m, true)
+		return &srv, m, false, nil
 	}
 	for _, s := range servers {
 		if s.Loading {
-			return s, m, true, err
+			return &s, m, true, err
 		}
 	}
-	return srv, m, false, err
+	return nil, m, false, err
+}
+
+// servers lists the servers to ask.
+func (t target) servers(ctx context.Context) ([]Server, error) {
+	if t.base == "" && t.provider == "local" {
+		return t.Search.Local(ctx)
+	}
+	if t.base == "" {
+		return nil, llm.Errorf(llm.ErrConfiguration, "", "no model given, and provider %s has no default: choose one (--model)", t.provider)
+	}
+	srv, err := t.listAny(ctx, t.base)
+	if err != nil {
+		return nil, llm.Errorf(llm.ErrConfiguration, "", "no model given, and %s does not list its models (%w): choose one (--model)", wire.RedactURL(t.base), err)
+	}
+	if t.provider != "local" && srv.Name == "" && len(srv.Models) > 1 {
+		srv.several = true
+	}
+	return []Server{srv}, nil
 }
 
 // unknown returns a model that no server has described. The catalogue may know it from elsewhere.
-func (c Config) unknown(model string) llm.Model {
-	catalogue := c.Catalogue
+func (t target) unknown(model string) llm.Model {
+	catalogue := t.Catalogue
 	if catalogue == nil {
 		catalogue = llm.DefaultCatalogue()
 	}
-	m, listed := catalogue.Lookup("local", model)
+	m, listed := catalogue.Lookup(t.provider, model)
 	if !listed {
 		m.Reasoning = true // it may be
 	}
 	return llm.Model{
-		ID: model, Provider: "local", Name: cmp.Or(m.Name, model), Tools: true, Vision: m.Vision, Reasoning: m.Reasoning, Thinking: m.Thinking, Efforts: m.Efforts,
+		ID: model, Provider: t.provider, Name: cmp.Or(m.Name, model), Tools: true, Vision: m.Vision, Reasoning: m.Reasoning, Thinking: m.Thinking, Efforts: m.Efforts,
 	}
 }
 
 // choose returns the first server with a model or, without a name, the first model that supports tools.
-func (c Config) choose(ctx context.Context, p prober, servers []Server, model string) (Server, llm.Model, error) {
+func (t target) choose(ctx context.Context, servers []Server, model string) (Server, llm.Model, error) {
 	for _, s := range servers {
-		if model != "" && (s.has(model) || c.BaseURL != "" && !s.Loading) {
-			return s, c.unknown(model), nil
+		if model != "" && (s.has(model) || t.base != "" && !s.Loading) {
+			return s, t.unknown(model), nil
 		}
 	}
 	if model != "" {
 		return Server{}, llm.Model{}, missing(servers, model)
+	}
+	if s := servers[0]; s.several {
+		return Server{}, llm.Model{}, llm.Errorf(llm.ErrConfiguration, "", "no model given: choose one of provider %s (--model), such as %s", t.provider, strings.Join(s.Models[:min(len(s.Models), 5)], ", "))
 	}
 	const most = 32 // models to ask for
 	var first *Server
 	asked := 0
 	for i, s := range servers {
 		for _, id := range s.Models {
-			m := c.unknown(id)
-			if c.describe(ctx, p, s, &m, false); m.Tools || asked >= most {
+			m := t.unknown(id)
+			if t.describe(ctx, t.prober, s, &m, false); m.Tools || asked >= most {
 				return s, m, nil
 			}
 			if first == nil {
@@ -110,14 +189,16 @@ func (c Config) choose(ctx context.Context, p prober, servers []Server, model st
 	if first == nil {
 		return Server{}, llm.Model{}, llm.Errorf(llm.ErrConfiguration, "local", "%s has no models; load one, or choose one with --model", names(servers))
 	}
-	return *first, c.unknown(first.Models[0]), nil
+	return *first, t.unknown(first.Models[0]), nil
 }
 
 // missing returns the error for a model that no server has.
 func missing(servers []Server, model string) error {
 	var all []string
 	for _, s := range servers {
-		all = append(all, s.Models...)
+		for _, id := range s.Models {
+			all = append(all, strings.TrimSuffix(id, ":latest"))
+		}
 	}
 	near := suggest.Words(model, all)
 	if len(near) == 0 {

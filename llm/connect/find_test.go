@@ -87,7 +87,7 @@ func TestFind_TakesTheServerThatHasTheModel(t *testing.T) {
 	ollama, llama := newOllama(t, "4096"), newLlama(t, 0)
 	c, _ := config(t, place("Ollama", ollama.Server), place("llama.cpp", llama))
 	for model, want := range map[string]string{"script.gguf": llama.URL, "scripted-call": ollama.URL, "scripted-call:latest": ollama.URL} {
-		srv, m, err := connect.Find(t.Context(), c, model)
+		srv, m, err := connect.Find(t.Context(), "local", c, model)
 		if err != nil || srv.BaseURL != want+"/v1" || m.ID != model || m.Provider != "local" {
 			t.Errorf("%s: %v with %+v, %v", model, srv, m, err)
 		}
@@ -97,11 +97,11 @@ func TestFind_TakesTheServerThatHasTheModel(t *testing.T) {
 func TestFind_AnUnknownModelNamesServersAndSimilarModels(t *testing.T) {
 	ollama, llama := newOllama(t, "4096"), newLlama(t, 0)
 	c, _ := config(t, place("Ollama", ollama.Server), place("llama.cpp", llama))
-	_, _, err := connect.Find(t.Context(), c, "scripted-cal:latest")
+	_, _, err := connect.Find(t.Context(), "local", c, "scripted-cal")
 	if llm.KindOf(err) != llm.ErrConfiguration {
 		t.Fatalf("the error is %v", err)
 	}
-	for _, says := range []string{"Ollama at " + ollama.URL + "/v1", "llama.cpp at " + llama.URL + "/v1", `"scripted-cal:latest"`, "scripted-call:latest"} {
+	for _, says := range []string{"Ollama at " + ollama.URL + "/v1", "llama.cpp at " + llama.URL + "/v1", `"scripted-cal"`, "have scripted-call"} {
 		if !strings.Contains(err.Error(), says) {
 			t.Errorf("%q does not say %s", err, says)
 		}
@@ -111,7 +111,7 @@ func TestFind_AnUnknownModelNamesServersAndSimilarModels(t *testing.T) {
 func TestFind_WithoutANameTakesTheFirstModelWithTools(t *testing.T) {
 	ollama := newOllama(t, "4096")
 	c, _ := config(t, place("Ollama", ollama.Server))
-	_, m, err := connect.Find(t.Context(), c, "")
+	_, m, err := connect.Find(t.Context(), "local", c, "")
 	if err != nil || m.ID != "scripted-call:latest" { // scripted-broken is newer and has none
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -125,7 +125,7 @@ func TestFind_WithoutANameTakesTheFirstModelWithTools(t *testing.T) {
 		return ""
 	})
 	c, _ = config(t, place("Ollama", plain))
-	if _, m, err = connect.Find(t.Context(), c, ""); err != nil || m.ID != "a" {
+	if _, m, err = connect.Find(t.Context(), "local", c, ""); err != nil || m.ID != "a" {
 		t.Errorf("no model has tools: %+v, %v", m, err)
 	}
 }
@@ -133,7 +133,7 @@ func TestFind_WithoutANameTakesTheFirstModelWithTools(t *testing.T) {
 func TestFind_AsksOllamaForTheWindowAndLoadsTheModelForIt(t *testing.T) {
 	ollama := newOllama(t, "4096")
 	c, said := config(t, place("Ollama", ollama.Server))
-	_, m, err := connect.Find(t.Context(), c, "scripted-think")
+	_, m, err := connect.Find(t.Context(), "local", c, "scripted-think")
 	want := llm.Model{ID: "scripted-think", Provider: "local", Name: "scripted-think", ContextWindow: 4096, MaxOutput: 2048, Tools: true, Vision: true, Reasoning: true}
 	if err != nil || !reflect.DeepEqual(m, want) {
 		t.Errorf("%+v, %v\nwant %+v", m, err, want)
@@ -141,7 +141,7 @@ func TestFind_AsksOllamaForTheWindowAndLoadsTheModelForIt(t *testing.T) {
 	if !slices.Equal(*said, []string{"loading scripted-think"}) || len(ollama.Requests("/api/generate")) != 1 {
 		t.Errorf("it said %q", *said)
 	}
-	if _, _, err := connect.Find(t.Context(), c, "scripted-call"); err != nil || len(ollama.Requests("/api/generate")) != 1 {
+	if _, _, err := connect.Find(t.Context(), "local", c, "scripted-call"); err != nil || len(ollama.Requests("/api/generate")) != 1 {
 		t.Errorf("a loaded model is loaded again, or %v", err)
 	}
 }
@@ -149,7 +149,7 @@ func TestFind_AsksOllamaForTheWindowAndLoadsTheModelForIt(t *testing.T) {
 func TestFind_WithoutALoadedModelTheWindowIsThatOfTheModelfile(t *testing.T) {
 	ollama := newOllama(t, "4096")
 	c, _ := config(t, place("Ollama", ollama.Server))
-	_, m, err := connect.Find(t.Context(), c, "plain") // is not in the list of running models
+	_, m, err := connect.Find(t.Context(), "local", c, "plain") // is not in the list of running models
 	if err != nil || m.ContextWindow != 8192 || m.Tools {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -157,7 +157,7 @@ func TestFind_WithoutALoadedModelTheWindowIsThatOfTheModelfile(t *testing.T) {
 
 func TestFind_AsksLlamaServerForWindowAndVision(t *testing.T) {
 	c, _ := config(t, place("llama.cpp", newLlama(t, 0)))
-	_, m, err := connect.Find(t.Context(), c, "")
+	_, m, err := connect.Find(t.Context(), "local", c, "")
 	if err != nil || m.ID != "script.gguf" || m.ContextWindow != 32768 || m.MaxOutput != 16384 || !m.Vision || !m.Tools {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -182,11 +182,11 @@ func TestFind_AsksOtherServersForTheirWindow(t *testing.T) {
 		return ""
 	})
 	c, _ := config(t, place("vLLM", vllm))
-	if _, m, err := connect.Find(t.Context(), c, ""); err != nil || m.ContextWindow != 40960 || m.MaxOutput != 0 {
+	if _, m, err := connect.Find(t.Context(), "local", c, ""); err != nil || m.ContextWindow != 40960 || m.MaxOutput != 0 {
 		t.Errorf("vLLM: %+v, %v", m, err)
 	}
 	c, _ = config(t, place("LM Studio", studio))
-	if _, m, err := connect.Find(t.Context(), c, ""); err != nil || m.ID != "qwen/qwen3-vl" || m.ContextWindow != 16384 || !m.Vision || !m.Tools {
+	if _, m, err := connect.Find(t.Context(), "local", c, ""); err != nil || m.ID != "qwen/qwen3-vl" || m.ContextWindow != 16384 || !m.Vision || !m.Tools {
 		t.Errorf("LM Studio: %+v, %v", m, err)
 	}
 }
@@ -195,7 +195,7 @@ func TestFind_WaitsForAServerThatIsLoading(t *testing.T) {
 	llama := newLlama(t, 3)
 	c, said := config(t, place("llama.cpp", llama))
 	c.Retry.Base = time.Millisecond
-	_, m, err := connect.Find(t.Context(), c, "")
+	_, m, err := connect.Find(t.Context(), "local", c, "")
 	if err != nil || m.ID != "script.gguf" {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -203,18 +203,18 @@ func TestFind_WaitsForAServerThatIsLoading(t *testing.T) {
 		t.Errorf("it said %q, want %q", *said, want)
 	}
 	c.BaseURL = newLlama(t, 2).URL + "/v1"
-	if _, m, err = connect.Find(t.Context(), c, "script.gguf"); err != nil || m.ContextWindow != 32768 {
+	if _, m, err = connect.Find(t.Context(), "local", c, "script.gguf"); err != nil || m.ContextWindow != 32768 {
 		t.Errorf("at a base URL: %+v, %v", m, err)
 	}
 	c.BaseURL, c.Retry.Loading = newLlama(t, 1000).URL+"/v1", 5*time.Millisecond
-	if _, _, err = connect.Find(t.Context(), c, ""); err == nil {
+	if _, _, err = connect.Find(t.Context(), "local", c, ""); err == nil {
 		t.Error("a server that never finishes loading is waited for")
 	}
 }
 
 func TestFind_ALoadingServerDoesNotDelayAnother(t *testing.T) {
 	c, said := config(t, place("llama.cpp", newLlama(t, 1000)), place("Ollama", newOllama(t, "4096").Server))
-	if srv, _, err := connect.Find(t.Context(), c, "scripted-call"); err != nil || srv.Name != "Ollama" || strings.Contains(strings.Join(*said, ""), "waiting") {
+	if srv, _, err := connect.Find(t.Context(), "local", c, "scripted-call"); err != nil || srv.Name != "Ollama" || strings.Contains(strings.Join(*said, ""), "waiting") {
 		t.Errorf("%v, %v, %q", srv, err, *said)
 	}
 }
@@ -224,24 +224,24 @@ func TestFind_AtABaseURL(t *testing.T) {
 	c, _ := config(t)
 	for _, base := range []string{llama.URL + "/v1", llama.URL, llama.URL + "/"} {
 		c.BaseURL = base
-		srv, m, err := connect.Find(t.Context(), c, "")
+		srv, m, err := connect.Find(t.Context(), "local", c, "")
 		if err != nil || srv.BaseURL != llama.URL+"/v1" || m.ID != "script.gguf" {
 			t.Errorf("%s: %v, %+v, %v", base, srv, m, err)
 		}
-		if srv, m, err = connect.Find(t.Context(), c, "any"); err != nil || srv.BaseURL != llama.URL+"/v1" || m.ID != "any" || m.ContextWindow != 32768 {
+		if srv, m, err = connect.Find(t.Context(), "local", c, "any"); err != nil || srv.BaseURL != llama.URL+"/v1" || m.ID != "any" || m.ContextWindow != 32768 {
 			t.Errorf("%s with a model that is not listed: %v, %+v, %v", base, srv, m, err)
 		}
 	}
 	c.BaseURL = exchanges.Serve(t, func(exchanges.Request) string { return "" }).URL
-	if _, m, err := connect.Find(t.Context(), c, "any"); err != nil || m.ID != "any" {
+	if _, m, err := connect.Find(t.Context(), "local", c, "any"); err != nil || m.ID != "any" {
 		t.Errorf("a server without a list: %+v, %v", m, err)
 	}
-	if _, _, err := connect.Find(t.Context(), c, ""); err == nil {
+	if _, _, err := connect.Find(t.Context(), "local", c, ""); err == nil {
 		t.Error("a server without a list, and no model: no error")
 	}
 	c.Header = http.Header{"X-Gate": {"open sesame"}}
 	c.BaseURL = llama.URL
-	if _, _, err := connect.Find(t.Context(), c, ""); err != nil {
+	if _, _, err := connect.Find(t.Context(), "local", c, ""); err != nil {
 		t.Fatal(err)
 	}
 	if all := llama.Requests(""); all[len(all)-1].Header.Get("X-Gate") != "open sesame" {

@@ -19,7 +19,8 @@ type Server struct {
 	Models  []string
 	Loading bool // it is loading its model, and does not list it yet
 
-	list []listed
+	list    []listed
+	several bool // models of which the user must choose one
 }
 
 func (s Server) String() string {

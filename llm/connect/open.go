@@ -63,7 +63,7 @@ func (c Config) openLocal(ctx context.Context) (llm.Provider, error) {
 	e.Name, e.BaseURL, e.Limits = "local", c.BaseURL, c.localLimits()
 	model := ""
 	if e.BaseURL == "" {
-		srv, m, err := c.await(ctx, "")
+		srv, m, err := c.await(ctx, "local", "")
 		if err != nil {
 			return nil, err
 		}
