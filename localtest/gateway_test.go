@@ -14,7 +14,7 @@ func startGateway(t *testing.T) string {
 	if program == "" {
 		t.Fatal("run make test-local-models, which installs the gateway, or set REINS_PORTKEY to its start-server.js")
 	}
-	cmd := exec.Command("node", "--require", "./loopback.cjs", program, "--headless")
+	cmd := exec.Command("node", "--require", "./gateway.cjs", program, "--headless")
 	output, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
