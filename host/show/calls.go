@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/tool"
 )
 
 // Calls tracks the open tool calls of a session and its subagents. Create one with make.
@@ -48,12 +49,16 @@ func (c Calls) End(agent string, d event.ToolCallEnd) (title string, took time.D
 }
 
 // subjects are the arguments of all tools that best describe a call.
-var subjects = []string{"command", "cmd", "file_path", "path", "dir_path", "pattern", "agent_id", "task", "question", "id"}
+var subjects = []string{"command", "cmd", "file_path", "path", "dir_path", "pattern", "query", "agent_id", "task", "question", "id"}
 
 // Title formats a tool call on one line: the tool and its main arguments.
 func Title(name string, args json.RawMessage) string {
 	var values map[string]any
 	_ = json.Unmarshal(args, &values) // a call with invalid arguments still has a name
+	if inner, ok := values["arguments"].(map[string]any); ok && name == tool.CallName {
+		called, _ := values["name"].(string)
+		name, values = name+" "+called, inner
+	}
 	title := Summary(name)
 	var about []string
 	for _, key := range []string{"patch", "input"} {

@@ -43,6 +43,8 @@ func TestTitle_ShowsTheMainArgumentsOfEveryToolset(t *testing.T) {
 		{"grep_search", `{"pattern":"TODO","dir_path":"src"}`, "grep_search src TODO"},
 		{"replace", `{"file_path":"a","old_string":"x","new_string":"y"}`, "replace a"},
 		{"Bash", `{`, "Bash"},
+		{"call_tool", `{"name":"mcp__files__read_file","arguments":{"path":"a.go"}}`, "call_tool mcp__files__read_file a.go"},
+		{"tool_search", `{"query":"create issue"}`, "tool_search create issue"},
 	} {
 		if got := Title(c.name, []byte(c.args)); got != c.want {
 			t.Errorf("Title(%s, %s) = %q, want %q", c.name, c.args, got, c.want)
