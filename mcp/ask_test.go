@@ -128,3 +128,33 @@ func TestAsk_Roots(t *testing.T) {
 		t.Errorf("the roots are %q, want %q", got, want)
 	}
 }
+
+// Servers of the newest protocol version ask in their answer to a call, which is then made again.
+func TestAsk_NewestProtocol(t *testing.T) {
+	server := sdk.NewServer(&sdk.Implementation{Name: "new", Version: "1"}, nil)
+	sdk.AddTool(server, &sdk.Tool{Name: "deploy"}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		answer, asked := r.Params.InputResponses["sure"].(*sdk.ElicitResult)
+		if !asked {
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"sure": &sdk.ElicitParams{Message: "Sure?"}}, RequestState: "1"}, nil, nil
+		}
+		return text("%s %s", answer.Action, r.Params.RequestState), nil, nil
+	})
+	s := newSite(t, sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true}))
+	for _, cfg := range []struct {
+		elicit func(context.Context, string, ElicitRequest) (ElicitAnswer, error)
+		want   string
+	}{
+		{func(context.Context, string, ElicitRequest) (ElicitAnswer, error) { return ElicitAnswer{Action: Accept}, nil }, "accept 1"},
+		{nil, ""},
+	} {
+		c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL}}, Elicit: cfg.elicit})
+		if got := c.Status()[0].Protocol; got <= legacy {
+			t.Errorf("the protocol is %s", got)
+		}
+		res := invoke(t, c, "mcp__x__deploy", `{}`)
+		if got := tool.String(res.Output); got != cfg.want || (res.Error == nil) != (cfg.want != "") {
+			t.Errorf("the server got %q; the error is %v", got, res.Error)
+		}
+		c.Close()
+	}
+}

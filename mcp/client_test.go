@@ -13,7 +13,7 @@ import (
 
 func TestClient_ToolsOfAProcessCanBeCalled(t *testing.T) {
 	c := ready(t, Config{Servers: map[string]Server{"one": program(t, "sdk")}})
-	want := []string{"mcp__one__add", "mcp__one__echo", "mcp__one__environ", "mcp__one__fail", "mcp__one__hang", "mcp__one__pid", "mcp__one__progress", "mcp__one__remove", "mcp__one__write"}
+	want := []string{"mcp__one__add", "mcp__one__die", "mcp__one__echo", "mcp__one__environ", "mcp__one__fail", "mcp__one__hang", "mcp__one__pid", "mcp__one__progress", "mcp__one__remove", "mcp__one__write"}
 	if got := names(c); !slices.Equal(got, want) {
 		t.Fatalf("the tools are %v, want %v", got, want)
 	}

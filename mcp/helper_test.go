@@ -154,6 +154,12 @@ func testServer() *sdk.Server {
 	add("pid", func(context.Context, *sdk.CallToolRequest, textInput) (*sdk.CallToolResult, any, error) {
 		return text("%d", os.Getpid()), nil, nil
 	})
+	add("die", func(context.Context, *sdk.CallToolRequest, textInput) (*sdk.CallToolResult, any, error) {
+		if p, err := os.FindProcess(os.Getpid()); err == nil {
+			p.Kill()
+		}
+		select {} // until the signal arrives
+	})
 	add("environ", func(context.Context, *sdk.CallToolRequest, textInput) (*sdk.CallToolResult, any, error) {
 		return text("%s", strings.Join(os.Environ(), "\n")), nil, nil
 	})

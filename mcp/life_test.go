@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,13 +58,7 @@ func TestLife_KilledServerComesBackWithTheSameTools(t *testing.T) {
 	got := make(chan tool.Result, 1)
 	go func() { got <- invoke(t, c, "mcp__x__hang", `{}`) }()
 	await("hanging")
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	invoke(t, c, "mcp__x__die", `{}`) // by SIGKILL
 	res := <-got
 	if res.Error == nil || res.Error.Code != Unavailable || !strings.Contains(res.Error.Message, "SIGKILL") {
 		t.Errorf("the interrupted call gave %q and the error %v", tool.String(res.Output), res.Error)
@@ -276,9 +269,7 @@ func TestLife_ServerThatIsKilledAgainAndAgain(t *testing.T) {
 		for range cap(results) {
 			go func() { results <- invoke(t, c, "mcp__x__echo", `{"text":"hello"}`) }()
 		}
-		if p, err := os.FindProcess(pid); err != nil || p.Kill() != nil {
-			t.Fatalf("process %d: %v", pid, err)
-		}
+		invoke(t, c, "mcp__x__die", `{}`)
 		for range cap(results) {
 			if res := <-results; res.Error == nil && tool.String(res.Output) != "hello" || res.Error != nil && res.Error.Code != Unavailable {
 				t.Errorf("a call gave %q and the error %v", tool.String(res.Output), res.Error)
