@@ -63,14 +63,20 @@ func parse(content string) (document, error) {
 	return d, nil
 }
 
-// fences match the lines around frontmatter.
-var fences = regexp.MustCompile(`(?s)^\s*---[ \t]*(\n(?:.*?\n)??)---[ \t]*(?:\n(.*))?$`)
-
 // split returns the frontmatter, which begins in the line of its first hyphens, and what follows it. If there is no line
 // of three hyphens after it, it ends at the next three hyphens, as for the reference.
 func split(content string) (front, rest string, ok bool) {
-	if m := fences.FindStringSubmatch(content); m != nil {
-		return m[1], m[2], true
+	fence := func(line string) bool { return strings.TrimRight(line, " \t") == "---" }
+	head, text, more := strings.Cut(strings.TrimLeftFunc(content, unicode.IsSpace), "\n")
+	if fence(head) {
+		for at := 0; more; {
+			var line, after string
+			line, after, more = strings.Cut(text[at:], "\n")
+			if fence(line) {
+				return "\n" + text[:at], after, true
+			}
+			at += len(line) + 1
+		}
 	}
 	if !strings.HasPrefix(content, "---") {
 		return "", "", false
