@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // maxFrontmatter is the maximum size of frontmatter, in bytes.
@@ -164,7 +165,7 @@ func nodes(n *yaml.Node) []*yaml.Node {
 	return list
 }
 
-var fieldLine = regexp.MustCompile(`^([A-Za-z][\w-]*)\s*:(.*)$`)
+var fieldLine = lazy.Regexp(`^([A-Za-z][\w-]*)\s*:(.*)$`)
 
 // parseLines reads fields one by one. The text of one that is not valid YAML is taken as it is, such as a
 // description with a colon.
@@ -174,7 +175,7 @@ func parseLines(lines []string, first int) map[string]value {
 		start := i
 		for i++; i < len(lines) && (lines[i] == "" || strings.ContainsRune(" \t-", rune(lines[i][0]))); i++ {
 		}
-		m := fieldLine.FindStringSubmatch(lines[start])
+		m := fieldLine().FindStringSubmatch(lines[start])
 		if m == nil {
 			continue
 		}
