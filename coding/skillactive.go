@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/policy/shell"
 	"github.com/reins-agent/reins/skill"
@@ -227,7 +227,7 @@ func (s activeSkill) allows(ctx context.Context, q policy.Query) bool {
 		reads = reads || listed == "read_file" || listed == "grep"
 		// A command may also write files with redirections if the skill may.
 		redirects := name == "shell" && (listed == "write_file" || listed == "edit_file")
-		if r, err := policy.ParseRule(entry); err == nil && (same || redirects || standard[strings.ToLower(bare)] == "") {
+		if r, err := policy.ParseRule(entry); err == nil && (same || redirects || standard()[strings.ToLower(bare)] == "") {
 			rules = append(rules, r)
 		}
 	}
@@ -264,10 +264,10 @@ var standard = sync.OnceValue(func() map[string]string {
 		names[strings.ToLower(a.Tool)] = a.Tool
 	}
 	return names
-})()
+})
 
 // standardName returns the name of the standard tool that corresponds to a tool.
-func standardName(name string) string { return cmp.Or(standard[strings.ToLower(name)], name) }
+func standardName(name string) string { return cmp.Or(standard()[strings.ToLower(name)], name) }
 
 // companions are the tools that come with another one.
 var companions = map[string][]string{
@@ -280,7 +280,7 @@ var companions = map[string][]string{
 }
 
 // projectSkill matches paths of skills in a project.
-var projectSkill = regexp.MustCompile(`(^|/)\.(agents|claude|reins)/skills(/|$)`)
+var projectSkill = lazy.Regexp(`(^|/)\.(agents|claude|reins)/skills(/|$)`)
 
 // untrustedScript returns the file of a project's skill that a call would run, or "".
 func untrustedScript(q policy.Query) string {
@@ -297,7 +297,7 @@ func untrustedScript(q policy.Query) string {
 		inSkill := func(path string) bool {
 			full := w.Paths.Abs(dir, path)
 			rel, inside := w.Paths.Rel(w.Dir, full)
-			return inside && projectSkill.MatchString(w.Paths.ToSlash(rel))
+			return inside && projectSkill().MatchString(w.Paths.ToSlash(rel))
 		}
 		runs, file := inSkill("."), ""
 		if runs {

@@ -2,11 +2,11 @@ package skill
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/internal/suggest"
 )
 
@@ -18,12 +18,12 @@ type Invocation struct {
 }
 
 // command matches the input "/name args".
-var command = regexp.MustCompile(`(?s)^/([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*)(?:\s+(.*))?$`)
+var command = lazy.Regexp(`(?s)^/([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*)(?:\s+(.*))?$`)
 
 // Expand returns the skill that the input "/name args" names; nil if the input is not of this form, or if r is nil. An
 // unknown name is an error, unless exists reports that it is the path of a file.
 func (r *Registry) Expand(input string, exists func(path string) bool) (*Invocation, error) {
-	m := command.FindStringSubmatch(strings.TrimSpace(input))
+	m := command().FindStringSubmatch(strings.TrimSpace(input))
 	if m == nil || r == nil {
 		return nil, nil
 	}
@@ -67,9 +67,9 @@ func (r *Registry) ForModel(name string) (*Skill, error) {
 }
 
 var (
-	positional  = regexp.MustCompile(`\$ARGUMENTS(?:\[(\d+)\])?|\$(\d)\b`)
-	named       = regexp.MustCompile(`\$([A-Z][A-Z0-9_]*)\b`)
-	shellInline = regexp.MustCompile("(?m)(^|\\s)!`[^`\n]+`")
+	positional  = lazy.Regexp(`\$ARGUMENTS(?:\[(\d+)\])?|\$(\d)\b`)
+	named       = lazy.Regexp(`\$([A-Z][A-Z0-9_]*)\b`)
+	shellInline = lazy.Regexp("(?m)(^|\\s)!`[^`\n]+`")
 )
 
 // substitute puts arguments into the instructions. It returns what is left of them for the end of the text.
@@ -91,8 +91,8 @@ func (s *Skill) substitute(args string) (body, rest string) {
 	}
 	// $1 may be part of a script in the instructions of a skill.
 	numbers := s.Kind != KindSkill || args != "" || s.ArgumentHint != ""
-	body = positional.ReplaceAllStringFunc(body, func(m string) string {
-		g := positional.FindStringSubmatch(m)
+	body = positional().ReplaceAllStringFunc(body, func(m string) string {
+		g := positional().FindStringSubmatch(m)
 		switch {
 		case g[1] != "": // $ARGUMENTS[0] is the first
 			used = true
@@ -117,7 +117,7 @@ func (s *Skill) substitute(args string) (body, rest string) {
 // substituteNamed replaces $KEY by the arguments KEY=value.
 func substituteNamed(body string, words []string) (string, bool) {
 	used := false
-	body = named.ReplaceAllStringFunc(body, func(m string) string {
+	body = named().ReplaceAllStringFunc(body, func(m string) string {
 		i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, m[1:]+"=") })
 		if i < 0 {
 			return m
@@ -168,7 +168,7 @@ func (s *Skill) injections() string {
 	switch {
 	case s.Kind == KindGemini && (strings.Contains(s.Instructions, "!{") || strings.Contains(s.Instructions, "@{")):
 		return "!{command} and @{file} above were not replaced by their output. Run the command or read the file with your tools if you need it."
-	case s.Kind != KindGemini && shellInline.MatchString(s.Instructions):
+	case s.Kind != KindGemini && shellInline().MatchString(s.Instructions):
 		return "!`command` above was not replaced by its output. Run the command with your tools if you need it."
 	}
 	return ""

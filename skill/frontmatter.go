@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // maxFrontmatter is the maximum size of frontmatter, in bytes.
@@ -63,14 +64,20 @@ func parse(content string) (document, error) {
 	return d, nil
 }
 
-// fences match the lines around frontmatter.
-var fences = regexp.MustCompile(`(?s)^\s*---[ \t]*(\n(?:.*?\n)??)---[ \t]*(?:\n(.*))?$`)
-
 // split returns the frontmatter, which begins in the line of its first hyphens, and what follows it. If there is no line
 // of three hyphens after it, it ends at the next three hyphens, as for the reference.
 func split(content string) (front, rest string, ok bool) {
-	if m := fences.FindStringSubmatch(content); m != nil {
-		return m[1], m[2], true
+	fence := func(line string) bool { return strings.TrimRight(line, " \t") == "---" }
+	head, text, more := strings.Cut(strings.TrimLeftFunc(content, unicode.IsSpace), "\n")
+	if fence(head) {
+		for at := 0; more; {
+			var line, after string
+			line, after, more = strings.Cut(text[at:], "\n")
+			if fence(line) {
+				return "\n" + text[:at], after, true
+			}
+			at += len(line) + 1
+		}
 	}
 	if !strings.HasPrefix(content, "---") {
 		return "", "", false
@@ -158,7 +165,7 @@ func nodes(n *yaml.Node) []*yaml.Node {
 	return list
 }
 
-var fieldLine = regexp.MustCompile(`^([A-Za-z][\w-]*)\s*:(.*)$`)
+var fieldLine = lazy.Regexp(`^([A-Za-z][\w-]*)\s*:(.*)$`)
 
 // parseLines reads fields one by one. The text of one that is not valid YAML is taken as it is, such as a
 // description with a colon.
@@ -168,7 +175,7 @@ func parseLines(lines []string, first int) map[string]value {
 		start := i
 		for i++; i < len(lines) && (lines[i] == "" || strings.ContainsRune(" \t-", rune(lines[i][0]))); i++ {
 		}
-		m := fieldLine.FindStringSubmatch(lines[start])
+		m := fieldLine().FindStringSubmatch(lines[start])
 		if m == nil {
 			continue
 		}

@@ -5,12 +5,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/reins-agent/reins/internal/hidden"
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // format checks the rules of the format and reports whether the skill is valid.
@@ -32,7 +32,7 @@ func (l *linter) format(main, content string) bool {
 	return len(list) == 0
 }
 
-var trigger = regexp.MustCompile(`(?i)\buse\s+(this\s+(skill\s+)?)?(when|if)\b|\bwhen\s+to\s+use\b`)
+var trigger = lazy.Regexp(`(?i)\buse\s+(this\s+(skill\s+)?)?(when|if)\b|\bwhen\s+to\s+use\b`)
 
 // quality checks what the format leaves open.
 func (l *linter) quality(main, content string) {
@@ -44,7 +44,7 @@ func (l *linter) quality(main, content string) {
 		return
 	}
 	description := d.text("description")
-	if description != "" && !trigger.MatchString(description) && d.extension("when-to-use", "when_to_use") == "" && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(description)), "deprecated") {
+	if description != "" && !trigger().MatchString(description) && d.extension("when-to-use", "when_to_use") == "" && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(description)), "deprecated") {
 		l.add("SKILL-06", Medium, main, d.fields["description"].line, `description does not say when to use the skill; add a sentence that begins with "Use when"`)
 	}
 	if d.body == "" {
@@ -111,10 +111,10 @@ func (l *linter) text(name string, main bool) {
 }
 
 var (
-	installed = regexp.MustCompile(`(?i)\binstall(ed|ation)?[_-]path\b`)
-	estimates = regexp.MustCompile(`(?i:takes?\s+(about\s+|around\s+|~\s*)?\d+\s*(-\s*\d+\s*)?(sec|min|hour)|~\s*\d+\s*(min|hour)|estimated\s+time)|\bETA\b`)
-	absolute  = regexp.MustCompile(`(?:^|[\s"'(=:\x60])(/Users/[\w.-]+|/home/[\w.-]+|[A-Z]:\\+\w)`)
-	stepName  = regexp.MustCompile(`^step-\d{2}[a-z]?-[a-z0-9-]+\.md$`)
+	installed = lazy.Regexp(`(?i)\binstall(ed|ation)?[_-]path\b`)
+	estimates = lazy.Regexp(`(?i:takes?\s+(about\s+|around\s+|~\s*)?\d+\s*(-\s*\d+\s*)?(sec|min|hour)|~\s*\d+\s*(min|hour)|estimated\s+time)|\bETA\b`)
+	absolute  = lazy.Regexp(`(?:^|[\s"'(=:\x60])(/Users/[\w.-]+|/home/[\w.-]+|[A-Z]:\\+\w)`)
+	stepName  = lazy.Regexp(`^step-\d{2}[a-z]?-[a-z0-9-]+\.md$`)
 )
 
 // all checks the rules about every file.
@@ -135,16 +135,25 @@ func (l *linter) all() {
 // lines checks the rules about single lines outside of code blocks.
 func (l *linter) lines(name, text string) {
 	for i, line := range proseLines(text) {
-		switch {
-		case installed.MatchString(line):
-			l.add("PATH-02", High, name, i+1, "this depends on where the skill is installed; use relative paths")
-		case absolute.MatchString(line):
-			l.add("PATH-03", High, name, i+1, "%s is a path of one machine; use relative paths", strings.TrimSpace(absolute.FindStringSubmatch(line)[1]))
+		if !suspicious(line) { // most lines
+			continue
 		}
-		if m := estimates.FindString(line); m != "" {
+		switch {
+		case installed().MatchString(line):
+			l.add("PATH-02", High, name, i+1, "this depends on where the skill is installed; use relative paths")
+		case absolute().MatchString(line):
+			l.add("PATH-03", High, name, i+1, "%s is a path of one machine; use relative paths", strings.TrimSpace(absolute().FindStringSubmatch(line)[1]))
+		}
+		if m := estimates().FindString(line); m != "" {
 			l.add("SEQ-02", Low, name, i+1, "%q estimates a time, which depends on the model", m)
 		}
 	}
+}
+
+// suspicious reports whether a line may break a rule. It is much faster than the patterns.
+func suspicious(line string) bool {
+	lower := strings.ToLower(line)
+	return slices.ContainsFunc([]string{"install", "/users/", "/home/", `:\`, "min", "sec", "hour", "estimated", "eta"}, func(s string) bool { return strings.Contains(lower, s) })
 }
 
 // markdown checks frontmatter and references of a Markdown file.
@@ -205,7 +214,7 @@ func (l *linter) steps() {
 		if strings.HasPrefix(base, "step-") {
 			n++
 		}
-		if !stepName.MatchString(base) {
+		if !stepName().MatchString(base) {
 			l.add("STEP-01", Medium, name, 1, "the name of a step is step-NN-description.md, in lower case")
 		}
 	}

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // bounds say how far the references of a skill may lead.
@@ -55,17 +56,17 @@ type reference struct {
 }
 
 var (
-	links  = regexp.MustCompile(`\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)|\bexec="([^"]+)"`)
-	quoted = regexp.MustCompile("`((?:\\.{1,2}/|(?:scripts|references|assets|templates|steps|resources)/)[^`\\s]+)`")
+	links  = lazy.Regexp(`\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)|\bexec="([^"]+)"`)
+	quoted = lazy.Regexp("`((?:\\.{1,2}/|(?:scripts|references|assets|templates|steps|resources)/)[^`\\s]+)`")
 )
 
 // references lists the relative references of a Markdown text outside of code blocks.
 func references(text string, first int) (list []reference) {
 	for i, line := range proseLines(text) {
-		for _, m := range links.FindAllStringSubmatch(line, -1) {
+		for _, m := range links().FindAllStringSubmatch(line, -1) {
 			list = append(list, reference{cmp.Or(m[1], m[2]), first + i, true})
 		}
-		for _, m := range quoted.FindAllStringSubmatch(line, -1) {
+		for _, m := range quoted().FindAllStringSubmatch(line, -1) {
 			list = append(list, reference{m[1], first + i, false})
 		}
 	}
