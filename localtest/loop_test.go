@@ -2,6 +2,7 @@ package localtest
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +37,29 @@ func TestLoop_ReadsAndEditsAFile(t *testing.T) {
 		// The prompt and the tools have about 4,000 tokens, and each answer about 20.
 		if result.Usage.Input < 6000 || result.Usage.Output < 30 || result.Usage.Output > 300 {
 			t.Errorf("got usage %+v", result.Usage)
+		}
+	})
+}
+
+func TestLoop_RunsSeveralCallsOfOneAnswer(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, p protocol) {
+		dir, _ := project(t)
+		if err := os.WriteFile(filepath.Join(dir, "other.txt"), []byte("another file\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args := append([]string{"run", "--output", "stream-json"}, p.flags(shared, "two")...)
+		events, result := runReins(t, dir, append(args, "Read both files.")...).records(t)
+		if result.Outcome != "done" || result.Rounds != 1 || result.Text != "Both have been read." {
+			t.Errorf("got outcome %q after %d rounds, with text %q", result.Outcome, result.Rounds, result.Text)
+		}
+		outputs := ""
+		for _, e := range events {
+			if e.Kind == "TOOL_CALL_END" {
+				outputs += string(e.Data)
+			}
+		}
+		if !strings.Contains(outputs, "hello, world") || !strings.Contains(outputs, "another file") {
+			t.Errorf("the results are not those of both files: %s", outputs)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/reins-agent/reins/localtest/gguf"
 )
@@ -42,15 +43,24 @@ const (
 	window   = 32768 // for models that run the whole loop
 )
 
-// call is what a model writes to call a tool.
-func call(name, arguments string) string {
-	return fmt.Sprintf("<tool_call>\n{\"name\": %q, \"arguments\": %s}\n</tool_call>", name, arguments)
+// call is what a model writes to call tools, given the names and arguments of the calls.
+func call(list ...string) string {
+	text := "<tool_call>\n"
+	for c := range slices.Chunk(list, 2) {
+		text += fmt.Sprintf("{\"name\": %q, \"arguments\": %s}\n", c[0], c[1])
+	}
+	return text + "</tool_call>"
 }
 
 var editing = gguf.Model{Answers: []string{
 	"<think>The file comes first.</think>I read the file." + call("read_file", `{"file_path": "greeting.txt"}`),
 	"Now I change it." + call("edit_file", `{"file_path": "greeting.txt", "old_string": "hello", "new_string": "goodbye"}`),
 	"<think>Both calls worked.</think>The greeting is now goodbye.",
+}}
+
+var reading = gguf.Model{Answers: []string{
+	"I read both." + call("read_file", `{"file_path": "greeting.txt"}`, "read_file", `{"file_path": "other.txt"}`),
+	"Both have been read.",
 }}
 
 // endless never stops, also when it is told to continue.
@@ -63,7 +73,8 @@ var models = []model{
 	{name: "think", script: gguf.Model{Answers: []string{"<think>Two and two. Let me see.</think>It is four."}}, template: full, window: window},
 	{name: "inline", script: gguf.Model{Answers: []string{"<think>Two and two. Let me see.</think>\n\nIt is four."}}, template: noThink, window: window},
 	{name: "edit", script: editing, template: full, window: window},
-	{name: "edit-small", script: editing, template: full, window: 2048},
+	{name: "edit-default", script: editing, template: full},
+	{name: "two", script: reading, template: full, window: window},
 	{name: "swallowed", script: gguf.Model{Answers: []string{call("no_such_tool", `{"path": "greeting.txt"}`)}}, template: full, window: window},
 	{name: "endless", script: endless, template: full, window: window},
 	{name: "text", script: gguf.Model{Answers: []string{greeting}}, template: full, window: window},

@@ -46,7 +46,7 @@ cp "$(module "github.com/gen2brain/malgo@$audio")/miniaudio.h" "$source/include/
 
 cd "$source"
 export CGO_ENABLED=1 CGO_CPPFLAGS="-I$source/include" CGO_CFLAGS='-O2 -march=native -w' CGO_CXXFLAGS='-O2 -march=native -w' GOWORK=off
-run nice -n 10 go build -trimpath -o ollama.new .
+run nice -n 10 go build -trimpath -ldflags "-X=github.com/ollama/ollama/version.Version=${version#v}" -o ollama.new .
 mv ollama.new "$cache/ollama"
 rm -rf "$source"
 echo "$cache/ollama"

@@ -13,11 +13,12 @@ import (
 	"github.com/reins-agent/reins/llm/connect"
 )
 
-// Ollama drops the beginning of a prompt that is longer than the window, and reports only what is left.
+// Ollama drops the beginning of a prompt that is longer than the window, by default 4096 tokens, and reports only what
+// is left.
 func TestWindow_TruncationIsReported(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, p protocol) {
 		dir, _ := project(t)
-		args := append([]string{"run", "--yes", "--output", "stream-json"}, p.flags(shared, "edit-small")...)
+		args := append([]string{"run", "--yes", "--max-rounds", "2", "--output", "stream-json"}, p.flags(shared, "edit-default")...)
 		events, result := runReins(t, dir, append(args, task)...).records(t)
 		said := ""
 		for _, e := range events {
@@ -25,7 +26,7 @@ func TestWindow_TruncationIsReported(t *testing.T) {
 				said += string(e.Data)
 			}
 		}
-		if !strings.Contains(said, "2048") || !strings.Contains(said, "num_ctx") && !strings.Contains(said, "OLLAMA_CONTEXT_LENGTH") {
+		if !strings.Contains(said, "read only 4096 tokens") || !strings.Contains(said, "num_ctx") && !strings.Contains(said, "OLLAMA_CONTEXT_LENGTH") {
 			t.Errorf("the outcome is %q, and neither a warning nor an error names the window and how to raise it: %s", result.Outcome, said)
 		}
 	})
