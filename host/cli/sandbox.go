@@ -195,7 +195,7 @@ func (h Host) cloudCheck() check {
 		}
 	}
 	if len(found) == 0 {
-		return check{"clouds", stateNone, "neither bedrock nor vertex nor azure is configured"}
+		return check{"clouds", stateNone, "bedrock, vertex and azure are not configured"}
 	}
 	return check{"clouds", stateOK, strings.Join(found, ", ") + "; choose one with --provider"}
 }
