@@ -144,7 +144,9 @@ func TestAsk_NewestProtocol(t *testing.T) {
 		elicit func(context.Context, string, ElicitRequest) (ElicitAnswer, error)
 		want   string
 	}{
-		{func(context.Context, string, ElicitRequest) (ElicitAnswer, error) { return ElicitAnswer{Action: Accept}, nil }, "accept 1"},
+		{func(context.Context, string, ElicitRequest) (ElicitAnswer, error) {
+			return ElicitAnswer{Action: Accept}, nil
+		}, "accept 1"},
 		{nil, ""},
 	} {
 		c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL}}, Elicit: cfg.elicit})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -319,8 +320,13 @@ func (t *tail) String() string {
 	return strings.ToValidUTF8(string(t.kept), "\uFFFD")
 }
 
-// last returns the last line.
+// last returns the last line, without characters that control terminals.
 func (t *tail) last() string {
 	text := strings.TrimSpace(t.String())
-	return text[strings.LastIndexByte(text, '\n')+1:]
+	return clip(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, text[strings.LastIndexByte(text, '\n')+1:]))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -130,18 +129,19 @@ func (s *server) offer(l listing) {
 	had := s.client.hasResources()
 	change := Change{Server: s.name}
 	s.mu.Lock()
-	old := s.tools
-	for i, t := range l.tools {
-		at := slices.IndexFunc(old, func(o tool.Tool) bool { return o.Spec().Name == t.Spec().Name })
-		if at >= 0 && sameSpec(old[at].Spec(), t.Spec()) {
-			l.tools[i] = old[at]
-		} else {
-			change.Add = append(change.Add, t)
+	old := map[string]tool.Tool{}
+	for _, t := range s.tools {
+		name := t.Spec().Name
+		old[name] = t
+		if _, stays := l.origins[name]; !stays {
+			change.Remove = append(change.Remove, name)
 		}
 	}
-	for _, o := range old {
-		if _, stays := l.origins[o.Spec().Name]; !stays {
-			change.Remove = append(change.Remove, o.Spec().Name)
+	for i, t := range l.tools {
+		if o := old[t.Spec().Name]; o != nil && sameSpec(o.Spec(), t.Spec()) {
+			l.tools[i] = o
+		} else {
+			change.Add = append(change.Add, t)
 		}
 	}
 	s.listing = l
