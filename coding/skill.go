@@ -32,6 +32,9 @@ type skillIn struct {
 	Done bool   `json:"done,omitempty" jsonschema:"the work of the skill that was loaded last is finished"`
 }
 
+// toolListing limits the list of skills in the description of the tool, which some providers limit to 1,024 characters.
+const toolListing = 750
+
 // skillTool returns the tool that loads skills, in the form of the profile.
 func (b *builder) skillTool(p *Profile) tool.Tool {
 	spec := tool.Spec{
@@ -39,7 +42,7 @@ func (b *builder) skillTool(p *Profile) tool.Tool {
 		Description: "Load a skill: instructions for a kind of task. Follow what it returns. While a skill is active, only the tools that it allows can be used.",
 	}
 	if b.config.Session.System != "" { // the prompt does not list them
-		spec.Description += "\n" + b.config.Skills.Listing(skill.DefaultBudget)
+		spec.Description += "\n" + b.config.Skills.Listing(toolListing)
 	}
 	switch {
 	case p.Toolset == Native && p.Family == AnthropicFamily:
@@ -47,7 +50,7 @@ func (b *builder) skillTool(p *Profile) tool.Tool {
 	case p.Toolset == Native && p.Family == GeminiFamily:
 		return native.GeminiSkill(spec, b.useSkill)
 	}
-	spec.Description += " Pass done when its work is finished."
+	spec.Description += "\nPass done when its work is finished."
 	return tool.New(spec, tool.Nothing, func(_ context.Context, _ *tool.Call, in skillIn) (tool.Result, error) {
 		if in.Done {
 			res := tool.Success("The skill is no longer active.")

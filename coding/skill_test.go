@@ -126,7 +126,7 @@ func TestSkills_ACustomPromptHasTheListInTheTool(t *testing.T) {
 	r := g.skills(t.TempDir(), map[string]string{".claude/skills/zoo/SKILL.md": named("zoo", "")})
 	req := g.ask(g.open(Config{Model: "claude-sonnet-5-5", Skills: r, Session: agent.Config{System: "Be brief."}}))
 	i := slices.Index(toolNames(req), "skill")
-	if i < 0 || !strings.Contains(req.Tools[i].Description, "- zoo: About zoo.") || req.Messages[0].Text() != "Be brief." {
+	if i < 0 || !strings.Contains(req.Tools[i].Description, "- zoo: About zoo.") || len(req.Tools[i].Description) > 1024 || req.Messages[0].Text() != "Be brief." {
 		t.Errorf("got %q and %+v", req.Messages[0].Text(), req.Tools)
 	}
 }

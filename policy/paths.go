@@ -114,6 +114,11 @@ var notProtected = []string{".claude/commands", ".claude/agents", ".claude/skill
 // Protected returns why a path must not be written, or "" if it is an ordinary one. Names are compared in
 // folded form on every system.
 func Protected(w Workspace, file string) string {
+	for _, dir := range w.Protected {
+		if w.Paths.Within(dir, file) {
+			return dir
+		}
+	}
 	slashed := "/" + strings.Trim(fold(w.Paths.ToSlash(w.Paths.Clean(file))), "/") + "/"
 	for _, d := range notProtected {
 		if strings.Contains(slashed, "/"+d+"/") && !strings.Contains(slashed, "/.git/") {
@@ -132,11 +137,6 @@ func Protected(w Workspace, file string) string {
 	}
 	if looksLikeGit(slashed) {
 		return ".git"
-	}
-	for _, dir := range w.Protected {
-		if w.Paths.Within(dir, file) {
-			return dir
-		}
 	}
 	return ""
 }

@@ -96,6 +96,17 @@ func (o Options) places() (list []place) {
 	return list
 }
 
+// UserDirs returns the directories with skills, commands and agents of the user, which may not exist. What is written
+// there takes effect in every later session.
+func (o Options) UserDirs() (dirs []string) {
+	for _, p := range o.places() {
+		if p.source == User {
+			dirs = append(dirs, p.dir)
+		}
+	}
+	return dirs
+}
+
 // projectDirs lists the directories from the root of the project to the working directory.
 func (o Options) projectDirs() (dirs []string) {
 	if o.Project == "" {

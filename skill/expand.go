@@ -55,6 +55,9 @@ func (r *Registry) unknown(prefix, name string, usable func(*Skill) bool) error 
 	if near := suggest.Words(name, names); len(near) > 0 {
 		return fmt.Errorf("unknown skill %s%s; did you mean %s%s?", prefix, name, prefix, near[0])
 	}
+	if prefix == "" {
+		return fmt.Errorf("unknown skill %q; use one of the listed names", name)
+	}
 	return fmt.Errorf("unknown skill %s%s; \"reins skills list\" lists them", prefix, name)
 }
 

@@ -86,6 +86,9 @@ func (h Host) workspace() (w policy.Workspace) {
 	if f, err := h.configFile(config.LayerUser); err == nil {
 		w.Protected = append(w.Protected, realPath(f.Path))
 	}
+	for _, dir := range h.skillOptions().UserDirs() {
+		w.Protected = append(w.Protected, realPath(dir))
+	}
 	return w
 }
 

@@ -29,17 +29,21 @@ func (h Host) findSkills(s *config.Settings, dir string, trusted bool) (*skill.R
 	if err != nil {
 		return nil, err
 	}
-	o := skill.Options{
-		Home: cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE")), Claude: h.Getenv("CLAUDE_CONFIG_DIR"), Codex: h.Getenv("CODEX_HOME"),
-		Paths: s.SkillPaths(), Dir: dir, Disable: s.Skills.Disable,
-	}
-	if f, err := h.configFile(config.LayerUser); err == nil {
-		o.Config = filepath.Dir(f.Path)
-	}
+	o := h.skillOptions()
+	o.Paths, o.Dir, o.Disable = s.SkillPaths(), dir, s.Skills.Disable
 	if trusted {
 		o.Project = src.Dir
 	}
 	return skill.Discover(o), nil
+}
+
+// skillOptions says where the skills of the user are.
+func (h Host) skillOptions() skill.Options {
+	o := skill.Options{Home: cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE")), Claude: h.Getenv("CLAUDE_CONFIG_DIR"), Codex: h.Getenv("CODEX_HOME")}
+	if f, err := h.configFile(config.LayerUser); err == nil {
+		o.Config = filepath.Dir(f.Path)
+	}
+	return o
 }
 
 // skillsHere finds the skills for the current directory and reports those that cannot be used.
