@@ -36,6 +36,7 @@ race:
 	@echo "test the scripts of host/cli"; go test -vet=off -ldflags=-w -run '^TestScripts$$' ./host/cli
 	@echo "test ."; GORACE=atexit_sleep_ms=10 go test -race -skip '^TestScripts$$' -vet=off -ldflags=-w $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
 	@echo "test llm/oracletest"; cd llm/oracletest && go test ./...
+	@echo "test localtest/gguf"; cd localtest && go vet ./... && go test ./gguf
 
 bench:
 	@for m in $(MODULES); do (cd $$m && go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...) || exit 1; done
@@ -59,8 +60,8 @@ exhaustive:
 storm:
 	REINS_STORM=1 go test ./host/cli -run KilledOnABusyMachine -count=1 -timeout 20m -v
 
-# Runs Reins with a real Ollama, whose models have scripted weights. The first run builds Ollama with gcc (6 to 15 minutes)
-# and installs the Portkey gateway from npm, both in the user's cache directory. The tests take about two minutes.
+# Runs Reins with a real Ollama, whose models have scripted weights. The first run builds Ollama with gcc (7 minutes of CPU
+# time) and installs the Portkey gateway from npm, both in the user's cache directory. The tests take one to two minutes.
 test-local-models:
 	@ollama=$$(sh localtest/ollama.sh) && portkey=$$(sh localtest/gateway.sh) && cd localtest && \
 	REINS_OLLAMA=$$ollama REINS_PORTKEY=$$portkey go test -count=1 -timeout 20m ./...
