@@ -32,6 +32,7 @@ packages:
 	@echo "test packages"; go test -vet=off -ldflags=-w $$(go list ./... | grep -vxF "$$(go list $(RACE))")
 	@echo "test packages with the race detector"; GORACE=atexit_sleep_ms=10 go test -race -vet=off -ldflags=-w $(RACE)
 	@echo "test llm/oracletest"; cd llm/oracletest && go test ./...
+	@echo "test localtest/gguf"; cd localtest && go vet ./... && go test ./gguf
 
 race:
 	GORACE=atexit_sleep_ms=10 go test -race -timeout 30m -vet=off -ldflags=-w ./...
@@ -63,8 +64,8 @@ storm:
 test-mcp:
 	@tools=$$(sh scripts/mcp-tools.sh) && REINS_MCP_TOOLS=$$tools go test -count=1 -timeout 20m ./mcp/... ./internal/mcpsuite
 
-# Runs Reins with a real Ollama, whose models have scripted weights. The first run builds Ollama with gcc (6 to 15 minutes)
-# and installs the Portkey gateway from npm, both in the user's cache directory. The tests take about two minutes.
+# Runs Reins with a real Ollama, whose models have scripted weights. The first run builds Ollama with gcc (7 minutes of CPU
+# time) and installs the Portkey gateway from npm, both in the user's cache directory. The tests take one to two minutes.
 test-local-models:
 	@ollama=$$(sh localtest/ollama.sh) && portkey=$$(sh localtest/gateway.sh) && cd localtest && \
 	REINS_OLLAMA=$$ollama REINS_PORTKEY=$$portkey go test -count=1 -timeout 20m ./...

@@ -11,7 +11,7 @@ if [ -x "$cache/ollama" ]; then
 	echo "$cache/ollama"
 	exit
 fi
-echo "building Ollama $version in $cache; this takes 6 to 15 minutes, once" >&2
+echo "building Ollama $version in $cache; this takes about 7 minutes of CPU time, once" >&2
 
 # run runs a command quietly, and shows its output if it fails.
 run() {
