@@ -87,7 +87,7 @@ func (s *State) take(reason llm.FinishReason, u llm.Usage) {
 	if len(msg.Parts) > 0 {
 		s.say(msg)
 	}
-	s.count(u, sent)
+	s.count(u, sent, msg.ToolCalls())
 	s.warned = s.warned && s.filled() > warnAt
 	s.calls = nil
 	for _, c := range msg.ToolCalls() {

@@ -273,9 +273,14 @@ func TestNext_WarnsIfTheServerDroppedPartOfTheConversation(t *testing.T) {
 		"less than before":            {func(c *course) string { return c.counted(32_000, "", "") + c.more(15_000, "") }, 1},
 		"about as much as before":     {func(c *course) string { return c.counted(32_000, "", "") + c.more(31_000, "") }, 0},
 		"no count in between":         {func(c *course) string { return c.counted(32_000, "", "") + c.more(0, "") + c.more(15_000, "") }, 1},
-		"a few tokens":                {func(c *course) string { return c.counted(900, "", "") + c.more(100, "") }, 0},
-		"other tools":                 {func(c *course) string { return c.counted(32_000, "a", "") + c.more(15_000, "b") }, 0},
-		"compacted":                   {func(c *course) string { c.counted(32_000, "", ""); c.add(summary); return c.more(15_000, "") }, 0},
+		"just as much as before": {func(c *course) string {
+			got := c.counted(2048, "", "")
+			c.add(event.SteeringInjected{Message: llm.UserText(strings.Repeat("some words ", 100))})
+			return got + c.more(2048, "")
+		}, 1},
+		"a few tokens": {func(c *course) string { return c.counted(900, "", "") + c.more(100, "") }, 0},
+		"other tools":  {func(c *course) string { return c.counted(32_000, "a", "") + c.more(15_000, "b") }, 0},
+		"compacted":    {func(c *course) string { c.counted(32_000, "", ""); c.add(summary); return c.more(15_000, "") }, 0},
 		"thinking is not repeated": {func(c *course) string {
 			return c.counted(32_000, "", "", llm.Thinking{Text: "hm"}) + c.more(15_000, "")
 		}, 0},
@@ -305,6 +310,21 @@ func TestNext_ATruncatedConversationIsCompacted(t *testing.T) {
 	if got := c.counted(29_000, "", result) + c.counted(14_000, "", result); got != "CallModel; warning context_truncated, warning context_window, CallModel; " {
 		t.Errorf("after a call that read less than the one before: %s", got)
 	}
+}
+
+func TestNext_GivesUpIfCompactionDoesNotHelpAgainstTruncation(t *testing.T) {
+	c := begin(event.ModelSetup{Window: 4096}, event.Rules{CompactAt: 0.8, NoSummary: true})
+	result := strings.Repeat("result ", 300)
+	for round := 1; round < 10; round++ {
+		got := c.counted(4096, "", result)
+		if strings.Contains(got, "error context_length") {
+			if round < 2 {
+				t.Errorf("gave up in round %d", round)
+			}
+			return
+		}
+	}
+	t.Error("did not give up")
 }
 
 func TestWindow_IsThatOfARefusal(t *testing.T) {

@@ -206,6 +206,7 @@ func (s *State) compacted(d event.Compaction) {
 	if messages, err := d.Apply(s.messages); err == nil {
 		s.rewrite(messages, "the conversation was compacted")
 	}
+	s.read.compactions++
 	failures := s.summary.failures
 	if d.Method == event.CompactionSummary {
 		failures = 0

@@ -11,34 +11,47 @@ import (
 // read is what the provider has read for the last answer.
 type read struct {
 	provider, model, tools string
-	input                  int64
+	input, least           int64
 	warned                 bool // for this input, that it was not everything
+	compactions            int  // since it has read everything
 }
 
-// smallestWindow is less than the window of any model that is useful with tools, in tokens.
-const smallestWindow = 1000
+const (
+	// smallestWindow is less than the window of any model that is useful with tools, in tokens.
+	smallestWindow = 1000
+	// certainGrowth is a number of tokens that no provider fails to count.
+	certainGrowth = 20
+	// maxCompactions is how often a conversation is compacted that the server truncates nevertheless.
+	maxCompactions = 2
+)
 
 // truncated reports whether the server dropped part of the conversation without an error: it read exactly its window,
-// much less than the text needs, or less than for the request before, which was a part of this one. Thinking does not
-// count: providers drop that of earlier turns.
+// much less than the text needs, or less than or just as much as for the request before, which was a part of this one.
+// Thinking does not count: providers drop that of earlier turns.
 func (s *State) truncated(u llm.Usage, sent compact.Meter) bool {
 	last := s.read
-	s.read = read{s.sent.Provider, s.sent.Model, s.sent.Tools, u.Input, last.warned}
 	least, thinking := sent.Least()
-	switch {
-	case u.Input <= 0:
-		s.read.input = last.input
-		return false
-	case u.Input == s.Window(), u.Input < least && least > smallestWindow:
+	s.read = read{s.sent.Provider, s.sent.Model, s.sent.Tools, u.Input, least, last.warned, last.compactions}
+	if u.Input == s.Window() || u.Input < least && least > smallestWindow {
 		return true
 	}
 	same := last.provider == s.read.provider && last.model == s.read.model && last.tools == s.read.tools
-	return same && !thinking && last.input > smallestWindow && u.Input < last.input*9/10
+	stuck := u.Input == last.input && least > last.least+certainGrowth
+	return same && !thinking && last.input > smallestWindow && (stuck || u.Input < last.input*9/10)
 }
 
-// count applies the provider's count of the conversation, and warns if it has not read all that was sent.
-func (s *State) count(u llm.Usage, sent compact.Meter) {
-	if s.truncated(u, sent) {
+// count applies the provider's count of the conversation. If the provider has not read all that was sent, it warns, and
+// it gives up if compaction did not help and the model wants to go on.
+func (s *State) count(u llm.Usage, sent compact.Meter, calls []llm.ToolCall) {
+	switch {
+	case u.Input <= 0:
+		return
+	case !s.truncated(u, sent):
+		s.read.compactions = 0
+	case s.read.compactions >= maxCompactions && len(calls) > 0:
+		s.notes = append(s.notes, event.Error{Class: string(llm.ErrContextLength), Message: fmt.Sprintf(
+			"the server reads only %d tokens, which is too little for the instructions, the tools and the task; raise its context window", u.Input)})
+	default:
 		if !s.read.warned {
 			s.notes = append(s.notes, event.Warning{Code: event.WarningTruncated, Message: fmt.Sprintf(
 				"The server read only %d tokens and dropped the rest of the conversation without an error. Raise its context window; for Ollama, with OLLAMA_CONTEXT_LENGTH or num_ctx.", u.Input)})
