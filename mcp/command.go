@@ -29,9 +29,9 @@ func (c *Client) Command(ctx context.Context, input string) (parts []llm.Part, o
 		return flatten(messages), true, err
 	}
 	if err != nil {
-		return nil, true, fmt.Errorf("there is no command %s: %w", name, err)
+		return nil, true, fmt.Errorf("unknown command %s: %w", name, err)
 	}
-	return nil, true, fmt.Errorf("there is no command %s: no connected MCP server has such a prompt", name)
+	return nil, true, fmt.Errorf("unknown command %s: no connected MCP server has this prompt", name)
 }
 
 // arguments assigns words to the arguments of a prompt.

@@ -58,7 +58,7 @@ func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.servers)) }
 func (f *File) Get(name string) (s FileServer, err error) {
 	data, ok := f.servers[name]
 	if !ok {
-		return s, fmt.Errorf("there is no server %q", name)
+		return s, fmt.Errorf("unknown server %q", name)
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
 		return s, fmt.Errorf("server %q: %w", name, err)

@@ -132,7 +132,7 @@ func TestCommand_ExpandsPrompts(t *testing.T) {
 	if want := []llm.Part{llm.Text{Text: "Review main.go and more"}, llm.Text{Text: "Assistant: I will."}}; !ok || err != nil || !reflect.DeepEqual(parts, want) {
 		t.Errorf("%v, %v, %v", parts, ok, err)
 	}
-	for input, want := range map[string]string{"/mcp__lib__review": "needs the argument file", "/mcp__lib__none x": "no connected MCP server has such a prompt"} {
+	for input, want := range map[string]string{"/mcp__lib__review": "needs the argument file", "/mcp__lib__none x": "no connected MCP server has this prompt"} {
 		if _, ok, err := c.Command(t.Context(), input); !ok || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v, want %s", input, ok, err, want)
 		}

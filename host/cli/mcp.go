@@ -25,16 +25,18 @@ func newMCP(h Host) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "mcp",
 		Short: "Manage MCP servers",
-		Long: `Manage MCP servers, whose tools "reins run" offers to the agent as
-mcp__SERVER__TOOL.
+		Long: `Manage MCP servers. "reins run" connects to them and offers their tools to the
+agent as mcp__SERVER__TOOL.
 
-Servers are listed in mcp.json beside your configuration file, and in .mcp.json
-of a project, which needs your trust ("reins trust"). Both have the form that
-Claude Code uses.`,
+Your own servers are in mcp.json next to your configuration file. Those of a
+project are in its .mcp.json, and are used only if you trust the project
+("reins trust"). Both files have the format of Claude Code.
+
+"reins mcp serve" makes Reins itself an MCP server.`,
 	}, newMCPList(h), newMCPAdd(h), newMCPRemove(h), newMCPTest(h), newMCPLogs(h), newMCPLogin(h), newMCPLogout(h), newMCPServe(h))
 }
 
-// foundServer is an MCP server of a file.
+// foundServer is an MCP server in a configuration file.
 type foundServer struct {
 	name     string
 	file     mcp.FileServer
@@ -53,8 +55,8 @@ func (h Host) userServers() (string, error) {
 	return filepath.Join(filepath.Dir(f.Path), "mcp.json"), nil
 }
 
-// findServers lists the servers for a project, sorted by name, with those that are inactive. A server of the user wins
-// over one of the project with the same name, because the user's rules name it.
+// findServers lists the servers for a project, including inactive ones, sorted by name. A server of the user replaces
+// one of the project with the same name, because rules of the user may allow its tools.
 func (h Host) findServers(root string, trusted bool, extra []string) ([]foundServer, error) {
 	type place struct {
 		layer     config.Layer
@@ -88,7 +90,7 @@ func (h Host) findServers(root string, trusted bool, extra []string) ([]foundSer
 	return list, nil
 }
 
-// readServers reads the servers of one file, which need not exist unless a flag names it.
+// readServers reads the servers in one file. A missing file is an error only if a flag names it.
 func (h Host) readServers(dir, name string, layer config.Layer) (list []foundServer, err error) {
 	path := filepath.Join(dir, name)
 	data, err := readSettings(dir, name, layer != config.LayerProject)
@@ -158,7 +160,7 @@ func newMCPList(h Host) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the MCP servers of this project, without starting them",
+		Short: "List MCP servers without starting them",
 		Args:  wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			list, err := h.serversHere(".")
@@ -210,13 +212,13 @@ func newMCPAdd(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME [flags] (URL | -- COMMAND [ARG...])",
 		Short: "Add an MCP server",
-		Long: `Add an MCP server that a command starts or that a URL names.
+		Long: `Add an MCP server: a URL, or a command that Reins starts.
 
-The command runs in the sandbox, like those of the agent: it has no network and
-writes only in the workspace. Use --unconfined for a server that needs more. It
-gets only the environment variables that commands get, and those that --env
-names. ${NAME} stands for a variable of your environment, so that the file does
-not contain its value.`,
+The command runs in the sandbox, like the commands of the agent: it has no
+network and can write only in the workspace. Use --unconfined for a server that
+needs more. It gets the environment variables of commands, and those set with
+--env. Write ${NAME} to use a variable of your environment without saving its
+value.`,
 		Example: `  reins mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
   reins mcp add tracker --header 'Authorization: Bearer ${TRACKER_TOKEN}' https://tracker.example.com/mcp
   reins mcp add db --env 'DATABASE_URL=${DATABASE_URL}' --unconfined -- db-server --read-only`,
@@ -224,13 +226,13 @@ not contain its value.`,
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(h, args[0], args[1:]) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.project, "project", false, "add it to .mcp.json of this project")
-	f.StringVar(&o.transport, "type", "", "stdio, http or sse (default: stdio for a command, http for a URL)")
-	f.StringArrayVar(&o.env, "env", nil, "environment variable of the command, as `NAME=VALUE`; can be repeated")
-	f.StringArrayVar(&o.headers, "header", nil, "HTTP header, as `NAME:VALUE`; can be repeated")
+	f.BoolVar(&o.project, "project", false, "add the server to the .mcp.json of this project")
+	f.StringVar(&o.transport, "type", "", "transport: stdio, http or sse (default: stdio for a command, http for a URL)")
+	f.StringArrayVar(&o.env, "env", nil, "set an environment variable for the command: `NAME=VALUE`; can be repeated")
+	f.StringArrayVar(&o.headers, "header", nil, "send an HTTP header: `NAME:VALUE`; can be repeated")
 	f.BoolVar(&o.unconfined, "unconfined", false, "run the command outside the sandbox")
-	f.BoolVar(&o.disabled, "disabled", false, "do not use the server yet")
-	f.BoolVar(&o.replace, "replace", false, "replace a server of the same name")
+	f.BoolVar(&o.disabled, "disabled", false, "add the server, but do not use it")
+	f.BoolVar(&o.replace, "replace", false, "replace an existing server with the same name")
 	return cmd
 }
 
@@ -239,7 +241,7 @@ func (o mcpAdd) run(h Host, name string, target []string) error {
 	url := strings.HasPrefix(target[0], "http://") || strings.HasPrefix(target[0], "https://")
 	switch {
 	case url && len(target) > 1:
-		return usagef("a URL takes no arguments: %s", strings.Join(target[1:], " "))
+		return usagef("unexpected arguments after the URL: %s", strings.Join(target[1:], " "))
 	case url:
 		s.URL, s.Type = target[0], cmp.Or(o.transport, "http")
 	default:
@@ -267,7 +269,7 @@ func (o mcpAdd) run(h Host, name string, target []string) error {
 	}
 	notef(h, `added %s to %s; try it with "reins mcp test %s"`, name, shortDir(h, path), name)
 	if launcher := strings.TrimSuffix(filepath.Base(s.Command), ".exe"); !o.unconfined && slices.Contains(launchers, launcher) {
-		notef(h, "%s may download programs or start containers, which the sandbox does not permit; if so, add the server again with --replace --unconfined", launcher)
+		notef(h, "%s may download programs or start containers, which the sandbox does not permit; if it fails, add the server again with --replace --unconfined", launcher)
 	}
 	if o.project && !h.trusted(".") {
 		notef(h, `this project is not trusted, so its servers are not used; see "reins trust"`)
@@ -275,7 +277,7 @@ func (o mcpAdd) run(h Host, name string, target []string) error {
 	return nil
 }
 
-// launchers are programs that fetch the server that they start.
+// launchers are programs that may download a server before they start it.
 var launchers = []string{"npx", "bunx", "pnpm", "yarn", "uvx", "uv", "pipx", "deno", "docker", "podman"}
 
 // pairs splits the values of a flag into names and values.
@@ -326,7 +328,7 @@ func (h Host) changeServers(project bool, change func(*mcp.File) error) (path st
 	return path, replaceFile(path, data, perm)
 }
 
-// replaceFile writes a file as a whole. A link stays a link, and an existing file keeps its permissions.
+// replaceFile replaces a file atomically. It follows a symbolic link, and keeps the permissions of an existing file.
 func replaceFile(path string, data []byte, perm fs.FileMode) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -358,7 +360,7 @@ func newMCPRemove(h Host) *cobra.Command {
 			path, err := h.changeServers(project, func(f *mcp.File) error {
 				known = f.Names()
 				if !f.Remove(args[0]) {
-					return usagef("there is no server %s%s", args[0], didYouMean(args[0], known))
+					return usagef("unknown server %s%s", args[0], didYouMean(args[0], known))
 				}
 				return nil
 			})
@@ -368,11 +370,11 @@ func newMCPRemove(h Host) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&project, "project", false, "remove it from .mcp.json of this project")
+	cmd.Flags().BoolVar(&project, "project", false, "remove the server from the .mcp.json of this project")
 	return cmd
 }
 
-// active returns the servers to use, by name. Those that are invalid are reported.
+// activeServers returns the servers to use, by name, and reports invalid ones.
 func (h Host) activeServers(list []foundServer) map[string]mcp.Server {
 	m := map[string]mcp.Server{}
 	for _, f := range list {

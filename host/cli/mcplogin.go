@@ -32,9 +32,9 @@ func newMCPLogin(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login NAME",
 		Short: "Authorize access to an MCP server",
-		Long: `Authorize access to an MCP server that uses OAuth. It prints an address to open in
-a browser on this machine, and waits until you have agreed there. The token is
-saved in the state directory, and refreshed when it ends.`,
+		Long: `Authorize access to an MCP server that uses OAuth. The command prints a URL, and
+waits until you have opened it in a browser on this machine and agreed. The
+token is saved in the state directory and refreshed before it expires.`,
 		Args: wantArgs(1, 1, "the name of a server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, g, err := h.remoteServer(args[0])
@@ -44,7 +44,7 @@ saved in the state directory, and refreshed when it ends.`,
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
 			err = g.Login(ctx, s, func(url string) error {
-				notef(h, "open this address in a browser, and agree there:\n%s", url)
+				notef(h, "open this URL in a browser on this machine:\n%s", url)
 				return nil
 			})
 			if err == nil {
@@ -53,14 +53,14 @@ saved in the state directory, and refreshed when it ends.`,
 			return err
 		},
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", 5*time.Minute, "how long to wait")
+	cmd.Flags().DurationVar(&timeout, "timeout", 5*time.Minute, "how long to wait for the authorization")
 	return cmd
 }
 
 func newMCPLogout(h Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout NAME",
-		Short: "Forget the authorization for an MCP server",
+		Short: "Remove the saved authorization for an MCP server",
 		Args:  wantArgs(1, 1, "the name of a server"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, g, err := h.remoteServer(args[0])
@@ -74,7 +74,7 @@ func newMCPLogout(h Host) *cobra.Command {
 			case !had:
 				notef(h, "server %s was not authorized", args[0])
 			default:
-				notef(h, "forgot the authorization for server %s", args[0])
+				notef(h, "removed the authorization for server %s", args[0])
 			}
 			return nil
 		},
@@ -92,7 +92,7 @@ func (h Host) remoteServer(name string) (s mcp.Server, g *mcp.Grants, err error)
 		return s, nil, err
 	}
 	if s = chosen[name]; s.URL == "" {
-		return s, nil, usagef("server %s has a command; only a server with a URL can be authorized", name)
+		return s, nil, usagef("server %s is a command; only servers with a URL use OAuth", name)
 	}
 	if g = h.grants(); g == nil {
 		_, err = stateDir(h)

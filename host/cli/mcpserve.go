@@ -38,13 +38,13 @@ func newMCPServe(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [flags]",
 		Short: "Offer the coding tools to an MCP client",
-		Long: `Offer the coding tools to an MCP client, on standard input and output, or over HTTP
-with --http. Every call is checked as in "reins run": permissions, hooks, sandbox,
-secrets and the audit log. If a call needs approval, the user of the client is asked,
-if the client supports that. Otherwise the call is refused.
+		Long: `Offer the coding tools to an MCP client on standard input and output, or to MCP
+clients over HTTP with --http. Permissions, hooks, sandbox, redaction of secrets
+and the audit log apply as in "reins run". If a call needs approval, the client
+asks its user. A call is refused if the client does not support that.
 
-Clients over HTTP need a token. By default it is random, and printed to standard
-error. To set it, use --token-file or REINS_MCP_TOKEN.`,
+HTTP clients must send a token. By default it is random and printed to standard
+error. To choose it, use --token-file or REINS_MCP_TOKEN.`,
 		Example: `  reins mcp serve
   reins mcp serve --tool-allow read_file,grep,glob --cwd ~/project
   reins mcp serve --http 127.0.0.1:8080 --token-file ~/.reins-mcp-token`,
@@ -58,8 +58,8 @@ error. To set it, use --token-file or REINS_MCP_TOKEN.`,
 	f := cmd.Flags()
 	f.StringVar(&o.http, "http", "", "serve clients over HTTP at `ADDR`, such as 127.0.0.1:8080, instead of standard input and output")
 	f.StringVar(&o.tokenFile, "token-file", "", "read the token for HTTP from `FILE`")
-	f.StringSliceVar(&o.hosts, "allow-host", nil, "accept HTTP requests for this host `NAME`, beside localhost and IP addresses")
-	f.StringSliceVar(&o.origins, "allow-origin", nil, "accept HTTP requests of web pages from this `ORIGIN`, such as https://example.com")
+	f.StringSliceVar(&o.hosts, "allow-host", nil, "also accept HTTP requests for host `NAME` (default: localhost and IP addresses only)")
+	f.StringSliceVar(&o.origins, "allow-origin", nil, "accept HTTP requests from web pages of `ORIGIN`, such as https://example.com")
 	f.StringVar(&o.dir, "cwd", "", "work in directory `DIR` (default: the current directory)")
 	f.StringSliceVar(&o.allow, "tool-allow", nil, "offer only these tools (default: all)")
 	f.StringSliceVar(&o.deny, "tool-deny", nil, "do not offer these tools")
@@ -160,7 +160,7 @@ func (o *mcpServe) offered(c coding.ToolConfig) (*tool.Registry, error) {
 	}), nil
 }
 
-// refuser refuses calls that need approval, and tells how to permit them.
+// refuser returns an approver that refuses calls, and says how to allow them.
 func refuser(h Host) func(context.Context, tool.Request) (tool.Approval, error) {
 	a := newAsker(h)
 	return func(ctx context.Context, r tool.Request) (tool.Approval, error) {

@@ -31,8 +31,8 @@ func newMCPTest(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test [NAME...]",
 		Short: "Connect to MCP servers and list their tools",
-		Long: `Connect to MCP servers, or to all active ones, and list their tools. The exit code
-is 1 if a server cannot be used.`,
+		Long: `Connect to MCP servers and list their tools. Without names, it tests all active
+servers. The exit code is 1 if a server cannot be used.`,
 		Args: wantArgs(0, anyNumber, "names of servers"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.overrides = overrides(cmd.Flags())
@@ -98,7 +98,7 @@ func choose(h Host, list []foundServer, names []string) (map[string]mcp.Server, 
 					return nil, usagef("server %s is %s", name, f.state())
 				}
 			}
-			return nil, usagef("there is no server %s%s", name, didYouMean(name, known))
+			return nil, usagef("unknown server %s%s", name, didYouMean(name, known))
 		}
 		if err := list[i].err; err != nil {
 			return nil, usagef("server %s: %w", name, err)
@@ -190,7 +190,7 @@ func newMCPLogs(h Host) *cobra.Command {
 	var lines int
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
-		Short: "Show what an MCP server wrote to standard error",
+		Short: "Show the standard error of an MCP server",
 		Args:  wantArgs(1, 1, "the name of a server"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := stateDir(h)
@@ -201,7 +201,7 @@ func newMCPLogs(h Host) *cobra.Command {
 			old, _ := os.ReadFile(path + ".old") // there may be none
 			data, err := os.ReadFile(path)
 			if os.IsNotExist(err) {
-				notef(h, "server %s has written nothing", args[0])
+				notef(h, "no logs for server %s", args[0])
 				return nil
 			}
 			if err != nil {

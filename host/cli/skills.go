@@ -16,8 +16,15 @@ import (
 )
 
 func newSkills(h Host) *cobra.Command {
-	return group(&cobra.Command{Use: "skills", Short: "List, show and check skills"}, newSkillsList(h), newSkillsShow(h), newSkillsLint(h))
+	return group(&cobra.Command{Use: "skills", Short: "List, show and check skills", Long: skillsHelp}, newSkillsList(h), newSkillsShow(h), newSkillsLint(h))
 }
+
+const skillsHelp = `List, show and check skills: instructions for a kind of task, in the format of
+agentskills.io. The model loads a skill when a task matches its description. You
+can use one yourself: reins run '/NAME ARGS'.
+
+Commands and agents of Claude Code, prompts of codex and commands of gemini-cli
+are skills too. Those of a project are used only if you trust it ("reins trust").`
 
 // findSkills finds the skills for a directory. Those of the project count only if it is trusted.
 func (h Host) findSkills(s *config.Settings, dir string, trusted bool) (*skill.Registry, error) {
@@ -82,7 +89,7 @@ func newSkillsList(h Host) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the skills and commands that can be used here",
+		Short: "List the skills and commands for this directory",
 		Args:  wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			r, err := h.skillsHere()
@@ -113,7 +120,7 @@ func newSkillsList(h Host) *cobra.Command {
 func newSkillsShow(h Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME [ARGS]",
-		Short: "Show what a skill tells the model",
+		Short: "Print the instructions of a skill, as the model gets them",
 		Args:  wantArgs(1, anyNumber, "the NAME of a skill, and perhaps arguments for it"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			quiet := h

@@ -26,20 +26,20 @@ func newSkillsLint(h Host) *cobra.Command {
 		Short: "Check skills for mistakes",
 		Long: `Check skills for mistakes. PATH is a skill, or a directory with skills.
 
-"valid" says whether the reference validator of agentskills.io accepts a skill.
-The other findings are about what breaks skills in practice: broken references,
-paths of one machine, hidden characters, descriptions that do not say when to use
-the skill. docs/skills.md lists the rules.
+A skill is valid if the reference validator of agentskills.io accepts it. Other
+findings are about what breaks skills in practice: broken references, paths that
+exist on one machine only, hidden characters, descriptions that do not say when to
+use the skill. docs/skills.md lists the rules.
 
 Under GitHub Actions, findings are also printed as annotations and added to the
 summary of the step.`,
 		Example: `  reins skills lint .claude/skills
-  reins skills lint --strict skills/*           # fails from severity HIGH
+  reins skills lint --strict skills/*           # fails at severity HIGH or CRITICAL
   reins skills lint --json . | jq 'select(.valid | not) | .path'`,
 		Args: wantArgs(1, anyNumber, "at least one PATH"),
 		RunE: func(_ *cobra.Command, paths []string) error { return o.run(h, paths) },
 	}
-	cmd.Flags().BoolVar(&o.strict, "strict", false, "exit with 1 if there is a finding of severity HIGH or CRITICAL")
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "exit with code 1 if there is a finding of severity HIGH or CRITICAL")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print JSON, one object per skill and line")
 	return cmd
 }
