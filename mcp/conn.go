@@ -34,7 +34,7 @@ type conn struct {
 
 	calls    atomic.Int32 // requests to the server that are not answered
 	asking   atomic.Int32 // requests of the server that the user or a model is answering
-	progress sync.Map     // of progress tokens to func(*sdk.ProgressNotificationParams)
+	progress sync.Map     // of progress tokens to *deadline
 	tokens   atomic.Int64
 }
 
@@ -139,8 +139,9 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 		Capabilities:           &sdk.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed() },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
-			if f, ok := c.progress.Load(r.Params.ProgressToken); ok {
-				f.(func(*sdk.ProgressNotificationParams))(r.Params)
+			token, _ := r.Params.ProgressToken.(string) // the server may send anything
+			if d, ok := c.progress.Load(token); ok {
+				d.(*deadline).progress(r.Params)
 			}
 		},
 	}
@@ -157,6 +158,7 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 		o.Capabilities.RootsV2 = &sdk.RootCapabilities{}
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "reins", Version: cfg.Version}, o)
+	client.AddReceivingMiddleware(survive)
 	if err := sdk.AddSendingCustomMethod[*rawParams, *rawTools](client, rawList); err != nil {
 		panic(err) // the method is not one of the SDK
 	}
@@ -165,6 +167,18 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 		client.AddRoots(&sdk.Root{URI: fileURI(dir), Name: dir[strings.LastIndexAny(dir, `/\`)+1:]})
 	}
 	return client
+}
+
+// survive turns a panic over a malformed message into an error.
+func survive(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (res sdk.Result, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				res, err = nil, fmt.Errorf("%s: malformed message", method)
+			}
+		}()
+		return next(ctx, method, r)
+	}
 }
 
 // fileURI returns the URI of an absolute path of any system.
