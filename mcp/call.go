@@ -71,7 +71,8 @@ func (c *conn) drop(err error) {
 	if s.conn != c {
 		return
 	}
-	c.cause, s.conn = err, nil
+	c.lose(err)
+	s.conn = nil
 	if errors.Is(err, errAuth) {
 		s.state, s.err = NeedsAuth, errAuth
 	} else {

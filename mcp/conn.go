@@ -23,10 +23,9 @@ const legacy = "2025-11-25"
 type conn struct {
 	*sdk.ClientSession
 	srv  *server
-	dead chan struct{} // closed when the connection has ended
+	dead chan struct{} // closed when the connection is lost
 	err  error         // why; read it after dead is closed
-	// cause is why the connection was dropped, if it was; srv.mu guards it.
-	cause error
+	once sync.Once     // closes dead
 
 	end  context.CancelFunc // ends all requests and calls at once
 	wait func()             // waits for the process; nil for HTTP
@@ -72,11 +71,16 @@ func (s *server) connect(ctx, limit context.Context, version string) (*conn, err
 		c.close()
 		return nil, err
 	}
-	go func() {
-		c.err = c.Wait()
-		close(c.dead)
-	}()
+	go func() { c.lose(c.Wait()) }()
 	return c, nil
+}
+
+// lose records that the connection is lost. The SDK notices it late if a handler does not return.
+func (c *conn) lose(err error) {
+	c.once.Do(func() {
+		c.err = err
+		close(c.dead)
+	})
 }
 
 // startError means that a process was not started, or an address is invalid.
@@ -86,7 +90,7 @@ type startError struct{ error }
 func (c *conn) transport(limit context.Context) (sdk.Transport, error) {
 	s := c.srv
 	if s.Command != "" {
-		p, err := startStdio(limit, s.client.cfg.Env, s.Server, s.log)
+		p, err := startStdio(limit, s.client.cfg.Env, s.Server, s.log, c.lose)
 		if err != nil {
 			return nil, err
 		}
@@ -172,6 +176,9 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 // survive turns a panic over a malformed message into an error.
 func survive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (res sdk.Result, err error) {
+		if method == "notifications/elicitation/complete" {
+			return nil, nil // not used; without parameters, the SDK panics and keeps a lock
+		}
 		defer func() {
 			if v := recover(); v != nil {
 				res, err = nil, fmt.Errorf("%s: malformed message", method)

@@ -384,6 +384,9 @@ func (r *raw) call(m request) {
 		r.text(json.RawMessage(`987654`), "wrong")
 		r.text(json.RawMessage(`"x"`), "wrong")
 		r.text(json.RawMessage(`null`), "wrong")
+	case "exits":
+		r.text(m.ID, "done "+m.Params.Name)
+		os.Exit(0)
 	case "closes":
 		os.Stdout.Close()
 		select {}

@@ -98,6 +98,17 @@ func TestHostile_ServerThatClosesItsOutputIsRestarted(t *testing.T) {
 	}
 }
 
+func TestHostile_LastAnswerOfAServerCounts(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		c := ready(t, Config{Servers: map[string]Server{"x": program(t, "exits")}}) // after a call
+		if res := invoke(t, c, "mcp__x__a", `{}`); tool.String(res.Output) != "done a" {
+			t.Errorf("got %q and the error %v", tool.String(res.Output), res.Error)
+		}
+		c.Close()
+	}
+}
+
 func TestHostile_ServerThatReadsNothingCannotBlock(t *testing.T) {
 	t.Parallel()
 	s := program(t, "deaf")
