@@ -105,7 +105,9 @@ func (c *conn) sample(ctx context.Context, q *sdk.CreateMessageRequest) (*sdk.Cr
 	p := q.Params
 	r := SampleRequest{System: p.SystemPrompt, MaxTokens: p.MaxTokens, Temperature: p.Temperature, Stop: p.StopSequences}
 	for _, m := range p.Messages {
-		r.Messages = append(r.Messages, message(m.Role, m.Content))
+		if m != nil {
+			r.Messages = append(r.Messages, message(m.Role, m.Content))
+		}
 	}
 	a, err := ask(ctx, c, func(ctx context.Context) (SampleAnswer, error) { return c.srv.client.cfg.Sample(ctx, c.srv.name, r) })
 	if err != nil {

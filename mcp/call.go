@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -13,19 +11,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-const (
-	defaultTimeout = 2 * time.Minute
-	// progressFactor is how many times the timeout a call may take if it reports progress.
-	progressFactor = 10
-	// After maxProgress reports, a call shows only some.
-	maxProgress   = 100
-	progressPause = time.Second
-)
-
 // codeRejected is the code of the SDK's error for a request that HTTP did not answer.
 const codeRejected = -32005
-
-var errTimeout = errors.New("timeout")
 
 // call calls a tool of the server.
 func (s *server) call(ctx context.Context, name string, c *tool.Call) tool.Result {
@@ -57,15 +44,15 @@ func (s *server) do(ctx context.Context, output func([]byte), p progressParams, 
 		if err != nil {
 			return err
 		}
-		limit, token, stop := c.limit(ctx, output)
+		d := c.begin(ctx, output)
 		if p != nil {
-			p.SetProgressToken(token)
+			p.SetProgressToken(d.token)
 		}
-		err = f(limit, c)
-		if err != nil && context.Cause(limit) == errTimeout {
+		err = f(d.ctx, c)
+		if err != nil && context.Cause(d.ctx) == errTimeout {
 			err = errTimeout
 		}
-		stop()
+		d.stop()
 		unsent := errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing)
 		if unsent || errors.Is(err, errAuth) {
 			c.drop(err)
@@ -84,7 +71,8 @@ func (c *conn) drop(err error) {
 	if s.conn != c {
 		return
 	}
-	c.cause, s.conn = err, nil
+	c.lose(err)
+	s.conn = nil
 	if errors.Is(err, errAuth) {
 		s.state, s.err = NeedsAuth, errAuth
 	} else {
@@ -118,64 +106,6 @@ func (s *server) connected(ctx context.Context) (*conn, error) {
 	return nil, errDown{fmt.Errorf("its state is %s", s.state)}
 }
 
-// limit returns a context that ends when the server has not reported progress for too long. Time in which the server
-// waits for an answer does not count.
-func (c *conn) limit(ctx context.Context, output func([]byte)) (limited context.Context, token any, stop func()) {
-	timeout := c.srv.Timeout
-	if timeout <= 0 {
-		timeout = defaultTimeout
-	}
-	end := time.Now().Add(progressFactor * timeout)
-	ctx, cancel := context.WithCancelCause(ctx)
-	var timer *time.Timer
-	armed := make(chan struct{})
-	timer = time.AfterFunc(timeout, func() {
-		<-armed
-		if c.asking.Load() > 0 {
-			timer.Reset(timeout)
-			return
-		}
-		cancel(errTimeout)
-	})
-	close(armed)
-	c.calls.Add(1)
-	id := fmt.Sprintf("reins-%d", c.tokens.Add(1))
-	var mu sync.Mutex
-	shown, last, over := 0, time.Time{}, false
-	c.progress.Store(id, func(p *sdk.ProgressNotificationParams) {
-		mu.Lock()
-		defer mu.Unlock()
-		if over {
-			return
-		}
-		timer.Reset(max(0, min(timeout, time.Until(end))))
-		if output != nil && (shown < maxProgress || time.Since(last) > progressPause) {
-			shown, last = shown+1, time.Now()
-			output([]byte(progressLine(p)))
-		}
-	})
-	return ctx, id, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		over = true
-		timer.Stop()
-		c.calls.Add(-1)
-		c.progress.Delete(id)
-		cancel(nil)
-	}
-}
-
-func progressLine(p *sdk.ProgressNotificationParams) string {
-	line := fmt.Sprintf("%g", p.Progress)
-	if p.Total > 0 {
-		line += fmt.Sprintf("/%g", p.Total)
-	}
-	if p.Message != "" {
-		line += " " + clip(p.Message)
-	}
-	return line + "\n"
-}
-
 // failure returns the result of a call that got no answer.
 func (s *server) failure(ctx context.Context, err error) tool.Result {
 	var down errDown
@@ -192,6 +122,6 @@ func (s *server) failure(ctx context.Context, err error) tool.Result {
 	case errors.As(err, &answer) && answer.Code != codeRejected:
 		return tool.Failure(ToolFailed, "MCP server %s answered with an error: %s", s.name, clip(answer.Message))
 	}
-	return tool.Failure(Unavailable, "MCP server %s was lost during the call: %s. Whether the call had an effect is not known. The next call connects again.",
+	return tool.Failure(Unavailable, "MCP server %s did not answer the call: %s. Whether the call had an effect is not known.",
 		s.name, clip(reason(err).Error()))
 }

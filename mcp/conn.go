@@ -23,10 +23,9 @@ const legacy = "2025-11-25"
 type conn struct {
 	*sdk.ClientSession
 	srv  *server
-	dead chan struct{} // closed when the connection has ended
+	dead chan struct{} // closed when the connection is lost
 	err  error         // why; read it after dead is closed
-	// cause is why the connection was dropped, if it was; srv.mu guards it.
-	cause error
+	once sync.Once     // closes dead
 
 	end  context.CancelFunc // ends all requests and calls at once
 	wait func()             // waits for the process; nil for HTTP
@@ -34,7 +33,7 @@ type conn struct {
 
 	calls    atomic.Int32 // requests to the server that are not answered
 	asking   atomic.Int32 // requests of the server that the user or a model is answering
-	progress sync.Map     // of progress tokens to func(*sdk.ProgressNotificationParams)
+	progress sync.Map     // of progress tokens to *deadline
 	tokens   atomic.Int64
 }
 
@@ -72,11 +71,16 @@ func (s *server) connect(ctx, limit context.Context, version string) (*conn, err
 		c.close()
 		return nil, err
 	}
-	go func() {
-		c.err = c.Wait()
-		close(c.dead)
-	}()
+	go func() { c.lose(c.Wait()) }()
 	return c, nil
+}
+
+// lose records that the connection is lost. The SDK notices it late if a handler does not return.
+func (c *conn) lose(err error) {
+	c.once.Do(func() {
+		c.err = err
+		close(c.dead)
+	})
 }
 
 // startError means that a process was not started, or an address is invalid.
@@ -86,7 +90,7 @@ type startError struct{ error }
 func (c *conn) transport(limit context.Context) (sdk.Transport, error) {
 	s := c.srv
 	if s.Command != "" {
-		p, err := startStdio(limit, s.client.cfg.Env, s.Server, s.log)
+		p, err := startStdio(limit, s.client.cfg.Env, s.Server, s.log, c.lose)
 		if err != nil {
 			return nil, err
 		}
@@ -139,8 +143,9 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 		Capabilities:           &sdk.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed() },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
-			if f, ok := c.progress.Load(r.Params.ProgressToken); ok {
-				f.(func(*sdk.ProgressNotificationParams))(r.Params)
+			token, _ := r.Params.ProgressToken.(string) // the server may send anything
+			if d, ok := c.progress.Load(token); ok {
+				d.(*deadline).progress(r.Params)
 			}
 		},
 	}
@@ -157,6 +162,7 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 		o.Capabilities.RootsV2 = &sdk.RootCapabilities{}
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "reins", Version: cfg.Version}, o)
+	client.AddReceivingMiddleware(survive)
 	if err := sdk.AddSendingCustomMethod[*rawParams, *rawTools](client, rawList); err != nil {
 		panic(err) // the method is not one of the SDK
 	}
@@ -165,6 +171,21 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 		client.AddRoots(&sdk.Root{URI: fileURI(dir), Name: dir[strings.LastIndexAny(dir, `/\`)+1:]})
 	}
 	return client
+}
+
+// survive turns a panic over a malformed message into an error.
+func survive(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (res sdk.Result, err error) {
+		if method == "notifications/elicitation/complete" {
+			return nil, nil // not used; without parameters, the SDK panics and keeps a lock
+		}
+		defer func() {
+			if v := recover(); v != nil {
+				res, err = nil, fmt.Errorf("%s: malformed message", method)
+			}
+		}()
+		return next(ctx, method, r)
+	}
 }
 
 // fileURI returns the URI of an absolute path of any system.

@@ -269,7 +269,11 @@ func (r *raw) text(id json.RawMessage, text string) {
 func (r *raw) handle(m request) {
 	switch m.Method {
 	case "initialize":
-		r.answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"raw","version":"0"}}`)
+		caps := `"tools":{"listChanged":true}`
+		if r.kind == "nulls" {
+			caps += `,"resources":{},"prompts":{}`
+		}
+		r.answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{`+caps+`},"serverInfo":{"name":"raw","version":"0"}}`)
 		if r.kind == "notifications" {
 			go r.repeat(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
 		}
@@ -281,6 +285,16 @@ func (r *raw) handle(m request) {
 	case "tools/call":
 		r.calls++
 		r.call(m)
+	case "resources/list":
+		r.answer(m.ID, `{"resources":[null,{"uri":"x://a"}]}`)
+	case "resources/templates/list":
+		r.answer(m.ID, `{"resourceTemplates":[null]}`)
+	case "resources/read":
+		r.answer(m.ID, `{"contents":[null,{"uri":"x://a","text":"a"}]}`)
+	case "prompts/list":
+		r.answer(m.ID, `{"prompts":[null,{"name":"p","arguments":[null]}]}`)
+	case "prompts/get":
+		r.answer(m.ID, `{"messages":[null,{"role":"user","content":null},{"role":"user","content":{"type":"text","text":"a"}}]}`)
 	case "notifications/cancelled":
 		fmt.Fprintln(os.Stderr, "cancelled")
 	default:
@@ -338,10 +352,41 @@ func (r *raw) call(m request) {
 			r.say(`"}]}}`)
 			return
 		}
+	case "nasty":
+		for _, method := range []string{
+			"notifications/progress", "notifications/cancelled", "notifications/message", "notifications/resources/updated", "notifications/tools/list_changed",
+			"notifications/elicitation/complete", "notifications/subscriptions/acknowledged", "notifications/unknown",
+			"ping", "roots/list", "sampling/createMessage", "elicitation/create", "completion/complete", "tools/list", "initialize", "",
+		} {
+			for i, params := range []string{
+				"null", "[]", `"x"`, "5", "{}", `{"progressToken":{"a":[1]},"progress":1}`, `{"progressToken":[1],"progress":"x"}`, `{"progressToken":null}`,
+				`{"requestId":{"a":1}}`, `{"requestId":[]}`, `{"requestId":1.5}`, `{"elicitationId":[]}`, `{"uri":5}`,
+				`{"messages":[null],"maxTokens":1}`, `{"messages":[{"role":"x","content":null}],"maxTokens":-1}`, `{"messages":null}`,
+				`{"messages":[{"role":"user","content":{"type":"image","data":"!"}}]}`, `{"message":"m","requestedSchema":[]}`, `{"message":"m","requestedSchema":{"properties":{"a":null}}}`,
+				`{"message":"m","mode":"url"}`, `{"message":"m","mode":"x","url":"http://x"}`, `{"_meta":null}`, `{"_meta":5}`,
+			} {
+				r.say(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params))
+				r.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, 1000+i, method, params))
+				r.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, `{}`, params))
+			}
+			r.say(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q}`, method))
+		}
+		r.say(`{"jsonrpc":"1.0","id":1,"result":{}}`)
+		r.say(`{"jsonrpc":"2.0","id":{"a":1},"result":{}}`)
+		r.say(`{"jsonrpc":"2.0","id":true,"method":"ping"}`)
+		r.say(`[{"jsonrpc":"2.0","method":"ping","id":7},null,5]`)
+		r.say(strings.Repeat("[", 100000))
+		r.say(strings.Repeat(`{"a":`, 100000))
+	case "nulls":
+		r.answer(m.ID, `{"content":[null,{"type":"resource","resource":null},{"type":"x"}],"structuredContent":null}`)
+		return
 	case "wrong ids":
 		r.text(json.RawMessage(`987654`), "wrong")
 		r.text(json.RawMessage(`"x"`), "wrong")
 		r.text(json.RawMessage(`null`), "wrong")
+	case "exits":
+		r.text(m.ID, "done "+m.Params.Name)
+		os.Exit(0)
 	case "closes":
 		os.Stdout.Close()
 		select {}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -97,6 +98,17 @@ func TestHostile_ServerThatClosesItsOutputIsRestarted(t *testing.T) {
 	}
 }
 
+func TestHostile_LastAnswerOfAServerCounts(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		c := ready(t, Config{Servers: map[string]Server{"x": program(t, "exits")}}) // after a call
+		if res := invoke(t, c, "mcp__x__a", `{}`); tool.String(res.Output) != "done a" {
+			t.Errorf("got %q and the error %v", tool.String(res.Output), res.Error)
+		}
+		c.Close()
+	}
+}
+
 func TestHostile_ServerThatReadsNothingCannotBlock(t *testing.T) {
 	t.Parallel()
 	s := program(t, "deaf")
@@ -174,5 +186,43 @@ func oddTools(w http.ResponseWriter, r *http.Request, kind string) {
 		fmt.Fprintf(w, "data: %s\n", out.String())
 	} else {
 		fmt.Fprint(w, out.String())
+	}
+}
+
+func TestHostile_MalformedMessagesDoNoHarm(t *testing.T) {
+	t.Parallel()
+	cfg := Config{
+		Servers: map[string]Server{"x": program(t, "nasty")}, Roots: []string{"/x"},
+		Elicit: func(context.Context, string, ElicitRequest) (ElicitAnswer, error) {
+			return ElicitAnswer{Accept, map[string]any{"a": 1}}, nil
+		},
+		Sample: func(context.Context, string, SampleRequest) (SampleAnswer, error) { return SampleAnswer{}, nil },
+	}
+	c := ready(t, cfg)
+	for range 2 {
+		if res := invoke(t, c, "mcp__x__a", `{}`); tool.String(res.Output) != "done a" {
+			t.Errorf("got %q and the error %v", tool.String(res.Output), res.Error)
+		}
+	}
+}
+
+func TestHostile_NullsDoNoHarm(t *testing.T) {
+	t.Parallel()
+	c := ready(t, Config{Servers: map[string]Server{"x": program(t, "nulls")}})
+	invoke(t, c, "mcp__x__a", `{}`)
+	if list, err := c.Resources(t.Context(), "x"); err == nil && (len(list) != 1 || list[0].URI != "x://a") {
+		t.Errorf("the resources are %v", list)
+	}
+	if list, err := c.ReadResource(t.Context(), "x", "x://a"); err == nil && (len(list) != 1 || list[0].Text != "a") {
+		t.Errorf("the resource is %v", list)
+	}
+	invoke(t, c, "list_mcp_resources", `{}`)
+	invoke(t, c, "read_mcp_resource", `{"server":"x","uri":"x://a"}`)
+	if list, err := c.Prompts(t.Context(), "x"); err == nil && (len(list) != 1 || list[0].Name != "p") {
+		t.Errorf("the prompts are %v", list)
+	}
+	c.GetPrompt(t.Context(), "x", "p", nil)
+	if st := c.Status()[0]; st.State != Connected {
+		t.Errorf("the server is %s: %v", st.State, st.Err)
 	}
 }

@@ -117,5 +117,5 @@ type Quarantine struct {
 const (
 	ToolFailed  tool.Code = "McpToolFailed"  // the tool reported a failure
 	TimedOut    tool.Code = "McpTimeout"     // the server did not answer in time
-	Unavailable tool.Code = "McpUnavailable" // the server is not connected, or was lost during the call
+	Unavailable tool.Code = "McpUnavailable" // the server is not connected, was lost during the call, or sent an invalid answer
 )

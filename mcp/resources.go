@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -66,7 +67,9 @@ func (c *conn) resourceList(ctx context.Context) ([]Resource, error) {
 		if err != nil {
 			return list, err
 		}
-		list = append(list, Resource{c.srv.name, r.URI, clip(r.Name), clip(r.Description), r.MIMEType, false})
+		if r != nil {
+			list = append(list, Resource{c.srv.name, r.URI, clip(r.Name), clip(r.Description), r.MIMEType, false})
+		}
 		if len(list) >= maxItems {
 			return list, nil
 		}
@@ -75,7 +78,9 @@ func (c *conn) resourceList(ctx context.Context) ([]Resource, error) {
 		if err != nil || len(list) >= maxItems {
 			break // many servers have none
 		}
-		list = append(list, Resource{c.srv.name, r.URITemplate, clip(r.Name), clip(r.Description), r.MIMEType, true})
+		if r != nil {
+			list = append(list, Resource{c.srv.name, r.URITemplate, clip(r.Name), clip(r.Description), r.MIMEType, true})
+		}
 	}
 	return list, nil
 }
@@ -137,8 +142,11 @@ func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 				if n++; err != nil || n > maxItems {
 					return err
 				}
+				if p == nil {
+					continue
+				}
 				one := Prompt{Server: s.name, Name: p.Name, Title: clip(p.Title), Description: clip(p.Description)}
-				for _, a := range p.Arguments {
+				for _, a := range slices.DeleteFunc(p.Arguments, func(a *sdk.PromptArgument) bool { return a == nil }) {
 					one.Arguments = append(one.Arguments, PromptArgument{a.Name, clip(a.Description), a.Required})
 				}
 				list = append(list, one)

@@ -232,15 +232,13 @@ func (s *server) attempt(ctx context.Context, version *string) (*conn, error) {
 }
 
 // follow lists the tools again when they change. It returns why the connection is lost.
-func (s *server) follow(ctx context.Context, c *conn) (err error) {
+func (s *server) follow(ctx context.Context, c *conn) error {
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.conn == c {
 			s.conn = nil
 			s.pending(nil)
-		} else if ctx.Err() == nil && err != errRetry {
-			err = c.cause
 		}
 	}()
 	wait := minRefresh

@@ -35,6 +35,8 @@ type stdio struct {
 	proc env.Process
 	log  *tail
 	rate *rate
+	// ended is called when all lines were read.
+	ended func(error)
 
 	out   chan []byte     // messages for the process
 	open  context.Context // done when Close was called
@@ -53,14 +55,14 @@ type stdio struct {
 }
 
 // startStdio starts the program of a server before limit is done. It runs until the connection is closed.
-func startStdio(limit context.Context, e env.Environment, s Server, log *tail) (*stdio, error) {
+func startStdio(limit context.Context, e env.Environment, s Server, log *tail, ended func(error)) (*stdio, error) {
 	if e == nil {
 		return nil, errors.New("there is no environment to run a command in")
 	}
 	if s.Unconfined {
 		e, _ = env.Outside(e)
 	}
-	c := &stdio{log: log, rate: newRate(), out: make(chan []byte, 16), gone: make(chan struct{})}
+	c := &stdio{log: log, ended: ended, rate: newRate(), out: make(chan []byte, 16), gone: make(chan struct{})}
 	c.changed.L = &c.mu
 	log.reset()
 	c.open, c.close = context.WithCancel(context.Background())
@@ -200,6 +202,7 @@ func (c *stdio) next() ([]byte, error) {
 		c.changed.Wait()
 	}
 	if c.open.Err() != nil || len(c.lines) == 0 {
+		c.ended(c.err)
 		return nil, c.err
 	}
 	line := c.lines[0]

@@ -13,7 +13,7 @@ import (
 
 // split returns the lines that a connection receives, if the output comes in pieces of some size.
 func split(data []byte, size int) (lines []string, log string) {
-	c := &stdio{log: &tail{}}
+	c := &stdio{log: &tail{}, ended: func(error) {}}
 	c.changed.L = &c.mu
 	c.open = context.Background()
 	for piece := range slices.Chunk(data, size) {
