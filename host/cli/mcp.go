@@ -93,6 +93,9 @@ func (h Host) findServers(root string, trusted bool, extra []string) ([]foundSer
 // readServers reads the servers in one file. A missing file is an error only if a flag names it.
 func (h Host) readServers(dir, name string, layer config.Layer) (list []foundServer, err error) {
 	path := filepath.Join(dir, name)
+	if fi, err := os.Lstat(path); err == nil && fi.IsDir() && layer == config.LayerProject {
+		return nil, nil // the sandbox of another session holds the name of a missing file with a directory
+	}
 	data, err := readSettings(dir, name, layer != config.LayerProject)
 	if errors.Is(err, fs.ErrNotExist) && layer != config.LayerFlag {
 		return nil, nil
