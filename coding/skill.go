@@ -79,8 +79,8 @@ func skillAliases() []tool.Alias {
 	return []tool.Alias{{Name: "Skill", Tool: "skill", Params: map[string]string{"skill": "name"}}, {Name: "activate_skill", Tool: "skill"}}
 }
 
-// useSkills makes the skills of the configuration take effect: the policy lets the model read their files and
-// enforces their limits, and agents of Claude Code become types of subagents.
+// useSkills applies the skills of the configuration: it adds a policy that allows reading their files and enforces their
+// restrictions, and adds the agents of Claude Code as types of subagents.
 func (b *builder) useSkills(context.Context) error {
 	s, r := &b.session, b.config.Skills
 	if r == nil {

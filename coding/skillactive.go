@@ -18,9 +18,9 @@ import (
 	"github.com/reins-agent/reins/skill"
 )
 
-// activeSkills knows which skills are active in a session. It follows from the records alone, so that it survives
-// a crash: a skill of the user is active until the work on the input is done, one that the model loaded until the
-// model says that it is finished, or as long.
+// activeSkills computes which skills are active in a session, from the records alone, so that they are the same after a
+// crash. A skill is active until the work on the input is done. One that the model loaded ends earlier if the model
+// reports that it is finished.
 type activeSkills struct {
 	mu      sync.Mutex
 	session *agent.Session // nil until it is open

@@ -1,5 +1,5 @@
 // Package localtest runs Reins with a real Ollama. The weights of its models are scripted (package gguf), so the tests
-// prove the wire, not the intelligence. "make test-local-models" builds Ollama and runs them.
+// check the protocol, not the quality of answers. "make test-local-models" builds Ollama and runs them.
 package localtest
 
 import (

@@ -127,7 +127,7 @@ func orJoin(dir, base, name string) string {
 	return filepath.Join(base, name)
 }
 
-// orDir returns a directory if it contains another, or else the parent's parent of that.
+// orDir returns dir if it contains other, or else the grandparent of other.
 func orDir(dir, other string) string {
 	if dir != "" && below(dir, other) {
 		return dir

@@ -70,7 +70,7 @@ func (l *linter) collect(main string) {
 		info, err := l.root.Stat(name)
 		switch {
 		case err != nil:
-			l.add("LINK-01", Critical, name, 1, "this is a link that leaves the skill or leads nowhere")
+			l.add("LINK-01", Critical, name, 1, "the symbolic link leaves the skill or is broken; replace it with a file")
 		case !info.Mode().IsRegular():
 			l.add("FILE-01", High, name, 1, "this is not a regular file")
 		case slices.Contains([]string{".md", ".yaml", ".yml"}, path.Ext(name)):

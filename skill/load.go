@@ -139,7 +139,7 @@ func files(root *os.Root, main string) (names []string, err error) {
 		}
 		if e.Type()&fs.ModeSymlink != 0 {
 			if _, err := root.Stat(name); err != nil {
-				return fmt.Errorf("%s is a link that leaves the skill or leads nowhere; replace it", name)
+				return fmt.Errorf("%s is a symbolic link that leaves the skill or is broken; replace it with a file", name)
 			}
 		}
 		if name != main {

@@ -155,11 +155,11 @@ func TestAttack_HostileSkillsAreRefusedWithTheReason(t *testing.T) {
 			w.write("home/.ssh/key", "secret")
 			w.write("home/skills/evil/SKILL.md", plain+"x")
 			w.link("../../../.ssh/key", "home/skills/evil/references/notes.md")
-		}, "references/notes.md is a link that leaves the skill"},
+		}, "references/notes.md is a symbolic link that leaves the skill"},
 		"an absolute link": {func(w tree) {
 			w.write("home/skills/evil/SKILL.md", plain+"x")
 			w.link("/etc/hostname", "home/skills/evil/a.md")
-		}, "a.md is a link that leaves the skill"},
+		}, "a.md is a symbolic link that leaves the skill"},
 		"a large file": {func(w tree) { w.write("home/skills/evil/SKILL.md", plain+strings.Repeat("x", 256<<10)) }, "larger than 256 KiB"},
 		"large frontmatter": {func(w tree) {
 			w.write("home/skills/evil/SKILL.md", "---\nname: evil\ndescription: "+strings.Repeat("x", 65<<10)+"\n---\nx")

@@ -85,7 +85,7 @@ func (s *Skill) Tools() string {
 // maxListed is how many files of a skill the model is told about.
 const maxListed = 50
 
-// Invoke returns the text that makes a model follow the skill. It begins with a tag that [Active] reads.
+// Invoke returns the instructions of the skill for a model. The text begins with a tag that [Active] reads.
 func (s *Skill) Invoke(args string) string {
 	args = strings.TrimSpace(args)
 	block, rest := s.block(args)
@@ -137,7 +137,7 @@ func (s *Skill) block(args string) (text, rest string) {
 }
 
 // Active returns the name and the allowed tools of the skill that a text from [Skill.Invoke] or [Registry.Expand] is
-// about. Nil tools are not restricted.
+// about. Nil means that all tools are allowed.
 func Active(text string) (name string, tools []string, ok bool) {
 	if strings.HasPrefix(text, "/") {
 		_, text, _ = strings.Cut(text, "\n\n")

@@ -10,11 +10,11 @@ import (
 	"unicode"
 )
 
-// Deferred tools are not described in requests. The model finds them with tool_search, whose result describes them,
-// and calls them through call_tool. So a request stays small however many tools there are, and a tool that was found
-// does not change the start of the requests after it.
+// Requests do not include the definitions of deferred tools. The model finds them with tool_search, which returns the
+// definitions, and calls them with call_tool. So a request stays small however many tools there are, and finding a tool
+// does not change the beginning of later requests.
 
-// Defer returns a tool as a deferred one.
+// Defer returns t as a deferred tool.
 func Defer(t Tool) Tool {
 	spec := t.Spec()
 	spec.Deferred = true
@@ -40,7 +40,7 @@ func DefinitionSize(tools []Tool) int {
 	return n
 }
 
-// The names of the tools that reach deferred ones.
+// The names of the tools that find and call deferred tools.
 const (
 	SearchName = "tool_search"
 	CallName   = "call_tool"

@@ -37,12 +37,12 @@ type servers struct {
 	env      env.Environment
 	session  *agent.Session
 	deferred bool
-	pending  []mcp.Change // that came before the session
+	pending  []mcp.Change // changes before the session was opened
 	reported map[string]bool
 }
 
-// open connects to the servers and returns their tools, as Extend of a session. It waits for slow servers only for
-// some time; their tools are added later.
+// open connects to the servers and returns their tools, for coding.Config.Extend. It waits for a limited time; tools of
+// slower servers are added later.
 func (s *servers) open(ctx context.Context, e env.Environment) (coding.Extension, error) {
 	client := mcp.Open(ctx, mcp.Config{
 		Env: e, Servers: s.list, Version: Version, Roots: []string{e.Info().Dir}, Elicit: s.elicit, Sample: s.sample, Token: s.host.token(s.list), Log: s.logs.write, OnChange: s.changed,
@@ -62,8 +62,8 @@ func (s *servers) open(ctx context.Context, e env.Environment) (coding.Extension
 	return ext, nil
 }
 
-// offer defers the tools if their descriptions are too long together. Once deferred, they stay deferred, so that the
-// requests of a session keep their start.
+// offer defers the tools if their definitions together are too long. Once deferred, they stay deferred, so that the
+// beginning of the requests does not change.
 func (s *servers) offer(tools []tool.Tool) []tool.Tool {
 	s.deferred = s.deferred || s.deferAbove > 0 && tool.DefinitionSize(tools) > s.deferAbove
 	if !s.deferred {
@@ -108,7 +108,7 @@ func (s *servers) changed(c mcp.Change) {
 	}
 }
 
-// report says once which servers cannot be used, and which tools.
+// report prints, once each, which servers and tools cannot be used.
 func (s *servers) report(list []mcp.Status) {
 	for _, st := range list {
 		var lines []string
@@ -169,7 +169,7 @@ func (s *servers) Close() error {
 	return errors.Join(client.Close(), s.logs.Close())
 }
 
-// maxServerLog is the size at which the log of a server is begun anew. The one before it is kept.
+// maxServerLog is the size at which the log of a server is rotated. One old log is kept.
 const maxServerLog = 1 << 20
 
 // serverLogs keeps what servers write to standard error, a file for each. Without a directory it keeps nothing.

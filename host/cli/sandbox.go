@@ -40,7 +40,7 @@ func modeWords() (words []string) {
 }
 
 // box returns the sandbox of the configuration and the flags. The configuration includes --sandbox and --network.
-// If nobody chose a mode and the system has no sandbox, it says so and returns none.
+// If no mode is configured and the system has no sandbox, it warns and returns none.
 func (h Host) box(s *config.Settings, more []string) (sandbox.Config, error) {
 	c := sandbox.Config{Mode: sandbox.Mode(s.Sandbox.Mode), Network: s.Sandbox.Network}
 	c.Writable = append(append(c.Writable, s.Sandbox.WritableRoots...), more...)

@@ -14,14 +14,14 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Find asks the server of a provider about a model, or for one if the name is empty. The provider "local" has the
-// server at Config.BaseURL or, without one, the first that Config.Search finds with the model. Other providers are asked
-// only if their server is on this machine, or if there is no model; otherwise, and if they do not answer, Find returns
-// nil and the name alone.
+// Find asks the server of a provider about a model, or chooses a model if the name is empty. For the provider "local",
+// the server is the one at Config.BaseURL or else the first with the model that Config.Search finds. Other providers are
+// asked only if their server is on this machine, or if the name is empty. If the server is not asked or does not answer,
+// Find returns a nil server and a model with only its name.
 //
-// Without a name, the first model that supports tools is chosen; a server that is not known to be a local one must
-// have only one. If a server is still loading its model, Find waits for it. An Ollama server loads the model, because
-// its context window is known only then.
+// If the name is empty, Find chooses the first model that supports tools; a server of an unknown kind must have only one
+// model. If a server is still loading its model, Find waits for it. It makes an Ollama server load the model, because the
+// context window is known only then.
 func Find(ctx context.Context, provider string, c Config, model string) (*Server, llm.Model, error) {
 	c, err := c.loaded(ctx, provider)
 	if err != nil {

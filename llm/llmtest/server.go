@@ -14,8 +14,8 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Server plays a script over HTTP in all wire protocols, also as cloud platforms use them. The path of a request selects the protocol. Requests that
-// the real API would refuse are refused with errors of the same form.
+// Server plays a script over HTTP in all wire protocols, including those of cloud platforms. The path of a request selects
+// the protocol. Requests that the real API would refuse are refused with errors of the same form.
 type Server struct {
 	config    ServerConfig
 	protocols []protocol

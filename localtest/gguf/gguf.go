@@ -2,8 +2,8 @@
 //
 // A file has the form of a real model (llama architecture, one layer, a byte-level tokenizer) and runs in real
 // servers. Its weights are a table that says which token follows each token: the layer adds nothing, the embedding
-// of a token is one dimension, and the output matrix maps this dimension to the next token. So a real server with
-// such a file proves the wire, not the intelligence.
+// of a token is one dimension, and the output matrix maps this dimension to the next token. So tests with
+// such a file check the protocol of a real server, not the quality of answers.
 package gguf
 
 import (

@@ -203,9 +203,9 @@ func (h *handler) refuse(req *http.Request) (status int, problem string) {
 	given := sha256.Sum256([]byte(req.Header.Get("Authorization")))
 	switch {
 	case !h.known(hostname(req.Host)):
-		return http.StatusForbidden, "this server is not known by the name in the Host header"
+		return http.StatusForbidden, "the name in the Host header is not allowed: use localhost or an IP address, or allow the name"
 	case !h.mayAsk(req):
-		return http.StatusForbidden, "web pages of this origin may not use this server"
+		return http.StatusForbidden, "web pages of this origin are not allowed to use this server"
 	case subtle.ConstantTimeCompare(given[:], h.token[:]) != 1:
 		return http.StatusUnauthorized, "the bearer token is missing or wrong"
 	case req.URL.Path != Path:

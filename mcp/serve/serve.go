@@ -158,9 +158,9 @@ type origin struct {
 	calls sync.WaitGroup
 }
 
-// track registers a context whose end cancels the calls that refer to it by the returned ID. The SDK does not derive
-// the contexts of calls from those of connections and requests. No call can begin after the function that it returns,
-// which waits for those that run.
+// track registers the context of a connection or a request, and returns an ID for its calls, which are cancelled when
+// the context ends. The SDK does not derive the contexts of calls from it. The returned function ends the registration,
+// so that no further call can begin, and waits for running calls.
 func (s *Server) track(ctx context.Context) (id string, wait func()) {
 	id = rand.Text()
 	r := &origin{ctx: ctx}

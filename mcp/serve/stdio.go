@@ -17,8 +17,8 @@ var errClientGone = errors.New("the MCP client disconnected")
 // grace is how long calls may run after the input of a client has ended. Tests change it.
 var grace = 2 * time.Second
 
-// lingering is a transport that reports the end of its input when the requests before it are answered, or after a
-// grace period. So a file of requests can be piped to a server.
+// lingering is a transport that delays the end of its input until all requests are answered, or for a grace period. So a
+// file of requests can be piped to a server.
 type lingering struct {
 	sdk.Transport
 	ended context.CancelCauseFunc
