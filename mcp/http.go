@@ -14,6 +14,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/reins-agent/reins/llm/wire"
 )
 
 // errAuth means that a server refuses requests without a valid token.
@@ -36,7 +38,7 @@ type remote struct {
 func newRemote(ctx context.Context, base http.RoundTripper, s Server) (*remote, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("invalid URL %q: use an http or https URL", s.URL)
+		return nil, fmt.Errorf("invalid URL %q: use an http or https URL", wire.RedactURL(s.URL))
 	}
 	r := &remote{base: base, origin: originOf(u), sse: s.Type == "sse", headers: s.Headers}
 	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))

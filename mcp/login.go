@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,7 +62,7 @@ func (g *Grants) Login(ctx context.Context, s Server, open func(url string) erro
 		}},
 		RedirectURL: back, RequestRefreshToken: true, Client: g.HTTPClient,
 		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
-			wait := callback(l)
+			wait := callback(l, args.URL)
 			if err := open(args.URL); err != nil {
 				return nil, err
 			}
@@ -96,12 +97,21 @@ func (g *Grants) challenge(ctx context.Context, s Server) (*http.Request, *http.
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader(hello))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, withoutURL(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	resp, err := g.client().Do(req)
-	return req, resp, err
+	return req, resp, withoutURL(err)
+}
+
+// withoutURL returns an error of an HTTP client without the URL, which may contain a key.
+func withoutURL(err error) error {
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
 }
 
 func (g *Grants) client() *http.Client {
@@ -111,12 +121,16 @@ func (g *Grants) client() *http.Client {
 	return http.DefaultClient
 }
 
-// callback serves the page that the browser is redirected to. The returned function waits for the authorization that
-// the first request brings.
-func callback(l net.Listener) func(ctx context.Context) (*auth.AuthorizationResult, error) {
+// callback serves the page that the browser is redirected to from a URL. The returned function waits for the
+// authorization that the redirect brings. Requests of other pages, which do not know the state in the URL, are refused.
+func callback(l net.Listener, from string) func(ctx context.Context) (*auth.AuthorizationResult, error) {
 	type answer struct {
 		result *auth.AuthorizationResult
 		err    error
+	}
+	state := ""
+	if u, err := url.Parse(from); err == nil {
+		state = u.Query().Get("state")
 	}
 	got := make(chan answer, 1)
 	srv := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -125,6 +139,10 @@ func callback(l net.Listener) func(ctx context.Context) (*auth.AuthorizationResu
 			return
 		}
 		q := r.URL.Query()
+		if state == "" || q.Get("state") != state {
+			http.Error(w, "this is not the answer to the authorization that Reins asked for", http.StatusBadRequest)
+			return
+		}
 		a := answer{result: &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}}
 		text := "Reins is authorized. You can close this page."
 		if q.Get("code") == "" {

@@ -216,3 +216,44 @@ func TestLogin_Refused(t *testing.T) {
 		t.Errorf("%d files are left", len(files))
 	}
 }
+
+func TestLogin_IgnoresAnswersWithoutItsState(t *testing.T) {
+	s := newAuthServer(t)
+	g := &Grants{Dir: t.TempDir()}
+	err := g.Login(t.Context(), Server{URL: s.URL + "/mcp"}, func(address string) error {
+		u, err := url.Parse(address)
+		if err != nil {
+			return err
+		}
+		back := u.Query().Get("redirect_uri")
+		for _, query := range []string{"?code=stolen&state=guessed", "?code=stolen", "?error=access_denied", "?error=access_denied&state="} {
+			resp, err := http.Get(back + query)
+			if err != nil {
+				return err
+			}
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusBadRequest {
+				t.Errorf("%s: %s, want 400", query, resp.Status)
+			}
+		}
+		return browse(address)
+	})
+	if err != nil {
+		t.Errorf("the login after wrong answers: %v", err)
+	}
+}
+
+func TestLogin_ErrorsDoNotShowTheURL(t *testing.T) {
+	g := &Grants{Dir: t.TempDir()}
+	for _, address := range []string{"http://127.0.0.1:1/mcp?key=hush-hush", "http://127.0.0.1:1/%zz?key=hush-hush"} {
+		if err := g.Login(t.Context(), Server{URL: address}, browse); err == nil || strings.Contains(err.Error(), "hush-hush") {
+			t.Errorf("%s: %v", address, err)
+		}
+		c := Open(t.Context(), Config{Servers: map[string]Server{"s": {URL: address}}})
+		c.Wait(t.Context(), time.Minute)
+		if st := c.Status()[0]; st.State != Failed || strings.Contains(st.Err.Error(), "hush-hush") {
+			t.Errorf("%s: %s, %v", address, st.State, st.Err)
+		}
+		c.Close()
+	}
+}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
+	"github.com/reins-agent/reins/internal/hidden"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -93,6 +96,9 @@ func (s *server) begin() {
 	close(s.done)
 }
 
+// maxServerName is the maximum size of a server's name. The name of a log file is made from it.
+const maxServerName = 64
+
 // check returns what is wrong with the configuration of a server; c.mu is held.
 func (c *Client) check(name string, s Server) error {
 	n := 0
@@ -104,6 +110,10 @@ func (c *Client) check(name string, s Server) error {
 	switch {
 	case name == "":
 		return errors.New("a server needs a name")
+	case len(name) > maxServerName:
+		return fmt.Errorf("its name is longer than %d bytes; rename it", maxServerName)
+	case hidden.Find(name) != nil || strings.ContainsFunc(name, unicode.IsControl):
+		return errors.New("its name has characters that people cannot see; rename it")
 	case n != 1:
 		return errors.New("a server needs either a command or a URL")
 	case s.URL != "" && s.Type != "" && s.Type != "http" && s.Type != "sse":

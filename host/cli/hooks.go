@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -110,13 +111,17 @@ const maxSettings = 1 << 20
 
 // readSettings reads a file in a directory. Only the user's may be a link that leaves it.
 func readSettings(dir, name string, users bool) ([]byte, error) {
-	var file *os.File
-	var err error
-	if users {
-		file, err = os.Open(filepath.Join(dir, name))
-	} else {
-		file, err = os.OpenInRoot(dir, name)
+	open := os.OpenFile
+	path := filepath.Join(dir, name)
+	if !users {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		open, path = root.OpenFile, name
 	}
+	file, err := open(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a named pipe must not wait
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (h Host) userServers() (string, error) {
 }
 
 // findServers lists the servers for a project, including inactive ones, sorted by name. A server of the user replaces
-// one of the project with the same name, because rules of the user may allow its tools.
+// one of the project with the same name, even if it is disabled, because rules of the user may allow its tools.
 func (h Host) findServers(root string, trusted bool, extra []string) ([]foundServer, error) {
 	type place struct {
 		layer     config.Layer
@@ -73,14 +73,19 @@ func (h Host) findServers(root string, trusted bool, extra []string) ([]foundSer
 	var list []foundServer
 	for _, p := range places {
 		found, err := h.readServers(p.dir, p.name, p.layer)
+		untrusted := p.layer == config.LayerProject && !trusted
+		if err != nil && untrusted {
+			notef(h, "ignoring the MCP servers of an untrusted project: %v", err)
+			continue
+		}
 		if err != nil {
 			return nil, usageError{err}
 		}
 		for _, f := range found {
-			if i := slices.IndexFunc(list, func(o foundServer) bool { return o.name == f.name && o.inactive == "" }); i >= 0 {
+			if i := slices.IndexFunc(list, func(o foundServer) bool { return o.name == f.name }); i >= 0 {
 				f.inactive = "replaced by the one in " + shortDir(h, list[i].origin.Name)
 			}
-			if p.layer == config.LayerProject && !trusted {
+			if untrusted {
 				f.inactive = untrustedProject
 			}
 			list = append(list, f)
@@ -123,7 +128,7 @@ func (h Host) readServers(dir, name string, layer config.Layer) (list []foundSer
 // target describes how a server is reached, without secrets.
 func (f foundServer) target() string {
 	if u := cmp.Or(f.file.URL, f.file.HTTPURL); u != "" {
-		return wire.Redact(u)
+		return wire.RedactURL(u)
 	}
 	return wire.Redact(strings.Join(append([]string{f.file.Command}, f.file.Args...), " "))
 }
@@ -179,7 +184,7 @@ func newMCPList(h Host) *cobra.Command {
 					}
 					continue
 				}
-				t.Add(f.name, f.transport(), f.target(), shortDir(h, f.origin.Name), f.state())
+				t.Add(show.Summary(f.name), f.transport(), f.target(), shortDir(h, f.origin.Name), f.state())
 			}
 			if asJSON {
 				return nil
@@ -240,6 +245,12 @@ value.`,
 }
 
 func (o mcpAdd) run(h Host, name string, target []string) error {
+	if mcp.ToolName(name, "x") != "mcp__"+name+"__x" {
+		return usagef("%q cannot be the name of a server: use at most 32 letters, digits, - and _, without __", show.Summary(name))
+	}
+	if target[0] == "" {
+		return usagef("the command of server %s is empty", name)
+	}
 	s := mcp.FileServer{Type: o.transport, Disabled: o.disabled, Unconfined: o.unconfined}
 	url := strings.HasPrefix(target[0], "http://") || strings.HasPrefix(target[0], "https://")
 	switch {

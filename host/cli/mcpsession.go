@@ -132,7 +132,7 @@ func (s *servers) report(list []mcp.Status) {
 			s.reported[line] = true
 			s.mu.Unlock()
 			if !again {
-				notef(s.host, "%s", show.Summary(line))
+				notef(s.host, "%s", show.FirstLine(show.OneLine(line)))
 			}
 		}
 	}

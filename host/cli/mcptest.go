@@ -3,12 +3,15 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -128,14 +131,14 @@ func (o mcpTest) print(h Host, client *mcp.Client, hint func(name string) string
 			continue
 		}
 		var b strings.Builder
-		fmt.Fprintf(&b, "%s: %s", st.Name, st.State)
+		fmt.Fprintf(&b, "%s: %s", show.Summary(show.OneLine(st.Name)), st.State)
 		switch {
 		case st.Err != nil:
 			fmt.Fprintf(&b, ": %s", show.Visible(st.Err.Error()))
 		case st.State == mcp.Pending:
 			fmt.Fprintf(&b, ": it did not answer within %v", o.timeout)
 		case st.State == mcp.NeedsAuth:
-			fmt.Fprintf(&b, `; run "reins mcp login %s"`, st.Name)
+			fmt.Fprintf(&b, `; run "reins mcp login %s"`, show.OneLine(st.Name))
 		}
 		if st.State == mcp.Pending || st.State == mcp.Failed {
 			b.WriteString(hint(st.Name))
@@ -200,8 +203,8 @@ func newMCPLogs(h Host) *cobra.Command {
 			path := serverLog(filepath.Join(dir, "mcp"), args[0])
 			old, _ := os.ReadFile(path + ".old") // there may be none
 			data, err := os.ReadFile(path)
-			if os.IsNotExist(err) {
-				notef(h, "no logs for server %s", args[0])
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENAMETOOLONG) {
+				notef(h, "no logs for server %s", show.Summary(args[0]))
 				return nil
 			}
 			if err != nil {
