@@ -219,6 +219,28 @@ func TestSuggest_GrantsWhatItSaysAndNoMore(t *testing.T) {
 	}
 }
 
+func TestSuggest_NamesAToolThatDoesNotDeclareItsAccesses(t *testing.T) {
+	for _, c := range []struct {
+		mode  Mode
+		rules string
+		want  string
+	}{{ModeDefault, "", "mcp__s__t"}, {ModePlan, "", ""}, {ModeDefault, "deny mcp__s", ""}, {ModeDefault, "ask mcp__s__t", ""}} {
+		var policy Standard
+		if c.rules != "" {
+			policy.Rules = rules(t, c.rules)
+		}
+		var got []string
+		for _, s := range policy.Suggest(t.Context(), Query{Tool: "mcp__s__t", Mode: c.mode, Workspace: place}) {
+			for _, r := range s.Rules {
+				got = append(got, r.String())
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s, %q: got %q, want %q", c.mode, c.rules, got, c.want)
+		}
+	}
+}
+
 func TestGrants_RulesHoldTogetherWithThePolicy(t *testing.T) {
 	grants := Grants{{Tool: "t", Rules: rules(t, "allow Bash(make:*)").Allow, Accesses: []Access{command("make a")}, Rule: "approved: session"}}
 	q := Query{Tool: "other", Accesses: []Access{command("make b")}, Workspace: place}

@@ -44,6 +44,9 @@ func (s Standard) Suggest(ctx context.Context, q Query) (list []Suggestion) {
 	}
 	rules, text := j.needs()
 	add(text, rules)
+	if q.Accesses == nil { // unknown, as for tools of MCP servers
+		add("all calls of "+q.Tool, []string{q.Tool})
+	}
 	if edits(q) && slices.ContainsFunc(q.Accesses, func(a Access) bool { return j.access(a).Verdict == Ask }) {
 		add("edits inside the working directory", []string{"Edit(/**)"})
 	}

@@ -99,7 +99,7 @@ func (s *Server) Handler(c HTTPConfig) (http.Handler, error) {
 		c.SessionTimeout = sessionTimeout
 	}
 	get := func(*http.Request) *sdk.Server { return s.sdk }
-	h := &handler{server: s, config: c, delays: timeouts, token: sha256.Sum256([]byte("Bearer " + c.Token)), slots: make(chan struct{}, maxRequests)}
+	h := &handler{server: s, config: c, delays: timeouts, token: sha256.Sum256([]byte(c.Token)), slots: make(chan struct{}, maxRequests)}
 	if c.EventStore != nil {
 		h.outliving, _ = s.track(context.Background())
 	}
@@ -200,13 +200,14 @@ func (s *Server) admitted() {
 
 // refuse returns why a request is refused, or 0.
 func (h *handler) refuse(req *http.Request) (status int, problem string) {
-	given := sha256.Sum256([]byte(req.Header.Get("Authorization")))
+	scheme, token, _ := strings.Cut(req.Header.Get("Authorization"), " ")
+	given := sha256.Sum256([]byte(token))
 	switch {
 	case !h.known(hostname(req.Host)):
 		return http.StatusForbidden, "the name in the Host header is not allowed: use localhost or an IP address, or allow the name"
 	case !h.mayAsk(req):
 		return http.StatusForbidden, "web pages of this origin are not allowed to use this server"
-	case subtle.ConstantTimeCompare(given[:], h.token[:]) != 1:
+	case !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(given[:], h.token[:]) != 1:
 		return http.StatusUnauthorized, "the bearer token is missing or wrong"
 	case req.URL.Path != Path:
 		return http.StatusNotFound, "not found; MCP is served at " + Path

@@ -78,6 +78,7 @@ func TestHTTP_RefusesOtherCallers(t *testing.T) {
 		"wrong token":             {set("Authorization", "Bearer wrong-0123456789abcd"), 401},
 		"begin of the token":      {set("Authorization", "Bearer "+testToken[:10]), 401},
 		"longer token":            {set("Authorization", "Bearer "+testToken+"x"), 401},
+		"scheme in lower case":    {set("Authorization", "bearer "+testToken), 200},
 		"other scheme":            {set("Authorization", "Basic "+testToken), 401},
 		"token alone":             {set("Authorization", testToken), 401},
 		"empty token":             {set("Authorization", "Bearer "), 401},
