@@ -126,7 +126,7 @@ func TestArchitecture_CommandDoesNotLinkTestCode(t *testing.T) {
 	if !slices.Contains(deps, module+"llm/llmtest") {
 		t.Error("cmd/reins does not link llm/llmtest: reins demo needs it, or this test is obsolete")
 	}
-	for _, pkg := range []string{"testing", "net/http/httptest", module + "llm/llmtest/conformance", module + "internal/corpus", module + "internal/exchanges", "internal/hidden", "internal/thorough"} {
+	for _, pkg := range []string{"testing", "net/http/httptest", module + "llm/llmtest/conformance", module + "internal/corpus", module + "internal/exchanges", module + "internal/thorough"} {
 		if slices.Contains(deps, pkg) {
 			t.Errorf("cmd/reins links %s", pkg)
 		}
