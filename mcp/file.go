@@ -41,11 +41,11 @@ func ParseFile(data []byte) (*File, error) {
 		return f, nil
 	}
 	if err := json.Unmarshal(data, &f.members); err != nil {
-		return nil, fmt.Errorf("not a JSON object: %w", err)
+		return nil, fmt.Errorf("not a JSON object: %w", plainly(err))
 	}
 	if list := f.members["mcpServers"]; list != nil {
 		if err := json.Unmarshal(list, &f.servers); err != nil {
-			return nil, fmt.Errorf("mcpServers is not an object of servers: %w", err)
+			return nil, fmt.Errorf("mcpServers is not an object of servers: %w", plainly(err))
 		}
 	}
 	return f, nil
@@ -61,9 +61,18 @@ func (f *File) Get(name string) (s FileServer, err error) {
 		return s, fmt.Errorf("unknown server %q", name)
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
-		return s, fmt.Errorf("server %q: %w", name, err)
+		return s, fmt.Errorf("server %q: %w", name, plainly(err))
 	}
 	return s, nil
+}
+
+// plainly returns an error about JSON without the types of Go.
+func plainly(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("%s cannot be of type %s", cmp.Or(wrong.Field, "it"), wrong.Value)
+	}
+	return err
 }
 
 // Set adds or replaces a server.

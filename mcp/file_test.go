@@ -76,7 +76,8 @@ func TestFile_Mistakes(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`[]`: "not a JSON object", `{"mcpServers":[]}`: "mcpServers is not an object of servers", `{`: "not a JSON object",
-		`{"mcpServers":{"s":{"command":1}}}`:                    `server "s"`,
+		`{"mcpServers":{"s":{"command":1}}}`:                    `server "s": command cannot be of type number`,
+		`{"mcpServers":{"s":"x"}}`:                              `server "s": it cannot be of type string`,
 		`{"mcpServers":{"s":{"command":"x","env":{"A":"$B"}}}}`: "cannot expand $B",
 		`{"mcpServers":{"s":{"type":"pigeon","url":"x"}}}`:      `unknown type "pigeon"`,
 		`{"mcpServers":{"s":{"type":"stdio","url":"x"}}}`:       "a server of type stdio needs a command, not a url",
