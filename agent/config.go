@@ -167,7 +167,7 @@ func (c *Config) missing() (problems []error) {
 func (c *Config) unknownTools() (problems []error) {
 	check := func(where string, names []string) {
 		for _, n := range names {
-			if _, ok := c.Tools.Spec(n); !ok && !isOwnTool(n) {
+			if _, ok := c.Tools.Spec(n); !ok && !isOwnTool(n) && !tool.ComesLater(n) {
 				problems = append(problems, fmt.Errorf("%s: unknown tool %q", where, n))
 			}
 		}

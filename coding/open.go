@@ -312,7 +312,7 @@ func (b *builder) checkTools() error {
 		names = append(names, spec.Name)
 	}
 	for _, n := range slices.Concat(b.session.Allow, b.session.Deny) {
-		if _, ok := all.Tools.Spec(n); !ok && !slices.Contains(names, n) {
+		if _, ok := all.Tools.Spec(n); !ok && !slices.Contains(names, n) && !tool.ComesLater(n) {
 			return llm.Errorf(llm.ErrConfiguration, "", "unknown tool %q: use %s", n, strings.Join(names, ", "))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/reins-agent/reins/llm"
@@ -120,6 +121,10 @@ func (r *Registry) offered() []string {
 	}
 	return names
 }
+
+// ComesLater reports whether a name is one of an MCP server, whose tools may be registered later. Lists of tools may name
+// them before that.
+func ComesLater(name string) bool { return strings.HasPrefix(name, "mcp__") }
 
 // Specs returns the descriptions of the tools, in the order of Names.
 func (r *Registry) Specs() []Spec {

@@ -10,6 +10,7 @@ import (
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
 )
 
 // flagKeys maps flags to the keys of the configuration that they override.
@@ -116,6 +117,9 @@ func (o *run) configure(h Host, session event.Meta) error {
 	o.maxRounds, o.maxTurns, o.budget, o.compactAt = s.Run.MaxRounds, s.Run.MaxTurns, s.Run.Budget, s.Run.CompactAt
 	if o.permitted, err = h.permissions(s, o.rules); err != nil {
 		return err
+	}
+	if o.yes && o.permitted.mode == policy.ModePlan {
+		return usagef("--yes approves everything, but the permission mode is plan, which changes nothing: use one of them")
 	}
 	o.pass = s.Environment.Pass
 	if o.box, err = h.box(s, o.boxed.writable); err != nil {

@@ -105,7 +105,7 @@ func newSkillsList(h Host) *cobra.Command {
 					}
 					continue
 				}
-				t.Add(s.Name, cmp.Or(shortDir(h, s.Path), string(s.Source)), s.Tools(), strings.Join(strings.Fields(s.Description), " "))
+				t.Add(s.Name, cmp.Or(shortDir(h, s.Path), string(s.Source)), s.Tools(), shorten(s.Description))
 			}
 			if asJSON {
 				return nil
@@ -155,4 +155,14 @@ func newSkillsShow(h Host) *cobra.Command {
 			return err
 		},
 	}
+}
+
+// shorten returns a description on one line, for a table.
+func shorten(text string) string {
+	const maximum = 300
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > maximum {
+		return string(runes[:maximum]) + "…"
+	}
+	return string(runes)
 }
