@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -119,31 +118,17 @@ func TestFetch_SendsNoCredentials(t *testing.T) {
 
 func TestFetch_RulesForDomainsDecide(t *testing.T) {
 	s := serve(t, sends("text/plain", "hello"))
-	rules := func(allow, deny string) policy.Policy {
-		var p policy.Standard
-		for text, list := range map[string]*[]policy.Rule{allow: &p.Rules.Allow, deny: &p.Rules.Deny} {
-			if text == "" {
-				continue
-			}
-			r, err := policy.ParseRule(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			*list = append(*list, r)
-		}
-		return p
-	}
 	args := map[string]any{"url": s.URL}
 	for _, c := range []struct {
 		allow, deny string
 		ok          bool
 	}{{"", "", false}, {"WebFetch(domain:127.0.0.1)", "", true}, {"WebFetch(domain:example.com)", "", false}, {"WebFetch", "WebFetch(domain:127.0.0.1)", false}} {
-		if out := runWith(t, private, rules(c.allow, c.deny), "web_fetch", args); out.OK() != c.ok {
+		if out := runWith(t, private, rules(t, c.allow, c.deny), "web_fetch", args); out.OK() != c.ok {
 			t.Errorf("allow %q, deny %q: got %v, want %t", c.allow, c.deny, out.Result.Error, c.ok)
 		}
 	}
 	// A host name in another form is the same host.
-	out := runWith(t, private, rules("", "WebFetch(domain:example.com)"), "web_fetch", map[string]any{"url": "https://ⓔxample.COM./"})
+	out := runWith(t, private, rules(t, "", "WebFetch(domain:example.com)"), "web_fetch", map[string]any{"url": "https://ⓔxample.COM./"})
 	if out.Decision.Code != "denied_by_rule" {
 		t.Errorf("got %+v, want denied_by_rule", out.Decision)
 	}

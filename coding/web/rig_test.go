@@ -152,3 +152,20 @@ func resolver(t *testing.T, answers ...string) *net.Resolver {
 		return d.DialContext(ctx, "udp", conn.LocalAddr().String())
 	}}
 }
+
+// rules returns a policy with at most one rule that allows and one that denies.
+func rules(t *testing.T, allow, deny string) policy.Policy {
+	t.Helper()
+	var p policy.Standard
+	for text, list := range map[string]*[]policy.Rule{allow: &p.Rules.Allow, deny: &p.Rules.Deny} {
+		if text == "" {
+			continue
+		}
+		r, err := policy.ParseRule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*list = append(*list, r)
+	}
+	return p
+}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -134,5 +135,31 @@ func TestSearch_UnusableBackendsAreErrors(t *testing.T) {
 		if _, err := New(Config{Search: s}); err != nil {
 			t.Errorf("%+v: %v", s, err)
 		}
+	}
+}
+
+func TestSearch_ARuleForItAllowsNoOtherConnection(t *testing.T) {
+	s := serve(t, searxng(t))
+	c := engineAt(s.URL)
+	c.Fetch, c.AllowPrivate = true, true
+	p := rules(t, "WebSearch", "")
+	if out := runWith(t, c, p, "web_search", map[string]any{"query": "x"}); !out.OK() {
+		t.Errorf("web_search: %v", out.Result.Error)
+	}
+	if out := runWith(t, c, p, "web_fetch", map[string]any{"url": s.URL}); out.OK() {
+		t.Error("web_fetch was allowed")
+	}
+	if out := runWith(t, c, rules(t, "WebFetch", "WebSearch"), "web_search", map[string]any{"query": "x"}); out.OK() {
+		t.Error("web_search was not denied")
+	}
+}
+
+func TestSearch_TheKeyDoesNotFollowARedirect(t *testing.T) {
+	var hits atomic.Int32
+	other := serve(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) })
+	_ = run(t, Config{Search: Search{Backend: "brave", URL: s.URL, Key: "key"}}, "web_search", map[string]any{"query": "x"})
+	if hits.Load() > 0 {
+		t.Error("the redirect was followed")
 	}
 }
