@@ -22,7 +22,11 @@ func (c Config) text(ctx context.Context, p page) (text, media string, err error
 		media, _, _ = mime.ParseMediaType(header)
 	}
 	if !readable(media) || bytes.IndexByte(p.body, 0) >= 0 && !strings.Contains(header, "utf-16") {
-		return "", media, tool.Errorf(tool.UnsupportedMedia, "%s is %s, which cannot be shown as text. Download it with a command if you need it.", p.url, media)
+		advice := "Download it with a command if you need it."
+		if media == "application/pdf" {
+			advice = "Download it with a command such as curl, and convert it with pdftotext."
+		}
+		return "", media, tool.Errorf(tool.UnsupportedMedia, "%s is %s, which cannot be shown as text. %s", p.url, media, advice)
 	}
 	text, err = decode(p.body, header)
 	if err == nil && (media == "text/html" || media == "application/xhtml+xml") {

@@ -41,7 +41,7 @@ func TestFetch_OtherTextIsReturnedAsItIs(t *testing.T) {
 
 func TestFetch_BinaryContentIsRefused(t *testing.T) {
 	for contentType, body := range map[string]string{
-		"image/png": "x", "application/zip": "x", "application/octet-stream": "\x7fELF\x00\x01", "text/plain": "a\x00b", "video/mp4": "x", "": "\x89PNG\r\n\x1a\n",
+		"image/png": "x", "application/pdf": "%PDF-1.7", "application/zip": "x", "application/octet-stream": "\x7fELF\x00\x01", "text/plain": "a\x00b", "video/mp4": "x", "": "\x89PNG\r\n\x1a\n",
 	} {
 		refuses(t, private, serve(t, sends(contentType, body)).URL, tool.UnsupportedMedia, "cannot be shown as text")
 	}
