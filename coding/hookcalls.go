@@ -28,6 +28,8 @@ var otherTools = []tool.Alias{
 	{Name: "Grep", Tool: "grep_search", Params: map[string]string{"path": "dir_path", "glob": "include_pattern"}},
 	{Name: "LS", Tool: "list_directory", Params: map[string]string{"path": "dir_path"}},
 	{Name: "Read", Tool: "view_image", Params: map[string]string{"file_path": "path"}},
+	{Name: "WebFetch", Tool: "web_fetch"},
+	{Name: "WebSearch", Tool: "web_search"},
 	{Name: "Task", Tool: "spawn_agent", Params: map[string]string{"prompt": "task", "subagent_type": "agent_type"}},
 	{Name: "delete_file", Tool: "delete_file", Params: map[string]string{"file_path": "path"}},
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/reins-agent/reins/coding/patch"
 	"github.com/reins-agent/reins/coding/prompt"
 	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/coding/web"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
@@ -199,7 +200,7 @@ func (p *Profile) tools() ([]tool.Tool, []tool.Alias) {
 	}
 	if p.Toolset == Native {
 		t := p.nativeTools(freeform)
-		return t.Tools, append(t.Aliases, subagentAliases()...)
+		return t.Tools, append(t.Aliases, addedAliases()...)
 	}
 	all := tools.New(p.ToolConfig)
 	var chosen []tool.Tool
@@ -213,7 +214,7 @@ func (p *Profile) tools() ([]tool.Tool, []tool.Alias) {
 		}
 		chosen = append(chosen, t)
 	}
-	return chosen, append(tools.Aliases(), subagentAliases()...)
+	return chosen, append(tools.Aliases(), addedAliases()...)
 }
 
 func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
@@ -229,17 +230,17 @@ func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
 	return native.Gemini(tools.NewSet(c))
 }
 
-// subagentAliases returns aliases of the subagent tools, which a session adds.
-var subagentAliases = sync.OnceValue(func() []tool.Alias {
+// addedAliases returns aliases of tools that a session or a host adds: those for subagents and for the web.
+var addedAliases = sync.OnceValue(func() []tool.Alias {
 	claude := map[string]string{
 		"prompt": "task", "subagent_type": "agent_type", "description": "", "run_in_background": "",
 		"effort": "", "name": "", "isolation": "", "team_name": "", "mode": "",
 	}
-	return []tool.Alias{
+	return append([]tool.Alias{
 		{Name: "Agent", Tool: "spawn_agent", Params: claude},
 		{Name: "Task", Tool: "spawn_agent", Params: claude},
 		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
-	}
+	}, web.Aliases()...)
 })
 
 // freeformPatch offers apply_patch as a freeform tool.

@@ -259,7 +259,7 @@ var standard = sync.OnceValue(func() map[string]string {
 		"multiedit": "edit_file", "notebookedit": "edit_file", "todowrite": "update_plan", "write_todos": "update_plan",
 		"askuserquestion": "ask_user", "askuser": "ask_user", "list_directory": "list_dir", "taskoutput": "shell_output", "taskstop": "shell_stop",
 	}
-	for _, a := range slices.Concat(tools.Aliases(), subagentAliases(), skillAliases()) {
+	for _, a := range slices.Concat(tools.Aliases(), addedAliases(), skillAliases()) {
 		names[strings.ToLower(a.Name)] = a.Tool
 		names[strings.ToLower(a.Tool)] = a.Tool
 	}

@@ -37,6 +37,7 @@ type Config struct {
 	Secrets     Secrets     `toml:"secrets" json:"secrets,omitzero" jsonschema:"what is hidden from models and logs"`
 	Audit       Audit       `toml:"audit" json:"audit,omitzero" jsonschema:"the log of tool calls"`
 	MCP         MCP         `toml:"mcp" json:"mcp,omitzero" jsonschema:"how MCP servers are used"`
+	Web         Web         `toml:"web" json:"web,omitzero" jsonschema:"tools that read the web"`
 	Skills      Skills      `toml:"skills" json:"skills,omitzero" jsonschema:"instructions for kinds of tasks"`
 	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" project:"trusted" jsonschema:"commands to run at events of a session"`
 	ClaudeHooks bool        `toml:"claude_hooks" json:"claude_hooks,omitempty" jsonschema:"also run the hooks of Claude Code: those of the user and, in trusted projects, of the project"`
@@ -105,6 +106,15 @@ type Audit struct {
 type MCP struct {
 	Wait       int `toml:"wait" json:"wait,omitempty" default:"5" min:"0" max:"600" jsonschema:"how long the first model call waits for MCP servers, in seconds"`
 	DeferAbove int `toml:"defer_above" json:"defer_above,omitempty" default:"10000" min:"0" jsonschema:"size of the tools of MCP servers, in tokens, above which the model searches for them instead of seeing all of them; 0 means never"`
+}
+
+// Web configures the tools that read the web.
+type Web struct {
+	Fetch         bool   `toml:"fetch" json:"fetch,omitempty" jsonschema:"whether the agent has the tool web_fetch; a search engine adds it too"`
+	AllowPrivate  bool   `toml:"allow_private" json:"allow_private,omitempty" jsonschema:"whether web_fetch can connect to private addresses, such as those of this machine, and use the proxy of the environment"`
+	SearchBackend string `toml:"search_backend" json:"search_backend,omitempty" enum:"searxng brave" jsonschema:"search engine of the tool web_search (default: none)"`
+	SearchURL     string `toml:"search_url" json:"search_url,omitempty" jsonschema:"URL of the SearXNG instance, whose json format must be enabled"`
+	SearchKeyEnv  string `toml:"search_key_env" json:"search_key_env,omitempty" jsonschema:"environment variable with the API key of the search engine (default: BRAVE_API_KEY)"`
 }
 
 // Skills selects skills.

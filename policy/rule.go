@@ -35,7 +35,7 @@ var families = map[string][]Kind{
 	"Bash": {Exec}, "Shell": {Exec},
 	"Read": {Read}, "Grep": {Read}, "Glob": {Read}, "LS": {Read},
 	"Edit": {Write, Delete}, "Write": {Write, Delete}, "MultiEdit": {Write, Delete}, "NotebookEdit": {Write, Delete},
-	"Delete": {Delete}, "WebFetch": {Connect}, "WebSearch": {Connect},
+	"Delete": {Delete}, "WebFetch": {Connect},
 }
 
 // ParseRule parses a rule.
@@ -48,6 +48,7 @@ var families = map[string][]Kind{
 //	Edit(/docs/*.md)          ~/x is in the home directory, //x is absolute, other patterns are relative to the workspace
 //	Delete(build/**)          deleting files; Edit covers it too
 //	WebFetch(domain:go.dev)   connecting to a host; *.go.dev is any host below it
+//	WebSearch                 searching the web
 //	mcp__server               all tools of an MCP server
 //	mcp__server__tool         one of them
 //	grep                      any other name is that of a tool
@@ -64,6 +65,9 @@ func ParseRule(text string) (Rule, error) {
 	r.kinds = families[name]
 	if r.kinds == nil {
 		r.tool = name
+		if name == "WebSearch" {
+			r.tool = "web_search" // its connection is no permission for other connections
+		}
 		if rest := strings.TrimPrefix(name, "mcp__"); rest != name && !strings.Contains(rest, "__") && !strings.HasSuffix(name, "*") {
 			r.tool = name + "__*"
 		}
@@ -94,6 +98,8 @@ func (r *Rule) parseSpec(spec string) error {
 			return errors.New("use domain:HOST or domain:*.HOST")
 		}
 		r.domain = host
+	case r.tool == "web_search":
+		return errors.New("WebSearch takes no pattern")
 	case strings.HasPrefix(spec, "!"):
 		return errors.New("a pattern cannot be negated; use a rule in the other list")
 	default:

@@ -171,7 +171,7 @@ func TestStandard_ServersOfMCPTools(t *testing.T) {
 
 func TestParseRule_Mistakes(t *testing.T) {
 	for text, says := range map[string]string{
-		"": "invalid rule", "Bash(ls": "closing parenthesis", "Bash()": "empty", "WebFetch(go.dev)": "domain:HOST", "WebFetch(domain:a*.b)": "domain:",
+		"": "invalid rule", "Bash(ls": "closing parenthesis", "Bash()": "empty", "WebFetch(go.dev)": "domain:HOST", "WebSearch(domain:go.dev)": "takes no pattern", "WebFetch(domain:a*.b)": "domain:",
 		"Read(!x)": "negated", "Read([)": "malformed", "Bash(a * b:*)": "either", "two words": "tool name", "(x)": "tool name",
 	} {
 		if _, err := ParseRule(text); err == nil || !strings.Contains(err.Error(), says) {

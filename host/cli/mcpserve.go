@@ -141,13 +141,20 @@ func (o *mcpServe) open(ctx context.Context, h Host, flags *pflag.FlagSet) (*cod
 	if o.yes {
 		c.Session.Policy = yes{o.permitted.rules}
 	}
-	return coding.OpenWorkbench(ctx, c, o.offered)
+	more, err := h.webTools(o.settings)
+	if err != nil {
+		return nil, err
+	}
+	return coding.OpenWorkbench(ctx, c, func(t coding.ToolConfig) (*tool.Registry, error) { return o.offered(t, more) })
 }
 
-// offered returns the tools that the flags select.
-func (o *mcpServe) offered(c coding.ToolConfig) (*tool.Registry, error) {
+// offered returns the tools that the flags select, of the coding tools and further ones.
+func (o *mcpServe) offered(c coding.ToolConfig, more []tool.Tool) (*tool.Registry, error) {
 	reg, err := o.registry(c)
 	if err != nil {
+		return nil, err
+	}
+	if err := reg.Register(more...); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Concat(o.allow, o.deny) {

@@ -82,6 +82,9 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	if c.Audit, c.Secrets, err = o.guards(r.host); err != nil {
 		return c, err
 	}
+	if c.Tools, err = r.host.webTools(o.settings); err != nil {
+		return c, err
+	}
 	if place.store != nil {
 		c.Session.Store = place.store
 		if c.State, err = stateDir(r.host); err != nil {
@@ -121,7 +124,7 @@ func (o run) guards(h Host) (a coding.Audit, s coding.Secrets, err error) {
 			a.Off, err = true, nil
 		}
 	}
-	s = coding.Secrets{Off: !c.Secrets.Redact, Names: slices.Clone(c.Secrets.Names), Patterns: c.Secrets.Patterns}
+	s = coding.Secrets{Off: !c.Secrets.Redact, Names: append(slices.Clone(c.Secrets.Names), searchKey(c.Web)), Patterns: c.Secrets.Patterns}
 	for _, p := range c.Providers {
 		if p.KeyEnv != "" {
 			s.Names = append(s.Names, p.KeyEnv)

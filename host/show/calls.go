@@ -49,7 +49,7 @@ func (c Calls) End(agent string, d event.ToolCallEnd) (title string, took time.D
 }
 
 // subjects are the arguments of all tools that best describe a call.
-var subjects = []string{"command", "cmd", "file_path", "path", "dir_path", "pattern", "query", "agent_id", "task", "question", "id"}
+var subjects = []string{"command", "cmd", "file_path", "path", "dir_path", "pattern", "url", "query", "agent_id", "task", "question", "id"}
 
 // Title formats a tool call on one line: the tool and its main arguments.
 func Title(name string, args json.RawMessage) string {

@@ -1,0 +1,62 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+
+	"github.com/reins-agent/reins/tool"
+)
+
+// text returns the text of a page and its media type.
+func (c Config) text(ctx context.Context, p page) (text, media string, err error) {
+	header := p.header.Get("Content-Type")
+	media, _, err = mime.ParseMediaType(header)
+	if err != nil || media == "application/octet-stream" {
+		header = http.DetectContentType(p.body)
+		media, _, _ = mime.ParseMediaType(header)
+	}
+	if !readable(media) || bytes.IndexByte(p.body, 0) >= 0 && !strings.Contains(header, "utf-16") {
+		advice := "Download it with a command if you need it."
+		if media == "application/pdf" {
+			advice = "Download it with a command such as curl, and convert it with pdftotext."
+		}
+		return "", media, tool.Errorf(tool.UnsupportedMedia, "%s is %s, which cannot be shown as text. %s", p.url, media, advice)
+	}
+	text, err = decode(p.body, header)
+	if err == nil && (media == "text/html" || media == "application/xhtml+xml") {
+		text, err = markdown(ctx, c.turn, text, p.url)
+	}
+	return text, media, err
+}
+
+// readable reports whether a media type is shown.
+func readable(media string) bool {
+	kind, sub, _ := strings.Cut(media, "/")
+	switch {
+	case kind == "text", strings.HasSuffix(sub, "+json"), strings.HasSuffix(sub, "+xml"):
+		return true
+	case kind != "application":
+		return false
+	}
+	switch strings.TrimPrefix(sub, "x-") {
+	case "json", "ndjson", "jsonlines", "xml", "yaml", "toml", "javascript", "ecmascript", "typescript", "sh", "sql", "graphql", "markdown":
+		return true
+	}
+	return false
+}
+
+// decode returns a body as UTF-8. A body without a declared encoding is UTF-8 if that is possible.
+func decode(body []byte, contentType string) (string, error) {
+	encoding, name, certain := charset.DetermineEncoding(body, contentType)
+	if name == "utf-8" || !certain && utf8.Valid(body) {
+		return strings.ToValidUTF8(string(bytes.TrimPrefix(body, []byte("\ufeff"))), "\ufffd"), nil
+	}
+	b, err := encoding.NewDecoder().Bytes(body)
+	return string(b), err
+}

@@ -1,0 +1,29 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"syscall"
+)
+
+// client returns a client that checks every address that it connects to.
+func (c Config) client() *http.Client {
+	d := &net.Dialer{Resolver: c.resolver, ControlContext: c.control}
+	t := &http.Transport{DialContext: d.DialContext, ForceAttemptHTTP2: true, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10}
+	if c.AllowPrivate {
+		t.Proxy = http.ProxyFromEnvironment
+	}
+	return &http.Client{Transport: t, CheckRedirect: redirect}
+}
+
+// control checks the address of a connection after the name was resolved, so no later answer of a name server matters.
+func (c Config) control(_ context.Context, _, address string, _ syscall.RawConn) error {
+	a, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &errRefused{fmt.Errorf("%q is not an IP address", address)}
+	}
+	return c.check(a.Addr())
+}

@@ -1,0 +1,76 @@
+// Package web provides tools that read the web: web_fetch returns a page as text, and web_search asks a search
+// engine.
+//
+// The tools run in the process of the host, not in the environment of a session. web_fetch connects only to public
+// addresses, unless [Config.AllowPrivate] is set. It sends no cookies and no credentials, and follows redirects only
+// on the host that was approved.
+package web
+
+import (
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/reins-agent/reins/tool"
+)
+
+// Config configures the tools. The zero value offers none.
+type Config struct {
+	// Fetch offers web_fetch.
+	Fetch bool
+	// AllowPrivate lets web_fetch connect to private addresses, such as those of this machine and its network, and
+	// use the proxy of the environment. A proxy resolves names itself, so the addresses cannot be checked.
+	// Link-local addresses and those of cloud metadata are always refused.
+	AllowPrivate bool
+	// Search is the search engine of web_search. If its backend is empty, the tool is not offered.
+	Search Search
+
+	turn chan struct{} // full while pages are converted
+
+	// For tests:
+	resolver *net.Resolver // nil is the system's
+	timeout  time.Duration
+	public   netip.Addr // a private address that counts as public
+}
+
+// The limits of the tools.
+const (
+	maxTime      = 30 * time.Second // of a call
+	maxBody      = 5 << 20          // bytes of a page, decompressed
+	maxRedirects = 5
+	pageChars    = 50_000 // characters that one call returns
+	maxURL       = 4096   // bytes
+
+	maxConversions = 2 // at the same time
+)
+
+const userAgent = "Reins/1.0 (coding agent; +https://github.com/reins-agent/reins)"
+
+// New makes the tools that a configuration offers. It returns an error if the search engine is not usable.
+func New(c Config) ([]tool.Tool, error) {
+	if c.timeout == 0 {
+		c.timeout = maxTime
+	}
+	c.turn = make(chan struct{}, maxConversions)
+	var all []tool.Tool
+	if c.Fetch {
+		all = append(all, c.fetchTool())
+	}
+	if c.Search.Backend == "" {
+		return all, nil
+	}
+	e, err := c.Search.engine()
+	if err != nil {
+		return nil, err
+	}
+	return append(all, e.tool(c.timeout)), nil
+}
+
+// Aliases returns the names and arguments that the vendors' own agents use for these tools.
+func Aliases() []tool.Alias {
+	return []tool.Alias{
+		{Name: "WebFetch", Tool: "web_fetch"},
+		{Name: "WebSearch", Tool: "web_search"},
+		{Name: "google_web_search", Tool: "web_search"},
+	}
+}

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"cmp"
+
+	"github.com/reins-agent/reins/coding/web"
+	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/tool"
+)
+
+// webTools returns the tools for the web that the configuration offers. The demo has no configuration.
+func (h Host) webTools(s *config.Settings) ([]tool.Tool, error) {
+	if s == nil {
+		return nil, nil
+	}
+	w := s.Web
+	c := web.Config{
+		Fetch: w.Fetch || w.SearchBackend != "", AllowPrivate: w.AllowPrivate,
+		Search: web.Search{Backend: w.SearchBackend, URL: w.SearchURL},
+	}
+	switch w.SearchBackend {
+	case "searxng":
+		if w.SearchURL == "" {
+			return nil, usagef("web.search_backend: set web.search_url to the URL of the SearXNG instance")
+		}
+	case "brave":
+		name := searchKey(w)
+		if c.Search.Key = h.Getenv(name); c.Search.Key == "" {
+			return nil, usagef("web.search_backend: the environment variable %s is not set; it must have the API key of Brave Search", name)
+		}
+	}
+	tools, err := web.New(c)
+	if err != nil {
+		return nil, usagef("configuration of web: %w", err)
+	}
+	return tools, nil
+}
+
+// searchKey returns the name of the variable with the key of the search engine.
+func searchKey(w config.Web) string { return cmp.Or(w.SearchKeyEnv, "BRAVE_API_KEY") }
