@@ -124,9 +124,14 @@ func TestBackground_InputToAProcessThatDoesNotReadReturns(t *testing.T) {
 	id, _ := r.start("until test -e go; do sleep 0.05; done; cat | wc -c")
 	big := strings.Repeat("x", 1<<20)
 	r.fails(tool.IOError, "shell_input", args{"id": id, "text": big}, "has not read")
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if out := r.pipe.Run(ctx, r.request("shell_input", args{"id": id, "text": "more"})); out.OK() || out.Result.Error.Code != tool.Cancelled {
+	pipe := *r.pipe
+	pipe.Middleware = []tool.Middleware{func(ctx context.Context, _ tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
+		time.AfterFunc(10*time.Millisecond, cancel)
+		return next(ctx)
+	}}
+	if out := pipe.Run(ctx, r.request("shell_input", args{"id": id, "text": "more"})); out.OK() || out.Result.Error.Code != tool.Cancelled {
 		t.Errorf("an interrupted call gives %+v", out.Result.Error)
 	}
 	r.write("go", "")
