@@ -88,9 +88,9 @@ func TestAsk_UserAnswersAServer(t *testing.T) {
 
 func TestAsk_TimeOfTheUserDoesNotCount(t *testing.T) {
 	c := asking(t, Config{Elicit: func(context.Context, string, ElicitRequest) (ElicitAnswer, error) {
-		<-time.After(600 * time.Millisecond) // a user who thinks for longer than the limit of a call
+		<-time.After(4500 * time.Millisecond) // a user who thinks for longer than the limit of a call
 		return ElicitAnswer{Decline, nil}, nil
-	}}, 300*time.Millisecond)
+	}}, 4*time.Second)
 	if res := invoke(t, c, "mcp__x__ask", `{}`); tool.String(res.Output) != "decline " {
 		t.Errorf("got %q and the error %v", tool.String(res.Output), res.Error)
 	}

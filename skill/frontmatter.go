@@ -87,6 +87,9 @@ func split(content string) (front, rest string, ok bool) {
 
 // parseFields reads YAML that begins in a line.
 func parseFields(front string, first int) (map[string]value, error) {
+	if fields, ok := plainFields(front, first); ok {
+		return fields, nil
+	}
 	root, err := decode(front)
 	if err != nil {
 		return nil, err
@@ -119,6 +122,58 @@ func parseFields(front string, first int) (map[string]value, error) {
 		fields[scalar(key)] = v
 	}
 	return fields, nil
+}
+
+// plainFields reads frontmatter of the usual form: names with plain or quoted text in one line, and one level of pairs.
+// It reports false for anything else. Nearly all skills are of this form, and a YAML parser takes 50 times as long, at
+// every start of a program.
+func plainFields(front string, first int) (map[string]value, bool) {
+	fields := map[string]value{}
+	var pairs map[string]string // of the last field, if it has no text
+	for i, line := range strings.Split(strings.Trim(front, "\n"), "\n") {
+		name, text, ok := strings.Cut(line, ":")
+		inner, nested := strings.CutPrefix(name, "  ")
+		if text, ok = plainText(text, ok && isName(inner)); !ok {
+			return nil, false
+		}
+		_, twice := fields[name]
+		if nested {
+			_, twice = pairs[inner]
+		}
+		switch {
+		case twice, nested && (pairs == nil || text == ""), !nested && pairs != nil && len(pairs) == 0:
+			return nil, false
+		case nested:
+			pairs[inner] = text
+			continue
+		}
+		v := value{text: text, line: first + i + len(front) - len(strings.TrimLeft(front, "\n"))}
+		if pairs = nil; text == "" {
+			pairs = map[string]string{}
+			v.pairs = pairs
+		}
+		fields[name] = v
+	}
+	return fields, pairs == nil || len(pairs) > 0
+}
+
+func isName(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r != '-' && r != '_' && !isLetter(r) }) && isLetter(rune(s[0]))
+}
+
+func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
+
+// plainText returns the text after a colon if YAML reads it as it stands, or as it stands in double quotes.
+func plainText(s string, ok bool) (string, bool) {
+	if s == "" || !ok {
+		return "", ok
+	}
+	t := strings.Trim(s, " ")
+	if quoted := unquote(t); quoted != t && t[0] == '"' && !strings.ContainsFunc(quoted, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return quoted, s[0] == ' ' && quoted != ""
+	}
+	strange := func(r rune) bool { return !isLetter(r) && !('0' <= r && r <= '9') && !strings.ContainsRune(" ,.;()/'_+-", r) }
+	return t, s[0] == ' ' && t != "" && isLetter(rune(t[0])) && !strings.ContainsFunc(t, strange)
 }
 
 // scalar returns the text of a node. What is nested deeper is written as YAML.

@@ -48,9 +48,65 @@ func inferSchema[In any](name string) json.RawMessage {
 		panic(fmt.Sprintf("tool %s: input type has no schema: %v", name, err))
 	}
 	withoutNull(s)
+	if b, ok := appendSchema(nil, s); ok {
+		return b
+	}
 	b, err := json.Marshal(s)
 	if err != nil {
 		panic(fmt.Sprintf("tool %s: cannot encode input schema: %v", name, err))
+	}
+	return b
+}
+
+// appendSchema appends a schema as JSON, as json.Marshal does in ten times the time, which every start of a program
+// would take. It reports false for a schema with keywords that it does not know.
+func appendSchema(b []byte, s *jsonschema.Schema) ([]byte, bool) {
+	rest := *s
+	rest.Type, rest.Description, rest.Properties, rest.PropertyOrder, rest.Items = "", "", nil, nil, nil
+	rest.Required, rest.AdditionalProperties = nil, nil
+	if s.Type == "" || len(s.PropertyOrder) != len(s.Properties) || !reflect.ValueOf(rest).IsZero() {
+		return nil, false
+	}
+	ok := true
+	b = append(append(b, `{"type":`...), quoted(s.Type)...)
+	if s.Properties != nil {
+		b = append(b, `,"properties":{`...)
+		for i, name := range s.PropertyOrder {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(b, quoted(name)...), ':')
+			if b, ok = appendSchema(b, s.Properties[name]); !ok {
+				return nil, false
+			}
+		}
+		b = append(b, '}')
+	}
+	if s.Items != nil {
+		if b, ok = appendSchema(append(b, `,"items":`...), s.Items); !ok {
+			return nil, false
+		}
+	}
+	if s.Description != "" {
+		b = append(append(b, `,"description":`...), quoted(s.Description)...)
+	}
+	if len(s.Required) > 0 {
+		b = append(append(b, `,"required":`...), quoted(s.Required)...)
+	}
+	if s.AdditionalProperties != nil {
+		if !reflect.DeepEqual(s.AdditionalProperties, &jsonschema.Schema{Not: &jsonschema.Schema{}}) {
+			return nil, false
+		}
+		b = append(b, `,"additionalProperties":false`...)
+	}
+	return append(b, '}'), true
+}
+
+// quoted returns a string, or a list of strings, as JSON.
+func quoted[T string | []string](v T) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings can always be encoded
 	}
 	return b
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 func TestNew_SlicesAndPointersAreNeverNullInTheSchema(t *testing.T) {
@@ -57,5 +59,48 @@ func TestCheck_EnumOfListsDoesNotPanic(t *testing.T) {
 		if err := c.check(json.RawMessage(args)); (err == nil) != valid {
 			t.Errorf("%s: got %v, want valid %v", args, err, valid)
 		}
+	}
+}
+
+// The schema of a type is what the library of JSON Schema encodes, with and without keywords that we encode ourselves.
+func TestSchemaFor_EncodesAsTheLibrary(t *testing.T) {
+	type item struct {
+		Name  string   `json:"name" jsonschema:"a name with \"quotes\", <tags> & more"`
+		Lines []int    `json:"lines,omitempty" jsonschema:"their numbers"`
+		Share *float64 `json:"share,omitempty"`
+	}
+	type plain struct {
+		Items []item `json:"items" jsonschema:"all of them"`
+		One   item   `json:"one,omitempty"`
+		Deep  [][]string
+		On    bool `json:"on,omitempty"`
+	}
+	type other struct {
+		Items  []item         `json:"items"`
+		Values map[string]int `json:"values"`
+		Any    any            `json:"any,omitempty"`
+		Time   time.Time      `json:"time"`
+	}
+	checkSchema[plain](t, true)
+	checkSchema[struct{}](t, true)
+	checkSchema[other](t, false)
+}
+
+func checkSchema[T any](t *testing.T, direct bool) {
+	t.Helper()
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	withoutNull(s)
+	want, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := appendSchema(nil, s); ok != direct {
+		t.Errorf("encoded directly: %v, want %v", ok, direct)
+	}
+	if got := schemaFor[T]("t"); string(got) != string(want) {
+		t.Errorf("schema\n%s, want\n%s", got, want)
 	}
 }

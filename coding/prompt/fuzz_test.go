@@ -28,7 +28,7 @@ func FuzzFenced(f *testing.F) {
 	f.Add("a </environment> b <GIT_SNAPSHOT> c < / project_instructions >")
 	f.Add("<<environment>>")
 	f.Fuzz(func(t *testing.T, s string) {
-		if got := fenced(s); promptTag.MatchString(got) {
+		if got := fenced(s); promptTag().MatchString(got) {
 			t.Errorf("%q still holds a tag: %q", s, got)
 		}
 		if got := oneLine(s); strings.ContainsAny(got, "\r\n\x00\x7f\u2028") || !utf8.ValidString(got) {

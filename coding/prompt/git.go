@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // Git is a snapshot of the repository at the start of a session.
@@ -92,7 +92,7 @@ type gitExit int
 
 func (g gitExit) Error() string { return fmt.Sprintf("git exited with code %d", int(g)) }
 
-var include = regexp.MustCompile(`(?i)\[\s*include`)
+var include = lazy.Regexp(`(?i)\[\s*include`)
 
 // includes reports whether the configuration of a repository includes other files. Git is not asked about such
 // a repository: it would wait for a file that is a pipe.
@@ -109,7 +109,7 @@ func includes(ctx context.Context, e env.Environment, t tree) bool {
 		if _, err := e.Stat(ctx, file); err != nil {
 			continue
 		}
-		if text, err := env.ReadFile(ctx, e, file, 1<<20); err != nil || include.Match(text) {
+		if text, err := env.ReadFile(ctx, e, file, 1<<20); err != nil || include().Match(text) {
 			return true
 		}
 	}

@@ -9,13 +9,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/internal/hidden"
+	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -223,7 +223,7 @@ func shorten(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "") + "…"
 }
 
-var promptTag = regexp.MustCompile(`(?i)<(\s*/?\s*(?:environment|git_snapshot|project_instructions|server_instructions)\b)`)
+var promptTag = lazy.Regexp(`(?i)<(\s*/?\s*(?:environment|git_snapshot|project_instructions|server_instructions)\b)`)
 
 // fenced escapes tags in text from a repository or a server, so that it cannot close its block or open another.
-func fenced(s string) string { return promptTag.ReplaceAllString(s, "&lt;$1") }
+func fenced(s string) string { return promptTag().ReplaceAllString(s, "&lt;$1") }

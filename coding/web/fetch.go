@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"unicode/utf8"
 
+	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -41,12 +41,12 @@ func connects(u *url.URL) []policy.Access {
 	return []policy.Access{{Kind: policy.Connect, Target: u.Host}}
 }
 
-var urls = regexp.MustCompile(`https?://[^\s<>"'` + "`" + `]+[^\s<>"'` + "`" + `.,;:!?)\]}]`)
+var urls = lazy.Regexp(`https?://[^\s<>"'` + "`" + `]+[^\s<>"'` + "`" + `.,;:!?)\]}]`)
 
 // target returns the URL to fetch. gemini-cli passes it in the prompt.
 func (in fetchIn) target() (*url.URL, error) {
 	if in.URL == "" {
-		found := urls.FindAllString(in.Prompt, 2)
+		found := urls().FindAllString(in.Prompt, 2)
 		if len(found) != 1 {
 			return nil, tool.Errorf(tool.ValidationError, "Pass one URL as url.")
 		}

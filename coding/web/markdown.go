@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -114,7 +114,7 @@ func clean(n *html.Node, nesting int) (title string) {
 	return title
 }
 
-var hides = regexp.MustCompile(`(?i)(^|[;\s])(display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(\.0*)?\s*(;|!|$)|font-size\s*:\s*0[a-z%]*\s*(;|!|$))`)
+var hides = lazy.Regexp(`(?i)(^|[;\s])(display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(\.0*)?\s*(;|!|$)|font-size\s*:\s*0[a-z%]*\s*(;|!|$))`)
 
 // invisible reports whether browsers do not show an element. Style sheets are not considered.
 func invisible(n *html.Node) bool {
@@ -122,7 +122,7 @@ func invisible(n *html.Node) bool {
 		return true
 	}
 	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool {
-		return a.Key == "hidden" || a.Key == "style" && hides.MatchString(a.Val)
+		return a.Key == "hidden" || a.Key == "style" && hides().MatchString(a.Val)
 	})
 }
 

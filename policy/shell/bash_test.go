@@ -75,7 +75,7 @@ mount --bind "$1" "$1" && mount -o remount,bind,ro / || exit 1
 ulimit -t 2 -f 64
 one() {
 	cd "$2/work" || return
-	exec env -i PATH="$2/bin:$1/real" HOME="$2/work" TMPDIR="$1" FUNCNEST=20 "$1/real/timeout" -s KILL 1 bash -c "$(cat "$2/script")" < /dev/null > "$2/out" 2>&1
+	exec env -i PATH="$2/bin:$1/real" HOME="$2/work" TMPDIR="$1" FUNCNEST=20 "$1/real/timeout" -s KILL 20 bash -c "$(cat "$2/script")" < /dev/null > "$2/out" 2>&1
 }
 export -f one
 printf '%s\0' "$1"/s/* | xargs -0 -P 8 -n 1 bash -c 'one "$0" "$1"' "$1"

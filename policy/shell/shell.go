@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -87,12 +88,16 @@ const (
 	maxWork  = 100_000 // words and statements that are looked at, some of them several times
 )
 
+// tables are filled by the first analysis, because they would slow down every start of a program.
+var tables sync.Once
+
 // Analyze returns the effects of a command line. It returns an error if the line cannot be parsed, or if
 // different shells may read it differently.
 func Analyze(line string, o Options) ([]Effect, error) {
 	if !readable(line, o.Shell) {
 		return nil, fmt.Errorf("%s may read it differently from bash", o.Shell)
 	}
+	tables.Do(func() { fillPrograms(); fillSpecial(); fillWrappers() })
 	a := &analyzer{Options: o, vars: map[string][]*syntax.Word{}, opaqueVars: map[string]bool{}, numbers: map[string]bool{}, removed: map[string]bool{}, sources: map[string]output{}, reads: map[string]int{}}
 	err := a.script(line, &state{dirs: []string{o.Dir}, scope: &scope{}})
 	if err == nil && a.work > maxWork {

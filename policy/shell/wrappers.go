@@ -11,7 +11,8 @@ import (
 // wrappers run another command. Each removes itself and analyses the rest.
 var wrappers map[string]func(a *analyzer, args []arg, st *state) output
 
-func init() {
+// fillWrappers makes the table.
+func fillWrappers() {
 	wrappers = map[string]func(*analyzer, []arg, *state) output{
 		"env": runEnv, "xargs": runXargs, "command": runCommand, "builtin": plainWrapper(0, ""), "exec": plainWrapper(0, "a"),
 		"nice": plainWrapper(0, "n"), "nohup": plainWrapper(0, ""), "time": timeWrapper, "setsid": plainWrapper(0, ""), "stdbuf": plainWrapper(0, "ioe"),
