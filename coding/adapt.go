@@ -78,7 +78,11 @@ func (b *builder) registry(p *Profile) (*tool.Registry, error) {
 		}
 		r.Alias(skillAliases()...)
 	}
-	return r, r.Register(b.config.Tools...)
+	tier, err := ParseTier(string(b.config.Tier))
+	if err != nil {
+		return nil, llm.Errorf(llm.ErrConfiguration, "", "%v", err)
+	}
+	return r, r.Register(tier.tiered(b.config.Tools)...)
 }
 
 // systemPrompt returns the system prompt for a profile, or "" if the recorded one is still correct.

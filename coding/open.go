@@ -56,6 +56,8 @@ type Config struct {
 	// Toolset is the form of the tools. It defaults to Standard. With Native, a model whose family has no
 	// native tools is an error; if the session changes to one later, it gets the standard tools.
 	Toolset Toolset
+	// Tier says which tools the model sees at once. It defaults to CoreTier.
+	Tier Tier
 	// Profile makes the profile of each model that the session uses. It defaults to [NewProfile].
 	Profile func(ProfileConfig) *Profile
 	// ToolConfig configures the tools of the profile.

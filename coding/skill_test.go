@@ -356,7 +356,7 @@ func TestSkills_AgentsOfClaudeCodeAreTypesOfSubagents(t *testing.T) {
 	if got := results(s); len(got) != 2 || !strings.Contains(got[1], "claude-haiku-5-5 with read_file grep") || strings.Contains(got[1], "shell") {
 		t.Errorf("got %q", got)
 	}
-	if system := s.Messages()[0].Text(); !strings.Contains(system, "checker (Checks things);") {
+	if !strings.Contains(fmt.Sprint(g.model.Requests()[0].Tools), "checker (Checks things);") {
 		t.Error("the model is not told about the agent")
 	}
 	if err := s.Reconfigure(t.Context(), agent.Change{Provider: "openai", Model: "gpt-5.6"}); err != nil {

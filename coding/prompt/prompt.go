@@ -116,12 +116,20 @@ func toolText(specs []tool.Spec) string {
 	var b strings.Builder
 	b.WriteString("# Available tools\n")
 	for _, s := range specs {
-		fmt.Fprintf(&b, "\n- %s: %s", s.Name, oneLine(s.Description))
+		fmt.Fprintf(&b, "\n- %s: %s", s.Name, firstSentence(oneLine(s.Description)))
 	}
 	if slices.ContainsFunc(specs, func(s tool.Spec) bool { return s.Name == "spawn_agent" }) {
 		b.WriteString(subagentText)
 	}
 	return b.String()
+}
+
+// firstSentence returns the beginning of a description. The definition of the tool has the rest.
+func firstSentence(s string) string {
+	if first, _, more := strings.Cut(s, ". "); more {
+		return first + "."
+	}
+	return s
 }
 
 const subagentText = "\n\nUse spawn_agent for work that does not need this conversation: a broad search through the code, " +

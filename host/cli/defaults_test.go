@@ -33,6 +33,7 @@ func TestDefaults_OfFlags(t *testing.T) {
 		"reins policy check --args":           "{}",
 		"reins run --mode":                    "default",
 		"reins run --output":                  "text",
+		"reins run --tool-tier":               "core",
 		"reins run --toolset":                 "standard",
 		"reins sessions import --max-size":    "1024",
 		"reins sessions search --limit":       "100",

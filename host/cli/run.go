@@ -24,6 +24,7 @@ type run struct {
 	dir          string
 	profile      string
 	toolset      string
+	tier         string
 	maxRounds    int
 	maxTurns     int
 	timeout      time.Duration
@@ -112,6 +113,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.BoolVar(&o.noMCP, "no-mcp", false, "use no MCP servers")
 	f.StringVar(&o.profile, "profile", "", "use the tools and instructions for openai, anthropic, gemini or generic models (default: chosen by model)")
 	f.StringVar(&o.toolset, "toolset", string(coding.Standard), toolsetHelp)
+	f.StringVar(&o.tier, "tool-tier", string(coding.CoreTier), "tools that the model sees at once: core, advanced or all; it finds the others by searching")
 	f.IntVar(&o.maxRounds, "max-rounds", 200, "maximum tool rounds per prompt")
 	f.IntVar(&o.maxTurns, "max-turns", 0, "maximum model calls in the session, including earlier runs (default: no limit)")
 	f.DurationVar(&o.timeout, "timeout", 0, "default command timeout, at most 10m (default: depends on the profile)")
@@ -139,6 +141,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	completeFlag(cmd, "fork", completeSessions(h, anyNumber))
 	completeWords(cmd, "profile", "openai", "anthropic", "gemini", "generic")
 	completeWords(cmd, "toolset", string(coding.Standard), string(coding.Native))
+	completeWords(cmd, "tool-tier", string(coding.CoreTier), string(coding.AdvancedTier), string(coding.AllTiers))
 	completeWords(cmd, "output", "text", "json", "stream-json")
 	completeWords(cmd, "mode", modeNames()...)
 	completeModels(cmd, &o.connection, "fallback")

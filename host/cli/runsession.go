@@ -69,7 +69,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	}
 	c := coding.Config{
 		Provider: k.Provider, Model: k.Model, Effort: o.effort, Dir: o.dir, Vars: r.vars, Pass: o.pass, Sandbox: o.box, Connect: conf,
-		Family: coding.Family(o.profile), Toolset: coding.Toolset(o.toolset), ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout, ReadBeforeWrite: true},
+		Family: coding.Family(o.profile), Toolset: coding.Toolset(o.toolset), Tier: coding.Tier(o.tier), ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout, ReadBeforeWrite: true},
 		Prompt: coding.PromptConfig{User: o.appendSystem, Trusted: o.trust}, Skills: o.skills, Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
 		Warn: func(err error) { notef(r.host, "%v", err) },
 		Session: agent.Config{

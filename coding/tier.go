@@ -1,0 +1,59 @@
+package coding
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/reins-agent/reins/tool"
+)
+
+// Tier says which tools the model sees at once. It finds the others with tool_search, so that requests stay small.
+type Tier string
+
+// The tiers. Each has the tools of those before it. Tools of the profile, of hosts and of MCP servers are core tools.
+const (
+	CoreTier     Tier = "core"     // what nearly every task needs
+	AdvancedTier Tier = "advanced" // also work with several agents, and messages to the user
+	AllTiers     Tier = "all"      // also tools for special purposes, such as schedules
+)
+
+var tierOrder = []Tier{CoreTier, AdvancedTier, AllTiers}
+
+// tierOf has the tiers of the tools that are not core tools.
+var tierOf = map[string]Tier{}
+
+// ParseTier parses the name of a tier; "" is CoreTier.
+func ParseTier(name string) (Tier, error) {
+	if name == "" {
+		return CoreTier, nil
+	}
+	if t := Tier(name); slices.Contains(tierOrder, t) {
+		return t, nil
+	}
+	return "", fmt.Errorf("unknown tier %q: use core, advanced or all", name)
+}
+
+// has reports whether the tier has a tool.
+func (t Tier) has(name string) bool {
+	of, higher := tierOf[name]
+	return !higher || slices.Index(tierOrder, of) <= slices.Index(tierOrder, t)
+}
+
+// TierOf returns the lowest tier that has a tool.
+func TierOf(name string) Tier {
+	if t, higher := tierOf[name]; higher {
+		return t
+	}
+	return CoreTier
+}
+
+// tiered returns tools, with those that the tier does not have as deferred ones.
+func (t Tier) tiered(tools []tool.Tool) []tool.Tool {
+	list := slices.Clone(tools)
+	for i, each := range list {
+		if spec := each.Spec(); !t.has(spec.Name) && !spec.Deferred {
+			list[i] = tool.Defer(each)
+		}
+	}
+	return list
+}
