@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,7 +93,7 @@ func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Ou
 	}
 	err := guarded("the pipeline of "+c.Name, func() error {
 		pipe := *k.pipe
-		pipe.Mode = s.mode()
+		pipe.Mode = s.Mode()
 		out = pipe.Run(ctx, tool.Call{
 			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c.ToolCall), Version: version, Env: k.env, Vision: k.vision, Timeouts: k.timeouts,
 			Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
@@ -118,14 +119,11 @@ func (s *Session) audit(out tool.Outcome) {
 	}
 }
 
-// mode returns the permission mode, which the whole tree shares.
-func (s *Session) mode() policy.Mode {
+// Mode returns the permission mode, which the whole tree of agents shares.
+func (s *Session) Mode() policy.Mode {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	if root, ok := s.tree.agents[""]; ok {
-		return root.now.Mode
-	}
-	return s.now.Mode
+	return s.tree.fold.Mode()
 }
 
 // finishCall records the result of a call, unless it waits for an approval.
@@ -135,10 +133,13 @@ func (s *Session) finishCall(k *kit, c llm.ToolCall, out tool.Outcome) {
 	}
 	res := out.Result
 	images, note := picture.FitAll(res.Images)
-	spec, _ := k.tools.Spec(c.Name)
-	s.record(event.ToolCallEnd{
+	spec, _ := k.tools.Spec(cmp.Or(out.Tool, c.Name)) // of the tool that call_tool called
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	s.note(event.ToolCallEnd{
 		ID: c.ID, Name: c.Name, Output: res.Output, Model: k.condense(out) + note, Images: images, Fields: res.Fields,
 		Error: res.Error, Artifacts: res.Artifacts, Accesses: out.Accesses, Decision: out.Decision, Plan: spec.Plan, Duration: out.Duration,
+		Mode: s.tree.fold.Switched(spec, res.Error),
 	})
 }
 
