@@ -31,8 +31,12 @@ func (s *Session) runTools(ctx context.Context, calls []step.Call) error {
 	s.tree.mu.Lock()
 	k := s.kit
 	s.tree.mu.Unlock()
-	if q := k.question(calls[0].ToolCall); q != "" {
-		s.record(event.ToolCallStart{ID: calls[0].ID, Name: calls[0].Name, Arguments: k.arguments(calls[0].ToolCall), Question: q})
+	if q := k.questions(calls[0].ToolCall); q != nil {
+		start := event.ToolCallStart{ID: calls[0].ID, Name: calls[0].Name, Arguments: k.arguments(calls[0].ToolCall), Question: questionText(q)}
+		if start.Question != q[0].Question {
+			start.Questions = q
+		}
+		s.record(start)
 		return nil
 	}
 	calls = calls[:k.together(calls)]
@@ -169,7 +173,7 @@ func (k *kit) together(calls []step.Call) int {
 
 func (k *kit) onlyReads(c llm.ToolCall) bool {
 	spec, ok := k.tools.Spec(c.Name)
-	return ok && !k.serial && spec.ReadOnly && k.question(c) == ""
+	return ok && !k.serial && spec.ReadOnly && k.questions(c) == nil
 }
 
 // arguments returns the arguments of a call for its record.

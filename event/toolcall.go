@@ -19,6 +19,22 @@ type ToolCallStart struct {
 	Version   string          `json:"version,omitempty"` // of the tool
 	// Question is what the call asks the user. The next input is its result.
 	Question string `json:"question,omitempty"`
+	// Questions is the same in parts, if it is more than a text.
+	Questions []Question `json:"questions,omitempty"`
+}
+
+// Question is a question to the user. Without options, the answer is any text.
+type Question struct {
+	Question string   `json:"question"`
+	Header   string   `json:"header,omitempty"` // a word or two
+	Options  []Option `json:"options,omitempty"`
+	Multiple bool     `json:"multiple,omitempty"` // several options can be chosen
+}
+
+// Option is a possible answer to a question.
+type Option struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
 }
 
 // ToolCallDelta shows the output of a tool as it is written.

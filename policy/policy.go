@@ -30,10 +30,12 @@ const (
 	Delete  Kind = "delete"
 	Exec    Kind = "exec"
 	Connect Kind = "connect"
+	// Configure changes the user's configuration. No rule and no mode permits it, only an approval does.
+	Configure Kind = "configure"
 )
 
 // Access is one thing a call will touch. Target is a path for Read, Write and Delete, a command line
-// for Exec, and a host or host:port for Connect.
+// for Exec, a host or host:port for Connect, and a key and its value for Configure.
 type Access struct {
 	Kind   Kind   `json:"kind"`
 	Target string `json:"target"`
