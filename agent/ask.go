@@ -3,7 +3,12 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
@@ -18,39 +23,77 @@ const (
 	roleAgent = "subagents"
 )
 
+// askIn is one question, or several. Other agents have the same shapes, with more members.
 type askIn struct {
-	Question string `json:"question" jsonschema:"what you need to know from the user"`
+	askOne
+	Questions []askOne `json:"questions"`
 }
+
+type askOne struct {
+	Question    string         `json:"question"`
+	Header      string         `json:"header"`
+	Options     []event.Option `json:"options"`
+	MultiSelect bool           `json:"multiSelect"`
+}
+
+const askSchema = `{"type":"object","properties":{"question":{"type":"string"},"questions":{"type":"array","minItems":1,"maxItems":4,"description":"instead of question",` +
+	`"items":{"type":"object","properties":{"question":{"type":"string","minLength":1},"header":{"type":"string","description":"a word or two"},` +
+	`"options":{"type":"array","minItems":2,"maxItems":4,"items":{"type":"object","properties":{"label":{"type":"string","minLength":1},"description":{"type":"string"}},"required":["label"]}},` +
+	`"multiSelect":{"type":"boolean"}},"required":["question"]}}}}`
 
 // AskUserTool returns the tool for a registry. Subagents do not get it.
 func AskUserTool() tool.Tool {
 	return tool.New(tool.Spec{
-		Name: AskUser, Version: "1.0.0", ReadOnly: true, Role: roleAsk,
-		Description: "Ask the user a question that you cannot answer yourself, and wait for the answer. Do not call other tools beside it.",
+		Name: AskUser, Version: "1.1.0", ReadOnly: true, Role: roleAsk, Input: json.RawMessage(askSchema),
+		Description: "Ask the user what you cannot find out yourself, and wait for the answer. Do not call other tools beside it.",
 	}, func(context.Context, *tool.Call, askIn) []policy.Access { return []policy.Access{} },
 		func(context.Context, *tool.Call, askIn) (tool.Result, error) {
-			return tool.Failure(tool.ValidationError, "The question is empty."), nil
+			return tool.Failure(tool.ValidationError, "Nothing was asked: pass a question, or questions."), nil
 		})
 }
 
-// question returns what a call asks the user, or "" if it is not a question. A call with invalid arguments
-// is not: it runs, and fails, like any other.
-func (k *kit) question(c llm.ToolCall) string {
-	if spec, _ := k.tools.Spec(c.Name); spec.Role != roleAsk {
-		return ""
+// questions returns what a call asks the user, or nil if it does not ask. A call with invalid arguments does not: it
+// runs, and fails, like any other.
+func (k *kit) questions(c llm.ToolCall) (list []event.Question) {
+	if spec, _ := k.tools.Spec(c.Name); spec.Role != roleAsk && spec.Name != tool.CallName {
+		return nil
 	}
 	var in askIn
 	err := guarded("the pipeline of "+c.Name, func() error {
 		out := k.pipe.Check(context.Background(), tool.Call{ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c), Env: k.env})
-		if out.Result.Error != nil {
-			return out.Result.Error
+		if spec, _ := k.tools.Spec(out.Tool); out.Result.Error != nil || spec.Role != roleAsk {
+			return errors.New("not a question")
 		}
 		return json.Unmarshal(out.Call.Args, &in)
 	})
 	if err != nil {
-		return ""
+		return nil
 	}
-	return in.Question
+	if in.Questions == nil {
+		in.Questions = []askOne{in.askOne}
+	}
+	for _, q := range in.Questions {
+		if q.Question == "" {
+			return nil
+		}
+		list = append(list, event.Question{Question: q.Question, Header: q.Header, Options: q.Options, Multiple: q.MultiSelect})
+	}
+	return list
+}
+
+// questionText returns questions as text.
+func questionText(list []event.Question) string {
+	var b strings.Builder
+	for _, q := range list {
+		if q.Header != "" {
+			b.WriteString(q.Header + ": ")
+		}
+		b.WriteString(q.Question + "\n")
+		for i, o := range q.Options {
+			fmt.Fprintf(&b, "  %d. %s\n", i+1, strings.TrimSuffix(o.Label+": "+o.Description, ": "))
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // Question returns what the model asks the user, if it waits for an answer.
@@ -61,4 +104,57 @@ func (s *Session) Question() string {
 		return ""
 	}
 	return s.state.Question()
+}
+
+// Questions returns what Question returns, in parts.
+func (s *Session) Questions() []event.Question {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	if s.work != nil {
+		return nil
+	}
+	return slices.Clone(s.state.Questions())
+}
+
+// Answer is the answer to a question: labels of its options, a text, or both.
+type Answer struct {
+	Chosen []string
+	Text   string
+}
+
+// Answer answers each of Questions, and then does what Submit does with input. Submit can answer them too, with any
+// text.
+func (s *Session) Answer(ctx context.Context, answers ...Answer) (Outcome, error) {
+	text, err := answerText(s.Questions(), answers)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return s.Submit(ctx, llm.Text{Text: text})
+}
+
+// answerText returns answers as text for the model.
+func answerText(questions []event.Question, answers []Answer) (string, error) {
+	if len(questions) != len(answers) || len(answers) == 0 {
+		return "", fmt.Errorf("%d answers to %d questions: give one to each", len(answers), len(questions))
+	}
+	var b strings.Builder
+	for i, a := range answers {
+		q := questions[i]
+		for _, label := range a.Chosen {
+			if !slices.ContainsFunc(q.Options, func(o event.Option) bool { return o.Label == label }) {
+				return "", fmt.Errorf("%q is not an option of the question %q", label, q.Question)
+			}
+		}
+		text := strings.TrimPrefix(strings.TrimSuffix(strings.Join(a.Chosen, ", ")+": "+a.Text, ": "), ": ")
+		switch {
+		case text == "":
+			return "", fmt.Errorf("no answer to the question %q", q.Question)
+		case len(a.Chosen) > 1 && !q.Multiple:
+			return "", fmt.Errorf("several options for the question %q: choose one", q.Question)
+		case len(answers) == 1:
+			return text, nil
+		}
+		fmt.Fprintf(&b, "%s\n→ %s\n", q.Question, text)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
 }

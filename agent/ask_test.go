@@ -52,7 +52,7 @@ func TestAsk_NextInputAnswersThePendingCall(t *testing.T) {
 }
 
 func TestAsk_BadArgumentsAreAResult(t *testing.T) {
-	for _, args := range []string{`{"wrong":1}`, `{"question":""}`, `{"quest`} {
+	for _, args := range []string{`{"wrong":1}`, `{"question":""}`, `{"questions":[]}`, `{"questions":[{"question":""}]}`, `{"quest`} {
 		script := llmtest.Play(llmtest.Call(AskUser, args), llmtest.Say("Sorry."))
 		s := open(t, script, with(AskUserTool()))
 		if out := submit(t, s, "go"); out.Status != StatusDone {
@@ -119,4 +119,79 @@ func TestAsk_QuestionSurvivesAnInterruptedAnswer(t *testing.T) {
 	if out := submit(t, s, "the second"); out.Text != "Fine." {
 		t.Errorf(`got %+v, want Text "Fine."`, out)
 	}
+}
+
+// several is a call in the shape of AskUserQuestion, which has members that ask_user does not know.
+const several = `{"questions":[
+	{"question":"Which database?","header":"Database","multiSelect":false,"options":[{"label":"Postgres","description":"as now","preview":"x"},{"label":"SQLite","description":"small"}]},
+	{"question":"Which checks?","header":"Checks","multiSelect":true,"options":[{"label":"vet"},{"label":"test"},{"label":"lint"}]},
+	{"id":"name","question":"What is its name?"}]}`
+
+func TestAsk_SeveralQuestionsWithOptions(t *testing.T) {
+	for name, answer := range map[string]func(context.Context, *Session) (Outcome, error){
+		"structured": func(ctx context.Context, s *Session) (Outcome, error) {
+			return s.Answer(ctx, Answer{Chosen: []string{"SQLite"}}, Answer{Chosen: []string{"vet", "test"}, Text: "not lint"}, Answer{Text: "Ada"})
+		},
+		"text": func(ctx context.Context, s *Session) (Outcome, error) {
+			return s.Submit(ctx, text("Which database?\n→ SQLite\nWhich checks?\n→ vet, test: not lint\nWhat is its name?\n→ Ada"))
+		},
+	} {
+		script := llmtest.Play(llmtest.Call(AskUser, several), llmtest.Say("Thanks."))
+		store := &event.Memory{}
+		var config Config
+		s := open(t, script, func(c *Config) { with(AskUserTool())(c); c.Store, c.ID = store, "s"; config = *c })
+		out := submit(t, s, "go")
+		want := "Database: Which database?\n  1. Postgres: as now\n  2. SQLite: small\nChecks: Which checks?\n  1. vet\n  2. test\n  3. lint\nWhat is its name?"
+		if out.Status != StatusAwaitingInput || out.Question != want || s.Question() != want {
+			t.Fatalf("got %+v, want the questions\n%s", out, want)
+		}
+		s.Close()
+		s, err := Resume(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		q := s.Questions()
+		if len(q) != 3 || q[0].Options[1] != (event.Option{Label: "SQLite", Description: "small"}) || q[0].Multiple || !q[1].Multiple || q[2].Options != nil {
+			t.Fatalf("after a resume: %+v", q)
+		}
+		if out, err := answer(t.Context(), s); err != nil || out.Status != StatusDone {
+			t.Fatalf("%s: got %+v, %v", name, out, err)
+		}
+		if got := lastResults(script)[0].Text(); got != "Which database?\n→ SQLite\nWhich checks?\n→ vet, test: not lint\nWhat is its name?\n→ Ada" {
+			t.Errorf("%s: the model sees %q", name, got)
+		}
+		if s.Questions() != nil {
+			t.Errorf("%s: questions %+v after the answer", name, s.Questions())
+		}
+	}
+}
+
+func TestAsk_AnswersFitTheQuestions(t *testing.T) {
+	script := llmtest.Play(llmtest.Call(AskUser, `{"question":"Which?","options":[{"label":"a"},{"label":"b"}]}`), llmtest.Say("Thanks."))
+	s := open(t, script, with(AskUserTool()))
+	if _, err := s.Answer(t.Context(), Answer{Text: "early"}); err == nil {
+		t.Error("an answer without a question was accepted")
+	}
+	submit(t, s, "go")
+	for _, wrong := range [][]Answer{{}, {{}}, {{Chosen: []string{"c"}}}, {{Chosen: []string{"a", "b"}}}, {{Text: "x"}, {Text: "y"}}} {
+		if _, err := s.Answer(t.Context(), wrong...); err == nil {
+			t.Errorf("%+v was accepted", wrong)
+		}
+	}
+	if out, err := s.Answer(t.Context(), Answer{Chosen: []string{"b"}}); err != nil || out.Text != "Thanks." {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	if got := lastResults(script)[0].Text(); got != "b" {
+		t.Errorf("the model sees %q, want b", got)
+	}
+}
+
+func TestAsk_DeferredToolAsksToo(t *testing.T) {
+	script := llmtest.Play(llmtest.Call(tool.CallName, `{"name":"ask_user","arguments":{"question":"Which?"}}`), llmtest.Say("Thanks."))
+	s := open(t, script, with(tool.Defer(AskUserTool())))
+	if out := submit(t, s, "go"); out.Question != "Which?" || out.Status != StatusAwaitingInput {
+		t.Errorf(`got %+v, want Question "Which?", StatusAwaitingInput`, out)
+	}
+	submit(t, s, "that one")
 }

@@ -83,6 +83,7 @@ type Change struct {
 type change struct {
 	config Config
 	kit    *kit
+	mode   bool // it sets the permission mode
 }
 
 // Reconfigure applies a Change as a whole, in one record, at the next safe point: now, or after the running
@@ -135,7 +136,7 @@ func (s *Session) change(ctx context.Context, c Config, ch Change) (out change, 
 	if err := c.complete(); err != nil {
 		return out, err
 	}
-	out.config = c
+	out.config, out.mode = c, ch.Mode != ""
 	out.kit, err = s.newKit(c)
 	return out, err
 }
@@ -209,12 +210,13 @@ func (s *Session) applyChanges() {
 	}
 	last := s.changes[len(s.changes)-1]
 	before := s.setup()
+	set := slices.ContainsFunc(s.changes, func(c change) bool { return c.mode })
 	s.now, s.kit, s.changes = last.config, last.kit, nil
-	d := event.Settings{Setup: s.setup()}
+	d := event.Settings{Setup: s.setup(), ModeSet: set && s.now.Mode != s.tree.fold.Mode()}
 	if c := s.now.System; c != s.state.System() {
 		d.System = c
 	}
-	if !s.closed && (d.System != "" || !reflect.DeepEqual(before, d.Setup)) {
+	if !s.closed && (d.System != "" || d.ModeSet || !reflect.DeepEqual(before, d.Setup)) {
 		s.note(d)
 	}
 }

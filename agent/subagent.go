@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/tool"
@@ -167,7 +168,8 @@ func toolsFor(tools *tool.Registry, kind AgentType) *tool.Registry {
 	names := realNames(tools, kind.Tools)
 	return tools.Select(func(name string) bool {
 		spec, _ := tools.Spec(name)
-		if spec.Role == roleAgent || spec.Role == roleAsk {
+		switch spec.Role {
+		case roleAgent, roleAsk, step.RoleEnterPlan, step.RoleExitPlan:
 			return false
 		}
 		return (names == nil || slices.Contains(names, name)) && (!kind.ReadOnly || spec.ReadOnly)

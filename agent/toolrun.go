@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,8 +31,12 @@ func (s *Session) runTools(ctx context.Context, calls []step.Call) error {
 	s.tree.mu.Lock()
 	k := s.kit
 	s.tree.mu.Unlock()
-	if q := k.question(calls[0].ToolCall); q != "" {
-		s.record(event.ToolCallStart{ID: calls[0].ID, Name: calls[0].Name, Arguments: k.arguments(calls[0].ToolCall), Question: q})
+	if q := k.questions(calls[0].ToolCall); q != nil {
+		start := event.ToolCallStart{ID: calls[0].ID, Name: calls[0].Name, Arguments: k.arguments(calls[0].ToolCall), Question: questionText(q)}
+		if start.Question != q[0].Question {
+			start.Questions = q
+		}
+		s.record(start)
 		return nil
 	}
 	calls = calls[:k.together(calls)]
@@ -92,7 +97,7 @@ func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Ou
 	}
 	err := guarded("the pipeline of "+c.Name, func() error {
 		pipe := *k.pipe
-		pipe.Mode = s.mode()
+		pipe.Mode = s.Mode()
 		out = pipe.Run(ctx, tool.Call{
 			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c.ToolCall), Version: version, Env: k.env, Vision: k.vision, Timeouts: k.timeouts,
 			Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
@@ -118,14 +123,11 @@ func (s *Session) audit(out tool.Outcome) {
 	}
 }
 
-// mode returns the permission mode, which the whole tree shares.
-func (s *Session) mode() policy.Mode {
+// Mode returns the permission mode, which the whole tree of agents shares.
+func (s *Session) Mode() policy.Mode {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	if root, ok := s.tree.agents[""]; ok {
-		return root.now.Mode
-	}
-	return s.now.Mode
+	return s.tree.fold.Mode()
 }
 
 // finishCall records the result of a call, unless it waits for an approval.
@@ -135,10 +137,13 @@ func (s *Session) finishCall(k *kit, c llm.ToolCall, out tool.Outcome) {
 	}
 	res := out.Result
 	images, note := picture.FitAll(res.Images)
-	spec, _ := k.tools.Spec(c.Name)
-	s.record(event.ToolCallEnd{
+	spec, _ := k.tools.Spec(cmp.Or(out.Tool, c.Name)) // of the tool that call_tool called
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	s.note(event.ToolCallEnd{
 		ID: c.ID, Name: c.Name, Output: res.Output, Model: k.condense(out) + note, Images: images, Fields: res.Fields,
 		Error: res.Error, Artifacts: res.Artifacts, Accesses: out.Accesses, Decision: out.Decision, Plan: spec.Plan, Duration: out.Duration,
+		Mode: s.tree.fold.Switched(spec, res.Error),
 	})
 }
 
@@ -168,7 +173,7 @@ func (k *kit) together(calls []step.Call) int {
 
 func (k *kit) onlyReads(c llm.ToolCall) bool {
 	spec, ok := k.tools.Spec(c.Name)
-	return ok && !k.serial && spec.ReadOnly && k.question(c) == ""
+	return ok && !k.serial && spec.ReadOnly && k.questions(c) == nil
 }
 
 // arguments returns the arguments of a call for its record.

@@ -59,7 +59,7 @@ const maxDescribed = 64 << 10
 func describe(ctx context.Context, r tool.Request) string {
 	text := ""
 	if p, ok, err := r.Preview(ctx); ok && err == nil {
-		text = PreviewDiff(r.Call.Env, p)
+		text = p.Text + PreviewDiff(r.Call.Env, p)
 	}
 	for _, a := range r.Accesses {
 		if a.Kind == policy.Exec {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding/native"
 	"github.com/reins-agent/reins/coding/patch"
 	"github.com/reins-agent/reins/coding/prompt"
@@ -230,7 +231,7 @@ func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
 	return native.Gemini(tools.NewSet(c))
 }
 
-// addedAliases returns aliases of tools that a session or a host adds: those for subagents and for the web.
+// addedAliases returns aliases of tools that a session or a host adds: those for subagents, for the user and for the web.
 var addedAliases = sync.OnceValue(func() []tool.Alias {
 	claude := map[string]string{
 		"prompt": "task", "subagent_type": "agent_type", "description": "", "run_in_background": "",
@@ -239,6 +240,13 @@ var addedAliases = sync.OnceValue(func() []tool.Alias {
 	return append([]tool.Alias{
 		{Name: "Agent", Tool: "spawn_agent", Params: claude},
 		{Name: "Task", Tool: "spawn_agent", Params: claude},
+		{Name: "AskUserQuestion", Tool: agent.AskUser},
+		{Name: "request_user_input", Tool: agent.AskUser},
+		{Name: "EnterPlanMode", Tool: "enter_plan_mode"},
+		{Name: "ExitPlanMode", Tool: "exit_plan_mode"},
+		{Name: "TodoWrite", Tool: "todo_write"},
+		{Name: "write_todos", Tool: "todo_write"},
+		{Name: "Config", Tool: "config", Params: map[string]string{"setting": "key"}},
 		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
 	}, web.Aliases()...)
 })

@@ -21,13 +21,14 @@ package config
 //	format       "duration" for a time such as 20m
 //	project      who may set it in a project: "any" project, only a "trusted" one, or a "trusted" one that
 //	             makes it "stricter"; without this tag, none
+//	agent        "ask" if an agent can ask the user to change it; without this tag, none can
 type Config struct {
 	Provider string `toml:"provider" json:"provider,omitempty" env:"REINS_PROVIDER" project:"trusted" enum:"openai anthropic gemini chat local bedrock vertex azure azure-chat" jsonschema:"model provider (default: the one that serves the model, or the first one with an API key)"`
-	Model    string `toml:"model" json:"model,omitempty" env:"REINS_MODEL" project:"trusted" jsonschema:"model (default: the provider's)"`
-	Effort   string `toml:"effort" json:"effort,omitempty" env:"REINS_EFFORT" project:"trusted" jsonschema:"reasoning effort: low, medium, high, or another level that the model supports"`
+	Model    string `toml:"model" agent:"ask" json:"model,omitempty" env:"REINS_MODEL" project:"trusted" jsonschema:"model (default: the provider's)"`
+	Effort   string `toml:"effort" agent:"ask" json:"effort,omitempty" env:"REINS_EFFORT" project:"trusted" jsonschema:"reasoning effort: low, medium, high, or another level that the model supports"`
 	BaseURL  string `toml:"base_url" json:"base_url,omitempty" jsonschema:"URL of the provider's API; needs provider in the same file, because the provider's key is sent to it"`
 
-	ResponseTimeout string              `toml:"response_timeout" json:"response_timeout,omitempty" format:"duration" jsonschema:"time limit for the first byte of an answer, such as 20m (default: 5m, and 15m for local servers and answers that are not streamed)"`
+	ResponseTimeout string              `toml:"response_timeout" agent:"ask" json:"response_timeout,omitempty" format:"duration" jsonschema:"time limit for the first byte of an answer, such as 20m (default: 5m, and 15m for local servers and answers that are not streamed)"`
 	Providers       map[string]Provider `toml:"providers" json:"providers,omitempty" jsonschema:"further providers, by name"`
 
 	Run         Run         `toml:"run" json:"run,omitzero" jsonschema:"limits of reins run"`
@@ -48,7 +49,7 @@ type Run struct {
 	MaxRounds int     `toml:"max_rounds" json:"max_rounds,omitempty" default:"200" min:"0" project:"stricter" jsonschema:"maximum tool rounds per prompt"`
 	MaxTurns  int     `toml:"max_turns" json:"max_turns,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"maximum model calls in a session; 0 means no limit"`
 	Budget    float64 `toml:"budget" json:"budget,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"spending limit of a session in US dollars; 0 means no limit"`
-	CompactAt float64 `toml:"compact_at" json:"compact_at,omitempty" default:"0.8" min:"0" max:"1" project:"trusted" jsonschema:"share of the context window at which the conversation is compacted; 0 disables it"`
+	CompactAt float64 `toml:"compact_at" agent:"ask" json:"compact_at,omitempty" default:"0.8" min:"0" max:"1" project:"trusted" jsonschema:"share of the context window at which the conversation is compacted; 0 disables it"`
 }
 
 // Permissions decides which calls run, ask or are denied.
@@ -104,8 +105,8 @@ type Audit struct {
 
 // MCP configures how MCP servers are used. The servers themselves are in mcp.json.
 type MCP struct {
-	Wait       int `toml:"wait" json:"wait,omitempty" default:"5" min:"0" max:"600" jsonschema:"how long the first model call waits for MCP servers, in seconds"`
-	DeferAbove int `toml:"defer_above" json:"defer_above,omitempty" default:"10000" min:"0" jsonschema:"size of the tools of MCP servers, in tokens, above which the model searches for them instead of seeing all of them; 0 means never"`
+	Wait       int `toml:"wait" agent:"ask" json:"wait,omitempty" default:"5" min:"0" max:"600" jsonschema:"how long the first model call waits for MCP servers, in seconds"`
+	DeferAbove int `toml:"defer_above" agent:"ask" json:"defer_above,omitempty" default:"10000" min:"0" jsonschema:"size of the tools of MCP servers, in tokens, above which the model searches for them instead of seeing all of them; 0 means never"`
 }
 
 // Web configures the tools that read the web.

@@ -24,32 +24,48 @@ func (f File) Set(key, value string) error { return f.change(key, value, false) 
 func (f File) Add(key, value string) error { return f.change(key, value, true) }
 
 func (f File) change(key, value string, add bool) error {
-	k, err := findField(key)
-	if err != nil {
-		return err
-	}
-	switch {
-	case add && k.typ != reflect.TypeFor[[]string]():
-		return fmt.Errorf("%s is not a list of strings", key)
-	case f.inProject() && k.tag.Get("project") == "":
-		return fmt.Errorf("a project cannot set %s; set it in your user configuration", key)
-	}
-	text := quote(value)
-	if !add {
-		if text, err = k.literal(value); err != nil {
-			return err
-		}
-	}
-	f.required = false
-	before, err := f.read()
-	if err != nil {
-		return err
-	}
-	after, err := f.edited(k, before, text, add)
+	before, after, err := f.changed(key, value, add)
 	if err != nil || bytes.Equal(before, after) {
 		return err
 	}
 	return f.write(after)
+}
+
+// Preview returns the content of the file before and after Set.
+func (f File) Preview(key, value string) (before, after []byte, err error) {
+	return f.changed(key, value, false)
+}
+
+func (f File) changed(key, value string, add bool) (before, after []byte, err error) {
+	k, err := findField(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case add && k.typ != reflect.TypeFor[[]string]():
+		return nil, nil, fmt.Errorf("%s is not a list of strings", key)
+	case f.inProject() && k.tag.Get("project") == "":
+		return nil, nil, fmt.Errorf("a project cannot set %s; set it in your user configuration", key)
+	}
+	text := quote(value)
+	if !add {
+		if text, err = k.literal(value); err != nil {
+			return nil, nil, err
+		}
+	}
+	f.required = false
+	if before, err = f.read(); err != nil {
+		return nil, nil, err
+	}
+	after, err = f.edited(k, before, text, add)
+	return before, after, err
+}
+
+// AgentCanSet reports whether an agent can ask to change a key in the user's file. No agent can change what it may do,
+// what commands and servers run, where data and keys go, what is spent, or what is recorded.
+func AgentCanSet(key string) bool {
+	f, err := findField(key)
+	return err == nil && f.tag.Get("agent") == "ask"
 }
 
 // edited returns the new content of the file. It checks that only this key changes.

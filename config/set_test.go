@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -233,5 +234,15 @@ func TestSet_KeepsLinkAndModeOfTheUserFile(t *testing.T) {
 	}
 	if files, err := os.ReadDir(filepath.Dir(real)); err != nil || len(files) != 1 {
 		t.Errorf("the directory has %v (%v), want one file", files, err)
+	}
+}
+
+// TestAgentCanSet_NothingButWhatIsListed fails when a new key is opened to agents by accident.
+func TestAgentCanSet_NothingButWhatIsListed(t *testing.T) {
+	open := []string{"model", "effort", "response_timeout", "run.compact_at", "mcp.wait", "mcp.defer_above"}
+	for _, key := range append(config.Keys(), "unknown", "") {
+		if got := config.AgentCanSet(key); got != slices.Contains(open, key) {
+			t.Errorf("an agent can set %s: %v, want %v", key, got, !got)
+		}
 	}
 }

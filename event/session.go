@@ -41,6 +41,8 @@ type SessionResume struct {
 type Settings struct {
 	Setup
 	System string `json:"system,omitempty"` // the system prompt, if it changed
+	// ModeSet means that the host chose the mode, which ends a plan mode that the model entered.
+	ModeSet bool `json:"mode_set,omitempty"`
 }
 
 // Setup is the configuration that an agent's decisions depend on. A record that holds a Setup replaces all

@@ -19,6 +19,22 @@ type ToolCallStart struct {
 	Version   string          `json:"version,omitempty"` // of the tool
 	// Question is what the call asks the user. The next input is its result.
 	Question string `json:"question,omitempty"`
+	// Questions is the same in parts, if it is more than a text.
+	Questions []Question `json:"questions,omitempty"`
+}
+
+// Question is a question to the user. Without options, the answer is any text.
+type Question struct {
+	Question string   `json:"question"`
+	Header   string   `json:"header,omitempty"` // a word or two
+	Options  []Option `json:"options,omitempty"`
+	Multiple bool     `json:"multiple,omitempty"` // several options can be chosen
+}
+
+// Option is a possible answer to a question.
+type Option struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
 }
 
 // ToolCallDelta shows the output of a tool as it is written.
@@ -41,6 +57,7 @@ type ToolCallEnd struct {
 	Accesses   []policy.Access // nil if the tool did not declare them
 	Decision   policy.Decision
 	Plan       bool          // the arguments are the model's plan
+	Mode       policy.Mode   // the permission mode that the call switched the session to, if any
 	Duration   time.Duration // without the wait for an approval
 }
 
@@ -58,12 +75,13 @@ type toolCallEndJSON struct {
 	Accesses  []policy.Access   `json:"accesses"`
 	Decision  policy.Decision   `json:"decision"`
 	Plan      bool              `json:"plan,omitempty"`
+	Mode      policy.Mode       `json:"mode,omitempty"`
 	Duration  time.Duration     `json:"duration_ns"`
 }
 
 // MarshalJSON encodes the result with its whole output, unless that is in a blob.
 func (e ToolCallEnd) MarshalJSON() ([]byte, error) {
-	j := toolCallEndJSON{e.ID, e.Name, e.Error == nil, "", e.OutputBlob, &e.Model, nil, e.Fields, e.Error, e.Artifacts, e.Accesses, e.Decision, e.Plan, e.Duration}
+	j := toolCallEndJSON{e.ID, e.Name, e.Error == nil, "", e.OutputBlob, &e.Model, nil, e.Fields, e.Error, e.Artifacts, e.Accesses, e.Decision, e.Plan, e.Mode, e.Duration}
 	if e.OutputBlob == nil {
 		if j.Output = tool.String(e.Output); j.Output == e.Model {
 			j.Model = nil
@@ -88,7 +106,7 @@ func (e *ToolCallEnd) UnmarshalJSON(b []byte) error {
 	if j.Model == nil {
 		j.Model = &j.Output
 	}
-	*e = ToolCallEnd{j.ID, j.Name, tool.Text(j.Output), j.Blob, *j.Model, nil, j.Fields, j.Error, j.Artifacts, j.Accesses, j.Decision, j.Plan, j.Duration}
+	*e = ToolCallEnd{j.ID, j.Name, tool.Text(j.Output), j.Blob, *j.Model, nil, j.Fields, j.Error, j.Artifacts, j.Accesses, j.Decision, j.Plan, j.Mode, j.Duration}
 	for _, raw := range j.Images {
 		p, err := llm.UnmarshalPart(raw)
 		if err != nil {

@@ -30,10 +30,12 @@ const (
 	Delete  Kind = "delete"
 	Exec    Kind = "exec"
 	Connect Kind = "connect"
+	// Configure changes the user's configuration. No rule and no mode permits it, only an approval does.
+	Configure Kind = "configure"
 )
 
 // Access is one thing a call will touch. Target is a path for Read, Write and Delete, a command line
-// for Exec, and a host or host:port for Connect.
+// for Exec, a host or host:port for Connect, and a key and its value for Configure.
 type Access struct {
 	Kind   Kind   `json:"kind"`
 	Target string `json:"target"`
@@ -205,8 +207,11 @@ type Grants []Grant
 
 // Find returns the rule of the grant that covers a call: one for the same tool with all of the call's accesses,
 // or one whose rules allow it together with the policy, unless it leaves the sandbox. A call that does not declare its accesses is covered by
-// a grant for such calls only.
+// a grant for such calls only. In plan mode grants cover nothing.
 func (g Grants) Find(ctx context.Context, p Policy, q Query) (rule string, ok bool) {
+	if q.Mode == ModePlan {
+		return "", false
+	}
 	var rules []Rule
 	for _, grant := range g {
 		if grant.Tool == q.Tool && (grant.Accesses == nil) == (q.Accesses == nil) && covers(grant.Accesses, q.Accesses) {

@@ -62,7 +62,7 @@ func (j *judge) accesses() Decision {
 }
 
 // firm are the questions that a rule for the whole tool does not answer.
-var firm = []string{"asked_by_rule", "deletes_outside", "deletes_foreign", "protected", "unparsed"}
+var firm = []string{"asked_by_rule", "deletes_outside", "deletes_foreign", "protected", "unparsed", "configures"}
 
 // settle applies the modes that change the answer to a question.
 func (j *judge) settle(d Decision) Decision {
@@ -117,6 +117,8 @@ func (j *judge) access(a Access) Decision {
 		return j.connect(a)
 	case Read, Write, Delete:
 		return j.file(file{Access: a})
+	case Configure:
+		return j.asks("configures", "configures "+a.Target)
 	}
 	return j.asks("unknown_access", a.String())
 }

@@ -320,3 +320,19 @@ func TestStandard_OtherShells(t *testing.T) {
 		}
 	}
 }
+
+func TestStandard_ConfigureAlwaysAsks(t *testing.T) {
+	rule, err := ParseRule("some_tool")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range Modes {
+		want := Ask
+		if mode == ModeDontAsk {
+			want = Deny
+		}
+		if d := decide(t, mode, Rules{Allow: []Rule{rule}}, Access{Kind: Configure, Target: "model = x"}); d.Verdict != want {
+			t.Errorf("mode %s: %+v, want %s", mode, d, want)
+		}
+	}
+}

@@ -20,6 +20,7 @@ type Previewer interface {
 // Preview is what a call would change if it ran now.
 type Preview struct {
 	Changes []Change
+	Text    string // what else there is to approve, such as a plan
 }
 
 // Change is a file before and after a call.

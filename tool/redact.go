@@ -25,6 +25,11 @@ func (p *Pipeline) conceal(ctx context.Context, out *Outcome) {
 	}
 	r.Notes = redactAll(p.Secrets, r.Notes)
 	r.Artifacts.CommandsRun = redactAll(p.Secrets, r.Artifacts.CommandsRun)
+	if m := r.Artifacts.Message; m != nil {
+		r.Artifacts.Message = &Message{
+			p.Secrets.Text(m.Content), m.Level, p.Secrets.Text(m.Title), p.Secrets.Text(m.Thought), redactAll(p.Secrets, m.Evidence),
+		}
+	}
 	if present := r.Present; present != nil { // it may add text of its own
 		r.Present = func(o Output, l Limit) (string, error) {
 			text, err := present(o, l)

@@ -43,7 +43,7 @@ func leaky(output tool.Output) tool.Tool {
 			return tool.Result{
 				Output: output, Fields: map[string]any{"text": planted, "n": 3, "list": []string{planted}, "deep": map[string]any{"x": planted}},
 				Error: &tool.Error{Code: tool.IOError, Message: "failed with " + planted, Details: map[string]any{"stack": planted}}, Notes: []string{planted},
-				Artifacts: tool.Artifacts{CommandsRun: []string{"echo " + planted}},
+				Artifacts: tool.Artifacts{CommandsRun: []string{"echo " + planted}, Message: &tool.Message{Content: planted, Level: "info", Title: planted, Thought: planted, Evidence: []string{planted}}},
 				Present:   func(o tool.Output, l tool.Limit) (string, error) { return planted + tool.String(o), nil },
 			}, nil
 		})

@@ -34,6 +34,16 @@ type Artifacts struct {
 	// FilesSeen has the hashes of files whose content the model now knows, if the tools keep them.
 	FilesSeen   map[string]string `json:"files_seen,omitempty"`
 	CommandsRun []string          `json:"commands_run,omitempty"`
+	Message     *Message          `json:"message,omitempty"` // for the user
+}
+
+// Message is a message of the model to the user. Level is info, success, warning, error or progress.
+type Message struct {
+	Content  string   `json:"content"`
+	Level    string   `json:"level,omitempty"`
+	Title    string   `json:"title,omitempty"`
+	Thought  string   `json:"thought,omitempty"` // why
+	Evidence []string `json:"evidence,omitempty"`
 }
 
 // Code is the kind of an Error. Codes are stable.

@@ -104,6 +104,8 @@ type Call struct {
 	Timeouts Timeouts
 	// Vision reports whether the model accepts images.
 	Vision bool
+	// Mode is the permission mode that the call is judged in. The pipeline sets it.
+	Mode policy.Mode
 	// Accesses lists the accesses that the policy judged. The pipeline sets it before the call runs.
 	Accesses []policy.Access
 }

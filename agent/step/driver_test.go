@@ -29,7 +29,9 @@ func (d *driver) append(data event.Data) {
 	d.log = append(d.log, b)
 }
 
-func (d *driver) state() *step.State {
+func (d *driver) state() *step.State { return d.tree().Agent("") }
+
+func (d *driver) tree() *step.Tree {
 	t := step.NewTree()
 	for _, b := range d.log {
 		r, err := event.DecodeRecord(b)
@@ -38,7 +40,7 @@ func (d *driver) state() *step.State {
 		}
 		t.Apply(r)
 	}
-	return t.Agent("")
+	return t
 }
 
 // submit takes input in, if there is any, and works until the state says stop.
@@ -111,12 +113,12 @@ func (d *driver) run(ctx context.Context, c step.Call) {
 		return
 	}
 	d.append(event.ToolCallStart{ID: c.ID, Name: c.Name})
-	p := &tool.Pipeline{Registry: d.config.Tools, Policy: d.config.Policy, Middleware: d.config.Middleware, Limits: d.config.ToolLimits, Approve: d.config.Approve, Hooks: []tool.Hook{toolHook{d}}}
+	p := &tool.Pipeline{Registry: d.config.Tools, Policy: d.config.Policy, Mode: d.tree().Mode(), Middleware: d.config.Middleware, Limits: d.config.ToolLimits, Approve: d.config.Approve, Hooks: []tool.Hook{toolHook{d}}}
 	out := p.Run(ctx, tool.Call{ID: c.ID, Name: c.Name, Args: d.config.Tools.Arguments(c.ToolCall), Env: d.config.Env, Vision: d.config.Vision})
 	spec, _ := d.config.Tools.Spec(c.Name)
 	d.append(event.ToolCallEnd{
 		ID: c.ID, Name: c.Name, Output: out.Result.Output, Model: out.Model, Images: out.Result.Images, Error: out.Result.Error,
-		Artifacts: out.Result.Artifacts, Accesses: out.Accesses, Decision: out.Decision, Plan: spec.Plan,
+		Artifacts: out.Result.Artifacts, Accesses: out.Accesses, Decision: out.Decision, Plan: spec.Plan, Mode: d.tree().Switched(spec, out.Result.Error),
 	})
 }
 

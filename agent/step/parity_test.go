@@ -382,15 +382,19 @@ func TestDriver_ParityMatrixGivesTheSessionsRequests(t *testing.T) {
 	do := func(name, args string) llm.Part { return llm.ToolCall{Name: name, Arguments: args} }
 	turn := func(parts ...llm.Part) llmtest.Turn { return llmtest.Turn{Parts: parts} }
 	tasks := map[string][]llmtest.Turn{
-		"create and read":  {turn(do("write_file", `{"file_path":"a.txt","content":"one\n"}`)), turn(do("read_file", `{"file_path":"a.txt"}`)), llmtest.Say("Done.")},
-		"patch":            {turn(do("apply_patch", `{"patch":"*** Begin Patch\n*** Add File: p.txt\n+one\n*** End Patch"}`)), turn(do("read_file", `{"file_path":"p.txt"}`)), llmtest.Say("Done.")},
-		"edit":             {turn(do("write_file", `{"file_path":"e.txt","content":"one\n"}`)), turn(do("edit_file", `{"file_path":"e.txt","old_string":"one","new_string":"two"}`)), llmtest.Say("Done.")},
-		"command":          {turn(do("shell", `{"command":"echo out; exit 3"}`)), llmtest.Say("It failed.")},
-		"timeout":          {turn(do("shell", `{"command":"echo begun; sleep 60","timeout_ms":200}`)), llmtest.Say("Too slow.")},
-		"search":           {turn(do("grep", `{"pattern":"o"}`), do("glob", `{"pattern":"*.txt"}`)), llmtest.Say("Found.")},
-		"large output":     {turn(do("shell", `{"command":"seq 1 20000"}`)), llmtest.Say("Long.")},
-		"recovery":         {turn(do("read_file", `{"file_path":"missing.txt"}`)), turn(do("nonsense", `{}`), do("read_file", `{}`)), llmtest.Say("Recovered.")},
-		"parallel calls":   {turn(do("read_file", `{"file_path":"missing"}`), do("read_file", `{"file_path":"missing2"}`), do("shell", `{"command":"true"}`)), llmtest.Say("Done.")},
+		"create and read": {turn(do("write_file", `{"file_path":"a.txt","content":"one\n"}`)), turn(do("read_file", `{"file_path":"a.txt"}`)), llmtest.Say("Done.")},
+		"patch":           {turn(do("apply_patch", `{"patch":"*** Begin Patch\n*** Add File: p.txt\n+one\n*** End Patch"}`)), turn(do("read_file", `{"file_path":"p.txt"}`)), llmtest.Say("Done.")},
+		"edit":            {turn(do("write_file", `{"file_path":"e.txt","content":"one\n"}`)), turn(do("edit_file", `{"file_path":"e.txt","old_string":"one","new_string":"two"}`)), llmtest.Say("Done.")},
+		"command":         {turn(do("shell", `{"command":"echo out; exit 3"}`)), llmtest.Say("It failed.")},
+		"timeout":         {turn(do("shell", `{"command":"echo begun; sleep 60","timeout_ms":200}`)), llmtest.Say("Too slow.")},
+		"search":          {turn(do("grep", `{"pattern":"o"}`), do("glob", `{"pattern":"*.txt"}`)), llmtest.Say("Found.")},
+		"large output":    {turn(do("shell", `{"command":"seq 1 20000"}`)), llmtest.Say("Long.")},
+		"recovery":        {turn(do("read_file", `{"file_path":"missing.txt"}`)), turn(do("nonsense", `{}`), do("read_file", `{}`)), llmtest.Say("Recovered.")},
+		"parallel calls":  {turn(do("read_file", `{"file_path":"missing"}`), do("read_file", `{"file_path":"missing2"}`), do("shell", `{"command":"true"}`)), llmtest.Say("Done.")},
+		"plan mode": {
+			turn(do("enter_plan_mode", `{}`), do("write_file", `{"file_path":"b.txt","content":"too early"}`)), turn(do("exit_plan_mode", `{"plan":"no"}`)),
+			turn(do("exit_plan_mode", `{"plan":"yes"}`), do("write_file", `{"file_path":"b.txt","content":"one"}`)), llmtest.Say("Done."),
+		},
 		"question":         {turn(do(agent.AskUser, `{"question":"Which?"}`)), llmtest.Say("Thanks.")},
 		"reasoning effort": {turn(llm.Thinking{Text: "Hm."}, do("shell", `{"command":"true"}`)), llmtest.Say("Done.")},
 	}
@@ -402,17 +406,32 @@ func TestDriver_ParityMatrixGivesTheSessionsRequests(t *testing.T) {
 					p := coding.For("", model)
 					tools, err := p.Registry()
 					if err == nil {
-						err = tools.Register(agent.AskUserTool())
+						err = tools.Register(append(agent.PlanModeTools(), agent.AskUserTool())...)
 					}
 					if err != nil {
 						t.Fatal(err)
 					}
 					return agent.Config{
-						ID: "x", Model: model, Env: e, System: "Be good.", Tools: tools, Policy: policy.AllowAll{}, Middleware: []tool.Middleware{untimed},
-						Effort: "low", Vision: p.Vision, Subagents: agent.Subagents{MaxDepth: -1},
+						ID: "x", Model: model, Env: e, System: "Be good.", Tools: tools, Policy: outsidePlans{}, Mode: policy.ModeAcceptEdits, Middleware: []tool.Middleware{untimed},
+						Effort: "low", Approve: approvePlan, Vision: p.Vision, Subagents: agent.Subagents{MaxDepth: -1},
 					}
 				})
 			})
 		}
 	}
+}
+
+// outsidePlans allows everything, but in plan mode decides as policy.Standard does.
+type outsidePlans struct{}
+
+func (outsidePlans) Decide(ctx context.Context, q policy.Query) policy.Decision {
+	if q.Mode != policy.ModePlan {
+		return policy.AllowAll{}.Decide(ctx, q)
+	}
+	return policy.Standard{}.Decide(ctx, q)
+}
+
+// approvePlan approves the plan "yes".
+func approvePlan(_ context.Context, r tool.Request) (tool.Approval, error) {
+	return tool.Approval{Allow: strings.Contains(string(r.Call.Args), `"yes"`), Message: "as you like"}, nil
 }

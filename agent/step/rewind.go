@@ -6,15 +6,17 @@ import (
 	"github.com/reins-agent/reins/compact"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
 )
 
 // place is where a conversation stands.
 type place struct {
 	messages []llm.Message
 	facts    compact.Facts
+	mode     policy.Mode
 }
 
-func (s *State) place() place { return place{slices.Clip(s.messages), s.facts} }
+func (s *State) place() place { return place{slices.Clip(s.messages), s.facts, s.tree.Mode()} }
 
 // Undo returns the rewind that undoes the last input; see [event.Past.Undo].
 func (s *State) Undo(what event.Parts) (event.Undoing, bool) { return s.past.Undo(what) }
@@ -51,6 +53,9 @@ func (s *State) rewound(d event.Rewind) {
 func (s *State) rewind(to place) {
 	s.rewrite(to.messages, "")
 	s.facts = to.facts
+	if s.path == "" && to.mode == policy.ModePlan { // an undo makes nothing milder
+		s.tree.mode = to.mode
+	}
 	if s.system != "" {
 		s.setSystem(s.system)
 	}

@@ -34,6 +34,7 @@ type call struct {
 	started  bool // it has a ToolCallStart
 	begun    bool // it may have taken effect
 	question string
+	asks     []event.Question // the question in parts, if it has any
 	request  *event.ApprovalRequested
 	approval *event.ApprovalResolved
 	hooked   bool // the hooks of PreToolUse have run
@@ -193,7 +194,7 @@ func (s *State) tool(d event.Data) {
 	switch d := d.(type) {
 	case event.ToolCallStart:
 		if c := s.find(d.ID); c != nil {
-			c.started, c.begun, c.question = true, true, d.Question
+			c.started, c.begun, c.question, c.asks = true, true, d.Question, d.Questions
 		}
 	case event.ApprovalRequested:
 		if c := s.find(d.ID); c != nil {
@@ -329,7 +330,7 @@ func (s *State) answered(d event.UserInput) {
 // replied returns the end of a question, with the user's answer as its result.
 func (s *State) replied(c *call) event.Data {
 	if !c.started {
-		return event.ToolCallStart{ID: c.ID, Name: c.Name, Arguments: Arguments(c.ToolCall), Question: c.question}
+		return event.ToolCallStart{ID: c.ID, Name: c.Name, Arguments: Arguments(c.ToolCall), Question: c.question, Questions: c.asks}
 	}
 	res := tool.Success("%s", s.reply.Text())
 	for _, p := range s.reply.Parts {

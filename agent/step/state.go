@@ -143,6 +143,17 @@ func (s *State) Question() string {
 	return s.question
 }
 
+// Questions returns what the model asks the user in parts, if it waits for an answer.
+func (s *State) Questions() []event.Question {
+	if c := s.asking(); c != nil && c.asks != nil {
+		return c.asks
+	}
+	if q := s.Question(); q != "" {
+		return []event.Question{{Question: q}}
+	}
+	return nil
+}
+
 // Accept returns the record for a message of the user: input, the answer to a question, or a message queued
 // after calls that wait for an approval.
 func (s *State) Accept(msg llm.Message, output *llm.OutputFormat) event.Data {

@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,6 +20,7 @@ type Tree struct {
 	worked time.Duration
 	grants policy.Grants
 	made   map[string]bool // files that tools created, by real path
+	mode   policy.Mode     // that a tool call switched to; "" is that of the root's setup
 
 	active int       // working agents
 	since  time.Time // when the first of them started
@@ -62,6 +64,9 @@ func (t *Tree) Apply(r event.Record) {
 	switch d := r.Data.(type) {
 	case event.SessionResume:
 		t.resumed()
+		if t.mode != policy.ModePlan { // the host chose another one with the setup
+			t.mode = ""
+		}
 		if d.Imported {
 			t.disown()
 		}
@@ -71,6 +76,11 @@ func (t *Tree) Apply(r event.Record) {
 		t.Agent(d.ID)
 	case event.ToolCallEnd:
 		t.files(d)
+		t.mode = cmp.Or(d.Mode, t.mode)
+	case event.Settings:
+		if r.Agent == "" && (d.ModeSet || d.Mode != t.Agent("").setup.Mode) {
+			t.mode = ""
+		}
 	case event.Rewind:
 		t.made = nil
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -194,4 +195,20 @@ func TestBackground_InputIsDeclaredAsACommand(t *testing.T) {
 	r.declares("shell_input", args{"id": "1", "text": "rm -rf /\n"}, "exec rm -rf /\n")
 	r.declares("shell_output", args{"id": "1"})
 	r.declares("shell_stop", args{"id": "1"})
+}
+
+// In plan mode it does not help that the text would only read as a command: this process writes what it reads.
+func TestBackground_PlanModeAsksAboutEveryInput(t *testing.T) {
+	r := newRig(t, tools.Config{})
+	r.write("typed.txt", "")
+	id, _ := r.start("cat >> typed.txt")
+	r.pipe.Policy, r.pipe.Mode = policy.Standard{}, policy.ModePlan
+	for _, a := range []args{{"id": id, "text": "ls\n"}, {"id": id, "close": true}} {
+		r.fails(tool.PermissionDenied, "shell_input", a, "needs approval")
+	}
+	r.ok("shell_input", args{"id": id, "text": "", "wait_ms": 0})
+	r.ok("shell_stop", args{"id": id})
+	if got := r.read("typed.txt"); got != "" {
+		t.Errorf("the process wrote %q", got)
+	}
 }

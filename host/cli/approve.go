@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
@@ -164,11 +166,58 @@ func (a *asker) save(rules []string) (problem string) {
 	return ""
 }
 
-// answer asks the user a question of the agent.
-func (a *asker) answer(ctx context.Context, question string) (string, error) {
+// answer asks the user the questions of the agent.
+func (a *asker) answer(ctx context.Context, questions []event.Question) (answers []agent.Answer, err error) {
 	a.asking.Lock()
 	defer a.asking.Unlock()
-	return a.ask(ctx, "\n"+show.Visible(question)+"\n> ")
+	for _, q := range questions {
+		for {
+			line, err := a.ask(ctx, questionRows(q)+"> ")
+			if err != nil {
+				return nil, err
+			}
+			if given, ok := parseAnswer(q, line); ok {
+				answers = append(answers, given)
+				break
+			}
+		}
+	}
+	return answers, nil
+}
+
+// questionRows returns a question of the agent, with its options numbered.
+func questionRows(q event.Question) string {
+	var b strings.Builder
+	b.WriteString("\n")
+	if q.Header != "" {
+		b.WriteString(show.OneLine(q.Header) + ": ")
+	}
+	b.WriteString(show.Visible(q.Question) + "\n")
+	for i, o := range q.Options {
+		fmt.Fprintf(&b, "  %d. %s\n", i+1, strings.TrimSuffix(show.OneLine(o.Label)+": "+show.OneLine(o.Description), ": "))
+	}
+	switch {
+	case q.Multiple && len(q.Options) > 0:
+		b.WriteString("Type numbers, such as 1,2, or another answer.\n")
+	case len(q.Options) > 0:
+		b.WriteString("Type a number, or another answer.\n")
+	}
+	return b.String()
+}
+
+// parseAnswer reads numbers of options, or a text. It reports false if there is no answer.
+func parseAnswer(q event.Question, line string) (agent.Answer, bool) {
+	var chosen []string
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || n > len(q.Options) || len(chosen) > 0 && !q.Multiple {
+			return agent.Answer{Text: line}, true
+		}
+		if label := q.Options[n-1].Label; !slices.Contains(chosen, label) {
+			chosen = append(chosen, label)
+		}
+	}
+	return agent.Answer{Chosen: chosen}, len(chosen) > 0
 }
 
 // ask shows a question and waits for its answer. The last line of the question is shown when it takes an answer.

@@ -13,9 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -26,7 +28,13 @@ func question(t *testing.T, dir string, tools []tool.Tool, name string, args any
 }
 
 // asked runs a call whose approval is refused, and returns the question. The configuration is below dir.
-func asked(t *testing.T, dir, agent string, tools []tool.Tool, name string, args any) (q *callQuestion) {
+func asked(t *testing.T, dir, agent string, tools []tool.Tool, name string, args any) *callQuestion {
+	t.Helper()
+	return askedIn(t, "", dir, agent, tools, name, args)
+}
+
+// askedIn is asked in a permission mode.
+func askedIn(t *testing.T, mode policy.Mode, dir, agent string, tools []tool.Tool, name string, args any) (q *callQuestion) {
 	t.Helper()
 	e, err := local.New(local.Config{Dir: dir})
 	if err != nil {
@@ -43,7 +51,7 @@ func asked(t *testing.T, dir, agent string, tools []tool.Tool, name string, args
 	}
 	a := &asker{host: Host{Stderr: &strings.Builder{}, Getenv: func(name string) string { return map[string]string{"HOME": dir}[name] }}, view: &textView{out: io.Discard, side: io.Discard}}
 	a.note(event.Record{Data: event.SubagentStart{ID: "1", Type: "explorer", Task: "count the lines"}})
-	p := &tool.Pipeline{Registry: reg, Agent: agent, Approve: func(ctx context.Context, r tool.Request) (tool.Approval, error) {
+	p := &tool.Pipeline{Registry: reg, Agent: agent, Mode: mode, Approve: func(ctx context.Context, r tool.Request) (tool.Approval, error) {
 		q = a.question(ctx, r)
 		return tool.Approval{}, nil
 	}}
@@ -325,5 +333,36 @@ func TestSave_ReportsWhatWasNotSaved(t *testing.T) {
 		if s := string(b); !blocked && (!strings.Contains(s, "Bash(make:*)") || !strings.Contains(s, "Bash(it's:*)")) {
 			t.Errorf("the file is %q", s)
 		}
+	}
+}
+
+func TestQuestion_ShowsThePlanAndOffersNoMoreThanThisCall(t *testing.T) {
+	q := askedIn(t, policy.ModePlan, t.TempDir(), "", agent.PlanModeTools(), "exit_plan_mode", map[string]string{"plan": "1. Read.\n2. Write."})
+	want := "\nThe agent asks: exit_plan_mode\n  1. Read.\n  2. Write.\n  why: the tool does not declare what it touches (plan mode allows only what changes nothing)\n" +
+		"\n  y  yes, once\n  n  no; or type what to do instead\n"
+	if got := q.page(); got != want {
+		t.Errorf("the question is\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestAnswer_NumbersOrText(t *testing.T) {
+	q := event.Question{Question: "Which?", Options: []event.Option{{Label: "a"}, {Label: "b"}}}
+	several := q
+	several.Multiple = true
+	for _, c := range []struct {
+		q    event.Question
+		line string
+		want agent.Answer
+	}{
+		{q, "2", agent.Answer{Chosen: []string{"b"}}}, {q, "1,2", agent.Answer{Text: "1,2"}}, {q, "3", agent.Answer{Text: "3"}}, {q, "neither", agent.Answer{Text: "neither"}},
+		{several, "2, 1,2", agent.Answer{Chosen: []string{"b", "a"}}}, {several, "1 and c", agent.Answer{Text: "1 and c"}},
+		{event.Question{Question: "How many?"}, "2", agent.Answer{Text: "2"}},
+	} {
+		if got, ok := parseAnswer(c.q, c.line); !ok || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%q: %+v, %v; want %+v", c.line, got, ok, c.want)
+		}
+	}
+	if _, ok := parseAnswer(q, ""); ok {
+		t.Error("nothing counts as an answer")
 	}
 }

@@ -9,9 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/tool"
 )
 
 func newConfig(h Host) *cobra.Command {
@@ -329,4 +331,15 @@ func newConfigSchema(h Host) *cobra.Command {
 			return err
 		},
 	}
+}
+
+// configTool returns the tool that reads the configuration of a run, and asks to change that of the user.
+func (h Host) configTool(s *config.Settings) tool.Tool {
+	return coding.ConfigTool(func() ([]config.Entry, error) {
+		entries := s.Entries()
+		for i := range entries {
+			entries[i].Value = masked(entries[i].Value)
+		}
+		return entries, nil
+	}, func() (config.File, error) { return h.configFile(config.LayerUser) })
 }

@@ -67,7 +67,8 @@ type yes struct{ policy.Rules }
 // Decide implements policy.Policy.
 func (y yes) Decide(ctx context.Context, q policy.Query) policy.Decision {
 	d := policy.Standard{Rules: y.Rules}.Decide(ctx, q)
-	if d.Verdict == policy.Ask {
+	plans := q.Mode == policy.ModePlan && q.Tool != "exit_plan_mode" // the model chose to change nothing
+	if d.Verdict == policy.Ask && d.Code != "configures" && !plans {
 		d.Verdict, d.Code, d.Rule = policy.Allow, "yes", "--yes"
 	}
 	return d

@@ -12,11 +12,14 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/reins-agent/reins/event"
 )
 
 // patient is the timeout for everything that should happen soon.
@@ -272,5 +275,42 @@ func TestRun_ResumedRunNamesTheInterruptedCall(t *testing.T) {
 	}
 	if code := exitCodeOf(t, again); code != 0 || !strings.Contains(side.String(), "✗ shell echo pid=$$=; exec sleep 600 <1ms interrupted: ") {
 		t.Errorf("exit code %d, it shows:\n%s", code, side.String())
+	}
+}
+
+func TestRun_ResultHasTheQuestionsInParts(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "run", "--output", "json", `call ask_user {"questions":[{"question":"Which?","options":[{"label":"a"},{"label":"b"}],"multiSelect":true}]}`)
+	out, _ := cmd.Output()
+	var got result
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	want := []event.Question{{Question: "Which?", Options: []event.Option{{Label: "a"}, {Label: "b"}}, Multiple: true}}
+	if got.ExitCode != 4 || got.Question != "Which?\n  1. a\n  2. b" || !reflect.DeepEqual(got.Questions, want) {
+		t.Errorf("the result is %s", out)
+	}
+}
+
+func TestRun_PlanModeHoldsUntilTheUserEndsIt(t *testing.T) {
+	t.Parallel()
+	first := command(t, "run", "call enter_plan_mode {}")
+	first.Env = append(first.Env, "REINS_MODE=acceptEdits")
+	write := `call write_file {"file_path":"a.txt","content":"x"}`
+	for i, c := range []struct {
+		args  []string
+		code  int
+		wrote bool
+	}{
+		{first.Args[1:], 0, false}, {[]string{"run", "--continue", write}, 4, false}, {[]string{"run", "--continue", "--yes", write}, 4, false},
+		{[]string{"run", "--continue", "--mode", "acceptEdits", write}, 0, true},
+	} {
+		cmd := exec.Command(first.Path, c.args...)
+		cmd.Args[0], cmd.Dir, cmd.Env = "reins", first.Dir, first.Env
+		out, _ := cmd.CombinedOutput()
+		_, err := os.Stat(filepath.Join(first.Dir, "a.txt"))
+		if code := cmd.ProcessState.ExitCode(); code != c.code || (err == nil) != c.wrote {
+			t.Errorf("run %d: exit code %d, want %d; the file exists: %v, want %v\n%s", i+1, code, c.code, err == nil, c.wrote, out)
+		}
 	}
 }

@@ -45,6 +45,10 @@ func (a *asker) question(ctx context.Context, r tool.Request) *callQuestion {
 		s.add("  ", "this call would fail: "+show.Summary(err.Error()))
 		args = true
 	case ok:
+		if p.Text != "" {
+			s.add("  ", p.Text)
+			args = false
+		}
 		if diff = coding.PreviewDiff(r.Call.Env, p); diff != "" {
 			s.indent("  ", show.DiffRows(diff, s.room("  "), a.host.colours(a.host.Stderr)))
 			a.view.sawDiff(diff)
@@ -195,6 +199,10 @@ func (s *sheet) reason(r tool.Request) {
 // choices returns the answers that a call can get.
 func (a *asker) choices(ctx context.Context, r tool.Request) []choice {
 	list := []choice{{key: "y", text: "yes, once", approval: tool.Approval{Allow: true}}}
+	no := choice{key: "n", text: "no; or type what to do instead", approval: tool.Approval{Message: "the user said no"}}
+	if r.Call.Mode == policy.ModePlan { // every change needs its own approval
+		return append(list, no)
+	}
 	rules := suggestions(ctx, r)
 	for _, s := range rules {
 		key := "p"
@@ -219,7 +227,7 @@ func (a *asker) choices(ctx context.Context, r tool.Request) []choice {
 				approval: tool.Approval{Allow: true, Scope: tool.Always, Rules: rules}})
 		}
 	}
-	return append(list, choice{key: "n", text: "no; or type what to do instead", approval: tool.Approval{Message: "the user said no"}})
+	return append(list, no)
 }
 
 // sameCall says which calls an approval without rules covers: those of the same tool with the same accesses.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
@@ -39,8 +40,9 @@ type runner struct {
 	id        string
 	elsewhere bool // the session belongs to another directory
 	out       agent.Outcome
-	limit     event.TurnLimit // the last limit that the main agent reached
-	cost      float64         // of the whole session
+	questions []event.Question // that the agent waits for
+	limit     event.TurnLimit  // the last limit that the main agent reached
+	cost      float64          // of the whole session
 	err       error
 }
 
@@ -103,6 +105,9 @@ func (r *runner) result(ctx context.Context) result {
 	spent := r.spent.Clone()
 	res.Usage, res.Turns, res.Cost, res.Models = spent.Total.Usage, spent.Turns, spent.Total.Cost().Pointer(), spent.Models
 	err := r.err
+	if r.out.Status == agent.StatusAwaitingInput {
+		res.Questions = r.questions
+	}
 	if r.out.Status == "" && err == nil {
 		err = errInterrupted // by the second interrupt
 	}
@@ -177,6 +182,9 @@ func (r *runner) begin(ctx context.Context, place saved) (s *agent.Session, err 
 		Exists: func(path string) bool { _, err := os.Lstat(path); return err == nil },
 	}
 	s, err = r.session(ctx, k, place)
+	if c := r.flags.settings; err == nil && place.resumes() && c != nil && layerOf(c, "permissions.mode") == config.LayerFlag {
+		err = s.SetMode(r.flags.permitted.mode) // it also ends a plan mode that the model entered
+	}
 	return s, explainResume(cmp.Or(place.meta.ID, r.flags.id), explainExists(r.flags.id, "--session-id", err))
 }
 
@@ -209,21 +217,22 @@ func (r *runner) showPlace(dir string) {
 
 // converse submits the prompt, and then the user's answers to the agent's questions.
 func (r *runner) converse(ctx context.Context, s *agent.Session, input string) error {
+	out, err := r.submit(ctx, s, input)
 	for {
-		out, err := r.submit(ctx, s, input)
 		r.mu.Lock()
-		r.out, r.cost = out, s.Total().Cost.Dollars
+		r.out, r.cost, r.questions = out, s.Total().Cost.Dollars, s.Questions()
 		r.mu.Unlock()
 		if err != nil || out.Status != agent.StatusAwaitingInput || r.asker.unattended() {
 			return err
 		}
-		input, err = r.asker.answer(ctx, out.Question)
+		answers, failed := r.asker.answer(ctx, s.Questions())
 		switch {
-		case errors.Is(err, errNoAnswer):
+		case errors.Is(failed, errNoAnswer):
 			return nil
-		case err != nil:
-			return err
+		case failed != nil:
+			return failed
 		}
+		out, err = s.Answer(ctx, answers...)
 	}
 }
 

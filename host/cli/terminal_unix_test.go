@@ -296,6 +296,16 @@ func TestRun_TerminalTakesTheAnswerToAQuestion(t *testing.T) {
 	if text := con.end(0); !strings.Contains(text, "result: blue") {
 		t.Errorf("it shows:\n%s", text)
 	}
+	con = onTerminal(t, command(t, "run", `call ask_user {"questions":[{"question":"Which colour?","header":"Colour","options":[{"label":"red"},{"label":"blue","description":"as the sky"}]},{"question":"How many?"}]}`))
+	con.await("Colour: Which colour?\r\n  1. red\r\n  2. blue: as the sky\r\n")
+	con.await("> ")
+	con.press("2\n")
+	con.await("How many?")
+	con.awaitTimes("> ", 2)
+	con.press("three\n")
+	if text := con.end(0); !strings.Contains(text, "→ blue") || !strings.Contains(text, "→ three") {
+		t.Errorf("it shows:\n%s", text)
+	}
 	con = onTerminal(t, command(t, "run", `call ask_user {"question":"Which colour?"}`))
 	con.await("> ")
 	con.press("\x04")

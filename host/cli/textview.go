@@ -14,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/internal/hidden"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/tool"
 )
 
 // textView prints what the agent says to out, and what it does to side. If side is a terminal, its last
@@ -183,6 +184,10 @@ func (v *textView) line(indent, text string) {
 // tool shows a tool call on one line, followed by its diff.
 func (v *textView) tool(indent, title string, took time.Duration, d event.ToolCallEnd) {
 	v.endLine()
+	if d.Artifacts.Message != nil {
+		v.message(indent, *d.Artifacts.Message)
+		return
+	}
 	mark, colour, note := "✓", show.Green, ""
 	switch {
 	case d.Error != nil:
@@ -194,6 +199,9 @@ func (v *textView) tool(indent, title string, took time.Duration, d event.ToolCa
 	if r := hidden.Find(d.Model); r != nil {
 		v.line(indent, fmt.Sprintf("the result has hidden characters: %s", r))
 	}
+	if d.Mode != "" {
+		v.line(indent, "the permission mode is now "+show.OneLine(string(d.Mode)))
+	}
 	if diff, ok := d.Fields[coding.DiffField].(string); ok {
 		if v.seen[diff] {
 			delete(v.seen, diff)
@@ -201,6 +209,26 @@ func (v *textView) tool(indent, title string, took time.Duration, d event.ToolCa
 		}
 		const maxLines = 60
 		fmt.Fprint(v.side, show.Diff(diff, indent+"  ", maxLines, v.colour))
+	}
+}
+
+// message shows a message of the agent.
+func (v *textView) message(indent string, m tool.Message) {
+	mark, colour := show.MessageMark(m.Level)
+	text := m.Content
+	if m.Title != "" {
+		text = m.Title + ": " + text
+	}
+	for i, row := range show.Rows(text, 0) {
+		if i > 0 {
+			mark = " "
+		}
+		fmt.Fprintf(v.side, "%s%s %s\n", indent, v.paint(colour, mark), row)
+	}
+	for _, more := range append([]string{m.Thought}, m.Evidence...) {
+		if more != "" {
+			fmt.Fprintf(v.side, "%s  %s\n", indent, v.paint(show.Grey, "· "+show.OneLine(more)))
+		}
 	}
 }
 
@@ -268,7 +296,7 @@ func (v *textView) finish(r result) error {
 	defer v.mu.Unlock()
 	v.endLine()
 	if r.Outcome == agent.StatusAwaitingInput {
-		fmt.Fprintf(v.side, "reins: the agent asks: %s\n", show.OneLine(r.Question))
+		fmt.Fprintf(v.side, "reins: the agent asks: %s\n", strings.Join(show.Rows(r.Question, 0), "\n"))
 	}
 	for _, what := range r.Refused {
 		fmt.Fprintf(v.side, "reins: not approved: %s\n", show.OneLine(what))

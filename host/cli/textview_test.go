@@ -169,3 +169,19 @@ func TestTextView_ResumedRunSaysWhichCallWasInterrupted(t *testing.T) {
 		t.Errorf("it shows %q, want %q", side.String(), want)
 	}
 }
+
+func TestTextView_ShowsMessagesOfTheAgent(t *testing.T) {
+	var out, side strings.Builder
+	v := &textView{out: &out, side: &side, calls: show.Calls{}}
+	message := tool.Message{Content: "two\x1b[2J\nthree", Level: "warning", Title: "Tests", Thought: "to be sure", Evidence: []string{"a.go:1"}}
+	end := event.ToolCallEnd{ID: "1", Name: "display", Output: tool.Text("shown"), Artifacts: tool.Artifacts{Message: &message}}
+	if err := v.show(event.Record{Seq: 1, Data: end}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "! Tests: two\ufffd[2J\n  three\n  · to be sure\n  · a.go:1\n"; side.String() != want || out.Len() > 0 {
+		t.Errorf("it shows %q, want %q", side.String(), want)
+	}
+	if got, want := show.Event(end), "! Tests: two\ufffd[2J…"; got != want {
+		t.Errorf("on one line: %q, want %q", got, want)
+	}
+}

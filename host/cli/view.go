@@ -94,6 +94,7 @@ type result struct {
 	Outcome    agent.Status       `json:"outcome"`
 	Text       string             `json:"text"`
 	Question   string             `json:"question,omitempty"`
+	Questions  []event.Question   `json:"questions,omitempty"` // the same in parts
 	Limit      event.Limit        `json:"limit,omitempty"`
 	Refused    []string           `json:"refused,omitempty"` // calls that nobody could approve
 	Error      *errorJSON         `json:"error"`

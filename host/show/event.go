@@ -40,6 +40,10 @@ func Event(data event.Data) string {
 		if d.Error != nil {
 			return "✗ " + Summary(d.Name) + ": " + Summary(d.Error.Message)
 		}
+		if m := d.Artifacts.Message; m != nil {
+			mark, _ := MessageMark(m.Level)
+			return mark + " " + Summary(strings.TrimPrefix(m.Title+": "+m.Content, ": "))
+		}
 		return "✓ " + Summary(d.Name) + " " + Duration(d.Duration)
 	case event.ApprovalRequested:
 		return Summary(d.Name) + ": " + Summary(d.Reason)
@@ -53,6 +57,21 @@ func Event(data event.Data) string {
 		return Summary(d.Reason)
 	}
 	return Notice(data)
+}
+
+// MessageMark returns the mark of a message of the agent, and its colour.
+func MessageMark(level string) (mark, colour string) {
+	switch level {
+	case "success":
+		return "✓", Green
+	case "warning":
+		return "!", Yellow
+	case "error":
+		return "✗", Red
+	case "progress":
+		return "…", Grey
+	}
+	return "•", Grey
 }
 
 // briefAnswer returns the text of an answer, or else the tools that it calls.

@@ -82,11 +82,12 @@ func OneLine(s string) string { return strings.Join(strings.Fields(Visible(s)), 
 
 // Colours for [Paint].
 const (
-	Red   = "\x1b[31m"
-	Green = "\x1b[32m"
-	Cyan  = "\x1b[36m"
-	Grey  = "\x1b[90m"
-	Plain = "\x1b[0m"
+	Red    = "\x1b[31m"
+	Green  = "\x1b[32m"
+	Yellow = "\x1b[33m"
+	Cyan   = "\x1b[36m"
+	Grey   = "\x1b[90m"
+	Plain  = "\x1b[0m"
 )
 
 // Paint colours a text; "" is no colour. The text must be safe to print.
