@@ -18,6 +18,9 @@ const (
 	roleAgent = "subagents"
 )
 
+// RoleSession is the role of tools that act on the whole session. Subagents do not get them.
+const RoleSession = "session"
+
 type askIn struct {
 	Question string `json:"question" jsonschema:"what you need to know from the user"`
 }

@@ -118,6 +118,9 @@ func Open(ctx context.Context, c Config) (*agent.Session, error) {
 		return nil, err
 	}
 	b.active.follow(s)
+	if err := b.trees.follow(ctx, s, b.meta); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
@@ -132,6 +135,7 @@ type builder struct {
 	warned  []string     // problems that were reported
 	secrets *secret.Redactor
 	active  *activeSkills
+	trees   *worktrees // nil if the session cannot have worktrees
 }
 
 func (b *builder) open(ctx context.Context) (*agent.Session, error) {
@@ -141,7 +145,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	if s.Catalogue == nil {
 		s.Catalogue = cmp.Or(c.Connect.Catalogue, llm.DefaultCatalogue())
 	}
-	for _, step := range []func(context.Context) error{b.findStore, b.findDir, b.extend, b.conceal, b.connect, b.useSkills, b.prepare, b.keep, b.audit} {
+	for _, step := range []func(context.Context) error{b.findStore, b.findDir, b.extend, b.addWorktrees, b.conceal, b.connect, b.useSkills, b.prepare, b.keep, b.audit} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

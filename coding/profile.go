@@ -234,11 +234,13 @@ func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
 var addedAliases = sync.OnceValue(func() []tool.Alias {
 	claude := map[string]string{
 		"prompt": "task", "subagent_type": "agent_type", "description": "", "run_in_background": "",
-		"effort": "", "name": "", "isolation": "", "team_name": "", "mode": "",
+		"effort": "", "name": "", "team_name": "", "mode": "",
 	}
 	return append([]tool.Alias{
 		{Name: "Agent", Tool: "spawn_agent", Params: claude},
 		{Name: "Task", Tool: "spawn_agent", Params: claude},
+		{Name: "EnterWorktree", Tool: "enter_worktree"},
+		{Name: "ExitWorktree", Tool: "exit_worktree", Params: map[string]string{"discard_changes": ""}},
 		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
 	}, web.Aliases()...)
 })

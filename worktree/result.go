@@ -27,8 +27,9 @@ func (e *ConflictError) Error() string {
 
 // Apply makes the changes of the worktree in the files of the repository, in an environment that can write them. Files
 // that were changed on both sides are merged. If that is not possible, it returns a *ConflictError and changes nothing.
-// The index and the branches of the repository do not change. It returns the changed files.
-func (t *Tree) Apply(ctx context.Context, to env.Environment) ([]string, error) {
+// The index and the branches of the repository do not change. permitted, if not nil, reports whether a path may be
+// changed. Apply returns the changed files, relative to the top of the repository.
+func (t *Tree) Apply(ctx context.Context, to env.Environment, permitted func(path string) bool) ([]string, error) {
 	now, err := t.state(ctx)
 	if err != nil {
 		return nil, err
@@ -36,6 +37,11 @@ func (t *Tree) Apply(ctx context.Context, to env.Environment) ([]string, error) 
 	m, err := t.merge(ctx, now.Tree)
 	if err != nil {
 		return nil, err
+	}
+	for _, f := range m.files {
+		if path := filepath.Join(t.Top, filepath.FromSlash(f)); permitted != nil && !permitted(path) {
+			return nil, fmt.Errorf("the files have changed: %s was not to be changed before; try again", path)
+		}
 	}
 	if len(m.files) > 0 {
 		if err := t.write(ctx, to, m); err != nil {
@@ -214,4 +220,61 @@ func (t *Tree) tip(ctx context.Context, g git, now State, message string) (strin
 		return parent, err
 	}
 	return g.line(ctx, "commit-tree", "-m", message, now.Tree, "-p", parent)
+}
+
+// Change is a file of the repository before and after Apply.
+type Change struct {
+	Path            string // absolute
+	Before, After   []byte // nil for what is not a regular file
+	Existed, Exists bool
+}
+
+// Plan returns what Apply would change. With content, it includes the content of the files.
+func (t *Tree) Plan(ctx context.Context, content bool) (changes []Change, err error) {
+	now, err := t.scan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, err := t.merge(ctx, now)
+	if err != nil || len(m.files) == 0 {
+		return nil, err
+	}
+	g, err := t.own()
+	if err != nil {
+		return nil, err
+	}
+	out, err := g.run(ctx, "ls-tree", "-r", "-z", m.result)
+	if err != nil {
+		return nil, err
+	}
+	after := map[string]string{} // the objects of regular files, by name
+	for _, entry := range list(out) {
+		about, name, _ := strings.Cut(entry, "\t")
+		mode, rest, _ := strings.Cut(about, " ")
+		after[name] = ""
+		if strings.HasPrefix(mode, "100") {
+			after[name] = rest[strings.LastIndexByte(rest, ' ')+1:]
+		}
+	}
+	for _, f := range m.files {
+		c := Change{Path: filepath.Join(t.Top, filepath.FromSlash(f))}
+		fi, err := os.Lstat(c.Path)
+		c.Existed = err == nil
+		var object string
+		object, c.Exists = after[f]
+		if content && c.Existed && fi.Mode().IsRegular() {
+			if c.Before, err = os.ReadFile(c.Path); err != nil {
+				return nil, err
+			}
+		}
+		if content && object != "" {
+			text, err := g.run(ctx, "cat-file", "blob", object)
+			if err != nil {
+				return nil, err
+			}
+			c.After = []byte(text)
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
 }

@@ -311,7 +311,7 @@ func TestWorktree_RemovesWhatIsSaved(t *testing.T) {
 		"ignored":         func(_ *rig, tree *Tree) error { writeAt(t, tree.Dir(), "n.log", "x\n"); return nil },
 		"applied": func(r *rig, tree *Tree) error {
 			writeAt(t, tree.Dir(), "n.txt", "x\n")
-			_, err := tree.Apply(context.Background(), r.env)
+			_, err := tree.Apply(context.Background(), r.env, nil)
 			return err
 		},
 		"branch": func(r *rig, tree *Tree) error {
@@ -370,7 +370,7 @@ func TestApply_MakesTheSameChanges(t *testing.T) {
 	os.Chmod(filepath.Join(dir, "run.sh"), 0o755)
 	r.write("a.txt", "one\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n") // merged
 	index := snapshot(t, filepath.Join(r.dir, ".git"))
-	files, err := tree.Apply(context.Background(), r.env)
+	files, err := tree.Apply(context.Background(), r.env, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,7 +383,7 @@ func TestApply_MakesTheSameChanges(t *testing.T) {
 	want["sub/b.txt"] = want[".gitignore"][:10] + " not committed\n"
 	want["untracked.txt"] = want[".gitignore"][:10] + " u\n"
 	same(t, "the files", contents(snapshot(t, r.dir, ".git")), contents(want))
-	if files, err = tree.Apply(context.Background(), r.env); err != nil || len(files) > 0 {
+	if files, err = tree.Apply(context.Background(), r.env, nil); err != nil || len(files) > 0 {
 		t.Errorf("applied again: %q, %v, want nothing to do", files, err)
 	}
 }
@@ -408,7 +408,7 @@ func TestApply_ConflictChangesNothing(t *testing.T) {
 			writeAt(t, tree.Dir(), "sub/c.txt", "c\n")
 			parent(r)
 			before := snapshot(t, r.dir)
-			files, err := tree.Apply(context.Background(), r.env)
+			files, err := tree.Apply(context.Background(), r.env, nil)
 			if err == nil {
 				t.Errorf("applied %q, want a conflict", files)
 			}
@@ -534,7 +534,7 @@ func TestWorktree_RunsNoProgramsOfTheRepository(t *testing.T) {
 	for name, f := range map[string]func() error{
 		"diff":   func() error { _, err := tree.Diff(context.Background()); return err },
 		"branch": func() error { _, err := tree.SaveBranch(context.Background(), r.env, ""); return err },
-		"apply":  func() error { _, err := tree.Apply(context.Background(), r.env); return err },
+		"apply":  func() error { _, err := tree.Apply(context.Background(), r.env, nil); return err },
 		"clean":  func() error { return tree.Clean(context.Background()) },
 	} {
 		if err := f(); err != nil {
@@ -619,11 +619,11 @@ func TestCreate_SubdirectoriesSubmodulesAndSparseCheckouts(t *testing.T) {
 		t.Errorf("the submodule has %v, %v, want an empty directory", list, err)
 	}
 	writeAt(t, tree.Dir(), "b.txt", "c\n")
-	if files, err := tree.Apply(context.Background(), sub); err != nil || !slices.Equal(files, []string{"sub/b.txt"}) {
+	if files, err := tree.Apply(context.Background(), sub, nil); err != nil || !slices.Equal(files, []string{"sub/b.txt"}) {
 		t.Errorf("applied %q, %v", files, err)
 	}
 	writeAt(t, tree.root(), "top.txt", "c\n")
-	if _, err := tree.Apply(context.Background(), sub); err == nil || !strings.Contains(err.Error(), "top.txt") {
+	if _, err := tree.Apply(context.Background(), sub, nil); err == nil || !strings.Contains(err.Error(), "top.txt") {
 		t.Errorf("a file outside of the working directory: %v", err)
 	}
 	before["sub/b.txt"] = before["sub/b.txt"][:10] + " c\n"
