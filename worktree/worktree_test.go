@@ -629,3 +629,35 @@ func TestCreate_SubdirectoriesSubmodulesAndSparseCheckouts(t *testing.T) {
 	before["sub/b.txt"] = before["sub/b.txt"][:10] + " c\n"
 	same(t, "the repository", snapshot(t, r.dir), before)
 }
+
+func TestPrune_RemovesOnlyWhatNobodyUsesAndNobodyNeeds(t *testing.T) {
+	r := newRig(t)
+	used, clean, dirty := r.create(Options{Name: "used"}), r.create(Options{Name: "clean"}), r.create(Options{Name: "dirty"})
+	writeAt(t, dirty.Dir(), "n.txt", "x\n")
+	clean.Close()
+	dirty.Close()
+	unfinished := filepath.Join(filepath.Dir(clean.place), "unfinished")
+	writeAt(t, unfinished, "tree/a.txt", "a\n")
+	for name, f := range []func(context.Context) ([]Finding, error){r.store.Check, r.store.Prune} {
+		all, err := f(context.Background())
+		if err != nil || len(all) != 3 {
+			t.Fatalf("%d: %v, %v", name, all, err)
+		}
+		for _, found := range all {
+			want := map[string]error{"used": ErrLocked, "dirty": ErrDirty}[found.Name()]
+			if !errors.Is(found.Why, want) {
+				t.Errorf("%d: %s: %v, want %v", name, found.Name(), found.Why, want)
+			}
+		}
+	}
+	for _, tree := range []*Tree{used, dirty} {
+		if _, err := os.Stat(tree.Dir()); err != nil {
+			t.Errorf("%s is gone: %v", tree.Name(), err)
+		}
+	}
+	for _, gone := range []string{clean.place, unfinished} {
+		if _, err := os.Stat(gone); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is still there: %v", gone, err)
+		}
+	}
+}
