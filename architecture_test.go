@@ -19,7 +19,7 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
-	{"internal/apitext", "internal/exchanges", "internal/filelock", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/suggest", "internal/thorough"},
+	{"internal/apitext", "internal/exchanges", "internal/filelock", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/suggest", "internal/thorough", "schedule", "webhook"},
 	{"llm"},
 	{"llm/wire"},
 	{"llm/chat/texttools"},

@@ -241,6 +241,10 @@ var addedAliases = sync.OnceValue(func() []tool.Alias {
 		{Name: "Task", Tool: "spawn_agent", Params: claude},
 		{Name: "EnterWorktree", Tool: "enter_worktree"},
 		{Name: "ExitWorktree", Tool: "exit_worktree", Params: map[string]string{"discard_changes": ""}},
+		{Name: "CronCreate", Tool: "cron_create", Params: map[string]string{"cron": "schedule", "durable": ""}},
+		{Name: "CronList", Tool: "cron_list"},
+		{Name: "CronDelete", Tool: "cron_delete"},
+		{Name: "RemoteTrigger", Tool: "remote_trigger"},
 		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
 	}, web.Aliases()...)
 })
