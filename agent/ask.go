@@ -23,6 +23,9 @@ const (
 	roleAgent = "subagents"
 )
 
+// RoleSession is the role of tools that act on the whole session. Subagents do not get them.
+const RoleSession = "session"
+
 // askIn is one question, or several. Other agents have the same shapes, with more members.
 type askIn struct {
 	askOne

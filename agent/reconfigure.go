@@ -70,9 +70,12 @@ type Change struct {
 	Timeouts       *tool.Timeouts
 	System         *string
 	Mode           policy.Mode // of the session and all its subagents
-	Options        map[string]llm.Options
-	Vision         *bool
-	ContextWindow  int64
+	// Env changes where the tools of this agent work, and those of subagents that it spawns later. Checkpoints are still
+	// those of the directory that the session was opened with. The caller closes it after the session.
+	Env           env.Environment
+	Options       map[string]llm.Options
+	Vision        *bool
+	ContextWindow int64
 
 	Tools  *tool.Registry // replaces all tools
 	Add    []tool.Tool    // appended, or replacing a tool of the same name
@@ -179,6 +182,9 @@ func (ch Change) apply(c *Config) {
 		c.Options = ch.Options
 	}
 	c.Mode = cmp.Or(ch.Mode, c.Mode)
+	if ch.Env != nil {
+		c.Env = ch.Env
+	}
 	if ch.Vision != nil {
 		c.Vision = *ch.Vision
 	}
@@ -209,14 +215,17 @@ func (s *Session) applyChanges() {
 		return
 	}
 	last := s.changes[len(s.changes)-1]
-	before := s.setup()
+	before, dir := s.setup(), s.now.Env.Info().Dir
 	set := slices.ContainsFunc(s.changes, func(c change) bool { return c.mode })
 	s.now, s.kit, s.changes = last.config, last.kit, nil
 	d := event.Settings{Setup: s.setup(), ModeSet: set && s.now.Mode != s.tree.fold.Mode()}
 	if c := s.now.System; c != s.state.System() {
 		d.System = c
 	}
-	if !s.closed && (d.System != "" || d.ModeSet || !reflect.DeepEqual(before, d.Setup)) {
+	if to := s.now.Env.Info().Dir; to != dir {
+		d.Dir = to
+	}
+	if !s.closed && (d.System != "" || d.Dir != "" || d.ModeSet || !reflect.DeepEqual(before, d.Setup)) {
 		s.note(d)
 	}
 }

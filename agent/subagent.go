@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,6 +22,9 @@ type Subagents struct {
 	// Outlive lets subagents continue when their parent is interrupted. Closing the session ends them
 	// anyway.
 	Outlive bool
+	// Isolate opens the environment of a subagent that is spawned with isolation: the one with this ID or, if the ID is
+	// "", a new one that starts with the files of from. The host closes it. Nil means that isolation is not available.
+	Isolate func(ctx context.Context, from env.Environment, id string) (e env.Environment, opened string, err error)
 	// Types adds agent types to the built-in ones, or replaces them, by name.
 	Types map[string]AgentType
 }
@@ -115,8 +119,8 @@ func realNames(tools *tool.Registry, names []string) []string {
 }
 
 // childConfig returns the configuration of a subagent: that of its parent, changed by the request and the
-// type. A subagent can never do more than its parent.
-func (s *Session) childConfig(ctx context.Context, start event.SubagentStart, kind AgentType) (Config, error) {
+// type. A subagent can never do more than its parent. With isolate, it sets start.Worktree.
+func (s *Session) childConfig(ctx context.Context, start *event.SubagentStart, kind AgentType, isolate bool) (_ Config, err error) {
 	s.tree.mu.Lock()
 	c, tools := s.now, s.kit.tools
 	s.tree.mu.Unlock()
@@ -131,6 +135,14 @@ func (s *Session) childConfig(ctx context.Context, start event.SubagentStart, ki
 	c.Limits.Turns = cmp.Or(max(start.MaxTurns, 0), max(kind.MaxTurns, 0), c.Subagents.MaxTurns)
 	if kind.Tools != nil {
 		c.Allow = kind.Tools
+	}
+	if isolate && c.Subagents.Isolate == nil {
+		return c, errors.New("isolation is not available in this session")
+	}
+	if isolate {
+		if c.Env, start.Worktree, err = c.Subagents.Isolate(ctx, c.Env, start.Worktree); err != nil {
+			return c, err
+		}
 	}
 	if start.Dir == "" {
 		return c, nil
@@ -169,7 +181,7 @@ func toolsFor(tools *tool.Registry, kind AgentType) *tool.Registry {
 	return tools.Select(func(name string) bool {
 		spec, _ := tools.Spec(name)
 		switch spec.Role {
-		case roleAgent, roleAsk, step.RoleEnterPlan, step.RoleExitPlan:
+		case roleAgent, roleAsk, RoleSession, step.RoleEnterPlan, step.RoleExitPlan:
 			return false
 		}
 		return (names == nil || slices.Contains(names, name)) && (!kind.ReadOnly || spec.ReadOnly)

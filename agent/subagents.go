@@ -27,12 +27,12 @@ const (
 )
 
 // spawn creates a subagent and starts its work on a task.
-func (s *Session) spawn(ctx context.Context, start event.SubagentStart) (*Session, error) {
+func (s *Session) spawn(ctx context.Context, start event.SubagentStart, isolate bool) (*Session, error) {
 	kind, err := s.agentType(start.Type)
 	if err != nil {
 		return nil, err
 	}
-	config, err := s.childConfig(ctx, start, kind)
+	config, err := s.childConfig(ctx, &start, kind, isolate)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +262,7 @@ func (s *Session) revive(ctx context.Context, start event.SubagentStart) error {
 		return err
 	}
 	start.Model = was.Model
-	c, err := s.childConfig(ctx, start, kind)
+	c, err := s.childConfig(ctx, &start, kind, start.Worktree != "")
 	if err != nil {
 		return err
 	}
@@ -368,15 +368,17 @@ func (s *Session) abandonBelow() {
 
 // AgentInfo describes an agent of a session.
 type AgentInfo struct {
-	Path    string // in the tree of agents; "" is the root
-	Type    string
-	Task    string // the last message that it was given
-	Model   string
-	State   State
-	Status  event.SubagentStatus // of a subagent
-	Turns   int
-	Pending int // tool calls that wait for an approval
-	Queue   []Queued
+	Path  string // in the tree of agents; "" is the root
+	Type  string
+	Task  string // the last message that it was given
+	Model string
+	// Worktree is the ID of the worktree that a subagent works in, if it has one.
+	Worktree string
+	State    State
+	Status   event.SubagentStatus // of a subagent
+	Turns    int
+	Pending  int // tool calls that wait for an approval
+	Queue    []Queued
 }
 
 // Agents lists the agents of the session, each before its subagents.
@@ -393,7 +395,7 @@ func (s *Session) info() AgentInfo {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	info := AgentInfo{
-		Path: s.path, Type: s.spawned.Type, Model: s.state.Effective().Model, State: state, Turns: s.state.Turns(),
+		Path: s.path, Type: s.spawned.Type, Worktree: s.spawned.Worktree, Model: s.state.Effective().Model, State: state, Turns: s.state.Turns(),
 		Pending: len(s.state.Pending()), Queue: s.state.Queue(), Task: userText(slices.Backward(s.state.Messages()), 200),
 	}
 	if s.parent != nil {

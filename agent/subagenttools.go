@@ -31,6 +31,7 @@ type spawnIn struct {
 	Model      string `json:"model,omitempty" jsonschema:"model to use (default: this one)"`
 	MaxTurns   int    `json:"max_turns,omitempty" jsonschema:"maximum number of model calls (default 50)"`
 	AgentType  string `json:"agent_type,omitempty" jsonschema:"agent type"`
+	Isolation  string `json:"isolation,omitempty" jsonschema:"worktree: work in a separate copy of the repository"`
 }
 
 type agentIn struct {
@@ -74,7 +75,11 @@ func (s *Session) runSpawn(ctx context.Context, c *tool.Call, in spawnIn) (tool.
 	if in.Task == "" {
 		return tool.Failure(tool.ValidationError, "No agent was spawned: the task is empty."), nil
 	}
-	a, err := s.spawn(ctx, event.SubagentStart{Call: c.ID, Type: in.AgentType, Task: in.Task, Model: in.Model, Dir: in.WorkingDir, MaxTurns: in.MaxTurns})
+	if in.Isolation != "" && in.Isolation != "worktree" {
+		return tool.Failure(tool.ValidationError, "No agent was spawned: unknown isolation %q: use worktree, or leave it out.", in.Isolation), nil
+	}
+	start := event.SubagentStart{Call: c.ID, Type: in.AgentType, Task: in.Task, Model: in.Model, Dir: in.WorkingDir, MaxTurns: in.MaxTurns}
+	a, err := s.spawn(ctx, start, in.Isolation != "")
 	if err != nil {
 		return tool.Failure(tool.ValidationError, "No agent was spawned: %v.", err), nil
 	}
@@ -131,6 +136,10 @@ func (s *Session) result() tool.Result {
 		res.Error = &tool.Error{Code: tool.InternalError, Message: head, Shown: true}
 	}
 	res.Fields["success"] = status == completed
+	if w := s.spawned.Worktree; w != "" {
+		head += fmt.Sprintf(" Its changes are in worktree %s.", w[strings.LastIndexByte(w, '/')+1:])
+		res.Fields["worktree"] = w
+	}
 	if end.Output != "" {
 		head += "\n\n" + end.Output
 	}

@@ -70,6 +70,8 @@ type Config struct {
 	// Skills are offered to the model, which gets their names and descriptions. See [Commands] for the user's use of
 	// them. Agents of the registry become agent types. Nil means no skills.
 	Skills *skill.Registry
+	// Schedule, if set, lets the agent schedule prompts to itself. The host calls its Run.
+	Schedule *Schedule
 	// Prompt configures the system prompt. Prompt.Tools is ignored. If Session.System is set, only
 	// Prompt.User is added to it.
 	Prompt PromptConfig
@@ -120,6 +122,9 @@ func Open(ctx context.Context, c Config) (*agent.Session, error) {
 		return nil, err
 	}
 	b.active.follow(s)
+	if err := b.trees.follow(ctx, s, b.meta); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
@@ -134,6 +139,7 @@ type builder struct {
 	warned  []string     // problems that were reported
 	secrets *secret.Redactor
 	active  *activeSkills
+	trees   *worktrees // nil if the session cannot have worktrees
 }
 
 func (b *builder) open(ctx context.Context) (*agent.Session, error) {
@@ -143,7 +149,12 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	if s.Catalogue == nil {
 		s.Catalogue = cmp.Or(c.Connect.Catalogue, llm.DefaultCatalogue())
 	}
-	for _, step := range []func(context.Context) error{b.findStore, b.findDir, b.extend, b.talk, b.conceal, b.connect, b.useSkills, b.prepare, b.keep, b.audit} {
+	for _, step := range []func(context.Context) error{
+		b.findStore, b.findDir, b.extend,
+		b.talk,
+		b.addWorktrees, b.addSchedule,
+		b.conceal, b.connect, b.useSkills, b.prepare, b.keep, b.audit,
+	} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

@@ -235,7 +235,7 @@ func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
 var addedAliases = sync.OnceValue(func() []tool.Alias {
 	claude := map[string]string{
 		"prompt": "task", "subagent_type": "agent_type", "description": "", "run_in_background": "",
-		"effort": "", "name": "", "isolation": "", "team_name": "", "mode": "",
+		"effort": "", "name": "", "team_name": "", "mode": "",
 	}
 	return append([]tool.Alias{
 		{Name: "Agent", Tool: "spawn_agent", Params: claude},
@@ -247,6 +247,12 @@ var addedAliases = sync.OnceValue(func() []tool.Alias {
 		{Name: "TodoWrite", Tool: "todo_write"},
 		{Name: "write_todos", Tool: "todo_write"},
 		{Name: "Config", Tool: "config", Params: map[string]string{"setting": "key"}},
+		{Name: "EnterWorktree", Tool: "enter_worktree"},
+		{Name: "ExitWorktree", Tool: "exit_worktree", Params: map[string]string{"discard_changes": ""}},
+		{Name: "CronCreate", Tool: "cron_create", Params: map[string]string{"cron": "schedule", "durable": ""}},
+		{Name: "CronList", Tool: "cron_list"},
+		{Name: "CronDelete", Tool: "cron_delete"},
+		{Name: "RemoteTrigger", Tool: "remote_trigger"},
 		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
 	}, web.Aliases()...)
 })

@@ -61,6 +61,9 @@ func statePath(goos string, getenv func(string) string) string {
 
 const sessionsName = "sessions"
 
+// WorktreesDir returns the directory for the worktrees of a state directory.
+func WorktreesDir(state string) string { return filepath.Join(state, "worktrees") }
+
 // CheckpointsDir is the name of the directory in a state directory that has one directory with checkpoints
 // for each workspace.
 const CheckpointsDir = "checkpoints"

@@ -40,6 +40,7 @@ type Config struct {
 	MCP         MCP         `toml:"mcp" json:"mcp,omitzero" jsonschema:"how MCP servers are used"`
 	Web         Web         `toml:"web" json:"web,omitzero" jsonschema:"tools that read the web"`
 	Skills      Skills      `toml:"skills" json:"skills,omitzero" jsonschema:"instructions for kinds of tasks"`
+	Triggers    []Trigger   `toml:"triggers" json:"triggers,omitempty" jsonschema:"webhooks that the agent can call"`
 	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" project:"trusted" jsonschema:"commands to run at events of a session"`
 	ClaudeHooks bool        `toml:"claude_hooks" json:"claude_hooks,omitempty" jsonschema:"also run the hooks of Claude Code: those of the user and, in trusted projects, of the project"`
 }
@@ -116,6 +117,13 @@ type Web struct {
 	SearchBackend string `toml:"search_backend" json:"search_backend,omitempty" enum:"searxng brave" jsonschema:"search engine of the tool web_search (default: none)"`
 	SearchURL     string `toml:"search_url" json:"search_url,omitempty" jsonschema:"URL of the SearXNG instance, whose json format must be enabled"`
 	SearchKeyEnv  string `toml:"search_key_env" json:"search_key_env,omitempty" jsonschema:"environment variable with the API key of the search engine (default: BRAVE_API_KEY)"`
+}
+
+// Trigger is a webhook that the agent can call. Its secret is never in a file.
+type Trigger struct {
+	Name      string `toml:"name" json:"name" jsonschema:"name for the agent"`
+	URL       string `toml:"url" json:"url" jsonschema:"URL that gets the signed payload"`
+	SecretEnv string `toml:"secret_env" json:"secret_env" jsonschema:"environment variable with the secret of the signature"`
 }
 
 // Skills selects skills.

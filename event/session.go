@@ -40,6 +40,7 @@ type SessionResume struct {
 // Settings replaces the setup.
 type Settings struct {
 	Setup
+	Dir    string `json:"dir,omitempty"`    // the working directory, if it changed
 	System string `json:"system,omitempty"` // the system prompt, if it changed
 	// ModeSet means that the host chose the mode, which ends a plan mode that the model entered.
 	ModeSet bool `json:"mode_set,omitempty"`
@@ -158,6 +159,7 @@ type (
 		Task     string `json:"task"`
 		Model    string `json:"model"`
 		Dir      string `json:"dir,omitempty"`       // the directory it is confined to
+		Worktree string `json:"worktree,omitempty"`  // the ID of the worktree it works in
 		MaxTurns int    `json:"max_turns,omitempty"` // as requested; 0 is the default
 	}
 	SubagentEnd struct {

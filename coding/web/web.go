@@ -24,6 +24,8 @@ type Config struct {
 	AllowPrivate bool
 	// Search is the search engine of web_search. If its backend is empty, the tool is not offered.
 	Search Search
+	// Triggers are the webhooks of remote_trigger, by name. Without one, the tool is not offered.
+	Triggers map[string]Trigger
 
 	turn chan struct{} // full while pages are converted
 
@@ -55,6 +57,13 @@ func New(c Config) ([]tool.Tool, error) {
 	var all []tool.Tool
 	if c.Fetch {
 		all = append(all, c.fetchTool())
+	}
+	if len(c.Triggers) > 0 {
+		t, err := c.triggerTool()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
 	}
 	if c.Search.Backend == "" {
 		return all, nil

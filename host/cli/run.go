@@ -56,6 +56,9 @@ type run struct {
 	fallback     []string
 	compactAt    float64
 	noModel      bool // compact without a summary
+	stay         bool // after the prompt is done
+	listen       string
+	secretEnv    string
 }
 
 func newRun(h Host) *cobra.Command {
@@ -135,6 +138,9 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.BoolVar(&o.noSave, "no-save", false, "do not save the session; it cannot be resumed or undone")
 	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "skip unreadable records when resuming or forking a session")
 	f.Float64Var(&o.compactAt, "compact-at", compactAt, "compact the conversation at this share of the context window, 0 to disable")
+	f.BoolVar(&o.stay, "keep-running", false, "keep running after the prompt is done, for jobs that the agent schedules, until interrupted")
+	f.StringVar(&o.listen, "listen", "", "accept signed webhooks at `ADDR`, such as 127.0.0.1:8080, as messages to the agent; implies --keep-running")
+	f.StringVar(&o.secretEnv, "webhook-secret-env", "REINS_WEBHOOK_SECRET", "environment `VAR` with the secret of the webhooks of --listen")
 	f.StringSliceVar(&o.fallback, "fallback", nil, "models to switch to, in this order, if the model is unavailable")
 	o.boxed.flags(cmd)
 	completeFlag(cmd, "resume", completeSessions(h, anyNumber))

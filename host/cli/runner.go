@@ -34,6 +34,7 @@ type runner struct {
 
 	commands coding.Commands // prompts that use skills
 	tools    *servers        // MCP servers, or nil
+	standby  *standby        // with --keep-running
 
 	mu        sync.Mutex // guards the fields below
 	spent     event.Spending
@@ -130,6 +131,10 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	if err != nil {
 		return err
 	}
+	if r.standby, err = newStandby(r.host, r.flags); err != nil {
+		return errors.Join(err, place.discard(ctx))
+	}
+	defer r.standby.close()
 	s, err := r.begin(ctx, place)
 	if err != nil {
 		return errors.Join(err, place.discard(ctx))
@@ -156,7 +161,16 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 		_ = s.Close()
 		<-watched
 	}()
-	return r.converse(ctx, s, prompt)
+	if r.standby == nil {
+		return r.converse(ctx, s, prompt)
+	}
+	if err := r.standby.start(ctx, r, s); err != nil {
+		return err
+	}
+	if err := r.converse(ctx, s, prompt); err != nil {
+		return err
+	}
+	return r.standby.wait(ctx, r)
 }
 
 // begin connects to the model and opens the session. By default, a resumed session keeps its directory

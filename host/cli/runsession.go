@@ -88,6 +88,9 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	if o.settings != nil {
 		c.Tools = append(c.Tools, r.host.configTool(o.settings))
 	}
+	if r.standby != nil {
+		c.Schedule = &r.standby.schedule
+	}
 	if place.store != nil {
 		c.Session.Store = place.store
 		if c.State, err = stateDir(r.host); err != nil {
@@ -128,6 +131,10 @@ func (o run) guards(h Host) (a coding.Audit, s coding.Secrets, err error) {
 		}
 	}
 	s = coding.Secrets{Off: !c.Secrets.Redact, Names: append(slices.Clone(c.Secrets.Names), searchKey(c.Web)), Patterns: c.Secrets.Patterns}
+	s.Names = append(s.Names, o.secretEnv)
+	for _, t := range c.Triggers {
+		s.Names = append(s.Names, t.SecretEnv)
+	}
 	for _, p := range c.Providers {
 		if p.KeyEnv != "" {
 			s.Names = append(s.Names, p.KeyEnv)

@@ -6,6 +6,7 @@ import (
 	"github.com/reins-agent/reins/coding/web"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/tool"
+	"github.com/reins-agent/reins/webhook"
 )
 
 // webTools returns the tools for the web that the configuration offers. The demo has no configuration.
@@ -17,6 +18,16 @@ func (h Host) webTools(s *config.Settings) ([]tool.Tool, error) {
 	c := web.Config{
 		Fetch: w.Fetch || w.SearchBackend != "", AllowPrivate: w.AllowPrivate,
 		Search: web.Search{Backend: w.SearchBackend, URL: w.SearchURL},
+	}
+	for _, t := range s.Triggers {
+		secret, err := webhook.ParseSecret(h.Getenv(t.SecretEnv))
+		if err != nil {
+			return nil, usagef("trigger %s: the environment variable %s: %w", t.Name, t.SecretEnv, err)
+		}
+		if c.Triggers == nil {
+			c.Triggers = map[string]web.Trigger{}
+		}
+		c.Triggers[t.Name] = web.Trigger{URL: t.URL, Secret: secret}
 	}
 	switch w.SearchBackend {
 	case "searxng":

@@ -1,0 +1,292 @@
+package coding
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/lazy"
+	"github.com/reins-agent/reins/schedule"
+	"github.com/reins-agent/reins/tool"
+)
+
+// Schedule has the scheduled jobs of a session. With one in its Config, the session has the tools cron_create, cron_list
+// and cron_delete. Jobs follow from the records of the session, so they are there again after a resume. They run only
+// while the host calls Run.
+type Schedule struct {
+	// Location is the time zone of the jobs; nil is the host's.
+	Location *time.Location
+
+	mu    sync.Mutex
+	table schedule.Table
+}
+
+func (c *Schedule) now() time.Time {
+	if c.Location != nil {
+		return time.Now().In(c.Location)
+	}
+	return time.Now()
+}
+
+// addSchedule adds the tools for scheduled jobs.
+func (b *builder) addSchedule(context.Context) error {
+	if c := b.config.Schedule; c != nil {
+		b.config.Tools = append(b.config.Tools[:len(b.config.Tools):len(b.config.Tools)], c.tools()...)
+	}
+	return nil
+}
+
+// Run delivers the prompts of jobs when they are due, until ctx ends or the session is closed. Times that passed while no
+// host was running are reported once, in one message, and not made up for.
+func (c *Schedule) Run(ctx context.Context, s *agent.Session, deliver func(text string) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	started, changed := make(chan struct{}), make(chan struct{}, 1)
+	past := s.Last()
+	go func() { stop(c.follow(ctx, s, past, started, changed)) }()
+	select {
+	case <-started:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if err := c.reportMissed(deliver); err != nil {
+		return err
+	}
+	for {
+		if err := c.runDue(deliver); err != nil {
+			return err
+		}
+		timer := time.NewTimer(c.pause())
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		case <-timer.C:
+		case <-changed:
+			timer.Stop()
+		}
+	}
+}
+
+// pause returns how long to wait. It looks again after a minute at the latest, because a clock may be set.
+func (c *Schedule) pause() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	next := c.table.Next(now.Location())
+	if next.IsZero() {
+		return time.Minute
+	}
+	return max(min(next.Sub(now), time.Minute), 0)
+}
+
+// follow applies the records of a session, until it is closed.
+func (c *Schedule) follow(ctx context.Context, s *agent.Session, past event.Seq, started chan<- struct{}, changed chan<- struct{}) error {
+	c.mu.Lock()
+	c.table = schedule.Table{}
+	c.mu.Unlock()
+	if past == 0 {
+		close(started)
+	}
+	for r, err := range s.Events(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		if r.Seq == 0 || r.Agent != "" {
+			continue
+		}
+		c.apply(r.Data)
+		if r.Seq == past {
+			close(started)
+		}
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}
+	return agent.ErrClosed
+}
+
+// The fields of results that change the jobs.
+const (
+	fieldJob     = "job_created"
+	fieldDeleted = "job_deleted"
+)
+
+// apply applies a record. It is safe to apply what a tool or runDue has already done.
+func (c *Schedule) apply(d event.Data) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch d := d.(type) {
+	case event.SessionResume:
+		if d.Imported { // an archive must not make a host do anything later
+			c.table.Clear()
+		}
+	case event.ToolCallEnd:
+		if made, ok := d.Fields[fieldJob]; ok && d.Error == nil {
+			c.add(made)
+		}
+		if id, ok := d.Fields[fieldDeleted].(string); ok && d.Error == nil {
+			c.table.Delete(id)
+		}
+	case event.SteeringQueued:
+		if id, due, ok := dueJob(d.Message.Text()); ok {
+			c.table.Ran(id, due)
+		} else if until, ok := missedUntil(d.Message.Text()); ok {
+			c.table.Skip(until.In(c.now().Location()))
+		}
+	}
+}
+
+// add adds a job from the fields of a record; c.mu is held.
+func (c *Schedule) add(made any) {
+	b, err := json.Marshal(made)
+	var j schedule.Job
+	if err == nil && json.Unmarshal(b, &j) == nil && j.ID != "" {
+		c.table.Add(j)
+	}
+}
+
+const (
+	dueFormat    = "[Scheduled job %s, due at %s. This message is from the schedule, not from the user.]\n%s"
+	missedFormat = "[Scheduled jobs were due before %s while no host was running. They were not run. This message is from the schedule, not from the user.]\n%s"
+)
+
+var (
+	dueHeader    = lazy.Regexp(`^\[Scheduled job ([0-9]+)(?: \([^\n]*\))?, due at (\S+)\. This message is from the schedule`)
+	missedHeader = lazy.Regexp(`^\[Scheduled jobs were due before (\S+) while no host was running\.`)
+)
+
+// dueJob returns the job that a message is from, and when it was due.
+func dueJob(text string) (id string, due time.Time, ok bool) {
+	m := dueHeader().FindStringSubmatch(text)
+	if m == nil {
+		return "", due, false
+	}
+	due, err := time.Parse(time.RFC3339, m[2])
+	return m[1], due, err == nil
+}
+
+// missedUntil returns the time up to which a message reports missed jobs.
+func missedUntil(text string) (until time.Time, ok bool) {
+	m := missedHeader().FindStringSubmatch(text)
+	if m == nil {
+		return until, false
+	}
+	until, err := time.Parse(time.RFC3339, m[1])
+	return until, err == nil
+}
+
+// runDue delivers the prompts of jobs that are due.
+func (c *Schedule) runDue(deliver func(string) error) error {
+	c.mu.Lock()
+	due := c.table.Due(c.now())
+	c.mu.Unlock()
+	for _, d := range due {
+		if err := deliver(fmt.Sprintf(dueFormat, d.Title(), d.At.Format(time.RFC3339), d.Prompt)); err != nil {
+			return err
+		}
+		c.mu.Lock() // the record says the same, but comes later
+		c.table.Ran(d.ID, d.At)
+		c.mu.Unlock()
+	}
+	return nil
+}
+
+// reportMissed reports the jobs that were due while no host was running.
+func (c *Schedule) reportMissed(deliver func(string) error) error {
+	c.mu.Lock()
+	now := c.now().Truncate(time.Second)
+	missed := c.table.Due(now)
+	c.mu.Unlock()
+	if len(missed) == 0 {
+		return nil
+	}
+	var list strings.Builder
+	for _, d := range missed {
+		fmt.Fprintf(&list, "- job %s, due %d times, last at %s: %s\n", d.Title(), d.Times, d.At.Format(time.RFC3339), d.Prompt)
+	}
+	if err := deliver(fmt.Sprintf(missedFormat, now.Format(time.RFC3339), list.String())); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.table.Skip(now)
+	return nil
+}
+
+type cronIn struct {
+	Schedule string `json:"schedule" jsonschema:"cron expression with 5 fields, in local time"`
+	Prompt   string `json:"prompt" jsonschema:"what to tell you then"`
+	Name     string `json:"name,omitempty"`
+	Once     bool   `json:"once,omitempty" jsonschema:"run at the next time only"`
+}
+
+type cronID struct {
+	ID string `json:"id" jsonschema:"id of the job"`
+}
+
+func (c *Schedule) tools() []tool.Tool {
+	spec := func(name, description string) tool.Spec {
+		return tool.Spec{Name: name, Version: "1.0.0", Role: agent.RoleSession, Description: description}
+	}
+	list := spec("cron_list", "List the scheduled jobs of this session.")
+	list.ReadOnly, list.Idempotent = true, true
+	return []tool.Tool{
+		tool.New(spec("cron_create", "Schedule a prompt to yourself, once or repeatedly (for 30 days), while the host runs."), tool.Nothing[cronIn], c.create),
+		tool.New(list, tool.Nothing[struct{}], c.list),
+		tool.New(spec("cron_delete", "Delete a scheduled job."), tool.Nothing[cronID], c.delete),
+	}
+}
+
+func (c *Schedule) create(_ context.Context, _ *tool.Call, in cronIn) (tool.Result, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	j, err := c.table.New(schedule.Job{
+		Name: strings.Join(strings.Fields(in.Name), " "), Schedule: in.Schedule, Prompt: in.Prompt, Once: in.Once, Created: now.Truncate(time.Second),
+	})
+	if err != nil {
+		return tool.Failure(tool.ValidationError, "No job was created: %v.", err), nil
+	}
+	c.table.Add(j)
+	res := tool.Success("Job %s is due at %s.", j.Title(), j.Next(now.Location()).Format(time.RFC1123Z))
+	res.Fields = map[string]any{fieldJob: j}
+	return res, nil
+}
+
+func (c *Schedule) list(context.Context, *tool.Call, struct{}) (tool.Result, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out strings.Builder
+	for _, j := range c.table.Jobs() {
+		next := "not any more"
+		if at := j.Next(c.now().Location()); !at.IsZero() {
+			next = at.Format(time.RFC1123Z)
+		}
+		fmt.Fprintf(&out, "%s: %s, next %s: %s\n", j.Title(), j.Schedule, next, j.Prompt)
+	}
+	if out.Len() == 0 {
+		return tool.Success("There are no scheduled jobs."), nil
+	}
+	return tool.Result{Output: tool.Text(out.String())}, nil
+}
+
+func (c *Schedule) delete(_ context.Context, _ *tool.Call, in cronID) (tool.Result, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, j := range c.table.Jobs() {
+		if j.ID == in.ID {
+			c.table.Delete(j.ID)
+			res := tool.Success("Job %s was deleted.", j.Title())
+			res.Fields = map[string]any{fieldDeleted: j.ID}
+			return res, nil
+		}
+	}
+	return tool.Failure(tool.ValidationError, "There is no job %q. Use cron_list.", in.ID), nil
+}

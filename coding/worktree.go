@@ -1,0 +1,278 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/env/sandbox"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+	"github.com/reins-agent/reins/worktree"
+)
+
+// maxWorktrees is the maximum number of worktrees that a session has open.
+const maxWorktrees = 32
+
+// worktrees are the worktrees of a session: the one that the session itself works in, and those of subagents.
+type worktrees struct {
+	store   worktree.Store
+	home    env.Environment // where the session works without a worktree
+	session *agent.Session
+
+	mu      sync.Mutex
+	open    map[string]*worktree.Tree // by ID
+	current string                    // the ID of the session's own; "" if it works at home
+}
+
+// addWorktrees adds the tools for worktrees, and lets subagents have worktrees. That needs a state directory, and an
+// environment on this machine that Open has made.
+func (b *builder) addWorktrees(context.Context) error {
+	s := &b.session
+	if _, here := s.Env.(*local.Env); !here || b.config.Session.Env != nil || b.state == "" {
+		return nil
+	}
+	b.trees = &worktrees{home: s.Env, open: map[string]*worktree.Tree{}}
+	b.trees.store = worktree.Store{Dir: WorktreesDir(b.state), Env: b.elsewhere, Trusted: b.config.Prompt.Trusted, Wait: 10 * time.Second}
+	b.made = append(b.made, b.trees)
+	b.config.Tools = append(b.config.Tools[:len(b.config.Tools):len(b.config.Tools)], b.trees.enterTool(), b.trees.exitTool())
+	if s.Subagents.Isolate == nil {
+		s.Subagents.Isolate = b.trees.isolate
+	}
+	return nil
+}
+
+// elsewhere makes an environment like that of the session in another directory. Its commands cannot write in the
+// session's own directory.
+func (b *builder) elsewhere(dir string) (env.Environment, error) {
+	c := local.Config{Dir: dir, Vars: b.config.Vars, Pass: b.config.Pass, Sandbox: b.config.Sandbox}
+	info := b.trees.home.Info()
+	c.Sandbox.Writable = slices.DeleteFunc(slices.Clone(c.Sandbox.Writable), func(w string) bool {
+		w = info.Paths().Abs(info.Dir, w)
+		return info.Paths().Within(w, info.Dir) || info.Paths().Within(info.Dir, w)
+	})
+	if c.Sandbox.Mode == sandbox.WorkspaceWrite {
+		c.Sandbox.Cache = SandboxCache(b.state, dir)
+	}
+	return local.New(c)
+}
+
+// Close closes all worktrees. Their files stay.
+func (w *worktrees) Close() (err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, t := range w.open {
+		err = errors.Join(err, t.Close())
+	}
+	return err
+}
+
+// isolate opens the worktree of a subagent.
+func (w *worktrees) isolate(ctx context.Context, from env.Environment, id string) (env.Environment, string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t, err := w.get(ctx, from, id, worktree.Options{})
+	if err != nil {
+		return nil, "", err
+	}
+	e, err := t.Env()
+	return e, t.ID, err
+}
+
+// get opens a worktree, or makes a new one if the ID is ""; w.mu is held.
+func (w *worktrees) get(ctx context.Context, from env.Environment, id string, o worktree.Options) (t *worktree.Tree, err error) {
+	if t, ok := w.open[id]; ok {
+		return t, nil
+	}
+	if len(w.open) >= maxWorktrees {
+		return nil, fmt.Errorf("the session has %d worktrees already; remove one first", maxWorktrees)
+	}
+	if id != "" {
+		t, err = w.store.Open(ctx, id)
+	} else {
+		if w.session != nil {
+			o.Session = w.session.ID()
+		}
+		t, err = w.store.Create(ctx, from, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.open[t.ID] = t
+	return t, nil
+}
+
+// The fields of results that say where the session works from then on.
+const (
+	fieldEntered = "worktree_entered"
+	fieldLeft    = "worktree_left"
+)
+
+// follow sets the session. A resumed session continues in its worktree.
+func (w *worktrees) follow(ctx context.Context, s *agent.Session, meta event.Meta) error {
+	if w == nil {
+		return nil
+	}
+	w.session = s
+	if meta.ID == "" || meta.Foreign() || meta.Dir != w.home.Info().Dir {
+		return nil
+	}
+	id := w.recorded(ctx)
+	if id == "" {
+		return nil
+	}
+	err := w.move(ctx, id)
+	if errors.Is(err, worktree.ErrNotFound) {
+		return s.Steer(llm.Text{Text: w.goneText(id)})
+	}
+	return err
+}
+
+// recorded returns the worktree that the session works in according to its records.
+func (w *worktrees) recorded(ctx context.Context) (id string) {
+	last := w.session.Last()
+	for r, err := range w.session.Events(ctx, 0) {
+		if err != nil {
+			return ""
+		}
+		if r.Agent == "" {
+			id = w.after(id, r.Data)
+		}
+		if r.Seq >= last {
+			break
+		}
+	}
+	return id
+}
+
+// after returns the worktree after a record.
+func (w *worktrees) after(id string, d event.Data) string {
+	switch d := d.(type) {
+	case event.ToolCallEnd:
+		if entered, ok := d.Fields[fieldEntered].(string); ok && d.Error == nil {
+			return entered
+		}
+		if left, ok := d.Fields[fieldLeft].(string); ok && left == id {
+			return ""
+		}
+	case event.SteeringQueued:
+		if id != "" && d.Message.Text() == w.goneText(id) {
+			return ""
+		}
+	case event.SessionResume:
+		if d.Imported {
+			return ""
+		}
+	}
+	return id
+}
+
+func (w *worktrees) goneText(id string) string {
+	return fmt.Sprintf("[Worktree %s no longer exists. You work in %s again.]", name(id), w.home.Info().Dir)
+}
+
+// name returns the name of the worktree with an ID.
+func name(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
+
+// move makes the session work in a worktree.
+func (w *worktrees) move(ctx context.Context, id string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t, err := w.get(ctx, w.home, id, worktree.Options{})
+	if err != nil {
+		return err
+	}
+	return w.settle(ctx, t)
+}
+
+// settle makes the session work in an open worktree; w.mu is held.
+func (w *worktrees) settle(ctx context.Context, t *worktree.Tree) error {
+	e, err := t.Env()
+	if err == nil {
+		err = w.session.Reconfigure(ctx, agent.Change{Env: e})
+	}
+	if err == nil {
+		w.current = t.ID
+	}
+	return err
+}
+
+type enterIn struct {
+	Name string `json:"name,omitempty" jsonschema:"name of a new or existing worktree"`
+	Base string `json:"base,omitempty" jsonschema:"head (default) or working_tree, with uncommitted changes"`
+}
+
+func (w *worktrees) enterTool() tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "enter_worktree", Version: "1.0.0", Role: agent.RoleSession, Permissions: []tool.Permission{tool.FSRead},
+		Description: "Work in a separate copy of the git repository from the next step on. The original does not change until exit_worktree.",
+		SideEffects: "makes a copy of the repository's files in the state directory",
+	}, func(_ context.Context, _ *tool.Call, _ enterIn) []policy.Access {
+		return []policy.Access{{Kind: policy.Read, Target: w.home.Info().Dir}}
+	}, w.enter)
+}
+
+func (w *worktrees) enter(ctx context.Context, _ *tool.Call, in enterIn) (tool.Result, error) {
+	if in.Base != "" && in.Base != "head" && in.Base != "working_tree" {
+		return tool.Failure(tool.ValidationError, "Unknown base %q: use head or working_tree.", in.Base), nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.current != "" {
+		return tool.Failure(tool.ValidationError, "The session works in worktree %s already. Use exit_worktree first.", name(w.current)), nil
+	}
+	id := ""
+	if in.Name != "" {
+		if found, err := w.store.Find(ctx, w.home.Info().Dir, in.Name); err == nil {
+			id = found.ID
+		}
+	}
+	if agent := w.worker(id); agent != "" {
+		return tool.Failure(tool.ValidationError, "Agent %s works in worktree %s.", agent, in.Name), nil
+	}
+	t, err := w.get(ctx, w.home, id, worktree.Options{Name: in.Name, Changes: in.Base == "working_tree"})
+	if err == nil {
+		err = w.settle(ctx, t)
+	}
+	if err != nil {
+		return failedTree(err), nil
+	}
+	res := tool.Success("From the next step on, you work in %s, worktree %s, on branch %s. Paths of %s are out of reach. Submodules are empty, and files of Git LFS are pointers.",
+		t.Dir(), t.Name(), t.Branch(), w.home.Info().Dir)
+	if id != "" {
+		res.Notes = append(res.Notes, "The worktree existed already, with its earlier changes.")
+	}
+	res.Fields = map[string]any{fieldEntered: t.ID, "dir": t.Dir(), "branch": t.Branch()}
+	return res, nil
+}
+
+// worker returns the subagent that has a worktree, or "".
+func (w *worktrees) worker(id string) string {
+	for _, a := range w.session.Agents() {
+		if id != "" && a.Worktree == id && a.Status != event.SubagentClosed {
+			return a.Path
+		}
+	}
+	return ""
+}
+
+// failedTree returns the failure for an error of a worktree.
+func failedTree(err error) tool.Result {
+	var conflict *worktree.ConflictError
+	switch {
+	case errors.As(err, &conflict):
+		return tool.Failure(tool.EditConflict, "Nothing was changed: %v. Change these files in the worktree so that they fit, or use action branch.", err)
+	case errors.Is(err, worktree.ErrDirty):
+		return tool.Failure(tool.PermissionDenied, "The worktree was not removed: %v. Use action apply, branch or keep.", err)
+	}
+	return tool.Failure(tool.IOError, "%v.", err)
+}

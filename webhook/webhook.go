@@ -1,0 +1,92 @@
+// Package webhook signs, verifies and receives webhooks as Standard Webhooks (standardwebhooks.com) describes.
+//
+// A message has an ID, a time and a body. The signature is an HMAC-SHA256 over all of them, with a secret that both sides
+// share.
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The headers of a message.
+const (
+	HeaderID        = "Webhook-Id"
+	HeaderTimestamp = "Webhook-Timestamp"
+	HeaderSignature = "Webhook-Signature"
+)
+
+// Tolerance is how old a message may be, and how far its clock may be ahead.
+const Tolerance = 5 * time.Minute
+
+// minSecret is the minimum length of a secret in bytes.
+const minSecret = 16
+
+// Secret is a shared secret.
+type Secret struct{ key []byte }
+
+// ParseSecret reads a secret: "whsec_" and base64, or any text of at least 16 bytes.
+func ParseSecret(text string) (Secret, error) {
+	key := []byte(text)
+	if coded, ok := strings.CutPrefix(text, "whsec_"); ok {
+		var err error
+		if key, err = base64.StdEncoding.DecodeString(coded); err != nil {
+			return Secret{}, errors.New("the secret begins with whsec_ but is not base64")
+		}
+	}
+	if len(key) < minSecret {
+		return Secret{}, fmt.Errorf("the secret is too short: use at least %d bytes", minSecret)
+	}
+	return Secret{key}, nil
+}
+
+// Sign sets the headers of a message.
+func (s Secret) Sign(h http.Header, id string, at time.Time, body []byte) {
+	stamp := strconv.FormatInt(at.Unix(), 10)
+	h.Set(HeaderID, id)
+	h.Set(HeaderTimestamp, stamp)
+	h.Set(HeaderSignature, "v1,"+base64.StdEncoding.EncodeToString(s.sum(id, stamp, body)))
+}
+
+func (s Secret) sum(id, stamp string, body []byte) []byte {
+	mac := hmac.New(sha256.New, s.key)
+	fmt.Fprintf(mac, "%s.%s.", id, stamp)
+	mac.Write(body)
+	return mac.Sum(nil)
+}
+
+var validID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+
+// errSignature is the only thing that a sender learns about a message that is not accepted.
+var errSignature = errors.New("the signature is missing, wrong or too old")
+
+// Verify returns the ID of a message whose signature and time are valid.
+func (s Secret) Verify(h http.Header, body []byte, now time.Time) (id string, err error) {
+	id, stamp := h.Get(HeaderID), h.Get(HeaderTimestamp)
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	if len(s.key) < minSecret || !validID.MatchString(id) || err != nil {
+		return "", errSignature
+	}
+	if age := now.Sub(time.Unix(seconds, 0)); age > Tolerance || age < -Tolerance {
+		return "", errSignature
+	}
+	want := s.sum(id, stamp, body)
+	valid := false
+	for _, field := range strings.Fields(h.Get(HeaderSignature)) { // several while a secret is replaced
+		version, text, _ := strings.Cut(field, ",")
+		got, err := base64.StdEncoding.DecodeString(text)
+		valid = valid || err == nil && version == "v1" && hmac.Equal(got, want)
+	}
+	if !valid {
+		return "", errSignature
+	}
+	return id, nil
+}

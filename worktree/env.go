@@ -1,0 +1,60 @@
+package worktree
+
+import (
+	"os"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// Env returns the environment of the worktree. Files outside of it can be neither read nor changed with it, whatever is
+// approved. Its commands are confined as in the other environments of the store, and can write in the worktree. Closing
+// the worktree closes it.
+func (t *Tree) Env() (env.Environment, error) {
+	if t.env == nil {
+		e, err := t.store.Env(t.Dir())
+		if err != nil {
+			return nil, err
+		}
+		// After a crash, the lock stays until the commands have ended.
+		if h, ok := e.(interface {
+			Hold(f *os.File) (release func())
+		}); ok {
+			t.free = h.Hold(t.lock)
+		}
+		t.env = e
+	}
+	return within(t.env), nil
+}
+
+// within returns an environment that is confined to its working directory.
+func within(e env.Environment) env.Environment {
+	s := env.Scoped(e, e.Info().Dir)
+	if box, ok := e.(env.Confined); ok {
+		return confined{s, box}
+	}
+	return s
+}
+
+// confined is a scope of an environment with a sandbox. A command may leave the sandbox if that is approved; files
+// stay in the scope.
+type confined struct {
+	env.Wrapper
+	box env.Confined
+}
+
+var _ env.Confined = confined{}
+
+// Allows implements env.Confined.
+func (c confined) Allows(path string) bool {
+	info := c.Info()
+	return info.Paths().Within(info.Dir, path) && c.box.Allows(path)
+}
+
+// Enforced implements env.Confined.
+func (c confined) Enforced() bool { return c.box.Enforced() }
+
+// Outside implements env.Confined.
+func (c confined) Outside() env.Environment { return env.Scoped(c.box.Outside(), c.Info().Dir) }
+
+// NoLinks returns the view of the scope; see [env.NoLinks].
+func (c confined) NoLinks(env.Environment) env.Environment { return env.NoLinks(c.Wrapper) }

@@ -1,0 +1,321 @@
+// Package worktree gives an agent a copy of a git repository's files to work in.
+//
+// A worktree has its own files, index, references and commits. It shares only the objects of the repository that it
+// was made from, and reads them. So nothing that happens in a worktree changes that repository: not its files, its
+// index, its references, its stash or its configuration. The result is a diff, a branch in the repository, or changes
+// of its files ([Tree.Diff], [Tree.Branch], [Tree.Apply]).
+//
+// Git runs no program that a repository names: a repository whose configuration names one is refused unless it is
+// trusted. What an agent writes into the repository of its worktree does not matter, because the package uses a
+// repository of its own to read the files.
+package worktree
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/filelock"
+)
+
+// Errors of this package.
+var (
+	ErrNoRepository = errors.New("not a git repository")
+	ErrLocked       = errors.New("the worktree is in use by another session")
+	ErrDirty        = errors.New("the worktree has changes that are saved nowhere else")
+	ErrNotFound     = errors.New("no such worktree")
+)
+
+// Store is a directory with worktrees.
+type Store struct {
+	Dir string
+	// Env makes the environment for a directory. Commands and file tools of agents, and git, run in such environments.
+	Env func(dir string) (env.Environment, error)
+	// Trusted lets git run programs that the configuration of a repository names.
+	Trusted bool
+	// Wait is how long to wait for a worktree that is in use.
+	Wait time.Duration
+}
+
+// Info describes a worktree. It is saved beside it.
+type Info struct {
+	ID      string    `json:"id"` // in the store: "REPOSITORY/NAME"
+	Session string    `json:"session,omitempty"`
+	From    string    `json:"from"` // the directory that it was made from
+	Top     string    `json:"top"`  // the top of the repository
+	Base    string    `json:"base"` // the commit that it started with
+	Created time.Time `json:"created"`
+
+	Start State `json:"start"` // of the new worktree
+	// Saved is the state that was applied or saved as a branch last, and Commit the commit of the branch.
+	Saved  State  `json:"saved,omitzero"`
+	Commit string `json:"commit,omitempty"`
+}
+
+// State is the content of a worktree.
+type State struct {
+	Tree string `json:"tree"` // all files that are not ignored
+	Head string `json:"head"` // the commit that is checked out
+	Refs string `json:"refs"` // a hash of the other references
+}
+
+// Name returns the name of the worktree.
+func (i Info) Name() string { return i.ID[strings.LastIndexByte(i.ID, '/')+1:] }
+
+// Branch returns the name of the branch of the worktree.
+func (i Info) Branch() string { return "worktree-" + i.Name() }
+
+// Tree is an open worktree. No other process can open it.
+type Tree struct {
+	Info
+	store  Store
+	place  string // the directory of everything that belongs to it
+	lock   *os.File
+	env    env.Environment // nil until it is needed
+	free   func()
+	admin  env.Environment // where git runs; nil until it is needed
+	closed bool
+}
+
+// Options configures a new worktree.
+type Options struct {
+	Name    string // "" chooses one
+	Session string // the ID of the session that it belongs to
+	// Changes includes the uncommitted changes and untracked files of the working directory.
+	Changes bool
+}
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
+
+// Create makes a worktree of the repository that contains the working directory of an environment, and opens it.
+func (s Store) Create(ctx context.Context, from env.Environment, o Options) (_ *Tree, err error) {
+	o.Name = cmp.Or(o.Name, strings.ToLower(rand.Text()[:8]))
+	if !validName.MatchString(o.Name) {
+		return nil, fmt.Errorf("invalid worktree name %q: use up to 40 letters, digits, _ and -", o.Name)
+	}
+	r, err := s.repository(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tree{store: s, Info: Info{ID: key(r.top) + "/" + o.Name, Session: o.Session, From: from.Info().Dir, Top: r.top, Created: time.Now().UTC()}}
+	t.place = s.place(t.ID)
+	if err := os.MkdirAll(filepath.Dir(t.place), 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(t.place, 0o700); errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("worktree %s already exists; choose another name", o.Name)
+	} else if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("cannot make worktree %s: %w", o.Name, err), t.Close(), os.RemoveAll(t.place))
+		}
+	}()
+	if err := t.acquire(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.fill(ctx, r, o.Changes); err != nil {
+		return nil, err
+	}
+	return t, t.save()
+}
+
+// key returns the name of the directory for the worktrees of a repository.
+func key(top string) string {
+	base := strings.Map(func(r rune) rune {
+		if validName.MatchString(string(r)) || r == '_' || r == '-' {
+			return r
+		}
+		return '-'
+	}, filepath.Base(top))
+	sum := sha256.Sum256([]byte(top))
+	return base[:min(len(base), 40)] + "-" + hex.EncodeToString(sum[:6])
+}
+
+var validID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,60}/[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
+
+func (s Store) place(id string) string { return filepath.Join(s.Dir, filepath.FromSlash(id)) }
+
+// Find returns the worktrees that were made from a directory, by name.
+func (s Store) Find(ctx context.Context, from, name string) (Info, error) {
+	all, err := s.List()
+	if err != nil {
+		return Info{}, err
+	}
+	var names []string
+	for _, i := range all {
+		if i.From == from && i.Name() == name {
+			return i, nil
+		}
+		if i.From == from {
+			names = append(names, i.Name())
+		}
+	}
+	if len(names) == 0 {
+		return Info{}, fmt.Errorf("%w %q: there are none for %s", ErrNotFound, name, from)
+	}
+	return Info{}, fmt.Errorf("%w %q: use one of %s", ErrNotFound, name, strings.Join(names, ", "))
+}
+
+// Open opens a worktree by its ID.
+func (s Store) Open(ctx context.Context, id string) (*Tree, error) {
+	if !validID.MatchString(id) {
+		return nil, fmt.Errorf("%w %q", ErrNotFound, id)
+	}
+	i, err := s.read(id)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tree{Info: i, store: s, place: s.place(id)}
+	if err := t.acquire(ctx); err != nil {
+		return nil, err
+	}
+	if t.Info, err = s.read(id); err != nil { // it may have changed before the lock
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
+}
+
+const infoFile = "worktree.json"
+
+func (s Store) read(id string) (i Info, err error) {
+	data, err := os.ReadFile(filepath.Join(s.place(id), infoFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return i, fmt.Errorf("%w %q", ErrNotFound, id)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &i)
+	}
+	if err == nil && (i.ID != id || i.Top == "" || i.From == "") {
+		err = errors.New("the file is damaged")
+	}
+	if err != nil {
+		err = fmt.Errorf("cannot read %s of worktree %s: %w", infoFile, id, err)
+	}
+	return i, err
+}
+
+// save writes the description, replacing an earlier one as a whole.
+func (t *Tree) save() error {
+	data, err := json.MarshalIndent(t.Info, "", "  ")
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(t.place, infoFile)
+	if err := os.WriteFile(name+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
+}
+
+// List returns all worktrees, sorted by ID. Those that cannot be read are left out.
+func (s Store) List() (list []Info, err error) {
+	files, err := filepath.Glob(filepath.Join(s.Dir, "*", "*", infoFile))
+	for _, f := range files {
+		place := filepath.Dir(f)
+		id := filepath.Base(filepath.Dir(place)) + "/" + filepath.Base(place)
+		if i, err := s.read(id); err == nil && validID.MatchString(id) {
+			list = append(list, i)
+		}
+	}
+	slices.SortFunc(list, func(a, b Info) int { return cmp.Compare(a.ID, b.ID) })
+	return list, err
+}
+
+// acquire locks the worktree.
+func (t *Tree) acquire(ctx context.Context) error {
+	f, err := os.OpenFile(filepath.Join(t.place, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	const pause = 50 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pause {
+		ok, err := filelock.Try(f)
+		switch {
+		case ok:
+			t.lock = f
+			return nil
+		case err != nil || waited >= t.store.Wait:
+			return errors.Join(cmp.Or(err, fmt.Errorf("%s: %w", t.Name(), ErrLocked)), f.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), f.Close())
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Close ends the commands that run in the worktree and unlocks it. The files stay.
+func (t *Tree) Close() (err error) {
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	if t.free != nil {
+		t.free()
+	}
+	for _, e := range []env.Environment{t.env, t.admin} {
+		if e != nil {
+			err = errors.Join(err, e.Close())
+		}
+	}
+	if t.lock != nil {
+		err = errors.Join(err, t.lock.Close())
+	}
+	return err
+}
+
+// root returns the directory with the files.
+func (t *Tree) root() string { return filepath.Join(t.place, "tree") }
+
+// private returns the repository that agents do not use.
+func (t *Tree) private() string { return filepath.Join(t.place, "git") }
+
+// Dir returns the directory to work in: the one that corresponds to the directory that the worktree was made from.
+func (t *Tree) Dir() string { return filepath.Join(t.root(), t.prefix()) }
+
+// prefix returns the path of the directory in the repository.
+func (t *Tree) prefix() string {
+	rel, err := filepath.Rel(t.Top, t.From)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "."
+	}
+	return rel
+}
+
+// Remove closes and deletes the worktree. It returns ErrDirty if it has changes or commits that were neither applied
+// nor saved as a branch. Ignored files are deleted.
+func (t *Tree) Remove(ctx context.Context) error {
+	if t.env != nil { // a command could still change files
+		if err := t.env.Close(); err != nil {
+			return err
+		}
+	}
+	if err := t.Clean(ctx); err != nil {
+		return err
+	}
+	// A worktree without its description is not listed any more, even if this process is killed now.
+	if err := os.Remove(filepath.Join(t.place, infoFile)); err != nil {
+		return err
+	}
+	err := t.Close()
+	return errors.Join(err, os.RemoveAll(t.place), ignore(os.Remove(filepath.Dir(t.place))))
+}
+
+// ignore drops the error of removing a directory that is not empty.
+func ignore(error) error { return nil }
