@@ -465,6 +465,7 @@ func TestSkills_ListedNamesAndPatterns(t *testing.T) {
 		{"MultiEdit", "replace", "", nil, true},
 		{"Write", "delete_file", "", nil, false},
 		{"TodoWrite", "update_plan", "", nil, true},
+		{"update_plan", "todo_write", "", nil, true},
 		{"Agent", "wait", "", nil, true},
 		{"mcp__github", "mcp__github__issue", "", nil, true},
 		{"mcp__github__issue", "mcp__github__pr", "", nil, false},

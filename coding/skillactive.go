@@ -256,8 +256,8 @@ func skillName(args json.RawMessage) string {
 // standard maps the names of tools in other agents, in lower case, to those of the standard tools.
 var standard = sync.OnceValue(func() map[string]string {
 	names := map[string]string{
-		"multiedit": "edit_file", "notebookedit": "edit_file", "todowrite": "update_plan", "write_todos": "update_plan",
-		"askuserquestion": "ask_user", "askuser": "ask_user", "list_directory": "list_dir", "taskoutput": "shell_output", "taskstop": "shell_stop",
+		"multiedit": "edit_file", "notebookedit": "edit_file",
+		"askuser": "ask_user", "list_directory": "list_dir", "taskoutput": "shell_output", "taskstop": "shell_stop",
 	}
 	for _, a := range slices.Concat(tools.Aliases(), addedAliases(), skillAliases()) {
 		names[strings.ToLower(a.Name)] = a.Tool
@@ -275,6 +275,8 @@ var companions = map[string][]string{
 	"read_file":   {"read_many_files", "view_image"},
 	"glob":        {"list_dir"},
 	"edit_file":   {"apply_patch"},
+	"todo_write":  {"update_plan"},
+	"update_plan": {"todo_write"},
 	"write_file":  {"apply_patch"},
 	"spawn_agent": {"send_input", "wait", "close_agent", "list_agents"},
 }

@@ -181,7 +181,7 @@ func TestTextView_ShowsMessagesOfTheAgent(t *testing.T) {
 	if want := "! Tests: two\ufffd[2J\n  three\n  · to be sure\n  · a.go:1\n"; side.String() != want || out.Len() > 0 {
 		t.Errorf("it shows %q, want %q", side.String(), want)
 	}
-	if got, want := show.Event(end), "! Tests: two\ufffd[2J…"; got != want {
+	if got, want := show.Event(end), "! Tests: two\ufffd[2J …"; got != want {
 		t.Errorf("on one line: %q, want %q", got, want)
 	}
 }
