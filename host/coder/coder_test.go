@@ -187,15 +187,38 @@ func TestRun_FailuresOfASession(t *testing.T) {
 		r.write("file", "")
 		r.fails(r.run(Request{}), MissingSession)
 	})
+	t.Run("session in use", func(t *testing.T) {
+		r := newRig(t, llmtest.Say("one"), llmtest.Say("two"))
+		first := r.run(Request{})
+		store, err := coding.OpenSessions(r.config.State, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := store.Open(t.Context(), first.Session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := r.run(Request{Session: first.Session})
+		r.fails(res, UnexpectedException)
+		if res.Session != first.Session {
+			t.Errorf("the session is %q, want %q", res.Session, first.Session)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r.succeeds(r.run(Request{Session: first.Session}), "two")
+	})
 	t.Run("panic", func(t *testing.T) {
 		r := newRig(t)
 		r.config.Session = func(context.Context, string, Sandbox) (coding.Config, error) { panic("oh") }
 		r.fails(r.run(Request{}), UnexpectedException)
 	})
 	t.Run("interrupted", func(t *testing.T) {
-		r := newRig(t, stall)
 		ctx, cancel := context.WithCancel(t.Context())
-		r.config.Progress = func(string) { cancel() }
+		r := newRig(t, llmtest.Turn{Delay: time.Hour, Check: func(*llm.Request) error {
+			cancel()
+			return nil
+		}})
 		r.fails(Run(ctx, r.config, Request{Prompt: "x", Dir: r.dir}), UnexpectedException)
 	})
 }

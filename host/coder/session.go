@@ -74,7 +74,10 @@ func (r *run) open(ctx context.Context) (*agent.Session, *failure) {
 	case llm.KindOf(err) == llm.ErrConfiguration || llm.KindOf(err) == llm.ErrAuthentication:
 		return nil, failf(ConfigError, "%v", err)
 	}
-	return nil, failf(MissingSession, "the session cannot be opened: %v", err)
+	if c.Resume != "" {
+		return nil, failf(UnexpectedException, "session %s cannot be continued: %v", c.Resume, err)
+	}
+	return nil, failf(MissingSession, "the session cannot be created: %v", err)
 }
 
 // find returns the ID of the session to resume, or "" if it does not exist or belongs to another directory.
