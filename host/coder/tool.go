@@ -59,17 +59,16 @@ func Tool(c Config) tool.Tool {
 	}, c.access, c.call)
 }
 
-// access declares the directory first.
+// access declares the directory, first, and everything in it.
 func (c Config) access(ctx context.Context, call *tool.Call, in input) []policy.Access {
 	dir, err := call.Env.RealPath(ctx, in.Dir)
 	if err != nil {
 		return nil
 	}
-	kind := policy.Write
-	if in.Sandbox == ReadOnly {
-		kind = policy.Read
+	list := []policy.Access{{Kind: policy.Read, Target: dir}}
+	if in.Sandbox != ReadOnly {
+		list = append(list, policy.Access{Kind: policy.Write, Target: call.Env.Info().Paths().Join(dir, "*")})
 	}
-	list := []policy.Access{{Kind: kind, Target: dir}}
 	if in.Sandbox == FullAccess {
 		list = append(list, policy.Access{Kind: policy.Write, Target: "/"})
 	}
