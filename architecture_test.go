@@ -45,6 +45,7 @@ var layers = [][]string{
 	{"coding"},
 	{"mcp/serve"},
 	{"host/show"},
+	{"host/coder"},
 	{"host/cli"},
 	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/mcpsuite", "internal/mutants"},
 }
@@ -137,7 +138,7 @@ func TestArchitecture_CommandDoesNotLinkTestCode(t *testing.T) {
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"audit", "bench", "checkpoint", "coding/audit.go", "coding/state.go", "coding/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "host/cli", "internal/corpus", "internal/crosscheck", "internal/mutants", "llm/wire/media.go", "mcp/login.go", "skill", "trust", "worktree",
+	"audit", "bench", "checkpoint", "coding/audit.go", "coding/state.go", "coding/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "host/cli", "host/coder", "internal/corpus", "internal/crosscheck", "internal/mutants", "llm/wire/media.go", "mcp/login.go", "skill", "trust", "worktree",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.

@@ -19,6 +19,7 @@ package config
 //	enum         the allowed values
 //	min, max     the bounds of a number
 //	format       "duration" for a time such as 20m
+//	merge        "replace" if a list replaces that of a lower layer
 //	project      who may set it in a project: "any" project, only a "trusted" one, or a "trusted" one that
 //	             makes it "stricter"; without this tag, none
 //	agent        "ask" if an agent can ask the user to change it; without this tag, none can
@@ -39,6 +40,7 @@ type Config struct {
 	Audit       Audit       `toml:"audit" json:"audit,omitzero" jsonschema:"the log of tool calls"`
 	MCP         MCP         `toml:"mcp" json:"mcp,omitzero" jsonschema:"how MCP servers are used"`
 	Web         Web         `toml:"web" json:"web,omitzero" jsonschema:"tools that read the web"`
+	Coder       Coder       `toml:"coder" json:"coder,omitzero" jsonschema:"runs of reins coder and the tool coder"`
 	Skills      Skills      `toml:"skills" json:"skills,omitzero" jsonschema:"instructions for kinds of tasks"`
 	Triggers    []Trigger   `toml:"triggers" json:"triggers,omitempty" jsonschema:"webhooks that the agent can call"`
 	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" project:"trusted" jsonschema:"commands to run at events of a session"`
@@ -124,6 +126,20 @@ type Trigger struct {
 	Name      string `toml:"name" json:"name" jsonschema:"name for the agent"`
 	URL       string `toml:"url" json:"url" jsonschema:"URL that gets the signed payload"`
 	SecretEnv string `toml:"secret_env" json:"secret_env" jsonschema:"environment variable with the secret of the signature"`
+}
+
+// Coder configures the tool coder.
+type Coder struct {
+	Enabled    bool     `toml:"enabled" json:"enabled,omitempty" jsonschema:"whether reins mcp serve offers the tool coder"`
+	Provider   string   `toml:"provider" json:"provider,omitempty" jsonschema:"model provider (default: provider)"`
+	Model      string   `toml:"model" json:"model,omitempty" jsonschema:"model (default: model, or that of coder.provider)"`
+	FullAccess bool     `toml:"full_access" json:"full_access,omitempty" jsonschema:"whether callers can choose the sandbox danger-full-access"`
+	Backend    string   `toml:"backend" json:"backend,omitempty" default:"reins" enum:"reins command" jsonschema:"what does the work: a session of reins, or a command"`
+	Command    []string `toml:"command" json:"command,omitempty" merge:"replace" jsonschema:"program and arguments of an agent that reads the task from standard input and prints stream-json"`
+	ResumeFlag string   `toml:"resume_flag" json:"resume_flag,omitempty" default:"--resume" jsonschema:"flag of the command for the session to continue"`
+	SystemFlag string   `toml:"system_flag" json:"system_flag,omitempty" default:"--append-system-prompt" jsonschema:"flag of the command for instructions; if it is empty, they precede the task"`
+	Pass       []string `toml:"pass" json:"pass,omitempty" jsonschema:"environment variables that the command gets, such as ANTHROPIC_*"`
+	Writable   []string `toml:"writable" json:"writable,omitempty" jsonschema:"directories that the command can also write, such as its state"`
 }
 
 // Skills selects skills.

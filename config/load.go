@@ -259,15 +259,20 @@ func (s *Settings) forget(l *layer, keys ...string) {
 	}
 }
 
-// unite adds the elements of a list that are new.
+// unite adds the elements of a list that are new, or replaces the list.
 func (s *Settings) unite(f field, l *layer) {
 	to, from := f.in(&s.Config), f.in(&l.config)
+	whole := f.tag.Get("merge") == "replace"
+	if whole {
+		to.SetZero()
+		s.origins[f.key] = nil
+	}
 	have := map[any]bool{}
 	for i := range to.Len() {
 		have[to.Index(i).Interface()] = true
 	}
 	for i, at := range l.items[f.key] {
-		if v := from.Index(i); !have[v.Interface()] {
+		if v := from.Index(i); whole || !have[v.Interface()] {
 			have[v.Interface()] = true
 			to.Set(reflect.Append(to, v))
 			s.origins[f.key] = append(s.origins[f.key], l.origin(at))

@@ -74,6 +74,19 @@ func TestLoad_EveryLayerOverridesScalarsOfTheLowerOnesAndUnitesLists(t *testing.
 	}
 }
 
+func TestLoad_ACommandReplacesThatOfALowerLayer(t *testing.T) {
+	w := newWorld(t)
+	w.write(config.LayerSystem, "[coder]\ncommand = [\"a\", \"-p\"]\n")
+	w.write(config.LayerUser, "[coder]\ncommand = [\"b\", \"-n\", \"1\", \"-m\", \"1\"]\n")
+	s := w.load()
+	if want := []string{"b", "-n", "1", "-m", "1"}; !slices.Equal(s.Coder.Command, want) {
+		t.Errorf("the command is %q, want %q", s.Coder.Command, want)
+	}
+	if o := entry(s, "coder.command").Origins; len(o) != 5 || o[0].Layer != config.LayerUser {
+		t.Errorf("its origins are %v", o)
+	}
+}
+
 func TestLoad_DenyIsNeverDropped(t *testing.T) {
 	for _, from := range layers {
 		if from == config.LayerEnvironment {
@@ -108,6 +121,7 @@ func TestLoad_Defaults(t *testing.T) {
 		Permissions: config.Permissions{Mode: "default"},
 		Secrets:     config.Secrets{Redact: true},
 		Audit:       config.Audit{Enabled: true, Required: true, MaxSize: 16, Keep: 10}, MCP: config.MCP{Wait: 5, DeferAbove: 10_000},
+		Coder: config.Coder{Backend: "reins", ResumeFlag: "--resume", SystemFlag: "--append-system-prompt"},
 	}
 	if diff := cmp.Diff(want, s.Config); diff != "" {
 		t.Errorf("without files (-want +got):\n%s", diff)
@@ -319,6 +333,7 @@ func TestLoad_Origins(t *testing.T) {
 		"audit.enabled":    "true [default]",
 		"audit.required":   "true [default]",
 		"mcp.wait":         "5 [default]", "mcp.defer_above": "10000 [default]",
+		"coder.backend": "reins [default]", "coder.resume_flag": "--resume [default]", "coder.system_flag": "--append-system-prompt [default]",
 		"audit.max_size":   "16 [default]",
 		"audit.keep":       "10 [default]",
 		"permissions.deny": "[Read(x) Read(y) Read(z) WebFetch(domain:x.example)] [SYS/config.toml:4 SYS/config.toml:6 USER/reins/config.toml:4 USER/reins/config.toml:5]",

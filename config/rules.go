@@ -98,6 +98,14 @@ func (s *Settings) SkillPaths() (dirs []string) {
 	return dirs
 }
 
+// CoderWritable returns the directories of coder.writable as absolute, real paths, by the same rules.
+func (s *Settings) CoderWritable() (dirs []string) {
+	for _, path := range s.Coder.Writable {
+		dirs = append(dirs, s.realPath(path))
+	}
+	return dirs
+}
+
 // realPath returns an absolute path without symbolic links. What does not exist yet has none.
 func (s *Settings) realPath(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) && s.home != "" {

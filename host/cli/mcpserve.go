@@ -20,6 +20,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/coder"
 	"github.com/reins-agent/reins/mcp/serve"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
@@ -31,6 +32,7 @@ type mcpServe struct {
 	run             // only its fields about permissions and the sandbox
 	http, tokenFile string
 	hosts, origins  []string
+	coder           bool
 }
 
 func newMCPServe(h Host) *cobra.Command {
@@ -68,6 +70,7 @@ error. To choose it, use --token-file or REINS_MCP_TOKEN.`,
 	f.BoolVar(&o.yes, "yes", false, "approve everything that needs approval; rules that deny, protected paths and the sandbox still hold")
 	f.BoolVar(&o.trust, "trust", false, "trust the project, whatever \"reins trust\" has recorded")
 	f.DurationVar(&o.timeout, "timeout", 0, "default command timeout, at most 10m (default: 10s)")
+	f.BoolVar(&o.coder, "coder", false, "also offer the tool coder, which lets an agent work on a task (default: coder.enabled of the configuration)")
 	completeWords(cmd, "mode", modeNames()...)
 	return cmd
 }
@@ -120,6 +123,7 @@ func (o *mcpServe) serve(ctx context.Context, h Host, flags *pflag.FlagSet) erro
 // open sets up the tools.
 func (o *mcpServe) open(ctx context.Context, h Host, flags *pflag.FlagSet) (*coding.Workbench, error) {
 	o.connection.parsed = flags
+	asked := o.run // before the configuration of this directory applies
 	if err := o.configure(h, event.Meta{}); err != nil {
 		return nil, err
 	}
@@ -144,6 +148,13 @@ func (o *mcpServe) open(ctx context.Context, h Host, flags *pflag.FlagSet) (*cod
 	more, err := h.webTools(o.settings)
 	if err != nil {
 		return nil, err
+	}
+	if o.coder || o.settings.Coder.Enabled {
+		runs, err := asked.coder(h, cmp.Or(o.dir, "."))
+		if err != nil {
+			return nil, err
+		}
+		more = append(more, coder.Tool(runs))
 	}
 	return coding.OpenWorkbench(ctx, c, func(t coding.ToolConfig) (*tool.Registry, error) { return o.offered(t, more) })
 }

@@ -19,10 +19,13 @@ var flagKeys = map[string]string{
 	"mode": "permissions.mode", "sandbox": "sandbox.mode", "network": "sandbox.network", "max-rounds": "run.max_rounds", "max-turns": "run.max_turns", "budget": "run.budget", "compact-at": "run.compact_at",
 }
 
+// ownMeaning annotates a flag that does not override the key of its name.
+const ownMeaning = "own"
+
 // overrides returns the settings of the flags that were given.
 func overrides(flags *pflag.FlagSet) (list []config.Override) {
 	flags.Visit(func(f *pflag.Flag) {
-		if key, ok := flagKeys[f.Name]; ok {
+		if key, ok := flagKeys[f.Name]; ok && f.Annotations[ownMeaning] == nil {
 			list = append(list, config.Override{Key: key, Value: f.Value.String(), Name: "--" + f.Name})
 		}
 	})
@@ -122,6 +125,18 @@ func (o *run) configure(h Host, session event.Meta) error {
 		return usagef("--yes approves everything, but the permission mode is plan, which changes nothing: use one of them")
 	}
 	o.pass = s.Environment.Pass
+	if err := o.useBox(h, s); err != nil {
+		return err
+	}
+	if o.skills, err = h.findSkills(s, dir, o.trust); err != nil {
+		return err
+	}
+	o.hooks, err = h.hooks(s, dir, o.trust)
+	return err
+}
+
+// useBox chooses the sandbox. The permissions must be known.
+func (o *run) useBox(h Host, s *config.Settings) (err error) {
 	if o.box, err = h.box(s, o.boxed.writable); err != nil {
 		return err
 	}
@@ -134,9 +149,5 @@ func (o *run) configure(h Host, session event.Meta) error {
 			o.box.Writable = append(o.box.Writable, dir)
 		}
 	}
-	if o.skills, err = h.findSkills(s, dir, o.trust); err != nil {
-		return err
-	}
-	o.hooks, err = h.hooks(s, dir, o.trust)
-	return err
+	return nil
 }

@@ -1,0 +1,172 @@
+package coder
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/reins-agent/reins/checkpoint"
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// scope finds out which files changed that must not change. Checkpoints show all changes, those by commands too, but
+// not those of ignored files; so it also looks at the files that tools write. A nil scope allows all changes.
+type scope struct {
+	dir     string
+	allowed []string
+	store   *checkpoint.Store
+	before  checkpoint.ID
+
+	mu      sync.Mutex
+	written map[string]string // the digests of files before tools wrote them, by path
+}
+
+// openScope records the state of the directory before the run.
+func (r *run) openScope(ctx context.Context) (*scope, error) {
+	if r.request.AllowedFiles == nil {
+		return nil, nil
+	}
+	s := &scope{dir: r.request.Dir, allowed: r.request.AllowedFiles, written: map[string]string{}}
+	var err error
+	if s.store, err = coding.OpenCheckpoints(r.config.State, s.dir); err != nil {
+		return nil, err
+	}
+	s.before, err = s.take(ctx)
+	return s, err
+}
+
+// take takes a checkpoint. Files that cannot be read cannot be compared.
+func (s *scope) take(ctx context.Context) (checkpoint.ID, error) {
+	id, stats, err := s.store.Take(ctx, "reins coder")
+	if err == nil && len(stats.Unreadable) > 0 {
+		err = stats.Unreadable[0]
+	}
+	return id, err
+}
+
+// permits reports whether a path relative to the directory may change.
+func (s *scope) permits(path string) bool {
+	return slices.ContainsFunc(s.allowed, func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, path) })
+}
+
+// relative returns a path as it is shown: relative to the directory if it is inside.
+func (s *scope) relative(path string) string {
+	rel, err := filepath.Rel(s.dir, path)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return path
+	}
+	return filepath.ToSlash(rel)
+}
+
+// remember is middleware that records the files that a call will write and must not change.
+func (s *scope) remember(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
+	if s != nil {
+		for _, a := range c.Accesses {
+			if (a.Kind == policy.Write || a.Kind == policy.Delete) && !s.permits(s.relative(a.Target)) {
+				s.mu.Lock()
+				if _, ok := s.written[a.Target]; !ok {
+					s.written[a.Target] = digest(a.Target)
+				}
+				s.mu.Unlock()
+			}
+		}
+	}
+	return next(ctx)
+}
+
+// digest identifies the content of a file; "" means that it does not exist.
+func digest(path string) string {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ""
+	case err != nil:
+		return err.Error()
+	case !info.Mode().IsRegular(): // reading a FIFO would wait
+		return info.Mode().String()
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// judge returns the failure of a run that ended with f: a scope violation if it changed files that must not change, or
+// if that is unknown.
+func (s *scope) judge(ctx context.Context, f *failure) *failure {
+	if s == nil {
+		return f
+	}
+	changes, err := s.changes(ctx)
+	if err == nil && len(changes) == 0 {
+		return f
+	}
+	message := fmt.Sprintf("%d files changed that must not change", len(changes))
+	switch {
+	case err != nil:
+		message = fmt.Sprintf("the changed files cannot be checked: %v", err)
+	case len(changes) == 1:
+		message = "1 file changed that must not change: " + changes[0].Path
+	}
+	v := failf(ScopeViolation, "%s", message)
+	v.changes = changes
+	if f != nil {
+		v.exit, v.message = f.exit, fmt.Sprintf("%s; the run also failed (%s): %s", message, f.kind, f.message)
+	}
+	return v
+}
+
+// changes lists the changes that are not allowed, sorted by path.
+func (s *scope) changes(ctx context.Context) ([]Change, error) {
+	after, err := s.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.store.Diff(ctx, s.before, after)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for _, c := range all {
+		if !c.Dir() && !s.permits(c.Path) {
+			found[c.Path] = string(c.Kind)
+		}
+	}
+	for path, old := range s.written {
+		name, now := s.relative(path), digest(path)
+		if _, ok := found[name]; ok || now == old {
+			continue
+		}
+		kind := checkpoint.Modified
+		if old == "" {
+			kind = checkpoint.Added
+		} else if now == "" {
+			kind = checkpoint.Deleted
+		}
+		found[name] = string(kind)
+	}
+	var list []Change
+	for path, kind := range found {
+		list = append(list, Change{path, kind})
+	}
+	slices.SortFunc(list, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return list, nil
+}
