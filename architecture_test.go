@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"llm/llmtest/conformance"},
 	{"env"},
 	{"env/search", "env/envtest", "env/sandbox", "secret"},
-	{"env/local", "checkpoint", "trust", "skill", "audit", "hook"},
+	{"env/local", "checkpoint", "trust", "skill", "audit", "hook", "lsp"},
 	{"policy/shell", "policy/repo"},
 	{"policy"},
 	{"tool", "config"},
