@@ -41,7 +41,7 @@ var layers = [][]string{
 	{"coding/textfile/textfiletest"},
 	{"coding/edit", "coding/patch"},
 	{"coding/tools", "coding/prompt", "coding/web"},
-	{"coding/native"},
+	{"coding/native", "coding/lang"},
 	{"coding"},
 	{"mcp/serve"},
 	{"host/show"},

@@ -72,6 +72,9 @@ type Config struct {
 	// Prompt.User is added to it.
 	Prompt PromptConfig
 
+	// LSP configures language servers. The zero value uses none.
+	LSP LSPConfig
+
 	// Secrets configures what is redacted, and Audit the audit log.
 	Secrets Secrets
 	Audit   Audit
@@ -141,7 +144,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	if s.Catalogue == nil {
 		s.Catalogue = cmp.Or(c.Connect.Catalogue, llm.DefaultCatalogue())
 	}
-	for _, step := range []func(context.Context) error{b.findStore, b.findDir, b.extend, b.conceal, b.connect, b.useSkills, b.prepare, b.keep, b.audit} {
+	for _, step := range []func(context.Context) error{b.findStore, b.findDir, b.extend, b.languageServers, b.conceal, b.connect, b.useSkills, b.prepare, b.keep, b.audit} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

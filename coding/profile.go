@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reins-agent/reins/coding/lang"
 	"github.com/reins-agent/reins/coding/native"
 	"github.com/reins-agent/reins/coding/patch"
 	"github.com/reins-agent/reins/coding/prompt"
@@ -230,7 +231,8 @@ func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
 	return native.Gemini(tools.NewSet(c))
 }
 
-// addedAliases returns aliases of tools that a session or a host adds: those for subagents and for the web.
+// addedAliases returns aliases of tools that a session or a host adds: those for subagents, the web and
+// language servers.
 var addedAliases = sync.OnceValue(func() []tool.Alias {
 	claude := map[string]string{
 		"prompt": "task", "subagent_type": "agent_type", "description": "", "run_in_background": "",
@@ -240,7 +242,7 @@ var addedAliases = sync.OnceValue(func() []tool.Alias {
 		{Name: "Agent", Tool: "spawn_agent", Params: claude},
 		{Name: "Task", Tool: "spawn_agent", Params: claude},
 		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
-	}, web.Aliases()...)
+	}, append(web.Aliases(), lang.Aliases()...)...)
 })
 
 // freeformPatch offers apply_patch as a freeform tool.

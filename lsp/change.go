@@ -42,7 +42,7 @@ type Change struct {
 type side struct {
 	opened  []document // before the change
 	before  []Diagnostic
-	late    bool // the server was started after the change
+	late    bool // the errors before the change are unknown
 	changed []document
 }
 
@@ -50,7 +50,7 @@ type side struct {
 type Report struct {
 	New    []Diagnostic // errors that did not exist before, by path
 	Before int          // errors in the changed files that existed before and still do
-	// Known is false if the errors before the change are unknown, because the server was started by it. New then has
+	// Known is false if the errors before the change are unknown, because the server was not ready. New then has
 	// all errors of the changed files.
 	Known bool
 }
@@ -89,7 +89,7 @@ func (w *Workspace) runs(path string) *client {
 func (ch *Change) After(ctx, half context.Context) (Report, error) {
 	for c, s := range ch.sides {
 		for _, d := range s.opened {
-			_ = c.check(half, d) // without them, all errors count as new
+			s.late = c.check(half, d) != nil || s.late
 		}
 		s.before = errorsIn(c.known(nil))
 	}

@@ -132,6 +132,11 @@ func (w *Workspace) Definition(ctx context.Context, p Point) ([]Location, error)
 	return w.locations(ctx, p, "textDocument/definition", nil)
 }
 
+// Implementation returns where an interface or a method of one is implemented.
+func (w *Workspace) Implementation(ctx context.Context, p Point) ([]Location, error) {
+	return w.locations(ctx, p, "textDocument/implementation", nil)
+}
+
 // References returns where a symbol is used, including its declaration.
 func (w *Workspace) References(ctx context.Context, p Point) ([]Location, error) {
 	return w.locations(ctx, p, "textDocument/references", map[string]any{"includeDeclaration": true})

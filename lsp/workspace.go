@@ -55,7 +55,7 @@ func (c Config) withDefaults() Config {
 
 // Workspace is the use of language servers in an environment. Its methods may be called concurrently.
 type Workspace struct {
-	*pool
+	pool *pool
 	key  any
 	env  env.Environment
 	once sync.Once
@@ -117,26 +117,26 @@ func Open(key any, e env.Environment, c Config) *Workspace {
 func (w *Workspace) Close() error {
 	w.once.Do(func() {
 		shared.Lock()
-		w.mu.Lock()
-		w.users = slices.DeleteFunc(w.users, func(u *Workspace) bool { return u == w })
-		last := len(w.users) == 0
+		w.pool.mu.Lock()
+		w.pool.users = slices.DeleteFunc(w.pool.users, func(u *Workspace) bool { return u == w })
+		last := len(w.pool.users) == 0
 		if last {
-			w.cancel()
+			w.pool.cancel()
 			delete(shared.pools, w.key)
 		}
 		var mine []*client
-		for _, s := range w.slots {
+		for _, s := range w.pool.slots {
 			if s.client != nil && (last || s.client.owner == w) {
 				mine = append(mine, s.drop())
 			}
 		}
-		w.mu.Unlock()
+		w.pool.mu.Unlock()
 		shared.Unlock()
 		for _, c := range mine {
 			c.conn.close()
 		}
 		if last {
-			w.jobs.Wait()
+			w.pool.jobs.Wait()
 		}
 	})
 	return nil
@@ -165,12 +165,13 @@ func (p *pool) serverOf(paths env.Paths, path string) (*slot, error) {
 
 // Usable reports whether a server may exist for a file: it is known, and starting it has not failed for good.
 func (w *Workspace) Usable(path string) bool {
-	s, err := w.serverOf(w.env.Info().Paths(), path)
+	info := w.env.Info()
+	s, err := w.pool.serverOf(info.Paths(), path)
 	if err != nil {
 		return false
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.pool.mu.Lock()
+	defer w.pool.mu.Unlock()
 	return s.client != nil || !final(s.err) && s.failures < maxFailures
 }
 
@@ -179,7 +180,7 @@ func final(err error) bool { return errors.Is(err, ErrNotInstalled) || errors.Is
 
 // Server returns the server for a file by its extension.
 func (w *Workspace) Server(path string) (Server, bool) {
-	s, err := w.serverOf(w.env.Info().Paths(), path)
+	s, err := w.pool.serverOf(w.env.Info().Paths(), path)
 	if err != nil {
 		return Server{}, false
 	}
@@ -188,7 +189,7 @@ func (w *Workspace) Server(path string) (Server, bool) {
 
 // client returns the running server for a file, and starts it if needed. The start continues when ctx ends.
 func (w *Workspace) client(ctx context.Context, path string) (*client, error) {
-	s, err := w.serverOf(w.env.Info().Paths(), path)
+	s, err := w.pool.serverOf(w.env.Info().Paths(), path)
 	if err != nil {
 		return nil, err
 	}
@@ -210,17 +211,17 @@ func (w *Workspace) client(ctx context.Context, path string) (*client, error) {
 
 // get returns the client of a slot, or a channel that is closed when its start has ended.
 func (w *Workspace) get(s *slot) (*client, <-chan struct{}, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.ctx.Err() != nil || !slices.Contains(w.users, w) {
+	w.pool.mu.Lock()
+	defer w.pool.mu.Unlock()
+	if w.pool.ctx.Err() != nil || !slices.Contains(w.pool.users, w) {
 		return nil, nil, errClosed
 	}
 	if c := s.client; c != nil {
 		if c.conn.ended() == nil {
-			w.used(s)
+			w.pool.used(s)
 			return c, nil, nil
 		}
-		w.failed(s, c.conn.ended())
+		w.pool.failed(s, c.conn.ended())
 		s.drop()
 	}
 	if s.starting != nil {
@@ -229,12 +230,12 @@ func (w *Workspace) get(s *slot) (*client, <-chan struct{}, error) {
 	if s.err != nil && (final(s.err) || s.failures >= maxFailures) {
 		return nil, nil, s.err
 	}
-	if wait := s.again.Sub(w.config.now()); s.err != nil && wait > 0 {
+	if wait := s.again.Sub(w.pool.config.now()); s.err != nil && wait > 0 {
 		return nil, nil, fmt.Errorf("%w; it can be started again in %v", s.err, wait.Round(time.Second))
 	}
 	done := make(chan struct{})
 	s.starting = done
-	w.jobs.Go(func() { w.start(s, done) })
+	w.pool.jobs.Go(func() { w.start(s, done) })
 	return nil, done, nil
 }
 
@@ -251,20 +252,20 @@ func (p *pool) failed(s *slot, err error) {
 
 // start starts a server in the environment of the workspace.
 func (w *Workspace) start(s *slot, done chan struct{}) {
-	ctx, cancel := context.WithTimeout(w.ctx, startTime)
+	ctx, cancel := context.WithTimeout(w.pool.ctx, startTime)
 	defer cancel()
 	c, err := w.launch(ctx, s.server)
-	w.mu.Lock()
+	w.pool.mu.Lock()
 	s.starting = nil
-	gone := w.ctx.Err() != nil || !slices.Contains(w.users, w)
+	gone := w.pool.ctx.Err() != nil || !slices.Contains(w.pool.users, w)
 	switch {
 	case err != nil && !gone:
-		w.failed(s, err)
+		w.pool.failed(s, err)
 	case err == nil && !gone:
 		s.client, s.err = c, nil
-		w.used(s)
+		w.pool.used(s)
 	}
-	w.mu.Unlock()
+	w.pool.mu.Unlock()
 	close(done)
 	if err == nil && gone {
 		c.conn.close()
@@ -272,7 +273,7 @@ func (w *Workspace) start(s *slot, done chan struct{}) {
 }
 
 func (w *Workspace) launch(ctx context.Context, s Server) (*client, error) {
-	if s.RunsProject && !w.config.Trusted {
+	if s.RunsProject && !w.pool.config.Trusted {
 		return nil, ErrUntrusted
 	}
 	if len(s.Command) == 0 {
@@ -287,7 +288,7 @@ func (w *Workspace) launch(ctx context.Context, s Server) (*client, error) {
 		return nil, err
 	}
 	if s.prepare != nil {
-		if err := s.prepare(ctx, w.env, &s, program, w.config.Trusted); err != nil {
+		if err := s.prepare(ctx, w.env, &s, program, w.pool.config.Trusted); err != nil {
 			return nil, err
 		}
 	}
@@ -334,16 +335,16 @@ func (w *Workspace) with(ctx context.Context, path string, f func(c *client) err
 	if err != nil {
 		return err
 	}
-	s := w.slots[c.server.Name]
-	w.mu.Lock()
+	s := w.pool.slots[c.server.Name]
+	w.pool.mu.Lock()
 	s.uses++
-	w.mu.Unlock()
+	w.pool.mu.Unlock()
 	err = f(c)
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.pool.mu.Lock()
+	defer w.pool.mu.Unlock()
 	s.uses--
 	if s.client == c && c.conn.ended() == nil {
-		w.used(s)
+		w.pool.used(s)
 		if err == nil {
 			s.failures = 0
 		}
@@ -360,9 +361,9 @@ func (w *Workspace) Touched() {
 
 // running returns the servers that run.
 func (w *Workspace) running() (all []*client) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, s := range w.slots {
+	w.pool.mu.Lock()
+	defer w.pool.mu.Unlock()
+	for _, s := range w.pool.slots {
 		if s.client != nil && s.client.conn.ended() == nil {
 			all = append(all, s.client)
 		}
