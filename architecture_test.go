@@ -46,7 +46,7 @@ var layers = [][]string{
 	{"mcp/serve"},
 	{"host/show"},
 	{"host/cli"},
-	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/mcpsuite", "internal/mutants"},
+	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/lspsuite", "internal/mcpsuite", "internal/mutants"},
 }
 
 // allowed names the modules that the core packages may link, beside the standard library.

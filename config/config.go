@@ -38,6 +38,7 @@ type Config struct {
 	Audit       Audit       `toml:"audit" json:"audit,omitzero" jsonschema:"the log of tool calls"`
 	MCP         MCP         `toml:"mcp" json:"mcp,omitzero" jsonschema:"how MCP servers are used"`
 	Web         Web         `toml:"web" json:"web,omitzero" jsonschema:"tools that read the web"`
+	LSP         LSP         `toml:"lsp" json:"lsp,omitzero" jsonschema:"language servers"`
 	Skills      Skills      `toml:"skills" json:"skills,omitzero" jsonschema:"instructions for kinds of tasks"`
 	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" project:"trusted" jsonschema:"commands to run at events of a session"`
 	ClaudeHooks bool        `toml:"claude_hooks" json:"claude_hooks,omitempty" jsonschema:"also run the hooks of Claude Code: those of the user and, in trusted projects, of the project"`
@@ -115,6 +116,17 @@ type Web struct {
 	SearchBackend string `toml:"search_backend" json:"search_backend,omitempty" enum:"searxng brave" jsonschema:"search engine of the tool web_search (default: none)"`
 	SearchURL     string `toml:"search_url" json:"search_url,omitempty" jsonschema:"URL of the SearXNG instance, whose json format must be enabled"`
 	SearchKeyEnv  string `toml:"search_key_env" json:"search_key_env,omitempty" jsonschema:"environment variable with the API key of the search engine (default: BRAVE_API_KEY)"`
+}
+
+// LSP configures language servers. Each server has a key for its command.
+type LSP struct {
+	Enabled            bool   `toml:"enabled" json:"enabled,omitempty" default:"true" jsonschema:"whether language servers are used, if they are installed: for the tools lsp and read_lints, and to report the errors that edits cause"`
+	DiagnosticsTimeout string `toml:"diagnostics_timeout" json:"diagnostics_timeout,omitempty" default:"2s" format:"duration" jsonschema:"how long an edit waits for the errors that it causes"`
+	Gopls              string `toml:"gopls" json:"gopls,omitempty" jsonschema:"command of the server for Go, or off (default: gopls)"`
+	TypeScript         string `toml:"typescript" json:"typescript,omitempty" jsonschema:"command of the server for TypeScript and JavaScript, or off (default: typescript-language-server --stdio)"`
+	Pyright            string `toml:"pyright" json:"pyright,omitempty" jsonschema:"command of the server for Python, or off (default: pyright-langserver --stdio)"`
+	RustAnalyzer       string `toml:"rust_analyzer" json:"rust_analyzer,omitempty" jsonschema:"command of the server for Rust, or off (default: rust-analyzer); it is used in trusted projects only"`
+	Clangd             string `toml:"clangd" json:"clangd,omitempty" jsonschema:"command of the server for C and C++, or off (default: clangd --log=error)"`
 }
 
 // Skills selects skills.

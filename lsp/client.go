@@ -29,7 +29,11 @@ type client struct {
 	files   map[string]stamp // files that the server knows; nil if there are too many
 	stale   atomic.Bool      // files may have changed
 
+	warm atomic.Bool // the server was asked about a document before
+
 	mu      sync.Mutex
+	busy    map[string]bool     // progress that the server reports, by token
+	quiet   chan struct{}       // closed at the next end of progress
 	found   map[string]findings // by key of the path
 	seq     int                 // counts publications
 	changed chan struct{}       // closed at the next publication
@@ -40,6 +44,7 @@ func connect(ctx context.Context, e env.Environment, s Server, program, root str
 	c := &client{
 		server: s, env: env.NoLinks(e), paths: e.Info().Paths(), root: root, enc: utf16Units, ready: make(chan struct{}),
 		docs: make(map[string]*document), found: make(map[string]findings), changed: make(chan struct{}),
+		busy: make(map[string]bool), quiet: make(chan struct{}),
 	}
 	if !s.ReportsStatus {
 		close(c.ready)
@@ -116,6 +121,8 @@ func (c *client) notified(method string, params json.RawMessage) {
 	switch method {
 	case "textDocument/publishDiagnostics":
 		c.published(params)
+	case "$/progress":
+		c.progress(params)
 	case "experimental/serverStatus":
 		var status struct{ Quiescent bool }
 		if json.Unmarshal(params, &status) == nil && status.Quiescent && c.server.ReportsStatus {
@@ -134,4 +141,55 @@ func (c *client) request(ctx context.Context, method string, params, result any)
 		return context.Cause(ctx)
 	}
 	return c.conn.call(ctx, method, params, result)
+}
+
+// maxProgress bounds the progress that is followed.
+const maxProgress = 100
+
+// progress follows what the server reports about its work in the background.
+func (c *client) progress(params json.RawMessage) {
+	var p struct {
+		Token json.RawMessage
+		Value struct{ Kind string }
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch token := string(p.Token); p.Value.Kind {
+	case "begin":
+		if len(c.busy) < maxProgress {
+			c.busy[token] = true
+		}
+	case "end":
+		delete(c.busy, token)
+		close(c.quiet)
+		c.quiet = make(chan struct{})
+	}
+}
+
+// loaded waits until the server has no work in the background, such as loading or indexing the project: until then its
+// answers about other files are not complete. Some servers begin with that when they are first asked.
+func (c *client) loaded(ctx context.Context, path string) error {
+	if !c.warm.Swap(true) {
+		if err := c.request(ctx, "textDocument/documentSymbol", map[string]any{"textDocument": c.id(path)}, nil); c.conn.ended() != nil {
+			return err
+		}
+	}
+	for {
+		c.mu.Lock()
+		n, quiet := len(c.busy), c.quiet
+		c.mu.Unlock()
+		if n == 0 {
+			return nil
+		}
+		select {
+		case <-quiet:
+		case <-c.conn.gone:
+			return c.conn.ended()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }

@@ -18,6 +18,8 @@ type fake struct {
 	enc  encoding
 	docs map[string]string // by URI
 	vers map[string]int
+
+	loaded bool
 }
 
 // serveFake runs the server until its input ends.
@@ -97,11 +99,25 @@ func (f *fake) message(b []byte) {
 		}
 	case "textDocument/diagnostic":
 		f.out(message{ID: m.ID, Result: map[string]any{"kind": "full", "items": f.errorsOf(f.docs[doc.URI])}})
+	case "textDocument/documentSymbol":
+		if f.mode == "loads" {
+			f.progress("begin")
+		}
+		f.out(message{ID: m.ID, Result: []any{}})
+		if f.mode == "loads" {
+			f.progress("end")
+		}
 	default:
 		if len(m.ID) > 0 && m.Method != "" {
 			f.request(m, doc.URI, p.Position, p.NewName)
 		}
 	}
+}
+
+// progress reports that the project is being loaded.
+func (f *fake) progress(kind string) {
+	f.out(message{Method: "$/progress", Params: map[string]any{"token": 1, "value": map[string]any{"kind": kind}}})
+	f.loaded = kind == "end"
 }
 
 // begin misbehaves after the start.
@@ -182,7 +198,10 @@ func (f *fake) request(m received, uri string, at position, newName string) {
 	}
 	var found []any
 	edits := map[string][]textEdit{}
-	for _, doc := range slices.Sorted(maps.Keys(f.files())) {
+	for i, doc := range slices.Sorted(maps.Keys(f.files())) {
+		if f.mode == "loads" && !f.loaded && i > 0 {
+			break
+		}
 		t := newText(f.files()[doc])
 		for n := range t.start {
 			i := word(t.line(n), name)

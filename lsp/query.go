@@ -63,6 +63,9 @@ func (w *Workspace) asks(ctx context.Context, p Point, f func(c *client, at map[
 		if err != nil {
 			return err
 		}
+		if err := c.loaded(ctx, p.Path); err != nil {
+			return err
+		}
 		return f(c, map[string]any{"textDocument": c.id(p.Path), "position": at})
 	})
 }

@@ -132,9 +132,11 @@ func (w *Workspace) Close() error {
 		}
 		w.pool.mu.Unlock()
 		shared.Unlock()
+		var closing sync.WaitGroup
 		for _, c := range mine {
-			c.conn.close()
+			closing.Go(c.conn.close)
 		}
+		closing.Wait()
 		if last {
 			w.pool.jobs.Wait()
 		}
@@ -163,11 +165,15 @@ func (p *pool) serverOf(paths env.Paths, path string) (*slot, error) {
 	return nil, fmt.Errorf("%w: %s", ErrNoServer, paths.Base(path))
 }
 
-// Usable reports whether a server may exist for a file: it is known, and starting it has not failed for good.
+// Usable reports whether a server may exist for a file, given by its real path: the file is in the workspace, the server
+// is known, and starting it has not failed for good.
 func (w *Workspace) Usable(path string) bool {
-	info := w.env.Info()
-	s, err := w.pool.serverOf(info.Paths(), path)
+	paths := w.env.Info().Paths()
+	s, err := w.pool.serverOf(paths, path)
 	if err != nil {
+		return false
+	}
+	if root, err := w.env.RealPath(context.Background(), w.env.Info().Dir); err != nil || !paths.Within(root, path) {
 		return false
 	}
 	w.pool.mu.Lock()

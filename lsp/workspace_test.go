@@ -178,8 +178,13 @@ func TestWorkspace_AnswersQuestions(t *testing.T) {
 func TestWorkspace_StartsServersLazilyAndOnce(t *testing.T) {
 	r := open(t, fakeServer(t, "ok", utf16Units))
 	r.write("a.fk", "def word\n")
-	if r.pid() != 0 || !r.Usable(r.dir+"/a.fk") || r.Usable(r.dir+"/a.txt") {
-		t.Fatalf("before the first use: pid %d, usable %v and %v; want none, and only .fk usable", r.pid(), r.Usable("a.fk"), r.Usable("a.txt"))
+	if r.pid() != 0 {
+		t.Fatalf("server %d runs before the first use", r.pid())
+	}
+	for path, want := range map[string]bool{"/a.fk": true, "/a.txt": false, "/../a.fk": false} {
+		if got := r.Usable(filepath.Clean(r.dir + path)); got != want {
+			t.Errorf("a server is usable for %s: %v, want %v", path, got, want)
+		}
 	}
 	other := Open(r, r.env, Config{}) // the same workspace, in another session
 	var all sync.WaitGroup
@@ -504,5 +509,14 @@ func TestWorkspace_KeepsFewDocumentsOpen(t *testing.T) {
 	}
 	if n := len(r.running()[0].docs); n != 32 {
 		t.Errorf("%d documents are open, want 32", n)
+	}
+}
+
+func TestRename_WaitsUntilTheProjectIsLoaded(t *testing.T) {
+	r := open(t, fakeServer(t, "loads", utf16Units)) // which answers with a part of the files until then
+	r.write("a.fk", "def word\n")
+	r.write("b.fk", "word\n")
+	if got, err := r.Rename(t.Context(), r.point("a.fk", 1, "word"), "term"); err != nil || len(got) != 2 {
+		t.Errorf("the rename changes %d files, %v; want 2", len(got), err)
 	}
 }

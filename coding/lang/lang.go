@@ -32,8 +32,8 @@ type Config struct {
 // The limits of the tools.
 const (
 	defaultTimeout = 2 * time.Second
-	maxTime        = 30 * time.Second // of a call
-	lintTime       = 10 * time.Second // for the diagnostics of a file
+	maxTime        = time.Minute      // of a call, which may have to start a server
+	lintTime       = 30 * time.Second // for the diagnostics of a file
 	maxShown       = 100              // results of a call
 	maxLints       = 50
 	maxNoted       = 10 // errors in the result of an edit

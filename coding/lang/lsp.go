@@ -165,6 +165,11 @@ func (t *Tools) applyRename(ctx context.Context, c *tool.Call, in query) (tool.R
 	if err != nil {
 		return tool.Result{}, err
 	}
+	for _, ch := range changes {
+		if !slices.Contains(c.Accesses, policy.Access{Kind: policy.Write, Target: ch.Path}) {
+			return tool.Failure(tool.EditConflict, "The language server now changes other files than when the call was checked, such as %s. Nothing was changed. Try again.", show(c.Env, ch.Path)), nil
+		}
+	}
 	done, err := tools.ReplaceFiles(ctx, c, t.files, changes)
 	if err != nil {
 		return tool.Result{}, err

@@ -85,6 +85,9 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	if c.Tools, err = r.host.webTools(o.settings); err != nil {
 		return c, err
 	}
+	if c.LSP, err = languageServers(o.settings); err != nil {
+		return c, err
+	}
 	if place.store != nil {
 		c.Session.Store = place.store
 		if c.State, err = stateDir(r.host); err != nil {
