@@ -83,7 +83,7 @@ func (c *client) initialize(ctx context.Context) error {
 		return fmt.Errorf("the server counts columns in %.20q, which is not supported", string(e))
 	}
 	p := got.Capabilities.Diagnostics
-	c.pull = len(p) > 0 && string(p) != "null" && string(p) != "false"
+	c.pull = len(p) > 0 && string(p) != "null" && string(p) != "false" || c.server.diagnose != nil
 	if err := c.conn.notify("initialized", struct{}{}); err != nil || c.server.Settings == nil {
 		return err
 	}
@@ -120,7 +120,9 @@ func (c *client) answer(method string, params json.RawMessage) (any, *rpcError) 
 func (c *client) notified(method string, params json.RawMessage) {
 	switch method {
 	case "textDocument/publishDiagnostics":
-		c.published(params)
+		if c.server.diagnose == nil {
+			c.published(params)
+		}
 	case "$/progress":
 		c.progress(params)
 	case "experimental/serverStatus":

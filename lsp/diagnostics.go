@@ -136,16 +136,16 @@ func (c *client) check(ctx context.Context, d document) error {
 
 // pullOf requests the diagnostics of a document. A server that is busy with a change asks to try again.
 func (c *client) pullOf(ctx context.Context, path string) error {
+	request := c.server.diagnose
+	if request == nil {
+		request = standardPull
+	}
 	for {
-		var got struct {
-			Kind  string
-			Items []diagnostic
-		}
-		err := c.request(ctx, "textDocument/diagnostic", map[string]any{"textDocument": c.id(path)}, &got)
+		got, err := request(ctx, c, path)
 		var refused *rpcError
 		switch {
 		case err == nil:
-			c.record(path, func(f *findings) { f.pulled = got.Items[:min(len(got.Items), maxPerFile)] })
+			c.record(path, func(f *findings) { f.pulled = got[:min(len(got), maxPerFile)] })
 			return nil
 		case !errors.As(err, &refused) || refused.Code != codeServerCancelled && refused.Code != codeContentModified:
 			return err
@@ -156,6 +156,12 @@ func (c *client) pullOf(ctx context.Context, path string) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+func standardPull(ctx context.Context, c *client, path string) ([]diagnostic, error) {
+	var got struct{ Items []diagnostic }
+	err := c.request(ctx, "textDocument/diagnostic", map[string]any{"textDocument": c.id(path)}, &got)
+	return got.Items, err
 }
 
 // known returns the diagnostics of all files for which the function returns true, or of all if it is nil.

@@ -1,11 +1,14 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/reins-agent/reins/env"
@@ -31,6 +34,8 @@ type Server struct {
 	Check string
 
 	prepare func(ctx context.Context, e env.Environment, s *Server, program string, trusted bool) error
+	// diagnose, if set, requests the diagnostics of an open document. Those that the server sends are then ignored.
+	diagnose func(ctx context.Context, c *client, path string) ([]diagnostic, error)
 }
 
 // Servers returns the servers that are known.
@@ -45,7 +50,7 @@ func Servers() []Server {
 				".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact",
 				".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact",
 			},
-			Files: []string{"tsconfig*.json", "jsconfig.json", "package.json"}, prepare: prepareTypeScript,
+			Files: []string{"tsconfig*.json", "jsconfig.json", "package.json"}, prepare: prepareTypeScript, diagnose: diagnoseTypeScript,
 		}, {
 			Name: "pyright-langserver", Command: []string{"pyright-langserver", "--stdio"}, Check: "python3 -m compileall -q .",
 			Languages: map[string]string{".py": "python", ".pyi": "python"}, Files: []string{"pyproject.toml", "pyrightconfig.json"},
@@ -118,6 +123,33 @@ func prepareTypeScript(ctx context.Context, e env.Environment, s *Server, progra
 		return nil
 	}
 	return fmt.Errorf("%w; install TypeScript 5 beside it", ErrUntrusted)
+}
+
+// diagnoseTypeScript asks TypeScript itself. What the server sends has no version, comes in parts, and is not sent at all
+// if a file without errors still has none.
+func diagnoseTypeScript(ctx context.Context, c *client, path string) (all []diagnostic, err error) {
+	for _, command := range []string{"syntacticDiagnosticsSync", "semanticDiagnosticsSync"} {
+		var got struct {
+			Body []struct {
+				Start    struct{ Line, Offset int } // from 1
+				Text     string
+				Code     int
+				Category string
+			}
+		}
+		arguments := []any{command, map[string]any{"file": uriOf(c.paths, path)}, map[string]any{}}
+		if err := c.request(ctx, "workspace/executeCommand", map[string]any{"command": "typescript.tsserverRequest", "arguments": arguments}, &got); err != nil {
+			return nil, err
+		}
+		for _, d := range got.Body {
+			at := position{d.Start.Line - 1, d.Start.Offset - 1}
+			severity := map[string]Severity{"error": Error, "warning": Warning, "suggestion": Hint}[d.Category]
+			all = append(all, diagnostic{
+				Range: span{at, at}, Severity: int(cmp.Or(severity, Info)), Code: json.RawMessage(strconv.Itoa(d.Code)), Source: "ts", Message: d.Text,
+			})
+		}
+	}
+	return all, nil
 }
 
 // suffixes returns the extensions of the server's files, without dots and sorted.

@@ -33,7 +33,7 @@ type Config struct {
 
 const (
 	defaultIdle = 5 * time.Minute
-	startTime   = time.Minute // how long a server may take to start
+	startTime   = 2 * time.Minute // how long a server may take to start
 	maxFailures = 6           // starts in a row that may fail
 )
 
