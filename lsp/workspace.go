@@ -34,7 +34,7 @@ type Config struct {
 const (
 	defaultIdle = 5 * time.Minute
 	startTime   = 2 * time.Minute // how long a server may take to start
-	maxFailures = 6           // starts in a row that may fail
+	maxFailures = 6               // starts in a row that may fail
 )
 
 func (c Config) withDefaults() Config {
