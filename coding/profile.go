@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding/lang"
 	"github.com/reins-agent/reins/coding/native"
 	"github.com/reins-agent/reins/coding/patch"
 	"github.com/reins-agent/reins/coding/prompt"
@@ -232,6 +233,8 @@ func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
 }
 
 // addedAliases returns aliases of tools that a session or a host adds: those for subagents, for the user and for the web.
+// addedAliases returns aliases of tools that a session or a host adds: those for subagents, the web and
+// language servers.
 var addedAliases = sync.OnceValue(func() []tool.Alias {
 	claude := map[string]string{
 		"prompt": "task", "subagent_type": "agent_type", "description": "", "run_in_background": "",
@@ -254,7 +257,7 @@ var addedAliases = sync.OnceValue(func() []tool.Alias {
 		{Name: "CronDelete", Tool: "cron_delete"},
 		{Name: "RemoteTrigger", Tool: "remote_trigger"},
 		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
-	}, web.Aliases()...)
+	}, append(web.Aliases(), lang.Aliases()...)...)
 })
 
 // freeformPatch offers apply_patch as a freeform tool.

@@ -41,6 +41,7 @@ type Config struct {
 	MCP         MCP         `toml:"mcp" json:"mcp,omitzero" jsonschema:"how MCP servers are used"`
 	Web         Web         `toml:"web" json:"web,omitzero" jsonschema:"tools that read the web"`
 	Coder       Coder       `toml:"coder" json:"coder,omitzero" jsonschema:"runs of reins coder and the tool coder"`
+	LSP         LSP         `toml:"lsp" json:"lsp,omitzero" jsonschema:"language servers"`
 	Skills      Skills      `toml:"skills" json:"skills,omitzero" jsonschema:"instructions for kinds of tasks"`
 	Triggers    []Trigger   `toml:"triggers" json:"triggers,omitempty" jsonschema:"webhooks that the agent can call"`
 	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" project:"trusted" jsonschema:"commands to run at events of a session"`
@@ -140,6 +141,17 @@ type Coder struct {
 	SystemFlag string   `toml:"system_flag" json:"system_flag,omitempty" default:"--append-system-prompt" jsonschema:"flag of the command for instructions; if it is empty, they precede the task"`
 	Pass       []string `toml:"pass" json:"pass,omitempty" jsonschema:"environment variables that the command gets, such as ANTHROPIC_*"`
 	Writable   []string `toml:"writable" json:"writable,omitempty" jsonschema:"directories that the command can also write, such as its state"`
+}
+
+// LSP configures language servers. Each server has a key for its command.
+type LSP struct {
+	Enabled            bool   `toml:"enabled" json:"enabled,omitempty" default:"true" jsonschema:"whether language servers are used, if they are installed: for the tools lsp and read_lints, and to report the errors that edits cause"`
+	DiagnosticsTimeout string `toml:"diagnostics_timeout" json:"diagnostics_timeout,omitempty" default:"2s" format:"duration" jsonschema:"how long an edit waits for the errors that it causes"`
+	Gopls              string `toml:"gopls" json:"gopls,omitempty" jsonschema:"command of the server for Go, or off (default: gopls)"`
+	TypeScript         string `toml:"typescript" json:"typescript,omitempty" jsonschema:"command of the server for TypeScript and JavaScript, or off (default: typescript-language-server --stdio)"`
+	Pyright            string `toml:"pyright" json:"pyright,omitempty" jsonschema:"command of the server for Python, or off (default: pyright-langserver --stdio)"`
+	RustAnalyzer       string `toml:"rust_analyzer" json:"rust_analyzer,omitempty" jsonschema:"command of the server for Rust, or off (default: rust-analyzer); it is used in trusted projects only"`
+	Clangd             string `toml:"clangd" json:"clangd,omitempty" jsonschema:"command of the server for C and C++, or off (default: clangd --log=error)"`
 }
 
 // Skills selects skills.

@@ -51,6 +51,7 @@ func (e *Env) newBox(c sandbox.Config) error {
 // command changed in the user's would be used outside of the sandbox.
 var caches = []struct{ variable, name, place string }{
 	{"GOCACHE", "go-build", "cache/go-build"},
+	{"GOPLSCACHE", "gopls", "cache/gopls"},
 	{"GOLANGCI_LINT_CACHE", "golangci-lint", "cache/golangci-lint"},
 	{"STATICCHECK_CACHE", "staticcheck", "cache/staticcheck"},
 	{"npm_config_cache", "npm", "home/.npm"},

@@ -91,6 +91,9 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	if r.standby != nil {
 		c.Schedule = &r.standby.schedule
 	}
+	if c.LSP, err = languageServers(o.settings); err != nil {
+		return c, err
+	}
 	if place.store != nil {
 		c.Session.Store = place.store
 		if c.State, err = stateDir(r.host); err != nil {

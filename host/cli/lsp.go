@@ -1,0 +1,25 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/config"
+)
+
+// languageServers returns what the configuration says about language servers. The demo has no configuration and uses
+// none.
+func languageServers(s *config.Settings) (c coding.LSPConfig, err error) {
+	if s == nil || !s.LSP.Enabled {
+		return c, nil
+	}
+	c.Enabled = true
+	if c.Timeout, err = time.ParseDuration(s.LSP.DiagnosticsTimeout); err != nil {
+		return c, usagef("lsp.diagnostics_timeout: %w", err)
+	}
+	c.Commands = map[string]string{
+		"gopls": s.LSP.Gopls, "typescript-language-server": s.LSP.TypeScript, "pyright-langserver": s.LSP.Pyright,
+		"rust-analyzer": s.LSP.RustAnalyzer, "clangd": s.LSP.Clangd,
+	}
+	return c, nil
+}

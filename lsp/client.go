@@ -1,0 +1,197 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// client is a running server.
+type client struct {
+	server Server
+	env    env.Environment // follows no symbolic links
+	paths  env.Paths
+	root   string // real path of the workspace
+	conn   *conn
+	owner  *Workspace // whose environment it runs in
+	enc    encoding
+	pull   bool          // diagnostics are requested, not only sent
+	ready  chan struct{} // closed when the server has loaded the project, if it reports that
+	once   sync.Once     // closes ready
+
+	syncing sync.Mutex // held while documents are sent
+	docs    map[string]*document
+	uses    int              // counts uses of documents
+	files   map[string]stamp // files that the server knows; nil if there are too many
+	stale   atomic.Bool      // files may have changed
+
+	warm atomic.Bool // the server was asked about a document before
+
+	mu      sync.Mutex
+	busy    map[string]bool     // progress that the server reports, by token
+	quiet   chan struct{}       // closed at the next end of progress
+	found   map[string]findings // by key of the path
+	seq     int                 // counts publications
+	changed chan struct{}       // closed at the next publication
+}
+
+// connect starts a server.
+func connect(ctx context.Context, e env.Environment, s Server, program, root string) (*client, error) {
+	c := &client{
+		server: s, env: env.NoLinks(e), paths: e.Info().Paths(), root: root, enc: utf16Units, ready: make(chan struct{}),
+		docs: make(map[string]*document), found: make(map[string]findings), changed: make(chan struct{}),
+		busy: make(map[string]bool), quiet: make(chan struct{}),
+	}
+	if !s.ReportsStatus {
+		close(c.ready)
+	}
+	var err error
+	command := append([]string{program}, s.Command[1:]...)
+	if c.conn, err = dial(e, env.Command{Args: command, Dir: root}, c.notified, c.answer); err != nil {
+		return nil, err
+	}
+	if err := c.initialize(ctx); err != nil {
+		c.conn.close()
+		return nil, err
+	}
+	c.scan(ctx)
+	return c, nil
+}
+
+func (c *client) folders() any {
+	return []any{map[string]any{"uri": uriOf(c.paths, c.root), "name": c.paths.Base(c.root)}}
+}
+
+func (c *client) initialize(ctx context.Context) error {
+	var got initialized
+	err := c.conn.call(ctx, "initialize", map[string]any{
+		"processId": nil, "clientInfo": map[string]any{"name": "reins"}, "capabilities": capabilities,
+		"rootUri": uriOf(c.paths, c.root), "workspaceFolders": c.folders(), "initializationOptions": c.server.Options,
+	}, &got)
+	if err != nil {
+		return err
+	}
+	switch e := got.Capabilities.PositionEncoding; e {
+	case utf8Units, utf16Units, utf32Units:
+		c.enc = e
+	case "":
+	default:
+		return fmt.Errorf("the server counts columns in %.20q, which is not supported", string(e))
+	}
+	p := got.Capabilities.Diagnostics
+	c.pull = len(p) > 0 && string(p) != "null" && string(p) != "false" || c.server.diagnose != nil
+	if err := c.conn.notify("initialized", struct{}{}); err != nil || c.server.Settings == nil {
+		return err
+	}
+	return c.conn.notify("workspace/didChangeConfiguration", map[string]any{"settings": c.server.Settings})
+}
+
+// answer answers a request of the server. The server can change nothing by it.
+func (c *client) answer(method string, params json.RawMessage) (any, *rpcError) {
+	switch method {
+	case "workspace/configuration":
+		var asked struct{ Items []struct{ Section string } }
+		if err := json.Unmarshal(params, &asked); err != nil {
+			return nil, &rpcError{Code: -32602, Message: err.Error()}
+		}
+		list := make([]any, len(asked.Items))
+		for i, item := range asked.Items {
+			list[i] = c.server.Settings[item.Section]
+		}
+		return list, nil
+	case "workspace/workspaceFolders":
+		return c.folders(), nil
+	case "workspace/applyEdit":
+		return map[string]any{"applied": false, "failureReason": "the client applies no edits"}, nil
+	case "window/showDocument":
+		return map[string]any{"success": false}, nil
+	case "client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create", "window/showMessageRequest",
+		"workspace/diagnostic/refresh", "workspace/semanticTokens/refresh", "workspace/inlayHint/refresh", "workspace/codeLens/refresh":
+		return nil, nil
+	}
+	return nil, &rpcError{Code: codeNoMethod, Message: "unknown method: " + method}
+}
+
+// notified handles a notification of the server.
+func (c *client) notified(method string, params json.RawMessage) {
+	switch method {
+	case "textDocument/publishDiagnostics":
+		if c.server.diagnose == nil {
+			c.published(params)
+		}
+	case "$/progress":
+		c.progress(params)
+	case "experimental/serverStatus":
+		var status struct{ Quiescent bool }
+		if json.Unmarshal(params, &status) == nil && status.Quiescent && c.server.ReportsStatus {
+			c.once.Do(func() { close(c.ready) })
+		}
+	}
+}
+
+// request sends a request about the current files.
+func (c *client) request(ctx context.Context, method string, params, result any) error {
+	select {
+	case <-c.ready:
+	case <-c.conn.gone:
+		return c.conn.ended()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return c.conn.call(ctx, method, params, result)
+}
+
+// maxProgress bounds the progress that is followed.
+const maxProgress = 100
+
+// progress follows what the server reports about its work in the background.
+func (c *client) progress(params json.RawMessage) {
+	var p struct {
+		Token json.RawMessage
+		Value struct{ Kind string }
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch token := string(p.Token); p.Value.Kind {
+	case "begin":
+		if len(c.busy) < maxProgress {
+			c.busy[token] = true
+		}
+	case "end":
+		delete(c.busy, token)
+		close(c.quiet)
+		c.quiet = make(chan struct{})
+	}
+}
+
+// loaded waits until the server has no work in the background, such as loading or indexing the project: until then its
+// answers about other files are not complete. Some servers begin with that when they are first asked.
+func (c *client) loaded(ctx context.Context, path string) error {
+	if !c.warm.Swap(true) {
+		if err := c.request(ctx, "textDocument/documentSymbol", map[string]any{"textDocument": c.id(path)}, nil); c.conn.ended() != nil {
+			return err
+		}
+	}
+	for {
+		c.mu.Lock()
+		n, quiet := len(c.busy), c.quiet
+		c.mu.Unlock()
+		if n == 0 {
+			return nil
+		}
+		select {
+		case <-quiet:
+		case <-c.conn.gone:
+			return c.conn.ended()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package lsp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// Limits on what a server sends.
+const (
+	maxMessage = 32 << 20 // bytes of a message
+	maxHeader  = 8 << 10  // bytes of a line that is not part of a message
+	maxStray   = 1 << 20  // bytes between two messages that belong to neither
+)
+
+// framer splits the output of a server into messages. Some servers print other text too, which is skipped.
+type framer struct {
+	line   []byte // an incomplete line between messages
+	body   []byte // an incomplete message
+	length int    // of the message; 0 until its header was read
+	inBody bool
+	stray  int // bytes skipped since the last message
+}
+
+// write takes output and calls message for each complete message, which is valid only during the call.
+func (f *framer) write(p []byte, message func([]byte)) error {
+	for len(p) > 0 {
+		if f.inBody {
+			n := min(len(p), f.length-len(f.body))
+			f.body, p = append(f.body, p[:n]...), p[n:]
+			if len(f.body) == f.length {
+				message(f.body)
+				*f = framer{line: f.line[:0], body: reuse(f.body)}
+			}
+			continue
+		}
+		line, rest, whole := bytes.Cut(p, []byte("\n"))
+		f.line, p = append(f.line, line...), rest
+		if !whole && len(f.line) <= maxHeader {
+			return nil
+		}
+		if err := f.header(bytes.TrimSpace(f.line)); err != nil {
+			return err
+		}
+		f.line = f.line[:0]
+	}
+	return nil
+}
+
+// reuse returns the memory of a message for the next one, unless it is large.
+func reuse(b []byte) []byte {
+	if cap(b) > 1<<20 {
+		return nil
+	}
+	return b[:0]
+}
+
+// header takes a line between messages. The empty line after a length begins a message.
+func (f *framer) header(line []byte) error {
+	if len(line) == 0 {
+		f.inBody = f.length > 0
+		return nil
+	}
+	const name = "content-length:"
+	i := bytes.LastIndex(bytes.ToLower(line), []byte(name)) // text without a line end may precede it
+	if i < 0 {
+		if f.stray += len(line); f.stray > maxStray {
+			return errors.New("the server writes other things than messages to its standard output")
+		}
+		return nil
+	}
+	n, err := strconv.Atoi(string(bytes.TrimSpace(line[i+len(name):])))
+	if err != nil || n < 0 {
+		return fmt.Errorf("the server sent an invalid header: %.100q", line)
+	}
+	if n > maxMessage {
+		return fmt.Errorf("the server sent a message larger than %d MiB", maxMessage>>20)
+	}
+	f.length = n
+	return nil
+}
+
+// frame returns a message with its header.
+func frame(message []byte) []byte {
+	return append(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n", len(message)), message...)
+}

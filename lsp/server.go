@@ -1,0 +1,162 @@
+package lsp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reins-agent/reins/env"
+)
+
+// Server describes a language server.
+type Server struct {
+	Name    string
+	Command []string // the program, as a name in PATH or an absolute path, and its arguments
+	// Languages maps file extensions to the identifiers of languages.
+	Languages map[string]string
+	// Files are the names of other files that the server reads, such as go.mod.
+	Files []string
+	// Options are the initializationOptions of the server, and Settings its configuration by section.
+	Options  map[string]any
+	Settings map[string]any
+	// RunsProject says that the server runs programs of the project, such as build scripts. It is then used only in
+	// a project that the user trusts.
+	RunsProject bool
+	// ReportsStatus says that the server reports when it has loaded the project (experimental/serverStatus).
+	ReportsStatus bool
+	// Check is a command that people use to check a project, if there is no server.
+	Check string
+
+	prepare func(ctx context.Context, e env.Environment, s *Server, program string, trusted bool) error
+	// diagnose, if set, requests the diagnostics of an open document. Those that the server sends are then ignored.
+	diagnose func(ctx context.Context, c *client, path string) ([]diagnostic, error)
+}
+
+// Servers returns the servers that are known.
+func Servers() []Server {
+	return []Server{
+		{
+			Name: "gopls", Command: []string{"gopls"}, Check: "go vet ./...",
+			Languages: map[string]string{".go": "go"}, Files: []string{"go.mod", "go.sum", "go.work"},
+		}, {
+			Name: "typescript-language-server", Command: []string{"typescript-language-server", "--stdio"}, Check: "npx tsc --noEmit",
+			Languages: map[string]string{
+				".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact",
+				".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact",
+			},
+			Files: []string{"tsconfig*.json", "jsconfig.json", "package.json"}, prepare: prepareTypeScript, diagnose: diagnoseTypeScript,
+		}, {
+			Name: "pyright-langserver", Command: []string{"pyright-langserver", "--stdio"}, Check: "python3 -m compileall -q .",
+			Languages: map[string]string{".py": "python", ".pyi": "python"}, Files: []string{"pyproject.toml", "pyrightconfig.json"},
+			Settings: map[string]any{"python.analysis": map[string]any{"diagnosticMode": "openFilesOnly"}},
+		}, {
+			Name: "rust-analyzer", Command: []string{"rust-analyzer"}, Check: "cargo check", RunsProject: true, ReportsStatus: true,
+			Languages: map[string]string{".rs": "rust"}, Files: []string{"Cargo.toml", "Cargo.lock"},
+		}, {
+			Name: "clangd", Command: []string{"clangd", "--log=error"}, Check: "make",
+			Languages: map[string]string{".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".hh": "cpp", ".hpp": "cpp"},
+			Files:     []string{"compile_commands.json", "compile_flags.txt"},
+		},
+	}
+}
+
+// language returns the identifier of a file's language, or "" if it is not one of the server.
+func (s Server) language(paths env.Paths, file string) string {
+	return s.Languages[strings.ToLower(path.Ext(paths.Base(file)))]
+}
+
+// Errors that mean that there is no server to ask.
+var (
+	ErrNoServer     = errors.New("there is no language server for this kind of file")
+	ErrNotInstalled = errors.New("the language server is not installed")
+	ErrUntrusted    = errors.New("the language server runs programs of the project, which the user does not trust")
+)
+
+// find returns the absolute path of the server's program. Programs in the workspace are not used: whoever wrote the
+// project chose them.
+func (s Server) find(ctx context.Context, e env.Environment, root string) (string, error) {
+	name := s.Command[0]
+	paths := e.Info().Paths()
+	if paths.IsAbs(name) {
+		return name, nil
+	}
+	res, err := env.Exec(ctx, e, env.Command{Line: "command -v -- '" + strings.ReplaceAll(name, "'", `'\''`) + "'"})
+	if err != nil {
+		return "", err
+	}
+	program := strings.TrimSpace(res.Stdout)
+	if res.Code != 0 || !paths.IsAbs(program) {
+		return "", fmt.Errorf("%w: %s", ErrNotInstalled, name)
+	}
+	if real, err := e.RealPath(ctx, program); err != nil || paths.Within(root, real) || paths.Within(root, program) {
+		return "", fmt.Errorf("%w outside of the workspace: %s", ErrNotInstalled, name)
+	}
+	return program, nil
+}
+
+// prepareTypeScript makes the server use the TypeScript that is installed beside it. By default it would run that of the
+// project, which only a trusted project may choose.
+func prepareTypeScript(ctx context.Context, e env.Environment, s *Server, program string, trusted bool) error {
+	tsserver := map[string]any{"useSyntaxServer": "never"} // which answers wrongly while the project is loaded
+	s.Options = map[string]any{"disableAutomaticTypingAcquisition": true, "tsserver": tsserver}
+	paths := e.Info().Paths()
+	real, err := e.RealPath(ctx, program)
+	if err != nil {
+		return err
+	}
+	for _, lib := range []string{
+		paths.Join(paths.Dir(real), "..", "..", "typescript", "lib"),
+		paths.Join(paths.Dir(real), "..", "node_modules", "typescript", "lib"),
+	} {
+		if _, err := e.Stat(ctx, paths.Join(lib, "tsserver.js")); err == nil {
+			tsserver["path"] = lib
+			return nil
+		}
+	}
+	if trusted {
+		return nil
+	}
+	return fmt.Errorf("%w; install TypeScript 5 beside it", ErrUntrusted)
+}
+
+// diagnoseTypeScript asks TypeScript itself. What the server sends has no version, comes in parts, and is not sent at all
+// if a file without errors still has none.
+func diagnoseTypeScript(ctx context.Context, c *client, path string) (all []diagnostic, err error) {
+	for _, command := range []string{"syntacticDiagnosticsSync", "semanticDiagnosticsSync"} {
+		var got struct {
+			Body []struct {
+				Start    struct{ Line, Offset int } // from 1
+				Text     string
+				Code     int
+				Category string
+			}
+		}
+		arguments := []any{command, map[string]any{"file": uriOf(c.paths, path)}, map[string]any{}}
+		if err := c.request(ctx, "workspace/executeCommand", map[string]any{"command": "typescript.tsserverRequest", "arguments": arguments}, &got); err != nil {
+			return nil, err
+		}
+		for _, d := range got.Body {
+			at := position{d.Start.Line - 1, d.Start.Offset - 1}
+			severity := map[string]Severity{"error": Error, "warning": Warning, "suggestion": Hint}[d.Category]
+			all = append(all, diagnostic{
+				Range: span{at, at}, Severity: int(cmp.Or(severity, Info)), Code: json.RawMessage(strconv.Itoa(d.Code)), Source: "ts", Message: d.Text,
+			})
+		}
+	}
+	return all, nil
+}
+
+// suffixes returns the extensions of the server's files, without dots and sorted.
+func (s Server) suffixes() (all []string) {
+	for ext := range s.Languages {
+		all = append(all, strings.TrimPrefix(ext, "."))
+	}
+	slices.Sort(all)
+	return all
+}
