@@ -78,6 +78,9 @@ func (b *builder) registry(p *Profile) (*tool.Registry, error) {
 		}
 		r.Alias(skillAliases()...)
 	}
+	if err := r.Register(b.hands(p)...); err != nil {
+		return nil, err
+	}
 	return r, r.Register(b.config.Tools...)
 }
 

@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding/memory"
 	"github.com/reins-agent/reins/coding/prompt"
 	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env"
@@ -71,6 +72,9 @@ type Config struct {
 	// Prompt configures the system prompt. Prompt.Tools is ignored. If Session.System is set, only
 	// Prompt.User is added to it.
 	Prompt PromptConfig
+
+	// Memory configures the notes that are kept between sessions. They need a state directory.
+	Memory Memory
 
 	// Secrets configures what is redacted, and Audit the audit log.
 	Secrets Secrets
@@ -132,6 +136,8 @@ type builder struct {
 	warned  []string     // problems that were reported
 	secrets *secret.Redactor
 	active  *activeSkills
+	search  tool.Tool     // codebase_search, whose index all profiles share
+	notes   *memory.Store // nil if there is no memory
 }
 
 func (b *builder) open(ctx context.Context) (*agent.Session, error) {
@@ -141,7 +147,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	if s.Catalogue == nil {
 		s.Catalogue = cmp.Or(c.Connect.Catalogue, llm.DefaultCatalogue())
 	}
-	for _, step := range []func(context.Context) error{b.findStore, b.findDir, b.extend, b.conceal, b.connect, b.useSkills, b.prepare, b.keep, b.audit} {
+	for _, step := range []func(context.Context) error{b.findStore, b.findDir, b.extend, b.conceal, b.remember, b.connect, b.useSkills, b.prepare, b.keep, b.audit} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

@@ -218,16 +218,14 @@ func (p *Profile) tools() ([]tool.Tool, []tool.Alias) {
 }
 
 func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
-	c := p.ToolConfig
+	set := tools.NewSet(p.workConfig())
 	switch p.Family {
 	case OpenAIFamily:
-		c.ReadBeforeWrite = false // codex reads files with commands
-		return native.Codex(tools.NewSet(c), freeform, p.Vision)
+		return native.Codex(set, freeform, p.Vision)
 	case AnthropicFamily:
-		c.ReadBeforeWrite = true
-		return native.Claude(tools.NewSet(c))
+		return native.Claude(set)
 	}
-	return native.Gemini(tools.NewSet(c))
+	return native.Gemini(set)
 }
 
 // addedAliases returns aliases of tools that a session or a host adds: those for subagents and for the web.
@@ -239,6 +237,7 @@ var addedAliases = sync.OnceValue(func() []tool.Alias {
 	return append([]tool.Alias{
 		{Name: "Agent", Tool: "spawn_agent", Params: claude},
 		{Name: "Task", Tool: "spawn_agent", Params: claude},
+		{Name: "NotebookEdit", Tool: "notebook_edit"},
 		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
 	}, web.Aliases()...)
 })

@@ -102,6 +102,8 @@ type Call struct {
 	Output func(p []byte)
 	// Timeouts apply to commands. Zero fields default to those of the tool.
 	Timeouts Timeouts
+	// Steered, if set, is closed when a message for the agent arrives. A tool that only waits returns then.
+	Steered <-chan struct{}
 	// Vision reports whether the model accepts images.
 	Vision bool
 	// Accesses lists the accesses that the policy judged. The pipeline sets it before the call runs.
