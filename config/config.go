@@ -38,6 +38,7 @@ type Config struct {
 	Audit       Audit       `toml:"audit" json:"audit,omitzero" jsonschema:"the log of tool calls"`
 	MCP         MCP         `toml:"mcp" json:"mcp,omitzero" jsonschema:"how MCP servers are used"`
 	Web         Web         `toml:"web" json:"web,omitzero" jsonschema:"tools that read the web"`
+	Memory      Memory      `toml:"memory" json:"memory,omitzero" jsonschema:"notes that agents keep between sessions"`
 	Skills      Skills      `toml:"skills" json:"skills,omitzero" jsonschema:"instructions for kinds of tasks"`
 	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" project:"trusted" jsonschema:"commands to run at events of a session"`
 	ClaudeHooks bool        `toml:"claude_hooks" json:"claude_hooks,omitempty" jsonschema:"also run the hooks of Claude Code: those of the user and, in trusted projects, of the project"`
@@ -115,6 +116,12 @@ type Web struct {
 	SearchBackend string `toml:"search_backend" json:"search_backend,omitempty" enum:"searxng brave" jsonschema:"search engine of the tool web_search (default: none)"`
 	SearchURL     string `toml:"search_url" json:"search_url,omitempty" jsonschema:"URL of the SearXNG instance, whose json format must be enabled"`
 	SearchKeyEnv  string `toml:"search_key_env" json:"search_key_env,omitempty" jsonschema:"environment variable with the API key of the search engine (default: BRAVE_API_KEY)"`
+}
+
+// Memory configures the notes that agents keep between sessions.
+type Memory struct {
+	Enabled bool `toml:"enabled" json:"enabled,omitempty" default:"true" jsonschema:"whether agents keep notes between sessions"`
+	Budget  int  `toml:"budget" json:"budget,omitempty" default:"4096" min:"0" max:"65536" jsonschema:"size in bytes of the notes in the prompt; 0 shows none"`
 }
 
 // Skills selects skills.
