@@ -108,6 +108,7 @@ func TestLoad_Defaults(t *testing.T) {
 		Permissions: config.Permissions{Mode: "default"},
 		Secrets:     config.Secrets{Redact: true},
 		Audit:       config.Audit{Enabled: true, Required: true, MaxSize: 16, Keep: 10}, MCP: config.MCP{Wait: 5, DeferAbove: 10_000},
+		Memory: config.Memory{Enabled: true, Budget: 4096},
 	}
 	if diff := cmp.Diff(want, s.Config); diff != "" {
 		t.Errorf("without files (-want +got):\n%s", diff)
@@ -197,7 +198,7 @@ key_env = "MY_KEY"
 				want.Permissions.Ask = []string{"Read(src/**)"}
 				want.Permissions.Deny = []string{"Bash(ls:*)", "Read(.env)"}
 				want.Permissions.Protected = []string{"docs/**"}
-				never := []string{"base_url", "providers", "response_timeout", "permissions.allow", "permissions.additional_directories", "sandbox.mode", "sandbox.network", "sandbox.writable_roots", "environment.pass", "claude_hooks", "secrets.redact", "audit.enabled", "audit.required", "audit.path", "audit.max_size", "audit.keep", "mcp.wait", "mcp.defer_above", "web.fetch", "web.allow_private", "web.search_backend", "web.search_url", "web.search_key_env", "skills.paths"}
+				never := []string{"base_url", "providers", "response_timeout", "permissions.allow", "permissions.additional_directories", "sandbox.mode", "sandbox.network", "sandbox.writable_roots", "environment.pass", "claude_hooks", "secrets.redact", "audit.enabled", "audit.required", "audit.path", "audit.max_size", "audit.keep", "mcp.wait", "mcp.defer_above", "web.fetch", "web.allow_private", "web.search_backend", "web.search_url", "web.search_key_env", "memory.enabled", "memory.budget", "skills.paths"}
 				wider := []string{"run.max_rounds", "run.max_turns", "run.budget", "permissions.mode"}
 				untrusted := []string{"provider", "run.compact_at", "secrets.names", "secrets.patterns", "skills.disable", "hooks"}
 				if trusted {
@@ -318,7 +319,7 @@ func TestLoad_Origins(t *testing.T) {
 		"secrets.redact":   "true [default]",
 		"audit.enabled":    "true [default]",
 		"audit.required":   "true [default]",
-		"mcp.wait":         "5 [default]", "mcp.defer_above": "10000 [default]",
+		"mcp.wait":         "5 [default]", "mcp.defer_above": "10000 [default]", "memory.enabled": "true [default]", "memory.budget": "4096 [default]",
 		"audit.max_size":   "16 [default]",
 		"audit.keep":       "10 [default]",
 		"permissions.deny": "[Read(x) Read(y) Read(z) WebFetch(domain:x.example)] [SYS/config.toml:4 SYS/config.toml:6 USER/reins/config.toml:4 USER/reins/config.toml:5]",
