@@ -42,6 +42,11 @@ func (b *builder) adapt(ctx context.Context, provider, model, recorded string) (
 			return setup{}, err
 		}
 	}
+	if given.Tools == nil {
+		if err := b.useHostedSearch(ctx, &u); err != nil {
+			return setup{}, err
+		}
+	}
 	u.System, err = b.systemPrompt(ctx, p, u.Tools, recorded)
 	u.System = b.session.Secrets.Text(u.System)
 	return u, err

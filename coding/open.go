@@ -66,6 +66,9 @@ type Config struct {
 	// Extend, if set, returns further tools for the environment of the session, such as those of MCP servers. Later
 	// changes of them go to Session.Reconfigure.
 	Extend func(ctx context.Context, e env.Environment) (Extension, error)
+	// HostedSearch adds the web search of the model's provider, if it has one. The provider runs it without asking, unless
+	// a rule of the policy forbids searches or asks about them.
+	HostedSearch bool
 	// Skills are offered to the model, which gets their names and descriptions. See [Commands] for the user's use of
 	// them. Agents of the registry become agent types. Nil means no skills.
 	Skills *skill.Registry

@@ -113,7 +113,7 @@ type MCP struct {
 type Web struct {
 	Fetch         bool   `toml:"fetch" json:"fetch,omitempty" jsonschema:"whether the agent has the tool web_fetch; a search engine adds it too"`
 	AllowPrivate  bool   `toml:"allow_private" json:"allow_private,omitempty" jsonschema:"whether web_fetch can connect to private addresses, such as those of this machine, and use the proxy of the environment"`
-	SearchBackend string `toml:"search_backend" json:"search_backend,omitempty" enum:"searxng brave" jsonschema:"search engine of the tool web_search (default: none)"`
+	SearchBackend string `toml:"search_backend" json:"search_backend,omitempty" enum:"searxng brave provider" jsonschema:"search engine of the tool web_search; provider is the one of the model's provider (default: none)"`
 	SearchURL     string `toml:"search_url" json:"search_url,omitempty" jsonschema:"URL of the SearXNG instance, whose json format must be enabled"`
 	SearchKeyEnv  string `toml:"search_key_env" json:"search_key_env,omitempty" jsonschema:"environment variable with the API key of the search engine (default: BRAVE_API_KEY)"`
 }

@@ -72,6 +72,9 @@ type Spec struct {
 	// that. The text arrives as the first required string of Input; see [Registry.Arguments].
 	Freeform *llm.Freeform `json:"freeform,omitempty"`
 
+	// Hosted offers a tool that the provider runs itself, in the form of its dialect. Its calls do not reach the pipeline.
+	Hosted llm.State `json:"hosted,omitzero"`
+
 	// Deferred leaves the tool out of requests; see [Defer].
 	Deferred bool `json:"deferred,omitempty"`
 

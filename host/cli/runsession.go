@@ -82,7 +82,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	if c.Audit, c.Secrets, err = o.guards(r.host); err != nil {
 		return c, err
 	}
-	c.Memory = o.memory()
+	c.Memory, c.HostedSearch = o.memory(), o.settings != nil && o.settings.Web.SearchBackend == "provider"
 	if c.Tools, err = r.host.webTools(o.settings); err != nil {
 		return c, err
 	}

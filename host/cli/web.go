@@ -19,6 +19,8 @@ func (h Host) webTools(s *config.Settings) ([]tool.Tool, error) {
 		Search: web.Search{Backend: w.SearchBackend, URL: w.SearchURL},
 	}
 	switch w.SearchBackend {
+	case "provider": // see coding.Config.HostedSearch
+		c.Search = web.Search{}
 	case "searxng":
 		if w.SearchURL == "" {
 			return nil, usagef("web.search_backend: set web.search_url to the URL of the SearXNG instance")
