@@ -211,3 +211,34 @@ func TestDoD_9_6_MessagesAfterTheLastStepAreWorkedOnInTheSameSubmit(t *testing.T
 		}
 	}
 }
+
+func TestSteer_WakesAToolThatWaits(t *testing.T) {
+	var s *Session
+	waits := fake("wait_for_it", false, func(ctx context.Context, c *tool.Call, _ string) (tool.Result, error) {
+		select {
+		case <-c.Steered:
+			return tool.Failure(tool.InternalError, "woken without a message"), nil
+		default:
+		}
+		if err := s.FollowUp(text("later")); err != nil {
+			return tool.Result{}, err
+		}
+		select {
+		case <-c.Steered:
+			return tool.Failure(tool.InternalError, "woken by a follow-up"), nil
+		default:
+		}
+		if err := s.Steer(text("now")); err != nil {
+			return tool.Result{}, err
+		}
+		<-c.Steered
+		return tool.Success("woken"), nil
+	})
+	script := llmtest.Play(calls("wait_for_it"), llmtest.Say("Yes."), llmtest.Say("Later."))
+	s = open(t, script, with(waits))
+	submit(t, s, "go")
+	messages := script.Requests()[1].Messages
+	if got := said(messages); got != "system:Be user:go assistant: tool: user:now" || !strings.Contains(fmt.Sprint(messages[3].Parts), "[{woken ") {
+		t.Errorf("got %s with %v", got, messages[3].Parts)
+	}
+}

@@ -41,6 +41,7 @@ func (s *Session) record(d event.Data) {
 func (s *Session) note(d event.Data) {
 	r, _ := s.log.Append(event.Record{Session: s.id, Agent: s.path, Data: d})
 	s.tree.fold.Apply(r)
+	s.wakeSteered()
 }
 
 // keep updates the description of the session in the store and returns when everything is saved.

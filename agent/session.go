@@ -29,14 +29,15 @@ type Session struct {
 	tree   *tree
 
 	// Guarded by tree.mu. Only note changes the state.
-	state   *step.State
-	now     Config // in effect
-	kit     *kit
-	changes []change // for the next safe point
-	closing bool     // no more work may begin
-	closed  bool
-	work    *work // nil if idle
-	waiting map[string]chan<- approval
+	state    *step.State
+	now      Config // in effect
+	kit      *kit
+	changes  []change // for the next safe point
+	closing  bool     // no more work may begin
+	closed   bool
+	work     *work // nil if idle
+	waiting  map[string]chan<- approval
+	steering chan struct{} // closed when a message is queued; nil if no tool waits
 
 	// Of a subagent: the record that spawned it, and what precedes each task.
 	spawned event.SubagentStart

@@ -74,6 +74,26 @@ func (s *Session) queue(parts []llm.Part, followUp bool) error {
 	})
 }
 
+// steered returns a channel that is closed when a message for the conversation is queued.
+func (s *Session) steered() <-chan struct{} {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	if s.steering == nil {
+		s.steering = make(chan struct{})
+	}
+	c := s.steering
+	s.wakeSteered()
+	return c
+}
+
+// wakeSteered tells tools that wait that there is a message; tree.mu is held.
+func (s *Session) wakeSteered() {
+	if s.steering != nil && s.state.Steered() {
+		close(s.steering)
+		s.steering = nil
+	}
+}
+
 // steerIfBusy steers the session if it is working, and reports whether it is.
 func (s *Session) steerIfBusy(msg llm.Message) bool {
 	s.tree.mu.Lock()

@@ -99,7 +99,7 @@ func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Ou
 		pipe := *k.pipe
 		pipe.Mode = s.Mode()
 		out = pipe.Run(ctx, tool.Call{
-			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c.ToolCall), Version: version, Env: k.env, Vision: k.vision, Timeouts: k.timeouts,
+			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c.ToolCall), Version: version, Env: k.env, Vision: k.vision, Timeouts: k.timeouts, Steered: s.steered(),
 			Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
 		})
 		s.callHooks(nil).Ended(ctx, out)

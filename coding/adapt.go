@@ -42,6 +42,11 @@ func (b *builder) adapt(ctx context.Context, provider, model, recorded string) (
 			return setup{}, err
 		}
 	}
+	if given.Tools == nil {
+		if err := b.useHostedSearch(ctx, &u); err != nil {
+			return setup{}, err
+		}
+	}
 	u.System, err = b.systemPrompt(ctx, p, u.Tools, recorded)
 	u.System = b.session.Secrets.Text(u.System)
 	return u, err
@@ -81,6 +86,9 @@ func (b *builder) registry(p *Profile) (*tool.Registry, error) {
 	tier, err := ParseTier(string(b.config.Tier))
 	if err != nil {
 		return nil, llm.Errorf(llm.ErrConfiguration, "", "%v", err)
+	}
+	if err := r.Register(tier.tiered(b.hands(p))...); err != nil {
+		return nil, err
 	}
 	return r, r.Register(tier.tiered(b.config.Tools)...)
 }

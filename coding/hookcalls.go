@@ -28,6 +28,7 @@ var otherTools = []tool.Alias{
 	{Name: "Grep", Tool: "grep_search", Params: map[string]string{"path": "dir_path", "glob": "include_pattern"}},
 	{Name: "LS", Tool: "list_directory", Params: map[string]string{"path": "dir_path"}},
 	{Name: "Read", Tool: "view_image", Params: map[string]string{"file_path": "path"}},
+	{Name: "NotebookEdit", Tool: "notebook_edit"},
 	{Name: "WebFetch", Tool: "web_fetch"},
 	{Name: "WebSearch", Tool: "web_search"},
 	{Name: "Task", Tool: "spawn_agent", Params: map[string]string{"prompt": "task", "subagent_type": "agent_type"}},
@@ -36,7 +37,7 @@ var otherTools = []tool.Alias{
 
 // hookNames are further names of calls for matchers. A hook that guards files by Edit or Write sees all changes.
 var hookNames = map[string][]string{
-	"delete_file": {"Edit", "Write"}, "Task": {"Agent"}, "Edit": {"MultiEdit"},
+	"delete_file": {"Edit", "Write"}, "NotebookEdit": {"Edit", "Write"}, "Task": {"Agent"}, "Edit": {"MultiEdit"},
 }
 
 // claudeAliases are what tools are called in Claude Code.

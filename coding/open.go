@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding/memory"
 	"github.com/reins-agent/reins/coding/prompt"
 	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env"
@@ -67,6 +68,9 @@ type Config struct {
 	// Extend, if set, returns further tools for the environment of the session, such as those of MCP servers. Later
 	// changes of them go to Session.Reconfigure.
 	Extend func(ctx context.Context, e env.Environment) (Extension, error)
+	// HostedSearch adds the web search of the model's provider, if it has one. The provider runs it without asking, unless
+	// a rule of the policy forbids searches or asks about them.
+	HostedSearch bool
 	// Skills are offered to the model, which gets their names and descriptions. See [Commands] for the user's use of
 	// them. Agents of the registry become agent types. Nil means no skills.
 	Skills *skill.Registry
@@ -78,6 +82,8 @@ type Config struct {
 
 	// LSP configures language servers. The zero value uses none.
 	LSP LSPConfig
+	// Memory configures the notes that are kept between sessions. They need a state directory.
+	Memory Memory
 
 	// Secrets configures what is redacted, and Audit the audit log.
 	Secrets Secrets
@@ -142,7 +148,9 @@ type builder struct {
 	warned  []string     // problems that were reported
 	secrets *secret.Redactor
 	active  *activeSkills
-	trees   *worktrees // nil if the session cannot have worktrees
+	trees   *worktrees    // nil if the session cannot have worktrees
+	search  tool.Tool     // codebase_search, whose index all profiles share
+	notes   *memory.Store // nil if there is no memory
 }
 
 func (b *builder) open(ctx context.Context) (*agent.Session, error) {
@@ -154,9 +162,8 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	}
 	for _, step := range []func(context.Context) error{
 		b.findStore, b.findDir, b.extend,
-		b.talk,
-		b.addWorktrees, b.addSchedule, b.languageServers,
-		b.conceal, b.connect, b.useSkills, b.prepare, b.keep, b.audit,
+		b.talk, b.addWorktrees, b.addSchedule, b.languageServers,
+		b.conceal, b.remember, b.connect, b.useSkills, b.prepare, b.keep, b.audit,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err

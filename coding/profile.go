@@ -220,16 +220,14 @@ func (p *Profile) tools() ([]tool.Tool, []tool.Alias) {
 }
 
 func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
-	c := p.ToolConfig
+	set := tools.NewSet(p.workConfig())
 	switch p.Family {
 	case OpenAIFamily:
-		c.ReadBeforeWrite = false // codex reads files with commands
-		return native.Codex(tools.NewSet(c), freeform, p.Vision)
+		return native.Codex(set, freeform, p.Vision)
 	case AnthropicFamily:
-		c.ReadBeforeWrite = true
-		return native.Claude(tools.NewSet(c))
+		return native.Claude(set)
 	}
-	return native.Gemini(tools.NewSet(c))
+	return native.Gemini(set)
 }
 
 // addedAliases returns aliases of tools that a session or a host adds: those for subagents, for the user and for the web.
@@ -256,6 +254,7 @@ var addedAliases = sync.OnceValue(func() []tool.Alias {
 		{Name: "CronList", Tool: "cron_list"},
 		{Name: "CronDelete", Tool: "cron_delete"},
 		{Name: "RemoteTrigger", Tool: "remote_trigger"},
+		{Name: "NotebookEdit", Tool: "notebook_edit"},
 		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
 	}, append(web.Aliases(), lang.Aliases()...)...)
 })

@@ -256,8 +256,8 @@ func skillName(args json.RawMessage) string {
 // standard maps the names of tools in other agents, in lower case, to those of the standard tools.
 var standard = sync.OnceValue(func() map[string]string {
 	names := map[string]string{
-		"multiedit": "edit_file", "notebookedit": "edit_file",
-		"askuser": "ask_user", "list_directory": "list_dir", "taskoutput": "shell_output", "taskstop": "shell_stop",
+		"multiedit": "edit_file",
+		"askuser":   "ask_user", "list_directory": "list_dir", "taskoutput": "shell_output", "taskstop": "shell_stop",
 	}
 	for _, a := range slices.Concat(tools.Aliases(), addedAliases(), skillAliases()) {
 		names[strings.ToLower(a.Name)] = a.Tool
@@ -271,10 +271,10 @@ func standardName(name string) string { return cmp.Or(standard()[strings.ToLower
 
 // companions are the tools that come with another one.
 var companions = map[string][]string{
-	"shell":       {"shell_output", "shell_input", "shell_stop"},
+	"shell":       {"shell_output", "shell_input", "shell_stop", "sleep", "monitor"},
 	"read_file":   {"read_many_files", "view_image"},
 	"glob":        {"list_dir"},
-	"edit_file":   {"apply_patch"},
+	"edit_file":   {"apply_patch", "notebook_edit"},
 	"todo_write":  {"update_plan"},
 	"update_plan": {"todo_write"},
 	"write_file":  {"apply_patch"},

@@ -20,7 +20,15 @@ const (
 var tierOrder = []Tier{CoreTier, AdvancedTier, AllTiers}
 
 // tierOf has the tiers of the tools that are not core tools.
-var tierOf = map[string]Tier{}
+var tierOf = map[string]Tier{
+	"notebook_edit": AdvancedTier, "delete_file": AdvancedTier, "view_image": AdvancedTier, "codebase_search": AdvancedTier,
+	"update_memory": AdvancedTier, "display": AdvancedTier, "sleep": AdvancedTier, "monitor": AdvancedTier,
+
+	"todo_write": AllTiers, "enter_plan_mode": AllTiers, "exit_plan_mode": AllTiers, "config": AllTiers,
+	"lsp": AllTiers, "read_lints": AllTiers, "enter_worktree": AllTiers, "exit_worktree": AllTiers,
+	"cron_create": AllTiers, "cron_list": AllTiers, "cron_delete": AllTiers, "remote_trigger": AllTiers,
+	"list_mcp_resources": AllTiers, "read_mcp_resource": AllTiers,
+}
 
 // ParseTier parses the name of a tier; "" is CoreTier.
 func ParseTier(name string) (Tier, error) {

@@ -42,6 +42,7 @@ type Config struct {
 	Web         Web         `toml:"web" json:"web,omitzero" jsonschema:"tools that read the web"`
 	Coder       Coder       `toml:"coder" json:"coder,omitzero" jsonschema:"runs of reins coder and the tool coder"`
 	LSP         LSP         `toml:"lsp" json:"lsp,omitzero" jsonschema:"language servers"`
+	Memory      Memory      `toml:"memory" json:"memory,omitzero" jsonschema:"notes that agents keep between sessions"`
 	Skills      Skills      `toml:"skills" json:"skills,omitzero" jsonschema:"instructions for kinds of tasks"`
 	Triggers    []Trigger   `toml:"triggers" json:"triggers,omitempty" jsonschema:"webhooks that the agent can call"`
 	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" project:"trusted" jsonschema:"commands to run at events of a session"`
@@ -117,7 +118,7 @@ type MCP struct {
 type Web struct {
 	Fetch         bool   `toml:"fetch" json:"fetch,omitempty" jsonschema:"whether the agent has the tool web_fetch; a search engine adds it too"`
 	AllowPrivate  bool   `toml:"allow_private" json:"allow_private,omitempty" jsonschema:"whether web_fetch can connect to private addresses, such as those of this machine, and use the proxy of the environment"`
-	SearchBackend string `toml:"search_backend" json:"search_backend,omitempty" enum:"searxng brave" jsonschema:"search engine of the tool web_search (default: none)"`
+	SearchBackend string `toml:"search_backend" json:"search_backend,omitempty" enum:"searxng brave provider" jsonschema:"search engine of the tool web_search; provider is the one of the model's provider (default: none)"`
 	SearchURL     string `toml:"search_url" json:"search_url,omitempty" jsonschema:"URL of the SearXNG instance, whose json format must be enabled"`
 	SearchKeyEnv  string `toml:"search_key_env" json:"search_key_env,omitempty" jsonschema:"environment variable with the API key of the search engine (default: BRAVE_API_KEY)"`
 }
@@ -152,6 +153,12 @@ type LSP struct {
 	Pyright            string `toml:"pyright" json:"pyright,omitempty" jsonschema:"command of the server for Python, or off (default: pyright-langserver --stdio)"`
 	RustAnalyzer       string `toml:"rust_analyzer" json:"rust_analyzer,omitempty" jsonschema:"command of the server for Rust, or off (default: rust-analyzer); it is used in trusted projects only"`
 	Clangd             string `toml:"clangd" json:"clangd,omitempty" jsonschema:"command of the server for C and C++, or off (default: clangd --log=error)"`
+}
+
+// Memory configures the notes that agents keep between sessions.
+type Memory struct {
+	Enabled bool `toml:"enabled" json:"enabled,omitempty" default:"true" jsonschema:"whether agents keep notes between sessions"`
+	Budget  int  `toml:"budget" json:"budget,omitempty" default:"4096" min:"0" max:"65536" jsonschema:"size in bytes of the notes in the prompt; 0 shows none"`
 }
 
 // Skills selects skills.

@@ -121,8 +121,9 @@ func TestLoad_Defaults(t *testing.T) {
 		Permissions: config.Permissions{Mode: "default"},
 		Secrets:     config.Secrets{Redact: true},
 		Audit:       config.Audit{Enabled: true, Required: true, MaxSize: 16, Keep: 10}, MCP: config.MCP{Wait: 5, DeferAbove: 10_000},
-		Coder: config.Coder{Backend: "reins", ResumeFlag: "--resume", SystemFlag: "--append-system-prompt"},
-		LSP:   config.LSP{Enabled: true, DiagnosticsTimeout: "2s"},
+		Coder:  config.Coder{Backend: "reins", ResumeFlag: "--resume", SystemFlag: "--append-system-prompt"},
+		LSP:    config.LSP{Enabled: true, DiagnosticsTimeout: "2s"},
+		Memory: config.Memory{Enabled: true, Budget: 4096},
 	}
 	if diff := cmp.Diff(want, s.Config); diff != "" {
 		t.Errorf("without files (-want +got):\n%s", diff)
@@ -180,6 +181,9 @@ typescript = "./evil"
 pyright = "./evil"
 rust_analyzer = "./evil"
 clangd = "./evil"
+[memory]
+enabled = false
+budget = 9
 [skills]
 paths = ["/tmp"]
 disable = ["review"]
@@ -220,7 +224,7 @@ key_env = "MY_KEY"
 				want.Permissions.Ask = []string{"Read(src/**)"}
 				want.Permissions.Deny = []string{"Bash(ls:*)", "Read(.env)"}
 				want.Permissions.Protected = []string{"docs/**"}
-				never := []string{"base_url", "providers", "response_timeout", "permissions.allow", "permissions.additional_directories", "sandbox.mode", "sandbox.network", "sandbox.writable_roots", "environment.pass", "claude_hooks", "secrets.redact", "audit.enabled", "audit.required", "audit.path", "audit.max_size", "audit.keep", "mcp.wait", "mcp.defer_above", "web.fetch", "web.allow_private", "web.search_backend", "web.search_url", "web.search_key_env", "lsp.enabled", "lsp.diagnostics_timeout", "lsp.gopls", "lsp.typescript", "lsp.pyright", "lsp.rust_analyzer", "lsp.clangd", "skills.paths"}
+				never := []string{"base_url", "providers", "response_timeout", "permissions.allow", "permissions.additional_directories", "sandbox.mode", "sandbox.network", "sandbox.writable_roots", "environment.pass", "claude_hooks", "secrets.redact", "audit.enabled", "audit.required", "audit.path", "audit.max_size", "audit.keep", "mcp.wait", "mcp.defer_above", "web.fetch", "web.allow_private", "web.search_backend", "web.search_url", "web.search_key_env", "lsp.enabled", "lsp.diagnostics_timeout", "lsp.gopls", "lsp.typescript", "lsp.pyright", "lsp.rust_analyzer", "lsp.clangd", "skills.paths", "memory.enabled", "memory.budget"}
 				wider := []string{"run.max_rounds", "run.max_turns", "run.budget", "permissions.mode"}
 				untrusted := []string{"provider", "run.compact_at", "secrets.names", "secrets.patterns", "skills.disable", "hooks"}
 				if trusted {
@@ -344,6 +348,7 @@ func TestLoad_Origins(t *testing.T) {
 		"mcp.wait":         "5 [default]", "mcp.defer_above": "10000 [default]",
 		"coder.backend": "reins [default]", "coder.resume_flag": "--resume [default]", "coder.system_flag": "--append-system-prompt [default]",
 		"lsp.enabled": "true [default]", "lsp.diagnostics_timeout": "2s [default]",
+		"memory.enabled": "true [default]", "memory.budget": "4096 [default]",
 		"audit.max_size":   "16 [default]",
 		"audit.keep":       "10 [default]",
 		"permissions.deny": "[Read(x) Read(y) Read(z) WebFetch(domain:x.example)] [SYS/config.toml:4 SYS/config.toml:6 USER/reins/config.toml:4 USER/reins/config.toml:5]",

@@ -146,6 +146,9 @@ func (r *Registry) Definitions() []llm.ToolDef {
 		if s.Freeform != nil {
 			def.Parameters, def.Freeform = nil, s.Freeform
 		}
+		if s.Hosted.Dialect != "" {
+			def = llm.ToolDef{Name: s.Name, Hosted: s.Hosted}
+		}
 		if !s.Deferred {
 			defs = append(defs, def)
 		}

@@ -72,6 +72,9 @@ type Spec struct {
 	// that. The text arrives as the first required string of Input; see [Registry.Arguments].
 	Freeform *llm.Freeform `json:"freeform,omitempty"`
 
+	// Hosted offers a tool that the provider runs itself, in the form of its dialect. Its calls do not reach the pipeline.
+	Hosted llm.State `json:"hosted,omitzero"`
+
 	// Deferred leaves the tool out of requests; see [Defer].
 	Deferred bool `json:"deferred,omitempty"`
 
@@ -102,6 +105,8 @@ type Call struct {
 	Output func(p []byte)
 	// Timeouts apply to commands. Zero fields default to those of the tool.
 	Timeouts Timeouts
+	// Steered, if set, is closed when a message for the agent arrives. A tool that only waits returns then.
+	Steered <-chan struct{}
 	// Vision reports whether the model accepts images.
 	Vision bool
 	// Mode is the permission mode that the call is judged in. The pipeline sets it.

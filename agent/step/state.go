@@ -120,6 +120,9 @@ func (s *State) Called() int { return s.called }
 // Queue lists the queued messages: steering first, then follow-ups.
 func (s *State) Queue() []Queued { return slices.Concat(s.steering, s.followUp) }
 
+// Steered reports whether a message waits to join the conversation.
+func (s *State) Steered() bool { return len(s.steering) > 0 }
+
 // Spawned lists the subagents, each with its first task.
 func (s *State) Spawned() []event.SubagentStart { return s.spawned }
 

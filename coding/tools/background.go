@@ -30,8 +30,9 @@ type process struct {
 	command string
 	input   chan struct{} // holds a token while nobody writes to standard input
 
-	mu   sync.Mutex
-	read int64 // how much of the output was read
+	mu       sync.Mutex
+	read     int64 // how much of the output was read
+	reported bool  // its end, after all output
 }
 
 func (p *process) id() string { return strconv.Itoa(p.number) }
@@ -57,7 +58,7 @@ func (s *shell) start(ctx context.Context, c *tool.Call, in Command) (Started, e
 	}
 	cmd := env.Command{
 		Line: in.Command, Dir: in.Workdir, Env: in.Env, PTY: in.TTY, KeepStdin: !in.TTY && !in.NoInput,
-		Timeout: millis(in.TimeoutMS, forever),
+		Timeout: millis(in.TimeoutMS, forever), OnOutput: func(env.Stream, []byte) { s.wake() },
 	}
 	started := time.Now()
 	running, err := c.Env.Start(context.WithoutCancel(ctx), cmd)
@@ -189,6 +190,7 @@ func (p *process) news() (News, error) {
 		data = data[:cut]
 	}
 	n.Text, n.More = string(data), more && ended
+	p.reported = ended && !more
 	if ended {
 		n.Exit, _ = p.Wait(context.Background())
 	}

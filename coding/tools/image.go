@@ -15,6 +15,11 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
+// imageTool makes the standard tool that shows images.
+func (f files) imageTool() tool.Tool {
+	return standard(f.viewImage(), func(in Image, page Page) tool.Result { return showImage(in.Path, page) })
+}
+
 func (f files) viewImage() Op[Image, Page] {
 	return Op[Image, Page]{
 		Spec: tool.Spec{

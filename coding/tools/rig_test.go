@@ -38,8 +38,11 @@ func newRig(t testing.TB, c tools.Config) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
+	if c.State == nil {
+		c.State = tools.NewState()
+	}
 	reg := &tool.Registry{}
-	if err := reg.Register(tools.New(c)...); err != nil {
+	if err := reg.Register(slices.Concat(tools.New(c), tools.More(c))...); err != nil {
 		t.Fatal(err)
 	}
 	reg.Alias(tools.Aliases()...)

@@ -84,6 +84,9 @@ type State struct {
 	running map[string]*process
 	seen    map[string]string // hashes of files when last read or written
 	news    map[string]string // those that Seen has not returned yet
+
+	wakes   sync.Mutex
+	changed chan struct{} // closed when a process prints or ends; nil if nobody waits
 }
 
 // NewState returns an empty state.
@@ -97,8 +100,15 @@ func New(c Config) []tool.Tool {
 	return append([]tool.Tool{
 		f.readTool(), f.readManyFiles(), standard(f.writeFile(), showWritten), standard(f.editFile(), showEdited),
 		f.patchTool(), f.deleteFile(), standard(listDir(), showListing), globTool(), grepTool(),
-		standard(f.viewImage(), func(in Image, page Page) tool.Result { return showImage(in.Path, page) }), sh.tool(),
+		f.imageTool(), sh.tool(),
 	}, append(sh.backgroundTools(), UpdatePlan())...)
+}
+
+// More makes tools that a session may have beside those of its profile: they delete a file, show an image, edit a
+// notebook, and wait for background processes. With a shared Config.State they belong to the tools of [New].
+func More(c Config) []tool.Tool {
+	f, sh := newWorkers(c)
+	return append([]tool.Tool{f.deleteFile(), f.imageTool(), f.notebookEdit()}, sh.waiting()...)
 }
 
 // newWorkers makes the workers of one set of tools.

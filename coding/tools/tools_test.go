@@ -23,9 +23,10 @@ import (
 
 func TestTools_EverySpecIsComplete(t *testing.T) {
 	want := []string{"read_file", "read_many_files", "write_file", "edit_file", "apply_patch", "delete_file",
-		"list_dir", "glob", "grep", "view_image", "shell", "shell_output", "shell_input", "shell_stop", "update_plan"}
+		"list_dir", "glob", "grep", "view_image", "shell", "shell_output", "shell_input", "shell_stop", "update_plan",
+		"delete_file", "view_image", "notebook_edit", "sleep", "monitor"}
 	var got []string
-	for _, tl := range tools.New(tools.Config{}) {
+	for _, tl := range slices.Concat(tools.New(tools.Config{}), tools.More(tools.Config{})) {
 		s := tl.Spec()
 		got = append(got, s.Name)
 		if s.Version == "" || s.Description == "" || !s.Plan && (len(s.Permissions) == 0 || !s.ReadOnly && s.SideEffects == "") {
@@ -98,6 +99,7 @@ func samples(r *rig) map[string]args {
 	r.write("a.txt", "one\ntwo\n")
 	r.write("gone.txt", "x")
 	r.write("i.png", string(png))
+	r.write("n.ipynb", `{"cells":[{"cell_type":"raw","source":""}],"nbformat":4}`)
 	return map[string]args{
 		"read_file": {"file_path": "a.txt"}, "read_many_files": {"paths": []string{"a.txt"}},
 		"write_file": {"file_path": "new.txt", "content": "x"}, "edit_file": {"file_path": "a.txt", "old_string": "two", "new_string": "2"},
@@ -105,6 +107,8 @@ func samples(r *rig) map[string]args {
 		"list_dir": {}, "glob": {"pattern": "*"}, "grep": {"pattern": "one"}, "view_image": {"path": "i.png"},
 		"shell": {"command": "cat", "background": true}, "shell_input": {"id": "1", "text": "x\n", "wait_ms": 0},
 		"shell_output": {"id": "1"}, "shell_stop": {"id": "1"}, "update_plan": {"plan": []any{}},
+		"notebook_edit": {"notebook_path": "n.ipynb", "cell_id": "1", "edit_mode": "delete"},
+		"sleep":         {"seconds": 0.001}, "monitor": {"ids": []string{"1"}, "pattern": "x", "timeout_seconds": 0.001},
 	}
 }
 
@@ -149,11 +153,14 @@ func TestTools_MalformedArgumentsChangeNothing(t *testing.T) {
 		a := valid[name]
 		for field := range a {
 			bad := mistyped
-			if field == "file_path" || field == "path" {
+			if field == "file_path" || field == "path" || field == "notebook_path" {
 				bad = append(slices.Clone(bad), badPaths...)
 			}
 			if field == "wait_ms" {
 				bad = bad[:3]
+			}
+			if strings.HasSuffix(field, "seconds") {
+				bad = append(bad[:1:1], bad[3:]...)
 			}
 			for _, v := range bad {
 				c := maps.Clone(a)
@@ -182,7 +189,7 @@ func TestTools_ReadOnlyEnvironmentRefusesEveryChange(t *testing.T) {
 	calls := samples(r)
 	before := r.tree()
 	r.env = env.ReadOnly(r.env)
-	for _, name := range []string{"write_file", "edit_file", "apply_patch", "delete_file", "shell"} {
+	for _, name := range []string{"write_file", "edit_file", "apply_patch", "delete_file", "notebook_edit", "shell"} {
 		r.fails(tool.PermissionDenied, name, calls[name], "read-only")
 	}
 	if after := r.tree(); len(after) != len(before) {

@@ -178,8 +178,8 @@ OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
 		SilenceErrors: true,
 		Version:       versionText(),
 	},
-		newRun(h), newDemo(h), newAsk(h), newCoder(h), newTool(h), newPolicy(h), newHooks(h), newMCP(h), newSkills(h), newModels(h), newConfig(h), newSessions(h),
-		newAudit(h), newUndo(h), newRedo(h), newDiff(h), newCost(h), newCompact(h), newTrust(h), newUntrust(h), newWorktrees(h), newDoctor(h), newWire(h), newVersion(h),
+		newRun(h), newDemo(h), newAsk(h), newCoder(h), newTool(h), newPolicy(h), newHooks(h), newMCP(h), newSkills(h), newMemory(h), newModels(h), newConfig(h),
+		newSessions(h), newAudit(h), newUndo(h), newRedo(h), newDiff(h), newCost(h), newCompact(h), newTrust(h), newUntrust(h), newWorktrees(h), newDoctor(h), newWire(h), newVersion(h),
 	)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if not .HasSubCommands}}", 1))

@@ -82,6 +82,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	if c.Audit, c.Secrets, err = o.guards(r.host); err != nil {
 		return c, err
 	}
+	c.Memory, c.HostedSearch = o.memory(), o.settings != nil && o.settings.Web.SearchBackend == "provider"
 	if c.Tools, err = r.host.webTools(o.settings); err != nil {
 		return c, err
 	}
@@ -117,6 +118,15 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		c.Session.System = string(b)
 	}
 	return c, nil
+}
+
+// memory returns what the configuration says about notes. The demo has no configuration.
+func (o run) memory() coding.Memory {
+	if o.settings == nil {
+		return coding.Memory{Off: true}
+	}
+	m := o.settings.Memory
+	return coding.Memory{Off: !m.Enabled, Budget: cmp.Or(m.Budget, -1)}
 }
 
 // guards returns what the configuration says about the audit log and secrets. The demo has no configuration. With

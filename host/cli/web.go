@@ -30,6 +30,8 @@ func (h Host) webTools(s *config.Settings) ([]tool.Tool, error) {
 		c.Triggers[t.Name] = web.Trigger{URL: t.URL, Secret: secret}
 	}
 	switch w.SearchBackend {
+	case "provider": // see coding.Config.HostedSearch
+		c.Search = web.Search{}
 	case "searxng":
 		if w.SearchURL == "" {
 			return nil, usagef("web.search_backend: set web.search_url to the URL of the SearXNG instance")

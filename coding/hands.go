@@ -1,0 +1,68 @@
+package coding
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/reins-agent/reins/coding/codesearch"
+	"github.com/reins-agent/reins/coding/memory"
+	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/tool"
+)
+
+// hands returns tools that a session has beside those of its profile: the model finds them with tool_search. It
+// leaves out those that the profile has, and those that the model cannot use.
+func (b *builder) hands(p *Profile) []tool.Tool {
+	if b.search == nil {
+		b.search = codesearch.New()
+	}
+	all := append(tools.More(p.workConfig()), b.search)
+	if b.notes != nil {
+		all = append(all, memory.Tool(*b.notes, b.secrets))
+	}
+	had := p.specs()
+	return slices.DeleteFunc(all, func(t tool.Tool) bool {
+		name := t.Spec().Name
+		return name == "view_image" && !p.Vision || slices.ContainsFunc(had, func(s tool.Spec) bool { return s.Name == name })
+	})
+}
+
+// Memory configures the notes that sessions keep.
+type Memory struct {
+	Off    bool
+	Budget int // bytes of notes in the prompt; 0 is 4096, negative is none
+}
+
+// remember finds the notes of earlier sessions.
+func (b *builder) remember(context.Context) error {
+	if c := b.config.Memory; c.Off || b.state == "" {
+		return nil
+	}
+	notes := memory.Open(b.state, b.session.Env.Info().Dir)
+	b.notes = &notes
+	if b.config.Prompt.Memory != nil {
+		return nil
+	}
+	shown, err := notes.Shown(max(cmp.Or(b.config.Memory.Budget, 4096), 0))
+	if err != nil {
+		b.warnOnce([]string{fmt.Sprintf("the notes of earlier sessions are not used: %v", err)})
+		return nil
+	}
+	b.config.Prompt.Memory = shown
+	return nil
+}
+
+// workConfig returns the configuration of the profile's tools.
+func (p *Profile) workConfig() ToolConfig {
+	c := p.ToolConfig
+	switch {
+	case p.Toolset != Native:
+	case p.Family == OpenAIFamily:
+		c.ReadBeforeWrite = false // codex reads files with commands
+	case p.Family == AnthropicFamily:
+		c.ReadBeforeWrite = true
+	}
+	return c
+}

@@ -1,0 +1,82 @@
+package coding
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// hostedSearch maps providers to their own web search, by dialect. The provider runs it without asking, so no call of
+// it reaches the pipeline.
+var hostedSearch = map[string]llm.State{
+	"openai":    {Dialect: "openai-responses", Data: json.RawMessage(`{"type":"web_search"}`)},
+	"anthropic": {Dialect: "anthropic", Data: json.RawMessage(`{"type":"web_search_20250305","name":"web_search","max_uses":8}`)},
+	"gemini":    {Dialect: "gemini", Data: json.RawMessage(`{"googleSearch":{}}`)},
+}
+
+// combines matches models of Gemini that use Google Search beside other tools.
+var combines = regexp.MustCompile(`gemini-(?:[3-9]|\d\d)`)
+
+// useHostedSearch adds the web search of the provider to a setup, if the host wants it and the policy does not object.
+func (b *builder) useHostedSearch(ctx context.Context, u *setup) error {
+	if !b.config.HostedSearch {
+		return nil
+	}
+	p := u.profile
+	hosted, ok := hostedSearch[p.Provider]
+	if !ok || p.Provider == "gemini" && !combines.MatchString(p.Model) {
+		b.warnOnce([]string{fmt.Sprintf("%s (%s) has no web search that works with other tools; the agent cannot search the web", p.Model, p.Provider)})
+		return nil
+	}
+	if why := b.forbidsSearch(ctx); why != "" {
+		b.warnOnce([]string{"the provider's web search is not used: " + why})
+		return nil
+	}
+	if p.Provider == "gemini" {
+		u.Options = withBody(u.Options, "gemini", "toolConfig", `{"includeServerSideToolInvocations":true}`)
+	}
+	return u.Tools.Register(tool.New(tool.Spec{
+		Name: "web_search", Version: "1.0.0", Description: "Search the web. The provider of the model runs it.",
+		Permissions: []tool.Permission{tool.NetConnect}, ReadOnly: true, OpenWorld: true, Hosted: hosted,
+	}, tool.Nothing[struct{}], func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
+		return tool.Failure(tool.ValidationError, "The provider runs web_search itself. It cannot be called as a function."), nil
+	}))
+}
+
+// forbidsSearch returns why the policy forbids searches. Nobody can be asked about a single one, so a rule that asks
+// forbids them all.
+func (b *builder) forbidsSearch(ctx context.Context) string {
+	s := &b.session
+	if s.Policy == nil {
+		return ""
+	}
+	d := s.Policy.Decide(ctx, policy.Query{
+		Tool: "web_search", Permissions: []string{string(tool.NetConnect)}, ReadOnly: true, OpenWorld: true,
+		Accesses: []policy.Access{{Kind: policy.Connect, Target: "search"}}, Mode: s.Mode, Workspace: s.Workspace,
+	})
+	if d.Verdict == policy.Deny || d.Code == "asked_by_rule" {
+		return d.Reason
+	}
+	return ""
+}
+
+// withBody returns options with a member of the request body.
+func withBody(all map[string]llm.Options, dialect, name, value string) map[string]llm.Options {
+	all = maps.Clone(all)
+	if all == nil {
+		all = make(map[string]llm.Options)
+	}
+	o := all[dialect]
+	if o.Body = maps.Clone(o.Body); o.Body == nil {
+		o.Body = make(map[string]json.RawMessage)
+	}
+	o.Body[name] = json.RawMessage(value)
+	all[dialect] = o
+	return all
+}
