@@ -12,9 +12,12 @@ import (
 type place struct {
 	messages []llm.Message
 	facts    compact.Facts
+	board    board
 }
 
-func (s *State) place() place { return place{slices.Clip(s.messages), s.facts} }
+func (s *State) place() place {
+	return place{slices.Clip(s.messages), s.facts, s.tree.board.snapshot()}
+}
 
 // Undo returns the rewind that undoes the last input; see [event.Past.Undo].
 func (s *State) Undo(what event.Parts) (event.Undoing, bool) { return s.past.Undo(what) }
@@ -51,6 +54,7 @@ func (s *State) rewound(d event.Rewind) {
 func (s *State) rewind(to place) {
 	s.rewrite(to.messages, "")
 	s.facts = to.facts
+	s.tree.board.restore(to.board)
 	if s.system != "" {
 		s.setSystem(s.system)
 	}

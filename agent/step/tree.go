@@ -19,6 +19,8 @@ type Tree struct {
 	worked time.Duration
 	grants policy.Grants
 	made   map[string]bool // files that tools created, by real path
+	board  board
+	inbox  map[string][]letter // messages for agents, by name
 
 	active int       // working agents
 	since  time.Time // when the first of them started
@@ -68,15 +70,38 @@ func (t *Tree) Apply(r event.Record) {
 	case event.ModelCallStart:
 		t.turns++
 	case event.SubagentStart:
-		t.Agent(d.ID)
+		t.Agent(d.ID).name = d.Name
 	case event.ToolCallEnd:
 		t.files(d)
+		if d.Reports != "" {
+			t.take(r.Agent, func(l letter) bool { return l.about == d.Reports })
+		}
+	default:
+		t.share(r)
 	case event.Rewind:
 		t.made = nil
 	}
 	t.spent.Add(r)
 	t.last = r.Time
 	t.Agent(r.Agent).Apply(r)
+}
+
+// share applies what agents have in common.
+func (t *Tree) share(r event.Record) {
+	switch d := r.Data.(type) {
+	case event.Task:
+		t.board.applyTask(d)
+	case event.Team:
+		t.board.applyTeam(d)
+	case event.Mail:
+		t.post(r.Seq, d)
+	case event.SubagentEnd:
+		t.reported(r, d)
+	case event.SteeringInjected:
+		if d.Source == event.SourceMail || d.Source == event.SourceReport {
+			t.take(r.Agent, func(l letter) bool { return l.seq == d.Queued })
+		}
+	}
 }
 
 // resumed applies that the process which did the work is gone. The time since does not count.
@@ -114,10 +139,11 @@ func (t *Tree) Created(path string) bool { return t.made[path] }
 
 // disown drops what the records so far permit: they come from somebody else.
 func (t *Tree) disown() {
-	t.grants, t.made = nil, nil
+	t.grants, t.made, t.inbox = nil, nil, nil
+	t.board.disown()
 	for _, s := range t.agents {
 		s.lapse(true)
-		s.spawned = nil
+		s.spawned, s.name = nil, ""
 	}
 }
 
