@@ -9,6 +9,7 @@ import (
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -20,6 +21,9 @@ type Subagents struct {
 	// Outlive lets subagents continue when their parent is interrupted. Closing the session ends them
 	// anyway.
 	Outlive bool
+	// Teams gives all agents tools for tasks, teams and mail, and tells them when their subagents end their work.
+	// DeferTeams leaves these tools out of requests; see [tool.Defer].
+	Teams, DeferTeams bool
 	// Types adds agent types to the built-in ones, or replaces them, by name.
 	Types map[string]AgentType
 }
@@ -34,6 +38,7 @@ type AgentType struct {
 	Model       string   // "" is that of the session
 	Effort      string
 	MaxTurns    int
+	Mode        policy.Mode // permission mode, if it is stricter than that of the session
 }
 
 // builtinTypes are the agent types that every session has.
@@ -74,10 +79,7 @@ func (s *Session) registry(c Config) (*tool.Registry, error) {
 		return taken || !allowed(name)
 	}
 	r := c.Tools.Select(allowed)
-	if err := r.RegisterSearch(excluded); err != nil || s.depth >= c.Subagents.MaxDepth {
-		return r, err
-	}
-	for _, t := range s.subagentTools(c.Subagents.Types) {
+	for _, t := range s.ownTools(c.Subagents) {
 		if excluded(t.Spec().Name) {
 			continue
 		}
@@ -85,7 +87,18 @@ func (s *Session) registry(c Config) (*tool.Registry, error) {
 			return nil, err
 		}
 	}
-	return r, nil
+	return r, r.RegisterSearch(excluded)
+}
+
+// ownTools returns the tools that the session adds itself.
+func (s *Session) ownTools(c Subagents) (tools []tool.Tool) {
+	if s.depth < c.MaxDepth {
+		tools = s.subagentTools(c.Types)
+	}
+	if c.Teams {
+		tools = append(tools, s.boardTools(c)...)
+	}
+	return tools
 }
 
 // Offered returns the tools that a session with this configuration offers to its model, including those for
@@ -120,6 +133,10 @@ func (s *Session) childConfig(ctx context.Context, start event.SubagentStart, ki
 	c, tools := s.now, s.kit.tools
 	s.tree.mu.Unlock()
 	c.Tools, c.kind = toolsFor(tools, kind), start.Type
+	if kind.Mode != "" {
+		c.strict = kind.Mode.Stricter(c.strict)
+		c.Mode = c.Mode.Stricter(c.strict)
+	}
 	if model := cmp.Or(start.Model, kind.Model, c.Model); model != c.Model {
 		if err := c.become(ctx, model, kind); err != nil {
 			return c, err

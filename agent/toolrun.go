@@ -118,12 +118,12 @@ func (s *Session) audit(out tool.Outcome) {
 	}
 }
 
-// mode returns the permission mode, which the whole tree shares.
+// mode returns the permission mode, which the whole tree shares, unless the type of a subagent is stricter.
 func (s *Session) mode() policy.Mode {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	if root, ok := s.tree.agents[""]; ok {
-		return root.now.Mode
+		return root.now.Mode.Stricter(s.now.strict)
 	}
 	return s.now.Mode
 }
@@ -135,11 +135,20 @@ func (s *Session) finishCall(k *kit, c llm.ToolCall, out tool.Outcome) {
 	}
 	res := out.Result
 	images, note := picture.FitAll(res.Images)
-	spec, _ := k.tools.Spec(c.Name)
+	spec, _ := k.tools.Spec(out.Call.Name)
 	s.record(event.ToolCallEnd{
 		ID: c.ID, Name: c.Name, Output: res.Output, Model: k.condense(out) + note, Images: images, Fields: res.Fields,
-		Error: res.Error, Artifacts: res.Artifacts, Accesses: out.Accesses, Decision: out.Decision, Plan: spec.Plan, Duration: out.Duration,
+		Error: res.Error, Artifacts: res.Artifacts, Accesses: out.Accesses, Decision: out.Decision, Plan: spec.Plan, Reports: reports(spec, res), Duration: out.Duration,
 	})
+}
+
+// reports returns the subagent whose result a call returns, or "".
+func reports(spec tool.Spec, res tool.Result) string {
+	if _, ended := res.Fields["success"]; !ended || spec.Role != roleAgent {
+		return ""
+	}
+	path, _ := res.Fields["agent_id"].(string)
+	return path
 }
 
 // wholeOutput is the largest output that is condensed as a whole. Larger ones are truncated first.

@@ -281,7 +281,7 @@ func (t *Tree) Find(name string) (path string, ok bool) {
 		return "", true
 	}
 	for path, s := range t.agents {
-		if path != "" && (name == path || name == s.name) {
+		if name != "" && (name == path || name == s.name) {
 			return path, true
 		}
 	}

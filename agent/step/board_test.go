@@ -281,6 +281,11 @@ func TestName_IsUniqueAndValid(t *testing.T) {
 			t.Errorf("%s is at %q, %v, want %q", name, got, ok, want)
 		}
 	}
+	for _, name := range []string{"", "carl", "3"} {
+		if got, ok := c.Find(name); ok {
+			t.Errorf("%q is at %q", name, got)
+		}
+	}
 }
 
 func TestTree_BoardIsTheSameFromItsRecords(t *testing.T) {

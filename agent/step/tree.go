@@ -163,6 +163,16 @@ func (t *Tree) At(now time.Time) Total {
 	return total
 }
 
+// Spent returns what one agent has used.
+func (t *Tree) Spent(path string) event.Spent {
+	for _, a := range t.spent.Agents {
+		if a.Agent == path {
+			return a.Spent
+		}
+	}
+	return event.Spent{}
+}
+
 func (t *Tree) enter(at time.Time) {
 	if t.active == 0 {
 		t.since = at
