@@ -230,16 +230,23 @@ func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
 	return native.Gemini(tools.NewSet(c))
 }
 
-// addedAliases returns aliases of tools that a session or a host adds: those for subagents and for the web.
+// addedAliases returns aliases of tools that a session or a host adds: those for subagents, tasks, mail and the web.
 var addedAliases = sync.OnceValue(func() []tool.Alias {
 	claude := map[string]string{
 		"prompt": "task", "subagent_type": "agent_type", "description": "", "run_in_background": "",
-		"effort": "", "name": "", "isolation": "", "team_name": "", "mode": "",
+		"effort": "", "isolation": "", "team_name": "", "mode": "",
 	}
 	return append([]tool.Alias{
 		{Name: "Agent", Tool: "spawn_agent", Params: claude},
 		{Name: "Task", Tool: "spawn_agent", Params: claude},
 		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
+		{Name: "TaskCreate", Tool: "task_create", Params: map[string]string{"activeForm": ""}},
+		{Name: "TaskGet", Tool: "task_get", Params: map[string]string{"taskId": "task_id"}},
+		{Name: "TaskList", Tool: "task_list"},
+		{Name: "TaskUpdate", Tool: "task_update", Params: map[string]string{"taskId": "task_id", "activeForm": ""}},
+		{Name: "TeamCreate", Tool: "team_create", Params: map[string]string{"team_name": "name", "description": ""}},
+		{Name: "TeamDelete", Tool: "team_delete", Params: map[string]string{"team_name": "name"}},
+		{Name: "SendMessage", Tool: "send_message", Params: map[string]string{"recipient": "to", "content": "message", "summary": ""}},
 	}, web.Aliases()...)
 })
 
