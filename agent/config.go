@@ -105,6 +105,7 @@ type Config struct {
 	Owned []io.Closer
 
 	kind    string      // type of a subagent
+	strict  policy.Mode // a subagent is never less strict
 	named   bool        // the tools of agent types were checked
 	added   []tool.Tool // by Reconfigure
 	removed []string

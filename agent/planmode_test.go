@@ -28,9 +28,7 @@ func planning(approve func(tool.Request) tool.Approval) func(*Config) {
 	}
 }
 
-func do(name, args string) llm.Part { return llm.ToolCall{Name: name, Arguments: args} }
-
-func turn(parts ...llm.Part) llmtest.Turn { return llmtest.Turn{Parts: parts} }
+func do(name, args string) llm.ToolCall { return llm.ToolCall{Name: name, Arguments: args} }
 
 // verdicts returns what the calls of a tool got: "ran" or why not.
 func verdicts(s *Session, name string) (list []string) {

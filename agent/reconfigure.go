@@ -250,6 +250,7 @@ func (c *Config) rules(depth int) event.Rules {
 	r := event.Rules{
 		ToolRounds: max(c.Limits.ToolRounds, 0), Turns: max(c.Limits.Turns, 0), LoopWindow: max(c.LoopWindow, 0),
 		CompactAt: c.Compaction.At, CompactTo: c.Compaction.To, NoSummary: c.Compaction.NoModel,
+		Reports:   c.Subagents.Teams,
 		StopHooks: len(c.Hooks.Match(hook.Input{Event: stopEvent(depth), AgentType: c.kind})) > 0,
 	}
 	for _, m := range c.Fallback {

@@ -11,6 +11,7 @@ import (
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -25,6 +26,9 @@ type Subagents struct {
 	// Isolate opens the environment of a subagent that is spawned with isolation: the one with this ID or, if the ID is
 	// "", a new one that starts with the files of from. The host closes it. Nil means that isolation is not available.
 	Isolate func(ctx context.Context, from env.Environment, id string) (e env.Environment, opened string, err error)
+	// Teams gives all agents tools for tasks, teams and mail, and tells them when their subagents end their work.
+	// DeferTeams leaves these tools out of requests; see [tool.Defer].
+	Teams, DeferTeams bool
 	// Types adds agent types to the built-in ones, or replaces them, by name.
 	Types map[string]AgentType
 }
@@ -39,6 +43,7 @@ type AgentType struct {
 	Model       string   // "" is that of the session
 	Effort      string
 	MaxTurns    int
+	Mode        policy.Mode // permission mode, if it is stricter than that of the session
 }
 
 // builtinTypes are the agent types that every session has.
@@ -79,10 +84,7 @@ func (s *Session) registry(c Config) (*tool.Registry, error) {
 		return taken || !allowed(name)
 	}
 	r := c.Tools.Select(allowed)
-	if err := r.RegisterSearch(excluded); err != nil || s.depth >= c.Subagents.MaxDepth {
-		return r, err
-	}
-	for _, t := range s.subagentTools(c.Subagents.Types) {
+	for _, t := range s.ownTools(c.Subagents) {
 		if excluded(t.Spec().Name) {
 			continue
 		}
@@ -90,7 +92,18 @@ func (s *Session) registry(c Config) (*tool.Registry, error) {
 			return nil, err
 		}
 	}
-	return r, nil
+	return r, r.RegisterSearch(excluded)
+}
+
+// ownTools returns the tools that the session adds itself.
+func (s *Session) ownTools(c Subagents) (tools []tool.Tool) {
+	if s.depth < c.MaxDepth {
+		tools = s.subagentTools(c.Types)
+	}
+	if c.Teams {
+		tools = append(tools, s.boardTools(c)...)
+	}
+	return tools
 }
 
 // Offered returns the tools that a session with this configuration offers to its model, including those for
@@ -125,6 +138,10 @@ func (s *Session) childConfig(ctx context.Context, start *event.SubagentStart, k
 	c, tools := s.now, s.kit.tools
 	s.tree.mu.Unlock()
 	c.Tools, c.kind = toolsFor(tools, kind), start.Type
+	if kind.Mode != "" {
+		c.strict = kind.Mode.Stricter(c.strict)
+		c.Mode = c.Mode.Stricter(c.strict)
+	}
 	if model := cmp.Or(start.Model, kind.Model, c.Model); model != c.Model {
 		if err := c.become(ctx, model, kind); err != nil {
 			return c, err

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/llm"
@@ -40,6 +41,10 @@ func (s *Session) spawn(ctx context.Context, start event.SubagentStart, isolate 
 	if n, limit := s.tree.fold.Total().Agents, s.config.Subagents.MaxAgents; limit > 0 && n >= limit {
 		s.tree.mu.Unlock()
 		return nil, fmt.Errorf("the limit of %d agents is reached", limit)
+	}
+	if err := s.tree.fold.CheckName(start.Name); err != nil {
+		s.tree.mu.Unlock()
+		return nil, err
 	}
 	start.ID, start.Model = s.nextPath(), config.Model
 	s.note(start)
@@ -313,19 +318,23 @@ func (s *Session) children() []*Session {
 	return slices.DeleteFunc(s.below(), func(c *Session) bool { return c.parent != s })
 }
 
-func (s *Session) child(path string) (*Session, error) {
+// child returns a subagent by its name or path.
+func (s *Session) child(name string) (*Session, error) {
 	var names []string
 	for _, c := range s.children() {
-		if c.path == path {
+		if name != "" && (c.path == name || c.spawned.Name == name) {
 			return c, nil
 		}
-		names = append(names, c.path)
+		names = append(names, c.name())
 	}
 	if names == nil {
 		return nil, errors.New("there are no agents")
 	}
-	return nil, fmt.Errorf("unknown agent %q: use one of %s", path, strings.Join(names, ", "))
+	return nil, fmt.Errorf("unknown agent %q: use one of %s", name, strings.Join(names, ", "))
 }
+
+// name returns the name of a subagent, or its path if it has none.
+func (s *Session) name() string { return cmp.Or(s.spawned.Name, s.path) }
 
 // each calls f for all children at once and waits.
 func (s *Session) each(f func(*Session)) {
@@ -369,6 +378,7 @@ func (s *Session) abandonBelow() {
 // AgentInfo describes an agent of a session.
 type AgentInfo struct {
 	Path  string // in the tree of agents; "" is the root
+	Name  string // "" if it has none
 	Type  string
 	Task  string // the last message that it was given
 	Model string
@@ -377,8 +387,11 @@ type AgentInfo struct {
 	State    State
 	Status   event.SubagentStatus // of a subagent
 	Turns    int
+	Usage    llm.Usage // of this agent alone
+	Cost     llm.Cost
 	Pending  int // tool calls that wait for an approval
 	Queue    []Queued
+	Mail     int // messages of other agents that it has not got yet
 }
 
 // Agents lists the agents of the session, each before its subagents.
@@ -395,38 +408,41 @@ func (s *Session) info() AgentInfo {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	info := AgentInfo{
-		Path: s.path, Type: s.spawned.Type, Worktree: s.spawned.Worktree, Model: s.state.Effective().Model, State: state, Turns: s.state.Turns(),
+		Path: s.path, Name: s.spawned.Name, Type: s.spawned.Type, Worktree: s.spawned.Worktree, Model: s.state.Effective().Model, State: state, Turns: s.state.Turns(),
 		Pending: len(s.state.Pending()), Queue: s.state.Queue(), Task: userText(slices.Backward(s.state.Messages()), 200),
 	}
+	spent := s.tree.fold.Spent(s.path)
+	info.Usage, info.Cost, info.Mail = spent.Usage, spent.Cost(), s.state.Waiting()
 	if s.parent != nil {
 		info.Status = s.status()
 	}
 	return info
 }
 
-// find returns the agent at a path.
-func (s *Session) find(path string) (*Session, error) {
+// find returns an agent by its name or path.
+func (s *Session) find(name string) (*Session, error) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	if a, ok := s.tree.agents[path]; ok {
+	path, _ := s.tree.fold.Find(name)
+	if a, ok := s.tree.agents[path]; ok && (path != "" || name == "" || name == step.Main) {
 		return a, nil
 	}
-	return nil, fmt.Errorf("no agent %q in this session", path)
+	return nil, fmt.Errorf("no agent %q in this session", name)
 }
 
-// SteerAgent is Steer for any agent of the session, by its path.
-func (s *Session) SteerAgent(path string, parts ...llm.Part) error {
-	a, err := s.find(path)
+// SteerAgent is Steer for any agent of the session, by its name or path.
+func (s *Session) SteerAgent(name string, parts ...llm.Part) error {
+	a, err := s.find(name)
 	if err != nil {
 		return err
 	}
 	return a.Steer(parts...)
 }
 
-// InterruptAgent interrupts an agent and those below it, and returns when they have stopped. The parent gets
-// the partial result. The agent can be given more work.
-func (s *Session) InterruptAgent(path string) error {
-	a, err := s.find(path)
+// InterruptAgent interrupts an agent, by its name or path, and those below it, and returns when they have stopped. The
+// parent gets the partial result. The agent can be given more work.
+func (s *Session) InterruptAgent(name string) error {
+	a, err := s.find(name)
 	if err != nil {
 		return err
 	}

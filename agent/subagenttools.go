@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,12 +21,13 @@ func isOwnTool(name string) bool {
 	case "spawn_agent", "send_input", "wait", "close_agent", "list_agents", tool.SearchName, tool.CallName:
 		return true
 	}
-	return false
+	return slices.Contains(boardNames, name)
 }
 
 func harmless[In any](context.Context, *tool.Call, In) []policy.Access { return []policy.Access{} }
 
 type spawnIn struct {
+	Name       string `json:"name,omitempty" jsonschema:"unique name to address it by"`
 	Task       string `json:"task" jsonschema:"the task, with everything the agent needs to know: it does not see this conversation"`
 	WorkingDir string `json:"working_dir,omitempty" jsonschema:"subdirectory to confine the agent to"`
 	Model      string `json:"model,omitempty" jsonschema:"model to use (default: this one)"`
@@ -78,12 +80,12 @@ func (s *Session) runSpawn(ctx context.Context, c *tool.Call, in spawnIn) (tool.
 	if in.Isolation != "" && in.Isolation != "worktree" {
 		return tool.Failure(tool.ValidationError, "No agent was spawned: unknown isolation %q: use worktree, or leave it out.", in.Isolation), nil
 	}
-	start := event.SubagentStart{Call: c.ID, Type: in.AgentType, Task: in.Task, Model: in.Model, Dir: in.WorkingDir, MaxTurns: in.MaxTurns}
+	start := event.SubagentStart{Name: in.Name, Call: c.ID, Type: in.AgentType, Task: in.Task, Model: in.Model, Dir: in.WorkingDir, MaxTurns: in.MaxTurns}
 	a, err := s.spawn(ctx, start, in.Isolation != "")
 	if err != nil {
 		return tool.Failure(tool.ValidationError, "No agent was spawned: %v.", err), nil
 	}
-	res := tool.Success("Agent %s is running. Use wait with agent_id %q for its result.", a.path, a.path)
+	res := tool.Success("Agent %s is running. Use wait with agent_id %q for its result.", a.name(), a.name())
 	res.Fields = map[string]any{"agent_id": a.path, "status": string(running)}
 	return res, nil
 }
@@ -126,13 +128,13 @@ func (s *Session) result() tool.Result {
 	var head string
 	switch status {
 	case running:
-		return tool.Result{Fields: res.Fields, Output: tool.Text(fmt.Sprintf("Agent %s is still running, after %s.", s.path, used))}
+		return tool.Result{Fields: res.Fields, Output: tool.Text(fmt.Sprintf("Agent %s is still running, after %s.", s.name(), used))}
 	case waiting:
-		head = fmt.Sprintf("Agent %s waits for the user's approval of a tool call, after %s. Use wait again later.", s.path, used)
+		head = fmt.Sprintf("Agent %s waits for the user's approval of a tool call, after %s. Use wait again later.", s.name(), used)
 	case completed:
-		head = fmt.Sprintf("Agent %s completed its task in %s.", s.path, used)
+		head = fmt.Sprintf("Agent %s completed its task in %s.", s.name(), used)
 	default:
-		head = fmt.Sprintf("Agent %s did not complete its task; it stopped after %s: %s", s.path, used, cmp.Or(end.Reason, string(status)))
+		head = fmt.Sprintf("Agent %s did not complete its task; it stopped after %s: %s", s.name(), used, cmp.Or(end.Reason, string(status)))
 		res.Error = &tool.Error{Code: tool.InternalError, Message: head, Shown: true}
 	}
 	res.Fields["success"] = status == completed
@@ -172,7 +174,7 @@ func (s *Session) runList(context.Context, *tool.Call, struct{}) (tool.Result, e
 	defer s.tree.mu.Unlock()
 	var out strings.Builder
 	for _, a := range children {
-		fmt.Fprintf(&out, "%s: %s, %s\n", a.path, a.status(), a.used())
+		fmt.Fprintf(&out, "%s: %s, %s\n", strings.TrimSpace(a.path+" "+a.spawned.Name), a.status(), a.used())
 	}
 	return tool.Result{Output: tool.Text(cmp.Or(out.String(), "There are no agents.\n"))}, nil
 }

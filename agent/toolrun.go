@@ -123,11 +123,11 @@ func (s *Session) audit(out tool.Outcome) {
 	}
 }
 
-// Mode returns the permission mode, which the whole tree of agents shares.
+// Mode returns the permission mode. The whole tree of agents shares it, unless the type of a subagent is stricter.
 func (s *Session) Mode() policy.Mode {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	return s.tree.fold.Mode()
+	return s.tree.fold.Mode().Stricter(s.now.strict)
 }
 
 // finishCall records the result of a call, unless it waits for an approval.
@@ -143,8 +143,17 @@ func (s *Session) finishCall(k *kit, c llm.ToolCall, out tool.Outcome) {
 	s.note(event.ToolCallEnd{
 		ID: c.ID, Name: c.Name, Output: res.Output, Model: k.condense(out) + note, Images: images, Fields: res.Fields,
 		Error: res.Error, Artifacts: res.Artifacts, Accesses: out.Accesses, Decision: out.Decision, Plan: spec.Plan, Duration: out.Duration,
-		Mode: s.tree.fold.Switched(spec, res.Error),
+		Mode: s.tree.fold.Switched(spec, res.Error), Reports: reports(spec, res),
 	})
+}
+
+// reports returns the subagent whose result a call returns, or "".
+func reports(spec tool.Spec, res tool.Result) string {
+	if _, ended := res.Fields["success"]; !ended || spec.Role != roleAgent {
+		return ""
+	}
+	path, _ := res.Fields["agent_id"].(string)
+	return path
 }
 
 // wholeOutput is the largest output that is condensed as a whole. Larger ones are truncated first.

@@ -230,17 +230,16 @@ func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
 	return native.Gemini(set)
 }
 
-// addedAliases returns aliases of tools that a session or a host adds: those for subagents, for the user and for the web.
-// addedAliases returns aliases of tools that a session or a host adds: those for subagents, the web and
-// language servers.
+// addedAliases returns aliases of tools that a session or a host adds.
 var addedAliases = sync.OnceValue(func() []tool.Alias {
 	claude := map[string]string{
 		"prompt": "task", "subagent_type": "agent_type", "description": "", "run_in_background": "",
-		"effort": "", "name": "", "team_name": "", "mode": "",
+		"effort": "", "team_name": "", "mode": "",
 	}
-	return append([]tool.Alias{
+	own := []tool.Alias{
 		{Name: "Agent", Tool: "spawn_agent", Params: claude},
 		{Name: "Task", Tool: "spawn_agent", Params: claude},
+		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
 		{Name: "AskUserQuestion", Tool: agent.AskUser},
 		{Name: "request_user_input", Tool: agent.AskUser},
 		{Name: "EnterPlanMode", Tool: "enter_plan_mode"},
@@ -248,15 +247,22 @@ var addedAliases = sync.OnceValue(func() []tool.Alias {
 		{Name: "TodoWrite", Tool: "todo_write"},
 		{Name: "write_todos", Tool: "todo_write"},
 		{Name: "Config", Tool: "config", Params: map[string]string{"setting": "key"}},
+		{Name: "NotebookEdit", Tool: "notebook_edit"},
 		{Name: "EnterWorktree", Tool: "enter_worktree"},
 		{Name: "ExitWorktree", Tool: "exit_worktree", Params: map[string]string{"discard_changes": ""}},
 		{Name: "CronCreate", Tool: "cron_create", Params: map[string]string{"cron": "schedule", "durable": ""}},
 		{Name: "CronList", Tool: "cron_list"},
 		{Name: "CronDelete", Tool: "cron_delete"},
 		{Name: "RemoteTrigger", Tool: "remote_trigger"},
-		{Name: "NotebookEdit", Tool: "notebook_edit"},
-		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
-	}, append(web.Aliases(), lang.Aliases()...)...)
+		{Name: "TaskCreate", Tool: "task_create", Params: map[string]string{"activeForm": ""}},
+		{Name: "TaskGet", Tool: "task_get", Params: map[string]string{"taskId": "task_id"}},
+		{Name: "TaskList", Tool: "task_list"},
+		{Name: "TaskUpdate", Tool: "task_update", Params: map[string]string{"taskId": "task_id", "activeForm": ""}},
+		{Name: "TeamCreate", Tool: "team_create", Params: map[string]string{"team_name": "name", "description": ""}},
+		{Name: "TeamDelete", Tool: "team_delete", Params: map[string]string{"team_name": "name"}},
+		{Name: "SendMessage", Tool: "send_message", Params: map[string]string{"recipient": "to", "content": "message", "summary": ""}},
+	}
+	return slices.Concat(own, web.Aliases(), lang.Aliases())
 })
 
 // freeformPatch offers apply_patch as a freeform tool.

@@ -80,7 +80,7 @@ func skillAliases() []tool.Alias {
 }
 
 // useSkills applies the skills of the configuration: it adds a policy that allows reading their files and enforces their
-// restrictions, and adds the agents of Claude Code as types of subagents.
+// restrictions, and adds agents as types of subagents.
 func (b *builder) useSkills(context.Context) error {
 	s, r := &b.session, b.config.Skills
 	if r == nil {
@@ -108,9 +108,17 @@ func (b *builder) useSkills(context.Context) error {
 	}
 	types := map[string]agent.AgentType{}
 	for _, a := range r.Agents() {
+		mode, err := policy.ParseMode(a.Mode)
+		if err != nil {
+			b.warnOnce([]string{fmt.Sprintf("%s: %v; the agent is not used", a.Path, err)})
+			continue
+		}
+		if a.Mode == "" {
+			mode = ""
+		}
 		types[a.Name] = agent.AgentType{
 			Description: strings.TrimSuffix(a.Description, "."), Preface: a.Prompt, Tools: namesIn(have, a.Tools),
-			Model: modelFor(s.Catalogue, s.Provider, a.Model),
+			Model: modelFor(s.Catalogue, s.Provider, a.Model), Mode: mode, MaxTurns: a.MaxTurns,
 		}
 	}
 	maps.Copy(types, s.Subagents.Types) // those of the caller win

@@ -336,6 +336,8 @@ func TestSkills_AgentsOfClaudeCodeAreTypesOfSubagents(t *testing.T) {
 	g := newOpenRig(t)
 	r := g.skills(t.TempDir(), map[string]string{
 		".claude/agents/checker.md": "---\nname: checker\ndescription: Checks things.\ntools: Read, Grep, WebFetch, Bash(git:*)\nmodel: haiku\n---\nYou check.\n",
+		".claude/agents/wild.md":    "---\nname: wild\ndescription: Runs wild.\npermissionMode: nonsense\n---\nYou run.\n",
+		".claude/agents/timid.md":   "---\nname: timid\ndescription: Plans only.\npermissionMode: plan\n---\nYou plan.\n",
 	})
 	g.model = &llmtest.Script{Reply: func(_ int, req *llm.Request) llmtest.Turn {
 		last := req.Messages[len(req.Messages)-1]
@@ -356,8 +358,10 @@ func TestSkills_AgentsOfClaudeCodeAreTypesOfSubagents(t *testing.T) {
 	if got := results(s); len(got) != 2 || !strings.Contains(got[1], "claude-haiku-5-5 with read_file grep") || strings.Contains(got[1], "shell") {
 		t.Errorf("got %q", got)
 	}
-	if !strings.Contains(fmt.Sprint(g.model.Requests()[0].Tools), "checker (Checks things);") {
-		t.Error("the model is not told about the agent")
+	if tools := fmt.Sprint(g.model.Requests()[0].Tools); !strings.Contains(tools, "checker (Checks things);") || !strings.Contains(tools, "timid (Plans only);") {
+		t.Error("the model is not told about the agents")
+	} else if strings.Contains(tools, "wild") {
+		t.Error("an agent with an unknown mode is used")
 	}
 	if err := s.Reconfigure(t.Context(), agent.Change{Provider: "openai", Model: "gpt-5.6"}); err != nil {
 		t.Errorf("with an agent type, the model cannot change: %v", err)

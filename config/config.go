@@ -55,6 +55,7 @@ type Run struct {
 	MaxTurns  int     `toml:"max_turns" json:"max_turns,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"maximum model calls in a session; 0 means no limit"`
 	Budget    float64 `toml:"budget" json:"budget,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"spending limit of a session in US dollars; 0 means no limit"`
 	CompactAt float64 `toml:"compact_at" agent:"ask" json:"compact_at,omitempty" default:"0.8" min:"0" max:"1" project:"trusted" jsonschema:"share of the context window at which the conversation is compacted; 0 disables it"`
+	Teams     bool    `toml:"teams" json:"teams,omitempty" jsonschema:"whether agents share a task list, form teams and send each other messages"`
 }
 
 // Permissions decides which calls run, ask or are denied.

@@ -205,7 +205,8 @@ func TestRecord_EveryKindSurvivesARoundTrip(t *testing.T) {
 		ApprovalRequested{ID: "c", Name: "n", Reason: "r", Accesses: []policy.Access{{Kind: policy.Exec, Target: "x", Dir: "/d"}}}, ApprovalResolved{ID: "c", Allowed: true, Scope: tool.Always},
 		SteeringQueued{Message: llm.UserText("x")}, SteeringInjected{Message: llm.UserText("x"), Source: "host"},
 		TurnLimit{"max_turns", 3, "d"}, LoopDetection{"m", 2, 1}, Settings{Setup: Setup{Effort: "low", ThinkingBudget: &budget}, System: "s"}, Interrupted{Reason: "r", Abandon: true}, Continue{}, SteeringWithdrawn{Queued: 4}, ArgumentsDelta{1, "c", "n", "{"}, CacheBroken{"r"},
-		SubagentStart{ID: "1", Task: "t"}, SubagentEnd{ID: "1", Status: "completed", Success: true}, Warning{Message: "w"}, Error{Class: "c", Message: "m"},
+		SubagentStart{ID: "1", Task: "t"}, SubagentEnd{ID: "1", Status: "completed", Success: true},
+		Task{ID: "task_1", Subject: "s", Status: TaskPending}, Team{Name: "t", Members: []Member{{"main", RoleLeader}}, Status: TeamActive}, Mail{Team: "t", From: "main", To: []string{"a"}, Type: MailText, Content: "c"}, Warning{Message: "w"}, Error{Class: "c", Message: "m"},
 	}
 	for _, s := range sections() {
 		all = append(all, s.data)

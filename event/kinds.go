@@ -44,6 +44,9 @@ const (
 	KindRewind            Kind = "REWIND"
 	KindSubagentStart     Kind = "SUBAGENT_START"
 	KindSubagentEnd       Kind = "SUBAGENT_END"
+	KindTask              Kind = "TASK"
+	KindTeam              Kind = "TEAM"
+	KindMail              Kind = "MAIL"
 	KindHook              Kind = "HOOK"
 	KindWarning           Kind = "WARNING"
 	KindError             Kind = "ERROR"
@@ -95,6 +98,9 @@ func (RewindStart) Kind() Kind       { return KindRewindStart }
 func (Rewind) Kind() Kind            { return KindRewind }
 func (SubagentStart) Kind() Kind     { return KindSubagentStart }
 func (SubagentEnd) Kind() Kind       { return KindSubagentEnd }
+func (Task) Kind() Kind              { return KindTask }
+func (Team) Kind() Kind              { return KindTeam }
+func (Mail) Kind() Kind              { return KindMail }
 func (Hook) Kind() Kind              { return KindHook }
 func (Warning) Kind() Kind           { return KindWarning }
 func (Error) Kind() Kind             { return KindError }
@@ -106,7 +112,7 @@ var dataTypes = typesOf(
 	ReasoningDelta{}, ReasoningEnd{}, ArgumentsDelta{}, ToolCallStart{}, ToolCallDelta{}, ToolCallEnd{},
 	ApprovalRequested{}, ApprovalResolved{}, SteeringQueued{}, SteeringInjected{}, SteeringWithdrawn{}, TurnLimit{},
 	LoopDetection{}, Settings{}, CacheBroken{}, ModelFallback{}, Compaction{}, Quarantine{}, Checkpoint{},
-	RewindStart{}, Rewind{}, SubagentStart{}, SubagentEnd{}, Hook{}, Warning{}, Error{},
+	RewindStart{}, Rewind{}, SubagentStart{}, SubagentEnd{}, Task{}, Team{}, Mail{}, Hook{}, Warning{}, Error{},
 )
 
 func typesOf(all ...Data) map[Kind]reflect.Type {

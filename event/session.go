@@ -84,6 +84,8 @@ type Rules struct {
 	NoSummary bool    `json:"no_summary,omitempty"` // compact without the model
 
 	StopHooks bool `json:"stop_hooks,omitempty"` // hooks decide whether the work may end
+	// Reports adds the result of each subagent to the conversation when it ends its work, unless a tool call returned it.
+	Reports bool `json:"subagent_reports,omitempty"`
 
 	Fallback []ModelSetup `json:"fallback,omitempty"`
 }
@@ -119,7 +121,8 @@ type ProcessingEnd struct {
 }
 
 // SteeringQueued queues a message from the host. It enters the conversation as SteeringInjected or, with
-// FollowUp, as UserInput, unless SteeringWithdrawn removes it. These refer to it by its number, Queued.
+// FollowUp, as UserInput, unless SteeringWithdrawn removes it. These refer to it by its number, Queued. For mail and
+// the report of a subagent, Queued is the number of the Mail or SubagentEnd.
 type (
 	SteeringQueued struct {
 		Message  llm.Message `json:"message"`
@@ -154,6 +157,7 @@ type LoopDetection struct {
 type (
 	SubagentStart struct {
 		ID       string `json:"id"`
+		Name     string `json:"name,omitempty"` // unique in the session
 		Call     string `json:"call,omitempty"` // the parent's tool call
 		Type     string `json:"type,omitempty"`
 		Task     string `json:"task"`

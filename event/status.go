@@ -72,6 +72,8 @@ const (
 	SourceObject Source = "structured_output"
 	SourceAnswer Source = "answer" // the user's answer to a tool call, if a result cannot hold it
 	SourceHook   Source = "hook"
+	SourceMail   Source = "mail"
+	SourceReport Source = "subagent" // a subagent ended its work
 
 	// The last model call finished for this reason.
 	SourceLength = Source(llm.FinishLength)

@@ -58,6 +58,7 @@ type ToolCallEnd struct {
 	Decision   policy.Decision
 	Plan       bool          // the arguments are the model's plan
 	Mode       policy.Mode   // the permission mode that the call switched the session to, if any
+	Reports    string        // the subagent whose result it returns, by its path
 	Duration   time.Duration // without the wait for an approval
 }
 
@@ -76,12 +77,13 @@ type toolCallEndJSON struct {
 	Decision  policy.Decision   `json:"decision"`
 	Plan      bool              `json:"plan,omitempty"`
 	Mode      policy.Mode       `json:"mode,omitempty"`
+	Reports   string            `json:"reports,omitempty"`
 	Duration  time.Duration     `json:"duration_ns"`
 }
 
 // MarshalJSON encodes the result with its whole output, unless that is in a blob.
 func (e ToolCallEnd) MarshalJSON() ([]byte, error) {
-	j := toolCallEndJSON{e.ID, e.Name, e.Error == nil, "", e.OutputBlob, &e.Model, nil, e.Fields, e.Error, e.Artifacts, e.Accesses, e.Decision, e.Plan, e.Mode, e.Duration}
+	j := toolCallEndJSON{e.ID, e.Name, e.Error == nil, "", e.OutputBlob, &e.Model, nil, e.Fields, e.Error, e.Artifacts, e.Accesses, e.Decision, e.Plan, e.Mode, e.Reports, e.Duration}
 	if e.OutputBlob == nil {
 		if j.Output = tool.String(e.Output); j.Output == e.Model {
 			j.Model = nil
@@ -106,7 +108,7 @@ func (e *ToolCallEnd) UnmarshalJSON(b []byte) error {
 	if j.Model == nil {
 		j.Model = &j.Output
 	}
-	*e = ToolCallEnd{j.ID, j.Name, tool.Text(j.Output), j.Blob, *j.Model, nil, j.Fields, j.Error, j.Artifacts, j.Accesses, j.Decision, j.Plan, j.Mode, j.Duration}
+	*e = ToolCallEnd{j.ID, j.Name, tool.Text(j.Output), j.Blob, *j.Model, nil, j.Fields, j.Error, j.Artifacts, j.Accesses, j.Decision, j.Plan, j.Mode, j.Reports, j.Duration}
 	for _, raw := range j.Images {
 		p, err := llm.UnmarshalPart(raw)
 		if err != nil {

@@ -28,6 +28,23 @@ const (
 // Modes lists all modes.
 var Modes = []Mode{ModeDefault, ModeAcceptEdits, ModePlan, ModeAuto, ModeDontAsk, ModeBypass}
 
+// strictness lists the modes, the strictest first.
+var strictness = []Mode{ModePlan, ModeDontAsk, ModeDefault, ModeAcceptEdits, ModeAuto, ModeBypass}
+
+// Stricter returns the stricter of two modes. The zero value is ModeDefault for m and no restriction for other.
+func (m Mode) Stricter(other Mode) Mode {
+	if other == "" {
+		return m
+	}
+	if m == "" {
+		m = ModeDefault
+	}
+	if slices.Index(strictness, other) < slices.Index(strictness, m) {
+		return other
+	}
+	return m
+}
+
 // ParseMode returns the mode of a name. The empty name is ModeDefault.
 func ParseMode(name string) (Mode, error) {
 	if name == "" {

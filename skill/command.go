@@ -3,10 +3,12 @@ package skill
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -121,18 +123,20 @@ func (f *finder) each(p place, ext string, deep bool, use func(name, full, conte
 	}
 }
 
-// Agent is an agent of Claude Code: a kind of subagent.
+// Agent is a kind of subagent, from a file in the form of Claude Code.
 type Agent struct {
 	Name        string
 	Description string
 	Tools       []string // nil allows all
 	Model       string   // "" is that of the session
+	Mode        string   // permission mode; "" is that of the session
+	MaxTurns    int      // 0 is the default
 	Prompt      string
 	Source      Source
 	Path        string
 }
 
-// agents adds agents of Claude Code.
+// agents adds agents.
 func (f *finder) agents(p place) {
 	f.each(p, ".md", true, func(name, full, content string) error {
 		d, err := parse(content)
@@ -152,6 +156,12 @@ func (f *finder) agents(p place) {
 		}
 		if a.Model == "inherit" {
 			a.Model = ""
+		}
+		a.Mode = d.text("mode") + d.text("permissionMode")
+		if turns := d.text("max_turns") + d.text("maxTurns"); turns != "" {
+			if a.MaxTurns, err = strconv.Atoi(turns); err != nil || a.MaxTurns < 1 {
+				return fmt.Errorf("max_turns is %q, not a positive number", turns)
+			}
 		}
 		f.registry.addAgent(a)
 		return nil

@@ -79,6 +79,7 @@ func (o Options) places() (list []place) {
 	user(o.Home, (*finder).skills, ".agents", "skills")
 	user(claude, (*finder).skills, "skills")
 	user(o.Config, (*finder).skills, "skills")
+	user(o.Config, (*finder).agents, "agents")
 	for _, dir := range o.Paths {
 		list = append(list, place{dir, Config, (*finder).skills, around(filepath.Join(dir, "x"))})
 	}
@@ -88,7 +89,7 @@ func (o Options) places() (list []place) {
 			find func(*finder, place)
 		}{
 			{".codex/prompts", (*finder).prompts}, {".gemini/commands", (*finder).gemini}, {".claude/commands", (*finder).commands},
-			{".claude/agents", (*finder).agents}, {".agents/skills", (*finder).skills}, {".claude/skills", (*finder).skills}, {".reins/skills", (*finder).skills},
+			{".claude/agents", (*finder).agents}, {".agents/skills", (*finder).skills}, {".claude/skills", (*finder).skills}, {".reins/skills", (*finder).skills}, {".reins/agents", (*finder).agents},
 		} {
 			list = append(list, place{filepath.Join(dir, filepath.FromSlash(sub.name)), Project, sub.find, bounds{o.Project, o.Project}})
 		}

@@ -78,6 +78,8 @@ func TestDiscover_ReadsCommandsAndAgentsOfOtherAgents(t *testing.T) {
 	w.write("p/.gemini/commands/broken.toml", "prompt = ")
 	w.write("p/.claude/agents/checker.md", "---\nname: checker\ndescription: Checks\ntools: Read, Grep\nmodel: inherit\n---\nYou check.")
 	w.write("p/.claude/agents/bad.md", "no frontmatter")
+	w.write("p/.reins/agents/planner.md", "---\nname: planner\ndescription: Plans\nmode: plan\nmax_turns: 9\n---\nYou plan.")
+	w.write("p/.reins/agents/endless.md", "---\nname: endless\ndescription: Works\nmaxTurns: -1\n---\nYou work.")
 	r := Discover(Options{Home: w.path("home"), Project: w.path("p"), Dir: w.path("p")})
 	for name, want := range map[string]struct{ args, text string }{
 		"fix":           {"12", "<skill name=\"fix\" allowed-tools=\"Bash(git:*)\">\nFix issue 12.\n\n!`git status`\n\n[!`command` above was not replaced by its output. Run the command with your tools if you need it.]\n</skill>"},
@@ -98,11 +100,14 @@ func TestDiscover_ReadsCommandsAndAgentsOfOtherAgents(t *testing.T) {
 		t.Errorf("found %+v", s)
 	}
 	a := r.Agents()
-	if len(a) != 1 || a[0].Name != "checker" || !slices.Equal(a[0].Tools, []string{"Read", "Grep"}) || a[0].Model != "" || a[0].Prompt != "You check." {
+	if len(a) != 2 || a[0].Name != "checker" || !slices.Equal(a[0].Tools, []string{"Read", "Grep"}) || a[0].Model != "" || a[0].Prompt != "You check." {
 		t.Errorf("agents %+v", a)
 	}
-	if p := r.Problems(); len(p) != 2 {
-		t.Errorf("problems %v, want those of broken.toml and bad.md", p)
+	if len(a) == 2 && (a[1].Name != "planner" || a[1].Mode != "plan" || a[1].MaxTurns != 9) {
+		t.Errorf("agents %+v", a)
+	}
+	if p := r.Problems(); len(p) != 3 {
+		t.Errorf("problems %v, want those of broken.toml, bad.md and endless.md", p)
 	}
 }
 

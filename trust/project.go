@@ -23,6 +23,7 @@ var sources = []struct{ path, what string }{
 	{".reins/config.local.toml", "configuration"},
 	{".reins/hooks", "hook"},
 	{".reins/skills", "skill"},
+	{".reins/agents", "agent"},
 	{".agents/skills", "skill"},
 	{".claude/skills", "skill"},
 	{".claude/commands", "command"},

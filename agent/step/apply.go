@@ -174,10 +174,13 @@ func (s *State) steer(seq event.Seq, d event.Data) {
 		s.noted(d)
 		s.say(d.Message)
 		s.object.injected(d.Source)
-		if d.Source != event.SourceHost {
+		switch d.Source {
+		case event.SourceHost:
+			s.unqueue(d.Queued, d.Message, true)
+		case event.SourceMail, event.SourceReport:
+		default:
 			return
 		}
-		s.unqueue(d.Queued, d.Message, true)
 		if s.halt != nil && s.halt.Status == event.StatusDone {
 			s.resume()
 		}

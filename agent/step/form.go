@@ -40,7 +40,7 @@ func (o *object) injected(source event.Source) {
 	case event.SourceObject:
 		o.asks++
 		o.asked = true
-	case event.SourceHost:
+	case event.SourceHost, event.SourceMail, event.SourceReport:
 		*o = object{format: o.format}
 	}
 }

@@ -14,9 +14,12 @@ type place struct {
 	messages []llm.Message
 	facts    compact.Facts
 	mode     policy.Mode
+	board    board
 }
 
-func (s *State) place() place { return place{slices.Clip(s.messages), s.facts, s.tree.Mode()} }
+func (s *State) place() place {
+	return place{slices.Clip(s.messages), s.facts, s.tree.Mode(), s.tree.board.snapshot()}
+}
 
 // Undo returns the rewind that undoes the last input; see [event.Past.Undo].
 func (s *State) Undo(what event.Parts) (event.Undoing, bool) { return s.past.Undo(what) }
@@ -56,6 +59,7 @@ func (s *State) rewind(to place) {
 	if s.path == "" && to.mode == policy.ModePlan { // an undo makes nothing milder
 		s.tree.mode = to.mode
 	}
+	s.tree.board.restore(to.board)
 	if s.system != "" {
 		s.setSystem(s.system)
 	}

@@ -12,6 +12,7 @@ import (
 // State is the state of one agent. Only Apply changes it.
 type State struct {
 	path   string
+	name   string // "" if it has none
 	tree   *Tree
 	setup  event.Setup
 	system string
@@ -170,7 +171,7 @@ func (s *State) Accept(msg llm.Message, output *llm.OutputFormat) event.Data {
 }
 
 // Resumption reports whether there is anything to continue: work that was interrupted or failed, calls that
-// wait for an approval, or queued messages. It returns the record that continues it, nil if none is needed.
+// wait for an approval, queued messages, or messages of other agents. It returns the record that continues it, nil if none is needed.
 // A question must be answered first.
 func (s *State) Resumption() (d event.Data, ok bool) {
 	switch {
@@ -182,6 +183,8 @@ func (s *State) Resumption() (d event.Data, ok bool) {
 		return event.Continue{}, s.conversed()
 	case len(s.steering)+len(s.followUp) > 0:
 		return s.following(), true
+	case len(s.mail()) > 0:
+		return event.Continue{}, s.conversed()
 	}
 	return nil, false
 }

@@ -86,9 +86,11 @@ func (s *State) Next() Action {
 	switch {
 	case len(s.notes) > 0:
 		return Append{s.notes[0]}
-	case len(s.steering) > 0 && (s.halt == nil || s.halt.Status == event.StatusDone):
+	case len(s.steering) > 0 && s.listens():
 		q := s.steering[0]
 		return Append{event.SteeringInjected{Message: q.Message, Source: event.SourceHost, Queued: q.Seq}}
+	case len(s.mail()) > 0 && s.listens():
+		return Append{s.deliver()}
 	case s.halt != nil:
 		return s.finish()
 	case s.failure != nil:
@@ -99,6 +101,9 @@ func (s *State) Next() Action {
 	}
 	return s.call()
 }
+
+// listens reports whether messages may enter the conversation now.
+func (s *State) listens() bool { return s.halt == nil || s.halt.Status == event.StatusDone }
 
 // call returns a model call, or what must come before it.
 func (s *State) call() Action {

@@ -21,6 +21,8 @@ type Tree struct {
 	grants policy.Grants
 	made   map[string]bool // files that tools created, by real path
 	mode   policy.Mode     // that a tool call switched to; "" is that of the root's setup
+	board  board
+	inbox  map[string][]letter // messages for agents, by name
 
 	active int       // working agents
 	since  time.Time // when the first of them started
@@ -73,20 +75,43 @@ func (t *Tree) Apply(r event.Record) {
 	case event.ModelCallStart:
 		t.turns++
 	case event.SubagentStart:
-		t.Agent(d.ID)
+		t.Agent(d.ID).name = d.Name
 	case event.ToolCallEnd:
 		t.files(d)
 		t.mode = cmp.Or(d.Mode, t.mode)
+		if d.Reports != "" {
+			t.take(r.Agent, func(l letter) bool { return l.about == d.Reports })
+		}
 	case event.Settings:
 		if r.Agent == "" && (d.ModeSet || d.Mode != t.Agent("").setup.Mode) {
 			t.mode = ""
 		}
+	default:
+		t.share(r)
 	case event.Rewind:
 		t.made = nil
 	}
 	t.spent.Add(r)
 	t.last = r.Time
 	t.Agent(r.Agent).Apply(r)
+}
+
+// share applies what agents have in common.
+func (t *Tree) share(r event.Record) {
+	switch d := r.Data.(type) {
+	case event.Task:
+		t.board.applyTask(d)
+	case event.Team:
+		t.board.applyTeam(d)
+	case event.Mail:
+		t.post(r.Seq, d)
+	case event.SubagentEnd:
+		t.reported(r, d)
+	case event.SteeringInjected:
+		if d.Source == event.SourceMail || d.Source == event.SourceReport {
+			t.take(r.Agent, func(l letter) bool { return l.seq == d.Queued })
+		}
+	}
 }
 
 // resumed applies that the process which did the work is gone. The time since does not count.
@@ -124,10 +149,11 @@ func (t *Tree) Created(path string) bool { return t.made[path] }
 
 // disown drops what the records so far permit: they come from somebody else.
 func (t *Tree) disown() {
-	t.grants, t.made = nil, nil
+	t.grants, t.made, t.inbox = nil, nil, nil
+	t.board.disown()
 	for _, s := range t.agents {
 		s.lapse(true)
-		s.spawned = nil
+		s.spawned, s.name = nil, ""
 	}
 }
 
@@ -145,6 +171,16 @@ func (t *Tree) At(now time.Time) Total {
 		total.Worked += max(now.Sub(t.since), 0)
 	}
 	return total
+}
+
+// Spent returns what one agent has used.
+func (t *Tree) Spent(path string) event.Spent {
+	for _, a := range t.spent.Agents {
+		if a.Agent == path {
+			return a.Spent
+		}
+	}
+	return event.Spent{}
 }
 
 func (t *Tree) enter(at time.Time) {

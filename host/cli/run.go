@@ -176,6 +176,13 @@ func (o run) check() error {
 	return errors.Join(problems...)
 }
 
+func (o run) subagents() agent.Subagents {
+	if o.settings == nil || !o.settings.Run.Teams {
+		return agent.Subagents{}
+	}
+	return agent.Subagents{Teams: true, DeferTeams: true}
+}
+
 func (o run) limits() agent.Limits {
 	return agent.Limits{ToolRounds: o.maxRounds, Turns: o.maxTurns, TreeCost: o.budget}
 }

@@ -73,7 +73,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		Prompt: coding.PromptConfig{User: o.appendSystem, Trusted: o.trust}, Skills: o.skills, Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
 		Warn: func(err error) { notef(r.host, "%v", err) },
 		Session: agent.Config{
-			ID: o.id, Client: k.Client, Allow: o.allow, Deny: o.deny, Limits: o.limits(), SkipDamaged: o.skipDamaged,
+			ID: o.id, Client: k.Client, Allow: o.allow, Deny: o.deny, Limits: o.limits(), Subagents: o.subagents(), SkipDamaged: o.skipDamaged,
 			Approve: r.asker.approve, Mode: o.permitted.mode, Policy: policy.Standard{Rules: o.permitted.rules}, Workspace: o.permitted.workspace,
 			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel}, Hooks: o.hooks,
 			Meta: event.Meta{Prompt: show.FirstLine(r.given)}, // lists the session even if it is interrupted early

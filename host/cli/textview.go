@@ -140,7 +140,7 @@ func (v *textView) note(indent string, data event.Data) {
 		if text := show.Notice(d); text != "" {
 			v.line(indent, text)
 		}
-	case event.Compaction, event.Quarantine, event.ModelFallback, event.Rewind, event.SubagentStart, event.SubagentEnd, event.Warning:
+	case event.Compaction, event.Quarantine, event.ModelFallback, event.Rewind, event.SubagentStart, event.SubagentEnd, event.Task, event.Team, event.Mail, event.Warning:
 		v.line(indent, show.Notice(d))
 	}
 }

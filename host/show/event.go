@@ -109,9 +109,11 @@ func Notice(data event.Data) string {
 	case event.Rewind:
 		return rewound(d)
 	case event.SubagentStart:
-		return "agent " + OneLine(d.ID) + ": " + Summary(d.Task)
+		return "agent " + OneLine(strings.TrimSpace(d.ID+" "+d.Name)) + ": " + Summary(d.Task)
 	case event.SubagentEnd:
 		return "agent " + OneLine(d.ID) + " " + OneLine(string(d.Status))
+	case event.Task, event.Team, event.Mail:
+		return shared(d)
 	case event.ModelRetry:
 		return fmt.Sprintf("%s; retried after %s", Summary(d.Error.Message), Duration(d.Delay))
 	case event.Hook:
@@ -127,6 +129,23 @@ func Notice(data event.Data) string {
 		return strings.TrimSuffix("not approved: "+Summary(d.Reason), ": ")
 	case event.Unknown:
 		return "unknown record, from a newer version"
+	}
+	return ""
+}
+
+// shared says what changed on the board of the agents.
+func shared(data event.Data) string {
+	switch d := data.(type) {
+	case event.Task:
+		return fmt.Sprintf("%s %s: %s", OneLine(d.ID), OneLine(strings.TrimSpace(string(d.Status)+" "+d.Owner)), Summary(d.Subject))
+	case event.Team:
+		var names []string
+		for _, m := range d.Members {
+			names = append(names, m.Name)
+		}
+		return fmt.Sprintf("team %s %s: %s", OneLine(d.Name), OneLine(string(d.Status)), Summary(strings.Join(names, ", ")))
+	case event.Mail:
+		return fmt.Sprintf("%s from %s to %s: %s", OneLine(string(d.Type)), OneLine(d.From), Summary(strings.Join(d.To, ", ")), Summary(d.Content))
 	}
 	return ""
 }

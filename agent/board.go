@@ -1,0 +1,49 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/reins-agent/reins/agent/step"
+	"github.com/reins-agent/reins/event"
+)
+
+// Tasks lists the tasks that the agents of the session share, in the order of their creation.
+func (s *Session) Tasks() []event.Task {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	return slices.Clone(s.tree.fold.Tasks())
+}
+
+// Teams lists the teams of the session, in the order of their creation.
+func (s *Session) Teams() []event.Team {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	return slices.Clone(s.tree.fold.Teams())
+}
+
+// StopAgent closes a subagent and those below it, by its name or path, and returns when they have stopped. They
+// cannot be given more work.
+func (s *Session) StopAgent(name string) error {
+	a, err := s.find(name)
+	if err != nil {
+		return err
+	}
+	if a.parent == nil {
+		return fmt.Errorf("%s is the session itself: close it instead", step.Main)
+	}
+	a.retire()
+	return nil
+}
+
+// share records a fact about what the agents have in common, and returns when it is saved. f returns it, or why it is
+// refused; nothing changes meanwhile.
+func share[D event.Data](s *Session, f func(t *step.Tree) (D, error)) (d D, err error) {
+	err = s.commit(func() (err error) {
+		if d, err = f(s.tree.fold); err == nil {
+			s.note(d)
+		}
+		return err
+	})
+	return d, err
+}
