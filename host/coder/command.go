@@ -47,7 +47,7 @@ func (r *run) command(ctx context.Context) *failure {
 	defer e.Close()
 	asked := r.id
 	s, exit, err := r.launch(ctx, e, program)
-	if err == nil && asked != "" && exit.Code != 0 && !s.seen && noSession.MatchString(s.errors.String()) {
+	if err == nil && asked != "" && exit.Code != 0 && !s.seen && s.undecoded == 0 && noSession.MatchString(s.errors.String()) {
 		r.lost, r.id = fmt.Sprintf("Session %s was not found.", asked), ""
 		r.say(r.lost + " A new session begins.")
 		s, exit, err = r.launch(ctx, e, program)

@@ -11,6 +11,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
@@ -59,7 +60,9 @@ func (r *run) open(ctx context.Context) (*agent.Session, *failure) {
 		return nil, failf(MissingSession, "%v", err)
 	}
 	c.Dir, c.State, c.Session.Store = q.Dir, r.config.State, store
-	c.Session.Meta.Prompt = show.FirstLine(q.Prompt)
+	if !c.Session.Hooks.Has(hook.UserPromptSubmit) { // it may be refused
+		c.Session.Meta.Prompt = show.FirstLine(q.Prompt)
+	}
 	c.Prompt.User = strings.TrimSpace(c.Prompt.User + "\n\n" + q.constraints())
 	c.Session.Middleware = append(c.Session.Middleware[:len(c.Session.Middleware):len(c.Session.Middleware)], r.scope.remember)
 	if r.id != "" {
@@ -174,18 +177,25 @@ func (w *watcher) note(rec event.Record) {
 	case event.TurnLimit:
 		w.limit = show.Limit(d)
 	}
-	switch rec.Data.(type) {
-	case event.SessionStart, event.SessionEnd, event.UserInput, event.ModelCallStart, event.Checkpoint:
-	default:
-		if line := show.Event(rec.Data); line != "" {
-			w.run.say(line)
-		}
+	if line := show.Event(rec.Data); line != "" && tells(rec.Data) {
+		w.run.say(line)
 	}
 	if w.run.request.AllMessages {
 		if b, err := json.Marshal(rec); err == nil {
 			w.run.keep(b)
 		}
 	}
+}
+
+// tells reports whether a record tells people more than the others do.
+func tells(data event.Data) bool {
+	switch d := data.(type) {
+	case event.SessionStart, event.SessionEnd, event.UserInput, event.ModelCallStart, event.Checkpoint:
+		return false
+	case event.TextEnd:
+		return d.Message.Text() != "" // its calls follow
+	}
+	return true
 }
 
 // changes reports whether a call ran that did more than read files. Nobody approves calls of a run, so only those that
