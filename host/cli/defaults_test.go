@@ -34,6 +34,7 @@ func TestDefaults_OfFlags(t *testing.T) {
 		"reins run --mode":                    "default",
 		"reins run --output":                  "text",
 		"reins run --toolset":                 "standard",
+		"reins run --webhook-secret-env":      "REINS_WEBHOOK_SECRET",
 		"reins sessions import --max-size":    "1024",
 		"reins sessions search --limit":       "100",
 		"reins sessions search --per-session": "3",
