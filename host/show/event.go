@@ -80,6 +80,9 @@ func Notice(data event.Data) string {
 	case event.LoopDetection:
 		return Summary(d.Message)
 	case event.Settings:
+		if d.Dir != "" {
+			return "working in " + OneLine(d.Dir)
+		}
 		return OneLine(fmt.Sprintf("switched to %s %s %s", d.Provider, d.Model, d.Effort))
 	case event.ModelFallback:
 		return OneLine(fmt.Sprintf("%s failed, using %s:", d.From, d.To)) + " " + Summary(d.Error.Message)
@@ -90,6 +93,9 @@ func Notice(data event.Data) string {
 	case event.Rewind:
 		return rewound(d)
 	case event.SubagentStart:
+		if d.Worktree != "" {
+			return "agent " + OneLine(d.ID) + " in worktree " + OneLine(d.Worktree) + ": " + Summary(d.Task)
+		}
 		return "agent " + OneLine(d.ID) + ": " + Summary(d.Task)
 	case event.SubagentEnd:
 		return "agent " + OneLine(d.ID) + " " + OneLine(string(d.Status))
