@@ -232,7 +232,7 @@ func (w *worktrees) enter(ctx context.Context, _ *tool.Call, in enterIn) (tool.R
 	}
 	id := ""
 	if in.Name != "" {
-		if found, err := w.store.Find(ctx, w.home.Info().Dir, in.Name); err == nil {
+		if found, err := w.store.Find(w.home.Info().Dir, in.Name); err == nil {
 			id = found.ID
 		}
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 type exitIn struct {
-	Action  string `json:"action" jsonschema:"diff, apply, branch, keep or remove"`
+	Action  string `json:"action" jsonschema:"see above"`
 	Name    string `json:"name,omitempty" jsonschema:"worktree of a subagent (default: your own)"`
 	Message string `json:"message,omitempty" jsonschema:"commit message for branch"`
 }
@@ -30,7 +30,7 @@ type exitTool struct {
 func (w *worktrees) exitTool() tool.Tool {
 	return exitTool{tool.New(tool.Spec{
 		Name: "exit_worktree", Version: "1.0.0", Role: agent.RoleSession, Permissions: []tool.Permission{tool.FSWrite, tool.GitWrite},
-		Description: "Leave a worktree. diff shows its changes and stays. apply makes them in the original files; conflicts change nothing. branch saves them as a branch. keep leaves it as it is. remove deletes it if nothing is lost.",
+		Description: "Leave a worktree: diff (show changes and stay), apply (to the original files; a conflict changes nothing), branch (save as a branch), keep, or remove (if nothing is lost).",
 		SideEffects: "may change the files of the repository or add a branch",
 	}, w.exitAccess, w.exit), w}
 }
@@ -99,7 +99,7 @@ func (w *worktrees) target(ctx context.Context, of string) (*worktree.Tree, erro
 			return t, nil
 		}
 	}
-	found, err := w.store.Find(ctx, w.home.Info().Dir, of)
+	found, err := w.store.Find(w.home.Info().Dir, of)
 	if err != nil {
 		return nil, err
 	}
@@ -142,13 +142,26 @@ func (w *worktrees) exit(ctx context.Context, c *tool.Call, in exitIn) (tool.Res
 	return res, nil
 }
 
+// original returns the environment that a worktree was made from, or nil if the session does not have it.
+func (w *worktrees) original(t *worktree.Tree) env.Environment {
+	if w.home.Info().Dir == t.From {
+		return w.home
+	}
+	for _, o := range w.open {
+		if e, err := o.Env(); err == nil && o.Dir() == t.From {
+			return e
+		}
+	}
+	return nil
+}
+
 // unusable returns why an action is not possible.
 func (w *worktrees) unusable(t *worktree.Tree, action string) string {
 	if !slices.Contains([]string{"diff", "apply", "branch", "keep", "remove"}, action) {
 		return fmt.Sprintf("Unknown action %q: use diff, apply, branch, keep or remove.", action)
 	}
-	if w.home.Info().Dir != t.From && (action == "apply" || action == "branch") {
-		return fmt.Sprintf("Worktree %s belongs to %s, not to %s.", t.Name(), t.From, w.home.Info().Dir)
+	if w.original(t) == nil && (action == "apply" || action == "branch") {
+		return fmt.Sprintf("Worktree %s was made from %s, where this session does not work.", t.Name(), t.From)
 	}
 	for _, a := range w.session.Agents() {
 		if a.Worktree == t.ID && a.Status == event.SubagentRunning {
@@ -170,7 +183,7 @@ func (w *worktrees) finish(ctx context.Context, c *tool.Call, t *worktree.Tree, 
 	case "apply":
 		return w.apply(ctx, c, t)
 	case "branch":
-		branch, err := t.SaveBranch(ctx, w.home, in.Message)
+		branch, err := t.SaveBranch(ctx, w.original(t), in.Message)
 		if err != nil {
 			return tool.Result{}, err
 		}
@@ -192,9 +205,9 @@ func (w *worktrees) finish(ctx context.Context, c *tool.Call, t *worktree.Tree, 
 
 // apply makes the changes of a worktree in the original files that were judged.
 func (w *worktrees) apply(ctx context.Context, c *tool.Call, t *worktree.Tree) (tool.Result, error) {
-	to := w.home
-	if outside, ok := w.home.(interface{ Outside() env.Environment }); ok && policy.LeavesSandbox(c.Accesses) && w.current == "" {
-		to = outside.Outside() // approved
+	to := w.original(t)
+	if policy.LeavesSandbox(c.Accesses) && w.current == "" { // approved
+		to, _ = env.Outside(to)
 	}
 	files, err := t.Apply(ctx, to, func(path string) bool {
 		return slices.ContainsFunc(c.Accesses, func(a policy.Access) bool {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -171,7 +172,11 @@ func TestServe_SlowBody(t *testing.T) {
 	h := http.Header{}
 	s.Sign(h, "1", time.Now(), []byte("x"))
 	fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n%s: 1\r\n%s: %s\r\n%s: %s\r\n\r\nx", HeaderID, HeaderTimestamp, h.Get(HeaderTimestamp), HeaderSignature, h.Get(HeaderSignature))
-	answer, _ := io.ReadAll(conn) // ends when the server closes the connection
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	answer, err := io.ReadAll(conn) // ends when the server closes the connection
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the connection stays open")
+	}
 	if delivered || strings.Contains(string(answer), " 202 ") {
 		t.Errorf("an unfinished message was accepted: %s", answer)
 	}

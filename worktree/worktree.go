@@ -150,8 +150,8 @@ var validID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,60}/[A-Za-z0-9][A-Za-z0-9_-]{
 
 func (s Store) place(id string) string { return filepath.Join(s.Dir, filepath.FromSlash(id)) }
 
-// Find returns the worktrees that were made from a directory, by name.
-func (s Store) Find(ctx context.Context, from, name string) (Info, error) {
+// Find returns the worktree with a name that was made from a directory.
+func (s Store) Find(from, name string) (Info, error) {
 	all, err := s.List()
 	if err != nil {
 		return Info{}, err
@@ -313,9 +313,7 @@ func (t *Tree) Remove(ctx context.Context) error {
 	if err := os.Remove(filepath.Join(t.place, infoFile)); err != nil {
 		return err
 	}
-	err := t.Close()
-	return errors.Join(err, os.RemoveAll(t.place), ignore(os.Remove(filepath.Dir(t.place))))
+	err := errors.Join(t.Close(), os.RemoveAll(t.place))
+	_ = os.Remove(filepath.Dir(t.place)) // if it is empty
+	return err
 }
-
-// ignore drops the error of removing a directory that is not empty.
-func ignore(error) error { return nil }

@@ -138,7 +138,7 @@ func (e engine) search(ctx context.Context, in searchIn) ([]hit, error) {
 	// The key must not follow a redirect.
 	client := &http.Client{
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		CheckRedirect: stay,
 	}
 	resp, err := client.Do(r)
 	if err != nil {

@@ -65,9 +65,9 @@ func (c Config) trigger(ctx context.Context, _ *tool.Call, in triggerIn) (tool.R
 	if len(body) > webhook.MaxBody {
 		return tool.Failure(tool.TooLarge, "The payload is larger than %d KiB.", webhook.MaxBody>>10), nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	timed, cancel := context.WithDeadline(ctx, time.Now().Add(c.timeout))
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(timed, http.MethodPost, t.URL, bytes.NewReader(body))
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -75,7 +75,7 @@ func (c Config) trigger(ctx context.Context, _ *tool.Call, in triggerIn) (tool.R
 	r.Header.Set("User-Agent", userAgent)
 	t.Secret.Sign(r.Header, "msg_"+rand.Text(), time.Now(), body)
 	client := c.client()
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client.CheckRedirect = stay
 	resp, err := client.Do(r)
 	if err != nil {
 		return tool.Result{}, failed(err, r.URL.Host)
@@ -93,3 +93,6 @@ func (c Config) trigger(ctx context.Context, _ *tool.Call, in triggerIn) (tool.R
 	}
 	return res, nil
 }
+
+// stay follows no redirect.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -39,6 +39,7 @@ func TestDefaults_OfFlags(t *testing.T) {
 		"reins run --output":                  "text",
 		"reins run --tool-tier":               "core",
 		"reins run --toolset":                 "standard",
+		"reins run --webhook-secret-env":      "REINS_WEBHOOK_SECRET",
 		"reins sessions import --max-size":    "1024",
 		"reins sessions search --limit":       "100",
 		"reins sessions search --per-session": "3",

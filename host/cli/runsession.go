@@ -144,10 +144,11 @@ func (o run) guards(h Host) (a coding.Audit, s coding.Secrets, err error) {
 		}
 	}
 	s = coding.Secrets{Off: !c.Secrets.Redact, Names: append(slices.Clone(c.Secrets.Names), searchKey(c.Web)), Patterns: c.Secrets.Patterns}
-	s.Names = append(s.Names, o.secretEnv)
+	secrets := []string{o.secretEnv}
 	for _, t := range c.Triggers {
-		s.Names = append(s.Names, t.SecretEnv)
+		secrets = append(secrets, t.SecretEnv)
 	}
+	s.Names = append(s.Names, slices.DeleteFunc(secrets, func(name string) bool { return name == "" })...)
 	for _, p := range c.Providers {
 		if p.KeyEnv != "" {
 			s.Names = append(s.Names, p.KeyEnv)

@@ -99,6 +99,9 @@ func Notice(data event.Data) string {
 	case event.LoopDetection:
 		return Summary(d.Message)
 	case event.Settings:
+		if d.Dir != "" {
+			return "working in " + OneLine(d.Dir)
+		}
 		return OneLine(fmt.Sprintf("switched to %s %s %s", d.Provider, d.Model, d.Effort))
 	case event.ModelFallback:
 		return OneLine(fmt.Sprintf("%s failed, using %s:", d.From, d.To)) + " " + Summary(d.Error.Message)
@@ -109,7 +112,11 @@ func Notice(data event.Data) string {
 	case event.Rewind:
 		return rewound(d)
 	case event.SubagentStart:
-		return "agent " + OneLine(strings.TrimSpace(d.ID+" "+d.Name)) + ": " + Summary(d.Task)
+		name := "agent " + OneLine(strings.TrimSpace(d.ID+" "+d.Name))
+		if d.Worktree != "" {
+			name += " in worktree " + OneLine(d.Worktree)
+		}
+		return name + ": " + Summary(d.Task)
 	case event.SubagentEnd:
 		return "agent " + OneLine(d.ID) + " " + OneLine(string(d.Status))
 	case event.Task, event.Team, event.Mail:
