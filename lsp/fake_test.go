@@ -104,9 +104,9 @@ func (f *fake) message(b []byte) {
 			f.progress("begin")
 		}
 		f.out(message{ID: m.ID, Result: []any{}})
-		if f.mode == "loads" {
-			f.progress("end")
-		}
+		f.tell("begun")
+	case "fake/load":
+		f.progress("end")
 	default:
 		if len(m.ID) > 0 && m.Method != "" {
 			f.request(m, doc.URI, p.Position, p.NewName)

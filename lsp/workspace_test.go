@@ -224,10 +224,10 @@ func TestWorkspace_StopsIdleServers(t *testing.T) {
 	}
 	c := r.running()[0]
 	r.clock.expire()
-	<-c.conn.proc.Done()
 	if r.pid() != 0 {
-		t.Error("the server still runs")
+		t.Fatal("the server is still used")
 	}
+	<-c.conn.proc.Done()
 	if _, err := r.Hover(t.Context(), r.point("a.fk", 1, "word")); err != nil {
 		t.Errorf("the next use: %v", err)
 	}
@@ -497,6 +497,11 @@ func TestWorkspace_NoticesChangesByOthers(t *testing.T) {
 	if got, err := r.Diagnostics(t.Context(), path); err != nil || len(got) != 1 || got[0].Message != "x" {
 		t.Errorf("the diagnostics of b.fk are %+v, %v; want x", got, err)
 	}
+	r.write("b.fk", "see other\n") // open now
+	want := "a.fk:3:5: def other\nb.fk:1:5: see other\n"
+	if got := r.found(r.References(t.Context(), r.point("a.fk", 3, "other"))); got != want {
+		t.Errorf("the references are %q, want %q", got, want)
+	}
 }
 
 func TestWorkspace_KeepsFewDocumentsOpen(t *testing.T) {
@@ -516,6 +521,14 @@ func TestRename_WaitsUntilTheProjectIsLoaded(t *testing.T) {
 	r := open(t, fakeServer(t, "loads", utf16Units)) // which answers with a part of the files until then
 	r.write("a.fk", "def word\n")
 	r.write("b.fk", "word\n")
+	c := r.start()
+	go func() {
+		r.await(c, "begun")
+		for range 20 { // a rename that does not wait is faster
+			_ = c.conn.call(t.Context(), "shutdown", nil, nil) // which only answers
+		}
+		_ = c.conn.notify("fake/load", nil)
+	}()
 	if got, err := r.Rename(t.Context(), r.point("a.fk", 1, "word"), "term"); err != nil || len(got) != 2 {
 		t.Errorf("the rename changes %d files, %v; want 2", len(got), err)
 	}
