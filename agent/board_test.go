@@ -387,7 +387,7 @@ func TestTeams_ToolsAreOfferedOnlyWhereTheyAreOfUse(t *testing.T) {
 	if got := offered(Subagents{Teams: true, MaxDepth: -1}); len(got) != 6 {
 		t.Errorf("without subagents: %v", got)
 	}
-	if got := offered(Subagents{Teams: true, DeferTeams: true}); got != nil {
+	if got := offered(Subagents{Teams: true, Deferred: boardNames}); got != nil {
 		t.Errorf("deferred: %v", got)
 	}
 }

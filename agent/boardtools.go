@@ -85,11 +85,6 @@ func (s *Session) boardTools(c Subagents) []tool.Tool {
 	if s.depth < c.MaxDepth || s.depth > 0 {
 		tools = append(tools, tool.New(spec("send_message", "Send a message to members of your team. A working agent gets it at its next step.", false), harmless[mailIn], s.runMail))
 	}
-	if c.DeferTeams {
-		for i := range tools {
-			tools[i] = tool.Defer(tools[i])
-		}
-	}
 	return tools
 }
 

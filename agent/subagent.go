@@ -27,8 +27,9 @@ type Subagents struct {
 	// "", a new one that starts with the files of from. The host closes it. Nil means that isolation is not available.
 	Isolate func(ctx context.Context, from env.Environment, id string) (e env.Environment, opened string, err error)
 	// Teams gives all agents tools for tasks, teams and mail, and tells them when their subagents end their work.
-	// DeferTeams leaves these tools out of requests; see [tool.Defer].
-	Teams, DeferTeams bool
+	Teams bool
+	// Deferred names tools for subagents, tasks, teams and mail that are left out of requests; see [tool.Defer].
+	Deferred []string
 	// Types adds agent types to the built-in ones, or replaces them, by name.
 	Types map[string]AgentType
 }
@@ -102,6 +103,11 @@ func (s *Session) ownTools(c Subagents) (tools []tool.Tool) {
 	}
 	if c.Teams {
 		tools = append(tools, s.boardTools(c)...)
+	}
+	for i, t := range tools {
+		if slices.Contains(c.Deferred, t.Spec().Name) {
+			tools[i] = tool.Defer(t)
+		}
 	}
 	return tools
 }

@@ -27,13 +27,13 @@ func isOwnTool(name string) bool {
 func harmless[In any](context.Context, *tool.Call, In) []policy.Access { return []policy.Access{} }
 
 type spawnIn struct {
-	Name       string `json:"name,omitempty" jsonschema:"unique name to address it by"`
-	Task       string `json:"task" jsonschema:"the task, with everything the agent needs to know: it does not see this conversation"`
-	WorkingDir string `json:"working_dir,omitempty" jsonschema:"subdirectory to confine the agent to"`
-	Model      string `json:"model,omitempty" jsonschema:"model to use (default: this one)"`
-	MaxTurns   int    `json:"max_turns,omitempty" jsonschema:"maximum number of model calls (default 50)"`
+	Name       string `json:"name,omitempty" jsonschema:"unique name"`
+	Task       string `json:"task" jsonschema:"the task, with everything the agent needs to know"`
+	WorkingDir string `json:"working_dir,omitempty" jsonschema:"subdirectory to confine it to"`
+	Model      string `json:"model,omitempty" jsonschema:"default: this one"`
+	MaxTurns   int    `json:"max_turns,omitempty" jsonschema:"maximum model calls (default 50)"`
 	AgentType  string `json:"agent_type,omitempty" jsonschema:"agent type"`
-	Isolation  string `json:"isolation,omitempty" jsonschema:"worktree: work in a separate copy of the repository"`
+	Isolation  string `json:"isolation,omitempty" jsonschema:"worktree: work in a copy of the repository"`
 }
 
 type agentIn struct {

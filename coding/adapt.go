@@ -70,10 +70,15 @@ func (b *builder) profile(provider, model string) (*Profile, error) {
 
 // registry returns the tools of the profile, the tool that asks the user, and the caller's tools.
 func (b *builder) registry(p *Profile) (*tool.Registry, error) {
-	r, err := p.Registry()
-	if err != nil {
+	r, tier := &tool.Registry{}, b.config.Tier
+	own := p.Tools
+	if p.Toolset != Native {
+		own = tier.tiered(own)
+	}
+	if err := r.Register(own...); err != nil {
 		return nil, err
 	}
+	r.Alias(p.Aliases...)
 	if err := r.Register(agent.AskUserTool()); err != nil {
 		return nil, err
 	}
@@ -82,10 +87,6 @@ func (b *builder) registry(p *Profile) (*tool.Registry, error) {
 			return nil, err
 		}
 		r.Alias(skillAliases()...)
-	}
-	tier, err := ParseTier(string(b.config.Tier))
-	if err != nil {
-		return nil, llm.Errorf(llm.ErrConfiguration, "", "%v", err)
 	}
 	if err := r.Register(tier.tiered(b.hands(p))...); err != nil {
 		return nil, err

@@ -157,6 +157,14 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	c, s := &b.config, &b.session
 	s.Provider, s.Model = cmp.Or(c.Provider, s.Provider), cmp.Or(c.Model, s.Model)
 	s.Effort = cmp.Or(c.Effort, s.Effort)
+	tier, err := ParseTier(string(c.Tier))
+	if err != nil {
+		return nil, llm.Errorf(llm.ErrConfiguration, "", "%v", err)
+	}
+	c.Tier = tier
+	if s.Subagents.Deferred == nil {
+		s.Subagents.Deferred = tier.deferred()
+	}
 	if s.Catalogue == nil {
 		s.Catalogue = cmp.Or(c.Connect.Catalogue, llm.DefaultCatalogue())
 	}

@@ -39,7 +39,7 @@ const toolListing = 750
 func (b *builder) skillTool(p *Profile) tool.Tool {
 	spec := tool.Spec{
 		Name: "skill", Version: "1.0.0", Idempotent: true, Limit: tool.Limit{Chars: 300_000, Lines: -1},
-		Description: "Load a skill: instructions for a kind of task. Follow what it returns. While a skill is active, only the tools that it allows can be used.",
+		Description: "Load a skill: instructions for a kind of task. While it is active, only the tools that it allows can be used.",
 	}
 	if b.config.Session.System != "" { // the prompt does not list them
 		spec.Description += "\n" + b.config.Skills.Listing(toolListing)

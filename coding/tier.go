@@ -10,7 +10,7 @@ import (
 // Tier says which tools the model sees at once. It finds the others with tool_search, so that requests stay small.
 type Tier string
 
-// The tiers. Each has the tools of those before it. Tools of the profile, of hosts and of MCP servers are core tools.
+// The tiers. Each has the tools of those before it. Native tools, and those of hosts and of MCP servers, are core tools.
 const (
 	CoreTier     Tier = "core"     // what nearly every task needs
 	AdvancedTier Tier = "advanced" // also work with several agents, and messages to the user
@@ -21,6 +21,9 @@ var tierOrder = []Tier{CoreTier, AdvancedTier, AllTiers}
 
 // tierOf has the tiers of the tools that are not core tools.
 var tierOf = map[string]Tier{
+	"shell_input": AdvancedTier, "send_input": AdvancedTier, "close_agent": AdvancedTier, "list_agents": AdvancedTier,
+	"task_create": AdvancedTier, "task_get": AdvancedTier, "task_list": AdvancedTier, "task_update": AdvancedTier, "task_stop": AdvancedTier, "task_output": AdvancedTier,
+	"team_create": AdvancedTier, "team_delete": AdvancedTier, "send_message": AdvancedTier,
 	"notebook_edit": AdvancedTier, "delete_file": AdvancedTier, "view_image": AdvancedTier, "codebase_search": AdvancedTier,
 	"update_memory": AdvancedTier, "display": AdvancedTier, "sleep": AdvancedTier, "monitor": AdvancedTier,
 
@@ -53,6 +56,16 @@ func TierOf(name string) Tier {
 		return t
 	}
 	return CoreTier
+}
+
+// deferred lists the tools that the tier does not have.
+func (t Tier) deferred() (names []string) {
+	for name := range tierOf {
+		if !t.has(name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // tiered returns tools, with those that the tier does not have as deferred ones.

@@ -80,9 +80,9 @@ type dispatch struct{ Tool }
 func newDispatch() Tool {
 	return dispatch{New(Spec{
 		Name: CallName, Version: "1.0.0", OpenWorld: true,
-		Description: "Call a tool that tool_search returned. The arguments must match the input schema of that tool.",
-		Input: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"name of a tool that tool_search returned"},` +
-			`"arguments":{"type":"object","description":"arguments of that tool"}},"required":["name"],"additionalProperties":false}`),
+		Description: "Call a tool that tool_search returned.",
+		Input: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},` +
+			`"arguments":{"type":"object","description":"as its input schema says"}},"required":["name"],"additionalProperties":false}`),
 	}, nil, func(context.Context, *Call, dispatchIn) (Result, error) {
 		return Failure(InternalError, "%s is not run itself", CallName), nil
 	})}
@@ -112,8 +112,8 @@ func (r *Registry) resolve(c Call) (Call, *Error) {
 }
 
 type searchIn struct {
-	Query string `json:"query" jsonschema:"words that describe what the tool does, or \"select:\" and exact names separated by commas"`
-	Max   int    `json:"max_results,omitempty" jsonschema:"maximum number of tools to return (default 5)"`
+	Query string `json:"query" jsonschema:"words, or \"select:\" and names separated by commas"`
+	Max   int    `json:"max_results,omitempty" jsonschema:"default 5"`
 }
 
 const (
@@ -129,7 +129,7 @@ func newSearch(specs []Spec) Tool {
 	}
 	return New(Spec{
 		Name: SearchName, Version: "1.0.0", ReadOnly: true, Idempotent: true, Limit: Limit{Chars: 60_000, Lines: -1},
-		Description: fmt.Sprintf("Find further tools and get their descriptions and input schemas; then call them with %s. %s", CallName, summary(specs)),
+		Description: fmt.Sprintf("Find further tools and their input schemas, to call them with %s. %s", CallName, summary(specs)),
 	}, Nothing, func(_ context.Context, _ *Call, in searchIn) (Result, error) {
 		found := find(index, in)
 		if len(found) == 0 {

@@ -134,9 +134,9 @@ func firstSentence(s string) string {
 	return s
 }
 
-const subagentText = "\n\nUse spawn_agent for work that does not need this conversation: a broad search through the code, " +
-	"or independent parts of a task, which then run in parallel. A subagent sees nothing of this conversation, " +
-	"so put everything it needs into its task, and collect its report with wait. Do small and sequential work yourself."
+const subagentText = "\n\nUse spawn_agent for work that does not need this conversation, such as a broad search or independent parts of a task: " +
+	"subagents work in parallel. Put everything they need into their task, and collect their reports with wait. " +
+	"Do small and sequential work yourself."
 
 const skillHead = "# Skills\n\nA skill is a set of instructions for a kind of task. When a task matches one of these, call "
 

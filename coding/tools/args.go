@@ -66,13 +66,13 @@ type Image struct {
 
 // Command runs a command.
 type Command struct {
-	Command     string `json:"command" jsonschema:"the command line to run"`
+	Command     string `json:"command" jsonschema:"the command line"`
 	TimeoutMS   int64  `json:"timeout_ms,omitempty" jsonschema:"timeout in milliseconds"`
 	Description string `json:"description,omitempty" jsonschema:"what the command does, in a few words"`
-	Workdir     string `json:"workdir,omitempty" jsonschema:"the directory to run it in (default: the working directory)"`
-	Background  bool   `json:"background,omitempty" jsonschema:"leave it running and return immediately; see shell_output, shell_input and shell_stop"`
+	Workdir     string `json:"workdir,omitempty" jsonschema:"default: the working directory"`
+	Background  bool   `json:"background,omitempty" jsonschema:"leave it running and return immediately"`
 	TTY         bool   `json:"tty,omitempty" jsonschema:"run it in a terminal"`
-	Outside     bool   `json:"outside_sandbox,omitempty" jsonschema:"run it outside the sandbox; needs approval, so use it only after the sandbox made the command fail"`
+	Outside     bool   `json:"outside_sandbox,omitempty" jsonschema:"needs approval: use it only if the sandbox made the command fail"`
 
 	Env     map[string]string `json:"-"` // added to the environment's variables
 	NoInput bool              `json:"-"` // standard input is empty in the background too

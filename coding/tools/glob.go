@@ -20,8 +20,8 @@ const (
 
 type globIn struct {
 	Pattern string `json:"pattern" jsonschema:"glob pattern, such as **/*.ts or src/{a,b}/*.go"`
-	Path    string `json:"path,omitempty" jsonschema:"the directory to search (default: the working directory)"`
-	Limit   int    `json:"limit,omitempty" jsonschema:"maximum number of files to list (default 1000)"`
+	Path    string `json:"path,omitempty" jsonschema:"directory (default: the working directory)"`
+	Limit   int    `json:"limit,omitempty" jsonschema:"maximum number of files (default 1000)"`
 }
 
 func globOp() Op[search.GlobQuery, search.GlobResult] {

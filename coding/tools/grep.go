@@ -12,17 +12,17 @@ import (
 
 type grepIn struct {
 	Pattern         string `json:"pattern" jsonschema:"regular expression (RE2 syntax)"`
-	Path            string `json:"path,omitempty" jsonschema:"file or directory to search (default: the working directory)"`
+	Path            string `json:"path,omitempty" jsonschema:"file or directory (default: the working directory)"`
 	GlobFilter      string `json:"glob_filter,omitempty" jsonschema:"only files whose path matches, such as *.py; also includes hidden and ignored files"`
 	Type            string `json:"type,omitempty" jsonschema:"only files of this type, such as go, py or rust"`
 	CaseInsensitive bool   `json:"case_insensitive,omitempty" jsonschema:"ignore case"`
-	Literal         bool   `json:"literal,omitempty" jsonschema:"treat the pattern as plain text"`
+	Literal         bool   `json:"literal,omitempty" jsonschema:"pattern is plain text"`
 	OutputMode      string `json:"output_mode,omitempty" jsonschema:"content (default), files_with_matches or count"`
-	Before          int    `json:"before,omitempty" jsonschema:"lines of context before each match"`
-	After           int    `json:"after,omitempty" jsonschema:"lines of context after each match"`
-	Context         int    `json:"context,omitempty" jsonschema:"lines of context on both sides"`
-	Multiline       bool   `json:"multiline,omitempty" jsonschema:"let a match span several lines"`
-	MaxResults      int    `json:"max_results,omitempty" jsonschema:"maximum number of results (default 100)"`
+	Before          int    `json:"before,omitempty" jsonschema:"lines before each match"`
+	After           int    `json:"after,omitempty" jsonschema:"lines after each match"`
+	Context         int    `json:"context,omitempty" jsonschema:"lines on both sides"`
+	Multiline       bool   `json:"multiline,omitempty" jsonschema:"matches may span lines"`
+	MaxResults      int    `json:"max_results,omitempty" jsonschema:"default 100"`
 }
 
 const (

@@ -30,7 +30,7 @@ func (s *shell) background() Op[Command, Started] {
 func (s *shell) spec() tool.Spec {
 	return tool.Spec{
 		Name: "shell", Version: "1.0.0",
-		Description: "Execute a shell command. Returns stdout, stderr, exit code and duration. Standard input is empty. " +
+		Description: "Execute a shell command. Standard input is empty. " +
 			fmt.Sprintf("The command is stopped after timeout_ms (default %d, at most %d). ", s.config.DefaultTimeout.Milliseconds(), s.config.MaxTimeout.Milliseconds()) +
 			"Each command runs in a new shell in the working directory. A background command runs until it is stopped or its timeout_ms has passed.",
 		Permissions: commandPermissions(), SideEffects: "runs a command, which may do anything", Destructive: true, OpenWorld: true,

@@ -176,11 +176,9 @@ func (o run) check() error {
 	return errors.Join(problems...)
 }
 
+// subagents returns the configuration of subagents. The higher tiers have the tools for teams.
 func (o run) subagents() agent.Subagents {
-	if o.settings == nil || !o.settings.Run.Teams {
-		return agent.Subagents{}
-	}
-	return agent.Subagents{Teams: true, DeferTeams: true}
+	return agent.Subagents{Teams: o.settings != nil && o.settings.Run.Teams || o.tier != "" && o.tier != string(coding.CoreTier)}
 }
 
 func (o run) limits() agent.Limits {
