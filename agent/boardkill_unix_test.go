@@ -132,12 +132,11 @@ func TestBoard_Lives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s *Session
+	begin := New
 	if _, err := c.Store.Meta(t.Context(), c.ID); err == nil {
-		s, err = Resume(t.Context(), c)
-	} else {
-		s, err = New(c)
+		begin = func(c Config) (*Session, error) { return Resume(t.Context(), c) }
 	}
+	s, err := begin(c)
 	if err != nil {
 		t.Fatal(err)
 	}
