@@ -231,8 +231,12 @@ func TestSteer_WakesAToolThatWaits(t *testing.T) {
 		if err := s.Steer(text("now")); err != nil {
 			return tool.Result{}, err
 		}
-		<-c.Steered
-		return tool.Success("woken"), nil
+		select {
+		case <-c.Steered:
+			return tool.Success("woken"), nil
+		default:
+			return tool.Failure(tool.InternalError, "not woken by the message"), nil
+		}
 	})
 	script := llmtest.Play(calls("wait_for_it"), llmtest.Say("Yes."), llmtest.Say("Later."))
 	s = open(t, script, with(waits))

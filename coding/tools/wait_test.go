@@ -37,14 +37,14 @@ func TestSleep_WakesWhenAProcessEnds(t *testing.T) {
 	r := newRig(t, tools.Config{})
 	id, _ := r.start("until test -e go; do sleep 0.02; done; exit 3")
 	done := make(chan string)
-	go func() { done <- r.run("sleep", args{"seconds": 600}).Model }()
+	go func() { done <- r.run("sleep", args{"seconds": 60}).Model }()
 	r.write("go", "")
 	if got := <-done; !strings.Contains(got, "a process ended") {
 		t.Errorf("got %q", got)
 	}
 	r.ok("shell_output", args{"id": id})
 	r.start("echo hello; sleep 600")
-	if got := r.ok("sleep", args{"seconds": 600, "until_output": true}); !strings.Contains(got, "printed output") {
+	if got := r.ok("sleep", args{"seconds": 60, "until_output": true}); !strings.Contains(got, "printed output") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -53,7 +53,7 @@ func TestMonitor_WaitsForALineAndForTheEnd(t *testing.T) {
 	r := newRig(t, tools.Config{})
 	id, _ := r.start("echo one; head -c 200000 /dev/zero | tr '\\0' x; echo; until test -e go; do sleep 0.02; done; echo listening on 80; until test -e stop; do sleep 0.02; done; printf 'bye'")
 	done := make(chan tool.Outcome)
-	go func() { done <- r.run("monitor", args{"pattern": `^listening on (\d+)$`, "timeout_seconds": 600}) }()
+	go func() { done <- r.run("monitor", args{"pattern": `^listening on (\d+)$`, "timeout_seconds": 60}) }()
 	r.write("go", "")
 	out := <-done
 	text := tool.String(out.Result.Output)
@@ -61,14 +61,14 @@ func TestMonitor_WaitsForALineAndForTheEnd(t *testing.T) {
 		t.Errorf("got %.200q, %v", text, out.Result.Fields)
 	}
 	r.write("stop", "")
-	out = r.run("monitor", args{"ids": []any{1}, "timeout_seconds": 600})
+	out = r.run("monitor", args{"ids": []any{1}, "timeout_seconds": 60})
 	if text := tool.String(out.Result.Output); !strings.Contains(text, "[a process ended]\n--- process 1\n") || !strings.Contains(text, "bye") || !strings.Contains(text, "[exit code 0") {
 		t.Errorf("got %.200q", text)
 	}
 	r.fails(tool.ProcessNotFound, "monitor", args{}, "No background process is running")
 	r.fails(tool.ProcessNotFound, "monitor", args{"ids": []string{"9"}}, "the ids are 1")
 	r.start("printf 'the last line'")
-	if got := r.ok("monitor", args{"pattern": "last line$", "timeout_seconds": 600}); !strings.Contains(got, "[a line matched: the last line]") {
+	if got := r.ok("monitor", args{"pattern": "last line$", "timeout_seconds": 60}); !strings.Contains(got, "[a line matched: the last line]") {
 		t.Errorf("a line without an end: %q", got)
 	}
 	r.fails(tool.InvalidPattern, "monitor", args{"ids": []string{"1"}, "pattern": "("}, "RE2")
@@ -79,7 +79,7 @@ func TestMonitor_WaitsForALineAndForTheEnd(t *testing.T) {
 func TestWaiting_MessagesAndInterruptionsEndIt(t *testing.T) {
 	r := newRig(t, tools.Config{})
 	r.start("sleep 600")
-	for name, a := range map[string]args{"sleep": {"seconds": 600}, "monitor": {"timeout_seconds": 600}} {
+	for name, a := range map[string]args{"sleep": {"seconds": 5}, "monitor": {"timeout_seconds": 5}} {
 		steered := make(chan struct{})
 		close(steered)
 		call := r.request(name, a)
