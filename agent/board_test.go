@@ -90,14 +90,19 @@ func owners(t *testing.T, records []event.Record) map[string]string {
 
 func TestTasks_EightAgentsClaimAThousandEachOnce(t *testing.T) {
 	const tasks, workers = 1000, 8
-	var ready sync.WaitGroup // nobody starts before all exist
+	var ready, claimed sync.WaitGroup // nobody starts before all exist, or continues before all have claimed tasks
 	ready.Add(workers)
+	claimed.Add(workers)
 	script := &llmtest.Script{Reply: func(_ int, r *llm.Request) llmtest.Turn {
 		answers := len(slices.DeleteFunc(slices.Clone(r.Messages), func(m llm.Message) bool { return m.Role != llm.RoleAssistant }))
 		if strings.HasPrefix(r.Messages[1].Text(), "work") {
-			if answers == 0 {
+			switch answers {
+			case 0:
 				ready.Done()
 				ready.Wait()
+			case 1:
+				claimed.Done()
+				claimed.Wait()
 			}
 			return queueWorker(r.Messages, 20)
 		}

@@ -50,11 +50,11 @@ type AgentType struct {
 // builtinTypes are the agent types that every session has.
 var builtinTypes = map[string]AgentType{
 	"Explore": {
-		Description: "explores the code and reports what it found; read-only", ReadOnly: true,
+		Description: "explores the code; read-only", ReadOnly: true,
 		Preface: "Find out what is asked below. You can read and search but not change anything. Your last message is your report: what you found and where, with paths and line numbers.",
 	},
 	"Plan": {
-		Description: "plans how to do a task and reports the steps; read-only", ReadOnly: true,
+		Description: "plans a task; read-only", ReadOnly: true,
 		Preface: "Plan how to do the task below. You can read and search but not change anything. Your last message is the plan: the steps in order, the files they touch, and what could go wrong.",
 	},
 }

@@ -65,7 +65,7 @@ func (s *Session) subagentTools(types map[string]AgentType) []tool.Tool {
 
 func spawnDescription(types map[string]AgentType) string {
 	var b strings.Builder
-	b.WriteString("Spawn a subagent to handle a scoped task autonomously. It works in the background; use wait to get its result. Agent types:")
+	b.WriteString("Spawn a subagent that works on a task in the background. Use wait to get its result. Agent types:")
 	for _, name := range sortedNames(types) {
 		fmt.Fprintf(&b, " %s (%s);", name, types[name].Description)
 	}

@@ -172,7 +172,9 @@ func plainText(s string, ok bool) (string, bool) {
 	if quoted := unquote(t); quoted != t && t[0] == '"' && !strings.ContainsFunc(quoted, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
 		return quoted, s[0] == ' ' && quoted != ""
 	}
-	strange := func(r rune) bool { return !isLetter(r) && !('0' <= r && r <= '9') && !strings.ContainsRune(" ,.;()/'_+-", r) }
+	strange := func(r rune) bool {
+		return !isLetter(r) && !('0' <= r && r <= '9') && !strings.ContainsRune(" ,.;()/'_+-", r)
+	}
 	return t, s[0] == ' ' && t != "" && isLetter(rune(t[0])) && !strings.ContainsFunc(t, strange)
 }
 

@@ -47,7 +47,7 @@ func (s *shell) output() Op[Output, News] {
 	return Op[Output, News]{
 		Spec: processSpec(tool.Spec{
 			Name:        "shell_output",
-			Description: "Read what a background process has printed since the last read, and whether it is still running.",
+			Description: "Read the new output of a background process, and whether it is still running.",
 			Permissions: []tool.Permission{tool.ProcExec}, ReadOnly: true,
 		}, `,"wait_ms":{"type":"integer","description":"how long to wait for the process to end before reading (default 0, at most 60000)"}`),
 		Access: tool.Nothing[Output], // besides what an approved call started
@@ -105,7 +105,7 @@ func (s *shell) stop() Op[Stop, News] {
 	return Op[Stop, News]{
 		Spec: processSpec(tool.Spec{
 			Name:        "shell_stop",
-			Description: "Stop a background process and everything it started, and read the rest of its output.",
+			Description: "Stop a background process and everything it started.",
 			Permissions: []tool.Permission{tool.ProcExec}, SideEffects: "stops a process", Idempotent: true,
 		}, ""),
 		Access: tool.Nothing[Stop], // besides what an approved call started

@@ -16,7 +16,7 @@ func (f files) readFile() Op[Read, Page] {
 	return Op[Read, Page]{
 		Spec: tool.Spec{
 			Name: "read_file", Version: "1.0.0",
-			Description: "Read a file from the filesystem. Returns line-numbered content. Images are shown if the model supports them; notebooks are shown cell by cell.",
+			Description: "Read a file. Returns numbered lines. Images are shown if the model supports them; notebooks are shown cell by cell.",
 			Permissions: []tool.Permission{tool.FSRead}, ReadOnly: true, Idempotent: true,
 			Output: payload("total_lines integer", "encoding string", "line_ending string"),
 			Limit:  tool.Limit{Chars: 50_000, Lines: -1, Mode: tool.HeadTail},

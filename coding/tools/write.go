@@ -18,7 +18,7 @@ func (f files) writeFile() Op[Write, Written] {
 	return Op[Write, Written]{
 		Spec: tool.Spec{
 			Name: "write_file", Version: "1.0.0",
-			Description: f.readFirst("Write content to a file. Creates the file and its parent directories if needed and replaces existing content. An existing file keeps its encoding and line endings."),
+			Description: f.readFirst("Write content to a file. Creates the file and its parent directories if needed and replaces existing content."),
 			Permissions: []tool.Permission{tool.FSWrite}, SideEffects: "creates or replaces a file",
 			Destructive: true, Idempotent: true,
 			Output: payload("bytes_written integer", "created boolean"),
