@@ -2,7 +2,11 @@ package coding
 
 import (
 	"bytes"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -95,4 +99,49 @@ func TestTiers_HaveEachOther(t *testing.T) {
 	if _, err := Open(t.Context(), Config{Model: "m", Tier: "most"}); err == nil || !strings.Contains(err.Error(), "core, advanced or all") {
 		t.Errorf("Open with an unknown tier: %v", err)
 	}
+}
+
+// The table of docs/tools.md names the tier of each tool and a test that exists.
+func TestTiers_AreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../docs/tools.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := testNames(t, "..")
+	rows := regexp.MustCompile("(?m)^\\| .* \\| `(\\w+)` \\| (\\w+) \\| (Test\\w+) \\|$").FindAllStringSubmatch(string(doc), -1)
+	documented := map[string]bool{}
+	for _, r := range rows {
+		documented[r[1]] = true
+		if string(TierOf(r[1])) != r[2] {
+			t.Errorf("%s is documented as %s, but is %s", r[1], r[2], TierOf(r[1]))
+		}
+		if !tests[r[3]] {
+			t.Errorf("%s: there is no test %s", r[1], r[3])
+		}
+	}
+	for _, name := range []string{"lsp", "task_stop", "cron_list", "update_memory", "shell"} {
+		if !documented[name] {
+			t.Errorf("%s is not in the table", name)
+		}
+	}
+}
+
+// testNames returns the names of all tests below a directory.
+func testNames(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllSubmatch(b, -1) {
+			names[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
