@@ -19,8 +19,8 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
-	{"internal/apitext", "internal/exchanges", "internal/filelock", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/suggest", "internal/thorough", "schedule", "webhook"},
-	{"llm"},
+	{"internal/apitext", "internal/exchanges", "internal/filelock", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/suggest", "internal/thorough", "schedule"},
+	{"llm", "webhook"},
 	{"llm/wire"},
 	{"llm/chat/texttools"},
 	{"llm/openai", "llm/anthropic", "llm/gemini", "llm/chat", "llm/bedrock"},

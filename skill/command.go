@@ -107,7 +107,7 @@ func (f *finder) each(p place, ext string, deep bool, use func(name, full, conte
 		full := filepath.Join(dir, filepath.FromSlash(file))
 		name := strings.ReplaceAll(strings.TrimSuffix(file, ext), "/", ":")
 		content, err := read(root, file)
-		if err == nil && !usable().MatchString(name) {
+		if err == nil && !usable(name) {
 			err = errors.New("its name cannot be used as a command; use letters, digits and hyphens")
 		}
 		if err == nil {

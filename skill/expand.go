@@ -23,8 +23,12 @@ var command = lazy.Regexp(`(?s)^/([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*)(?:\s+(.*)
 // Expand returns the skill that the input "/name args" names; nil if the input is not of this form, or if r is nil. An
 // unknown name is an error, unless exists reports that it is the path of a file.
 func (r *Registry) Expand(input string, exists func(path string) bool) (*Invocation, error) {
-	m := command().FindStringSubmatch(strings.TrimSpace(input))
-	if m == nil || r == nil {
+	input = strings.TrimSpace(input)
+	if r == nil || !strings.HasPrefix(input, "/") {
+		return nil, nil
+	}
+	m := command().FindStringSubmatch(input)
+	if m == nil {
 		return nil, nil
 	}
 	name, args := m[1], strings.TrimSpace(m[2])

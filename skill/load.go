@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/reins-agent/reins/internal/hidden"
-	"github.com/reins-agent/reins/internal/lazy"
 )
 
 const (
@@ -154,8 +154,15 @@ func skipped(name string) bool {
 	return name == ".git" || name == "node_modules" || name == "__pycache__"
 }
 
-// usable matches names that can be typed as a command.
-var usable = lazy.Regexp(`^[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*$`)
+// usable reports whether a name can be typed as a command.
+func usable(name string) bool {
+	for i, r := range name {
+		if !unicode.In(r, unicode.L, unicode.N) && r != '_' && (i == 0 || !unicode.Is(unicode.M, r) && !strings.ContainsRune(".:-", r)) {
+			return false
+		}
+	}
+	return name != "" && utf8.ValidString(name)
+}
 
 // skill returns what a document says. What is missing is derived from the name of its directory or file, and from
 // the first line of its text.
@@ -165,7 +172,7 @@ func (d document) skill(base string) *Skill {
 		Compatibility: d.text("compatibility"), Metadata: d.fields["metadata"].pairs, Instructions: d.body,
 		ArgumentHint: d.extension("argument-hint", "argument_hint"), WhenToUse: d.extension("when-to-use", "when_to_use"),
 		Model: d.extension("model"), UserInvocable: d.extension("user-invocable") != "false", ModelInvoked: d.extension("disable-model-invocation") != "true",
-		Aliases: slices.DeleteFunc(splitTools(d.extension("aliases")), func(a string) bool { return !usable().MatchString(a) }),
+		Aliases: slices.DeleteFunc(splitTools(d.extension("aliases")), func(a string) bool { return !usable(a) }),
 	}
 	if v, given := d.fields["allowed-tools"]; given {
 		s.allowedTools, s.AllowedTools = v.text, v.list
@@ -191,7 +198,7 @@ func (s *Skill) complete(d document, base string) {
 	case s.Name == "":
 		warn(!d.missing, "name is missing")
 		s.Name = base
-	case !usable().MatchString(s.Name) || utf8.RuneCountInString(s.Name) > maxName:
+	case !usable(s.Name) || utf8.RuneCountInString(s.Name) > maxName:
 		warn(true, "name %q cannot be used as a command; it is called %s", s.Name, base)
 		s.Name = base
 	default:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -123,15 +124,18 @@ const (
 )
 
 func newSearch(specs []Spec) Tool {
-	index := make([]indexed, len(specs))
-	for i, s := range specs {
-		index[i] = indexed{s, words(s.Name), words(s.Description + " " + parameters(s.Input))}
-	}
+	index := sync.OnceValue(func() []indexed {
+		list := make([]indexed, len(specs))
+		for i, s := range specs {
+			list[i] = indexed{s, words(s.Name), words(s.Description + " " + parameters(s.Input))}
+		}
+		return list
+	})
 	return New(Spec{
 		Name: SearchName, Version: "1.0.0", ReadOnly: true, Idempotent: true, Limit: Limit{Chars: 60_000, Lines: -1},
 		Description: fmt.Sprintf("Find further tools and their input schemas, to call them with %s. %s", CallName, summary(specs)),
 	}, Nothing, func(_ context.Context, _ *Call, in searchIn) (Result, error) {
-		found := find(index, in)
+		found := find(index(), in)
 		if len(found) == 0 {
 			return Success("No tool matches %q. %s", in.Query, summary(specs)), nil
 		}

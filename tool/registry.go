@@ -48,7 +48,7 @@ func (r *Registry) Register(tools ...Tool) error {
 			return errors.New("tool has no name")
 		}
 		check := checkerFor(spec.Input)
-		if !isInferred(spec.Input) { // compiling takes long, and an inferred schema is valid
+		if !spec.typed { // compiling takes long, and delays the start of every session
 			if err := check.compile(); err != nil {
 				return fmt.Errorf("tool %s: invalid input schema: %w", spec.Name, err)
 			}

@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -24,22 +23,7 @@ func schemaFor[In any](name string) json.RawMessage {
 	}
 	b := inferSchema[In](name)
 	schemas.Store(t, b)
-	if bytes.HasPrefix(b, []byte(`{"type":"object"`)) {
-		inferred.Store(&b[0], true)
-	}
 	return b
-}
-
-// inferred has the first bytes of the schemas that describe objects, by address.
-var inferred sync.Map // of *byte to true
-
-// isInferred reports whether this is the schema of a Go type, also in a wrapper for the tool.
-func isInferred(schema json.RawMessage) bool {
-	if len(schema) == 0 {
-		return false
-	}
-	_, known := inferred.Load(&schema[0])
-	return known
 }
 
 func inferSchema[In any](name string) json.RawMessage {

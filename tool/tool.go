@@ -15,6 +15,7 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -88,6 +89,8 @@ type Spec struct {
 	// Role marks tools that the host treats specially, for example by answering their calls itself.
 	// The pipeline ignores it.
 	Role string `json:"role,omitempty"`
+
+	typed bool // the input has a Go type, and Input describes an object: it is compiled when it is first used
 }
 
 // Call is one call of a tool.
@@ -157,6 +160,7 @@ func New[In any](spec Spec, access Access[In], run Run[In]) Tool {
 	if spec.Input == nil {
 		spec.Input = schemaFor[In](spec.Name)
 	}
+	spec.typed = bytes.HasPrefix(spec.Input, []byte(`{"type":"object"`))
 	t := &funcTool{spec: spec, run: func(ctx context.Context, c *Call) (Result, error) {
 		in, err := decode[In](c)
 		if err != nil {

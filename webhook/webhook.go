@@ -11,10 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // The headers of a message.
@@ -63,7 +64,7 @@ func (s Secret) sum(id, stamp string, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-var validID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+var validID = lazy.Regexp(`^[A-Za-z0-9_-]{1,128}$`)
 
 // errSignature is the only thing that a sender learns about a message that is not accepted.
 var errSignature = errors.New("the signature is missing, wrong or too old")
@@ -72,7 +73,7 @@ var errSignature = errors.New("the signature is missing, wrong or too old")
 func (s Secret) Verify(h http.Header, body []byte, now time.Time) (id string, err error) {
 	id, stamp := h.Get(HeaderID), h.Get(HeaderTimestamp)
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
-	if len(s.key) < minSecret || !validID.MatchString(id) || err != nil {
+	if len(s.key) < minSecret || !validID().MatchString(id) || err != nil {
 		return "", errSignature
 	}
 	if age := now.Sub(time.Unix(seconds, 0)); age > Tolerance || age < -Tolerance {

@@ -45,7 +45,7 @@ func (s Store) sweep(ctx context.Context) {
 	places, _ := filepath.Glob(filepath.Join(s.Dir, "*", "*"))
 	for _, place := range places {
 		id := filepath.Base(filepath.Dir(place)) + "/" + filepath.Base(place)
-		if _, err := os.Lstat(filepath.Join(place, infoFile)); !errors.Is(err, fs.ErrNotExist) || !validID.MatchString(id) {
+		if _, err := os.Lstat(filepath.Join(place, infoFile)); !errors.Is(err, fs.ErrNotExist) || !validID().MatchString(id) {
 			continue
 		}
 		t := &Tree{Info: Info{ID: id}, store: s, place: place}

@@ -22,13 +22,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/internal/filelock"
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // Errors of this package.
@@ -98,12 +98,12 @@ type Options struct {
 	Changes bool
 }
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
+var validName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
 
 // Create makes a worktree of the repository that contains the working directory of an environment, and opens it.
 func (s Store) Create(ctx context.Context, from env.Environment, o Options) (_ *Tree, err error) {
 	o.Name = cmp.Or(o.Name, strings.ToLower(rand.Text()[:8]))
-	if !validName.MatchString(o.Name) {
+	if !validName().MatchString(o.Name) {
 		return nil, fmt.Errorf("invalid worktree name %q: use up to 40 letters, digits, _ and -", o.Name)
 	}
 	r, err := s.repository(ctx, from)
@@ -137,7 +137,7 @@ func (s Store) Create(ctx context.Context, from env.Environment, o Options) (_ *
 // key returns the name of the directory for the worktrees of a repository.
 func key(top string) string {
 	base := strings.Map(func(r rune) rune {
-		if validName.MatchString(string(r)) || r == '_' || r == '-' {
+		if validName().MatchString(string(r)) || r == '_' || r == '-' {
 			return r
 		}
 		return '-'
@@ -146,7 +146,7 @@ func key(top string) string {
 	return base[:min(len(base), 40)] + "-" + hex.EncodeToString(sum[:6])
 }
 
-var validID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,60}/[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
+var validID = lazy.Regexp(`^[A-Za-z0-9_-]{1,60}/[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
 
 func (s Store) place(id string) string { return filepath.Join(s.Dir, filepath.FromSlash(id)) }
 
@@ -173,7 +173,7 @@ func (s Store) Find(from, name string) (Info, error) {
 
 // Open opens a worktree by its ID.
 func (s Store) Open(ctx context.Context, id string) (*Tree, error) {
-	if !validID.MatchString(id) {
+	if !validID().MatchString(id) {
 		return nil, fmt.Errorf("%w %q", ErrNotFound, id)
 	}
 	i, err := s.read(id)
@@ -228,7 +228,7 @@ func (s Store) List() (list []Info, err error) {
 	for _, f := range files {
 		place := filepath.Dir(f)
 		id := filepath.Base(filepath.Dir(place)) + "/" + filepath.Base(place)
-		if i, err := s.read(id); err == nil && validID.MatchString(id) {
+		if i, err := s.read(id); err == nil && validID().MatchString(id) {
 			list = append(list, i)
 		}
 	}

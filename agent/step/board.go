@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // Main is the name of the root agent.
@@ -302,10 +302,10 @@ func (t *Tree) CheckName(name string) error {
 	return nil
 }
 
-var nameForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
+var nameForm = lazy.Regexp(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 
 func validName(name string) error {
-	if !nameForm.MatchString(name) || strings.HasPrefix(name, taskPrefix) {
+	if !nameForm().MatchString(name) || strings.HasPrefix(name, taskPrefix) {
 		return fmt.Errorf("invalid name %q: use letters, digits, hyphens and underscores, and begin with a letter, but not with task_", name)
 	}
 	return nil

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // Command is an agent on the command line that gets the task on standard input and prints its events as stream-json:
@@ -32,7 +32,7 @@ type Command struct {
 const maxJSONLine = 16 << 20
 
 // noSession matches what commands say about a session that does not exist.
-var noSession = regexp.MustCompile(`(?i)\bno (conversation|session) (was )?found|\b(conversation|session)\b.*\b(not found|does not exist)`)
+var noSession = lazy.Regexp(`(?i)\bno (conversation|session) (was )?found|\b(conversation|session)\b.*\b(not found|does not exist)`)
 
 // command works on the task with the command.
 func (r *run) command(ctx context.Context) *failure {
@@ -47,7 +47,7 @@ func (r *run) command(ctx context.Context) *failure {
 	defer e.Close()
 	asked := r.id
 	s, exit, err := r.launch(ctx, e, program)
-	if err == nil && asked != "" && exit.Code != 0 && !s.seen && s.undecoded == 0 && noSession.MatchString(s.errors.String()) {
+	if err == nil && asked != "" && exit.Code != 0 && !s.seen && s.undecoded == 0 && noSession().MatchString(s.errors.String()) {
 		r.lost, r.id = fmt.Sprintf("Session %s was not found.", asked), ""
 		r.say(r.lost + " A new session begins.")
 		s, exit, err = r.launch(ctx, e, program)
