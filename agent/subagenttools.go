@@ -50,12 +50,20 @@ type waitIn struct {
 	TimeoutMS int64  `json:"timeout_ms,omitempty" jsonschema:"timeout in milliseconds (default: none)"`
 }
 
+// spawnAccess declares nothing, except that a copy of the repository in plan mode needs the user's word.
+func spawnAccess(_ context.Context, c *tool.Call, in spawnIn) []policy.Access {
+	if in.Isolation != "" && c.Mode == policy.ModePlan {
+		return nil
+	}
+	return []policy.Access{}
+}
+
 // resultLimit limits what a model sees of the report of a subagent.
 var resultLimit = tool.Limit{Chars: 20_000, Lines: -1, Mode: tool.HeadTail}
 
 func (s *Session) subagentTools(types map[string]AgentType) []tool.Tool {
 	return []tool.Tool{
-		tool.New(tool.Spec{Name: "spawn_agent", Version: "1.0.0", Role: roleAgent, Description: spawnDescription(types)}, harmless[spawnIn], s.runSpawn),
+		tool.New(tool.Spec{Name: "spawn_agent", Version: "1.0.0", Role: roleAgent, Description: spawnDescription(types)}, spawnAccess, s.runSpawn),
 		tool.New(tool.Spec{Name: "send_input", Version: "1.0.0", Role: roleAgent, Description: "Send a message to a subagent: between two steps if it is working, otherwise as a new task."}, harmless[sendIn], s.runSend),
 		tool.New(tool.Spec{Name: "wait", Version: "1.0.0", Role: roleAgent, ReadOnly: true, Limit: resultLimit, Description: "Wait for a subagent to complete and return its result."}, harmless[waitIn], s.runWait),
 		tool.New(tool.Spec{Name: "close_agent", Version: "1.0.0", Role: roleAgent, Description: "Terminate a subagent."}, harmless[agentIn], s.runClose),

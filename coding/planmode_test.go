@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,13 +36,14 @@ import (
 // planWorld is everything that a session in plan mode could change: files, a site and an MCP server.
 type planWorld struct {
 	root, work, home string
+	state            string // of sessions, outside of root
 	site             string
 	hits, served     atomic.Int64 // requests to the site, calls of the server
 	tools            []tool.Tool  // of the web, of the server and for the configuration
 }
 
 func newPlanWorld(t *testing.T) *planWorld {
-	w := &planWorld{root: t.TempDir()}
+	w := &planWorld{root: t.TempDir(), state: t.TempDir()}
 	w.work, w.home = filepath.Join(w.root, "work"), filepath.Join(w.root, "home")
 	for name, content := range map[string]string{
 		"work/a.txt": "one\n", "work/sub/b.txt": "two\n", "work/list.txt": "a.txt\n", "work/typed.txt": "",
@@ -58,6 +60,11 @@ func newPlanWorld(t *testing.T) *planWorld {
 	}
 	if err := os.Symlink("../outside/o.txt", filepath.Join(w.work, "link")); err != nil {
 		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=n", "-c", "user.email=e@example.com", "commit", "-q", "-m", "first"}} {
+		if out, err := exec.Command("git", append([]string{"-C", w.work}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
 	}
 	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { w.hits.Add(1) }))
 	t.Cleanup(site.Close)
@@ -160,7 +167,7 @@ var planProfiles = []planProfile{
 }
 
 // open opens a session in which everything is allowed until plan mode begins.
-func (w *planWorld) open(t reporter, p planProfile, mode policy.Mode, client agent.Streamer) *agent.Session {
+func (w *planWorld) open(t reporter, p planProfile, tier Tier, mode policy.Mode, client agent.Streamer) *agent.Session {
 	var rules policy.Rules
 	for _, text := range []string{"Bash", "Edit", "Read", "Delete", "WebFetch", "mcp__s", "exit_plan_mode", "config", "shell_input", "write_stdin"} {
 		r, err := policy.ParseRule(text)
@@ -170,11 +177,13 @@ func (w *planWorld) open(t reporter, p planProfile, mode policy.Mode, client age
 		rules.Allow = append(rules.Allow, r)
 	}
 	s, err := Open(context.Background(), Config{
-		Provider: "p", Model: p.model, Dir: w.work, Toolset: p.toolset, Tools: w.tools, NoSave: true, Audit: Audit{Off: true},
+		Provider: "p", Model: p.model, Dir: w.work, Toolset: p.toolset, Tier: tier, Tools: w.tools, State: w.state, Audit: Audit{Off: true},
+		LSP:  LSPConfig{Enabled: true},
 		Vars: map[string]string{"HOME": w.home, "TMPDIR": w.home},
 		Session: agent.Config{
 			Client: client, System: "Be good.", Policy: policy.Standard{Rules: rules}, Mode: mode, Vision: true,
-			Approve: func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{}, nil },
+			Approve:   func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{}, nil },
+			Subagents: agent.Subagents{Teams: true},
 		},
 	})
 	if err != nil {
@@ -183,15 +192,15 @@ func (w *planWorld) open(t reporter, p planProfile, mode policy.Mode, client age
 	return s
 }
 
-// definitions returns the tools that the model is offered, and the deferred ones as they are called.
+// definitions returns the tools of all tiers, without those that only wait.
 func (w *planWorld) definitions(t *testing.T, p planProfile) []llm.ToolDef {
 	script := llmtest.Play(llmtest.Say("ok"))
-	s := w.open(t, p, policy.ModeDefault, script)
+	s := w.open(t, p, AllTiers, policy.ModeDefault, script)
 	defer s.Close()
 	if _, err := s.Submit(t.Context(), llm.Text{Text: "hello"}); err != nil {
 		t.Fatal(err)
 	}
-	return script.Requests()[0].Tools
+	return slices.DeleteFunc(script.Requests()[0].Tools, func(d llm.ToolDef) bool { return d.Name == "sleep" || d.Name == "monitor" })
 }
 
 // commands are command lines: some only read, and all others change something in the world in one of many ways.
@@ -272,6 +281,8 @@ func (w *planWorld) text(name string) *rapid.Generator[string] {
 		return rapid.Just("Read " + w.site)
 	case strings.HasSuffix(name, "id"):
 		return rapid.SampledFrom(ids)
+	case name == "isolation":
+		return rapid.Just("worktree")
 	}
 	return rapid.SampledFrom(slices.Concat(paths, patches, ids, words, w.commands(), []string{w.site}))
 }
@@ -319,8 +330,8 @@ func (w *planWorld) value(t *rapid.T, name string, s *schema) any {
 	return rapid.Bool().Draw(t, name)
 }
 
-// call draws a call of one of the tools.
-func (w *planWorld) call(t *rapid.T, defs []llm.ToolDef) llm.Part {
+// call draws a call of one of the tools. Those that the tier does not offer are called with call_tool.
+func (w *planWorld) call(t *rapid.T, tier Tier, defs []llm.ToolDef) llm.Part {
 	def := rapid.SampledFrom(defs).Draw(t, "tool")
 	if def.Freeform != nil {
 		return llm.ToolCall{Name: def.Name, Arguments: w.text("patch").Draw(t, "text"), Custom: true}
@@ -335,6 +346,9 @@ func (w *planWorld) call(t *rapid.T, defs []llm.ToolDef) llm.Part {
 	args, err := json.Marshal(w.value(t, def.Name, &s))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !tier.has(def.Name) {
+		return llm.ToolCall{Name: tool.CallName, Arguments: fmt.Sprintf(`{"name":%q,"arguments":%s}`, def.Name, args)}
 	}
 	return llm.ToolCall{Name: def.Name, Arguments: string(args)}
 }
@@ -385,20 +399,25 @@ func TestPlanMode_ChangesNothingWhateverTheModelCalls(t *testing.T) {
 		failed = true // until the end
 		p := rapid.SampledFrom(planProfiles).Draw(t, "profile")
 		mode := rapid.SampledFrom([]policy.Mode{policy.ModeDefault, policy.ModeAcceptEdits, policy.ModeAuto, policy.ModeBypass}).Draw(t, "mode")
+		tier := rapid.SampledFrom([]Tier{CoreTier, AllTiers}).Draw(t, "tier")
 		script := &planScript{}
 		for _, d := range defs[p] {
 			if args, ok := background[d.Name]; ok && rapid.IntRange(0, 3).Draw(t, "background") == 0 {
 				script.main = append(script.main, llm.ToolCall{Name: d.Name, Arguments: args})
 			}
 		}
-		script.main = append(script.main, llm.ToolCall{Name: "enter_plan_mode", Arguments: "{}"})
+		plan := llm.ToolCall{Name: "enter_plan_mode", Arguments: "{}"}
+		if tier == CoreTier {
+			plan = llm.ToolCall{Name: tool.CallName, Arguments: `{"name":"enter_plan_mode"}`}
+		}
+		script.main = append(script.main, plan)
 		for range rapid.IntRange(1, 8).Draw(t, "calls") {
-			script.main = append(script.main, w.call(t, defs[p]))
+			script.main = append(script.main, w.call(t, tier, defs[p]))
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "calls of subagents") {
-			script.child = append(script.child, w.call(t, defs[p]))
+			script.child = append(script.child, w.call(t, tier, defs[p]))
 		}
-		s := w.open(t, p, mode, &llmtest.Script{Reply: script.reply})
+		s := w.open(t, p, tier, mode, &llmtest.Script{Reply: script.reply})
 		out, err := s.Submit(context.Background(), llm.Text{Text: "main"})
 		for err == nil && out.Status == agent.StatusAwaitingInput {
 			out, err = s.Submit(t.Context(), llm.Text{Text: "main: as you like"})
@@ -420,6 +439,11 @@ func TestPlanMode_ChangesNothingWhateverTheModelCalls(t *testing.T) {
 		}
 		if diff := cmp.Diff(before, w.tree(t)); diff != "" {
 			t.Fatalf("files changed (-before +after):\n%s", diff)
+		}
+		for _, name := range []string{"worktrees", "memory"} {
+			if left, err := filepath.Glob(filepath.Join(w.state, name, "*", "*")); err != nil || len(left) > 0 {
+				t.Fatalf("%s has %v, %v", name, left, err)
+			}
 		}
 		if w.served.Load() != 0 || w.hits.Load() != 0 {
 			t.Fatalf("%d calls reached the MCP server and %d requests the site, want none", w.served.Load(), w.hits.Load())

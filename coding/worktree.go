@@ -216,7 +216,10 @@ func (w *worktrees) enterTool() tool.Tool {
 		Name: "enter_worktree", Version: "1.0.0", Role: agent.RoleSession, Permissions: []tool.Permission{tool.FSRead},
 		Description: "Work in a separate copy of the git repository from the next step on. The original does not change until exit_worktree.",
 		SideEffects: "makes a copy of the repository's files in the state directory",
-	}, func(_ context.Context, _ *tool.Call, _ enterIn) []policy.Access {
+	}, func(_ context.Context, c *tool.Call, _ enterIn) []policy.Access {
+		if c.Mode == policy.ModePlan {
+			return nil // it changes nothing that the user sees, but it makes files
+		}
 		return []policy.Access{{Kind: policy.Read, Target: w.home.Info().Dir}}
 	}, w.enter)
 }
