@@ -33,8 +33,12 @@ func newStandby(h Host, o run) (*standby, error) {
 	if o.listen == "" {
 		return b, nil
 	}
+	secret := h.Getenv(o.secretEnv)
+	if secret == "" {
+		return nil, usagef("--listen: set the environment variable %s to the secret of the webhooks", o.secretEnv)
+	}
 	var err error
-	if b.secret, err = webhook.ParseSecret(h.Getenv(o.secretEnv)); err != nil {
+	if b.secret, err = webhook.ParseSecret(secret); err != nil {
 		return nil, usagef("--listen: the environment variable %s: %w", o.secretEnv, err)
 	}
 	if host, _, err := net.SplitHostPort(o.listen); err != nil || host == "" {
