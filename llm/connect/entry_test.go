@@ -179,7 +179,13 @@ func TestHeader_ReachesOnlyTheOpenedProviderAndIsNotLogged(t *testing.T) {
 
 func TestLocal_TheLimitForTheFirstByteCanBeSet(t *testing.T) {
 	for limit, want := range map[int64]string{0: "", 1: "no response within 1ns"} {
-		srv := exchanges.Serve(t, func(exchanges.Request) string { return "ollama-text" })
+		answered := make(chan struct{})
+		srv := exchanges.Serve(t, func(exchanges.Request) string {
+			if limit > 0 {
+				<-answered // it answers too late, however fast it is
+			}
+			return "ollama-text"
+		})
 		c, _ := config(t)
 		c.BaseURL, c.Retry.Retries = srv.URL+"/v1", -1
 		if limit > 0 {
@@ -190,6 +196,7 @@ func TestLocal_TheLimitForTheFirstByteCanBeSet(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = client.Complete(t.Context(), request("local", "scripted-text"))
+		close(answered)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("a limit of %d: %v, want %q", limit, err, want)
 		}
