@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 
+	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
@@ -21,7 +21,7 @@ var hostedSearch = map[string]llm.State{
 }
 
 // combines matches models of Gemini that use Google Search beside other tools.
-var combines = regexp.MustCompile(`gemini-(?:[3-9]|\d\d)`)
+var combines = lazy.Regexp(`gemini-(?:[3-9]|\d\d)`)
 
 // useHostedSearch adds the web search of the provider to a setup, if the host wants it and the policy does not object.
 func (b *builder) useHostedSearch(ctx context.Context, u *setup) error {
@@ -30,7 +30,7 @@ func (b *builder) useHostedSearch(ctx context.Context, u *setup) error {
 	}
 	p := u.profile
 	hosted, ok := hostedSearch[p.Provider]
-	if !ok || p.Provider == "gemini" && !combines.MatchString(p.Model) {
+	if !ok || p.Provider == "gemini" && !combines().MatchString(p.Model) {
 		b.warnOnce([]string{fmt.Sprintf("%s (%s) has no web search that works with other tools; the agent cannot search the web", p.Model, p.Provider)})
 		return nil
 	}

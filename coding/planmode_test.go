@@ -455,3 +455,18 @@ func TestPlanMode_ChangesNothingWhateverTheModelCalls(t *testing.T) {
 	}
 	t.Logf("%d calls ran, %d were refused", ran, refused)
 }
+
+// A worktree leaves the repository as it is, but it is a copy of it on the disk.
+func TestPlanMode_WorktreesNeedAnApproval(t *testing.T) {
+	w := newPlanWorld(t)
+	s := w.open(t, planProfiles[1], AllTiers, policy.ModeBypass, llmtest.Play(llmtest.Call("enter_plan_mode", `{}`), llmtest.Call("enter_worktree", `{}`), llmtest.Say("done")))
+	defer s.Close()
+	if _, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	got := results(s)
+	left, err := filepath.Glob(filepath.Join(w.state, "worktrees", "*", "*"))
+	if len(got) != 2 || !strings.Contains(got[1], "refused") || err != nil || len(left) > 0 {
+		t.Errorf("results %q, worktrees %v, %v; want a refusal and none", got, left, err)
+	}
+}

@@ -176,8 +176,8 @@ func (t *Tree) restore(ctx context.Context, g git, m merged) error {
 }
 
 // SaveBranch saves the content of the worktree as its branch in the repository, in an environment that can write it.
-// Commits of the agent are kept, and uncommitted changes become one more commit with the message. Files, index and
-// other branches of the repository do not change. It returns the name of the branch.
+// It keeps the agent's commits and commits uncommitted changes with the message. It changes no files, index or other
+// branches of the repository, and returns the name of the branch.
 func (t *Tree) SaveBranch(ctx context.Context, to env.Environment, message string) (string, error) {
 	now, err := t.state(ctx)
 	if err != nil {

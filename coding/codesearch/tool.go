@@ -132,7 +132,7 @@ func (h hit) show(ctx context.Context, b *strings.Builder, e env.Environment, qu
 	b.WriteString("\n")
 }
 
-// window returns where the lines begin that have the most words of the query.
+// window returns the first line of the range with the most words of the query.
 func window(lines [][]byte, query []string) int {
 	score := make([]int, len(lines))
 	for i, line := range lines {

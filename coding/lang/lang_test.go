@@ -139,7 +139,7 @@ func TestEdit_DoesNotNeedAServer(t *testing.T) {
 	}
 	got := r.ok("read_lints", args{"paths": []string{"a.fk"}})
 	if !strings.Contains(got, "not installed: no-such-language-server") || !strings.Contains(got, "fakec .") {
-		t.Errorf("read_lints: got %s, want that there is no server, and a command", got)
+		t.Errorf("read_lints: got %s, want a note that there is no server, with a command to run", got)
 	}
 	if out := r.run("lsp", args{"operation": "references", "path": "a.fk", "line": 1}); out.OK() || !strings.Contains(out.Model, "not installed") {
 		t.Errorf("lsp: got %s, want an error", out.Model)

@@ -37,7 +37,7 @@ const schema = `{"type":"object","additionalProperties":false,"required":["PROMP
 "return_all_messages":{"type":"boolean"},
 "return_metrics":{"type":"boolean"},
 "timeout":{"type":"integer","minimum":1,"maximum":86400,"default":300,"description":"seconds without output"},
-"max_duration":{"type":"integer","minimum":0,"maximum":604800,"default":1800,"description":"seconds; 0 is no limit"},
+"max_duration":{"type":"integer","minimum":0,"maximum":604800,"default":1800,"description":"seconds; 0 means no limit"},
 "max_retries":{"type":"integer","minimum":0,"maximum":10,"default":0,"description":"never after a change"},
 "log_metrics":{"type":"boolean","description":"to stderr"},
 "contract":{"type":"string","description":"constraints above the task"},
