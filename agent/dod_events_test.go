@@ -77,6 +77,22 @@ func TestDoD_9_10_EventsAreAnIteratorThatEndsWithTheSessionOrTheReader(t *testin
 	}
 }
 
+func TestRecords_EndAtTheLastOneOfAnOpenSession(t *testing.T) {
+	s := open(t, llmtest.Play(llmtest.Say("Yes.")), nil)
+	submit(t, s, "go")
+	for _, after := range []event.Seq{0, 2, s.Last() - 1, s.Last(), s.Last() + 1} {
+		want := after
+		for r, err := range s.Records(t.Context(), after) {
+			if want++; err != nil || r.Seq != want {
+				t.Errorf("after %d: record %d, %v, want record %d", after, r.Seq, err, want)
+			}
+		}
+		if want != max(after, s.Last()) {
+			t.Errorf("after %d: ended at %d, want %d", after, want, s.Last())
+		}
+	}
+}
+
 func TestDoD_9_10_ToolCallEndCarriesTheWholeOutput(t *testing.T) {
 	big := strings.Repeat("x", 300_000)
 	dump := fake("dump", true, func(context.Context, *tool.Call, string) (tool.Result, error) { return tool.Success("%s", big), nil })

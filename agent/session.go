@@ -138,6 +138,25 @@ func (s *Session) Events(ctx context.Context, after event.Seq) iter.Seq2[event.R
 	return s.log.Events(ctx, after)
 }
 
+// Records yields the durable records after a record, up to the last one there is when it is called; 0 starts at the
+// beginning. It ends with an error when ctx ends.
+func (s *Session) Records(ctx context.Context, after event.Seq) iter.Seq2[event.Record, error] {
+	last := s.Last()
+	return func(yield func(event.Record, error) bool) {
+		if last <= after {
+			return // there is nothing to wait for
+		}
+		for r, err := range s.Events(ctx, after) {
+			if err == nil && r.Seq == 0 { // transient
+				continue
+			}
+			if !yield(r, err) || r.Seq >= last {
+				return
+			}
+		}
+	}
+}
+
 // Last returns the number of the last record.
 func (s *Session) Last() event.Seq { return s.log.Last() }
 

@@ -51,6 +51,29 @@ func (g *openRig) open(c Config) *agent.Session {
 	return s
 }
 
+// A process can be killed after it created a session and before it saved the first record.
+func TestOpen_ResumesASessionWithoutRecords(t *testing.T) {
+	g := newOpenRig(t)
+	store, err := OpenSessions(g.state, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := store.Create(t.Context(), event.Meta{ID: "empty", Dir: g.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s, err := Open(ctx, Config{State: g.state, Resume: "empty", Model: "m", Session: agent.Config{Client: g.model}})
+	if err != nil || ctx.Err() != nil {
+		t.Fatalf("Open: %v, %v", err, ctx.Err())
+	}
+	g.ask(s)
+}
+
 // ask submits an input, closes the session and returns the last request.
 func (g *openRig) ask(s *agent.Session) *llm.Request {
 	g.Helper()

@@ -44,22 +44,15 @@ func (a *activeSkills) follow(s *agent.Session) {
 
 // update applies the records that are new. All records before a tool call are saved when it is judged.
 func (a *activeSkills) update(ctx context.Context) error {
-	if a.session == nil || a.last >= a.session.Last() {
+	if a.session == nil {
 		return nil
 	}
-	end := a.session.Last()
-	for r, err := range a.session.Events(ctx, a.last) {
+	for r, err := range a.session.Records(ctx, a.last) {
 		if err != nil {
 			return err
 		}
-		if r.Seq == 0 { // transient
-			continue
-		}
 		a.apply(r)
 		a.last = r.Seq
-		if a.last >= end {
-			break
-		}
 	}
 	return nil
 }

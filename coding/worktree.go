@@ -139,16 +139,12 @@ func (w *worktrees) follow(ctx context.Context, s *agent.Session, meta event.Met
 
 // recorded returns the worktree that the session works in according to its records.
 func (w *worktrees) recorded(ctx context.Context) (id string) {
-	last := w.session.Last()
-	for r, err := range w.session.Events(ctx, 0) {
+	for r, err := range w.session.Records(ctx, 0) {
 		if err != nil {
 			return ""
 		}
 		if r.Agent == "" {
 			id = w.after(id, r.Data)
-		}
-		if r.Seq >= last {
-			break
 		}
 	}
 	return id

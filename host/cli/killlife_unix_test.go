@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -100,7 +101,12 @@ func (l *life) run(end moment, args ...string) (p process) {
 	if end.after > 0 {
 		defer time.AfterFunc(end.after, kill).Stop()
 	}
-	defer time.AfterFunc(4*patient, func() { l.Error("a process hangs"); kill() }).Stop()
+	var hung atomic.Bool
+	defer time.AfterFunc(4*patient, func() {
+		hung.Store(true)
+		_ = cmd.Process.Signal(syscall.SIGQUIT) // prints the goroutines
+		time.AfterFunc(patient/10, kill)
+	}).Stop()
 	for lines := bufio.NewReader(out); ; {
 		line, err := lines.ReadString('\n')
 		if err != nil {
@@ -112,6 +118,9 @@ func (l *life) run(end moment, args ...string) (p process) {
 		l.note(line, &p)
 	}
 	_ = cmd.Wait()
+	if hung.Load() {
+		l.Errorf("a process hangs after %d lines, last %q:\n%s", p.lines, p.last, stderr.String())
+	}
 	status := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	p.took, p.errors, p.killed, p.code = time.Since(start), stderr.String(), status.Signaled(), status.ExitStatus()
 	if p.killed {

@@ -118,8 +118,7 @@ var webhookHeader = regexp.MustCompile(`^\[Webhook (\S+)\. This message is from 
 
 // recall remembers the webhooks that the session has had, so that they cannot be repeated after a restart.
 func recall(ctx context.Context, s *agent.Session, receiver *webhook.Receiver) error {
-	last := s.Last()
-	for rec, err := range s.Events(ctx, 0) {
+	for rec, err := range s.Records(ctx, 0) {
 		if err != nil {
 			return err
 		}
@@ -127,9 +126,6 @@ func recall(ctx context.Context, s *agent.Session, receiver *webhook.Receiver) e
 			if m := webhookHeader.FindStringSubmatch(d.Message.Text()); m != nil {
 				receiver.Remember(m[1], rec.Time)
 			}
-		}
-		if rec.Seq >= last {
-			break
 		}
 	}
 	return nil
