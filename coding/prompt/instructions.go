@@ -5,18 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"text/template"
 
 	"github.com/reins-agent/reins/tool"
 )
 
 //go:embed instructions/*.md
 var instructionFiles embed.FS
-
-var instructionTemplates = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Option("missingkey=error").ParseFS(instructionFiles, "instructions/*.md"))
-})
 
 // Wording holds what the instructions say about the tools, such as their names by purpose. A name is "" if
 // there is no such tool.
@@ -33,17 +27,65 @@ type Wording struct {
 // Instructions returns the base instructions of a model family ("openai", "anthropic", "gemini" or
 // "generic"). They mention only tools that are offered.
 func Instructions(family string, w Wording, offered []tool.Spec) string {
-	for _, name := range []*string{
-		&w.Read, &w.ReadMany, &w.Write, &w.Edit, &w.Patch, &w.Delete, &w.Grep, &w.Glob, &w.List,
-		&w.Shell, &w.Output, &w.Input, &w.Stop, &w.Plan,
-	} {
-		if !slices.ContainsFunc(offered, func(s tool.Spec) bool { return s.Name == *name }) {
-			*name = ""
+	words := map[string]string{
+		"Read": w.Read, "ReadMany": w.ReadMany, "Write": w.Write, "Edit": w.Edit, "Patch": w.Patch, "Delete": w.Delete,
+		"Grep": w.Grep, "Glob": w.Glob, "List": w.List, "Shell": w.Shell, "Output": w.Output, "Input": w.Input,
+		"Stop": w.Stop, "Plan": w.Plan,
+	}
+	for key, name := range words {
+		if !slices.ContainsFunc(offered, func(s tool.Spec) bool { return s.Name == name }) {
+			words[key] = ""
 		}
 	}
-	var b strings.Builder
-	if err := instructionTemplates().ExecuteTemplate(&b, family+".md", w); err != nil {
-		panic(fmt.Sprintf("prompt: instructions of family %q: %v", family, err))
+	words["Timeout"], words["Native"], words["Freeform"] = w.Timeout, flag(w.Native), flag(w.Freeform)
+	text, err := instructionFiles.ReadFile("instructions/" + family + ".md")
+	if err != nil {
+		panic(fmt.Sprintf("prompt: no instructions for family %q", family))
 	}
-	return strings.TrimSpace(b.String())
+	return strings.TrimSpace(render(string(text), words))
+}
+
+// flag returns a word that is not empty if a condition holds.
+func flag(holds bool) string {
+	if holds {
+		return "yes"
+	}
+	return ""
+}
+
+// render fills in a template: {{.Name}} is a word, and {{if .Name}}…{{else}}…{{end}} depends on whether it is empty;
+// {{if or .A .B}} needs one of two. A program with package text/template is larger by a tenth, because the linker must
+// then keep all exported methods.
+func render(text string, words map[string]string) string {
+	word := func(name string) string {
+		w, known := words[strings.TrimPrefix(name, ".")]
+		if !known {
+			panic("prompt: unknown word " + name)
+		}
+		return w
+	}
+	var b strings.Builder
+	var holds []bool // the conditions around the current place
+	for more := true; more; {
+		var plain, action string
+		plain, text, more = strings.Cut(text, "{{")
+		if !slices.Contains(holds, false) {
+			b.WriteString(plain)
+		}
+		action, text, _ = strings.Cut(text, "}}")
+		condition, isIf := strings.CutPrefix(action, "if ")
+		switch last := len(holds) - 1; {
+		case !more:
+		case isIf:
+			names := strings.Fields(strings.TrimPrefix(condition, "or "))
+			holds = append(holds, slices.ContainsFunc(names, func(name string) bool { return word(name) != "" }))
+		case action == "else":
+			holds[last] = !holds[last]
+		case action == "end":
+			holds = holds[:last]
+		case !slices.Contains(holds, false):
+			b.WriteString(word(action))
+		}
+	}
+	return b.String()
 }

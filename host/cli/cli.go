@@ -176,19 +176,38 @@ OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
   reins undo`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       versionText(),
 	},
 		newRun(h), newDemo(h), newAsk(h), newCoder(h), newTool(h), newPolicy(h), newHooks(h), newMCP(h), newSkills(h), newMemory(h), newModels(h), newConfig(h),
 		newSessions(h), newAudit(h), newUndo(h), newRedo(h), newDiff(h), newCost(h), newCompact(h), newTrust(h), newUntrust(h), newWorktrees(h), newDoctor(h), newWire(h), newVersion(h),
 	)
-	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if not .HasSubCommands}}", 1))
+	addVersion(root)
+	usage := root.UsageFunc()
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		if cmd.HasSubCommands() { // show only how to run those
+			defer func(run func(*cobra.Command, []string) error) { cmd.RunE = run }(cmd.RunE)
+			cmd.RunE = nil
+		}
+		return usage(cmd)
+	})
 	root.SetHelpCommand(newHelp())
 	root.SetIn(h.Stdin)
 	root.SetOut(h.Stdout)
 	root.SetErr(h.Stderr)
 	root.SetFlagErrorFunc(flagError)
 	return root
+}
+
+// addVersion adds the flag --version. A template for cobra's own one would make the program larger: see docs/performance.md.
+func addVersion(root *cobra.Command) {
+	show := root.Flags().BoolP("version", "v", false, "version for reins")
+	run := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if !*show {
+			return run(cmd, args)
+		}
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), versionText())
+		return err
+	}
 }
 
 // group completes a command that only has subcommands. Without one it prints its help.
