@@ -131,7 +131,7 @@ func Open(ctx context.Context, c Config) (*agent.Session, error) {
 		return nil, err
 	}
 	b.active.follow(s)
-	if err := b.trees.follow(ctx, s, b.meta); err != nil {
+	if err := cmp.Or(b.trees.follow(ctx, s, b.meta), c.Schedule.load(ctx, s)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

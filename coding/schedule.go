@@ -24,6 +24,7 @@ type Schedule struct {
 
 	mu    sync.Mutex
 	table schedule.Table
+	last  event.Seq // the last record that Open applied
 }
 
 func (c *Schedule) now() time.Time {
@@ -46,14 +47,8 @@ func (b *builder) addSchedule(context.Context) error {
 func (c *Schedule) Run(ctx context.Context, s *agent.Session, deliver func(text string) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	started, changed := make(chan struct{}), make(chan struct{}, 1)
-	past := s.Last()
-	go func() { stop(c.follow(ctx, s, past, started, changed)) }()
-	select {
-	case <-started:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	changed := make(chan struct{}, 1)
+	go func() { stop(c.follow(ctx, s, changed)) }()
 	if err := c.reportMissed(deliver); err != nil {
 		return err
 	}
@@ -85,25 +80,31 @@ func (c *Schedule) pause() time.Duration {
 	return max(min(next.Sub(now), time.Minute), 0)
 }
 
-// follow applies the records of a session, until it is closed.
-func (c *Schedule) follow(ctx context.Context, s *agent.Session, past event.Seq, started chan<- struct{}, changed chan<- struct{}) error {
-	c.mu.Lock()
-	c.table = schedule.Table{}
-	c.mu.Unlock()
-	if past == 0 {
-		close(started)
+// load sets the jobs to those of a session.
+func (c *Schedule) load(ctx context.Context, s *agent.Session) error {
+	if c == nil {
+		return nil
 	}
-	for r, err := range s.Events(ctx, 0) {
+	c.mu.Lock()
+	c.table, c.last = schedule.Table{}, 0
+	c.mu.Unlock()
+	for r, err := range s.Records(ctx, 0) {
 		if err != nil {
 			return err
 		}
-		if r.Seq == 0 || r.Agent != "" {
-			continue
+		c.apply(r)
+		c.last = r.Seq
+	}
+	return nil
+}
+
+// follow applies the records of a session since it was opened, until it is closed.
+func (c *Schedule) follow(ctx context.Context, s *agent.Session, changed chan<- struct{}) error {
+	for r, err := range s.Events(ctx, c.last) {
+		if err != nil {
+			return err
 		}
-		c.apply(r.Data)
-		if r.Seq == past {
-			close(started)
-		}
+		c.apply(r)
 		select {
 		case changed <- struct{}{}:
 		default:
@@ -119,10 +120,13 @@ const (
 )
 
 // apply applies a record. It is safe to apply what a tool or runDue has already done.
-func (c *Schedule) apply(d event.Data) {
+func (c *Schedule) apply(r event.Record) {
+	if r.Agent != "" {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch d := d.(type) {
+	switch d := r.Data.(type) {
 	case event.SessionResume:
 		if d.Imported { // an archive must not make a host do anything later
 			c.table.Clear()

@@ -40,6 +40,9 @@ func (g *clockRig) start() {
 	} else if err == nil {
 		g.session, err = agent.Resume(g.Context(), c)
 	}
+	if err == nil {
+		err = sched.load(g.Context(), g.session)
+	}
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -85,8 +88,8 @@ func TestSchedule_RunsJobsReportsMissedOnesAndSurvivesARestart(t *testing.T) {
 		g := &clockRig{T: t, store: &event.Memory{}}
 		g.start()
 		text := g.do(`cron_create {"schedule":"0 * * * *","prompt":"check the build","name":"hourly"}`, `cron_create {"schedule":"30 1 * * *","prompt":"once","once":true}`,
-			`cron_create {"schedule":"0 0 1 1 *","prompt":"delete me"}`, `cron_delete {"id":"3"}`, `cron_create {"schedule":"61 * * * *","prompt":"x"}`, `cron_list {}`)
-		for _, want := range []string{"Job 1 (hourly) is due at Sat, 01 Jan 2000 01:00:00", "Job 3 was deleted", "No job was created: the minute", "2: 30 1 * * *, next Sat, 01 Jan 2000 01:30:00"} {
+			`cron_create {"schedule":"0 0 2 1 *","prompt":"delete me"}`, `cron_create {"schedule":"0 0 1 3 *","prompt":"in two months"}`, `cron_delete {"id":"3"}`, `cron_create {"schedule":"61 * * * *","prompt":"x"}`, `cron_list {}`)
+		for _, want := range []string{"Job 1 (hourly) is due at Sat, 01 Jan 2000 01:00:00", "Job 3 was deleted", "No job was created: the minute", `No job was created: the schedule "0 0 1 3 *" is not due in the next 30 days`, "2: 30 1 * * *, next Sat, 01 Jan 2000 01:30:00"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("got %q, want %q in it", text, want)
 			}
@@ -124,4 +127,21 @@ func TestSchedule_RunsJobsReportsMissedOnesAndSurvivesARestart(t *testing.T) {
 		}
 		g.stop()
 	})
+}
+
+func TestSchedule_ResumedSessionHasItsJobs(t *testing.T) {
+	g := newOpenRig(t)
+	g.model.Reply = func(_ int, r *llm.Request) llmtest.Turn { return nextCall(r) }
+	resume := ""
+	for _, c := range [][2]string{{`cron_create {"schedule":"0 * * * *","prompt":"check the build"}`, "Job 1 is due"}, {`cron_list {}`, "1: 0 * * * *"}} {
+		s := g.open(Config{Model: "m", Resume: resume, Schedule: &Schedule{}, Session: agent.Config{Policy: policy.AllowAll{}}})
+		out, err := s.Submit(t.Context(), llm.Text{Text: c[0]})
+		if err != nil || !strings.Contains(out.Text, c[1]) {
+			t.Errorf("%s: got %q, %v", c[0], out.Text, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		resume = s.ID()
+	}
 }

@@ -170,7 +170,7 @@ func TestTable_DueMissedAndLimits(t *testing.T) {
 		t.Errorf("due again at %v, after its lifetime of 30 days", next)
 	}
 	for range 49 {
-		add("0 0 1 1 *", false)
+		add("0 0 * * *", false)
 	}
 	if _, err := table.New(Job{Schedule: "* * * * *", Prompt: "p"}); err == nil {
 		t.Error("a 51st job was accepted")

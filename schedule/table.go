@@ -70,6 +70,9 @@ func (t *Table) New(j Job) (Job, error) {
 		return j, fmt.Errorf("there are %d jobs already, which is the maximum; delete one first", MaxJobs)
 	}
 	j.ID, j.Last = strconv.Itoa(t.made+1), time.Time{}
+	if j.Next(j.Created.Location()).IsZero() {
+		return j, fmt.Errorf("the schedule %q is not due in the next %d days, after which jobs end; use once to run it at its next time", j.Schedule, Lifetime/(24*time.Hour))
+	}
 	return j, nil
 }
 
