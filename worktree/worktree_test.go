@@ -536,14 +536,17 @@ func TestWorktree_RunsNoProgramsOfTheRepository(t *testing.T) {
 	writeAt(t, tree.Dir(), "a.txt", "x\n")
 	arm(tree.Dir())
 	os.Remove(ran)
-	for name, f := range map[string]func() error{
-		"diff":   func() error { _, err := tree.Diff(context.Background()); return err },
-		"branch": func() error { _, err := tree.SaveBranch(context.Background(), r.env, ""); return err },
-		"apply":  func() error { _, err := tree.Apply(context.Background(), r.env, nil); return err },
-		"clean":  func() error { return tree.Clean(context.Background()) },
+	for _, op := range []struct {
+		name string
+		run  func() error
+	}{
+		{"diff", func() error { _, err := tree.Diff(context.Background()); return err }},
+		{"branch", func() error { _, err := tree.SaveBranch(context.Background(), r.env, ""); return err }},
+		{"apply", func() error { _, err := tree.Apply(context.Background(), r.env, nil); return err }},
+		{"clean", func() error { return tree.Clean(context.Background()) }},
 	} {
-		if err := f(); err != nil {
-			t.Errorf("%s: %v", name, err)
+		if err := op.run(); err != nil {
+			t.Errorf("%s: %v", op.name, err)
 		}
 	}
 	arm(r.dir)
