@@ -41,6 +41,7 @@ var layers = [][]string{
 	{"coding/textfile"},
 	{"coding/textfile/textfiletest"},
 	{"coding/edit", "coding/patch"},
+	{"coding/web/pdf"},
 	{"coding/tools", "coding/prompt", "coding/web", "coding/codesearch", "coding/memory"},
 	{"coding/native", "coding/lang"},
 	{"coding"},

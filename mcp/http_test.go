@@ -79,7 +79,7 @@ func TestHTTP_LongCallDoesNotPoisonTheConnection(t *testing.T) {
 				}
 				handler.ServeHTTP(w, r)
 			}))
-			c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL, Timeout: time.Second}}})
+			c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL, Timeout: 4 * time.Second}}})
 			before := sessions.Load()
 			other := make(chan tool.Result, 1)
 			go func() { other <- invoke(t, c, "mcp__x__progress", `{"text":"30"}`) }()
@@ -384,7 +384,7 @@ func TestHTTP_EndlessAnswerTimesOut(t *testing.T) {
 	t.Parallel()
 	good := stateful()
 	s := newSite(t, good)
-	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL, Timeout: time.Second}}})
+	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL, Timeout: 4 * time.Second}}})
 	s.set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", eventStream)
 		for r.Context().Err() == nil {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 
+	"github.com/reins-agent/reins/coding/web/pdf"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -21,12 +22,15 @@ func (c Config) text(ctx context.Context, p page) (text, media string, err error
 		header = http.DetectContentType(p.body)
 		media, _, _ = mime.ParseMediaType(header)
 	}
-	if !readable(media) || bytes.IndexByte(p.body, 0) >= 0 && !strings.Contains(header, "utf-16") {
-		advice := "Download it with a command if you need it."
-		if media == "application/pdf" {
-			advice = "Download it with a command such as curl, and convert it with pdftotext."
+	if media == "application/pdf" {
+		text, err = pdf.Text(ctx, p.body)
+		if err != nil && ctx.Err() == nil {
+			err = tool.Errorf(tool.UnsupportedMedia, "%s cannot be shown as text: %v. Download it with a command if you need it.", p.url, err)
 		}
-		return "", media, tool.Errorf(tool.UnsupportedMedia, "%s is %s, which cannot be shown as text. %s", p.url, media, advice)
+		return text, media, err
+	}
+	if !readable(media) || bytes.IndexByte(p.body, 0) >= 0 && !strings.Contains(header, "utf-16") {
+		return "", media, tool.Errorf(tool.UnsupportedMedia, "%s is %s, which cannot be shown as text. Download it with a command if you need it.", p.url, media)
 	}
 	text, err = decode(p.body, header)
 	if err == nil && (media == "text/html" || media == "application/xhtml+xml") {

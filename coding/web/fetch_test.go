@@ -3,6 +3,7 @@ package web
 import (
 	"compress/gzip"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -37,6 +38,17 @@ func TestFetch_OtherTextIsReturnedAsItIs(t *testing.T) {
 	} {
 		has(t, fetch(t, private, serve(t, sends(contentType, body)).URL), body)
 	}
+}
+
+func TestFetch_PDFsAreReadAsText(t *testing.T) {
+	data, err := os.ReadFile("pdf/testdata/browser.pdf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, contentType := range []string{"application/pdf", "application/octet-stream", ""} {
+		has(t, fetch(t, private, serve(t, sends(contentType, string(data))).URL), "Second point: naïve café\nleft right\n\nSecond page.")
+	}
+	refuses(t, private, serve(t, sends("application/pdf", "%PDF-1.7 1 0 obj <</Encrypt 2 0 R>> trailer <</Encrypt 2 0 R>>")).URL, tool.UnsupportedMedia, "the PDF is encrypted")
 }
 
 func TestFetch_BinaryContentIsRefused(t *testing.T) {
