@@ -3,6 +3,7 @@ package pdf
 import (
 	"bytes"
 	"strconv"
+	"strings"
 )
 
 // parser reads objects.
@@ -90,7 +91,7 @@ func (p *parser) word() any {
 		return end
 	}
 	n, err := strconv.ParseFloat(w, 64)
-	if err != nil || w[0] > '9' {
+	if err != nil || strings.Trim(w, "+-.0123456789") != "" { // without exponents, infinity and such
 		switch w {
 		case "true", "false":
 			return w == "true"

@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -157,7 +156,7 @@ func (d *document) stream(p *parser, head dict) any {
 	raw := d.data[p.pos:]
 	raw = bytes.TrimPrefix(bytes.TrimPrefix(raw, []byte("\r")), []byte("\n"))
 	end := bytes.Index(raw, []byte("endstream"))
-	if n, ok := d.length(head["Length"]).(float64); ok && n >= 0 && int(n) <= len(raw) && bytes.HasPrefix(bytes.TrimLeft(raw[int(n):], "\r\n \t"), []byte("endstream")) {
+	if n, ok := d.length(head["Length"]).(float64); ok && n >= 0 && n <= float64(len(raw)) && bytes.HasPrefix(bytes.TrimLeft(raw[int(n):], "\r\n \t"), []byte("endstream")) {
 		end = int(n)
 	}
 	if end < 0 {
@@ -184,7 +183,7 @@ func (d *document) unpack(s *stream) {
 	data := d.decode(s)
 	first, _ := d.resolve(s.dict["First"]).(float64)
 	count, _ := d.resolve(s.dict["N"]).(float64)
-	if first < 0 || int(first) > len(data) {
+	if first < 0 || first > float64(len(data)) {
 		return
 	}
 	heads := &parser{data: data[:int(first)]}
@@ -192,7 +191,7 @@ func (d *document) unpack(s *stream) {
 		number, ok1 := heads.object(0).(float64)
 		offset, ok2 := heads.object(0).(float64)
 		at := first + offset
-		if !ok1 || !ok2 || at < first || int(at) > len(data) {
+		if !ok1 || !ok2 || at < first || at > float64(len(data)) {
 			return
 		}
 		if _, there := d.places[int(number)]; !there {
@@ -290,5 +289,3 @@ type (
 		raw  []byte
 	}
 )
-
-func (s *stream) String() string { return fmt.Sprintf("stream of %d bytes", len(s.raw)) }
