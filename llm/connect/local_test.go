@@ -98,7 +98,7 @@ func TestLocal_AServerThatHangsDoesNotBlockTheSearch(t *testing.T) {
 	}
 	defer l.Close()
 	good := modelServer(t, `{"data":[{"id":"first"}]}`)
-	search := connect.Search{Timeout: 50 * time.Millisecond, Places: []connect.Place{{Name: "silent", Port: port(l)}, {Name: "good", Port: good}}}
+	search := connect.Search{Timeout: 3 * time.Second, Places: []connect.Place{{Name: "silent", Port: port(l)}, {Name: "good", Port: good}}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	got, err := search.Local(ctx)
