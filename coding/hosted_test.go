@@ -89,8 +89,8 @@ func TestHostedSearch_AnswersAreReadAndSentBack(t *testing.T) {
 			defer s.Close()
 			for range 2 {
 				out, err := s.Submit(t.Context(), llm.Text{Text: "Which Go is the newest?"})
-				if err != nil || out.Text != "Go 1.30." {
-					t.Fatalf("got %+v, %v", out, err)
+				if err != nil || out.Text != "Go 1.30." || out.Usage.Searches != 1 || out.Cost.Dollars < 0.01 {
+					t.Fatalf("got %+v, %v, want one search at its price", out, err)
 				}
 			}
 			if !strings.Contains(bodies[0], c.tool) || provider == "gemini" && !strings.Contains(bodies[0], `"includeServerSideToolInvocations":true`) {

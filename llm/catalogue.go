@@ -42,16 +42,19 @@ type Price struct {
 	CacheRead      *float64 `json:"cache_read,omitempty"`
 	CacheWrite     *float64 `json:"cache_write,omitempty"`
 	CacheWriteLong *float64 `json:"cache_write_long,omitempty"`
+	// Search is the price of 1,000 web searches that the provider makes.
+	Search *float64 `json:"search,omitempty"`
 	// Long replaces the price for calls with more than LongFrom input tokens. It may have its own Long.
 	LongFrom int64  `json:"long_from,omitempty"`
 	Long     *Price `json:"long,omitempty"`
 }
 
-// Cost returns the cost of the usage in US dollars. It is unknown if a kind of token that was used has no price.
+// Cost returns the cost of the usage in US dollars. It is unknown if something that was used has no price.
 func (p *Price) Cost(u Usage) (dollars float64, known bool) {
 	if p == nil {
 		return 0, false
 	}
+	search := p.Search
 	for p.Long != nil && u.Input > p.LongFrom {
 		p = p.Long
 	}
@@ -71,6 +74,7 @@ func (p *Price) Cost(u Usage) (dollars float64, known bool) {
 	add(u.CacheRead, p.CacheRead)
 	add(u.CacheWrite-long, p.CacheWrite)
 	add(long, p.CacheWriteLong)
+	add(u.Searches*1000, search) // per thousand instead of per million
 	if !known {
 		return 0, false
 	}
@@ -132,6 +136,12 @@ func DefaultCatalogue() *Catalogue { return defaultCatalogue() }
 var defaultCatalogue = sync.OnceValue(func() *Catalogue {
 	var file catalogueFile
 	err := json.Unmarshal(catalogueJSON, &file) // without the buffers of a decoder
+	for i := range file.Models {
+		m := &file.Models[i]
+		if price, ok := file.Search[m.Provider]; ok && m.Price != nil && m.Price.Search == nil {
+			m.Price.Search = &price
+		}
+	}
 	if err == nil {
 		var c *Catalogue
 		if c, err = NewCatalogue(file.Models); err == nil {
@@ -143,7 +153,8 @@ var defaultCatalogue = sync.OnceValue(func() *Catalogue {
 
 // catalogueFile is a catalogue as JSON.
 type catalogueFile struct {
-	Models []Model `json:"models"`
+	Models []Model            `json:"models"`
+	Search map[string]float64 `json:"search"` // the price of 1,000 web searches by provider, unless a model has one
 }
 
 // ReadCatalogue reads a catalogue: a JSON object {"models": […]}.

@@ -36,6 +36,8 @@ func TestCost(t *testing.T) {
 		{"a price that is not used need not be known", `{"input": 2}`, llm.Usage{Input: 100}, 200},
 		{"at the limit the short price holds", long, llm.Usage{Input: 200, Output: 1}, 410},
 		{"over the limit all is dearer", long, llm.Usage{Input: 201, Output: 1}, 201*4 + 15},
+		{"searches have a price of their own", `{"input": 2, "search": 10, "long_from": 200, "long": {"input": 4}}`, llm.Usage{Input: 300, Searches: 3}, 300*4 + 30_000},
+		{"searches without a price are unknown", plain, llm.Usage{Input: 100, Searches: 1}, -1},
 		{"second tier", tiers, llm.Usage{Input: 50}, 100},
 		{"third tier", tiers, llm.Usage{Input: 101}, 303},
 	}

@@ -57,8 +57,10 @@ type Usage struct {
 	CacheRead  int64 `json:"cache_read_tokens"`
 	CacheWrite int64 `json:"cache_write_tokens"`
 	// CacheWriteLong is the part of CacheWrite that is stored longer than the default, at another price.
-	CacheWriteLong int64           `json:"cache_write_long_tokens,omitempty"`
-	Raw            json.RawMessage `json:"raw,omitempty"`
+	CacheWriteLong int64 `json:"cache_write_long_tokens,omitempty"`
+	// Searches is the number of web searches that the provider made, which have a price of their own.
+	Searches int64           `json:"searches,omitempty"`
+	Raw      json.RawMessage `json:"raw,omitempty"`
 }
 
 // Add returns the sum of two usages, without Raw.
@@ -70,6 +72,7 @@ func (u Usage) Add(v Usage) Usage {
 		CacheRead:      u.CacheRead + v.CacheRead,
 		CacheWrite:     u.CacheWrite + v.CacheWrite,
 		CacheWriteLong: u.CacheWriteLong + v.CacheWriteLong,
+		Searches:       u.Searches + v.Searches,
 	}
 }
 

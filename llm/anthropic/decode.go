@@ -111,6 +111,7 @@ func usage(raw wire.Value) llm.Usage {
 	u.Input = raw.Get("input_tokens").Int() + u.CacheRead + u.CacheWrite
 	u.Output = raw.Get("output_tokens").Int()
 	u.Reasoning = raw.Get("output_tokens_details", "thinking_tokens").Int()
+	u.Searches = raw.Get("server_tool_use", "web_search_requests").Int()
 	return u
 }
 

@@ -88,6 +88,7 @@ type truth struct {
 	signatures     []string
 	finish         any
 	usage          map[string]any
+	searches       int
 	failed         bool
 	opaque         int
 }
@@ -103,6 +104,8 @@ type rawAnswer struct {
 		Index        int
 		FinishReason any
 		Content      struct{ Parts []map[string]json.RawMessage }
+
+		GroundingMetadata struct{ WebSearchQueries []string }
 	}
 	UsageMetadata map[string]any
 }
@@ -121,6 +124,7 @@ func (x interaction) truth(t *testing.T) truth {
 			out.usage = r.UsageMetadata
 		}
 		for _, c := range r.Candidates {
+			out.searches = max(out.searches, len(c.GroundingMetadata.WebSearchQueries))
 			if c.Index != 0 {
 				continue
 			}
@@ -263,11 +267,11 @@ func compare(resp *llm.Response, want truth, x interaction) (problems []string) 
 	if x.Expect.BlockReason != "" {
 		check("block", resp.Finish, llm.FinishInfo{Reason: llm.FinishContentFilter, Raw: x.Expect.BlockReason})
 	}
-	problems = append(problems, compareUsage(resp.Usage, want.usage)...)
+	problems = append(problems, compareUsage(resp.Usage, want.usage, want.searches)...)
 	return append(problems, compareCalls(resp.ToolCalls(), want.calls, x)...)
 }
 
-func compareUsage(u llm.Usage, raw map[string]any) (problems []string) {
+func compareUsage(u llm.Usage, raw map[string]any, searches int) (problems []string) {
 	n := func(key string) int64 {
 		v, _ := raw[key].(json.Number)
 		i, _ := v.Int64()
@@ -278,6 +282,7 @@ func compareUsage(u llm.Usage, raw map[string]any) (problems []string) {
 		Output:    n("candidatesTokenCount") + n("thoughtsTokenCount"),
 		Reasoning: n("thoughtsTokenCount"),
 		CacheRead: n("cachedContentTokenCount"),
+		Searches:  int64(searches),
 	}
 	if (len(u.Raw) > 0) != (raw != nil) {
 		problems = append(problems, "the raw usage is missing")

@@ -41,6 +41,7 @@ type decoder struct {
 	ids      map[string]bool
 	idStem   string
 	usage    []byte
+	searches int64
 	finish   string
 	blocked  bool
 	finished bool
@@ -65,7 +66,14 @@ func (d *decoder) Usage() (u llm.Usage, final bool) {
 	if len(d.usage) == 0 {
 		return u, false
 	}
-	return readUsage(d.usage), d.finished
+	return d.counts(), d.finished
+}
+
+// counts returns the counts so far.
+func (d *decoder) counts() llm.Usage {
+	u := readUsage(d.usage)
+	u.Searches = d.searches
+	return u
 }
 
 // End finishes the answer if there was a finish reason and no call is incomplete.
@@ -83,7 +91,7 @@ func (d *decoder) End() {
 		reason = llm.FinishToolCalls
 	}
 	if len(d.usage) > 0 {
-		d.a.Usage(readUsage(d.usage))
+		d.a.Usage(d.counts())
 	}
 	d.a.Finish(reason, d.finish)
 }
@@ -166,6 +174,13 @@ func (d *decoder) candidate(v wire.Value) error {
 				d.finish, d.finished = reason, true
 			}
 		case "index", "safetyRatings", "avgLogprobs", "tokenCount":
+		case "groundingMetadata":
+			n := int64(0)
+			for it := m.Value.Get("webSearchQueries").Elements(); it.Next(); {
+				n++
+			}
+			d.searches = max(d.searches, n) // later responses repeat it
+			d.a.Raw(string(m.Key), m.Value)
 		default:
 			d.a.Raw(string(m.Key), m.Value)
 		}

@@ -36,6 +36,7 @@ type rawItem struct {
 	Name      string `json:"name"`
 	Arguments any    `json:"arguments"`
 	Input     string `json:"input"`
+	Action    any    `json:"action"`
 	Content   []struct {
 		Type, Text, Refusal string
 	} `json:"content"`
@@ -86,7 +87,7 @@ func checkRaw(t *testing.T, x interaction, resp *llm.Response, counts map[string
 	t.Helper()
 	raw := rawOf(t, x)
 	var text strings.Builder
-	calls, others := resp.ToolCalls(), 0
+	calls, others, searches := resp.ToolCalls(), 0, int64(0)
 	var reasoning []json.RawMessage
 	for _, data := range raw.Output {
 		var it rawItem
@@ -113,6 +114,9 @@ func checkRaw(t *testing.T, x interaction, resp *llm.Response, counts map[string
 			counts["calls"]++
 		default:
 			others++
+			if action, _ := it.Action.(map[string]any); it.Type == "web_search_call" && (action == nil || action["type"] == "search") {
+				searches++
+			}
 		}
 	}
 	if resp.ID != raw.ID || resp.Text() != text.String() || len(calls) > 0 {
@@ -124,7 +128,7 @@ func checkRaw(t *testing.T, x interaction, resp *llm.Response, counts map[string
 		CacheRead: raw.Usage.In.Cached, CacheWrite: raw.Usage.In.Written,
 	}
 	if got := resp.Usage.Add(llm.Usage{}); got.Input != want.Input || got.Output != want.Output ||
-		got.Reasoning != want.Reasoning || got.CacheRead != want.CacheRead || got.CacheWrite != want.CacheWrite {
+		got.Reasoning != want.Reasoning || got.CacheRead != want.CacheRead || got.CacheWrite != want.CacheWrite || got.Searches != searches {
 		t.Errorf("%s: usage %+v, want %+v", x.ID, got, want)
 	}
 }

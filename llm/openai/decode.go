@@ -45,7 +45,9 @@ func (d *decoder) response(v wire.Value) error {
 			d.a.SetState(seen.part, d.a.State(it.Value)) // the same reasoning, encrypted again
 		}
 	}
-	d.a.Usage(usage(v.Get("usage")))
+	u := usage(v.Get("usage"))
+	u.Searches = d.searches
+	d.a.Usage(u)
 	d.finish(status, v.Get("incomplete_details", "reason").Str())
 	return nil
 }

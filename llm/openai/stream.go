@@ -19,6 +19,7 @@ type decoder struct {
 	calls   int
 	refused bool
 
+	searches int64 // of the web, by the provider
 	sequence int64 // number and size of the last event
 	size     int
 }
@@ -295,6 +296,9 @@ func (d *decoder) settle(it *item, v wire.Value) {
 	case isCall(kind):
 		d.settleCall(it, v)
 	default:
+		if action := v.Get("action", "type"); kind == "web_search_call" && (action.Is("search") || !action.Exists()) {
+			d.searches++ // to open a page that was found costs nothing
+		}
 		d.a.Part(llm.Opaque{Kind: kind, State: d.a.State(v)})
 	}
 }
