@@ -64,7 +64,9 @@ func (s *Session) startHooks(ctx context.Context) error {
 	if !s.resumed {
 		s.fire(ctx, hook.Input{Event: hook.Setup, Trigger: "init"})
 	}
+	s.tree.mu.Lock()
 	in := hook.Input{Event: hook.SessionStart, Source: "startup", Model: s.now.Model}
+	s.tree.mu.Unlock()
 	if s.resumed {
 		in.Source = "resume"
 	}

@@ -565,3 +565,23 @@ func TestHooks_AreToldOfChangedFilesAndSettings(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+// The race detector decides.
+func TestHooks_OfTheStartMayRunWhileTheSettingsChange(t *testing.T) {
+	for range 50 {
+		s := open(t, llmtest.Play(llmtest.Say("Fine.")), func(*Config) {})
+		begun := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			close(begun)
+			for i := range 20 {
+				if err := s.SetEffort([]string{"low", "high"}[i%2]); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		<-begun
+		submit(t, s, "go")
+		wg.Wait()
+	}
+}
