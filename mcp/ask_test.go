@@ -87,6 +87,7 @@ func TestAsk_UserAnswersAServer(t *testing.T) {
 }
 
 func TestAsk_TimeOfTheUserDoesNotCount(t *testing.T) {
+	t.Parallel()
 	c := asking(t, Config{Elicit: func(context.Context, string, ElicitRequest) (ElicitAnswer, error) {
 		<-time.After(4500 * time.Millisecond) // a user who thinks for longer than the limit of a call
 		return ElicitAnswer{Decline, nil}, nil

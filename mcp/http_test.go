@@ -71,6 +71,7 @@ func TestHTTP_LongCallDoesNotPoisonTheConnection(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]*sdk.StreamableHTTPOptions{"streams": nil, "single answers": {JSONResponse: true}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return testServer() }, options)
 			var sessions atomic.Int32
 			s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
