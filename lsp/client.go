@@ -3,9 +3,12 @@ package lsp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/reins-agent/reins/env"
 )
@@ -33,7 +36,9 @@ type client struct {
 
 	mu      sync.Mutex
 	busy    map[string]bool     // progress that the server reports, by token
-	quiet   chan struct{}       // closed at the next end of progress
+	working bool                // the server reports that it is not done; see Server.ReportsStatus
+	due     bool                // a check begins after a save; see Server.Checks
+	quiet   chan struct{}       // closed when one of these changes
 	found   map[string]findings // by key of the path
 	seq     int                 // counts publications
 	changed chan struct{}       // closed at the next publication
@@ -127,13 +132,32 @@ func (c *client) notified(method string, params json.RawMessage) {
 		c.progress(params)
 	case "experimental/serverStatus":
 		var status struct{ Quiescent bool }
-		if json.Unmarshal(params, &status) == nil && status.Quiescent && c.server.ReportsStatus {
-			c.once.Do(func() { close(c.ready) })
+		if json.Unmarshal(params, &status) == nil && c.server.ReportsStatus {
+			c.reported(status.Quiescent)
 		}
 	}
 }
 
-// request sends a request about the current files.
+// reported records whether the server has finished its work in the background.
+func (c *client) reported(quiescent bool) {
+	if quiescent {
+		c.once.Do(func() { close(c.ready) })
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.working = !quiescent
+	c.wake()
+}
+
+// wake wakes those who wait for progress; c.mu is locked.
+func (c *client) wake() {
+	close(c.quiet)
+	c.quiet = make(chan struct{})
+}
+
+const retryInterval = 50 * time.Millisecond
+
+// request sends a request about the current files. A server that is busy with a change asks to try again.
 func (c *client) request(ctx context.Context, method string, params, result any) error {
 	select {
 	case <-c.ready:
@@ -142,7 +166,18 @@ func (c *client) request(ctx context.Context, method string, params, result any)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	return c.conn.call(ctx, method, params, result)
+	for {
+		err := c.conn.call(ctx, method, params, result)
+		var refused *rpcError
+		if !errors.As(err, &refused) || refused.Code != codeServerCancelled && refused.Code != codeContentModified {
+			return err
+		}
+		select {
+		case <-time.After(retryInterval):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // maxProgress bounds the progress that is followed.
@@ -164,10 +199,50 @@ func (c *client) progress(params json.RawMessage) {
 		if len(c.busy) < maxProgress {
 			c.busy[token] = true
 		}
+		if c.isCheck(token) {
+			c.due = false
+		}
 	case "end":
 		delete(c.busy, token)
-		close(c.quiet)
-		c.quiet = make(chan struct{})
+	default:
+		return
+	}
+	c.wake()
+}
+
+// isCheck reports whether a token, which is JSON, is that of a check after a save.
+func (c *client) isCheck(token string) bool {
+	return c.server.Checks != "" && strings.HasPrefix(token, `"`+c.server.Checks)
+}
+
+// checked waits until the check after the last save has ended, the server is done with the rest of its work, because it
+// sends the errors only then, and no other check follows at once, because that ends the one before. A check that does not
+// begin is not waited for: it may be disabled.
+func (c *client) checked(ctx context.Context) error {
+	for {
+		c.mu.Lock()
+		running, due, quiet := c.working, c.due, c.quiet
+		for token := range c.busy {
+			running = running || c.isCheck(token)
+		}
+		c.mu.Unlock()
+		var settled <-chan time.Time
+		switch {
+		case running:
+		case due:
+			settled = time.After(checkTime)
+		default:
+			settled = time.After(settleTime)
+		}
+		select {
+		case <-quiet:
+		case <-settled:
+			return nil
+		case <-c.conn.gone:
+			return c.conn.ended()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 

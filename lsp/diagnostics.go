@@ -4,16 +4,15 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"time"
 )
 
 const (
-	maxFound      = 2000 // files with diagnostics
-	maxPerFile    = 500
-	settleTime    = 200 * time.Millisecond // after diagnostics without a version
-	retryInterval = 50 * time.Millisecond
+	maxFound   = 2000 // files with diagnostics
+	maxPerFile = 500
+	settleTime = 200 * time.Millisecond // after diagnostics without a version
+	checkTime  = 3 * time.Second        // until a check begins after a save
 )
 
 // Severity is how serious a diagnostic is.
@@ -111,7 +110,10 @@ func (c *client) findings(path string) (findings, <-chan struct{}) {
 // check waits until the server has diagnosed a document.
 func (c *client) check(ctx context.Context, d document) error {
 	if c.pull {
-		return c.pullOf(ctx, d.path)
+		if err := c.pullOf(ctx, d.path); err != nil || c.server.Checks == "" {
+			return err
+		}
+		return c.checked(ctx)
 	}
 	for {
 		f, changed := c.findings(d.path)
@@ -134,28 +136,17 @@ func (c *client) check(ctx context.Context, d document) error {
 	}
 }
 
-// pullOf requests the diagnostics of a document. A server that is busy with a change asks to try again.
+// pullOf requests the diagnostics of a document.
 func (c *client) pullOf(ctx context.Context, path string) error {
 	request := c.server.diagnose
 	if request == nil {
 		request = standardPull
 	}
-	for {
-		got, err := request(ctx, c, path)
-		var refused *rpcError
-		switch {
-		case err == nil:
-			c.record(path, func(f *findings) { f.pulled = got[:min(len(got), maxPerFile)] })
-			return nil
-		case !errors.As(err, &refused) || refused.Code != codeServerCancelled && refused.Code != codeContentModified:
-			return err
-		}
-		select {
-		case <-time.After(retryInterval):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	got, err := request(ctx, c, path)
+	if err == nil {
+		c.record(path, func(f *findings) { f.pulled = got[:min(len(got), maxPerFile)] })
 	}
+	return err
 }
 
 func standardPull(ctx context.Context, c *client, path string) ([]diagnostic, error) {

@@ -124,6 +124,9 @@ func (c *client) saved(ctx context.Context, paths []string) {
 	c.tell(events)
 	for _, p := range paths {
 		if c.docs[c.paths.Key(p)] != nil {
+			c.mu.Lock()
+			c.due = c.server.Checks != ""
+			c.mu.Unlock()
 			_ = c.conn.notify("textDocument/didSave", map[string]any{"textDocument": c.id(p)})
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 )
 
 // fake is a language server for tests, for files with the extension .fk. A line "ERR text" is an error, and every word
@@ -20,6 +22,8 @@ type fake struct {
 	vers map[string]int
 
 	loaded bool
+	told   bool       // the client was told to try again
+	mu     sync.Mutex // held while a message is written
 }
 
 // serveFake runs the server until its input ends.
@@ -47,6 +51,8 @@ func (f *fake) out(m message) {
 	if err != nil {
 		panic(err)
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.mode == "noise" {
 		fmt.Print("loading\nContent-Type: x\n{broken\n\n", string(frame([]byte(`{"jsonrpc":`))), string(frame([]byte(`{"id":4711,"result":[]}`))), string(frame([]byte(`{"id":"x"}`))))
 	}
@@ -70,19 +76,29 @@ func (f *fake) message(b []byte) {
 		Position       position
 		NewName        string
 		Changes        []struct{ URI string }
+		Capabilities   struct {
+			Experimental struct{ ServerStatusNotification bool }
+		}
 	}
 	_ = json.Unmarshal(m.Params, &p)
 	doc := p.TextDocument
 	switch m.Method {
 	case "initialize":
 		f.root = strings.TrimPrefix(p.RootURI, "file://")
-		result := map[string]any{"capabilities": map[string]any{"positionEncoding": f.enc, "diagnosticProvider": f.mode == "pull"}}
+		result := map[string]any{"capabilities": map[string]any{"positionEncoding": f.enc, "diagnosticProvider": f.mode == "pull" || f.mode == "checks"}}
 		f.out(message{ID: m.ID, Result: result})
+		if p.Capabilities.Experimental.ServerStatusNotification {
+			f.status(true)
+		}
 		f.begin()
 	case "textDocument/didOpen":
 		f.set(doc.URI, doc.Text, doc.Version)
 	case "textDocument/didChange":
 		f.set(doc.URI, p.ContentChanges[0].Text, doc.Version)
+	case "textDocument/didSave":
+		if f.mode == "checks" {
+			go f.check(doc.URI, f.docs[doc.URI])
+		}
 	case "textDocument/didClose":
 		delete(f.docs, doc.URI)
 	case "workspace/didChangeWatchedFiles":
@@ -98,6 +114,10 @@ func (f *fake) message(b []byte) {
 			os.Exit(0)
 		}
 	case "textDocument/diagnostic":
+		if f.mode == "checks" {
+			f.answerTwice(m)
+			return
+		}
 		f.out(message{ID: m.ID, Result: map[string]any{"kind": "full", "items": f.errorsOf(f.docs[doc.URI])}})
 	case "textDocument/documentSymbol":
 		if f.mode == "loads" {
@@ -112,6 +132,33 @@ func (f *fake) message(b []byte) {
 			f.request(m, doc.URI, p.Position, p.NewName)
 		}
 	}
+}
+
+// status reports whether the server has finished its work in the background.
+func (f *fake) status(quiescent bool) {
+	f.out(message{Method: "experimental/serverStatus", Params: map[string]any{"health": "ok", "quiescent": quiescent}})
+}
+
+// check does what rust-analyzer does after a save: it runs the compiler and sends the errors when it has nothing else to do.
+func (f *fake) check(uri, text string) {
+	step := func(method string, params map[string]any) {
+		time.Sleep(3 * settleTime / 2)
+		f.out(message{Method: method, Params: params})
+	}
+	step("$/progress", map[string]any{"token": "fake/check/0", "value": map[string]any{"kind": "begin"}})
+	f.status(false)
+	step("$/progress", map[string]any{"token": "fake/check/0", "value": map[string]any{"kind": "end"}})
+	step("textDocument/publishDiagnostics", map[string]any{"uri": uri, "diagnostics": f.errorsOf(text)})
+	f.status(true)
+}
+
+// answerTwice finds nothing itself, and asks to try again first.
+func (f *fake) answerTwice(m received) {
+	if f.told = !f.told; f.told {
+		f.out(message{ID: m.ID, Error: &rpcError{Code: codeContentModified, Message: "content modified"}})
+		return
+	}
+	f.out(message{ID: m.ID, Result: map[string]any{"kind": "full", "items": []any{}}})
 }
 
 // progress reports that the project is being loaded.
@@ -144,7 +191,7 @@ func (f *fake) tell(name string) {
 
 func (f *fake) set(uri, text string, version int) {
 	f.docs[uri], f.vers[uri] = text, version
-	if f.mode == "pull" || f.mode == "silent" {
+	if f.mode == "pull" || f.mode == "silent" || f.mode == "checks" {
 		return
 	}
 	params := map[string]any{"uri": uri, "diagnostics": f.errorsOf(text)}

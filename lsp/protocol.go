@@ -161,6 +161,7 @@ var capabilities = json.RawMessage(`{
 		"workspaceEdit": {"documentChanges": true}, "symbol": {}
 	},
 	"window": {"workDoneProgress": true},
+	"experimental": {"serverStatusNotification": true},
 	"textDocument": {
 		"synchronization": {"didSave": true},
 		"publishDiagnostics": {"versionSupport": true},

@@ -30,6 +30,9 @@ type Server struct {
 	RunsProject bool
 	// ReportsStatus says that the server reports when it has loaded the project (experimental/serverStatus).
 	ReportsStatus bool
+	// Checks is the prefix of the progress tokens of the compiler that the server runs after each save, if it does. The
+	// errors that the compiler finds are part of the diagnostics.
+	Checks string
 	// Check is a command that people use to check a project, if there is no server.
 	Check string
 
@@ -57,7 +60,8 @@ func Servers() []Server {
 			Settings: map[string]any{"python.analysis": map[string]any{"diagnosticMode": "openFilesOnly"}},
 		}, {
 			Name: "rust-analyzer", Command: []string{"rust-analyzer"}, Check: "cargo check", RunsProject: true, ReportsStatus: true,
-			Languages: map[string]string{".rs": "rust"}, Files: []string{"Cargo.toml", "Cargo.lock"},
+			Checks: "rust-analyzer/flycheck/", Languages: map[string]string{".rs": "rust"}, Files: []string{"Cargo.toml", "Cargo.lock"},
+			prepare: prepareRust,
 		}, {
 			Name: "clangd", Command: []string{"clangd", "--log=error"}, Check: "make",
 			Languages: map[string]string{".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".hh": "cpp", ".hpp": "cpp"},
@@ -123,6 +127,14 @@ func prepareTypeScript(ctx context.Context, e env.Environment, s *Server, progra
 		return nil
 	}
 	return fmt.Errorf("%w; install TypeScript 5 beside it", ErrUntrusted)
+}
+
+// prepareRust keeps cargo from trying to download crates again and again in a sandbox without a network.
+func prepareRust(_ context.Context, e env.Environment, s *Server, _ string, _ bool) error {
+	if l := e.Info().Limits; l != nil && l.Sandbox != "" && !l.Network {
+		s.Options = map[string]any{"cargo": map[string]any{"extraEnv": map[string]any{"CARGO_NET_OFFLINE": "true"}}}
+	}
+	return nil
 }
 
 // diagnoseTypeScript asks TypeScript itself. What the server sends has no version, comes in parts, and is not sent at all

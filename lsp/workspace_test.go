@@ -438,8 +438,12 @@ func TestRename_RefusesWhatItCannotApply(t *testing.T) {
 }
 
 func TestChange_ReportsNewErrors(t *testing.T) {
-	for _, mode := range []string{"ok", "pull", "unversioned"} {
-		r := open(t, fakeServer(t, mode, utf16Units))
+	for _, mode := range []string{"ok", "pull", "unversioned", "checks"} {
+		s := fakeServer(t, mode, utf16Units)
+		if mode == "checks" {
+			s.ReportsStatus, s.Checks = true, "fake/check/"
+		}
+		r := open(t, s)
 		path := r.write("a.fk", "ERR old\n")
 		change := func(text string) Report {
 			t.Helper()

@@ -72,6 +72,16 @@ var projects = []project{
 			return fmt.Sprintf("f%02d.c", i), fmt.Sprintf("#include \"main.h\"\nint use%d(void) { return /* 😀 */ compute(%d); }\n", i, i)
 		},
 		old: "return a + 1", bad: "return a + missing", says: "undeclared identifier 'missing'", compiler: []string{"gcc", "-fsyntax-only", "main.c"},
+	}, {
+		name: "rust-analyzer", main: "main.rs",
+		setup: map[string]string{
+			"Cargo.toml": "[package]\nname = \"p\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[[bin]]\nname = \"p\"\npath = \"main.rs\"\n",
+			"main.rs":    "/// Adds. 😀\npub fn compute(a: i32) -> i32 { return a + 1 }\n\nfn main() { std::process::exit(compute(1)) }\n",
+		},
+		other: func(i int) (string, string) {
+			return fmt.Sprintf("f%02d.rs", i), fmt.Sprintf("use crate::compute;\npub fn use%d() -> (&'static str, i32) { (\"😀\", compute(%d)) }\n", i, i)
+		},
+		old: "return a + 1", bad: "return a + missing", says: "cannot find value `missing`", compiler: []string{"cargo", "check"},
 	},
 }
 
@@ -111,15 +121,25 @@ func start(t *testing.T, p project, others int, idle time.Duration) *rig {
 		b, _ := json.Marshal(commands)
 		r.write("compile_commands.json", string(b))
 	}
+	if p.name == "rust-analyzer" { // which reads files that are modules
+		text := "#![allow(dead_code)]\n" + p.setup[p.main]
+		for i := range others {
+			text += fmt.Sprintf("mod f%02d;\n", i)
+		}
+		r.write(p.main, text)
+	}
 	box := sandbox.Config{Mode: sandbox.WorkspaceWrite, Cache: t.TempDir()}
 	if os.Getenv("REINS_LSP_UNCONFINED") != "" {
 		box = sandbox.Config{}
 	}
 	vars := map[string]string{"PATH": r.bin + ":" + os.Getenv("PATH"), "REINS_LSP_SUITE": dir}
+	if fileExists(filepath.Join(r.bin, "rust-analyzer")) {
+		vars["CARGO_HOME"] = t.TempDir() // it prefers programs in CARGO_HOME to those in PATH
+	}
 	if r.env, err = local.New(local.Config{Dir: dir, SpoolDir: t.TempDir(), Vars: vars, Sandbox: box}); err != nil {
 		t.Fatal(err)
 	}
-	w := lsp.Open(r, r.env, lsp.Config{Idle: idle})
+	w := lsp.Open(r, r.env, lsp.Config{Idle: idle, Trusted: true})
 	t.Cleanup(func() {
 		w.Close()
 		r.env.Close()
