@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -303,17 +304,9 @@ func (l *Log) drop(name string) error {
 
 // lock waits until no other process has locked the file, for at most maxWait.
 func lock(f *os.File) error {
-	start := time.Now()
-	for wait := 50 * time.Microsecond; ; wait = min(2*wait, 10*time.Millisecond) {
-		ok, err := filelock.Try(f)
-		switch {
-		case err != nil || ok:
-			return err
-		case time.Since(start) >= maxWait:
-			return errLocked
-		}
-		time.Sleep(wait)
-	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), maxWait, errLocked)
+	defer cancel()
+	return filelock.Wait(ctx, f)
 }
 
 // numbered returns the path of an older file; 1 is the newest of them, and 0 is the log itself.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/reins-agent/reins/internal/filelock"
 )
@@ -110,20 +109,9 @@ func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		ok, err := filelock.Try(f)
-		if ok {
-			return func() { f.Close() }, nil
-		}
-		if err == nil {
-			select {
-			case <-ctx.Done():
-				err = ctx.Err()
-			case <-time.After(wait):
-				continue
-			}
-		}
+	if err := filelock.Wait(ctx, f); err != nil {
 		f.Close()
 		return nil, err
 	}
+	return func() { f.Close() }, nil
 }

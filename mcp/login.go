@@ -15,12 +15,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
+
+	"github.com/reins-agent/reins/internal/filelock"
 )
 
 // Grants keeps what users have authorized: an access token for each server, and what is needed to refresh it. The files
@@ -28,8 +29,6 @@ import (
 type Grants struct {
 	Dir        string
 	HTTPClient *http.Client // default: one without special settings
-
-	mu sync.Mutex
 }
 
 // grant is the authorization for one server.
@@ -87,8 +86,11 @@ func (g *Grants) Login(ctx context.Context, s Server, open func(url string) erro
 	if err := h.Authorize(ctx, req, resp); err != nil {
 		return err
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	unlock, err := g.lock(ctx, s.URL)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	return g.save(saved)
 }
 
@@ -177,9 +179,12 @@ func callback(l net.Listener, from string) func(ctx context.Context) (*auth.Auth
 
 // Logout forgets the authorization for a server, and reports whether there was one.
 func (g *Grants) Logout(s Server) (bool, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	err := os.Remove(g.file(s.URL))
+	unlock, err := g.lock(context.Background(), s.URL)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	err = os.Remove(g.file(s.URL))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -187,31 +192,64 @@ func (g *Grants) Logout(s Server) (bool, error) {
 }
 
 // Token returns the Token function of a Config with these servers. It refreshes tokens before they end and when a server
-// refuses them, and never waits for the user.
+// refuses them, and never waits for the user. Of several processes, one refreshes a token and the others use it: a server
+// may accept a refresh token once.
 func (g *Grants) Token(servers map[string]Server) func(ctx context.Context, server, refused string) (string, error) {
 	return func(ctx context.Context, server, refused string) (string, error) {
-		g.mu.Lock()
-		defer g.mu.Unlock()
 		saved, err := g.load(servers[server].URL)
-		if err != nil || saved.Token == nil {
+		if err != nil || !saved.stale(refused) {
+			return saved.access(refused), err
+		}
+		unlock, err := g.lock(ctx, saved.URL)
+		if err != nil {
 			return "", err
 		}
-		t := saved.Token
-		valid := t.AccessToken != refused && (t.Expiry.IsZero() || time.Until(t.Expiry) > refreshBefore)
-		if valid || t.RefreshToken == "" {
-			if t.AccessToken == refused {
-				return "", nil
-			}
-			return t.AccessToken, nil
+		defer unlock()
+		if saved, err = g.load(saved.URL); err != nil || !saved.stale(refused) {
+			return saved.access(refused), err
 		}
 		ctx = context.WithValue(ctx, oauth2.HTTPClient, g.client())
-		next, err := saved.Client.TokenSource(ctx, &oauth2.Token{RefreshToken: t.RefreshToken}).Token()
+		next, err := saved.Client.TokenSource(ctx, &oauth2.Token{RefreshToken: saved.Token.RefreshToken}).Token()
 		if err != nil {
 			return "", nil // the user must authorize it again
 		}
 		saved.Token = next
 		return next.AccessToken, g.save(saved)
 	}
+}
+
+// stale reports whether the access token can and must be refreshed.
+func (g grant) stale(refused string) bool {
+	t := g.Token
+	return t != nil && t.RefreshToken != "" && (t.AccessToken == refused || !t.Expiry.IsZero() && time.Until(t.Expiry) <= refreshBefore)
+}
+
+// access returns the access token, or "" if there is none or it is the refused one.
+func (g grant) access(refused string) string {
+	if g.Token == nil || g.Token.AccessToken == refused {
+		return ""
+	}
+	return g.Token.AccessToken
+}
+
+// lockTime is how long to wait for another process that refreshes a token.
+const lockTime = 30 * time.Second
+
+// lock waits for the lock of the grant for a URL.
+func (g *Grants) lock(ctx context.Context, url string) (unlock func() error, err error) {
+	if err := os.MkdirAll(g.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(strings.TrimSuffix(g.file(url), ".json")+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, lockTime, errors.New("another process is changing the authorization; try again"))
+	defer cancel()
+	if err := filelock.Wait(ctx, f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f.Close, nil
 }
 
 // file returns the file of the grant for a URL.
@@ -237,9 +275,6 @@ func (g *Grants) load(url string) (saved grant, err error) {
 func (g *Grants) save(saved grant) error {
 	data, err := json.Marshal(saved)
 	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(g.Dir, 0o700); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(g.Dir, "new-*") // with mode 0600

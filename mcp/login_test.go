@@ -168,11 +168,13 @@ func TestLogin_AuthorizesAndRefreshes(t *testing.T) {
 	}
 	state("after the login", Connected)
 	files, err := os.ReadDir(g.Dir)
-	if err != nil || len(files) != 1 {
+	if err != nil || len(files) != 2 { // the grant and its lock
 		t.Fatalf("%d files, %v", len(files), err)
 	}
-	if fi, err := files[0].Info(); err != nil || fi.Mode().Perm() != 0o600 {
-		t.Errorf("the mode is %v, %v", fi.Mode(), err)
+	for _, f := range files {
+		if fi, err := f.Info(); err != nil || fi.Mode().Perm() != 0o600 {
+			t.Errorf("the mode of %s is %v, %v", f.Name(), fi.Mode(), err)
+		}
 	}
 
 	s.revoke(false)
@@ -195,6 +197,40 @@ func TestLogin_AuthorizesAndRefreshes(t *testing.T) {
 		t.Errorf("logout: %v, %v", had, err)
 	}
 	state("after the logout", NeedsAuth)
+}
+
+func TestLogin_ProcessesRefreshATokenOnce(t *testing.T) {
+	s := newAuthServer(t)
+	dir := t.TempDir()
+	servers := map[string]Server{"guarded": {URL: s.URL + "/mcp"}}
+	first := &Grants{Dir: dir}
+	if err := first.Login(t.Context(), servers["guarded"], browse); err != nil {
+		t.Fatal(err)
+	}
+	old, err := first.Token(servers)(t.Context(), "guarded", "")
+	if err != nil || old == "" {
+		t.Fatalf("got %q, %v", old, err)
+	}
+	tokens := make([]string, 8)
+	var wg sync.WaitGroup
+	for i := range tokens {
+		wg.Go(func() {
+			var err error
+			if tokens[i], err = (&Grants{Dir: dir}).Token(servers)(t.Context(), "guarded", old); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, token := range tokens {
+		if token == "" || token == old || token != tokens[0] {
+			t.Errorf("the tokens are %q; want the same new one for all", tokens)
+			break
+		}
+	}
+	if s.refreshes != 1 {
+		t.Errorf("refreshed %d times, want once", s.refreshes)
+	}
 }
 
 func TestLogin_Refused(t *testing.T) {

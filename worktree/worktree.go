@@ -242,22 +242,13 @@ func (t *Tree) acquire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	const pause = 50 * time.Millisecond
-	for waited := time.Duration(0); ; waited += pause {
-		ok, err := filelock.Try(f)
-		switch {
-		case ok:
-			t.lock = f
-			return nil
-		case err != nil || waited >= t.store.Wait:
-			return errors.Join(cmp.Or(err, fmt.Errorf("%s: %w", t.Name(), ErrLocked)), f.Close())
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), f.Close())
-		case <-time.After(pause):
-		}
+	ctx, cancel := context.WithTimeoutCause(ctx, t.store.Wait, fmt.Errorf("%s: %w", t.Name(), ErrLocked))
+	defer cancel()
+	if err := filelock.Wait(ctx, f); err != nil {
+		return errors.Join(err, f.Close())
 	}
+	t.lock = f
+	return nil
 }
 
 // Close ends the commands that run in the worktree and unlocks it. The files stay.

@@ -184,22 +184,10 @@ func (s Store) locked(ctx context.Context, f func() error) error {
 	defer lock.Close()
 	ctx, cancel := context.WithTimeoutCause(ctx, lockTimeout, errors.New("another process is changing the memory; try again"))
 	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		ok, err := filelock.Try(lock)
-		if err != nil {
-			return err
-		}
-		if ok {
-			return f()
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	if err := filelock.Wait(ctx, lock); err != nil {
+		return err
 	}
+	return f()
 }
 
 // write replaces a file atomically.
