@@ -237,6 +237,9 @@ func (c *client) checked(ctx context.Context) error {
 		select {
 		case <-quiet:
 		case <-settled:
+			c.mu.Lock()
+			c.due = false
+			c.mu.Unlock()
 			return nil
 		case <-c.conn.gone:
 			return c.conn.ended()
