@@ -10,7 +10,7 @@ import (
 // more but the mark in its environment.
 func TestClose_EndsADaemonWhoseCommandEndedBefore(t *testing.T) {
 	e := newEnv(t, local.Config{})
-	p := runStubborn(t, t.Context(), e, `setsid sh -c 'exec </dev/null >/dev/null 2>&1; touch ready; exec sleep 600' & until [ -e ready ]; do sleep 0.01; done; echo up`)
+	p := runStubborn(t, t.Context(), e, `setsid sh -c 'exec </dev/null >/dev/null 2>&1; : >ready; exec sleep 600' & until [ -e ready ]; do sleep 0.01; done; echo up`)
 	if x := wait(t, p); x.Orphans != 0 {
 		t.Fatalf("%d orphans were seen, want 0", x.Orphans)
 	}
