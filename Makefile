@@ -6,7 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 
-.PHONY: test lint vet packages race setup bench fuzz mutants exhaustive storm test-mcp test-lsp test-local-models build clean
+.PHONY: test lint vet packages plain raced modules race setup bench fuzz mutants exhaustive storm test-mcp test-lsp test-local-models build clean
 
 test: setup lint vet packages
 
@@ -16,7 +16,7 @@ setup:
 lint:
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
-	@echo staticcheck; go tool staticcheck ./...
+	@echo staticcheck; GOGC=400 go tool staticcheck ./...
 
 vet:
 	@echo vet; go vet ./...
@@ -28,9 +28,17 @@ vet:
 # need not wait a second at the end of each process.
 RACE := ./agent ./audit ./event ./event/filestore ./hook ./llm ./llm/wire ./tool
 
+# Many tests wait most of the time, so two of the targets run at once.
 packages:
+	@$(MAKE) --no-print-directory -j2 plain raced modules
+
+plain:
 	@echo "test packages"; go test -vet=off -ldflags=-w $$(go list ./... | grep -vxF "$$(go list $(RACE))")
+
+raced:
 	@echo "test packages with the race detector"; GORACE=atexit_sleep_ms=10 go test -race -vet=off -ldflags=-w $(RACE)
+
+modules:
 	@echo "test llm/oracletest"; cd llm/oracletest && go test ./...
 	@echo "test localtest/gguf"; cd localtest && go vet ./... && go test ./gguf
 
