@@ -56,7 +56,7 @@ func connect(ctx context.Context, e env.Environment, s Server, program, root str
 	}
 	var err error
 	command := append([]string{program}, s.Command[1:]...)
-	if c.conn, err = dial(e, env.Command{Args: command, Dir: root}, c.notified, c.answer); err != nil {
+	if c.conn, err = dial(e, env.Command{Args: command, Dir: root, Env: s.env}, c.notified, c.answer); err != nil {
 		return nil, err
 	}
 	if err := c.initialize(ctx); err != nil {

@@ -36,6 +36,7 @@ type Server struct {
 	// Check is a command that people use to check a project, if there is no server.
 	Check string
 
+	env     map[string]string // variables of the server
 	prepare func(ctx context.Context, e env.Environment, s *Server, program string, trusted bool) error
 	// diagnose, if set, requests the diagnostics of an open document. Those that the server sends are then ignored.
 	diagnose func(ctx context.Context, c *client, path string) ([]diagnostic, error)
@@ -132,7 +133,7 @@ func prepareTypeScript(ctx context.Context, e env.Environment, s *Server, progra
 // prepareRust keeps cargo from trying to download crates again and again in a sandbox without a network.
 func prepareRust(_ context.Context, e env.Environment, s *Server, _ string, _ bool) error {
 	if l := e.Info().Limits; l != nil && l.Sandbox != "" && !l.Network {
-		s.Options = map[string]any{"cargo": map[string]any{"extraEnv": map[string]any{"CARGO_NET_OFFLINE": "true"}}}
+		s.env = map[string]string{"CARGO_NET_OFFLINE": "true"}
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 )
 
@@ -535,5 +536,24 @@ func TestRename_WaitsUntilTheProjectIsLoaded(t *testing.T) {
 	}()
 	if got, err := r.Rename(t.Context(), r.point("a.fk", 1, "word"), "term"); err != nil || len(got) != 2 {
 		t.Errorf("the rename changes %d files, %v; want 2", len(got), err)
+	}
+}
+
+type limited struct {
+	env.Environment
+	limits *env.Limits
+}
+
+func (l limited) Info() env.Info { return env.Info{Limits: l.limits} }
+
+func TestServers_RustIsOfflineWithoutANetwork(t *testing.T) {
+	for _, c := range []struct {
+		limits *env.Limits
+		want   string
+	}{{nil, ""}, {&env.Limits{}, ""}, {&env.Limits{Sandbox: "workspace-write", Network: true}, ""}, {&env.Limits{Sandbox: "workspace-write"}, "true"}} {
+		var s Server
+		if err := prepareRust(t.Context(), limited{limits: c.limits}, &s, "", true); err != nil || s.env["CARGO_NET_OFFLINE"] != c.want {
+			t.Errorf("%+v: got %v, %v, want %q", c.limits, s.env, err, c.want)
+		}
 	}
 }
