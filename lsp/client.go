@@ -37,7 +37,7 @@ type client struct {
 	mu      sync.Mutex
 	busy    map[string]bool     // progress that the server reports, by token
 	working bool                // the server reports that it is not done; see Server.ReportsStatus
-	due     bool                // a check begins after a save; see Server.Checks
+	due     bool                // a check begins after a save; see Server.CheckToken
 	quiet   chan struct{}       // closed when one of these changes
 	found   map[string]findings // by key of the path
 	seq     int                 // counts publications
@@ -212,7 +212,7 @@ func (c *client) progress(params json.RawMessage) {
 
 // isCheck reports whether a token, which is JSON, is that of a check after a save.
 func (c *client) isCheck(token string) bool {
-	return c.server.Checks != "" && strings.HasPrefix(token, `"`+c.server.Checks)
+	return c.server.CheckToken != "" && strings.HasPrefix(token, `"`+c.server.CheckToken)
 }
 
 // checked waits until the check after the last save has ended, the server is done with the rest of its work, because it

@@ -110,7 +110,7 @@ func (c *client) findings(path string) (findings, <-chan struct{}) {
 // check waits until the server has diagnosed a document.
 func (c *client) check(ctx context.Context, d document) error {
 	if c.pull {
-		if err := c.pullOf(ctx, d.path); err != nil || c.server.Checks == "" {
+		if err := c.pullOf(ctx, d.path); err != nil || c.server.CheckToken == "" {
 			return err
 		}
 		return c.checked(ctx)

@@ -125,7 +125,7 @@ func (c *client) saved(ctx context.Context, paths []string) {
 	for _, p := range paths {
 		if c.docs[c.paths.Key(p)] != nil {
 			c.mu.Lock()
-			c.due = c.server.Checks != ""
+			c.due = c.server.CheckToken != ""
 			c.mu.Unlock()
 			_ = c.conn.notify("textDocument/didSave", map[string]any{"textDocument": c.id(p)})
 		}

@@ -30,9 +30,9 @@ type Server struct {
 	RunsProject bool
 	// ReportsStatus says that the server reports when it has loaded the project (experimental/serverStatus).
 	ReportsStatus bool
-	// Checks is the prefix of the progress tokens of the compiler that the server runs after each save, if it does. The
-	// errors that the compiler finds are part of the diagnostics.
-	Checks string
+	// CheckToken, if set, says that the server runs a compiler after each save, whose errors are part of the diagnostics:
+	// it is the prefix of the progress tokens by which the server reports that.
+	CheckToken string
 	// Check is a command that people use to check a project, if there is no server.
 	Check string
 
@@ -61,7 +61,7 @@ func Servers() []Server {
 			Settings: map[string]any{"python.analysis": map[string]any{"diagnosticMode": "openFilesOnly"}},
 		}, {
 			Name: "rust-analyzer", Command: []string{"rust-analyzer"}, Check: "cargo check", RunsProject: true, ReportsStatus: true,
-			Checks: "rust-analyzer/flycheck/", Languages: map[string]string{".rs": "rust"}, Files: []string{"Cargo.toml", "Cargo.lock"},
+			CheckToken: "rust-analyzer/flycheck/", Languages: map[string]string{".rs": "rust"}, Files: []string{"Cargo.toml", "Cargo.lock"},
 			prepare: prepareRust,
 		}, {
 			Name: "clangd", Command: []string{"clangd", "--log=error"}, Check: "make",

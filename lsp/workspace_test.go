@@ -442,7 +442,7 @@ func TestChange_ReportsNewErrors(t *testing.T) {
 	for _, mode := range []string{"ok", "pull", "unversioned", "checks"} {
 		s := fakeServer(t, mode, utf16Units)
 		if mode == "checks" {
-			s.ReportsStatus, s.Checks = true, "fake/check/"
+			s.ReportsStatus, s.CheckToken = true, "fake/check/"
 		}
 		r := open(t, s)
 		path := r.write("a.fk", "ERR old\n")

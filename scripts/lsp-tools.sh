@@ -41,7 +41,7 @@ END
 }
 
 # install_rust uses an installed rust-analyzer, or unpacks the packages of Debian with the libraries that they need. The C
-# compiler that cargo links programs with is not among them: to check a project takes none.
+# compiler, with which cargo links programs, is left out: checking a project does not need it.
 install_rust() {
 	if rust-analyzer --version >/dev/null 2>&1 && cargo --version >/dev/null 2>&1; then
 		return

@@ -11,7 +11,7 @@ import (
 func main() {
 	closeOnExec()
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(140) // the first collection, which begins at 4 MB by default, comes after the first model call
+		debug.SetGCPercent(140) // the first collection is then after the start, not in it; higher values take more memory and save nothing
 	}
 	os.Exit(cli.Main(cli.Process()))
 }
