@@ -11,7 +11,7 @@ import (
 func main() {
 	closeOnExec()
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(140) // the first collection is then after the start, not in it; higher values take more memory and save nothing
+		debug.SetGCPercent(140) // the first collection then comes after the start; higher values take more memory and do not start faster
 	}
 	os.Exit(cli.Main(cli.Process()))
 }
