@@ -1,7 +1,6 @@
 package llm
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -127,50 +126,49 @@ type Catalogue struct {
 	byName map[string]int // provider/name, and the name alone for the first model that has it
 }
 
-//go:embed catalogue.json
-var catalogueJSON []byte
-
 // DefaultCatalogue returns the built-in catalogue.
 func DefaultCatalogue() *Catalogue { return defaultCatalogue() }
 
 var defaultCatalogue = sync.OnceValue(func() *Catalogue {
-	var file catalogueFile
-	err := json.Unmarshal(catalogueJSON, &file) // without the buffers of a decoder
-	for i := range file.Models {
-		m := &file.Models[i]
-		if price, ok := file.Search[m.Provider]; ok && m.Price != nil && m.Price.Search == nil {
-			m.Price.Search = &price
-		}
+	c, err := newCatalogue(withSearch(models(), searchPrices))
+	if err != nil {
+		panic("llm: invalid built-in catalogue: " + err.Error())
 	}
-	if err == nil {
-		var c *Catalogue
-		if c, err = NewCatalogue(file.Models); err == nil {
-			return c
-		}
-	}
-	panic("llm: invalid embedded catalogue: " + err.Error())
+	return c
 })
 
-// catalogueFile is a catalogue as JSON.
-type catalogueFile struct {
-	Models []Model            `json:"models"`
-	Search map[string]float64 `json:"search"` // the price of 1,000 web searches by provider, unless a model has one
-}
-
-// ReadCatalogue reads a catalogue: a JSON object {"models": […]}.
+// ReadCatalogue reads a catalogue: a JSON object {"models": […]}. It may also have "search", the price of 1,000 web
+// searches by provider.
 func ReadCatalogue(r io.Reader) (*Catalogue, error) {
-	var file catalogueFile
+	var file struct {
+		Models []Model            `json:"models"`
+		Search map[string]float64 `json:"search"`
+	}
 	dec := json.NewDecoder(r)
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&file); err != nil {
 		return nil, fmt.Errorf("invalid model catalogue: %w", err)
 	}
-	return NewCatalogue(file.Models)
+	return newCatalogue(withSearch(file.Models, file.Search))
+}
+
+// withSearch gives models without a price for web searches that of their provider.
+func withSearch(models []Model, prices map[string]float64) []Model {
+	for i := range models {
+		m := &models[i]
+		if search, ok := prices[m.Provider]; ok && m.Price != nil && m.Price.Search == nil {
+			m.Price.Search = &search
+		}
+	}
+	return models
 }
 
 // NewCatalogue returns a catalogue of these models.
-func NewCatalogue(models []Model) (*Catalogue, error) {
-	c := &Catalogue{models: slices.Clone(models), byName: make(map[string]int, 3*len(models))}
+func NewCatalogue(models []Model) (*Catalogue, error) { return newCatalogue(slices.Clone(models)) }
+
+// newCatalogue is NewCatalogue without a copy.
+func newCatalogue(models []Model) (*Catalogue, error) {
+	c := &Catalogue{models: models, byName: make(map[string]int, 3*len(models))}
 	for i, m := range models {
 		if m.ID == "" || m.Provider == "" {
 			return nil, fmt.Errorf("model %d in the catalogue has no id or no provider", i+1)
@@ -197,7 +195,7 @@ func (c *Catalogue) Merge(over *Catalogue) (*Catalogue, error) {
 			models = append(models, m)
 		}
 	}
-	return NewCatalogue(models)
+	return newCatalogue(models)
 }
 
 // Models returns a copy of the list of models.

@@ -1,9 +1,10 @@
 package llm_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
-	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -100,23 +101,10 @@ func checkPrice(t *testing.T, p *llm.Price) {
 }
 
 // The order keeps the diffs of an update readable.
-func TestCatalogue_FileIsOneSortedModelPerLine(t *testing.T) {
-	data, err := os.ReadFile("catalogue.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-	if lines[0] != `{"models": [` || !strings.HasPrefix(lines[len(lines)-1], `], "search": {`) {
-		t.Fatal("the first line must open the list and the last one close it")
-	}
-	lines = lines[1 : len(lines)-1]
+func TestDefaultCatalogue_IsSorted(t *testing.T) {
 	var done []string
 	var last llm.Model
-	for _, line := range lines {
-		var m llm.Model
-		if err := json.Unmarshal([]byte(strings.TrimSuffix(line, ",")), &m); err != nil {
-			t.Fatalf("this line is not one model: %v\n%s", err, line)
-		}
+	for _, m := range llm.DefaultCatalogue().Models() {
 		if m.Provider != last.Provider {
 			if slices.Contains(done, m.Provider) {
 				t.Errorf("the models of %s are not together", m.Provider)
@@ -283,17 +271,38 @@ func TestCheckEffort_NamesTheSupportedEfforts(t *testing.T) {
 	}
 }
 
-func TestDefaultCatalogue_HasNoUnknownFields(t *testing.T) {
-	f, err := os.Open("catalogue.json")
+func TestReadCatalogue_ReadsTheBuiltInOneAsJSON(t *testing.T) {
+	want := llm.DefaultCatalogue().Models()
+	text, err := json.Marshal(map[string]any{"models": want})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	c, err := llm.ReadCatalogue(f)
+	c, err := llm.ReadCatalogue(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := len(llm.DefaultCatalogue().Models()), len(c.Models()); got != want || want < 100 {
-		t.Errorf("the built-in catalogue has %d models, its file %d", got, want)
+	if got := c.Models(); !reflect.DeepEqual(got, want) || len(want) < 200 {
+		t.Errorf("got %d models that differ from the %d built-in ones", len(got), len(want))
+	}
+}
+
+func TestReadCatalogue_AddsThePriceOfSearches(t *testing.T) {
+	c, err := llm.ReadCatalogue(strings.NewReader(`{"search": {"acme": 7}, "models": [
+		{"id": "a", "provider": "acme", "price": {"input": 1}},
+		{"id": "b", "provider": "acme", "price": {"input": 1, "search": 3}},
+		{"id": "c", "provider": "acme"},
+		{"id": "d", "provider": "other", "price": {"input": 1}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]*float64{"a": new(7.0), "b": new(3.0), "c": nil, "d": nil} {
+		m, _ := c.Lookup("", name)
+		var got *float64
+		if m.Price != nil {
+			got = m.Price.Search
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("model %s: got the price %v, want %v", name, got, want)
+		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/hook"
-	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/skill"
 )
@@ -91,7 +90,6 @@ further instructions.`,
   reins run --resume 4TKZ                         # continue interrupted work
   reins run --fork 4TKZ@57 "Try another approach"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			go llm.DefaultCatalogue() // it is decoded while the settings are read
 			v, err := newView(h, o.output)
 			if err != nil {
 				return err
