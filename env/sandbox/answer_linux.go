@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -20,16 +19,17 @@ import (
 // errSpawner means that the spawner does not answer. A command can kill or stop it; another one then starts.
 var errSpawner = errors.New("the sandbox does not answer")
 
+// patience is how long to wait for the spawner before checking that it was not stopped.
+const patience = 200 * time.Millisecond
+
 // send writes a message, with files if rights are given.
 func (b *Box) send(data, rights []byte) error {
-	fd := int(b.socket.Fd())
 	for len(data) > 0 {
-		n, err := unix.SendmsgN(fd, data, rights, nil, unix.MSG_NOSIGNAL)
-		if err == unix.EINTR || err == unix.EAGAIN && !b.stopped() {
-			continue
-		}
+		n, err := b.wait(syscall.RawConn.Write, func(fd int) (int, error) {
+			return unix.SendmsgN(fd, data, rights, nil, unix.MSG_NOSIGNAL)
+		})
 		if err != nil {
-			return fmt.Errorf("%w: %w", errSpawner, err)
+			return err
 		}
 		data, rights = data[n:], nil
 	}
@@ -38,56 +38,33 @@ func (b *Box) send(data, rights []byte) error {
 
 // receive reads a reply and its files.
 func (b *Box) receive() (reply []string, files []int, err error) {
-	var size [4]byte
-	oob := make([]byte, unix.CmsgSpace(2*4))
-	n, oobn := 0, 0
-	err = b.retry(func(fd int) (int, error) {
-		n, oobn, _, _, err = unix.Recvmsg(fd, size[:], oob, unix.MSG_CMSG_CLOEXEC)
-		return n, err
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if messages, err := unix.ParseSocketControlMessage(oob[:oobn]); err == nil && len(messages) == 1 {
-		files, _ = unix.ParseUnixRights(&messages[0])
-	}
-	if err := b.read(size[n:]); err != nil {
-		return nil, nil, err
-	}
-	body := make([]byte, binary.NativeEndian.Uint32(size[:]))
-	if err := b.read(body); err != nil {
-		return nil, nil, err
-	}
-	return unpack(body), files, nil
-}
-
-// read fills a buffer from the socket.
-func (b *Box) read(buf []byte) error {
-	for len(buf) > 0 {
-		n := 0
-		err := b.retry(func(fd int) (_ int, err error) {
-			n, err = unix.Read(fd, buf)
+	return readMessage(func(buf, oob []byte) (n, oobn int, err error) {
+		n, err = b.wait(syscall.RawConn.Read, func(fd int) (n int, err error) {
+			n, oobn, _, _, err = unix.Recvmsg(fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
 			return n, err
 		})
-		if err != nil {
-			return err
-		}
-		buf = buf[n:]
-	}
-	return nil
+		return n, oobn, err
+	})
 }
 
-// retry reads from the socket until something arrives. It gives up if the spawner is gone or stopped.
-func (b *Box) retry(read func(fd int) (int, error)) error {
+// wait sends or receives without blocking a thread, and returns how much. It gives up if the spawner is gone or stopped.
+func (b *Box) wait(ready func(syscall.RawConn, func(uintptr) bool) error, do func(fd int) (int, error)) (n int, err error) {
+	defer b.socket.SetDeadline(time.Time{})
 	for {
-		n, err := read(int(b.socket.Fd()))
-		if err == unix.EINTR || err == unix.EAGAIN && !b.stopped() {
+		b.socket.SetDeadline(time.Now().Add(patience))
+		late := ready(b.conn, func(fd uintptr) bool {
+			for n, err = do(int(fd)); err == unix.EINTR; {
+				n, err = do(int(fd))
+			}
+			return err != unix.EAGAIN
+		})
+		if errors.Is(late, os.ErrDeadlineExceeded) && !b.stopped() {
 			continue
 		}
-		if err != nil || n == 0 {
-			return fmt.Errorf("%w: %w", errSpawner, cmp.Or(err, io.EOF))
+		if err = errors.Join(late, err); err != nil || n == 0 {
+			return 0, fmt.Errorf("%w: %w", errSpawner, cmp.Or(err, io.EOF))
 		}
-		return nil
+		return n, nil
 	}
 }
 

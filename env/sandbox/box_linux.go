@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,8 +26,9 @@ type Box struct {
 	mu       sync.Mutex
 	closed   bool
 	layout   layout
-	support  *Support // nil until it is known
-	socket   *os.File // of the spawner; nil if there is none
+	support  *Support        // nil until it is known
+	socket   *os.File        // of the spawner; nil if there is none
+	conn     syscall.RawConn // of socket
 	spawner  *os.Process
 	mounted  map[string]fileID // what the spawner has mounted over itself
 	spaces   []space           // the mount namespaces of all spawners so far

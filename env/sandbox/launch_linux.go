@@ -58,21 +58,20 @@ func (b *Box) try(r rules, layout func() layout) error {
 	if err != nil {
 		return os.NewSyscallError("socketpair", err)
 	}
+	err = unix.SetNonblock(fds[0], true) // before NewFile, which then waits for the socket without a thread
 	mine, its := os.NewFile(uintptr(fds[0]), "sandbox"), os.NewFile(uintptr(fds[1]), "sandbox")
 	defer its.Close()
-	limit := unix.Timeval{Usec: 200_000}
-	err = errors.Join(unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit),
-		unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit))
-	if err != nil {
+	conn, connErr := mine.SyscallConn()
+	if err := errors.Join(err, connErr); err != nil {
 		mine.Close()
-		return os.NewSyscallError("setsockopt", err)
+		return err
 	}
 	p, err := startSpawner(its, r)
 	if err != nil {
 		mine.Close()
 		return err
 	}
-	b.socket, b.spawner = mine, p
+	b.socket, b.conn, b.spawner = mine, conn, p
 	r.layout = layout()
 	err = b.send(pack(r.list()...), nil)
 	var reply []string
@@ -169,5 +168,5 @@ func (b *Box) drop() {
 	b.socket.Close()
 	b.spawner.Kill()
 	go b.spawner.Wait() // the end of its namespaces takes milliseconds
-	b.socket, b.spawner = nil, nil
+	b.socket, b.conn, b.spawner = nil, nil, nil
 }

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -42,20 +43,23 @@ func init() {
 	os.Exit(0)
 }
 
-// A message is a list of strings, each ending in a NUL byte, after its total length in four bytes. The files of
-// a request come with the length.
+// A message is a list of strings, each ending in a NUL byte, after its total length in four bytes. Files come with
+// its first bytes.
+
+// sizeBytes is the size of the length of a message.
+const sizeBytes = 4
 
 // pack encodes a message.
 func pack(list ...string) []byte {
-	size := 4
+	size := sizeBytes
 	for _, s := range list {
 		size += len(s) + 1
 	}
-	b := make([]byte, 4, size)
+	b := make([]byte, sizeBytes, size)
 	for _, s := range list {
 		b = append(append(b, s...), 0)
 	}
-	binary.NativeEndian.PutUint32(b, uint32(size-4))
+	binary.NativeEndian.PutUint32(b, uint32(size-sizeBytes))
 	return b
 }
 
@@ -65,6 +69,26 @@ func unpack(body []byte) []string {
 		return nil
 	}
 	return strings.Split(string(bytes.TrimSuffix(body, []byte{0})), "\x00")
+}
+
+// readMessage reads a message and its files with read, which returns the lengths of both. The other side sends nothing
+// else until it has an answer.
+func readMessage(read func(buf, oob []byte) (n, oobn int, err error)) (list []string, files []int, err error) {
+	buf, oob := make([]byte, 512), make([]byte, unix.CmsgSpace(3*4))
+	for have, size := 0, sizeBytes; have < size; {
+		n, oobn, err := read(buf[have:], oob)
+		if err != nil || n == 0 {
+			return nil, nil, cmp.Or(err, io.EOF)
+		}
+		if messages, err := unix.ParseSocketControlMessage(oob[:oobn]); err == nil && len(messages) == 1 {
+			files, _ = unix.ParseUnixRights(&messages[0])
+		}
+		if have += n; have >= sizeBytes {
+			size = sizeBytes + int(binary.NativeEndian.Uint32(buf))
+			buf = append(buf[:have], make([]byte, size-have)...)
+		}
+	}
+	return unpack(buf[sizeBytes:]), files, nil
 }
 
 // errorReply encodes an error: its number, so that callers can compare it, and its text.
@@ -104,30 +128,12 @@ func (s *server) send(list ...any) {
 
 // receive reads a message and its files.
 func (s *server) receive() (list []string, files []int, err error) {
-	var size [4]byte
-	oob := make([]byte, unix.CmsgSpace(3*4))
-	n, oobn, _, _, err := unix.Recvmsg(s.fd, size[:], oob, unix.MSG_CMSG_CLOEXEC|unix.MSG_WAITALL)
-	for err == unix.EINTR {
-		n, oobn, _, _, err = unix.Recvmsg(s.fd, size[:], oob, unix.MSG_CMSG_CLOEXEC|unix.MSG_WAITALL)
-	}
-	if err != nil || n < len(size) {
-		return nil, nil, errors.Join(err, io.EOF)
-	}
-	if messages, err := unix.ParseSocketControlMessage(oob[:oobn]); err == nil && len(messages) == 1 {
-		files, _ = unix.ParseUnixRights(&messages[0])
-	}
-	body := make([]byte, binary.NativeEndian.Uint32(size[:]))
-	for at := 0; at < len(body); {
-		n, err := unix.Read(s.fd, body[at:])
-		if err == unix.EINTR {
-			continue
+	return readMessage(func(buf, oob []byte) (n, oobn int, err error) {
+		for n, oobn, _, _, err = unix.Recvmsg(s.fd, buf, oob, unix.MSG_CMSG_CLOEXEC); err == unix.EINTR; {
+			n, oobn, _, _, err = unix.Recvmsg(s.fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
 		}
-		if err != nil || n == 0 {
-			return nil, nil, errors.Join(err, io.EOF)
-		}
-		at += n
-	}
-	return unpack(body), files, nil
+		return n, oobn, err
+	})
 }
 
 // confine reads the rules of the sandbox and applies them to this thread.
