@@ -42,10 +42,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/reins-agent/reins/internal/realpath"
 )
 
 // Config describes a workspace and where its checkpoints are stored.
@@ -97,16 +98,9 @@ func open(c Config) (*Store, error) {
 	if c.Dir == "" || c.Store == "" {
 		return nil, errors.New("both Dir and Store are required")
 	}
-	workspace, err := realPath(c.Dir)
-	if err == nil {
-		_, err = os.Stat(workspace)
-	}
-	if err != nil {
+	workspace, dir := realpath.Resolve(c.Dir), realpath.Resolve(c.Store)
+	if _, err := os.Stat(workspace); err != nil {
 		return nil, fmt.Errorf("workspace: %w", err)
-	}
-	dir, err := realPath(c.Store)
-	if err != nil {
-		return nil, err
 	}
 	s := &Store{workspace: workspace, dir: dir, keep: c.Keep,
 		maxBytes: cmp.Or(c.MaxBytes, 2<<30), maxFiles: cmp.Or(c.MaxFiles, 200_000)}
@@ -123,11 +117,7 @@ func open(c Config) (*Store, error) {
 
 func (s *Store) exclude(dirs []string) error {
 	for _, d := range dirs {
-		real, err := realPath(d)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(s.workspace, real)
+		rel, err := filepath.Rel(s.workspace, realpath.Resolve(d))
 		if err != nil || !filepath.IsLocal(rel) {
 			continue
 		}
@@ -137,21 +127,6 @@ func (s *Store) exclude(dirs []string) error {
 		s.excluded = append(s.excluded, filepath.ToSlash(rel))
 	}
 	return nil
-}
-
-// realPath returns the absolute path of a directory without symbolic links. The directory need not
-// exist.
-func realPath(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(abs)
-	if up := filepath.Dir(abs); errors.Is(err, fs.ErrNotExist) && up != abs {
-		real, err = realPath(up)
-		return filepath.Join(real, filepath.Base(abs)), err
-	}
-	return real, err
 }
 
 func (s *Store) packs() string   { return filepath.Join(s.dir, "packs") }

@@ -15,6 +15,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/checkpoint"
 	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/internal/realpath"
 )
 
 // ErrNoStateDir is returned if the environment defines no directory for sessions.
@@ -78,7 +79,7 @@ func OpenSessions(state string, waiting func(id string)) (*filestore.Store, erro
 // checkpointDir returns the directory for the checkpoints of a workspace. It depends on the real path of the
 // workspace.
 func checkpointDir(state, workspace string) (string, error) {
-	real, err := realDir(workspace)
+	real, err := realpath.Dir(workspace)
 	if err != nil {
 		return "", fmt.Errorf("cannot find directory %s: %w", workspace, err)
 	}
@@ -119,15 +120,6 @@ type noCheckpoints struct{ err error }
 func (n noCheckpoints) Take(context.Context, string) (string, int, error) { return "", 0, n.err }
 
 func (n noCheckpoints) Restore(context.Context, agent.Restore) ([]string, error) { return nil, n.err }
-
-// realDir returns the absolute path of a directory without symbolic links.
-func realDir(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(abs)
-}
 
 // plainName returns a similar file name that is valid on every system.
 func plainName(name string) string {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/policy"
 )
 
@@ -114,13 +115,5 @@ func (s *Settings) realPath(path string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(s.dir, path)
 	}
-	path = filepath.Clean(path)
-	for above, rest := path, ""; ; above, rest = filepath.Dir(above), filepath.Join(filepath.Base(above), rest) {
-		if real, err := filepath.EvalSymlinks(above); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if above == filepath.Dir(above) {
-			return path
-		}
-	}
+	return realpath.Resolve(path)
 }

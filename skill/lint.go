@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/reins-agent/reins/internal/realpath"
 )
 
 // The severities of findings, highest first.
@@ -101,7 +103,7 @@ type linter struct {
 
 func lint(dir string) (Report, error) {
 	r := Report{Path: dir, Findings: []Finding{}}
-	real, err := realDir(dir)
+	real, err := realpath.Dir(dir)
 	if err != nil {
 		return r, err
 	}

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reins-agent/reins/internal/hidden"
+	"github.com/reins-agent/reins/internal/realpath"
 )
 
 const (
@@ -31,7 +32,7 @@ var extensions = []string{"aliases", "argument-hint", "disable-model-invocation"
 // Load reads the skill in a directory. Formal mistakes become warnings. It returns an error for a skill that
 // cannot be used, or that may harm.
 func Load(dir string) (*Skill, error) {
-	real, err := realDir(dir)
+	real, err := realpath.Dir(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -235,20 +236,4 @@ func nonNull(text string) string {
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(strings.TrimLeft(line, "#>*- "))
-}
-
-// realDir returns the absolute path of a directory without links.
-func realDir(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(abs)
-	if err != nil {
-		return "", err
-	}
-	if info, err := os.Stat(real); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%s is not a directory", dir)
-	}
-	return real, nil
 }

@@ -11,6 +11,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+
+	"github.com/reins-agent/reins/internal/realpath"
 )
 
 // sources are the files and directories of a project that can make Reins run a program or widen what an
@@ -59,7 +61,7 @@ type File struct {
 // Inspect returns the project of a directory: the repository, the trusted directory above it, or else the
 // directory itself. It looks for files in every directory from the root to the given one.
 func (s *Store) Inspect(dir string) (Project, error) {
-	real, err := realDir(dir)
+	real, err := realpath.Dir(dir)
 	if err != nil {
 		return Project{}, err
 	}
@@ -181,20 +183,4 @@ func (p Project) changed(trusted []File) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// realDir returns the absolute path of a directory without symbolic links.
-func realDir(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(abs)
-	if err != nil {
-		return "", err
-	}
-	if info, err := os.Stat(real); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%s is not a directory", dir)
-	}
-	return real, nil
 }

@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/reins-agent/reins/internal/realpath"
 )
 
 // Store holds the user's decisions, one file for each directory. A file is always replaced as a whole, so
@@ -86,7 +88,7 @@ func (s *Store) Trust(p Project) error {
 
 // Untrust removes the trust in the project of a directory. It reports whether there was any.
 func (s *Store) Untrust(dir string) (root string, was bool, err error) {
-	real, err := realDir(dir)
+	real, err := realpath.Dir(dir)
 	if err != nil {
 		return "", false, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/reins-agent/reins/host/coder"
+	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/policy"
 )
 
@@ -56,7 +57,7 @@ func TestMCPServe_CancellingCoderEndsItsCommands(t *testing.T) {
 }
 
 func TestCoder_TrustAndYesHoldOnlyForWhatWasAsked(t *testing.T) {
-	home, here, other := t.TempDir(), realPath(t.TempDir()), realPath(t.TempDir())
+	home, here, other := t.TempDir(), realpath.Resolve(t.TempDir()), realpath.Resolve(t.TempDir())
 	h := Host{Stderr: io.Discard, Stdout: io.Discard, systemDir: t.TempDir(), Getenv: func(name string) string {
 		return map[string]string{"HOME": home, "REINS_SANDBOX": "off"}[name]
 	}}

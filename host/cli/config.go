@@ -204,9 +204,12 @@ func (l layerFlags) layer(standard config.Layer) (config.Layer, error) {
 
 // configFile returns the file of a layer.
 func (h Host) configFile(layer config.Layer) (config.File, error) {
-	src, err := h.sources(".", nil)
-	if err != nil {
-		return config.File{}, err
+	src := config.Sources{Getenv: h.Getenv, SystemDir: h.systemDir}
+	if layer == config.LayerProject || layer == config.LayerLocal {
+		var err error
+		if src, err = h.sources(".", nil); err != nil {
+			return config.File{}, err
+		}
 	}
 	for _, f := range src.Files() {
 		if f.Layer == layer {

@@ -62,7 +62,7 @@ func (o hooksTest) run(ctx context.Context, h Host, e hook.Event) error {
 	if err != nil {
 		return err
 	}
-	box, err := h.box(s, nil)
+	box, err := h.box(s, nil, h.workspace().Protected)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (o mcpTest) run(ctx context.Context, h Host, names []string) error {
 	if err != nil {
 		return err
 	}
-	box, err := h.box(s, o.writable)
+	box, err := h.box(s, o.writable, h.workspace().Protected)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reins-agent/reins/coding/memory"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/internal/realpath"
 )
 
 func newMemory(h Host) *cobra.Command {
@@ -28,7 +29,7 @@ func (h Host) notes() (memory.Store, error) {
 	if err != nil {
 		return memory.Store{}, err
 	}
-	dir, err := realDir(".")
+	dir, err := realpath.Dir(".")
 	return memory.Open(state, dir), err
 }
 

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/policy/repo"
 	"github.com/reins-agent/reins/tool"
@@ -35,6 +37,7 @@ type permissions struct {
 	mode      policy.Mode
 	rules     policy.Rules
 	workspace policy.Workspace
+	own       []string // the files of Reins itself, which commands must not write
 	box       sandbox.Config
 }
 
@@ -53,10 +56,11 @@ func (h Host) permissions(s *config.Settings, file string) (p permissions, err e
 	}
 	p.rules.Allow, p.rules.Ask, p.rules.Deny = append(p.rules.Allow, more.Allow...), append(p.rules.Ask, more.Ask...), append(p.rules.Deny, more.Deny...)
 	p.workspace = h.workspace()
+	p.own = slices.Clip(p.workspace.Protected)
 	roots, protected := s.Paths()
 	p.workspace.Roots, p.workspace.Protected = roots, append(p.workspace.Protected, protected...)
 	if a, err := auditConfig(h, s); err == nil && !a.Off {
-		p.workspace.Protected = append(p.workspace.Protected, realPath(a.Path), realPath(a.Path+".head"))
+		p.workspace.Protected = append(p.workspace.Protected, realpath.Resolve(a.Path), realpath.Resolve(a.Path+".head"))
 	}
 	return p, nil
 }
@@ -77,31 +81,20 @@ func (y yes) Decide(ctx context.Context, q policy.Query) policy.Decision {
 // workspace returns what policies know of every workspace: the home directory, and the files of Reins itself.
 func (h Host) workspace() (w policy.Workspace) {
 	if home := h.Getenv("HOME"); home != "" {
-		w.Home = realPath(home)
+		w.Home = realpath.Resolve(home)
 	}
 	if state, err := stateDir(h); err == nil {
 		for _, dir := range []string{"sessions", "checkpoints", "trust", "audit"} {
-			w.Protected = append(w.Protected, realPath(filepath.Join(state, dir)))
+			w.Protected = append(w.Protected, realpath.Resolve(filepath.Join(state, dir)))
 		}
 	}
 	if f, err := h.configFile(config.LayerUser); err == nil {
-		w.Protected = append(w.Protected, realPath(f.Path))
+		w.Protected = append(w.Protected, realpath.Resolve(f.Path))
 	}
 	for _, dir := range h.skillOptions().UserDirs() {
-		w.Protected = append(w.Protected, realPath(dir))
+		w.Protected = append(w.Protected, realpath.Resolve(dir))
 	}
 	return w
-}
-
-// realPath resolves links as far as the path exists.
-func realPath(p string) string {
-	if real, err := filepath.EvalSymlinks(p); err == nil {
-		return real
-	}
-	if dir := filepath.Dir(p); dir != p {
-		return filepath.Join(realPath(dir), filepath.Base(p))
-	}
-	return p
 }
 
 // newPolicyList lists the mode and the rules that apply.
@@ -332,7 +325,7 @@ func (o policyCheck) permissions(h Host) (p permissions, err error) {
 			return p, err
 		}
 		if p, err = h.permissions(s, ""); err == nil {
-			p.box, err = h.box(s, nil)
+			p.box, err = h.box(s, nil, p.own)
 		}
 		return p, err
 	}

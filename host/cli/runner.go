@@ -14,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -216,7 +217,7 @@ func checkDir(dir string) error {
 
 // showPlace shows the working directory, unless it is the current one.
 func (r *runner) showPlace(dir string) {
-	here, err := realDir(".")
+	here, err := realpath.Dir(".")
 	if err == nil && sameDir(dir, here) {
 		return
 	}

@@ -40,8 +40,9 @@ func modeWords() (words []string) {
 }
 
 // box returns the sandbox of the configuration and the flags. The configuration includes --sandbox and --network.
-// If no mode is configured and the system has no sandbox, it warns and returns none.
-func (h Host) box(s *config.Settings, more []string) (sandbox.Config, error) {
+// If no mode is configured and the system has no sandbox, it warns and returns none. Commands cannot write what is
+// protected.
+func (h Host) box(s *config.Settings, more, protected []string) (sandbox.Config, error) {
 	c := sandbox.Config{Mode: sandbox.Mode(s.Sandbox.Mode), Network: s.Sandbox.Network}
 	c.Writable = append(append(c.Writable, s.Sandbox.WritableRoots...), more...)
 	for _, dir := range c.Writable {
@@ -59,7 +60,7 @@ func (h Host) box(s *config.Settings, more []string) (sandbox.Config, error) {
 		notef(h, "WARNING: commands are not confined: %s. Commands that are not known to be harmless need approval. Run \"reins doctor\" for details, or use --sandbox off to hide this.", why)
 		return sandbox.Config{}, nil
 	}
-	c.Mode, c.Protected = cmp.Or(c.Mode, sandbox.WorkspaceWrite), h.workspace().Protected
+	c.Mode, c.Protected = cmp.Or(c.Mode, sandbox.WorkspaceWrite), protected
 	return c, nil
 }
 

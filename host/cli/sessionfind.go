@@ -14,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/internal/suggest"
 )
 
@@ -199,7 +200,7 @@ func sessionToShow(ctx context.Context, h Host, store event.Store, args []string
 // has one. It skips sessions that cannot be read, and imported ones that were never continued: the archive
 // chose their directory.
 func nearestSession(ctx context.Context, store event.Store, dir string) (m event.Meta, above bool, err error) {
-	real, err := realDir(dir)
+	real, err := realpath.Dir(dir)
 	if err != nil {
 		return event.Meta{}, false, usageError{err}
 	}
@@ -214,7 +215,7 @@ func nearestSession(ctx context.Context, store event.Store, dir string) (m event
 		case err != nil || m.Dir == "" || m.Foreign():
 			continue
 		}
-		switch there, err := realDir(m.Dir); {
+		switch there, err := realpath.Dir(m.Dir); {
 		case err != nil:
 		case there == real:
 			return m, false, nil
@@ -239,17 +240,8 @@ func sameDir(dir, real string) bool {
 	if dir == real {
 		return true
 	}
-	d, err := realDir(dir)
+	d, err := realpath.Dir(dir)
 	return err == nil && d == real
-}
-
-// realDir returns the absolute path of a directory without symbolic links.
-func realDir(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(abs)
 }
 
 // shortDir abbreviates the home directory in a path to ~.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/internal/realpath"
 )
 
 func newSessions(h Host) *cobra.Command {
@@ -48,7 +49,7 @@ func (f sessionFilter) matcher() (func(event.Meta) bool, error) {
 	if !f.here && f.dir == "" {
 		return q.Matches, nil
 	}
-	want, err := realDir(f.dir)
+	want, err := realpath.Dir(f.dir)
 	if err != nil {
 		return nil, usagef("--dir: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 )
@@ -137,12 +138,12 @@ func (o *run) configure(h Host, session event.Meta) error {
 
 // useBox chooses the sandbox. The permissions must be known.
 func (o *run) useBox(h Host, s *config.Settings) (err error) {
-	if o.box, err = h.box(s, o.boxed.writable); err != nil {
+	if o.box, err = h.box(s, o.boxed.writable, o.permitted.own); err != nil {
 		return err
 	}
 	// What is inside for the policy can be written in the sandbox, and the other way round.
 	for _, dir := range o.box.Writable {
-		o.permitted.workspace.Roots = append(o.permitted.workspace.Roots, realPath(dir))
+		o.permitted.workspace.Roots = append(o.permitted.workspace.Roots, realpath.Resolve(dir))
 	}
 	for _, dir := range o.permitted.workspace.Roots {
 		if fi, err := os.Stat(dir); err == nil && fi.IsDir() && !slices.Contains(o.box.Writable, dir) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/skill"
 )
 
@@ -32,7 +33,7 @@ func (h Host) findSkills(s *config.Settings, dir string, trusted bool) (*skill.R
 	if err != nil {
 		return nil, err
 	}
-	dir, err = realDir(cmp.Or(dir, "."))
+	dir, err = realpath.Dir(cmp.Or(dir, "."))
 	if err != nil {
 		return nil, err
 	}

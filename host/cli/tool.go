@@ -182,7 +182,7 @@ func (o toolCall) environment(h Host) (*local.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := h.box(s, o.boxFlags.writable)
+	box, err := h.box(s, o.boxFlags.writable, h.workspace().Protected)
 	if err != nil {
 		return nil, err
 	}
