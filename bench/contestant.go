@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -14,6 +15,7 @@ type contestant struct {
 	note string              // why it cannot be measured, or ""
 	tool string              // its shell tool
 	args func(string) string // the tool's arguments for a command
+	box  bool                // it runs commands in a sandbox, unlike the floor
 	// command returns the command line and additional environment variables, and may write files to the empty home
 	// directory.
 	command func(url, home string, rounds int) (argv, env []string)
@@ -36,12 +38,13 @@ func floorContestant(path string) contestant {
 	}
 }
 
-func reinsContestant(path, name, provider, model string) contestant {
+func reinsContestant(path, name, provider, model string, flags ...string) contestant {
 	return contestant{
-		name: name, tool: "shell", args: object("command"),
+		name: name, tool: "shell", args: object("command"), box: !slices.Contains(flags, "--sandbox=off"),
 		command: func(url, _ string, rounds int) ([]string, []string) {
-			return []string{path, "run", "--yes", "--provider", provider, "--model", model, "--base-url", url,
-				"--max-rounds", strconv.Itoa(rounds + 1), prompt}, []string{"OPENAI_API_KEY=bench", "ANTHROPIC_API_KEY=bench"}
+			argv := append([]string{path, "run", "--yes", "--provider", provider, "--model", model, "--base-url", url,
+				"--max-rounds", strconv.Itoa(rounds + 1)}, flags...)
+			return append(argv, prompt), []string{"OPENAI_API_KEY=bench", "ANTHROPIC_API_KEY=bench"}
 		},
 	}
 }

@@ -3,7 +3,7 @@
 // same scripted model, which asks for one `echo` after another and answers at once:
 //
 //   - floor, a minimal agent loop (see bench/floor);
-//   - reins run, with two protocols;
+//   - reins run, with and without its sandbox, and with another protocol;
 //   - other agents, if they are installed.
 //
 // It prints a table and whether reins is within its limits.
@@ -120,6 +120,7 @@ func (b bench) contestants(ctx context.Context, dir string) ([]contestant, error
 	}
 	rest := append([]contestant{
 		reinsContestant(reins, "reins", "openai", "gpt-5.1"),
+		reinsContestant(reins, "reins (no sandbox)", "openai", "gpt-5.1", "--sandbox=off"),
 		reinsContestant(reins, "reins (Messages)", "anthropic", "claude-sonnet-4-5"),
 	}, peers()...)
 	if b.only != nil {

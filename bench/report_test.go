@@ -19,6 +19,12 @@ func steady(name string, start, cpu, turn time.Duration, memory int64) *result {
 	return r
 }
 
+// confined marks a result as one of commands in a sandbox.
+func confined(r *result) *result {
+	r.box = true
+	return r
+}
+
 func TestReport_LimitsAreKeptOrExceeded(t *testing.T) {
 	const ms = time.Millisecond
 	floor := steady("floor", 5*ms, 2*ms, 2*ms, 10e6)
@@ -32,6 +38,8 @@ func TestReport_LimitsAreKeptOrExceeded(t *testing.T) {
 		{"slow rounds", steady("reins", 30*ms, 3*ms, 2600*time.Microsecond, 45e6), "turnaround at round 1000"},
 		{"slower rounds", steady("reins", 30*ms, 3*ms, 4*ms, 45e6), "turnaround at round 10,"},
 		{"busy", steady("reins", 30*ms, 4*ms, 2*ms, 45e6), "CPU per round"},
+		{"busy sandbox", confined(steady("reins", 30*ms, 3200*time.Microsecond, 2600*time.Microsecond, 45e6)), ""},
+		{"too busy sandbox", confined(steady("reins", 30*ms, 3400*time.Microsecond, 2*ms, 45e6)), "CPU per round"},
 		{"large", steady("reins", 30*ms, 3*ms, 2*ms, 50e6), "peak memory at 200"},
 	} {
 		var out strings.Builder
