@@ -18,14 +18,14 @@ func ApproveLater(context.Context, tool.Request) (tool.Approval, error) {
 	return tool.Approval{}, tool.ErrPending
 }
 
-// approval is the answer of the host, or why there is none.
+// approval is the answer of the host, or the error that prevented one.
 type approval struct {
 	tool.Approval
 	err error
 }
 
-// approve returns the answer to a request: one recorded earlier, the host's, or one of Resolve, whichever
-// comes first. It records the request and the answer.
+// approve returns the answer to a request: one that was recorded earlier, or else the first one that the host
+// or Resolve gives. It records the request and the answer.
 func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
 	if refused := s.permissionHooks(ctx, r); refused != nil {
 		return *refused, nil
@@ -46,13 +46,13 @@ func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, e
 		a.Approval = tool.Approval{Message: a.err.Error()}
 	}
 	s.record(resolved(r.Call.ID, a.Approval))
-	if err := s.log.Sync(); err != nil { // a crash must not make it a call that has not run
+	if err := s.log.Sync(); err != nil { // otherwise, after a crash, a call that ran could seem to be still pending
 		return tool.Approval{}, err
 	}
 	return a.Approval, nil
 }
 
-// requested records that a call waits for an approval, unless it did already. An answer that was recorded
+// requested records that a call waits for an approval, unless it already did. An answer that was recorded
 // earlier counts if the call still has the same accesses.
 func (s *Session) requested(r tool.Request, preview string) (given *tool.Approval, answers chan approval, again bool) {
 	s.tree.mu.Lock()
@@ -94,7 +94,7 @@ func (s *Session) answered(id string) {
 	delete(s.waiting, id)
 }
 
-// askHost waits for the answer of the host or of Resolve. Without a host to ask, the answer is no.
+// askHost waits for the answer of the host or of Resolve. Without Config.Approve it fails with errNobody.
 func (s *Session) askHost(ctx context.Context, r tool.Request, answers <-chan approval) approval {
 	ask := s.config.Approve
 	if ask == nil {

@@ -26,7 +26,7 @@ const (
 // RoleSession is the role of tools that act on the whole session. Subagents do not get them.
 const RoleSession = "session"
 
-// askIn is one question, or several. Other agents have the same shapes, with more members.
+// askIn is one question, or several. Other agents use the same forms, with more fields.
 type askIn struct {
 	askOne
 	Questions []askOne `json:"questions"`
@@ -55,8 +55,8 @@ func AskUserTool() tool.Tool {
 		})
 }
 
-// questions returns what a call asks the user, or nil if it does not ask. A call with invalid arguments does not: it
-// runs, and fails, like any other.
+// questions returns what a call asks the user, or nil if it does not ask. A call with invalid
+// arguments does not ask: it runs and fails like any other.
 func (k *kit) questions(c llm.ToolCall) (list []event.Question) {
 	if spec, _ := k.tools.Spec(c.Name); spec.Role != roleAsk && spec.Name != tool.CallName {
 		return nil

@@ -36,8 +36,8 @@ func (s *Session) StopAgent(name string) error {
 	return nil
 }
 
-// share records a fact about what the agents have in common, and returns when it is saved. f returns it, or why it is
-// refused; nothing changes meanwhile.
+// share records a change of the tasks, teams or mail that the agents share, and returns when it is saved. f returns the
+// record, or an error that refuses the change. It is called with tree.mu held.
 func share[D event.Data](s *Session, f func(t *step.Tree) (D, error)) (d D, err error) {
 	err = s.commit(func() (err error) {
 		if d, err = f(s.tree.fold); err == nil {

@@ -70,20 +70,20 @@ func (s *Session) boardTools(c Subagents) []tool.Tool {
 		return tool.Spec{Name: name, Version: "1.0.0", Role: roleAgent, ReadOnly: readOnly, Idempotent: readOnly, Limit: resultLimit, Description: description}
 	}
 	tools := []tool.Tool{
-		tool.New(spec("task_create", "Add a task to the list that all agents share.", false), harmless[taskCreateIn], s.runTaskCreate),
-		tool.New(spec("task_get", "Show a task.", true), harmless[taskIn], s.runTaskGet),
-		tool.New(spec("task_list", "List the tasks that all agents share.", true), harmless[taskListIn], s.runTaskList),
-		tool.New(spec("task_update", "Change a task. Claim it before you work on it; set its status and output when you are done.", false), harmless[taskUpdateIn], s.runTaskUpdate),
-		tool.New(spec("task_stop", "Cancel a task, or close a subagent.", false), harmless[taskIn], s.runTaskStop),
-		tool.New(spec("task_output", "Show the output of a task or the result of a subagent.", true), harmless[taskIn], s.runTaskOutput),
+		tool.New(spec("task_create", "Add a task to the list that all agents share.", false), tool.Nothing[taskCreateIn], s.runTaskCreate),
+		tool.New(spec("task_get", "Show a task.", true), tool.Nothing[taskIn], s.runTaskGet),
+		tool.New(spec("task_list", "List the tasks that all agents share.", true), tool.Nothing[taskListIn], s.runTaskList),
+		tool.New(spec("task_update", "Change a task. Claim it before you work on it; set its status and output when you are done.", false), tool.Nothing[taskUpdateIn], s.runTaskUpdate),
+		tool.New(spec("task_stop", "Cancel a task, or close a subagent.", false), tool.Nothing[taskIn], s.runTaskStop),
+		tool.New(spec("task_output", "Show the output of a task or the result of a subagent.", true), tool.Nothing[taskIn], s.runTaskOutput),
 	}
 	if s.depth < c.MaxDepth {
 		tools = append(tools,
-			tool.New(spec("team_create", "Create a team of agents that can send each other messages. You lead it.", false), harmless[teamCreateIn], s.runTeamCreate),
-			tool.New(spec("team_delete", "Disband a team.", false), harmless[teamIn], s.runTeamDelete))
+			tool.New(spec("team_create", "Create a team of agents that can send each other messages. You lead it.", false), tool.Nothing[teamCreateIn], s.runTeamCreate),
+			tool.New(spec("team_delete", "Disband a team.", false), tool.Nothing[teamIn], s.runTeamDelete))
 	}
 	if s.depth < c.MaxDepth || s.depth > 0 {
-		tools = append(tools, tool.New(spec("send_message", "Send a message to members of your team. A working agent gets it at its next step.", false), harmless[mailIn], s.runMail))
+		tools = append(tools, tool.New(spec("send_message", "Send a message to members of your team. A working agent gets it at its next step.", false), tool.Nothing[mailIn], s.runMail))
 	}
 	return tools
 }

@@ -47,11 +47,11 @@ type Config struct {
 	// Policy, Mode, Approve and Middleware configure the tool pipeline, also for subagents. They may be called
 	// concurrently, because read-only calls run in parallel.
 	//
-	// If its ctx ends, or if Approve returns tool.ErrPending, the call stays pending; see Resolve and
-	// Continue. Without Approve, calls that need an approval are refused.
+	// If the context of Approve ends, or if Approve returns tool.ErrPending, the call stays pending; see Resolve
+	// and Continue. Without Approve, calls that need an approval are refused.
 	Policy    policy.Policy
 	Mode      policy.Mode
-	Workspace policy.Workspace // for the policy; Dir is that of Env by default
+	Workspace policy.Workspace // for the policy; Dir is replaced by that of Env
 	Approve   func(ctx context.Context, r tool.Request) (tool.Approval, error)
 	// Describe returns text for people about a call that needs approval, such as a diff. It is recorded.
 	Describe   func(ctx context.Context, r tool.Request) string
@@ -175,7 +175,7 @@ func (c *Config) unknownTools() (problems []error) {
 	}
 	check("Allow", c.Allow)
 	check("Deny", c.Deny)
-	if c.named { // those of another model may have other names
+	if c.named { // the tools of another model may have other names
 		return problems
 	}
 	for _, name := range sortedNames(c.Subagents.Types) {

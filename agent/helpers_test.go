@@ -121,7 +121,7 @@ func acting(name string, run func(ctx context.Context, c *tool.Call, text string
 
 // planner is a tool that keeps the model's plan.
 func planner() tool.Tool {
-	return tool.New(tool.Spec{Name: "update_plan", Description: "Keep the plan.", ReadOnly: true, Plan: true}, harmless[echoIn],
+	return tool.New(tool.Spec{Name: "update_plan", Description: "Keep the plan.", ReadOnly: true, Plan: true}, tool.Nothing[echoIn],
 		func(ctx context.Context, c *tool.Call, in echoIn) (tool.Result, error) { return echo(ctx, c, in.Text) })
 }
 

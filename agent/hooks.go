@@ -26,8 +26,8 @@ func (e *StoppedError) Error() string {
 	return "stopped by a hook: " + cmp.Or(e.Reason, "no reason given")
 }
 
-// fire runs the hooks of an event and records their runs. One of a tool call that stops the work does so after the
-// calls that run.
+// fire runs the hooks of an event and records their runs. If a hook of a tool call stops the work, calls that are
+// running finish first.
 func (s *Session) fire(ctx context.Context, in hook.Input) hook.Output {
 	hooks := s.config.Hooks
 	if !hooks.Has(in.Event) { // the usual case
@@ -54,8 +54,8 @@ func (s *Session) hookEnv() env.Environment {
 	return s.config.Env
 }
 
-// startHooks runs the hooks of SessionStart before the first work of this process. An error means that there is
-// nothing to do.
+// startHooks runs the hooks of Setup, if the session is new, and of SessionStart before the first work of this process.
+// It returns a *StoppedError if a hook stops the work.
 func (s *Session) startHooks(ctx context.Context) error {
 	if s.started || s.depth > 0 {
 		return nil
@@ -76,7 +76,7 @@ func (s *Session) startHooks(ctx context.Context) error {
 	return nil
 }
 
-// submitHooks runs the hooks of UserPromptSubmit. An error means that they refuse the input.
+// submitHooks runs the hooks of UserPromptSubmit. It returns a *BlockedError if they refuse the input.
 func (s *Session) submitHooks(ctx context.Context, msg llm.Message) error {
 	out := s.fire(ctx, hook.Input{Event: hook.UserPromptSubmit, Prompt: msg.Text()})
 	if out.Refuses() {

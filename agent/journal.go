@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// journal is an *event.Journal, or one that tests have tampered with.
+// journal is an *event.Journal. Tests replace it to inject faults.
 type journal interface {
 	Append(event.Record) (event.Record, bool)
 	Records(after event.Seq) []event.Record

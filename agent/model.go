@@ -14,7 +14,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// callModel makes one model call and records it, also if it fails. The error is that of a hook.
+// callModel makes one model call and records it, also if it fails. It returns an error only if a hook fails or the
+// session cannot be saved.
 func (s *Session) callModel(ctx context.Context, a step.CallModel) error {
 	if ctx.Err() != nil {
 		return nil
@@ -134,7 +135,7 @@ type callResult struct {
 	err        error
 }
 
-// maxPartial is about how much text of a failed answer is recorded, in bytes.
+// maxPartial is the approximate maximum of text that is recorded of a failed answer, in bytes.
 const maxPartial = 1 << 20
 
 // stream makes the call and records its progress.

@@ -15,7 +15,7 @@ import (
 type Status = event.Status
 
 // The statuses. The session accepts more input after all of them, unless it was closed or the error is
-// fatal: no access, or a conversation that is too long.
+// fatal: no access, a conversation that is too long, or a session that cannot be saved.
 const (
 	StatusDone             = event.StatusDone             // the model has nothing more to do
 	StatusAwaitingInput    = event.StatusAwaitingInput    // it asked the user; the next input is the answer

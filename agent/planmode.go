@@ -23,7 +23,7 @@ func enterPlanMode() tool.Tool {
 		Name: "enter_plan_mode", Version: "1.0.0", Role: step.RoleEnterPlan, Idempotent: true, SideEffects: "switches to plan mode",
 		Description: "Switch to plan mode before a large or risky change: you can explore, but not change anything, until the user approves your plan.",
 		Input:       json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"}}}`),
-	}, harmless[struct{}], func(_ context.Context, c *tool.Call, _ struct{}) (tool.Result, error) {
+	}, tool.Nothing[struct{}], func(_ context.Context, c *tool.Call, _ struct{}) (tool.Result, error) {
 		if c.Mode == policy.ModeDontAsk { // it denies what plan mode asks about
 			return tool.Failure(tool.PermissionDenied, "Mode dontAsk does not change to plan mode, because nobody can approve the plan. Write the plan as text instead."), nil
 		}

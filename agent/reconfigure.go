@@ -27,7 +27,6 @@ type kit struct {
 	results     int // maximum length of a result before it is condensed
 }
 
-// newKit returns the kit of a configuration.
 func (s *Session) newKit(c Config) (*kit, error) {
 	tools, err := s.registry(c)
 	if err != nil {
@@ -82,7 +81,7 @@ type Change struct {
 	Remove []string
 }
 
-// change is a Change that is ready to be made.
+// change is a Change that is ready to be applied.
 type change struct {
 	config Config
 	kit    *kit
@@ -114,7 +113,7 @@ func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
 	return err
 }
 
-// change returns a configuration with a change.
+// change applies ch to a configuration and returns the result with its kit.
 func (s *Session) change(ctx context.Context, c Config, ch Change) (out change, err error) {
 	provider, model := cmp.Or(ch.Provider, c.Provider), cmp.Or(ch.Model, c.Model)
 	moved := provider != c.Provider || model != c.Model
@@ -144,7 +143,7 @@ func (s *Session) change(ctx context.Context, c Config, ch Change) (out change, 
 	return out, err
 }
 
-// adapt takes over what Adapt returns for the model of the configuration.
+// adapt applies the setup that Adapt returns for the model of the configuration.
 func (c *Config) adapt(ctx context.Context) error {
 	if c.Adapt == nil {
 		return nil
@@ -161,7 +160,7 @@ func (c *Config) adapt(ctx context.Context) error {
 	return nil
 }
 
-// apply changes the values.
+// apply sets the fields of c that ch changes, except the model and the tools.
 func (ch Change) apply(c *Config) {
 	if ch.System != nil {
 		c.System = *ch.System
@@ -170,7 +169,7 @@ func (ch Change) apply(c *Config) {
 		c.Effort = *ch.Effort
 	}
 	if n := ch.ThinkingBudget; n != nil {
-		c.ThinkingBudget = new(*n) // the caller's may change
+		c.ThinkingBudget = new(*n) // the caller may change its own
 		if *n < 0 {
 			c.ThinkingBudget = nil
 		}

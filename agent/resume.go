@@ -108,7 +108,7 @@ func readRecords(ctx context.Context, c Config) (records []event.Record, lost in
 	return records, lost, nil
 }
 
-// adopt fills in what the configuration leaves unchanged.
+// adopt fills in unset fields of the configuration from the saved session.
 func (c *Config) adopt(ctx context.Context, root *step.State, foreign bool) error {
 	was := root.Setup()
 	if c.Model == "" {
@@ -158,8 +158,8 @@ func (s *Session) accompany(ctx context.Context) (out Outcome, err error) {
 	return out, cmp.Or(err, s.keep(ctx))
 }
 
-// lease keeps the session locked, after this process was killed, until the environment has ended its
-// commands. Nothing of the killed work happens after a resume then.
+// lease keeps the session locked after this process is killed until the environment has ended its commands,
+// so that none of them is still running when the session is resumed.
 func lease(w event.Writer, e env.Environment) error {
 	l, ok := w.(event.Leaser)
 	if !ok {

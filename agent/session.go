@@ -62,7 +62,7 @@ type tree struct {
 	fold       *step.Tree
 	agents     map[string]*Session // by path
 	checkpoint sync.Mutex          // held while a checkpoint is taken
-	warned     bool                // that none could be; guarded by checkpoint
+	warned     bool                // a failed checkpoint was reported; guarded by checkpoint
 }
 
 func newTree() *tree { return &tree{fold: step.NewTree(), agents: make(map[string]*Session)} }
@@ -90,7 +90,7 @@ func New(c Config) (*Session, error) {
 	return s, nil
 }
 
-// newSession creates an agent without a past.
+// newSession creates an agent without earlier records, and records its start.
 func newSession(c Config, path string, parent *Session, log journal, tr *tree) (*Session, error) {
 	s, err := build(c, path, parent, log, tr)
 	if err != nil {
@@ -100,7 +100,7 @@ func newSession(c Config, path string, parent *Session, log journal, tr *tree) (
 	return s, nil
 }
 
-// build creates an agent with the past in the tree.
+// build creates an agent with the state that the tree has for its path.
 func build(c Config, path string, parent *Session, log journal, tr *tree) (_ *Session, err error) {
 	s := &Session{config: c, now: c, id: c.ID, path: path, parent: parent, log: log, tree: tr, cache: &llm.Cache{}}
 	if parent != nil {
@@ -227,7 +227,7 @@ func (s *Session) Continue(ctx context.Context) (Outcome, error) {
 
 // run calls start, which records what to work on, and works on that and on queued input.
 func (s *Session) run(ctx context.Context, start func() bool) (out Outcome, err error) {
-	left := false // then the next work may have begun
+	left := false // the work has ended, and other work may have begun
 	defer func() {
 		if !left {
 			s.release(out, err)
@@ -261,14 +261,14 @@ func (s *Session) accept(msg llm.Message, output *llm.OutputFormat) bool {
 	return true
 }
 
-// settle records the results of calls that will not run any more; tree.mu is held.
+// settle records the results of calls that will no longer run; tree.mu is held.
 func (s *Session) settle() {
 	for d, ok := s.state.Settle(); ok; d, ok = s.state.Settle() {
 		s.note(d)
 	}
 }
 
-// process performs the actions of the state until it says stop. It is the loop.
+// process is the loop: it performs the actions that the state returns until one of them ends the work.
 func (s *Session) process(ctx context.Context) (Outcome, error) {
 	err := s.log.Sync()
 	for {

@@ -86,7 +86,7 @@ func (s *Session) steered() <-chan struct{} {
 	return c
 }
 
-// wakeSteered tells tools that wait that there is a message; tree.mu is held.
+// wakeSteered wakes waiting tools if a message is queued; tree.mu is held.
 func (s *Session) wakeSteered() {
 	if s.steering != nil && s.state.Steered() {
 		close(s.steering)
@@ -94,7 +94,7 @@ func (s *Session) wakeSteered() {
 	}
 }
 
-// steerIfBusy steers the session if it is working, and reports whether it is.
+// steerIfBusy queues a message if the session is working, and reports whether it is.
 func (s *Session) steerIfBusy(msg llm.Message) bool {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()

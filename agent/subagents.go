@@ -160,7 +160,7 @@ func (s *Session) status() event.SubagentStatus {
 	return end.Status
 }
 
-// held reports whether the work waits for an approval and continues with the parent's; tree.mu is held.
+// held reports whether the work waits for an approval and continues with that of the parent; tree.mu is held.
 func (s *Session) held() bool {
 	_, ok := s.state.Resumption()
 	return ok && s.work == nil && (len(s.pending()) > 0 || s.state.Deferred())
@@ -391,7 +391,7 @@ type AgentInfo struct {
 	Cost     llm.Cost
 	Pending  int // tool calls that wait for an approval
 	Queue    []Queued
-	Mail     int // messages of other agents that it has not got yet
+	Mail     int // messages of other agents that it has not received yet
 }
 
 // Agents lists the agents of the session, each before its subagents.

@@ -24,8 +24,6 @@ func isOwnTool(name string) bool {
 	return slices.Contains(boardNames, name)
 }
 
-func harmless[In any](context.Context, *tool.Call, In) []policy.Access { return []policy.Access{} }
-
 type spawnIn struct {
 	Name       string `json:"name,omitempty" jsonschema:"unique name"`
 	Task       string `json:"task" jsonschema:"the task, with everything the agent needs to know"`
@@ -50,7 +48,7 @@ type waitIn struct {
 	TimeoutMS int64  `json:"timeout_ms,omitempty" jsonschema:"timeout in milliseconds (default: none)"`
 }
 
-// spawnAccess declares nothing, except that a copy of the repository in plan mode needs the user's word.
+// spawnAccess declares no accesses. In plan mode, isolation needs an approval because it copies the repository.
 func spawnAccess(_ context.Context, c *tool.Call, in spawnIn) []policy.Access {
 	if in.Isolation != "" && c.Mode == policy.ModePlan {
 		return nil
@@ -64,10 +62,10 @@ var resultLimit = tool.Limit{Chars: 20_000, Lines: -1, Mode: tool.HeadTail}
 func (s *Session) subagentTools(types map[string]AgentType) []tool.Tool {
 	return []tool.Tool{
 		tool.New(tool.Spec{Name: "spawn_agent", Version: "1.0.0", Role: roleAgent, Description: spawnDescription(types)}, spawnAccess, s.runSpawn),
-		tool.New(tool.Spec{Name: "send_input", Version: "1.0.0", Role: roleAgent, Description: "Send a message to a subagent: between two steps if it is working, otherwise as a new task."}, harmless[sendIn], s.runSend),
-		tool.New(tool.Spec{Name: "wait", Version: "1.0.0", Role: roleAgent, ReadOnly: true, Limit: resultLimit, Description: "Wait for a subagent to complete and return its result."}, harmless[waitIn], s.runWait),
-		tool.New(tool.Spec{Name: "close_agent", Version: "1.0.0", Role: roleAgent, Description: "Terminate a subagent."}, harmless[agentIn], s.runClose),
-		tool.New(tool.Spec{Name: "list_agents", Version: "1.0.0", Role: roleAgent, ReadOnly: true, Description: "List the subagents and what they are doing."}, harmless[struct{}], s.runList),
+		tool.New(tool.Spec{Name: "send_input", Version: "1.0.0", Role: roleAgent, Description: "Send a message to a subagent: between two steps if it is working, otherwise as a new task."}, tool.Nothing[sendIn], s.runSend),
+		tool.New(tool.Spec{Name: "wait", Version: "1.0.0", Role: roleAgent, ReadOnly: true, Limit: resultLimit, Description: "Wait for a subagent to complete and return its result."}, tool.Nothing[waitIn], s.runWait),
+		tool.New(tool.Spec{Name: "close_agent", Version: "1.0.0", Role: roleAgent, Description: "Terminate a subagent."}, tool.Nothing[agentIn], s.runClose),
+		tool.New(tool.Spec{Name: "list_agents", Version: "1.0.0", Role: roleAgent, ReadOnly: true, Description: "List the subagents and what they are doing."}, tool.Nothing[struct{}], s.runList),
 	}
 }
 

@@ -27,8 +27,8 @@ type toolHooks struct {
 	session *Session
 }
 
-// BeforeTool runs the hooks of PreToolUse. They have run already for a call that waited for an approval: the arguments
-// of the request are those that they left.
+// BeforeTool runs the hooks of PreToolUse. For a call that waited for an approval they have already run, and the request
+// has the arguments that they returned.
 func (h toolHooks) BeforeTool(ctx context.Context, c tool.Call) (tool.HookResult, error) {
 	spec, _ := h.Tools.Spec(c.Name)
 	if q := h.session.judged(c.ID); q != nil && q.Version == spec.Version {

@@ -89,7 +89,8 @@ func (s *Session) runBatch(ctx context.Context, k *kit, calls []step.Call) error
 	return nil
 }
 
-// runCall runs one call through the pipeline. A call that waited for an approval is for the tool as it was then.
+// runCall runs one call through the pipeline. A call that waited for an approval is for the version that the tool had
+// when it was requested.
 func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Outcome) {
 	version := ""
 	if c.Request != nil {

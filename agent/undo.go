@@ -98,8 +98,8 @@ func (s *Session) rewind(ctx context.Context, nothing error, find func() (event.
 	return out, errors.Join(stay, s.keep(ctx))
 }
 
-// restoreFiles restores the files. It is recorded before they change, so that it can be continued or
-// reverted after a crash.
+// restoreFiles restores the files. It records the start before they change, so that the restore can be
+// continued or reverted after a crash.
 func (s *Session) restoreFiles(ctx context.Context, d *event.Rewind, left []string, out *Undone) (err error) {
 	switch {
 	case s.config.Checkpoints == nil:
@@ -132,7 +132,6 @@ func (s *Session) restoreFiles(ctx context.Context, d *event.Rewind, left []stri
 	return nil
 }
 
-// dir returns the working directory.
 func (s *Session) dir() string { return s.config.Env.Info().Dir }
 
 // prompt returns the text of an input.

@@ -177,7 +177,7 @@ func (l *Log) append(e Entry) error {
 	return nil
 }
 
-// write writes a line. What a failed write leaves is removed, or else is torn.
+// write writes a line. It removes what a failed write leaves; if that fails too, the line is torn.
 func (l *Log) write(b []byte) error {
 	n, err := l.file.Write(b)
 	if err != nil && n > 0 {
@@ -208,7 +208,7 @@ func (l *Log) catchUp() (torn string, err error) {
 			return "", err
 		}
 	}
-	// Lines that were removed from the end must be missed, so the chain continues from the last one that was written.
+	// The chain continues from the last line that was written, so that lines removed from the end are noticed.
 	saved := readHead(l.lock)
 	if saved.Seq >= end.Seq {
 		end = saved
@@ -332,6 +332,6 @@ func (l *Log) saveHead() error {
 func readHead(f io.ReaderAt) (h head) {
 	b := make([]byte, 256)
 	n, _ := f.ReadAt(b, 0)
-	_ = json.Unmarshal(bytes.TrimSpace(b[:n]), &h) // what is not a head says nothing
+	_ = json.Unmarshal(bytes.TrimSpace(b[:n]), &h) // an invalid head counts as none
 	return h
 }

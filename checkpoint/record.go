@@ -124,7 +124,6 @@ func decodeRecord(data []byte) (Checkpoint, error) {
 	return r.Checkpoint, nil
 }
 
-// readRecord returns a checkpoint.
 func (s *Store) readRecord(id ID) (Checkpoint, error) {
 	if _, ok := parseID(id); !ok {
 		return Checkpoint{}, fmt.Errorf("%w: invalid ID %q", ErrNotFound, string(id))

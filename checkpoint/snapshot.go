@@ -65,7 +65,6 @@ func newSnapshot() *snapshot {
 	return s
 }
 
-// add adds a folder.
 func (s *snapshot) add(path string) *folder {
 	f := &folder{path: path}
 	s.folders = append(s.folders, f)

@@ -88,7 +88,7 @@ func (g Goal) target(m Meter) int64 { return max(0, g.Tokens-m.overhead) }
 // whole if there is room.
 const keptRounds = 3
 
-// share is a way to spend the tokens that remain beside the leading messages.
+// share is a way to spend the tokens that remain besides the leading messages.
 type share struct {
 	rounds   int
 	tail     int64 // for the last rounds

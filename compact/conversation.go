@@ -98,7 +98,7 @@ func (c *conversation) at(i int) int {
 	return len(c.messages)
 }
 
-// room returns the part of the target that remains beside the leading messages.
+// room returns the part of the target that remains besides the leading messages.
 func (c *conversation) room(target int64) int64 {
 	return max(0, target-c.m.Weigh(c.messages[:c.head]...))
 }

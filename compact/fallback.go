@@ -52,7 +52,7 @@ func (c *conversation) digested(shares []share, target int64, f Facts) (best Edi
 	return best, least
 }
 
-// digest describes the first n units in so many tokens: the text of an earlier summary, and a line for
+// digest describes the first n units in a number of tokens: the text of an earlier summary, and a line for
 // each answer and call since. If they do not all fit, it keeps the last lines.
 func (c *conversation) digest(n int, tokens int64) string {
 	budget := c.m.bytes(tokens)

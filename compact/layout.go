@@ -32,8 +32,8 @@ func (c *conversation) edit(l layout, body string, f Facts) Edit {
 	return Edit{Cleared: l.cleared, Replaced: c.at(l.n) - c.head, Messages: append(l.pins[:len(l.pins):len(l.pins)], r.message())}
 }
 
-// limit shortens facts to so many tokens: two thirds for the plan, one for the files. Less than 0 is no
-// limit.
+// limit shortens facts to a number of tokens: two thirds for the plan, one third for the files. A negative
+// number is no limit.
 func (c *conversation) limit(f Facts, tokens int64) Facts {
 	if tokens < 0 {
 		return f
@@ -211,7 +211,7 @@ func (c *conversation) pins(n int, s share, newest bool) (pins []llm.Message, om
 	return pins, omitted
 }
 
-// brief shortens a user message to so many tokens. It reports false if that would leave too little.
+// brief shortens a user message to a number of tokens. It reports false if that would leave too little.
 func (c *conversation) brief(msg llm.Message, tokens int64) (llm.Message, bool) {
 	if tokens < minPin {
 		return msg, false

@@ -16,7 +16,7 @@ type Meter struct {
 	exact    bool
 	since    load  // messages after the count
 	all      load  // the whole conversation
-	overhead int64 // what the provider counts beside the messages, such as tools
+	overhead int64 // what the provider counts besides the messages, such as tools
 }
 
 const (
@@ -25,10 +25,10 @@ const (
 
 	// minSample is the minimum number of bytes between two counts to learn from them.
 	minSample = 400
-	// fullSample is the number of bytes from which on an observation has its maximum weight.
+	// fullSample is the number of bytes that would give an observation the weight 1; the maximum is 0.5.
 	fullSample = 8000
 
-	// surprising is the factor from which on an observation may have other causes than the text:
+	// surprising is the factor above which an observation may have other causes than the text:
 	// providers stop counting old thinking, and another model counts differently.
 	surprising = 1.6
 	minWeight  = 0.1
@@ -98,7 +98,7 @@ func (m Meter) Weigh(msgs ...llm.Message) int64 {
 	return m.tokens(sum)
 }
 
-// Overhead returns the approximate number of tokens that the provider counts beside the messages; 0 if
+// Overhead returns the approximate number of tokens that the provider counts besides the messages; 0 if
 // it has not counted yet.
 func (m Meter) Overhead() int64 { return m.overhead }
 
@@ -114,7 +114,7 @@ func (m Meter) tokens(l load) int64 {
 	return l.tokens + int64(math.Ceil(float64(l.bytes)/m.bytesPerToken()))
 }
 
-// bytes returns the number of bytes in so many tokens of text.
+// bytes returns the number of bytes in a number of tokens of text.
 func (m Meter) bytes(tokens int64) int {
 	return int(float64(max(0, min(tokens, maxTokens))) * m.bytesPerToken())
 }
@@ -129,8 +129,7 @@ func (m Meter) bytesPerToken() float64 {
 func bounded(ratio float64) float64 { return min(maxRatio, max(minRatio, ratio)) }
 
 // load is the size of messages: bytes of text, which the ratio converts to tokens, and tokens of media,
-// which do not depend on it.
-// Thought is the part of bytes that providers may drop.
+// which do not depend on it. thought is the part of bytes that providers may drop.
 type load struct{ bytes, tokens, thought int64 }
 
 func (l load) add(o load) load {
@@ -178,7 +177,7 @@ func partLoad(p llm.Part) load {
 	return load{tokens: mediaTokens}
 }
 
-// mediaLoad returns the load of a file with so many bytes per token.
+// mediaLoad returns the load of a file with perToken bytes per token.
 func mediaLoad(m llm.Media, perToken int64) load {
 	if strings.HasPrefix(m.MIME, "text/") {
 		return load{bytes: int64(len(m.Data)), tokens: mediaTokens / 10}

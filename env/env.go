@@ -72,10 +72,10 @@ type Info struct {
 	Limits    *Limits
 }
 
-// Limits describes what commands cannot do or do not get. Nil means that nobody limits them.
+// Limits describes what commands cannot do or do not get. Nil means no limits.
 type Limits struct {
 	// Sandbox is the mode of the sandbox, such as "workspace-write"; "" means that there is none. It also
-	// holds for changes of files.
+	// applies to changes of files.
 	Sandbox  string
 	Writable []string // directories that can be written in the sandbox
 	Temp     string   // one of them, for temporary files

@@ -95,7 +95,7 @@ func (j *Journal) enqueue(r Record) Record {
 	return r
 }
 
-// schedule has the queue saved soon; j.mu is held.
+// schedule starts the timer that saves the queue; j.mu is held.
 func (j *Journal) schedule() {
 	if j.timer == nil && !j.busy && len(j.queue) > 0 {
 		j.timer = time.AfterFunc(linger, func() {

@@ -72,7 +72,7 @@ func (p *Past[P]) Apply(d Data, now P) (to P, rewound bool) {
 }
 
 // checkpoint records a checkpoint before the last input changes files, or after it. If its changes were
-// undone, there will be new ones, and the undo cannot be redone any more.
+// undone, there will be new ones, and the undo can no longer be redone.
 func (p *Past[P]) checkpoint(d Checkpoint) {
 	n := len(p.inputs)
 	if n == 0 {

@@ -43,7 +43,7 @@ type Store interface {
 // Writer writes a session. The session is locked until it is closed.
 type Writer interface {
 	// Append adds durable records, numbered from the end of the log, and returns when they are safe. After
-	// an error none of them counts, and the writer cannot be used any more.
+	// an error none of them counts, and the writer can no longer be used.
 	Append(ctx context.Context, records ...Record) error
 	// PutBlob saves data that is too large for a record and returns its SHA-256.
 	PutBlob(ctx context.Context, data io.Reader) (hash string, size int64, err error)

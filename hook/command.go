@@ -18,7 +18,7 @@ const (
 	maxContext = 10_000    // bytes for the model
 )
 
-// command runs a command and reads its answer. A command that is late is killed with all its children.
+// command runs a command and reads its answer. A command that exceeds its timeout is killed with all its children.
 func (s *Set) command(ctx context.Context, e env.Environment, h Hook, in Input) (Output, error) {
 	stdin, err := json.Marshal(in)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Set) vars(in Input) map[string]string {
 	}
 }
 
-// blocked returns the meaning of exit code 2: the user is told if the event cannot be blocked.
+// blocked returns the output for exit code 2. If the event cannot be blocked, the reason is a message for the user.
 func blocked(e Event, reason string) Output {
 	if e.Blocks() || e.reports() {
 		return Output{Decision: Deny, Reason: reason}
@@ -66,7 +66,7 @@ type answer struct {
 	StopReason    string    `json:"stopReason"`
 	SystemMessage string    `json:"systemMessage"`
 	Decision      string    `json:"decision"`
-	Permission    string    `json:"permissionDecision"` // in the wrong place, but clear
+	Permission    string    `json:"permissionDecision"` // belongs in hookSpecificOutput, but is accepted here
 	Reason        string    `json:"reason"`
 	Specific      *specific `json:"hookSpecificOutput"`
 }

@@ -62,7 +62,7 @@ func (e Event) Blocks() bool {
 	return false
 }
 
-// reports reports whether the model gets what a hook of the event says, although it can block nothing.
+// reports reports whether the model gets the reason of a hook of the event, although it is too late to block.
 func (e Event) reports() bool { return e == PostToolUse || e == PostToolUseFailure }
 
 // addsContext reports whether hooks of the event can add context for the model. What a hook adds at a compaction could

@@ -22,10 +22,11 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// OnError is what a hook that fails means.
+// OnError is the effect of a hook that fails.
 type OnError string
 
-// The default denies calls for PreToolUse and PermissionRequest and is ignored for other events.
+// The effects of a failure. By default it denies calls for PreToolUse and PermissionRequest and is ignored for other
+// events.
 const (
 	AllowOnError OnError = "allow"
 	BlockOnError OnError = "block" // where the event can be blocked
@@ -189,8 +190,8 @@ type Run struct {
 	Duration time.Duration
 }
 
-// Run runs the matching hooks one after the other. Each sees the tool input as those before it left it. All of them run,
-// also after one has denied. Commands run in e.
+// Run runs the matching hooks one after the other. Each sees the tool input with the changes of those before it. All of
+// them run, even after one has denied. Commands run in e.
 //
 // Tool and ToolInput are those of the session. Hooks get the call translated, and Output.Input is translated back.
 func (s *Set) Run(ctx context.Context, e env.Environment, in Input) (r Result) {
@@ -234,7 +235,7 @@ func (s *Set) run(ctx context.Context, e env.Environment, h Hook, in Input, c Ca
 	return Run{h, out, err, time.Since(start)}, args
 }
 
-// failed returns what the failure of a hook means.
+// failed returns the effect of the failure of a hook.
 func (h Hook) failed(err error) Output {
 	if h.OnError == AllowOnError || !h.Event.guards() && !(h.OnError == BlockOnError && h.Event.Blocks()) {
 		return Output{}
@@ -259,7 +260,7 @@ func (s *Set) call(ctx context.Context, e env.Environment, h Hook, in Input) (Ou
 	return h.function(ctx, in)
 }
 
-// function calls a function and leaves it behind if it takes too long.
+// function calls a function, and stops waiting for it if it takes too long.
 func (h Hook) function(ctx context.Context, in Input) (Output, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, h.timeout(), fmt.Errorf("it took longer than %v", h.timeout()))
 	defer cancel()

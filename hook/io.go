@@ -65,10 +65,10 @@ func (in *Input) subject() []string {
 	return nil
 }
 
-// Decision is what a hook says about a call, input or the end of work.
+// Decision is the decision of a hook on a call, input or the end of work.
 type Decision string
 
-// The decisions, from the mildest to the strictest. Allow never lifts what the policy decides. Deny blocks: it
+// The decisions, from the mildest to the strictest. Allow never overrides the policy. Deny blocks: it
 // refuses a call or input, and makes an agent that is about to stop continue.
 const (
 	None  Decision = ""
@@ -101,7 +101,7 @@ type Output struct {
 	StopReason string          // for the user
 }
 
-// Refuses reports whether a call or input must not go on.
+// Refuses reports whether the call or input is refused.
 func (o Output) Refuses() bool { return o.Decision == Deny || o.Stop }
 
 // add merges the answer of a later hook. The strictest decision wins.

@@ -1,6 +1,6 @@
 package llm
 
-// searchPrices has the price of 1,000 web searches by provider, for models without one of their own.
+// searchPrices has the price of 1,000 web searches by provider, for models that have no such price.
 var searchPrices = map[string]float64{"openai": 10, "anthropic": 10, "gemini": 14}
 
 // models returns the built-in catalogue. Programs decode no JSON for it when they start.

@@ -58,7 +58,7 @@ type Usage struct {
 	CacheWrite int64 `json:"cache_write_tokens"`
 	// CacheWriteLong is the part of CacheWrite that is stored longer than the default, at another price.
 	CacheWriteLong int64 `json:"cache_write_long_tokens,omitempty"`
-	// Searches is the number of web searches that the provider made, which have a price of their own.
+	// Searches is the number of web searches that the provider made, which have their own price.
 	Searches int64           `json:"searches,omitempty"`
 	Raw      json.RawMessage `json:"raw,omitempty"`
 }

@@ -17,7 +17,7 @@ type RetryPolicy struct {
 	Cap     time.Duration // maximum delay; 0 means 60 s
 	Budget  time.Duration // maximum sum of the delays of a call; 0 means no limit
 	// Loading is how long a call waits for a server that is still loading the model; 0 means 15 min, a negative value
-	// not at all. These retries do not count as the others.
+	// not at all. These retries do not count towards Retries.
 	Loading time.Duration
 	// Restart also retries after content has reached the consumer. The event then has Discard set. Without
 	// Restart, such an error is final.

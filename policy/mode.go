@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Mode says how much an agent may do without asking. Rules and protected paths hold in every mode.
+// Mode determines how much an agent may do without asking. Rules and protected paths apply in every mode.
 type Mode string
 
 // The modes.

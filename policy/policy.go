@@ -6,8 +6,9 @@
 //
 // A policy should depend on the query alone. Then the same query always gets the same decision, and the
 // record of a call explains it. Tools declare absolute, clean paths with symbolic links resolved.
-// [Standard] is the policy of rules and modes.
-// [Default] is Standard without rules. The zero [Decision] denies.
+//
+// [Standard] is the policy of rules and modes, and [Default] is Standard without rules. The zero [Decision]
+// denies.
 package policy
 
 import (
@@ -206,8 +207,8 @@ type Grant struct {
 type Grants []Grant
 
 // Find returns the rule of the grant that covers a call: one for the same tool with all of the call's accesses,
-// or one whose rules allow it together with the policy, unless it leaves the sandbox. A call that does not declare its accesses is covered by
-// a grant for such calls only. In plan mode grants cover nothing.
+// or one whose rules allow it together with the policy, unless it leaves the sandbox. A call that does not
+// declare its accesses is covered only by a grant for such calls. In plan mode grants cover nothing.
 func (g Grants) Find(ctx context.Context, p Policy, q Query) (rule string, ok bool) {
 	if q.Mode == ModePlan {
 		return "", false

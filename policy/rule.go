@@ -24,8 +24,8 @@ type Rule struct {
 	domain  string
 }
 
-// Rules are lists of rules. A call is denied if a Deny rule matches, otherwise asked about if an Ask rule
-// does, otherwise allowed if Allow rules cover all of it.
+// Rules are lists of rules. A call is denied if a Deny rule matches. Otherwise it needs an approval if an Ask
+// rule matches. Otherwise it is allowed if Allow rules cover all of it.
 type Rules struct {
 	Allow, Ask, Deny []Rule
 }
@@ -66,7 +66,7 @@ func ParseRule(text string) (Rule, error) {
 	if r.kinds == nil {
 		r.tool = name
 		if name == "WebSearch" {
-			r.tool = "web_search" // its connection is no permission for other connections
+			r.tool = "web_search" // allowing it must not allow other connections
 		}
 		if rest := strings.TrimPrefix(name, "mcp__"); rest != name && !strings.Contains(rest, "__") && !strings.HasSuffix(name, "*") {
 			r.tool = name + "__*"

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/policy/shell"
 )
 
-// Suggestion is what an approval can cover beside one call. It grants exactly its rules.
+// Suggestion is what an approval can cover besides one call. It grants exactly its rules.
 type Suggestion struct {
 	Rules []Rule
 	Text  string // for people, such as: commands that begin with "go test"
@@ -116,7 +116,7 @@ func (j *judge) asking(a Access) (list []shell.Effect) {
 	return list
 }
 
-// subcommands are programs whose next words say what they do, with how many of them.
+// subcommands maps programs with subcommands to the number of words that select one.
 var subcommands = map[string]int{
 	"git": 1, "go": 1, "cargo": 1, "npm": 1, "pnpm": 1, "yarn": 1, "bun": 1, "npx": 1, "deno": 1, "docker": 1, "podman": 1, "kubectl": 1, "helm": 1, "gh": 1, "pip": 1, "pip3": 1, "uv": 1, "poetry": 1,
 	"make": 1, "just": 1, "mvn": 1, "gradle": 1, "./gradlew": 1, "dotnet": 1, "terraform": 1, "brew": 1, "apt": 1, "apt-get": 1, "systemctl": 1, "composer": 1, "bundle": 2, "rails": 1, "rake": 1, "mix": 1, "swift": 1, "flutter": 1, "dart": 1, "aws": 2, "gcloud": 3, "az": 2, "nix": 1, "tox": 0, "pytest": 0,

@@ -33,7 +33,7 @@ type stamp struct {
 
 func newDotenv(e env.Environment) *dotenv { return &dotenv{env: e, files: make(map[string]stamp)} }
 
-// skipped are directories that hold what others wrote.
+// skipped are directories of dependencies and build results.
 var skipped = []string{"node_modules", "vendor", "target", "dist", "build", "venv", "__pycache__"}
 
 // isDotenv reports whether a file of this name holds variables, and not an example of them.
@@ -80,8 +80,8 @@ func (d *dotenv) add(path string) {
 	}
 }
 
-// find looks for files in the working directory if it has changed, and once also below it: not at first, because a
-// session should start quickly.
+// find looks for files in the working directory if it has changed. The second call also looks below it; the first does
+// not, because a session should start quickly.
 func (d *dotenv) find(ctx context.Context) {
 	dir := d.env.Info().Dir
 	info, err := d.env.Stat(ctx, dir)
@@ -146,7 +146,7 @@ func parse(text string) func(yield func(name, value string) bool) {
 	}
 }
 
-// unquote returns a quoted value, which may continue in the following lines, and the rest of these.
+// unquote returns a quoted value, which may continue in the following lines of text, and the lines after it.
 func unquote(value, text string) (body, rest string, ok bool) {
 	if value == "" || !strings.Contains("\"'`", value[:1]) {
 		return "", "", false

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// JSON redacts the strings in a JSON value, and whatever the name of its field says is secret. Everything else,
-// including the order of fields, stays the same. Text that is not JSON is redacted as text.
+// JSON redacts the strings in a JSON value, and the values of fields with secret names. Everything else, including the
+// order of fields, stays the same. Text that is not JSON is redacted as text.
 func (r *Redactor) JSON(value []byte) []byte { return r.json(value, true) }
 
 // Strings redacts the strings in a JSON value as JSON does, whatever the names of fields are.

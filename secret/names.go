@@ -2,21 +2,23 @@ package secret
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // secretName matches the names of variables and fields that hold secrets, in upper case with words separated by _.
-var secretName = lazily(`(^|_)(` +
+var secretName = lazy.Regexp(`(^|_)(` +
 	`API_?KEYS?|APP_?KEY|ACCESS_?KEY(_ID)?|SECRET_?KEY|PRIVATE_?KEY|SIGNING_?KEY|ENCRYPTION_?KEY|MASTER_?KEY|SSH_?KEY|AUTH_?KEY|LICENSE_?KEY|ACCOUNT_?KEY|KEY|KEYS|` +
 	`[A-Z0-9]*SECRETS?|[A-Z0-9]*TOKENS?|[A-Z0-9]*PASSWORDS?|[A-Z0-9]*PASSWD|PASSPHRASE|[A-Z0-9]*PASS|PASSCODE|PWD|PW|PIN|` +
 	`CREDENTIALS?|CREDS?|AUTH|AUTHORIZATION|PAT|JWT|BEARER|COOKIE|SALT|PEPPER|SEED|MNEMONIC|CERT|PEM|HMAC|SIGNATURE|` +
 	`DSN|DATABASE_?URL|DB_?URL|REDIS_?URL|MONGO(DB)?_?UR[IL]|POSTGRES(QL)?_?UR[IL]|AMQP_?URL|CONNECTION_?STRING|CONN_?STR|WEBHOOK(_URL)?|SAS` +
 	`)(_(VALUE|ID|B64|BASE64|PROD|PRODUCTION|DEV|STAGING|TEST|LIVE|BEDROCK|\d+))*$`)
 
-var camel = lazily(`([a-z0-9])([A-Z])`)
+var camel = lazy.Regexp(`([a-z0-9])([A-Z])`)
+
+var separators = strings.NewReplacer("-", "_", ".", "_", " ", "_")
 
 // notSecret lists names that match secretName but are not secret.
 var notSecret = []string{"PWD", "OLDPWD", "INIT_CWD", "SSH_AUTH_SOCK", "GPG_KEY"}
@@ -24,20 +26,14 @@ var notSecret = []string{"PWD", "OLDPWD", "INIT_CWD", "SSH_AUTH_SOCK", "GPG_KEY"
 // Name reports whether a variable or a field of this name holds a secret.
 func Name(name string) bool {
 	upper := strings.ToUpper(camel().ReplaceAllString(name, "${1}_${2}"))
-	upper = strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(upper)
+	upper = separators.Replace(upper)
 	return secretName().MatchString(upper) && !slices.Contains(notSecret, upper)
-}
-
-// lazily returns a function that compiles an expression when it is first needed, because programs that redact nothing
-// should start quickly.
-func lazily(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
 // minValue is the length of the shortest value that is redacted.
 const minValue = 8
 
-// maxValue is the length of a value that is compared as a whole. Of longer ones the beginning is.
+// maxValue is the maximum length of a value that is compared as a whole. Of longer ones only the beginning is compared.
 const maxValue = 4096
 
 // trust is how much the name of a variable says about its value.
@@ -50,9 +46,9 @@ const (
 )
 
 // weak matches secret names that often have other values, such as SORT_KEY.
-var weak = lazily(`(?i)(^|[_.-])(KEYS?|AUTH|PIN|PASS|CERT|SEED|SALT|PEPPER|SIGNATURE|COOKIE|ID|SAS|TEST|DEV)$`)
+var weak = lazy.Regexp(`(?i)(^|[_.-])(KEYS?|AUTH|PIN|PASS|CERT|SEED|SALT|PEPPER|SIGNATURE|COOKIE|ID|SAS|TEST|DEV)$`)
 
-var plainWord = lazily(`^([a-z]+|[A-Z]+|[A-Z][a-z]+)([_.:/ -]([a-z]+|[A-Z]+|[A-Z][a-z]+))*$`)
+var plainWord = lazy.Regexp(`^([a-z]+|[A-Z]+|[A-Z][a-z]+)([_.:/ -]([a-z]+|[A-Z]+|[A-Z][a-z]+))*$`)
 
 // secretValues returns the texts to redact for the value of a variable: the value, its lines if it has several,
 // the password if it is a URL, and the forms that values have in JSON and URLs.
@@ -106,9 +102,9 @@ var commonValues = []string{
 }
 
 var (
-	plainNumber = lazily(`^[-+]?[\d.,:_/ T-]+Z?$`)
-	plainPath   = lazily(`^(~|\.{1,2}|[A-Za-z]:)?([/\\][^/\\:]*)+(:([/\\][^/\\:]*)+)*$`)
-	variable    = lazily(`^(\$\{?\w+\}?|\$\(.*\)|\{\{.*\}\}|<[^>]*>|%\w+%|\*+|x+|X+|\.+)$`)
+	plainNumber = lazy.Regexp(`^[-+]?[\d.,:_/ T-]+Z?$`)
+	plainPath   = lazy.Regexp(`^(~|\.{1,2}|[A-Za-z]:)?([/\\][^/\\:]*)+(:([/\\][^/\\:]*)+)*$`)
+	variable    = lazy.Regexp(`^(\$\{?\w+\}?|\$\(.*\)|\{\{.*\}\}|<[^>]*>|%\w+%|\*+|x+|X+|\.+)$`)
 )
 
 // ordinary reports whether a value occurs in ordinary text: a common word, a number, a path or a reference.

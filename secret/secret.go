@@ -2,7 +2,7 @@
 //
 // A [Redactor] knows three kinds of secrets: keys and tokens that are recognized by their shape, the values of
 // environment variables and dotenv files, and configured patterns. It can redact a stream, including a secret that
-// is split between two writes, and keeps back only what may be the beginning of a secret.
+// is split between two writes, and holds back only what may be the beginning of a secret.
 //
 // Redaction protects against accidents. A program that encodes a secret before it prints it is not noticed.
 package secret
@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // Config configures a Redactor.
@@ -58,7 +59,7 @@ func New(ctx context.Context, c Config) (*Redactor, error) {
 	}
 	for _, n := range c.Names {
 		if strings.Trim(n, "*") == "" {
-			return nil, fmt.Errorf("invalid secret name %q: give at least one character beside *", n)
+			return nil, fmt.Errorf("invalid secret name %q: give at least one character besides *", n)
 		}
 		glob := strings.ReplaceAll(regexp.QuoteMeta(n), `\*`, ".*")
 		r.names = append(r.names, regexp.MustCompile("(?is)^"+glob+"$"))
@@ -135,7 +136,7 @@ func placeholder(kind string) string {
 	}, kind) + "]"
 }
 
-var placeholders = lazily(`\[redacted:[A-Za-z0-9_.-]+\]`)
+var placeholders = lazy.Regexp(`\[redacted:[A-Za-z0-9_.-]+\]`)
 
 // Added returns the first placeholder that occurs more often in a new text than in the old one, or "".
 func Added(old, text []byte) string {

@@ -36,7 +36,7 @@ var (
 	space  = setOf(" \t")
 )
 
-// verdict is what a rule says about the text at an anchor.
+// verdict is the decision of a rule on the text at an anchor.
 type verdict int
 
 const (
@@ -61,8 +61,8 @@ type rule struct {
 	anchors []string
 	fold    bool // ignore the case of anchors
 	inside  bool // an anchor may follow a letter or a digit
-	// find looks at the text from the anchor on, whose length is n. If the text is not all there is, it may ask for
-	// more, but not without a limit.
+	// find looks at the text from an anchor of n bytes on. Unless all is set, more text may follow, and it may ask for
+	// it up to a limit.
 	find func(b []byte, n int, all bool) (match, verdict)
 }
 

@@ -20,8 +20,8 @@ var ErrPending = errors.New("the approval is pending")
 // Scope is what an approval covers.
 type Scope string
 
-// The scopes: this call, calls that touch the same in this session, and those from now on. Approval.Rules can
-// cover more. The host saves what holds from now on.
+// The scopes: this call, calls with the same accesses in this session, and such calls in all sessions.
+// Approval.Rules can cover more. The host saves approvals with Always.
 const (
 	Once       Scope = ""
 	ForSession Scope = "session"
@@ -32,8 +32,8 @@ const (
 type Approval struct {
 	Allow bool  `json:"allow"`
 	Scope Scope `json:"scope,omitempty"`
-	// Rules are what the scope covers beside this call, in the syntax of policy.ParseRule. Request.Suggest
-	// returns those that fit.
+	// Rules are what the scope covers besides this call, in the syntax of policy.ParseRule. Request.Suggest
+	// returns suitable ones.
 	Rules []string `json:"rules,omitempty"`
 	// Args replaces the arguments, which are validated and judged again. The call runs with them
 	// unless the policy denies it.
@@ -88,8 +88,16 @@ func (r Request) Preview(ctx context.Context) (p Preview, ok bool, err error) {
 	return p, true, err
 }
 
-// judge records the policy's decision on a call. A policy that fails denies.
+// judge records the policy's decision on a call. Arguments that the policy changes are judged again.
 func (p *Pipeline) judge(ctx context.Context, t target, out *Outcome) {
+	before := out.changed
+	if p.decide(ctx, t, out); out.changed != before {
+		p.decide(ctx, t, out)
+	}
+}
+
+// decide asks the policy once. A policy that fails denies.
+func (p *Pipeline) decide(ctx context.Context, t target, out *Outcome) {
 	out.Accesses = confine(out.Call.Env, accesses(ctx, t.tool, out.Call))
 	out.Call.Accesses = out.Accesses
 	err := guard(func() error {
@@ -116,7 +124,7 @@ func (p *Pipeline) judge(ctx context.Context, t target, out *Outcome) {
 	}
 }
 
-// judges returns the policy.
+// judges returns the policy, or the default one.
 func (p *Pipeline) judges() policy.Policy {
 	if p.Policy == nil {
 		return policy.Default{}
@@ -124,7 +132,7 @@ func (p *Pipeline) judges() policy.Policy {
 	return p.Policy
 }
 
-// replace uses the arguments that the policy allows a call with, which are judged by Run.
+// replace sets the arguments that the policy allows the call with.
 func (p *Pipeline) replace(t target, out *Outcome) error {
 	if d := out.Decision; d.Args == "" || d.Verdict != policy.Allow || d.Args == string(out.Call.Args) {
 		return nil
@@ -176,9 +184,6 @@ func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Qu
 func (p *Pipeline) permitted(ctx context.Context, t target, out *Outcome) bool {
 	ask := out.Decision // of a hook that asks for approval
 	p.judge(ctx, t, out)
-	if out.changed {
-		p.judge(ctx, t, out)
-	}
 	if ask.Verdict == policy.Ask && out.Decision.Verdict == policy.Allow {
 		out.Decision = ask
 	}
@@ -205,7 +210,7 @@ func (p *Pipeline) permitted(ctx context.Context, t target, out *Outcome) bool {
 }
 
 // unread refuses a call that would fail with NotRead, and reports whether it did: nobody needs to be asked about it.
-// Other failures may tell the content of a file, which needs an approval.
+// Other failures may reveal the content of a file, which needs an approval.
 func (p *Pipeline) unread(ctx context.Context, t target, out *Outcome) bool {
 	_, _, err := Request{Call: out.Call, tool: t.tool}.Preview(ctx)
 	failure, ok := errors.AsType[*Error](err)
@@ -262,6 +267,10 @@ func (p *Pipeline) answered(ctx context.Context, t target, out *Outcome) bool {
 func (p *Pipeline) stillValid(ctx context.Context, t target, out *Outcome) bool {
 	asked := *out
 	p.judge(ctx, t, out)
+	if out.changed != asked.changed {
+		out.deny("approval", "changed", "the policy changed its arguments while it waited for approval")
+		return out.refuse("%s was not run because the policy changed its arguments while it waited for approval; try again", out.Tool)
+	}
 	if (out.Accesses == nil) != (asked.Accesses == nil) || !slices.Equal(out.Accesses, asked.Accesses) {
 		out.deny("approval", "changed", "its accesses changed while it waited for approval")
 		return out.refuse("%s was not run because what it would access changed while it waited for approval; try again", out.Tool)

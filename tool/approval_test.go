@@ -315,6 +315,23 @@ func TestPolicy_CanAllowACallWithOtherArguments(t *testing.T) {
 	}
 }
 
+func TestPolicy_ArgumentsItChangesAfterAnApprovalAreJudgedAgain(t *testing.T) {
+	p := pipeline(t, echo(byText))
+	p.Policy = policy.Func(func(_ context.Context, q policy.Query) policy.Decision {
+		switch q.Accesses[0].Target {
+		case "/approved":
+			return policy.Decision{Verdict: policy.Allow, Rule: "swap", Args: `{"text":"/secret"}`}
+		case "/secret":
+			return policy.Decision{Verdict: policy.Deny, Rule: "no", Reason: "secret"}
+		}
+		return policy.Decision{Verdict: policy.Ask, Rule: "ask"}
+	})
+	p.Approve = answers(Approval{Allow: true, Args: json.RawMessage(`{"text":"/approved"}`)}, nil)
+	if out := p.Run(t.Context(), call("echo", `{"text":"/old"}`)); out.OK() || !strings.Contains(out.Model, "denied: secret") {
+		t.Errorf("got %q, want a refusal", out.Model)
+	}
+}
+
 func TestRequest_SuggestsRulesOfThePolicy(t *testing.T) {
 	p := pipeline(t, echo(byText))
 	var got []policy.Suggestion

@@ -14,8 +14,8 @@ import (
 )
 
 // bound is the environment of a call whose accesses were judged. It works on real paths that the
-// accesses cover, and follows no symbolic link to get there. So a link that is swapped in after the
-// decision, or while an approval was pending, leads nowhere else.
+// accesses cover, and follows no symbolic link to get there, so a link that is swapped in after the decision,
+// or while an approval was pending, cannot redirect the call.
 type bound struct {
 	env.Environment // without symbolic links
 	links           env.Environment
@@ -23,8 +23,8 @@ type bound struct {
 	judged          []policy.Access // with absolute paths
 }
 
-// bind returns the environment for a call with these accesses. Undeclared ones bind nothing: whoever
-// permitted the call permitted anything.
+// bind returns the environment for a call with these accesses. If they are undeclared, nothing is refused:
+// the call was permitted without knowing them.
 func bind(e env.Environment, accesses []policy.Access) env.Environment {
 	if e == nil || accesses == nil {
 		return e
@@ -176,7 +176,7 @@ func (b *bound) linkPath(ctx context.Context, full string) (string, error) {
 	return b.paths.Join(dir, b.paths.Base(full)), err
 }
 
-// at runs an operation on a path if it may, and on the path that it resolves to otherwise.
+// at runs an operation on a path if may permits it, and otherwise on the path that it resolves to.
 func (b *bound) at(path string, may func(string) bool, op func(string) error, resolve func(string) (string, error)) error {
 	if path == "" {
 		return op(path)

@@ -166,6 +166,25 @@ func TestBound_PreviewsReadOnlyWhatWasJudged(t *testing.T) {
 	}
 }
 
+func TestApproval_PolicyCannotChangeWhatWasApproved(t *testing.T) {
+	asked := false
+	p := pipeline(t, echo(nil))
+	p.Policy = policy.Func(func(_ context.Context, q policy.Query) policy.Decision {
+		if !asked {
+			return policy.Decision{Verdict: policy.Ask, Rule: "first"}
+		}
+		return policy.Decision{Verdict: policy.Allow, Rule: "later", Args: `{"text":"other"}`}
+	})
+	p.Approve = func(context.Context, Request) (Approval, error) {
+		asked = true
+		return Approval{Allow: true}, nil
+	}
+	out := p.Run(t.Context(), call("echo", `{"text":"hi"}`))
+	if out.OK() || !strings.Contains(out.Model, "the policy changed its arguments while it waited for approval") || out.Decision.Verdict != policy.Deny {
+		t.Errorf("got %q by %+v, want a refusal", out.Model, out.Decision)
+	}
+}
+
 func TestApproval_CallIsJudgedAgainAfterTheAnswer(t *testing.T) {
 	target, verdict := "/repo/a", policy.Ask
 	p := pipeline(t, echo(func(context.Context, *Call, echoIn) []policy.Access {

@@ -48,7 +48,7 @@ const (
 )
 
 // RegisterSearch adds tool_search and call_tool if the registry has deferred tools. Call it when all other tools are
-// registered. Tools that exclude reports are left out.
+// registered. exclude, if not nil, reports which of the two to leave out.
 func (r *Registry) RegisterSearch(exclude func(name string) bool) error {
 	var specs []Spec
 	for _, s := range r.Specs() {
@@ -75,7 +75,7 @@ type dispatchIn struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// dispatch is call_tool. The pipeline replaces its calls by those of the tool that they name, before it validates them.
+// dispatch is call_tool. The pipeline replaces its calls with calls of the tools that they name before it validates them.
 type dispatch struct{ Tool }
 
 func newDispatch() Tool {
@@ -225,7 +225,7 @@ func selected(index []indexed, list string) (found []Spec) {
 	return found
 }
 
-// matches returns 2 if the words have w, 1 if one of them begins with it or is the beginning of it, and else 0.
+// matches returns 2 if the words contain w, 1 if one of them is a prefix of w or has it as a prefix, and 0 otherwise.
 func matches(all []string, w string) int {
 	best := 0
 	for _, x := range all {
@@ -260,7 +260,7 @@ func parameters(schema json.RawMessage) string {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	_ = json.Unmarshal(schema, &s) // without names it is found by the rest
+	_ = json.Unmarshal(schema, &s) // such a tool is found by its other words
 	var b strings.Builder
 	for name := range s.Properties {
 		b.WriteString(name + " ")

@@ -28,8 +28,8 @@ type HookResult struct {
 	Message string          // the reason, for the model or the approver
 }
 
-// before runs the hooks on a call and reports whether the call may continue. A hook that asks for
-// approval leaves that as the decision so far.
+// before runs the hooks on a call and reports whether the call may continue. If a hook requires approval,
+// that is the decision so far.
 func (p *Pipeline) before(ctx context.Context, t target, out *Outcome) bool {
 	for _, h := range p.Hooks {
 		var r HookResult

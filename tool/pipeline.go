@@ -20,8 +20,8 @@ import (
 //
 // Arguments changed by a hook or an approval are validated and judged again before they run; nothing
 // changes them after that. An approved call is refused if its accesses changed while it waited. While a
-// call runs, its environment refuses what was not judged. An error or a panic before execution refuses the call. Each call has exactly
-// one outcome, which records the decision and its rule.
+// call runs, its environment refuses what was not judged. An error or a panic before execution refuses
+// the call. Each call has exactly one outcome, which records the decision and its rule.
 type Pipeline struct {
 	Registry *Registry
 	// Hooks run before the policy and again after execution.

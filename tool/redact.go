@@ -30,7 +30,7 @@ func (p *Pipeline) conceal(ctx context.Context, out *Outcome) {
 			p.Secrets.Text(m.Content), m.Level, p.Secrets.Text(m.Title), p.Secrets.Text(m.Thought), redactAll(p.Secrets, m.Evidence),
 		}
 	}
-	if present := r.Present; present != nil { // it may add text of its own
+	if present := r.Present; present != nil { // it may add text
 		r.Present = func(o Output, l Limit) (string, error) {
 			text, err := present(o, l)
 			return p.Secrets.Text(text), err

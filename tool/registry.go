@@ -48,7 +48,7 @@ func (r *Registry) Register(tools ...Tool) error {
 			return errors.New("tool has no name")
 		}
 		check := checkerFor(spec.Input)
-		if !spec.typed { // compiling takes long, and delays the start of every session
+		if !spec.typed { // compiling is slow and would delay the start of every session
 			if err := check.compile(); err != nil {
 				return fmt.Errorf("tool %s: invalid input schema: %w", spec.Name, err)
 			}
@@ -122,8 +122,8 @@ func (r *Registry) offered() []string {
 	return names
 }
 
-// ComesLater reports whether a name is one of an MCP server, whose tools may be registered later. Lists of tools may name
-// them before that.
+// ComesLater reports whether a name is that of an MCP tool, which may be registered later. Lists of tools may name it
+// before that.
 func ComesLater(name string) bool { return strings.HasPrefix(name, "mcp__") }
 
 // Specs returns the descriptions of the tools, in the order of Names.

@@ -77,7 +77,6 @@ func finishOf(msg llm.Message) llm.FinishReason {
 	return llm.FinishStop
 }
 
-// take applies the answer of the model.
 func (s *State) take(reason llm.FinishReason, u llm.Usage) {
 	msg := s.answer.Message
 	s.answer, s.answerer, s.failure, s.tried = nil, s.sent.Model, nil, attempts{}

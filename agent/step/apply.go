@@ -85,7 +85,7 @@ func (s *State) start(d event.SessionStart) {
 	}
 }
 
-// resumed applies that another process continues. What was running is over.
+// resumed applies that another process resumes the session. What was running counts as interrupted.
 func (s *State) resumed(r event.Record, d event.SessionResume) {
 	if d.Provider != s.setup.Provider || d.Model != s.setup.Model {
 		s.standIn = nil
@@ -103,7 +103,7 @@ func (s *State) resumed(r event.Record, d event.SessionResume) {
 	}
 }
 
-// continued continues the work. If that is done, only the object is missing.
+// continued continues the work. If the work itself is done, only the object is missing.
 func (s *State) continued() {
 	text, question := s.text, s.question
 	s.resume()
@@ -116,7 +116,7 @@ func (s *State) continued() {
 	}
 }
 
-// recovered applies that the process which did the work is gone.
+// recovered applies that the process that did the work has ended.
 func (s *State) recovered() {
 	s.failure, s.calling, s.summary = nil, nil, summary{failures: s.summary.failures}
 	s.lapse(false)

@@ -39,7 +39,7 @@ func (b *board) snapshot() board {
 	return *b
 }
 
-// restore sets the tasks and teams back. The IDs of tasks are not used again.
+// restore restores the tasks and teams of a snapshot. The IDs of later tasks are not used again.
 func (b *board) restore(to board) { b.tasks, b.teams, b.shared = to.tasks, to.teams, true }
 
 // disown drops what belongs to the agents of an imported session.
@@ -101,11 +101,11 @@ type TaskChange struct {
 	Subject, Description, Output string
 	Owner                        *string           // name or path of an agent; "" is none
 	BlockedBy                    []string          // replaces the blockers, also by none
-	Metadata                     map[string]string // is added; an empty value removes the key
+	Metadata                     map[string]string // is merged; an empty value removes the key
 }
 
-// ChangeTask returns the record of a change by an agent. A task that has an owner can be changed by the owner and by
-// the agents above it only.
+// ChangeTask returns the record of a change by an agent. Only the owner of a task and the agents above the owner can
+// change it; a task without an owner can be changed by all.
 func (t *Tree) ChangeTask(agent, id string, ch TaskChange) (event.Task, error) {
 	d, err := t.Task(id)
 	switch {
@@ -184,8 +184,8 @@ func (t *Tree) move(agent string, d *event.Task, to event.TaskStatus) error {
 	return nil
 }
 
-// Claim returns the record with which an agent starts the next task that is pending, not blocked, and not another
-// agent's.
+// Claim returns the record with which an agent starts the next task that is pending, not blocked, and not owned by
+// another agent.
 func (t *Tree) Claim(agent string) (event.Task, bool) {
 	me := t.Name(agent)
 	for _, d := range t.board.tasks {
@@ -197,7 +197,8 @@ func (t *Tree) Claim(agent string) (event.Task, bool) {
 	return event.Task{}, false
 }
 
-// blocked returns which tasks must be completed before a task can start. One that is unknown blocks it too.
+// blocked returns an error that names the tasks that must be completed before a task can start, or nil. Unknown tasks
+// block it too.
 func (t *Tree) blocked(d event.Task) error {
 	var by []string
 	for _, id := range d.BlockedBy {
@@ -237,7 +238,7 @@ func (t *Tree) checkBlockers(d event.Task) error {
 	return nil
 }
 
-// distinct sorts IDs and drops repeated ones; none is nil.
+// distinct sorts IDs and drops repeated ones. It returns nil if there are none.
 func distinct(ids []string) []string {
 	if len(ids) == 0 {
 		return nil
@@ -311,7 +312,7 @@ func validName(name string) error {
 	return nil
 }
 
-// commands reports whether an agent is the one with a name or is above it.
+// commands reports whether an agent has a name or is above the one that has it.
 func (t *Tree) commands(agent, name string) bool {
 	if agent == "" {
 		return true

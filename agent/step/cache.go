@@ -8,8 +8,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// sent is the last request for an answer. The next one should continue it, so that the provider finds in
-// its cache what it has read already.
+// sent is the last request for an answer. The next one should continue it, so that the provider can use its
+// prompt cache.
 type sent struct {
 	event.ModelCallStart
 	budget   *int

@@ -64,7 +64,7 @@ func (o *object) answered(msg llm.Message) {
 	o.value = o.given
 }
 
-// form returns the next action to get the object, nil if there is none.
+// form returns the next action to get the object, or nil.
 func (s *State) form() Action {
 	o := &s.object
 	switch {

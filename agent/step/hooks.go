@@ -19,7 +19,8 @@ func (s *State) consult() Action {
 	return Append{event.Warning{Code: event.WarningStopHooks, Message: fmt.Sprintf("The work ends although hooks want the agent to continue: they have done so %d times", s.stops)}}
 }
 
-// hooked applies that a hook ran. What it says about a call follows the results of the round, in the order of the calls.
+// hooked applies that a hook ran. Its context about a call is added after the results of the round, in the order of the
+// calls.
 func (s *State) hooked(d event.Hook) {
 	notes := &s.notes
 	if c := s.find(d.Call); c != nil && d.Call != "" {
@@ -39,7 +40,7 @@ func (s *State) hooked(d event.Hook) {
 	}
 }
 
-// fromHooks returns the notes of hooks. They wait for the next input.
+// fromHooks returns the notes of hooks, which are kept for the next input.
 func (s *State) fromHooks() (notes []event.Data) {
 	for _, n := range s.notes {
 		if d, ok := n.(event.SteeringInjected); ok && d.Source == event.SourceHook {

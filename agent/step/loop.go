@@ -18,7 +18,6 @@ type loopDetector struct {
 	length int // of the pattern that was found
 }
 
-// add adds a call and its result.
 func (d *loopDetector) add(c llm.ToolCall, result string) {
 	if d.window <= 0 {
 		return

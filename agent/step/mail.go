@@ -19,7 +19,8 @@ const (
 	maxReport  = 20_000 // characters of a subagent's result
 )
 
-// letter is a message for an agent that is not in its conversation yet. Its number is that of the Mail or SubagentEnd.
+// letter is a message for an agent that is not in its conversation yet. Its number is that of the Mail or SubagentEnd
+// record.
 type letter struct {
 	seq    event.Seq
 	source event.Source
@@ -168,7 +169,7 @@ func role(d event.Team, name string) event.TeamRole {
 	return ""
 }
 
-// Disband returns the record that disbands a team. Its leader can do that, and the agents above.
+// Disband returns the record that disbands a team. Only its leader and the agents above can do that.
 func (t *Tree) Disband(agent, name string) (event.Team, error) {
 	i := t.board.team(name)
 	if i < 0 {

@@ -16,8 +16,8 @@ const (
 // Mode returns the permission mode of all agents.
 func (t *Tree) Mode() policy.Mode { return cmp.Or(t.mode, t.Agent("").setup.Mode) }
 
-// Switched returns the permission mode that a call of a tool switches to, or "". After plan mode that is the mode of
-// the setup.
+// Switched returns the permission mode that a call of a tool switches to, or "". Leaving plan mode switches to the mode
+// of the setup.
 func (t *Tree) Switched(spec tool.Spec, failed *tool.Error) policy.Mode {
 	switch {
 	case failed != nil:

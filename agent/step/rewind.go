@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// place is where a conversation stands.
+// place is a point that a conversation can be rewound to.
 type place struct {
 	messages []llm.Message
 	facts    compact.Facts
@@ -52,11 +52,11 @@ func (s *State) rewound(d event.Rewind) {
 	}
 }
 
-// rewind restores the conversation, with the answer of that time and today's instructions.
+// rewind restores the conversation and its last answer at that point, but keeps the current system prompt.
 func (s *State) rewind(to place) {
 	s.rewrite(to.messages, "")
 	s.facts = to.facts
-	if s.path == "" && to.mode == policy.ModePlan { // an undo makes nothing milder
+	if s.path == "" && to.mode == policy.ModePlan { // an undo may make the mode stricter, but not milder
 		s.tree.mode = to.mode
 	}
 	s.tree.board.restore(to.board)

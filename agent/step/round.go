@@ -81,7 +81,7 @@ func (s *State) Call(id string) (Call, bool) {
 
 func (c *call) view() Call { return Call{c.ToolCall, c.request, c.approval, c.hooked} }
 
-// round returns the action for the calls of the last answer, nil if there is none now.
+// round returns the action for the calls of the last answer, or nil if there is nothing to do now.
 func (s *State) round() Action {
 	var run []Call
 	for i := range s.calls {
@@ -109,8 +109,8 @@ func (s *State) round() Action {
 	return RunTools{run}
 }
 
-// Settle returns the next record for calls that will not run any more. They get their results before
-// the next input.
+// Settle returns the next record for calls that will no longer run. They get their results before the next
+// input.
 func (s *State) Settle() (event.Data, bool) {
 	if s.answer != nil {
 		return s.lostEnd(), true
@@ -132,7 +132,7 @@ func (s *State) await(c *call) Action {
 	return Await{Approvals: s.Pending(), End: s.end(event.StatusAwaitingApproval)}
 }
 
-// settle returns the next record for a call that will not run, nil if it may.
+// settle returns the next record for a call that will not run, or nil if it may run.
 func (s *State) settle(c *call) event.Data {
 	var d event.ToolCallEnd
 	switch {
@@ -254,7 +254,7 @@ func (s *State) endRound() {
 	s.calls = nil
 	s.rounds++
 	s.continues, s.object.answering = 0, false
-	if s.phase == event.StateAwaitingInput || s.phase == event.StateAwaitingApproval { // it was given up
+	if s.phase == event.StateAwaitingInput || s.phase == event.StateAwaitingApproval { // the wait was given up
 		s.phase = event.StateIdle
 	}
 	if !s.loop.tripped() {
@@ -308,7 +308,7 @@ func (s *State) answered(d event.UserInput) {
 		s.reply = nil
 		return
 	}
-	if s.calls[at].question == "" { // whose start is lost
+	if s.calls[at].question == "" { // the record of its start is lost
 		s.calls[at].question = "?"
 	}
 	for i := at + 1; i < len(s.calls); i++ {
@@ -323,7 +323,7 @@ func (s *State) answered(d event.UserInput) {
 		}
 		return true
 	}) {
-		s.notes = append(s.notes, event.SteeringInjected{Message: d.Message, Source: event.SourceAnswer}) // no result can hold it
+		s.notes = append(s.notes, event.SteeringInjected{Message: d.Message, Source: event.SourceAnswer}) // a tool result cannot hold it
 	}
 }
 

@@ -116,7 +116,7 @@ func (s *State) goal(reason event.CompactionReason) compact.Goal {
 	if window <= 0 {
 		g.Tokens = now / 2
 	}
-	if reason != event.CompactionThreshold { // it is too much already, or the user wants it to be less
+	if reason != event.CompactionThreshold { // it is already too long, or the user wants it shorter
 		g.Tokens = min(g.Tokens, now/2)
 	}
 	if reason == event.CompactionContextLength { // the estimate was wrong
@@ -130,7 +130,7 @@ func (s *State) goal(reason event.CompactionReason) compact.Goal {
 // switches them off.
 func (s *State) summarise(reason event.CompactionReason, goal compact.Goal) (a Action, problem string) {
 	now := s.summary
-	if reason == event.CompactionManual && now.warned { // of an attempt before this one
+	if reason == event.CompactionManual && now.warned { // by an earlier attempt
 		now = summary{}
 	}
 	plan, ok := compact.Prepare(s.meter, s.messages, goal)

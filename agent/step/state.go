@@ -106,7 +106,7 @@ func (s *State) Phase() event.State {
 // Open reports whether work on an input has started and not ended.
 func (s *State) Open() bool { return s.open }
 
-// Messages returns the conversation. It only grows in place.
+// Messages returns the conversation. New messages are appended in place; a change makes a copy.
 func (s *State) Messages() []llm.Message { return slices.Clip(s.messages) }
 
 // Text returns the last answer of the model.
@@ -171,8 +171,8 @@ func (s *State) Accept(msg llm.Message, output *llm.OutputFormat) event.Data {
 }
 
 // Resumption reports whether there is anything to continue: work that was interrupted or failed, calls that
-// wait for an approval, queued messages, or messages of other agents. It returns the record that continues it, nil if none is needed.
-// A question must be answered first.
+// wait for an approval, queued messages, or messages of other agents. It returns the record that continues it,
+// or nil if none is needed. A question must be answered first.
 func (s *State) Resumption() (d event.Data, ok bool) {
 	switch {
 	case s.asking() != nil:
@@ -189,7 +189,7 @@ func (s *State) Resumption() (d event.Data, ok bool) {
 	return nil, false
 }
 
-// conversed reports whether there is a message of the user.
+// conversed reports whether there is a message from the user.
 func (s *State) conversed() bool {
 	return slices.ContainsFunc(s.messages, func(m llm.Message) bool { return m.Role == llm.RoleUser })
 }
@@ -200,8 +200,8 @@ func (s *State) following() event.UserInput {
 	return event.UserInput{Message: q.Message, FollowUp: true, Queued: q.Seq}
 }
 
-// Messages returns the conversation of one agent, by its path, from the records of a session: what the model
-// is sent, apart from changes by hooks. Tool calls may be without a result.
+// Messages returns the conversation of one agent, by its path, from the records of a session: what is sent to
+// the model, apart from changes by hooks. Tool calls may lack a result.
 func Messages(records []event.Record, agent string) []llm.Message {
 	t := NewTree()
 	for _, r := range records {

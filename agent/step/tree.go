@@ -96,7 +96,7 @@ func (t *Tree) Apply(r event.Record) {
 	t.Agent(r.Agent).Apply(r)
 }
 
-// share applies what agents have in common.
+// share applies a change of the tasks, teams or mail that agents share.
 func (t *Tree) share(r event.Record) {
 	switch d := r.Data.(type) {
 	case event.Task:
@@ -114,7 +114,7 @@ func (t *Tree) share(r event.Record) {
 	}
 }
 
-// resumed applies that the process which did the work is gone. The time since does not count.
+// resumed applies that the process that did the work has ended. The time since its last record does not count.
 func (t *Tree) resumed() {
 	if t.active > 0 {
 		t.worked += max(t.last.Sub(t.since), 0) // the clock may have moved back
@@ -129,7 +129,7 @@ func (t *Tree) resumed() {
 	}
 }
 
-// files applies which files a call deleted and created.
+// files applies the creation and deletion of files by a call.
 func (t *Tree) files(d event.ToolCallEnd) {
 	for _, a := range d.Accesses {
 		if a.Kind == policy.Delete {
@@ -144,10 +144,10 @@ func (t *Tree) files(d event.ToolCallEnd) {
 	}
 }
 
-// Created reports whether a tool call created the file at a real path. It does not know what commands create.
+// Created reports whether a tool call created the file at a real path. Files that commands create are not tracked.
 func (t *Tree) Created(path string) bool { return t.made[path] }
 
-// disown drops what the records so far permit: they come from somebody else.
+// disown drops the permissions, mail and subagents of an imported session, whose records come from somebody else.
 func (t *Tree) disown() {
 	t.grants, t.made, t.inbox = nil, nil, nil
 	t.board.disown()
@@ -196,7 +196,7 @@ func (t *Tree) exit(at time.Time) {
 	}
 }
 
-// limit returns the limit that is reached, or nil.
+// limit returns the record of a limit that is reached, or nil.
 func (s *State) limit() event.Data {
 	own := s.setup.Rules
 	switch {
@@ -205,7 +205,7 @@ func (s *State) limit() event.Data {
 	case own.Turns > 0 && s.turns >= own.Turns:
 		return reached(event.LimitTurns, s.turns, fmt.Sprintf("reached the limit of %d turns", s.turns))
 	}
-	r, total := s.tree.Agent("").setup.Rules, s.tree.Total() // those of the tree are the root's
+	r, total := s.tree.Agent("").setup.Rules, s.tree.Total() // the root has the limits of the tree
 	tokens := total.Usage.Input + total.Usage.Output
 	switch {
 	case r.TreeTurns > 0 && total.Turns >= r.TreeTurns:
@@ -239,7 +239,7 @@ func (s *State) unpriced(total Total) event.Data {
 	return nil
 }
 
-// grant remembers an approval that holds for the session, or always.
+// grant stores an approval that covers more than one call.
 func (t *Tree) grant(c *call) {
 	if c.request == nil || c.approval == nil || !c.approval.Allowed || c.approval.Scope == "" || c.approval.Arguments != nil {
 		return

@@ -12,21 +12,22 @@ import (
 type read struct {
 	provider, model, tools string
 	input, least           int64
-	warned                 bool // for this input, that it was not everything
-	compactions            int  // since it has read everything
+	warned                 bool // a truncation was reported for this input
+	compactions            int  // since the last request that was read completely
 }
 
 const (
 	// smallestWindow is less than the window of any model that is useful with tools, in tokens.
 	smallestWindow = 1000
-	// certainGrowth is a number of tokens that no provider fails to count.
+	// certainGrowth is a growth in tokens that shows in the count of every provider.
 	certainGrowth = 20
-	// maxCompactions is how often a conversation is compacted that the server truncates nevertheless.
+	// maxCompactions limits how often a conversation is compacted while the server still truncates it.
 	maxCompactions = 2
 )
 
 // truncated reports whether the server dropped part of the conversation without an error: it read exactly its window,
-// much less than the text needs, or less than or just as much as for the request before, which was a part of this one.
+// less than the minimum for the text, or just as much as or much less than for the previous request, which this one
+// continues.
 // Thinking does not count: providers drop that of earlier turns.
 func (s *State) truncated(u llm.Usage, sent compact.Meter) bool {
 	last := s.read
@@ -40,8 +41,8 @@ func (s *State) truncated(u llm.Usage, sent compact.Meter) bool {
 	return same && !thinking && last.input > smallestWindow && (stuck || u.Input < last.input*9/10)
 }
 
-// count applies the provider's count of the conversation. If the provider has not read all that was sent, it warns, and
-// it gives up if compaction did not help and the model wants to go on.
+// count applies the provider's count of the conversation. If the provider has not read all that was sent, it adds a
+// warning, or an error if compaction did not help and the model wants to continue.
 func (s *State) count(u llm.Usage, sent compact.Meter, calls []llm.ToolCall) {
 	switch {
 	case u.Input <= 0:

@@ -91,7 +91,6 @@ func (s Subject) fixture(t *testing.T) (e, w env.Environment, readOnly bool) {
 	return e, w, readOnly
 }
 
-// put writes a file.
 func put(t *testing.T, w env.Environment, path, content string) {
 	t.Helper()
 	if err := w.WriteFile(t.Context(), path, []byte(content), 0o644); err != nil {
@@ -99,7 +98,6 @@ func put(t *testing.T, w env.Environment, path, content string) {
 	}
 }
 
-// get reads a whole file.
 func get(t *testing.T, e env.Environment, path string) string {
 	t.Helper()
 	data, err := env.ReadFile(t.Context(), e, path, 0)

@@ -14,7 +14,7 @@
 // the namespaces of the sandbox identify it.
 //
 // Each environment has a watchdog, a small shell script that is started with the first command. It
-// waits for the end of a pipe whose other end only this process holds. When this process dies, the
+// waits for the end of a socket whose other end only this process holds. When this process dies, the
 // watchdog kills all commands. [Env.Hold] lets other processes wait until it has finished. macOS
 // hides the variables of system programs, so the watchdog also tracks process groups there. On
 // Windows, job objects do all of this.
@@ -41,11 +41,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/reins-agent/reins/env"
@@ -187,8 +189,20 @@ func New(c Config) (*Env, error) {
 	}
 	e.lastStray = strays()
 	e.terminal = hasTerminal()
+	catchInterrupts()
 	e.leftover.env = e
 	return e, nil
+}
+
+// catchInterrupts makes ^C work in the terminals of commands if this program ignores it, as a program does that a
+// script has started in the background. Commands inherit what is ignored, but not what is caught. Nobody reads the
+// channel, so the signals still do nothing here.
+func catchInterrupts() {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGQUIT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }
 
 // Info implements [env.Environment].
@@ -274,7 +288,7 @@ func (e *Env) files(std [3]*os.File) []*os.File {
 
 // spoolFile creates a file for the output of one process, and the private directory if there is none
 // yet. The watchdog, which removes the directory if this process is killed, is told its name first.
-// The name goes through the pipe: other users could read it in arguments and create it themselves.
+// The name goes through the socket: other users could read it in arguments and create it themselves.
 func (e *Env) spoolFile() (*os.File, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

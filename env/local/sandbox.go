@@ -46,9 +46,9 @@ func (e *Env) newBox(c sandbox.Config) error {
 	return nil
 }
 
-// caches are the caches of compilers and package managers, with the variable for each and where it is by default,
-// in the home directory or in that for caches. Commands have caches of their own, over those of the user: what a
-// command changed in the user's would be used outside of the sandbox.
+// caches are the caches of compilers and package managers, with the variable for each and its default place in the
+// home directory or in the cache directory. Commands have their own caches, layered over those of the user: what a
+// command changed in the user's caches would be used outside the sandbox.
 var caches = []struct{ variable, name, place string }{
 	{"GOCACHE", "go-build", "cache/go-build"},
 	{"GOPLSCACHE", "gopls", "cache/gopls"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -293,6 +294,29 @@ func TestSandbox_TerminalWorks(t *testing.T) {
 	r, err := env.Exec(t.Context(), e, env.Command{Line: "test -t 0 && tty && echo x > /dev/tty && echo y > /dev/stdout && echo z > /dev/stderr && stty size", PTY: true})
 	if err != nil || r.Code != 0 || !strings.Contains(r.Stdout, "24 80") {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestTerminal_InterruptWorksIfTheHostIgnoresIt(t *testing.T) {
+	for name, open := range map[string]func() *local.Env{
+		"plain":   func() *local.Env { return newEnv(t, local.Config{}) },
+		"sandbox": func() *local.Env { return newBoxed(t, local.Config{}) },
+	} {
+		signal.Ignore(os.Interrupt)
+		defer signal.Reset(os.Interrupt)
+		e := open()
+		up := make(chan struct{}, 100)
+		p, err := e.Start(t.Context(), env.Command{Line: "echo up; exec sleep 60", PTY: true, OnOutput: func(env.Stream, []byte) { up <- struct{}{} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-up
+		if _, err := p.Write([]byte{3}); err != nil {
+			t.Fatal(err)
+		}
+		if exit, err := p.Wait(t.Context()); err != nil || exit.Signal != "SIGINT" {
+			t.Errorf("%s: the command ended with %+v, %v, want SIGINT", name, exit, err)
+		}
 	}
 }
 

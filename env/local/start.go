@@ -33,8 +33,8 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	}
 	defer release()
 	if e.box != nil && !e.outside {
-		// The sandbox has mounts of its own, so it opens the directory by its name. Wherever that leads by then,
-		// the command stays confined.
+		// The sandbox has its own mounts, so it opens the directory by its name. The command stays confined even
+		// if the name leads elsewhere by then.
 		workdir = dir
 	}
 	if err := e.readyBox(); err != nil {
@@ -137,8 +137,8 @@ func (e *Env) unregister(p *Process) {
 	e.busy.Done()
 }
 
-// prepare opens what commands need, which an environment that only reads files does without. It
-// replaces a guard that was killed or lacks a file. The caller holds e.mu.
+// prepare opens what only commands need, not file operations. It replaces a guard that was killed or lacks a
+// file. The caller holds e.mu.
 func (e *Env) prepare() error {
 	if e.null == nil {
 		if err := e.checkSpool(); err != nil {

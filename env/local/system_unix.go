@@ -79,7 +79,6 @@ func shownMarker(line string) string {
 	return strings.TrimSpace(value)
 }
 
-// signal sends a signal to a process.
 func (id identity) signal(sig syscall.Signal) { syscall.Kill(id.pid, sig) }
 
 // strays returns 2: descriptors that a child would inherit by accident are not looked for here.

@@ -101,7 +101,7 @@ func parseReply(reply []string) (int, error) {
 
 // reapFailed reaps the process of a command that could not be executed. It is a child of this process, which
 // does not know its id, but it still has the name of the spawner, and is about to exit. A command could use the
-// same name, so this does not wait for ever.
+// same name, so this waits for a limited time.
 func (b *Box) reapFailed() {
 	for range 100 {
 		for _, pid := range children() {

@@ -179,7 +179,7 @@ func (b *Box) Terminal() (host, tty *os.File, err error) {
 	return os.NewFile(uintptr(files[0]), "/dev/ptmx"), os.NewFile(uintptr(files[1]), "/dev/tty"), nil
 }
 
-// Close ends the spawner and removes the placeholders. Commands that are running go on, confined.
+// Close ends the spawner and removes the placeholders. Running commands continue and stay confined.
 func (b *Box) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -45,8 +45,8 @@ func controlled(version int) uint64 {
 // devices are files that commands can write everywhere.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"}
 
-// restrict applies Landlock to this thread and the processes that it starts. private are directories of devices
-// that the sandbox has for itself.
+// restrict applies Landlock to this thread and the processes that it starts. Below the private directories,
+// everything is permitted.
 func restrict(version int, writable, private []string) error {
 	all := controlled(version)
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: all}
@@ -87,7 +87,7 @@ func permit(ruleset int, path string, access, resolve uint64) error {
 		return fmt.Errorf("open %s: %w", path, err)
 	}
 	defer unix.Close(fd)
-	// The kernel wants 12 bytes, so the padding of a struct does not matter.
+	// The kernel reads 12 bytes, so the padding of a struct does not matter.
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
 	_, _, errno := unix.RawSyscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
 	if errno != 0 {

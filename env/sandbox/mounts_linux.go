@@ -71,8 +71,8 @@ func (t tree) attach() error {
 	return nil
 }
 
-// mountAll makes everything read-only except the writable directories. It returns the directories of devices
-// that the sandbox has for itself.
+// mountAll makes everything read-only except the writable directories. It returns the directories that only the
+// sandbox has: those of its devices, and the overlays.
 func mountAll(l layout) (private []string, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, fmt.Errorf("make mounts private: %w", err)
@@ -214,8 +214,8 @@ func checkWritable(l layout) error {
 	return nil
 }
 
-// mountDevices gives the sandbox terminals and shared memory of its own, and returns their directories. Those of
-// the system stay read-only.
+// mountDevices gives the sandbox its own terminals and shared memory, and returns their directories. Those of the
+// system stay read-only.
 func mountDevices(l layout) (private []string) {
 	const flags = unix.MS_NOSUID | unix.MS_NOEXEC
 	used := slices.ContainsFunc(l.writable, func(dir string) bool { return within("/dev/shm", dir) })

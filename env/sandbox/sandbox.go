@@ -3,13 +3,13 @@
 //
 // # Linux
 //
-// A [Box] has one small process of its own, the spawner, which is this program started again before its main
-// function. It enters new mount, network and IPC namespaces, as root directly and otherwise in a user namespace.
+// A [Box] has one small process, the spawner: this program, started again without running its main function. It
+// enters new mount, network and IPC namespaces, as root directly and otherwise in a user namespace.
 // There it makes all mounts read-only except the writable directories, drops its capabilities, and restricts
 // itself with Landlock and a seccomp filter. It then starts the commands, which inherit all of that and
 // are children of this process, not of the spawner. The cost is paid once: a command costs one message.
 //
-// Protected paths below a writable directory are mounts of their own, so they can be neither changed nor moved
+// Protected paths below a writable directory are separate mounts, so they can be neither changed nor moved
 // away and replaced. If one of them does not exist, an empty directory holds its place until the box is closed.
 //
 // Where namespaces are not available, Landlock and the filter are used alone. They do not protect paths below
@@ -42,14 +42,6 @@ const (
 // Modes returns all modes, the strictest first.
 func Modes() []Mode { return []Mode{ReadOnly, WorkspaceWrite, Off} }
 
-// ParseMode returns the mode with a name.
-func ParseMode(name string) (Mode, error) {
-	if m := Mode(name); slices.Contains(Modes(), m) {
-		return m, nil
-	}
-	return "", fmt.Errorf("unknown sandbox mode %q: use read-only, workspace-write or off", name)
-}
-
 // Config configures a Box.
 type Config struct {
 	Mode Mode
@@ -65,12 +57,12 @@ type Config struct {
 	Overlays []Overlay
 	// Protected are further paths that commands must not change, such as files of the host program: real paths.
 	Protected []string
-	// Network lets commands use the network. Without it they have a loopback interface of their own.
+	// Network lets commands use the network. Without it they have only their own loopback interface.
 	Network bool
 }
 
-// Overlay is a directory that contains what another one contains. Changes of it do not reach the other one. Where
-// the system does not support that, it is an ordinary directory.
+// Overlay is a directory that shows the content of another one. Changes do not affect the other one. Where the
+// system does not support that, it is an ordinary directory.
 type Overlay struct {
 	Dir   string // in Config.Cache
 	Lower string // a real path
@@ -105,7 +97,7 @@ type Support struct {
 	// Seccomp means that system calls are filtered. On macOS, Seatbelt means that sandbox-exec works.
 	Seccomp  bool
 	Seatbelt bool
-	// Problems says what is missing, and why.
+	// Problems lists what is missing, and why.
 	Problems []string
 }
 
@@ -180,8 +172,8 @@ func (c Config) layout(roots []string) layout {
 	return l
 }
 
-// protectHome protects the home directory if a command could change it: shells and other programs run what hidden
-// files in it say. The other directories in it stay writable.
+// protectHome protects the home directory if a command could change it, because shells and other programs run
+// commands from hidden files in it. The other directories in it stay writable.
 func (l *layout) protectHome() {
 	home, err := os.UserHomeDir()
 	if err == nil {
@@ -199,8 +191,8 @@ func (l *layout) protectHome() {
 	}
 }
 
-// pin adds the directories between a writable one and what is special in it: if they could be moved, a copy could
-// take their place.
+// pin adds the directories between a writable one and a path in it with other rules: if they could be moved, a
+// copy could take their place.
 func (l *layout) pin() {
 	for _, path := range slices.Concat(l.writable, l.protected, l.forbidden) {
 		for _, root := range slices.Concat(l.writable, l.reopened) {
@@ -309,7 +301,7 @@ func (l *layout) linkedWorktree(file string) {
 	common := filepath.Dir(filepath.Dir(dir))
 	back, err := os.ReadFile(filepath.Join(dir, "gitdir"))
 	real, errReal := filepath.EvalSymlinks(dir)
-	// The repository must know this worktree: a forged file opens nothing.
+	// The repository must list this worktree, so that a forged file makes nothing writable.
 	if err != nil || errReal != nil || real != dir || strings.TrimSpace(string(back)) != file || filepath.Base(filepath.Dir(dir)) != "worktrees" || redirects(common) {
 		return
 	}

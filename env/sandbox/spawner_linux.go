@@ -85,6 +85,9 @@ func readMessage(read func(buf, oob []byte) (n, oobn int, err error)) (list []st
 		}
 		if have += n; have >= sizeBytes {
 			size = sizeBytes + int(binary.NativeEndian.Uint32(buf))
+			if size < have {
+				return nil, nil, unix.EPROTO
+			}
 			buf = append(buf[:have], make([]byte, size-have)...)
 		}
 	}

@@ -25,7 +25,6 @@ func newWorker(s *search) *worker {
 	}
 }
 
-// chunk searches the files of a chunk.
 func (w *worker) chunk(ctx context.Context, c *chunk) {
 	for _, it := range c.items {
 		if w.stop.Load() {

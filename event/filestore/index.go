@@ -130,7 +130,6 @@ func statusOf(log File, k known, id string) (x status, err error) {
 	return x, nil
 }
 
-// readIndex reads meta.json.
 func (s *Store) readIndex(id string) (x index, err error) {
 	f, err := s.openFile(s.path(id, indexName), os.O_RDONLY, 0)
 	if err != nil {

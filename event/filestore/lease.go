@@ -55,7 +55,7 @@ func (s *Store) lock(ctx context.Context, id string) (io.Closer, error) {
 	return &claimed{l, s, id}, nil
 }
 
-// claim marks a session as open in this store, for which it is no use to wait.
+// claim marks a session as open in this store. It reports false if it already is: waiting for it is pointless.
 func (s *Store) claim(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -130,7 +130,7 @@ func (w *Writer) commit(data []byte, lines int, m event.Meta) error {
 	return nil
 }
 
-// saveIndex writes meta.json. It ignores errors: the log has all it says.
+// saveIndex writes meta.json. It ignores errors, because the log contains everything.
 func (w *Writer) saveIndex() {
 	if w.store.writeIndex(w.store.path(w.id), w.disk) == nil {
 		w.indexed = w.disk.Size

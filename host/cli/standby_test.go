@@ -108,6 +108,7 @@ func TestRun_ListensForSignedWebhooks(t *testing.T) {
 				t.Errorf("%s again: status %d, want 409", old, status)
 			}
 		}
+		out.find(ctx, t, `(?s)\bok\b.*\bok\b`) // an answer that is interrupted would be asked for again
 		stop()
 		<-done
 	}

@@ -18,7 +18,7 @@ type mutant struct {
 	survives string // why no test can notice it
 }
 
-// tests are those of one package, or of them those that match a pattern.
+// tests are the tests of one package, or those whose names match a pattern.
 type tests struct{ pkg, run string }
 
 // parse reads a list of mutants. mutants.txt describes the format.
@@ -51,7 +51,7 @@ func parse(list string) ([]*mutant, error) {
 	return all, errors.Join(errs...)
 }
 
-// add adds what one line says about the mutant.
+// add adds a line of the mutant's description.
 func (m *mutant) add(line string) error {
 	switch line[0] {
 	case '-':

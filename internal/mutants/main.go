@@ -4,7 +4,7 @@
 //	go run ./internal/mutants -pkg ./agent     the mutants of one package
 //	go run ./internal/mutants -name fsync      those with fsync in their name
 //
-// It fails if a mutant survives, does not build, or does not apply any more.
+// It fails if a mutant survives, does not build, or no longer applies.
 package main
 
 import (
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// run tries the mutants that are asked for and returns how many it has complaints about.
+// run tries the selected mutants and returns how many have a bad verdict.
 func run(ctx context.Context, pkg, name string, workers int, timeout time.Duration) (bad int, err error) {
 	all, err := parse(list)
 	if err != nil {

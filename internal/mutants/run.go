@@ -56,7 +56,7 @@ func (r *runner) close() {
 	os.RemoveAll(r.temp)
 }
 
-// A verdict is what came of a mutant. It is good if a test noticed the mutant, or none could.
+// A verdict is the result of trying a mutant. It is good if a test noticed the mutant, or if none can.
 type verdict struct {
 	good bool
 	text string
@@ -112,7 +112,7 @@ func (r *runner) overlay(m *mutant, dir string) (string, error) {
 	return file, os.WriteFile(file, b, 0o600)
 }
 
-// passes reports why tests fail without a mutant. It runs them once.
+// passes returns why tests fail without a mutant, or nil. It runs them once.
 func (r *runner) passes(ctx context.Context, t tests) error {
 	r.mu.Lock()
 	once, ok := r.clean[t]
@@ -173,7 +173,7 @@ var (
 	panicked = regexp.MustCompile(`(?m)^(?:panic|fatal error): (.*)`)
 )
 
-// firstFailure says in a few words what failed.
+// firstFailure returns in a few words what failed.
 func firstFailure(output string) string {
 	if m := timedOut.FindStringSubmatch(output); m != nil {
 		return m[2] + ", by a timeout of " + m[1]

@@ -21,7 +21,7 @@ func Words(word string, words []string) []string {
 	})
 }
 
-// Nearest returns the words that match, at most so many, with the lowest score first.
+// Nearest returns the words that match, up to a maximum, with the lowest score first.
 func Nearest(words []string, maximum int, match func(word string) (score int, ok bool)) []string {
 	type scored struct {
 		word  string

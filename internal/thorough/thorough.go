@@ -1,4 +1,4 @@
-// Package thorough says how much the longest tests do. "make test" runs a part of them, a different one each
+// Package thorough determines how much the longest tests do. "make test" runs a part of them, a different one each
 // time; "make exhaustive" sets REINS_EXHAUSTIVE and runs all.
 package thorough
 

@@ -216,7 +216,7 @@ func (b *block) state() []byte {
 	return e.Buf
 }
 
-// finish completes the answer. A call without arguments has none.
+// finish completes the answer. The arguments of a complete call without any become {}.
 func (d *decoder) finish() {
 	reason := finishReason(d.stop)
 	if reason == llm.FinishStop && len(d.calls) > 0 {

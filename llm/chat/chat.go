@@ -161,7 +161,7 @@ func (d *dialect) known(model string) (llm.Model, bool) {
 }
 
 // maxTokens returns the limit of an answer: that of the request or, for a model that the catalogue lists for this
-// provider, that of the model. Without any, some servers let a model write for ever.
+// provider, that of the model. Without any, some servers let a model write without end.
 func (d *dialect) maxTokens(r *llm.Request) int64 {
 	if r.MaxTokens > 0 || d.catalogue == nil {
 		return int64(r.MaxTokens)

@@ -50,7 +50,6 @@ func (c Config) loaded(ctx context.Context, name string) (Config, error) {
 
 var vendorOf = map[string]string{"responses": "openai", "messages": "anthropic", "gemini": "gemini"}
 
-// entry returns the entry with a name.
 func (c Config) entry(name string) (Entry, bool) {
 	i := slices.IndexFunc(c.Entries, func(e Entry) bool { return e.Name == name })
 	if i < 0 {

@@ -297,7 +297,7 @@ func (d *decoder) settle(it *item, v wire.Value) {
 		d.settleCall(it, v)
 	default:
 		if action := v.Get("action", "type"); kind == "web_search_call" && (action.Is("search") || !action.Exists()) {
-			d.searches++ // to open a page that was found costs nothing
+			d.searches++ // opening a page that was found costs nothing
 		}
 		d.a.Part(llm.Opaque{Kind: kind, State: d.a.State(v)})
 	}

@@ -44,7 +44,7 @@ type checker struct {
 
 // repository is a repository whose settings and hooks were checked.
 type repository struct {
-	dir, common string // the directory of the work tree and of all of them
+	dir, common string // the git directory of the work tree, and the one that all work trees share
 	tree        string // the work tree according to core.worktree, or ""
 	hash        int    // bytes of an object name
 }

@@ -103,7 +103,7 @@ func (a *analyzer) args(list []*syntax.Word, st *state) []arg {
 		for _, x := range expanded {
 			v := a.eval(x, st)
 			if bare(x) && len(v) == 1 && v[0].known && v[0].text == "" {
-				continue // an unquoted expansion without a value is no word
+				continue // an unquoted expansion without a value makes no word
 			}
 			args = append(args, v)
 		}
@@ -271,8 +271,8 @@ func (in *invocation) judge() output {
 	return text
 }
 
-// mentions records the files that the words of an unknown program name, as files it may write: only those
-// matter that are protected.
+// mentions records the paths that the words of an unknown program name. The program may write those that are
+// protected.
 func (in *invocation) mentions() {
 	for _, g := range in.args {
 		for _, v := range g {

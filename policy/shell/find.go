@@ -73,7 +73,7 @@ func (f *finder) word(g arg) {
 	}
 }
 
-// start records a directory to search, unless directories cannot follow any more.
+// start records a directory to search, unless directories can no longer follow.
 func (f *finder) start(g arg) {
 	if !f.started {
 		f.from.starts = append(f.from.starts, g)

@@ -34,7 +34,7 @@ var gitLists = map[string]struct {
 		program{writes: "dasmFfeuv", writesLong: []string{"delete", "annotate", "sign", "message", "file", "force", "edit", "local-user", "verify", "create-reflog", "cleanup", "trailer"}}},
 }
 
-// gitSub are subcommands whose first word says what they do.
+// gitSub are subcommands whose first word selects what they do.
 var gitSub = map[string][]string{
 	"stash": {"list", "show"}, "remote": {"", "-v", "--verbose", "get-url"}, "reflog": {"", "show", "exists"}, "worktree": {"list"}, "notes": {"", "list", "show"}, "bisect": {"log"}, "submodule": {"status"}, "config": {}, "bundle": {"verify", "list-heads"},
 }
@@ -42,7 +42,7 @@ var gitSub = map[string][]string{
 var harmlessSettings = lazy.Regexp(`^(color\.[a-z.]+|core\.(quotepath|abbrev|pager=cat$|pager=$)|log\.(decorate|date|showsignature=false$)|diff\.(renames|context|noprefix|algorithm|mnemonicprefix)|advice\.[a-z]+|status\.[a-z]+|grep\.[a-z]+number|core\.fsmonitor=(false)?$|core\.hookspath=/dev/null$)`)
 
 // git handles git. Reading commands use the configuration of the repository, which may name programs to run;
-// Repos says where.
+// Effect.Repos lists these repositories.
 func (in *invocation) git() output {
 	dirs, rest, ok := in.gitGlobals()
 	if !ok {

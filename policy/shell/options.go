@@ -22,7 +22,7 @@ type program struct {
 	// files are options whose value is a file to read.
 	files     string
 	filesLong []string
-	// operands says what the other words are.
+	// operands is the meaning of the other words.
 	operands operands
 	// skip is how many operands come before the files, such as a pattern.
 	skip int
@@ -33,7 +33,7 @@ type program struct {
 	visible    bool
 	hidden     string
 	hiddenLong []string
-	// names only: the content of directories is listed, not read.
+	// lists means that the names in directories are listed, and files are not read.
 	lists bool
 	// here means that it reads the working directory if it gets no names.
 	here bool
@@ -58,7 +58,7 @@ type program struct {
 	listsLong []string
 }
 
-// operands says what words without a dash are.
+// operands is the meaning of words without a dash.
 type operands int
 
 const (
@@ -257,7 +257,7 @@ func (p program) output(opts []option, piped bool, stdin output) output {
 // plainNames are long options with which a search still prints names only.
 var plainNames = []string{"files-with-matches", "files-without-match", "files", "include", "exclude", "exclude-dir", "recursive", "glob", "iglob", "type", "type-not", "hidden", "no-ignore", "ignore-case", "fixed-strings", "word-regexp", "max-depth", "sort", "regexp", "name-only", "cached", "others", "modified", "exclude-standard", "diff-filter", "staged", "merge-base"}
 
-// operands records what a program does with the words that are no options.
+// operands records what a program does with the words that are not options.
 func (in *invocation) operands(p program, rest []arg, skip int, deep bool) {
 	if skip > 0 && len(rest) > 0 && rest[0].several() {
 		skip = 0 // the pattern may be one word or many

@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// programs only read, unless one of the options listed here says otherwise.
+// programs are those that only read, unless one of the options listed here makes them do more.
 var programs map[string]program
 
-// fillPrograms makes the table.
 func fillPrograms() {
 	programs = map[string]program{
 		"cat": {filter: true, changes: "AbeEnstTvu"}, "tac": {filter: true, changes: "brs"}, "nl": {values: "bdfhilnsvw"}, "head": {values: "cn", valuesLong: []string{"bytes", "lines"}, filter: true, changes: "cz"},
 		"tail": {filter: true, changes: "cz", values: "cnps", valuesLong: []string{"bytes", "lines", "pid", "sleep-interval"}},
-		"wc":   {filesLong: []string{"files0-from"}, prints: numbers}, // it prints no more than numbers of other files
+		"wc":   {filesLong: []string{"files0-from"}, prints: numbers}, // of other files it prints only numbers
 		"ls":   {here: true, changes: "lgonZ", values: "ITw", valuesLong: []string{"ignore", "hide", "tabsize", "width", "block-size"}, prints: paths},
 		"dir":  {here: true, values: "ITw"}, "vdir": {here: true, values: "ITw"},
 		"stat": {values: "ct", valuesLong: []string{"format", "printf"}}, "file": {writes: "Cf", writesLong: []string{"compile", "files-from"}, values: "FPe", files: "m", filesLong: []string{"magic-file"}},
@@ -55,8 +54,8 @@ func fillPrograms() {
 	programs["sha256"] = programs["sha256sum"]
 }
 
-// versioned print their version without looking at the directory they run in. Those of Rust, yarn and pnpm are
-// not here: a file in the directory can name another program to run instead.
+// versioned are programs that print their version without looking at the directory they run in. Those of Rust,
+// yarn and pnpm are not listed: a file in the directory can name another program to run instead.
 var versioned = []string{"node", "npm", "python", "python3", "python2", "pip", "pip3", "ruby", "gem", "java", "javac", "gcc", "g++", "cc", "clang", "make", "cmake", "docker", "kubectl", "helm",
 	"gh", "deno", "bun", "php", "perl", "curl", "wget", "go", "gofmt", "tsc", "sqlite3", "psql", "terraform", "ansible", "swift", "dotnet", "rsync", "ssh", "openssl", "tar", "zip", "unzip", "bash", "zsh", "fish", "sh", "vim", "nvim", "code", "ffmpeg", "convert", "R", "julia", "lua", "ghc", "ocaml", "elixir", "erl", "scala", "kotlin", "tmux"}
 

@@ -89,7 +89,7 @@ func (in *invocation) sedScript(g arg) {
 	}
 }
 
-// sedOnlyPrints reports whether a sed script surely has no command that uses files or runs programs.
+// sedOnlyPrints reports whether a sed script certainly has no command that uses files or runs programs.
 func sedOnlyPrints(s string) bool {
 	for {
 		s = strings.TrimLeft(s, " \t\n;{}")
@@ -245,7 +245,7 @@ func awkQuoted(s string, i int, end byte) int {
 	return i
 }
 
-// awkOnlyPrints reports whether an awk program surely uses no files and runs no programs.
+// awkOnlyPrints reports whether an awk program certainly uses no files and runs no programs.
 func awkOnlyPrints(s string) bool {
 	depth, printing := 0, false
 	previous, word := byte(0), ""

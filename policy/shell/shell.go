@@ -88,7 +88,7 @@ const (
 	maxWork  = 100_000 // words and statements that are looked at, some of them several times
 )
 
-// tables are filled by the first analysis, because they would slow down every start of a program.
+// tables are filled by the first analysis, because filling them would slow down every start of a program.
 var tables sync.Once
 
 // Analyze returns the effects of a command line. It returns an error if the line cannot be parsed, or if
@@ -154,7 +154,7 @@ func (s *state) perhaps() *state { c := *s; c.scope = &scope{up: s.scope}; retur
 // within returns the state of a part that may not run, and only after what a scope has.
 func (s *state) within(sc *scope) *state { c := *s; c.scope = &scope{up: sc}; return &c }
 
-// scope is what surely happened before a command runs.
+// scope is what has certainly happened before a command runs.
 type scope struct {
 	up       *scope
 	funcs    []string // functions that were defined
@@ -211,7 +211,6 @@ func plain(text string) error {
 	return nil
 }
 
-// add records an effect.
 func (a *analyzer) add(e Effect) { a.effects = append(a.effects, e) }
 
 // opaque records that something runs which cannot be named.

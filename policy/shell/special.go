@@ -12,7 +12,6 @@ import (
 // special are programs and builtins that a table cannot describe.
 var special map[string]func(*invocation) output
 
-// fillSpecial makes the table.
 func fillSpecial() {
 	special = map[string]func(*invocation) output{
 		"source": (*invocation).source, ".": (*invocation).source, "find": (*invocation).find, "sed": (*invocation).sed, "gsed": (*invocation).sed, "awk": (*invocation).awk, "gawk": (*invocation).awk, "mawk": (*invocation).awk,

@@ -292,7 +292,7 @@ func (a *analyzer) declare(c *syntax.DeclClause, st *state) {
 	}
 }
 
-// assigned records variables that have the values of the line from now on.
+// assigned records variables that have the values of the line from here on.
 func (a *analyzer) assigned(list []*syntax.Assign, st *state) {
 	for _, n := range list {
 		if n.Name != nil && !a.removed[n.Name.Value] {

@@ -41,7 +41,7 @@ func (o output) value() value {
 // flow is how a statement leaves the working directory, and what it prints.
 type flow struct {
 	ok, any []string // directories after success, and after any end
-	scope   *scope   // what surely happened if it succeeds; nil if that is not more than what happened before
+	scope   *scope   // what has certainly happened if it succeeds; nil if that is no more than before it
 	out     output
 }
 
@@ -131,7 +131,7 @@ func (a *analyzer) command(c syntax.Command, st *state) flow {
 		switch c.Body.Cmd.(type) {
 		case *syntax.Block, *syntax.Subshell:
 		default:
-			a.opaque("it defines a function whose body is not in braces") // the parser takes more than bash does
+			a.opaque("it defines a function whose body is not in braces") // the parser accepts more than bash
 		}
 		f := a.stmt(c.Body, st.perhaps())
 		if c.Name != nil && !a.removed[c.Name.Value] {
@@ -177,7 +177,7 @@ func (a *analyzer) binary(c *syntax.BinaryCmd, st *state) flow {
 		right := a.stmt(c.Y, st.with(left.any).perhaps())
 		return flow{ok: union(left.ok, right.ok), any: union(left.any, right.any)}
 	}
-	next := st.perhaps() // each stage of a pipeline is a process of its own
+	next := st.perhaps() // each stage of a pipeline is a separate process
 	next.piped = true
 	if next.stdin = left.out; c.Op == syntax.PipeAll {
 		next.stdin = text
@@ -186,7 +186,7 @@ func (a *analyzer) binary(c *syntax.BinaryCmd, st *state) flow {
 	return flow{ok: st.dirs, any: st.dirs, out: right.out}
 }
 
-// success returns what surely happened if a statement that began in a state succeeded.
+// success returns what has certainly happened if a statement that began in a state succeeded.
 func (f flow) success(st *state) *scope {
 	if f.scope != nil {
 		return f.scope

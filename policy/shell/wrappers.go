@@ -11,7 +11,6 @@ import (
 // wrappers run another command. Each removes itself and analyses the rest.
 var wrappers map[string]func(a *analyzer, args []arg, st *state) output
 
-// fillWrappers makes the table.
 func fillWrappers() {
 	wrappers = map[string]func(*analyzer, []arg, *state) output{
 		"env": runEnv, "xargs": runXargs, "command": runCommand, "builtin": plainWrapper(0, ""), "exec": plainWrapper(0, "a"),
@@ -75,7 +74,7 @@ func (a *analyzer) unsure(args []arg, st *state) output {
 	return text
 }
 
-// powers analyses the command of a wrapper that gives it other powers or repeats it: both need permission.
+// powers analyses the command of a wrapper that gives it other privileges or repeats it, which needs permission.
 func powers(values string) func(*analyzer, []arg, *state) output {
 	return func(a *analyzer, args []arg, st *state) output {
 		a.add(Effect{Words: words(args), Outer: st.outer[:len(st.outer)-1], Unknown: "it runs " + args[0].word()})
