@@ -22,8 +22,8 @@ type setup struct {
 	profile *Profile
 }
 
-// adapt returns the setup for a model. What the caller of Open set is kept. The recorded system prompt of a
-// resumed session is kept if it is correct for the model.
+// adapt returns the setup for a model. It keeps what the caller of Open set, and the recorded system prompt of a
+// resumed session if it is still correct for the model.
 func (b *builder) adapt(ctx context.Context, provider, model, recorded string) (setup, error) {
 	given := &b.config.Session
 	p, err := b.profile(provider, model)
@@ -68,7 +68,7 @@ func (b *builder) profile(provider, model string) (*Profile, error) {
 	return make(ProfileConfig{Provider: provider, Model: model, Family: c.Family, Toolset: toolset, Tools: c.ToolConfig, Catalogue: b.session.Catalogue}), nil
 }
 
-// registry returns the tools of the profile, the tool that asks the user, and the caller's tools.
+// registry returns all tools for a profile: its own, those of the session, and the caller's.
 func (b *builder) registry(p *Profile) (*tool.Registry, error) {
 	r, tier := &tool.Registry{}, b.config.Tier
 	own := p.Tools
@@ -124,7 +124,7 @@ func (b *builder) systemPrompt(ctx context.Context, p *Profile, tools *tool.Regi
 	return p.SystemPrompt(ctx, e, c)
 }
 
-// warnOnce reports problems to the host. The prompts of several models have the same ones.
+// warnOnce reports problems to the host, each only once: the prompts of several models have the same problems.
 func (b *builder) warnOnce(problems []string) {
 	for _, p := range problems {
 		if b.config.Warn != nil && !slices.Contains(b.warned, p) {
@@ -134,9 +134,9 @@ func (b *builder) warnOnce(problems []string) {
 	}
 }
 
-// recorded returns the generated system prompt of the resumed session, unless another one is wanted or it
-// comes from an archive. What the user wrote in it is kept for every model. It also restores which files the
-// model knows.
+// recorded returns the generated system prompt of the resumed session, unless the caller set another one or the session
+// comes from an archive. The user's instructions in it are kept for every model. It also restores which files the model
+// has seen.
 func (b *builder) recorded(ctx context.Context) (string, error) {
 	c := &b.config
 	if c.Resume == "" || b.meta.Foreign() {
@@ -158,7 +158,7 @@ func (b *builder) recorded(ctx context.Context) (string, error) {
 	return system, nil
 }
 
-// recordSeen is middleware that adds the hashes of the files that the model now knows to the result of a call.
+// recordSeen is middleware that adds the hashes of the files that the model has seen to the result of a call.
 func (b *builder) recordSeen(ctx context.Context, _ tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
 	res, err := next(ctx)
 	res.Artifacts.FilesSeen = b.config.ToolConfig.State.Seen()

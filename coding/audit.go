@@ -17,9 +17,9 @@ import (
 
 // Secrets configures what is redacted in results of tools, the system prompt and the audit log; see package secret.
 type Secrets struct {
-	// Off leaves results and the system prompt as they are. The audit log is redacted all the same.
+	// Off disables redaction of results and the system prompt. The audit log is still redacted.
 	Off bool
-	// Names are further variables whose values are secret, and Patterns are regular expressions.
+	// Names are additional variables whose values are secret. Patterns are regular expressions for secrets.
 	Names, Patterns []string
 	// Vars are the environment variables of the host as NAME=VALUE. They default to those of this process.
 	Vars []string
@@ -29,13 +29,12 @@ type Secrets struct {
 type Audit struct {
 	// Off disables it.
 	Off bool
-	// Path is the file. It defaults to [AuditFile] of the state directory. Without one there is no log.
+	// Path is the file. It defaults to [AuditFile] of the state directory. Without a state directory there is no log.
 	Path string
-	// MaxSize and Keep bound the log; zero fields use the defaults of package audit.
+	// MaxSize and Keep limit the log; zero fields use the defaults of package audit.
 	MaxSize int64
 	Keep    int
-	// Optional lets tools run although the log cannot be written. Without it, all calls are refused until it can
-	// be.
+	// Optional lets tools run while the log cannot be written. Otherwise all calls are refused until it can be.
 	Optional bool
 }
 
@@ -45,7 +44,7 @@ const auditDir = "audit"
 // AuditFile returns the audit log of a state directory.
 func AuditFile(state string) string { return filepath.Join(state, auditDir, "audit.jsonl") }
 
-// conceal makes the redactor of the session.
+// conceal creates the redactor of the session.
 func (b *builder) conceal(ctx context.Context) (err error) {
 	c, s := &b.config.Secrets, &b.session
 	if b.secrets = s.Secrets; b.secrets == nil {
@@ -87,7 +86,8 @@ func (b *builder) audit(context.Context) error {
 	return nil
 }
 
-// auditor writes outcomes to the audit log. Entries that cannot be written wait, and so do all further calls.
+// auditor writes outcomes to the audit log. It retries entries that cannot be written, and meanwhile refuses calls
+// unless the log is optional.
 type auditor struct {
 	log      *audit.Log
 	secrets  *secret.Redactor
@@ -109,7 +109,7 @@ func (a *auditor) record(session, agent string, o tool.Outcome) {
 	_ = a.write() // gate tries again
 }
 
-// write writes the entries that wait; mu is held.
+// write writes the waiting entries; a.mu is held.
 func (a *auditor) write() error {
 	n, err := a.log.Append(a.waiting...)
 	a.wrote = a.wrote || n > 0
@@ -128,15 +128,15 @@ func (a *auditor) write() error {
 	return err
 }
 
-// gate is middleware that refuses a call while an earlier one is not in the log.
+// gate is middleware that refuses calls while an earlier one is not in the log.
 func (a *auditor) gate(ctx context.Context, _ tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
 	if err := a.ready(); err != nil {
-		return tool.Failure(tool.PermissionDenied, "%v. No tool can run until it can be written; ask the user to fix this.", err), nil
+		return tool.Failure(tool.PermissionDenied, "%v. No tool can run until the audit log can be written; ask the user to fix this.", err), nil
 	}
 	return next(ctx)
 }
 
-// ready writes the entries that wait, and returns an error if calls must wait too.
+// ready writes the waiting entries, and returns an error if calls must be refused.
 func (a *auditor) ready() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -149,7 +149,7 @@ func (a *auditor) ready() error {
 	return nil
 }
 
-// Close saves the log to the disk, and reports entries that could not be written.
+// Close syncs the log to disk, and reports entries that could not be written.
 func (a *auditor) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -188,10 +188,10 @@ func (a *auditor) entry(session, agent string, o tool.Outcome) audit.Entry {
 	return e
 }
 
-// maxArgument is the length of the longest text in arguments that is recorded as a whole.
+// maxArgument is the maximum length of a text in arguments, in bytes. Longer ones are truncated.
 const maxArgument = 2048
 
-// arguments returns arguments without secrets and with long texts shortened.
+// arguments returns arguments without secrets and with long texts truncated.
 func (a *auditor) arguments(args json.RawMessage) json.RawMessage {
 	args = a.secrets.JSON(args)
 	var v any
@@ -208,7 +208,7 @@ func (a *auditor) arguments(args json.RawMessage) json.RawMessage {
 	return b
 }
 
-// shortenAll shortens every text in a JSON value.
+// shortenAll truncates all long texts in a JSON value.
 func shortenAll(v any) any {
 	switch v := v.(type) {
 	case string:

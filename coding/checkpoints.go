@@ -13,8 +13,8 @@ import (
 type Checkpoints struct {
 	*checkpoint.Store
 
-	// Later decides, before anything is restored, about files that others have changed since the session
-	// did. If it is nil or returns checkpoint.Refuse, nothing changes and Undo returns the error.
+	// Later decides, before anything is restored, about files that were changed after the session changed them. If it
+	// is nil or returns checkpoint.Refuse, nothing changes and Undo returns the error.
 	Later func(ctx context.Context, e *checkpoint.LaterError) (checkpoint.Later, error)
 
 	// Restored, if set, is called with the restored files.
@@ -44,7 +44,7 @@ func (c Checkpoints) Restore(ctx context.Context, r agent.Restore) (changed []st
 		if err := c.decide(ctx, later, &o); err != nil {
 			return nil, err
 		}
-		// Files that changed in the meantime are asked about again.
+		// Ask again about files that changed in the meantime.
 		res, err = c.Store.Restore(ctx, checkpoint.ID(r.ID), o)
 	}
 	if c.Restored != nil {
@@ -58,7 +58,7 @@ func (c Checkpoints) Restore(ctx context.Context, r agent.Restore) (changed []st
 	return changed, err
 }
 
-// decide asks about files that others have changed.
+// decide asks about files that were changed after the session changed them.
 func (c Checkpoints) decide(ctx context.Context, later *checkpoint.LaterError, o *checkpoint.RestoreOptions) error {
 	how, err := c.Later(ctx, later)
 	switch {
@@ -67,7 +67,7 @@ func (c Checkpoints) decide(ctx context.Context, later *checkpoint.LaterError, o
 	case how == checkpoint.Refuse:
 		return later
 	case how == checkpoint.Keep && later.Unknown:
-		return fmt.Errorf("cannot keep the changes of others: %w", later)
+		return fmt.Errorf("cannot keep later changes: %w", later)
 	case how == checkpoint.Keep:
 		o.Later = checkpoint.Keep
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// ConfigTool returns the tool with which the model reads the configuration, and asks to change the user's file.
-// Entries returns the settings in effect, without secrets, and file that of the user.
+// ConfigTool returns the tool with which the model reads the configuration and asks to change the user's file. entries
+// returns the effective settings without secrets, and file returns the user's file.
 func ConfigTool(entries func() ([]config.Entry, error), file func() (config.File, error)) tool.Tool {
 	t := configTool{entries, file}
 	made := tool.New(tool.Spec{
 		Name: "config", Version: "1.0.0", SideEffects: "changes the user's configuration file", Idempotent: true,
-		Description: "Read the settings of this program and their origins, all of them without a key. With a value, ask the user to change the setting for later runs.",
+		Description: "Read a setting of this program and its origin, or all settings without a key. With a value, ask the user to change the setting for later runs.",
 		Input: json.RawMessage(`{"type":"object","properties":{"key":{"type":"string","description":"such as model"},` +
 			`"value":{"type":["string","number","boolean"]}},"additionalProperties":false}`),
 	}, t.access, t.run)
@@ -43,7 +43,7 @@ func (in configIn) text() (text string) {
 	return string(in.Value)
 }
 
-// writes reports whether the call would change a setting. Other calls that name a value are errors.
+// writes reports whether the call would change a setting. Other calls with a value are errors.
 func (in configIn) writes() bool { return in.Value != nil && config.AgentCanSet(in.Key) }
 
 func (configTool) access(_ context.Context, _ *tool.Call, in configIn) []policy.Access {
@@ -90,7 +90,7 @@ func (t configTool) run(_ context.Context, _ *tool.Call, in configIn) (tool.Resu
 func (t configTool) read(key string) (tool.Result, error) {
 	entries, err := t.entries()
 	if err != nil {
-		return tool.Failure(tool.IOError, "The configuration cannot be read: %v.", err), nil
+		return tool.Failure(tool.IOError, "Cannot read the configuration: %v.", err), nil
 	}
 	var b strings.Builder
 	for _, e := range entries {

@@ -15,18 +15,18 @@ type Connection struct {
 	Client   *llm.Client
 	Provider string
 	Model    string
-	// Catalogue has the models of the configuration, those of connect.Config.Entries, and the local model as its
+	// Catalogue contains the models of the configuration, those of connect.Config.Entries, and the local model as its
 	// server describes it.
 	Catalogue *llm.Catalogue
-	// Server is the server of the model, if it was asked about it; see [connect.Find].
+	// Server is the model's server, if it was asked about the model; see [connect.Find].
 	Server *connect.Server
 	// Keys lists the providers with a key, if the first of several was chosen.
 	Keys []string
 }
 
-// Connect makes a client. The provider defaults to the one that serves the model, or else to the first one
-// with a key in the environment, in the order of [connect.Names]. The model defaults to that of the provider, or to one
-// that its server has.
+// Connect creates a client. The provider defaults to the one that serves the model, or else to the first one with a key
+// in the environment, in the order of [connect.Names]. The model defaults to the provider's default model, or to one
+// that its server offers.
 func Connect(ctx context.Context, provider, model string, c connect.Config) (k Connection, err error) {
 	if c.Catalogue, err = connect.Catalogue(c.Catalogue, c.Entries); err != nil {
 		return k, err
@@ -51,7 +51,7 @@ func Connect(ctx context.Context, provider, model string, c connect.Config) (k C
 	return k, err
 }
 
-// ask asks the server of the provider about the model, or for one. What it says is added to the catalogue.
+// ask queries the provider's server about the model, or for a model. It adds the result to the catalogue.
 func (k *Connection) ask(ctx context.Context, c *connect.Config) error {
 	srv, m, err := connect.Find(ctx, k.Provider, *c, k.Model)
 	if err != nil {
@@ -76,8 +76,8 @@ func (k *Connection) ask(ctx context.Context, c *connect.Config) error {
 	return err
 }
 
-// openClient connects to a provider and, unless its address or its headers are given, to all others with a key in the
-// environment, so that a session can change to their models.
+// openClient connects to a provider. Unless a base URL or headers are given, it also connects to all others with a key
+// in the environment, so that a session can change to their models.
 func openClient(ctx context.Context, provider string, c connect.Config) (*llm.Client, error) {
 	client, err := connect.Open(ctx, provider, c)
 	if err != nil || c.BaseURL != "" || len(c.Header) > 0 || !slices.Contains(connect.Names(), provider) {

@@ -15,10 +15,10 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// DiffField is the field of a result that has the diff of the changed files. The model does not see it.
+// DiffField is the field of a result that contains the diff of the changed files. The model does not see it.
 const DiffField = "diff"
 
-// maxDiffed is the size of the largest file that is compared.
+// maxDiffed is the maximum size of a file that is compared.
 const maxDiffed = 256 << 10
 
 // recordDiffs is middleware that adds the diff of the changed files to the result of a call.
@@ -41,7 +41,7 @@ func recordDiffs(ctx context.Context, c tool.Call, next func(context.Context) (t
 	return res, err
 }
 
-// PreviewDiff returns the diff of a preview. Files that cannot be compared are left out.
+// PreviewDiff returns the diff of a preview. It skips files that cannot be compared.
 func PreviewDiff(e env.Environment, p tool.Preview) string {
 	var b strings.Builder
 	for _, c := range p.Changes {
@@ -52,10 +52,10 @@ func PreviewDiff(e env.Environment, p tool.Preview) string {
 	return b.String()
 }
 
-// maxDescribed bounds the description of a call in the log.
+// maxDescribed is the maximum size of the description of a call.
 const maxDescribed = 64 << 10
 
-// describe describes a call that needs approval: by its diff, or by the commands of its line.
+// describe describes a call that needs approval, by its diff and its commands.
 func describe(ctx context.Context, r tool.Request) string {
 	text := ""
 	if p, ok, err := r.Preview(ctx); ok && err == nil {
@@ -77,8 +77,8 @@ func describe(ctx context.Context, r tool.Request) string {
 // isText reports whether content is text and small enough to compare.
 func isText(content []byte) bool { return len(content) <= maxDiffed && utf8.Valid(content) }
 
-// readChanging reads the files that a call will change. Files that cannot be compared are left out; a missing
-// file is empty.
+// readChanging reads the files that a call will change. It skips files that cannot be compared. A missing file counts
+// as empty.
 func readChanging(ctx context.Context, e env.Environment, accesses []policy.Access) map[string]string {
 	files := make(map[string]string)
 	for _, a := range accesses {
@@ -92,7 +92,7 @@ func readChanging(ctx context.Context, e env.Environment, accesses []policy.Acce
 	return files
 }
 
-// readText reads a file if it can be compared. A missing file is empty.
+// readText reads a file if it can be compared. A missing file counts as empty.
 func readText(ctx context.Context, e env.Environment, path string) (string, bool) {
 	if _, err := e.Stat(ctx, path); err != nil {
 		return "", true

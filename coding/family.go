@@ -23,9 +23,8 @@ const (
 	GenericFamily   Family = "generic"   // edits with edit_file
 )
 
-// families finds a family in the name of a model; the first match counts. Gateways put the vendor before
-// the name ("openai/gpt-oss-120b", "anthropic.claude-…"), and fine-tuned models keep the name of their
-// base.
+// families maps patterns of model names to families; the first match is used. Gateways put the vendor before the name
+// ("openai/gpt-oss-120b", "anthropic.claude-…"), and fine-tuned models keep the name of their base model.
 //
 //   - GPT models, including gpt-oss, and the numbered o models know apply_patch.
 //   - Gemma is trained like Gemini.
@@ -76,8 +75,7 @@ func (f Family) tools() []string {
 	return append(names, "delete_file", "view_image", "shell_output", "shell_input", "shell_stop", "update_plan")
 }
 
-// timeout returns the default command timeout. That of the native gemini-cli tools counts from the last
-// output.
+// timeout returns the default command timeout. For the native gemini-cli tools, it counts from the last output.
 func (f Family) timeout(t Toolset) time.Duration {
 	switch {
 	case f == GeminiFamily && t == Native:
@@ -112,7 +110,7 @@ func (f Family) window() int64 {
 	return 131_072
 }
 
-// wording returns the names of the tools by purpose.
+// wording returns the names of the tools, for the instructions.
 func (f Family) wording(t Toolset) prompt.Wording {
 	switch {
 	case t != Native:

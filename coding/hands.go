@@ -12,8 +12,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// hands returns tools that a session has beside those of its profile: the model finds them with tool_search. It
-// leaves out those that the profile has, and those that the model cannot use.
+// hands returns the tools that a session has in addition to those of its profile. The model finds them with
+// tool_search. It omits tools that the profile already has, and those that the model cannot use.
 func (b *builder) hands(p *Profile) []tool.Tool {
 	if b.search == nil {
 		b.search = codesearch.New()
@@ -29,13 +29,13 @@ func (b *builder) hands(p *Profile) []tool.Tool {
 	})
 }
 
-// Memory configures the notes that sessions keep.
+// Memory configures the notes that sessions save for later sessions.
 type Memory struct {
 	Off    bool
-	Budget int // bytes of notes in the prompt; 0 is 4096, negative is none
+	Budget int // maximum size of notes in the prompt, in bytes; 0 means 4096, negative means no notes
 }
 
-// remember finds the notes of earlier sessions.
+// remember adds the notes of earlier sessions to the prompt.
 func (b *builder) remember(context.Context) error {
 	if c := b.config.Memory; c.Off || b.state == "" {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Hooks are written for the tools of Claude Code. They see calls of other tools by its names, with its arguments and, as
-// there, absolute paths. Matchers may use the own name of a tool too.
+// Hooks are written for the tools of Claude Code. Calls of other tools are translated for them: they get the names and
+// arguments of Claude Code, with absolute paths. Matchers may also use a tool's own name.
 
-// claudeTools are the tools of Claude Code that standard tools have as aliases.
+// claudeTools are the tools of Claude Code that are aliases of standard tools.
 var claudeTools = []string{"Read", "Write", "Edit", "Bash", "BashOutput", "KillShell", "Glob", "Grep", "LS"}
 
-// otherTools are tools that no alias describes, or whose alias is for the standard tool of the same kind.
+// otherTools are tools that have no alias, or whose alias is for the standard tool of the same kind.
 var otherTools = []tool.Alias{
 	{Name: "Bash", Tool: "shell_input", Params: map[string]string{"command": "text"}},
 	{Name: "Bash", Tool: "write_stdin", Params: map[string]string{"command": "chars"}},
@@ -35,12 +35,12 @@ var otherTools = []tool.Alias{
 	{Name: "delete_file", Tool: "delete_file", Params: map[string]string{"file_path": "path"}},
 }
 
-// hookNames are further names of calls for matchers. A hook that guards files by Edit or Write sees all changes.
+// hookNames are additional names of calls for matchers, so that a hook for Edit or Write sees all file changes.
 var hookNames = map[string][]string{
 	"delete_file": {"Edit", "Write"}, "NotebookEdit": {"Edit", "Write"}, "Task": {"Agent"}, "Edit": {"MultiEdit"},
 }
 
-// claudeAliases are what tools are called in Claude Code.
+// claudeAliases maps tools to their aliases in Claude Code.
 var claudeAliases = sync.OnceValue(func() map[string]tool.Alias {
 	all := make(map[string]tool.Alias)
 	for _, a := range tools.Aliases() {
@@ -54,7 +54,7 @@ var claudeAliases = sync.OnceValue(func() map[string]tool.Alias {
 	return all
 })
 
-// HookCalls translates tool calls for [hook.Set.Translating]: hooks see them as those of Claude Code, with the absolute
+// HookCalls translates tool calls for [hook.Set.Translating]: hooks see them as calls of Claude Code, with the absolute
 // paths of an environment. Open does this for the hooks of a session.
 func HookCalls(paths env.Paths) func(dir, name string, args json.RawMessage) []hook.Call {
 	return func(dir, name string, args json.RawMessage) []hook.Call {
@@ -87,7 +87,7 @@ func HookCalls(paths env.Paths) func(dir, name string, args json.RawMessage) []h
 	}
 }
 
-// severalFiles translates a call for several files to a call for each of them; nil if it is not one.
+// severalFiles translates a call for several files to one call for each of them. It returns nil for other calls.
 func severalFiles(name string, in map[string]json.RawMessage, abs func(string) string) (calls []hook.Call) {
 	var text string
 	var files []string
@@ -106,7 +106,7 @@ func severalFiles(name string, in map[string]json.RawMessage, abs func(string) s
 	return calls
 }
 
-// patchCalls translates a patch. Each file that it changes, moves or deletes is a call.
+// patchCalls translates a patch to one call for each file that it changes, moves or deletes.
 func patchCalls(text string, abs func(string) string) (calls []hook.Call) {
 	p, err := patch.Parse(text)
 	if err != nil {
@@ -131,7 +131,7 @@ func patchCalls(text string, abs func(string) string) (calls []hook.Call) {
 	return calls
 }
 
-// renamed returns arguments under other names. One without a new name is left out.
+// renamed returns arguments under other names. It drops those whose new name is empty.
 func renamed(in map[string]json.RawMessage, names map[string]string) map[string]json.RawMessage {
 	out := make(map[string]json.RawMessage, len(in))
 	for k, v := range in {

@@ -12,18 +12,18 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// hostedSearch maps providers to their own web search, by dialect. The provider runs it without asking, so no call of
-// it reaches the pipeline.
+// hostedSearch maps providers to their web search tools. The provider runs them itself, so their calls do not go
+// through the pipeline.
 var hostedSearch = map[string]llm.State{
 	"openai":    {Dialect: "openai-responses", Data: json.RawMessage(`{"type":"web_search"}`)},
 	"anthropic": {Dialect: "anthropic", Data: json.RawMessage(`{"type":"web_search_20250305","name":"web_search","max_uses":8}`)},
 	"gemini":    {Dialect: "gemini", Data: json.RawMessage(`{"googleSearch":{}}`)},
 }
 
-// combines matches models of Gemini that use Google Search beside other tools.
+// combines matches Gemini models that can use Google Search together with other tools.
 var combines = lazy.Regexp(`gemini-(?:[3-9]|\d\d)`)
 
-// useHostedSearch adds the web search of the provider to a setup, if the host wants it and the policy does not object.
+// useHostedSearch adds the provider's web search to a setup, if the host wants it and the policy does not forbid it.
 func (b *builder) useHostedSearch(ctx context.Context, u *setup) error {
 	if !b.config.HostedSearch {
 		return nil
@@ -49,8 +49,8 @@ func (b *builder) useHostedSearch(ctx context.Context, u *setup) error {
 	}))
 }
 
-// forbidsSearch returns why the policy forbids searches. Nobody can be asked about a single one, so a rule that asks
-// forbids them all.
+// forbidsSearch returns why the policy forbids searches, or "". The user cannot be asked about each search, so a rule
+// that asks forbids all of them.
 func (b *builder) forbidsSearch(ctx context.Context) string {
 	s := &b.session
 	if s.Policy == nil {
@@ -66,7 +66,7 @@ func (b *builder) forbidsSearch(ctx context.Context) string {
 	return ""
 }
 
-// withBody returns options with a member of the request body.
+// withBody returns options with a member added to the request body.
 func withBody(all map[string]llm.Options, dialect, name, value string) map[string]llm.Options {
 	all = maps.Clone(all)
 	if all == nil {

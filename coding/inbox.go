@@ -8,33 +8,32 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Inbox gives a session messages that do not come from its user, such as those of scheduled jobs and webhooks. They
-// give the agent no permissions: what it does is judged as always.
+// Inbox delivers messages to a session that do not come from its user, such as those of scheduled jobs and webhooks.
+// They do not give the agent any permissions.
 type Inbox struct {
 	session *agent.Session
 	wake    chan struct{}
 	done    func(agent.Outcome, error)
 }
 
-// NewInbox returns the inbox of a session. done, if not nil, is called with the outcome of each work that a message
-// started.
+// NewInbox returns the inbox of a session. done, if not nil, is called with the outcome whenever messages started work.
 func NewInbox(s *agent.Session, done func(agent.Outcome, error)) *Inbox {
 	return &Inbox{session: s, wake: make(chan struct{}, 1), done: done}
 }
 
-// Deliver queues a message, and returns when it is saved. The agent works on it after its current work.
+// Deliver queues a message, and returns when it is saved. The agent handles it after its current work.
 func (i *Inbox) Deliver(text string) error {
 	if err := i.session.FollowUp(llm.Text{Text: text}); err != nil {
 		return err
 	}
 	select {
 	case i.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // Run will see it anyway
 	}
 	return nil
 }
 
-// Run has the session work on messages while it is idle, until ctx ends or the session can no longer work.
+// Run makes the session handle messages while it is idle, until ctx is done or the session is closed.
 func (i *Inbox) Run(ctx context.Context) error {
 	for {
 		select {

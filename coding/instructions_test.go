@@ -90,7 +90,7 @@ func TestDocs_ToolsPageTellsTheTimeoutsThatApply(t *testing.T) {
 		"| `gemini` | " + seconds("gemini standard") + " | " + seconds("gemini native") + " without output |",
 		"| `generic` | " + seconds("generic") + " |",
 		fmt.Sprintf("`coding.NewTools`) | %g s |", tools.DefaultTimeout.Seconds()),
-		fmt.Sprintf("Files over %d MiB are not read whole", tools.MaxFileSize>>20),
+		fmt.Sprintf("Files over %d MiB are not read completely", tools.MaxFileSize>>20),
 	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("docs/tools.md does not say %q", want)

@@ -11,18 +11,18 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// denials are parts of messages of programs that the sandbox refused something.
+// denials are parts of the messages of programs when the sandbox denies them something.
 var denials = []string{
 	"read-only file system", "permission denied", "operation not permitted", "device or resource busy", "eperm", "eacces", "erofs",
 	"network is unreachable", "could not resolve host", "temporary failure in name resolution", "name or service not known",
 	"getaddrinfo", "enetunreach", "eai_again", "no such host", "connection refused",
 }
 
-// explainTail is how much of the end of an output is searched for signs of a denial.
+// explainTail is how much of the end of an output is searched for denials, in characters.
 const explainTail = 16 << 10
 
-// ExplainLimits is middleware that adds a note to the result of a failed command, if the sandbox or a variable
-// that it did not get may be the reason.
+// ExplainLimits is middleware that adds a note to the result of a failed command if the sandbox or a withheld
+// environment variable may be the reason.
 func ExplainLimits(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
 	res, err := next(ctx)
 	i := slices.IndexFunc(c.Accesses, func(a policy.Access) bool { return a.Kind == policy.Exec })
@@ -38,7 +38,7 @@ func ExplainLimits(ctx context.Context, c tool.Call, next func(context.Context) 
 		res.Notes = append(res.Notes, sandboxNote(*limits, c.Name))
 	}
 	if names := missed(limits.Withheld, c.Accesses[i].Target, tail(res.Output)); len(names) > 0 {
-		res.Notes = append(res.Notes, fmt.Sprintf("Commands do not get %s from the environment. The user can pass it with environment.pass in the configuration of reins.", strings.Join(names, ", ")))
+		res.Notes = append(res.Notes, fmt.Sprintf("Commands do not get %s from the environment. The user can change that with environment.pass in the configuration of reins.", strings.Join(names, ", ")))
 	}
 	return res, nil
 }
@@ -72,10 +72,10 @@ func sandboxNote(l env.Limits, name string) string {
 	fmt.Fprintf(&b, "This ran in the sandbox (%s)", l.Sandbox)
 	if len(l.Writable) > 0 {
 		fmt.Fprintf(&b, ": commands can write below %s", strings.Join(l.Writable, ", "))
-		fmt.Fprintf(&b, ", except what decides what runs later, such as .git/hooks and .git/config")
+		fmt.Fprintf(&b, ", except files that control what runs later, such as .git/hooks and .git/config")
 	}
 	if !l.Network {
-		b.WriteString("; there is no network beside loopback")
+		b.WriteString("; there is no network except loopback")
 	}
 	parameter := "outside_sandbox: true"
 	switch name {
@@ -84,11 +84,11 @@ func sandboxNote(l env.Limits, name string) string {
 	case "exec_command":
 		parameter = `sandbox_permissions: "require_escalated"`
 	}
-	fmt.Fprintf(&b, ". Use $TMPDIR for temporary files. If the sandbox is why it failed, and it is needed, repeat the call with %s; the user is asked first.", parameter)
+	fmt.Fprintf(&b, ". Use $TMPDIR for temporary files. If the sandbox caused the failure and the command is needed, repeat the call with %s; the user is asked first.", parameter)
 	return b.String()
 }
 
-// variablesOf names the beginnings of variables that programs use without naming them in their messages.
+// variablesOf maps programs to the prefixes of variables that they use without naming them in messages.
 var variablesOf = map[string][]string{
 	"gh": {"GH_", "GITHUB_"}, "glab": {"GITLAB_"}, "npm": {"NPM_", "NODE_AUTH_"}, "pnpm": {"NPM_", "NODE_AUTH_"}, "yarn": {"NPM_", "YARN_"},
 	"aws": {"AWS_"}, "gcloud": {"GOOGLE_", "CLOUDSDK_"}, "az": {"AZURE_", "ARM_"}, "terraform": {"TF_", "AWS_", "ARM_", "GOOGLE_"},

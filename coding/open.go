@@ -45,36 +45,36 @@ type Config struct {
 
 	// Connect configures the client, unless Session.Client is set.
 	Connect connect.Config
-	// Vars are environment variables for commands, unless Session.Env is set. Pass lists variables of the host
-	// that commands get beside those of [local.InheritListed].
+	// Vars are environment variables for commands, unless Session.Env is set. Pass lists variables of the host that
+	// commands get in addition to those of [local.InheritListed].
 	Vars map[string]string
 	Pass []string
-	// Sandbox confines commands and changes of files, unless Session.Env is set. The zero value confines nothing.
+	// Sandbox restricts commands and file changes, unless Session.Env is set. The zero value restricts nothing.
 	Sandbox sandbox.Config
 
-	// Family selects tools and instructions. It defaults to that of the model's name.
+	// Family selects tools and instructions. It is derived from the model's name by default.
 	Family Family
 	// Toolset is the form of the tools. It defaults to Standard. With Native, a model whose family has no
 	// native tools is an error; if the session changes to one later, it gets the standard tools.
 	Toolset Toolset
-	// Tier says which tools the model sees at once. It defaults to CoreTier.
+	// Tier selects which tools the model sees at once. It defaults to CoreTier.
 	Tier Tier
-	// Profile makes the profile of each model that the session uses. It defaults to [NewProfile].
+	// Profile creates the profile of each model that the session uses. It defaults to [NewProfile].
 	Profile func(ProfileConfig) *Profile
 	// ToolConfig configures the tools of the profile.
 	ToolConfig ToolConfig
 	// Tools are added to those of the profile and replace tools with the same name.
 	Tools []tool.Tool
-	// Extend, if set, returns further tools for the environment of the session, such as those of MCP servers. Later
-	// changes of them go to Session.Reconfigure.
+	// Extend, if set, returns additional tools for the environment of the session, such as those of MCP servers. Use
+	// Session.Reconfigure to change them later.
 	Extend func(ctx context.Context, e env.Environment) (Extension, error)
-	// HostedSearch adds the web search of the model's provider, if it has one. The provider runs it without asking, unless
-	// a rule of the policy forbids searches or asks about them.
+	// HostedSearch adds the web search of the model's provider, if it has one. The provider runs it without asking. It
+	// is not added if a policy rule forbids searches or asks about them.
 	HostedSearch bool
-	// Skills are offered to the model, which gets their names and descriptions. See [Commands] for the user's use of
-	// them. Agents of the registry become agent types. Nil means no skills.
+	// Skills are offered to the model by name and description. See [Commands] for skills that the user invokes. Agents
+	// of the registry become agent types. Nil means no skills.
 	Skills *skill.Registry
-	// Schedule, if set, lets the agent schedule prompts to itself. The host calls its Run.
+	// Schedule, if set, lets the agent schedule prompts to itself. The host must call its Run method.
 	Schedule *Schedule
 	// Prompt configures the system prompt. Prompt.Tools is ignored. If Session.System is set, only
 	// Prompt.User is added to it.
@@ -82,7 +82,7 @@ type Config struct {
 
 	// LSP configures language servers. The zero value uses none.
 	LSP LSPConfig
-	// Memory configures the notes that are kept between sessions. They need a state directory.
+	// Memory configures the notes that are saved between sessions. They need a state directory.
 	Memory Memory
 
 	// Secrets configures what is redacted, and Audit the audit log.
@@ -94,7 +94,7 @@ type Config struct {
 	Resume string
 	// State is the directory for sessions, checkpoints and the audit log. It defaults to [StateDir].
 	State string
-	// NoSave keeps the session in memory. It can then be neither resumed nor undone.
+	// NoSave keeps the session in memory only. It cannot be resumed or undone.
 	NoSave bool
 	// NoCompaction disables compaction. By default, the conversation is compacted at 80% of the context
 	// window.
@@ -112,7 +112,8 @@ type Config struct {
 // Extension is what a host adds to a session.
 type Extension struct {
 	Tools []tool.Tool
-	// About is what the origins of tools say about them, by name. The prompt marks it as untrusted.
+	// About holds the descriptions that origins of tools, such as MCP servers, give of themselves, by name. The prompt
+	// marks them as untrusted.
 	About map[string]string
 }
 
@@ -137,7 +138,7 @@ func Open(ctx context.Context, c Config) (*agent.Session, error) {
 	return s, nil
 }
 
-// builder assembles one session.
+// builder assembles a session.
 type builder struct {
 	config  Config
 	session agent.Config // the result
@@ -224,7 +225,7 @@ func (b *builder) findStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// findDir makes the environment.
+// findDir creates the environment.
 func (b *builder) findDir(context.Context) error {
 	if b.session.Env != nil {
 		return nil
@@ -242,7 +243,7 @@ func (b *builder) findDir(context.Context) error {
 	}
 	if b.config.Warn != nil {
 		c.Incomplete = func(s sandbox.Support) {
-			b.config.Warn(fmt.Errorf("the sandbox is not complete: %s", strings.Join(s.Problems, "; ")))
+			b.config.Warn(fmt.Errorf("the sandbox is incomplete: %s", strings.Join(s.Problems, "; ")))
 		}
 	}
 	e, err := local.New(c)
@@ -264,7 +265,7 @@ func (b *builder) extend(ctx context.Context) error {
 	return err
 }
 
-// connect makes the client.
+// connect creates the client.
 func (b *builder) connect(ctx context.Context) error {
 	s := &b.session
 	if s.Client != nil {
@@ -287,7 +288,7 @@ func (b *builder) connect(ctx context.Context) error {
 	return nil
 }
 
-// idle closes the idle connections of an HTTP client.
+// idle is an HTTP client whose Close closes idle connections.
 type idle struct{ *http.Client }
 
 func (i idle) Close() error {

@@ -15,11 +15,11 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Schedule has the scheduled jobs of a session. With one in its Config, the session has the tools cron_create, cron_list
-// and cron_delete. Jobs follow from the records of the session, so they are there again after a resume. They run only
-// while the host calls Run.
+// Schedule holds the scheduled jobs of a session. If it is set in Config, the session has the tools cron_create,
+// cron_list and cron_delete. Jobs are derived from the records of the session, so they survive a resume. They run only
+// during Run.
 type Schedule struct {
-	// Location is the time zone of the jobs; nil is the host's.
+	// Location is the time zone of the jobs; nil means the host's.
 	Location *time.Location
 
 	mu    sync.Mutex
@@ -42,8 +42,8 @@ func (b *builder) addSchedule(context.Context) error {
 	return nil
 }
 
-// Run delivers the prompts of jobs when they are due, until ctx ends or the session is closed. Times that passed while no
-// host was running are reported once, in one message, and not made up for.
+// Run delivers the prompts of jobs when they are due, until ctx is done or the session is closed. Jobs that were due
+// while no host was running are not run; they are reported in one message.
 func (c *Schedule) Run(ctx context.Context, s *agent.Session, deliver func(text string) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -68,7 +68,7 @@ func (c *Schedule) Run(ctx context.Context, s *agent.Session, deliver func(text 
 	}
 }
 
-// pause returns how long to wait. It looks again after a minute at the latest, because a clock may be set.
+// pause returns how long to wait until the next job, at most a minute, because the clock may be changed.
 func (c *Schedule) pause() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,7 +119,7 @@ const (
 	fieldDeleted = "job_deleted"
 )
 
-// apply applies a record. It is safe to apply what a tool or runDue has already done.
+// apply applies a record. It has no effect if a tool or runDue has already made the change.
 func (c *Schedule) apply(r event.Record) {
 	if r.Agent != "" {
 		return
@@ -128,7 +128,7 @@ func (c *Schedule) apply(r event.Record) {
 	defer c.mu.Unlock()
 	switch d := r.Data.(type) {
 	case event.SessionResume:
-		if d.Imported { // an archive must not make a host do anything later
+		if d.Imported { // jobs from an archive must not run on this host
 			c.table.Clear()
 		}
 	case event.ToolCallEnd:
@@ -195,7 +195,7 @@ func (c *Schedule) runDue(deliver func(string) error) error {
 		if err := deliver(fmt.Sprintf(dueFormat, d.Title(), d.At.Format(time.RFC3339), d.Prompt)); err != nil {
 			return err
 		}
-		c.mu.Lock() // the record says the same, but comes later
+		c.mu.Lock() // the record has the same effect, but comes later
 		c.table.Ran(d.ID, d.At)
 		c.mu.Unlock()
 	}
@@ -228,7 +228,7 @@ type cronIn struct {
 	Schedule string `json:"schedule" jsonschema:"cron expression with 5 fields, in local time"`
 	Prompt   string `json:"prompt" jsonschema:"what to tell you then"`
 	Name     string `json:"name,omitempty"`
-	Once     bool   `json:"once,omitempty" jsonschema:"run at the next time only"`
+	Once     bool   `json:"once,omitempty" jsonschema:"run only at the next time"`
 }
 
 type cronID struct {
@@ -269,7 +269,7 @@ func (c *Schedule) list(context.Context, *tool.Call, struct{}) (tool.Result, err
 	defer c.mu.Unlock()
 	var out strings.Builder
 	for _, j := range c.table.Jobs() {
-		next := "not any more"
+		next := "never"
 		if at := j.Next(c.now().Location()); !at.IsZero() {
 			next = at.Format(time.RFC1123Z)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// The fields of a result with which a skill begins and ends.
+// The fields of results that start and end a skill.
 const (
 	fieldSkill = "skill"
 	fieldTools = "allowed_tools"
@@ -32,7 +32,8 @@ type skillIn struct {
 	Done bool   `json:"done,omitempty" jsonschema:"the work of the skill that was loaded last is finished"`
 }
 
-// toolListing limits the list of skills in the description of the tool, which some providers limit to 1,024 characters.
+// toolListing is the maximum size of the list of skills in the tool description. Some providers limit the description
+// to 1,024 characters.
 const toolListing = 750
 
 // skillTool returns the tool that loads skills, in the form of the profile.
@@ -74,7 +75,7 @@ func (b *builder) useSkill(name, args string) tool.Result {
 	return res
 }
 
-// skillAliases are other names of the standard tool.
+// skillAliases returns other names of the standard tool.
 func skillAliases() []tool.Alias {
 	return []tool.Alias{{Name: "Skill", Tool: "skill", Params: map[string]string{"skill": "name"}}, {Name: "activate_skill", Tool: "skill"}}
 }
@@ -121,13 +122,13 @@ func (b *builder) useSkills(context.Context) error {
 			Model: modelFor(s.Catalogue, s.Provider, a.Model), Mode: mode, MaxTurns: a.MaxTurns,
 		}
 	}
-	maps.Copy(types, s.Subagents.Types) // those of the caller win
+	maps.Copy(types, s.Subagents.Types) // those of the caller take precedence
 	s.Subagents.Types = types
 	return nil
 }
 
-// namesIn returns the tools that the names in another agent stand for; nil stays nil. A tool with a pattern is left
-// out, because agent types cannot have patterns.
+// namesIn returns the tools that correspond to the tool names of another agent. It returns nil for nil. It omits tools
+// with a pattern, because agent types cannot have patterns.
 func namesIn(have *tool.Registry, names []string) []string {
 	if names == nil {
 		return nil
@@ -144,8 +145,8 @@ func namesIn(have *tool.Registry, names []string) []string {
 	return real
 }
 
-// modelFor returns the model that a skill or an agent asks for, such as "haiku", or "" if the provider does not have
-// it.
+// modelFor returns the model that a skill or an agent requests, for example by "haiku", or "" if the provider does not
+// have it.
 func modelFor(c *llm.Catalogue, provider, name string) string {
 	if name == "" || name == "inherit" {
 		return ""
@@ -161,7 +162,7 @@ func modelFor(c *llm.Catalogue, provider, name string) string {
 	return ""
 }
 
-// readable returns a policy that lets every tool read the files of skills.
+// readable returns a policy that allows reading the files of skills.
 func readable(p policy.Policy, r *skill.Registry) policy.Policy {
 	p = orDefault(p)
 	var rules []policy.Rule
@@ -195,18 +196,18 @@ func (b *builder) offersSkills() bool {
 	return slices.ContainsFunc(b.config.Skills.All(), func(s *skill.Skill) bool { return s.ModelInvoked })
 }
 
-// Commands gives sessions input that may use skills.
+// Commands submits user input that may invoke skills.
 type Commands struct {
 	Skills    *skill.Registry
 	Provider  string                 // of the session, for the models of skills
 	Catalogue *llm.Catalogue         // default: llm.DefaultCatalogue()
-	Exists    func(path string) bool // reports whether "/name" is a file; nil means that it is not
-	Warn      func(error)            // gets problems that do not stop the work; may be nil
+	Exists    func(path string) bool // reports whether "/name" is a file; nil means never
+	Warn      func(error)            // called with problems that do not stop the work; may be nil
 }
 
-// Submit is agent.Session.Submit for input from a user. Input of the form "/name args" uses a skill: the session gets
-// its instructions, and works with its model until the work on the input ends. An unknown name is an error. Other
-// input is submitted as it is.
+// Submit is agent.Session.Submit for input from a user. Input of the form "/name args" invokes a skill: the session
+// gets the skill's instructions, and uses the skill's model for this input. An unknown name is an error. Other input is
+// submitted unchanged.
 func (c Commands) Submit(ctx context.Context, s *agent.Session, input string, more ...llm.Part) (agent.Outcome, error) {
 	inv, err := c.Skills.Expand(input, c.Exists)
 	if err != nil {

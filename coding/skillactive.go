@@ -19,7 +19,7 @@ import (
 )
 
 // activeSkills computes which skills are active in a session, from the records alone, so that they are the same after a
-// crash. A skill is active until the work on the input is done. One that the model loaded ends earlier if the model
+// crash. A skill is active until the work on the input is done. A skill that the model loaded ends earlier if the model
 // reports that it is finished.
 type activeSkills struct {
 	mu      sync.Mutex
@@ -42,7 +42,7 @@ func (a *activeSkills) follow(s *agent.Session) {
 	a.session = s
 }
 
-// update applies the records that are new. All records before a tool call are saved when it is judged.
+// update applies new records. When a tool call is checked, all records before it are saved.
 func (a *activeSkills) update(ctx context.Context) error {
 	if a.session == nil {
 		return nil
@@ -87,7 +87,7 @@ func (a *activeSkills) apply(r event.Record) {
 	a.stacks[r.Agent] = stack
 }
 
-// loaded returns the skills after a call of the tool that loads them.
+// loaded returns the active skills after a tool call.
 func loaded(stack []activeSkill, d event.ToolCallEnd) []activeSkill {
 	if !slices.Contains(skillTools, d.Name) || d.Error != nil {
 		return stack
@@ -105,7 +105,7 @@ func loaded(stack []activeSkill, d event.ToolCallEnd) []activeSkill {
 	return append(slices.Clip(stack), activeSkill{name, texts(d.Fields[fieldTools]), true})
 }
 
-// texts returns a list of texts, which is a list of anything in a saved record.
+// texts returns a list of strings. Decoded from a saved record, it has type []any.
 func texts(v any) []string {
 	switch v := v.(type) {
 	case []string:
@@ -120,7 +120,8 @@ func texts(v any) []string {
 	return nil
 }
 
-// limits returns the skills that limit an agent: the last ones with a list, of itself and of the agents above it.
+// limits returns the skills that restrict an agent: for the agent and each of its parents, the last skill with a list
+// of tools.
 func (a *activeSkills) limits(ctx context.Context, path string) (list []activeSkill, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -141,8 +142,8 @@ func (a *activeSkills) limits(ctx context.Context, path string) (list []activeSk
 	}
 }
 
-// policy returns a policy that refuses what active skills do not allow and, in an untrusted project, the scripts of
-// its skills.
+// policy returns a policy that refuses what active skills do not allow. If untrusted is set, it also refuses scripts of
+// the project's skills.
 func (a *activeSkills) policy(p policy.Policy, untrusted bool) policy.Policy {
 	limited := skillPolicy{p, a, untrusted}
 	if e, ok := p.(policy.Extensible); ok {
@@ -161,7 +162,7 @@ type skillPolicy struct {
 func (p skillPolicy) Decide(ctx context.Context, q policy.Query) policy.Decision {
 	limits, err := p.active.limits(ctx, q.Agent)
 	if err != nil {
-		return policy.Decision{Code: "skill", Rule: "skill", Reason: "it cannot be determined which skills are active: " + err.Error()}
+		return policy.Decision{Code: "skill", Rule: "skill", Reason: "cannot determine which skills are active: " + err.Error()}
 	}
 	for _, s := range limits {
 		if !s.allows(ctx, q) {
@@ -200,7 +201,7 @@ func (s activeSkill) refusal(tool string) string {
 	return text
 }
 
-// allows reports whether the skill lists what a call does.
+// allows reports whether the skill allows a call.
 func (s activeSkill) allows(ctx context.Context, q policy.Query) bool {
 	name := standardName(q.Tool)
 	if name == "skill" && s.may(q.Args) {
@@ -218,7 +219,7 @@ func (s activeSkill) allows(ctx context.Context, q policy.Query) bool {
 			return true
 		}
 		reads = reads || listed == "read_file" || listed == "grep"
-		// A command may also write files with redirections if the skill may.
+		// If the skill may write files, its commands may also write them with redirections.
 		redirects := name == "shell" && (listed == "write_file" || listed == "edit_file")
 		if r, err := policy.ParseRule(entry); err == nil && (same || redirects || standard()[strings.ToLower(bare)] == "") {
 			rules = append(rules, r)
@@ -230,14 +231,13 @@ func (s activeSkill) allows(ctx context.Context, q policy.Query) bool {
 	return policy.Within(ctx, q, rules)
 }
 
-// may reports whether a call ends the skill, or loads it again after its instructions were removed from the
-// conversation.
+// may reports whether a call ends the skill, or loads it again, for example after its instructions were compacted away.
 func (s activeSkill) may(args json.RawMessage) bool {
 	var in skillIn
 	return json.Unmarshal(args, &in) == nil && (in.Done || skillName(args) == s.name)
 }
 
-// skillName returns the name in a call that loads a skill, of any toolset.
+// skillName returns the name in a call that loads a skill, for all toolsets.
 func skillName(args json.RawMessage) string {
 	var in struct{ Name, Skill string }
 	if json.Unmarshal(args, &in) != nil {
@@ -259,10 +259,10 @@ var standard = sync.OnceValue(func() map[string]string {
 	return names
 })
 
-// standardName returns the name of the standard tool that corresponds to a tool.
+// standardName returns the name of the corresponding standard tool.
 func standardName(name string) string { return cmp.Or(standard()[strings.ToLower(name)], name) }
 
-// companions are the tools that come with another one.
+// companions are the tools that are allowed together with another one.
 var companions = map[string][]string{
 	"shell":       {"shell_output", "shell_input", "shell_stop", "sleep", "monitor"},
 	"read_file":   {"read_many_files", "view_image"},

@@ -18,7 +18,7 @@ import (
 	"github.com/reins-agent/reins/internal/realpath"
 )
 
-// ErrNoStateDir is returned if the environment defines no directory for sessions.
+// ErrNoStateDir is returned if the environment does not define a directory for sessions.
 var ErrNoStateDir = errors.New("no directory for sessions: REINS_HOME and the home directory are not set; set REINS_HOME to a directory")
 
 // StateDir returns the directory for sessions and checkpoints: $REINS_HOME, or reins in the system's
@@ -65,19 +65,17 @@ const sessionsName = "sessions"
 // WorktreesDir returns the directory for the worktrees of a state directory.
 func WorktreesDir(state string) string { return filepath.Join(state, "worktrees") }
 
-// CheckpointsDir is the name of the directory in a state directory that has one directory with checkpoints
-// for each workspace.
+// CheckpointsDir is the name of the directory in a state directory for checkpoints. It has a subdirectory for each
+// workspace.
 const CheckpointsDir = "checkpoints"
 
-// OpenSessions returns the store for the sessions of a state directory. It creates nothing yet. waiting, if
-// not nil, is called with the ID of a session that cannot be opened until commands of a killed process have
-// stopped.
+// OpenSessions returns the store for the sessions of a state directory. It does not create the directory. waiting, if
+// not nil, is called with the ID of a session that cannot be opened until commands of a killed process have stopped.
 func OpenSessions(state string, waiting func(id string)) (*filestore.Store, error) {
 	return filestore.New(filestore.Config{Dir: filepath.Join(state, sessionsName), Waiting: waiting})
 }
 
-// checkpointDir returns the directory for the checkpoints of a workspace. It depends on the real path of the
-// workspace.
+// checkpointDir returns the directory for the checkpoints of a workspace, which is identified by its real path.
 func checkpointDir(state, workspace string) (string, error) {
 	real, err := realpath.Dir(workspace)
 	if err != nil {
@@ -87,8 +85,8 @@ func checkpointDir(state, workspace string) (string, error) {
 	return filepath.Join(state, CheckpointsDir, plainName(filepath.Base(real))+"-"+hex.EncodeToString(sum[:6])), nil
 }
 
-// OpenCheckpoints opens the checkpoints of a workspace. They never include sessions, checkpoints and the
-// audit log, even if the state directory is inside the workspace: restoring those would destroy them.
+// OpenCheckpoints opens the checkpoints of a workspace. They never include sessions, checkpoints or the audit log, even
+// if the state directory is inside the workspace: restoring them would destroy newer data.
 func OpenCheckpoints(state, workspace string) (*checkpoint.Store, error) {
 	place, err := checkpointDir(state, workspace)
 	if err != nil {
@@ -114,7 +112,7 @@ func sessionCheckpoints(ctx context.Context, state, workspace string, warn func(
 	return Checkpoints{Store: store}
 }
 
-// noCheckpoints returns an error from every method, for a store that cannot be opened.
+// noCheckpoints is used if the store cannot be opened. All its methods return the error.
 type noCheckpoints struct{ err error }
 
 func (n noCheckpoints) Take(context.Context, string) (string, int, error) { return "", 0, n.err }
@@ -137,8 +135,8 @@ func plainName(name string) string {
 	return cmp.Or(strings.Trim(name, ".-"), "root")
 }
 
-// SandboxCache returns the directory for the caches of confined commands in a workspace. Each workspace has its own:
-// what one project puts into a cache must not be used by another.
+// SandboxCache returns the directory for the caches of sandboxed commands in a workspace. Each workspace has its own,
+// so that a project cannot use what another one put into a cache.
 func SandboxCache(state, dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

@@ -7,19 +7,20 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Tier says which tools the model sees at once. It finds the others with tool_search, so that requests stay small.
+// Tier selects which tools the model sees at once. To keep requests small, it finds the others with tool_search.
 type Tier string
 
-// The tiers. Each has the tools of those before it. Native tools, and those of hosts and of MCP servers, are core tools.
+// The tiers. Each includes the tools of those before it. Native tools and tools of hosts and MCP servers are core
+// tools.
 const (
-	CoreTier     Tier = "core"     // what nearly every task needs
-	AdvancedTier Tier = "advanced" // also work with several agents, and messages to the user
+	CoreTier     Tier = "core"     // tools that nearly every task needs
+	AdvancedTier Tier = "advanced" // also tools for several agents, and for messages to the user
 	AllTiers     Tier = "all"      // also tools for special purposes, such as schedules
 )
 
 var tierOrder = []Tier{CoreTier, AdvancedTier, AllTiers}
 
-// tierOf has the tiers of the tools that are not core tools.
+// tierOf maps the tools that are not core tools to their tiers.
 var tierOf = map[string]Tier{
 	"shell_input": AdvancedTier, "send_input": AdvancedTier, "close_agent": AdvancedTier, "list_agents": AdvancedTier,
 	"task_create": AdvancedTier, "task_get": AdvancedTier, "task_list": AdvancedTier, "task_update": AdvancedTier, "task_stop": AdvancedTier, "task_output": AdvancedTier,
@@ -44,13 +45,13 @@ func ParseTier(name string) (Tier, error) {
 	return "", fmt.Errorf("unknown tier %q: use core, advanced or all", name)
 }
 
-// has reports whether the tier has a tool.
+// has reports whether the tier includes a tool.
 func (t Tier) has(name string) bool {
 	of, higher := tierOf[name]
 	return !higher || slices.Index(tierOrder, of) <= slices.Index(tierOrder, t)
 }
 
-// TierOf returns the lowest tier that has a tool.
+// TierOf returns the lowest tier that includes a tool.
 func TierOf(name string) Tier {
 	if t, higher := tierOf[name]; higher {
 		return t
@@ -58,7 +59,7 @@ func TierOf(name string) Tier {
 	return CoreTier
 }
 
-// deferred lists the tools that the tier does not have.
+// deferred lists the tools that the tier does not include.
 func (t Tier) deferred() (names []string) {
 	for name := range tierOf {
 		if !t.has(name) {
@@ -68,7 +69,7 @@ func (t Tier) deferred() (names []string) {
 	return names
 }
 
-// tiered returns tools, with those that the tier does not have as deferred ones.
+// tiered returns the tools, and defers those that the tier does not include.
 func (t Tier) tiered(tools []tool.Tool) []tool.Tool {
 	list := slices.Clone(tools)
 	for i, each := range list {

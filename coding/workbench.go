@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/tool/callhook"
 )
 
-// Workbench runs tool calls as a session does, without a model or records.
+// Workbench runs tool calls like a session, but without a model or records.
 type Workbench struct {
 	Pipeline *tool.Pipeline
 	Env      env.Environment
@@ -27,8 +27,8 @@ type Workbench struct {
 }
 
 // OpenWorkbench sets up what [Open] sets up for tool calls: the environment with its sandbox, redaction, hooks and the
-// audit log. It uses the fields of Config that are about these. The function makes the tools. The calls have a random
-// session ID in the audit log.
+// audit log. It uses only the corresponding fields of Config. newTools creates the tools. In the audit log, the calls
+// have a random session ID.
 func OpenWorkbench(ctx context.Context, c Config, newTools func(ToolConfig) (*tool.Registry, error)) (*Workbench, error) {
 	b := &builder{config: c, session: c.Session, state: c.State}
 	b.config.ToolConfig.State = tools.NewState()
@@ -54,7 +54,7 @@ func (b *builder) workbench(ctx context.Context, newTools func(ToolConfig) (*too
 		Registry: reg, Policy: s.Policy, Mode: s.Mode, Workspace: s.Workspace, Approve: s.Approve, Secrets: s.Secrets, Limits: s.ToolLimits,
 		Middleware: append(slices.Clip(s.Middleware), ExplainLimits),
 	}
-	// A link that is swapped later must not move the workspace.
+	// A symbolic link that is replaced later must not change the workspace.
 	if p.Workspace.Dir, err = s.Env.RealPath(ctx, s.Env.Info().Dir); err != nil {
 		return nil, err
 	}
@@ -78,8 +78,7 @@ func (b *builder) workbench(ctx context.Context, newTools func(ToolConfig) (*too
 	return &Workbench{Pipeline: p, Env: s.Env, hooks: h, made: b.made}, nil
 }
 
-// Guard runs the hooks that decide before somebody is asked for an approval. It returns an answer if they refuse the
-// call.
+// Guard runs the hooks that decide before the user is asked for approval. It returns an answer if they refuse the call.
 func (w *Workbench) Guard(ctx context.Context, r tool.Request) *tool.Approval {
 	return w.hooks.Requested(ctx, r, true)
 }
@@ -92,13 +91,13 @@ func (w *Workbench) Close() (err error) {
 	return err
 }
 
-// benchHooks runs the hooks of a workbench. What they say to the model becomes notes of the results.
+// benchHooks runs the hooks of a workbench. Their messages to the model become notes in the results.
 type benchHooks struct {
 	callhook.Calls
 	session string
 
 	mu   sync.Mutex
-	said map[string][]string // by call
+	said map[string][]string // messages of hooks, by call ID
 }
 
 func newBenchHooks(session string, set *hook.Set, e env.Environment, p *tool.Pipeline) *benchHooks {
@@ -123,14 +122,14 @@ func newBenchHooks(session string, set *hook.Set, e env.Environment, p *tool.Pip
 	return h
 }
 
-// AfterTool runs the hooks after a call, and adds what hooks said about it to its result.
+// AfterTool runs the hooks after a call, and adds all messages of hooks about the call to its result.
 func (h *benchHooks) AfterTool(ctx context.Context, c tool.Call, res *tool.Result) error {
 	err := h.Calls.AfterTool(ctx, c, res)
 	res.Notes = append(res.Notes, h.heard(c.ID)...)
 	return err
 }
 
-// heard returns what hooks said about a call, and forgets it.
+// heard returns and removes the messages of hooks about a call.
 func (h *benchHooks) heard(call string) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -20,22 +20,22 @@ import (
 	"github.com/reins-agent/reins/worktree"
 )
 
-// maxWorktrees is the maximum number of worktrees that a session has open.
+// maxWorktrees is the maximum number of open worktrees of a session.
 const maxWorktrees = 32
 
 // worktrees are the worktrees of a session: the one that the session itself works in, and those of subagents.
 type worktrees struct {
 	store   worktree.Store
-	home    env.Environment // where the session works without a worktree
+	home    env.Environment // the session's environment outside worktrees
 	session *agent.Session
 
 	mu      sync.Mutex
 	open    map[string]*worktree.Tree // by ID
-	current string                    // the ID of the session's own; "" if it works at home
+	current string                    // the ID of the session's own worktree; "" if it works in home
 }
 
-// addWorktrees adds the tools for worktrees, and lets subagents have worktrees. That needs a state directory, and an
-// environment on this machine that Open has made.
+// addWorktrees adds the tools for worktrees, and allows worktrees for subagents. It requires a state directory and a
+// local environment that Open created.
 func (b *builder) addWorktrees(context.Context) error {
 	s := &b.session
 	if _, here := s.Env.(*local.Env); !here || b.config.Session.Env != nil || b.state == "" {
@@ -51,7 +51,7 @@ func (b *builder) addWorktrees(context.Context) error {
 	return nil
 }
 
-// elsewhere makes an environment like that of the session in another directory. Its commands cannot write in the
+// elsewhere creates an environment like that of the session in another directory. Its commands cannot write to the
 // session's own directory.
 func (b *builder) elsewhere(dir string) (env.Environment, error) {
 	c := local.Config{Dir: dir, Vars: b.config.Vars, Pass: b.config.Pass, Sandbox: b.config.Sandbox}
@@ -66,7 +66,7 @@ func (b *builder) elsewhere(dir string) (env.Environment, error) {
 	return local.New(c)
 }
 
-// Close closes all worktrees. Their files stay.
+// Close closes all worktrees. It does not delete their files.
 func (w *worktrees) Close() (err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,13 +88,13 @@ func (w *worktrees) isolate(ctx context.Context, from env.Environment, id string
 	return e, t.ID, err
 }
 
-// get opens a worktree, or makes a new one if the ID is ""; w.mu is held.
+// get opens a worktree, or creates one if the ID is ""; w.mu is held.
 func (w *worktrees) get(ctx context.Context, from env.Environment, id string, o worktree.Options) (t *worktree.Tree, err error) {
 	if t, ok := w.open[id]; ok {
 		return t, nil
 	}
 	if len(w.open) >= maxWorktrees {
-		return nil, fmt.Errorf("the session has %d worktrees already; remove one first", maxWorktrees)
+		return nil, fmt.Errorf("the session already has %d worktrees; remove one first", maxWorktrees)
 	}
 	if id != "" {
 		t, err = w.store.Open(ctx, id)
@@ -111,7 +111,7 @@ func (w *worktrees) get(ctx context.Context, from env.Environment, id string, o 
 	return t, nil
 }
 
-// The fields of results that say where the session works from then on.
+// The fields of results that change where the session works.
 const (
 	fieldEntered = "worktree_entered"
 	fieldLeft    = "worktree_left"
@@ -179,7 +179,7 @@ func (w *worktrees) goneText(id string) string {
 // name returns the name of the worktree with an ID.
 func name(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
-// move makes the session work in a worktree.
+// move opens a worktree and makes the session work in it.
 func (w *worktrees) move(ctx context.Context, id string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -211,7 +211,7 @@ func (w *worktrees) enterTool() tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "enter_worktree", Version: "1.0.0", Role: agent.RoleSession, Permissions: []tool.Permission{tool.FSRead},
 		Description: "Work in a separate copy of the git repository from the next step on. The original does not change until exit_worktree.",
-		SideEffects: "makes a copy of the repository's files in the state directory",
+		SideEffects: "copies the repository's files to the state directory",
 	}, func(_ context.Context, c *tool.Call, _ enterIn) []policy.Access {
 		if c.Mode == policy.ModePlan {
 			return nil // it changes nothing that the user sees, but it makes files
@@ -227,7 +227,7 @@ func (w *worktrees) enter(ctx context.Context, _ *tool.Call, in enterIn) (tool.R
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.current != "" {
-		return tool.Failure(tool.ValidationError, "The session works in worktree %s already. Use exit_worktree first.", name(w.current)), nil
+		return tool.Failure(tool.ValidationError, "The session already works in worktree %s. Use exit_worktree first.", name(w.current)), nil
 	}
 	id := ""
 	if in.Name != "" {
@@ -245,16 +245,16 @@ func (w *worktrees) enter(ctx context.Context, _ *tool.Call, in enterIn) (tool.R
 	if err != nil {
 		return failedTree(err), nil
 	}
-	res := tool.Success("From the next step on, you work in %s, worktree %s, on branch %s. Paths of %s are out of reach. Submodules are empty, and files of Git LFS are pointers.",
+	res := tool.Success("From the next step on, you work in %s, worktree %s, on branch %s. Files in %s are not accessible. Submodules are empty, and Git LFS files are pointers.",
 		t.Dir(), t.Name(), t.Branch(), w.home.Info().Dir)
 	if id != "" {
-		res.Notes = append(res.Notes, "The worktree existed already, with its earlier changes.")
+		res.Notes = append(res.Notes, "The worktree already existed and contains its earlier changes.")
 	}
 	res.Fields = map[string]any{fieldEntered: t.ID, "dir": t.Dir(), "branch": t.Branch()}
 	return res, nil
 }
 
-// worker returns the subagent that has a worktree, or "".
+// worker returns the subagent that works in a worktree, or "".
 func (w *worktrees) worker(id string) string {
 	for _, a := range w.session.Agents() {
 		if id != "" && a.Worktree == id && a.Status != event.SubagentClosed {
@@ -264,12 +264,12 @@ func (w *worktrees) worker(id string) string {
 	return ""
 }
 
-// failedTree returns the failure for an error of a worktree.
+// failedTree returns the tool result for an error of a worktree.
 func failedTree(err error) tool.Result {
 	var conflict *worktree.ConflictError
 	switch {
 	case errors.As(err, &conflict):
-		return tool.Failure(tool.EditConflict, "Nothing was changed: %v. Change these files in the worktree so that they fit, or use action branch.", err)
+		return tool.Failure(tool.EditConflict, "Nothing was changed: %v. Resolve the conflicts in the worktree, or use action branch.", err)
 	case errors.Is(err, worktree.ErrDirty):
 		return tool.Failure(tool.PermissionDenied, "The worktree was not removed: %v. Use action apply, branch or keep.", err)
 	}

@@ -21,7 +21,7 @@ type exitIn struct {
 	Message string `json:"message,omitempty" jsonschema:"commit message for branch"`
 }
 
-// exitTool ends the work in a worktree.
+// exitTool is the tool that leaves a worktree.
 type exitTool struct {
 	tool.Tool
 	trees *worktrees
@@ -58,7 +58,7 @@ func (t exitTool) Preview(ctx context.Context, c *tool.Call) (p tool.Preview, er
 	return p, err
 }
 
-// exitAccess returns what leaving a worktree changes. A call that will fail changes nothing.
+// exitAccess returns what leaving a worktree changes. It returns nothing for calls that will fail.
 func (w *worktrees) exitAccess(ctx context.Context, _ *tool.Call, in exitIn) []policy.Access {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,10 +86,10 @@ func (w *worktrees) exitAccess(ctx context.Context, _ *tool.Call, in exitIn) []p
 	return list
 }
 
-// target returns the worktree with a name, or the session's own; w.mu is held.
+// target returns the worktree with this name, or the session's own if the name is ""; w.mu is held.
 func (w *worktrees) target(ctx context.Context, of string) (*worktree.Tree, error) {
 	if of == "" && w.current == "" {
-		return nil, fmt.Errorf("the session works in no worktree; pass the name of one")
+		return nil, fmt.Errorf("the session is not in a worktree; pass the name of one")
 	}
 	if of == "" || w.current != "" && of == name(w.current) {
 		return w.open[w.current], nil
@@ -127,7 +127,7 @@ func (w *worktrees) exit(ctx context.Context, c *tool.Call, in exitIn) (tool.Res
 		return failedTree(err), nil
 	}
 	w.current = ""
-	if in.Action != "remove" { // it is closed already
+	if in.Action != "remove" { // it is already closed
 		delete(w.open, t.ID)
 		err = t.Close()
 	}
@@ -142,7 +142,7 @@ func (w *worktrees) exit(ctx context.Context, c *tool.Call, in exitIn) (tool.Res
 	return res, nil
 }
 
-// original returns the environment that a worktree was made from, or nil if the session does not have it.
+// original returns the environment that a worktree was created from, or nil if the session does not have it.
 func (w *worktrees) original(t *worktree.Tree) env.Environment {
 	if w.home.Info().Dir == t.From {
 		return w.home
@@ -161,7 +161,7 @@ func (w *worktrees) unusable(t *worktree.Tree, action string) string {
 		return fmt.Sprintf("Unknown action %q: use diff, apply, branch, keep or remove.", action)
 	}
 	if w.original(t) == nil && (action == "apply" || action == "branch") {
-		return fmt.Sprintf("Worktree %s was made from %s, where this session does not work.", t.Name(), t.From)
+		return fmt.Sprintf("Worktree %s was created from %s, which this session does not work in.", t.Name(), t.From)
 	}
 	for _, a := range w.session.Agents() {
 		if a.Worktree == t.ID && a.Status == event.SubagentRunning {
@@ -171,7 +171,7 @@ func (w *worktrees) unusable(t *worktree.Tree, action string) string {
 	return ""
 }
 
-// finish does what an action says with the content of a worktree; w.mu is held.
+// finish performs an action on a worktree; w.mu is held.
 func (w *worktrees) finish(ctx context.Context, c *tool.Call, t *worktree.Tree, in exitIn) (tool.Result, error) {
 	switch in.Action {
 	case "diff":
@@ -200,10 +200,10 @@ func (w *worktrees) finish(ctx context.Context, c *tool.Call, t *worktree.Tree, 
 		delete(w.open, t.ID)
 		return tool.Success("Worktree %s was removed.", t.Name()), nil
 	}
-	return tool.Success("Worktree %s stays as it is.", t.Name()), nil
+	return tool.Success("Worktree %s was kept.", t.Name()), nil
 }
 
-// apply makes the changes of a worktree in the original files that were judged.
+// apply applies the changes of a worktree to the original files, but only to those that the call declared.
 func (w *worktrees) apply(ctx context.Context, c *tool.Call, t *worktree.Tree) (tool.Result, error) {
 	to := w.original(t)
 	if policy.LeavesSandbox(c.Accesses) && w.current == "" { // approved

@@ -2,12 +2,12 @@
 //
 // A configuration is written in TOML. [Load] merges several layers, lowest first: defaults, the system file,
 // the user file, the project file, the local project file, environment variables, flags, and the managed
-// file. A scalar of a higher layer replaces that of a lower one; lists unite. [Settings] records where every
-// value comes from.
+// file. A scalar in a higher layer replaces the one in a lower layer; lists are merged. [Settings] records where
+// every value comes from.
 //
-// Files in a project belong to whoever wrote the project. They can never set endpoints, the sandbox or wider
-// permissions, and until the user trusts the project they can only forbid and ask for more. What they set
-// beyond that is ignored and reported in [Settings.Notes].
+// Files in a project are controlled by whoever wrote the project. They can never set endpoints or the sandbox, or
+// widen permissions. Until the user trusts the project, they can only restrict permissions further. All their
+// other settings are ignored and reported in [Settings.Notes].
 package config
 
 // Config is the configuration. Struct tags define its keys:
@@ -19,10 +19,10 @@ package config
 //	enum         the allowed values
 //	min, max     the bounds of a number
 //	format       "duration" for a time such as 20m
-//	merge        "replace" if a list replaces that of a lower layer
-//	project      who may set it in a project: "any" project, only a "trusted" one, or a "trusted" one that
-//	             makes it "stricter"; without this tag, none
-//	agent        "ask" if an agent can ask the user to change it; without this tag, none can
+//	merge        "replace" if a list replaces the one in a lower layer
+//	project      which projects may set it: "any", only "trusted" ones, or "stricter" for trusted ones that make
+//	             it stricter; without this tag, no project may
+//	agent        "ask" if an agent can ask the user to change it; without this tag, it cannot
 type Config struct {
 	Provider string `toml:"provider" json:"provider,omitempty" env:"REINS_PROVIDER" project:"trusted" enum:"openai anthropic gemini chat local bedrock vertex azure azure-chat" jsonschema:"model provider (default: the one that serves the model, or the first one with an API key)"`
 	Model    string `toml:"model" agent:"ask" json:"model,omitempty" env:"REINS_MODEL" project:"trusted" jsonschema:"model (default: the provider's)"`
@@ -30,7 +30,7 @@ type Config struct {
 	BaseURL  string `toml:"base_url" json:"base_url,omitempty" jsonschema:"URL of the provider's API; needs provider in the same file, because the provider's key is sent to it"`
 
 	ResponseTimeout string              `toml:"response_timeout" agent:"ask" json:"response_timeout,omitempty" format:"duration" jsonschema:"time limit for the first byte of an answer, such as 20m (default: 5m, and 15m for local servers and answers that are not streamed)"`
-	Providers       map[string]Provider `toml:"providers" json:"providers,omitempty" jsonschema:"further providers, by name"`
+	Providers       map[string]Provider `toml:"providers" json:"providers,omitempty" jsonschema:"additional providers, by name"`
 
 	Run         Run         `toml:"run" json:"run,omitzero" jsonschema:"limits of reins run"`
 	Permissions Permissions `toml:"permissions" json:"permissions,omitzero" jsonschema:"what the agent may do without asking"`
@@ -40,16 +40,16 @@ type Config struct {
 	Audit       Audit       `toml:"audit" json:"audit,omitzero" jsonschema:"the log of tool calls"`
 	MCP         MCP         `toml:"mcp" json:"mcp,omitzero" jsonschema:"how MCP servers are used"`
 	Web         Web         `toml:"web" json:"web,omitzero" jsonschema:"tools that read the web"`
-	Coder       Coder       `toml:"coder" json:"coder,omitzero" jsonschema:"runs of reins coder and the tool coder"`
+	Coder       Coder       `toml:"coder" json:"coder,omitzero" jsonschema:"reins coder and the coder tool"`
 	LSP         LSP         `toml:"lsp" json:"lsp,omitzero" jsonschema:"language servers"`
 	Memory      Memory      `toml:"memory" json:"memory,omitzero" jsonschema:"notes that agents keep between sessions"`
 	Skills      Skills      `toml:"skills" json:"skills,omitzero" jsonschema:"instructions for kinds of tasks"`
 	Triggers    []Trigger   `toml:"triggers" json:"triggers,omitempty" jsonschema:"webhooks that the agent can call"`
-	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" project:"trusted" jsonschema:"commands to run at events of a session"`
+	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" project:"trusted" jsonschema:"commands to run on session events"`
 	ClaudeHooks bool        `toml:"claude_hooks" json:"claude_hooks,omitempty" jsonschema:"also run the hooks of Claude Code: those of the user and, in trusted projects, of the project"`
 }
 
-// Run has the limits of a run.
+// Run configures the limits of a run.
 type Run struct {
 	MaxRounds int     `toml:"max_rounds" json:"max_rounds,omitempty" default:"200" min:"0" project:"stricter" jsonschema:"maximum tool rounds per prompt"`
 	MaxTurns  int     `toml:"max_turns" json:"max_turns,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"maximum model calls in a session; 0 means no limit"`
@@ -58,7 +58,7 @@ type Run struct {
 	Teams     bool    `toml:"teams" json:"teams,omitempty" jsonschema:"whether agents share a task list, form teams and send each other messages"`
 }
 
-// Permissions decides which calls run, ask or are denied.
+// Permissions configures which calls are allowed, need approval or are denied.
 type Permissions struct {
 	Mode  string   `toml:"mode" json:"mode,omitempty" default:"default" env:"REINS_MODE" project:"stricter" enum:"default acceptEdits plan auto dontAsk bypassPermissions" jsonschema:"permission mode"`
 	Allow []string `toml:"allow" json:"allow,omitempty" jsonschema:"calls to run without asking, such as Bash(git commit:*), Read(src/**), WebFetch(domain:example.com) or mcp__server"`
@@ -71,13 +71,13 @@ type Permissions struct {
 	Protected             []string `toml:"protected" json:"protected,omitempty" project:"any" jsonschema:"files and directories to protect from changes; only an allow rule that names the path, such as Edit(go.sum), lifts it"`
 }
 
-// Rule is a permission rule as a table. Command, Path and Domain mean what they mean between the parentheses
-// of a rule; at most one of them is set.
+// Rule is a permission rule as a table. Command, Path and Domain hold what other rules have in
+// parentheses; at most one of them is set.
 type Rule struct {
 	Decision string `toml:"decision" json:"decision" enum:"allow ask deny" jsonschema:"allow, ask or deny"`
 	Tool     string `toml:"tool" json:"tool" jsonschema:"tool, such as Bash, Read, Edit, WebFetch or mcp__server"`
-	Command  string `toml:"command" json:"command,omitempty" jsonschema:"command, or with :* at its end the beginning of commands"`
-	Path     string `toml:"path" json:"path,omitempty" jsonschema:".gitignore pattern of paths"`
+	Command  string `toml:"command" json:"command,omitempty" jsonschema:"command, or a command prefix if it ends with :*"`
+	Path     string `toml:"path" json:"path,omitempty" jsonschema:".gitignore pattern for paths"`
 	Domain   string `toml:"domain" json:"domain,omitempty" jsonschema:"domain"`
 }
 
@@ -85,87 +85,87 @@ type Rule struct {
 type Sandbox struct {
 	Mode          string   `toml:"mode" json:"mode,omitempty" env:"REINS_SANDBOX" enum:"read-only workspace-write off" jsonschema:"what commands can write: read-only (nothing), workspace-write or off (default: workspace-write where the system can enforce it)"`
 	Network       bool     `toml:"network" json:"network,omitempty" jsonschema:"whether commands in the sandbox can use the network"`
-	WritableRoots []string `toml:"writable_roots" json:"writable_roots,omitempty" jsonschema:"directories that commands in the sandbox can write, beside the workspace"`
+	WritableRoots []string `toml:"writable_roots" json:"writable_roots,omitempty" jsonschema:"directories that commands in the sandbox can write to, in addition to the workspace"`
 }
 
 // Environment selects the environment variables of commands.
 type Environment struct {
-	Pass []string `toml:"pass" json:"pass,omitempty" jsonschema:"further environment variables that commands get, such as GH_TOKEN or AWS_*"`
+	Pass []string `toml:"pass" json:"pass,omitempty" jsonschema:"additional environment variables to pass to commands, such as GH_TOKEN or AWS_*"`
 }
 
 // Secrets selects what is redacted.
 type Secrets struct {
-	Redact   bool     `toml:"redact" json:"redact,omitempty" default:"true" jsonschema:"whether secrets in results of tools are replaced before models and logs see them; exports and the audit log are always redacted"`
-	Names    []string `toml:"names" json:"names,omitempty" project:"trusted" jsonschema:"names of further environment variables whose values are secret; * matches any characters"`
-	Patterns []string `toml:"patterns" json:"patterns,omitempty" project:"trusted" jsonschema:"regular expressions for further secrets, such as EMP-[0-9]{6}"`
+	Redact   bool     `toml:"redact" json:"redact,omitempty" default:"true" jsonschema:"whether secrets in tool results are replaced before models and logs see them; exports and the audit log are always redacted"`
+	Names    []string `toml:"names" json:"names,omitempty" project:"trusted" jsonschema:"names of additional environment variables whose values are secret; * matches any characters"`
+	Patterns []string `toml:"patterns" json:"patterns,omitempty" project:"trusted" jsonschema:"regular expressions for additional secrets, such as EMP-[0-9]{6}"`
 }
 
 // Audit configures the audit log.
 type Audit struct {
 	Enabled  bool   `toml:"enabled" json:"enabled,omitempty" default:"true" jsonschema:"whether tool calls are recorded in the audit log"`
 	Required bool   `toml:"required" json:"required,omitempty" default:"true" jsonschema:"whether tools are refused while the audit log cannot be written"`
-	Path     string `toml:"path" json:"path,omitempty" jsonschema:"file of the audit log (default: audit/audit.jsonl in the state directory)"`
-	MaxSize  int    `toml:"max_size" json:"max_size,omitempty" default:"16" min:"1" max:"1048576" jsonschema:"size in MiB at which a new file is begun"`
+	Path     string `toml:"path" json:"path,omitempty" jsonschema:"audit log file (default: audit/audit.jsonl in the state directory)"`
+	MaxSize  int    `toml:"max_size" json:"max_size,omitempty" default:"16" min:"1" max:"1048576" jsonschema:"size in MiB at which a new file is started"`
 	Keep     int    `toml:"keep" json:"keep,omitempty" default:"10" min:"1" max:"10000" jsonschema:"number of older files to keep"`
 }
 
 // MCP configures how MCP servers are used. The servers themselves are in mcp.json.
 type MCP struct {
 	Wait       int `toml:"wait" agent:"ask" json:"wait,omitempty" default:"5" min:"0" max:"600" jsonschema:"how long the first model call waits for MCP servers, in seconds"`
-	DeferAbove int `toml:"defer_above" agent:"ask" json:"defer_above,omitempty" default:"10000" min:"0" jsonschema:"size of the tools of MCP servers, in tokens, above which the model searches for them instead of seeing all of them; 0 means never"`
+	DeferAbove int `toml:"defer_above" agent:"ask" json:"defer_above,omitempty" default:"10000" min:"0" jsonschema:"total size of the MCP tool definitions, in tokens, above which the model searches for tools instead of seeing all of them; 0 means never"`
 }
 
 // Web configures the tools that read the web.
 type Web struct {
-	Fetch         bool   `toml:"fetch" json:"fetch,omitempty" jsonschema:"whether the agent has the tool web_fetch; a search engine adds it too"`
+	Fetch         bool   `toml:"fetch" json:"fetch,omitempty" jsonschema:"whether the agent has the web_fetch tool; setting search_backend adds it too"`
 	AllowPrivate  bool   `toml:"allow_private" json:"allow_private,omitempty" jsonschema:"whether web_fetch can connect to private addresses, such as those of this machine, and use the proxy of the environment"`
-	SearchBackend string `toml:"search_backend" json:"search_backend,omitempty" enum:"searxng brave provider" jsonschema:"search engine of the tool web_search; provider is the one of the model's provider (default: none)"`
-	SearchURL     string `toml:"search_url" json:"search_url,omitempty" jsonschema:"URL of the SearXNG instance, whose json format must be enabled"`
+	SearchBackend string `toml:"search_backend" json:"search_backend,omitempty" enum:"searxng brave provider" jsonschema:"search engine for the web_search tool; provider means the search of the model's provider (default: none)"`
+	SearchURL     string `toml:"search_url" json:"search_url,omitempty" jsonschema:"URL of the SearXNG instance, which must have the json format enabled"`
 	SearchKeyEnv  string `toml:"search_key_env" json:"search_key_env,omitempty" jsonschema:"environment variable with the API key of the search engine (default: BRAVE_API_KEY)"`
 }
 
-// Trigger is a webhook that the agent can call. Its secret is never in a file.
+// Trigger is a webhook that the agent can call. Its secret is never stored in a file.
 type Trigger struct {
-	Name      string `toml:"name" json:"name" jsonschema:"name for the agent"`
+	Name      string `toml:"name" json:"name" jsonschema:"name that the agent uses"`
 	URL       string `toml:"url" json:"url" jsonschema:"URL that gets the signed payload"`
-	SecretEnv string `toml:"secret_env" json:"secret_env" jsonschema:"environment variable with the secret of the signature"`
+	SecretEnv string `toml:"secret_env" json:"secret_env" jsonschema:"environment variable with the signing secret"`
 }
 
-// Coder configures the tool coder.
+// Coder configures "reins coder" and the coder tool.
 type Coder struct {
-	Enabled    bool     `toml:"enabled" json:"enabled,omitempty" jsonschema:"whether reins mcp serve offers the tool coder"`
+	Enabled    bool     `toml:"enabled" json:"enabled,omitempty" jsonschema:"whether reins mcp serve offers the coder tool"`
 	Provider   string   `toml:"provider" json:"provider,omitempty" jsonschema:"model provider (default: provider)"`
 	Model      string   `toml:"model" json:"model,omitempty" jsonschema:"model (default: model, or that of coder.provider)"`
 	FullAccess bool     `toml:"full_access" json:"full_access,omitempty" jsonschema:"whether callers can choose the sandbox danger-full-access"`
-	Backend    string   `toml:"backend" json:"backend,omitempty" default:"reins" enum:"reins command" jsonschema:"what does the work: a session of reins, or a command"`
+	Backend    string   `toml:"backend" json:"backend,omitempty" default:"reins" enum:"reins command" jsonschema:"what runs the task: a Reins session, or a command"`
 	Command    []string `toml:"command" json:"command,omitempty" merge:"replace" jsonschema:"program and arguments of an agent that reads the task from standard input and prints stream-json"`
-	ResumeFlag string   `toml:"resume_flag" json:"resume_flag,omitempty" default:"--resume" jsonschema:"flag of the command for the session to continue"`
-	SystemFlag string   `toml:"system_flag" json:"system_flag,omitempty" default:"--append-system-prompt" jsonschema:"flag of the command for instructions; if it is empty, they precede the task"`
-	Pass       []string `toml:"pass" json:"pass,omitempty" jsonschema:"environment variables that the command gets, such as ANTHROPIC_*"`
-	Writable   []string `toml:"writable" json:"writable,omitempty" jsonschema:"directories that the command can also write, such as its state"`
+	ResumeFlag string   `toml:"resume_flag" json:"resume_flag,omitempty" default:"--resume" jsonschema:"flag that tells the command which session to continue"`
+	SystemFlag string   `toml:"system_flag" json:"system_flag,omitempty" default:"--append-system-prompt" jsonschema:"flag that passes instructions to the command; if it is empty, they are put before the task"`
+	Pass       []string `toml:"pass" json:"pass,omitempty" jsonschema:"environment variables to pass to the command, such as ANTHROPIC_*"`
+	Writable   []string `toml:"writable" json:"writable,omitempty" jsonschema:"additional directories that the command can write to, such as its state directory"`
 }
 
 // LSP configures language servers. Each server has a key for its command.
 type LSP struct {
-	Enabled            bool   `toml:"enabled" json:"enabled,omitempty" default:"true" jsonschema:"whether language servers are used, if they are installed: for the tools lsp and read_lints, and to report the errors that edits cause"`
-	DiagnosticsTimeout string `toml:"diagnostics_timeout" json:"diagnostics_timeout,omitempty" default:"2s" format:"duration" jsonschema:"how long an edit waits for the errors that it causes"`
-	Gopls              string `toml:"gopls" json:"gopls,omitempty" jsonschema:"command of the server for Go, or off (default: gopls)"`
-	TypeScript         string `toml:"typescript" json:"typescript,omitempty" jsonschema:"command of the server for TypeScript and JavaScript, or off (default: typescript-language-server --stdio)"`
-	Pyright            string `toml:"pyright" json:"pyright,omitempty" jsonschema:"command of the server for Python, or off (default: pyright-langserver --stdio)"`
-	RustAnalyzer       string `toml:"rust_analyzer" json:"rust_analyzer,omitempty" jsonschema:"command of the server for Rust, or off (default: rust-analyzer); it is used in trusted projects only"`
-	Clangd             string `toml:"clangd" json:"clangd,omitempty" jsonschema:"command of the server for C and C++, or off (default: clangd --log=error)"`
+	Enabled            bool   `toml:"enabled" json:"enabled,omitempty" default:"true" jsonschema:"whether to use installed language servers, for the tools lsp and read_lints and to report errors caused by edits"`
+	DiagnosticsTimeout string `toml:"diagnostics_timeout" json:"diagnostics_timeout,omitempty" default:"2s" format:"duration" jsonschema:"how long to wait after an edit for the errors that it causes"`
+	Gopls              string `toml:"gopls" json:"gopls,omitempty" jsonschema:"command of the language server for Go, or off (default: gopls)"`
+	TypeScript         string `toml:"typescript" json:"typescript,omitempty" jsonschema:"command of the language server for TypeScript and JavaScript, or off (default: typescript-language-server --stdio)"`
+	Pyright            string `toml:"pyright" json:"pyright,omitempty" jsonschema:"command of the language server for Python, or off (default: pyright-langserver --stdio)"`
+	RustAnalyzer       string `toml:"rust_analyzer" json:"rust_analyzer,omitempty" jsonschema:"command of the language server for Rust, or off (default: rust-analyzer); used in trusted projects only"`
+	Clangd             string `toml:"clangd" json:"clangd,omitempty" jsonschema:"command of the language server for C and C++, or off (default: clangd --log=error)"`
 }
 
 // Memory configures the notes that agents keep between sessions.
 type Memory struct {
 	Enabled bool `toml:"enabled" json:"enabled,omitempty" default:"true" jsonschema:"whether agents keep notes between sessions"`
-	Budget  int  `toml:"budget" json:"budget,omitempty" default:"4096" min:"0" max:"65536" jsonschema:"size in bytes of the notes in the prompt; 0 shows none"`
+	Budget  int  `toml:"budget" json:"budget,omitempty" default:"4096" min:"0" max:"65536" jsonschema:"maximum size of the notes in the prompt, in bytes; 0 for none"`
 }
 
 // Skills selects skills.
 type Skills struct {
-	Paths   []string `toml:"paths" json:"paths,omitempty" jsonschema:"further skills, or directories with skills"`
-	Disable []string `toml:"disable" json:"disable,omitempty" project:"trusted" jsonschema:"names of skills and commands that are not used"`
+	Paths   []string `toml:"paths" json:"paths,omitempty" jsonschema:"additional skills, or directories with skills"`
+	Disable []string `toml:"disable" json:"disable,omitempty" project:"trusted" jsonschema:"names of skills and commands to disable"`
 }
 
 // Hook is a command to run at an event of a session.
@@ -173,7 +173,7 @@ type Hook struct {
 	Event   string `toml:"event" json:"event" enum:"PreToolUse PostToolUse PostToolUseFailure PermissionRequest PermissionDenied UserPromptSubmit SessionStart SessionEnd Stop StopFailure SubagentStart SubagentStop PreCompact PostCompact Notification Setup ConfigChange CwdChanged FileChanged TaskCreated TaskCompleted TeammateIdle WorktreeCreate WorktreeRemove" jsonschema:"event that runs the command"`
 	Matcher string `toml:"matcher" json:"matcher,omitempty" jsonschema:"tools that the hook applies to, such as Bash or Edit|Write (default: all)"`
 	Command string `toml:"command" json:"command" jsonschema:"shell command"`
-	Name    string `toml:"name" json:"name,omitempty" jsonschema:"name for people (default: the command)"`
+	Name    string `toml:"name" json:"name,omitempty" jsonschema:"display name (default: the command)"`
 	Timeout int    `toml:"timeout" json:"timeout,omitempty" min:"0" jsonschema:"time limit in seconds (default: 60, and 10 for SessionEnd)"`
-	OnError string `toml:"on_error" json:"on_error,omitempty" enum:"allow block" jsonschema:"what a failure of the hook means (default: block for PreToolUse and PermissionRequest)"`
+	OnError string `toml:"on_error" json:"on_error,omitempty" enum:"allow block" jsonschema:"what to do if the hook fails (default: block for PreToolUse and PermissionRequest)"`
 }

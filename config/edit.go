@@ -87,7 +87,7 @@ func (e *editor) set(key, text string) {
 	e.insertKey(key, text)
 }
 
-// add adds the element of a list to that of a key.
+// add adds the only element of list to the list of a key.
 func (e *editor) add(key, list string) {
 	x, ok := e.find(key)
 	element := list[1 : len(list)-1]
@@ -101,8 +101,8 @@ func (e *editor) add(key, list string) {
 	}
 }
 
-// addElement adds an element at the end of an array: after the last one, or on a line of its own if the closing
-// bracket is.
+// addElement adds an element at the end of an array: after the last element, or on a separate line if the closing
+// bracket is on one.
 func (e *editor) addElement(x expression, element string) {
 	closing := x.end - 1
 	line := bytes.LastIndexByte(e.data[:closing], '\n') + 1
@@ -118,7 +118,7 @@ func (e *editor) addElement(x expression, element string) {
 	}
 }
 
-// commaFollows reports whether there is a comma outside of comments.
+// commaFollows reports whether text contains a comma outside comments.
 func commaFollows(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		code, _, _ := bytes.Cut(line, []byte("#"))
@@ -154,8 +154,8 @@ func (e *editor) insertKey(key, text string) {
 	}
 }
 
-// insertFirst adds the first key outside of sections: after a comment at the beginning that a blank line ends, or
-// else at the beginning.
+// insertFirst adds the first key outside sections: after a leading comment that is followed by a blank line, or else
+// at the beginning.
 func (e *editor) insertFirst(line string) {
 	at := 0
 	for text := range bytes.Lines(e.data) {

@@ -54,7 +54,7 @@ func findField(key string) (field, error) {
 	path := strings.Split(key, ".")
 	t, known := resolve(path)
 	if top, _ := resolve(path[:1]); known == len(path) && top.Kind() == reflect.Map {
-		return field{}, fmt.Errorf("%s cannot be used alone; edit the file, or use %s", key, path[0])
+		return field{}, fmt.Errorf("%s cannot be read or set on its own; read %s instead, or edit the file", key, path[0])
 	}
 	return field{}, unknownKey(t, path, known)
 }
@@ -91,8 +91,8 @@ func child(t reflect.Type, name string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// unknownKey returns an error about a part of a path that t does not have. It suggests a key elsewhere with this
-// name, or else a similar one there.
+// unknownKey returns an error about a part of a path that t does not have. It suggests a key with the
+// same name in another section, or else a similar key in the same section.
 func unknownKey(t reflect.Type, path []string, part int) error {
 	section := strings.Join(path[:part], ".")
 	if section != "" {
@@ -131,7 +131,7 @@ func (f field) check(v reflect.Value) error {
 	return checkAny(f.key, f.tag, v)
 }
 
-// checkAny checks a value and what is in it.
+// checkAny checks a value and the values in it.
 func checkAny(name string, tag reflect.StructTag, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Struct:

@@ -117,8 +117,8 @@ func (f File) Exists() bool {
 // maxFile is the maximum size of a file.
 const maxFile = 1 << 20
 
-// read returns the content of a file, or nil if it does not exist. A file of a project cannot be a link that
-// leaves the project.
+// read returns the content of a file, or nil if it does not exist. A file of a project must not be a
+// link that points outside the project.
 func (f File) read() ([]byte, error) {
 	open, stat, name := os.Open, os.Stat, f.Path
 	if f.inProject() {

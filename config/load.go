@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Sources says where to look for settings.
+// Sources describes where to look for settings.
 type Sources struct {
 	// Dir is the root of the project; see [Root]. "" means no project.
 	Dir string
@@ -24,7 +24,7 @@ type Sources struct {
 	SystemDir string
 }
 
-// Override is a setting from outside of files.
+// Override is a setting that does not come from a file.
 type Override struct {
 	Key   string
 	Value string
@@ -46,7 +46,7 @@ type Entry struct {
 	Key string `json:"key"`
 	// Value is a string, bool, int or float64, or a list.
 	Value any `json:"value"`
-	// Origins has the origin of the value, or that of each element of a list, or of each entry of a map by its name.
+	// Origins has the origin of the value, or of each element of a list, or of each entry of a map, sorted by name.
 	Origins []Origin `json:"origins"`
 }
 
@@ -60,7 +60,7 @@ func (s *Settings) Entries() (list []Entry) {
 	return list
 }
 
-// Get returns a key with its value. Without a value it has no origins. An unknown key is an error.
+// Get returns the entry of a key. An entry without a value has no origins. An unknown key is an error.
 func (s *Settings) Get(key string) (Entry, error) {
 	f, err := findField(key)
 	if err != nil {
@@ -118,7 +118,7 @@ func defaults() (list []Override) {
 	return list
 }
 
-// variables returns the settings of the environment.
+// variables returns the settings from environment variables.
 func (src Sources) variables() (list []Override) {
 	for _, f := range fields {
 		if name := f.tag.Get("env"); name != "" {
@@ -130,7 +130,7 @@ func (src Sources) variables() (list []Override) {
 	return list
 }
 
-// override applies a setting from outside of files.
+// override applies a setting that does not come from a file.
 func (s *Settings) override(name Layer, o Override) error {
 	f, err := findField(o.Key)
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *Settings) refuse(f field, v reflect.Value, trusted bool) string {
 // widths lists the modes that can be compared, the strictest first.
 var widths = []string{"dontAsk", "default", "acceptEdits", "auto", "bypassPermissions"}
 
-// stricter reports whether a mode permits less than another, or a limit is lower. A limit of 0 is no limit.
+// stricter reports whether a mode permits less than another, or a limit is lower. A limit of 0 means no limit.
 func stricter(v, than reflect.Value) bool {
 	switch {
 	case v.CanInt():
@@ -209,7 +209,7 @@ func stricter(v, than reflect.Value) bool {
 	return mode >= 0 && mode < slices.Index(widths, than.String())
 }
 
-// apply merges a layer: its scalars replace those of lower layers, and its lists are added.
+// apply merges a layer: its scalars replace scalars of lower layers, and its lists are merged.
 func (s *Settings) apply(l *layer) {
 	if _, set := l.keys["provider"]; set && s.Provider != "" && l.config.Provider != s.Provider {
 		s.forget(l, "model", "base_url")
@@ -232,8 +232,8 @@ func (s *Settings) apply(l *layer) {
 	}
 }
 
-// replace adds the providers of a layer. One with the same name replaces the whole entry, so that no address gets the
-// key of another.
+// replace adds the providers of a layer. A provider with the same name replaces the whole entry, so that the key of one
+// entry is never sent to the address of another.
 func (s *Settings) replace(l *layer) {
 	if s.Providers == nil {
 		s.Providers = map[string]Provider{}
@@ -248,8 +248,8 @@ func (s *Settings) replace(l *layer) {
 	}
 }
 
-// forget drops values of lower layers that belong to another provider than that of l. The address of one provider
-// must not get the key of another.
+// forget drops values of lower layers that were set for a different provider than l's, so that the key of one provider
+// is never sent to the address of another.
 func (s *Settings) forget(l *layer, keys ...string) {
 	for _, f := range fields {
 		if o := s.origins[f.key]; slices.Contains(keys, f.key) && len(o) > 0 && o[0].Layer != l.source.Layer {
@@ -259,7 +259,7 @@ func (s *Settings) forget(l *layer, keys ...string) {
 	}
 }
 
-// unite adds the elements of a list that are new, or replaces the list.
+// unite adds the new elements of a list, or replaces the list.
 func (s *Settings) unite(f field, l *layer) {
 	to, from := f.in(&s.Config), f.in(&l.config)
 	whole := f.tag.Get("merge") == "replace"

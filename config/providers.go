@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// Provider is a service that speaks the protocol of a vendor. Its key is never in a file.
+// Provider is a service that uses the protocol of a vendor. Its key is never stored in a file.
 type Provider struct {
 	BaseURL    string            `toml:"base_url" json:"base_url" jsonschema:"URL of the API, with the version for chat and responses, such as https://example.com/v1"`
 	Protocol   string            `toml:"protocol" json:"protocol,omitempty" enum:"chat responses messages gemini" jsonschema:"chat (OpenAI Chat Completions), responses (OpenAI Responses), messages (Anthropic) or gemini (default: chat)"`
@@ -23,11 +23,11 @@ type Provider struct {
 	Models     []Model           `toml:"models" json:"models,omitempty" jsonschema:"models of the provider; the first one is the default"`
 }
 
-// Model describes a model of a Provider. What is not set is taken from a known model with the same name, except for
-// prices. Prices are in US dollars per million tokens.
+// Model describes a model of a Provider. Unset fields, except prices, are taken from a known model with the same
+// name. Prices are in US dollars per million tokens.
 type Model struct {
-	ID              string   `toml:"id" json:"id" jsonschema:"name in requests"`
-	Name            string   `toml:"name" json:"name,omitempty" jsonschema:"name for people (default: the id)"`
+	ID              string   `toml:"id" json:"id" jsonschema:"model ID to send in requests"`
+	Name            string   `toml:"name" json:"name,omitempty" jsonschema:"display name (default: the id)"`
 	ContextWindow   int      `toml:"context_window" json:"context_window,omitempty" min:"0" jsonschema:"context window in tokens"`
 	MaxOutput       int      `toml:"max_output" json:"max_output,omitempty" min:"0" jsonschema:"maximum length of an answer in tokens"`
 	Vision          *bool    `toml:"vision" json:"vision,omitempty" jsonschema:"whether it accepts images"`
@@ -35,8 +35,8 @@ type Model struct {
 	Reasoning       *bool    `toml:"reasoning" json:"reasoning,omitempty" jsonschema:"whether a reasoning effort can be set"`
 	InputPrice      *float64 `toml:"input_price" json:"input_price,omitempty" min:"0" jsonschema:"price of input"`
 	OutputPrice     *float64 `toml:"output_price" json:"output_price,omitempty" min:"0" jsonschema:"price of output"`
-	CacheReadPrice  *float64 `toml:"cache_read_price" json:"cache_read_price,omitempty" min:"0" jsonschema:"price of input that is read from the cache"`
-	CacheWritePrice *float64 `toml:"cache_write_price" json:"cache_write_price,omitempty" min:"0" jsonschema:"price of input that is written to the cache"`
+	CacheReadPrice  *float64 `toml:"cache_read_price" json:"cache_read_price,omitempty" min:"0" jsonschema:"price of input read from the cache"`
+	CacheWritePrice *float64 `toml:"cache_write_price" json:"cache_write_price,omitempty" min:"0" jsonschema:"price of input written to the cache"`
 }
 
 var providerName = lazy.Regexp(`^[a-z0-9][a-z0-9_-]{0,63}$`)
@@ -93,8 +93,8 @@ func ParseHeader(text string) (name, value string, err error) {
 	return http.CanonicalHeaderKey(name), value, checkHeader(name, value)
 }
 
-// Expand replaces ${NAME} by the value of an environment variable, and ${NAME:-DEFAULT} by that or the default. A
-// variable that is not set and has no default is an error.
+// Expand replaces ${NAME} with the value of an environment variable, and ${NAME:-DEFAULT} with its value or the default.
+// A variable that is not set and has no default is an error.
 func Expand(text string, getenv func(string) string) (string, error) {
 	var missing error
 	out := variableIn().ReplaceAllStringFunc(text, func(ref string) string {
@@ -118,8 +118,8 @@ func builtIn() []string {
 	return strings.Fields(f.Tag.Get("enum"))
 }
 
-// checkProvider returns an error for a provider that neither is built in nor has an entry. Entries may be in another
-// layer, so that this is known only after all of them are read.
+// checkProvider returns an error for a provider that is not built in and has no entry. Entries may be in another layer,
+// so this can be checked only after all layers are read.
 func (s *Settings) checkProvider() error {
 	err := known(s.Provider, s.Providers)
 	if err == nil {

@@ -79,8 +79,8 @@ func (s *Settings) Policy() (policy.Mode, policy.Rules, error) {
 	return mode, rules, nil
 }
 
-// Paths returns the additional directories and the protected paths as absolute, real paths. Relative ones begin
-// at the root of the project, and ~ is the home directory.
+// Paths returns the additional directories and the protected paths as absolute, real paths. Relative paths
+// are relative to the root of the project, and ~ is the home directory.
 func (s *Settings) Paths() (additional, protected []string) {
 	for _, path := range s.Permissions.AdditionalDirectories {
 		additional = append(additional, s.realPath(path))
@@ -91,7 +91,7 @@ func (s *Settings) Paths() (additional, protected []string) {
 	return additional, protected
 }
 
-// SkillPaths returns the directories of skills as absolute, real paths, by the same rules.
+// SkillPaths returns the directories of skills, resolved as in Paths.
 func (s *Settings) SkillPaths() (dirs []string) {
 	for _, path := range s.Skills.Paths {
 		dirs = append(dirs, s.realPath(path))
@@ -99,7 +99,7 @@ func (s *Settings) SkillPaths() (dirs []string) {
 	return dirs
 }
 
-// CoderWritable returns the directories of coder.writable as absolute, real paths, by the same rules.
+// CoderWritable returns the directories of coder.writable, resolved as in Paths.
 func (s *Settings) CoderWritable() (dirs []string) {
 	for _, path := range s.Coder.Writable {
 		dirs = append(dirs, s.realPath(path))
@@ -107,7 +107,7 @@ func (s *Settings) CoderWritable() (dirs []string) {
 	return dirs
 }
 
-// realPath returns an absolute path without symbolic links. What does not exist yet has none.
+// realPath returns an absolute path without symbolic links. The path may not exist yet.
 func (s *Settings) realPath(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) && s.home != "" {
 		path = s.home + rest

@@ -23,7 +23,7 @@ func Schema() ([]byte, error) {
 	return json.MarshalIndent(s, "", "  ")
 }
 
-// complete adds what the tags of a struct say, and removes null, which TOML does not have.
+// complete applies the tags of a struct, and removes null, which TOML does not have.
 func complete(s *jsonschema.Schema, t reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -49,7 +49,7 @@ func complete(s *jsonschema.Schema, t reflect.Type) {
 		}
 		switch {
 		case f.Tag.Get("toml") == "provider" && t == reflect.TypeFor[Config]():
-			p.Enum = nil // further ones may be in another file
+			p.Enum = nil // other names may be defined in another file
 		case f.Type.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Struct:
 			complete(p.AdditionalProperties, f.Type.Elem())
 		case f.Type.Kind() == reflect.Struct:

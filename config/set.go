@@ -20,7 +20,7 @@ import (
 // number or bool, or a TOML array. It creates the file if necessary.
 func (f File) Set(key, value string) error { return f.change(key, value, false) }
 
-// Add adds an element to a list in the file, as Set does. It does nothing if the list has it.
+// Add adds an element to a list in the file, as Set does. It does nothing if the list already has the element.
 func (f File) Add(key, value string) error { return f.change(key, value, true) }
 
 func (f File) change(key, value string, add bool) error {
@@ -103,7 +103,7 @@ func (f File) edited(k field, before []byte, text string, add bool) ([]byte, err
 	}
 	_, err := parse(Origin{Layer: f.Layer, Name: f.Path}, e.data)
 	if err == nil && k.key == "provider" && !f.inProject() {
-		if err := known(got.Provider, got.Providers); err != nil { // a project can use those of the user
+		if err := known(got.Provider, got.Providers); err != nil { // a project can use the user's providers
 			return nil, err
 		}
 	}
@@ -154,13 +154,13 @@ func quote(text string) string {
 	}
 	b, err := toml.Marshal(map[string]string{"k": text})
 	if err != nil {
-		return `""` // strings have no errors
+		return `""` // marshalling a string cannot fail
 	}
 	return string(bytes.TrimSpace(bytes.TrimPrefix(b, []byte("k = "))))
 }
 
-// write replaces the file in one step. It keeps a symbolic link in the user's directories, and does not follow
-// one out of a project.
+// write replaces the file atomically. It follows a symbolic link of a user's file, but not one that leads out of a
+// project.
 func (f File) write(data []byte) error {
 	dir, name, mode := "", "", os.FileMode(0o600)
 	if f.inProject() {

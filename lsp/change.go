@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Diagnostics returns the diagnostics of a file as it is now. It waits for the server until ctx ends.
+// Diagnostics returns the diagnostics of the current content of a file. It waits for the server until ctx is done.
 func (w *Workspace) Diagnostics(ctx context.Context, path string) (all []Diagnostic, err error) {
 	err = w.with(ctx, path, func(c *client) error {
 		c.stale.Store(true)
@@ -38,7 +38,7 @@ type Change struct {
 	sides map[*client]*side
 }
 
-// side is the part of a change that a server is told about.
+// side is the part of a change that concerns one server.
 type side struct {
 	opened  []document // before the change
 	before  []Diagnostic
@@ -48,14 +48,15 @@ type side struct {
 
 // Report is the effect of a change on the diagnostics.
 type Report struct {
-	New    []Diagnostic // errors that did not exist before, by path
+	New    []Diagnostic // errors that did not exist before, sorted by path
 	Before int          // errors in the changed files that existed before and still do
-	// Known is false if the errors before the change are unknown, because the server was not ready. New then has
+	// Known is false if the errors before the change are unknown because the server was not ready. New then contains
 	// all errors of the changed files.
 	Known bool
 }
 
-// Before prepares for a change of files. It opens them at servers that run, and does not wait for them.
+// Before prepares for a change of files. It opens them in the servers that are running, without waiting for their
+// diagnostics.
 func (w *Workspace) Before(ctx context.Context, paths []string) *Change {
 	ch := &Change{w: w, paths: paths, sides: make(map[*client]*side)}
 	for _, p := range paths {
@@ -74,7 +75,7 @@ func (w *Workspace) Before(ctx context.Context, paths []string) *Change {
 	return ch
 }
 
-// runs returns the server for a file if it runs.
+// runs returns the server for a file if it is running.
 func (w *Workspace) runs(path string) *client {
 	for _, c := range w.running() {
 		if c.server.language(c.paths, path) != "" {
@@ -84,8 +85,8 @@ func (w *Workspace) runs(path string) *client {
 	return nil
 }
 
-// After tells the servers that the files were changed, and waits until they have diagnosed them or ctx ends. half ends
-// earlier: until then it waits for diagnostics of the files before the change.
+// After tells the servers that the files were changed, and waits for diagnostics until ctx is done. Before that, it
+// waits for diagnostics of the unchanged files until half is done, which must be earlier.
 func (ch *Change) After(ctx, half context.Context) (Report, error) {
 	for c, s := range ch.sides {
 		for _, d := range s.opened {
@@ -147,12 +148,12 @@ func (ch *Change) compare(c *client, s *side, r *Report) {
 	}
 }
 
-// errorsIn returns the errors among diagnostics, never nil.
+// errorsIn returns the diagnostics that are errors, never nil.
 func errorsIn(all []Diagnostic) []Diagnostic {
 	return slices.DeleteFunc(append([]Diagnostic{}, all...), func(d Diagnostic) bool { return d.Severity != Error })
 }
 
-// subtract returns the diagnostics that are not among those before. Lines do not count, because edits move them.
+// subtract returns the diagnostics that were not there before. It ignores line numbers, because edits change them.
 func subtract(after, before []Diagnostic) (fresh []Diagnostic) {
 	type id struct{ path, source, message string }
 	count := make(map[id]int)

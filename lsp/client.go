@@ -16,31 +16,31 @@ import (
 // client is a running server.
 type client struct {
 	server Server
-	env    env.Environment // follows no symbolic links
+	env    env.Environment // does not follow symbolic links
 	paths  env.Paths
 	root   string // real path of the workspace
 	conn   *conn
-	owner  *Workspace // whose environment it runs in
+	owner  *Workspace // the server runs in its environment
 	enc    encoding
-	pull   bool          // diagnostics are requested, not only sent
+	pull   bool          // diagnostics must be requested
 	ready  chan struct{} // closed when the server has loaded the project, if it reports that
 	once   sync.Once     // closes ready
 
 	syncing sync.Mutex // held while documents are sent
 	docs    map[string]*document
-	uses    int              // counts uses of documents
+	uses    int              // number of uses of documents so far
 	files   map[string]stamp // files that the server knows; nil if there are too many
 	stale   atomic.Bool      // files may have changed
 
-	warm atomic.Bool // the server was asked about a document before
+	warm atomic.Bool // the server has answered a request about a document
 
 	mu      sync.Mutex
-	busy    map[string]bool     // progress that the server reports, by token
+	busy    map[string]bool     // tokens of work in progress that the server reported
 	working bool                // the server reports that it is not done; see Server.ReportsStatus
-	due     bool                // a check begins after a save; see Server.CheckToken
+	due     bool                // a check after a save has not started yet; see Server.CheckToken
 	quiet   chan struct{}       // closed when one of these changes
 	found   map[string]findings // by key of the path
-	seq     int                 // counts publications
+	seq     int                 // number of publications so far
 	changed chan struct{}       // closed at the next publication
 }
 
@@ -85,7 +85,7 @@ func (c *client) initialize(ctx context.Context) error {
 		c.enc = e
 	case "":
 	default:
-		return fmt.Errorf("the server counts columns in %.20q, which is not supported", string(e))
+		return fmt.Errorf("the server uses the position encoding %.20q, which is not supported", string(e))
 	}
 	p := got.Capabilities.Diagnostics
 	c.pull = len(p) > 0 && string(p) != "null" && string(p) != "false" || c.server.diagnose != nil
@@ -95,7 +95,7 @@ func (c *client) initialize(ctx context.Context) error {
 	return c.conn.notify("workspace/didChangeConfiguration", map[string]any{"settings": c.server.Settings})
 }
 
-// answer answers a request of the server. The server can change nothing by it.
+// answer answers a request from the server. Requests cannot change anything.
 func (c *client) answer(method string, params json.RawMessage) (any, *rpcError) {
 	switch method {
 	case "workspace/configuration":
@@ -111,7 +111,7 @@ func (c *client) answer(method string, params json.RawMessage) (any, *rpcError) 
 	case "workspace/workspaceFolders":
 		return c.folders(), nil
 	case "workspace/applyEdit":
-		return map[string]any{"applied": false, "failureReason": "the client applies no edits"}, nil
+		return map[string]any{"applied": false, "failureReason": "the client does not apply edits"}, nil
 	case "window/showDocument":
 		return map[string]any{"success": false}, nil
 	case "client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create", "window/showMessageRequest",
@@ -121,7 +121,7 @@ func (c *client) answer(method string, params json.RawMessage) (any, *rpcError) 
 	return nil, &rpcError{Code: codeNoMethod, Message: "unknown method: " + method}
 }
 
-// notified handles a notification of the server.
+// notified handles a notification from the server.
 func (c *client) notified(method string, params json.RawMessage) {
 	switch method {
 	case "textDocument/publishDiagnostics":
@@ -138,7 +138,7 @@ func (c *client) notified(method string, params json.RawMessage) {
 	}
 }
 
-// reported records whether the server has finished its work in the background.
+// reported records whether the server has finished its background work.
 func (c *client) reported(quiescent bool) {
 	if quiescent {
 		c.once.Do(func() { close(c.ready) })
@@ -149,7 +149,7 @@ func (c *client) reported(quiescent bool) {
 	c.wake()
 }
 
-// wake wakes those who wait for progress; c.mu is locked.
+// wake wakes goroutines that wait for progress; c.mu is held.
 func (c *client) wake() {
 	close(c.quiet)
 	c.quiet = make(chan struct{})
@@ -157,7 +157,7 @@ func (c *client) wake() {
 
 const retryInterval = 50 * time.Millisecond
 
-// request sends a request about the current files. A server that is busy with a change asks to try again.
+// request sends a request about the current files. It retries while the server reports that files have changed.
 func (c *client) request(ctx context.Context, method string, params, result any) error {
 	select {
 	case <-c.ready:
@@ -180,10 +180,10 @@ func (c *client) request(ctx context.Context, method string, params, result any)
 	}
 }
 
-// maxProgress bounds the progress that is followed.
+// maxProgress is the maximum number of progress tokens that are tracked.
 const maxProgress = 100
 
-// progress follows what the server reports about its work in the background.
+// progress records what the server reports about its background work.
 func (c *client) progress(params json.RawMessage) {
 	var p struct {
 		Token json.RawMessage
@@ -210,14 +210,14 @@ func (c *client) progress(params json.RawMessage) {
 	c.wake()
 }
 
-// isCheck reports whether a token, which is JSON, is that of a check after a save.
+// isCheck reports whether a JSON-encoded token belongs to a check after a save.
 func (c *client) isCheck(token string) bool {
 	return c.server.CheckToken != "" && strings.HasPrefix(token, `"`+c.server.CheckToken)
 }
 
-// checked waits until the check after the last save has ended, the server is done with the rest of its work, because it
-// sends the errors only then, and no other check follows at once, because that ends the one before. A check that does not
-// begin is not waited for: it may be disabled.
+// checked waits until the check after the last save has ended and the server has finished its other work, because only
+// then does it send the errors. It also waits briefly for a further check, which would replace that one. If no check
+// starts, it returns: checks may be disabled.
 func (c *client) checked(ctx context.Context) error {
 	for {
 		c.mu.Lock()
@@ -249,8 +249,8 @@ func (c *client) checked(ctx context.Context) error {
 	}
 }
 
-// loaded waits until the server has no work in the background, such as loading or indexing the project: until then its
-// answers about other files are not complete. Some servers begin with that when they are first asked.
+// loaded waits until the server has no background work, such as loading or indexing the project: until then, its
+// answers about other files are incomplete. Some servers start that work at the first request.
 func (c *client) loaded(ctx context.Context, path string) error {
 	if !c.warm.Swap(true) {
 		if err := c.request(ctx, "textDocument/documentSymbol", map[string]any{"textDocument": c.id(path)}, nil); c.conn.ended() != nil {

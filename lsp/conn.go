@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	maxQueue   = 256                    // messages that wait until the server reads them
+	maxQueue   = 256                    // messages waiting for the server to read them
 	maxInvalid = 100                    // messages that are not valid JSON
-	maxErrors  = 4 << 10                // bytes of the server's error output to keep
+	maxErrors  = 4 << 10                // bytes of the server's error output that are stored
 	exitTime   = 500 * time.Millisecond // how long a server may take to exit
 )
 
@@ -26,11 +26,11 @@ type conn struct {
 	free context.CancelFunc // kills the process and its children
 	out  chan []byte
 	gone chan struct{} // closed when the connection has ended
-	// notified is called with each notification. answers returns the result for a request of the server.
+	// notified is called with each notification. answers returns the result for a request from the server.
 	notified func(method string, params json.RawMessage)
 	answers  func(method string, params json.RawMessage) (any, *rpcError)
 
-	frames  framer // used by receive only
+	frames  framer // used only by receive
 	invalid int
 
 	mu      sync.Mutex
@@ -69,14 +69,14 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return clean(e.Message, 500) }
 
-// The error codes that are used.
+// Error codes of JSON-RPC and LSP.
 const (
 	codeNoMethod        = -32601
 	codeContentModified = -32801
 	codeServerCancelled = -32802
 )
 
-// dial starts the program of a server. It runs until the connection is closed.
+// dial starts a server process. It runs until the connection is closed.
 func dial(e env.Environment, c env.Command, notified func(string, json.RawMessage), answers func(string, json.RawMessage) (any, *rpcError)) (*conn, error) {
 	k := &conn{
 		out: make(chan []byte, maxQueue), gone: make(chan struct{}), waiting: make(map[int64]chan reply),
@@ -96,7 +96,7 @@ func dial(e env.Environment, c env.Command, notified func(string, json.RawMessag
 	return k, nil
 }
 
-// receive takes output of the process.
+// receive handles output of the process.
 func (k *conn) receive(stream env.Stream, p []byte) {
 	if stream == env.Stderr {
 		k.mu.Lock()
@@ -145,7 +145,7 @@ func (k *conn) message(b []byte) {
 	}
 }
 
-// post queues a message without waiting. A server that does not read its input is given up.
+// post queues a message without waiting. If the queue is full, it ends the connection.
 func (k *conn) post(m message) {
 	b, err := encode(m)
 	if err != nil {
@@ -175,13 +175,13 @@ func (k *conn) send() {
 			return
 		case b := <-k.out:
 			if _, err := k.proc.Write(b); err != nil {
-				return // the process ends
+				return // the process has exited
 			}
 		}
 	}
 }
 
-// watch waits for the end of the process.
+// watch waits for the process to exit.
 func (k *conn) watch() {
 	<-k.proc.Done()
 	exit, _ := k.proc.Wait(context.Background())
@@ -190,7 +190,7 @@ func (k *conn) watch() {
 	k.mu.Unlock()
 	how := fmt.Sprintf("exited with code %d", exit.Code)
 	if exit.Signal != "" {
-		how = "was ended by " + exit.Signal
+		how = "was terminated by " + exit.Signal
 	}
 	if said = clean(said[strings.LastIndexByte(said, '\n')+1:], 300); said != "" {
 		how += ": " + said
@@ -236,7 +236,8 @@ func (k *conn) put(ctx context.Context, b []byte) error {
 	}
 }
 
-// call sends a request and decodes its result, unless result is nil. When ctx ends, the server is told to cancel.
+// call sends a request and decodes its result, unless result is nil. When ctx is done, it tells the server to cancel
+// the request.
 func (k *conn) call(ctx context.Context, method string, params, result any) error {
 	ch := make(chan reply, 1)
 	k.mu.Lock()
@@ -273,7 +274,7 @@ func (k *conn) call(ctx context.Context, method string, params, result any) erro
 	}
 }
 
-// close asks the server to exit, kills it if it does not, and waits for its end.
+// close asks the server to exit, kills it if it does not, and waits until it has exited.
 func (k *conn) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), exitTime)
 	defer cancel()
@@ -289,7 +290,7 @@ func (k *conn) close() {
 
 var errClosed = errors.New("the language server was stopped")
 
-// clean returns text of a server on one line, shortened and without characters that control terminals.
+// clean returns text from a server as one line, truncated and without control characters.
 func clean(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -11,8 +11,8 @@ import (
 const (
 	maxFound   = 2000 // files with diagnostics
 	maxPerFile = 500
-	settleTime = 200 * time.Millisecond // after diagnostics without a version
-	checkTime  = 3 * time.Second        // until a check begins after a save
+	settleTime = 200 * time.Millisecond // how long to wait for more diagnostics after some without a version
+	checkTime  = 3 * time.Second        // how long to wait for a check to start after a save
 )
 
 // Severity is how serious a diagnostic is.
@@ -53,11 +53,11 @@ type findings struct {
 	path    string
 	pushed  []diagnostic
 	pulled  []diagnostic
-	version int // of the document; 0 if the server did not say
+	version int // of the document; 0 if the server did not report it
 	seq     int
 }
 
-// published takes diagnostics that the server sent.
+// published records diagnostics that the server sent.
 func (c *client) published(params json.RawMessage) {
 	var p struct {
 		URI         string
@@ -76,7 +76,7 @@ func (c *client) published(params json.RawMessage) {
 	})
 }
 
-// record changes the findings of a file and wakes those who wait.
+// record changes the findings of a file and wakes goroutines that wait for them.
 func (c *client) record(path string, change func(*findings)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +100,7 @@ func (c *client) publications() int {
 	return c.seq
 }
 
-// findings returns the diagnostics of a file, and a channel that is closed when there are new ones.
+// findings returns the diagnostics of a file, and a channel that is closed when new ones arrive.
 func (c *client) findings(path string) (findings, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +121,7 @@ func (c *client) check(ctx context.Context, d document) error {
 		switch {
 		case f.version >= d.version && f.seq > d.sent:
 			return nil
-		case f.version == 0 && f.seq > d.sent: // there may be more to come
+		case f.version == 0 && f.seq > d.sent: // more may follow
 			settled = time.After(settleTime)
 		}
 		select {
@@ -155,7 +155,7 @@ func standardPull(ctx context.Context, c *client, path string) ([]diagnostic, er
 	return got.Items, err
 }
 
-// known returns the diagnostics of all files for which the function returns true, or of all if it is nil.
+// known returns the diagnostics of all files for which of returns true, or of all files if it is nil.
 func (c *client) known(of func(path string) bool) (all []Diagnostic) {
 	c.syncing.Lock()
 	defer c.syncing.Unlock()
@@ -180,7 +180,7 @@ func (c *client) known(of func(path string) bool) (all []Diagnostic) {
 	return slices.Compact(all)
 }
 
-// convert converts a diagnostic of a document. Without its text, columns are in units of the server.
+// convert converts a diagnostic of a document. Without its text, columns are in the server's encoding.
 func (c *client) convert(path string, t *text, d diagnostic) Diagnostic {
 	at := d.Range.Start
 	if t != nil {

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	maxDocuments = 32      // open at a server
+	maxDocuments = 32      // open at the same time
 	maxDocument  = 4 << 20 // bytes
-	maxFiles     = 20_000  // that are watched
+	maxFiles     = 20_000  // files that are checked for changes
 )
 
-// document is a file that is open at the server. The server then uses the text that it was sent.
+// document is a file that is open in the server. The server uses the text that it was sent, not the file.
 type document struct {
 	path    string
 	text    string
@@ -29,7 +29,7 @@ type document struct {
 	used    int
 }
 
-// stamp identifies the content of a file, approximately.
+// stamp changes when the content of a file changes, except in rare cases.
 type stamp struct {
 	size int64
 	mod  time.Time
@@ -44,14 +44,14 @@ func (c *client) id(path string) map[string]any {
 	return map[string]any{"uri": uriOf(c.paths, path)}
 }
 
-// open sends the current content of a file and returns the document. What the server already has is not sent again.
+// open sends the current content of a file, unless the server already has it, and returns the document.
 func (c *client) open(ctx context.Context, path string) (document, error) {
 	c.syncing.Lock()
 	defer c.syncing.Unlock()
 	return c.send(ctx, path)
 }
 
-// send is open; c.syncing is held.
+// send is like open; c.syncing is held.
 func (c *client) send(ctx context.Context, path string) (d document, err error) {
 	at, err := c.stampOf(ctx, path)
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *client) saved(ctx context.Context, paths []string) {
 	}
 }
 
-// The types of changes of files.
+// Types of file changes.
 const (
 	fileCreated = 1
 	fileChanged = 2
@@ -149,7 +149,7 @@ func (c *client) tell(events []any) {
 	}
 }
 
-// refresh sends what has changed on disk: documents that are open and, if files may have changed, all others.
+// refresh tells the server what has changed on disk: open documents and, if c.stale is set, all other files.
 func (c *client) refresh(ctx context.Context) {
 	c.syncing.Lock()
 	defer c.syncing.Unlock()
@@ -167,8 +167,8 @@ func (c *client) refresh(ctx context.Context) {
 	}
 }
 
-// scan lists the files of the server and returns the changes since the last time. In a workspace with too many files
-// it finds none.
+// scan lists the files for the server and returns the changes since the last scan. In a workspace with too many files
+// it returns none.
 func (c *client) scan(ctx context.Context) (events []any) {
 	var patterns []string
 	for _, s := range c.server.suffixes() {

@@ -9,21 +9,21 @@ import (
 
 // Limits on what a server sends.
 const (
-	maxMessage = 32 << 20 // bytes of a message
-	maxHeader  = 8 << 10  // bytes of a line that is not part of a message
-	maxStray   = 1 << 20  // bytes between two messages that belong to neither
+	maxMessage = 32 << 20 // maximum size of a message
+	maxHeader  = 8 << 10  // maximum length of a line outside messages
+	maxStray   = 1 << 20  // maximum size of other text between two messages
 )
 
-// framer splits the output of a server into messages. Some servers print other text too, which is skipped.
+// framer splits the output of a server into messages. It skips other text, which some servers print.
 type framer struct {
 	line   []byte // an incomplete line between messages
 	body   []byte // an incomplete message
-	length int    // of the message; 0 until its header was read
+	length int    // of the message; 0 until its header has been read
 	inBody bool
 	stray  int // bytes skipped since the last message
 }
 
-// write takes output and calls message for each complete message, which is valid only during the call.
+// write handles output and calls message for each complete message. The slice is valid only during the call.
 func (f *framer) write(p []byte, message func([]byte)) error {
 	for len(p) > 0 {
 		if f.inBody {
@@ -48,7 +48,7 @@ func (f *framer) write(p []byte, message func([]byte)) error {
 	return nil
 }
 
-// reuse returns the memory of a message for the next one, unless it is large.
+// reuse returns the buffer of a message for the next one, unless it is large.
 func reuse(b []byte) []byte {
 	if cap(b) > 1<<20 {
 		return nil
@@ -56,17 +56,17 @@ func reuse(b []byte) []byte {
 	return b[:0]
 }
 
-// header takes a line between messages. The empty line after a length begins a message.
+// header handles a line between messages. An empty line after a length starts a message.
 func (f *framer) header(line []byte) error {
 	if len(line) == 0 {
 		f.inBody = f.length > 0
 		return nil
 	}
 	const name = "content-length:"
-	i := bytes.LastIndex(bytes.ToLower(line), []byte(name)) // text without a line end may precede it
+	i := bytes.LastIndex(bytes.ToLower(line), []byte(name)) // other text may precede it on the same line
 	if i < 0 {
 		if f.stray += len(line); f.stray > maxStray {
-			return errors.New("the server writes other things than messages to its standard output")
+			return errors.New("the server writes text that is not a message to its standard output")
 		}
 		return nil
 	}

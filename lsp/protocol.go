@@ -67,7 +67,7 @@ type documentSymbol struct {
 	Container string           `json:"containerName"`
 }
 
-// callItem is a CallHierarchyItem, which is sent back as it came.
+// callItem is a CallHierarchyItem, which is sent back unchanged.
 type callItem struct {
 	raw       json.RawMessage
 	Name      string `json:"name"`
@@ -119,7 +119,7 @@ func (m *markup) UnmarshalJSON(b []byte) error {
 type workspaceEdit struct {
 	Changes         map[string][]textEdit `json:"changes"`
 	DocumentChanges []struct {
-		Kind         string `json:"kind"` // of an operation on a file; "" for edits
+		Kind         string `json:"kind"` // of a file operation; "" for edits
 		TextDocument struct {
 			URI string `json:"uri"`
 		} `json:"textDocument"`
@@ -127,7 +127,7 @@ type workspaceEdit struct {
 	} `json:"documentChanges"`
 }
 
-// byURI returns the edits of each document. Operations on files are an error.
+// byURI returns the edits of each document. File operations are an error.
 func (w workspaceEdit) byURI() (map[string][]textEdit, error) {
 	if len(w.DocumentChanges) == 0 {
 		return w.Changes, nil
@@ -153,7 +153,7 @@ func kindName(kind int) string {
 	return symbolKinds[kind-1]
 }
 
-// capabilities is what the client supports.
+// capabilities are the client's capabilities.
 var capabilities = json.RawMessage(`{
 	"general": {"positionEncodings": ["utf-8", "utf-16", "utf-32"]},
 	"workspace": {
@@ -172,7 +172,7 @@ var capabilities = json.RawMessage(`{
 	}
 }`)
 
-// initialized is the answer to initialize.
+// initialized is the result of initialize.
 type initialized struct {
 	Capabilities struct {
 		PositionEncoding encoding        `json:"positionEncoding"`

@@ -15,18 +15,18 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Point is a place in a file.
+// Point is a position in a file.
 type Point struct {
-	// Env reads the files that results refer to. What it refuses to read is shown without its text.
+	// Env reads the files that results refer to. If it refuses to read a file, results in it have no text.
 	Env  env.Environment
 	Path string // real path
 	Line int    // from 1; 0 searches the whole file for Symbol
-	// Column is the column in characters, from 1. If it is 0, Symbol is searched in the line.
+	// Column is the column in characters, from 1. If it is 0, the line is searched for Symbol.
 	Column int
 	Symbol string
 }
 
-// Location is a place that a server found.
+// Location is a position that a server found.
 type Location struct {
 	Path   string
 	Line   int // from 1
@@ -50,7 +50,7 @@ type FileEdit struct {
 	Before, After []byte
 }
 
-// asks sends the document of a point and runs f with its position.
+// asks sends the document of a point to its server and calls f with the position.
 func (w *Workspace) asks(ctx context.Context, p Point, f func(c *client, at map[string]any) error) error {
 	return w.with(ctx, p.Path, func(c *client) error {
 		c.stale.Store(true)
@@ -76,7 +76,7 @@ func (p Point) find(t text, e encoding) (at position, err error) {
 	case p.Line > len(t.start):
 		return at, fmt.Errorf("line %d does not exist: the file has %d lines", p.Line, len(t.start))
 	case p.Line <= 0 && p.Symbol == "":
-		return at, errors.New("a line or a symbol is needed")
+		return at, errors.New("a line or a symbol is required")
 	case p.Line <= 0:
 		for n := range t.start {
 			if i := word(t.line(n), p.Symbol); i >= 0 {
@@ -103,8 +103,8 @@ func (p Point) find(t text, e encoding) (at position, err error) {
 	return at, nil
 }
 
-// word returns the offset of a name in a line where it is not part of a longer one, or else of any occurrence. Of a
-// qualified name, such as pkg.Name, it is the offset of the last part.
+// word returns the offset of a name in a line. It prefers an occurrence that is not part of a longer name. For a
+// qualified name, such as pkg.Name, it returns the offset of the last part.
 func word(line, name string) int {
 	last := strings.LastIndexAny(name, ".:") + 1
 	letter := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
@@ -135,7 +135,7 @@ func (w *Workspace) Definition(ctx context.Context, p Point) ([]Location, error)
 	return w.locations(ctx, p, "textDocument/definition", nil)
 }
 
-// Implementation returns where an interface or a method of one is implemented.
+// Implementation returns where an interface or one of its methods is implemented.
 func (w *Workspace) Implementation(ctx context.Context, p Point) ([]Location, error) {
 	return w.locations(ctx, p, "textDocument/implementation", nil)
 }
@@ -167,7 +167,7 @@ func (w *Workspace) locations(ctx context.Context, p Point, method string, more 
 	return all, err
 }
 
-// Hover returns what the server says about a symbol, such as its type and documentation, as Markdown.
+// Hover returns what the server shows for a symbol, such as its type and documentation, as Markdown.
 func (w *Workspace) Hover(ctx context.Context, p Point) (text string, err error) {
 	err = w.asks(ctx, p, func(c *client, at map[string]any) error {
 		var got struct{ Contents markup }
@@ -256,7 +256,7 @@ func (w *Workspace) Calls(ctx context.Context, p Point, outgoing bool) (all []Sy
 	return all, err
 }
 
-// Rename returns the files that change if a symbol is renamed. It changes nothing. A change outside of the workspace is
+// Rename returns how files change if a symbol is renamed. It does not write them. A change outside of the workspace is
 // an error.
 func (w *Workspace) Rename(ctx context.Context, p Point, name string) (all []FileEdit, err error) {
 	err = w.asks(ctx, p, func(c *client, at map[string]any) error {
@@ -310,7 +310,7 @@ func (c *client) edited(ctx context.Context, e env.Environment, uri string, edit
 	return f, nil
 }
 
-// reader returns the text of lines in files.
+// reader reads the files that locations refer to.
 type reader struct {
 	ctx   context.Context
 	c     *client
@@ -318,14 +318,14 @@ type reader struct {
 	texts map[string]*text
 }
 
-// maxReads bounds the files that are read for one result.
+// maxReads is the maximum number of files that are read for one result.
 const maxReads = 200
 
 func (c *client) reader(ctx context.Context, e env.Environment) *reader {
 	return &reader{ctx, c, e, make(map[string]*text)}
 }
 
-// location converts a location. If its file cannot be read, the column is in units of the server.
+// location converts a location. If its file cannot be read, the column is in the server's encoding.
 func (r *reader) location(l location) Location {
 	path, ok := pathOf(r.c.paths, l.URI)
 	if !ok {

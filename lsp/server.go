@@ -18,31 +18,32 @@ import (
 type Server struct {
 	Name    string
 	Command []string // the program, as a name in PATH or an absolute path, and its arguments
-	// Languages maps file extensions to the identifiers of languages.
+	// Languages maps file extensions to language identifiers.
 	Languages map[string]string
 	// Files are the names of other files that the server reads, such as go.mod.
 	Files []string
 	// Options are the initializationOptions of the server, and Settings its configuration by section.
 	Options  map[string]any
 	Settings map[string]any
-	// RunsProject says that the server runs programs of the project, such as build scripts. It is then used only in
-	// a project that the user trusts.
+	// RunsProject means that the server runs programs of the project, such as build scripts. It is then used only in
+	// projects that the user trusts.
 	RunsProject bool
-	// ReportsStatus says that the server reports when it has loaded the project (experimental/serverStatus).
+	// ReportsStatus means that the server reports when it has loaded the project (experimental/serverStatus).
 	ReportsStatus bool
-	// CheckToken, if set, says that the server runs a compiler after each save, whose errors are part of the diagnostics:
-	// it is the prefix of the progress tokens by which the server reports that.
+	// CheckToken is set if the server runs a compiler after each save and includes its errors in the diagnostics. It is
+	// the prefix of the server's progress tokens for that.
 	CheckToken string
-	// Check is a command that people use to check a project, if there is no server.
+	// Check is a command that checks a project without the server.
 	Check string
 
-	env     map[string]string // variables of the server
+	env     map[string]string // environment variables
 	prepare func(ctx context.Context, e env.Environment, s *Server, program string, trusted bool) error
-	// diagnose, if set, requests the diagnostics of an open document. Those that the server sends are then ignored.
+	// diagnose, if set, requests the diagnostics of an open document. Diagnostics that the server sends are then
+	// ignored.
 	diagnose func(ctx context.Context, c *client, path string) ([]diagnostic, error)
 }
 
-// Servers returns the servers that are known.
+// Servers returns the default servers.
 func Servers() []Server {
 	return []Server{
 		{
@@ -71,20 +72,20 @@ func Servers() []Server {
 	}
 }
 
-// language returns the identifier of a file's language, or "" if it is not one of the server.
+// language returns the language identifier of a file, or "" if the server does not support the file.
 func (s Server) language(paths env.Paths, file string) string {
 	return s.Languages[strings.ToLower(path.Ext(paths.Base(file)))]
 }
 
-// Errors that mean that there is no server to ask.
+// Errors that mean that there is no usable server.
 var (
-	ErrNoServer     = errors.New("there is no language server for this kind of file")
+	ErrNoServer     = errors.New("there is no language server for this type of file")
 	ErrNotInstalled = errors.New("the language server is not installed")
 	ErrUntrusted    = errors.New("the language server runs programs of the project, which the user does not trust")
 )
 
-// find returns the absolute path of the server's program. Programs in the workspace are not used: whoever wrote the
-// project chose them.
+// find returns the absolute path of the server's program. Programs in the workspace are not used, because the project
+// could choose them.
 func (s Server) find(ctx context.Context, e env.Environment, root string) (string, error) {
 	name := s.Command[0]
 	paths := e.Info().Paths()
@@ -105,10 +106,10 @@ func (s Server) find(ctx context.Context, e env.Environment, root string) (strin
 	return program, nil
 }
 
-// prepareTypeScript makes the server use the TypeScript that is installed beside it. By default it would run that of the
-// project, which only a trusted project may choose.
+// prepareTypeScript makes the server use the TypeScript that is installed next to it. By default the server runs the
+// project's TypeScript, which is allowed only if the project is trusted.
 func prepareTypeScript(ctx context.Context, e env.Environment, s *Server, program string, trusted bool) error {
-	tsserver := map[string]any{"useSyntaxServer": "never"} // which answers wrongly while the project is loaded
+	tsserver := map[string]any{"useSyntaxServer": "never"} // its answers are wrong while the project is being loaded
 	s.Options = map[string]any{"disableAutomaticTypingAcquisition": true, "tsserver": tsserver}
 	paths := e.Info().Paths()
 	real, err := e.RealPath(ctx, program)
@@ -127,10 +128,10 @@ func prepareTypeScript(ctx context.Context, e env.Environment, s *Server, progra
 	if trusted {
 		return nil
 	}
-	return fmt.Errorf("%w; install TypeScript 5 beside it", ErrUntrusted)
+	return fmt.Errorf("%w; install TypeScript 5 next to it", ErrUntrusted)
 }
 
-// prepareRust keeps cargo from trying to download crates again and again in a sandbox without a network.
+// prepareRust prevents cargo from repeatedly trying to download crates in a sandbox without network access.
 func prepareRust(_ context.Context, e env.Environment, s *Server, _ string, _ bool) error {
 	if l := e.Info().Limits; l != nil && l.Sandbox != "" && !l.Network {
 		s.env = map[string]string{"CARGO_NET_OFFLINE": "true"}
@@ -138,8 +139,8 @@ func prepareRust(_ context.Context, e env.Environment, s *Server, _ string, _ bo
 	return nil
 }
 
-// diagnoseTypeScript asks TypeScript itself. What the server sends has no version, comes in parts, and is not sent at all
-// if a file without errors still has none.
+// diagnoseTypeScript requests diagnostics from TypeScript directly. Those that the server sends have no version, come
+// in parts, and are not sent at all while a file has no errors.
 func diagnoseTypeScript(ctx context.Context, c *client, path string) (all []diagnostic, err error) {
 	for _, command := range []string{"syntacticDiagnosticsSync", "semanticDiagnosticsSync"} {
 		var got struct {

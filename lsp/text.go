@@ -11,8 +11,8 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// encoding is the unit that columns of positions are counted in. Servers choose one of those that they are offered;
-// without a choice it is UTF-16.
+// encoding is the unit in which columns are counted. The server chooses one that the client supports; the default is
+// UTF-16.
 type encoding string
 
 const (
@@ -21,7 +21,7 @@ const (
 	utf32Units encoding = "utf-32"
 )
 
-// size returns how many units a character takes.
+// size returns the size of a character in units.
 func (e encoding) size(r rune, bytes int) int {
 	switch {
 	case e == utf8Units:
@@ -40,7 +40,7 @@ func (e encoding) units(s string) (n int) {
 	return n
 }
 
-// offset returns the byte offset of a column in a line. A column beyond the end, or within a character, is moved back.
+// offset returns the byte offset of a column in a line. A column beyond the end or within a character is moved back.
 func (e encoding) offset(line string, column int) int {
 	for i, r := range line {
 		size := e.size(r, utf8.RuneLen(r))
@@ -73,7 +73,7 @@ func newText(s string) text {
 	return t
 }
 
-// line returns a line without its end, or "" if there is none.
+// line returns a line without its line ending, or "" if the line does not exist.
 func (t text) line(n int) string {
 	if n < 0 || n >= len(t.start) {
 		return ""
@@ -85,7 +85,7 @@ func (t text) line(n int) string {
 	return strings.TrimRight(t.s[t.start[n]:end], "\r\n")
 }
 
-// offset returns the byte offset of a position. One after the end of the document is its end.
+// offset returns the byte offset of a position. Positions after the end of the document are moved to its end.
 func (t text) offset(p position, e encoding) int {
 	if p.Line < 0 {
 		return 0
@@ -96,7 +96,7 @@ func (t text) offset(p position, e encoding) int {
 	return t.start[p.Line] + e.offset(t.line(p.Line), p.Character)
 }
 
-// apply applies edits, which refer to the text before all of them.
+// apply applies edits. All of their positions refer to the original text.
 func (t text) apply(edits []textEdit, e encoding) (string, error) {
 	type span struct {
 		start, end int
@@ -121,7 +121,7 @@ func (t text) apply(edits []textEdit, e encoding) (string, error) {
 	return b.String(), nil
 }
 
-// byteOrderMark is not part of the document that servers see.
+// byteOrderMark is not sent to servers.
 const byteOrderMark = "\uFEFF"
 
 // decode returns the text of a file. Servers expect UTF-8.
@@ -141,7 +141,7 @@ func uriOf(p env.Paths, path string) string {
 	return (&url.URL{Scheme: "file", Path: slashed}).String()
 }
 
-// pathOf returns the path of a URI. Other URIs than those of files have none.
+// pathOf returns the path of a file URI. It reports false for other URIs.
 func pathOf(p env.Paths, uri string) (string, bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {

@@ -1,9 +1,9 @@
-// Package lsp uses language servers: it finds definitions and references, renames symbols and reports what compilers
-// and checkers find in files.
+// Package lsp uses language servers to find definitions and references, rename symbols and report diagnostics of
+// compilers and checkers.
 //
-// A [Workspace] starts servers when they are first needed, in its environment and the sandbox of that. Workspaces with
-// the same key share their servers. A server that crashes is restarted at its next use, and one that is not used for
-// a while is stopped. Servers can change no files: a rename returns the new content of files, which the caller writes.
+// A [Workspace] starts servers when they are first needed, in its environment and thus in its sandbox. Workspaces with
+// the same key share their servers. A server that crashes is restarted at its next use. Idle servers are stopped.
+// Renames do not change files: they return new file contents for the caller to write.
 package lsp
 
 import (
@@ -19,11 +19,11 @@ import (
 
 // Config configures a workspace.
 type Config struct {
-	// Servers are the servers that may be used. It defaults to [Servers].
+	// Servers are the servers that may be used. The default is [Servers].
 	Servers []Server
-	// Trusted says that the user trusts the project; see [Server.RunsProject].
+	// Trusted means that the user trusts the project; see [Server.RunsProject].
 	Trusted bool
-	// Idle is how long a server runs that is not used. It defaults to 5 minutes.
+	// Idle is how long an unused server keeps running. The default is 5 minutes.
 	Idle time.Duration
 
 	// For tests:
@@ -34,7 +34,7 @@ type Config struct {
 const (
 	defaultIdle = 5 * time.Minute
 	startTime   = 2 * time.Minute // how long a server may take to start
-	maxFailures = 6               // starts in a row that may fail
+	maxFailures = 6               // maximum number of failed starts in a row
 )
 
 func (c Config) withDefaults() Config {
@@ -53,7 +53,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Workspace is the use of language servers in an environment. Its methods may be called concurrently.
+// Workspace provides language servers for an environment. Its methods may be called concurrently.
 type Workspace struct {
 	pool *pool
 	key  any
@@ -73,17 +73,17 @@ type pool struct {
 	slots map[string]*slot
 }
 
-// slot is the place of a server.
+// slot is the state of a server, whether it is running or not.
 type slot struct {
 	server   Server
-	client   *client       // nil if the server does not run
-	starting chan struct{} // closed when the start that is under way has ended
+	client   *client       // nil if the server is not running
+	starting chan struct{} // closed when the current start has ended
 	err      error         // of the last start
 	failures int           // in a row
-	again    time.Time     // no start before this
+	again    time.Time     // the next start must not be earlier
 	stop     func() bool   // stops the idle timer
 	uses     int
-	gen      int // counts uses, for the idle timer
+	gen      int // number of uses so far, for the idle timer
 }
 
 var shared = struct {
@@ -112,8 +112,8 @@ func Open(key any, e env.Environment, c Config) *Workspace {
 	return w
 }
 
-// Close ends the use of the servers. The last one stops them. Servers that run in the environment of this workspace
-// are stopped too; others that use them start them again.
+// Close closes the workspace. The last workspace with a key stops the servers. Servers that run in this workspace's
+// environment are always stopped; other workspaces restart them when needed.
 func (w *Workspace) Close() error {
 	w.once.Do(func() {
 		shared.Lock()
@@ -144,7 +144,7 @@ func (w *Workspace) Close() error {
 	return nil
 }
 
-// drop removes the client of a slot and returns it; the pool is locked.
+// drop removes the client of a slot and returns it; pool.mu is held.
 func (s *slot) drop() *client {
 	c := s.client
 	s.client = nil
@@ -165,8 +165,8 @@ func (p *pool) serverOf(paths env.Paths, path string) (*slot, error) {
 	return nil, fmt.Errorf("%w: %s", ErrNoServer, paths.Base(path))
 }
 
-// Usable reports whether a server may exist for a file, given by its real path: the file is in the workspace, the server
-// is known, and starting it has not failed for good.
+// Usable reports whether there may be a server for a file, given by its real path: the file is in the workspace, its
+// type is supported, and starting the server has not failed permanently.
 func (w *Workspace) Usable(path string) bool {
 	paths := w.env.Info().Paths()
 	s, err := w.pool.serverOf(paths, path)
@@ -181,7 +181,7 @@ func (w *Workspace) Usable(path string) bool {
 	return s.client != nil || !final(s.err) && s.failures < maxFailures
 }
 
-// final reports whether an error of a start is the same at every start.
+// final reports whether a start that failed with this error would fail again.
 func final(err error) bool { return errors.Is(err, ErrNotInstalled) || errors.Is(err, ErrUntrusted) }
 
 // Server returns the server for a file by its extension.
@@ -193,7 +193,8 @@ func (w *Workspace) Server(path string) (Server, bool) {
 	return s.server, true
 }
 
-// client returns the running server for a file, and starts it if needed. The start continues when ctx ends.
+// client returns the running server for a file, and starts it if needed. If ctx ends, the start continues in the
+// background.
 func (w *Workspace) client(ctx context.Context, path string) (*client, error) {
 	s, err := w.pool.serverOf(w.env.Info().Paths(), path)
 	if err != nil {
@@ -237,7 +238,7 @@ func (w *Workspace) get(s *slot) (*client, <-chan struct{}, error) {
 		return nil, nil, s.err
 	}
 	if wait := s.again.Sub(w.pool.config.now()); s.err != nil && wait > 0 {
-		return nil, nil, fmt.Errorf("%w; it can be started again in %v", s.err, wait.Round(time.Second))
+		return nil, nil, fmt.Errorf("%w; try again in %v", s.err, wait.Round(time.Second))
 	}
 	done := make(chan struct{})
 	s.starting = done
@@ -245,8 +246,8 @@ func (w *Workspace) get(s *slot) (*client, <-chan struct{}, error) {
 	return nil, done, nil
 }
 
-// failed records a failure of a server; the pool is locked. The first one has no consequences. After each further one
-// the next start has to wait longer.
+// failed records a failure of a server; p.mu is held. After the first failure the server can be restarted at once,
+// after each further one only after a longer delay.
 func (p *pool) failed(s *slot, err error) {
 	s.err = err
 	s.failures++
@@ -306,7 +307,7 @@ func (w *Workspace) launch(ctx context.Context, s Server) (*client, error) {
 	return c, nil
 }
 
-// used restarts the idle time of a server; the pool is locked.
+// used restarts the idle timer of a server; p.mu is held.
 func (p *pool) used(s *slot) {
 	if s.stop != nil {
 		s.stop()
@@ -316,7 +317,7 @@ func (p *pool) used(s *slot) {
 	s.stop = p.config.after(p.config.Idle, func() { p.expire(s, gen) })
 }
 
-// expire stops a server that was not used since.
+// expire stops a server that has not been used since its idle timer was started.
 func (p *pool) expire(s *slot, gen int) {
 	p.mu.Lock()
 	if s.client == nil || s.gen != gen || p.ctx.Err() != nil {
@@ -335,7 +336,7 @@ func (p *pool) expire(s *slot, gen int) {
 	c.conn.close()
 }
 
-// with runs f with the server for a file. The server is not idle meanwhile.
+// with calls f with the server for a file. The server does not count as idle meanwhile.
 func (w *Workspace) with(ctx context.Context, path string, f func(c *client) error) error {
 	c, err := w.client(ctx, path)
 	if err != nil {
@@ -358,14 +359,14 @@ func (w *Workspace) with(ctx context.Context, path string, f func(c *client) err
 	return err
 }
 
-// Touched says that files may have changed, for example because a command ran.
+// Touched reports to the servers that files may have changed, for example because a command ran.
 func (w *Workspace) Touched() {
 	for _, c := range w.running() {
 		c.stale.Store(true)
 	}
 }
 
-// running returns the servers that run.
+// running returns the running servers.
 func (w *Workspace) running() (all []*client) {
 	w.pool.mu.Lock()
 	defer w.pool.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// ElicitRequest is what a server wants to know from the user: the values of a form, or that the user visits a URL.
+// ElicitRequest asks the user to fill in a form or to visit a URL.
 type ElicitRequest struct {
 	Message string
-	Schema  json.RawMessage // of the form: an object with plain properties
+	Schema  json.RawMessage // JSON schema of the form: an object with primitive properties
 	URL     string
 }
 
@@ -23,17 +23,17 @@ type ElicitAnswer struct {
 	Content map[string]any // the values, if the action is Accept
 }
 
-// ElicitAction is what the user did. The empty action is Cancel.
+// ElicitAction is the user's response. The empty action means Cancel.
 type ElicitAction string
 
-// The actions of a user.
+// Responses to an ElicitRequest.
 const (
 	Accept  ElicitAction = "accept"
 	Decline ElicitAction = "decline"
 	Cancel  ElicitAction = "cancel" // dismissed without a choice
 )
 
-// SampleRequest is a conversation that a server wants a model to continue.
+// SampleRequest asks a model to continue a conversation.
 type SampleRequest struct {
 	System      string
 	Messages    []llm.Message
@@ -42,22 +42,22 @@ type SampleRequest struct {
 	Stop        []string
 }
 
-// SampleAnswer is the answer of a model.
+// SampleAnswer is the model's answer.
 type SampleAnswer struct {
 	Model string
 	Text  string
 }
 
-// maxAsking is the maximum number of requests of a server that are answered at a time.
+// maxAsking is the maximum number of requests from a server that are answered at the same time.
 const maxAsking = 4
 
-// ask has the host answer a request of the server. A server may ask only while it works on a call. ask does not wait
-// for a host that ignores its context.
+// ask lets the host answer a request from the server. A server may ask only during a call. ask does not wait for a host
+// that ignores its context.
 func ask[T any](ctx context.Context, c *conn, f func(context.Context) (T, error)) (T, error) {
 	defer c.asking.Add(-1)
 	if n := c.asking.Add(1); n > maxAsking || c.calls.Load() == 0 {
 		var none T
-		return none, errors.New("the client answers only requests that belong to a call, and few at a time")
+		return none, errors.New("request refused: the client answers requests only during a call, and only a few at a time")
 	}
 	type answer struct {
 		value T
@@ -117,7 +117,7 @@ func (c *conn) sample(ctx context.Context, q *sdk.CreateMessageRequest) (*sdk.Cr
 	return &sdk.CreateMessageResult{Model: a.Model, Role: "assistant", Content: &sdk.TextContent{Text: a.Text}, StopReason: "endTurn"}, nil
 }
 
-// message converts a message of a server.
+// message converts a message from a server.
 func message(role sdk.Role, content sdk.Content) llm.Message {
 	m := llm.Message{Role: llm.RoleUser}
 	if role == "assistant" {

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// codeRejected is the code of the SDK's error for a request that HTTP did not answer.
+// codeRejected is the code of the SDK's error for a request without an HTTP response.
 const codeRejected = -32005
 
 // call calls a tool of the server.
@@ -36,8 +36,8 @@ type progressParams interface {
 	SetProgressToken(t any)
 }
 
-// do makes a request within the time limit of the server. A request that did not reach the server, because the
-// connection or the session was lost before, is made again once.
+// do makes a request within the server's timeout. If the request did not reach the server, because the connection or
+// the session was already lost, it is retried once.
 func (s *server) do(ctx context.Context, output func([]byte), p progressParams, f func(context.Context, *conn) error) error {
 	for again := true; ; again = false {
 		c, err := s.connected(ctx)
@@ -63,7 +63,7 @@ func (s *server) do(ctx context.Context, output func([]byte), p progressParams, 
 	}
 }
 
-// drop ends a connection that does not work anymore, so that the next request waits for a new one.
+// drop closes a broken connection, so that the next request waits for a new one.
 func (c *conn) drop(err error) {
 	s := c.srv
 	s.mu.Lock()
@@ -81,13 +81,13 @@ func (c *conn) drop(err error) {
 	go c.close()
 }
 
-// errDown means that there is no connection to a server.
+// errDown means that a server is not connected.
 type errDown struct{ err error }
 
 func (e errDown) Error() string { return fmt.Sprintf("the server is not connected: %v", e.err) }
 func (e errDown) Unwrap() error { return e.err }
 
-// connected returns the connection. If there is none, it waits for one for a short time.
+// connected returns the connection. If there is none, it waits for one, at most for callWait.
 func (s *server) connected(ctx context.Context) (*conn, error) {
 	s.revive(false)
 	limit, cancel := context.WithTimeout(ctx, callWait)
@@ -106,7 +106,7 @@ func (s *server) connected(ctx context.Context) (*conn, error) {
 	return nil, errDown{fmt.Errorf("its state is %s", s.state)}
 }
 
-// failure returns the result of a call that got no answer.
+// failure returns the result of a failed call.
 func (s *server) failure(ctx context.Context, err error) tool.Result {
 	var down errDown
 	var answer *jsonrpc.Error
@@ -122,6 +122,6 @@ func (s *server) failure(ctx context.Context, err error) tool.Result {
 	case errors.As(err, &answer) && answer.Code != codeRejected:
 		return tool.Failure(ToolFailed, "MCP server %s answered with an error: %s", s.name, clip(answer.Message))
 	}
-	return tool.Failure(Unavailable, "MCP server %s did not answer the call: %s. Whether the call had an effect is not known.",
+	return tool.Failure(Unavailable, "MCP server %s did not answer the call: %s. The call may or may not have had an effect.",
 		s.name, clip(reason(err).Error()))
 }

@@ -33,7 +33,7 @@ type Client struct {
 }
 
 // Open starts to connect to all servers and returns at once; see [Client.Wait]. A server with an invalid configuration
-// has the state Failed. The connections end with ctx, and with Close.
+// has the state Failed. The connections are closed when ctx is done, and by Close.
 func Open(ctx context.Context, cfg Config) *Client {
 	cfg.Connect = cmp.Or(cfg.Connect, 30*time.Second)
 	c := &Client{cfg: cfg, servers: map[string]*server{}}
@@ -49,7 +49,7 @@ func Open(ctx context.Context, cfg Config) *Client {
 	return c
 }
 
-// Close ends all connections and waits for the processes of servers to end.
+// Close closes all connections and waits for the server processes to exit.
 func (c *Client) Close() error {
 	c.end()
 	c.setting.Lock()
@@ -66,7 +66,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Wait waits until no server is pending, at most for the given time.
+// Wait waits until no server is pending, or until limit has passed.
 func (c *Client) Wait(ctx context.Context, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -88,7 +88,7 @@ func (c *Client) all() []*server {
 	return list
 }
 
-// find returns a server.
+// find returns the server with this name.
 func (c *Client) find(name string) (*server, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,8 +98,8 @@ func (c *Client) find(name string) (*server, error) {
 	return nil, fmt.Errorf("unknown MCP server %q", name)
 }
 
-// Tools returns the tools of all servers that are or were connected, sorted by the name of the server and then as the
-// server lists them. If a server has resources, list_mcp_resources and read_mcp_resource follow.
+// Tools returns the tools of all servers that are or were connected, sorted by server name and then in the server's
+// order. If a server has resources, list_mcp_resources and read_mcp_resource follow.
 func (c *Client) Tools() []tool.Tool {
 	var tools []tool.Tool
 	for _, s := range c.all() {
@@ -122,7 +122,7 @@ func (c *Client) hasResources() bool {
 	})
 }
 
-// Origin returns the server and the server's own name of a tool.
+// Origin returns the server that offers a tool, and the server's own name for the tool.
 func (c *Client) Origin(name string) (server, tool string, ok bool) {
 	for _, s := range c.all() {
 		s.mu.Lock()
@@ -158,7 +158,7 @@ func (s *server) status() Status {
 	return st
 }
 
-// Reconnect connects to a server again, and returns why it cannot.
+// Reconnect connects to a server again. It returns an error if that fails.
 func (c *Client) Reconnect(ctx context.Context, name string) error {
 	s, err := c.find(name)
 	if err != nil {
@@ -175,8 +175,8 @@ func (c *Client) Reconnect(ctx context.Context, name string) error {
 	return st.Err
 }
 
-// Enable enables or disables a server. It waits until an enabled server is connected, and returns why it is not. The
-// tools of a disabled server are removed.
+// Enable enables or disables a server. It waits for an enabled server to connect, and returns an error if that fails.
+// The tools of a disabled server are removed.
 func (c *Client) Enable(ctx context.Context, name string, on bool) error {
 	c.setting.Lock()
 	s, err := c.find(name)
@@ -195,14 +195,14 @@ func (c *Client) Enable(ctx context.Context, name string, on bool) error {
 	return s.status().Err
 }
 
-// Diff is what SetServers did.
+// Diff lists what SetServers changed.
 type Diff struct {
 	Added, Removed, Changed []string
 	Errors                  map[string]error // of invalid configurations
 }
 
-// SetServers replaces the set of servers. Servers whose configuration stays the same keep their connection. It does
-// not wait for new servers, so Errors has only those of invalid configurations.
+// SetServers replaces the set of servers. Servers whose configuration stays the same keep their connection. It does not
+// wait for new servers to connect, so Errors contains only errors in configurations.
 func (c *Client) SetServers(servers map[string]Server) Diff {
 	c.setting.Lock()
 	defer c.setting.Unlock()
@@ -235,7 +235,7 @@ func (c *Client) SetServers(servers map[string]Server) Diff {
 	return d
 }
 
-// replace ends a server and starts it with another configuration, or removes it if there is none.
+// replace stops a server and starts it with a new configuration. If cfg is nil, it removes the server.
 func (c *Client) replace(name string, cfg *Server) *server {
 	c.mu.Lock()
 	old := c.servers[name]

@@ -9,7 +9,7 @@ import (
 )
 
 // Command expands input of a user that begins with the name of a prompt, such as "/mcp__server__prompt ARG...". The
-// words after the name are its arguments in their order, and the last argument gets the rest. It reports false for
+// words after the name are its arguments, in order. The last argument gets the rest of the input. It reports false for
 // other input.
 func (c *Client) Command(ctx context.Context, input string) (parts []llm.Part, ok bool, err error) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(input), " ")
@@ -57,7 +57,7 @@ func (p Prompt) arguments(text string) (map[string]string, error) {
 	return args, nil
 }
 
-// flatten returns the parts of a prompt as one input. What the assistant says in it is marked.
+// flatten returns the parts of a prompt as one input. It marks the assistant's messages.
 func flatten(messages []llm.Message) (parts []llm.Part) {
 	for _, m := range messages {
 		for _, p := range m.Parts {

@@ -15,8 +15,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// legacy is the last protocol version with an initialize request. Some servers exit when they get the request that
-// newer versions begin with.
+// legacy is the last protocol version with an initialize request. Some servers exit when they receive the first request
+// of newer versions.
 const legacy = "2025-11-25"
 
 // conn is a connection to a server.
@@ -30,6 +30,7 @@ type conn struct {
 	end  context.CancelFunc // ends all requests and calls at once
 	wait func()             // waits for the process; nil for HTTP
 	link atomic.Pointer[sdk.Connection]
+	http *remote // nil for a process
 
 	calls    atomic.Int32 // requests to the server that are not answered
 	asking   atomic.Int32 // requests of the server that the user or a model is answering
@@ -37,7 +38,8 @@ type conn struct {
 	tokens   atomic.Int64
 }
 
-// tap keeps the connection of a transport, because closing an SDK session waits for its calls.
+// tap records the connection of a transport, so that it can be closed directly: closing the SDK session waits for its
+// calls.
 type tap struct {
 	sdk.Transport
 	conn *conn
@@ -58,7 +60,8 @@ func (s *server) connect(ctx, limit context.Context, version string) (*conn, err
 	if err != nil {
 		return nil, startError{err}
 	}
-	// The SDK would end some connections with the context of Connect, and let some requests outlast it.
+	// With limit as the context of Connect, the SDK would close some connections when it ends, and let some requests
+	// outlive it.
 	stop := context.AfterFunc(limit, func() {
 		c.end()
 		c.unlink()
@@ -69,13 +72,16 @@ func (s *server) connect(ctx, limit context.Context, version string) (*conn, err
 	}
 	if err != nil {
 		c.close()
+		if c.http != nil && c.http.refused.Load() != nil {
+			err = *c.http.refused.Load()
+		}
 		return nil, err
 	}
 	go func() { c.lose(c.Wait()) }()
 	return c, nil
 }
 
-// lose records that the connection is lost. The SDK notices it late if a handler does not return.
+// lose records that the connection is lost. While a handler runs, the SDK notices it late.
 func (c *conn) lose(err error) {
 	c.once.Do(func() {
 		c.err = err
@@ -83,7 +89,7 @@ func (c *conn) lose(err error) {
 	})
 }
 
-// startError means that a process was not started, or an address is invalid.
+// startError means that a process could not be started, or that a URL is invalid.
 type startError struct{ error }
 
 // transport starts the process of a server, or prepares HTTP.
@@ -104,7 +110,7 @@ func (c *conn) transport(limit context.Context) (sdk.Transport, error) {
 	if token := s.client.cfg.Token; token != nil {
 		r.token = func(ctx context.Context, refused string) (string, error) { return token(ctx, s.name, refused) }
 	}
-	c.end = r.end
+	c.end, c.http = r.end, r
 	return r.transport(s.Server), nil
 }
 
@@ -122,7 +128,7 @@ func (c *conn) close() {
 	}
 }
 
-// unlink closes the SDK's side of the connection. Over HTTP, that sends a request.
+// unlink closes the SDK's connection. Over HTTP, this sends a request.
 func (c *conn) unlink() {
 	if link := c.link.Load(); link != nil {
 		(*link).Close()
@@ -164,7 +170,7 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 	client := sdk.NewClient(&sdk.Implementation{Name: "reins", Version: cfg.Version}, o)
 	client.AddReceivingMiddleware(survive)
 	if err := sdk.AddSendingCustomMethod[*rawParams, *rawTools](client, rawList); err != nil {
-		panic(err) // the method is not one of the SDK
+		panic(err) // only if the SDK itself defines the method
 	}
 	for _, dir := range cfg.Roots {
 		//lint:ignore SA1019 servers still use it
@@ -188,7 +194,7 @@ func survive(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// fileURI returns the URI of an absolute path of any system.
+// fileURI returns the URI of an absolute path on any operating system.
 func fileURI(path string) string {
 	path = strings.ReplaceAll(path, `\`, "/")
 	if !strings.HasPrefix(path, "/") {
@@ -197,7 +203,8 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// reason returns an error without the URL of a request, which may contain a secret, and without what the SDK did.
+// reason returns the cause of an error, without the request URL, which may contain a secret, and without the context
+// that the SDK adds.
 func reason(err error) error {
 	var request *url.Error
 	switch {
@@ -209,7 +216,7 @@ func reason(err error) error {
 	return err
 }
 
-// explain adds to an error what the process of the server last wrote.
+// explain adds the last output of the server's process to an error.
 func (s *server) explain(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

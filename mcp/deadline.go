@@ -12,18 +12,18 @@ import (
 
 const (
 	defaultTimeout = 2 * time.Minute
-	// progressFactor is how many times the timeout a call may take if it reports progress.
+	// progressFactor times the timeout is the maximum duration of a call that reports progress.
 	progressFactor = 10
 	// After maxProgress reports, a call shows one per progressPause.
 	maxProgress   = 100
 	progressPause = time.Second
 )
 
-// errTimeout is the cause of a context that a deadline has ended.
+// errTimeout is the cause of a context that a deadline cancelled.
 var errTimeout = errors.New("timeout")
 
-// deadline ends a request when the server has not reported progress for too long. Time in which the server waits for
-// an answer of the host does not count.
+// deadline cancels a request when the server has not reported progress for too long. Time that the server spends
+// waiting for the host does not count.
 type deadline struct {
 	conn    *conn
 	ctx     context.Context // of the request
@@ -34,7 +34,7 @@ type deadline struct {
 
 	mu    sync.Mutex
 	timer *time.Timer
-	end   time.Time // whatever progress is reported
+	end   time.Time // the request is cancelled then despite progress
 	shown int
 	last  time.Time // when progress was shown
 	over  bool
@@ -91,7 +91,7 @@ func (d *deadline) progress(p *sdk.ProgressNotificationParams) {
 	d.output([]byte(line + "\n"))
 }
 
-// stop ends the request. Progress is not shown after it.
+// stop ends the request. Later progress is not shown.
 func (d *deadline) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

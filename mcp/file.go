@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// File is a file that lists servers, such as the .mcp.json of a project. Other programs keep settings of their own in
-// such files, so unknown members are kept when the file is changed.
+// File is a file that lists servers, such as the .mcp.json of a project. Other programs store their own settings in
+// such files, so unknown members are preserved.
 type File struct {
 	members map[string]json.RawMessage
 	servers map[string]json.RawMessage
@@ -26,7 +26,7 @@ type FileServer struct {
 	Env        map[string]string `json:"env,omitempty"`
 	Dir        string            `json:"cwd,omitempty"`
 	URL        string            `json:"url,omitempty"`
-	HTTPURL    string            `json:"httpUrl,omitempty"` // of gemini-cli
+	HTTPURL    string            `json:"httpUrl,omitempty"` // used by gemini-cli
 	Headers    map[string]string `json:"headers,omitempty"`
 	Timeout    int               `json:"timeout,omitempty"` // of a call, in milliseconds
 	Disabled   bool              `json:"disabled,omitempty"`
@@ -66,7 +66,7 @@ func (f *File) Get(name string) (s FileServer, err error) {
 	return s, nil
 }
 
-// plainly returns an error about JSON without the types of Go.
+// plainly returns a JSON error without the names of Go types.
 func plainly(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
@@ -82,7 +82,7 @@ func (f *File) Set(name string, s FileServer) error {
 	return err
 }
 
-// Remove removes a server and reports whether there was one.
+// Remove removes a server and reports whether it existed.
 func (f *File) Remove(name string) bool {
 	_, ok := f.servers[name]
 	delete(f.servers, name)
@@ -100,7 +100,8 @@ func (f *File) Format() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// Server returns the configuration of a server. Expand replaces references to environment variables, such as ${TOKEN}.
+// Server returns the configuration of a server. The expand function replaces references to environment variables, such
+// as ${TOKEN}.
 func (s FileServer) Server(expand func(string) (string, error)) (Server, error) {
 	x := expansion{expand: expand}
 	out := Server{

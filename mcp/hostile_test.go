@@ -28,7 +28,7 @@ func TestHostile_ServersThatCannotBeConnectedAreReported(t *testing.T) {
 	t.Parallel()
 	for kind, says := range map[string]string{
 		"dies":  "exited with code 3; its last output: API_KEY is not set",
-		"noise": "other things than messages", "endless line": "larger than 16 MiB",
+		"noise": "lines that are not messages", "endless line": "larger than 16 MiB",
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

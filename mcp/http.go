@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,17 +22,18 @@ import (
 // errAuth means that a server refuses requests without a valid token.
 var errAuth = errors.New("the server requires authorization")
 
-// remote is the HTTP side of a connection. It sends headers to the configured origin only, limits what is read, and
-// ends all requests with the connection.
+// remote is the HTTP side of a connection. It sends headers only to the configured origin, limits the size of
+// responses, and cancels all requests when the connection is closed.
 type remote struct {
 	base    http.RoundTripper
 	origin  string
 	sse     bool
 	headers map[string]string
-	token   func(ctx context.Context, refused string) (string, error) // nil without tokens
+	token   func(ctx context.Context, refused string) (string, error) // nil if there are none
 
-	life context.Context // of the connection
-	end  context.CancelFunc
+	life    context.Context // of the connection
+	end     context.CancelFunc
+	refused atomic.Pointer[error] // why a request was not sent; the SDK may report only that the connection is closed
 }
 
 // newRemote returns the HTTP side of a connection to a server.
@@ -56,10 +58,10 @@ func (r *remote) transport(s Server) sdk.Transport {
 
 func originOf(u *url.URL) string { return strings.ToLower(u.Scheme + "://" + u.Host) }
 
-// redirect refuses to leave the origin, where the headers must not be sent.
+// redirect refuses redirects to other origins, because the headers must not be sent there.
 func (r *remote) redirect(next *http.Request, via []*http.Request) error {
 	if originOf(next.URL) != r.origin {
-		return fmt.Errorf("the server redirects to %s; if that is intended, configure this address", originOf(next.URL))
+		return fmt.Errorf("the server redirects to %s; if that is intended, configure that URL", originOf(next.URL))
 	}
 	if len(via) >= 5 {
 		return errors.New("too many redirects")
@@ -70,7 +72,9 @@ func (r *remote) redirect(next *http.Request, via []*http.Request) error {
 // RoundTrip implements [http.RoundTripper].
 func (r *remote) RoundTrip(q *http.Request) (*http.Response, error) {
 	if originOf(q.URL) != r.origin {
-		return nil, fmt.Errorf("the server names an address at another origin, %s", originOf(q.URL))
+		err := fmt.Errorf("the server refers to a URL of another origin, %s", originOf(q.URL))
+		r.refused.Store(&err)
+		return nil, err
 	}
 	if q.Method == http.MethodGet && !r.sse {
 		return r.listen(q)
@@ -78,12 +82,13 @@ func (r *remote) RoundTrip(q *http.Request) (*http.Response, error) {
 	return r.authorized(q)
 }
 
-// listenTime is how long the SDK waits for the answer to a request for notifications. It does nothing else meanwhile.
+// listenTime limits how long the SDK waits for the response to a request for notifications. The SDK is blocked
+// meanwhile.
 const listenTime = time.Second
 
-// listen requests the stream of notifications. If the server does not answer soon, as some do before the first
-// notification, it returns an answer whose body begins when the server's does. A failure means that there is no such
-// stream, because the SDK would try for a long time.
+// listen requests the stream of notifications. Some servers send no response before the first notification. For these,
+// it returns a response after listenTime, and its body follows when the server responds. On failure it reports that
+// there is no such stream; otherwise the SDK would retry for a long time.
 func (r *remote) listen(q *http.Request) (*http.Response, error) {
 	type answer struct {
 		*http.Response
@@ -113,7 +118,7 @@ func (r *remote) listen(q *http.Request) (*http.Response, error) {
 			io.Copy(w, a.Body)
 			return
 		}
-		select { // without notifications
+		select { // there are no notifications
 		case <-r.life.Done():
 		case <-q.Context().Done():
 		}
@@ -128,7 +133,7 @@ func mediaType(h http.Header) string {
 	return kind
 }
 
-// authorized sends a request with a token, and with another one if that is refused.
+// authorized sends a request with a token. If the server refuses the token, it tries again with a new one.
 func (r *remote) authorized(q *http.Request) (*http.Response, error) {
 	token, err := r.askToken(q.Context(), "")
 	if err != nil {
@@ -158,8 +163,8 @@ func (r *remote) askToken(ctx context.Context, refused string) (string, error) {
 	return r.token(ctx, refused)
 }
 
-// send sends a copy of a request. The answer to a request is read here if it is a single message, because the SDK
-// closes the connection if that is interrupted.
+// send sends a copy of a request. It reads a response with a single message completely, because the SDK closes the
+// connection if reading it is interrupted.
 func (r *remote) send(q *http.Request, token string) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(q.Context())
 	stop := context.AfterFunc(r.life, cancel)
@@ -205,7 +210,7 @@ func (r *remote) send(q *http.Request, token string) (*http.Response, error) {
 	return p, nil
 }
 
-// stream is the body of an answer with several messages. It slows down a server that sends too many.
+// stream is the body of a response with several messages. It slows down a server that sends too many.
 type stream struct {
 	body io.ReadCloser
 	ctx  context.Context

@@ -24,11 +24,11 @@ import (
 	"github.com/reins-agent/reins/internal/filelock"
 )
 
-// Grants keeps what users have authorized: an access token for each server, and what is needed to refresh it. The files
-// are readable by the user only.
+// Grants stores authorizations in Dir: an access token for each server, and what is needed to refresh it. Only the user
+// can read the files.
 type Grants struct {
 	Dir        string
-	HTTPClient *http.Client // default: one without special settings
+	HTTPClient *http.Client // default: http.DefaultClient
 }
 
 // grant is the authorization for one server.
@@ -38,11 +38,11 @@ type grant struct {
 	Token  *oauth2.Token `json:"token"`
 }
 
-// refreshBefore is how long before its end a token is refreshed.
+// refreshBefore is how long before its expiry a token is refreshed.
 const refreshBefore = time.Minute
 
-// Login has the user authorize access to a server: it calls open with a URL that the user visits, and waits until the
-// browser is redirected back to this machine.
+// Login asks the user to authorize access to a server. It calls open with the URL to visit, and waits until the browser
+// is redirected back to this machine.
 func (g *Grants) Login(ctx context.Context, s Server, open func(url string) error) error {
 	if s.URL == "" {
 		return errors.New("only a server with a URL can be authorized")
@@ -94,7 +94,7 @@ func (g *Grants) Login(ctx context.Context, s Server, open func(url string) erro
 	return g.save(saved)
 }
 
-// challenge returns the answer of a server to a request without a token.
+// challenge returns the server's response to a request without a token.
 func (g *Grants) challenge(ctx context.Context, s Server) (*http.Request, *http.Response, error) {
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader(hello))
@@ -123,8 +123,8 @@ func (g *Grants) client() *http.Client {
 	return http.DefaultClient
 }
 
-// callback serves the page that the browser is redirected to from a URL. The returned function waits for the
-// authorization that the redirect brings. Requests of other pages, which do not know the state in the URL, are refused.
+// callback serves the page to which the browser is redirected from a URL. The returned function waits for the redirect
+// and returns its result. Requests without the state parameter of the URL are refused: they come from other pages.
 func callback(l net.Listener, from string) func(ctx context.Context) (*auth.AuthorizationResult, error) {
 	type answer struct {
 		result *auth.AuthorizationResult
@@ -142,7 +142,7 @@ func callback(l net.Listener, from string) func(ctx context.Context) (*auth.Auth
 		}
 		q := r.URL.Query()
 		if state == "" || q.Get("state") != state {
-			http.Error(w, "this is not the answer to the authorization that Reins asked for", http.StatusBadRequest)
+			http.Error(w, "this is not the response to an authorization request of Reins", http.StatusBadRequest)
 			return
 		}
 		a := answer{result: &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}}
@@ -177,7 +177,7 @@ func callback(l net.Listener, from string) func(ctx context.Context) (*auth.Auth
 	}
 }
 
-// Logout forgets the authorization for a server, and reports whether there was one.
+// Logout deletes the authorization for a server, and reports whether there was one.
 func (g *Grants) Logout(s Server) (bool, error) {
 	unlock, err := g.lock(context.Background(), s.URL)
 	if err != nil {
@@ -191,9 +191,9 @@ func (g *Grants) Logout(s Server) (bool, error) {
 	return err == nil, err
 }
 
-// Token returns the Token function of a Config with these servers. It refreshes tokens before they end and when a server
-// refuses them, and never waits for the user. Of several processes, one refreshes a token and the others use it: a server
-// may accept a refresh token once.
+// Token returns the Token function of a Config with these servers. It refreshes tokens before they expire and when a
+// server refuses them, and never waits for the user. Only one process at a time refreshes a token and the others use
+// the result, because a server may accept a refresh token only once.
 func (g *Grants) Token(servers map[string]Server) func(ctx context.Context, server, refused string) (string, error) {
 	return func(ctx context.Context, server, refused string) (string, error) {
 		saved, err := g.load(servers[server].URL)
@@ -235,7 +235,7 @@ func (g grant) access(refused string) string {
 // lockTime is how long to wait for another process that refreshes a token.
 const lockTime = 30 * time.Second
 
-// lock waits for the lock of the grant for a URL.
+// lock locks the grant for a URL.
 func (g *Grants) lock(ctx context.Context, url string) (unlock func() error, err error) {
 	if err := os.MkdirAll(g.Dir, 0o700); err != nil {
 		return nil, err

@@ -1,12 +1,12 @@
 // Package mcp offers the tools of MCP servers to agents.
 //
-// [Open] connects to servers over stdio, streamable HTTP or SSE, and wraps tools of the host itself without any
+// [Open] connects to servers over stdio, streamable HTTP or SSE, and also offers tools of the host, without any
 // protocol. [Client.Tools] returns their tools, named mcp__server__tool, for the registry of a session. A server that
-// fails or is lost never fails the session: it is reported by [Client.Status] and reconnected in the background, and
-// calls of its tools return an error result until it is back.
+// fails or disconnects never fails the session: [Client.Status] reports it, the client reconnects in the background,
+// and calls to its tools return an error result meanwhile.
 //
 // Everything a server sends is untrusted. Sizes and rates are bounded, tools with unusable descriptions or schemas are
-// left out, and what a server claims about its tools does not lower the need for an approval.
+// left out, and a server's claims about its tools never replace an approval.
 package mcp
 
 import (
@@ -34,12 +34,12 @@ type Server struct {
 	Type    string
 	Headers map[string]string
 
-	// Tools are tools of the host. They keep their accesses and are called directly.
+	// Tools are tools of the host. They keep their declared accesses and are called directly.
 	Tools []tool.Tool
 
 	Disabled bool
-	// Timeout limits a call without progress. The default is two minutes. A call that reports progress may take
-	// ten times as long.
+	// Timeout limits how long a call may take without reporting progress. The default is two minutes. A call that
+	// reports progress may take ten times as long in total.
 	Timeout time.Duration
 }
 
@@ -50,27 +50,28 @@ type Config struct {
 	Servers map[string]Server
 	// Connect limits one attempt to connect. The default is 30 seconds.
 	Connect time.Duration
-	// Version is the version of the host, for servers.
+	// Version is the host's version, as reported to servers.
 	Version string
-	// Roots are the directories that servers may ask for.
+	// Roots are the directories that are reported to servers as roots.
 	Roots []string
 	// HTTPClient supplies the transport for HTTP. Its other fields are not used.
 	HTTPClient *http.Client
 
-	// Elicit asks the user for what a server wants to know, and Sample has a model answer for a server. Both should
-	// let the user decide. If one is nil, servers are told that it is not supported.
+	// Elicit asks the user a server's question. Sample runs a model for a server. Both should let the user decide. If
+	// one is nil, servers are told that it is not supported.
 	Elicit func(ctx context.Context, server string, r ElicitRequest) (ElicitAnswer, error)
 	Sample func(ctx context.Context, server string, r SampleRequest) (SampleAnswer, error)
 
-	// Token returns an access token for a server, or "" if there is none. If the server has refused a token, it is
-	// called again with that one, and should return a new one or "". The state of the server is NeedsAuth while it
-	// refuses all of them. It must not wait for the user.
+	// Token returns an access token for a server, or "" if there is none. If the server refuses a token, Token is
+	// called again with it, and should return a new one or "". While the server refuses all tokens, its state is
+	// NeedsAuth. Token must not wait for the user.
 	Token func(ctx context.Context, server, refused string) (string, error)
 
-	// Log gets each line that a server writes to its standard error, and other lines that are not messages.
+	// Log receives each line that a server writes to standard error, and lines on standard output that are not
+	// messages.
 	Log func(server string, line []byte)
-	// OnChange gets the changes of tools, in order and one at a time, from the first connection on. It must not
-	// call methods that wait for a server.
+	// OnChange receives changes of the tools, in order and one at a time, starting with the first connection. It must
+	// not call methods that wait for a server.
 	OnChange func(Change)
 }
 
@@ -101,14 +102,14 @@ type Status struct {
 	Err     error
 	Tools   []string     // names of the tools as the model sees them
 	LeftOut []Quarantine // tools that are not offered
-	// What the server says about itself.
+	// What the server reports about itself.
 	ServerName, ServerVersion, Protocol, Instructions string
 	Resources, Prompts                                bool
-	// Stderr is the last output of a server with a Command that is not a message.
+	// Stderr is the end of the output, except messages, of a server with a Command.
 	Stderr string
 }
 
-// Quarantine names a tool that is not offered, and says why.
+// Quarantine is a tool that is not offered, with the reason.
 type Quarantine struct {
 	Tool, Reason string
 }

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	maxName   = 64 // what all providers accept
-	maxServer = 32 // of a name, so that enough is left for the tool
+	maxName   = 64 // accepted by all providers
+	maxServer = 32 // for the server part, so that enough is left for the tool
 	hashLen   = 8
 )
 
@@ -16,15 +16,15 @@ const (
 // digits, "_" and "-".
 //
 // A server or tool whose own name does not fit, or could be mistaken for another one, gets a shortened name that ends
-// in "-" and a hash. So different tools have different names, a name depends on nothing else, and a rule for one
-// server never matches the tools of another: the part for the server contains no "__", and neither part has a "_" where
-// they meet.
+// in "-" and a hash. Thus different tools have different names, a name does not depend on other tools, and a rule for
+// one server never matches the tools of another: the server part does not contain "__", and neither part has a "_"
+// where they meet.
 func ToolName(server, tool string) string {
 	prefix := "mcp__" + serverKey(server) + "__"
 	return prefix + fit(tool, strings.TrimLeft(plain(tool), "_"), maxName-len(prefix))
 }
 
-// serverKey returns the part of tool names that stands for a server.
+// serverKey returns the server part of tool names.
 func serverKey(name string) string {
 	key := plain(name)
 	for strings.Contains(key, "__") {
@@ -33,7 +33,7 @@ func serverKey(name string) string {
 	return fit(name, strings.Trim(key, "_"), maxServer)
 }
 
-// plain replaces all characters that names cannot have.
+// plain replaces all characters that are not allowed in names.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -44,8 +44,8 @@ func plain(name string) string {
 	}, name)
 }
 
-// fit returns the name made from an original, with a hash unless it is the original and cannot be taken for one with a
-// hash.
+// fit shortens a name that was made from original and appends a hash, unless the name equals original, is short enough
+// and does not look hashed.
 func fit(original, name string, limit int) string {
 	if name == original && name != "" && len(name) <= limit && !hashed(name) {
 		return name
@@ -55,7 +55,7 @@ func fit(original, name string, limit int) string {
 	return name + "-" + hex.EncodeToString(sum[:])[:hashLen]
 }
 
-// hashed reports whether a name ends like one with a hash.
+// hashed reports whether a name looks as if it ended in a hash.
 func hashed(name string) bool {
 	at := len(name) - 1 - hashLen
 	return at >= 0 && name[at] == '-' && strings.Trim(name[at+1:], "0123456789abcdef") == ""

@@ -11,7 +11,8 @@ const (
 	slowdown  = 10 * time.Millisecond
 )
 
-// rate limits the messages of a server to more than any useful one sends. The SDK queues them without a limit.
+// rate limits the messages from a server, because the SDK queues them without limit. No useful server should reach the
+// limit.
 type rate struct {
 	left    int
 	last    time.Time
@@ -20,8 +21,8 @@ type rate struct {
 
 func newRate() *rate { return &rate{left: burst, last: time.Now()} }
 
-// allow reports whether another message may be handled. Messages that may not be slow down the caller, so that a flood
-// takes little processor time.
+// allow reports whether another message may be handled. It sometimes pauses before it refuses one, so that a flood of
+// messages takes little processor time.
 func (r *rate) allow(ctx context.Context) bool {
 	if r.left <= 0 {
 		if n := int(time.Since(r.last).Seconds() * perSecond); n > 0 {

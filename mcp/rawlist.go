@@ -12,8 +12,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The SDK refuses a whole list if one tool in it has a member of the wrong type. Then the list is asked for again with a
-// method of our own, whose answer is decoded tool by tool. The connection sends it as tools/list.
+// The SDK refuses a whole list if one tool in it has a member of the wrong type. In that case the list is requested
+// again with a custom method, whose response is decoded tool by tool. The connection sends the request as tools/list.
 const (
 	rawList  = "reins/tools/list"
 	realList = "tools/list"
@@ -30,7 +30,7 @@ type rawTools struct {
 	NextCursor string            `json:"nextCursor"`
 }
 
-// page returns a page of the tools, and those that cannot be decoded.
+// page returns a page of the tool list, and the tools in it that cannot be decoded.
 func (c *conn) page(ctx context.Context, cursor string) (tools []*sdk.Tool, bad []Quarantine, next string, err error) {
 	page, err := c.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 	if err == nil {
@@ -45,7 +45,7 @@ func (c *conn) page(ctx context.Context, cursor string) (tools []*sdk.Tool, bad 
 		if err := json.Unmarshal(r, &t); err != nil {
 			var named struct{ Name any }
 			json.Unmarshal(r, &named)
-			bad = append(bad, Quarantine{clip(fmt.Sprint(named.Name)), "its description is malformed: " + clip(err.Error())})
+			bad = append(bad, Quarantine{clip(fmt.Sprint(named.Name)), "its definition is malformed: " + clip(err.Error())})
 			continue
 		}
 		tools = append(tools, &t)
@@ -53,10 +53,10 @@ func (c *conn) page(ctx context.Context, cursor string) (tools []*sdk.Tool, bad 
 	return tools, bad, raw.NextCursor, nil
 }
 
-// rawKey marks the context of a request with our method.
+// rawKey marks the context of a request with the custom method.
 type rawKey struct{}
 
-// realMethod returns a message with the method that the server knows.
+// realMethod replaces the custom method of a message with the standard one.
 func realMethod(m jsonrpc.Message) jsonrpc.Message {
 	if r, ok := m.(*jsonrpc.Request); ok && r.Method == rawList {
 		real := *r
@@ -66,7 +66,7 @@ func realMethod(m jsonrpc.Message) jsonrpc.Message {
 	return m
 }
 
-// realRequest changes a request over HTTP in the same way.
+// realRequest does the same to an HTTP request.
 func realRequest(q *http.Request) error {
 	if q.Context().Value(rawKey{}) == nil || q.Body == nil {
 		return nil

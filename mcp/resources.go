@@ -13,18 +13,18 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// maxItems is the maximum number of resources or prompts that are listed of a server.
+// maxItems is the maximum number of resources or prompts that are listed per server.
 const maxItems = 1000
 
-// Resource describes data that a server can be asked for.
+// Resource describes data that a server offers.
 type Resource struct {
 	Server, URI, Name, Description, MIME string
 	// Template means that URI is a template (RFC 6570) for the URIs of resources.
 	Template bool
 }
 
-// Resources lists the resources of a server, or those of all connected ones if the name is empty. With an error,
-// it returns those that it could list.
+// Resources lists the resources of a server, or of all connected servers if the name is empty. If it fails, it also
+// returns the resources it could list.
 func (c *Client) Resources(ctx context.Context, name string) ([]Resource, error) {
 	var list []Resource
 	err := c.each(name, func(s *server) bool { return s.resources }, func(s *server) error {
@@ -37,7 +37,7 @@ func (c *Client) Resources(ctx context.Context, name string) ([]Resource, error)
 	return list, err
 }
 
-// each calls f for a server, or for all connected ones that have something.
+// each calls f for the named server. If name is empty, it calls f for all connected servers for which has returns true.
 func (c *Client) each(name string, has func(*server) bool, f func(*server) error) error {
 	if name != "" {
 		s, err := c.find(name)
@@ -85,7 +85,7 @@ func (c *conn) resourceList(ctx context.Context) ([]Resource, error) {
 	return list, nil
 }
 
-// Content is a part of a resource: text, or else binary data.
+// Content is a part of a resource: text or binary data.
 type Content struct {
 	URI, MIME, Text string
 	Blob            []byte
@@ -131,8 +131,8 @@ type PromptArgument struct {
 	Required          bool
 }
 
-// Prompts lists the prompts of a server, or those of all connected servers if the name is empty. With an error, it
-// returns those that it could list.
+// Prompts lists the prompts of a server, or of all connected servers if the name is empty. If it fails, it also returns
+// the prompts it could list.
 func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 	var list []Prompt
 	err := c.each(name, func(s *server) bool { return s.prompts }, func(s *server) error {
@@ -181,7 +181,7 @@ func (c *Client) GetPrompt(ctx context.Context, server, name string, args map[st
 	return list, nil
 }
 
-// newResourceTools returns the tools for resources of all servers.
+// newResourceTools returns the tools that list and read the resources of all servers.
 func (c *Client) newResourceTools() []tool.Tool {
 	type listInput struct {
 		Server string `json:"server,omitempty" jsonschema:"Name of an MCP server. Omit it to list the resources of all servers."`

@@ -11,10 +11,10 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// maxFields bounds structured content that is stored beside the text.
+// maxFields is the size limit of structured content that is stored in addition to the text, in bytes.
 const maxFields = 64 << 10
 
-// result converts the answer of a server.
+// result converts the result of a server's tool.
 func result(r *sdk.CallToolResult, vision bool) tool.Result {
 	var res tool.Result
 	text := show(r.Content, vision, &res.Images)
@@ -35,7 +35,7 @@ func result(r *sdk.CallToolResult, vision bool) tool.Result {
 	return res
 }
 
-// show returns content as text, and adds images to a list if the model accepts them.
+// show returns content as text. If the model accepts images, it adds them to the list instead.
 func show(content []sdk.Content, vision bool, images *[]llm.Image) string {
 	var texts []string
 	for _, c := range content {

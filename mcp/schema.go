@@ -21,12 +21,12 @@ const (
 	maxDepth  = 24
 )
 
-// cleanSchema returns the schema of a tool's input in a form that all providers accept, or why it cannot be used.
+// cleanSchema returns the schema of a tool's input in a form that all providers accept, or an error if it cannot be
+// used.
 //
-// References are replaced by what they refer to, because some providers refuse them and because a validator never
-// returns from some cycles; where a schema contains itself, the inner one accepts anything. Keywords that only some
-// providers know, and malformed ones, are dropped, and so are conditions at the root: the server checks its input
-// anyway.
+// References are replaced by what they refer to, because some providers refuse them and some cycles make validators run
+// forever. Where a schema contains itself, the inner one accepts anything. Keywords that only some providers support,
+// malformed keywords, and conditions at the root are dropped: the server checks its input anyway.
 func cleanSchema(schema any) (json.RawMessage, error) {
 	root, ok := schema.(map[string]any)
 	switch {
@@ -64,7 +64,7 @@ type cleaner struct {
 	nodes int
 }
 
-// clean returns a schema without references. refs are those that it is inside of.
+// clean returns a schema without references. refs are the references that are being replaced.
 func (c *cleaner) clean(v any, refs []string, depth int) (map[string]any, error) {
 	in, ok := v.(map[string]any)
 	if c.nodes++; c.nodes > maxNodes || depth > maxDepth {
@@ -139,7 +139,7 @@ func (c *cleaner) keyword(out map[string]any, key string, v any, refs []string, 
 			out[key] = list
 		}
 	case "properties":
-		had, _ := out[key].(map[string]any) // from a reference
+		had, _ := out[key].(map[string]any) // from a $ref
 		out[key], err = c.properties(v, had, refs, depth)
 	case "items":
 		if list, ok := v.([]any); ok { // one schema for each position
@@ -191,7 +191,7 @@ func (c *cleaner) properties(v any, had map[string]any, refs []string, depth int
 	return out, nil
 }
 
-// resolve returns what a reference refers to: a place in the same schema.
+// resolve returns the part of the schema that a reference refers to.
 func (c *cleaner) resolve(ref string) (any, error) {
 	pointer, ok := strings.CutPrefix(ref, "#")
 	pointer, err := url.PathUnescape(pointer)
@@ -220,7 +220,7 @@ func (c *cleaner) resolve(ref string) (any, error) {
 	return at, nil
 }
 
-// fold moves the properties of alternatives to the root, where providers refuse alternatives.
+// fold moves the properties of alternatives at the root into the root, because providers refuse alternatives there.
 func fold(root map[string]any) {
 	props, _ := root["properties"].(map[string]any)
 	if props == nil {
@@ -255,7 +255,7 @@ func fold(root map[string]any) {
 	}
 }
 
-// types returns the known types that a "type" names.
+// types returns the valid types in the value of "type".
 func types(v any) []string {
 	if s, ok := v.(string); ok {
 		v = []any{s}

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxFailures is how often in a row a lost server is reconnected. After that, a call of a tool tries again.
+	// maxFailures is the maximum number of failed attempts in a row to reconnect. After that, a tool call tries again.
 	maxFailures = 6
 	// stableTime is how long a connection must last for earlier failures to be forgotten.
 	stableTime = time.Minute
@@ -26,7 +26,7 @@ const (
 	maxRefresh = time.Minute
 )
 
-// server is a configured server with its connection. A goroutine connects, reconnects and follows it.
+// server is a configured server with its connection. A goroutine connects, reconnects and updates the list of tools.
 type server struct {
 	Server
 	name   string
@@ -36,12 +36,12 @@ type server struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	done    chan struct{} // closed when the goroutine has ended
-	retry   chan struct{} // asks for a connection now
+	retry   chan struct{} // requests a connection now
 	changed chan struct{} // the tools may have changed
 
 	mu      sync.Mutex
-	running bool // there is a goroutine
-	manual  bool // the next failure is reported instead of trying again
+	running bool // the goroutine runs
+	manual  bool // do not retry after the next failure, but report it
 	state   State
 	err     error
 	conn    *conn         // nil unless connected
@@ -52,7 +52,7 @@ type server struct {
 // listing is what a server offers.
 type listing struct {
 	tools     []tool.Tool
-	origins   map[string]string // names of tools to the server's own names
+	origins   map[string]string // tool names to the server's own names
 	leftOut   []Quarantine
 	about     about
 	resources bool
@@ -96,10 +96,10 @@ func (s *server) begin() {
 	close(s.done)
 }
 
-// maxServerName is the maximum size of a server's name. The name of a log file is made from it.
+// maxServerName is the maximum length of a server name, which becomes part of the name of a log file.
 const maxServerName = 64
 
-// check returns what is wrong with the configuration of a server; c.mu is held.
+// check checks the configuration of a server; c.mu is held.
 func (c *Client) check(name string, s Server) error {
 	n := 0
 	for _, set := range []bool{s.Command != "", s.URL != "", s.Tools != nil} {
@@ -127,16 +127,16 @@ func (c *Client) check(name string, s Server) error {
 	return nil
 }
 
-// close ends the connection and waits for that.
+// close closes the connection and waits until it is closed.
 func (s *server) close() {
 	s.stop()
 	<-s.done
 }
 
-// errRetry means that a new connection was asked for.
+// errRetry means that a new connection was requested.
 var errRetry = errors.New("reconnecting")
 
-// run connects to the server, and again whenever the connection is lost.
+// run connects to the server, and reconnects when the connection is lost.
 func (s *server) run(ctx context.Context) {
 	defer close(s.done)
 	failures, known, version := 0, false, ""
@@ -173,7 +173,7 @@ func (s *server) run(ctx context.Context) {
 	}
 }
 
-// lost records that there is no connection, and returns when to try again, if at all.
+// lost records that there is no connection, and returns whether and when to try again.
 func (s *server) lost(err error, known bool, failures int) (delay time.Duration, again bool) {
 	if err == errRetry {
 		s.pend(nil)
@@ -199,7 +199,7 @@ func (s *server) lost(err error, known bool, failures int) (delay time.Duration,
 	return delay, true
 }
 
-// pause waits for a time, or until a connection is asked for.
+// pause waits for until, or until a connection is requested.
 func (s *server) pause(ctx context.Context, until <-chan time.Time) {
 	select {
 	case <-until:
@@ -208,7 +208,8 @@ func (s *server) pause(ctx context.Context, until <-chan time.Time) {
 	}
 }
 
-// attempt connects and lists the tools. version is the protocol to begin with, and is set to the one that worked.
+// attempt connects and lists the tools. version is the protocol version to try first, and is set to the one that
+// worked.
 func (s *server) attempt(ctx context.Context, version *string) (*conn, error) {
 	limit, cancel := context.WithTimeout(ctx, s.client.cfg.Connect)
 	defer cancel()
@@ -234,14 +235,14 @@ func (s *server) attempt(ctx context.Context, version *string) (*conn, error) {
 	s.conn, s.manual = c, false
 	s.mu.Unlock()
 	select {
-	case <-s.retry: // asked for before this connection
+	case <-s.retry: // requested before this connection
 	default:
 	}
 	s.settle(Connected, nil)
 	return c, nil
 }
 
-// follow lists the tools again when they change. It returns why the connection is lost.
+// follow lists the tools again when they change. It returns the reason when the connection is lost.
 func (s *server) follow(ctx context.Context, c *conn) error {
 	defer func() {
 		s.mu.Lock()
@@ -283,7 +284,7 @@ func (s *server) follow(ctx context.Context, c *conn) error {
 	}
 }
 
-// settle records a state in which nothing is being tried.
+// settle records a state other than Pending.
 func (s *server) settle(state State, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -293,7 +294,7 @@ func (s *server) settle(state State, err error) {
 	s.state, s.err = state, err
 }
 
-// pend records that a connection is being tried, and why the last one is gone.
+// pend records that the server is being connected, and why the last connection was lost.
 func (s *server) pend(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -308,7 +309,7 @@ func (s *server) pending(err error) {
 	s.state, s.err = Pending, err
 }
 
-// revive asks for a connection: always if a user wants a new one, otherwise if none is being tried.
+// revive requests a new connection. If manual is false, it does so only if the last attempt failed.
 func (s *server) revive(manual bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	// maxMessage is the maximum size of a message. A connection with a larger one is closed.
+	// maxMessage is the maximum size of a message. A larger one closes the connection.
 	maxMessage = 16 << 20
-	// maxBacklog is the size of messages that may wait to be handled. The server has to wait for the others.
+	// maxBacklog is the maximum size of messages that wait to be handled. Until it falls below that, no more output is
+	// read.
 	maxBacklog = 64 << 10
 	// maxStray is the maximum number of lines in a row that are not messages.
 	maxStray = 1000
@@ -35,11 +36,11 @@ type stdio struct {
 	proc env.Process
 	log  *tail
 	rate *rate
-	// ended is called when all lines were read.
+	// ended is called when all lines have been read.
 	ended func(error)
 
 	out   chan []byte     // messages for the process
-	open  context.Context // done when Close was called
+	open  context.Context // done once Close is called
 	close context.CancelFunc
 	gone  chan struct{}      // closed when the process has ended
 	free  context.CancelFunc // releases the context of the process
@@ -54,7 +55,7 @@ type stdio struct {
 	err     error // why there are no further lines
 }
 
-// startStdio starts the program of a server before limit is done. It runs until the connection is closed.
+// startStdio starts the command of a server before limit is done. The process runs until the connection is closed.
 func startStdio(limit context.Context, e env.Environment, s Server, log *tail, ended func(error)) (*stdio, error) {
 	if e == nil {
 		return nil, errors.New("there is no environment to run a command in")
@@ -85,7 +86,7 @@ func startStdio(limit context.Context, e env.Environment, s Server, log *tail, e
 	return c, nil
 }
 
-// receive takes output of the process.
+// receive handles output of the process.
 func (c *stdio) receive(stream env.Stream, p []byte) {
 	if stream == env.Stderr {
 		c.log.Write(p)
@@ -108,18 +109,18 @@ func (c *stdio) receive(stream env.Stream, p []byte) {
 	}
 }
 
-// line takes a complete line; c.mu is held.
+// line handles a complete line; c.mu is held.
 func (c *stdio) line() {
 	text := bytes.TrimSpace(c.part)
 	switch {
 	case len(text) == 0:
 		c.part = c.part[:0]
 		return
-	case text[0] != '{' && text[0] != '[': // servers print all kinds of things by mistake
+	case text[0] != '{' && text[0] != '[': // some servers print other text by mistake
 		c.log.Write(append(text, '\n'))
 		c.part = c.part[:0]
 		if c.stray++; c.stray > maxStray {
-			c.end(errors.New("the server writes other things than messages to its standard output"))
+			c.end(errors.New("the server writes lines that are not messages to its standard output"))
 		}
 		return
 	}
@@ -142,7 +143,7 @@ func (c *stdio) end(err error) {
 	c.changed.Broadcast()
 }
 
-// watch waits for the end of the process.
+// watch waits for the process to exit.
 func (c *stdio) watch() {
 	<-c.proc.Done()
 	exit, _ := c.proc.Wait(context.Background())
@@ -154,7 +155,7 @@ func (c *stdio) watch() {
 
 func exitError(e env.Exit) error {
 	if e.Signal != "" {
-		return fmt.Errorf("the server was ended by %s", e.Signal)
+		return fmt.Errorf("the server was terminated by %s", e.Signal)
 	}
 	return fmt.Errorf("the server exited with code %d", e.Code)
 }
@@ -167,7 +168,7 @@ func (c *stdio) send() {
 			return
 		case b := <-c.out:
 			if _, err := c.proc.Write(b); err != nil {
-				return // the process ends or was closed
+				return // the process has exited or was closed
 			}
 		}
 	}
@@ -230,8 +231,8 @@ func (c *stdio) Write(ctx context.Context, m jsonrpc.Message) error {
 	}
 }
 
-// Close starts to end the process: its input is closed, and it is killed if it does not exit. [stdio.wait] waits for
-// that. The SDK holds a lock while it closes a connection.
+// Close starts to stop the process: it closes its input, and the process is killed if it does not exit. Close does not
+// wait for that, because the SDK holds a lock meanwhile; [stdio.wait] does.
 func (c *stdio) Close() error {
 	c.once.Do(func() {
 		c.close()
@@ -258,16 +259,16 @@ func (c *stdio) stop() {
 	c.free()
 }
 
-// wait waits until the process and its children have ended.
+// wait waits until the process and its children have exited.
 func (c *stdio) wait() { <-c.gone }
 
-// tail keeps the end of what is written to it, and passes on complete lines.
+// tail stores the end of what is written to it, and passes complete lines to a function.
 type tail struct {
 	line func([]byte)
 	mu   sync.Mutex
 	kept []byte
 	part []byte
-	sent int // bytes that were passed on since the server was started
+	sent int // bytes that were passed on since the server started
 }
 
 const (
@@ -282,12 +283,12 @@ func (t *tail) pass(line []byte) {
 		return
 	}
 	if t.sent += len(line) + 1; t.sent > maxLog {
-		line = []byte("[the server writes too much; the rest is not logged]")
+		line = []byte("[the server wrote too much; the rest is not logged]")
 	}
 	t.line(line)
 }
 
-// reset allows as much as for a new server.
+// reset resets the limit on logged output for a new process.
 func (t *tail) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -316,14 +317,14 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns the kept text.
+// String returns the stored text.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.ToValidUTF8(string(t.kept), "\uFFFD")
 }
 
-// last returns the last line, without characters that control terminals.
+// last returns the last line, without control characters.
 func (t *tail) last() string {
 	text := strings.TrimSpace(t.String())
 	return clip(strings.Map(func(r rune) rune {

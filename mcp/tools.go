@@ -19,7 +19,7 @@ const (
 	maxDescription = 4096 // characters
 )
 
-// list asks the server for what it offers.
+// list requests what the server offers.
 func (c *conn) list(ctx context.Context) (listing, error) {
 	l := listing{origins: map[string]string{}}
 	init := c.InitializeResult()
@@ -52,7 +52,7 @@ func (c *conn) list(ctx context.Context) (listing, error) {
 	return l, nil
 }
 
-// add adds a tool of a server, or the reason why it is left out.
+// add adds a tool of a server, or the reason for leaving it out.
 func (l *listing) add(s *server, t *sdk.Tool) {
 	name := ToolName(s.name, t.Name)
 	made, err := s.remoteTool(name, t)
@@ -85,7 +85,7 @@ func (s *server) remoteTool(name string, t *sdk.Tool) (tool.Tool, error) {
 		Name: name, Description: clip(t.Description), Input: schema,
 		Permissions: []tool.Permission{tool.NetConnect}, OpenWorld: true,
 	}, nil, func(ctx context.Context, c *tool.Call) (tool.Result, error) { return s.call(ctx, t.Name, c), nil })
-	// The registry of a session must accept the tool.
+	// A session's registry must accept the tool.
 	if err := new(tool.Registry).Register(made); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (t renamed) Spec() tool.Spec {
 // Unwrap returns the host's tool.
 func (t renamed) Unwrap() tool.Tool { return t.Tool }
 
-// offer replaces what the server offers, and reports what has changed.
+// offer replaces what the server offers, and reports the changes.
 func (s *server) offer(l listing) {
 	s.client.changes.Lock()
 	defer s.client.changes.Unlock()
@@ -149,7 +149,7 @@ func (s *server) offer(l listing) {
 	s.client.report(change, had)
 }
 
-// retract removes all tools of a server that was ended and is not one of the client's anymore.
+// retract removes all tools of a server that was closed and removed from the client.
 func (s *server) retract() {
 	s.client.changes.Lock()
 	defer s.client.changes.Unlock()
@@ -164,7 +164,7 @@ func (s *server) retract() {
 	s.client.report(change, had || s.client.hasResources())
 }
 
-// report passes on a change; c.changes is held. hadResources reports whether a server had resources before.
+// report reports a change to the host; c.changes is held. hadResources reports whether a server had resources before.
 func (c *Client) report(ch Change, hadResources bool) {
 	switch has := c.hasResources(); {
 	case has && !hadResources:
@@ -184,10 +184,10 @@ func sameSpec(a, b tool.Spec) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// clip bounds a text of a server, and replaces characters that people cannot see.
+// clip truncates text from a server, and replaces characters that people cannot see.
 func clip(text string) string { return shorten(hidden.Replace(text, 0)) }
 
-// shorten bounds a text.
+// shorten truncates text.
 func shorten(text string) string {
 	if utf8.RuneCountInString(text) <= maxDescription {
 		return text

@@ -1,5 +1,5 @@
-// Package schedule has the jobs of a session: what to say to its agent, and when. It has no clock: callers pass the
-// time.
+// Package schedule manages the scheduled jobs of a session: prompts for its agent, and when they are due. It does not
+// read the clock: callers pass the time.
 package schedule
 
 import (
@@ -20,7 +20,7 @@ type Cron struct {
 type field struct {
 	name     string
 	min, max int
-	names    []string // of the numbers, from min on
+	names    []string // names of the numbers, starting with min
 }
 
 var fields = []field{
@@ -29,16 +29,16 @@ var fields = []field{
 	{name: "day of the week", max: 7, names: []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
 }
 
-// short are the names of common expressions.
+// short maps the names of common expressions to the expressions.
 var short = map[string]string{
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
 // Parse parses an expression of five fields: minute, hour, day of the month, month and day of the week. A field is *, a
-// number, a range, a list, or * or a range with a step, such as */15. Months and weekdays have names. If both the day of
-// the month and the day of the week are restricted, a day needs to match only one of them. @hourly, @daily, @weekly,
-// @monthly and @yearly work too.
+// number, a range, a list, or * or a range with a step, such as */15. Months and weekdays can be given by name. If both
+// the day of the month and the day of the week are restricted, a day needs to match only one of them. @hourly, @daily,
+// @weekly, @monthly and @yearly are supported too.
 func Parse(text string) (c Cron, err error) {
 	if full, ok := short[strings.ToLower(strings.TrimSpace(text))]; ok {
 		text = full
@@ -54,10 +54,10 @@ func Parse(text string) (c Cron, err error) {
 	}
 	c.everyHour, c.anyDay, c.anyWeekday = parts[1] == "*", strings.HasPrefix(parts[2], "*"), strings.HasPrefix(parts[4], "*")
 	if c.weekday&(1<<7) != 0 {
-		c.weekday |= 1 // 7 is Sunday too
+		c.weekday |= 1 // 7 is also Sunday
 	}
 	if c.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return Cron{}, fmt.Errorf("%q never happens: there is no such date", text)
+		return Cron{}, fmt.Errorf("%q is never due: there is no such date", text)
 	}
 	return c, nil
 }
@@ -132,13 +132,13 @@ const searchDays = 366 * 9
 
 // Next returns the first time after t that matches, in the location of t, or the zero time if there is none.
 //
-// An expression for every hour follows elapsed time, also when clocks change. One with given hours happens once a day
-// for each: in an hour that is repeated the first time, and for one that is skipped when the clocks change.
+// When clocks change, an expression for every hour follows elapsed time. An expression with given hours matches each of
+// them once a day: the first time if an hour is repeated, and at the change if it is skipped.
 func (c Cron) Next(t time.Time) time.Time {
 	year, month, day := t.Date()
 	for i := range searchDays {
 		midnight := time.Date(year, month, day+i, 0, 0, 0, 0, t.Location())
-		// Midnight may not exist: the date counts.
+		// Midnight may not exist on this date, so check at noon.
 		if date := time.Date(year, month, day+i, 12, 0, 0, 0, t.Location()); !c.onDay(date) {
 			continue
 		}
@@ -168,7 +168,7 @@ func (c Cron) nextOn(midnight, t time.Time) time.Time {
 	return time.Time{}
 }
 
-// elapsed goes through the minutes of a day as they pass.
+// elapsed is nextOn for an expression that matches every hour. It steps through the minutes of the day in elapsed time.
 func (c Cron) elapsed(midnight, t time.Time) time.Time {
 	at := midnight
 	if t.After(at) {
@@ -182,7 +182,8 @@ func (c Cron) elapsed(midnight, t time.Time) time.Time {
 	return time.Time{}
 }
 
-// clock returns the time at which a clock first shows hour and minute or, if it skips them, when it does.
+// clock returns the first time at which a clock shows hour and minute. If the clock skips them, it returns the time of
+// the change.
 func clock(year int, month time.Month, day, hour, minute int, l *time.Location) time.Time {
 	t := time.Date(year, month, day, hour, minute, 0, 0, l)
 	start, end := t.ZoneBounds()

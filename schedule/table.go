@@ -14,7 +14,7 @@ const (
 	Lifetime  = 30 * 24 * time.Hour // of a job that repeats
 )
 
-// Job is a prompt with its times.
+// Job is a prompt with a schedule.
 type Job struct {
 	ID       string    `json:"id"`
 	Name     string    `json:"name,omitempty"`
@@ -33,7 +33,7 @@ func (j Job) Title() string {
 	return j.ID + " (" + j.Name + ")"
 }
 
-// Next returns when the job is due next, in a location, or the zero time if it is never again.
+// Next returns when the job is due next, in a location, or the zero time if it is never due again.
 func (j Job) Next(l *time.Location) time.Time {
 	c, err := Parse(j.Schedule)
 	if err != nil || j.Once && !j.Last.IsZero() {
@@ -50,13 +50,13 @@ func (j Job) Next(l *time.Location) time.Time {
 	return next
 }
 
-// Table is the jobs of a session. The zero value has none.
+// Table holds the jobs of a session. The zero value is empty.
 type Table struct {
 	jobs []Job
 	made int // the number of the last ID
 }
 
-// New returns a job for Add, after checking it.
+// New checks a job and returns it with a new ID, for Add.
 func (t *Table) New(j Job) (Job, error) {
 	if _, err := Parse(j.Schedule); err != nil {
 		return j, err
@@ -67,16 +67,16 @@ func (t *Table) New(j Job) (Job, error) {
 	case len(j.Prompt) > MaxPrompt || len(j.Name) > 100:
 		return j, fmt.Errorf("the prompt or the name is too long: use at most %d and 100 bytes", MaxPrompt)
 	case len(t.jobs) >= MaxJobs:
-		return j, fmt.Errorf("there are %d jobs already, which is the maximum; delete one first", MaxJobs)
+		return j, fmt.Errorf("there are already %d jobs, which is the maximum; delete one first", MaxJobs)
 	}
 	j.ID, j.Last = strconv.Itoa(t.made+1), time.Time{}
 	if j.Next(j.Created.Location()).IsZero() {
-		return j, fmt.Errorf("the schedule %q is not due in the next %d days, after which jobs end; use once to run it at its next time", j.Schedule, Lifetime/(24*time.Hour))
+		return j, fmt.Errorf("the schedule %q is not due in the next %d days, after which repeated jobs expire; set once to run it at its next time", j.Schedule, Lifetime/(24*time.Hour))
 	}
 	return j, nil
 }
 
-// Add adds a job that New has returned. Adding it again does nothing, also after it was deleted.
+// Add adds a job that New returned. Adding it again has no effect, even after it was deleted.
 func (t *Table) Add(j Job) {
 	n, err := strconv.Atoi(j.ID)
 	if err != nil || n <= t.made {
@@ -86,7 +86,7 @@ func (t *Table) Add(j Job) {
 	t.jobs = append(t.jobs, j)
 }
 
-// Delete removes a job and reports whether there was one.
+// Delete removes a job and reports whether it existed.
 func (t *Table) Delete(id string) bool {
 	n := len(t.jobs)
 	t.jobs = slices.DeleteFunc(t.jobs, func(j Job) bool { return j.ID == id })
@@ -96,7 +96,7 @@ func (t *Table) Delete(id string) bool {
 // Clear removes all jobs.
 func (t *Table) Clear() { t.jobs = nil }
 
-// Jobs lists the jobs in the order of their creation.
+// Jobs lists the jobs in order of creation.
 func (t *Table) Jobs() []Job { return slices.Clone(t.jobs) }
 
 // Ran records that a job was due at a time. A job that runs once is removed.
@@ -109,24 +109,24 @@ func (t *Table) Ran(id string, due time.Time) {
 	t.jobs = slices.DeleteFunc(t.jobs, func(j Job) bool { return j.Once && !j.Last.IsZero() })
 }
 
-// Skip records that all times up to now are over.
+// Skip marks all jobs that are due now as run.
 func (t *Table) Skip(now time.Time) {
 	for _, d := range t.Due(now) {
 		t.Ran(d.ID, d.At)
 	}
 }
 
-// Due is a job that is due, since Times times, the last time at At.
+// Due is a job that is due. It became due Times times since it last ran, most recently at At.
 type Due struct {
 	Job
 	At    time.Time
 	Times int
 }
 
-// maxTimes limits how many times are counted.
+// maxTimes is the maximum of Due.Times.
 const maxTimes = 1000
 
-// Due lists the jobs that are due now, in the location of now, each once.
+// Due lists the jobs that are due now, each once, in the location of now.
 func (t *Table) Due(now time.Time) (list []Due) {
 	for _, j := range t.jobs {
 		d := Due{Job: j}
@@ -136,7 +136,7 @@ func (t *Table) Due(now time.Time) (list []Due) {
 				break
 			}
 		}
-		if d.Times == maxTimes { // the last one is what matters
+		if d.Times == maxTimes { // skip the rest
 			d.At = now
 		}
 		if d.Times > 0 {
@@ -146,7 +146,7 @@ func (t *Table) Due(now time.Time) (list []Due) {
 	return list
 }
 
-// Next returns when the next job is due, in a location, or the zero time if none is.
+// Next returns when the next job is due, in a location, or the zero time if there is none.
 func (t *Table) Next(l *time.Location) (first time.Time) {
 	for _, j := range t.jobs {
 		if next := j.Next(l); !next.IsZero() && (first.IsZero() || next.Before(first)) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs all tests again and again beside busy loops, and stops at the first failure: soak.sh [PASSES] [LOOPS]
 #
-# The test programs are built once, so that most of a pass is tests. Three of them run at a time.
+# The test programs are built once, so that most of a pass is tests. Five of them run at a time.
 set -eu
 passes=${1:-20}
 loops=${2:-4}
@@ -26,7 +26,7 @@ done
 for pass in $(seq "$passes"); do
 	start=$(date +%s)
 	# The largest programs take the longest.
-	ls -S "$dir"/*.test | DIR=$dir xargs -P 3 -I{} sh -c '
+	ls -S "$dir"/*.test | DIR=$dir xargs -P 5 -I{} sh -c '
 		name=${1%.test}
 		cd "$(cat "$name.dir")"
 		"$1" -test.timeout=20m >"$name.out" 2>&1 || { echo "FAIL $(cat "$name.pkg")" >>"$DIR/failed"; cp "$name.out" "$name.failed"; }' - {}

@@ -14,7 +14,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// commands adds commands of Claude Code. Those in subdirectories have their names before their own.
+// commands adds commands of Claude Code. The name of a command in a subdirectory begins with that of the subdirectory.
 func (f *finder) commands(p place) {
 	f.each(p, ".md", true, func(name, full, content string) error {
 		d, err := parse(content)
@@ -59,7 +59,7 @@ func (f *finder) gemini(p place) {
 	})
 }
 
-// command returns the command in a file. Its name is that of the file.
+// command returns the command in a file. It is named after the file.
 func (d document) command(name string, k Kind) *Skill {
 	delete(d.fields, "name")
 	s := d.skill(name)
@@ -75,7 +75,7 @@ func (f *finder) addCommand(p place, full string, s *Skill) {
 	f.add(s)
 }
 
-// each calls use with the name, the path and the content of each file in a place.
+// each calls use with the name, path and content of each file in a place.
 func (f *finder) each(p place, ext string, deep bool, use func(name, full, content string) error) {
 	dir, err := p.resolve(p.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,13 +102,13 @@ func (f *finder) each(p place, ext string, deep bool, use func(name, full, conte
 			return nil
 		}
 		if n++; n > maxFiles {
-			return errors.New("there are too many files")
+			return fmt.Errorf("it has more than %d files", maxFiles)
 		}
 		full := filepath.Join(dir, filepath.FromSlash(file))
 		name := strings.ReplaceAll(strings.TrimSuffix(file, ext), "/", ":")
 		content, err := read(root, file)
 		if err == nil && !usable(name) {
-			err = errors.New("its name cannot be used as a command; use letters, digits and hyphens")
+			err = errors.New("its name cannot be used as a command; use only letters, digits and hyphens")
 		}
 		if err == nil {
 			err = use(name, full, content)

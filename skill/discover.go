@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// Options say where to look for skills.
+// Options configures where to look for skills.
 type Options struct {
-	Home   string // the user's home directory; "" finds none of the user's skills
-	Config string // the directory of the user's configuration of Reins; "" if there is none
-	Claude string // the configuration of Claude Code; "" is .claude in Home
-	Codex  string // the configuration of codex; "" is .codex in Home
-	// Paths are further skills, or directories of skills.
+	Home   string // the user's home directory; if it is "", none of the skills in it are found
+	Config string // the user's configuration directory of Reins; "" if there is none
+	Claude string // the configuration directory of Claude Code; "" means .claude in Home
+	Codex  string // the configuration directory of codex; "" means .codex in Home
+	// Paths are additional skills, or directories of skills.
 	Paths []string
 	// Project is the root of the project. Leave it empty unless the user trusts the project.
 	Project string
-	// Dir is the working directory, in Project if there is one.
+	// Dir is the working directory, inside Project if that is set.
 	Dir string
-	// Disable lists skills by name that are not loaded.
+	// Disable lists the names of skills that are not loaded.
 	Disable []string
 }
 
@@ -35,11 +35,11 @@ type Problem struct {
 func (p Problem) Error() string { return fmt.Sprintf("skipping %s: %s", p.Path, p.Reason) }
 
 const (
-	maxDepth = 4    // directories between a place and a skill
-	maxDirs  = 2000 // directories that are looked at in one place
+	maxDepth = 4    // levels of directories between a place and a skill
+	maxDirs  = 2000 // directories that are read in one place
 )
 
-// place is a directory to look into.
+// place is a directory to search.
 type place struct {
 	dir    string
 	source Source
@@ -47,22 +47,22 @@ type place struct {
 	bounds bounds
 }
 
-// Discover finds the skills, lowest priority first: built-in ones, those of the user, those of the configuration, and
-// those of the project, from its root to the working directory. The last one of a name wins. Skills that cannot be
-// used are in [Registry.Problems].
+// Discover finds the skills, in order of increasing priority: built-in skills, those of the user, those of the
+// configuration, and those of the project, from its root to the working directory. A skill replaces earlier ones of the
+// same name. Skills that cannot be loaded are in [Registry.Problems].
 func Discover(o Options) *Registry {
 	f := &finder{registry: &Registry{}, disabled: o.Disable, seen: map[string]bool{}}
 	for _, s := range builtins(o.Dir) {
 		f.add(s)
 	}
 	for _, p := range o.places() {
-		f.seen = map[string]bool{} // of this place
+		f.seen = map[string]bool{} // directories of this place
 		p.find(f, p)
 	}
 	return f.registry
 }
 
-// places lists the places in the order of their priority.
+// places lists the places in order of increasing priority.
 func (o Options) places() (list []place) {
 	user := func(dir string, find func(*finder, place), names ...string) {
 		if dir != "" {
@@ -97,8 +97,8 @@ func (o Options) places() (list []place) {
 	return list
 }
 
-// UserDirs returns the directories with skills, commands and agents of the user, which may not exist. What is written
-// there takes effect in every later session.
+// UserDirs returns the directories for skills, commands and agents of the user. They may not exist. Files in them take
+// effect in all later sessions.
 func (o Options) UserDirs() (dirs []string) {
 	for _, p := range o.places() {
 		if p.source == User {
@@ -128,7 +128,7 @@ func orJoin(dir, base, name string) string {
 	return filepath.Join(base, name)
 }
 
-// orDir returns dir if it contains other, or else the grandparent of other.
+// orDir returns dir if it contains other, and otherwise the grandparent of other.
 func orDir(dir, other string) string {
 	if dir != "" && below(dir, other) {
 		return dir
@@ -153,7 +153,7 @@ func (f *finder) problem(path string, err error) {
 	f.registry.problems = append(f.registry.problems, Problem{path, err.Error()})
 }
 
-// skills adds the skills of a place: the directory itself, or those at some depth below it.
+// skills adds the skills of a place: the directory itself if it is a skill, or the skills below it.
 func (f *finder) skills(p place) { f.descend(p, p.dir, maxDepth) }
 
 func (f *finder) descend(p place, dir string, depth int) {
@@ -191,7 +191,7 @@ func (f *finder) descend(p place, dir string, depth int) {
 	}
 }
 
-// resolve returns the real path of a directory. Links of a project must not leave it.
+// resolve returns the real path of a directory. Symbolic links of a project must not lead out of it.
 func (p place) resolve(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {

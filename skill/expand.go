@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/internal/suggest"
 )
 
-// Invocation is the use of a skill by the user.
+// Invocation is a use of a skill by the user.
 type Invocation struct {
 	Skill *Skill
 	Args  string
@@ -20,8 +20,8 @@ type Invocation struct {
 // command matches the input "/name args".
 var command = lazy.Regexp(`(?s)^/([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*)(?:\s+(.*))?$`)
 
-// Expand returns the skill that the input "/name args" names; nil if the input is not of this form, or if r is nil. An
-// unknown name is an error, unless exists reports that it is the path of a file.
+// Expand returns the skill that the input "/name args" invokes. It returns nil if the input does not have this form or
+// r is nil. An unknown name is an error, unless exists reports that it is the path of a file.
 func (r *Registry) Expand(input string, exists func(path string) bool) (*Invocation, error) {
 	input = strings.TrimSpace(input)
 	if r == nil || !strings.HasPrefix(input, "/") {
@@ -39,7 +39,7 @@ func (r *Registry) Expand(input string, exists func(path string) bool) (*Invocat
 	case exists != nil && exists("/"+name):
 		return nil, nil
 	case ok:
-		return nil, fmt.Errorf("skill %s is only for the model: its user-invocable is false", name)
+		return nil, fmt.Errorf("skill %s can be used only by the model: it sets user-invocable to false", name)
 	}
 	if _, known := r.skills[name]; known {
 		return nil, fmt.Errorf("skill %s cannot be used here: it is not available in this directory", name)
@@ -65,7 +65,7 @@ func (r *Registry) unknown(prefix, name string, usable func(*Skill) bool) error 
 	return fmt.Errorf("unknown skill %s%s; \"reins skills list\" lists them", prefix, name)
 }
 
-// ForModel returns the skill that a model asks for.
+// ForModel returns the skill that a model requests.
 func (r *Registry) ForModel(name string) (*Skill, error) {
 	if s, ok := r.Find(strings.TrimPrefix(name, "/")); ok && s.ModelInvoked {
 		return s, nil
@@ -79,7 +79,7 @@ var (
 	shellInline = lazy.Regexp("(?m)(^|\\s)!`[^`\n]+`")
 )
 
-// substitute puts arguments into the instructions. It returns what is left of them for the end of the text.
+// substitute inserts arguments into the instructions. If they do not use the arguments, rest has the text to append.
 func (s *Skill) substitute(args string) (body, rest string) {
 	body = strings.ReplaceAll(s.Instructions, "${CLAUDE_SKILL_DIR}", s.Dir)
 	if s.Kind == KindGemini {
@@ -142,7 +142,7 @@ func word(words []string, i int) string {
 	return words[i]
 }
 
-// fields splits arguments at blanks outside of quotes, and removes the quotes.
+// fields splits arguments at white space outside quotes, and removes the quotes.
 func fields(args string) (words []string) {
 	var b strings.Builder
 	quote, open := rune(0), false
@@ -170,7 +170,7 @@ func fields(args string) (words []string) {
 	return words
 }
 
-// injections returns a note about commands and files that other agents would put into the text themselves.
+// injections returns a note about commands and files in the text that other agents would replace by their output.
 func (s *Skill) injections() string {
 	switch {
 	case s.Kind == KindGemini && (strings.Contains(s.Instructions, "!{") || strings.Contains(s.Instructions, "@{")):

@@ -34,7 +34,7 @@ func TestExpand_FindsTheSkillOfACommand(t *testing.T) {
 	for input, want := range map[string]string{
 		"/gret Ann": "unknown skill /gret; did you mean /greet?",
 		"/zzzzzz":   `unknown skill /zzzzzz; "reins skills list" lists them`,
-		"/inner":    "skill inner is only for the model",
+		"/inner":    "skill inner can be used only by the model",
 	} {
 		if inv, err := r.Expand(input, exists); inv != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, %v, want %q", input, inv, err, want)

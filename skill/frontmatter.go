@@ -20,20 +20,20 @@ const maxFrontmatter = 64 << 10
 type document struct {
 	fields  map[string]value
 	body    string
-	line    int    // of the first line of the body, counted from 1
-	invalid string // why the frontmatter is not valid YAML; the fields were read one by one
+	line    int    // number of the body's first line, counted from 1
+	invalid string // why the frontmatter is not valid YAML; if set, the fields were read one by one
 	missing bool   // there is no frontmatter
 }
 
-// value is a field of frontmatter. Scalars are text, whatever YAML takes them for.
+// value is the value of a frontmatter field. Scalars are text, regardless of their YAML type.
 type value struct {
 	text  string
-	list  []string // of a list; not nil
+	list  []string // not nil if the value is a list
 	pairs map[string]string
 	line  int // in the file, counted from 1
 }
 
-// parse reads a file. It accepts frontmatter that is not valid YAML as far as it can.
+// parse parses a file. It reads as much as possible of frontmatter that is not valid YAML.
 func parse(content string) (document, error) {
 	content = strings.ReplaceAll(strings.TrimPrefix(content, "\ufeff"), "\r\n", "\n")
 	front, rest, ok := split(content)
@@ -64,8 +64,8 @@ func parse(content string) (document, error) {
 	return d, nil
 }
 
-// split returns the frontmatter, which begins in the line of its first hyphens, and what follows it. If there is no line
-// of three hyphens after it, it ends at the next three hyphens, as for the reference.
+// split returns the frontmatter, starting on the line of its first hyphens, and the text after it. If no line of three
+// hyphens follows, the frontmatter ends at the next three hyphens, as in the reference implementation.
 func split(content string) (front, rest string, ok bool) {
 	fence := func(line string) bool { return strings.TrimRight(line, " \t") == "---" }
 	head, text, more := strings.Cut(strings.TrimLeftFunc(content, unicode.IsSpace), "\n")
@@ -85,7 +85,7 @@ func split(content string) (front, rest string, ok bool) {
 	return strings.Cut(content[3:], "---")
 }
 
-// parseFields reads YAML that begins in a line.
+// parseFields parses YAML that starts on line first of the file.
 func parseFields(front string, first int) (map[string]value, error) {
 	if fields, ok := plainFields(front, first); ok {
 		return fields, nil
@@ -99,7 +99,7 @@ func parseFields(front string, first int) (map[string]value, error) {
 		return fields, nil
 	}
 	if root.Kind != yaml.MappingNode {
-		return nil, errors.New("it is not a list of fields")
+		return nil, errors.New("it is not a map of fields")
 	}
 	for i := 0; i < len(root.Content); i += 2 {
 		key, node := root.Content[i], root.Content[i+1]
@@ -124,9 +124,9 @@ func parseFields(front string, first int) (map[string]value, error) {
 	return fields, nil
 }
 
-// plainFields reads frontmatter of the usual form: names with plain or quoted text in one line, and one level of pairs.
-// It reports false for anything else. Nearly all skills are of this form, and a YAML parser takes 50 times as long, at
-// every start of a program.
+// plainFields parses frontmatter of the usual form: names with plain or quoted text on one line, and one level of
+// pairs. It reports false for anything else. Nearly all skills have this form, and a YAML parser takes 50 times as long
+// each time a program starts.
 func plainFields(front string, first int) (map[string]value, bool) {
 	fields := map[string]value{}
 	var pairs map[string]string // of the last field, if it has no text
@@ -163,7 +163,8 @@ func isName(s string) bool {
 
 func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
 
-// plainText returns the text after a colon if YAML reads it as it stands, or as it stands in double quotes.
+// plainText returns the text after a colon, without double quotes. It reports false if YAML might interpret the text
+// differently.
 func plainText(s string, ok bool) (string, bool) {
 	if s == "" || !ok {
 		return "", ok
@@ -178,7 +179,7 @@ func plainText(s string, ok bool) (string, bool) {
 	return t, s[0] == ' ' && t != "" && isLetter(rune(t[0])) && !strings.ContainsFunc(t, strange)
 }
 
-// scalar returns the text of a node. What is nested deeper is written as YAML.
+// scalar returns the text of a node. Nested values are returned as YAML.
 func scalar(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode {
 		return n.Value
@@ -193,7 +194,8 @@ func scalar(n *yaml.Node) string {
 // breaks are characters that end a line in YAML 1.1 only.
 var breaks = strings.NewReplacer("\u0085", " ", "\u2028", " ", "\u2029", " ")
 
-// decode parses YAML without anchors, which could make it grow, and returns its root; nil if it is empty.
+// decode parses YAML and returns its root, or nil if it is empty. It refuses anchors, which can make a small document
+// expand to a huge one.
 func decode(text string) (root *yaml.Node, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -213,7 +215,7 @@ func decode(text string) (root *yaml.Node, err error) {
 	return doc.Content[0], nil
 }
 
-// nodes lists a node and everything in it.
+// nodes lists a node and all nodes in it.
 func nodes(n *yaml.Node) []*yaml.Node {
 	list := []*yaml.Node{n}
 	for _, c := range n.Content {
@@ -224,8 +226,8 @@ func nodes(n *yaml.Node) []*yaml.Node {
 
 var fieldLine = lazy.Regexp(`^([A-Za-z][\w-]*)\s*:(.*)$`)
 
-// parseLines reads fields one by one. The text of one that is not valid YAML is taken as it is, such as a
-// description with a colon.
+// parseLines parses fields one by one. The text of a field that is not valid YAML, such as a description with a colon,
+// is used unchanged.
 func parseLines(lines []string, first int) map[string]value {
 	fields := map[string]value{}
 	for i := 0; i < len(lines); {

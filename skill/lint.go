@@ -20,7 +20,7 @@ const (
 	Low      = "LOW"
 )
 
-// Report is what [Lint] found out about a skill.
+// Report is the result of [Lint] for one skill.
 type Report struct {
 	Path string `json:"path"` // the directory
 	// Valid reports whether the reference validator of the format accepts the skill.
@@ -30,11 +30,11 @@ type Report struct {
 	Properties map[string]any `json:"properties"`
 }
 
-// Finding is a mistake.
+// Finding is a mistake in a skill.
 type Finding struct {
 	Rule     string `json:"rule"`
 	Severity string `json:"severity"`
-	File     string `json:"file"` // in the skill, with slashes
+	File     string `json:"file"` // relative to the skill, with slashes
 	Line     int    `json:"line"` // counted from 1
 	Message  string `json:"message"`
 }
@@ -44,7 +44,7 @@ func (r Report) Serious() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == High || f.Severity == Critical })
 }
 
-// Lint checks a skill, or all skills below a directory. A directory without skills is checked as one that lacks its
+// Lint checks a skill, or all skills below a directory. A directory without skills is reported as a skill without
 // SKILL.md.
 func Lint(path string) ([]Report, error) {
 	info, err := os.Stat(path)
@@ -97,7 +97,7 @@ type linter struct {
 	dir     string // real
 	bounds  bounds
 	names   []string          // of its files
-	texts   map[string]string // of those that rules are about
+	texts   map[string]string // contents of the files that are checked
 	reports []Finding
 }
 

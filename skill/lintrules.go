@@ -20,7 +20,7 @@ func (l *linter) format(main, content string) bool {
 	for _, v := range list {
 		l.add(v.rule, v.severity, main, d.fields[v.field].line, "%s", v.message)
 	}
-	// A file that is not even a map of fields lacks these as well.
+	// If the frontmatter cannot be parsed, validate does not report these.
 	if len(list) == 1 && list[0].rule == "FORMAT-01" {
 		if d.text("name") == "" {
 			l.add("SKILL-02", Critical, main, 1, "name is missing or empty")
@@ -34,7 +34,7 @@ func (l *linter) format(main, content string) bool {
 
 var trigger = lazy.Regexp(`(?i)\buse\s+(this\s+(skill\s+)?)?(when|if)\b|\bwhen\s+to\s+use\b`)
 
-// quality checks what the format leaves open.
+// quality checks rules that are not part of the format.
 func (l *linter) quality(main, content string) {
 	if main != fileName {
 		l.add("SKILL-01", High, main, 1, "some agents find only %s; rename the file", fileName)
@@ -52,7 +52,7 @@ func (l *linter) quality(main, content string) {
 	}
 }
 
-// collect reads the files that rules are about, and reports links that leave the skill.
+// collect reads the files to check, and reports links that leave the skill.
 func (l *linter) collect(main string) {
 	err := fs.WalkDir(l.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -83,7 +83,7 @@ func (l *linter) collect(main string) {
 	}
 }
 
-// isSkill reports whether a subdirectory is a skill of its own.
+// isSkill reports whether a subdirectory is itself a skill.
 func (l *linter) isSkill(dir string) bool {
 	_, err := l.root.Stat(dir + "/" + fileName)
 	return err == nil
@@ -117,7 +117,7 @@ var (
 	stepName  = lazy.Regexp(`^step-\d{2}[a-z]?-[a-z0-9-]+\.md$`)
 )
 
-// all checks the rules about every file.
+// all applies the rules for every file.
 func (l *linter) all() {
 	for _, name := range l.names {
 		text, ok := l.texts[name]
@@ -132,7 +132,7 @@ func (l *linter) all() {
 	l.steps()
 }
 
-// lines checks the rules about single lines outside of code blocks.
+// lines applies the rules for single lines outside code blocks.
 func (l *linter) lines(name, text string) {
 	for i, line := range proseLines(text) {
 		if !suspicious(line) { // most lines
@@ -142,21 +142,21 @@ func (l *linter) lines(name, text string) {
 		case installed().MatchString(line):
 			l.add("PATH-02", High, name, i+1, "this depends on where the skill is installed; use relative paths")
 		case absolute().MatchString(line):
-			l.add("PATH-03", High, name, i+1, "%s is a path of one machine; use relative paths", strings.TrimSpace(absolute().FindStringSubmatch(line)[1]))
+			l.add("PATH-03", High, name, i+1, "%s exists only on one machine; use relative paths", strings.TrimSpace(absolute().FindStringSubmatch(line)[1]))
 		}
 		if m := estimates().FindString(line); m != "" {
-			l.add("SEQ-02", Low, name, i+1, "%q estimates a time, which depends on the model", m)
+			l.add("SEQ-02", Low, name, i+1, "%q estimates a duration, which depends on the model", m)
 		}
 	}
 }
 
-// suspicious reports whether a line may break a rule. It is much faster than the patterns.
+// suspicious reports whether a line may break a rule. It is much faster than the regular expressions.
 func suspicious(line string) bool {
 	lower := strings.ToLower(line)
 	return slices.ContainsFunc([]string{"install", "/users/", "/home/", `:\`, "min", "sec", "hour", "estimated", "eta"}, func(s string) bool { return strings.Contains(lower, s) })
 }
 
-// markdown checks frontmatter and references of a Markdown file.
+// markdown checks the frontmatter and references of a Markdown file.
 func (l *linter) markdown(name, text string) {
 	if !strings.EqualFold(name, fileName) {
 		l.metadata(name, text)
@@ -184,7 +184,7 @@ func (l *linter) exists(name string) bool {
 	return err == nil
 }
 
-// metadata checks that only SKILL.md names and describes the skill. Templates may look like anything.
+// metadata checks that only SKILL.md has a name and a description. Templates are not checked.
 func (l *linter) metadata(name, text string) {
 	top, _, _ := strings.Cut(name, "/")
 	d, err := parse(text)
@@ -203,7 +203,7 @@ func (l *linter) metadata(name, text string) {
 	}
 }
 
-// steps checks the files of a workflow in steps.
+// steps checks the step files of a workflow.
 func (l *linter) steps() {
 	n := 0
 	for _, name := range l.names {
@@ -215,13 +215,13 @@ func (l *linter) steps() {
 			n++
 		}
 		if !stepName().MatchString(base) {
-			l.add("STEP-01", Medium, name, 1, "the name of a step is step-NN-description.md, in lower case")
+			l.add("STEP-01", Medium, name, 1, "the name of a step must have the form step-NN-description.md, in lower case")
 		}
 	}
 	switch {
 	case n == 1:
 		l.add("STEP-07", Low, "steps", 1, "there is only one step; move it to %s", fileName)
 	case n > 10:
-		l.add("STEP-07", Low, "steps", 1, "there are %d steps; more than 10 are too many to follow", n)
+		l.add("STEP-07", Low, "steps", 1, "there are %d steps; use at most 10", n)
 	}
 }

@@ -18,19 +18,18 @@ import (
 )
 
 const (
-	maxFile  = 256 << 10 // bytes of a file with instructions
-	maxFiles = 2000      // files of a skill that are looked at
+	maxFile  = 256 << 10 // maximum size of a file with instructions
+	maxFiles = 2000      // maximum number of files of a skill
 )
 
-// fileName is the file that makes a directory a skill. The reference also accepts it in lower case.
+// fileName is the file that makes a directory a skill. The reference implementation also accepts it in lower case.
 const fileName = "SKILL.md"
 
-// extensions are the fields that the format lacks and that skills have nevertheless. They can also be written under
-// metadata.
+// extensions are fields that skills use although they are not part of the format. They can also be under metadata.
 var extensions = []string{"aliases", "argument-hint", "disable-model-invocation", "model", "user-invocable", "when-to-use", "when_to_use", "argument_hint"}
 
-// Load reads the skill in a directory. Formal mistakes become warnings. It returns an error for a skill that
-// cannot be used, or that may harm.
+// Load reads the skill in a directory. Formal mistakes become warnings. It returns an error if the skill is unusable or
+// may be harmful.
 func Load(dir string) (*Skill, error) {
 	real, err := realpath.Dir(dir)
 	if err != nil {
@@ -39,7 +38,7 @@ func Load(dir string) (*Skill, error) {
 	return load(real, around(real))
 }
 
-// load reads the skill in a real directory whose references have bounds.
+// load reads the skill in a directory without symbolic links. Its references must be within b.
 func load(dir string, b bounds) (*Skill, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -67,7 +66,7 @@ func load(dir string, b bounds) (*Skill, error) {
 	return s, nil
 }
 
-// readMain reads SKILL.md with a function.
+// readMain reads SKILL.md or skill.md, using read.
 func readMain(root *os.Root, read func(*os.Root, string) (string, error)) (name, content string, err error) {
 	for _, name := range []string{fileName, "skill.md"} {
 		content, err = read(root, name)
@@ -78,7 +77,7 @@ func readMain(root *os.Root, read func(*os.Root, string) (string, error)) (name,
 	return "", "", fmt.Errorf("there is no %s in %s", fileName, root.Name())
 }
 
-// read reads a text file below a root. It refuses text that hides something.
+// read reads a text file below a root. It refuses text with hidden characters.
 func read(root *os.Root, name string) (string, error) {
 	text, err := readRaw(root, name)
 	if err != nil {
@@ -122,7 +121,7 @@ func tooLarge(name string) error {
 	return fmt.Errorf("%s is larger than %d KiB; move parts of it to other files", name, maxFile>>10)
 }
 
-// files lists the other files of a skill. A link that leaves the skill is an error.
+// files lists the files of a skill except main. A link that leaves the skill is an error.
 func files(root *os.Root, main string) (names []string, err error) {
 	seen := 0
 	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
@@ -165,8 +164,8 @@ func usable(name string) bool {
 	return name != "" && utf8.ValidString(name)
 }
 
-// skill returns what a document says. What is missing is derived from the name of its directory or file, and from
-// the first line of its text.
+// skill returns the skill in a document. A missing name is taken from base, the name of its directory or file, and a
+// missing description from the first line of its text.
 func (d document) skill(base string) *Skill {
 	s := &Skill{
 		Name: strings.TrimSpace(d.text("name")), Description: strings.TrimSpace(d.text("description")), License: d.text("license"),
@@ -185,7 +184,7 @@ func (d document) skill(base string) *Skill {
 	return s
 }
 
-// complete derives what is missing, and notes mistakes.
+// complete adds a missing name and description, and records warnings.
 func (s *Skill) complete(d document, base string) {
 	warn := func(is bool, format string, args ...any) {
 		if is {
@@ -200,7 +199,7 @@ func (s *Skill) complete(d document, base string) {
 		warn(!d.missing, "name is missing")
 		s.Name = base
 	case !usable(s.Name) || utf8.RuneCountInString(s.Name) > maxName:
-		warn(true, "name %q cannot be used as a command; it is called %s", s.Name, base)
+		warn(true, "name %q cannot be used as a command; using %s instead", s.Name, base)
 		s.Name = base
 	default:
 		warn(s.Name != base, "name %q differs from %q", s.Name, base)
@@ -211,7 +210,7 @@ func (s *Skill) complete(d document, base string) {
 // text returns a field as text.
 func (d document) text(key string) string { return d.fields[key].text }
 
-// extension returns a field that the format lacks, by one of its names; it may be under metadata.
+// extension returns a field that is not part of the format, by one of its names. It may be under metadata.
 func (d document) extension(keys ...string) string {
 	for _, k := range keys {
 		if v, ok := d.fields[k]; ok {
@@ -224,7 +223,7 @@ func (d document) extension(keys ...string) string {
 	return ""
 }
 
-// nonNull returns a trimmed text, or "" for the null of YAML.
+// nonNull returns trimmed text, or "" for a YAML null.
 func nonNull(text string) string {
 	if text = strings.TrimSpace(text); text == "null" || text == "~" {
 		return ""
@@ -232,7 +231,7 @@ func nonNull(text string) string {
 	return text
 }
 
-// firstLine returns the first line of a text, without Markdown marks.
+// firstLine returns the first line of a text, without Markdown markup.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(strings.TrimLeft(line, "#>*- "))

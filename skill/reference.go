@@ -19,18 +19,18 @@ const (
 	maxCompatibility = 500
 )
 
-// formatFields are the fields of the format.
+// formatFields are the fields that the format defines.
 var formatFields = []string{"allowed-tools", "compatibility", "description", "license", "metadata", "name"}
 
-// violation is a breach of the format, which makes a skill invalid.
+// violation is a violation of the format, which makes a skill invalid.
 type violation struct {
 	rule, severity string
 	field          string // the field that it is about, or ""
 	message        string
 }
 
-// validate applies the rules of the format's reference validator, skills-ref, to a file SKILL.md in a directory.
-// The findings have the same verdict as it, though not the same words.
+// validate applies the rules of the format's reference validator, skills-ref, to a SKILL.md in a directory. It accepts
+// and rejects the same files, with different messages.
 func validate(content, dir string) (list []violation) {
 	fields, err := strictFields(content)
 	if err != nil {
@@ -78,14 +78,14 @@ func validateName(fields strict, dir string) (list []violation) {
 	wrong(strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-"), "must not begin or end with a hyphen")
 	wrong(strings.Contains(name, "--"), "must not have two hyphens in a row")
 	wrong(strings.ContainsFunc(name, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r) }),
-		"has other characters than letters, digits and hyphens")
+		"has characters other than letters, digits and hyphens")
 	if norm.NFKC.String(dir) != name {
 		list = append(list, violation{"SKILL-05", High, "name", fmt.Sprintf("name %q differs from the name of the directory, %q", name, dir)})
 	}
 	return list
 }
 
-// strict are the fields of valid frontmatter.
+// strict holds the fields of valid frontmatter.
 type strict struct {
 	keys  []string
 	nodes map[string]*yaml.Node
@@ -100,13 +100,13 @@ func (s strict) text(key string) (string, bool) {
 	return n.Value, true
 }
 
-// isText reports whether a node is text. Two words are special in YAML 1.1.
+// isText reports whether a node is text. Two plain scalars are special in YAML 1.1.
 func isText(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && !(n.Style == 0 && (n.Value == "=" || n.Value == "<<"))
 }
 
-// strictFields parses frontmatter as the reference does: it ends at the next three hyphens, and YAML is limited to
-// plain maps, lists and text.
+// strictFields parses frontmatter like the reference implementation: it ends at the next three hyphens, and its YAML is
+// limited to plain maps, lists and text.
 func strictFields(content string) (strict, error) {
 	content = strings.ReplaceAll(strings.ReplaceAll(content, "\r\n", "\n"), "\r", "\n")
 	if !utf8.ValidString(content) {
@@ -127,7 +127,7 @@ func strictFields(content string) (strict, error) {
 		err = plainYAML(root, strings.Split(breaks.Replace(front), "\n"))
 	}
 	if err != nil {
-		return strict{}, fmt.Errorf("the frontmatter is not valid: %w", err)
+		return strict{}, fmt.Errorf("the frontmatter is invalid: %w", err)
 	}
 	s := strict{nodes: map[string]*yaml.Node{}}
 	for i := 0; i < len(root.Content); i += 2 {
@@ -137,10 +137,10 @@ func strictFields(content string) (strict, error) {
 	return s, nil
 }
 
-// plainYAML returns an error for YAML that the reference does not accept. The lines are its source.
+// plainYAML returns an error if the reference implementation does not accept the YAML. lines is its source.
 func plainYAML(root *yaml.Node, lines []string) error {
 	if root == nil || root.Kind != yaml.MappingNode {
-		return errors.New("it is not a list of fields")
+		return errors.New("it is not a map of fields")
 	}
 	for _, n := range nodes(root) {
 		switch {
@@ -159,7 +159,7 @@ func plainYAML(root *yaml.Node, lines []string) error {
 	return nil
 }
 
-// oddSource reports whether the source of a scalar has a tab before it, a tab in it without quotes, or an empty tag.
+// oddSource reports whether a scalar has a tab before it, an unquoted tab in it, or an empty tag.
 func oddSource(n *yaml.Node, lines []string) bool {
 	if n.Line < 1 || n.Line > len(lines) {
 		return false
@@ -174,7 +174,7 @@ func oddSource(n *yaml.Node, lines []string) bool {
 		n.Style == 0 && (strings.Contains(after, "\t") || strings.Contains(n.Value, "\t"))
 }
 
-// plainMap returns an error for duplicate and merged keys, and for maps that are not indented alike.
+// plainMap returns an error for duplicate and merged keys, and for nested maps with different indentation.
 func plainMap(n *yaml.Node) error {
 	seen := map[string]bool{}
 	column := 0
@@ -188,7 +188,7 @@ func plainMap(n *yaml.Node) error {
 		case key.Tag == "!!merge":
 			return fmt.Errorf("line %d: << is not supported", key.Line)
 		case v.Kind == yaml.MappingNode && column != 0 && v.Column != column:
-			return fmt.Errorf("line %d: this is not indented as the fields before", v.Line)
+			return fmt.Errorf("line %d: indented differently from the fields before it", v.Line)
 		case v.Kind == yaml.MappingNode:
 			column = v.Column
 		}

@@ -9,13 +9,13 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// bounds say how far the references of a skill may lead.
+// bounds limits where the references of a skill may point.
 type bounds struct {
-	inner string // freely: the project, or the directory of skills
-	outer string // only to what does not exist, because the author had another layout in mind
+	inner string // always allowed: the project, or the directory of skills
+	outer string // allowed if the target does not exist: the author assumed another layout
 }
 
-// around returns the bounds of a skill outside of a known place: its repository, or the directory of skills.
+// around returns the bounds of a skill that is not in a known place: its git repository, or else its parent directory.
 func around(dir string) bounds {
 	for d := filepath.Dir(dir); ; d = filepath.Dir(d) {
 		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
@@ -28,7 +28,7 @@ func around(dir string) bounds {
 	}
 }
 
-// escape returns why a reference from a directory leaves its bounds, or "".
+// escape returns why a reference in a directory is out of bounds, or "".
 func (b bounds) escape(dir, target string) string {
 	full := filepath.Join(dir, filepath.FromSlash(target))
 	switch {
@@ -52,7 +52,7 @@ func below(dir, file string) bool {
 type reference struct {
 	target string
 	line   int
-	link   bool // a Markdown link or an attribute, as opposed to code in a sentence
+	link   bool // a Markdown link or an attribute, not inline code
 }
 
 var (
@@ -60,7 +60,7 @@ var (
 	quoted = lazy.Regexp("`((?:\\.{1,2}/|(?:scripts|references|assets|templates|steps|resources)/)[^`\\s]+)`")
 )
 
-// references lists the relative references of a Markdown text outside of code blocks.
+// references lists the relative references in a Markdown text outside code blocks.
 func references(text string, first int) (list []reference) {
 	for i, line := range proseLines(text) {
 		for _, m := range links().FindAllStringSubmatch(line, -1) {
@@ -80,7 +80,7 @@ func references(text string, first int) (list []reference) {
 	return relative
 }
 
-// proseLines returns the lines of a Markdown text, with those of code blocks empty.
+// proseLines returns the lines of a Markdown text. Lines of code blocks are empty.
 func proseLines(text string) []string {
 	lines := strings.Split(text, "\n")
 	fence := ""

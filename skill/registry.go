@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// Registry holds skills by name. The zero value is empty. It must not be changed while it is used.
+// Registry holds skills by name. The zero value is empty. Changes must not be concurrent with other uses.
 type Registry struct {
 	skills   map[string]*Skill
 	agentMap map[string]Agent
 	problems []Problem
 }
 
-// Add adds a skill, or replaces the one of the same name.
+// Add adds a skill, or replaces the one with the same name.
 func (r *Registry) Add(s *Skill) {
 	if r.skills == nil {
 		r.skills = map[string]*Skill{}
@@ -31,7 +31,7 @@ func (r *Registry) addAgent(a Agent) {
 	r.agentMap[a.Name] = a
 }
 
-// Find returns the skill with a name or, if there is none, with that alias. It must be available.
+// Find returns the available skill with this name or, if there is none, with this alias.
 func (r *Registry) Find(name string) (*Skill, bool) {
 	if r == nil {
 		return nil, false
@@ -47,10 +47,10 @@ func (r *Registry) Find(name string) (*Skill, bool) {
 	return nil, false
 }
 
-// rank orders the sources.
+// rank is the position of each source in [Registry.All].
 var rank = map[Source]int{Builtin: 0, User: 1, Config: 2, Project: 3}
 
-// All lists the available skills: built-in ones first, those of the project last, and each source by name.
+// All lists the available skills, sorted by source (built-in first, project last) and then by name.
 func (r *Registry) All() []*Skill {
 	if r == nil {
 		return nil
@@ -70,7 +70,7 @@ func (r *Registry) Agents() []Agent {
 	return slices.SortedFunc(maps.Values(r.agentMap), func(a, b Agent) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// Problems lists what could not be loaded.
+// Problems lists the skills, commands and agents that could not be loaded.
 func (r *Registry) Problems() []Problem {
 	if r == nil {
 		return nil
@@ -81,8 +81,8 @@ func (r *Registry) Problems() []Problem {
 // DefaultBudget is the maximum length of a listing in bytes, about 4,000 tokens.
 const DefaultBudget = 16 << 10
 
-// Listing describes the skills that the model may use, one in a line, in at most budget bytes. Descriptions are
-// shortened to fit. Skills are left out only if their names alone do not fit, and the last line then says so.
+// Listing describes the skills that the model may use, one per line, in at most budget bytes. Descriptions are
+// shortened to fit. Skills are omitted only if the names alone do not fit; the last line then reports how many.
 func (r *Registry) Listing(budget int) string {
 	var list []*Skill
 	for _, s := range r.All() {
@@ -113,7 +113,7 @@ func (r *Registry) Listing(budget int) string {
 	return text
 }
 
-// listing lists skills with at most so many characters of each description.
+// listing lists skills with at most limit characters of each description.
 func listing(list []*Skill, limit int) string {
 	var b strings.Builder
 	for i, s := range list {
@@ -135,7 +135,7 @@ func listing(list []*Skill, limit int) string {
 // oneLine joins the words of a text with single spaces.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// shorten truncates a text to a number of characters.
+// shorten truncates a text to at most limit characters.
 func shorten(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s

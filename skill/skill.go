@@ -1,14 +1,13 @@
 // Package skill reads skills: instructions for a kind of task, in the format of agentskills.io.
 //
-// A skill is a directory with a file SKILL.md: YAML frontmatter with a name and a description, then the
-// instructions in Markdown. [Discover] finds the skills of the user and of a trusted project, and reads commands
-// of Claude Code, prompts of codex, commands of gemini-cli and agents of Claude Code as they are. The model sees
-// only names and descriptions ([Registry.Listing]) until a skill is used ([Skill.Invoke]). Other files of a skill
-// are read when they are needed, with the ordinary tools.
+// A skill is a directory with a file SKILL.md: YAML frontmatter with a name and a description, then the instructions in
+// Markdown. [Discover] finds the skills of the user and of a trusted project, and reads commands and agents of Claude
+// Code, prompts of codex and commands of gemini-cli unchanged. The model sees only names and descriptions
+// ([Registry.Listing]) until a skill is used ([Skill.Invoke]). Other files of a skill are read when they are needed,
+// with the ordinary tools.
 //
-// Loading is lenient: a skill with formal mistakes still works. It fails closed on what may harm: links and
-// references that leave the skill, characters that people cannot see, and files that are too large. [Lint] reports
-// all mistakes.
+// Loading is lenient: a skill with formal mistakes still works. It refuses what may be harmful: links and references
+// that leave the skill, characters that people cannot see, and files that are too large. [Lint] reports all mistakes.
 package skill
 
 import (
@@ -38,25 +37,25 @@ const (
 	Project Source = "project"
 )
 
-// Skill is a set of instructions with a name.
+// Skill is a named set of instructions.
 type Skill struct {
 	Name          string
 	Description   string
 	License       string
 	Compatibility string
 	Metadata      map[string]string
-	// AllowedTools lists the tools that may be used while the skill is active, such as Read or Bash(git:*). Nil
-	// allows all. A skill never permits more than the policy does.
+	// AllowedTools lists the tools that may be used while the skill is active, such as Read or Bash(git:*). Nil allows
+	// all. A skill never allows more than the policy.
 	AllowedTools []string
 
 	Aliases       []string
 	ArgumentHint  string // such as "[message]"
 	WhenToUse     string
-	Model         string // to use while the skill is active; "" is that of the session
+	Model         string // to use while the skill is active; "" means the session's model
 	UserInvocable bool   // with /name
 	ModelInvoked  bool   // the model may use it
 
-	// Available reports whether the skill makes sense here; nil means that it does.
+	// Available reports whether the skill is useful in this directory; nil means always.
 	Available func() bool
 
 	Instructions string // the text after the frontmatter
@@ -82,7 +81,7 @@ func (s *Skill) Tools() string {
 	return strings.Join(s.AllowedTools, ", ")
 }
 
-// maxListed is how many files of a skill the model is told about.
+// maxListed is the maximum number of files of a skill that the model is told about.
 const maxListed = 50
 
 // Invoke returns the instructions of the skill for a model. The text begins with a tag that [Active] reads.
@@ -95,7 +94,7 @@ func (s *Skill) Invoke(args string) string {
 	return block
 }
 
-// typed returns the text for a use of the skill by the user. It begins with what the user typed, as a title.
+// typed returns the text for the model when the user invokes the skill. It begins with what the user typed, as a title.
 func (s *Skill) typed(name, args string) string {
 	line, more, _ := strings.Cut(args, "\n")
 	title := strings.TrimSpace("/" + name + " " + shorten(line, maxTitle))
@@ -106,10 +105,10 @@ func (s *Skill) typed(name, args string) string {
 	return title + "\n\n" + block
 }
 
-// maxTitle is how much of the arguments is repeated in a title, in characters.
+// maxTitle is the maximum length of the arguments in a title, in characters.
 const maxTitle = 200
 
-// block returns the instructions with a tag around them, and what is left of the arguments.
+// block returns the instructions in a tag, and the arguments that remain to be appended.
 func (s *Skill) block(args string) (text, rest string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<skill name="%s"`, attribute(s.Name))
@@ -136,8 +135,8 @@ func (s *Skill) block(args string) (text, rest string) {
 	return b.String(), rest
 }
 
-// Active returns the name and the allowed tools of the skill that a text from [Skill.Invoke] or [Registry.Expand] is
-// about. Nil means that all tools are allowed.
+// Active returns the name and the allowed tools of the skill in a text from [Skill.Invoke] or [Registry.Expand]. If
+// tools is nil, all tools are allowed.
 func Active(text string) (name string, tools []string, ok bool) {
 	if strings.HasPrefix(text, "/") {
 		_, text, _ = strings.Cut(text, "\n\n")
@@ -167,7 +166,7 @@ func attribute(s string) string { return escapes.Replace(s) }
 
 func plain(s string) string { return unescapes.Replace(s) }
 
-// splitTools splits a list of tools at commas and blanks outside of parentheses.
+// splitTools splits a list of tools at commas and white space outside parentheses.
 func splitTools(text string) (tools []string) {
 	depth := 0
 	for _, tool := range strings.FieldsFunc(text, func(r rune) bool {

@@ -16,10 +16,10 @@ import (
 )
 
 // sources are the files and directories of a project that can make Reins run a program or widen what an
-// agent may do. A directory counts with everything in it.
+// agent may do. A directory includes everything in it.
 //
-// Git's own configuration is not among them, because the git commands of Reins honour none of it that can
-// run a program. Neither are .env files, which Reins does not read.
+// Git's own configuration is not listed, because Reins runs git so that no setting can run a program. Neither are .env
+// files, which Reins never loads into the environment.
 var sources = []struct{ path, what string }{
 	{".reins/config.toml", "configuration"},
 	{".reins/config.local.toml", "configuration"},
@@ -46,7 +46,7 @@ const (
 // Project is a directory that can be trusted as a whole.
 type Project struct {
 	Root  string // real path
-	Files []File // what would be honoured if the project were trusted
+	Files []File // the files that trusting the project enables
 	dirs  []string
 }
 
@@ -115,13 +115,13 @@ func (p *Project) add(tree *os.Root, dir, name, what string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s is unreadable or a link that leaves the project; replace it: %w", name, err)
+		return fmt.Errorf("%s is unreadable or links outside the project; replace it: %w", name, err)
 	case info.IsDir():
 		return p.addDir(tree, dir, name, what)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file; remove it", name)
 	case info.Size() > maxSize, len(p.Files) == maxFiles:
-		return fmt.Errorf("%s is too much: the limits are %d files and %d MiB for each; remove it", name, maxFiles, maxSize>>20)
+		return fmt.Errorf("%s exceeds the limit of %d files or %d MiB per file; remove it", name, maxFiles, maxSize>>20)
 	}
 	hash, err := hashFile(tree, name)
 	if err != nil {
@@ -144,7 +144,7 @@ func (p *Project) addDir(tree *os.Root, dir, name, what string) error {
 	})
 }
 
-// hashFile returns the hash of a file, which must not have grown beyond the maximum.
+// hashFile returns the hash of a file. It fails if the file has grown beyond maxSize.
 func hashFile(tree *os.Root, name string) (string, error) {
 	f, err := tree.Open(name)
 	if err != nil {
@@ -159,7 +159,7 @@ func hashFile(tree *os.Root, name string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// changed lists the files that differ from those that the user trusted, in the directories of p.
+// changed lists the files in the directories of p that differ from the trusted ones.
 func (p Project) changed(trusted []File) []string {
 	now, then := map[string]string{}, map[string]string{}
 	for _, f := range p.Files {

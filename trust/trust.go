@@ -1,9 +1,9 @@
-// Package trust records which directories the user trusts. Nothing in a project that can run a program or
-// widen what an agent may do is honoured before that.
+// Package trust records which directories the user trusts. In an untrusted project, files that can run a program or
+// widen what an agent may do are ignored.
 //
-// Trust is bound to content: it holds for the files that the user saw, until one of them changes. It covers
-// a repository as a whole, but not repositories nested in it. A directory outside of repositories is
-// covered with its subdirectories.
+// Trust depends on content: it applies to the files that the user saw, until one of them changes. It covers a whole
+// repository, but not repositories nested in it. For a directory outside a repository, it also covers the
+// subdirectories.
 package trust
 
 import (
@@ -24,13 +24,13 @@ import (
 )
 
 // Store holds the user's decisions, one file for each directory. A file is always replaced as a whole, so
-// processes need no lock.
+// no lock is needed.
 type Store struct{ dir string }
 
 // Open returns the store in a state directory. It creates nothing.
 func Open(state string) *Store { return &Store{filepath.Join(state, "trust")} }
 
-// State is whether a directory is trusted.
+// State describes whether a directory is trusted.
 type State struct {
 	Project
 	Trusted bool
@@ -46,7 +46,7 @@ type record struct {
 	Files []File    `json:"files"`
 }
 
-// State returns whether a directory is trusted. If there is an error, it is not.
+// State returns whether a directory is trusted. If State returns an error, it is not.
 func (s *Store) State(dir string) (State, error) {
 	p, err := s.Inspect(dir)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Store) Trust(p Project) error {
 	return nil
 }
 
-// Untrust removes the trust in the project of a directory. It reports whether there was any.
+// Untrust stops trusting the project of a directory. It reports whether the project was trusted.
 func (s *Store) Untrust(dir string) (root string, was bool, err error) {
 	real, err := realpath.Dir(dir)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Store) List() ([]Entry, error) {
 	return list, errors.Join(errs...)
 }
 
-// outside returns an error if the store is inside a project, where the project's files could be taken for
+// outside returns an error if the store is inside a project. Otherwise the project could include files that look like
 // the user's decisions.
 func (s *Store) outside(root string) error {
 	for d := s.dir; ; d = filepath.Dir(d) {
@@ -158,7 +158,7 @@ func (s *Store) file(root string) string {
 func (s *Store) read(root string) (record, error) {
 	r, err := readRecord(s.file(root))
 	if err == nil && r.Root != root {
-		err = fmt.Errorf("%s is about another directory: remove it", s.file(root))
+		err = fmt.Errorf("%s belongs to another directory; remove it", s.file(root))
 	}
 	return r, err
 }
@@ -170,12 +170,12 @@ func readRecord(name string) (record, error) {
 	}
 	var r record
 	if err := json.Unmarshal(b, &r); err != nil {
-		return record{}, fmt.Errorf("%s is damaged: remove it: %w", name, err)
+		return record{}, fmt.Errorf("%s is damaged and must be removed: %w", name, err)
 	}
 	return r, nil
 }
 
-// write saves a record, for this user only.
+// write saves a record that only this user can read.
 func (s *Store) write(r record) (err error) {
 	b, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

@@ -12,26 +12,26 @@ import (
 // The limits of a Receiver.
 const (
 	MaxBody     = 64 << 10 // bytes
-	MaxRate     = 30       // messages in a minute
+	MaxRate     = 30       // messages per minute
 	maxInFlight = 16       // requests at the same time
 )
 
-// bodyTime is how long a sender may take.
+// bodyTime is how long a sender may take to send a request.
 var bodyTime = 10 * time.Second
 
 // Receiver is an HTTP handler that accepts signed messages, each once.
 type Receiver struct {
 	Secret Secret
-	// Deliver takes a message. It returns when the message is saved, or with an error if it cannot be.
+	// Deliver saves a message. It returns nil only after the message is saved.
 	Deliver func(id string, body []byte) error
 
 	mu       sync.Mutex
-	seen     map[string]time.Time // IDs of messages, with the time when they are too old anyway
-	accepted []time.Time          // in the last minute
+	seen     map[string]time.Time // IDs of messages, and until when to remember them
+	accepted []time.Time          // times of messages in the last minute
 	inFlight int
 }
 
-// Remember records that a message was delivered before, such as by an earlier process.
+// Remember records that a message was already delivered, for example by an earlier process.
 func (r *Receiver) Remember(id string, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,7 @@ func (r *Receiver) remember(id string, now time.Time) {
 	r.seen[id] = now.Add(2*Tolerance + time.Minute)
 }
 
-// ServeHTTP implements http.Handler. It answers 202 when a message is saved.
+// ServeHTTP implements [http.Handler]. It responds with 202 when a message is saved.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	status, err := r.receive(w, q)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (int, error) 
 	case errors.As(err, &large):
 		return http.StatusRequestEntityTooLarge, errors.New("the body is too large")
 	case err != nil:
-		return http.StatusBadRequest, errors.New("the body cannot be read")
+		return http.StatusBadRequest, errors.New("cannot read the body")
 	}
 	now := time.Now()
 	id, err := r.Secret.Verify(q.Header, body, now)
@@ -105,7 +105,7 @@ func (r *Receiver) leave() {
 	r.inFlight--
 }
 
-// admit refuses a message that was accepted before, and messages that come too often.
+// admit refuses messages that were accepted before, and messages beyond the rate limit.
 func (r *Receiver) admit(id string, now time.Time) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,7 +115,7 @@ func (r *Receiver) admit(id string, now time.Time) (int, error) {
 		}
 	}
 	if _, again := r.seen[id]; again {
-		return http.StatusConflict, errors.New("the message was accepted before")
+		return http.StatusConflict, errors.New("the message was already accepted")
 	}
 	for len(r.accepted) > 0 && now.Sub(r.accepted[0]) > time.Minute {
 		r.accepted = r.accepted[1:]
@@ -128,7 +128,7 @@ func (r *Receiver) admit(id string, now time.Time) (int, error) {
 	return 0, nil
 }
 
-// forget lets a message that was not delivered come again.
+// forget allows a message that was not delivered to be sent again.
 func (r *Receiver) forget(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

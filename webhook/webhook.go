@@ -1,7 +1,6 @@
-// Package webhook signs, verifies and receives webhooks as Standard Webhooks (standardwebhooks.com) describes.
+// Package webhook signs, verifies and receives webhooks according to Standard Webhooks (standardwebhooks.com).
 //
-// A message has an ID, a time and a body. The signature is an HMAC-SHA256 over all of them, with a secret that both sides
-// share.
+// A message has an ID, a time and a body. The signature is an HMAC-SHA256 over all of them, with a shared secret.
 package webhook
 
 import (
@@ -25,7 +24,7 @@ const (
 	HeaderSignature = "Webhook-Signature"
 )
 
-// Tolerance is how old a message may be, and how far its clock may be ahead.
+// Tolerance is how far the time of a message may be in the past or in the future.
 const Tolerance = 5 * time.Minute
 
 // minSecret is the minimum length of a secret in bytes.
@@ -34,13 +33,13 @@ const minSecret = 16
 // Secret is a shared secret.
 type Secret struct{ key []byte }
 
-// ParseSecret reads a secret: "whsec_" and base64, or any text of at least 16 bytes.
+// ParseSecret parses a secret: "whsec_" followed by base64, or any text. It must have at least 16 bytes.
 func ParseSecret(text string) (Secret, error) {
 	key := []byte(text)
 	if coded, ok := strings.CutPrefix(text, "whsec_"); ok {
 		var err error
 		if key, err = base64.StdEncoding.DecodeString(coded); err != nil {
-			return Secret{}, errors.New("the secret begins with whsec_ but is not base64")
+			return Secret{}, errors.New("the secret begins with whsec_, but the rest is not base64")
 		}
 	}
 	if len(key) < minSecret {
@@ -66,7 +65,7 @@ func (s Secret) sum(id, stamp string, body []byte) []byte {
 
 var validID = lazy.Regexp(`^[A-Za-z0-9_-]{1,128}$`)
 
-// errSignature is the only thing that a sender learns about a message that is not accepted.
+// errSignature is the only error for unauthorized messages, so that senders learn nothing else.
 var errSignature = errors.New("the signature is missing, wrong or too old")
 
 // Verify returns the ID of a message whose signature and time are valid.
@@ -81,7 +80,7 @@ func (s Secret) Verify(h http.Header, body []byte, now time.Time) (id string, er
 	}
 	want := s.sum(id, stamp, body)
 	valid := false
-	for _, field := range strings.Fields(h.Get(HeaderSignature)) { // several while a secret is replaced
+	for _, field := range strings.Fields(h.Get(HeaderSignature)) { // there are several while a secret is being replaced
 		version, text, _ := strings.Cut(field, ",")
 		got, err := base64.StdEncoding.DecodeString(text)
 		valid = valid || err == nil && version == "v1" && hmac.Equal(got, want)

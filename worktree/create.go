@@ -16,13 +16,13 @@ import (
 // repository is the repository that a worktree is made from.
 type repository struct {
 	git
-	top     string // of its work tree
-	objects string // the directory with its objects
-	info    string // the file with its own ignore rules
+	top     string // top directory of its work tree
+	objects string // its object directory
+	info    string // its info/exclude file
 	index   string
-	shallow string // the file that lists where its history ends
-	format  string // of object names
-	head    string // the commit that is checked out; "" if there is none
+	shallow string // its shallow file
+	format  string // hash algorithm of object names
+	head    string // the checked-out commit; "" if there is none
 }
 
 // repository finds the repository of the working directory of an environment.
@@ -30,7 +30,7 @@ func (s Store) repository(ctx context.Context, from env.Environment) (r reposito
 	dir := from.Info().Dir
 	if !s.Trusted {
 		if why := repo.Runs(ctx, from, dir); why != "" {
-			return r, fmt.Errorf("git could run programs that the repository of %s names: %s; review it and trust the project first", dir, why)
+			return r, fmt.Errorf("git might run programs configured in the repository of %s: %s; review the configuration and trust the project first", dir, why)
 		}
 	}
 	r.git = git{env: from, dir: dir}
@@ -49,7 +49,7 @@ func (s Store) repository(ctx context.Context, from env.Environment) (r reposito
 	}
 	lines := strings.Split(out, "\n")
 	if len(lines) != 2+len(places) {
-		return r, fmt.Errorf("the names of the files of the repository of %s contain line breaks", dir)
+		return r, fmt.Errorf("paths in the repository of %s contain line breaks, which is not supported", dir)
 	}
 	r.top, r.format = lines[0], lines[1]
 	for i, p := range places {
@@ -57,7 +57,7 @@ func (s Store) repository(ctx context.Context, from env.Environment) (r reposito
 	}
 	r.dir = r.top
 	if strings.ContainsAny(r.objects, "\n\"") || strings.HasPrefix(r.objects, "#") {
-		return r, fmt.Errorf("git cannot share the objects of %s because of the name of the directory", r.top)
+		return r, fmt.Errorf("git cannot share the objects of %s: the path contains a line break or a quote, or begins with #", r.top)
 	}
 	r.head, err = r.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	if exitCode(err) == 1 {
@@ -66,7 +66,7 @@ func (s Store) repository(ctx context.Context, from env.Environment) (r reposito
 	return r, err
 }
 
-// own returns a git command over the repository that agents do not use, and the files of the worktree.
+// own returns git with the private repository and the files of the worktree.
 func (t *Tree) own() (git, error) {
 	if t.admin == nil {
 		e, err := t.store.Env(t.place)
@@ -78,7 +78,7 @@ func (t *Tree) own() (git, error) {
 	return git{env: t.admin, dir: t.root(), repo: t.private(), tree: t.root()}, nil
 }
 
-// fill makes the repositories and checks out the files.
+// fill creates the repositories and checks out the files.
 func (t *Tree) fill(ctx context.Context, r repository, changes bool) error {
 	if err := os.Mkdir(t.root(), 0o700); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (t *Tree) fill(ctx context.Context, r repository, changes bool) error {
 	if err := t.setRefs(ctx, r); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(t.Dir(), 0o755); err != nil { // git has no empty directories
+	if err := os.MkdirAll(t.Dir(), 0o755); err != nil { // git does not store empty directories
 		return err
 	}
 	t.Start, err = t.state(ctx)
@@ -129,7 +129,7 @@ func (t *Tree) fill(ctx context.Context, r repository, changes bool) error {
 
 func (t *Tree) gitDir() string { return filepath.Join(t.root(), ".git") }
 
-// alternates returns the directories with objects that a repository of the worktree reads.
+// alternates returns the content of the alternates file for a repository of the worktree.
 func (t *Tree) alternates(dir string, r repository) string {
 	other := t.private()
 	if dir == other {
@@ -138,7 +138,7 @@ func (t *Tree) alternates(dir string, r repository) string {
 	return r.objects + "\n" + filepath.Join(other, "objects") + "\n"
 }
 
-// share lets a repository read the objects of others, and copies what else git needs to know.
+// share sets the alternates of a repository, and copies the exclude and shallow files of r.
 func share(dir string, r repository, alternates string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "objects", "info"), 0o700); err != nil {
 		return err
@@ -164,10 +164,10 @@ func copyFile(to, from string) error {
 	return os.WriteFile(to, data, 0o600)
 }
 
-// settings returns the settings of the repository that decide what files look like, and who commits.
+// settings returns the repository's settings for line endings, long paths and the committer.
 func (r repository) settings(ctx context.Context) (settings [][2]string, err error) {
 	out, err := r.run(ctx, "config", "--local", "-z", "--get-regexp", `^(core\.(autocrlf|eol|longpaths)|user\.(name|email))$`)
-	if err != nil && exitCode(err) != 1 { // 1 means that there are none
+	if err != nil && exitCode(err) != 1 { // 1: there are none
 		return nil, err
 	}
 	for _, s := range list(out) {
@@ -177,7 +177,8 @@ func (r repository) settings(ctx context.Context) (settings [][2]string, err err
 	return settings, nil
 }
 
-// setBase sets the commit that the worktree starts with: that of the repository, or one with its uncommitted changes.
+// setBase sets the commit that the worktree starts from: the repository's HEAD or, with changes, a new commit that
+// includes the uncommitted changes.
 func (t *Tree) setBase(ctx context.Context, g git, r repository, changes bool) (err error) {
 	if t.Base = r.head; !changes {
 		if r.head == "" {
@@ -186,7 +187,7 @@ func (t *Tree) setBase(ctx context.Context, g git, r repository, changes bool) (
 		return nil
 	}
 	g.index = filepath.Join(t.private(), "carried.index")
-	if err := copyFile(g.index, r.index); err != nil { // git need not read files that it knows
+	if err := copyFile(g.index, r.index); err != nil { // saves git from reading unchanged files
 		return err
 	}
 	g.dir, g.tree = r.top, r.top
@@ -205,7 +206,7 @@ func (t *Tree) setBase(ctx context.Context, g git, r repository, changes bool) (
 	return err
 }
 
-// checkOut writes the files, and gives the agent an index that knows them.
+// checkOut writes the files, and the index of the agent's repository.
 func (t *Tree) checkOut(ctx context.Context, g git) error {
 	if _, err := g.run(ctx, "read-tree", t.Base); err != nil {
 		return err
@@ -216,7 +217,7 @@ func (t *Tree) checkOut(ctx context.Context, g git) error {
 	return copyFile(filepath.Join(t.gitDir(), "index"), filepath.Join(t.private(), "index"))
 }
 
-// setRefs gives the agent copies of the branches and tags, and a branch of its own.
+// setRefs copies the branches and tags to the agent's repository, and creates the worktree's branch.
 func (t *Tree) setRefs(ctx context.Context, r repository) error {
 	refs, err := r.run(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags", "refs/remotes")
 	if err != nil {

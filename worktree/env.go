@@ -6,16 +6,16 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Env returns the environment of the worktree. Files outside of it can be neither read nor changed with it, whatever is
-// approved. Its commands are confined as in the other environments of the store, and can write in the worktree. Closing
-// the worktree closes it.
+// Env returns the environment of the worktree. It cannot read or change files outside of the worktree, even with an
+// approval. Its commands run in the same sandbox as those of other environments of the store, and can write in the
+// worktree. Closing the worktree closes it.
 func (t *Tree) Env() (env.Environment, error) {
 	if t.env == nil {
 		e, err := t.store.Env(t.Dir())
 		if err != nil {
 			return nil, err
 		}
-		// After a crash, the lock stays until the commands have ended.
+		// After a crash, the lock remains held until the commands have ended.
 		if h, ok := e.(interface {
 			Hold(f *os.File) (release func())
 		}); ok {
@@ -35,8 +35,8 @@ func within(e env.Environment) env.Environment {
 	return s
 }
 
-// confined is a scope of an environment with a sandbox. A command may leave the sandbox if that is approved; files
-// stay in the scope.
+// confined is a scoped environment with a sandbox. With an approval, commands may run outside the sandbox, but file
+// access remains limited to the scope.
 type confined struct {
 	env.Wrapper
 	box env.Confined
@@ -56,5 +56,5 @@ func (c confined) Enforced() bool { return c.box.Enforced() }
 // Outside implements env.Confined.
 func (c confined) Outside() env.Environment { return env.Scoped(c.box.Outside(), c.Info().Dir) }
 
-// NoLinks returns the view of the scope; see [env.NoLinks].
+// NoLinks returns the scope without symbolic links; see [env.NoLinks].
 func (c confined) NoLinks(env.Environment) env.Environment { return env.NoLinks(c.Wrapper) }

@@ -11,19 +11,19 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// gitTimeout limits one git command. Checking out a large repository takes minutes on a slow disk.
+// gitTimeout limits one git command. Checking out a large repository can take minutes on a slow disk.
 const gitTimeout = 10 * time.Minute
 
-// maxList limits what a git command may print, such as a list of files.
+// maxList is the maximum output of a git command, such as a list of files.
 const maxList = 64 << 20
 
-// git is a git command that runs no hook, no monitor and no pager, and uses no transport but that for files.
+// git runs git without hooks, file system monitor and pager, and with only the local transport.
 type git struct {
 	env   env.Environment
-	dir   string // where it runs
-	repo  string // the repository; "" finds that of the directory
-	tree  string // the work tree, with repo; "" has none
-	index string // the index; "" is that of the repository
+	dir   string // working directory
+	repo  string // the repository; "" means that of dir
+	tree  string // the work tree, if repo is set; "" means none
+	index string // the index; "" means that of the repository
 	stdin string
 }
 
@@ -34,7 +34,7 @@ var safeOptions = []string{
 	"-c", "safe.bareRepository=all", "-c", "core.untrackedCache=false", "-c", "core.splitIndex=false", "-c", "advice.detachedHead=false",
 }
 
-// run runs the command and returns what it prints.
+// run runs a git command and returns its output.
 func (g git) run(ctx context.Context, args ...string) (string, error) {
 	options := append([]string{"git"}, safeOptions...)
 	if g.repo != "" {
@@ -68,7 +68,7 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 	return r.Stdout, nil
 }
 
-// line is run for a command that prints one line.
+// line runs a git command and returns its output without the final line break.
 func (g git) line(ctx context.Context, args ...string) (string, error) {
 	out, err := g.run(ctx, args...)
 	return strings.TrimRight(out, "\r\n"), err
@@ -97,7 +97,7 @@ func exitCode(err error) int {
 	return -1
 }
 
-// firstLines returns the beginning of what git says about a failure, in one line.
+// firstLines returns the beginning of git's error output as one line.
 func firstLines(text string) string {
 	const maximum = 500
 	text = strings.Join(strings.FieldsFunc(strings.TrimSpace(text), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
@@ -107,7 +107,7 @@ func firstLines(text string) string {
 	return text
 }
 
-// list splits what a command with -z prints.
+// list splits the output of a command with -z.
 func list(out string) []string {
 	if out = strings.TrimSuffix(out, "\x00"); out == "" {
 		return nil

@@ -8,18 +8,18 @@ import (
 	"path/filepath"
 )
 
-// Finding is a worktree of a store, and why it cannot be removed: ErrLocked, ErrDirty or another error. Nil means that
-// nothing would be lost.
+// Finding is a worktree of a store. Why is the reason that it cannot be removed: ErrLocked, ErrDirty or another error.
+// It is nil if nothing would be lost.
 type Finding struct {
 	Info
 	Why error
 }
 
-// Check finds out which worktrees can be removed.
+// Check reports which worktrees can be removed.
 func (s Store) Check(ctx context.Context) ([]Finding, error) { return s.each(ctx, (*Tree).Clean) }
 
-// Prune removes the worktrees that nobody uses and that have no changes, and what is left of a worktree that was not
-// finished or not removed completely. It returns all worktrees; those with a nil Why are gone.
+// Prune removes the worktrees that are not in use and have no changes, and the remains of incomplete worktrees. It
+// returns all worktrees; those with a nil Why were removed.
 func (s Store) Prune(ctx context.Context) ([]Finding, error) {
 	s.sweep(ctx)
 	return s.each(ctx, (*Tree).Remove)
@@ -40,7 +40,7 @@ func (s Store) each(ctx context.Context, f func(*Tree, context.Context) error) (
 	return all, err
 }
 
-// sweep removes directories without a description. No agent has worked in them, or their worktree was removed.
+// sweep removes directories without a description file: creating or removing their worktree was interrupted.
 func (s Store) sweep(ctx context.Context) {
 	places, _ := filepath.Glob(filepath.Join(s.Dir, "*", "*"))
 	for _, place := range places {
@@ -53,7 +53,7 @@ func (s Store) sweep(ctx context.Context) {
 		if t.acquire(ctx) != nil {
 			continue
 		}
-		if _, err := os.Lstat(filepath.Join(place, infoFile)); errors.Is(err, fs.ErrNotExist) { // not finished meanwhile
+		if _, err := os.Lstat(filepath.Join(place, infoFile)); errors.Is(err, fs.ErrNotExist) { // it was not completed meanwhile
 			_ = os.RemoveAll(place)
 			_ = os.Remove(filepath.Dir(place))
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// ConflictError means that the changes of a worktree contradict changes of the repository.
+// ConflictError means that the changes of a worktree conflict with changes in the repository.
 type ConflictError struct{ Files []string }
 
 func (e *ConflictError) Error() string {
@@ -25,9 +25,9 @@ func (e *ConflictError) Error() string {
 	return "both sides changed " + strings.Join(files, ", ")
 }
 
-// Apply makes the changes of the worktree in the files of the repository, in an environment that can write them. Files
-// that were changed on both sides are merged. If that is not possible, it returns a *ConflictError and changes nothing.
-// The index and the branches of the repository do not change. permitted, if not nil, reports whether a path may be
+// Apply applies the changes of the worktree to the files of the repository, in an environment that can write them.
+// Files that were changed on both sides are merged. If they conflict, it returns a *ConflictError and changes nothing.
+// It does not change the index or branches of the repository. permitted, if not nil, reports whether a path may be
 // changed. Apply returns the changed files, relative to the top of the repository.
 func (t *Tree) Apply(ctx context.Context, to env.Environment, permitted func(path string) bool) ([]string, error) {
 	now, err := t.state(ctx)
@@ -40,7 +40,7 @@ func (t *Tree) Apply(ctx context.Context, to env.Environment, permitted func(pat
 	}
 	for _, f := range m.files {
 		if path := filepath.Join(t.Top, filepath.FromSlash(f)); permitted != nil && !permitted(path) {
-			return nil, fmt.Errorf("the files have changed: %s was not to be changed before; try again", path)
+			return nil, fmt.Errorf("the files have changed: %s would now be changed too; try again", path)
 		}
 	}
 	if len(m.files) > 0 {
@@ -52,18 +52,18 @@ func (t *Tree) Apply(ctx context.Context, to env.Environment, permitted func(pat
 	return m.files, t.save()
 }
 
-// merged is what the files of the repository become.
+// merged is the result of a merge.
 type merged struct {
 	files    []string
-	ours     string // the tree with the repository's files
+	ours     string // the tree with the repository's current files
 	result   string // the tree with the merged files
-	index    string // has the repository's files
-	patch    string // the file with the difference
+	index    string // index file with the repository's current files
+	patch    string // file with the diff from ours to result
 	touched  []string
 	original git
 }
 
-// merge merges the changes of the worktree with what the repository has in these files now.
+// merge merges the changes of the worktree with the current content of the same files in the repository.
 func (t *Tree) merge(ctx context.Context, theirs string) (m merged, err error) {
 	g, err := t.own()
 	if err != nil {
@@ -101,7 +101,7 @@ func (t *Tree) merge(ctx context.Context, theirs string) (m merged, err error) {
 	return m, err
 }
 
-// mergeTrees merges two trees that both come from the start of the worktree.
+// mergeTrees merges two trees. Their common ancestor is the worktree's initial tree.
 func (t *Tree) mergeTrees(ctx context.Context, g git, ours, theirs string) (string, error) {
 	commit := func(tree string, parents ...string) (string, error) {
 		args := []string{"commit-tree", "-m", "merge", tree}
@@ -127,23 +127,23 @@ func (t *Tree) mergeTrees(ctx context.Context, g git, ours, theirs string) (stri
 	case err != nil:
 		return "", err
 	case len(parts) == 0:
-		return "", errors.New("git merge-tree printed no tree")
+		return "", errors.New("git merge-tree did not print a tree")
 	}
 	return parts[0], nil
 }
 
-// write applies a patch that fits exactly. If a file cannot be written, the ones before it are restored.
+// write applies the patch, which must apply exactly. If a file cannot be written, all files are restored.
 func (t *Tree) write(ctx context.Context, to env.Environment, m merged) error {
 	for _, f := range m.files {
 		path := filepath.Join(t.Top, filepath.FromSlash(f))
 		if box, ok := to.(env.Confined); ok && !box.Allows(path) {
-			return fmt.Errorf("the sandbox does not permit writing %s; save the changes as a branch instead", path)
+			return fmt.Errorf("the sandbox does not allow writing %s; save the changes as a branch instead", path)
 		}
 	}
 	g := git{env: to, dir: t.Top, repo: t.private(), tree: t.Top}
 	apply := []string{"apply", "--whitespace=nowarn", m.patch}
 	if _, err := g.run(ctx, slices.Insert(slices.Clone(apply), 1, "--check")...); err != nil {
-		return fmt.Errorf("the changes do not fit: %w", err)
+		return fmt.Errorf("the changes cannot be applied: %w", err)
 	}
 	_, err := g.run(context.WithoutCancel(ctx), apply...)
 	if err == nil {
@@ -152,7 +152,7 @@ func (t *Tree) write(ctx context.Context, to env.Environment, m merged) error {
 	return errors.Join(fmt.Errorf("the changes could not be written: %w", err), t.restore(context.WithoutCancel(ctx), g, m))
 }
 
-// restore writes back what the repository had.
+// restore restores the files of the repository.
 func (t *Tree) restore(ctx context.Context, g git, m merged) error {
 	had, err := g.run(ctx, "ls-tree", "-r", "-z", "--name-only", m.ours)
 	if err != nil {
@@ -165,7 +165,7 @@ func (t *Tree) restore(ctx context.Context, g git, m merged) error {
 		if _, found := slices.BinarySearch(before, f); found {
 			back = append(back, f)
 		} else if err := os.Remove(filepath.Join(t.Top, filepath.FromSlash(f))); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("%s could not be removed again: %w", f, err)
+			return fmt.Errorf("%s was created but could not be removed: %w", f, err)
 		}
 	}
 	g.index, g.stdin = m.index, strings.Join(back, "\x00")
@@ -175,9 +175,9 @@ func (t *Tree) restore(ctx context.Context, g git, m merged) error {
 	return nil
 }
 
-// SaveBranch saves the content of the worktree as its branch in the repository, in an environment that can write it.
-// It keeps the agent's commits and commits uncommitted changes with the message. It changes no files, index or other
-// branches of the repository, and returns the name of the branch.
+// SaveBranch saves the content of the worktree as its branch in the repository, in an environment that can write it. It
+// includes the agent's commits, and commits uncommitted changes with the message. It does not change files, the index
+// or other branches of the repository. It returns the name of the branch.
 func (t *Tree) SaveBranch(ctx context.Context, to env.Environment, message string) (string, error) {
 	now, err := t.state(ctx)
 	if err != nil {
@@ -198,13 +198,13 @@ func (t *Tree) SaveBranch(ctx context.Context, to env.Environment, message strin
 	into := git{env: to, dir: t.Top}
 	_, err = into.run(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance", t.private(), ref+":"+ref)
 	if err != nil {
-		return "", fmt.Errorf("branch %s could not be made in %s: %w", t.Branch(), t.Top, err)
+		return "", fmt.Errorf("branch %s could not be created in %s: %w", t.Branch(), t.Top, err)
 	}
 	t.Saved, t.Commit = now, tip
 	return t.Branch(), t.save()
 }
 
-// tip returns a commit with the files of the worktree, after the agent's commits and what was saved before.
+// tip returns a commit with the files of the worktree, on top of the agent's commits and of what was saved before.
 func (t *Tree) tip(ctx context.Context, g git, now State, message string) (string, error) {
 	parent := cmp.Or(now.Head, t.Base)
 	if t.Commit != "" {
@@ -225,11 +225,11 @@ func (t *Tree) tip(ctx context.Context, g git, now State, message string) (strin
 // Change is a file of the repository before and after Apply.
 type Change struct {
 	Path            string // absolute
-	Before, After   []byte // nil for what is not a regular file
+	Before, After   []byte // nil if it is not a regular file
 	Existed, Exists bool
 }
 
-// Plan returns what Apply would change. With content, it includes the content of the files.
+// Plan returns what Apply would change. If content is set, it includes the content of the files.
 func (t *Tree) Plan(ctx context.Context, content bool) (changes []Change, err error) {
 	now, err := t.scan(ctx)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// state returns what the worktree contains now.
+// state returns the current state of the worktree.
 func (t *Tree) state(ctx context.Context) (s State, err error) {
 	if s.Tree, err = t.scan(ctx); err != nil {
 		return s, err
@@ -29,7 +29,7 @@ func (t *Tree) state(ctx context.Context) (s State, err error) {
 	for line := range strings.Lines(refs) {
 		commit, name, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if name == "refs/heads/"+t.Branch() && (commit == t.Base || commit == s.Head) {
-			continue // HEAD says it all
+			continue // covered by Head
 		}
 		fmt.Fprintln(hash, commit, name)
 	}
@@ -37,8 +37,8 @@ func (t *Tree) state(ctx context.Context) (s State, err error) {
 	return s, nil
 }
 
-// scan returns the git tree of all files that are not ignored. It uses neither the configuration nor the index of the
-// agent, which could name programs or hide files. Files that the agent added although they are ignored count.
+// scan returns the git tree of all files that are not ignored. It does not use the agent's configuration and index for
+// that, because they could name programs or hide files. It includes ignored files that the agent added to its index.
 func (t *Tree) scan(ctx context.Context) (string, error) {
 	if at, err := t.nested(); err != nil || at != "" {
 		return "", errors.Join(err, nestedError(at))
@@ -54,7 +54,7 @@ func (t *Tree) scan(ctx context.Context) (string, error) {
 	agents.index = filepath.Join(t.gitDir(), "index")
 	added, err := agents.run(ctx, "ls-files", "-z", "--cached")
 	if err != nil {
-		return "", fmt.Errorf("the index of the worktree cannot be read: %w", err)
+		return "", fmt.Errorf("cannot read the index of the worktree: %w", err)
 	}
 	names := list(added)
 	g.stdin = strings.Join(slices.Compact(names), "\x00")
@@ -68,10 +68,10 @@ func nestedError(at string) error {
 	if at == "" {
 		return nil
 	}
-	return fmt.Errorf("the worktree contains another repository, %s, whose files are not part of its result; move them or remove its .git", at)
+	return fmt.Errorf("the worktree contains another repository, %s, whose files would not be included; move them or remove its .git", at)
 }
 
-// nested returns a directory in the worktree that is a repository itself, or "".
+// nested returns a directory in the worktree that is itself a repository, or "".
 func (t *Tree) nested() (at string, err error) {
 	err = filepath.WalkDir(t.root(), func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -88,7 +88,7 @@ func (t *Tree) nested() (at string, err error) {
 	return at, err
 }
 
-// Clean returns ErrDirty, with the reason, if the worktree has something that would be lost with it.
+// Clean returns ErrDirty, with the reason, if removing the worktree would lose changes.
 func (t *Tree) Clean(ctx context.Context) error {
 	now, err := t.state(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func (t *Tree) Changed(ctx context.Context) ([]string, error) {
 	return t.changed(ctx, t.Start.Tree, now)
 }
 
-// Diff returns the changes as a diff for people.
+// Diff returns the changes as a diff for users.
 func (t *Tree) Diff(ctx context.Context) (string, error) {
 	now, err := t.scan(ctx)
 	if err != nil {

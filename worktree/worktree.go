@@ -1,13 +1,13 @@
 // Package worktree gives an agent a copy of a git repository's files to work in.
 //
-// A worktree has its own files, index, references and commits. It shares only the objects of the repository that it
-// was made from, and reads them. So nothing that happens in a worktree changes that repository: not its files, its
-// index, its references, its stash or its configuration. The result is a diff, a branch in the repository, or changes
-// of its files ([Tree.Diff], [Tree.Branch], [Tree.Apply]).
+// A worktree has its own files, index, references and commits. It shares only the objects of the original repository,
+// and only reads them. Nothing that happens in a worktree changes that repository: not its files, index, references,
+// stash or configuration. The result is a diff, a branch in the repository, or changes to its files ([Tree.Diff],
+// [Tree.SaveBranch], [Tree.Apply]).
 //
-// Git runs no program that a repository names: a repository whose configuration names one is refused unless it is
-// trusted. What an agent writes into the repository of its worktree does not matter, because the package uses a
-// repository of its own to read the files.
+// Git does not run programs that a repository configures: a repository that configures any is refused unless it is
+// trusted. What an agent writes into the repository of its worktree has no effect here, because the package reads the
+// files with a separate repository.
 package worktree
 
 import (
@@ -42,25 +42,26 @@ var (
 // Store is a directory with worktrees.
 type Store struct {
 	Dir string
-	// Env makes the environment for a directory. Commands and file tools of agents, and git, run in such environments.
+	// Env creates the environment for a directory. Commands and file tools of agents, and git, run in such
+	// environments.
 	Env func(dir string) (env.Environment, error)
-	// Trusted lets git run programs that the configuration of a repository names.
+	// Trusted allows git to run programs that the configuration of a repository names.
 	Trusted bool
 	// Wait is how long to wait for a worktree that is in use.
 	Wait time.Duration
 }
 
-// Info describes a worktree. It is saved beside it.
+// Info describes a worktree. It is saved next to its files.
 type Info struct {
 	ID      string    `json:"id"` // in the store: "REPOSITORY/NAME"
 	Session string    `json:"session,omitempty"`
-	From    string    `json:"from"` // the directory that it was made from
+	From    string    `json:"from"` // the directory that it was created from
 	Top     string    `json:"top"`  // the top of the repository
-	Base    string    `json:"base"` // the commit that it started with
+	Base    string    `json:"base"` // the commit that it was created from
 	Created time.Time `json:"created"`
 
-	Start State `json:"start"` // of the new worktree
-	// Saved is the state that was applied or saved as a branch last, and Commit the commit of the branch.
+	Start State `json:"start"` // when it was created
+	// Saved is the state that was last applied or saved as a branch. Commit is the commit of that branch.
 	Saved  State  `json:"saved,omitzero"`
 	Commit string `json:"commit,omitempty"`
 }
@@ -68,7 +69,7 @@ type Info struct {
 // State is the content of a worktree.
 type State struct {
 	Tree string `json:"tree"` // all files that are not ignored
-	Head string `json:"head"` // the commit that is checked out
+	Head string `json:"head"` // the checked-out commit
 	Refs string `json:"refs"` // a hash of the other references
 }
 
@@ -82,7 +83,7 @@ func (i Info) Branch() string { return "worktree-" + i.Name() }
 type Tree struct {
 	Info
 	store  Store
-	place  string // the directory of everything that belongs to it
+	place  string // the directory with its files, repositories and lock
 	lock   *os.File
 	env    env.Environment // nil until it is needed
 	free   func()
@@ -92,15 +93,15 @@ type Tree struct {
 
 // Options configures a new worktree.
 type Options struct {
-	Name    string // "" chooses one
-	Session string // the ID of the session that it belongs to
-	// Changes includes the uncommitted changes and untracked files of the working directory.
+	Name    string // "" means a random name
+	Session string // the ID of its session
+	// Changes includes the uncommitted changes and untracked files of the repository.
 	Changes bool
 }
 
 var validName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
 
-// Create makes a worktree of the repository that contains the working directory of an environment, and opens it.
+// Create creates a worktree of the repository that contains the working directory of an environment, and opens it.
 func (s Store) Create(ctx context.Context, from env.Environment, o Options) (_ *Tree, err error) {
 	o.Name = cmp.Or(o.Name, strings.ToLower(rand.Text()[:8]))
 	if !validName().MatchString(o.Name) {
@@ -122,7 +123,7 @@ func (s Store) Create(ctx context.Context, from env.Environment, o Options) (_ *
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("cannot make worktree %s: %w", o.Name, err), t.Close(), os.RemoveAll(t.place))
+			err = errors.Join(fmt.Errorf("cannot create worktree %s: %w", o.Name, err), t.Close(), os.RemoveAll(t.place))
 		}
 	}()
 	if err := t.acquire(ctx); err != nil {
@@ -150,7 +151,7 @@ var validID = lazy.Regexp(`^[A-Za-z0-9_-]{1,60}/[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`
 
 func (s Store) place(id string) string { return filepath.Join(s.Dir, filepath.FromSlash(id)) }
 
-// Find returns the worktree with a name that was made from a directory.
+// Find returns the worktree with this name that was created from a directory.
 func (s Store) Find(from, name string) (Info, error) {
 	all, err := s.List()
 	if err != nil {
@@ -209,7 +210,7 @@ func (s Store) read(id string) (i Info, err error) {
 	return i, err
 }
 
-// save writes the description, replacing an earlier one as a whole.
+// save atomically replaces the description file.
 func (t *Tree) save() error {
 	data, err := json.MarshalIndent(t.Info, "", "  ")
 	if err != nil {
@@ -222,7 +223,7 @@ func (t *Tree) save() error {
 	return os.Rename(name+".new", name)
 }
 
-// List returns all worktrees, sorted by ID. Those that cannot be read are left out.
+// List returns all worktrees, sorted by ID. It skips those that cannot be read.
 func (s Store) List() (list []Info, err error) {
 	files, err := filepath.Glob(filepath.Join(s.Dir, "*", "*", infoFile))
 	for _, f := range files {
@@ -251,7 +252,7 @@ func (t *Tree) acquire(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the commands that run in the worktree and unlocks it. The files stay.
+// Close ends the commands that run in the worktree and unlocks it. It does not delete files.
 func (t *Tree) Close() (err error) {
 	if t.closed {
 		return nil
@@ -274,13 +275,13 @@ func (t *Tree) Close() (err error) {
 // root returns the directory with the files.
 func (t *Tree) root() string { return filepath.Join(t.place, "tree") }
 
-// private returns the repository that agents do not use.
+// private returns the directory of the repository that agents do not use.
 func (t *Tree) private() string { return filepath.Join(t.place, "git") }
 
-// Dir returns the directory to work in: the one that corresponds to the directory that the worktree was made from.
+// Dir returns the working directory in the worktree, which corresponds to From.
 func (t *Tree) Dir() string { return filepath.Join(t.root(), t.prefix()) }
 
-// prefix returns the path of the directory in the repository.
+// prefix returns the path of From relative to the top of the repository.
 func (t *Tree) prefix() string {
 	rel, err := filepath.Rel(t.Top, t.From)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -300,7 +301,7 @@ func (t *Tree) Remove(ctx context.Context) error {
 	if err := t.Clean(ctx); err != nil {
 		return err
 	}
-	// A worktree without its description is not listed any more, even if this process is killed now.
+	// A worktree without its description file is no longer listed, even if this process is killed now.
 	if err := os.Remove(filepath.Join(t.place, infoFile)); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 func main() {
 	closeOnExec()
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(140) // the first collection then comes after the start; higher values take more memory and do not start faster
+		debug.SetGCPercent(140) // delays the first collection until after startup; higher values use more memory and start no faster
 	}
 	os.Exit(cli.Main(cli.Process()))
 }

@@ -1,8 +1,8 @@
 // Package codesearch finds code by words: codebase_search ranks parts of files by how well they match a query.
 //
-// The index is local and in memory. It is built by the first search and brought up to date by each further one, which
-// reads only files whose size or time has changed. Identifiers are split into their parts, and parts of files are
-// ranked with BM25. There is no model and no network. A tree that is too large for the index is searched with grep.
+// The index is local and in memory. The first search builds it. Later searches update it, and read only files whose
+// size or modification time has changed. Identifiers are split into their parts, and parts of files are ranked with
+// BM25. It uses no model and no network. A tree that is too large for the index is searched with grep.
 package codesearch
 
 import (
@@ -21,17 +21,17 @@ import (
 // The limits of an index and of a search.
 const (
 	maxFiles   = 20_000
-	maxBytes   = 64 << 20 // of all files
-	maxFile    = 1 << 20  // larger ones are left out
+	maxBytes   = 64 << 20 // total size of the files
+	maxFile    = 1 << 20  // larger files are skipped
 	maxTime    = 30 * time.Second
-	maxTerms   = 16 // of a query
+	maxTerms   = 16 // terms of a query
 	chunkLines = 40
 	maxHits    = 10
 	maxPerFile = 2
 )
 
-// index holds the words of files. The files of one call may be others than those of the next, because each call
-// lists its own.
+// index holds the words of files. Each call lists its own files, so the index may contain files that a call does not
+// search.
 type index struct {
 	maxFiles int
 	maxBytes int64
@@ -39,7 +39,7 @@ type index struct {
 	turn  chan struct{} // full while a call uses the index
 	terms map[string]uint32
 	files map[string]*file // by absolute path
-	read  int              // files read so far, for tests
+	read  int              // number of files read so far, for tests
 }
 
 type file struct {
@@ -49,7 +49,8 @@ type file struct {
 	chunks []chunk
 }
 
-// chunk is a part of a file. A count is a term, shifted by 8 bits, and how often it occurs, at most 255 times.
+// chunk is a part of a file. A count is the number of a term, shifted left by 8 bits, plus how often it occurs (at most
+// 255).
 type chunk struct {
 	words  int
 	counts []uint32 // sorted
@@ -65,13 +66,13 @@ func newIndex() *index {
 // errTooLarge means that a tree is too large for the index.
 var errTooLarge = errors.New("the tree is too large for the index")
 
-// listed is a file of a search, with its path as shown and as in the index.
+// listed is a file to search, with its shown path and its key in the index.
 type listed struct {
 	search.GlobFile
 	key string
 }
 
-// list returns the files below directories. It leaves out large ones, hidden ones and those that ignore files exclude.
+// list returns the files below directories. It skips large files, hidden files and files excluded by ignore files.
 func (x *index) list(ctx context.Context, e env.Environment, dirs []string) ([]listed, error) {
 	var files []listed
 	var size int64
@@ -97,8 +98,7 @@ func (x *index) list(ctx context.Context, e env.Environment, dirs []string) ([]l
 	return files, nil
 }
 
-// update reads files that are new or have changed, and forgets those that are gone from dirs. If ctx ends, the files
-// so far stay in the index.
+// update reads files that are new or have changed. If ctx ends, the files read so far remain in the index.
 func (x *index) update(ctx context.Context, e env.Environment, files []listed) error {
 	for _, f := range files {
 		if old, ok := x.files[f.key]; ok && old.size == f.Size && old.mod.Equal(f.ModTime) {
@@ -110,7 +110,7 @@ func (x *index) update(ctx context.Context, e env.Environment, files []listed) e
 		x.read++
 		data, err := env.ReadFile(ctx, e, f.key, maxFile)
 		if err != nil || bytes.IndexByte(data[:min(len(data), 8<<10)], 0) >= 0 {
-			data = nil // unreadable, grown or binary
+			data = nil // unreadable, too large by now, or binary
 		}
 		x.files[f.key] = x.parse(f, data)
 	}
@@ -118,7 +118,7 @@ func (x *index) update(ctx context.Context, e env.Environment, files []listed) e
 	return nil
 }
 
-// prune forgets files of earlier searches if there are too many of them.
+// prune removes the files of earlier searches if the index has become too large.
 func (x *index) prune(files []listed) {
 	if len(x.files) <= x.maxFiles && len(x.terms) < 1<<23 {
 		return
@@ -193,12 +193,12 @@ func (c chunk) count(id uint32) uint32 {
 // hit is a part of a file that matches.
 type hit struct {
 	listed
-	first int // number of its first line, from 0
+	first int // number of its first line, counted from 0
 	score float64
 
 	chunk chunk
 	tf    [maxTerms]uint32
-	named uint32 // bits of the terms that the path has
+	named uint32 // bit set of the terms in the path
 }
 
 // rank returns the best parts of the files for a query.
@@ -245,7 +245,7 @@ func (x *index) rank(files []listed, query []string) []hit {
 	return best(hits)
 }
 
-// weigh computes the score: BM25, and half the weight of a term for a path that has it.
+// weigh computes the score: BM25, plus half the weight of each term that is in the path.
 func (h *hit) weigh(df []float64, chunks int, average float64) {
 	const k1, b = 1.2, 0.75
 	for t := range df {
@@ -258,7 +258,7 @@ func (h *hit) weigh(df []float64, chunks int, average float64) {
 	}
 }
 
-// best returns the first hits, without too many of the same file.
+// best returns the first hits, with at most maxPerFile of the same file.
 func best(hits []hit) []hit {
 	var list []hit
 	of := make(map[string]int)

@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// The limits of what is shown of a part of a file.
+// The limits for showing a part of a file.
 const (
 	shownLines = 12
 	shownChars = 200 // of a line
@@ -35,7 +35,7 @@ func (in searchIn) dirs() []string {
 	return in.Dirs
 }
 
-// New makes the tool codebase_search with an empty index.
+// New returns the tool codebase_search with an empty index.
 func New() tool.Tool { return newIndex().tool() }
 
 func (x *index) tool() tool.Tool {
@@ -82,7 +82,7 @@ func (x *index) search(ctx context.Context, c *tool.Call, in searchIn) (tool.Res
 	case ctx.Err() != nil:
 		return tool.Result{}, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		notes = []string{"The index is not complete yet. Search again to continue building it."}
+		notes = []string{"The index is still incomplete. Search again to continue building it."}
 	case err != nil:
 		return tool.Result{}, failed(err, in.dirs())
 	}
@@ -113,11 +113,11 @@ func failed(err error, dirs []string) error {
 	return err
 }
 
-// show writes the lines of a hit that match best.
+// show writes the best matching lines of a hit.
 func (h hit) show(ctx context.Context, b *strings.Builder, e env.Environment, query []string) {
 	data, err := env.ReadFile(ctx, e, h.key, maxFile)
 	if err != nil {
-		return // it was removed meanwhile
+		return // it was removed in the meantime
 	}
 	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
 	if h.first >= len(lines) {
@@ -132,7 +132,7 @@ func (h hit) show(ctx context.Context, b *strings.Builder, e env.Environment, qu
 	b.WriteString("\n")
 }
 
-// window returns the first line of the range with the most words of the query.
+// window returns the first line of the range that contains the most query words.
 func window(lines [][]byte, query []string) int {
 	score := make([]int, len(lines))
 	for i, line := range lines {
@@ -163,7 +163,7 @@ func shorten(line []byte) string {
 	return strings.ToValidUTF8(string(line), "\uFFFD")
 }
 
-// fallBack searches a large tree with grep, and ranks files by how many words of the query they have.
+// fallBack searches a large tree with grep, and ranks files by how many query words they contain.
 func (x *index) fallBack(ctx context.Context, e env.Environment, in searchIn, query []string, files int) (tool.Result, error) {
 	quoted := make([]string, len(query))
 	for i, t := range query {
@@ -211,7 +211,7 @@ func (x *index) fallBack(ctx context.Context, e env.Environment, in searchIn, qu
 	res := result(&b, len(found), files, false)
 	res.Notes = []string{fmt.Sprintf("The tree is too large for the index (more than %d files or %d MiB), so it was searched with grep. Pass target_directories for better results.", x.maxFiles, x.maxBytes>>20)}
 	if partial {
-		res.Notes = append(res.Notes, "The search took too long and is not complete.")
+		res.Notes = append(res.Notes, "The search took too long and is incomplete.")
 	}
 	return res, nil
 }

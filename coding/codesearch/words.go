@@ -8,8 +8,8 @@ const (
 	maxWord = 64
 )
 
-// words calls emit with the words of a text: each identifier, and its parts if it has several. parseHTTPRequest has
-// the words parsehttprequest, pars, http and request. The slice is only valid during the call.
+// words calls emit with the words of a text: each identifier, and its parts if it has several. parseHTTPRequest has the
+// words parsehttprequest, pars, http and request. The slice is valid only during the call.
 func words(text []byte, emit func(word []byte)) {
 	var buf [maxWord]byte
 	for i := 0; i < len(text); {
@@ -28,7 +28,7 @@ func words(text []byte, emit func(word []byte)) {
 	}
 }
 
-// parts emits the parts of an identifier, and the whole of it if it has more than one.
+// parts emits the parts of an identifier, and the whole identifier if it has several parts.
 func parts(id, whole []byte, emit func([]byte)) {
 	start, n := 0, 0
 	for i := 0; i <= len(id); i++ {
@@ -54,8 +54,8 @@ func parts(id, whole []byte, emit func([]byte)) {
 	}
 }
 
-// boundary reports whether a part begins at an index: after an underscore, where lower case changes to upper case,
-// and at the last of several capitals.
+// boundary reports whether a part begins at an index: after an underscore, where lower case changes to upper case, or
+// at the last of several capitals.
 func boundary(id []byte, i int) bool {
 	if i == 0 {
 		return false
@@ -80,7 +80,7 @@ func stem(w []byte) []byte {
 	return w
 }
 
-// wordByte reports whether a byte belongs to a word. Bytes of other scripts do.
+// wordByte reports whether a byte belongs to a word. All non-ASCII bytes do.
 func wordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || upper(c) || isLower(c)
 }
@@ -105,7 +105,7 @@ func digits(w []byte) bool {
 	return true
 }
 
-// common are words that say nothing about code.
+// common contains words that are not useful in a query.
 var common = map[string]bool{}
 
 func init() {
@@ -113,7 +113,7 @@ func init() {
 		"that the then this to use used we what when where which who why with"), func(w []byte) { common[string(w)] = true })
 }
 
-// terms returns the words of a query, without common ones unless there are no others.
+// terms returns the words of a query, without common words unless there are no others.
 func terms(query string) []string {
 	var all, useful []string
 	words([]byte(query), func(w []byte) {

@@ -28,7 +28,7 @@ func (r *replacer) apply(content []byte, found matches) (Result, error) {
 	return result, nil
 }
 
-// unchanged returns the result for new text that the file already has.
+// unchanged returns the result for new text that the file already contains.
 func (r *replacer) unchanged(content []byte, found matches) Result {
 	s := found.spans[0]
 	first := r.lineOf(s.start)
@@ -65,7 +65,7 @@ func (r *replacer) plan(found matches) *plan {
 // adapt fits the new lines to lines that did not match exactly.
 func (r *replacer) adapt(d lineDiff, piece []byte, p *plan) lineDiff {
 	if strings.HasSuffix(r.old, "\n") && !bytes.HasSuffix(piece, []byte("\n")) {
-		// The last line of the file has no line break, and keeps it that way.
+		// The last line of the file has no line break and does not get one.
 		d = diffLines(strings.TrimSuffix(r.old, "\n"), strings.TrimSuffix(r.new, "\n"))
 	}
 	if shift := indentation(d.old, strings.Split(string(piece), "\n")); shift != nil {

@@ -13,10 +13,9 @@
 //     composed accents,
 //  4. whole lines that differ in both.
 //
-// Unless all occurrences are to be replaced, a step must find exactly one place; a second one is an
-// error. Looser matches, such as text with a typo, are never tried. The result reports every match that
-// is not exact. If the old text is absent and the new text is present, the content stays unchanged and
-// the result says so.
+// Unless all occurrences are to be replaced, a step must find exactly one place; a second one is an error. Looser
+// matches, such as text with a typo, are never tried. The result reports every match that is not exact. If the old text
+// is absent and the new text is present, the content is unchanged and the result is [AlreadyApplied].
 //
 // # Writing
 //
@@ -46,7 +45,7 @@ const (
 	AlreadyApplied Match = "already_applied"      // the old text is absent and the new text present
 )
 
-// maxChanges bounds the changes listed in a Result.
+// maxChanges is the maximum number of changes listed in a Result.
 const maxChanges = 100
 
 // A Result is a successful replacement.
@@ -110,7 +109,7 @@ func Replace(content []byte, old, new string, all bool) (Result, error) {
 		return Result{}, &Error{Kind: Undecodable, err: err}
 	}
 	if len(file.BOM()) > 0 {
-		// A model may quote the mark, which is not part of the text.
+		// A model may include the mark, which is not part of the text.
 		old, new = strings.TrimPrefix(old, "\ufeff"), strings.TrimPrefix(new, "\ufeff")
 	}
 	if old == "" {

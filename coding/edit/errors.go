@@ -83,7 +83,7 @@ func (r *replacer) missing() *Error {
 
 var lineNumbered = lazy.Regexp(`^\s*\d+(\t|→|\||: )`)
 
-// hint recognises two common mistakes of models.
+// hint returns advice for two common mistakes of models, or "".
 func hint(old string) string {
 	numbered := true
 	for line := range strings.Lines(old) {

@@ -81,7 +81,7 @@ func withEndings(insert string, replaced []byte, endings textfile.Endings) strin
 				ending = string(replaced[lines[i-1].End:lines[i-1].Next])
 			}
 			if ending == "\n" && bytes.HasSuffix(out, []byte("\r")) {
-				// After a CR, an LF would not be a line break of its own.
+				// After a CR, an LF would not be a separate line break.
 				ending = "\r\n"
 			}
 			out = append(out, ending...)

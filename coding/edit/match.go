@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/coding/textfile"
 )
 
-// maxLines bounds the line numbers listed for an ambiguous match.
+// maxLines is the maximum number of line numbers listed for an ambiguous match.
 const maxLines = 20
 
 // locate finds the places to replace, in the steps of the package comment.

@@ -1,6 +1,5 @@
 // Package lang provides tools that use language servers: lsp answers questions about code and renames symbols, and
-// read_lints returns what compilers and checkers find. After an edit, [Tools.Diagnose] adds the errors that it caused to
-// its result.
+// read_lints returns diagnostics of compilers and checkers. [Tools.Diagnose] adds new errors to the results of edits.
 package lang
 
 import (
@@ -24,7 +23,7 @@ type Config struct {
 	Enabled bool
 	// Timeout is how long an edit waits for diagnostics. It defaults to 2 seconds.
 	Timeout time.Duration
-	// Commands replaces the command lines of servers, by name: a program and its arguments, separated by spaces. "off"
+	// Commands overrides the command lines of servers, by name: a program and its arguments, separated by spaces. "off"
 	// disables a server.
 	Commands map[string]string
 }
@@ -32,12 +31,12 @@ type Config struct {
 // The limits of the tools.
 const (
 	defaultTimeout = 2 * time.Second
-	maxTime        = time.Minute      // of a call, which may have to start a server
-	lintTime       = 30 * time.Second // for the diagnostics of a file
-	maxShown       = 100              // results of a call
+	maxTime        = time.Minute      // maximum time of a call, which may have to start a server
+	lintTime       = 30 * time.Second // maximum wait for the diagnostics of a file
+	maxShown       = 100              // results per call
 	maxLints       = 50
 	maxNoted       = 10 // errors in the result of an edit
-	maxPaths       = 20 // files of an edit or a call
+	maxPaths       = 20 // files per edit or call
 )
 
 // Servers returns the servers that the configuration selects.
@@ -60,10 +59,10 @@ type Tools struct {
 	servers *lsp.Workspace
 	config  Config
 	files   tools.Config
-	told    atomic.Bool // that diagnostics are late
+	told    atomic.Bool // the model was told that diagnostics are late
 }
 
-// New makes the tools. Renames follow the configuration of the coding tools.
+// New returns the tools. Renames use files, the configuration of the coding tools.
 func New(w *lsp.Workspace, c Config, files tools.Config) *Tools {
 	if c.Timeout <= 0 {
 		c.Timeout = defaultTimeout
@@ -79,7 +78,7 @@ func Aliases() []tool.Alias {
 	return []tool.Alias{{Name: "LSP", Tool: "lsp", Params: map[string]string{"filePath": "path"}}}
 }
 
-// reads declares the reading of paths.
+// reads declares read accesses to paths.
 func reads(ctx context.Context, e env.Environment, paths ...string) []policy.Access {
 	all := []policy.Access{}
 	for _, p := range paths {
@@ -92,7 +91,7 @@ func reads(ctx context.Context, e env.Environment, paths ...string) []policy.Acc
 	return all
 }
 
-// show returns a path relative to the working directory, if it is below it.
+// show returns a path relative to the working directory, if the path is below it.
 func show(e env.Environment, p string) string {
 	info := e.Info()
 	if rel, ok := info.Paths().Rel(info.Dir, p); ok && info.Paths().Within(info.Dir, p) {
@@ -117,7 +116,7 @@ func failed(err error) *tool.Error {
 	return tool.Errorf(tool.IOError, "The language server failed: %v", err)
 }
 
-// unavailable reports whether there is no server to ask.
+// unavailable reports whether an error means that there is no usable server.
 func unavailable(err error) bool {
 	return slices.ContainsFunc([]error{lsp.ErrNoServer, lsp.ErrNotInstalled, lsp.ErrUntrusted}, func(e error) bool { return errors.Is(err, e) })
 }

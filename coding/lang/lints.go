@@ -14,7 +14,7 @@ import (
 )
 
 type lintIn struct {
-	Paths []string `json:"paths,omitempty" jsonschema:"files; of a directory, only what is known is returned (default: the working directory)"`
+	Paths []string `json:"paths,omitempty" jsonschema:"files; for a directory, only known diagnostics are shown (default: working directory)"`
 }
 
 func (in lintIn) paths() []string {
@@ -68,7 +68,7 @@ func (t *Tools) lints(ctx context.Context, c *tool.Call, in lintIn) (tool.Result
 	return res, nil
 }
 
-// lintsOf returns the diagnostics of a file or a directory, and a note if they are not complete.
+// lintsOf returns the diagnostics of a file or a directory, and a note if they may be incomplete.
 func (t *Tools) lintsOf(ctx context.Context, path string, dir bool) ([]lsp.Diagnostic, string) {
 	if dir {
 		return t.servers.Known(path), "these are the diagnostics of files that language servers have already checked"
@@ -81,7 +81,7 @@ func (t *Tools) lintsOf(ctx context.Context, path string, dir bool) ([]lsp.Diagn
 	case err == nil:
 		return found, ""
 	case !known:
-		return nil, "there is no language server for this kind of file; use the compiler or linter of the project"
+		return nil, "there is no language server for this type of file; use the compiler or linter of the project"
 	case unavailable(err):
 		return nil, fmt.Sprintf("%v; use the compiler or linter of the project, such as %s", err, s.Check)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -90,7 +90,7 @@ func (t *Tools) lintsOf(ctx context.Context, path string, dir bool) ([]lsp.Diagn
 	return found, err.Error()
 }
 
-// diagnostics is the operation of the tool lsp.
+// diagnostics implements the diagnostics operation of the lsp tool.
 func (t *Tools) diagnostics(ctx context.Context, p lsp.Point, _ query) (a answer, err error) {
 	found, err := t.servers.Diagnostics(ctx, p.Path)
 	for _, d := range found {
@@ -109,8 +109,8 @@ func format(e env.Environment, d lsp.Diagnostic, severity string) string {
 	return line
 }
 
-// Diagnose is middleware that adds a note with the new errors to the result of a call that changed files. It waits for
-// language servers as long as the configuration permits.
+// Diagnose is middleware that adds a note with new errors to the result of a call that changed files. It waits for
+// language servers, at most for Config.Timeout.
 func (t *Tools) Diagnose(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
 	paths, commands := t.changes(c)
 	if len(paths) == 0 {
@@ -137,7 +137,7 @@ func (t *Tools) Diagnose(ctx context.Context, c tool.Call, next func(context.Con
 	return res, nil
 }
 
-// changes returns the files with a language server that a call will change, and whether it may change others.
+// changes returns the files with a language server that a call will change, and whether it may change other files.
 func (t *Tools) changes(c tool.Call) (paths []string, others bool) {
 	if c.Env == nil {
 		return nil, false
@@ -156,7 +156,7 @@ func (t *Tools) changes(c tool.Call) (paths []string, others bool) {
 	return paths, others
 }
 
-// note returns what the model is told about the errors after a change, or "".
+// note returns the note for the model about errors after a change, or "".
 func (t *Tools) note(e env.Environment, s lsp.Server, r lsp.Report, late bool) string {
 	told := t.told.Swap(late)
 	var b strings.Builder

@@ -22,7 +22,7 @@ type query struct {
 	Query     string `json:"query,omitempty" jsonschema:"for workspace_symbols"`
 }
 
-// operations maps the names of operations to methods. Claude Code has other names for them.
+// operations maps the names of operations to methods. claudeNames maps the names that Claude Code uses.
 var operations = map[string]func(*Tools, context.Context, lsp.Point, query) (answer, error){
 	"definition":        located((*lsp.Workspace).Definition),
 	"references":        located((*lsp.Workspace).References),
@@ -50,7 +50,7 @@ func (t *Tools) lspTool() tool.Tool {
 	return tool.WithPreview(made, t.preview)
 }
 
-// access declares what a call touches: the server reads the workspace, and a rename writes the files that it changes.
+// access declares what a call accesses: the server reads the workspace, and a rename writes the files that it changes.
 func (t *Tools) access(ctx context.Context, c *tool.Call, in query) []policy.Access {
 	all := reads(ctx, c.Env, in.Path, c.Env.Info().Dir)
 	if in.Operation != "rename" {
@@ -58,7 +58,7 @@ func (t *Tools) access(ctx context.Context, c *tool.Call, in query) []policy.Acc
 	}
 	changes, err := t.rename(ctx, c, in)
 	if err != nil {
-		return all // the call fails in the same way, and can write nothing
+		return all // the call will fail in the same way and write nothing
 	}
 	for _, ch := range changes {
 		all = append(all, policy.Access{Kind: policy.Write, Target: ch.Path})
@@ -74,7 +74,7 @@ func (t *Tools) preview(ctx context.Context, c *tool.Call, in query) (tool.Previ
 	return tool.Preview{Changes: changes}, err
 }
 
-// point returns the place that a call asks about.
+// point returns the position that a call asks about.
 func (in query) point(ctx context.Context, c *tool.Call) (lsp.Point, error) {
 	real, err := c.Env.RealPath(ctx, in.Path)
 	if err != nil {
@@ -87,7 +87,7 @@ func (in query) point(ctx context.Context, c *tool.Call) (lsp.Point, error) {
 	return lsp.Point{Env: c.Env, Path: real, Line: in.Line, Column: in.Character, Symbol: in.Symbol}, nil
 }
 
-// rename returns what a rename changes.
+// rename returns the changes of a rename.
 func (t *Tools) rename(ctx context.Context, c *tool.Call, in query) ([]tool.Change, error) {
 	if in.NewName == "" {
 		return nil, tool.Errorf(tool.ValidationError, "rename needs new_name.")
@@ -112,11 +112,11 @@ func (t *Tools) rename(ctx context.Context, c *tool.Call, in query) ([]tool.Chan
 	return changes, nil
 }
 
-// answer is the answer to a question.
+// answer is the result of an operation.
 type answer struct {
 	lines []string
 	text  string // instead of lines
-	none  string // what to say without lines
+	none  string // the text if there are no lines
 }
 
 func (t *Tools) run(ctx context.Context, c *tool.Call, in query) (tool.Result, error) {
@@ -167,7 +167,7 @@ func (t *Tools) applyRename(ctx context.Context, c *tool.Call, in query) (tool.R
 	}
 	for _, ch := range changes {
 		if !slices.Contains(c.Accesses, policy.Access{Kind: policy.Write, Target: ch.Path}) {
-			return tool.Failure(tool.EditConflict, "The language server now changes other files than when the call was checked, such as %s. Nothing was changed. Try again.", show(c.Env, ch.Path)), nil
+			return tool.Failure(tool.EditConflict, "The rename would now change files that were not checked, such as %s. Nothing was changed. Try again.", show(c.Env, ch.Path)), nil
 		}
 	}
 	done, err := tools.ReplaceFiles(ctx, c, t.files, changes)
@@ -182,11 +182,11 @@ func (t *Tools) applyRename(ctx context.Context, c *tool.Call, in query) (tool.R
 	return tool.Result{Output: tool.Text(b.String()), Fields: done.Fields(), Artifacts: done.Artifacts, Notes: done.Notes}, nil
 }
 
-// located makes an operation that returns locations.
+// located returns an operation that returns locations.
 func located(find func(*lsp.Workspace, context.Context, lsp.Point) ([]lsp.Location, error)) func(*Tools, context.Context, lsp.Point, query) (answer, error) {
 	return func(t *Tools, ctx context.Context, p lsp.Point, _ query) (answer, error) {
 		found, err := find(t.servers, ctx, p)
-		a := answer{none: "Nothing was found. Check that line and character, or symbol, name the symbol."}
+		a := answer{none: "Nothing was found. Check that line and character, or symbol, refer to a symbol."}
 		for _, l := range found {
 			a.lines = append(a.lines, place(p, l))
 		}
@@ -201,7 +201,7 @@ func place(p lsp.Point, l lsp.Location) string {
 
 func (t *Tools) hover(ctx context.Context, p lsp.Point, _ query) (answer, error) {
 	text, err := t.servers.Hover(ctx, p)
-	return answer{text: strings.TrimSpace(text), none: "The language server says nothing about this place."}, err
+	return answer{text: strings.TrimSpace(text), none: "The language server has no information about this position."}, err
 }
 
 func (t *Tools) symbols(ctx context.Context, p lsp.Point, in query) (a answer, err error) {

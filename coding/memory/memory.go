@@ -1,8 +1,8 @@
-// Package memory keeps notes between sessions: a Markdown file for the user and one for each project.
+// Package memory stores notes between sessions: a Markdown file for the user and one for each project.
 //
-// Both files are in the user's state directory. A file in the repository would be text that whoever wrote the
-// repository puts into the prompt of every session. People can edit the files; each note begins with "## " and its
-// title, and new notes come last.
+// Both files are in the user's state directory. If they were in the repository, its authors could add text to the
+// prompt of every session. Users can edit the files; each note begins with "## " and its title, and new notes come
+// last.
 package memory
 
 import (
@@ -31,7 +31,7 @@ const (
 	maxSize  = 64 << 10
 )
 
-// Scope says what notes are about.
+// Scope is what notes apply to.
 type Scope string
 
 // The scopes.
@@ -40,14 +40,14 @@ const (
 	Project Scope = "project"
 )
 
-// Store has the memory files of a user and a project.
+// Store holds the memory files of a user and a project.
 type Store struct {
 	dir     string
 	project string // directory of the project
 }
 
-// Open returns the store in a state directory, for the project of a directory: the repository that it is in, or the
-// directory itself. It creates nothing yet.
+// Open returns the store in a state directory. The project is the repository that contains dir, or dir itself. Open
+// does not create files.
 func Open(state, dir string) Store {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
@@ -76,12 +76,12 @@ func (s Store) Path(scope Scope) string {
 
 // Note is one entry of a memory file.
 type Note struct {
-	ID    string `json:"id"` // made from the title
+	ID    string `json:"id"` // derived from the title
 	Title string `json:"title"`
 	Text  string `json:"text"`
 }
 
-// Notes returns the notes of a scope, the oldest first.
+// Notes returns the notes of a scope, oldest first.
 func (s Store) Notes(scope Scope) ([]Note, error) {
 	data, err := s.read(scope)
 	return parse(string(data)).notes, err
@@ -104,7 +104,7 @@ func (s Store) read(scope Scope) ([]byte, error) {
 	return data, err
 }
 
-// Shown returns the newest notes of each scope that fit into a number of bytes. Notes of the user get at most half.
+// Shown returns the newest notes of each scope that fit in budget bytes. Notes of the user get at most half of it.
 func (s Store) Shown(budget int) (map[string]string, error) {
 	user, err := s.shown(User, budget/2)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s Store) shown(scope Scope, budget int) (string, error) {
 		return "", err
 	}
 	var list []string
-	const room = 60 // for the line about notes that are left out
+	const room = 60 // for the line about omitted notes
 	size := room
 	for _, n := range slices.Backward(notes) {
 		text := fmt.Sprintf("## %s (id: %s)\n%s", n.Title, n.ID, n.Text)
@@ -136,7 +136,7 @@ func (s Store) shown(scope Scope, budget int) (string, error) {
 	return strings.Join(list, "\n"), nil
 }
 
-// Clear removes the notes of a scope, and reports whether there was a file.
+// Clear removes the file of a scope, and reports whether it existed.
 func (s Store) Clear(ctx context.Context, scope Scope) (found bool, err error) {
 	err = s.locked(ctx, func() error {
 		err := os.Remove(s.Path(scope))
@@ -149,7 +149,7 @@ func (s Store) Clear(ctx context.Context, scope Scope) (found bool, err error) {
 	return found, err
 }
 
-// Create makes an empty file for a scope if there is none, for an editor.
+// Create creates a file without notes for a scope if there is none, so that an editor can open it.
 func (s Store) Create(ctx context.Context, scope Scope) error {
 	return s.locked(ctx, func() error {
 		data, err := s.read(scope)
@@ -169,10 +169,10 @@ func (s Store) head(scope Scope) string {
 	return title + "\n\nNotes that agents keep between sessions. You can edit them: each begins with \"## \" and its title.\n"
 }
 
-// lockTimeout bounds how long a change waits for another process.
+// lockTimeout is how long a change waits for another process.
 const lockTimeout = 5 * time.Second
 
-// locked runs f while no other process changes the files.
+// locked calls f while holding the lock on the files.
 func (s Store) locked(ctx context.Context, f func() error) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
@@ -248,7 +248,7 @@ func (f file) String() string {
 	return b.String()
 }
 
-// slug returns the letters and digits of a title, for an id.
+// slug returns an id or file name made of the letters and digits of a title.
 func slug(title string) string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	id := strings.Join(words, "-")

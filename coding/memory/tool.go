@@ -33,12 +33,12 @@ const updateSchema = `{"type":"object","properties":{"action":{"enum":["create",
 	`"id":{"type":"string","description":"id of the note to update or delete"},"scope":{"enum":["project","user"],"description":"default project"},` +
 	`"knowledge_to_store":{"type":"string"},"existing_knowledge_id":{"type":"string"}},"required":["action"],"additionalProperties":false}`
 
-// Tool makes update_memory. Notes with secrets that the redactor knows are refused.
+// Tool returns update_memory. It refuses notes with secrets that the redactor knows.
 func Tool(s Store, secrets *secret.Redactor) tool.Tool {
 	m := memory{s, secrets}
 	t := tool.New(tool.Spec{
 		Name: "update_memory", Version: "1.0.0", Input: json.RawMessage(updateSchema),
-		Description: "Keep a note for later sessions, or change one. Only for lasting facts that the code does not show.",
+		Description: "Save a note for later sessions, or change one. Only for lasting facts that the code does not show.",
 		Permissions: []tool.Permission{tool.FSRead, tool.FSWrite}, SideEffects: "changes the memory file", Destructive: true, OpenWorld: true,
 	}, func(_ context.Context, _ *tool.Call, in updateIn) []policy.Access {
 		return []policy.Access{{Kind: policy.Write, Target: s.real(in.scope())}}
@@ -120,7 +120,7 @@ func (m memory) plan(in updateIn) (before []byte, after string, n Note, err erro
 	return before, after, n, err
 }
 
-// note returns the note of a call. Headings in it become smaller, so that they do not begin another note.
+// note returns the note of a call. It lowers the level of headings in the text, so that they do not start another note.
 func (in updateIn) note() Note {
 	n := Note{ID: cmp.Or(in.ID, in.Existing), Title: strings.TrimSpace(in.Title)}
 	for line := range strings.Lines(strings.TrimSpace(cmp.Or(in.Content, in.Knowledge))) {
@@ -132,7 +132,7 @@ func (in updateIn) note() Note {
 	return n
 }
 
-// check refuses notes that should not be in every later prompt.
+// check refuses notes that must not become part of later prompts.
 func (m memory) check(n Note, before string) error {
 	refuse := func(format string, args ...any) error {
 		return tool.Errorf(tool.ValidationError, "The note was not kept: "+format, args...)
@@ -153,7 +153,7 @@ func (m memory) check(n Note, before string) error {
 	return nil
 }
 
-// change applies a call to the notes, and returns the note as it is then.
+// change applies a call to the notes, and returns the changed or deleted note.
 func (f *file) change(in updateIn, n Note) (Note, error) {
 	at := slices.IndexFunc(f.notes, func(old Note) bool { return old.ID == cmp.Or(n.ID, slug(n.Title)) })
 	if in.Action == "create" {
@@ -162,7 +162,7 @@ func (f *file) change(in updateIn, n Note) (Note, error) {
 		case n.Title == "":
 			return n, tool.Errorf(tool.ValidationError, "The note was not kept: it needs a title.")
 		case slices.ContainsFunc(f.notes, func(old Note) bool { return old.ID == n.ID }):
-			return n, tool.Errorf(tool.AlreadyExists, "There is a note with the id %s already. Update it, or choose another title.", n.ID)
+			return n, tool.Errorf(tool.AlreadyExists, "A note with the id %s already exists. Update it, or choose another title.", n.ID)
 		}
 		f.notes = append(f.notes, n)
 		return n, nil
@@ -183,7 +183,7 @@ func (f *file) change(in updateIn, n Note) (Note, error) {
 	return n, nil
 }
 
-// ids returns a clause that names the notes.
+// ids returns a clause that lists the ids of the notes.
 func (f *file) ids() string {
 	if len(f.notes) == 0 {
 		return "there are none"

@@ -14,7 +14,7 @@ import (
 
 // The limits of Claude Code's tools.
 const (
-	claudeFileSize   = 256 << 10 // bytes of a file read without offset or limit
+	claudeFileSize   = 256 << 10 // bytes of a file that is read without offset or limit
 	claudeReadTokens = 25_000    // tokens of one read
 	claudeBashChars  = 30_000    // characters of a command's output
 	claudeErrorChars = 10_000    // characters of a failed command's output
@@ -25,8 +25,8 @@ const (
 	claudeColumns    = 500       // bytes of a line that Grep shows
 )
 
-// Claude returns the tools of Claude Code. They refuse to change files that were not read, so the set must have
-// been made with [tools.Config.ReadBeforeWrite].
+// Claude returns the tools of Claude Code. They refuse to change files that were not read, so the set must be created
+// with [tools.Config.ReadBeforeWrite].
 func Claude(set tools.Set) Toolset {
 	c := claude{set}
 	return Toolset{
@@ -197,7 +197,7 @@ func (c claude) bash() tool.Tool {
 	})
 }
 
-// claudeOutput presents the output of a command, after the exit code if it failed.
+// claudeOutput formats the output of a command. If the command failed, the exit code comes first.
 func claudeOutput(r tools.Ran, o tool.Output, l tool.Limit) (string, error) {
 	head, tail := max(l.Chars, 0), 0
 	failure := r.Err()

@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	codexTokens = 10_000 // tokens of an output that the model sees
-	tokenBytes  = 4      // assumed bytes of a token
+	codexTokens = 10_000 // maximum tokens of an output
+	tokenBytes  = 4      // assumed bytes per token
 )
 
-// Codex returns the tools of codex. freeform is the grammar of apply_patch for models that support
-// freeform tools, else nil. vision reports whether the model accepts images.
+// Codex returns the tools of codex. freeform is the grammar of apply_patch if the model supports freeform tools,
+// otherwise nil. vision reports whether the model accepts images.
 func Codex(set tools.Set, freeform *llm.Freeform, vision bool) Toolset {
 	c := codex{set}
 	all := []tool.Tool{c.execCommand(), c.writeStdin(), tools.UpdatePlan(), c.applyPatch(freeform)}
@@ -64,8 +64,8 @@ type execIn struct {
 	Prefix    []string `json:"prefix_rule,omitempty" jsonschema:"has no effect"`
 }
 
-// command returns the command to run. A requested shell is part of the command line, so that the policy
-// judges it too.
+// command returns the command to run. A requested shell becomes part of the command line, so that the policy checks it
+// too.
 func (in execIn) command() tools.Command {
 	line := in.Command
 	if in.Shell != "" {
@@ -83,7 +83,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 // heredoc matches a command that only calls apply_patch with a patch as its input.
 var heredoc = lazy.Regexp(`(?s)^\s*(?:apply_patch|applypatch)\s*<<-?\s*['"]?(\w+)['"]?[ \t]*\n(.*?)\n(\w+)\s*$`)
 
-// patch returns the patch that the command applies, if it does only that.
+// patch returns the patch that the command applies. It reports false if the command does anything else.
 func (in execIn) patch() (text string, ok bool) {
 	m := heredoc().FindStringSubmatch(in.Command)
 	if m == nil || m[1] != m[3] || strings.Contains("\n"+m[2]+"\n", "\n"+m[1]+"\n") || in.Workdir != "" || in.Shell != "" {
@@ -128,7 +128,7 @@ func (c codex) exec(ctx context.Context, call *tool.Call, in execIn) (tool.Resul
 	}
 	news, err := c.Output.Do(ctx, call, tools.Output{ID: p.ID, WaitMS: yield(in.Yield, 10_000, 250, 30_000)})
 	if ctx.Err() != nil {
-		// An interrupted call leaves no process behind.
+		// An interrupted call must not leave a process running.
 		if _, err := c.Stop.Do(context.WithoutCancel(ctx), call, tools.Stop{ID: p.ID}); err != nil {
 			return tool.Result{}, words(err)
 		}
@@ -179,14 +179,14 @@ func (c codex) send(ctx context.Context, call *tool.Call, in stdinIn) (tools.New
 	news, err := c.Input.Do(ctx, call, tools.Input{ID: in.id(), Text: in.Chars, WaitMS: &wait})
 	if known, ok := err.(*tool.Error); ok && known.Code == tool.IOError {
 		if in.Chars == interrupt {
-			return c.Stop.Do(ctx, call, tools.Stop{ID: in.id()}) // without a terminal
+			return c.Stop.Do(ctx, call, tools.Stop{ID: in.id()}) // it has no terminal
 		}
 		return news, tool.Errorf(tool.IOError, "%s Start the command with tty=true to send it input.", known.Message)
 	}
 	return news, err
 }
 
-// yield returns milliseconds within bounds.
+// yield limits ms to a range. If ms is not positive, it uses standard.
 func yield(ms, standard, minimum, maximum float64) int64 {
 	if ms <= 0 {
 		ms = standard
@@ -194,7 +194,7 @@ func yield(ms, standard, minimum, maximum float64) int64 {
 	return int64(min(max(ms, minimum), maximum))
 }
 
-// codexOutput presents the output of a process. The call succeeds even if the command failed.
+// codexOutput formats the output of a process. The call succeeds even if the command failed.
 func codexOutput(c *tool.Call, n tools.News, took time.Duration, maxTokens float64) tool.Result {
 	state := "Process running with session ID " + string(n.ID)
 	if !n.Running {
@@ -255,8 +255,7 @@ type viewIn struct {
 	Path string `json:"path" jsonschema:"path of the image"`
 }
 
-// viewImage has no detail parameter: codex offers it only for models that accept images in their original
-// size.
+// viewImage has no detail parameter, because codex offers it only to models that accept images in their original size.
 func (c codex) viewImage() tool.Tool {
 	spec := named(c.Image.Spec, "view_image", "View an image file (PNG, JPEG, GIF or WebP).", codexLimit(0))
 	args := func(in viewIn) tools.Image { return tools.Image{Path: in.Path, Detail: "high"} }

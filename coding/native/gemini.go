@@ -15,11 +15,11 @@ import (
 
 // The limits of gemini-cli's tools.
 const (
-	geminiChars        = 40_000   // characters of an output: one fifth from its beginning, the rest from its end
-	geminiFileSize     = 20 << 20 // bytes of a file
-	geminiLineChars    = 2000     // characters of a line
-	geminiMatches      = 100      // matches of grep_search by default
-	geminiFiles        = 1000     // files that glob lists
+	geminiChars        = 40_000   // maximum characters of an output: one fifth from its beginning, the rest from its end
+	geminiFileSize     = 20 << 20 // maximum bytes of a file
+	geminiLineChars    = 2000     // maximum characters of a line
+	geminiMatches      = 100      // default maximum number of matches of grep_search
+	geminiFiles        = 1000     // maximum number of files that glob lists
 	geminiContextLines = 5        // lines shown around a change
 )
 
@@ -38,7 +38,7 @@ func geminiSpec(base tool.Spec, name, description string) tool.Spec {
 	return named(base, name, description, tool.Limit{Chars: geminiChars, Lines: -1})
 }
 
-// geminiText returns a result with a text.
+// geminiText returns a result with text output.
 func geminiText(text string, fields map[string]any) tool.Result {
 	return tool.Result{Output: tool.Text(text), Fields: fields, Present: geminiCut}
 }
@@ -174,7 +174,7 @@ func geminiWritten(_ context.Context, _ *tool.Call, _ writeIn, w tools.Written) 
 // omission matches a placeholder for omitted code.
 var omission = lazy.Regexp(`(?i)^[\s/#*(<!-]*(\.{3}|…)?\s*(the\s+)?(rest of|remaining|existing|unchanged)\s+[\w\s]+?(\.{3}|…)?[\s*/)>-]*$`)
 
-// complete rejects text with a placeholder for omitted code. Lines of the old text are allowed.
+// complete rejects text with a placeholder for omitted code, unless the old text has the same line.
 func complete(arg, text, old string) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -186,8 +186,8 @@ func complete(arg, text, old string) error {
 	return nil
 }
 
-// changedLines returns the range of lines in the new content that differs from the old, or nothing if they
-// are equal.
+// changedLines returns the range of lines in the new content that differ from the old content, or nil if they are
+// equal.
 func changedLines(old, new []byte) [][2]int {
 	a, b := textLines(old), textLines(new)
 	start := 0

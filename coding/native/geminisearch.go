@@ -146,7 +146,7 @@ func (g gemini) glob() tool.Tool {
 	})
 }
 
-// recentFirst sorts the files older than a time by name. The files come newest first.
+// recentFirst sorts the files that are older than since by name. The files must be sorted newest first.
 func recentFirst(files []search.GlobFile, since time.Time) {
 	old := slices.IndexFunc(files, func(f search.GlobFile) bool { return f.ModTime.Before(since) })
 	if old >= 0 {

@@ -37,7 +37,7 @@ func (g gemini) shell() tool.Tool {
 			return tool.Result{}, err
 		}
 		res := tool.Result{Output: r.Output, Fields: r.Fields(), Artifacts: tool.Artifacts{CommandsRun: []string{in.Command}}}
-		// The call succeeds if the command fails, but not if it is stopped.
+		// The call succeeds even if the command fails, but not if the command is stopped.
 		if res.Error = r.Err(); res.Error != nil && res.Error.Code == tool.ShellExitError {
 			res.Error = nil
 		} else if res.Error != nil {
@@ -51,8 +51,7 @@ func (g gemini) shell() tool.Tool {
 	})
 }
 
-// untrusted labels the parts of a command's result and marks them as untrusted. The output cannot close the
-// mark.
+// untrusted labels the parts of a command's result and marks them as untrusted. The output cannot end that part.
 func untrusted(output string, r tools.Ran) string {
 	if output == "" {
 		output = "(empty)"

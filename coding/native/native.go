@@ -2,9 +2,9 @@
 // and gemini-cli (Google). Models work best with the tools they were trained on, so names, parameters,
 // output formats and limits match the vendor's agent.
 //
-// Like the standard tools, they use the operations of package tools: their calls go through the same pipeline
-// and declare the same accesses. What a library should not do on its own (save results to files, open a
-// browser, identify as the vendor's program) is left out.
+// Like the standard tools, they use the operations of package tools: their calls go through the same pipeline and
+// declare the same accesses. They do not do what a library should not do unasked: save results to files, open a
+// browser, or identify as the vendor's program.
 package native
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Toolset is the tools of a vendor's agent and their older names.
+// Toolset holds the tools of a vendor's agent and aliases for their older names.
 type Toolset struct {
 	Tools   []tool.Tool
 	Aliases []tool.Alias
@@ -27,7 +27,7 @@ func named(base tool.Spec, name, description string, limit tool.Limit) tool.Spec
 	return base
 }
 
-// present makes a tool that runs an operation and shows its result. form, if not nil, formats error
+// present returns a tool that runs an operation and formats its result with show. form, if not nil, formats error
 // messages.
 func present[In, Arg, Out any](spec tool.Spec, op tools.Op[Arg, Out], args func(In) Arg, form func(message string) string,
 	show func(context.Context, *tool.Call, In, Out) tool.Result) tool.Tool {

@@ -92,7 +92,7 @@ func (u *updater) note(format string, args ...any) {
 	u.notes = append(u.notes, fmt.Sprintf(format, args...))
 }
 
-// follow moves after the hunk's hints and returns the line of the last one, or -1.
+// follow moves past the hunk's hints and returns the line of the last one, or -1.
 func (u *updater) follow(h hunk, number int) (int, error) {
 	last := -1
 	for _, hint := range h.hints {
@@ -106,8 +106,8 @@ func (u *updater) follow(h hunk, number int) (int, error) {
 	return last, nil
 }
 
-// others returns the lines, from 1, of other places where the hunk fits equally well. It returns none if
-// a hint that occurs once decided on the place.
+// others returns the lines, from 1, of other places where the hunk fits equally well. It returns none if a hint that
+// occurs only once determined the place.
 func (u *updater) others(h hunk, old []string, how match, at int) []string {
 	if len(h.hints) > 0 {
 		_, how, ok := u.seek(h.hints[:1], 0)
@@ -129,7 +129,7 @@ func (u *updater) missing(h hunk, old []string, number int) error {
 	return u.notFound(&Error{Kind: LinesNotFound, PatchLine: h.line, hunk: number, endOfFile: h.endOfFile}, old)
 }
 
-// notFound adds to an error where the wanted lines, or similar ones, are.
+// notFound adds the place of the wanted lines, or of similar ones, to an error.
 func (u *updater) notFound(err *Error, wanted []string) error {
 	if at, _, ok := u.seek(wanted, 0); ok {
 		err.elsewhere = at + 1

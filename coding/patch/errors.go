@@ -30,8 +30,8 @@ type Error struct {
 
 	hunk int    // number of the hunk, from 1
 	hint string // text of the @@ line
-	// elsewhere is the line of the file, from 1, that has the text but comes before an earlier hunk or
-	// hint, or is not at the end of the file as required. It is 0 if the text is nowhere.
+	// elsewhere is the line of the file, from 1, that has the text but comes before an earlier hunk or hint, or is not
+	// at the end of the file as required. It is 0 if the file does not contain the text.
 	elsewhere int
 	endOfFile bool              // the hunk must be at the end of the file
 	nearest   *textfile.Nearest // the most similar place, or nil

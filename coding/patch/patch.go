@@ -1,6 +1,5 @@
-// Package patch parses patches in the v4a format, the input of the apply_patch tool, and plans what they
-// do to files. It writes nothing: [Patch.Plan] reads through a [Source] and returns all operations for
-// the caller to carry out.
+// Package patch parses patches in the v4a format, the input of the apply_patch tool, and plans what they do to files.
+// It does not write files: [Patch.Plan] reads through a [Source] and returns all operations for the caller to perform.
 //
 // # Format
 //
@@ -42,7 +41,7 @@ import _ "embed"
 //go:embed grammar.lark
 var Grammar string
 
-// An Action is what an operation does to a file. Its value is the letter that lists show.
+// An Action is what an operation does to a file. Its value is the letter shown in reports.
 type Action byte
 
 // The actions.
@@ -57,7 +56,7 @@ type Patch struct {
 	Ops []Op
 }
 
-// An Op is one operation of a patch. Paths are as written; the caller must judge them.
+// An Op is one operation of a patch. Paths are as written; the caller must check them.
 type Op struct {
 	Action  Action
 	Path    string

@@ -18,16 +18,16 @@ type Source interface {
 
 // Options change how a patch is planned. The zero value is the default.
 type Options struct {
-	// Classic keeps the operations before the first one that fails: the plan then holds them together
-	// with the error. Otherwise an error leaves no plan.
+	// Classic keeps the operations before the first one that fails: the plan then holds them together with the error.
+	// Otherwise there is no plan if an operation fails.
 	Classic bool
-	// Paths are the path rules of the place where the patch is applied.
+	// Paths are the path rules of the environment in which the patch is applied.
 	Paths env.Paths
 }
 
 // A Plan is what a patch does, verified in full.
 type Plan struct {
-	Ops []FileOp // to be carried out in order
+	Ops []FileOp // to be performed in order
 	// Notes are for the author of the patch, about hunks that did not match exactly or matched several
 	// places.
 	Notes []string
@@ -42,10 +42,9 @@ type FileOp struct {
 	Content []byte
 }
 
-// Plan returns the operations of the patch on the files of src without changing anything. Operations see
-// the effect of earlier ones on the same path, and repeated updates of a file become one operation. Paths
-// are the same if their cleaned forms are; the caller must check for links and letter case. The error is
-// an [*Error].
+// Plan returns the operations of the patch on the files of src without changing anything. Operations see the effect of
+// earlier ones on the same path, and repeated updates of a file become one operation. Paths are the same if their
+// cleaned forms are equal; the caller must check for links and letter case. The error is an [*Error].
 func (p Patch) Plan(src Source, opt Options) (Plan, error) {
 	if len(p.Ops) == 0 {
 		return Plan{}, &Error{Kind: Empty}

@@ -44,7 +44,7 @@ func (m match) ignored() string {
 	return ""
 }
 
-// source is the text of a file by lines.
+// source is the text of a file with the positions of its lines.
 type source struct {
 	text  []byte
 	lines []textfile.Line
@@ -54,8 +54,7 @@ func (s source) line(i int) []byte {
 	return s.text[s.lines[i].Start:s.lines[i].End]
 }
 
-// seek returns the first place of the wanted lines from a line on, by the strictest comparison that
-// finds one.
+// seek returns the first place of the wanted lines at or after a line, by the strictest comparison that finds one.
 func (s source) seek(wanted []string, from int) (int, match, bool) {
 	for m := exact; m <= lookalike; m++ {
 		if at, ok := s.find(m.pattern(wanted), m, from); ok {
@@ -83,8 +82,8 @@ func (m match) pattern(wanted []string) [][]byte {
 	return lines
 }
 
-// find returns the first occurrence of the pattern from a line on. It uses the Knuth-Morris-Pratt
-// algorithm over lines, so files of repeated lines are not slower.
+// find returns the first occurrence of the pattern at or after a line. It uses the Knuth-Morris-Pratt algorithm over
+// lines, so files of repeated lines are not slower.
 func (s source) find(pattern [][]byte, m match, from int) (int, bool) {
 	back := borders(pattern)
 	matched := 0
@@ -120,7 +119,7 @@ func borders(pattern [][]byte) []int {
 	return out
 }
 
-// maxPlaces bounds the places listed for a hunk that matches several.
+// maxPlaces is the maximum number of places listed for a hunk that matches several.
 const maxPlaces = 10
 
 // places returns the lines, from 0, of the first maxPlaces occurrences of the wanted lines.

@@ -21,7 +21,7 @@ const docMarker = "[Project instructions truncated at 32KB]"
 type Docs struct {
 	Files     []Doc // from the root to the working directory
 	Truncated bool  // there was more than 32 KiB
-	// Refused lists files that were not read: links that lead out of the project, and unreadable files.
+	// Refused lists files that were not read: links that leave the project, and unreadable files.
 	Refused []string
 }
 
@@ -33,8 +33,7 @@ type Doc struct {
 	hidden string // what was replaced, and where
 }
 
-// Warnings returns what the user should know about the documents: which hide characters, and which were not
-// read.
+// Warnings returns warnings for the user: which documents have hidden characters, and which were not read.
 func (d Docs) Warnings() []string {
 	var list []string
 	for _, f := range d.Files {
@@ -48,9 +47,9 @@ func (d Docs) Warnings() []string {
 	return list
 }
 
-// FindDocs reads the project documents with these names in every directory from the root of the repository
-// to the working directory, or only in the working directory if there is no repository. A file with
-// several names is read once.
+// FindDocs reads the project documents with these names in every directory from the root of the repository to the
+// working directory, or only in the working directory if there is no repository. A file with several names is read only
+// once.
 func FindDocs(ctx context.Context, e env.Environment, names []string) Docs {
 	t := findTree(ctx, e)
 	f := docFinder{ctx: ctx, env: e, tree: t, budget: docBudget}

@@ -28,9 +28,9 @@ const (
 	maxSubject = 200 // bytes of a commit's subject or a branch name
 )
 
-// TakeGit takes a snapshot of the repository of the working directory. It does not trust repositories: no
-// hook, filter, monitor, pager, signature checker or transport that they configure is run. What git does not
-// report in time is left out.
+// TakeGit takes a snapshot of the repository of the working directory. It does not trust repositories: it does not run
+// any hook, filter, monitor, pager, signature checker or transport that they configure. It omits what git does not
+// report in time.
 func TakeGit(ctx context.Context, e env.Environment) Git {
 	s := Git{Staged: -1, Modified: -1, Untracked: -1, Conflicted: -1}
 	t := findTree(ctx, e)
@@ -56,7 +56,7 @@ func TakeGit(ctx context.Context, e env.Environment) Git {
 	return s
 }
 
-// git runs a git command that only reads.
+// git runs a read-only git command.
 func git(ctx context.Context, e env.Environment, vars map[string]string, args ...string) (string, error) {
 	safe := []string{
 		"git", "--no-pager", "--no-optional-locks", "--literal-pathspecs",
@@ -94,8 +94,8 @@ func (g gitExit) Error() string { return fmt.Sprintf("git exited with code %d", 
 
 var include = lazy.Regexp(`(?i)\[\s*include`)
 
-// includes reports whether the configuration of a repository includes other files. Git is not asked about such
-// a repository: it would wait for a file that is a pipe.
+// includes reports whether the configuration of a repository includes other files. Git is not run in such a repository,
+// because it would block if an included file is a pipe.
 func includes(ctx context.Context, e env.Environment, t tree) bool {
 	dir := t.paths.Join(t.root, ".git")
 	if link, err := env.ReadFile(ctx, e, dir, 4096); err == nil { // a worktree or a submodule
@@ -121,7 +121,7 @@ func includes(ctx context.Context, e env.Environment, t tree) bool {
 // name.
 func gitStatus(ctx context.Context, e env.Environment) (string, error) {
 	names, err := git(ctx, e, nil, "config", "-z", "--name-only", "--get-regexp", `^(filter|hook)\.`)
-	if err != nil && err != error(gitExit(1)) { // 1 means that there are none
+	if err != nil && err != error(gitExit(1)) { // 1: there are none
 		return "", err
 	}
 	vars := map[string]string{}
@@ -171,7 +171,7 @@ func (s *Git) readStatus(status string) {
 func gitLog(ctx context.Context, e env.Environment) []string {
 	out, err := git(ctx, e, nil, "log", "-n", strconv.Itoa(gitCommits), "--no-show-signature", "--no-notes", "--format=%h %s", "-z")
 	if err != nil {
-		return nil // such as in a repository without commits
+		return nil // for example in a repository without commits
 	}
 	var commits []string
 	for _, line := range strings.Split(out, "\x00") {
@@ -182,8 +182,7 @@ func gitLog(ctx context.Context, e env.Environment) []string {
 	return commits
 }
 
-// Branch returns the branch that is checked out in the working directory, or "" if unknown. It runs no
-// command.
+// Branch returns the branch that is checked out in the working directory, or "" if unknown. It does not run commands.
 func Branch(ctx context.Context, e env.Environment) string {
 	if t := findTree(ctx, e); t.git {
 		return branchOf(ctx, e, t.root)
@@ -243,5 +242,5 @@ func (s *Git) status() string {
 	if len(parts) == 0 {
 		return "clean"
 	}
-	return strings.Join(parts, ", ") + " (numbers of files)"
+	return strings.Join(parts, ", ") + " (file counts)"
 }

@@ -12,8 +12,8 @@ import (
 //go:embed instructions/*.md
 var instructionFiles embed.FS
 
-// Wording holds what the instructions say about the tools, such as their names by purpose. A name is "" if
-// there is no such tool.
+// Wording holds the words for the tools in the instructions, such as their names by purpose. A name is "" if there is
+// no such tool.
 type Wording struct {
 	Native, Freeform bool
 	Timeout          string // default command timeout, such as "10 seconds"
@@ -45,7 +45,7 @@ func Instructions(family string, w Wording, offered []tool.Spec) string {
 	return strings.TrimSpace(render(string(text), words))
 }
 
-// flag returns a word that is not empty if a condition holds.
+// flag returns a non-empty word if a condition holds.
 func flag(holds bool) string {
 	if holds {
 		return "yes"
@@ -53,9 +53,9 @@ func flag(holds bool) string {
 	return ""
 }
 
-// render fills in a template: {{.Name}} is a word, and {{if .Name}}…{{else}}…{{end}} depends on whether it is empty;
-// {{if or .A .B}} needs one of two. A program with package text/template is larger by a tenth, because the linker must
-// then keep all exported methods.
+// render fills in a template: {{.Name}} is a word, {{if .Name}}…{{else}}…{{end}} tests whether it is empty, and {{if or
+// .A .B}} tests two. It does not use text/template, which makes a program a tenth larger because the linker must then
+// keep all exported methods.
 func render(text string, words map[string]string) string {
 	word := func(name string) string {
 		w, known := words[strings.TrimPrefix(name, ".")]
@@ -65,7 +65,7 @@ func render(text string, words map[string]string) string {
 		return w
 	}
 	var b strings.Builder
-	var holds []bool // the conditions around the current place
+	var holds []bool // the conditions around the current position
 	for more := true; more; {
 		var plain, action string
 		plain, text, more = strings.Cut(text, "{{")

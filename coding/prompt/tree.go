@@ -9,8 +9,8 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// tree is the project of a session. Its paths follow the rules of the environment, which may be of
-// another platform than this program.
+// tree is the project of a session. Its paths follow the rules of the environment, which may run on another platform
+// than this program.
 type tree struct {
 	paths  env.Paths
 	root   string   // the top of the repository, or the working directory if there is none

@@ -35,7 +35,7 @@ func Decode(data []byte) (*File, error) {
 	return decodeLegacy(data)
 }
 
-// The messages say that the file is unchanged, because the caller may have meant to edit it.
+// The messages state that the file is unchanged, because the caller may have tried to edit it.
 
 func binaryError(offset int, what string) error {
 	return fmt.Errorf("the file is binary, not text: %s at byte %d; it was left untouched", what, offset)
@@ -98,8 +98,8 @@ func firstInvalid(text []byte) int {
 	return -1
 }
 
-// damagedUTF8 returns the offset of the first invalid byte if data is clearly UTF-8 except for a few
-// bytes, else -1. Text in other encodings has few valid sequences.
+// damagedUTF8 returns the offset of the first invalid byte if data is clearly UTF-8 except for a few bytes, otherwise
+// -1. Text in other encodings has few valid sequences.
 func damagedUTF8(data []byte) int {
 	valid, invalid, first := 0, 0, -1
 	for i := asciiRun(data); i < len(data); i += asciiRun(data[i:]) {

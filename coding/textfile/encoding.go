@@ -82,11 +82,11 @@ func (e Encoding) lacks(r rune) error {
 	if unicode.IsPrint(r) {
 		name = fmt.Sprintf("%q (U+%04X)", r, r)
 	}
-	return fmt.Errorf("the new text contains %s, which %s cannot represent; use only characters that the file's encoding has", name, e)
+	return fmt.Errorf("the new text contains %s, which %s cannot represent; use only characters that the file's encoding supports", name, e)
 }
 
-// check rejects characters that must not enter a text file: NUL, which would make it binary, invalid
-// UTF-8, and C1 controls in encodings where their bytes are ambiguous.
+// check rejects characters that a text file must not contain: NUL, which would make it binary, invalid UTF-8, and C1
+// controls in encodings where their bytes are ambiguous.
 func (e Encoding) check(text string) error {
 	for i := 0; i < len(text); {
 		b := text[i]

@@ -2,9 +2,9 @@ package textfile
 
 import "bytes"
 
-// GuardBreaks adjusts edits so that no line break is lost where a lone CR and a lone LF become adjacent
-// and would read as one CRLF. This happens only in files with mixed line endings. One of the two becomes
-// a CRLF itself. The edits are changed in place and returned.
+// GuardBreaks adjusts edits so that no line break is lost where a lone CR and a lone LF become adjacent and would be
+// read as one CRLF. This happens only in files with mixed line endings. One of the two becomes a CRLF itself. The edits
+// are changed in place and returned.
 func (f *File) GuardBreaks(edits []Edit) []Edit {
 	if bytes.IndexByte(f.text, '\r') < 0 {
 		return edits

@@ -14,8 +14,8 @@ const (
 	maxShown    = 200     // bytes shown of a line
 )
 
-// A Nearest is the first difference between wanted lines and the most similar place of a text. Lines
-// count from 1. Contents are escaped by [Visible]; long lines are cut to the part that differs.
+// A Nearest is the first difference between wanted lines and the most similar place of a text. Lines count from 1.
+// Contents are escaped by [Visible]; long lines are truncated to the part that differs.
 type Nearest struct {
 	Line       int    // line of the text
 	WantedLine int    // wanted line that differs
@@ -32,7 +32,7 @@ func FindNearest(text []byte, wanted []string) *Nearest {
 	}
 	start, weight := vote(text, wanted)
 	if 4*weight < size(wanted) {
-		// Too little agrees, maybe only a brace.
+		// Too little matches, perhaps only a brace.
 		if place, ok := resemblance(text, wanted); ok {
 			return firstDifference(text, wanted, place)
 		}
@@ -58,7 +58,7 @@ func size(lines []string) int {
 func vote(text []byte, wanted []string) (place, weight int) {
 	voters := make(map[string][]int)
 	for i, line := range wanted[:min(len(wanted), maxVoters)] {
-		// A line that is wanted often says little about the place.
+		// A line that is wanted several times does not identify a place.
 		if key := strings.TrimSpace(line); key != "" && len(voters[key]) < 4 {
 			voters[key] = append(voters[key], i)
 		}
@@ -185,8 +185,8 @@ func linesFrom(text []byte, start, count int) map[int]string {
 	return lines
 }
 
-// shown returns two lines with invisible characters escaped. Long lines are cut to the part around the
-// first difference.
+// shown returns two lines with invisible characters escaped. Long lines are truncated to the part around the first
+// difference.
 func shown(want, got string) (string, string) {
 	from := 0
 	for from < min(len(want), len(got)) && want[from] == got[from] {

@@ -1,8 +1,8 @@
-// Package textfile decodes a file's bytes as text and writes changes back without touching other bytes.
+// Package textfile decodes a file's bytes as text and writes changes back without changing other bytes.
 //
-// A [File] keeps the original bytes and their decoded text. An [Edit] replaces a span of the text;
-// [File.Splice] maps the span to its bytes, encodes only the inserted text and copies the rest. Byte
-// order mark, encoding, line endings and the final newline therefore survive.
+// A [File] keeps the original bytes and their decoded text. An [Edit] replaces a span of the text; [File.Splice] maps
+// the span to its bytes, encodes only the inserted text and copies the rest. Byte order mark, encoding, line endings
+// and the final newline are therefore preserved.
 //
 // # Encodings
 //

@@ -32,14 +32,14 @@ func (f *File) View() View {
 // A Mapper maps view offsets, in ascending order, to offsets of the file's text.
 type Mapper struct {
 	view       View
-	at, offset int // the same place in the view and in the file's text
+	at, offset int // the same position in the view and in the file's text
 }
 
 // Mapper returns a Mapper that starts at the beginning.
 func (v View) Mapper() *Mapper { return &Mapper{view: v} }
 
-// Offset returns the text offset of the view offset at, which must not be less than in the previous
-// call. The offset after a line is after its whole ending.
+// Offset returns the text offset of the view offset at, which must not be less than in the previous call. The offset
+// after a line is after its complete line ending.
 func (m *Mapper) Offset(at int) int {
 	if m.view.plain {
 		return at

@@ -28,10 +28,10 @@ func (f files) applyPatch() Op[Patch, Patched] {
 	}
 }
 
-// FreeformNote is added to the description of apply_patch as a freeform tool.
+// FreeformNote is added to the description of apply_patch if it is a freeform tool.
 const FreeformNote = "The input is the patch itself, as plain text; do not wrap it in JSON."
 
-// patchTool makes the standard tool. With ClassicPatch there may be both changes and an error to show.
+// patchTool returns the standard tool. With ClassicPatch there may be both changes and an error to show.
 func (f files) patchTool() tool.Tool {
 	op := f.applyPatch()
 	return Over(op.Spec, op, same[Patch], func(ctx context.Context, c *tool.Call, in Patch) (tool.Result, error) {
@@ -47,7 +47,7 @@ func (f files) patchTool() tool.Tool {
 func patchAccess(ctx context.Context, c *tool.Call, in Patch) []policy.Access {
 	p, err := patch.Parse(in.Patch)
 	if err != nil {
-		// An invalid patch touches nothing; running it reports the error.
+		// An invalid patch changes nothing; running it reports the error.
 		return []policy.Access{}
 	}
 	var all []policy.Access
@@ -66,8 +66,8 @@ func patchAccess(ctx context.Context, c *tool.Call, in Patch) []policy.Access {
 	return all
 }
 
-// planPatch plans the operations of a patch. With ClassicPatch there may be both operations and partial,
-// the reason why later ones are missing.
+// planPatch plans the operations of a patch. With ClassicPatch it may return both operations and partial, the reason
+// why later operations are missing.
 func (f files) planPatch(ctx context.Context, e env.Environment, in Patch) (plan patch.Plan, partial, err error) {
 	p, err := patch.Parse(in.Patch)
 	if err != nil {
@@ -90,7 +90,7 @@ func (f files) planPatch(ctx context.Context, e env.Environment, in Patch) (plan
 	return plan, err, nil
 }
 
-// patch applies a patch. With ClassicPatch there may be both changes and an error.
+// patch applies a patch. With ClassicPatch it may return both changes and an error.
 func (f files) patch(ctx context.Context, c *tool.Call, in Patch) (Patched, error) {
 	plan, partial, err := f.planPatch(ctx, c.Env, in)
 	if err != nil {
@@ -123,8 +123,8 @@ func (f files) patch(ctx context.Context, c *tool.Call, in Patch) (Patched, erro
 	return done, nil
 }
 
-// sameFile returns two different paths of a patch that lead to the same file through a link, ".." or
-// letter case. Each would be changed without seeing the other's changes.
+// sameFile returns two different paths of a patch that lead to the same file through a link, ".." or letter case. Each
+// operation would overwrite the changes of the other.
 func sameFile(ctx context.Context, e env.Environment, ops []patch.Op) (string, string) {
 	paths := e.Info().Paths()
 	seen := make(map[string]string)
@@ -134,7 +134,7 @@ func sameFile(ctx context.Context, e env.Environment, ops []patch.Op) (string, s
 				continue
 			}
 			id := linkPath(ctx, e, p)
-			if op.Action != patch.Delete { // which does not follow links
+			if op.Action != patch.Delete { // deleting does not follow links
 				if real, err := e.RealPath(ctx, p); err == nil {
 					id = real
 				}

@@ -6,8 +6,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// The arguments of the operations. Those with schema tags are also the arguments of the standard tools.
-// Fields without a JSON form are for vendors' tools only.
+// The arguments of the operations. Those with schema tags are also the arguments of the standard tools. Fields without
+// a JSON name are only for vendors' tools.
 
 // Read reads lines of a file.
 type Read struct {

@@ -28,11 +28,11 @@ type process struct {
 	env.Process
 	number  int
 	command string
-	input   chan struct{} // holds a token while nobody writes to standard input
+	input   chan struct{} // contains a token unless a write to standard input is in progress
 
 	mu       sync.Mutex
-	read     int64 // how much of the output was read
-	reported bool  // its end, after all output
+	read     int64 // how many bytes of the output were read
+	reported bool  // its end was reported, after all output
 }
 
 func (p *process) id() string { return strconv.Itoa(p.number) }
@@ -119,7 +119,7 @@ func (s *shell) find(id ID) (*process, error) {
 	return nil, tool.Errorf(tool.ProcessNotFound, "No background process has the id %q; %s.", string(id), s.list())
 }
 
-// wait waits for the end of the process, at most ms milliseconds.
+// wait waits for the process to exit, at most ms milliseconds.
 func (p *process) wait(ctx context.Context, ms int64) {
 	if ms <= 0 {
 		return
@@ -167,7 +167,7 @@ func (p *process) send(ctx context.Context, text string, end bool) error {
 	}
 }
 
-// maxNews bounds the output that one read returns.
+// maxNews is the maximum output that one read returns, in bytes.
 const maxNews = 1 << 20
 
 // news returns the output since the last read.
@@ -180,7 +180,7 @@ func (p *process) news() (News, error) {
 	defer r.Close()
 	data, err := io.ReadAll(io.LimitReader(r, maxNews))
 	if err != nil {
-		return n, tool.Errorf(tool.IOError, "The output of process %s could not be read: %v", p.id(), err)
+		return n, tool.Errorf(tool.IOError, "Cannot read the output of process %s: %v", p.id(), err)
 	}
 	p.read = r.Offset()
 	data = append(data, r.pending...)

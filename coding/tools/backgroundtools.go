@@ -10,10 +10,10 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// maxWait bounds how long the standard tools wait for a process.
+// maxWait is the maximum time that the standard tools wait for a process.
 const maxWait = time.Minute
 
-// backgroundTools makes the standard tools for background processes.
+// backgroundTools returns the standard tools for background processes.
 func (s *shell) backgroundTools() []tool.Tool {
 	output, input := s.output(), s.input()
 	return []tool.Tool{
@@ -33,8 +33,8 @@ func (s *shell) backgroundTools() []tool.Tool {
 	}
 }
 
-// processSpec completes the spec of a tool for background processes. properties are those of its input
-// besides the id.
+// processSpec completes the spec of a tool for background processes. properties are the properties of its input in
+// addition to the id.
 func processSpec(spec tool.Spec, properties string) tool.Spec {
 	spec.Version, spec.Limit = "1.0.0", shellLimit()
 	spec.Input = fmt.Appendf(nil, `{"type":"object","properties":{"id":{"type":["string","integer"],"description":"id of the background process, as returned by shell"}%s},"required":["id"],"additionalProperties":false}`, properties)
@@ -50,7 +50,7 @@ func (s *shell) output() Op[Output, News] {
 			Description: "Read the new output of a background process, and whether it is still running.",
 			Permissions: []tool.Permission{tool.ProcExec}, ReadOnly: true,
 		}, `,"wait_ms":{"type":"integer","description":"how long to wait for the process to end before reading (default 0, at most 60000)"}`),
-		Access: tool.Nothing[Output], // besides what an approved call started
+		Access: tool.Nothing[Output], // the call that started the process was approved
 		Do: func(ctx context.Context, _ *tool.Call, in Output) (News, error) {
 			p, err := s.find(in.ID)
 			if err != nil {
@@ -108,7 +108,7 @@ func (s *shell) stop() Op[Stop, News] {
 			Description: "Stop a background process and everything it started.",
 			Permissions: []tool.Permission{tool.ProcExec}, SideEffects: "stops a process", Idempotent: true,
 		}, ""),
-		Access: tool.Nothing[Stop], // besides what an approved call started
+		Access: tool.Nothing[Stop], // the call that started the process was approved
 		Do: func(ctx context.Context, _ *tool.Call, in Stop) (News, error) {
 			p, err := s.find(in.ID)
 			if err != nil {
@@ -122,7 +122,7 @@ func (s *shell) stop() Op[Stop, News] {
 	}
 }
 
-// showStarted presents a background process as shell does.
+// showStarted formats a started process for shell.
 func showStarted(in Command, p Started) tool.Result {
 	res := tool.Success("Started in the background with id %s (pid %d). Use shell_output to read its output and shell_stop to stop it.", p.ID, p.PID)
 	res.Fields = p.Fields()
@@ -130,7 +130,7 @@ func showStarted(in Command, p Started) tool.Result {
 	return res
 }
 
-// showNews presents the output of a process as the standard tools do.
+// showNews formats the output of a process for the standard tools.
 func showNews[In any](_ In, n News) tool.Result {
 	text, state := n.Text, "[still running]"
 	if text != "" && !strings.HasSuffix(text, "\n") {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// span is a value of a JSON text: its position, and its name if it is a member of an object.
+// span is the position of a value in a JSON text, with its name if it is a member of an object.
 type span struct {
 	name       string
 	start, end int
@@ -20,7 +20,7 @@ type span struct {
 
 func (s span) in(data []byte) []byte { return data[s.start:s.end] }
 
-// children returns the members of an object or the elements of an array at a position of a JSON text.
+// children returns the members of the object, or the elements of the array, at a position in a JSON text.
 func children(data []byte, at span) ([]span, error) {
 	dec := json.NewDecoder(bytes.NewReader(at.in(data)))
 	open, err := dec.Token()
@@ -48,7 +48,7 @@ func children(data []byte, at span) ([]span, error) {
 	return list, nil
 }
 
-// member returns the last member with a name, as parsers do.
+// member returns the last member with a name. JSON parsers also use the last one.
 func member(list []span, name string) (span, bool) {
 	for _, s := range slices.Backward(list) {
 		if s.name == name {
@@ -58,8 +58,8 @@ func member(list []span, name string) (span, bool) {
 	return span{}, false
 }
 
-// book is the text of a notebook with the positions of its cells. Edits change only what they must: the rest of the
-// file keeps its bytes.
+// book is the text of a notebook with the positions of its cells. Edits keep the bytes of the rest of the file
+// unchanged.
 type book struct {
 	data  []byte
 	list  span // the array of cells
@@ -120,7 +120,8 @@ func (b *book) text(c cell, name string) (s string) {
 	return s
 }
 
-// indent returns the white space at the start of the line with a position, or "" in a file without line breaks.
+// indent returns the white space at the start of the line that contains a position, or "" in a file without line
+// breaks.
 func (b *book) indent(at int) string {
 	i := bytes.LastIndexByte(b.data[:at], '\n') + 1
 	if i == 0 {
@@ -147,7 +148,7 @@ func (b *book) splice(at span, text []byte) []byte {
 	return slices.Concat(b.data[:at.start], text, b.data[at.end:])
 }
 
-// remove deletes a cell and the comma beside it.
+// remove deletes a cell and the comma next to it.
 func (b *book) remove(i int) []byte {
 	at := b.cells[i].span
 	switch {
@@ -219,7 +220,7 @@ func (b *book) replace(i int, kind, source string) ([]byte, error) {
 	return next.data, nil
 }
 
-// source encodes a source in the form of the one that it replaces: a string or a list of lines.
+// source encodes a source in the same form as the old one: a string or a list of lines.
 func (b *book) source(old span, source string) ([]byte, error) {
 	if b.data[old.start] == '"' {
 		return encodeJSON(source, "", "")
@@ -227,7 +228,7 @@ func (b *book) source(old span, source string) ([]byte, error) {
 	return encodeJSON(lines(source), b.indent(old.start), b.unit)
 }
 
-// rebuild writes a cell anew. It keeps the id and the metadata.
+// rebuild replaces a whole cell. It keeps the id and the metadata.
 func (b *book) rebuild(c cell, kind, source string) ([]byte, error) {
 	n := newCell{Kind: kind, ID: c.id, Metadata: json.RawMessage("{}"), Source: lines(source)}
 	if kind == "" {
@@ -243,7 +244,7 @@ func (b *book) rebuild(c cell, kind, source string) ([]byte, error) {
 	return b.splice(c.span, text), nil
 }
 
-// newID returns an id that no cell has. It depends only on the notebook and the new cell, so a preview has the same.
+// newID returns an unused id. It depends only on the notebook and the new cell, so a preview shows the same one.
 func (b *book) newID(i int, source string) string {
 	for n := 0; ; n++ {
 		sum := sha256.Sum256(fmt.Appendf(slices.Clone(b.data), "%d %d %s", n, i, source))
@@ -283,7 +284,7 @@ func encodeJSON(v any, prefix, indent string) ([]byte, error) {
 	return bytes.TrimRight(out.Bytes(), "\n"), err
 }
 
-// lines splits a source into lines with their ends.
+// lines splits a source into lines, including their line breaks.
 func lines(source string) []string {
 	return slices.AppendSeq(make([]string, 0, 1), strings.Lines(source))
 }

@@ -34,7 +34,7 @@ func (f files) deleteFile() tool.Tool {
 	return tool.WithPreview(t, f.previewDelete)
 }
 
-// deletable returns an error unless there is a file to delete at a path. A symbolic link has no content to know.
+// deletable returns an error if a path is not a file that can be deleted. Symbolic links need not be read first.
 func (f files) deletable(ctx context.Context, e env.Environment, p string) error {
 	info, err := e.Lstat(ctx, p)
 	if err == nil && info.IsDir() {

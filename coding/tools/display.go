@@ -13,7 +13,7 @@ const displaySchema = `{"type":"object","properties":{"content":{"type":"string"
 	`"thought":{"type":"string","description":"why"},"evidence":{"type":"array","items":{"type":"string"},"description":"such as file:line"}},` +
 	`"required":["content"],"additionalProperties":false}`
 
-// Display returns the tool that shows the user a message while the model works. The message is part of the result; see
+// Display returns the tool that shows the user a message while the model works. The result contains the message; see
 // [tool.Artifacts].
 func Display() tool.Tool {
 	return tool.New(tool.Spec{

@@ -17,8 +17,8 @@ import (
 // files implements the tools that work on files.
 type files struct{ config Config }
 
-// touches declares an access to a path with its symbolic links resolved. A path that cannot be resolved
-// is declared as given; the environment does not open it either.
+// touches declares an access to a path with its symbolic links resolved. A path that cannot be resolved is declared as
+// given; the environment cannot open it either.
 func touches(ctx context.Context, c *tool.Call, kind policy.Kind, p string) policy.Access {
 	real, err := c.Env.RealPath(ctx, p)
 	if err != nil {
@@ -32,7 +32,7 @@ func deletes(ctx context.Context, e env.Environment, p string) policy.Access {
 	return policy.Access{Kind: policy.Delete, Target: linkPath(ctx, e, p)}
 }
 
-// linkPath returns the real path of a name, without following a symbolic link at its end.
+// linkPath returns the real path of a file, without following a symbolic link at its end.
 func linkPath(ctx context.Context, e env.Environment, p string) string {
 	info := e.Info()
 	paths := info.Paths()
@@ -44,7 +44,7 @@ func linkPath(ctx context.Context, e env.Environment, p string) string {
 	return paths.Join(dir, paths.Base(full))
 }
 
-// show returns a path as results show it: relative to the working directory if it is below it.
+// show returns a path for results: relative to the working directory if it is below it.
 func show(e env.Environment, p string) string {
 	info := e.Info()
 	if rel, ok := info.Paths().Rel(info.Dir, p); ok {
@@ -84,8 +84,8 @@ func (f files) read(ctx context.Context, e env.Environment, p string) ([]byte, e
 	})
 }
 
-// readWhole reads a file of at most limit bytes. The end of ctx closes the file, which ends a read that
-// waits for data.
+// readWhole reads a file of at most limit bytes. When ctx is done, it closes the file, which ends a read that waits for
+// data.
 func readWhole(ctx context.Context, e env.Environment, p string, limit int64) ([]byte, error) {
 	file, err := e.Open(ctx, p)
 	if err != nil {
@@ -125,13 +125,13 @@ func mustBeFile(e env.Environment, info env.FileInfo, p string) error {
 	return nil
 }
 
-// fileTimeout bounds the reading of one file.
+// fileTimeout is the maximum time to read one file.
 const fileTimeout = 30 * time.Second
 
 var errStuck = tool.Errorf(tool.IOError, "The file system did not respond in time. The file may be one that waits for data, such as a kernel log; read it with a command and a timeout.")
 
-// within runs f but does not wait for it after ctx has ended or the limit has passed. Some reads cannot be
-// interrupted, such as those of kernel files or of a lost network mount, and must not block the call.
+// within runs f, but does not wait for it after ctx is done or the limit has passed. Some reads cannot be interrupted,
+// such as those of kernel files or of a lost network mount. They must not block the call.
 func within[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errStuck)
 	defer cancel()

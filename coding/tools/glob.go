@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// The limits of a search. What was found within them is reported.
+// The limits of a search. A search that reaches one reports what it has found so far.
 const (
 	searchTimeout   = 30 * time.Second
 	searchGrace     = 2 * time.Second // for a search to notice its timeout

@@ -26,8 +26,8 @@ type grepIn struct {
 }
 
 const (
-	maxContext  = 1000 // lines around a match
-	maxGrepLine = 2000 // bytes shown of a line
+	maxContext  = 1000 // maximum number of lines before or after a match
+	maxGrepLine = 2000 // maximum bytes shown of a line
 )
 
 func grepOp() Op[search.GrepQuery, Found] {
@@ -72,7 +72,7 @@ func grep(ctx context.Context, c *tool.Call, in grepIn) (tool.Result, error) {
 	return tool.Result{Output: tool.Text(b.String()), Fields: found.Fields()}, nil
 }
 
-// findLines searches the contents of files. It stops when the output is full.
+// findLines searches the contents of files. It stops when the output limit is reached.
 func findLines(ctx context.Context, c *tool.Call, q search.GrepQuery) (Found, error) {
 	q.Timeout = searchTimeout
 	found, err := within(ctx, searchTimeout+searchGrace, func(ctx context.Context) (Found, error) {
@@ -98,7 +98,7 @@ func findLines(ctx context.Context, c *tool.Call, q search.GrepQuery) (Found, er
 	return found, nil
 }
 
-// query returns the search for the arguments, or what is wrong with them.
+// query returns the query for the arguments, or a problem if they are invalid.
 func (in grepIn) query() (q search.GrepQuery, problem string) {
 	if min(in.Before, in.After, in.Context, in.MaxResults) < 0 {
 		return q, "before, after, context and max_results must not be negative."
@@ -153,7 +153,7 @@ func writeMatch(b *strings.Builder, q search.GrepQuery, m search.FileMatch) {
 		}
 		fmt.Fprintf(b, "%s%s%d%s%s", m.Path, sep, l.Number, sep, strings.TrimSuffix(l.Text, "\r"))
 		if l.Cut {
-			b.WriteString(" [line cut]")
+			b.WriteString(" [line truncated]")
 		}
 		b.WriteString("\n")
 	}

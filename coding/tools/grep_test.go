@@ -64,7 +64,7 @@ func TestGrep_DefaultIsAHundredResults(t *testing.T) {
 func TestGrep_OutputIsBoundedWhateverIsAskedFor(t *testing.T) {
 	r := newRig(t, tools.Config{})
 	r.write("long", strings.Repeat("x", 10<<20))
-	if got := r.ok("grep", args{"pattern": "x"}); len(got) > 2100 || !strings.Contains(got, "[line cut]") {
+	if got := r.ok("grep", args{"pattern": "x"}); len(got) > 2100 || !strings.Contains(got, "[line truncated]") {
 		t.Errorf("a line of 10 MB gives %d bytes", len(got))
 	}
 	for i := range 20 {

@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// imageTool makes the standard tool that shows images.
+// imageTool returns the standard tool that shows images.
 func (f files) imageTool() tool.Tool {
 	return standard(f.viewImage(), func(in Image, page Page) tool.Result { return showImage(in.Path, page) })
 }
@@ -52,7 +52,7 @@ func (f files) picture(ctx context.Context, c *tool.Call, in Image) (Page, error
 	return imagePage(c, in.Path, data, kind, in.Detail)
 }
 
-// imageType returns the MIME type of an image that models accept, or "".
+// imageType returns the MIME type of an image, or "" if models do not accept the type.
 func imageType(data []byte) string {
 	switch kind := http.DetectContentType(data); kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":

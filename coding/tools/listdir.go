@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// maxEntries bounds a listing.
+// maxEntries is the maximum number of entries in a listing.
 const maxEntries = 10_000
 
 func listDir() Op[List, Listing] {
@@ -56,7 +56,7 @@ func list(ctx context.Context, c *tool.Call, in List) (Listing, error) {
 	return l.found, nil
 }
 
-// showListing presents a directory as list_dir does.
+// showListing formats a directory for list_dir.
 func showListing(_ List, l Listing) tool.Result {
 	var b strings.Builder
 	for _, e := range l.Entries {
@@ -131,7 +131,7 @@ func (l *lister) ignored(rel string) bool {
 	return false
 }
 
-// size returns the size of a regular file, or the kind of another one.
+// size returns the size of a regular file, or the kind of another file.
 func size(f env.FileInfo) string {
 	switch {
 	case f.Mode.IsRegular():

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// notebook is the shown part of a Jupyter notebook.
+// notebook is the part of a Jupyter notebook that is shown.
 type notebook struct {
 	Cells []struct {
 		Kind    string       `json:"cell_type"`
@@ -29,7 +29,7 @@ type cellOutput struct {
 // textList is text that notebooks store as one string or as a list of lines.
 type textList string
 
-// UnmarshalJSON reads either form. Any other value, such as an object, has no text.
+// UnmarshalJSON decodes either form. Other values, such as objects, are ignored.
 func (t *textList) UnmarshalJSON(b []byte) error {
 	var lines []string
 	if json.Unmarshal(b, &lines) == nil {

@@ -18,7 +18,7 @@ type notebookIn struct {
 	Mode   string `json:"edit_mode,omitempty" jsonschema:"replace (default), insert or delete"`
 }
 
-// notebookEdit makes the tool that changes cells of Jupyter notebooks.
+// notebookEdit returns the tool that changes cells of Jupyter notebooks.
 func (f files) notebookEdit() tool.Tool {
 	spec := WithEnums[notebookIn](tool.Spec{
 		Name: "notebook_edit", Version: "1.0.0",
@@ -41,10 +41,10 @@ func (f files) notebookEdit() tool.Tool {
 	})
 }
 
-// notebookChange is what an edit of a notebook would do.
+// notebookChange is a planned edit of a notebook.
 type notebookChange struct {
 	old, new    []byte
-	cell, cells int // number of the cell, and of all cells afterwards
+	cell, cells int // number of the cell, and how many cells there are afterwards
 	verb        string
 }
 
@@ -86,7 +86,7 @@ func (f files) planNotebook(ctx context.Context, c *tool.Call, in notebookIn) (n
 func (in notebookIn) apply(b *book) (e notebookChange, err error) {
 	i, found := b.find(in.Cell)
 	if !found && (in.Cell != "" || in.Mode != "insert") {
-		return e, tool.Errorf(tool.EditConflict, "The notebook has no cell %q: it has %s. Pass the id or the number of a cell, as reading the notebook shows it.", in.Cell, Plural(len(b.cells), "cell"))
+		return e, tool.Errorf(tool.EditConflict, "The notebook has no cell %q: it has %s. Pass the id of a cell, or its number as shown by reading the notebook.", in.Cell, Plural(len(b.cells), "cell"))
 	}
 	e = notebookChange{old: b.data, cell: i + 1, cells: len(b.cells), verb: "Replaced"}
 	switch in.Mode {
@@ -105,8 +105,8 @@ func (in notebookIn) apply(b *book) (e notebookChange, err error) {
 	if err != nil {
 		return e, fmt.Errorf("encode cell %d: %w", e.cell, err)
 	}
-	if _, err := parseBook(e.new); err != nil { // never leave a broken file
-		return e, fmt.Errorf("edit of cell %d gives a broken notebook: %w", e.cell, err)
+	if _, err := parseBook(e.new); err != nil { // never write an invalid notebook
+		return e, fmt.Errorf("editing cell %d results in an invalid notebook: %w", e.cell, err)
 	}
 	return e, nil
 }

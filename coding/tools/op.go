@@ -24,8 +24,8 @@ type Op[In, Out any] struct {
 	Preview func(ctx context.Context, c *tool.Call, in In) (tool.Preview, error)
 }
 
-// Over makes a tool from an operation, which declares and previews its calls. args converts the arguments of
-// the tool to those of the operation.
+// Over returns a tool for an operation. The operation declares the accesses of its calls and previews them. args
+// converts the arguments of the tool to those of the operation.
 func Over[In, Arg, Out any](spec tool.Spec, op Op[Arg, Out], args func(In) Arg, run tool.Run[In]) tool.Tool {
 	t := tool.New(spec, func(ctx context.Context, c *tool.Call, in In) []policy.Access {
 		return op.Access(ctx, c, args(in))
@@ -38,14 +38,14 @@ func Over[In, Arg, Out any](spec tool.Spec, op Op[Arg, Out], args func(In) Arg, 
 	})
 }
 
-// standard makes the standard tool of an operation.
+// standard returns the standard tool of an operation.
 func standard[In, Out any](op Op[In, Out], show func(In, Out) tool.Result) tool.Tool {
 	return Over(op.Spec, op, same[In], presented(op.Do, show))
 }
 
 func same[In any](in In) In { return in }
 
-// presented runs an operation and shows its result.
+// presented returns a function that runs an operation and formats its result.
 func presented[In, Out any](do func(context.Context, *tool.Call, In) (Out, error), show func(In, Out) tool.Result) tool.Run[In] {
 	return func(ctx context.Context, c *tool.Call, in In) (tool.Result, error) {
 		out, err := do(ctx, c, in)
@@ -103,7 +103,7 @@ type Set struct {
 	Background []tool.Tool   // the standard tools for background processes
 }
 
-// NewSet makes a set of operations. They share their background processes.
+// NewSet returns a set of operations. They share their background processes.
 func NewSet(c Config) Set {
 	f, sh := newWorkers(c)
 	return Set{

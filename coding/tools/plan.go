@@ -28,15 +28,15 @@ const todoSchema = `{"type":"object","properties":{"todos":{"type":"array","desc
 	`"properties":{"content":{"type":"string"},"status":{"enum":["pending","in_progress","completed","cancelled","blocked"]},"activeForm":{"type":"string"}},` +
 	`"required":["status"],"anyOf":[{"required":["content"]},{"required":["description"]}]}}},"required":["todos"],"additionalProperties":false}`
 
-// TodoWrite returns update_plan in the form of a list of things to do.
+// TodoWrite returns a variant of update_plan with a to-do list.
 func TodoWrite() tool.Tool {
 	spec := planSpec("todo_write", "Record the list of things to do, at most one in progress. Each call replaces the whole list.")
 	spec.Input = json.RawMessage(todoSchema)
 	return tool.New(spec, tool.Nothing[struct{}], runPlan[struct{}]("The list was updated"))
 }
 
-// PlanTool makes a plan tool. The call itself is the plan: hosts show it and compaction preserves it, so
-// the tool only checks that at most one item is in progress. status is the path of the status parameter.
+// PlanTool returns a plan tool. The call itself is the plan: hosts show it and compaction preserves it, so the tool
+// only checks that at most one item is in progress. status is the path of the status parameter.
 func PlanTool[In any](name, description, status string, values []any, done string) tool.Tool {
 	spec := WithEnums[In](planSpec(name, description), map[string][]any{status: values})
 	return tool.New(spec, tool.Nothing[In], runPlan[In](done))

@@ -28,7 +28,7 @@ func (f files) readFile() Op[Read, Page] {
 	}
 }
 
-// readTool makes the standard tool.
+// readTool returns the standard tool.
 func (f files) readTool() tool.Tool {
 	op := f.readFile()
 	return Over(op.Spec, op, same[Read], f.readShown)
@@ -47,8 +47,8 @@ func (f files) readShown(ctx context.Context, c *tool.Call, in Read) (tool.Resul
 	return res, nil
 }
 
-// open reads the requested lines of a file, or an image. For a file that is neither, the reason is all that the
-// model can learn about it.
+// open reads the requested lines of a file, or an image. Other files also count as seen, because the model cannot learn
+// more about them.
 func (f files) open(ctx context.Context, c *tool.Call, in Read) (Page, error) {
 	var page Page
 	if in.Offset < 0 || in.Limit < 0 {
@@ -87,7 +87,7 @@ func (f files) open(ctx context.Context, c *tool.Call, in Read) (Page, error) {
 	return page, nil
 }
 
-// showPage presents a file or an image as read_file does.
+// showPage formats a file or an image for read_file.
 func showPage(in Read, page Page) tool.Result {
 	var res tool.Result
 	switch {

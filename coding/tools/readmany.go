@@ -16,8 +16,8 @@ type readManyIn struct {
 }
 
 const (
-	maxMany       = 100     // files of one call
-	maxManyOutput = 4 << 20 // bytes of output, and so of memory
+	maxMany       = 100     // maximum number of files per call
+	maxManyOutput = 4 << 20 // maximum bytes of output, which also limits memory
 )
 
 func (f files) readManyFiles() tool.Tool {

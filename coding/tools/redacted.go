@@ -8,8 +8,8 @@ import (
 )
 
 // placeholder returns an error if a new text has a placeholder for a secret that the old one does not have. The model
-// has copied it from a redacted result, and writing it would destroy the secret. Like a file that was not read, this
-// is reported before anybody is asked.
+// has copied it from a redacted result, and writing it would destroy the secret. The error code is NotRead, so it is
+// reported before the user is asked.
 func (f files) placeholder(p, old, text string) error {
 	if !f.config.Redacted {
 		return nil
@@ -20,7 +20,7 @@ func (f files) placeholder(p, old, text string) error {
 	return nil
 }
 
-// hidden returns an error if the text to replace has a placeholder that the file does not have.
+// hidden returns an error if the text to replace has a placeholder that is not in the file.
 func (f files) hidden(p string, content []byte, old string) error {
 	if !f.config.Redacted {
 		return nil
@@ -31,7 +31,8 @@ func (f files) hidden(p string, content []byte, old string) error {
 	return nil
 }
 
-// patchPlaceholder returns an error if a patch has a placeholder in added lines that removed ones do not have.
+// patchPlaceholder returns an error if the added lines of a patch have a placeholder that the removed lines do not
+// have.
 func (f files) patchPlaceholder(patch string) error {
 	var removed, added strings.Builder
 	for line := range strings.Lines(patch) {

@@ -8,8 +8,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// ReplaceFiles replaces the content of existing files: all of them or none. It fails if a file no longer has the content
-// of Before. Files whose content the model knew stay known to it.
+// ReplaceFiles replaces the content of existing files: all of them or none. It fails if a file no longer has the
+// content Before. Files that count as read still count as read afterwards.
 func ReplaceFiles(ctx context.Context, c *tool.Call, config Config, changes []tool.Change) (Patched, error) {
 	f, _ := newWorkers(config)
 	return oneByOne(f, f.replace)(ctx, c, changes)
@@ -24,7 +24,7 @@ func (f files) replace(ctx context.Context, c *tool.Call, changes []tool.Change)
 			return Patched{}, failed(err, ch.Path)
 		}
 		if !bytes.Equal(now, ch.Before) {
-			return Patched{}, tool.Errorf(tool.EditConflict, "%s has changed meanwhile, and nothing was changed. Try again.", show(c.Env, ch.Path))
+			return Patched{}, tool.Errorf(tool.EditConflict, "%s was modified in the meantime, so nothing was written. Try again.", show(c.Env, ch.Path))
 		}
 		known[ch.Path] = f.unread(ctx, c.Env, ch.Path, now, nil) == nil
 		ops = append(ops, patch.FileOp{Action: patch.Update, Path: ch.Path, Content: ch.After})

@@ -14,8 +14,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// The results of the operations. Their Fields methods return the values for programs, which do not
-// depend on the tool.
+// The results of the operations. Their Fields methods return values for programs, which are the same for all tools of
+// an operation.
 
 // Page holds lines of a file, or an image.
 type Page struct {
@@ -47,7 +47,7 @@ type Written struct {
 	Created bool
 	Old     []byte // nil if the file was created, or too large to read
 	New     []byte
-	Note    string // which style of the old content was kept
+	Note    string // about the encoding and line endings that were kept
 
 	Artifacts tool.Artifacts
 }
@@ -208,7 +208,7 @@ type News struct {
 	PID     int
 	Command string
 	Text    string
-	More    bool // the process has ended and there is more text
+	More    bool // the process has ended, and there is more output
 	Running bool
 	Exit    env.Exit // if the process has ended
 }

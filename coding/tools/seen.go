@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// readFirst returns the description of a tool that changes existing files.
+// readFirst adds the ReadBeforeWrite rule to the description of a tool that changes existing files.
 func (f files) readFirst(description string) string {
 	if f.config.ReadBeforeWrite {
 		description += " An existing file must be read first."
@@ -43,7 +43,7 @@ func (s *State) Seen() map[string]string {
 	return news
 }
 
-// Remember adds files that were read or written earlier.
+// Remember adds the hashes of files that were read or written earlier.
 func (s *State) Remember(seen map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,8 +55,8 @@ func hash(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// unread returns an error if a file may not be changed because the model does not know its content: err is the
-// result of reading it. A file that does not exist or is empty has nothing to know.
+// unread returns an error if a file must not be changed because the model has not read its current content. content and
+// err are the result of reading the file. Files that are empty or do not exist need not be read.
 func (f files) unread(ctx context.Context, e env.Environment, p string, content []byte, err error) error {
 	switch {
 	case !f.config.ReadBeforeWrite, errors.Is(err, fs.ErrNotExist), err == nil && len(content) == 0:

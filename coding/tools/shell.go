@@ -44,7 +44,7 @@ func commandAccess(ctx context.Context, c *tool.Call, in Command) []policy.Acces
 	return []policy.Access{{Kind: policy.Exec, Target: in.Command, Dir: touches(ctx, c, policy.Exec, OrHere(in.Workdir)).Target, Outside: in.Outside}}
 }
 
-// commandPermissions returns the permissions that a command may use: all.
+// commandPermissions returns all permissions, because a command may use any of them.
 func commandPermissions() []tool.Permission {
 	return []tool.Permission{tool.ProcExec, tool.FSRead, tool.FSWrite, tool.FSDelete, tool.NetConnect, tool.GitWrite}
 }
@@ -52,7 +52,7 @@ func commandPermissions() []tool.Permission {
 // shellLimit returns the limit for the output of commands.
 func shellLimit() tool.Limit { return tool.Limit{Chars: 30_000, Lines: 256, Mode: tool.HeadTail} }
 
-// tool makes the standard tool.
+// tool returns the standard tool.
 func (s *shell) tool() tool.Tool {
 	return Over(s.spec(), s.foreground(), same[Command], func(ctx context.Context, c *tool.Call, in Command) (tool.Result, error) {
 		if in.Background {
@@ -117,7 +117,7 @@ func (s *shell) execute(ctx context.Context, c *tool.Call, in Command) (Ran, err
 	if err != nil {
 		return ran, startFailed(err)
 	}
-	// The end of ctx stops the process. Its output so far is still returned.
+	// When ctx is done, the process is stopped. Its output so far is still returned.
 	if ran.Exit, err = p.Wait(context.WithoutCancel(ctx)); err != nil {
 		return ran, err
 	}
@@ -126,7 +126,7 @@ func (s *shell) execute(ctx context.Context, c *tool.Call, in Command) (Ran, err
 	return ran, nil
 }
 
-// showRan presents a command as shell does.
+// showRan formats a finished command for shell.
 func showRan(in Command, ran Ran) tool.Result {
 	res := tool.Result{
 		Output: ran.Output, Fields: ran.Fields(), Error: ran.Err(),
@@ -155,8 +155,8 @@ func showRan(in Command, ran Ran) tool.Result {
 	return res
 }
 
-// exitLine reports how a command ended and how long it ran. Whole seconds make quick commands read the
-// same in every run; the fields of the result have the exact time.
+// exitLine reports how a command ended and how long it ran. It uses whole seconds, so that quick commands give the same
+// text in every run; the fields of the result contain the exact time.
 func exitLine(exit env.Exit) string {
 	took := "under 1 s"
 	if exit.Duration >= time.Second {

@@ -2,12 +2,11 @@
 // running commands in the foreground and in the background, and viewing images. They work in the environment
 // of the call, so the same tools run on this machine, in a container or in memory.
 //
-// A tool declares what a call will touch before it runs, rejects invalid input with a code and a hint
-// that lets a model recover, and changes nothing on disk if it fails.
+// A tool declares what a call will access before it runs. It rejects invalid input with an error code and a hint for
+// the model. A file tool that fails changes nothing on disk, except with [Config.ClassicPatch].
 //
-// Each tool uses an operation ([Op]) with typed arguments and results. The standard tools and the vendors'
-// tools of package native share the operations ([Set]), so accesses are declared and work is done in one
-// place.
+// Each tool uses an operation ([Op]) with typed arguments and results. The standard tools and the vendors' tools of
+// package native share the operations ([Set]), so accesses and behavior are defined in one place.
 package tools
 
 import (
@@ -24,24 +23,21 @@ import (
 
 // Config configures the coding tools. The zero value is the default.
 type Config struct {
-	// DefaultTimeout and MaxTimeout bound foreground commands: the timeout of a command that asks for none,
-	// and the maximum that it can ask for. They default to the constants of the same names, but a profile has
-	// the default timeout of its family.
+	// DefaultTimeout and MaxTimeout are the default and the maximum timeout of foreground commands. They default to the
+	// constants of the same names. Profiles use the default timeout of their family.
 	DefaultTimeout time.Duration
 	MaxTimeout     time.Duration
-	// MaxFileSize is the maximum size of a file that is read whole. It defaults to the constant.
+	// MaxFileSize is the maximum size of a file that is read. It defaults to the constant of the same name.
 	MaxFileSize int64
-	// ClassicPatch makes apply_patch keep the changes before the one that failed, as codex does,
-	// instead of undoing them.
+	// ClassicPatch makes apply_patch keep the changes before a failed one, like codex, instead of undoing them.
 	ClassicPatch bool
-	// ReadBeforeWrite makes tools refuse to change or delete a file unless its current content was read or
-	// written with these tools. Commands do not count. A session of [coding.Open] remembers what was read when
-	// it is resumed.
+	// ReadBeforeWrite makes tools refuse to change or delete a file unless its current content was read or written with
+	// these tools. Commands do not count. A session of [coding.Open] still knows what was read after it is resumed.
 	ReadBeforeWrite bool
-	// Redacted says that results are redacted (see package secret): tools then refuse to write a placeholder over
-	// what it stands for.
+	// Redacted means that results are redacted (see package secret). Tools then refuse to replace a secret with its
+	// placeholder.
 	Redacted bool
-	// State is shared by the tool sets of one session; nil makes a new one.
+	// State is shared by the tool sets of one session; nil means a new one.
 	State *State
 }
 
@@ -74,10 +70,10 @@ func (c Config) timeouts() tool.Timeouts {
 	return tool.Timeouts{Default: c.DefaultTimeout, Max: c.MaxTimeout}
 }
 
-// State holds what tools share between calls: background processes, which call is changing files, and which
-// files the model knows.
+// State holds what tools share between calls: background processes, a lock for file changes, and which files the model
+// has seen.
 type State struct {
-	turn chan struct{} // full while a call changes files
+	turn chan struct{} // full while a call is changing files
 
 	mu      sync.Mutex
 	last    int // number of the last background process
@@ -86,7 +82,7 @@ type State struct {
 	news    map[string]string // those that Seen has not returned yet
 
 	wakes   sync.Mutex
-	changed chan struct{} // closed when a process prints or ends; nil if nobody waits
+	changed chan struct{} // closed when a process prints or ends; nil if no call waits
 }
 
 // NewState returns an empty state.
@@ -94,7 +90,7 @@ func NewState() *State {
 	return &State{turn: make(chan struct{}, 1), running: make(map[string]*process), seen: make(map[string]string)}
 }
 
-// New makes a set of coding tools. They share their background processes.
+// New returns the standard coding tools. They share their background processes.
 func New(c Config) []tool.Tool {
 	f, sh := newWorkers(c)
 	return append([]tool.Tool{
@@ -104,21 +100,22 @@ func New(c Config) []tool.Tool {
 	}, append(sh.backgroundTools(), UpdatePlan())...)
 }
 
-// More makes tools that a session may have beside those of its profile: they delete a file, show an image, edit a
-// notebook, and wait for background processes. With a shared Config.State they belong to the tools of [New].
+// More returns tools that a session may have in addition to those of its profile: they delete a file, show an image,
+// edit a notebook, and wait for background processes. To share processes with the tools of [New], use the same
+// Config.State.
 func More(c Config) []tool.Tool {
 	f, sh := newWorkers(c)
 	return append([]tool.Tool{f.deleteFile(), f.imageTool(), f.notebookEdit()}, sh.waiting()...)
 }
 
-// newWorkers makes the workers of one set of tools.
+// newWorkers returns the implementations for one set of tools.
 func newWorkers(c Config) (files, *shell) {
 	c = c.WithDefaults()
 	return files{c}, &shell{c, c.State}
 }
 
-// oneByOne makes calls that change files wait for each other: two calls that read, change and write the
-// same file in parallel would lose a change.
+// oneByOne serializes calls that change files: if two calls read, change and write the same file in parallel, a change
+// would be lost.
 func oneByOne[In, Out any](f files, run func(context.Context, *tool.Call, In) (Out, error)) func(context.Context, *tool.Call, In) (Out, error) {
 	return func(ctx context.Context, c *tool.Call, in In) (out Out, err error) {
 		select {
@@ -165,8 +162,8 @@ func Plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// Aliases returns the names and arguments that the vendors' own agents use for these tools. Calls by a model
-// that uses the names it was trained on then still work. The Params maps are shared and must not be modified.
+// Aliases returns the names and arguments that the vendors' own agents use for these tools, so that a model can use the
+// names it was trained on. The Params maps are shared and must not be modified.
 func Aliases() []tool.Alias { return slices.Clone(vendorAliases()) }
 
 var vendorAliases = sync.OnceValue(func() []tool.Alias {

@@ -14,9 +14,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// transaction carries out the operations of a patch so that they can be rolled back. A deleted file is
-// only moved aside until the end, so a rollback restores it with its owner and mode, or as the link it
-// was.
+// transaction performs the operations of a patch so that they can be rolled back. Until the end, a deleted file is only
+// renamed, so that a rollback restores it with its owner and mode, even if it is a link.
 type transaction struct {
 	ctx   context.Context
 	env   env.Environment
@@ -100,7 +99,7 @@ func (t *transaction) move(op patch.FileOp) error {
 	return t.drop(op.From)
 }
 
-// drop removes a file by moving it aside.
+// drop removes a file by renaming it.
 func (t *transaction) drop(p string) error {
 	paths := t.env.Info().Paths()
 	p = paths.Clean(p)
@@ -115,7 +114,7 @@ func (t *transaction) drop(p string) error {
 
 func (t *transaction) onUndo(f func(context.Context) error) { t.undo = append(t.undo, f) }
 
-// keepUndo drops the last undo function if its step failed and so changed nothing.
+// keepUndo removes the last undo function if its step failed and thus changed nothing.
 func (t *transaction) keepUndo(err error) error {
 	if err != nil {
 		t.undo = t.undo[:len(t.undo)-1]
@@ -139,7 +138,7 @@ func (t *transaction) rollBack() string {
 	return "Nothing was changed."
 }
 
-// finish removes the files that were moved aside and returns notes about those it cannot remove.
+// finish deletes the renamed files and returns notes about those it cannot delete.
 func (t *transaction) finish() (notes []string) {
 	ctx := context.WithoutCancel(t.ctx)
 	for _, p := range t.aside {

@@ -8,8 +8,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// outputOf returns the output of a process that has ended. Small output is copied and the process
-// released; large output stays in the environment until it is closed.
+// outputOf returns the output of a process that has ended. If the output is small, it copies it and releases the
+// process. Large output remains in the environment until it is closed.
 func outputOf(p env.Process, exit env.Exit) tool.Output {
 	const small = 64 << 10
 	if p.Written(env.Both) > small {
@@ -25,13 +25,13 @@ func outputOf(p env.Process, exit env.Exit) tool.Output {
 	return tool.Text(b)
 }
 
-// processOutput is output that stays in the environment.
+// processOutput is output that remains in the environment.
 type processOutput struct {
 	p       env.Process
 	dropped int64
 }
 
-// Len returns the number of bytes, without dropped ones.
+// Len returns the number of bytes, not counting dropped ones.
 func (o processOutput) Len() int64 { return o.p.Written(env.Both) - o.dropped }
 
 // Open returns a reader over the whole output.
@@ -40,14 +40,14 @@ func (o processOutput) Open() io.ReadCloser { return transcript(o.p, 0) }
 // Close releases the output.
 func (o processOutput) Close() error { return o.p.Release() }
 
-// transcript reads the output of a process from an offset on. A line takes the place of dropped output.
+// transcript reads the output of a process, starting at an offset. It replaces dropped output with a note.
 func transcript(p env.Process, offset int64) *gapReader {
 	return &gapReader{OutputReader: p.Output(env.Both, offset)}
 }
 
 type gapReader struct {
 	env.OutputReader
-	pending []byte // the line and the output after it
+	pending []byte // the note and the output after it
 	err     error  // of the read that produced it
 }
 

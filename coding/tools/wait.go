@@ -15,13 +15,13 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// maxSleep bounds how long one call waits. Prompt caches of providers live about that long.
+// maxSleep is the maximum time that one call waits. Prompt caches of providers expire after about that time.
 const maxSleep = 10 * time.Minute
 
-// maxWatched is the number of bytes of a line that monitor matches.
+// maxWatched is the maximum number of bytes of a line that monitor matches.
 const maxWatched = 64 << 10
 
-// waiting makes the tools that wait for background processes.
+// waiting returns the tools that wait for background processes.
 func (s *shell) waiting() []tool.Tool {
 	monitor := waitSpec("monitor", "Wait until a background process prints a matching line or ends, and read the new output.", "matched string", "ended array")
 	monitor.Input = json.RawMessage(`{"type":"object","properties":{"ids":{"type":"array","items":{"type":["string","integer"]},"description":"ids of background processes (default: all)"},` +
@@ -40,7 +40,7 @@ func waitSpec(name, description string, fields ...string) tool.Spec {
 	}
 }
 
-// wake tells the calls that wait to look again.
+// wake wakes all waiting calls.
 func (s *State) wake() {
 	s.wakes.Lock()
 	defer s.wakes.Unlock()
@@ -69,8 +69,8 @@ const (
 	steered    = "a message arrived"
 )
 
-// await waits until ready returns a reason, a message for the agent arrives or the time has passed. ready is called
-// again when a process prints something, or when one of these ends.
+// await waits until ready returns a reason, a message for the agent arrives or the time has passed. It calls ready
+// again whenever a process prints something or one of the given processes ends.
 func (s *State) await(ctx context.Context, c *tool.Call, limit time.Duration, processes []*process, ready func() (string, error)) (string, error) {
 	over := make(chan struct{})
 	defer close(over)
@@ -86,7 +86,7 @@ func (s *State) await(ctx context.Context, c *tool.Call, limit time.Duration, pr
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {
-		next := s.next() // before ready looks, so that nothing is missed
+		next := s.next() // before ready is called, so that no change is missed
 		if why, err := ready(); why != "" || err != nil {
 			return why, err
 		}
@@ -192,7 +192,7 @@ func (s *shell) monitor(ctx context.Context, c *tool.Call, in monitorIn) (tool.R
 	return report(watched, why, line)
 }
 
-// watched returns the processes to wait for: those that are named, or else all unfinished ones.
+// watched returns the processes to wait for: those in in.IDs, or all unfinished ones if there are none.
 func (s *shell) watched(in monitorIn) ([]*watch, error) {
 	var pattern *regexp.Regexp
 	if in.Pattern != "" {
@@ -221,13 +221,13 @@ func (s *shell) watched(in monitorIn) ([]*watch, error) {
 		add(p)
 	}
 	if len(list) == 0 {
-		return nil, tool.Errorf(tool.ProcessNotFound, "No background process is running, and the output of those that ended was read.")
+		return nil, tool.Errorf(tool.ProcessNotFound, "No background process is running, and all output of ended processes has been read.")
 	}
 	return list, nil
 }
 
-// unfinished returns the background processes whose end was not reported yet, in order. So a process that ends just
-// before a call is not missed.
+// unfinished returns the background processes whose end has not been reported yet, in order. It includes ended ones, so
+// that a process that ends just before a call is not missed.
 func (s *shell) unfinished() []*process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,14 +238,14 @@ func (s *shell) unfinished() []*process {
 	})
 }
 
-// unread returns the offset of the output that was not read yet.
+// unread returns the offset at which the unread output starts.
 func (p *process) unread() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.read
 }
 
-// watch looks for a line in the output of a process, without reading it for shell_output.
+// watch searches the output of a process for a line. The output still counts as unread for shell_output.
 type watch struct {
 	*process
 	pattern *regexp.Regexp
@@ -253,7 +253,7 @@ type watch struct {
 	rest    []byte // an incomplete line
 }
 
-// scan looks at the output since the last scan. The last line counts without its end if the process has ended.
+// scan searches the output since the last scan. If the process has ended, it includes an incomplete last line.
 func (w *watch) scan(ended bool) (string, bool, error) {
 	if w.pattern == nil {
 		return "", false, nil
@@ -280,19 +280,19 @@ func (w *watch) scan(ended bool) (string, bool, error) {
 		case err == io.EOF:
 			return "", false, nil
 		case err != nil:
-			return "", false, tool.Errorf(tool.IOError, "The output of process %s could not be read: %v", w.id(), err)
+			return "", false, tool.Errorf(tool.IOError, "Cannot read the output of process %s: %v", w.id(), err)
 		}
 	}
 }
 
-// line takes the collected line and reports whether it matches.
+// line returns and clears the collected line, and reports whether it matches.
 func (w *watch) line() (string, bool) {
 	line := strings.TrimRight(string(w.rest), "\r\n")
 	w.rest = w.rest[:0]
 	return line, w.pattern.MatchString(line)
 }
 
-// report returns why the waiting ended, and the new output of each process.
+// report returns why the wait ended, and the new output of each process.
 func report(watched []*watch, why, line string) (tool.Result, error) {
 	text, ended := fmt.Sprintf("[%s]\n", why), []string{}
 	if why == matched {

@@ -45,7 +45,7 @@ func (f files) planWrite(ctx context.Context, c *tool.Call, in Write) (Written, 
 	case err == nil:
 		w.Old = old
 		if w.New, w.Note, err = inStyleOf(old, in.Content); err != nil {
-			return w, tool.Errorf(tool.EditConflict, "%s was not written: %v. Use only characters that its encoding has, or delete the file first to write it as UTF-8.", in.Path, err)
+			return w, tool.Errorf(tool.EditConflict, "%s was not written: %v. Use only characters that its encoding supports, or delete the file first to write it as UTF-8.", in.Path, err)
 		}
 	case errors.Is(err, env.ErrTooLarge):
 		w.Note = "The old content was too large to read; the new content is UTF-8."
@@ -93,8 +93,8 @@ func showWritten(_ Write, w Written) tool.Result {
 	return tool.Result{Output: tool.Text(text), Fields: w.Fields(), Artifacts: w.Artifacts}
 }
 
-// inStyleOf encodes text with the encoding, byte order mark and line endings of the old content. Binary
-// content has no style, and mixed line endings are not kept.
+// inStyleOf encodes text with the encoding, byte order mark and line endings of the old content. It does not do so if
+// the old content is binary, and does not keep mixed line endings.
 func inStyleOf(old []byte, text string) (data []byte, note string, err error) {
 	file, err := textfile.Decode(old)
 	if err != nil || len(old) == 0 {

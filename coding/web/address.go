@@ -5,9 +5,8 @@ import (
 	"net/netip"
 )
 
-// special lists the address blocks of the IANA registries for special purposes that netip does not name, and the
-// addresses of cloud metadata services outside of them. Those marked never are refused even if private ones are
-// allowed.
+// special lists the special-purpose address blocks of the IANA registries that netip has no methods for, and the other
+// addresses of cloud metadata services. Those with never set are refused even if private addresses are allowed.
 var special = []struct {
 	block netip.Prefix
 	name  string
@@ -27,14 +26,14 @@ var special = []struct {
 	{netip.MustParsePrefix("240.0.0.0/4"), "a reserved", true},
 	{netip.MustParsePrefix("fd00:ec2::254/128"), "a cloud metadata", true},
 	{netip.MustParsePrefix("fd20:ce::254/128"), "a cloud metadata", true},
-	{netip.MustParsePrefix("2001::/23"), "a reserved", false}, // with Teredo
+	{netip.MustParsePrefix("2001::/23"), "a reserved", false}, // includes Teredo
 	{netip.MustParsePrefix("2001:db8::/32"), "a documentation", false},
 	{netip.MustParsePrefix("2002::/16"), "a 6to4", false},
 	{netip.MustParsePrefix("3fff::/20"), "a documentation", false},
 }
 
 var (
-	global = netip.MustParsePrefix("2000::/3")     // the only block of global IPv6 addresses
+	global = netip.MustParsePrefix("2000::/3")     // contains all global IPv6 addresses
 	nat64  = netip.MustParsePrefix("64:ff9b::/96") // ends in an IPv4 address
 )
 
@@ -50,8 +49,8 @@ func (c Config) check(a netip.Addr) error {
 // errRefused is the error for an address that is not allowed.
 type errRefused struct{ error }
 
-// kind returns what kind of address it is, with an article, or "" for a public one. never reports that no
-// configuration allows it.
+// kind returns the kind of an address, with an article, or "" for a public one. never reports whether it is refused in
+// every configuration.
 func kind(a netip.Addr) (name string, never bool) {
 	a = a.WithZone("").Unmap()
 	if nat64.Contains(a) {

@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// parse parses the URL of a page. Its host is in the form that DNS uses, so that it is the one that rules name.
+// parse parses the URL of a page. It converts the host to the form that DNS and policy rules use.
 func parse(text string) (*url.URL, error) {
 	invalid := func(why string) error {
 		return tool.Errorf(tool.ValidationError, "Invalid URL: %s. Pass a URL such as https://example.com/page.", why)
@@ -38,7 +38,7 @@ func parse(text string) (*url.URL, error) {
 	host := u.Hostname()
 	if _, err := netip.ParseAddr(host); err != nil {
 		if host, err = idna.Lookup.ToASCII(host); err != nil {
-			return nil, invalid("the host name is not valid")
+			return nil, invalid("the host name is invalid")
 		}
 	}
 	u.Host, u.Fragment = join(host, u.Port()), ""
@@ -61,7 +61,8 @@ type errMoved struct{ to string }
 
 func (e *errMoved) Error() string { return "redirect to " + e.to }
 
-// redirect follows redirects that stay on the host and do not leave https. Others need an approval of their own.
+// redirect follows redirects that stay on the same host and do not leave https. Other redirects need a separate
+// approval.
 func redirect(r *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fmt.Errorf("it redirects more than %d times", maxRedirects)
@@ -79,18 +80,18 @@ func redirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// page is an answer of a server.
+// page is the response of a server.
 type page struct {
 	url    *url.URL // after redirects
 	status int
 	header http.Header
 	body   []byte
-	moved  string // where it redirects, if that was not followed
+	moved  string // target of a redirect that was not followed
 }
 
 // get fetches a page within the limits.
 func (c Config) get(ctx context.Context, u *url.URL) (page, error) {
-	if a, err := netip.ParseAddr(u.Hostname()); err == nil { // a proxy would not be stopped by control
+	if a, err := netip.ParseAddr(u.Hostname()); err == nil { // control does not see the address if a proxy is used
 		if err := c.check(a); err != nil {
 			return page{}, failed(err, u.Host)
 		}
@@ -136,7 +137,7 @@ func tooLarge(limit int64) error {
 	return tool.Errorf(tool.TooLarge, "The answer is larger than %d MiB. Fetch a smaller page, or download it with a command.", limit>>20)
 }
 
-// failed returns the failure for an error of a request.
+// failed returns the tool error for a failed request.
 func failed(err error, host string) error {
 	var known *tool.Error
 	var refused *errRefused

@@ -39,7 +39,7 @@ func (c Config) text(ctx context.Context, p page) (text, media string, err error
 	return text, media, err
 }
 
-// readable reports whether a media type is shown.
+// readable reports whether a media type can be shown as text.
 func readable(media string) bool {
 	kind, sub, _ := strings.Cut(media, "/")
 	switch {
@@ -55,7 +55,7 @@ func readable(media string) bool {
 	return false
 }
 
-// decode returns a body as UTF-8. A body without a declared encoding is UTF-8 if that is possible.
+// decode returns a body as UTF-8. A body without a declared encoding counts as UTF-8 if it is valid UTF-8.
 func decode(body []byte, contentType string) (string, error) {
 	encoding, name, certain := charset.DetermineEncoding(body, contentType)
 	if name == "utf-8" || !certain && utf8.Valid(body) {

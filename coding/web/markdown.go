@@ -18,15 +18,15 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// The limits of what becomes Markdown. Beyond them a small page could become a very large text.
+// The limits of the conversion to Markdown. Without them, a small page could become a very large text.
 const (
-	maxNesting = 8       // lists and quotes inside each other
-	maxCells   = 20_000  // cells of a table, if every row had the cells of the longest one
-	maxNodes   = 200_000 // elements and texts of a page
+	maxNesting = 8       // levels of nested lists and quotes
+	maxCells   = 20_000  // cells of a table: rows times the longest row
+	maxNodes   = 200_000 // elements and text nodes of a page
 )
 
-// markdown converts HTML. It returns when the context ends, even if the conversion has not. Until then the conversion
-// keeps its place in turn, so that there are never many of them.
+// markdown converts HTML to Markdown. It returns when ctx is done, even if the conversion is still running. A running
+// conversion keeps its slot in turn, which limits how many there are.
 func markdown(ctx context.Context, turn chan struct{}, text string, base *url.URL) (string, error) {
 	select {
 	case turn <- struct{}{}:
@@ -82,8 +82,7 @@ func convert(ctx context.Context, text string, at *url.URL) (string, error) {
 	return title + strings.TrimSpace(string(b)), err
 }
 
-// clean removes what a reader of the page would not see, and what would make the Markdown very large. It returns the
-// title of the page.
+// clean removes invisible elements, and what would make the Markdown very large. It returns the title of the page.
 func clean(n *html.Node, nesting int) (title string) {
 	switch n.DataAtom {
 	case atom.Title:
@@ -116,7 +115,7 @@ func clean(n *html.Node, nesting int) (title string) {
 
 var hides = lazy.Regexp(`(?i)(^|[;\s])(display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(\.0*)?\s*(;|!|$)|font-size\s*:\s*0[a-z%]*\s*(;|!|$))`)
 
-// invisible reports whether browsers do not show an element. Style sheets are not considered.
+// invisible reports whether browsers hide an element. It ignores style sheets.
 func invisible(n *html.Node) bool {
 	if n.Type == html.CommentNode || n.DataAtom == atom.Template || n.DataAtom == atom.Script || n.DataAtom == atom.Style {
 		return true
@@ -128,7 +127,7 @@ func invisible(n *html.Node) bool {
 
 func rename(n *html.Node, to atom.Atom) { n.DataAtom, n.Data = to, to.String() }
 
-// cells returns the number of cells of a table if every row had the cells of the longest one.
+// cells returns the number of rows of a table times the length of the longest row.
 func cells(t *html.Node) int {
 	rows, longest := 0, 0
 	for n := range t.Descendants() {
@@ -146,7 +145,7 @@ func cells(t *html.Node) int {
 	return rows * longest
 }
 
-// flatten makes the parts of a table plain blocks.
+// flatten turns the parts of a table into plain blocks.
 func flatten(t *html.Node) {
 	rename(t, atom.Div)
 	for n := range t.Descendants() {

@@ -19,16 +19,16 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Search is a search engine. Its address is the host's choice, so it may be private.
+// Search configures a search engine. The host chooses its address, so it may be private.
 type Search struct {
-	Backend string // "searxng" or "brave"; "" is none
-	URL     string // of the SearXNG instance; for brave, it replaces that of the API
+	Backend string // "searxng" or "brave"; "" means none
+	URL     string // of the SearXNG instance; for brave, it overrides the URL of the API
 	Key     string // of the Brave API
 }
 
 // The limits of a search.
 const (
-	maxAnswer    = 2 << 20 // bytes of the answer of the search engine
+	maxAnswer    = 2 << 20 // bytes of a response
 	maxResults   = 20
 	maxTitle     = 200 // characters
 	maxSnippet   = 500
@@ -47,7 +47,7 @@ type engine struct {
 // hit is a result of a search.
 type hit struct {
 	Title, URL, Content string
-	Description         string // Content, in answers of Brave
+	Description         string // the content in responses of Brave
 }
 
 // engine returns the search engine, or an error if it cannot be used.
@@ -117,7 +117,7 @@ func (e engine) tool(limit time.Duration) tool.Tool {
 		})
 }
 
-// search asks the search engine.
+// search queries the search engine.
 func (e engine) search(ctx context.Context, in searchIn) ([]hit, error) {
 	if in.Limit == 0 {
 		in.Limit = 10
@@ -135,7 +135,7 @@ func (e engine) search(ctx context.Context, in searchIn) ([]hit, error) {
 		return nil, err
 	}
 	r.Header = e.header.Clone()
-	// The key must not follow a redirect.
+	// The key must not be sent to the target of a redirect.
 	client := &http.Client{
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: stay,
@@ -160,7 +160,7 @@ func (e engine) search(ctx context.Context, in searchIn) ([]hit, error) {
 	return hits[:min(len(hits), in.Limit)], nil
 }
 
-// advice returns what to do about a status.
+// advice returns advice for an HTTP status, or "".
 func advice(status int) string {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -180,13 +180,13 @@ func searxngResults(answer []byte) ([]hit, error) {
 func braveResults(answer []byte) ([]hit, error) {
 	var a struct{ Web struct{ Results []hit } }
 	err := json.Unmarshal(answer, &a)
-	for i, h := range a.Web.Results { // they have markup
+	for i, h := range a.Web.Results { // they contain markup
 		a.Web.Results[i] = hit{Title: plain(h.Title), URL: h.URL, Content: plain(h.Description)}
 	}
 	return a.Web.Results, err
 }
 
-// wants reports whether a result is a page of the wanted domains.
+// wants reports whether the domain filters accept a result.
 func (in searchIn) wants(h hit) bool {
 	u, err := parse(h.URL)
 	if err != nil {
@@ -199,7 +199,7 @@ func (in searchIn) wants(h hit) bool {
 	return (len(in.Allowed) == 0 || slices.ContainsFunc(in.Allowed, below)) && !slices.ContainsFunc(in.Blocked, below)
 }
 
-// list shows results.
+// list formats search results.
 func list(hits []hit) tool.Result {
 	if len(hits) == 0 {
 		res := tool.Success("No results.")
@@ -216,7 +216,7 @@ func list(hits []hit) tool.Result {
 	return tool.Result{Output: tool.Text(b.String()), Fields: map[string]any{"results": len(hits)}, Notes: []string{note}}
 }
 
-// line returns text on one line, of at most limit characters.
+// line returns text as one line, truncated after limit characters.
 func line(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if rest := after(text, limit); rest != "" {

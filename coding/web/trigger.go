@@ -23,7 +23,7 @@ type Trigger struct {
 	Secret webhook.Secret
 }
 
-// maxReply limits what is read of the answer to a webhook.
+// maxReply is the maximum size of the response to a webhook.
 const maxReply = 16 << 10
 
 type triggerIn struct {
@@ -32,11 +32,11 @@ type triggerIn struct {
 }
 
 // triggerTool returns the tool that calls webhooks. It connects only to public addresses, unless AllowPrivate is set,
-// and follows no redirects.
+// and does not follow redirects.
 func (c Config) triggerTool() (tool.Tool, error) {
 	for name, t := range c.Triggers {
 		if _, err := parse(t.URL); err != nil {
-			return nil, fmt.Errorf("trigger %s: the URL is not valid", name)
+			return nil, fmt.Errorf("trigger %s: the URL is invalid", name)
 		}
 	}
 	names := slices.Sorted(maps.Keys(c.Triggers))
@@ -94,5 +94,5 @@ func (c Config) trigger(ctx context.Context, _ *tool.Call, in triggerIn) (tool.R
 	return res, nil
 }
 
-// stay follows no redirect.
+// stay does not follow redirects.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -1,8 +1,8 @@
-// Package web provides tools that read the web: web_fetch returns a page as text, and web_search asks a search
-// engine.
+// Package web provides tools for the web: web_fetch returns a page as text, web_search queries a search engine, and
+// remote_trigger calls webhooks of the user.
 //
 // The tools run in the process of the host, not in the environment of a session. web_fetch connects only to public
-// addresses, unless [Config.AllowPrivate] is set. It sends no cookies and no credentials, and follows redirects only
+// addresses, unless [Config.AllowPrivate] is set. It does not send cookies or credentials, and follows redirects only
 // on the host that was approved.
 package web
 
@@ -18,37 +18,38 @@ import (
 type Config struct {
 	// Fetch offers web_fetch.
 	Fetch bool
-	// AllowPrivate lets web_fetch connect to private addresses, such as those of this machine and its network, and
-	// use the proxy of the environment. A proxy resolves names itself, so the addresses cannot be checked.
-	// Link-local addresses and those of cloud metadata are always refused.
+	// AllowPrivate lets web_fetch and remote_trigger connect to private addresses, such as those of this machine and
+	// its network, and use the proxy of the environment. A proxy resolves names itself, so the addresses cannot be
+	// checked. Link-local addresses and those of cloud metadata are always refused.
 	AllowPrivate bool
-	// Search is the search engine of web_search. If its backend is empty, the tool is not offered.
+	// Search configures web_search. If its backend is empty, the tool is not offered.
 	Search Search
-	// Triggers are the webhooks of remote_trigger, by name. Without one, the tool is not offered.
+	// Triggers are the webhooks of remote_trigger, by name. If there are none, the tool is not offered.
 	Triggers map[string]Trigger
 
-	turn chan struct{} // full while pages are converted
+	turn chan struct{} // slots for running conversions
 
 	// For tests:
-	resolver *net.Resolver // nil is the system's
+	resolver *net.Resolver // nil means the system's
 	timeout  time.Duration
 	public   netip.Addr // a private address that counts as public
 }
 
 // The limits of the tools.
 const (
-	maxTime      = 30 * time.Second // of a call
+	maxTime      = 30 * time.Second // maximum time of a call
 	maxBody      = 5 << 20          // bytes of a page, decompressed
 	maxRedirects = 5
-	pageChars    = 50_000 // characters that one call returns
+	pageChars    = 50_000 // maximum characters that one call returns
 	maxURL       = 4096   // bytes
 
-	maxConversions = 2 // at the same time
+	maxConversions = 2 // maximum number at the same time
 )
 
 const userAgent = "Reins/1.0 (coding agent; +https://github.com/reins-agent/reins)"
 
-// New makes the tools that a configuration offers. It returns an error if the search engine is not usable.
+// New returns the tools that a configuration offers. It returns an error if the search engine or a trigger is
+// misconfigured.
 func New(c Config) ([]tool.Tool, error) {
 	if c.timeout == 0 {
 		c.timeout = maxTime

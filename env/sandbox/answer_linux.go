@@ -16,11 +16,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errSpawner means that the spawner does not answer. A command can kill or stop it; another one then starts.
+// errSpawner means that the spawner does not answer. A command can kill it; another one then starts.
 var errSpawner = errors.New("the sandbox does not answer")
 
 // patience is how long to wait for the spawner before checking that it was not stopped.
 const patience = 200 * time.Millisecond
+
+// maxWakes is how often a spawner that commands stop is continued for one request.
+const maxWakes = 25
 
 // send writes a message, with files if rights are given.
 func (b *Box) send(data, rights []byte) error {
@@ -47,10 +50,11 @@ func (b *Box) receive() (reply []string, files []int, err error) {
 	})
 }
 
-// wait sends or receives without blocking a thread, and returns how much. It gives up if the spawner is gone or stopped.
+// wait sends or receives without blocking a thread, and returns how much. It continues a spawner that a command has
+// stopped, and gives up if the spawner is gone or is stopped again and again.
 func (b *Box) wait(ready func(syscall.RawConn, func(uintptr) bool) error, do func(fd int) (int, error)) (n int, err error) {
 	defer b.socket.SetDeadline(time.Time{})
-	for {
+	for wakes := 0; ; {
 		b.socket.SetDeadline(time.Now().Add(patience))
 		late := ready(b.conn, func(fd uintptr) bool {
 			for n, err = do(int(fd)); err == unix.EINTR; {
@@ -58,7 +62,11 @@ func (b *Box) wait(ready func(syscall.RawConn, func(uintptr) bool) error, do fun
 			}
 			return err != unix.EAGAIN
 		})
-		if errors.Is(late, os.ErrDeadlineExceeded) && !b.stopped() {
+		if errors.Is(late, os.ErrDeadlineExceeded) && wakes < maxWakes {
+			if b.stopped() {
+				wakes++
+				b.spawner.Signal(unix.SIGCONT)
+			}
 			continue
 		}
 		if err = errors.Join(late, err); err != nil || n == 0 {
@@ -66,6 +74,11 @@ func (b *Box) wait(ready func(syscall.RawConn, func(uintptr) bool) error, do fun
 		}
 		return n, nil
 	}
+}
+
+// unread reports whether a request failed before the spawner read it. Otherwise, the command may have been started.
+func unread(err error) bool {
+	return errors.Is(err, errSpawner) && (errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET))
 }
 
 // stopped reports whether a command has stopped the spawner.

@@ -104,9 +104,13 @@ func (b *Box) Start(path string, args []string, attr *os.ProcAttr) (*os.Process,
 		b.drop()
 	}
 	reply, err := b.ask(request, attr.Files[:3])
-	if errors.Is(err, errSpawner) {
+	if unread(err) {
 		b.drop()
 		reply, err = b.ask(request, attr.Files[:3])
+	}
+	if errors.Is(err, errSpawner) {
+		b.drop()
+		return nil, fmt.Errorf("%w; the command may have been started", err)
 	}
 	if err != nil {
 		return nil, err

@@ -95,8 +95,8 @@ func TestRepository_CreatedOutsideCanBeCommittedTo(t *testing.T) {
 	s.refuses("echo x >> .git/config")
 }
 
-func TestSpawner_IsReplacedWhenACommandHarmsIt(t *testing.T) {
-	for _, signal := range []string{"KILL", "STOP"} {
+func TestSpawner_IsReplacedOrContinuedWhenACommandHarmsIt(t *testing.T) {
+	for signal, spawners := range map[string]int{"KILL": 2, "STOP": 1} {
 		s := newStage(t, nil)
 		s.must("true")
 		s.sh(true, "kill -"+signal+" $(pgrep -x "+s.box.name+")")
@@ -104,9 +104,24 @@ func TestSpawner_IsReplacedWhenACommandHarmsIt(t *testing.T) {
 			t.Errorf("after %s: %q", signal, out)
 		}
 		s.refuses("echo x > $OUT/new")
-		if n := len(s.box.spaces); n != 2 {
-			t.Errorf("after %s: %d spawners so far, want 2, or the test shows nothing", signal, n)
+		if n := len(s.box.spaces); n != spawners {
+			t.Errorf("after %s: %d spawners so far, want %d, or the test shows nothing", signal, n, spawners)
 		}
+	}
+}
+
+// A command can stop the spawner before that has answered.
+func TestSpawner_RunsACommandOnceThatStopsIt(t *testing.T) {
+	s := newStage(t, nil)
+	const runs = 20
+	for range runs {
+		s.sh(true, "echo x >> runs; kill -STOP $(pgrep -x "+s.box.name+")")
+	}
+	if got := s.must("cat runs"); got != strings.Repeat("x\n", runs) {
+		t.Errorf("the command ran %d times, want %d", strings.Count(got, "x"), runs)
+	}
+	if n := len(s.box.spaces); n != 1 {
+		t.Errorf("%d spawners, want 1", n)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// asker asks the user on the terminal: for approvals, and the agent's own questions.
+// asker asks the user on the terminal, for approvals and on behalf of the agent.
 type asker struct {
 	host Host
 	view view
@@ -28,7 +28,7 @@ type asker struct {
 	mu      sync.Mutex
 	refused []string                 // calls refused because nobody could be asked
 	missing []string                 // rules that would have allowed them
-	agents  map[string]string        // what the subagents are for, by their paths
+	agents  map[string]string        // descriptions of the subagents, by path
 	arrived map[string]chan struct{} // by call ID; closed when the view has reached its question
 }
 
@@ -47,7 +47,7 @@ func (a *asker) unanswered() (calls, rules []string) {
 	return a.refused, a.missing
 }
 
-// note records what a question needs: what the agents are for, and that the view has reached the question.
+// note records the descriptions of agents, and which questions the view has reached.
 func (a *asker) note(r event.Record) {
 	switch d := r.Data.(type) {
 	case event.ApprovalRequested:
@@ -88,7 +88,7 @@ func (a *asker) arrive(id string) {
 	}
 }
 
-// refuse answers for a user who cannot be asked. It tells the model what to do instead.
+// refuse denies a call that no user can approve. It tells the model what to do instead.
 func (a *asker) refuse(ctx context.Context, r tool.Request, why string) tool.Approval {
 	with := "another --mode, or --yes"
 	rules := narrowest(suggestions(ctx, r))
@@ -166,7 +166,7 @@ func (a *asker) save(rules []string) (problem string) {
 	return ""
 }
 
-// answer asks the user the questions of the agent.
+// answer asks the user the agent's questions.
 func (a *asker) answer(ctx context.Context, questions []event.Question) (answers []agent.Answer, err error) {
 	a.asking.Lock()
 	defer a.asking.Unlock()
@@ -205,7 +205,7 @@ func questionRows(q event.Question) string {
 	return b.String()
 }
 
-// parseAnswer reads numbers of options, or a text. It reports false if there is no answer.
+// parseAnswer parses the numbers of options, or free text. It reports false if there is no answer.
 func parseAnswer(q event.Question, line string) (agent.Answer, bool) {
 	var chosen []string
 	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -220,7 +220,7 @@ func parseAnswer(q event.Question, line string) (agent.Answer, bool) {
 	return agent.Answer{Chosen: chosen}, len(chosen) > 0
 }
 
-// ask shows a question and waits for its answer. The last line of the question is shown when it takes an answer.
+// ask shows a question and waits for its answer. The last line of the question is shown once it accepts an answer.
 func (a *asker) ask(ctx context.Context, question string) (answer string, err error) {
 	i := strings.LastIndexByte(question, '\n') + 1
 	done := a.view.ask(question[:i])

@@ -70,8 +70,8 @@ type auditFilter struct {
 }
 
 func (f *auditFilter) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.session, "session", "", "only calls of the session `ID`, which can be a prefix")
-	cmd.Flags().StringVar(&f.tool, "tool", "", "only calls of this tool")
+	cmd.Flags().StringVar(&f.session, "session", "", "only calls in session `ID`, which can be a prefix")
+	cmd.Flags().StringVar(&f.tool, "tool", "", "only calls to this tool")
 	jsonFlag(cmd, &f.asJSON)
 }
 
@@ -105,7 +105,7 @@ func newAuditShow(h Host) *cobra.Command {
 	return cmd
 }
 
-// show prints the lines. Damaged ones are reported.
+// show prints the selected lines, and reports damaged ones.
 func (f *auditFilter) show(ctx context.Context, h Host, path string) error {
 	t := &show.Table{Columns: []show.Column{{Title: "TIME"}, {Title: "SESSION"}, {Title: "TOOL", Colour: show.Cyan}, {Title: "RESULT"}, {Title: "DECISION"}, {Title: "CALL"}}}
 	damaged := false
@@ -190,12 +190,12 @@ func newAuditTail(h Host) *cobra.Command {
 		},
 	}
 	f.flags(cmd)
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "wait for further calls")
-	cmd.Flags().IntVarP(&count, "lines", "n", 10, "number of calls")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "wait for new calls and print them")
+	cmd.Flags().IntVarP(&count, "lines", "n", 10, "number of calls to print")
 	return cmd
 }
 
-// tail prints the last lines and, if wanted, those that follow.
+// tail prints the last lines and, with follow, new ones as they are added.
 func (f *auditFilter) tail(ctx context.Context, h Host, path string, count int, follow bool) error {
 	seen, lines, err := f.news(h, path, 0)
 	if err != nil {
@@ -222,7 +222,7 @@ func (f *auditFilter) tail(ctx context.Context, h Host, path string, count int, 
 	}
 }
 
-// news returns the selected lines after one, and the number of the last line.
+// news returns the selected lines after a line number, and the number of the last line.
 func (f *auditFilter) news(h Host, path string, after int64) (last int64, lines []audit.Line, err error) {
 	last = after
 	for l, err := range audit.Read(path, after) {
@@ -272,9 +272,9 @@ func newAuditVerify(h Host) *cobra.Command {
 		Long: `Check that no line of the audit log was changed, removed or reordered. Print the
 hash of the last line. The exit code is 1 if there are problems.
 
-Somebody who can write the log can also write all of it again, with new hashes.
-To notice that, save the hash in another place, and pass it with --expect later:
-the log must still have the line with this hash.`,
+Anyone who can write the log can also rewrite all of it with new hashes. To
+detect that, save the hash elsewhere and pass it with --expect later: the log
+must still contain the line with this hash.`,
 		Example: `  reins audit verify
   reins audit verify --expect "$(cat /mnt/backup/audit-hash)"`,
 		Args: wantArgs(0, 0, "no arguments"),
@@ -289,7 +289,7 @@ the log must still have the line with this hash.`,
 			return verifyAudit(h, path, expect, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&expect, "expect", "", "`HASH` of a line that the log must have")
+	cmd.Flags().StringVar(&expect, "expect", "", "`HASH` of a line that the log must contain")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

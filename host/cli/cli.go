@@ -36,7 +36,7 @@ type Host struct {
 	Getenv func(string) string
 
 	quit      <-chan struct{} // closed by the second interrupt; set by Main
-	systemDir string          // with the system configuration; "" is the standard one
+	systemDir string          // the directory of the system configuration; "" means the default
 	search    connect.Search  // where to look for local servers
 }
 
@@ -75,7 +75,7 @@ func Main(h Host) int {
 	return exitCode(ctx, err)
 }
 
-// usageError is a mistake on the command line.
+// usageError reports a mistake on the command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -122,7 +122,7 @@ func oneLine(err error) string {
 	return show.OneLine(hostSecrets().Text(text))
 }
 
-// errInterrupted is the cause of a context that a signal has cancelled.
+// errInterrupted is the cause of a context that was cancelled by a signal.
 var errInterrupted = errors.New("interrupted")
 
 // watchSignals returns a context that the first interrupt cancels, so that work can stop cleanly. The
@@ -183,7 +183,7 @@ OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
 	addVersion(root)
 	usage := root.UsageFunc()
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
-		if cmd.HasSubCommands() { // show only how to run those
+		if cmd.HasSubCommands() { // show only the usage with a subcommand
 			defer func(run func(*cobra.Command, []string) error) { cmd.RunE = run }(cmd.RunE)
 			cmd.RunE = nil
 		}
@@ -197,7 +197,8 @@ OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
 	return root
 }
 
-// addVersion adds the flag --version. A template for cobra's own one would make the program larger: see docs/performance.md.
+// addVersion adds the --version flag. Cobra's own flag uses a template, which would make the program larger; see
+// docs/performance.md.
 func addVersion(root *cobra.Command) {
 	show := root.Flags().BoolP("version", "v", false, "version for reins")
 	run := root.RunE
@@ -210,7 +211,7 @@ func addVersion(root *cobra.Command) {
 	}
 }
 
-// group completes a command that only has subcommands. Without one it prints its help.
+// group completes a command that only has subcommands. Without a subcommand, it prints its help.
 func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -280,8 +281,8 @@ func version() string {
 // anyNumber is a maximum for [wantArgs] that allows any number of arguments.
 const anyNumber = -1
 
-// wantArgs requires a number of arguments within bounds. The description completes the error `"reins
-// X" takes …`.
+// wantArgs requires a number of arguments between minimum and maximum. The description completes the error
+// `"reins X" takes …`.
 func wantArgs(minimum, maximum int, description string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < minimum || maximum != anyNumber && len(args) > maximum {

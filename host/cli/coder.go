@@ -24,7 +24,7 @@ import (
 
 // coderRun holds the flags of "reins coder".
 type coderRun struct {
-	run                           // only its fields about the connection
+	run                           // only its connection fields are used
 	request                       coder.Request
 	sandbox, contract, guardrails string
 	timeout, maxDuration          int
@@ -35,13 +35,13 @@ func newCoder(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "coder [flags] [PROMPT] [-]",
 		Short: "Run a coding task for a program",
-		Long: `Run a coding task for a program, such as another agent. It prints one JSON object
-that says whether the task succeeded, and the answer or the kind of error. The
-exit code is 0 or 1. Progress goes to standard error.
+		Long: `Run a coding task for a program, such as another agent. It prints one JSON
+object that says whether the task succeeded, and the answer or the kind of
+error. The exit code is 0 or 1. Progress goes to standard error.
 
-Nobody is asked. With the sandbox workspace-write, the agent may change files in
-the directory, and run commands that the sandbox confines. Everything else is
-refused, unless a rule allows it.`,
+It never asks for approval. With the sandbox workspace-write, the agent may
+change files in the directory and run commands inside the sandbox. Everything
+else is refused, unless a rule allows it.`,
 		Example: `  reins coder --cd ~/project "Add a --version flag" | jq -r .result
   reins coder --session ID "Now add a test for it"
   reins coder --contract ai/contract.md --allow-file 'src/**' - < task.md`,
@@ -54,17 +54,17 @@ refused, unless a rule allows it.`,
 	f, q := cmd.Flags(), &o.request
 	f.StringVar(&q.Dir, "cd", ".", "work in directory `DIR`")
 	f.StringVar(&o.sandbox, "sandbox", string(coder.WorkspaceWrite), "what the agent can change: read-only, workspace-write or danger-full-access, which the configuration must permit")
-	f.StringVar(&q.Session, "session", "", "continue the session `ID`; if it is lost, a new one begins")
+	f.StringVar(&q.Session, "session", "", "continue session `ID`, or start a new one if it does not exist")
 	f.IntVar(&o.timeout, "timeout", 300, "maximum `SECONDS` without output")
-	f.IntVar(&o.maxDuration, "max-duration", 1800, "maximum `SECONDS` of the whole run, 0 for no limit")
-	f.IntVar(&q.MaxRetries, "max-retries", 0, "try again `N` times if the run fails before it changed anything")
+	f.IntVar(&o.maxDuration, "max-duration", 1800, "maximum `SECONDS` for the whole run, 0 for no limit")
+	f.IntVar(&q.MaxRetries, "max-retries", 0, "retry up to `N` times if the run fails before it changes anything")
 	f.BoolVar(&q.AllMessages, "return-all-messages", false, "add everything that was recorded to the result")
 	f.BoolVar(&q.Metrics, "return-metrics", false, "add metrics to the result")
 	f.BoolVar(&q.LogMetrics, "log-metrics", false, "print metrics to standard error")
-	f.StringVar(&o.contract, "contract", "", "read constraints that stand above the task from `FILE`")
-	f.StringVar(&o.guardrails, "guardrails", "", "read further constraints from `FILE`")
-	f.StringArrayVar(&q.AllowedFiles, "allow-file", nil, "fail if other files than those that match `GLOB` have changed, such as 'src/**'; can be repeated")
-	_ = f.SetAnnotation("sandbox", ownMeaning, []string{}) // the flag exists
+	f.StringVar(&o.contract, "contract", "", "read constraints that take precedence over the task from `FILE`")
+	f.StringVar(&o.guardrails, "guardrails", "", "read additional constraints from `FILE`")
+	f.StringArrayVar(&q.AllowedFiles, "allow-file", nil, "fail if the run changes files that do not match `GLOB`, such as 'src/**'; can be repeated to allow more files")
+	_ = f.SetAnnotation("sandbox", ownMeaning, []string{}) // cannot fail: the flag exists
 	completeWords(cmd, "sandbox", string(coder.ReadOnly), string(coder.WorkspaceWrite), string(coder.FullAccess))
 	completeFlag(cmd, "session", completeSessions(h, anyNumber))
 	return cmd
@@ -96,7 +96,7 @@ func (o *coderRun) do(ctx context.Context, h Host, args []string) error {
 	q.Prompt, q.Sandbox = flagHidden(h, prompt), coder.Sandbox(o.sandbox)
 	q.IdleTimeout, q.MaxDuration = time.Duration(o.timeout)*time.Second, coder.Seconds(o.maxDuration)
 	c, err := o.coder(h, q.Dir)
-	if err != nil { // as a run reports it
+	if err != nil { // let the run report it as JSON
 		c = coder.Config{Session: func(context.Context, string, coder.Sandbox) (coding.Config, error) { return coding.Config{}, err }}
 	}
 	c.Progress = func(line string) { fmt.Fprintln(h.Stderr, "· "+hostSecrets().Text(line)) }
@@ -107,7 +107,7 @@ func (o *coderRun) do(ctx context.Context, h Host, args []string) error {
 	return failIf(!res.Success)
 }
 
-// coder returns the configuration of coder runs. The flags and the user's configuration decide what does the work.
+// coder returns the configuration of coder runs. The flags and the user's configuration select the agent.
 func (o run) coder(h Host, dir string) (coder.Config, error) {
 	quiet := h
 	quiet.Stderr = io.Discard // each run prints the notes about its configuration
@@ -152,12 +152,13 @@ func (o run) coderSession(ctx context.Context, h Host, dir string, box coder.San
 		return c, err
 	}
 	c.Session.Approve = func(ctx context.Context, q tool.Request) (tool.Approval, error) {
-		return r.asker.refuse(ctx, q, "nobody can be asked in this run"), nil
+		return r.asker.refuse(ctx, q, "this run cannot ask for approval"), nil
 	}
 	return c, o.checkModels(h, c.Connect.Catalogue, k.Provider, k.Model)
 }
 
-// coderEnv returns the environment of the command that does a coder run. It has the network, because it calls a model.
+// coderEnv returns the environment for the command of a coder run. It has network access, because the command calls a
+// model.
 func (o run) coderEnv(h Host, dir string, box coder.Sandbox) (env.Environment, error) {
 	if err := o.configureCoder(h, dir, box); err != nil {
 		return nil, err
@@ -168,7 +169,7 @@ func (o run) coderEnv(h Host, dir string, box coder.Sandbox) (env.Environment, e
 	}
 	for _, dir := range s.CoderWritable() {
 		if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
-			return nil, usagef("coder.writable: the directory %s does not exist", dir)
+			return nil, usagef("coder.writable: %s does not exist or is not a directory", dir)
 		}
 		o.box.Writable = append(o.box.Writable, dir)
 	}
@@ -179,8 +180,8 @@ func (o run) coderEnv(h Host, dir string, box coder.Sandbox) (env.Environment, e
 	return local.New(local.Config{Dir: dir, Pass: slices.Concat(o.pass, s.Coder.Pass), Sandbox: o.box})
 }
 
-// configureCoder applies the configuration to a coder run. The sandbox decides what the agent may do without asking,
-// within what the configuration permits.
+// configureCoder applies the configuration to a coder run. The sandbox determines what the agent may do without asking,
+// within the limits of the configuration.
 func (o *run) configureCoder(h Host, dir string, box coder.Sandbox) error {
 	o.trust = o.trust && sameDir(cmp.Or(o.dir, "."), dir)
 	o.dir, o.yes = dir, false
@@ -212,7 +213,7 @@ func (o *run) configureCoder(h Host, dir string, box coder.Sandbox) error {
 	return nil
 }
 
-// useModel uses the model of coder runs.
+// useModel applies the provider and model that are configured for coder runs.
 func (c *connection) useModel(s config.Coder) {
 	if s.Provider != "" && s.Provider != c.provider {
 		c.provider, c.model, c.baseURL = s.Provider, "", ""

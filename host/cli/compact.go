@@ -104,7 +104,7 @@ func shrinksWithoutModel(messages []llm.Message) bool {
 	return err == nil && m.Weigh(messages...)-m.Weigh(after...) >= minimum
 }
 
-// open resumes the session with its tools, so that the request for the summary extends the last one.
+// open resumes the session with its tools, so that the summary request extends the session's last request.
 func (o compactCommand) open(ctx context.Context, h Host, place saved) (*agent.Session, error) {
 	k, err := o.client(ctx, h, place.meta)
 	if err != nil {
@@ -123,7 +123,7 @@ func (o compactCommand) client(ctx context.Context, h Host, m event.Meta) (codin
 	return coding.Connection{Client: client, Provider: m.Provider, Model: m.Model}, err
 }
 
-// silentProvider is a provider that is not called.
+// silentProvider is a provider that is never called.
 type silentProvider struct {
 	noModel
 	name string

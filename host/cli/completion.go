@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// completeSessions completes up to so many arguments as session IDs.
+// completeSessions completes up to maximum arguments as session IDs.
 func completeSessions(h Host, maximum int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if maximum != anyNumber && len(args) >= maximum {
@@ -23,7 +23,7 @@ func completeSessions(h Host, maximum int) cobra.CompletionFunc {
 	}
 }
 
-// sessionIDs lists the session IDs with a prefix and their titles, the last used first.
+// sessionIDs lists the session IDs with a prefix and their titles, most recently used first.
 func sessionIDs(h Host, cmd *cobra.Command, prefix string) []string {
 	store, err := openStore(h)
 	if err != nil {
@@ -86,7 +86,7 @@ func unknownCommand(of *cobra.Command, name string) error {
 	return usagef("unknown command %q; see \"%s --help\"", path, of.CommandPath())
 }
 
-// flagError rewrites an error about a flag, with the nearest flag or a pointer to the help.
+// flagError rewrites an error about a flag to suggest the nearest flag or the help.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var missing *pflag.ValueRequiredError

@@ -121,8 +121,8 @@ func newConfigGet(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get KEY",
 		Short: "Print one setting",
-		Long: `Print one setting as it is, a list with one element per line. The exit code is 1
-if it has no value.`,
+		Long: `Print the value of one setting. A list is printed with one element per line. The
+exit code is 1 if the setting has no value.`,
 		Args:              wantArgs(1, 1, "one KEY"),
 		ValidArgsFunction: completeKeys,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -180,9 +180,9 @@ type layerFlags struct{ user, project, local bool }
 
 func (l *layerFlags) flags(cmd *cobra.Command, verb string) {
 	f := cmd.Flags()
-	f.BoolVar(&l.user, "user", false, verb+" the user's file")
-	f.BoolVar(&l.project, "project", false, verb+" the project's file, "+config.ProjectFile)
-	f.BoolVar(&l.local, "local", false, verb+" your own file of the project, "+config.LocalFile)
+	f.BoolVar(&l.user, "user", false, verb+" your user configuration file")
+	f.BoolVar(&l.project, "project", false, verb+" the project's configuration file, "+config.ProjectFile)
+	f.BoolVar(&l.local, "local", false, verb+" your local configuration file for the project, "+config.LocalFile)
 }
 
 // layer returns the chosen layer, or a default.
@@ -216,7 +216,7 @@ func (h Host) configFile(layer config.Layer) (config.File, error) {
 			return f, nil
 		}
 	}
-	return config.File{}, usagef("no %s file: HOME is not set; set REINS_CONFIG to a file", layer)
+	return config.File{}, usagef("no %s configuration file: HOME is not set; set HOME, or set REINS_CONFIG to a file", layer)
 }
 
 func newConfigSet(h Host) *cobra.Command {
@@ -226,7 +226,7 @@ func newConfigSet(h Host) *cobra.Command {
 		Use:   "set [flags] KEY VALUE",
 		Short: "Change one setting",
 		Long: `Change one setting in a configuration file. Comments and other settings stay as
-they are. The VALUE of a list is one element or a TOML array.`,
+they are. For a list, VALUE is one element or a TOML array.`,
 		Example: `  reins config set model claude-opus-5-5
   reins config set permissions.deny '["Read(.env)", "Bash(git push:*)"]'
   reins config set --add permissions.allow "Bash(go test:*)"`,
@@ -336,7 +336,7 @@ func newConfigSchema(h Host) *cobra.Command {
 	}
 }
 
-// configTool returns the tool that reads the configuration of a run, and asks to change that of the user.
+// configTool returns the tool that reads the configuration of a run and asks to change the user's configuration.
 func (h Host) configTool(s *config.Settings) tool.Tool {
 	return coding.ConfigTool(func() ([]config.Entry, error) {
 		entries := s.Entries()

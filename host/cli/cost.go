@@ -32,9 +32,9 @@ func newCost(h Host) *cobra.Command {
 several sessions, show the total by model. Calls that a fork shares with its
 original are counted once.
 
-CACHED is the part of INPUT that the provider read from its cache, HIT its
-share, and WRITTEN the tokens added to the cache. Unknown prices are shown as
-unknown, not as $0.
+CACHED is the part of INPUT that the provider read from its cache, HIT is that
+part in percent, and WRITTEN is the number of tokens added to the cache. Unknown
+prices are shown as unknown, not as $0.
 
 Without SESSION, use the last session of this directory, or else of the nearest
 parent directory.`,

@@ -36,8 +36,8 @@ func newDemo(h Host) *cobra.Command {
 		Short: "Run an offline demo against a scripted model",
 		Long: `Run an offline demo: an agent fixes a failing test in a small Go project. It
 needs no API key and no network. The model is a script behind a local HTTP
-server, once for each of the four wire protocols. Everything else works as in
-"reins run".`,
+server. The demo runs once for each of the four wire protocols. Everything else
+works as in "reins run".`,
 		Args: wantArgs(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
@@ -114,7 +114,7 @@ func (d demo) runner(provider, model, url, dir string) *runner {
 		}
 		return ""
 	}
-	// The project uses only the standard library: go must not search for anything else.
+	// The project uses only the standard library, so go must not look for modules or toolchains.
 	r.vars = map[string]string{"GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOTOOLCHAIN": "local", "GOWORK": "off"}
 	return r
 }
@@ -140,7 +140,7 @@ const (
 	demoReview = "Review the function Make in slug.go: does it do what its comment says for every title?"
 )
 
-// demoProject maps file names to contents. Its function leaves hyphens at the ends.
+// demoProject maps file names to contents. Its function turns every space into a hyphen, even at the ends.
 var demoProject = map[string]string{
 	"go.mod": "module example.com/slug\n\ngo 1.21\n",
 	"slug.go": `// Package slug turns page titles into names for URLs.
@@ -219,7 +219,7 @@ func (d demoScript) reviewTurns() []llmtest.Turn {
 	}
 }
 
-// edit returns the call that changes the code, in the form that the provider's models know best.
+// edit returns the call that changes the code, with the edit tool of the provider's profile.
 func (d demoScript) edit() llm.ToolCall {
 	if d.provider == "openai" {
 		patch := "*** Begin Patch\n*** Update File: slug.go\n@@\n-" + demoOld + "\n+" + demoNew + "\n*** End Patch"
@@ -253,7 +253,7 @@ func call(name string, args ...string) llm.ToolCall {
 	return llm.ToolCall{Name: name, Arguments: string(b)}
 }
 
-// sees checks that the last tool results contain a text, so that the script only claims what is true.
+// sees checks that the last tool results contain a text, so that the script does not claim anything untrue.
 func sees(text string) func(*llm.Request) error {
 	return func(r *llm.Request) error {
 		last := r.Messages[len(r.Messages)-1]

@@ -95,8 +95,8 @@ func (o diffCommand) run(ctx context.Context, h Host, args, paths []string) erro
 	return o.show(ctx, h, checkpoints, changes)
 }
 
-// compareStates lists the files that changed between two checkpoints. An empty to is the current state,
-// of which it takes a checkpoint.
+// compareStates lists the files that changed between two checkpoints. If to is empty, it takes a checkpoint of
+// the current state.
 func compareStates(ctx context.Context, checkpoints *checkpoint.Store, from, to checkpoint.ID, paths []string) ([]checkpoint.Change, error) {
 	if to == "" {
 		var err error

@@ -11,8 +11,8 @@ import (
 // flushInput discards terminal input that was not read yet.
 func flushInput(f *os.File) { inForeground(f, func(fd int) { _ = discardInput(fd) }) }
 
-// pushInput reports whether there is terminal input that was not read yet, even if its line is unfinished. On
-// Linux, an unfinished line can be read then.
+// pushInput reports whether there is terminal input that was not read yet, even if its line is unfinished. On Linux, it
+// also makes an unfinished line readable.
 func pushInput(f *os.File) (unread bool) {
 	inForeground(f, func(fd int) {
 		lines, err := unix.IoctlGetTermios(fd, getTermios)
@@ -31,8 +31,8 @@ func pushInput(f *os.File) (unread bool) {
 	return unread
 }
 
-// inForeground calls f with a terminal, unless the process is a background job: the input is for another program
-// then, and the system would stop the job.
+// inForeground calls f with a terminal, unless the process is a background job. The input of a background job belongs to
+// another program, and the system would stop the job.
 func inForeground(file *os.File, f func(fd int)) {
 	raw, err := file.SyscallConn()
 	if err != nil {

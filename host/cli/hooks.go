@@ -109,7 +109,7 @@ func (h Host) claudeHooks(root string) (list []foundHook, err error) {
 // maxSettings is the maximum size of a settings file.
 const maxSettings = 1 << 20
 
-// readSettings reads a file in a directory. Only the user's may be a link that leaves it.
+// readSettings reads a file in a directory. Only a file of the user may be a link that points outside the directory.
 func readSettings(dir, name string, users bool) ([]byte, error) {
 	open := os.OpenFile
 	path := filepath.Join(dir, name)
@@ -127,16 +127,16 @@ func readSettings(dir, name string, users bool) ([]byte, error) {
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, cmp.Or(err, errors.New("it is not a regular file"))
+		return nil, cmp.Or(err, errors.New("not a regular file"))
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxSettings+1))
 	if err == nil && len(data) > maxSettings {
-		err = errors.New("it is larger than 1 MiB")
+		err = errors.New("larger than 1 MiB")
 	}
 	return data, err
 }
 
-// hooks returns the hooks of a session in a directory. Those of Claude Code that cannot run are reported.
+// hooks returns the hooks of a session in a directory, and reports hooks of Claude Code that cannot run.
 func (h Host) hooks(s *config.Settings, dir string, trusted bool) (*hook.Set, error) {
 	src, err := h.sources(dir, nil)
 	if err != nil {
@@ -182,7 +182,7 @@ func newHooksList(h Host) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the hooks that run in this project, and those that do not",
+		Short: "List the active and inactive hooks for this project",
 		Args:  wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			list, err := h.allHooks()
@@ -216,13 +216,13 @@ func newHooksList(h Host) *cobra.Command {
 	return cmd
 }
 
-// allHooks lists the hooks for the current directory, with those of an untrusted project.
+// allHooks lists the hooks for the current directory, including those of an untrusted project.
 func (h Host) allHooks() ([]foundHook, error) {
 	src, err := h.sources(".", nil)
 	if err != nil {
 		return nil, err
 	}
-	src.Trusted = true // to see what trust would put into effect
+	src.Trusted = true // to list the hooks that trusting the project would enable
 	s, err := config.Load(src)
 	if err != nil {
 		return nil, usageError{err}

@@ -24,9 +24,9 @@ func newHooksTest(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test [flags] EVENT",
 		Short: "Run the hooks of an event with a sample input",
-		Long: `Run the active hooks of an event with a sample input, and print what each of them
-answers and what would happen. The exit code is 0 if the work would go its way, 4 if
-a call would need approval, and 1 if a hook would block or stop it.`,
+		Long: `Run the active hooks of an event with a sample input, and print the answer of
+each hook and what would happen. The exit code is 1 if a hook would block or
+stop something, 4 if a call would need approval, and 0 otherwise.`,
 		Example: `  reins hooks test PreToolUse --tool Bash --input '{"command":"rm -rf /"}'
   reins hooks test UserPromptSubmit --prompt "Deploy to production"`,
 		Args:      wantArgs(1, 1, "one EVENT"),
@@ -36,7 +36,7 @@ a call would need approval, and 1 if a hook would block or stop it.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.tool, "tool", "", "the `NAME` of a tool, for events of tool calls")
+	f.StringVar(&o.tool, "tool", "", "`NAME` of the tool, for events about tool calls")
 	f.StringVar(&o.input, "input", "{}", "arguments of the tool as `JSON`")
 	f.StringVar(&o.prompt, "prompt", "test", "prompt for UserPromptSubmit")
 	return cmd
@@ -100,7 +100,7 @@ func (o hooksTest) sample(e hook.Event) (hook.Input, error) {
 	case ofTool && o.tool == "":
 		return in, usagef("%s needs --tool, such as --tool Bash", e)
 	case !ofTool && o.tool != "":
-		return in, usagef("%s is not about a tool call: leave out --tool", e)
+		return in, usagef("%s is not about a tool call: omit --tool", e)
 	case !ofTool:
 		return in, nil
 	}

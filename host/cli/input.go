@@ -18,15 +18,15 @@ import (
 var errNoPrompt = errors.New("no prompt: pass one as an argument, or - to read standard input")
 
 const (
-	// inputTimeout is how long standard input may stay silent if no "-" asks for it.
+	// inputTimeout is how long to wait for the first byte of standard input without a "-" argument.
 	inputTimeout = 5 * time.Second
-	// maxInput is the maximum size of piped input in bytes. No model reads more.
+	// maxInput is the maximum size of piped input in bytes, which is more than a model can read.
 	maxInput = 8 << 20
 )
 
 // readPrompt returns the prompt: the arguments, followed by piped input. An argument "-" asks for
-// standard input. Without it, input that stays open but silent, as in some CI systems, is given up
-// after inputTimeout.
+// standard input. Without it, standard input that stays open but silent, as in some CI systems, is
+// ignored after inputTimeout.
 func readPrompt(ctx context.Context, h Host, args []string) (string, error) {
 	words := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "-" })
 	prompt := strings.Join(words, " ")
@@ -54,8 +54,8 @@ func readPrompt(ctx context.Context, h Host, args []string) (string, error) {
 	return prompt, nil
 }
 
-// flagHidden tells the user and the model if a prompt has hidden characters. It may have been copied, or
-// piped from somewhere.
+// flagHidden tells the user and the model if a prompt has hidden characters. They may come from text that was
+// copied or piped into the prompt.
 func flagHidden(h Host, prompt string) string {
 	r := hidden.Find(prompt)
 	if r == nil {
@@ -68,7 +68,7 @@ func flagHidden(h Host, prompt string) string {
 var errSilent = errors.New("nothing on standard input")
 
 // readInput reads a stream to its end, or until ctx ends. It returns errSilent if the first byte does
-// not arrive within the timeout; 0 is no limit. A stream that cannot be read at all counts as empty,
+// not arrive within the timeout; 0 means no limit. A stream that cannot be read at all counts as empty,
 // because a program may be started without standard input.
 func readInput(ctx context.Context, in io.Reader, timeout time.Duration) (string, error) {
 	type outcome struct {
@@ -114,8 +114,8 @@ func readInput(ctx context.Context, in io.Reader, timeout time.Duration) (string
 	}
 }
 
-// keyboard reads lines typed on the terminal during a run. A line that was begun after a question could be read
-// is its answer. Other lines go to steer.
+// keyboard reads lines typed on the terminal during a run. A line answers a question if the user started to type it
+// after having had time to read the question. Other lines go to steer.
 type keyboard struct {
 	in io.Reader
 
@@ -124,7 +124,7 @@ type keyboard struct {
 	steer    func(line string) // nil drops lines that are not answers
 	line     string            // an unfinished line, as far as it was read
 	question *prompt           // the current one, if any
-	closed   bool              // the terminal is gone
+	closed   bool              // the terminal was closed
 }
 
 // prompt is a question that waits for a line.
@@ -132,12 +132,12 @@ type prompt struct {
 	text   string
 	show   func(text string) // shows more of the question
 	answer chan string
-	since  time.Time // when the question was shown, or the last line that is not an answer
+	since  time.Time // when the question was shown, or when the last line that does not answer it was read
 	timer  *time.Timer
 	open   bool // the text is shown: the next line is the answer
 }
 
-// readingTime is how long a question is visible before it takes an answer. Until then, keys are meant for
+// readingTime is how long a question is visible before it accepts an answer. Anything typed earlier was meant for
 // something else.
 const readingTime = 500 * time.Millisecond
 
@@ -152,7 +152,7 @@ func (k *keyboard) listen(steer func(line string)) {
 	k.start()
 }
 
-// start starts reading unless it already has. The keyboard must be locked.
+// start starts reading, unless it was started before. The caller must hold k.mu.
 func (k *keyboard) start() {
 	if !k.reading {
 		k.reading = true
@@ -171,7 +171,7 @@ func (k *keyboard) flush() {
 	}
 }
 
-// ask waits for the answer to a question that was just shown. It shows the text when it takes an answer.
+// ask waits for the answer to a question that was just shown. It shows the text once it accepts an answer.
 func (k *keyboard) ask(ctx context.Context, text string, more func(text string)) (string, error) {
 	q := &prompt{text: text, show: more, answer: make(chan string, 1)}
 	if !k.expect(q) {
@@ -189,7 +189,7 @@ func (k *keyboard) ask(ctx context.Context, text string, more func(text string))
 	}
 }
 
-// expect starts a question. It reports false if the terminal is gone.
+// expect starts a question. It reports false if the terminal was closed.
 func (k *keyboard) expect(q *prompt) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -211,8 +211,8 @@ func (k *keyboard) end(q *prompt) {
 	}
 }
 
-// open makes the next line the answer to a question, unless the line was begun before. Such a line has to end
-// first.
+// open makes the next line the answer to a question, unless the user has already started to type that line. It must
+// be completed first.
 func (k *keyboard) open(q *prompt) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -226,8 +226,8 @@ func (k *keyboard) open(q *prompt) {
 	q.show(q.text)
 }
 
-// read reads lines until the terminal is gone. A read cannot be interrupted, so this ends with the
-// process. Ctrl-D ends a line or a question, not the input.
+// read reads lines until the terminal is closed. A read cannot be interrupted, so it may run until the process
+// exits. Ctrl-D ends a line or a question, not the input.
 func (k *keyboard) read() {
 	const gone = 100 // consecutive EOFs
 	buf := make([]byte, 4096)
@@ -265,7 +265,7 @@ func (k *keyboard) hangUp() {
 	}
 }
 
-// deliver hands a line to the current question or to steer. A piece without a newline is the beginning of a line.
+// deliver passes a line to the current question or to steer. A piece without a newline is the beginning of a line.
 func (k *keyboard) deliver(piece string) {
 	k.mu.Lock()
 	k.line += piece
@@ -273,7 +273,7 @@ func (k *keyboard) deliver(piece string) {
 	complete := strings.HasSuffix(line, "\n")
 	answers := q != nil && q.open
 	switch {
-	case !complete && q != nil: // pushInput made it readable, so it was begun too early
+	case !complete && q != nil: // pushInput made it readable, so it was started too early
 		q.open = false
 	case !complete:
 	case answers:
@@ -295,8 +295,8 @@ func (k *keyboard) deliver(piece string) {
 	}
 }
 
-// divert handles a line that is not an answer. If it was typed while a question was shown, the user is told, and
-// the question takes an answer later.
+// divert handles a line that is not an answer. If a question is shown, it tells the user what happened to the line, and
+// the question accepts an answer later.
 func (k *keyboard) divert(line string, steer func(string), q *prompt) {
 	note := "ignored, because it was typed before you could read the question"
 	if steer != nil && line != "" && (q == nil || !looksLikeAnswer(line)) {

@@ -7,8 +7,8 @@ import (
 	"github.com/reins-agent/reins/config"
 )
 
-// languageServers returns what the configuration says about language servers. The demo has no configuration and uses
-// none.
+// languageServers returns the configuration of language servers. The demo has no configuration and uses no language
+// servers.
 func languageServers(s *config.Settings) (c coding.LSPConfig, err error) {
 	if s == nil || !s.LSP.Enabled {
 		return c, nil

@@ -30,7 +30,7 @@ agent as mcp__SERVER__TOOL.
 
 Your own servers are in mcp.json next to your configuration file. Those of a
 project are in its .mcp.json, and are used only if you trust the project
-("reins trust"). Both files have the format of Claude Code.
+("reins trust"). Both files use the format of Claude Code.
 
 "reins mcp serve" makes Reins itself an MCP server.`,
 	}, newMCPList(h), newMCPAdd(h), newMCPRemove(h), newMCPTest(h), newMCPLogs(h), newMCPLogin(h), newMCPLogout(h), newMCPServe(h))
@@ -99,7 +99,7 @@ func (h Host) findServers(root string, trusted bool, extra []string) ([]foundSer
 func (h Host) readServers(dir, name string, layer config.Layer) (list []foundServer, err error) {
 	path := filepath.Join(dir, name)
 	if fi, err := os.Lstat(path); err == nil && fi.IsDir() && layer == config.LayerProject {
-		return nil, nil // the sandbox of another session holds the name of a missing file with a directory
+		return nil, nil // the sandbox of another session creates a directory in place of a missing file
 	}
 	data, err := readSettings(dir, name, layer != config.LayerProject)
 	if errors.Is(err, fs.ErrNotExist) && layer != config.LayerFlag {
@@ -125,7 +125,7 @@ func (h Host) readServers(dir, name string, layer config.Layer) (list []foundSer
 	return list, nil
 }
 
-// target describes how a server is reached, without secrets.
+// target returns the URL or the command of a server, without secrets.
 func (f foundServer) target() string {
 	if u := cmp.Or(f.file.URL, f.file.HTTPURL); u != "" {
 		return wire.RedactURL(u)
@@ -224,9 +224,9 @@ func newMCPAdd(h Host) *cobra.Command {
 
 The command runs in the sandbox, like the commands of the agent: it has no
 network and can write only in the workspace. Use --unconfined for a server that
-needs more. It gets the environment variables of commands, and those set with
---env. Write ${NAME} to use a variable of your environment without saving its
-value.`,
+needs more. It gets the same environment variables as the commands of the agent,
+and those set with --env. Write ${NAME} to use a variable of your environment
+without saving its value.`,
 		Example: `  reins mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
   reins mcp add tracker --header 'Authorization: Bearer ${TRACKER_TOKEN}' https://tracker.example.com/mcp
   reins mcp add db --env 'DATABASE_URL=${DATABASE_URL}' --unconfined -- db-server --read-only`,

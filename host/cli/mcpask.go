@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/mcp"
 )
 
-// elicit asks the user for what an MCP server wants to know.
+// elicit asks the user for information that an MCP server requests.
 func (a *asker) elicit(ctx context.Context, server string, q mcp.ElicitRequest) (mcp.ElicitAnswer, error) {
 	a.asking.Lock()
 	defer a.asking.Unlock()
@@ -184,8 +184,8 @@ func (f formField) parse(line string) (value any, given bool, err error) {
 // maxSample is the maximum length of an answer that a server can ask a model for, in tokens.
 const maxSample = 4096
 
-// sampler lets MCP servers use the model of a run. The user approves each use, because it costs money that the session
-// does not count.
+// sampler lets MCP servers use the model of a run. The user must approve each use, because the session does not count its
+// cost.
 type sampler struct {
 	*asker
 	connection coding.Connection

@@ -29,7 +29,7 @@ import (
 // mcpServe holds the flags of "reins mcp serve".
 type mcpServe struct {
 	toolFlags
-	run             // only its fields about permissions and the sandbox
+	run             // only its fields for permissions and the sandbox are used
 	http, tokenFile string
 	hosts, origins  []string
 	coder           bool
@@ -59,7 +59,7 @@ error. To choose it, use --token-file or REINS_MCP_TOKEN.`,
 	o.boxed.flags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.http, "http", "", "serve clients over HTTP at `ADDR`, such as 127.0.0.1:8080, instead of standard input and output")
-	f.StringVar(&o.tokenFile, "token-file", "", "read the token for HTTP from `FILE`")
+	f.StringVar(&o.tokenFile, "token-file", "", "read the token for HTTP clients from `FILE`")
 	f.StringSliceVar(&o.hosts, "allow-host", nil, "also accept HTTP requests for host `NAME` (default: localhost and IP addresses only)")
 	f.StringSliceVar(&o.origins, "allow-origin", nil, "accept HTTP requests from web pages of `ORIGIN`, such as https://example.com")
 	f.StringVar(&o.dir, "cwd", "", "work in directory `DIR` (default: the current directory)")
@@ -67,10 +67,10 @@ error. To choose it, use --token-file or REINS_MCP_TOKEN.`,
 	f.StringSliceVar(&o.deny, "tool-deny", nil, "do not offer these tools")
 	f.StringVar(&o.mode, "mode", string(policy.ModeDefault), modeHelp)
 	f.StringVar(&o.rules, "rules", "", rulesHelp+", in addition to the configuration")
-	f.BoolVar(&o.yes, "yes", false, "approve everything that needs approval; rules that deny, protected paths and the sandbox still hold")
-	f.BoolVar(&o.trust, "trust", false, "trust the project, whatever \"reins trust\" has recorded")
+	f.BoolVar(&o.yes, "yes", false, "approve everything that needs approval; deny rules, protected paths and the sandbox still apply")
+	f.BoolVar(&o.trust, "trust", false, "trust the project, regardless of \"reins trust\"")
 	f.DurationVar(&o.timeout, "timeout", 0, "default command timeout, at most 10m (default: 10s)")
-	f.BoolVar(&o.coder, "coder", false, "also offer the tool coder, which lets an agent work on a task (default: coder.enabled of the configuration)")
+	f.BoolVar(&o.coder, "coder", false, "also offer the coder tool, which lets an agent work on a task (default: coder.enabled from the configuration)")
 	completeWords(cmd, "mode", modeNames()...)
 	return cmd
 }
@@ -111,7 +111,7 @@ func (o *mcpServe) serve(ctx context.Context, h Host, flags *pflag.FlagSet) erro
 	if l == nil {
 		return s.Run(ctx, h.Stdin, h.Stdout)
 	}
-	shown := "that of " + cmp.Or(o.tokenFile, tokenVariable)
+	shown := "from " + cmp.Or(o.tokenFile, tokenVariable)
 	if token == "" {
 		token = rand.Text()
 		shown = token
@@ -159,7 +159,7 @@ func (o *mcpServe) open(ctx context.Context, h Host, flags *pflag.FlagSet) (*cod
 	return coding.OpenWorkbench(ctx, c, func(t coding.ToolConfig) (*tool.Registry, error) { return o.offered(t, more) })
 }
 
-// offered returns the tools that the flags select, of the coding tools and further ones.
+// offered returns the tools that the flags select from the coding tools and from more.
 func (o *mcpServe) offered(c coding.ToolConfig, more []tool.Tool) (*tool.Registry, error) {
 	reg, err := o.registry(c)
 	if err != nil {
@@ -188,7 +188,7 @@ func refuser(h Host) func(context.Context, tool.Request) (tool.Approval, error) 
 
 // describeCall describes a call for the user of a client.
 func describeCall(ctx context.Context, h Host, r tool.Request) string {
-	h.Stderr = io.Discard // it is not shown there
+	h.Stderr = io.Discard // the description is not printed
 	q := newAsker(h).question(ctx, r)
 	return strings.TrimSpace(strings.Join(q.rows, "\n"))
 }
@@ -232,7 +232,7 @@ func readSmall(name string, n int64) ([]byte, error) {
 	return b, err
 }
 
-// listen opens the address. Other machines can reach only servers whose token the user has chosen.
+// listen opens the address. It rejects addresses that other machines can reach, unless the user has chosen a token.
 func (o *mcpServe) listen(token string) (net.Listener, error) {
 	l, err := net.Listen("tcp", o.http)
 	if err != nil {

@@ -116,7 +116,7 @@ func TestMCPServe_OverHTTPNeedsTheToken(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := regexp.MustCompile(`^reins: serving MCP at (http://\S+/mcp), bearer token: (.+)\n$`).FindStringSubmatch(line)
-			if m == nil || chosen != "" && (m[2] != "that of token" || strings.Contains(line, chosen)) {
+			if m == nil || chosen != "" && (m[2] != "from token" || strings.Contains(line, chosen)) {
 				t.Fatalf("the server says %q", line)
 			}
 			token := m[2]

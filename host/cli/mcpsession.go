@@ -62,8 +62,8 @@ func (s *servers) open(ctx context.Context, e env.Environment) (coding.Extension
 	return ext, nil
 }
 
-// offer defers the tools if their definitions together are too long. Once deferred, they stay deferred, so that the
-// beginning of the requests does not change.
+// offer defers the tools if their definitions are too long in total. Once deferred, they stay deferred, so that the
+// beginning of requests does not change.
 func (s *servers) offer(tools []tool.Tool) []tool.Tool {
 	s.deferred = s.deferred || s.deferAbove > 0 && tool.DefinitionSize(tools) > s.deferAbove
 	if !s.deferred {
@@ -108,7 +108,7 @@ func (s *servers) changed(c mcp.Change) {
 	}
 }
 
-// report prints, once each, which servers and tools cannot be used.
+// report prints which servers and tools cannot be used, each of them once.
 func (s *servers) report(list []mcp.Status) {
 	for _, st := range list {
 		var lines []string
@@ -183,7 +183,7 @@ type serverLogs struct {
 
 func serverLog(dir, name string) string { return filepath.Join(dir, url.PathEscape(name)+".log") }
 
-// write adds a line to the log of a server. Without it the server works as well, so errors are ignored.
+// write adds a line to the log of a server. Errors are ignored, because servers work without their logs.
 func (l *serverLogs) write(name string, line []byte) {
 	if l.dir == "" {
 		return
@@ -198,7 +198,7 @@ func (l *serverLogs) write(name string, line []byte) {
 	l.sizes[name] += int64(n)
 }
 
-// open returns the log of a server; mu is held.
+// open returns the log of a server. The caller must hold mu.
 func (l *serverLogs) open(name string) (*os.File, error) {
 	path := serverLog(l.dir, name)
 	if f := l.files[name]; f != nil {

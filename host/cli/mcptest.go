@@ -193,7 +193,7 @@ func newMCPLogs(h Host) *cobra.Command {
 	var lines int
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
-		Short: "Show the standard error of an MCP server",
+		Short: "Show what an MCP server wrote to standard error",
 		Args:  wantArgs(1, 1, "the name of a server"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := stateDir(h)
@@ -222,7 +222,7 @@ func newMCPLogs(h Host) *cobra.Command {
 	return cmd
 }
 
-// lastLines returns the last n lines; 0 is all.
+// lastLines returns the last n lines; 0 means all.
 func lastLines(data []byte, n int) [][]byte {
 	lines := bytes.Split(bytes.TrimRight(data, "\n"), []byte("\n"))
 	if n > 0 && len(lines) > n {

@@ -20,8 +20,8 @@ func newMemory(h Host) *cobra.Command {
 }
 
 const memoryHelp = `List, show, edit and clear the notes that agents keep between sessions: one file
-for you and one for each project. The newest ones are part of the prompt of a
-session. An agent adds notes with the tool update_memory.`
+for you and one for each project. The newest notes are added to the prompt of a
+session. An agent adds notes with the update_memory tool.`
 
 // notes returns the memory of the user and of the project of the current directory.
 func (h Host) notes() (memory.Store, error) {
@@ -35,7 +35,7 @@ func (h Host) notes() (memory.Store, error) {
 
 // scopeFlag adds --user, and returns the scope that it selects.
 func scopeFlag(cmd *cobra.Command) func() memory.Scope {
-	user := cmd.Flags().Bool("user", false, "your own notes, not those of the project")
+	user := cmd.Flags().Bool("user", false, "use your own notes instead of the project's")
 	return func() memory.Scope {
 		if *user {
 			return memory.User
@@ -54,7 +54,7 @@ func newMemoryList(h Host) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List your notes and those of the project, the oldest first",
+		Short: "List your notes and those of the project, oldest first",
 		Args:  wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			t := &show.Table{Columns: []show.Column{{Title: "SCOPE"}, {Title: "ID", Colour: show.Cyan}, {Title: "TITLE"}}}
@@ -155,7 +155,7 @@ func newMemoryClear(h Host) *cobra.Command {
 		Args:  wantArgs(0, 0, "no arguments"),
 	}
 	scope := scopeFlag(cmd)
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := h.notes()
 		if err != nil {

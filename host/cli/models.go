@@ -28,17 +28,17 @@ type connection struct {
 	headers                             []string
 	debug                               bool
 
-	entries []connect.Entry // of the configuration
+	entries []connect.Entry // from the configuration
 	parsed  *pflag.FlagSet  // nil if there is no command line
 }
 
 func (c *connection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&c.provider, "provider", "", "model provider: openai, anthropic, gemini, chat, local, bedrock, vertex, azure, azure-chat, or one of your configuration (default: the session's, if any, or the configured one, or chosen by --model or the API key that is set)")
+	f.StringVar(&c.provider, "provider", "", "model provider: openai, anthropic, gemini, chat, local, bedrock, vertex, azure, azure-chat, or one from your configuration (default: the session's, if any, or the configured one, or chosen by --model or by the API keys that are set)")
 	f.StringVar(&c.model, "model", "", "model to use (default: the session's, if any, or the configured one, or the provider's default)")
 	f.StringVar(&c.baseURL, "base-url", "", "`URL` of the API (default: the provider's)")
 	f.StringArrayVar(&c.headers, "header", nil, "add the HTTP header `\"NAME: VALUE\"` to the provider's requests; can be repeated")
-	f.StringVar(&c.responseTimeout, "response-timeout", "", "time limit for the first byte of an answer, such as `20m` (default: 5m, and 15m for local servers and answers that are not streamed)")
+	f.StringVar(&c.responseTimeout, "response-timeout", "", "maximum `DURATION` until the first byte of an answer, such as 20m (default: 5m, and 15m for local servers and answers that are not streamed)")
 	f.StringVar(&c.catalogue, "catalogue", "", catalogueHelp)
 	f.BoolVar(&c.debug, "debug", false, "log HTTP traffic to standard error, without keys")
 	completeWords(cmd, "provider", connect.Names()...)
@@ -63,7 +63,7 @@ func (c connection) open(ctx context.Context, h Host) (coding.Connection, error)
 	return k, err
 }
 
-// windowNote describes the context window of a local model, and how to raise one that is small for an agent.
+// windowNote describes the context window of a local model, and how to raise one that is too small for an agent.
 func windowNote(k coding.Connection) string {
 	const small = 16_384
 	m, _ := k.Catalogue.Exact(k.Provider, k.Model)
@@ -86,7 +86,7 @@ func (c connection) config(h Host) (connect.Config, error) {
 		return connect.Config{}, usageError{err}
 	}
 	header, err := parseHeaders(c.headers)
-	firstByte, _ := time.ParseDuration(c.responseTimeout) // it was checked
+	firstByte, _ := time.ParseDuration(c.responseTimeout) // already checked
 	conf := connect.Config{
 		Getenv: h.Getenv, Catalogue: catalogue, BaseURL: c.baseURL, Header: header, Entries: c.entries, Search: h.search,
 		Limits: wire.Limits{FirstByte: firstByte, Unary: firstByte}, Progress: func(text string) { notef(h, "%s", text) },
@@ -112,9 +112,11 @@ func newModels(h Host) *cobra.Command {
 		Short: "List known models, their limits and prices",
 		Long: `List known models, or those whose name contains PATTERN. Prices are in US
 dollars per million tokens. Models that are not listed work too, but their
-prices are unknown. For a cloud platform, the models of the vendors that it
-serves are listed; on bedrock, Claude is named anthropic.NAME, and on azure,
-models have the names of your deployments.`,
+prices are unknown.
+
+For a cloud platform, the models are listed under the names that their vendors
+use. On bedrock, Claude models are named anthropic.NAME; on azure, models have
+the names of your deployments.`,
 		Args: wantArgs(0, 1, "at most one PATTERN"),
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(h, strings.ToLower(strings.Join(args, ""))) },
 	}
@@ -187,7 +189,7 @@ func checkProvider(c *llm.Catalogue, provider string) error {
 	return usagef("unknown provider %q: use %s", provider, strings.Join(names, ", "))
 }
 
-// modelIDs lists the models of a provider; "" is all.
+// modelIDs lists the models of a provider; "" means all providers.
 func modelIDs(c *llm.Catalogue, provider string) []string {
 	var ids []string
 	for _, m := range c.Models() {
@@ -218,7 +220,7 @@ func loadCatalogue(path string) (*llm.Catalogue, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usagef("--catalogue: %w", err)
 	}
 	defer f.Close()
 	over, err := llm.ReadCatalogue(f)

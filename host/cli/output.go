@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/host/show"
 )
 
-// notef prints a message for the user that is not the result.
+// notef prints a message to standard error, on one line and without secrets.
 func notef(h Host, format string, args ...any) {
 	fmt.Fprintln(h.Stderr, "reins: "+show.OneLine(hostSecrets().Text(fmt.Sprintf(format, args...))))
 }
@@ -68,8 +68,8 @@ func isTerminal(stream any) bool {
 	return ok
 }
 
-// screen returns a writer for text that is not safe to print. A terminal gets it as show.Visible does, files
-// and pipes get it unchanged.
+// screen returns a writer for text that may not be safe to print. On a terminal, the text is made safe as with
+// show.Visible; files and pipes get it unchanged.
 func screen(out io.Writer) io.Writer {
 	if isTerminal(out) {
 		return &safeWriter{out: out}
@@ -148,7 +148,7 @@ func fullTime(h Host, t time.Time) string {
 	return t.Local().Format(time.RFC3339)
 }
 
-// parseSince returns the time an age ago, or the zero time for "".
+// parseSince returns the time that lies an age before now, or the zero time for "".
 func parseSince(age string) (time.Time, error) {
 	if age == "" {
 		return time.Time{}, nil

@@ -32,7 +32,7 @@ func newPolicy(h Host) *cobra.Command {
 		newPolicyCheck(h), newPolicyList(h), newPolicyAdd(h, "allow", "Allow calls without asking"), newPolicyAdd(h, "deny", "Deny calls"))
 }
 
-// permissions are what a run may do.
+// permissions describe what a run may do.
 type permissions struct {
 	mode      policy.Mode
 	rules     policy.Rules
@@ -41,8 +41,8 @@ type permissions struct {
 	box       sandbox.Config
 }
 
-// permissions returns those of the configuration and of a file with more rules, if there is one. The mode of
-// the file wins over that of the configuration, and a flag over both.
+// permissions returns the permissions from the configuration and, if it is given, from a file with more rules. The mode
+// in the file overrides the configured mode, and a flag overrides both.
 func (h Host) permissions(s *config.Settings, file string) (p permissions, err error) {
 	if p.mode, p.rules, err = s.Policy(); err != nil {
 		return p, usageError{err}
@@ -65,20 +65,20 @@ func (h Host) permissions(s *config.Settings, file string) (p permissions, err e
 	return p, nil
 }
 
-// yes answers the questions of the standard policy. What it denies stays denied.
+// yes approves what the standard policy would ask about. What that policy denies stays denied.
 type yes struct{ policy.Rules }
 
 // Decide implements policy.Policy.
 func (y yes) Decide(ctx context.Context, q policy.Query) policy.Decision {
 	d := policy.Standard{Rules: y.Rules}.Decide(ctx, q)
-	plans := q.Mode == policy.ModePlan && q.Tool != "exit_plan_mode" // the model chose to change nothing
+	plans := q.Mode == policy.ModePlan && q.Tool != "exit_plan_mode" // in plan mode, the model chose to change nothing
 	if d.Verdict == policy.Ask && d.Code != "configures" && !plans {
 		d.Verdict, d.Code, d.Rule = policy.Allow, "yes", "--yes"
 	}
 	return d
 }
 
-// workspace returns what policies know of every workspace: the home directory, and the files of Reins itself.
+// workspace returns what is the same for every workspace: the home directory, and the files of Reins itself.
 func (h Host) workspace() (w policy.Workspace) {
 	if home := h.Getenv("HOME"); home != "" {
 		w.Home = realpath.Resolve(home)
@@ -97,7 +97,6 @@ func (h Host) workspace() (w policy.Workspace) {
 	return w
 }
 
-// newPolicyList lists the mode and the rules that apply.
 func newPolicyList(h Host) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -122,18 +121,19 @@ func newPolicyList(h Host) *cobra.Command {
 	return cmd
 }
 
-// newPolicyAdd saves a rule in the configuration.
+// newPolicyAdd returns the command that saves rules in the configuration, in the list allow or deny.
 func newPolicyAdd(h Host, list, short string) *cobra.Command {
 	var where layerFlags
 	cmd := &cobra.Command{
 		Use:   list + " [flags] RULE...",
 		Short: short,
-		Long: short + `, by rules that are saved in a configuration file (default: the user's).
+		Long: short + `. The rules are saved in a configuration file, by
+default in your user configuration. A RULE has one of these forms:
 
   Bash(npm test)            this command
-  Bash(npm run build:*)     this command with any further arguments
+  Bash(npm run build:*)     this command with any additional arguments
   Read(src/**)              reading files that match a .gitignore pattern, with any tool or command
-  Edit(/docs/*.md)          changing and deleting them; a slash at the start is the working directory
+  Edit(/docs/*.md)          changing and deleting them; a leading slash is the working directory
   WebFetch(domain:go.dev)   connecting to a host
   mcp__server               the tools of an MCP server
   grep                      a tool by its name`,
@@ -208,9 +208,10 @@ func newPolicyCheck(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check {--command CMD | --tool NAME [--args JSON] | --jsonl}",
 		Short: "Explain whether a call would be allowed",
-		Long: `Explain whether a command or a tool call would be allowed, and which rule decides.
-Nothing is run. The exit code is 0 if it would be allowed, 4 if it would need approval
-and 1 if it would be denied. With --jsonl the exit code is 0 if all input was read.`,
+		Long: `Explain whether a command or a tool call would be allowed, and which rule
+decides. Nothing is run. The exit code is 0 if it would be allowed, 4 if it
+would need approval and 1 if it would be denied. With --jsonl, the exit code is
+0 if all input was read.`,
 		Example: `  reins policy check --command 'git log | head'
   reins policy check --mode acceptEdits --tool write_file --args '{"path":"a.txt","content":""}'
   reins policy check --rules rules.json --jsonl < queries.jsonl`,
@@ -219,11 +220,11 @@ and 1 if it would be denied. With --jsonl the exit code is 0 if all input was re
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.mode, "mode", "", modeHelp)
-	f.StringVar(&o.rules, "rules", "", rulesHelp+" instead of the configuration")
-	f.StringVar(&o.command, "command", "", "a command line")
-	f.StringVar(&o.tool, "tool", "", "the `NAME` of a tool")
+	f.StringVar(&o.rules, "rules", "", rulesHelp+", instead of the configuration")
+	f.StringVar(&o.command, "command", "", "command line to check")
+	f.StringVar(&o.tool, "tool", "", "`NAME` of the tool to check")
 	f.StringVar(&o.args, "args", "{}", "arguments of the tool as `JSON`")
-	f.StringVar(&o.dir, "cwd", "", "check for directory `DIR` (default: the current directory)")
+	f.StringVar(&o.dir, "cwd", "", "check a call in directory `DIR` (default: the current directory)")
 	f.BoolVar(&o.jsonl, "jsonl", false, `read queries from standard input, one per line: {"id","command"} or {"id","tool","args"}`)
 	f.BoolVar(&o.asJSON, "json", false, "print the decision as JSON")
 	completeWords(cmd, "mode", modeNames()...)
@@ -256,7 +257,7 @@ func (o policyCheck) run(cmd *cobra.Command, h Host) error {
 		}
 	}
 	if ways != 1 {
-		return usagef("use one of --command, --tool and --jsonl")
+		return usagef("use exactly one of --command, --tool and --jsonl")
 	}
 	c, err := o.checker(h)
 	if err != nil {
@@ -316,7 +317,7 @@ func (o policyCheck) checker(h Host) (*checker, error) {
 	}}, nil
 }
 
-// permissions returns those of the file, or else of the configuration, with its sandbox.
+// permissions returns the permissions from the file, or else from the configuration, including its sandbox.
 func (o policyCheck) permissions(h Host) (p permissions, err error) {
 	if o.rules == "" {
 		dir := cmp.Or(o.dir, ".")
@@ -342,7 +343,7 @@ type checkQuery struct {
 	Args    json.RawMessage `json:"args"`
 }
 
-// checkAnswer is a line of its output.
+// checkAnswer is a line of output for --jsonl.
 type checkAnswer struct {
 	ID       json.RawMessage `json:"id,omitempty"`
 	Decision policy.Verdict  `json:"decision"`
@@ -390,8 +391,7 @@ func (c *checker) lines(ctx context.Context, in io.Reader, out io.Writer) error 
 	}
 }
 
-// decide judges a query. A tool that is not known is judged by its name, and by its arguments if they say what
-// it does.
+// decide judges a query. An unknown tool is judged by its name and, if they show what it does, by its arguments.
 func (c *checker) decide(ctx context.Context, q checkQuery) policy.Decision {
 	switch {
 	case q.Command != nil:
@@ -411,7 +411,7 @@ func (c *checker) decide(ctx context.Context, q checkQuery) policy.Decision {
 	return d
 }
 
-// guess returns the accesses of a tool that other agents have, by the names of its arguments.
+// guess derives the accesses of another agent's tool from the names of its arguments.
 func (c *checker) guess(ctx context.Context, q checkQuery) []policy.Access {
 	var in struct {
 		Command  string `json:"command"`

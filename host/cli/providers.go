@@ -19,7 +19,7 @@ import (
 	"github.com/reins-agent/reins/llm/connect"
 )
 
-// entries returns the providers of the configuration, by name. Keys and headers are determined when one is used.
+// entries returns the providers from the configuration, by name. Keys and headers are looked up when one is used.
 func (h Host) entries(s *config.Settings, known *llm.Catalogue) (list []connect.Entry) {
 	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
 		p := s.Providers[name]
@@ -35,8 +35,8 @@ func (h Host) entries(s *config.Settings, known *llm.Catalogue) (list []connect.
 	return list
 }
 
-// catalogued returns a model of the configuration as the catalogue describes models. A model that is known by its name
-// provides what the configuration leaves out, except for prices.
+// catalogued converts a model from the configuration to a catalogue entry. Values that the configuration omits, except
+// prices, are taken from a known model with the same name.
 func catalogued(m config.Model, known *llm.Catalogue) llm.Model {
 	out, listed := known.Lookup("", m.ID)
 	if !listed {
@@ -68,7 +68,7 @@ func catalogued(m config.Model, known *llm.Catalogue) llm.Model {
 	return out
 }
 
-// credentials returns a function that determines the key and the headers of a provider, once.
+// credentials returns a function that looks up the key and the headers of a provider, once.
 func (h Host) credentials(p config.Provider) func(context.Context) (string, http.Header, error) {
 	var mu sync.Mutex
 	var key string
@@ -105,7 +105,7 @@ func (h Host) providerKey(ctx context.Context, p config.Provider) (string, error
 	return "", nil
 }
 
-// runKeyCommand returns what a command of the user's configuration prints. It may ask the user something.
+// runKeyCommand returns the key that a command from the user's configuration prints. The command may prompt the user.
 func (h Host) runKeyCommand(ctx context.Context, command string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()

@@ -81,7 +81,7 @@ func has(list []policy.Access, kind policy.Kind) bool {
 	return slices.ContainsFunc(list, func(a policy.Access) bool { return a.Kind == kind })
 }
 
-// who names an agent, and says what it is for.
+// who returns the name of an agent and what it is for.
 func (a *asker) who(agent string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -98,7 +98,7 @@ func (a *asker) who(agent string) string {
 // sheet collects the rows of a question.
 type sheet struct {
 	rows  []string
-	width int      // of the terminal; 0 is no limit
+	width int      // of the terminal; 0 means no limit
 	parts []string // the parts of its commands that need approval
 }
 
@@ -196,7 +196,7 @@ func (s *sheet) reason(r tool.Request) {
 	}
 }
 
-// choices returns the answers that a call can get.
+// choices returns the possible answers for a call.
 func (a *asker) choices(ctx context.Context, r tool.Request) []choice {
 	list := []choice{{key: "y", text: "yes, once", approval: tool.Approval{Allow: true}}}
 	no := choice{key: "n", text: "no; or type what to do instead", approval: tool.Approval{Message: "the user said no"}}
@@ -230,7 +230,7 @@ func (a *asker) choices(ctx context.Context, r tool.Request) []choice {
 	return append(list, no)
 }
 
-// sameCall says which calls an approval without rules covers: those of the same tool with the same accesses.
+// sameCall describes the calls that an approval without rules covers: those of the same tool with the same accesses.
 func sameCall(r tool.Request) string {
 	name := show.Summary(r.Spec.Name)
 	switch {
@@ -269,8 +269,8 @@ func texts(s policy.Suggestion) (rules []string) {
 	return rules
 }
 
-// offered returns the answers that are possible now. Only a call that was shown completely can be approved, except
-// by saying so.
+// offered returns the answers that are possible now. A call that was not shown completely can be approved only with
+// answerUnseen.
 func (q *callQuestion) offered() []choice {
 	if len(q.rows) == 0 {
 		return q.choices
@@ -304,8 +304,8 @@ func (q *callQuestion) page() string {
 
 func (q *callQuestion) prompt() string { return "Allow? " }
 
-// parse returns the choice for an answer. Text that is not one of the choices refuses the call and goes to the
-// model. A problem means that the question has to be answered again.
+// parse returns the choice for an answer. Text that is not one of the choices refuses the call and is sent
+// to the model. If there is a problem, the question must be answered again.
 func (q *callQuestion) parse(answer string) (c choice, problem string) {
 	text := strings.ToLower(strings.TrimSpace(answer))
 	key := map[string]string{"yes": "y", "no": "n", "": "n"}[text]

@@ -55,7 +55,7 @@ type run struct {
 	fallback     []string
 	compactAt    float64
 	noModel      bool // compact without a summary
-	stay         bool // after the prompt is done
+	stay         bool // keep running after the prompt is done
 	listen       string
 	secretEnv    string
 }
@@ -71,8 +71,8 @@ progress to standard error.
 
 The agent may read files in the working directory, and run commands that only
 read there. For anything else, Reins asks on the terminal, or refuses if there is
-none. Use --mode and rules ("reins policy") to be asked less, --yes to approve
-everything.
+none. Use --mode and rules ("reins policy") to be asked less often, or --yes to
+approve everything.
 
 Every run is saved as a session. Use --continue or --resume to continue it, even
 after a crash, and "reins undo" to undo its last prompt, including file changes.
@@ -111,10 +111,10 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.StringVar(&o.effort, "effort", "", effortHelp)
 	f.StringVar(&o.dir, "cwd", "", "run in directory `DIR` (default: the current directory)")
 	f.StringArrayVar(&o.mcpConfig, "mcp-config", nil, "also use the MCP servers in `FILE`; can be repeated")
-	f.BoolVar(&o.noMCP, "no-mcp", false, "use no MCP servers")
+	f.BoolVar(&o.noMCP, "no-mcp", false, "do not use MCP servers")
 	f.StringVar(&o.profile, "profile", "", "use the tools and instructions for openai, anthropic, gemini or generic models (default: chosen by model)")
 	f.StringVar(&o.toolset, "toolset", string(coding.Standard), toolsetHelp)
-	f.StringVar(&o.tier, "tool-tier", string(coding.CoreTier), "tools that the model sees at once: core, advanced or all; it finds the others by searching")
+	f.StringVar(&o.tier, "tool-tier", string(coding.CoreTier), "tools that the model sees from the start: core, advanced or all; it can search for the others")
 	f.IntVar(&o.maxRounds, "max-rounds", 200, "maximum tool rounds per prompt")
 	f.IntVar(&o.maxTurns, "max-turns", 0, "maximum model calls in the session, including earlier runs (default: no limit)")
 	f.DurationVar(&o.timeout, "timeout", 0, "default command timeout, at most 10m (default: depends on the profile)")
@@ -127,8 +127,8 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.StringVar(&o.output, "output", "text", "output format: text, json (the result) or stream-json (every event, then the result)")
 	f.StringVar(&o.mode, "mode", string(policy.ModeDefault), modeHelp)
 	f.StringVar(&o.rules, "rules", "", rulesHelp+", in addition to the configuration")
-	f.BoolVar(&o.yes, "yes", false, "approve everything that needs approval; rules that deny, protected paths and the sandbox still hold")
-	f.BoolVar(&o.trust, "trust", false, "trust the project for this run, whatever \"reins trust\" has recorded")
+	f.BoolVar(&o.yes, "yes", false, "approve everything that needs approval; deny rules, protected paths and the sandbox still apply")
+	f.BoolVar(&o.trust, "trust", false, "trust the project for this run, regardless of \"reins trust\"")
 	f.StringVar(&o.resume, "resume", "", "continue the session `ID`, which can be a unique prefix or \"latest\"")
 	f.BoolVar(&o.continueLast, "continue", false, "continue the last session of this directory, or else of the nearest parent directory")
 	f.StringVar(&o.fork, "fork", "", "continue a copy of the session `ID[@SEQ]`, up to record SEQ if given")
@@ -138,7 +138,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.Float64Var(&o.compactAt, "compact-at", compactAt, "compact the conversation at this share of the context window, 0 to disable")
 	f.BoolVar(&o.stay, "keep-running", false, "keep running after the prompt is done, for jobs that the agent schedules, until interrupted")
 	f.StringVar(&o.listen, "listen", "", "accept signed webhooks at `ADDR`, such as 127.0.0.1:8080, as messages to the agent; implies --keep-running")
-	f.StringVar(&o.secretEnv, "webhook-secret-env", "REINS_WEBHOOK_SECRET", "environment `VAR` with the secret of the webhooks of --listen")
+	f.StringVar(&o.secretEnv, "webhook-secret-env", "REINS_WEBHOOK_SECRET", "environment variable `VAR` with the webhook secret for --listen")
 	f.StringSliceVar(&o.fallback, "fallback", nil, "models to switch to, in this order, if the model is unavailable")
 	o.boxed.flags(cmd)
 	completeFlag(cmd, "resume", completeSessions(h, anyNumber))

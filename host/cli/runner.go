@@ -203,7 +203,7 @@ func (r *runner) begin(ctx context.Context, place saved) (s *agent.Session, err 
 	return s, explainResume(cmp.Or(place.meta.ID, r.flags.id), explainExists(r.flags.id, "--session-id", err))
 }
 
-// checkDir returns an error unless dir is a directory; "" is the current one.
+// checkDir returns an error unless dir is a directory; "" means the current directory.
 func checkDir(dir string) error {
 	info, err := os.Stat(cmp.Or(dir, "."))
 	switch {
@@ -301,7 +301,7 @@ func (r *runner) stoppedShort(ctx context.Context, id string) bool {
 		if err == nil && rec.Seq > r.after {
 			break
 		}
-		if err != nil || rec.Agent != "" { // the session was resumed without unreadable records
+		if err != nil || rec.Agent != "" { // unreadable records were skipped when the session was resumed
 			continue
 		}
 		switch d := rec.Data.(type) {

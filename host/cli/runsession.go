@@ -76,7 +76,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 			ID: o.id, Client: k.Client, Allow: o.allow, Deny: o.deny, Limits: o.limits(), Subagents: o.subagents(), SkipDamaged: o.skipDamaged,
 			Approve: r.asker.approve, Mode: o.permitted.mode, Policy: policy.Standard{Rules: o.permitted.rules}, Workspace: o.permitted.workspace,
 			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel}, Hooks: o.hooks,
-			Meta: event.Meta{Prompt: show.FirstLine(r.given)}, // lists the session even if it is interrupted early
+			Meta: event.Meta{Prompt: show.FirstLine(r.given)}, // so that the session is listed even if it is interrupted early
 		},
 	}
 	if c.Audit, c.Secrets, err = o.guards(r.host); err != nil {
@@ -101,7 +101,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 			return c, err
 		}
 	}
-	if o.hooks.Has(hook.UserPromptSubmit) { // it may be refused
+	if o.hooks.Has(hook.UserPromptSubmit) { // a hook may refuse the prompt
 		c.Session.Meta.Prompt = ""
 	}
 	if o.yes {
@@ -120,7 +120,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	return c, nil
 }
 
-// memory returns what the configuration says about notes. The demo has no configuration.
+// memory returns the configuration of notes. The demo has no configuration.
 func (o run) memory() coding.Memory {
 	if o.settings == nil {
 		return coding.Memory{Off: true}
@@ -129,8 +129,8 @@ func (o run) memory() coding.Memory {
 	return coding.Memory{Off: !m.Enabled, Budget: cmp.Or(m.Budget, -1)}
 }
 
-// guards returns what the configuration says about the audit log and secrets. The demo has no configuration. With
-// --no-save, a run does not need the state directory, unless the configuration requires the audit log.
+// guards returns the configuration of the audit log and of secrets. The demo has no configuration. With --no-save, a run
+// does not need the state directory, unless the configuration requires the audit log.
 func (o run) guards(h Host) (a coding.Audit, s coding.Secrets, err error) {
 	c := o.settings
 	if c == nil {
@@ -158,7 +158,7 @@ func (o run) guards(h Host) (a coding.Audit, s coding.Secrets, err error) {
 }
 
 // checkModels rejects models whose price is unknown if there is a budget, and warns about models that
-// the catalogue does not list. Only the three vendors' models are all listed.
+// the catalogue does not list. The catalogue is complete only for the three vendors.
 func (o run) checkModels(h Host, known *llm.Catalogue, provider, model string) error {
 	listed := slices.Contains([]string{"openai", "anthropic", "gemini"}, provider)
 	for i, name := range append([]string{model}, o.fallback...) {
@@ -208,8 +208,8 @@ func (o run) checkSaved() error {
 	return nil
 }
 
-// place finds the session to continue and where to save it. With --fork it creates the fork. The
-// command is named in errors, as one that accepts an ID.
+// place finds the session to continue and the place to save it. With --fork, it creates the fork.
+// Errors suggest the command, which must accept an ID.
 func (o run) place(ctx context.Context, h Host, dir, command string) (saved, error) {
 	if o.noSave {
 		return saved{}, nil
@@ -256,7 +256,7 @@ func (s saved) discard(ctx context.Context) error {
 	return s.store.Delete(context.WithoutCancel(ctx), s.meta.ID)
 }
 
-// dir returns the working directory: the given one, or else that of the session.
+// dir returns the given directory, or else the working directory of the session.
 func (s saved) dir(given string) (string, error) {
 	if given != "" || s.meta.Dir == "" {
 		return given, nil
@@ -268,7 +268,7 @@ func (s saved) dir(given string) (string, error) {
 }
 
 // forkSession copies a session, up to the record of an ID@SEQ reference. The copy gets a random ID
-// unless it has one. With damaged set, unreadable records are left out.
+// unless to has one. With damaged set, unreadable records are skipped.
 func forkSession(ctx context.Context, store event.Store, ref string, to event.Meta, damaged bool) (event.Meta, error) {
 	from, at, err := findRecord(ctx, store, ref)
 	if err != nil {

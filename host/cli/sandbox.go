@@ -28,7 +28,7 @@ func (o *boxFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.mode, "sandbox", "", "what commands and file tools can write: read-only (nothing), workspace-write or off (default: workspace-write where the system can enforce it)")
 	f.BoolVar(&o.network, "network", false, "let commands in the sandbox use the network")
-	f.StringSliceVar(&o.writable, "writable", nil, "let commands in the sandbox also write below directory `DIR`")
+	f.StringSliceVar(&o.writable, "writable", nil, "let commands in the sandbox also write to directory `DIR`")
 	completeWords(cmd, "sandbox", modeWords()...)
 }
 
@@ -40,14 +40,14 @@ func modeWords() (words []string) {
 }
 
 // box returns the sandbox of the configuration and the flags. The configuration includes --sandbox and --network.
-// If no mode is configured and the system has no sandbox, it warns and returns none. Commands cannot write what is
-// protected.
+// If no mode is configured and the system has no sandbox, it warns and returns none. Commands cannot write protected
+// paths.
 func (h Host) box(s *config.Settings, more, protected []string) (sandbox.Config, error) {
 	c := sandbox.Config{Mode: sandbox.Mode(s.Sandbox.Mode), Network: s.Sandbox.Network}
 	c.Writable = append(append(c.Writable, s.Sandbox.WritableRoots...), more...)
 	for _, dir := range c.Writable {
 		if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
-			return c, usagef("the writable directory %s does not exist", dir)
+			return c, usagef("the writable directory %s does not exist or is not a directory", dir)
 		}
 	}
 	if c.Mode == sandbox.Off {
@@ -57,7 +57,7 @@ func (h Host) box(s *config.Settings, more, protected []string) (sandbox.Config,
 		if c.Mode != "" {
 			return c, usagef("--sandbox %s: %s; use --sandbox off to run without a sandbox", c.Mode, why)
 		}
-		notef(h, "WARNING: commands are not confined: %s. Commands that are not known to be harmless need approval. Run \"reins doctor\" for details, or use --sandbox off to hide this.", why)
+		notef(h, "WARNING: commands are not confined: %s. Commands that are not known to be harmless need approval. Run \"reins doctor\" for details, or use --sandbox off to hide this warning.", why)
 		return sandbox.Config{}, nil
 	}
 	c.Mode, c.Protected = cmp.Or(c.Mode, sandbox.WorkspaceWrite), protected
@@ -68,10 +68,10 @@ func newDoctor(h Host) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Show what this system can enforce, and what Reins finds here",
-		Long: `Show what this system can enforce for the sandbox of commands, and whether the
-programs, keys and directories that Reins uses are there. The exit code is 1 if
-something is missing that Reins needs.`,
+		Short: "Check the sandbox and what else Reins needs on this system",
+		Long: `Show how well this system can confine commands to a sandbox, and whether the
+programs, keys and directories that Reins uses are available. The exit code is 1
+if something that Reins needs is missing.`,
 		Args: wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			checks := h.examine()
@@ -151,7 +151,7 @@ func yesNo(name string, ok bool, details string) check {
 func (h Host) gitCheck() check {
 	out, err := exec.Command("git", "version").Output()
 	if err != nil {
-		return check{"git", stateNone, "not found: the agent works without facts about the repository"}
+		return check{"git", stateNone, "not found: the agent gets no information about the repository"}
 	}
 	return check{"git", stateOK, strings.TrimSpace(string(out))}
 }
@@ -169,7 +169,7 @@ func (h Host) stateCheck() check {
 		}
 	}
 	if err != nil {
-		return check{"sessions", stateMissing, fmt.Sprintf("%v; set REINS_HOME to a directory that you can write", err)}
+		return check{"sessions", stateMissing, fmt.Sprintf("%v; set REINS_HOME to a writable directory", err)}
 	}
 	return check{"sessions", stateOK, shortDir(h, dir)}
 }

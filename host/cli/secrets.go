@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// hostSecrets redacts what the program says: known shapes, and the values of environment variables.
+// hostSecrets redacts the program's own messages: known formats of secrets, and the values of environment variables.
 var hostSecrets = sync.OnceValue(func() *secret.Redactor {
 	r, err := secret.New(context.Background(), secret.Config{Vars: os.Environ()})
 	if err != nil {
@@ -37,8 +37,8 @@ func (w redactingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sessionSecrets returns the redactor for a session: its directory may have dotenv files, and the configuration
-// names and patterns.
+// sessionSecrets returns the redactor for a session. It uses the .env files in the session's directory, and the names
+// and patterns in the configuration.
 func sessionSecrets(ctx context.Context, h Host, dir string) (*secret.Redactor, error) {
 	s, err := h.settings(dir, trusts(h, dir), nil)
 	if err != nil {
@@ -57,7 +57,7 @@ func sessionSecrets(ctx context.Context, h Host, dir string) (*secret.Redactor, 
 	return r, nil
 }
 
-// secretConfig returns what the configuration says about secrets.
+// secretConfig returns the configuration of secrets.
 func secretConfig(s *config.Settings) secret.Config {
 	return secret.Config{Vars: os.Environ(), Names: s.Secrets.Names, Patterns: s.Secrets.Patterns}
 }

@@ -42,8 +42,8 @@ func openStore(h Host) (*filestore.Store, error) {
 const latest = "latest"
 
 // findSession finds a session by its ID or a unique prefix, ignoring case. "latest" is the last session
-// used here, unless a session has that ID. If the session exists but cannot be read, the result has its
-// ID besides the error.
+// used here, unless a session has that ID. If the session exists but cannot be read, the result has
+// its ID in addition to the error.
 func findSession(ctx context.Context, s event.Store, name string) (event.Meta, error) {
 	m, err := s.Meta(ctx, name)
 	if err == nil {
@@ -166,7 +166,7 @@ func findRecord(ctx context.Context, s event.Store, ref string) (event.Meta, eve
 }
 
 // chooseSession returns the session that the arguments name, or the last one of this directory.
-// The command is named in errors, as one that accepts an ID.
+// Errors suggest the command, which must accept an ID.
 func chooseSession(ctx context.Context, h Host, store event.Store, args []string, command string) (event.Meta, error) {
 	if len(args) > 0 {
 		return findSession(ctx, store, args[0])
@@ -197,8 +197,8 @@ func sessionToShow(ctx context.Context, h Host, store event.Store, args []string
 }
 
 // nearestSession returns the last session of a directory, or else of the nearest parent directory that
-// has one. It skips sessions that cannot be read, and imported ones that were never continued: the archive
-// chose their directory.
+// has one. It skips sessions that cannot be read, and imported ones that were never continued, because their
+// directory comes from the archive.
 func nearestSession(ctx context.Context, store event.Store, dir string) (m event.Meta, above bool, err error) {
 	real, err := realpath.Dir(dir)
 	if err != nil {

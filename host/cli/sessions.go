@@ -21,7 +21,8 @@ func newSessions(h Host) *cobra.Command {
 		Long: `Inspect and manage saved sessions. They are stored in $REINS_HOME, or else in
 the system's directory for application state, such as ~/.local/state/reins.
 
-An ID can be shortened to a unique prefix. "latest" is the last used session.`,
+An ID can be shortened to a unique prefix. "latest" is the most recently used
+session.`,
 	},
 		newSessionsList(h), newSessionsShow(h), newSessionsSearch(h), newSessionsRename(h), newSessionsTag(h),
 		newSessionsFork(h), newSessionsExport(h), newSessionsImport(h), newSessionsRemove(h), newSessionsVerify(h),
@@ -69,7 +70,7 @@ func newSessionsList(h Host) *cobra.Command {
 	var o sessionsList
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List sessions, the last used first",
+		Short: "List sessions, most recently used first",
 		Example: `  reins sessions list --here
   reins sessions list --json | jq -r 'select(.cost > 1) | .id'`,
 		Args: wantArgs(0, 0, "no arguments"),

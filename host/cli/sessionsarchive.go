@@ -116,7 +116,7 @@ func (o sessionsExport) write(name string, fill func(io.Writer) error) (size int
 	return size, nil
 }
 
-// interruptible returns a reader of in that fails when ctx ends, even while a read blocks.
+// interruptible returns a reader that reads from in and fails when ctx ends, even while a read blocks.
 func interruptible(ctx context.Context, in io.Reader) *io.PipeReader {
 	r, w := io.Pipe()
 	go func() {
@@ -141,8 +141,9 @@ func newSessionsImport(h Host) *cobra.Command {
 		Short: "Import a session from a file",
 		Long: `Import a session that "reins sessions export" wrote, and print its ID.
 
-"latest" and --continue do not choose an imported session until it was continued
-by its ID. It then gets a new system prompt, and approvals in it do not count.`,
+"latest" and --continue do not choose an imported session until you have
+continued it by its ID. It then gets a new system prompt, and its earlier
+approvals are ignored.`,
 		Args: wantArgs(1, 1, "one file, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := emptyFlag(cmd, "id"); err != nil {

@@ -138,7 +138,7 @@ func newSessionsFork(h Host) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.id, "id", "", "use `ID` for the copy (default: a random ID)")
 	f.StringVar(&o.title, "title", "", "title of the copy (default: the same title)")
-	f.BoolVar(&o.damaged, "damaged", false, "copy what is readable of a damaged session")
+	f.BoolVar(&o.damaged, "damaged", false, "copy the readable part of a damaged session")
 	jsonFlag(cmd, &o.asJSON)
 	return cmd
 }
@@ -188,7 +188,7 @@ Without a terminal, --yes is required.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), h, args) },
 	}
 	cmd.Flags().StringVar(&o.olderThan, "older-than", "", "remove all sessions not used for `AGE`, such as 30d, 2w or 12h")
-	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask for confirmation")
 	jsonFlag(cmd, &o.asJSON)
 	return cmd
 }

@@ -138,7 +138,7 @@ func (recordLines) end() error { return nil }
 type eventList struct {
 	out   io.Writer
 	clock bool // print only the time of day
-	width int  // of the terminal; 0 is no limit
+	width int  // of the terminal; 0 means no limit
 }
 
 func (v *eventList) show(r event.Record) error {

@@ -14,13 +14,13 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// flagKeys maps flags to the keys of the configuration that they override.
+// flagKeys maps flags to the configuration keys that they override.
 var flagKeys = map[string]string{
 	"provider": "provider", "model": "model", "effort": "effort", "base-url": "base_url", "response-timeout": "response_timeout",
 	"mode": "permissions.mode", "sandbox": "sandbox.mode", "network": "sandbox.network", "max-rounds": "run.max_rounds", "max-turns": "run.max_turns", "budget": "run.budget", "compact-at": "run.compact_at",
 }
 
-// ownMeaning annotates a flag that does not override the key of its name.
+// ownMeaning marks a flag that does not override the key of the same name in flagKeys.
 const ownMeaning = "own"
 
 // overrides returns the settings of the flags that were given.
@@ -33,7 +33,7 @@ func overrides(flags *pflag.FlagSet) (list []config.Override) {
 	return list
 }
 
-// sources returns the sources of the configuration for a directory that the user does not trust.
+// sources returns the sources of the configuration for an untrusted directory.
 func (h Host) sources(dir string, flags []config.Override) (config.Sources, error) {
 	root, err := config.Root(cmp.Or(dir, "."))
 	if err != nil {
@@ -60,8 +60,8 @@ func (h Host) settings(dir string, trusted bool, flags []config.Override) (*conf
 	return s, nil
 }
 
-// configure applies the configuration for a directory. Flags win over the session, and the session over lower
-// layers. Without a command line it does nothing.
+// configure applies the configuration for a directory. Flags override the session, and the session overrides
+// lower layers. Without a command line, it does nothing.
 func (c *connection) configure(h Host, dir string, trusted bool, session event.Meta) (*config.Settings, error) {
 	if c.parsed == nil {
 		return nil, nil
@@ -123,7 +123,7 @@ func (o *run) configure(h Host, session event.Meta) error {
 		return err
 	}
 	if o.yes && o.permitted.mode == policy.ModePlan {
-		return usagef("--yes approves everything, but the permission mode is plan, which changes nothing: use one of them")
+		return usagef("--yes cannot be combined with the permission mode plan, which changes nothing")
 	}
 	o.pass = s.Environment.Pass
 	if err := o.useBox(h, s); err != nil {
@@ -136,12 +136,12 @@ func (o *run) configure(h Host, session event.Meta) error {
 	return err
 }
 
-// useBox chooses the sandbox. The permissions must be known.
+// useBox sets up the sandbox. The permissions must be set first.
 func (o *run) useBox(h Host, s *config.Settings) (err error) {
 	if o.box, err = h.box(s, o.boxed.writable, o.permitted.own); err != nil {
 		return err
 	}
-	// What is inside for the policy can be written in the sandbox, and the other way round.
+	// Directories that the policy treats as part of the workspace are writable in the sandbox, and vice versa.
 	for _, dir := range o.box.Writable {
 		o.permitted.workspace.Roots = append(o.permitted.workspace.Roots, realpath.Resolve(dir))
 	}

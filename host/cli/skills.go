@@ -27,7 +27,7 @@ can use one yourself: reins run '/NAME ARGS'.
 Commands and agents of Claude Code, prompts of codex and commands of gemini-cli
 are skills too. Those of a project are used only if you trust it ("reins trust").`
 
-// findSkills finds the skills for a directory. Those of the project count only if it is trusted.
+// findSkills finds the skills for a directory. Skills of the project are used only if it is trusted.
 func (h Host) findSkills(s *config.Settings, dir string, trusted bool) (*skill.Registry, error) {
 	src, err := h.sources(dir, nil)
 	if err != nil {
@@ -45,7 +45,7 @@ func (h Host) findSkills(s *config.Settings, dir string, trusted bool) (*skill.R
 	return skill.Discover(o), nil
 }
 
-// skillOptions says where the skills of the user are.
+// skillOptions returns where to look for the skills of the user.
 func (h Host) skillOptions() skill.Options {
 	o := skill.Options{Home: cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE")), Claude: h.Getenv("CLAUDE_CONFIG_DIR"), Codex: h.Getenv("CODEX_HOME")}
 	if f, err := h.configFile(config.LayerUser); err == nil {
@@ -121,8 +121,8 @@ func newSkillsList(h Host) *cobra.Command {
 func newSkillsShow(h Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME [ARGS]",
-		Short: "Print the instructions of a skill, as the model gets them",
-		Args:  wantArgs(1, anyNumber, "the NAME of a skill, and perhaps arguments for it"),
+		Short: "Print the instructions of a skill as the model sees them",
+		Args:  wantArgs(1, anyNumber, "the NAME of a skill and optional arguments"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			quiet := h
 			quiet.Stderr = io.Discard

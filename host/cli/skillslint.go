@@ -27,12 +27,12 @@ func newSkillsLint(h Host) *cobra.Command {
 		Long: `Check skills for mistakes. PATH is a skill, or a directory with skills.
 
 A skill is valid if the reference validator of agentskills.io accepts it. Other
-findings are about what breaks skills in practice: broken references, paths that
-exist on one machine only, hidden characters, descriptions that do not say when to
-use the skill. docs/skills.md lists the rules.
+findings are about problems in practice: broken references, paths that exist on
+one machine only, hidden characters, descriptions that do not say when to use
+the skill. docs/skills.md lists the rules.
 
-Under GitHub Actions, findings are also printed as annotations and added to the
-summary of the step.`,
+In GitHub Actions, findings are also printed as annotations and added to the
+step summary.`,
 		Example: `  reins skills lint .claude/skills
   reins skills lint --strict skills/*           # fails at severity HIGH or CRITICAL
   reins skills lint --json . | jq 'select(.valid | not) | .path'`,
@@ -104,7 +104,7 @@ func annotate(h Host, asJSON bool, reports []skill.Report) error {
 	return errors.Join(summarize(f, reports), f.Close())
 }
 
-// commands escapes text for workflow commands, and values of their properties.
+// commandText and commandValue escape the text and the property values of workflow commands.
 var (
 	commandText  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	commandValue = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")

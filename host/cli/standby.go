@@ -23,8 +23,8 @@ type standby struct {
 	failed   chan error
 }
 
-// newStandby returns nil unless the flags ask to keep running. It listens already, so that a mistake is reported before
-// the agent starts.
+// newStandby returns nil unless the flags ask to keep running. It opens the listener, so that a mistake is reported
+// before the agent starts.
 func newStandby(h Host, o run) (*standby, error) {
 	if !o.stay && o.listen == "" {
 		return nil, nil
@@ -35,14 +35,14 @@ func newStandby(h Host, o run) (*standby, error) {
 	}
 	secret := h.Getenv(o.secretEnv)
 	if secret == "" {
-		return nil, usagef("--listen: set the environment variable %s to the secret of the webhooks", o.secretEnv)
+		return nil, usagef("--listen: set the environment variable %s to the webhook secret", o.secretEnv)
 	}
 	var err error
 	if b.secret, err = webhook.ParseSecret(secret); err != nil {
 		return nil, usagef("--listen: the environment variable %s: %w", o.secretEnv, err)
 	}
 	if host, _, err := net.SplitHostPort(o.listen); err != nil || host == "" {
-		return nil, usagef("--listen %s: give an address and a port, such as 127.0.0.1:8080", o.listen)
+		return nil, usagef("--listen %s: use an address and a port, such as 127.0.0.1:8080", o.listen)
 	}
 	if b.listener, err = net.Listen("tcp", o.listen); err != nil {
 		return nil, usagef("--listen: %w", err)
@@ -87,7 +87,7 @@ func (b *standby) start(ctx context.Context, r *runner, s *agent.Session) error 
 	return nil
 }
 
-// stopped drops errors that mean that the run is over.
+// stopped drops errors that only mean that the run has ended.
 func stopped(err error) error {
 	if errors.Is(err, errInterrupted) || errors.Is(err, errDeadline) || errors.Is(err, agent.ErrClosed) || errors.Is(err, context.Canceled) {
 		return nil
@@ -116,7 +116,7 @@ func webhookText(id string, body []byte) string {
 
 var webhookHeader = regexp.MustCompile(`^\[Webhook (\S+)\. This message is from a program`)
 
-// recall remembers the webhooks that the session has had, so that they cannot be repeated after a restart.
+// recall loads the webhooks that the session has received, so that they cannot be replayed after a restart.
 func recall(ctx context.Context, s *agent.Session, receiver *webhook.Receiver) error {
 	for rec, err := range s.Records(ctx, 0) {
 		if err != nil {

@@ -19,7 +19,7 @@ type status struct {
 	frame int
 	drawn bool             // the line is visible
 	since time.Time        // when it became visible
-	off   bool             // a question has the terminal
+	off   bool             // a question uses the terminal
 	what  string           // the running tool
 	next  event.ModelRetry // the pending retry of a model call
 	until time.Time        // when it happens
@@ -33,7 +33,7 @@ var frames = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 // tick is how often the line is drawn.
 const tick = 120 * time.Millisecond
 
-// begin starts drawing the line, unless it already has or there is no terminal.
+// begin starts drawing the line, unless it was started before or there is no terminal.
 func (s *status) begin(v *textView) {
 	if s.view != nil || s.file == nil {
 		return

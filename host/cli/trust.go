@@ -23,15 +23,15 @@ func newTrust(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [DIR]",
 		Short: "Trust the configuration of a project",
-		Long: `Trust the project of a directory (default: the current one). Until then, nothing
-in it that can run a program or widen what an agent may do takes effect, and its
-instruction files are marked as untrusted for the model.
+		Long: `Trust the project of a directory (default: the current one). In an untrusted
+project, files that can run a program or widen what an agent may do are ignored,
+and instruction files are marked as untrusted for the model.
 
-Reins lists the files, asks, and remembers their content. If one of them
-changes, the project is untrusted until you trust it again. Trust covers a
-repository as a whole, but not repositories nested in it.
+Reins lists these files, asks, and remembers their content. If one of them
+changes, the project is untrusted until you trust it again. Trust covers a whole
+repository, but not repositories nested in it.
 
-It covers these files, not the programs that they name.`,
+Trust covers the listed files, not the programs that they run.`,
 		Example: `  reins trust
   reins trust --yes ~/src/project
   reins trust --list`,
@@ -52,7 +52,7 @@ It covers these files, not the programs that they name.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.yes, "yes", false, "do not ask")
+	f.BoolVar(&o.yes, "yes", false, "do not ask for confirmation")
 	f.BoolVar(&o.list, "list", false, "list the trusted projects")
 	f.BoolVar(&o.asJSON, "json", false, "print the list as JSON, one object per line; needs --list")
 	return cmd
@@ -102,10 +102,10 @@ func (o trustCommand) run(ctx context.Context, h Host, store *trust.Store, dir s
 	return err
 }
 
-// showProject lists the files that trust would put into effect.
+// showProject lists the files that trusting the project would enable.
 func showProject(h Host, st trust.State) error {
 	if len(st.Files) == 0 {
-		notef(h, "%s has no configuration, hooks, skills or MCP servers; if it gets some, you have to trust it again", st.Root)
+		notef(h, "%s has no configuration, hooks, skills or MCP servers; if any are added, you must trust it again", st.Root)
 		return nil
 	}
 	t := &show.Table{Columns: []show.Column{{Title: "FILE", Colour: show.Cyan}, {Title: "CONTAINS"}, {Title: "STATE"}}}
@@ -115,7 +115,7 @@ func showProject(h Host, st trust.State) error {
 		case slices.Contains(st.Changed, f.Path):
 			state = "new or changed"
 		case len(st.Changed) > 0:
-			state = "as before"
+			state = "unchanged"
 		}
 		t.Add(f.Path, f.What, state)
 	}
@@ -185,7 +185,7 @@ func (o trustCommand) printList(h Host, store *trust.Store) error {
 	return printTable(h, t)
 }
 
-// trusts reports whether the user trusts a directory, and tells them what has no effect if they do not.
+// trusts reports whether the user trusts a directory. If not, it tells them what is ignored.
 func trusts(h Host, dir string) bool {
 	st, err := h.trustState(dir)
 	switch {

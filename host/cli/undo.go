@@ -28,8 +28,8 @@ func newUndo(h Host) *cobra.Command {
 		Short:             "Undo the last prompt of a session",
 		ValidArgsFunction: completeSessions(h, 1),
 		Long: `Undo the last prompt of a session: its part of the conversation, and all changes
-to files by tools and shell commands. Run it again to undo the prompt before.
-"reins redo" reverses it. Ignored files and the .git directory are left alone.
+to files by tools and shell commands. Run it again to undo the previous prompt.
+"reins redo" reverses it. Ignored files and the .git directory are not touched.
 
 If you changed files after the agent finished, Reins lists them and asks whether
 to overwrite them. Without a terminal, --yes or --keep is required.
@@ -120,8 +120,8 @@ func newRedo(h Host) *cobra.Command {
 		Use:               "redo [SESSION]",
 		Short:             "Reverse the last undo",
 		ValidArgsFunction: completeSessions(h, 1),
-		Long: `Reverse the last "reins undo" of a session, unless there was a prompt since.
-Like undo, redo asks before it overwrites files that you have changed since.
+		Long: `Reverse the last "reins undo" of a session, unless there has been a prompt
+since. Like undo, redo asks before it overwrites files that you have changed.
 
 Without SESSION, use the last session of this directory.`,
 		Args: wantArgs(0, 1, "at most one SESSION"),
@@ -135,7 +135,7 @@ Without SESSION, use the last session of this directory.`,
 	return cmd
 }
 
-// rewind undoes or redoes something and shows the result, also if it failed halfway.
+// rewind undoes or redoes something and shows the result, even if it failed halfway.
 func rewind(ctx context.Context, h Host, command string, args []string, later laterFlags, asJSON bool, do func(*pastSession) (agent.Undone, error)) error {
 	if err := later.check(); err != nil {
 		return err
@@ -175,8 +175,8 @@ func explainUndo(id string, err error) error {
 type laterFlags struct{ yes, keep bool }
 
 func (f *laterFlags) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "overwrite files that you have changed since")
-	cmd.Flags().BoolVar(&f.keep, "keep", false, "keep files that you have changed since")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "overwrite files that you have changed yourself")
+	cmd.Flags().BoolVar(&f.keep, "keep", false, "keep files that you have changed yourself")
 }
 
 func (f laterFlags) check() error {

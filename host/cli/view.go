@@ -21,7 +21,7 @@ type view interface {
 	workingIn(dir string)
 	// replay records an event of an earlier run without showing it.
 	replay(r event.Record)
-	// show shows an event. An error means that nobody can see it.
+	// show shows an event. An error means that the output cannot be written.
 	show(r event.Record) error
 	// finish shows the result. Nothing is shown after it.
 	finish(r result) error
@@ -94,7 +94,7 @@ type result struct {
 	Outcome    agent.Status       `json:"outcome"`
 	Text       string             `json:"text"`
 	Question   string             `json:"question,omitempty"`
-	Questions  []event.Question   `json:"questions,omitempty"` // the same in parts
+	Questions  []event.Question   `json:"questions,omitempty"` // the same, as a list
 	Limit      event.Limit        `json:"limit,omitempty"`
 	Refused    []string           `json:"refused,omitempty"` // calls that nobody could approve
 	Error      *errorJSON         `json:"error"`
@@ -182,7 +182,7 @@ func runError(err error) *errorJSON {
 	return e
 }
 
-// stopReason says why a run ended before its task was done, or returns "".
+// stopReason returns why a run ended before its task was done, or "".
 func (r result) stopReason() string {
 	switch {
 	case errors.Is(r.err, errDeadline):
@@ -195,11 +195,11 @@ func (r result) stopReason() string {
 	return show.Stop(r.Outcome)
 }
 
-// stopReason names the flag that set a limit, and how far the session has come.
+// stopReason names the flag that set a limit, and how much the session used.
 func (r reached) stopReason(limit event.Limit) string {
 	earlier := ""
 	if r.resumed {
-		earlier = ", earlier runs included"
+		earlier = ", including earlier runs"
 	}
 	switch limit {
 	case event.LimitTreeCost:
@@ -212,15 +212,15 @@ func (r reached) stopReason(limit event.Limit) string {
 	return show.Limit(event.TurnLimit{Limit: limit})
 }
 
-// howToAllow says how to permit the refused calls.
+// howToAllow returns a hint how to permit the refused calls.
 func (r result) howToAllow() string {
 	if slices.ContainsFunc(r.Refused, func(why string) bool { return strings.HasSuffix(why, "outside the sandbox") }) {
-		return "nobody could be asked: use --writable DIR to let the sandbox write there, or --sandbox off"
+		return "there was no terminal to ask on: use --writable DIR to let the sandbox write there, or --sandbox off"
 	}
 	if len(r.missing) == 0 {
-		return "nobody could be asked: use --mode or --yes to permit such calls"
+		return "there was no terminal to ask on: use --mode or --yes to permit such calls"
 	}
-	return "nobody could be asked: to permit such calls, use --mode or --yes, or run: reins policy allow " + quoteRules(r.missing)
+	return "there was no terminal to ask on: to permit such calls, use --mode or --yes, or run: reins policy allow " + quoteRules(r.missing)
 }
 
 // nextSteps names the commands that continue or undo the run.

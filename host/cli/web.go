@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/webhook"
 )
 
-// webTools returns the tools for the web that the configuration offers. The demo has no configuration.
+// webTools returns the web tools that the configuration enables. The demo has no configuration.
 func (h Host) webTools(s *config.Settings) ([]tool.Tool, error) {
 	if s == nil {
 		return nil, nil
@@ -39,7 +39,7 @@ func (h Host) webTools(s *config.Settings) ([]tool.Tool, error) {
 	case "brave":
 		name := searchKey(w)
 		if c.Search.Key = h.Getenv(name); c.Search.Key == "" {
-			return nil, usagef("web.search_backend: the environment variable %s is not set; it must have the API key of Brave Search", name)
+			return nil, usagef("web.search_backend: set the environment variable %s to the API key of Brave Search", name)
 		}
 	}
 	tools, err := web.New(c)
@@ -49,5 +49,5 @@ func (h Host) webTools(s *config.Settings) ([]tool.Tool, error) {
 	return tools, nil
 }
 
-// searchKey returns the name of the variable with the key of the search engine.
+// searchKey returns the name of the environment variable with the key of the search engine.
 func searchKey(w config.Web) string { return cmp.Or(w.SearchKeyEnv, "BRAVE_API_KEY") }

@@ -21,8 +21,8 @@ func newWorktrees(h Host) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "worktrees",
 		Short: "Manage the worktrees of agents",
-		Long: `Manage the worktrees that sessions and subagents have worked in. A worktree is a
-separate copy of the files of a git repository.`,
+		Long: `Manage the worktrees of sessions and subagents. A worktree is a separate copy of
+the files of a git repository.`,
 	}, newWorktreesList(h), newWorktreesDiff(h), newWorktreesApply(h), newWorktreesPrune(h))
 }
 
@@ -106,9 +106,9 @@ func newWorktreesPrune(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove worktrees without changes",
-		Long: `Remove the worktrees that no session uses and that have no changes. One that has
-changes or commits is never removed, unless they were applied or saved as a
-branch. Ignored files do not count.`,
+		Long: `Remove the worktrees that no session uses and that have no changes. A worktree
+with changes or commits is removed only if they were applied or saved as a
+branch. Ignored files do not count as changes.`,
 		Args: wantArgs(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			store, err := h.trees()
@@ -181,10 +181,10 @@ func newWorktreesDiff(h Host) *cobra.Command {
 func newWorktreesApply(h Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "apply NAME",
-		Short: "Make the changes of a worktree in the repository",
-		Long: `Make the changes of a worktree in the files of the repository that it was made
-from. Files that were changed on both sides are merged. If that is not possible,
-nothing is changed. The index and the branches stay as they are.`,
+		Short: "Apply the changes of a worktree to the repository",
+		Long: `Apply the changes of a worktree to the files of the repository that it was
+created from. Files that were changed on both sides are merged. If that is not
+possible, nothing is changed. The index and the branches are not touched.`,
 		Args: wantArgs(1, 1, "the name of a worktree"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := h.openTree(cmd.Context(), args[0])

@@ -1,9 +1,8 @@
-// Package coder runs a coding task for another program, and reports how it ended as one JSON object.
+// Package coder runs a coding task for another program, and reports the result as one JSON object.
 //
-// The work is done by a session of Reins, or by another agent on the command line that prints stream-json, such as
-// Claude Code. [Run] limits how long the work may be silent and how long it may take, repeats an attempt that failed
-// before it changed anything, and compares the changed files with those that the caller allows. [Tool] offers it to
-// MCP clients.
+// The task is done by a session of Reins, or by another command-line agent that prints stream-json, such as Claude
+// Code. [Run] enforces an idle timeout and a maximum duration, retries attempts that failed before they changed
+// anything, and checks the changed files against those that the caller allows. [Tool] offers it to MCP clients.
 package coder
 
 import (
@@ -21,7 +20,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 )
 
-// Sandbox is what a run can change.
+// Sandbox selects what a run can change.
 type Sandbox string
 
 // The sandboxes.
@@ -31,20 +30,20 @@ const (
 	FullAccess     Sandbox = "danger-full-access" // everything; needs Config.FullAccess
 )
 
-// Config configures runs. Session or Command is required.
+// Config configures runs. Exactly one of Session and Command must be set.
 type Config struct {
 	// State is the directory for sessions and checkpoints; see [coding.StateDir].
 	State string
 	// Session returns the configuration of a session for a directory. It must confine the session to the sandbox and
 	// must not wait for a user. Run adds the store, the session to resume and the constraints.
 	Session func(ctx context.Context, dir string, box Sandbox) (coding.Config, error)
-	// Command, if set, does the work instead of a session.
+	// Command does the task instead of a session.
 	Command *Command
 	// FullAccess permits the sandbox danger-full-access.
 	FullAccess bool
 	// Progress, if set, is called with a line for each step of a run.
 	Progress func(line string)
-	// Log, if set, is called with the metrics of a run whose request asks for that.
+	// Log, if set, is called with the metrics of a run if its request sets LogMetrics.
 	Log func(Metrics)
 
 	wait func(ctx context.Context, d time.Duration) error // for tests; nil sleeps
@@ -55,17 +54,17 @@ type Request struct {
 	Prompt  string
 	Dir     string  // working directory
 	Sandbox Sandbox // default: WorkspaceWrite
-	Session string  // ID of a session to continue; "" begins one
+	Session string  // ID of a session to continue; "" starts a new one
 
-	// Contract and Guardrails are constraints of the caller. They are not part of the task: the model gets them as
-	// instructions that take precedence over it.
+	// Contract and Guardrails are constraints from the caller. They are not part of the task: the model gets them as
+	// instructions that take precedence over the task.
 	Contract, Guardrails string
 	// AllowedFiles are patterns of the files that may change, relative to Dir, such as "src/**". If other files have
 	// changed after the run, it fails with ScopeViolation. Nil allows all files; an empty list allows none.
 	AllowedFiles []string
 
 	IdleTimeout time.Duration // maximum time without any output; default 5 minutes
-	MaxDuration time.Duration // of the run; default 30 minutes, negative is no limit
+	MaxDuration time.Duration // of the run; default 30 minutes, negative means no limit
 	MaxRetries  int           // of attempts that changed nothing
 
 	AllMessages bool // return everything that was recorded
@@ -82,13 +81,13 @@ const (
 	maxConstraints  = 64 << 10 // bytes of contract and guardrails
 )
 
-// The causes of the end of a run.
+// The reasons for which a run is cancelled.
 var (
 	errIdle     = errors.New("no output within the idle timeout")
 	errDuration = errors.New("the maximum duration was exceeded")
 )
 
-// Run works on a task. It returns when everything that it started has ended. Cancelling ctx interrupts it.
+// Run runs a task. It returns after everything that it started has ended. Cancelling ctx interrupts the task.
 func Run(ctx context.Context, c Config, q Request) (res Result) {
 	if q.Sandbox == "" {
 		q.Sandbox = WorkspaceWrite
@@ -111,7 +110,7 @@ func Run(ctx context.Context, c Config, q Request) (res Result) {
 	return r.result(r.do(ctx))
 }
 
-// do checks the request and works on it within its limits.
+// do checks the request and runs the task within its limits.
 func (r *run) do(ctx context.Context) *failure {
 	if err := r.check(); err != nil {
 		return failf(ConfigError, "%v", err)
@@ -130,7 +129,7 @@ func (r *run) do(ctx context.Context) *failure {
 	return s.judge(context.WithoutCancel(ctx), f) // also after an interruption
 }
 
-// attempts works on the task, and tries again after failures that allow it.
+// attempts runs the task, and retries it after failures that allow that.
 func (r *run) attempts(ctx context.Context) *failure {
 	wait := r.config.wait
 	if wait == nil {
@@ -142,7 +141,7 @@ func (r *run) attempts(ctx context.Context) *failure {
 			return f
 		}
 		pause := firstWait << n
-		r.say(fmt.Sprintf("%s: %s; trying again in %v", f.kind, f.message, pause))
+		r.say(fmt.Sprintf("%s: %s; retrying in %v", f.kind, f.message, pause))
 		if wait(ctx, pause) != nil {
 			return f
 		}
@@ -150,7 +149,7 @@ func (r *run) attempts(ctx context.Context) *failure {
 	}
 }
 
-// attempt works on the task once. It ends the work if there is no output for too long.
+// attempt runs the task once. It stops if there is no output within the idle timeout.
 func (r *run) attempt(parent context.Context) *failure {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
@@ -204,9 +203,9 @@ func (r *run) check() error {
 	case q.MaxRetries < 0 || q.MaxRetries > maxRetries:
 		return fmt.Errorf("max_retries must be between 0 and %d", maxRetries)
 	case len(q.Contract)+len(q.Guardrails) > maxConstraints:
-		return fmt.Errorf("contract and guardrails have more than %d bytes together; shorten them", maxConstraints)
+		return fmt.Errorf("contract and guardrails are larger than %d bytes in total; shorten them", maxConstraints)
 	case !validID(q.Session):
-		return fmt.Errorf("invalid SESSION_ID %q: it has only letters, digits, - and _", q.Session)
+		return fmt.Errorf("invalid SESSION_ID %q: use only letters, digits, - and _", q.Session)
 	}
 	for _, p := range q.AllowedFiles {
 		if !doublestar.ValidatePattern(p) || filepath.IsAbs(p) || slices.Contains(strings.Split(p, "/"), "..") {
@@ -243,7 +242,7 @@ func validID(id string) bool {
 	})
 }
 
-// constraints returns the instructions that stand above the task, or "".
+// constraints returns the instructions that take precedence over the task, or "".
 func (q Request) constraints() string {
 	var b strings.Builder
 	for _, part := range []struct{ name, text string }{{"contract", q.Contract}, {"guardrails", q.Guardrails}} {

@@ -16,25 +16,25 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// Command is an agent on the command line that gets the task on standard input and prints its events as stream-json:
-// one JSON object per line, in the form of Claude Code.
+// Command is a command-line agent that reads the task from standard input and prints its events as stream-json: one
+// JSON object per line, in the format of Claude Code.
 type Command struct {
 	Args []string // the program and its arguments
-	// ResumeFlag is the flag for the session to continue, and SystemFlag that for instructions that are added to the
-	// system prompt. Without it, they precede the task.
+	// ResumeFlag is the flag for the session to continue. SystemFlag is the flag for instructions that are added to the
+	// system prompt; without it, they are put before the task.
 	ResumeFlag, SystemFlag string
-	// Env returns the environment for a directory, in which the program is confined to the sandbox. It is closed at the
-	// end of an attempt.
+	// Env returns an environment for a directory that confines the program to the sandbox. It is closed at the end of
+	// an attempt.
 	Env func(dir string, box Sandbox) (env.Environment, error)
 }
 
 // maxJSONLine is the size limit of a line of the command, in bytes.
 const maxJSONLine = 16 << 20
 
-// noSession matches what commands say about a session that does not exist.
+// noSession matches messages of commands about a session that does not exist.
 var noSession = lazy.Regexp(`(?i)\bno (conversation|session) (was )?found|\b(conversation|session)\b.*\b(not found|does not exist)`)
 
-// command works on the task with the command.
+// command runs the task with the configured command.
 func (r *run) command(ctx context.Context) *failure {
 	program, f := r.program()
 	if f != nil {
@@ -49,7 +49,7 @@ func (r *run) command(ctx context.Context) *failure {
 	s, exit, err := r.launch(ctx, e, program)
 	if err == nil && asked != "" && exit.Code != 0 && !s.seen && s.undecoded == 0 && noSession().MatchString(s.errors.String()) {
 		r.lost, r.id = fmt.Sprintf("Session %s was not found.", asked), ""
-		r.say(r.lost + " A new session begins.")
+		r.say(r.lost + " Starting a new session.")
 		s, exit, err = r.launch(ctx, e, program)
 	}
 	if err != nil {
@@ -65,7 +65,7 @@ func (r *run) command(ctx context.Context) *failure {
 	return nil
 }
 
-// program finds the program.
+// program returns the path of the program.
 func (r *run) program() (string, *failure) {
 	args := r.config.Command.Args
 	switch {
@@ -81,7 +81,7 @@ func (r *run) program() (string, *failure) {
 	return path, nil
 }
 
-// launch runs the command to its end.
+// launch runs the command and waits for its end.
 func (r *run) launch(ctx context.Context, e env.Environment, program string) (*stream, env.Exit, error) {
 	c := r.config.Command
 	args, prompt := append([]string{program}, c.Args[1:]...), r.request.Prompt
@@ -113,10 +113,10 @@ type stream struct {
 	run *run
 
 	mu        sync.Mutex
-	closed    bool // children of the command may still print something
+	closed    bool // later output, from children of the command, is ignored
 	out, err  lines
 	errors    bytes.Buffer // the beginning of standard error
-	seen      bool         // there was an event
+	seen      bool         // at least one event was read
 	changed   bool
 	undecoded int
 
@@ -124,7 +124,7 @@ type stream struct {
 	failed, ended            bool
 }
 
-// write reads output.
+// write processes output.
 func (s *stream) write(from env.Stream, b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +164,7 @@ type streamEvent struct {
 		Read    int64 `json:"cache_read_input_tokens"`
 	} `json:"usage"`
 	Message struct {
-		Content json.RawMessage `json:"content"` // a list of blocks, or a text
+		Content json.RawMessage `json:"content"` // a list of blocks, or a string
 	} `json:"message"`
 }
 
@@ -178,7 +178,7 @@ type block struct {
 // readers are the tools of Claude Code that change nothing. All others may change something.
 var readers = []string{"Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite"}
 
-// event reads a line of standard output.
+// event processes a line of standard output.
 func (s *stream) event(line []byte) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
@@ -197,7 +197,7 @@ func (s *stream) event(line []byte) {
 	}
 	var blocks []block
 	if json.Unmarshal(e.Message.Content, &blocks) != nil && len(e.Message.Content) > 0 {
-		blocks = nil // a text
+		blocks = nil // a string
 	}
 	for _, b := range blocks {
 		if b.Type == "tool_use" {
@@ -210,7 +210,7 @@ func (s *stream) event(line []byte) {
 	}
 }
 
-// finish reads the result.
+// finish processes the result.
 func (s *stream) finish(e streamEvent) {
 	s.ended, s.result = true, strings.TrimSpace(e.Result)
 	s.failed = e.IsError || strings.HasPrefix(e.Subtype, "error")
@@ -230,7 +230,7 @@ func (s *stream) finish(e streamEvent) {
 	}
 }
 
-// complaint reads a line of standard error.
+// complaint processes a line of standard error.
 func (s *stream) complaint(line []byte) {
 	if s.errors.Len() < maxLine*keptLines {
 		s.errors.Write(line)
@@ -256,7 +256,7 @@ func (s *stream) judge(exit env.Exit) *failure {
 	return nil
 }
 
-// lines splits output into lines. Lines that are too long are cut.
+// lines splits output into lines. Lines that are too long are truncated.
 type lines struct{ rest []byte }
 
 func (l *lines) split(b []byte, use func([]byte)) {
@@ -274,7 +274,7 @@ func (l *lines) split(b []byte, use func([]byte)) {
 	}
 }
 
-// end uses an incomplete last line.
+// end passes on an incomplete last line.
 func (l *lines) end(use func([]byte)) {
 	if len(l.rest) > 0 {
 		use(l.rest)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// toolName is the name of the tool, also in its results.
+// toolName is the name of the tool, which its results include.
 const toolName = "coder"
 
 // Kind is why a run failed.
@@ -28,7 +28,7 @@ const (
 	ScopeViolation      Kind = "scope_violation"          // files changed that must not change
 )
 
-// Result is how a run ended.
+// Result describes how a run ended.
 type Result struct {
 	Success bool   `json:"success"`
 	Tool    string `json:"tool"`
@@ -50,9 +50,9 @@ type Detail struct {
 	LastLines        []string `json:"last_lines"`
 	JSONDecodeErrors int      `json:"json_decode_errors"`
 	IdleTimeout      int      `json:"idle_timeout_s"`
-	MaxDuration      int      `json:"max_duration_s"` // 0 is no limit
+	MaxDuration      int      `json:"max_duration_s"` // 0 means no limit
 	Retries          int      `json:"retries"`
-	// Changes are those outside of Request.AllowedFiles. They are not undone.
+	// Changes lists the changed files that Request.AllowedFiles does not allow. The changes are not undone.
 	Changes []Change `json:"changes,omitempty"`
 }
 
@@ -62,7 +62,7 @@ type Change struct {
 	Kind string `json:"kind"` // added, modified or deleted
 }
 
-// Metrics are figures about a run.
+// Metrics has statistics about a run.
 type Metrics struct {
 	DurationMS       int64    `json:"duration_ms"`
 	Retries          int      `json:"retries"`
@@ -87,7 +87,7 @@ func failf(kind Kind, format string, args ...any) *failure {
 	return &failure{kind: kind, message: fmt.Sprintf(format, args...), final: kind == ConfigError || kind == CommandNotFound || kind == UnexpectedException}
 }
 
-// Limits of what is kept of a run.
+// Limits on what a run keeps.
 const (
 	keptLines    = 20
 	maxLine      = 500       // bytes
@@ -95,7 +95,7 @@ const (
 	maxOneRecord = 256 << 10 // bytes of a message
 )
 
-// run is a run.
+// run is the state of one call of Run.
 type run struct {
 	config  Config
 	request Request
@@ -103,7 +103,7 @@ type run struct {
 	scope   *scope
 	idle    *time.Timer // ends an attempt
 
-	mu        sync.Mutex // guards what follows while an attempt works
+	mu        sync.Mutex // guards the fields below during an attempt
 	id        string     // of the session
 	lost      string     // why the requested session was not continued
 	text      string     // the answer
@@ -113,14 +113,14 @@ type run struct {
 	lines     []string
 	messages  []json.RawMessage
 	bytes     int // of messages
-	dropped   int // messages that were left out
+	dropped   int // messages that were omitted
 	figures   Metrics
 }
 
-// active notes that there was output.
+// active restarts the idle timeout.
 func (r *run) active() { r.idle.Reset(r.request.IdleTimeout) }
 
-// say keeps a line, and shows it. The line is safe to print.
+// say keeps a line and shows it. The line must be safe to print.
 func (r *run) say(line string) {
 	r.mu.Lock()
 	if len(r.lines) == keptLines {
@@ -133,7 +133,7 @@ func (r *run) say(line string) {
 	}
 }
 
-// keep keeps a message, if the caller wants all of them. If there are too many, the oldest are left out.
+// keep keeps a message, if the caller wants all of them. If there are too many, the oldest are omitted.
 func (r *run) keep(m json.RawMessage) {
 	if !r.request.AllMessages {
 		return
@@ -150,7 +150,7 @@ func (r *run) keep(m json.RawMessage) {
 	}
 }
 
-// result returns the result of the run; nil is success.
+// result returns the result of the run; a nil failure means success.
 func (r *run) result(f *failure) Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()

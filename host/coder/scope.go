@@ -21,8 +21,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// scope finds out which files changed that must not change. Checkpoints show all changes, those by commands too, but
-// not those of ignored files; so it also looks at the files that tools write. A nil scope allows all changes.
+// scope finds changes to files that must not change. Checkpoints show all changes, including those made by commands,
+// but not changes to ignored files, so scope also tracks the files that tools write. A nil scope allows all changes.
 type scope struct {
 	dir     string
 	allowed []string
@@ -47,7 +47,7 @@ func (r *run) openScope(ctx context.Context) (*scope, error) {
 	return s, err
 }
 
-// take takes a checkpoint. Files that cannot be read cannot be compared.
+// take takes a checkpoint. It fails if a file is unreadable, because such a file cannot be compared.
 func (s *scope) take(ctx context.Context) (checkpoint.ID, error) {
 	id, stats, err := s.store.Take(ctx, "reins coder")
 	if err == nil && len(stats.Unreadable) > 0 {
@@ -70,7 +70,7 @@ func (s *scope) relative(path string) string {
 	return filepath.ToSlash(rel)
 }
 
-// remember is middleware that records the files that a call will write and must not change.
+// remember is middleware that records the state of files that a call is about to write but must not change.
 func (s *scope) remember(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
 	if s != nil {
 		for _, a := range c.Accesses {

@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// session works on the task in a session of Reins.
+// session runs the task in a session of Reins.
 func (r *run) session(ctx context.Context) *failure {
 	s, f := r.open(ctx)
 	if f != nil {
@@ -60,7 +60,7 @@ func (r *run) open(ctx context.Context) (*agent.Session, *failure) {
 		return nil, failf(MissingSession, "%v", err)
 	}
 	c.Dir, c.State, c.Session.Store = q.Dir, r.config.State, store
-	if !c.Session.Hooks.Has(hook.UserPromptSubmit) { // it may be refused
+	if !c.Session.Hooks.Has(hook.UserPromptSubmit) { // a hook may refuse the prompt
 		c.Session.Meta.Prompt = show.FirstLine(q.Prompt)
 	}
 	c.Prompt.User = strings.TrimSpace(c.Prompt.User + "\n\n" + q.constraints())
@@ -97,11 +97,11 @@ func (r *run) find(ctx context.Context, store event.Store) (string, error) {
 		return m.ID, nil
 	}
 	r.id = ""
-	r.say(r.lost + " A new session begins.")
+	r.say(r.lost + " Starting a new session.")
 	return "", nil
 }
 
-// submit gives the session the task. A further attempt continues the work of the one before.
+// submit gives the session the task. A retry continues the work of the previous attempt.
 func (r *run) submit(ctx context.Context, s *agent.Session) (agent.Outcome, error) {
 	if r.retries > 0 {
 		out, err := s.Continue(ctx)
@@ -112,7 +112,7 @@ func (r *run) submit(ctx context.Context, s *agent.Session) (agent.Outcome, erro
 	return s.Submit(ctx, llm.Text{Text: r.request.Prompt})
 }
 
-// answer judges how the work ended. A question is an answer too: the caller answers it in the same session.
+// answer checks how the task ended. A question also counts as an answer: the caller can reply in the same session.
 func (r *run) answer(out agent.Outcome, w *watcher) *failure {
 	text := strings.TrimSpace(out.Text)
 	switch out.Status {
@@ -133,7 +133,7 @@ func (r *run) answer(out agent.Outcome, w *watcher) *failure {
 	return nil
 }
 
-// count adds what an attempt used, and notes whether it may have changed something.
+// count adds the usage of an attempt, and records whether it may have changed something.
 func (r *run) count(w *watcher) {
 	r.changed = r.changed || w.changed || len(w.started) > 0
 	m, t := &r.figures, w.spent.Total
@@ -155,10 +155,10 @@ type watcher struct {
 	started map[string]bool // tool calls without a result
 	changed bool            // a call may have changed something
 	refused bool            // the last model call failed
-	limit   string          // that stopped the work
+	limit   string          // the limit that stopped the task, if any
 }
 
-// note looks at a record.
+// note processes a record.
 func (w *watcher) note(rec event.Record) {
 	w.run.active()
 	if !rec.Durable() {
@@ -187,19 +187,19 @@ func (w *watcher) note(rec event.Record) {
 	}
 }
 
-// tells reports whether a record tells people more than the others do.
+// tells reports whether a record is worth showing as progress.
 func tells(data event.Data) bool {
 	switch d := data.(type) {
 	case event.SessionStart, event.SessionEnd, event.UserInput, event.ModelCallStart, event.Checkpoint:
 		return false
 	case event.TextEnd:
-		return d.Message.Text() != "" // its calls follow
+		return d.Message.Text() != "" // without text, its tool calls say more
 	}
 	return true
 }
 
-// changes reports whether a call ran that did more than read files. Nobody approves calls of a run, so only those that
-// the policy allows have run.
+// changes reports whether a call ran and may have done more than read files. A run cannot ask for approval, so only calls
+// that the policy allows have run.
 func changes(d event.ToolCallEnd) bool {
 	if d.Decision.Verdict != policy.Allow {
 		return false

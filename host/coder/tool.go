@@ -38,17 +38,17 @@ const schema = `{"type":"object","additionalProperties":false,"required":["PROMP
 "return_metrics":{"type":"boolean"},
 "timeout":{"type":"integer","minimum":1,"maximum":86400,"default":300,"description":"seconds without output"},
 "max_duration":{"type":"integer","minimum":0,"maximum":604800,"default":1800,"description":"seconds; 0 means no limit"},
-"max_retries":{"type":"integer","minimum":0,"maximum":10,"default":0,"description":"never after a change"},
+"max_retries":{"type":"integer","minimum":0,"maximum":10,"default":0,"description":"only if nothing was changed"},
 "log_metrics":{"type":"boolean","description":"to stderr"},
 "contract":{"type":"string","description":"constraints above the task"},
 "guardrails":{"type":"string","description":"constraints above the task"},
 "allowed_files":{"type":"array","items":{"type":"string"},"description":"patterns of files that may change, such as src/**"}}}`
 
-// heartbeat is how often a run shows that it still works, so that clients do not give up.
+// heartbeat is how often a run reports that it is still working, so that clients do not time out.
 const heartbeat = 10 * time.Second
 
-// Tool returns the tool coder. The policy decides about the directory that it changes and, with Config.Command, about
-// that command. Whatever else a run does is decided by the configuration of its session.
+// Tool returns the coder tool. The policy decides whether a call may change the directory and, with Config.Command,
+// whether it may run the command. Everything else is decided by the configuration of the session.
 func Tool(c Config) tool.Tool {
 	return tool.New(tool.Spec{
 		Name: toolName, Version: "1.0.0",
@@ -59,7 +59,7 @@ func Tool(c Config) tool.Tool {
 	}, c.access, c.call)
 }
 
-// access declares the directory, first, and everything in it.
+// access declares the directory first, and then what the call can change.
 func (c Config) access(ctx context.Context, call *tool.Call, in input) []policy.Access {
 	dir, err := call.Env.RealPath(ctx, in.Dir)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c Config) call(ctx context.Context, call *tool.Call, in input) (tool.Resul
 		AllMessages: in.AllMessages, Metrics: in.Metrics, LogMetrics: in.LogMetrics,
 	}
 	if len(call.Accesses) > 0 {
-		q.Dir = call.Accesses[0].Target // as it was judged
+		q.Dir = call.Accesses[0].Target // the path that the policy has checked
 	}
 	if in.MaxDuration != nil {
 		q.MaxDuration = Seconds(*in.MaxDuration)
@@ -129,7 +129,7 @@ func (c Config) call(ctx context.Context, call *tool.Call, in input) (tool.Resul
 	return out, nil
 }
 
-// Seconds returns a maximum duration for a request. 0 is no limit.
+// Seconds returns the maximum duration of a request in seconds; 0 means no limit.
 func Seconds(n int) time.Duration {
 	if n == 0 {
 		return -1
@@ -137,7 +137,7 @@ func Seconds(n int) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// beat shows lines as they come, and that the run still works if there are none.
+// beat shows lines as they arrive and, at each heartbeat, how long the run has been working.
 func beat(lines <-chan string, show func([]byte)) {
 	t := time.NewTicker(heartbeat)
 	defer t.Stop()

@@ -74,7 +74,7 @@ func MessageMark(level string) (mark, colour string) {
 	return "•", Grey
 }
 
-// briefAnswer returns the text of an answer, or else the tools that it calls.
+// briefAnswer formats the text of an answer, or else the tools that it calls.
 func briefAnswer(m llm.Message) string {
 	if text := Summary(m.Text()); text != "" {
 		return text
@@ -87,7 +87,7 @@ func briefAnswer(m llm.Message) string {
 }
 
 // Notice formats an event that is not part of the conversation on one line, such as a limit, a retry or a
-// compaction; "" for all others.
+// compaction. It returns "" for all other events.
 func Notice(data event.Data) string {
 	switch d := data.(type) {
 	case event.SessionResume:
@@ -140,7 +140,7 @@ func Notice(data event.Data) string {
 	return ""
 }
 
-// shared says what changed on the board of the agents.
+// shared formats a change to the tasks, teams and messages that agents share.
 func shared(data event.Data) string {
 	switch d := data.(type) {
 	case event.Task:
@@ -157,7 +157,7 @@ func shared(data event.Data) string {
 	return ""
 }
 
-// hooked says what a hook did, or what it tells the user.
+// hooked formats what a hook did, or its message for the user.
 func hooked(d event.Hook) string {
 	text := ""
 	if d.Outcome != event.HookOK {
@@ -254,8 +254,8 @@ func Retry(d event.ModelRetry, in time.Duration) string {
 	return fmt.Sprintf("retrying in %s (%s): %s", Duration(in), attempt, Summary(d.Error.Message))
 }
 
-// Stop formats why a session stopped before its task was done; "" if it is done, or if the error or the limit
-// is shown instead.
+// Stop formats why a session stopped before its task was done. It returns "" if the task is done, or if an error or a
+// limit is shown instead.
 func Stop(status agent.Status) string {
 	switch status {
 	case agent.StatusLoop:

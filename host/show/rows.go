@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	maxBlanks     = 32 // in a row that are shown as they are
+	maxBlanks     = 32 // the longest run of blanks that is shown unchanged
 	maxBlankLines = 3
 )
 
-// Rows returns untrusted text as rows of a terminal, so that nothing in it can be out of sight. Long lines are
-// wrapped at width; 0 is no limit. Long runs of blanks and of blank lines are replaced with their number.
+// Rows returns untrusted text as rows of a terminal in which nothing can be hidden off screen. Long lines are wrapped at
+// width; 0 means no limit. Long runs of blanks and of blank lines are replaced by their count.
 func Rows(text string, width int) []string { return rows(text, width, false, false) }
 
 // DiffRows returns a diff as [Rows] does.
@@ -63,10 +63,10 @@ func tint(row string, colour bool) string {
 	return Paint(diffColour(row), row)
 }
 
-// blankRune reports whether a character is as empty as a space.
+// blankRune reports whether a character looks like a space.
 func blankRune(r rune) bool { return unicode.IsSpace(r) || r == '\u2800' }
 
-// foldBlanks replaces long runs of blanks in a line with their number.
+// foldBlanks replaces long runs of blanks in a line by their count.
 func foldBlanks(line string) string {
 	var b strings.Builder
 	for line != "" {
@@ -83,7 +83,7 @@ func foldBlanks(line string) string {
 	return b.String()
 }
 
-// countBlanks returns a run of blanks as it is, or its number if it is long.
+// countBlanks returns a run of blanks unchanged, or its length if it is long.
 func countBlanks(run string) string {
 	n := len([]rune(run))
 	switch {
@@ -97,7 +97,7 @@ func countBlanks(run string) string {
 	return fmt.Sprintf("[%d blanks]", n)
 }
 
-// wrap splits a line into rows of at most width columns; 0 is no limit. Rows after the first are indented.
+// wrap splits a line into rows of at most width columns; 0 means no limit. Rows after the first are indented.
 func wrap(line string, width int) (list []string) {
 	const tab, indent = 8, "    "
 	start, columns := 0, 0

@@ -14,7 +14,7 @@ import (
 type Column struct {
 	Title  string
 	Right  bool   // align right
-	Max    int    // maximum width on a terminal; 0 is no limit
+	Max    int    // maximum width on a terminal; 0 means no limit
 	Tail   bool   // truncate cells at their start
 	Colour string // of the cells
 }
@@ -33,7 +33,7 @@ func (t *Table) Add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// Print writes the table for a terminal of the given width; 0 is no limit.
+// Print writes the table for a terminal of the given width; 0 means no limit.
 func (t *Table) Print(w io.Writer, width int, colour bool) error {
 	widths := t.widths(width)
 	out := bufio.NewWriter(w)
@@ -76,7 +76,7 @@ func (t *Table) pad(column int, cell string, space int) string {
 	return cell
 }
 
-// widths returns the widths of the columns within a maximum for the table; 0 is no limit.
+// widths returns the widths of the columns for a maximum width of the table; 0 means no limit.
 func (t *Table) widths(maximum int) []int {
 	widths := make([]int, len(t.Columns))
 	for i, c := range t.Columns {

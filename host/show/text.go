@@ -14,14 +14,14 @@ import (
 )
 
 // Visible makes untrusted text safe to print on a terminal. Characters that could move the cursor, change
-// the title or hide text become U+FFFD. Newlines, tabs and emoji stay; carriage returns and a byte order mark
-// at the start are removed.
+// the title or hide text become U+FFFD. Newlines, tabs and emoji are kept; carriage returns and a leading byte
+// order mark are removed.
 func Visible(s string) string {
 	var stream Stream
 	return stream.Visible(s)
 }
 
-// Stream makes text safe to print that arrives in pieces.
+// Stream makes text that arrives in pieces safe to print.
 type Stream struct{ last string } // the end of the text so far
 
 // Visible returns the next piece as [Visible] does. An emoji may be split between pieces.
@@ -49,10 +49,10 @@ func (t *Stream) Visible(piece string) string {
 	return safe
 }
 
-// controls reports whether a character controls the terminal.
+// controls reports whether a character can control the terminal.
 func controls(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
-// Summary returns the first line of a text, at most 100 characters of it, with an ellipsis for the rest.
+// Summary returns the first line of a text, truncated to 100 characters, with an ellipsis if anything is omitted.
 func Summary(s string) string {
 	s, _, more := strings.Cut(strings.TrimSpace(Visible(s)), "\n")
 	s = strings.ReplaceAll(s, "\t", " ")
@@ -66,8 +66,7 @@ func Summary(s string) string {
 	return s
 }
 
-// FirstLine returns the first line of a text, at most 500 characters of it. The result is not safe to
-// print.
+// FirstLine returns the first line of a text, truncated to 500 characters. The result is not safe to print.
 func FirstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	const maximum = 500
@@ -90,7 +89,7 @@ const (
 	Plain  = "\x1b[0m"
 )
 
-// Paint colours a text; "" is no colour. The text must be safe to print.
+// Paint colours a text; "" means no colour. The text must be safe to print.
 func Paint(colour, text string) string {
 	if colour == "" || text == "" {
 		return text
@@ -133,7 +132,7 @@ func Plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Ago formats how long ago t was, which is d. From 30 days on, it returns the date of t.
+// Ago formats the age d of a time t. From 30 days on, it returns the date of t.
 func Ago(d time.Duration, t time.Time) string {
 	switch {
 	case d < 10*time.Second:
@@ -152,7 +151,7 @@ func Ago(d time.Duration, t time.Time) string {
 
 const day = 24 * time.Hour
 
-// Duration formats a duration rounded for people.
+// Duration formats a rounded duration.
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -168,8 +167,8 @@ func Unified(path, before, after string) string {
 	return udiff.Unified("a/"+path, "b/"+path, before, after)
 }
 
-// Diff makes a diff safe to print and indents it. It shows at most maximum lines; a negative maximum is
-// no limit.
+// Diff makes a diff safe to print and indents it. It shows at most maximum lines; a negative maximum
+// means no limit.
 func Diff(diff, indent string, maximum int, colour bool) string {
 	var b strings.Builder
 	lines := strings.Split(strings.TrimSuffix(diff, "\n"), "\n")

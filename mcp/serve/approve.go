@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// maxQuestion is the size limit of a question, in bytes. A call that cannot be shown as a whole is refused.
+// maxQuestion is the size limit of a question, in bytes. A call that cannot be shown in full is refused.
 const maxQuestion = 256 << 10
 
 // The answers to a question, and the key that it has in requests and responses.
@@ -28,7 +28,7 @@ const (
 // form is the schema of an answer.
 var form = json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","title":"Decision","description":"Whether this call may run","enum":["allow once","deny"],"default":"deny"}},"required":["decision"]}`)
 
-// approver decides on one call.
+// approver approves or refuses one call.
 type approver struct {
 	server    *Server
 	req       *sdk.CallToolRequest
@@ -37,8 +37,8 @@ type approver struct {
 	question *sdk.CallToolResult // asks the client, if the call is pending
 }
 
-// approve asks the user of the client. With older protocols it sends the question and waits. Since 2026-07-28 the result
-// of the call is the question, and the client repeats the call with the answer.
+// approve asks the user of the client. With older protocols it sends the question and waits. Since 2026-07-28, the
+// question is the result of the call, and the client repeats the call with the answer.
 func (a *approver) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
 	if guard := a.server.config.Guard; guard != nil {
 		if refused := guard(ctx, r); refused != nil {
@@ -78,7 +78,7 @@ func (a *approver) approve(ctx context.Context, r tool.Request) (tool.Approval, 
 	return tool.Approval{}, tool.ErrPending
 }
 
-// asksByResult is the protocol version since which servers cannot send requests to clients.
+// asksByResult is the first protocol version in which servers cannot send requests to clients.
 const asksByResult = "2026-07-28"
 
 // canAsk reports whether a client can show forms to its user.
@@ -87,10 +87,10 @@ func canAsk(client *sdk.InitializeParams) bool {
 		return false
 	}
 	e := client.Capabilities.Elicitation
-	return e.Form != nil || e.URL == nil // clients that name no mode have forms
+	return e.Form != nil || e.URL == nil // clients that declare no mode support forms
 }
 
-// approval returns the answer of a user. Everything but an explicit permission refuses.
+// approval returns the user's answer. Everything except an explicit permission is a refusal.
 func approval(res *sdk.ElicitResult) tool.Approval {
 	switch {
 	case res.Action == "accept" && res.Content[decisionKey] == allowOnce:
@@ -115,7 +115,8 @@ func describe(_ context.Context, r tool.Request) string {
 // maxOpen is the maximum number of questions without an answer.
 const maxOpen = 1000
 
-// questions are the questions that clients have not answered yet. Each can be answered once, and only for the same call.
+// questions holds the questions that clients have not answered yet. Each can be answered once, and only for the same
+// call.
 type questions struct {
 	mu    sync.Mutex
 	order []string
@@ -143,7 +144,7 @@ func (q *questions) ask(about [sha256.Size]byte) (id string) {
 	return id
 }
 
-// answered closes a question, and reports whether it was open and about this.
+// answered closes a question, and reports whether it was open and about the same call.
 func (q *questions) answered(id string, about [sha256.Size]byte) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// call runs a call of a client.
+// call runs a call from a client.
 func (s *Server) call(ctx context.Context, req *sdk.CallToolRequest, out *result) (*sdk.CallToolResult, error) {
 	ctx, end, err := s.begin(ctx, req)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Server) call(ctx context.Context, req *sdk.CallToolRequest, out *result
 	return answer(o, out), nil
 }
 
-// limit is middleware that limits how many calls run at the same time. Calls that wait for an approval do not count.
+// limit is middleware that limits how many calls run at the same time. Calls that wait for approval do not count.
 func (s *Server) limit(ctx context.Context, _ tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
 	select {
 	case s.slots <- struct{}{}:

@@ -18,7 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Path is where the handler serves MCP.
+// Path is the URL path at which the handler serves MCP.
 const Path = "/mcp"
 
 // Limits of HTTP connections.
@@ -32,27 +32,29 @@ const (
 	shutdownTime   = 5 * time.Second
 )
 
-// delays are how long a client may take to send the header and the body of a request, and to read a part of the
+// delays limits how long a client may take to send the header and the body of a request, and to read a part of the
 // response.
 type delays struct{ header, body, write time.Duration }
 
 // timeouts are the delays of new handlers. Tests change them.
 var timeouts = delays{10 * time.Second, 30 * time.Second, 30 * time.Second}
 
-// requestHeader has the ID of a request for the calls in it. Clients cannot set it.
+// requestHeader passes the ID of an HTTP request to its calls. What clients send in it is overwritten.
 const requestHeader = "X-Reins-Request"
 
 // HTTPConfig configures access over HTTP.
 type HTTPConfig struct {
-	// Token must be sent by clients as a bearer token. It has at least 16 bytes.
+	// Token is the bearer token that clients must send, of at least 16 bytes.
 	Token string
-	// Hosts are the names that clients may use for this server, beside localhost. IP addresses need not be listed.
+	// Hosts are the host names that clients may use for this server, in addition to localhost. IP addresses need not be
+	// listed.
 	Hosts []string
-	// Origins are the origins of web pages that may use it, such as https://example.com, beside the server's own.
+	// Origins are the origins of web pages that may use the server, such as https://example.com, in addition to its
+	// own.
 	Origins []string
 	// MaxSessions is the maximum number of sessions. It defaults to 64.
 	MaxSessions int
-	// SessionTimeout ends sessions without requests. It defaults to 30 minutes.
+	// SessionTimeout is how long a session may have no requests before it is closed. It defaults to 30 minutes.
 	SessionTimeout time.Duration
 	// EventStore lets clients that were disconnected receive what they missed. Without it, a call is cancelled when its
 	// client disconnects.
@@ -72,7 +74,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, c HTTPConfig) error 
 		BaseContext: func(net.Listener) context.Context { return requests },
 	}
 	stop := context.AfterFunc(ctx, func() {
-		// The contexts of the requests have ended, and so do their calls.
+		// The contexts of the requests are done, so their calls end too.
 		last, cancel := context.WithTimeout(context.Background(), shutdownTime)
 		defer cancel()
 		if srv.Shutdown(last) != nil {
@@ -86,8 +88,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, c HTTPConfig) error 
 	return nil
 }
 
-// Handler returns a handler for clients over HTTP. It refuses requests without the token, with the name of another
-// host, or from web pages of other origins.
+// Handler returns a handler for clients over HTTP. It refuses requests without the token, for another host name, or
+// from web pages of other origins.
 func (s *Server) Handler(c HTTPConfig) (http.Handler, error) {
 	if len(c.Token) < minToken {
 		return nil, errors.New("the token for MCP over HTTP is too short: use at least 16 random characters")
@@ -118,8 +120,8 @@ type handler struct {
 	delays   delays
 	token    [sha256.Size]byte
 	slots    chan struct{} // full while maxRequests requests are served
-	sessions http.Handler  // of clients with sessions
-	single   http.Handler  // of clients that have no sessions, since protocol version 2026-07-28
+	sessions http.Handler  // for clients with sessions
+	single   http.Handler  // for clients without sessions, since protocol version 2026-07-28
 
 	outliving string // the origin of all calls, if they outlive their requests
 }
@@ -153,7 +155,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.dispatch(w, req)
 }
 
-// dispatch hands a request to the SDK.
+// dispatch passes a request to the SDK.
 func (h *handler) dispatch(w http.ResponseWriter, req *http.Request) {
 	session := req.Header.Get("Mcp-Session-Id")
 	switch {
@@ -177,7 +179,7 @@ func busy(w http.ResponseWriter, problem string) {
 	http.Error(w, problem, http.StatusServiceUnavailable)
 }
 
-// admit reports whether there may be another session, and counts it until admitted is called.
+// admit reports whether another session may be created, and counts it until admitted is called.
 func (s *Server) admit(maximum int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +200,7 @@ func (s *Server) admitted() {
 	s.sessions--
 }
 
-// refuse returns why a request is refused, or 0.
+// refuse returns the status and the reason for refusing a request, or 0.
 func (h *handler) refuse(req *http.Request) (status int, problem string) {
 	scheme, token, _ := strings.Cut(req.Header.Get("Authorization"), " ")
 	given := sha256.Sum256([]byte(token))
@@ -215,7 +217,8 @@ func (h *handler) refuse(req *http.Request) (status int, problem string) {
 	return 0, ""
 }
 
-// known reports whether a name is one of this server. A web page can make any name point here, but not an address.
+// known reports whether clients may use a host name or address for this server. Addresses are safe: a web page can make
+// any name resolve to this machine, but not an address.
 func (h *handler) known(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err == nil || strings.EqualFold(host, "localhost") || slices.ContainsFunc(h.config.Hosts, func(name string) bool { return strings.EqualFold(name, host) })
@@ -229,7 +232,7 @@ func hostname(host string) string {
 	return strings.Trim(host, "[]")
 }
 
-// mayAsk reports whether a request comes from a program, or from a web page that may use this server.
+// mayAsk reports whether a request comes from a program or from an allowed web page.
 func (h *handler) mayAsk(req *http.Request) bool {
 	origins := req.Header.Values("Origin")
 	if len(origins) == 0 {
@@ -240,7 +243,7 @@ func (h *handler) mayAsk(req *http.Request) bool {
 		err == nil && (own.Scheme == "http" || own.Scheme == "https") && own.Host == req.Host)
 }
 
-// readBody reads the body of a request within a time and size limit, and reports whether it could.
+// readBody reads the body of a request within a time and size limit, and reports whether it succeeded.
 func (h *handler) readBody(w http.ResponseWriter, req *http.Request) bool {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(h.delays.body)) // a test server may not support it
@@ -251,7 +254,7 @@ func (h *handler) readBody(w http.ResponseWriter, req *http.Request) bool {
 			status = http.StatusRequestEntityTooLarge
 		}
 		w.Header().Set("Connection", "close")
-		http.Error(w, "the request cannot be read: "+err.Error(), status)
+		http.Error(w, "cannot read the request: "+err.Error(), status)
 		return false
 	}
 	_ = control.SetReadDeadline(time.Time{})
@@ -259,7 +262,7 @@ func (h *handler) readBody(w http.ResponseWriter, req *http.Request) bool {
 	return true
 }
 
-// patient is a response whose client has a limited time to read each part of it.
+// patient is a response writer that limits how long the client may take to read each part.
 type patient struct {
 	http.ResponseWriter
 	control *http.ResponseController

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// maxProgress is how much output a notification has at most. If a client reads more slowly than a tool writes, older
-	// output is left out; the result has it.
+	// maxProgress is the maximum size of output in a notification. If a client reads more slowly than a tool writes,
+	// older output is skipped; the result contains it.
 	maxProgress = 8 << 10
 	// progressEvery is the minimum time between notifications.
 	progressEvery = 50 * time.Millisecond
 )
 
-// progress sends the output of a call to a client as it appears. A slow client does not delay the call.
+// progress sends the output of a running call to the client. A slow client does not delay the call.
 type progress struct {
-	more   chan struct{} // has a value if there is unsent output
+	more   chan struct{} // has an element if there is unsent output
 	ending chan struct{} // closed when there is no further output
 	done   chan struct{} // closed when everything was sent
 
@@ -29,7 +29,7 @@ type progress struct {
 	total int
 }
 
-// showProgress starts to send output. The caller must close the progress.
+// showProgress starts sending output. The caller must close the progress.
 func showProgress(ctx context.Context, session *sdk.ServerSession, token any) *progress {
 	p := &progress{more: make(chan struct{}, 1), ending: make(chan struct{}), done: make(chan struct{})}
 	go func() {
@@ -76,7 +76,8 @@ func (p *progress) write(b []byte) {
 	}
 }
 
-// take returns the unsent output, without an incomplete character at its end, and how many bytes were sent with it.
+// take returns the unsent output, without an incomplete character at its end, and the total number of bytes sent so
+// far.
 func (p *progress) take() (text string, sent int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

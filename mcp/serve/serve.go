@@ -1,8 +1,8 @@
 // Package serve offers the tools of a pipeline to MCP clients, over standard input and output or over HTTP.
 //
-// Every call goes through the pipeline: it is validated, judged, approved, confined, redacted, truncated and audited
-// as a call of a model is. A client sees what a model would see. If a call needs approval and the client supports
-// elicitation, the client's user is asked; otherwise the pipeline's own approver decides.
+// Every call goes through the pipeline: it is validated, checked against the policy, approved, sandboxed, redacted,
+// truncated and audited like a model's call. A client sees what a model would see. If a call needs approval and the
+// client supports elicitation, the client's user is asked; otherwise the pipeline's own approver decides.
 package serve
 
 import (
@@ -33,17 +33,18 @@ type Config struct {
 	// Pipeline runs every call. Its Approve decides on calls that need approval if the client cannot ask its user;
 	// nil refuses them.
 	Pipeline *tool.Pipeline
-	Env      env.Environment // where the tools work
-	// Describe returns what a user is shown before they approve a call. It defaults to the tool, its arguments, what it
-	// accesses and why it needs approval.
+	Env      env.Environment // where the tools run
+	// Describe returns what a user is shown before they approve a call. By default, it is the tool, its arguments, what
+	// it accesses and why it needs approval.
 	Describe func(ctx context.Context, r tool.Request) string
-	// Guard, if set, is called before a user or Pipeline.Approve is asked. An answer that it returns refuses the call.
+	// Guard, if set, is called before a user or Pipeline.Approve is asked. If it returns an answer, the call is
+	// refused.
 	Guard func(ctx context.Context, r tool.Request) *tool.Approval
 	// MaxCalls is the maximum number of calls that run at the same time; others wait. It defaults to 16.
 	MaxCalls int
 
-	// Options and Extend give access to the server of the SDK, for example to add resources and prompts. What they add
-	// does not go through the pipeline.
+	// Options and Extend configure the SDK's server, for example to add resources and prompts. What they add does not
+	// go through the pipeline.
 	Options sdk.ServerOptions
 	Extend  func(*sdk.Server)
 }
@@ -57,17 +58,17 @@ type Server struct {
 
 	mu       sync.Mutex
 	running  map[*running]struct{}
-	requests map[string]*origin // connections and HTTP requests that calls end with, by a random ID
-	sessions int                // that are being created
+	requests map[string]*origin // connections and HTTP requests with calls, by a random ID
+	sessions int                // sessions that are being created
 }
 
-// running is a call that runs.
+// running is a running call.
 type running struct {
 	session *sdk.ServerSession
 	cancel  context.CancelCauseFunc
 }
 
-// New returns a server for the tools that the pipeline has now. A tool that MCP cannot describe is an error.
+// New returns a server for the tools that the pipeline has now. It fails if MCP cannot describe one of them.
 func New(c Config) (*Server, error) {
 	if c.Pipeline == nil || c.Pipeline.Registry == nil || c.Env == nil {
 		return nil, errors.New("an MCP server needs a pipeline with tools and an environment")
@@ -99,7 +100,7 @@ func New(c Config) (*Server, error) {
 // add offers a tool.
 func (s *Server) add(spec tool.Spec) (err error) {
 	defer func() {
-		if v := recover(); v != nil { // the SDK panics for a schema that is not one
+		if v := recover(); v != nil { // the SDK panics if the schema is invalid
 			err = fmt.Errorf("tool %s: %v", spec.Name, v)
 		}
 	}()
@@ -119,8 +120,8 @@ func (s *Server) add(spec tool.Spec) (err error) {
 	return nil
 }
 
-// Run serves one client until in ends or ctx is done. Calls that run when in ends have two seconds to finish. Calls
-// that still run then are cancelled, and Run waits for them. It does not close the streams.
+// Run serves one client until in ends or parent is done. When in ends, running calls have two seconds to finish. Run
+// then cancels the rest and waits for them. It does not close the streams.
 func (s *Server) Run(parent context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	id, wait := s.track(ctx)
@@ -140,11 +141,11 @@ func (s *Server) Run(parent context.Context, in io.Reader, out io.Writer) error 
 	case cause == errClientGone, parent.Err() != nil:
 		return nil
 	default:
-		return fmt.Errorf("the input of the MCP client cannot be read: %w", cause)
+		return fmt.Errorf("cannot read the input of the MCP client: %w", cause)
 	}
 }
 
-// noClose is a writer that is not closed with its user.
+// noClose is a writer whose Close does nothing.
 type noClose struct{ io.Writer }
 
 func (noClose) Close() error { return nil }
@@ -152,15 +153,15 @@ func (noClose) Close() error { return nil }
 // requestKey is the context key of the ID that track returned.
 type requestKey struct{}
 
-// origin is a connection or an HTTP request that calls come from.
+// origin is a connection or an HTTP request with calls.
 type origin struct {
 	ctx   context.Context
 	calls sync.WaitGroup
 }
 
-// track registers the context of a connection or a request, and returns an ID for its calls, which are cancelled when
-// the context ends. The SDK does not derive the contexts of calls from it. The returned function ends the registration,
-// so that no further call can begin, and waits for running calls.
+// track registers the context of a connection or a request, and returns an ID for its calls. They are cancelled when
+// the context is done; the SDK does not derive their contexts from it. The returned function ends the registration, so
+// that no further call can start, and waits for running calls.
 func (s *Server) track(ctx context.Context) (id string, wait func()) {
 	id = rand.Text()
 	r := &origin{ctx: ctx}
@@ -175,7 +176,8 @@ func (s *Server) track(ctx context.Context) (id string, wait func()) {
 	}
 }
 
-// begin returns a context for a call, which ends with its request, and a function that ends it.
+// begin registers a call. It returns a context that ends with the call's origin, and a function that unregisters the
+// call.
 func (s *Server) begin(ctx context.Context, req *sdk.CallToolRequest) (context.Context, func(), error) {
 	id, _ := ctx.Value(requestKey{}).(string)
 	if req.Extra != nil && req.Extra.Header.Get(requestHeader) != "" {
@@ -220,8 +222,8 @@ type result struct {
 	fields map[string]bool // the properties of the schema
 }
 
-// structured returns the output schema that clients see: without model_output, because clients get no other output.
-// It returns nil if the tool has none.
+// structured returns the output schema for clients. It omits model_output, because that is the output clients get. It
+// returns nil if the tool has no output schema.
 func structured(schema json.RawMessage) (*result, error) {
 	if len(schema) == 0 {
 		return nil, nil
@@ -250,7 +252,7 @@ func structured(schema json.RawMessage) (*result, error) {
 	return r, err
 }
 
-// Properties of the output schemas of tools: the whole output, and what the model sees of it. Clients get the latter
+// Properties of the output schemas of tools: the whole output, and the part that the model sees. Clients get the latter
 // as the output.
 const (
 	wholeOutput = "output"

@@ -11,20 +11,20 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// errClientGone is the cause of a context whose client has disconnected.
+// errClientGone is the cause of a context that was cancelled because its client disconnected.
 var errClientGone = errors.New("the MCP client disconnected")
 
 // grace is how long calls may run after the input of a client has ended. Tests change it.
 var grace = 2 * time.Second
 
-// lingering is a transport that delays the end of its input until all requests are answered, or for a grace period. So a
-// file of requests can be piped to a server.
+// lingering is a transport that delays the end of its input until all requests are answered, at most for the grace
+// period. This makes it possible to pipe a file of requests to a server.
 type lingering struct {
 	sdk.Transport
 	ended context.CancelCauseFunc
 }
 
-// Connect connects.
+// Connect implements [sdk.Transport].
 func (t lingering) Connect(ctx context.Context) (sdk.Connection, error) {
 	c, err := t.Transport.Connect(ctx)
 	return &lingeringConn{Connection: c, ended: t.ended, idle: make(chan struct{}), closed: make(chan struct{})}, err
@@ -73,7 +73,7 @@ func (c *lingeringConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return err
 }
 
-// count counts requests and answers, and notes that the input is over.
+// count updates the number of open requests, and records the end of the input if over is set.
 func (c *lingeringConn) count(n int, over bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

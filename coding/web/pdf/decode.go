@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// decode returns the content of a stream, or what could be decoded of it. It returns nothing if a filter is unknown, as
-// those of images are.
+// decode returns the content of a stream, or the part that could be decoded. It returns nil if a filter is not
+// supported, such as those of images.
 func (d *document) decode(s *stream) []byte {
 	filters, params := d.resolve(s.dict["Filter"]), d.resolve(s.dict["DecodeParms"])
 	list, ok := filters.([]any)
@@ -43,7 +43,7 @@ func (d *document) filter(data []byte, filter any, param dict) []byte {
 		return d.unpredict(d.read(r), param)
 	case name("LZWDecode"), name("LZW"):
 		if early, ok := d.resolve(param["EarlyChange"]).(float64); !ok || early != 0 {
-			return nil // the default of PDF is not that of package lzw
+			return nil // package lzw does not support the default of PDF
 		}
 		return d.unpredict(d.read(lzw.NewReader(bytes.NewReader(data), lzw.MSB, 8)), param)
 	case name("ASCIIHexDecode"), name("AHx"):
@@ -55,7 +55,7 @@ func (d *document) filter(data []byte, filter any, param dict) []byte {
 	return nil
 }
 
-// read reads what may still be decoded. An error ends the content: the rest is damaged.
+// read reads up to the remaining decoding limit. After an error it returns what was read, because the rest is damaged.
 func (d *document) read(r io.Reader) []byte {
 	data, _ := io.ReadAll(io.LimitReader(r, int64(d.left)+1))
 	if len(data) > d.left {
@@ -66,7 +66,7 @@ func (d *document) read(r io.Reader) []byte {
 	return data
 }
 
-// unpredict undoes the filters of PNG rows, which streams of objects use.
+// unpredict reverses the PNG row filters, which object streams use.
 func (d *document) unpredict(data []byte, param dict) []byte {
 	number := func(key name, otherwise int) int {
 		if n, ok := d.resolve(param[key]).(float64); ok && n >= 1 && n <= 1<<16 {
@@ -99,7 +99,7 @@ func (d *document) unpredict(data []byte, param dict) []byte {
 				line[i] += paeth(left, above[i], corner)
 			}
 		}
-		out = append(out, line...) // never ahead of what was read
+		out = append(out, line...) // shares memory with data, but never overtakes the reads
 		copy(above, out[len(out)-len(line):])
 	}
 	return out

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// font knows the characters of codes.
+// font maps codes to characters.
 type font struct {
 	size    int               // bytes of a code
 	unicode map[uint32]string // from the font's own table
 	single  [256]string       // from its encoding, for codes of one byte
 	widths  map[uint32]float64
-	width   float64 // of other codes, in thousandths of the size; 0 if widths are unknown
-	steps   int     // that it took to read the tables
+	width   float64 // of other codes, in thousandths of the font size; 0 if widths are unknown
+	steps   int     // taken to read the tables
 }
 
 // step reports whether another code of a table may be read.
@@ -93,7 +93,7 @@ func (f *font) encode(d *document, encoding any) {
 func (f *font) measure(d *document, font dict) {
 	first, _ := d.resolve(font["FirstChar"]).(float64)
 	unit := 1.0
-	if matrix := d.array(font["FontMatrix"]); len(matrix) > 0 { // of a font that has units of its own
+	if matrix := d.array(font["FontMatrix"]); len(matrix) > 0 { // a font with its own units
 		n, _ := d.resolve(matrix[0]).(float64)
 		unit = n * 1000
 	}
@@ -106,8 +106,8 @@ func (f *font) measure(d *document, font dict) {
 	}
 }
 
-// measureWide sets the widths of a font with other codes: lists of a code and the widths from there on, or of two codes
-// and the width of all codes between them.
+// measureWide sets the widths of a font with wider codes. Its table contains a code and a list of widths starting
+// there, or two codes and the width of all codes in between.
 func (f *font) measureWide(d *document, font dict) {
 	var below dict
 	if list := d.array(font["DescendantFonts"]); len(list) > 0 {
@@ -143,10 +143,10 @@ func (f *font) measureWide(d *document, font dict) {
 	}
 }
 
-// maxCodes limits the codes of a table.
+// maxCodes is the maximum number of codes in a table.
 const maxCodes = 1 << 16
 
-// read reads the table of a font that gives the characters of codes.
+// read reads the ToUnicode table of a font, which maps codes to characters.
 func (f *font) read(cmap []byte) {
 	f.unicode = map[uint32]string{}
 	p := &parser{data: cmap}
@@ -188,7 +188,7 @@ func last(list []any) any {
 	return list[len(list)-1]
 }
 
-// add adds the character of the code that comes n after another.
+// add adds the characters of code + n.
 func (f *font) add(code any, n uint32, to any) {
 	c, ok1 := code.(text)
 	t, ok2 := to.(text)
@@ -197,7 +197,7 @@ func (f *font) add(code any, n uint32, to any) {
 	}
 }
 
-// addRange adds the characters of a range of codes: a list, or the first of them.
+// addRange adds the characters of a range of codes. chars is a list, or the characters of the first code.
 func (f *font) addRange(from, to, chars any) {
 	a, ok1 := from.(text)
 	b, ok2 := to.(text)
@@ -231,7 +231,7 @@ func value(code text) (v uint32) {
 	return v
 }
 
-// maxLigature is the number of units of UTF-16 that a code can stand for.
+// maxLigature is the maximum number of UTF-16 units that a code can represent.
 const maxLigature = 32
 
 func utf16Text(t text) string {
@@ -250,8 +250,8 @@ func printable(r rune) rune {
 	return r
 }
 
-// decode returns the characters of a text, and its width in thousandths of the size. Codes that the font does not
-// explain are left out.
+// decode returns the characters of a text, and its width in thousandths of the font size. It skips codes that the font
+// does not map.
 func (f *font) decode(t text) (s string, width float64) {
 	var b strings.Builder
 	for len(t) > 0 && b.Len() <= MaxText {
@@ -272,14 +272,14 @@ func (f *font) decode(t text) (s string, width float64) {
 	return b.String(), width
 }
 
-// plain is the font of a text without one.
+// plain is the font of text without a font.
 var plain = sync.OnceValue(func() *font {
 	f := &font{size: 1}
 	f.encode(&document{}, nil)
 	return f
 })
 
-// glyphs are the names of characters that are neither letters nor made of them.
+// glyphs maps glyph names to characters, except letters and accented letters.
 var glyphs = sync.OnceValue(func() map[string]string {
 	all := map[string]string{}
 	for i, list := range []string{
@@ -304,12 +304,12 @@ var glyphs = sync.OnceValue(func() map[string]string {
 	return all
 })
 
-// accents are the names of marks and their combining characters.
+// accents maps the names of accents to combining characters.
 var accents = map[string]string{
 	"grave": "\u0300", "acute": "\u0301", "circumflex": "\u0302", "tilde": "\u0303", "dieresis": "\u0308", "ring": "\u030a", "cedilla": "\u0327", "caron": "\u030c",
 }
 
-// glyph returns the character with a name; "" if it is unknown.
+// glyph returns the character with a glyph name, or "" if it is unknown.
 func glyph(n string) string {
 	n, _, _ = strings.Cut(n, ".") // a variant
 	if s, ok := glyphs()[n]; ok || len(n) == 1 {

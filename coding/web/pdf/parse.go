@@ -42,10 +42,10 @@ func (p *parser) skip() {
 	}
 }
 
-// end is the object after the last one.
+// end is returned after the last object.
 const end = operator("")
 
-// object reads the next object; end if there is none.
+// object reads the next object. It returns end if there is none.
 func (p *parser) object(depth int) any {
 	p.skip()
 	if p.pos >= len(p.data) || depth > maxDepth {
@@ -91,7 +91,7 @@ func (p *parser) word() any {
 		return end
 	}
 	n, err := strconv.ParseFloat(w, 64)
-	if err != nil || strings.Trim(w, "+-.0123456789") != "" { // without exponents, infinity and such
+	if err != nil || strings.Trim(w, "+-.0123456789") != "" { // no exponents, infinities or the like
 		switch w {
 		case "true", "false":
 			return w == "true"
@@ -146,10 +146,10 @@ func (p *parser) name() name {
 	return name(b)
 }
 
-// escapes are the characters after a backslash.
+// escapes maps the characters after a backslash.
 var escapes = map[byte]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f'}
 
-// literal reads a text in parentheses.
+// literal reads text in parentheses.
 func (p *parser) literal() text {
 	var b []byte
 	depth := 0
@@ -177,7 +177,7 @@ func (p *parser) literal() text {
 	return text(b)
 }
 
-// escape reads what follows a backslash. A line break is nothing.
+// escape reads the character after a backslash. It reports false for a line break, which is ignored.
 func (p *parser) escape() (c byte, ok bool) {
 	c = p.peek()
 	p.pos++
@@ -203,7 +203,7 @@ func (p *parser) escape() (c byte, ok bool) {
 	return c, true
 }
 
-// hex reads a text of hexadecimal digits.
+// hex reads text in hexadecimal digits.
 func (p *parser) hex() text {
 	var b []byte
 	half, digits := 0, 0
@@ -241,7 +241,7 @@ func digit(c byte) (int, bool) {
 	return 0, false
 }
 
-// closes reports whether an object ends the one around it, also if its bracket is missing.
+// closes reports whether an object ends the one around it, even if the closing bracket is missing.
 func closes(o any, bracket operator) bool {
 	op, ok := o.(operator)
 	return ok && (op == bracket || op == end || op == "obj" || op == "endobj" || op == "stream")

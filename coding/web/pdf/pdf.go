@@ -1,9 +1,7 @@
-// Package pdf reads the text of PDF files. The files are untrusted: it limits what it decodes, how deep it goes and how
-// long it works, and never runs anything. It knows what text needs (objects, compressed streams, pages, fonts), and
-// nothing of drawing.
+// Package pdf extracts the text of PDF files. The files are untrusted: it limits decoded size, nesting depth and work,
+// and never executes anything. It supports only what text needs: objects, compressed streams, pages and fonts.
 //
-// Objects are found by searching the file for them instead of following its tables of offsets, so that damaged files
-// work too.
+// It finds objects by searching the file instead of using its offset tables, so that it can also read damaged files.
 package pdf
 
 import (
@@ -20,8 +18,8 @@ import (
 
 // Limits of a file.
 const (
-	MaxDecoded = 64 << 20 // bytes of all streams after decompression
-	MaxText    = 8 << 20  // bytes of text
+	MaxDecoded = 64 << 20 // maximum size of all streams after decompression
+	MaxText    = 8 << 20  // maximum size of the text
 	maxObjects = 500_000
 	maxSteps   = 10_000_000 // of content streams and fonts
 	maxDepth   = 40         // of nested objects, pages and forms
@@ -62,22 +60,22 @@ func Text(ctx context.Context, data []byte) (string, error) {
 	return text, nil
 }
 
-// document is a file whose objects are known.
+// document is a file with its objects.
 type document struct {
 	ctx     context.Context
 	data    []byte
-	places  map[int]int // of objects in the file, by number
-	objects map[int]any // that were read
+	places  map[int]int // offsets of objects in the file, by number
+	objects map[int]any // objects that were read, by number
 	roots   []dict      // the trailers, newest last
 	left    int         // bytes that may still be decoded
-	parsed  int         // bytes that objects took; more than the file has if they overlap
-	err     error       // why no more is decoded
+	parsed  int         // total size of parsed objects; larger than the file if they overlap
+	err     error       // why decoding has stopped
 }
 
 var objectHead = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\d{1,9})[ \t\r\n]+\d{1,5}[ \t\r\n]+obj\b`) })
 
-// index finds the objects, the trailers, and the objects in compressed streams. If an object is there twice, the last one
-// counts.
+// index finds the objects, the trailers, and the objects in compressed streams. If an object occurs twice, the last one
+// is used.
 func (d *document) index() error {
 	for _, m := range objectHead().FindAllSubmatchIndex(d.data, maxObjects+1) {
 		number, _ := strconv.Atoi(string(d.data[m[2]:m[3]]))
@@ -137,7 +135,7 @@ func (d *document) load(number int) any {
 	if !ok {
 		return nil
 	}
-	d.objects[number] = nil // refers to itself
+	d.objects[number] = nil // in case it refers to itself
 	p := &parser{data: d.data, pos: place}
 	o := p.object(0)
 	if dict, ok := o.(dict); ok {
@@ -166,7 +164,8 @@ func (d *document) stream(p *parser, head dict) any {
 	return &stream{head, raw[:end]}
 }
 
-// length returns the length of a stream. It reads no other stream for that, so that no chain of them goes deep.
+// length returns the length of a stream. It does not read other streams for that, so that a chain of them cannot cause
+// deep recursion.
 func (d *document) length(o any) any {
 	if r, ok := o.(ref); ok {
 		place, ok := d.places[int(r)]
@@ -178,7 +177,7 @@ func (d *document) length(o any) any {
 	return o
 }
 
-// unpack reads the objects of a compressed stream. Those in the file itself win.
+// unpack reads the objects of an object stream. Objects in the file itself take precedence.
 func (d *document) unpack(s *stream) {
 	data := d.decode(s)
 	first, _ := d.resolve(s.dict["First"]).(float64)
@@ -216,7 +215,7 @@ func (d *document) resolve(o any) any {
 	return nil
 }
 
-// dict returns an object as a dictionary, which may be that of a stream; nil if it is none.
+// dict returns an object as a dictionary, or the dictionary of a stream. It returns nil for other objects.
 func (d *document) dict(o any) dict {
 	switch o := d.resolve(o).(type) {
 	case dict:
@@ -232,7 +231,7 @@ func (d *document) array(o any) []any {
 	return a
 }
 
-// pages returns the pages in their order, with the resources that they inherit.
+// pages returns the pages in order, with inherited resources.
 func (d *document) pages() (list []dict) {
 	seen := map[any]bool{}
 	var walk func(o any, resources any, depth int)

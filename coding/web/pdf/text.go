@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// writer writes the text of pages.
+// writer extracts the text of pages.
 type writer struct {
 	*document
 	text  strings.Builder
@@ -17,11 +17,11 @@ type writer struct {
 	size    float64 // of the font
 	scale   float64 // of the text
 	x, y    float64 // of the current line
-	leading float64 // to the next line
+	leading float64 // distance to the next line
 	letter  float64 // additional space after each code
 	word    float64 // additional space after each space
-	shift   float64 // from x to the end of what was shown there
-	moved   bool    // since the last text
+	shift   float64 // from x to the end of the text shown there
+	moved   bool    // the position changed since the last text
 	endX    float64 // of the last text
 	lastY   float64
 	steps   int
@@ -46,7 +46,7 @@ func (w *writer) page(page dict) {
 	}
 }
 
-// paragraph ends what was written with an empty line.
+// paragraph ends the text so far with an empty line.
 func (w *writer) paragraph() {
 	w.separate("\n")
 	if w.text.Len() > 0 {
@@ -54,10 +54,10 @@ func (w *writer) paragraph() {
 	}
 }
 
-// maxOperands limits what an operator can have.
+// maxOperands is the maximum number of operands of an operator.
 const maxOperands = 1000
 
-// run carries out a content stream, as far as text is concerned.
+// run executes the text operators of a content stream.
 func (w *writer) run(content []byte, resources dict, depth int) {
 	p := &parser{data: content}
 	var operands []any
@@ -91,7 +91,7 @@ func (w *writer) run(content []byte, resources dict, depth int) {
 	}
 }
 
-// form carries out a form, which is a content stream with resources of its own.
+// form executes a form, which is a content stream with its own resources.
 func (w *writer) form(operands []any, resources dict, depth int) {
 	if len(operands) == 0 || depth > 5 {
 		return
@@ -123,7 +123,7 @@ func skipImage(p *parser) {
 	}
 }
 
-// show carries out an operator of text.
+// show executes a text operator.
 func (w *writer) show(op operator, operands []any, resources dict) {
 	number := func(i int) float64 {
 		if i = len(operands) + i; i < 0 {
@@ -170,10 +170,10 @@ func (w *writer) show(op operator, operands []any, resources dict) {
 // move moves from the beginning of the current line.
 func (w *writer) move(dx, dy float64) { w.jump(w.x+dx*w.scale, w.y+dy*w.scale) }
 
-// jump moves to a place. The next text is on another line, or after a space if there is one.
+// jump moves to a position. The next text may need a line break or a space before it.
 func (w *writer) jump(x, y float64) { w.x, w.y, w.shift, w.moved = x, y, 0, true }
 
-// gap is the distance between two parts of a text, in thousandths of the size, that is a space.
+// gap is the distance between two parts of a text, in thousandths of the font size, that counts as a space.
 const gap = 100
 
 // write writes the last operand: a text, or a list of texts and distances.
@@ -203,7 +203,7 @@ func (w *writer) write(operands []any) {
 	}
 }
 
-// put writes a text at the current place.
+// put writes text at the current position.
 func (w *writer) put(s string) {
 	if s == "" {
 		return
@@ -220,7 +220,7 @@ func (w *writer) put(s string) {
 	w.text.WriteString(s)
 }
 
-// separate writes a space or a line break, unless there is one.
+// separate writes a space or a line break, unless there is one already.
 func (w *writer) separate(s string) {
 	if written := w.text.String(); written != "" && !strings.HasSuffix(written, "\n") && (s == "\n" || !strings.HasSuffix(written, " ")) {
 		w.text.WriteString(s)
