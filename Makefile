@@ -6,7 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 
-.PHONY: test lint vet packages plain raced modules race setup bench fuzz mutants exhaustive storm test-mcp test-lsp test-local-models build clean
+.PHONY: test lint vet packages plain raced modules race setup bench fuzz mutants exhaustive soak storm test-mcp test-lsp test-local-models build clean
 
 test: setup lint vet packages
 
@@ -62,6 +62,10 @@ mutants:
 # one each time.
 exhaustive:
 	REINS_EXHAUSTIVE=1 go test -count=1 -timeout 60m ./agent/... ./host/cli ./event/filestore
+
+# Runs all tests 20 times in a row beside four busy loops, and stops at the first failure. It takes more than an hour.
+soak:
+	@sh scripts/soak.sh 20 4
 
 # Kills runs in the middle of commands beside 2,500 other processes, and resumes them at once.
 storm:

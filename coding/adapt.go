@@ -88,7 +88,7 @@ func (b *builder) registry(p *Profile) (*tool.Registry, error) {
 		}
 		r.Alias(skillAliases()...)
 	}
-	if err := r.Register(tier.tiered(b.hands(p))...); err != nil {
+	if err := r.Register(tier.tiered(b.moreTools(p))...); err != nil {
 		return nil, err
 	}
 	return r, r.Register(tier.tiered(b.config.Tools)...)

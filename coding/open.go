@@ -1,8 +1,8 @@
 // Package coding turns an agent into a coding agent.
 //
-// [Open] assembles a session as `reins run` does: it connects to a model and sets up tools, system prompt,
-// working directory, storage and checkpoints. The caller can replace every part. When the session changes
-// to another model, tools and prompt change with it.
+// [Open] assembles a session: it connects to a model and sets up tools, system prompt, working directory, storage and
+// checkpoints. The caller can replace every part. When the session changes to another model, tools and prompt change
+// with it.
 //
 // A [Profile] holds what depends on the model: tools, base instructions and capabilities. Package tools
 // has the tools, package native those of the vendors' own agents, and package prompt the system prompt.
@@ -36,7 +36,9 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Config configures a session for [Open]. Zero fields default to what `reins run` does without flags.
+// Config configures a session for [Open]. Zero fields have the defaults of `reins run`, except that Open reads no
+// configuration files, does not trust the project, uses no sandbox, skills or language servers, and lets tools change
+// files that were not read.
 type Config struct {
 	Provider string // default: the provider that serves the model, or the first one with a key
 	Model    string // default: that of the provider
@@ -170,8 +172,8 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 		s.Catalogue = cmp.Or(c.Connect.Catalogue, llm.DefaultCatalogue())
 	}
 	for _, step := range []func(context.Context) error{
-		b.findStore, b.findDir, b.extend,
-		b.talk, b.addWorktrees, b.addSchedule, b.languageServers,
+		b.findStore, b.createEnv, b.extend,
+		b.addUserTools, b.addWorktrees, b.addSchedule, b.languageServers,
 		b.conceal, b.remember, b.connect, b.useSkills, b.prepare, b.keep, b.audit,
 	} {
 		if err := step(ctx); err != nil {
@@ -225,8 +227,8 @@ func (b *builder) findStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// findDir creates the environment.
-func (b *builder) findDir(context.Context) error {
+// createEnv creates the environment.
+func (b *builder) createEnv(context.Context) error {
 	if b.session.Env != nil {
 		return nil
 	}

@@ -18,8 +18,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// fix lets an agent work on a task in the current directory, with everything that `reins run` sets up.
-// README.md shows it.
+// fix lets an agent work on a task in the current directory. README.md shows it.
 func fix(ctx context.Context, task string) error {
 	session, err := coding.Open(ctx, coding.Config{Model: "claude-sonnet-5-5", Session: agent.Config{Approve: approve}})
 	if err != nil {

@@ -58,7 +58,11 @@ func (b *builder) skillTool(p *Profile) tool.Tool {
 			res.Fields = map[string]any{fieldDone: true}
 			return res, nil
 		}
-		return b.useSkill(in.Name, in.Args), nil
+		res := b.useSkill(in.Name, in.Args)
+		if res.Error == nil {
+			res.Fields[fieldDone] = false // it can be ended
+		}
+		return res, nil
 	})
 }
 

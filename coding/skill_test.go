@@ -99,21 +99,22 @@ func TestSkills_TheToolHasTheFormOfTheToolset(t *testing.T) {
 		toolset Toolset
 		call    string
 		name    string
+		ends    string // what ends the restriction
 	}{
-		{"claude-sonnet-5-5", Native, `{"skill":"zoo","args":"x"}`, "Skill"},
-		{"gemini-3-pro", Native, `{"name":"zoo"}`, "activate_skill"},
-		{"gpt-5.6", Native, `{"name":"zoo","args":"x"}`, "skill"},
-		{"claude-sonnet-5-5", Standard, `{"skill":"zoo"}`, "Skill"}, // an alias
+		{"claude-sonnet-5-5", Native, `{"skill":"zoo","args":"x"}`, "Skill", "not Skill; the skill ends when the work on the prompt is done"},
+		{"gemini-3-pro", Native, `{"name":"zoo"}`, "activate_skill", "not activate_skill; the skill ends when the work on the prompt is done"},
+		{"gpt-5.6", Native, `{"name":"zoo","args":"x"}`, "skill", "call skill with done: true"},
+		{"claude-sonnet-5-5", Standard, `{"skill":"zoo"}`, "Skill", "call skill with done: true"}, // an alias
 	} {
 		g := newOpenRig(t)
-		r := g.skills(t.TempDir(), map[string]string{".claude/skills/zoo/SKILL.md": named("zoo", "")})
-		g.model = llmtest.Play(llmtest.Call(c.name, c.call), llmtest.Say("done"))
+		r := g.skills(t.TempDir(), map[string]string{".claude/skills/zoo/SKILL.md": named("zoo", "Read")})
+		g.model = llmtest.Play(llmtest.Call(c.name, c.call), llmtest.Call(c.name, strings.Replace(c.call, "zoo", "ape", 1)), llmtest.Say("done"))
 		s := g.open(Config{Model: c.model, Toolset: c.toolset, Skills: r})
 		if _, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
 			t.Fatal(err)
 		}
-		if got := results(s); len(got) != 1 || !strings.Contains(got[0], "Do zoo with") {
-			t.Errorf("%s, %s: got %q", c.model, c.toolset, got)
+		if got := results(s); len(got) != 2 || !strings.Contains(got[0], "Do zoo with") || !strings.Contains(got[1], c.ends) {
+			t.Errorf("%s, %s: got %q, want %q", c.model, c.toolset, got, c.ends)
 		}
 		if system := s.Messages()[0].Text(); c.toolset == Native && !strings.Contains(system, "call "+c.name+" with its name") {
 			t.Errorf("%s: the prompt does not name %s", c.model, c.name)

@@ -33,6 +33,7 @@ type activeSkill struct {
 	name    string
 	tools   []string // nil allows what the skill before it allows
 	byModel bool
+	canEnd  bool // the model's tool has the argument done
 }
 
 // follow sets the session.
@@ -102,7 +103,8 @@ func loaded(stack []activeSkill, d event.ToolCallEnd) []activeSkill {
 	if n := len(stack); n > 0 && stack[n-1].name == name { // loaded again
 		return stack
 	}
-	return append(slices.Clip(stack), activeSkill{name, texts(d.Fields[fieldTools]), true})
+	_, canEnd := d.Fields[fieldDone]
+	return append(slices.Clip(stack), activeSkill{name, texts(d.Fields[fieldTools]), true, canEnd})
 }
 
 // texts returns a list of strings. Decoded from a saved record, it has type []any.
@@ -195,10 +197,10 @@ func (p extensibleSkillPolicy) Suggest(ctx context.Context, q policy.Query) []po
 
 func (s activeSkill) refusal(tool string) string {
 	text := fmt.Sprintf("skill %s is active and allows only %s, not %s", s.name, cmp.Or(strings.Join(s.tools, ", "), "no tools"), tool)
-	if s.byModel {
-		text += "; if its work is finished, call skill with done: true"
+	if s.canEnd {
+		return text + "; if its work is finished, call skill with done: true"
 	}
-	return text
+	return text + "; the skill ends when the work on the prompt is done"
 }
 
 // allows reports whether the skill allows a call.

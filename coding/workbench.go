@@ -41,7 +41,7 @@ func OpenWorkbench(ctx context.Context, c Config, newTools func(ToolConfig) (*to
 
 func (b *builder) workbench(ctx context.Context, newTools func(ToolConfig) (*tool.Registry, error)) (*Workbench, error) {
 	s := &b.session
-	for _, step := range []func(context.Context) error{b.findDir, b.conceal, b.audit} {
+	for _, step := range []func(context.Context) error{b.createEnv, b.conceal, b.audit} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

@@ -32,7 +32,7 @@ type section struct {
 const head = `# Events
 
 Everything that happens in a session is a record. Hosts read records with ` + "`Session.Events`" + `; ` + "`reins run --output stream-json`" + `
-prints them, one JSON object per line. A test generates this page from the code.
+prints them, one JSON object per line. This page is generated from the code.
 
 Each record has these members:
 
@@ -71,7 +71,7 @@ func sections() []section {
 		{SessionStart{ID: "K3ZQ", Setup: setup, Dir: "/srv/project", System: "You are a coding agent. …"}, "",
 			"A session or a subagent starts. `system` is the system prompt, `tools` the names of the tools offered, and `rules` the limits and thresholds; an absent rule is off. `unpriced` means that the price of the model is unknown."},
 		{UserInput{Message: llm.UserText("Fix the failing test.")}, "",
-			"The user gave input. `follow_up` is true if it waited for the work on the input before it, and `queued` is the number of its STEERING_QUEUED. `answers` is the id of the tool call that asked the user. `output` is the JSON Schema of the requested result."},
+			"The user gave input. `follow_up` is true if it was queued until the previous input was done, and `queued` is the number of its STEERING_QUEUED. `answers` is the id of the tool call that asked the user. `output` is the JSON Schema of the requested result."},
 		{ModelCallStart{Call: 1, Provider: "anthropic", Model: "claude-opus-4-6", Effort: "high", Messages: 2}, "",
 			"A model call starts. `call` numbers the agent's model calls, `messages` is the length of the conversation, and `tools` a digest of the tools. `tool_choice`, `shape` and `object` are other properties that affect the provider's cache. `purpose` is `summary` if the answer is a summary of the conversation and not part of it."},
 		{ReasoningStart{Call: 1}, "", "The model starts to show its reasoning."},
@@ -86,7 +86,7 @@ func sections() []section {
 		{ModelCallEnd{Call: 1, Model: "claude-opus-4-6", Usage: llm.Usage{Input: 2100, Output: 150, CacheRead: 1900}, Cost: &cost, Duration: 2300 * time.Millisecond, Finish: "tool_calls"}, "",
 			"The model call ended. `cost` is in US dollars, or null if the price is unknown. `input_tokens` counts everything the model read, cached or not. A failed call has an `error`, and `partial` is the text received before it failed. `retried` is the usage of earlier attempts. `incomplete` means that the provider may bill more for failed attempts than it reported. `summary` is the answer if the purpose was a summary."},
 		{ToolCallStart{ID: "call_1", Name: "shell", Arguments: json.RawMessage(`{"command":"go test ./..."}`)}, "",
-			"A tool call starts. `arguments` is a string if the model's arguments are not JSON. `question` is what the call asks the user, and `questions` the same in parts. A call that is approved after the session stopped waiting for it starts again."},
+			"A tool call starts. `arguments` is a string if the model's arguments are not JSON. `question` is what the call asks the user, and `questions` is the question in parts. A call that is approved after the session stopped waiting for it starts again."},
 		{ApprovalRequested{ID: "call_1", Name: "shell", Arguments: json.RawMessage(`{"command":"go test ./..."}`), Accesses: exec, Rule: "default", Reason: "runs: go test ./..."}, "",
 			"A tool call needs an approval, for the `reason` and by the `rule` given. It waits for APPROVAL_RESOLVED, even across restarts. `accesses` is null if the tool did not declare them."},
 		{ApprovalResolved{ID: "call_1", Allowed: true, Scope: tool.ForSession}, "",
@@ -127,13 +127,13 @@ func sections() []section {
 		{SubagentEnd{ID: "1", Status: "completed", Output: "It is tested in parse_test.go.", Turns: 3, Success: true}, "",
 			"A subagent ended its work on a task. `status` is `completed`, `failed`, `waiting for an approval` or `closed`, and `reason` says why it did not complete. `turns` counts its model calls so far."},
 		{Task{ID: "task_2", Subject: "Test the parser", Status: TaskInProgress, Owner: "finder", BlockedBy: []string{"task_1"}}, "1",
-			"A task was created or changed; the record holds all of it. `status` is `pending`, `in_progress`, `completed`, `failed` or `cancelled`. `owner` is the name of an agent, or its path if it has no name. `blocked_by` lists tasks that must be completed first. `output` is its result."},
+			"A task was created or changed; the record contains the whole task. `status` is `pending`, `in_progress`, `completed`, `failed` or `cancelled`. `owner` is the name of an agent, or its path if it has no name. `blocked_by` lists tasks that must be completed first. `output` is its result."},
 		{Team{Name: "parser", Members: []Member{{"main", RoleLeader}, {"finder", RoleMember}}, Status: TeamActive}, "",
 			"A team was created or disbanded. `status` is `active` or `disbanded`, and `role` is `leader` or `member`. The root agent is called `main`."},
 		{Mail{Team: "parser", From: "main", To: []string{"finder"}, Type: MailText, Content: "Look at the lexer too."}, "",
-			"An agent sent a message to other members of a team. `type` is `text`, `shutdown_request`, `shutdown_response`, `plan_approval_request` or `plan_approval_response`, and `approve` is the answer of a response. The message enters the conversation of each recipient once, as STEERING_INJECTED."},
+			"An agent sent a message to other members of a team. `type` is `text`, `shutdown_request`, `shutdown_response`, `plan_approval_request` or `plan_approval_response`, and `approve` is the answer in a response. The message enters the conversation of each recipient once, as STEERING_INJECTED."},
 		{Hook{Event: "PreToolUse", Name: "guard.sh", Call: "call_1", Outcome: "blocked", Reason: "use the Makefile", Duration: 12 * time.Millisecond}, "",
-			"A hook ran; see hooks.md. `outcome` is `ok`, `changed` (it changed the input or output of the tool call `call`; `input` is the new one), `asked` (it requires an approval), `blocked` (it refused a call or input, or kept the agent working), `stopped` (it stopped the work) or `failed` (without effect; a failure that refuses a call is `blocked`). `message` is for the user. `context` is for the model and enters the conversation as STEERING_INJECTED."},
+			"A hook ran; see [hooks](hooks.md). `outcome` is `ok`, `changed` (it changed the input or output of the tool call `call`; `input` is the new one), `asked` (it requires an approval), `blocked` (it refused a call or input, or kept the agent working), `stopped` (it stopped the work) or `failed` (without effect; a failure that refuses a call is `blocked`). `message` is for the user. `context` is for the model and enters the conversation as STEERING_INJECTED."},
 		{TurnLimit{Limit: "tree_cost", Value: 2, Detail: "the agents have spent $2.0312 of $2.0000"}, "",
 			"A limit was reached: `max_tool_rounds`, `max_turns`, `tree_turns`, `tree_tokens`, `tree_cost` or `tree_duration`."},
 		{Warning{Code: "context_window", Message: "Context usage at ~84% of context window"}, "", "A problem that does not stop the work. `code` is `context_window`, `summary_failed`, `context_truncated` (the server dropped part of the conversation without an error), `no_checkpoint`, `stop_hooks` (hooks wanted to keep the agent working too often), or absent."},

@@ -99,21 +99,12 @@ func (g *Grants) challenge(ctx context.Context, s Server) (*http.Request, *http.
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader(hello))
 	if err != nil {
-		return nil, nil, withoutURL(err)
+		return nil, nil, reason(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	resp, err := g.client().Do(req)
-	return req, resp, withoutURL(err)
-}
-
-// withoutURL returns an error of an HTTP client without the URL, which may contain a key.
-func withoutURL(err error) error {
-	var failed *url.Error
-	if errors.As(err, &failed) {
-		return failed.Err
-	}
-	return err
+	return req, resp, reason(err)
 }
 
 func (g *Grants) client() *http.Client {

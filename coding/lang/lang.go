@@ -91,15 +91,6 @@ func reads(ctx context.Context, e env.Environment, paths ...string) []policy.Acc
 	return all
 }
 
-// show returns a path relative to the working directory, if the path is below it.
-func show(e env.Environment, p string) string {
-	info := e.Info()
-	if rel, ok := info.Paths().Rel(info.Dir, p); ok && info.Paths().Within(info.Dir, p) {
-		return rel
-	}
-	return p
-}
-
 // failed returns the failure for an error of a language server.
 func failed(err error) *tool.Error {
 	var known *tool.Error

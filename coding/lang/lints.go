@@ -52,7 +52,7 @@ func (t *Tools) lints(ctx context.Context, c *tool.Call, in lintIn) (tool.Result
 		}
 		found, note := t.lintsOf(ctx, real, info.IsDir())
 		if note != "" {
-			notes = append(notes, show(c.Env, real)+": "+note)
+			notes = append(notes, tools.Show(c.Env, real)+": "+note)
 		}
 		for _, d := range found {
 			if d.Severity <= lsp.Warning {
@@ -102,7 +102,7 @@ func (t *Tools) diagnostics(ctx context.Context, p lsp.Point, _ query) (a answer
 
 // format formats a diagnostic.
 func format(e env.Environment, d lsp.Diagnostic, severity string) string {
-	line := fmt.Sprintf("%s:%d:%d: %s%s", show(e, d.Path), d.Line, d.Column, severity, d.Message)
+	line := fmt.Sprintf("%s:%d:%d: %s%s", tools.Show(e, d.Path), d.Line, d.Column, severity, d.Message)
 	if d.Source != "" {
 		line += " (" + d.Source + ")"
 	}

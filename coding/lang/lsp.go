@@ -167,7 +167,7 @@ func (t *Tools) applyRename(ctx context.Context, c *tool.Call, in query) (tool.R
 	}
 	for _, ch := range changes {
 		if !slices.Contains(c.Accesses, policy.Access{Kind: policy.Write, Target: ch.Path}) {
-			return tool.Failure(tool.EditConflict, "The rename would now change files that were not checked, such as %s. Nothing was changed. Try again.", show(c.Env, ch.Path)), nil
+			return tool.Failure(tool.EditConflict, "The rename would now change files that were not checked, such as %s. Nothing was changed. Try again.", tools.Show(c.Env, ch.Path)), nil
 		}
 	}
 	done, err := tools.ReplaceFiles(ctx, c, t.files, changes)
@@ -177,7 +177,7 @@ func (t *Tools) applyRename(ctx context.Context, c *tool.Call, in query) (tool.R
 	var b strings.Builder
 	fmt.Fprintf(&b, "Renamed to %s in %s:", in.NewName, tools.Plural(len(done.Changes), "file"))
 	for _, op := range done.Changes {
-		b.WriteString("\n" + show(c.Env, op.Path))
+		b.WriteString("\n" + tools.Show(c.Env, op.Path))
 	}
 	return tool.Result{Output: tool.Text(b.String()), Fields: done.Fields(), Artifacts: done.Artifacts, Notes: done.Notes}, nil
 }
@@ -196,7 +196,7 @@ func located(find func(*lsp.Workspace, context.Context, lsp.Point) ([]lsp.Locati
 
 // place formats a location.
 func place(p lsp.Point, l lsp.Location) string {
-	return strings.TrimRight(fmt.Sprintf("%s:%d:%d: %s", show(p.Env, l.Path), l.Line, l.Column, l.Text), ": ")
+	return strings.TrimRight(fmt.Sprintf("%s:%d:%d: %s", tools.Show(p.Env, l.Path), l.Line, l.Column, l.Text), ": ")
 }
 
 func (t *Tools) hover(ctx context.Context, p lsp.Point, _ query) (answer, error) {
@@ -216,7 +216,7 @@ func (t *Tools) symbols(ctx context.Context, p lsp.Point, in query) (a answer, e
 	}
 	found, err = t.servers.WorkspaceSymbols(ctx, p, in.Query)
 	for _, s := range found {
-		a.lines = append(a.lines, fmt.Sprintf("%s:%d: %s %s", show(p.Env, s.Path), s.Line, s.Kind, s.Name))
+		a.lines = append(a.lines, fmt.Sprintf("%s:%d: %s %s", tools.Show(p.Env, s.Path), s.Line, s.Kind, s.Name))
 	}
 	return a, err
 }
@@ -224,7 +224,7 @@ func (t *Tools) symbols(ctx context.Context, p lsp.Point, in query) (a answer, e
 func (t *Tools) calls(ctx context.Context, p lsp.Point, in query) (a answer, err error) {
 	found, err := t.servers.Calls(ctx, p, in.Operation == "outgoing_calls")
 	for _, s := range found {
-		a.lines = append(a.lines, fmt.Sprintf("%s:%d: %s %s", show(p.Env, s.Path), s.Line, s.Kind, s.Name))
+		a.lines = append(a.lines, fmt.Sprintf("%s:%d: %s %s", tools.Show(p.Env, s.Path), s.Line, s.Kind, s.Name))
 	}
 	slices.Sort(a.lines)
 	a.none = "There are no calls."

@@ -35,18 +35,16 @@ func Decode(data []byte) (*File, error) {
 	return decodeLegacy(data)
 }
 
-// The messages state that the file is unchanged, because the caller may have tried to edit it.
-
 func binaryError(offset int, what string) error {
-	return fmt.Errorf("the file is binary, not text: %s at byte %d; it was left untouched", what, offset)
+	return fmt.Errorf("the file is binary, not text (%s at byte %d)", what, offset)
 }
 
 func malformedError(enc Encoding, offset int, what string) error {
-	return fmt.Errorf("the file is not valid %s: %s at byte %d; it was left untouched", enc, what, offset)
+	return fmt.Errorf("the file is not valid %s (%s at byte %d)", enc, what, offset)
 }
 
 func unknownError(offset int, why string) error {
-	return fmt.Errorf("the file is not text in a known encoding: %s at byte %d; it was left untouched", why, offset)
+	return fmt.Errorf("the file is not text in a known encoding (%s at byte %d)", why, offset)
 }
 
 // decodeMarked decodes data with a byte order mark. It returns nil, nil if there is none.

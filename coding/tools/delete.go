@@ -27,7 +27,7 @@ func (f files) deleteFile() tool.Tool {
 		if err := c.Env.Remove(ctx, in.Path); err != nil {
 			return tool.Result{}, failed(err, in.Path)
 		}
-		res := tool.Success("Deleted %s.", show(c.Env, in.Path))
+		res := tool.Success("Deleted %s.", Show(c.Env, in.Path))
 		res.Artifacts.FilesChanged = []string{in.Path}
 		return res, nil
 	}))

@@ -47,7 +47,7 @@ func (f files) planEdit(ctx context.Context, c *tool.Call, in Edit) (old []byte,
 }
 
 func (f files) edit(ctx context.Context, c *tool.Call, in Edit) (Edited, error) {
-	e := Edited{Path: show(c.Env, in.Path)}
+	e := Edited{Path: Show(c.Env, in.Path)}
 	var err error
 	_, e.Result, err = f.planEdit(ctx, c, in)
 	switch {

@@ -56,7 +56,7 @@ func TestEditFile_ConflictSaysWhereAndChangesNothing(t *testing.T) {
 	r.fails(tool.EditConflict, "edit_file", edit("f", "func a() {\n\treturn 2\n}", "x"), "return 1", "line 2")
 	r.fails(tool.EditConflict, "edit_file", edit("f", "func a", "func a"))
 	r.fails(tool.EditConflict, "edit_file", edit("f", "", "x"))
-	r.fails(tool.BinaryFile, "edit_file", edit("bin", "a", "b"))
+	r.fails(tool.BinaryFile, "edit_file", edit("bin", "a", "b"), "bin was not changed: the file is binary, not text (NUL byte at byte 0)")
 	r.fails(tool.BinaryFile, "edit_file", edit("damaged", "ok", "b"))
 	r.fails(tool.TooLarge, "edit_file", edit("big", "x", "y"))
 	r.fails(tool.FileNotFound, "edit_file", edit("nothing", "a", "b"), "File not found")

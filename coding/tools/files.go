@@ -44,8 +44,8 @@ func linkPath(ctx context.Context, e env.Environment, p string) string {
 	return paths.Join(dir, paths.Base(full))
 }
 
-// show returns a path for results: relative to the working directory if it is below it.
-func show(e env.Environment, p string) string {
+// Show returns a path for results: relative to the working directory if it is below it.
+func Show(e env.Environment, p string) string {
 	info := e.Info()
 	if rel, ok := info.Paths().Rel(info.Dir, p); ok {
 		return rel

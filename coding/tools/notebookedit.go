@@ -57,7 +57,7 @@ func (f files) editNotebook(ctx context.Context, c *tool.Call, in notebookIn) (t
 		return tool.Result{}, failed(err, in.Path)
 	}
 	f.saw(ctx, c.Env, in.Path, e.new)
-	res := tool.Success("%s cell %d of %s. The notebook has %s.", e.verb, e.cell, show(c.Env, in.Path), Plural(e.cells, "cell"))
+	res := tool.Success("%s cell %d of %s. The notebook has %s.", e.verb, e.cell, Show(c.Env, in.Path), Plural(e.cells, "cell"))
 	res.Fields = map[string]any{"cell": e.cell, "cells": e.cells}
 	res.Artifacts.FilesChanged = []string{in.Path}
 	return res, nil

@@ -65,7 +65,7 @@ func (f files) open(ctx context.Context, c *tool.Call, in Read) (Page, error) {
 	file, err := textfile.Decode(data)
 	if err != nil {
 		f.saw(ctx, c.Env, in.Path, data)
-		return page, tool.Errorf(tool.BinaryFile, "%s is a binary file, or text in an unknown encoding: %v. Inspect it with a program such as file, xxd or strings.", in.Path, err)
+		return page, tool.Errorf(tool.BinaryFile, "%s cannot be read: %v. Inspect it with a program such as file, xxd or strings.", in.Path, err)
 	}
 	page.Source, page.Encoding, page.Ending = data, file.Encoding().String(), file.Endings().Dominant().String()
 	text := file.Text()

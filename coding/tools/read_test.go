@@ -100,7 +100,7 @@ func TestReadFile_WhatIsNoTextFileIsRefusedHelpfully(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.link("loop", "loop")
-	r.fails(tool.BinaryFile, "read_file", args{"file_path": "bin"}, "binary", "xxd")
+	r.fails(tool.BinaryFile, "read_file", args{"file_path": "bin"}, "bin cannot be read: the file is binary, not text (NUL byte at byte 4). Inspect it", "xxd")
 	r.fails(tool.TooLarge, "read_file", args{"file_path": "big"}, "grep")
 	r.fails(tool.NotAFile, "read_file", args{"file_path": "d"}, "List it")
 	r.fails(tool.NotAFile, "read_file", args{"file_path": "pipe"}, "pipe")

@@ -33,7 +33,7 @@ func (f files) writeFile() Op[Write, Written] {
 
 // planWrite determines what a write would do.
 func (f files) planWrite(ctx context.Context, c *tool.Call, in Write) (Written, error) {
-	w := Written{Path: show(c.Env, in.Path), New: []byte(in.Content)}
+	w := Written{Path: Show(c.Env, in.Path), New: []byte(in.Content)}
 	old, err := f.read(ctx, c.Env, in.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, env.ErrTooLarge) {
 		return w, failed(err, in.Path)

@@ -192,7 +192,7 @@ func TestFetch_LargeBodiesAreRefused(t *testing.T) {
 			endless(gzip.NewWriter(w))
 		},
 	} {
-		t.Run(name, func(t *testing.T) { refuses(t, private, serve(t, h).URL, tool.TooLarge, "larger than 5 MiB") })
+		t.Run(name, func(t *testing.T) { refuses(t, private, serve(t, h).URL, tool.TooLarge, "larger than 5 MiB. Fetch") })
 	}
 }
 

@@ -112,29 +112,33 @@ func (c Config) get(ctx context.Context, u *url.URL) (page, error) {
 	}
 	defer resp.Body.Close()
 	p := page{url: resp.Request.URL, status: resp.StatusCode, header: resp.Header}
-	if p.body, err = read(resp, maxBody); err != nil {
+	if p.body, err = read(resp, maxBody, "Fetch a smaller page, or download it with a command."); err != nil {
 		return page{}, failed(err, u.Host)
 	}
 	return p, nil
 }
 
-// read reads a body of at most limit bytes, after decompression.
-func read(resp *http.Response, limit int64) ([]byte, error) {
+// read reads a body of at most limit bytes, after decompression. The error for a larger one ends with hint.
+func read(resp *http.Response, limit int64, hint string) ([]byte, error) {
 	if e := resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, tool.Errorf(tool.UnsupportedMedia, "The server sent the encoding %q, which cannot be read.", e)
 	}
 	if resp.ContentLength > limit {
-		return nil, tooLarge(limit)
+		return nil, tooLarge(limit, hint)
 	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if int64(len(b)) > limit {
-		return nil, tooLarge(limit)
+		return nil, tooLarge(limit, hint)
 	}
 	return b, err
 }
 
-func tooLarge(limit int64) error {
-	return tool.Errorf(tool.TooLarge, "The answer is larger than %d MiB. Fetch a smaller page, or download it with a command.", limit>>20)
+func tooLarge(limit int64, hint string) error {
+	size := fmt.Sprintf("%d KiB", limit>>10)
+	if limit >= 1<<20 {
+		size = fmt.Sprintf("%d MiB", limit>>20)
+	}
+	return tool.Errorf(tool.TooLarge, "The response is larger than %s. %s", size, hint)
 }
 
 // failed returns the tool error for a failed request.

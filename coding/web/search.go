@@ -145,7 +145,7 @@ func (e engine) search(ctx context.Context, in searchIn) ([]hit, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	body, err := read(resp, maxAnswer)
+	body, err := read(resp, maxAnswer, "Use a more specific query.")
 	switch {
 	case resp.StatusCode != http.StatusOK:
 		return nil, tool.Errorf(tool.IOError, "The search engine at %s answered %d %s.%s", e.url.Host, resp.StatusCode, http.StatusText(resp.StatusCode), advice(resp.StatusCode))

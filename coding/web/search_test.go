@@ -95,7 +95,7 @@ func TestSearch_FailuresAreReported(t *testing.T) {
 		"403 Forbidden. Tell the user":  func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "", http.StatusForbidden) },
 		"429 Too Many Requests. Search": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "", http.StatusTooManyRequests) },
 		"not valid JSON":                sends("text/html", "<html>"),
-		"larger than 2 MiB":             func(w http.ResponseWriter, _ *http.Request) { endless(w) },
+		"larger than 2 MiB. Use a more": func(w http.ResponseWriter, _ *http.Request) { endless(w) },
 		"did not answer in full within": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		"answered 302 Found": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://example.com/", http.StatusFound)

@@ -81,7 +81,7 @@ func (c Config) trigger(ctx context.Context, _ *tool.Call, in triggerIn) (tool.R
 		return tool.Result{}, failed(err, r.URL.Host)
 	}
 	defer resp.Body.Close()
-	answer, err := read(resp, maxReply)
+	answer, err := read(resp, maxReply, "The webhook was called.")
 	if err != nil {
 		return tool.Result{}, failed(err, r.URL.Host)
 	}

@@ -54,3 +54,13 @@ func TestTrigger_CallsOnlyWhatTheUserConfigured(t *testing.T) {
 		t.Errorf("%d webhooks were called, want one", len(got))
 	}
 }
+
+func TestTrigger_ALargeResponseIsRefusedWithItsLimit(t *testing.T) {
+	secret, err := webhook.ParseSecret("a secret of more than 16 bytes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, sends("text/plain", strings.Repeat("x", maxReply+1)))
+	c := Config{AllowPrivate: true, Triggers: map[string]Trigger{"deploy": {URL: s.URL, Secret: secret}}}
+	has(t, run(t, c, "remote_trigger", map[string]any{"name": "deploy"}).Model, "larger than 16 KiB. The webhook was called.")
+}

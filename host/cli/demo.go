@@ -64,7 +64,8 @@ func (d demo) run(ctx context.Context) error {
 	w := d.host.Stdout
 	fmt.Fprintln(w, "The model in this demo is scripted: a local server plays its answers and makes up token")
 	fmt.Fprintln(w, "counts. Nothing is billed. Everything else is real: the protocols, the HTTP traffic, the")
-	fmt.Fprintln(w, "agent, its tools, and the tests that they run.")
+	fmt.Fprintln(w, "agent, its tools, and the tests that they run. The first test also compiles the standard")
+	fmt.Fprintln(w, "library, which can take half a minute.")
 	for _, stop := range demoStops {
 		if d.provider != "" && d.provider != stop.provider {
 			continue

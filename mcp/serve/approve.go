@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -150,5 +151,6 @@ func (q *questions) answered(id string, about [sha256.Size]byte) bool {
 	defer q.mu.Unlock()
 	asked, ok := q.about[id]
 	delete(q.about, id)
+	q.order = slices.DeleteFunc(q.order, func(open string) bool { return open == id })
 	return ok && asked == about
 }

@@ -237,6 +237,17 @@ func TestApproval_QuestionsAreBounded(t *testing.T) {
 	}
 }
 
+func TestApproval_AnsweredQuestionsDoNotPushOutOpenOnes(t *testing.T) {
+	var q questions
+	first := q.ask(digest("first"))
+	for range maxOpen {
+		q.answered(q.ask(digest("other")), digest("other"))
+	}
+	if !q.answered(first, digest("first")) {
+		t.Error("the first question is no longer open, want it open")
+	}
+}
+
 func TestApproval_WhatCannotBeShownIsRefused(t *testing.T) {
 	b := newBench(t, nil)
 	var questions []string

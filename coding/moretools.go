@@ -12,9 +12,9 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// hands returns the tools that a session has in addition to those of its profile. The model finds them with
+// moreTools returns the tools that a session has in addition to those of its profile. The model finds them with
 // tool_search. It omits tools that the profile already has, and those that the model cannot use.
-func (b *builder) hands(p *Profile) []tool.Tool {
+func (b *builder) moreTools(p *Profile) []tool.Tool {
 	if b.search == nil {
 		b.search = codesearch.New()
 	}

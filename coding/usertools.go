@@ -7,9 +7,9 @@ import (
 	"github.com/reins-agent/reins/coding/tools"
 )
 
-// talk adds the tools for plan mode and for messages and to-do lists that the user sees. The caller's tools can replace
-// them.
-func (b *builder) talk(context.Context) error {
+// addUserTools adds the tools for plan mode and for messages and to-do lists that the user sees. The caller's tools can
+// replace them.
+func (b *builder) addUserTools(context.Context) error {
 	own := append(agent.PlanModeTools(), tools.Display(), tools.TodoWrite())
 	b.config.Tools = append(own, b.config.Tools...)
 	return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-func TestHands_EveryProfileHasTheToolsThatItCanUse(t *testing.T) {
+func TestMoreTools_EveryProfileHasTheToolsThatItCanUse(t *testing.T) {
 	every := "notebook_edit sleep monitor codebase_search"
 	for _, c := range []struct {
 		model   string
@@ -30,7 +30,7 @@ func TestHands_EveryProfileHasTheToolsThatItCanUse(t *testing.T) {
 	} {
 		p := NewProfile(ProfileConfig{Model: c.model, Toolset: c.toolset})
 		var got []string
-		for _, tl := range (&builder{}).hands(p) {
+		for _, tl := range (&builder{}).moreTools(p) {
 			s := tl.Spec()
 			got = append(got, s.Name)
 			if TierOf(s.Name) == CoreTier {
@@ -47,7 +47,7 @@ func TestHands_EveryProfileHasTheToolsThatItCanUse(t *testing.T) {
 }
 
 // codex reads files with commands, so its files need not be read with a tool before they are deleted.
-func TestHands_WorkInTheNativeToolsets(t *testing.T) {
+func TestMoreTools_WorkInTheNativeToolsets(t *testing.T) {
 	for model, read := range map[string]string{"gpt-5.2": "", "claude-opus-5": "Read"} {
 		g := newOpenRig(t)
 		for _, name := range []string{"a.txt", "b.txt"} {
