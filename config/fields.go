@@ -56,6 +56,10 @@ func findField(key string) (field, error) {
 	if top, _ := resolve(path[:1]); known == len(path) && top.Kind() == reflect.Map {
 		return field{}, fmt.Errorf("%s cannot be read or set on its own; read %s instead, or edit the file", key, path[0])
 	}
+	if known == len(path) && t.Kind() == reflect.Struct {
+		keys := slices.DeleteFunc(Keys(), func(k string) bool { return !strings.HasPrefix(k, key+".") })
+		return field{}, fmt.Errorf("%s is a section; use one of its keys: %s", key, strings.Join(keys, ", "))
+	}
 	return field{}, unknownKey(t, path, known)
 }
 
@@ -174,7 +178,7 @@ func checkValue(name string, tag reflect.StructTag, v reflect.Value) error {
 		}
 	}
 	if enum := strings.Fields(tag.Get("enum")); len(enum) > 0 && v.String() != "" && !slices.Contains(enum, v.String()) {
-		return fmt.Errorf("unknown %s %q; use %s", name, brief(v.String()), orList(enum))
+		return fmt.Errorf("unknown %s %q; use %s", name, brief(v.String()), suggest.Or(enum))
 	}
 	var n float64
 	switch {
@@ -205,10 +209,4 @@ func bounds(tag reflect.StructTag) (low, high float64) {
 		high = n
 	}
 	return low, high
-}
-
-// orList returns words as "a, b or c".
-func orList(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

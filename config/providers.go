@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/internal/lazy"
+	"github.com/reins-agent/reins/internal/suggest"
 )
 
 // Provider is a service that uses the protocol of a vendor. Its key is never stored in a file.
@@ -135,5 +136,5 @@ func known(name string, entries map[string]Provider) error {
 	if name == "" || slices.Contains(names, name) {
 		return nil
 	}
-	return fmt.Errorf("unknown provider %q; use %s", brief(name), orList(names))
+	return fmt.Errorf("unknown provider %q; use %s", brief(name), suggest.Or(names))
 }

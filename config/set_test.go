@@ -125,7 +125,7 @@ func TestAdd_KeepsComments(t *testing.T) {
 func TestSet_RefusesMistakesAndChangesNothing(t *testing.T) {
 	for _, c := range []struct{ name, file, key, value, want string }{
 		{"an unknown key", "", "modle", "x", `unknown key "modle"; did you mean model?`},
-		{"a section", "", "permissions", "x", `unknown key "permissions"`},
+		{"a section", "", "permissions", "x", "permissions is a section; use one of its keys: permissions.mode, permissions.allow, "},
 		{"a wrong type", "", "run.budget", "much", "run.budget must be a number"},
 		{"an unknown value", "", "permissions.mode", "yolo", `unknown permissions.mode "yolo"`},
 		{"out of bounds", "", "run.compact_at", "80", "run.compact_at must be between 0 and 1"},

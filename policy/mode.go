@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/reins-agent/reins/internal/suggest"
 )
 
 // Mode determines how much an agent may do without asking. Rules and protected paths apply in every mode.
@@ -53,9 +55,5 @@ func ParseMode(name string) (Mode, error) {
 	if i := slices.IndexFunc(Modes, func(m Mode) bool { return strings.EqualFold(string(m), name) }); i >= 0 {
 		return Modes[i], nil
 	}
-	names := make([]string, len(Modes))
-	for i, m := range Modes {
-		names[i] = string(m)
-	}
-	return ModeDefault, fmt.Errorf("unknown mode %q: use %s", name, strings.Join(names, ", "))
+	return ModeDefault, fmt.Errorf("unknown mode %q: use %s", name, suggest.Or(Modes))
 }

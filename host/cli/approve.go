@@ -220,6 +220,25 @@ func parseAnswer(q event.Question, line string) (agent.Answer, bool) {
 	return agent.Answer{Chosen: chosen}, len(chosen) > 0
 }
 
+// confirm asks whether to do something, such as "remove a file". If the answer is no, it reports that nothing happened.
+func confirm(ctx context.Context, h Host, action, declined string) error {
+	a := newAsker(h)
+	if a.unattended() {
+		notef(h, "refusing to %s without confirmation; use --yes", action)
+		return quietError{exitNeedsInput}
+	}
+	answer, err := a.ask(ctx, strings.ToUpper(action[:1])+show.OneLine(action[1:])+"? [y]es, [n]o: ")
+	if err != nil && !errors.Is(err, errNoAnswer) {
+		return err
+	}
+	switch strings.ToLower(answer) {
+	case "y", "yes":
+		return nil
+	}
+	notef(h, "%s", declined)
+	return quietError{exitFailed}
+}
+
 // ask shows a question and waits for its answer. The last line of the question is shown once it accepts an answer.
 func (a *asker) ask(ctx context.Context, question string) (answer string, err error) {
 	i := strings.LastIndexByte(question, '\n') + 1

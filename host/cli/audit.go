@@ -108,7 +108,10 @@ func newAuditShow(h Host) *cobra.Command {
 // show prints the selected lines, and reports damaged ones.
 func (f *auditFilter) show(ctx context.Context, h Host, path string) error {
 	t := &show.Table{Columns: []show.Column{{Title: "TIME"}, {Title: "SESSION"}, {Title: "TOOL", Colour: show.Cyan}, {Title: "RESULT"}, {Title: "DECISION"}, {Title: "CALL"}}}
-	damaged := false
+	none, damaged := "no tool calls", false
+	if f.session+f.tool+f.since != "" {
+		none = "no matching tool calls"
+	}
 	for l, err := range audit.Read(path, 0) {
 		var bad *audit.LineError
 		switch {
@@ -129,7 +132,7 @@ func (f *auditFilter) show(ctx context.Context, h Host, path string) error {
 		}
 	}
 	if !f.asJSON {
-		if err := printTable(h, t); err != nil {
+		if err := printList(h, t, none); err != nil {
 			return err
 		}
 	}

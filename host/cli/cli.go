@@ -194,6 +194,7 @@ OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
 	root.SetOut(h.Stdout)
 	root.SetErr(h.Stderr)
 	root.SetFlagErrorFunc(flagError)
+	addCompletion(root)
 	return root
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,18 @@ import (
 	"github.com/reins-agent/reins/internal/suggest"
 	"github.com/reins-agent/reins/llm"
 )
+
+// addCompletion adds Cobra's completion command, and makes it reject unknown shells.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	cmd, _, _ := root.Find([]string{"completion"})
+	group(cmd).Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usagef("unknown shell %q; use bash, zsh, fish or powershell", args[0])
+		}
+		return nil
+	}
+}
 
 // completeSessions completes up to maximum arguments as session IDs.
 func completeSessions(h Host, maximum int) cobra.CompletionFunc {
@@ -126,6 +139,11 @@ func valueHint(flagType string) string {
 		return ": use true or false"
 	}
 	return ""
+}
+
+// useInstead returns the end of an error about an unknown word: the nearest words, or all if none is near.
+func useInstead(word string, words []string) string {
+	return cmp.Or(didYouMean(word, words), "; use "+suggest.Or(words))
 }
 
 // didYouMean returns "; did you mean X or Y?" with the nearest words, or "".

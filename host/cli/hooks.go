@@ -202,14 +202,10 @@ func newHooksList(h Host) *cobra.Command {
 				f.origin.Name = shortDir(h, f.origin.Name)
 				t.Add(string(f.Event), f.Matcher, f.Command, f.origin.String(), strings.TrimSuffix(map[bool]string{true: "active", false: "inactive: "}[f.Inactive == ""]+f.Inactive, ": "))
 			}
-			switch {
-			case asJSON:
-				return nil
-			case len(list) == 0:
-				notef(h, "no hooks")
+			if asJSON {
 				return nil
 			}
-			return printTable(h, t)
+			return printList(h, t, "no hooks")
 		},
 	}
 	jsonFlag(cmd, &asJSON)

@@ -42,9 +42,12 @@ stop something, 4 if a call would need approval, and 0 otherwise.`,
 	return cmd
 }
 
+// eventNames lists the events that sessions fire.
 func eventNames() (names []string) {
 	for _, e := range hook.Events() {
-		names = append(names, string(e))
+		if e.Fires() {
+			names = append(names, string(e))
+		}
 	}
 	return names
 }
@@ -96,7 +99,7 @@ func (o hooksTest) sample(e hook.Event) (hook.Input, error) {
 	in := sampleInput(e, o.prompt)
 	switch ofTool := in.Call != ""; {
 	case !e.Fires():
-		return in, usagef("unknown event %q%s", e, didYouMean(string(e), eventNames()))
+		return in, usagef("unknown event %q%s", e, useInstead(string(e), eventNames()))
 	case ofTool && o.tool == "":
 		return in, usagef("%s needs --tool, such as --tool Bash", e)
 	case !ofTool && o.tool != "":

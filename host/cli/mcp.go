@@ -189,11 +189,7 @@ func newMCPList(h Host) *cobra.Command {
 			if asJSON {
 				return nil
 			}
-			if len(list) == 0 {
-				notef(h, `no MCP servers; add one with "reins mcp add"`)
-				return nil
-			}
-			return printTable(h, t)
+			return printList(h, t, `no MCP servers; add one with "reins mcp add"`)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per server")
@@ -258,6 +254,8 @@ func (o mcpAdd) run(h Host, name string, target []string) error {
 		return usagef("unexpected arguments after the URL: %s", strings.Join(target[1:], " "))
 	case url:
 		s.URL, s.Type = target[0], cmp.Or(o.transport, "http")
+	case strings.Contains(target[0], "://"):
+		return usagef("%s cannot be the address of a server: use an http or https URL, or a command", wire.RedactURL(target[0]))
 	default:
 		s.Command, s.Args = target[0], target[1:]
 	}

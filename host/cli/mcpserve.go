@@ -234,9 +234,9 @@ func readSmall(name string, n int64) ([]byte, error) {
 
 // listen opens the address. It rejects addresses that other machines can reach, unless the user has chosen a token.
 func (o *mcpServe) listen(token string) (net.Listener, error) {
-	l, err := net.Listen("tcp", o.http)
+	l, err := listenAt("--http", o.http)
 	if err != nil {
-		return nil, usagef("--http: %w", err)
+		return nil, err
 	}
 	addr, err := netip.ParseAddrPort(l.Addr().String())
 	if token == "" && (err != nil || !addr.Addr().Unmap().IsLoopback()) {

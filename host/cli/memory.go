@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -68,7 +67,7 @@ func newMemoryList(h Host) *cobra.Command {
 			if err != nil || asJSON {
 				return err
 			}
-			return printTable(h, t)
+			return printList(h, t, "no notes")
 		},
 	}
 	jsonFlag(cmd, &asJSON)
@@ -161,18 +160,9 @@ func newMemoryClear(h Host) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if a := newAsker(h); !yes {
-			if a.unattended() {
-				notef(h, "refusing to remove %s without confirmation; use --yes", s.Path(scope()))
-				return quietError{exitNeedsInput}
-			}
-			answer, err := a.ask(cmd.Context(), fmt.Sprintf("Remove %s? [y]es, [n]o: ", show.OneLine(s.Path(scope()))))
-			if err != nil && !errors.Is(err, errNoAnswer) {
+		if !yes {
+			if err := confirm(cmd.Context(), h, "remove "+s.Path(scope()), "nothing was removed"); err != nil {
 				return err
-			}
-			if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
-				notef(h, "nothing was removed")
-				return quietError{exitFailed}
 			}
 		}
 		found, err := s.Clear(cmd.Context(), scope())

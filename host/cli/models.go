@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/host/show"
-	"github.com/reins-agent/reins/internal/suggest"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
 	"github.com/reins-agent/reins/llm/wire"
@@ -167,7 +167,7 @@ var hosted = map[string][]string{
 	"bedrock": {"anthropic"}, "vertex": {"gemini", "anthropic"}, "azure": {"openai"}, "azure-chat": {"openai"},
 }
 
-// modelProviders lists the providers in a catalogue.
+// modelProviders lists the providers in a catalogue, and the cloud platforms that serve models of others.
 func modelProviders(c *llm.Catalogue) []string {
 	var names []string
 	for _, m := range c.Models() {
@@ -175,18 +175,23 @@ func modelProviders(c *llm.Catalogue) []string {
 			names = append(names, m.Provider)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(hosted)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
 	return names
 }
 
 func checkProvider(c *llm.Catalogue, provider string) error {
 	names := modelProviders(c)
-	if provider == "" || slices.Contains(names, provider) || hosted[provider] != nil {
+	if provider == "" || slices.Contains(names, provider) {
 		return nil
 	}
-	if near := suggest.Words(provider, names); len(near) > 0 {
-		return usagef("unknown provider %q; did you mean %s?", provider, near[0])
+	if slices.Contains(connect.Names(), provider) { // chat or local
+		return usagef("the models of provider %s cannot be listed: they depend on the server", provider)
 	}
-	return usagef("unknown provider %q: use %s", provider, strings.Join(names, ", "))
+	return usagef("unknown provider %q%s", provider, useInstead(provider, names))
 }
 
 // modelIDs lists the models of a provider; "" means all providers.

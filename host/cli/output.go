@@ -50,6 +50,15 @@ func printTable(h Host, t *show.Table) error {
 	return t.Print(h.Stdout, screenWidth(h.Stdout), h.colours(h.Stdout))
 }
 
+// printList prints a table, or a note if it has no rows.
+func printList(h Host, t *show.Table, none string) error {
+	if t.Len() == 0 {
+		notef(h, "%s", none)
+		return nil
+	}
+	return printTable(h, t)
+}
+
 // orEmpty returns a list that is [] in JSON, not null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {

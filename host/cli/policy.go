@@ -213,7 +213,7 @@ decides. Nothing is run. The exit code is 0 if it would be allowed, 4 if it
 would need approval and 1 if it would be denied. With --jsonl, the exit code is
 0 if all input was read.`,
 		Example: `  reins policy check --command 'git log | head'
-  reins policy check --mode acceptEdits --tool write_file --args '{"path":"a.txt","content":""}'
+  reins policy check --mode acceptEdits --tool write_file --args '{"file_path":"a.txt","content":""}'
   reins policy check --rules rules.json --jsonl < queries.jsonl`,
 		Args: wantArgs(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, h) },
@@ -297,7 +297,7 @@ func (o policyCheck) checker(h Host) (*checker, error) {
 	mode, rules := p.mode, p.rules
 	if o.mode != "" {
 		if mode, err = policy.ParseMode(o.mode); err != nil {
-			return nil, usageError{err}
+			return nil, usagef("--mode: %w", err)
 		}
 	}
 	e, err := local.New(local.Config{Dir: o.dir, Sandbox: p.box})

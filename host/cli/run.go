@@ -153,7 +153,14 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 
 // check rejects invalid flag values.
 func (o run) check() error {
-	problems := []error{o.wrong, o.checkSaved()}
+	problems := []error{o.wrong, o.checkSaved(), checkProfile(o.profile)}
+	_, toolset := coding.ParseToolset(o.toolset)
+	_, tier := coding.ParseTier(o.tier)
+	for _, err := range []error{toolset, tier} {
+		if err != nil {
+			problems = append(problems, usageError{err})
+		}
+	}
 	for _, n := range []struct {
 		flag string
 		bad  bool

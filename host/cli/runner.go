@@ -33,6 +33,8 @@ type runner struct {
 	after event.Seq   // the last record of earlier runs
 	given string      // the prompt; "" continues interrupted work
 
+	system string // the content of --system
+
 	commands coding.Commands // prompts that use skills
 	tools    *servers        // MCP servers, or nil
 	standby  *standby        // with --keep-running
@@ -188,6 +190,9 @@ func (r *runner) begin(ctx context.Context, place saved) (s *agent.Session, err 
 	if err := r.flags.configure(r.host, place.meta); err != nil {
 		return nil, err
 	}
+	if err := r.readFiles(); err != nil {
+		return nil, err
+	}
 	k, err := r.flags.connection.open(ctx, r.host)
 	if err != nil {
 		return nil, err
@@ -201,6 +206,24 @@ func (r *runner) begin(ctx context.Context, place saved) (s *agent.Session, err 
 		err = s.SetMode(r.flags.permitted.mode) // it also ends a plan mode that the model entered
 	}
 	return s, explainResume(cmp.Or(place.meta.ID, r.flags.id), explainExists(r.flags.id, "--session-id", err))
+}
+
+// readFiles reads the files that flags name, so that a mistake is reported before anything is connected.
+func (r *runner) readFiles() error {
+	for _, name := range r.flags.mcpConfig {
+		if _, err := r.host.readServers(filepath.Dir(name), filepath.Base(name), config.LayerFlag); err != nil {
+			return usagef("--mcp-config: %w", err)
+		}
+	}
+	if r.flags.system == "" {
+		return nil
+	}
+	b, err := os.ReadFile(r.flags.system)
+	if err != nil {
+		return usagef("--system: %w", err)
+	}
+	r.system = string(b)
+	return nil
 }
 
 // checkDir returns an error unless dir is a directory; "" means the current directory.

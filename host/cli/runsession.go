@@ -73,7 +73,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		Prompt: coding.PromptConfig{User: o.appendSystem, Trusted: o.trust}, Skills: o.skills, Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
 		Warn: func(err error) { notef(r.host, "%v", err) },
 		Session: agent.Config{
-			ID: o.id, Client: k.Client, Allow: o.allow, Deny: o.deny, Limits: o.limits(), Subagents: o.subagents(), SkipDamaged: o.skipDamaged,
+			ID: o.id, Client: k.Client, System: r.system, Allow: o.allow, Deny: o.deny, Limits: o.limits(), Subagents: o.subagents(), SkipDamaged: o.skipDamaged,
 			Approve: r.asker.approve, Mode: o.permitted.mode, Policy: policy.Standard{Rules: o.permitted.rules}, Workspace: o.permitted.workspace,
 			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel}, Hooks: o.hooks,
 			Meta: event.Meta{Prompt: show.FirstLine(r.given)}, // so that the session is listed even if it is interrupted early
@@ -109,13 +109,6 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	}
 	for _, name := range o.fallback {
 		c.Session.Fallback = append(c.Session.Fallback, agent.Model{Name: name})
-	}
-	if o.system != "" {
-		b, err := os.ReadFile(o.system)
-		if err != nil {
-			return c, usagef("--system: %w", err)
-		}
-		c.Session.System = string(b)
 	}
 	return c, nil
 }

@@ -55,13 +55,20 @@ func (h Host) box(s *config.Settings, more, protected []string) (sandbox.Config,
 	}
 	if ok, why := sandbox.Available(); !ok {
 		if c.Mode != "" {
-			return c, usagef("--sandbox %s: %s; use --sandbox off to run without a sandbox", c.Mode, why)
+			return c, noSandbox(h, s, why)
 		}
 		notef(h, "WARNING: commands are not confined: %s. Commands that are not known to be harmless need approval. Run \"reins doctor\" for details, or use --sandbox off to hide this warning.", why)
 		return sandbox.Config{}, nil
 	}
 	c.Mode, c.Protected = cmp.Or(c.Mode, sandbox.WorkspaceWrite), protected
 	return c, nil
+}
+
+// noSandbox returns an error that names what has set a sandbox mode on a system that has no sandbox.
+func noSandbox(h Host, s *config.Settings, why string) error {
+	from := originOf(s, "sandbox.mode")
+	from.Name = shortDir(h, from.Name)
+	return usagef("%s: the sandbox %s is not available: %s; use off to run without a sandbox", from, s.Sandbox.Mode, why)
 }
 
 func newDoctor(h Host) *cobra.Command {

@@ -167,18 +167,21 @@ func (o sessionsImport) run(ctx context.Context, h Host, file string) error {
 	if err != nil {
 		return err
 	}
-	in := h.Stdin
+	in, from := h.Stdin, "standard input"
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
 			return usageError{err}
 		}
 		defer f.Close()
-		in = f
+		in, from = f, file
 	}
 	archive := interruptible(ctx, in)
 	defer archive.Close()
 	report, err := store.Import(ctx, archive, filestore.Import{ID: o.id, Damaged: o.damaged, MaxSize: o.maxSize << 20})
+	if err != nil {
+		err = fmt.Errorf("%s: %w", from, err)
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)

@@ -257,22 +257,7 @@ func (o sessionsRemove) confirm(ctx context.Context, h Host, chosen []event.Meta
 	if err := printTable(side, sessionTable(side, chosen)); err != nil {
 		return err
 	}
-	count := show.Plural(len(chosen), "session")
-	a := newAsker(h)
-	if a.unattended() {
-		notef(h, "refusing to remove %s without confirmation; use --yes", count)
-		return quietError{exitNeedsInput}
-	}
-	answer, err := a.ask(ctx, fmt.Sprintf("Remove %s permanently? [y]es, [n]o: ", count))
-	if err != nil && !errors.Is(err, errNoAnswer) {
-		return err
-	}
-	switch strings.ToLower(answer) {
-	case "y", "yes":
-		return nil
-	}
-	notef(h, "nothing was removed")
-	return quietError{exitFailed}
+	return confirm(ctx, h, "remove "+show.Plural(len(chosen), "session")+" permanently", "nothing was removed")
 }
 
 func (o sessionsRemove) print(h Host, id string, err error) error {

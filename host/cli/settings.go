@@ -97,13 +97,16 @@ func otherVendor(s *config.Settings, known *llm.Catalogue) bool {
 		m.Provider != s.Provider && slices.Contains(vendors, s.Provider) && slices.Contains(vendors, m.Provider)
 }
 
-// layerOf returns the layer of a key, or the lowest one if it is not set.
-func layerOf(s *config.Settings, key string) config.Layer {
+// originOf returns the origin of a key, or the lowest layer if it is not set.
+func originOf(s *config.Settings, key string) config.Origin {
 	if e, err := s.Get(key); err == nil && len(e.Origins) > 0 {
-		return e.Origins[0].Layer
+		return e.Origins[0]
 	}
-	return config.LayerDefault
+	return config.Origin{Layer: config.LayerDefault}
 }
+
+// layerOf returns the layer of a key, or the lowest one if it is not set.
+func layerOf(s *config.Settings, key string) config.Layer { return originOf(s, key).Layer }
 
 // configure applies the configuration to a run, and finds out whether its directory is trusted. A resumed session
 // keeps its effort, unless a flag sets it.

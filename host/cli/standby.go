@@ -41,14 +41,26 @@ func newStandby(h Host, o run) (*standby, error) {
 	if b.secret, err = webhook.ParseSecret(secret); err != nil {
 		return nil, usagef("--listen: the environment variable %s: %w", o.secretEnv, err)
 	}
-	if host, _, err := net.SplitHostPort(o.listen); err != nil || host == "" {
-		return nil, usagef("--listen %s: use an address and a port, such as 127.0.0.1:8080", o.listen)
+	if strings.HasPrefix(o.listen, ":") {
+		return nil, usagef("--listen %s has no address: use 127.0.0.1%[1]s, or 0.0.0.0%[1]s to accept webhooks from other machines", o.listen)
 	}
-	if b.listener, err = net.Listen("tcp", o.listen); err != nil {
-		return nil, usagef("--listen: %w", err)
+	if b.listener, err = listenAt("--listen", o.listen); err != nil {
+		return nil, err
 	}
 	notef(h, "listening for webhooks on http://%s", b.listener.Addr())
 	return b, nil
+}
+
+// listenAt opens the address that a flag gives.
+func listenAt(flag, address string) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, usagef("%s %s: use an address and a port, such as 127.0.0.1:8080", flag, address)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, usagef("%s: %w", flag, err)
+	}
+	return l, nil
 }
 
 func (b *standby) close() {

@@ -41,6 +41,14 @@ func (o *toolFlags) flags(cmd *cobra.Command) {
 	f.StringVar(&o.toolset, "toolset", string(coding.Standard), toolsetHelp+"; needs --profile")
 }
 
+// checkProfile returns an error for an unknown profile; "" means none.
+func checkProfile(name string) error {
+	if name != "" && !coding.Family(name).Known() {
+		return usagef("unknown profile %q: use openai, anthropic, gemini or generic", name)
+	}
+	return nil
+}
+
 // registry returns all standard tools, or those of a profile.
 func (o toolFlags) registry(c coding.ToolConfig) (*tool.Registry, error) {
 	toolset, err := coding.ParseToolset(o.toolset)
@@ -51,8 +59,8 @@ func (o toolFlags) registry(c coding.ToolConfig) (*tool.Registry, error) {
 		return nil, usagef("--toolset native requires --profile openai, anthropic or gemini")
 	}
 	if o.profile != "" {
-		if !coding.Family(o.profile).Known() {
-			return nil, usagef("unknown profile %q: use openai, anthropic, gemini or generic", o.profile)
+		if err := checkProfile(o.profile); err != nil {
+			return nil, err
 		}
 		return coding.NewProfile(coding.ProfileConfig{Provider: o.profile, Family: coding.Family(o.profile), Toolset: toolset, Tools: c}).Registry()
 	}

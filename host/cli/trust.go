@@ -43,6 +43,8 @@ Trust covers the listed files, not the programs that they run.`,
 			}
 			store := trust.Open(state)
 			switch {
+			case o.asJSON && !o.list:
+				return usagef("--json needs --list")
 			case o.list && len(args) > 0:
 				return usagef("--list takes no DIR")
 			case o.list:
@@ -91,8 +93,10 @@ func (o trustCommand) run(ctx context.Context, h Host, store *trust.Store, dir s
 		if err := showProject(h, st); err != nil {
 			return err
 		}
-		if err := o.confirm(ctx, h, st.Root); err != nil {
-			return err
+		if !o.yes {
+			if err := confirm(ctx, h, "trust "+st.Root, "not trusted"); err != nil {
+				return err
+			}
 		}
 		if err := store.Trust(st.Project); err != nil {
 			return err
@@ -122,27 +126,6 @@ func showProject(h Host, st trust.State) error {
 	side := h
 	side.Stdout = h.Stderr
 	return printTable(side, t)
-}
-
-func (o trustCommand) confirm(ctx context.Context, h Host, root string) error {
-	if o.yes {
-		return nil
-	}
-	a := newAsker(h)
-	if a.unattended() {
-		notef(h, "refusing to trust %s without confirmation; use --yes", root)
-		return quietError{exitNeedsInput}
-	}
-	answer, err := a.ask(ctx, fmt.Sprintf("Trust %s? [y]es, [n]o: ", show.OneLine(root)))
-	if err != nil && !errors.Is(err, errNoAnswer) {
-		return err
-	}
-	switch strings.ToLower(answer) {
-	case "y", "yes":
-		return nil
-	}
-	notef(h, "not trusted")
-	return quietError{exitFailed}
 }
 
 // trustJSON is a trusted project as JSON.
@@ -175,14 +158,10 @@ func (o trustCommand) printList(h Host, store *trust.Store) error {
 			}
 		}
 	}
-	switch {
-	case o.asJSON || err != nil:
+	if o.asJSON || err != nil {
 		return err
-	case len(list) == 0:
-		notef(h, "no trusted projects")
-		return nil
 	}
-	return printTable(h, t)
+	return printList(h, t, "no trusted projects")
 }
 
 // trusts reports whether the user trusts a directory. If not, it tells them what is ignored.

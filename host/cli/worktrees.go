@@ -91,10 +91,10 @@ func newWorktreesList(h Host) *cobra.Command {
 				}
 				t.Add(s.Name, s.State, s.Created.Local().Format("2006-01-02 15:04"), shortDir(h, s.From), show.OneLine(s.Details))
 			}
-			if asJSON || len(all) == 0 {
+			if asJSON {
 				return nil
 			}
-			return printTable(h, t)
+			return printList(h, t, "no worktrees")
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object per line")
@@ -120,6 +120,9 @@ branch. Ignored files do not count as changes.`,
 				find = store.Check
 			}
 			all, err := find(cmd.Context())
+			if err == nil && len(all) == 0 {
+				notef(h, "no worktrees")
+			}
 			for _, f := range all {
 				if s := describeTree(f); s.State == "clean" {
 					fmt.Fprintf(h.Stdout, "removed %s of %s\n", s.Name, show.OneLine(s.From))

@@ -3,8 +3,11 @@ package coder
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/reins-agent/reins/llm"
 )
 
 // toolName is the name of the tool, which its results include.
@@ -83,8 +86,10 @@ type failure struct {
 	changes []Change
 }
 
+// failf returns a failure. Its message does not repeat that the configuration is the problem, because the kind says so.
 func failf(kind Kind, format string, args ...any) *failure {
-	return &failure{kind: kind, message: fmt.Sprintf(format, args...), final: kind == ConfigError || kind == CommandNotFound || kind == UnexpectedException}
+	message := strings.TrimPrefix(fmt.Sprintf(format, args...), string(llm.ErrConfiguration)+": ")
+	return &failure{kind: kind, message: message, final: kind == ConfigError || kind == CommandNotFound || kind == UnexpectedException}
 }
 
 // Limits on what a run keeps.

@@ -33,6 +33,9 @@ func (t *Table) Add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
+// Len returns the number of rows.
+func (t *Table) Len() int { return len(t.rows) }
+
 // Print writes the table for a terminal of the given width; 0 means no limit.
 func (t *Table) Print(w io.Writer, width int, colour bool) error {
 	widths := t.widths(width)

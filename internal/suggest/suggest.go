@@ -21,6 +21,22 @@ func Words(word string, words []string) []string {
 	})
 }
 
+// Or returns words as "a, b or c".
+func Or[S ~string](words []S) string {
+	var b strings.Builder
+	for i, w := range words {
+		switch i {
+		case 0:
+		case len(words) - 1:
+			b.WriteString(" or ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(string(w))
+	}
+	return b.String()
+}
+
 // Nearest returns the words that match, up to a maximum, with the lowest score first.
 func Nearest(words []string, maximum int, match func(word string) (score int, ok bool)) []string {
 	type scored struct {
