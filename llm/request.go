@@ -43,7 +43,7 @@ type Request struct {
 	// They override what the adapter would send.
 	Options map[string]Options `json:"options,omitempty"`
 
-	// Cache stores encoded messages between the requests of one conversation.
+	// Cache stores encoded messages and tools between the requests of one conversation.
 	Cache *Cache `json:"-"`
 }
 
@@ -99,30 +99,30 @@ type OutputFormat struct {
 	Strict      *bool           `json:"strict,omitempty"`
 }
 
-// Cache stores the encoded messages of one conversation, so that a request encodes only new ones. Adapters
-// store their encoders in it, one per dialect. The zero value is ready to use. A Cache is safe for
-// concurrent use.
+// Cache stores what adapters have encoded for one conversation, so that a request encodes only what is new. Messages
+// and tools must not change after they were in a request with it. The zero value is ready to use. A Cache is
+// safe for concurrent use.
 type Cache struct {
 	mu       sync.Mutex
 	encoders map[string]any
 }
 
-// Encoder calls use with the encoder of the dialect, after creating it with create if there is none yet.
+// Encoder calls use with the encoder of the name, after creating it with create if there is none yet.
 // Calls of use never overlap. A nil Cache always creates an encoder.
-func (c *Cache) Encoder(dialect string, create func() any, use func(encoder any)) {
+func (c *Cache) Encoder(name string, create func() any, use func(encoder any)) {
 	if c == nil {
 		use(create())
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.encoders[dialect]
+	e, ok := c.encoders[name]
 	if !ok {
 		if c.encoders == nil {
 			c.encoders = make(map[string]any)
 		}
 		e = create()
-		c.encoders[dialect] = e
+		c.encoders[name] = e
 	}
 	use(e)
 }

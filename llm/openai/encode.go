@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
@@ -68,10 +69,40 @@ func (d *dialect) head(r *llm.Request, options map[string]json.RawMessage) (*wir
 	}
 	toolChoice(h, r)
 	h.Extra()
-	if text, ok := instructions(r.Messages); ok && h.Set("instructions") {
-		h.Str(text)
+	r.Cache.Encoder(Name+" fixed", func() any { return new(fixed) }, func(encoder any) {
+		e := encoder.(*fixed)
+		if err = e.encode(r, h.Options); len(e.Buf) > 0 {
+			h.Raw(e.Buf)
+		}
+	})
+	return h, err
+}
+
+// fixed writes the instructions and tools, which rarely change during a conversation. It identifies tools by their
+// address, so they must not change after they were in a request with a cache.
+type fixed struct {
+	wire.Head
+	text  string
+	any   bool // there are instructions
+	tools []llm.ToolDef
+}
+
+// encode encodes the instructions and tools, if they are not those of the last request.
+func (f *fixed) encode(r *llm.Request, options map[string]json.RawMessage) error {
+	text, any := instructions(r.Messages)
+	same := text == f.text && any == f.any && len(r.Tools) == len(f.tools) && (len(r.Tools) == 0 || &r.Tools[0] == &f.tools[0])
+	if same && f.Buf != nil && reflect.DeepEqual(options, f.Options) {
+		return nil
 	}
-	return h, tools(h, r.Tools)
+	*f = fixed{wire.Head{Encoder: wire.Encoder{Buf: make([]byte, 0, wire.HeadSize(r))}, Options: options}, text, any, r.Tools}
+	if any && f.Set("instructions") {
+		f.Str(text)
+	}
+	err := tools(&f.Head, r.Tools)
+	if err != nil {
+		f.Buf = nil
+	}
+	return err
 }
 
 // transport writes how the answer is sent and stored.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/reins-agent/reins/llm"
@@ -98,8 +99,8 @@ func TestEncode_CachedIsTheSameAsFromScratch(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	cache := &llm.Cache{}
 	r := longRequest(3)
-	for step := range 300 {
-		switch rnd.IntN(8) {
+	for step := range 600 {
+		switch rnd.IntN(14) {
 		case 0: // another conversation
 			r = longRequest(rnd.IntN(4))
 		case 1: // going back
@@ -110,6 +111,16 @@ func TestEncode_CachedIsTheSameAsFromScratch(t *testing.T) {
 			r.Options = map[string]llm.Options{Name: {Body: map[string]jsonRaw{"store": jsonRaw("true")}}}
 		case 4:
 			r.Options = nil
+		case 5:
+			r.Options = map[string]llm.Options{Name: {Body: map[string]jsonRaw{[]string{"tools", "instructions"}[rnd.IntN(2)]: jsonRaw("null")}}}
+		case 6:
+			r.Tools = slices.Clone(longRequest(0).Tools)
+			r.Tools[0].Name = fmt.Sprintf("read_%d", step)
+		case 7:
+			r.Tools = r.Tools[:rnd.IntN(len(r.Tools)+1)]
+		case 8: // other instructions, possibly empty ones or none
+			r.Messages = slices.Clone(r.Messages)
+			r.Messages[0] = []llm.Message{llm.SystemText(""), llm.SystemText(fmt.Sprint("You are coder ", step)), llm.UserText("Hello.")}[rnd.IntN(3)]
 		default:
 			r.Messages = append(r.Messages, turn(step)...)
 		}
@@ -156,6 +167,12 @@ func TestEncode_FailureIsNotCached(t *testing.T) {
 	want := body(t, &llm.Request{Model: model, Messages: r.Messages})
 	if got := body(t, r); !bytes.Equal(got, want) {
 		t.Errorf("got %s, want %s", got, want)
+	}
+	r.Tools = []llm.ToolDef{{Name: "broken", Parameters: []byte("{")}}
+	for range 2 {
+		if _, err := NewDialect(Config{}).Encode(r); err == nil {
+			t.Error("a tool with invalid parameters was encoded")
+		}
 	}
 }
 
