@@ -304,6 +304,9 @@ func (l *Log) drop(name string) error {
 
 // lock waits until no other process has locked the file, for at most maxWait.
 func lock(f *os.File) error {
+	if ok, err := filelock.Try(f); ok || err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), maxWait, errLocked)
 	defer cancel()
 	return filelock.Wait(ctx, f)
