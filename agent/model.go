@@ -141,7 +141,7 @@ const maxPartial = 1 << 20
 // stream makes the call and records its progress.
 func (s *Session) stream(ctx context.Context, r *llm.Request, call int, purpose event.Purpose) (got callResult) {
 	var text strings.Builder
-	show := shower{s, call, purpose, llm.ToolCallStart{}}
+	show := progress{s, call, purpose, llm.ToolCallStart{}}
 	got.err = guarded("the provider", func() error {
 		for ev, err := range s.config.Client.Stream(ctx, r) {
 			if err != nil {
@@ -171,15 +171,15 @@ func (s *Session) stream(ctx context.Context, r *llm.Request, call int, purpose 
 	return got
 }
 
-// shower records the progress of an answer.
-type shower struct {
+// progress records the progress of an answer.
+type progress struct {
 	*Session
 	call    int
 	purpose event.Purpose
 	writing llm.ToolCallStart // the tool call being written
 }
 
-func (s *shower) show(ev llm.StreamEvent) {
+func (s *progress) show(ev llm.StreamEvent) {
 	if _, retry := ev.(llm.Retry); s.purpose != "" && !retry {
 		return
 	}

@@ -105,7 +105,7 @@ func (p *Pipeline) decide(ctx context.Context, t target, out *Outcome) {
 		if err != nil {
 			return err
 		}
-		out.Decision = p.judges().Decide(ctx, q)
+		out.Decision = p.effectivePolicy().Decide(ctx, q)
 		if policy.LeavesSandbox(out.Accesses) {
 			out.Decision = leaving(out.Decision, out.Accesses, p.Mode)
 		}
@@ -124,8 +124,8 @@ func (p *Pipeline) decide(ctx context.Context, t target, out *Outcome) {
 	}
 }
 
-// judges returns the policy, or the default one.
-func (p *Pipeline) judges() policy.Policy {
+// effectivePolicy returns the policy, or the default one.
+func (p *Pipeline) effectivePolicy() policy.Policy {
 	if p.Policy == nil {
 		return policy.Default{}
 	}
@@ -227,7 +227,7 @@ func (p *Pipeline) ask(ctx context.Context, t target, out *Outcome) (a Approval,
 	defer func() { out.Waited = time.Since(start) }()
 	r := Request{
 		Agent: p.Agent, Call: out.Call.clone(), Spec: t.spec, Accesses: slices.Clone(out.Accesses),
-		Decision: out.Decision, tool: t.tool, policy: p.judges(),
+		Decision: out.Decision, tool: t.tool, policy: p.effectivePolicy(),
 	}
 	r.query, _ = p.query(ctx, t, out)
 	r.Call.Env = bind(r.Call.Env, r.Accesses)

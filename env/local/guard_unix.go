@@ -23,11 +23,11 @@ var watchdogScript string
 // the environment. It runs in its own session, away from any terminal, and has no file of the host
 // except the socket and those of Hold.
 type guard struct {
-	proc *os.Process
-	exit exitWaiter
-	pipe *os.File
-	gone chan struct{}
-	held []*os.File // the files of Hold that it has
+	proc   *os.Process
+	exit   exitWaiter
+	socket *os.File
+	gone   chan struct{}
+	held   []*os.File // the files of Hold that it has
 }
 
 // newGuard starts the watchdog of an environment. The caller holds e.mu.
@@ -43,7 +43,7 @@ func newGuard(e *Env) (*guard, error) {
 		return nil, err
 	}
 	defer null.Close()
-	g := &guard{pipe: w, gone: make(chan struct{}), held: slices.Clone(e.held)}
+	g := &guard{socket: w, gone: make(chan struct{}), held: slices.Clone(e.held)}
 	attr := &syscall.SysProcAttr{Setsid: true}
 	g.exit.prepare(attr)
 	g.proc, err = os.StartProcess("/bin/sh",
@@ -112,16 +112,16 @@ func (g *guard) began(pgid int) { g.tell("began", pgid) }
 func (g *guard) ended(pgid int) { g.tell("ended", pgid) }
 
 // spools tells the watchdog the name of the private directory.
-func (g *guard) spools(name string) { fmt.Fprintln(g.pipe, "spools", name) }
+func (g *guard) spools(name string) { fmt.Fprintln(g.socket, "spools", name) }
 
 // confines tells the watchdog that there is a sandbox, whose processes to kill, and which paths to remove. A path
 // with a line break would end the message and is left out.
 func (g *guard) confines(reserved, forbidden []string) {
-	fmt.Fprintln(g.pipe, "boxed")
+	fmt.Fprintln(g.socket, "boxed")
 	for verb, list := range map[string][]string{"reserved": reserved, "forbidden": forbidden} {
 		for _, arg := range list {
 			if !strings.ContainsAny(arg, "\n\x00") {
-				fmt.Fprintln(g.pipe, verb, arg)
+				fmt.Fprintln(g.socket, verb, arg)
 			}
 		}
 	}
@@ -129,14 +129,14 @@ func (g *guard) confines(reserved, forbidden []string) {
 
 func (g *guard) tell(verb string, pgid int) {
 	if tellGroups && g != nil {
-		fmt.Fprintf(g.pipe, "%s %d\n", verb, pgid)
+		fmt.Fprintf(g.socket, "%s %d\n", verb, pgid)
 	}
 }
 
 // stop ends the watchdog and waits for it.
 func (g *guard) stop() error {
-	fmt.Fprintln(g.pipe, "bye")
-	err := g.pipe.Close()
+	fmt.Fprintln(g.socket, "bye")
+	err := g.socket.Close()
 	select {
 	case <-g.gone:
 	case <-time.After(grace):
