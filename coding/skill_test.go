@@ -258,39 +258,43 @@ func TestSkills_RestrictionsSurviveAnInterruptionAndAResume(t *testing.T) {
 }
 
 func TestSkills_SubagentsHaveTheLimitsOfTheirParents(t *testing.T) {
-	g := newOpenRig(t)
-	r := g.skills(t.TempDir(), map[string]string{".claude/skills/look/SKILL.md": named("look", "Read, Task")})
-	write := llmtest.Call("write_file", `{"file_path":"a","content":"x"}`)
-	g.model = &llmtest.Script{Reply: func(_ int, req *llm.Request) llmtest.Turn {
-		last := req.Messages[len(req.Messages)-1]
-		switch {
-		case strings.Contains(req.Messages[1].Text(), "write it") && last.Role == llm.RoleUser:
-			return write
-		case last.Role == llm.RoleUser:
-			return llmtest.Call("spawn_agent", `{"task":"write it"}`)
-		case strings.Contains(fmt.Sprint(last.Parts), "is running"):
-			return llmtest.Call("wait", `{"agent_id":"1"}`)
+	for _, prompt := range []string{"/look", "load it"} {
+		g := newOpenRig(t)
+		r := g.skills(t.TempDir(), map[string]string{".claude/skills/look/SKILL.md": named("look", "Read, Task")})
+		g.model = &llmtest.Script{Reply: func(_ int, req *llm.Request) llmtest.Turn {
+			last := req.Messages[len(req.Messages)-1]
+			text := fmt.Sprint(last.Parts)
+			switch {
+			case strings.Contains(req.Messages[1].Text(), "write it") && last.Role == llm.RoleUser:
+				return llmtest.Call("write_file", `{"file_path":"a","content":"x"}`)
+			case last.Role == llm.RoleUser && strings.Contains(text, "load it"):
+				return llmtest.Call("skill", `{"name":"look"}`)
+			case strings.Contains(text, "Do look"):
+				return llmtest.Call("spawn_agent", `{"task":"write it"}`)
+			case strings.Contains(text, "is running"):
+				return llmtest.Call("wait", `{"agent_id":"1"}`)
+			}
+			return llmtest.Say("done")
+		}}
+		s := g.open(Config{Model: "claude-sonnet-5-5", Skills: r, Session: agent.Config{Policy: policy.AllowAll{}}})
+		if _, err := (Commands{Skills: r}).Submit(t.Context(), s, prompt); err != nil {
+			t.Fatal(err)
 		}
-		return llmtest.Say("done")
-	}}
-	s := g.open(Config{Model: "claude-sonnet-5-5", Skills: r, Session: agent.Config{Policy: policy.AllowAll{}}})
-	if _, err := (Commands{Skills: r}).Submit(t.Context(), s, "/look"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	found := false
-	for rec := range s.Events(t.Context(), 0) {
-		if d, ok := rec.Data.(event.ToolCallEnd); ok && rec.Agent == "1" {
-			found = true
-			if !strings.Contains(d.Model, "skill look "+refused) {
-				t.Errorf("the subagent got %q", d.Model)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for rec := range s.Events(t.Context(), 0) {
+			if d, ok := rec.Data.(event.ToolCallEnd); ok && rec.Agent == "1" {
+				found = true
+				if !strings.Contains(d.Model, "skill look "+refused) || !strings.Contains(d.Model, "ends when the work on the prompt is done") {
+					t.Errorf("%s: the subagent got %q", prompt, d.Model)
+				}
 			}
 		}
-	}
-	if !found {
-		t.Error("the subagent called no tool")
+		if !found {
+			t.Errorf("%s: the subagent called no tool", prompt)
+		}
 	}
 }
 

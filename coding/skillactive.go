@@ -123,16 +123,17 @@ func texts(v any) []string {
 }
 
 // limits returns the skills that restrict an agent: for the agent and each of its parents, the last skill with a list
-// of tools.
+// of tools. An agent cannot end the skills of its parents.
 func (a *activeSkills) limits(ctx context.Context, path string) (list []activeSkill, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.update(ctx); err != nil {
 		return nil, err
 	}
-	for {
+	for own := true; ; own = false {
 		for _, s := range slices.Backward(a.stacks[path]) {
 			if s.tools != nil {
+				s.canEnd = s.canEnd && own
 				list = append(list, s)
 				break
 			}

@@ -119,7 +119,7 @@ func oneLine(err error) string {
 	if llm.KindOf(err) == llm.ErrConfiguration {
 		text = strings.Replace(text, "configuration: ", "", 1)
 	}
-	return show.OneLine(hostSecrets().Text(text))
+	return show.OneLine(strings.ReplaceAll(hostSecrets().Text(text), "\n", "; "))
 }
 
 // errInterrupted is the cause of a context that was cancelled by a signal.

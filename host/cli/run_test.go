@@ -163,3 +163,10 @@ func TestStatus_LongCommandLeavesRoomForTimeAndPrice(t *testing.T) {
 		t.Errorf("without a tool it is %q", line)
 	}
 }
+
+func TestRun_SaysAllThatIsWrongWithItsFlagsInOneLine(t *testing.T) {
+	_, stderr := newMachine(t).reins(exitUsage, "run", "--max-rounds=-1", "--timeout=-3s", "hello")
+	if want := "reins: --max-rounds must not be negative; --timeout must not be negative\n"; stderr != want {
+		t.Errorf("got %q, want %q", stderr, want)
+	}
+}
