@@ -19,7 +19,7 @@ import (
 // errSpawner means that the spawner does not answer. A command can kill it; another one then starts.
 var errSpawner = errors.New("the sandbox does not answer")
 
-// patience is how long to wait for the spawner before checking that it was not stopped.
+// patience is how long to wait at most for the spawner before checking that it was not stopped.
 const patience = 200 * time.Millisecond
 
 // maxWakes is how often a spawner that commands stop is continued for one request.
@@ -53,9 +53,12 @@ func (b *Box) receive() (reply []string, files []int, err error) {
 // wait sends or receives without blocking a thread, and returns how much. It continues a spawner that a command has
 // stopped, and gives up if the spawner is gone or is stopped again and again.
 func (b *Box) wait(ready func(syscall.RawConn, func(uintptr) bool) error, do func(fd int) (int, error)) (n int, err error) {
-	defer b.socket.SetDeadline(time.Time{})
 	for wakes := 0; ; {
-		b.socket.SetDeadline(time.Now().Add(patience))
+		// An earlier deadline is good enough: each change of a timer may wake another thread.
+		if time.Until(b.deadline) < patience/2 {
+			b.deadline = time.Now().Add(patience)
+			b.socket.SetDeadline(b.deadline)
+		}
 		late := ready(b.conn, func(fd uintptr) bool {
 			for n, err = do(int(fd)); err == unix.EINTR; {
 				n, err = do(int(fd))

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,6 +30,7 @@ type Box struct {
 	support  *Support        // nil until it is known
 	socket   *os.File        // of the spawner; nil if there is none
 	conn     syscall.RawConn // of socket
+	deadline time.Time       // of socket
 	spawner  *os.Process
 	mounted  map[string]fileID // what the spawner has mounted over itself
 	spaces   []space           // the mount namespaces of all spawners so far

@@ -4,12 +4,15 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -122,6 +125,22 @@ func TestSpawner_RunsACommandOnceThatStopsIt(t *testing.T) {
 	}
 	if n := len(s.box.spaces); n != 1 {
 		t.Errorf("%d spawners, want 1", n)
+	}
+}
+
+// The spawner has a slack of its own, which commands must not inherit: their sleeps would be late.
+func TestCommands_HaveTheTimerSlackOfTheHost(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer setTimerSlack(timerSlack())
+	const mine = 70 * time.Microsecond
+	setTimerSlack(mine)
+	s := newStage(t, nil)
+	if got := s.must("cat /proc/self/timerslack_ns"); got != fmt.Sprintln(mine.Nanoseconds()) {
+		t.Errorf("a command has a slack of %s ns, want %d", strings.TrimSpace(got), mine.Nanoseconds())
+	}
+	if got := timerSlack(); got != mine {
+		t.Errorf("after a command, the host has a slack of %s, want %s", got, mine)
 	}
 }
 

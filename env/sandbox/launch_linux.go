@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -66,12 +68,13 @@ func (b *Box) try(r rules, layout func() layout) error {
 		mine.Close()
 		return err
 	}
+	r.slack = timerSlack()
 	p, err := startSpawner(its, r)
 	if err != nil {
 		mine.Close()
 		return err
 	}
-	b.socket, b.conn, b.spawner = mine, conn, p
+	b.socket, b.conn, b.spawner, b.deadline = mine, conn, p, time.Time{}
 	r.layout = layout()
 	err = b.send(pack(r.list()...), nil)
 	var reply []string
@@ -155,10 +158,29 @@ func startSpawner(socket *os.File, r rules) (*os.Process, error) {
 		return nil, err
 	}
 	defer null.Close()
+	if r.slack > 0 {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		setTimerSlack(spawnerSlack)
+		defer setTimerSlack(r.slack)
+	}
 	return os.StartProcess("/proc/self/exe", []string{spawnerName}, &os.ProcAttr{
 		Dir: "/", Env: []string{"GOMAXPROCS=1"}, Files: []*os.File{null, null, null, socket}, Sys: sys,
 	})
 }
+
+// spawnerSlack is how late timers of the spawner may be, so that its Go runtime wakes up less often. The thread that
+// starts commands has the slack of the host, because they inherit it.
+const spawnerSlack = 10 * time.Millisecond
+
+// timerSlack returns how late timers of this thread may be, or 0 if that is unknown.
+func timerSlack() time.Duration {
+	slack, _ := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	return time.Duration(max(slack, 0))
+}
+
+// setTimerSlack sets how late timers of this thread, and of what it starts, may be.
+func setTimerSlack(d time.Duration) { unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(d), 0, 0, 0) }
 
 // drop ends the spawner.
 func (b *Box) drop() {

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -150,6 +151,7 @@ func (s *server) confine() error {
 		return err
 	}
 	r := parseRules(list)
+	setTimerSlack(r.slack)
 	name := append([]byte(r.name), 0)
 	if err := unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0); err != nil {
 		return fmt.Errorf("set the name: %w", err)
@@ -283,6 +285,7 @@ type rules struct {
 	namespaces bool
 	network    bool
 	name       string
+	slack      time.Duration // of the timers of commands
 }
 
 // list encodes the rules.
@@ -301,6 +304,7 @@ func (r rules) list() []string {
 		add("v", o.Dir, o.Lower)
 	}
 	add("c", r.name)
+	add("t", strconv.FormatInt(int64(r.slack), 10))
 	if r.namespaces {
 		add("n", "")
 	}
@@ -330,6 +334,9 @@ func parseRules(list []string) (r rules) {
 			overlaid = append(overlaid, value)
 		case 'c':
 			r.name = value
+		case 't':
+			n, _ := strconv.ParseInt(value, 10, 64)
+			r.slack = time.Duration(n)
 		case 'n':
 			r.namespaces = true
 		case 'i':
