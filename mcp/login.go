@@ -21,6 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
 
+	"github.com/reins-agent/reins/internal/atomicfile"
 	"github.com/reins-agent/reins/internal/filelock"
 )
 
@@ -268,14 +269,5 @@ func (g *Grants) save(saved grant) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(g.Dir, "new-*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), g.file(saved.URL))
+	return atomicfile.Write(g.file(saved.URL), data, 0o600)
 }

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reins-agent/reins/internal/atomicfile"
 	"github.com/reins-agent/reins/internal/realpath"
 )
 
@@ -176,7 +177,7 @@ func readRecord(name string) (record, error) {
 }
 
 // write saves a record that only this user can read.
-func (s *Store) write(r record) (err error) {
+func (s *Store) write(r record) error {
 	b, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -184,18 +185,5 @@ func (s *Store) write(r record) (err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(s.dir, "new-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(append(b, '\n'))
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), s.file(r.Root))
+	return atomicfile.Write(s.file(r.Root), append(b, '\n'), 0o600)
 }

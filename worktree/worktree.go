@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/atomicfile"
 	"github.com/reins-agent/reins/internal/filelock"
 	"github.com/reins-agent/reins/internal/lazy"
 )
@@ -216,11 +217,7 @@ func (t *Tree) save() error {
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(t.place, infoFile)
-	if err := os.WriteFile(name+".new", data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
+	return atomicfile.Write(filepath.Join(t.place, infoFile), data, 0o600)
 }
 
 // List returns all worktrees, sorted by ID. It skips those that cannot be read.

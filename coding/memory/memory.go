@@ -21,6 +21,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/reins-agent/reins/internal/atomicfile"
 	"github.com/reins-agent/reins/internal/filelock"
 )
 
@@ -192,20 +193,7 @@ func (s Store) locked(ctx context.Context, f func() error) error {
 
 // write replaces a file atomically.
 func (s Store) write(scope Scope, text string) error {
-	f, err := os.CreateTemp(s.dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	err = cmp.Or(err, f.Sync())
-	err = cmp.Or(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), s.Path(scope))
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return atomicfile.Write(s.Path(scope), []byte(text), 0o600)
 }
 
 // file is a parsed memory file.

@@ -194,7 +194,7 @@ func TestUpdate_ConcurrentChangesAreAllKept(t *testing.T) {
 	if notes, err := r.store.Notes(Project); err != nil || len(notes) != 20 {
 		t.Errorf("%d notes were kept, want 20: %v", len(notes), err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(r.store.Path(User)), ".new-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(r.store.Path(User)), ".reins-*")); len(left) > 0 {
 		t.Errorf("%v was left", left)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/internal/atomicfile"
 	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/mcp"
 )
@@ -348,17 +349,7 @@ func replaceFile(path string, data []byte, perm fs.FileMode) error {
 	if fi, err := os.Stat(path); err == nil {
 		perm = fi.Mode().Perm()
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".reins-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(perm), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return atomicfile.Write(path, data, perm)
 }
 
 func newMCPRemove(h Host) *cobra.Command {
