@@ -310,6 +310,7 @@ func TestAttack_ScriptsOfUntrustedSkillsDoNotRun(t *testing.T) {
 	lines := []string{
 		"bash .claude/skills/evil/run.sh", "./.claude/skills/evil/run.sh", path, "cd .claude/skills/evil && ./run.sh",
 		"sh -c 'bash .claude/skills/evil/run.sh'", "source .claude/skills/evil/run.sh", "x=1; bash < /dev/null .claude/../.claude/skills/evil/run.sh",
+		`bash .claude/sk"ill"s/evil/run.sh`, `bash .claude/skil\ls/evil/run.sh`, "d=skil; bash .claude/${d}ls/evil/run.sh", "bash .claude/skil{ls,x}/evil/run.sh", "bash .claude/s*/evil/run.sh",
 	}
 	for _, trusted := range []bool{false, true} {
 		var turns []llmtest.Turn
@@ -491,6 +492,17 @@ func TestSkills_ListedNamesAndPatterns(t *testing.T) {
 		q := policy.Query{Tool: c.tool, Args: []byte(c.args), Accesses: c.accesses, Workspace: policy.Workspace{Dir: "/w"}}
 		if got := s.allows(t.Context(), q); got != c.want {
 			t.Errorf("%s with %s %s: got %v", c.tools, c.tool, c.args, got)
+		}
+	}
+}
+
+func TestProjectSkill_MatchesPathsAndPatterns(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		".claude/skills": true, ".claude/skills/a/b": true, "x/.agents/skills/a": true, ".reins/skills/a": true, ".cl*/s*/a": true, ".[a-c]*/skills": true, ".claude/[": true,
+		"*/*/a": false, "skills/a": false, ".claude/commands": false, "x.claude/skills": false, ".claude": false, ".codex/skills": false, "": false,
+	} {
+		if got := projectSkill(pattern); got != want {
+			t.Errorf("%q: got %v, want %v", pattern, got, want)
 		}
 	}
 }

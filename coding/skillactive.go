@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +13,6 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/event"
-	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/policy/shell"
 	"github.com/reins-agent/reins/skill"
@@ -277,8 +277,21 @@ var companions = map[string][]string{
 	"spawn_agent": {"send_input", "wait", "close_agent", "list_agents"},
 }
 
-// projectSkill matches paths of skills in a project.
-var projectSkill = lazy.Regexp(`(^|/)\.(agents|claude|reins)/skills(/|$)`)
+// projectSkill reports whether a path with slashes is one of a project's skills, or a pattern that might match one. As in
+// shells, a pattern must begin with a dot to match a name that does.
+func projectSkill(pattern string) bool {
+	names := strings.Split(pattern, "/")
+	matches := func(i int, name string) bool {
+		ok, err := path.Match(names[i], name)
+		return (ok || err != nil) && (name[0] != '.' || strings.HasPrefix(names[i], "."))
+	}
+	for i := range names[1:] {
+		if matches(i+1, "skills") && (matches(i, ".agents") || matches(i, ".claude") || matches(i, ".reins")) {
+			return true
+		}
+	}
+	return false
+}
 
 // untrustedScript returns the file of a project's skill that a call would run, or "".
 func untrustedScript(q policy.Query) string {
@@ -288,14 +301,17 @@ func untrustedScript(q policy.Query) string {
 			continue
 		}
 		dir := cmp.Or(a.Dir, w.Dir)
+		if literal := !strings.ContainsAny(a.Target, "$`\\'\"*?[{~<(^!%"); literal && !strings.Contains(dir+a.Target, "skills") {
+			continue // no word can be a path in a skill
+		}
 		effects, err := shell.Analyze(a.Target, shell.Options{Dir: dir, Home: w.Home, Paths: w.Paths, Shell: w.Shell})
 		if err != nil {
 			return "" // needs an approval anyway
 		}
-		inSkill := func(path string) bool {
-			full := w.Paths.Abs(dir, path)
+		inSkill := func(name string) bool {
+			full := w.Paths.Abs(dir, name)
 			rel, inside := w.Paths.Rel(w.Dir, full)
-			return inside && projectSkill().MatchString(w.Paths.ToSlash(rel))
+			return inside && projectSkill(w.Paths.ToSlash(rel))
 		}
 		runs, file := inSkill("."), ""
 		if runs {

@@ -37,6 +37,8 @@ type Redactor struct {
 	names    []*regexp.Regexp
 	patterns []*regexp.Regexp
 	rules    atomic.Pointer[rules]
+	trusts   sync.Map // by name, for up to maxTrusts names
+	known    atomic.Int32
 
 	mu     sync.Mutex
 	values map[string]string // placeholders by value
@@ -78,8 +80,22 @@ func New(ctx context.Context, c Config) (*Redactor, error) {
 	return r, nil
 }
 
+// maxTrusts is how many names a Redactor remembers. Tools have fewer arguments.
+const maxTrusts = 1000
+
 // trust returns what the name of a variable says about its value.
 func (r *Redactor) trust(name string) trust {
+	if t, ok := r.trusts.Load(name); ok {
+		return t.(trust)
+	}
+	t := r.judge(name)
+	if len(name) < 64 && r.known.Add(1) <= maxTrusts {
+		r.trusts.Store(name, t)
+	}
+	return t
+}
+
+func (r *Redactor) judge(name string) trust {
 	switch {
 	case slices.ContainsFunc(r.names, func(re *regexp.Regexp) bool { return re.MatchString(name) }):
 		return strongName

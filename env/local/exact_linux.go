@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"strconv"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -51,7 +52,12 @@ var openat2 = unix.Openat2
 
 // descriptorPath returns a path that denotes an open file as long as it is open.
 func descriptorPath(f *os.File) (string, bool) {
-	path := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
-	_, err := os.Stat(path)
-	return path, err == nil
+	return descriptors + strconv.Itoa(int(f.Fd())), haveDescriptors()
 }
+
+const descriptors = "/proc/self/fd/"
+
+var haveDescriptors = sync.OnceValue(func() bool {
+	_, err := os.Stat(descriptors)
+	return err == nil
+})
