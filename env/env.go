@@ -129,6 +129,10 @@ type Command struct {
 	PTY        bool
 	Rows, Cols int
 
+	// Merge puts standard error on Stdout, as 2>&1 does in a shell. Otherwise the order of the two streams in Both is
+	// not exact.
+	Merge bool
+
 	// Timeout ends the command with SIGTERM to its group and, two seconds later, SIGKILL. Zero
 	// means no timeout.
 	Timeout time.Duration

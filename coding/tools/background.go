@@ -57,7 +57,7 @@ func (s *shell) start(ctx context.Context, c *tool.Call, in Command) (Started, e
 		return Started{}, tool.Errorf(tool.PermissionDenied, "%d background processes are already running. Stop one first; %s.", maxBackground, s.list())
 	}
 	cmd := env.Command{
-		Line: in.Command, Dir: in.Workdir, Env: in.Env, PTY: in.TTY, KeepStdin: !in.TTY && !in.NoInput,
+		Line: in.Command, Dir: in.Workdir, Env: in.Env, PTY: in.TTY, Merge: true, KeepStdin: !in.TTY && !in.NoInput,
 		Timeout: millis(in.TimeoutMS, forever), OnOutput: func(env.Stream, []byte) { s.wake() },
 	}
 	started := time.Now()

@@ -94,7 +94,7 @@ func (s *shell) execute(ctx context.Context, c *tool.Call, in Command) (Ran, err
 	if in.TimeoutMS > 0 {
 		ran.Timeout = millis(in.TimeoutMS, limits.Max)
 	}
-	cmd := env.Command{Line: in.Command, Dir: in.Workdir, Env: in.Env, PTY: in.TTY, Timeout: ran.Timeout}
+	cmd := env.Command{Line: in.Command, Dir: in.Workdir, Env: in.Env, PTY: in.TTY, Merge: true, Timeout: ran.Timeout}
 	// The environment searches for descendants when the context of a command ends. Only a command with an
 	// idle timeout gets its own context, so that this does not happen after every command.
 	running, printed := ctx, func() {}

@@ -127,6 +127,7 @@ var processTests = []test{
 		}
 	}},
 	{"OnOutput_GetsEverythingOneCallAtATime", testOnOutput},
+	{"Merge_KeepsTheOrderOfTheStreams", testMerge},
 	{"MaxOutput_KeepsHeadAndTail", testMaxOutput},
 	{"Wait_DoesNotWaitForBackgroundChildren", func(t *testing.T, e, _ env.Environment) {
 		p := start(t, e, env.Command{Line: "sleep 600 & echo done"})
@@ -262,6 +263,20 @@ func testOnOutput(t *testing.T, e, _ env.Environment) {
 	for _, s := range []env.Stream{env.Both, env.Stdout, env.Stderr} {
 		if want := output(t, p, s); got[s].String() != want || want == "" {
 			t.Errorf("stream %d: OnOutput got %q, Output returns %q", s, got[s].String(), want)
+		}
+	}
+}
+
+func testMerge(t *testing.T, e, _ env.Environment) {
+	var want strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&want, "out %d\nerr %d\n", i, i)
+	}
+	p := start(t, e, env.Command{Line: "for i in $(seq 0 199); do echo out $i; echo err $i >&2; done", Merge: true})
+	finish(t, p)
+	for s, want := range map[env.Stream]string{env.Both: want.String(), env.Stdout: want.String(), env.Stderr: ""} {
+		if got := output(t, p, s); got != want {
+			t.Errorf("stream %d: got %q, want %q", s, got, want)
 		}
 	}
 }

@@ -23,6 +23,10 @@ func newStdio(c env.Command, null *os.File, box *sandbox.Box) (*stdio, error) {
 	}
 	pl := &stdio{child: [3]*os.File{null}}
 	for i := range pl.output {
+		if i > 0 && c.Merge {
+			pl.child[i+1] = pl.child[i]
+			break
+		}
 		r, w, err := outputPipe()
 		if err != nil {
 			pl.close(null)
@@ -55,7 +59,7 @@ func (pl *stdio) close(null *os.File) {
 func (pl *stdio) closeChild(null *os.File) {
 	for _, f := range pl.child {
 		if f != nil && f != null {
-			f.Close() // a terminal is the same file three times; closing it again is harmless
+			f.Close() // the same file may be there several times; closing it again is harmless
 		}
 	}
 }
