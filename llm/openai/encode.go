@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -22,17 +23,26 @@ func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !head.Set("input") {
-		head.Close('}')
-		call.Body = wire.Body{head.Buf}
+	fixed, err := fixedPart(r, options.Body)
+	if err != nil {
+		return nil, err
+	}
+	if len(head) == len("{") {
+		fixed = bytes.TrimPrefix(fixed, []byte(","))
+	}
+	if _, replaced := options.Body["input"]; replaced {
+		call.Body = wire.Body{head, fixed, []byte("}")}
 		return call, nil
 	}
-	head.Open('[')
+	key := []byte(`,"input":[`)
+	if len(head)+len(fixed) == len("{") {
+		key = key[1:]
+	}
 	items, err := d.input(r, stored(options.Body))
 	if err != nil {
 		return nil, err
 	}
-	call.Body = wire.Body{head.Buf, items, []byte("]}")}
+	call.Body = wire.Body{head, fixed, key, items, []byte("]}")}
 	return call, nil
 }
 
@@ -43,15 +53,56 @@ func stored(body map[string]json.RawMessage) bool {
 	return replaced && strings.TrimSpace(string(v)) != "false"
 }
 
-// head writes all members of the body except the input.
-func (d *dialect) head(r *llm.Request, options map[string]json.RawMessage) (*wire.Head, error) {
+// fixed writes the instructions and tools, which rarely change during a conversation. It identifies tools by their
+// address, so they must not change after they were in a request with a cache.
+type fixed struct {
+	wire.Head
+	text  string
+	any   bool // there are instructions
+	tools []llm.ToolDef
+}
+
+// fixedPart returns the instructions and tools, each after a comma. The bytes never change.
+func fixedPart(r *llm.Request, options map[string]json.RawMessage) (buf []byte, err error) {
+	r.Cache.Encoder(Name+" fixed", func() any { return new(fixed) }, func(encoder any) {
+		e := encoder.(*fixed)
+		err = e.encode(r, options)
+		buf = e.Buf
+	})
+	return buf, err
+}
+
+// encode encodes the instructions and tools, if they are not those of the last request.
+func (f *fixed) encode(r *llm.Request, options map[string]json.RawMessage) error {
+	text, any := instructions(r.Messages)
+	same := text == f.text && any == f.any && len(r.Tools) == len(f.tools) && (len(r.Tools) == 0 || &r.Tools[0] == &f.tools[0])
+	if same && f.Buf != nil && reflect.DeepEqual(options, f.Options) {
+		return nil
+	}
+	*f = fixed{wire.Head{Encoder: wire.Encoder{Buf: make([]byte, 0, wire.HeadSize(r))}, Options: options}, text, any, r.Tools}
+	f.Buf = append(f.Buf, ',')
+	if any && f.Set("instructions") {
+		f.Str(text)
+	}
+	err := tools(&f.Head, r.Tools)
+	switch {
+	case err != nil:
+		f.Buf = nil
+	case len(f.Buf) == len(","):
+		f.Buf = f.Buf[:0]
+	}
+	return err
+}
+
+// head writes the members before the fixed part.
+func (d *dialect) head(r *llm.Request, options map[string]json.RawMessage) ([]byte, error) {
 	h := &wire.Head{Options: options}
 	if options["reasoning"] != nil || options["text"] != nil {
 		h.Options = maps.Clone(options)
 		delete(h.Options, "reasoning")
 		delete(h.Options, "text")
 	}
-	h.Buf = make([]byte, 0, wire.HeadSize(r))
+	h.Buf = make([]byte, 0, 512)
 	h.Open('{')
 	if h.Set("model") {
 		h.Str(r.Model)
@@ -69,40 +120,7 @@ func (d *dialect) head(r *llm.Request, options map[string]json.RawMessage) (*wir
 	}
 	toolChoice(h, r)
 	h.Extra()
-	r.Cache.Encoder(Name+" fixed", func() any { return new(fixed) }, func(encoder any) {
-		e := encoder.(*fixed)
-		if err = e.encode(r, h.Options); len(e.Buf) > 0 {
-			h.Raw(e.Buf)
-		}
-	})
-	return h, err
-}
-
-// fixed writes the instructions and tools, which rarely change during a conversation. It identifies tools by their
-// address, so they must not change after they were in a request with a cache.
-type fixed struct {
-	wire.Head
-	text  string
-	any   bool // there are instructions
-	tools []llm.ToolDef
-}
-
-// encode encodes the instructions and tools, if they are not those of the last request.
-func (f *fixed) encode(r *llm.Request, options map[string]json.RawMessage) error {
-	text, any := instructions(r.Messages)
-	same := text == f.text && any == f.any && len(r.Tools) == len(f.tools) && (len(r.Tools) == 0 || &r.Tools[0] == &f.tools[0])
-	if same && f.Buf != nil && reflect.DeepEqual(options, f.Options) {
-		return nil
-	}
-	*f = fixed{wire.Head{Encoder: wire.Encoder{Buf: make([]byte, 0, wire.HeadSize(r))}, Options: options}, text, any, r.Tools}
-	if any && f.Set("instructions") {
-		f.Str(text)
-	}
-	err := tools(&f.Head, r.Tools)
-	if err != nil {
-		f.Buf = nil
-	}
-	return err
+	return h.Buf, nil
 }
 
 // transport writes how the answer is sent and stored.

@@ -2,6 +2,8 @@ package openai
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -216,6 +218,25 @@ func TestEncode_SaysWhatIsWrong(t *testing.T) {
 	} {
 		if _, err := NewDialect(Config{}).Encode(r); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("got %v, want an error about %s", err, name)
+		}
+	}
+}
+
+func TestEncode_IsJSONWhateverOptionsOmit(t *testing.T) {
+	omitted := []string{"model", "stream", "stream_options", "store", "include", "instructions", "tools", "input"}
+	for set := range 1 << len(omitted) {
+		r := longRequest(0)
+		r.CacheKey, r.Effort = "", ""
+		without := map[string]jsonRaw{}
+		for i, name := range omitted {
+			if set&(1<<i) != 0 {
+				without[name] = jsonRaw("null")
+			}
+		}
+		r.Options = map[string]llm.Options{Name: {Body: without}}
+		var got map[string]jsonRaw
+		if err := json.Unmarshal(body(t, r), &got); err != nil || len(got)+len(without) != len(omitted) {
+			t.Errorf("without %v: %v, %s", slices.Collect(maps.Keys(without)), err, body(t, r))
 		}
 	}
 }
