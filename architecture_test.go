@@ -20,7 +20,7 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
-	{"internal/apitext", "internal/exchanges", "internal/filelock", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/realpath", "internal/suggest", "internal/thorough", "schedule"},
+	{"internal/apitext", "internal/atomicfile", "internal/exchanges", "internal/filelock", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/realpath", "internal/suggest", "internal/thorough", "schedule"},
 	{"llm", "webhook"},
 	{"llm/wire"},
 	{"llm/chat/texttools"},
@@ -168,7 +168,7 @@ func TestArchitecture_NothingMakesTheLinkerKeepAllMethods(t *testing.T) {
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"audit", "bench", "checkpoint", "coding/audit.go", "coding/memory", "coding/state.go", "coding/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "host/cli", "host/coder", "internal/corpus", "internal/crosscheck", "internal/mutants", "internal/realpath", "llm/wire/media.go", "mcp/login.go", "skill", "trust", "worktree",
+	"audit", "bench", "checkpoint", "coding/audit.go", "coding/memory", "coding/state.go", "coding/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "host/cli", "host/coder", "internal/atomicfile", "internal/corpus", "internal/crosscheck", "internal/mutants", "internal/realpath", "llm/wire/media.go", "mcp/login.go", "skill", "trust", "worktree",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.
