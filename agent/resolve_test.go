@@ -130,13 +130,16 @@ func TestApproval_TakesOneAnswerOfMany(t *testing.T) {
 	var answers sync.WaitGroup
 	var s *Session
 	approve := func(ctx context.Context, r tool.Request) (tool.Approval, error) {
+		ready := make(chan struct{}) // the first answer may end the work and with it the test
 		for range 8 {
 			answers.Go(func() {
+				<-ready
 				if s.Resolve(t.Context(), r.Call.ID, tool.Approval{Allow: true}) == nil {
 					taken.Add(1)
 				}
 			})
 		}
+		close(ready)
 		<-ctx.Done()
 		return tool.Approval{}, ctx.Err()
 	}
