@@ -65,7 +65,7 @@ exhaustive:
 
 # Runs all tests 20 times in a row beside four busy loops, and stops at the first failure. It takes more than an hour.
 soak:
-	@sh scripts/soak.sh 20 4
+	@RACE="$(RACE)" sh scripts/soak.sh 20 4
 
 # Kills runs in the middle of commands beside 2,500 other processes, and resumes them at once.
 storm:

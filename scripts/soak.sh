@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs all tests again and again beside busy loops, and stops at the first failure: soak.sh [PASSES] [LOOPS]
 #
-# The test programs are built once, so that most of a pass is tests. Five of them run at a time.
+# The test programs are built once, so that most of a pass is tests. Five of them run at a time. RACE lists the packages
+# whose tests have the race detector, as in "make test".
 set -eu
 passes=${1:-20}
 loops=${2:-4}
@@ -10,10 +11,14 @@ busy=
 trap 'kill $busy 2>/dev/null; rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
 
+export GORACE=atexit_sleep_ms=10
+raced=${RACE:+$(go list $RACE)}
 n=0
 go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./... | while read -r pkg src; do
 	n=$((n + 1))
-	go test -c -vet=off -ldflags=-w -o "$dir/$n.test" "$pkg"
+	race=
+	if echo "$raced" | grep -qxF "$pkg"; then race=-race; fi
+	go test -c $race -vet=off -ldflags=-w -o "$dir/$n.test" "$pkg"
 	echo "$src" >"$dir/$n.dir"
 	echo "$pkg" >"$dir/$n.pkg"
 done
