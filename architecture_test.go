@@ -23,9 +23,9 @@ var layers = [][]string{
 	{"internal/apitext", "internal/atomicfile", "internal/exchanges", "internal/filelock", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/realpath", "internal/suggest", "internal/thorough", "schedule"},
 	{"llm", "webhook"},
 	{"llm/wire"},
-	{"llm/chat/texttools"},
+	{"llm/chat/texttools", "internal/prefix"},
 	{"llm/openai", "llm/anthropic", "llm/gemini", "llm/chat", "llm/bedrock"},
-	{"llm/connect", "llm/object", "llm/llmtest", "llm/picture", "compact"},
+	{"llm/connect", "llm/object", "llm/llmtest", "llm/picture", "compact", "llm/chatgpt"},
 	{"llm/llmtest/conformance"},
 	{"env"},
 	{"env/search", "env/envtest", "env/sandbox", "secret"},
@@ -61,6 +61,7 @@ var allowed = map[string][]string{
 	"llm/gemini":    {},
 	"llm/chat":      {},
 	"llm/bedrock":   {},
+	"llm/chatgpt":   {"golang.org/x/sys/"},
 	"llm/connect":   {},
 	"env":           {"golang.org/x/", "github.com/google/jsonschema-go/"},
 	"policy":        {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
@@ -168,7 +169,7 @@ func TestArchitecture_NothingMakesTheLinkerKeepAllMethods(t *testing.T) {
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"audit", "bench", "checkpoint", "coding/audit.go", "coding/memory", "coding/state.go", "coding/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "host/cli", "host/coder", "internal/atomicfile", "internal/corpus", "internal/crosscheck", "internal/mutants", "internal/realpath", "llm/wire/media.go", "mcp/login.go", "skill", "trust", "worktree",
+	"audit", "bench", "checkpoint", "coding/audit.go", "coding/memory", "coding/state.go", "coding/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "host/cli", "host/coder", "internal/atomicfile", "internal/corpus", "internal/crosscheck", "internal/mutants", "internal/realpath", "llm/chatgpt", "llm/wire/media.go", "mcp/login.go", "skill", "trust", "worktree",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.

@@ -17,6 +17,9 @@ type Compaction struct {
 	At float64
 	// To is the share of the window to compact to; 0 is half of At.
 	To float64
+	// PastPriceStep lets the conversation grow past the length above which tokens of the model cost more. Otherwise it
+	// is compacted before.
+	PastPriceStep bool
 	// NoModel compacts without a summary by the model.
 	NoModel bool
 	// Results is the maximum length of a tool result in characters before it is condensed for the model;

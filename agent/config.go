@@ -74,6 +74,9 @@ type Config struct {
 	Adapt func(ctx context.Context, provider, model string) (Setup, error)
 
 	Options   map[string]llm.Options // provider options for every request
+	CacheTTL  string                 // how long providers keep their prompt cache; see llm.Request
+	Tier      string                 // the service tier; see llm.Request
+	Display   string                 // how thinking is shown; see llm.Request
 	MaxOutput int                    // maximum tokens of one answer; 0 is the limit of the model
 	Vision    bool                   // the model supports images
 	Unary     bool                   // request whole answers instead of streams

@@ -18,6 +18,7 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/bedrock"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -29,23 +30,36 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// dialects are the four protocols, each with a model of its own.
-var dialects = []struct {
+type dialect struct {
 	wire.Dialect
 	model string
-}{
-	{openai.NewDialect(openai.Config{}), "gpt-5.2"},
-	{anthropic.NewDialect(anthropic.Config{}), "claude-opus-4-6"},
-	{gemini.NewDialect(gemini.Config{}), "gemini-3-pro-preview"},
-	{chat.NewDialect(chat.Quirks{}), "gpt-4o"},
 }
 
+// dialects are all protocols, with models of different rules.
+var dialects = []dialect{
+	{openai.NewDialect(openai.Config{}), "gpt-6.1-sol"},
+	{openai.NewDialect(openai.Config{}), "gpt-5.2"},
+	{anthropic.NewDialect(anthropic.Config{}), "claude-haiku-4-5"},
+	{anthropic.NewDialect(anthropic.Config{}), "claude-opus-5"},
+	{anthropic.NewDialect(anthropic.Config{}), "claude-sonnet-5-5"},
+	{anthropic.NewDialect(anthropic.Config{}), "claude-fable-5-2"},
+	{gemini.NewDialect(gemini.Config{}), "gemini-3.8-flash"},
+	{gemini.NewDialect(gemini.Config{}), "gemini-4-argon"},
+	{chat.NewDialect(chat.Quirks{}), "gpt-4o"},
+	{bedrock.NewDialect(bedrock.Config{}), "amazon.nova-pro-v1:0"},
+}
+
+// protocols has one model for each protocol whose state scripts can make up.
+var protocols = slices.DeleteFunc(slices.Clone(dialects), func(d dialect) bool {
+	return !slices.Contains([]string{"gpt-6.1-sol", "claude-opus-5", "gemini-3.8-flash", "gpt-4o"}, d.model)
+})
+
 // valid reports what the strict validators have against a request, in any of the protocols. Only
-// Anthropic pauses, and wants a conversation back that ends with its own words.
+// Anthropic pauses, and some of its models want a conversation back that ends with their own words.
 func valid(r *llm.Request) error {
 	var errs []error
 	for _, d := range dialects {
-		if r.Messages[len(r.Messages)-1].Role == llm.RoleAssistant && d.Name() != anthropic.Name {
+		if r.Messages[len(r.Messages)-1].Role == llm.RoleAssistant && d.model != "claude-haiku-4-5" {
 			continue
 		}
 		c := *r
@@ -54,14 +68,17 @@ func valid(r *llm.Request) error {
 		if err == nil {
 			err = llmtest.Validate(d.Name(), call.Body.Bytes())
 		}
+		if r.ThinkingBudget != nil && llm.KindOf(err) == llm.ErrConfiguration {
+			continue // the model has none, and says so
+		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", d.Name(), err))
+			errs = append(errs, fmt.Errorf("%s: %w", d.model, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// strict is a model client that checks every request in all four protocols.
+// strict is a model client that checks every request in all protocols.
 type strict struct {
 	t *testing.T
 	Streamer

@@ -10,6 +10,7 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/bedrock"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -18,18 +19,18 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// overHTTP runs a test over real HTTP in each of the four protocols, against a server that refuses
-// what the real one would refuse. The session knows all four providers by their dialects' names.
+// overHTTP runs a test over real HTTP in each of the protocols, against a server that refuses
+// what the real one would refuse. The session knows all providers by their dialects' names.
 func overHTTP(t *testing.T, script func() *llmtest.Script, test func(t *testing.T, s *Session, script *llmtest.Script), change func(*Config)) {
 	t.Helper()
 	for _, d := range dialects {
 		for _, unary := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s unary %v", d.Name(), unary), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s %s unary %v", d.Name(), d.model, unary), func(t *testing.T) {
 				script := script()
 				server := llmtest.NewServer(script)
 				t.Cleanup(server.Close)
 				s := open(t, nil, func(c *Config) {
-					c.Client, c.Provider, c.Model, c.Unary = fourProviders(t, server), d.Name(), d.model, unary
+					c.Client, c.Provider, c.Model, c.Unary = allProviders(t, server), d.Name(), d.model, unary
 					if change != nil {
 						change(c)
 					}
@@ -43,7 +44,7 @@ func overHTTP(t *testing.T, script func() *llmtest.Script, test func(t *testing.
 	}
 }
 
-func fourProviders(t *testing.T, server *llmtest.Server) *llm.Client {
+func allProviders(t *testing.T, server *llmtest.Server) *llm.Client {
 	t.Helper()
 	at := func(name string) wire.Endpoint {
 		return wire.Endpoint{Name: name, BaseURL: server.BaseURL(name), APIKey: "test"}
@@ -53,6 +54,7 @@ func fourProviders(t *testing.T, server *llmtest.Server) *llm.Client {
 		Providers: []llm.Provider{
 			openai.New(openai.Config{Endpoint: at(openai.Name)}), anthropic.New(anthropic.Config{Endpoint: at(anthropic.Name)}),
 			gemini.New(gemini.Config{Endpoint: at(gemini.Name)}), chat.New(chat.Config{Endpoint: at(chat.Name)}),
+			bedrock.New(bedrock.Config{Endpoint: at(bedrock.Name)}),
 		},
 		Middleware: []llm.Middleware{retry.Middleware()},
 	})
@@ -62,7 +64,7 @@ func fourProviders(t *testing.T, server *llmtest.Server) *llm.Client {
 	return c
 }
 
-func TestHTTP_LoopInFourProtocols(t *testing.T) {
+func TestHTTP_LoopInAllProtocols(t *testing.T) {
 	script := func() *llmtest.Script {
 		return llmtest.Play(llmtest.Turn{Parts: append([]llm.Part{llm.Text{Text: "Let me see."}}, calls("echo", "echo", "nonsense").Parts...)},
 			calls("write"), llmtest.Say("Done."), llmtest.Say("Again."))
@@ -129,7 +131,7 @@ func TestHTTP_ModelIsSwitchedAcrossAllProtocolsInOneSession(t *testing.T) {
 	server := llmtest.NewServer(script)
 	defer server.Close()
 	s = open(t, nil, func(c *Config) {
-		c.Client, c.Provider, c.Model = fourProviders(t, server), dialects[0].Name(), dialects[0].model
+		c.Client, c.Provider, c.Model = allProviders(t, server), dialects[0].Name(), dialects[0].model
 		with(hop)(c)
 	})
 	if out := submit(t, s, "hop"); out.Text != "Home again." || out.Rounds != 12 {
@@ -167,7 +169,7 @@ func TestHTTP_BrokenStreamIsMadeAgainAndNoToolRunsTwice(t *testing.T) {
 		broken.Fault = llmtest.Fault{CutAt: 700}
 		server := llmtest.NewServer(llmtest.Play(calls("once"), broken, llmtest.Fail(503), llmtest.Say("Whole.")))
 		s := open(t, nil, func(c *Config) {
-			c.Client, c.Provider, c.Model = fourProviders(t, server), d.Name(), d.model
+			c.Client, c.Provider, c.Model = allProviders(t, server), d.Name(), d.model
 			with(once)(c)
 		})
 		if out := submit(t, s, "go"); out.Text != "Whole." || ran != 1 {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +40,8 @@ func (s *Session) callModel(ctx context.Context, a step.CallModel) error {
 		end.Error, end.Partial, end.Usage = &failure, got.partial, spent
 		end.Incomplete = end.Incomplete || !complete
 	} else {
-		end.Usage, end.Finish = got.resp.Usage, got.resp.Finish.Reason
+		end.Usage, end.Finish, end.Detail = got.resp.Usage, got.resp.Finish.Reason, got.resp.Finish.Detail
+		end.Dropped = got.resp.Dropped
 		s.recordAnswer(call, a.Purpose, got.resp, &end)
 	}
 	end.Cost = s.price(r, end.Usage.Add(end.Retried))
@@ -52,8 +54,12 @@ func (s *Session) callModel(ctx context.Context, a step.CallModel) error {
 
 // recordAnswer records the message of an answer, without truncated calls.
 func (s *Session) recordAnswer(call int, purpose event.Purpose, resp *llm.Response, end *event.ModelCallEnd) {
-	if purpose == event.PurposeSummary {
+	switch purpose {
+	case event.PurposeSummary:
 		end.Summary = step.SummaryOf(resp)
+		return
+	case event.PurposeCompaction:
+		end.Summary, end.Signed = step.SignedOf(resp)
 		return
 	}
 	s.tree.mu.Lock()
@@ -90,9 +96,19 @@ func (s *Session) request(ctx context.Context, a step.CallModel) (*llm.Request, 
 		Provider: set.Provider, Model: set.Model, Effort: set.Effort, ThinkingBudget: set.ThinkingBudget,
 		Messages: a.Messages[:len(a.Messages):len(a.Messages)], Tools: k.definitions, ToolChoice: a.Choice, Output: a.Output,
 		MaxTokens: c.MaxOutput, Options: c.Options, CacheKey: strings.TrimSuffix(s.id+"/"+s.path, "/"), Cache: s.cache, Unary: c.Unary,
+		CacheTTL: c.CacheTTL, Tier: c.Tier, Display: c.Display, Compact: a.Compact,
+	}
+	if s.state.Alternative() != "" {
+		r.Attempts = fallbackAttempts
+	}
+	if set.Provider != s.config.Provider || set.Model != s.config.Model {
+		s.onlyAccepted(r)
 	}
 	s.tree.mu.Unlock()
 	tools := k.digest
+	if base, ok := llm.BaseTools(r); ok && set.InlineTools && len(base) != len(r.Tools) {
+		tools = digest(base)
+	}
 	if t := c.TransformContext; t != nil {
 		err := guarded("TransformContext", func() error { r.Messages = t(r.Messages); return nil })
 		if err != nil {
@@ -107,6 +123,23 @@ func (s *Session) request(ctx context.Context, a step.CallModel) (*llm.Request, 
 	}
 	return r, tools, nil
 }
+
+// onlyAccepted removes settings that were chosen for another model, unless this one has them too.
+func (s *Session) onlyAccepted(r *llm.Request) {
+	m, _ := s.config.Catalogue.Like(r.Provider, r.Model)
+	if !slices.Contains(m.Rules.CacheTTLs, r.CacheTTL) {
+		r.CacheTTL = ""
+	}
+	if m.Price == nil || m.Price.Tiers[r.Tier] == 0 {
+		r.Tier = ""
+	}
+	if m.Rules.Budget == llm.RefusedAlways {
+		r.ThinkingBudget = nil
+	}
+}
+
+// fallbackAttempts is how often a call is tried before another model takes over.
+const fallbackAttempts = 3
 
 // shape returns the shape of a request, if the client is an llm.Shaper.
 func (s *Session) shape(r *llm.Request) (shape string) {
@@ -192,6 +225,8 @@ func (s *progress) show(ev llm.StreamEvent) {
 		s.record(event.ReasoningStart{Call: s.call})
 	case llm.ThinkingDelta:
 		s.record(event.ReasoningDelta{Call: s.call, Text: ev.Text})
+	case llm.ThinkingProgress:
+		s.record(event.ReasoningDelta{Call: s.call, Tokens: ev.Tokens})
 	case llm.ThinkingEnd:
 		s.record(event.ReasoningEnd{Call: s.call, Text: ev.Thinking.Text})
 	case llm.ToolCallStart:
@@ -201,8 +236,15 @@ func (s *progress) show(ev llm.StreamEvent) {
 	case llm.Retry:
 		failure := asEvent(ev.Err)
 		failure.Retryable = true
-		s.record(event.ModelRetry{Call: s.call, Attempt: ev.Attempt, Max: ev.Max, Delay: ev.Delay, Discard: ev.Discard, Error: failure})
+		s.record(event.ModelRetry{Call: s.call, Attempt: ev.Attempt, Max: ev.Max, Delay: ev.Delay, Discard: ev.Discard, Fallback: s.alternative(), Error: failure})
 	}
+}
+
+// alternative returns the model that takes over if a call fails, or "".
+func (s *Session) alternative() string {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	return s.state.Alternative()
 }
 
 // refused returns the item of the conversation that a provider refused, or nil if a hook added it.
@@ -221,7 +263,7 @@ func (s *Session) refused(r *llm.Request, err error) *llm.Item {
 // price returns what a call costs, or nil if that is unknown.
 func (s *Session) price(r *llm.Request, u llm.Usage) *float64 {
 	m, _ := s.config.Catalogue.Lookup(r.Provider, r.Model)
-	dollars, known := m.Price.Cost(u)
+	dollars, known := m.Price.At(time.Now()).Cost(u)
 	if !known {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/prefix"
 	"github.com/reins-agent/reins/internal/thorough"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
@@ -15,55 +16,8 @@ import (
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/tool"
 )
-
-// A request extends another if its body differs from the other's only in the array that is the
-// conversation, and that begins with the bytes of the other's up to what closes it: the bracket of
-// the array, and for Anthropic, Gemini and compatible chat servers, which have what one side says in
-// a row as one message, also what closes its last message. All else, the model, tools, instructions and settings such
-// as the effort, must be the same bytes. One thing is not looked at: Anthropic's cache_control, which
-// marks how far to cache and moves along; the model does not read it.
-var conversations = map[string]struct {
-	member  string
-	closing string // of the last message, which may be continued
-}{
-	openai.Name: {"input", ""}, anthropic.Name: {"messages", "]}"}, gemini.Name: {"contents", "]}"}, chat.Name: {"messages", "]}"},
-}
-
-// prefix is a body in two parts.
-type prefix struct{ fixed, conversation []byte }
-
-func prefixOf(dialect string, body []byte) (p prefix) {
-	body = bytes.ReplaceAll(body, []byte(`,"cache_control":{"type":"ephemeral"}`), nil)
-	for m := wire.Value(body).Members(); m.Next(); {
-		if string(m.Key) == conversations[dialect].member {
-			p.conversation = m.Value
-		} else {
-			p.fixed = fmt.Appendf(p.fixed, "%q:%s,", m.Key, m.Value)
-		}
-	}
-	return p
-}
-
-// shared counts the bytes of p that stand in next in the same place, and those of p in all, but for
-// what closes its conversation.
-func (p prefix) shared(dialect string, next prefix) (same, all int) {
-	conversation := bytes.TrimSuffix(p.conversation, []byte("]"))
-	if !bytes.HasPrefix(next.conversation, conversation) {
-		conversation = bytes.TrimSuffix(conversation, []byte(conversations[dialect].closing))
-	}
-	all = len(p.fixed) + len(conversation)
-	if !bytes.Equal(p.fixed, next.fixed) {
-		return 0, all
-	}
-	n := 0
-	for n < len(conversation) && n < len(next.conversation) && conversation[n] == next.conversation[n] {
-		n++
-	}
-	return len(p.fixed) + n, all
-}
 
 // labour is a model that works on: it thinks, calls tools side by side, looks at pictures, steers
 // itself, is cut off, and is done with an input now and then.
@@ -112,7 +66,7 @@ func newLong(t *testing.T, dialect, model string, change func(*Config)) *long {
 		return tool.Success("steered"), l.Steer(text("Mind " + s + "."))
 	})
 	l.Session = open(t, nil, func(c *Config) {
-		c.Client, c.Provider, c.Model, c.Effort = fourProviders(t, l.server), dialect, model, "high"
+		c.Client, c.Provider, c.Model, c.Effort = allProviders(t, l.server), dialect, model, "high"
 		c.Limits.ToolRounds, c.LoopWindow = -1, -1
 		with(look, steer)(c)
 		if change != nil {
@@ -134,15 +88,16 @@ func (l *long) until(calls int) {
 }
 
 // broken lists the requests that are no extension of the one before, and tells how many of the
-// bytes that could have been kept were.
+// bytes that could have been kept were. A request extends another if its body differs from the other's only in the
+// conversation, and that begins with the bytes of the other's up to what closes it.
 func (l *long) broken() (at []int, share float64) {
 	l.t.Helper()
 	bodies := l.server.Bodies()
 	same, all := 0, 0
-	last := prefixOf(l.dialect, bodies[0])
+	last := prefix.Of(bodies[0])
 	for i, body := range bodies[1:] {
-		next := prefixOf(l.dialect, body)
-		n, of := last.shared(l.dialect, next)
+		next := prefix.Of(body)
+		n, of := last.Shared(next)
 		if n < of {
 			at = append(at, i+1)
 		}
@@ -171,7 +126,7 @@ func (l *long) announced() (at []int) {
 }
 
 func TestPrefix_StaysTheSameOverManyRounds(t *testing.T) {
-	for _, d := range dialects {
+	for _, d := range protocols {
 		t.Run(d.Name(), func(t *testing.T) {
 			l := newLong(t, d.Name(), d.model, nil)
 			l.until(thorough.Of(200, 60))
@@ -188,7 +143,7 @@ func TestPrefix_StaysTheSameOverManyRounds(t *testing.T) {
 // history: events must say so before exactly the requests that are no extensions.
 func TestPrefix_BreaksAreAnnounced(t *testing.T) {
 	siblings := map[string]string{openai.Name: "gpt-5", anthropic.Name: "claude-sonnet-4-5", gemini.Name: "gemini-2.5-pro", chat.Name: "gpt-4.1"}
-	for _, d := range dialects {
+	for _, d := range protocols {
 		t.Run(d.Name(), func(t *testing.T) {
 			rewrite, other := false, llm.UserText("Something else.")
 			l := newLong(t, d.Name(), d.model, func(c *Config) {
@@ -219,7 +174,7 @@ func TestPrefix_BreaksAreAnnounced(t *testing.T) {
 }
 
 func TestPrefix_ObjectAndEffortAreAnnounced(t *testing.T) {
-	for _, d := range dialects {
+	for _, d := range protocols {
 		t.Run(d.Name(), func(t *testing.T) {
 			if d.Name() == chat.Name {
 				d.model = "o3" // one that has an effort
@@ -256,7 +211,7 @@ func TestPrefix_RoundWithoutThinkingIsAnnounced(t *testing.T) {
 			defer l.server.Close()
 			var config Config
 			l.Session = open(t, nil, func(c *Config) {
-				c.ID, c.Store, c.Client, c.Provider, c.Model, c.Effort = "life", &event.Memory{}, fourProviders(t, l.server), openai.Name, "gpt-5", "high"
+				c.ID, c.Store, c.Client, c.Provider, c.Model, c.Effort = "life", &event.Memory{}, allProviders(t, l.server), openai.Name, "gpt-5", "high"
 				with(fake("switch", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
 					l.SetModel(anthropic.Name, "claude-sonnet-4-5")
 					return tool.Success("switched"), nil
@@ -295,7 +250,7 @@ func TestPrefix_StaysTheSameWhenADeferredToolIsFound(t *testing.T) {
 		}
 		return tools
 	}
-	for _, d := range dialects {
+	for _, d := range protocols {
 		t.Run(d.Name(), func(t *testing.T) {
 			script := &llmtest.Script{Reply: func(n int, _ *llm.Request) llmtest.Turn {
 				switch n {
@@ -311,7 +266,7 @@ func TestPrefix_StaysTheSameWhenADeferredToolIsFound(t *testing.T) {
 				l.server = llmtest.StartServer(llmtest.ServerConfig{Script: script, Blind: true})
 				t.Cleanup(l.server.Close)
 				l.Session = open(t, nil, func(c *Config) {
-					c.Client, c.Provider, c.Model = fourProviders(t, l.server), d.Name(), d.model
+					c.Client, c.Provider, c.Model = allProviders(t, l.server), d.Name(), d.model
 					with(described(wrap)...)(c)
 				})
 				if _, err := l.Submit(t.Context(), text("Use operation 123.")); err != nil {

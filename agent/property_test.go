@@ -38,7 +38,7 @@ func drawTurn(t *rapid.T) llmtest.Turn {
 	return turn
 }
 
-// Whatever the model, the tools and the host do: every request is valid in all four protocols, and
+// Whatever the model, the tools and the host do: every request is valid in all protocols, and
 // the log tells the conversation as the session has it.
 func TestSession_AnyCourseLeavesAValidHistory(t *testing.T) {
 	e, err := local.New(local.Config{Dir: t.TempDir()})

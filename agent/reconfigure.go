@@ -5,6 +5,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
@@ -214,7 +215,7 @@ func (s *Session) applyChanges() {
 		return
 	}
 	last := s.changes[len(s.changes)-1]
-	before, dir := s.setup(), s.now.Env.Info().Dir
+	before, dir, tools := s.setup(), s.now.Env.Info().Dir, s.kit.definitions
 	set := slices.ContainsFunc(s.changes, func(c change) bool { return c.mode })
 	s.now, s.kit, s.changes = last.config, last.kit, nil
 	d := event.Settings{Setup: s.setup(), ModeSet: set && s.now.Mode != s.tree.fold.Mode()}
@@ -224,9 +225,25 @@ func (s *Session) applyChanges() {
 	if to := s.now.Env.Info().Dir; to != dir {
 		d.Dir = to
 	}
-	if !s.closed && (d.System != "" || d.Dir != "" || d.ModeSet || !reflect.DeepEqual(before, d.Setup)) {
+	if d.Provider == before.Provider && d.Model == before.Model {
+		d.ToolChange = s.toolChange(tools)
+	}
+	if !s.closed && (d.System != "" || d.Dir != "" || d.ModeSet || d.ToolChange != nil || !reflect.DeepEqual(before, d.Setup)) {
 		s.note(d)
 	}
+}
+
+// toolChange returns the change of tools since a list, for a model that takes it in the conversation. It returns nil if
+// nothing changed, or if the list of tools must be sent anew; tree.mu is held.
+func (s *Session) toolChange(before []llm.ToolDef) *llm.ToolChange {
+	if !s.state.Effective().InlineTools || s.state.Turns() == 0 {
+		return nil
+	}
+	c, ok := llm.ChangeTools(before, s.kit.definitions)
+	if !ok || len(c.Add)+len(c.Remove) == 0 {
+		return nil
+	}
+	return &c
 }
 
 // setup returns the setup for a record.
@@ -241,14 +258,27 @@ func (s *Session) setup() event.Setup {
 // model returns what is known about a model.
 func (c *Config) model(provider, name string, window int64) event.ModelSetup {
 	m, _ := c.Catalogue.Lookup(provider, name)
-	return event.ModelSetup{Provider: provider, Model: name, Window: cmp.Or(window, m.ContextWindow), Unpriced: m.Price == nil}
+	set := event.ModelSetup{
+		Provider:    provider,
+		Model:       name,
+		Window:      cmp.Or(window, m.InputLimit()),
+		Unpriced:    m.Price == nil,
+		LateSystem:  m.Rules.LateSystem,
+		InlineTools: m.Rules.InlineTools,
+		Compacts:    m.Rules.Compacts && m.Rules.PrefixCheck,
+		NoPrefill:   m.Rules.NoPrefill,
+	}
+	if p := m.Price.At(time.Now()); p != nil && p.Long != nil {
+		set.PriceStep = p.LongFrom
+	}
+	return set
 }
 
 // rules returns the limits and thresholds of an agent.
 func (c *Config) rules(depth int) event.Rules {
 	r := event.Rules{
 		ToolRounds: max(c.Limits.ToolRounds, 0), Turns: max(c.Limits.Turns, 0), LoopWindow: max(c.LoopWindow, 0),
-		CompactAt: c.Compaction.At, CompactTo: c.Compaction.To, NoSummary: c.Compaction.NoModel,
+		CompactAt: c.Compaction.At, CompactTo: c.Compaction.To, NoSummary: c.Compaction.NoModel, PastStep: c.Compaction.PastPriceStep,
 		Reports:   c.Subagents.Teams,
 		StopHooks: len(c.Hooks.Match(hook.Input{Event: stopEvent(depth), AgentType: c.kind})) > 0,
 	}

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -85,11 +87,24 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 	if c.System != root.System() || d.Imported {
 		d.System = c.System
 	}
+	if before := root.Setup(); d.Provider == before.Provider && d.Model == before.Model {
+		d.ToolChange = s.missingTools()
+	}
 	r := event.Record{Time: time.Now(), Session: s.id, Data: d}
 	log.Hold(r)
 	tr.fold.Apply(r)
 	s.restore(ctx)
 	return s, context.Cause(ctx)
+}
+
+// missingTools returns the change from the tools that the conversation has added to those of this process. The tools at
+// its start may differ too; then the request begins anew.
+func (s *Session) missingTools() *llm.ToolChange {
+	added := llm.AddedTools(s.state.Messages())
+	before := slices.DeleteFunc(slices.Clone(s.kit.definitions), func(t llm.ToolDef) bool {
+		return slices.ContainsFunc(added, func(a llm.ToolDef) bool { return a.Name == t.Name })
+	})
+	return s.toolChange(append(before, added...))
 }
 
 // readRecords loads the records of a session and counts the lost ones.

@@ -141,7 +141,7 @@ func newTrip(t *testing.T, legs []*leg, unary bool) *trip {
 		t.Fatal(err)
 	}
 	tr.Session = open(t, nil, func(c *Config) {
-		c.Client, c.Provider, c.Model, c.Unary = fourProviders(t, tr.server), legs[0].dialect, legs[0].model, unary
+		c.Client, c.Provider, c.Model, c.Unary = allProviders(t, tr.server), legs[0].dialect, legs[0].model, unary
 		c.Effort, c.Store, c.ID = "high", store, "trip"
 		with(look, fail, patch)(c)
 		tr.config = *c
@@ -195,8 +195,8 @@ func (tr *trip) run(t *testing.T, legs []*leg, change func(*leg)) (bodies [][][]
 
 // TestSwitch_ProviderInMidSessionInAllPairs goes from each protocol to each other and back.
 func TestSwitch_ProviderInMidSessionInAllPairs(t *testing.T) {
-	for _, a := range dialects {
-		for _, b := range dialects {
+	for _, a := range protocols {
+		for _, b := range protocols {
 			if a.Name() == b.Name() {
 				continue
 			}
@@ -254,8 +254,8 @@ func checkImages(t *testing.T, tr *trip, bodies [][][]byte) {
 // TestSwitch_ResumeWithAnotherProvider goes from each protocol to each other and back, by way of the
 // disk.
 func TestSwitch_ResumeWithAnotherProvider(t *testing.T) {
-	for _, a := range dialects {
-		for _, b := range dialects {
+	for _, a := range protocols {
+		for _, b := range protocols {
 			if a.Name() == b.Name() {
 				continue
 			}
@@ -274,7 +274,7 @@ func TestSwitch_ResumeWithAnotherProvider(t *testing.T) {
 // keeps to itself is not sent to its sibling.
 func TestSwitch_ModelWithinProvider(t *testing.T) {
 	siblings := map[string]string{openai.Name: "gpt-5", anthropic.Name: "claude-sonnet-4-5", gemini.Name: "gemini-2.5-pro", chat.Name: "gpt-4.1"}
-	for _, d := range dialects {
+	for _, d := range protocols {
 		t.Run(d.Name(), func(t *testing.T) {
 			legs := []*leg{busy(d.Name(), d.model, "first"), busy(d.Name(), siblings[d.Name()], "second"), busy(d.Name(), d.model, "third")}
 			tr := newTrip(t, legs, false)
@@ -294,7 +294,7 @@ func TestSwitch_CallIDsOfOtherServers(t *testing.T) {
 		"with colons":        func(turn, call int) string { return fmt.Sprintf("functions.echo:%d", 2*turn+call) },
 		"alike":              func(turn, call int) string { return fmt.Sprintf("functions%cecho%d", ".:"[call%2], turn) },
 	} {
-		for _, a := range dialects {
+		for _, a := range protocols {
 			t.Run(name+" "+a.Name(), func(t *testing.T) {
 				var legs []*leg
 				for turn := range 3 {
@@ -303,7 +303,7 @@ func TestSwitch_CallIDsOfOtherServers(t *testing.T) {
 					}
 					legs = append(legs, &leg{dialect: a.Name(), model: a.model, turns: []llmtest.Turn{{Parts: []llm.Part{echo(0), echo(1)}}, llmtest.Say("Done.")}})
 				}
-				for _, d := range dialects {
+				for _, d := range protocols {
 					legs = append(legs, &leg{dialect: d.Name(), model: d.model, turns: []llmtest.Turn{echoCall(d.Name()), llmtest.Say("Done.")}})
 				}
 				tr := newTrip(t, legs, false)

@@ -51,13 +51,19 @@ func reinsContestant(path, name, provider, model string, flags ...string) contes
 
 // peers returns coding agents from npm. Each runs without approvals and without a sandbox.
 func peers() []contestant {
-	all := []contestant{codex(), claudeCode(), pi(), geminiCLI()}
+	all := []contestant{codex(), claudeCode(), pi("pi", "anthropic-messages", "bench"), geminiCLI()}
 	for i, c := range all {
-		if _, err := exec.LookPath(c.name); err != nil {
-			all[i].note = "not installed"
-		}
+		all[i].note = installed(c.name)
 	}
 	return all
+}
+
+// installed returns why a program cannot be measured, or "".
+func installed(program string) string {
+	if _, err := exec.LookPath(program); err != nil {
+		return "not installed"
+	}
+	return ""
 }
 
 func codex() contestant {
@@ -82,17 +88,18 @@ func claudeCode() contestant {
 	}
 }
 
-func pi() contestant {
+// pi returns pi with a custom provider that speaks one of its protocols.
+func pi(name, api, model string) contestant {
 	return contestant{
-		name: "pi", tool: "bash", args: object("command"),
+		name: name, tool: "bash", args: object("command"),
 		command: func(url, home string, _ int) ([]string, []string) {
 			dir := filepath.Join(home, ".pi", "agent")
-			models := `{"providers":{"bench":{"baseUrl":"` + url + `","apiKey":"bench","api":"anthropic-messages","models":[` +
-				`{"id":"bench","name":"bench","reasoning":false,"input":["text"],"contextWindow":1000000,"maxTokens":8192,` +
+			models := `{"providers":{"bench":{"baseUrl":"` + url + `","apiKey":"bench","api":"` + api + `","models":[` +
+				`{"id":"` + model + `","name":"bench","reasoning":false,"input":["text"],"contextWindow":1000000,"maxTokens":8192,` +
 				`"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0}}]}}}`
 			_ = os.MkdirAll(dir, 0o755)
 			_ = os.WriteFile(filepath.Join(dir, "models.json"), []byte(models), 0o600)
-			return []string{"pi", "-p", "--provider", "bench", "--model", "bench", prompt}, []string{"PI_OFFLINE=1"}
+			return []string{"pi", "-p", "--provider", "bench", "--model", model, prompt}, []string{"PI_OFFLINE=1"}
 		},
 	}
 }

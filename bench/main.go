@@ -6,7 +6,8 @@
 //   - reins run, with and without its sandbox, and with another protocol;
 //   - other agents, if they are installed.
 //
-// It prints a table and whether reins is within its limits.
+// It prints a table and whether reins is within its limits. With -cache, it measures the requests instead: their size, and
+// how much of them can come from the provider's prompt cache.
 package main
 
 import (
@@ -27,6 +28,7 @@ func main() {
 	long := flag.Int("long", 1000, "rounds of the long run; 0 skips it")
 	only := flag.String("only", "", "contestants to measure in addition to the floor, separated by commas (default all)")
 	verbose := flag.Bool("v", false, "show the output of the contestants")
+	cache := flag.Bool("cache", false, "measure the size of requests and the share that repeats the request before, instead of times")
 	check := flag.Bool("check", false, "exit with status 1 if a limit is exceeded")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -35,7 +37,11 @@ func main() {
 	if *only != "" {
 		b.only = strings.Split(*only, ",")
 	}
-	held, err := b.run(ctx)
+	run := b.run
+	if *cache {
+		run = b.cache
+	}
+	held, err := run(ctx)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -123,10 +129,15 @@ func (b bench) contestants(ctx context.Context, dir string) ([]contestant, error
 		reinsContestant(reins, "reins (no sandbox)", "openai", "gpt-5.1", "--sandbox=off"),
 		reinsContestant(reins, "reins (Messages)", "anthropic", "claude-sonnet-4-5"),
 	}, peers()...)
-	if b.only != nil {
-		rest = slices.DeleteFunc(rest, func(c contestant) bool { return !slices.Contains(b.only, c.name) })
+	return append([]contestant{floorContestant(floor)}, b.selected(rest)...), nil
+}
+
+// selected returns the contestants to measure.
+func (b bench) selected(all []contestant) []contestant {
+	if b.only == nil {
+		return all
 	}
-	return append([]contestant{floorContestant(floor)}, rest...), nil
+	return slices.DeleteFunc(all, func(c contestant) bool { return !slices.Contains(b.only, c.name) })
 }
 
 // build builds a program like a release: static and without symbols.

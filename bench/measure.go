@@ -18,6 +18,7 @@ type sample struct {
 	turnaround []time.Duration // from the end of an answer to the next request, by round
 	memory     int64           // peak, in bytes; 0 if unknown
 	firstSize  int64           // of the first request, in bytes
+	bodies     [][]byte        // of all requests, if the server keeps them
 }
 
 // runLimit is the timeout of a run, also on a busy machine.
@@ -62,6 +63,9 @@ func measure(ctx context.Context, s *server, c contestant, rounds int, verbose b
 	res := sample{
 		first: calls[0].arrived.Sub(start), firstSize: calls[0].size, memory: memory,
 		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+	}
+	for _, c := range calls {
+		res.bodies = append(res.bodies, c.body)
 	}
 	for i := 1; i < len(calls); i++ {
 		res.turnaround = append(res.turnaround, calls[i].arrived.Sub(calls[i-1].answered))

@@ -21,6 +21,7 @@ type server struct {
 	script script
 	calls  []call
 	onLast func() // called before the last answer
+	keeps  bool   // bodies are kept, which costs time
 }
 
 // script is the model's part in a run.
@@ -35,6 +36,7 @@ type call struct {
 	arrived  time.Time // of the header
 	answered time.Time // after the answer was written
 	size     int64     // of the body
+	body     []byte    // if the server keeps bodies
 }
 
 func newServer() (*server, error) {
@@ -71,7 +73,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	tools := toolSight{}
-	size, err := io.Copy(&tools, r.Body)
+	var body bytes.Buffer
+	var sink io.Writer = &tools
+	if s.keeps {
+		sink = io.MultiWriter(&tools, &body)
+	}
+	size, err := io.Copy(sink, r.Body)
 	if err != nil {
 		return
 	}
@@ -85,7 +92,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		last()
 	}
 	p.write(w, answer)
-	s.took(n, call{arrived, time.Now(), size})
+	s.took(n, call{arrived, time.Now(), size, body.Bytes()})
 }
 
 // next returns the next answer, and the function to call before it if it is the last.

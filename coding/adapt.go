@@ -65,11 +65,22 @@ func (b *builder) profile(provider, model string) (*Profile, error) {
 	if make == nil {
 		make = NewProfile
 	}
-	return make(ProfileConfig{Provider: provider, Model: model, Family: c.Family, Toolset: toolset, Tools: c.ToolConfig, Catalogue: b.session.Catalogue}), nil
+	return make(ProfileConfig{
+		Provider:  provider,
+		Model:     model,
+		Family:    c.Family,
+		Toolset:   toolset,
+		Tier:      c.Tier,
+		Tools:     c.ToolConfig,
+		Catalogue: b.session.Catalogue,
+	}), nil
 }
 
 // registry returns all tools for a profile: its own, those of the session, and the caller's.
 func (b *builder) registry(p *Profile) (*tool.Registry, error) {
+	if b.config.Tier == LeanTier {
+		return b.leanRegistry(p)
+	}
 	r, tier := &tool.Registry{}, b.config.Tier
 	own := p.Tools
 	if p.Toolset != Native {

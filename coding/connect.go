@@ -15,6 +15,8 @@ type Connection struct {
 	Client   *llm.Client
 	Provider string
 	Model    string
+	// Alias is the name that was given for the model, if it was one of [llm.Catalogue.Aliases].
+	Alias string
 	// Catalogue contains the models of the configuration, those of connect.Config.Entries, and the local model as its
 	// server describes it.
 	Catalogue *llm.Catalogue
@@ -24,7 +26,7 @@ type Connection struct {
 	Keys []string
 }
 
-// Connect creates a client. The provider defaults to the one that serves the model, or else to the first one with a key
+// Connect creates a client. A model may be given by an alias. The provider defaults to the one that serves the model, or else to the first one with a key
 // in the environment, in the order of [connect.Names]. The model defaults to the provider's default model, or to one
 // that its server offers.
 func Connect(ctx context.Context, provider, model string, c connect.Config) (k Connection, err error) {
@@ -34,11 +36,17 @@ func Connect(ctx context.Context, provider, model string, c connect.Config) (k C
 	if c.HTTPClient == nil {
 		c.HTTPClient = wire.NewHTTPClient(c.Limits)
 	}
-	k = Connection{Provider: provider, Model: model}
+	k = Connection{Provider: c.Canonical(provider), Model: model}
+	if m, ok := c.Catalogue.Resolve(provider, model); ok {
+		k.Model, k.Alias = m.ID, model
+	}
 	if k.Provider == "" {
 		if err := k.chooseProvider(c); err != nil {
 			return Connection{}, err
 		}
+	}
+	if c.Catalogue, err = c.Serving(k.Provider); err != nil {
+		return Connection{}, err
 	}
 	if standard, ok := c.Catalogue.Default(k.Provider); ok && k.Model == "" {
 		k.Model = standard.ID
@@ -80,7 +88,7 @@ func (k *Connection) ask(ctx context.Context, c *connect.Config) error {
 // in the environment, so that a session can change to their models.
 func openClient(ctx context.Context, provider string, c connect.Config) (*llm.Client, error) {
 	client, err := connect.Open(ctx, provider, c)
-	if err != nil || c.BaseURL != "" || len(c.Header) > 0 || !slices.Contains(connect.Names(), provider) {
+	if err != nil || c.BaseURL != "" || len(c.Header) > 0 || !c.BuiltIn(provider) {
 		return client, err
 	}
 	c.Default = provider
@@ -89,11 +97,7 @@ func openClient(ctx context.Context, provider string, c connect.Config) (*llm.Cl
 
 // chooseProvider sets the provider that serves the model, or the first one with a key.
 func (k *Connection) chooseProvider(c connect.Config) error {
-	names := connect.Names()
-	for _, e := range c.Entries {
-		names = append(names, e.Name)
-	}
-	if m, ok := c.Catalogue.Lookup("", k.Model); ok && slices.Contains(names, m.Provider) {
+	if m, ok := c.Catalogue.Lookup("", k.Model); ok && (slices.Contains(connect.Names(), m.Provider) || c.Ready(m.Provider)) {
 		k.Provider = m.Provider
 		return nil
 	}
@@ -101,7 +105,13 @@ func (k *Connection) chooseProvider(c connect.Config) error {
 	if err != nil {
 		return err
 	}
-	names = client.Providers()
+	names := client.Providers()
+	for _, name := range names { // a new model of a known family
+		if m, ok := c.Catalogue.Like(name, k.Model); ok && m.Provider == name {
+			k.Provider = name
+			return nil
+		}
+	}
 	k.Provider = names[0]
 	if len(names) > 1 {
 		k.Keys = names

@@ -165,6 +165,9 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 		return nil, llm.Errorf(llm.ErrConfiguration, "", "%v", err)
 	}
 	c.Tier = tier
+	if tier == LeanTier {
+		s.Subagents.MaxDepth, s.Subagents.Teams = -1, false
+	}
 	if s.Subagents.Deferred == nil {
 		s.Subagents.Deferred = tier.deferred()
 	}
@@ -317,11 +320,14 @@ func (b *builder) prepare(ctx context.Context) error {
 			return u.Setup, err
 		}
 	}
-	return cmp.Or(b.checkToolset(u), b.checkEffort(u), b.checkTools())
+	return cmp.Or(b.checkToolset(u), b.checkEffort(u), b.checkRequests(), b.checkTools())
 }
 
 // checkToolset returns an error if the model's family lacks the requested native tools.
 func (b *builder) checkToolset(u setup) error {
+	if b.config.Toolset == Native && b.config.Tier == LeanTier {
+		return llm.Errorf(llm.ErrConfiguration, "", "the lean tier has only the standard toolset; use the core tier for native tools")
+	}
 	if b.config.Toolset == Native && u.profile.Family == GenericFamily {
 		return llm.Errorf(llm.ErrConfiguration, "", "the %s profile has only the standard toolset; native tools need the openai, anthropic or gemini profile", u.profile.Family)
 	}

@@ -328,6 +328,32 @@ func TestOpen_RefusesAnEffortThatTheModelDoesNotTake(t *testing.T) {
 	}
 }
 
+func TestOpen_RefusesRequestSettingsThatTheModelDoesNotTake(t *testing.T) {
+	for _, c := range []struct{ provider, model, fallback, ttl, display, says string }{
+		{"anthropic", "claude-sonnet-5-5", "", "1h", "updates", ""},
+		{"anthropic", "claude-sonnet-5-5", "", "12h", "", `claude-sonnet-5-5 does not accept the cache lifetime "12h"; use 5m or 1h`},
+		{"anthropic", "claude-sonnet-99", "", "12h", "", `claude-sonnet-99 does not accept the cache lifetime "12h"; use 5m or 1h`},
+		{"openai", "gpt-6-sol", "gpt-5", "30m", "", `gpt-5 does not accept the cache lifetime "30m"; use `},
+		{"gemini", "gemini-3-pro-preview", "", "1h", "", `gemini-3-pro-preview has no cache lifetime that can be set; leave out "1h"`},
+		{"gemini", "gemini-3-pro-preview", "", "", "updates", "gemini-3-pro-preview does not show its thinking as updates; use summarized or omitted"},
+		{"gemini", "gemini-3-pro-preview", "", "", "omitted", ""},
+		{"chat", "unheard-of", "", "1h", "updates", ""}, // its server knows
+	} {
+		g := newOpenRig(t)
+		session := agent.Config{Client: g.model, CacheTTL: c.ttl, Display: c.display}
+		if c.fallback != "" {
+			session.Fallback = []agent.Model{{Name: c.fallback}}
+		}
+		s, err := Open(t.Context(), Config{Provider: c.provider, Model: c.model, Dir: g.dir, NoSave: true, Session: session})
+		if err == nil {
+			_ = s.Close()
+		}
+		if (err == nil) != (c.says == "") || err != nil && (!strings.Contains(err.Error(), c.says) || llm.KindOf(err) != llm.ErrConfiguration) {
+			t.Errorf("%s with %q and %q: %v, want %q", c.model, c.ttl, c.display, err, c.says)
+		}
+	}
+}
+
 func TestOpen_UnknownToolIsNamed(t *testing.T) {
 	g := newOpenRig(t)
 	_, err := Open(t.Context(), Config{Provider: "chat", Model: "m", Dir: g.dir, NoSave: true, Session: agent.Config{Client: g.model, Deny: []string{"bogus"}}})

@@ -318,3 +318,18 @@ func TestProfile_FreeformPatchHasAPreview(t *testing.T) {
 		t.Errorf("got preview %+v, want the new file", p)
 	}
 }
+
+// A model may take less input than fits into its window, because the answer needs a part of it.
+func TestProfile_WindowIsWhatTheModelTakes(t *testing.T) {
+	for _, c := range []struct{ window, input, want int64 }{
+		{400_000, 272_000, 272_000}, {400_000, 0, 400_000}, {100_000, 272_000, 100_000}, {0, 272_000, 272_000}, {0, 0, 131_072},
+	} {
+		catalogue, err := llm.NewCatalogue([]llm.Model{{ID: "m", Provider: "chat", ContextWindow: c.window, Rules: llm.Rules{MaxInput: c.input}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := coding.NewProfile(coding.ProfileConfig{Provider: "chat", Model: "m", Catalogue: catalogue}); p.ContextWindow != c.want {
+			t.Errorf("%+v: the window is %d", c, p.ContextWindow)
+		}
+	}
+}

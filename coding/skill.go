@@ -29,7 +29,7 @@ var skillTools = []string{"skill", "Skill", "activate_skill"}
 type skillIn struct {
 	Name string `json:"name,omitempty" jsonschema:"name of the skill"`
 	Args string `json:"args,omitempty" jsonschema:"arguments for the skill"`
-	Done bool   `json:"done,omitempty" jsonschema:"the work of the skill that was loaded last is finished"`
+	Done bool   `json:"done,omitempty" jsonschema:"the skill loaded last is finished"`
 }
 
 // toolListing is the maximum size of the list of skills in the tool description. Some providers limit the description
@@ -156,6 +156,9 @@ func modelFor(c *llm.Catalogue, provider, name string) string {
 		return ""
 	}
 	if m, ok := c.Exact(provider, name); ok {
+		return m.ID
+	}
+	if m, ok := c.Resolve(provider, name); ok {
 		return m.ID
 	}
 	for _, m := range slices.Backward(c.Models()) {

@@ -405,7 +405,15 @@ func TestSkills_AResumedSessionHasAPromptForTheSkillsOfTheDay(t *testing.T) {
 	home := t.TempDir()
 	one := g.skills(home, map[string]string{".claude/skills/one/SKILL.md": named("one", "")})
 	first := g.open(Config{Model: "claude-sonnet-5-5", Skills: one})
-	before := g.ask(first).Messages[0].Text()
+	prompt := func(r *llm.Request) (text string) { // a later prompt may stand after what was said
+		for _, m := range r.Messages {
+			if m.Role == llm.RoleSystem {
+				text = m.Text()
+			}
+		}
+		return text
+	}
+	before := prompt(g.ask(first))
 	for name, c := range map[string]struct {
 		r    *skill.Registry
 		same bool
@@ -414,7 +422,7 @@ func TestSkills_AResumedSessionHasAPromptForTheSkillsOfTheDay(t *testing.T) {
 		"one more": {g.skills(home, map[string]string{".claude/skills/two/SKILL.md": named("two", "")}), false},
 		"none":     {nil, false},
 	} {
-		after := g.ask(g.open(Config{Resume: first.ID(), Model: "claude-sonnet-5-5", Skills: c.r})).Messages[0].Text()
+		after := prompt(g.ask(g.open(Config{Resume: first.ID(), Model: "claude-sonnet-5-5", Skills: c.r})))
 		if (before == after) != c.same {
 			t.Errorf("%s: the prompt is the same: %v, want %v", name, before == after, c.same)
 		}

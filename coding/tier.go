@@ -11,14 +11,16 @@ import (
 type Tier string
 
 // The tiers. Each includes the tools of those before it. Native tools and tools of hosts and MCP servers are core
-// tools.
+// tools. The lean tier also has short instructions and descriptions, for small models and for users who pay per token;
+// the other built-in tools, skills and subagents are not available in it.
 const (
+	LeanTier     Tier = "lean"     // tools that read, edit and write files and run commands
 	CoreTier     Tier = "core"     // tools that nearly every task needs
 	AdvancedTier Tier = "advanced" // also tools for several agents, and for messages to the user
 	AllTiers     Tier = "all"      // also tools for special purposes, such as schedules
 )
 
-var tierOrder = []Tier{CoreTier, AdvancedTier, AllTiers}
+var tierOrder = []Tier{LeanTier, CoreTier, AdvancedTier, AllTiers}
 
 // tierOf maps the tools that are not core tools to their tiers.
 var tierOf = map[string]Tier{
@@ -42,19 +44,21 @@ func ParseTier(name string) (Tier, error) {
 	if t := Tier(name); slices.Contains(tierOrder, t) {
 		return t, nil
 	}
-	return "", fmt.Errorf("unknown tier %q: use core, advanced or all", name)
+	return "", fmt.Errorf("unknown tier %q: use lean, core, advanced or all", name)
 }
 
 // has reports whether the tier includes a tool.
 func (t Tier) has(name string) bool {
-	of, higher := tierOf[name]
-	return !higher || slices.Index(tierOrder, of) <= slices.Index(tierOrder, t)
+	return slices.Index(tierOrder, TierOf(name)) <= slices.Index(tierOrder, t)
 }
 
 // TierOf returns the lowest tier that includes a tool.
 func TierOf(name string) Tier {
 	if t, higher := tierOf[name]; higher {
 		return t
+	}
+	if slices.Contains(leanTools, name) {
+		return LeanTier
 	}
 	return CoreTier
 }

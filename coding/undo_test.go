@@ -24,6 +24,7 @@ import (
 	"github.com/reins-agent/reins/event/filestore"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/bedrock"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -88,7 +89,7 @@ func carryOut(r *llm.Request) llmtest.Turn {
 	return llmtest.Call("shell", string(args))
 }
 
-// everywhere checks each request in all four protocols.
+// everywhere checks each request in all protocols.
 type everywhere struct {
 	t *testing.T
 	agent.Streamer
@@ -96,8 +97,10 @@ type everywhere struct {
 
 func (c everywhere) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	for model, d := range map[string]wire.Dialect{
-		"gpt-5.2": openai.NewDialect(openai.Config{}), "claude-opus-4-6": anthropic.NewDialect(anthropic.Config{}),
-		"gemini-3-pro-preview": gemini.NewDialect(gemini.Config{}), "gpt-4o": chat.NewDialect(chat.Quirks{}),
+		"gpt-6.1-sol": openai.NewDialect(openai.Config{}), "claude-haiku-4-5": anthropic.NewDialect(anthropic.Config{}),
+		"claude-sonnet-5-5": anthropic.NewDialect(anthropic.Config{}), "claude-fable-5-2": anthropic.NewDialect(anthropic.Config{}),
+		"gemini-3.8-flash": gemini.NewDialect(gemini.Config{}), "gpt-4o": chat.NewDialect(chat.Quirks{}),
+		"amazon.nova-pro-v1:0": bedrock.NewDialect(bedrock.Config{}),
 	} {
 		q := *r
 		q.Model, q.Cache = model, nil

@@ -5,15 +5,17 @@
 // randomness, and it never changes its arguments. The caller makes the model call for a summary, records
 // the resulting [Edit] and applies it. Applying a recorded edit again gives the same result.
 //
-// # Three methods
+// # Methods
 //
-// Try them in this order, each only if the one before did not reach the [Goal]:
+// Try them in this order, each only if the one before did not reach the [Goal] or cannot be used:
 //
 //   - [Clear] replaces old tool results with a short note. It needs no model call, and the model can call
 //     the tool again.
 //   - [Prepare] and [Summary.Finish] replace the older part of the conversation with a summary that
 //     the model writes. The request for it is a prefix of the conversation and a prompt, so that most of it
 //     comes from the provider's cache, or a shortened copy if that does not fit.
+//   - [PrepareServer] and [ServerSummary.Finish] let the provider write the summary, on models that would refuse
+//     thinking after a summary that somebody else wrote. Then the user's messages are repeated at the end.
 //   - [Fallback] replaces the older part with a digest made without a model. It also works on a
 //     conversation that has outgrown the window, where the other two may fail.
 //

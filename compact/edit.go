@@ -16,6 +16,8 @@ type Edit struct {
 	// Messages.
 	Replaced int           `json:"replaced,omitempty"`
 	Messages []llm.Message `json:"messages,omitempty"`
+	// Appended is added at the end.
+	Appended []llm.Message `json:"appended,omitempty"`
 }
 
 // Cleared is a tool result whose content is replaced, or a replaced image or other file. It is
@@ -41,10 +43,11 @@ func (e Edit) Apply(messages []llm.Message) ([]llm.Message, error) {
 			return nil, err
 		}
 	}
-	out := make([]llm.Message, 0, len(messages)-e.Replaced+len(e.Messages))
+	out := make([]llm.Message, 0, len(messages)-e.Replaced+len(e.Messages)+len(e.Appended))
 	out = append(out, edited[:head]...)
 	out = append(out, e.Messages...)
-	return append(out, edited[cut:]...), nil
+	out = append(out, edited[cut:]...)
+	return append(out, e.Appended...), nil
 }
 
 // check validates the edit and returns the end of the replaced messages.
@@ -59,7 +62,7 @@ func (e Edit) check(messages []llm.Message, head int) (cut int, err error) {
 	if e.Replaced > 0 && cut < len(messages) && messages[cut].Role == llm.RoleTool {
 		return 0, fmt.Errorf("compact: the edit separates the tool results in message %d from their calls", cut)
 	}
-	for i, msg := range e.Messages {
+	for i, msg := range slices.Concat(e.Messages, e.Appended) {
 		if len(msg.Parts) == 0 || msg.Role == llm.RoleAssistant || msg.Role == llm.RoleTool {
 			return 0, fmt.Errorf("compact: message %d of the edit is empty or has role %q; only user, system and developer messages can be inserted", i, msg.Role)
 		}

@@ -167,6 +167,12 @@ func partLoad(p llm.Part) load {
 		return load{bytes: frameBytes + int64(len(p.Name)+len(p.Arguments))}
 	case llm.ToolResult:
 		return partsLoad(p.Parts).add(load{bytes: frameBytes})
+	case llm.ToolChange:
+		n := 0
+		for _, t := range p.Add {
+			n += len(t.Name) + len(t.Description) + len(t.Parameters)
+		}
+		return load{bytes: int64(n)}
 	case llm.Opaque:
 		return load{bytes: int64(len(p.State.Data)), thought: int64(len(p.State.Data))}
 	case llm.Audio:

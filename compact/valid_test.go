@@ -8,6 +8,7 @@ import (
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/bedrock"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -56,15 +57,17 @@ func wellFormed(msgs []llm.Message) error {
 	return nil
 }
 
-// dialects are the four protocols, each with a model.
+// dialects are all protocols, with models of different rules.
 var dialects = []struct {
 	wire.Dialect
 	model string
 }{
-	{openai.NewDialect(openai.Config{}), "gpt-5.2"},
-	{anthropic.NewDialect(anthropic.Config{}), "claude-opus-4-6"},
-	{gemini.NewDialect(gemini.Config{}), "gemini-3-pro-preview"},
+	{openai.NewDialect(openai.Config{}), "gpt-6.1-sol"},
+	{anthropic.NewDialect(anthropic.Config{}), "claude-haiku-4-5"},
+	{anthropic.NewDialect(anthropic.Config{}), "claude-sonnet-5-5"},
+	{gemini.NewDialect(gemini.Config{}), "gemini-3.8-flash"},
 	{chat.NewDialect(chat.Quirks{}), "gpt-4o"},
+	{bedrock.NewDialect(bedrock.Config{}), "amazon.nova-pro-v1:0"},
 }
 
 // refused returns the errors of the protocols for a conversation, after answering its open calls.
@@ -86,7 +89,7 @@ func refused(msgs []llm.Message, effort string) map[string]error {
 			err = llmtest.Validate(d.Name(), call.Body.Bytes())
 		}
 		if err != nil {
-			errs[d.Name()] = err
+			errs[d.model] = err
 		}
 	}
 	return errs

@@ -24,10 +24,14 @@ package config
 //	             it stricter; without this tag, no project may
 //	agent        "ask" if an agent can ask the user to change it; without this tag, it cannot
 type Config struct {
-	Provider string `toml:"provider" json:"provider,omitempty" env:"REINS_PROVIDER" project:"trusted" enum:"openai anthropic gemini chat local bedrock vertex azure azure-chat" jsonschema:"model provider (default: the one that serves the model, or the first one with an API key)"`
+	Provider string `toml:"provider" json:"provider,omitempty" env:"REINS_PROVIDER" project:"trusted" enum:"openai anthropic gemini chat local bedrock vertex azure azure-chat chatgpt" jsonschema:"model provider (default: the one that serves the model, or the first one with an API key)"`
 	Model    string `toml:"model" agent:"ask" json:"model,omitempty" env:"REINS_MODEL" project:"trusted" jsonschema:"model (default: the provider's)"`
 	Effort   string `toml:"effort" agent:"ask" json:"effort,omitempty" env:"REINS_EFFORT" project:"trusted" jsonschema:"reasoning effort: low, medium, high, or another level that the model supports"`
-	BaseURL  string `toml:"base_url" json:"base_url,omitempty" jsonschema:"URL of the provider's API; needs provider in the same file, because the provider's key is sent to it"`
+	// CacheTTL, ServiceTier and ThinkingDisplay are sent with every request.
+	CacheTTL        string `toml:"cache_ttl" json:"cache_ttl,omitempty" env:"REINS_CACHE_TTL" project:"trusted" jsonschema:"how long the provider keeps the prompt cache, such as 1h, one of the lifetimes that the model supports (default: the provider's)"`
+	ServiceTier     string `toml:"service_tier" json:"service_tier,omitempty" env:"REINS_SERVICE_TIER" project:"trusted" jsonschema:"service tier of the provider, such as flex or priority, which has its own prices (default: the provider's)"`
+	ThinkingDisplay string `toml:"thinking_display" json:"thinking_display,omitempty" env:"REINS_THINKING_DISPLAY" project:"trusted" enum:"summarized omitted updates" jsonschema:"what the provider shows of the model's thinking: summarized, omitted, or updates (default: summaries, if the provider has them)"`
+	BaseURL         string `toml:"base_url" json:"base_url,omitempty" jsonschema:"URL of the provider's API; needs provider in the same file, because the provider's key is sent to it"`
 
 	ResponseTimeout string              `toml:"response_timeout" agent:"ask" json:"response_timeout,omitempty" format:"duration" jsonschema:"time limit for the first byte of an answer, such as 20m (default: 5m, and 15m for local servers and answers that are not streamed)"`
 	Providers       map[string]Provider `toml:"providers" json:"providers,omitempty" jsonschema:"additional providers, by name"`
@@ -55,7 +59,9 @@ type Run struct {
 	MaxTurns  int     `toml:"max_turns" json:"max_turns,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"maximum model calls in a session; 0 means no limit"`
 	Budget    float64 `toml:"budget" json:"budget,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"spending limit of a session in US dollars; 0 means no limit"`
 	CompactAt float64 `toml:"compact_at" agent:"ask" json:"compact_at,omitempty" default:"0.8" min:"0" max:"1" project:"trusted" jsonschema:"share of the context window at which the conversation is compacted; 0 disables it"`
-	Teams     bool    `toml:"teams" json:"teams,omitempty" jsonschema:"whether agents share a task list, form teams and send each other messages"`
+	// PastPriceStep lets conversations become more expensive.
+	PastPriceStep bool `toml:"past_price_step" json:"past_price_step,omitempty" env:"REINS_PAST_PRICE_STEP" project:"trusted" jsonschema:"whether the conversation may grow past the length above which tokens cost more; otherwise it is compacted before"`
+	Teams         bool `toml:"teams" json:"teams,omitempty" jsonschema:"whether agents share a task list, form teams and send each other messages"`
 }
 
 // Permissions configures which calls are allowed, need approval or are denied.

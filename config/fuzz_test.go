@@ -55,6 +55,7 @@ func checkProject(t *testing.T, text string, trusted bool) {
 			t.Errorf("a trusted project sets %+v", got)
 		}
 		got.Provider, got.Model, got.Effort, got.Run, got.Permissions.Mode = "", "", "", safe.Run, safe.Permissions.Mode
+		got.CacheTTL, got.ServiceTier, got.ThinkingDisplay = "", "", ""
 	}
 	if !reflect.DeepEqual(got, safe) {
 		t.Errorf("trusted %v: the project sets %+v", trusted, got)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/internal/suggest"
+	"github.com/reins-agent/reins/llm/connect"
 )
 
 // Provider is a service that uses the protocol of a vendor. Its key is never stored in a file.
@@ -133,8 +134,12 @@ func (s *Settings) checkProvider() error {
 // known returns an error for an unknown provider.
 func known(name string, entries map[string]Provider) error {
 	names := append(builtIn(), slices.Sorted(maps.Keys(entries))...)
-	if name == "" || slices.Contains(names, name) {
+	if name == "" || slices.Contains(names, name) || connect.Known(name) {
 		return nil
 	}
-	return fmt.Errorf("unknown provider %q; use %s", brief(name), suggest.Or(names))
+	hint := "use " + suggest.Or(names) + ", or one that \"reins providers list\" shows"
+	if near := connect.Near(name); len(near) > 0 {
+		hint = "did you mean " + suggest.Or(near) + "?"
+	}
+	return fmt.Errorf("unknown provider %q; %s", brief(name), hint)
 }

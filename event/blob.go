@@ -171,7 +171,7 @@ func mapMedia(d Data, f func(llm.Media) (llm.Media, error)) (Data, error) {
 		e.Message = m.message(e.Message)
 		d = e
 	case Compaction:
-		e.Messages = m.messages(e.Messages)
+		e.Messages, e.Appended = m.messages(e.Messages), m.messages(e.Appended)
 		d = e
 	case SessionEnd:
 		e.Undelivered = m.messages(e.Undelivered)

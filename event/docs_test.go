@@ -113,7 +113,7 @@ func sections() []section {
 			"A model could not be reached, even with retries. Another model replaces it until the next input."},
 		{Compaction{Reason: "threshold", Method: "summary", Before: 171_000, After: 21_500,
 			Edit: compact.Edit{Cleared: []compact.Cleared{{Message: 41, Part: 0, Text: "[cleared]"}}, Replaced: 38, Messages: []llm.Message{llm.UserText("# Summary of the conversation so far …")}}}, "",
-			"The conversation was compacted. `reason` is `threshold`, `manual` or `context_length`. `method` is `clear` (old tool results were cleared), `summary` (written by the model) or `digest` (made without the model). After the system message, `messages` replace the first `replaced` messages, and texts replace the parts in `cleared`, whose positions are those before the compaction. Earlier records stay as they are."},
+			"The conversation was compacted. `reason` is `threshold`, `manual` or `context_length`. `method` is `clear` (old tool results were cleared), `summary` (written by the model), `server` (written and signed by the provider) or `digest` (made without the model). After the system message, `messages` replace the first `replaced` messages, `appended` are added at the end, and texts replace the parts in `cleared`, whose positions are those before the compaction. Earlier records stay as they are."},
 		{Quarantine{Position: 7, What: "an image", Reason: "anthropic: invalid request (HTTP 400): messages.7.content.1.image: Could not process image", Message: llm.UserText("[image removed: the provider refused it]")}, "",
 			"The provider refused part of the conversation. `message` replaces the message at `position`, counting the system message, and the model call is repeated once."},
 		{Checkpoint{ID: "0192f0c4", Dir: "/srv/project", Files: 214}, "",
@@ -136,7 +136,7 @@ func sections() []section {
 			"A hook ran; see [hooks](hooks.md). `outcome` is `ok`, `changed` (it changed the input or output of the tool call `call`; `input` is the new one), `asked` (it requires an approval), `blocked` (it refused a call or input, or kept the agent working), `stopped` (it stopped the work) or `failed` (without effect; a failure that refuses a call is `blocked`). `message` is for the user. `context` is for the model and enters the conversation as STEERING_INJECTED."},
 		{TurnLimit{Limit: "tree_cost", Value: 2, Detail: "the agents have spent $2.0312 of $2.0000"}, "",
 			"A limit was reached: `max_tool_rounds`, `max_turns`, `tree_turns`, `tree_tokens`, `tree_cost` or `tree_duration`."},
-		{Warning{Code: "context_window", Message: "Context usage at ~84% of context window"}, "", "A problem that does not stop the work. `code` is `context_window`, `summary_failed`, `context_truncated` (the server dropped part of the conversation without an error), `no_checkpoint`, `stop_hooks` (hooks wanted to keep the agent working too often), or absent."},
+		{Warning{Code: "context_window", Message: "Context usage at ~84% of context window"}, "", "A problem that does not stop the work. `code` is `context_window`, `summary_failed`, `context_truncated` (the server dropped part of the conversation without an error), `price_step` (the conversation is so long that tokens cost more), `no_checkpoint`, `stop_hooks` (hooks wanted to keep the agent working too often), or absent."},
 		{Error{Class: "rate_limit", Message: "anthropic: rate limit (HTTP 429)", Retryable: true}, "1",
 			"The work on the input failed. `retryable` means that it may succeed later. `class` is the kind of error, `save` if the session could not be saved, or `panic` if the host's code panicked; then there is a `stack`. `item` is the part of the conversation that the provider refused, and `body` the model's output in place of the requested object."},
 		{ProcessingEnd{Outcome: "done", State: "IDLE", Rounds: 4}, "",
@@ -218,7 +218,7 @@ func TestDocs_ValuesAreDocumented(t *testing.T) {
 		KindTeam:    join([]TeamStatus{TeamActive, TeamDisbanded}, []TeamRole{RoleLeader, RoleMember}),
 		KindMail:    join([]MailType{MailText, MailShutdownRequest, MailShutdownResponse, MailPlanRequest, MailPlanResponse}, []Limit{}),
 		KindHook:    join([]HookOutcome{HookOK, HookChanged, HookAsked, HookBlocked, HookStopped, HookFailed}, []Limit{}),
-		KindWarning: join([]WarningCode{WarningContextWindow, WarningSummaryFailed, WarningTruncated, WarningNoCheckpoint, WarningStopHooks}, []Limit{}),
+		KindWarning: join([]WarningCode{WarningContextWindow, WarningSummaryFailed, WarningTruncated, WarningPriceStep, WarningNoCheckpoint, WarningStopHooks}, []Limit{}),
 	} {
 		for _, v := range values {
 			if !strings.Contains(texts[kind], "`"+v+"`") {

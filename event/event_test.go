@@ -198,7 +198,7 @@ func TestRecord_EveryKindSurvivesARoundTrip(t *testing.T) {
 		ModelCallStart{Call: 1, Model: "m", Messages: 2}, ModelCallEnd{Call: 1, Cost: &cost, Usage: llm.Usage{Input: 5}},
 		ModelRetry{Call: 1, Attempt: 2, Error: Error{Class: "server", Message: "x"}},
 		TextStart{1}, TextDelta{1, "x"}, TextEnd{1, "id", llm.AssistantText("hello")},
-		ReasoningStart{1}, ReasoningDelta{1, "x"}, ReasoningEnd{1, "xx"},
+		ReasoningStart{1}, ReasoningDelta{Call: 1, Text: "x"}, ReasoningEnd{1, "xx"},
 		ToolCallStart{ID: "c", Name: "n", Arguments: json.RawMessage(`{"a":1}`)}, ToolCallDelta{"c", "x"},
 		ToolCallEnd{ID: "c", Name: "n", Output: tool.Text("whole"), Model: "cut", Error: &tool.Error{Code: tool.IOError, Message: "m"},
 			Images: []llm.Image{{Media: llm.Media{MIME: "image/png", Data: []byte{1}}}}, Artifacts: tool.Artifacts{FilesChanged: []string{"f"}}, Accesses: []policy.Access{}, Decision: policy.Decision{Verdict: policy.Allow, Rule: "r"}, Plan: true},

@@ -39,7 +39,13 @@ type ModelCallEnd struct {
 	// report all of the failed attempts' usage.
 	Retried    llm.Usage `json:"retried,omitzero"`
 	Incomplete bool      `json:"incomplete,omitempty"`
-	Summary    string    `json:"summary,omitempty"` // the answer to a PurposeSummary
+	Summary    string    `json:"summary,omitempty"` // the answer to a PurposeSummary or PurposeCompaction
+	// Signed is what the provider wants back with the summary of a PurposeCompaction.
+	Signed llm.State `json:"signed,omitzero"`
+	// Detail is what the provider says about Finish, such as the category of a refusal.
+	Detail string `json:"detail,omitempty"`
+	// Dropped is thinking that the server did not show to the model.
+	Dropped []llm.Dropped `json:"dropped,omitempty"`
 }
 
 // ModelRetry announces another attempt at a model call that failed. With Discard, drop everything streamed
@@ -50,10 +56,13 @@ type ModelRetry struct {
 	Max     int           `json:"max,omitempty"` // the maximum of Attempt
 	Delay   time.Duration `json:"delay_ns"`
 	Discard bool          `json:"discard,omitempty"`
-	Error   Error         `json:"error"`
+	// Fallback is the model that is used instead if no attempt succeeds.
+	Fallback string `json:"fallback,omitempty"`
+	Error    Error  `json:"error"`
 }
 
-// ModelFallback switches to another model until the next input, because a model could not be reached.
+// ModelFallback switches to another model until the next input, because a model could not be reached or refused to
+// answer.
 type ModelFallback struct {
 	From     string `json:"from"`
 	To       string `json:"to"`
@@ -81,6 +90,8 @@ type (
 	ReasoningDelta struct {
 		Call int    `json:"call"`
 		Text string `json:"text"`
+		// Tokens estimates how long the reasoning is so far, if its text is not shown.
+		Tokens int64 `json:"tokens,omitempty"`
 	}
 	ReasoningEnd struct {
 		Call int    `json:"call"`

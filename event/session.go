@@ -34,7 +34,9 @@ type SessionResume struct {
 	// Imported means that the records before come from an archive. Their system prompt, approvals and
 	// subagents no longer count.
 	Imported bool `json:"imported,omitempty"`
-	Lost     int  `json:"lost,omitempty"` // how many records could not be read
+	// ToolChange is how the tools differ from those before, if the model takes that in the conversation.
+	ToolChange *llm.ToolChange `json:"tool_change,omitempty"`
+	Lost       int             `json:"lost,omitempty"` // how many records could not be read
 }
 
 // Settings replaces the setup.
@@ -44,6 +46,8 @@ type Settings struct {
 	System string `json:"system,omitempty"` // the system prompt, if it changed
 	// ModeSet means that the host chose the mode, which ends a plan mode that the model entered.
 	ModeSet bool `json:"mode_set,omitempty"`
+	// ToolChange is how the tools changed, if the model takes that in the conversation.
+	ToolChange *llm.ToolChange `json:"tool_change,omitempty"`
 }
 
 // Setup is the configuration that an agent's decisions depend on. A record that holds a Setup replaces all
@@ -65,6 +69,15 @@ type ModelSetup struct {
 	Model    string `json:"model"`
 	Window   int64  `json:"context_window,omitempty"` // in tokens; 0 is unknown
 	Unpriced bool   `json:"unpriced,omitempty"`       // the price is unknown
+	// PriceStep is the number of input tokens above which tokens cost more; 0 if there is none.
+	PriceStep int64 `json:"price_step,omitempty"`
+	// LateSystem, InlineTools and Compacts are what the model takes so that nothing that was sent has to change:
+	// system messages and changes of tools in the conversation, and compaction by the provider.
+	LateSystem  bool `json:"late_system,omitempty"`
+	InlineTools bool `json:"inline_tools,omitempty"`
+	Compacts    bool `json:"compacts,omitempty"`
+	// NoPrefill means that the model continues only turns in which the provider ran a tool.
+	NoPrefill bool `json:"no_prefill,omitempty"`
 }
 
 // Rules are the limits and thresholds of an agent. Zero disables a rule.
@@ -82,6 +95,7 @@ type Rules struct {
 	CompactAt float64 `json:"compact_at,omitempty"` // as a fraction of the context window
 	CompactTo float64 `json:"compact_to,omitempty"`
 	NoSummary bool    `json:"no_summary,omitempty"` // compact without the model
+	PastStep  bool    `json:"past_step,omitempty"`  // do not compact before PriceStep
 
 	StopHooks bool `json:"stop_hooks,omitempty"` // hooks decide whether the work may end
 	// Reports adds the result of each subagent to the conversation when it ends its work, unless a tool call returned it.

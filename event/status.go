@@ -62,6 +62,9 @@ type Purpose string
 // PurposeSummary asks for a summary, which is not part of the conversation.
 const PurposeSummary Purpose = "summary"
 
+// PurposeCompaction asks the provider for a summary that it signs.
+const PurposeCompaction Purpose = "compaction"
+
 // Source is who added a message to the conversation, other than the user.
 type Source string
 
@@ -111,6 +114,7 @@ type CompactionMethod string
 const (
 	CompactionClear   CompactionMethod = "clear"   // old tool results were cleared
 	CompactionSummary CompactionMethod = "summary" // the model wrote a summary
+	CompactionServer  CompactionMethod = "server"  // the provider wrote a summary
 	CompactionDigest  CompactionMethod = "digest"  // a digest was made without the model
 )
 
@@ -122,6 +126,7 @@ const (
 	WarningContextWindow WarningCode = "context_window"
 	WarningSummaryFailed WarningCode = "summary_failed"
 	WarningTruncated     WarningCode = "context_truncated" // the server dropped part of the conversation
+	WarningPriceStep     WarningCode = "price_step"        // the conversation is so long that tokens cost more
 	WarningNoCheckpoint  WarningCode = "no_checkpoint"
 	WarningStopHooks     WarningCode = "stop_hooks" // they wanted to keep the agent working too often
 )

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Model describes a model. Unknown numbers are 0, unknown prices nil.
@@ -29,9 +30,11 @@ type Model struct {
 	Thinking string   `json:"thinking,omitempty"`
 	Efforts  []string `json:"efforts,omitempty"` // supported efforts, least first
 	Cutoff   string   `json:"cutoff,omitempty"`  // knowledge cutoff, YYYY-MM
+	Ends     string   `json:"ends,omitempty"`    // the day the provider stops serving it, YYYY-MM-DD
 	Retired  bool     `json:"retired,omitempty"`
 	Default  bool     `json:"default,omitempty"` // the default model of its provider
 	Price    *Price   `json:"price,omitempty"`
+	Rules    Rules    `json:"rules,omitzero"`
 }
 
 // Price is in US dollars per million tokens. A nil field means that the price is unknown or does not exist.
@@ -46,6 +49,20 @@ type Price struct {
 	// Long replaces the price for calls with more than LongFrom input tokens. It may have its own Long.
 	LongFrom int64  `json:"long_from,omitempty"`
 	Long     *Price `json:"long,omitempty"`
+	// Next replaces the price from the day NextFrom on, YYYY-MM-DD in UTC. It may have its own Next.
+	NextFrom string `json:"next_from,omitempty"`
+	Next     *Price `json:"next,omitempty"`
+	// Tiers has the factor of each service tier that has its own price, such as "flex": 0.5.
+	Tiers map[string]float64 `json:"tiers,omitempty"`
+}
+
+// At returns the price at a time.
+func (p *Price) At(t time.Time) *Price {
+	day := t.UTC().Format(time.DateOnly)
+	for p != nil && p.Next != nil && day >= p.NextFrom {
+		p = p.Next
+	}
+	return p
 }
 
 // Cost returns the cost of the usage in US dollars. It is unknown if something that was used has no price.
@@ -53,7 +70,7 @@ func (p *Price) Cost(u Usage) (dollars float64, known bool) {
 	if p == nil {
 		return 0, false
 	}
-	search := p.Search
+	search, factor := p.Search, p.tier(u.Tier)
 	for p.Long != nil && u.Input > p.LongFrom {
 		p = p.Long
 	}
@@ -74,10 +91,19 @@ func (p *Price) Cost(u Usage) (dollars float64, known bool) {
 	add(u.CacheWrite-long, p.CacheWrite)
 	add(long, p.CacheWriteLong)
 	add(u.Searches*1000, search) // per thousand instead of per million
-	if !known {
+	if !known || factor == 0 {
 		return 0, false
 	}
-	return dollars, true
+	return dollars * factor, true
+}
+
+// tier returns the factor of a service tier, 0 if it is unknown.
+func (p *Price) tier(name string) float64 {
+	switch name {
+	case "", "auto", "default", "standard", "standard_only", "on_demand":
+		return 1
+	}
+	return p.Tiers[name]
 }
 
 // Cost is a sum of money in US dollars. If it is not Known, at least one of its parts has no price, and
@@ -122,42 +148,53 @@ func (c Cost) String() string {
 
 // Catalogue is an immutable list of models.
 type Catalogue struct {
-	models []Model
-	byName map[string]int // provider/name, and the name alone for the first model that has it
+	models   []Model
+	byName   map[string]int // key(provider, name), and the name alone for the first model that has it
+	families []Family       // the first that fits counts
+	aliases  []Alias        // the first that fits counts
 }
 
 // DefaultCatalogue returns the built-in catalogue.
 func DefaultCatalogue() *Catalogue { return defaultCatalogue() }
 
 var defaultCatalogue = sync.OnceValue(func() *Catalogue {
-	c, err := newCatalogue(withSearch(models(), searchPrices))
+	c, err := newCatalogue(withInvoked(withSearch(models(), searchPrices)))
 	if err != nil {
 		panic("llm: invalid built-in catalogue: " + err.Error())
 	}
+	c.families, c.aliases = families, aliases
 	return c
 })
 
 // ReadCatalogue reads a catalogue: a JSON object {"models": […]}. It may also have "search", the price of 1,000 web
-// searches by provider.
+// searches by provider, "families", the rules of unknown models, and "aliases", names for the current models.
 func ReadCatalogue(r io.Reader) (*Catalogue, error) {
 	var file struct {
-		Models []Model            `json:"models"`
-		Search map[string]float64 `json:"search"`
+		Models   []Model            `json:"models"`
+		Search   map[string]float64 `json:"search"`
+		Families []Family           `json:"families"`
+		Aliases  []Alias            `json:"aliases"`
 	}
 	dec := json.NewDecoder(r)
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&file); err != nil {
 		return nil, fmt.Errorf("invalid model catalogue: %w", err)
 	}
-	return newCatalogue(withSearch(file.Models, file.Search))
+	c, err := newCatalogue(withSearch(file.Models, file.Search))
+	if err == nil {
+		c.families, c.aliases = file.Families, file.Aliases
+	}
+	return c, err
 }
 
 // withSearch gives models without a price for web searches that of their provider.
 func withSearch(models []Model, prices map[string]float64) []Model {
 	for i := range models {
-		m := &models[i]
-		if search, ok := prices[m.Provider]; ok && m.Price != nil && m.Price.Search == nil {
-			m.Price.Search = &search
+		search, ok := prices[models[i].Provider]
+		for p := models[i].Price; ok && p != nil; p = p.Next {
+			if p.Search == nil {
+				p.Search = &search
+			}
 		}
 	}
 	return models
@@ -174,9 +211,9 @@ func newCatalogue(models []Model) (*Catalogue, error) {
 			return nil, fmt.Errorf("model %d in the catalogue has no id or no provider", i+1)
 		}
 		for _, name := range append([]string{m.ID}, m.Aliases...) {
-			key := m.Provider + "/" + name
+			key := key(m.Provider, name)
 			if _, dup := c.byName[key]; dup {
-				return nil, fmt.Errorf("the catalogue lists %s twice", key)
+				return nil, fmt.Errorf("the catalogue lists %s/%s twice", m.Provider, name)
 			}
 			c.byName[key] = i
 			if _, taken := c.byName[name]; !taken {
@@ -187,15 +224,41 @@ func newCatalogue(models []Model) (*Catalogue, error) {
 	return c, nil
 }
 
+// key differs from all names: the ID of a model may be "openai/gpt-5".
+func key(provider, name string) string { return provider + "\x00" + name }
+
 // Merge returns the models of both catalogues. If both have a model, the one in over wins.
 func (c *Catalogue) Merge(over *Catalogue) (*Catalogue, error) {
 	models := append([]Model(nil), over.models...)
 	for _, m := range c.models {
-		if _, replaced := over.byName[m.Provider+"/"+m.ID]; !replaced {
+		if _, replaced := over.byName[key(m.Provider, m.ID)]; !replaced {
 			models = append(models, m)
 		}
 	}
-	return newCatalogue(models)
+	merged, err := newCatalogue(models)
+	if err == nil {
+		merged.families, merged.aliases = slices.Concat(over.families, c.families), slices.Concat(over.aliases, c.aliases)
+	}
+	return merged, err
+}
+
+// Extend returns a catalogue with further models, which replace those with the same provider and ID. A name alone
+// still means the model that it meant before.
+func (c *Catalogue) Extend(models ...Model) (*Catalogue, error) {
+	all := c.Models()
+	for _, m := range models {
+		same := func(old Model) bool { return m.Provider == old.Provider && m.ID == old.ID }
+		if i := slices.IndexFunc(c.models, same); i >= 0 { // its place decides what the name alone means
+			all[i] = m
+		} else {
+			all = append(all, m)
+		}
+	}
+	extended, err := newCatalogue(all)
+	if err == nil {
+		extended.families, extended.aliases = c.families, c.aliases
+	}
+	return extended, err
 }
 
 // Models returns a copy of the list of models.
@@ -242,6 +305,7 @@ func (c *Catalogue) onBedrock(name string) (m Model, ok bool) {
 	if profile != "global." {
 		m.Price = nil
 	}
+	m.Rules.InlineTools, m.Rules.Compacts = false, false // only Anthropic's own API has them
 	return m, ok
 }
 
@@ -250,13 +314,20 @@ func (c *Catalogue) Exact(provider, name string) (Model, bool) {
 	if provider == "" {
 		return Model{}, false
 	}
-	return c.find(provider+"/", name)
+	return c.find(provider, name)
 }
 
-func (c *Catalogue) find(prefix, name string) (Model, bool) {
+// find returns a model of the provider. Without a provider, the name may begin with one.
+func (c *Catalogue) find(provider, name string) (Model, bool) {
 	for _, candidate := range []string{name, undated(name)} {
-		if i, ok := c.byName[prefix+candidate]; ok {
-			return c.models[i], true
+		keys := []string{key(provider, candidate)}
+		if provider == "" {
+			keys = []string{strings.Replace(candidate, "/", "\x00", 1), candidate}
+		}
+		for _, k := range keys {
+			if i, ok := c.byName[k]; ok {
+				return c.models[i], true
+			}
 		}
 	}
 	return Model{}, false

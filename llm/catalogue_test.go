@@ -86,6 +86,9 @@ func checkPrice(t *testing.T, p *llm.Price) {
 	if p.CacheWriteLong != nil && (p.CacheWrite != nil && *p.CacheWriteLong < *p.CacheWrite) {
 		t.Errorf("cache_write_long %v is less than cache_write %v", *p.CacheWriteLong, *p.CacheWrite)
 	}
+	if p.Next != nil {
+		checkPrice(t, p.Next)
+	}
 	if (p.Long == nil) != (p.LongFrom == 0) {
 		t.Fatal("long without long_from, or the reverse")
 	}
@@ -304,5 +307,47 @@ func TestReadCatalogue_AddsThePriceOfSearches(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("model %s: got the price %v, want %v", name, got, want)
 		}
+	}
+}
+
+func TestCatalogue_WithKeepsTheFamilies(t *testing.T) {
+	c, err := llm.DefaultCatalogue().Extend(llm.Model{ID: "claude-sonnet-5-5", Provider: "gateway", ContextWindow: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := c.Exact("gateway", "claude-sonnet-5-5"); !ok || m.ContextWindow != 7 {
+		t.Errorf("the added model is %v, %v", m, ok)
+	}
+	if m, ok := c.Like("anthropic", "claude-unheard-9"); !ok || m.MaxOutput == 0 {
+		t.Errorf("an unknown model of a family is %v, %v; want the rules of the newest", m, ok)
+	}
+	if m, ok := c.Lookup("", "claude-sonnet-5-5"); !ok || m.Provider != "anthropic" {
+		t.Errorf("the name alone means %v, %v; want the model of anthropic", m, ok)
+	}
+}
+
+func TestCatalogue_AReplacedModelKeepsItsPlaceAmongModelsWithTheSameName(t *testing.T) {
+	c, err := llm.NewCatalogue([]llm.Model{{ID: "m", Provider: "first"}, {ID: "m", Provider: "second"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err = c.Extend(llm.Model{ID: "m", Provider: "first", ContextWindow: 7}); err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := c.Lookup("", "m"); !ok || m.Provider != "first" || m.ContextWindow != 7 {
+		t.Errorf("the name alone means %v, %v; want the replaced model of the first provider", m, ok)
+	}
+}
+
+func TestCatalogue_ARouterMayUseTheNamesOfOtherProviders(t *testing.T) {
+	c, err := llm.NewCatalogue([]llm.Model{{ID: "maker/m", Provider: "router"}, {ID: "m", Provider: "maker", ContextWindow: 7}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := c.Exact("maker", "m"); !ok || m.ContextWindow != 7 {
+		t.Errorf("the maker's model is %v, %v", m, ok)
+	}
+	if m, ok := c.Exact("router", "maker/m"); !ok || m.Provider != "router" {
+		t.Errorf("the router's model is %v, %v", m, ok)
 	}
 }

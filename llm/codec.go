@@ -32,6 +32,7 @@ type partJSON struct {
 	Path      string            `json:"path,omitempty"`
 	Detail    string            `json:"detail,omitempty"`
 	State     *State            `json:"state,omitempty"`
+	Tools     *ToolChange       `json:"tools,omitempty"`
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -129,6 +130,8 @@ func partForm(p Part) (any, error) {
 		return partJSON{Type: "tool_result", ID: p.ID, Name: p.Name, Parts: parts, IsError: p.IsError, Custom: p.Custom}, nil
 	case Thinking:
 		return partJSON{Type: "thinking", Text: p.Text, Redacted: p.Redacted, State: p.State.ref()}, nil
+	case ToolChange:
+		return partJSON{Type: "tool_change", Tools: &p}, nil
 	case Opaque:
 		if p.State.Dialect == "" && json.Valid(p.State.Data) {
 			return json.RawMessage(p.State.Data), nil
@@ -180,6 +183,11 @@ func (j *partJSON) part(parts []Part) Part {
 		return ToolResult{ID: j.ID, Name: j.Name, Parts: parts, IsError: j.IsError, Custom: j.Custom}
 	case "thinking":
 		return Thinking{j.Text, j.Redacted, state}
+	case "tool_change":
+		if j.Tools != nil {
+			return *j.Tools
+		}
+		return ToolChange{}
 	case "opaque":
 		return Opaque{j.Kind, state}
 	}

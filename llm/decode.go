@@ -63,7 +63,7 @@ func readPart(r *jsonscan.Reader, nested bool) Part {
 	}
 	r.Close("}")
 	p := j.part(parts)
-	if p == nil || len(parts) > 0 && j.Type != "tool_result" {
+	if p == nil || j.Type == "tool_change" || len(parts) > 0 && j.Type != "tool_result" {
 		r.Fail()
 	}
 	return p

@@ -1,7 +1,7 @@
 package llm
 
 // Part is a piece of a message: [Text], [Image], [Audio], [Document], [ToolCall], [ToolResult],
-// [Thinking] or [Opaque].
+// [Thinking], [ToolChange] or [Opaque].
 type Part interface{ part() }
 
 // State is data that must be sent back to the provider unchanged, together with its part. Only the adapter of
@@ -79,6 +79,20 @@ type Thinking struct {
 	State    State
 }
 
+// ToolChange, in a system message, says that the tools of the conversation changed here. Request.Tools always lists
+// the tools after all changes. An adapter whose model takes changes in the conversation sends the tools as they were
+// at the start, and the changes in their places, so that the start of the request stays the same; others ignore it.
+type ToolChange struct {
+	Add    []ToolDef     `json:"add,omitempty"`
+	Remove []RemovedTool `json:"remove,omitempty"` // before Add
+}
+
+// RemovedTool is a tool that is no longer available. At is its position in the list before.
+type RemovedTool struct {
+	At   int     `json:"at"`
+	Tool ToolDef `json:"tool"`
+}
+
 // Opaque is a provider's item that this package does not model. It is stored whole and sent back in its
 // place. Kind is the provider's name for it.
 type Opaque struct {
@@ -93,4 +107,5 @@ func (Document) part()   {}
 func (ToolCall) part()   {}
 func (ToolResult) part() {}
 func (Thinking) part()   {}
+func (ToolChange) part() {}
 func (Opaque) part()     {}

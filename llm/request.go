@@ -35,6 +35,22 @@ type Request struct {
 	// automatic cache breakpoints.
 	CacheKey string `json:"cache_key,omitempty"`
 	NoCache  bool   `json:"no_cache,omitempty"`
+	// CacheTTL is how long the provider keeps the cache, one of the model's Rules.CacheTTLs; "" means the default.
+	CacheTTL string `json:"cache_ttl,omitempty"`
+	// Tier is the service tier, such as "flex" or "priority"; "" means the provider's default. Tiers have their own
+	// prices.
+	Tier string `json:"tier,omitempty"`
+	// Display is how thinking is shown: "summarized", "omitted" or another value of the provider; "" means
+	// summaries if the provider has them.
+	Display string `json:"display,omitempty"`
+	// Compact, if not empty, asks the server to summarise the conversation instead of answering it, with these
+	// instructions, on models whose Rules have Compacts. The answer is a Text with state, and its finish is
+	// FinishCompaction. Sent in place of the messages, it leaves the thinking in later messages valid.
+	Compact string `json:"compact,omitempty"`
+
+	// Attempts is the maximum number of attempts, if a client would make more; 0 means no limit. With a limit, it waits
+	// at most 10 seconds between them and does not repeat a timeout, because the caller has another model.
+	Attempts int `json:"attempts,omitempty"`
 
 	// Unary requests one whole answer instead of a stream. The caller sees the same events.
 	Unary bool `json:"unary,omitempty"`

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -16,6 +17,16 @@ type Response struct {
 	Retried   Usage  // tokens of failed attempts before this answer, as far as reported; set by Collect
 	RequestID string // the provider's id for the HTTP request
 	RateLimit RateLimit
+	// Dropped lists thinking of the request that the server did not show to the model, or would not have shown
+	// to it if it enforced its rules.
+	Dropped []Dropped
+}
+
+// Dropped is thinking that fails a check of the server: it belongs to another conversation, model or account.
+type Dropped struct {
+	Path    string `json:"path"` // where it was in the request, in the provider's words
+	Reason  string `json:"reason"`
+	Allowed bool   `json:"allowed,omitempty"` // it was shown to the model nevertheless
 }
 
 // Text returns the text of the message.
@@ -38,14 +49,17 @@ const (
 	FinishToolCalls     FinishReason = "tool_calls"
 	FinishContentFilter FinishReason = "content_filter"
 	FinishPause         FinishReason = "pause"
+	FinishCompaction    FinishReason = "compaction" // the server compacted the conversation
 	FinishError         FinishReason = "error"
 	FinishOther         FinishReason = "other"
 )
 
-// FinishInfo is the reason why the model stopped. Raw is the provider's own reason.
+// FinishInfo is the reason why the model stopped. Raw is the provider's own reason, Detail what it says about it, such
+// as the category of a refusal.
 type FinishInfo struct {
 	Reason FinishReason
 	Raw    string
+	Detail string
 }
 
 // Usage counts tokens in the same way for every provider. Input includes CacheRead and CacheWrite, and Output
@@ -59,13 +73,16 @@ type Usage struct {
 	// CacheWriteLong is the part of CacheWrite that is stored longer than the default, at another price.
 	CacheWriteLong int64 `json:"cache_write_long_tokens,omitempty"`
 	// Searches is the number of web searches that the provider made, which have their own price.
-	Searches int64           `json:"searches,omitempty"`
-	Raw      json.RawMessage `json:"raw,omitempty"`
+	Searches int64 `json:"searches,omitempty"`
+	// Tier is the service tier that the provider used, if it reported one. Tiers have their own prices.
+	Tier string          `json:"tier,omitempty"`
+	Raw  json.RawMessage `json:"raw,omitempty"`
 }
 
-// Add returns the sum of two usages, without Raw.
+// Add returns the sum of two usages, without Raw. The Tier is that of u, or of v if u has none.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
+		Tier:           cmp.Or(u.Tier, v.Tier),
 		Input:          u.Input + v.Input,
 		Output:         u.Output + v.Output,
 		Reasoning:      u.Reasoning + v.Reasoning,

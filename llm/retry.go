@@ -77,6 +77,10 @@ func (p RetryPolicy) run(ctx context.Context, r *Request, next StreamFunc, yield
 		}
 		delay, again := p.next(attempt-loads, err)
 		most := p.Retries + 1 + loads
+		if r.Attempts > 0 {
+			again = again && attempt-loads < r.Attempts && delay <= maxHurriedDelay && KindOf(err) != ErrTimeout
+			most = min(most, r.Attempts+loads)
+		}
 		if KindOf(err) == ErrLoading {
 			delay = min(max(time.Second, loading), 5*time.Second)
 			loading += delay
@@ -97,6 +101,9 @@ func (p RetryPolicy) run(ctx context.Context, r *Request, next StreamFunc, yield
 		waited += delay
 	}
 }
+
+// maxHurriedDelay is the maximum delay of a call with Request.Attempts.
+const maxHurriedDelay = 10 * time.Second
 
 // relay forwards a stream to its consumer, except for the error, which it returns. It also reports whether
 // content was forwarded. If the consumer stops, there is no error.

@@ -343,3 +343,35 @@ func TestRetry_WaitsForAModelThatIsStillLoading(t *testing.T) {
 		}
 	})
 }
+
+func TestRetry_GivesUpSoonIfThereIsAnotherModel(t *testing.T) {
+	late := &llm.Error{Kind: llm.ErrRateLimit, Status: 429, RetryAfter: 11 * time.Second}
+	for _, tt := range []struct {
+		name  string
+		err   *llm.Error
+		calls int
+		most  int // as announced
+	}{
+		{"overloaded", overloaded, 3, 3},
+		{"a long delay", late, 1, 0},
+		{"a timeout", &llm.Error{Kind: llm.ErrTimeout}, 1, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newFake("p", failure(tt.err))
+			policy := llm.SessionRetries()
+			policy.Jitter = noJitter
+			c := newClient(t, llm.ClientConfig{Providers: []llm.Provider{p}, Middleware: []llm.Middleware{policy.Middleware()}})
+			start, most := time.Now(), 0
+			var last error
+			for ev, err := range c.Stream(t.Context(), &llm.Request{Attempts: 3}) {
+				last = err
+				if r, ok := ev.(llm.Retry); ok {
+					most = r.Max
+				}
+			}
+			if p.calls() != tt.calls || most != tt.most || !errors.Is(last, tt.err) || time.Since(start) > 3*time.Second {
+				t.Errorf("%s: got %d calls of at most %d, the error %v after %v; want %d calls of %d within 3 s", tt.name, p.calls(), most, last, time.Since(start), tt.calls, tt.most)
+			}
+		})
+	}
+}

@@ -59,6 +59,12 @@ type (
 	}
 )
 
+// ThinkingProgress estimates how many tokens a thinking part has so far, if its text is not shown.
+type ThinkingProgress struct {
+	Index  int
+	Tokens int64
+}
+
 // PartDone holds a part that arrived whole, such as an image or an opaque item.
 type PartDone struct {
 	Index int
@@ -84,20 +90,21 @@ type Retry struct {
 // Finish is the last event of an answer that did not fail.
 type Finish struct{ Response *Response }
 
-func (Start) streamEvent()         {}
-func (TextStart) streamEvent()     {}
-func (TextDelta) streamEvent()     {}
-func (TextEnd) streamEvent()       {}
-func (ThinkingStart) streamEvent() {}
-func (ThinkingDelta) streamEvent() {}
-func (ThinkingEnd) streamEvent()   {}
-func (ToolCallStart) streamEvent() {}
-func (ToolCallDelta) streamEvent() {}
-func (ToolCallEnd) streamEvent()   {}
-func (PartDone) streamEvent()      {}
-func (Raw) streamEvent()           {}
-func (Retry) streamEvent()         {}
-func (Finish) streamEvent()        {}
+func (Start) streamEvent()            {}
+func (TextStart) streamEvent()        {}
+func (TextDelta) streamEvent()        {}
+func (TextEnd) streamEvent()          {}
+func (ThinkingStart) streamEvent()    {}
+func (ThinkingDelta) streamEvent()    {}
+func (ThinkingEnd) streamEvent()      {}
+func (ToolCallStart) streamEvent()    {}
+func (ToolCallDelta) streamEvent()    {}
+func (ToolCallEnd) streamEvent()      {}
+func (ThinkingProgress) streamEvent() {}
+func (PartDone) streamEvent()         {}
+func (Raw) streamEvent()              {}
+func (Retry) streamEvent()            {}
+func (Finish) streamEvent()           {}
 
 // Provider serves models over one protocol.
 type Provider interface {

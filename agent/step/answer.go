@@ -2,6 +2,7 @@ package step
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -31,9 +32,9 @@ func (s *State) model(r event.Record, d event.Data) {
 }
 
 func (s *State) callEnded(d event.ModelCallEnd) {
-	purpose := event.Purpose("")
+	purpose, messages := event.Purpose(""), 0
 	if s.calling != nil && s.calling.Call == d.Call {
-		purpose = s.calling.Purpose
+		purpose, messages = s.calling.Purpose, s.calling.Messages
 	}
 	if d.Error != nil && d.Error.Window > 0 {
 		s.refused = event.ModelSetup{Provider: s.sent.Provider, Model: s.sent.Model, Window: d.Error.Window}
@@ -46,10 +47,12 @@ func (s *State) callEnded(d event.ModelCallEnd) {
 	switch {
 	case purpose == event.PurposeSummary:
 		s.summarised(d)
+	case purpose == event.PurposeCompaction:
+		s.signed(d, messages)
 	case d.Error != nil:
 		s.failure, s.answer = d.Error, nil
 	case s.answer != nil:
-		s.take(d.Finish, d.Usage)
+		s.take(d.Finish, d.Detail, d.Usage)
 	}
 }
 
@@ -66,7 +69,7 @@ func (s *State) lostEnd() event.ModelCallEnd {
 func (s *State) closeAnswer() {
 	if s.answer != nil {
 		s.calling = nil
-		s.take(finishOf(s.answer.Message), llm.Usage{})
+		s.take(finishOf(s.answer.Message), "", llm.Usage{})
 	}
 }
 
@@ -77,7 +80,10 @@ func finishOf(msg llm.Message) llm.FinishReason {
 	return llm.FinishStop
 }
 
-func (s *State) take(reason llm.FinishReason, u llm.Usage) {
+func (s *State) take(reason llm.FinishReason, detail string, u llm.Usage) {
+	if reason == llm.FinishContentFilter && s.refusedBy(detail) {
+		return
+	}
 	msg := s.answer.Message
 	s.answer, s.answerer, s.failure, s.tried = nil, s.sent.Model, nil, attempts{}
 	s.turns++
@@ -87,6 +93,7 @@ func (s *State) take(reason llm.FinishReason, u llm.Usage) {
 		s.say(msg)
 	}
 	s.count(u, sent, msg.ToolCalls())
+	s.stepped(u)
 	s.warned = s.warned && s.filled() > warnAt
 	s.calls = nil
 	for _, c := range msg.ToolCalls() {
@@ -113,6 +120,31 @@ func (s *State) take(reason llm.FinishReason, u llm.Usage) {
 		s.halt = &Stop{Status: event.StatusDone}
 		s.question, s.continues = closingQuestion(s.text), 0
 	}
+}
+
+// refusedBy makes a refusal a failure, if there is another model to ask. What the model wrote does not count.
+func (s *State) refusedBy(detail string) bool {
+	e := &event.Error{Class: string(llm.ErrContentFilter), Message: "the model refused to answer"}
+	if detail != "" {
+		e.Message += " (" + detail + ")"
+	}
+	if _, ok := s.fallback(e); !ok || s.sent.Object {
+		return false
+	}
+	s.answer, s.failure = nil, e
+	s.turns++
+	s.used.Turns++
+	return true
+}
+
+// stepped warns once when the conversation is so long that tokens cost more.
+func (s *State) stepped(u llm.Usage) {
+	at := s.Effective().PriceStep
+	if at <= 0 || u.Input <= at || s.priced {
+		return
+	}
+	s.notes = append(s.notes, event.Warning{Code: event.WarningPriceStep, Message: fmt.Sprintf(
+		"The conversation has %d tokens; above %d, tokens of %s cost more", u.Input, at, s.sent.Model)})
 }
 
 // blank reports whether an answer says nothing. The text includes the pieces before it.

@@ -17,10 +17,12 @@ func (s *State) Apply(r event.Record) {
 	case event.SessionResume:
 		s.resumed(r, d)
 	case event.Settings:
+		moved := s.moves(d.Setup)
 		s.setup, s.refused = d.Setup, event.ModelSetup{}
 		if d.System != "" {
-			s.setSystem(d.System)
+			s.setSystem(d.System, moved)
 		}
+		s.retool(d.ToolChange)
 	case event.UserInput:
 		s.input(r, d)
 	case event.Continue:
@@ -78,7 +80,7 @@ func (s *State) edit(d event.Data) {
 }
 
 func (s *State) start(d event.SessionStart) {
-	s.setup, s.system = d.Setup, d.System
+	s.setup, s.system, s.told = d.Setup, d.System, d.System
 	s.loop.window = d.Rules.LoopWindow
 	if d.System != "" {
 		s.say(llm.SystemText(d.System))
@@ -87,19 +89,33 @@ func (s *State) start(d event.SessionStart) {
 
 // resumed applies that another process resumes the session. What was running counts as interrupted.
 func (s *State) resumed(r event.Record, d event.SessionResume) {
-	if d.Provider != s.setup.Provider || d.Model != s.setup.Model {
+	moved := s.moves(d.Setup)
+	if moved {
 		s.standIn = nil
 	}
 	s.setup, s.refused = d.Setup, event.ModelSetup{}
 	s.loop.window = d.Rules.LoopWindow
 	if d.System != "" || d.Imported {
-		s.setSystem(d.System)
+		s.setSystem(d.System, moved)
 	}
+	s.retool(d.ToolChange)
 	s.sent.lost = s.sent.lost || d.Lost > 0
 	s.closeAnswer()
 	s.recovered()
 	if s.phase == event.StateClosed {
 		s.phase = event.StateIdle
+	}
+}
+
+// moves reports whether a setup has another model.
+func (s *State) moves(to event.Setup) bool {
+	return to.Provider != s.setup.Provider || to.Model != s.setup.Model
+}
+
+// retool adds a change of tools to the conversation.
+func (s *State) retool(c *llm.ToolChange) {
+	if c != nil {
+		s.say(llm.Message{Role: llm.RoleSystem, Parts: []llm.Part{*c}})
 	}
 }
 
@@ -216,6 +232,9 @@ func (s *State) warning(d event.Warning) {
 		s.warned = true
 	case event.WarningTruncated:
 		s.read.warned = true
+		s.noted(d)
+	case event.WarningPriceStep:
+		s.priced = true
 		s.noted(d)
 	case event.WarningStopHooks:
 		s.consulted = true

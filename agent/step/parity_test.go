@@ -21,6 +21,7 @@ import (
 	"github.com/reins-agent/reins/internal/thorough"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
+	"github.com/reins-agent/reins/llm/bedrock"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -35,8 +36,9 @@ var dialects = []struct {
 	wire.Dialect
 	model string
 }{
-	{openai.NewDialect(openai.Config{}), "gpt-5.2"}, {anthropic.NewDialect(anthropic.Config{}), "claude-opus-4-6"},
-	{gemini.NewDialect(gemini.Config{}), "gemini-3-pro-preview"}, {chat.NewDialect(chat.Quirks{}), "gpt-4o"},
+	{openai.NewDialect(openai.Config{}), "gpt-6.1-sol"}, {anthropic.NewDialect(anthropic.Config{}), "claude-sonnet-4-5"},
+	{gemini.NewDialect(gemini.Config{}), "gemini-3.8-flash"}, {chat.NewDialect(chat.Quirks{}), "gpt-4o"},
+	{bedrock.NewDialect(bedrock.Config{}), "amazon.nova-pro-v1:0"},
 }
 
 // reporter is a test or a property.
@@ -138,7 +140,7 @@ var (
 )
 
 // compare lets a session and the driver do the same, each with a model that plays the same turns, and
-// compares the requests that they make, byte for byte, in the four protocols by turns.
+// compares the requests that they make, byte for byte, in all protocols by turns.
 func compare(t reporter, turns []llmtest.Turn, acts []act, config func() agent.Config) {
 	t.Helper()
 	play := func(c *agent.Config) *llmtest.Script {
@@ -398,7 +400,7 @@ func TestDriver_ParityMatrixGivesTheSessionsRequests(t *testing.T) {
 		"question":         {turn(do(agent.AskUser, `{"question":"Which?"}`)), llmtest.Say("Thanks.")},
 		"reasoning effort": {turn(llm.Thinking{Text: "Hm."}, do("shell", `{"command":"true"}`)), llmtest.Say("Done.")},
 	}
-	for _, model := range []string{"gpt-5.2", "claude-opus-4-6", "gemini-3-pro-preview"} {
+	for _, model := range []string{"gpt-6.1-sol", "claude-sonnet-5-5", "claude-opus-4-6", "gemini-3.8-flash"} {
 		for name, turns := range tasks {
 			t.Run(model+"/"+name, func(t *testing.T) {
 				compare(t, turns, []act{queue("Mind the style.", false), say("do it"), say("yes")}, func() agent.Config {

@@ -25,7 +25,7 @@ func (s *State) recover() Action {
 		if d, ok := s.quarantine(e); ok {
 			return Append{d}
 		}
-	case e.Retryable || kind == llm.ErrQuota:
+	case e.Retryable || kind == llm.ErrQuota || kind == llm.ErrNotFound || kind == llm.ErrContentFilter:
 		if d, ok := s.fallback(e); ok {
 			return Append{d}
 		}
@@ -61,6 +61,12 @@ func (s *State) fallback(e *event.Error) (event.ModelFallback, bool) {
 		}
 	}
 	return event.ModelFallback{}, false
+}
+
+// Alternative returns the fallback model that takes over if a call fails, or "".
+func (s *State) Alternative() string {
+	d, _ := s.fallback(&event.Error{})
+	return d.To
 }
 
 // quarantine removes what the provider refused from the conversation, if possible.

@@ -12,13 +12,14 @@ import (
 // place is a point that a conversation can be rewound to.
 type place struct {
 	messages []llm.Message
+	told     string // the system prompt in them
 	facts    compact.Facts
 	mode     policy.Mode
 	board    board
 }
 
 func (s *State) place() place {
-	return place{slices.Clip(s.messages), s.facts, s.tree.Mode(), s.tree.board.snapshot()}
+	return place{slices.Clip(s.messages), s.told, s.facts, s.tree.Mode(), s.tree.board.snapshot()}
 }
 
 // Undo returns the rewind that undoes the last input; see [event.Past.Undo].
@@ -55,13 +56,13 @@ func (s *State) rewound(d event.Rewind) {
 // rewind restores the conversation and its last answer at that point, but keeps the current system prompt.
 func (s *State) rewind(to place) {
 	s.rewrite(to.messages, "")
-	s.facts = to.facts
+	s.facts, s.told = to.facts, to.told
 	if s.path == "" && to.mode == policy.ModePlan { // an undo may make the mode stricter, but not milder
 		s.tree.mode = to.mode
 	}
 	s.tree.board.restore(to.board)
 	if s.system != "" {
-		s.setSystem(s.system)
+		s.setSystem(s.system, false)
 	}
 	s.rewritten = "the conversation was rewound"
 	s.text, s.question = "", ""

@@ -3,6 +3,7 @@ package step
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/compact"
@@ -27,6 +28,10 @@ type summary struct {
 	problem  string // why there is none
 	warned   bool
 	failures int // in a row
+
+	signed   llm.Text // by the provider
+	covers   int      // how many messages it replaces
+	unsigned bool     // the provider did not sign one
 }
 
 // Window returns the context window of the model in use, 0 if unknown.
@@ -36,6 +41,21 @@ func (s *State) Window() int64 {
 		return r.Window
 	}
 	return set.Window
+}
+
+// beforeStep is the share of a price step at which the conversation is compacted.
+const beforeStep = 0.95
+
+// bound returns the window to compact in: that of the model, or less if tokens cost more above a price step.
+func (s *State) bound() int64 {
+	window, step, at := s.Window(), s.Effective().PriceStep, s.setup.Rules.CompactAt
+	if step <= 0 || at <= 0 || s.setup.Rules.PastStep {
+		return window
+	}
+	if limit := int64(beforeStep * float64(step) / at); window <= 0 || limit < window {
+		return limit
+	}
+	return window
 }
 
 // filled returns the share of the window that the conversation takes, 0 if unknown.
@@ -59,7 +79,8 @@ func (s *State) contextWarning() event.Data {
 // compactIfFull compacts the conversation when it reaches the threshold. It returns nil if that is not
 // needed or not possible.
 func (s *State) compactIfFull() Action {
-	if at := s.setup.Rules.CompactAt; at <= 0 || s.filled() < at {
+	at, bound := s.setup.Rules.CompactAt, s.bound()
+	if at <= 0 || bound <= 0 || float64(s.meter.Estimate()) < at*float64(bound) {
 		return nil
 	}
 	a, _ := s.shrink(event.CompactionThreshold)
@@ -84,6 +105,9 @@ func (s *State) Compact() Action {
 // with the summary.
 func (s *State) shrink(reason event.CompactionReason) (Action, string) {
 	goal := s.goal(reason)
+	if a := s.sign(reason, goal); a != nil {
+		return a, ""
+	}
 	cleared, ok := compact.Clear(s.meter, s.messages, goal)
 	if after, err := cleared.Apply(s.messages); ok && err == nil && reason != event.CompactionManual && goal.Met(s.meter, after) {
 		return s.compaction(reason, event.CompactionClear, cleared), ""
@@ -112,7 +136,7 @@ func (s *State) shrink(reason event.CompactionReason) (Action, string) {
 func (s *State) goal(reason event.CompactionReason) compact.Goal {
 	rules, window, now := s.setup.Rules, s.Window(), s.meter.Estimate()
 	to := cmp.Or(max(rules.CompactTo, 0), max(rules.CompactAt, 0)/2, 0.4)
-	g := compact.Goal{Tokens: int64(to * float64(window)), Request: window - min(window/8, 16_000)}
+	g := compact.Goal{Tokens: int64(to * float64(s.bound())), Request: window - min(window/8, 16_000)}
 	if window <= 0 {
 		g.Tokens = now / 2
 	}
@@ -123,6 +147,42 @@ func (s *State) goal(reason event.CompactionReason) compact.Goal {
 		g.Request = min(max(g.Request, 0), now*3/4)
 	}
 	return g
+}
+
+// sign asks the provider for a summary that it signs, where one of our own would cost the thinking of the kept part, or
+// applies it. It returns nil if the provider does not write one.
+func (s *State) sign(reason event.CompactionReason, goal compact.Goal) Action {
+	rules, now := s.setup.Rules, s.summary
+	if !s.Effective().Compacts || rules.NoSummary || now.unsigned || reason == event.CompactionContextLength {
+		return nil
+	}
+	if now.signed.Text == "" {
+		plan, ok := compact.PrepareServer(s.meter, s.messages, goal, s.facts)
+		if !ok || s.limit() != nil {
+			return nil
+		}
+		return CallModel{Purpose: event.PurposeCompaction, Messages: plan.Messages, Compact: plan.Instructions}
+	}
+	plan, ok := compact.Signed(s.meter, s.messages, now.covers, goal) // messages may have arrived since
+	if !ok {
+		return nil
+	}
+	edit, err := plan.Finish(now.signed, s.facts)
+	if err != nil {
+		return nil
+	}
+	return s.compaction(reason, event.CompactionServer, edit)
+}
+
+// signed applies the answer to a call for a summary that the provider signs.
+func (s *State) signed(d event.ModelCallEnd, covers int) {
+	switch {
+	case d.Error != nil && llm.ErrorKind(d.Error.Class) == llm.ErrCancelled:
+	case d.Error != nil || d.Finish != llm.FinishCompaction || d.Summary == "":
+		s.summary.unsigned = true
+	default:
+		s.summary.signed, s.summary.covers = llm.Text{Text: d.Summary, State: d.Signed}, covers
+	}
 }
 
 // summarise asks the model for a summary, or returns what is wrong with it. The first request keeps the
@@ -169,6 +229,16 @@ func SummaryOf(resp *llm.Response) string {
 	return resp.Text()
 }
 
+// SignedOf returns the summary in the answer to a PurposeCompaction, and what the provider wants back with it.
+func SignedOf(resp *llm.Response) (summary string, signed llm.State) {
+	for _, p := range resp.Message.Parts {
+		if t, ok := p.(llm.Text); ok && t.Text != "" && len(t.State.Data) > 0 {
+			return t.Text, t.State
+		}
+	}
+	return "", llm.State{}
+}
+
 // summarised applies the answer to a call for a summary.
 func (s *State) summarised(d event.ModelCallEnd) {
 	if s.summary.warned {
@@ -204,17 +274,30 @@ func (s *State) compaction(reason event.CompactionReason, method event.Compactio
 // compacted applies an edit.
 func (s *State) compacted(d event.Compaction) {
 	if messages, err := d.Apply(s.messages); err == nil {
+		if d.Method == event.CompactionSummary || d.Method == event.CompactionDigest {
+			messages = s.settled(messages)
+		}
 		s.rewrite(messages, "the conversation was compacted")
 	}
 	s.read.compactions++
 	failures := s.summary.failures
-	if d.Method == event.CompactionSummary {
+	if d.Method == event.CompactionSummary || d.Method == event.CompactionServer {
 		failures = 0
 	}
 	s.summary, s.warned = summary{failures: failures}, false
 	if d.Reason == event.CompactionContextLength {
 		s.failure, s.tried.compacted = nil, true
 	}
+}
+
+// settled returns a conversation whose start has changed, with the current instructions there instead of all earlier
+// ones, and without changes of tools: there is no thinking left that would miss them.
+func (s *State) settled(messages []llm.Message) []llm.Message {
+	messages = slices.DeleteFunc(slices.Clone(messages), func(m llm.Message) bool { return m.Role == llm.RoleSystem })
+	if s.told != "" {
+		messages = append([]llm.Message{llm.SystemText(s.told)}, messages...)
+	}
+	return messages
 }
 
 // Size estimates how many tokens the conversation takes.

@@ -2,6 +2,7 @@ package step
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reins-agent/reins/compact"
@@ -16,6 +17,7 @@ type State struct {
 	tree   *Tree
 	setup  event.Setup
 	system string
+	told   string // the system prompt that the conversation contains
 
 	messages  []llm.Message // the conversation, a system message first
 	ids       map[string]bool
@@ -51,6 +53,7 @@ type State struct {
 	summary  summary
 	object   object
 	warned   bool // that the window is nearly full
+	priced   bool // warned that tokens cost more
 	sent     sent
 	read     read
 	refused  event.ModelSetup // the model that refused a conversation as too long, with its window
@@ -253,26 +256,58 @@ func (s *State) rewrite(messages []llm.Message, reason string) {
 	s.meter.Reset(s.messages)
 }
 
-// systemOf returns the system prompt of a conversation.
-func systemOf(messages []llm.Message) string {
-	if len(messages) == 0 || messages[0].Role != llm.RoleSystem {
-		return ""
-	}
-	return messages[0].Text()
-}
-
-// setSystem replaces the system prompt.
-func (s *State) setSystem(text string) {
+// setSystem replaces the system prompt. If the model takes system messages in the conversation, the new one is added at
+// the end, so that nothing that was sent has to change. If the model has changed too, there is nothing to preserve.
+func (s *State) setSystem(text string, moved bool) {
 	s.system = text
-	if text == systemOf(s.messages) {
+	if text == s.told {
 		return
 	}
-	messages := s.messages
-	if systemOf(messages) != "" {
-		messages = messages[1:]
+	if added, ok := s.newInstructions(text); ok && !moved {
+		s.told = text
+		s.say(llm.SystemText(added))
+		return
 	}
+	s.told = text
+	messages := slices.DeleteFunc(slices.Clone(s.messages), instructs)
 	if text != "" {
 		messages = append([]llm.Message{llm.SystemText(text)}, messages...)
 	}
 	s.rewrite(messages, "the system prompt was changed")
+}
+
+// instructs reports whether a message is a system prompt, at the start of the conversation or later.
+func instructs(m llm.Message) bool { return m.Role == llm.RoleSystem && m.Text() != "" }
+
+// newInstructions returns what to add to the conversation so that a new system prompt applies. It reports false if the
+// model must get it in place of the old one.
+func (s *State) newInstructions(text string) (added string, ok bool) {
+	if !s.Effective().LateSystem || s.told == "" || text == "" || s.turns == 0 || len(s.calls) > 0 {
+		return "", false
+	}
+	return amendment(s.told, text), true
+}
+
+// amendment returns instructions that change a system prompt into another: what is new, what no longer applies, or all
+// of it if most has changed.
+func amendment(old, now string) string {
+	was, is := strings.SplitAfter(old, "\n"), strings.SplitAfter(now, "\n")
+	for len(was) > 0 && len(is) > 0 && strings.TrimSpace(was[0]) == strings.TrimSpace(is[0]) {
+		was, is = was[1:], is[1:]
+	}
+	for len(was) > 0 && len(is) > 0 && was[len(was)-1] == is[len(is)-1] {
+		was, is = was[:len(was)-1], is[:len(is)-1]
+	}
+	gone, added := strings.TrimSpace(strings.Join(was, "")), strings.TrimSpace(strings.Join(is, ""))
+	switch {
+	case gone == "" && added == "":
+		return "Your instructions are the same as before."
+	case gone == "":
+		return added
+	case added == "":
+		return "These instructions no longer apply:\n\n" + gone
+	case len(gone)+len(added) < len(now)/2:
+		return "These instructions no longer apply:\n\n" + gone + "\n\nInstead:\n\n" + added
+	}
+	return "Your instructions have changed. These replace all earlier instructions:\n\n" + now
 }

@@ -13,6 +13,8 @@
 package step
 
 import (
+	"slices"
+
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
@@ -24,11 +26,12 @@ type (
 	// Append records a fact that follows from earlier records.
 	Append struct{ Data event.Data }
 
-	// CallModel calls the model for an answer or, with event.PurposeSummary, for a summary. The call is
-	// recorded from ModelCallStart to ModelCallEnd.
+	// CallModel calls the model for an answer or, with event.PurposeSummary or event.PurposeCompaction, for a
+	// summary. The call is recorded from ModelCallStart to ModelCallEnd.
 	CallModel struct {
 		Purpose  event.Purpose
 		Messages []llm.Message
+		Compact  string // instructions for PurposeCompaction
 		Choice   llm.ToolChoice
 		Output   *llm.OutputFormat
 	}
@@ -119,11 +122,12 @@ func (s *State) call() Action {
 	return CallModel{Messages: s.messages}
 }
 
-// othersTurn reports whether the conversation ends with an unfinished turn of another model. Only the model
-// that paused can continue its turn.
+// othersTurn reports whether the conversation ends with an unfinished turn that the model cannot continue. Only the model
+// that paused can continue its turn, and some models only if the provider ran a tool in it.
 func (s *State) othersTurn() bool {
-	last := s.messages[len(s.messages)-1]
-	return last.Role == llm.RoleAssistant && s.Effective().Model != s.answerer
+	last, set := s.messages[len(s.messages)-1], s.Effective()
+	hosted := slices.ContainsFunc(last.Parts, func(p llm.Part) bool { _, ok := p.(llm.Opaque); return ok })
+	return last.Role == llm.RoleAssistant && (set.Model != s.answerer || set.NoPrefill && !hosted)
 }
 
 // rest returns the action of an idle agent.

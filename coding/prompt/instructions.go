@@ -24,8 +24,8 @@ type Wording struct {
 	Plan                                       string
 }
 
-// Instructions returns the base instructions of a model family ("openai", "anthropic", "gemini" or
-// "generic"). They mention only tools that are offered.
+// Instructions returns the base instructions of a model family ("openai", "anthropic", "gemini" or "generic"), or the
+// short ones for every family ("lean"). They mention only tools that are offered.
 func Instructions(family string, w Wording, offered []tool.Spec) string {
 	words := map[string]string{
 		"Read": w.Read, "ReadMany": w.ReadMany, "Write": w.Write, "Edit": w.Edit, "Patch": w.Patch, "Delete": w.Delete,

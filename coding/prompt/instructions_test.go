@@ -9,7 +9,7 @@ import (
 
 func TestRender_IsLikeTextTemplate(t *testing.T) {
 	names := strings.Fields("Read ReadMany Write Edit Patch Delete Grep Glob List Shell Output Input Stop Plan Timeout Native Freeform")
-	for _, family := range []string{"openai", "anthropic", "gemini", "generic"} {
+	for _, family := range []string{"openai", "anthropic", "gemini", "generic", "lean"} {
 		text, err := instructionFiles.ReadFile("instructions/" + family + ".md")
 		if err != nil {
 			t.Fatal(err)

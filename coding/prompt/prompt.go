@@ -47,6 +47,7 @@ type Base struct {
 	Model        string   // name of the model
 	Cutoff       string   // knowledge cutoff; "" if unknown
 	DocFiles     []string // names of project documents
+	Brief        bool     // leave out what the model can see in the request or find out: tools, git status
 }
 
 // Build returns a system prompt in layers: base instructions, environment, tools, skills, descriptions from servers,
@@ -67,7 +68,14 @@ func (b Base) Build(ctx context.Context, e env.Environment, c Config) (string, e
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	layers := []string{b.Instructions, b.environment(e.Info(), c), c.Git.text(), toolText(c.Tools), skillText(c.Skills, c.Tools), aboutText(c.About), c.Docs.text(c.Trusted), memoryText(c.Memory), userText(c.User)}
+	git, tools := c.Git.text(), toolText(c.Tools)
+	if b.Brief {
+		git, tools = "", ""
+	}
+	layers := []string{
+		b.Instructions, b.environment(e.Info(), c), git, tools, skillText(c.Skills, c.Tools), aboutText(c.About),
+		c.Docs.text(c.Trusted), memoryText(c.Memory), userText(c.User),
+	}
 	layers = slices.DeleteFunc(layers, func(layer string) bool { return layer == "" })
 	return strings.Join(layers, "\n\n") + "\n", nil
 }
@@ -199,7 +207,11 @@ func (b Base) Describes(system string, info env.Info, c Config) bool {
 		return false
 	}
 	parts := []string{"\n" + line("Working directory", info.Dir), "\n" + line("Model", b.Model)}
-	for _, list := range []string{toolText(c.Tools), skillText(c.Skills, c.Tools), memoryText(c.Memory)} {
+	tools := toolText(c.Tools)
+	if b.Brief {
+		tools = ""
+	}
+	for _, list := range []string{tools, skillText(c.Skills, c.Tools), memoryText(c.Memory)} {
 		if list != "" {
 			parts = append(parts, "\n\n"+list+"\n")
 		}

@@ -11,14 +11,14 @@ import (
 
 // Read reads lines of a file.
 type Read struct {
-	Path   string `json:"file_path" jsonschema:"path of the file, absolute or relative to the working directory"`
+	Path   string `json:"file_path" jsonschema:"absolute, or relative to the working directory"`
 	Offset int    `json:"offset,omitempty" jsonschema:"first line to read, counted from 1"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"maximum number of lines to read (default 2000)"`
 }
 
 // Write creates or replaces a file.
 type Write struct {
-	Path    string `json:"file_path" jsonschema:"path of the file, absolute or relative to the working directory"`
+	Path    string `json:"file_path" jsonschema:"absolute, or relative to the working directory"`
 	Content string `json:"content" jsonschema:"the full content of the file"`
 	Check   Check  `json:"-"`
 }
@@ -36,7 +36,7 @@ func (k Check) do(ctx context.Context, c *tool.Call, old []byte) error {
 
 // Edit replaces text in a file.
 type Edit struct {
-	Path       string `json:"file_path" jsonschema:"path of the file, absolute or relative to the working directory"`
+	Path       string `json:"file_path" jsonschema:"absolute, or relative to the working directory"`
 	Old        string `json:"old_string" jsonschema:"the exact text to find, with enough context to be unique"`
 	New        string `json:"new_string" jsonschema:"the replacement text"`
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"replace every occurrence"`

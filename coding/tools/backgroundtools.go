@@ -37,7 +37,7 @@ func (s *shell) backgroundTools() []tool.Tool {
 // addition to the id.
 func processSpec(spec tool.Spec, properties string) tool.Spec {
 	spec.Version, spec.Limit = "1.0.0", shellLimit()
-	spec.Input = fmt.Appendf(nil, `{"type":"object","properties":{"id":{"type":["string","integer"],"description":"id of the background process, as returned by shell"}%s},"required":["id"],"additionalProperties":false}`, properties)
+	spec.Input = fmt.Appendf(nil, `{"type":"object","properties":{"id":{"type":["string","integer"],"description":"id returned by shell"}%s},"required":["id"],"additionalProperties":false}`, properties)
 	spec.Output = payload("id string", "pid integer", "command string", "running boolean",
 		"exit_code integer", "timed_out boolean", "duration_ms integer", "signal string", "background_processes integer", "dropped_bytes integer")
 	return spec
@@ -49,7 +49,7 @@ func (s *shell) output() Op[Output, News] {
 			Name:        "shell_output",
 			Description: "Read the new output of a background process, and whether it is still running.",
 			Permissions: []tool.Permission{tool.ProcExec}, ReadOnly: true,
-		}, `,"wait_ms":{"type":"integer","description":"how long to wait for the process to end before reading (default 0, at most 60000)"}`),
+		}, `,"wait_ms":{"type":"integer","description":"how long to wait for its end first (default 0, at most 60000)"}`),
 		Access: tool.Nothing[Output], // the call that started the process was approved
 		Do: func(ctx context.Context, _ *tool.Call, in Output) (News, error) {
 			p, err := s.find(in.ID)

@@ -49,7 +49,7 @@ the prompt.`,
 			return o.run(cmd.Context(), h, flagHidden(h, prompt))
 		},
 	}
-	o.connection.flags(cmd)
+	o.connection.flags(h, cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.stream, "stream", false, "print the answer as it arrives")
 	f.BoolVar(&o.json, "json", false, "print the answer as JSON; with --stream, print events, one per line")
@@ -174,6 +174,7 @@ type toolCallJSON struct {
 type finishJSON struct {
 	Reason llm.FinishReason `json:"reason"`
 	Raw    string           `json:"raw"`
+	Detail string           `json:"detail,omitempty"`
 }
 
 type usageJSON struct {

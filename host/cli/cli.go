@@ -16,11 +16,13 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/chatgpt"
 	"github.com/reins-agent/reins/llm/connect"
 )
 
@@ -35,9 +37,12 @@ type Host struct {
 	Stderr io.Writer
 	Getenv func(string) string
 
-	quit      <-chan struct{} // closed by the second interrupt; set by Main
-	systemDir string          // the directory of the system configuration; "" means the default
-	search    connect.Search  // where to look for local servers
+	quit      <-chan struct{}        // closed by the second interrupt; set by Main
+	systemDir string                 // the directory of the system configuration; "" means the default
+	search    connect.Search         // where to look for local servers
+	chatgpt   chatgpt.Service        // where to sign in with ChatGPT; zero means OpenAI
+	openURL   func(url string) error // opens the browser; nil means the user's
+	now       func() time.Time       // the clock for dates of models; nil means time.Now
 }
 
 // Process returns the Host for the current process.
@@ -170,15 +175,16 @@ func newRoot(h Host) *cobra.Command {
 To try Reins without an API key, run "reins demo".
 
 Otherwise set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY. For an
-OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.`,
+OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.
+"reins providers list" shows many more providers and their variables.`,
 		Example: `  reins run "Find out why TestParse fails and fix it"
   reins diff
   reins undo`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	},
-		newRun(h), newDemo(h), newAsk(h), newCoder(h), newTool(h), newPolicy(h), newHooks(h), newMCP(h), newSkills(h), newMemory(h), newModels(h), newConfig(h),
-		newSessions(h), newAudit(h), newUndo(h), newRedo(h), newDiff(h), newCost(h), newCompact(h), newTrust(h), newUntrust(h), newWorktrees(h), newDoctor(h), newWire(h), newVersion(h),
+		newRun(h), newDemo(h), newAsk(h), newCoder(h), newTool(h), newPolicy(h), newHooks(h), newMCP(h), newSkills(h), newMemory(h), newModels(h), newProviders(h), newConfig(h),
+		newSessions(h), newAudit(h), newUndo(h), newRedo(h), newDiff(h), newCost(h), newCompact(h), newTrust(h), newUntrust(h), newWorktrees(h), newDoctor(h), newLogin(h), newLogout(h), newWire(h), newVersion(h),
 	)
 	addVersion(root)
 	usage := root.UsageFunc()

@@ -121,7 +121,7 @@ func reply(_ int, r *llm.Request) llmtest.Turn {
 	case "hostile":
 		return llmtest.Say("a\x1b]0;owned\x07b\u009b2Jc\u202ed\re\x00f")
 	case "system":
-		return llmtest.Say(r.Messages[0].Text())
+		return llmtest.Say(systemPrompt(r))
 	case "tools":
 		var names []string
 		for _, t := range r.Tools {
@@ -136,6 +136,16 @@ func reply(_ int, r *llm.Request) llmtest.Turn {
 		return llmtest.Call("glob", `{"pattern":"`+strconv.Itoa(stage)+`"}`)
 	}
 	return obey(prompt, stage, r)
+}
+
+// systemPrompt returns the system prompt that applies. Later ones stand after what was said.
+func systemPrompt(r *llm.Request) (text string) {
+	for _, m := range r.Messages {
+		if m.Role == llm.RoleSystem {
+			text = m.Text()
+		}
+	}
+	return text
 }
 
 func obey(prompt string, stage int, r *llm.Request) llmtest.Turn {

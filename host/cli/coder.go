@@ -50,7 +50,7 @@ else is refused, unless a rule allows it.`,
 			return o.do(cmd.Context(), h, args)
 		},
 	}
-	o.connection.flags(cmd)
+	o.connection.flags(h, cmd)
 	f, q := cmd.Flags(), &o.request
 	f.StringVar(&q.Dir, "cd", ".", "work in directory `DIR`")
 	f.StringVar(&o.sandbox, "sandbox", string(coder.WorkspaceWrite), "what the agent can change: read-only, workspace-write or danger-full-access, which the configuration must permit")

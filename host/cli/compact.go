@@ -47,7 +47,7 @@ Without SESSION, use the last session of this directory.`,
 			return o.do(cmd.Context(), h)
 		},
 	}
-	o.connection.flags(cmd)
+	o.connection.flags(h, cmd)
 	cmd.Flags().BoolVar(&o.noModel, "no-model", false, "drop old tool results and steps instead of asking the model for a summary")
 	jsonFlag(cmd, &o.asJSON)
 	return cmd
@@ -58,11 +58,8 @@ func (o compactCommand) do(ctx context.Context, h Host) (err error) {
 	if err != nil {
 		return err
 	}
-	o.trust = trusts(h, ".")
-	if !o.noModel {
-		if _, err := o.connection.configure(h, ".", o.trust, place.meta); err != nil {
-			return err
-		}
+	if err := o.prepare(h, place); err != nil {
+		return err
 	}
 	s, err := o.open(ctx, h, place)
 	if err != nil {
@@ -77,6 +74,19 @@ func (o compactCommand) do(ctx context.Context, h Host) (err error) {
 		return err
 	}
 	return o.print(h, s.ID(), d)
+}
+
+// prepare configures the session as "reins run" does, so that the request for the summary has the same instructions,
+// tools and effort as the requests before. Without the model, only the trust matters.
+func (o *compactCommand) prepare(h Host, place saved) (err error) {
+	if o.noModel {
+		o.trust = trusts(h, ".")
+		return nil
+	}
+	if o.dir, err = place.dir(""); err != nil {
+		return err
+	}
+	return o.configure(h, place.meta)
 }
 
 // why explains why a session was not compacted.
@@ -140,6 +150,6 @@ func (o compactCommand) print(h Host, id string, d event.Compaction) error {
 			After  int64                  `json:"tokens_after"`
 		}{id, d.Method, d.Before, d.After})
 	}
-	_, err := fmt.Fprintf(h.Stdout, "session %s: %s (%s)\n", id, show.Compacted(d), d.Method)
+	_, err := fmt.Fprintf(h.Stdout, "session %s: %s (%s)\n", id, show.Compacted(d), show.Method(d.Method))
 	return err
 }

@@ -61,13 +61,18 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 
 // completeModels completes the value of a flag with the catalogue's models, limited to the chosen
 // provider.
-func completeModels(cmd *cobra.Command, c *connection, flag string) {
+func completeModels(h Host, cmd *cobra.Command, c *connection, flag string) {
 	completeFlag(cmd, flag, func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		known, err := loadCatalogue(c.catalogue)
+		known, err := loadCatalogue(h, c.catalogue)
 		if err != nil {
 			known = llm.DefaultCatalogue()
 		}
 		var ids []string
+		for _, a := range known.Aliases() {
+			if (c.provider == "" || a.Provider == c.provider) && strings.HasPrefix(a.Name, prefix) {
+				ids = append(ids, cobra.CompletionWithDesc(a.Name, a.Model))
+			}
+		}
 		for _, m := range known.Models() {
 			if !m.Retired && (c.provider == "" || m.Provider == c.provider) && strings.HasPrefix(m.ID, prefix) {
 				ids = append(ids, cobra.CompletionWithDesc(m.ID, m.Name))

@@ -32,17 +32,17 @@ type connection struct {
 	parsed  *pflag.FlagSet  // nil if there is no command line
 }
 
-func (c *connection) flags(cmd *cobra.Command) {
+func (c *connection) flags(h Host, cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&c.provider, "provider", "", "model provider: openai, anthropic, gemini, chat, local, bedrock, vertex, azure, azure-chat, or one from your configuration (default: the session's, if any, or the configured one, or chosen by --model or by the API keys that are set)")
+	f.StringVar(&c.provider, "provider", "", "model provider: openai, anthropic, gemini, chat, local, bedrock, vertex, azure, azure-chat, chatgpt, one that \"reins providers list\" shows, or one from your configuration (default: the session's, if any, or the configured one, or chosen by --model or by the API keys that are set)")
 	f.StringVar(&c.model, "model", "", "model to use (default: the session's, if any, or the configured one, or the provider's default)")
 	f.StringVar(&c.baseURL, "base-url", "", "`URL` of the API (default: the provider's)")
 	f.StringArrayVar(&c.headers, "header", nil, "add the HTTP header `\"NAME: VALUE\"` to the provider's requests; can be repeated")
 	f.StringVar(&c.responseTimeout, "response-timeout", "", "maximum `DURATION` until the first byte of an answer, such as 20m (default: 5m, and 15m for local servers and answers that are not streamed)")
 	f.StringVar(&c.catalogue, "catalogue", "", catalogueHelp)
 	f.BoolVar(&c.debug, "debug", false, "log HTTP traffic to standard error, without keys")
-	completeWords(cmd, "provider", connect.Names()...)
-	completeModels(cmd, c, "model")
+	completeFlag(cmd, "provider", completeProviders)
+	completeModels(h, cmd, c, "model")
 	c.parsed = f
 }
 
@@ -55,6 +55,9 @@ func (c connection) open(ctx context.Context, h Host) (coding.Connection, error)
 	k, err := coding.Connect(ctx, c.provider, c.model, conf)
 	if _, standard := conf.Catalogue.Default(k.Provider); err == nil && k.Server != nil && (k.Server.Name != "" || c.model == "" && !standard) {
 		notef(h, "using model %s from %s%s", k.Model, k.Server, windowNote(k))
+	}
+	if err == nil {
+		noteModel(h, k.Catalogue, k.Provider, k.Alias, k.Model)
 	}
 	if err == nil && len(k.Keys) > 0 {
 		notef(h, "using %s, the first of the providers with a key (%s); choose another with --provider, REINS_PROVIDER or \"reins config set provider NAME\"",
@@ -78,17 +81,20 @@ func windowNote(k coding.Connection) string {
 
 // config returns the configuration of the client.
 func (c connection) config(h Host) (connect.Config, error) {
-	catalogue, err := loadCatalogue(c.catalogue)
+	catalogue, err := loadCatalogue(h, c.catalogue)
 	if err != nil {
 		return connect.Config{}, err
 	}
 	if catalogue, err = connect.Catalogue(catalogue, c.entries); err != nil {
 		return connect.Config{}, usageError{err}
 	}
+	if catalogue, err = h.withPlans(catalogue, c.provider, c.entries); err != nil {
+		return connect.Config{}, err
+	}
 	header, err := parseHeaders(c.headers)
 	firstByte, _ := time.ParseDuration(c.responseTimeout) // already checked
 	conf := connect.Config{
-		Getenv: h.Getenv, Catalogue: catalogue, BaseURL: c.baseURL, Header: header, Entries: c.entries, Search: h.search,
+		Getenv: h.Getenv, Catalogue: catalogue, BaseURL: c.baseURL, Header: header, Entries: c.entries, Plans: h.plans(), Search: h.search,
 		Limits: wire.Limits{FirstByte: firstByte, Unary: firstByte}, Progress: func(text string) { notef(h, "%s", text) },
 	}
 	if c.debug {
@@ -101,8 +107,8 @@ func (c connection) config(h Host) (connect.Config, error) {
 const catalogueHelp = "JSON `FILE` with models that extend or replace the built-in ones"
 
 type models struct {
-	provider, catalogue string
-	asJSON, all         bool
+	provider, catalogue, check string
+	asJSON, all                bool
 }
 
 func newModels(h Host) *cobra.Command {
@@ -118,13 +124,20 @@ For a cloud platform, the models are listed under the names that their vendors
 use. On bedrock, Claude models are named anthropic.NAME; on azure, models have
 the names of your deployments.`,
 		Args: wantArgs(0, 1, "at most one PATTERN"),
-		RunE: func(_ *cobra.Command, args []string) error { return o.run(h, strings.ToLower(strings.Join(args, ""))) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.check != "" {
+				return o.checkModelFile(cmd.Context(), h)
+			}
+			return o.run(h, strings.ToLower(strings.Join(args, "")))
+		},
 	}
+	cmd.AddCommand(newModelsUpdate(h))
 	f := cmd.Flags()
 	f.StringVar(&o.provider, "provider", "", "only models of this provider")
 	f.StringVar(&o.catalogue, "catalogue", "", catalogueHelp)
 	f.BoolVar(&o.asJSON, "json", false, "print JSON")
 	f.BoolVar(&o.all, "all", false, "include retired models")
+	f.StringVar(&o.check, "check", "", "compare the built-in models with `FILE|URL` in the format of models.dev; the exit code is 1 if they differ")
 	completeFlag(cmd, "provider", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return modelProviders(llm.DefaultCatalogue()), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -132,7 +145,7 @@ the names of your deployments.`,
 }
 
 func (o models) run(h Host, pattern string) error {
-	c, err := loadCatalogue(o.catalogue)
+	c, err := loadCatalogue(h, o.catalogue)
 	if err != nil {
 		return err
 	}
@@ -149,7 +162,8 @@ func (o models) run(h Host, pattern string) error {
 	found := []llm.Model{}
 	for _, m := range c.Models() {
 		names := strings.ToLower(strings.Join(append([]string{m.ID, m.Name}, m.Aliases...), " "))
-		if (o.provider == "" || m.Provider == o.provider || slices.Contains(hosted[o.provider], m.Provider)) && strings.Contains(names, pattern) && (o.all || !m.Retired || pattern != "") {
+		m.Price = m.Price.At(h.time())
+		if (o.provider == "" || m.Provider == o.provider || slices.Contains(hosted[o.provider], m.Provider)) && strings.Contains(names, pattern) && (o.all || !m.Ended(h.time()) || pattern != "") {
 			found = append(found, m)
 		}
 	}
@@ -159,12 +173,12 @@ func (o models) run(h Host, pattern string) error {
 	case len(found) == 0:
 		return noMatch(c, o.provider, pattern)
 	}
-	return printTable(h, modelTable(found))
+	return printTable(h, modelTable(found, h.time()))
 }
 
 // hosted lists the providers whose models a cloud platform serves too.
 var hosted = map[string][]string{
-	"bedrock": {"anthropic"}, "vertex": {"gemini", "anthropic"}, "azure": {"openai"}, "azure-chat": {"openai"},
+	"bedrock": {"anthropic"}, "vertex": {"gemini", "anthropic"}, "azure": {"openai"}, "azure-chat": {"openai"}, "chatgpt": {"openai"},
 }
 
 // modelProviders lists the providers in a catalogue, and the cloud platforms that serve models of others.
@@ -188,7 +202,7 @@ func checkProvider(c *llm.Catalogue, provider string) error {
 	if provider == "" || slices.Contains(names, provider) {
 		return nil
 	}
-	if slices.Contains(connect.Names(), provider) { // chat or local
+	if connect.Known(provider) { // such as chat or local
 		return usagef("the models of provider %s cannot be listed: they depend on the server", provider)
 	}
 	return usagef("unknown provider %q%s", provider, useInstead(provider, names))
@@ -218,10 +232,11 @@ func noMatch(c *llm.Catalogue, provider, pattern string) error {
 	return fmt.Errorf("no model matches %q%s", pattern, didYouMean(pattern, words))
 }
 
-// loadCatalogue returns the built-in catalogue, extended by a file.
-func loadCatalogue(path string) (*llm.Catalogue, error) {
-	if path == "" {
-		return llm.DefaultCatalogue(), nil
+// loadCatalogue returns the built-in catalogue with the imported models, extended by a file.
+func loadCatalogue(h Host, path string) (*llm.Catalogue, error) {
+	base, err := h.builtin()
+	if err != nil || path == "" {
+		return base, err
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -232,14 +247,14 @@ func loadCatalogue(path string) (*llm.Catalogue, error) {
 	if err != nil {
 		return nil, usagef("%s: %w", path, err)
 	}
-	return llm.DefaultCatalogue().Merge(over)
+	return base.Merge(over)
 }
 
-func modelTable(models []llm.Model) *show.Table {
+func modelTable(models []llm.Model, now time.Time) *show.Table {
 	t := &show.Table{Columns: []show.Column{
 		{Title: "PROVIDER"}, {Title: "MODEL", Colour: show.Cyan}, {Title: "CONTEXT", Right: true}, {Title: "OUTPUT", Right: true},
 		{Title: "INPUT $", Right: true}, {Title: "OUTPUT $", Right: true}, {Title: "CACHE READ $", Right: true}, {Title: "CACHE WRITE $", Right: true},
-		{Title: "EFFORT"},
+		{Title: "EFFORT"}, {Title: "STATUS"},
 	}}
 	for _, m := range models {
 		p := m.Price
@@ -247,7 +262,7 @@ func modelTable(models []llm.Model) *show.Table {
 			p = &llm.Price{}
 		}
 		t.Add(m.Provider, m.ID, tokenCount(m.ContextWindow), tokenCount(m.MaxOutput), dollars(p.Input), dollars(p.Output),
-			dollars(p.CacheRead), dollars(p.CacheWrite), cmp.Or(strings.Join(m.Efforts, " "), "-"))
+			dollars(p.CacheRead), dollars(p.CacheWrite), cmp.Or(strings.Join(m.Efforts, " "), "-"), modelStatus(m, now))
 	}
 	return t
 }

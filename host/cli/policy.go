@@ -84,7 +84,7 @@ func (h Host) workspace() (w policy.Workspace) {
 		w.Home = realpath.Resolve(home)
 	}
 	if state, err := stateDir(h); err == nil {
-		for _, dir := range []string{"sessions", "checkpoints", "trust", "audit"} {
+		for _, dir := range []string{"sessions", "checkpoints", "trust", "audit", "models.json"} {
 			w.Protected = append(w.Protected, realpath.Resolve(filepath.Join(state, dir)))
 		}
 	}

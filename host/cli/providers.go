@@ -42,7 +42,7 @@ func catalogued(m config.Model, known *llm.Catalogue) llm.Model {
 	if !listed {
 		out.Tools = true
 	}
-	out.ID, out.Aliases, out.Freeform, out.Retired, out.Price = m.ID, nil, false, false, nil
+	out.ID, out.Aliases, out.Freeform, out.Retired, out.Ends, out.Price = m.ID, nil, false, false, "", nil
 	out.Name = cmp.Or(m.Name, out.Name, m.ID)
 	out.ContextWindow, out.MaxOutput = cmp.Or(int64(m.ContextWindow), out.ContextWindow), cmp.Or(int64(m.MaxOutput), out.MaxOutput)
 	for _, b := range []struct {

@@ -20,6 +20,9 @@ import (
 type run struct {
 	connection
 	effort       string
+	cacheTTL     string
+	service      string // the service tier
+	thinking     string // how it is shown
 	dir          string
 	profile      string
 	toolset      string
@@ -54,6 +57,7 @@ type run struct {
 	skipDamaged  bool
 	fallback     []string
 	compactAt    float64
+	pastStep     bool // let the conversation reach higher prices
 	noModel      bool // compact without a summary
 	stay         bool // keep running after the prompt is done
 	listen       string
@@ -101,20 +105,26 @@ further instructions.`,
 			return newRunner(h, v, o).run(cmd.Context(), args)
 		},
 	}
-	o.connection.flags(cmd)
+	o.connection.flags(h, cmd)
 	o.flags(h, cmd)
 	return cmd
 }
 
+const tierHelp = "tools that the model sees from the start: lean (only four, with a short prompt), core, advanced or all; " +
+	"from core on, it can search for the others"
+
 func (o *run) flags(h Host, cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.effort, "effort", "", effortHelp)
+	f.StringVar(&o.cacheTTL, "cache-ttl", "", "how long the provider keeps the prompt cache, such as 1h, if the model supports it (default: the provider's)")
+	f.StringVar(&o.service, "service-tier", "", "service `TIER` of the provider, such as flex or priority, which has its own prices (default: the provider's)")
+	f.StringVar(&o.thinking, "thinking", "", "what the provider shows of the model's thinking: summarized, omitted, or updates (default: summaries, if the provider has them)")
 	f.StringVar(&o.dir, "cwd", "", "run in directory `DIR` (default: the current directory)")
 	f.StringArrayVar(&o.mcpConfig, "mcp-config", nil, "also use the MCP servers in `FILE`; can be repeated")
 	f.BoolVar(&o.noMCP, "no-mcp", false, "do not use MCP servers")
 	f.StringVar(&o.profile, "profile", "", "use the tools and instructions for openai, anthropic, gemini or generic models (default: chosen by model)")
 	f.StringVar(&o.toolset, "toolset", string(coding.Standard), toolsetHelp)
-	f.StringVar(&o.tier, "tool-tier", string(coding.CoreTier), "tools that the model sees from the start: core, advanced or all; it can search for the others")
+	f.StringVar(&o.tier, "tool-tier", string(coding.CoreTier), tierHelp)
 	f.IntVar(&o.maxRounds, "max-rounds", 200, "maximum tool rounds per prompt")
 	f.IntVar(&o.maxTurns, "max-turns", 0, "maximum model calls in the session, including earlier runs (default: no limit)")
 	f.DurationVar(&o.timeout, "timeout", 0, "default command timeout, at most 10m (default: depends on the profile)")
@@ -136,6 +146,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.BoolVar(&o.noSave, "no-save", false, "do not save the session; it cannot be resumed or undone")
 	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "skip unreadable records when resuming or forking a session")
 	f.Float64Var(&o.compactAt, "compact-at", compactAt, "compact the conversation at this share of the context window, 0 to disable")
+	f.BoolVar(&o.pastStep, "past-price-step", false, "let the conversation grow past the length above which tokens cost more, instead of compacting it before")
 	f.BoolVar(&o.stay, "keep-running", false, "keep running after the prompt is done, for jobs that the agent schedules, until interrupted")
 	f.StringVar(&o.listen, "listen", "", "accept signed webhooks at `ADDR`, such as 127.0.0.1:8080, as messages to the agent; implies --keep-running")
 	f.StringVar(&o.secretEnv, "webhook-secret-env", "REINS_WEBHOOK_SECRET", "environment variable `VAR` with the webhook secret for --listen")
@@ -145,10 +156,11 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	completeFlag(cmd, "fork", completeSessions(h, anyNumber))
 	completeWords(cmd, "profile", "openai", "anthropic", "gemini", "generic")
 	completeWords(cmd, "toolset", string(coding.Standard), string(coding.Native))
-	completeWords(cmd, "tool-tier", string(coding.CoreTier), string(coding.AdvancedTier), string(coding.AllTiers))
+	completeWords(cmd, "tool-tier", string(coding.LeanTier), string(coding.CoreTier), string(coding.AdvancedTier), string(coding.AllTiers))
+	completeWords(cmd, "thinking", "summarized", "omitted", "updates")
 	completeWords(cmd, "output", "text", "json", "stream-json")
 	completeWords(cmd, "mode", modeNames()...)
-	completeModels(cmd, &o.connection, "fallback")
+	completeModels(h, cmd, &o.connection, "fallback")
 }
 
 // check rejects invalid flag values.
@@ -183,7 +195,8 @@ func (o run) check() error {
 
 // subagents returns the configuration of subagents. The higher tiers have the tools for teams.
 func (o run) subagents() agent.Subagents {
-	return agent.Subagents{Teams: o.settings != nil && o.settings.Run.Teams || o.tier != "" && o.tier != string(coding.CoreTier)}
+	higher := o.tier == string(coding.AdvancedTier) || o.tier == string(coding.AllTiers)
+	return agent.Subagents{Teams: higher || o.settings != nil && o.settings.Run.Teams}
 }
 
 func (o run) limits() agent.Limits {

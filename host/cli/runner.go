@@ -14,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/llm"
 )
@@ -45,6 +46,7 @@ type runner struct {
 	elsewhere bool // the session belongs to another directory
 	out       agent.Outcome
 	questions []event.Question // that the agent waits for
+	refusal   string           // how the main agent's model refused the last call, if it did
 	limit     event.TurnLimit  // the last limit that the main agent reached
 	cost      float64          // of the whole session
 	err       error
@@ -102,7 +104,7 @@ func (r *runner) result(ctx context.Context) result {
 	refused, missing := r.asker.unanswered()
 	res := result{
 		Type: "result", Text: r.out.Text, Question: r.out.Question, Limit: r.out.Limit, Rounds: r.out.Rounds,
-		Refused: refused, missing: missing, DurationMS: time.Since(r.start).Milliseconds(), SessionID: r.id,
+		Refused: refused, missing: missing, refusal: r.refusal, DurationMS: time.Since(r.start).Milliseconds(), SessionID: r.id,
 		saved: r.id != "" && !r.flags.noSave, elsewhere: r.elsewhere,
 		reached: reached{flags: r.flags, limit: r.limit, cost: r.cost, resumed: r.after > 0},
 	}
@@ -360,12 +362,21 @@ func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 	return unseen
 }
 
-// note counts the spending of an event, and records a limit that the main agent reached.
+// note counts the spending of an event, and records a limit that the main agent reached and a refusal of its model.
 func (r *runner) note(rec event.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.spent.Add(rec)
-	if d, ok := rec.Data.(event.TurnLimit); ok && rec.Agent == "" {
+	if rec.Agent != "" {
+		return
+	}
+	switch d := rec.Data.(type) {
+	case event.TurnLimit:
 		r.limit = d
+	case event.ModelCallEnd:
+		r.refusal = ""
+		if d.Detail != "" {
+			r.refusal = show.Refusal(d)
+		}
 	}
 }

@@ -75,7 +75,8 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		Session: agent.Config{
 			ID: o.id, Client: k.Client, System: r.system, Allow: o.allow, Deny: o.deny, Limits: o.limits(), Subagents: o.subagents(), SkipDamaged: o.skipDamaged,
 			Approve: r.asker.approve, Mode: o.permitted.mode, Policy: policy.Standard{Rules: o.permitted.rules}, Workspace: o.permitted.workspace,
-			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel}, Hooks: o.hooks,
+			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel, PastPriceStep: o.pastStep}, Hooks: o.hooks,
+			CacheTTL: o.cacheTTL, Tier: o.service, Display: o.thinking,
 			Meta: event.Meta{Prompt: show.FirstLine(r.given)}, // so that the session is listed even if it is interrupted early
 		},
 	}
@@ -108,6 +109,9 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		c.Session.Policy = yes{o.permitted.rules}
 	}
 	for _, name := range o.fallback {
+		if m, ok := conf.Catalogue.Resolve(k.Provider, name); ok {
+			name = m.ID
+		}
 		c.Session.Fallback = append(c.Session.Fallback, agent.Model{Name: name})
 	}
 	return c, nil
@@ -158,16 +162,30 @@ func (o run) checkModels(h Host, known *llm.Catalogue, provider, model string) e
 		flag := "--model"
 		if i > 0 {
 			flag = "--fallback"
+			alias := ""
+			if m, ok := known.Resolve(provider, name); ok {
+				alias, name = name, m.ID
+			}
+			noteModel(h, known, provider, alias, name)
 		}
 		m, _ := known.Lookup(provider, name)
 		switch {
 		case o.budget > 0 && m.Price == nil:
 			return usagef("the budget cannot be enforced because the price of %s is unknown: add the model with --catalogue, or remove the budget", name)
+		case o.budget > 0 && !pricedTier(m.Price, o.service):
+			return usagef("the budget cannot be enforced because the price of the service tier %s of %s is unknown: "+
+				"choose another tier, add its factor with --catalogue, or remove the budget", o.service, name)
 		case listed && m.Provider != provider:
 			notef(h, "%s: unknown %s model %q, trying it anyway%s", flag, provider, name, didYouMean(name, modelIDs(known, provider)))
 		}
 	}
 	return nil
+}
+
+// pricedTier reports whether the price of a service tier is known.
+func pricedTier(p *llm.Price, tier string) bool {
+	_, known := p.Cost(llm.Usage{Tier: tier})
+	return known
 }
 
 // saved is where a run is saved, and the session that it continues.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -188,8 +189,18 @@ func (h Host) keyCheck() check {
 			found = append(found, name)
 		}
 	}
+	for _, p := range connect.Presets() {
+		for _, name := range p.Keys {
+			if h.Getenv(name) != "" && name != "GITHUB_TOKEN" && !slices.Contains(found, name) {
+				found = append(found, name)
+			}
+		}
+	}
+	if st, err := h.chatGPT().Status(); err == nil && st.SignedIn {
+		found = append(found, "the ChatGPT sign-in (use it with --provider chatgpt)")
+	}
 	if len(found) == 0 {
-		return check{"keys", stateNone, "no API key is set; set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or use a local server"}
+		return check{"keys", stateNone, "no API key is set; set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or another variable that \"reins providers list\" shows, or use a local server"}
 	}
 	return check{"keys", stateOK, strings.Join(found, ", ")}
 }

@@ -171,19 +171,24 @@ type transcript struct {
 	out    io.Writer
 	colour bool
 	calls  show.Calls
+	model  show.Speaker // of the main agent
+	drops  bool         // it was shown that the server left out thinking
 	err    error
 }
 
 func (v *transcript) show(r event.Record) error {
 	indent := agentIndent(r.Agent)
 	v.calls.Note(r)
+	if r.Agent == "" {
+		v.model.Note(r.Data)
+	}
 	switch d := r.Data.(type) {
 	case event.UserInput:
 		if r.Agent == "" {
 			v.said(show.Cyan, "user", r.Seq, show.MessageText(d.Message))
 		}
 	case event.TextEnd:
-		if text := d.Message.Text(); r.Agent == "" && text != "" {
+		if text := v.model.Words(d.Message); r.Agent == "" && text != "" {
 			v.said(show.Green, "agent", r.Seq, text)
 		}
 	case event.SteeringInjected:
@@ -199,6 +204,11 @@ func (v *transcript) show(r event.Record) error {
 		if d.Error != nil {
 			v.note(indent, "model call failed: "+show.Summary(d.Error.Message))
 		}
+		if text := show.Dropped(d); text != "" && !v.drops {
+			v.drops = true
+			v.note(indent, text)
+		}
+		v.note(indent, show.Refusal(d))
 	case event.ProcessingEnd:
 		if d.Outcome != agent.StatusDone && d.Outcome != agent.StatusAwaitingInput {
 			v.note(indent, "ended: "+show.OneLine(string(d.Outcome)))

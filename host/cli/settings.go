@@ -18,6 +18,7 @@ import (
 var flagKeys = map[string]string{
 	"provider": "provider", "model": "model", "effort": "effort", "base-url": "base_url", "response-timeout": "response_timeout",
 	"mode": "permissions.mode", "sandbox": "sandbox.mode", "network": "sandbox.network", "max-rounds": "run.max_rounds", "max-turns": "run.max_turns", "budget": "run.budget", "compact-at": "run.compact_at",
+	"cache-ttl": "cache_ttl", "service-tier": "service_tier", "thinking": "thinking_display", "past-price-step": "run.past_price_step",
 }
 
 // ownMeaning marks a flag that does not override the key of the same name in flagKeys.
@@ -67,7 +68,7 @@ func (c *connection) configure(h Host, dir string, trusted bool, session event.M
 		return nil, nil
 	}
 	flags := overrides(c.parsed)
-	if chosen := c.provider != "" || c.model != ""; session.ID != "" && !chosen {
+	if same := c.provider == "" || c.provider == session.Provider; session.ID != "" && c.model == "" && same {
 		flags = append(flags,
 			config.Override{Key: "provider", Value: session.Provider, Name: "session " + session.ID},
 			config.Override{Key: "model", Value: session.Model, Name: "session " + session.ID})
@@ -76,7 +77,7 @@ func (c *connection) configure(h Host, dir string, trusted bool, session event.M
 	if err != nil {
 		return nil, err
 	}
-	known, err := loadCatalogue(c.catalogue)
+	known, err := loadCatalogue(h, c.catalogue)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +94,9 @@ var vendors = []string{"openai", "anthropic", "gemini"}
 // otherVendor reports whether the model was chosen in a layer above the provider and belongs to another vendor.
 func otherVendor(s *config.Settings, known *llm.Catalogue) bool {
 	m, listed := known.Lookup(s.Provider, s.Model)
+	if alias, ok := known.Resolve("", s.Model); ok {
+		m, listed = alias, true
+	}
 	return layerOf(s, "model").Above(layerOf(s, "provider")) && s.BaseURL == "" && listed &&
 		m.Provider != s.Provider && slices.Contains(vendors, s.Provider) && slices.Contains(vendors, m.Provider)
 }
@@ -122,6 +126,7 @@ func (o *run) configure(h Host, session event.Meta) error {
 		o.effort = s.Effort
 	}
 	o.maxRounds, o.maxTurns, o.budget, o.compactAt = s.Run.MaxRounds, s.Run.MaxTurns, s.Run.Budget, s.Run.CompactAt
+	o.apply(s)
 	if o.permitted, err = h.permissions(s, o.rules); err != nil {
 		return err
 	}
@@ -137,6 +142,11 @@ func (o *run) configure(h Host, session event.Meta) error {
 	}
 	o.hooks, err = h.hooks(s, dir, o.trust)
 	return err
+}
+
+// apply takes over what the configuration says about requests to the model.
+func (o *run) apply(s *config.Settings) {
+	o.cacheTTL, o.service, o.thinking, o.pastStep = s.CacheTTL, s.ServiceTier, s.ThinkingDisplay, s.Run.PastPriceStep
 }
 
 // useBox sets up the sandbox. The permissions must be set first.

@@ -45,15 +45,18 @@ func TestSettings_AMissingSandboxNamesWhatAsksForIt(t *testing.T) {
 
 // TestSettings_KnowAllProviders checks that the configuration accepts what connect does.
 func TestSettings_KnowAllProviders(t *testing.T) {
-	for _, name := range connect.Names() {
+	for _, name := range append(connect.Names(), "chatgpt", "openrouter", "kimi-for-coding", "moonshotai", "google") {
 		if _, err := load(config.Override{Key: "provider", Value: name, Name: "--provider"}); err != nil {
 			t.Error(err)
 		}
 	}
 	_, err := load(config.Override{Key: "provider", Value: "x", Name: "--provider"})
-	names := connect.Names()
+	names := append(connect.Names(), "chatgpt")
 	last := len(names) - 1
-	if want := "use " + strings.Join(names[:last], ", ") + " or " + names[last]; err == nil || !strings.HasSuffix(err.Error(), want) {
+	if want := "use " + strings.Join(names[:last], ", ") + " or " + names[last] + `, or one that "reins providers list" shows`; err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
+	}
+	if _, err = load(config.Override{Key: "provider", Value: "openruoter", Name: "--provider"}); err == nil || !strings.HasSuffix(err.Error(), "did you mean openrouter?") {
+		t.Errorf("got %v, want a suggestion", err)
 	}
 }

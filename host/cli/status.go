@@ -21,6 +21,7 @@ type status struct {
 	since time.Time        // when it became visible
 	off   bool             // a question uses the terminal
 	what  string           // the running tool
+	think int64            // estimated tokens of the current thinking
 	next  event.ModelRetry // the pending retry of a model call
 	until time.Time        // when it happens
 	spent event.Spending
@@ -104,10 +105,13 @@ func (s *status) hide() {
 	}
 }
 
-// doingNow describes the current action: waiting for a retry, running a tool, or working.
+// doingNow describes the current action: waiting for a retry, running a tool, thinking, or working.
 func (s *status) doingNow(now time.Time) string {
 	if left := s.until.Sub(now); left > 0 {
 		return show.Retry(s.next, left.Truncate(time.Second)+time.Second)
+	}
+	if s.what == "" && s.think > 0 {
+		return fmt.Sprintf("thinking, about %s tokens", show.Tokens(s.think))
 	}
 	return cmp.Or(s.what, "working")
 }
@@ -115,12 +119,28 @@ func (s *status) doingNow(now time.Time) string {
 // retry starts a countdown to the next attempt of a model call.
 func (s *status) retry(d event.ModelRetry) { s.next, s.until = d, time.Now().Add(d.Delay) }
 
-// note counts the spending of an event, and ends the countdown when the model responds.
+// note counts the spending of an event, follows the thinking of the main agent, and ends the countdown when the model
+// responds.
 func (s *status) note(r event.Record) {
 	s.spent.Add(r)
-	switch r.Data.(type) {
-	case event.TextDelta, event.TextEnd, event.ModelCallEnd, event.ReasoningDelta:
+	switch d := r.Data.(type) {
+	case event.ReasoningDelta:
 		s.until = time.Time{}
+		if r.Agent == "" && d.Tokens > 0 {
+			s.think = d.Tokens
+		}
+	case event.TextDelta, event.TextEnd, event.ModelCallEnd:
+		s.until = time.Time{}
+		s.thought(r.Agent)
+	case event.ArgumentsDelta, event.ModelRetry:
+		s.thought(r.Agent)
+	}
+}
+
+// thought ends the thinking of the main agent.
+func (s *status) thought(agent string) {
+	if agent == "" {
+		s.think = 0
 	}
 }
 

@@ -28,9 +28,11 @@ type textView struct {
 	mu       sync.Mutex
 	midLine  bool   // out is in the middle of a line
 	said     string // the current message so far
+	words    words
 	stream   show.Stream
 	calls    show.Calls
 	seen     map[string]bool // diffs shown by a question
+	dropped  bool            // it was shown that the server left out thinking
 	asking   bool            // a question waits for its answer
 	held     []event.Record  // events since the question
 	status   status
@@ -68,14 +70,13 @@ func (v *textView) display(r event.Record) error {
 	v.status.note(r)
 	v.calls.Note(r)
 	indent := agentIndent(r.Agent)
+	if r.Agent == "" {
+		v.hear(r.Data)
+	}
 	switch d := r.Data.(type) {
-	case event.TextDelta:
-		if v.live && r.Agent == "" {
-			v.say(d.Text)
-		}
 	case event.TextEnd:
 		if r.Agent == "" {
-			v.endText(d.Message.Text())
+			v.endText(v.words.Words(d.Message))
 		}
 	case event.ToolCallStart:
 		v.status.what = show.Title(d.Name, d.Arguments)
@@ -87,6 +88,19 @@ func (v *textView) display(r event.Record) error {
 		v.note(indent, r.Data)
 	}
 	return v.err
+}
+
+// hear prints what the model says with an event, as far as it is streamed.
+func (v *textView) hear(data event.Data) {
+	text, fresh := v.words.note(data)
+	if !v.live {
+		return
+	}
+	if fresh && v.said != "" {
+		v.endLine()
+		v.said = ""
+	}
+	v.say(text)
 }
 
 // agentIndent returns the indentation for the events of an agent, by its depth in the tree.
@@ -101,8 +115,11 @@ func (v *textView) replay(r event.Record) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.calls.Note(r)
-	if d, ok := r.Data.(event.ToolCallEnd); ok {
+	switch d := r.Data.(type) {
+	case event.ToolCallEnd:
 		v.calls.End(r.Agent, d)
+	case event.ModelCallEnd:
+		v.dropped = v.dropped || show.Dropped(d) != ""
 	}
 }
 
@@ -124,6 +141,14 @@ func (v *textView) note(indent string, data event.Data) {
 			v.line(indent, show.Retry(d, d.Delay))
 		}
 		v.status.retry(d)
+	case event.ModelCallEnd:
+		if text := show.Dropped(d); text != "" && !v.dropped {
+			v.dropped = true
+			v.line(indent, text)
+		}
+		if text := show.Refusal(d); text != "" && indent != "" { // the result says it of the main agent
+			v.line(indent, text)
+		}
 	case event.SteeringQueued:
 		v.line(indent, "queued for the agent: "+show.OneLine(show.MessageText(d.Message)))
 	case event.SessionEnd:

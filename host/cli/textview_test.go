@@ -20,6 +20,8 @@ func TestTextView_SaysInOneLineWhatHappensToTheConversation(t *testing.T) {
 		{event.Compaction{Reason: "threshold", Method: "summary", Before: 171000, After: 21500}, "171.0k"},
 		{event.Quarantine{What: "an image", Reason: "it is \x1b[2J broken"}, "an image"},
 		{event.ModelFallback{From: "big", To: "small", Error: event.Error{Message: "overloaded"}}, "big failed, using small: overloaded"},
+		{event.Compaction{Reason: "threshold", Method: "server", Before: 171000, After: 21500}, "by the provider"},
+		{event.Warning{Code: event.WarningPriceStep, Message: "tokens cost more now"}, "tokens cost more now"},
 		{event.Rewind{Input: 7, Chat: true, Files: true}, "@7"},
 		{event.Rewind{Input: 7, Files: true, Paths: []string{"a.go"}}, "a.go"},
 		{event.SessionResume{Interrupted: true}, "interrupted"},

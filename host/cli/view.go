@@ -111,6 +111,7 @@ type result struct {
 	err       error    // the source of Error
 	saved     bool     // the session can be continued
 	elsewhere bool     // the session belongs to another directory
+	refusal   string   // how the model refused to answer, if it gave a category
 	reached   reached
 }
 
@@ -191,6 +192,8 @@ func (r result) stopReason() string {
 		return oneLine(r.err)
 	case r.Limit != "":
 		return r.reached.stopReason(r.Limit)
+	case r.Outcome == agent.StatusRefused && r.refusal != "":
+		return r.refusal
 	}
 	return show.Stop(r.Outcome)
 }

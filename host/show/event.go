@@ -33,7 +33,13 @@ func Event(data event.Data) string {
 		if d.Error != nil {
 			return "✗ " + Summary(d.Error.Message)
 		}
-		return fmt.Sprintf("%s tokens in, %s out, %s", Tokens(d.Usage.Input), Tokens(d.Usage.Output), Price(d.Cost))
+		used := fmt.Sprintf("%s tokens in, %s out, %s", Tokens(d.Usage.Input), Tokens(d.Usage.Output), Price(d.Cost))
+		for _, more := range []string{Refusal(d), Dropped(d)} {
+			if more != "" {
+				used += "; " + more
+			}
+		}
+		return used
 	case event.ToolCallStart:
 		return Title(d.Name, d.Arguments)
 	case event.ToolCallEnd:
@@ -106,7 +112,7 @@ func Notice(data event.Data) string {
 	case event.ModelFallback:
 		return OneLine(fmt.Sprintf("%s failed, using %s:", d.From, d.To)) + " " + Summary(d.Error.Message)
 	case event.Compaction:
-		return fmt.Sprintf("compacted (%s, %s): %s", OneLine(string(d.Reason)), OneLine(string(d.Method)), Compacted(d))
+		return fmt.Sprintf("compacted (%s, %s): %s", OneLine(string(d.Reason)), Method(d.Method), Compacted(d))
 	case event.Quarantine:
 		return "removed " + Summary(d.What) + ": " + Summary(d.Reason)
 	case event.Rewind:
@@ -242,7 +248,7 @@ func Limit(d event.TurnLimit) string {
 	return "stopped at the limit " + OneLine(string(d.Limit))
 }
 
-// Retry formats a retry of a model call after a delay, with its reason.
+// Retry formats a retry of a model call after a delay, with its reason and the model that takes over if it fails.
 func Retry(d event.ModelRetry, in time.Duration) string {
 	if d.Error.Class == string(llm.ErrLoading) {
 		return fmt.Sprintf("the server is still loading the model; trying again in %s", Duration(in))
@@ -250,6 +256,9 @@ func Retry(d event.ModelRetry, in time.Duration) string {
 	attempt := fmt.Sprintf("attempt %d", d.Attempt)
 	if d.Max > 0 {
 		attempt += fmt.Sprintf(" of %d", d.Max)
+	}
+	if d.Fallback != "" {
+		attempt += ", then " + OneLine(d.Fallback)
 	}
 	return fmt.Sprintf("retrying in %s (%s): %s", Duration(in), attempt, Summary(d.Error.Message))
 }

@@ -60,6 +60,9 @@ func TestNotice_Formats(t *testing.T) {
 		{event.Rewind{Input: 7, Chat: true, Files: true}, "undone: conversation and files since @7"},
 		{event.Rewind{Input: 7, Redo: true, Files: true, Paths: []string{"a", "b"}}, "redone: files a, b since @7"},
 		{event.Compaction{Reason: "manual", Method: "digest", Before: 100_000, After: 9000}, "compacted (manual, digest): about 100.0k tokens reduced to 9.0k"},
+		{event.Compaction{Reason: "threshold", Method: event.CompactionServer, Before: 100_000, After: 9000}, "compacted (threshold, by the provider): about 100.0k tokens reduced to 9.0k"},
+		{event.ModelFallback{From: "big", To: "small", Error: event.Error{Message: "the model refused to answer (cyber)"}}, "big failed, using small: the model refused to answer (cyber)"},
+		{event.Warning{Code: event.WarningPriceStep, Message: "tokens cost more now"}, "tokens cost more now"},
 		{event.TurnLimit{Limit: event.LimitTurns, Value: 3}, "stopped at the limit of 3 model calls"},
 		{event.TurnLimit{Limit: event.LimitToolRounds, Value: 1}, "stopped at the limit of 1 tool round"},
 		{event.ApprovalResolved{Allowed: true}, ""},
@@ -84,5 +87,13 @@ func TestTable_TruncatesTheLastColumnToTheTerminal(t *testing.T) {
 		if err := table.Print(&b, width, false); err != nil || b.String() != want {
 			t.Errorf("width %d: got error %v and\n%swant\n%s", width, err, b.String(), want)
 		}
+	}
+}
+
+func TestEvent_EndOfACallTellsARefusalAndWhatWasLeftOut(t *testing.T) {
+	end := event.ModelCallEnd{Usage: llm.Usage{Input: 10, Output: 2}, Finish: llm.FinishContentFilter, Dropped: []llm.Dropped{{Reason: "a"}, {Reason: "b"}, {Reason: "a"}, {}}}
+	const want = "10 tokens in, 2 out, ?; the model refused to answer; the server left out 4 thinking blocks: a, b"
+	if got := Event(end); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -62,6 +62,8 @@ type Config struct {
 	wire.Endpoint                // the default Name is "anthropic", the default BaseURL is [BaseURL]
 	AuthToken     string         // sent as a bearer token instead of the API key
 	Catalogue     *llm.Catalogue // nil means llm.DefaultCatalogue()
+	// Cloud means that the endpoint is that of a cloud platform, which does not take definitions of tools in messages.
+	Cloud bool
 }
 
 // New returns a provider.
@@ -83,12 +85,13 @@ func NewDialect(c Config) wire.Dialect {
 	if c.Catalogue == nil {
 		c.Catalogue = llm.DefaultCatalogue()
 	}
-	return &dialect{catalogue: c.Catalogue, bearer: c.AuthToken != ""}
+	return &dialect{catalogue: c.Catalogue, bearer: c.AuthToken != "", cloud: c.Cloud}
 }
 
 type dialect struct {
 	catalogue *llm.Catalogue
 	bearer    bool
+	cloud     bool
 }
 
 func (*dialect) Name() string { return Name }
@@ -106,7 +109,10 @@ func (d *dialect) model(name string) (llm.Model, bool) {
 	if m, ok := d.catalogue.Exact(Name, name); ok {
 		return m, true
 	}
-	return d.catalogue.Exact(Name, plainModel(name))
+	if m, ok := d.catalogue.Like(Name, plainModel(name)); ok && m.Provider == Name {
+		return m, true
+	}
+	return llm.Model{}, false
 }
 
 // plainModel returns Anthropic's name for a model of Bedrock, such as

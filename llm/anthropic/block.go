@@ -16,12 +16,17 @@ const (
 	// resultKind is the Kind of the opaque part in a tool result with the members of its block that
 	// llm.ToolResult has no field for.
 	resultKind = "tool_result"
+	// compactionKind is the type of the block that the server writes in place of messages.
+	compactionKind = "compaction"
 )
 
 // blocks writes content blocks.
 type blocks struct {
 	wire.Encoder
 	model  string
+	prefix prefix
+	late   bool // the model takes system messages among the others
+	inline bool // and changes of tools in them
 	mark   int  // before the closing brace of the last block that may have a breakpoint; 0 if none
 	manual bool // a block has its own breakpoint
 }
@@ -35,23 +40,50 @@ func usable(s llm.State, model string) (wire.Value, bool) {
 	return v, err == nil && v.Kind() == '{'
 }
 
-// run writes one message of the API.
+// run writes one message of the API, and after a user message the system messages of the run.
 func (b *blocks) run(rn run, messages []llm.Message) error {
-	b.Open('{')
-	b.Field("role", rn.role)
-	b.Key("content")
-	b.Open('[')
+	b.message(rn.role)
 	var err error
-	if rn.role == "user" {
+	if rn.role == "user" && !rn.user {
+		b.systems(messages[rn.from:rn.to], "user") // there is no user message that they could follow
+	} else if rn.role == "user" {
 		err = b.user(messages[rn.from:rn.to])
 	} else {
 		for i := rn.from; i < rn.to && err == nil; i++ {
-			err = b.other(rn.role, &messages[i])
+			err = b.answer(&messages[i])
 		}
 	}
 	b.Close(']')
 	b.Close('}')
+	if rn.system && rn.user {
+		b.message("system")
+		b.systems(messages[rn.from:rn.to], "system")
+		b.Close(']')
+		b.Close('}')
+	}
 	return err
+}
+
+// message opens a message.
+func (b *blocks) message(role string) {
+	b.Open('{')
+	b.Field("role", role)
+	b.Key("content")
+	b.Open('[')
+}
+
+// systems writes the system messages of a run into one message. The API takes a system message only after a user message
+// and before an answer.
+func (b *blocks) systems(messages []llm.Message, role string) {
+	for i := range messages {
+		if m := &messages[i]; instructs(m.Role) && (b.late || inPlace(m, b.model)) {
+			for _, p := range m.Parts {
+				start := len(b.Buf)
+				b.system(p)
+				b.bound(role, start)
+			}
+		}
+	}
 }
 
 // user writes the parts of user messages, tool results first.
@@ -59,9 +91,11 @@ func (b *blocks) user(messages []llm.Message) error {
 	for i := range messages {
 		for _, p := range messages[i].Parts {
 			if r, ok := p.(llm.ToolResult); ok && fromUser(messages[i].Role) {
+				start := len(b.Buf)
 				if err := b.result(&r); err != nil {
 					return err
 				}
+				b.bound("user", start)
 			}
 		}
 	}
@@ -70,35 +104,47 @@ func (b *blocks) user(messages []llm.Message) error {
 			continue
 		}
 		for _, p := range messages[i].Parts {
+			start := len(b.Buf)
 			if err := b.content(p); err != nil {
 				return err
 			}
+			b.bound("user", start)
 		}
 	}
 	return nil
 }
 
+// bound adds what was written since start to the prefix of later thinking.
+func (b *blocks) bound(role string, start int) {
+	if b.prefix.on {
+		b.prefix.add(role, bytes.TrimPrefix(b.Buf[start:], []byte(",")))
+	}
+}
+
+// instructs reports whether a role is that of instructions.
+func instructs(r llm.Role) bool { return r == llm.RoleSystem || r == llm.RoleDeveloper }
+
 func fromUser(r llm.Role) bool { return r == llm.RoleUser || r == llm.RoleTool }
 
-// other writes the parts of an assistant message, or of a system message that stays in place.
-func (b *blocks) other(role string, m *llm.Message) error {
-	if role == "system" {
-		if m.Role != llm.RoleAssistant && inPlace(m, b.model) {
-			for _, p := range m.Parts {
-				b.system(p)
-			}
+// answer writes the parts of an assistant message, or of a compaction.
+func (b *blocks) answer(m *llm.Message) error {
+	switch {
+	case m.Role == llm.RoleUser:
+		if state, ok := compaction(m, b.model); ok {
+			b.compaction(state)
 		}
 		return nil
-	}
-	if m.Role != llm.RoleAssistant {
+	case m.Role != llm.RoleAssistant:
 		return nil
 	}
 	for _, p := range m.Parts {
+		start := len(b.Buf)
 		switch p := p.(type) {
 		case llm.ToolCall:
 			b.call(&p)
 		case llm.Thinking:
 			b.thinking(&p)
+			continue
 		case llm.Image:
 			b.text("[image]", nil)
 		case llm.Document:
@@ -108,8 +154,30 @@ func (b *blocks) other(role string, m *llm.Message) error {
 				return err
 			}
 		}
+		b.bound("assistant", start)
 	}
 	return nil
+}
+
+// compaction returns the block of a compaction, if the message is one that the model can read.
+func compaction(m *llm.Message, model string) (wire.Value, bool) {
+	if m.Role != llm.RoleUser || len(m.Parts) == 0 {
+		return nil, false
+	}
+	t, ok := m.Parts[0].(llm.Text)
+	if !ok {
+		return nil, false
+	}
+	state, ok := usable(t.State, model)
+	return state, ok && state.Get("type").Is(compactionKind)
+}
+
+// compaction writes the block of a compaction.
+func (b *blocks) compaction(state wire.Value) {
+	start := len(b.Buf)
+	b.Open('{')
+	b.end(state)
+	b.prefix.compacted(state, bytes.TrimPrefix(b.Buf[start:], []byte(",")))
 }
 
 // system writes a part of a system message.
@@ -118,6 +186,10 @@ func (b *blocks) system(p llm.Part) {
 	case llm.Text:
 		state, _ := usable(p.State, b.model)
 		b.text(p.Text, state)
+	case llm.ToolChange:
+		if b.inline {
+			b.toolChange(&p)
+		}
 	case llm.Opaque:
 		b.opaque(&p)
 	}
@@ -149,7 +221,10 @@ func (b *blocks) begin(kind string) {
 // end closes a block that may have a breakpoint.
 func (b *blocks) end(extra wire.Value) {
 	for m := extra.Members(); m.Next(); {
-		if string(m.Key) == "cache_control" {
+		switch string(m.Key) {
+		case boundKey:
+			continue
+		case "cache_control":
 			b.manual = true
 		}
 		b.Member(m.Key, m.Value)
@@ -167,10 +242,10 @@ func (b *blocks) text(s string, extra wire.Value) {
 	b.end(extra)
 }
 
-// thinking writes a thinking block, which must not have a breakpoint.
+// thinking writes a thinking block, which must not have a breakpoint, unless it is bound to another prefix.
 func (b *blocks) thinking(t *llm.Thinking) {
 	extra, ok := usable(t.State, b.model)
-	if !ok {
+	if !ok || !b.prefix.think(extra) {
 		return
 	}
 	mark := b.mark
@@ -237,7 +312,7 @@ func (b *blocks) result(r *llm.ToolResult) error {
 			extra, _ = usable(o.State, b.model)
 			continue
 		}
-		if err := b.content(p); err != nil {
+		if err := b.resultContent(p, r.IsError); err != nil {
 			return err
 		}
 	}
@@ -251,6 +326,18 @@ func (b *blocks) result(r *llm.ToolResult) error {
 	}
 	b.end(extra)
 	return nil
+}
+
+// resultContent writes a part of a result. The API takes only text in the result of a call that failed.
+func (b *blocks) resultContent(p llm.Part, failed bool) error {
+	switch p.(type) {
+	case llm.Image, llm.Document:
+		if failed {
+			b.text("[a file that cannot be shown with an error]", nil)
+			return nil
+		}
+	}
+	return b.content(p)
 }
 
 func (b *blocks) image(m llm.Media) error {

@@ -24,6 +24,8 @@ func (d *dialect) Decode(body []byte, a *wire.Assembler) error {
 	dec := &decoder{a: a}
 	a.Start(v.Get("id").Str(), v.Get("model").Str())
 	dec.addUsage(v.Get("usage"))
+	dec.transformed(v)
+	dec.detail(v)
 	dec.stopReason = v.Get("stop_reason").Str()
 	index := int64(0)
 	for it := content.Elements(); it.Next() && !a.Full(); index++ {
@@ -54,7 +56,11 @@ func (d *decoder) finish() {
 	if d.container.Kind() == '{' {
 		d.a.Part(llm.Opaque{Kind: containerKind, State: d.a.State(d.container)})
 	}
-	d.a.Usage(usage(d.usage))
+	u := usage(d.usage)
+	if reason == llm.FinishCompaction {
+		u = withCompaction(u, d.usage)
+	}
+	d.a.Usage(u)
 	if reason == llm.FinishToolCalls && d.output && !d.called {
 		reason = llm.FinishStop
 	}
@@ -79,6 +85,27 @@ func (d *decoder) fillHollow(b *block, cut bool) {
 	d.fill(b)
 }
 
+// transformed reads what the server left out of the request.
+func (d *decoder) transformed(v wire.Value) {
+	var list []llm.Dropped
+	for it := v.Get("input_transformations").Elements(); it.Next() && !d.a.Full(); {
+		kind := it.Value.Get("type")
+		if allowed := kind.Is("thinking_mismatch_allowed"); allowed || kind.Is("thinking_dropped") {
+			list = append(list, llm.Dropped{Path: it.Value.Get("path").Str(), Reason: it.Value.Get("reason").Str(), Allowed: allowed})
+		}
+	}
+	if len(list) > 0 {
+		d.a.Dropped(list)
+	}
+}
+
+// detail reads the category of a refusal.
+func (d *decoder) detail(v wire.Value) {
+	if category := v.Get("stop_details", "category").Str(); category != "" {
+		d.a.Detail(category)
+	}
+}
+
 func finishReason(raw string) llm.FinishReason {
 	switch raw {
 	case "end_turn", "stop_sequence":
@@ -91,6 +118,8 @@ func finishReason(raw string) llm.FinishReason {
 		return llm.FinishContentFilter
 	case "pause_turn":
 		return llm.FinishPause
+	case "compaction":
+		return llm.FinishCompaction
 	}
 	return llm.FinishOther
 }
@@ -102,6 +131,7 @@ func usage(raw wire.Value) llm.Usage {
 	}
 	var u llm.Usage
 	u.Raw = []byte(raw)
+	u.Tier = raw.Get("service_tier").Str()
 	u.CacheRead = raw.Get("cache_read_input_tokens").Int()
 	u.CacheWriteLong = raw.Get("cache_creation", "ephemeral_1h_input_tokens").Int()
 	u.CacheWrite = raw.Get("cache_creation_input_tokens").Int()
@@ -112,6 +142,17 @@ func usage(raw wire.Value) llm.Usage {
 	u.Output = raw.Get("output_tokens").Int()
 	u.Reasoning = raw.Get("output_tokens_details", "thinking_tokens").Int()
 	u.Searches = raw.Get("server_tool_use", "web_search_requests").Int()
+	return u
+}
+
+// withCompaction adds the tokens of a compaction, which the counts of the message do not contain.
+func withCompaction(u llm.Usage, raw wire.Value) llm.Usage {
+	for it := raw.Get("iterations").Elements(); it.Next(); {
+		if it.Value.Get("type").Is("compaction") {
+			u = u.Add(usage(it.Value))
+		}
+	}
+	u.Raw = []byte(raw)
 	return u
 }
 

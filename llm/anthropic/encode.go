@@ -26,8 +26,12 @@ func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	}
 	opts := r.Options[Name]
 	stream := streams(r, opts)
-	call := &wire.Call{Path: "/v1/messages", Stream: stream, Header: header(opts)}
-	h, err := d.head(r, opts, stream)
+	p := d.plan(r, opts)
+	if p.err != nil {
+		return nil, p.err
+	}
+	call := &wire.Call{Path: "/v1/messages", Stream: stream, Header: header(opts, p.betas)}
+	h, err := p.head(r, opts, stream)
 	if err != nil {
 		return nil, err
 	}
@@ -40,16 +44,20 @@ func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	h.Open('[')
 	mark := !r.NoCache && !h.manual
 	call.Body = make(wire.Body, 1, 7)
+	var last prefix
 	r.Cache.Encoder(Name, func() any { return new(history) }, func(e any) {
-		call.Body, mark, err = e.(*history).add(call.Body, r, mark)
+		call.Body, last, mark, err = e.(*history).add(call.Body, r, p, mark)
 	})
 	if err != nil {
 		return nil, err
 	}
 	if mark && h.mark > 0 {
-		h.Buf = slices.Insert(h.Buf, h.mark, breakpoint...)
+		h.Buf = slices.Insert(h.Buf, h.mark, p.breakpoint...)
 	}
 	call.Body[0] = h.Buf
+	if p.prefix.on || r.Compact != "" {
+		call.Seal = func(m *llm.Message) { last.seal(r.Model, m) }
+	}
 	return call, nil
 }
 
@@ -60,9 +68,14 @@ func streams(r *llm.Request, opts llm.Options) bool {
 	return !r.Unary
 }
 
-func header(opts llm.Options) http.Header {
+func header(opts llm.Options, planned []string) http.Header {
 	h := http.Header{"Anthropic-Version": {version}}
 	betas := slices.Clone(opts.Betas)
+	for _, b := range planned {
+		if !slices.Contains(betas, b) {
+			betas = append(betas, b)
+		}
+	}
 	for k, v := range opts.Header {
 		if http.CanonicalHeaderKey(k) == "Anthropic-Beta" {
 			betas = append(betas, v)
@@ -83,13 +96,9 @@ type head struct {
 	manual bool // the caller places cache breakpoints
 }
 
-// head writes the body up to the messages.
-func (d *dialect) head(r *llm.Request, opts llm.Options, stream bool) (*head, error) {
-	p := d.plan(r, opts)
-	if p.err != nil {
-		return nil, p.err
-	}
-	h := &head{Head: wire.Head{Options: merged(opts.Body, p)}}
+// head writes the body up to the messages, and completes the plan with the prefix of the messages.
+func (p *plan) head(r *llm.Request, opts llm.Options, stream bool) (*head, error) {
+	h := &head{Head: wire.Head{Options: merged(opts.Body, *p)}}
 	h.manual = setsCacheControl(opts.Body)
 	h.Buf = make([]byte, 0, wire.HeadSize(r))
 	h.Open('{')
@@ -102,7 +111,13 @@ func (d *dialect) head(r *llm.Request, opts llm.Options, stream bool) (*head, er
 	if stream && h.Set("stream") {
 		h.Bool(true)
 	}
-	h.sampling(r, p)
+	h.sampling(r, *p)
+	if r.Tier != "" && h.Set("service_tier") {
+		h.Str(r.Tier)
+	}
+	if r.Compact != "" && h.Set("compaction") {
+		h.compaction(r.Compact)
+	}
 	if p.thinking != nil && h.Set("thinking") {
 		h.Raw(p.thinking)
 	}
@@ -112,12 +127,30 @@ func (d *dialect) head(r *llm.Request, opts llm.Options, stream bool) (*head, er
 	if c := container(r); c != "" && h.Set("container") {
 		h.Str(c)
 	}
-	if err := h.tools(r, p); err != nil {
+	tools, err := h.tools(r, *p)
+	if err != nil {
 		return nil, err
 	}
-	h.system(r)
+	system := h.system(r, *p)
+	if p.model.Rules.PrefixCheck {
+		if theirs, ok := opts.Body["tools"]; ok {
+			tools = theirs
+		}
+		if theirs, ok := opts.Body["system"]; ok {
+			system = theirs
+		}
+		p.prefix = newPrefix(system, tools)
+	}
 	h.Extra()
 	return h, nil
+}
+
+// compaction writes what asks for a summary. The prompt of the server is replaced by the caller's.
+func (h *head) compaction(instructions string) {
+	h.Open('{')
+	h.Field("type", "summarize")
+	h.Field("instructions", instructions)
+	h.Close('}')
 }
 
 func (h *head) sampling(r *llm.Request, p plan) {
@@ -140,25 +173,20 @@ func (h *head) sampling(r *llm.Request, p plan) {
 	}
 }
 
-// system writes the system blocks.
-func (h *head) system(r *llm.Request) {
+// system writes the system blocks and returns them.
+func (h *head) system(r *llm.Request, p plan) []byte {
 	b := blocks{model: r.Model}
-	begun := false
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		if m.Role != llm.RoleSystem && m.Role != llm.RoleDeveloper {
-			begun = true
+		if !instructs(m.Role) || p.stays(r, i) {
 			continue
 		}
-		if begun && inPlace(m, r.Model) {
-			continue
-		}
-		for _, p := range m.Parts {
-			b.system(p)
+		for _, part := range m.Parts {
+			b.system(part)
 		}
 	}
 	if len(b.Buf) == 0 || !h.Set("system") {
-		return
+		return nil
 	}
 	h.manual = h.manual || b.manual
 	h.Open('[')
@@ -167,6 +195,7 @@ func (h *head) system(r *llm.Request) {
 	}
 	h.Raw(b.Buf)
 	h.Close(']')
+	return b.Buf
 }
 
 // container returns the container of the last answer, or "".

@@ -14,43 +14,54 @@ type history struct {
 	closed int    // number of messages in closed runs
 	mark   int    // position of the breakpoint in the last closed user run; 0 if none
 	manual bool   // a block has its own breakpoint
+	prefix prefix // after the closed runs
 }
 
-// run is a range of messages of one role.
+// run is a range of messages of one role. A user run may contain system messages, which follow it.
 type run struct {
 	role     string
 	from, to int
+	user     bool // it has parts of the user
+	system   bool // it has parts of system messages
 }
 
-// add appends the messages and the end of the body. With mark set it places breakpoints, unless a block has
-// its own, and reports whether it did.
-func (h *history) add(body wire.Body, r *llm.Request, mark bool) (wire.Body, bool, error) {
-	if h.seen.Pending(r.Model, r.Messages) == 0 {
-		*h = history{seen: h.seen}
+// lateRole is the role of a system message that stays among the others.
+const lateRole = "system"
+
+// add appends the messages and the end of the body, and returns the prefix of the answer. With mark set it places
+// breakpoints, unless a block has its own, and reports whether it did.
+func (h *history) add(body wire.Body, r *llm.Request, p plan, mark bool) (wire.Body, prefix, bool, error) {
+	if h.seen.Pending(r.Model+" "+p.prefix.head, r.Messages) == 0 {
+		*h = history{seen: h.seen, prefix: p.prefix}
 	}
-	open, err := h.advance(r)
+	open, err := h.advance(r, p)
 	if err != nil {
-		return nil, false, h.fail(err)
+		return nil, prefix{}, false, h.fail(err)
 	}
-	last := blocks{model: r.Model}
+	last := p.blocks(r, h.prefix)
 	if open.role != "" {
 		if len(h.buf) > 0 {
 			last.Buf = append(last.Buf, ',')
 		}
 		if err := last.run(open, r.Messages); err != nil {
-			return nil, false, h.fail(err)
+			return nil, prefix{}, false, h.fail(err)
 		}
 	}
 	last.Buf = append(last.Buf, closing...)
 	if h.manual || last.manual || !mark {
-		return append(body, h.buf, last.Buf), false, nil
+		return append(body, h.buf, last.Buf), last.prefix, false, nil
 	}
-	body = withBreakpoint(body, h.buf, h.mark)
-	return withBreakpoint(body, last.Buf, last.mark), true, nil
+	body = withBreakpoint(body, h.buf, h.mark, p.breakpoint)
+	return withBreakpoint(body, last.Buf, last.mark, p.breakpoint), last.prefix, true, nil
+}
+
+// blocks returns an encoder for messages after a prefix.
+func (p *plan) blocks(r *llm.Request, before prefix) blocks {
+	return blocks{model: r.Model, prefix: before, late: p.late, inline: p.inline}
 }
 
 // withBreakpoint appends a piece of JSON with a breakpoint at mark, unless mark is 0.
-func withBreakpoint(body wire.Body, piece []byte, mark int) wire.Body {
+func withBreakpoint(body wire.Body, piece []byte, mark int, breakpoint []byte) wire.Body {
 	if mark == 0 {
 		return append(body, piece)
 	}
@@ -58,32 +69,36 @@ func withBreakpoint(body wire.Body, piece []byte, mark int) wire.Body {
 }
 
 // advance encodes the runs that were closed since the last request and returns the open one.
-func (h *history) advance(r *llm.Request) (open run, err error) {
+func (h *history) advance(r *llm.Request, p plan) (open run, err error) {
 	for i := h.closed; i < len(r.Messages); i++ {
-		role := roleOf(r, i)
+		role := p.roleOf(r, i)
 		if role == "" {
 			continue
 		}
+		late := role == lateRole
+		if late {
+			role = "user"
+		}
 		if role != open.role {
 			if open.role != "" {
-				if err := h.close(open, r); err != nil {
+				if err := h.close(open, r, p); err != nil {
 					return open, err
 				}
 			}
 			open = run{role: role, from: i}
 		}
-		open.to = i + 1
+		open.to, open.system, open.user = i+1, open.system || late, open.user || !late
 	}
 	return open, nil
 }
 
-func (h *history) close(rn run, r *llm.Request) error {
-	b := blocks{model: r.Model}
+func (h *history) close(rn run, r *llm.Request, p plan) error {
+	b := p.blocks(r, h.prefix)
 	b.Buf = h.buf
 	if err := b.run(rn, r.Messages); err != nil {
 		return err
 	}
-	h.buf, h.closed = b.Buf, rn.to
+	h.buf, h.closed, h.prefix = b.Buf, rn.to, b.prefix
 	h.manual = h.manual || b.manual
 	if rn.role == "user" && b.mark > 0 {
 		h.mark = b.mark
@@ -98,12 +113,12 @@ func (h *history) fail(err error) error {
 }
 
 // roleOf returns the API's role of message i, or "" if it is not sent among the messages.
-func roleOf(r *llm.Request, i int) string {
+func (p *plan) roleOf(r *llm.Request, i int) string {
 	m := &r.Messages[i]
 	switch m.Role {
 	case llm.RoleSystem, llm.RoleDeveloper:
-		if inPlace(m, r.Model) && begunBefore(r.Messages[:i]) {
-			return "system"
+		if p.stays(r, i) && p.instructive(m, r.Model) {
+			return lateRole
 		}
 		return ""
 	case llm.RoleAssistant:
@@ -112,10 +127,39 @@ func roleOf(r *llm.Request, i int) string {
 		}
 		return ""
 	}
+	if _, ok := compaction(m, r.Model); ok {
+		return "assistant"
+	}
 	if sendable(m.Parts, "user", r.Model) {
 		return "user"
 	}
 	return ""
+}
+
+// stays reports whether system message i stays among the other messages. The others become the system blocks.
+func (p *plan) stays(r *llm.Request, i int) bool {
+	return (p.late || inPlace(&r.Messages[i], r.Model)) && begunBefore(r.Messages[:i])
+}
+
+// instructive reports whether any part of a system message becomes a block.
+func (p *plan) instructive(m *llm.Message, model string) bool {
+	for _, part := range m.Parts {
+		switch part := part.(type) {
+		case llm.Text:
+			if part.Text != "" {
+				return true
+			}
+		case llm.ToolChange:
+			if p.inline && len(part.Add)+len(part.Remove) > 0 {
+				return true
+			}
+		case llm.Opaque:
+			if _, ok := usable(part.State, model); ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // inPlace reports whether a system message was parsed from among the messages of a request: then all its

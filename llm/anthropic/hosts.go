@@ -55,6 +55,21 @@ func Bedrock() func(*llm.Request, *wire.Call) error {
 	}
 }
 
+// BedrockMessages returns the Endpoint.Rewrite for Claude on Amazon Bedrock's own Messages API, which streams as
+// Anthropic's does. The base URL is "https://bedrock-runtime.REGION.amazonaws.com", or
+// "https://bedrock-mantle.REGION.api.aws", whose signatures are for the service bedrock-mantle. Models are named
+// "anthropic.claude-…"; the prefix is added if it is missing. Config.AuthToken must be a Bedrock API key, or
+// Endpoint.Sign must sign the requests.
+func BedrockMessages() func(*llm.Request, *wire.Call) error {
+	return func(r *llm.Request, c *wire.Call) error {
+		c.Path = "/anthropic" + c.Path
+		if !strings.HasPrefix(r.Model, "claude") {
+			return nil
+		}
+		return rehead(c, []string{"model"}, func(e *wire.Encoder) { e.Field("model", "anthropic."+r.Model) })
+	}
+}
+
 // rehead rewrites the first piece of a body, with new members first and without the named ones.
 func rehead(c *wire.Call, without []string, add func(*wire.Encoder)) error {
 	first := c.Body[0]

@@ -30,6 +30,10 @@ func TestHosts_RewriteTheCall(t *testing.T) {
 			`{"anthropic_version":"bedrock-2023-05-31","anthropic_beta":["b1","b2"],"max_tokens":5,` + messages + `}`, true},
 		{"Bedrock, unary", Bedrock(), "arn:aws:x/y", true, "/model/arn%3Aaws%3Ax%2Fy/invoke",
 			`{"anthropic_version":"bedrock-2023-05-31","anthropic_beta":["b1","b2"],"max_tokens":5,` + messages + `}`, false},
+		{"Bedrock's Messages, stream", BedrockMessages(), "anthropic.claude-x-5", false, "/anthropic/v1/messages",
+			`{"model":"anthropic.claude-x-5","max_tokens":5,"stream":true,` + messages + `}`, true},
+		{"Bedrock's Messages, with Anthropic's name", BedrockMessages(), "claude-x-5", true, "/anthropic/v1/messages",
+			`{"model":"anthropic.claude-x-5","max_tokens":5,` + messages + `}`, false},
 	}
 	for _, tt := range tests {
 		r := request()

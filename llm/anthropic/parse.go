@@ -134,7 +134,9 @@ func tool(v wire.Value) llm.ToolDef {
 // reconcile adds options for the members that would not be encoded as they were.
 func (d *dialect) reconcile(p parser, v wire.Value) error {
 	opts := llm.Options{Body: p.options}
-	h, err := d.head(p.r, opts, streams(p.r, opts))
+	plan := d.plan(p.r, opts)
+	plan.err = nil // what the server accepted is right
+	h, err := plan.head(p.r, opts, streams(p.r, opts))
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (p *parser) block(role string, v wire.Value) llm.Part {
 		m := llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{part}}
 		var err error
 		if role == "assistant" {
-			err = b.other(role, &m)
+			err = b.answer(&m)
 		} else {
 			err = b.content(part)
 		}

@@ -1,21 +1,39 @@
 package anthropic
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// plan holds the settings of a request that depend on each other by the rules of the API.
+// plan holds the settings of a request that depend on each other by the rules of the API and of the model.
 type plan struct {
+	model      llm.Model
 	maxTokens  int64
 	thinking   []byte // value of thinking; nil to omit it
 	thinks     bool
 	output     []byte // value of output_config
 	outputTool bool   // the model must call a tool to return JSON
+	tools      []llm.ToolDef
+	late       bool // system messages stay among the others
+	inline     bool // changes of tools too
+	breakpoint []byte
+	betas      []string
+	prefix     prefix
 	err        error
 }
+
+// Features that need a name in the header anthropic-beta.
+const (
+	betaBinding    = "thinking-binding-controls-2026-08-01"
+	betaUpdates    = "thinking-display-updates-2026-08-18"
+	betaCount      = "thinking-token-count-2026-05-13"
+	betaInline     = "inline-tools-2026-09-15"
+	betaCompaction = "compact-2026-09-04"
+)
 
 const minBudget = 1024
 
@@ -47,7 +65,8 @@ func effortNames() []string {
 
 func (d *dialect) plan(r *llm.Request, opts llm.Options) plan {
 	m, known := d.model(r.Model)
-	p := plan{maxTokens: int64(r.MaxTokens)}
+	m.Rules.InlineTools = m.Rules.InlineTools && !d.cloud
+	p := plan{model: m, maxTokens: int64(r.MaxTokens)}
 	if p.maxTokens == 0 {
 		p.maxTokens = m.MaxOutput
 	}
@@ -62,15 +81,96 @@ func (d *dialect) plan(r *llm.Request, opts llm.Options) plan {
 			p.outputTool = true
 		}
 	}
-	forced := p.outputTool || r.ToolChoice.Mode == llm.ToolRequired || r.ToolChoice.Mode == llm.ToolNamed
 	effort := ""
 	if m.Thinking == "adaptive" {
-		effort = p.adaptive(r, m, forced)
+		effort = p.adaptive(r)
 	} else if m.Reasoning || m.Thinking != "" || !known {
-		p.budget(r, forced)
+		p.budget(r, p.forces(r))
 	}
 	p.outputConfig(effort, format)
+	p.conversation(r)
+	p.caching(r)
+	for _, check := range []func(*llm.Request) error{p.checkChoice, p.checkSampling, p.checkCache, p.checkTier, p.checkEnd, p.checkCompact} {
+		if p.err == nil {
+			p.err = check(r)
+		}
+	}
 	return p
+}
+
+// forces reports whether the request forces a tool. Models that refuse it are offered the output tool like any other.
+func (p *plan) forces(r *llm.Request) bool {
+	return p.outputTool && p.model.Rules.ForcedTools != llm.RefusedAlways ||
+		r.ToolChoice.Mode == llm.ToolRequired || r.ToolChoice.Mode == llm.ToolNamed
+}
+
+// conversation plans what may change in the middle of a conversation without changing its start.
+func (p *plan) conversation(r *llm.Request) {
+	rules := p.model.Rules
+	p.tools, p.late = r.Tools, rules.LateSystem
+	if rules.InlineTools && p.late {
+		base, ok := llm.BaseTools(r)
+		if p.inline = ok && p.placed(r); p.inline {
+			p.tools = base
+		}
+	}
+	if p.inline && changesTools(r.Messages) {
+		p.beta(betaInline)
+	}
+	if r.Compact != "" || slices.ContainsFunc(r.Messages, func(m llm.Message) bool { _, ok := compaction(&m, r.Model); return ok }) {
+		p.beta(betaCompaction)
+	}
+}
+
+// placed reports whether all changes of tools can stand among the messages: after a user message, before an answer.
+func (p *plan) placed(r *llm.Request) bool {
+	changed, user := false, false
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		switch role := p.roleOf(r, i); {
+		case role == "user":
+			user = true
+		case role == "assistant":
+			if changed && !user {
+				return false
+			}
+			changed, user = false, false
+		case instructs(m.Role) && changesTools(r.Messages[i:i+1]):
+			if !begunBefore(r.Messages[:i]) {
+				return false
+			}
+			changed = true
+		}
+	}
+	return !changed || user
+}
+
+func changesTools(messages []llm.Message) bool {
+	return slices.ContainsFunc(messages, func(m llm.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { _, ok := p.(llm.ToolChange); return ok })
+	})
+}
+
+// caching plans the breakpoints of the prompt cache.
+func (p *plan) caching(r *llm.Request) {
+	p.breakpoint = breakpoint
+	if r.CacheTTL != "" && r.CacheTTL != "5m" {
+		p.breakpoint = fmt.Appendf(nil, `,"cache_control":{"type":"ephemeral","ttl":%q}`, r.CacheTTL)
+	}
+}
+
+func (p *plan) beta(name string) {
+	if !slices.Contains(p.betas, name) {
+		p.betas = append(p.betas, name)
+	}
+}
+
+// either returns "a, b or c".
+func either(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
 // Shape returns the value of thinking, which may depend on the conversation.
@@ -81,51 +181,6 @@ func (d *dialect) Shape(r *llm.Request) string {
 		return string(theirs)
 	}
 	return string(p.thinking)
-}
-
-// adaptive plans adaptive thinking.
-func (p *plan) adaptive(r *llm.Request, m llm.Model, forced bool) (effort string) {
-	off := r.Effort == "none" || r.Effort == "" && r.ThinkingBudget != nil && *r.ThinkingBudget <= 0
-	switch {
-	case off:
-		p.thinking = []byte(`{"type":"disabled"}`)
-		return ""
-	case r.Effort == "" && r.ThinkingBudget == nil:
-		return ""
-	}
-	if !forced {
-		p.thinking, p.thinks = []byte(`{"type":"adaptive"}`), true
-	}
-	return nearest(r.Effort, m.Efforts)
-}
-
-// budget plans thinking with a token budget.
-func (p *plan) budget(r *llm.Request, forced bool) {
-	tokens := int64(0)
-	switch {
-	case r.ThinkingBudget != nil:
-		tokens = int64(*r.ThinkingBudget)
-	case r.Effort != "":
-		budget, ok := effortBudget(r.Effort)
-		if !ok {
-			p.err = llm.EffortError(r.Model, r.Effort, effortNames())
-			return
-		}
-		tokens = min(budget, p.maxTokens-p.maxTokens/4)
-	}
-	if tokens >= p.maxTokens {
-		tokens = p.maxTokens - p.maxTokens/4
-	}
-	if tokens < minBudget || forced || roundWithoutThinking(r) {
-		return
-	}
-	var e wire.Encoder
-	e.Open('{')
-	e.Field("type", "enabled")
-	e.Key("budget_tokens")
-	e.Int(tokens)
-	e.Close('}')
-	p.thinking, p.thinks = e.Buf, true
 }
 
 func (p *plan) outputConfig(effort string, schema []byte) {
@@ -145,77 +200,4 @@ func (p *plan) outputConfig(effort string, schema []byte) {
 	}
 	e.Close('}')
 	p.output = e.Buf
-}
-
-// nearest returns the supported effort for an effort: the same, the next lower one, or the lowest. It returns
-// an unknown effort unchanged.
-func nearest(effort string, supported []string) string {
-	if len(supported) == 0 || slices.Contains(supported, effort) {
-		return effort
-	}
-	rank := func(name string) int {
-		for i, e := range efforts {
-			if e.name == name {
-				return i
-			}
-		}
-		return -1
-	}
-	want := rank(effort)
-	if want < 0 {
-		return effort
-	}
-	best := ""
-	for _, s := range supported {
-		if i := rank(s); i >= 0 && i < want || best == "" && i >= 0 {
-			best = s
-		}
-	}
-	return best
-}
-
-// roundWithoutThinking reports whether the conversation ends in a tool round whose first answer does not begin
-// with thinking of this model. The API refuses to enable thinking there.
-func roundWithoutThinking(r *llm.Request) bool {
-	first := -1
-	for i := len(r.Messages); i > 0; {
-		results := false
-		for ; i > 0 && r.Messages[i-1].Role != llm.RoleAssistant; i-- {
-			results = results || answersCalls(&r.Messages[i-1])
-		}
-		if !results {
-			break
-		}
-		for ; i > 0 && r.Messages[i-1].Role == llm.RoleAssistant; i-- {
-			first = i - 1
-		}
-	}
-	return first >= 0 && !beginsWithThinking(r.Messages[first].Parts, r.Model)
-}
-
-func beginsWithThinking(parts []llm.Part, model string) bool {
-	for _, p := range parts {
-		switch p := p.(type) {
-		case llm.Thinking:
-			if _, ok := usable(p.State, model); ok {
-				return true
-			}
-		case llm.Text:
-			if p.Text != "" {
-				return false
-			}
-		case llm.ToolCall:
-			return false
-		}
-	}
-	return false
-}
-
-func answersCalls(m *llm.Message) bool {
-	for _, p := range m.Parts {
-		if _, ok := p.(llm.ToolResult); ok {
-			return true
-		}
-	}
-	return false
 }

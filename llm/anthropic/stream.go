@@ -96,6 +96,7 @@ func (d *decoder) start(message wire.Value) {
 	d.id = id
 	d.a.Start(id, message.Get("model").Str())
 	d.addUsage(message.Get("usage"))
+	d.transformed(message)
 	if again {
 		return
 	}
@@ -128,6 +129,8 @@ func (d *decoder) messageDelta(e event, v wire.Value) {
 	if s := e.delta.Get("stop_reason").Str(); s != "" {
 		d.stopReason = s
 	}
+	d.transformed(v)
+	d.detail(e.delta)
 	if c := e.delta.Get("container"); c.Exists() {
 		d.container = c.Clone()
 	}
@@ -138,11 +141,14 @@ func (d *decoder) messageDelta(e event, v wire.Value) {
 
 // delta reads a content_block_delta event.
 func (d *decoder) delta(index int64, delta, v wire.Value) {
-	var kind, value wire.Value
+	var kind, value, tokens wire.Value
 	for m := delta.Members(); m.Next(); {
-		if string(m.Key) == "type" {
+		switch {
+		case string(m.Key) == "type":
 			kind = m.Value
-		} else if value == nil {
+		case string(m.Key) == "estimated_tokens":
+			tokens = m.Value
+		case value == nil:
 			value = m.Value
 		}
 	}
@@ -154,6 +160,10 @@ func (d *decoder) delta(index int64, delta, v wire.Value) {
 	case b == nil:
 	case b.takes(kind):
 		b.touched = true
+		if n := tokens.Int(); n > 0 {
+			b.tokens += n
+			d.a.Progress(b.part, b.tokens)
+		}
 		d.a.Delta(b.part, b.unseen(value.Str()))
 		return
 	case b.add(kind, value, delta):

@@ -244,3 +244,53 @@ func TestDecode_BlocksOfWholeAnswerKeepTheirOrder(t *testing.T) {
 		t.Errorf("got parts %s, want %s", got, want)
 	}
 }
+
+func TestStream_ReportsWhatTheServerDropped(t *testing.T) {
+	dropped := `"input_transformations":[{"type":"thinking_dropped","path":"messages.1.content.0","reason":"prefix_binding_mismatch"},` +
+		`{"type":"thinking_mismatch_allowed","path":"messages.3.content.0","reason":"prefix_binding_mismatch"},{"type":"news","path":"x"}]`
+	begun := strings.Replace(start(""), `"stop_reason":null`, `"stop_reason":null,`+dropped, 1)
+	resp, _, err := readStream(sse(begun, begin(0, emptyText), text(0, "hi"), stop(0), ending("end_turn"), done))
+	want := []llm.Dropped{
+		{Path: "messages.1.content.0", Reason: "prefix_binding_mismatch"},
+		{Path: "messages.3.content.0", Reason: "prefix_binding_mismatch", Allowed: true},
+	}
+	if err != nil || fmt.Sprint(resp.Dropped) != fmt.Sprint(want) {
+		t.Errorf("got %+v, %v, want %+v", resp.Dropped, err, want)
+	}
+	a := wire.NewAssembler(Name, "m", nil)
+	body := `{"id":"m","type":"message","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn",` + dropped + `,"usage":{"input_tokens":1,"service_tier":"priority"}}`
+	if err := NewDialect(Config{}).Decode([]byte(body), a); err != nil || len(a.Response().Dropped) != 2 || a.Response().Usage.Tier != "priority" {
+		t.Errorf("a whole answer: got %+v, %v", a.Response(), err)
+	}
+}
+
+func TestStream_ARefusalHasItsCategory(t *testing.T) {
+	end := strings.Replace(ending("refusal"), `"stop_sequence":null`, `"stop_sequence":null,"stop_details":{"type":"refusal","category":"cyber"}`, 1)
+	resp, _, err := readStream(sse(start(""), end, done))
+	if err != nil || resp.Finish != (llm.FinishInfo{Reason: llm.FinishContentFilter, Raw: "refusal", Detail: "cyber"}) {
+		t.Errorf("got %+v, %v", resp.Finish, err)
+	}
+}
+
+func TestStream_HiddenThinkingShowsItsProgress(t *testing.T) {
+	count := func(n string) string {
+		return delta(0, `{"type":"thinking_delta","estimated_tokens":`+n+`,"thinking":""}`)
+	}
+	var tokens []int64
+	a := wire.NewAssembler(Name, "m", func(ev llm.StreamEvent) bool {
+		if p, ok := ev.(llm.ThinkingProgress); ok {
+			tokens = append(tokens, p.Tokens)
+		}
+		return true
+	})
+	stream := sse(start(""), begin(0, `{"type":"thinking","thinking":"","signature":""}`), count("50"), count("null"), count("100"),
+		delta(0, `{"type":"signature_delta","signature":"sig"}`), stop(0), begin(1, emptyText), text(1, "hi"), stop(1), ending("end_turn"), done)
+	err := wire.Read(NewDialect(Config{}), wire.Answer{Status: 200, Header: http.Header{}, Body: strings.NewReader(stream), Stream: true}, a)
+	if err != nil || fmt.Sprint(tokens) != "[50 150]" {
+		t.Errorf("got %v, %v, want the sums 50 and 150", tokens, err)
+	}
+	thinking, ok := a.Response().Message.Parts[0].(llm.Thinking)
+	if !ok || thinking.Text != "" || string(thinking.State.Data) != `{"signature":"sig"}` {
+		t.Errorf("got %+v, want hidden thinking with its signature", a.Response().Message.Parts[0])
+	}
+}

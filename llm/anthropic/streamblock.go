@@ -27,6 +27,7 @@ type block struct {
 	extra     []byte
 	opaque    *opaque
 	repeated  string // text that the next deltas may repeat
+	tokens    int64  // of thinking, as the server estimates them
 	touched   bool   // there were deltas
 	filled    bool   // it was in message_start
 	closed    bool

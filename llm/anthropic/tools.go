@@ -15,17 +15,20 @@ const outputTool = "reins_json_output"
 
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
-// tools writes the tools and the choice among them.
-func (h *head) tools(r *llm.Request, p plan) error {
+// tools writes the tools and the choice among them, and returns the tools.
+func (h *head) tools(r *llm.Request, p plan) ([]byte, error) {
 	var e wire.Encoder
 	e.Open('[')
 	n := 0
-	for i := range r.Tools {
-		written, err := h.tool(&e, &r.Tools[i])
+	for i := range p.tools {
+		written, err := writeTool(&e, &p.tools[i])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		n += written
+		h.manual = h.manual || written && p.tools[i].Hosted.Dialect != "" && bytes.Contains(p.tools[i].Hosted.Data, []byte(`"cache_control"`))
+		if written {
+			n++
+		}
 	}
 	if p.outputTool {
 		writeOutputTool(&e, r.Output)
@@ -34,29 +37,28 @@ func (h *head) tools(r *llm.Request, p plan) error {
 	if len(e.Buf) > 1 && h.Set("tools") {
 		e.Close(']')
 		h.Raw(e.Buf)
-		if !endsHosted(r, p) {
+		if !p.endsHosted() {
 			h.mark = len(h.Buf) - len("}]")
 		}
 	}
-	return nil
+	return e.Buf, nil
 }
 
-// tool writes one tool and returns how many it wrote.
-func (h *head) tool(e *wire.Encoder, t *llm.ToolDef) (int, error) {
+// writeTool writes one tool and reports whether it did: hosted tools of other dialects are left out.
+func writeTool(e *wire.Encoder, t *llm.ToolDef) (written bool, err error) {
 	if t.Hosted.Dialect != "" {
 		if t.Hosted.Dialect != Name {
-			return 0, nil
+			return false, nil
 		}
 		v, err := wire.ParseJSON(t.Hosted.Data)
 		if err != nil || v.Kind() != '{' {
-			return 0, fmt.Errorf("the hosted tool %q is not a JSON object", t.Name)
+			return false, fmt.Errorf("the hosted tool %q is not a JSON object", t.Name)
 		}
-		h.manual = h.manual || bytes.Contains(v, []byte(`"cache_control"`))
 		e.Raw(v)
-		return 1, nil
+		return true, nil
 	}
 	if t.Name == outputTool {
-		return 0, fmt.Errorf("the tool name %q is reserved", outputTool)
+		return false, fmt.Errorf("the tool name %q is reserved", outputTool)
 	}
 	e.Open('{')
 	e.Field("name", t.Name)
@@ -72,7 +74,7 @@ func (h *head) tool(e *wire.Encoder, t *llm.ToolDef) (int, error) {
 			schema = anyObject
 		}
 		if _, err := wire.ParseJSON(schema); err != nil {
-			return 0, fmt.Errorf("the parameters of tool %q are not JSON: %w", t.Name, err)
+			return false, fmt.Errorf("the parameters of tool %q are not JSON: %w", t.Name, err)
 		}
 		e.Raw(schema)
 	}
@@ -81,7 +83,37 @@ func (h *head) tool(e *wire.Encoder, t *llm.ToolDef) (int, error) {
 		e.Bool(*t.Strict)
 	}
 	e.Close('}')
-	return 1, nil
+	return true, nil
+}
+
+// toolChange writes the blocks of a change of tools.
+func (b *blocks) toolChange(c *llm.ToolChange) {
+	for _, removed := range c.Remove {
+		b.begin("tool_removal")
+		b.reference(removed.Tool.Name)
+		b.end(nil)
+	}
+	for i := range c.Add {
+		var e wire.Encoder
+		if written, err := writeTool(&e, &c.Add[i]); !written || err != nil {
+			continue
+		}
+		b.begin("tool_addition")
+		b.Key("tool")
+		b.begin("tool_definition")
+		b.Key("definition")
+		b.Raw(e.Buf)
+		b.Close('}')
+		b.end(nil)
+	}
+}
+
+// reference writes a reference to a tool.
+func (b *blocks) reference(name string) {
+	b.Key("tool")
+	b.begin("tool_reference")
+	b.Field("name", name)
+	b.Close('}')
 }
 
 func freeformDescription(t *llm.ToolDef) string {
@@ -127,9 +159,12 @@ func (h *head) choice(r *llm.Request, p plan, n int) {
 	}
 	if p.outputTool {
 		parallel = new(bool)
-		if n == 0 || kind == "none" {
+		switch {
+		case !p.forces(r):
+			kind = "auto"
+		case n == 0 || kind == "none":
 			kind, name = "tool", outputTool
-		} else if kind != "tool" {
+		case kind != "tool":
 			kind = "any"
 		}
 	} else if n == 0 {
@@ -149,6 +184,6 @@ func (h *head) choice(r *llm.Request, p plan, n int) {
 }
 
 // endsHosted reports whether the last tool is hosted. Not all hosted tools may have a breakpoint.
-func endsHosted(r *llm.Request, p plan) bool {
-	return !p.outputTool && len(r.Tools) > 0 && r.Tools[len(r.Tools)-1].Hosted.Dialect != ""
+func (p plan) endsHosted() bool {
+	return !p.outputTool && len(p.tools) > 0 && p.tools[len(p.tools)-1].Hosted.Dialect != ""
 }

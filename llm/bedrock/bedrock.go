@@ -9,9 +9,12 @@
 // conversation has tool calls but the request has no tools, the called ones are declared, because the API requires it.
 // The API has no tool choice "none": the tools are then omitted, if the conversation has no calls.
 //
-// JSON output is requested by an instruction, because few models support more. Effort is sent to models that are known
-// to support it: Amazon Nova 2 and gpt-oss. TopK, ThinkingBudget, ParallelTools, ToolDef.Strict, CacheKey and NoCache
-// are ignored. Options replace members of the body, such as additionalModelRequestFields or guardrailConfig.
+// JSON output is requested by an instruction, never by a forced tool, because few models support more. Effort is sent to
+// models that are known to support it: Amazon Nova 2, gpt-oss, and Claude with adaptive thinking. What Claude accepts is
+// in its llm.Rules: settings of the caller that it refuses are errors, and so are CacheTTL and Compact, which Converse
+// cannot carry. The service tiers are default, flex, priority and reserved. TopK, ThinkingBudget, ParallelTools,
+// ToolDef.Strict, CacheKey and NoCache are ignored. Options replace members of the body, such as
+// additionalModelRequestFields or guardrailConfig.
 //
 // # Answers
 //

@@ -29,7 +29,7 @@ func (dialect) Decode(body []byte, a *wire.Assembler) error {
 	if last >= 0 && finishReason(d.stop) == llm.FinishLength {
 		a.Drop(last) // its input is an object, but members may be missing
 	}
-	d.usage = v.Get("usage").Clone()
+	d.usage, d.tier = v.Get("usage").Clone(), v.Get("serviceTier", "type").Str()
 	for _, name := range []string{"trace", "additionalModelResponseFields"} {
 		if extra := v.Get(name); extra.Exists() {
 			a.Raw(name, extra)
@@ -88,6 +88,7 @@ type decoder struct {
 	calls  []int // the parts of tool calls
 	stop   string
 	usage  wire.Value
+	tier   string // the service tier
 }
 
 // block is a content block that is being streamed.
@@ -122,7 +123,7 @@ func (d *decoder) Event(ev wire.Event) error {
 			d.a.Raw("messageStop", v)
 		}
 	case "metadata":
-		d.usage = v.Get("usage").Clone()
+		d.usage, d.tier = v.Get("usage").Clone(), v.Get("serviceTier", "type").Str()
 		if v.Get("trace").Exists() {
 			d.a.Raw("metadata", v)
 		}
@@ -134,7 +135,14 @@ func (d *decoder) Event(ev wire.Event) error {
 }
 
 // Usage returns the counts, which arrive last.
-func (d *decoder) Usage() (u llm.Usage, final bool) { return usage(d.usage), d.usage != nil }
+func (d *decoder) Usage() (u llm.Usage, final bool) { return d.counts(), d.usage != nil }
+
+// counts returns the counts with their service tier.
+func (d *decoder) counts() llm.Usage {
+	u := usage(d.usage)
+	u.Tier = d.tier
+	return u
+}
 
 // End finishes the answer if its stop reason arrived.
 func (d *decoder) End() {
@@ -232,7 +240,7 @@ func (d *decoder) finish() {
 		d.a.End(i)
 	}
 	if d.usage != nil {
-		d.a.Usage(usage(d.usage))
+		d.a.Usage(d.counts())
 	}
 	d.a.Finish(reason, d.stop)
 }

@@ -15,6 +15,10 @@ func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	if r.Model == "" {
 		return nil, errors.New("the request names no model")
 	}
+	m := d.info(r.Model)
+	if err := check(r, m); err != nil {
+		return nil, err
+	}
 	opts := r.Options[Name]
 	call := &wire.Call{Path: "/model/" + url.QueryEscape(r.Model) + "/converse", Header: http.Header{}, Stream: !r.Unary}
 	if call.Stream {
@@ -28,7 +32,12 @@ func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	h.Buf = make([]byte, 0, wire.HeadSize(r))
 	h.Open('{')
 	d.inference(&h, r)
-	if fields := reasoning(r); fields != "" && h.Set("additionalModelRequestFields") {
+	if r.Tier != "" && h.Set("serviceTier") {
+		h.Open('{')
+		h.Field("type", r.Tier)
+		h.Close('}')
+	}
+	if fields := reasoning(r, m); fields != "" && h.Set("additionalModelRequestFields") {
 		h.Raw([]byte(fields))
 	}
 	tools(&h, r)
@@ -84,8 +93,10 @@ func (d dialect) inference(h *wire.Head, r *llm.Request) {
 }
 
 // reasoning returns the fields that set the effort, or "" if the model has none.
-func reasoning(r *llm.Request) string {
+func reasoning(r *llm.Request, m llm.Model) string {
 	switch effort := r.Effort; {
+	case m.Provider == "anthropic":
+		return claudeFields(r, m)
 	case effort == "":
 	case strings.Contains(r.Model, "nova-2"):
 		if effort == "none" {

@@ -18,12 +18,17 @@ type Credentials struct{ AccessKeyID, SecretAccessKey, SessionToken string }
 // Sign returns an Endpoint.Sign that signs requests for a region with AWS Signature Version 4. It calls credentials
 // before every request.
 func Sign(region string, credentials func(context.Context) (Credentials, error)) func(*http.Request, []byte) error {
+	return SignFor("bedrock", region, credentials)
+}
+
+// SignFor is Sign for another service, such as "bedrock-mantle".
+func SignFor(service, region string, credentials func(context.Context) (Credentials, error)) func(*http.Request, []byte) error {
 	return func(r *http.Request, body []byte) error {
 		c, err := credentials(r.Context())
 		if err != nil {
 			return err
 		}
-		sign(r, body, c, region, "bedrock", time.Now())
+		sign(r, body, c, region, service, time.Now())
 		return nil
 	}
 }

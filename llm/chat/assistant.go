@@ -93,9 +93,14 @@ func object(key, text string) string {
 	return string(append(b, '}'))
 }
 
-// replays reports whether a thinking part is sent back.
+// replays reports whether a thinking part is sent back. Readable reasoning that the server requires goes to all models of
+// the provider.
 func (c *conversation) replays(p llm.Thinking) bool {
-	return !c.quirks.NoReplay && p.State.For(Name, c.model)
+	if c.quirks.NoReplay || p.State.For(Name, c.model) {
+		return !c.quirks.NoReplay
+	}
+	readable := p.State.Dialect == Name && wire.Value(p.State.Data).Kind() == '"'
+	return c.quirks.ReasoningDue && readable && c.serves != nil && c.serves(p.State.Model)
 }
 
 // reasons reports whether any thinking is sent back.

@@ -26,7 +26,13 @@
 // assistant message ("reasoning_content"), an object with a type is a content part (Mistral), and any other object
 // contains whole members ("reasoning_details"). The state of a ToolCall, and an Opaque part of kind "message",
 // contain further members of the call or the message. The state of a Text part is its content part. Thinking
-// without state of this dialect and model is not sent.
+// without state of this dialect and model is not sent, but see [Quirks].ReasoningDue.
+//
+// # Settings
+//
+// A setting that the server does not have or that the rules of the model in the catalogue refuse is a configuration
+// error: temperature, top_p, a thinking budget, a cache lifetime, a service tier, and tools on models of OpenAI that accept
+// them only over the Responses API.
 //
 // # Parse
 //
@@ -152,12 +158,21 @@ func (d *dialect) Authorize(h http.Header, key string) {
 	h.Set("Authorization", "Bearer "+key)
 }
 
-// known returns a model from the catalogue.
+// known returns a model from the catalogue, or the newest one of its family.
 func (d *dialect) known(model string) (llm.Model, bool) {
 	if d.catalogue == nil {
 		return llm.Model{}, false
 	}
-	return d.catalogue.Lookup(d.provider, model)
+	return d.catalogue.Like(d.provider, model)
+}
+
+// serves reports whether the catalogue lists a model for this provider.
+func (d *dialect) serves(model string) bool {
+	if d.catalogue == nil {
+		return false
+	}
+	_, ok := d.catalogue.Exact(d.provider, model)
+	return ok
 }
 
 // maxTokens returns the limit of an answer: that of the request or, for a model that the catalogue lists for this
@@ -167,5 +182,8 @@ func (d *dialect) maxTokens(r *llm.Request) int64 {
 		return int64(r.MaxTokens)
 	}
 	m, _ := d.catalogue.Exact(d.provider, r.Model)
+	if m.ContextWindow > 0 && m.MaxOutput >= m.ContextWindow {
+		return 0 // there would be no room for the prompt
+	}
 	return m.MaxOutput
 }

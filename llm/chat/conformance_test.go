@@ -97,11 +97,18 @@ func TestNew_Defaults(t *testing.T) {
 
 func TestQuirksFor_MatchesHostsPortsAndModels(t *testing.T) {
 	compatible := chat.Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, Merge: true}
-	openai := chat.Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true}
+	openai := chat.Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true, Tiers: true, OpenAI: true}
 	older, azure, template := openai, openai, compatible
-	older.NoDeveloper = true
-	azure.NoCacheKey, azure.KeyHeader = true, "api-key"
+	older.NoDeveloper, older.OpenAI = true, false
+	azure.NoCacheKey, azure.KeyHeader, azure.Tiers = true, "api-key", false
+	router := chat.Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: chat.EffortObject, Documents: "file"}
+	claude := router
+	claude.CacheControl = true
 	template.Effort = chat.EffortTemplate
+	kimi, qwen := chat.QuirksFor("https://api.moonshot.ai/v1", "m"), chat.QuirksFor("https://dashscope.aliyuncs.com/v1", "m")
+	if !kimi.ReasoningDue || qwen == compatible {
+		t.Errorf("the quirks of Moonshot are %+v, and of DashScope %+v", kimi, qwen)
+	}
 	ollama := compatible
 	ollama.Reasoning, ollama.NoParallel = "reasoning", true
 	for _, c := range []struct {
@@ -111,10 +118,16 @@ func TestQuirksFor_MatchesHostsPortsAndModels(t *testing.T) {
 		{"https://api.openai.com/v1", "gpt-5", openai},
 		{"https://api.openai.com/v1", "gpt-3.5-turbo", older},
 		{"https://name.openai.azure.com/openai/v1", "m", azure},
+		{"https://openrouter.ai/api/v1", "openai/gpt-6-luna", router},
+		{"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-5.5", claude},
 		{"https://fakeopenai.azure.com/v1", "m", compatible},
 		{"http://localhost:11434/v1", "m", ollama},
 		{"http://localhost:8000/v1", "m", compatible},
 		{"http://localhost:8000/v1", "Qwen/Qwen3-8B", template},
+		{"https://api.kimi.com/coding/v1", "m", kimi},
+		{"https://coding-intl.dashscope.aliyuncs.com/v1", "m", qwen},
+		{"https://token-plan.ap-southeast-1.maas.aliyuncs.com/compatible-mode/v1", "m", qwen},
+		{"https://token-plan-ams.xiaomimimo.com/v1", "m", chat.QuirksFor("https://api.xiaomimimo.com/v1", "m")},
 		{"://", "m", compatible},
 	} {
 		if got := chat.QuirksFor(c.url, c.model); got != c.want {

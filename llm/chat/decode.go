@@ -71,6 +71,7 @@ type stream struct {
 	finished bool
 	raw      string // the finish reason
 	usage    llm.Usage
+	tier     string // service tier
 }
 
 // call is a tool call that is being decoded.
@@ -133,6 +134,8 @@ func (s *stream) chunk(v wire.Value) error {
 			choices = m.Value
 		case "usage":
 			usage = m.Value
+		case "service_tier":
+			s.tier = m.Value.Str()
 		case "x_groq":
 			if u := m.Value.Get("usage"); u.Exists() && !usage.Exists() {
 				usage = u

@@ -20,8 +20,14 @@ func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	for k, v := range opts.Header {
 		call.Header.Set(k, v)
 	}
-	head := d.head(r, q)
-	messages, tail, err := d.messages(r, q)
+	m, known := d.known(r.Model)
+	caches, err := d.check(r, q, m)
+	if err != nil {
+		return nil, err
+	}
+	head := d.head(r, q, m, known, caches)
+	q.ReasoningDue = q.ReasoningDue || m.Rules.NeedsThinking
+	messages, tail, err := d.messages(r, q, caches)
 	if err != nil {
 		return nil, err
 	}
@@ -30,9 +36,9 @@ func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 }
 
 // messages encodes the conversation: the part that the next request repeats, and the rest.
-func (d *dialect) messages(r *llm.Request, q Quirks) (fixed, tail []byte, err error) {
+func (d *dialect) messages(r *llm.Request, q Quirks, caches []byte) (fixed, tail []byte, err error) {
 	encode := func(e *conversation) {
-		e.quirks, e.model = q, r.Model
+		e.quirks, e.model, e.caches, e.serves = q, r.Model, caches, d.serves
 		e.vision = true
 		if m, ok := d.known(r.Model); ok {
 			e.vision = m.Vision
@@ -51,7 +57,7 @@ func (d *dialect) messages(r *llm.Request, q Quirks) (fixed, tail []byte, err er
 }
 
 // head encodes everything before the messages, with their opening bracket.
-func (d *dialect) head(r *llm.Request, q Quirks) []byte {
+func (d *dialect) head(r *llm.Request, q Quirks, m llm.Model, known bool, caches []byte) []byte {
 	h := head{Head: wire.Head{Encoder: wire.Encoder{Buf: make([]byte, 0, wire.HeadSize(r))}, Options: r.Options[Name].Body}}
 	h.drop("messages")
 	h.Open('{')
@@ -67,12 +73,21 @@ func (d *dialect) head(r *llm.Request, q Quirks) []byte {
 		}
 	}
 	h.sampling(r, q, d.maxTokens(r))
-	if m, ok := d.known(r.Model); !ok || m.Reasoning {
-		h.effort(r, q)
+	if !known || m.Reasoning {
+		h.effort(r, q, m.Efforts)
+	}
+	if q.Split && h.Set("reasoning_split") {
+		h.Bool(true)
 	}
 	h.output(r.Output, q)
 	if r.CacheKey != "" && !q.NoCacheKey && h.Set("prompt_cache_key") {
 		h.Str(r.CacheKey)
+	}
+	if caches != nil && h.Set(cacheControl) {
+		h.Raw(caches)
+	}
+	if r.Tier != "" && h.Set("service_tier") {
+		h.Str(r.Tier)
 	}
 	h.tools(r, q)
 	h.Extra()
@@ -154,33 +169,36 @@ func (h *head) sampling(r *llm.Request, q Quirks, maxTokens int64) {
 	}
 }
 
-// effort writes the reasoning effort in the server's form.
-func (h *head) effort(r *llm.Request, q Quirks) {
+// effort writes the reasoning effort in the server's form, the nearest of the supported ones.
+func (h *head) effort(r *llm.Request, q Quirks, supported []string) {
 	if r.Effort == "" && r.ThinkingBudget == nil {
 		return
 	}
-	on := r.Effort != "none"
+	effort := r.Effort
+	if effort != "none" || q.Effort != EffortTypeWord {
+		effort = wire.Effort(effort, supported)
+	}
+	on := effort != "none"
+	words := len(supported) > 0 && on && effort != ""
 	var e wire.Encoder
 	switch q.Effort {
 	case EffortObject:
 		e.Open('{')
-		if r.Effort != "" {
+		if effort != "" {
 			e.Key("effort")
-			e.Str(r.Effort)
+			e.Str(effort)
 		} else {
 			e.Key("max_tokens")
 			e.Int(int64(*r.ThinkingBudget))
 		}
 		e.Close('}')
 		h.merge("reasoning", e.Buf)
-	case EffortType, EffortTypeWord:
-		state := `{"type":"enabled"}`
-		if !on {
-			state = `{"type":"disabled"}`
+	case EffortType, EffortAdaptive, EffortTypeWord:
+		if !words || q.Effort == EffortTypeWord {
+			h.merge("thinking", thinkingType(q, on))
 		}
-		h.merge("thinking", []byte(state))
 	case EffortEnable:
-		if h.Set("enable_thinking") {
+		if (!words || r.ThinkingBudget != nil) && h.Set("enable_thinking") {
 			h.Bool(on)
 		}
 		if r.ThinkingBudget != nil && h.Set("thinking_budget") {
@@ -188,11 +206,25 @@ func (h *head) effort(r *llm.Request, q Quirks) {
 		}
 	case EffortTemplate:
 		h.merge("chat_template_kwargs", fmt.Appendf(nil, `{"enable_thinking":%t}`, on))
+		words = false
+	case EffortNone:
+		words = false
 	}
-	word := q.Effort == EffortWord || q.Effort == EffortTypeWord && on
-	if word && r.Effort != "" && h.Set("reasoning_effort") {
-		h.Str(r.Effort)
+	word := q.Effort == EffortWord || q.Effort == EffortTypeWord && on || words && q.Effort != EffortObject
+	if word && effort != "" && h.Set("reasoning_effort") {
+		h.Str(effort)
 	}
+}
+
+// thinkingType returns the object that switches thinking on or off.
+func thinkingType(q Quirks, on bool) []byte {
+	switch {
+	case !on:
+		return []byte(`{"type":"disabled"}`)
+	case q.Effort == EffortAdaptive:
+		return []byte(`{"type":"adaptive"}`)
+	}
+	return []byte(`{"type":"enabled"}`)
 }
 
 // output requests JSON.

@@ -48,6 +48,7 @@ func (s *stream) finish() error {
 		s.a.Part(llm.Opaque{Kind: "refusal", State: s.a.State(append(data, '}'))})
 		reason = llm.FinishContentFilter
 	}
+	s.usage.Tier = s.tier
 	s.a.Usage(s.usage)
 	s.a.Finish(reason, s.raw)
 	return nil

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
@@ -13,7 +14,10 @@ import (
 type conversation struct {
 	quirks Quirks
 	model  string
-	vision bool // the model accepts images
+	vision bool                    // the model accepts images
+	caches []byte                  // the value of cache_control, or nil
+	serves func(model string) bool // whether the provider has a model
+	system bool                    // a system message was written
 
 	history  wire.History
 	out      wire.Encoder
@@ -24,10 +28,10 @@ type conversation struct {
 
 // encode returns the encoded messages and the end of this request's body.
 func (c *conversation) encode(messages []llm.Message) (fixed, tail []byte, err error) {
-	known := c.history.Pending(c.model, messages)
+	known := c.history.Pending(c.model+" "+string(c.caches), messages)
 	if known == 0 {
 		c.out.Buf = make([]byte, 0, 512*(len(messages)+1))
-		c.lastTool, c.media, c.waiting = false, nil, nil
+		c.lastTool, c.system, c.media, c.waiting = false, false, nil, nil
 	}
 	for _, m := range messages[known:] {
 		if err := c.message(m); err != nil {
@@ -52,6 +56,9 @@ func (c *conversation) encode(messages []llm.Message) (fixed, tail []byte, err e
 
 func (c *conversation) message(m llm.Message) error {
 	parts := m.Parts
+	if changesTools(parts) {
+		return nil
+	}
 	if m.Role == llm.RoleTool || holdsResults(parts) {
 		if err := c.flushUser(); err != nil {
 			return err
@@ -82,6 +89,11 @@ func (c *conversation) message(m llm.Message) error {
 	return c.plain(m.Role, parts)
 }
 
+// changesTools reports whether a message only says that the tools changed.
+func changesTools(parts []llm.Part) bool {
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(p llm.Part) bool { _, ok := p.(llm.ToolChange); return !ok })
+}
+
 // user writes a user message, or keeps it to merge it with the next one.
 func (c *conversation) user(parts []llm.Part) error {
 	if c.quirks.Merge && !hasFields(parts) {
@@ -101,7 +113,11 @@ func (c *conversation) user(parts []llm.Part) error {
 // plain writes a message with a role and content.
 func (c *conversation) plain(role llm.Role, parts []llm.Part) error {
 	c.open(string(role))
-	if text, list := c.content(parts, "\n\n"); list {
+	mark := role == llm.RoleSystem && !c.system && c.caches != nil
+	c.system = c.system || role == llm.RoleSystem
+	if text, list := c.content(parts, "\n\n"); mark && !list && text != "" {
+		c.marked(text)
+	} else if list {
 		c.out.Key("content")
 		if err := c.list(parts); err != nil {
 			return err
@@ -113,6 +129,19 @@ func (c *conversation) plain(role llm.Role, parts []llm.Part) error {
 	c.fields(parts)
 	c.out.Close('}')
 	return nil
+}
+
+// marked writes a text as content with a cache breakpoint.
+func (c *conversation) marked(text string) {
+	c.out.Key("content")
+	c.out.Open('[')
+	c.out.Open('{')
+	c.out.Field("type", "text")
+	c.out.Field("text", text)
+	c.out.Key(cacheControl)
+	c.out.Raw(c.caches)
+	c.out.Close('}')
+	c.out.Close(']')
 }
 
 func (c *conversation) open(role string) {

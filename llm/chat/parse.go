@@ -168,7 +168,15 @@ func (p *parser) state(v wire.Value) llm.State {
 func (p *parser) keepRest(d *dialect, v wire.Value) error {
 	bare := *p.r
 	bare.Messages = nil
-	ours, err := wire.ParseJSON(append(d.head(&bare, p.quirks), "]}"...))
+	m, known := d.known(bare.Model)
+	caches, err := d.caching(&bare, p.quirks, m)
+	if err != nil {
+		return err
+	}
+	if caches != nil { // the content of messages has the same mark or none
+		p.r.NoCache = true
+	}
+	ours, err := wire.ParseJSON(append(d.head(&bare, p.quirks, m, known, nil), "]}"...))
 	if err != nil {
 		return fmt.Errorf("invalid schema in the request: %w", err)
 	}

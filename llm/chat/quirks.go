@@ -19,8 +19,8 @@ type Quirks struct {
 	Reasoning string
 	// NoReplay never sends reasoning back.
 	NoReplay bool
-	// ReasoningDue sends an empty reasoning_content with tool calls that have no reasoning, such as those of another
-	// model, because the server refuses them without it.
+	// ReasoningDue sends reasoning_content with all tool calls, because the server refuses them without it: the reasoning
+	// of any model of the provider, and an empty text for others. Models whose rules have NeedsThinking get it too.
 	ReasoningDue bool
 	// NoRequired sends the tool choice "required" as "auto".
 	NoRequired bool
@@ -50,6 +50,15 @@ type Quirks struct {
 	Documents string
 	// KeyHeader is the header for the API key; default: a bearer token in Authorization.
 	KeyHeader string
+	// Split requests thinking in its own member instead of the text.
+	Split bool
+	// CacheControl requests a prompt cache with cache_control: at the top level, which means the end of the request, and
+	// after the first system message.
+	CacheControl bool
+	// Tiers means that the server has service tiers.
+	Tiers bool
+	// OpenAI means that the server is OpenAI's own, where some models accept tools only over the Responses API.
+	OpenAI bool
 	// NoTextTools does not look for tool calls in the text, because the server parses them all.
 	NoTextTools bool
 }
@@ -57,11 +66,14 @@ type Quirks struct {
 // Effort is a way to set the reasoning effort.
 type Effort string
 
-// The ways to set the effort. Those that only switch thinking on or off switch it off for "none".
+// The ways to set the effort. Those that only switch thinking on or off switch it off for "none". For models with efforts
+// in the catalogue, all but EffortTemplate and EffortNone send the nearest of them: as reasoning_effort instead of the
+// switch, unless the way says otherwise.
 const (
 	EffortWord     Effort = ""                     // reasoning_effort: "high"
 	EffortObject   Effort = "reasoning"            // reasoning: {"effort": "high"} or {"max_tokens": 2000}
 	EffortType     Effort = "thinking"             // thinking: {"type": "enabled"}
+	EffortAdaptive Effort = "adaptive"             // thinking: {"type": "adaptive"}
 	EffortTypeWord Effort = "thinking+effort"      // both thinking and reasoning_effort
 	EffortEnable   Effort = "enable_thinking"      // enable_thinking: true, thinking_budget: 2000
 	EffortTemplate Effort = "chat_template_kwargs" // chat_template_kwargs: {"enable_thinking": true}
@@ -69,8 +81,8 @@ const (
 )
 
 var (
-	openai = Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true}
-	azure  = Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true, NoCacheKey: true, KeyHeader: "api-key"}
+	openai = Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true, Tiers: true, OpenAI: true}
+	azure  = Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true, NoCacheKey: true, KeyHeader: "api-key", OpenAI: true}
 	// compatible is an unknown server.
 	compatible = Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, Merge: true}
 )
@@ -81,26 +93,28 @@ var vendors = []struct {
 	hosts, models []string
 	quirks        Quirks
 }{
-	{[]string{"api.openai.com"}, []string{"gpt-3.5", "o1-mini", "o1-preview"}, Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true, NoDeveloper: true}},
+	{[]string{"api.openai.com"}, []string{"gpt-3.5", "o1-mini", "o1-preview"}, Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true, NoDeveloper: true, Tiers: true}},
 	{[]string{"api.openai.com"}, nil, openai},
 	{[]string{"openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com"}, nil, azure},
+	{[]string{"openrouter.ai"}, []string{"anthropic/"}, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortObject, Documents: "file", CacheControl: true}},
 	{[]string{"openrouter.ai"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortObject, Documents: "file"}},
 	{[]string{"ai-gateway.vercel.sh"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortObject, NoCacheKey: true}},
 	{[]string{"snowflakecomputing.com"}, nil, Quirks{NoDeveloper: true, Effort: EffortObject, NoCacheKey: true, NoParallel: true}},
 	{[]string{"api.mistral.ai"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoStreamUsage: true, NoCacheKey: true, NoTopK: true, ToolNames: true, ToolIDs: 9, Bridge: true, ToolMedia: true, Documents: "document_url"}},
-	{[]string{"api.groq.com"}, nil, Quirks{NoDeveloper: true, Reasoning: "reasoning", NoCacheKey: true, NoTopK: true}},
+	{[]string{"api.groq.com"}, nil, Quirks{NoDeveloper: true, Reasoning: "reasoning", NoCacheKey: true, NoTopK: true, Tiers: true}},
 	{[]string{"api.cerebras.ai"}, nil, Quirks{NoDeveloper: true, Reasoning: "reasoning", NoCacheKey: true, NoTopK: true}},
 	{[]string{"api.deepseek.com"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortTypeWord, Reasoning: "reasoning_content", ReasoningDue: true, NoSchema: true, NoParallel: true, NoCacheKey: true, NoTopK: true}},
 	{[]string{"api.z.ai", "open.bigmodel.cn"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortTypeWord, Reasoning: "reasoning_content", NoRequired: true, NoSchema: true, NoParallel: true, NoCacheKey: true, NoTopK: true}},
-	{[]string{"api.moonshot.ai", "api.moonshot.cn"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortType, Reasoning: "reasoning_content", ReasoningDue: true, NoRequired: true, NoCacheKey: true, NoTopK: true}},
-	{[]string{"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortEnable, Reasoning: "reasoning_content", NoRequired: true, NoCacheKey: true}},
+	{[]string{"api.moonshot.ai", "api.moonshot.cn", "api.kimi.com"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortType, Reasoning: "reasoning_content", ReasoningDue: true, NoRequired: true, NoCacheKey: true, NoTopK: true}},
+	{[]string{"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com", "maas.aliyuncs.com"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortEnable, Reasoning: "reasoning_content", NoRequired: true, NoCacheKey: true}},
+	{[]string{"xiaomimimo.com"}, nil, Quirks{NoDeveloper: true, Effort: EffortType, Reasoning: "reasoning_content", ReasoningDue: true, NoCacheKey: true, NoTopK: true}},
 	{[]string{"api.x.ai"}, nil, Quirks{NoDeveloper: true, NoCacheKey: true, NoTopK: true}},
 	{[]string{"api.perplexity.ai"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoReplay: true, NoStreamUsage: true, NoParallel: true, NoCacheKey: true}},
 	{[]string{"generativelanguage.googleapis.com", "aiplatform.googleapis.com"}, nil, Quirks{NoDeveloper: true, NoParallel: true, NoStrict: true, NoCacheKey: true, NoTopK: true}},
 	{[]string{"api.together.xyz", "api.together.ai"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true}},
 	{[]string{"api.fireworks.ai"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true}},
 	{[]string{"huggingface.co"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, NoTopK: true}},
-	{[]string{"api.minimax.io", "api.minimaxi.com"}, nil, Quirks{NoDeveloper: true, Effort: EffortNone, NoCacheKey: true, NoTopK: true}},
+	{[]string{"api.minimax.io", "api.minimaxi.com"}, nil, Quirks{NoDeveloper: true, Effort: EffortAdaptive, ReasoningDue: true, Split: true, NoCacheKey: true, NoTopK: true}},
 	{[]string{"ml.cloud.ibm.com"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoParallel: true, NoCacheKey: true}},
 	{[]string{"api.cloudflare.com", "gateway.ai.cloudflare.com"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true}},
 	{[]string{"ollama.com", ":11434"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Reasoning: "reasoning", NoParallel: true, NoCacheKey: true, Merge: true}},

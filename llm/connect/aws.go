@@ -21,6 +21,8 @@ import (
 const (
 	bedrockToken = "AWS_BEARER_TOKEN_BEDROCK"
 	bedrockURL   = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"
+	bedrockAPI   = "REINS_BEDROCK_API"
+	mantleURL    = "ANTHROPIC_BEDROCK_MANTLE_BASE_URL"
 	awsKeyID     = "AWS_ACCESS_KEY_ID"
 	awsSecret    = "AWS_SECRET_ACCESS_KEY"
 	awsSession   = "AWS_SESSION_TOKEN"

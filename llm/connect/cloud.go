@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"net/http"
 	"net/url"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,7 +46,7 @@ func (c Config) openCloud(name string) (llm.Provider, error) {
 			return p.open(c)
 		}
 	}
-	return nil, nil
+	return c.openPlan(name)
 }
 
 // notConfigured returns the error for a setting that a cloud platform needs.
@@ -54,64 +54,123 @@ func notConfigured(name, format string, args ...any) error {
 	return llm.Errorf(llm.ErrConfiguration, "", "provider %s is not configured: %w", name, fmt.Errorf(format, args...))
 }
 
-// byModel is a provider that serves Claude in Anthropic's protocol and other models in another one.
-type byModel struct{ claude, others *wire.Provider }
-
-func (p byModel) choose(model string) *wire.Provider {
-	if strings.Contains(model, "claude") || strings.Contains(model, "anthropic") {
-		return p.claude
-	}
-	return p.others
+// ofClaude reports whether a model is one of Claude.
+func ofClaude(model string) bool {
+	return strings.Contains(model, "claude") || strings.Contains(model, "anthropic")
 }
 
-func (p byModel) Name() string { return p.claude.Name() }
-
-func (p byModel) Shape(r *llm.Request) string { return p.choose(r.Model).Shape(r) }
-
-func (p byModel) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-	return p.choose(r.Model).Stream(ctx, r)
+// claudeAnd returns a provider that serves Claude in Anthropic's protocol and other models in another one.
+func claudeAnd(claude, others *wire.Provider) llm.Provider {
+	return byModel{claude.Name(), func(model string) llm.Provider {
+		if ofClaude(model) {
+			return claude
+		}
+		return others
+	}}
 }
 
-// openBedrock returns Claude through InvokeModel and other models through Converse.
+// The ways to reach Claude on Bedrock, as the values of bedrockAPI. The default depends on the model.
+const (
+	apiMessages = "messages"
+	apiInvoke   = "invoke"
+	apiMantle   = "mantle"
+)
+
+// openBedrock returns Claude through the Messages API or InvokeModel, and other models through Converse.
 func openBedrock(c Config) (llm.Provider, error) {
-	e := c.endpoint()
+	api := c.env(bedrockAPI)
+	if !slices.Contains([]string{"", apiMessages, apiInvoke, apiMantle}, api) {
+		return nil, notConfigured("bedrock", "%s is %q; use %s, %s or %s, or do not set it", bedrockAPI, api, apiMessages, apiInvoke, apiMantle)
+	}
+	service := "bedrock"
+	if api == apiMantle {
+		service = "bedrock-mantle"
+	}
+	e, native, err := c.bedrockEndpoints(service)
+	if err != nil {
+		return nil, err
+	}
+	invoke := e
+	native.Rewrite, invoke.Rewrite = anthropic.BedrockMessages(), anthropic.Bedrock()
+	return c.onBedrock(api,
+		anthropic.New(anthropic.Config{Endpoint: native, AuthToken: e.APIKey, Catalogue: c.Catalogue, Cloud: true}),
+		anthropic.New(anthropic.Config{Endpoint: invoke, AuthToken: e.APIKey, Catalogue: c.Catalogue, Cloud: true}),
+		bedrock.New(bedrock.Config{Endpoint: e, Catalogue: c.Catalogue})), nil
+}
+
+// bedrockEndpoints returns the runtime and the endpoint of a service with the Messages API: the runtime itself, or
+// bedrock-mantle.
+func (c Config) bedrockEndpoints(service string) (e, native wire.Endpoint, err error) {
+	e = c.endpoint()
 	e.Name = "bedrock"
 	e.BaseURL = c.baseURL(bedrockURL)
 	profile, err := c.awsProfile()
 	if err != nil {
-		return nil, err
+		return e, native, err
 	}
 	region := cmp.Or(c.env("AWS_REGION"), c.env("AWS_DEFAULT_REGION"), profile.values["region"])
-	token, from := c.key(bedrockToken)
-	if token == "" {
+	e.APIKey, e.KeyFrom = c.key(bedrockToken)
+	native = e
+	if e.APIKey == "" {
 		credentials, source, err := c.awsCredentials(profile)
 		switch {
 		case err != nil:
-			return nil, err
+			return e, native, err
 		case credentials != nil:
-			e.Sign, from = bedrock.Sign(region, credentials), source
+			e.KeyFrom, native.KeyFrom = source, source
+			e.Sign, native.Sign = bedrock.Sign(region, credentials), bedrock.SignFor(service, region, credentials)
 		case e.BaseURL == "":
-			return nil, notConfigured(e.Name, "set %s, or %s and %s, or AWS_PROFILE", bedrockToken, awsKeyID, awsSecret)
+			return e, native, notConfigured(e.Name, "set %s, or %s and %s, or AWS_PROFILE", bedrockToken, awsKeyID, awsSecret)
 		}
 	}
-	e.APIKey, e.KeyFrom = token, from
 	switch {
 	case region == "" && (e.BaseURL == "" || e.Sign != nil):
-		return nil, notConfigured(e.Name, "set AWS_REGION, such as us-east-1")
+		return e, native, notConfigured(e.Name, "set AWS_REGION, such as us-east-1")
 	case !isLabel(region) && region != "":
-		return nil, notConfigured(e.Name, "AWS_REGION is %q, which is not a region", region)
+		return e, native, notConfigured(e.Name, "AWS_REGION is %q, which is not a region", region)
 	case e.BaseURL == "":
 		e.BaseURL = "https://bedrock-runtime." + region + ".amazonaws.com"
 		if strings.HasPrefix(region, "cn-") {
 			e.BaseURL += ".cn"
 		}
 	}
-	claude := e
-	claude.Rewrite = anthropic.Bedrock()
-	return byModel{
-		claude: anthropic.New(anthropic.Config{Endpoint: claude, AuthToken: token, Catalogue: c.Catalogue}),
-		others: bedrock.New(bedrock.Config{Endpoint: e, Catalogue: c.Catalogue}),
-	}, nil
+	native.BaseURL = e.BaseURL
+	if service == "bedrock-mantle" {
+		native.BaseURL = strings.TrimSuffix(cmp.Or(c.baseURL(mantleURL), "https://"+service+"."+region+".api.aws"), "/anthropic")
+	}
+	return e, native, nil
+}
+
+// onBedrock returns the provider that chooses by the model. Without a setting for the API, inference profiles and ARNs
+// of Claude use InvokeModel, which accepts them all, and models use it if the catalogue says that they must.
+func (c Config) onBedrock(api string, native, invoke, others llm.Provider) llm.Provider {
+	catalogue := c.Catalogue
+	if catalogue == nil {
+		catalogue = llm.DefaultCatalogue()
+	}
+	return byModel{native.Name(), func(model string) llm.Provider {
+		switch {
+		case !ofClaude(model):
+			return others
+		case api == apiInvoke:
+			return invoke
+		case api != "":
+			return native
+		}
+		plain := strings.TrimPrefix(model, "anthropic.")
+		if m, ok := catalogue.Like("anthropic", plainClaude(plain)); !ok || m.Rules.Invoke {
+			return invoke
+		}
+		return native
+	}}
+}
+
+// plainClaude returns Anthropic's name for a model, without the version that Bedrock adds to it.
+func plainClaude(name string) string {
+	if i := strings.LastIndex(name, "-v"); i > 0 && strings.Trim(name[i+2:], "0123456789:") == "" {
+		return name[:i]
+	}
+	return name
 }
 
 // openVertex returns Gemini and Claude on Google Cloud.
@@ -146,17 +205,17 @@ func openVertex(c Config) (llm.Provider, error) {
 	claude := e
 	claude.BaseURL = strings.TrimRight(e.BaseURL, "/") + "/v1"
 	claude.Rewrite = anthropic.Vertex(project, location)
-	return byModel{
-		claude: anthropic.New(anthropic.Config{Endpoint: claude, Catalogue: c.Catalogue}),
-		others: gemini.New(gemini.Config{Endpoint: e, Catalogue: c.Catalogue}),
-	}, nil
+	return claudeAnd(
+		anthropic.New(anthropic.Config{Endpoint: claude, Catalogue: c.Catalogue, Cloud: true}),
+		gemini.New(gemini.Config{Endpoint: e, Catalogue: c.Catalogue})), nil
 }
 
 // Variables for Azure OpenAI.
 const (
-	azureURL   = "AZURE_OPENAI_ENDPOINT"
-	azureKey   = "AZURE_OPENAI_API_KEY"
-	azureToken = "AZURE_OPENAI_AD_TOKEN"
+	azureURL    = "AZURE_OPENAI_ENDPOINT"
+	azureKey    = "AZURE_OPENAI_API_KEY"
+	azureToken  = "AZURE_OPENAI_AD_TOKEN"
+	azureKeyToo = "AZURE_API_KEY" // of other tools, with AZURE_RESOURCE_NAME
 )
 
 // azureResource is where an Azure OpenAI resource is, and how to use it.
@@ -168,9 +227,9 @@ type azureResource struct {
 }
 
 func (c Config) azureResource(name string) (r azureResource, err error) {
-	r.url = strings.TrimRight(c.baseURL(azureURL), "/")
+	r.url = strings.TrimRight(cmp.Or(c.baseURL(azureURL), c.env("AZURE_RESOURCE_NAME")), "/")
 	r.endpoint = c.endpoint()
-	r.endpoint.APIKey, r.endpoint.KeyFrom = c.key(azureKey, azureToken)
+	r.endpoint.APIKey, r.endpoint.KeyFrom = c.key(azureKey, azureToken, azureKeyToo)
 	r.bearer = r.endpoint.KeyFrom == azureToken
 	if c.BaseURL == "" && (r.url == "" || r.endpoint.APIKey == "") {
 		return r, notConfigured(name, "set %s, such as https://RESOURCE.openai.azure.com, and %s or %s", azureURL, azureKey, azureToken)

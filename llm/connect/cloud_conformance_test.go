@@ -35,6 +35,8 @@ func TestConformance_OfCloudPlatforms(t *testing.T) {
 	}{
 		{"Claude on Bedrock, signed", "bedrock", anthropic.Name, "us.anthropic.claude-test-v1:0",
 			env{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SESSION_TOKEN": "session"}, "AWS_SECRET_ACCESS_KEY"},
+		{"Claude on Bedrock's Messages API, signed", "bedrock", anthropic.Name, "anthropic.claude-test-1",
+			env{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SESSION_TOKEN": "session"}, "AWS_SECRET_ACCESS_KEY"},
 		{"Converse, signed", "bedrock", bedrock.Name, "amazon.nova-test-v1:0",
 			env{"AWS_DEFAULT_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE"}, "AWS_SECRET_ACCESS_KEY"},
 		{"Claude on Vertex", "vertex", anthropic.Name, "claude-test@20260101", env{"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "europe-west4"}, "CLOUDSDK_AUTH_ACCESS_TOKEN"},

@@ -39,6 +39,7 @@ func TestCloud_URLsAndCredentials(t *testing.T) {
 	azure := env{"AZURE_OPENAI_ENDPOINT": "https://res.openai.azure.com/", "AZURE_OPENAI_API_KEY": "secret"}
 	v1 := env{"AZURE_OPENAI_ENDPOINT": "https://res.services.ai.azure.com/openai/v1/", "AZURE_OPENAI_API_KEY": "secret", "AZURE_OPENAI_API_VERSION": "preview"}
 	entra := env{"AZURE_OPENAI_ENDPOINT": "res", "AZURE_OPENAI_AD_TOKEN": "secret", "AZURE_OPENAI_API_VERSION": "2025-04-01-preview"}
+	named := env{"AZURE_RESOURCE_NAME": "res", "AZURE_API_KEY": "secret"}
 	for _, tt := range []struct {
 		provider, model    string
 		env                env
@@ -47,10 +48,12 @@ func TestCloud_URLsAndCredentials(t *testing.T) {
 		{"bedrock", "us.anthropic.claude-x-v1:0", aws, "https://bedrock-runtime.us-west-2.amazonaws.com/model/us.anthropic.claude-x-v1%3A0/invoke-with-response-stream", "Authorization", "AWS4-HMAC-SHA256 Credential=AKID/"},
 		{"bedrock", "amazon.nova-pro-v1:0", aws, "https://bedrock-runtime.us-west-2.amazonaws.com/model/amazon.nova-pro-v1%3A0/converse-stream", "Authorization", "AWS4-HMAC-SHA256 Credential=AKID/"},
 		{"bedrock", "amazon.nova-pro-v1:0", token, "https://bedrock-runtime.cn-north-1.amazonaws.com.cn/model/amazon.nova-pro-v1%3A0/converse-stream", "Authorization", "Bearer secret"},
-		{"bedrock", "anthropic.claude-x", token, "https://bedrock-runtime.cn-north-1.amazonaws.com.cn/model/anthropic.claude-x/invoke-with-response-stream", "Authorization", "Bearer secret"},
+		{"bedrock", "anthropic.claude-x", token, "https://bedrock-runtime.cn-north-1.amazonaws.com.cn/anthropic/v1/messages", "Authorization", "Bearer secret"},
+		{"bedrock", "anthropic.claude-opus-4-6-v1", token, "https://bedrock-runtime.cn-north-1.amazonaws.com.cn/model/anthropic.claude-opus-4-6-v1/invoke-with-response-stream", "Authorization", "Bearer secret"},
 		{"vertex", "gemini-x", google, "https://aiplatform.googleapis.com/v1beta1/projects/p/locations/global/publishers/google/models/gemini-x:streamGenerateContent?alt=sse", "Authorization", "Bearer secret"},
 		{"vertex", "claude-x@1", regional, "https://europe-west4-aiplatform.googleapis.com/v1/projects/p/locations/europe-west4/publishers/anthropic/models/claude-x@1:streamRawPredict", "Authorization", "Bearer secret"},
 		{"azure", "d", azure, "https://res.openai.azure.com/openai/v1/responses", "Api-Key", "secret"},
+		{"azure", "d", named, "https://res.openai.azure.com/openai/v1/responses", "Api-Key", "secret"},
 		{"azure", "d", v1, "https://res.services.ai.azure.com/openai/v1/responses?api-version=preview", "Api-Key", "secret"},
 		{"azure", "d", entra, "https://res.openai.azure.com/openai/responses?api-version=2025-04-01-preview", "Authorization", "Bearer secret"},
 		{"azure-chat", "d", azure, "https://res.openai.azure.com/openai/v1/chat/completions", "Api-Key", "secret"},
@@ -79,6 +82,7 @@ func TestCloud_SaysWhatIsMissing(t *testing.T) {
 		{"bedrock", env{"AWS_BEARER_TOKEN_BEDROCK": "k"}, "set AWS_REGION"},
 		{"bedrock", env{"AWS_ACCESS_KEY_ID": "k", "AWS_REGION": "us-east-1"}, "AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not"},
 		{"bedrock", env{"AWS_BEARER_TOKEN_BEDROCK": "k", "AWS_REGION": "evil.example/"}, `AWS_REGION is "evil.example/", which is not a region`},
+		{"bedrock", env{"AWS_BEARER_TOKEN_BEDROCK": "k", "AWS_REGION": "us-east-1", "REINS_BEDROCK_API": "soap"}, `REINS_BEDROCK_API is "soap"; use messages, invoke or mantle`},
 		{"bedrock", env{"AWS_PROFILE": "none", "HOME": "/nowhere"}, `AWS_PROFILE is "none"`},
 		{"vertex", env{"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_APPLICATION_CREDENTIALS": "/nowhere/key.json"}, "/nowhere/key.json"},
 		{"vertex", env{"GOOGLE_OAUTH_ACCESS_TOKEN": "k"}, "set GOOGLE_CLOUD_PROJECT"},

@@ -27,6 +27,7 @@ type Config struct {
 	BaseURL    string           // the base URL of the provider, for Open
 	Header     http.Header      // added to the requests of the provider, for Open
 	Entries    []Entry          // further providers, for Open
+	Plans      []Plan           // further providers that the user has signed in to, for Open
 	Search     Search           // where to look for a local server, for Open and Find
 	Progress   func(string)     // called when something takes time, such as loading a model; may be nil
 	Debug      io.Writer        // receives all HTTP traffic without credentials; may be nil

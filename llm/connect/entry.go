@@ -50,6 +50,10 @@ func (c Config) loaded(ctx context.Context, name string) (Config, error) {
 
 var vendorOf = map[string]string{"responses": "openai", "messages": "anthropic", "gemini": "gemini"}
 
+func (c Config) hasEntry(name string) bool {
+	return slices.ContainsFunc(c.Entries, func(e Entry) bool { return e.Name == name })
+}
+
 func (c Config) entry(name string) (Entry, bool) {
 	i := slices.IndexFunc(c.Entries, func(e Entry) bool { return e.Name == name })
 	if i < 0 {
@@ -127,11 +131,7 @@ func Catalogue(base *llm.Catalogue, entries []Entry) (*llm.Catalogue, error) {
 	return Extend(base, models...)
 }
 
-// Extend returns a catalogue with further models, which replace those with the same provider and ID. A name alone
-// still means the model that it meant before.
+// Extend returns a catalogue with further models; see [llm.Catalogue.Extend].
 func Extend(base *llm.Catalogue, models ...llm.Model) (*llm.Catalogue, error) {
-	kept := slices.DeleteFunc(base.Models(), func(old llm.Model) bool {
-		return slices.ContainsFunc(models, func(m llm.Model) bool { return m.Provider == old.Provider && m.ID == old.ID })
-	})
-	return llm.NewCatalogue(append(kept, models...))
+	return base.Extend(models...)
 }

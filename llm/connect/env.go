@@ -38,30 +38,64 @@ const (
 //   - anthropic from ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, with ANTHROPIC_BASE_URL
 //   - gemini from GEMINI_API_KEY or GOOGLE_API_KEY, with GEMINI_BASE_URL
 //   - chat from REINS_CHAT_BASE_URL, with REINS_CHAT_API_KEY
-//   - a cloud platform, if Config.Default names it; see [Open]
+//   - a cloud platform or one of [Presets], if Config.Default names it; see [Open]
 //
 // Base URLs have the form of the vendors' own libraries: OPENAI_BASE_URL and REINS_CHAT_BASE_URL include the
 // version ("https://api.openai.com/v1"), the others do not. Without any provider, FromEnv returns an error
 // of kind llm.ErrConfiguration.
 func FromEnv(c Config) (*llm.Client, error) {
-	c.BaseURL, c.Header = "", nil
+	c.BaseURL, c.Header, c.Default = "", nil, c.Canonical(c.Default)
 	c = c.prepared()
 	var providers []llm.Provider
 	for _, v := range vendors {
-		if v.present(c) {
+		if v.present(c) && c.planToken(v.name) == nil {
 			providers = append(providers, v.open(c))
 		}
 	}
-	if p, err := c.openCloud(c.Default); err != nil {
+	if p, err := c.openNamed(c.Default); err != nil {
 		return nil, err
 	} else if p != nil {
 		providers = append(providers, p)
 	}
 	if len(providers) == 0 {
-		return nil, llm.Errorf(llm.ErrConfiguration, "", "no provider is configured: set %s, %s, %s or %s; "+
-			"`reins demo` needs no key", openaiKey, anthropicKey, geminiKey, chatURL)
+		return nil, c.nothing()
 	}
 	return c.client(c.Default, providers...)
+}
+
+// openNamed returns the cloud platform or the preset with this name, or nil.
+func (c Config) openNamed(name string) (llm.Provider, error) {
+	if p := c.preset(name); p != nil {
+		return c.openPreset(p)
+	}
+	return c.openCloud(name)
+}
+
+// nothing returns the error if no provider is configured. It names a preset whose key is set.
+func (c Config) nothing() error {
+	if err := c.planToken("anthropic"); err != nil {
+		return err
+	}
+	for i := range presets {
+		p := &presets[i]
+		if key, from := c.key(strings.Fields(p.keys)...); key != "" && from != "GITHUB_TOKEN" {
+			return llm.Errorf(llm.ErrConfiguration, "", "no provider is chosen: %s is set, so use --provider %s or `reins config set provider %[2]s`", from, p.name)
+		}
+	}
+	return llm.Errorf(llm.ErrConfiguration, "", "no provider is configured: set %s, %s, %s or %s, or choose one of `reins providers list` with --provider; "+
+		"`reins demo` needs no key", openaiKey, anthropicKey, geminiKey, chatURL)
+}
+
+// planToken returns an error if the key for Anthropic's own API is the token of a Claude plan.
+func (c Config) planToken(provider string) error {
+	if provider != "anthropic" || c.baseURL(anthropicURL) != "" {
+		return nil
+	}
+	value, from := c.key(anthropicToken, anthropicKey)
+	if !strings.HasPrefix(value, "sk-ant-oat") {
+		return nil
+	}
+	return llm.Errorf(llm.ErrConfiguration, "", "%s has the token of a Claude plan: %s", from, planTokens)
 }
 
 // vendor is a provider that the environment can configure.
@@ -96,9 +130,16 @@ func (c Config) key(names ...string) (value, from string) {
 // secrets returns the credentials in the environment and in base URLs.
 func (c Config) secrets() (list []string) {
 	for _, name := range []string{openaiKey, anthropicKey, anthropicToken, geminiKey, googleKey, chatKey,
-		bedrockToken, awsSecret, awsSession, googleToken, gcloudToken, azureKey, azureToken} {
+		bedrockToken, awsSecret, awsSession, googleToken, gcloudToken, azureKey, azureToken, azureKeyToo} {
 		if v := c.env(name); v != "" {
 			list = append(list, v)
+		}
+	}
+	for i := range presets {
+		for name := range strings.FieldsSeq(presets[i].keys) {
+			if v := c.env(name); v != "" {
+				list = append(list, v)
+			}
 		}
 	}
 	for _, base := range []string{c.BaseURL, c.env(openaiURL), c.env(anthropicURL), c.env(geminiURL), c.env(chatURL),

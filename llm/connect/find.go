@@ -23,8 +23,12 @@ import (
 // model. If a server is still loading its model, Find waits for it. It makes an Ollama server load the model, because the
 // context window is known only then.
 func Find(ctx context.Context, provider string, c Config, model string) (*Server, llm.Model, error) {
+	provider = c.Canonical(provider)
 	c, err := c.loaded(ctx, provider)
 	if err != nil {
+		return nil, llm.Model{}, err
+	}
+	if err := c.usable(provider); err != nil {
 		return nil, llm.Model{}, err
 	}
 	return c.prepared().await(ctx, provider, model)
@@ -69,6 +73,10 @@ type target struct {
 // unless a local server has several protocols.
 func (c Config) target(provider string) target {
 	e, _ := c.entry(provider)
+	if p := c.preset(provider); p != nil {
+		e = Entry{BaseURL: cmp.Or(c.BaseURL, c.base(p.base)), Header: c.Header.Clone(), Protocol: p.speaks}
+		e.Key, _ = c.key(strings.Fields(p.keys)...)
+	}
 	switch provider {
 	case "local":
 		e = Entry{BaseURL: c.BaseURL, Header: c.Header.Clone()}

@@ -5,11 +5,12 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/suggest"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/chat"
 )
 
-// Names returns the names that Open accepts.
+// Names returns the names that Open accepts, without those of [Presets].
 func Names() []string {
 	var names []string
 	for _, v := range vendors {
@@ -23,10 +24,12 @@ func Names() []string {
 }
 
 // Open returns a client with one provider: "openai", "anthropic", "gemini" or "chat" from the environment as in
-// FromEnv, one of Config.Entries, "local" for a server on this machine, at Config.BaseURL or found by Config.Search, or a
-// cloud platform with its usual variables and files: "bedrock", "vertex", "azure" or "azure-chat". With a
-// Config.BaseURL no key is required.
+// FromEnv, one of Config.Entries, "local" for a server on this machine, at Config.BaseURL or found by Config.Search, a
+// cloud platform with its usual variables and files ("bedrock", "vertex", "azure" or "azure-chat"), or one of [Presets]
+// with the variable of its key. With a Config.BaseURL no key is required. The provider is registered under its
+// [Config.Canonical] name.
 func Open(ctx context.Context, name string, c Config) (*llm.Client, error) {
+	name = c.Canonical(name)
 	c, err := c.loaded(ctx, name)
 	if err != nil {
 		return nil, err
@@ -53,6 +56,9 @@ func Open(ctx context.Context, name string, c Config) (*llm.Client, error) {
 			return nil, llm.Errorf(llm.ErrConfiguration, "", "provider %s is not configured: set %s; `reins demo` needs no key",
 				name, strings.Join(v.needs, " or "))
 		}
+		if err := c.planToken(name); err != nil {
+			return nil, err
+		}
 		return c.client(name, v.open(c))
 	}
 	if e, ok := c.entry(name); ok {
@@ -62,11 +68,29 @@ func Open(ctx context.Context, name string, c Config) (*llm.Client, error) {
 		}
 		return c.client(name, p)
 	}
+	if p := c.preset(name); p != nil {
+		opened, err := c.openPreset(p)
+		if err != nil {
+			return nil, err
+		}
+		return c.client(name, opened)
+	}
+	return nil, c.unknown(name)
+}
+
+// unknown returns the error for a name that Open cannot use.
+func (c Config) unknown(name string) error {
+	if why := refusal(name); why != "" {
+		return llm.Errorf(llm.ErrConfiguration, "", "provider %s cannot be used: %s", name, why)
+	}
+	if near := Near(name); len(near) > 0 {
+		return llm.Errorf(llm.ErrConfiguration, "", "unknown provider %q; did you mean %s?", name, suggest.Or(near))
+	}
 	names := Names()
 	for _, e := range c.Entries {
 		names = append(names, e.Name)
 	}
-	return nil, llm.Errorf(llm.ErrConfiguration, "", "unknown provider %q; use one of: %s", name, strings.Join(names, ", "))
+	return llm.Errorf(llm.ErrConfiguration, "", "unknown provider %q; use one of: %s, or one that `reins providers list` shows", name, strings.Join(names, ", "))
 }
 
 func (c Config) openLocal(ctx context.Context) (llm.Provider, error) {

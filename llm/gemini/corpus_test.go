@@ -284,6 +284,11 @@ func compareUsage(u llm.Usage, raw map[string]any, searches int) (problems []str
 		CacheRead: n("cachedContentTokenCount"),
 		Searches:  int64(searches),
 	}
+	if service, ok := raw["serviceTier"].(string); ok {
+		want.Tier = service
+	} else if traffic, ok := raw["trafficType"].(string); ok {
+		want.Tier = map[string]string{"ON_DEMAND": "standard", "ON_DEMAND_FLEX": "flex"}[traffic]
+	}
 	if (len(u.Raw) > 0) != (raw != nil) {
 		problems = append(problems, "the raw usage is missing")
 	}

@@ -16,6 +16,9 @@ func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	if r.ThinkingBudget == nil && r.Effort != "" && !m.usesLevels() && !slices.Contains(effortWords, r.Effort) {
 		return nil, llm.EffortError(r.Model, r.Effort, effortWords)
 	}
+	if err := check(r, m); err != nil {
+		return nil, err
+	}
 	h := head(r, m)
 	call := &wire.Call{
 		Path:   m.path("streamGenerateContent"),
@@ -41,6 +44,23 @@ func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	return call, nil
 }
 
+// tiers lists the service tiers of the API.
+var tiers = []string{"flex", "standard", "priority"}
+
+// check returns an error if the caller set something that the model or the protocol refuses.
+func check(r *llm.Request, m model) error {
+	refuse := func(format string, args ...any) error { return llm.Errorf(llm.ErrConfiguration, "", format, args...) }
+	switch {
+	case r.Tier != "" && !slices.Contains(tiers, r.Tier):
+		return refuse("Gemini has no service tier %q; use flex, standard or priority", r.Tier)
+	case r.CacheTTL != "" && !slices.Contains(m.info.Rules.CacheTTLs, r.CacheTTL):
+		return refuse("%s has no cache lifetime %q, because Gemini caches by itself; leave it unset", r.Model, r.CacheTTL)
+	case r.Compact != "":
+		return refuse("Gemini does not compact conversations; summarize them with a request instead")
+	}
+	return wire.CheckSettings(r, m.info, m.thinks(r))
+}
+
 // encodeContents returns the contents without their opening bracket, and the end of the body.
 func encodeContents(r *llm.Request, m model) (contents, tail []byte, err error) {
 	r.Cache.Encoder(Name, func() any { return new(contentEncoder) }, func(encoder any) {
@@ -55,6 +75,9 @@ func encodeContents(r *llm.Request, m model) (contents, tail []byte, err error) 
 func head(r *llm.Request, m model) []byte {
 	h := wire.Head{Options: maps.Clone(r.Options[Name].Body)}
 	h.Open('{')
+	if r.Tier != "" && h.Set("serviceTier") {
+		h.Str(r.Tier)
+	}
 	merge(&h, "generationConfig", func(sub *wire.Head) { generationConfig(sub, r, m) })
 	// Models before Gemini 3 refuse JSON output together with functions, even if these must not be called.
 	if r.Output == nil || r.ToolChoice.Mode != llm.ToolNone || m.version >= 3 {
@@ -94,8 +117,8 @@ func merge(h *wire.Head, name string, write func(*wire.Head)) {
 }
 
 func generationConfig(h *wire.Head, r *llm.Request, m model) {
-	if r.MaxTokens > 0 && h.Set("maxOutputTokens") {
-		h.Int(int64(r.MaxTokens))
+	if limit := maxTokens(r, m); limit > 0 && h.Set("maxOutputTokens") {
+		h.Int(limit)
 	}
 	if r.Temperature != nil && h.Set("temperature") {
 		h.Float(*r.Temperature)
@@ -113,7 +136,7 @@ func generationConfig(h *wire.Head, r *llm.Request, m model) {
 		}
 		h.Close(']')
 	}
-	if (r.Effort != "" || r.ThinkingBudget != nil) && h.Set("thinkingConfig") {
+	if (r.Effort != "" || r.ThinkingBudget != nil || showsThoughts(r, m)) && h.Set("thinkingConfig") {
 		thinkingConfig(h, r, m)
 	}
 	if r.Output != nil {
@@ -126,6 +149,21 @@ func generationConfig(h *wire.Head, r *llm.Request, m model) {
 	}
 }
 
+// maxTokens returns the limit of the output, 0 for that of the model. Whole answers may have a lower one than streams.
+func maxTokens(r *llm.Request, m model) int64 {
+	limit := int64(r.MaxTokens)
+	if most := m.info.Rules.MaxUnary; r.Unary && most > 0 {
+		limit = min(limit, most)
+	}
+	return limit
+}
+
+// showsThoughts reports whether thoughts are requested even if nothing else about thinking is. Models that might not
+// think refuse that.
+func showsThoughts(r *llm.Request, m model) bool {
+	return r.Display != "omitted" && (m.info.Thinking == "level" || m.info.Rules.Thinks)
+}
+
 // thinkingConfig requests thinking, and that thoughts are returned.
 func thinkingConfig(h *wire.Head, r *llm.Request, m model) {
 	thoughts := r.Effort != "none"
@@ -135,13 +173,14 @@ func thinkingConfig(h *wire.Head, r *llm.Request, m model) {
 		thoughts = *r.ThinkingBudget != 0
 		h.Key("thinkingBudget")
 		h.Int(int64(*r.ThinkingBudget))
+	case r.Effort == "":
 	case m.usesLevels():
 		h.Field("thinkingLevel", m.level(r.Effort))
 	default:
 		h.Key("thinkingBudget")
 		h.Int(int64(m.budget(r.Effort)))
 	}
-	if thoughts {
+	if thoughts && r.Display != "omitted" {
 		h.Key("includeThoughts")
 		h.Bool(true)
 	}

@@ -2,6 +2,8 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
+	"strings"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
@@ -57,8 +59,23 @@ func readUsage(raw wire.Value) llm.Usage {
 			u.Output += n()
 		case "cachedContentTokenCount":
 			u.CacheRead = n()
+		case "serviceTier", "trafficType":
+			u.Tier = cmp.Or(tier(m.Value.Str()), u.Tier)
 		}
 	}
 	u.Raw = bytes.Clone(raw)
 	return u
+}
+
+// tier returns the name of a service tier, from the Gemini API or the traffic type of Vertex AI.
+func tier(raw string) string {
+	name := strings.ToLower(raw)
+	name = strings.TrimPrefix(name, "service_tier_")
+	switch {
+	case name == "unspecified" || name == "traffic_type_unspecified":
+		return ""
+	case name == "on_demand":
+		return "standard"
+	}
+	return strings.TrimPrefix(name, "on_demand_")
 }

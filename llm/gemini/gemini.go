@@ -15,14 +15,19 @@
 // {"input": text}.
 //
 // ParallelTools, ToolDef.Strict, Image.Detail, CacheKey and NoCache are ignored: the protocol has no
-// counterpart. Caching is implicit.
+// counterpart. Caching is implicit, so CacheTTL is an error, and so is Compact. The service tiers are flex, standard and
+// priority. Summaries of thoughts are requested from models that always think, unless Display is "omitted".
+//
+// What a model accepts is in its llm.Rules. Settings of the caller that the model refuses are errors; an effort that it
+// does not list is replaced by the nearest one. Unknown models have the rules of the newest model of their family.
 //
 // # Provider state
 //
 // The State of a text, a thought or a call is its thoughtSignature, as received. It is sent back in the same
 // place to the model that made it. A part with a signature is never merged with another, even if its text is
 // empty. For other models, signatures are omitted and thoughts dropped. Models that require a signature
-// (from Gemini 3 on) get Google's documented placeholder on the first call of each content. Parts that are
+// (from Gemini 3 on) get Google's documented placeholder on the first call of each content. A result has the name of its
+// call, whatever the result says, and its id. Parts that are
 // not modelled, such as executableCode or toolCall, are llm.Opaque.
 package gemini
 

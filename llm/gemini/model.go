@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
 )
 
-// standInSignature is Google's documented placeholder for calls that another model made:
-// skip_thought_signature_validator in base64.
-const standInSignature = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
+// standInSignature is Google's documented placeholder for calls whose signature is not known or not of this model.
+const standInSignature = "skip_thought_signature_validator"
 
 // model describes a model for encoding.
 type model struct {
@@ -23,11 +23,24 @@ type model struct {
 func (d dialect) model(name string) model {
 	base := name[strings.LastIndexByte(name, '/')+1:]
 	m := model{name: name, version: generation(base)}
-	m.info, _ = d.catalogue.Exact("gemini", base)
+	m.info = d.info(base, m.version)
 	if m.version == 0 && m.info.Thinking == "level" {
 		m.version = 3
 	}
 	return m
+}
+
+// info returns what the catalogue says about a model. Unknown models get the rules of the newest model of their family,
+// unless their names say that they are older than levels of thinking.
+func (d dialect) info(name string, version int) llm.Model {
+	info, ok := d.catalogue.Exact("gemini", name)
+	if !ok && (version == 0 || version >= 3) {
+		info, _ = d.catalogue.Like("gemini", name)
+	}
+	if info.Provider != "gemini" {
+		return llm.Model{}
+	}
+	return info
 }
 
 // generation returns the first number of a name such as "gemini-2.5-flash". Names that end in "-latest" mean
@@ -80,13 +93,26 @@ func (m model) path(method string) string {
 
 // usesLevels reports whether thinking is set by a level instead of a number of tokens.
 func (m model) usesLevels() bool {
-	switch m.info.Thinking {
-	case "level", "effort":
+	switch {
+	case m.info.Thinking == "level", m.info.Thinking == "effort", m.info.Rules.Budget == llm.RefusedAlways:
 		return true
-	case "budget":
+	case m.info.Thinking == "budget":
 		return false
 	}
 	return m.version == 0 || m.version >= 3
+}
+
+// thinks reports whether the model thinks in answer to a request, as far as the catalogue knows.
+func (m model) thinks(r *llm.Request) bool {
+	switch {
+	case m.info.Thinking == "level":
+		return true
+	case r.ThinkingBudget != nil:
+		return *r.ThinkingBudget != 0
+	case r.Effort != "":
+		return r.Effort != "none"
+	}
+	return m.info.Rules.Thinks
 }
 
 // effortWords lists the efforts, least first.
@@ -96,20 +122,9 @@ var effortWords = []string{"none", "minimal", "low", "medium", "high", "xhigh", 
 func (m model) level(effort string) string {
 	levels := m.info.Efforts
 	if len(levels) == 0 {
-		levels = []string{"minimal", "low", "medium", "high"}
+		levels = []string{"low", "medium", "high"}
 	}
-	want := slices.Index(effortWords, effort)
-	if want < 0 || slices.Contains(levels, effort) && effort != "none" {
-		return effort
-	}
-	best, distance := effort, len(effortWords)
-	for _, l := range levels {
-		at := slices.Index(effortWords, l)
-		if gap := max(at-want, want-at); l != "none" && at >= 0 && gap < distance {
-			best, distance = l, gap
-		}
-	}
-	return best
+	return wire.Effort(effort, slices.DeleteFunc(slices.Clone(levels), func(l string) bool { return l == "none" }))
 }
 
 // budget returns the thinkingBudget for an effort, as Google documents it.

@@ -18,7 +18,7 @@ var _ wire.Parser = dialect{}
 // Encoding the result returns an equal body, except that consecutive contents of one role are merged and get
 // a role, consecutive functions share a tool and have their schema as parametersJsonSchema, empty unsigned
 // text is omitted, data is in the standard base64 alphabet, calls without args have empty ones, and
-// responses without an object an empty result.
+// responses without an object an empty result, and those with the id of a call the name of the call.
 func (d dialect) Parse(body []byte) (*llm.Request, []string, error) {
 	v, err := wire.ParseJSON(body)
 	if err != nil {

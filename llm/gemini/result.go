@@ -15,7 +15,7 @@ type lateMedia struct {
 
 // result writes a tool result and returns the files that follow it.
 func (e *contentEncoder) result(m model, r llm.ToolResult) ([]lateMedia, error) {
-	name := cmp.Or(r.Name, e.calls[r.ID], "tool")
+	name := cmp.Or(e.calls[r.ID], r.Name, "tool")
 	inside, late, err := split(m, name, r.Parts)
 	if err != nil {
 		return nil, err

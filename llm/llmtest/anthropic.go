@@ -27,6 +27,26 @@ func (anthropicProtocol) streaming(_ *http.Request, body []byte) bool {
 	return wire.Value(body).Get("stream").Bool()
 }
 
+// examine verifies signatures and the length of the input.
+func (anthropicProtocol) examine(c ServerConfig, r *http.Request, body []byte) (findings, error) {
+	return claudeExamine(c, wire.Value(body).Get("model").Str(), claudeBetas(r), body)
+}
+
+func claudeExamine(c ServerConfig, model string, betas betaSet, body []byte) (findings, error) {
+	v := wire.Value(body)
+	found := findings{compact: v.Get("compaction").Exists()}
+	limit := int64(0)
+	if rules := claudeRulesOf(model); rules != nil {
+		limit = rules.input
+	}
+	if err := tooLong(c, limit, body, "prompt is too long: %d tokens > %d maximum"); err != nil {
+		return found, err
+	}
+	var err error
+	found.thread, err = claudeThreadOf(c, model, betas, v)
+	return found, err
+}
+
 func (anthropicProtocol) refusal() (string, func([]any) string) {
 	return "messages", func(path []any) string { return dotted(path) + ": the content could not be processed" }
 }
@@ -90,8 +110,15 @@ type anthropicBlock struct {
 
 // answer returns the blocks of a reply and its stop reason. If the request forces a tool, a JSON text becomes the
 // input of that tool.
-func (anthropicProtocol) answer(rep reply) (blocks []anthropicBlock, stop string) {
+func (p anthropicProtocol) answer(rep reply) (blocks []anthropicBlock, stop string) {
 	finish := rep.Finish
+	thread := rep.found.thread.fork()
+	add := func(b anthropicBlock) {
+		blocks = append(blocks, b)
+		if thread != nil {
+			thread.add("assistant", wire.Value(b.whole))
+		}
+	}
 	forced := ""
 	if c := rep.Request.ToolChoice; c.Mode == llm.ToolNamed && len(llm.Message{Parts: rep.Parts}.ToolCalls()) == 0 {
 		forced = c.Name
@@ -99,23 +126,27 @@ func (anthropicProtocol) answer(rep reply) (blocks []anthropicBlock, stop string
 	for _, p := range rep.Parts {
 		switch p := p.(type) {
 		case llm.Text:
+			if block := wire.Value(p.State.Data); finish == llm.FinishCompaction && thread != nil {
+				blocks = append(blocks, thread.compact(block.Get("content")))
+				continue
+			}
 			if forced != "" && isObject(p.Text) {
-				blocks = append(blocks, anthropicCall("toolu_"+rep.ID, forced, p.Text, rep.Chunk))
+				add(anthropicCall("toolu_"+rep.ID, forced, p.Text, rep.Chunk))
 				finish = llm.FinishToolCalls
 				continue
 			}
-			blocks = append(blocks, anthropicBlock{
+			add(anthropicBlock{
 				whole:  object("type", "text", "text", p.Text),
 				start:  object("type", "text", "text", ""),
 				deltas: anthropicDeltas("text_delta", "text", chunks(p.Text, rep.Chunk)),
 			})
 		case llm.Thinking:
-			blocks = append(blocks, anthropicThinking(p, rep.Chunk))
+			blocks = append(blocks, anthropicThinking(p, rep.Chunk, thread))
 		case llm.ToolCall:
-			blocks = append(blocks, anthropicCall(p.ID, p.Name, p.Arguments, rep.Chunk))
+			add(anthropicCall(p.ID, p.Name, p.Arguments, rep.Chunk))
 		case llm.Opaque:
 			data := json.RawMessage(p.State.Data)
-			blocks = append(blocks, anthropicBlock{whole: data, start: data})
+			add(anthropicBlock{whole: data, start: data})
 		}
 	}
 	return blocks, anthropicStopReason(finish)
@@ -146,25 +177,47 @@ func anthropicCall(id, name, arguments string, chunk int) anthropicBlock {
 	return b
 }
 
-// anthropicThinking uses the state as the signature, or makes one up.
-func anthropicThinking(t llm.Thinking, chunk int) anthropicBlock {
-	signature := string(t.State.Data)
-	if isObject(signature) {
-		v := wire.Value(t.State.Data)
-		signature = v.Get("signature").Str() + v.Get("data").Str()
+// anthropicThinking signs thinking for a conversation. Without one, or if the model does not bind thinking, the state
+// in the script is the signature if there is one.
+func anthropicThinking(t llm.Thinking, chunk int, thread *claudeThread) anthropicBlock {
+	text, kind := t.Text, "thinking"
+	if thread != nil && thread.hidden {
+		text = ""
 	}
-	if signature == "" {
+	if t.Redacted {
+		text, kind = "", "redacted_thinking"
+	}
+	signature := scriptedSignature(t.State)
+	switch {
+	case thread != nil && (signature == "" || thread.rules.bound):
+		signature = thread.sign(kind, text)
+	case signature == "":
 		signature = base64.StdEncoding.EncodeToString([]byte("signature of " + t.Text))
 	}
 	if t.Redacted {
-		block := object("type", "redacted_thinking", "data", signature)
+		block := object("type", kind, "data", signature)
 		return anthropicBlock{whole: block, start: block}
 	}
-	return anthropicBlock{
-		whole:  object("type", "thinking", "thinking", t.Text, "signature", signature),
-		start:  object("type", "thinking", "thinking", "", "signature", ""),
-		deltas: append(anthropicDeltas("thinking_delta", "thinking", chunks(t.Text, chunk)), object("type", "signature_delta", "signature", signature)),
+	deltas := anthropicDeltas("thinking_delta", "thinking", chunks(text, chunk))
+	if thread != nil && thread.hidden && thread.betas.has("thinking-token-count-2026-05-13") {
+		for _, s := range chunks(t.Text, chunk) {
+			deltas = append(deltas, object("type", "thinking_delta", "thinking", "", "estimated_tokens", (len(s)+3)/4))
+		}
 	}
+	return anthropicBlock{
+		whole:  object("type", kind, "thinking", text, "signature", signature),
+		start:  object("type", kind, "thinking", "", "signature", ""),
+		deltas: append(deltas, object("type", "signature_delta", "signature", signature)),
+	}
+}
+
+// scriptedSignature returns the signature in a state, or "".
+func scriptedSignature(s llm.State) string {
+	if text := string(s.Data); !isObject(text) {
+		return text
+	}
+	v := wire.Value(s.Data)
+	return v.Get("signature").Str() + v.Get("data").Str()
 }
 
 // message encodes a message: a whole answer, or the start of a stream if stop is nil.
@@ -177,14 +230,40 @@ func (p anthropicProtocol) message(rep reply, blocks []anthropicBlock, stop any)
 	if stop == nil {
 		u.Output = 1
 	}
-	return object("id", "msg_"+rep.ID, "type", "message", "role", "assistant", "model", rep.Model, "content", list(content...),
-		"stop_reason", stop, "stop_sequence", nil, "usage", anthropicUsage(u))
+	pairs := []any{
+		"id", "msg_" + rep.ID, "type", "message", "role", "assistant", "model", rep.Model, "content", list(content...),
+		"stop_reason", stop, "stop_sequence", nil, "usage", anthropicUsage(u, rep),
+	}
+	if t := rep.found.thread; t != nil && t.betas.has("thinking-binding-controls-2026-08-01") {
+		pairs = append(pairs, "input_transformations", t.transformations())
+	}
+	if details := stopDetails(rep); stop != nil && details != nil {
+		pairs = append(pairs, "stop_details", details)
+	}
+	return object(pairs...)
+}
+
+// stopDetails explains a refusal, if the script does.
+func stopDetails(rep reply) json.RawMessage {
+	if rep.Detail == "" || rep.Finish != llm.FinishContentFilter {
+		return nil
+	}
+	return object("type", "refusal", "category", rep.Detail, "explanation", "The scripted model refuses this.")
 }
 
 // anthropicUsage encodes token counts. Unlike llm.Usage, input_tokens excludes cached input.
-func anthropicUsage(u llm.Usage) json.RawMessage {
-	return object("input_tokens", u.Input-u.CacheRead-u.CacheWrite, "cache_creation_input_tokens", u.CacheWrite,
-		"cache_read_input_tokens", u.CacheRead, "output_tokens", u.Output)
+func anthropicUsage(u llm.Usage, rep reply) json.RawMessage {
+	if u.Tier == "" && rep.found.thread != nil {
+		u.Tier = "standard"
+	}
+	pairs := []any{
+		"input_tokens", u.Input - u.CacheRead - u.CacheWrite, "cache_creation_input_tokens", u.CacheWrite,
+		"cache_read_input_tokens", u.CacheRead, "output_tokens", u.Output,
+	}
+	if u.Tier != "" {
+		pairs = append(pairs, "service_tier", u.Tier)
+	}
+	return object(pairs...)
 }
 
 func (p anthropicProtocol) unary(rep reply) []byte {
@@ -206,7 +285,11 @@ func (p anthropicProtocol) stream(rep reply) (frames [][]byte) {
 		}
 		event("content_block_stop", "index", i)
 	}
-	event("message_delta", "delta", object("stop_reason", stop, "stop_sequence", nil), "usage", anthropicUsage(rep.Usage))
+	delta := []any{"stop_reason", stop, "stop_sequence", nil}
+	if details := stopDetails(rep); details != nil {
+		delta = append(delta, "stop_details", details)
+	}
+	event("message_delta", "delta", object(delta...), "usage", anthropicUsage(rep.Usage, rep))
 	event("message_stop")
 	return frames
 }

@@ -20,7 +20,11 @@ func (c *anthropicCheck) messages() error {
 	for it := c.v.Get("messages").Elements(); it.Next(); i++ {
 		m, path := it.Value, fmt.Sprintf("messages.%d", i)
 		role := m.Get("role").Str()
-		if err := onlyMembers(path+".", m, "role", "content"); err != nil {
+		members := []string{"role", "content"}
+		if role == "system" {
+			members = append(members, "clear_at", "output_config")
+		}
+		if err := onlyMembers(path+".", m, members...); err != nil {
 			return err
 		}
 		if !slices.Contains([]string{"user", "assistant", "system"}, role) {
@@ -32,7 +36,12 @@ func (c *anthropicCheck) messages() error {
 		if role == "system" && last != "user" {
 			return fmt.Errorf("%s: a system message must follow a user message", path)
 		}
-		last = role
+		if err := c.lateSystem(path, last, m); err != nil {
+			return err
+		}
+		if last = role; i == 0 && onlyCompaction(m) {
+			last = "" // the summary stands for messages of both roles
+		}
 		if err := c.content(path, role, m.Get("content")); err != nil {
 			return err
 		}
@@ -56,7 +65,7 @@ func (c *anthropicCheck) messages() error {
 	case len(calls) > 0:
 		return unanswered(fmt.Sprintf("messages.%d", i-1), calls)
 	}
-	return nil
+	return c.prefill(last)
 }
 
 func (c *anthropicCheck) content(path, role string, content wire.Value) error {
@@ -96,6 +105,9 @@ var anthropicBlocks = []struct {
 	{"search_result", "user result", []string{"type", "source", "title", "content", "citations", "cache_control"}},
 	{"thinking", "assistant", []string{"type", "thinking", "signature"}},
 	{"redacted_thinking", "assistant", []string{"type", "data"}},
+	{"compaction", "assistant", []string{"type", "content", "encrypted_content", "signature", "tool_changes", "cache_control"}},
+	{"tool_addition", "system", []string{"type", "tool", "cache_control"}},
+	{"tool_removal", "system", []string{"type", "tool", "cache_control"}},
 	{"tool_use", "assistant", []string{"type", "id", "name", "input", "caller", "cache_control"}},
 	{"tool_result", "user", []string{"type", "tool_use_id", "content", "is_error", "cache_control"}},
 }
@@ -147,6 +159,10 @@ func (c *anthropicCheck) block(path, role string, b wire.Value) error {
 		}
 	case "tool_result":
 		return c.toolResult(path, b)
+	case "tool_addition", "tool_removal":
+		return c.toolChange(path, kind, b.Get("tool"))
+	case "compaction":
+		return c.compactionBlock(path, b)
 	}
 	return nil
 }
@@ -157,6 +173,9 @@ func (c *anthropicCheck) toolResult(path string, b wire.Value) error {
 	for it := content.Elements(); it.Next(); n++ {
 		if err := c.block(fmt.Sprintf("%s.content.%d", path, n), "result", it.Value); err != nil {
 			return err
+		}
+		if c.rules != nil && b.Get("is_error").Bool() && !it.Value.Get("type").Is("text") {
+			return fmt.Errorf("%s.content.%d: all content must be type \"text\" if `is_error` is true", path, n)
 		}
 	}
 	if b.Get("is_error").Bool() && n == 0 && content.Str() == "" {
@@ -241,7 +260,7 @@ func unanswered(path string, ids []string) error {
 
 // thinkingInRound checks that a tool round with thinking enabled starts with thinking.
 func (c *anthropicCheck) thinkingInRound() error {
-	if !c.v.Get("thinking", "type").Is("enabled") {
+	if !c.v.Get("thinking", "type").Is("enabled") || c.v.Get("compaction").Exists() {
 		return nil
 	}
 	var first wire.Value // type of the round's first block

@@ -85,14 +85,20 @@ func TestAnthropic_OddHistoriesMakeValidRequests(t *testing.T) {
 	}
 	for name, messages := range tests {
 		for _, effort := range []string{"", "none", "low", "high"} {
-			r := &llm.Request{Model: "claude-test", Effort: effort, Messages: messages, Temperature: new(float64), Tools: []llm.ToolDef{{Name: "f", Parameters: json.RawMessage(`{"type":"object"}`)}}}
-			c, err := anthropic.NewDialect(anthropic.Config{}).Encode(r)
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-				continue
-			}
-			if err := Validate(anthropic.Name, c.Body.Bytes()); err != nil {
-				t.Errorf("%s, effort %q: %v\n%s", name, effort, err, c.Body.Bytes())
+			for _, model := range []string{"claude-haiku-4-5", "claude-opus-5-5", "claude-test"} {
+				r := &llm.Request{Model: model, Effort: effort, Messages: messages}
+				r.Tools = []llm.ToolDef{{Name: "f", Parameters: json.RawMessage(`{"type":"object"}`)}}
+				if model == "claude-haiku-4-5" {
+					r.Temperature = new(float64)
+				}
+				c, err := anthropic.NewDialect(anthropic.Config{}).Encode(r)
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				if err := Validate(anthropic.Name, c.Body.Bytes()); err != nil {
+					t.Errorf("%s, %s, effort %q: %v\n%s", model, name, effort, err, c.Body.Bytes())
+				}
 			}
 		}
 	}

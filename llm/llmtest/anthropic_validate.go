@@ -14,6 +14,7 @@ var anthropicFields = []string{
 	"model", "messages", "max_tokens", "system", "stream", "metadata", "stop_sequences", "temperature", "top_k", "top_p",
 	"tools", "tool_choice", "thinking", "service_tier", "container", "cache_control", "output_config", "output_format",
 	"context_management", "mcp_servers", "inference_geo", "speed", "diagnostics", "compaction", "fallbacks",
+	"fallback_credit_token", "thread", "user_profile_id",
 }
 
 var (
@@ -23,9 +24,17 @@ var (
 )
 
 func (anthropicProtocol) validate(r *http.Request, body []byte) error {
-	if r != nil && r.Header.Get("Anthropic-Version") == "" {
-		return errors.New("anthropic-version: header is required")
+	version := ""
+	if r != nil {
+		if version = r.Header.Get("Anthropic-Version"); version == "" {
+			return errors.New("anthropic-version: header is required")
+		}
 	}
+	return claudeValidate(body, wire.Value(body).Get("model").Str(), version, claudeBetas(r))
+}
+
+// claudeValidate checks a request to a model with the rules of the API version and of the beta features.
+func claudeValidate(body []byte, model, version string, betas betaSet) error {
 	v, err := wire.ParseJSON(body)
 	if err != nil || v.Kind() != '{' {
 		return fmt.Errorf("the request body is not valid JSON: %w", err)
@@ -33,8 +42,11 @@ func (anthropicProtocol) validate(r *http.Request, body []byte) error {
 	if err := onlyMembers("", v, anthropicFields...); err != nil {
 		return err
 	}
-	c := anthropicCheck{v: v, tools: map[string]bool{}}
-	for _, check := range []func() error{c.basics, c.checkTools, c.thinking, c.output, c.system, c.messages, c.thinkingInRound} {
+	c := anthropicCheck{v: v, rules: claudeRulesOf(model), version: version, betas: betas, tools: map[string]bool{}, known: map[string]bool{}}
+	checks := []func() error{
+		c.basics, c.features, c.checkTools, c.model, c.thinking, c.output, c.system, c.messages, c.thinkingInRound,
+	}
+	for _, check := range checks {
 		if err := check(); err != nil {
 			return err
 		}
@@ -57,7 +69,11 @@ func onlyMembers(path string, v wire.Value, names ...string) error {
 
 type anthropicCheck struct {
 	v           wire.Value
-	tools       map[string]bool
+	rules       *claudeRules // nil if the model is unknown
+	version     string
+	betas       betaSet
+	tools       map[string]bool // the model may call now
+	known       map[string]bool // defined so far
 	breakpoints int
 }
 
@@ -107,6 +123,9 @@ func (c *anthropicCheck) checkTools() error {
 			return err
 		}
 	}
+	if i > 0 && len(c.tools) == 0 && c.rules != nil {
+		return errors.New("tools: at least one tool must have defer_loading=false")
+	}
 	choice := c.v.Get("tool_choice")
 	if !choice.Exists() {
 		return nil
@@ -120,7 +139,7 @@ func (c *anthropicCheck) checkTools() error {
 	case kind.Is("none"):
 		return onlyMembers("tool_choice.", choice, "type")
 	case kind.Is("tool"):
-		if name := choice.Get("name").Str(); !c.tools[name] {
+		if name := choice.Get("name").Str(); !c.known[name] {
 			return fmt.Errorf("tool_choice.tool.name: Tool '%s' not found in provided tools", name)
 		}
 		return onlyMembers("tool_choice.", choice, "type", "name", "disable_parallel_tool_use")
@@ -133,7 +152,7 @@ func (c *anthropicCheck) tool(path string, t wire.Value) error {
 		return err
 	}
 	if kind := t.Get("type"); kind.Exists() && !kind.Is("custom") {
-		c.tools[t.Get("name").Str()] = true
+		c.define(t)
 		return nil // run by the server, with its own members
 	}
 	if err := onlyMembers(path+".custom.", t, "type", "name", "description", "input_schema", "strict", "cache_control",
@@ -144,10 +163,10 @@ func (c *anthropicCheck) tool(path string, t wire.Value) error {
 	if !anthropicToolName.match(name) {
 		return fmt.Errorf("%s.custom.name: String should match pattern '%s'", path, anthropicToolName)
 	}
-	if c.tools[name] {
+	if c.known[name] {
 		return errors.New("tools: Tool names must be unique")
 	}
-	c.tools[name] = true
+	c.define(t)
 	if s := t.Get("input_schema"); !s.Get("type").Is("object") {
 		return fmt.Errorf("%s.custom.input_schema.type: Input should be 'object'", path)
 	} else if p := s.Get("properties"); p != nil && p.Kind() != '{' {
@@ -169,6 +188,7 @@ func (c *anthropicCheck) thinking() error {
 	case !t.Exists(), kind.Is("disabled"):
 		return nil
 	case kind.Is("adaptive"):
+	case kind.Is("between_tools") && c.rules != nil:
 	case kind.Is("enabled"):
 		budget := t.Get("budget_tokens").Int()
 		if budget < 1024 {
@@ -189,7 +209,7 @@ func (c *anthropicCheck) thinking() error {
 	if p := c.v.Get("top_p"); p.Exists() && p.Float() < 0.95 {
 		return errors.New("`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled")
 	}
-	if choice := c.v.Get("tool_choice", "type"); choice.Is("any") || choice.Is("tool") {
+	if choice := c.v.Get("tool_choice", "type"); (choice.Is("any") || choice.Is("tool")) && c.rules == nil {
 		return errors.New("thinking may not be enabled when tool_choice forces tool use")
 	}
 	return nil

@@ -55,8 +55,52 @@ func (p hostedClaude) validate(r *http.Request, body []byte) error {
 	plain := wire.Rest(v, func(name string, _ wire.Value) bool {
 		return name == "anthropic_version" || name == "anthropic_beta" && p.host == "bedrock"
 	})
-	return p.anthropicProtocol.validate(nil, append([]byte(`{"model":"m",`), plain[1:]...))
+	return claudeValidate(append([]byte(`{"model":"m",`), plain[1:]...), modelOf(r, ""), "", p.betas(r, v))
 }
+
+func (p hostedClaude) examine(c ServerConfig, r *http.Request, body []byte) (findings, error) {
+	return claudeExamine(c, modelOf(r, ""), p.betas(r, body), body)
+}
+
+// betas returns the beta features of a request. Bedrock has them in the body.
+func (p hostedClaude) betas(r *http.Request, v wire.Value) betaSet {
+	if p.host != "bedrock" {
+		return claudeBetas(r)
+	}
+	var s betaSet
+	for it := v.Get("anthropic_beta").Elements(); it.Next(); {
+		s.names = append(s.names, it.Value.Str())
+	}
+	return s
+}
+
+// bedrockMessages is the server's side of the Messages API on Amazon Bedrock, which differs from Anthropic's own in
+// the authorization and in the names of models.
+type bedrockMessages struct{ anthropicProtocol }
+
+func (bedrockMessages) match(r *http.Request) bool {
+	return r.Method == http.MethodPost && r.URL.Path == "/anthropic/v1/messages"
+}
+
+func (bedrockMessages) base() (provider, path string) { return "bedrock", "" }
+
+func (p bedrockMessages) validate(r *http.Request, body []byte) error {
+	if model := wire.Value(body).Get("model").Str(); strings.HasPrefix(model, "claude-") && claudeRulesOf(model) != nil {
+		return fmt.Errorf("model: %s is not a model of Amazon Bedrock. Did you mean anthropic.%s?", model, model)
+	}
+	return p.anthropicProtocol.validate(r, body)
+}
+
+func (bedrockMessages) authorized(r *http.Request, body []byte, key string) bool {
+	if sent := r.Header.Get("X-Api-Key"); sent != "" {
+		return key == "" || sent == key
+	}
+	return awsAuthorized(r, body, key)
+}
+
+func (bedrockMessages) contentType() string       { return "text/event-stream" }
+func (bedrockMessages) reframe(sse []byte) []byte { return sse }
+func (bedrockMessages) errorType(int) string      { return "" }
 
 func (p hostedClaude) requestID(id string) (header, value string) {
 	if p.host == "bedrock" {

@@ -26,7 +26,7 @@ func awsAuthorized(r *http.Request, body []byte, key string) bool {
 	names := strings.Split(fields["SignedHeaders"], ";")
 	at, err := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
 	if err != nil || time.Since(at).Abs() > 15*time.Minute || len(scope) != 5 || scope[1] != at.Format("20060102") ||
-		scope[3] != "bedrock" || scope[4] != "aws4_request" || !slices.IsSorted(names) || !signsEnough(r.Header, names) {
+		!signedFor(r, scope[3]) || scope[4] != "aws4_request" || !slices.IsSorted(names) || !signsEnough(r.Header, names) {
 		return false
 	}
 	if key == "" {
@@ -46,6 +46,11 @@ func awsAuthorized(r *http.Request, body []byte, key string) bool {
 	k := hmac256([]byte("AWS4"+key), scope[1])
 	k = hmac256(hmac256(hmac256(k, scope[2]), scope[3]), scope[4])
 	return fields["Signature"] == fmt.Sprintf("%x", hmac256(k, text))
+}
+
+// signedFor reports whether a signature is for the right service. The Messages API is part of two.
+func signedFor(r *http.Request, service string) bool {
+	return service == "bedrock" || service == "bedrock-mantle" && strings.HasPrefix(r.URL.Path, "/anthropic/")
 }
 
 // signsEnough reports whether the host and all headers of AWS are signed.

@@ -16,7 +16,7 @@ var chatParameters = []string{
 	"presence_penalty", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "reasoning_effort",
 	"response_format", "safety_identifier", "seed", "service_tier", "stop", "store", "stream", "stream_options",
 	"temperature", "tool_choice", "tools", "top_logprobs", "top_p", "user", "verbosity", "web_search_options",
-	"chat_template_kwargs", "enable_thinking", "min_p", "reasoning", "repetition_penalty", "thinking",
+	"cache_control", "chat_template_kwargs", "enable_thinking", "min_p", "reasoning", "repetition_penalty", "thinking",
 	"thinking_budget", "top_k",
 }
 
@@ -33,7 +33,7 @@ func (chatProtocol) validate(_ *http.Request, body []byte) error {
 			return fmt.Errorf("unrecognized request argument supplied: %s", m.Key)
 		}
 	}
-	for _, check := range []func(wire.Value) error{chatScalars, chatTools, chatChoice, chatFormat, chatMessages} {
+	for _, check := range []func(wire.Value) error{chatScalars, chatModel, chatTools, chatChoice, chatFormat, chatMessages} {
 		if err := check(v); err != nil {
 			return err
 		}

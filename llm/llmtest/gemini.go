@@ -167,7 +167,7 @@ func geminiParts(rep reply) (parts []geminiObject) {
 			}
 			sig := geminiSignature(p.State)
 			if sig == "" && strict && !called {
-				sig = base64.StdEncoding.EncodeToString([]byte("thoughts of answer " + rep.ID))
+				sig = geminiSign(call)
 			}
 			called = true
 			add(geminiObject{"functionCall": call}, sig)

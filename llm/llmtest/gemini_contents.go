@@ -16,6 +16,7 @@ func (c *geminiCheck) contents(v any) {
 		return
 	}
 	last := ""
+	c.turn = turnStart(list)
 	var open []geminiCallRef
 	for i, v := range list {
 		path := fmt.Sprintf("contents[%d]", i)
@@ -33,15 +34,16 @@ func (c *geminiCheck) contents(v any) {
 			c.fail("%s: Please ensure that the conversation begins with a user turn.", path)
 		}
 		last = role
-		open = c.content(path, role, c.list(path+".parts", content["parts"]), open)
+		open = c.content(path, role, c.list(path+".parts", content["parts"]), open, c.needsSignature(i))
 	}
 	if last != "user" {
 		c.fail("Please ensure that multiturn requests end with a user turn.")
 	}
 }
 
-// content checks one content, which must answer the open calls, and returns its own calls.
-func (c *geminiCheck) content(path, role string, parts []any, open []geminiCallRef) (calls []geminiCallRef) {
+// content checks one content, which must answer the open calls, and returns its own calls. Signed means that the first
+// of them must have a signature.
+func (c *geminiCheck) content(path, role string, parts []any, open []geminiCallRef, signed bool) (calls []geminiCallRef) {
 	if len(parts) == 0 {
 		c.fail("%s.parts must not be empty", path)
 	}
@@ -53,9 +55,10 @@ func (c *geminiCheck) content(path, role string, parts []any, open []geminiCallR
 			if role != "model" {
 				c.fail("%s: a function call must have the role model", at)
 			}
-			if c.strict && len(calls) == 0 && part["thoughtSignature"] == nil {
+			if signed && len(calls) == 0 && part["thoughtSignature"] == nil {
 				c.fail("Function call is missing a thought_signature in functionCall parts, at %s. This is required for tools to work correctly.", at)
 			}
+			c.signature(at, part, f)
 			calls = append(calls, c.call(at, f))
 		}
 		if f, ok := part["functionResponse"].(map[string]any); ok {

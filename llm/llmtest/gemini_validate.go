@@ -18,7 +18,8 @@ func (geminiProtocol) validate(r *http.Request, body []byte) error {
 	}
 	c := geminiCheck{functions: map[string]bool{}}
 	if r != nil {
-		c.strict = geminiStrict(modelOf(r, ""))
+		c.strict, c.rules = geminiStrict(modelOf(r, "")), geminiRulesOf(modelOf(r, ""))
+		c.streaming = geminiProtocol{}.streaming(r, body)
 	}
 	c.object("", req, "contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings",
 		"cachedContent", "model", "labels", "serviceTier", "store", "modelArmorConfig")
@@ -33,6 +34,9 @@ func (geminiProtocol) validate(r *http.Request, body []byte) error {
 // geminiCheck records the first error of a request.
 type geminiCheck struct {
 	strict    bool
+	rules     *geminiRules // nil if the model is unknown
+	streaming bool
+	turn      int // the content that begins the current turn
 	functions map[string]bool
 	err       error
 }
@@ -197,11 +201,13 @@ func (c *geminiCheck) generationConfig(v any) {
 	if n, ok := o["maxOutputTokens"].(float64); ok && n < 1 {
 		c.fail("max_output_tokens must be positive")
 	}
+	c.outputLimit(o)
 	if len(c.list("generationConfig.stopSequences", o["stopSequences"])) > 5 {
 		c.fail("stop_sequences may have at most 5 elements")
 	}
 	if o["thinkingConfig"] != nil {
 		t := c.object("generationConfig.thinkingConfig", o["thinkingConfig"], "includeThoughts", "thinkingBudget", "thinkingLevel")
+		c.thinkingRules(t)
 		if t["thinkingBudget"] != nil && t["thinkingLevel"] != nil {
 			c.fail("You can only set only one of thinking budget and thinking level.")
 		}

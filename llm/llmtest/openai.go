@@ -65,6 +65,8 @@ type openaiItem struct {
 	part     llm.Part
 	cut      bool // truncated
 	raw      json.RawMessage
+	phase    string // of a message
+	secret   string // of reasoning
 }
 
 // items returns the output items of a reply.
@@ -80,6 +82,10 @@ func (openaiProtocol) items(rep reply) []openaiItem {
 			add("rs", "reasoning", p)
 		case llm.Text:
 			add("msg", "message", p)
+			if it := &items[len(items)-1]; openaiPhase(rep) != "" {
+				it.phase = openaiPhase(rep)
+				it.id += it.phase[:1]
+			}
 		case llm.ToolCall:
 			if p.Custom {
 				add("ctc", "custom_tool_call", p)
@@ -96,7 +102,20 @@ func (openaiProtocol) items(rep reply) []openaiItem {
 	if n := len(items); n > 0 && (rep.Finish == llm.FinishLength || rep.Finish == llm.FinishContentFilter) {
 		items[n-1].cut = true
 	}
+	encryptItems(items, rep.Model)
 	return items
+}
+
+// encryptItems gives reasoning its encrypted content, from the last item to the first.
+func encryptItems(items []openaiItem, model string) {
+	rules := openaiRulesOf(model)
+	var next wire.Value
+	for i := len(items) - 1; i >= 0; i-- {
+		if items[i].kind == "reasoning" && rules != nil {
+			items[i].secret = openaiEncrypt(rules.name, next)
+		}
+		next = wire.Value(items[i].form(true))
+	}
 }
 
 // form encodes the item as it starts, or whole.
@@ -127,14 +146,21 @@ func (it openaiItem) form(whole bool) json.RawMessage {
 		if whole {
 			content = list(openaiText(p.Text))
 		}
-		return object("id", it.id, "type", it.kind, "status", status, "content", content, "role", "assistant")
+		pairs := []any{"id", it.id, "type", it.kind, "status", status, "content", content, "role", "assistant"}
+		if it.phase != "" {
+			pairs = append(pairs, "phase", it.phase)
+		}
+		return object(pairs...)
 	}
 	return json.RawMessage("{}")
 }
 
 // reasoning encodes a reasoning item. A state in the script is the whole item or its encrypted content.
 func (it openaiItem) reasoning(p llm.Thinking, whole bool) json.RawMessage {
-	secret := "gAAAAAB" + it.id
+	secret := it.secret
+	if secret == "" {
+		secret = "gAAAAAB" + it.id
+	}
 	if v, err := wire.ParseJSON(p.State.Data); err == nil && v.Kind() == '{' && p.State.Dialect == openai.Name {
 		return json.RawMessage(v)
 	} else if p.State.Dialect == openai.Name && len(p.State.Data) > 0 {

@@ -17,6 +17,8 @@ type openaiInput struct {
 	ids       map[string]bool // of items and of unchecked calls
 	thinking  string          // the id of the last reasoning item
 	waiting   bool            // it needs an item of the model after it
+	follower  string          // identifies that item, if it is known
+	rules     *openaiRules    // nil if the model is unknown
 }
 
 type openaiCall struct {
@@ -79,13 +81,15 @@ func (c *openaiInput) item(at string, v wire.Value) error {
 		c.ids[id] = true
 	}
 	ofModel := kind != "function_call_output" && kind != "custom_tool_call_output" && (kind != "message" || v.Get("role").Is("assistant"))
-	if c.waiting && !ofModel {
+	if c.waiting && (!ofModel || c.follower != "" && c.follower != openaiFollower(typed(kind, v))) {
 		return c.lonely()
 	}
 	c.waiting = false
 	switch kind {
 	case "message":
 		return c.message(at, v)
+	case "additional_tools":
+		return c.additionalTools(at, v)
 	case "reasoning":
 		return c.reasoning(at, v)
 	case "function_call", "custom_tool_call":
@@ -101,7 +105,7 @@ func (c *openaiInput) item(at string, v wire.Value) error {
 
 // openaiItemTypes are the items that are not checked.
 var openaiItemTypes = []string{
-	"additional_tools", "apply_patch_call", "apply_patch_call_output", "code_interpreter_call", "compaction",
+	"apply_patch_call", "apply_patch_call_output", "code_interpreter_call", "compaction",
 	"compaction_trigger", "computer_call", "computer_call_output", "configuration_update", "file_search_call",
 	"image_generation_call", "item_reference", "local_shell_call", "local_shell_call_output", "mcp_approval_request",
 	"mcp_approval_response", "mcp_call", "mcp_list_tools", "program", "program_output", "shell_call",
@@ -115,6 +119,9 @@ func (c *openaiInput) message(at string, v wire.Value) error {
 	allowed := []string{"input_text", "input_image", "input_file"}
 	if v.Get("role").Is("assistant") {
 		allowed = []string{"output_text", "refusal"}
+		if err := c.phase(at, v); err != nil {
+			return err
+		}
 	} else if err := c.unanswered(); err != nil {
 		return err
 	}
@@ -175,7 +182,15 @@ func (c *openaiInput) reasoning(at string, v wire.Value) error {
 		return fmt.Errorf("item with id '%s' not found; items are not persisted when 'store' is set to false", id)
 	}
 	c.thinking, c.waiting = id, true
-	return nil
+	return c.decrypt(id, v.Get("encrypted_content"))
+}
+
+// typed returns a message with its type, which requests may omit.
+func typed(kind string, v wire.Value) wire.Value {
+	if v.Get("type").Exists() {
+		return v
+	}
+	return append([]byte(`{"type":"`+kind+`",`), v[1:]...)
 }
 
 func (c *openaiInput) call(at, kind string, v wire.Value) error {

@@ -11,7 +11,7 @@ import (
 
 // openaiParameters are the members of a request.
 var openaiParameters = []string{
-	"access_programs", "background", "context_management", "conversation", "include", "input", "instructions",
+	"access_programs", "background", "context_management", "conversation", "image", "include", "input", "instructions",
 	"max_output_tokens", "max_tool_calls", "metadata", "model", "moderation", "parallel_tool_calls",
 	"previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
 	"reasoning", "safety_identifier", "service_tier", "store", "stream", "stream_options", "temperature", "text",
@@ -34,12 +34,13 @@ func (openaiProtocol) validate(_ *http.Request, body []byte) error {
 			return fmt.Errorf("unknown parameter: '%s'", m.Key)
 		}
 	}
-	for _, check := range []func(wire.Value) error{openaiScalars, openaiTools, openaiChoice, openaiFormat} {
+	for _, check := range []func(wire.Value) error{openaiScalars, openaiModel, openaiTools, openaiChoice, openaiFormat} {
 		if err := check(v); err != nil {
 			return err
 		}
 	}
 	c := openaiInput{stored: v.Get("store").Kind() != 'f', calls: map[string]*openaiCall{}, ids: map[string]bool{}}
+	c.rules = openaiRulesOf(v.Get("model").Str())
 	c.elsewhere = v.Get("previous_response_id").Exists() || v.Get("conversation").Exists() || v.Get("prompt").Exists()
 	return c.check(v.Get("input"))
 }

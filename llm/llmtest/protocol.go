@@ -1,7 +1,9 @@
 package llmtest
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -47,7 +49,67 @@ type reply struct {
 	Usage   llm.Usage
 	Chunk   int // approximate bytes of text per delta
 	Request *llm.Request
+	Detail  string // about the finish
+	found   findings
 }
+
+// examiner is implemented by protocols that require values of earlier answers back, or limit the input.
+type examiner interface {
+	// examine checks what only a server can check. It is called after validate.
+	examine(c ServerConfig, r *http.Request, body []byte) (findings, error)
+}
+
+// findings are what examine found out about a request and a reply needs.
+type findings struct {
+	thread  *claudeThread // nil unless it is for a Claude model with rules
+	compact bool          // it asks for compaction
+	cached  bool          // it is for a Claude model of OpenRouter and has cache_control
+}
+
+func examine(c ServerConfig, p protocol, r *http.Request, body []byte) (findings, error) {
+	if e, ok := p.(examiner); ok {
+		return e.examine(c, r, body)
+	}
+	return findings{}, nil
+}
+
+// tokens estimates the input of a request. Files count as 1,600 tokens.
+func tokens(body []byte) int64 {
+	n := int64(len(body))
+	for rest := body; ; {
+		_, after, ok := bytes.Cut(rest, []byte(`"data":"`))
+		if !ok {
+			return n / 4
+		}
+		end := bytes.IndexByte(after, '"')
+		if end < 0 {
+			return n / 4
+		}
+		n += 6400 - int64(end)
+		rest = after[end:]
+	}
+}
+
+// tooLong returns an error if the input is longer than a limit, which the server's one replaces.
+func tooLong(c ServerConfig, limit int64, body []byte, format string) error {
+	if c.MaxInput > 0 {
+		limit = c.MaxInput
+	}
+	if limit == 0 || int64(len(body))/4 <= limit {
+		return nil
+	}
+	if n := tokens(body); n > limit {
+		return fmt.Errorf(format, n, limit)
+	}
+	return nil
+}
+
+// apiError is the text of an API's error.
+type apiError string
+
+func (e apiError) Error() string { return string(e) }
+
+func apiErrorf(format string, args ...any) error { return apiError(fmt.Sprintf(format, args...)) }
 
 // chunks splits s into pieces of about n bytes, between characters.
 func chunks(s string, n int) []string {

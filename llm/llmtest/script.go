@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
@@ -24,6 +25,7 @@ import (
 type Turn struct {
 	Parts  []llm.Part       // the answer; a tool call without an ID gets one
 	Finish llm.FinishReason // default: FinishToolCalls if there are calls, else FinishStop
+	Detail string           // about the finish, such as the category of a refusal
 	Usage  llm.Usage        // default: an estimate
 	Chunk  int              // approximate bytes of text per delta; default 16
 
@@ -125,6 +127,9 @@ func (s *Script) complete(t Turn, r *llm.Request) Turn {
 			t.Parts[i] = c
 		}
 	}
+	if t.Finish == "" && r.Compact != "" {
+		t.Parts, finish = []llm.Part{compaction(t.Parts)}, llm.FinishCompaction
+	}
 	if t.Finish == "" {
 		t.Finish = finish
 	}
@@ -135,6 +140,18 @@ func (s *Script) complete(t Turn, r *llm.Request) Turn {
 		t.Usage = estimate(r, t.Parts)
 	}
 	return t
+}
+
+// compaction returns the summary of a conversation as a server sends it, with the text of the parts. Without text it
+// is a failed one.
+func compaction(parts []llm.Part) llm.Part {
+	var content any
+	if text := (llm.Message{Parts: parts}).Text(); text != "" {
+		content = text
+	}
+	data := object("type", "compaction", "content", content, "encrypted_content", nil)
+	text, _ := content.(string)
+	return llm.Text{Text: text, State: llm.State{Dialect: anthropic.Name, Data: data}}
 }
 
 // estimate counts a token for every four bytes.
@@ -209,6 +226,7 @@ func (s *Script) play(ctx context.Context, r *llm.Request, t Turn, yield func(ll
 	for _, p := range t.Parts {
 		feed(a, p, t.Chunk)
 	}
+	a.Detail(t.Detail)
 	a.Finish(t.Finish, string(t.Finish))
 	if e, ok := errors.AsType[*llm.Error](broken); ok { // like Anthropic, which reports input tokens first
 		e.Usage = llm.Usage{Input: t.Usage.Input, CacheRead: t.Usage.CacheRead, CacheWrite: t.Usage.CacheWrite}

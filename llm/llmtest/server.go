@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -28,6 +29,8 @@ type Server struct {
 	n          int
 	violations []error
 	bodies     [][]byte
+	dropped    []string
+	cached     int
 }
 
 // ServerConfig configures a server. Only Script is required.
@@ -40,6 +43,18 @@ type ServerConfig struct {
 	// Blind answers without parsing the conversation: nothing is validated, and the script only sees the model.
 	// This is faster for long sessions. Check Bodies afterwards.
 	Blind bool
+	// MaxInput is the maximum input in tokens, estimated as a quarter of the bytes. 0 means the limit of the model.
+	MaxInput int64
+	// NeedPhase refuses answers of OpenAI models without a phase, also if they are not known to have had one.
+	NeedPhase bool
+
+	// Claude models bind thinking to everything before it and refuse requests that changed that, unless a request
+	// asks for thinking to be dropped. Dropped returns what was dropped.
+	//
+	// NeverDrop refuses such requests too. CountDrops records dropped thinking in Violations.
+	NeverDrop, CountDrops bool
+	// OldAccount only reports thinking that does not fit, as the API does for accounts created before the check.
+	OldAccount bool
 }
 
 // NewServer starts a server for a script on a loopback port. The caller must close it.
@@ -58,7 +73,10 @@ func StartServer(c ServerConfig) *Server {
 }
 
 func protocols() []protocol {
-	return []protocol{openaiProtocol{}, chatProtocol{}, anthropicProtocol{}, geminiProtocol{}, converseProtocol{}, bedrockClaude, vertexClaude}
+	return []protocol{
+		openaiProtocol{}, chatProtocol{}, anthropicProtocol{}, geminiProtocol{}, converseProtocol{},
+		bedrockClaude, vertexClaude, bedrockMessages{},
+	}
 }
 
 // Close closes all connections and waits for the server to stop.
@@ -94,6 +112,22 @@ func (s *Server) Violations() []error {
 	return slices.Clone(s.violations)
 }
 
+// Dropped returns the thinking in requests so far that was not shown to the model, as its place and the reason:
+// "messages.1.content.0: prefix_binding_mismatch".
+func (s *Server) Dropped() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.dropped)
+}
+
+// Cached returns the number of requests so far to OpenRouter's Claude models that have cache_control. The others are
+// not cached.
+func (s *Server) Cached() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cached
+}
+
 // Bodies returns the bodies of the requests received so far.
 func (s *Server) Bodies() [][]byte {
 	s.mu.Lock()
@@ -105,7 +139,11 @@ func (s *Server) Bodies() [][]byte {
 func Validate(dialect string, body []byte) error {
 	for _, p := range protocols() {
 		if p.dialect().Name() == dialect {
-			return p.validate(nil, body)
+			if err := p.validate(nil, body); err != nil {
+				return err
+			}
+			_, err := examine(ServerConfig{}, p, nil, body)
+			return err
 		}
 	}
 	return fmt.Errorf("unknown dialect %q", dialect)
@@ -140,13 +178,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p protocol) {
 		refuse(w, p, http.StatusUnauthorized, "invalid API key")
 		return
 	}
-	req, err := s.read(r, p, body)
+	req, found, err := s.read(r, p, body)
 	if err != nil {
 		s.violated(err)
 		refuse(w, p, http.StatusBadRequest, err.Error())
 		return
 	}
 	req.Model = modelOf(r, req.Model)
+	if found.compact && req.Compact == "" {
+		req.Compact = "summarize"
+	}
 	list, complain := p.refusal()
 	if path := poisoned(body, list, s.config.Script.Poison); path != nil {
 		s.config.Script.record(req, true)
@@ -159,7 +200,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p protocol) {
 		refuse(w, p, http.StatusBadRequest, err.Error())
 		return
 	}
-	rep := reply{ID: id, Model: req.Model, Parts: turn.Parts, Finish: turn.Finish, Usage: turn.Usage, Chunk: turn.Chunk, Request: req}
+	rep := reply{
+		ID: id, Model: req.Model, Parts: turn.Parts, Finish: turn.Finish, Usage: turn.Usage, Chunk: turn.Chunk, Request: req,
+		Detail: turn.Detail, found: found,
+	}
 	play(w, r, p, turn, rep, p.streaming(r, body))
 }
 
@@ -183,18 +227,45 @@ func authorized(p protocol, r *http.Request, body []byte, key string) bool {
 }
 
 // read parses a request, unless the real API would refuse it.
-func (s *Server) read(r *http.Request, p protocol, body []byte) (*llm.Request, error) {
+func (s *Server) read(r *http.Request, p protocol, body []byte) (*llm.Request, findings, error) {
 	if s.config.Blind {
-		return &llm.Request{Model: wire.Value(body).Get("model").Str()}, nil
+		return &llm.Request{Model: wire.Value(body).Get("model").Str()}, findings{}, nil
 	}
 	if err := p.validate(r, body); err != nil {
-		return nil, err
+		return nil, findings{}, err
 	}
 	if err := alternates(body); err != nil && s.config.Alternate && p == (chatProtocol{}) {
-		return nil, err
+		return nil, findings{}, err
 	}
+	found, err := examine(s.config, p, r, body)
+	if err != nil {
+		return nil, found, err
+	}
+	s.note(found)
 	req, _, err := p.dialect().(wire.Parser).Parse(body)
-	return req, err
+	return req, found, err
+}
+
+// note records what tests ask for.
+func (s *Server) note(found findings) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found.cached {
+		s.cached++
+	}
+	if found.thread == nil {
+		return
+	}
+	for _, d := range found.thread.drops {
+		if d.kind != "thinking_dropped" {
+			continue
+		}
+		entry := d.path + ": " + d.reason
+		s.dropped = append(s.dropped, entry)
+		if s.config.CountDrops && d.reason == "prefix_binding_mismatch" {
+			s.violations = append(s.violations, errors.New(entry))
+		}
+	}
 }
 
 // modelOf returns the model of a request. Gemini and the cloud platforms have it in the path.

@@ -227,3 +227,17 @@ func TestGenerate_FailedCallKeepsItsError(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// The adapter decides how a schema is requested: a tool choice of this package would be refused by models that always
+// think.
+func TestGenerate_LeavesToolsAndChoiceToTheCaller(t *testing.T) {
+	for _, choice := range []llm.ToolChoice{{}, {Mode: llm.ToolAuto}} {
+		s := &speaker{text: `{"name":"soup","steps":[]}`, finish: llm.FinishStop}
+		if _, _, err := object.Generate[recipe](t.Context(), s.client(t), &llm.Request{Model: "m", ToolChoice: choice}); err != nil {
+			t.Fatal(err)
+		}
+		if s.request.ToolChoice != choice || len(s.request.Tools) != 0 || s.request.Output == nil {
+			t.Errorf("%+v: the request has the choice %+v and %d tools", choice, s.request.ToolChoice, len(s.request.Tools))
+		}
+	}
+}

@@ -36,11 +36,16 @@ func (e *itemEncoder) end() {
 	}
 }
 
-// content writes a part into a message item. A text whose message had other members begins a new one.
-func (e *itemEncoder) content(role llm.Role, p llm.Part) error {
+// content writes a part into a message item. A text whose message had other members begins a new one. The item has no
+// id if the part is not whole.
+func (e *itemEncoder) content(role llm.Role, p llm.Part, whole bool) error {
 	var message, part wire.Value
 	if t, ok := p.(llm.Text); ok {
-		if message, part = split(t.State, e.model); e.open && string(message) != string(e.message) {
+		message, part = split(t.State, e.model)
+		if !whole {
+			message = withoutID(message)
+		}
+		if e.open && string(message) != string(e.message) {
 			e.end()
 		}
 	}

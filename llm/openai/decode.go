@@ -32,8 +32,21 @@ func (d *decoder) response(v wire.Value) error {
 		return errors.New("the response has neither output nor status")
 	}
 	d.a.Start(v.Get("id").Str(), v.Get("model").Str())
+	d.repeat(v.Get("output"))
+	u := usage(v.Get("usage"))
+	u.Searches = d.searches
+	u.Tier = v.Get("service_tier").Str()
+	d.a.Usage(u)
+	d.finish(status, v.Get("incomplete_details", "reason").Str())
+	return nil
+}
+
+// repeat reads the items of a whole response, some of which may have been streamed.
+func (d *decoder) repeat(output wire.Value) {
+	d.after, d.place = "", 0
+	renamed := false // the reasoning before has another id now
 	n := 0
-	for it := v.Get("output").Elements(); it.Next() && !d.a.Full(); n++ {
+	for it := output.Elements(); it.Next() && !d.a.Full(); n++ {
 		seen := d.match(it.Value, n)
 		if seen == nil {
 			seen = d.newItem(-1)
@@ -41,15 +54,21 @@ func (d *decoder) response(v wire.Value) error {
 		seen.claimed = true
 		if !seen.done {
 			d.settle(seen, it.Value)
-		} else if seen.kind == "reasoning" && it.Value.Get("encrypted_content").Exists() {
-			d.a.SetState(seen.part, d.a.State(it.Value)) // the same reasoning, encrypted again
+			continue
 		}
+		id := seen.id
+		switch {
+		case seen.kind == "reasoning" && it.Value.Get("encrypted_content").Exists():
+			d.a.SetState(seen.part, d.a.State(d.linkedReasoning(it.Value))) // the same reasoning, encrypted again
+			id = it.Value.Get("id").Str()
+			renamed = id != seen.id
+		case seen.kind == "reasoning":
+			renamed = false
+		case renamed:
+			d.relink(seen, it.Value)
+		}
+		d.pass(seen.kind, id)
 	}
-	u := usage(v.Get("usage"))
-	u.Searches = d.searches
-	d.a.Usage(u)
-	d.finish(status, v.Get("incomplete_details", "reason").Str())
-	return nil
 }
 
 // match returns the streamed item that is item n of the response: by its id, or by its index for servers
@@ -99,6 +118,8 @@ func (d *decoder) reason(status, detail string) llm.FinishReason {
 			return llm.FinishLength
 		case "content_filter":
 			return llm.FinishContentFilter
+		case "steered": // new input interrupted the answer
+			return llm.FinishPause
 		}
 	}
 	return llm.FinishOther
@@ -119,6 +140,7 @@ func usage(v wire.Value) llm.Usage {
 		case "input_tokens_details":
 			u.CacheRead = m.Value.Get("cached_tokens").Int()
 			u.CacheWrite = m.Value.Get("cache_write_tokens").Int()
+			u.CacheWriteLong = m.Value.Get("cache_write_tokens_details", "ttl_12h_tokens").Int()
 		case "output_tokens_details":
 			u.Reasoning = m.Value.Get("reasoning_tokens").Int()
 		}
@@ -151,6 +173,8 @@ func kindOf(code string) llm.ErrorKind {
 	switch {
 	case strings.Contains(code, "policy"):
 		return llm.ErrContentFilter
+	case strings.Contains(code, "data_residency"):
+		return llm.ErrAccessDenied
 	case strings.Contains(code, "image"):
 		return llm.ErrInvalidRequest
 	case code == "" || code == "failed" || code == "error":

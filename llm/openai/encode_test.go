@@ -142,7 +142,8 @@ func TestEncode_Input(t *testing.T) {
 
 // TestEncode_Head lists requests and the members before the input.
 func TestEncode_Head(t *testing.T) {
-	const start = `{"model":"gpt-5.5","stream":true,"stream_options":{"include_obfuscation":false},"store":false,"include":["reasoning.encrypted_content"]`
+	const bare = `{"model":"gpt-5.5","stream":true,"stream_options":{"include_obfuscation":false},"store":false,"include":["reasoning.encrypted_content"]`
+	const start = bare + `,"reasoning":{"summary":"auto"}`
 	open := `{"type":"object","properties":{"a":{"type":"string"}}}`
 	closed := `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`
 	options := func(body string) map[string]llm.Options {
@@ -159,8 +160,12 @@ func TestEncode_Head(t *testing.T) {
 		"defaults": {llm.Request{}, start},
 		"unary model without reasoning": {llm.Request{Model: "gpt-4o", Unary: true},
 			`{"model":"gpt-4o","store":false`},
-		"parameters": {llm.Request{MaxTokens: 9, Temperature: ptr(0.5), TopP: ptr(1.0), Effort: "low", CacheKey: "k", ParallelTools: ptr(false)},
-			start + `,"prompt_cache_key":"k","max_output_tokens":9,"temperature":0.5,"top_p":1,"reasoning":{"effort":"low"},"parallel_tool_calls":false`},
+		"parameters": {llm.Request{MaxTokens: 9, Temperature: ptr(0.5), TopP: ptr(1.0), Effort: "none", CacheKey: "k", ParallelTools: ptr(false)},
+			bare + `,"prompt_cache_key":"k","max_output_tokens":9,"temperature":0.5,"top_p":1,"reasoning":{"effort":"none"},"parallel_tool_calls":false`},
+		"no summaries":                   {llm.Request{Display: "omitted"}, bare},
+		"other summaries":                {llm.Request{Display: "concise"}, bare + `,"reasoning":{"summary":"concise"}`},
+		"no summaries without reasoning": {llm.Request{Effort: "none"}, bare + `,"reasoning":{"effort":"none"}`},
+		"service tier":                   {llm.Request{Tier: "flex", Display: "omitted"}, bare + `,"service_tier":"flex"`},
 		"system messages": {llm.Request{Messages: []llm.Message{llm.SystemText("a"), llm.SystemText("b")}},
 			start + `,"instructions":"a\n\nb"`},
 		"tools": {llm.Request{ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed, Name: "p"}, Tools: []llm.ToolDef{
@@ -171,7 +176,7 @@ func TestEncode_Head(t *testing.T) {
 			{Hosted: llm.State{Dialect: "gemini", Data: []byte(`{}`)}},
 			{Hosted: llm.State{Dialect: Name, Data: []byte(`{"type":"web_search"}`)}}}},
 			start + `,"tool_choice":{"type":"custom","name":"p"},"tools":[{"type":"function","name":"f","description":"d","parameters":` + open + `,"strict":true},` +
-				`{"type":"function","name":"g","parameters":{"type":"object","properties":{}}},` +
+				`{"type":"function","name":"g","parameters":{"type":"object","properties":{}},"strict":false},` +
 				`{"type":"custom","name":"p","format":{"type":"grammar","syntax":"regex","definition":"a+"}},{"type":"custom","name":"q"},{"type":"web_search"}]`},
 		"tool choices": {llm.Request{ToolChoice: llm.ToolChoice{Mode: llm.ToolRequired}}, start + `,"tool_choice":"required"`},
 		"output by a closed schema is strict": {llm.Request{Output: &llm.OutputFormat{Name: "a b", Schema: jsonRaw(closed)}},
@@ -226,7 +231,7 @@ func TestEncode_IsJSONWhateverOptionsOmit(t *testing.T) {
 	omitted := []string{"model", "stream", "stream_options", "store", "include", "instructions", "tools", "input"}
 	for set := range 1 << len(omitted) {
 		r := longRequest(0)
-		r.CacheKey, r.Effort = "", ""
+		r.CacheKey, r.Effort, r.Display = "", "", "omitted"
 		without := map[string]jsonRaw{}
 		for i, name := range omitted {
 			if set&(1<<i) != 0 {

@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
@@ -12,32 +14,31 @@ type itemEncoder struct {
 	wire.Encoder
 	history wire.History
 	model   string
-	stored  bool            // the provider stores items and finds them by id
+	form    form
+	started bool            // a message that is not a system message was written
 	custom  map[string]bool // ids of custom tool calls
 	lost    map[string]bool // ids of opaque calls that were omitted
 
 	open    bool       // a message item is open
 	message wire.Value // additional members of the open message
+	fates   []fate     // of the parts of the current message
 }
 
 // input encodes the messages.
-func (d *dialect) input(r *llm.Request, stored bool) (items []byte, err error) {
+func (d *dialect) input(r *llm.Request, form form) (items []byte, err error) {
 	r.Cache.Encoder(Name, func() any { return new(itemEncoder) }, func(encoder any) {
-		items, err = encoder.(*itemEncoder).resume(r, stored)
+		items, err = encoder.(*itemEncoder).resume(r, form)
 	})
 	return items, err
 }
 
 // resume encodes the messages of r that are new. The bytes it returns never change: later requests append
 // after them or use a new buffer.
-func (e *itemEncoder) resume(r *llm.Request, stored bool) ([]byte, error) {
-	key := r.Model
-	if stored {
-		key += "\x00stored"
-	}
+func (e *itemEncoder) resume(r *llm.Request, form form) ([]byte, error) {
+	key := fmt.Sprintf("%s\x00%t %t %t", r.Model, form.stored, form.late, form.inline)
 	known := e.history.Pending(key, r.Messages)
 	if known == 0 {
-		*e = itemEncoder{history: e.history, model: r.Model, stored: stored}
+		*e = itemEncoder{history: e.history, model: r.Model, form: form}
 	}
 	items, err := e.encode(r.Messages[known:])
 	if err != nil {
@@ -51,14 +52,31 @@ func (e *itemEncoder) encode(messages []llm.Message) ([]byte, error) {
 		e.Buf = make([]byte, 0, room(messages))
 	}
 	for _, m := range messages {
-		if m.Role == llm.RoleSystem && !inPlace(m) {
-			continue
+		if m.Role != llm.RoleSystem {
+			e.started = true
+		} else if !inPlace(m) {
+			m = e.late(m)
 		}
 		if err := e.parts(m); err != nil {
 			return nil, err
 		}
 	}
 	return e.Buf[:len(e.Buf):len(e.Buf)], nil
+}
+
+// late returns what stays in place of a system message: everything, as a developer message, or only changes of the tools.
+func (e *itemEncoder) late(m llm.Message) llm.Message {
+	m.Role = llm.RoleDeveloper
+	if e.form.late && e.started {
+		return m
+	}
+	changes := llm.Message{Role: llm.RoleDeveloper}
+	for _, p := range m.Parts {
+		if _, ok := p.(llm.ToolChange); ok {
+			changes.Parts = append(changes.Parts, p)
+		}
+	}
+	return changes
 }
 
 // room estimates the encoded size of the messages, so that the buffer need not grow.
@@ -90,29 +108,34 @@ func room(messages []llm.Message) int {
 
 // parts writes the items of one message. Consecutive content parts share a message item.
 func (e *itemEncoder) parts(m llm.Message) error {
-	last := e.lastItem(m)
+	e.decide(m.Parts)
 	for i, p := range m.Parts {
+		whole := e.fates[i] == whole
 		switch p := p.(type) {
 		case llm.Thinking:
-			if i < last && e.replays(p) {
+			if whole {
 				e.end()
-				e.Raw(p.State.Data)
+				e.Raw(unlinked(p.State.Data))
 			}
 		case llm.ToolCall:
 			e.end()
-			e.call(p)
+			e.call(p, whole)
 		case llm.ToolResult:
 			e.end()
 			if err := e.result(p); err != nil {
 				return err
 			}
 		case llm.Opaque:
-			e.opaque(m.Role, p)
+			e.opaque(m.Role, p, whole)
+		case llm.ToolChange:
+			if err := e.change(p); err != nil {
+				return err
+			}
 		default:
 			if silent(p) && len(m.Parts) > 1 {
 				continue
 			}
-			if err := e.content(m.Role, p); err != nil {
+			if err := e.content(m.Role, p, whole); err != nil {
 				return err
 			}
 		}
@@ -121,22 +144,21 @@ func (e *itemEncoder) parts(m llm.Message) error {
 	return nil
 }
 
-// lastItem returns the index of the last part that becomes an item other than reasoning.
-func (e *itemEncoder) lastItem(m llm.Message) int {
-	for i := len(m.Parts) - 1; i >= 0; i-- {
-		switch p := m.Parts[i].(type) {
-		case llm.Thinking:
-		case llm.Opaque:
-			if p.State.For(Name, e.model) {
-				return i
-			}
-		default:
-			if !silent(p) || len(m.Parts) == 1 {
-				return i
-			}
-		}
+// change writes the tools that were added here.
+func (e *itemEncoder) change(c llm.ToolChange) error {
+	if !e.form.inline || !slices.ContainsFunc(c.Add, usable) {
+		return nil
 	}
-	return -1
+	e.end()
+	e.Open('{')
+	e.Field("type", "additional_tools")
+	e.Field("role", "developer")
+	e.Key("tools")
+	if err := toolList(&e.Encoder, c.Add); err != nil {
+		return err
+	}
+	e.Close('}')
+	return nil
 }
 
 // silent reports whether a part is empty text, which is omitted if there are other parts.
@@ -155,7 +177,7 @@ func (e *itemEncoder) replays(t llm.Thinking) bool {
 	if err != nil || item.Kind() != '{' {
 		return false
 	}
-	for m := item.Members(); m.Next() && !e.stored; {
+	for m := item.Members(); m.Next() && !e.form.stored; {
 		switch string(m.Key) {
 		case "encrypted_content":
 			if m.Value.Exists() {
@@ -167,10 +189,11 @@ func (e *itemEncoder) replays(t llm.Thinking) bool {
 			}
 		}
 	}
-	return e.stored
+	return e.form.stored
 }
 
-func (e *itemEncoder) opaque(role llm.Role, o llm.Opaque) {
+// opaque writes an item or content part that is not modelled, unless it is omitted.
+func (e *itemEncoder) opaque(role llm.Role, o llm.Opaque, whole bool) {
 	if o.State.Dialect != Name {
 		return
 	}
@@ -179,7 +202,7 @@ func (e *itemEncoder) opaque(role llm.Role, o llm.Opaque) {
 		return
 	}
 	id := item.Get("call_id").Str()
-	if !o.State.For(Name, e.model) {
+	if !o.State.For(Name, e.model) || !whole {
 		if id != "" {
 			e.lost = mark(e.lost, id)
 		}
@@ -191,7 +214,7 @@ func (e *itemEncoder) opaque(role llm.Role, o llm.Opaque) {
 		e.Raw(item)
 	case id == "" || !e.lost[id]:
 		e.end()
-		e.Raw(item)
+		e.Raw(unlinked(item))
 	}
 }
 
@@ -203,8 +226,8 @@ func mark(set map[string]bool, id string) map[string]bool {
 	return set
 }
 
-// call writes a tool call.
-func (e *itemEncoder) call(c llm.ToolCall) {
+// call writes a tool call, without its id if it is not whole.
+func (e *itemEncoder) call(c llm.ToolCall, whole bool) {
 	kind, key, text := "function_call", "arguments", c.Arguments
 	if c.Custom {
 		kind, key = "custom_tool_call", "input"
@@ -219,7 +242,11 @@ func (e *itemEncoder) call(c llm.ToolCall) {
 	e.Field(key, text)
 	if c.State.For(Name, e.model) {
 		rest, _ := wire.ParseJSON(c.State.Data)
-		e.rest(rest)
+		for m := rest.Members(); m.Next(); {
+			if key := string(m.Key); key != afterKey && (whole || key != "id") {
+				e.Member(m.Key, m.Value)
+			}
+		}
 	}
 	e.Close('}')
 }

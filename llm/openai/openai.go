@@ -5,16 +5,22 @@
 // System messages become the instructions, joined by a blank line; developer messages stay in place. An
 // assistant message becomes the items it came from: reasoning, messages, tool calls and any others, in
 // their order. Requests are stateless by default: store is false, and reasoning is requested in encrypted
-// form so that it can be sent back. Other parameters of the API (previous_response_id, conversation,
-// service_tier, …) go through Request.Options. Options for reasoning and text are merged member by member.
-// The API has no stop sequences, no top_k and no thinking budget: those fields of a request are ignored.
+// form so that it can be sent back. Other parameters of the API (previous_response_id, conversation, …) go
+// through Request.Options. Options for reasoning and text are merged member by member.
+// The API has no stop sequences, no top_k and no thinking budget: those fields of a request are ignored. Settings that
+// the model's rules in the catalogue refuse are configuration errors.
+//
+// If the model's rules have LateSystem, system messages after the start of the conversation stay in place, as developer
+// messages. If they have InlineTools, tools that were added in the conversation are sent in additional_tools items in
+// their places, after the tools of its start; as long as no tool was removed, because the API cannot do that.
 //
 // # Provider state
 //
 // The State of a Thinking part is the whole reasoning item. It is sent back byte for byte, in its place, to
-// the model that made it. It is omitted for other models, if no other item of its message follows (the API
+// the model that made it. It is omitted for other models, if the item that followed it is missing or was changed (the API
 // refuses that), and if it contains neither encrypted nor readable reasoning while store is false. The State
-// of a Text or ToolCall holds the members of its item that have no field, such as id, status and phase. Items
+// of a Text or ToolCall holds the members of its item that have no field, such as id, status and phase, and the reasoning
+// that it followed: without that reasoning, it is sent without its id, because the API refuses it otherwise. Items
 // that are not modelled are Opaque and sent back unchanged. A refusal is Text, marked as a refusal in its
 // State; the answer then ends with FinishContentFilter.
 //
@@ -26,9 +32,12 @@
 package openai
 
 import (
+	"bytes"
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
@@ -47,8 +56,8 @@ type Config struct {
 	wire.Endpoint // the default Name is "openai", the default BaseURL is [BaseURL]
 
 	Catalogue *llm.Catalogue // nil means llm.DefaultCatalogue()
-	// Summary requests summaries of reasoning: "auto", "concise" or "detailed". The default is none, because
-	// OpenAI does not return them to unverified organisations.
+	// Summary requests summaries of reasoning: "auto", "concise", "detailed" or "none". The default is "auto" for models
+	// of the catalogue that reason, until the server refuses it: OpenAI does so for unverified organisations.
 	Summary string
 	// Obfuscation keeps the random padding of streamed events, which hides the length of the text from
 	// network observers. It is off by default.
@@ -92,19 +101,27 @@ func Azure(endpoint, apiKey, apiVersion string) Config {
 	}
 }
 
-// NewDialect returns the dialect alone. It ignores the endpoint.
+// NewDialect returns the dialect alone. It uses only the name of the endpoint.
 func NewDialect(c Config) wire.Dialect {
 	if c.Catalogue == nil {
 		c.Catalogue = llm.DefaultCatalogue()
 	}
-	return &dialect{c.Catalogue, c.Summary, c.Obfuscation, c.KeyHeader}
+	return &dialect{
+		provider:    cmp.Or(c.Endpoint.Name, "openai"),
+		catalogue:   c.Catalogue,
+		summary:     c.Summary,
+		obfuscation: c.Obfuscation,
+		keyHeader:   c.KeyHeader,
+	}
 }
 
 type dialect struct {
+	provider    string
 	catalogue   *llm.Catalogue
 	summary     string
 	obfuscation bool
 	keyHeader   string
+	noSummary   atomic.Bool // the server refused summaries
 }
 
 func (d *dialect) Name() string { return Name }
@@ -115,6 +132,24 @@ func (d *dialect) Authorize(h http.Header, key string) {
 		return
 	}
 	h.Set("Authorization", "Bearer "+key)
+}
+
+// Learn reports whether the server refused the summaries that no caller asked for. Later requests do without them.
+func (d *dialect) Learn(r *llm.Request, e *llm.Error) bool {
+	refused := e.Kind == llm.ErrInvalidRequest && bytes.Contains(e.Body, []byte("reasoning.summary"))
+	if !refused || d.summary != "" || r.Display != "" {
+		return false
+	}
+	return !d.noSummary.Swap(true)
+}
+
+// model returns what the catalogue has about a model, or about the newest of its family.
+func (d *dialect) model(name string) llm.Model {
+	if m, ok := d.catalogue.Lookup(d.provider, name); ok || !d.reasons(name) {
+		return m
+	}
+	m, _ := d.catalogue.Like(d.provider, name)
+	return m
 }
 
 // reasons reports whether the model reasons: the API refuses to return encrypted reasoning for one that does

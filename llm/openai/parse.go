@@ -13,7 +13,7 @@ var _ wire.Parser = (*dialect)(nil)
 
 // Parse reads a request body. A member without a field in llm.Request becomes an option. A missing member
 // that Encode would write becomes a null option. Null members count as missing, and a list of one text
-// is the same as the text.
+// is the same as the text. A function without strict gets it from Encode, as false.
 func (d *dialect) Parse(body []byte) (*llm.Request, []string, error) {
 	v, err := wire.ParseJSON(body)
 	if err != nil {
@@ -107,6 +107,9 @@ func (p *parser) defaults(d *dialect, v wire.Value) {
 	}
 	note("store", "false", true)
 	note("include", `["`+encryptedReasoning+`"]`, d.reasons(p.req.Model))
+	if !v.Get("reasoning", "summary").Exists() && d.summaries(p.req, d.model(p.req.Model)) != "" {
+		p.req.Display = "omitted"
+	}
 	note("stream_options", `{"include_obfuscation":false}`, !p.req.Unary && !d.obfuscation)
 }
 

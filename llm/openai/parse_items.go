@@ -141,7 +141,7 @@ func (p *parser) content(v wire.Value, rest []byte) (parts []llm.Part, ok bool) 
 
 // rest returns the state of a text. Without an id the model did not make it, and any model may get it.
 func (p *parser) rest(message, part []byte) llm.State {
-	s := p.state(textState(message, part))
+	s := p.state(textState(message, part, ""))
 	if !wire.Value(message).Get("id").Exists() {
 		s.Model = ""
 	}

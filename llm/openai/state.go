@@ -10,7 +10,8 @@ import (
 // The State of a Text has two objects: "message" holds the members of its message item, and "part" those of
 // its content part, both without what llm.Message represents. Texts of one message have the same
 // "message". The State of a ToolCall holds the other members of its item. That of Thinking and Opaque is the
-// whole item, or the whole content part for an Opaque whose Kind starts with contentKind.
+// whole item, or the whole content part for an Opaque whose Kind starts with contentKind. All but content parts may also
+// have a link to the reasoning before them.
 
 // contentKind is the prefix of the Kind of an Opaque that is a content part, not an item.
 const contentKind = "content."
@@ -49,6 +50,22 @@ func callRest(item wire.Value) []byte {
 	})
 }
 
+// callState returns the state of a call: its rest and a link.
+func callState(item wire.Value, after string) []byte {
+	rest := callRest(item)
+	if after == "" {
+		return rest
+	}
+	var e wire.Encoder
+	e.Open('{')
+	for m := wire.Value(rest).Members(); m.Next(); {
+		e.Member(m.Key, m.Value)
+	}
+	e.StrField(afterKey, after)
+	e.Close('}')
+	return e.Buf
+}
+
 // resultRest returns the members of a result's item that ToolResult has no field for.
 func resultRest(item wire.Value) []byte {
 	return wire.Rest(item, func(key string, _ wire.Value) bool {
@@ -56,9 +73,14 @@ func resultRest(item wire.Value) []byte {
 	})
 }
 
-// textState joins the two rests, or returns nil if both are nil.
-func textState(message, part []byte) []byte {
-	if message == nil && part == nil {
+// withoutID returns the members of a message that an item without an id can have.
+func withoutID(message wire.Value) wire.Value {
+	return wire.Rest(message, func(key string, _ wire.Value) bool { return key == "id" || key == "status" })
+}
+
+// textState joins the two rests and a link, or returns nil if there are none.
+func textState(message, part []byte, after string) []byte {
+	if message == nil && part == nil && after == "" {
 		return nil
 	}
 	var e wire.Encoder
@@ -71,6 +93,7 @@ func textState(message, part []byte) []byte {
 		e.Key("part")
 		e.Raw(part)
 	}
+	e.StrField(afterKey, after)
 	e.Close('}')
 	return e.Buf
 }

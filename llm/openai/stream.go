@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/reins-agent/reins/llm"
@@ -18,6 +19,8 @@ type decoder struct {
 	last    *item // the item of the last event
 	calls   int
 	refused bool
+	after   string // id of the last reasoning
+	place   int    // number of items after it
 
 	searches int64 // of the web, by the provider
 	sequence int64 // number and size of the last event
@@ -291,7 +294,7 @@ func (d *decoder) settle(it *item, v wire.Value) {
 			it.part = d.a.BeginThinking()
 		}
 		d.a.Settle(it.part, reasoningText(v))
-		d.a.SetState(it.part, d.a.State(v))
+		d.a.SetState(it.part, d.a.State(d.linkedReasoning(v)))
 		d.a.End(it.part)
 	case isCall(kind):
 		d.settleCall(it, v)
@@ -299,8 +302,38 @@ func (d *decoder) settle(it *item, v wire.Value) {
 		if action := v.Get("action", "type"); kind == "web_search_call" && (action.Is("search") || !action.Exists()) {
 			d.searches++ // opening a page that was found costs nothing
 		}
-		d.a.Part(llm.Opaque{Kind: kind, State: d.a.State(v)})
+		d.a.Part(llm.Opaque{Kind: kind, State: d.a.State(d.linked(v))})
 	}
+	d.pass(kind, v.Get("id").Str())
+}
+
+// pass records that an item is complete, for the links of the next items.
+func (d *decoder) pass(kind, id string) {
+	d.place++
+	if kind == "reasoning" {
+		d.after, d.place = "", 0
+		if linkable(id) && d.a.Hold(len(id)) {
+			d.after = id
+		}
+	}
+}
+
+// linkTo returns the link of the current item's part.
+func (d *decoder) linkTo(part int) string {
+	return link{d.after, d.place, wire.Digest(d.a.SoFar(part))}.String()
+}
+
+// linked returns the current item with its link.
+func (d *decoder) linked(item wire.Value) []byte {
+	return linked(item, link{d.after, d.place, wire.Digest("")})
+}
+
+// linkedReasoning is linked for reasoning. It has a link even if it is the first, which says that the next item has one.
+func (d *decoder) linkedReasoning(item wire.Value) []byte {
+	if !linkable(item.Get("id").Str()) {
+		return item
+	}
+	return linked(item, link{cmp.Or(d.after, "-"), d.place, wire.Digest("")})
 }
 
 func (d *decoder) settleMessage(it *item, v wire.Value) {
@@ -319,11 +352,28 @@ func (d *decoder) settleMessage(it *item, v wire.Value) {
 		}
 		i := d.textAt(it, n)
 		d.a.Settle(i, text.Str())
-		d.a.SetState(i, d.a.State(textState(rest, answerRest(c.Value))))
+		d.a.SetState(i, d.a.State(textState(rest, answerRest(c.Value), d.linkTo(i))))
 		d.a.End(i)
 	}
-	for _, i := range it.texts { // texts that the final form does not repeat
+	for k, i := range it.texts { // texts that the final form does not repeat
+		if int64(k) >= n {
+			d.a.SetState(i, d.a.State(textState(rest, nil, d.linkTo(i))))
+		}
 		d.a.End(i)
+	}
+}
+
+// relink sets the states of an item again, because the reasoning before it has another id in the whole response.
+func (d *decoder) relink(it *item, v wire.Value) {
+	if isCall(it.kind) {
+		d.a.SetState(it.part, d.a.State(callState(v, d.linkTo(it.part))))
+	}
+	rest := messageRest(v)
+	n := 0
+	for c := v.Get("content").Elements(); c.Next() && n < len(it.texts); n++ {
+		if i := it.texts[n]; i >= 0 {
+			d.a.SetState(i, d.a.State(textState(rest, answerRest(c.Value), d.linkTo(i))))
+		}
 	}
 }
 
@@ -339,7 +389,7 @@ func (d *decoder) settleCall(it *item, v wire.Value) {
 	}
 	d.a.SetCall(it.part, id, name)
 	d.a.Settle(it.part, whole.Str())
-	d.a.SetState(it.part, d.a.State(callRest(v)))
+	d.a.SetState(it.part, d.a.State(callState(v, d.linkTo(it.part))))
 	if v.Get("status").Is("incomplete") {
 		d.a.Drop(it.part)
 		return

@@ -3,6 +3,7 @@ package openai
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -97,10 +98,10 @@ finish stop completed with 1 parts`},
 raw ping
 thinking 0
 +0 "A\n\nB"
-end 0 "A\n\nB" {"type":"reasoning","id":"r","summary":[{"text":"A"},{"text":"B"}]}
+end 0 "A\n\nB" {"type":"reasoning","id":"r","summary":[{"text":"A"},{"text":"B"}],"_after":"- 0 yyKc5IQiIyU"}
 call 1 c f false
 +1 "{}"
-end 1 c f "{}" {"id":"fc"}
+end 1 c f "{}" {"id":"fc","_after":"r 0 CPRLB7WQGiU"}
 part 2 image_generation_call
 finish tool_calls completed with 3 parts`},
 		"items that only the response has": {[]string{created,
@@ -128,11 +129,11 @@ thinking 0
 +0 "A"
 +0 "\n\n"
 +0 "B"
-end 0 "A\n\nB" {"type":"reasoning","id":"r","summary":[{"text":"A"},{"text":"B"}]}
+end 0 "A\n\nB" {"type":"reasoning","id":"r","summary":[{"text":"A"},{"text":"B"}],"_after":"- 0 yyKc5IQiIyU"}
 call 1 c patch true
 +1 "*** "
 +1 "End"
-end 1 c patch "*** End" {"id":"ct"}
+end 1 c patch "*** End" {"id":"ct","_after":"r 0 16urptQJbIQ"}
 finish tool_calls completed with 2 parts`},
 		"a call cut off by the length is no call": {[]string{created,
 			`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"c","name":"f"}}`,
@@ -148,7 +149,7 @@ finish length incomplete:max_output_tokens with 0 parts`},
 			`start resp_1 gpt-5.5-2026
 call 0 c f false
 +0 "{\"a\":"
-finish other incomplete:steered with 0 parts`},
+finish pause incomplete:steered with 0 parts`},
 		"events that come twice count once": {[]string{created, created,
 			`{"type":"response.output_item.added","sequence_number":7,"output_index":0,"item":{"type":"message","id":"m"}}`,
 			`{"type":"response.output_item.added","sequence_number":7,"output_index":0,"item":{"type":"message","id":"m"}}`,
@@ -203,6 +204,8 @@ func TestStream_Errors(t *testing.T) {
 		"a flat error event":      {`{"type":"error","code":"rate_limit_exceeded","message":"slow down","param":null}`, llm.ErrRateLimit, "slow down"},
 		"a failed response":       {`{"type":"response.failed","response":{"status":"failed","error":{"code":"insufficient_quota","message":"no money"}}}`, llm.ErrQuota, "no money"},
 		"a policy":                {`{"type":"response.failed","response":{"status":"failed","error":{"code":"bio_policy","message":"no"}}}`, llm.ErrContentFilter, "no"},
+		"another policy":          {`{"type":"response.failed","response":{"status":"failed","error":{"code":"misalignment_policy_violation","message":"no"}}}`, llm.ErrContentFilter, "no"},
+		"another region":          {`{"type":"response.failed","response":{"status":"failed","error":{"code":"data_residency_mismatch","message":"no"}}}`, llm.ErrAccessDenied, "no"},
 		"a failure without words": {`{"type":"response.failed","response":{"status":"failed","error":null}}`, llm.ErrServer, "without a reason"},
 		"an error without a type": {`{"error":{"message":"bad gateway","type":"api_error"}}`, llm.ErrServer, "bad gateway"},
 		"a broken event":          {`{"type":`, llm.ErrMalformed, "malformed JSON"},
@@ -244,6 +247,26 @@ func TestStream_UsageIsNormalised(t *testing.T) {
 	u := resp.Usage
 	if u.Input != 5 || u.Output != 7 || u.CacheRead != 3 || u.CacheWrite != 1 || u.Reasoning != 2 || len(u.Raw) == 0 {
 		t.Errorf("got %+v", u)
+	}
+}
+
+func TestDecode_TierAndLongCacheWrites(t *testing.T) {
+	const body = `{"id":"r","model":"m","status":"completed","service_tier":"priority","output":[],"usage":{"input_tokens":90,"output_tokens":2,` +
+		`"input_tokens_details":{"cached_tokens":5,"cache_write_tokens":60,"cache_write_tokens_details":{"ttl_30m_tokens":20,"ttl_12h_tokens":40}}}}`
+	for _, stream := range []bool{false, true} {
+		data := []byte(body)
+		if stream {
+			data = sse(created, `{"type":"response.completed","response":`+body+`}`)
+		}
+		resp, _, err := decode(200, nil, data, stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := resp.Usage
+		u.Raw = nil
+		if want := (llm.Usage{Input: 90, Output: 2, CacheRead: 5, CacheWrite: 60, CacheWriteLong: 40, Tier: "priority"}); !reflect.DeepEqual(u, want) {
+			t.Errorf("stream %t: got %+v, want %+v", stream, u, want)
+		}
 	}
 }
 

@@ -11,19 +11,24 @@ import (
 
 // tools writes the tool definitions, except tools that other providers host.
 func tools(h *wire.Head, defs []llm.ToolDef) error {
-	usable := func(t llm.ToolDef) bool { return len(t.Hosted.Data) == 0 || t.Hosted.Dialect == Name }
 	if !slices.ContainsFunc(defs, usable) || !h.Set("tools") {
 		return nil
 	}
-	h.Open('[')
+	return toolList(&h.Encoder, defs)
+}
+
+func usable(t llm.ToolDef) bool { return len(t.Hosted.Data) == 0 || t.Hosted.Dialect == Name }
+
+func toolList(e *wire.Encoder, defs []llm.ToolDef) error {
+	e.Open('[')
 	for _, t := range defs {
 		if usable(t) {
-			if err := tool(&h.Encoder, t); err != nil {
+			if err := tool(e, t); err != nil {
 				return err
 			}
 		}
 	}
-	h.Close(']')
+	e.Close(']')
 	return nil
 }
 
@@ -73,10 +78,8 @@ func parameters(e *wire.Encoder, t llm.ToolDef) error {
 		}
 		e.Raw(v)
 	}
-	if t.Strict != nil {
-		e.Key("strict")
-		e.Bool(*t.Strict)
-	}
+	e.Key("strict") // if it is missing, the API makes some schemas strict
+	e.Bool(t.Strict != nil && *t.Strict)
 	return nil
 }
 

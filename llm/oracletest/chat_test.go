@@ -39,7 +39,7 @@ func chatRequest(messages []llm.Message) *llm.Request {
 	half, no, yes := 0.5, false, true
 	return &llm.Request{
 		Model: chatModel, Messages: messages, MaxTokens: 1000, Temperature: &half, TopP: &half, Stop: []string{"END"},
-		Effort: "low", CacheKey: "conversation-1", ParallelTools: &no, ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed, Name: "read_file"},
+		Effort: "none", CacheKey: "conversation-1", ParallelTools: &no, ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed, Name: "read_file"},
 		Tools: []llm.ToolDef{
 			{Name: "read_file", Description: "Reads a file.", Strict: &yes, Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)},
 			{Name: "run", Description: "Runs a command.", Parameters: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}}}`)},

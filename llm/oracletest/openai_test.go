@@ -46,7 +46,7 @@ func openaiHistory(n int) []llm.Message {
 func openaiRequest(messages []llm.Message) *llm.Request {
 	half, no, yes := 0.5, false, true
 	return &llm.Request{
-		Model: openaiModel, Messages: messages, MaxTokens: 1000, Temperature: &half, Effort: "low", CacheKey: "conversation-1",
+		Model: openaiModel, Messages: messages, MaxTokens: 1000, Temperature: &half, Effort: "none", CacheKey: "conversation-1",
 		ParallelTools: &no, ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed, Name: "read_file"},
 		Tools: []llm.ToolDef{
 			{Name: "read_file", Description: "Reads a file.", Strict: &yes, Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)},

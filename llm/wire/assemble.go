@@ -14,8 +14,9 @@ var errTooLarge = errors.New("the response is larger than the limit")
 // and passes the index it returns to the calls for that part. Finish closes parts that are still open.
 type Assembler struct {
 	Dialect string
-	Model   string // the requested model; it tags provider state
-	Max     int    // maximum bytes of the answer in memory; 0 means no limit
+	Model   string               // the requested model; it tags provider state
+	Max     int                  // maximum bytes of the answer in memory; 0 means no limit
+	Seal    func(m *llm.Message) // Call.Seal
 
 	resp    llm.Response
 	parts   []*block
@@ -276,6 +277,27 @@ func size(p llm.Part) int {
 	return 0
 }
 
+// Detail sets what the provider says about why the model stopped.
+func (a *Assembler) Detail(text string) {
+	if a.grow(len(text)) {
+		a.resp.Finish.Detail = text
+	}
+}
+
+// Dropped sets what the server left out of the request.
+func (a *Assembler) Dropped(list []llm.Dropped) {
+	if a.grow(partCost * len(list)) {
+		a.resp.Dropped = list
+	}
+}
+
+// Progress estimates how many tokens thinking part i has so far.
+func (a *Assembler) Progress(i int, tokens int64) {
+	if a.valid(i) && tokens > 0 {
+		a.send(llm.ThinkingProgress{Index: i, Tokens: tokens})
+	}
+}
+
 // Raw emits an event that is not modelled.
 func (a *Assembler) Raw(kind string, data []byte) { a.send(llm.Raw{Type: kind, Data: data}) }
 
@@ -299,12 +321,15 @@ func (a *Assembler) Finish(reason llm.FinishReason, raw string) {
 			a.end(i)
 		}
 	}
-	a.resp.Finish = llm.FinishInfo{Reason: reason, Raw: raw}
+	a.resp.Finish.Reason, a.resp.Finish.Raw = reason, raw
 	a.resp.Message = llm.Message{Role: llm.RoleAssistant}
 	for i := range a.parts {
 		if !a.parts[i].absent {
 			a.resp.Message.Parts = append(a.resp.Message.Parts, a.parts[i].part)
 		}
+	}
+	if a.Seal != nil {
+		a.Seal(&a.resp.Message)
 	}
 	a.done = true
 	a.send(llm.Finish{Response: &a.resp})

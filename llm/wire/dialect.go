@@ -14,7 +14,7 @@ import (
 )
 
 // Dialect encodes requests and decodes answers in a provider's protocol. It does no I/O and has no state
-// between calls.
+// between calls, except what a [Learner] learned.
 type Dialect interface {
 	// Name is the key of the dialect in llm.State and llm.Request.Options.
 	Name() string
@@ -34,6 +34,13 @@ type Parser interface {
 	// Parse reads the body of a request, the inverse of Encode. Dropped lists what llm.Request cannot
 	// represent, as paths such as "messages[2].name".
 	Parse(body []byte) (r *llm.Request, dropped []string, err error)
+}
+
+// Learner is implemented by dialects that ask for something that a server may refuse to some accounts.
+type Learner interface {
+	// Learn reports whether requests do without what the server refused with this error from now on. The call is then
+	// made once more.
+	Learn(r *llm.Request, e *llm.Error) bool
 }
 
 // Decoder reads a streamed answer.
@@ -56,6 +63,9 @@ type Call struct {
 	Header http.Header
 	Body   Body
 	Stream bool // asks for a stream
+	// Seal completes the message of the answer with what the next request needs to know about this one; nil if
+	// there is nothing.
+	Seal func(m *llm.Message)
 }
 
 // Body is a request body in pieces, so that a long history can be sent without copying it.

@@ -118,7 +118,7 @@ var signs = []struct {
 		[]string{"context_length", "context_window", "request_too_large", "string_above_max_length"},
 		[]string{"context length", "context window", "prompt is too long", "maximum context", "input token count", "too many tokens", "exceeds the maximum number of tokens", "reduce the length", "input length and `max_tokens` exceed", "request too large", "input is too long", "exceeds the available context size"}},
 	{llm.ErrContentFilter,
-		[]string{"content_filter", "content_policy", "responsibleai", "moderation"},
+		[]string{"content_filter", "content_policy", "bio_policy", "misalignment_policy", "responsibleai", "moderation"},
 		[]string{"content management policy", "content policy", "safety system"}},
 	{llm.ErrRateLimit,
 		[]string{"rate_limit", "too_many_requests", "resource_exhausted", "throttl"}, []string{"rate limit", "too many requests"}},
@@ -128,7 +128,7 @@ var signs = []struct {
 		[]string{"authentication", "unauthenticated", "invalid_api_key", "unauthorized", "api_key_invalid",
 			"expiredtoken", "unrecognizedclient", "invalidsignature", "incompletesignature", "missingauthenticationtoken"},
 		[]string{"api key not valid", "invalid api key", "incorrect api key"}},
-	{llm.ErrAccessDenied, []string{"permission", "forbidden", "access_denied"}, nil},
+	{llm.ErrAccessDenied, []string{"permission", "forbidden", "access_denied", "data_residency"}, nil},
 	{llm.ErrNotFound, []string{"not_found", "model_not_found"}, nil},
 	{llm.ErrTimeout, []string{"timeout", "deadline_exceeded"}, nil},
 	{llm.ErrInvalidRequest, []string{"invalid", "bad_request", "failed_precondition", "unprocessable"}, nil},
@@ -209,8 +209,8 @@ func snippet(body []byte) string {
 
 const redacted = "[redacted]"
 
-// keyShapes matches the API keys of known vendors and credentials in headers.
-var keyShapes = lazy.Regexp(`(?i)\b(?:sk|rk|pk|gsk|xai|r8|hf|nvapi|pplx|csk|fw)[-_][a-z0-9_\-]{16,}|\bAIza[a-z0-9_\-]{30,}|\bya29\.[a-z0-9_\-.]{20,}|\bBearer\s+[a-z0-9_\-.=+/]{12,}`)
+// keyShapes matches the API keys of known vendors, credentials in headers, and JWTs.
+var keyShapes = lazy.Regexp(`(?i)\b(?:sk|rk|pk|gsk|xai|r8|hf|nvapi|pplx|csk|fw)[-_][a-z0-9_\-]{16,}|\bAIza[a-z0-9_\-]{30,}|\bya29\.[a-z0-9_\-.]{20,}|\bBearer\s+[a-z0-9_\-.=+/]{12,}|\beyJ[a-z0-9_\-]{8,}\.eyJ[a-z0-9_\-]{8,}\.[a-z0-9_\-]{8,}`)
 
 // Redact replaces everything in text that looks like a credential.
 func Redact(text string) string { return keyShapes().ReplaceAllString(text, redacted) }

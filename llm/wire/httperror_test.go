@@ -193,7 +193,7 @@ func TestRedact_RemovesCredentials(t *testing.T) {
 	long := strings.Repeat("a1B2", 10)
 	for _, secret := range []string{
 		"sk-proj-" + long, "sk-ant-api03-" + long + "_-x", "sk-or-v1-" + long, "AIza" + long, "gsk_" + long, "xai-" + long,
-		"Bearer " + long, "bearer abc.def-ghi_jkl", "ya29." + long, "hf_" + long,
+		"Bearer " + long, "bearer abc.def-ghi_jkl", "ya29." + long, "hf_" + long, "eyJ" + long + ".eyJ" + long + "." + long,
 	} {
 		for _, frame := range []string{"%", "key: % is bad", `{"k":"%"}`, "x=%&y"} {
 			if got := wire.Redact(strings.ReplaceAll(frame, "%", secret)); strings.Contains(got, secret[8:]) {

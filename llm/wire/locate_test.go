@@ -62,7 +62,7 @@ func tongues() map[string]tongue {
 	}
 	plain := func(s []any) string { return bracketed(s, "") }
 	tongues := map[string]tongue{
-		"anthropic": {anthropic.NewDialect(anthropic.Config{}), "claude-x", "messages", []string{"content"},
+		"anthropic": {anthropic.NewDialect(anthropic.Config{}), "claude-haiku-4-5", "messages", []string{"content"},
 			func(m string) string { return `{"signature":"` + m + `"}` },
 			[]func([]any) (string, string){
 				message("%s: Input should be something else", dotted),

@@ -88,7 +88,11 @@ func (p *Provider) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.Str
 			}
 			return yield(ev, nil)
 		})
-		if err := p.call(ctx, r, a); err != nil && !a.stopped {
+		err := p.call(ctx, r, a)
+		if err != nil && p.learns(r, a, err) {
+			err = p.call(ctx, r, a)
+		}
+		if err != nil && !a.stopped {
 			if e, ok := errors.AsType[*llm.Error](err); ok {
 				e.Usage, e.UsageComplete = a.resp.Usage, a.counted
 			}
@@ -97,12 +101,20 @@ func (p *Provider) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.Str
 	}
 }
 
+// learns reports whether the dialect does without something that the server refused, so that the call can be made again.
+func (p *Provider) learns(r *llm.Request, a *Assembler, err error) bool {
+	l, ok := p.dialect.(Learner)
+	e, typed := errors.AsType[*llm.Error](err)
+	return ok && typed && !a.started && !a.stopped && l.Learn(r, e)
+}
+
 func (p *Provider) call(ctx context.Context, r *llm.Request, a *Assembler) error {
 	a.counted = true // nothing was sent yet, so nothing was used
 	call, err := p.encode(r)
 	if err != nil {
 		return p.typed(err, llm.ErrInvalidRequest)
 	}
+	a.Seal = call.Seal
 	w := newWatch(ctx, p.endpoint.Limits, call.Stream)
 	defer w.stop()
 	req, err := p.request(w.ctx, call)

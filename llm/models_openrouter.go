@@ -1,0 +1,243 @@
+package llm
+
+// routedClaude has the rules of Claude on OpenRouter, which does not check the prefix of thinking.
+var routedClaude = Rules{Cache: "cache_control", CacheTTLs: claudeTTLs}
+
+// openrouterModels lists the models of OpenRouter.
+func openrouterModels() []Model {
+	return []Model{
+		{
+			ID: "anthropic/claude-fable-5.1", Provider: "openrouter", Name: "Claude Fable 5.1",
+			ContextWindow: 1000000, MaxOutput: 128000, Cutoff: "2026-06",
+			Tools: true, Vision: true, Documents: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"low", "medium", "high", "xhigh", "max"},
+			Price: &Price{Input: new(10.0), Output: new(50.0), CacheRead: new(0.25), CacheWrite: new(12.5)},
+			Rules: routedClaude,
+		},
+		{
+			ID: "anthropic/claude-fable-5.2", Provider: "openrouter", Name: "Claude Fable 5.2",
+			ContextWindow: 1000000, MaxOutput: 128000,
+			Tools: true, Vision: true, Documents: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"low", "medium", "high", "xhigh", "max"},
+			Price: &Price{Input: new(8.0), Output: new(40.0), CacheRead: new(0.2), CacheWrite: new(10.0)},
+			Rules: routedClaude,
+		},
+		{
+			ID: "anthropic/claude-haiku-4.5", Provider: "openrouter", Name: "Claude Haiku 4.5",
+			ContextWindow: 200000, MaxOutput: 64000, Cutoff: "2025-02",
+			Tools: true, Vision: true, Documents: true, Schema: true,
+			Reasoning: true,
+			Price:     &Price{Input: new(1.0), Output: new(5.0), CacheRead: new(0.1), CacheWrite: new(1.25)},
+			Rules:     routedClaude,
+		},
+		{
+			ID: "anthropic/claude-opus-5.5", Provider: "openrouter", Name: "Claude Opus 5.5",
+			ContextWindow: 1000000, MaxOutput: 128000, Cutoff: "2026-06",
+			Tools: true, Vision: true, Documents: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"low", "medium", "high", "xhigh", "max"},
+			Price: &Price{Input: new(4.0), Output: new(20.0), CacheRead: new(0.2), CacheWrite: new(5.0)},
+			Rules: routedClaude,
+		},
+		{
+			ID: "anthropic/claude-sonnet-4.5", Provider: "openrouter", Name: "Claude Sonnet 4.5",
+			ContextWindow: 1000000, MaxOutput: 64000, Cutoff: "2025-07",
+			Tools: true, Vision: true, Documents: true, Schema: true,
+			Reasoning: true,
+			Price: &Price{
+				Input: new(3.0), Output: new(15.0), CacheRead: new(0.3), CacheWrite: new(3.75),
+				LongFrom: 200000,
+				Long:     &Price{Input: new(6.0), Output: new(22.5), CacheRead: new(0.6), CacheWrite: new(7.5)},
+			},
+			Rules: routedClaude,
+		},
+		{
+			ID: "anthropic/claude-sonnet-4.6", Provider: "openrouter", Name: "Claude Sonnet 4.6",
+			ContextWindow: 1000000, MaxOutput: 128000, Cutoff: "2025-08",
+			Tools: true, Vision: true, Documents: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"low", "medium", "high", "max"},
+			Price: &Price{Input: new(3.0), Output: new(15.0), CacheRead: new(0.3), CacheWrite: new(3.75)},
+			Rules: routedClaude,
+		},
+		{
+			ID: "anthropic/claude-sonnet-5.5", Provider: "openrouter", Name: "Claude Sonnet 5.5",
+			ContextWindow: 1000000, MaxOutput: 128000, Cutoff: "2026-06",
+			Tools: true, Vision: true, Documents: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"low", "medium", "high", "xhigh", "max"},
+			Price: &Price{Input: new(2.0), Output: new(10.0), CacheRead: new(0.1), CacheWrite: new(2.5)},
+			Rules: routedClaude,
+		},
+		{
+			ID: "deepseek/deepseek-v4-pro", Provider: "openrouter", Name: "DeepSeek V4 Pro",
+			ContextWindow: 1048576, MaxOutput: 384000, Cutoff: "2025-05",
+			Tools: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"high", "xhigh"},
+		},
+		{
+			ID: "deepseek/deepseek-v4.1-flash", Provider: "openrouter", Name: "DeepSeek V4.1 Flash",
+			ContextWindow: 1048576, MaxOutput: 943718, Cutoff: "2025-05",
+			Tools: true, Vision: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"low", "high", "max"},
+		},
+		{
+			ID: "google/gemini-2.5-flash", Provider: "openrouter", Name: "Gemini 2.5 Flash",
+			ContextWindow: 1048576, MaxOutput: 65535, Cutoff: "2025-01",
+			Tools: true, Vision: true, Documents: true, Audio: true, Schema: true,
+			Reasoning: true,
+			Price:     &Price{Input: new(0.3), Output: new(2.5), CacheRead: new(0.03), CacheWrite: new(0.083333)},
+		},
+		{
+			ID: "google/gemini-3.1-flash-lite-preview", Provider: "openrouter", Name: "Gemini 3.1 Flash Lite Preview",
+			ContextWindow: 1048576, MaxOutput: 65536, Cutoff: "2025-01",
+			Tools: true, Vision: true, Documents: true, Audio: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"minimal", "low", "medium", "high"},
+			Price: &Price{Input: new(0.25), Output: new(1.5), CacheRead: new(0.025), CacheWrite: new(0.083333)},
+		},
+		{
+			ID: "google/gemini-3.1-pro-preview", Provider: "openrouter", Name: "Gemini 3.1 Pro Preview",
+			ContextWindow: 1048576, MaxOutput: 65536, Cutoff: "2025-01",
+			Tools: true, Vision: true, Documents: true, Audio: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"low", "medium", "high"},
+			Price: &Price{
+				Input: new(2.0), Output: new(12.0), CacheRead: new(0.2), CacheWrite: new(0.375),
+				LongFrom: 200000,
+				Long:     &Price{Input: new(4.0), Output: new(18.0), CacheRead: new(0.4), CacheWrite: new(0.375)},
+			},
+		},
+		{
+			ID: "google/gemini-3.8-flash", Provider: "openrouter", Name: "Gemini 3.8 Flash",
+			ContextWindow: 1048576, MaxOutput: 65536,
+			Tools: true, Vision: true, Documents: true, Audio: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"low", "medium", "high"},
+			Price: &Price{Input: new(0.825), Output: new(4.125), CacheRead: new(0.0825), CacheWrite: new(0.041667)},
+		},
+		{
+			ID: "minimax/minimax-m3", Provider: "openrouter", Name: "MiniMax-M3",
+			ContextWindow: 1048576, MaxOutput: 512000,
+			Tools: true, Vision: true, Schema: true,
+			Reasoning: true,
+		},
+		{
+			ID: "moonshotai/kimi-k2.5", Provider: "openrouter", Name: "Kimi K2.5",
+			ContextWindow: 262144, MaxOutput: 235929, Cutoff: "2025-01",
+			Tools: true, Vision: true, Schema: true,
+			Reasoning: true,
+		},
+		{
+			ID: "moonshotai/kimi-k3", Provider: "openrouter", Name: "Kimi K3",
+			ContextWindow: 1048576, MaxOutput: 943718,
+			Tools: true, Vision: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"low", "high", "max"},
+		},
+		{
+			ID: "openai/gpt-4o-mini", Provider: "openrouter", Name: "GPT-4o mini",
+			ContextWindow: 128000, MaxOutput: 16384, Cutoff: "2023-09",
+			Tools: true, Vision: true, Documents: true, Schema: true,
+			Price: &Price{Input: new(0.15), Output: new(0.6), CacheRead: new(0.075)},
+		},
+		{
+			ID: "openai/gpt-5-mini", Provider: "openrouter", Name: "GPT-5 Mini",
+			ContextWindow: 400000, MaxOutput: 128000, Cutoff: "2024-05",
+			Tools: true, Vision: true, Documents: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"minimal", "low", "medium", "high"},
+			Price: &Price{Input: new(0.25), Output: new(2.0), CacheRead: new(0.025)},
+		},
+		{
+			ID: "openai/gpt-5.4-nano", Provider: "openrouter", Name: "GPT-5.4 nano",
+			ContextWindow: 400000, MaxOutput: 128000, Cutoff: "2025-08",
+			Tools: true, Vision: true, Documents: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"none", "low", "medium", "high", "xhigh"},
+			Price: &Price{Input: new(0.2), Output: new(1.25), CacheRead: new(0.02)},
+		},
+		{
+			ID: "openai/gpt-5.6-sol", Provider: "openrouter", Name: "GPT-5.6 Sol",
+			ContextWindow: 1050000, MaxOutput: 128000, Cutoff: "2026-02",
+			Tools: true, Vision: true, Documents: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"none", "low", "medium", "high", "xhigh", "max"},
+			Price: &Price{
+				Input: new(4.0), Output: new(20.0), CacheRead: new(0.4), CacheWrite: new(5.0),
+				LongFrom: 272000,
+				Long:     &Price{Input: new(8.0), Output: new(30.0), CacheRead: new(0.8), CacheWrite: new(10.0)},
+			},
+		},
+		{
+			ID: "openai/gpt-6-luna", Provider: "openrouter", Name: "GPT-6 Luna",
+			ContextWindow: 1050000, MaxOutput: 128000, Cutoff: "2026-05",
+			Tools: true, Vision: true, Documents: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"none", "low", "medium", "high", "xhigh", "max"},
+			Price: &Price{
+				Input: new(0.1), Output: new(0.5), CacheRead: new(0.01), CacheWrite: new(0.125),
+				LongFrom: 272000,
+				Long:     &Price{Input: new(0.2), Output: new(0.75), CacheRead: new(0.02), CacheWrite: new(0.25)},
+			},
+		},
+		{
+			ID: "openai/gpt-6-sol", Provider: "openrouter", Name: "GPT-6 Sol",
+			ContextWindow: 1050000, MaxOutput: 128000, Cutoff: "2026-04",
+			Tools: true, Vision: true, Documents: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"none", "low", "medium", "high", "xhigh", "max"},
+			Price: &Price{
+				Input: new(2.0), Output: new(10.0), CacheRead: new(0.2), CacheWrite: new(2.5),
+				LongFrom: 272000,
+				Long:     &Price{Input: new(4.0), Output: new(15.0), CacheRead: new(0.4), CacheWrite: new(5.0)},
+			},
+		},
+		{
+			ID: "openai/gpt-6.1-sol", Provider: "openrouter", Name: "GPT-6.1 Sol",
+			ContextWindow: 1050000, MaxOutput: 128000, Cutoff: "2026-04",
+			Tools: true, Vision: true, Documents: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"low", "medium", "high", "xhigh", "max"},
+			Price: &Price{
+				Input: new(2.0), Output: new(10.0), CacheRead: new(0.1), CacheWrite: new(2.5),
+				LongFrom: 272000,
+				Long:     &Price{Input: new(4.0), Output: new(15.0), CacheRead: new(0.2), CacheWrite: new(5.0)},
+			},
+		},
+		{
+			ID: "openai/gpt-oss-120b", Provider: "openrouter", Name: "GPT OSS 120B",
+			ContextWindow: 131072, MaxOutput: 117964,
+			Tools: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"low", "medium", "high"},
+		},
+		{
+			ID: "openai/gpt-oss-20b", Provider: "openrouter", Name: "GPT OSS 20B",
+			ContextWindow: 131072, MaxOutput: 32768,
+			Tools: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"low", "medium", "high"},
+		},
+		{
+			ID: "qwen/qwen3.8-flash", Provider: "openrouter", Name: "Qwen3.8 Flash",
+			ContextWindow: 1000000, MaxOutput: 131072,
+			Tools: true, Vision: true, Schema: true,
+			Reasoning: true,
+		},
+		{
+			ID: "x-ai/grok-4.7", Provider: "openrouter", Name: "Grok 4.7",
+			ContextWindow: 500000, MaxOutput: 450000, Cutoff: "2026-05",
+			Tools: true, Vision: true, Documents: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"low", "medium", "high", "xhigh"},
+			Price: &Price{
+				Input: new(2.0), Output: new(6.0), CacheRead: new(0.5),
+				LongFrom: 200000,
+				Long:     &Price{Input: new(4.0), Output: new(12.0), CacheRead: new(1.0)},
+			},
+		},
+		{
+			ID: "z-ai/glm-5-turbo", Provider: "openrouter", Name: "GLM-5-Turbo",
+			ContextWindow: 202752, MaxOutput: 131072,
+			Tools:     true,
+			Reasoning: true,
+		},
+		{
+			ID: "z-ai/glm-5.3", Provider: "openrouter", Name: "GLM-5.3",
+			ContextWindow: 1048576, MaxOutput: 943717,
+			Tools: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"low", "high", "max"},
+		},
+		{
+			ID: "z-ai/glm-5.3-flash", Provider: "openrouter", Name: "GLM-5.3-Flash",
+			ContextWindow: 1048576, MaxOutput: 943717,
+			Tools: true, Vision: true, Schema: true,
+			Reasoning: true, Thinking: "effort", Efforts: []string{"low", "high", "max"},
+		},
+	}
+}

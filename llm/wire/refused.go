@@ -1,0 +1,29 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+)
+
+// CheckSettings returns an error if the caller set something that the rules of the model refuse: temperature, top_p or
+// top_k, a thinking budget, or a forced tool. Thinks says whether the request makes the model think.
+func CheckSettings(r *llm.Request, m llm.Model, thinks bool) error {
+	forced := r.ToolChoice.Mode == llm.ToolRequired || r.ToolChoice.Mode == llm.ToolNamed
+	switch {
+	case r.ThinkingBudget != nil && m.Rules.Budget.Forbids(thinks):
+		return llm.Errorf(llm.ErrConfiguration, "", "%s does not accept a thinking budget; set the effort instead%s", r.Model, listed(m.Efforts))
+	case forced && m.Rules.ForcedTools.Forbids(thinks):
+		return llm.Errorf(llm.ErrConfiguration, "",
+			"%s does not accept a forced tool; use the tool choice auto and ask for the tool in a message", r.Model)
+	}
+	return CheckSampling(r, m.Rules, thinks)
+}
+
+// listed returns the efforts of a model as the end of a sentence.
+func listed(efforts []string) string {
+	if len(efforts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(efforts, ", ")
+}
