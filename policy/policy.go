@@ -159,6 +159,8 @@ type Decision struct {
 	Code    string  `json:"code,omitempty"`   // the kind of reason, for programs
 	Rule    string  `json:"rule"`             // the rule that decided; never empty
 	Reason  string  `json:"reason,omitempty"` // for people and for the model
+	// Box, with Allow, is where the commands of the call run. The zero value is BoxWorkspace.
+	Box Box `json:"box,omitempty"`
 	// Args, with Allow, replaces the arguments of the call by this JSON. It is validated and judged again.
 	Args string `json:"args,omitempty"`
 }

@@ -1,0 +1,24 @@
+package policy
+
+// Box is where the commands of an allowed call run. The judge decides what is asked; the kernel decides what is
+// possible: a call that is allowed because it only reads runs where it can only read.
+type Box string
+
+// The boxes, strictest first. The zero value is BoxWorkspace.
+const (
+	// BoxRead permits no changes, no network and no sockets, and reading only the workspace and system files.
+	BoxRead Box = "read"
+	// BoxWorkspace permits changes in the workspace. It is the sandbox of the session.
+	BoxWorkspace Box = "workspace"
+	// BoxOutside is no box: the call leaves the sandbox. Only an approval or a rule that says so chooses it.
+	BoxOutside Box = "outside"
+)
+
+// wider returns the wider of two boxes.
+func (b Box) wider(other Box) Box {
+	rank := map[Box]int{BoxRead: 0, BoxWorkspace: 1, "": 1, BoxOutside: 2}
+	if rank[other] > rank[b] {
+		return other
+	}
+	return b
+}
