@@ -20,7 +20,7 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
-	{"internal/apitext", "internal/atomicfile", "internal/exchanges", "internal/filelock", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/realpath", "internal/suggest", "internal/thorough", "schedule"},
+	{"internal/apitext", "internal/atomicfile", "internal/credential", "internal/exchanges", "internal/filelock", "internal/gitconfig", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/realpath", "internal/suggest", "internal/thorough", "schedule"},
 	{"llm", "webhook"},
 	{"llm/wire"},
 	{"llm/chat/texttools", "internal/prefix"},

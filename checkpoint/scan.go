@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/env/search"
 )
 
@@ -115,9 +113,6 @@ func (sc *scan) node(name string, st search.TreeStat) (node, bool) {
 		}
 		n.kind, n.hash, n.settled = old.kind, old.hash, true
 	case fs.ModeDir:
-		if sandbox.Reserves(name) && sc.empty(join(sc.at.path, name)) {
-			return node{}, false
-		}
 		n.kind = dirKind
 		f := sc.snap.add(join(sc.at.path, name))
 		if old := sc.old.byPath[f.path]; old != nil {
@@ -136,17 +131,6 @@ func (sc *scan) node(name string, st search.TreeStat) (node, bool) {
 		return node{}, false
 	}
 	return n, true
-}
-
-// empty reports whether a directory has no entries.
-func (sc *scan) empty(path string) bool {
-	f, err := sc.root.Open(filepath.FromSlash(path))
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	_, err = f.Readdirnames(1)
-	return err == io.EOF
 }
 
 // include adds existing files that a tree has and the scan has not, because they are ignored now.

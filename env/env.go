@@ -80,6 +80,7 @@ type Limits struct {
 	Writable []string // directories that can be written in the sandbox
 	Temp     string   // one of them, for temporary files
 	Network  bool     // the network can be used in the sandbox
+	Masked   []string // files and directories that commands cannot read in the sandbox
 	Withheld []string // names of the host's variables that commands do not get, sorted
 }
 
@@ -90,6 +91,8 @@ type Confined interface {
 	Allows(path string) bool
 	// Enforced reports whether the system enforces all of the sandbox.
 	Enforced() bool
+	// ReadsOnly reports whether the system enforces Command.ReadOnly.
+	ReadsOnly() bool
 	// Outside returns a view without the sandbox. Closing it closes the environment.
 	Outside() Environment
 }
@@ -132,6 +135,12 @@ type Command struct {
 	// Merge puts standard error on Stdout, as 2>&1 does in a shell. Otherwise the order of the two streams in Both is
 	// not exact.
 	Merge bool
+
+	// ReadOnly runs the command where it can change nothing, has no network and no sockets, and can read only the
+	// workspace, system files and tools; see [Confined]. An environment without a sandbox ignores it. Reveal lists
+	// files and directories of Limits.Masked that the command may read.
+	ReadOnly bool
+	Reveal   []string
 
 	// Timeout ends the command with SIGTERM to its group and, two seconds later, SIGKILL. Zero
 	// means no timeout.
@@ -199,6 +208,9 @@ type Exit struct {
 	Orphans int
 	// Dropped counts the output bytes dropped because of Command.MaxOutput.
 	Dropped int64
+	// Blocked are paths that the command created and the sandbox renamed or removed, because they decide what runs
+	// outside of it.
+	Blocked []string
 }
 
 // Errors that environments wrap, in addition to those of io/fs.

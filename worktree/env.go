@@ -53,6 +53,9 @@ func (c confined) Allows(path string) bool {
 // Enforced implements env.Confined.
 func (c confined) Enforced() bool { return c.box.Enforced() }
 
+// ReadsOnly implements env.Confined.
+func (c confined) ReadsOnly() bool { return c.box.ReadsOnly() }
+
 // Outside implements env.Confined.
 func (c confined) Outside() env.Environment { return env.Scoped(c.box.Outside(), c.Info().Dir) }
 

@@ -29,11 +29,7 @@ type group struct {
 }
 
 func newGroup(p *Process) *group {
-	g := &group{env: p.env, mark: p.mark}
-	if p.confined {
-		g.box = p.env.box
-	}
-	return g
+	return &group{env: p.env, mark: p.mark, box: p.box}
 }
 
 // attr requests a new process group. If the host has a terminal, it requests a new session, so that

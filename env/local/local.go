@@ -85,7 +85,8 @@ type Config struct {
 	Vars    map[string]string
 
 	// Sandbox confines commands and changes of files; Dir and Temp of it are set by New. The zero value confines
-	// nothing. Without a Cache, the caches of confined commands are temporary.
+	// nothing. Without a Cache, the caches of confined commands are temporary. Files with credentials are masked unless
+	// Readable contains them. Commands that only read can read the workspace, the system, tools, and Readable.
 	Sandbox sandbox.Config
 	// Incomplete, if set, is called when the sandbox is started for the first command, if the system cannot enforce
 	// all of it.
@@ -108,15 +109,18 @@ type Env struct {
 type state struct {
 	info       env.Info
 	maxOutput  int64
-	spoolRoot  string       // parent of the private directory
-	spoolName  string       // name of the private directory
-	box        *sandbox.Box // nil if commands are not confined
-	report     sync.Once    // calls incomplete
+	spoolRoot  string         // parent of the private directory
+	spoolName  string         // name of the private directory
+	config     sandbox.Config // of box
+	box        *sandbox.Box   // nil if commands are not confined
+	readBox    *sandbox.Box   // of commands that only read
+	report     sync.Once      // calls incomplete
 	incomplete func(sandbox.Support)
 	id         string   // random; the marks of all commands begin with it
 	outerMark  string   // the marks of this process, if it runs inside such an environment
 	vars       []string // of every command, sorted
 	outer      []string // of commands outside the sandbox
+	readVars   []string // of commands that only read
 	lastStray  int      // descriptors up to this one are closed in children
 	terminal   bool     // the host has a terminal
 
@@ -128,13 +132,14 @@ type state struct {
 	null      *os.File              // standard input of commands without input
 	guard     *guard
 	cacheLock *os.File
-	cache     string               // for the caches of confined commands; "" is the temporary directory
-	hasTemp   bool                 // the directory for temporary files exists
-	told      string               // what the guard knows about the sandbox
-	held      []*os.File           // files that the guard keeps open
-	spoolDir  string               // the private directory; "" until it is needed
-	spool     *os.Root             // the same, open
-	streams   map[*stream]struct{} // still open
+	cache     string                  // for the caches of confined commands; "" is the temporary directory
+	hasTemp   bool                    // the directory for temporary files exists
+	told      string                  // what the guard knows about the sandbox
+	revealed  map[string]*sandbox.Box // by what commands can read in addition
+	held      []*os.File              // files that the guard keeps open
+	spoolDir  string                  // the private directory; "" until it is needed
+	spool     *os.Root                // the same, open
+	streams   map[*stream]struct{}    // still open
 	leftover  leftovers
 	busy      sync.WaitGroup // watching and killing processes
 	reading   sync.WaitGroup // readers of streams
@@ -184,8 +189,12 @@ func New(c Config) (*Env, error) {
 	e.info.Limits.Withheld = withheld
 	e.outer = varList(vars, host)
 	if e.vars = e.outer; e.box != nil {
-		e.confineVars(vars, e.cache)
+		temp := e.info.Limits.Temp
+		confineVars(vars, temp, e.cache)
 		e.vars = varList(vars, host)
+		confineVars(vars, filepath.Join(filepath.Dir(temp), readName), "")
+		vars["GIT_OPTIONAL_LOCKS"] = "0"
+		e.readVars = varList(vars, host)
 	}
 	e.lastStray = strays()
 	e.terminal = hasTerminal()
@@ -254,8 +263,8 @@ func (e *Env) releaseAll() error {
 		errs = append(errs, c.closeSpool())
 	}
 	clear(e.captures)
-	if e.box != nil {
-		errs = append(errs, e.box.Close())
+	for _, box := range e.boxes() {
+		errs = append(errs, box.Close())
 	}
 	if e.cacheLock != nil {
 		errs = append(errs, e.cacheLock.Close())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/env/sandbox"
 )
 
 // giveUpTime is the maximum time to wait for the exit of a killed command.
@@ -16,19 +17,19 @@ const giveUpTime = 200 * time.Millisecond
 
 // Process is a command on this machine.
 type Process struct {
-	env      *Env
-	started  time.Time
-	mark     mark
-	group    *group
-	out      *capture
-	streams  []*stream
-	stdin    *os.File // for Write; nil if it is not open
-	feed     *os.File // the pipe to standard input, closed at the end
-	pty      bool
-	confined bool
-	detach   func() bool // stops watching ctx
-	ctx      context.Context
-	timer    *time.Timer
+	env     *Env
+	started time.Time
+	mark    mark
+	group   *group
+	out     *capture
+	streams []*stream
+	stdin   *os.File // for Write; nil if it is not open
+	feed    *os.File // the pipe to standard input, closed at the end
+	pty     bool
+	box     *sandbox.Box // nil if it is not confined
+	detach  func() bool  // stops watching ctx
+	ctx     context.Context
+	timer   *time.Timer
 
 	pump     sync.Mutex // held while reading output and calling onOutput
 	onOutput func(env.Stream, []byte)
@@ -151,15 +152,16 @@ func (p *Process) watch() {
 		p.feed.Close()
 	}
 	held := p.drain()
-	if p.confined {
-		p.env.box.Sweep()
+	var blocked []string
+	if p.box != nil {
+		blocked = p.box.Sweep()
 	}
 	orphans := 0
 	if !ending {
 		orphans = p.group.orphans(held)
 	}
 	p.mu.Lock()
-	p.exit = env.Exit{Code: code, Signal: signal, TimedOut: p.timedOut, Duration: took, Orphans: orphans, Dropped: p.out.missing()}
+	p.exit = env.Exit{Code: code, Signal: signal, TimedOut: p.timedOut, Duration: took, Orphans: orphans, Dropped: p.out.missing(), Blocked: blocked}
 	ending = p.ending
 	p.mu.Unlock()
 	if orphans == 0 && !ending {

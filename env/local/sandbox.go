@@ -1,8 +1,10 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +14,8 @@ import (
 	"github.com/reins-agent/reins/env/sandbox"
 )
 
-// newBox makes the sandbox of an environment, if it has one. Temporary files go to the private directory.
+// newBox makes the sandboxes of an environment, if it has one: the configured one, and one for commands that only
+// read. Temporary files go to the private directory.
 func (e *Env) newBox(c sandbox.Config) error {
 	if c.Mode == "" || c.Mode == sandbox.Off {
 		return nil
@@ -27,7 +30,7 @@ func (e *Env) newBox(c sandbox.Config) error {
 	e.spoolName = spoolPrefix + newID()
 	c.Dir = e.info.Dir
 	private := filepath.Join(root, e.spoolName)
-	c.Temp = filepath.Join(private, "tmp")
+	c.Temp = filepath.Join(private, tempName)
 	c.Protected = append(slices.Clone(c.Protected), private)
 	if c.Cache != "" {
 		if c.Cache, e.cacheLock, err = lockCache(c.Cache); err != nil {
@@ -35,15 +38,44 @@ func (e *Env) newBox(c sandbox.Config) error {
 		}
 	}
 	if c.Cache != "" {
+		c.Layers = c.Cache + ".layers"
 		c.Overlays = overlays(c.Cache)
 	}
+	c.Masked = masked(c)
+	named := c.Readable
+	c.Readable = nil
 	if e.box, err = sandbox.New(c); err != nil {
 		return err
 	}
-	e.cache = c.Cache
+	if e.readBox, err = sandbox.New(e.readConfig(c, named, filepath.Join(private, readName))); err != nil {
+		return err
+	}
+	e.config, e.cache = c, c.Cache
 	l := e.info.Limits
-	l.Sandbox, l.Writable, l.Temp, l.Network = string(c.Mode), e.box.Writable(), c.Temp, c.Network
+	l.Sandbox, l.Writable, l.Temp, l.Network, l.Masked = string(c.Mode), e.box.Writable(), c.Temp, c.Network, c.Masked
 	return nil
+}
+
+// The names of the directories for temporary files in the private directory. watchdog.sh relies on them.
+const (
+	tempName = "tmp"
+	readName = "read" // of commands that only read
+)
+
+// readConfig returns the sandbox of commands that only read, also named files. Caches are in memory, over those of the
+// user.
+func (e *Env) readConfig(c sandbox.Config, named []string, temp string) sandbox.Config {
+	r := sandbox.Config{
+		Mode: sandbox.ReadOnly, Dir: c.Dir, Temp: temp, Protected: c.Protected, Overlays: overlays(temp),
+		Masked: c.Masked, Hidden: c.Hidden, NoSockets: true,
+	}
+	r.Readable = slices.Concat(e.box.Writable(), readable(c.Dir), named)
+	for _, dir := range c.Writable {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			r.Readable = append(r.Readable, real)
+		}
+	}
+	return r
 }
 
 // caches are the caches of compilers and package managers, with the variable for each and its default place in the
@@ -93,20 +125,70 @@ func overlays(cache string) (list []sandbox.Overlay) {
 }
 
 // confineVars sets the variables that make programs write where they can.
-func (e *Env) confineVars(vars map[string]string, cache string) {
-	temp := e.info.Limits.Temp
-	if cache == "" {
-		cache = temp
-	}
+func confineVars(vars map[string]string, temp, cache string) {
 	own := map[string]string{"TMPDIR": temp, "TMP": temp, "TEMP": temp}
 	for _, c := range caches {
-		own[c.variable] = filepath.Join(cache, c.name)
+		own[c.variable] = filepath.Join(cmp.Or(cache, temp), c.name)
 	}
 	setVars(vars, own)
-	if _, err := os.Lstat(filepath.Join(e.info.Dir, ".git")); err != nil {
-		// Go takes the placeholder for a repository, and fails because git does not.
-		vars["GOFLAGS"] = strings.TrimSpace(vars["GOFLAGS"] + " -buildvcs=false")
+}
+
+// boxFor returns the sandbox of a command, or nil if it is not confined.
+func (e *Env) boxFor(c env.Command) (*sandbox.Box, error) {
+	switch {
+	case e.box == nil || e.outside:
+		return nil, nil
+	case c.ReadOnly:
+		return e.readBox, nil
+	case len(c.Reveal) > 0:
+		return e.revealing(c.Reveal)
 	}
+	return e.box, nil
+}
+
+// revealing returns a sandbox like the configured one, except that commands can read some of the masked files.
+func (e *Env) revealing(paths []string) (*sandbox.Box, error) {
+	key := strings.Join(paths, "\x00")
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if box := e.revealed[key]; box != nil {
+		return box, nil
+	}
+	if e.closed {
+		return nil, env.ErrClosed
+	}
+	c := e.config
+	c.Masked = slices.DeleteFunc(slices.Clone(c.Masked), func(m string) bool { return slices.Contains(paths, m) })
+	c.Overlays, c.Layers = nil, "" // an overlay must not be mounted twice
+	box, err := sandbox.New(c)
+	if err != nil {
+		return nil, err
+	}
+	if e.revealed == nil {
+		e.revealed = make(map[string]*sandbox.Box)
+	}
+	e.revealed[key] = box
+	return box, nil
+}
+
+// boxes returns all sandboxes. The caller holds e.mu, or has closed the environment.
+func (e *Env) boxes() []*sandbox.Box {
+	if e.box == nil {
+		return nil
+	}
+	list := []*sandbox.Box{e.box}
+	if e.readBox != nil {
+		list = append(list, e.readBox)
+	}
+	return slices.AppendSeq(list, maps.Values(e.revealed))
+}
+
+// confines reports whether a process is in one of the sandboxes.
+func (e *Env) confines(pid int) bool {
+	e.mu.Lock()
+	list := e.boxes()
+	e.mu.Unlock()
+	return slices.ContainsFunc(list, func(b *sandbox.Box) bool { return b.Contains(pid) })
 }
 
 // Sandbox returns what the system enforces for commands. ok is false if there is no sandbox. The first time,
@@ -115,15 +197,20 @@ func (e *Env) Sandbox() (s sandbox.Support, ok bool) {
 	if e.box == nil || e.outside {
 		return s, false
 	}
-	if err := e.readyBox(); err != nil {
+	if err := e.readyBox(e.box); err != nil {
 		return sandbox.Support{Problems: []string{err.Error()}}, true
 	}
 	return e.box.Support(), true
 }
 
-// readyBox prepares the sandbox for a command.
-func (e *Env) readyBox() error {
-	if e.box == nil || e.outside {
+// ReadsOnly implements [env.Confined].
+func (e *Env) ReadsOnly() bool {
+	return e.box != nil && !e.outside && e.readyBox(e.readBox) == nil && e.readBox.Support().Reads()
+}
+
+// readyBox prepares a sandbox for a command.
+func (e *Env) readyBox(box *sandbox.Box) error {
+	if box == nil {
 		return nil
 	}
 	e.mu.Lock()
@@ -132,7 +219,7 @@ func (e *Env) readyBox() error {
 	if err != nil {
 		return fmt.Errorf("create the directory for temporary files: %w", err)
 	}
-	s := e.box.Support()
+	s := box.Support()
 	if !s.Any() {
 		return fmt.Errorf("start the sandbox: %s", strings.Join(s.Problems, "; "))
 	}
@@ -147,7 +234,11 @@ func (e *Env) tellGuard() {
 	if e.box == nil {
 		return
 	}
-	reserved, forbidden := e.box.Traces()
+	var reserved, forbidden []string
+	for _, box := range e.boxes() {
+		r, f := box.Traces()
+		reserved, forbidden = append(reserved, r...), append(forbidden, f...)
+	}
 	if all := strings.Join(append(slices.Concat(reserved, forbidden), "boxed"), "\n"); all != e.told {
 		e.guard.confines(reserved, forbidden)
 		e.told = all
@@ -216,8 +307,10 @@ func (e *Env) makeTemp() error {
 		return nil
 	}
 	err := e.makeSpool()
-	if err == nil {
-		err = e.spool.Mkdir("tmp", 0o700)
+	for _, name := range []string{tempName, readName} {
+		if err == nil {
+			err = e.spool.Mkdir(name, 0o700)
+		}
 	}
 	e.hasTemp = err == nil
 	return err

@@ -32,6 +32,9 @@ func BenchmarkSandbox(b *testing.B) {
 		"sandbox": func() (env.ExecResult, error) {
 			return env.Exec(b.Context(), boxed, env.Command{Args: []string{"/bin/sh", "-c", ":"}})
 		},
+		"reads": func() (env.ExecResult, error) {
+			return env.Exec(b.Context(), boxed, env.Command{Args: []string{"/bin/sh", "-c", ":"}, ReadOnly: true})
+		},
 		"reexec": func() (env.ExecResult, error) {
 			return env.Exec(b.Context(), plain, env.Command{Args: []string{self}, Env: map[string]string{roleVar: "reexec"}})
 		},

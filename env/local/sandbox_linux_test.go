@@ -187,8 +187,8 @@ func TestSandbox_TimeoutKillsWhatHides(t *testing.T) {
 	await(t, "no process is left", func() bool { return len(inDir(e.Info().Dir)) == 0 })
 }
 
-// TestSandbox_DiesWithTheHost kills the host. The watchdog must kill the commands, and remove the placeholders and
-// temporary files.
+// TestSandbox_DiesWithTheHost kills the host. The watchdog must kill the commands, block what they must not create, and
+// remove temporary files. What git has is left out.
 func TestSandbox_DiesWithTheHost(t *testing.T) {
 	lines := hiding(t)
 	lines["Dismiss"] = `for p in /proc/[0-9]*; do grep -qs 'reins-watch[d]og' $p/cmdline && { echo bye > $p/fd/0; kill -9 ${p#/proc/}; } done; setsid sleep 600 & echo up; wait`
@@ -199,44 +199,21 @@ func TestSandbox_DiesWithTheHost(t *testing.T) {
 			if len(watchdogs(spool)) != 1 || len(inDir(dir)) == 0 {
 				t.Errorf("watchdogs %v, processes %v: want both", watchdogs(spool), inDir(dir))
 			}
-			if _, err := os.Stat(dir + "/.reins"); err != nil {
-				t.Errorf("no placeholder, so the test shows nothing: %v", err)
+			if err := os.WriteFile(dir+"/.envrc", nil, 0o600); err != nil {
+				t.Error(err)
 			}
 			host.Process.Kill()
 			host.Wait()
 			await(t, "no process is left", func() bool { return len(inDir(dir)) == 0 && len(watchdogs(spool)) == 0 })
-			for _, d := range []string{dir, spool} {
-				if left, _ := os.ReadDir(d); len(left) > 0 {
-					t.Errorf("left in %s: %v", d, left)
+			for d, want := range map[string]string{dir: ".envrc.reins-blocked", spool: ""} {
+				left, _ := os.ReadDir(d)
+				for _, e := range left {
+					if e.Name() != want {
+						t.Errorf("left in %s: %v", d, e)
+					}
 				}
 			}
 		})
-	}
-}
-
-// TestSandbox_WatchdogKeepsPlaceholdersOfOthers kills one of two hosts with the same workspace.
-func TestSandbox_WatchdogKeepsPlaceholdersOfOthers(t *testing.T) {
-	if _, err := exec.LookPath("flock"); err != nil {
-		t.Skip(err)
-	}
-	dir, spool := t.TempDir(), t.TempDir()
-	host := startConfined(t, dir, spool, "echo up; sleep 600")
-	e := newBoxed(t, local.Config{Dir: dir})
-	host.Process.Kill()
-	host.Wait()
-	await(t, "the watchdog is done", func() bool { return len(watchdogs(spool)) == 0 })
-	r, err := env.Exec(t.Context(), e, env.Command{Line: "test -d .reins && mkdir .reins/x"})
-	if err != nil || r.Code == 0 {
-		t.Errorf("%+v, %v, want a failure: .reins must be protected", r, err)
-	}
-	if _, err := os.Stat(dir + "/.reins"); err != nil {
-		t.Error(err)
-	}
-	if err := e.Close(); err != nil {
-		t.Error(err)
-	}
-	if left, _ := os.ReadDir(dir); len(left) > 0 {
-		t.Errorf("left: %v", left)
 	}
 }
 
@@ -317,15 +294,6 @@ func TestTerminal_InterruptWorksIfTheHostIgnoresIt(t *testing.T) {
 		if exit, err := p.Wait(t.Context()); err != nil || exit.Signal != "SIGINT" {
 			t.Errorf("%s: the command ended with %+v, %v, want SIGINT", name, exit, err)
 		}
-	}
-}
-
-func TestSandbox_GoDoesNotTakeThePlaceholderForARepository(t *testing.T) {
-	t.Setenv("GOFLAGS", "-mod=mod")
-	e := newBoxed(t, local.Config{})
-	r, err := env.Exec(t.Context(), e, env.Command{Line: "test -d .git && echo $GOFLAGS"})
-	if err != nil || strings.TrimSpace(r.Stdout) != "-mod=mod -buildvcs=false" {
-		t.Errorf("%+v, %v", r, err)
 	}
 }
 

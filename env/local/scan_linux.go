@@ -72,7 +72,7 @@ func (e *Env) strays(except *group) func(identity) bool {
 	}
 	buf := make([]byte, 16<<10)
 	return func(id identity) bool {
-		if !e.box.Contains(id.pid) {
+		if !e.confines(id.pid) {
 			return false
 		}
 		for at := id; at.pid > 1; {
@@ -98,7 +98,7 @@ func (e *Env) adopted() func(identity) bool {
 		return nil
 	}
 	return func(id identity) bool {
-		if id.parent != os.Getpid() || !e.box.Contains(id.pid) {
+		if id.parent != os.Getpid() || !e.confines(id.pid) {
 			return false
 		}
 		e.mu.Lock()

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/env"
-	"github.com/reins-agent/reins/env/sandbox"
 )
 
 // Start implements [env.Environment].
@@ -32,19 +31,23 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 		return nil, fmt.Errorf("run in %s: %w", dir, translate(err))
 	}
 	defer release()
-	if e.box != nil && !e.outside {
+	box, err := e.boxFor(c)
+	if err != nil {
+		return nil, err
+	}
+	if box != nil {
 		// The sandbox has its own mounts, so it opens the directory by its name. The command stays confined even
 		// if the name leads elsewhere by then.
 		workdir = dir
 	}
-	if err := e.readyBox(); err != nil {
+	if err := e.readyBox(box); err != nil {
 		return nil, err
 	}
 	p, err := e.register(c)
 	if err != nil {
 		return nil, err
 	}
-	p.ctx = ctx
+	p.ctx, p.box = ctx, box
 	if err := p.launch(c, path, args, workdir); err != nil {
 		e.unregister(p)
 		if _, gone := os.Stat(dir); gone != nil {
@@ -118,7 +121,6 @@ func (e *Env) register(c env.Command) (*Process, error) {
 		mark:     mark{e.id, e.seq},
 		out:      newCapture(limit, e.spoolFile),
 		pty:      c.PTY,
-		confined: e.box != nil && !e.outside,
 		onOutput: c.OnOutput,
 		done:     make(chan struct{}),
 		gone:     make(chan struct{}),
@@ -168,11 +170,7 @@ func (e *Env) prepare() error {
 
 // launch starts the process and the goroutines that follow it.
 func (p *Process) launch(c env.Command, path string, args []string, dir string) error {
-	var box *sandbox.Box
-	if p.confined {
-		box = p.env.box
-	}
-	pl, err := newStdio(c, p.env.null, box)
+	pl, err := newStdio(c, p.env.null, p.box)
 	if err != nil {
 		return err
 	}
@@ -180,7 +178,7 @@ func (p *Process) launch(c env.Command, path string, args []string, dir string) 
 	p.started = time.Now()
 	err = p.group.start(path, args, &os.ProcAttr{
 		Dir:   dir,
-		Env:   p.env.environment(c.Env, p.mark.String()),
+		Env:   p.env.environment(c, p.mark.String()),
 		Files: p.env.files(pl.child),
 		Sys:   p.group.attr(c.PTY),
 	})

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/reins-agent/reins/env"
 )
 
 // Inherit selects the variables of the host that commands inherit.
@@ -189,10 +191,13 @@ func varList(vars map[string]string, have []string) []string {
 // environment returns the variables of a command: those of the environment, overridden by its own,
 // and the marker. The marker comes first, where it is found fastest. It includes the marks of an
 // environment that this program runs in.
-func (e *Env) environment(more map[string]string, mark string) []string {
-	base := e.vars
-	if e.outside {
+func (e *Env) environment(c env.Command, mark string) []string {
+	base, more := e.vars, c.Env
+	switch {
+	case e.outside:
 		base = e.outer
+	case c.ReadOnly && e.box != nil:
+		base = e.readVars
 	}
 	if len(more) > 0 {
 		vars := make(map[string]string, len(base)+len(more))

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/reins-agent/reins/env"
 )
 
 func TestInherit_PassesWhatProgramsNeed(t *testing.T) {
@@ -78,7 +80,7 @@ func TestVars_ExplicitWinsOverQuietOverInherited(t *testing.T) {
 
 func TestEnvironment_MarksNestAndCommandWins(t *testing.T) {
 	e := &Env{state: &state{outerMark: "outer.1;", vars: []string{"A=1", "B=2"}}}
-	got := e.environment(map[string]string{"B": "3", markerName: "forged"}, "me.7;")
+	got := e.environment(env.Command{Env: map[string]string{"B": "3", markerName: "forged"}}, "me.7;")
 	if want := []string{markerName + "=outer.1;me.7;", "A=1", "B=3"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

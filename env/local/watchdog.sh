@@ -40,10 +40,10 @@ every() {
 	printf '%s\n' [0-9]*/"$file" | xargs "$@" 2>/dev/null
 }
 
-# confined lists the processes in the sandbox. Only they have a mount of its temporary directory.
+# confined lists the processes in the sandbox. Only they have a mount of its temporary directories.
 confined() {
 	[ -n "$boxed" ] && [ -n "$dir" ] || return
-	for f in $(every mountinfo grep -lsF -e "/$dir/tmp "); do
+	for f in $(every mountinfo grep -lsF -e "/$dir/tmp " -e "/$dir/read "); do
 		echo "${f%/mountinfo}"
 	done
 }
@@ -148,7 +148,10 @@ done
 IFS=$newline
 set -f
 for p in $forbidden; do
-	rm -f -- "$p"
+	case $p in
+	*/.git/*) rm -f -- "$p" ;;
+	*) [ ! -e "$p" ] && [ ! -L "$p" ] || mv -T -n -- "$p" "$p.reins-blocked" ;;
+	esac
 done
 # A placeholder that another host needs too is locked.
 for p in $reserved; do

@@ -35,6 +35,12 @@ type Box struct {
 	mounted  map[string]fileID // what the spawner has mounted over itself
 	spaces   []space           // the mount namespaces of all spawners so far
 	reserved []placeholder
+	watch    *watcher // nil if nothing is watched
+	fresh    []string // repositories that commands have created since the spawner started
+	blocked  []string // since the last Sweep
+	outdated bool     // there is something new to protect
+	hidden   []string // what Config.Hidden returned last
+	broken   error    // a command has ended the spawner
 }
 
 // space is a mount namespace. Its id is not used again while the file is open.
@@ -102,17 +108,20 @@ func (b *Box) Start(path string, args []string, attr *os.ProcAttr) (*os.Process,
 	if b.closed {
 		return nil, os.ErrClosed
 	}
+	if b.broken != nil {
+		return nil, b.broken
+	}
 	if b.socket != nil && b.stale() {
 		b.drop()
 	}
 	reply, err := b.ask(request, attr.Files[:3])
-	if unread(err) {
-		b.drop()
-		reply, err = b.ask(request, attr.Files[:3])
-	}
 	if errors.Is(err, errSpawner) {
 		b.drop()
-		return nil, fmt.Errorf("%w; the command may have been started", err)
+		b.broken = ErrBroken
+		if unread(err) {
+			return nil, b.broken
+		}
+		return nil, fmt.Errorf("%w; the command may have been started", b.broken)
 	}
 	if err != nil {
 		return nil, err
@@ -192,6 +201,9 @@ func (b *Box) Close() error {
 	b.closed = true
 	b.drop()
 	b.sweep()
+	if b.watch != nil {
+		b.watch.file.Close()
+	}
 	b.unreserve()
 	for _, s := range b.spaces {
 		s.file.Close()
@@ -203,17 +215,20 @@ func (b *Box) Close() error {
 // Contains reports whether a process is confined by this box. Processes cannot leave it.
 func (b *Box) Contains(pid int) bool {
 	b.mu.Lock()
-	spaces, own := b.spaces, b.spawner != nil && b.spawner.Pid == pid
-	b.mu.Unlock()
-	if len(spaces) == 0 || own {
+	defer b.mu.Unlock()
+	return b.contains(pid)
+}
+
+func (b *Box) contains(pid int) bool {
+	if len(b.spaces) == 0 || b.spawner != nil && b.spawner.Pid == pid {
 		return false
 	}
 	id, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "ns/mnt"))
-	return err == nil && slices.ContainsFunc(spaces, func(s space) bool { return s.id == id })
+	return err == nil && slices.ContainsFunc(b.spaces, func(s space) bool { return s.id == id })
 }
 
 // Traces returns what to clean up if this process is killed: the empty directories that hold the place of protected
-// paths, and the files that Sweep removes.
+// paths in repositories, and the paths that Sweep blocks.
 func (b *Box) Traces() (reserved, forbidden []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -221,22 +236,6 @@ func (b *Box) Traces() (reserved, forbidden []string) {
 		reserved = append(reserved, p.path)
 	}
 	return reserved, slices.Clone(b.layout.forbidden)
-}
-
-// Sweep removes what commands must not create and mounts cannot prevent. It returns the paths.
-func (b *Box) Sweep() (removed []string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.sweep()
-}
-
-func (b *Box) sweep() (removed []string) {
-	for _, path := range b.layout.forbidden {
-		if os.Remove(path) == nil {
-			removed = append(removed, path)
-		}
-	}
-	return removed
 }
 
 // Probe returns what this system can enforce. It starts a process.

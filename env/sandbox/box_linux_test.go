@@ -5,6 +5,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -33,11 +34,9 @@ func (s *stage) exists(name string) bool {
 	return err == nil
 }
 
-func TestPlaceholders_StayUntilTheLastBoxCloses(t *testing.T) {
+func TestPlaceholders_AreOnlyInRepositoriesAndStayUntilTheLastBoxCloses(t *testing.T) {
 	s := newStage(t, nil)
-	if err := os.Mkdir(s.ws+"/.idea", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	before := names(t, s.ws)
 	s.must("true")
 	other, err := New(s.box.config)
 	if err != nil {
@@ -47,33 +46,38 @@ func TestPlaceholders_StayUntilTheLastBoxCloses(t *testing.T) {
 	first := s.box
 	s.box = other
 	s.must("true")
+	if after := names(t, s.ws); after != before {
+		t.Errorf("the box changed the files of the workspace from\n%s\nto\n%s", before, after)
+	}
 	first.Close()
-	if !s.exists("ws/.claude") {
+	if !s.exists("ws/.git/modules") {
 		t.Error("the first box removed a placeholder that the second one needs")
 	}
-	if out, code := s.sh(true, "mkdir -p .claude && touch .claude/x"); code == 0 {
-		t.Errorf("after the first box was closed, the second one does not protect .claude:\n%s", out)
+	if out, code := s.sh(true, "mkdir -p .git/modules/x"); code == 0 {
+		t.Errorf("after the first box was closed, the second one does not protect .git/modules:\n%s", out)
 	}
 	other.Close()
-	for _, name := range []string{".claude", ".reins", ".mcp.json", ".git/modules", "sub/deep/.git/hooks"} {
+	for _, name := range []string{".git/modules", "sub/deep/.git/hooks"} {
 		if s.exists("ws/" + name) {
 			t.Errorf("%s is left after both boxes were closed", name)
 		}
 	}
-	if !s.exists("ws/.idea") {
-		t.Error("an empty directory of the user was removed")
-	}
 }
 
-func TestPlaceholders_AreKeptIfTheUserFillsThem(t *testing.T) {
-	s := newStage(t, nil)
-	s.must("true")
-	s.write("ws/.claude/settings.json", "{}")
-	s.must("cat .claude/settings.json")
-	s.box.Close()
-	if !s.exists("ws/.claude/settings.json") {
-		t.Error("a file of the user was removed")
+// names lists all files below a directory that are not in a repository.
+func names(t *testing.T, dir string) string {
+	t.Helper()
+	var list []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if list = append(list, path); d != nil && d.Name() == ".git" {
+			return fs.SkipDir
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	return strings.Join(list, "\n")
 }
 
 func TestProtection_SurvivesReplacementFromOutside(t *testing.T) {
@@ -87,28 +91,45 @@ func TestProtection_SurvivesReplacementFromOutside(t *testing.T) {
 	if err := os.RemoveAll(s.ws + "/.vscode"); err != nil {
 		t.Fatal(err)
 	}
-	s.refuses("mkdir -p .vscode && touch .vscode/x")
+	s.sh(true, "mkdir -p .vscode && touch .vscode/x")
+	s.blocks(".vscode")
 }
 
 func TestRepository_CreatedOutsideCanBeCommittedTo(t *testing.T) {
 	s := newStage(t, func(s *stage, _ *Config) { os.RemoveAll(s.ws + "/.git") })
-	s.refuses("mkdir -p .git && touch .git/HEAD") // the second half creates it outside
+	s.must("true")
 	s.write("ws/.git/config", "[core]\n")
 	s.must("echo x > .git/HEAD")
 	s.refuses("echo x >> .git/config")
 }
 
-func TestSpawner_IsReplacedOrContinuedWhenACommandHarmsIt(t *testing.T) {
-	for signal, spawners := range map[string]int{"KILL": 2, "STOP": 1} {
-		s := newStage(t, nil)
-		s.must("true")
-		s.sh(true, "kill -"+signal+" $(pgrep -x "+s.box.name+")")
-		if out := s.must("echo again"); out != "again\n" {
-			t.Errorf("after %s: %q", signal, out)
-		}
-		s.refuses("echo x > $OUT/new")
-		if n := len(s.box.spaces); n != spawners {
-			t.Errorf("after %s: %d spawners so far, want %d, or the test shows nothing", signal, n, spawners)
+func TestSpawner_IsContinuedWhenACommandStopsIt(t *testing.T) {
+	s := newStage(t, nil)
+	s.must("true")
+	s.sh(true, "kill -STOP $(pgrep -x "+s.box.name+")")
+	if out := s.must("echo again"); out != "again\n" {
+		t.Errorf("after STOP: %q", out)
+	}
+	s.refuses("echo x > $OUT/new")
+	if n := len(s.box.spaces); n != 1 {
+		t.Errorf("%d spawners so far, want 1, or the test shows nothing", n)
+	}
+}
+
+// What a command has left behind must not be mounted again.
+func TestSpawner_ThatACommandKillsIsNotReplaced(t *testing.T) {
+	s := newStage(t, nil)
+	s.must("true")
+	s.sh(true, "kill -KILL $(pgrep -x "+s.box.name+")")
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	for range 2 {
+		_, err := s.box.Start("/bin/true", []string{"true"}, &os.ProcAttr{Files: []*os.File{null, null, null}})
+		if !errors.Is(err, ErrBroken) {
+			t.Errorf("start a command: %v, want %v", err, ErrBroken)
 		}
 	}
 }
@@ -241,7 +262,8 @@ func TestRoots_AreProtectedWhereverTheyAre(t *testing.T) {
 		s := newStage(t, func(s *stage, c *Config) { c.Writable = []string{s.root} })
 		s.must("echo x > new && echo x > $OUT/new")
 		s.refuses("echo x >> .git/config")
-		s.refuses("mkdir -p ../.claude && touch ../.claude/x")
+		s.sh(true, "mkdir -p ../.claude && touch ../.claude/x")
+		s.blocks("../.claude")
 	})
 	t.Run("another root inside", func(t *testing.T) {
 		s := newStage(t, func(s *stage, c *Config) {

@@ -56,16 +56,7 @@ var fileProbes = []struct {
 	{"move the parent of a nested repository", `mv sub/deep d && cp -r d sub/deep`, false},
 	{"move the grandparent of a nested repository", `mv sub s && cp -r s sub`, false},
 	{"replace the workspace", `mv $WS $WS.old`, false},
-	// Protected paths that do not exist.
-	{"missing file", `echo x > .mcp.json`, false},
-	{"missing file as a directory", `mkdir -p .mcp.json && touch .mcp.json/x`, false},
-	{"missing file as a link", `ln -sT file .mcp.json`, false},
-	{"missing file through rename", `mv -T file .mcp.json`, false},
-	{"missing file through a hard link", `ln -T file .mcp.json`, false},
-	{"missing directory", `mkdir -p .claude && echo x > .claude/settings.json`, false},
-	{"missing directory as a link", `mkdir c && ln -sT c .claude`, false},
-	{"missing directory through rename", `mkdir c && touch c/x && mv -T c .claude`, false},
-	{"missing directory, removed first", `{ test ! -e .claude || rmdir .claude; } && mkdir .claude && touch .claude/x`, false},
+	// Paths in a repository that do not exist.
 	{"missing modules", `mkdir -p .git/modules/x/hooks`, false},
 	{"missing worktrees", `mkdir -p .git/worktrees/x`, false},
 }
@@ -97,7 +88,7 @@ func TestFiles_AreProtected(t *testing.T) {
 // protectedState describes the protected files of a workspace.
 func protectedState(t *testing.T, s *stage) (state string) {
 	t.Helper()
-	for _, name := range []string{".git/config", ".git/hooks", ".vscode", ".claude", ".mcp.json", "sub/deep/.git/config", ".git/modules"} {
+	for _, name := range []string{".git/config", ".git/hooks", ".vscode", "sub/deep/.git/config", ".git/modules"} {
 		state += snapshot(t, s.ws+"/"+name)
 	}
 	return state

@@ -17,20 +17,22 @@ import (
 
 // launch starts the spawner and waits until it is confined: with namespaces if possible, or else without.
 func (b *Box) launch() error {
-	b.layout = b.config.layout(b.roots)
+	if b.layout, b.outdated = b.config.layout(b.roots), false; b.config.Hidden != nil {
+		b.hidden = b.layout.masked[len(b.config.Masked):]
+	}
 	s := Support{Landlock: landlockVersion(), Seccomp: true, Namespaces: true}
 	err := errNoNamespaces
 	if useNamespaces {
-		err = b.try(rules{namespaces: true, network: b.config.Network, name: b.name}, b.makeMountPoints)
+		err = b.try(rules{namespaces: true, network: b.config.Network, sockets: !b.config.NoSockets, name: b.name}, b.makeMountPoints)
 	}
 	if err != nil {
 		s.Namespaces = false
-		s.Problems = append(s.Problems, fmt.Sprintf("namespaces are not available (%v): protected paths below writable directories are not enforced", err))
+		s.Problems = append(s.Problems, fmt.Sprintf("namespaces are not available (%v): protected paths below writable directories and unreadable files are not enforced", err))
 		b.unreserve()
 		if s.Landlock == 0 {
 			err = fmt.Errorf("%w: %s; Landlock is not available either", ErrUnsupported, s.Problems[0])
 		} else {
-			err = b.try(rules{network: b.config.Network, name: b.name}, func() layout { return b.layout })
+			err = b.try(rules{network: b.config.Network, sockets: !b.config.NoSockets, name: b.name}, func() layout { return b.layout })
 		}
 	}
 	if s.Landlock < landlockSignals {
@@ -44,8 +46,11 @@ func (b *Box) launch() error {
 
 // makeMountPoints creates the directories that are mounted over, and returns what to mount.
 func (b *Box) makeMountPoints() layout {
+	b.watchAll()
 	b.reserve()
-	b.layout.overlays = slices.DeleteFunc(slices.Clone(b.layout.overlays), func(o Overlay) bool { return o.makeDirs() != nil })
+	if layers := b.layout.layers; layers != "" {
+		b.layout.overlays = slices.DeleteFunc(slices.Clone(b.layout.overlays), func(o Overlay) bool { return o.makeDirs(layers) != nil })
+	}
 	return b.present()
 }
 
@@ -111,7 +116,10 @@ func (b *Box) enter(r rules) error {
 	b.prune()
 	b.spaces = append(b.spaces, space{id, file})
 	for _, path := range slices.Concat(r.layout.protected, r.layout.pinned) {
-		b.mounted[path], _ = identify(path)
+		b.mounted[path] = identify(path)
+	}
+	for _, path := range b.layout.masked {
+		b.mounted[path] = identify(path)
 	}
 	return nil
 }

@@ -3,9 +3,11 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,20 +62,12 @@ func copyTree(path string, attributes uint64) (tree, error) {
 // attach mounts the tree at its path.
 func (t tree) attach() error {
 	defer unix.Close(t.fd)
-	at, err := openReal(t.path)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(at)
-	if err := unix.MoveMount(t.fd, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
-		return fmt.Errorf("mount %s: %w", t.path, err)
-	}
-	return nil
+	return attach(t.fd, t.path)
 }
 
-// mountAll makes everything read-only except the writable directories. It returns the directories that only the
-// sandbox has: those of its devices, and the overlays.
-func mountAll(l layout) (private []string, err error) {
+// mountAll makes everything read-only except the writable directories, and hides the masked paths. It returns the
+// directories that only the sandbox has, open: its devices, its memory and the overlays.
+func mountAll(l layout) (private []int, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, fmt.Errorf("make mounts private: %w", err)
 	}
@@ -81,36 +75,148 @@ func mountAll(l layout) (private []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID}); err != nil {
+	nodes := copyDevices(l)
+	const restricted = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: restricted}); err != nil {
 		return nil, fmt.Errorf("make mounts read-only: %w", err)
 	}
-	private = mountDevices(l)
+	if private, err = mountDevices(l, nodes); err != nil {
+		return nil, err
+	}
 	for _, t := range trees {
 		if err := t.attach(); err != nil {
 			return nil, err
 		}
 	}
-	for _, o := range l.overlays {
-		if o.mount() == nil {
-			private = append(private, o.Dir)
+	more, err := mountOverlays(l)
+	if err != nil {
+		return nil, err
+	}
+	return append(private, more...), mask(l.masked)
+}
+
+// mountOverlays mounts the overlays, in memory if there is no directory for their changes. It returns them.
+func mountOverlays(l layout) (private []int, err error) {
+	layers := l.layers
+	if l.memory != "" {
+		fd, err := mountMemory(l.memory, "1g")
+		if err != nil {
+			return nil, err
 		}
+		private = append(private, fd)
+		layers = filepath.Join(l.memory, ".layers")
+		for _, o := range l.overlays {
+			if err := o.makeDirs(layers); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, o := range l.overlays {
+		if fd, err := o.mount(layers); err == nil {
+			private = append(private, fd)
+		}
+	}
+	if l.memory == "" && l.layers != "" { // the overlays keep their own mounts of it
+		unix.Unmount(l.layers, unix.MNT_DETACH)
 	}
 	return private, nil
 }
 
-// mount shows the directory of the user, with the changes of commands over it. Without support for that, Dir is an
-// ordinary directory.
-func (o Overlay) mount() error {
-	upper, work := o.changes()
-	if strings.ContainsAny(o.Lower+upper, ",:\\") {
-		return unix.EINVAL // separators of the options
-	}
-	options := "lowerdir=" + o.Lower + ",upperdir=" + upper + ",workdir=" + work
-	err := unix.Mount("overlay", o.Dir, "overlay", unix.MS_NODEV|unix.MS_NOSUID, options+",userxattr")
+// mountMemory mounts an empty file system in memory, and returns it.
+func mountMemory(path, size string) (int, error) {
+	return mountNew("tmpfs", path, map[string]string{"mode": "0700", "size": size}, unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOSUID)
+}
+
+// mountNew mounts a new file system at a path without links, and returns it, open.
+func mountNew(kind, path string, options map[string]string, attributes int) (int, error) {
+	fs, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
 	if err != nil {
-		err = unix.Mount("overlay", o.Dir, "overlay", unix.MS_NODEV|unix.MS_NOSUID, options)
+		return -1, fmt.Errorf("mount %s: %w", path, err)
 	}
-	return err
+	defer unix.Close(fs)
+	for key, value := range options {
+		if value == "" {
+			err = unix.FsconfigSetFlag(fs, key)
+		} else {
+			err = unix.FsconfigSetString(fs, key, value)
+		}
+		if err != nil {
+			return -1, fmt.Errorf("mount %s: %s=%s: %w", path, key, value, err)
+		}
+	}
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return -1, fmt.Errorf("mount %s: %w", path, err)
+	}
+	fd, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, attributes)
+	if err != nil {
+		return -1, fmt.Errorf("mount %s: %w", path, err)
+	}
+	return fd, attach(fd, path)
+}
+
+// attach mounts a tree at a path without links.
+func attach(fd int, path string) error {
+	at, err := openReal(path)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	if err := unix.MoveMount(fd, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
+		return fmt.Errorf("mount %s: %w", path, err)
+	}
+	return nil
+}
+
+// mount shows the directory of the user, with the changes of commands over it. Without support for that, Dir is an
+// ordinary directory. Directories are opened before, so that no link is followed.
+func (o Overlay) mount(layers string) (int, error) {
+	upper, work := o.changes(layers)
+	options := make(map[string]string)
+	for key, path := range map[string]string{"lowerdir": o.Lower, "upperdir": upper, "workdir": work} {
+		fd, err := openReal(path)
+		if err != nil {
+			return -1, err
+		}
+		defer unix.Close(fd)
+		options[key] = "/proc/self/fd/" + strconv.Itoa(fd)
+	}
+	const attributes = unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOSUID
+	options["userxattr"] = ""
+	fd, err := mountNew("overlay", o.Dir, options, attributes)
+	if err != nil {
+		delete(options, "userxattr")
+		fd, err = mountNew("overlay", o.Dir, options, attributes)
+	}
+	return fd, err
+}
+
+// mask hides paths: files become empty, directories too, and only root can open them.
+func mask(paths []string) error {
+	for _, path := range paths {
+		at, err := openReal(path)
+		if err != nil {
+			continue // it does not exist; the box notices if that changes
+		}
+		var st unix.Stat_t
+		err = unix.Fstat(at, &st)
+		unix.Close(at)
+		if kind := st.Mode & unix.S_IFMT; err != nil || kind == unix.S_IFLNK {
+			continue // what it points to is masked
+		}
+		with := emptyFile
+		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			with = emptyDir
+		}
+		fd, err := unix.OpenTree(unix.AT_FDCWD, with, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+		if err == nil {
+			err = attach(fd, path)
+			unix.Close(fd)
+		}
+		if err != nil {
+			return fmt.Errorf("hide %s: %w", path, err)
+		}
+	}
+	return nil
 }
 
 // copyTrees copies what is mounted over itself, parents first: the writable directories, the paths in them that
@@ -124,6 +230,9 @@ func copyTrees(l layout) ([]tree, error) {
 	attributes := make(map[string]uint64)
 	for _, path := range slices.Concat(l.pinned, l.writable) {
 		attributes[path] = writable
+	}
+	if l.layers != "" {
+		attributes[l.layers] = writable
 	}
 	for _, path := range slices.Concat(l.protected, kernelMounts(mounted, l)) {
 		attributes[path] = writable | unix.MOUNT_ATTR_RDONLY
@@ -214,16 +323,68 @@ func checkWritable(l layout) error {
 	return nil
 }
 
-// mountDevices gives the sandbox its own terminals and shared memory, and returns their directories. Those of the
-// system stay read-only.
-func mountDevices(l layout) (private []string) {
-	const flags = unix.MS_NOSUID | unix.MS_NOEXEC
-	used := slices.ContainsFunc(l.writable, func(dir string) bool { return within("/dev/shm", dir) })
-	if !used && unix.Mount("tmpfs", "/dev/shm", "tmpfs", flags|unix.MS_NODEV, "mode=1777") == nil {
-		private = append(private, "/dev/shm")
+// copyDevices copies the mounts of the devices that commands can use, and of shared memory if a writable directory is
+// in it.
+func copyDevices(l layout) (nodes []tree) {
+	const restricted = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC
+	for _, path := range devices {
+		if t, err := copyTree(path, restricted); err == nil && path != "/dev/ptmx" {
+			nodes = append(nodes, t)
+		}
 	}
-	if unix.Mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=620") == nil {
-		private = append(private, "/dev/pts")
+	if slices.ContainsFunc(l.writable, func(dir string) bool { return within(sharedMemory, dir) }) {
+		if t, err := copyTree(sharedMemory, restricted|unix.MOUNT_ATTR_NODEV); err == nil {
+			nodes = append(nodes, t)
+		}
 	}
-	return private
+	return nodes
+}
+
+const sharedMemory = "/dev/shm"
+
+// Names in the sandbox's own /dev of what is mounted over masked paths.
+const (
+	emptyFile = "/dev/.masked-file"
+	emptyDir  = "/dev/.masked-dir"
+)
+
+// mountDevices gives the sandbox its own /dev with the given devices, its own terminals and its own shared memory. It
+// returns the directories that commands can write.
+func mountDevices(l layout, nodes []tree) (private []int, err error) {
+	const attributes = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC
+	dev, err := mountNew("tmpfs", "/dev", map[string]string{"mode": "0755", "size": "64k"}, attributes)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(dev)
+	if err := makeDevices(nodes); err != nil {
+		return nil, fmt.Errorf("make devices: %w", err)
+	}
+	if !slices.ContainsFunc(nodes, func(t tree) bool { return t.path == sharedMemory }) {
+		fd, err := mountNew("tmpfs", sharedMemory, map[string]string{"mode": "1777"}, attributes|unix.MOUNT_ATTR_NODEV)
+		if err != nil {
+			return nil, err
+		}
+		private = append(private, fd)
+	}
+	terminals := map[string]string{"newinstance": "", "ptmxmode": "0666", "mode": "620"}
+	if fd, err := mountNew("devpts", "/dev/pts", terminals, attributes); err == nil {
+		private = append(private, fd)
+	}
+	return private, unix.MountSetattr(dev, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+}
+
+// makeDevices fills the new /dev.
+func makeDevices(nodes []tree) error {
+	errs := []error{os.Mkdir("/dev/pts", 0o755), os.Mkdir(sharedMemory, 0o755), os.Mkdir(emptyDir, 0), os.WriteFile(emptyFile, nil, 0)}
+	for name, to := range map[string]string{"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
+		errs = append(errs, os.Symlink(to, "/dev/"+name))
+	}
+	for _, t := range nodes {
+		if t.path != sharedMemory {
+			errs = append(errs, os.WriteFile(t.path, nil, 0))
+		}
+		errs = append(errs, t.attach())
+	}
+	return errors.Join(errs...)
 }

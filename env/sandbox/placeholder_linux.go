@@ -3,7 +3,6 @@
 package sandbox
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// placeholder is an empty directory at a protected path that does not exist otherwise. All boxes that need it hold
-// a shared lock on it, and the last one removes it.
+// placeholder is an empty directory at a protected path in a repository that does not exist otherwise. All boxes that
+// need it hold a shared lock on it, and the last one removes it.
 type placeholder struct {
 	path string
 	file *os.File
@@ -22,8 +21,8 @@ type placeholder struct {
 // of other boxes are kept too.
 func (b *Box) reserve() {
 	for _, path := range b.layout.protected {
-		if !b.layout.open(filepath.Dir(path)) {
-			continue // nothing can be created there
+		if !inRepository(path) || !b.layout.open(filepath.Dir(path)) {
+			continue // it exists, or nothing can be created there
 		}
 		made := mkdir(path) == nil
 		if !made && !b.shared(path) {
@@ -91,32 +90,31 @@ func (b *Box) present() layout {
 	l := b.layout
 	l.protected = slices.DeleteFunc(slices.Clone(l.protected), missing)
 	l.pinned = slices.DeleteFunc(slices.Clone(l.pinned), missing)
+	l.readable = slices.DeleteFunc(slices.Clone(l.readable), missing)
 	return l
 }
 
-func missing(path string) bool {
-	_, err := os.Lstat(path)
-	return errors.Is(err, os.ErrNotExist)
-}
-
-// fileID identifies a file.
+// fileID identifies a file. The zero value means that there is none.
 type fileID struct{ dev, ino uint64 }
 
-func identify(path string) (fileID, error) {
+func identify(path string) fileID {
 	var st unix.Stat_t
-	err := unix.Lstat(path, &st)
-	return fileID{uint64(st.Dev), st.Ino}, err
+	if unix.Lstat(path, &st) != nil {
+		return fileID{}
+	}
+	return fileID{uint64(st.Dev), st.Ino}
 }
 
 // stale reports whether the mounts no longer fit. A protected file that is replaced from outside, as git does when
-// it writes its configuration, loses its mount. An empty .git can become a repository.
+// it writes its configuration, loses its mount.
 func (b *Box) stale() bool {
+	if b.notice(); b.outdated {
+		return true
+	}
 	for path, want := range b.mounted {
-		if id, err := identify(path); err != nil || id != want {
+		if id := identify(path); id != want {
 			return true
 		}
 	}
-	return slices.ContainsFunc(b.reserved, func(p placeholder) bool {
-		return filepath.Base(p.path) == ".git" && !missing(filepath.Join(p.path, "HEAD"))
-	})
+	return b.config.Hidden != nil && !slices.Equal(b.config.Hidden(), b.hidden)
 }

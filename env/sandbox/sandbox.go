@@ -10,7 +10,11 @@
 // are children of this process, not of the spawner. The cost is paid once: a command costs one message.
 //
 // Protected paths below a writable directory are separate mounts, so they can be neither changed nor moved
-// away and replaced. If one of them does not exist, an empty directory holds its place until the box is closed.
+// away and replaced. A mount needs something to be mounted on, so a protected path that does not exist is watched
+// instead: if a command creates it, it is renamed at once, and [Box.Sweep] reports it.
+//
+// A box can also confine reading: to the paths of [Config.Readable] with Landlock, and away from those of
+// [Config.Masked] with mounts.
 //
 // Where namespaces are not available, Landlock and the filter are used alone. They do not protect paths below
 // writable directories, nor the mode, times and attributes of files elsewhere; see [Support].
@@ -54,11 +58,23 @@ type Config struct {
 	// Cache is a directory for the caches of compilers and the like, writable in mode WorkspaceWrite: a real path.
 	Cache string
 	// Overlays show directories of the user inside Cache, so that commands can use them and change their own copy.
+	// Layers keeps the changes, where no command can write: a real path. Without Layers, Temp is in memory, has the
+	// overlays inside, and the changes end with the box.
 	Overlays []Overlay
+	Layers   string
 	// Protected are further paths that commands must not change, such as files of the host program: real paths.
 	Protected []string
-	// Network lets commands use the network. Without it they have only their own loopback interface.
-	Network bool
+	// Readable, if not nil, are the only files and directories that commands can read or execute: real paths. Those
+	// that do not exist are ignored. Temp and Cache are readable too.
+	Readable []string
+	// Masked are files and directories that commands cannot read, wherever they are: real paths. Hidden, if set,
+	// returns more of them. It is called before a command if files may have changed since the last call.
+	Masked []string
+	Hidden func() []string
+	// Network lets commands use the network. Without it they have only their own loopback interface. NoSockets
+	// takes that too.
+	Network   bool
+	NoSockets bool
 }
 
 // Overlay is a directory that shows the content of another one. Changes do not affect the other one. Where the
@@ -68,15 +84,15 @@ type Overlay struct {
 	Lower string // a real path
 }
 
-// changes returns the directories for the changes.
-func (o Overlay) changes() (upper, work string) {
-	base := filepath.Join(filepath.Dir(o.Dir), "."+filepath.Base(o.Dir))
+// changes returns the directories for the changes below another one.
+func (o Overlay) changes(layers string) (upper, work string) {
+	base := filepath.Join(layers, filepath.Base(o.Dir))
 	return base + ".changes", base + ".work"
 }
 
 // makeDirs creates the directories of an overlay.
-func (o Overlay) makeDirs() error {
-	upper, work := o.changes()
+func (o Overlay) makeDirs(layers string) error {
+	upper, work := o.changes(layers)
 	for _, dir := range []string{o.Dir, upper, work} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
@@ -87,6 +103,10 @@ func (o Overlay) makeDirs() error {
 
 // ErrUnsupported means that this system cannot confine processes.
 var ErrUnsupported = errors.New("this system cannot confine commands")
+
+// ErrBroken means that a command has ended the process that starts commands. What the command has left behind cannot
+// be trusted, so no other commands can be started.
+var ErrBroken = errors.New("a command has stopped the sandbox, so no more commands can run in this session; resume it to continue")
 
 // Support is what the system can enforce.
 type Support struct {
@@ -113,14 +133,24 @@ func (s Support) Full() bool {
 	return s.Seatbelt || s.Namespaces && s.Seccomp && s.Landlock >= landlockSignals
 }
 
-// layout is what a box makes writable, with real paths. The innermost directory that contains a path decides.
+// Reads reports whether a box can confine reading.
+func (s Support) Reads() bool { return s.Namespaces && s.Seccomp && s.Landlock > 0 || s.Seatbelt }
+
+// layout is what a box makes writable and readable, with real paths. The innermost directory that contains a path
+// decides.
 type layout struct {
 	writable  []string
 	protected []string // may not exist
 	reopened  []string // writable directories in a protected one
 	pinned    []string // stay writable, but cannot be moved
-	forbidden []string // must not appear; removed if a command creates them
+	forbidden []string // must not appear; blocked if a command creates them
+	watched   []string // directories in which commands may create what is forbidden
+	masked    []string // cannot be read
+	readable  []string // nil if everything is
+	confined  bool     // reading is confined to readable
+	memory    string   // a directory in memory
 	overlays  []Overlay
+	layers    string // of the overlays
 }
 
 // roots returns the real paths of the writable directories, parents first.
@@ -166,10 +196,41 @@ func (c Config) layout(roots []string) layout {
 	}
 	if c.Cache != "" && c.Mode == WorkspaceWrite {
 		l.writable = append(l.writable, c.Cache)
-		l.overlays = c.Overlays
 	}
+	if l.overlays, l.layers = c.Overlays, c.Layers; l.layers == "" && len(l.overlays) > 0 {
+		l.memory = c.Temp
+	}
+	l.forbid()
 	l.pin()
+	l.readable, l.confined = c.Readable, c.Readable != nil
+	l.masked = slices.Clone(c.Masked)
+	if c.Hidden != nil {
+		l.masked = append(l.masked, c.Hidden()...)
+	}
 	return l
+}
+
+// forbid moves protected paths that do not exist to the forbidden ones, if a command could create them. Those in a
+// repository stay: an empty directory there misleads nobody.
+func (l *layout) forbid() {
+	var absent []string
+	for _, path := range l.protected {
+		if missing(path) && !inRepository(path) && l.open(filepath.Dir(path)) {
+			absent = append(absent, path)
+		}
+	}
+	l.protected = slices.DeleteFunc(l.protected, func(path string) bool { return slices.Contains(absent, path) })
+	l.forbidden = append(l.forbidden, absent...)
+}
+
+// inRepository reports whether a path is in a directory named .git.
+func inRepository(path string) bool {
+	return slices.Contains(strings.Split(filepath.Dir(path), "/"), ".git")
+}
+
+func missing(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, os.ErrNotExist)
 }
 
 // protectHome protects the home directory if a command could change it, because shells and other programs run
@@ -208,151 +269,9 @@ func (l *layout) pin() {
 	}
 }
 
-// projectNames are files and directories of a project that decide what runs later, outside of the sandbox.
-var projectNames = []string{".reins", ".agents", ".claude", ".codex", ".gemini", ".cursor", ".vscode", ".idea", ".husky", ".mcp.json"}
-
-// Reserves reports whether a box may keep an empty directory with this name in a workspace, as a placeholder.
-func Reserves(name string) bool { return name == ".git" || slices.Contains(projectNames, name) }
-
-// protect adds the protected paths of a writable directory, and of the repositories in it.
-func (l *layout) protect(root string) {
-	for _, name := range projectNames {
-		l.protected = append(l.protected, filepath.Join(root, name))
-	}
-	l.protectGit(filepath.Join(root, ".git"))
-	for _, git := range nestedRepositories(root) {
-		l.protectGit(git)
-	}
-}
-
-// protectGit adds what decides what git runs. The rest of a repository stays writable, for commits.
-func (l *layout) protectGit(git string) {
-	fi, err := os.Lstat(git)
-	if err != nil || !fi.IsDir() {
-		// A missing repository must not be created, and a link to one must not be changed.
-		l.protected = append(l.protected, git)
-		if err == nil && fi.Mode().IsRegular() {
-			l.linkedWorktree(git)
-		}
-		return
-	}
-	if redirects(git) {
-		l.protected = append(l.protected, git)
-		return
-	}
-	for _, name := range []string{"config", "hooks", "modules", "worktrees"} {
-		l.protected = append(l.protected, filepath.Join(git, name))
-	}
-	l.forbidden = append(l.forbidden, filepath.Join(git, "commondir"))
-	l.protectNamed(git)
-}
-
-// protectNamed protects the hooks and files in the workspace that the configuration of a repository names.
-func (l *layout) protectNamed(git string) {
-	data, _ := os.ReadFile(filepath.Join(git, "config"))
-	for line := range strings.Lines(string(data)) {
-		key, value, _ := strings.Cut(line[strings.LastIndexByte(line, ']')+1:], "=")
-		base := git
-		switch strings.ToLower(strings.TrimSpace(key)) {
-		case "hookspath":
-			base = filepath.Dir(git)
-		case "path": // of an included file
-		default:
-			continue
-		}
-		path := strings.Trim(strings.TrimSpace(value), `"`)
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(base, path)
-		}
-		if _, err := os.Lstat(path); err == nil && l.open(path) && !slices.Contains(l.writable, path) {
-			l.protected = append(l.protected, filepath.Clean(path))
-		}
-	}
-}
-
-// redirects reports whether a repository reads more configuration than the file config, or has links where
-// the sandbox needs mounts. All of it is then read-only.
-func redirects(git string) bool {
-	for _, name := range []string{"commondir", "config.worktree"} {
-		if _, err := os.Lstat(filepath.Join(git, name)); err == nil {
-			return true
-		}
-	}
-	for _, name := range []string{"config", "hooks", "modules", "worktrees"} {
-		if fi, err := os.Lstat(filepath.Join(git, name)); err == nil && fi.Mode()&os.ModeSymlink != 0 {
-			return true
-		}
-	}
-	data, err := os.ReadFile(filepath.Join(git, "config"))
-	return err != nil || strings.Contains(strings.ToLower(string(data)), "worktreeconfig")
-}
-
-// linkedWorktree makes the repository of a linked worktree writable as far as commits need it.
-func (l *layout) linkedWorktree(file string) {
-	data, err := os.ReadFile(file)
-	if err != nil || len(data) > 4096 {
-		return
-	}
-	dir, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir:")
-	if dir = strings.TrimSpace(dir); !ok || !filepath.IsAbs(dir) {
-		return
-	}
-	dir = filepath.Clean(dir)
-	common := filepath.Dir(filepath.Dir(dir))
-	back, err := os.ReadFile(filepath.Join(dir, "gitdir"))
-	real, errReal := filepath.EvalSymlinks(dir)
-	// The repository must list this worktree, so that a forged file makes nothing writable.
-	if err != nil || errReal != nil || real != dir || strings.TrimSpace(string(back)) != file || filepath.Base(filepath.Dir(dir)) != "worktrees" || redirects(common) {
-		return
-	}
-	l.writable = append(l.writable, dir)
-	for _, name := range []string{"commondir", "gitdir", "config.worktree", "modules"} {
-		l.protected = append(l.protected, filepath.Join(dir, name))
-	}
-	for _, name := range []string{"objects", "refs", "logs"} {
-		if fi, err := os.Lstat(filepath.Join(common, name)); err == nil && fi.IsDir() {
-			l.writable = append(l.writable, filepath.Join(common, name))
-		}
-	}
-}
-
-// The search for nested repositories stops at these limits.
-const (
-	nestedDepth   = 3
-	nestedEntries = 5_000
-)
-
-// nestedRepositories finds repositories below a directory.
-func nestedRepositories(root string) (found []string) {
-	left := nestedEntries
-	level := []string{root}
-	for depth := 0; depth < nestedDepth && left > 0; depth++ {
-		var next []string
-		for _, dir := range level {
-			entries, err := os.ReadDir(dir)
-			if err != nil {
-				continue
-			}
-			left -= len(entries)
-			for _, e := range entries {
-				switch {
-				case e.Name() == ".git":
-					if dir != root {
-						found = append(found, filepath.Join(dir, ".git"))
-					}
-				case e.IsDir() && e.Name() != "node_modules":
-					next = append(next, filepath.Join(dir, e.Name()))
-				}
-			}
-		}
-		level = next
-	}
-	return found
-}
-
 // allows reports whether a path may be written.
 func (l layout) allows(path string) bool {
-	return l.open(path) && !slices.Contains(l.writable, path) && !slices.Contains(l.forbidden, path) && !slices.Contains(l.pinned, path)
+	return l.open(path) && !slices.Contains(l.writable, path) && !slices.Contains(l.pinned, path)
 }
 
 // open reports whether a path is writable, or would be if it could be moved. Protected names match in any case.
@@ -364,7 +283,7 @@ func (l layout) open(path string) (open bool) {
 		}
 	}
 	lower := strings.ToLower(path)
-	return open && !slices.ContainsFunc(l.protected, func(p string) bool {
+	return open && !slices.ContainsFunc(slices.Concat(l.protected, l.forbidden), func(p string) bool {
 		return len(p) >= innermost && within(strings.ToLower(p), lower)
 	})
 }

@@ -156,7 +156,7 @@ func (s *server) confine() error {
 	if err := unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0); err != nil {
 		return fmt.Errorf("set the name: %w", err)
 	}
-	var private []string
+	var private []int
 	if r.namespaces {
 		if private, err = mountAll(r.layout); err != nil {
 			return err
@@ -185,11 +185,11 @@ func (s *server) confine() error {
 		return fmt.Errorf("give up privileges: %w", err)
 	}
 	if v := landlockVersion(); v > 0 {
-		if err := restrict(v, r.layout.writable, private); err != nil {
+		if err := restrict(v, r.layout, private); err != nil {
 			return err
 		}
 	}
-	if err := setFilter(newFilter(r.network || r.namespaces)); err != nil {
+	if err := setFilter(newFilter(r.sockets && (r.network || r.namespaces))); err != nil {
 		return fmt.Errorf("filter system calls: %w", err)
 	}
 	return nil
@@ -284,6 +284,7 @@ type rules struct {
 	layout     layout
 	namespaces bool
 	network    bool
+	sockets    bool // of the internet families
 	name       string
 	slack      time.Duration // of the timers of commands
 }
@@ -300,6 +301,15 @@ func (r rules) list() []string {
 	add("p", r.layout.protected...)
 	add("o", r.layout.reopened...)
 	add("m", r.layout.pinned...)
+	add("x", r.layout.masked...)
+	add("r", r.layout.readable...)
+	if r.layout.confined {
+		add("R", "")
+	}
+	if r.layout.memory != "" {
+		add("M", r.layout.memory)
+	}
+	add("l", r.layout.layers)
 	for _, o := range r.layout.overlays {
 		add("v", o.Dir, o.Lower)
 	}
@@ -310,6 +320,9 @@ func (r rules) list() []string {
 	}
 	if r.network {
 		add("i", "")
+	}
+	if r.sockets {
+		add("s", "")
 	}
 	return list
 }
@@ -330,6 +343,16 @@ func parseRules(list []string) (r rules) {
 			r.layout.reopened = append(r.layout.reopened, value)
 		case 'm':
 			r.layout.pinned = append(r.layout.pinned, value)
+		case 'x':
+			r.layout.masked = append(r.layout.masked, value)
+		case 'r':
+			r.layout.readable = append(r.layout.readable, value)
+		case 'R':
+			r.layout.confined = true
+		case 'M':
+			r.layout.memory = value
+		case 'l':
+			r.layout.layers = value
 		case 'v':
 			overlaid = append(overlaid, value)
 		case 'c':
@@ -341,6 +364,8 @@ func parseRules(list []string) (r rules) {
 			r.namespaces = true
 		case 'i':
 			r.network = true
+		case 's':
+			r.sockets = true
 		}
 	}
 	for pair := range slices.Chunk(overlaid, 2) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/gitconfig"
 )
 
 const (
@@ -85,7 +86,7 @@ func (c *checker) inspect(dir, tree string) (repository, error) {
 }
 
 // settings reads a configuration file, which may be missing. It returns an error if a setting runs a program.
-func (c *checker) settings(name string) ([]setting, error) {
+func (c *checker) settings(name string) ([]gitconfig.Setting, error) {
 	data, err := env.ReadFile(c.ctx, c.env, name, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -93,27 +94,27 @@ func (c *checker) settings(name string) ([]setting, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := parse(data)
+	list, err := gitconfig.Parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	for _, s := range list {
-		if s.program() {
-			return nil, fmt.Errorf("%s in %s", s, name)
+		if runs(s) {
+			return nil, fmt.Errorf("%s in %s", describe(s), name)
 		}
 	}
 	return list, nil
 }
 
 // setHash sets the length of object names.
-func (r *repository) setHash(list []setting) error {
+func (r *repository) setHash(list []gitconfig.Setting) error {
 	version, format := "0", ""
 	for _, s := range list {
-		switch s.key() {
+		switch s.Key() {
 		case "core.repositoryformatversion":
-			version = s.value
+			version = s.Value
 		case "extensions.objectformat":
-			format += s.value
+			format += s.Value
 		}
 	}
 	switch {
@@ -127,14 +128,14 @@ func (r *repository) setHash(list []setting) error {
 }
 
 // tree returns the directory that core.worktree names, or "".
-func (c *checker) tree(dir string, list []setting, linked bool) (string, error) {
+func (c *checker) tree(dir string, list []gitconfig.Setting, linked bool) (string, error) {
 	tree, own := "", false
 	for _, s := range list {
-		switch s.key() {
+		switch s.Key() {
 		case "extensions.worktreeconfig":
 			own = true
 		case "core.worktree":
-			tree = s.value
+			tree = s.Value
 		}
 	}
 	if tree == "" || linked && !own { // git ignores it in a linked work tree
@@ -144,18 +145,18 @@ func (c *checker) tree(dir string, list []setting, linked bool) (string, error) 
 }
 
 // hooks returns an error if reading commands run a hook of the repository.
-func (c *checker) hooks(r repository, tree string, list []setting, fetches bool) error {
+func (c *checker) hooks(r repository, tree string, list []gitconfig.Setting, fetches bool) error {
 	dirs := []string{c.paths.Join(r.common, "hooks")}
 	for _, s := range list {
-		if s.key() != "core.hookspath" {
+		if s.Key() != "core.hookspath" {
 			continue
 		}
-		if s.value == "" || strings.ContainsAny(s.value[:1], "~%:") {
-			return fmt.Errorf("%s", s)
+		if s.Value == "" || strings.ContainsAny(s.Value[:1], "~%:") {
+			return fmt.Errorf("%s", describe(s))
 		}
 		for _, base := range []string{r.dir, r.tree, tree} {
 			if base != "" {
-				dirs = append(dirs, c.paths.Abs(base, s.value))
+				dirs = append(dirs, c.paths.Abs(base, s.Value))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/gitconfig"
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
@@ -29,20 +30,20 @@ var transports = []string{
 // inert are values of settings that turn a program on or off, and programs that do nothing.
 var inert = []string{"", "true", "false", "yes", "no", "on", "off", "1", "0", "cat"}
 
-// program reports whether reading commands run what a setting names.
-func (s setting) program() bool {
-	switch s.section {
+// runs reports whether reading commands run what a setting names.
+func runs(s gitconfig.Setting) bool {
+	switch s.Section {
 	case "include", "includeif":
 		return true // the file may contain anything
 	case "alias": // can replace deprecated commands
-		return s.name == "whatchanged" || s.sub == "whatchanged"
+		return s.Name == "whatchanged" || s.Sub == "whatchanged"
 	case "submodule": // a repository that is not in .git/modules
-		return s.name == "gitdir" && (!strings.HasPrefix(s.value, ".git/modules/") || strings.Contains(s.value, ".."))
+		return s.Name == "gitdir" && (!strings.HasPrefix(s.Value, ".git/modules/") || strings.Contains(s.Value, ".."))
 	}
-	if s.key() == "diff.submodule" { // runs git in directories that only old commits name
-		return strings.EqualFold(s.value, "diff")
+	if s.Key() == "diff.submodule" { // runs git in directories that only old commits name
+		return strings.EqualFold(s.Value, "diff")
 	}
-	return (s.section == "pager" || slices.Contains(programs, s.key())) && !slices.Contains(inert, strings.ToLower(s.value))
+	return (s.Section == "pager" || slices.Contains(programs, s.Key())) && !slices.Contains(inert, strings.ToLower(s.Value))
 }
 
 // remote is the name of a remote that is not a path, a URL or an option, and address a URL that git connects to
@@ -53,27 +54,27 @@ var (
 )
 
 // promisors returns the remotes from which git fetches missing objects.
-func promisors(list []setting) (names []string) {
+func promisors(list []gitconfig.Setting) (names []string) {
 	for _, s := range list {
-		switch s.key() {
+		switch s.Key() {
 		case "extensions.partialclone":
-			names = append(names, s.value)
+			names = append(names, s.Value)
 		case "remote.promisor", "remote.partialclonefilter":
-			names = append(names, s.sub)
+			names = append(names, s.Sub)
 		}
 	}
 	return names
 }
 
 // fetches returns an error if fetching from a promisor can run programs that these settings name.
-func fetches(list []setting, names []string) error {
+func fetches(list []gitconfig.Setting, names []string) error {
 	for _, name := range names {
 		known := false
 		for _, s := range list {
-			if s.key() != "remote.url" || s.sub != name {
+			if s.Key() != "remote.url" || s.Sub != name {
 				continue
 			}
-			if known = address().MatchString(s.value); !known {
+			if known = address().MatchString(s.Value); !known {
 				break
 			}
 		}
@@ -82,14 +83,14 @@ func fetches(list []setting, names []string) error {
 		}
 	}
 	for _, s := range list {
-		if len(names) > 0 && (s.section == "protocol" || slices.Contains(transports, s.key())) {
-			return fmt.Errorf("%s in a partial clone", s)
+		if len(names) > 0 && (s.Section == "protocol" || slices.Contains(transports, s.Key())) {
+			return fmt.Errorf("%s in a partial clone", describe(s))
 		}
 	}
 	return nil
 }
 
-func (s setting) String() string { return s.full() + " = " + quote(s.value) }
+func describe(s gitconfig.Setting) string { return s.Full() + " = " + quote(s.Value) }
 
 // quote quotes a text of the repository, shortened.
 func quote(text string) string {

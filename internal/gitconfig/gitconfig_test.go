@@ -1,4 +1,4 @@
-package repo
+package gitconfig
 
 import (
 	"bytes"
@@ -21,12 +21,12 @@ var configs = []string{
 }
 
 // listed returns settings in the format of git config -z --list.
-func listed(list []setting) string {
+func listed(list []Setting) string {
 	var b strings.Builder
 	for _, s := range list {
-		b.WriteString(s.full())
-		if !s.alone {
-			b.WriteString("\n" + s.value)
+		b.WriteString(s.Full())
+		if !s.Alone {
+			b.WriteString("\n" + s.Value)
 		}
 		b.WriteByte(0)
 	}
@@ -42,13 +42,13 @@ func TestParse_AgreesWithGit(t *testing.T) {
 	}
 }
 
-// compare compares parse with git for a file.
+// compare compares Parse with git for a file.
 func compare(name string, text []byte) error {
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		return err
 	}
 	want, gitErr := exec.Command("git", "config", "-z", "--no-includes", "--list", "--file", name).Output()
-	list, err := parse(text)
+	list, err := Parse(text)
 	if (err == nil) != (gitErr == nil) {
 		return fmt.Errorf("%q: got error %v, git %v", text, err, gitErr)
 	}

@@ -1,4 +1,5 @@
-package repo
+// Package gitconfig parses the configuration files of git.
+package gitconfig
 
 import (
 	"bytes"
@@ -7,25 +8,25 @@ import (
 	"strings"
 )
 
-// setting is a value in a configuration file of git.
-type setting struct {
-	section, sub, name string // section and name are in lower case
-	value              string
-	alone              bool // without "=", which means true
+// Setting is a value in a configuration file.
+type Setting struct {
+	Section, Sub, Name string // Section and Name are in lower case
+	Value              string
+	Alone              bool // without "=", which means true
 }
 
-// key returns the section and the name, as in "core.pager".
-func (s setting) key() string { return s.section + "." + s.name }
+// Key returns the section and the name, as in "core.pager".
+func (s Setting) Key() string { return s.Section + "." + s.Name }
 
-// full returns the name as git prints it.
-func (s setting) full() string {
+// Full returns the name as git prints it.
+func (s Setting) Full() string {
 	switch {
-	case s.section == "" && s.sub == "":
-		return s.name
-	case s.sub == "":
-		return s.key()
+	case s.Section == "" && s.Sub == "":
+		return s.Name
+	case s.Sub == "":
+		return s.Key()
 	}
-	return s.section + "." + s.sub + "." + s.name
+	return s.Section + "." + s.Sub + "." + s.Name
 }
 
 // scanner reads a configuration file as git does. After the end it returns newlines.
@@ -44,14 +45,14 @@ func (s *scanner) next() byte {
 
 func (s *scanner) eof() bool { return s.pos > len(s.data) }
 
-// parse returns the settings of a configuration file. It accepts what git accepts, except for NUL bytes.
-func parse(data []byte) ([]setting, error) {
+// Parse returns the settings of a configuration file. It accepts what git accepts, except for NUL bytes.
+func Parse(data []byte) ([]Setting, error) {
 	if bytes.IndexByte(data, 0) >= 0 {
 		return nil, errors.New("it contains a NUL byte")
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	s := &scanner{data: bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))}
-	var list []setting
+	var list []Setting
 	base := ""
 	for {
 		c := s.next()
@@ -66,7 +67,7 @@ func parse(data []byte) ([]setting, error) {
 		case c == '[':
 			base, ok = s.header()
 		case letter(c):
-			var e setting
+			var e Setting
 			e, ok = s.entry(base, c)
 			list = append(list, e)
 		default:
@@ -125,22 +126,22 @@ func (s *scanner) subsection(section string, c byte) (base string, ok bool) {
 }
 
 // entry reads a setting that starts with c.
-func (s *scanner) entry(base string, c byte) (e setting, ok bool) {
+func (s *scanner) entry(base string, c byte) (e Setting, ok bool) {
 	name := []byte{lower(c)}
 	for c = s.next(); keyChar(c); c = s.next() {
 		name = append(name, lower(c))
 	}
-	e.name = string(name)
-	e.section, e.sub, _ = strings.Cut(base, ".")
+	e.Name = string(name)
+	e.Section, e.Sub, _ = strings.Cut(base, ".")
 	for c == ' ' || c == '\t' {
 		c = s.next()
 	}
 	switch c {
 	case '\n':
-		e.alone = true
+		e.Alone = true
 		return e, true
 	case '=':
-		e.value, ok = s.text()
+		e.Value, ok = s.text()
 		return e, ok
 	}
 	return e, false

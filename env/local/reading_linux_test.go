@@ -1,0 +1,168 @@
+package local_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/env/local"
+)
+
+// readWorld is a home directory with secrets, other projects and a workspace.
+type readWorld struct {
+	t         *testing.T
+	home, dir string
+	env       *local.Env
+}
+
+const canary = "CANARY-4711"
+
+func newReadWorld(t *testing.T) *readWorld {
+	t.Helper()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("GOFLAGS", "-mod=mod")
+	w := &readWorld{t: t, home: home, dir: home + "/code/app/sub"}
+	for _, name := range []string{
+		".ssh/id_rsa", ".aws/credentials", ".netrc", ".config/gh/hosts.yml", ".mozilla/firefox/cookies", ".bash_history",
+		".codex/auth.json", "code/other/secret.txt", "notes.txt", ".cargo/credentials.toml",
+	} {
+		w.write(name, canary)
+	}
+	w.write(".npmrc", "//registry/:_authToken="+canary)
+	w.write("code/app/sub/file", "inside\n")
+	w.write("code/app/README", "root\n")
+	w.write(".gitconfig", "[user]\n\tname = x\n\temail = x\n[init]\n\tdefaultBranch = main\n")
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"commit", "-qm", "first"}} {
+		c := exec.Command("git", args...)
+		c.Dir = home + "/code/app"
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	w.env = newBoxed(t, local.Config{Dir: w.dir, SpoolDir: t.TempDir()})
+	return w
+}
+
+func (w *readWorld) write(name, text string) {
+	w.t.Helper()
+	path := filepath.Join(w.home, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *readWorld) run(e env.Environment, c env.Command) env.ExecResult {
+	w.t.Helper()
+	r, err := env.Exec(w.t.Context(), e, c)
+	if err != nil {
+		w.t.Fatalf("%s: %v", c.Line, err)
+	}
+	return r
+}
+
+func TestSandbox_ReadOnlyCommandsReadOnlyTheProjectAndTheSystem(t *testing.T) {
+	w := newReadWorld(t)
+	if !w.env.ReadsOnly() {
+		t.Fatal("reading is not enforced")
+	}
+	for _, line := range []string{
+		"cat ~/.ssh/id_rsa", "cat ~/.aws/credentials", "cat ~/.netrc", "cat ~/.npmrc", "cat ~/.config/gh/hosts.yml", "cat ~/.bash_history",
+		"cat ~/code/other/secret.txt", "cat ~/notes.txt", "ls ~/code", "cat ~/.cargo/credentials.toml", "cat ~/.mozilla/firefox/cookies",
+		"cat /proc/" + fmt.Sprint(os.Getpid()) + "/root" + w.home + "/notes.txt", "ln -s ~/notes.txt $TMPDIR/l; cat $TMPDIR/l", "cat ~/.codex/auth.json",
+	} {
+		// Root can open the empty file in the place of a masked one.
+		if r := w.run(w.env, env.Command{Line: line, ReadOnly: true}); r.Code == 0 && r.Stdout != "" || strings.Contains(r.Combined, canary) {
+			t.Errorf("%s: exit code %d, %q, want a failure", line, r.Code, r.Combined)
+		}
+		if r := w.run(w.env.Outside(), env.Command{Line: strings.ReplaceAll(line, "$TMPDIR", t.TempDir())}); r.Code != 0 {
+			t.Errorf("%s outside: exit code %d, %q, want 0, or the test shows nothing", line, r.Code, r.Combined)
+		}
+	}
+	for line, want := range map[string]string{
+		"cat file": "inside", "git log --format=%s": "first", "git status --short": "", "cat ../README": "root", "ls / | wc -l": "", "cat /etc/passwd": "root:",
+		"sort <<< x": "x", "cat <<E\nhello\nE": "hello", "echo x > /dev/null && echo ok": "ok", "git config user.name": "x", "diff <(echo x) <(echo x) && echo same": "same",
+		"mktemp > /dev/null && echo made": "made", "python3 -c 'print(7)'": "7",
+	} {
+		if r := w.run(w.env, env.Command{Line: strings.ReplaceAll(line, "\\n", "\n"), ReadOnly: true}); r.Code != 0 || !strings.Contains(r.Stdout, want) {
+			t.Errorf("%s: exit code %d, %q %q, want %q", line, r.Code, r.Stdout, r.Stderr, want)
+		}
+	}
+}
+
+func TestSandbox_ReadOnlyCommandsChangeNothing(t *testing.T) {
+	w := newReadWorld(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	port := listener.Addr().(*net.TCPAddr).Port
+	temp := w.env.Info().Limits.Temp
+	w.run(w.env, env.Command{Line: "echo kept > $TMPDIR/kept"})
+	for _, line := range []string{
+		"echo x > new", "echo x >> file", "rm file", "mv file f", "mkdir d", "chmod 777 file", "touch file", "ln file l", "ln -s file s",
+		"echo x > " + temp + "/kept", "echo x > ~/new", "git commit --allow-empty -m x", "git config x.y z", "echo x > .git/x", "sed -i s/i/o/ file",
+		"exec 3<>/dev/tcp/127.0.0.1/" + fmt.Sprint(port), "python3 -c 'import socket; socket.socket()'",
+		"python3 -c 'import socket; socket.socket(socket.AF_UNIX)'", "kill -0 " + fmt.Sprint(os.Getpid()), "echo x > /dev/sda", "mknod n c 1 3",
+	} {
+		if r := w.run(w.env, env.Command{Line: line, ReadOnly: true}); r.Code == 0 {
+			t.Errorf("%s: exit code 0, want a failure: %q", line, r.Combined)
+		}
+	}
+	if r := w.run(w.env, env.Command{Line: "cat " + temp + "/kept && git -C .. status --short", ReadOnly: true}); r.Stdout != "kept\n" {
+		t.Errorf("%+v, want an unchanged tree", r)
+	}
+}
+
+// A command that was approved must not read credentials either, unless the approval names them.
+func TestSandbox_CredentialsAreMasked(t *testing.T) {
+	w := newReadWorld(t)
+	for _, name := range []string{".ssh/id_rsa", ".aws/credentials", ".netrc", ".npmrc", ".codex/auth.json", ".bash_history"} {
+		if r := w.run(w.env, env.Command{Line: "cat ~/" + name}); r.Code == 0 && r.Stdout != "" {
+			t.Errorf("%s: exit code %d, %q, want a failure", name, r.Code, r.Combined)
+		}
+	}
+	if r := w.run(w.env, env.Command{Line: "cat ~/notes.txt ~/code/other/secret.txt"}); r.Code != 0 {
+		t.Errorf("other files: %+v", r)
+	}
+	r := w.run(w.env, env.Command{Line: "cat ~/.netrc; ! grep . ~/.ssh/id_rsa", Reveal: []string{w.home + "/.netrc"}})
+	if r.Code != 0 || r.Stdout != canary {
+		t.Errorf("with .netrc revealed: %+v", r)
+	}
+	w.write(".git-credentials", canary) // after the sandbox was started
+	if r := w.run(w.env, env.Command{Line: "cat ~/.git-credentials"}); strings.Contains(r.Stdout, canary) {
+		t.Errorf("a file that was created later: %+v", r)
+	}
+}
+
+func TestSandbox_ReadableNamesCredentials(t *testing.T) {
+	w := newReadWorld(t)
+	c := confined
+	c.Readable = []string{w.home + "/.ssh", w.home + "/code/other"}
+	e := newEnv(t, local.Config{Dir: w.dir, SpoolDir: t.TempDir(), Sandbox: c})
+	for _, readOnly := range []bool{false, true} {
+		if r := w.run(e, env.Command{Line: "cat ~/.ssh/id_rsa ~/code/other/secret.txt && ! grep . ~/.netrc", ReadOnly: readOnly}); r.Code != 0 {
+			t.Errorf("read only %v: %+v", readOnly, r)
+		}
+	}
+}
+
+func TestSandbox_ReportsWhatItBlocked(t *testing.T) {
+	w := newReadWorld(t)
+	r := w.run(w.env, env.Command{Line: "mkdir .vscode; echo x > .envrc"})
+	if got := strings.Join(r.Blocked, " "); got != w.dir+"/.envrc "+w.dir+"/.vscode" {
+		t.Errorf("blocked %q", got)
+	}
+}

@@ -1,0 +1,247 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/reins-agent/reins/internal/gitconfig"
+)
+
+// projectNames are files and directories of a project that decide what runs later, outside of the sandbox.
+var projectNames = []string{
+	".reins", ".agents", ".claude", ".codex", ".gemini", ".cursor", ".mcp.json",
+	".vscode", ".idea", ".zed", ".devcontainer", ".devcontainer.json",
+	".husky", ".envrc", ".npmrc", ".yarnrc", ".yarnrc.yml",
+}
+
+// protect adds the protected paths of a writable directory, and of the repositories in it.
+func (l *layout) protect(root string) {
+	for _, name := range projectNames {
+		l.protected = append(l.protected, filepath.Join(root, name))
+	}
+	l.protectGit(filepath.Join(root, ".git"))
+	walkDirs(root, func(dir string, entries []os.DirEntry) {
+		l.watched = append(l.watched, dir)
+		if dir != root && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == ".git" }) {
+			l.protectGit(filepath.Join(dir, ".git"))
+		}
+	})
+	if looksBare(root) {
+		l.protectDir(root)
+	}
+}
+
+// protectGit adds what decides what git runs. The rest of a repository stays writable, for commits.
+func (l *layout) protectGit(git string) {
+	fi, err := os.Lstat(git)
+	if err != nil || !fi.IsDir() {
+		// A missing repository must not be created, and a link to one must not be changed.
+		l.protected = append(l.protected, git)
+		if err == nil && fi.Mode().IsRegular() {
+			l.linkedWorktree(git)
+		}
+		return
+	}
+	if redirects(git) {
+		l.protected = append(l.protected, git)
+		return
+	}
+	l.protectDir(git)
+}
+
+// protectDir protects the configuration and the hooks of a git directory.
+func (l *layout) protectDir(git string) {
+	for _, name := range []string{"config", "hooks", "modules", "worktrees"} {
+		l.protected = append(l.protected, filepath.Join(git, name))
+	}
+	for _, name := range []string{"commondir", "config.worktree"} {
+		l.forbidden = append(l.forbidden, filepath.Join(git, name))
+	}
+	work := filepath.Dir(git)
+	if filepath.Base(git) != ".git" {
+		work = git
+	}
+	for _, file := range append(userConfigs(), filepath.Join(git, "config")) {
+		l.protectNamed(file, work)
+	}
+}
+
+// userConfigs returns the configuration files of git for all repositories.
+func userConfigs() []string {
+	list := []string{"/etc/gitconfig"}
+	if home, err := os.UserHomeDir(); err == nil {
+		list = append(list, filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config/git/config"))
+	}
+	if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
+		list = append(list, filepath.Join(dir, "git/config"))
+	}
+	if file := os.Getenv("GIT_CONFIG_GLOBAL"); file != "" {
+		list = append(list, file)
+	}
+	return list
+}
+
+// maxConfig is the maximum size of a configuration file of git.
+const maxConfig = 1 << 20
+
+// protectNamed protects what a configuration file names in the workspace, whether it exists or not: the directory of
+// hooks, and included files. Hooks are relative to the work tree.
+func (l *layout) protectNamed(file, work string) {
+	list, err := readConfig(file)
+	if err != nil {
+		return // git refuses to work with it
+	}
+	for _, s := range list {
+		base := filepath.Dir(file)
+		switch s.Section + "." + s.Name {
+		case "core.hookspath":
+			base = work
+		case "include.path", "includeif.path":
+		default:
+			continue
+		}
+		path := s.Value
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			home, _ := os.UserHomeDir()
+			path = filepath.Join(home, rest)
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(base, path)
+		}
+		path = filepath.Clean(path)
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path && l.open(real) {
+			l.protected = append(l.protected, real)
+		}
+		if l.open(path) && !slices.Contains(l.writable, path) && !slices.Contains(l.protected, path) {
+			l.protected = append(l.protected, path)
+		}
+	}
+}
+
+// readConfig reads a configuration file of git.
+func readConfig(file string) ([]gitconfig.Setting, error) {
+	if fi, err := os.Stat(file); err != nil || !fi.Mode().IsRegular() || fi.Size() > maxConfig {
+		return nil, os.ErrInvalid
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return gitconfig.Parse(data)
+}
+
+// looksBare reports whether git would take a directory for a repository without a work tree.
+func looksBare(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if missing(filepath.Join(dir, name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// redirects reports whether a repository reads more configuration than the file config, or has links where
+// the sandbox needs mounts. All of it is then read-only.
+func redirects(git string) bool {
+	for _, name := range []string{"commondir", "config.worktree"} {
+		if _, err := os.Lstat(filepath.Join(git, name)); err == nil {
+			return true
+		}
+	}
+	for _, name := range []string{"config", "hooks", "modules", "worktrees"} {
+		if fi, err := os.Lstat(filepath.Join(git, name)); err == nil && fi.Mode()&os.ModeSymlink != 0 {
+			return true
+		}
+	}
+	list, err := readConfig(filepath.Join(git, "config"))
+	return err != nil || slices.ContainsFunc(list, func(s gitconfig.Setting) bool { return s.Name == "worktreeconfig" })
+}
+
+// ordinary are the settings that git writes itself when it creates or clones a repository.
+var ordinary = []string{
+	"core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase",
+	"core.precomposeunicode", "core.symlinks", "extensions.objectformat", "extensions.refstorage", "init.defaultbranch",
+	"remote.url", "remote.fetch", "remote.tagopt", "branch.remote", "branch.merge", "branch.rebase", "submodule.url",
+	"submodule.active", "user.name", "user.email",
+}
+
+// hostile reports whether a new git directory has more configuration than git writes itself, or hooks.
+func hostile(git string) bool {
+	for _, name := range []string{"commondir", "config.worktree"} {
+		if !missing(filepath.Join(git, name)) {
+			return true
+		}
+	}
+	list, _ := readConfig(filepath.Join(git, "config")) // git refuses what cannot be parsed
+	for _, s := range list {
+		key := s.Section + "." + s.Name
+		if !slices.Contains(ordinary, key) || key == "core.bare" && s.Value != "false" || key == "remote.url" && strings.Contains(s.Value, "::") {
+			return true
+		}
+	}
+	hooks, _ := os.ReadDir(filepath.Join(git, "hooks"))
+	return slices.ContainsFunc(hooks, func(e os.DirEntry) bool { return !strings.HasSuffix(e.Name(), ".sample") })
+}
+
+// linkedWorktree makes the repository of a linked worktree writable as far as commits need it.
+func (l *layout) linkedWorktree(file string) {
+	data, err := os.ReadFile(file)
+	if err != nil || len(data) > 4096 {
+		return
+	}
+	dir, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir:")
+	if dir = strings.TrimSpace(dir); !ok || !filepath.IsAbs(dir) {
+		return
+	}
+	dir = filepath.Clean(dir)
+	common := filepath.Dir(filepath.Dir(dir))
+	back, err := os.ReadFile(filepath.Join(dir, "gitdir"))
+	real, errReal := filepath.EvalSymlinks(dir)
+	// The repository must list this worktree, so that a forged file makes nothing writable.
+	if err != nil || errReal != nil || real != dir || strings.TrimSpace(string(back)) != file || filepath.Base(filepath.Dir(dir)) != "worktrees" || redirects(common) {
+		return
+	}
+	l.writable = append(l.writable, dir)
+	for _, name := range []string{"commondir", "gitdir", "config.worktree", "modules"} {
+		l.protected = append(l.protected, filepath.Join(dir, name))
+	}
+	for _, name := range []string{"objects", "refs", "logs"} {
+		if fi, err := os.Lstat(filepath.Join(common, name)); err == nil && fi.IsDir() {
+			l.writable = append(l.writable, filepath.Join(common, name))
+		}
+	}
+}
+
+// Looking for repositories in a writable directory stops at these limits.
+const (
+	nestedDepth   = 3
+	nestedEntries = 5_000
+)
+
+// walkDirs visits a directory and the directories below it, parents first, up to the limits.
+func walkDirs(root string, visit func(dir string, entries []os.DirEntry)) {
+	left := nestedEntries
+	level := []string{root}
+	for depth := 0; depth < nestedDepth && left > 0; depth++ {
+		var next []string
+		for _, dir := range level {
+			entries, err := os.ReadDir(dir)
+			if err != nil {
+				continue
+			}
+			left -= len(entries)
+			visit(dir, entries)
+			for _, e := range entries {
+				if e.IsDir() && !skipped(e.Name()) {
+					next = append(next, filepath.Join(dir, e.Name()))
+				}
+			}
+		}
+		level = next
+	}
+}
+
+// skipped reports whether repositories below a directory with this name do not count.
+func skipped(name string) bool { return name == ".git" || name == "node_modules" }

@@ -1,0 +1,342 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A mount cannot protect a path that does not exist, and an empty directory in its place would mislead other programs.
+// So the box watches the directories in which commands can create such paths. What a command creates there is renamed
+// at once. What appears while no command runs belongs to the user, and is protected from then on.
+
+// watcher collects new names in directories. A box uses it under its lock.
+type watcher struct {
+	file *os.File
+	dirs map[int32]string // by watch
+	// found are the new paths that matter, and lost means that there were more.
+	found []string
+	lost  bool
+}
+
+// maxWatches is how many directories are watched.
+const maxWatches = 2_048
+
+// The events of a watch. In a new repository, files that were written matter too.
+const (
+	newNames = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_ONLYDIR | unix.IN_DONT_FOLLOW | unix.IN_EXCL_UNLINK
+	written  = unix.IN_CLOSE_WRITE
+)
+
+// newWatcher returns a watcher, or nil if the system has none left.
+func newWatcher() *watcher {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil
+	}
+	return &watcher{file: os.NewFile(uintptr(fd), "inotify"), dirs: make(map[int32]string)}
+}
+
+// control calls f with the descriptor.
+func (w *watcher) control(f func(fd int)) {
+	if conn, err := w.file.SyscallConn(); err == nil {
+		conn.Control(func(fd uintptr) { f(int(fd)) })
+	}
+}
+
+// add watches a directory.
+func (w *watcher) add(dir string, events uint32) {
+	if len(w.dirs) >= maxWatches {
+		return
+	}
+	w.control(func(fd int) {
+		if wd, err := unix.InotifyAddWatch(fd, dir, events); err == nil {
+			w.dirs[int32(wd)] = dir
+		}
+	})
+}
+
+// wait waits for an event. It returns false when the watcher is closed.
+func (w *watcher) wait() bool {
+	conn, err := w.file.SyscallConn()
+	if err != nil {
+		return false
+	}
+	return conn.Read(func(fd uintptr) bool {
+		n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ) // FIONREAD
+		return err != nil || n > 0
+	}) == nil
+}
+
+// collect reads all events so far. It keeps new directories, and the paths that matter.
+func (w *watcher) collect(matters func(path string) bool) {
+	var buf [8 << 10]byte
+	for {
+		n := 0
+		w.control(func(fd int) { n, _ = unix.Read(fd, buf[:]) })
+		if n <= 0 {
+			return
+		}
+		for at := 0; at+unix.SizeofInotifyEvent <= n; {
+			event := buf[at:n]
+			wd, mask := int32(binary.NativeEndian.Uint32(event)), binary.NativeEndian.Uint32(event[4:])
+			size := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(event[12:]))
+			w.note(wd, mask, strings.TrimRight(string(event[unix.SizeofInotifyEvent:size]), "\x00"), matters)
+			at += size
+		}
+	}
+}
+
+// note handles an event.
+func (w *watcher) note(wd int32, mask uint32, name string, matters func(path string) bool) {
+	dir, known := w.dirs[wd]
+	switch {
+	case mask&unix.IN_Q_OVERFLOW != 0:
+		w.lost = true
+	case mask&unix.IN_IGNORED != 0:
+		delete(w.dirs, wd)
+	case known && name != "":
+		path := filepath.Join(dir, name)
+		if mask&unix.IN_ISDIR != 0 && !skipped(name) && !inRepository(path) || matters(path) {
+			w.found = append(w.found, path)
+		}
+	}
+}
+
+// watchAll watches the directories of the layout until the box is closed.
+func (b *Box) watchAll() {
+	if len(b.layout.watched) == 0 {
+		return
+	}
+	if b.watch == nil {
+		if b.watch = newWatcher(); b.watch == nil {
+			return
+		}
+		go b.follow(b.watch)
+	}
+	for _, path := range b.layout.forbidden {
+		b.watch.add(filepath.Dir(path), newNames)
+	}
+	for _, dir := range b.layout.watched {
+		b.watch.add(dir, newNames)
+	}
+	b.fresh = nil
+}
+
+// follow handles what appears while a command runs.
+func (b *Box) follow(w *watcher) {
+	for w.wait() {
+		b.mu.Lock()
+		if b.appeared() && b.populated() {
+			b.inspectAll()
+		}
+		b.mu.Unlock()
+	}
+}
+
+// appeared reports whether there is something new that commands must not create.
+func (b *Box) appeared() bool {
+	if b.watch == nil {
+		return slices.ContainsFunc(b.layout.forbidden, func(path string) bool { return !missing(path) })
+	}
+	b.watch.collect(b.suspect)
+	return b.watch.lost || slices.ContainsFunc(b.watch.found, b.suspect)
+}
+
+// suspect reports whether commands must not create a path, or only as a part of an ordinary repository.
+func (b *Box) suspect(path string) bool {
+	switch filepath.Base(path) {
+	case ".git":
+		return true
+	case "HEAD", "objects", "refs":
+		if !inRepository(path) {
+			return true
+		}
+	}
+	git, _ := repositoryOf(path)
+	return slices.Contains(b.fresh, git) || b.forbids(path)
+}
+
+// forbids reports whether a path must not appear. Names are compared in any case.
+func (b *Box) forbids(path string) bool {
+	return slices.ContainsFunc(b.layout.forbidden, func(f string) bool { return strings.EqualFold(f, path) })
+}
+
+// inspectAll inspects all that has appeared.
+func (b *Box) inspectAll() {
+	paths := b.layout.forbidden
+	if w := b.watch; w != nil {
+		paths = w.found
+		if w.lost {
+			paths = slices.Concat(paths, b.layout.forbidden)
+			for _, dir := range b.layout.watched {
+				paths = append(paths, entriesOf(dir)...)
+			}
+		}
+		w.found, w.lost = nil, false
+	}
+	b.inspect(paths)
+}
+
+// inspect blocks what commands have created at these paths and must not create.
+func (b *Box) inspect(paths []string) {
+	for _, path := range paths {
+		base := filepath.Base(path)
+		git, inside := repositoryOf(path)
+		switch {
+		case b.forbids(path) && base != ".git":
+			b.block(path)
+		case inside:
+			b.inspectGit(git)
+		case base == "HEAD" || base == "objects" || base == "refs":
+			b.inspectBare(filepath.Dir(path))
+		}
+		if fi, err := os.Lstat(path); err == nil && fi.IsDir() && !skipped(base) && !inRepository(path) {
+			b.inspectDir(path)
+		}
+	}
+}
+
+// repositoryOf returns the directory named .git that a path is or is in.
+func repositoryOf(path string) (git string, ok bool) {
+	for at := path; len(at) > 1; at = filepath.Dir(at) {
+		if strings.EqualFold(filepath.Base(at), ".git") {
+			return at, true
+		}
+	}
+	return "", false
+}
+
+// protects reports whether the configuration of a git directory is protected.
+func (b *Box) protects(git string) bool {
+	return slices.Contains(b.layout.protected, git) || slices.Contains(b.layout.protected, filepath.Join(git, "config"))
+}
+
+// inspectBare blocks a new repository without a work tree, which git would use in all directories below it.
+func (b *Box) inspectBare(dir string) {
+	if looksBare(dir) && !b.protects(dir) {
+		b.block(filepath.Join(dir, "HEAD"))
+	}
+}
+
+// inspectGit blocks a new repository that would run programs. An ordinary one is watched, and protected from the next
+// command on.
+func (b *Box) inspectGit(git string) {
+	if missing(git) || b.protects(git) {
+		return
+	}
+	if fi, err := os.Lstat(git); err != nil || !fi.IsDir() || hostile(git) {
+		b.block(git)
+		return
+	}
+	b.outdated = true
+	if !slices.Contains(b.fresh, git) {
+		b.fresh = append(b.fresh, git)
+	}
+	if b.watch == nil {
+		return
+	}
+	for _, dir := range []string{git, filepath.Join(git, "hooks")} {
+		b.watch.add(dir, newNames|written)
+	}
+	if hostile(git) { // by now
+		b.block(git)
+	}
+}
+
+// inspectDir watches a new directory, and inspects what it contains already.
+func (b *Box) inspectDir(dir string) {
+	if b.watch == nil || slices.Contains(b.layout.watched, dir) || len(b.layout.watched) >= maxWatches {
+		return
+	}
+	b.watch.add(dir, newNames)
+	b.layout.watched = append(b.layout.watched, dir)
+	b.inspect(entriesOf(dir))
+}
+
+// entriesOf returns the paths of all files in a directory.
+func entriesOf(dir string) (paths []string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		paths = append(paths, filepath.Join(dir, e.Name()))
+	}
+	return paths
+}
+
+// blockedSuffix is the ending of what a box has renamed.
+const blockedSuffix = ".reins-blocked"
+
+// block renames a path, or removes it in a repository, and remembers that for Sweep.
+func (b *Box) block(path string) {
+	dir, err := openReal(filepath.Dir(path))
+	if err != nil {
+		return
+	}
+	defer unix.Close(dir)
+	base := filepath.Base(path)
+	if inRepository(path) && unix.Unlinkat(dir, base, 0) == nil {
+		b.blocked = append(b.blocked, path)
+		return
+	}
+	for n := 1; n < 1_000; n++ {
+		name := base + blockedSuffix
+		if n > 1 {
+			name += "-" + strconv.Itoa(n)
+		}
+		err := unix.Renameat2(dir, base, dir, name, unix.RENAME_NOREPLACE)
+		if err == nil {
+			b.blocked = append(b.blocked, path)
+		}
+		if err != unix.EEXIST {
+			return
+		}
+	}
+}
+
+// populated reports whether a command, or a process that one left behind, is running.
+func (b *Box) populated() bool {
+	links, _ := filepath.Glob("/proc/[0-9]*/ns/mnt")
+	return slices.ContainsFunc(links, func(link string) bool {
+		pid, _ := strconv.Atoi(strings.Split(link, "/")[2])
+		return b.contains(pid)
+	})
+}
+
+// notice handles what has appeared before a command starts. If no other command is running, it belongs to the user.
+func (b *Box) notice() {
+	if !b.appeared() {
+		return
+	}
+	if b.populated() {
+		b.inspectAll()
+		return
+	}
+	b.outdated = true
+	if b.watch != nil {
+		b.watch.found, b.watch.lost = nil, false
+	}
+}
+
+// Sweep blocks what a command that has ended created and must not create, and returns the paths that were blocked
+// since the last call: renamed, so that they end in ".reins-blocked", or removed in a repository.
+func (b *Box) Sweep() (blocked []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.sweep()
+}
+
+func (b *Box) sweep() (blocked []string) {
+	if b.appeared(); b.watch == nil || b.watch.lost || len(b.watch.found) > 0 {
+		b.inspectAll()
+	}
+	blocked, b.blocked = b.blocked, nil
+	slices.Sort(blocked)
+	return slices.Compact(blocked)
+}

@@ -1,0 +1,155 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// blocks checks that Sweep reports a path of the workspace, which is gone, and no other.
+func (s *stage) blocks(names ...string) {
+	s.t.Helper()
+	blocked := s.box.Sweep()
+	var want []string
+	for _, name := range names {
+		path := filepath.Join(s.ws, name)
+		want = append(want, path)
+		if !missing(path) {
+			s.t.Errorf("%s still exists", name)
+		}
+	}
+	if !slices.Equal(blocked, want) {
+		s.t.Errorf("blocked %q, want %q", blocked, want)
+	}
+}
+
+func TestMissing_IsBlocked(t *testing.T) {
+	for _, probe := range []struct{ name, line, path string }{
+		{"file", `echo x > .mcp.json`, ".mcp.json"},
+		{"file as a directory", `mkdir -p .mcp.json && touch .mcp.json/x`, ".mcp.json"},
+		{"file as a link", `ln -sT file .mcp.json`, ".mcp.json"},
+		{"file through rename", `mv -T file .mcp.json`, ".mcp.json"},
+		{"file through a hard link", `ln -T file .mcp.json`, ".mcp.json"},
+		{"directory", `mkdir -p .claude && echo x > .claude/settings.json`, ".claude"},
+		{"directory as a link", `mkdir c && ln -sT c .claude`, ".claude"},
+		{"directory through rename", `mkdir c && touch c/x && mv -T c .claude`, ".claude"},
+		{"editor", `mkdir -p .zed .devcontainer && touch .zed/settings.json`, ".zed"},
+		{"direnv", `echo x > .envrc`, ".envrc"},
+		{"npm", `echo x > .npmrc`, ".npmrc"},
+	} {
+		t.Run(probe.name, func(t *testing.T) {
+			s := newStage(t, nil)
+			s.sh(true, probe.line)
+			blocked := s.box.Sweep()
+			if path := s.ws + "/" + probe.path; !slices.Contains(blocked, path) || !missing(path) || missing(path+blockedSuffix) {
+				t.Errorf("blocked %q, want %s to be renamed", blocked, probe.path)
+			}
+		})
+	}
+}
+
+// A command must not have to end before what it plants is blocked.
+func TestMissing_IsBlockedWhileTheCommandRuns(t *testing.T) {
+	s := newStage(t, nil)
+	s.must(`echo x > .envrc; for i in $(seq 500); do test -e .envrc || exit 0; sleep 0.01; done; exit 1`)
+	s.blocks(".envrc")
+}
+
+func TestMissing_BelongsToTheUserIfNoCommandRuns(t *testing.T) {
+	s := newStage(t, nil)
+	s.must("true")
+	s.box.Sweep()
+	s.write("ws/.claude/settings.json", "{}")
+	s.must("cat .claude/settings.json")
+	s.refuses("echo x > .claude/settings.json")
+	s.blocks()
+	s.box.Close()
+	if !s.exists("ws/.claude/settings.json") {
+		t.Error("a file of the user was removed")
+	}
+}
+
+// The names that the configuration of git gives need not exist.
+func TestNamed_IsBlockedIfItDoesNotExist(t *testing.T) {
+	s := newStage(t, func(s *stage, _ *Config) {
+		s.write("ws/.git/config", "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../extra/git ; a comment\n")
+	})
+	s.sh(true, "mkdir .githooks && echo x > .githooks/post-commit")
+	s.blocks(".githooks")
+	s.sh(true, "mkdir extra && echo x > extra/git")
+	s.blocks("extra/git")
+}
+
+func TestNamed_IsReadFromTheUsersConfiguration(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	if err := os.WriteFile(home+"/.gitconfig", []byte("[core]\n\thooksPath = tools/hooks\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newStage(t, nil)
+	s.sh(true, "mkdir -p tools/hooks && echo x > tools/hooks/post-commit")
+	s.blocks("tools/hooks")
+}
+
+func TestNewRepository_IsBlockedIfItWouldRunPrograms(t *testing.T) {
+	for name, line := range map[string]string{
+		"configuration": `git config -f $D/.git/config core.fsmonitor ./evil`,
+		"hook":          `echo x > $D/.git/hooks/post-commit`,
+		"commondir":     `echo x > $D/.git/commondir`,
+		"link":          `rm -r $D/.git && ln -s $OUT $D/.git`,
+		"file":          `rm -r $D/.git && echo "gitdir: $OUT" > $D/.git`,
+		"transport":     `git -C $D remote add origin 'ext::sh -c evil'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, dir := range []string{"new", "new/a/b/c/d", "sub/new"} {
+				s := newStage(t, nil)
+				s.sh(true, "export D="+dir+"; git init -q $D && "+line)
+				s.blocks(dir + "/.git")
+			}
+		})
+	}
+}
+
+func TestNewRepository_IsKeptAndProtectedIfItIsOrdinary(t *testing.T) {
+	s := newStage(t, func(s *stage, _ *Config) { os.RemoveAll(s.ws + "/.git") })
+	s.must("git init -q new && git init -q . && git -c user.name=x -c user.email=x commit -q --allow-empty -m x && git clone -q . copy")
+	s.blocks()
+	s.must("git -C new status && git log && git -C copy log")
+	for _, dir := range []string{".", "new", "copy"} {
+		s.refuses("echo x >> " + dir + "/.git/config")
+	}
+}
+
+// If .git is no repository any more, git looks for one in the directory itself, whose configuration could be anything.
+func TestBareRepository_IsBlocked(t *testing.T) {
+	for name, line := range map[string]string{
+		"hollowed": `mv .git/HEAD .git/HEAD.x; cp .git/HEAD.x HEAD; mkdir objects refs; printf '[core]\nworktree = .\nfsmonitor = ./evil\n' > config`,
+		"new":      `git init -q --bare b && mv b/* .`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, nil)
+			s.sh(true, line)
+			s.blocks("HEAD")
+		})
+	}
+	s := newStage(t, nil)
+	s.sh(true, "git init -q --bare sub/b")
+	s.blocks("sub/b/HEAD")
+}
+
+func TestBlocked_KeepsWhatWasBlockedBefore(t *testing.T) {
+	s := newStage(t, nil)
+	for range 3 {
+		s.sh(true, "echo x > .envrc")
+		s.blocks(".envrc")
+	}
+	for _, suffix := range []string{"", "-2", "-3"} {
+		if data, err := os.ReadFile(s.ws + "/.envrc" + blockedSuffix + suffix); err != nil || strings.TrimSpace(string(data)) != "x" {
+			t.Errorf("%s: %q, %v", suffix, data, err)
+		}
+	}
+}
