@@ -149,7 +149,7 @@ default in your user configuration. A RULE has one of these forms:
 				return err
 			}
 			for _, text := range args {
-				if _, err := policy.ParseRule(text); err != nil {
+				if err := config.CheckRule(list, text); err != nil {
 					return usageError{err}
 				}
 			}
@@ -195,7 +195,11 @@ func readRules(name string) (policy.Mode, policy.Rules, error) {
 			return "", policy.Rules{}, usagef("--rules: %s: %w", name, err)
 		}
 	}
-	return mode, policy.Rules{Allow: f.Allow, Ask: f.Ask, Deny: f.Deny}, nil
+	rules := policy.Rules{Allow: f.Allow, Ask: f.Ask, Deny: f.Deny}
+	if err := rules.Check(); err != nil {
+		return "", policy.Rules{}, usagef("--rules: %s: %w", name, err)
+	}
+	return mode, rules, nil
 }
 
 type policyCheck struct {
