@@ -225,12 +225,14 @@ func (j *judge) effect(e shell.Effect, line string) Decision {
 	switch {
 	case ok && (strictest.Verdict == Allow || !slices.Contains(firm, strictest.Code)):
 		return byRule(Allow, granted, what)
-	case strictest.Verdict == Ask:
+	case strictest.Verdict == Ask && slices.Contains(firm, strictest.Code):
 		return strictest
+	case strictest.Verdict == Ask:
+		return j.explain(e, what, strictest)
 	case e.Unknown != "" && j.q.Mode == ModeAuto && j.q.Workspace.Sandboxed:
 		return j.allows("sandboxed", what+" runs in the sandbox")
 	case e.Unknown != "":
-		return j.asks("runs", what+": "+e.Unknown)
+		return j.explain(e, what, j.asks("runs", what+": "+e.Unknown))
 	}
 	return j.repos(e, strictest)
 }
@@ -254,7 +256,7 @@ func (j *judge) grants(e shell.Effect) (Rule, bool) {
 	if j.q.Mode == ModePlan {
 		return Rule{}, false
 	}
-	return widest(j.rules.Allow, func(r Rule) bool { return r.grants(e) })
+	return widest(j.rules.Allow, func(r Rule) bool { return r.grants(e) && r.withholds(e) == "" })
 }
 
 // widest returns the first of the matching rules whose box is the widest.
@@ -267,7 +269,7 @@ func widest(rules []Rule, match func(Rule) bool) (best Rule, ok bool) {
 	return best, ok
 }
 
-// grants reports whether the rule is for a command.
+// grants reports whether the rule is for a command, before its options are considered.
 func (r Rule) grants(e shell.Effect) bool {
 	return r.everything() || len(e.Words) > 0 && r.allows(e.Words) ||
 		slices.ContainsFunc(e.Outer, func(words []string) bool { return r.allows(words) && r.names(e.Words[0]) })

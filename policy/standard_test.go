@@ -102,6 +102,7 @@ func TestStandard_Rules(t *testing.T) {
 		{"allow Bash(npm test:*)", command("sudo npm test"), "ask", ""},
 		{"allow Bash(npm test:*)", command("timeout 9 npm test"), "allow", ""},
 		{"allow Bash(timeout:*)", command("timeout 9 npm test"), "ask", ""},
+		{"allow Bash(find:*)", command("find . -exec ./evil {} ;"), "ask", ""},
 		{"allow Bash(sudo apt update)", command("sudo apt update"), "allow", ""},
 		{"allow Bash(npm test:*)", command("npm test > out"), "ask", ""},
 		{"allow Bash", command("make; PATH=x ls"), "allow", "Bash"},
