@@ -48,12 +48,25 @@ func (l *layer) moveRules() error {
 	delete(l.keys, "permissions.rule")
 	for decision, list := range lists {
 		for i, text := range *list {
-			if _, err := policy.ParseRule(text); err != nil {
+			if err := CheckRule(decision, text); err != nil {
 				return l.errorAt(l.items["permissions."+decision][i], "permissions.%s: %v", decision, err)
 			}
 		}
 	}
 	return nil
+}
+
+// CheckRule returns why a rule cannot be in a list: allow, ask or deny.
+func CheckRule(list, text string) error {
+	var v policy.Verdict
+	if err := v.UnmarshalText([]byte(list)); err != nil {
+		return err
+	}
+	r, err := policy.ParseRule(text)
+	if err != nil {
+		return err
+	}
+	return r.Check(v)
 }
 
 // Policy returns the permission mode and rules.

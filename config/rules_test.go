@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/reins-agent/reins/config"
@@ -45,6 +46,20 @@ domain = "x.example"
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestPolicy_OnlyRulesThatAllowSayWhereCommandsRun(t *testing.T) {
+	w := newWorld(t)
+	w.write(config.LayerUser, "[permissions]\nallow = [\"Bash(git push:*)@outside\"]\n")
+	if _, rules, err := w.load().Policy(); err != nil || len(rules.Allow) != 1 || rules.Allow[0].Box() != policy.BoxOutside {
+		t.Errorf("got %v (%v)", rules, err)
+	}
+	for _, list := range []string{"ask", "deny"} {
+		w.write(config.LayerUser, "[permissions]\n"+list+" = [\"Bash(git push:*)@outside\"]\n")
+		if _, err := config.Load(w.sources); err == nil || !strings.Contains(err.Error(), "only a rule that allows") {
+			t.Errorf("%s: got %v", list, err)
 		}
 	}
 }

@@ -22,3 +22,19 @@ func (b Box) wider(other Box) Box {
 	}
 	return b
 }
+
+// together returns the box for commands that run together. They run outside only if every one of them may, and they
+// can only read if none of them needs more.
+func together(boxes []Box) (box Box) {
+	for i, b := range boxes {
+		switch {
+		case i == 0:
+			box = b
+		case b != box && (b == BoxOutside || box == BoxOutside):
+			box = BoxWorkspace
+		default:
+			box = box.wider(b)
+		}
+	}
+	return box
+}

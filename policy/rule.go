@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -22,6 +23,7 @@ type Rule struct {
 	prefix  bool     // words may follow
 	wild    string   // a command with wildcards
 	domain  string
+	box     Box // where its commands run; "" if the text does not say
 }
 
 // Rules are lists of rules. A call is denied if a Deny rule matches. Otherwise it needs an approval if an Ask
@@ -52,9 +54,16 @@ var families = map[string][]Kind{
 //	mcp__server               all tools of an MCP server
 //	mcp__server__tool         one of them
 //	grep                      any other name is that of a tool
+//
+// A Bash rule that allows may say where its commands run, such as Bash(git push:*)@outside: in the box @read,
+// @workspace (the default) or @outside.
 func ParseRule(text string) (Rule, error) {
 	r := Rule{text: strings.TrimSpace(text)}
-	name, spec, has := strings.Cut(r.text, "(")
+	rest, err := r.parseBox()
+	if err != nil {
+		return Rule{}, fmt.Errorf("invalid rule %q: %w", text, err)
+	}
+	name, spec, has := strings.Cut(rest, "(")
 	if has && !strings.HasSuffix(spec, ")") {
 		return Rule{}, fmt.Errorf("invalid rule %q: the closing parenthesis is missing", text)
 	}
@@ -63,6 +72,9 @@ func ParseRule(text string) (Rule, error) {
 		return Rule{}, fmt.Errorf("invalid rule %q: use a tool name, or a name with a pattern such as Bash(git commit:*)", text)
 	}
 	r.kinds = families[name]
+	if r.box != "" && !r.is(Exec) {
+		return Rule{}, fmt.Errorf("invalid rule %q: only a Bash rule can say where commands run", text)
+	}
 	if r.kinds == nil {
 		r.tool = name
 		if name == "WebSearch" {
@@ -79,6 +91,42 @@ func ParseRule(text string) (Rule, error) {
 		return Rule{}, fmt.Errorf("invalid rule %q: %w", text, err)
 	}
 	return r, nil
+}
+
+// parseBox sets the box that the end of the text names, and returns the text before it.
+func (r *Rule) parseBox() (rest string, err error) {
+	at := strings.LastIndexByte(r.text, '@')
+	if at < strings.LastIndexByte(r.text, ')') || at < 0 {
+		return r.text, nil
+	}
+	switch r.box = Box(r.text[at+1:]); r.box {
+	case BoxRead, BoxWorkspace, BoxOutside:
+		return r.text[:at], nil
+	}
+	return "", fmt.Errorf("unknown box %q: use @read, @workspace or @outside", r.text[at:])
+}
+
+// Box returns where the commands that the rule allows run.
+func (r Rule) Box() Box { return cmp.Or(r.box, BoxWorkspace) }
+
+// Check returns why the rule cannot be in the list of a verdict, or nil.
+func (r Rule) Check(v Verdict) error {
+	if v != Allow && r.box != "" {
+		return fmt.Errorf("invalid rule %q: only a rule that allows can say where commands run; remove @%s", r.text, r.box)
+	}
+	return nil
+}
+
+// Check returns why a rule cannot be in its list, or nil.
+func (rules Rules) Check() error {
+	for v, list := range map[Verdict][]Rule{Allow: rules.Allow, Ask: rules.Ask, Deny: rules.Deny} {
+		for _, r := range list {
+			if err := r.Check(v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (r *Rule) is(kinds ...Kind) bool {

@@ -53,12 +53,17 @@ func (j *judge) accesses() Decision {
 		return j.asks("undeclared", "the tool does not declare what it touches")
 	}
 	strictest := j.allows("touches_nothing", "touches nothing")
+	var boxes []Box
 	for i, a := range j.q.Accesses {
-		if d := j.access(a); i == 0 || d.Verdict < strictest.Verdict {
+		d := j.access(a)
+		if a.Kind == Exec {
+			boxes = append(boxes, d.Box)
+		}
+		if i == 0 || d.outweighs(strictest) {
 			strictest = d
 		}
 	}
-	return strictest
+	return strictest.in(together(boxes))
 }
 
 // firm are the questions that a rule for the whole tool does not answer.
@@ -97,7 +102,21 @@ func (j *judge) allows(code, reason string) Decision {
 // byRule returns the decision of a rule.
 func byRule(v Verdict, r Rule, what string) Decision {
 	code := map[Verdict]string{Deny: "denied_by_rule", Ask: "asked_by_rule", Allow: "allowed_by_rule"}[v]
-	return Decision{Verdict: v, Code: code, Rule: r.String(), Reason: fmt.Sprintf("%s: rule %s", what, r)}
+	return Decision{Verdict: v, Code: code, Rule: r.String(), Reason: fmt.Sprintf("%s: rule %s", what, r)}.in(r.box)
+}
+
+// outweighs reports whether a decision on a part of a call is the reason for the whole rather than another one: it is
+// stricter, or it says more than that the part only reads.
+func (d Decision) outweighs(other Decision) bool {
+	return d.Verdict < other.Verdict || d.Verdict == other.Verdict && d.Code != other.Code && other.Code == "reads_inside"
+}
+
+// in returns the decision with the box of a call that it allows.
+func (d Decision) in(b Box) Decision {
+	if d.Box = ""; d.Verdict == Allow {
+		d.Box = b
+	}
+	return d
 }
 
 func find(rules []Rule, match func(Rule) bool) (Rule, bool) {
@@ -156,12 +175,15 @@ func (j *judge) command(a Access) Decision {
 		effects = append(effects, shell.Effect{Words: []string{"cd", dir}, Accesses: []shell.Access{{Kind: shell.Read, Path: dir}}})
 	}
 	strictest := j.allows("reads_inside", "only reads inside the working directory")
+	var boxes []Box
 	for i, e := range effects {
-		if d := j.effect(e, a.Target); i == 0 || d.Verdict < strictest.Verdict {
+		d := j.effect(e, a.Target)
+		boxes = append(boxes, d.Box)
+		if i == 0 || d.outweighs(strictest) {
 			strictest = d
 		}
 	}
-	return strictest
+	return strictest.in(together(boxes))
 }
 
 // effect decides on one command of a line.
@@ -178,12 +200,12 @@ func (j *judge) effect(e shell.Effect, line string) Decision {
 	strictest := j.allows("reads_inside", "only reads inside the working directory")
 	for _, x := range e.Accesses {
 		d := j.file(file{Access: Access{Kind: Kind(x.Kind), Target: x.Path}, glob: x.Glob, deep: x.Deep, visible: x.Visible, names: x.Names, follow: x.Follow, command: ok && !granted.everything()})
-		if d.Verdict < strictest.Verdict {
+		if d.outweighs(strictest) {
 			strictest = d
 		}
 	}
 	for _, c := range e.Copies {
-		if d := j.copies(c[0], c[1]); d.Verdict < strictest.Verdict {
+		if d := j.copies(c[0], c[1]); d.outweighs(strictest) {
 			strictest = d
 		}
 	}
@@ -203,12 +225,14 @@ func (j *judge) effect(e shell.Effect, line string) Decision {
 	switch {
 	case ok && (strictest.Verdict == Allow || !slices.Contains(firm, strictest.Code)):
 		return byRule(Allow, granted, what)
-	case strictest.Verdict == Ask:
+	case strictest.Verdict == Ask && slices.Contains(firm, strictest.Code):
 		return strictest
+	case strictest.Verdict == Ask:
+		return j.explain(e, what, strictest)
 	case e.Unknown != "" && j.q.Mode == ModeAuto && j.q.Workspace.Sandboxed:
 		return j.allows("sandboxed", what+" runs in the sandbox")
 	case e.Unknown != "":
-		return j.asks("runs", what+": "+e.Unknown)
+		return j.explain(e, what, j.asks("runs", what+": "+e.Unknown))
 	}
 	return j.repos(e, strictest)
 }
@@ -232,10 +256,23 @@ func (j *judge) grants(e shell.Effect) (Rule, bool) {
 	if j.q.Mode == ModePlan {
 		return Rule{}, false
 	}
-	return find(j.rules.Allow, func(r Rule) bool {
-		return r.everything() || len(e.Words) > 0 && r.allows(e.Words) ||
-			slices.ContainsFunc(e.Outer, func(words []string) bool { return r.allows(words) && r.names(e.Words[0]) })
-	})
+	return widest(j.rules.Allow, func(r Rule) bool { return r.grants(e) && r.withholds(e) == "" })
+}
+
+// widest returns the first of the matching rules whose box is the widest.
+func widest(rules []Rule, match func(Rule) bool) (best Rule, ok bool) {
+	for _, r := range rules {
+		if match(r) && (!ok || best.box.wider(r.box) != best.box) {
+			best, ok = r, true
+		}
+	}
+	return best, ok
+}
+
+// grants reports whether the rule is for a command, before its options are considered.
+func (r Rule) grants(e shell.Effect) bool {
+	return r.everything() || len(e.Words) > 0 && r.allows(e.Words) ||
+		slices.ContainsFunc(e.Outer, func(words []string) bool { return r.allows(words) && r.names(e.Words[0]) })
 }
 
 // names reports whether a program is part of the rule's text.

@@ -102,6 +102,7 @@ func TestStandard_Rules(t *testing.T) {
 		{"allow Bash(npm test:*)", command("sudo npm test"), "ask", ""},
 		{"allow Bash(npm test:*)", command("timeout 9 npm test"), "allow", ""},
 		{"allow Bash(timeout:*)", command("timeout 9 npm test"), "ask", ""},
+		{"allow Bash(find:*)", command("find . -exec ./evil {} ;"), "ask", ""},
 		{"allow Bash(sudo apt update)", command("sudo apt update"), "allow", ""},
 		{"allow Bash(npm test:*)", command("npm test > out"), "ask", ""},
 		{"allow Bash", command("make; PATH=x ls"), "allow", "Bash"},
@@ -333,6 +334,46 @@ func TestStandard_ConfigureAlwaysAsks(t *testing.T) {
 		}
 		if d := decide(t, mode, Rules{Allow: []Rule{rule}}, Access{Kind: Configure, Target: "model = x"}); d.Verdict != want {
 			t.Errorf("mode %s: %+v, want %s", mode, d, want)
+		}
+	}
+}
+
+func TestStandard_AllowedChangesAreNotRecordedAsReading(t *testing.T) {
+	for _, mode := range []Mode{ModeAcceptEdits, ModeAuto} {
+		for _, c := range []struct {
+			line, code, reason string
+		}{
+			{"touch a", "edits_inside", "writes /repo/a"},
+			{"ls && touch a", "edits_inside", "writes /repo/a"},
+			{"mkdir d | head", "edits_inside", "writes /repo/d"},
+			{"cp a b", "edits_inside", "writes /repo/b"},
+			{"cat a > b", "edits_inside", "writes /repo/b"},
+			{"ls | head", "reads_inside", "only reads inside the working directory"},
+		} {
+			if d := decide(t, mode, Rules{}, command(c.line)); d.Verdict != Allow || d.Code != c.code || d.Reason != c.reason {
+				t.Errorf("%s in mode %s: got %+v, want %s: %s", c.line, mode, d, c.code, c.reason)
+			}
+		}
+		if d := decide(t, mode, Rules{}, Access{Kind: Read, Target: "/repo/a"}, Access{Kind: Write, Target: "/repo/b"}); d.Code != "edits_inside" {
+			t.Errorf("a tool that reads and writes, in mode %s: %+v", mode, d)
+		}
+	}
+	r := rules(t, "allow Bash(make:*)")
+	for _, line := range []string{"ls; make", "make; ls"} {
+		if d := decide(t, ModeDefault, r, command(line)); d.Code != "allowed_by_rule" || d.Rule != "Bash(make:*)" {
+			t.Errorf("%s: got %+v, want the rule", line, d)
+		}
+	}
+}
+
+func TestStandard_TheHostOfAURLFollowsTheLastAt(t *testing.T) {
+	for _, c := range []struct{ rules, target, want string }{
+		{"allow WebFetch(domain:go.dev)", "https://a@b@go.dev/", "allow"},
+		{"allow WebFetch(domain:go.dev)", "https://x@go.dev@evil.com/", "ask"},
+		{"deny WebFetch(domain:evil.com)", "https://go.dev@x@evil.com/", "deny"},
+	} {
+		if d := decide(t, ModeDefault, rules(t, c.rules), Access{Kind: Connect, Target: c.target}); d.Verdict.String() != c.want {
+			t.Errorf("%s: %s: got %+v, want %s", c.rules, c.target, d, c.want)
 		}
 	}
 }

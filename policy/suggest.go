@@ -23,34 +23,55 @@ func (s Standard) Allowing(rules []Rule) Policy {
 }
 
 // Suggest returns rules that would allow a call and similar ones, narrowest first. Each suggestion was tried:
-// with its rules the call is allowed.
+// with its rules the call is allowed, and without one of them it is not.
 func (s Standard) Suggest(ctx context.Context, q Query) (list []Suggestion) {
-	add := func(text string, rules []string) {
-		var parsed []Rule
-		for _, r := range rules {
-			p, err := ParseRule(r)
-			if err != nil {
-				return
-			}
-			parsed = append(parsed, p)
-		}
-		if len(parsed) > 0 && s.Allowing(parsed).Decide(ctx, q).Verdict == Allow {
-			list = append(list, Suggestion{parsed, text})
-		}
-	}
 	j := &judge{ctx: ctx, q: q, rules: s.Rules}
 	if q.Mode == "" {
 		j.q.Mode = ModeDefault
 	}
-	rules, text := j.needs()
-	add(text, rules)
+	offers := [][]offer{j.needs()}
 	if q.Accesses == nil { // unknown, as for tools of MCP servers
-		add("all calls of "+q.Tool, []string{q.Tool})
+		offers = append(offers, []offer{{q.Tool, "all calls of " + q.Tool}})
 	}
 	if edits(q) && slices.ContainsFunc(q.Accesses, func(a Access) bool { return j.access(a).Verdict == Ask }) {
-		add("edits inside the working directory", []string{"Edit(/**)"})
+		offers = append(offers, []offer{{"Edit(/**)", "edits inside the working directory"}})
+	}
+	for _, o := range offers {
+		if found, ok := s.try(ctx, q, o); ok {
+			list = append(list, found)
+		}
 	}
 	return list
+}
+
+// offer is a rule to suggest.
+type offer struct{ rule, text string }
+
+// try returns the suggestion of rules that allow a call together, without those that are not needed.
+func (s Standard) try(ctx context.Context, q Query, offers []offer) (Suggestion, bool) {
+	rules := make([]Rule, len(offers))
+	for i, o := range offers {
+		var err error
+		if rules[i], err = ParseRule(o.rule); err != nil {
+			return Suggestion{}, false
+		}
+	}
+	allowed := func(rules []Rule) bool {
+		return len(rules) > 0 && s.Allowing(rules).Decide(ctx, q).Verdict == Allow
+	}
+	if !allowed(rules) {
+		return Suggestion{}, false
+	}
+	for i := len(rules) - 1; i >= 0; i-- {
+		if fewer := slices.Delete(slices.Clone(rules), i, i+1); allowed(fewer) {
+			rules, offers = fewer, slices.Delete(offers, i, i+1)
+		}
+	}
+	texts := make([]string, len(offers))
+	for i, o := range offers {
+		texts[i] = o.text
+	}
+	return Suggestion{rules, strings.Join(texts, " and ")}, true
 }
 
 // edits reports whether a call only changes and reads files.
@@ -59,12 +80,11 @@ func edits(q Query) bool {
 		slices.ContainsFunc(q.Accesses, func(a Access) bool { return a.Kind == Write })
 }
 
-// needs returns a rule for every part of a call that is asked about, and what they cover.
-func (j *judge) needs() (rules []string, text string) {
-	var texts []string
+// needs returns a rule for every part of a call that is asked about.
+func (j *judge) needs() (list []offer) {
 	add := func(rule, text string) {
-		if !slices.Contains(rules, rule) {
-			rules, texts = append(rules, rule), append(texts, text)
+		if o := (offer{rule, text}); !slices.Contains(list, o) {
+			list = append(list, o)
 		}
 	}
 	for _, a := range j.q.Accesses {
@@ -88,7 +108,7 @@ func (j *judge) needs() (rules []string, text string) {
 			}
 		}
 	}
-	return rules, strings.Join(texts, " and ")
+	return list
 }
 
 // pathRule returns the rule that names a path, and what it covers.
@@ -122,17 +142,20 @@ var subcommands = map[string]int{
 	"make": 1, "just": 1, "mvn": 1, "gradle": 1, "./gradlew": 1, "dotnet": 1, "terraform": 1, "brew": 1, "apt": 1, "apt-get": 1, "systemctl": 1, "composer": 1, "bundle": 2, "rails": 1, "rake": 1, "mix": 1, "swift": 1, "flutter": 1, "dart": 1, "aws": 2, "gcloud": 3, "az": 2, "nix": 1, "tox": 0, "pytest": 0,
 }
 
-// narrow are programs that can do anything: only the exact command is offered.
-var narrow = []string{"sh", "bash", "zsh", "dash", "ksh", "fish", "python", "python2", "python3", "node", "perl", "ruby", "php", "lua", "Rscript", "osascript", "eval", "source", ".", "sudo", "doas", "su", "ssh", "env", "xargs", "find", "rm", "rmdir", "mv", "cp", "dd", "chmod", "chown", "ln", "curl", "wget", "nc", "ncat", "socat", "awk", "gawk", "sed", "tar", "tee", "kill", "pkill", "killall", "crontab", "parallel", "watch", "strace", "timeout", "nohup", "docker", "podman", "kubectl", "npx", "git"}
+// narrow are programs that can do anything: only the exact command is offered, as for interpreters.
+var narrow = []string{"eval", "sudo", "doas", "su", "ssh", "env", "xargs", "find", "rm", "rmdir", "mv", "cp", "dd", "chmod", "chown", "ln", "curl", "wget", "nc", "ncat", "socat", "awk", "gawk", "sed", "tar", "tee", "kill", "pkill", "killall", "watch", "strace", "timeout", "nohup", "docker", "podman", "kubectl", "npx", "git"}
 
-// prefix returns the rule to offer for a command, and what it covers.
+// prefix returns the rule to offer for a command, and what it covers. It offers none for a command whose words do not
+// say what it does, and only the exact command if a prefix would not grant it.
 func (j *judge) prefix(e shell.Effect) (rule, text string) {
-	if len(e.Words) == 0 || e.Words[0] == shell.Unset {
+	if len(e.Words) == 0 || e.Words[0] == shell.Unset || readsProgram(e.Words) {
 		return "", ""
 	}
 	words, more := e.Words, false
 	n, known := subcommands[path.Base(words[0])]
+	_, widens := shell.Widening(words)
 	switch {
+	case widens || interprets(words) != nil:
 	case known && n < len(words) && !slices.ContainsFunc(words[1:n+1], func(w string) bool { return strings.HasPrefix(w, "-") || w == shell.Unset }):
 		if words[0] != "git" && n == 1 && len(words) > 2 && (words[1] == "run" || words[1] == "exec" || words[1] == "x" || words[1] == "compose") && !strings.HasPrefix(words[2], "-") {
 			n++

@@ -349,3 +349,22 @@ func TestRequest_SuggestsRulesOfThePolicy(t *testing.T) {
 		t.Errorf("a policy without rules suggests %+v", got)
 	}
 }
+
+func TestApproval_UndeclaredAccessesDifferFromNone(t *testing.T) {
+	undeclared, nothing := []policy.Access(nil), []policy.Access{}
+	for _, c := range []struct{ asked, then []policy.Access }{{undeclared, nothing}, {nothing, undeclared}} {
+		declared := c.asked
+		p := pipeline(t, echo(func(context.Context, *Call, echoIn) []policy.Access { return declared }))
+		p.Policy = policy.Func(func(context.Context, policy.Query) policy.Decision {
+			return policy.Decision{Verdict: policy.Ask, Rule: "test"}
+		})
+		p.Approve = func(context.Context, Request) (Approval, error) {
+			declared = c.then
+			return Approval{Allow: true}, nil
+		}
+		out := p.Run(t.Context(), call("echo", `{"text":"hi"}`))
+		if out.OK() || !strings.Contains(out.Model, "what it would access changed") {
+			t.Errorf("from %#v to %#v: got %q, want a refusal", c.asked, c.then, out.Model)
+		}
+	}
+}

@@ -91,6 +91,9 @@ func (h Host) workspace() (w policy.Workspace) {
 	if f, err := h.configFile(config.LayerUser); err == nil {
 		w.Protected = append(w.Protected, realpath.Resolve(f.Path))
 	}
+	if dir := (config.Sources{Getenv: h.Getenv}).PersonalDir(); dir != "" {
+		w.Protected = append(w.Protected, realpath.Resolve(dir))
+	}
 	for _, dir := range h.skillOptions().UserDirs() {
 		w.Protected = append(w.Protected, realpath.Resolve(dir))
 	}
@@ -149,7 +152,7 @@ default in your user configuration. A RULE has one of these forms:
 				return err
 			}
 			for _, text := range args {
-				if _, err := policy.ParseRule(text); err != nil {
+				if err := config.CheckRule(list, text); err != nil {
 					return usageError{err}
 				}
 			}
@@ -195,7 +198,11 @@ func readRules(name string) (policy.Mode, policy.Rules, error) {
 			return "", policy.Rules{}, usagef("--rules: %s: %w", name, err)
 		}
 	}
-	return mode, policy.Rules{Allow: f.Allow, Ask: f.Ask, Deny: f.Deny}, nil
+	rules := policy.Rules{Allow: f.Allow, Ask: f.Ask, Deny: f.Deny}
+	if err := rules.Check(); err != nil {
+		return "", policy.Rules{}, usagef("--rules: %s: %w", name, err)
+	}
+	return mode, rules, nil
 }
 
 type policyCheck struct {

@@ -1,0 +1,85 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseRule_SaysWhereCommandsRun(t *testing.T) {
+	for text, want := range map[string]Box{
+		"Bash": BoxWorkspace, "Bash(git push:*)": BoxWorkspace, "Bash(git push:*)@outside": BoxOutside, "Shell(npm ls)@read": BoxRead,
+		"Bash(make:*)@workspace": BoxWorkspace, "Bash@outside": BoxOutside, "Bash(npm i @types/node)": BoxWorkspace, "Bash(ssh me@outside)": BoxWorkspace,
+		"Read(a@outside)": BoxWorkspace,
+	} {
+		r, err := ParseRule(text)
+		if err != nil || r.Box() != want || r.String() != text {
+			t.Errorf("%s: got %q in %q (%v), want %q", text, r, r.Box(), err, want)
+		}
+		encoded, err := r.MarshalText()
+		var again Rule
+		if err != nil || again.UnmarshalText(encoded) != nil || again.Box() != want {
+			t.Errorf("%s: encoded as %q (%v)", text, encoded, err)
+		}
+	}
+}
+
+func TestParseRule_RefusesOtherBoxes(t *testing.T) {
+	for text, says := range map[string]string{
+		"Bash(make)@everywhere": "unknown box", "Bash(make)@": "unknown box", "Edit(a)@outside": "only a Bash rule", "mcp__x@read": "only a Bash rule", "Bash@": "unknown box",
+	} {
+		if _, err := ParseRule(text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: got %v, want %q", text, err, says)
+		}
+	}
+}
+
+func TestRule_OnlyOneThatAllowsSaysWhereCommandsRun(t *testing.T) {
+	r, err := ParseRule("Bash(make)@read")
+	if err != nil || r.Check(Allow) != nil {
+		t.Fatal(err, r.Check(Allow))
+	}
+	for _, v := range []Verdict{Deny, Ask} {
+		if err := r.Check(v); err == nil || !strings.Contains(err.Error(), "remove @read") {
+			t.Errorf("%v: got %v", v, err)
+		}
+	}
+}
+
+func TestStandard_TheBoxOfALineIsThatOfAllItsCommands(t *testing.T) {
+	r := rules(t, "allow Bash(git push:*)@outside", "allow Bash(git fetch)@outside", "allow Bash(npm ls)@read", "allow Bash(npm audit)@read", "allow Bash(make:*)")
+	for line, want := range map[string]Box{
+		"git push": BoxOutside, "git push origin x && git fetch": BoxOutside,
+		"git push; make": BoxWorkspace, "make; git push": BoxWorkspace, "git push | npm ls": BoxWorkspace, "npm ls | git push": BoxWorkspace,
+		"git push; npm ls; git fetch": BoxWorkspace,
+		"npm ls":                      BoxRead, "npm ls; npm audit": BoxRead, "npm ls; make": "", "make; npm ls": "", "make": "",
+	} {
+		if d := decide(t, ModeDefault, r, command(line)); d.Verdict != Allow || d.Box != want {
+			t.Errorf("%s: got %+v, want box %q", line, d, want)
+		}
+	}
+	if d := decide(t, ModeDefault, r, command("git push"), command("make")); d.Verdict != Allow || d.Box != BoxWorkspace {
+		t.Errorf("two commands of a call: %+v", d)
+	}
+	for _, line := range []string{"git push; rm a", "git push > a", "git push $(cat /etc/x)"} {
+		if d := decide(t, ModeDefault, r, command(line)); d.Verdict != Ask || d.Box != "" {
+			t.Errorf("%s: got %+v, want a question without a box", line, d)
+		}
+	}
+	if d := decide(t, ModeBypass, r, command("git push; touch a")); d.Verdict != Allow || d.Box == BoxOutside {
+		t.Errorf("a mode leaves the sandbox: %+v", d)
+	}
+}
+
+func TestStandard_TheWidestBoxOfTheRulesForACommandApplies(t *testing.T) {
+	for _, list := range [][]string{
+		{"allow Bash(git:*)", "allow Bash(git push:*)@outside"}, {"allow Bash(git push:*)@outside", "allow Bash(git:*)"}, {"allow Bash", "allow Bash(git push)@outside"},
+		{"allow Bash(git:*)@read", "allow Bash(git push:*)@outside"},
+	} {
+		if d := decide(t, ModeDefault, rules(t, list...), command("git push")); d.Box != BoxOutside {
+			t.Errorf("%v: got %+v", list, d)
+		}
+	}
+	if d := decide(t, ModePlan, rules(t, "allow Bash(git push)@outside"), command("git push")); d.Verdict != Ask || d.Box != "" {
+		t.Errorf("plan mode: %+v", d)
+	}
+}
