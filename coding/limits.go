@@ -26,6 +26,10 @@ const explainTail = 16 << 10
 func ExplainLimits(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
 	res, err := next(ctx)
 	i := slices.IndexFunc(c.Accesses, func(a policy.Access) bool { return a.Kind == policy.Exec })
+	if blocked, _ := res.Fields["blocked"].([]string); len(blocked) > 0 {
+		res.Notes = append(res.Notes, fmt.Sprintf("The sandbox blocked %s, which decides what runs outside of it. It was renamed to end in .reins-blocked, or removed in .git. "+
+			"Tell the user if it is needed; do not create it again.", strings.Join(blocked, ", ")))
+	}
 	if err != nil || i < 0 || c.Env == nil || !failedCommand(res) {
 		return res, err
 	}
@@ -69,12 +73,16 @@ func tail(o tool.Output) string {
 // sandboxNote describes the sandbox and how to leave it.
 func sandboxNote(l env.Limits, name string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "This ran in the sandbox (%s)", l.Sandbox)
+	if l.Sandbox == tool.ReadSandbox {
+		b.WriteString("This was allowed because it only reads, so it ran where it can change nothing, has no network, and can read only the workspace, system files and tools")
+	} else {
+		fmt.Fprintf(&b, "This ran in the sandbox (%s)", l.Sandbox)
+	}
 	if len(l.Writable) > 0 {
 		fmt.Fprintf(&b, ": commands can write below %s", strings.Join(l.Writable, ", "))
 		fmt.Fprintf(&b, ", except files that control what runs later, such as .git/hooks and .git/config")
 	}
-	if !l.Network {
+	if !l.Network && l.Sandbox != tool.ReadSandbox {
 		b.WriteString("; there is no network except loopback")
 	}
 	parameter := "outside_sandbox: true"

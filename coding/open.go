@@ -251,7 +251,7 @@ func (b *builder) createEnv(context.Context) error {
 			b.config.Warn(fmt.Errorf("the sandbox is incomplete: %s", strings.Join(s.Problems, "; ")))
 		}
 	}
-	e, err := local.New(c)
+	e, err := Local(c, b.session.Policy, b.session.Workspace)
 	if err != nil {
 		return err
 	}

@@ -92,6 +92,7 @@ type Sandbox struct {
 	Mode          string   `toml:"mode" json:"mode,omitempty" env:"REINS_SANDBOX" enum:"read-only workspace-write off" jsonschema:"what commands can write: read-only (nothing), workspace-write or off (default: workspace-write where the system can enforce it)"`
 	Network       bool     `toml:"network" json:"network,omitempty" jsonschema:"whether commands in the sandbox can use the network"`
 	WritableRoots []string `toml:"writable_roots" json:"writable_roots,omitempty" jsonschema:"directories that commands in the sandbox can write to, in addition to the workspace"`
+	Readable      []string `toml:"readable" json:"readable,omitempty" jsonschema:"files and directories that commands in the sandbox can read although they hold credentials (such as ~/.npmrc) or are outside the workspace"`
 }
 
 // Environment selects the environment variables of commands.

@@ -156,6 +156,7 @@ protected = ["docs/**"]
 mode = "off"
 network = true
 writable_roots = ["/"]
+readable = ["/"]
 [environment]
 pass = ["OPENAI_API_KEY"]
 [secrets]
@@ -228,7 +229,7 @@ key_env = "MY_KEY"
 				want.Permissions.Ask = []string{"Read(src/**)"}
 				want.Permissions.Deny = []string{"Bash(ls:*)", "Read(.env)"}
 				want.Permissions.Protected = []string{"docs/**"}
-				never := []string{"base_url", "providers", "response_timeout", "permissions.allow", "permissions.additional_directories", "sandbox.mode", "sandbox.network", "sandbox.writable_roots", "environment.pass", "claude_hooks", "secrets.redact", "audit.enabled", "audit.required", "audit.path", "audit.max_size", "audit.keep", "mcp.wait", "mcp.defer_above", "web.fetch", "web.allow_private", "web.search_backend", "web.search_url", "web.search_key_env", "lsp.enabled", "lsp.diagnostics_timeout", "lsp.gopls", "lsp.typescript", "lsp.pyright", "lsp.rust_analyzer", "lsp.clangd", "skills.paths", "memory.enabled", "memory.budget", "triggers"}
+				never := []string{"base_url", "providers", "response_timeout", "permissions.allow", "permissions.additional_directories", "sandbox.mode", "sandbox.network", "sandbox.writable_roots", "sandbox.readable", "environment.pass", "claude_hooks", "secrets.redact", "audit.enabled", "audit.required", "audit.path", "audit.max_size", "audit.keep", "mcp.wait", "mcp.defer_above", "web.fetch", "web.allow_private", "web.search_backend", "web.search_url", "web.search_key_env", "lsp.enabled", "lsp.diagnostics_timeout", "lsp.gopls", "lsp.typescript", "lsp.pyright", "lsp.rust_analyzer", "lsp.clangd", "skills.paths", "memory.enabled", "memory.budget", "triggers"}
 				wider := []string{"run.max_rounds", "run.max_turns", "run.budget", "permissions.mode"}
 				untrusted := []string{"provider", "cache_ttl", "service_tier", "thinking_display", "run.compact_at", "run.past_price_step", "secrets.names", "secrets.patterns", "skills.disable", "hooks"}
 				if trusted {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/credential"
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
@@ -42,7 +43,7 @@ func (j *judge) file(f file) Decision {
 			f.names = []string{base}
 		}
 	}
-	strictest := j.allows("reads_inside", "only reads inside the working directory")
+	strictest := j.reads()
 	for i, t := range targets {
 		g := f
 		g.Target = t
@@ -205,13 +206,21 @@ func (j *judge) path(f file) Decision {
 				Reason: fmt.Sprintf("%s, which is protected; only a rule that names it, such as Edit(%s), allows that", what, ruleFor(w, f.Target))}
 		}
 	}
-	if r, ok := find(j.rules.Allow, func(r Rule) bool { return j.concerns(r, f) && r.matches(w, f.Target) }); ok && (j.q.Mode != ModePlan || f.Kind == Read) {
+	inside, secret := w.inside(f.Target), f.Kind == Read && w.masks(f.Target)
+	if f.Kind == Read && (!inside || secret) {
+		j.reveal = append(j.reveal, f.Target)
+	}
+	if r, ok := find(j.rules.Allow, func(r Rule) bool { return j.concerns(r, f) && r.matches(w, f.Target) && (!secret || r.specific()) }); ok && (j.q.Mode != ModePlan || f.Kind == Read) {
+		if f.Kind == Read {
+			return byRule(Allow, r, what).in(BoxRead)
+		}
 		return byRule(Allow, r, what)
 	}
-	inside := w.inside(f.Target)
 	switch {
+	case secret:
+		return j.asks("reads_secret", what+", which holds credentials")
 	case f.Kind == Read && inside:
-		return j.allows("reads_inside", "only reads inside the working directory")
+		return j.reads()
 	case f.Kind == Read:
 		return j.asks("reads_outside", what+", outside the working directory")
 	case f.Kind == Delete && !f.command:
@@ -244,8 +253,20 @@ func (j *judge) concerns(r Rule, f file) bool { return r.covers(j.q.Tool, f.Kind
 // named reports whether a rule names a path rather than all of them.
 func (j *judge) named(rules []Rule, target string) bool {
 	return slices.ContainsFunc(rules, func(r Rule) bool {
-		return r.pattern != "" && strings.Trim(r.pattern, "*/.") != "" && slices.Contains(r.kinds, Write) && r.matches(j.q.Workspace, target)
+		return r.specific() && slices.Contains(r.kinds, Write) && r.matches(j.q.Workspace, target)
 	})
+}
+
+// specific reports whether a rule names paths rather than all of them.
+func (r Rule) specific() bool { return strings.Trim(r.pattern, "*/.~") != "" }
+
+// masks reports whether a file holds credentials.
+func (w Workspace) masks(target string) bool {
+	list := w.Masked
+	if list == nil && w.Home != "" {
+		list = credential.Files(w.Home)
+	}
+	return slices.ContainsFunc(list, func(m string) bool { return strings.HasPrefix(target, m) && w.Paths.Within(m, target) })
 }
 
 // below decides on a directory that is searched: whether a file in it has a rule.
@@ -334,7 +355,7 @@ func (s *search) entry(p string, e env.FileInfo) (Decision, bool) {
 // copies decides on the files below a directory that is copied to another place.
 func (j *judge) copies(from, to string) Decision {
 	w, seen := j.q.Workspace, 0
-	allow := j.allows("reads_inside", "only reads inside the working directory")
+	allow := j.reads()
 	if w.Files == nil {
 		return allow
 	}

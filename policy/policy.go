@@ -42,6 +42,8 @@ type Access struct {
 	Target string `json:"target"`
 	// Dir is the directory an Exec starts in.
 	Dir string `json:"dir,omitempty"`
+	// Running is the box of the program that an Exec is input for: one that runs already cannot be confined further.
+	Running Box `json:"running,omitempty"`
 	// Outside means that the access needs to leave the sandbox. Rules do not permit that, only an approval does.
 	Outside bool `json:"outside,omitempty"`
 }
@@ -88,6 +90,12 @@ type Workspace struct {
 	Git func(ctx context.Context, dir string) (why string) `json:"-"`
 	// Sandboxed means that the system confines commands to the workspace.
 	Sandboxed bool `json:"sandboxed,omitempty"`
+	// Unenforced means that commands should be confined, but the system cannot enforce BoxRead. Commands that only
+	// read then need approval.
+	Unenforced bool `json:"unenforced,omitempty"`
+	// Masked are files and directories with credentials. Reading them needs approval, or a rule that names them. Nil
+	// means those in Home.
+	Masked []string `json:"-"`
 	// Created reports whether this session created a file. Nil means that it created none.
 	Created func(path string) bool `json:"-"`
 }
@@ -161,6 +169,9 @@ type Decision struct {
 	Reason  string  `json:"reason,omitempty"` // for people and for the model
 	// Box, with Allow, is where the commands of the call run. The zero value is BoxWorkspace.
 	Box Box `json:"box,omitempty"`
+	// Reveal lists files outside the workspace, or with credentials, that the commands of the call read by name. Once
+	// the call is allowed, they can be read in its box.
+	Reveal []string `json:"reveal,omitempty"`
 	// Args, with Allow, replaces the arguments of the call by this JSON. It is validated and judged again.
 	Args string `json:"args,omitempty"`
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 )
 
@@ -55,7 +56,7 @@ func TestDecision_JSONKeepsVerdictCodeRuleAndReason(t *testing.T) {
 		t.Fatalf("got %s (%v)", b, err)
 	}
 	var got Decision
-	if err := json.Unmarshal(b, &got); err != nil || got != want {
+	if err := json.Unmarshal(b, &got); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v (%v), want %+v", got, err, want)
 	}
 }

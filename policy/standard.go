@@ -26,9 +26,10 @@ func (s Standard) Decide(ctx context.Context, q Query) Decision {
 
 // judge decides on one call.
 type judge struct {
-	ctx   context.Context
-	q     Query
-	rules Rules
+	ctx    context.Context
+	q      Query
+	rules  Rules
+	reveal []string // what commands read outside, by name
 }
 
 // decide returns the decision before the mode turns a question into another verdict.
@@ -63,11 +64,14 @@ func (j *judge) accesses() Decision {
 			strictest = d
 		}
 	}
-	return strictest.in(together(boxes))
+	if strictest = strictest.in(together(boxes)); len(boxes) > 0 && strictest.Verdict != Deny {
+		strictest.Reveal = j.reveal
+	}
+	return strictest
 }
 
 // firm are the questions that a rule for the whole tool does not answer.
-var firm = []string{"asked_by_rule", "deletes_outside", "deletes_foreign", "protected", "unparsed", "configures"}
+var firm = []string{"asked_by_rule", "reads_secret", "deletes_outside", "deletes_foreign", "protected", "unparsed", "configures"}
 
 // settle applies the modes that change the answer to a question.
 func (j *judge) settle(d Decision) Decision {
@@ -79,7 +83,7 @@ func (j *judge) settle(d Decision) Decision {
 		if slices.Contains(firm, d.Code) && d.Code != "asked_by_rule" {
 			return d
 		}
-		return Decision{Verdict: Allow, Code: "bypass", Rule: j.mode(), Reason: d.Reason}
+		return Decision{Verdict: Allow, Code: "bypass", Rule: j.mode(), Reason: d.Reason, Reveal: d.Reveal}
 	case ModeDontAsk:
 		d.Verdict, d.Reason = Deny, d.Reason+" (mode dontAsk denies what would need approval)"
 	case ModePlan:
@@ -97,6 +101,11 @@ func (j *judge) asks(code, reason string) Decision {
 
 func (j *judge) allows(code, reason string) Decision {
 	return Decision{Verdict: Allow, Code: code, Rule: j.mode(), Reason: reason}
+}
+
+// reads allows what only reads, where it can only read.
+func (j *judge) reads() Decision {
+	return j.allows("reads_inside", "only reads inside the working directory").in(BoxRead)
 }
 
 // byRule returns the decision of a rule.
@@ -174,7 +183,7 @@ func (j *judge) command(a Access) Decision {
 	if dir != w.Dir { // as if it began with cd
 		effects = append(effects, shell.Effect{Words: []string{"cd", dir}, Accesses: []shell.Access{{Kind: shell.Read, Path: dir}}})
 	}
-	strictest := j.allows("reads_inside", "only reads inside the working directory")
+	strictest := j.reads()
 	var boxes []Box
 	for i, e := range effects {
 		d := j.effect(e, a.Target)
@@ -183,7 +192,19 @@ func (j *judge) command(a Access) Decision {
 			strictest = d
 		}
 	}
-	return strictest.in(together(boxes))
+	return j.enforced(a, strictest.in(together(boxes)))
+}
+
+// enforced asks about a command that is allowed because it only reads, if it would run where it can do more.
+func (j *judge) enforced(a Access, d Decision) Decision {
+	switch {
+	case d.Verdict != Allow || d.Box != BoxRead:
+	case a.Running != "" && a.Running != BoxRead:
+		return j.asks("unenforced", "sends input to a program that can change files: "+a.Target)
+	case j.q.Workspace.Unenforced:
+		return j.asks("unenforced", "runs: "+a.Target+" (this system cannot confine it to reading)")
+	}
+	return d
 }
 
 // effect decides on one command of a line.
@@ -197,7 +218,7 @@ func (j *judge) effect(e shell.Effect, line string) Decision {
 		}
 	}
 	granted, ok := j.grants(e)
-	strictest := j.allows("reads_inside", "only reads inside the working directory")
+	strictest := j.reads()
 	for _, x := range e.Accesses {
 		d := j.file(file{Access: Access{Kind: Kind(x.Kind), Target: x.Path}, glob: x.Glob, deep: x.Deep, visible: x.Visible, names: x.Names, follow: x.Follow, command: ok && !granted.everything()})
 		if d.outweighs(strictest) {

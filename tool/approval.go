@@ -168,8 +168,8 @@ func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Qu
 		q.Workspace.Paths = e.Info().Paths()
 		q.Workspace.Files, q.Workspace.Shell = e, e.Info().Shell
 	}
-	if box, ok := e.(env.Confined); ok && p.Mode == policy.ModeAuto {
-		q.Workspace.Sandboxed = box.Enforced()
+	if box, ok := e.(env.Confined); ok {
+		q.Workspace = boxed(q.Workspace, box, p.Mode, out.Accesses)
 	}
 	if q.Workspace.Dir != "" || e == nil {
 		return q, nil
@@ -177,6 +177,19 @@ func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Qu
 	var err error
 	q.Workspace.Dir, err = e.RealPath(ctx, e.Info().Dir)
 	return q, err
+}
+
+// boxed returns the workspace with what a policy must know about the sandbox for these accesses.
+func boxed(w policy.Workspace, box env.Confined, m policy.Mode, accesses []policy.Access) policy.Workspace {
+	limits := box.Info().Limits
+	if limits == nil || limits.Sandbox == "" {
+		return w
+	}
+	w.Masked = limits.Masked
+	w.Sandboxed = m == policy.ModeAuto && box.Enforced()
+	runs := slices.ContainsFunc(accesses, func(a policy.Access) bool { return a.Kind == policy.Exec })
+	w.Unenforced = runs && !box.ReadsOnly()
+	return w
 }
 
 // permitted judges a call, gets approval if needed, and reports whether the call may run. If not, the
@@ -230,7 +243,7 @@ func (p *Pipeline) ask(ctx context.Context, t target, out *Outcome) (a Approval,
 		Decision: out.Decision, tool: t.tool, policy: p.effectivePolicy(),
 	}
 	r.query, _ = p.query(ctx, t, out)
-	r.Call.Env = bind(r.Call.Env, r.Accesses)
+	r.Call.Env = bind(r.Call.Env, r.Accesses, policy.Decision{Verdict: policy.Allow, Box: policy.BoxRead}) // a preview only reads
 	err = guard(func() (err error) {
 		a, err = p.Approve(ctx, r)
 		return err

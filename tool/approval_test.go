@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -247,7 +248,7 @@ func TestPipeline_EveryDecisionNamesItsRule(t *testing.T) {
 		p := pipeline(t, echo(byText))
 		p.Policy = c.policy
 		out := p.Run(t.Context(), c.call)
-		if out.Decision != c.want || out.OK() != (c.want.Verdict == policy.Allow) {
+		if !reflect.DeepEqual(out.Decision, c.want) || out.OK() != (c.want.Verdict == policy.Allow) {
 			t.Errorf("%s: %+v, ok %v; want %+v", c.name, out.Decision, out.OK(), c.want)
 		}
 	}

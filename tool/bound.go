@@ -21,11 +21,14 @@ type bound struct {
 	links           env.Environment
 	paths           env.Paths
 	judged          []policy.Access // with absolute paths
+	starts          env.Environment // for commands
+	box             policy.Box      // of commands
+	reveal          []string        // what they may read in addition
 }
 
-// bind returns the environment for a call with these accesses. If they are undeclared, nothing is refused:
-// the call was permitted without knowing them.
-func bind(e env.Environment, accesses []policy.Access) env.Environment {
+// bind returns the environment for a call with these accesses, whose commands run in the box of the decision. If the
+// accesses are undeclared, nothing is refused: the call was permitted without knowing them.
+func bind(e env.Environment, accesses []policy.Access, d policy.Decision) env.Environment {
 	if e == nil || accesses == nil {
 		return e
 	}
@@ -34,6 +37,14 @@ func bind(e env.Environment, accesses []policy.Access) env.Environment {
 	}
 	info := e.Info()
 	b := &bound{Environment: env.NoLinks(e), links: e, paths: info.Paths(), judged: slices.Clone(accesses)}
+	b.starts, b.reveal = b.Environment, d.Reveal
+	if d.Verdict == policy.Allow { // an approval permits the workspace
+		b.box = d.Box
+	}
+	if b.box == policy.BoxOutside {
+		outside, _ := env.Outside(e)
+		b.starts = env.NoLinks(outside)
+	}
 	for i, a := range b.judged {
 		switch a.Kind {
 		case policy.Read, policy.Write, policy.Delete:
@@ -100,6 +111,20 @@ func (b *bound) Below(ctx context.Context, _, path string) (below string, done f
 	})
 	return below, func(error) {}, err
 }
+
+// Info returns the limits of the box in which commands run.
+func (b *bound) Info() env.Info {
+	info := b.Environment.Info()
+	if l := info.Limits; b.box == policy.BoxRead && l != nil && l.Sandbox != "" {
+		own := *l
+		own.Sandbox, own.Writable, own.Network = ReadSandbox, nil, false
+		info.Limits = &own
+	}
+	return info
+}
+
+// ReadSandbox is the name of the sandbox in the limits of a call whose commands can only read.
+const ReadSandbox = "reads only"
 
 // any reports whether an access of one of the kinds matches.
 func (b *bound) any(match func(target string) bool, kinds ...policy.Kind) bool {
@@ -264,8 +289,8 @@ func (b *bound) Mkdir(ctx context.Context, path string, perm fs.FileMode) error 
 
 func (b *bound) Start(ctx context.Context, c env.Command) (p env.Process, err error) {
 	err = b.file(ctx, cmp.Or(c.Dir, b.Info().Dir), b.runs, func(real string) (err error) {
-		c.Dir = real
-		p, err = b.Environment.Start(ctx, c)
+		c.Dir, c.ReadOnly, c.Reveal = real, b.box == policy.BoxRead, b.reveal
+		p, err = b.starts.Start(ctx, c)
 		return err
 	})
 	return p, err

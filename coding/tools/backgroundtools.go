@@ -39,7 +39,7 @@ func processSpec(spec tool.Spec, properties string) tool.Spec {
 	spec.Version, spec.Limit = "1.0.0", shellLimit()
 	spec.Input = fmt.Appendf(nil, `{"type":"object","properties":{"id":{"type":["string","integer"],"description":"id returned by shell"}%s},"required":["id"],"additionalProperties":false}`, properties)
 	spec.Output = payload("id string", "pid integer", "command string", "running boolean",
-		"exit_code integer", "timed_out boolean", "duration_ms integer", "signal string", "background_processes integer", "dropped_bytes integer")
+		"exit_code integer", "timed_out boolean", "duration_ms integer", "signal string", "background_processes integer", "dropped_bytes integer", "blocked array")
 	return spec
 }
 

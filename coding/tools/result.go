@@ -187,6 +187,9 @@ func exitFields(exit env.Exit) map[string]any {
 	if exit.Dropped > 0 {
 		fields["dropped_bytes"] = exit.Dropped
 	}
+	if len(exit.Blocked) > 0 {
+		fields["blocked"] = exit.Blocked
+	}
 	return fields
 }
 

@@ -34,7 +34,7 @@ func (s *shell) spec() tool.Spec {
 			fmt.Sprintf("The command is stopped after timeout_ms (default %d, at most %d). ", s.config.DefaultTimeout.Milliseconds(), s.config.MaxTimeout.Milliseconds()) +
 			"Each command runs in a new shell in the working directory. A background command runs until it is stopped or its timeout_ms has passed.",
 		Permissions: commandPermissions(), SideEffects: "runs a command, which may do anything", Destructive: true, OpenWorld: true,
-		Output: payload("exit_code integer", "timed_out boolean", "duration_ms integer", "signal string", "background_processes integer", "dropped_bytes integer",
+		Output: payload("exit_code integer", "timed_out boolean", "duration_ms integer", "signal string", "background_processes integer", "dropped_bytes integer", "blocked array",
 			"id string", "pid integer", "started string"),
 		Limit: shellLimit(),
 	}

@@ -113,6 +113,7 @@ type state struct {
 	spoolName  string         // name of the private directory
 	config     sandbox.Config // of box
 	box        *sandbox.Box   // nil if commands are not confined
+	readConfig sandbox.Config // of readBox
 	readBox    *sandbox.Box   // of commands that only read
 	report     sync.Once      // calls incomplete
 	incomplete func(sandbox.Support)
@@ -142,7 +143,7 @@ type state struct {
 	streams   map[*stream]struct{}    // still open
 	leftover  leftovers
 	busy      sync.WaitGroup // watching and killing processes
-	reading   sync.WaitGroup // readers of streams
+	readers   sync.WaitGroup // of streams
 }
 
 var _ env.Environment = (*Env)(nil)
@@ -285,7 +286,7 @@ func (e *Env) closeStreams() {
 		s.file.Close()
 	}
 	e.mu.Unlock()
-	e.reading.Wait()
+	e.readers.Wait()
 }
 
 // files returns the descriptors of a child: the standard ones and no others.

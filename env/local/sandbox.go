@@ -47,7 +47,8 @@ func (e *Env) newBox(c sandbox.Config) error {
 	if e.box, err = sandbox.New(c); err != nil {
 		return err
 	}
-	if e.readBox, err = sandbox.New(e.readConfig(c, named, filepath.Join(private, readName))); err != nil {
+	e.readConfig = e.reading(c, named, filepath.Join(private, readName))
+	if e.readBox, err = sandbox.New(e.readConfig); err != nil {
 		return err
 	}
 	e.config, e.cache = c, c.Cache
@@ -62,9 +63,9 @@ const (
 	readName = "read" // of commands that only read
 )
 
-// readConfig returns the sandbox of commands that only read, also named files. Caches are in memory, over those of the
+// reading returns the sandbox of commands that only read, also named files. Caches are in memory, over those of the
 // user.
-func (e *Env) readConfig(c sandbox.Config, named []string, temp string) sandbox.Config {
+func (e *Env) reading(c sandbox.Config, named []string, temp string) sandbox.Config {
 	r := sandbox.Config{
 		Mode: sandbox.ReadOnly, Dir: c.Dir, Temp: temp, Protected: c.Protected, Overlays: overlays(temp),
 		Masked: c.Masked, Hidden: c.Hidden, NoSockets: true,
@@ -135,20 +136,35 @@ func confineVars(vars map[string]string, temp, cache string) {
 
 // boxFor returns the sandbox of a command, or nil if it is not confined.
 func (e *Env) boxFor(c env.Command) (*sandbox.Box, error) {
-	switch {
-	case e.box == nil || e.outside:
+	if e.box == nil || e.outside {
 		return nil, nil
-	case c.ReadOnly:
-		return e.readBox, nil
-	case len(c.Reveal) > 0:
-		return e.revealing(c.Reveal)
 	}
-	return e.box, nil
+	box, config := e.box, e.config
+	if c.ReadOnly {
+		box, config = e.readBox, e.readConfig
+	}
+	// An overlay must not be mounted twice.
+	special, changed := config, false
+	special.Overlays, special.Layers = nil, ""
+	special.Masked = slices.DeleteFunc(slices.Clone(config.Masked), func(m string) bool {
+		named := slices.ContainsFunc(c.Reveal, func(path string) bool { return contains(m, path) })
+		changed = changed || named
+		return named
+	})
+	for _, path := range c.Reveal {
+		if c.ReadOnly && !slices.ContainsFunc(config.Readable, func(dir string) bool { return contains(dir, path) }) {
+			special.Readable, changed = append(slices.Clip(special.Readable), path), true
+		}
+	}
+	if !changed {
+		return box, nil
+	}
+	return e.special(special)
 }
 
-// revealing returns a sandbox like the configured one, except that commands can read some of the masked files.
-func (e *Env) revealing(paths []string) (*sandbox.Box, error) {
-	key := strings.Join(paths, "\x00")
+// special returns a sandbox in which commands can read more than in the others.
+func (e *Env) special(c sandbox.Config) (*sandbox.Box, error) {
+	key := fmt.Sprintf("%s %q %q", c.Mode, c.Masked, c.Readable)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if box := e.revealed[key]; box != nil {
@@ -157,9 +173,6 @@ func (e *Env) revealing(paths []string) (*sandbox.Box, error) {
 	if e.closed {
 		return nil, env.ErrClosed
 	}
-	c := e.config
-	c.Masked = slices.DeleteFunc(slices.Clone(c.Masked), func(m string) bool { return slices.Contains(paths, m) })
-	c.Overlays, c.Layers = nil, "" // an overlay must not be mounted twice
 	box, err := sandbox.New(c)
 	if err != nil {
 		return nil, err

@@ -203,7 +203,7 @@ func (p *Process) follow(c env.Command, pl *stdio) {
 		s := newStream(p, env.Stdout+env.Stream(i), f)
 		p.streams = append(p.streams, s)
 		e.streams[s] = struct{}{}
-		e.reading.Add(1)
+		e.readers.Add(1)
 		go s.run()
 	}
 	closing := e.closed

@@ -49,7 +49,7 @@ func (s *stream) run() {
 	delete(e.streams, s)
 	e.mu.Unlock()
 	s.file.Close()
-	e.reading.Done()
+	e.readers.Done()
 }
 
 // drain reads what is available now, and reports whether that was the end. It stops at the capacity

@@ -48,7 +48,7 @@ func (s *stream) run() {
 	delete(e.streams, s)
 	e.mu.Unlock()
 	s.file.Close()
-	e.reading.Done()
+	e.readers.Done()
 }
 
 // keep appends to the capture, a block at a time.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/coder"
+	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -174,6 +176,9 @@ func (o run) coderEnv(h Host, dir string, box coder.Sandbox) (env.Environment, e
 		o.box.Writable = append(o.box.Writable, dir)
 	}
 	o.box.Network = true
+	for _, name := range []string{".claude", ".claude.json", ".codex", ".gemini", ".config/opencode", ".local/share/opencode"} { // its own credentials
+		o.box.Readable = append(o.box.Readable, realpath.Resolve(filepath.Join(h.Getenv("HOME"), name)))
+	}
 	if state, err := stateDir(h); err == nil && o.box.Mode == sandbox.WorkspaceWrite {
 		o.box.Cache = coding.SandboxCache(state, dir)
 	}

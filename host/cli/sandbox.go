@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/llm/connect"
 )
 
@@ -46,6 +48,12 @@ func modeWords() (words []string) {
 func (h Host) box(s *config.Settings, more, protected []string) (sandbox.Config, error) {
 	c := sandbox.Config{Mode: sandbox.Mode(s.Sandbox.Mode), Network: s.Sandbox.Network}
 	c.Writable = append(append(c.Writable, s.Sandbox.WritableRoots...), more...)
+	for _, path := range s.Sandbox.Readable {
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			path = filepath.Join(h.Getenv("HOME"), rest)
+		}
+		c.Readable = append(c.Readable, realpath.Resolve(path))
+	}
 	for _, dir := range c.Writable {
 		if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
 			return c, usagef("the writable directory %s does not exist or is not a directory", dir)

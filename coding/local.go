@@ -1,0 +1,66 @@
+package coding
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/policy"
+)
+
+// Local returns an environment on this machine whose sandbox enforces what a policy says about reading: commands that
+// only read can read the roots of the workspace, and no command can read what rules deny.
+func Local(c local.Config, p policy.Policy, w policy.Workspace) (*local.Env, error) {
+	c.Sandbox.Readable = slices.Concat(c.Sandbox.Readable, w.Roots)
+	denied := &deniedFiles{workspace: w}
+	if denied.policy, _ = p.(unreadable); denied.policy != nil {
+		c.Sandbox.Hidden = denied.list
+	}
+	e, err := local.New(c)
+	if err != nil {
+		return nil, err
+	}
+	if dir, err := filepath.EvalSymlinks(e.Info().Dir); err == nil {
+		denied.set(e, dir)
+	}
+	return e, nil
+}
+
+// unreadable is a policy that knows which files rules deny to read.
+type unreadable interface {
+	Unreadable(ctx context.Context, w policy.Workspace) []string
+}
+
+// deniedFiles finds the files that rules deny to read.
+type deniedFiles struct {
+	policy unreadable
+
+	mu        sync.Mutex
+	workspace policy.Workspace
+	found     []string
+	at        time.Time // of the last search
+}
+
+// searchPause is how long the result of a search is used.
+const searchPause = 2 * time.Second
+
+// set sets where to search.
+func (d *deniedFiles) set(e *local.Env, dir string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	info := e.Info()
+	d.workspace.Dir, d.workspace.Paths, d.workspace.Files = dir, info.Paths(), e
+}
+
+// list returns the files.
+func (d *deniedFiles) list() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if time.Since(d.at) > searchPause && d.workspace.Files != nil {
+		d.found, d.at = d.policy.Unreadable(context.Background(), d.workspace), time.Now()
+	}
+	return d.found
+}

@@ -1,0 +1,72 @@
+package policy
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// Unreadable returns the files and directories that rules deny to read: those in the workspace that exist now, and those
+// that a rule names elsewhere. An environment can hide them from commands. It looks at a limited number of files.
+func (rules Rules) Unreadable(ctx context.Context, w Workspace) (paths []string) {
+	var deny []Rule
+	for _, r := range rules.Deny {
+		if slices.Contains(r.kinds, Read) && r.pattern != "" {
+			deny = append(deny, r)
+		}
+	}
+	if len(deny) == 0 || w.Files == nil {
+		return nil
+	}
+	for _, r := range deny {
+		paths = append(paths, r.literal(w)...)
+	}
+	left := maxFiles
+	for _, dir := range append([]string{w.Dir}, w.Roots...) {
+		paths = append(paths, denied(ctx, w, deny, dir, &left)...)
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// Unreadable returns what the rules deny to read.
+func (s Standard) Unreadable(ctx context.Context, w Workspace) []string {
+	return s.Rules.Unreadable(ctx, w)
+}
+
+// literal returns the path that a rule names, if it names one outside of the workspace.
+func (r Rule) literal(w Workspace) []string {
+	pattern, _ := strings.CutSuffix(r.pattern, "/**")
+	if strings.ContainsAny(pattern, "*?[") {
+		return nil
+	}
+	if rest, ok := strings.CutPrefix(pattern, "//"); ok {
+		return []string{w.Paths.Clean("/" + rest)}
+	}
+	if rest, ok := strings.CutPrefix(pattern, "~/"); ok && w.Home != "" {
+		return []string{w.Paths.Join(w.Home, rest)}
+	}
+	return nil
+}
+
+// denied returns the files below a directory that a rule matches.
+func denied(ctx context.Context, w Workspace, rules []Rule, dir string, left *int) (paths []string) {
+	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !r.mayMatchBelow(w, dir) })
+	if len(rules) == 0 {
+		return nil
+	}
+	entries, _ := w.Files.ReadDir(ctx, dir)
+	for _, e := range entries {
+		if *left--; *left < 0 {
+			return paths
+		}
+		path := w.Paths.Join(dir, e.Name)
+		switch {
+		case slices.ContainsFunc(rules, func(r Rule) bool { return r.matches(w, path) }):
+			paths = append(paths, path)
+		case e.IsDir() && e.Name != ".git" && e.Name != "node_modules":
+			paths = append(paths, denied(ctx, w, rules, path, left)...)
+		}
+	}
+	return paths
+}
