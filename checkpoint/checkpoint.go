@@ -9,9 +9,8 @@
 // outside a repository. Ignored files in the index of the workspace's repository are recorded too, but
 // Restore never removes them: they may have existed, ignored, before the checkpoint.
 //
-// Content, permission bits and link targets are exact, and empty directories are included, except the
-// placeholders of a sandbox. Owners, times, extended attributes and hard links are not recorded. Devices,
-// FIFOs and sockets are skipped.
+// Content, permission bits and link targets are exact, and empty directories are included. Owners, times, extended
+// attributes and hard links are not recorded. Devices, FIFOs and sockets are skipped.
 //
 // # How it is stored
 //

@@ -14,30 +14,6 @@ import (
 	"time"
 )
 
-func TestTake_IgnoresThePlaceholdersOfASandbox(t *testing.T) {
-	w := newWorkspace(t)
-	w.write("f", "1")
-	before := w.take()
-	must(t, os.Mkdir(w.path(".reins"), 0o755))
-	must(t, os.Mkdir(w.path(".mcp.json"), 0o755))
-	equal(t, "with placeholders", w.take(), before)
-	w.restore(before)
-	if _, err := os.Stat(w.path(".reins")); err != nil {
-		t.Errorf("Restore removed a placeholder: %v", err)
-	}
-	must(t, os.Mkdir(w.path("empty"), 0o755))
-	w.write(".reins/config.toml", "x")
-	after := w.take()
-	w.remove(".reins")
-	w.remove("empty")
-	w.restore(after)
-	for _, name := range []string{".reins/config.toml", "empty"} {
-		if _, err := os.Stat(w.path(name)); err != nil {
-			t.Errorf("not restored: %v", err)
-		}
-	}
-}
-
 func TestTake_RecordsUntrackedFilesLinksAndEmptyDirectories(t *testing.T) {
 	w := newWorkspace(t)
 	a := w.take()

@@ -143,7 +143,7 @@ func TestExplainLimits_SaysWhatFailedForThem(t *testing.T) {
 	b := newBoxed(t, local.Config{})
 	for line, want := range map[string]string{
 		"touch " + b.outside + "/x":                          "This ran in the sandbox (workspace-write)",
-		"mkdir -p .git/hooks/x":                              "This ran in the sandbox",
+		"mkdir -p .git; echo x > .git/commondir; exit 1":     "The sandbox blocked ",
 		"echo no luck >&2; exit 1":                           "",
 		"touch " + b.outside + "/x || true":                  "",
 		"gh() { echo not logged in; return 1; }; gh pr list": "Commands do not get GH_TOKEN from",

@@ -2,7 +2,6 @@ package coding
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -23,7 +22,7 @@ func Local(c local.Config, p policy.Policy, w policy.Workspace) (*local.Env, err
 	if err != nil {
 		return nil, err
 	}
-	if dir, err := filepath.EvalSymlinks(e.Info().Dir); err == nil {
+	if dir, err := e.RealPath(context.Background(), e.Info().Dir); err == nil {
 		denied.set(e, dir)
 	}
 	return e, nil

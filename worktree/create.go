@@ -105,10 +105,8 @@ func (t *Tree) fill(ctx context.Context, r repository, changes bool) error {
 		if err := share(dir, r, t.alternates(dir, r)); err != nil {
 			return err
 		}
-		for _, s := range config {
-			if _, err := (git{env: g.env, dir: t.place, repo: dir}).run(ctx, "config", s[0], s[1]); err != nil {
-				return err
-			}
+		if err := configure(dir, config); err != nil {
+			return err
 		}
 	}
 	if err := t.setBase(ctx, g, r, changes); err != nil {
@@ -150,6 +148,20 @@ func share(dir string, r repository, alternates string) error {
 		return err
 	}
 	return errors.Join(copyFile(filepath.Join(dir, "info", "exclude"), r.info), copyFile(filepath.Join(dir, "shallow"), r.shallow))
+}
+
+// configure adds settings to a repository. Commands cannot change its configuration.
+func configure(dir string, settings [][2]string) error {
+	f, err := os.OpenFile(filepath.Join(dir, "config"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`)
+	for _, s := range settings {
+		section, name, _ := strings.Cut(s[0], ".")
+		_, err = fmt.Fprintf(f, "[%s]\n\t%s = \"%s\"\n", section, name, quote.Replace(s[1]))
+	}
+	return errors.Join(err, f.Close())
 }
 
 // copyFile copies a file, if it exists.

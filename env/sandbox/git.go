@@ -24,13 +24,21 @@ func (l *layout) protect(root string) {
 	l.protectGit(filepath.Join(root, ".git"))
 	walkDirs(root, func(dir string, entries []os.DirEntry) {
 		l.watched = append(l.watched, dir)
-		if dir != root && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == ".git" }) {
-			l.protectGit(filepath.Join(dir, ".git"))
+		bare := 0
+		for _, e := range entries {
+			switch e.Name() {
+			case ".git":
+				if dir != root {
+					l.protectGit(filepath.Join(dir, ".git"))
+				}
+			case "HEAD", "objects", "refs":
+				bare++
+			}
+		}
+		if bare == 3 {
+			l.protectDir(dir)
 		}
 	})
-	if looksBare(root) {
-		l.protectDir(root)
-	}
 }
 
 // protectGit adds what decides what git runs. The rest of a repository stays writable, for commits.
@@ -60,7 +68,7 @@ func (l *layout) protectDir(git string) {
 		l.forbidden = append(l.forbidden, filepath.Join(git, name))
 	}
 	work := filepath.Dir(git)
-	if filepath.Base(git) != ".git" {
+	if filepath.Base(git) != ".git" { // without a work tree
 		work = git
 	}
 	for _, file := range append(userConfigs(), filepath.Join(git, "config")) {
@@ -162,7 +170,7 @@ func redirects(git string) bool {
 // ordinary are the settings that git writes itself when it creates or clones a repository.
 var ordinary = []string{
 	"core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase",
-	"core.precomposeunicode", "core.symlinks", "extensions.objectformat", "extensions.refstorage", "init.defaultbranch",
+	"core.precomposeunicode", "core.symlinks", "core.autocrlf", "core.eol", "core.longpaths", "extensions.objectformat", "extensions.refstorage", "init.defaultbranch",
 	"remote.url", "remote.fetch", "remote.tagopt", "branch.remote", "branch.merge", "branch.rebase", "submodule.url",
 	"submodule.active", "user.name", "user.email",
 }
@@ -177,7 +185,7 @@ func hostile(git string) bool {
 	list, _ := readConfig(filepath.Join(git, "config")) // git refuses what cannot be parsed
 	for _, s := range list {
 		key := s.Section + "." + s.Name
-		if !slices.Contains(ordinary, key) || key == "core.bare" && s.Value != "false" || key == "remote.url" && strings.Contains(s.Value, "::") {
+		if !slices.Contains(ordinary, key) || key == "remote.url" && strings.Contains(s.Value, "::") {
 			return true
 		}
 	}

@@ -160,8 +160,7 @@ func (b *Box) suspect(path string) bool {
 			return true
 		}
 	}
-	git, _ := repositoryOf(path)
-	return slices.Contains(b.fresh, git) || b.forbids(path)
+	return slices.ContainsFunc(b.fresh, func(git string) bool { return within(git, path) }) || b.forbids(path)
 }
 
 // forbids reports whether a path must not appear. Names are compared in any case.
@@ -195,7 +194,7 @@ func (b *Box) inspect(paths []string) {
 			b.block(path)
 		case inside:
 			b.inspectGit(git)
-		case base == "HEAD" || base == "objects" || base == "refs":
+		default:
 			b.inspectBare(filepath.Dir(path))
 		}
 		if fi, err := os.Lstat(path); err == nil && fi.IsDir() && !skipped(base) && !inRepository(path) {
@@ -219,35 +218,42 @@ func (b *Box) protects(git string) bool {
 	return slices.Contains(b.layout.protected, git) || slices.Contains(b.layout.protected, filepath.Join(git, "config"))
 }
 
-// inspectBare blocks a new repository without a work tree, which git would use in all directories below it.
+// inspectBare looks at a directory that may have become a repository without a work tree. Git would use it in all
+// directories below it.
 func (b *Box) inspectBare(dir string) {
+	if filepath.Base(dir) == "hooks" {
+		dir = filepath.Dir(dir)
+	}
 	if looksBare(dir) && !b.protects(dir) {
-		b.block(filepath.Join(dir, "HEAD"))
+		b.inspectNew(dir, filepath.Join(dir, "HEAD"))
 	}
 }
 
-// inspectGit blocks a new repository that would run programs. An ordinary one is watched, and protected from the next
-// command on.
+// inspectGit looks at a new directory or file named .git.
 func (b *Box) inspectGit(git string) {
 	if missing(git) || b.protects(git) {
 		return
 	}
-	if fi, err := os.Lstat(git); err != nil || !fi.IsDir() || hostile(git) {
+	if fi, err := os.Lstat(git); err != nil || !fi.IsDir() {
 		b.block(git)
 		return
 	}
-	b.outdated = true
+	b.inspectNew(git, git)
+}
+
+// inspectNew blocks a new repository that would run programs, by the given path in it. An ordinary one is watched, and
+// protected from the next command on.
+func (b *Box) inspectNew(git, path string) {
 	if !slices.Contains(b.fresh, git) {
 		b.fresh = append(b.fresh, git)
 	}
-	if b.watch == nil {
-		return
+	if b.outdated = true; b.watch != nil {
+		for _, dir := range []string{git, filepath.Join(git, "hooks")} {
+			b.watch.add(dir, newNames|written)
+		}
 	}
-	for _, dir := range []string{git, filepath.Join(git, "hooks")} {
-		b.watch.add(dir, newNames|written)
-	}
-	if hostile(git) { // by now
-		b.block(git)
+	if hostile(git) {
+		b.block(path)
 	}
 }
 

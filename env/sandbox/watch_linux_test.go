@@ -125,20 +125,28 @@ func TestNewRepository_IsKeptAndProtectedIfItIsOrdinary(t *testing.T) {
 }
 
 // If .git is no repository any more, git looks for one in the directory itself, whose configuration could be anything.
-func TestBareRepository_IsBlocked(t *testing.T) {
-	for name, line := range map[string]string{
-		"hollowed": `mv .git/HEAD .git/HEAD.x; cp .git/HEAD.x HEAD; mkdir objects refs; printf '[core]\nworktree = .\nfsmonitor = ./evil\n' > config`,
-		"new":      `git init -q --bare b && mv b/* .`,
+func TestBareRepository_IsBlockedIfItWouldRunPrograms(t *testing.T) {
+	const hostile = `printf '[core]\nworktree = .\nfsmonitor = ./evil\n' > `
+	for name, probe := range map[string]struct{ line, path string }{
+		"hollowed":   {`mv .git/HEAD .git/HEAD.x; cp .git/HEAD.x HEAD; mkdir objects refs; ` + hostile + `config`, "HEAD"},
+		"moved":      {`git init -q --bare b && ` + hostile + `b/config && mv b/* .`, "HEAD"},
+		"hook":       {`git init -q --bare sub/b && echo x > sub/b/hooks/post-commit`, "sub/b/HEAD"},
+		"configured": {`git init -q --bare sub/b && git -C sub/b config core.worktree ..`, "sub/b/HEAD"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, nil)
-			s.sh(true, line)
-			s.blocks("HEAD")
+			s.sh(true, probe.line)
+			s.blocks(probe.path)
 		})
 	}
+}
+
+func TestBareRepository_IsProtectedIfItIsOrdinary(t *testing.T) {
 	s := newStage(t, nil)
-	s.sh(true, "git init -q --bare sub/b")
-	s.blocks("sub/b/HEAD")
+	s.must("git init -q --bare sub/b")
+	s.blocks()
+	s.refuses("echo x >> sub/b/config")
+	s.refuses("echo x >> sub/b/hooks/post-commit")
 }
 
 func TestBlocked_KeepsWhatWasBlockedBefore(t *testing.T) {
