@@ -1,8 +1,8 @@
 // Package config reads the configuration of Reins.
 //
 // A configuration is written in TOML. [Load] merges several layers, lowest first: defaults, the system file,
-// the user file, the project file, the local project file, environment variables, flags, and the managed
-// file. A scalar in a higher layer replaces the one in a lower layer; lists are merged. [Settings] records where
+// the user file, the project file, the local project file, the user's own file for the project, environment variables,
+// flags, and the managed file. A scalar in a higher layer replaces the one in a lower layer; lists are merged. [Settings] records where
 // every value comes from.
 //
 // Files in a project are controlled by whoever wrote the project. They can never set endpoints or the sandbox, or

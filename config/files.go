@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // Names of the files in the root of a project.
@@ -23,6 +26,7 @@ type File struct {
 
 	root, name string // the root of its project and its name there; "" for other files
 	required   bool   // it must exist
+	about      string // the root of the project that it is for, if it is not in the project
 }
 
 // Files returns the files that Load reads, lowest layer first.
@@ -39,6 +43,9 @@ func (src Sources) Files() []File {
 		files = append(files,
 			File{Layer: LayerProject, Path: filepath.Join(src.Dir, ProjectFile), root: src.Dir, name: ProjectFile},
 			File{Layer: LayerLocal, Path: filepath.Join(src.Dir, LocalFile), root: src.Dir, name: LocalFile})
+		if dir := src.PersonalDir(); dir != "" {
+			files = append(files, File{Layer: LayerPersonal, Path: filepath.Join(dir, personalName(src.Dir)), about: src.Dir})
+		}
 	}
 	return append(files, File{Layer: LayerManaged, Path: filepath.Join(dir, "managed.toml")})
 }
@@ -53,11 +60,39 @@ func systemDir(goos string) string {
 	return "/etc/reins"
 }
 
-func (src Sources) userFile() File {
-	getenv := src.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
+// PersonalDir returns the directory of the user's own files for projects, or "" if the user has no home. Projects
+// cannot write there.
+func (src Sources) PersonalDir() string {
+	dir := userDir(runtime.GOOS, src.getenv())
+	if dir == "" {
+		return ""
 	}
+	return filepath.Join(dir, "reins", "projects")
+}
+
+// personalName returns the name of the user's own file for the project with a root: the name of the directory, for
+// people, and a hash of its path.
+func personalName(root string) string {
+	name := strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r == '.' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '_'
+	}, filepath.Base(root))
+	const longest = 40
+	sum := sha256.Sum256([]byte(root))
+	return name[:min(len(name), longest)] + "-" + hex.EncodeToString(sum[:8]) + ".toml"
+}
+
+func (src Sources) getenv() func(string) string {
+	if src.Getenv == nil {
+		return os.Getenv
+	}
+	return src.Getenv
+}
+
+func (src Sources) userFile() File {
+	getenv := src.getenv()
 	if path := getenv("REINS_CONFIG"); path != "" {
 		return File{Layer: LayerUser, Path: path, required: true}
 	}

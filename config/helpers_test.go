@@ -28,6 +28,7 @@ func newWorld(t *testing.T) *world {
 		config.LayerManaged: filepath.Join(etc, "managed.toml"),
 	}}
 	w.sources = config.Sources{Dir: project, SystemDir: etc, Trusted: true, Getenv: func(name string) string { return w.env[name] }}
+	w.files[config.LayerPersonal] = w.file(config.LayerPersonal).Path
 	return w
 }
 

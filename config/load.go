@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -76,9 +75,7 @@ func (s *Settings) entry(f field) Entry {
 // Load reads and merges all layers. A file with an unknown key, a wrong type or an invalid value is an
 // [*Error]. Missing files are skipped.
 func Load(src Sources) (*Settings, error) {
-	if src.Getenv == nil {
-		src.Getenv = os.Getenv
-	}
+	src.Getenv = src.getenv()
 	s := &Settings{origins: map[string][]Origin{}, dir: src.Dir, home: cmp.Or(src.Getenv("HOME"), src.Getenv("USERPROFILE"))}
 	for _, o := range defaults() {
 		if err := s.override(LayerDefault, o); err != nil {

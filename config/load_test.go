@@ -15,7 +15,7 @@ import (
 
 // layers lists the layers that can set a value, lowest first.
 var layers = []config.Layer{
-	config.LayerSystem, config.LayerUser, config.LayerProject, config.LayerLocal, config.LayerEnvironment, config.LayerFlag, config.LayerManaged,
+	config.LayerSystem, config.LayerUser, config.LayerProject, config.LayerLocal, config.LayerPersonal, config.LayerEnvironment, config.LayerFlag, config.LayerManaged,
 }
 
 // set sets model to the layer's name and adds a rule with the layer's name to ask and deny.

@@ -16,13 +16,14 @@ const (
 	LayerUser        Layer = "user"
 	LayerProject     Layer = "project"
 	LayerLocal       Layer = "local"
+	LayerPersonal    Layer = "personal"
 	LayerEnvironment Layer = "environment"
 	LayerFlag        Layer = "flag"
 	LayerManaged     Layer = "managed"
 )
 
 var layerOrder = []Layer{
-	LayerDefault, LayerSystem, LayerUser, LayerProject, LayerLocal, LayerEnvironment, LayerFlag, LayerManaged,
+	LayerDefault, LayerSystem, LayerUser, LayerProject, LayerLocal, LayerPersonal, LayerEnvironment, LayerFlag, LayerManaged,
 }
 
 // Above reports whether settings of l override those of another layer.

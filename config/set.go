@@ -57,6 +57,9 @@ func (f File) changed(key, value string, add bool) (before, after []byte, err er
 	if before, err = f.read(); err != nil {
 		return nil, nil, err
 	}
+	if before == nil && f.about != "" {
+		before = []byte("# Settings for " + strconv.Quote(f.about) + "\n")
+	}
 	after, err = f.edited(k, before, text, add)
 	return before, after, err
 }

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -183,6 +184,32 @@ func TestSet_LocalFileIsKeptOutOfVersionControl(t *testing.T) {
 	}
 	if b, err := os.ReadFile(list); string(b) != "mine\n" {
 		t.Errorf("an existing .gitignore is now %q (%v)", b, err)
+	}
+}
+
+func TestAdd_ThePersonalFileOfAProjectIsOutsideIt(t *testing.T) {
+	w := newWorld(t)
+	f := w.file(config.LayerPersonal)
+	if err := f.Add("permissions.allow", "Edit(/**)"); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(f.Path)
+	if want := fmt.Sprintf("# Settings for %q\n\n[permissions]\nallow = [\"Edit(/**)\"]\n", w.sources.Dir); string(b) != want || err != nil {
+		t.Errorf("the file is %q (%v), want %q", b, err, want)
+	}
+	if dir := filepath.Join(w.env["XDG_CONFIG_HOME"], "reins", "projects"); filepath.Dir(f.Path) != dir || w.sources.PersonalDir() != dir {
+		t.Errorf("the file is %s, and its directory %s", f.Path, w.sources.PersonalDir())
+	}
+	w.sources.Trusted = false
+	if s := w.load(); !slices.Equal(s.Permissions.Allow, []string{"Edit(/**)"}) || len(s.Notes) > 0 {
+		t.Errorf("in an untrusted project: %q, %v", s.Permissions.Allow, s.Notes)
+	}
+	w.sources.Dir = filepath.Join(t.TempDir(), filepath.Base(w.sources.Dir)) // another one with the same name
+	if err := os.Mkdir(w.sources.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if s := w.load(); len(s.Permissions.Allow) > 0 {
+		t.Errorf("in another project: %q", s.Permissions.Allow)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 type asker struct {
 	host Host
 	view view
+	dir  string // the directory that the agent works in; "" is the current one
 
 	asking sync.Mutex // held while a question waits for its answer
 	keys   keyboard
@@ -139,7 +140,7 @@ func (a *asker) askCall(ctx context.Context, q *callQuestion) (answer tool.Appro
 		}
 		c, problem := q.parse(line)
 		if problem == "" && len(c.save) > 0 {
-			problem = a.save(c.save)
+			problem = a.save(c.layer, c.save)
 		}
 		switch {
 		case problem != "":
@@ -152,9 +153,9 @@ func (a *asker) askCall(ctx context.Context, q *callQuestion) (answer tool.Appro
 	}
 }
 
-// save adds rules to the user's configuration and returns what went wrong.
-func (a *asker) save(rules []string) (problem string) {
-	file, err := a.host.configFile(config.LayerUser)
+// save adds rules to one of the user's files and returns what went wrong.
+func (a *asker) save(layer config.Layer, rules []string) (problem string) {
+	file, err := a.host.configFileFor(a.dir, layer)
 	for _, rule := range rules {
 		if err == nil {
 			err = file.Add("permissions.allow", rule)

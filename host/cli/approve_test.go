@@ -15,8 +15,10 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -49,7 +51,7 @@ func askedIn(t *testing.T, mode policy.Mode, dir, agent string, tools []tool.Too
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &asker{host: Host{Stderr: &strings.Builder{}, Getenv: func(name string) string { return map[string]string{"HOME": dir}[name] }}, view: &textView{out: io.Discard, side: io.Discard}}
+	a := &asker{host: Host{Stderr: &strings.Builder{}, Getenv: func(name string) string { return map[string]string{"HOME": dir}[name] }}, view: &textView{out: io.Discard, side: io.Discard}, dir: dir}
 	a.note(event.Record{Data: event.SubagentStart{ID: "1", Type: "explorer", Task: "count the lines"}})
 	p := &tool.Pipeline{Registry: reg, Agent: agent, Mode: mode, Approve: func(ctx context.Context, r tool.Request) (tool.Approval, error) {
 		q = a.question(ctx, r)
@@ -135,7 +137,8 @@ The agent asks: shell
   y  yes, once
   p  yes, and allow commands that begin with "go test" for this session
   s  yes, and do not ask again for exactly this command in this session
-  a  yes, always: save the rule Bash(go test:*) in ~/.config/reins/config.toml
+  a  yes, always in this project: save the rule Bash(go test:*) in ~/.config/reins/projects/PROJECT.toml
+  g  yes, always in every project: save the rule Bash(go test:*) in ~/.config/reins/config.toml
   n  no; or type what to do instead
 `},
 		{"1", "shell", map[string]string{"command": "cat a.txt | grep x; make all && go vet" + strings.Repeat(" ", 180) + "./..." + strings.Repeat("\n", 215) + "rm a.txt"}, `
@@ -151,7 +154,8 @@ Agent 1 (explorer: count the lines) asks: shell
   y  yes, once
   p  yes, and allow commands that begin with "make all" and commands that begin with "go vet" and the command "rm a.txt" for this session
   s  yes, and do not ask again for exactly this command in this session
-  a  yes, always: save the rules Bash(make all:*) and Bash(go vet:*) and Bash(rm a.txt) in ~/.config/reins/config.toml
+  a  yes, always in this project: save the rules Bash(make all:*) and Bash(go vet:*) and Bash(rm a.txt) in ~/.config/reins/projects/PROJECT.toml
+  g  yes, always in every project: save the rules Bash(make all:*) and Bash(go vet:*) and Bash(rm a.txt) in ~/.config/reins/config.toml
   n  no; or type what to do instead
 `},
 		{"", "edit_file", map[string]string{"file_path": "a.txt", "old_string": "one", "new_string": "1"}, `
@@ -166,7 +170,8 @@ The agent asks: edit_file a.txt
   y  yes, once
   e  yes, and allow edits inside the working directory for this session
   s  yes, and do not ask again when edit_file uses the same files in this session
-  a  yes, always: save the rule Edit(/**) in ~/.config/reins/config.toml
+  a  yes, always in this project: save the rule Edit(/**) in ~/.config/reins/projects/PROJECT.toml
+  g  yes, always in every project: save the rule Edit(/**) in ~/.config/reins/config.toml
   n  no; or type what to do instead
 `},
 		{"", "edit_file", map[string]string{"file_path": "a.txt", "old_string": "two", "new_string": "2"}, `
@@ -179,7 +184,8 @@ The agent asks: edit_file
   y  yes, once
   e  yes, and allow edits inside the working directory for this session
   s  yes, and do not ask again when edit_file uses the same files in this session
-  a  yes, always: save the rule Edit(/**) in ~/.config/reins/config.toml
+  a  yes, always in this project: save the rule Edit(/**) in ~/.config/reins/projects/PROJECT.toml
+  g  yes, always in every project: save the rule Edit(/**) in ~/.config/reins/config.toml
   n  no; or type what to do instead
 `},
 		{"", "shell", map[string]string{"command": "x=("}, `
@@ -199,6 +205,7 @@ The agent asks: shell
 		}
 		got := strings.ReplaceAll(asked(t, dir, c.agent, tools, c.name, c.args).page(), real, "DIR")
 		got = regexp.MustCompile("would fail: .*").ReplaceAllString(got, "would fail: REASON")
+		got = regexp.MustCompile("projects/.*").ReplaceAllString(got, "projects/PROJECT.toml")
 		if got != c.want {
 			t.Errorf("%s %q: got %s\nwant %s", c.name, c.args, got, c.want)
 		}
@@ -220,7 +227,7 @@ func TestQuestion_IsNotApprovedUnseen(t *testing.T) {
 		if strings.Contains(shown, "yes, and") || !strings.Contains(shown, "\n  v        view the next part; 6") || strings.Count(shown, "\n") > 410 {
 			t.Errorf("%s: the first page is:\n%s", name, shown)
 		}
-		for _, answer := range []string{"y", "yes", "Y", "s", "p", "e", "a", "x"} {
+		for _, answer := range []string{"y", "yes", "Y", "s", "p", "e", "a", "g", "x"} {
 			if c, problem := q.parse(answer); problem == "" {
 				t.Errorf("%s: after one page, %q means %+v", name, answer, c)
 			}
@@ -261,33 +268,36 @@ func TestQuestion_AnswersGrantWhatTheySay(t *testing.T) {
 		answer string
 		want   tool.Approval
 		save   []string
+		layer  config.Layer
 		again  bool
 	}{
-		{run, "y", once, nil, false},
-		{run, " YES ", once, nil, false},
-		{run, "yes all", once, nil, false},
-		{run, "s", tool.Approval{Allow: true, Scope: tool.ForSession}, nil, false},
-		{run, "p", tool.Approval{Allow: true, Scope: tool.ForSession, Rules: []string{"Bash(go test:*)"}}, nil, false},
-		{run, "a", tool.Approval{Allow: true, Scope: tool.Always, Rules: []string{"Bash(go test:*)"}}, []string{"Bash(go test:*)"}, false},
-		{run, "e", tool.Approval{}, nil, true},
-		{run, "x", tool.Approval{}, nil, true},
-		{run, "n", tool.Approval{Message: "the user said no"}, nil, false},
-		{run, "", tool.Approval{Message: "the user said no"}, nil, false},
-		{run, "all", tool.Approval{Message: "the user said: all"}, nil, false},
-		{run, "use b.txt", tool.Approval{Message: "the user said: use b.txt"}, nil, false},
-		{edit, "e", tool.Approval{Allow: true, Scope: tool.ForSession, Rules: []string{"Edit(/**)"}}, nil, false},
-		{edit, "p", tool.Approval{}, nil, true},
-		{edit, "a", tool.Approval{Allow: true, Scope: tool.Always, Rules: []string{"Edit(/**)"}}, []string{"Edit(/**)"}, false},
+		{run, "y", once, nil, "", false},
+		{run, " YES ", once, nil, "", false},
+		{run, "yes all", once, nil, "", false},
+		{run, "s", tool.Approval{Allow: true, Scope: tool.ForSession}, nil, "", false},
+		{run, "p", tool.Approval{Allow: true, Scope: tool.ForSession, Rules: []string{"Bash(go test:*)"}}, nil, "", false},
+		{run, "a", tool.Approval{Allow: true, Scope: tool.Always, Rules: []string{"Bash(go test:*)"}}, []string{"Bash(go test:*)"}, config.LayerPersonal, false},
+		{run, "g", tool.Approval{Allow: true, Scope: tool.Always, Rules: []string{"Bash(go test:*)"}}, []string{"Bash(go test:*)"}, config.LayerUser, false},
+		{run, "e", tool.Approval{}, nil, "", true},
+		{run, "x", tool.Approval{}, nil, "", true},
+		{run, "n", tool.Approval{Message: "the user said no"}, nil, "", false},
+		{run, "", tool.Approval{Message: "the user said no"}, nil, "", false},
+		{run, "all", tool.Approval{Message: "the user said: all"}, nil, "", false},
+		{run, "use b.txt", tool.Approval{Message: "the user said: use b.txt"}, nil, "", false},
+		{edit, "e", tool.Approval{Allow: true, Scope: tool.ForSession, Rules: []string{"Edit(/**)"}}, nil, "", false},
+		{edit, "p", tool.Approval{}, nil, "", true},
+		{edit, "a", tool.Approval{Allow: true, Scope: tool.Always, Rules: []string{"Edit(/**)"}}, []string{"Edit(/**)"}, config.LayerPersonal, false},
+		{edit, "g", tool.Approval{Allow: true, Scope: tool.Always, Rules: []string{"Edit(/**)"}}, []string{"Edit(/**)"}, config.LayerUser, false},
 	} {
 		got, problem := c.q.parse(c.answer)
-		if !reflect.DeepEqual(got.approval, c.want) || !slices.Equal(got.save, c.save) || (problem != "") != c.again {
-			t.Errorf("%q means %+v, saves %q (%s); want %+v, %q", c.answer, got.approval, got.save, problem, c.want, c.save)
+		if !reflect.DeepEqual(got.approval, c.want) || !slices.Equal(got.save, c.save) || got.layer != c.layer || (problem != "") != c.again {
+			t.Errorf("%q means %+v, saves %q in %s (%s); want %+v, %q in %s", c.answer, got.approval, got.save, got.layer, problem, c.want, c.save, c.layer)
 		}
 	}
 }
 
 func TestQuestion_OffersNoRuleThatCannotBeShown(t *testing.T) {
-	for command, offered := range map[string]string{"rm 'a b'": "y p s a n", "rm 'a  b'": "y s n", "rm 'a\u200bb'": "y s n", "rm " + strings.Repeat("x", 300): "y s n"} {
+	for command, offered := range map[string]string{"rm 'a b'": "y p s a g n", "rm 'a  b'": "y s n", "rm 'a\u200bb'": "y s n", "rm " + strings.Repeat("x", 300): "y s n"} {
 		q := asked(t, t.TempDir(), "", coding.NewTools(coding.ToolConfig{}), "shell", map[string]string{"command": command})
 		q.page()
 		var keys []string
@@ -317,22 +327,62 @@ func TestQuestion_FilesWithoutADiffAreNamed(t *testing.T) {
 }
 
 func TestSave_ReportsWhatWasNotSaved(t *testing.T) {
-	for _, blocked := range []bool{false, true} {
-		home := t.TempDir()
-		if blocked {
-			if err := os.WriteFile(filepath.Join(home, ".config"), nil, 0o600); err != nil {
+	for _, layer := range []config.Layer{config.LayerUser, config.LayerPersonal} {
+		for _, blocked := range []bool{false, true} {
+			home := t.TempDir()
+			if blocked {
+				if err := os.WriteFile(filepath.Join(home, ".config"), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a := &asker{host: Host{Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}, dir: t.TempDir()}
+			problem := a.save(layer, []string{"Bash(make:*)", "Bash(it's:*)"})
+			file, err := a.host.configFileFor(a.dir, layer)
+			if err != nil {
 				t.Fatal(err)
 			}
+			b, err := os.ReadFile(file.Path)
+			if (problem != "") != blocked || (err != nil) != blocked {
+				t.Errorf("%s, blocked %v: the problem is %q, the file is %q (%v)", layer, blocked, problem, b, err)
+			}
+			if s := string(b); !blocked && (!strings.Contains(s, "Bash(make:*)") || !strings.Contains(s, "Bash(it's:*)")) {
+				t.Errorf("%s: the file is %q", layer, s)
+			}
 		}
-		a := &asker{host: Host{Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}}
-		problem := a.save([]string{"Bash(make:*)", "Bash(it's:*)"})
-		b, err := os.ReadFile(filepath.Join(home, ".config/reins/config.toml"))
-		if (problem != "") != blocked || (err != nil) != blocked {
-			t.Errorf("blocked %v: the problem is %q, the file is %q (%v)", blocked, problem, b, err)
+	}
+}
+
+func TestSave_AnAnswerForOneProjectDoesNotHoldInAnother(t *testing.T) {
+	home, here, there := t.TempDir(), t.TempDir(), t.TempDir()
+	h := Host{Stderr: io.Discard, Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }, systemDir: t.TempDir()}
+	a := &asker{host: h, dir: here}
+	if problem := a.save(config.LayerPersonal, []string{"Edit(/**)"}); problem != "" {
+		t.Fatal(problem)
+	}
+	for dir, want := range map[string]int{here: 1, there: 0} {
+		s, err := h.settings(dir, false, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if s := string(b); !blocked && (!strings.Contains(s, "Bash(make:*)") || !strings.Contains(s, "Bash(it's:*)")) {
-			t.Errorf("the file is %q", s)
+		if len(s.Permissions.Allow) != want {
+			t.Errorf("in %s: the rules %q, want %d", dir, s.Permissions.Allow, want)
 		}
+	}
+	entries, err := os.ReadDir(here)
+	if err != nil || len(entries) != 0 {
+		t.Errorf("the project has the files %v (%v)", entries, err)
+	}
+	protected := false
+	w := h.workspace()
+	file, err := h.configFileFor(here, config.LayerPersonal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range w.Protected {
+		protected = protected || w.Paths.Within(dir, realpath.Resolve(file.Path))
+	}
+	if !protected {
+		t.Errorf("%s is not protected", file.Path)
 	}
 }
 

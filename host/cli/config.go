@@ -176,19 +176,20 @@ func completeKeys(_ *cobra.Command, args []string, prefix string) (keys []string
 }
 
 // layerFlags choose one file.
-type layerFlags struct{ user, project, local bool }
+type layerFlags struct{ user, project, local, personal bool }
 
 func (l *layerFlags) flags(cmd *cobra.Command, verb string) {
 	f := cmd.Flags()
 	f.BoolVar(&l.user, "user", false, verb+" your user configuration file")
 	f.BoolVar(&l.project, "project", false, verb+" the project's configuration file, "+config.ProjectFile)
 	f.BoolVar(&l.local, "local", false, verb+" your local configuration file for the project, "+config.LocalFile)
+	f.BoolVar(&l.personal, "personal", false, verb+" your own configuration file for this project, which is outside the project")
 }
 
 // layer returns the chosen layer, or a default.
 func (l layerFlags) layer(standard config.Layer) (config.Layer, error) {
 	chosen := []config.Layer{}
-	for layer, given := range map[config.Layer]bool{config.LayerUser: l.user, config.LayerProject: l.project, config.LayerLocal: l.local} {
+	for layer, given := range map[config.Layer]bool{config.LayerUser: l.user, config.LayerProject: l.project, config.LayerLocal: l.local, config.LayerPersonal: l.personal} {
 		if given {
 			chosen = append(chosen, layer)
 		}
@@ -199,15 +200,18 @@ func (l layerFlags) layer(standard config.Layer) (config.Layer, error) {
 	case 1:
 		return chosen[0], nil
 	}
-	return "", usagef("--user, --project and --local cannot be combined")
+	return "", usagef("--user, --project, --local and --personal cannot be combined")
 }
 
-// configFile returns the file of a layer.
-func (h Host) configFile(layer config.Layer) (config.File, error) {
+// configFile returns the file of a layer for the current directory.
+func (h Host) configFile(layer config.Layer) (config.File, error) { return h.configFileFor(".", layer) }
+
+// configFileFor returns the file of a layer for a directory.
+func (h Host) configFileFor(dir string, layer config.Layer) (config.File, error) {
 	src := config.Sources{Getenv: h.Getenv, SystemDir: h.systemDir}
-	if layer == config.LayerProject || layer == config.LayerLocal {
+	if layer != config.LayerUser {
 		var err error
-		if src, err = h.sources(".", nil); err != nil {
+		if src, err = h.sources(dir, nil); err != nil {
 			return config.File{}, err
 		}
 	}

@@ -91,6 +91,9 @@ func (h Host) workspace() (w policy.Workspace) {
 	if f, err := h.configFile(config.LayerUser); err == nil {
 		w.Protected = append(w.Protected, realpath.Resolve(f.Path))
 	}
+	if dir := (config.Sources{Getenv: h.Getenv}).PersonalDir(); dir != "" {
+		w.Protected = append(w.Protected, realpath.Resolve(dir))
+	}
 	for _, dir := range h.skillOptions().UserDirs() {
 		w.Protected = append(w.Protected, realpath.Resolve(dir))
 	}

@@ -32,8 +32,9 @@ type callQuestion struct {
 type choice struct {
 	key, text string
 	approval  tool.Approval
-	save      []string // rules to save in the configuration
-	more      bool     // shows the next page
+	save      []string     // rules to save in the configuration
+	layer     config.Layer // where to save them
+	more      bool         // shows the next page
 }
 
 // question describes a call to the user: who asks, why, and its command, its diff or what it accesses.
@@ -217,17 +218,25 @@ func (a *asker) choices(ctx context.Context, r tool.Request) []choice {
 	list = append(list, choice{key: "s", text: "yes, and do not ask again " + sameCall(r) + " in this session",
 		approval: tool.Approval{Allow: true, Scope: tool.ForSession}})
 	if rules := narrowest(rules); len(rules) > 0 {
-		if file, err := a.host.configFile(config.LayerUser); err == nil {
-			what := "rule"
-			if len(rules) > 1 {
-				what = "rules"
-			}
-			list = append(list, choice{key: "a", save: rules,
-				text:     fmt.Sprintf("yes, always: save the %s %s in %s", what, strings.Join(rules, " and "), shortDir(a.host, file.Path)),
-				approval: tool.Approval{Allow: true, Scope: tool.Always, Rules: rules}})
-		}
+		list = append(list, a.saving("a", "yes, always in this project", rules, config.LayerPersonal)...)
+		list = append(list, a.saving("g", "yes, always in every project", rules, config.LayerUser)...)
 	}
 	return append(list, no)
+}
+
+// saving returns the choice to save rules in the file of a layer, unless there is no such file.
+func (a *asker) saving(key, answer string, rules []string, layer config.Layer) []choice {
+	file, err := a.host.configFileFor(a.dir, layer)
+	if err != nil {
+		return nil
+	}
+	what := "rule"
+	if len(rules) > 1 {
+		what = "rules"
+	}
+	return []choice{{key: key, save: rules, layer: layer,
+		text:     fmt.Sprintf("%s: save the %s %s in %s", answer, what, strings.Join(rules, " and "), shortDir(a.host, file.Path)),
+		approval: tool.Approval{Allow: true, Scope: tool.Always, Rules: rules}}}
 }
 
 // sameCall describes the calls that an approval without rules covers: those of the same tool with the same accesses.

@@ -192,6 +192,7 @@ func (r *runner) begin(ctx context.Context, place saved) (s *agent.Session, err 
 	if err := r.flags.configure(r.host, place.meta); err != nil {
 		return nil, err
 	}
+	r.asker.dir = r.flags.dir
 	if err := r.readFiles(); err != nil {
 		return nil, err
 	}

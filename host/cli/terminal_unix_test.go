@@ -183,15 +183,17 @@ func TestRun_TerminalAnswersCoverLaterCalls(t *testing.T) {
 	for _, c := range []struct {
 		name, prompt, answer string
 		asked                int
-		config               string
+		config               string // rules in the file for every project, or for this one
+		everywhere           bool
 	}{
-		{"once", same, "y", 2, ""},
-		{"prefix", tool, "p", 1, ""},
-		{"the same", same, "s", 1, ""},
-		{"the same is not another", tool, "s", 2, ""},
-		{"always", tool, "a", 1, "[permissions]\nallow = ['Bash(./tool:*)']\n"},
-		{"edits", edits, "e", 1, ""},
-		{"edits are not commands", edits + "\n" + `call shell {"command":"./tool one"}`, "e", 2, ""},
+		{"once", same, "y", 2, "", false},
+		{"prefix", tool, "p", 1, "", false},
+		{"the same", same, "s", 1, "", false},
+		{"the same is not another", tool, "s", 2, "", false},
+		{"always here", tool, "a", 1, "[permissions]\nallow = ['Bash(./tool:*)']\n", false},
+		{"always everywhere", tool, "g", 1, "[permissions]\nallow = ['Bash(./tool:*)']\n", true},
+		{"edits", edits, "e", 1, "", false},
+		{"edits are not commands", edits + "\n" + `call shell {"command":"./tool one"}`, "e", 2, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -209,8 +211,12 @@ func TestRun_TerminalAnswersCoverLaterCalls(t *testing.T) {
 			if text := con.end(0); strings.Count(text, "Allow?") != c.asked {
 				t.Errorf("%d questions, want %d:\n%s", strings.Count(text, "Allow?"), c.asked, text)
 			}
-			b, _ := os.ReadFile(filepath.Join(cmd.Dir, ".config/reins/config.toml"))
-			if strings.ReplaceAll(string(b), `"`, "'") != c.config {
+			own, err := filepath.Glob(filepath.Join(cmd.Dir, ".config/reins/projects/*.toml"))
+			if err != nil || (len(own) == 1) != (c.config != "" && !c.everywhere) {
+				t.Errorf("the files of projects are %q (%v)", own, err)
+			}
+			b, _ := os.ReadFile(strings.Join(append(own, filepath.Join(cmd.Dir, ".config/reins/config.toml"))[:1], ""))
+			if _, rules, _ := strings.Cut("\n"+string(b), "\n["); strings.ReplaceAll(rules, `"`, "'") != strings.TrimPrefix(c.config, "[") {
 				t.Errorf("the configuration is %q, want %q", b, c.config)
 			}
 			if c.config != "" { // it holds for the next run
