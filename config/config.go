@@ -120,6 +120,8 @@ type Audit struct {
 type MCP struct {
 	Wait       int `toml:"wait" agent:"ask" json:"wait,omitempty" default:"5" min:"0" max:"600" jsonschema:"how long the first model call waits for MCP servers, in seconds"`
 	DeferAbove int `toml:"defer_above" agent:"ask" json:"defer_above,omitempty" default:"10000" min:"0" jsonschema:"total size of the MCP tool definitions, in tokens, above which the model searches for tools instead of seeing all of them; 0 means never"`
+	// Unconfined names servers of projects, which cannot leave the sandbox on their own.
+	Unconfined []string `toml:"unconfined" json:"unconfined,omitempty" jsonschema:"names of MCP servers of projects that may run outside the sandbox, if the project asks for it"`
 }
 
 // Web configures the tools that read the web.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -27,6 +28,13 @@ type expression struct {
 	list       bool   // in an element of a list of tables
 	value, end int    // where the value begins, and where it or the header ends
 	last       int    // where the last element of an array ends, or 0
+	elements   []element
+}
+
+// element is a string in an array.
+type element struct {
+	text     string
+	from, to int
 }
 
 // expressions lists the expressions of the document.
@@ -47,7 +55,10 @@ func (e *editor) expressions() (all []expression) {
 			x.value = x.end + bytes.IndexByte(e.data[x.end:], '=') + 1
 			x.value += len(e.data[x.value:]) - len(bytes.TrimLeft(e.data[x.value:], " \t"))
 			x.end = int(n.Raw.Offset + n.Raw.Length)
-			x.last = lastElement(n.Value())
+			x.elements = elements(n.Value())
+			if n := len(x.elements); n > 0 {
+				x.last = x.elements[n-1].to
+			}
 		} else {
 			table, list = name, n.Kind == unstable.ArrayTable
 		}
@@ -57,15 +68,16 @@ func (e *editor) expressions() (all []expression) {
 	return all
 }
 
-// lastElement returns where the last string of an array ends, or 0.
-func lastElement(n *unstable.Node) (end int) {
+// elements lists the strings of an array.
+func elements(n *unstable.Node) (list []element) {
 	if n.Kind != unstable.Array {
-		return 0
+		return nil
 	}
 	for it := n.Children(); it.Next(); {
-		end = int(it.Node().Raw.Offset + it.Node().Raw.Length)
+		raw := it.Node().Raw
+		list = append(list, element{string(it.Node().Data), int(raw.Offset), int(raw.Offset + raw.Length)})
 	}
-	return end
+	return list
 }
 
 // find returns the expression that sets a key.
@@ -85,6 +97,60 @@ func (e *editor) set(key, text string) {
 		return
 	}
 	e.insertKey(key, text)
+}
+
+// has reports whether the document sets a key.
+func (e *editor) has(key string) bool { _, ok := e.find(key); return ok }
+
+// unset removes a key with its lines.
+func (e *editor) unset(key string) {
+	if x, ok := e.find(key); ok {
+		e.removeLines(x.value, x.end)
+	}
+}
+
+// remove removes an element from the list of a key, which has others.
+func (e *editor) remove(key, text string) {
+	for {
+		x, ok := e.find(key)
+		i := slices.IndexFunc(x.elements, func(el element) bool { return el.text == text })
+		if !ok || i < 0 {
+			return
+		}
+		e.removeElement(x, i)
+	}
+}
+
+// removeElement removes an element with its line if nothing else is there, or else with the comma beside it.
+func (e *editor) removeElement(x expression, i int) {
+	el := x.elements[i]
+	from := bytes.LastIndexByte(e.data[:el.from], '\n') + 1
+	to := len(e.data)
+	if end := bytes.IndexByte(e.data[el.to:], '\n'); end >= 0 {
+		to = el.to + end
+	}
+	after, _, _ := bytes.Cut(e.data[el.to:to], []byte("#"))
+	switch {
+	case len(bytes.TrimSpace(e.data[from:el.from])) == 0 && len(bytes.Trim(after, ", \t\r")) == 0:
+		e.removeLines(el.from, el.to)
+	case i+1 < len(x.elements):
+		e.replace(el.from, x.elements[i+1].from, "")
+	case i > 0:
+		e.replace(x.elements[i-1].to, el.to, "")
+	default:
+		e.replace(el.from, el.to, "")
+	}
+}
+
+// removeLines removes the lines that contain a range.
+func (e *editor) removeLines(from, to int) {
+	from = bytes.LastIndexByte(e.data[:from], '\n') + 1
+	if end := bytes.IndexByte(e.data[to:], '\n'); end >= 0 {
+		to += end + 1
+	} else {
+		to = len(e.data)
+	}
+	e.replace(from, to, "")
 }
 
 // add adds the only element of list to the list of a key.

@@ -72,7 +72,9 @@ func (s *Settings) entry(f field) Entry {
 	return Entry{f.key, f.in(&s.Config).Interface(), s.origins[f.key]}
 }
 
-// Load reads and merges all layers. A file with an unknown key, a wrong type or an invalid value is an
+// Load reads and merges all layers, and the permissions in the settings of Claude Code: rules that deny or ask, in
+// trusted projects and of the user also those that allow. They belong to the layer of the same name and are below its
+// file. A file with an unknown key, a wrong type or an invalid value is an
 // [*Error]. Missing files are skipped.
 func Load(src Sources) (*Settings, error) {
 	src.Getenv = src.getenv()
@@ -85,6 +87,7 @@ func Load(src Sources) (*Settings, error) {
 	files := src.Files()
 	managed := len(files) - 1
 	for _, f := range files[:managed] {
+		s.claude(src, f.Layer)
 		if err := s.file(f, src.Trusted); err != nil {
 			return nil, err
 		}
@@ -184,12 +187,15 @@ func (s *Settings) refuse(f field, v reflect.Value, trusted bool) string {
 	case who != "trusted" && who != "stricter":
 		return "a project cannot set it; set it in your user configuration"
 	case !trusted:
-		return "the project is not trusted; see \"reins trust\""
+		return untrusted
 	case who == "stricter" && !stricter(v, f.in(&s.Config)):
 		return fmt.Sprintf("a project can only make it stricter than %v", f.in(&s.Config).Interface())
 	}
 	return ""
 }
+
+// untrusted is why a setting of an untrusted project has no effect.
+const untrusted = "the project is not trusted; see \"reins trust\""
 
 // widths lists the modes that can be compared, the strictest first.
 var widths = []string{"dontAsk", "default", "acceptEdits", "auto", "bypassPermissions"}

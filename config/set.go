@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -29,6 +30,60 @@ func (f File) change(key, value string, add bool) error {
 		return err
 	}
 	return f.write(after)
+}
+
+// Unset removes a key from the file, and keeps everything else.
+func (f File) Unset(key string) error { return f.remove(key, nil) }
+
+// Remove removes an element from a list in the file, and the list with its last element. It reports whether the list
+// had the element.
+func (f File) Remove(key, value string) (bool, error) {
+	err := f.remove(key, &value)
+	if errors.Is(err, errNotSet) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+var errNotSet = errors.New("not set")
+
+// remove removes a key, or one element of its list.
+func (f File) remove(key string, element *string) error {
+	k, err := findField(key)
+	if err != nil {
+		return err
+	}
+	if element != nil && k.typ != reflect.TypeFor[[]string]() {
+		return fmt.Errorf("%s is not a list of strings", key)
+	}
+	before, err := f.read()
+	if err != nil {
+		return err
+	}
+	var old, got Config
+	if err := decode(before, &old); err != nil {
+		_, err = parse(Origin{Layer: f.Layer, Name: f.Path}, before)
+		return err
+	}
+	value, e := k.in(&old), newEditor(bytes.Clone(before))
+	list, _ := value.Interface().([]string)
+	switch {
+	case element != nil && !slices.Contains(list, *element), element == nil && value.IsZero() && !e.has(key):
+		return fmt.Errorf("%s is %w in %s", key, errNotSet, f.Path)
+	case element != nil && slices.ContainsFunc(list, func(v string) bool { return v != *element }):
+		value.Set(reflect.ValueOf(slices.DeleteFunc(slices.Clone(list), func(v string) bool { return v == *element })))
+		e.remove(key, *element)
+	default:
+		value.SetZero()
+		e.unset(key)
+	}
+	if err := decode(e.data, &got); err != nil || !reflect.DeepEqual(old, got) {
+		return fmt.Errorf("cannot change %s in %s; edit the file instead", key, f.Path)
+	}
+	if _, err := parse(Origin{Layer: f.Layer, Name: f.Path}, e.data); err != nil {
+		return err
+	}
+	return f.write(e.data)
 }
 
 // Preview returns the content of the file before and after Set.

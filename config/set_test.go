@@ -123,6 +123,64 @@ func TestAdd_KeepsComments(t *testing.T) {
 	}
 }
 
+func TestRemove_KeepsEverythingElse(t *testing.T) {
+	for _, c := range []struct{ name, file, want string }{
+		{"the only one", "model = \"m\"\n[permissions]\ndeny = [\"old\"] # x\nask = [\"b\"]\n", "model = \"m\"\n[permissions]\nask = [\"b\"]\n"},
+		{"the only one, over lines", "permissions.deny = [\n  'old', # why\n]\nmodel = 'm'\n", "model = 'm'\n"},
+		{"first", "permissions.deny = [\"old\", \"a\"] # x\n", "permissions.deny = [\"a\"] # x\n"},
+		{"middle", "permissions.deny = [\"a\", \"old\", \"b\"]\n", "permissions.deny = [\"a\", \"b\"]\n"},
+		{"last", "permissions.deny = [\"a\", \"old\"]\n", "permissions.deny = [\"a\"]\n"},
+		{"last with a comma", "permissions.deny = [ \"a\", \"old\", ]\n", "permissions.deny = [ \"a\", ]\n"},
+		{"lines", "permissions.deny = [\n  \"a\", # a\n  \"old\", # why, really\n  # b\n  \"b\",\n]\n", "permissions.deny = [\n  \"a\", # a\n  # b\n  \"b\",\n]\n"},
+		{"last line without a comma", "permissions.deny = [\n  \"a\",\n  \"old\"\n]\n", "permissions.deny = [\n  \"a\",\n]\n"},
+		{"twice", "permissions.deny = ['old', 'a', \"old\"]\n", "permissions.deny = ['a']\n"},
+	} {
+		w := newWorld(t)
+		w.write(config.LayerUser, c.file)
+		if found, err := w.file(config.LayerUser).Remove("permissions.deny", "old"); err != nil || !found {
+			t.Errorf("%s: %v (%v)", c.name, found, err)
+		} else if got := w.content(config.LayerUser); got != c.want {
+			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.want)
+		}
+		if found, err := w.file(config.LayerUser).Remove("permissions.deny", "old"); err != nil || found {
+			t.Errorf("%s: again: %v (%v)", c.name, found, err)
+		}
+	}
+	w := newWorld(t)
+	if found, err := w.file(config.LayerUser).Remove("permissions.deny", "old"); err != nil || found {
+		t.Errorf("without a file: %v (%v)", found, err)
+	}
+	if _, err := w.file(config.LayerUser).Remove("model", "x"); err == nil || !strings.Contains(err.Error(), "model is not a list of strings") {
+		t.Errorf("from a string: %v", err)
+	}
+	w.write(config.LayerUser, "permissions = {deny = ['old']}\n")
+	if _, err := w.file(config.LayerUser).Remove("permissions.deny", "old"); err == nil || !strings.Contains(err.Error(), "edit the file instead") {
+		t.Errorf("from an inline table: %v", err)
+	}
+}
+
+func TestUnset_RemovesOnlyTheKey(t *testing.T) {
+	w := newWorld(t)
+	w.write(config.LayerUser, "# mine\nmodel = \"m\" # x\neffort = \"low\"\n\n[run]\nbudget = 0\nmax_rounds = 5\n")
+	for _, key := range []string{"model", "run.budget"} {
+		if err := w.file(config.LayerUser).Unset(key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := w.content(config.LayerUser), "# mine\neffort = \"low\"\n\n[run]\nmax_rounds = 5\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for key, says := range map[string]string{"model": "model is not set in ", "modle": "did you mean model", "run": "is a section"} {
+		if err := w.file(config.LayerUser).Unset(key); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: got %v, want %q", key, err, says)
+		}
+	}
+	w.write(config.LayerUser, "[[hooks]]\nevent = 'Stop'\ncommand = 'x'\n")
+	if err := w.file(config.LayerUser).Unset("hooks"); err == nil || !strings.Contains(err.Error(), "edit the file instead") {
+		t.Errorf("a list of tables: %v", err)
+	}
+}
+
 func TestSet_RefusesMistakesAndChangesNothing(t *testing.T) {
 	for _, c := range []struct{ name, file, key, value, want string }{
 		{"an unknown key", "", "modle", "x", `unknown key "modle"; did you mean model?`},

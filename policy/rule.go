@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -104,6 +105,20 @@ func (r *Rule) parseBox() (rest string, err error) {
 		return r.text[:at], nil
 	}
 	return "", fmt.Errorf("unknown box %q: use @read, @workspace or @outside", r.text[at:])
+}
+
+// Families returns the names that rules can use for what calls do, whatever tool makes them.
+func Families() []string { return slices.Sorted(maps.Keys(families)) }
+
+// Tool returns the name of the tool that the rule is for, which may end in "*", or "" if it is for calls of any tool.
+func (r Rule) Tool() string { return r.tool }
+
+// For returns the same rule for another tool.
+func (r Rule) For(tool string) Rule { r.tool = tool; return r }
+
+// Specific reports whether the rule has a pattern, a command or a domain.
+func (r Rule) Specific() bool {
+	return r.pattern != "" || r.words != nil || r.wild != "" || r.domain != ""
 }
 
 // Box returns where the commands that the rule allows run.

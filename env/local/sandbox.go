@@ -287,7 +287,15 @@ func (e *Env) change(ctx context.Context, op, path string, last bool, f func(h h
 
 // changeable returns the tree and the path for changing a file.
 func (e *Env) changeable(path string, last bool) (*tree, string, error) {
-	if e.box == nil || e.outside {
+	if e.box == nil {
+		return &e.tree, path, nil
+	}
+	if e.outside {
+		if abs, err := e.tree.abs(path); err == nil {
+			if abs, err = e.tree.canonical(abs, last); err == nil {
+				e.box.Expect(abs)
+			}
+		}
 		return &e.tree, path, nil
 	}
 	abs, err := e.tree.abs(path)

@@ -168,6 +168,15 @@ func (b *Box) forbids(path string) bool {
 	return slices.ContainsFunc(b.layout.forbidden, func(f string) bool { return strings.EqualFold(f, path) })
 }
 
+// Expect tells the box that its owner is about to create a path that commands must not create.
+func (b *Box) Expect(path string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := len(b.layout.forbidden)
+	b.layout.forbidden = slices.DeleteFunc(slices.Clone(b.layout.forbidden), func(f string) bool { return within(f, path) })
+	b.outdated = b.outdated || len(b.layout.forbidden) < before
+}
+
 // inspectAll inspects all that has appeared.
 func (b *Box) inspectAll() {
 	paths := b.layout.forbidden

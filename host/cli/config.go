@@ -26,7 +26,7 @@ environment variables and from flags. "reins config path" lists the files, and
 		Example: `  reins config show --origin
   reins config set model claude-opus-5-5
   reins config set --project --add permissions.deny "Read(.env)"`,
-	}, newConfigShow(h), newConfigGet(h), newConfigSet(h), newConfigPath(h), newConfigSchema(h))
+	}, newConfigShow(h), newConfigGet(h), newConfigSet(h), newConfigUnset(h), newConfigPath(h), newConfigSchema(h))
 }
 
 func newConfigShow(h Host) *cobra.Command {
@@ -249,6 +249,11 @@ they are. For a list, VALUE is one element or a TOML array.`,
 			if add {
 				change = file.Add
 			}
+			if list, ok := strings.CutPrefix(args[0], "permissions."); ok && slices.Contains(ruleLists, args[0]) && (add || !strings.HasPrefix(args[1], "[")) {
+				if err := checkRule(list, args[1]); err != nil {
+					return usageError{err}
+				}
+			}
 			if err := change(args[0], args[1]); err != nil {
 				return usageError{err}
 			}
@@ -257,6 +262,37 @@ they are. For a list, VALUE is one element or a TOML array.`,
 	}
 	where.flags(cmd, "change")
 	cmd.Flags().BoolVar(&add, "add", false, "add VALUE to a list")
+	return cmd
+}
+
+func newConfigUnset(h Host) *cobra.Command {
+	var where layerFlags
+	cmd := &cobra.Command{
+		Use:   "unset [flags] KEY",
+		Short: "Remove one setting",
+		Long: `Remove one setting from a configuration file, so that it has the value of a lower
+layer again. Comments and other settings stay as they are. To remove one rule
+from a list, use "reins policy remove".`,
+		Example: `  reins config unset model
+  reins config unset --project permissions.mode`,
+		Args:              wantArgs(1, 1, "one KEY"),
+		ValidArgsFunction: completeKeys,
+		RunE: func(_ *cobra.Command, args []string) error {
+			layer, err := where.layer(config.LayerUser)
+			if err != nil {
+				return err
+			}
+			file, err := h.configFile(layer)
+			if err != nil {
+				return err
+			}
+			if err := file.Unset(args[0]); err != nil {
+				return usageError{err}
+			}
+			return nil
+		},
+	}
+	where.flags(cmd, "change")
 	return cmd
 }
 

@@ -44,6 +44,7 @@ type foundServer struct {
 	server   mcp.Server
 	origin   config.Origin
 	inactive string // why it is not used
+	leaves   bool   // it is not used because it would leave the sandbox
 	err      error
 }
 
@@ -71,6 +72,10 @@ func (h Host) findServers(root string, trusted bool, extra []string) ([]foundSer
 		places = append(places, place{config.LayerUser, filepath.Dir(path), filepath.Base(path)})
 	}
 	places = append(places, place{config.LayerProject, root, projectServers})
+	var unconfined []string // servers of the project that the user lets leave the sandbox
+	if s, err := h.quietSettings(root, trusted, nil); err == nil {
+		unconfined = s.MCP.Unconfined
+	}
 	var list []foundServer
 	for _, p := range places {
 		found, err := h.readServers(p.dir, p.name, p.layer)
@@ -85,6 +90,10 @@ func (h Host) findServers(root string, trusted bool, extra []string) ([]foundSer
 		for _, f := range found {
 			if i := slices.IndexFunc(list, func(o foundServer) bool { return o.name == f.name }); i >= 0 {
 				f.inactive = "replaced by the one in " + shortDir(h, list[i].origin.Name)
+			}
+			if p.layer == config.LayerProject && f.file.Unconfined && f.file.Command != "" && f.inactive == "" && !slices.Contains(unconfined, f.name) {
+				f.inactive = fmt.Sprintf("the project asks to run it outside the sandbox; to permit that, run: reins config set --personal --add mcp.unconfined %s", quoteRules([]string{f.name}))
+				f.leaves = true
 			}
 			if untrusted {
 				f.inactive = untrustedProject
@@ -284,6 +293,9 @@ func (o mcpAdd) run(h Host, name string, target []string) error {
 	if launcher := strings.TrimSuffix(filepath.Base(s.Command), ".exe"); !o.unconfined && slices.Contains(launchers, launcher) {
 		notef(h, "%s may download programs or start containers, which the sandbox does not permit; if it fails, add the server again with --replace --unconfined", launcher)
 	}
+	if o.project && o.unconfined && s.Command != "" {
+		notef(h, "it is used only by those who permit it to leave the sandbox: reins config set --personal --add mcp.unconfined %s", name)
+	}
 	if o.project && !h.trusted(".") {
 		notef(h, `this project is not trusted, so its servers are not used; see "reins trust"`)
 	}
@@ -382,6 +394,8 @@ func (h Host) activeServers(list []foundServer) map[string]mcp.Server {
 	m := map[string]mcp.Server{}
 	for _, f := range list {
 		switch {
+		case f.leaves && f.inactive != untrustedProject:
+			notef(h, "MCP server %s (%s) is not used: %s", f.name, shortDir(h, f.origin.Name), f.inactive)
 		case f.inactive != "":
 		case f.err != nil:
 			notef(h, "MCP server %s (%s): %v", f.name, shortDir(h, f.origin.Name), f.err)

@@ -29,7 +29,7 @@ import (
 
 func newPolicy(h Host) *cobra.Command {
 	return group(&cobra.Command{Use: "policy", Short: "Explain and change permissions"},
-		newPolicyCheck(h), newPolicyList(h), newPolicyAdd(h, "allow", "Allow calls without asking"), newPolicyAdd(h, "deny", "Deny calls"))
+		newPolicyCheck(h), newPolicyList(h), newPolicyAdd(h, "allow", "Allow calls without asking"), newPolicyAdd(h, "deny", "Deny calls"), newPolicyRemove(h))
 }
 
 // permissions describe what a run may do.
@@ -55,6 +55,7 @@ func (h Host) permissions(s *config.Settings, file string) (p permissions, err e
 		p.mode = mode
 	}
 	p.rules.Allow, p.rules.Ask, p.rules.Deny = append(p.rules.Allow, more.Allow...), append(p.rules.Ask, more.Ask...), append(p.rules.Deny, more.Deny...)
+	p.rules = forOwnNames(p.rules)
 	p.workspace = h.workspace()
 	p.own = slices.Clip(p.workspace.Protected)
 	roots, protected := s.Paths()
@@ -124,51 +125,6 @@ func newPolicyList(h Host) *cobra.Command {
 	return cmd
 }
 
-// newPolicyAdd returns the command that saves rules in the configuration, in the list allow or deny.
-func newPolicyAdd(h Host, list, short string) *cobra.Command {
-	var where layerFlags
-	cmd := &cobra.Command{
-		Use:   list + " [flags] RULE...",
-		Short: short,
-		Long: short + `. The rules are saved in a configuration file, by
-default in your user configuration. A RULE has one of these forms:
-
-  Bash(npm test)            this command
-  Bash(npm run build:*)     this command with any additional arguments
-  Read(src/**)              reading files that match a .gitignore pattern, with any tool or command
-  Edit(/docs/*.md)          changing and deleting them; a leading slash is the working directory
-  WebFetch(domain:go.dev)   connecting to a host
-  mcp__server               the tools of an MCP server
-  grep                      a tool by its name`,
-		Example: "  reins policy " + list + ` "Bash(go test:*)"`,
-		Args:    wantArgs(1, anyNumber, "one or more RULEs"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			layer, err := where.layer(config.LayerUser)
-			if err != nil {
-				return err
-			}
-			file, err := h.configFile(layer)
-			if err != nil {
-				return err
-			}
-			for _, text := range args {
-				if err := config.CheckRule(list, text); err != nil {
-					return usageError{err}
-				}
-			}
-			for _, text := range args {
-				if err := file.Add("permissions."+list, text); err != nil {
-					return usageError{err}
-				}
-			}
-			_, err = fmt.Fprintf(h.Stdout, "saved in %s\n", shortDir(h, file.Path))
-			return err
-		},
-	}
-	where.flags(cmd, "change")
-	return cmd
-}
-
 // ruleFile is a file of rules for --rules.
 type ruleFile struct {
 	Mode  string        `json:"mode"`
@@ -199,7 +155,7 @@ func readRules(name string) (policy.Mode, policy.Rules, error) {
 		}
 	}
 	rules := policy.Rules{Allow: f.Allow, Ask: f.Ask, Deny: f.Deny}
-	if err := rules.Check(); err != nil {
+	if err := cmp.Or(rules.Check(), unknownTools(rules)); err != nil {
 		return "", policy.Rules{}, usagef("--rules: %s: %w", name, err)
 	}
 	return mode, rules, nil
@@ -339,6 +295,7 @@ func (o policyCheck) permissions(h Host) (p permissions, err error) {
 	}
 	p.workspace = h.workspace()
 	p.mode, p.rules, err = readRules(o.rules)
+	p.rules = forOwnNames(p.rules)
 	return p, err
 }
 

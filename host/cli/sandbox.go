@@ -144,6 +144,14 @@ func (h Host) examine() []check {
 			yesNo("seccomp", s.Seccomp, "system calls that could leave the sandbox fail"))
 	}
 	checks = append(checks, h.gitCheck(), h.stateCheck(), h.keyCheck(), h.cloudCheck())
+	return append(checks, h.rulesCheck()...)
+}
+
+// rulesCheck reports rules of Claude Code that have no effect here.
+func (h Host) rulesCheck() (checks []check) {
+	for _, n := range h.claudeNotes(".") {
+		checks = append(checks, check{"rules", statePartial, n.String()})
+	}
 	return checks
 }
 

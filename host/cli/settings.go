@@ -45,6 +45,19 @@ func (h Host) sources(dir string, flags []config.Override) (config.Sources, erro
 
 // settings reads the configuration for a directory and prints its notes.
 func (h Host) settings(dir string, trusted bool, flags []config.Override) (*config.Settings, error) {
+	s, err := h.quietSettings(dir, trusted, flags)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range s.Notes {
+		n.Origin.Name = shortDir(h, n.Origin.Name)
+		notef(h, "%v", n)
+	}
+	return s, nil
+}
+
+// quietSettings reads the configuration for a directory.
+func (h Host) quietSettings(dir string, trusted bool, flags []config.Override) (*config.Settings, error) {
 	src, err := h.sources(dir, flags)
 	if err != nil {
 		return nil, err
@@ -54,11 +67,27 @@ func (h Host) settings(dir string, trusted bool, flags []config.Override) (*conf
 	if err != nil {
 		return nil, usageError{err}
 	}
-	for _, n := range s.Notes {
-		n.Origin.Name = shortDir(h, n.Origin.Name)
-		notef(h, "%v", n)
-	}
+	noteUnknownTools(s)
 	return s, nil
+}
+
+// noteUnknownTools adds notes about rules whose tools do not exist.
+func noteUnknownTools(s *config.Settings) {
+	for _, key := range ruleLists {
+		e, err := s.Get(key)
+		if err != nil {
+			continue
+		}
+		for i, text := range e.Value.([]string) {
+			r, err := policy.ParseRule(text)
+			if err == nil {
+				err = unknownTool(r)
+			}
+			if err != nil {
+				s.Notes = append(s.Notes, config.Note{Key: key + " " + text, Origin: e.Origins[i], Reason: err.Error()})
+			}
+		}
+	}
 }
 
 // configure applies the configuration for a directory. Flags override the session, and the session overrides

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/trust"
 )
@@ -125,7 +126,53 @@ func showProject(h Host, st trust.State) error {
 	}
 	side := h
 	side.Stdout = h.Stderr
-	return printTable(side, t)
+	if err := printTable(side, t); err != nil {
+		return err
+	}
+	for _, problem := range h.projectProblems(st.Root) {
+		notef(h, "%s", problem)
+	}
+	return nil
+}
+
+// projectProblems describes what the user should know about the files of a project besides their names: servers that
+// ask to leave the sandbox, and settings of Claude Code that have no effect even if the project is trusted.
+func (h Host) projectProblems(root string) (list []string) {
+	servers, err := h.readServers(root, projectServers, config.LayerProject)
+	if err != nil {
+		list = append(list, err.Error())
+	}
+	for _, f := range servers {
+		if f.file.Unconfined && f.file.Command != "" {
+			list = append(list, fmt.Sprintf("%s: MCP server %s is unconfined: it asks to run %s outside the sandbox; it is used only if mcp.unconfined in your configuration names it",
+				projectServers, show.OneLine(f.name), show.OneLine(f.target())))
+		}
+	}
+	for _, n := range h.claudeNotes(root) {
+		if n.Origin.Layer != config.LayerUser {
+			list = append(list, n.String())
+		}
+	}
+	return list
+}
+
+// claudeNotes returns the notes about the settings of Claude Code for a directory, as if its project was trusted.
+func (h Host) claudeNotes(dir string) (notes []config.Note) {
+	src, err := h.sources(dir, nil)
+	if err != nil {
+		return nil
+	}
+	s, err := h.quietSettings(dir, true, nil)
+	if err != nil {
+		return nil // reported by whatever needs the configuration
+	}
+	for _, n := range s.Notes {
+		if slices.ContainsFunc(src.ClaudeFiles(), func(f config.File) bool { return f.Path == n.Origin.Name }) {
+			n.Origin.Name = shortDir(h, n.Origin.Name)
+			notes = append(notes, n)
+		}
+	}
+	return notes
 }
 
 // trustJSON is a trusted project as JSON.
