@@ -246,6 +246,11 @@ func (b *builder) createEnv(context.Context) error {
 	if c.Sandbox.Mode == sandbox.WorkspaceWrite && c.Sandbox.Cache == "" && b.state != "" {
 		c.Sandbox.Cache = SandboxCache(b.state, dir)
 	}
+	if c.Sandbox.Mode != "" && b.state != "" {
+		if err := reserveState(b.state, dir); err != nil {
+			return err
+		}
+	}
 	if b.config.Warn != nil {
 		c.Incomplete = func(s sandbox.Support) {
 			b.config.Warn(fmt.Errorf("the sandbox is incomplete: %s", strings.Join(s.Problems, "; ")))

@@ -145,3 +145,21 @@ func SandboxCache(state, dir string) string {
 	sum := sha256.Sum256([]byte(abs))
 	return filepath.Join(state, "sandbox", hex.EncodeToString(sum[:8]))
 }
+
+// reserveState creates the directories of the state directory if it is in a workspace: commands there must not create
+// them first.
+func reserveState(state, dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(dir, state); err != nil || !filepath.IsLocal(rel) {
+		return nil
+	}
+	for _, name := range []string{"sessions", "checkpoints", "trust", "audit"} {
+		if err := os.MkdirAll(filepath.Join(state, name), 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}
