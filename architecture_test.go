@@ -20,7 +20,7 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
-	{"internal/apitext", "internal/atomicfile", "internal/exchanges", "internal/filelock", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/realpath", "internal/suggest", "internal/thorough", "schedule"},
+	{"internal/apitext", "internal/atomicfile", "internal/exchanges", "internal/filelock", "internal/gitdir/gitdirtest", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/realpath", "internal/suggest", "internal/thorough", "schedule"},
 	{"llm", "webhook"},
 	{"llm/wire"},
 	{"llm/chat/texttools", "internal/prefix"},
@@ -131,7 +131,7 @@ func TestArchitecture_CommandDoesNotLinkTestCode(t *testing.T) {
 	if !slices.Contains(deps, module+"llm/llmtest") {
 		t.Error("cmd/reins does not link llm/llmtest: reins demo needs it, or this test is obsolete")
 	}
-	for _, pkg := range []string{"testing", "net/http/httptest", module + "llm/llmtest/conformance", module + "internal/corpus", module + "internal/exchanges", module + "internal/thorough"} {
+	for _, pkg := range []string{"testing", "net/http/httptest", module + "llm/llmtest/conformance", module + "internal/corpus", module + "internal/exchanges", module + "internal/gitdir/gitdirtest", module + "internal/thorough"} {
 		if slices.Contains(deps, pkg) {
 			t.Errorf("cmd/reins links %s", pkg)
 		}

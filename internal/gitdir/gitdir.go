@@ -41,14 +41,18 @@ type Repo struct {
 }
 
 // At returns the repository whose work tree has its top at a directory. It returns no repository and no error only if
-// git searches further up. An error that wraps [ErrInvalid] means that git fails there, or that some versions do. Other
-// errors mean that files could not be read; whether there is a repository is then unknown.
+// git searches further up. An error that wraps [ErrInvalid] means that git fails there, or that some versions do, or that
+// .git is a link to nothing, which may be a disk that is not mounted. Other errors mean that files could not be read;
+// whether there is a repository is then unknown.
 func At(f Files, dir string) (Repo, error) {
 	name := f.Paths().Join(dir, ".git")
+	if _, err := f.Link(name); errors.Is(err, fs.ErrNotExist) {
+		return Repo{}, nil
+	}
 	mode, err := f.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Repo{}, nil
+		return Repo{}, fmt.Errorf("%s links to nothing: %w", name, ErrInvalid)
 	case err == nil && mode.IsDir():
 		return open(f, name)
 	case err == nil && !mode.IsRegular(), errors.Is(err, env.ErrSpecial):
