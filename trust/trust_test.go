@@ -105,13 +105,14 @@ func TestState_IsUntrustedUntilTheUserSaysOtherwise(t *testing.T) {
 }
 
 func TestAttack_TrustedConfigurationThatChangesIsUntrusted(t *testing.T) {
-	for _, source := range sources {
-		t.Run(source.path, func(t *testing.T) {
+	for _, file := range []string{
+		".reins/config.toml", ".reins/config.local.toml", ".reins/hooks/deep/run.sh", ".reins/skills/deep/run.sh", ".reins/agents/deep/run.sh",
+		".agents/skills/deep/run.sh", ".claude/skills/deep/run.sh", ".claude/commands/deep/run.sh", ".claude/agents/deep/run.sh",
+		".codex/prompts/deep/run.sh", ".gemini/commands/deep/run.sh", ".claude/hooks/deep/run.sh", ".claude/settings.json",
+		".claude/settings.local.json", ".mcp.json",
+	} {
+		t.Run(file, func(t *testing.T) {
 			w := newWorkspace(t)
-			file := source.path
-			if filepath.Ext(file) == "" {
-				file += "/deep/run.sh"
-			}
 			w.repo("p")
 			w.trust("p")
 			w.write("p/"+file, "echo 1")
