@@ -48,8 +48,9 @@ func TestRun_ALateCommandIsKilledWithItsChildren(t *testing.T) {
 	}
 	defer f.Close()
 	for timeout := 500 * time.Millisecond; timeout < time.Minute; timeout *= 2 { // a busy machine may need more to start it
-		s := newSet(t, hook.Hook{Event: hook.PreToolUse, Command: fmt.Sprintf("HOOK_TEST_PIPE='%s' '%s' & wait", pipe, os.Args[0]), Timeout: timeout})
-		if r := s.Run(t.Context(), e, bash("x")); r.Decision != hook.Deny || !strings.Contains(r.Reason, fmt.Sprintf("it took longer than %v", timeout)) {
+		command, want := fmt.Sprintf("HOOK_TEST_PIPE='%s' '%s' & wait", pipe, os.Args[0]), fmt.Sprintf("it took longer than %v", timeout)
+		s := newSet(t, hook.Hook{Event: hook.PreToolUse, Command: command, Timeout: timeout})
+		if r := s.Run(t.Context(), e, bash("x")); r.Decision != hook.Deny || !strings.Contains(r.Reason, want) {
 			t.Fatalf("%+v", r.Output)
 		}
 		if err := f.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // only a failure takes that long

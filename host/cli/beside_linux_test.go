@@ -51,9 +51,9 @@ func newMonorepo(t *testing.T) monorepo {
 	if err := errors.Join(os.Mkdir(m.home, 0o700), syscall.Mkfifo(m.gate(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "Begin"}} {
-		m.output(m.top, "git", args...)
-	}
+	m.output(m.top, "git", "init", "-q", "-b", "main")
+	m.output(m.top, "git", "add", ".")
+	m.output(m.top, "git", "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "Begin")
 	m.write("app/untracked.txt", "needle\n")
 	m.output(m.top, "reins", "trust", "--yes")
 	return m
@@ -135,7 +135,8 @@ func (m monorepo) work(sandbox string, f func()) {
 }
 
 // project matches the parts of a system prompt that come from the project.
-var project = regexp.MustCompile(`(?s)<project_instructions.*?</project_instructions>|<git_snapshot>.*?</git_snapshot>|(?i:is git repository|git branch)[^\n]*`)
+var project = regexp.MustCompile(`(?s)<project_instructions.*?</project_instructions>|<git_snapshot>.*?</git_snapshot>|` +
+	`(?i:is git repository|git branch)[^\n]*`)
 
 // look returns what other programs and another session see in app.
 func (m monorepo) look(sandbox string) map[string]string {
@@ -160,7 +161,7 @@ func (m monorepo) look(sandbox string) map[string]string {
 		"rule in a session":   session(`call shell {"command":"curl x"}`),
 		"file in a session":   session(`call read_file {"file_path":"private/x.txt"}`),
 		"ls in a session":     session(`call shell {"command":"ls -a . .."}`),
-		"status in a session": session(`call shell {"command":"git status --porcelain --ignored --untracked-files=all; git rev-parse --show-toplevel"}`),
+		"status in a session": session(`call shell {"command":"git status --porcelain --ignored; git rev-parse --show-toplevel"}`),
 	}
 	for name, text := range views {
 		views[name] = timing.ReplaceAllString(text, "[exit code $1]")
