@@ -20,7 +20,7 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
-	{"internal/apitext", "internal/atomicfile", "internal/credential", "internal/exchanges", "internal/filelock", "internal/gitconfig", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/realpath", "internal/suggest", "internal/thorough", "schedule"},
+	{"internal/apitext", "internal/atomicfile", "internal/credential", "internal/exchanges", "internal/filelock", "internal/gitconfig", "internal/gitdir/gitdirtest", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/realpath", "internal/suggest", "internal/thorough", "schedule"},
 	{"llm", "webhook"},
 	{"llm/wire"},
 	{"llm/chat/texttools", "internal/prefix"},
@@ -28,6 +28,7 @@ var layers = [][]string{
 	{"llm/connect", "llm/object", "llm/llmtest", "llm/picture", "compact", "llm/chatgpt"},
 	{"llm/llmtest/conformance"},
 	{"env"},
+	{"internal/gitdir"},
 	{"env/search", "env/envtest", "env/sandbox", "secret"},
 	{"env/local", "checkpoint", "trust", "skill", "audit", "hook", "lsp"},
 	{"policy/shell", "policy/repo"},
@@ -130,7 +131,7 @@ func TestArchitecture_CommandDoesNotLinkTestCode(t *testing.T) {
 	if !slices.Contains(deps, module+"llm/llmtest") {
 		t.Error("cmd/reins does not link llm/llmtest: reins demo needs it, or this test is obsolete")
 	}
-	for _, pkg := range []string{"testing", "net/http/httptest", module + "llm/llmtest/conformance", module + "internal/corpus", module + "internal/exchanges", module + "internal/thorough"} {
+	for _, pkg := range []string{"testing", "net/http/httptest", module + "llm/llmtest/conformance", module + "internal/corpus", module + "internal/exchanges", module + "internal/gitdir/gitdirtest", module + "internal/thorough"} {
 		if slices.Contains(deps, pkg) {
 			t.Errorf("cmd/reins links %s", pkg)
 		}
@@ -169,7 +170,7 @@ func TestArchitecture_NothingMakesTheLinkerKeepAllMethods(t *testing.T) {
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"audit", "bench", "checkpoint", "coding/audit.go", "coding/memory", "coding/state.go", "coding/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "host/cli", "host/coder", "internal/atomicfile", "internal/corpus", "internal/crosscheck", "internal/mutants", "internal/realpath", "llm/chatgpt", "llm/wire/media.go", "mcp/login.go", "skill", "trust", "worktree",
+	"audit", "bench", "checkpoint", "coding/audit.go", "coding/memory", "coding/state.go", "coding/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "host/cli", "host/coder", "internal/atomicfile", "internal/corpus", "internal/crosscheck", "internal/gitdir/host.go", "internal/mutants", "internal/realpath", "llm/chatgpt", "llm/wire/media.go", "mcp/login.go", "skill", "trust", "worktree",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.

@@ -262,6 +262,27 @@ func TestRotate_ContinuesTheChainAndKeepsSomeFiles(t *testing.T) {
 	}
 }
 
+// The file beside the log may be lost, such as in a copy. The lines name what rotation removed too, and the chain
+// protects them.
+func TestRotate_LinesNameWhatWasRemoved(t *testing.T) {
+	l, path := open(t, Config{MaxSize: 2000, Keep: 2})
+	for i := range 40 {
+		add(t, l, fmt.Sprint(i))
+	}
+	must(t, os.Remove(headName(path)))
+	r := verify(t, path, "")
+	wantOK(t, r, int(r.Last-r.First+1))
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "removed by rotation") {
+		t.Errorf("got notes %q", r.Notes)
+	}
+	files, err := Files(path)
+	must(t, err)
+	must(t, os.Remove(files[0]))
+	if r := verify(t, path, ""); r.OK() || !strings.Contains(r.Problems[0], "the beginning of the log is missing") {
+		t.Errorf("the removal of the oldest file gives problems %q", r.Problems)
+	}
+}
+
 func TestRotate_UsesAGapThatACrashLeft(t *testing.T) {
 	l, path := open(t, Config{MaxSize: 1000, Keep: 5})
 	for i := range 8 {
@@ -308,8 +329,11 @@ func TestAppend_FailsWhenTheDiskIsFullAndLosesNothing(t *testing.T) {
 		t.Fatalf("got error %v and output %s", err, out)
 	}
 	r := verify(t, path, "")
-	if !r.OK() || r.Lines < 5 {
+	if !r.OK() || r.Lines < 5 || len(r.Notes) > 0 {
 		t.Fatalf("got %+v", r)
+	}
+	if b, err := os.ReadFile(path); err != nil || !strings.HasSuffix(string(b), "}\n") {
+		t.Errorf("the file ends with %q (%v), want a whole line", b[max(0, len(b)-20):], err)
 	}
 	add(t, reopen(t, path, Config{}), "after")
 	wantOK(t, verify(t, path, ""), r.Lines+1)

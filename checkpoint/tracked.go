@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/env/search"
+	"github.com/reins-agent/reins/internal/gitdir"
 )
 
 // maxGitIndex is the maximum size of a git index, which has about 100 bytes per file.
@@ -70,36 +71,16 @@ func (sc *scan) force(p string) error {
 }
 
 // gitIndex returns the index of the repository that contains a directory, and the path of the directory
-// in the repository, with a slash at the end, or "". Without a repository the index is empty.
+// in the repository, with a slash at the end, or "". Without a repository that git can use the index is empty.
 func gitIndex(dir string) (index []byte, prefix string) {
-	for at := dir; ; at = filepath.Dir(at) {
-		git := filepath.Join(at, ".git")
-		if info, err := os.Stat(git); err == nil {
-			if info.Mode().IsRegular() {
-				git = linkedGit(git)
-			}
-			if rel, err := filepath.Rel(at, dir); err == nil && rel != "." {
-				prefix = filepath.ToSlash(rel) + "/"
-			}
-			return readGitIndex(filepath.Join(git, "index")), prefix
-		}
-		if at == filepath.Dir(at) {
-			return nil, ""
-		}
+	top, r, err := gitdir.Find(gitdir.Host, dir)
+	if err != nil || top == "" {
+		return nil, ""
 	}
-}
-
-// linkedGit returns the directory that a .git file refers to.
-func linkedGit(file string) string {
-	text, err := readRegular(file)
-	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
-	if err != nil || !ok {
-		return file
+	if rel, err := filepath.Rel(top, dir); err == nil && rel != "." {
+		prefix = filepath.ToSlash(rel) + "/"
 	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(filepath.Dir(file), dir)
-	}
-	return dir
+	return readGitIndex(filepath.Join(r.Dir, "index")), prefix
 }
 
 func readGitIndex(file string) []byte {

@@ -85,6 +85,7 @@ func TestTake_FindsTheIndexOfTheEnclosingRepository(t *testing.T) {
 	tree := t.TempDir() + "/tree"
 	w.git("worktree", "add", "-q", tree)
 	for _, dir := range []string{w.path("sub"), tree + "/sub"} {
+		must(t, os.Mkdir(dir+"/.git", 0o755)) // git ignores it
 		s, err := Open(Config{Dir: dir, Store: t.TempDir()})
 		must(t, err)
 		_, stats, err := s.Take(context.Background(), "")

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -11,6 +12,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/reins-agent/reins/internal/gitdir"
 )
 
 // Names of the files in the root of a project.
@@ -121,8 +124,9 @@ func userDir(goos string, getenv func(string) string) string {
 	return filepath.Join(home, ".config")
 }
 
-// Root returns the root of the project that a directory belongs to: the nearest directory with .git, or else
-// the directory itself. The path is absolute, without symbolic links.
+// Root returns the root of the project that a directory belongs to: the top of its git repository, or else the directory
+// itself. The path is absolute, without symbolic links. A .git that is broken or cannot be read makes a root too, because
+// the settings above may belong to someone else. One that git ignores does not: the rules of the project still apply.
 func Root(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -131,14 +135,8 @@ func Root(dir string) (string, error) {
 	if abs, err = filepath.EvalSymlinks(abs); err != nil {
 		return "", err
 	}
-	for at := abs; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); !errors.Is(err, fs.ErrNotExist) {
-			return at, nil // a repository, or one that cannot be ruled out
-		}
-		if at == filepath.Dir(at) {
-			return abs, nil
-		}
-	}
+	top, _, _ := gitdir.Find(gitdir.Host, abs) // an error is about a root as well
+	return cmp.Or(top, abs), nil
 }
 
 func (f File) inProject() bool { return f.root != "" }

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/internal/gitdir/gitdirtest"
 )
 
 // layers lists the layers that can set a value, lowest first.
@@ -487,6 +489,39 @@ func TestLoad_LargeFilesAreRefused(t *testing.T) {
 	}
 }
 
+// A .git that git ignores must not hide the rules of the project. Any other must not let the project around it decide.
+func TestRoot_IsWhereGitStops(t *testing.T) {
+	for name, c := range map[string]struct {
+		plan func(sub string) error
+		own  bool
+	}{
+		"empty directory": {func(sub string) error { return os.Mkdir(filepath.Join(sub, ".git"), 0o755) }, false},
+		"repository":      {func(sub string) error { gitdirtest.Init(t, sub); return nil }, true},
+		"broken file":     {func(sub string) error { return os.WriteFile(filepath.Join(sub, ".git"), []byte("gitdir: x\n"), 0o644) }, true},
+		"link to itself":  {func(sub string) error { return os.Symlink(".git", filepath.Join(sub, ".git")) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			top, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			gitdirtest.Init(t, top)
+			sub, want := filepath.Join(top, "sub"), top
+			if err := errors.Join(os.MkdirAll(filepath.Join(sub, "below"), 0o755), c.plan(sub)); err != nil {
+				t.Fatal(err)
+			}
+			if c.own {
+				want = sub
+			}
+			for _, dir := range []string{sub, filepath.Join(sub, "below")} {
+				if got, err := config.Root(dir); got != want || err != nil {
+					t.Errorf("Root(%s) = %s, %v, want %s", dir, got, err, want)
+				}
+			}
+		})
+	}
+}
+
 func TestRoot_IsTheRepository(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -499,9 +534,7 @@ func TestRoot_IsTheRepository(t *testing.T) {
 	if got, err := config.Root(sub); got != sub {
 		t.Errorf("without a repository: %s (%v), want %s", got, err, sub)
 	}
-	if err := os.Mkdir(filepath.Join(top, ".git"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	gitdirtest.Init(t, top)
 	if got, err := config.Root(sub); got != top {
 		t.Errorf("in a repository: %s (%v), want %s", got, err, top)
 	}

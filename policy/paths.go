@@ -108,7 +108,8 @@ var protectedFiles = []string{
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".inputrc", ".xprofile", ".xinitrc", ".xsession", ".pam_environment", ".tmux.conf", ".screenrc", ".vimrc", ".exrc", ".emacs", ".envrc", ".gdbinit", ".lldbinit", ".pythonrc", ".irbrc", ".pryrc", ".psqlrc", ".sqliterc", ".mcp.json", ".pgpass", ".my.cnf", ".wgetrc", ".curlrc", ".editorconfig-exec",
 }
 
-// notProtected are directories below protected ones that hold ordinary files.
+// notProtected are directories below protected ones that hold ordinary files. What applies to a path in one of them is
+// what applies to the rest of the path.
 var notProtected = []string{".claude/commands", ".claude/agents", ".claude/skills", ".claude/plans", ".reins/plans"}
 
 // Protected returns why a path must not be written, or "" if it is an ordinary one. Names are compared in
@@ -121,9 +122,7 @@ func Protected(w Workspace, file string) string {
 	}
 	slashed := "/" + strings.Trim(fold(w.Paths.ToSlash(w.Paths.Clean(file))), "/") + "/"
 	for _, d := range notProtected {
-		if strings.Contains(slashed, "/"+d+"/") && !strings.Contains(slashed, "/.git/") {
-			return ""
-		}
+		slashed = strings.ReplaceAll(slashed, "/"+d+"/", "/")
 	}
 	for _, d := range protectedDirs {
 		if i := strings.Index(slashed, "/"+d+"/"); i >= 0 {

@@ -26,6 +26,10 @@ func TestWithin_AcceptsOnlyWhatRulesName(t *testing.T) {
 		{"Bash(git:*)|Write", "shell", exec("git diff > out"), true},
 		{"Bash(git:*)", "shell", exec("git log 'x"), false},
 		{"Bash(git:*)", "shell", exec("eval $X"), false},
+		{"Bash(git:*)", "shell", exec("PATH=/tmp/x; git log"), false}, // the command is named, the variable is not
+		{"Bash(git:*)", "shell", exec("X=1; git log"), true},
+		{"Bash(git:*)", "shell", exec("git log >&$X"), false},
+		{"Bash(git:*)", "shell", exec("git log ${!X}"), false},
 		{"Bash(git:*)|Bash(ls)", "shell", exec("git log; ls"), true},
 		{"Bash(git log)", "shell", exec("git log -3"), false},
 		{"Read(src/**)", "read_file", on(policy.Read, "/w/src/a"), true},

@@ -352,3 +352,46 @@ func BenchmarkRefresh(b *testing.B) {
 		r.Refresh(b.Context())
 	}
 }
+
+func TestRandom_NeedsFourChangesOfClassAndADigit(t *testing.T) {
+	for value, want := range map[string]bool{
+		"abc12DEF34gh":        true,  // four changes
+		"abcd1234ABCD5678":    false, // three
+		"abCdeFghIjk1":        true,  // changes between small and capital letters count
+		"aBcDeFgHiJkL":        false, // no digit
+		"AB1CD2EF3GH4":        true,
+		"zz0zz0zz0zz0":        true, // the last and first of their classes
+		"ZZ9ZZ9ZZ9ZZ9":        true,
+		"ab1cd2ef3gh":         false, // eleven characters
+		"ab1cd2ef3gh4":        true,
+		"ab1cd2 ef3gh4":       false, // a space
+		"kubernetes12":        false,
+		"release-2024-stable": false, // separators are not a class
+		"a-1-b-2-c-3-d-4":     false,
+	} {
+		if got := random(value); got != want {
+			t.Errorf("random(%q) = %t, want %t", value, got, want)
+		}
+	}
+}
+
+func TestParse_EndsValuesWhereShellsDo(t *testing.T) {
+	for text, want := range map[string]string{
+		`A="x\"y" # c`:           `A=x"y`,
+		"A=\"x\\\"\nB=y\"":       "A=x\"\nB=y", // the quote is escaped: the value continues
+		`A="x\\"` + "\nB=y":      "A=x\\|B=y",  // the backslash is
+		`A='x\'` + "\nB=y":       "A=x\\|B=y",  // no escapes in single quotes
+		"A=`x\\`\nB=y":           "A=x\\|B=y",
+		`A="x` + "\n" + `y"`:     "A=x\ny",
+		`A=x"y` + "\n" + `B="z"`: `A=x"y|B=z`,
+		`A="x\ty\nz\r"`:          "A=x\ty\nz\r",
+	} {
+		var got []string
+		for name, value := range parse(text) {
+			got = append(got, name+"="+value)
+		}
+		if joined := strings.Join(got, "|"); joined != want {
+			t.Errorf("%q gives %q, want %q", text, joined, want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/gitdir"
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
@@ -15,17 +16,14 @@ type bounds struct {
 	outer string // allowed if the target does not exist: the author assumed another layout
 }
 
-// around returns the bounds of a skill that is not in a known place: its git repository, or else its parent directory.
+// around returns the bounds of a skill that is not in a known place: its git repository, or else its parent directory. A
+// .git that is broken or cannot be read limits references too; one that git ignores does not.
 func around(dir string) bounds {
-	for d := filepath.Dir(dir); ; d = filepath.Dir(d) {
-		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
-			return bounds{d, d}
-		}
-		if filepath.Dir(d) == d {
-			parent := filepath.Dir(dir)
-			return bounds{parent, filepath.Dir(parent)}
-		}
+	parent := filepath.Dir(dir)
+	if top, _, _ := gitdir.Find(gitdir.Host, parent); top != "" {
+		return bounds{top, top}
 	}
+	return bounds{parent, filepath.Dir(parent)}
 }
 
 // escape returns why a reference in a directory is out of bounds, or "".

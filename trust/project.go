@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/reins-agent/reins/internal/gitdir"
 	"github.com/reins-agent/reins/internal/realpath"
 )
 
@@ -92,11 +93,11 @@ func (s *Store) Inspect(dir string) (Project, error) {
 	return p, nil
 }
 
-// root returns the root of the project of a real path.
+// root returns the root of the project of a real path. A directory with a .git that is broken or cannot be read does not
+// get the trust in what is above it. One that git ignores is a part of the project above.
 func (s *Store) root(dir string) string {
 	for d := dir; ; d = filepath.Dir(d) {
-		_, err := os.Lstat(filepath.Join(d, ".git"))
-		if !errors.Is(err, fs.ErrNotExist) { // a repository, or one that cannot be ruled out
+		if gitdir.Stops(gitdir.Host, d) {
 			return d
 		}
 		if _, err := os.Lstat(s.file(d)); err == nil {

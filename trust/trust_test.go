@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/reins-agent/reins/internal/gitdir/gitdirtest"
 )
 
 // workspace is a directory with projects, and the user's store outside of it.
@@ -35,6 +37,15 @@ func (w workspace) write(name, content string) {
 		w.t.Fatal(err)
 	}
 	if err := os.WriteFile(w.path(name), []byte(content), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w workspace) repo(name string) { w.t.Helper(); gitdirtest.Init(w.t, w.path(name)) }
+
+func (w workspace) mkdir(name string) {
+	w.t.Helper()
+	if err := os.MkdirAll(w.path(name), 0o755); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -78,7 +89,7 @@ func (w workspace) expect(dir string, trusted bool, changed ...string) {
 
 func TestState_IsUntrustedUntilTheUserSaysOtherwise(t *testing.T) {
 	w := newWorkspace(t)
-	w.write("p/.git/HEAD", "")
+	w.repo("p")
 	w.write("p/sub/x", "")
 	w.expect("p", false)
 	w.trust("p")
@@ -94,14 +105,15 @@ func TestState_IsUntrustedUntilTheUserSaysOtherwise(t *testing.T) {
 }
 
 func TestAttack_TrustedConfigurationThatChangesIsUntrusted(t *testing.T) {
-	for _, source := range sources {
-		t.Run(source.path, func(t *testing.T) {
+	for _, file := range []string{
+		".reins/config.toml", ".reins/config.local.toml", ".reins/hooks/deep/run.sh", ".reins/skills/deep/run.sh", ".reins/agents/deep/run.sh",
+		".agents/skills/deep/run.sh", ".claude/skills/deep/run.sh", ".claude/commands/deep/run.sh", ".claude/agents/deep/run.sh",
+		".codex/prompts/deep/run.sh", ".gemini/commands/deep/run.sh", ".claude/hooks/deep/run.sh", ".claude/settings.json",
+		".claude/settings.local.json", ".mcp.json",
+	} {
+		t.Run(file, func(t *testing.T) {
 			w := newWorkspace(t)
-			file := source.path
-			if filepath.Ext(file) == "" {
-				file += "/deep/run.sh"
-			}
-			w.write("p/.git/HEAD", "")
+			w.repo("p")
 			w.trust("p")
 			w.write("p/"+file, "echo 1")
 			w.expect("p", false, file)
@@ -133,14 +145,20 @@ func TestAttack_TrustIsBoundToWhatTheUserSaw(t *testing.T) {
 
 func TestAttack_NestedRepositoriesNeedTheirOwnTrust(t *testing.T) {
 	w := newWorkspace(t)
-	w.write("p/.git/HEAD", "")
-	w.write("p/vendor/dir/.git/HEAD", "")
+	w.repo("p")
+	w.repo("p/vendor/dir")
 	w.write("p/vendor/file/.git", "gitdir: ../../.git") // a forged worktree
+	w.write("p/vendor/broken/.git", "gitdir: nowhere")
+	w.write("p/vendor/empty/.git", "")
 	w.link("../../.git", "p/vendor/link/.git")
 	w.link("nowhere", "p/vendor/dangling/.git")
+	w.mkdir("p/vendor/pipe")
+	if err := syscall.Mkfifo(w.path("p/vendor/pipe/.git"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	w.trust("p")
 	w.expect("p/vendor", true)
-	for _, name := range []string{"dir", "file", "link", "dangling"} {
+	for _, name := range []string{"dir", "file", "broken", "empty", "link", "dangling", "pipe"} {
 		w.expect("p/vendor/"+name, false)
 	}
 	w.trust("p/vendor/dir")
@@ -148,9 +166,24 @@ func TestAttack_NestedRepositoriesNeedTheirOwnTrust(t *testing.T) {
 	w.expect("p/vendor/file", false)
 }
 
+// Git ignores a .git directory that is not a repository. It must not take a directory out of its project either: the
+// project's rules would no longer apply there.
+func TestState_DirectoriesWithAnIgnoredGitBelongToTheProject(t *testing.T) {
+	w := newWorkspace(t)
+	w.repo("p")
+	w.mkdir("p/empty/.git")
+	w.write("p/partial/.git/HEAD", "ref: refs/heads/main\n")
+	w.trust("p")
+	for _, name := range []string{"empty", "partial"} {
+		w.expect("p/"+name, true)
+		w.write("p/"+name+"/.mcp.json", "{}") // what it brings is not trusted
+		w.expect("p/"+name, false, name+"/.mcp.json")
+	}
+}
+
 func TestAttack_SubdirectoriesCannotBringTheirOwnConfiguration(t *testing.T) {
 	w := newWorkspace(t)
-	w.write("p/.git/HEAD", "")
+	w.repo("p")
 	w.write("p/.mcp.json", "{}")
 	w.write("p/a/.mcp.json", "{}")
 	w.write("p/b/x", "")
@@ -169,7 +202,7 @@ func TestAttack_SubdirectoriesCannotBringTheirOwnConfiguration(t *testing.T) {
 func TestState_CoversSubdirectoriesOutsideOfRepositories(t *testing.T) {
 	w := newWorkspace(t)
 	w.write("top/plain/x", "")
-	w.write("top/repo/.git/HEAD", "")
+	w.repo("top/repo")
 	w.trust("top")
 	w.expect("top/plain", true)
 	w.expect("top/repo", false)
@@ -178,7 +211,7 @@ func TestState_CoversSubdirectoriesOutsideOfRepositories(t *testing.T) {
 
 func TestAttack_PathsAreReal(t *testing.T) {
 	w := newWorkspace(t)
-	w.write("good/.git/HEAD", "")
+	w.repo("good")
 	w.write("evil/x", "")
 	w.trust("good")
 	w.link("good", "link")
@@ -220,7 +253,7 @@ func TestAttack_FilesThatCannotBeCheckedAreNotTrusted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t)
-			w.write("p/.git/HEAD", "")
+			w.repo("p")
 			w.trust("p")
 			plant(w)
 			st, err := w.store.State(w.path("p"))
@@ -233,7 +266,7 @@ func TestAttack_FilesThatCannotBeCheckedAreNotTrusted(t *testing.T) {
 
 func TestState_FollowsLinksInsideTheProject(t *testing.T) {
 	w := newWorkspace(t)
-	w.write("p/.git/HEAD", "")
+	w.repo("p")
 	w.write("p/real.json", "1")
 	w.link("real.json", "p/.mcp.json")
 	w.trust("p")
@@ -263,8 +296,8 @@ func TestAttack_ProjectsDoNotBringDecisions(t *testing.T) {
 
 func TestAttack_RecordsOfOtherDirectoriesDoNotCount(t *testing.T) {
 	w := newWorkspace(t)
-	w.write("good/.git/HEAD", "")
-	w.write("evil/.git/HEAD", "")
+	w.repo("good")
+	w.repo("evil")
 	w.trust("good")
 	if err := os.Rename(w.store.file(w.path("good")), w.store.file(w.path("evil"))); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/reins-agent/reins/internal/gitdir"
 )
 
 // state returns the current state of the worktree.
@@ -71,13 +73,16 @@ func nestedError(at string) error {
 	return fmt.Errorf("the worktree contains another repository, %s, whose files would not be included; move them or remove its .git", at)
 }
 
-// nested returns a directory in the worktree that is itself a repository, or "".
+// nested returns a directory in the worktree that is itself a repository, or may be one, or "". Git adds the files of a
+// directory whose .git it ignores, but none that are in .git. So an ignored .git counts unless it is empty.
 func (t *Tree) nested() (at string, err error) {
 	err = filepath.WalkDir(t.root(), func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case path == t.gitDir():
+			return fs.SkipDir
+		case d.Name() == ".git" && empty(path) && !gitdir.Stops(gitdir.Host, filepath.Dir(path)):
 			return fs.SkipDir
 		case strings.EqualFold(d.Name(), ".git"):
 			at, _ = filepath.Rel(t.root(), filepath.Dir(path))
@@ -86,6 +91,16 @@ func (t *Tree) nested() (at string, err error) {
 		return nil
 	})
 	return at, err
+}
+
+// empty reports whether a path is a directory without files.
+func empty(dir string) bool {
+	return filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			err = fs.ErrExist
+		}
+		return err
+	}) == nil
 }
 
 // Clean returns ErrDirty, with the reason, if removing the worktree would lose changes.

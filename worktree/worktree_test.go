@@ -306,6 +306,36 @@ func TestWorktree_DirtyIsNeverRemoved(t *testing.T) {
 	}
 }
 
+// Git ignores an empty .git. What is in a .git is never applied, so any other counts as a repository.
+func TestWorktree_AppliesFilesBesideAnEmptyGitDirectory(t *testing.T) {
+	for name, c := range map[string]struct{ file, want string }{
+		"empty":      {"", ""},
+		"incomplete": {"sub/.git/HEAD", "contains another repository, sub,"},
+		"broken":     {"sub/.git", "contains another repository, sub,"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			tree := r.create(Options{})
+			writeAt(t, tree.Dir(), "sub/n.txt", "x\n")
+			if c.file != "" {
+				writeAt(t, tree.Dir(), c.file, "ref: refs/heads/main\n")
+			} else if err := os.MkdirAll(filepath.Join(tree.Dir(), "sub", ".git", "hooks"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			_, err := tree.Apply(context.Background(), r.env, nil)
+			if c.want != "" {
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %v, want an error with %q", err, c.want)
+				}
+				return
+			}
+			if got, _ := os.ReadFile(filepath.Join(r.dir, "sub", "n.txt")); err != nil || string(got) != "x\n" {
+				t.Errorf("got %q, %v, want the file", got, err)
+			}
+		})
+	}
+}
+
 func TestWorktree_RemovesWhatIsSaved(t *testing.T) {
 	for name, save := range map[string]func(r *rig, tree *Tree) error{
 		"nothing to save": func(*rig, *Tree) error { return nil },

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/internal/gitdir/gitdirtest"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -64,7 +65,7 @@ func newRig(t *testing.T) *rig {
 	r.write("net/retry.go", "package net\n\n// RetryPolicy decides how long to wait before a request is sent again.\ntype RetryPolicy struct{}\n")
 	r.write("net/client.go", "package net\n\n// Client sends a request to a server.\ntype Client struct{ policy RetryPolicy }\n")
 	r.write("store/disk.go", strings.Repeat("// filler\n", 100)+"// saveCheckpoint writes a snapshot of the workspace.\nfunc saveCheckpoint() {}\n")
-	r.write(".git/HEAD", "ref: refs/heads/main\n")
+	gitdirtest.Init(t, dir)
 	r.write(".gitignore", "generated/\n")
 	r.write("generated/x.go", "type RetryPolicy struct{}\n")
 	r.write("bin.dat", "RetryPolicy\x00")

@@ -23,6 +23,7 @@ import (
 
 	"github.com/reins-agent/reins/internal/atomicfile"
 	"github.com/reins-agent/reins/internal/filelock"
+	"github.com/reins-agent/reins/internal/gitdir"
 )
 
 // The limits of a memory file.
@@ -47,22 +48,14 @@ type Store struct {
 	project string // directory of the project
 }
 
-// Open returns the store in a state directory. The project is the repository that contains dir, or dir itself. Open
-// does not create files.
+// Open returns the store in a state directory. The project is the repository that contains dir, or dir itself. A .git that
+// is broken or cannot be read counts as one, so that notes of a project do not reach another. Open does not create files.
 func Open(state, dir string) Store {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	s := Store{dir: filepath.Join(state, "memory"), project: dir}
-	for d := dir; ; d = filepath.Dir(d) {
-		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
-			s.project = d
-			return s
-		}
-		if filepath.Dir(d) == d {
-			return s
-		}
-	}
+	top, _, _ := gitdir.Find(gitdir.Host, dir) // an error is about a project as well
+	return Store{dir: filepath.Join(state, "memory"), project: cmp.Or(top, dir)}
 }
 
 // Path returns the file of a scope. It may not exist.

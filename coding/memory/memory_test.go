@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/env/envtest"
+	"github.com/reins-agent/reins/internal/gitdir/gitdirtest"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/secret"
 	"github.com/reins-agent/reins/tool"
@@ -33,10 +34,9 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{".git", "sub/dir"} {
-		if err := os.MkdirAll(filepath.Join(project, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	gitdirtest.Init(t, project)
+	if err := os.MkdirAll(filepath.Join(project, "sub/dir"), 0o755); err != nil {
+		t.Fatal(err)
 	}
 	secrets, err := secret.New(t.Context(), secret.Config{Vars: []string{"API_TOKEN=tr0ub4dor-and-3-horses"}})
 	if err != nil {
@@ -231,6 +231,12 @@ func TestStore_ProjectsHaveTheirOwnFiles(t *testing.T) {
 	state := filepath.Dir(r.store.dir)
 	if got := Open(state, r.project); got != r.store {
 		t.Errorf("the root of the repository has %v, a directory in it %v", got, r.store)
+	}
+	if err := os.Mkdir(filepath.Join(r.project, "sub", ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := Open(state, filepath.Join(r.project, "sub/dir")); got != r.store {
+		t.Errorf("below an empty .git there is %v, want %v", got, r.store)
 	}
 	if other := Open(state, t.TempDir()); other.Path(Project) == r.store.Path(Project) || other.Path(User) != r.store.Path(User) {
 		t.Errorf("another project has %s", other.Path(Project))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/internal/gitdir/gitdirtest"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -113,7 +114,7 @@ func TestGemini_SilentCommandIsStopped(t *testing.T) {
 
 func TestGemini_SearchOutputs(t *testing.T) {
 	r := newRig(t, coding.GeminiFamily, coding.ToolConfig{})
-	r.write(".git/HEAD", "ref: refs/heads/main\n")
+	gitdirtest.Init(t, r.dir)
 	r.write(".gitignore", "*.log\n")
 	r.write("src/a.go", "Alpha\nbeta\nalpha skip\n")
 	r.write("x.log", "alpha\n")
@@ -137,7 +138,7 @@ func TestGemini_SearchOutputs(t *testing.T) {
 		{"glob without ignoring", "glob", args{"pattern": "*.log", "respect_git_ignore": false}, "Found 1 file for the pattern \"*.log\" in .:\nDIR/x.log\n", ""},
 		{"no glob", "glob", args{"pattern": "*.rs"}, "No files found for the pattern \"*.rs\" in .", ""},
 		{"list", "list_directory", args{"dir_path": ".", "ignore": []string{".git*"}}, "Directory listing for .:\n[DIR] src\n[DIR] t\nmany\nx.log\n\n(2 ignored)", ""},
-		{"empty", "list_directory", args{"dir_path": ".git", "ignore": []string{"*"}}, "Directory .git is empty.\n\n(1 ignored)", ""},
+		{"empty", "list_directory", args{"dir_path": ".git", "ignore": []string{"*"}}, "Directory .git is empty.\n\n(3 ignored)", ""},
 		{"no directory", "list_directory", args{"dir_path": "many"}, "many is a file, not a directory.", tool.NotADirectory},
 		{"bad exclude", "grep_search", args{"pattern": "x", "exclude_pattern": "("}, "exclude_pattern is not a valid regular expression: error parsing regexp: missing closing ): `(`", tool.InvalidPattern},
 	})

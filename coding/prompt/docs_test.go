@@ -3,6 +3,7 @@
 package prompt_test
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,6 +45,23 @@ func TestFindDocs_TheNearestRepositoryIsTheRoot(t *testing.T) {
 	inner.git("init", "-q")
 	if d := inner.docs("", "AGENTS.md"); len(d.Files) != 1 || d.Files[0].Text != "Inner." {
 		t.Errorf("got %+v", d)
+	}
+}
+
+// Git ignores an empty .git, so the instructions of the repository apply below it. With a broken one git fails.
+func TestFindDocs_TheRootIsWhereGitStops(t *testing.T) {
+	repo := repository(t)
+	repo.write("AGENTS.md", "Root.")
+	repo.write("empty/low/AGENTS.md", "Low.")
+	repo.write("broken/low/AGENTS.md", "Low.")
+	repo.write("broken/.git", "gitdir: nowhere\n")
+	if err := os.Mkdir(filepath.Join(repo.dir, "empty", ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string][]string{"empty/low": {"AGENTS.md", "empty/low/AGENTS.md"}, "broken/low": {"low/AGENTS.md"}} {
+		if got := docPaths(repo.docs(dir, "AGENTS.md")); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", dir, got, want)
+		}
 	}
 }
 
@@ -157,7 +175,7 @@ func TestFindDocs_WorkThroughScopedAndLinkedDirectories(t *testing.T) {
 
 func TestFindDocs_FollowsThePathRulesOfTheEnvironment(t *testing.T) {
 	m := envtest.NewMemory("windows")
-	for name, content := range map[string]string{`.git\HEAD`: "ref: refs/heads/main\n", "AGENTS.md": "Root.", `src\AGENTS.md`: "Source."} {
+	for name, content := range map[string]string{`.git\HEAD`: "ref: refs/heads/main\n", `.git\objects\x`: "", `.git\refs\x`: "", "AGENTS.md": "Root.", `src\AGENTS.md`: "Source."} {
 		if err := m.WriteFile(t.Context(), name, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}

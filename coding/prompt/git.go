@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/gitdir"
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
@@ -39,7 +40,7 @@ func TakeGit(ctx context.Context, e env.Environment) Git {
 	}
 	s.Repository = t.git
 	if t.git && includes(ctx, e, t) {
-		s.Branch = branchOf(ctx, e, t.root)
+		s.Branch = branchOf(ctx, e, t.repo)
 		return s
 	}
 	var wg sync.WaitGroup
@@ -51,7 +52,7 @@ func TakeGit(ctx context.Context, e env.Environment) Git {
 		s.Repository = true
 		s.readStatus(status)
 	case t.git:
-		s.Branch = branchOf(ctx, e, t.root)
+		s.Branch = branchOf(ctx, e, t.repo)
 	}
 	return s
 }
@@ -97,15 +98,7 @@ var include = lazy.Regexp(`(?i)\[\s*include`)
 // includes reports whether the configuration of a repository includes other files. Git is not run in such a repository,
 // because it would block if an included file is a pipe.
 func includes(ctx context.Context, e env.Environment, t tree) bool {
-	dir := t.paths.Join(t.root, ".git")
-	if link, err := env.ReadFile(ctx, e, dir, 4096); err == nil { // a worktree or a submodule
-		dir = t.paths.Abs(t.root, strings.TrimSpace(strings.TrimPrefix(string(link), "gitdir:")))
-	}
-	files := []string{t.paths.Join(dir, "config"), t.paths.Join(dir, "config.worktree")}
-	if common, err := env.ReadFile(ctx, e, t.paths.Join(dir, "commondir"), 4096); err == nil {
-		files = append(files, t.paths.Join(t.paths.Abs(dir, strings.TrimSpace(string(common))), "config"))
-	}
-	for _, file := range files {
+	for _, file := range []string{t.paths.Join(t.repo.Common, "config"), t.paths.Join(t.repo.Dir, "config.worktree")} {
 		if _, err := e.Stat(ctx, file); err != nil {
 			continue
 		}
@@ -185,14 +178,14 @@ func gitLog(ctx context.Context, e env.Environment) []string {
 // Branch returns the branch that is checked out in the working directory, or "" if unknown. It does not run commands.
 func Branch(ctx context.Context, e env.Environment) string {
 	if t := findTree(ctx, e); t.git {
-		return branchOf(ctx, e, t.root)
+		return branchOf(ctx, e, t.repo)
 	}
 	return ""
 }
 
 // branchOf reads the branch from the files of a repository.
-func branchOf(ctx context.Context, e env.Environment, root string) string {
-	head, err := env.ReadFile(ctx, e, e.Info().Paths().Join(root, ".git", "HEAD"), 4096)
+func branchOf(ctx context.Context, e env.Environment, r gitdir.Repo) string {
+	head, err := env.ReadFile(ctx, e, e.Info().Paths().Join(r.Dir, "HEAD"), 4096)
 	if err != nil {
 		return ""
 	}

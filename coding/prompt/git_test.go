@@ -77,11 +77,30 @@ func TestTakeGit_SmallAndOddRepositories(t *testing.T) {
 			t.Errorf("got %+v", s)
 		}
 	})
-	t.Run("broken", func(t *testing.T) {
-		p := newProject(t)
-		p.write(".git/HEAD", "nonsense")
-		if s := prompt.TakeGit(t.Context(), p.env("")); !s.Repository || s.Staged != -1 {
+	for name, file := range map[string]string{"broken": ".git/HEAD", "broken file": ".git", "empty": ".git/hooks/x"} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			p.write(file, "nonsense")
+			if s := prompt.TakeGit(t.Context(), p.env("")); s.Repository || s.Staged != -1 {
+				t.Errorf("got %+v", s)
+			}
+		})
+	}
+	t.Run("below an empty .git", func(t *testing.T) {
+		p := repository(t)
+		p.write("a/.git/hooks/x", "")
+		if s := prompt.TakeGit(t.Context(), p.env("a")); !s.Repository || s.Branch != "main" || s.Untracked != 0 {
 			t.Errorf("got %+v", s)
+		}
+		if got := prompt.Branch(t.Context(), p.env("a")); got != "main" {
+			t.Errorf("got branch %q, want main", got)
+		}
+	})
+	t.Run("branch of a worktree, without commands", func(t *testing.T) {
+		p := repository(t)
+		p.git("worktree", "add", "-q", "-b", "side", "tree")
+		if got := prompt.Branch(t.Context(), p.env("tree")); got != "side" {
+			t.Errorf("got branch %q, want side", got)
 		}
 	})
 }

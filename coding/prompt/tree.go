@@ -1,12 +1,13 @@
 package prompt
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"slices"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/gitdir"
 )
 
 // tree is the project of a session. Its paths follow the rules of the environment, which may run on another platform
@@ -16,28 +17,30 @@ type tree struct {
 	root   string   // the top of the repository, or the working directory if there is none
 	dirs   []string // from the root to the working directory
 	git    bool     // it is a repository
-	fenced bool     // directories above the working directory are inaccessible
+	repo   gitdir.Repo
+	fenced bool // files that decide whether it is a repository are inaccessible
 }
 
-// findTree walks up from the working directory to the top of its repository.
+// findTree walks up from the working directory to the top of its repository. A .git that git does not accept, or that
+// cannot be read, ends the project as well, so that it gets no instructions from directories above.
 func findTree(ctx context.Context, e env.Environment) tree {
 	t := tree{paths: e.Info().Paths()}
 	dir := t.workingDir(ctx, e)
-	up := []string{dir}
-	for d := dir; ; {
-		_, err := e.Lstat(ctx, t.paths.Join(d, ".git"))
-		above := t.paths.Dir(d)
-		switch {
-		case err == nil:
-			slices.Reverse(up)
-			t.root, t.dirs, t.git = up[0], up, true
-			return t
-		case !errors.Is(err, fs.ErrNotExist), above == d:
-			t.root, t.dirs, t.fenced = dir, []string{dir}, above != d
-			return t
+	top, repo, err := gitdir.Find(gitdir.In(ctx, e), dir)
+	t.repo, t.git = repo, repo != gitdir.Repo{}
+	t.fenced = err != nil && !errors.Is(err, gitdir.ErrInvalid)
+	if t.fenced {
+		if _, err := e.Lstat(ctx, t.paths.Join(top, ".git")); err != nil { // the directory is inaccessible too
+			top = dir
 		}
-		up, d = append(up, above), above
 	}
+	t.root = cmp.Or(top, dir)
+	for d := dir; d != t.root; d = t.paths.Dir(d) {
+		t.dirs = append(t.dirs, d)
+	}
+	t.dirs = append(t.dirs, t.root)
+	slices.Reverse(t.dirs)
+	return t
 }
 
 // workingDir returns the real working directory, as git sees it, if the environment allows its use.

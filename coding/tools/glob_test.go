@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/internal/gitdir/gitdirtest"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -23,9 +24,7 @@ func TestGlob_ListsMatchesNewestFirst(t *testing.T) {
 		}
 	}
 	r.write(".gitignore", "ignored.go\n")
-	if err := os.Mkdir(r.path(".git"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gitdirtest.Init(t, r.dir)
 	for _, c := range []struct {
 		args args
 		want string

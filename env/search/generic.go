@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/gitdir"
 )
 
 // generic is the layer for any environment.
@@ -24,6 +25,8 @@ func (g *generic) abs(p string) string {
 }
 
 func (g *generic) real(p string) string { return p }
+
+func (g *generic) git(ctx context.Context) gitdir.Files { return gitdir.In(ctx, g.env) }
 
 // globals returns nil: the configuration of the user is unknown.
 func (g *generic) globals() rules { return nil }

@@ -3,8 +3,6 @@ package search
 import (
 	"path"
 	"strings"
-
-	"github.com/reins-agent/reins/env"
 )
 
 // excludesFile returns core.excludesFile of a git configuration, with "~/" expanded.
@@ -47,19 +45,4 @@ func globalExcludes(home, xdg string, read func(path string) string) rules {
 		return nil
 	}
 	return parseIgnore(read(file))
-}
-
-// commonDir returns the directory with info/exclude for a .git file, as in a linked worktree. text is
-// the content of that file in dir.
-func commonDir(paths env.Paths, dir, text string, read func(path string) string) string {
-	gitdir, ok := strings.CutPrefix(strings.TrimSpace(text), "gitdir:")
-	if !ok {
-		return ""
-	}
-	gitdir = paths.ToSlash(paths.Abs(dir, strings.TrimSpace(gitdir)))
-	common := strings.TrimSpace(read(gitdir + "/commondir"))
-	if common == "" {
-		return gitdir
-	}
-	return paths.ToSlash(paths.Abs(gitdir, common))
 }

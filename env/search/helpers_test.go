@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,14 +14,19 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/gitdir/gitdirtest"
 )
 
 // writeTree writes the files of a txtar archive to a new directory. A name that ends in a slash is a
-// directory.
+// directory; ".git/" is a repository.
 func writeTree(t testing.TB, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, f := range txtar.Parse([]byte(archive)).Files {
+		if path.Base(f.Name) == ".git" && strings.HasSuffix(f.Name, "/") {
+			gitdirtest.Init(t, filepath.Join(dir, filepath.FromSlash(path.Dir(path.Clean(f.Name)))))
+			continue
+		}
 		writeFile(t, filepath.Join(dir, filepath.FromSlash(f.Name)), string(f.Data), strings.HasSuffix(f.Name, "/"))
 	}
 	return dir
@@ -57,6 +63,15 @@ func (e diskEnv) Info() env.Info { return env.Info{Dir: e.dir} }
 func (e diskEnv) Stat(_ context.Context, p string) (env.FileInfo, error) {
 	info, err := os.Stat(p)
 	return fileInfo(info, err)
+}
+
+func (e diskEnv) Lstat(_ context.Context, p string) (env.FileInfo, error) {
+	info, err := os.Lstat(p)
+	return fileInfo(info, err)
+}
+
+func (e diskEnv) RealPath(_ context.Context, p string) (string, error) {
+	return filepath.EvalSymlinks(p)
 }
 
 func fileInfo(info fs.FileInfo, err error) (env.FileInfo, error) {

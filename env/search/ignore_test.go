@@ -71,8 +71,13 @@ func TestIgnore_FilesOfTheTree(t *testing.T) {
 		{"rules above the root", "-- .git/ --\n-- .gitignore --\n/a/x\ny\n-- a/x --\n-- a/y --\n-- a/z --\n", "a", "a/z"},
 		{"a repository ends the search for gitignore above", "-- .git/ --\n-- .gitignore --\nx\n-- a/.git/ --\n-- a/x --\n", "a", "a/x"},
 		{"a nested repository begins anew", "-- .git/ --\n-- .gitignore --\nx\n-- a/.git/ --\n-- a/x --\n-- x --\n", "", "a/x"},
-		{"info/exclude", "-- .git/info/exclude --\n/x\n-- x --\n-- a/x --\n", "", "a/x"},
-		{"info/exclude of a worktree", "-- .git --\ngitdir: real/worktrees/w\n-- real/worktrees/w/commondir --\n../..\n-- real/info/exclude --\nx\nreal\n-- x --\n-- y --\n", "", "y"},
+		{"info/exclude", "-- .git/ --\n-- .git/info/exclude --\n/x\n-- x --\n-- a/x --\n", "", "a/x"},
+		{"info/exclude of a worktree", "-- .git --\ngitdir: real/worktrees/w\n-- real/worktrees/w/HEAD --\nref: refs/heads/w\n-- real/worktrees/w/commondir --\n../..\n-- real/objects/ --\n-- real/refs/ --\n-- real/info/exclude --\nx\nreal\n-- x --\n-- y --\n", "", "y"},
+		{"git ignores an empty .git", "-- .git/hooks/ --\n-- .gitignore --\nx\n-- x --\n-- y --\n", "", "x y"},
+		{"an empty .git is not a nested repository", "-- .git/ --\n-- .gitignore --\nx\n-- a/.git/hooks/ --\n-- a/x --\n-- a/y --\n", "", "a/y"},
+		{"an empty .git at the root", "-- .git/ --\n-- .gitignore --\nx\n-- a/.git/hooks/ --\n-- a/x --\n-- a/y --\n", "a", "a/y"},
+		{"an empty .git above the root", "-- .git/ --\n-- .gitignore --\nx\n-- a/.git/hooks/ --\n-- a/b/x --\n-- a/b/y --\n", "a/b", "a/b/y"},
+		{"a broken .git file", "-- .git/ --\n-- .gitignore --\nx\n-- a/.git --\ngitdir: nowhere\n-- a/x --\n-- a/y --\n", "a", "a/y"},
 		{"whitelisted hidden files are seen", "-- .ignore --\n!.x\n-- .x --\n-- .y --\n", "", ".x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -107,6 +112,22 @@ func TestIgnore_GlobalExcludes(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// A worktree whose repository cannot be read has its own rules, and not those of the repository around it.
+func TestLocal_ConfinedWorktreeHasItsOwnRules(t *testing.T) {
+	dir := writeTree(t, "-- .git/ --\n-- .gitignore --\nx\n-- tree/.gitignore --\ny\n-- tree/x --\n-- tree/y --\n")
+	writeFile(t, dir+"/tree/.git", "gitdir: "+dir+"/.git\n", false)
+	l := isolated(dir + "/tree")
+	l.Open = func(p string) (*os.File, error) {
+		if strings.HasPrefix(filepath.ToSlash(p), filepath.ToSlash(dir)+"/.git/") {
+			return nil, env.ErrOutside
+		}
+		return os.Open(p)
+	}
+	if got := fileList(t, l, GlobQuery{Pattern: "*"}); got != "x" {
+		t.Errorf("got %q, want x", got)
 	}
 }
 

@@ -24,7 +24,7 @@ type scopedRules struct {
 // found has the ignore files of a directory.
 type found struct {
 	dir                         string // absolute, without a slash at its end
-	repo                        bool   // there is a .git
+	repo                        bool   // it is the top of a repository
 	rgignore, ignore, gitignore rules
 	exclude                     rules
 }

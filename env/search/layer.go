@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/gitdir"
 )
 
 // Errors of reading a file that is skipped.
@@ -32,6 +33,8 @@ type layer interface {
 	// openDir and readFile follow symbolic links.
 	openDir(ctx context.Context, path string) (directory, error)
 	readFile(ctx context.Context, path string, buf []byte, limit int64) ([]byte, error)
+	// git reads the files of repositories, to find their roots.
+	git(ctx context.Context) gitdir.Files
 	// globals returns the ignore rules of the user for all repositories.
 	globals() rules
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/gitdir"
 )
 
 // Local searches the local disk. The zero value searches the working directory of the process without
@@ -103,6 +104,26 @@ func (l localLayer) readFile(_ context.Context, p string, buf []byte, limit int6
 	}
 	defer f.Close()
 	return readAll(f, buf, limit)
+}
+
+func (l localLayer) git(context.Context) gitdir.Files { return confined{gitdir.Host, l} }
+
+// confined reads the files of repositories within the confinement of a Local.
+type confined struct {
+	gitdir.Files
+	layer localLayer
+}
+
+func (c confined) Stat(p string) (fs.FileMode, error) {
+	e, err := c.layer.stat(context.Background(), filepath.ToSlash(p))
+	if err != nil {
+		return 0, err
+	}
+	return e.details.mode, nil
+}
+
+func (c confined) Read(p string) ([]byte, error) {
+	return c.layer.readFile(context.Background(), filepath.ToSlash(p), nil, maxIgnoreFile)
 }
 
 // globals reads the configuration of the user. Confinement does not apply, because it only hides files.

@@ -11,6 +11,8 @@ import (
 	"unicode/utf16"
 
 	"pgregory.net/rapid"
+
+	"github.com/reins-agent/reins/internal/gitdir/gitdirtest"
 )
 
 // chooser draws random numbers, from a seed or from rapid.
@@ -62,11 +64,11 @@ func randomTree(t testing.TB, c chooser) (root, home string) {
 	if chance(c, 30) {
 		randomIgnores(t, c, outer)
 		if chance(c, 50) {
-			writeFile(t, filepath.Join(outer, ".git"), "", true)
+			gitdirtest.Init(t, outer)
 		}
 	}
 	if chance(c, 60) {
-		writeFile(t, filepath.Join(root, ".git"), "", true)
+		gitdirtest.Init(t, root)
 		if chance(c, 40) {
 			writeFile(t, filepath.Join(root, ".git", "info", "exclude"), randomRules(c), false)
 		}
@@ -90,7 +92,7 @@ func randomDir(t testing.TB, c chooser, dir string, depth int) {
 		randomIgnores(t, c, dir)
 	}
 	if depth > 0 && chance(c, 8) {
-		writeFile(t, filepath.Join(dir, ".git"), "", true)
+		gitdirtest.Init(t, dir)
 	}
 	if depth == 3 {
 		return

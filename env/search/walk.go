@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/reins-agent/reins/internal/gitdir"
 )
 
 // lookAhead is the number of sibling directories to list ahead.
@@ -209,8 +211,7 @@ func (w *walker) found(ctx context.Context, n *node, entries []entry) found {
 	for i := range entries {
 		switch e := &entries[i]; e.name {
 		case ".git":
-			f.repo = true
-			f.exclude = w.exclude(ctx, n.abs)
+			f.repo, f.exclude = w.repo(ctx, n.abs)
 		case ".gitignore":
 			f.gitignore = w.rules(ctx, n.abs+"/.gitignore")
 		case ".ignore":
@@ -231,10 +232,7 @@ func (w *walker) ancestors(ctx context.Context) *ignores {
 		}
 		dir := w.place[:i]
 		f := found{dir: dir}
-		if _, err := w.layer.stat(ctx, dir+"/.git"); err == nil {
-			f.repo = true
-			f.exclude = w.exclude(ctx, dir)
-		}
+		f.repo, f.exclude = w.repo(ctx, dir)
 		f.gitignore = w.rules(ctx, dir+"/.gitignore")
 		f.ignore = w.rules(ctx, dir+"/.ignore")
 		f.rgignore = w.rules(ctx, dir+"/.rgignore")
@@ -243,26 +241,31 @@ func (w *walker) ancestors(ctx context.Context) *ignores {
 	return ig
 }
 
+// maxIgnoreFile is the maximum size of an ignore file.
+const maxIgnoreFile = 1 << 20
+
 func (w *walker) rules(ctx context.Context, p string) rules { return parseIgnore(w.text(ctx, p)) }
 
 // text returns the content of a small file, or "" if it cannot be read.
 func (w *walker) text(ctx context.Context, p string) string {
-	data, err := w.layer.readFile(ctx, p, nil, 1<<20)
+	data, err := w.layer.readFile(ctx, p, nil, maxIgnoreFile)
 	if err != nil {
 		return ""
 	}
 	return string(data)
 }
 
-// exclude reads info/exclude of the repository at dir.
-func (w *walker) exclude(ctx context.Context, dir string) rules {
-	text := func(p string) string { return w.text(ctx, p) }
-	git := dir + "/.git"
-	if e, err := w.layer.stat(ctx, git); err == nil && e.kind == fileKind {
-		git = commonDir(w.layer.paths(), rooted(dir), text(git), text)
+// repo reports whether a directory is the top of a repository, and reads info/exclude. Where git finds none, or fails, the
+// rules of the repository around the directory apply. A repository that cannot be read, such as that of a worktree whose
+// files are elsewhere, still has its own rules.
+func (w *walker) repo(ctx context.Context, dir string) (found bool, exclude rules) {
+	r, err := gitdir.At(w.layer.git(ctx), rooted(dir))
+	switch {
+	case r != gitdir.Repo{}:
+		return true, w.rules(ctx, w.layer.paths().ToSlash(r.Common)+"/info/exclude")
+	case err == nil, errors.Is(err, gitdir.ErrInvalid):
+		return false, nil
 	}
-	if git == "" {
-		return nil
-	}
-	return w.rules(ctx, git+"/info/exclude")
+	_, err = w.layer.stat(ctx, dir+"/.git")
+	return err == nil, nil
 }
