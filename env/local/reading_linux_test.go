@@ -166,3 +166,40 @@ func TestSandbox_ReportsWhatItBlocked(t *testing.T) {
 		t.Errorf("blocked %q", got)
 	}
 }
+
+// What rules deny is unreadable, but not changed: git must not take it for deleted.
+func TestSandbox_HiddenFilesCannotBeReadAndLookUnchanged(t *testing.T) {
+	w := newReadWorld(t)
+	w.write("code/app/sub/private/x", canary)
+	w.write("code/app/.env", canary)
+	// Git reads files again that are as new as its index.
+	c := exec.Command("sh", "-c", "touch -d 2001-01-01 .env sub/private/x && git add -f . && git commit -qm more")
+	c.Dir = w.home + "/code/app"
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	config := confined
+	hidden := []string{w.dir + "/private", w.home + "/code/app/.env"}
+	config.Hidden = func() []string { return hidden }
+	e := newEnv(t, local.Config{Dir: w.dir, SpoolDir: t.TempDir(), Sandbox: config})
+	for _, line := range []string{"cat private/x", "cat ../.env", "grep -r CANARY ..", "cat later"} {
+		if r := w.run(e, env.Command{Line: line, ReadOnly: true}); strings.Contains(r.Stdout, canary) || r.Code == 0 {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+	if r := w.run(e, env.Command{Line: "git status --short && ls private && cat file", ReadOnly: true}); r.Stdout != "x\ninside\n" {
+		t.Errorf("%+v", r)
+	}
+	w.write("code/app/sub/new", "new\n")
+	if r := w.run(e, env.Command{Line: "cat new", ReadOnly: true}); r.Stdout != "new\n" {
+		t.Errorf("a new file: %+v", r)
+	}
+	w.write("code/app/sub/later", canary)
+	hidden = append(hidden, w.dir+"/later")
+	if r := w.run(e, env.Command{Line: "cat later", ReadOnly: true}); strings.Contains(r.Stdout, canary) {
+		t.Errorf("a file that is hidden later: %+v", r)
+	}
+	if r := w.run(e, env.Command{Line: "cat private/x"}); r.Stdout != canary {
+		t.Errorf("an approved command: %+v, want what it was approved for", r)
+	}
+}

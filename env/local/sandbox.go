@@ -66,11 +66,15 @@ const (
 // reading returns the sandbox of commands that only read, also named files. Caches are in memory, over those of the
 // user.
 func (e *Env) reading(c sandbox.Config, named []string, temp string) sandbox.Config {
+	dir := c.Dir
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
 	r := sandbox.Config{
-		Mode: sandbox.ReadOnly, Dir: c.Dir, Temp: temp, Protected: c.Protected, Overlays: overlays(temp),
+		Mode: sandbox.ReadOnly, Dir: dir, Temp: temp, Protected: c.Protected, Overlays: overlays(temp),
 		Masked: c.Masked, Hidden: c.Hidden, NoSockets: true,
 	}
-	r.Readable = slices.Concat(e.box.Writable(), readable(c.Dir), named)
+	r.Readable = slices.Concat(e.box.Writable(), readable(dir), named)
 	for _, dir := range c.Writable {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			r.Readable = append(r.Readable, real)

@@ -35,12 +35,13 @@ type Box struct {
 	mounted  map[string]fileID // what the spawner has mounted over itself
 	spaces   []space           // the mount namespaces of all spawners so far
 	reserved []placeholder
-	watch    *watcher // nil if nothing is watched
-	fresh    []string // repositories that commands have created since the spawner started
-	blocked  []string // since the last Sweep
-	outdated bool     // there is something new to protect
-	hidden   []string // what Config.Hidden returned last
-	broken   error    // a command has ended the spawner
+	watch    *watcher         // nil if nothing is watched
+	fresh    []string         // repositories that commands have created since the spawner started
+	blocked  []string         // since the last Sweep
+	outdated bool             // there is something new to protect
+	hidden   []string         // what Config.Hidden returned last
+	listed   map[string]int64 // when the listed directories of the layout were changed
+	broken   error            // a command has ended the spawner
 }
 
 // space is a mount namespace. Its id is not used again while the file is open.

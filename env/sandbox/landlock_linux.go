@@ -80,6 +80,11 @@ func restrict(version int, l layout, private []int) error {
 			return err
 		}
 	}
+	for _, dir := range l.listed {
+		if err := permit(ruleset, dir, read&unix.LANDLOCK_ACCESS_FS_READ_DIR, unix.RESOLVE_NO_SYMLINKS); err != nil {
+			return err
+		}
+	}
 	for _, dir := range private {
 		if err := permitOpen(ruleset, dir, all|read); err != nil {
 			return err

@@ -17,9 +17,8 @@ import (
 
 // launch starts the spawner and waits until it is confined: with namespaces if possible, or else without.
 func (b *Box) launch() error {
-	if b.layout, b.outdated = b.config.layout(b.roots), false; b.config.Hidden != nil {
-		b.hidden = b.layout.masked[len(b.config.Masked):]
-	}
+	b.hidden = b.config.hidden()
+	b.layout, b.outdated = b.config.layout(b.roots), false
 	s := Support{Landlock: landlockVersion(), Seccomp: true, Namespaces: true}
 	err := errNoNamespaces
 	if useNamespaces {
@@ -120,6 +119,10 @@ func (b *Box) enter(r rules) error {
 	}
 	for _, path := range b.layout.masked {
 		b.mounted[path] = identify(path)
+	}
+	b.listed = make(map[string]int64)
+	for _, dir := range b.layout.listed {
+		b.listed[dir] = changed(dir)
 	}
 	return nil
 }

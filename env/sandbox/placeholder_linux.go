@@ -116,5 +116,19 @@ func (b *Box) stale() bool {
 			return true
 		}
 	}
-	return b.config.Hidden != nil && !slices.Equal(b.config.Hidden(), b.hidden)
+	for dir, when := range b.listed {
+		if changed(dir) != when {
+			return true // new files in it must become readable
+		}
+	}
+	return !slices.Equal(b.config.hidden(), b.hidden)
+}
+
+// changed returns when names in a directory changed last, or 0.
+func changed(dir string) int64 {
+	var st unix.Stat_t
+	if unix.Lstat(dir, &st) != nil {
+		return 0
+	}
+	return st.Mtim.Nano()
 }

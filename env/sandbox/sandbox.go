@@ -67,8 +67,9 @@ type Config struct {
 	// Readable, if not nil, are the only files and directories that commands can read or execute: real paths. Those
 	// that do not exist are ignored. Temp and Cache are readable too.
 	Readable []string
-	// Masked are files and directories that commands cannot read, wherever they are: real paths. Hidden, if set,
-	// returns more of them. It is called before a command if files may have changed since the last call.
+	// Masked are files and directories that commands cannot read: real paths. Those in a writable directory are not
+	// masked, because commands could take them for deleted, and commit that. Hidden, if set, returns more of them if
+	// Readable is set. It is called before each command.
 	Masked []string
 	Hidden func() []string
 	// Network lets commands use the network. Without it they have only their own loopback interface. NoSockets
@@ -147,6 +148,7 @@ type layout struct {
 	watched   []string // directories in which commands may create what is forbidden
 	masked    []string // cannot be read
 	readable  []string // nil if everything is
+	listed    []string // directories whose names can be read, but not all of their files
 	confined  bool     // reading is confined to readable
 	memory    string   // a directory in memory
 	overlays  []Overlay
@@ -202,12 +204,51 @@ func (c Config) layout(roots []string) layout {
 	}
 	l.forbid()
 	l.pin()
-	l.readable, l.confined = c.Readable, c.Readable != nil
-	l.masked = slices.Clone(c.Masked)
-	if c.Hidden != nil {
-		l.masked = append(l.masked, c.Hidden()...)
+	l.confined = c.Readable != nil
+	hidden := c.hidden()
+	for _, path := range c.Masked {
+		switch {
+		case l.confined && within(c.Dir, path):
+			hidden = append(hidden, path)
+		case !slices.ContainsFunc(l.writable, func(dir string) bool { return within(dir, path) }):
+			l.masked = append(l.masked, path)
+		}
 	}
+	l.read(c.Readable, hidden)
 	return l
+}
+
+// hidden returns what Hidden returns, if it applies.
+func (c Config) hidden() []string {
+	if c.Hidden == nil || c.Readable == nil {
+		return nil
+	}
+	return slices.Clone(c.Hidden())
+}
+
+// maxReadable is the maximum number of readable paths. What is hidden beyond it is masked.
+const maxReadable = 10_000
+
+// read makes paths readable, except hidden ones. Landlock can only permit, so a directory with a hidden path in it is
+// replaced by its entries. Unlike a mask, that does not change what commands see of the hidden file.
+func (l *layout) read(paths, hidden []string) {
+	for _, path := range paths {
+		inside := slices.DeleteFunc(slices.Clone(hidden), func(h string) bool { return !within(path, h) })
+		switch entries, err := os.ReadDir(path); {
+		case slices.Contains(inside, path):
+		case len(inside) == 0 || err != nil:
+			l.readable = append(l.readable, path)
+		case len(l.readable)+len(entries) > maxReadable:
+			l.readable, l.masked = append(l.readable, path), append(l.masked, inside...)
+		default:
+			l.listed = append(l.listed, path)
+			var names []string
+			for _, e := range entries {
+				names = append(names, filepath.Join(path, e.Name()))
+			}
+			l.read(names, inside)
+		}
+	}
 }
 
 // forbid moves protected paths that do not exist to the forbidden ones, if a command could create them. Those in a

@@ -303,6 +303,7 @@ func (r rules) list() []string {
 	add("m", r.layout.pinned...)
 	add("x", r.layout.masked...)
 	add("r", r.layout.readable...)
+	add("d", r.layout.listed...)
 	if r.layout.confined {
 		add("R", "")
 	}
@@ -347,6 +348,8 @@ func parseRules(list []string) (r rules) {
 			r.layout.masked = append(r.layout.masked, value)
 		case 'r':
 			r.layout.readable = append(r.layout.readable, value)
+		case 'd':
+			r.layout.listed = append(r.layout.listed, value)
 		case 'R':
 			r.layout.confined = true
 		case 'M':
