@@ -11,15 +11,54 @@ func (in *invocation) sed() output {
 	if in.asksVersion() {
 		return text
 	}
+	rest, scripts, files, edits, certain := in.sedWords()
+	if !certain {
+		in.unknown("a name may be an option of sed")
+	}
+	if files {
+		in.unknown("sed runs a script from a file")
+	}
+	for _, g := range scripts {
+		in.sedScript(g)
+	}
+	for _, g := range rest {
+		if edits {
+			in.uses(Write, g)
+		} else if !g.is("-") {
+			in.uses(Read, g)
+		}
+	}
+	return text
+}
+
+// sedWords splits the words of sed into the files and the scripts. It also reports whether a script is in a file,
+// whether the files are edited, and whether no other word may be an option.
+func (in *invocation) sedWords() (rest, scripts []arg, files, edits, certain bool) {
 	p := program{values: "l", valuesLong: []string{"line-length"}, patterns: "ef", patternsLong: []string{"expression", "file"}}
-	// GNU's -i and -s take no separate value, and -i ends its word.
-	var args []arg
-	edits := false
+	args, edits := in.sedEdits()
+	opts, rest, certain := p.parse(args)
+	certain = certain || !slices.ContainsFunc(args, func(g arg) bool { _, ok := g.text(); return !ok && g.maybeOption() && !g.numbered() })
+	for _, o := range opts {
+		switch {
+		case o.in("e", []string{"expression"}):
+			scripts = append(scripts, o.value)
+		case o.in("f", []string{"file"}):
+			files = true
+		}
+	}
+	if !files && len(scripts) == 0 && len(rest) > 0 {
+		scripts, rest = rest[:1], rest[1:]
+	}
+	return rest, scripts, files, edits, certain
+}
+
+// sedEdits removes -i from the words and reports whether it was there. GNU's -i and -s take no separate value, and
+// -i ends its word.
+func (in *invocation) sedEdits() (args []arg, edits bool) {
 	for i, g := range in.args {
 		w, ok := g.text()
 		if ok && w == "--" {
-			args = append(args, in.args[i:]...)
-			break
+			return append(args, in.args[i:]...), edits
 		}
 		if ok && len(w) > 1 && w[0] == '-' && w[1] != '-' {
 			if at := strings.IndexByte(w, 'i'); at > 0 && !strings.ContainsAny(w[:at], "efl") {
@@ -42,34 +81,7 @@ func (in *invocation) sed() output {
 		}
 		args = append(args, g)
 	}
-	opts, rest, certain := p.parse(args)
-	if !certain && slices.ContainsFunc(args, func(g arg) bool { _, ok := g.text(); return !ok && g.maybeOption() && !g.numbered() }) {
-		in.unknown("a name may be an option of sed")
-	}
-	scripts := 0
-	for _, o := range opts {
-		if !o.in(p.patterns, p.patternsLong) {
-			continue
-		}
-		scripts++
-		if o.in("f", []string{"file"}) && !o.in("e", []string{"expression"}) {
-			in.unknown("sed runs a script from a file")
-		} else {
-			in.sedScript(o.value)
-		}
-	}
-	if scripts == 0 && len(rest) > 0 {
-		in.sedScript(rest[0])
-		rest = rest[1:]
-	}
-	for _, g := range rest {
-		if edits {
-			in.uses(Write, g)
-		} else if !g.is("-") {
-			in.uses(Read, g)
-		}
-	}
-	return text
+	return args, edits
 }
 
 func (in *invocation) sedScript(g arg) {
@@ -191,27 +203,10 @@ func (in *invocation) awk() output {
 		return text
 	}
 
-	rest, program := in.args, arg(nil)
-	for len(rest) > 0 && program == nil {
-		w, ok := rest[0].text()
-		switch {
-		case ok && (w == "-F" || w == "-v") && len(rest) > 1:
-			rest = rest[2:]
-		case ok && len(w) > 2 && (w[:2] == "-F" || w[:2] == "-v"):
-			rest = rest[1:]
-		case ok && w == "--":
-			rest = rest[1:]
-			if len(rest) > 0 {
-				program = rest[0]
-			}
-		case ok && strings.HasPrefix(w, "-"):
-			in.unknown("awk " + w + " may load code")
-			rest = rest[1:]
-		default:
-			program = rest[0]
-		}
+	rest, program, loads := in.awkWords()
+	if loads != "" {
+		in.unknown("awk " + loads + " may load code")
 	}
-
 	source, ok := program.text()
 	if program == nil || !ok || !awkOnlyPrints(source) {
 		in.unknown("its awk program may write files or run commands")
@@ -226,6 +221,34 @@ func (in *invocation) awk() output {
 		}
 	}
 	return text
+}
+
+// awkWords splits the words of awk into those from the program on and the program. loads is the first option that
+// may load code.
+func (in *invocation) awkWords() (rest []arg, program arg, loads string) {
+	rest = in.args
+	for len(rest) > 0 && program == nil {
+		w, ok := rest[0].text()
+		switch {
+		case ok && (w == "-F" || w == "-v") && len(rest) > 1:
+			rest = rest[2:]
+		case ok && len(w) > 2 && (w[:2] == "-F" || w[:2] == "-v"):
+			rest = rest[1:]
+		case ok && w == "--":
+			rest = rest[1:]
+			if len(rest) > 0 {
+				program = rest[0]
+			}
+		case ok && strings.HasPrefix(w, "-"):
+			if loads == "" {
+				loads = w
+			}
+			rest = rest[1:]
+		default:
+			program = rest[0]
+		}
+	}
+	return rest, program, loads
 }
 
 // awkQuoted returns the index of the end of a string or a regular expression, or -1 if it does not end or awks may

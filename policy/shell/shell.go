@@ -91,14 +91,16 @@ const (
 // tables are filled by the first analysis, because filling them would slow down every start of a program.
 var tables sync.Once
 
+func fill() { tables.Do(func() { fillPrograms(); fillSpecial(); fillWrappers() }) }
+
 // Analyze returns the effects of a command line. It returns an error if the line cannot be parsed, or if
 // different shells may read it differently.
 func Analyze(line string, o Options) ([]Effect, error) {
 	if !readable(line, o.Shell) {
 		return nil, fmt.Errorf("%s may read it differently from bash", o.Shell)
 	}
-	tables.Do(func() { fillPrograms(); fillSpecial(); fillWrappers() })
-	a := &analyzer{Options: o, vars: map[string][]*syntax.Word{}, opaqueVars: map[string]bool{}, numbers: map[string]bool{}, removed: map[string]bool{}, sources: map[string]output{}, reads: map[string]int{}}
+	fill()
+	a := newAnalyzer(o)
 	err := a.script(line, &state{dirs: []string{o.Dir}, scope: &scope{}})
 	if err == nil && a.work > maxWork {
 		err = errors.New("it is too complex")
@@ -135,6 +137,13 @@ type analyzer struct {
 	removed    map[string]bool // functions and variables that the line removes somewhere
 	resolving  []string        // variables whose values are being computed
 	work       int             // how many words and statements were looked at
+}
+
+func newAnalyzer(o Options) *analyzer {
+	return &analyzer{
+		Options: o, vars: map[string][]*syntax.Word{}, opaqueVars: map[string]bool{}, numbers: map[string]bool{},
+		removed: map[string]bool{}, sources: map[string]output{}, reads: map[string]int{},
+	}
 }
 
 // state is where and with which input a command runs.
