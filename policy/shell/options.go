@@ -106,6 +106,7 @@ func (p program) parse(args []arg) (opts []option, rest []arg, certain bool) {
 			case takesValue(name, p.valuesLong, p.filesLong, p.outputsLong, p.patternsLong) && i+1 < len(args):
 				i++
 				o.value = args[i]
+				rest, certain = p.spills(args[i], rest, certain)
 			}
 			opts = append(opts, o)
 		case len(word) > 1 && word[0] == '-':
@@ -118,6 +119,7 @@ func (p program) parse(args []arg) (opts []option, rest []arg, certain bool) {
 					case i+1 < len(args):
 						i++
 						o.value = args[i]
+						rest, certain = p.spills(args[i], rest, certain)
 					}
 					opts = append(opts, o)
 					break
@@ -129,6 +131,15 @@ func (p program) parse(args []arg) (opts []option, rest []arg, certain bool) {
 		}
 	}
 	return opts, rest, certain
+}
+
+// spills returns the operands with the value of an option if it may become several words, or none. Then the next
+// words may be operands or options too.
+func (p program) spills(g arg, rest []arg, certain bool) ([]arg, bool) {
+	if g.several() && (p.operands == secondOut || slices.ContainsFunc(g, func(v value) bool { return !v.number })) {
+		return append(rest, g), false
+	}
+	return rest, certain
 }
 
 // globValue matches an option whose value is an unquoted pattern, such as --include=*.go.

@@ -85,7 +85,9 @@ type Options struct {
 const (
 	maxLine  = 256 << 10
 	maxDepth = 40      // nested scripts, such as sh -c in sh -c
-	maxWork  = 100_000 // words and statements that are looked at, some of them several times
+	maxWork  = 200_000 // words and statements that are looked at, some of them several times
+	// maxRounds bounds how often a line is analysed until nothing new is learned about its variables.
+	maxRounds = 12
 )
 
 // tables are filled by the first analysis, because filling them would slow down every start of a program.
@@ -101,12 +103,22 @@ func Analyze(line string, o Options) ([]Effect, error) {
 	}
 	fill()
 	a := newAnalyzer(o)
-	err := a.script(line, &state{dirs: []string{o.Dir}, scope: &scope{}})
-	if err == nil && a.work > maxWork {
-		err = errors.New("it is too complex")
+	for range maxRounds {
+		a.effects, a.moves, a.learned = nil, 0, false
+		err := a.script(line, &state{dirs: []string{o.Dir}, scope: &scope{}})
+		switch {
+		case err != nil:
+			return a.effects, err
+		case a.work > maxWork:
+			return a.effects, errTooComplex
+		case !a.learned:
+			return a.effects, nil
+		}
 	}
-	return a.effects, err
+	return a.effects, errTooComplex
 }
+
+var errTooComplex = errors.New("it is too complex")
 
 // Commands returns the commands of a line for people, one for each effect that has words. A word that is only
 // known when the line runs is shown as "?". It returns nil if the line cannot be parsed.
@@ -126,24 +138,16 @@ func Commands(line string) (list []string) {
 // analyzer collects the effects of one line.
 type analyzer struct {
 	Options
-	effects []Effect
-	depth   int
-	// Every value that the line assigns to a variable, wherever it does so.
-	vars       map[string][]*syntax.Word
-	opaqueVars map[string]bool // assigned from input or output
-	numbers    map[string]bool // assigned by arithmetic
-	sources    map[string]output
-	reads      map[string]int  // how many builtins assign to a variable
-	removed    map[string]bool // functions and variables that the line removes somewhere
-	resolving  []string        // variables whose values are being computed
-	work       int             // how many words and statements were looked at
+	facts
+	effects   []Effect
+	depth     int
+	moves     int      // how often this shell has perhaps changed its directory
+	resolving []string // variables whose values are being computed
+	work      int      // how many words and statements were looked at
 }
 
 func newAnalyzer(o Options) *analyzer {
-	return &analyzer{
-		Options: o, vars: map[string][]*syntax.Word{}, opaqueVars: map[string]bool{}, numbers: map[string]bool{},
-		removed: map[string]bool{}, sources: map[string]output{}, reads: map[string]int{},
-	}
+	return &analyzer{Options: o, facts: newFacts()}
 }
 
 // state is where and with which input a command runs.
@@ -152,6 +156,7 @@ type state struct {
 	stdin output
 	piped bool       // its input is a pipe
 	outer [][]string // wrappers around the command
+	env   []string   // variables that are set in its environment only
 	scope *scope
 }
 
@@ -195,7 +200,10 @@ func (a *analyzer) script(text string, st *state) error {
 		}
 		return fmt.Errorf("it cannot be parsed: %w", err)
 	}
-	a.collect(f)
+	if first := a.depth == 1; !a.collected[text] {
+		a.collected[text], a.learned = true, !first || a.learned
+		a.collect(f)
+	}
 	a.stmts(f.Stmts, st)
 	return nil
 }
@@ -222,8 +230,8 @@ func plain(text string) error {
 
 func (a *analyzer) add(e Effect) { a.effects = append(a.effects, e) }
 
-// opaque records that something runs which cannot be named.
-func (a *analyzer) opaque(why string, args ...any) {
+// unclear records that something runs which cannot be named.
+func (a *analyzer) unclear(why string, args ...any) {
 	a.add(Effect{Words: []string{Unset}, Unknown: fmt.Sprintf(why, args...), Opaque: true})
 }
 
@@ -238,6 +246,8 @@ func (a *analyzer) file(kind Kind, st *state, v value) ([]Access, bool) {
 	switch {
 	case v.stream:
 		return nil, true
+	case v.cut:
+		return nil, false
 	case v.inside:
 		list := a.below(kind, st, v.from)
 		return list, len(list) > 0

@@ -32,6 +32,7 @@ func fillSpecial() {
 // source runs the commands of a file in this shell.
 func (in *invocation) source() output {
 	in.effect.Opaque = true
+	in.a.escapes()
 	if len(in.args) > 0 {
 		in.uses(Read, in.args[0])
 	}
@@ -50,9 +51,10 @@ func (in *invocation) other() output {
 // test handles test and [, whose -v evaluates subscripts.
 func (in *invocation) test() output {
 	for i, g := range in.args {
-		if w, ok := g.text(); !ok && g.several() {
+		switch {
+		case g.several() && g.couldBe([]string{"-v", "-R"}):
 			in.unknown("its test is only known when it runs")
-		} else if ok && (w == "-v" || w == "-R") && i+1 < len(in.args) {
+		case g.couldBe([]string{"-v", "-R"}) && i+1 < len(in.args):
 			if name, ok := in.args[i+1].text(); !ok || !syntax.ValidName(name) {
 				in.unknown("test -v evaluates the subscript of a variable")
 			}
@@ -61,18 +63,36 @@ func (in *invocation) test() output {
 	return text
 }
 
+// stores matches the conversion with which printf assigns to a variable.
+var stores = lazy.Regexp(`%[^a-zA-Z%]*[hljztL]*n`)
+
+// printf assigns to the variable of -v, and to those of %n.
 func (in *invocation) printf() output {
-	if len(in.args) > 0 {
-		if in.args[0].maybeOption() {
-			w, ok := in.args[0].text()
-			switch {
-			case ok && w == "-v" && len(in.args) > 1:
-				in.assigns(in.args[1])
-			case ok && strings.HasPrefix(w, "-v"):
-				in.assigns(literal(w[2:]))
-			case !ok:
-				in.unknown("its first word may be an option of printf")
-			}
+	args := in.args
+	if len(args) == 0 {
+		return text
+	}
+	w, ok := args[0].text()
+	switch {
+	case !ok && args[0].maybeOption():
+		in.unknown("its first word may be an option of printf")
+		in.a.learn(&in.a.anything)
+	case ok && w == "-v" && len(args) > 1:
+		in.assigns(args[1])
+		args = args[2:]
+	case ok && strings.HasPrefix(w, "-v"):
+		in.assigns(literal(w[2:]))
+		args = args[1:]
+	}
+	if len(args) > 0 && args[0].is("--") {
+		args = args[1:]
+	}
+	if len(args) < 2 {
+		return text
+	}
+	if format, ok := args[0].form(); !ok || stores().MatchString(format) || args[0].several() {
+		for _, g := range args[1:] {
+			in.assigns(g)
 		}
 	}
 	return text
@@ -80,12 +100,16 @@ func (in *invocation) printf() output {
 
 // assigns records that a builtin assigns to a variable.
 func (in *invocation) assigns(g arg) {
-	name, ok := g.text()
-	switch {
-	case !ok || !syntax.ValidName(name):
-		in.unknown("it assigns to a variable whose name is only known when it runs, or whose subscript is code")
-	case isCode(name):
-		in.unknown("it sets " + name + ", which changes what programs do")
+	for _, v := range g {
+		switch {
+		case !v.known || v.glob || v.many || !syntax.ValidName(v.text):
+			in.unknown("it assigns to a variable whose name is only known when it runs, or whose subscript is code")
+			in.a.learn(&in.a.anything)
+			continue
+		case isCode(v.text) || slices.Contains(computed, v.text):
+			in.unknown("it sets " + v.text + ", which changes what programs do")
+		}
+		in.a.note(in.a.opaque, v.text)
 	}
 }
 
@@ -98,44 +122,67 @@ func (in *invocation) read() output {
 	opts, rest, certain := p.parse(in.args)
 	if !certain {
 		in.unknown("a name may be an option of " + in.name)
+		in.a.learn(&in.a.anything)
 	}
+	lines := in.name == "read" // whole lines are read
 	for _, o := range opts {
 		switch {
 		case o.letter == 'a':
 			in.assigns(o.value)
+			lines = false
 		case o.letter == 'C' && in.name != "read":
 			in.unknown(in.name + " -C runs a command")
 			in.effect.Opaque = true
+			in.a.escapes()
+		case o.letter != 'r' && !(o.letter == 'd' && o.value.is("")):
+			lines = false
 		}
+	}
+	switch {
+	case len(rest) > 0:
+	case in.name == "read":
+		rest = []arg{literal("REPLY")}
+	default:
+		rest = []arg{literal("MAPFILE")}
+	}
+	if name, ok := rest[0].text(); ok && lines && len(rest) == 1 && !in.st.stdin.is(text) && syntax.ValidName(name) && !isCode(name) {
+		from := in.st.stdin
+		if from.is(zeroed) {
+			from = output{paths.kind, from.from}
+		}
+		in.a.reads(name, from)
+		in.st.scope.assigned = append(in.st.scope.assigned, name)
+		return text
 	}
 	for _, g := range rest {
 		in.assigns(g)
-	}
-	if len(rest) == 1 && in.name == "read" && !in.st.stdin.is(text) {
-		if name, ok := rest[0].text(); ok && in.a.readers(name) == 1 {
-			in.a.sources[name] = in.st.stdin
-			in.st.scope.assigned = append(in.st.scope.assigned, name)
-			if in.st.stdin.is(zeroed) {
-				in.a.sources[name] = output{paths.kind, in.st.stdin.from}
-			}
-			delete(in.a.opaqueVars, name)
-		}
 	}
 	return text
 }
 
 func (in *invocation) getopts() output {
-	if len(in.args) > 1 {
-		in.assigns(in.args[1])
+	args := in.args
+	if len(args) > 0 && args[0].is("--") {
+		args = args[1:]
 	}
+	if slices.ContainsFunc(args, arg.several) && len(args) < 2 || len(args) > 0 && args[0].several() {
+		in.unknown("the words of getopts are only known when it runs")
+		in.a.learn(&in.a.anything)
+	}
+	if len(args) > 1 {
+		in.assigns(args[1])
+	}
+	in.a.note(in.a.opaque, "OPTARG")
+	in.a.note(in.a.opaque, "OPTIND")
 	return text
 }
 
 // wait assigns to the variable that -p names.
 func (in *invocation) wait() output {
-	opts, _, certain := program{values: "p"}.parse(in.args)
-	if !certain {
+	opts, rest, certain := program{values: "p"}.parse(in.args)
+	if !certain || slices.ContainsFunc(rest, func(g arg) bool { return g.several() && g.maybeOption() }) {
 		in.unknown("a name may be an option of wait")
+		in.a.learn(&in.a.anything)
 	}
 	for _, o := range opts {
 		if o.letter == 'p' {
@@ -174,53 +221,68 @@ func (in *invocation) gofmt() output {
 	return text
 }
 
-// readers counts what assigns to a variable. Only a variable with a single source is followed.
-func (a *analyzer) readers(name string) int {
-	if len(a.vars[name]) > 0 || a.numbers[name] {
-		return 2
-	}
-	return a.reads[name]
-}
+var setFlags = lazy.Regexp(`^-[befhmntuvxCET]+$`)
 
-var setFlags = lazy.Regexp(`^[-+][abefhmnptuvxCEHT]*o?$`)
+// setOptions are names for set -o that change nothing about which commands run.
+var setOptions = strings.Fields("allexport braceexpand errexit errtrace functrace hashall monitor noclobber noexec noglob notify nounset onecmd " +
+	"physical pipefail verbose xtrace")
 
+// set handles set, whose options may change how the shell reads the line.
 func (in *invocation) set() output {
 	if len(in.args) == 0 {
 		in.unknown("set prints all variables, which may hold secrets")
 	}
 	for i := 0; i < len(in.args); i++ {
 		w, ok := in.args[i].text()
-		if ok && w == "--" {
+		turnsOff := ok && strings.HasPrefix(w, "+")
+		switch {
+		case ok && (w == "--" || w == "-" || !strings.HasPrefix(w, "-") && !turnsOff):
 			return text
-		}
-		if !ok && in.args[i].maybeOption() || ok && strings.HasPrefix(w, "-") && !setFlags().MatchString(w) {
+		case ok && (strings.HasSuffix(w, "o") && setFlags().MatchString("-h"+strings.Trim(w, "-+o")) && len(w) > 1):
+			if i++; i < len(in.args) && !in.args[i].couldOnlyBe(setOptions) || i < len(in.args) && turnsOff && in.args[i].is("braceexpand") {
+				in.unknown("set gets options that are not known")
+			}
+		case ok && (setFlags().MatchString(w) || turnsOff && setFlags().MatchString("-"+w[1:])):
+		case ok || in.args[i].maybeOption() || in.args[i].couldBe([]string{"+k"}):
 			in.unknown("set gets options that are not known")
 			return text
-		}
-		if ok && strings.HasSuffix(w, "o") && setFlags().MatchString(w) {
-			i++
+		default:
+			return text
 		}
 	}
 	return text
 }
 
-var shellOptions = []string{"nullglob", "globstar", "failglob", "nocasematch", "inherit_errexit", "lastpipe"}
+// couldOnlyBe reports whether the word is one of a list whatever happens.
+func (g arg) couldOnlyBe(list []string) bool {
+	return !slices.ContainsFunc(g, func(v value) bool { return !v.known || v.glob || v.many || !slices.Contains(list, v.text) })
+}
+
+var shellOptions = []string{"nullglob", "globstar", "failglob", "nocasematch", "inherit_errexit"}
 
 func (in *invocation) shopt() output {
 	for _, g := range in.args {
-		w, ok := g.text()
-		if !ok || !strings.HasPrefix(w, "-") && !slices.Contains(shellOptions, w) || strings.HasPrefix(w, "-o") {
+		if !g.couldOnlyBe(shellOptions) && !g.couldOnlyBe([]string{"-s", "-u", "-q", "-p"}) {
 			in.unknown("shopt sets an option that is not known")
 		}
 	}
 	return text
 }
 
+// unset removes variables and functions. Without PATH, programs are found in the working directory.
 func (in *invocation) unset() output {
 	for _, g := range in.args {
-		w, ok := g.text()
-		if !ok || strings.ContainsAny(w, "[]") {
-			in.unknown("unset evaluates a subscript")
+		for _, v := range g {
+			switch {
+			case v.known && !v.glob && slices.Contains([]string{"-f", "-v", "--"}, v.text):
+			case !v.known || v.glob || !syntax.ValidName(v.text):
+				in.unknown("unset removes what is only known when it runs, or evaluates a subscript")
+				in.a.learn(&in.a.anything)
+			case isCode(v.text) || slices.Contains(computed, v.text):
+				in.unknown("it removes " + v.text + ", which changes what programs do")
+			default:
+				in.a.note(in.a.removed, v.text)
+			}
 		}
 	}
 	return text

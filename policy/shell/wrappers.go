@@ -222,41 +222,58 @@ func readable(script, shell string) bool {
 // nested analyses a script inside another one. Its functions and variables are its own, but analysing them
 // together only makes more values possible.
 func (a *analyzer) nested(script string, st *state, e Effect) output {
-	up := st.scope
-	if e.Words[0] != "eval" {
-		up = nil // another process
-	}
-	if err := a.script(script, st.within(up)); err != nil {
+	moves := a.moves
+	err := a.script(script, st.within(nil))
+	if a.moves = moves; err != nil {
 		e.Unknown = err.Error()
 		a.add(e)
 	}
 	return text
 }
 
+// inline analyses a script that this shell runs, now or later.
+func (a *analyzer) inline(script string, st *state, e Effect) {
+	if err := a.script(script, st.within(st.scope)); err != nil {
+		e.Unknown = err.Error()
+		a.add(e)
+		a.escapes()
+	}
+}
+
 func runEval(a *analyzer, args []arg, st *state) output {
 	var parts []string
 	for _, g := range args[1:] {
 		s, ok := g.text()
-		if !ok {
+		if !ok || g.several() {
+			a.escapes()
 			return a.unsure(args, st)
 		}
 		parts = append(parts, s)
 	}
-	return a.nested(strings.Join(parts, " "), st, Effect{Words: words(args), Unknown: "eval", Opaque: true})
+	a.inline(strings.Join(parts, " "), st, Effect{Words: words(args), Unknown: "eval", Opaque: true})
+	return text
 }
 
 func runTrap(a *analyzer, args []arg, st *state) output {
+	if slices.ContainsFunc(args[1:], arg.several) {
+		a.escapes()
+		return a.unsure(args, st)
+	}
 	if len(args) < 3 {
 		return text
 	}
 	script, ok := args[1].text()
-	if !ok {
+	switch {
+	case !ok:
+		a.escapes()
 		return a.unsure(args, st)
-	}
-	if script == "-" || script == "" {
+	case script == "-" || script == "":
 		return text
 	}
-	return a.nested(script, st.with(nil), Effect{Words: words(args), Unknown: "trap", Opaque: true})
+	later := st.with(nil)
+	later.stdin, later.piped = output{}, false
+	a.inline(script, later, Effect{Words: words(args), Unknown: "trap", Opaque: true})
+	return text
 }
 
 // xargsLong are long options of xargs that are understood. Others may take the next word or not.
