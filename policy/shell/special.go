@@ -17,7 +17,7 @@ func fillSpecial() {
 		"source": (*invocation).source, ".": (*invocation).source, "find": (*invocation).find, "sed": (*invocation).sed, "gsed": (*invocation).sed, "awk": (*invocation).awk, "gawk": (*invocation).awk, "mawk": (*invocation).awk,
 		"git": (*invocation).git, "test": (*invocation).test, "[": (*invocation).test, "printf": (*invocation).printf, "read": (*invocation).read,
 		"mapfile": (*invocation).read, "readarray": (*invocation).read, "set": (*invocation).set, "shopt": (*invocation).shopt, "unset": (*invocation).unset,
-		"getopts": (*invocation).getopts, "wait": (*invocation).wait, "gofmt": (*invocation).gofmt, "date": (*invocation).date, "ps": (*invocation).ps, "printenv": (*invocation).printenv, "tar": (*invocation).tar, "unzip": (*invocation).unzip, "gzip": (*invocation).gzip, "gunzip": (*invocation).gzip,
+		"getopts": (*invocation).getopts, "wait": (*invocation).wait, "gofmt": (*invocation).gofmt, "date": (*invocation).date, "xxd": (*invocation).xxd, "zipinfo": (*invocation).unzip, "ps": (*invocation).ps, "printenv": (*invocation).printenv, "tar": (*invocation).tar, "unzip": (*invocation).unzip, "gzip": (*invocation).gzip, "gunzip": (*invocation).gzip,
 		"go": (*invocation).golang, "jq": (*invocation).jq, "yq": (*invocation).yq,
 		"rm": (*invocation).rm, "rmdir": (*invocation).rm, "unlink": (*invocation).rm, "mv": (*invocation).move, "cp": (*invocation).move, "ln": (*invocation).move, "install": (*invocation).move,
 		"touch": (*invocation).writer, "mkdir": (*invocation).writer, "tee": (*invocation).writer, "truncate": (*invocation).writer, "chmod": (*invocation).mode, "chown": (*invocation).mode, "chgrp": (*invocation).mode, "dd": (*invocation).dd,
@@ -206,7 +206,9 @@ func (in *invocation) gofmt() output {
 		case name == "w":
 			kind = Write
 		case name == "r":
-			i++
+			if i++; i < len(in.args) && in.args[i].several() {
+				in.unknown("a name may be an option of gofmt")
+			}
 		case name != "l" && name != "d" && name != "s" && name != "e" && !strings.HasPrefix(name, "r="):
 			in.unknown("gofmt " + w + " may write files")
 		}
@@ -289,7 +291,7 @@ func (in *invocation) unset() output {
 }
 
 func (in *invocation) date() output {
-	p := program{writes: "s", writesLong: []string{"set"}, values: "dfrIv", files: "fr", filesLong: []string{"file", "reference"}, valuesLong: []string{"date", "iso-8601", "rfc-3339"}, operands: data}
+	p := program{writes: "s", writesLong: []string{"set"}, values: "dfrv", files: "fr", filesLong: []string{"file", "reference"}, valuesLong: []string{"date", "rfc-3339"}, operands: data}
 	_, rest, _ := p.parse(in.args)
 	in.table(p)
 	for _, g := range rest {
@@ -302,7 +304,9 @@ func (in *invocation) date() output {
 
 func (in *invocation) ps() output {
 	for _, g := range in.args {
-		if w, ok := g.text(); !ok || !strings.HasPrefix(w, "-") && strings.Contains(w, "e") && strings.Trim(w, "abcdefghijklmnopqrstuvwxyz") == "" {
+		w, ok := g.text()
+		bsd := !strings.HasPrefix(w, "-") && strings.Contains(w, "e") && strings.Trim(w, "abcdefghijklmnopqrstuvwxyz") == ""
+		if !ok || bsd || strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "E") {
 			in.unknown("ps e prints the environment of processes, which may hold secrets")
 		}
 	}
@@ -314,9 +318,6 @@ func (in *invocation) printenv() output {
 		if w, ok := g.text(); !ok || secretName(w) {
 			in.unknown("it prints a variable that may hold a secret")
 		}
-	}
-	if len(in.args) == 0 {
-		in.unknown("it prints the environment, which may hold secrets")
 	}
 	return text
 }
@@ -340,10 +341,10 @@ func (in *invocation) tar() output {
 	for i, g := range in.args[1:] {
 		w, ok := g.text()
 		switch {
-		case i == 0 && strings.HasSuffix(first, "f"):
+		case i == 0 && strings.Contains(first, "f"):
 			in.uses(Read, g)
-			if ok && strings.Contains(w, ":") {
-				in.unknown("tar connects to another host")
+			if !ok || strings.Contains(w, ":") {
+				in.unknown("tar may connect to another host")
 			}
 		case !ok && g.maybeOption(), strings.HasPrefix(w, "-"):
 			in.unknown("tar gets options that are not known")
@@ -352,14 +353,57 @@ func (in *invocation) tar() output {
 	return text
 }
 
+// unzip only reads if it lists or prints. A second option may undo the first.
 func (in *invocation) unzip() output {
-	if len(in.args) >= 2 {
-		if w, ok := in.args[0].text(); ok && (w == "-l" || w == "-v" || w == "-p" || w == "-Z1" || w == "-t") {
-			in.uses(Read, in.args[1])
-			return text
+	args := in.args
+	if len(args) > 0 && slices.ContainsFunc([]string{"-l", "-v", "-p", "-Z1", "-t"}, args[0].is) {
+		args = args[1:]
+	} else if in.name != "zipinfo" {
+		return in.other()
+	}
+	if len(args) == 0 || slices.ContainsFunc(args, func(g arg) bool { return dashed(g) || g.maybeOption() || g.several() }) {
+		return in.other()
+	}
+	in.uses(Read, args[0])
+	return text
+}
+
+// xxdFlags are options of xxd without a value, and xxdValues matches those with one that is a number.
+var (
+	xxdFlags  = strings.Fields("-a -b -bits -C -capitalize -d -e -E -i -include -p -ps -plain -postscript -r -revert -u -uppercase -v -version")
+	xxdValues = lazy.Regexp(`^-(c|cols|g|groupsize|l|len|o|s|seek)([0-9+-][0-9xa-f+-]*)?$`)
+)
+
+// xxd writes its second operand, and its options have one dash.
+func (in *invocation) xxd() output {
+	var files []arg
+	for i := 0; i < len(in.args); i++ {
+		g := in.args[i]
+		w, ok := g.text()
+		match := xxdValues().FindStringSubmatch(w)
+		switch {
+		case !ok && (g.maybeOption() || g.several()):
+			in.unknown("a name may be an option or the output file of xxd")
+		case slices.Contains(xxdFlags, w):
+		case match != nil && match[2] == "" && i+1 < len(in.args) && in.args[i+1].several():
+			in.unknown("a name may be an option or the output file of xxd")
+		case match != nil && match[2] == "":
+			i++
+		case match != nil:
+		case dashed(g) && w != "-":
+			in.unknown("xxd " + w + " may write a file")
+		default:
+			files = append(files, g)
 		}
 	}
-	return in.other()
+	for i, g := range files {
+		if i > 0 {
+			in.uses(Write, g)
+		} else if !g.is("-") {
+			in.uses(Read, g)
+		}
+	}
+	return text
 }
 
 func (in *invocation) gzip() output {
@@ -369,7 +413,7 @@ func (in *invocation) gzip() output {
 		return in.other()
 	}
 	for _, g := range rest {
-		in.uses(Read, g)
+		in.searches(g)
 	}
 	return text
 }
@@ -392,16 +436,21 @@ var yqReaches = lazy.Regexp(`(load\w*|env|strenv|system|import|include)\s*\(|env
 
 // yq evaluates expressions that can load files and print the environment.
 func (in *invocation) yq() output {
-	for i, g := range in.args {
-		if w, ok := g.text(); !ok && i == 0 || ok && yqReaches().MatchString(w) {
+	operands := 0
+	for _, g := range in.args {
+		w, ok := g.text()
+		if !ok && operands == 0 || yqReaches().MatchString(w) {
 			in.unknown("its yq expression may load files or print the environment")
+		}
+		if !dashed(g) {
+			operands++
 		}
 	}
 	return in.table(programs["yq"])
 }
 
 // jqReaches matches what a jq filter uses to reach beyond its input.
-var jqReaches = lazy.Regexp(`(^|[^.\w"$])(env|import|include|input_filename)\b|\$ENV`)
+var jqReaches = lazy.Regexp(`(^|[^.\w"$])(env|import|include|input_filename|modulemeta|get_search_list)\b|\$ENV`)
 
 // jq can print the environment, and its options with two values need care.
 func (in *invocation) jq() output {
@@ -413,6 +462,9 @@ func (in *invocation) jq() output {
 	for i := 0; i < len(in.args); i++ {
 		w, ok := in.args[i].text()
 		switch {
+		case ok && (w == "--arg" || w == "--argjson" || w == "--slurpfile" || w == "--rawfile" || w == "--argfile" || w == "--indent") &&
+			slices.ContainsFunc(in.args[i+1:min(i+3, len(in.args))], arg.several):
+			in.unknown("a name may be an option of jq")
 		case ok && (w == "--arg" || w == "--argjson"):
 			i += 2
 		case ok && (w == "--slurpfile" || w == "--rawfile" || w == "--argfile"):

@@ -307,7 +307,16 @@ func (a *analyzer) param(p *syntax.ParamExp, st *state, quoted bool) []value {
 			v = changed
 		}
 	}
-	return append(v, alternatives...)
+	v = append(v, alternatives...)
+	if w, ok := p.Index.(*syntax.Word); ok && (w.Lit() == "@" || w.Lit() == "*") {
+		if quoted && w.Lit() == "*" && len(v) > 1 {
+			return unknown // all elements in one word
+		}
+		for i := range v {
+			v[i].many = true
+		}
+	}
+	return v
 }
 
 // shortened returns the values without what ${x%pattern} or ${x#pattern} removes, or nil if they are not known.
