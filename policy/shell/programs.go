@@ -56,10 +56,9 @@ func fillPrograms() {
 	programs["sha256"] = programs["sha256sum"]
 }
 
-// versioned are programs that print their version without looking at the directory they run in. Those of Rust,
-// yarn and pnpm are not listed: a file in the directory can name another program to run instead.
+// versioned are programs that print their version without looking at the directory they run in.
 var versioned = []string{"node", "npm", "python", "python3", "python2", "pip", "pip3", "ruby", "gem", "java", "javac", "gcc", "g++", "cc", "clang", "make", "cmake", "docker", "kubectl", "helm",
-	"gh", "deno", "bun", "php", "perl", "curl", "wget", "go", "gofmt", "tsc", "sqlite3", "psql", "terraform", "ansible", "swift", "dotnet", "rsync", "ssh", "openssl", "tar", "zip", "unzip", "bash", "zsh", "fish", "sh", "vim", "nvim", "code", "ffmpeg", "convert", "R", "julia", "lua", "ghc", "ocaml", "elixir", "erl", "scala", "kotlin", "tmux"}
+	"gh", "deno", "bun", "php", "perl", "curl", "wget", "go", "gofmt", "tsc", "sqlite3", "psql", "terraform", "ansible", "swift", "dotnet", "rsync", "ssh", "openssl", "tar", "zip", "unzip", "bash", "zsh", "fish", "sh", "vim", "nvim", "code", "ffmpeg", "convert", "R", "julia", "lua", "ghc", "ocaml", "elixir", "erl", "scala", "kotlin", "tmux", "uv", "ruff", "rustup"}
 
 // versionFlags are further words with which programs print their version.
 var versionFlags = map[string]string{"java": "-version", "javac": "-version", "go": "version", "helm": "version", "node": "-v", "npm": "-v", "python": "-V", "python3": "-V", "pip": "-V", "pip3": "-V", "ruby": "-v", "php": "-v", "cargo": "-V", "rustc": "-V", "gcc": "-v", "deno": "-V", "bun": "-v", "yarn": "-v", "pnpm": "-v", "tsc": "-v", "docker": "-v", "make": "-v"}

@@ -87,21 +87,28 @@ func (c *sedCommand) takeEdits(words []arg) (args []arg) {
 	return args
 }
 
-// sedBackup records the file that sed -i makes of an edited one.
+// sedBackup records the file that sed -i makes of an edited one. In the suffix, "*" stands for its name.
 func (in *invocation) sedBackup(g arg, suffix string) {
+	if suffix == "" {
+		return
+	}
 	name, ok := g.text()
-	switch {
-	case suffix == "":
-	case strings.ContainsAny(suffix, "/*"):
-		in.unknown("sed -i writes its backup elsewhere")
-	case ok:
-		in.uses(Write, literal(name+suffix))
-	case len(g) == 1 && g[0].known && g[0].glob:
-		in.uses(Write, arg{{text: g[0].text + suffix, known: true, glob: true}})
+	if !ok && len(g) == 1 && g[0].known && !strings.ContainsAny(suffix, "/*") {
+		name, ok = g[0].text, true
 	}
-	if suffix != "" && !ok && !strings.HasPrefix(suffix, ".") && suffix != "~" {
+	if !ok {
 		in.unknown("sed -i writes its backup to a file whose name is only known when it runs")
+		return
 	}
+	dir, base := name[:strings.LastIndexByte(name, '/')+1], name[strings.LastIndexByte(name, '/')+1:]
+	if !strings.Contains(suffix, "*") {
+		suffix = "*" + suffix
+	}
+	backup := strings.ReplaceAll(suffix, "*", base)
+	if !strings.Contains(backup, "/") {
+		backup = dir + backup
+	}
+	in.uses(Write, arg{{text: backup, known: true, glob: g[0].glob}})
 }
 
 func (in *invocation) sedScript(g arg) {

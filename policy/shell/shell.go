@@ -60,6 +60,9 @@ type Effect struct {
 	Accesses []Access
 	// Unknown says why the command may do more than its accesses. It is empty if they are all it does.
 	Unknown string
+	// Confined means that the command only reads where the system permits nothing else: it may run programs that
+	// files of the project name, and it writes caches of its own.
+	Confined bool
 	// Opaque means that it is not even known which programs run.
 	Opaque bool
 	// Mentions are paths that the words name, if it is not known what the command does with them.

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ func fillSpecial() {
 		"git": (*invocation).git, "test": (*invocation).test, "[": (*invocation).test, "printf": (*invocation).printf, "read": (*invocation).read,
 		"mapfile": (*invocation).read, "readarray": (*invocation).read, "set": (*invocation).set, "shopt": (*invocation).shopt, "unset": (*invocation).unset,
 		"getopts": (*invocation).getopts, "wait": (*invocation).wait, "gofmt": (*invocation).gofmt, "date": (*invocation).date, "xxd": (*invocation).xxd, "zipinfo": (*invocation).unzip, "ps": (*invocation).ps, "printenv": (*invocation).printenv, "tar": (*invocation).tar, "unzip": (*invocation).unzip, "gzip": (*invocation).gzip, "gunzip": (*invocation).gzip,
-		"go": (*invocation).golang, "jq": (*invocation).jq, "yq": (*invocation).yq,
+		"jq": (*invocation).jq, "yq": (*invocation).yq,
 		"rm": (*invocation).rm, "rmdir": (*invocation).rm, "unlink": (*invocation).rm, "mv": (*invocation).move, "cp": (*invocation).move, "ln": (*invocation).move, "install": (*invocation).move,
 		"touch": (*invocation).writer, "mkdir": (*invocation).writer, "tee": (*invocation).writer, "truncate": (*invocation).writer, "chmod": (*invocation).mode, "chown": (*invocation).mode, "chgrp": (*invocation).mode, "dd": (*invocation).dd,
 	}
@@ -26,6 +27,9 @@ func fillSpecial() {
 		if special[name] == nil {
 			special[name] = (*invocation).other
 		}
+	}
+	for _, name := range append(slices.Collect(maps.Keys(readers)), proxies...) {
+		special[name] = (*invocation).tool
 	}
 }
 
@@ -416,20 +420,6 @@ func (in *invocation) gzip() output {
 		in.searches(g)
 	}
 	return text
-}
-
-// golang handles the few go commands that only read.
-func (in *invocation) golang() output {
-	if in.asksVersion() {
-		return text
-	}
-	if len(in.args) > 0 && in.args[0].is("env") && !slices.ContainsFunc(in.args[1:], func(g arg) bool {
-		w, ok := g.text()
-		return !ok || strings.HasPrefix(w, "-") && w != "-json" && w != "-changed"
-	}) {
-		return text
-	}
-	return in.other()
 }
 
 var yqReaches = lazy.Regexp(`(load\w*|env|strenv|system|import|include)\s*\(|envsubst|\$ENV|\binput_filename\b`)

@@ -64,3 +64,15 @@ func TestAnalyze_NoHostileLineOnlyReadsInside(t *testing.T) {
 		}
 	}
 }
+
+func TestAnalyze_EverydayLinesOnlyReadInside(t *testing.T) {
+	lines := tableLines(t, "reading.txt")
+	if len(lines) < 100 {
+		t.Errorf("there are only %d lines", len(lines))
+	}
+	for _, line := range lines {
+		if why := more(line); why != "" {
+			t.Errorf("%s\n\tis judged to do more: %s", line, why)
+		}
+	}
+}
