@@ -202,6 +202,9 @@ func (a *analyzer) cd(args []arg, st *state) flow {
 		}
 	}
 	a.add(e)
+	if a.ownCD {
+		return flow{}
+	}
 	return flow{ok: targets, any: union(st.dirs, targets)}
 }
 

@@ -20,6 +20,7 @@ type facts struct {
 	anything  bool              // any variable may have any value, and any function may be gone
 	cds       bool              // the line changes its directory somewhere
 	reopens   bool              // the line replaces its input somewhere
+	ownCD     bool              // the line defines a function cd somewhere
 }
 
 func newFacts() facts {

@@ -209,6 +209,7 @@ func (in *invocation) table(p program) output {
 	}
 	p.followsAll = p.followsAll || slices.ContainsFunc(opts, func(o option) bool { return o.in(p.follows, p.followsLong) })
 	p.lists = p.lists || slices.ContainsFunc(opts, func(o option) bool { return slices.Contains(p.listsLong, o.long) })
+	p.here = p.here && !(len(rest) > 0 && slices.ContainsFunc(opts, func(o option) bool { return o.in("d", []string{"directory"}) }))
 	p.visible = p.visible && !slices.ContainsFunc(opts, func(o option) bool { return o.in(p.hidden, p.hiddenLong) && !o.excludes() })
 	for _, g := range rest {
 		w, _ := g.text()
@@ -242,6 +243,15 @@ func starts(rest []arg, skip int, files bool) *origin {
 		from.add(g)
 	}
 	return from.orDot()
+}
+
+// parents records that a pattern may match the parent directory, which is searched or listed.
+func (in *invocation) parents(g arg) {
+	for _, v := range g {
+		if up := parents(v.text, true); v.known && v.glob && up != v.text {
+			in.uses(Read, arg{{text: up, known: true, glob: hasGlob(up)}})
+		}
+	}
 }
 
 // isGrep reports whether the program is grep by one of its names.
@@ -352,6 +362,9 @@ func (in *invocation) operands(p program, rest []arg, skip int, deep bool) {
 		rest = []arg{literal(".")}
 	}
 	for _, g := range rest {
+		if deep || p.lists || p.here {
+			in.parents(g)
+		}
 		if deep && !p.lists {
 			n := len(in.effect.Accesses)
 			in.searches(g)

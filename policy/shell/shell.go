@@ -19,6 +19,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // Kind is the kind of an access to a file.
@@ -43,8 +44,10 @@ type Access struct {
 	Visible bool
 	// Names are patterns of the files below that are used. None means all.
 	Names []string
-	// Follow means that symbolic links below are followed, or that names below are split at blanks.
+	// Follow means that symbolic links below are followed.
 	Follow bool
+	// Split means that the names below are split at blanks, and may lose quotes and backslashes.
+	Split bool
 }
 
 // Effect is what one command of a line does.
@@ -252,25 +255,45 @@ func (a *analyzer) file(kind Kind, st *state, v value) ([]Access, bool) {
 	case v.cut:
 		return nil, false
 	case v.inside:
-		list := a.below(kind, st, v.from)
+		list := a.below(kind, st, v)
 		return list, len(list) > 0
 	case !v.known:
 		return nil, false
 	case v.text == "":
 		return nil, true
 	}
+	dirs := st.dirs
 	if a.Paths.IsAbs(v.text) {
-		return []Access{{Kind: kind, Path: a.abs("", v.text), Glob: v.glob}}, true
+		dirs = []string{""}
 	}
 	var list []Access
-	for _, d := range st.dirs {
+	for _, d := range dirs {
 		list = append(list, Access{Kind: kind, Path: a.abs(d, v.text), Glob: v.glob})
+		if up := parents(v.text, false); v.glob && up != v.text {
+			list = append(list, Access{Kind: kind, Path: a.abs(d, up), Glob: strings.ContainsAny(up, "*?[")})
+		}
 	}
 	return list, len(list) > 0
 }
 
+// parents returns a pattern with ".." for each element that older shells match it with, such as ".*", apart from the
+// last one unless that counts too.
+func parents(pattern string, last bool) string {
+	elements := strings.Split(pattern, "/")
+	for i, e := range elements {
+		if (last || i < len(elements)-1) && up().MatchString(e) {
+			elements[i] = ".."
+		}
+	}
+	return strings.Join(elements, "/")
+}
+
+// up matches an element of a pattern that may match "..".
+var up = lazy.Regexp(`^\.(\.?[*?]+|[*?]*\.[*?]*|\[.*)$`)
+
 // below returns the accesses to the files that a name may be.
-func (a *analyzer) below(kind Kind, st *state, from *origin) []Access {
+func (a *analyzer) below(kind Kind, st *state, v value) []Access {
+	from := v.from
 	if from == nil {
 		from = &origin{starts: []string{"."}}
 	}
@@ -280,7 +303,7 @@ func (a *analyzer) below(kind Kind, st *state, from *origin) []Access {
 			if a.Paths.IsAbs(s) {
 				d = ""
 			}
-			list = append(list, Access{Kind: kind, Path: a.abs(d, s), Deep: true, Names: from.names, Follow: !from.files})
+			list = append(list, Access{Kind: kind, Path: a.abs(d, s), Deep: true, Names: from.names, Follow: !from.files, Split: !v.dotted})
 		}
 	}
 	return list

@@ -230,8 +230,8 @@ func (in *invocation) gofmt() output {
 var setFlags = lazy.Regexp(`^-[befhmntuvxCET]+$`)
 
 // setOptions are names for set -o that change nothing about which commands run.
-var setOptions = strings.Fields("allexport braceexpand errexit errtrace functrace hashall monitor noclobber noexec noglob notify nounset onecmd " +
-	"physical pipefail verbose xtrace")
+var setOptions = strings.Fields("braceexpand errexit errtrace functrace hashall monitor noclobber noexec noglob notify nounset onecmd " +
+	"pipefail verbose xtrace")
 
 // set handles set, whose options may change how the shell reads the line.
 func (in *invocation) set() output {

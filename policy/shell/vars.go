@@ -94,6 +94,8 @@ func (a *analyzer) collect(f *syntax.File) {
 			}
 		case *syntax.DeclClause:
 			a.collectDeclare(n)
+		case *syntax.FuncDecl:
+			a.ownCD = a.ownCD || n.Name != nil && n.Name.Value == "cd"
 		case *syntax.Redirect:
 			if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
 				a.numbers[strings.Trim(n.N.Value, "{}")] = true

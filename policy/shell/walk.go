@@ -265,6 +265,9 @@ func (a *analyzer) redirect(r *syntax.Redirect, st *state) {
 	if r.Hdoc != nil {
 		a.eval(r.Hdoc, st)
 	}
+	if list, _ := braces(r.Word); len(list) != 1 {
+		a.unsafe("it redirects to a file whose name has braces")
+	}
 	kind := Write
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:

@@ -212,6 +212,9 @@ func (a *analyzer) literal(s string, first bool) value {
 	if strings.Contains(s, "<(") || strings.Contains(s, ">(") {
 		a.unclear("it uses a process substitution inside another expansion") // which the parser does not see
 	}
+	if i := max(strings.Index(s, "=~"), strings.Index(s, ":~")); i >= 0 {
+		return value{text: s[:i+1]} // in what looks like an assignment, this is a home directory
+	}
 	v := value{known: true, glob: hasGlob(s) && s != "["}
 	if first && strings.HasPrefix(s, "~") {
 		user, rest, _ := strings.Cut(s, "/")

@@ -114,9 +114,13 @@ func runEnv(a *analyzer, args []arg, st *state) output {
 		switch {
 		case !ok:
 			return a.unsure(args, st)
-		case word == "-" || word == "-i" || word == "-0" || word == "--ignore-environment" || word == "--null" || strings.HasPrefix(word, "--unset="):
+		case word == "-" || word == "-i" || word == "-0" || word == "--ignore-environment" || word == "--null":
+			rest = rest[1:]
+		case strings.HasPrefix(word, "--unset="):
+			a.assignable(word[len("--unset="):])
 			rest = rest[1:]
 		case (word == "-u" || word == "--unset") && len(rest) > 1 && !rest[1].several():
+			a.assignable(rest[1].word())
 			rest = rest[2:]
 		case word == "--" && len(rest) > 1:
 			rest = rest[1:]
@@ -318,6 +322,8 @@ func runXargs(a *analyzer, args []arg, st *state) output {
 			}
 		case o.long != "" && !slices.Contains(xargsLong, o.long), o.letter != 0 && strings.IndexByte("0ndLIEsPatrxpo", o.letter) < 0:
 			return a.unsure(args, st)
+		case o.in("d", []string{"delimiter"}) && !o.value.is(`\n`) && !o.value.is(`\0`):
+			input = text // a part of a name may be another path
 		case o.in("a", []string{"arg-file"}):
 			input = text
 			a.open(Read, o.value, st)
