@@ -317,3 +317,30 @@ func TestAttack_ProtectedPathInsideAProgramThatARuleAllows(t *testing.T) {
 		}
 	}
 }
+
+func TestAttack_NamesThatBecomeOtherPaths(t *testing.T) {
+	for dir, lines := range map[string][]string{
+		"x /etc":       {"find . -type f | xargs cat", "cat $(find . -type f)", "find . | xargs cat"},
+		`.\./out`:      {"find . -type f | xargs cat", `find . -type f | while read f; do cat "$f"; done`},
+		`".."/out`:     {"find . -type f | xargs cat"},
+		`'..'/out`:     {"find . -type f | xargs cat", "git ls-files | xargs cat"},
+		"x ../out":     {"find . -type f | xargs cat"},
+		".*/out":       {"cat $(find . -type f)"},
+		"plain/x/deep": nil,
+	} {
+		p := newPlainPlace(t)
+		if err := os.MkdirAll(filepath.Join(p.dir, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			if d := (policy.Default{}).Decide(t.Context(), p.query(policy.ModeDefault, line)); d.Verdict != policy.Ask {
+				t.Errorf("%s with a directory %q: got %v (%s), want ask", line, dir, d.Verdict, d.Reason)
+			}
+		}
+		for _, line := range []string{"find . -type f -print0 | xargs -0 cat", "cat README.md"} {
+			if d := (policy.Default{}).Decide(t.Context(), p.query(policy.ModeDefault, line)); d.Verdict != policy.Allow {
+				t.Errorf("%s with a directory %q: got %v (%s), want allow", line, dir, d.Verdict, d.Reason)
+			}
+		}
+	}
+}

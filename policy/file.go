@@ -22,6 +22,7 @@ type file struct {
 	visible bool // but hidden files are not
 	names   []string
 	follow  bool
+	split   bool // names below are split at blanks
 	command bool // a rule allows the command that uses it
 }
 
@@ -278,7 +279,7 @@ func (j *judge) below(rules []Rule, v Verdict, f file) (Decision, bool) {
 			s.rules = append(s.rules, r)
 		}
 	}
-	if len(s.rules) == 0 && !f.follow || w.Files == nil {
+	if len(s.rules) == 0 && !f.follow && !f.split || w.Files == nil {
 		return Decision{}, false
 	}
 	return s.walk(f.Target)
@@ -306,7 +307,7 @@ func (s *search) walk(dir string) (Decision, bool) {
 		}
 		p := w.Paths.Join(dir, e.Name)
 		if e.IsDir() {
-			if s.file.follow && splits().MatchString(e.Name) {
+			if s.file.split && splits().MatchString(e.Name) {
 				return s.asks("unresolved", fmt.Sprintf("splits the name %q, which becomes another path", p)), true
 			}
 			if e.Name != ".git" && e.Name != "node_modules" {
@@ -325,9 +326,9 @@ func (s *search) walk(dir string) (Decision, bool) {
 	return Decision{}, false
 }
 
-// splits matches the name of a directory that, split at its blanks, makes the rest of a path absolute or a path
-// in the parent directory.
-var splits = lazy.Regexp(`\s(\.\.)?$`)
+// splits matches the name of a directory that, split at its blanks and without its quotes and backslashes, or as a
+// pattern, makes the rest of a path absolute or a path in the parent directory.
+var splits = lazy.Regexp(`\s(\.\.)?$|[\\'"]|^\.+[*?[]`)
 
 // entry decides on a file below, or on what a link points to if links are followed.
 func (s *search) entry(p string, e env.FileInfo) (Decision, bool) {

@@ -220,7 +220,7 @@ func (j *judge) effect(e shell.Effect, line string) Decision {
 	granted, ok := j.grants(e)
 	strictest := j.reads()
 	for _, x := range e.Accesses {
-		d := j.file(file{Access: Access{Kind: Kind(x.Kind), Target: x.Path}, glob: x.Glob, deep: x.Deep, visible: x.Visible, names: x.Names, follow: x.Follow, command: ok && !granted.everything()})
+		d := j.file(file{Access: Access{Kind: Kind(x.Kind), Target: x.Path}, glob: x.Glob, deep: x.Deep, visible: x.Visible, names: x.Names, follow: x.Follow, split: x.Split, command: ok && !granted.everything()})
 		if d.outweighs(strictest) {
 			strictest = d
 		}

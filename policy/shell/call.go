@@ -60,7 +60,24 @@ func (g arg) numbered() bool {
 
 // several reports whether the word may become several words, or none.
 func (g arg) several() bool {
-	return slices.ContainsFunc(g, func(v value) bool { return v.many && !v.glob })
+	return slices.ContainsFunc(g, func(v value) bool { return v.many })
+}
+
+// couldBe reports whether the word, or one that it becomes, may be one of a list.
+func (g arg) couldBe(list []string) bool {
+	return slices.ContainsFunc(g, func(v value) bool {
+		switch {
+		case v.stream || v.dotted:
+			return false
+		case v.known && !v.glob:
+			return slices.Contains(list, v.text)
+		case v.known && !strings.ContainsAny(v.text, `[(\`):
+			return slices.ContainsFunc(list, func(s string) bool { ok, err := path.Match(v.text, s); return ok || err != nil })
+		case v.text != "":
+			return slices.ContainsFunc(list, func(s string) bool { return v.text[0] == s[0] || strings.ContainsRune("*?[", rune(v.text[0])) })
+		}
+		return !v.number
+	})
 }
 
 func words(args []arg) []string {
@@ -97,7 +114,7 @@ func (a *analyzer) args(list []*syntax.Word, st *state) []arg {
 	for _, w := range list {
 		expanded, ok := braces(w)
 		if !ok {
-			a.opaque("a brace expansion makes more than %d words", maxWords)
+			a.unclear("a brace expansion makes more than %d words", maxWords)
 			args = append(args, arg{{many: true}})
 		}
 		for _, x := range expanded {
@@ -124,12 +141,16 @@ func bare(w *syntax.Word) bool {
 
 // call analyses a simple command.
 func (a *analyzer) call(c *syntax.CallExpr, st *state) flow {
+	inner := *st
 	for _, n := range c.Assigns {
 		if n.Name != nil && n.Name.Value == "IFS" && len(c.Args) > 0 && c.Args[0].Lit() == "read" && !st.scope.defines("read") {
 			a.eval(n.Value, st) // it only changes how this line is split
 			continue
 		}
 		a.assign(n, st)
+		if n.Name != nil && len(c.Args) > 0 {
+			inner.env = append(slices.Clip(inner.env), n.Name.Value)
+		}
 	}
 	here := flow{ok: st.dirs, any: st.dirs}
 	if len(c.Args) == 0 {
@@ -140,15 +161,25 @@ func (a *analyzer) call(c *syntax.CallExpr, st *state) flow {
 	if len(args) == 0 {
 		return here
 	}
-	if name, ok := args[0].text(); ok && name == "cd" && !st.scope.defines("cd") {
+	name, ok := args[0].text()
+	if ok && name == "cd" && !st.scope.defines("cd") {
 		return a.cd(args, st)
 	}
-	here.out = a.run(args, st)
+	if ok && st.scope.defines(name) {
+		for _, v := range inner.env { // its body was analysed without them
+			a.note(a.exports, v)
+		}
+	}
+	moves := a.moves
+	if here.out = a.run(args, &inner); a.moves != moves {
+		here.ok, here.any = nil, nil
+	}
 	return here
 }
 
 // cd follows a change of the working directory.
 func (a *analyzer) cd(args []arg, st *state) flow {
+	a.moved()
 	if len(args) > 1 && args[1].is("--") || len(args) > 1 && args[1].is("-L") {
 		args = slices.Delete(slices.Clone(args), 1, 2)
 	}
@@ -171,6 +202,9 @@ func (a *analyzer) cd(args []arg, st *state) flow {
 		}
 	}
 	a.add(e)
+	if a.ownCD {
+		return flow{}
+	}
 	return flow{ok: targets, any: union(st.dirs, targets)}
 }
 
@@ -204,7 +238,7 @@ func (a *analyzer) run(args []arg, st *state) output {
 	}
 	if unwrap, ok := wrappers[program]; ok {
 		if a.depth++; a.depth > maxDepth {
-			a.opaque("too many nested commands")
+			a.unclear("too many nested commands")
 			return text
 		}
 		defer func() { a.depth-- }()
@@ -212,11 +246,25 @@ func (a *analyzer) run(args []arg, st *state) output {
 		inner.outer = append(slices.Clone(st.outer), e.Words)
 		return unwrap(a, args, &inner)
 	}
+	switch program {
+	case "cd":
+		a.cd(args, st)
+		return text
+	case "pushd", "popd":
+		a.moved()
+	}
 	in := &invocation{a: a, st: st, name: program, args: args[1:], effect: &e}
 	out := in.judge()
+	if v := a.inherited(st); v != "" && !slices.Contains(builtins, program) {
+		in.unknown("it sets " + v + ", which may change what " + program + " does")
+	}
 	a.add(e)
 	return out
 }
+
+// builtins are those of bash among the programs that are known. Variables do not change what they do.
+var builtins = strings.Fields(": [ break continue echo exit false getopts help jobs mapfile printf pwd read readarray return set shift shopt " +
+	"test times true type unset wait")
 
 // invocation is a program with its arguments while its effect is determined.
 type invocation struct {
@@ -305,4 +353,12 @@ func (in *invocation) mentioned(word string) (found []string) {
 		}
 	}
 	return found
+}
+
+// form returns the text of the word with 0 for each number that is not known, if nothing else in it is unknown.
+func (g arg) form() (string, bool) {
+	if len(g) != 1 {
+		return "", false
+	}
+	return g[0].shape()
 }

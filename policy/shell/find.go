@@ -10,7 +10,7 @@ var findValues = strings.Fields("-D -iname -path -ipath -wholename -iwholename -
 	"-maxdepth -mindepth -user -group -uid -gid -perm -links -inum -lname -ilname -fstype -regextype -used -context")
 
 // findPlain are those without a value.
-var findPlain = strings.Fields("-print -prune -quit -depth -d -xdev -mount -follow -daystart -empty -true -false -readable -writable -executable " +
+var findPlain = strings.Fields("-print -prune -quit -depth -d -xdev -mount -daystart -empty -true -false -readable -writable -executable " +
 	"-nouser -nogroup -a -and -noleaf -warn -nowarn -ignore_readdir_race -E -X -s -x )")
 
 // find reads directories. Its actions may run commands and change files.
@@ -51,6 +51,15 @@ func (f *finder) next() arg {
 	return literal("")
 }
 
+// value returns the next word as the value of a test. If it may become several words, one may be an action.
+func (f *finder) value() arg {
+	g := f.next()
+	if g.several() && g.couldBe(findWidens) {
+		f.unknown("a name may be an action of find")
+	}
+	return g
+}
+
 // word handles one word with its value.
 func (f *finder) word(g arg) {
 	word, ok := g.text()
@@ -84,13 +93,15 @@ func (f *finder) start(g arg) {
 func (f *finder) test(word string) bool {
 	switch {
 	case word == "-name":
-		f.from.name(f.next().word())
+		f.from.name(f.value().word())
 	case word == "-type":
-		f.from.regular = f.next().is("f") && !f.from.negated && f.from.alternatives == 0
+		f.from.regular = f.value().is("f") && !f.from.negated && f.from.alternatives == 0
 	case word == "-newer" || word == "-anewer" || word == "-cnewer" || word == "-samefile":
-		f.uses(Read, f.next())
+		f.uses(Read, f.value())
 	case slices.Contains(findValues, word), strings.HasPrefix(word, "-newer"):
-		f.next()
+		f.value()
+	case word == "-follow":
+		f.from.follows = true
 	case word == "(" || word == ",":
 		f.from.unsure = f.from.unsure || f.from.negated || word == ","
 	case word == "-o" || word == "-or":
@@ -110,7 +121,7 @@ func (f *finder) action(word string) bool {
 		return true
 	case "-ls":
 	case "-printf":
-		f.next()
+		f.value()
 	case "-fprint", "-fprint0", "-fls":
 		f.uses(Write, f.next())
 	case "-fprintf":
@@ -185,7 +196,7 @@ func (x *tests) or() {
 func (x *tests) origin() *origin {
 	o := &origin{files: x.regular && !x.follows && !x.unsure}
 	if x.named && !x.unnamed && !x.unsure {
-		o.names = slices.Clone(x.names)
+		o.names = withHidden(x.names)
 	}
 	for _, g := range x.starts {
 		o.add(g)

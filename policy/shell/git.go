@@ -11,9 +11,11 @@ import (
 var gitReads = map[string]program{
 	"status": {}, "log": gitDiff, "diff": gitDiff, "show": gitDiff, "whatchanged": gitDiff, "shortlog": gitDiff, "blame": gitBlame, "annotate": gitBlame,
 	"diff-tree": gitDiff, "diff-index": gitDiff, "diff-files": gitDiff, "range-diff": gitDiff,
-	"ls-files": {values: "x", files: "X", filesLong: []string{"exclude-from"}}, "ls-tree": {}, "rev-parse": {writesLong: []string{"show-superproject-working-tree"}}, "rev-list": gitDiff, "describe": {}, "name-rev": {}, "merge-base": {}, "for-each-ref": {}, "show-ref": {writes: "d"}, "show-branch": {},
-	"count-objects": {}, "check-ignore": {}, "check-attr": {}, "check-mailmap": {}, "cherry": {}, "version": {}, "var": {}, "cat-file": {writesLong: []string{"textconv", "filters", "batch", "batch-command"}},
-	"grep": {writes: "O", writesLong: []string{"open-files-in-pager", "ext-grep", "textconv"}, values: "efABCm", files: "f"}, "merge-tree": {writesLong: []string{"write-tree"}}, "verify-pack": {},
+	"ls-files": {values: "x", files: "X", filesLong: []string{"exclude-from"}}, "ls-tree": {}, "rev-parse": {writesLong: []string{"show-superproject-working-tree"}},
+	"rev-list": gitDiff, "describe": {}, "name-rev": {}, "merge-base": {}, "for-each-ref": {valuesLong: []string{"format", "sort", "count"}},
+	"show-ref": {writes: "d", writesLong: []string{"delete"}}, "show-branch": {}, "count-objects": {}, "check-ignore": {}, "check-attr": {}, "check-mailmap": {},
+	"cherry": {}, "version": {}, "var": {}, "cat-file": {writesLong: []string{"textconv", "filters", "batch", "batch-command"}},
+	"grep": {writes: "O", writesLong: []string{"open-files-in-pager", "ext-grep", "textconv"}, values: "efABCm", files: "f"},
 }
 
 // gitBlame describes commands that show the origin of lines. They accept the options of git diff.
@@ -21,25 +23,40 @@ var gitBlame = program{values: "LS", files: "S", filesLong: []string{"contents",
 
 // gitDiff describes commands that show differences. With --submodule they run git in directories that any commit
 // may name.
-var gitDiff = program{writesLong: []string{"ext-diff", "textconv", "show-signature", "submodule"}, outputsLong: []string{"output"}, values: "nSGLOU", files: "O"}
+var gitDiff = program{
+	writesLong: []string{"ext-diff", "textconv", "show-signature", "submodule"}, outputsLong: []string{"output"}, values: "nSGLOU", files: "O",
+	valuesLong: []string{"max-count", "skip", "since", "after", "until", "before", "author", "committer", "grep", "date", "diff-filter"},
+}
 
 // gitLists are subcommands that only read if they get no names, or an option that lists.
 var gitLists = map[string]struct {
 	lists  []string // options that make names harmless
 	writes program
 }{
-	"branch": {[]string{"--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "--show-current", "--format", "--sort"},
-		program{writes: "dDmMcCfut", writesLong: []string{"delete", "move", "copy", "force", "set-upstream-to", "unset-upstream", "edit-description", "track", "create-reflog"}}},
-	"tag": {[]string{"--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n", "--sort", "--format"},
-		program{writes: "dasmFfeuv", writesLong: []string{"delete", "annotate", "sign", "message", "file", "force", "edit", "local-user", "verify", "create-reflog", "cleanup", "trailer"}}},
+	"branch": {[]string{"--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "--show-current"}, program{
+		writes: "dDmMcCfut", writesLong: []string{"delete", "move", "copy", "force", "set-upstream-to", "unset-upstream", "edit-description", "track", "create-reflog"},
+		valuesLong: []string{"sort", "format"},
+	}},
+	"tag": {[]string{"--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n"}, program{
+		writes: "dasmFfeuv", writesLong: []string{"delete", "annotate", "sign", "message", "file", "force", "edit", "local-user", "verify", "create-reflog", "cleanup", "trailer"},
+		valuesLong: []string{"sort", "format"},
+	}},
 }
 
 // gitSub are subcommands whose first word selects what they do.
 var gitSub = map[string][]string{
-	"stash": {"list", "show"}, "remote": {"", "-v", "--verbose", "get-url"}, "reflog": {"", "show", "exists"}, "worktree": {"list"}, "notes": {"", "list", "show"}, "bisect": {"log"}, "submodule": {"status"}, "config": {}, "bundle": {"verify", "list-heads"},
+	"stash": {"list", "show"}, "remote": {"", "-v", "--verbose", "get-url"}, "reflog": {"", "show", "exists"}, "worktree": {"list"},
+	"notes": {"", "list", "show"}, "bisect": {"log"}, "submodule": {"status"}, "config": {}, "bundle": {"verify", "list-heads"},
 }
 
-var harmlessSettings = lazy.Regexp(`^(color\.[a-z.]+|core\.(quotepath|abbrev|pager=cat$|pager=$)|log\.(decorate|date|showsignature=false$)|diff\.(renames|context|noprefix|algorithm|mnemonicprefix)|advice\.[a-z]+|status\.[a-z]+|grep\.[a-z]+number|core\.fsmonitor=(false)?$|core\.hookspath=/dev/null$)`)
+// harmlessSettings matches the settings that -c may set.
+var harmlessSettings = lazy.Regexp(`^(color\.[a-z]+(\.[a-z]+)?|core\.(quotepath|abbrev)|log\.(decorate|date)|diff\.(renames|context|noprefix|algorithm|mnemonicprefix)|` +
+	`advice\.[a-z]+|status\.(short|branch|showstash|showuntrackedfiles|relativepaths|renames)|grep\.linenumber)(=[a-z0-9 :%-]*)?$|` +
+	`^(core\.pager=(cat)?|log\.showsignature=false|core\.fsmonitor=(false)?|core\.hookspath=/dev/null)$`)
+
+// gitFlags are options before the subcommand that change nothing that matters.
+var gitFlags = strings.Fields("--no-pager -P --no-optional-locks --no-replace-objects --no-lazy-fetch --no-advice " +
+	"--literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs")
 
 // git handles git. Reading commands use the configuration of the repository, which may name programs to run;
 // Effect.Repos lists these repositories.
@@ -69,7 +86,7 @@ func (in *invocation) git() output {
 	in.effect.Also = append(in.effect.Also, append([]string{in.effect.Words[0]}, words(rest)...))
 	sub, known := rest[0].text()
 	in.args = rest[1:]
-	if slices.ContainsFunc(in.args, func(g arg) bool { return g.is("--help") || strings.Contains(g.word(), "%G") }) {
+	if slices.ContainsFunc(in.args, func(g arg) bool { return g.is("--help") || verifies().MatchString(g.word()) }) {
 		in.unknown("it runs a viewer or gpg")
 	}
 	list, isList := gitLists[sub]
@@ -84,20 +101,7 @@ func (in *invocation) git() output {
 	case isList:
 		in.gitList(list.lists, list.writes)
 	case isSub:
-		first := ""
-		if len(in.args) > 0 {
-			first = in.args[0].word()
-		}
-		if sub == "reflog" && strings.HasPrefix(first, "-") {
-			return in.gitRead(sub, gitDiff)
-		}
-		if !slices.Contains(subs, first) || sub == "remote" && first == "-v" && len(in.args) > 1 {
-			in.unknown("git " + sub + " " + first + " changes the repository")
-		}
-		if first != "" && (sub == "stash" || sub == "reflog") { // as git diff and git log
-			in.args = in.args[1:]
-			return in.gitRead(sub, gitDiff)
-		}
+		return in.gitSub(sub, subs)
 	case reads:
 		return in.gitRead(sub, p)
 	default:
@@ -105,6 +109,31 @@ func (in *invocation) git() output {
 			in.mentions()
 		}
 		in.unknown("git " + sub + " changes the repository or runs programs")
+	}
+	return text
+}
+
+// verifies matches a format that runs gpg.
+var verifies = lazy.Regexp(`%G|%\([-+ a-z]*signature`)
+
+// gitSub handles a subcommand whose first word selects what it does.
+func (in *invocation) gitSub(sub string, reads []string) output {
+	first := ""
+	if len(in.args) > 0 {
+		first = in.args[0].word()
+	}
+	switch {
+	case sub == "reflog" && strings.HasPrefix(first, "-"):
+		return in.gitRead(sub, gitDiff)
+	case !slices.Contains(reads, first) || sub == "remote" && first != "get-url" && len(in.args) > 1:
+		in.unknown("git " + sub + " " + first + " changes the repository")
+	case first != "" && (sub == "stash" || sub == "reflog"): // as git diff and git log
+		in.args = in.args[1:]
+		return in.gitRead(sub, gitDiff)
+	case sub == "bundle":
+		for _, g := range in.args[1:] {
+			in.uses(Read, g)
+		}
 	}
 	return text
 }
@@ -117,7 +146,7 @@ func (in *invocation) gitGlobals() (dirs []string, rest []arg, ok bool) {
 		switch {
 		case !known:
 			return dirs, rest, !rest[0].maybeOption()
-		case word == "--no-pager" || word == "-P" || word == "--no-optional-locks" || strings.HasSuffix(word, "-pathspecs") || word == "--no-replace-objects" || word == "--no-lazy-fetch" || word == "--no-advice":
+		case slices.Contains(gitFlags, word):
 			rest = rest[1:]
 		case word == "--version" || word == "-v":
 			return dirs, nil, len(rest) == 1
@@ -158,7 +187,7 @@ func (in *invocation) gitGlobals() (dirs []string, rest []arg, ok bool) {
 // gitRead handles a subcommand that only reads.
 func (in *invocation) gitRead(sub string, p program) output {
 	opts, rest, certain := p.parse(in.args)
-	if !certain && p.dangerous() {
+	if !certain {
 		in.unknown("a name may be an option of git")
 	}
 	out, separated := gitNames(sub, opts, rest), slices.ContainsFunc(in.args, func(g arg) bool { return g.is("--") })
@@ -187,11 +216,17 @@ func (in *invocation) gitRead(sub string, p program) output {
 		switch {
 		case ok && revision:
 			in.uses(Read, literal(file[strings.LastIndexByte(file, ':')+1:]))
-		case separated || sub == "blame" || ok && strings.ContainsAny(w, "/.") && !strings.Contains(w, "..") && !strings.HasPrefix(w, "origin/"):
+		case ok && strings.Contains(w, "..") && !leaves(w) && !separated: // a range
+		case separated || sub == "blame" || sub == "diff" || ok && strings.ContainsAny(w, "/."):
 			in.uses(Read, g)
 		}
 	}
 	return out
+}
+
+// leaves reports whether a path has an element "..", or is absolute.
+func leaves(p string) bool {
+	return strings.HasPrefix(p, "/") || slices.Contains(strings.Split(p, "/"), "..")
 }
 
 // gitNames returns what a command prints: names if its options leave nothing else.
@@ -217,6 +252,7 @@ func gitNames(sub string, opts []option, rest []arg) output {
 		}
 		from.names = append(from.names, w)
 	}
+	from.names = withHidden(from.names)
 	return output{paths.kind, from}
 }
 
@@ -227,7 +263,8 @@ func (in *invocation) gitList(lists []string, p program) {
 		in.unknown("a name may be an option of git")
 	}
 	for _, o := range opts {
-		if o.in(p.writes, p.writesLong) && !slices.Contains(lists, o.String()) {
+		undoes := strings.HasPrefix(o.long, "no-") && !slices.Contains([]string{"no-contains", "no-merged", "no-color", "no-column", "no-abbrev"}, o.long)
+		if undoes || o.in(p.writes, p.writesLong) && !slices.Contains(lists, o.String()) {
 			in.unknown("git " + o.String() + " changes the repository")
 		}
 	}

@@ -22,13 +22,17 @@ type program struct {
 	// files are options whose value is a file to read.
 	files     string
 	filesLong []string
+	// indirect are options that make it read files that another file names, or uncompress them with a program.
+	indirect     string
+	indirectLong []string
 	// operands is the meaning of the other words.
 	operands operands
 	// skip is how many operands come before the files, such as a pattern.
 	skip int
-	// patterns are options that replace the first operand.
+	// patterns are options whose value replaces the first operand, and patternless are those without a value.
 	patterns     string
 	patternsLong []string
+	patternless  []string
 	// visible means that a search leaves out hidden files, unless hidden names an option.
 	visible    bool
 	hidden     string
@@ -106,6 +110,7 @@ func (p program) parse(args []arg) (opts []option, rest []arg, certain bool) {
 			case takesValue(name, p.valuesLong, p.filesLong, p.outputsLong, p.patternsLong) && i+1 < len(args):
 				i++
 				o.value = args[i]
+				rest, certain = p.spills(args[i], rest, certain)
 			}
 			opts = append(opts, o)
 		case len(word) > 1 && word[0] == '-':
@@ -118,6 +123,7 @@ func (p program) parse(args []arg) (opts []option, rest []arg, certain bool) {
 					case i+1 < len(args):
 						i++
 						o.value = args[i]
+						rest, certain = p.spills(args[i], rest, certain)
 					}
 					opts = append(opts, o)
 					break
@@ -129,6 +135,15 @@ func (p program) parse(args []arg) (opts []option, rest []arg, certain bool) {
 		}
 	}
 	return opts, rest, certain
+}
+
+// spills returns the operands with the value of an option if it may become several words, or none. Then the next
+// words may be operands or options too.
+func (p program) spills(g arg, rest []arg, certain bool) ([]arg, bool) {
+	if g.several() && (p.operands == secondOut || slices.ContainsFunc(g, func(v value) bool { return !v.number })) {
+		return append(rest, g), false
+	}
+	return rest, certain
 }
 
 // globValue matches an option whose value is an unquoted pattern, such as --include=*.go.
@@ -180,19 +195,22 @@ func (in *invocation) table(p program) output {
 			}
 		case o.in(p.writes, p.writesLong):
 			in.unknown(in.name + " " + o.String() + " writes or runs something")
+		case o.in(p.indirect, p.indirectLong):
+			in.unknown(in.name + " " + o.String() + " reads files that are only known when it runs")
 		case o.in(p.files, p.filesLong) && o.value != nil:
 			in.uses(Read, o.value)
 		}
-		if o.in(p.patterns, p.patternsLong) {
+		if o.in(p.patterns, p.patternsLong) || slices.Contains(p.patternless, o.long) {
 			skip = 0
 		}
-		if o.in(p.deepIf, p.deepLong) {
+		if o.in(p.deepIf, p.deepLong) || in.recurses(o) {
 			deep = true
 		}
 	}
 	p.followsAll = p.followsAll || slices.ContainsFunc(opts, func(o option) bool { return o.in(p.follows, p.followsLong) })
 	p.lists = p.lists || slices.ContainsFunc(opts, func(o option) bool { return slices.Contains(p.listsLong, o.long) })
-	p.visible = p.visible && !slices.ContainsFunc(opts, func(o option) bool { return o.in(p.hidden, p.hiddenLong) })
+	p.here = p.here && !(len(rest) > 0 && slices.ContainsFunc(opts, func(o option) bool { return o.in("d", []string{"directory"}) }))
+	p.visible = p.visible && !slices.ContainsFunc(opts, func(o option) bool { return o.in(p.hidden, p.hiddenLong) && !o.excludes() })
 	for _, g := range rest {
 		w, _ := g.text()
 		if (in.name == "less" || in.name == "more") && (strings.HasPrefix(w, "+") || g[0].glob) {
@@ -204,8 +222,12 @@ func (in *invocation) table(p program) output {
 	}
 	n := len(in.effect.Accesses)
 	in.operands(p, rest, skip, deep)
-	if in.name == "grep" || in.name == "egrep" || in.name == "fgrep" {
-		in.grepOptions(opts, in.effect.Accesses[n:])
+	if names := in.chosen(opts); names != nil {
+		for i := range in.effect.Accesses[n:] {
+			if in.effect.Accesses[n+i].Deep {
+				in.effect.Accesses[n+i].Names = names
+			}
+		}
 	}
 	out := p.output(opts, len(rest) <= skip, in.st.stdin)
 	if out.is(paths) && deep && out.from == nil {
@@ -223,19 +245,68 @@ func starts(rest []arg, skip int, files bool) *origin {
 	return from.orDot()
 }
 
-// grepOptions applies the options of grep that choose files.
-func (in *invocation) grepOptions(opts []option, accesses []Access) {
-	var include []string
+// parents records that a pattern may match the parent directory, which is searched or listed.
+func (in *invocation) parents(g arg) {
+	for _, v := range g {
+		if up := parents(v.text, true); v.known && v.glob && up != v.text {
+			in.uses(Read, arg{{text: up, known: true, glob: hasGlob(up)}})
+		}
+	}
+}
+
+// isGrep reports whether the program is grep by one of its names.
+func (in *invocation) isGrep() bool {
+	return in.name == "grep" || in.name == "egrep" || in.name == "fgrep"
+}
+
+// recurses reports whether an option makes grep search directories, as -d recurse does.
+func (in *invocation) recurses(o option) bool {
+	skips := o.value.is("skip") || o.value.is("read")
+	return in.isGrep() && o.in("d", []string{"directories"}) && !skips
+}
+
+// excludes reports whether an option that chooses files only leaves some out.
+func (o option) excludes() bool {
+	w, ok := o.value.text()
+	return ok && strings.HasPrefix(w, "!")
+}
+
+// chosen returns the patterns of the files that a search is restricted to, or nil if it is not.
+func (in *invocation) chosen(opts []option) (names []string) {
 	for _, o := range opts {
-		if w := o.value.word(); len(o.value) > 0 && o.long == "include" && w != Unset {
-			include = append(include, w)
+		switch {
+		case in.isGrep() && o.in("", []string{"exclude", "exclude-from"}) && len(names) == 0:
+			return nil // then all others are included
+		case in.isGrep() && o.in("", []string{"include"}), in.name == "rg" && o.in("g", []string{"glob", "iglob"}) && !o.excludes():
+			w := o.value.word()
+			if len(o.value) == 0 || w == Unset || strings.Contains(w, "/") || o.long == "iglob" {
+				return nil
+			}
+			names = append(names, w)
+		case in.name == "rg" && o.in("tT", []string{"type", "type-not", "ignore-file"}):
+			return nil
 		}
 	}
-	for i := range accesses {
-		if include != nil {
-			accesses[i].Names = include
+	return withHidden(names)
+}
+
+// withHidden adds the hidden names that patterns match where, unlike in a shell, "*" matches a leading dot too.
+func withHidden(names []string) (all []string) {
+	for _, n := range names {
+		all = append(all, n)
+		switch {
+		case strings.HasPrefix(n, "*"):
+			all = append(all, "."+n)
+			if rest := strings.TrimLeft(n, "*"); strings.HasPrefix(rest, ".") {
+				all = append(all, rest)
+			}
+		case strings.HasPrefix(n, "?"):
+			all = append(all, "."+n[1:])
+		case strings.HasPrefix(n, "["):
+			all = append(all, ".*")
 		}
 	}
+	return all
 }
 
 // output returns what a program prints.
@@ -291,6 +362,9 @@ func (in *invocation) operands(p program, rest []arg, skip int, deep bool) {
 		rest = []arg{literal(".")}
 	}
 	for _, g := range rest {
+		if deep || p.lists || p.here {
+			in.parents(g)
+		}
 		if deep && !p.lists {
 			n := len(in.effect.Accesses)
 			in.searches(g)

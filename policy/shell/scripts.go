@@ -11,77 +11,104 @@ func (in *invocation) sed() output {
 	if in.asksVersion() {
 		return text
 	}
-	rest, scripts, files, edits, certain := in.sedWords()
-	if !certain {
+	c := in.sedCommand()
+	if !c.certain {
 		in.unknown("a name may be an option of sed")
 	}
-	if files {
+	if c.fromFile {
 		in.unknown("sed runs a script from a file")
 	}
-	for _, g := range scripts {
+	for _, g := range c.scripts {
 		in.sedScript(g)
 	}
-	for _, g := range rest {
-		if edits {
+	for _, g := range c.files {
+		switch {
+		case c.edits:
 			in.uses(Write, g)
-		} else if !g.is("-") {
+			in.sedBackup(g, c.suffix)
+		case !g.is("-"):
 			in.uses(Read, g)
 		}
 	}
 	return text
 }
 
-// sedWords splits the words of sed into the files and the scripts. It also reports whether a script is in a file,
-// whether the files are edited, and whether no other word may be an option.
-func (in *invocation) sedWords() (rest, scripts []arg, files, edits, certain bool) {
+// sedCommand are the words of sed by what they mean.
+type sedCommand struct {
+	files, scripts []arg
+	fromFile       bool // a script is in a file
+	edits          bool // the files are edited
+	suffix         string
+	certain        bool // no other word may be an option
+}
+
+func (in *invocation) sedCommand() (c sedCommand) {
 	p := program{values: "l", valuesLong: []string{"line-length"}, patterns: "ef", patternsLong: []string{"expression", "file"}}
-	args, edits := in.sedEdits()
-	opts, rest, certain := p.parse(args)
-	certain = certain || !slices.ContainsFunc(args, func(g arg) bool { _, ok := g.text(); return !ok && g.maybeOption() && !g.numbered() })
+	args := c.takeEdits(in.args)
+	var opts []option
+	opts, c.files, c.certain = p.parse(args)
+	c.certain = c.certain || !slices.ContainsFunc(args, func(g arg) bool { _, ok := g.text(); return !ok && g.maybeOption() && !g.numbered() })
 	for _, o := range opts {
 		switch {
 		case o.in("e", []string{"expression"}):
-			scripts = append(scripts, o.value)
+			c.scripts = append(c.scripts, o.value)
 		case o.in("f", []string{"file"}):
-			files = true
+			c.fromFile = true
 		}
 	}
-	if !files && len(scripts) == 0 && len(rest) > 0 {
-		scripts, rest = rest[:1], rest[1:]
+	if !c.fromFile && len(c.scripts) == 0 && len(c.files) > 0 {
+		c.scripts, c.files = c.files[:1], c.files[1:]
 	}
-	return rest, scripts, files, edits, certain
+	return c
 }
 
-// sedEdits removes -i from the words and reports whether it was there. GNU's -i and -s take no separate value, and
-// -i ends its word.
-func (in *invocation) sedEdits() (args []arg, edits bool) {
-	for i, g := range in.args {
+// takeEdits returns the words without -i. GNU's -i and -s take no separate value, and -i ends its word.
+func (c *sedCommand) takeEdits(words []arg) (args []arg) {
+	for i, g := range words {
 		w, ok := g.text()
 		if ok && w == "--" {
-			return append(args, in.args[i:]...), edits
+			return append(args, words[i:]...)
 		}
 		if ok && len(w) > 1 && w[0] == '-' && w[1] != '-' {
 			if at := strings.IndexByte(w, 'i'); at > 0 && !strings.ContainsAny(w[:at], "efl") {
-				edits = true
-				if strings.Contains(w[at:], "/") {
-					in.unknown("sed -i writes its backup elsewhere")
-				}
-				if w = w[:at]; w == "-" {
+				if c.edits, c.suffix = true, w[at+1:]; at == 1 {
 					continue
 				}
-				g = literal(w)
+				g = literal(w[:at])
 			}
 		}
 		if ok && strings.HasPrefix(w, "--i") {
-			edits = true
-			if strings.Contains(w, "/") {
-				in.unknown("sed -i writes its backup elsewhere")
-			}
+			c.edits = true
+			_, c.suffix, _ = strings.Cut(w, "=")
 			continue
 		}
 		args = append(args, g)
 	}
-	return args, edits
+	return args
+}
+
+// sedBackup records the file that sed -i makes of an edited one. In the suffix, "*" stands for its name.
+func (in *invocation) sedBackup(g arg, suffix string) {
+	if suffix == "" {
+		return
+	}
+	name, ok := g.text()
+	if !ok && len(g) == 1 && g[0].known && !strings.ContainsAny(suffix, "/*") {
+		name, ok = g[0].text, true
+	}
+	if !ok {
+		in.unknown("sed -i writes its backup to a file whose name is only known when it runs")
+		return
+	}
+	dir, base := name[:strings.LastIndexByte(name, '/')+1], name[strings.LastIndexByte(name, '/')+1:]
+	if !strings.Contains(suffix, "*") {
+		suffix = "*" + suffix
+	}
+	backup := strings.ReplaceAll(suffix, "*", base)
+	if !strings.Contains(backup, "/") {
+		backup = dir + backup
+	}
+	in.uses(Write, arg{{text: backup, known: true, glob: g[0].glob}})
 }
 
 func (in *invocation) sedScript(g arg) {
@@ -231,6 +258,9 @@ func (in *invocation) awkWords() (rest []arg, program arg, loads string) {
 		w, ok := rest[0].text()
 		switch {
 		case ok && (w == "-F" || w == "-v") && len(rest) > 1:
+			if rest[1].several() && loads == "" {
+				loads = w // the value may be more words
+			}
 			rest = rest[2:]
 		case ok && len(w) > 2 && (w[:2] == "-F" || w[:2] == "-v"):
 			rest = rest[1:]
@@ -286,10 +316,12 @@ func awkOnlyPrints(s string) bool {
 				return false
 			}
 		case c == '#':
-			for i < len(s) && s[i] != '\n' {
+			for i+1 < len(s) && s[i+1] != '\n' {
 				i++
 			}
-			printing, depth = false, 0
+			continue
+		case c == '\n' && previous != 0 && strings.IndexByte(",&|", previous) >= 0:
+			continue // the statement goes on
 		case c == '(':
 			depth++
 			conditions = append(conditions, previous == 'a' && (word == "if" || word == "while" || word == "for"))

@@ -104,26 +104,48 @@ func (g *scripts) wrapped() string {
 	call := g.pick("c1", "c2", "c3", "rm") + " " + g.plain()
 	quoted := "'" + strings.ReplaceAll(inner, "'", `'\''`) + "'"
 	return g.pick(
-		"env "+call, "env A=1 B=2 "+call, "env -u A "+call, "env -i "+call, "nice -n 5 "+call, "nice "+call, "timeout 3 "+call, "timeout -k 1 3 "+call, "command "+call, "command -p "+call,
-		"( exec "+call+" )", "( exec -a x "+call+" )", "eval "+quoted, "eval "+inner, "sh -c "+quoted, "bash -c "+quoted, "bash -ec "+quoted, "sh -c "+quoted+" c1 c2", "bash -c "+quoted+" x rm",
-		`bash -c '"$@"' x `+call, `bash -c '$0' c1`, "echo "+g.words(2)+" | xargs "+call, "echo "+g.words(2)+" | xargs -I{} "+call+" {}", "echo "+call+" | sh", "echo "+call+" | xargs env", "xargs "+call+" < a",
-		"find . -maxdepth 1 -name a -exec "+call+` {} \;`, "find d1 -exec "+call+" {} +", "time "+call, "! "+call, "time -p "+call, "builtin eval "+quoted, "command eval "+quoted, "trap "+quoted+" EXIT", "coproc "+call,
-		"bash <<< "+quoted, "source <(echo "+call+")", ". ./a", "bash a", "seq 2 | xargs "+call, "seq 2 | while read x; do "+g.simple()+"; done", "mapfile -C "+quoted+" -c 1 m < a", "$BASH -c "+quoted, "unset -f rm c2; rm "+g.plain(),
+		"env "+call, "env A=1 B=2 "+call, "env -u A "+call, "env -i "+call, "nice -n 5 "+call, "nice "+call, "timeout 3 "+call,
+		"timeout -k 1 3 "+call, "command "+call, "command -p "+call,
+		"( exec "+call+" )", "( exec -a x "+call+" )", "eval "+quoted, "eval "+inner, "sh -c "+quoted, "bash -c "+quoted,
+		"bash -ec "+quoted, "sh -c "+quoted+" c1 c2", "bash -c "+quoted+" x rm",
+		`bash -c '"$@"' x `+call, `bash -c '$0' c1`, "echo "+g.words(2)+" | xargs "+call,
+		"echo "+g.words(2)+" | xargs -I{} "+call+" {}", "echo "+call+" | sh", "echo "+call+" | xargs env", "xargs "+call+" < a",
+		"find . -maxdepth 1 -name a -exec "+call+` {} \;`, "find d1 -exec "+call+" {} +", "time "+call, "! "+call, "time -p "+call,
+		"builtin eval "+quoted, "command eval "+quoted, "trap "+quoted+" EXIT", "coproc "+call,
+		"bash <<< "+quoted, "source <(echo "+call+")", ". ./a", "bash a", "seq 2 | xargs "+call,
+		"seq 2 | while read x; do "+g.simple()+"; done", "mapfile -C "+quoted+" -c 1 m < a", "$BASH -c "+quoted,
+		"unset -f rm c2; rm "+g.plain(),
 	)
 }
 
 func (g *scripts) builtin() string {
 	x := g.name()
 	return g.pick(
-		"echo "+g.words(3)+g.redirect(), "printf '%s' "+g.words(2)+g.redirect(), "printf -v "+x+" %s "+g.word(), "read "+x+" <<< "+g.word(), "read "+x+" < a", "test -v "+g.word(), "[ "+g.word()+" -eq 1 ]", "[[ "+g.word()+" -eq 1 ]]",
-		"[[ -v "+g.word()+" ]]", "[[ "+g.word()+" == "+g.word()+" ]]", "(( "+x+" = "+g.arithmetic()+" ))", "let "+x+"="+g.arithmetic(), "(( "+g.arithmetic()+" ))", "for (( "+x+"=0; "+x+"<2; "+x+"++ )); do "+g.simple()+"; done", "unset "+x, "set -- "+g.words(2), "\"$@\"", "$1",
-		"declare "+x+"="+g.word(), "declare -i "+x+"="+g.word(), "declare -n "+x+"="+g.name(), "export "+x+"="+g.word(), "local "+x+"="+g.word(), "alias "+g.pick("c1", "rm")+"='c3 alias'", "shopt -s expand_aliases", "exec 3> "+g.file(), ": "+g.words(2), "wait", "true", "hash -p /bin/true c1", "shift",
+		"echo "+g.words(3)+g.redirect(), "printf '%s' "+g.words(2)+g.redirect(), "printf -v "+x+" %s "+g.word(),
+		"read "+x+" <<< "+g.word(), "read "+x+" < a", "test -v "+g.word(), "[ "+g.word()+" -eq 1 ]", "[[ "+g.word()+" -eq 1 ]]",
+		"[[ -v "+g.word()+" ]]", "[[ "+g.word()+" == "+g.word()+" ]]", "(( "+x+" = "+g.arithmetic()+" ))",
+		"let "+x+"="+g.arithmetic(), "(( "+g.arithmetic()+" ))", "for (( "+x+"=0; "+x+"<2; "+x+"++ )); do "+g.simple()+"; done",
+		"unset "+x, "set -- "+g.words(2), "\"$@\"", "$1",
+		"declare "+x+"="+g.word(), "declare -i "+x+"="+g.word(), "declare -n "+x+"="+g.name(), "export "+x+"="+g.word(),
+		"local "+x+"="+g.word(), "alias "+g.pick("c1", "rm")+"='c3 alias'",
+		"printf -v"+x+" %s c1", `printf -v "`+x+`" %s `+g.word(), "printf %n "+x, `read "`+x+`" <<< c2`, `readarray "`+x+`" < a`,
+		"read -a "+x+" < a", "getopts ab: "+x+" -b c3", "eval '"+x+"=c1'", "eval "+x+"="+g.plain(),
+		"trap '"+x+"=c2' DEBUG", "trap 'cd d1' DEBUG", `unset -f 'rm'`, `unset "`+x+`"`, "unset $"+x, "eval 'cd d1'",
+		"command cd d1", "builtin cd d1/d2", "pushd d1", "popd", x+"=$PWD", "cat ${"+x+"#b}", "env -u $"+x+" c1 b", "exec < a",
+		"timeout $"+x+" c1", "nice -n $"+x+" c2", "declare -i "+x, "declare -u "+x, "declare "+x, `declare "`+x+`=c1"`,
+		"select "+x+" in c1; do $"+x+"; break; done <<< 1", "set -o "+g.pick("noglob", "keyword", "posix", "nounset"),
+		"shopt -s "+g.pick("nullglob", "lastpipe", "extglob"),
+		"export "+x, "declare -x "+x+"=c1", "mapfile -t "+x+" < a", "wait -n -p "+x, "exec {"+x+"}< a", "unset -f f1",
+		"f1() { $"+x+"; }", "f2() { cd d1; }", "declare -n "+x+"=y", "(( $"+x+" = 5 ))", "(( "+x+"[0] = 5 ))",
+		"shopt -s expand_aliases", "exec 3> "+g.file(), ": "+g.words(2), "wait", "true", "hash -p /bin/true c1", "shift",
 	)
 }
 
 func (g *scripts) assignment() string {
 	x := g.name()
-	return g.pick(x+"="+g.word(), x+"="+g.word(), x+"+="+g.word(), x+"=("+g.words(3)+")", x+"["+g.arithmetic()+"]="+g.word(), x+"='c1 var'", x+"=rm", x+"='y[$(c2 index)]'", x+"='$(c3 prompt)'", x+"=y", x+"='> f9'", x+"='a;c1 semicolon'")
+	return g.pick(x+"="+g.word(), x+"="+g.word(), x+"+="+g.word(), x+"=("+g.words(3)+")", x+"["+g.arithmetic()+"]="+g.word(),
+		x+"='c1 var'", x+"=rm", x+"='y[$(c2 index)]'", x+"='$(c3 prompt)'", x+"=({c1,c2} "+g.word()+")", x+"=d1/c1", x+"=-vy",
+		x+"='c1 EXIT'", "_="+g.word(), "RANDOM='y[$(c1 random)]'", x+"=y", x+"='> f9'", x+"='a;c1 semicolon'")
 }
 
 func (g *scripts) name() string { return g.pick("x", "y", "z") }
@@ -152,7 +174,8 @@ func (g *scripts) words(max int) string {
 }
 
 func (g *scripts) arithmetic() string {
-	return g.pick("1", "2+3", g.name(), "$"+g.name(), g.name()+"[0]", g.name()+"["+g.name()+"]", "$(c2 arithmetic)", "y[$(c3 inside)]", "1 ? "+g.name()+" : 2")
+	return g.pick("1", "2+3", g.name(), "$"+g.name(), g.name()+"[0]", g.name()+"["+g.name()+"]", "$(c2 arithmetic)",
+		"y[$(c3 inside)]", "1 ? "+g.name()+" : 2")
 }
 
 func (g *scripts) word() string {

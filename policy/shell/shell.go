@@ -19,6 +19,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/lazy"
 )
 
 // Kind is the kind of an access to a file.
@@ -43,8 +44,10 @@ type Access struct {
 	Visible bool
 	// Names are patterns of the files below that are used. None means all.
 	Names []string
-	// Follow means that symbolic links below are followed, or that names below are split at blanks.
+	// Follow means that symbolic links below are followed.
 	Follow bool
+	// Split means that the names below are split at blanks, and may lose quotes and backslashes.
+	Split bool
 }
 
 // Effect is what one command of a line does.
@@ -60,6 +63,9 @@ type Effect struct {
 	Accesses []Access
 	// Unknown says why the command may do more than its accesses. It is empty if they are all it does.
 	Unknown string
+	// Confined means that the command only reads where the system permits nothing else: it may run programs that
+	// files of the project name, and it writes caches of its own.
+	Confined bool
 	// Opaque means that it is not even known which programs run.
 	Opaque bool
 	// Mentions are paths that the words name, if it is not known what the command does with them.
@@ -85,7 +91,9 @@ type Options struct {
 const (
 	maxLine  = 256 << 10
 	maxDepth = 40      // nested scripts, such as sh -c in sh -c
-	maxWork  = 100_000 // words and statements that are looked at, some of them several times
+	maxWork  = 200_000 // words and statements that are looked at, some of them several times
+	// maxRounds bounds how often a line is analysed until nothing new is learned about its variables.
+	maxRounds = 12
 )
 
 // tables are filled by the first analysis, because filling them would slow down every start of a program.
@@ -101,12 +109,22 @@ func Analyze(line string, o Options) ([]Effect, error) {
 	}
 	fill()
 	a := newAnalyzer(o)
-	err := a.script(line, &state{dirs: []string{o.Dir}, scope: &scope{}})
-	if err == nil && a.work > maxWork {
-		err = errors.New("it is too complex")
+	for range maxRounds {
+		a.effects, a.moves, a.learned = nil, 0, false
+		err := a.script(line, &state{dirs: []string{o.Dir}, scope: &scope{}})
+		switch {
+		case err != nil:
+			return a.effects, err
+		case a.work > maxWork:
+			return a.effects, errTooComplex
+		case !a.learned:
+			return a.effects, nil
+		}
 	}
-	return a.effects, err
+	return a.effects, errTooComplex
 }
+
+var errTooComplex = errors.New("it is too complex")
 
 // Commands returns the commands of a line for people, one for each effect that has words. A word that is only
 // known when the line runs is shown as "?". It returns nil if the line cannot be parsed.
@@ -126,24 +144,16 @@ func Commands(line string) (list []string) {
 // analyzer collects the effects of one line.
 type analyzer struct {
 	Options
-	effects []Effect
-	depth   int
-	// Every value that the line assigns to a variable, wherever it does so.
-	vars       map[string][]*syntax.Word
-	opaqueVars map[string]bool // assigned from input or output
-	numbers    map[string]bool // assigned by arithmetic
-	sources    map[string]output
-	reads      map[string]int  // how many builtins assign to a variable
-	removed    map[string]bool // functions and variables that the line removes somewhere
-	resolving  []string        // variables whose values are being computed
-	work       int             // how many words and statements were looked at
+	facts
+	effects   []Effect
+	depth     int
+	moves     int      // how often this shell has perhaps changed its directory
+	resolving []string // variables whose values are being computed
+	work      int      // how many words and statements were looked at
 }
 
 func newAnalyzer(o Options) *analyzer {
-	return &analyzer{
-		Options: o, vars: map[string][]*syntax.Word{}, opaqueVars: map[string]bool{}, numbers: map[string]bool{},
-		removed: map[string]bool{}, sources: map[string]output{}, reads: map[string]int{},
-	}
+	return &analyzer{Options: o, facts: newFacts()}
 }
 
 // state is where and with which input a command runs.
@@ -152,6 +162,7 @@ type state struct {
 	stdin output
 	piped bool       // its input is a pipe
 	outer [][]string // wrappers around the command
+	env   []string   // variables that are set in its environment only
 	scope *scope
 }
 
@@ -195,7 +206,10 @@ func (a *analyzer) script(text string, st *state) error {
 		}
 		return fmt.Errorf("it cannot be parsed: %w", err)
 	}
-	a.collect(f)
+	if first := a.depth == 1; !a.collected[text] {
+		a.collected[text], a.learned = true, !first || a.learned
+		a.collect(f)
+	}
 	a.stmts(f.Stmts, st)
 	return nil
 }
@@ -222,8 +236,8 @@ func plain(text string) error {
 
 func (a *analyzer) add(e Effect) { a.effects = append(a.effects, e) }
 
-// opaque records that something runs which cannot be named.
-func (a *analyzer) opaque(why string, args ...any) {
+// unclear records that something runs which cannot be named.
+func (a *analyzer) unclear(why string, args ...any) {
 	a.add(Effect{Words: []string{Unset}, Unknown: fmt.Sprintf(why, args...), Opaque: true})
 }
 
@@ -238,26 +252,48 @@ func (a *analyzer) file(kind Kind, st *state, v value) ([]Access, bool) {
 	switch {
 	case v.stream:
 		return nil, true
+	case v.cut:
+		return nil, false
 	case v.inside:
-		list := a.below(kind, st, v.from)
+		list := a.below(kind, st, v)
 		return list, len(list) > 0
 	case !v.known:
 		return nil, false
 	case v.text == "":
 		return nil, true
 	}
+	dirs := st.dirs
 	if a.Paths.IsAbs(v.text) {
-		return []Access{{Kind: kind, Path: a.abs("", v.text), Glob: v.glob}}, true
+		dirs = []string{""}
 	}
 	var list []Access
-	for _, d := range st.dirs {
+	for _, d := range dirs {
 		list = append(list, Access{Kind: kind, Path: a.abs(d, v.text), Glob: v.glob})
+		if up := parents(v.text, false); v.glob && up != v.text {
+			list = append(list, Access{Kind: kind, Path: a.abs(d, up), Glob: strings.ContainsAny(up, "*?[")})
+		}
 	}
 	return list, len(list) > 0
 }
 
+// parents returns a pattern with ".." for each element that older shells match it with, such as ".*", apart from the
+// last one unless that counts too.
+func parents(pattern string, last bool) string {
+	elements := strings.Split(pattern, "/")
+	for i, e := range elements {
+		if (last || i < len(elements)-1) && up().MatchString(e) {
+			elements[i] = ".."
+		}
+	}
+	return strings.Join(elements, "/")
+}
+
+// up matches an element of a pattern that may match "..".
+var up = lazy.Regexp(`^\.(\.?[*?]+|[*?]*\.[*?]*|\[.*)$`)
+
 // below returns the accesses to the files that a name may be.
-func (a *analyzer) below(kind Kind, st *state, from *origin) []Access {
+func (a *analyzer) below(kind Kind, st *state, v value) []Access {
+	from := v.from
 	if from == nil {
 		from = &origin{starts: []string{"."}}
 	}
@@ -267,7 +303,7 @@ func (a *analyzer) below(kind Kind, st *state, from *origin) []Access {
 			if a.Paths.IsAbs(s) {
 				d = ""
 			}
-			list = append(list, Access{Kind: kind, Path: a.abs(d, s), Deep: true, Names: from.names, Follow: !from.files})
+			list = append(list, Access{Kind: kind, Path: a.abs(d, s), Deep: true, Names: from.names, Follow: !from.files, Split: !v.dotted})
 		}
 	}
 	return list

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,8 +18,8 @@ func fillSpecial() {
 		"source": (*invocation).source, ".": (*invocation).source, "find": (*invocation).find, "sed": (*invocation).sed, "gsed": (*invocation).sed, "awk": (*invocation).awk, "gawk": (*invocation).awk, "mawk": (*invocation).awk,
 		"git": (*invocation).git, "test": (*invocation).test, "[": (*invocation).test, "printf": (*invocation).printf, "read": (*invocation).read,
 		"mapfile": (*invocation).read, "readarray": (*invocation).read, "set": (*invocation).set, "shopt": (*invocation).shopt, "unset": (*invocation).unset,
-		"getopts": (*invocation).getopts, "wait": (*invocation).wait, "gofmt": (*invocation).gofmt, "date": (*invocation).date, "ps": (*invocation).ps, "printenv": (*invocation).printenv, "tar": (*invocation).tar, "unzip": (*invocation).unzip, "gzip": (*invocation).gzip, "gunzip": (*invocation).gzip,
-		"go": (*invocation).golang, "jq": (*invocation).jq, "yq": (*invocation).yq,
+		"getopts": (*invocation).getopts, "wait": (*invocation).wait, "gofmt": (*invocation).gofmt, "date": (*invocation).date, "xxd": (*invocation).xxd, "zipinfo": (*invocation).unzip, "ps": (*invocation).ps, "printenv": (*invocation).printenv, "tar": (*invocation).tar, "unzip": (*invocation).unzip, "gzip": (*invocation).gzip, "gunzip": (*invocation).gzip,
+		"jq": (*invocation).jq, "yq": (*invocation).yq,
 		"rm": (*invocation).rm, "rmdir": (*invocation).rm, "unlink": (*invocation).rm, "mv": (*invocation).move, "cp": (*invocation).move, "ln": (*invocation).move, "install": (*invocation).move,
 		"touch": (*invocation).writer, "mkdir": (*invocation).writer, "tee": (*invocation).writer, "truncate": (*invocation).writer, "chmod": (*invocation).mode, "chown": (*invocation).mode, "chgrp": (*invocation).mode, "dd": (*invocation).dd,
 	}
@@ -27,11 +28,15 @@ func fillSpecial() {
 			special[name] = (*invocation).other
 		}
 	}
+	for _, name := range append(slices.Collect(maps.Keys(readers)), proxies...) {
+		special[name] = (*invocation).tool
+	}
 }
 
 // source runs the commands of a file in this shell.
 func (in *invocation) source() output {
 	in.effect.Opaque = true
+	in.a.escapes()
 	if len(in.args) > 0 {
 		in.uses(Read, in.args[0])
 	}
@@ -50,9 +55,10 @@ func (in *invocation) other() output {
 // test handles test and [, whose -v evaluates subscripts.
 func (in *invocation) test() output {
 	for i, g := range in.args {
-		if w, ok := g.text(); !ok && g.several() {
+		switch {
+		case g.several() && g.couldBe([]string{"-v", "-R"}):
 			in.unknown("its test is only known when it runs")
-		} else if ok && (w == "-v" || w == "-R") && i+1 < len(in.args) {
+		case g.couldBe([]string{"-v", "-R"}) && i+1 < len(in.args):
 			if name, ok := in.args[i+1].text(); !ok || !syntax.ValidName(name) {
 				in.unknown("test -v evaluates the subscript of a variable")
 			}
@@ -61,18 +67,36 @@ func (in *invocation) test() output {
 	return text
 }
 
+// stores matches the conversion with which printf assigns to a variable.
+var stores = lazy.Regexp(`%[^a-zA-Z%]*[hljztL]*n`)
+
+// printf assigns to the variable of -v, and to those of %n.
 func (in *invocation) printf() output {
-	if len(in.args) > 0 {
-		if in.args[0].maybeOption() {
-			w, ok := in.args[0].text()
-			switch {
-			case ok && w == "-v" && len(in.args) > 1:
-				in.assigns(in.args[1])
-			case ok && strings.HasPrefix(w, "-v"):
-				in.assigns(literal(w[2:]))
-			case !ok:
-				in.unknown("its first word may be an option of printf")
-			}
+	args := in.args
+	if len(args) == 0 {
+		return text
+	}
+	w, ok := args[0].text()
+	switch {
+	case !ok && args[0].maybeOption():
+		in.unknown("its first word may be an option of printf")
+		in.a.learn(&in.a.anything)
+	case ok && w == "-v" && len(args) > 1:
+		in.assigns(args[1])
+		args = args[2:]
+	case ok && strings.HasPrefix(w, "-v"):
+		in.assigns(literal(w[2:]))
+		args = args[1:]
+	}
+	if len(args) > 0 && args[0].is("--") {
+		args = args[1:]
+	}
+	if len(args) < 2 {
+		return text
+	}
+	if format, ok := args[0].form(); !ok || stores().MatchString(format) || args[0].several() {
+		for _, g := range args[1:] {
+			in.assigns(g)
 		}
 	}
 	return text
@@ -80,12 +104,16 @@ func (in *invocation) printf() output {
 
 // assigns records that a builtin assigns to a variable.
 func (in *invocation) assigns(g arg) {
-	name, ok := g.text()
-	switch {
-	case !ok || !syntax.ValidName(name):
-		in.unknown("it assigns to a variable whose name is only known when it runs, or whose subscript is code")
-	case isCode(name):
-		in.unknown("it sets " + name + ", which changes what programs do")
+	for _, v := range g {
+		switch {
+		case !v.known || v.glob || v.many || !syntax.ValidName(v.text):
+			in.unknown("it assigns to a variable whose name is only known when it runs, or whose subscript is code")
+			in.a.learn(&in.a.anything)
+			continue
+		case isCode(v.text) || slices.Contains(computed, v.text):
+			in.unknown("it sets " + v.text + ", which changes what programs do")
+		}
+		in.a.note(in.a.opaque, v.text)
 	}
 }
 
@@ -98,44 +126,67 @@ func (in *invocation) read() output {
 	opts, rest, certain := p.parse(in.args)
 	if !certain {
 		in.unknown("a name may be an option of " + in.name)
+		in.a.learn(&in.a.anything)
 	}
+	lines := in.name == "read" // whole lines are read
 	for _, o := range opts {
 		switch {
 		case o.letter == 'a':
 			in.assigns(o.value)
+			lines = false
 		case o.letter == 'C' && in.name != "read":
 			in.unknown(in.name + " -C runs a command")
 			in.effect.Opaque = true
+			in.a.escapes()
+		case o.letter != 'r' && !(o.letter == 'd' && o.value.is("")):
+			lines = false
 		}
+	}
+	switch {
+	case len(rest) > 0:
+	case in.name == "read":
+		rest = []arg{literal("REPLY")}
+	default:
+		rest = []arg{literal("MAPFILE")}
+	}
+	if name, ok := rest[0].text(); ok && lines && len(rest) == 1 && !in.st.stdin.is(text) && syntax.ValidName(name) && !isCode(name) {
+		from := in.st.stdin
+		if from.is(zeroed) {
+			from = output{paths.kind, from.from}
+		}
+		in.a.reads(name, from)
+		in.st.scope.assigned = append(in.st.scope.assigned, name)
+		return text
 	}
 	for _, g := range rest {
 		in.assigns(g)
-	}
-	if len(rest) == 1 && in.name == "read" && !in.st.stdin.is(text) {
-		if name, ok := rest[0].text(); ok && in.a.readers(name) == 1 {
-			in.a.sources[name] = in.st.stdin
-			in.st.scope.assigned = append(in.st.scope.assigned, name)
-			if in.st.stdin.is(zeroed) {
-				in.a.sources[name] = output{paths.kind, in.st.stdin.from}
-			}
-			delete(in.a.opaqueVars, name)
-		}
 	}
 	return text
 }
 
 func (in *invocation) getopts() output {
-	if len(in.args) > 1 {
-		in.assigns(in.args[1])
+	args := in.args
+	if len(args) > 0 && args[0].is("--") {
+		args = args[1:]
 	}
+	if slices.ContainsFunc(args, arg.several) && len(args) < 2 || len(args) > 0 && args[0].several() {
+		in.unknown("the words of getopts are only known when it runs")
+		in.a.learn(&in.a.anything)
+	}
+	if len(args) > 1 {
+		in.assigns(args[1])
+	}
+	in.a.note(in.a.opaque, "OPTARG")
+	in.a.note(in.a.opaque, "OPTIND")
 	return text
 }
 
 // wait assigns to the variable that -p names.
 func (in *invocation) wait() output {
-	opts, _, certain := program{values: "p"}.parse(in.args)
-	if !certain {
+	opts, rest, certain := program{values: "p"}.parse(in.args)
+	if !certain || slices.ContainsFunc(rest, func(g arg) bool { return g.several() && g.maybeOption() }) {
 		in.unknown("a name may be an option of wait")
+		in.a.learn(&in.a.anything)
 	}
 	for _, o := range opts {
 		if o.letter == 'p' {
@@ -159,7 +210,9 @@ func (in *invocation) gofmt() output {
 		case name == "w":
 			kind = Write
 		case name == "r":
-			i++
+			if i++; i < len(in.args) && in.args[i].several() {
+				in.unknown("a name may be an option of gofmt")
+			}
 		case name != "l" && name != "d" && name != "s" && name != "e" && !strings.HasPrefix(name, "r="):
 			in.unknown("gofmt " + w + " may write files")
 		}
@@ -174,60 +227,75 @@ func (in *invocation) gofmt() output {
 	return text
 }
 
-// readers counts what assigns to a variable. Only a variable with a single source is followed.
-func (a *analyzer) readers(name string) int {
-	if len(a.vars[name]) > 0 || a.numbers[name] {
-		return 2
-	}
-	return a.reads[name]
-}
+var setFlags = lazy.Regexp(`^-[befhmntuvxCET]+$`)
 
-var setFlags = lazy.Regexp(`^[-+][abefhmnptuvxCEHT]*o?$`)
+// setOptions are names for set -o that change nothing about which commands run.
+var setOptions = strings.Fields("braceexpand errexit errtrace functrace hashall monitor noclobber noexec noglob notify nounset onecmd " +
+	"pipefail verbose xtrace")
 
+// set handles set, whose options may change how the shell reads the line.
 func (in *invocation) set() output {
 	if len(in.args) == 0 {
 		in.unknown("set prints all variables, which may hold secrets")
 	}
 	for i := 0; i < len(in.args); i++ {
 		w, ok := in.args[i].text()
-		if ok && w == "--" {
+		turnsOff := ok && strings.HasPrefix(w, "+")
+		switch {
+		case ok && (w == "--" || w == "-" || !strings.HasPrefix(w, "-") && !turnsOff):
 			return text
-		}
-		if !ok && in.args[i].maybeOption() || ok && strings.HasPrefix(w, "-") && !setFlags().MatchString(w) {
+		case ok && (strings.HasSuffix(w, "o") && setFlags().MatchString("-h"+strings.Trim(w, "-+o")) && len(w) > 1):
+			if i++; i < len(in.args) && !in.args[i].couldOnlyBe(setOptions) || i < len(in.args) && turnsOff && in.args[i].is("braceexpand") {
+				in.unknown("set gets options that are not known")
+			}
+		case ok && (setFlags().MatchString(w) || turnsOff && setFlags().MatchString("-"+w[1:])):
+		case ok || in.args[i].maybeOption() || in.args[i].couldBe([]string{"+k"}):
 			in.unknown("set gets options that are not known")
 			return text
-		}
-		if ok && strings.HasSuffix(w, "o") && setFlags().MatchString(w) {
-			i++
+		default:
+			return text
 		}
 	}
 	return text
 }
 
-var shellOptions = []string{"nullglob", "globstar", "failglob", "nocasematch", "inherit_errexit", "lastpipe"}
+// couldOnlyBe reports whether the word is one of a list whatever happens.
+func (g arg) couldOnlyBe(list []string) bool {
+	return !slices.ContainsFunc(g, func(v value) bool { return !v.known || v.glob || v.many || !slices.Contains(list, v.text) })
+}
+
+var shellOptions = []string{"nullglob", "globstar", "failglob", "nocasematch", "inherit_errexit"}
 
 func (in *invocation) shopt() output {
 	for _, g := range in.args {
-		w, ok := g.text()
-		if !ok || !strings.HasPrefix(w, "-") && !slices.Contains(shellOptions, w) || strings.HasPrefix(w, "-o") {
+		if !g.couldOnlyBe(shellOptions) && !g.couldOnlyBe([]string{"-s", "-u", "-q", "-p"}) {
 			in.unknown("shopt sets an option that is not known")
 		}
 	}
 	return text
 }
 
+// unset removes variables and functions. Without PATH, programs are found in the working directory.
 func (in *invocation) unset() output {
 	for _, g := range in.args {
-		w, ok := g.text()
-		if !ok || strings.ContainsAny(w, "[]") {
-			in.unknown("unset evaluates a subscript")
+		for _, v := range g {
+			switch {
+			case v.known && !v.glob && slices.Contains([]string{"-f", "-v", "--"}, v.text):
+			case !v.known || v.glob || !syntax.ValidName(v.text):
+				in.unknown("unset removes what is only known when it runs, or evaluates a subscript")
+				in.a.learn(&in.a.anything)
+			case isCode(v.text) || slices.Contains(computed, v.text):
+				in.unknown("it removes " + v.text + ", which changes what programs do")
+			default:
+				in.a.note(in.a.removed, v.text)
+			}
 		}
 	}
 	return text
 }
 
 func (in *invocation) date() output {
-	p := program{writes: "s", writesLong: []string{"set"}, values: "dfrIv", files: "fr", filesLong: []string{"file", "reference"}, valuesLong: []string{"date", "iso-8601", "rfc-3339"}, operands: data}
+	p := program{writes: "s", writesLong: []string{"set"}, values: "dfrv", files: "fr", filesLong: []string{"file", "reference"}, valuesLong: []string{"date", "rfc-3339"}, operands: data}
 	_, rest, _ := p.parse(in.args)
 	in.table(p)
 	for _, g := range rest {
@@ -240,7 +308,9 @@ func (in *invocation) date() output {
 
 func (in *invocation) ps() output {
 	for _, g := range in.args {
-		if w, ok := g.text(); !ok || !strings.HasPrefix(w, "-") && strings.Contains(w, "e") && strings.Trim(w, "abcdefghijklmnopqrstuvwxyz") == "" {
+		w, ok := g.text()
+		bsd := !strings.HasPrefix(w, "-") && strings.Contains(w, "e") && strings.Trim(w, "abcdefghijklmnopqrstuvwxyz") == ""
+		if !ok || bsd || strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "E") {
 			in.unknown("ps e prints the environment of processes, which may hold secrets")
 		}
 	}
@@ -252,9 +322,6 @@ func (in *invocation) printenv() output {
 		if w, ok := g.text(); !ok || secretName(w) {
 			in.unknown("it prints a variable that may hold a secret")
 		}
-	}
-	if len(in.args) == 0 {
-		in.unknown("it prints the environment, which may hold secrets")
 	}
 	return text
 }
@@ -278,10 +345,10 @@ func (in *invocation) tar() output {
 	for i, g := range in.args[1:] {
 		w, ok := g.text()
 		switch {
-		case i == 0 && strings.HasSuffix(first, "f"):
+		case i == 0 && strings.Contains(first, "f"):
 			in.uses(Read, g)
-			if ok && strings.Contains(w, ":") {
-				in.unknown("tar connects to another host")
+			if !ok || strings.Contains(w, ":") {
+				in.unknown("tar may connect to another host")
 			}
 		case !ok && g.maybeOption(), strings.HasPrefix(w, "-"):
 			in.unknown("tar gets options that are not known")
@@ -290,14 +357,57 @@ func (in *invocation) tar() output {
 	return text
 }
 
+// unzip only reads if it lists or prints. A second option may undo the first.
 func (in *invocation) unzip() output {
-	if len(in.args) >= 2 {
-		if w, ok := in.args[0].text(); ok && (w == "-l" || w == "-v" || w == "-p" || w == "-Z1" || w == "-t") {
-			in.uses(Read, in.args[1])
-			return text
+	args := in.args
+	if len(args) > 0 && slices.ContainsFunc([]string{"-l", "-v", "-p", "-Z1", "-t"}, args[0].is) {
+		args = args[1:]
+	} else if in.name != "zipinfo" {
+		return in.other()
+	}
+	if len(args) == 0 || slices.ContainsFunc(args, func(g arg) bool { return dashed(g) || g.maybeOption() || g.several() }) {
+		return in.other()
+	}
+	in.uses(Read, args[0])
+	return text
+}
+
+// xxdFlags are options of xxd without a value, and xxdValues matches those with one that is a number.
+var (
+	xxdFlags  = strings.Fields("-a -b -bits -C -capitalize -d -e -E -i -include -p -ps -plain -postscript -r -revert -u -uppercase -v -version")
+	xxdValues = lazy.Regexp(`^-(c|cols|g|groupsize|l|len|o|s|seek)([0-9+-][0-9xa-f+-]*)?$`)
+)
+
+// xxd writes its second operand, and its options have one dash.
+func (in *invocation) xxd() output {
+	var files []arg
+	for i := 0; i < len(in.args); i++ {
+		g := in.args[i]
+		w, ok := g.text()
+		match := xxdValues().FindStringSubmatch(w)
+		switch {
+		case !ok && (g.maybeOption() || g.several()):
+			in.unknown("a name may be an option or the output file of xxd")
+		case slices.Contains(xxdFlags, w):
+		case match != nil && match[2] == "" && i+1 < len(in.args) && in.args[i+1].several():
+			in.unknown("a name may be an option or the output file of xxd")
+		case match != nil && match[2] == "":
+			i++
+		case match != nil:
+		case dashed(g) && w != "-":
+			in.unknown("xxd " + w + " may write a file")
+		default:
+			files = append(files, g)
 		}
 	}
-	return in.other()
+	for i, g := range files {
+		if i > 0 {
+			in.uses(Write, g)
+		} else if !g.is("-") {
+			in.uses(Read, g)
+		}
+	}
+	return text
 }
 
 func (in *invocation) gzip() output {
@@ -307,39 +417,30 @@ func (in *invocation) gzip() output {
 		return in.other()
 	}
 	for _, g := range rest {
-		in.uses(Read, g)
+		in.searches(g)
 	}
 	return text
-}
-
-// golang handles the few go commands that only read.
-func (in *invocation) golang() output {
-	if in.asksVersion() {
-		return text
-	}
-	if len(in.args) > 0 && in.args[0].is("env") && !slices.ContainsFunc(in.args[1:], func(g arg) bool {
-		w, ok := g.text()
-		return !ok || strings.HasPrefix(w, "-") && w != "-json" && w != "-changed"
-	}) {
-		return text
-	}
-	return in.other()
 }
 
 var yqReaches = lazy.Regexp(`(load\w*|env|strenv|system|import|include)\s*\(|envsubst|\$ENV|\binput_filename\b`)
 
 // yq evaluates expressions that can load files and print the environment.
 func (in *invocation) yq() output {
-	for i, g := range in.args {
-		if w, ok := g.text(); !ok && i == 0 || ok && yqReaches().MatchString(w) {
+	operands := 0
+	for _, g := range in.args {
+		w, ok := g.text()
+		if !ok && operands == 0 || yqReaches().MatchString(w) {
 			in.unknown("its yq expression may load files or print the environment")
+		}
+		if !dashed(g) {
+			operands++
 		}
 	}
 	return in.table(programs["yq"])
 }
 
 // jqReaches matches what a jq filter uses to reach beyond its input.
-var jqReaches = lazy.Regexp(`(^|[^.\w"$])(env|import|include|input_filename)\b|\$ENV`)
+var jqReaches = lazy.Regexp(`(^|[^.\w"$])(env|import|include|input_filename|modulemeta|get_search_list)\b|\$ENV`)
 
 // jq can print the environment, and its options with two values need care.
 func (in *invocation) jq() output {
@@ -351,6 +452,9 @@ func (in *invocation) jq() output {
 	for i := 0; i < len(in.args); i++ {
 		w, ok := in.args[i].text()
 		switch {
+		case ok && (w == "--arg" || w == "--argjson" || w == "--slurpfile" || w == "--rawfile" || w == "--argfile" || w == "--indent") &&
+			slices.ContainsFunc(in.args[i+1:min(i+3, len(in.args))], arg.several):
+			in.unknown("a name may be an option of jq")
 		case ok && (w == "--arg" || w == "--argjson"):
 			i += 2
 		case ok && (w == "--slurpfile" || w == "--rawfile" || w == "--argfile"):

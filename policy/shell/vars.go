@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -26,23 +27,47 @@ var codeVariables = []string{
 	"POSIXLY_CORRECT", "GLOBIGNORE", "EXECIGNORE", "FIGNORE", "FUNCNEST", "TIMEFORMAT", "ASAN_*", "UBSAN_*", "LSAN_*", "MSAN_*", "TSAN_*", "V8_*", "UV_*", "MOZ_*", "WINE*", "MANPATH", "GROFF_*", "SWIFT_*", "XCODE*", "DEVELOPER_DIR", "SDKROOT", "PKG_CONFIG*", "ACLOCAL*", "AUTO*", "M4PATH", "CONFIG_SITE", "CONFIG_SHELL", "DISTCC_*", "CCACHE_*", "SCCACHE_*", "BAZEL*", "USE_*",
 }
 
-// harmlessVariables are exceptions to codeVariables.
-var harmlessVariables = []string{"GOOS", "GOARCH", "GOARM", "GOMAXPROCS", "GOMEMLIMIT", "GOGC", "GOTRACEBACK", "LESSCHARSET", "MAKELEVEL", "PGUSER", "PGDATABASE", "JAVA_VERSION"}
+// harmlessVariables are exceptions to codeVariables, and those that no program runs code or opens files for.
+var harmlessVariables = strings.Fields("GOOS GOARCH GOARM GOMAXPROCS GOMEMLIMIT GOGC GOTRACEBACK LESSCHARSET MAKELEVEL PGUSER PGDATABASE JAVA_VERSION " +
+	"LANG LC_* TZ TERM COLORTERM NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE COLUMNS LINES CI DEBUG VERBOSE NODE_ENV RUST_LOG RUST_BACKTRACE " +
+	"LS_COLORS BLOCK_SIZE BLOCKSIZE QUOTING_STYLE TIME_STYLE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHASHSEED " +
+	"GIT_PAGER_IN_USE GIT_OPTIONAL_LOCKS GIT_TERMINAL_PROMPT CGO_ENABLED")
 
 // isCode reports whether assigning to a variable may run code.
 func isCode(name string) bool {
-	match := func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }
-	return slices.ContainsFunc(codeVariables, match) && !slices.Contains(harmlessVariables, name)
+	return matchesAny(codeVariables, name) && !matchesAny(harmlessVariables, name)
 }
+
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok })
+}
+
+// computed are variables of bash that hold something else than what is assigned to them, or whose values are
+// arithmetic.
+var computed = strings.Fields("RANDOM SRANDOM SECONDS EPOCHSECONDS EPOCHREALTIME LINENO HISTCMD OPTIND FUNCNAME DIRSTACK GROUPS PIPESTATUS " +
+	"UID EUID PPID SHLVL COMP_WORDBREAKS")
 
 // assignable records that the line assigns to a variable.
 func (a *analyzer) assignable(name string) {
-	if isCode(name) {
+	switch {
+	case isCode(name):
 		a.unsafe("it sets %s, which changes what programs do", name)
-	}
-	if strings.ContainsAny(name, "[]$`") {
+	case slices.Contains(computed, name):
+		a.unsafe("it sets %s, which bash computes", name)
+	case !syntax.ValidName(name):
 		a.unsafe("it assigns to %s, whose subscript is code", name)
 	}
+}
+
+// inherited returns the first variable that a program sees and that may change what it does, or "". By convention
+// those that programs read have names in capitals.
+func (a *analyzer) inherited(st *state) string {
+	for _, name := range slices.Concat(st.env, slices.Sorted(maps.Keys(a.exports))) {
+		if name == strings.ToUpper(name) && !matchesAny(harmlessVariables, name) || isCode(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // collect records every assignment of a script before it is analysed, so that the order does not matter.
@@ -56,24 +81,49 @@ func (a *analyzer) collect(f *syntax.File) {
 				a.collectLoop(w)
 			}
 		case *syntax.BinaryArithm:
-			if w, ok := n.X.(*syntax.Word); ok && strings.HasSuffix(n.Op.String(), "=") {
-				a.numbers[w.Lit()] = true
+			if name, ok := target(n.X); ok && strings.HasSuffix(n.Op.String(), "=") {
+				a.numbers[name] = true
 			}
 		case *syntax.UnaryArithm:
-			if w, ok := n.X.(*syntax.Word); ok {
-				a.numbers[w.Lit()] = true
+			if name, ok := target(n.X); ok {
+				a.numbers[name] = true
 			}
 		case *syntax.ParamExp:
 			if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) && n.Param != nil {
 				a.vars[n.Param.Value] = append(a.vars[n.Param.Value], n.Exp.Word)
 			}
-		case *syntax.CallExpr:
-			a.collectCall(n)
 		case *syntax.DeclClause:
 			a.collectDeclare(n)
+		case *syntax.FuncDecl:
+			a.ownCD = a.ownCD || n.Name != nil && n.Name.Value == "cd"
+		case *syntax.Redirect:
+			if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
+				a.numbers[strings.Trim(n.N.Value, "{}")] = true
+			}
 		}
 		return true
 	})
+}
+
+// target returns the variable that an arithmetic expression assigns to, or false if its name is computed.
+func target(x syntax.ArithmExpr) (string, bool) {
+	w, ok := x.(*syntax.Word)
+	if !ok {
+		return "", false
+	}
+	if p, ok := indexed(w); ok {
+		return p.Param.Value, true
+	}
+	return w.Lit(), syntax.ValidName(w.Lit())
+}
+
+// indexed returns the expansion of a word that is an element of an array without a dollar sign, as in $((a[1])).
+func indexed(w *syntax.Word) (*syntax.ParamExp, bool) {
+	if len(w.Parts) != 1 {
+		return nil, false
+	}
+	p, ok := w.Parts[0].(*syntax.ParamExp)
+	return p, ok && !p.Short && p.Param != nil && p.Dollar == p.Param.Pos()
 }
 
 // collectDeclare records variables whose attributes change the values that are assigned to them.
@@ -82,12 +132,12 @@ func (a *analyzer) collectDeclare(c *syntax.DeclClause) {
 	for _, n := range c.Args {
 		switch {
 		case n.Name == nil:
-			changes = changes || !strings.HasPrefix(n.Value.Lit(), "-") || strings.ContainsAny(n.Value.Lit(), "iulcn")
+			changes = changes || !strings.HasPrefix(n.Value.Lit(), "-") || strings.ContainsAny(n.Value.Lit(), "ulcn")
 		case changes:
-			a.opaqueVars[n.Name.Value] = true
+			a.opaque[n.Name.Value] = true
 		case n.Value != nil: // unlike a plain assignment, its words have braces expanded
 			if list, _ := braces(n.Value); len(list) != 1 {
-				a.opaqueVars[n.Name.Value] = true
+				a.opaque[n.Name.Value] = true
 			}
 		}
 	}
@@ -99,53 +149,34 @@ func (a *analyzer) collectAssign(n *syntax.Assign) {
 	}
 	name := n.Name.Value
 	switch {
-	case n.Append || n.Index != nil || n.Value == nil && n.Array == nil:
-		a.opaqueVars[name] = a.opaqueVars[name] || n.Append || n.Index != nil
-		if n.Value == nil && n.Array == nil {
-			a.vars[name] = append(a.vars[name], &syntax.Word{})
-		}
+	case n.Append || n.Index != nil:
+		a.opaque[name] = true
 	case n.Array != nil:
 		for _, e := range n.Array.Elems {
 			if e.Value != nil {
-				a.vars[name] = append(a.vars[name], e.Value)
+				a.collectWord(name, e.Value)
 			}
 		}
-	default:
+	case n.Value != nil:
 		a.vars[name] = append(a.vars[name], n.Value)
+	default:
+		a.vars[name] = append(a.vars[name], &syntax.Word{})
 	}
+}
+
+// collectWord records a word whose braces are expanded before they are assigned.
+func (a *analyzer) collectWord(name string, w *syntax.Word) {
+	list, ok := braces(w)
+	a.vars[name] = append(a.vars[name], list...)
+	a.opaque[name] = a.opaque[name] || !ok
 }
 
 func (a *analyzer) collectLoop(w *syntax.WordIter) {
 	if !w.InPos.IsValid() || len(w.Items) == 0 {
-		a.opaqueVars[w.Name.Value] = true
+		a.opaque[w.Name.Value] = true
 	}
 	for _, item := range w.Items {
-		list, ok := braces(item)
-		a.vars[w.Name.Value] = append(a.vars[w.Name.Value], list...)
-		a.opaqueVars[w.Name.Value] = a.opaqueVars[w.Name.Value] || !ok
-	}
-}
-
-// collectCall records the variables that builtins such as read assign to.
-func (a *analyzer) collectCall(c *syntax.CallExpr) {
-	if len(c.Args) == 0 {
-		return
-	}
-	switch c.Args[0].Lit() {
-	case "unset", "builtin", "command", "eval":
-		for _, w := range c.Args[1:] {
-			a.removed[w.Lit()] = true
-		}
-	}
-	switch c.Args[0].Lit() {
-	case "read", "mapfile", "readarray", "getopts", "printf", "command", "builtin", "wait", "declare", "export", "local", "typeset", "readonly":
-		for _, w := range c.Args[1:] {
-			name, _, _ := strings.Cut(w.Lit(), "=")
-			if syntax.ValidName(name) {
-				a.opaqueVars[name] = true
-				a.reads[name]++
-			}
-		}
+		a.collectWord(w.Name.Value, item)
 	}
 }
 
@@ -155,12 +186,15 @@ func (a *analyzer) arithm(x syntax.ArithmExpr, st *state) {
 	switch x := x.(type) {
 	case nil:
 	case *syntax.BinaryArithm:
-		if w, ok := x.X.(*syntax.Word); ok && strings.HasSuffix(x.Op.String(), "=") && !strings.ContainsAny(x.Op.String(), "<>!") {
-			a.assignable(w.Lit())
+		if op := x.Op.String(); strings.HasSuffix(op, "=") && op != "==" && op != "!=" && op != "<=" && op != ">=" {
+			a.assignTarget(x.X)
 		}
 		a.arithm(x.X, st)
 		a.arithm(x.Y, st)
 	case *syntax.UnaryArithm:
+		if x.Op == syntax.Inc || x.Op == syntax.Dec {
+			a.assignTarget(x.X)
+		}
 		a.arithm(x.X, st)
 	case *syntax.ParenArithm:
 		a.arithm(x.X, st)
@@ -171,12 +205,21 @@ func (a *analyzer) arithm(x syntax.ArithmExpr, st *state) {
 	}
 }
 
+// assignTarget checks what an arithmetic expression assigns to.
+func (a *analyzer) assignTarget(x syntax.ArithmExpr) {
+	name, ok := target(x)
+	if !ok {
+		a.unsafe("it assigns to a variable whose name is only known when it runs")
+		a.learn(&a.anything)
+		return
+	}
+	a.assignable(name)
+}
+
 // operand checks a word of an arithmetic expression.
 func (a *analyzer) operand(w *syntax.Word, st *state) {
-	if len(w.Parts) == 1 {
-		if p, ok := w.Parts[0].(*syntax.ParamExp); ok && !p.Short && p.Dollar == p.Param.Pos() { // a[i] without a dollar sign
-			a.subscript(p.Index, st)
-		}
+	if p, ok := indexed(w); ok {
+		a.subscript(p.Index, st)
 	}
 	for _, v := range a.eval(w, st) {
 		switch {
@@ -260,35 +303,57 @@ func (a *analyzer) variableTest(x syntax.TestExpr, st *state) {
 
 // declare checks declare, local, export, readonly and typeset.
 func (a *analyzer) declare(c *syntax.DeclClause, st *state) {
-	integer, prints := false, len(c.Args) == 0
-	for _, arg := range c.Args {
-		if arg.Name == nil {
-			for _, v := range a.eval(arg.Value, st) {
-				switch {
-				case !v.known:
-					a.unsafe("%s gets options that are only known when it runs", c.Variant.Value)
-				case strings.HasPrefix(v.text, "-") && strings.Contains(v.text, "n"):
-					a.unsafe("%s %s makes a variable stand for another one", c.Variant.Value, v.text)
-				}
-				integer = integer || strings.Contains(v.text, "i")
-				prints = prints || strings.Contains(v.text, "p")
-				if !strings.HasPrefix(v.text, "-") && !strings.HasPrefix(v.text, "+") {
-					a.unsafe("%s assigns to a name that is only known when it runs", c.Variant.Value)
-				}
-			}
+	integer, exports, prints := false, c.Variant.Value == "export", len(c.Args) == 0
+	for _, n := range c.Args {
+		if n.Name == nil {
+			options := a.declareWord(c.Variant.Value, n.Value, st)
+			integer = integer || strings.Contains(options, "i")
+			exports = exports || strings.Contains(options, "x")
+			prints = prints || strings.Contains(options, "p")
 			continue
 		}
-		a.assign(arg, st)
-		if integer && arg.Value != nil {
-			a.operand(arg.Value, st)
+		a.assign(n, st)
+		if integer {
+			a.integer(n.Name.Value, st)
+		}
+		if exports {
+			a.note(a.exports, n.Name.Value)
 		}
 	}
 	a.assigned(c.Args, st)
-	switch {
-	case prints:
+	if prints {
 		a.unsafe("%s prints all variables, which may hold secrets", c.Variant.Value)
-	case c.Variant.Value == "nameref":
+	}
+	if c.Variant.Value == "nameref" {
 		a.unsafe("nameref makes a variable stand for another one")
+	}
+}
+
+// declareWord checks a word of declare that is not a plain assignment, and returns it if it may be an option.
+func (a *analyzer) declareWord(builtin string, w *syntax.Word, st *state) (options string) {
+	for _, v := range a.eval(w, st) {
+		switch {
+		case v.known && !v.glob && (strings.HasPrefix(v.text, "-") || strings.HasPrefix(v.text, "+")):
+			if options += v.text; strings.Contains(v.text, "n") && builtin != "export" {
+				a.unsafe("%s %s makes a variable stand for another one", builtin, v.text)
+				a.learn(&a.anything)
+			}
+		default:
+			a.unsafe("%s assigns to a name that is only known when it runs", builtin)
+			a.learn(&a.anything)
+		}
+	}
+	return options
+}
+
+// integer checks a variable whose values are arithmetic, whoever assigns them.
+func (a *analyzer) integer(name string, st *state) {
+	a.note(a.numbers, name)
+	if _, reads := a.sources[name]; a.opaque[name] || a.anything || reads {
+		a.unsafe("it evaluates the values of %s as arithmetic, and they are only known when it runs", name)
+	}
+	for _, w := range a.vars[name] {
+		a.operand(w, st)
 	}
 }
 

@@ -63,9 +63,15 @@ func (a *analyzer) stmt(s *syntax.Stmt, st *state) flow {
 	inner := *st
 	for _, r := range s.Redirs {
 		a.redirect(r, st)
-		if r.Op == syntax.RdrIn || r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc {
+		if replacesInput(r) {
 			inner.stdin, inner.piped = text, false
+			if c, ok := s.Cmd.(*syntax.CallExpr); ok && mayBeExec(c) {
+				a.learn(&a.reopens)
+			}
 		}
+	}
+	if a.reopens {
+		inner.stdin, inner.piped = text, false
 	}
 	if s.Coprocess {
 		a.unsafe("it uses a coprocess")
@@ -109,8 +115,7 @@ func (a *analyzer) command(c syntax.Command, st *state) flow {
 	case *syntax.WhileClause:
 		return a.loop(st, func(st *state) flow {
 			cond := a.stmts(c.Cond, st)
-			body := a.stmts(c.Do, st.with(cond.any).perhaps())
-			return flow{any: union(cond.any, body.any), out: body.out}
+			return flow{any: union(cond.any, a.stmts(c.Do, st.with(cond.any).perhaps()).any)}
 		})
 	case *syntax.ForClause:
 		return a.forClause(c, st)
@@ -126,22 +131,7 @@ func (a *analyzer) command(c syntax.Command, st *state) flow {
 		f.ok = f.any
 		return f
 	case *syntax.FuncDecl:
-		// Its body is judged here, for any arguments and any directory that the line may be in.
-		before := len(a.effects)
-		switch c.Body.Cmd.(type) {
-		case *syntax.Block, *syntax.Subshell:
-		default:
-			a.opaque("it defines a function whose body is not in braces") // the parser accepts more than bash
-		}
-		f := a.stmt(c.Body, st.perhaps())
-		if c.Name != nil && !a.removed[c.Name.Value] {
-			st.scope.funcs = append(st.scope.funcs, c.Name.Value)
-		}
-		if !slices.Equal(f.any, st.dirs) {
-			a.effects = a.effects[:before]
-			a.stmt(c.Body, st.with(nil).perhaps())
-			return flow{}
-		}
+		return a.function(c, st)
 	case *syntax.ArithmCmd:
 		a.arithm(c.X, st)
 	case *syntax.LetClause:
@@ -157,9 +147,31 @@ func (a *analyzer) command(c syntax.Command, st *state) flow {
 			return a.stmt(c.Stmt, st)
 		}
 	default:
-		a.opaque("it uses a shell construct that is not analysed")
+		a.unclear("it uses a shell construct that is not analysed")
 	}
 	return here
+}
+
+// function judges the body of a function where it is defined: for any arguments, any input and any directory that
+// the line may be in when it calls the function.
+func (a *analyzer) function(c *syntax.FuncDecl, st *state) flow {
+	switch c.Body.Cmd.(type) {
+	case *syntax.Block, *syntax.Subshell:
+	default:
+		a.unclear("it defines a function whose body is not in braces") // the parser accepts more than bash
+	}
+	body, moves := st.perhaps(), a.moves
+	if body.stdin, body.piped = text, false; a.cds {
+		body.dirs = nil
+	}
+	a.stmt(c.Body, body)
+	if c.Name != nil && !a.removed[c.Name.Value] && !a.anything {
+		st.scope.funcs = append(st.scope.funcs, c.Name.Value)
+	}
+	if a.moves != moves {
+		return flow{} // a call changes the directory
+	}
+	return flow{ok: st.dirs, any: st.dirs}
 }
 
 func (a *analyzer) binary(c *syntax.BinaryCmd, st *state) flow {
@@ -218,6 +230,9 @@ func (a *analyzer) loop(st *state, body func(*state) flow) flow {
 }
 
 func (a *analyzer) forClause(c *syntax.ForClause, st *state) flow {
+	if c.Select {
+		a.unclear("it uses select")
+	}
 	switch l := c.Loop.(type) {
 	case *syntax.WordIter:
 		a.assignable(l.Name.Value)
@@ -231,7 +246,7 @@ func (a *analyzer) forClause(c *syntax.ForClause, st *state) flow {
 			}
 		}
 	default:
-		a.opaque("it uses a loop that is not analysed")
+		a.unclear("it uses a loop that is not analysed")
 	}
 	return a.loop(st, func(st *state) flow {
 		body := st.perhaps()
@@ -249,6 +264,9 @@ func (a *analyzer) redirect(r *syntax.Redirect, st *state) {
 	}
 	if r.Hdoc != nil {
 		a.eval(r.Hdoc, st)
+	}
+	if list, _ := braces(r.Word); len(list) != 1 {
+		a.unsafe("it redirects to a file whose name has braces")
 	}
 	kind := Write
 	switch r.Op {
@@ -272,6 +290,24 @@ func (a *analyzer) redirect(r *syntax.Redirect, st *state) {
 		return
 	}
 	a.open(kind, a.eval(r.Word, st), st)
+}
+
+// replacesInput reports whether a redirection opens the standard input.
+func replacesInput(r *syntax.Redirect) bool {
+	switch r.Op {
+	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return true
+	}
+	return r.N != nil && r.N.Value == "0"
+}
+
+// mayBeExec reports whether a command may be exec, whose redirections last.
+func mayBeExec(c *syntax.CallExpr) bool {
+	if len(c.Args) == 0 {
+		return false
+	}
+	name, ok := constant(c.Args[0])
+	return !ok || slices.Contains([]string{"exec", "command", "builtin", "eval"}, name)
 }
 
 func isDescriptor(s string) bool {

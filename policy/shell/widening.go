@@ -42,6 +42,9 @@ func (in *invocation) widening() (string, bool) {
 	case "go", "gcc", "g++", "cc", "c++", "clang", "clang++", "gofmt":
 		return in.dashWidens(dashWidens[in.name])
 	}
+	if in.name == "xxd" {
+		return in.firstOutput()
+	}
 	if p, ok := widens[in.name]; ok {
 		return in.tableWidens(p)
 	}
@@ -71,6 +74,17 @@ func (in *invocation) tableWidens(p program) (string, bool) {
 		return Unset, true
 	}
 	return "", false
+}
+
+// firstOutput finds the operand that is written.
+func (in *invocation) firstOutput() (string, bool) {
+	in.judge()
+	for _, a := range in.effect.Accesses {
+		if a.Kind == Write {
+			return path.Base(a.Path), true
+		}
+	}
+	return Unset, in.effect.Unknown != ""
 }
 
 // firstWord finds the first word that is one of a kind, or that may be.
@@ -123,16 +137,16 @@ func dashed(g arg) bool { return strings.HasPrefix(g.word(), "-") }
 
 // sedWidens finds -i, a script from a file, or a script that writes or runs something.
 func (in *invocation) sedWidens() (string, bool) {
-	_, scripts, files, edits, certain := in.sedWords()
+	c := in.sedCommand()
 	switch {
-	case edits:
+	case c.edits:
 		return "-i", true
-	case files:
+	case c.fromFile:
 		return "-f", true
-	case !certain:
+	case !c.certain:
 		return Unset, true
 	}
-	for _, g := range scripts {
+	for _, g := range c.scripts {
 		if script, ok := g.text(); !ok || !sedOnlyPrints(script) {
 			return g.word(), true
 		}
@@ -183,9 +197,8 @@ var gitWidens = map[string]program{
 		"output", "remote"}, values: "o"}, "difftool": {writes: "x", writesLong: []string{"extcmd", "tool"}, values: "xt"},
 	"format-patch": {writes: "o", writesLong: []string{"output-directory", "output", "ext-diff", "textconv"}, values: "ov"},
 	"send-email":   {writesLong: []string{"smtp-server", "sendmail-cmd", "to-cmd", "cc-cmd", "header-cmd"}},
-	"stash":        gitDiff, "apply": {writesLong: []string{"directory", "unsafe-paths"}, values: "pC"}, "commit": {writes: "S",
-		writesLong: []string{"gpg-sign"}, values: "mFcCt"}, "merge": {writes: "sS", writesLong: []string{"strategy", "gpg-sign"},
-		values: "msXF"},
+	"stash":        gitDiff, "apply": {writesLong: []string{"directory", "unsafe-paths"}, values: "pC"},
+	"merge": {writes: "s", writesLong: []string{"strategy"}, values: "msXF"},
 	"checkout-index": {writesLong: []string{"prefix"}}, "fast-export": {writesLong: []string{"export-marks"}},
 	"filter-branch": {writes: "d", writesLong: []string{"env-filter", "tree-filter", "index-filter", "msg-filter",
 		"commit-filter", "parent-filter", "tag-name-filter", "setup"}, values: "d"},

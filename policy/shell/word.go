@@ -1,10 +1,13 @@
 package shell
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/pattern"
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/reins-agent/reins/internal/lazy"
@@ -19,6 +22,7 @@ type value struct {
 	inside bool // a name below the working directory that is not known
 	dotted bool // such a name that does not begin with a dash
 	many   bool // it may become several words, or none
+	cut    bool // a name below the working directory without its end, which may be ".." or nothing
 	stream bool // a pipe, such as <(…)
 	// from says more about a name below the working directory.
 	from *origin
@@ -83,17 +87,36 @@ func concat(x, y value) value {
 	case x.known:
 		v.text = x.text + y.text
 		// A directory before a name below it is still below; anything else may lead elsewhere.
-		v.inside = y.inside && (x.text == "./" || strings.HasSuffix(x.text, "/") && stays(x.text))
-		v.dotted = v.inside
+		v.inside = y.inside && y.from.relative() && strings.HasSuffix(x.text, "/") && stays(x.text)
+		v.dotted, v.cut = v.inside, y.cut
 		v.number = y.number && isNumber(x.text)
 	case x.number && (y.number || y.known && isNumber(y.text)):
 		v.number = true
-	case x.inside && y.known && stays(y.text):
-		v.inside, v.dotted = true, x.dotted
+	case x.inside && y.known && continues(y.text):
+		v.inside, v.dotted, v.from = true, x.dotted && !x.cut, x.from.anyName()
 	default:
 		v.text = x.text
 	}
 	return v
+}
+
+// continues reports whether text after a name cannot make another directory of it, as "./x" after "." does.
+func continues(s string) bool {
+	first, _, _ := strings.Cut(s, "/")
+	return strings.Trim(first, ".") != "" && stays(s)
+}
+
+// relative reports whether the names are relative to the working directory.
+func (o *origin) relative() bool {
+	return o == nil || !slices.ContainsFunc(o.starts, func(s string) bool { return !stays(s) })
+}
+
+// anyName returns the origin of names that have changed, but not their directory.
+func (o *origin) anyName() *origin {
+	if o == nil {
+		return nil
+	}
+	return &origin{starts: o.starts}
 }
 
 // replaced returns a word in which a value stands in place of a marker.
@@ -148,14 +171,14 @@ func (a *analyzer) part(p syntax.WordPart, st *state, quoted, first bool) []valu
 		}
 		v := a.parts(p.Parts, st, true)
 		for i := range v {
-			v[i].many = v[i].many && all(p.Parts)
+			v[i].many = all(p.Parts)
 		}
 		return v
 	case *syntax.ParamExp:
 		return a.param(p, st, quoted)
 	case *syntax.CmdSubst:
 		if p.TempFile || p.ReplyVar {
-			a.opaque("it uses a substitution that is not analysed")
+			a.unclear("it uses a substitution that is not analysed")
 		}
 		v := a.stmts(p.Stmts, st.perhaps()).out.value()
 		v.many = !quoted
@@ -187,7 +210,10 @@ func all(parts []syntax.WordPart) bool {
 // literal returns the value of unquoted text.
 func (a *analyzer) literal(s string, first bool) value {
 	if strings.Contains(s, "<(") || strings.Contains(s, ">(") {
-		a.opaque("it uses a process substitution inside another expansion") // which the parser does not see
+		a.unclear("it uses a process substitution inside another expansion") // which the parser does not see
+	}
+	if i := max(strings.Index(s, "=~"), strings.Index(s, ":~")); i >= 0 {
+		return value{text: s[:i+1]} // in what looks like an assignment, this is a home directory
 	}
 	v := value{known: true, glob: hasGlob(s) && s != "["}
 	if first && strings.HasPrefix(s, "~") {
@@ -246,7 +272,7 @@ var numeric = []string{"?", "#", "$", "!", "RANDOM", "SECONDS", "EPOCHSECONDS", 
 func (a *analyzer) param(p *syntax.ParamExp, st *state, quoted bool) []value {
 	unknown := []value{{many: !quoted}}
 	if p.Param == nil || p.Flags != nil || p.Width || p.IsSet || p.Modifiers != nil || p.NestedParam != nil || p.Split+p.GlobSubst+p.RcExpand != 0 {
-		a.opaque("it uses an expansion that is not analysed")
+		a.unclear("it uses an expansion that is not analysed")
 		return unknown
 	}
 	if p.Excl && p.Names == 0 {
@@ -279,18 +305,85 @@ func (a *analyzer) param(p *syntax.ParamExp, st *state, quoted bool) []value {
 		return unknown
 	}
 	v := a.variable(p.Param.Value, st, quoted)
-	switch {
-	case changed == nil:
-	case slices.ContainsFunc(v, func(v value) bool {
-		return !v.inside && !(v.known && !v.glob && stays(v.text) && !strings.HasPrefix(v.text, "-"))
-	}):
-		v = changed
-	case p.Repl != nil:
-		v = changed
-	default: // the beginning or end of a name inside is a name inside
-		v = []value{{inside: true, many: !quoted}}
+	if changed != nil {
+		if v = a.shortened(p, v, st); v == nil {
+			v = changed
+		}
 	}
-	return append(v, alternatives...)
+	v = append(v, alternatives...)
+	if w, ok := p.Index.(*syntax.Word); ok && (w.Lit() == "@" || w.Lit() == "*") {
+		if quoted && w.Lit() == "*" && len(v) > 1 {
+			return unknown // all elements in one word
+		}
+		for i := range v {
+			v[i].many = true
+		}
+	}
+	return v
+}
+
+// shortened returns the values without what ${x%pattern} or ${x#pattern} removes, or nil if they are not known.
+func (a *analyzer) shortened(p *syntax.ParamExp, list []value, st *state) []value {
+	if p.Exp == nil {
+		return nil
+	}
+	pattern := a.eval(p.Exp.Word, st)
+	var all []value
+	for _, v := range list {
+		text, ok := "", false
+		if len(pattern) == 1 && pattern[0].known && v.known && !v.glob && !quotes(p.Exp.Word) {
+			text, ok = removed(v.text, pattern[0].text, p.Exp.Op)
+		}
+		inside := v.inside && !v.cut || v.known && v.glob && stays(v.text)
+		switch {
+		case ok:
+			v.text = text
+		case inside && (p.Exp.Op == syntax.RemSmallSuffix || p.Exp.Op == syntax.RemLargeSuffix):
+			v = value{inside: true, cut: true, many: v.many, from: v.from.anyName()}
+		case inside && p.Exp.Op == syntax.RemLargePrefix && p.Exp.Word.Lit() == "*/": // the last element
+			v = value{inside: true, many: v.many}
+		default:
+			return nil
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// quotes reports whether a word has parts that are not patterns even if they look like ones.
+func quotes(w *syntax.Word) bool {
+	return w != nil && slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool { _, lit := p.(*syntax.Lit); return !lit })
+}
+
+// removed returns text without the prefix or suffix that a pattern matches.
+func removed(text, glob string, op syntax.ParExpOperator) (string, bool) {
+	expr, err := pattern.Regexp(glob, pattern.EntireString)
+	if err != nil {
+		return "", false
+	}
+	match, err := regexp.Compile(expr)
+	if err != nil || strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+		return "", false
+	}
+	for i := range len(text) + 1 {
+		n := i
+		if op == syntax.RemLargePrefix || op == syntax.RemLargeSuffix {
+			n = len(text) - i
+		}
+		switch op {
+		case syntax.RemSmallPrefix, syntax.RemLargePrefix:
+			if match.MatchString(text[:n]) {
+				return text[n:], true
+			}
+		case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+			if match.MatchString(text[len(text)-n:]) {
+				return text[:len(text)-n], true
+			}
+		default:
+			return "", false
+		}
+	}
+	return text, true
 }
 
 // expansion handles the operator of ${x:-word} and the like. It returns the value if the operator changes the
@@ -313,34 +406,33 @@ func (a *analyzer) expansion(p *syntax.ParamExp, st *state) (changed, alternativ
 
 // variable returns the values that the line gives to a variable.
 func (a *analyzer) variable(name string, st *state, quoted bool) []value {
+	set := a.assigns(name)
 	switch {
-	case slices.Contains(numeric, name):
+	case a.anything || a.opaque[name] || name == "_" || slices.Contains(a.resolving, name):
+		return a.unknownVariable(name, quoted)
+	case !set && slices.Contains(numeric, name):
 		return []value{{number: true}}
-	case name == "PWD" && len(a.vars[name]) == 0 && len(st.dirs) > 0:
+	case !set && name == "PWD" && len(st.dirs) > 0 && !(a.cds && len(a.resolving) > 0): // an assignment may have been elsewhere
 		var v []value
 		for _, d := range st.dirs {
 			v = append(v, exact(d))
 		}
 		return v
-	case name == "HOME" && len(a.vars[name]) == 0 && a.Home != "":
+	case !set && name == "HOME" && a.Home != "":
 		return []value{exact(a.Home)}
-	case !a.sources[name].is(text) && len(a.vars[name]) == 0 && !a.opaqueVars[name]:
-		v := []value{a.sources[name].value()}
-		if !st.scope.assigns(name) {
-			v = append(v, initial(name, quoted))
-		}
-		return v
-	case slices.Contains(a.resolving, name), a.opaqueVars[name], len(a.vars[name]) == 0 && !a.numbers[name]:
-		if secretName(name) {
-			a.unsafe("$%s looks like a secret", name)
-		}
-		return []value{{many: !quoted}}
+	case !set:
+		return a.unknownVariable(name, quoted)
 	}
 	a.resolving = append(a.resolving, name)
 	defer func() { a.resolving = a.resolving[:len(a.resolving)-1] }()
 	var v []value
 	if a.numbers[name] {
 		v = append(v, value{number: true})
+	}
+	if from, ok := a.sources[name]; ok {
+		x := from.value()
+		x.many = !quoted
+		v = append(v, x)
 	}
 	if !st.scope.assigns(name) { // it may still have the value that it had before the line
 		v = append(v, initial(name, quoted))
@@ -356,6 +448,41 @@ func (a *analyzer) variable(name string, st *state, quoted bool) []value {
 		return []value{{many: !quoted}}
 	}
 	return v
+}
+
+// unknownVariable returns the value of a variable that may be anything.
+func (a *analyzer) unknownVariable(name string, quoted bool) []value {
+	if secretName(name) {
+		a.unsafe("$%s looks like a secret", name)
+	}
+	return []value{{many: !quoted}}
+}
+
+// constant returns the text of a word that is the same whenever it is expanded.
+func constant(w *syntax.Word) (string, bool) {
+	var b strings.Builder
+	for _, p := range w.Parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			b.WriteString(unescape(p.Value, false))
+		case *syntax.SglQuoted:
+			if p.Dollar {
+				return "", false
+			}
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			for _, q := range p.Parts {
+				lit, ok := q.(*syntax.Lit)
+				if !ok {
+					return "", false
+				}
+				b.WriteString(unescape(lit.Value, true))
+			}
+		default:
+			return "", false
+		}
+	}
+	return b.String(), true
 }
 
 // initial returns the value that a variable has before the line. By convention only names in capitals are in

@@ -15,7 +15,7 @@ func fillWrappers() {
 	wrappers = map[string]func(*analyzer, []arg, *state) output{
 		"env": runEnv, "xargs": runXargs, "command": runCommand, "builtin": plainWrapper(0, ""), "exec": plainWrapper(0, "a"),
 		"nice": plainWrapper(0, "n"), "nohup": plainWrapper(0, ""), "time": timeWrapper, "setsid": plainWrapper(0, ""), "stdbuf": plainWrapper(0, "ioe"),
-		"ionice": plainWrapper(0, "cnpPu"), "timeout": plainWrapper(1, "ks"), "gtimeout": plainWrapper(1, "ks"), "caffeinate": plainWrapper(0, "tw"), "busybox": plainWrapper(0, ""), "toybox": plainWrapper(0, ""), "unbuffer": plainWrapper(0, ""), "not": plainWrapper(0, ""),
+		"ionice": plainWrapper(0, "cnpPu"), "timeout": plainWrapper(1, "ks"), "gtimeout": plainWrapper(1, "ks"), "caffeinate": plainWrapper(0, "tw"), "busybox": powers(""), "toybox": powers(""), "unbuffer": plainWrapper(0, ""), "not": plainWrapper(0, ""),
 		"sh": runShell, "bash": runShell, "dash": runShell, "ash": runShell, "zsh": runShell, "ksh": runShell, "rbash": runShell, "mksh": runShell, "fish": runShell,
 		"eval": runEval, "sudo": powers("ugpCcDhRrTtU"), "doas": powers("uC"), "pkexec": powers("u"), "chroot": powers(""), "strace": powers("aeEoOpPsSuX"), "ltrace": powers("aAeFlnopsuwx"),
 		"watch": powers("n"), "script": powers(""), "flock": powers("wE"), "parallel": powers(""), "su": powers(""), "runuser": powers("u"), "unshare": powers(""), "nsenter": powers(""), "trap": runTrap, "ssh": powers(""), "entr": powers(""), "chronic": powers(""), "taskset": powers(""), "chrt": powers(""), "prlimit": powers(""), "systemd-run": powers(""), "dbus-run-session": powers(""), "xvfb-run": powers(""), "direnv": powers(""), "nix-shell": powers(""),
@@ -30,7 +30,7 @@ func plainWrapper(operands int, values string) func(*analyzer, []arg, *state) ou
 			return a.unsure(args, st)
 		}
 		for _, g := range rest[:operands] {
-			if _, ok := g.text(); !ok && g.several() {
+			if g.several() {
 				return a.unsure(args, st)
 			}
 		}
@@ -41,7 +41,13 @@ func plainWrapper(operands int, values string) func(*analyzer, []arg, *state) ou
 	}
 }
 
-// skipOptions returns the words after the options, or false if a word may be one.
+// wrapperValues are long options of wrappers whose value may be the next word, and wrapperFlags are those without one.
+var (
+	wrapperValues = strings.Fields("--signal --kill-after --adjustment --input --output --error --class --classdata")
+	wrapperFlags  = strings.Fields("--foreground --preserve-status --verbose --wait --fork --ctty --ignore --help --version")
+)
+
+// skipOptions returns the words after the options, or false if a word may be one that is not known.
 func skipOptions(args []arg, values string) ([]arg, bool) {
 	for len(args) > 0 {
 		word, ok := args[0].text()
@@ -52,13 +58,11 @@ func skipOptions(args []arg, values string) ([]arg, bool) {
 			return args[1:], true
 		case len(word) < 2 || word[0] != '-':
 			return args, true
-		case word[1] == '-' && !strings.Contains(word, "="):
-			// The value of a long option may be the next word.
-			if len(args) > 1 && slices.Contains([]string{"--signal", "--kill-after", "--adjustment", "--unset", "--chdir", "--input", "--output", "--error", "--class", "--classdata"}, word) {
-				args = args[1:]
-			}
-		case word[1] != '-' && strings.IndexByte(values, word[len(word)-1]) >= 0 && strings.IndexAny(word, values) == len(word)-1:
-			if len(args) < 2 {
+		case word[1] == '-' && strings.Contains(word, "="), slices.Contains(wrapperFlags, word):
+		case word[1] == '-' && !slices.Contains(wrapperValues, word):
+			return nil, false
+		case word[1] == '-', strings.IndexByte(values, word[len(word)-1]) >= 0 && strings.IndexAny(word, values) == len(word)-1:
+			if len(args) < 2 || args[1].several() {
 				return nil, false
 			}
 			args = args[1:]
@@ -110,9 +114,13 @@ func runEnv(a *analyzer, args []arg, st *state) output {
 		switch {
 		case !ok:
 			return a.unsure(args, st)
-		case word == "-" || word == "-i" || word == "-0" || word == "--ignore-environment" || word == "--null" || strings.HasPrefix(word, "--unset="):
+		case word == "-" || word == "-i" || word == "-0" || word == "--ignore-environment" || word == "--null":
 			rest = rest[1:]
-		case (word == "-u" || word == "--unset") && len(rest) > 1:
+		case strings.HasPrefix(word, "--unset="):
+			a.assignable(word[len("--unset="):])
+			rest = rest[1:]
+		case (word == "-u" || word == "--unset") && len(rest) > 1 && !rest[1].several():
+			a.assignable(rest[1].word())
 			rest = rest[2:]
 		case word == "--" && len(rest) > 1:
 			rest = rest[1:]
@@ -121,12 +129,13 @@ func runEnv(a *analyzer, args []arg, st *state) output {
 		case isAssignment(rest[0]):
 			name, _, _ := strings.Cut(word, "=")
 			a.assignable(name)
+			st.env = append(slices.Clip(st.env), name)
 			rest = rest[1:]
 		default:
 			return a.run(rest, st)
 		}
 	}
-	a.add(Effect{Words: words(args), Outer: st.outer[:len(st.outer)-1], Unknown: "it prints the environment, which may hold secrets"})
+	a.add(Effect{Words: words(args), Outer: st.outer[:len(st.outer)-1]})
 	return text
 }
 
@@ -222,41 +231,58 @@ func readable(script, shell string) bool {
 // nested analyses a script inside another one. Its functions and variables are its own, but analysing them
 // together only makes more values possible.
 func (a *analyzer) nested(script string, st *state, e Effect) output {
-	up := st.scope
-	if e.Words[0] != "eval" {
-		up = nil // another process
-	}
-	if err := a.script(script, st.within(up)); err != nil {
+	moves := a.moves
+	err := a.script(script, st.within(nil))
+	if a.moves = moves; err != nil {
 		e.Unknown = err.Error()
 		a.add(e)
 	}
 	return text
 }
 
+// inline analyses a script that this shell runs, now or later.
+func (a *analyzer) inline(script string, st *state, e Effect) {
+	if err := a.script(script, st.within(st.scope)); err != nil {
+		e.Unknown = err.Error()
+		a.add(e)
+		a.escapes()
+	}
+}
+
 func runEval(a *analyzer, args []arg, st *state) output {
 	var parts []string
 	for _, g := range args[1:] {
 		s, ok := g.text()
-		if !ok {
+		if !ok || g.several() {
+			a.escapes()
 			return a.unsure(args, st)
 		}
 		parts = append(parts, s)
 	}
-	return a.nested(strings.Join(parts, " "), st, Effect{Words: words(args), Unknown: "eval", Opaque: true})
+	a.inline(strings.Join(parts, " "), st, Effect{Words: words(args), Unknown: "eval", Opaque: true})
+	return text
 }
 
 func runTrap(a *analyzer, args []arg, st *state) output {
+	if slices.ContainsFunc(args[1:], arg.several) {
+		a.escapes()
+		return a.unsure(args, st)
+	}
 	if len(args) < 3 {
 		return text
 	}
 	script, ok := args[1].text()
-	if !ok {
+	switch {
+	case !ok:
+		a.escapes()
 		return a.unsure(args, st)
-	}
-	if script == "-" || script == "" {
+	case script == "-" || script == "":
 		return text
 	}
-	return a.nested(script, st.with(nil), Effect{Words: words(args), Unknown: "trap", Opaque: true})
+	later := st.with(nil)
+	later.stdin, later.piped = output{}, false
+	a.inline(script, later, Effect{Words: words(args), Unknown: "trap", Opaque: true})
+	return text
 }
 
 // xargsLong are long options of xargs that are understood. Others may take the next word or not.
@@ -277,7 +303,9 @@ func runXargs(a *analyzer, args []arg, st *state) output {
 		head++
 		if last := word[len(word)-1]; word[1] != '-' && strings.IndexByte(p.values+p.files, last) >= 0 && strings.IndexAny(word, p.values+p.files) == len(word)-1 ||
 			strings.HasPrefix(word, "--") && !strings.Contains(word, "=") && takesValue(word[2:], p.valuesLong, p.filesLong) {
-			head++
+			if head++; head <= len(args) && args[head-1].several() {
+				return a.unsure(args, st)
+			}
 		}
 	}
 	opts, _, _ := p.parse(args[1:min(head, len(args))])
@@ -289,9 +317,13 @@ func runXargs(a *analyzer, args []arg, st *state) output {
 				input.kind = dotted.kind
 			}
 		case o.in("I", []string{"replace"}) && o.value != nil:
-			replace, _ = o.value.text()
+			if replace, _ = o.value.text(); replace == "" {
+				return a.unsure(args, st)
+			}
 		case o.long != "" && !slices.Contains(xargsLong, o.long), o.letter != 0 && strings.IndexByte("0ndLIEsPatrxpo", o.letter) < 0:
 			return a.unsure(args, st)
+		case o.in("d", []string{"delimiter"}) && !o.value.is(`\n`) && !o.value.is(`\0`):
+			input = text // a part of a name may be another path
 		case o.in("a", []string{"arg-file"}):
 			input = text
 			a.open(Read, o.value, st)

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // rm deletes its operands.
 func (in *invocation) rm() output {
@@ -40,8 +43,14 @@ func (in *invocation) move() output {
 			target = o.value
 		case in.name == "install" && (o.letter == 'd' || o.long == "directory"):
 			in.unknown("install -d changes directories")
-		case o.long == "strip-program" || in.name == "install" && o.letter == 's':
+		case o.in("", []string{"strip-program"}) || in.name == "install" && o.letter == 's':
 			in.unknown("install runs a program")
+		case o.in("S", []string{"suffix"}):
+			in.unknown(in.name + " " + o.String() + " writes its backup to another file")
+		case o.in("", []string{"parents"}):
+			in.unknown(in.name + " --parents writes to the directories that the names begin with")
+		case in.name == "cp" && o.in("ls", []string{"link", "symbolic-link"}):
+			in.unknown("it makes a link")
 		}
 	}
 	if target == nil && len(rest) > 0 && !(in.name == "ln" && len(rest) == 1) {
@@ -121,11 +130,19 @@ func (in *invocation) writer() output {
 
 // mode handles chmod and chown, which may make a file executable or give it away.
 func (in *invocation) mode() output {
-	_, rest, _ := program{}.parse(in.args)
+	opts, rest, _ := program{filesLong: []string{"reference"}}.parse(in.args)
+	given := slices.ContainsFunc(opts, func(o option) bool { // as an option, or by another file
+		return in.name == "chmod" && o.in("rwxXst", nil) || o.in("", []string{"reference"})
+	})
+	deep := slices.ContainsFunc(opts, func(o option) bool { return o.in("R", []string{"recursive"}) })
+	n := len(in.effect.Accesses)
 	for i, g := range rest {
-		if i > 0 {
+		if i > 0 || given {
 			in.uses(Write, g)
 		}
+	}
+	for i := range in.effect.Accesses[n:] {
+		in.effect.Accesses[n+i].Deep = deep
 	}
 	in.unknown(in.name + " changes permissions")
 	return text
