@@ -31,12 +31,15 @@ const (
 	Delete  Kind = "delete"
 	Exec    Kind = "exec"
 	Connect Kind = "connect"
+	// Input is text for a running program, which may do anything with it.
+	Input Kind = "input"
 	// Configure changes the user's configuration. No rule and no mode permits it, only an approval does.
 	Configure Kind = "configure"
 )
 
 // Access is one thing a call will touch. Target is a path for Read, Write and Delete, a command line
-// for Exec, a host or host:port for Connect, and a key and its value for Configure.
+// for Exec, a host or host:port for Connect, the program and the text for Input, and a key and its value for
+// Configure.
 type Access struct {
 	Kind   Kind   `json:"kind"`
 	Target string `json:"target"`

@@ -145,6 +145,11 @@ func (j *judge) access(a Access) Decision {
 		return j.connect(a)
 	case Read, Write, Delete:
 		return j.file(file{Access: a})
+	case Input:
+		if r, ok := find(j.rules.Deny, Rule.everything); ok {
+			return byRule(Deny, r, "sends input to "+a.Target)
+		}
+		return j.asks("inputs", "sends input to "+a.Target)
 	case Configure:
 		return j.asks("configures", "configures "+a.Target)
 	}

@@ -65,6 +65,8 @@ func TestStandard_EveryModeForEveryKindOfCall(t *testing.T) {
 		{"deleting command", place, command("rm -rf a"), "ask ask ask ask deny ask"},
 		{"deleting command in a sandbox", boxed, command("rm -rf a"), "ask ask ask ask deny ask"},
 		{"command that cannot be parsed", place, command("ls |"), "ask ask ask ask deny ask"},
+		{"input", place, Access{Kind: Input, Target: "process 1 (python3): x"}, "ask ask ask ask deny allow"},
+		{"input in a sandbox", boxed, Access{Kind: Input, Target: "process 1 (python3): x"}, "ask ask ask ask deny allow"},
 		{"connection", place, Access{Kind: Connect, Target: "example.com"}, "ask ask ask ask deny allow"},
 	} {
 		var got []string
@@ -133,6 +135,8 @@ func TestStandard_Rules(t *testing.T) {
 		{"deny Bash(git push:*)", command("git -C . --no-pager push"), "deny", ""},
 		{"deny Bash(git push:*)", command("git log push"), "allow", ""},
 		{"deny Bash(rm:*); allow Bash", command("$x a"), "ask", ""},
+		{"deny Bash", Access{Kind: Input, Target: "process 1 (python3): x"}, "deny", "Bash"},
+		{"allow Bash", Access{Kind: Input, Target: "process 1 (python3): x"}, "ask", ""},
 		{"deny some_tool", Access{Kind: Read, Target: "/repo/a"}, "deny", "some_tool"},
 		{"ask some_tool", Access{Kind: Read, Target: "/repo/a"}, "ask", "some_tool"},
 		{"allow some_tool", Access{Kind: Connect, Target: "x"}, "allow", "some_tool"},

@@ -168,7 +168,7 @@ func TestCodex_CallsDeclareWhatTheyTouch(t *testing.T) {
 	r := newRig(t, coding.OpenAIFamily, coding.ToolConfig{})
 	r.declares("exec_command", args{"cmd": "make"}, "exec make")
 	r.declares("exec_command", args{"cmd": "make", "shell": "/tmp/sh"}, "exec '/tmp/sh' -lc 'make'")
-	r.declares("write_stdin", args{"session_id": 1, "chars": "yes\n"}, "exec yes\n")
+	r.declares("write_stdin", args{"session_id": 1, "chars": "yes\n"}, "input process 1: yes\n")
 	r.declares("view_image", args{"path": "i.png"}, "read DIR/i.png")
 	patch := "*** Begin Patch\n*** Delete File: b\n*** End Patch"
 	r.declares("apply_patch", args{"input": patch}, "delete DIR/b")

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -28,6 +29,8 @@ type process struct {
 	env.Process
 	number  int
 	command string
+	dir     string        // where it was started
+	shell   *typed        // if it is a shell whose input can be judged
 	input   chan struct{} // contains a token unless a write to standard input is in progress
 
 	mu       sync.Mutex
@@ -66,7 +69,9 @@ func (s *shell) start(ctx context.Context, c *tool.Call, in Command) (Started, e
 		return Started{}, startFailed(err)
 	}
 	s.last++
-	p := &process{Process: running, number: s.last, command: in.Command, input: make(chan struct{}, 1)}
+	p := &process{
+		Process: running, number: s.last, command: in.Command, dir: touches(ctx, c, policy.Exec, OrHere(in.Workdir)).Target, shell: newTyped(c, in), input: make(chan struct{}, 1),
+	}
 	p.input <- struct{}{}
 	s.running[p.id()] = p
 	return Started{ID: ID(p.id()), PID: p.PID(), At: started.UTC()}, nil
@@ -147,6 +152,7 @@ func (p *process) send(ctx context.Context, text string, end bool) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	p.shell.sent(text)
 	done := make(chan error, 1)
 	go func() {
 		var err error

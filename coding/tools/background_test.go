@@ -190,11 +190,59 @@ func TestBackground_ThereIsALimitAndEndedOnesMakeRoom(t *testing.T) {
 	r.fails(tool.PermissionDenied, "shell", args{"command": "sleep 600", "background": true}, "64", "Stop one")
 }
 
-func TestBackground_InputIsDeclaredAsACommand(t *testing.T) {
+func TestBackground_InputOfAShellIsDeclaredAsACommand(t *testing.T) {
 	r := newRig(t, tools.Config{})
-	r.declares("shell_input", args{"id": "1", "text": "rm -rf /\n"}, "exec rm -rf /\n")
-	r.declares("shell_output", args{"id": "1"})
-	r.declares("shell_stop", args{"id": "1"})
+	for _, command := range []string{"bash", "/bin/bash --norc", "bash -s"} {
+		id, _ := r.start(command)
+		r.declares("shell_input", args{"id": id, "text": "rm -rf /\n"}, "exec rm -rf /\n")
+		r.declares("shell_input", args{"id": id})
+		r.declares("shell_output", args{"id": id})
+		r.declares("shell_stop", args{"id": id})
+	}
+}
+
+func TestBackground_InputOfAShellIsJudgedWithAllInputBefore(t *testing.T) {
+	r := newRig(t, tools.Config{})
+	id, _ := r.start("bash")
+	r.ok("shell_input", args{"id": id, "text": "ls(){ touch x; }\n", "wait_ms": 0})
+	r.declares("shell_input", args{"id": id, "text": "ls\n"}, "exec ls(){ touch x; }\nls\n")
+	other, _ := r.start("bash")
+	r.pipe.Policy = policy.Standard{}
+	r.fails(tool.PermissionDenied, "shell_input", args{"id": id, "text": "ls\n"}, "needs approval")
+	r.ok("shell_input", args{"id": other, "text": "ls\n", "wait_ms": 0})
+	for _, half := range []string{"find . -name ", "ls "} {
+		r.ok("shell_input", args{"id": other, "text": half, "wait_ms": 0})
+	}
+	r.fails(tool.PermissionDenied, "shell_input", args{"id": other, "text": "-delete\n"}, "needs approval")
+}
+
+func TestBackground_InputOfOtherProgramsNeedsApproval(t *testing.T) {
+	r := newRig(t, tools.Config{})
+	r.write("a.txt", "")
+	for _, command := range []string{"cat", "cat >> a.txt", "bash a.txt", "bash -c 'cat'", "./bash; bash", "bash < a.txt", "exec -a bash cat", "env bash", "bash; cat"} {
+		id, _ := r.start(command)
+		r.pipe.Policy = policy.Standard{}
+		for _, mode := range []policy.Mode{policy.ModeDefault, policy.ModeAcceptEdits, policy.ModeAuto} {
+			r.pipe.Mode = mode
+			r.fails(tool.PermissionDenied, "shell_input", args{"id": id, "text": "x=''#'\nopen(\"F\",\"w\")\n#'\n"}, "needs approval", "sends input to process "+id+" ("+command+")")
+			r.fails(tool.PermissionDenied, "shell_input", args{"id": id, "text": "ls\n"}, "needs approval")
+		}
+		r.pipe.Policy, r.pipe.Mode = policy.AllowAll{}, ""
+		r.ok("shell_stop", args{"id": id})
+	}
+	r.pipe.Policy = policy.Standard{}
+	r.fails(tool.PermissionDenied, "shell_input", args{"id": "77", "text": "ls\n"}, "needs approval")
+}
+
+func TestBackground_InputOfATerminalIsNotExpandedUnseen(t *testing.T) {
+	r := newRig(t, tools.Config{})
+	id, _ := r.start("bash -i")
+	for _, text := range []string{"!rm\n", "cat .e\t\n", "^ls^rm\n"} {
+		if got := r.accesses("shell_input", args{"id": id, "text": text}); len(got) != 1 || !strings.HasPrefix(got[0], "input process "+id+" (bash -i): ") {
+			t.Errorf("%q declares %q", text, got)
+		}
+	}
+	r.declares("shell_input", args{"id": id, "text": "ls\n"}, "exec ls\n")
 }
 
 // In plan mode it does not help that the text would only read as a command: this process writes what it reads.

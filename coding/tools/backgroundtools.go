@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -71,13 +70,8 @@ func (s *shell) input() Op[Input, News] {
 		}, `,"text":{"type":"string","description":"the text to send; end a line with a newline"}`+
 			`,"close":{"type":"boolean","description":"close standard input afterwards"}`+
 			`,"wait_ms":{"type":"integer","description":"how long to wait for a response (default 250, at most 60000)"}`),
-		Access: func(_ context.Context, c *tool.Call, in Input) []policy.Access {
-			if c.Mode == policy.ModePlan && (in.Text != "" || in.Close) {
-				return nil // the process may do anything with it
-			}
-			return []policy.Access{{Kind: policy.Exec, Target: in.Text, Dir: c.Env.Info().Dir}}
-		},
-		Do: s.send,
+		Access: s.inputAccess,
+		Do:     s.send,
 	}
 }
 

@@ -247,6 +247,8 @@ func sameCall(r tool.Request) string {
 		return "for " + name
 	case has(r.Accesses, policy.Exec):
 		return "for exactly this command"
+	case has(r.Accesses, policy.Input):
+		return "for exactly this input"
 	case has(r.Accesses, policy.Connect):
 		return "when " + name + " connects to the same host"
 	}
