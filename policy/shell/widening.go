@@ -198,7 +198,7 @@ var gitWidens = map[string]program{
 	"format-patch": {writes: "o", writesLong: []string{"output-directory", "output", "ext-diff", "textconv"}, values: "ov"},
 	"send-email":   {writesLong: []string{"smtp-server", "sendmail-cmd", "to-cmd", "cc-cmd", "header-cmd"}},
 	"stash":        gitDiff, "apply": {writesLong: []string{"directory", "unsafe-paths"}, values: "pC"},
-	"merge": {writes: "s", writesLong: []string{"strategy"}, values: "msXF"},
+	"merge":          {writes: "s", writesLong: []string{"strategy"}, values: "msXF"},
 	"checkout-index": {writesLong: []string{"prefix"}}, "fast-export": {writesLong: []string{"export-marks"}},
 	"filter-branch": {writes: "d", writesLong: []string{"env-filter", "tree-filter", "index-filter", "msg-filter",
 		"commit-filter", "parent-filter", "tag-name-filter", "setup"}, values: "d"},
