@@ -30,6 +30,7 @@ type process struct {
 	number  int
 	command string
 	dir     string        // where it was started
+	box     policy.Box    // where it runs; "" if nothing confines it
 	shell   *typed        // if it is a shell whose input can be judged
 	input   chan struct{} // contains a token unless a write to standard input is in progress
 
@@ -70,11 +71,22 @@ func (s *shell) start(ctx context.Context, c *tool.Call, in Command) (Started, e
 	}
 	s.last++
 	p := &process{
-		Process: running, number: s.last, command: in.Command, dir: touches(ctx, c, policy.Exec, OrHere(in.Workdir)).Target, shell: newTyped(c, in), input: make(chan struct{}, 1),
+		box: boxOf(c), Process: running, number: s.last, command: in.Command, dir: touches(ctx, c, policy.Exec, OrHere(in.Workdir)).Target, shell: newTyped(c, in), input: make(chan struct{}, 1),
 	}
 	p.input <- struct{}{}
 	s.running[p.id()] = p
 	return Started{ID: ID(p.id()), PID: p.PID(), At: started.UTC()}, nil
+}
+
+// boxOf returns where the commands of a call run.
+func boxOf(c *tool.Call) policy.Box {
+	switch limits := c.Env.Info().Limits; {
+	case limits == nil || limits.Sandbox == "":
+		return ""
+	case limits.Sandbox == tool.ReadSandbox:
+		return policy.BoxRead
+	}
+	return policy.BoxWorkspace
 }
 
 // makeRoom drops the oldest ended process if there are too many, and reports whether there is room for

@@ -25,7 +25,7 @@ func (s *shell) inputAccess(_ context.Context, c *tool.Call, in Input) []policy.
 		return []policy.Access{{Kind: policy.Input, Target: "process " + string(in.ID) + ": " + in.Text}}
 	}
 	if script, ok := p.shell.script(in.Text); ok {
-		return []policy.Access{{Kind: policy.Exec, Target: script, Dir: p.dir}}
+		return []policy.Access{{Kind: policy.Exec, Target: script, Dir: p.dir, Running: p.box}}
 	}
 	return []policy.Access{{Kind: policy.Input, Target: "process " + p.id() + " (" + p.command + "): " + in.Text}}
 }
