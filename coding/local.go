@@ -14,8 +14,8 @@ import (
 // only read can read the roots of the workspace, and no command can read what rules deny.
 func Local(c local.Config, p policy.Policy, w policy.Workspace) (*local.Env, error) {
 	c.Sandbox.Readable = slices.Concat(c.Sandbox.Readable, w.Roots)
-	denied := &deniedFiles{workspace: w}
-	if denied.policy, _ = p.(unreadable); denied.policy != nil {
+	denied := &deniedFiles{rules: policy.RulesOf(p), workspace: w}
+	if denied.rules.DeniesRead(w) != nil {
 		c.Sandbox.Hidden = denied.list
 	}
 	e, err := local.New(c)
@@ -28,14 +28,9 @@ func Local(c local.Config, p policy.Policy, w policy.Workspace) (*local.Env, err
 	return e, nil
 }
 
-// unreadable is a policy that knows which files rules deny to read.
-type unreadable interface {
-	Unreadable(ctx context.Context, w policy.Workspace) []string
-}
-
 // deniedFiles finds the files that rules deny to read.
 type deniedFiles struct {
-	policy unreadable
+	rules policy.Rules
 
 	mu        sync.Mutex
 	workspace policy.Workspace
@@ -59,7 +54,7 @@ func (d *deniedFiles) list() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if time.Since(d.at) > searchPause && d.workspace.Files != nil {
-		d.found, d.at = d.policy.Unreadable(context.Background(), d.workspace), time.Now()
+		d.found, d.at = d.rules.Unreadable(context.Background(), d.workspace), time.Now()
 	}
 	return d.found
 }

@@ -161,6 +161,9 @@ type skillPolicy struct {
 	untrusted bool
 }
 
+// PolicyRules implements policy.Ruled.
+func (p skillPolicy) PolicyRules() policy.Rules { return policy.RulesOf(p.Policy) }
+
 // Decide implements policy.Policy.
 func (p skillPolicy) Decide(ctx context.Context, q policy.Query) policy.Decision {
 	limits, err := p.active.limits(ctx, q.Agent)

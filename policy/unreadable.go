@@ -29,9 +29,37 @@ func (rules Rules) Unreadable(ctx context.Context, w Workspace) (paths []string)
 	return slices.Compact(paths)
 }
 
-// Unreadable returns what the rules deny to read.
-func (s Standard) Unreadable(ctx context.Context, w Workspace) []string {
-	return s.Rules.Unreadable(ctx, w)
+// Ruled is a policy that applies rules.
+type Ruled interface{ PolicyRules() Rules }
+
+// PolicyRules implements [Ruled].
+func (rules Rules) PolicyRules() Rules { return rules }
+
+// PolicyRules implements [Ruled].
+func (s Standard) PolicyRules() Rules { return s.Rules }
+
+// RulesOf returns the rules of a policy, or none.
+func RulesOf(p Policy) Rules {
+	if r, ok := p.(Ruled); ok {
+		return r.PolicyRules()
+	}
+	return Rules{}
+}
+
+// DeniesRead returns a function that reports whether rules deny to read an absolute path, or nil if they deny none.
+func (rules Rules) DeniesRead(w Workspace) func(path string) bool {
+	var deny []Rule
+	for _, r := range rules.Deny {
+		if slices.Contains(r.kinds, Read) && r.pattern != "" {
+			deny = append(deny, r)
+		}
+	}
+	if len(deny) == 0 {
+		return nil
+	}
+	return func(path string) bool {
+		return slices.ContainsFunc(deny, func(r Rule) bool { return r.matches(w, path) })
+	}
 }
 
 // literal returns the path that a rule names, if it names one outside of the workspace.

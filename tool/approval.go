@@ -105,6 +105,7 @@ func (p *Pipeline) decide(ctx context.Context, t target, out *Outcome) {
 		if err != nil {
 			return err
 		}
+		out.workspace = q.Workspace
 		out.Decision = p.effectivePolicy().Decide(ctx, q)
 		if policy.LeavesSandbox(out.Accesses) {
 			out.Decision = leaving(out.Decision, out.Accesses, p.Mode)
@@ -243,7 +244,7 @@ func (p *Pipeline) ask(ctx context.Context, t target, out *Outcome) (a Approval,
 		Decision: out.Decision, tool: t.tool, policy: p.effectivePolicy(),
 	}
 	r.query, _ = p.query(ctx, t, out)
-	r.Call.Env = bind(r.Call.Env, r.Accesses, policy.Decision{Verdict: policy.Allow, Box: policy.BoxRead}) // a preview only reads
+	r.Call.Env = bind(r.Call.Env, r.Accesses, policy.Decision{Verdict: policy.Allow, Box: policy.BoxRead}, nil) // a preview only reads
 	err = guard(func() (err error) {
 		a, err = p.Approve(ctx, r)
 		return err

@@ -24,11 +24,13 @@ type bound struct {
 	starts          env.Environment // for commands
 	box             policy.Box      // of commands
 	reveal          []string        // what they may read in addition
+	hides           func(path string) bool
 }
 
 // bind returns the environment for a call with these accesses, whose commands run in the box of the decision. If the
-// accesses are undeclared, nothing is refused: the call was permitted without knowing them.
-func bind(e env.Environment, accesses []policy.Access, d policy.Decision) env.Environment {
+// accesses are undeclared, nothing is refused: the call was permitted without knowing them. Searches skip what hides
+// reports, if it is not nil.
+func bind(e env.Environment, accesses []policy.Access, d policy.Decision, hides func(path string) bool) env.Environment {
 	if e == nil || accesses == nil {
 		return e
 	}
@@ -37,7 +39,7 @@ func bind(e env.Environment, accesses []policy.Access, d policy.Decision) env.En
 	}
 	info := e.Info()
 	b := &bound{Environment: env.NoLinks(e), links: e, paths: info.Paths(), judged: slices.Clone(accesses)}
-	b.starts, b.reveal = b.Environment, d.Reveal
+	b.starts, b.reveal, b.hides = b.Environment, d.Reveal, hides
 	if d.Verdict == policy.Allow { // an approval permits the workspace
 		b.box = d.Box
 	}
@@ -96,6 +98,9 @@ func leaving(d policy.Decision, accesses []policy.Access, m policy.Mode) policy.
 	}
 	return d
 }
+
+// Hidden implements search.Hider.
+func (b *bound) Hidden() func(path string) bool { return b.hides }
 
 // Unwrap and Below let a search bypass the wrapper; see [env.Wrapper].
 func (b *bound) Unwrap() env.Environment { return b.Environment }

@@ -106,7 +106,7 @@ func TestBound_OperationsNeedAnAccessThatWasJudged(t *testing.T) {
 			if tt.kind == policy.Exec {
 				access.Target, access.Dir = "true", access.Target
 			}
-			err := op(t.Context(), bind(e, []policy.Access{access}, policy.Decision{}), tt.path)
+			err := op(t.Context(), bind(e, []policy.Access{access}, policy.Decision{}, nil), tt.path)
 			var refusal *Error
 			refused := errors.As(err, &refusal) && refusal.Code == PermissionDenied
 			if strings.Contains(" "+tt.refused+" ", " "+name+" ") != refused || !refused && err != nil {
@@ -118,17 +118,17 @@ func TestBound_OperationsNeedAnAccessThatWasJudged(t *testing.T) {
 
 func TestBound_DeclaringNothingPermitsNothingAndUndeclaredBindsNothing(t *testing.T) {
 	e, _ := yard(t)
-	if _, err := bind(e, []policy.Access{}, policy.Decision{}).Open(t.Context(), "d/file"); err == nil {
+	if _, err := bind(e, []policy.Access{}, policy.Decision{}, nil).Open(t.Context(), "d/file"); err == nil {
 		t.Error("a call that declared no access opened a file")
 	}
-	if got := bind(e, nil, policy.Decision{}); got != e {
+	if got := bind(e, nil, policy.Decision{}, nil); got != e {
 		t.Errorf("a call without declared accesses got %T", got)
 	}
 }
 
 func TestBound_KeepsNamesAndErrorsOfTheEnvironment(t *testing.T) {
 	e, real := yard(t)
-	b := bind(e, []policy.Access{{Kind: policy.Read, Target: real}, {Kind: policy.Write, Target: filepath.Join(real, "d/file")}}, policy.Decision{})
+	b := bind(e, []policy.Access{{Kind: policy.Read, Target: real}, {Kind: policy.Write, Target: filepath.Join(real, "d/file")}}, policy.Decision{}, nil)
 	if fi, err := b.Stat(t.Context(), "link/"); fi.Name != "link" || err != nil {
 		t.Errorf("stat: %+v, %v", fi, err)
 	}

@@ -73,7 +73,8 @@ type Outcome struct {
 	Duration time.Duration // excludes Waited
 	Waited   time.Duration // the time until the approval
 
-	changed bool // the policy replaced the arguments
+	changed   bool // the policy replaced the arguments
+	workspace policy.Workspace
 }
 
 // OK reports whether the call ran and succeeded.
@@ -94,7 +95,8 @@ func (p *Pipeline) Run(ctx context.Context, call Call) Outcome {
 	t, ok := p.admit(&out)
 	if ok && p.before(ctx, t, &out) && p.permitted(ctx, t, &out) {
 		call, end := p.concealed(ctx, &out)
-		out.Result = p.execute(ctx, t.tool, call, out.Decision)
+		call.Env = bind(call.Env, call.Accesses, out.Decision, policy.RulesOf(p.effectivePolicy()).DeniesRead(out.workspace))
+		out.Result = p.execute(ctx, t.tool, call)
 		end()
 		p.conceal(ctx, &out)
 		out.noteApproval()
@@ -167,8 +169,8 @@ func (o *Outcome) deny(rule, code, reason string) {
 	o.Decision = policy.Decision{Verdict: policy.Deny, Code: code, Rule: rule, Reason: reason}
 }
 
-// execute runs the tool inside the middleware, in the box of the decision.
-func (p *Pipeline) execute(ctx context.Context, t Tool, c Call, d policy.Decision) (res Result) {
+// execute runs the tool inside the middleware.
+func (p *Pipeline) execute(ctx context.Context, t Tool, c Call) (res Result) {
 	name := t.Spec().Name
 	defer func() {
 		if v := recover(); v != nil {
@@ -176,7 +178,6 @@ func (p *Pipeline) execute(ctx context.Context, t Tool, c Call, d policy.Decisio
 			res.Error.Details = map[string]any{"stack": string(debug.Stack())}
 		}
 	}()
-	c.Env = bind(c.Env, c.Accesses, d)
 	run := func(ctx context.Context) (Result, error) {
 		own := c
 		return t.Run(ctx, &own)

@@ -121,7 +121,7 @@ func newSearch(ctx context.Context, l layer, q GrepQuery) (*search, error) {
 	}
 	switch root.kind {
 	case dirKind:
-		s.walker = &walker{layer: l, filter: f, noIgnore: q.NoIgnore, root: s.root}
+		s.walker = &walker{layer: l, filter: f, noIgnore: q.NoIgnore, hide: q.Hide, root: s.root}
 	case fileKind:
 	default:
 		return nil, &fs.PathError{Op: "search", Path: q.Path, Err: env.ErrSpecial}

@@ -17,6 +17,8 @@ const (
 
 // GrepQuery is a query for [Grep]. Only Pattern is required.
 type GrepQuery struct {
+	Hide func(path string) bool // skips files and directories by their absolute paths; nil skips none
+
 	Pattern    string // RE2 syntax
 	Literal    bool   // Pattern is plain text
 	IgnoreCase bool
@@ -79,6 +81,8 @@ type Span struct{ Start, End int }
 
 // GlobQuery is a query for [Glob].
 type GlobQuery struct {
+	Hide func(path string) bool // skips files and directories by their absolute paths; nil skips none
+
 	// Pattern is matched against paths relative to Path. "*" and "?" do not match a slash, "**" as
 	// a whole element matches any number of directories, and [a-z], [!a-z] and {a,b} are supported.
 	// Literal directories at the start of the pattern are entered even if hidden or ignored. An

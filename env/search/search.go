@@ -32,6 +32,12 @@ type Searcher interface {
 
 var _ Searcher = (*Local)(nil)
 
+// Hider is implemented by environments in which searches skip some files and directories.
+type Hider interface {
+	// Hidden returns a function that reports whether to skip an absolute path, or nil.
+	Hidden() func(path string) bool
+}
+
 // Grep searches the contents of files in e. It calls yield for each file with matches, in path
 // order, and stops when yield returns false.
 //
@@ -39,6 +45,9 @@ var _ Searcher = (*Local)(nil)
 // if q.Path cannot be searched, and ctx.Err(). Reaching a limit is not an error, and neither are
 // unreadable files below q.Path: the Summary reports that the result is partial and why.
 func Grep(ctx context.Context, e env.Environment, q GrepQuery, yield func(FileMatch) bool) (Summary, error) {
+	if h, ok := e.(Hider); ok {
+		q.Hide = h.Hidden()
+	}
 	r := findRoute(e)
 	if r.searcher == nil {
 		return grep(ctx, &generic{env: e}, q, yield)
@@ -48,6 +57,9 @@ func Grep(ctx context.Context, e env.Environment, q GrepQuery, yield func(FileMa
 
 // Glob finds files in e by name, newest first. It returns the same errors as [Grep].
 func Glob(ctx context.Context, e env.Environment, q GlobQuery) (GlobResult, error) {
+	if h, ok := e.(Hider); ok {
+		q.Hide = h.Hidden()
+	}
 	r := findRoute(e)
 	if r.searcher == nil {
 		return globFiles(ctx, &generic{env: e}, q)

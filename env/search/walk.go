@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -24,6 +25,7 @@ type walker struct {
 	layer    layer
 	filter   *filter
 	noIgnore bool
+	hide     func(path string) bool
 	tree     *treeWalk // set if directories and symbolic links are visited too
 	root     string    // absolute
 	place    string    // root without symbolic links, for ignore rules
@@ -190,6 +192,9 @@ func (w *walker) load(ctx context.Context, n *node) error {
 	c := candidate{dir: n.at, skip: len(w.place) + 1}
 	for _, e := range entries {
 		if e.kind == otherKind || e.kind == linkKind && w.tree == nil {
+			continue
+		}
+		if w.hide != nil && w.hide(strings.TrimSuffix(n.abs, "/")+"/"+e.name) {
 			continue
 		}
 		c.base, c.full = e.name, ""
