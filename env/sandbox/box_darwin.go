@@ -24,7 +24,7 @@ func New(c Config) (*Box, error) {
 		return nil, fmt.Errorf("set up the sandbox: %w", err)
 	}
 	l := c.layout(roots)
-	return &Box{layout: l, profile: profile(l, c.Network)}, nil
+	return &Box{layout: l, profile: profile(l, c)}, nil
 }
 
 // Support returns what the box enforces.
@@ -72,7 +72,7 @@ func Probe() Support {
 }
 
 // profile returns the rules for sandbox-exec. Later rules win.
-func profile(l layout, network bool) string {
+func profile(l layout, c Config) string {
 	var b strings.Builder
 	b.WriteString("(version 1)\n(allow default)\n(deny file-write*)\n")
 	b.WriteString("(allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/tty\") (literal \"/dev/ptmx\") (regex #\"^/dev/ttys[0-9]+$\"))\n")
@@ -89,13 +89,33 @@ func profile(l layout, network bool) string {
 	for _, path := range l.pinned {
 		fmt.Fprintf(&b, "(deny file-write-unlink (literal %s))\n", quote(path))
 	}
-	if !network {
+	l.profileReads(&b)
+	switch {
+	case c.NoSockets:
+		b.WriteString("(deny network*)\n")
+	case !c.Network:
 		b.WriteString("(deny network*)\n(allow network* (local ip \"localhost:*\") (remote ip \"localhost:*\"))\n")
 	}
 	b.WriteString("(deny network-outbound (remote unix-socket))\n")
 	b.WriteString("(deny process-info* (target others))\n(allow process-info* (target same-sandbox))\n")
 	b.WriteString("(deny signal (target others))\n(allow signal (target same-sandbox))\n(deny mach-task-name)\n(deny mach-priv-task-port)\n")
 	return b.String()
+}
+
+// profileReads adds the rules for reading.
+func (l layout) profileReads(b *strings.Builder) {
+	if l.confined {
+		b.WriteString("(deny file-read*)\n(allow file-read-metadata)\n(allow file-read* (literal \"/\"))\n")
+		for _, path := range slices.Concat(l.writable, l.readable) {
+			fmt.Fprintf(b, "(allow file-read* (subpath %s))\n", quote(path))
+		}
+		for _, dir := range l.listed {
+			fmt.Fprintf(b, "(allow file-read* (literal %s))\n", quote(dir))
+		}
+	}
+	for _, path := range l.masked {
+		fmt.Fprintf(b, "(deny file-read* (subpath %s))\n", quote(path))
+	}
 }
 
 // quote returns a path as a string of the profile language.

@@ -168,17 +168,19 @@ func attach(fd int, path string) error {
 }
 
 // mount shows the directory of the user, with the changes of commands over it. Without support for that, Dir is an
-// ordinary directory. Directories are opened before, so that no link is followed.
+// ordinary directory. Commands can write neither the layers nor the user's directory, so these have no links by now.
 func (o Overlay) mount(layers string) (int, error) {
 	upper, work := o.changes(layers)
-	options := make(map[string]string)
-	for key, path := range map[string]string{"lowerdir": o.Lower, "upperdir": upper, "workdir": work} {
+	options := map[string]string{"lowerdir": o.Lower, "upperdir": upper, "workdir": work}
+	for _, path := range options {
 		fd, err := openReal(path)
 		if err != nil {
 			return -1, err
 		}
-		defer unix.Close(fd)
-		options[key] = "/proc/self/fd/" + strconv.Itoa(fd)
+		unix.Close(fd)
+		if strings.ContainsAny(path, ":\\") {
+			return -1, unix.EINVAL // separators of the option
+		}
 	}
 	const attributes = unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOSUID
 	options["userxattr"] = ""

@@ -25,6 +25,7 @@ var probes = map[string]func(args []string) error{
 	"udp":               func(a []string) error { return exchange("udp", a[0]) },
 	"unix":              func(a []string) error { return exchange("unix", a[0]) },
 	"dns":               lookUp,
+	"old kernel":        withoutLandlock,
 	"datagram pair":     func(a []string) error { return sendFromPair(unix.SOCK_DGRAM, a[0]) },
 	"raw pair":          func(a []string) error { return sendFromPair(unix.SOCK_RAW, a[0]) },
 	"netlink":           func([]string) error { return openSocket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE) },

@@ -199,7 +199,9 @@ func (c Config) layout(roots []string) layout {
 	if c.Cache != "" && c.Mode == WorkspaceWrite {
 		l.writable = append(l.writable, c.Cache)
 	}
-	if l.overlays, l.layers = c.Overlays, c.Layers; l.layers == "" && len(l.overlays) > 0 {
+	// A command could replace a directory in the workspace by a link.
+	l.overlays = slices.DeleteFunc(slices.Clone(c.Overlays), func(o Overlay) bool { return l.open(o.Lower) || within(c.Dir, o.Lower) })
+	if l.layers = c.Layers; l.layers == "" && len(c.Overlays) > 0 {
 		l.memory = c.Temp
 	}
 	l.forbid()

@@ -3,11 +3,16 @@
 package sandbox
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // blocks checks that Sweep reports a path of the workspace, which is gone, and no other.
@@ -160,4 +165,89 @@ func TestBlocked_KeepsWhatWasBlockedBefore(t *testing.T) {
 			t.Errorf("%s: %q, %v", suffix, data, err)
 		}
 	}
+}
+
+// Where the changes of an overlay are, a command could make the next mount something else.
+func TestOverlays_CannotBeRedirected(t *testing.T) {
+	s := newStage(t, func(s *stage, c *Config) {
+		s.write("lower/a", "user\n")
+		for _, dir := range []string{"cache", "layers"} {
+			if err := os.Mkdir(s.root+"/"+dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Cache, c.Layers = s.root+"/cache", s.root+"/layers"
+		c.Overlays = []Overlay{{Dir: c.Cache + "/go-build", Lower: s.root + "/lower"}}
+	})
+	cache := s.root + "/cache"
+	if out := s.must("cat " + cache + "/go-build/a && echo own > " + cache + "/go-build/a && cat " + cache + "/go-build/a"); out != "user\nown\n" {
+		t.Errorf("%q", out)
+	}
+	for _, line := range []string{
+		"touch " + s.root + "/layers/x", "rm -r " + s.root + "/layers/go-build.changes", "mv " + cache + "/go-build " + cache + "/g",
+		"rmdir " + cache + "/go-build", "ls " + s.root + "/layers/go-build.changes/a && echo x > " + s.root + "/layers/go-build.changes/a",
+	} {
+		if out, code := s.sh(true, line); code == 0 {
+			t.Errorf("%s: exit code 0, want a failure:\n%s", line, out)
+		}
+	}
+	// Even if somebody does it, no link is followed.
+	s.box.drop()
+	if out, code := s.sh(false, "mv "+cache+"/go-build "+cache+"/g && ln -s $OUT "+cache+"/go-build"); code != 0 {
+		t.Fatal(out)
+	}
+	if out, code := s.sh(true, "echo x > "+cache+"/go-build/new"); code == 0 || s.exists("out/new") {
+		t.Errorf("exit code %d, want a failure:\n%s", code, out)
+	}
+}
+
+func TestDevices_AreFew(t *testing.T) {
+	s := newStage(t, nil)
+	got := strings.Join(strings.Fields(s.must("ls /dev")), " ")
+	if want := "fd full null ptmx pts random shm stderr stdin stdout tty urandom zero"; got != want {
+		t.Errorf("/dev has %s, want %s", got, want)
+	}
+	s.must("echo x > /dev/null && test $(head -c 3 /dev/zero | wc -c) = 3 && ! echo x > /dev/full && ! chmod 777 /dev/null && ! rm /dev/null && echo x > /dev/shm/y")
+	if os.Getuid() == 0 { // a device that somebody has made
+		if err := unix.Mknod(s.ws+"/null", unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil {
+			t.Fatal(err)
+		}
+		s.refuses("echo x > null")
+	}
+}
+
+// An old kernel has no Landlock, and a container may have neither.
+func TestSupport_ReadingNeedsLandlockAndNamespaces(t *testing.T) {
+	s := newStage(t, nil)
+	if !s.box.Support().Reads() {
+		t.Errorf("reading is not enforced here: %+v", s.box.Support())
+	}
+	out, code := s.probe(false, "old kernel", s.ws, s.tmp)
+	if code != 0 {
+		t.Errorf("without Landlock: exit code %d:\n%s", code, out)
+	}
+}
+
+// withoutLandlock runs a box as on a kernel without Landlock.
+func withoutLandlock(args []string) error {
+	runtime.LockOSThread()
+	var p program
+	p.load(offsetNumber)
+	p.failIf(unix.BPF_JEQ, unix.SYS_LANDLOCK_CREATE_RULESET, unix.ENOSYS)
+	p.allow()
+	if err := errors.Join(unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), setFilter(p)); err != nil {
+		return err
+	}
+	b, err := New(Config{Mode: WorkspaceWrite, Dir: args[0], Temp: args[1]})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	switch s := b.Support(); {
+	case s.Landlock != 0:
+		return fmt.Errorf("the test shows nothing: %+v", s)
+	case !s.Namespaces || s.Reads() || s.Full():
+		return fmt.Errorf("%+v, want namespaces and no confined reading", s)
+	}
+	return nil
 }

@@ -66,7 +66,7 @@ func (h Host) box(s *config.Settings, more, protected []string) (sandbox.Config,
 		if c.Mode != "" {
 			return c, noSandbox(h, s, why)
 		}
-		notef(h, "WARNING: commands are not confined: %s. Commands that are not known to be harmless need approval. Run \"reins doctor\" for details, or use --sandbox off to hide this warning.", why)
+		notef(h, "WARNING: commands are not confined: %s. Every command needs approval, also one that only reads. Run \"reins doctor\" for details, or use --sandbox off to accept that.", why)
 		return sandbox.Config{}, nil
 	}
 	c.Mode, c.Protected = cmp.Or(c.Mode, sandbox.WorkspaceWrite), protected
@@ -143,6 +143,7 @@ func (h Host) examine() []check {
 			yesNo("landlock", s.Landlock > 0, fmt.Sprintf("version %d: a second barrier for writing, and other processes are out of reach", s.Landlock)),
 			yesNo("seccomp", s.Seccomp, "system calls that could leave the sandbox fail"))
 	}
+	checks = append(checks, readingCheck(s))
 	checks = append(checks, h.gitCheck(), h.stateCheck(), h.keyCheck(), h.cloudCheck())
 	return append(checks, h.rulesCheck()...)
 }
@@ -162,7 +163,14 @@ func sandboxCheck(s sandbox.Support) check {
 	case s.Any():
 		return check{"sandbox", statePartial, strings.Join(s.Problems, "; ") + ". Commands that are not known to be harmless need approval in every mode"}
 	}
-	return check{"sandbox", stateNone, strings.Join(s.Problems, "; ") + ". COMMANDS ARE NOT CONFINED: those that are not known to be harmless need approval"}
+	return check{"sandbox", stateNone, strings.Join(s.Problems, "; ") + ". COMMANDS ARE NOT CONFINED: every command needs approval"}
+}
+
+func readingCheck(s sandbox.Support) check {
+	if !s.Reads() {
+		return check{"reading", stateNone, "not enforced: commands that only read need approval too, unless you use --sandbox off"}
+	}
+	return check{"reading", stateOK, "commands that only read can change nothing, and read only the project, system files and tools; credentials are hidden from all commands"}
 }
 
 func yesNo(name string, ok bool, details string) check {

@@ -183,6 +183,7 @@ func (o *run) useBox(h Host, s *config.Settings) (err error) {
 	if o.box, err = h.box(s, o.boxed.writable, o.permitted.own); err != nil {
 		return err
 	}
+	o.permitted.workspace.Unenforced = o.box.Mode == "" && s.Sandbox.Mode == ""
 	// Directories that the policy treats as part of the workspace are writable in the sandbox, and vice versa.
 	for _, dir := range o.box.Writable {
 		o.permitted.workspace.Roots = append(o.permitted.workspace.Roots, realpath.Resolve(dir))
