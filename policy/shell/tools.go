@@ -95,7 +95,7 @@ func (in *invocation) reads(r reader, args []arg) {
 		switch {
 		case !ok && (args[i].maybeOption() || args[i].several()):
 			in.unknown("a name may be an option of " + in.name)
-		case ok && !has && slices.Contains(flags, name), ok && has && slices.Contains(values, name):
+		case ok && !has && (slices.Contains(flags, name) || in.combines(w, flags)), ok && has && slices.Contains(values, name):
 		case ok && slices.Contains(values, name) && i+1 < len(args) && !args[i+1].several():
 			i++
 		case ok && strings.HasPrefix(w, "-"):
@@ -110,6 +110,12 @@ func (in *invocation) reads(r reader, args []arg) {
 		in.effect.Confined = false
 		in.mentions()
 	}
+}
+
+// combines reports whether a word is several flags of one letter in one. The options of go cannot be combined.
+func (in *invocation) combines(word string, flags []string) bool {
+	return in.name != "go" && len(word) > 2 && word[0] == '-' && word[1] != '-' &&
+		!slices.ContainsFunc([]byte(word[1:]), func(c byte) bool { return !slices.Contains(flags, "-"+string(c)) })
 }
 
 // readsName records a word that is a name, or a path.
