@@ -141,21 +141,21 @@ The agent asks: shell
   g  yes, always in every project: save the rule Bash(go test:*) in ~/.config/reins/config.toml
   n  no; or type what to do instead
 `},
-		{"1", "shell", map[string]string{"command": "cat a.txt | grep x; make all && go vet" + strings.Repeat(" ", 180) + "./..." + strings.Repeat("\n", 215) + "rm a.txt"}, `
+		{"1", "shell", map[string]string{"command": "cat a.txt | grep x; make all && go build" + strings.Repeat(" ", 180) + "./..." + strings.Repeat("\n", 215) + "rm a.txt"}, `
 Agent 1 (explorer: count the lines) asks: shell
-  runs: cat a.txt | grep x; make all && go vet[180 spaces]./...
+  runs: cat a.txt | grep x; make all && go build[180 spaces]./...
   [214 blank lines]
   rm a.txt
     in DIR
     part: make all: it runs make
-    part: go vet ./...: it runs go
+    part: go build ./...: it runs go
     part: rm a.txt: deletes DIR/a.txt
 
   y  yes, once
-  p  yes, and allow commands that begin with "make all" and commands that begin with "go vet" and the command "rm a.txt" for this session
+  p  yes, and allow commands that begin with "make all" and commands that begin with "go build" and the command "rm a.txt" for this session
   s  yes, and do not ask again for exactly this command in this session
-  a  yes, always in this project: save the rules Bash(make all:*) and Bash(go vet:*) and Bash(rm a.txt) in ~/.config/reins/projects/PROJECT.toml
-  g  yes, always in every project: save the rules Bash(make all:*) and Bash(go vet:*) and Bash(rm a.txt) in ~/.config/reins/config.toml
+  a  yes, always in this project: save the rules Bash(make all:*) and Bash(go build:*) and Bash(rm a.txt) in ~/.config/reins/projects/PROJECT.toml
+  g  yes, always in every project: save the rules Bash(make all:*) and Bash(go build:*) and Bash(rm a.txt) in ~/.config/reins/config.toml
   n  no; or type what to do instead
 `},
 		{"", "edit_file", map[string]string{"file_path": "a.txt", "old_string": "one", "new_string": "1"}, `

@@ -74,7 +74,7 @@ func (g arg) couldBe(list []string) bool {
 		case v.known && !strings.ContainsAny(v.text, `[(\`):
 			return slices.ContainsFunc(list, func(s string) bool { ok, err := path.Match(v.text, s); return ok || err != nil })
 		case v.text != "":
-			return slices.ContainsFunc(list, func(s string) bool { return v.text[0] == s[0] || strings.ContainsRune("*?[", rune(v.text[0])) })
+			return strings.IndexByte("*?[", v.text[0]) >= 0 || slices.ContainsFunc(list, func(s string) bool { return v.text[0] == s[0] })
 		}
 		return !v.number
 	})
@@ -263,8 +263,8 @@ func (a *analyzer) run(args []arg, st *state) output {
 }
 
 // builtins are those of bash among the programs that are known. Variables do not change what they do.
-var builtins = strings.Fields(": [ break continue echo exit false getopts help jobs mapfile printf pwd read readarray return set shift shopt " +
-	"test times true type unset wait")
+var builtins = strings.Fields(": [ break continue echo exit false getopts help jobs mapfile printf pwd read readarray return set " +
+	"shift shopt test times true type unset wait")
 
 // invocation is a program with its arguments while its effect is determined.
 type invocation struct {

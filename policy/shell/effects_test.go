@@ -19,7 +19,8 @@ func effects(t *testing.T, line string) []Effect {
 
 // TestAnalyze_DeletedParentsAreUnknown covers rmdir -p, which deletes more than the directory it names.
 func TestAnalyze_DeletedParentsAreUnknown(t *testing.T) {
-	for line, unknown := range map[string]bool{"rmdir a/b": false, "rmdir -p a/b": true, "rmdir --parents a/b": true, "rmdir --par a/b": true, "rm -f a": false} {
+	for line, unknown := range map[string]bool{"rmdir a/b": false, "rmdir -p a/b": true, "rmdir --parents a/b": true,
+		"rmdir --par a/b": true, "rm -f a": false} {
 		if e := effects(t, line); len(e) != 1 || (e[0].Unknown != "") != unknown {
 			t.Errorf("%s: got %q, want unknown %v", line, e[0].Unknown, unknown)
 		}
@@ -65,8 +66,10 @@ func TestAnalyze_SearchesSayWhichFilesTheyRead(t *testing.T) {
 // TestAnalyze_ToolsOfTheProjectAreConfined says which lines only read because the system permits nothing else.
 func TestAnalyze_ToolsOfTheProjectAreConfined(t *testing.T) {
 	for line, want := range map[string]bool{
-		"go vet ./...": true, "go list ./...": true, "npm ls": true, "docker ps": true, "cargo --version": true, "yarn -v": true, "pnpm ls": true,
-		"go version": false, "npm --version": false, "ls": false, "git status": false, "go build": false, "npm install": false, "go vet -vettool=x": false,
+		"go vet ./...": true, "go list ./...": true, "npm ls": true, "docker ps": true, "cargo --version": true, "yarn -v": true,
+		"pnpm ls":    true,
+		"go version": false, "npm --version": false, "ls": false, "git status": false, "go build": false, "npm install": false,
+		"go vet -vettool=x": false,
 	} {
 		if e := effects(t, line); e[0].Confined != want {
 			t.Errorf("%s: got %v, want %v", line, e[0].Confined, want)

@@ -9,11 +9,15 @@ import (
 
 // gitReads are the subcommands of git that only read, with the options that make them do more.
 var gitReads = map[string]program{
-	"status": {}, "log": gitDiff, "diff": gitDiff, "show": gitDiff, "whatchanged": gitDiff, "shortlog": gitDiff, "blame": gitBlame, "annotate": gitBlame,
+	"status": {}, "log": gitDiff, "diff": gitDiff, "show": gitDiff, "whatchanged": gitDiff, "shortlog": gitDiff, "blame": gitBlame,
+	"annotate":  gitBlame,
 	"diff-tree": gitDiff, "diff-index": gitDiff, "diff-files": gitDiff, "range-diff": gitDiff,
-	"ls-files": {values: "x", files: "X", filesLong: []string{"exclude-from"}}, "ls-tree": {}, "rev-parse": {writesLong: []string{"show-superproject-working-tree"}},
-	"rev-list": gitDiff, "describe": {}, "name-rev": {}, "merge-base": {}, "for-each-ref": {valuesLong: []string{"format", "sort", "count"}},
-	"show-ref": {writes: "d", writesLong: []string{"delete"}}, "show-branch": {}, "count-objects": {}, "check-ignore": {}, "check-attr": {}, "check-mailmap": {},
+	"ls-files": {values: "x", files: "X", filesLong: []string{"exclude-from"}}, "ls-tree": {},
+	"rev-parse": {writesLong: []string{"show-superproject-working-tree"}},
+	"rev-list":  gitDiff, "describe": {}, "name-rev": {}, "merge-base": {}, "for-each-ref": {valuesLong: []string{"format", "sort",
+		"count"}},
+	"show-ref": {writes: "d", writesLong: []string{"delete"}}, "show-branch": {}, "count-objects": {}, "check-ignore": {},
+	"check-attr": {}, "check-mailmap": {},
 	"cherry": {}, "version": {}, "var": {}, "cat-file": {writesLong: []string{"textconv", "filters", "batch", "batch-command"}},
 	"grep": {writes: "O", writesLong: []string{"open-files-in-pager", "ext-grep", "textconv"}, values: "efABCm", files: "f"},
 }
@@ -24,8 +28,10 @@ var gitBlame = program{values: "LS", files: "S", filesLong: []string{"contents",
 // gitDiff describes commands that show differences. With --submodule they run git in directories that any commit
 // may name.
 var gitDiff = program{
-	writesLong: []string{"ext-diff", "textconv", "show-signature", "submodule"}, outputsLong: []string{"output"}, values: "nSGLOU", files: "O",
-	valuesLong: []string{"max-count", "skip", "since", "after", "until", "before", "author", "committer", "grep", "date", "diff-filter"},
+	writesLong: []string{"ext-diff", "textconv", "show-signature", "submodule"}, outputsLong: []string{"output"}, values: "nSGLOU",
+	files: "O",
+	valuesLong: []string{"max-count", "skip", "since", "after", "until", "before", "author", "committer", "grep", "date",
+		"diff-filter"},
 }
 
 // gitLists are subcommands that only read if they get no names, or an option that lists.
@@ -33,15 +39,21 @@ var gitLists = map[string]struct {
 	lists  []string // options that make names harmless
 	writes program
 }{
-	"branch": {[]string{"--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "--show-current"}, program{
-		writes: "dDmMcCfut", writesLong: []string{"delete", "move", "copy", "force", "set-upstream-to", "unset-upstream", "edit-description", "track", "create-reflog"},
-		valuesLong: []string{"sort", "format"},
-	}},
+	"branch": {[]string{"--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "--show-current"},
+		program{
+			writes: "dDmMcCfut", writesLong: []string{"delete", "move", "copy", "force", "set-upstream-to", "unset-upstream",
+				"edit-description", "track", "create-reflog"},
+			valuesLong: []string{"sort", "format"},
+		}},
 	"tag": {[]string{"--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n"}, program{
-		writes: "dasmFfeuv", writesLong: []string{"delete", "annotate", "sign", "message", "file", "force", "edit", "local-user", "verify", "create-reflog", "cleanup", "trailer"},
+		writes: "dasmFfeuv", writesLong: []string{"delete", "annotate", "sign", "message", "file", "force", "edit", "local-user",
+			"verify", "create-reflog", "cleanup", "trailer"},
 		valuesLong: []string{"sort", "format"},
 	}},
 }
+
+// gitNegations are options of branch and tag that begin with "no-" and undo no listing.
+var gitNegations = []string{"no-contains", "no-merged", "no-color", "no-column", "no-abbrev"}
 
 // gitSub are subcommands whose first word selects what they do.
 var gitSub = map[string][]string{
@@ -50,7 +62,8 @@ var gitSub = map[string][]string{
 }
 
 // harmlessSettings matches the settings that -c may set.
-var harmlessSettings = lazy.Regexp(`^(color\.[a-z]+(\.[a-z]+)?|core\.(quotepath|abbrev)|log\.(decorate|date)|diff\.(renames|context|noprefix|algorithm|mnemonicprefix)|` +
+var harmlessSettings = lazy.Regexp(`^(color\.[a-z]+(\.[a-z]+)?|core\.(quotepath|abbrev)|log\.(decorate|date)|` +
+	`diff\.(renames|context|noprefix|algorithm|mnemonicprefix)|` +
 	`advice\.[a-z]+|status\.(short|branch|showstash|showuntrackedfiles|relativepaths|renames)|grep\.linenumber)(=[a-z0-9 :%-]*)?$|` +
 	`^(core\.pager=(cat)?|log\.showsignature=false|core\.fsmonitor=(false)?|core\.hookspath=/dev/null)$`)
 
@@ -232,7 +245,8 @@ func leaves(p string) bool {
 // gitNames returns what a command prints: names if its options leave nothing else.
 func gitNames(sub string, opts []option, rest []arg) output {
 	only := slices.ContainsFunc(opts, func(o option) bool {
-		return o.long == "name-only" && (sub == "diff" || sub == "ls-tree") || sub == "grep" && o.in("l", []string{"files-with-matches"})
+		return o.long == "name-only" && (sub == "diff" || sub == "ls-tree") || sub == "grep" && o.in("l",
+			[]string{"files-with-matches"})
 	})
 	more := slices.ContainsFunc(opts, func(o option) bool {
 		return o.letter == 0 && !slices.Contains(plainNames, o.long) || o.letter != 0 && strings.IndexByte("lcomznriwEFP", o.letter) < 0
@@ -263,7 +277,7 @@ func (in *invocation) gitList(lists []string, p program) {
 		in.unknown("a name may be an option of git")
 	}
 	for _, o := range opts {
-		undoes := strings.HasPrefix(o.long, "no-") && !slices.Contains([]string{"no-contains", "no-merged", "no-color", "no-column", "no-abbrev"}, o.long)
+		undoes := strings.HasPrefix(o.long, "no-") && !slices.Contains(gitNegations, o.long)
 		if undoes || o.in(p.writes, p.writesLong) && !slices.Contains(lists, o.String()) {
 			in.unknown("git " + o.String() + " changes the repository")
 		}
@@ -281,8 +295,10 @@ func (in *invocation) gitConfig() {
 	reads, global, writes := false, false, false
 	file := arg(nil)
 	for _, o := range opts {
-		reads = reads || slices.Contains([]string{"get", "get-all", "get-regexp", "get-urlmatch", "list", "get-color", "get-colorbool"}, o.long) || o.letter == 'l'
-		writes = writes || o.letter == 'e' || o.in("", []string{"add", "replace-all", "unset-all", "rename-section", "remove-section", "edit"})
+		reads = reads || slices.Contains([]string{"get", "get-all", "get-regexp", "get-urlmatch", "list", "get-color",
+			"get-colorbool"}, o.long) || o.letter == 'l'
+		writes = writes || o.letter == 'e' || o.in("", []string{"add", "replace-all", "unset-all", "rename-section",
+			"remove-section", "edit"})
 		global = global || o.long == "global" || o.long == "system"
 		if o.letter == 'f' || o.long == "file" {
 			file = o.value

@@ -47,7 +47,10 @@ func (in *invocation) sedCommand() (c sedCommand) {
 	args := c.takeEdits(in.args)
 	var opts []option
 	opts, c.files, c.certain = p.parse(args)
-	c.certain = c.certain || !slices.ContainsFunc(args, func(g arg) bool { _, ok := g.text(); return !ok && g.maybeOption() && !g.numbered() })
+	c.certain = c.certain || !slices.ContainsFunc(args, func(g arg) bool {
+		_, ok := g.text()
+		return !ok && g.maybeOption() && !g.numbered()
+	})
 	for _, o := range opts {
 		switch {
 		case o.in("e", []string{"expression"}):

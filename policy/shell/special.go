@@ -245,7 +245,8 @@ func (in *invocation) set() output {
 		case ok && (w == "--" || w == "-" || !strings.HasPrefix(w, "-") && !turnsOff):
 			return text
 		case ok && (strings.HasSuffix(w, "o") && setFlags().MatchString("-h"+strings.Trim(w, "-+o")) && len(w) > 1):
-			if i++; i < len(in.args) && !in.args[i].couldOnlyBe(setOptions) || i < len(in.args) && turnsOff && in.args[i].is("braceexpand") {
+			i++
+			if i < len(in.args) && (!in.args[i].couldOnlyBe(setOptions) || turnsOff && in.args[i].is("braceexpand")) {
 				in.unknown("set gets options that are not known")
 			}
 		case ok && (setFlags().MatchString(w) || turnsOff && setFlags().MatchString("-"+w[1:])):
@@ -374,7 +375,8 @@ func (in *invocation) unzip() output {
 
 // xxdFlags are options of xxd without a value, and xxdValues matches those with one that is a number.
 var (
-	xxdFlags  = strings.Fields("-a -b -bits -C -capitalize -d -e -E -i -include -p -ps -plain -postscript -r -revert -u -uppercase -v -version")
+	xxdFlags = strings.Fields("-a -b -bits -C -capitalize -d -e -E -i -include -p -ps -plain -postscript -r -revert -u -uppercase " +
+		"-v -version")
 	xxdValues = lazy.Regexp(`^-(c|cols|g|groupsize|l|len|o|s|seek)([0-9+-][0-9xa-f+-]*)?$`)
 )
 
@@ -462,6 +464,9 @@ func (in *invocation) jq() output {
 				in.uses(Read, in.args[i])
 			}
 		case ok && (w == "--args" || w == "--jsonargs"):
+			if len(rest) == options {
+				in.unknown("its jq filter comes after " + w)
+			}
 			i = len(in.args)
 		case ok && (w == "--indent"):
 			i++

@@ -17,7 +17,8 @@ type reader struct {
 // readers are such subcommands. Two words are joined by a blank.
 var readers = map[string]map[string]reader{
 	"go": {
-		"list":       {flags: "-json -m -deps -test -e -find -retracted -race -v -n -x -buildvcs -trimpath", values: "-json -f -tags -buildvcs -p", names: true},
+		"list": {flags: "-json -m -deps -test -e -find -retracted -race -v -n -x -buildvcs -trimpath",
+			values: "-json -f -tags -buildvcs -p", names: true},
 		"vet":        {flags: "-json -race -v -n -x " + vetChecks, values: "-c -tags -p " + vetChecks, names: true},
 		"doc":        {flags: "-all -cmd -short -src -u -c", names: true},
 		"version":    {flags: "-m -v -json", names: true},
@@ -34,8 +35,9 @@ var readers = map[string]map[string]reader{
 	"pnpm": {"ls": npmList, "list": npmList, "ll": npmList, "why": npmList},
 	"pip":  pipReaders, "pip3": pipReaders,
 	"docker": {
-		"ps": dockerList, "images": dockerList, "container ls": dockerList, "image ls": dockerList, "volume ls": dockerList, "network ls": dockerList,
-		"version": {}, "info": {}, "context ls": {},
+		"ps": dockerList, "images": dockerList, "container ls": dockerList, "image ls": dockerList, "volume ls": dockerList,
+		"network ls": dockerList,
+		"version":    {}, "info": {}, "context ls": {},
 	},
 	"man":     {"": {flags: "-a -k -f -w --where --apropos --whatis --all", values: "-s --sections", names: true}},
 	"whatis":  {"": {names: true}},
@@ -47,16 +49,19 @@ var (
 		flags:  "-a --all -l --long -p --parseable --json --prod --production --dev --link --package-lock-only -g --global -r --recursive",
 		values: "--depth --omit --include", names: true,
 	}
-	dockerList = reader{flags: "-a --all -q --quiet --no-trunc -l --latest -s --size --digests", values: "-f --filter -n --last --format", names: true}
+	dockerList = reader{flags: "-a --all -q --quiet --no-trunc -l --latest -s --size --digests",
+		values: "-f --filter -n --last --format", names: true}
 	pipReaders = map[string]reader{
-		"list": {flags: "-l --local --user --not-required --editable -e", values: "--format"}, "freeze": {flags: "-l --local --user --all"}, "show": {flags: "-f --files", names: true},
+		"list":   {flags: "-l --local --user --not-required --editable -e", values: "--format"},
+		"freeze": {flags: "-l --local --user --all"}, "show": {flags: "-f --files", names: true},
 	}
 )
 
 // vetChecks are the checks of go vet, which are options too.
-const vetChecks = "-appends -asmdecl -assign -atomic -bools -buildtag -cgocall -composites -copylocks -defers -directive -errorsas -framepointer " +
-	"-hostport -httpresponse -ifaceassert -loopclosure -lostcancel -nilfunc -printf -printf.funcs -shift -sigchanyzer -slog -stdmethods -stdversion " +
-	"-stringintconv -structtag -testinggoroutine -tests -timeformat -unmarshal -unreachable -unsafeptr -unusedresult -waitgroup"
+const vetChecks = "-appends -asmdecl -assign -atomic -bools -buildtag -cgocall -composites -copylocks -defers -directive -errorsas " +
+	"-framepointer -hostport -httpresponse -ifaceassert -loopclosure -lostcancel -nilfunc -printf -printf.funcs -shift " +
+	"-sigchanyzer -slog -stdmethods -stdversion -stringintconv -structtag -testinggoroutine -tests -timeformat -unmarshal " +
+	"-unreachable -unsafeptr -unusedresult -waitgroup"
 
 // proxies are programs that run another one in their place if a file in the directory names it.
 var proxies = strings.Fields("cargo rustc rustfmt rustdoc yarn pnpm")
@@ -90,7 +95,7 @@ func (in *invocation) reads(r reader, args []arg) {
 		switch {
 		case !ok && (args[i].maybeOption() || args[i].several()):
 			in.unknown("a name may be an option of " + in.name)
-		case ok && !has && slices.Contains(flags, name), ok && has && slices.Contains(values, name):
+		case ok && !has && (slices.Contains(flags, name) || in.combines(w, flags)), ok && has && slices.Contains(values, name):
 		case ok && slices.Contains(values, name) && i+1 < len(args) && !args[i+1].several():
 			i++
 		case ok && strings.HasPrefix(w, "-"):
@@ -107,6 +112,12 @@ func (in *invocation) reads(r reader, args []arg) {
 	}
 }
 
+// combines reports whether a word is several flags of one letter in one. The options of go cannot be combined.
+func (in *invocation) combines(word string, flags []string) bool {
+	return in.name != "go" && len(word) > 2 && word[0] == '-' && word[1] != '-' &&
+		!slices.ContainsFunc([]byte(word[1:]), func(c byte) bool { return !slices.Contains(flags, "-"+string(c)) })
+}
+
 // readsName records a word that is a name, or a path.
 func (in *invocation) readsName(g arg, word string) {
 	switch {
@@ -114,7 +125,7 @@ func (in *invocation) readsName(g arg, word string) {
 		in.unknown("man formats a file") // which may include others
 	case in.name == "go" && strings.Contains(word, "@"):
 		in.unknown("go downloads a module")
-	case strings.HasPrefix(word, ".") || strings.HasPrefix(word, "/") || word == "" || in.name == "go" && in.args[0].is("version"):
+	case strings.HasPrefix(word, ".") || leaves(word) || word == "" || in.name == "go" && in.args[0].is("version"):
 		if before, ok := strings.CutSuffix(word, "..."); ok {
 			g = literal(before)
 		}

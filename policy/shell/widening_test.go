@@ -33,7 +33,8 @@ func TestWidening_NamesTheOptionThatRunsOrWritesMore(t *testing.T) {
 		"xxd a b": "b", "tree -o x": "-o", "yq -i .a x": "-i", "gcc -wrapper x a.c": "-wrapper",
 		"gcc -fplugin=x a.c": "-fplugin", "man -P x ls": "-P", "less -ox y": "-o", "bat --pager x y": "--pager",
 		"gradle -I x build": "-I",
-		"rg \x00":           Unset, "git diff \x00": Unset, "find . \x00": Unset, "go test \x00": Unset, "git \x00": Unset, "sed \x00 x": Unset,
+		"rg \x00":           Unset, "git diff \x00": Unset, "find . \x00": Unset, "go test \x00": Unset, "git \x00": Unset,
+		"sed \x00 x": Unset,
 	} {
 		if got, ok := Widening(strings.Fields(line)); !ok || got != want {
 			t.Errorf("%s: got %q, %v, want %q", line, got, ok, want)
