@@ -29,7 +29,8 @@ import (
 
 func newPolicy(h Host) *cobra.Command {
 	return group(&cobra.Command{Use: "policy", Short: "Explain and change permissions"},
-		newPolicyCheck(h), newPolicyList(h), newPolicyAdd(h, "allow", "Allow calls without asking"), newPolicyAdd(h, "deny", "Deny calls"), newPolicyRemove(h))
+		newPolicyCheck(h), newPolicyList(h), newPolicyAdd(h, "allow", "Allow calls without asking"), newPolicyAdd(h, "deny", "Deny calls"),
+		newPolicyRemove(h))
 }
 
 // permissions describe what a run may do.
