@@ -45,7 +45,8 @@ func (s *Settings) claude(src Sources, of Layer) {
 		if info, err := os.Lstat(f.Path); f.Layer != of || err == nil && info.IsDir() {
 			continue // a sandbox may hold the name of a missing file with a directory
 		}
-		c := claudeLayer{settings: s, trusted: src.Trusted, layer: &layer{source: Origin{Layer: of, Name: f.Path}, keys: map[string]place{}, items: map[string][]place{}}}
+		l := &layer{source: Origin{Layer: of, Name: f.Path}, keys: map[string]place{}, items: map[string][]place{}}
+		c := claudeLayer{layer: l, settings: s, trusted: src.Trusted}
 		data, err := f.read()
 		if err == nil {
 			err = c.read(data)
@@ -164,7 +165,8 @@ func (c *claudeLayer) mode(value json.RawMessage) {
 	case c.project() && !c.trusted:
 		c.note("permissions.defaultMode "+mode, untrusted)
 	case !stricter(f.in(&c.config), f.in(&c.settings.Config)):
-		c.note("permissions.defaultMode "+mode, "settings of Claude Code can only make the mode stricter than "+now+"; set "+key+" in your user configuration")
+		c.note("permissions.defaultMode "+mode, fmt.Sprintf(
+			"settings of Claude Code can only make the mode stricter than %s; set %s in your user configuration", now, key))
 	default:
 		c.keys[key] = place{}
 	}

@@ -1,5 +1,11 @@
 package policy
 
+import (
+	"slices"
+
+	"github.com/reins-agent/reins/env"
+)
+
 // Box is where the commands of an allowed call run. The judge decides what is asked; the kernel decides what is
 // possible: a call that is allowed because it only reads runs where it can only read.
 type Box string
@@ -37,4 +43,20 @@ func together(boxes []Box) (box Box) {
 		}
 	}
 	return box
+}
+
+// Confined returns the workspace with what a decision on these accesses must know about the sandbox of an environment.
+// It may start the sandbox.
+func (w Workspace) Confined(e env.Environment, m Mode, accesses []Access) Workspace {
+	box, ok := e.(env.Confined)
+	if !ok || box.Info().Limits == nil || box.Info().Limits.Sandbox == "" {
+		return w
+	}
+	w.Masked = box.Info().Limits.Masked
+	w.Sandboxed = m == ModeAuto && box.Enforced()
+	if slices.ContainsFunc(accesses, func(a Access) bool { return a.Kind == Exec }) {
+		w.ReadsOnly = box.ReadsOnly()
+		w.Unenforced = !w.ReadsOnly
+	}
+	return w
 }

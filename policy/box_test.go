@@ -83,3 +83,65 @@ func TestStandard_TheWidestBoxOfTheRulesForACommandApplies(t *testing.T) {
 		t.Errorf("plan mode: %+v", d)
 	}
 }
+
+// What only reads is allowed where the system enforces that, asked about where it should and cannot, and judged alone
+// where the user wants no sandbox.
+func TestReads_DependOnWhatIsEnforced(t *testing.T) {
+	for name, c := range map[string]struct {
+		line    string
+		change  func(*Workspace)
+		running Box
+		want    Verdict
+		box     Box
+	}{
+		"enforced":              {"ls", func(w *Workspace) {}, "", Allow, BoxRead},
+		"not enforced":          {"ls", func(w *Workspace) { w.ReadsOnly, w.Unenforced = false, true }, "", Ask, ""},
+		"off":                   {"ls", func(w *Workspace) { w.ReadsOnly = false }, "", Allow, BoxRead},
+		"off, needs a box":      {"go vet ./...", func(w *Workspace) { w.ReadsOnly = false }, "", Ask, ""},
+		"enforced, needs a box": {"go vet ./...", func(w *Workspace) {}, "", Allow, BoxRead},
+		"running in workspace":  {"ls", func(w *Workspace) {}, BoxWorkspace, Ask, ""},
+		"running in read":       {"ls", func(w *Workspace) {}, BoxRead, Allow, BoxRead},
+	} {
+		w := place
+		c.change(&w)
+		d := Standard{}.Decide(t.Context(), Query{Tool: "shell", Workspace: w, Accesses: []Access{{Kind: Exec, Target: c.line, Running: c.running}}})
+		if d.Verdict != c.want || d.Box != c.box {
+			t.Errorf("%s: %s in %q (%s), want %s in %q", name, d.Verdict, d.Box, d.Reason, c.want, c.box)
+		}
+	}
+}
+
+func TestReads_OfCredentialsAsk(t *testing.T) {
+	rule := func(text string) Rule {
+		r, err := ParseRule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	home := Workspace{Dir: "/home/me", Home: "/home/me", ReadsOnly: true}
+	for name, c := range map[string]struct {
+		access Access
+		mode   Mode
+		allow  []Rule
+		want   Verdict
+		reveal string
+	}{
+		"file":          {Access{Kind: Read, Target: "/home/me/.ssh/id_rsa"}, "", nil, Ask, ""},
+		"directory":     {Access{Kind: Read, Target: "/home/me/.aws"}, "", nil, Ask, ""},
+		"bypass":        {Access{Kind: Read, Target: "/home/me/.ssh/id_rsa"}, ModeBypass, nil, Ask, ""},
+		"other":         {Access{Kind: Read, Target: "/home/me/.sshx"}, "", nil, Allow, ""},
+		"broad rule":    {Access{Kind: Read, Target: "/home/me/.ssh/id_rsa"}, "", []Rule{rule("Read(**)")}, Ask, ""},
+		"specific rule": {Access{Kind: Read, Target: "/home/me/.ssh/config"}, "", []Rule{rule("Read(~/.ssh/config)")}, Allow, ""},
+		"command":       {Access{Kind: Exec, Target: "cat ~/.ssh/id_rsa"}, "", nil, Ask, "/home/me/.ssh/id_rsa"},
+		"command, rule": {Access{Kind: Exec, Target: "cat ~/.ssh/config"}, "", []Rule{rule("Read(~/.ssh/config)")}, Allow, "/home/me/.ssh/config"},
+	} {
+		d := Standard{Rules: Rules{Allow: c.allow}}.Decide(t.Context(), Query{Tool: "x", Mode: c.mode, Workspace: home, Accesses: []Access{c.access}})
+		if d.Verdict != c.want || strings.Join(d.Reveal, " ") != c.reveal {
+			t.Errorf("%s: %s (%s), reveals %q, want %s and %q", name, d.Verdict, d.Reason, d.Reveal, c.want, c.reveal)
+		}
+		if c.access.Kind == Exec && d.Verdict == Allow && d.Box != BoxRead {
+			t.Errorf("%s: box %q, want read", name, d.Box)
+		}
+	}
+}

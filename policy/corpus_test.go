@@ -55,7 +55,7 @@ func newPlace(t testing.TB) place {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	p.workspace = policy.Workspace{Dir: p.dir, Home: p.home, Paths: e.Info().Paths(), Files: e}
+	p.workspace = policy.Workspace{Dir: p.dir, Home: p.home, Paths: e.Info().Paths(), Files: e, ReadsOnly: true}
 	return p
 }
 

@@ -20,12 +20,19 @@ var (
 
 // interpreters are known by their names without a version.
 var interpreters = map[string]interpreter{
-	"sh": posixShell, "bash": posixShell, "zsh": posixShell, "dash": posixShell, "ash": posixShell, "ksh": posixShell, "mksh": posixShell, "fish": {flags: "lNP", code: "c"}, "csh": posixShell, "tcsh": posixShell,
-	"pwsh": {code: "c"}, "powershell": {code: "c"}, "source": {}, ".": {}, "python": {flags: "bBdEIOPqRsSuvx", code: "cm"}, "pypy": {flags: "BEOsSuv", code: "cm"}, "ipython": {code: "cm"},
-	"node": {code: "ep"}, "nodejs": {code: "ep"}, "ts-node": {flags: "TD", code: "ep"}, "tsx": {code: "ep"}, "perl": {flags: "acfglnpstTuUvwWX", code: "eE"}, "ruby": {flags: "aclnpsSvw", code: "e"}, "irb": {},
-	"php": {flags: "CnqH", code: "fr"}, "lua": {flags: "EW", code: "e"}, "luajit": {code: "e"}, "rscript": {code: "e"}, "r": {code: "ef"}, "julia": {code: "eE"}, "osascript": {code: "e"}, "tclsh": {}, "wish": {}, "expect": {code: "cf"},
-	"elixir": {code: "e"}, "iex": {operands: -1}, "erl": {operands: -1}, "ghci": {operands: -1}, "ocaml": {code: "e"}, "guile": {code: "ce"}, "racket": {code: "e"}, "clojure": {code: "e"}, "scala": {code: "e"}, "groovy": {code: "e"}, "jshell": {operands: -1},
-	"sqlite": {operands: 2}, "psql": database, "mysql": database, "mariadb": database, "parallel": {}, "at": {operands: -1}, "batch": {operands: -1}, "crontab": {code: "l"}, "gdb": {operands: -1}, "ed": {operands: -1},
+	"sh": posixShell, "bash": posixShell, "zsh": posixShell, "dash": posixShell, "ash": posixShell, "ksh": posixShell,
+	"mksh": posixShell, "fish": {flags: "lNP", code: "c"}, "csh": posixShell, "tcsh": posixShell, "pwsh": {code: "c"},
+	"powershell": {code: "c"}, "source": {}, ".": {}, "python": {flags: "bBdEIOPqRsSuvx", code: "cm"},
+	"pypy": {flags: "BEOsSuv", code: "cm"}, "ipython": {code: "cm"}, "node": {code: "ep"}, "nodejs": {code: "ep"},
+	"ts-node": {flags: "TD", code: "ep"}, "tsx": {code: "ep"}, "perl": {flags: "acfglnpstTuUvwWX", code: "eE"},
+	"ruby": {flags: "aclnpsSvw", code: "e"}, "irb": {}, "php": {flags: "CnqH", code: "fr"},
+	"lua": {flags: "EW", code: "e"}, "luajit": {code: "e"}, "rscript": {code: "e"}, "r": {code: "ef"},
+	"julia": {code: "eE"}, "osascript": {code: "e"}, "tclsh": {}, "wish": {}, "expect": {code: "cf"},
+	"elixir": {code: "e"}, "iex": {operands: -1}, "erl": {operands: -1}, "ghci": {operands: -1}, "ocaml": {code: "e"},
+	"guile": {code: "ce"}, "racket": {code: "e"}, "clojure": {code: "e"}, "scala": {code: "e"}, "groovy": {code: "e"},
+	"jshell": {operands: -1}, "sqlite": {operands: 2}, "psql": database, "mysql": database, "mariadb": database,
+	"parallel": {}, "at": {operands: -1}, "batch": {operands: -1}, "crontab": {code: "l"}, "gdb": {operands: -1},
+	"ed": {operands: -1},
 }
 
 // interpreterOf returns the interpreter that a program is.
@@ -62,7 +69,8 @@ func interprets(words []string) []string {
 // readsProgram reports whether a command gets the program that it runs from its standard input, or may do so. The
 // words of such a command do not say what it does.
 func readsProgram(words []string) bool {
-	if base := path.Base(words[0]); base == "deno" && len(words) == 1 || slices.Contains(runners, base) && slices.ContainsFunc(words[1:], isInput) {
+	base := path.Base(words[0])
+	if base == "deno" && len(words) == 1 || slices.Contains(runners, base) && slices.ContainsFunc(words[1:], isInput) {
 		return true
 	}
 	for i, w := range words {
@@ -70,7 +78,7 @@ func readsProgram(words []string) bool {
 			return true
 		}
 	}
-	if path.Base(words[0]) == "ssh" && len(words) < 3 {
+	if base == "ssh" && len(words) < 3 {
 		return true
 	}
 	words = interprets(words)

@@ -93,8 +93,9 @@ type Workspace struct {
 	Git func(ctx context.Context, dir string) (why string) `json:"-"`
 	// Sandboxed means that the system confines commands to the workspace.
 	Sandboxed bool `json:"sandboxed,omitempty"`
-	// Unenforced means that commands should be confined, but the system cannot enforce BoxRead. Commands that only
+	// ReadsOnly means that the system enforces BoxRead. Unenforced means that commands should be confined, but the system cannot enforce BoxRead. Commands that only
 	// read then need approval.
+	ReadsOnly  bool `json:"reads_only,omitempty"`
 	Unenforced bool `json:"unenforced,omitempty"`
 	// Masked are files and directories with credentials. Reading them needs approval, or a rule that names them. Nil
 	// means those in Home.

@@ -259,6 +259,8 @@ func (j *judge) effect(e shell.Effect, line string) Decision {
 		return j.allows("sandboxed", what+" runs in the sandbox")
 	case e.Unknown != "":
 		return j.explain(e, what, j.asks("runs", what+": "+e.Unknown))
+	case e.Confined && strictest.Box == BoxRead && !j.q.Workspace.ReadsOnly:
+		return j.asks("unenforced", what+": it only reads if it is confined to reading")
 	}
 	return j.repos(e, strictest)
 }

@@ -30,7 +30,7 @@ func rules(t testing.TB, texts ...string) (r Rules) {
 	return r
 }
 
-var place = Workspace{Dir: "/repo", Home: "/home/me"}
+var place = Workspace{Dir: "/repo", Home: "/home/me", ReadsOnly: true}
 
 func decide(t testing.TB, mode Mode, r Rules, accesses ...Access) Decision {
 	t.Helper()

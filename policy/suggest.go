@@ -143,7 +143,8 @@ var subcommands = map[string]int{
 }
 
 // narrow are programs that can do anything: only the exact command is offered, as for interpreters.
-var narrow = []string{"eval", "sudo", "doas", "su", "ssh", "env", "xargs", "find", "rm", "rmdir", "mv", "cp", "dd", "chmod", "chown", "ln", "curl", "wget", "nc", "ncat", "socat", "awk", "gawk", "sed", "tar", "tee", "kill", "pkill", "killall", "watch", "strace", "timeout", "nohup", "docker", "podman", "kubectl", "npx", "git"}
+var narrow = strings.Fields("eval sudo doas su ssh env xargs find rm rmdir mv cp dd chmod chown ln curl wget nc ncat socat awk gawk sed " +
+	"tar tee kill pkill killall watch strace timeout nohup docker podman kubectl npx git")
 
 // prefix returns the rule to offer for a command, and what it covers. It offers none for a command whose words do not
 // say what it does, and only the exact command if a prefix would not grant it.

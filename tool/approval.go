@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/policy"
 )
 
@@ -169,28 +168,13 @@ func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Qu
 		q.Workspace.Paths = e.Info().Paths()
 		q.Workspace.Files, q.Workspace.Shell = e, e.Info().Shell
 	}
-	if box, ok := e.(env.Confined); ok {
-		q.Workspace = boxed(q.Workspace, box, p.Mode, out.Accesses)
-	}
+	q.Workspace = q.Workspace.Confined(e, p.Mode, out.Accesses)
 	if q.Workspace.Dir != "" || e == nil {
 		return q, nil
 	}
 	var err error
 	q.Workspace.Dir, err = e.RealPath(ctx, e.Info().Dir)
 	return q, err
-}
-
-// boxed returns the workspace with what a policy must know about the sandbox for these accesses.
-func boxed(w policy.Workspace, box env.Confined, m policy.Mode, accesses []policy.Access) policy.Workspace {
-	limits := box.Info().Limits
-	if limits == nil || limits.Sandbox == "" {
-		return w
-	}
-	w.Masked = limits.Masked
-	w.Sandboxed = m == policy.ModeAuto && box.Enforced()
-	runs := slices.ContainsFunc(accesses, func(a policy.Access) bool { return a.Kind == policy.Exec })
-	w.Unenforced = runs && !box.ReadsOnly()
-	return w
 }
 
 // permitted judges a call, gets approval if needed, and reports whether the call may run. If not, the

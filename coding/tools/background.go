@@ -71,7 +71,8 @@ func (s *shell) start(ctx context.Context, c *tool.Call, in Command) (Started, e
 	}
 	s.last++
 	p := &process{
-		box: boxOf(c), Process: running, number: s.last, command: in.Command, dir: touches(ctx, c, policy.Exec, OrHere(in.Workdir)).Target, shell: newTyped(c, in), input: make(chan struct{}, 1),
+		Process: running, number: s.last, command: in.Command, dir: touches(ctx, c, policy.Exec, OrHere(in.Workdir)).Target,
+		box: boxOf(c), shell: newTyped(c, in), input: make(chan struct{}, 1),
 	}
 	p.input <- struct{}{}
 	s.running[p.id()] = p

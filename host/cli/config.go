@@ -189,7 +189,9 @@ func (l *layerFlags) flags(cmd *cobra.Command, verb string) {
 // layer returns the chosen layer, or a default.
 func (l layerFlags) layer(standard config.Layer) (config.Layer, error) {
 	chosen := []config.Layer{}
-	for layer, given := range map[config.Layer]bool{config.LayerUser: l.user, config.LayerProject: l.project, config.LayerLocal: l.local, config.LayerPersonal: l.personal} {
+	for layer, given := range map[config.Layer]bool{
+		config.LayerUser: l.user, config.LayerProject: l.project, config.LayerLocal: l.local, config.LayerPersonal: l.personal,
+	} {
 		if given {
 			chosen = append(chosen, layer)
 		}
@@ -249,8 +251,8 @@ they are. For a list, VALUE is one element or a TOML array.`,
 			if add {
 				change = file.Add
 			}
-			if list, ok := strings.CutPrefix(args[0], "permissions."); ok && slices.Contains(ruleLists, args[0]) && (add || !strings.HasPrefix(args[1], "[")) {
-				if err := checkRule(list, args[1]); err != nil {
+			if one := add || !strings.HasPrefix(args[1], "["); one && slices.Contains(ruleLists, args[0]) {
+				if err := checkRule(strings.TrimPrefix(args[0], "permissions."), args[1]); err != nil {
 					return usageError{err}
 				}
 			}

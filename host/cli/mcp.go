@@ -91,9 +91,9 @@ func (h Host) findServers(root string, trusted bool, extra []string) ([]foundSer
 			if i := slices.IndexFunc(list, func(o foundServer) bool { return o.name == f.name }); i >= 0 {
 				f.inactive = "replaced by the one in " + shortDir(h, list[i].origin.Name)
 			}
-			if p.layer == config.LayerProject && f.file.Unconfined && f.file.Command != "" && f.inactive == "" && !slices.Contains(unconfined, f.name) {
-				f.inactive = fmt.Sprintf("the project asks to run it outside the sandbox; to permit that, run: reins config set --personal --add mcp.unconfined %s", quoteRules([]string{f.name}))
-				f.leaves = true
+			if p.layer == config.LayerProject && f.unconfined() && f.inactive == "" && !slices.Contains(unconfined, f.name) {
+				f.inactive, f.leaves = "the project asks to run it outside the sandbox; to permit that, run: "+
+					"reins config set --personal --add mcp.unconfined "+quoteRules([]string{f.name}), true
 			}
 			if untrusted {
 				f.inactive = untrustedProject
@@ -142,6 +142,9 @@ func (f foundServer) target() string {
 	}
 	return wire.Redact(strings.Join(append([]string{f.file.Command}, f.file.Args...), " "))
 }
+
+// unconfined reports whether the server is a command that asks to run outside the sandbox.
+func (f foundServer) unconfined() bool { return f.file.Unconfined && f.file.Command != "" }
 
 func (f foundServer) transport() string {
 	switch {

@@ -29,7 +29,8 @@ import (
 
 func newPolicy(h Host) *cobra.Command {
 	return group(&cobra.Command{Use: "policy", Short: "Explain and change permissions"},
-		newPolicyCheck(h), newPolicyList(h), newPolicyAdd(h, "allow", "Allow calls without asking"), newPolicyAdd(h, "deny", "Deny calls"), newPolicyRemove(h))
+		newPolicyCheck(h), newPolicyList(h), newPolicyAdd(h, "allow", "Allow calls without asking"), newPolicyAdd(h, "deny", "Deny calls"),
+		newPolicyRemove(h))
 }
 
 // permissions describe what a run may do.
@@ -421,6 +422,6 @@ func (c *checker) judge(ctx context.Context, name string, accesses []policy.Acce
 		return policy.Decision{Code: "error", Rule: "policy", Reason: err.Error()}
 	}
 	w.Dir, w.Paths, w.Files, w.Shell = dir, info.Paths(), c.env, info.Shell
-	w.Sandboxed = c.pipe.Mode == policy.ModeAuto && c.env.Enforced()
+	w = w.Confined(c.env, c.pipe.Mode, accesses)
 	return c.pipe.Policy.Decide(ctx, policy.Query{Tool: name, Accesses: accesses, Mode: c.pipe.Mode, Workspace: w})
 }

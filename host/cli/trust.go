@@ -143,9 +143,9 @@ func (h Host) projectProblems(root string) (list []string) {
 		list = append(list, err.Error())
 	}
 	for _, f := range servers {
-		if f.file.Unconfined && f.file.Command != "" {
-			list = append(list, fmt.Sprintf("%s: MCP server %s is unconfined: it asks to run %s outside the sandbox; it is used only if mcp.unconfined in your configuration names it",
-				projectServers, show.OneLine(f.name), show.OneLine(f.target())))
+		if f.unconfined() {
+			list = append(list, fmt.Sprintf("%s: MCP server %s is unconfined: it asks to run %s outside the sandbox; "+
+				"it is used only if mcp.unconfined in your configuration names it", projectServers, show.OneLine(f.name), show.OneLine(f.target())))
 		}
 	}
 	for _, n := range h.claudeNotes(root) {
