@@ -6,7 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 
-.PHONY: test lint vet packages plain raced modules race setup bench fuzz mutants exhaustive soak storm test-mcp test-lsp test-local-models build clean
+.PHONY: test lint vet packages plain raced modules race setup bench fuzz mutants exhaustive soak storm effects test-mcp test-lsp test-local-models build clean
 
 test: setup lint vet packages
 
@@ -74,6 +74,12 @@ soak:
 # Kills runs in the middle of commands beside 2,500 other processes, and resumes them at once.
 storm:
 	REINS_STORM=1 go test ./host/cli -run KilledOnABusyMachine -count=1 -timeout 20m -v
+
+# Runs more than 2,000 command lines through the program, as root and as an ordinary user, in all modes that ask, and
+# reports every line that changed, read, ran or reached something. ONLY=attacks/user/top/default runs a part:
+# attacks, everyday, box or control, then the user, the directory and the mode. It needs root or user namespaces.
+effects:
+	REINS_EFFECTS=$(or $(ONLY),all) go test -count=1 -timeout 90m -v ./internal/effects
 
 # Runs the official MCP conformance suite against the client and the server of Reins, real MCP servers and the MCP
 # inspector. The programs are installed once, by npm. Everything runs in a network namespace of its own, because some
