@@ -222,6 +222,8 @@ func (j *judge) path(f file) Decision {
 		return j.asks("reads_secret", what+", which holds credentials")
 	case f.Kind == Read && inside:
 		return j.reads()
+	case f.Kind == Read && w.system(f.Target):
+		return j.allows("reads_system", what+", a system file").in(BoxRead)
 	case f.Kind == Read:
 		return j.asks("reads_outside", what+", outside the working directory")
 	case f.Kind == Delete && !f.command:
@@ -260,6 +262,17 @@ func (j *judge) named(rules []Rule, target string) bool {
 
 // specific reports whether a rule names paths rather than all of them.
 func (r Rule) specific() bool { return strings.Trim(r.pattern, "*/.~") != "" }
+
+// systemFiles are files of the system that are the same for everybody.
+var systemFiles = []string{
+	"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/os-release", "/etc/debian_version", "/etc/alternatives",
+	"/proc/cpuinfo", "/proc/meminfo", "/proc/version", "/proc/uptime", "/proc/loadavg", "/proc/filesystems",
+}
+
+// system reports whether a path is a file of the system.
+func (w Workspace) system(target string) bool {
+	return slices.ContainsFunc(systemFiles, func(dir string) bool { return strings.HasPrefix(target, dir) && w.Paths.Within(dir, target) })
+}
 
 // masks reports whether a file holds credentials.
 func (w Workspace) masks(target string) bool {
