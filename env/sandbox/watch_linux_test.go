@@ -3,11 +3,14 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // blocks checks that Sweep reports a path of the workspace, which is gone, and no other.
@@ -40,6 +43,7 @@ func TestMissing_IsBlocked(t *testing.T) {
 		{"editor", `mkdir -p .zed .devcontainer && touch .zed/settings.json`, ".zed"},
 		{"direnv", `echo x > .envrc`, ".envrc"},
 		{"npm", `echo x > .npmrc`, ".npmrc"},
+		{"another case", `echo x > .Envrc`, ".Envrc"}, // the same file on some file systems
 	} {
 		t.Run(probe.name, func(t *testing.T) {
 			s := newStage(t, nil)
@@ -56,6 +60,18 @@ func TestMissing_IsBlocked(t *testing.T) {
 func TestMissing_IsBlockedWhileTheCommandRuns(t *testing.T) {
 	s := newStage(t, nil)
 	s.must(`echo x > .envrc; for i in $(seq 500); do test -e .envrc || exit 0; sleep 0.01; done; exit 1`)
+	s.blocks(".envrc")
+}
+
+// A command that creates very many files must not hide one from the box.
+func TestMissing_IsBlockedIfEventsWereLost(t *testing.T) {
+	s := newStage(t, nil)
+	s.must("true")
+	s.box.mu.Lock()
+	s.write("ws/.envrc", "x")
+	s.box.watch.collect(func(string) bool { return false })
+	s.box.watch.note(-1, unix.IN_Q_OVERFLOW, "", s.box.suspect)
+	s.box.mu.Unlock()
 	s.blocks(".envrc")
 }
 
@@ -85,14 +101,32 @@ func TestNamed_IsBlockedIfItDoesNotExist(t *testing.T) {
 }
 
 func TestNamed_IsReadFromTheUsersConfiguration(t *testing.T) {
-	home := t.TempDir()
-	t.Setenv("HOME", home)
-	if err := os.WriteFile(home+"/.gitconfig", []byte("[core]\n\thooksPath = tools/hooks\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for variable, name := range map[string]string{"HOME": ".gitconfig", "XDG_CONFIG_HOME": "git/config", "GIT_CONFIG_GLOBAL": ""} {
+		t.Run(variable, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, name)
+			t.Setenv(variable, dir)
+			if name == "" {
+				file = filepath.Join(dir, "settings")
+				t.Setenv(variable, file)
+			}
+			text := []byte("[core]\n\thooksPath = tools/hooks\n")
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, text, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			s := newStage(t, nil)
+			s.sh(true, "mkdir -p tools/hooks && echo x > tools/hooks/post-commit")
+			s.blocks("tools/hooks")
+		})
 	}
-	s := newStage(t, nil)
-	s.sh(true, "mkdir -p tools/hooks && echo x > tools/hooks/post-commit")
-	s.blocks("tools/hooks")
+}
+
+func TestNamed_IncludesConditionalIncludes(t *testing.T) {
+	s := newStage(t, func(s *stage, _ *Config) {
+		s.write("ws/.git/config", "[includeIf \"gitdir:/\"]\n\tpath = ../extra/git\n")
+	})
+	s.sh(true, "mkdir extra && echo x > extra/git")
+	s.blocks("extra/git")
 }
 
 func TestNewRepository_IsBlockedIfItWouldRunPrograms(t *testing.T) {
@@ -111,6 +145,17 @@ func TestNewRepository_IsBlockedIfItWouldRunPrograms(t *testing.T) {
 				s.blocks(dir + "/.git")
 			}
 		})
+	}
+}
+
+// What was ordinary when the box looked at it may be changed in place afterwards. The box has looked at all that came
+// before .envrc when that is gone.
+func TestNewRepository_IsBlockedIfItIsChangedLater(t *testing.T) {
+	s := newStage(t, nil)
+	s.sh(true, `git init -q new && echo x > .envrc; for i in $(seq 500); do test -e .envrc || break; sleep 0.01; done
+		printf '[core]\nfsmonitor = ./evil\n' >> new/.git/config`)
+	if blocked := s.box.Sweep(); !slices.Contains(blocked, s.ws+"/new/.git") || !missing(s.ws+"/new/.git") {
+		t.Errorf("blocked %q, want new/.git to be renamed", blocked)
 	}
 }
 
@@ -160,4 +205,30 @@ func TestBlocked_KeepsWhatWasBlockedBefore(t *testing.T) {
 			t.Errorf("%s: %q, %v", suffix, data, err)
 		}
 	}
+}
+
+// A command can replace a directory by a link before the box works on a path in it.
+func TestPaths_LeadThroughNoLink(t *testing.T) {
+	s := newStage(t, nil)
+	s.write("out/dir/.envrc", "x")
+	if err := os.Symlink(s.out, s.ws+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t, s.out)
+	s.box.block(s.ws + "/link/dir/.envrc")
+	if err := mkdir(s.ws + "/link/dir/new"); err == nil {
+		t.Error("a directory was made through a link")
+	}
+	if c, err := copyTree(s.ws+"/link/dir", 0); err == nil {
+		unix.Close(c.fd)
+		t.Error("a mount was copied through a link")
+	}
+	if after := snapshot(t, s.out); after != before {
+		t.Errorf("files have changed from\n%sto\n%s", before, after)
+	}
+	fd, err := openReal(s.ws + "/link")
+	if err != nil {
+		t.Fatalf("a link itself: %v", err)
+	}
+	unix.Close(fd)
 }
