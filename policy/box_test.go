@@ -145,3 +145,26 @@ func TestReads_OfCredentialsAsk(t *testing.T) {
 		}
 	}
 }
+
+// A program that runs already cannot be confined further, so its own box decides what its input can do.
+func TestStandard_InputThatOnlyReadsIsAllowedOnlyWhereItCanOnlyRead(t *testing.T) {
+	for running, want := range map[Box]Verdict{"": Allow, BoxRead: Allow, BoxWorkspace: Ask, BoxOutside: Ask} {
+		a := command("ls")
+		a.Running = running
+		if d := decide(t, ModeDefault, Rules{}, a); d.Verdict != want || want == Ask && d.Code != "unenforced" {
+			t.Errorf("input for a program in box %q: got %+v, want %v", running, d, want)
+		}
+	}
+}
+
+func TestStandard_AsksAboutReadingCommandsThatTheSystemCannotConfine(t *testing.T) {
+	w := place
+	w.Unenforced = true
+	for line, want := range map[string]Verdict{"ls": Ask, "cat a | head": Ask, "make test": Allow, "npm ls": Ask} {
+		q := Query{Tool: "t", Accesses: []Access{command(line)}, Workspace: w}
+		d := Standard{rules(t, "allow Bash(make:*)", "allow Bash(npm ls)@read")}.Decide(t.Context(), q)
+		if d.Verdict != want || want == Ask && d.Code != "unenforced" {
+			t.Errorf("%s: got %+v, want %v", line, d, want)
+		}
+	}
+}

@@ -97,11 +97,12 @@ func TestText_KeepsOrdinaryText(t *testing.T) {
 func TestText_RedactsValuesOfVariables(t *testing.T) {
 	r := redactor(t, Config{Names: []string{"ACME_*"}, Vars: []string{
 		"STRIPE=ignored-value", "ACME_LICENCE=horse-battery", "MYSQL_PWD=correct-horse", "APP_DSN=mysql://root:tr0ub4dor@db/app", "HTTPS_PROXY=http://me:pr0xy-word@proxy:3128",
-		"CI_JOB_TOKEN=one-two-three", "GH_PAT=abc12345", "SENTRY_AUTH=Zebra-77", "WEIRD_SECRET=a\"b\\c\nd-e-f", "NO=horse-battery",
+		"CI_JOB_TOKEN=one-two-three", "GH_PAT=abc12345", "SENTRY_AUTH=Zebra-77", "WEIRD_SECRET=a\"b\\c\nd-e-f", "NO=horse-battery", "acme_seat=lower-battery",
 	}})
 	for text, want := range map[string]string{
 		"ignored-value":          "ignored-value",
 		"<horse-battery>":        "<[redacted:ACME_LICENCE]>",
+		"lower-battery":          "[redacted:acme_seat]",
 		"xcorrect-horsex":        "x[redacted:MYSQL_PWD]x",
 		"tr0ub4dor":              "[redacted:APP_DSN]",
 		"pr0xy-word":             "[redacted:HTTPS_PROXY]",

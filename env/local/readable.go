@@ -100,6 +100,9 @@ func repository(dir, home string) (list []string) {
 	}
 }
 
+// otherHomes is the pattern of the home directories of other users.
+var otherHomes = "/home/*"
+
 // masked returns what commands cannot read: the configured files, and those with credentials, unless the
 // configuration names them or the workspace is in them.
 func masked(c sandbox.Config) (list []string) {
@@ -109,7 +112,7 @@ func masked(c sandbox.Config) (list []string) {
 		homes = append(homes, home)
 	}
 	if os.Geteuid() == 0 { // root can read those of others
-		others, _ := filepath.Glob("/home/*")
+		others, _ := filepath.Glob(otherHomes)
 		homes = append(append(homes, "/root"), others...)
 	}
 	for _, home := range homes {

@@ -147,6 +147,23 @@ func TestSandbox_CredentialsAreMasked(t *testing.T) {
 	}
 }
 
+// What one command may read must not be readable to the next one.
+func TestSandbox_ARevealIsForOneCommand(t *testing.T) {
+	w := newReadWorld(t)
+	names := []string{"/.netrc", "/.ssh/id_rsa", "/.netrc"}
+	for _, readOnly := range []bool{false, true} {
+		for _, name := range names {
+			c := env.Command{Line: "grep -l . ~/.netrc ~/.ssh/id_rsa", ReadOnly: readOnly, Reveal: []string{w.home + name}}
+			if r := w.run(w.env, c); r.Stdout != w.home+name+"\n" {
+				t.Errorf("read only %v, with %s revealed: %+v", readOnly, name, r)
+			}
+		}
+		if r := w.run(w.env, env.Command{Line: "grep -l . ~/.netrc ~/.ssh/id_rsa", ReadOnly: readOnly}); r.Stdout != "" {
+			t.Errorf("read only %v, with nothing revealed: %+v", readOnly, r)
+		}
+	}
+}
+
 func TestSandbox_ReadableNamesCredentials(t *testing.T) {
 	w := newReadWorld(t)
 	c := confined
@@ -156,6 +173,21 @@ func TestSandbox_ReadableNamesCredentials(t *testing.T) {
 		if r := w.run(e, env.Command{Line: "cat ~/.ssh/id_rsa ~/code/other/secret.txt && ! grep . ~/.netrc", ReadOnly: readOnly}); r.Code != 0 {
 			t.Errorf("read only %v: %+v", readOnly, r)
 		}
+	}
+}
+
+// A mask would make git take a file of the workspace for changed, but commands that only read must not read it.
+func TestSandbox_MaskedFilesInTheWorkspaceCannotBeReadByReadOnlyCommands(t *testing.T) {
+	w := newReadWorld(t)
+	w.write("code/app/sub/keys/x", canary)
+	c := confined
+	c.Masked = []string{w.dir + "/keys"}
+	e := newEnv(t, local.Config{Dir: w.dir, SpoolDir: t.TempDir(), Sandbox: c})
+	if r := w.run(e, env.Command{Line: "cat keys/x", ReadOnly: true}); r.Code == 0 || strings.Contains(r.Combined, canary) {
+		t.Errorf("%+v, want a failure", r)
+	}
+	if r := w.run(e, env.Command{Line: "cat file && ls keys", ReadOnly: true}); r.Stdout != "inside\nx\n" {
+		t.Errorf("%+v, want the other files", r)
 	}
 }
 

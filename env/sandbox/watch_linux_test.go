@@ -251,3 +251,60 @@ func withoutLandlock(args []string) error {
 	}
 	return nil
 }
+
+// A command that creates very many files must not hide one from the box.
+func TestMissing_IsBlockedIfEventsWereLost(t *testing.T) {
+	s := newStage(t, nil)
+	s.must("true")
+	s.box.mu.Lock()
+	s.write("ws/.envrc", "x")
+	s.box.watch.collect(func(string) bool { return false })
+	s.box.watch.note(-1, unix.IN_Q_OVERFLOW, "", s.box.suspect)
+	s.box.mu.Unlock()
+	s.blocks(".envrc")
+}
+
+func TestNamed_IncludesConditionalIncludes(t *testing.T) {
+	s := newStage(t, func(s *stage, _ *Config) {
+		s.write("ws/.git/config", "[includeIf \"gitdir:/\"]\n\tpath = ../extra/git\n")
+	})
+	s.sh(true, "mkdir extra && echo x > extra/git")
+	s.blocks("extra/git")
+}
+
+// What was ordinary when the box looked at it may be changed in place afterwards. The box has looked at all that came
+// before .envrc when that is gone.
+func TestNewRepository_IsBlockedIfItIsChangedLater(t *testing.T) {
+	s := newStage(t, nil)
+	s.sh(true, `git init -q new && echo x > .envrc; for i in $(seq 500); do test -e .envrc || break; sleep 0.01; done
+		printf '[core]\nfsmonitor = ./evil\n' >> new/.git/config`)
+	if blocked := s.box.Sweep(); !slices.Contains(blocked, s.ws+"/new/.git") || !missing(s.ws+"/new/.git") {
+		t.Errorf("blocked %q, want new/.git to be renamed", blocked)
+	}
+}
+
+// A command can replace a directory by a link before the box works on a path in it.
+func TestPaths_LeadThroughNoLink(t *testing.T) {
+	s := newStage(t, nil)
+	s.write("out/dir/.envrc", "x")
+	if err := os.Symlink(s.out, s.ws+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t, s.out)
+	s.box.block(s.ws + "/link/dir/.envrc")
+	if err := mkdir(s.ws + "/link/dir/new"); err == nil {
+		t.Error("a directory was made through a link")
+	}
+	if c, err := copyTree(s.ws+"/link/dir", 0); err == nil {
+		unix.Close(c.fd)
+		t.Error("a mount was copied through a link")
+	}
+	if after := snapshot(t, s.out); after != before {
+		t.Errorf("files have changed from\n%sto\n%s", before, after)
+	}
+	fd, err := openReal(s.ws + "/link")
+	if err != nil {
+		t.Fatalf("a link itself: %v", err)
+	}
+	unix.Close(fd)
+}

@@ -1,0 +1,50 @@
+package coding
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/env/sandbox"
+	"github.com/reins-agent/reins/policy"
+)
+
+func TestLocal_ReadingCommandsReadTheRootsButNotWhatRulesDeny(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", root) // what is below is readable only by name
+	for _, name := range []string{"work/file", "work/.env", "other/file", "elsewhere/file"} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("content of "+name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deny, err := policy.ParseRule("Read(.env)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := local.Config{Dir: root + "/work", SpoolDir: t.TempDir(), Sandbox: sandbox.Config{Mode: sandbox.WorkspaceWrite}}
+	p := policy.Standard{Rules: policy.Rules{Deny: []policy.Rule{deny}}}
+	e, err := Local(c, p, policy.Workspace{Home: root, Roots: []string{root + "/other"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	for name, readable := range map[string]bool{"work/file": true, "other/file": true, "work/.env": false, "elsewhere/file": false} {
+		r, err := env.Exec(t.Context(), e, env.Command{Line: "cat " + root + "/" + name, ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(r.Stdout, "content of"); got != readable {
+			t.Errorf("%s was read: %v, want %v: %+v", name, got, readable, r)
+		}
+	}
+}
