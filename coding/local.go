@@ -11,7 +11,7 @@ import (
 )
 
 // Local returns an environment on this machine whose sandbox enforces what a policy says about reading: commands that
-// only read can read the roots of the workspace, and no command can read what rules deny.
+// only read can read the roots of the workspace, but not what rules deny.
 func Local(c local.Config, p policy.Policy, w policy.Workspace) (*local.Env, error) {
 	c.Sandbox.Readable = slices.Concat(c.Sandbox.Readable, w.Roots)
 	denied := &deniedFiles{rules: policy.RulesOf(p), workspace: w}

@@ -41,6 +41,9 @@ type Box struct {
 	outdated bool             // there is something new to protect
 	hidden   []string         // what Config.Hidden returned last
 	listed   map[string]int64 // when the listed directories of the layout were changed
+	empty    bool             // no process of a command has been running since it was looked at
+	settling bool             // it will be looked at
+	started  int              // how many commands were started
 	broken   error            // a command has ended the spawner
 }
 
@@ -56,7 +59,7 @@ var boxes atomic.Uint32
 // New returns a box. It starts no process before it is used.
 func New(c Config) (*Box, error) {
 	roots, err := c.roots()
-	b := &Box{config: c, roots: roots, name: fmt.Sprintf("reins-%x", boxes.Add(1))}
+	b := &Box{config: c, roots: roots, empty: true, name: fmt.Sprintf("reins-%x", boxes.Add(1))}
 	if err == nil {
 		b.layout = c.layout(roots)
 		err = checkWritable(b.layout)
@@ -115,6 +118,7 @@ func (b *Box) Start(path string, args []string, attr *os.ProcAttr) (*os.Process,
 	if b.socket != nil && b.stale() {
 		b.drop()
 	}
+	b.empty, b.started = false, b.started+1
 	reply, err := b.ask(request, attr.Files[:3])
 	if errors.Is(err, errSpawner) {
 		b.drop()

@@ -24,19 +24,13 @@ func (l *layout) protect(root string) {
 	l.protectGit(filepath.Join(root, ".git"))
 	walkDirs(root, func(dir string, entries []os.DirEntry) {
 		l.watched = append(l.watched, dir)
-		bare := 0
 		for _, e := range entries {
-			switch e.Name() {
-			case ".git":
-				if dir != root {
-					l.protectGit(filepath.Join(dir, ".git"))
-				}
-			case "HEAD", "objects", "refs":
-				bare++
+			switch {
+			case e.Name() == ".git" && dir != root:
+				l.protectGit(filepath.Join(dir, ".git"))
+			case e.Name() == "HEAD" && looksBare(dir):
+				l.protectDir(dir)
 			}
-		}
-		if bare == 3 {
-			l.protectDir(dir)
 		}
 	})
 }
@@ -142,12 +136,8 @@ func readConfig(file string) ([]gitconfig.Setting, error) {
 
 // looksBare reports whether git would take a directory for a repository without a work tree.
 func looksBare(dir string) bool {
-	for _, name := range []string{"HEAD", "objects", "refs"} {
-		if missing(filepath.Join(dir, name)) {
-			return false
-		}
-	}
-	return true
+	has := func(name string) bool { return !missing(filepath.Join(dir, name)) }
+	return has("HEAD") && (has("objects") && has("refs") || has("commondir"))
 }
 
 // redirects reports whether a repository reads more configuration than the file config, or has links where
@@ -193,6 +183,19 @@ func hostile(git string) bool {
 	return slices.ContainsFunc(hooks, func(e os.DirEntry) bool { return !strings.HasSuffix(e.Name(), ".sample") })
 }
 
+// sharedHooks returns the directories of hooks in a work tree that the user's configuration names for all repositories.
+func sharedHooks(work string) (dirs []string) {
+	for _, file := range userConfigs() {
+		list, _ := readConfig(file)
+		for _, s := range list {
+			if s.Key() == "core.hookspath" && s.Value != "" && !filepath.IsAbs(s.Value) && s.Value[0] != '~' {
+				dirs = append(dirs, filepath.Join(work, s.Value))
+			}
+		}
+	}
+	return dirs
+}
+
 // linkedWorktree makes the repository of a linked worktree writable as far as commits need it.
 func (l *layout) linkedWorktree(file string) {
 	data, err := os.ReadFile(file)
@@ -225,16 +228,19 @@ func (l *layout) linkedWorktree(file string) {
 // Looking for repositories in a writable directory stops at these limits.
 const (
 	nestedDepth   = 3
-	nestedEntries = 5_000
+	nestedEntries = 10_000
 )
 
 // walkDirs visits a directory and the directories below it, parents first, up to the limits.
 func walkDirs(root string, visit func(dir string, entries []os.DirEntry)) {
 	left := nestedEntries
 	level := []string{root}
-	for depth := 0; depth < nestedDepth && left > 0; depth++ {
+	for depth := 0; depth < nestedDepth; depth++ {
 		var next []string
 		for _, dir := range level {
+			if left <= 0 {
+				return
+			}
 			entries, err := os.ReadDir(dir)
 			if err != nil {
 				continue

@@ -24,6 +24,9 @@ func (b *Box) launch() error {
 	if useNamespaces {
 		err = b.try(rules{namespaces: true, network: b.config.Network, sockets: !b.config.NoSockets, name: b.name}, b.makeMountPoints)
 	}
+	if err != nil && (b.support != nil && b.support.Namespaces || useNamespaces && b.available()) {
+		return err // about these paths, which commands may have chosen: less protection would be their success
+	}
 	if err != nil {
 		s.Namespaces = false
 		s.Problems = append(s.Problems, fmt.Sprintf("namespaces are not available (%v): protected paths below writable directories and unreadable files are not enforced", err))
@@ -43,11 +46,20 @@ func (b *Box) launch() error {
 	return err
 }
 
+// available reports whether namespaces work without any paths.
+func (b *Box) available() bool {
+	defer b.drop()
+	return b.try(rules{namespaces: true, name: b.name}, func() layout { return layout{} }) == nil
+}
+
 // makeMountPoints creates the directories that are mounted over, and returns what to mount.
 func (b *Box) makeMountPoints() layout {
 	b.watchAll()
 	b.reserve()
 	if layers := b.layout.layers; layers != "" {
+		if os.MkdirAll(layers, 0o700) != nil {
+			b.layout.layers, b.layout.overlays = "", nil
+		}
 		b.layout.overlays = slices.DeleteFunc(slices.Clone(b.layout.overlays), func(o Overlay) bool { return o.makeDirs(layers) != nil })
 	}
 	return b.present()

@@ -21,7 +21,7 @@ type placeholder struct {
 // of other boxes are kept too.
 func (b *Box) reserve() {
 	for _, path := range b.layout.protected {
-		if !inRepository(path) || !b.layout.open(filepath.Dir(path)) {
+		if !reserves(path) || !b.layout.open(filepath.Dir(path)) {
 			continue // it exists, or nothing can be created there
 		}
 		made := mkdir(path) == nil

@@ -253,12 +253,12 @@ func (l *layout) read(paths, hidden []string) {
 	}
 }
 
-// forbid moves protected paths that do not exist to the forbidden ones, if a command could create them. Those in a
-// repository stay: an empty directory there misleads nobody.
+// forbid moves protected paths that do not exist to the forbidden ones, if a command could create them and no empty
+// directory can hold their place.
 func (l *layout) forbid() {
 	var absent []string
 	for _, path := range l.protected {
-		if missing(path) && !inRepository(path) && l.open(filepath.Dir(path)) {
+		if missing(path) && !reserves(path) && l.openDir(path) {
 			absent = append(absent, path)
 		}
 	}
@@ -266,14 +266,27 @@ func (l *layout) forbid() {
 	l.forbidden = append(l.forbidden, absent...)
 }
 
-// inRepository reports whether a path is in a directory named .git.
-func inRepository(path string) bool {
-	return slices.Contains(strings.Split(filepath.Dir(path), "/"), ".git")
+// openDir reports whether the directory of a path is writable, or its innermost parent that exists.
+func (l layout) openDir(path string) bool {
+	dir := filepath.Dir(path)
+	for missing(dir) && len(dir) > 1 {
+		dir = filepath.Dir(dir)
+	}
+	return l.open(dir)
 }
 
+// inRepository reports whether a path is in a directory named .git.
+func inRepository(path string) bool { return strings.Contains(path, "/.git/") }
+
+// reserves reports whether an empty directory can hold the place of a path. Git ignores these.
+func reserves(path string) bool {
+	return inRepository(path) && slices.Contains([]string{"hooks", "modules", "worktrees", "config.worktree"}, filepath.Base(path))
+}
+
+// missing reports whether a path does not exist, or cannot be reached.
 func missing(path string) bool {
 	_, err := os.Lstat(path)
-	return errors.Is(err, os.ErrNotExist)
+	return err != nil
 }
 
 // protectHome protects the home directory if a command could change it, because shells and other programs run
@@ -325,15 +338,18 @@ func (l layout) open(path string) (open bool) {
 			innermost, open = len(dir), true
 		}
 	}
-	lower := strings.ToLower(path)
-	return open && !slices.ContainsFunc(slices.Concat(l.protected, l.forbidden), func(p string) bool {
-		return len(p) >= innermost && within(strings.ToLower(p), lower)
-	})
+	closed := func(p string) bool { return len(p) >= innermost && withinFold(p, path) }
+	return open && !slices.ContainsFunc(l.protected, closed) && !slices.ContainsFunc(l.forbidden, closed)
 }
 
+// within reports whether a path is a directory or in it. Both are absolute and clean.
 func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
+	return strings.HasPrefix(path, dir) && (len(path) == len(dir) || dir == "/" || path[len(dir)] == '/')
+}
+
+// withinFold is like within, but names match in any case.
+func withinFold(dir, path string) bool {
+	return len(path) >= len(dir) && strings.EqualFold(path[:len(dir)], dir) && (len(path) == len(dir) || path[len(dir)] == '/')
 }
 
 // Available reports whether this system can confine commands at all, or why not. It usually starts no process.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,7 +28,7 @@ type watcher struct {
 }
 
 // maxWatches is how many directories are watched.
-const maxWatches = 2_048
+const maxWatches = 8_192
 
 // The events of a watch. In a new repository, files that were written matter too.
 const (
@@ -134,7 +135,7 @@ func (b *Box) watchAll() {
 func (b *Box) follow(w *watcher) {
 	for w.wait() {
 		b.mu.Lock()
-		if b.appeared() && b.populated() {
+		if !b.empty && b.appeared() {
 			b.inspectAll()
 		}
 		b.mu.Unlock()
@@ -143,11 +144,12 @@ func (b *Box) follow(w *watcher) {
 
 // appeared reports whether there is something new that commands must not create.
 func (b *Box) appeared() bool {
-	if b.watch == nil {
-		return slices.ContainsFunc(b.layout.forbidden, func(path string) bool { return !missing(path) })
+	if b.watch != nil {
+		if b.watch.collect(b.suspect); b.watch.lost || slices.ContainsFunc(b.watch.found, b.suspect) {
+			return true
+		}
 	}
-	b.watch.collect(b.suspect)
-	return b.watch.lost || slices.ContainsFunc(b.watch.found, b.suspect)
+	return slices.ContainsFunc(b.layout.forbidden, func(path string) bool { return !missing(path) })
 }
 
 // suspect reports whether commands must not create a path, or only as a part of an ordinary repository.
@@ -155,7 +157,7 @@ func (b *Box) suspect(path string) bool {
 	switch filepath.Base(path) {
 	case ".git":
 		return true
-	case "HEAD", "objects", "refs":
+	case "HEAD", "objects", "refs", "commondir":
 		if !inRepository(path) {
 			return true
 		}
@@ -179,11 +181,10 @@ func (b *Box) Expect(path string) {
 
 // inspectAll inspects all that has appeared.
 func (b *Box) inspectAll() {
-	paths := b.layout.forbidden
+	paths := slices.DeleteFunc(slices.Clone(b.layout.forbidden), missing)
 	if w := b.watch; w != nil {
-		paths = w.found
+		paths = append(paths, w.found...)
 		if w.lost {
-			paths = slices.Concat(paths, b.layout.forbidden)
 			for _, dir := range b.layout.watched {
 				paths = append(paths, entriesOf(dir)...)
 			}
@@ -262,7 +263,16 @@ func (b *Box) inspectNew(git, path string) {
 		}
 	}
 	if hostile(git) {
+		if path == git { // nobody should use it under its new name either
+			hide(git, "HEAD")
+		}
 		b.block(path)
+		return
+	}
+	for _, dir := range sharedHooks(filepath.Dir(git)) {
+		if b.block(dir); !b.forbids(dir) {
+			b.layout.forbidden = append(slices.Clip(b.layout.forbidden), dir)
+		}
 	}
 }
 
@@ -290,29 +300,38 @@ const blockedSuffix = ".reins-blocked"
 
 // block renames a path, or removes it in a repository, and remembers that for Sweep.
 func (b *Box) block(path string) {
-	dir, err := openReal(filepath.Dir(path))
-	if err != nil {
-		return
-	}
-	defer unix.Close(dir)
-	base := filepath.Base(path)
-	if inRepository(path) && unix.Unlinkat(dir, base, 0) == nil {
+	if dir, base := filepath.Dir(path), filepath.Base(path); inRepository(path) && unlink(dir, base) || hide(dir, base) {
 		b.blocked = append(b.blocked, path)
-		return
 	}
+}
+
+// unlink removes a file in a directory whose path has no links, and reports whether it did.
+func unlink(dir, base string) bool {
+	fd, err := openReal(dir)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	return unix.Unlinkat(fd, base, 0) == nil
+}
+
+// hide renames a file in a directory whose path has no links, and reports whether it did.
+func hide(dir, base string) bool {
+	fd, err := openReal(dir)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
 	for n := 1; n < 1_000; n++ {
 		name := base + blockedSuffix
 		if n > 1 {
 			name += "-" + strconv.Itoa(n)
 		}
-		err := unix.Renameat2(dir, base, dir, name, unix.RENAME_NOREPLACE)
-		if err == nil {
-			b.blocked = append(b.blocked, path)
-		}
-		if err != unix.EEXIST {
-			return
+		if err := unix.Renameat2(fd, base, fd, name, unix.RENAME_NOREPLACE); err != unix.EEXIST {
+			return err == nil
 		}
 	}
+	return false
 }
 
 // populated reports whether a command, or a process that one left behind, is running.
@@ -324,12 +343,35 @@ func (b *Box) populated() bool {
 	})
 }
 
-// notice handles what has appeared before a command starts. If no other command is running, it belongs to the user.
+// settleTime is how long after a command a box is looked at, to see whether it has left processes behind.
+const settleTime = 300 * time.Millisecond
+
+// settle finds out, some time after a command, whether the box is empty: what appears then belongs to the user. A process
+// that a command left behind may create something and exit, so it does not help to look when something has appeared.
+func (b *Box) settle() {
+	if b.settling || b.closed {
+		return
+	}
+	b.settling = true
+	started := b.started
+	time.AfterFunc(settleTime, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.settling = false; b.started != started {
+			b.settle()
+		} else if !b.closed {
+			b.inspectAll()
+			b.empty = !b.populated()
+		}
+	})
+}
+
+// notice handles what has appeared before a command starts. If no process was running, it belongs to the user.
 func (b *Box) notice() {
 	if !b.appeared() {
 		return
 	}
-	if b.populated() {
+	if !b.empty {
 		b.inspectAll()
 		return
 	}
@@ -348,9 +390,10 @@ func (b *Box) Sweep() (blocked []string) {
 }
 
 func (b *Box) sweep() (blocked []string) {
-	if b.appeared(); b.watch == nil || b.watch.lost || len(b.watch.found) > 0 {
+	if b.appeared() || b.watch != nil && len(b.watch.found) > 0 {
 		b.inspectAll()
 	}
+	b.settle()
 	blocked, b.blocked = b.blocked, nil
 	slices.Sort(blocked)
 	return slices.Compact(blocked)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -68,6 +69,7 @@ func TestMissing_BelongsToTheUserIfNoCommandRuns(t *testing.T) {
 	s := newStage(t, nil)
 	s.must("true")
 	s.box.Sweep()
+	s.settled()
 	s.write("ws/.claude/settings.json", "{}")
 	s.must("cat .claude/settings.json")
 	s.refuses("echo x > .claude/settings.json")
@@ -76,6 +78,113 @@ func TestMissing_BelongsToTheUserIfNoCommandRuns(t *testing.T) {
 	if !s.exists("ws/.claude/settings.json") {
 		t.Error("a file of the user was removed")
 	}
+}
+
+// settled waits until the box has seen that no process is left.
+func (s *stage) settled() {
+	s.t.Helper()
+	for range 1_000 {
+		s.box.mu.Lock()
+		empty := s.box.empty
+		s.box.mu.Unlock()
+		if empty {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.t.Fatal("the box is not empty")
+}
+
+// A process that a command leaves behind may create something later and exit at once.
+func TestMissing_IsBlockedAfterTheCommand(t *testing.T) {
+	for range 5 {
+		s := newStage(t, nil)
+		s.must(`(setsid sh -c 'sleep 0.1; mkdir .idea' >/dev/null 2>&1 &)`)
+		s.box.Sweep()
+		s.settled()
+		s.must("true")
+		s.box.Sweep()
+		if s.exists("ws/.idea") || !s.exists("ws/.idea"+blockedSuffix) {
+			t.Error(".idea was not blocked")
+		}
+	}
+}
+
+// A command must not be able to get less protection for the next one.
+func TestLayout_ThatACommandSpoilsStaysProtected(t *testing.T) {
+	for name, c := range map[string]struct{ config, line string }{
+		"file":  {"[core]\n\thooksPath = hk/a/b\n", "touch hk; git init -q new"},
+		"loop":  {"[include]\n\tpath = ../inc/x\n", "ln -s inc inc; git init -q new"},
+		"modes": {"[core]\n\thooksPath = hk/a/b\n", "mkdir -p hk/a; chmod 000 hk; git init -q new"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, func(s *stage, _ *Config) { s.write("ws/.git/config", c.config) })
+			s.sh(true, c.line)
+			s.box.Sweep()
+			s.sh(true, "echo x > .git/hooks/pre-commit; echo x >> .git/config; chmod 755 hk; mkdir -p hk/a/b; touch hk/a/b/post-commit")
+			s.box.Sweep()
+			if data, _ := os.ReadFile(s.ws + "/.git/hooks/pre-commit"); string(data) != "#!/bin/sh\n" {
+				t.Errorf("the hook was replaced by %q", data)
+			}
+			if strings.Contains(c.config, "hk") && s.exists("ws/hk/a/b/post-commit") {
+				t.Error("a hook was planted")
+			}
+			os.Chmod(s.ws+"/hk", 0o755)
+		})
+	}
+}
+
+func TestLayout_WithoutCachesIsComplete(t *testing.T) {
+	s := newStage(t, func(s *stage, c *Config) {
+		if err := os.Mkdir(s.root+"/cache", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		c.Cache, c.Layers = s.root+"/cache", s.root+"/layers"
+	})
+	if !s.box.Support().Full() {
+		t.Errorf("%+v", s.box.Support())
+	}
+}
+
+func TestNewRepository_IsSeenThroughACommonDirectory(t *testing.T) {
+	s := newStage(t, nil)
+	s.sh(true, `mkdir -p h/refs hc/objects hc/refs; cp .git/HEAD h; echo ../hc > h/commondir; printf '[core]\npager = ./evil\n' > hc/config`)
+	s.blocks("h/HEAD")
+}
+
+func TestNewRepository_IsSeenAmongManyDirectories(t *testing.T) {
+	s := newStage(t, nil)
+	s.sh(true, `mkdir d$(seq -s ' d' 1 4000); git init -q d4000/p; echo x > d4000/p/.git/hooks/post-commit`)
+	s.blocks("d4000/p/.git")
+}
+
+func TestNewRepository_HasNoHooksOfAllRepositories(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	if err := os.WriteFile(home+"/.gitconfig", []byte("[core]\n\thooksPath = githooks\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newStage(t, nil)
+	s.sh(true, "git init -q n; mkdir n/githooks; touch n/githooks/pre-commit")
+	s.blocks("n/githooks")
+	s.sh(true, "mkdir n/githooks; touch n/githooks/pre-commit")
+	s.blocks("n/githooks")
+}
+
+// An empty directory in the place of an included file would be an error for git.
+func TestPlaceholders_DoNotBreakGit(t *testing.T) {
+	s := newStage(t, func(s *stage, _ *Config) {
+		os.RemoveAll(s.ws + "/.git")
+		if out, code := s.sh(false, "git init -q && git config include.path missing"); code != 0 {
+			t.Fatal(out)
+		}
+	})
+	s.must("git status")
+	if out, code := s.sh(false, "git status"); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	s.sh(true, "printf '[core]\\nfsmonitor = ./evil\\n' > .git/missing")
+	s.blocks(".git/missing")
 }
 
 // The names that the configuration of git gives need not exist.
