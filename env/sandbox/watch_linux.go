@@ -30,6 +30,9 @@ type watcher struct {
 // maxWatches is how many directories are watched.
 const maxWatches = 8_192
 
+// maxFound is how many new paths are remembered. If there are more, all directories are looked at.
+const maxFound = 10_000
+
 // The events of a watch. In a new repository, files that were written matter too.
 const (
 	newNames = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_ONLYDIR | unix.IN_DONT_FOLLOW | unix.IN_EXCL_UNLINK
@@ -108,6 +111,9 @@ func (w *watcher) note(wd int32, mask uint32, name string, matters func(path str
 		if mask&unix.IN_ISDIR != 0 && !skipped(name) && !inRepository(path) || matters(path) {
 			w.found = append(w.found, path)
 		}
+		if len(w.found) > maxFound {
+			w.found, w.lost = nil, true
+		}
 	}
 }
 
@@ -135,7 +141,7 @@ func (b *Box) watchAll() {
 func (b *Box) follow(w *watcher) {
 	for w.wait() {
 		b.mu.Lock()
-		if !b.empty && b.appeared() {
+		if b.appeared() && !b.empty { // appeared reads the events, which wait reports until then
 			b.inspectAll()
 		}
 		b.mu.Unlock()

@@ -95,6 +95,26 @@ func (s *stage) settled() {
 	s.t.Fatal("the box is not empty")
 }
 
+// The events of the user must be read, or the watcher would be told about them for ever.
+func TestWatcher_ReadsEventsWhileNoCommandRuns(t *testing.T) {
+	s := newStage(t, nil)
+	s.must("true")
+	s.box.Sweep()
+	s.settled()
+	if err := os.Mkdir(s.ws+"/mine", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 1_000 {
+		n := 1
+		s.box.watch.control(func(fd int) { n, _ = unix.IoctlGetInt(fd, unix.TIOCINQ) })
+		if n == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("nobody reads the events")
+}
+
 // A process that a command leaves behind may create something later and exit at once.
 func TestMissing_IsBlockedAfterTheCommand(t *testing.T) {
 	for range 5 {
