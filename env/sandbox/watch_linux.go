@@ -349,25 +349,34 @@ func (b *Box) populated() bool {
 	})
 }
 
-// settleTime is how long after a command a box is looked at, to see whether it has left processes behind.
-const settleTime = 300 * time.Millisecond
+// settleTime is how long after a command a box is looked at, to see whether it has left processes behind. As long as
+// it has, the time doubles up to maxSettleTime.
+const (
+	settleTime    = 300 * time.Millisecond
+	maxSettleTime = time.Minute
+)
 
 // settle finds out, some time after a command, whether the box is empty: what appears then belongs to the user. A process
 // that a command left behind may create something and exit, so it does not help to look when something has appeared.
-func (b *Box) settle() {
+func (b *Box) settle(after time.Duration) {
 	if b.settling || b.closed {
 		return
 	}
 	b.settling = true
 	started := b.started
-	time.AfterFunc(settleTime, func() {
+	time.AfterFunc(after, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if b.settling = false; b.started != started {
-			b.settle()
-		} else if !b.closed {
+		b.settling = false
+		switch {
+		case b.closed:
+		case b.started != started:
+			b.settle(settleTime)
+		default:
 			b.inspectAll()
-			b.empty = !b.populated()
+			if b.empty = !b.populated(); !b.empty {
+				b.settle(min(2*after, maxSettleTime))
+			}
 		}
 	})
 }
@@ -399,7 +408,7 @@ func (b *Box) sweep() (blocked []string) {
 	if b.appeared() || b.watch != nil && len(b.watch.found) > 0 {
 		b.inspectAll()
 	}
-	b.settle()
+	b.settle(settleTime)
 	blocked, b.blocked = b.blocked, nil
 	slices.Sort(blocked)
 	return slices.Compact(blocked)
