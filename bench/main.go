@@ -29,11 +29,12 @@ func main() {
 	only := flag.String("only", "", "contestants to measure in addition to the floor, separated by commas (default all)")
 	verbose := flag.Bool("v", false, "show the output of the contestants")
 	cache := flag.Bool("cache", false, "measure the size of requests and the share that repeats the request before, instead of times")
+	with := flag.String("with", "", "`path` of another reins binary to measure, with and without its sandbox")
 	check := flag.Bool("check", false, "exit with status 1 if a limit is exceeded")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	b := bench{runs: *runs, long: *long, verbose: *verbose}
+	b := bench{runs: *runs, long: *long, with: *with, verbose: *verbose}
 	if *only != "" {
 		b.only = strings.Split(*only, ",")
 	}
@@ -53,6 +54,7 @@ func main() {
 
 type bench struct {
 	runs, long int
+	with       string
 	only       []string
 	verbose    bool
 }
@@ -129,6 +131,11 @@ func (b bench) contestants(ctx context.Context, dir string) ([]contestant, error
 		reinsContestant(reins, "reins (no sandbox)", "openai", "gpt-5.1", "--sandbox=off"),
 		reinsContestant(reins, "reins (Messages)", "anthropic", "claude-sonnet-4-5"),
 	}, peers()...)
+	if b.with != "" {
+		rest = append(rest,
+			reinsContestant(b.with, "other", "openai", "gpt-5.1"),
+			reinsContestant(b.with, "other (no sandbox)", "openai", "gpt-5.1", "--sandbox=off"))
+	}
 	return append([]contestant{floorContestant(floor)}, b.selected(rest)...), nil
 }
 

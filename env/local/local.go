@@ -113,8 +113,8 @@ type state struct {
 	spoolName  string         // name of the private directory
 	config     sandbox.Config // of box
 	box        *sandbox.Box   // nil if commands are not confined
-	readConfig sandbox.Config // of readBox
-	readBox    *sandbox.Box   // of commands that only read
+	named      []string       // what the configuration makes readable
+	repository []string       // what git reads in the workspace, as it was before the first command
 	report     sync.Once      // calls incomplete
 	incomplete func(sandbox.Support)
 	id         string   // random; the marks of all commands begin with it
@@ -125,25 +125,27 @@ type state struct {
 	lastStray  int      // descriptors up to this one are closed in children
 	terminal   bool     // the host has a terminal
 
-	mu        sync.Mutex
-	closed    bool
-	seq       int
-	procs     map[*Process]struct{} // running, or with running descendants
-	captures  map[*capture]struct{} // not released
-	null      *os.File              // standard input of commands without input
-	guard     *guard
-	cacheLock *os.File
-	cache     string                  // for the caches of confined commands; "" is the temporary directory
-	hasTemp   bool                    // the directory for temporary files exists
-	told      string                  // what the guard knows about the sandbox
-	revealed  map[string]*sandbox.Box // by what commands can read in addition
-	held      []*os.File              // files that the guard keeps open
-	spoolDir  string                  // the private directory; "" until it is needed
-	spool     *os.Root                // the same, open
-	streams   map[*stream]struct{}    // still open
-	leftover  leftovers
-	busy      sync.WaitGroup // watching and killing processes
-	readers   sync.WaitGroup // of streams
+	mu         sync.Mutex
+	closed     bool
+	readConfig sandbox.Config // of readBox
+	readBox    *sandbox.Box   // of commands that only read; nil until there was one
+	seq        int
+	procs      map[*Process]struct{} // running, or with running descendants
+	captures   map[*capture]struct{} // not released
+	null       *os.File              // standard input of commands without input
+	guard      *guard
+	cacheLock  *os.File
+	cache      string                  // for the caches of confined commands; "" is the temporary directory
+	hasTemp    bool                    // the directory for temporary files exists
+	told       string                  // what the guard knows about the sandbox
+	revealed   map[string]*sandbox.Box // by what commands can read in addition
+	held       []*os.File              // files that the guard keeps open
+	spoolDir   string                  // the private directory; "" until it is needed
+	spool      *os.Root                // the same, open
+	streams    map[*stream]struct{}    // still open
+	leftover   leftovers
+	busy       sync.WaitGroup // watching and killing processes
+	readers    sync.WaitGroup // of streams
 }
 
 var _ env.Environment = (*Env)(nil)

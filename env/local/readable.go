@@ -8,6 +8,7 @@ import (
 
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/internal/credential"
+	"github.com/reins-agent/reins/internal/realpath"
 )
 
 // systemPaths are what programs need of the system.
@@ -30,10 +31,10 @@ var toolVariables = strings.Fields(`GOROOT GOPATH GOMODCACHE GOBIN CARGO_HOME RU
 	ANDROID_HOME FLUTTER_ROOT ASDF_DIR ASDF_DATA_DIR MISE_DATA_DIR NODE_PATH PERL5LIB JULIA_DEPOT_PATH OPAMROOT STACK_ROOT
 	COREPACK_HOME XDG_CONFIG_DIRS MANPATH LD_LIBRARY_PATH`)
 
-// readable returns what commands that only read can read beside the writable directories: real paths.
-func readable(dir string) []string {
+// readable returns what commands that only read can read beside the writable directories and more: real paths.
+func readable(more []string) []string {
 	home, _ := os.UserHomeDir()
-	list := slices.Concat(systemPaths, repository(dir, home))
+	list := slices.Concat(systemPaths, more)
 	for _, name := range toolPaths {
 		if home != "" {
 			list = append(list, filepath.Join(home, name))
@@ -49,16 +50,17 @@ func readable(dir string) []string {
 		}
 	}
 	var real []string
+	var links realpath.Cache
 	for _, path := range list {
 		if !filepath.IsAbs(path) {
 			continue
 		}
 		// A variable must not open the whole home directory, nor what contains it.
-		if r, err := filepath.EvalSymlinks(path); err == nil && !contains(r, home) && !slices.Contains(real, r) {
+		if r, ok := links.Resolve(path); ok && !contains(r, home) && !slices.Contains(real, r) {
 			real = append(real, r)
 		}
 	}
-	return append(real, dir)
+	return real
 }
 
 // contains reports whether a directory is another one, or contains it.
@@ -72,7 +74,8 @@ func contains(dir, other string) bool {
 
 // repository returns what git reads in a directory: the repository that it belongs to, and the repositories that it
 // shares objects with. If that is the home directory, only git's own files in it.
-func repository(dir, home string) (list []string) {
+func repository(dir string) (list []string) {
+	home, _ := os.UserHomeDir()
 	for d := dir; ; d = filepath.Dir(d) {
 		git := filepath.Join(d, ".git")
 		if data, err := os.ReadFile(git); err == nil { // a linked worktree or a submodule
@@ -92,7 +95,12 @@ func repository(dir, home string) (list []string) {
 				list = append(list, git)
 			}
 			data, _ := os.ReadFile(filepath.Join(git, "objects/info/alternates"))
-			return slices.AppendSeq(list, strings.FieldsFuncSeq(string(data), func(r rune) bool { return r == '\n' }))
+			for path := range strings.FieldsFuncSeq(string(data), func(r rune) bool { return r == '\n' }) {
+				if filepath.Base(path) == "objects" { // a repository must not name just any directory
+					list = append(list, path)
+				}
+			}
+			return list
 		}
 		if d == filepath.Dir(d) {
 			return nil
@@ -106,17 +114,9 @@ var otherHomes = "/home/*"
 // masked returns what commands cannot read: the configured files, and those with credentials, unless the
 // configuration names them or the workspace is in them.
 func masked(c sandbox.Config) (list []string) {
-	all := slices.Clone(c.Masked)
-	homes := []string{}
-	if home, err := os.UserHomeDir(); err == nil {
-		homes = append(homes, home)
-	}
-	if os.Geteuid() == 0 { // root can read those of others
-		others, _ := filepath.Glob(otherHomes)
-		homes = append(append(homes, "/root"), others...)
-	}
-	for _, home := range homes {
-		all = append(all, credential.Files(home)...)
+	all := slices.Concat(c.Masked, credential.Files(""))
+	for _, home := range homes() {
+		all = append(all, credential.InHome(home)...)
 		for _, name := range credential.Settings() {
 			path := filepath.Join(home, name)
 			if data, err := os.ReadFile(path); err == nil && credential.HoldsToken(name, data) {
@@ -124,15 +124,30 @@ func masked(c sandbox.Config) (list []string) {
 			}
 		}
 	}
+	workspace := append(slices.Clone(c.Writable), c.Dir)
+	seen := make(map[string]bool, len(all))
+	var links realpath.Cache
 	for _, path := range all {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
-		}
+		path, _ = links.Resolve(path)
 		named := func(dir string) bool { return contains(dir, path) }
 		needed := func(dir string) bool { return contains(path, dir) }
-		if !slices.Contains(list, path) && !slices.ContainsFunc(c.Readable, named) && !slices.ContainsFunc(append(slices.Clone(c.Writable), c.Dir), needed) {
+		if !seen[path] && !slices.ContainsFunc(c.Readable, named) && !slices.ContainsFunc(workspace, needed) {
 			list = append(list, path)
 		}
+		seen[path] = true
 	}
 	return list
+}
+
+// homes returns the home directories whose files this user can read.
+func homes() (list []string) {
+	if home, err := os.UserHomeDir(); err == nil {
+		list = append(list, home)
+	}
+	if os.Geteuid() == 0 {
+		others, _ := filepath.Glob(otherHomes)
+		list = append(append(list, "/root"), others...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }

@@ -47,11 +47,8 @@ func (e *Env) newBox(c sandbox.Config) error {
 	if e.box, err = sandbox.New(c); err != nil {
 		return err
 	}
-	e.readConfig = e.reading(c, named, filepath.Join(private, readName))
-	if e.readBox, err = sandbox.New(e.readConfig); err != nil {
-		return err
-	}
-	e.config, e.cache = c, c.Cache
+	e.config, e.cache, e.named = c, c.Cache, named
+	e.repository = repository(realDir(c.Dir))
 	l := e.info.Limits
 	l.Sandbox, l.Writable, l.Temp, l.Network, l.Masked = string(c.Mode), e.box.Writable(), c.Temp, c.Network, c.Masked
 	return nil
@@ -63,24 +60,47 @@ const (
 	readName = "read" // of commands that only read
 )
 
-// reading returns the sandbox of commands that only read, also named files. Caches are in memory, over those of the
-// user.
-func (e *Env) reading(c sandbox.Config, named []string, temp string) sandbox.Config {
-	dir := c.Dir
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
+// reader returns the sandbox of commands that only read, with its configuration. The first such command makes it.
+func (e *Env) reader() (*sandbox.Box, sandbox.Config, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.readBox == nil {
+		if e.closed {
+			return nil, sandbox.Config{}, env.ErrClosed
+		}
+		c := e.reading()
+		box, err := sandbox.New(c)
+		if err != nil {
+			return nil, c, err
+		}
+		e.readBox, e.readConfig = box, c
 	}
+	return e.readBox, e.readConfig, nil
+}
+
+// reading returns the configuration for commands that only read. Caches are in memory, over those of the user.
+func (e *Env) reading() sandbox.Config {
+	c, dir := e.config, realDir(e.config.Dir)
+	temp := filepath.Join(filepath.Dir(c.Temp), readName)
 	r := sandbox.Config{
 		Mode: sandbox.ReadOnly, Dir: dir, Temp: temp, Protected: c.Protected, Overlays: overlays(temp),
 		Masked: c.Masked, Hidden: c.Hidden, NoSockets: true,
 	}
-	r.Readable = slices.Concat(e.box.Writable(), readable(dir), named)
+	r.Readable = slices.Concat(e.box.Writable(), readable(e.repository), []string{dir}, e.named)
 	for _, dir := range c.Writable {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			r.Readable = append(r.Readable, real)
 		}
 	}
 	return r
+}
+
+// realDir returns a directory without symbolic links, or as it is.
+func realDir(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
 }
 
 // caches are the caches of compilers and package managers, with the variable for each and its default place in the
@@ -145,7 +165,13 @@ func (e *Env) boxFor(c env.Command) (*sandbox.Box, error) {
 	}
 	box, config := e.box, e.config
 	if c.ReadOnly {
-		box, config = e.readBox, e.readConfig
+		var err error
+		if box, config, err = e.reader(); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.Reveal) == 0 {
+		return box, nil
 	}
 	// An overlay must not be mounted twice.
 	special, changed := config, false
@@ -222,7 +248,11 @@ func (e *Env) Sandbox() (s sandbox.Support, ok bool) {
 
 // ReadsOnly implements [env.Confined].
 func (e *Env) ReadsOnly() bool {
-	return e.box != nil && !e.outside && e.readyBox(e.readBox) == nil && e.readBox.Support().Reads()
+	if e.box == nil || e.outside {
+		return false
+	}
+	box, _, err := e.reader()
+	return err == nil && e.readyBox(box) == nil && box.Support().Reads()
 }
 
 // readyBox prepares a sandbox for a command.

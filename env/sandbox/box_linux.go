@@ -33,7 +33,8 @@ type Box struct {
 	deadline time.Time       // of socket
 	spawner  *os.Process
 	mounted  map[string]fileID // what the spawner has mounted over itself
-	spaces   []space           // the mount namespaces of all spawners so far
+	masks    masks
+	spaces   []space // the mount namespaces of all spawners so far
 	reserved []placeholder
 	watch    *watcher         // nil if nothing is watched
 	fresh    []string         // repositories that commands have created since the spawner started

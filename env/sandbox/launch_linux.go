@@ -129,9 +129,7 @@ func (b *Box) enter(r rules) error {
 	for _, path := range slices.Concat(r.layout.protected, r.layout.pinned) {
 		b.mounted[path] = identify(path)
 	}
-	for _, path := range b.layout.masked {
-		b.mounted[path] = identify(path)
-	}
+	b.masks = newMasks(b.layout.masked)
 	b.listed = make(map[string]int64)
 	for _, dir := range b.layout.listed {
 		b.listed[dir] = changed(dir)

@@ -121,6 +121,9 @@ func (b *Box) stale() bool {
 			return true // new files in it must become readable
 		}
 	}
+	if b.masks.changed() {
+		return true
+	}
 	return !slices.Equal(b.config.hidden(), b.hidden)
 }
 

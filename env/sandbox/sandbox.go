@@ -236,9 +236,13 @@ const maxReadable = 10_000
 func (l *layout) read(paths, hidden []string) {
 	for _, path := range paths {
 		inside := slices.DeleteFunc(slices.Clone(hidden), func(h string) bool { return !within(path, h) })
+		if len(inside) == 0 {
+			l.readable = append(l.readable, path)
+			continue
+		}
 		switch entries, err := os.ReadDir(path); {
 		case slices.Contains(inside, path):
-		case len(inside) == 0 || err != nil:
+		case err != nil:
 			l.readable = append(l.readable, path)
 		case len(l.readable)+len(entries) > maxReadable:
 			l.readable, l.masked = append(l.readable, path), append(l.masked, inside...)

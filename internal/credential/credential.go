@@ -4,7 +4,6 @@ package credential
 import (
 	"bytes"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 )
@@ -54,8 +53,14 @@ func Files(home string) []string {
 	if home == "" {
 		return list
 	}
+	return append(list, InHome(home)...)
+}
+
+// InHome returns the files and directories in a home directory that hold credentials. They may not exist.
+func InHome(home string) []string {
+	list := make([]string, 0, len(inHome))
 	for _, name := range inHome {
-		list = append(list, path.Join(home, strings.ReplaceAll(name, "~", " ")))
+		list = append(list, home+"/"+strings.ReplaceAll(name, "~", " "))
 	}
 	return list
 }

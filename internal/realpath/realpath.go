@@ -42,3 +42,48 @@ func Resolve(path string) string {
 		}
 	}
 }
+
+// Cache resolves many paths, and looks at each directory once. What changes meanwhile may be missed. The zero value is
+// ready to use.
+type Cache struct {
+	dirs map[string]entry
+}
+
+// entry is what a path resolves to, and whether it exists.
+type entry struct {
+	real string
+	ok   bool
+}
+
+// Resolve returns an absolute path without symbolic links, as far as it exists. ok is false if it does not exist.
+func (c *Cache) Resolve(path string) (real string, ok bool) {
+	path = filepath.Clean(path)
+	dir := filepath.Dir(path)
+	if dir == path {
+		return path, true
+	}
+	if c.dirs == nil {
+		c.dirs = make(map[string]entry)
+	}
+	parent, known := c.dirs[dir]
+	if !known {
+		parent.real, parent.ok = c.Resolve(dir)
+		c.dirs[dir] = parent
+	}
+	real = filepath.Join(parent.real, filepath.Base(path))
+	if !parent.ok {
+		return real, false
+	}
+	fi, err := os.Lstat(real)
+	if err != nil {
+		return real, false
+	}
+	if fi.Mode()&os.ModeSymlink == 0 {
+		return real, true
+	}
+	target, err := filepath.EvalSymlinks(real)
+	if err != nil { // a link to something that does not exist
+		return real, false
+	}
+	return target, true
+}

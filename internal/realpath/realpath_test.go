@@ -62,3 +62,19 @@ func TestDir(t *testing.T) {
 		}
 	}
 }
+
+func TestCache_ResolvesAsEvalSymlinksDoes(t *testing.T) {
+	dir := tree(t)
+	var c Cache
+	for _, path := range []string{"", "real", "link", "link/sub", "link/sub/../sub", "link/new", "link/new/deeper", "new/deeper", "link/file/below", "gone", "gone/below"} {
+		full := filepath.Join(dir, filepath.FromSlash(path))
+		want, err := filepath.EvalSymlinks(full)
+		got, ok := c.Resolve(full)
+		if ok != (err == nil) || ok && got != want {
+			t.Errorf("Resolve(%q) = %q, %v, want %q, %v", path, got, ok, want, err)
+		}
+		if want := Resolve(full); !ok && got != want {
+			t.Errorf("Resolve(%q) = %q, want %q as far as it exists", path, got, want)
+		}
+	}
+}
