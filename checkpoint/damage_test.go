@@ -84,6 +84,24 @@ func TestRestore_NeverWritesDamagedContent(t *testing.T) {
 	})
 }
 
+func TestRestore_ChangesNothingIfAContentIsMissing(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("b", "one")
+	w.take()
+	packs, err := filepath.Glob(filepath.Join(w.store.packs(), "*"))
+	must(t, err)
+	w.write("a", "one too")
+	id := w.take()
+	w.write("a", "two")
+	w.write("b", "two")
+	must(t, os.Remove(packs[0])) // with the content of b
+	present := w.state()
+	if _, err := w.store.Restore(context.Background(), id, RestoreOptions{}); !isDamage(err) {
+		t.Errorf("got error %v, want a DamagedError", err)
+	}
+	same(t, "refused", w.state(), present)
+}
+
 func TestTake_RecordsAgainWhatADamagedPackHeld(t *testing.T) {
 	w := newWorkspace(t)
 	w.write("f", "content")

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 )
 
@@ -89,12 +90,16 @@ func TestRestore_FilesAsInOneOfTheStatesWereNotChangedByOthers(t *testing.T) {
 	w, before, left := worked(t)
 	all := w.take()
 	w.write("user", "by the user, again")
-	_, err := w.store.Restore(context.Background(), before, RestoreOptions{Left: []ID{left, all}, Later: Refuse})
-	var later *LaterError
-	if !errors.As(err, &later) {
-		t.Fatalf("got error %v, want a LaterError", err)
+	w.write("agent", "by the user too")
+	// A file is compared with every state, not only with the first or the last.
+	for _, states := range [][]ID{{left, all}, {all, left}, {all, before, left}} {
+		_, err := w.store.Restore(context.Background(), before, RestoreOptions{Left: states, Later: Refuse})
+		var later *LaterError
+		if !errors.As(err, &later) {
+			t.Fatalf("got error %v, want a LaterError", err)
+		}
+		equal(t, fmt.Sprint("later with ", states), summary(later.Changes), "~agent ~user")
 	}
-	equal(t, "later", summary(later.Changes), "~user")
 }
 
 func TestTake_OfAnUnchangedWorkspaceReturnsTheNewestCheckpoint(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestRestore_CanBeUndoneAndRedone(t *testing.T) {
@@ -146,24 +147,27 @@ func TestRestore_DoesNotFollowLinksThatReplacedDirectories(t *testing.T) {
 }
 
 func TestRestore_LeavesAFileThatChangesMeanwhile(t *testing.T) {
-	w := newWorkspace(t)
-	w.write("a", "1")
-	w.write("b", "1")
-	a := w.take()
-	w.write("a", "2")
-	w.write("b", "2")
-	w.store.step = func(what string) error {
-		if what == "write file" {
-			w.write("b", "a change that no checkpoint has")
+	for _, change := range []string{"a change that no checkpoint has", "3"} { // the second has the size of the first content
+		w := newWorkspace(t)
+		w.write("a", "1")
+		w.write("b", "1")
+		a := w.take()
+		w.write("a", "2")
+		w.write("b", "2")
+		must(t, os.Chtimes(w.path("b"), time.Time{}, time.Now().Add(-time.Hour)))
+		w.store.step = func(what string) error {
+			if what == "write file" {
+				w.write("b", change)
+			}
+			return nil
 		}
-		return nil
+		_, err := w.store.Restore(context.Background(), a, RestoreOptions{})
+		incomplete := (*IncompleteError)(nil)
+		if !errors.As(err, &incomplete) || incomplete.Failed[0].Path != "b" {
+			t.Fatalf("got error %v, want an IncompleteError for b", err)
+		}
+		equal(t, "b", strings.Contains(w.state()["b"], change), true)
 	}
-	_, err := w.store.Restore(context.Background(), a, RestoreOptions{})
-	incomplete := (*IncompleteError)(nil)
-	if !errors.As(err, &incomplete) || incomplete.Failed[0].Path != "b" {
-		t.Fatalf("got error %v, want an IncompleteError for b", err)
-	}
-	equal(t, "b", strings.Contains(w.state()["b"], "no checkpoint has"), true)
 }
 
 func TestRestore_StopsWithTheContext(t *testing.T) {

@@ -57,6 +57,14 @@ func TestText_AppliesEditsToAllLineEndings(t *testing.T) {
 	}
 }
 
+func TestConvert_ADiagnosticWithoutASeverityIsAnError(t *testing.T) {
+	for given, want := range map[int]Severity{0: Error, 1: Error, 2: Warning, 4: Hint, 5: Error} {
+		if got := new(client).convert("f", nil, diagnostic{Severity: given}).Severity; got != want {
+			t.Errorf("severity %d is %s, want %s", given, got, want)
+		}
+	}
+}
+
 func TestPoint_FindsWholeWords(t *testing.T) {
 	for _, c := range []struct {
 		line, name string

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -464,9 +465,62 @@ func TestChange_ReportsNewErrors(t *testing.T) {
 		if !got.Known || got.Before != 1 || len(got.New) != 1 || got.New[0] != (Diagnostic{path, 4, 3, Error, "fake", "new"}) {
 			t.Errorf("%s: the second change: %+v; want one new error in line 4, column 3", mode, got)
 		}
+		change("ERR same\n")
+		if got = change("ERR same\nERR same\n"); got.Before != 1 || len(got.New) != 1 {
+			t.Errorf("%s: the same error in another line: %+v; want one old and one new error", mode, got)
+		}
 		if got = change("fine\n"); len(got.New) != 0 || got.Before != 0 {
 			t.Errorf("%s: the repaired file: %+v; want no errors", mode, got)
 		}
+	}
+}
+
+func TestChange_OfALateServerReportsErrorsOfTheChangedFilesOnly(t *testing.T) {
+	r := open(t, fakeServer(t, "ok", utf16Units))
+	path, other := r.write("a.fk", "ERR old\n"), r.write("b.fk", "ERR elsewhere\n")
+	ch := r.Before(t.Context(), []string{path}) // no server runs yet
+	if _, err := r.Diagnostics(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ch.After(t.Context(), t.Context())
+	if err != nil || got.Known || len(got.New) != 1 || got.New[0].Path != path {
+		t.Errorf("got %+v, %v; want the error of a.fk alone", got, err)
+	}
+}
+
+func TestChange_IsUnknownIfTheStateOfOneFileIs(t *testing.T) {
+	r := open(t, fakeServer(t, "ok", utf16Units))
+	paths := []string{r.write("a.fk", "SILENT\n"), r.write("b.fk", "fine\n")}
+	c := r.start()
+	ch := r.Before(t.Context(), paths)
+	r.await(c, strings.TrimPrefix(paths[1], "/"))
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.write("a.fk", "ERR x\n")
+	if got, err := ch.After(t.Context(), over); err != nil || got.Known {
+		t.Errorf("got %+v, %v; want that the errors before are unknown", got, err)
+	}
+}
+
+func TestCheck_DiagnosticsOfAClosedDocumentDoNotCount(t *testing.T) {
+	r := open(t, fakeServer(t, "ok", utf16Units))
+	path := r.write("a.fk", "ERR old\n")
+	c := r.start()
+	d, err := c.open(t.Context(), path)
+	if err = cmp.Or(err, c.check(t.Context(), d)); err != nil {
+		t.Fatal(err)
+	}
+	c.syncing.Lock()
+	c.shut(path)
+	c.syncing.Unlock()
+	r.write("a.fk", "SILENT\n")
+	if d, err = c.open(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.check(over, d); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v: the server has not diagnosed the new document", err, context.Canceled)
 	}
 }
 
@@ -519,6 +573,11 @@ func TestWorkspace_KeepsFewDocumentsOpen(t *testing.T) {
 	}
 	if n := len(r.running()[0].docs); n != 32 {
 		t.Errorf("%d documents are open, want 32", n)
+	}
+	for name, want := range map[string]bool{"f7.fk": false, "f8.fk": true} {
+		if _, got := r.running()[0].docs[filepath.Join(r.dir, name)]; got != want {
+			t.Errorf("%s is open: %v, want %v", name, got, want)
+		}
 	}
 }
 

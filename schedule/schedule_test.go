@@ -22,6 +22,7 @@ func TestNext_Table(t *testing.T) {
 		{"UTC", "* * * * *", "2026-11-16 16:20:00 +0000", "2026-11-16 16:21:00 +0000"},
 		{"UTC", "* * * * *", "2026-11-16 16:20:59 +0000", "2026-11-16 16:21:00 +0000"},
 		{"UTC", "*/15 * * * *", "2026-11-16 16:46:00 +0000", "2026-11-16 17:00:00 +0000"},
+		{"UTC", "0 */2 * * *", "2026-11-16 16:00:00 +0000", "2026-11-16 18:00:00 +0000"},
 		{"UTC", "59 23 31 12 *", "2026-12-31 23:59:00 +0000", "2027-12-31 23:59:00 +0000"},
 		{"UTC", "0 9 * * mon-fri", "2026-11-20 09:00:00 +0000", "2026-11-23 09:00:00 +0000"},
 		{"UTC", "0 9 * * 7", "2026-11-16 00:00:00 +0000", "2026-11-22 09:00:00 +0000"},
@@ -128,6 +129,24 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+func TestTable_AJobThatWasMissedOftenIsDueOnceNonetheless(t *testing.T) {
+	var table Table
+	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
+	j, err := table.New(Job{Schedule: "* * * * *", Prompt: "p", Created: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.Add(j)
+	later := now.Add(2000*time.Minute + time.Second)
+	if due := table.Due(later); len(due) != 1 || due[0].Times != 1000 {
+		t.Errorf("due %+v, want once, 1000 times", due)
+	}
+	table.Skip(later)
+	if due := table.Due(later); len(due) > 0 {
+		t.Errorf("due again at the same time: %+v", due)
+	}
+}
+
 func TestTable_DueMissedAndLimits(t *testing.T) {
 	var table Table
 	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
@@ -168,6 +187,10 @@ func TestTable_DueMissedAndLimits(t *testing.T) {
 	table.Skip(now.AddDate(0, 0, 31))
 	if next := table.Next(time.UTC); !next.IsZero() {
 		t.Errorf("due again at %v, after its lifetime of 30 days", next)
+	}
+	table.Add(once) // its record is read again
+	if jobs := table.Jobs(); len(jobs) != 1 {
+		t.Errorf("jobs %v, want one", jobs)
 	}
 	for range 49 {
 		add("0 0 * * *", false)

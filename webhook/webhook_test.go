@@ -6,9 +6,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -142,6 +144,26 @@ func TestReceiver_AcceptsOnlyWhatIsSignedAndNew(t *testing.T) {
 	} else {
 		resp.Body.Close()
 	}
+}
+
+// A message from a clock that is five minutes ahead is valid for ten minutes.
+func TestReceiver_RemembersAMessageAsLongAsItIsValid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, delivered := secret(t), 0
+		r := &Receiver{Secret: s, Deliver: func(string, []byte) error { delivered++; return nil }}
+		at := time.Now().Add(5 * time.Minute)
+		var last int
+		for range 13 {
+			q, w := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("x")), httptest.NewRecorder()
+			s.Sign(q.Header, "1", at, []byte("x"))
+			r.ServeHTTP(w, q)
+			last = w.Code
+			time.Sleep(time.Minute)
+		}
+		if delivered != 1 || last != http.StatusUnauthorized {
+			t.Errorf("delivered %d times, and the last answer is %d; want once and 401", delivered, last)
+		}
+	})
 }
 
 func TestReceiver_LimitsTheRate(t *testing.T) {

@@ -460,6 +460,65 @@ func TestApply_ConflictChangesNothing(t *testing.T) {
 	}
 }
 
+func TestApply_ChangesNothingIfAPathIsNotPermitted(t *testing.T) {
+	r := newRig(t)
+	tree := r.create(Options{})
+	before := snapshot(t, r.dir)
+	writeAt(t, tree.Dir(), "a.txt", "changed\n")
+	writeAt(t, tree.Dir(), "sub/b.txt", "changed\n")
+	only := func(path string) bool { return path == filepath.Join(r.dir, "a.txt") }
+	if files, err := tree.Apply(context.Background(), r.env, only); err == nil || !strings.Contains(err.Error(), "b.txt") {
+		t.Errorf("applied %q, %v; want an error that names sub/b.txt", files, err)
+	}
+	same(t, "the repository", snapshot(t, r.dir), before)
+	if err := tree.Clean(context.Background()); !errors.Is(err, ErrDirty) {
+		t.Errorf("got %v, want %v", err, ErrDirty)
+	}
+}
+
+// breaks is an environment in which git fails after it has applied a patch.
+type breaks struct{ env.Environment }
+
+func (b breaks) Start(ctx context.Context, c env.Command) (env.Process, error) {
+	if slices.Contains(c.Args, "apply") && !slices.Contains(c.Args, "--check") {
+		c.Args = append([]string{"sh", "-c", `"$@"; exit 1`, "sh"}, c.Args...)
+	}
+	return b.Environment.Start(ctx, c)
+}
+
+func TestApply_RestoresAllFilesIfWritingFails(t *testing.T) {
+	r := newRig(t)
+	r.write("gone.txt", "here\n")
+	tree := r.create(Options{Changes: true})
+	before := snapshot(t, r.dir)
+	writeAt(t, tree.Dir(), "a.txt", "changed\n")
+	writeAt(t, tree.Dir(), "new/c.txt", "new\n")
+	if err := os.Remove(filepath.Join(tree.Dir(), "gone.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tree.Apply(context.Background(), breaks{r.env}, nil); err == nil {
+		t.Error("a failure of git is not reported")
+	}
+	got := snapshot(t, r.dir)
+	delete(got, "new") // empty directories stay
+	same(t, "the repository", got, before)
+	if err := tree.Clean(context.Background()); !errors.Is(err, ErrDirty) {
+		t.Errorf("got %v, want %v", err, ErrDirty)
+	}
+}
+
+func TestCreate_TheBranchIsNewEvenIfTheRepositoryHasOneOfItsName(t *testing.T) {
+	r := newRig(t)
+	r.git("branch", "worktree-x")
+	r.write("a.txt", "second\n")
+	r.git("commit", "-qam", "second")
+	head := r.git("rev-parse", "HEAD")
+	tree := r.create(Options{Name: "x"})
+	if got := gitAt(t, tree.Dir(), "for-each-ref", "--format=%(objectname)", "refs/heads/worktree-x"); got != head {
+		t.Errorf("worktree-x is %q, want %q", got, head)
+	}
+}
+
 func TestCreate_CarriesUncommittedChanges(t *testing.T) {
 	r := newRig(t)
 	r.write("a.txt", "changed\n")
@@ -660,9 +719,12 @@ func TestCreate_SubdirectoriesSubmodulesAndSparseCheckouts(t *testing.T) {
 	if files, err := tree.Apply(context.Background(), sub, nil); err != nil || !slices.Equal(files, []string{"sub/b.txt"}) {
 		t.Errorf("applied %q, %v", files, err)
 	}
-	writeAt(t, tree.root(), "top.txt", "c\n")
-	if _, err := tree.Apply(context.Background(), sub, nil); err == nil || !strings.Contains(err.Error(), "top.txt") {
-		t.Errorf("a file outside of the working directory: %v", err)
+	for _, name := range []string{"top.txt", "sub2/d.txt"} {
+		writeAt(t, tree.root(), name, "c\n")
+		if _, err := tree.Apply(context.Background(), sub, nil); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s, outside of the working directory: %v", name, err)
+		}
+		os.Remove(filepath.Join(tree.root(), name))
 	}
 	before["sub/b.txt"] = before["sub/b.txt"][:10] + " c\n"
 	same(t, "the repository", snapshot(t, r.dir), before)
